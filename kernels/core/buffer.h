@@ -1,0 +1,117 @@
+// Owners of device memory, streams and events, for nn, the tests and the benchmarks. They throw
+// rondo::Error; kernels and collectives never own anything.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <rondo/kernels/core/status.h>
+
+#include <cstdint>
+#include <span>
+#include <utility>
+#include <vector>
+
+namespace rondo {
+
+// Makes `device` current until the end of the scope.
+class DeviceScope {
+ public:
+  explicit DeviceScope(int device) {
+    RONDO_CUDA_THROW(cudaGetDevice(&previous_));
+    if (device != previous_) RONDO_CUDA_THROW(cudaSetDevice(device));
+  }
+  ~DeviceScope() { static_cast<void>(cudaSetDevice(previous_)); }
+  DeviceScope(const DeviceScope&) = delete;
+  DeviceScope& operator=(const DeviceScope&) = delete;
+
+ private:
+  int previous_ = 0;
+};
+
+// `size` elements on the device that is current when it is made; uninitialised.
+template <class T>
+class Buffer {
+ public:
+  Buffer() = default;
+  explicit Buffer(int64_t size) : size_(size) {
+    if (size == 0) return;
+    const int64_t bytes = size * static_cast<int64_t>(sizeof(T));
+    throw_if_error(from_cuda(cudaMalloc(reinterpret_cast<void**>(&data_), static_cast<size_t>(bytes)),
+                             concat("allocating ", bytes, " bytes of device memory")));
+  }
+  explicit Buffer(std::span<const T> host) : Buffer(static_cast<int64_t>(host.size())) { upload(host); }
+  explicit Buffer(const std::vector<T>& host) : Buffer(std::span<const T>(host)) {}
+  ~Buffer() { static_cast<void>(cudaFree(data_)); }
+  Buffer(Buffer&& other) noexcept
+      : data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)) {}
+  Buffer& operator=(Buffer&& other) noexcept {
+    std::swap(data_, other.data_);
+    std::swap(size_, other.size_);
+    return *this;
+  }
+
+  T* data() { return data_; }
+  const T* data() const { return data_; }
+  int64_t size() const { return size_; }
+  int64_t bytes() const { return size_ * static_cast<int64_t>(sizeof(T)); }
+
+  // Both wait until the copy is done.
+  void upload(std::span<const T> host) {
+    if (static_cast<int64_t>(host.size()) != size_)
+      throw Error(bad_argument("upload of ", host.size(), " elements into a buffer of ", size_));
+    if (size_ > 0) RONDO_CUDA_THROW(cudaMemcpy(data_, host.data(), host.size_bytes(), cudaMemcpyHostToDevice));
+  }
+  std::vector<T> download() const {
+    std::vector<T> host(static_cast<size_t>(size_));
+    if (size_ > 0)
+      RONDO_CUDA_THROW(cudaMemcpy(host.data(), data_, host.size() * sizeof(T), cudaMemcpyDeviceToHost));
+    return host;
+  }
+
+ private:
+  T* data_ = nullptr;
+  int64_t size_ = 0;
+};
+
+// A stream on the device that is current when it is made; it does not wait for the default stream.
+class Stream {
+ public:
+  Stream() { RONDO_CUDA_THROW(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking)); }
+  ~Stream() {
+    if (stream_) static_cast<void>(cudaStreamDestroy(stream_));
+  }
+  Stream(Stream&& other) noexcept : stream_(std::exchange(other.stream_, nullptr)) {}
+  Stream& operator=(Stream&& other) noexcept {
+    std::swap(stream_, other.stream_);
+    return *this;
+  }
+  operator cudaStream_t() const { return stream_; }
+  void synchronize() const { RONDO_CUDA_THROW(cudaStreamSynchronize(stream_)); }
+
+ private:
+  cudaStream_t stream_ = nullptr;
+};
+
+// An event on the device that is current when it is made. Untimed events only order; timed ones cost a little more.
+class Event {
+ public:
+  enum class Kind { ordering, timing };
+  explicit Event(Kind kind = Kind::ordering) {
+    RONDO_CUDA_THROW(cudaEventCreateWithFlags(
+        &event_, kind == Kind::timing ? cudaEventDefault : cudaEventDisableTiming));
+  }
+  ~Event() {
+    if (event_) static_cast<void>(cudaEventDestroy(event_));
+  }
+  Event(Event&& other) noexcept : event_(std::exchange(other.event_, nullptr)) {}
+  Event& operator=(Event&& other) noexcept {
+    std::swap(event_, other.event_);
+    return *this;
+  }
+  operator cudaEvent_t() const { return event_; }
+
+ private:
+  cudaEvent_t event_ = nullptr;
+};
+
+}  // namespace rondo

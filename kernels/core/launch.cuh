@@ -1,0 +1,54 @@
+// launch(): the one way a kernel is started. Typed (an argument of the wrong type does not compile), plain
+// C++ (the CPU executor compiles it too), and it turns every failure into a Status that names the kernel.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <rondo/kernels/core/status.h>
+
+#include <cstdint>
+#include <type_traits>
+
+namespace rondo {
+
+template <class T>
+__host__ __device__ constexpr T ceil_div(T a, T b) { return (a + b - 1) / b; }
+
+struct LaunchShape {
+  int64_t grid_x = 1;
+  int64_t grid_y = 1;
+  int64_t grid_z = 1;
+  int block_x = 1;
+  int block_y = 1;
+  int64_t shared_bytes = 0;
+};
+
+// Starts `kernel` on `stream`. A grid with a zero side is a problem of size zero: nothing is launched.
+template <class... Parameters>
+Status launch(const char* name, const LaunchShape& shape, cudaStream_t stream, void (*kernel)(Parameters...),
+              std::type_identity_t<Parameters>... arguments) {
+  if (shape.grid_x == 0 || shape.grid_y == 0 || shape.grid_z == 0) return {};
+  if (shape.grid_x > INT32_MAX || shape.grid_y > 65535 || shape.grid_z > 65535)
+    return bad_argument(name, ": the grid ", shape.grid_x, " x ", shape.grid_y, " x ", shape.grid_z,
+                        " is beyond 2147483647 x 65535 x 65535; split the problem");
+  constexpr int64_t kWithoutOptIn = 48 << 10;
+  if (shape.shared_bytes > kWithoutOptIn)
+    RONDO_RETURN_IF_ERROR(from_cuda(
+        cudaFuncSetAttribute(reinterpret_cast<const void*>(kernel), cudaFuncAttributeMaxDynamicSharedMemorySize,
+                             static_cast<int>(shape.shared_bytes)),
+        concat(name, ": ", shape.shared_bytes, " bytes of shared memory per block")));
+
+  cudaLaunchConfig_t config = {};
+  config.gridDim = dim3(static_cast<unsigned>(shape.grid_x), static_cast<unsigned>(shape.grid_y),
+                        static_cast<unsigned>(shape.grid_z));
+  config.blockDim = dim3(static_cast<unsigned>(shape.block_x), static_cast<unsigned>(shape.block_y), 1);
+  config.dynamicSmemBytes = static_cast<size_t>(shape.shared_bytes);
+  config.stream = stream;
+  cudaError_t error = cudaLaunchKernelEx(&config, kernel, arguments...);
+  if (error == cudaSuccess) return {};
+  return from_cuda(error, concat(name, ", ", shape.grid_x, " x ", shape.grid_y, " x ", shape.grid_z, " blocks of ",
+                                 shape.block_x * shape.block_y, " threads, ", shape.shared_bytes,
+                                 " bytes of shared memory"));
+}
+
+}  // namespace rondo

@@ -1,0 +1,47 @@
+// cp.async: copies from global to shared memory that run beside the arithmetic (sm_80 and newer).
+//
+//   cp_async<16>(to, from, valid)   starts one copy of 4, 8 or 16 bytes, aligned to its size; !valid writes
+//                                   zeros and does not read `from`, which is how tiles get their tails
+//   cp_async_commit()               closes the calling thread's group of copies
+//   cp_async_wait<N>()              until at most N of the thread's newest groups are still on their way;
+//                                   what *other* threads copied is visible only after a barrier as well
+#pragma once
+
+#include <cuda_runtime.h>
+
+namespace rondo::ptx {
+
+template <int Bytes>
+__device__ __forceinline__ void cp_async(void* to_shared, const void* from_global, bool valid) {
+  static_assert(Bytes == 4 || Bytes == 8 || Bytes == 16);
+#ifdef __SIMT__
+  simt::async_copy<Bytes>(to_shared, from_global, valid);
+#else
+  const unsigned to = static_cast<unsigned>(__cvta_generic_to_shared(to_shared));
+  const int read = valid ? Bytes : 0;
+  if constexpr (Bytes == 16)  // .cg: past L1, since a tile is read once per block
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(to), "l"(from_global), "r"(read) : "memory");
+  else
+    asm volatile("cp.async.ca.shared.global [%0], [%1], %2, %3;" ::"r"(to), "l"(from_global), "n"(Bytes), "r"(read)
+                 : "memory");
+#endif
+}
+
+__device__ __forceinline__ void cp_async_commit() {
+#ifdef __SIMT__
+  simt::async_commit();
+#else
+  asm volatile("cp.async.commit_group;" ::: "memory");
+#endif
+}
+
+template <int Groups>
+__device__ __forceinline__ void cp_async_wait() {
+#ifdef __SIMT__
+  simt::async_wait(Groups);
+#else
+  asm volatile("cp.async.wait_group %0;" ::"n"(Groups) : "memory");
+#endif
+}
+
+}  // namespace rondo::ptx

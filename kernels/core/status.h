@@ -1,0 +1,78 @@
+// Status: what every call of Rondo's kernels and collectives returns.
+//
+// Three kinds of failure that a caller can tell apart, because he reacts differently to each:
+//   bad_argument      nothing happened; the message names the argument, its value and what would be valid.
+//   out_of_resources  recoverable: memory or launch resources were short; the CUDA error has been cleared.
+//   device_failed     the device's context is dead (a fault inside a kernel); every later call says so too.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <sstream>
+#include <stdexcept>
+#include <string>
+#include <utility>
+
+namespace rondo {
+
+enum class StatusCode { ok, bad_argument, out_of_resources, device_failed };
+
+const char* name_of(StatusCode code);
+
+class [[nodiscard]] Status {
+ public:
+  Status() = default;
+  Status(StatusCode code, std::string message) : code_(code), message_(std::move(message)) {}
+
+  bool ok() const { return code_ == StatusCode::ok; }
+  StatusCode code() const { return code_; }
+  const std::string& message() const { return message_; }
+
+ private:
+  StatusCode code_ = StatusCode::ok;
+  std::string message_;  // empty when ok: the good path never allocates
+};
+
+// Joins its arguments into one text: concat("lda is ", 3, ", must be at least ", 4).
+template <class... Parts>
+std::string concat(const Parts&... parts) {
+  std::ostringstream text;
+  (text << ... << parts);
+  return text.str();
+}
+
+template <class... Parts>
+Status bad_argument(const Parts&... parts) {
+  return Status(StatusCode::bad_argument, concat(parts...));
+}
+
+// The Status of a CUDA call; `what` says what was tried. Clears the error where CUDA lets one go on.
+Status from_cuda(cudaError_t error, const std::string& what);
+
+// What nn and the programs throw; carries the Status it was made from.
+class Error : public std::runtime_error {
+ public:
+  explicit Error(Status status) : std::runtime_error(status.message()), status_(std::move(status)) {}
+  const Status& status() const { return status_; }
+
+ private:
+  Status status_;
+};
+
+inline void throw_if_error(Status status) {
+  if (!status.ok()) throw Error(std::move(status));
+}
+
+#define RONDO_RETURN_IF_ERROR(expression)                       \
+  do {                                                          \
+    ::rondo::Status rondo_status_ = (expression);               \
+    if (!rondo_status_.ok()) return rondo_status_;              \
+  } while (false)
+
+// RONDO_CUDA(cudaMalloc(&p, n)): returns a Status out of the enclosing function when the call fails.
+#define RONDO_CUDA(call) RONDO_RETURN_IF_ERROR(::rondo::from_cuda((call), #call))
+
+// The same for code that owns memory and throws rondo::Error.
+#define RONDO_CUDA_THROW(call) ::rondo::throw_if_error(::rondo::from_cuda((call), #call))
+
+}  // namespace rondo

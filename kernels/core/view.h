@@ -1,0 +1,74 @@
+// Views: plain, non-owning descriptions of device memory, passed by value. They convert from T to const T,
+// so that an output can be passed where an input is asked for, and never the other way round.
+#pragma once
+
+#include <cstdint>
+#include <type_traits>
+
+namespace rondo {
+
+// `size` elements, one after the other.
+template <class T>
+struct VectorView {
+  T* data = nullptr;
+  int64_t size = 0;
+
+  operator VectorView<const T>() const
+    requires(!std::is_const_v<T>)
+  { return {data, size}; }
+};
+
+// rows x cols, row-major; element (i, j) is data[i * stride + j]. `stride` (the leading dimension) is in
+// elements, at least cols.
+template <class T>
+struct MatrixView {
+  T* data = nullptr;
+  int64_t rows = 0;
+  int64_t cols = 0;
+  int64_t stride = 0;
+
+  operator MatrixView<const T>() const
+    requires(!std::is_const_v<T>)
+  { return {data, rows, cols, stride}; }
+};
+
+template <class T>
+MatrixView<T> matrix(T* data, int64_t rows, int64_t cols) { return {data, rows, cols, cols}; }
+
+// Packed NHWC: element (n, h, w, c) is data[((n * height + h) * width + w) * channels + c].
+template <class T>
+struct ImageView {
+  T* data = nullptr;
+  int64_t images = 0;
+  int64_t height = 0;
+  int64_t width = 0;
+  int64_t channels = 0;
+
+  int64_t size() const { return images * height * width * channels; }
+  operator ImageView<const T>() const
+    requires(!std::is_const_v<T>)
+  { return {data, images, height, width, channels}; }
+};
+
+// Packed KRSC: element (k, r, s, c) is data[((k * height + r) * width + s) * in_channels + c].
+template <class T>
+struct FilterView {
+  T* data = nullptr;
+  int64_t out_channels = 0;
+  int64_t height = 0;
+  int64_t width = 0;
+  int64_t in_channels = 0;
+
+  int64_t size() const { return out_channels * height * width * in_channels; }
+  operator FilterView<const T>() const
+    requires(!std::is_const_v<T>)
+  { return {data, out_channels, height, width, in_channels}; }
+};
+
+// Scratch memory that a caller lends to an operation; the operation says how much it wants.
+struct Workspace {
+  void* data = nullptr;
+  int64_t bytes = 0;
+};
+
+}  // namespace rondo

@@ -1,0 +1,61 @@
+# What every target of Rondo shares: the language level, the warnings, and the one place where the
+# CUDA toolkit and the CPU executor (tools/simt) are exchanged for each other.
+
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_CXX_VISIBILITY_PRESET default)
+find_package(Threads REQUIRED)
+
+# One spelling of an include, in the tree and installed: <rondo/kernels/gemm/gemm.h>.
+set(RONDO_INCLUDE_DIR ${PROJECT_BINARY_DIR}/include)
+file(MAKE_DIRECTORY ${RONDO_INCLUDE_DIR}/rondo)
+foreach(part kernels collectives nn bench tests tools)
+  file(CREATE_LINK ${PROJECT_SOURCE_DIR}/${part} ${RONDO_INCLUDE_DIR}/rondo/${part} SYMBOLIC)
+endforeach()
+
+add_library(rondo_options INTERFACE)
+target_include_directories(rondo_options INTERFACE ${RONDO_INCLUDE_DIR})
+target_compile_features(rondo_options INTERFACE cxx_std_20)
+
+if(RONDO_CUDA)
+  if(RONDO_SANITIZE)
+    message(FATAL_ERROR "RONDO_SANITIZE=${RONDO_SANITIZE} needs the CPU executor: set RONDO_CUDA=OFF")
+  endif()
+  if(NOT DEFINED CMAKE_CUDA_ARCHITECTURES)
+    set(CMAKE_CUDA_ARCHITECTURES 80 90 CACHE STRING "GPU architectures to build for")
+  endif()
+  enable_language(CUDA)
+  set(CMAKE_CUDA_STANDARD 20)
+  set(CMAKE_CUDA_STANDARD_REQUIRED ON)
+  find_package(CUDAToolkit 12.8 REQUIRED)
+  target_link_libraries(rondo_options INTERFACE CUDA::cudart_static Threads::Threads)
+else()
+  add_subdirectory(${PROJECT_SOURCE_DIR}/tools/simt)
+  target_link_libraries(rondo_options INTERFACE simt)
+endif()
+
+set(rondo_warnings -Wall -Wextra)
+if(RONDO_WERROR)
+  list(APPEND rondo_warnings -Werror)
+endif()
+list(JOIN rondo_warnings "," rondo_host_warnings)
+
+# rondo_target(NAME): the options of one target. Its .cu files are CUDA for nvcc and C++ for the executor.
+function(rondo_target name)
+  target_link_libraries(${name} PRIVATE $<BUILD_INTERFACE:rondo_options>)
+  target_compile_options(${name} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:${rondo_warnings}>)
+  get_target_property(sources ${name} SOURCES)
+  set(kernel_files ${sources})
+  list(FILTER kernel_files INCLUDE REGEX "\\.cu$")
+  if(RONDO_CUDA)
+    # A spill is a performance bug here: ptxas names it, and RONDO_WERROR makes it an error.
+    target_compile_options(${name} PRIVATE
+      $<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=${rondo_host_warnings} -Xptxas=-warn-spills -lineinfo --extended-lambda>)
+    if(RONDO_WERROR)
+      target_compile_options(${name} PRIVATE $<$<COMPILE_LANGUAGE:CUDA>:--Werror=all-warnings -Xptxas=-Werror>)
+    endif()
+  else()
+    set_source_files_properties(${kernel_files} PROPERTIES LANGUAGE CXX COMPILE_OPTIONS "-x;c++")
+  endif()
+endfunction()
