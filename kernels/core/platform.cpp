@@ -1,0 +1,52 @@
+#include <cuda_runtime.h>
+
+#include <rondo/kernels/core/platform.h>
+
+#ifdef __SIMT__
+#include <simt/settings.h>
+#endif
+
+namespace rondo {
+
+#ifdef __SIMT__
+const char* platform() { return "cpu"; }
+#else
+const char* platform() { return "cuda"; }
+#endif
+
+std::string device_label(int device) { return concat(platform(), ":", device); }
+
+int device_count() {
+  int count = 0;
+  if (cudaGetDeviceCount(&count) != cudaSuccess) {
+    static_cast<void>(cudaGetLastError());
+    return 0;
+  }
+  return count;
+}
+
+std::string describe_device(int device) {
+  cudaDeviceProp properties;
+  Status status = from_cuda(cudaGetDeviceProperties(&properties, device), concat("asking for device ", device));
+  if (!status.ok()) return status.message();
+#ifdef __SIMT__
+  return concat(device_label(device), ", ", properties.name, " on ", properties.multiProcessorCount,
+                " worker threads shared by all devices");
+#else
+  return concat(device_label(device), ", ", properties.name, ", ", properties.multiProcessorCount,
+                " multiprocessors, ", properties.totalGlobalMem >> 20, " MiB, compute capability ",
+                properties.major, ".", properties.minor);
+#endif
+}
+
+Status request_devices(int count) {
+#ifdef __SIMT__
+  if (count > device_count()) simt::set_device_count(count);
+#endif
+  const int present = device_count();
+  if (count <= present) return {};
+  return bad_argument("device ", count - 1, " was asked for and this machine has ", present,
+                      " CUDA device(s); a device may be named several times, as in --devices 0,0");
+}
+
+}  // namespace rondo
