@@ -1,0 +1,96 @@
+// GuardedBuffer: device memory in which a wrong index shows.
+//
+// The elements lie between two guard zones and start as poison (a NaN in every floating type), so that
+// reading what was never written gives NaN and writing outside is found when the buffer goes. `offset` shifts
+// the first element away from its 256-byte alignment, in elements: vector paths must cope with pointers that
+// are aligned to one element only.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <rondo/kernels/core/buffer.h>
+#include <rondo/kernels/core/view.h>
+
+#include <cstddef>
+#include <cstring>
+#include <span>
+#include <vector>
+
+namespace rondo::test {
+
+template <class T>
+class GuardedBuffer {
+ public:
+  explicit GuardedBuffer(int64_t size, int64_t offset = 0)
+      : size_(size), begin_(kGuardBytes + offset * static_cast<int64_t>(sizeof(T))), memory_(total_bytes()) {
+    std::vector<unsigned char> bytes(static_cast<size_t>(memory_.size()));
+    for (size_t i = 0; i < bytes.size(); ++i) bytes[i] = poison_at(i);
+    memory_.upload(bytes);
+  }
+  explicit GuardedBuffer(const std::vector<T>& values, int64_t offset = 0)
+      : GuardedBuffer(static_cast<int64_t>(values.size()), offset) {
+    upload(values);
+  }
+  GuardedBuffer(const GuardedBuffer&) = delete;
+  GuardedBuffer& operator=(const GuardedBuffer&) = delete;
+
+  // Nobody can forget the check: it is made here.
+  ~GuardedBuffer() {
+    try {
+      EXPECT_TRUE(guards_intact());
+    } catch (const std::exception& error) {
+      ADD_FAILURE() << "the guards could not be read: " << error.what();
+    }
+  }
+
+  T* data() { return reinterpret_cast<T*>(memory_.data() + begin_); }
+  const T* data() const { return reinterpret_cast<const T*>(memory_.data() + begin_); }
+  int64_t size() const { return size_; }
+  VectorView<T> view() { return {data(), size_}; }
+  Workspace workspace() { return {data(), size_ * static_cast<int64_t>(sizeof(T))}; }
+
+  void upload(const std::vector<T>& values) {
+    ASSERT_EQ(static_cast<int64_t>(values.size()), size_);
+    if (size_ > 0)
+      RONDO_CUDA_THROW(cudaMemcpy(data(), values.data(), values.size() * sizeof(T), cudaMemcpyHostToDevice));
+  }
+
+  // Waits for everything that runs on the device, then copies the elements.
+  std::vector<T> download() const {
+    RONDO_CUDA_THROW(cudaDeviceSynchronize());
+    std::vector<T> values(static_cast<size_t>(size_));
+    if (size_ > 0)
+      RONDO_CUDA_THROW(cudaMemcpy(values.data(), data(), values.size() * sizeof(T), cudaMemcpyDeviceToHost));
+    return values;
+  }
+
+  testing::AssertionResult guards_intact() const {
+    RONDO_CUDA_THROW(cudaDeviceSynchronize());
+    const std::vector<unsigned char> bytes = memory_.download();
+    const auto end = static_cast<size_t>(begin_) + static_cast<size_t>(size_) * sizeof(T);
+    for (size_t i = 0; i < bytes.size(); ++i) {
+      if (i >= static_cast<size_t>(begin_) && i < end) continue;
+      if (bytes[i] != poison_at(i))
+        return testing::AssertionFailure()
+               << "a write outside the buffer of " << size_ << " elements, at byte "
+               << static_cast<int64_t>(i) - begin_ << " from its first element";
+    }
+    return testing::AssertionSuccess();
+  }
+
+ private:
+  static constexpr int64_t kGuardBytes = 512;  // a multiple of every alignment in use
+
+  // Repeated, FF FF 5A A5 is a NaN as float and as double, and no value that a kernel would write by itself.
+  static unsigned char poison_at(size_t byte) {
+    constexpr unsigned char kPoison[] = {0xA5, 0x5A, 0xFF, 0xFF};
+    return kPoison[byte % 4];
+  }
+  int64_t total_bytes() const { return begin_ + size_ * static_cast<int64_t>(sizeof(T)) + kGuardBytes; }
+
+  int64_t size_;
+  int64_t begin_;
+  Buffer<unsigned char> memory_;
+};
+
+}  // namespace rondo::test

@@ -1,0 +1,28 @@
+// Checks of a Status: EXPECT_TRUE(ok(gemm(...))), EXPECT_TRUE(refused(gemm(...), "stride")).
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <rondo/kernels/core/status.h>
+
+#include <string>
+
+namespace rondo::test {
+
+inline testing::AssertionResult ok(const Status& status) {
+  if (status.ok()) return testing::AssertionSuccess();
+  return testing::AssertionFailure() << name_of(status.code()) << ": " << status.message();
+}
+
+// A bad argument whose message says `says`.
+inline testing::AssertionResult refused(const Status& status, const std::string& says) {
+  if (status.code() != StatusCode::bad_argument)
+    return testing::AssertionFailure()
+           << name_of(status.code()) << " instead of bad argument: " << status.message();
+  if (status.message().find(says) == std::string::npos)
+    return testing::AssertionFailure()
+           << "the message \"" << status.message() << "\" does not say \"" << says << '"';
+  return testing::AssertionSuccess();
+}
+
+}  // namespace rondo::test
