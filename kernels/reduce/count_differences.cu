@@ -1,0 +1,41 @@
+// Each thread compares a run of neighbours and adds its count, where there is one, with one integer atomic:
+// replicas are equal nearly always, so nearly nothing is ever added.
+
+#include <rondo/kernels/core/launch.cuh>
+#include <rondo/kernels/reduce/count_differences.h>
+
+namespace rondo {
+namespace {
+
+constexpr int kThreads = 256;
+constexpr int kPerThread = 8;
+
+__global__ void __launch_bounds__(kThreads)
+    count_differences_kernel(unsigned long long* count, const float* a, const float* b, int64_t size) {
+  const int64_t block_first = static_cast<int64_t>(blockIdx.x) * kThreads * kPerThread;
+  unsigned long long differences = 0;
+  for (int step = 0; step < kPerThread; ++step) {
+    const int64_t i = block_first + step * kThreads + threadIdx.x;
+    if (i < size && __float_as_uint(a[i]) != __float_as_uint(b[i])) ++differences;
+  }
+  if (differences > 0) atomicAdd(count, differences);
+}
+
+}  // namespace
+
+Status count_differences(VectorView<unsigned long long> count, VectorView<const float> a, VectorView<const float> b,
+                         cudaStream_t stream) {
+  if (count.data == nullptr || count.size != 1)
+    return bad_argument("count_differences: count has ", count.data == nullptr ? 0 : count.size,
+                        " elements, must have 1");
+  if (a.size < 0 || a.size != b.size)
+    return bad_argument("count_differences: a has ", a.size, " elements and b ", b.size, ", must be the same number");
+  if (a.size > 0 && (a.data == nullptr || b.data == nullptr))
+    return bad_argument("count_differences: ", a.data == nullptr ? "a" : "b", " is null with ", a.size, " elements");
+  LaunchShape shape;
+  shape.grid_x = ceil_div<int64_t>(a.size, kThreads * kPerThread);
+  shape.block_x = kThreads;
+  return launch("count_differences", shape, stream, count_differences_kernel, count.data, a.data, b.data, a.size);
+}
+
+}  // namespace rondo

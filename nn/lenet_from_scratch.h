@@ -1,0 +1,73 @@
+// LeNet on Fashion-MNIST, trained data-parallel from scratch. The lesson is lenet_from_scratch.cpp; this is
+// what the program `rondo train lenet` calls.
+#pragma once
+
+#include <rondo/kernels/core/trace.h>
+#include <rondo/nn/fashion_mnist.h>
+#include <rondo/nn/phase_timer.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace rondo::lenet {
+
+struct Options {
+  std::vector<int> devices{0, 1};  // one entry a rank; the same device may appear several times
+  int64_t batch_size = 256;        // over all devices together
+  float lr = 0.2f;
+  int epochs = 10;
+  uint64_t seed = 0;    // of the weights and of the order of the samples
+  bool verify = false;  // after every step, compare all replicas bit by bit
+};
+
+struct Progress {
+  int epoch = 0;  // from 1
+  int64_t samples_done = 0;
+  int64_t samples = 0;
+  double loss = 0;     // mean over the samples done in this epoch
+  double seconds = 0;  // since the epoch began
+};
+
+struct EpochReport {
+  int epoch = 0;  // from 1
+  double train_loss = 0;
+  double test_accuracy = 0;
+  double seconds = 0;   // training only, without the evaluation
+  PhaseSeconds phases;  // `seconds`, split as the epoch's last whole step was
+};
+
+// Called by the training thread while the devices work.
+class Observer {
+ public:
+  virtual ~Observer() = default;
+  virtual void on_progress(const Progress&) {}
+  virtual void on_epoch(const EpochReport&) {}
+};
+
+struct Result {
+  std::vector<EpochReport> epochs;
+  std::vector<float> parameters;      // rank 0's arena at the end
+  int64_t verified_steps = 0;         // with Options::verify: steps after which all replicas were compared
+  int64_t differing_values = 0;       // ... and how many values differed in any bit, over all of them
+  std::vector<double> step_loss;      // mean loss of each of the first kRecordedSteps steps
+  std::vector<float> first_gradient;  // rank 0's arena of summed gradients after the first step's all-reduce
+};
+
+struct LayerSummary {
+  std::string name;
+  std::string output_shape;
+  int64_t parameters = 0;
+};
+
+// The layers in order, for a batch of one image.
+std::vector<LayerSummary> summary();
+
+// Bytes of device memory that each rank holds for these options, data set included.
+int64_t bytes_per_rank(const FashionMnist& data, const Options& options);
+
+// Trains and reports after each epoch. `trace` may be null; if not, the first steps are recorded into it.
+// Throws rondo::Error: bad_argument when an option makes no sense, out_of_resources, device_failed.
+Result train(const FashionMnist& data, const Options& options, Observer& observer, Trace* trace = nullptr);
+
+}  // namespace rondo::lenet

@@ -1,0 +1,32 @@
+// StepGraph: a training step over all devices, recorded once and replayed with one call.
+//
+// A step of a small network is some thirty kernels a device, each a few microseconds long: the host would
+// spend longer on submitting them than the devices on running them. As one graph over all streams of a group
+// the step is one submission, and nothing in it waits for the host.
+#pragma once
+
+#include <rondo/nn/stream_group.h>
+
+#include <functional>
+
+namespace rondo {
+
+class StepGraph {
+ public:
+  // Records what `enqueue` puts on the group's streams; nothing runs yet. `enqueue` must only use these
+  // streams, and may only do what can be recorded (no allocation, no synchronisation).
+  StepGraph(StreamGroup& group, const std::function<void()>& enqueue);
+  ~StepGraph();
+  StepGraph(StepGraph&& other) noexcept;
+  StepGraph& operator=(StepGraph&&) = delete;
+
+  // Enqueues one replay on the group's stream 0. Work on the other streams is ordered against it by the
+  // group's fork() and join().
+  void launch();
+
+ private:
+  cudaStream_t stream_;
+  cudaGraphExec_t executable_ = nullptr;
+};
+
+}  // namespace rondo
