@@ -17,8 +17,9 @@ struct Options {
   int64_t batch_size = 256;        // over all devices together
   float lr = 0.2f;
   int epochs = 10;
-  uint64_t seed = 0;    // of the weights and of the order of the samples
-  bool verify = false;  // after every step, compare all replicas bit by bit
+  uint64_t seed = 0;          // of the weights and of the order of the samples
+  bool verify = false;        // after every step, compare all replicas bit by bit
+  int64_t inspect_steps = 0;  // so many first steps run one by one and are shown to Observer::on_step
 };
 
 struct Progress {
@@ -27,6 +28,13 @@ struct Progress {
   int64_t samples = 0;
   double loss = 0;     // mean over the samples done in this epoch
   double seconds = 0;  // since the epoch began
+};
+
+// One of the first Options::inspect_steps steps, seen from inside.
+struct StepReport {
+  int64_t step = 0;              // from 0
+  double loss = 0;               // mean over the step's batch
+  std::vector<float> gradients;  // rank 0's arena after the all-reduce: sums over the batch, not yet divided
 };
 
 struct EpochReport {
@@ -42,16 +50,15 @@ class Observer {
  public:
   virtual ~Observer() = default;
   virtual void on_progress(const Progress&) {}
+  virtual void on_step(const StepReport&) {}
   virtual void on_epoch(const EpochReport&) {}
 };
 
 struct Result {
   std::vector<EpochReport> epochs;
-  std::vector<float> parameters;      // rank 0's arena at the end
-  int64_t verified_steps = 0;         // with Options::verify: steps after which all replicas were compared
-  int64_t differing_values = 0;       // ... and how many values differed in any bit, over all of them
-  std::vector<double> step_loss;      // mean loss of each of the first kRecordedSteps steps
-  std::vector<float> first_gradient;  // rank 0's arena of summed gradients after the first step's all-reduce
+  std::vector<float> parameters;  // rank 0's arena at the end
+  int64_t verified_steps = 0;     // with Options::verify: steps after which all replicas were compared
+  int64_t differing_values = 0;   // ... and how many values differed in any bit, over all of them
 };
 
 struct LayerSummary {

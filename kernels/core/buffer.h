@@ -59,7 +59,8 @@ class Buffer {
   void upload(std::span<const T> host) {
     if (static_cast<int64_t>(host.size()) != size_)
       throw Error(bad_argument("upload of ", host.size(), " elements into a buffer of ", size_));
-    if (size_ > 0) RONDO_CUDA_THROW(cudaMemcpy(data_, host.data(), host.size_bytes(), cudaMemcpyHostToDevice));
+    if (size_ > 0)
+      RONDO_CUDA_THROW(cudaMemcpy(data_, host.data(), host.size_bytes(), cudaMemcpyHostToDevice));
   }
   std::vector<T> download() const {
     std::vector<T> host(static_cast<size_t>(size_));
@@ -92,13 +93,14 @@ class Stream {
   cudaStream_t stream_ = nullptr;
 };
 
-// An event on the device that is current when it is made. Untimed events only order; timed ones cost a little more.
+// An event on the device that is current when it is made. Untimed events only order; timed ones cost a little
+// more.
 class Event {
  public:
   enum class Kind { ordering, timing };
   explicit Event(Kind kind = Kind::ordering) {
-    RONDO_CUDA_THROW(cudaEventCreateWithFlags(
-        &event_, kind == Kind::timing ? cudaEventDefault : cudaEventDisableTiming));
+    RONDO_CUDA_THROW(
+        cudaEventCreateWithFlags(&event_, kind == Kind::timing ? cudaEventDefault : cudaEventDisableTiming));
   }
   ~Event() {
     if (event_) static_cast<void>(cudaEventDestroy(event_));

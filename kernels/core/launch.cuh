@@ -12,7 +12,9 @@
 namespace rondo {
 
 template <class T>
-__host__ __device__ constexpr T ceil_div(T a, T b) { return (a + b - 1) / b; }
+__host__ __device__ constexpr T ceil_div(T a, T b) {
+  return (a + b - 1) / b;
+}
 
 struct LaunchShape {
   int64_t grid_x = 1;
@@ -33,10 +35,11 @@ Status launch(const char* name, const LaunchShape& shape, cudaStream_t stream, v
                         " is beyond 2147483647 x 65535 x 65535; split the problem");
   constexpr int64_t kWithoutOptIn = 48 << 10;
   if (shape.shared_bytes > kWithoutOptIn)
-    RONDO_RETURN_IF_ERROR(from_cuda(
-        cudaFuncSetAttribute(reinterpret_cast<const void*>(kernel), cudaFuncAttributeMaxDynamicSharedMemorySize,
-                             static_cast<int>(shape.shared_bytes)),
-        concat(name, ": ", shape.shared_bytes, " bytes of shared memory per block")));
+    RONDO_RETURN_IF_ERROR(
+        from_cuda(cudaFuncSetAttribute(reinterpret_cast<const void*>(kernel),
+                                       cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                       static_cast<int>(shape.shared_bytes)),
+                  concat(name, ": ", shape.shared_bytes, " bytes of shared memory per block")));
 
   cudaLaunchConfig_t config = {};
   config.gridDim = dim3(static_cast<unsigned>(shape.grid_x), static_cast<unsigned>(shape.grid_y),
@@ -46,9 +49,9 @@ Status launch(const char* name, const LaunchShape& shape, cudaStream_t stream, v
   config.stream = stream;
   cudaError_t error = cudaLaunchKernelEx(&config, kernel, arguments...);
   if (error == cudaSuccess) return {};
-  return from_cuda(error, concat(name, ", ", shape.grid_x, " x ", shape.grid_y, " x ", shape.grid_z, " blocks of ",
-                                 shape.block_x * shape.block_y, " threads, ", shape.shared_bytes,
-                                 " bytes of shared memory"));
+  return from_cuda(error, concat(name, ", ", shape.grid_x, " x ", shape.grid_y, " x ", shape.grid_z,
+                                 " blocks of ", shape.block_x * shape.block_y, " threads, ",
+                                 shape.shared_bytes, " bytes of shared memory"));
 }
 
 }  // namespace rondo

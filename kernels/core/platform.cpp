@@ -27,7 +27,8 @@ int device_count() {
 
 std::string describe_device(int device) {
   cudaDeviceProp properties;
-  Status status = from_cuda(cudaGetDeviceProperties(&properties, device), concat("asking for device ", device));
+  Status status =
+      from_cuda(cudaGetDeviceProperties(&properties, device), concat("asking for device ", device));
   if (!status.ok()) return status.message();
 #ifdef __SIMT__
   return concat(device_label(device), ", ", properties.name, " on ", properties.multiProcessorCount,

@@ -4,10 +4,14 @@ namespace rondo {
 
 const char* name_of(StatusCode code) {
   switch (code) {
-    case StatusCode::ok: return "ok";
-    case StatusCode::bad_argument: return "bad argument";
-    case StatusCode::out_of_resources: return "out of resources";
-    case StatusCode::device_failed: return "device failed";
+    case StatusCode::ok:
+      return "ok";
+    case StatusCode::bad_argument:
+      return "bad argument";
+    case StatusCode::out_of_resources:
+      return "out of resources";
+    case StatusCode::device_failed:
+      return "device failed";
   }
   return "unknown";
 }
@@ -17,14 +21,17 @@ namespace {
 StatusCode kind_of(cudaError_t error) {
   switch (error) {
     case cudaErrorMemoryAllocation:
-    case cudaErrorLaunchOutOfResources: return StatusCode::out_of_resources;
+    case cudaErrorLaunchOutOfResources:
+      return StatusCode::out_of_resources;
     case cudaErrorInvalidValue:
     case cudaErrorInvalidConfiguration:
     case cudaErrorInvalidDevice:
     case cudaErrorInvalidResourceHandle:
     case cudaErrorPeerAccessUnsupported:
-    case cudaErrorNoDevice: return StatusCode::bad_argument;
-    default: return StatusCode::device_failed;
+    case cudaErrorNoDevice:
+      return StatusCode::bad_argument;
+    default:
+      return StatusCode::device_failed;
   }
 }
 
@@ -35,7 +42,8 @@ Status from_cuda(cudaError_t error, const std::string& what) {
   // A recoverable error stays behind as "last error" and would be blamed on the next launch: take it away.
   // A sticky one comes back by itself.
   static_cast<void>(cudaGetLastError());
-  return Status(kind_of(error), concat(what, ": ", cudaGetErrorString(error), " (", cudaGetErrorName(error), ")"));
+  return Status(kind_of(error),
+                concat(what, ": ", cudaGetErrorString(error), " (", cudaGetErrorName(error), ")"));
 }
 
 }  // namespace rondo

@@ -63,10 +63,10 @@ inline void throw_if_error(Status status) {
   if (!status.ok()) throw Error(std::move(status));
 }
 
-#define RONDO_RETURN_IF_ERROR(expression)                       \
-  do {                                                          \
-    ::rondo::Status rondo_status_ = (expression);               \
-    if (!rondo_status_.ok()) return rondo_status_;              \
+#define RONDO_RETURN_IF_ERROR(expression)          \
+  do {                                             \
+    ::rondo::Status rondo_status_ = (expression);  \
+    if (!rondo_status_.ok()) return rondo_status_; \
   } while (false)
 
 // RONDO_CUDA(cudaMalloc(&p, n)): returns a Status out of the enclosing function when the call fails.

@@ -13,9 +13,7 @@ struct VectorView {
   T* data = nullptr;
   int64_t size = 0;
 
-  operator VectorView<const T>() const
-    requires(!std::is_const_v<T>)
-  { return {data, size}; }
+  operator VectorView<const T>() const requires(!std::is_const_v<T>) { return {data, size}; }
 };
 
 // rows x cols, row-major; element (i, j) is data[i * stride + j]. `stride` (the leading dimension) is in
@@ -27,13 +25,13 @@ struct MatrixView {
   int64_t cols = 0;
   int64_t stride = 0;
 
-  operator MatrixView<const T>() const
-    requires(!std::is_const_v<T>)
-  { return {data, rows, cols, stride}; }
+  operator MatrixView<const T>() const requires(!std::is_const_v<T>) { return {data, rows, cols, stride}; }
 };
 
 template <class T>
-MatrixView<T> matrix(T* data, int64_t rows, int64_t cols) { return {data, rows, cols, cols}; }
+MatrixView<T> matrix(T* data, int64_t rows, int64_t cols) {
+  return {data, rows, cols, cols};
+}
 
 // Packed NHWC: element (n, h, w, c) is data[((n * height + h) * width + w) * channels + c].
 template <class T>
@@ -45,9 +43,9 @@ struct ImageView {
   int64_t channels = 0;
 
   int64_t size() const { return images * height * width * channels; }
-  operator ImageView<const T>() const
-    requires(!std::is_const_v<T>)
-  { return {data, images, height, width, channels}; }
+  operator ImageView<const T>() const requires(!std::is_const_v<T>) {
+    return {data, images, height, width, channels};
+  }
 };
 
 // Packed KRSC: element (k, r, s, c) is data[((k * height + r) * width + s) * in_channels + c].
@@ -60,9 +58,9 @@ struct FilterView {
   int64_t in_channels = 0;
 
   int64_t size() const { return out_channels * height * width * in_channels; }
-  operator FilterView<const T>() const
-    requires(!std::is_const_v<T>)
-  { return {data, out_channels, height, width, in_channels}; }
+  operator FilterView<const T>() const requires(!std::is_const_v<T>) {
+    return {data, out_channels, height, width, in_channels};
+  }
 };
 
 // Scratch memory that a caller lends to an operation; the operation says how much it wants.

@@ -20,9 +20,11 @@ __device__ __forceinline__ void cp_async(void* to_shared, const void* from_globa
   const unsigned to = static_cast<unsigned>(__cvta_generic_to_shared(to_shared));
   const int read = valid ? Bytes : 0;
   if constexpr (Bytes == 16)  // .cg: past L1, since a tile is read once per block
-    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(to), "l"(from_global), "r"(read) : "memory");
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(to), "l"(from_global), "r"(read)
+                 : "memory");
   else
-    asm volatile("cp.async.ca.shared.global [%0], [%1], %2, %3;" ::"r"(to), "l"(from_global), "n"(Bytes), "r"(read)
+    asm volatile("cp.async.ca.shared.global [%0], [%1], %2, %3;" ::"r"(to), "l"(from_global), "n"(Bytes),
+                 "r"(read)
                  : "memory");
 #endif
 }
