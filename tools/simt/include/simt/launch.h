@@ -1,0 +1,64 @@
+// cudaLaunchKernelEx: the typed launch. Arguments are converted to the parameters' types and copied by value,
+// as they are for a GPU.
+#pragma once
+
+#include <driver_types.h>
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace simt {
+
+// One argument of a launch as bytes, for the check of what it points to.
+struct Argument {
+  const void* data;
+  size_t bytes;
+  bool is_pointer;  // else a struct by value, which may hold pointers
+};
+
+// A launch with the types taken away. `storage` owns what `body` and `arguments` refer to.
+struct Launch {
+  const void* kernel = nullptr;
+  std::shared_ptr<const void> storage;
+  std::vector<Argument> arguments;
+  std::function<void()> body;
+};
+
+cudaError_t launch(const cudaLaunchConfig_t* config, Launch launch);
+
+namespace detail {
+
+template <class... Parameters>
+struct Packed {
+  void (*kernel)(Parameters...);
+  std::tuple<Parameters...> arguments;
+};
+
+template <class T>
+Argument describe(const T& argument) {
+  constexpr bool is_data_pointer = std::is_pointer_v<T> && !std::is_function_v<std::remove_pointer_t<T>>;
+  return {&argument, sizeof(T), is_data_pointer};
+}
+
+}  // namespace detail
+}  // namespace simt
+
+template <class... Parameters, class... Arguments>
+cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t* config, void (*kernel)(Parameters...),
+                               Arguments&&... arguments) {
+  using Packed = simt::detail::Packed<Parameters...>;
+  auto packed = std::make_shared<const Packed>(
+      Packed{kernel, std::tuple<Parameters...>(std::forward<Arguments>(arguments)...)});
+  simt::Launch launch;
+  launch.kernel = reinterpret_cast<const void*>(kernel);
+  std::apply([&](const auto&... argument) { launch.arguments = {simt::detail::describe(argument)...}; },
+             packed->arguments);
+  launch.body = [packed = packed.get()] { std::apply(packed->kernel, packed->arguments); };
+  launch.storage = std::move(packed);
+  return simt::launch(config, std::move(launch));
+}
