@@ -13,7 +13,9 @@ struct VectorView {
   T* data = nullptr;
   int64_t size = 0;
 
-  operator VectorView<const T>() const requires(!std::is_const_v<T>) { return {data, size}; }
+  template <class U>
+    requires(std::is_same_v<U, const T> && !std::is_const_v<T>)
+  operator VectorView<U>() const { return {data, size}; }
 };
 
 // rows x cols, row-major; element (i, j) is data[i * stride + j]. `stride` (the leading dimension) is in
@@ -25,7 +27,9 @@ struct MatrixView {
   int64_t cols = 0;
   int64_t stride = 0;
 
-  operator MatrixView<const T>() const requires(!std::is_const_v<T>) { return {data, rows, cols, stride}; }
+  template <class U>
+    requires(std::is_same_v<U, const T> && !std::is_const_v<T>)
+  operator MatrixView<U>() const { return {data, rows, cols, stride}; }
 };
 
 template <class T>
@@ -43,7 +47,9 @@ struct ImageView {
   int64_t channels = 0;
 
   int64_t size() const { return images * height * width * channels; }
-  operator ImageView<const T>() const requires(!std::is_const_v<T>) {
+  template <class U>
+    requires(std::is_same_v<U, const T> && !std::is_const_v<T>)
+  operator ImageView<U>() const {
     return {data, images, height, width, channels};
   }
 };
@@ -58,7 +64,9 @@ struct FilterView {
   int64_t in_channels = 0;
 
   int64_t size() const { return out_channels * height * width * in_channels; }
-  operator FilterView<const T>() const requires(!std::is_const_v<T>) {
+  template <class U>
+    requires(std::is_same_v<U, const T> && !std::is_const_v<T>)
+  operator FilterView<U>() const {
     return {data, out_channels, height, width, in_channels};
   }
 };
