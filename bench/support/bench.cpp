@@ -1,0 +1,163 @@
+#include <rondo/bench/support/bench.h>
+#include <rondo/tests/support/inputs.h>
+
+#include <algorithm>
+#include <vector>
+
+namespace rondo::bench {
+namespace {
+
+// A row of hot calls should last this long: long beside what starting it costs, short beside a benchmark.
+constexpr double kRowSeconds = 1e-3;
+constexpr int kLongestRow = 100;
+
+// Prime, so that no two rows of a matrix are the same.
+constexpr int64_t kNormalPeriod = 1048573;
+
+// Overwrites the cache by writing a buffer twice its size.
+class CacheFlush {
+ public:
+  CacheFlush() : buffer_(bytes()) {}
+  void enqueue(cudaStream_t stream) {
+    RONDO_CUDA_THROW(cudaMemsetAsync(buffer_.data(), 0, static_cast<size_t>(buffer_.bytes()), stream));
+  }
+
+ private:
+  static int64_t bytes() {
+    int device = 0;
+    cudaDeviceProp properties;
+    RONDO_CUDA_THROW(cudaGetDevice(&device));
+    RONDO_CUDA_THROW(cudaGetDeviceProperties(&properties, device));
+    return std::max<int64_t>(2 * static_cast<int64_t>(properties.l2CacheSize), 4 << 20);
+  }
+
+  Buffer<unsigned char> buffer_;
+};
+
+// `count` calls, recorded once and submitted as one graph, so that the host's speed is not in the time.
+class Row {
+ public:
+  Row(cudaStream_t stream, const Enqueue& enqueue, int count) {
+    RONDO_CUDA_THROW(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
+    Status status;
+    for (int i = 0; i < count && status.ok(); ++i) status = enqueue(stream);
+    cudaGraph_t graph = nullptr;
+    const Status captured = from_cuda(cudaStreamEndCapture(stream, &graph), "recording a row of calls");
+    throw_if_error(status);
+    throw_if_error(captured);
+    const cudaError_t error = cudaGraphInstantiate(&row_, graph, 0);
+    RONDO_CUDA_THROW(cudaGraphDestroy(graph));
+    RONDO_CUDA_THROW(error);
+  }
+  ~Row() { static_cast<void>(cudaGraphExecDestroy(row_)); }
+  Row(const Row&) = delete;
+  Row& operator=(const Row&) = delete;
+
+  void launch(cudaStream_t stream) { RONDO_CUDA_THROW(cudaGraphLaunch(row_, stream)); }
+
+ private:
+  cudaGraphExec_t row_ = nullptr;
+};
+
+double median(std::vector<double> values) {
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+std::vector<double> cold_samples(benchmark::State& state, cudaStream_t stream, const Enqueue& enqueue) {
+  CacheFlush flush;
+  Event begin(Event::Kind::timing), end(Event::Kind::timing);
+  std::vector<double> samples;
+  for (auto _ : state) {
+    // While the device flushes, the host submits the rest: the call starts right behind its first event.
+    flush.enqueue(stream);
+    RONDO_CUDA_THROW(cudaEventRecord(begin, stream));
+    throw_if_error(enqueue(stream));
+    RONDO_CUDA_THROW(cudaEventRecord(end, stream));
+    RONDO_CUDA_THROW(cudaEventSynchronize(end));
+    float milliseconds = 0;
+    RONDO_CUDA_THROW(cudaEventElapsedTime(&milliseconds, begin, end));
+    samples.push_back(milliseconds * 1e-3);
+    state.SetIterationTime(samples.back());
+  }
+  return samples;
+}
+
+std::vector<double> hot_samples(benchmark::State& state, cudaStream_t stream, const Enqueue& enqueue) {
+  const double once = seconds_of(stream, [&](cudaStream_t s) { throw_if_error(enqueue(s)); });
+  const int count = std::clamp(static_cast<int>(kRowSeconds / std::max(once, 1e-9)), 1, kLongestRow);
+  Row row(stream, enqueue, count);
+  row.launch(stream);
+  std::vector<double> samples;
+  for (auto _ : state) {
+    samples.push_back(seconds_of(stream, [&](cudaStream_t s) { row.launch(s); }) / count);
+    state.SetIterationTime(samples.back());
+  }
+  return samples;
+}
+
+}  // namespace
+
+double seconds_of(cudaStream_t stream, const std::function<void(cudaStream_t)>& enqueue) {
+  Event begin(Event::Kind::timing), end(Event::Kind::timing);
+  RONDO_CUDA_THROW(cudaEventRecord(begin, stream));
+  enqueue(stream);
+  RONDO_CUDA_THROW(cudaEventRecord(end, stream));
+  RONDO_CUDA_THROW(cudaEventSynchronize(end));
+  float milliseconds = 0;
+  RONDO_CUDA_THROW(cudaEventElapsedTime(&milliseconds, begin, end));
+  return milliseconds * 1e-3;
+}
+
+Buffer<float> normal_buffer(int64_t count, uint64_t seed) {
+  Buffer<float> buffer(count);
+  const std::vector<float> values = test::normal_values(std::min(count, kNormalPeriod), seed);
+  int64_t filled = static_cast<int64_t>(values.size());
+  RONDO_CUDA_THROW(
+      cudaMemcpy(buffer.data(), values.data(), values.size() * sizeof(float), cudaMemcpyHostToDevice));
+  while (filled < count) {
+    const int64_t more = std::min(filled, count - filled);
+    RONDO_CUDA_THROW(cudaMemcpy(buffer.data() + filled, buffer.data(),
+                                static_cast<size_t>(more) * sizeof(float), cudaMemcpyDeviceToDevice));
+    filled += more;
+  }
+  return buffer;
+}
+
+Bound bound_of(const Work& work) {
+  const double compute = work.flops / peaks().fma_flops_per_second;
+  const double memory = work.bytes / peaks().copy_bytes_per_second;
+  if (compute > memory) return {compute, "fp32 FMA peak"};
+  return {memory, "copy bandwidth"};
+}
+
+void time_device_work(benchmark::State& state, Cache cache, const Work& work, const Enqueue& enqueue) {
+  time_device_work(state, cache, work, bound_of(work), enqueue);
+}
+
+void time_device_work(benchmark::State& state, Cache cache, const Work& work, const Bound& bound,
+                      const Enqueue& enqueue) {
+  Stream stream;
+  std::vector<double> samples;
+  try {
+    throw_if_error(enqueue(stream));  // loads the kernels, and shows errors before anything is timed
+    stream.synchronize();
+    samples =
+        cache == Cache::cold ? cold_samples(state, stream, enqueue) : hot_samples(state, stream, enqueue);
+  } catch (const Error& error) {
+    state.SkipWithError(error.what());
+    return;
+  }
+  if (samples.empty()) return;
+  const double seconds = median(std::move(samples));
+  state.counters["median"] = seconds;
+  if (work.flops > 0) state.counters["FLOP/s"] = work.flops / seconds;
+  if (work.bytes > 0) state.counters["B/s"] = work.bytes / seconds;
+  if (bound.seconds > 0) {
+    state.counters["share"] = bound.seconds / seconds;
+    state.SetLabel("of " + bound.name);
+  }
+}
+
+}  // namespace rondo::bench

@@ -1,0 +1,57 @@
+// main() of every benchmark: Google Benchmark's, with what a figure is worth nothing without in its context.
+
+#include <cuda_runtime_api.h>
+
+#include <benchmark/benchmark.h>
+#include <rondo_commit.h>
+
+#include <rondo/bench/support/peaks.h>
+#include <rondo/kernels/core/platform.h>
+
+#include <exception>
+#include <iostream>
+
+namespace {
+
+using rondo::concat;
+
+void add_context() {
+  int driver = 0, runtime = 0, core_khz = 0, memory_khz = 0;
+  cudaDeviceProp device;
+  RONDO_CUDA_THROW(cudaGetDeviceProperties(&device, 0));
+  RONDO_CUDA_THROW(cudaDriverGetVersion(&driver));
+  RONDO_CUDA_THROW(cudaRuntimeGetVersion(&runtime));
+  RONDO_CUDA_THROW(cudaDeviceGetAttribute(&core_khz, cudaDevAttrClockRate, 0));
+  RONDO_CUDA_THROW(cudaDeviceGetAttribute(&memory_khz, cudaDevAttrMemoryClockRate, 0));
+  benchmark::AddCustomContext("commit", RONDO_COMMIT);
+  benchmark::AddCustomContext("platform", rondo::platform());
+  benchmark::AddCustomContext("device", rondo::describe_device(0));
+  benchmark::AddCustomContext("l2_bytes", concat(device.l2CacheSize));
+  benchmark::AddCustomContext("driver_version", concat(driver));
+  benchmark::AddCustomContext("runtime_version", concat(runtime));
+  benchmark::AddCustomContext("highest_core_clock_mhz", concat(core_khz / 1000));
+  benchmark::AddCustomContext("highest_memory_clock_mhz", concat(memory_khz / 1000));
+  const rondo::bench::Peaks& peaks = rondo::bench::peaks();
+  benchmark::AddCustomContext("copy_bandwidth_bytes_per_second", concat(peaks.copy_bytes_per_second));
+  benchmark::AddCustomContext("copy_bandwidth_by", peaks.copy_by);
+  benchmark::AddCustomContext("fma_peak_flops_per_second", concat(peaks.fma_flops_per_second));
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  benchmark::Initialize(&argc, argv);
+  if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 2;
+  if (rondo::device_count() == 0) {
+    std::cerr << "no CUDA device here; the preset cpu runs the same benchmarks without one\n";
+    return 2;
+  }
+  try {
+    add_context();
+    benchmark::RunSpecifiedBenchmarks();
+  } catch (const std::exception& error) {
+    std::cerr << error.what() << '\n';
+    return 1;
+  }
+  benchmark::Shutdown();
+}

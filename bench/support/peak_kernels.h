@@ -1,0 +1,31 @@
+// The kernels behind peaks() and bench_limits: as plain as a kernel can be, so that what they reach is what
+// the machine gives.
+#pragma once
+
+#include <rondo/kernels/core/status.h>
+#include <rondo/kernels/core/view.h>
+
+namespace rondo::bench {
+
+// to[i] = from[i]. Sizes are equal and a multiple of kStreamMultiple; so below.
+inline constexpr int64_t kStreamMultiple = 4096;
+[[nodiscard]] Status stream_copy(VectorView<float> to, VectorView<const float> from, cudaStream_t stream);
+
+// to[i] = a[i] + factor * b[i], the triad of the STREAM benchmark (J. McCalpin).
+[[nodiscard]] Status stream_triad(VectorView<float> to, VectorView<const float> a, VectorView<const float> b,
+                                  float factor, cudaStream_t stream);
+
+// Reads everything and writes one sum per stream_read_sums(size) pieces.
+int64_t stream_read_sums(int64_t size);
+[[nodiscard]] Status stream_read(VectorView<float> sums, VectorView<const float> from, cudaStream_t stream);
+
+// Fused multiply-adds on registers: `blocks` blocks of kFmaThreads threads with kFmaChains independent chains
+// of `length` each. The sum of thread i's chains goes to sums[i], so that nothing can be left out.
+inline constexpr int kFmaThreads = 256;
+inline constexpr int kFmaChains = 64;
+[[nodiscard]] Status fma_chains(VectorView<float> sums, int64_t blocks, int length, cudaStream_t stream);
+
+// Does nothing.
+[[nodiscard]] Status empty_kernel(cudaStream_t stream);
+
+}  // namespace rondo::bench
