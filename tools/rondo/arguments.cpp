@@ -1,0 +1,167 @@
+#include <CLI/CLI.hpp>
+
+#include <rondo/kernels/core/platform.h>
+#include <rondo/kernels/core/status.h>
+#include <rondo/tools/rondo/arguments.h>
+#include <rondo/tools/rondo/format.h>
+
+#include <charconv>
+#include <cmath>
+#include <functional>
+#include <limits>
+#include <numeric>
+
+namespace rondo::program {
+namespace {
+
+// Bounds that only an accident goes beyond: they turn a slip of the finger into a message instead of an hour.
+constexpr int kMaxDevices = 64;
+constexpr int64_t kMaxSamples = 1'000'000'000;
+constexpr int kMaxEpochs = 100'000;
+constexpr float kMaxLearningRate = 1000;
+
+template <class Number>
+std::optional<Number> read_number(const std::string& text) {
+  Number value{};
+  const char* end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, value);
+  if (error != std::errc() || stop != end) return std::nullopt;
+  return value;
+}
+
+template <class Integer>
+Integer read_integer(const std::string& option, const std::string& text, Integer low, Integer high) {
+  const std::optional<Integer> value = read_number<Integer>(text);
+  if (value && *value >= low && *value <= high) return *value;
+  throw Error(bad_argument(option, " is '", text, "', must be a whole number from ", low, " to ", high));
+}
+
+float read_learning_rate(const std::string& text) {
+  const std::optional<float> value = read_number<float>(text);
+  if (value && *value > 0 && *value <= kMaxLearningRate) return *value;  // NaN fails both
+  throw Error(bad_argument("--lr is '", text, "', must be a number above 0 and at most ", kMaxLearningRate));
+}
+
+std::string read_model(const std::string& text) {
+  if (text == "lenet") return text;
+  throw Error(bad_argument("the model is '", text, "', must be lenet"));
+}
+
+std::string read_path(const std::string& option, const std::string& text) {
+  if (!text.empty()) return text;
+  throw Error(bad_argument(option, " is empty, must be a path"));
+}
+
+using Reader = std::function<void(const std::string&)>;
+
+CLI::Option* add(CLI::App& app, const std::string& name, const std::string& value, const std::string& help,
+                 const Reader& read) {
+  return app.add_option_function<std::string>(name, read, help)->option_text(value);
+}
+
+CLI::App* add_train(CLI::App& app, TrainArguments& to) {
+  CLI::App* train = app.add_subcommand("train", "Train a model data-parallel over several devices");
+  add(*train, "model", "MODEL", "What to train: lenet", [&](const std::string& s) {
+    to.model = read_model(s);
+  })->required();
+  add(*train, "--devices", "N|LIST", "A count, or a list such as 0,1,0: a replica an entry [2]",
+      [&](const std::string& s) { to.devices = parse_devices(s); });
+  add(*train, "--batch", "N", "Samples a step, over all devices together [256]",
+      [&](const std::string& s) { to.batch = read_integer<int64_t>("--batch", s, 1, kMaxSamples); });
+  add(*train, "--lr", "RATE", "Learning rate [0.2]",
+      [&](const std::string& s) { to.lr = read_learning_rate(s); });
+  add(*train, "--epochs", "N", "Passes over the training data [10]",
+      [&](const std::string& s) { to.epochs = read_integer<int>("--epochs", s, 1, kMaxEpochs); });
+  add(*train, "--seed", "N", "Seed of the weights and of the samples' order [0]", [&](const std::string& s) {
+    to.seed = read_integer<uint64_t>("--seed", s, 0, std::numeric_limits<uint64_t>::max());
+  });
+  add(*train, "--limit", "SAMPLES", "Use only the first SAMPLES training and test images",
+      [&](const std::string& s) { to.limit = read_integer<int64_t>("--limit", s, 1, kMaxSamples); });
+  add(*train, "--data", "DIR", "Where the four data files are, gzipped or not",
+      [&](const std::string& s) { to.data = read_path("--data", s); });
+  add(*train, "--log", "FILE.csv", "Write each epoch's figures as CSV",
+      [&](const std::string& s) { to.log = read_path("--log", s); });
+  add(*train, "--plot", "FILE.svg", "Draw loss and test accuracy by epoch",
+      [&](const std::string& s) { to.plot = read_path("--plot", s); });
+  add(*train, "--trace", "FILE.json", "Write a timeline of the first steps for Perfetto or chrome://tracing",
+      [&](const std::string& s) { to.trace = read_path("--trace", s); });
+  train->add_flag("--verify", to.verify, "After every step, check that all replicas are bitwise equal");
+  return train;
+}
+
+CLI::App* add_devices(CLI::App& app, DevicesArguments& to) {
+  CLI::App* devices = app.add_subcommand("devices", "Show the devices and which of them reach each other");
+  add(*devices, "--devices", "N", "Show at least this many; the CPU executor makes as many as asked",
+      [&](const std::string& s) { to.count = read_integer<int>("--devices", s, 1, kMaxDevices); });
+  return devices;
+}
+
+std::string one_line(std::string text) {
+  const size_t end = text.find('\n');
+  return end == std::string::npos ? text : text.substr(0, end);
+}
+
+}  // namespace
+
+std::vector<int> parse_devices(const std::string& text) {
+  const auto fail = [&](const auto&... why) {
+    throw Error(bad_argument("--devices is '", text, "', ", why...));
+  };
+  if (text.find(',') == std::string::npos) {
+    const std::optional<int> count = read_number<int>(text);
+    if (!count || *count < 1 || *count > kMaxDevices) {
+      fail("must be a count from 1 to ", kMaxDevices, " or a list of devices such as 0,1,0");
+    }
+    std::vector<int> devices(static_cast<size_t>(*count));
+    std::iota(devices.begin(), devices.end(), 0);
+    return devices;
+  }
+  std::vector<int> devices;
+  for (size_t begin = 0; begin < text.size();) {
+    const size_t end = std::min(text.find(',', begin), text.size());
+    const std::string entry = text.substr(begin, end - begin);
+    const std::optional<int> device = read_number<int>(entry);
+    if (!device || *device < 0 || *device >= kMaxDevices) {
+      fail("whose entry '", entry, "' must be a device's number from 0 to ", kMaxDevices - 1);
+    }
+    devices.push_back(*device);
+    begin = end + 1;
+  }
+  if (devices.size() > kMaxDevices) fail("must have at most ", kMaxDevices, " entries, has ", devices.size());
+  return devices;
+}
+
+CommandLine parse_command_line(int argc, const char* const* argv) {
+  CommandLine line;
+  CLI::App app(
+      "Rondo: hand-written CUDA kernels, a ring all-reduce, and the data-parallel trainer built on both.\n"
+      "The same kernels run on NVIDIA GPUs and, without one, on the CPU.",
+      "rondo");
+  app.require_subcommand(0, 1);
+  app.set_version_flag("--version", concat("rondo ", RONDO_VERSION, " (", platform(), ")"));
+  const CLI::App* train = add_train(app, line.train);
+  const CLI::App* devices = add_devices(app, line.devices);
+
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::CallForHelp&) {
+    line.text = (train->parsed() ? train : devices->parsed() ? devices : &app)->help();
+    return line;
+  } catch (const CLI::CallForVersion& version) {
+    line.text = std::string(version.what()) + "\n";
+    return line;
+  } catch (const CLI::ParseError& error) {
+    throw Error(bad_argument(one_line(error.what()), "; rondo ", train->parsed() ? "train " : "",
+                             "--help shows what is valid"));
+  }
+  if (train->parsed()) {
+    line.action = CommandLine::Action::train;
+  } else if (devices->parsed()) {
+    line.action = CommandLine::Action::devices;
+  } else {
+    line.text = app.help();
+  }
+  return line;
+}
+
+}  // namespace rondo::program

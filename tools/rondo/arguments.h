@@ -1,0 +1,46 @@
+// The command line of `rondo`: what may be said, and what was said.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace rondo::program {
+
+struct TrainArguments {
+  std::string model;
+  std::vector<int> devices{0, 1};
+  std::optional<int64_t> batch;  // not given: kDefaultBatch, or all samples where there are fewer
+  float lr = 0.2f;
+  int epochs = 10;
+  uint64_t seed = 0;
+  std::optional<int64_t> limit;  // samples to use of each half of the data
+  std::optional<std::string> data;
+  std::string log;  // empty: not asked for
+  std::string plot;
+  std::string trace;
+  bool verify = false;
+
+  static constexpr int64_t kDefaultBatch = 256;
+};
+
+struct DevicesArguments {
+  std::optional<int> count;  // make sure that so many exist
+};
+
+struct CommandLine {
+  enum class Action { print_text, train, devices };
+  Action action = Action::print_text;
+  std::string text;  // for print_text: the help or the version
+  TrainArguments train;
+  DevicesArguments devices;
+};
+
+// Throws a bad_argument Error, one line that names the value and what would be valid.
+CommandLine parse_command_line(int argc, const char* const* argv);
+
+// "4" is devices 0 to 3; "0,1,0" is these three, where device 0 carries two replicas; "3," is device 3 alone.
+std::vector<int> parse_devices(const std::string& text);
+
+}  // namespace rondo::program

@@ -1,0 +1,16 @@
+// The figures of a training run as CSV (RFC 4180, lines end with \n): one line an epoch under one header
+// line.
+#pragma once
+
+#include <rondo/nn/lenet_from_scratch.h>
+
+#include <span>
+#include <string>
+
+namespace rondo::program {
+
+// Columns: epoch, train_loss, test_accuracy, seconds, then a column of seconds for each phase. Numbers are
+// the shortest that read back as the same double; not-a-number is written nan.
+std::string csv_log(std::span<const lenet::EpochReport> epochs);
+
+}  // namespace rondo::program

@@ -1,0 +1,81 @@
+#include <cuda_runtime_api.h>
+#include <rondo/kernels/core/platform.h>
+#include <rondo/kernels/core/status.h>
+#include <rondo/tools/rondo/devices.h>
+#include <rondo/tools/rondo/format.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+namespace rondo::program {
+namespace {
+
+using Row = std::vector<std::string>;
+
+// The first two columns are words and begin at the left; figures end at the right.
+void show_table(const std::vector<Row>& rows, std::ostream& out, size_t words) {
+  std::vector<size_t> widths(rows.front().size(), 0);
+  for (const Row& row : rows) {
+    for (size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
+  }
+  for (const Row& row : rows) {
+    std::string line;
+    for (size_t i = 0; i < row.size(); ++i) {
+      line += (i == 0 ? "" : "  ") + (i < words ? left(row[i], widths[i]) : right(row[i], widths[i]));
+    }
+    out << line << "\n";
+  }
+}
+
+Row describe(int device) {
+  cudaDeviceProp properties{};
+  RONDO_CUDA_THROW(cudaSetDevice(device));
+  RONDO_CUDA_THROW(cudaGetDeviceProperties(&properties, device));
+  size_t free = 0, total = 0;
+  RONDO_CUDA_THROW(cudaMemGetInfo(&free, &total));
+  return {device_label(device),
+          properties.name,
+          std::to_string(properties.multiProcessorCount),
+          byte_size(static_cast<int64_t>(total)),
+          byte_size(static_cast<int64_t>(free)),
+          concat(properties.major, ".", properties.minor)};
+}
+
+std::string reach(int from, int to) {
+  if (from == to) return "self";
+  int possible = 0;
+  RONDO_CUDA_THROW(cudaDeviceCanAccessPeer(&possible, from, to));
+  return possible ? "yes" : "no";
+}
+
+}  // namespace
+
+void show_devices(const DevicesArguments& arguments, std::ostream& out) {
+  if (arguments.count) throw_if_error(request_devices(*arguments.count));
+  const int count = device_count();
+  if (count == 0) {
+    throw Error(Status(StatusCode::out_of_resources,
+                       "no CUDA device was found; the preset cpu builds a rondo that needs none"));
+  }
+
+  const bool on_cpu = std::string(platform()) == "cpu";
+  std::vector<Row> table = {{"device", "name", on_cpu ? "workers" : "SMs", "memory", "free", "capability"}};
+  for (int device = 0; device < count; ++device) table.push_back(describe(device));
+  show_table(table, out, 2);
+  if (on_cpu)
+    out << "\nThe worker threads are shared by all devices; there are as many devices as asked for.\n";
+
+  if (count == 1) return;
+  std::vector<Row> matrix = {{"peer access"}};
+  for (int to = 0; to < count; ++to) matrix[0].push_back(device_label(to));
+  for (int from = 0; from < count; ++from) {
+    Row row = {device_label(from)};
+    for (int to = 0; to < count; ++to) row.push_back(reach(from, to));
+    matrix.push_back(row);
+  }
+  out << "\n";
+  show_table(matrix, out, 1);
+}
+
+}  // namespace rondo::program

@@ -1,0 +1,56 @@
+// The program rondo. Exit codes: 0 done; 1 the work failed (memory, a device, a full disk, a diverged
+// training); 2 what was asked for makes no sense, and nothing was done.
+
+#include <rondo/kernels/core/status.h>
+#include <rondo/tools/rondo/arguments.h>
+#include <rondo/tools/rondo/devices.h>
+#include <rondo/tools/rondo/terminal.h>
+#include <rondo/tools/rondo/train.h>
+
+#include <iostream>
+#include <new>
+
+namespace {
+
+using rondo::program::CommandLine;
+
+constexpr int kWorkFailed = 1;
+constexpr int kBadArgument = 2;
+
+void run(int argc, char** argv) {
+  const CommandLine line = rondo::program::parse_command_line(argc, argv);
+  switch (line.action) {
+    case CommandLine::Action::print_text:
+      std::cout << line.text;
+      break;
+    case CommandLine::Action::train:
+      rondo::program::train(line.train, std::cout, rondo::program::ask_terminal());
+      break;
+    case CommandLine::Action::devices:
+      rondo::program::show_devices(line.devices, std::cout);
+      break;
+  }
+  if (!std::cout.flush()) throw std::runtime_error("the standard output could not be written");
+}
+
+int complain(const std::string& message, int code) {
+  std::cout.flush();
+  std::cerr << "rondo: " << message << std::endl;
+  return code;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    run(argc, argv);
+    return 0;
+  } catch (const rondo::Error& error) {
+    const bool asked_wrongly = error.status().code() == rondo::StatusCode::bad_argument;
+    return complain(error.what(), asked_wrongly ? kBadArgument : kWorkFailed);
+  } catch (const std::bad_alloc&) {
+    return complain("the machine's memory is exhausted", kWorkFailed);
+  } catch (const std::exception& error) {
+    return complain(error.what(), kWorkFailed);
+  }
+}

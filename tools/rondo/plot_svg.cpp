@@ -1,0 +1,213 @@
+#include <rondo/tools/rondo/format.h>
+#include <rondo/tools/rondo/plot_svg.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace rondo::program {
+namespace {
+
+// The page, in the picture's units.
+constexpr double kPanelWidth = 400, kPanelHeight = 250, kGap = 66;
+constexpr double kMarginLeft = 62, kMarginRight = 38, kMarginTop = 118, kMarginBottom = 62;
+constexpr size_t kMostDots = 40;  // more epochs than this are a line without dots
+
+constexpr const char* kInk = "#1f2933";
+constexpr const char* kSoftInk = "#66737f";
+constexpr const char* kGrid = "#e6eaee";
+constexpr const char* kAxis = "#9aa5b1";
+
+// Text may not hold what XML forbids: markup is escaped, control characters become spaces.
+std::string escaped(const std::string& text) {
+  std::string result;
+  for (char c : text) {
+    switch (c) {
+      case '&':
+        result += "&amp;";
+        break;
+      case '<':
+        result += "&lt;";
+        break;
+      case '>':
+        result += "&gt;";
+        break;
+      case '"':
+        result += "&quot;";
+        break;
+      default:
+        result += static_cast<unsigned char>(c) < 0x20 ? ' ' : c;
+    }
+  }
+  return result;
+}
+
+std::string number(double value) {  // a coordinate, to a hundredth, without a tail of zeros
+  std::string text = fixed(value, 2);
+  text.erase(text.find_last_not_of('0') + 1);
+  if (text.back() == '.') text.pop_back();
+  return text == "-0" ? "0" : text;
+}
+
+std::string tick_label(double value, double step, bool as_percent) {
+  if (as_percent) return number(value * 100) + " %";
+  const int digits = std::max(0, static_cast<int>(std::ceil(-std::log10(step) - 1e-9)));
+  return fixed(value, digits);
+}
+
+// attributes("x", 3, "fill", "red") -> ` x="3" fill="red"`
+std::string attributes() { return ""; }
+template <class Value, class... Rest>
+std::string attributes(const char* name, const Value& value, const Rest&... rest) {
+  std::string text;
+  if constexpr (std::is_arithmetic_v<Value>) {
+    text = number(value);
+  } else {
+    text = escaped(value);
+  }
+  return std::string(" ") + name + "=\"" + text + "\"" + attributes(rest...);
+}
+
+template <class... Pairs>
+std::string element(const char* name, const Pairs&... pairs) {
+  return std::string("<") + name + attributes(pairs...) + "/>\n";
+}
+
+template <class... Pairs>
+std::string words(double x, double y, const char* anchor, double size, const char* fill,
+                  const std::string& content, const Pairs&... pairs) {
+  return "<text" +
+         attributes("x", x, "y", y, "text-anchor", anchor, "font-size", size, "fill", fill, pairs...) + ">" +
+         escaped(content) + "</text>\n";
+}
+
+// One panel: its frame of reference and what is drawn in it.
+class PanelDrawing {
+ public:
+  PanelDrawing(const Panel& panel, double left, size_t epochs)
+      : panel_(panel), left_(left), last_epoch_(std::max<double>(2, static_cast<double>(epochs))) {
+    double top = panel.top;
+    for (double value : panel.values) {
+      if (panel.top <= 0 && std::isfinite(value)) top = std::max(top, value);
+    }
+    y_ticks_ = ticks(top > 0 ? top : 1, 5, false);
+  }
+
+  std::string draw() const { return legend() + grid() + curve(); }
+
+ private:
+  double x(double epoch) const { return left_ + (epoch - 1) / (last_epoch_ - 1) * kPanelWidth; }
+  double y(double value) const { return kMarginTop + (1 - value / y_ticks_.back()) * kPanelHeight; }
+
+  std::string legend() const {
+    const double line = kMarginTop - 22;
+    return element("line", "x1", left_, "y1", line, "x2", left_ + 26, "y2", line, "stroke", panel_.colour,
+                   "stroke-width", 3, "stroke-linecap", "round") +
+           element("circle", "cx", left_ + 13, "cy", line, "r", 4.5, "fill", panel_.colour, "stroke",
+                   "#ffffff", "stroke-width", 1.5) +
+           words(left_ + 36, line + 5, "start", 15, kInk, panel_.name, "font-weight", "600");
+  }
+
+  std::string grid() const {
+    std::string text;
+    const double bottom = kMarginTop + kPanelHeight;
+    for (double value : y_ticks_) {
+      const bool axis = value == 0;
+      text += element("line", "x1", left_, "y1", y(value), "x2", left_ + kPanelWidth, "y2", y(value),
+                      "stroke", axis ? kAxis : kGrid, "stroke-width", axis ? 1.5 : 1);
+      text += words(left_ - 10, y(value) + 4.5, "end", 13, kSoftInk,
+                    tick_label(value, y_ticks_[1], panel_.as_percent));
+    }
+    // Epochs begin at 1, which is always marked; a round epoch too close to it would touch its label.
+    std::vector<double> epochs = ticks(last_epoch_, 10, true);
+    epochs.front() = 1;
+    if (epochs.size() > 1 && epochs[1] == 1) epochs.erase(epochs.begin());
+    for (double epoch : epochs) {
+      if (epoch > last_epoch_) continue;
+      text += element("line", "x1", x(epoch), "y1", bottom, "x2", x(epoch), "y2", bottom + 5, "stroke", kAxis,
+                      "stroke-width", 1.5);
+      text += words(x(epoch), bottom + 21, "middle", 13, kSoftInk, number(epoch));
+    }
+    return text + words(left_ + kPanelWidth / 2, bottom + 46, "middle", 14, kSoftInk, "epoch");
+  }
+
+  std::string curve() const {
+    std::string path, dots;
+    bool pen_down = false;
+    for (size_t i = 0; i < panel_.values.size(); ++i) {
+      const double value = panel_.values[i], epoch = static_cast<double>(i + 1);
+      const bool drawable = std::isfinite(value);
+      if (drawable) {
+        path += (pen_down ? " L" : path.empty() ? "M" : " M") + number(x(epoch)) + " " + number(y(value));
+        dots += element("circle", "cx", x(epoch), "cy", y(value), "r", 4.5, "fill", panel_.colour, "stroke",
+                        "#ffffff", "stroke-width", 1.5);
+      }
+      pen_down = drawable;
+    }
+    std::string text;
+    if (!path.empty()) {
+      text = element("path", "d", path, "fill", "none", "stroke", panel_.colour, "stroke-width", 3,
+                     "stroke-linejoin", "round", "stroke-linecap", "round");
+    }
+    if (panel_.values.size() <= kMostDots) text += dots;
+    return text + last_value();
+  }
+
+  // The figure that is asked for first stands beside the curve's end, on the side where the curve is not.
+  std::string last_value() const {
+    if (panel_.values.empty() || !std::isfinite(panel_.values.back())) return "";
+    const double value = panel_.values.back();
+    const bool rising = panel_.values.size() < 2 || !(panel_.values.front() > value);
+    const double line = std::min(y(value) + (rising ? 26 : -14), kMarginTop + kPanelHeight - 10);
+    const std::string label = panel_.as_percent ? fixed(value * 100, 1) + " %" : fixed(value, 3);
+    return words(x(static_cast<double>(panel_.values.size())), line,
+                 panel_.values.size() > 1 ? "end" : "start", 15, panel_.colour.c_str(), label, "font-weight",
+                 "700");
+  }
+
+  const Panel& panel_;
+  double left_;
+  double last_epoch_;
+  std::vector<double> y_ticks_;
+};
+
+}  // namespace
+
+std::vector<double> ticks(double top, int wanted, bool whole) {
+  const double rough = top / wanted;
+  const double power = std::pow(10, std::floor(std::log10(rough)));
+  double step = 10 * power;
+  for (double factor : {5, 2, 1}) {
+    if (factor * power >= rough * (1 - 1e-9)) step = factor * power;
+  }
+  if (whole) step = std::max(step, 1.0);
+  std::vector<double> positions;
+  for (int i = 0; positions.empty() || positions.back() < top * (1 - 1e-9); ++i)
+    positions.push_back(i * step);
+  return positions;
+}
+
+std::string plot_svg(const std::string& title, const std::string& subtitle,
+                     const std::vector<Panel>& panels) {
+  size_t epochs = 0;
+  for (const Panel& panel : panels) epochs = std::max(epochs, panel.values.size());
+  const auto count = static_cast<double>(panels.size());
+  const double width = kMarginLeft + count * kPanelWidth + (count - 1) * kGap + kMarginRight;
+  const double height = kMarginTop + kPanelHeight + kMarginBottom;
+
+  std::string text =
+      "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<svg xmlns=\"http://www.w3.org/2000/svg\"" +
+      attributes("width", width, "height", height, "viewBox", "0 0 " + number(width) + " " + number(height),
+                 "font-family", "Inter, 'Helvetica Neue', Helvetica, Arial, 'DejaVu Sans', sans-serif") +
+      ">\n<title>" + escaped(title) + "</title>\n";
+  text += element("rect", "width", width, "height", height, "fill", "#ffffff");
+  text += words(kMarginLeft, 42, "start", 22, kInk, title, "font-weight", "700");
+  text += words(kMarginLeft, 66, "start", 14, kSoftInk, subtitle);
+  double left = kMarginLeft;
+  for (const Panel& panel : panels) {
+    text += PanelDrawing(panel, left, epochs).draw();
+    left += kPanelWidth + kGap;
+  }
+  return text + "</svg>\n";
+}
+
+}  // namespace rondo::program

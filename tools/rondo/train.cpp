@@ -1,0 +1,222 @@
+#include <rondo/kernels/core/platform.h>
+#include <rondo/kernels/core/status.h>
+#include <rondo/nn/fashion_mnist.h>
+#include <rondo/nn/lenet_from_scratch.h>
+#include <rondo/tools/rondo/csv_log.h>
+#include <rondo/tools/rondo/display.h>
+#include <rondo/tools/rondo/format.h>
+#include <rondo/tools/rondo/output_file.h>
+#include <rondo/tools/rondo/plot_svg.h>
+#include <rondo/tools/rondo/trace_json.h>
+#include <rondo/tools/rondo/train.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <set>
+
+namespace rondo::program {
+namespace {
+
+struct Outputs {
+  explicit Outputs(const TrainArguments& arguments)
+      : log("--log", arguments.log), plot("--plot", arguments.plot), trace("--trace", arguments.trace) {
+    std::map<std::string, std::string> option_of;  // by target
+    for (const auto& [option, file] : {std::pair{"--log", &log}, {"--plot", &plot}, {"--trace", &trace}}) {
+      if (!file->wanted()) continue;
+      const auto [other, is_new] = option_of.emplace(file->target(), option);
+      if (!is_new) {
+        throw Error(bad_argument(option, " '", file->path(), "' is the same file as ", other->second,
+                                 "'s, must be another"));
+      }
+    }
+  }
+
+  OutputFile log, plot, trace;
+};
+
+// A label in front, then what belongs to it.
+void show_field(std::ostream& out, const Terminal& terminal, const std::string& label,
+                const std::string& text) {
+  out << inked(terminal, Ink::dim, left(label, 9)) << text << "\n";
+}
+
+// Devices of one kind share a line.
+void show_devices(const std::vector<int>& devices, std::ostream& out, const Terminal& terminal) {
+  std::vector<std::pair<std::string, std::vector<int>>> kinds;
+  for (int device : std::set<int>(devices.begin(), devices.end())) {
+    std::string kind = describe_device(device);
+    const std::string label = device_label(device) + ", ";
+    if (kind.starts_with(label)) kind.erase(0, label.size());
+    if (kinds.empty() || kinds.back().first != kind) kinds.push_back({kind, {}});
+    kinds.back().second.push_back(device);
+  }
+  const char* title = "devices";
+  for (const auto& [kind, members] : kinds) {
+    show_field(out, terminal, title, device_list(members) + " " + kind);
+    title = "";
+  }
+  if (devices.size() != std::set<int>(devices.begin(), devices.end()).size()) {
+    show_field(out, terminal, "replicas", device_list(devices));
+  }
+}
+
+FashionMnist load_data(const TrainArguments& arguments) {
+  const std::string directory = arguments.data.value_or(kFashionMnistDirectory);
+  if (!arguments.data && !std::filesystem::exists(directory)) {
+    throw Error(
+        bad_argument("Fashion-MNIST is not installed (", directory,
+                     " does not exist): install the package dataset-fashion-mnist, or name a directory with "
+                     "its four files by --data DIR"));
+  }
+  return load_fashion_mnist(directory, arguments.data ? Checksums::report : Checksums::require);
+}
+
+void show_data(const FashionMnist& data, std::ostream& out, const Terminal& terminal) {
+  show_field(
+      out, terminal, "data",
+      concat(grouped(data.train_count), " training and ", grouped(data.test_count),
+             " test images of 28 x 28, ",
+             data.authentic ? "Fashion-MNIST (SHA-256 verified)" : "not the Fashion-MNIST of the checksums"));
+}
+
+void show_model(std::ostream& out, const Terminal& terminal) {
+  const std::vector<lenet::LayerSummary> layers = lenet::summary();
+  int64_t parameters = 0;
+  for (const lenet::LayerSummary& layer : layers) parameters += layer.parameters;
+  show_field(out, terminal, "model", "LeNet, " + grouped(parameters) + " parameters");
+  for (const lenet::LayerSummary& layer : layers) {
+    show_field(out, terminal, "",
+               left(layer.name, 28) + left(layer.output_shape, 14) +
+                   (layer.parameters > 0 ? right(grouped(layer.parameters), 9) : ""));
+  }
+}
+
+lenet::Options options_for(const TrainArguments& arguments, const FashionMnist& data) {
+  const int64_t samples = data.train_count;
+  const std::string why =
+      arguments.limit ? concat(" (--limit ", *arguments.limit, ")") : std::string(" in the training data");
+  if (static_cast<int64_t>(arguments.devices.size()) > samples) {
+    throw Error(bad_argument("--devices asks for ", arguments.devices.size(), " replicas, must be at most ",
+                             samples, ", the number of samples", why));
+  }
+  if (arguments.batch && *arguments.batch > samples) {
+    throw Error(bad_argument("--batch is ", *arguments.batch, ", must be at most ", samples,
+                             ", the number of samples", why));
+  }
+  lenet::Options options;
+  options.devices = arguments.devices;
+  options.batch_size = std::min(arguments.batch.value_or(TrainArguments::kDefaultBatch), samples);
+  options.lr = arguments.lr;
+  options.epochs = arguments.epochs;
+  options.seed = arguments.seed;
+  options.verify = arguments.verify;
+  return options;
+}
+
+std::string recipe(const lenet::Options& options) {
+  return concat("batch ", grouped(options.batch_size), ", learning rate ", options.lr, ", seed ",
+                options.seed);
+}
+
+void show_plan(const lenet::Options& options, const FashionMnist& data, std::ostream& out,
+               const Terminal& terminal) {
+  const int64_t steps = (data.train_count + options.batch_size - 1) / options.batch_size;
+  show_field(out, terminal, "training",
+             concat(grouped(options.epochs), options.epochs == 1 ? " epoch of " : " epochs of ",
+                    grouped(steps), steps == 1 ? " step, " : " steps, ", recipe(options)));
+  show_field(out, terminal, "memory", byte_size(lenet::bytes_per_rank(data, options)) + " a replica");
+  out << std::endl;
+}
+
+std::string picture(const std::vector<lenet::EpochReport>& epochs, const lenet::Options& options,
+                    bool authentic) {
+  Panel loss{.name = "training loss", .colour = "#2a6fdb", .values = {}};
+  Panel accuracy{.name = "test accuracy", .colour = "#e4572e", .values = {}, .top = 1, .as_percent = true};
+  double seconds = 0;
+  for (const lenet::EpochReport& epoch : epochs) {
+    loss.values.push_back(epoch.train_loss);
+    accuracy.values.push_back(epoch.test_accuracy);
+    seconds += epoch.seconds;
+  }
+  const std::string pace = duration(seconds / static_cast<double>(epochs.size())) + " an epoch";
+  return plot_svg(authentic ? "LeNet on Fashion-MNIST" : "LeNet",
+                  recipe(options) + " on " + device_list(options.devices) + ", " + pace, {loss, accuracy});
+}
+
+// Shows the run as it goes, and keeps the log and the picture up to date, so that a run that is stopped by
+// hand has left what it had.
+class Follower final : public lenet::Observer {
+ public:
+  Follower(Display& display, const Outputs& outputs, const lenet::Options& options, bool authentic)
+      : display_(display), outputs_(outputs), options_(options), authentic_(authentic) {}
+
+  void on_progress(const lenet::Progress& progress) override { display_.show(progress); }
+
+  void on_epoch(const lenet::EpochReport& report) override {
+    display_.show(report);
+    epochs_.push_back(report);
+    if (outputs_.log.wanted()) outputs_.log.write(csv_log(epochs_));
+    if (outputs_.plot.wanted()) outputs_.plot.write(picture(epochs_, options_, authentic_));
+    if (!std::isfinite(report.train_loss)) {
+      throw TrainingFailed(concat("the loss of epoch ", report.epoch, " is ", report.train_loss,
+                                  ": the training diverged; a learning rate below ", options_.lr,
+                                  " may help"));
+    }
+  }
+
+ private:
+  Display& display_;
+  const Outputs& outputs_;
+  const lenet::Options& options_;
+  bool authentic_;
+  std::vector<lenet::EpochReport> epochs_;
+};
+
+void show_verification(const lenet::Result& result, std::ostream& out, const Terminal& terminal) {
+  if (result.differing_values != 0) {
+    throw TrainingFailed(concat("the replicas differ: ", result.differing_values, " values in ",
+                                result.verified_steps, " steps, must be none"));
+  }
+  out << inked(terminal, Ink::good,
+               concat("verified: all replicas bitwise equal after each of ", grouped(result.verified_steps),
+                      " steps"))
+      << "\n";
+}
+
+}  // namespace
+
+void train(const TrainArguments& arguments, std::ostream& out, const Terminal& terminal) {
+  const Outputs outputs(arguments);
+  const int highest = *std::max_element(arguments.devices.begin(), arguments.devices.end());
+  throw_if_error(request_devices(highest + 1));
+
+  show_devices(arguments.devices, out, terminal);
+  out.flush();
+  FashionMnist data = load_data(arguments);
+  if (arguments.limit) keep_first(data, *arguments.limit);
+  const lenet::Options options = options_for(arguments, data);
+  show_data(data, out, terminal);
+  show_model(out, terminal);
+  show_plan(options, data, out, terminal);
+
+  std::optional<Trace> trace;
+  if (outputs.trace.wanted()) trace.emplace(options.devices);
+  lenet::Result result;
+  {
+    Display display(out, terminal, options.epochs);
+    Follower follower(display, outputs, options, data.authentic);
+    result = lenet::train(data, options, follower, trace ? &*trace : nullptr);
+  }
+  out << "\n";
+  if (options.verify) show_verification(result, out, terminal);
+  if (trace) outputs.trace.write(trace_json(trace->collect(), trace->devices()));
+  for (const OutputFile* file : {&outputs.log, &outputs.plot, &outputs.trace}) {
+    if (file->wanted()) out << "wrote " << file->path() << "\n";
+  }
+  out << inked(terminal, Ink::bold, last_line(result.epochs, options.devices)) << std::endl;
+}
+
+}  // namespace rondo::program
