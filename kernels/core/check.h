@@ -47,6 +47,16 @@ Status check_view(const char* operation, const char* argument, ImageView<T> view
   return check_pointer(operation, argument, view.data, view.size());
 }
 
+inline Status check_same_shape(const char* operation, const char* argument, ImageView<const float> view,
+                               const char* other_argument, ImageView<const float> other) {
+  if (view.images == other.images && view.height == other.height && view.width == other.width &&
+      view.channels == other.channels)
+    return {};
+  return bad_argument(operation, ": ", argument, " is ", view.images, " x ", view.height, " x ", view.width,
+                      " x ", view.channels, ", must be ", other.images, " x ", other.height, " x ",
+                      other.width, " x ", other.channels, " like ", other_argument);
+}
+
 inline Status check_workspace(const char* operation, Workspace workspace, int64_t bytes, int64_t alignment) {
   if (workspace.bytes < bytes)
     return bad_argument(operation, ": the workspace has ", workspace.bytes, " bytes, must have at least ",

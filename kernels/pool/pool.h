@@ -38,8 +38,9 @@ constexpr int64_t pooled_size(int64_t size, int64_t window, int64_t stride, int6
   return size + 2 * pad < window ? 0 : (size + 2 * pad - window) / stride + 1;
 }
 
-// y[n, p, q, c] = (sum of x over the window) / (its size). The sum is made in float, the division is rounded
-// correctly. Reads x once (windows that overlap find it in the cache), writes y once.
+// y[n, p, q, c] = (sum of x over the window) / (its size). Float; the quotient is made by multiplying with
+// 1 / size, which is exact for windows of 2^k elements. Reads x once (windows that overlap find it in the
+// cache), writes y once.
 [[nodiscard]] Status avg_pool(ImageView<float> y, ImageView<const float> x, const PoolWindow& window,
                               AverageOver over, cudaStream_t stream);
 

@@ -1,0 +1,103 @@
+// Backward is a gather: an element asks each window that holds it "am I your first maximum?" by comparing
+// itself with the window's y. Most elements are not, and are done after that one comparison.
+
+#include <rondo/kernels/core/check.h>
+#include <rondo/kernels/pool/pool.h>
+#include <rondo/kernels/core/pack.cuh>
+#include <rondo/kernels/pool/geometry.cuh>
+
+namespace rondo {
+namespace {
+
+using namespace pool;
+
+// Whether `candidate` takes the place of `best`: a NaN beats every number, nothing beats a NaN, and of equal
+// values the earlier one stays.
+__device__ bool beats(float candidate, float best) {
+  return candidate > best || (isnan(candidate) && !isnan(best));
+}
+
+template <int N>
+__global__ void __launch_bounds__(kThreads, 8)
+    max_pool_kernel(float* __restrict__ y, const float* __restrict__ x, PoolGeometry g) {
+  const Place at = place_of_thread<N>(g.rows, g.cols, g.channels);
+  if (!at.inside) return;
+  const Range h = elements_of_window(at.row, g.window_h, g.stride_h, g.pad_h, g.height);
+  const Range w = elements_of_window(at.col, g.window_w, g.stride_w, g.pad_w, g.width);
+  auto best = load_pack<N>(x + g.x_offset(at.n, h.first, w.first, at.c));
+  for (int i = h.first; i < h.last; ++i)
+    for (int j = w.first; j < w.last; ++j) {
+      const auto element = load_pack<N>(x + g.x_offset(at.n, i, j, at.c));
+      for (int k = 0; k < N; ++k)
+        if (beats(element.v[k], best.v[k])) best.v[k] = element.v[k];
+    }
+  store_pack(y + g.y_offset(at.n, at.row, at.col, at.c), best);
+}
+
+// x is the maximum y of its window: equal, or both are NaN.
+__device__ bool is_maximum(float x, float y) { return x == y || (isnan(x) && isnan(y)); }
+
+// Whether an element of the window before (row, col), read row by row, has the value `maximum`, too.
+__device__ bool maximum_before(const float* __restrict__ x, const PoolGeometry& g, int64_t n, Range h,
+                               Range w, int row, int col, int c, float maximum) {
+  for (int i = h.first; i <= row; ++i)
+    for (int j = w.first; j < (i == row ? col : w.last); ++j)
+      if (is_maximum(x[g.x_offset(n, i, j, c)], maximum)) return true;
+  return false;
+}
+
+template <int N>
+__global__ void __launch_bounds__(kThreads, 8)
+    max_pool_backward_kernel(float* __restrict__ dx, const float* __restrict__ dy,
+                             const float* __restrict__ y, const float* __restrict__ x, PoolGeometry g) {
+  const Place at = place_of_thread<N>(g.height, g.width, g.channels);
+  if (!at.inside) return;
+  const Range p = windows_of_element(at.row, g.window_h, g.stride_h, g.pad_h, g.rows);
+  const Range q = windows_of_element(at.col, g.window_w, g.stride_w, g.pad_w, g.cols);
+  const int64_t offset = g.x_offset(at.n, at.row, at.col, at.c);
+  const auto own = load_pack<N>(x + offset);
+  Pack<float, N> sum = {};
+  for (int i = p.first; i < p.last; ++i)
+    for (int j = q.first; j < q.last; ++j) {
+      const Range h = elements_of_window(i, g.window_h, g.stride_h, g.pad_h, g.height);
+      const Range w = elements_of_window(j, g.window_w, g.stride_w, g.pad_w, g.width);
+      const int64_t window = g.y_offset(at.n, i, j, at.c);
+      const auto maximum = load_pack<N>(y + window);
+      const auto gradient = load_pack<N>(dy + window);
+      for (int k = 0; k < N; ++k)
+        if (is_maximum(own.v[k], maximum.v[k]) &&
+            !maximum_before(x, g, at.n, h, w, at.row, at.col, at.c + k, maximum.v[k]))
+          sum.v[k] += gradient.v[k];
+    }
+  store_pack(dx + offset, sum);
+}
+
+}  // namespace
+
+Status max_pool(ImageView<float> y, ImageView<const float> x, const PoolWindow& window, cudaStream_t stream) {
+  RONDO_RETURN_IF_ERROR(check_view("max_pool", "y", y));
+  RONDO_RETURN_IF_ERROR(check_view("max_pool", "x", x));
+  PoolGeometry geometry;
+  RONDO_RETURN_IF_ERROR(check("max_pool", x, y, window, &geometry));
+  return with_pack_width(pack_width(x.channels, y.data, x.data), [&](auto n) {
+    return launch("max_pool", shape_over<n>(y), stream, max_pool_kernel<n>, y.data, x.data, geometry);
+  });
+}
+
+Status max_pool_backward(ImageView<float> dx, ImageView<const float> dy, ImageView<const float> y,
+                         ImageView<const float> x, const PoolWindow& window, cudaStream_t stream) {
+  RONDO_RETURN_IF_ERROR(check_view("max_pool_backward", "dx", dx));
+  RONDO_RETURN_IF_ERROR(check_view("max_pool_backward", "dy", dy));
+  RONDO_RETURN_IF_ERROR(check_view("max_pool_backward", "y", y));
+  RONDO_RETURN_IF_ERROR(check_view("max_pool_backward", "x", x));
+  RONDO_RETURN_IF_ERROR(check_same_shape("max_pool_backward", "x", x, "dx", dx));
+  RONDO_RETURN_IF_ERROR(check_same_shape("max_pool_backward", "y", y, "dy", dy));
+  PoolGeometry geometry;
+  RONDO_RETURN_IF_ERROR(check("max_pool_backward", dx, dy, window, &geometry));
+  return with_pack_width(pack_width(dx.channels, dx.data, dy.data, y.data, x.data), [&](auto n) {
+    return launch("max_pool_backward", shape_over<n>(dx), stream, max_pool_backward_kernel<n>, dx.data,
+                  dy.data, y.data, x.data, geometry);
+  });
+}
+
+}  // namespace rondo
