@@ -1,0 +1,92 @@
+// Atomic operations of CUDA. All are relaxed, as on a GPU: they order no other memory.
+#pragma once
+
+#include <simt/builtins.h>
+
+#include <concepts>
+#include <cstdint>
+#include <type_traits>
+
+namespace simt::detail {
+
+// Replaces *address by next(*address) in one indivisible step; returns the old value.
+template <class T, class Next>
+inline T atomic_update(T* address, Next next) {
+  T old;
+  __atomic_load(address, &old, __ATOMIC_RELAXED);
+  for (T desired = next(old);
+       !__atomic_compare_exchange(address, &old, &desired, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);)
+    desired = next(old);
+  return old;
+}
+
+template <class T>
+concept AtomicInteger =
+    std::same_as<T, int> || std::same_as<T, unsigned> || std::same_as<T, unsigned long long>;
+template <class T>
+concept AtomicNumber = AtomicInteger<T> || std::same_as<T, float> || std::same_as<T, double>;
+template <class T>
+concept AtomicOrdered = AtomicInteger<T> || std::same_as<T, long long>;
+
+}  // namespace simt::detail
+
+template <simt::detail::AtomicNumber T>
+inline T atomicAdd(T* address, std::type_identity_t<T> value) {
+  if constexpr (std::is_integral_v<T>)
+    return __atomic_fetch_add(address, value, __ATOMIC_RELAXED);
+  else
+    return simt::detail::atomic_update(address, [value](T old) { return old + value; });
+}
+
+template <class T>
+requires(std::same_as<T, int> || std::same_as<T, unsigned>) inline T
+    atomicSub(T* address, std::type_identity_t<T> value) {
+  return __atomic_fetch_sub(address, value, __ATOMIC_RELAXED);
+}
+
+template <class T>
+requires(simt::detail::AtomicInteger<T> || std::same_as<T, float>) inline T
+    atomicExch(T* address, std::type_identity_t<T> value) {
+  T old;
+  __atomic_exchange(address, &value, &old, __ATOMIC_RELAXED);
+  return old;
+}
+
+template <class T>
+requires(simt::detail::AtomicInteger<T> || std::same_as<T, unsigned short>) inline T
+    atomicCAS(T* address, std::type_identity_t<T> expected, std::type_identity_t<T> desired) {
+  __atomic_compare_exchange(address, &expected, &desired, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+  return expected;
+}
+
+template <simt::detail::AtomicOrdered T>
+inline T atomicMin(T* address, std::type_identity_t<T> value) {
+  return simt::detail::atomic_update(address, [value](T old) { return old < value ? old : value; });
+}
+template <simt::detail::AtomicOrdered T>
+inline T atomicMax(T* address, std::type_identity_t<T> value) {
+  return simt::detail::atomic_update(address, [value](T old) { return old > value ? old : value; });
+}
+
+template <simt::detail::AtomicInteger T>
+inline T atomicAnd(T* address, std::type_identity_t<T> value) {
+  return __atomic_fetch_and(address, value, __ATOMIC_RELAXED);
+}
+template <simt::detail::AtomicInteger T>
+inline T atomicOr(T* address, std::type_identity_t<T> value) {
+  return __atomic_fetch_or(address, value, __ATOMIC_RELAXED);
+}
+template <simt::detail::AtomicInteger T>
+inline T atomicXor(T* address, std::type_identity_t<T> value) {
+  return __atomic_fetch_xor(address, value, __ATOMIC_RELAXED);
+}
+
+// Counts up to `limit` and starts again at 0.
+inline unsigned atomicInc(unsigned* address, unsigned limit) {
+  return simt::detail::atomic_update(address, [limit](unsigned old) { return old >= limit ? 0 : old + 1; });
+}
+// Counts down from `limit`; 0 and anything above `limit` become `limit`.
+inline unsigned atomicDec(unsigned* address, unsigned limit) {
+  return simt::detail::atomic_update(
+      address, [limit](unsigned old) { return old == 0 || old > limit ? limit : old - 1; });
+}

@@ -1,0 +1,10 @@
+// What a kernel may use: the words of CUDA C++ that plain C++ does not have. <cuda_runtime.h> includes it.
+#pragma once
+
+#include <simt/async_copy.h>
+#include <simt/atomics.h>
+#include <simt/barrier.h>
+#include <simt/builtins.h>
+#include <simt/math.h>
+#include <simt/shared.h>
+#include <simt/warp.h>

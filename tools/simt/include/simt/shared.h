@@ -1,0 +1,22 @@
+// The dynamic shared memory of the block that is running.
+#pragma once
+
+#include <cstddef>
+
+namespace simt {
+
+namespace detail {
+inline thread_local constinit void* shared_begin = nullptr;
+inline thread_local constinit size_t shared_bytes = 0;
+[[noreturn]] void shared_too_small(size_t wanted);
+}  // namespace detail
+
+// Aligned to 128 bytes; every byte is 0xFF when the block starts. A kernel that needs more than it was
+// launched with is stopped here instead of writing past the end.
+inline void* shared_memory(size_t wanted = 0) {
+  if (wanted > detail::shared_bytes) [[unlikely]]
+    detail::shared_too_small(wanted);
+  return detail::shared_begin;
+}
+
+}  // namespace simt

@@ -1,0 +1,206 @@
+// Operations of a warp: shuffles, votes, matches, reductions, __syncwarp.
+//
+// A lane brings a record (its arguments, and room for its result) and waits until every lane of its mask that
+// has not exited brought one too; the last to come computes the results of all of them. So no lane can
+// overwrite what a slower one has still to read, and lanes outside the mask are never waited for.
+#pragma once
+
+#include <simt/barrier.h>
+#include <simt/builtins.h>
+
+#include <bit>
+#include <cstdint>
+#include <cstring>
+#include <type_traits>
+
+namespace simt {
+
+// What the last lane does for all: `records[lane]` is what that lane brought, for every lane in `present`.
+// Lanes that exited are in the mask but not present.
+struct WarpOperation {
+  const char* name;
+  void (*run)(void* const* records, unsigned present);
+};
+
+// Waits for the lanes of `mask`; then operation.run has been called once. The lanes of one call must bring
+// the same operation and the same mask.
+void warp_collective(unsigned mask, const WarpOperation& operation, void* record, Place place);
+
+namespace detail {
+
+template <class T>
+struct ShuffleRecord {
+  T value;
+  int source;  // lane to read from; checked by the caller, always 0 .. 31
+  T result;
+};
+
+// Calls visit(record, lane) for every lane present. The thread sanitizer does not look inside: a warp
+// operation orders its own operands and, unlike __syncwarp, no other memory.
+#define SIMT_NO_RACE_CHECK __attribute__((no_sanitize("thread")))
+
+template <class T>
+SIMT_NO_RACE_CHECK void run_shuffle(void* const* records, unsigned present) {
+  for (unsigned rest = present; rest != 0; rest &= rest - 1) {
+    auto* record = static_cast<ShuffleRecord<T>*>(records[std::countr_zero(rest)]);
+    if (present >> record->source & 1) {
+      record->result = static_cast<const ShuffleRecord<T>*>(records[record->source])->value;
+    } else {  // an exited lane has no value: all bits set, NaN for float
+      unsigned char* bytes = reinterpret_cast<unsigned char*>(&record->result);
+      for (size_t i = 0; i < sizeof(T); ++i) bytes[i] = 0xFF;
+    }
+  }
+}
+
+template <class T>
+inline constexpr WarpOperation kShuffle = {"__shfl_sync", run_shuffle<T>};
+template <class T>
+inline constexpr WarpOperation kShuffleUp = {"__shfl_up_sync", run_shuffle<T>};
+template <class T>
+inline constexpr WarpOperation kShuffleDown = {"__shfl_down_sync", run_shuffle<T>};
+template <class T>
+inline constexpr WarpOperation kShuffleXor = {"__shfl_xor_sync", run_shuffle<T>};
+
+template <class T>
+inline T shuffle(unsigned mask, const WarpOperation& operation, T value, int source, Place place) {
+  static_assert(std::is_trivially_copyable_v<T> && (sizeof(T) <= 8), "a shuffle moves up to 8 bytes");
+  ShuffleRecord<T> record{value, source, value};
+  warp_collective(mask, operation, &record, place);
+  return record.result;
+}
+
+struct VoteRecord {
+  uint64_t value;
+  uint64_t result;
+};
+
+void run_ballot(void* const* records, unsigned present);
+void run_match_any(void* const* records, unsigned present);
+void run_sync(void* const* records, unsigned present);
+
+inline constexpr WarpOperation kBallot = {"__ballot_sync", run_ballot};
+inline constexpr WarpOperation kAny = {"__any_sync", run_ballot};
+inline constexpr WarpOperation kAll = {"__all_sync", run_ballot};
+inline constexpr WarpOperation kMatchAny = {"__match_any_sync", run_match_any};
+inline constexpr WarpOperation kSync = {"__syncwarp", run_sync};
+
+// Low half: the lanes whose predicate is not zero. High half: the lanes present.
+inline uint64_t vote(unsigned mask, const WarpOperation& operation, bool predicate, Place place) {
+  VoteRecord record{predicate, 0};
+  warp_collective(mask, operation, &record, place);
+  return record.result;
+}
+
+template <class T>
+struct ReduceRecord {
+  T value;
+  T result;
+};
+
+template <class T, T (*Combine)(T, T)>
+SIMT_NO_RACE_CHECK void run_reduce(void* const* records, unsigned present) {
+  T total = static_cast<ReduceRecord<T>*>(records[std::countr_zero(present)])->value;
+  for (unsigned rest = present & (present - 1); rest != 0; rest &= rest - 1)
+    total = Combine(total, static_cast<ReduceRecord<T>*>(records[std::countr_zero(rest)])->value);
+  for (unsigned rest = present; rest != 0; rest &= rest - 1)
+    static_cast<ReduceRecord<T>*>(records[std::countr_zero(rest)])->result = total;
+}
+
+#undef SIMT_NO_RACE_CHECK
+
+template <class T>
+inline T reduce(unsigned mask, const WarpOperation& operation, T value, Place place) {
+  ReduceRecord<T> record{value, value};
+  warp_collective(mask, operation, &record, place);
+  return record.result;
+}
+
+}  // namespace detail
+}  // namespace simt
+
+template <class T>
+inline T __shfl_sync(unsigned mask, T value, int source, int width = warpSize,
+                     simt::Place place = simt::Place::current()) {
+  const int lane = simt::lane_id();
+  return simt::detail::shuffle(mask, simt::detail::kShuffle<T>, value,
+                               (lane & -width) | (source & (width - 1)), place);
+}
+
+template <class T>
+inline T __shfl_up_sync(unsigned mask, T value, unsigned delta, int width = warpSize,
+                        simt::Place place = simt::Place::current()) {
+  const int lane = simt::lane_id();
+  const int source = lane - static_cast<int>(delta);
+  return simt::detail::shuffle(mask, simt::detail::kShuffleUp<T>, value,
+                               source < (lane & -width) ? lane : source, place);
+}
+
+template <class T>
+inline T __shfl_down_sync(unsigned mask, T value, unsigned delta, int width = warpSize,
+                          simt::Place place = simt::Place::current()) {
+  const int lane = simt::lane_id();
+  const int source = lane + static_cast<int>(delta);
+  return simt::detail::shuffle(mask, simt::detail::kShuffleDown<T>, value,
+                               source > (lane | (width - 1)) ? lane : source, place);
+}
+
+template <class T>
+inline T __shfl_xor_sync(unsigned mask, T value, int lane_mask, int width = warpSize,
+                         simt::Place place = simt::Place::current()) {
+  const int lane = simt::lane_id();
+  const int source = lane ^ lane_mask;  // a lane of an earlier group may be read, one of a later may not
+  return simt::detail::shuffle(mask, simt::detail::kShuffleXor<T>, value,
+                               source > (lane | (width - 1)) ? lane : source, place);
+}
+
+inline unsigned __ballot_sync(unsigned mask, int predicate, simt::Place place = simt::Place::current()) {
+  return static_cast<unsigned>(simt::detail::vote(mask, simt::detail::kBallot, predicate != 0, place));
+}
+
+inline int __any_sync(unsigned mask, int predicate, simt::Place place = simt::Place::current()) {
+  return static_cast<unsigned>(simt::detail::vote(mask, simt::detail::kAny, predicate != 0, place)) != 0;
+}
+
+inline int __all_sync(unsigned mask, int predicate, simt::Place place = simt::Place::current()) {
+  const uint64_t votes = simt::detail::vote(mask, simt::detail::kAll, predicate != 0, place);
+  return static_cast<unsigned>(votes) == static_cast<unsigned>(votes >> 32);
+}
+
+template <class T>
+inline unsigned __match_any_sync(unsigned mask, T value, simt::Place place = simt::Place::current()) {
+  static_assert(sizeof(T) <= 8);
+  simt::detail::VoteRecord record{0, 0};
+  std::memcpy(&record.value, &value, sizeof(T));
+  simt::warp_collective(mask, simt::detail::kMatchAny, &record, place);
+  return static_cast<unsigned>(record.result);
+}
+
+inline void __syncwarp(unsigned mask = 0xFFFFFFFFu, simt::Place place = simt::Place::current()) {
+  simt::warp_collective(mask, simt::detail::kSync, nullptr, place);
+}
+
+// The lanes that happen to run together: here always the caller alone, which a GPU could answer as well.
+inline unsigned __activemask() { return 1u << simt::lane_id(); }
+
+// __reduce_add_sync and its family, for int and unsigned as in CUDA (min, max and add), unsigned (and, or,
+// xor).
+#define SIMT_WARP_REDUCE(NAME, TYPE, EXPRESSION)                                                 \
+  namespace simt::detail {                                                                       \
+  inline TYPE combine##NAME(TYPE a, TYPE b) { return EXPRESSION; }                               \
+  inline constexpr WarpOperation kReduce##NAME##TYPE = {#NAME, run_reduce<TYPE, combine##NAME>}; \
+  }                                                                                              \
+  inline TYPE NAME(unsigned mask, TYPE value, simt::Place place = simt::Place::current()) {      \
+    return simt::detail::reduce<TYPE>(mask, simt::detail::kReduce##NAME##TYPE, value, place);    \
+  }
+SIMT_WARP_REDUCE(__reduce_add_sync, unsigned, a + b)
+SIMT_WARP_REDUCE(__reduce_min_sync, unsigned, a < b ? a : b)
+SIMT_WARP_REDUCE(__reduce_max_sync, unsigned, a > b ? a : b)
+SIMT_WARP_REDUCE(__reduce_and_sync, unsigned, a& b)
+SIMT_WARP_REDUCE(__reduce_or_sync, unsigned, a | b)
+SIMT_WARP_REDUCE(__reduce_xor_sync, unsigned, a ^ b)
+SIMT_WARP_REDUCE(__reduce_min_sync, int, a < b ? a : b)
+SIMT_WARP_REDUCE(__reduce_max_sync, int, a > b ? a : b)
+// Sums wrap around, which signed overflow in C++ does not.
+SIMT_WARP_REDUCE(__reduce_add_sync, int,
+                 static_cast<int>(static_cast<unsigned>(a) + static_cast<unsigned>(b)))
+#undef SIMT_WARP_REDUCE

@@ -1,0 +1,343 @@
+#include "block.h"
+
+#include <simt/device.h>
+#include <simt/settings.h>
+
+#include <bit>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <exception>
+#include <new>
+#include <utility>
+
+#include "report.h"
+#include "sanitizers.h"
+
+namespace simt {
+
+namespace {
+
+thread_local constinit Block* running = nullptr;
+
+bool same_place(const Place& a, const Place& b) {
+  return a.line() == b.line() && a.column() == b.column() &&
+         (a.file_name() == b.file_name() || std::strcmp(a.file_name(), b.file_name()) == 0);
+}
+
+// The block's shared memory: a heap block of exactly its size, so that the address sanitizer sees its ends.
+class SharedMemory {
+ public:
+  explicit SharedMemory(size_t bytes) {
+    TsanIgnore ignore;
+    memory_ = ::operator new(bytes, kAlignment);
+    std::memset(memory_, 0xFF, bytes);
+    detail::shared_begin = memory_;
+    detail::shared_bytes = bytes;
+  }
+  ~SharedMemory() {
+    TsanIgnore ignore;
+    ::operator delete(memory_, kAlignment);
+    detail::shared_begin = nullptr;
+    detail::shared_bytes = 0;
+  }
+  SharedMemory(const SharedMemory&) = delete;
+  SharedMemory& operator=(const SharedMemory&) = delete;
+
+ private:
+  static constexpr std::align_val_t kAlignment{128};
+  void* memory_;
+};
+
+}  // namespace
+
+Block& running_block(const char* what) {
+  if (running) return *running;
+  std::fprintf(stderr, "%s was called outside a kernel\n", what);
+  std::abort();
+}
+
+Fault Block::run(const Kernel& kernel, uint64_t number) {
+  SharedMemory shared(kernel.shared_bytes);
+  start(kernel, number);
+  running = this;
+  switch_to(worker_, next_fiber());
+  running = nullptr;
+  if (fault_.error == cudaSuccess) return {};
+  tsan_acquire(&fault_);
+  pool_.abandon_all();
+  return std::exchange(fault_, {});
+}
+
+void Block::start(const Kernel& kernel, uint64_t number) {
+  kernel_ = &kernel;
+  gridDim = kernel.grid;
+  blockDim = kernel.block;
+  blockIdx.x = static_cast<unsigned>(number % kernel.grid.x);
+  blockIdx.y = static_cast<unsigned>(number / kernel.grid.x % kernel.grid.y);
+  blockIdx.z = static_cast<unsigned>(number / kernel.grid.x / kernel.grid.y);
+  detail::late_copies = settings().late_copies;
+
+  threads_ = alive_ = kernel.block.x * kernel.block.y * kernel.block.z;
+  started_ = 0;
+  ready_.clear();
+  at_barrier_.clear();
+  at_barrier_count_ = 0;
+  yes_votes_ = 0;
+  warps_.resize((threads_ + 31) / 32);
+  for (size_t w = 0; w < warps_.size(); ++w) {
+    const unsigned lanes = threads_ - static_cast<unsigned>(w) * 32;
+    warps_[w].alive = lanes >= 32 ? 0xFFFFFFFFu : (1u << lanes) - 1;
+    warps_[w].group_count = 0;
+  }
+
+  random_.reset();
+  if (settings().seed) {
+    random_.emplace(Random(*settings().seed ^ Random(kernel.sequence).next()).next() + number);
+    order_.resize(threads_);
+    for (unsigned i = 0; i < threads_; ++i) order_[i] = i;
+    random_->shuffle(order_);
+  }
+
+  if (kThreadSanitizer) {
+    worker_.thread_sanitizer = tsan_this_fiber();
+    pool_.reserve(2 * threads_);
+    sync_ = std::make_unique<SyncObjects>(warps_.size());
+    tsan_release(sync_->start());
+  }
+}
+
+void Block::fiber_main(Fiber& fiber) {
+  for (;;) {  // whoever switches to a free fiber wants it to start the next thread
+    Block& block = *running;
+    do block.run_next_thread(fiber);
+    while (!kThreadSanitizer && block.ready_.empty() && block.started_ < block.threads_);
+    block.pool_.give_back(fiber);
+    Fiber& next = block.next_fiber();
+    if (&next != &fiber) block.switch_to(fiber, next);
+  }
+}
+
+void Block::run_next_thread(Fiber& fiber) {
+  const unsigned rank = random_ ? order_[started_] : started_;
+  ++started_;
+  thread_rank = fiber.rank = rank;
+  if (kernel_->block.y == 1 && kernel_->block.z == 1) {
+    threadIdx = {rank, 0, 0};
+  } else {
+    const unsigned row = rank / kernel_->block.x;
+    threadIdx = {rank % kernel_->block.x, row % kernel_->block.y, row / kernel_->block.y};
+  }
+  fiber.thread = threadIdx;
+  if (kThreadSanitizer) tsan_acquire(sync_->start());
+  std::string thrown;
+  bool threw = false;
+  try {
+    kernel_->body();
+  } catch (const std::exception& error) {
+    threw = true;
+    thrown = error.what();
+  } catch (...) {
+    threw = true;
+    thrown = "of an unknown type";
+  }
+  if (threw) fail(cudaErrorLaunchFailure, "an exception left the kernel: " + thrown);
+  if (kThreadSanitizer) tsan_release(kernel_);
+  thread_exits();
+}
+
+void Block::thread_exits() {
+  Fiber& self = *current_;
+  self.copies.clear();
+  self.group_sizes.clear();
+  --alive_;
+  if (at_barrier_count_ != 0 && at_barrier_count_ == alive_) end_barrier();
+  Warp& warp = warps_[self.rank / 32];
+  warp.alive &= ~(1u << self.rank % 32);
+  for (int i = 0; i < warp.group_count;) {
+    const WarpGroup& group = warp.groups[i];
+    if ((group.mask & warp.alive & ~group.arrived) == 0)
+      end_group(warp, i);
+    else
+      ++i;
+  }
+}
+
+Fiber& Block::next_fiber() {
+  if (!ready_.empty()) return ready_.pop();
+  if (started_ < threads_) return pool_.take();
+  if (alive_ != 0) fail(cudaErrorLaunchFailure, "deadlock: no thread can go on. " + waiting_threads());
+  return worker_;
+}
+
+void Block::switch_to(Fiber& from, Fiber& to) {
+  current_ = &to;
+  switch_fiber(from, to);
+  threadIdx = from.thread;
+  thread_rank = from.rank;
+}
+
+void Block::wait(Fiber& fiber) {
+  Fiber& next = next_fiber();
+  if (&next != &fiber) switch_to(fiber, next);
+}
+
+void Block::wake(FiberQueue& fibers) {
+  if (random_) {
+    std::vector<Fiber*> all;
+    for (Fiber* fiber = fibers.head(); fiber; fiber = fiber->next) all.push_back(fiber);
+    random_->shuffle(all);
+    fibers.clear();
+    for (Fiber* fiber : all) fibers.push(*fiber);
+  }
+  ready_.splice(fibers);
+}
+
+void Block::barrier(Place place) {
+  Fiber& self = *current_;
+  self.place = place;
+  if (at_barrier_count_ != 0 && !same_place(at_barrier_.head()->place, place))
+    fail(cudaErrorLaunchFailure, "divergent barrier: this thread is at " + text(place) +
+                                     " while others wait elsewhere. " + waiting_threads());
+  const void* sync = kThreadSanitizer ? sync_->barrier() : nullptr;
+  tsan_release(sync);
+  at_barrier_count_ += 1;
+  const bool last = at_barrier_count_ == alive_;
+  if (!last || random_) at_barrier_.push(self);  // with a seed the last to come is not the first to go on
+  if (last) end_barrier();
+  if (!last || random_) wait(self);
+  tsan_acquire(sync);
+}
+
+int Block::vote(BlockVote vote, int predicate, Place place) {
+  yes_votes_ += predicate != 0;
+  barrier(place);
+  switch (vote) {
+    case BlockVote::count:
+      return counted_votes_;
+    case BlockVote::all:
+      return counted_votes_ == counted_threads_;
+    case BlockVote::any:
+      return counted_votes_ != 0;
+  }
+  return 0;
+}
+
+void Block::end_barrier() {
+  counted_votes_ = std::exchange(yes_votes_, 0);
+  counted_threads_ = static_cast<int>(std::exchange(at_barrier_count_, 0));
+  if (kThreadSanitizer) sync_->next_barrier();
+  wake(at_barrier_);
+}
+
+void Block::collective(unsigned mask, const WarpOperation& operation, void* record, Place place) {
+  Fiber& self = *current_;
+  self.place = place;
+  Warp& warp = warps_[self.rank / 32];
+  const unsigned lane = self.rank % 32;
+  if (!(mask >> lane & 1))
+    fail(cudaErrorLaunchFailure, std::string(operation.name) + " at " + text(place) + ": lane " +
+                                     std::to_string(lane) + " is not in its own mask " + hexadecimal(mask));
+  int index = 0;
+  while (index < warp.group_count && !(warp.groups[index].mask & mask)) ++index;
+  if (index == warp.group_count) warp.groups[warp.group_count++] = {mask, 0, &operation};
+  WarpGroup& group = warp.groups[index];
+  if (group.mask != mask || std::strcmp(group.operation->name, operation.name) != 0)
+    fail(cudaErrorLaunchFailure, std::string(operation.name) + " with mask " + hexadecimal(mask) + " at " +
+                                     text(place) + " meets lanes of its mask in another operation. " +
+                                     waiting_threads());
+  // Only __syncwarp orders memory; what a shuffle moves is ordered by the shuffle itself.
+  const unsigned first = static_cast<unsigned>(std::countr_zero(mask));
+  const void* sync =
+      kThreadSanitizer && &operation == &detail::kSync ? sync_->warp(self.rank / 32, first) : nullptr;
+  tsan_release(sync);
+  group.arrived |= 1u << lane;
+  warp.records[lane] = record;
+  const bool last = (mask & warp.alive & ~group.arrived) == 0;
+  const bool waits = !last || random_;
+  warp.fibers[lane] = waits ? &self : nullptr;
+  if (last) end_group(warp, index);
+  if (waits) wait(self);
+  tsan_acquire(sync);
+}
+
+void Block::end_group(Warp& warp, int index) {
+  const WarpGroup group = warp.groups[index];
+  warp.groups[index] = warp.groups[--warp.group_count];
+  group.operation->run(warp.records, group.arrived);
+  if (kThreadSanitizer)
+    sync_->next_warp(static_cast<size_t>(&warp - warps_.data()),
+                     static_cast<unsigned>(std::countr_zero(group.mask)));
+  FiberQueue fibers;
+  for (unsigned rest = group.arrived; rest != 0; rest &= rest - 1)
+    if (Fiber* fiber = warp.fibers[std::countr_zero(rest)]) fibers.push(*fiber);
+  wake(fibers);
+}
+
+void Block::fail(cudaError_t error, const std::string& what) {
+  fault_ = {error, where() + ": " + what};
+  tsan_release(&fault_);
+  switch_to(*current_, worker_);
+  std::abort();  // nobody switches back
+}
+
+std::string Block::where() const {
+  return "kernel " + kernel_->name + ", block " + text(blockIdx) + ", thread " + text(threadIdx);
+}
+
+std::string Block::waiting_threads() const {
+  WaitReport report;
+  for (const Fiber* fiber = at_barrier_.head(); fiber; fiber = fiber->next)
+    report.add(fiber->rank, "at the barrier " + text(fiber->place));
+  for (size_t w = 0; w < warps_.size(); ++w)
+    for (int i = 0; i < warps_[w].group_count; ++i) {
+      const WarpGroup& group = warps_[w].groups[i];
+      for (unsigned rest = group.arrived; rest != 0; rest &= rest - 1) {
+        const Fiber* fiber = warps_[w].fibers[std::countr_zero(rest)];
+        report.add(fiber->rank, std::string("in ") + group.operation->name + " of lanes " +
+                                    hexadecimal(group.mask) + ", " + text(fiber->place));
+      }
+    }
+  return report.text(threads_, threads_ - alive_, threads_ - started_);
+}
+
+// The calls of device code.
+
+Fault run_block(const Kernel& kernel, uint64_t number) {
+  static thread_local Block block;
+  return block.run(kernel, number);
+}
+
+void block_barrier(Place place) { running_block("__syncthreads").barrier(place); }
+
+int block_vote(BlockVote vote, int predicate, Place place) {
+  return running_block("__syncthreads").vote(vote, predicate, place);
+}
+
+void warp_collective(unsigned mask, const WarpOperation& operation, void* record, Place place) {
+  running_block(operation.name).collective(mask, operation, record, place);
+}
+
+void trap(Place place) {
+  running_block("__trap").fail(cudaErrorIllegalInstruction, "__trap() at " + text(place));
+}
+
+void memory_fence() {
+  // The pattern "write, fence, atomic" against "atomic, fence, read" orders its two sides; so do all fences
+  // here.
+  static constexpr char fences = 0;
+  tsan_acquire(&fences);
+  tsan_release(&fences);
+}
+
+namespace detail {
+
+void shared_too_small(size_t wanted) {
+  running_block("shared_memory")
+      .fail(cudaErrorIllegalAddress, "the kernel uses " + std::to_string(wanted) +
+                                         " bytes of shared memory and was launched with " +
+                                         std::to_string(shared_bytes));
+}
+
+}  // namespace detail
+}  // namespace simt

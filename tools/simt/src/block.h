@@ -1,0 +1,113 @@
+// One block on one worker: the scheduler of its CUDA threads.
+#pragma once
+
+#include <simt/barrier.h>
+#include <simt/kernel.h>
+#include <simt/warp.h>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "fiber.h"
+#include "sync_objects.h"
+
+namespace simt {
+
+// A small generator of good quality (SplitMix64).
+class Random {
+ public:
+  explicit Random(uint64_t state) : state_(state) {}
+  uint64_t next() {
+    uint64_t z = state_ += 0x9E3779B97F4A7C15u;
+    z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9u;
+    z = (z ^ z >> 27) * 0x94D049BB133111EBu;
+    return z ^ z >> 31;
+  }
+  template <class T>
+  void shuffle(std::vector<T>& items) {
+    for (size_t i = items.size(); i > 1; --i) std::swap(items[i - 1], items[next() % i]);
+  }
+
+ private:
+  uint64_t state_;
+};
+
+// The lanes of a warp that wait for each other in one operation.
+struct WarpGroup {
+  unsigned mask;
+  unsigned arrived;
+  const WarpOperation* operation;
+};
+
+struct Warp {
+  unsigned alive = 0;  // lanes that have not exited
+  int group_count = 0;
+  WarpGroup groups[32];  // their masks are disjoint
+  // What each lane that waits brought, and its fiber.
+  void* records[32];
+  Fiber* fibers[32];
+};
+
+// Kept by a worker from block to block, so that stacks and buffers are made once.
+class Block {
+ public:
+  Block() : pool_(fiber_main) {}
+  Block(const Block&) = delete;
+  Block& operator=(const Block&) = delete;
+
+  Fault run(const Kernel& kernel, uint64_t number);
+
+  // Called by the CUDA thread that runs.
+  void barrier(Place place);
+  int vote(BlockVote vote, int predicate, Place place);
+  void collective(unsigned mask, const WarpOperation& operation, void* record, Place place);
+  Fiber& current() { return *current_; }
+  [[noreturn]] void fail(cudaError_t error, const std::string& what);
+
+  // "kernel gemm, block (1, 0, 0), thread (3, 0, 0)"
+  std::string where() const;
+
+ private:
+  static void fiber_main(Fiber& fiber);
+  void start(const Kernel& kernel, uint64_t number);
+  void run_next_thread(Fiber& fiber);
+  void thread_exits();
+  void end_barrier();
+  void end_group(Warp& warp, int index);
+  void wake(FiberQueue& fibers);
+  void wait(Fiber& fiber);
+  void switch_to(Fiber& from, Fiber& to);
+  Fiber& next_fiber();
+  std::string waiting_threads() const;
+
+  const Kernel* kernel_ = nullptr;
+  unsigned threads_ = 0;
+  unsigned started_ = 0;
+  unsigned alive_ = 0;
+  Fiber worker_;  // the worker's own stack
+  Fiber* current_ = nullptr;
+  FiberPool pool_;
+  FiberQueue ready_;
+
+  FiberQueue at_barrier_;
+  unsigned at_barrier_count_ = 0;
+  int yes_votes_ = 0;
+  // Of the barrier that ended last. The next cannot end before everybody has read them.
+  int counted_votes_ = 0;
+  int counted_threads_ = 0;
+  std::vector<Warp> warps_;
+
+  std::optional<Random> random_;  // with a seed: draws the order of threads
+  std::vector<unsigned> order_;   // of their starting, then
+
+  std::unique_ptr<SyncObjects> sync_;
+  Fault fault_;
+};
+
+// The block that this OS thread runs. `what`: the device function that asks, for when there is none.
+Block& running_block(const char* what);
+
+}  // namespace simt

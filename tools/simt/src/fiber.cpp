@@ -1,0 +1,107 @@
+#include "fiber.h"
+
+#include <sys/mman.h>
+
+#include <boost/context/detail/fcontext.hpp>
+#include <new>
+
+#include "sanitizers.h"
+
+namespace simt {
+
+namespace {
+
+namespace context = boost::context::detail;
+
+constexpr size_t kPage = 4096;
+constexpr size_t kStackBytes = kAddressSanitizer || kThreadSanitizer ? 256 << 10 : 64 << 10;
+
+// The tops of page-aligned stacks would all compete for the same few cache lines; these steps spread them.
+constexpr size_t kColours = 32;
+constexpr size_t kColourBytes = kPage / kColours;
+
+thread_local constinit Fiber* arriving = nullptr;
+
+void arrived(Fiber& self, context::transfer_t transfer) {
+  Fiber& previous = *static_cast<Fiber*>(transfer.data);
+  previous.context = transfer.fctx;
+  const void* stack = previous.stack_begin;
+  asan_arrive(self.address_sanitizer, &stack, &previous.stack_bytes);
+  previous.stack_begin = static_cast<char*>(const_cast<void*>(stack));
+}
+
+void enter(context::transfer_t transfer) {
+  Fiber& self = *arriving;
+  arrived(self, transfer);
+  self.main(self);
+}
+
+}  // namespace
+
+void switch_fiber(Fiber& from, Fiber& to) {
+  asan_leave(&from.address_sanitizer, to.stack_begin, to.stack_bytes);
+  arriving = &to;
+  tsan_switch(to.thread_sanitizer);
+  arrived(from, context::jump_fcontext(to.context, &from));
+}
+
+FiberPool::~FiberPool() {
+  TsanIgnore ignore;
+  for (Fiber* fiber : fibers_) {
+    tsan_destroy_fiber(fiber->thread_sanitizer);
+    asan_unpoison(fiber->stack_begin, fiber->stack_bytes);
+    munmap(fiber->stack_begin - kPage, kPage + fiber->stack_bytes);
+    delete fiber;
+  }
+}
+
+void FiberPool::give_back(Fiber& fiber) {
+  // The last one used is the warmest in the cache. For the thread sanitizer the order is turned round: a CUDA
+  // thread should not meet the fiber that an earlier block's neighbour just used, which would order the two.
+  if (kThreadSanitizer)
+    free_.push(fiber);
+  else
+    free_.push_front(fiber);
+}
+
+void FiberPool::reserve(size_t count) {
+  TsanIgnore ignore;
+  while (fibers_.size() < count) free_.push(make());
+}
+
+void FiberPool::abandon_all() {
+  TsanIgnore ignore;
+  free_.clear();
+  for (size_t i = 0; i < fibers_.size(); ++i) {
+    Fiber& fiber = *fibers_[i];
+    asan_unpoison(fiber.stack_begin, fiber.stack_bytes);
+    tsan_destroy_fiber(fiber.thread_sanitizer);
+    prepare(fiber, i);
+    free_.push(fiber);
+  }
+}
+
+Fiber& FiberPool::make() {
+  void* memory = mmap(nullptr, kPage + kStackBytes, PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (memory == MAP_FAILED) throw std::bad_alloc();
+  mprotect(memory, kPage, PROT_NONE);  // a stack that is too deep faults here instead of writing into another
+  Fiber& fiber = *new Fiber;
+  fiber.stack_begin = static_cast<char*>(memory) + kPage;
+  fiber.stack_bytes = kStackBytes;
+  prepare(fiber, fibers_.size());
+  fibers_.push_back(&fiber);
+  return fiber;
+}
+
+void FiberPool::prepare(Fiber& fiber, size_t colour) {
+  fiber.copies.clear();
+  fiber.group_sizes.clear();
+  fiber.address_sanitizer = nullptr;
+  fiber.thread_sanitizer = tsan_make_fiber();
+  char* top = fiber.stack_begin + fiber.stack_bytes - colour % kColours * kColourBytes;
+  fiber.main = main_;
+  fiber.context = context::make_fcontext(top, static_cast<size_t>(top - fiber.stack_begin), enter);
+}
+
+}  // namespace simt

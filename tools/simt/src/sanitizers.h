@@ -1,0 +1,78 @@
+// What the sanitizers must be told about fibers. Without a sanitizer all of it is nothing.
+//
+// SIMT_THREAD_SANITIZER is set by the build: the executor's own files run without instrumentation (a
+// scheduler that moves between fibers looks like a race of everything with everything), so the compiler does
+// not say it.
+#pragma once
+
+#include <cstddef>
+
+#ifdef __SANITIZE_ADDRESS__
+#include <sanitizer/asan_interface.h>
+#include <sanitizer/common_interface_defs.h>
+#endif
+#ifdef SIMT_THREAD_SANITIZER
+#include <sanitizer/tsan_interface.h>
+extern "C" {
+void AnnotateIgnoreReadsBegin(const char* file, int line);
+void AnnotateIgnoreReadsEnd(const char* file, int line);
+void AnnotateIgnoreWritesBegin(const char* file, int line);
+void AnnotateIgnoreWritesEnd(const char* file, int line);
+}
+#endif
+
+namespace simt {
+
+#ifdef __SANITIZE_ADDRESS__
+inline constexpr bool kAddressSanitizer = true;
+inline void asan_leave(void** save, const void* stack, size_t bytes) {
+  __sanitizer_start_switch_fiber(save, stack, bytes);
+}
+inline void asan_arrive(void* saved, const void** previous_stack, size_t* previous_bytes) {
+  __sanitizer_finish_switch_fiber(saved, previous_stack, previous_bytes);
+}
+inline void asan_poison(const void* begin, size_t bytes) { __asan_poison_memory_region(begin, bytes); }
+inline void asan_unpoison(const void* begin, size_t bytes) { __asan_unpoison_memory_region(begin, bytes); }
+#else
+inline constexpr bool kAddressSanitizer = false;
+inline void asan_leave(void**, const void*, size_t) {}
+inline void asan_arrive(void*, const void**, size_t*) {}
+inline void asan_poison(const void*, size_t) {}
+inline void asan_unpoison(const void*, size_t) {}
+#endif
+
+#ifdef SIMT_THREAD_SANITIZER
+inline constexpr bool kThreadSanitizer = true;
+inline void* tsan_make_fiber() { return __tsan_create_fiber(0); }
+inline void tsan_destroy_fiber(void* fiber) { __tsan_destroy_fiber(fiber); }
+inline void* tsan_this_fiber() { return __tsan_get_current_fiber(); }
+// Without this flag every switch would order the two fibers and hide all their races.
+inline void tsan_switch(void* to) { __tsan_switch_to_fiber(to, __tsan_switch_to_fiber_no_sync); }
+inline void tsan_release(const void* object) { __tsan_release(const_cast<void*>(object)); }
+inline void tsan_acquire(const void* object) { __tsan_acquire(const_cast<void*>(object)); }
+
+// Memory that is allocated, written or freed in this scope belongs to the executor and is not checked.
+struct TsanIgnore {
+  TsanIgnore() {
+    AnnotateIgnoreReadsBegin(__FILE__, __LINE__);
+    AnnotateIgnoreWritesBegin(__FILE__, __LINE__);
+  }
+  ~TsanIgnore() {
+    AnnotateIgnoreWritesEnd(__FILE__, __LINE__);
+    AnnotateIgnoreReadsEnd(__FILE__, __LINE__);
+  }
+};
+#else
+inline constexpr bool kThreadSanitizer = false;
+inline void* tsan_make_fiber() { return nullptr; }
+inline void tsan_destroy_fiber(void*) {}
+inline void* tsan_this_fiber() { return nullptr; }
+inline void tsan_switch(void*) {}
+inline void tsan_release(const void*) {}
+inline void tsan_acquire(const void*) {}
+struct TsanIgnore {
+  TsanIgnore() {}
+};
+#endif
+
+}  // namespace simt
