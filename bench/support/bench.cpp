@@ -1,4 +1,5 @@
 #include <rondo/bench/support/bench.h>
+#include <rondo/bench/support/row.h>
 #include <rondo/tests/support/inputs.h>
 
 #include <algorithm>
@@ -32,31 +33,6 @@ class CacheFlush {
   }
 
   Buffer<unsigned char> buffer_;
-};
-
-// `count` calls, recorded once and submitted as one graph, so that the host's speed is not in the time.
-class Row {
- public:
-  Row(cudaStream_t stream, const Enqueue& enqueue, int count) {
-    RONDO_CUDA_THROW(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
-    Status status;
-    for (int i = 0; i < count && status.ok(); ++i) status = enqueue(stream);
-    cudaGraph_t graph = nullptr;
-    const Status captured = from_cuda(cudaStreamEndCapture(stream, &graph), "recording a row of calls");
-    throw_if_error(status);
-    throw_if_error(captured);
-    const cudaError_t error = cudaGraphInstantiate(&row_, graph, 0);
-    RONDO_CUDA_THROW(cudaGraphDestroy(graph));
-    RONDO_CUDA_THROW(error);
-  }
-  ~Row() { static_cast<void>(cudaGraphExecDestroy(row_)); }
-  Row(const Row&) = delete;
-  Row& operator=(const Row&) = delete;
-
-  void launch(cudaStream_t stream) { RONDO_CUDA_THROW(cudaGraphLaunch(row_, stream)); }
-
- private:
-  cudaGraphExec_t row_ = nullptr;
 };
 
 double median(std::vector<double> values) {

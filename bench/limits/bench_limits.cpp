@@ -1,0 +1,169 @@
+// What the machine gives, before any kernel of ours: bandwidth by size, the cost of a launch, of a graph's
+// node, and of a copy between devices. Every bound in this project is made of these.
+
+#include <rondo/bench/support/bench.h>
+#include <rondo/bench/support/peak_kernels.h>
+#include <rondo/bench/support/row.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+
+namespace rondo::bench {
+namespace {
+
+Bound copy_bound(double bytes) { return {bytes / peaks().copy_bytes_per_second, "copy bandwidth"}; }
+
+// The first values of a buffer: enough to see that a kernel did its work, quick where the buffer is large.
+std::vector<float> head(const Buffer<float>& buffer) {
+  std::vector<float> values(static_cast<size_t>(std::min<int64_t>(buffer.size(), kStreamMultiple)));
+  RONDO_CUDA_THROW(
+      cudaMemcpy(values.data(), buffer.data(), values.size() * sizeof(float), cudaMemcpyDeviceToHost));
+  return values;
+}
+
+int64_t count_of(const benchmark::State& state) {
+  return state.range(0) / static_cast<int64_t>(sizeof(float));
+}
+
+void copy(benchmark::State& state, Cache cache) {
+  const int64_t count = count_of(state);
+  Buffer<float> from = normal_buffer(count, 1), to(count);
+  const auto work = [&](cudaStream_t stream) {
+    return stream_copy({to.data(), count}, {from.data(), count}, stream);
+  };
+  Stream stream;
+  throw_if_error(work(stream));
+  stream.synchronize();
+  if (head(to) != head(from)) return state.SkipWithError("the copy differs from the original");
+  const double bytes = 2.0 * static_cast<double>(from.bytes());
+  time_device_work(state, cache, {.bytes = bytes}, copy_bound(bytes), work);
+}
+
+void triad(benchmark::State& state, Cache cache) {
+  constexpr float kFactor = 0.5f;
+  const int64_t count = count_of(state);
+  Buffer<float> a = normal_buffer(count, 1), b = normal_buffer(count, 2), to(count);
+  const auto work = [&](cudaStream_t stream) {
+    return stream_triad({to.data(), count}, {a.data(), count}, {b.data(), count}, kFactor, stream);
+  };
+  Stream stream;
+  throw_if_error(work(stream));
+  stream.synchronize();
+  const std::vector<float> xs = head(a), ys = head(b), found = head(to);
+  for (size_t i = 0; i < found.size(); ++i)
+    if (found[i] != std::fma(kFactor, ys[i], xs[i])) return state.SkipWithError("the triad is wrong");
+  const double bytes = 3.0 * static_cast<double>(to.bytes());
+  time_device_work(state, cache, {.bytes = bytes}, copy_bound(bytes), work);
+}
+
+void read_only(benchmark::State& state, Cache cache) {
+  const int64_t count = count_of(state);
+  Buffer<float> from = normal_buffer(count, 1), sums(stream_read_sums(count));
+  const auto work = [&](cudaStream_t stream) {
+    return stream_read({sums.data(), sums.size()}, {from.data(), count}, stream);
+  };
+  Stream stream;
+  throw_if_error(work(stream));
+  stream.synchronize();
+  double expected = 0, found = 0;
+  for (float value : head(from)) expected += value;
+  const std::vector<float> all_sums = sums.download();
+  for (int64_t i = 0; i < stream_read_sums(kStreamMultiple); ++i) found += all_sums[static_cast<size_t>(i)];
+  if (!(std::abs(found - expected) < 1e-2)) return state.SkipWithError("the sum is wrong");
+  const double bytes = static_cast<double>(from.bytes() + sums.bytes());
+  time_device_work(state, cache, {.bytes = bytes}, copy_bound(bytes), work);
+}
+
+void stream_sizes(benchmark::internal::Benchmark* benchmark) {
+  for (int64_t bytes = int64_t{64} << 10; bytes <= int64_t{256} << 20; bytes *= 8) benchmark->Arg(bytes);
+  benchmark->ArgName("bytes")->UseManualTime()->Unit(benchmark::kMicrosecond);
+}
+BENCHMARK_CAPTURE(copy, hot, Cache::hot)->Apply(stream_sizes);
+BENCHMARK_CAPTURE(copy, cold, Cache::cold)->Apply(stream_sizes);
+BENCHMARK_CAPTURE(triad, cold, Cache::cold)->Apply(stream_sizes);
+BENCHMARK_CAPTURE(read_only, cold, Cache::cold)->Apply(stream_sizes);
+
+// Empty kernels submitted one by one. `host` is what a launch costs the thread that makes it, `device` what
+// it costs the stream: whoever is slower sets the pace.
+void launch_eager(benchmark::State& state) {
+  constexpr int kLaunches = 1000;
+  Stream stream;
+  double host_seconds = 0, device_seconds = 0;
+  for (auto _ : state) {
+    const double seconds = seconds_of(stream, [&](cudaStream_t s) {
+      const auto begin = std::chrono::steady_clock::now();
+      for (int i = 0; i < kLaunches; ++i) throw_if_error(empty_kernel(s));
+      host_seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    });
+    device_seconds += seconds;
+    state.SetIterationTime(seconds / kLaunches);
+  }
+  const double launches = static_cast<double>(state.iterations()) * kLaunches;
+  state.counters["host"] = host_seconds / launches;
+  state.counters["device"] = device_seconds / launches;
+}
+BENCHMARK(launch_eager)->UseManualTime()->Unit(benchmark::kMicrosecond);
+
+// A graph of so many empty kernels in a row. The time of one node is the slope, the cost of a launch of the
+// graph what is left at one node.
+void launch_graph(benchmark::State& state) {
+  const int nodes = static_cast<int>(state.range(0));
+  Stream stream;
+  throw_if_error(empty_kernel(stream));
+  Row row(stream, empty_kernel, nodes);
+  row.launch(stream);
+  for (auto _ : state) state.SetIterationTime(seconds_of(stream, [&](cudaStream_t s) { row.launch(s); }));
+  state.counters["nodes/s"] = benchmark::Counter(nodes, benchmark::Counter::kIsIterationInvariantRate);
+}
+BENCHMARK(launch_graph)
+    ->ArgName("nodes")
+    ->Arg(1)
+    ->Arg(10)
+    ->Arg(100)
+    ->Arg(1000)
+    ->UseManualTime()
+    ->Unit(benchmark::kMicrosecond);
+
+// A launch and the wait for it: what reading one number back costs the host.
+void launch_and_wait(benchmark::State& state) {
+  Stream stream;
+  for (auto _ : state) {
+    throw_if_error(empty_kernel(stream));
+    stream.synchronize();
+  }
+}
+BENCHMARK(launch_and_wait)->UseRealTime()->Unit(benchmark::kMicrosecond);
+
+// cudaMemcpyPeerAsync by size, from device 0 to device 0 or 1. With range(1) == 0 it is a copy within the
+// device, which is what ranks that share a device see.
+void peer_copy(benchmark::State& state) {
+  const int64_t bytes = state.range(0);
+  const int to_device = static_cast<int>(state.range(1));
+  int devices = 0;
+  RONDO_CUDA_THROW(cudaGetDeviceCount(&devices));
+  if (to_device >= devices) return state.SkipWithError("this machine has one device");
+  Buffer<float> from = normal_buffer(count_of(state), 1);
+  const DeviceScope other(to_device);
+  Buffer<float> to(count_of(state));
+  const DeviceScope source(0);
+  const auto work = [&](cudaStream_t stream) {
+    return from_cuda(
+        cudaMemcpyPeerAsync(to.data(), to_device, from.data(), 0, static_cast<size_t>(bytes), stream),
+        "peer copy");
+  };
+  Stream stream;
+  throw_if_error(work(stream));
+  stream.synchronize();
+  if (head(to) != head(from)) return state.SkipWithError("the copy differs from the original");
+  // A hot row submits many copies as one graph; some driver versions cannot record copies between devices.
+  time_device_work(state, Cache::cold, {.bytes = static_cast<double>(bytes)}, Bound{}, work);
+}
+BENCHMARK(peer_copy)
+    ->ArgNames({"bytes", "to"})
+    ->ArgsProduct({benchmark::CreateRange(4 << 10, 256 << 20, 16), {0, 1}})
+    ->UseManualTime()
+    ->Unit(benchmark::kMicrosecond);
+
+}  // namespace
+}  // namespace rondo::bench

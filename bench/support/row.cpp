@@ -1,0 +1,19 @@
+#include <rondo/bench/support/row.h>
+
+namespace rondo::bench {
+
+Row::Row(cudaStream_t stream, const Enqueue& enqueue, int count) {
+  RONDO_CUDA_THROW(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
+  Status status;
+  for (int i = 0; i < count && status.ok(); ++i) status = enqueue(stream);
+  cudaGraph_t graph = nullptr;
+  const Status captured = from_cuda(cudaStreamEndCapture(stream, &graph), "recording a row of calls");
+  throw_if_error(status);
+  throw_if_error(captured);
+  const Status instantiated =
+      from_cuda(cudaGraphInstantiate(&row_, graph, 0), "instantiating a row of calls");
+  RONDO_CUDA_THROW(cudaGraphDestroy(graph));
+  throw_if_error(instantiated);
+}
+
+}  // namespace rondo::bench

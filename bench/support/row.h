@@ -1,0 +1,22 @@
+// Row: the same call many times, recorded once and submitted as one CUDA graph, so that the host's speed is
+// not in the time.
+#pragma once
+
+#include <rondo/bench/support/bench.h>
+
+namespace rondo::bench {
+
+class Row {
+ public:
+  Row(cudaStream_t stream, const Enqueue& enqueue, int count);
+  ~Row() { static_cast<void>(cudaGraphExecDestroy(row_)); }
+  Row(const Row&) = delete;
+  Row& operator=(const Row&) = delete;
+
+  void launch(cudaStream_t stream) { RONDO_CUDA_THROW(cudaGraphLaunch(row_, stream)); }
+
+ private:
+  cudaGraphExec_t row_ = nullptr;
+};
+
+}  // namespace rondo::bench
