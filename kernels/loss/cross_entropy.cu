@@ -1,0 +1,197 @@
+// Few classes: a thread makes a row. Many classes: a block makes a row, with the classes dealt out to its
+// threads. Either way every block leaves one partial tally, and a last block adds the partial tallies in a
+// fixed tree; a single block adds to the caller's tally itself.
+
+#include <rondo/kernels/core/check.h>
+#include <rondo/kernels/loss/cross_entropy.h>
+#include <rondo/kernels/core/launch.cuh>
+#include <rondo/kernels/core/shared.cuh>
+
+#include <cub/cub.cuh>
+
+namespace rondo {
+namespace {
+
+constexpr int kThreads = 128;
+constexpr int kMaxClassesPerThread = 64;  // beyond, a row is long enough for a block of its own
+
+// The largest logit of a row and where it is first.
+struct Maximum {
+  float value;
+  int at;
+};
+
+struct Larger {
+  __device__ Maximum operator()(const Maximum& a, const Maximum& b) const {
+    return b.value > a.value || (b.value == a.value && b.at < a.at) ? b : a;
+  }
+};
+
+struct AddTallies {
+  __device__ LossTally operator()(const LossTally& a, const LossTally& b) const {
+    return {a.loss + b.loss, a.correct + b.correct, a.rows + b.rows, a.bad_labels + b.bad_labels};
+  }
+};
+
+struct Shared {
+  cub::BlockReduce<Maximum, kThreads>::TempStorage maxima;
+  cub::BlockReduce<float, kThreads>::TempStorage sums;
+  cub::BlockReduce<LossTally, kThreads>::TempStorage tallies;
+  Maximum maximum;
+  float others;
+};
+
+// Softmax of a row in terms of its maximum m: others = sum over j != argmax of exp(z[j] - m). So the sum of
+// all exponentials is 1 + others, and a sure prediction (others << 1) loses nothing to rounding.
+struct Softmax {
+  Maximum maximum;
+  float others;
+
+  // An infinite maximum is no number to subtract: infinity minus itself makes the whole row NaN.
+  __device__ Softmax(Maximum m, float sum_of_others)
+      : maximum(m), others(sum_of_others + (m.value - m.value)) {}
+
+  __device__ float probability(float logit) const { return expf(logit - maximum.value) / (1.0f + others); }
+
+  // d loss / d logit of class j
+  __device__ float gradient(float logit, int j, int label) const {
+    if (j != label) return probability(logit);
+    return j == maximum.at ? -others / (1.0f + others) : probability(logit) - 1.0f;
+  }
+
+  __device__ LossTally tally(float label_logit, int label) const {
+    const float loss = log1pf(others) + (maximum.value - label_logit);
+    return {loss, loss == loss && label == maximum.at, 1, 0};
+  }
+};
+
+__device__ LossTally tally_of_bad_label() { return {nan(""), 0, 1, 1}; }
+
+// Called by the whole block, with the tally of each thread. Leaves the block's where the next pass finds it.
+__device__ void finish_block(LossTally thread_tally, LossTally* tally, LossTally* partial) {
+  const LossTally sum = cub::BlockReduce<LossTally, kThreads>(shared_memory<Shared>().tallies)
+                            .Reduce(thread_tally, AddTallies());
+  if (threadIdx.x != 0) return;
+  if (gridDim.x == 1)
+    *tally = AddTallies()(*tally, sum);
+  else
+    partial[blockIdx.x] = sum;
+}
+
+__global__ void __launch_bounds__(kThreads)
+    row_per_thread_kernel(MatrixView<float> gradient, LossTally* tally, LossTally* partial,
+                          MatrixView<const float> logits, const int32_t* labels, float scale) {
+  const int64_t row = static_cast<int64_t>(blockIdx.x) * kThreads + threadIdx.x;
+  LossTally row_tally = {};
+  if (row < logits.rows) {
+    const int classes = static_cast<int>(logits.cols);
+    const int label = labels[row];
+    const float* z = logits.data + row * logits.stride;
+    Maximum maximum = {z[0], 0};
+    for (int j = 1; j < classes; ++j) maximum = Larger()(maximum, {z[j], j});
+    float others = 0;
+    for (int j = 0; j < classes; ++j)
+      if (j != maximum.at) others += expf(z[j] - maximum.value);
+    const Softmax softmax(maximum, others);
+
+    const bool good = label >= 0 && label < classes;
+    row_tally = good ? softmax.tally(z[label], label) : tally_of_bad_label();
+    if (gradient.data != nullptr) {
+      float* dz = gradient.data + row * gradient.stride;
+      for (int j = 0; j < classes; ++j) dz[j] = good ? softmax.gradient(z[j], j, label) * scale : 0.0f;
+    }
+  }
+  finish_block(row_tally, tally, partial);
+}
+
+__global__ void __launch_bounds__(kThreads)
+    row_per_block_kernel(MatrixView<float> gradient, LossTally* tally, LossTally* partial,
+                         MatrixView<const float> logits, const int32_t* labels, float scale) {
+  Shared& shared = shared_memory<Shared>();
+  const int64_t row = blockIdx.x;
+  const int classes = static_cast<int>(logits.cols);
+  const int label = labels[row];
+  const bool good = label >= 0 && label < classes;
+  const float* z = logits.data + row * logits.stride;
+  const float label_logit = good ? z[label] : 0.0f;  // read before the gradient may take its place
+  const int first = static_cast<int>(threadIdx.x);
+
+  Maximum maximum = {-INFINITY, INT32_MAX};
+  for (int j = first; j < classes; j += kThreads) maximum = Larger()(maximum, {z[j], j});
+  maximum = cub::BlockReduce<Maximum, kThreads>(shared.maxima).Reduce(maximum, Larger());
+  if (first == 0) shared.maximum = maximum;
+  __syncthreads();
+
+  float others = 0;
+  for (int j = first; j < classes; j += kThreads)
+    if (j != shared.maximum.at) others += expf(z[j] - shared.maximum.value);
+  others = cub::BlockReduce<float, kThreads>(shared.sums).Sum(others);
+  if (first == 0) shared.others = others;
+  __syncthreads();
+
+  const Softmax softmax(shared.maximum, shared.others);
+  if (gradient.data != nullptr) {
+    float* dz = gradient.data + row * gradient.stride;
+    for (int j = first; j < classes; j += kThreads)
+      dz[j] = good ? softmax.gradient(z[j], j, label) * scale : 0.0f;
+  }
+  LossTally row_tally = {};
+  if (first == 0) row_tally = good ? softmax.tally(label_logit, label) : tally_of_bad_label();
+  finish_block(row_tally, tally, partial);
+}
+
+__global__ void __launch_bounds__(kThreads)
+    sum_tallies_kernel(LossTally* tally, const LossTally* partial, int64_t size) {
+  LossTally sum = {};
+  for (int64_t i = threadIdx.x; i < size; i += kThreads) sum = AddTallies()(sum, partial[i]);
+  finish_block(sum, tally, nullptr);
+}
+
+bool row_per_thread(int64_t classes) { return classes <= kMaxClassesPerThread; }
+
+int64_t blocks_for(int64_t rows, int64_t classes) {
+  return row_per_thread(classes) ? ceil_div<int64_t>(rows, kThreads) : rows;
+}
+
+}  // namespace
+
+int64_t softmax_cross_entropy_workspace_bytes(int64_t rows, int64_t classes) {
+  const int64_t blocks = blocks_for(rows, classes);
+  return blocks <= 1 ? 0 : blocks * static_cast<int64_t>(sizeof(LossTally));
+}
+
+Status softmax_cross_entropy(MatrixView<float> gradient, LossTally* tally, MatrixView<const float> logits,
+                             VectorView<const int32_t> labels, float scale, Workspace workspace,
+                             cudaStream_t stream) {
+  constexpr const char* kName = "softmax_cross_entropy";
+  RONDO_RETURN_IF_ERROR(check_view(kName, "logits", logits));
+  RONDO_RETURN_IF_ERROR(check_view(kName, "labels", labels));
+  RONDO_RETURN_IF_ERROR(check_pointer(kName, "tally", tally, 1));
+  if (labels.size != logits.rows)
+    return bad_argument(kName, ": labels.size is ", labels.size, ", must be logits.rows = ", logits.rows);
+  if (logits.rows > 0 && (logits.cols < 1 || logits.cols > INT32_MAX / 2))
+    return bad_argument(kName, ": logits.cols is ", logits.cols, ", must be in [1, ", INT32_MAX / 2, "]");
+  if (gradient.data != nullptr) {
+    RONDO_RETURN_IF_ERROR(check_view(kName, "gradient", gradient));
+    if (gradient.rows != logits.rows || gradient.cols != logits.cols)
+      return bad_argument(kName, ": gradient is ", gradient.rows, " x ", gradient.cols, ", must be ",
+                          logits.rows, " x ", logits.cols, " like logits");
+  }
+  RONDO_RETURN_IF_ERROR(check_workspace(
+      kName, workspace, softmax_cross_entropy_workspace_bytes(logits.rows, logits.cols), alignof(LossTally)));
+
+  LaunchShape shape;
+  shape.grid_x = blocks_for(logits.rows, logits.cols);
+  shape.block_x = kThreads;
+  shape.shared_bytes = sizeof(Shared);
+  auto* partial = static_cast<LossTally*>(workspace.data);
+  RONDO_RETURN_IF_ERROR(launch(kName, shape, stream,
+                               row_per_thread(logits.cols) ? row_per_thread_kernel : row_per_block_kernel,
+                               gradient, tally, partial, logits, labels.data, scale));
+  if (shape.grid_x <= 1) return {};
+  const int64_t partials = shape.grid_x;
+  shape.grid_x = 1;
+  return launch(kName, shape, stream, sum_tallies_kernel, tally, partial, partials);
+}
+
+}  // namespace rondo
