@@ -6,15 +6,16 @@
 
 namespace rondo {
 
-// Hands out offsets (in floats) one after the other. Each tensor starts on a 16-byte boundary, where vector
-// loads are possible; the up to three floats between two tensors belong to nobody and stay zero.
+// Places tensors of floats one after the other. Each starts on a 16-byte boundary, where vector loads are
+// possible; the up to three floats between two tensors belong to nobody and stay zero.
 class ArenaLayout {
  public:
-  int64_t take(int64_t count) {
+  // Where the next `count` floats lie in `arena`; with a null arena the layout only measures.
+  float* place(float* arena, int64_t count) {
     const int64_t offset = size_;
     constexpr int64_t kAlign = 4;
     size_ = (offset + count + kAlign - 1) / kAlign * kAlign;
-    return offset;
+    return arena ? arena + offset : nullptr;
   }
   int64_t size() const { return size_; }
 

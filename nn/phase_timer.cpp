@@ -12,7 +12,8 @@ void PhaseTimer::record(cudaEvent_t event) {
   RONDO_CUDA_THROW(cudaStreamIsCapturing(stream_, &capture));
   // Inside a recording, a plain record only makes an edge of the graph; "external" makes a node that
   // stamps the time at every replay.
-  const unsigned flags = capture == cudaStreamCaptureStatusActive ? cudaEventRecordExternal : cudaEventRecordDefault;
+  const unsigned flags =
+      capture == cudaStreamCaptureStatusActive ? cudaEventRecordExternal : cudaEventRecordDefault;
   RONDO_CUDA_THROW(cudaEventRecordWithFlags(event, stream_, flags));
 }
 

@@ -12,7 +12,8 @@ namespace rondo {
 
 enum class Phase { load, forward, backward, reduce, update };
 inline constexpr int kPhases = 5;
-inline constexpr std::array<const char*, kPhases> kPhaseNames = {"load", "forward", "backward", "reduce", "update"};
+inline constexpr std::array<const char*, kPhases> kPhaseNames = {"load", "forward", "backward", "reduce",
+                                                                 "update"};
 
 using PhaseSeconds = std::array<double, kPhases>;  // indexed by Phase
 
@@ -32,8 +33,9 @@ class PhaseTimer {
 
   cudaStream_t stream_;
   Event begin_{Event::Kind::timing};
-  std::array<Event, kPhases> ends_{Event(Event::Kind::timing), Event(Event::Kind::timing), Event(Event::Kind::timing),
-                                   Event(Event::Kind::timing), Event(Event::Kind::timing)};
+  std::array<Event, kPhases> ends_{Event(Event::Kind::timing), Event(Event::Kind::timing),
+                                   Event(Event::Kind::timing), Event(Event::Kind::timing),
+                                   Event(Event::Kind::timing)};
 };
 
 }  // namespace rondo

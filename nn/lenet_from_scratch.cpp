@@ -1,0 +1,384 @@
+// LeNet from scratch, on several devices at once.
+//
+// Data parallelism in one picture. Every device holds the whole network; the batch is what is split:
+//
+//               batch of 256 images
+//                |               |
+//           128 images      128 images           split_batch
+//                |               |
+//           LeNet, copy 0   LeNet, copy 1        forward, backward
+//                |               |
+//           gradients g0    gradients g1
+//                |               |
+//                +--- g0 + g1 ---+               all_reduce
+//                |               |
+//       w -= lr/256 * g     w -= lr/256 * g      sgd_update: the same step on both
+//
+// Both copies start equal, see the same sum of gradients and take the same step: so they stay equal, bit for
+// bit, without ever being copied again. What one device would have computed from all 256 images is the same
+// sum, so the number of devices changes the time and not the training.
+//
+// The file reads from top to bottom: the network (forward, backward), the four words of data parallelism
+// (get_params, split_batch, all_reduce, train_batch), the evaluation, and the loop that calls them (train).
+// Where the memory lies is in lenet_replica.h; layouts are NHWC, filters KRSC, matrices row-major.
+
+#include <rondo/nn/lenet_from_scratch.h>
+
+#include <rondo/collectives/all_reduce.h>
+#include <rondo/kernels/activation/relu.h>
+#include <rondo/kernels/conv/conv2d.h>
+#include <rondo/kernels/core/launch_trace.h>
+#include <rondo/kernels/data/batch.h>
+#include <rondo/kernels/gemm/gemm.h>
+#include <rondo/kernels/optimizer/sgd.h>
+#include <rondo/kernels/pool/pool.h>
+#include <rondo/kernels/random/random.h>
+#include <rondo/kernels/reduce/bias_gradient.h>
+#include <rondo/nn/lenet_replica.h>
+#include <rondo/nn/loss_probe.h>
+#include <rondo/nn/replica_check.h>
+#include <rondo/nn/step_graph.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <map>
+#include <numeric>
+#include <optional>
+#include <thread>
+
+namespace rondo::lenet {
+namespace {
+
+constexpr int64_t kTracedSteps = 3;     // how many steps a timeline shows
+constexpr int64_t kLooksPerEpoch = 50;  // how often the host looks at the loss
+
+void check(Status status) { throw_if_error(std::move(status)); }
+
+// ---------------------------------------------------------------------------------------------------------
+// The network
+// ---------------------------------------------------------------------------------------------------------
+
+// logits = LeNet(x) for the `images` images in x.
+void forward(Replica& r, int64_t images) {
+  const Parameters& w = r.parameters;
+  const Activations a = r.values(images);
+  check(conv2d_forward(a.h1, a.x, w.w1, {}, {.bias = w.b1, .relu = true}, r.stream));
+  check(avg_pool(a.p1, a.h1, PoolWindow{}, AverageOver::window, r.stream));
+  check(conv2d_forward(a.h2, a.p1, w.w2, {}, {.bias = w.b2, .relu = true}, r.stream));
+  check(avg_pool(a.p2, a.h2, PoolWindow{}, AverageOver::window, r.stream));
+  check(gemm(a.h3, a.flat, w.w3, {.bias = w.b3, .relu = true}, r.workspace(), r.stream));
+  check(gemm(a.logits, a.h3, w.w4, {.bias = w.b4}, r.workspace(), r.stream));
+}
+
+// The rows of an image tensor: one for each image and position, one column for each channel.
+MatrixView<const float> rows(const ImageView<float>& image) {
+  return matrix<const float>(image.data, image.images * image.height * image.width, image.channels);
+}
+
+VectorView<float> elements(const MatrixView<float>& m) { return {m.data, m.rows * m.cols}; }
+
+// Gradients of the shard's summed loss with respect to every parameter, by the chain rule from the last layer
+// to the first. Each layer asks for three things: what its weights did (a product of its input and the
+// gradient of its output), what its bias did (the sum of that gradient), and what to tell the layer before.
+void backward(Replica& r, int64_t images) {
+  const Parameters& w = r.parameters;
+  const Parameters& g = r.gradients;
+  const Activations a = r.values(images);
+  const Activations d = r.value_gradients(images);
+
+  // The loss: d logits = softmax(logits) - onehot(label), not divided by anything yet.
+  check(softmax_cross_entropy(d.logits, r.tally.data(), a.logits, r.shard_labels(images), 1.0f, r.workspace(),
+                              r.stream));
+
+  check(gemm(g.w4, a.h3, d.logits, {.transpose_a = true}, r.workspace(), r.stream));
+  check(bias_gradient(g.b4, d.logits, 0.0f, r.workspace(), r.stream));
+  check(gemm(d.h3, d.logits, w.w4, {.transpose_b = true}, r.workspace(), r.stream));
+  check(relu_backward(elements(d.h3), elements(d.h3), elements(a.h3), r.stream));
+
+  check(gemm(g.w3, a.flat, d.h3, {.transpose_a = true}, r.workspace(), r.stream));
+  check(bias_gradient(g.b3, d.h3, 0.0f, r.workspace(), r.stream));
+  check(gemm(d.flat, d.h3, w.w3, {.transpose_b = true}, r.workspace(), r.stream));
+  check(avg_pool_relu_backward(d.h2, d.p2, a.h2, PoolWindow{}, AverageOver::window, r.stream));
+
+  check(conv2d_filter_gradient(g.w2, d.h2, a.p1, {}, r.workspace(), r.stream));
+  check(bias_gradient(g.b2, rows(d.h2), 0.0f, r.workspace(), r.stream));
+  check(conv2d_data_gradient(d.p1, d.h2, w.w2, {}, r.stream));
+  check(avg_pool_relu_backward(d.h1, d.p1, a.h1, PoolWindow{}, AverageOver::window, r.stream));
+
+  check(conv2d_filter_gradient(g.w1, d.h1, a.x, {}, r.workspace(), r.stream));
+  check(bias_gradient(g.b1, rows(d.h1), 0.0f, r.workspace(), r.stream));  // and the images want no gradient
+}
+
+// ---------------------------------------------------------------------------------------------------------
+// Data parallelism
+// ---------------------------------------------------------------------------------------------------------
+
+// Initial parameters: weights from N(0, 0.01^2), biases 0. Each tensor has its own sequence of random
+// numbers. The generator gives the same numbers everywhere, but a copy is a copy: the replicas are copied
+// from rank 0 below, and would be equal whatever had filled it.
+void get_params(Replica& r, uint64_t seed) {
+  constexpr float kDeviation = 0.01f;
+  const Parameters& w = r.parameters;
+  const VectorView<float> weights[] = {
+      {w.w1.data, w.w1.size()}, {w.w2.data, w.w2.size()}, elements(w.w3), elements(w.w4)};
+  RONDO_CUDA_THROW(cudaMemsetAsync(w.all.data, 0, static_cast<size_t>(r.parameter_arena.bytes()), r.stream));
+  for (uint64_t sequence = 0; sequence < std::size(weights); ++sequence)
+    check(fill_normal(weights[sequence], 0.0f, kDeviation, {seed, sequence}, r.stream));
+}
+
+void copy_params(Replica& to, const Replica& from) {
+  RONDO_CUDA_THROW(cudaMemcpyPeerAsync(to.parameter_arena.data(), to.device, from.parameter_arena.data(),
+                                       from.device, static_cast<size_t>(from.parameter_arena.bytes()),
+                                       from.stream));
+}
+
+// Which part of a batch a rank computes: samples first .. first + size - 1 of it. The parts differ by at most
+// one sample; with fewer samples than ranks, some are empty, and their gradients are zero.
+struct Shard {
+  int64_t first = 0;
+  int64_t size = 0;
+};
+
+std::vector<Shard> split_batch(int64_t batch, int ranks) {
+  std::vector<Shard> shards;
+  for (int64_t rank = 0; rank < ranks; ++rank) {
+    const int64_t first = batch * rank / ranks;
+    shards.push_back({first, batch * (rank + 1) / ranks - first});
+  }
+  return shards;
+}
+
+// Replaces every replica's gradients by their sum over all replicas, in a ring: collectives/README.md.
+void all_reduce(std::vector<Replica>& replicas, Communicator& ring, const StreamGroup& streams) {
+  std::vector<VectorView<float>> gradients;
+  for (Replica& r : replicas) gradients.push_back(r.gradients.all);
+  check(rondo::all_reduce(gradients, ring, streams.streams()));
+}
+
+// Brings `images` samples into the replica's x, from the bytes on its device; 0..255 becomes 0..1.
+void load(Replica& r, const DeviceData::Split& split, VectorView<const int32_t> order, BatchPosition position,
+          int64_t images) {
+  check(gather_batch(r.values(images).x, r.shard_labels(images), split.images(), split.label_view(), order,
+                     position, 1.0f / 255.0f, 0.0f, r.stream));
+}
+
+// One training step on `samples` samples: the size of the batch, or what is left of it at an epoch's end.
+void train_batch(std::vector<Replica>& replicas, Communicator& ring, StreamGroup& streams, PhaseTimer& timer,
+                 const Options& options, int64_t samples) {
+  const std::vector<Shard> shards = split_batch(samples, static_cast<int>(replicas.size()));
+  timer.begin();
+  for (Replica& r : replicas)
+    load(r, r.data->train, r.order_view(), {r.step.data(), options.batch_size, shards[r.rank].first},
+         shards[r.rank].size);
+  timer.end(Phase::load);
+  for (Replica& r : replicas) forward(r, shards[static_cast<size_t>(r.rank)].size);
+  timer.end(Phase::forward);
+  for (Replica& r : replicas) backward(r, shards[static_cast<size_t>(r.rank)].size);
+  timer.end(Phase::backward);
+  all_reduce(replicas, ring, streams);
+  timer.end(Phase::reduce);
+  // The gradients are sums over the batch: dividing by its whole size here, once, is right for any shards.
+  const float mean = 1.0f / static_cast<float>(samples);
+  for (Replica& r : replicas)
+    check(sgd_update(r.parameters.all, r.gradients.all, options.lr, mean, r.stream));
+  timer.end(Phase::update);
+}
+
+// The share of the test images whose largest logit is the right one. The images are split over the devices as
+// a batch is, and each replica takes its part in pieces that fit.
+double evaluate(std::vector<Replica>& replicas, StreamGroup& streams) {
+  const int64_t images = replicas[0].data->test.count;
+  const std::vector<Shard> shards = split_batch(images, static_cast<int>(replicas.size()));
+  for (Replica& r : replicas) {
+    const Shard shard = shards[static_cast<size_t>(r.rank)];
+    DeviceScope scope(r.device);
+    RONDO_CUDA_THROW(cudaMemsetAsync(r.test_tally.data(), 0, sizeof(LossTally), r.stream));
+    for (int64_t done = 0; done < shard.size; done += r.max_images) {
+      const int64_t piece = std::min(r.max_images, shard.size - done);
+      load(r, r.data->test, {}, {r.zero.data(), images, shard.first + done}, piece);
+      forward(r, piece);
+      check(softmax_cross_entropy({}, r.test_tally.data(), r.values(piece).logits, r.shard_labels(piece),
+                                  1.0f, r.workspace(), r.stream));
+    }
+  }
+  streams.synchronize();
+  int64_t correct = 0;
+  for (const Replica& r : replicas) correct += r.test_tally.download()[0].correct;
+  return static_cast<double>(correct) / static_cast<double>(images);
+}
+
+// ---------------------------------------------------------------------------------------------------------
+// Training
+// ---------------------------------------------------------------------------------------------------------
+
+void check_options(const FashionMnist& data, const Options& options) {
+  const auto refuse = [](auto... parts) { throw Error(bad_argument("training LeNet: ", parts...)); };
+  if (options.devices.empty()) refuse("no device was given, must be at least 1");
+  if (options.epochs < 1) refuse("epochs is ", options.epochs, ", must be at least 1");
+  if (!std::isfinite(options.lr) || options.lr <= 0) refuse("lr is ", options.lr, ", must be above 0");
+  if (data.train_count < 1 || data.test_count < 1)
+    refuse("there are ", data.train_count, " training and ", data.test_count,
+           " test images, must be at least 1 each");
+  if (options.batch_size < 1) refuse("batch_size is ", options.batch_size, ", must be at least 1");
+  const auto ranks = static_cast<int64_t>(options.devices.size());
+  if (ranks > options.batch_size)
+    refuse(ranks, " ranks share a batch of ", options.batch_size,
+           ": there must be at least one sample for each");
+  if (ranks > data.train_count)
+    refuse(ranks, " ranks share ", data.train_count, " training images: there must be at least one for each");
+}
+
+int64_t largest_shard(const FashionMnist& data, const Options& options) {
+  const auto ranks = static_cast<int64_t>(options.devices.size());
+  return (std::min(options.batch_size, data.train_count) + ranks - 1) / ranks;
+}
+
+std::vector<Replica> make_replicas(const FashionMnist& data, const Options& options, StreamGroup& streams) {
+  const int64_t max_images = largest_shard(data, options);
+  std::map<int, std::shared_ptr<const DeviceData>> data_on;  // ranks on one device share it
+  std::vector<Replica> replicas;
+  replicas.reserve(options.devices.size());
+  for (int rank = 0; rank < streams.size(); ++rank) {
+    const int device = streams.device(rank);
+    if (!data_on.contains(device)) data_on[device] = std::make_shared<const DeviceData>(data, device);
+    replicas.emplace_back(rank, device, streams.stream(rank), data_on[device], max_images);
+  }
+  return replicas;
+}
+
+void shuffle_samples(std::vector<Replica>& replicas, const Options& options) {
+  for (Replica& r : replicas) {
+    DeviceScope scope(r.device);
+    check(advance(r.epoch.data(), 1, r.stream));
+    check(shuffle({r.order.data(), r.order.size()}, options.seed, r.epoch.data(), r.stream));
+    RONDO_CUDA_THROW(cudaMemsetAsync(r.step.data(), 0, sizeof(int64_t), r.stream));
+    RONDO_CUDA_THROW(cudaMemsetAsync(r.tally.data(), 0, sizeof(LossTally), r.stream));
+  }
+}
+
+std::vector<const LossTally*> tallies(const std::vector<Replica>& replicas) {
+  std::vector<const LossTally*> all;
+  for (const Replica& r : replicas) all.push_back(r.tally.data());
+  return all;
+}
+
+std::vector<VectorView<const float>> parameter_views(const std::vector<Replica>& replicas) {
+  std::vector<VectorView<const float>> all;
+  for (const Replica& r : replicas) all.push_back(r.parameters.all);
+  return all;
+}
+
+// `seconds`, in the proportions of one step's phases.
+PhaseSeconds share_out(double seconds, PhaseSeconds step) {
+  const double sum = std::accumulate(step.begin(), step.end(), 0.0);
+  for (double& phase : step) phase *= sum > 0 ? seconds / sum : 0;
+  return step;
+}
+
+double seconds_since(std::chrono::steady_clock::time_point begin) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+}
+
+}  // namespace
+
+Result train(const FashionMnist& data, const Options& options, Observer& observer, Trace* trace) {
+  check_options(data, options);
+  const DeviceScope first_device(options.devices[0]);
+  StreamGroup streams(options.devices);
+  std::vector<Replica> replicas = make_replicas(data, options, streams);
+
+  // One initial state, copied to every device.
+  get_params(replicas[0], options.seed);
+  for (size_t rank = 1; rank < replicas.size(); ++rank) copy_params(replicas[rank], replicas[0]);
+  streams.synchronize();
+
+  const int64_t chunk_bytes = replicas[0].gradient_arena.bytes() / streams.size() + 16;
+  Communicator ring(options.devices, chunk_bytes);  // a slot holds a whole chunk: one pass around the ring
+  PhaseTimer timer(replicas[0].stream);
+  LossProbe probe(replicas[0].device, replicas[0].stream, tallies(replicas), kLooksPerEpoch + 1);
+  std::optional<ReplicaCheck> replica_check;
+  if (options.verify) replica_check.emplace(streams, parameter_views(replicas));
+
+  const auto enqueue_step = [&](int64_t samples) {
+    train_batch(replicas, ring, streams, timer, options, samples);
+    if (replica_check) replica_check->enqueue();
+  };
+  const int64_t whole_steps = data.train_count / options.batch_size;
+  const int64_t rest = data.train_count % options.batch_size;  // the last step of an epoch takes what is left
+  const int64_t steps = whole_steps + (rest > 0 ? 1 : 0);
+  std::optional<StepGraph> whole_step, last_step;
+  if (whole_steps > 0) whole_step.emplace(streams, [&] { enqueue_step(options.batch_size); });
+  if (rest > 0) last_step.emplace(streams, [&] { enqueue_step(rest); });
+
+  Result result;
+  int64_t steps_done = 0;
+  for (int epoch = 1; epoch <= options.epochs; ++epoch) {
+    const auto begin = std::chrono::steady_clock::now();
+    shuffle_samples(replicas, options);
+    streams.join();
+    for (int64_t step = 0; step < steps; ++step, ++steps_done) {
+      const int64_t samples = step < whole_steps ? options.batch_size : rest;
+      const bool traced = trace && steps_done < kTracedSteps;
+      const bool inspected = steps_done < options.inspect_steps;
+      if (traced || inspected) {  // step by step, so that one can look inside
+        const LaunchTrace kernels_shown(traced ? trace : nullptr, streams.streams());
+        const double loss_before = inspected ? probe.wait().loss : 0;
+        ring.set_trace(traced ? trace : nullptr);
+        streams.fork();
+        enqueue_step(samples);
+        streams.join();
+        ring.set_trace(nullptr);
+        if (inspected)
+          observer.on_step({steps_done, (probe.wait().loss - loss_before) / static_cast<double>(samples),
+                            replicas[0].gradient_arena.download()});
+      } else {
+        (step < whole_steps ? whole_step : last_step)->launch();
+      }
+      if ((step + 1) * kLooksPerEpoch / steps > step * kLooksPerEpoch / steps) probe.look();
+    }
+    while (probe.in_flight()) {
+      if (const std::optional<LossTally> seen = probe.poll())
+        observer.on_progress({epoch, seen->rows, data.train_count,
+                              seen->loss / static_cast<double>(seen->rows), seconds_since(begin)});
+      else
+        std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    }
+    const LossTally tally = probe.wait();
+    EpochReport report;
+    report.epoch = epoch;
+    report.train_loss = tally.loss / static_cast<double>(tally.rows);
+    report.seconds = seconds_since(begin);
+    report.phases = share_out(report.seconds, timer.read());
+    streams.fork();
+    report.test_accuracy = evaluate(replicas, streams);
+    result.epochs.push_back(report);
+    observer.on_epoch(report);
+  }
+  result.parameters = replicas[0].parameter_arena.download();
+  if (replica_check) {
+    result.verified_steps = steps_done;
+    result.differing_values = replica_check->differences();
+  }
+  return result;
+}
+
+int64_t bytes_per_rank(const FashionMnist& data, const Options& options) {
+  const auto data_set =
+      data.train_images.size() + data.train_labels.size() + data.test_images.size() + data.test_labels.size();
+  return replica_bytes(largest_shard(data, options), data.train_count) + static_cast<int64_t>(data_set);
+}
+
+std::vector<LayerSummary> summary() {
+  const Parameters w = parameters_in(nullptr);
+  return {
+      {"conv 3x3, ReLU", "26 x 26 x 20", w.w1.size() + w.b1.size},
+      {"average pool 2x2", "13 x 13 x 20", 0},
+      {"conv 5x5, ReLU", "9 x 9 x 50", w.w2.size() + w.b2.size},
+      {"average pool 2x2", "4 x 4 x 50", 0},
+      {"linear, ReLU", "128", w.w3.rows * w.w3.cols + w.b3.size},
+      {"linear", "10", w.w4.rows * w.w4.cols + w.b4.size},
+  };
+}
+
+}  // namespace rondo::lenet

@@ -1,0 +1,150 @@
+#include <rondo/nn/lenet_replica.h>
+
+#include <rondo/kernels/conv/conv2d.h>
+#include <rondo/kernels/gemm/gemm.h>
+#include <rondo/kernels/reduce/bias_gradient.h>
+#include <rondo/nn/arena.h>
+
+#include <algorithm>
+
+namespace rondo::lenet {
+
+namespace {
+
+// One walk over the parameters serves to measure the arena (from null) and to place the views in it.
+Parameters place_parameters(float* arena, ArenaLayout& layout) {
+  const auto vector = [&](int64_t size) { return VectorView<float>{layout.place(arena, size), size}; };
+  const auto filter = [&](int64_t k, int64_t side, int64_t c) {
+    return FilterView<float>{layout.place(arena, k * side * side * c), k, side, side, c};
+  };
+  const auto dense = [&](int64_t inputs, int64_t outputs) {
+    return matrix(layout.place(arena, inputs * outputs), inputs, outputs);
+  };
+  Parameters p;
+  p.w1 = filter(20, 3, 1);
+  p.b1 = vector(20);
+  p.w2 = filter(50, 5, 20);
+  p.b2 = vector(50);
+  p.w3 = dense(kFlat, kHidden);
+  p.b3 = vector(kHidden);
+  p.w4 = dense(kHidden, kClasses);
+  p.b4 = vector(kClasses);
+  p.all = {arena, layout.size()};
+  return p;
+}
+
+Activations place_activations(float* arena, int64_t images, ArenaLayout& layout) {
+  const auto image = [&](int64_t side, int64_t channels) {
+    return ImageView<float>{layout.place(arena, images * side * side * channels), images, side, side,
+                            channels};
+  };
+  const auto rows = [&](int64_t cols) { return matrix(layout.place(arena, images * cols), images, cols); };
+  Activations a;
+  a.x = image(kSide, 1);
+  a.h1 = image(26, 20);
+  a.p1 = image(13, 20);
+  a.h2 = image(9, 50);
+  a.p2 = image(4, 50);
+  a.flat = matrix(a.p2.data, images, kFlat);
+  a.h3 = rows(kHidden);
+  a.logits = rows(kClasses);
+  return a;
+}
+
+}  // namespace
+
+int64_t parameter_arena_size() {
+  ArenaLayout layout;
+  place_parameters(nullptr, layout);
+  return layout.size();
+}
+
+Parameters parameters_in(float* arena) {
+  ArenaLayout layout;
+  return place_parameters(arena, layout);
+}
+
+int64_t activation_arena_size(int64_t images) {
+  ArenaLayout layout;
+  place_activations(nullptr, images, layout);
+  return layout.size();
+}
+
+Activations activations_in(float* arena, int64_t images) {
+  ArenaLayout layout;
+  return place_activations(arena, images, layout);
+}
+
+namespace {
+
+DeviceData::Split upload(const std::vector<uint8_t>& images, const std::vector<uint8_t>& labels,
+                         int64_t count) {
+  return {Buffer<uint8_t>(images), Buffer<uint8_t>(labels), count};
+}
+
+// The largest workspace that any operation of a step on `n` images asks for.
+int64_t scratch_bytes(int64_t n) {
+  const Parameters w = parameters_in(nullptr);
+  const Activations a = activations_in(nullptr, n);
+  return std::max({
+      gemm_workspace_bytes({n, kHidden, kFlat}),     // h3, and its gradients
+      gemm_workspace_bytes({kFlat, kHidden, n}),     // w3
+      gemm_workspace_bytes({n, kFlat, kHidden}),     // flat
+      gemm_workspace_bytes({n, kClasses, kHidden}),  // logits
+      gemm_workspace_bytes({kHidden, kClasses, n}),  // w4
+      gemm_workspace_bytes({n, kHidden, kClasses}),  // h3 again
+      conv2d_filter_gradient_workspace_bytes(w.w1, a.h1),
+      conv2d_filter_gradient_workspace_bytes(w.w2, a.h2),
+      bias_gradient_workspace_bytes(n * 26 * 26, 20),
+      bias_gradient_workspace_bytes(n * 9 * 9, 50),
+      bias_gradient_workspace_bytes(n, kHidden),
+      bias_gradient_workspace_bytes(n, kClasses),
+      softmax_cross_entropy_workspace_bytes(n, kClasses),
+  });
+}
+
+template <class T>
+Buffer<T> zeros(int64_t size) {
+  Buffer<T> buffer(size);
+  RONDO_CUDA_THROW(cudaMemset(buffer.data(), 0, static_cast<size_t>(buffer.bytes())));
+  return buffer;
+}
+
+}  // namespace
+
+DeviceData::DeviceData(const FashionMnist& host, int device) {
+  DeviceScope scope(device);
+  train = upload(host.train_images, host.train_labels, host.train_count);
+  test = upload(host.test_images, host.test_labels, host.test_count);
+}
+
+Replica::Replica(int rank, int device, cudaStream_t stream, std::shared_ptr<const DeviceData> data,
+                 int64_t max_images)
+    : rank(rank), device(device), stream(stream), data(std::move(data)), max_images(max_images) {
+  DeviceScope scope(device);
+  // The gaps between the tensors of an arena take part in the sums and in the update: they must be zero.
+  parameter_arena = zeros<float>(parameter_arena_size());
+  gradient_arena = zeros<float>(parameter_arena_size());
+  value_arena = Buffer<float>(activation_arena_size(max_images));
+  value_gradient_arena = Buffer<float>(activation_arena_size(max_images));
+  parameters = parameters_in(parameter_arena.data());
+  gradients = parameters_in(gradient_arena.data());
+  labels = Buffer<int32_t>(max_images);
+  order = Buffer<int32_t>(this->data->train.count);
+  step = zeros<int64_t>(1);
+  epoch = zeros<int64_t>(1);
+  zero = zeros<int64_t>(1);
+  tally = zeros<LossTally>(1);
+  test_tally = zeros<LossTally>(1);
+  scratch = Buffer<unsigned char>(scratch_bytes(max_images));
+}
+
+int64_t replica_bytes(int64_t max_images, int64_t train_count) {
+  const int64_t floats = 2 * parameter_arena_size() + 2 * activation_arena_size(max_images);
+  const int64_t samples = (max_images + train_count) * static_cast<int64_t>(sizeof(int32_t));
+  const int64_t counters =
+      3 * static_cast<int64_t>(sizeof(int64_t)) + 2 * static_cast<int64_t>(sizeof(LossTally));
+  return floats * static_cast<int64_t>(sizeof(float)) + samples + counters + scratch_bytes(max_images);
+}
+
+}  // namespace rondo::lenet

@@ -1,0 +1,32 @@
+#include <rondo/nn/replica_check.h>
+
+#include <rondo/kernels/reduce/count_differences.h>
+
+namespace rondo {
+
+ReplicaCheck::ReplicaCheck(StreamGroup& group, std::vector<VectorView<const float>> replicas)
+    : group_(group), replicas_(std::move(replicas)) {
+  DeviceScope scope(group_.device(0));
+  copy_ = Buffer<float>(replicas_[0].size);
+  count_ = Buffer<unsigned long long>(1);
+  RONDO_CUDA_THROW(cudaMemset(count_.data(), 0, sizeof(unsigned long long)));
+}
+
+void ReplicaCheck::enqueue() {
+  group_.join();
+  DeviceScope scope(group_.device(0));
+  const cudaStream_t stream = group_.stream(0);
+  for (size_t rank = 1; rank < replicas_.size(); ++rank) {
+    RONDO_CUDA_THROW(cudaMemcpyAsync(copy_.data(), replicas_[rank].data, static_cast<size_t>(copy_.bytes()),
+                                     cudaMemcpyDefault, stream));
+    throw_if_error(count_differences({count_.data(), 1}, replicas_[0], {copy_.data(), copy_.size()}, stream));
+  }
+  group_.fork();
+}
+
+int64_t ReplicaCheck::differences() const {
+  group_.synchronize();
+  return static_cast<int64_t>(count_.download()[0]);
+}
+
+}  // namespace rondo

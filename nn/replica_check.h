@@ -1,0 +1,31 @@
+// ReplicaCheck: are all replicas still equal, bit for bit? Counted on the device, step after step, so that
+// asking does not stop the training.
+#pragma once
+
+#include <rondo/kernels/core/view.h>
+#include <rondo/nn/stream_group.h>
+
+#include <vector>
+
+namespace rondo {
+
+class ReplicaCheck {
+ public:
+  // replicas[rank] lies on the group's device of that rank; all have the same size.
+  ReplicaCheck(StreamGroup& group, std::vector<VectorView<const float>> replicas);
+
+  // Queues a comparison of every replica with rank 0's, after all that the group's streams hold so far; what
+  // they are given afterwards waits for it. Can be recorded into a graph.
+  void enqueue();
+
+  // How many values differed in any bit, over all comparisons so far. Waits for the group's stream 0.
+  int64_t differences() const;
+
+ private:
+  StreamGroup& group_;
+  std::vector<VectorView<const float>> replicas_;
+  Buffer<float> copy_;  // of one replica, beside rank 0's
+  Buffer<unsigned long long> count_;
+};
+
+}  // namespace rondo
