@@ -110,50 +110,56 @@ void Block::start(const Kernel& kernel, uint64_t number) {
 void Block::fiber_main(Fiber& fiber) {
   for (;;) {  // whoever switches to a free fiber wants it to start the next thread
     Block& block = *running;
-    do block.run_next_thread(fiber);
-    while (!kThreadSanitizer && block.ready_.empty() && block.started_ < block.threads_);
+    block.run_threads(fiber);
     block.pool_.give_back(fiber);
     Fiber& next = block.next_fiber();
     if (&next != &fiber) block.switch_to(fiber, next);
   }
 }
 
-void Block::run_next_thread(Fiber& fiber) {
+// Starts threads on `fiber` until one of those that waited can go on, or none is left.
+void Block::run_threads(Fiber& fiber) {
+  std::string thrown;
+  try {
+    do {
+      start_thread(fiber);
+      kernel_->body();
+      thread_exits(fiber);
+    } while (!kThreadSanitizer && ready_.empty() && started_ < threads_);
+    return;
+  } catch (const std::exception& error) {
+    thrown = error.what();
+  } catch (...) {
+    thrown = "of an unknown type";
+  }
+  fail(cudaErrorLaunchFailure, "an exception left the kernel: " + thrown);
+}
+
+void Block::start_thread(Fiber& fiber) {
   const unsigned rank = random_ ? order_[started_] : started_;
   ++started_;
   thread_rank = fiber.rank = rank;
-  if (kernel_->block.y == 1 && kernel_->block.z == 1) {
-    threadIdx = {rank, 0, 0};
-  } else {
+  unsigned x = rank, y = 0, z = 0;
+  if (kernel_->block.x != threads_) {
     const unsigned row = rank / kernel_->block.x;
-    threadIdx = {rank % kernel_->block.x, row % kernel_->block.y, row / kernel_->block.y};
+    x = rank % kernel_->block.x;
+    y = row % kernel_->block.y;
+    z = row / kernel_->block.y;
   }
-  fiber.thread = threadIdx;
+  fiber.thread = {x, y,
+                  z};  // from registers: a copy of what was just stored in parts would wait for the stores
+  threadIdx = {x, y, z};
   if (kThreadSanitizer) tsan_acquire(sync_->start());
-  std::string thrown;
-  bool threw = false;
-  try {
-    kernel_->body();
-  } catch (const std::exception& error) {
-    threw = true;
-    thrown = error.what();
-  } catch (...) {
-    threw = true;
-    thrown = "of an unknown type";
-  }
-  if (threw) fail(cudaErrorLaunchFailure, "an exception left the kernel: " + thrown);
-  if (kThreadSanitizer) tsan_release(kernel_);
-  thread_exits();
 }
 
-void Block::thread_exits() {
-  Fiber& self = *current_;
-  self.copies.clear();
-  self.group_sizes.clear();
+void Block::thread_exits(Fiber& fiber) {
+  if (kThreadSanitizer) tsan_release(kernel_);
+  fiber.copies.clear();
+  fiber.group_sizes.clear();
   --alive_;
   if (at_barrier_count_ != 0 && at_barrier_count_ == alive_) end_barrier();
-  Warp& warp = warps_[self.rank / 32];
-  warp.alive &= ~(1u << self.rank % 32);
+  Warp& warp = warps_[fiber.rank / 32];
+  warp.alive &= ~(1u << fiber.rank % 32);
   for (int i = 0; i < warp.group_count;) {
     const WarpGroup& group = warp.groups[i];
     if ((group.mask & warp.alive & ~group.arrived) == 0)
@@ -242,7 +248,7 @@ void Block::collective(unsigned mask, const WarpOperation& operation, void* reco
   while (index < warp.group_count && !(warp.groups[index].mask & mask)) ++index;
   if (index == warp.group_count) warp.groups[warp.group_count++] = {mask, 0, &operation};
   WarpGroup& group = warp.groups[index];
-  if (group.mask != mask || std::strcmp(group.operation->name, operation.name) != 0)
+  if (group.mask != mask || group.operation != &operation)
     fail(cudaErrorLaunchFailure, std::string(operation.name) + " with mask " + hexadecimal(mask) + " at " +
                                      text(place) + " meets lanes of its mask in another operation. " +
                                      waiting_threads());

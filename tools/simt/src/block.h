@@ -73,8 +73,9 @@ class Block {
  private:
   static void fiber_main(Fiber& fiber);
   void start(const Kernel& kernel, uint64_t number);
-  void run_next_thread(Fiber& fiber);
-  void thread_exits();
+  void run_threads(Fiber& fiber);
+  void start_thread(Fiber& fiber);
+  void thread_exits(Fiber& fiber);
   void end_barrier();
   void end_group(Warp& warp, int index);
   void wake(FiberQueue& fibers);

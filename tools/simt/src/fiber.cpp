@@ -2,7 +2,6 @@
 
 #include <sys/mman.h>
 
-#include <boost/context/detail/fcontext.hpp>
 #include <new>
 
 #include "sanitizers.h"
@@ -11,8 +10,6 @@ namespace simt {
 
 namespace {
 
-namespace context = boost::context::detail;
-
 constexpr size_t kPage = 4096;
 constexpr size_t kStackBytes = kAddressSanitizer || kThreadSanitizer ? 256 << 10 : 64 << 10;
 
@@ -20,30 +17,13 @@ constexpr size_t kStackBytes = kAddressSanitizer || kThreadSanitizer ? 256 << 10
 constexpr size_t kColours = 32;
 constexpr size_t kColourBytes = kPage / kColours;
 
-thread_local constinit Fiber* arriving = nullptr;
-
-void arrived(Fiber& self, context::transfer_t transfer) {
-  Fiber& previous = *static_cast<Fiber*>(transfer.data);
-  previous.context = transfer.fctx;
-  const void* stack = previous.stack_begin;
-  asan_arrive(self.address_sanitizer, &stack, &previous.stack_bytes);
-  previous.stack_begin = static_cast<char*>(const_cast<void*>(stack));
-}
-
-void enter(context::transfer_t transfer) {
-  Fiber& self = *arriving;
-  arrived(self, transfer);
+void enter() {
+  Fiber& self = *detail::arriving;
+  detail::arrived(self);
   self.main(self);
 }
 
 }  // namespace
-
-void switch_fiber(Fiber& from, Fiber& to) {
-  asan_leave(&from.address_sanitizer, to.stack_begin, to.stack_bytes);
-  arriving = &to;
-  tsan_switch(to.thread_sanitizer);
-  arrived(from, context::jump_fcontext(to.context, &from));
-}
 
 FiberPool::~FiberPool() {
   TsanIgnore ignore;
@@ -101,7 +81,7 @@ void FiberPool::prepare(Fiber& fiber, size_t colour) {
   fiber.thread_sanitizer = tsan_make_fiber();
   char* top = fiber.stack_begin + fiber.stack_bytes - colour % kColours * kColourBytes;
   fiber.main = main_;
-  fiber.context = context::make_fcontext(top, static_cast<size_t>(top - fiber.stack_begin), enter);
+  fiber.context = make_context(top, static_cast<size_t>(top - fiber.stack_begin), enter);
 }
 
 }  // namespace simt

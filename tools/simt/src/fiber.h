@@ -7,6 +7,9 @@
 #include <source_location>
 #include <vector>
 
+#include "context.h"
+#include "sanitizers.h"
+
 namespace simt {
 
 // One cp.async that was issued and not yet done (late mode).
@@ -20,7 +23,7 @@ struct LateCopy {
 // A stack, and what must be kept of the CUDA thread whose call frames lie on it. CUDA threads that never wait
 // share one fiber, one after the other; a thread that waits keeps the fiber until it exits.
 struct Fiber {
-  void* context = nullptr;  // where it goes on
+  Context context = nullptr;  // where it goes on
   void (*main)(Fiber& self) = nullptr;
   Fiber* next = nullptr;  // of the list it is in: free, ready, or waiting at the barrier
 
@@ -36,8 +39,30 @@ struct Fiber {
   void* thread_sanitizer = nullptr;   // its own context there
 };
 
+namespace detail {
+
+inline thread_local constinit Fiber* leaving = nullptr;
+inline thread_local constinit Fiber* arriving = nullptr;
+
+// The first thing to do on a stack that goes on.
+inline void arrived(Fiber& self) {
+  if (!kAddressSanitizer) return;
+  const void* stack = leaving->stack_begin;
+  asan_arrive(self.address_sanitizer, &stack, &leaving->stack_bytes);
+  leaving->stack_begin = static_cast<char*>(const_cast<void*>(stack));
+}
+
+}  // namespace detail
+
 // Leaves `from`, which is running, and goes on in `to`. Returns when somebody switches to `from` again.
-void switch_fiber(Fiber& from, Fiber& to);
+inline void switch_fiber(Fiber& from, Fiber& to) {
+  if (kAddressSanitizer) detail::leaving = &from;
+  detail::arriving = &to;
+  asan_leave(&from.address_sanitizer, to.stack_begin, to.stack_bytes);
+  tsan_switch(to.thread_sanitizer);
+  switch_context(from.context, to.context);
+  detail::arrived(from);
+}
 
 // First in, first out; the links are the fibers' own.
 class FiberQueue {
