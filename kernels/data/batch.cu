@@ -1,0 +1,111 @@
+// A block copies one sample: its threads find the place in the data set from the same few numbers, then turn
+// packs of bytes into packs of floats.
+
+#include <rondo/kernels/core/check.h>
+#include <rondo/kernels/data/batch.h>
+#include <rondo/kernels/data/permutation.h>
+#include <rondo/kernels/core/launch.cuh>
+#include <rondo/kernels/core/pack.cuh>
+
+#include <algorithm>
+
+namespace rondo {
+namespace {
+
+constexpr int kThreads = 128;
+
+__global__ void __launch_bounds__(kThreads)
+    shuffle_kernel(int32_t* order, int32_t size, uint64_t seed, const int64_t* epoch) {
+  const int64_t i = static_cast<int64_t>(blockIdx.x) * kThreads + threadIdx.x;
+  if (i >= size) return;
+  const Permutation permutation(size, seed, static_cast<uint64_t>(*epoch));
+  order[i] = permutation(static_cast<int32_t>(i));
+}
+
+// The data set's sample at `position` of the order, or -1 when there is none.
+__device__ int64_t sample_at(int64_t position, VectorView<const int32_t> order, int64_t samples) {
+  const int64_t end = order.data == nullptr ? samples : order.size;
+  if (position < 0 || position >= end) return -1;
+  const int64_t sample = order.data == nullptr ? position : order.data[position];
+  return sample >= 0 && sample < samples ? sample : -1;
+}
+
+template <int N>
+__global__ void __launch_bounds__(kThreads)
+    gather_batch_kernel(float* __restrict__ x, int32_t* __restrict__ labels,
+                        const uint8_t* __restrict__ images, const uint8_t* __restrict__ image_labels,
+                        int64_t samples, int64_t sample_size, VectorView<const int32_t> order,
+                        BatchPosition position, float scale, float shift) {
+  const int64_t i = blockIdx.x;
+  const int64_t sample = sample_at(*position.step * position.batch + position.first + i, order, samples);
+  if (threadIdx.x == 0) labels[i] = sample < 0 ? -1 : image_labels[sample];
+  float* to = x + i * sample_size;
+  for (int64_t j = static_cast<int64_t>(threadIdx.x) * N; j < sample_size; j += kThreads * N) {
+    Pack<float, N> values;
+    if (sample < 0) {
+      for (int k = 0; k < N; ++k) values.v[k] = NAN;
+    } else {
+      const auto bytes = load_pack<N>(images + sample * sample_size + j);
+      for (int k = 0; k < N; ++k) values.v[k] = fmaf(static_cast<float>(bytes.v[k]), scale, shift);
+    }
+    store_pack(to + j, values);
+  }
+}
+
+__global__ void advance_kernel(int64_t* counter, int64_t amount) { *counter += amount; }
+
+}  // namespace
+
+Status shuffle(VectorView<int32_t> order, uint64_t seed, const int64_t* epoch, cudaStream_t stream) {
+  RONDO_RETURN_IF_ERROR(check_view("shuffle", "order", order));
+  RONDO_RETURN_IF_ERROR(check_pointer("shuffle", "epoch", epoch, 1));
+  if (order.size > INT32_MAX)
+    return bad_argument("shuffle: order.size is ", order.size, ", must be at most ", INT32_MAX);
+  LaunchShape shape;
+  shape.grid_x = ceil_div<int64_t>(order.size, kThreads);
+  shape.block_x = kThreads;
+  return launch("shuffle", shape, stream, shuffle_kernel, order.data, static_cast<int32_t>(order.size), seed,
+                epoch);
+}
+
+Status gather_batch(ImageView<float> x, VectorView<int32_t> labels, ImageView<const uint8_t> images,
+                    VectorView<const uint8_t> image_labels, VectorView<const int32_t> order,
+                    BatchPosition position, float scale, float shift, cudaStream_t stream) {
+  constexpr const char* kName = "gather_batch";
+  RONDO_RETURN_IF_ERROR(check_view(kName, "x", x));
+  RONDO_RETURN_IF_ERROR(check_view(kName, "labels", labels));
+  RONDO_RETURN_IF_ERROR(check_view(kName, "images", images));
+  RONDO_RETURN_IF_ERROR(check_view(kName, "image_labels", image_labels));
+  if (order.data != nullptr) RONDO_RETURN_IF_ERROR(check_view(kName, "order", order));
+  RONDO_RETURN_IF_ERROR(check_pointer(kName, "position.step", position.step, 1));
+  if (x.height != images.height || x.width != images.width || x.channels != images.channels)
+    return bad_argument(kName, ": a sample of x is ", x.height, " x ", x.width, " x ", x.channels,
+                        ", must be ", images.height, " x ", images.width, " x ", images.channels,
+                        " like one of images");
+  if (labels.size != x.images)
+    return bad_argument(kName, ": labels.size is ", labels.size, ", must be x.images = ", x.images);
+  if (image_labels.size != images.images)
+    return bad_argument(kName, ": image_labels.size is ", image_labels.size,
+                        ", must be images.images = ", images.images);
+  if (position.first < 0 || position.batch < position.first + x.images)
+    return bad_argument(kName, ": the shard is the samples ", position.first, " ... ",
+                        position.first + x.images - 1, " of a batch of ", position.batch,
+                        ", must lie inside it");
+  const int64_t sample_size = x.height * x.width * x.channels;
+  const int width = std::min(pack_width(sample_size, x.data), pack_width(sample_size, images.data));
+  LaunchShape shape;
+  shape.grid_x = x.images;
+  shape.block_x = kThreads;
+  const auto kernel = width == 4   ? gather_batch_kernel<4>
+                      : width == 2 ? gather_batch_kernel<2>
+                                   : gather_batch_kernel<1>;
+  return launch(kName, shape, stream, kernel, x.data, labels.data, images.data, image_labels.data,
+                images.images, sample_size, order, position, scale, shift);
+}
+
+Status advance(int64_t* counter, int64_t amount, cudaStream_t stream) {
+  RONDO_RETURN_IF_ERROR(check_pointer("advance", "counter", counter, 1));
+  return launch("advance", LaunchShape{}, stream, advance_kernel, counter, amount);
+}
+
+}  // namespace rondo
