@@ -10,27 +10,33 @@
 namespace simt {
 
 struct Settings {
-  int devices = 8;                                   // SIMT_DEVICES
-  int workers = 0;                                   // SIMT_WORKERS: OS threads that run kernels; 0: one a core
-  size_t memory_bytes = size_t{8} << 30;             // SIMT_MEMORY: limit of one device, in bytes
-  std::optional<uint64_t> seed;                      // SIMT_SEED: draw the order of execution from it
+  int devices = 8;                        // SIMT_DEVICES
+  int workers = 0;                        // SIMT_WORKERS: OS threads that run kernels; 0: one a core
+  size_t memory_bytes = size_t{8} << 30;  // SIMT_MEMORY: limit of one device, in bytes
+  bool late_copies = false;               // SIMT_LATE_COPIES=1: cp.async copies when it is waited for
+  std::optional<uint64_t> seed;           // SIMT_SEED: draw the order of execution from it
 };
 
 // The settings in force. Reads the environment at the first call.
 const Settings& settings();
 
-// Both answer cudaErrorSetOnActiveProcess after the first CUDA call that needed a device, cudaErrorInvalidValue
-// for a number below one.
+// Both answer cudaErrorSetOnActiveProcess after the first CUDA call that needed a device,
+// cudaErrorInvalidValue for a number below one.
 cudaError_t set_device_count(int devices);
 cudaError_t set_worker_count(int workers);
 
 // The limit of one device's memory; what is allocated already stays.
 cudaError_t set_memory_limit(int device, size_t bytes);
 
-// With a seed nothing runs before the host waits for it, and then each next operation is drawn at random among
-// all that the program's own ordering (streams, events) allows: what is not ordered runs out of order sooner or
-// later, and the same seed repeats it. Without one operations run as soon as they can. Waits for pending work.
+// With a seed nothing runs before the host waits for it, and then each next operation is drawn at random
+// among all that the program's own ordering (streams, events) allows: what is not ordered runs out of order
+// sooner or later, and the same seed repeats it. Without one operations run as soon as they can. Waits for
+// pending work.
 void set_seed(std::optional<uint64_t> seed);
+
+// When cp.async copies: at once, or only when its group is waited for, with 0xFF in the destination
+// meanwhile. A kernel must be right both ways. Takes effect for blocks that start afterwards.
+void set_late_copies(bool late);
 
 // The last fault of any kernel of this process; error == cudaSuccess when there was none.
 Fault last_fault();

@@ -1,0 +1,245 @@
+// Copies and fills.
+#include <cstring>
+
+#include "runtime.h"
+
+using namespace simt;
+
+namespace {
+
+constexpr size_t kPieceBytes = size_t{1} << 20;     // big copies are shared out in such pieces
+constexpr size_t kStagingBytes = size_t{64} << 10;  // pageable sources up to this size are taken at the call
+
+enum class Side { host, device, any };
+
+struct Kinds {
+  Side to;
+  Side from;
+};
+
+Kinds kinds_of(cudaMemcpyKind kind) {
+  switch (kind) {
+    case cudaMemcpyHostToHost:
+      return {Side::host, Side::host};
+    case cudaMemcpyHostToDevice:
+      return {Side::device, Side::host};
+    case cudaMemcpyDeviceToHost:
+      return {Side::host, Side::device};
+    case cudaMemcpyDeviceToDevice:
+      return {Side::device, Side::device};
+    case cudaMemcpyDefault:
+      return {Side::any, Side::any};
+  }
+  throw Failure{cudaErrorInvalidMemcpyDirection};
+}
+
+// What lies at one end of a copy.
+struct Place {
+  int device = Memory::kHost;
+  bool pageable = false;
+};
+
+// Throws when [pointer, pointer + bytes) is not memory of the kind that was claimed, or leaves its
+// allocation.
+Place examine(const Memory& memory, const void* pointer, size_t bytes, Side side) {
+  require(pointer, cudaErrorInvalidValue);
+  const auto range = memory.find(pointer);
+  const auto address = reinterpret_cast<uintptr_t>(pointer);
+  if (!range) {
+    require(side != Side::device, cudaErrorInvalidValue);
+    return {Memory::kHost, true};
+  }
+  require(bytes <= range->bytes - (address - range->begin), cudaErrorInvalidValue);
+  // Pinned memory is as good as device memory: the device sees it at the same address.
+  require(side != Side::host || range->device == Memory::kHost, cudaErrorInvalidValue);
+  return {range->device, false};
+}
+
+struct Copy {
+  void* to;
+  const void* from;
+  size_t to_pitch, from_pitch;
+  size_t width, height;
+
+  size_t to_bytes() const { return (height - 1) * to_pitch + width; }
+  size_t from_bytes() const { return (height - 1) * from_pitch + width; }
+};
+
+Copy flat(void* to, const void* from, size_t bytes) { return {to, from, bytes, bytes, bytes, 1}; }
+
+std::shared_ptr<Operation> make_operation(Copy copy, std::shared_ptr<const std::vector<char>> staged) {
+  auto operation = std::make_shared<Operation>();
+  if (copy.height == 1) {
+    operation->pieces = (copy.width + kPieceBytes - 1) / kPieceBytes;
+    operation->run = [copy, staged](uint64_t piece) {
+      const size_t begin = piece * kPieceBytes;
+      const size_t bytes = std::min(kPieceBytes, copy.width - begin);
+      // memmove: a copy onto itself is harmless.
+      std::memmove(static_cast<char*>(copy.to) + begin, static_cast<const char*>(copy.from) + begin, bytes);
+      return Fault{};
+    };
+  } else {
+    operation->run = [copy](uint64_t) {
+      for (size_t row = 0; row < copy.height; ++row)
+        std::memmove(static_cast<char*>(copy.to) + row * copy.to_pitch,
+                     static_cast<const char*>(copy.from) + row * copy.from_pitch, copy.width);
+      return Fault{};
+    };
+  }
+  return operation;
+}
+
+enum class Wait { never, always, as_cuda };
+
+// Every copy comes through here. With Wait::as_cuda the call returns when CUDA lets the caller touch a
+// pageable buffer again.
+cudaError_t copy_on_stream(Runtime& runtime, Copy copy, Kinds kinds, cudaStream_t handle, Wait wait) {
+  if (copy.width == 0 || copy.height == 0) return cudaSuccess;
+  const Place to = examine(runtime.memory, copy.to, copy.to_bytes(), kinds.to);
+  const Place from = examine(runtime.memory, copy.from, copy.from_bytes(), kinds.from);
+  std::vector<TaskPtr> tasks;
+  int device = 0;
+  {
+    std::lock_guard lock(runtime.mutex);
+    if (wait == Wait::always) runtime.forbid_during_capture();
+    const auto stream = runtime.stream(handle);
+    device = stream->device;
+    const bool captured = stream->capture != nullptr;
+    std::shared_ptr<std::vector<char>> staged;
+    bool blocking = wait == Wait::always;
+    if (wait == Wait::as_cuda && !captured && (to.pageable || from.pageable)) {
+      const bool stage = !to.pageable && copy.height == 1 && copy.width <= kStagingBytes;
+      if (stage) {
+        const char* source = static_cast<const char*>(copy.from);
+        staged = std::make_shared<std::vector<char>>(source, source + copy.width);
+        copy.from = staged->data();
+      } else {
+        blocking = true;
+      }
+    }
+    auto operation = make_operation(copy, std::move(staged));
+    operation->device = stream->device;
+    runtime.enqueue(stream, std::move(operation));
+    if (blocking && !captured) tasks = stream->tail;
+  }
+  if (tasks.empty()) {
+    runtime.scheduler.throttle();
+    return cudaSuccess;
+  }
+  return wait_for(tasks, device);
+}
+
+void check_pitches(size_t to_pitch, size_t from_pitch, size_t width) {
+  require(width <= to_pitch && width <= from_pitch, cudaErrorInvalidPitchValue);
+}
+
+void check_peers(Runtime& runtime, const void* to, int to_device, const void* from, int from_device,
+                 size_t bytes) {
+  runtime.check_ordinal(to_device);
+  runtime.check_ordinal(from_device);
+  if (bytes == 0) return;
+  const Place destination = examine(runtime.memory, to, bytes, Side::device);
+  const Place source = examine(runtime.memory, from, bytes, Side::device);
+  require(destination.device == to_device || destination.device == Memory::kHost, cudaErrorInvalidValue);
+  require(source.device == from_device || source.device == Memory::kHost, cudaErrorInvalidValue);
+}
+
+}  // namespace
+
+cudaError_t cudaMemcpy(void* to, const void* from, size_t bytes, cudaMemcpyKind kind) {
+  return api([&](Runtime& runtime) {
+    runtime.current_device();
+    return copy_on_stream(runtime, flat(to, from, bytes), kinds_of(kind), cudaStreamLegacy, Wait::always);
+  });
+}
+
+cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpyKind kind,
+                            cudaStream_t stream) {
+  return api([&](Runtime& runtime) {
+    return copy_on_stream(runtime, flat(to, from, bytes), kinds_of(kind), stream, Wait::as_cuda);
+  });
+}
+
+cudaError_t cudaMemcpy2D(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width,
+                         size_t height, cudaMemcpyKind kind) {
+  return api([&](Runtime& runtime) {
+    check_pitches(to_pitch, from_pitch, width);
+    runtime.current_device();
+    return copy_on_stream(runtime, {to, from, to_pitch, from_pitch, width, height}, kinds_of(kind),
+                          cudaStreamLegacy, Wait::always);
+  });
+}
+
+cudaError_t cudaMemcpy2DAsync(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width,
+                              size_t height, cudaMemcpyKind kind, cudaStream_t stream) {
+  return api([&](Runtime& runtime) {
+    check_pitches(to_pitch, from_pitch, width);
+    return copy_on_stream(runtime, {to, from, to_pitch, from_pitch, width, height}, kinds_of(kind), stream,
+                          Wait::as_cuda);
+  });
+}
+
+// Serialised with all work of the three devices it concerns; that is stricter than any other copy.
+cudaError_t cudaMemcpyPeer(void* to, int to_device, const void* from, int from_device, size_t bytes) {
+  return api([&](Runtime& runtime) {
+    check_peers(runtime, to, to_device, from, from_device, bytes);
+    std::vector<TaskPtr> tasks;
+    {
+      std::lock_guard lock(runtime.mutex);
+      runtime.forbid_during_capture();
+      runtime.current_device();
+      for (const int device : {host_thread.device, to_device, from_device})
+        for (TaskPtr& task : runtime.pending(*runtime.devices[static_cast<size_t>(device)]))
+          tasks.push_back(std::move(task));
+    }
+    for (const int device : {host_thread.device, to_device, from_device}) {
+      const cudaError_t failure = wait_for(tasks, device);
+      require(failure == cudaSuccess, failure);
+    }
+    return copy_on_stream(runtime, flat(to, from, bytes), {Side::device, Side::device}, cudaStreamLegacy,
+                          Wait::always);
+  });
+}
+
+cudaError_t cudaMemcpyPeerAsync(void* to, int to_device, const void* from, int from_device, size_t bytes,
+                                cudaStream_t handle) {
+  return api([&](Runtime& runtime) {
+    check_peers(runtime, to, to_device, from, from_device, bytes);
+    {
+      std::lock_guard lock(runtime.mutex);
+      const auto stream = runtime.stream(handle);
+      // As GPUs answer: only the copy by unified address (cudaMemcpyAsync) can be captured.
+      if (stream->capture) {
+        stream->capture->invalidated = true;
+        return cudaErrorStreamCaptureUnsupported;
+      }
+    }
+    return copy_on_stream(runtime, flat(to, from, bytes), {Side::device, Side::device}, handle, Wait::never);
+  });
+}
+
+cudaError_t cudaMemset(void* to, int value, size_t bytes) {
+  return cudaMemsetAsync(to, value, bytes, cudaStreamLegacy);
+}
+
+cudaError_t cudaMemsetAsync(void* to, int value, size_t bytes, cudaStream_t handle) {
+  return api([&](Runtime& runtime) {
+    if (bytes == 0) return cudaSuccess;
+    examine(runtime.memory, to, bytes, Side::device);
+    auto operation = std::make_shared<Operation>();
+    operation->pieces = (bytes + kPieceBytes - 1) / kPieceBytes;
+    operation->run = [to, value, bytes](uint64_t piece) {
+      const size_t begin = piece * kPieceBytes;
+      std::memset(static_cast<char*>(to) + begin, value, std::min(kPieceBytes, bytes - begin));
+      return Fault{};
+    };
+    {
+      std::lock_guard lock(runtime.mutex);
+      const auto stream = runtime.stream(handle);
+      operation->device = stream->device;
+      runtime.enqueue(stream, std::move(operation));
+    }
+    runtime.scheduler.throttle();
+    return cudaSuccess;
+  });
+}

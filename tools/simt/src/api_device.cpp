@@ -1,0 +1,158 @@
+// Devices: selection, properties, synchronisation, reset, peers.
+#include "properties.h"
+#include "runtime.h"
+
+using namespace simt;
+
+namespace {
+
+cudaError_t version(int* value) {
+  return api([&](Runtime&) {
+    require(value, cudaErrorInvalidValue);
+    *value = CUDART_VERSION;
+    return cudaSuccess;
+  });
+}
+
+}  // namespace
+
+cudaError_t cudaDriverGetVersion(int* value) { return version(value); }
+cudaError_t cudaRuntimeGetVersion(int* value) { return version(value); }
+
+cudaError_t cudaGetDeviceCount(int* count) {
+  return api([&](Runtime& runtime) {
+    require(count, cudaErrorInvalidValue);
+    *count = static_cast<int>(runtime.devices.size());
+    return cudaSuccess;
+  });
+}
+
+cudaError_t cudaGetDevice(int* device) {
+  return api([&](Runtime&) {
+    require(device, cudaErrorInvalidValue);
+    *device = host_thread.device;
+    return cudaSuccess;
+  });
+}
+
+cudaError_t cudaSetDevice(int device) {
+  return api([&](Runtime& runtime) {
+    runtime.check_ordinal(device);
+    host_thread.device = device;
+    return cudaSuccess;
+  });
+}
+
+cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device) {
+  return api([&](Runtime& runtime) {
+    require(properties, cudaErrorInvalidValue);
+    runtime.check_ordinal(device);
+    *properties = properties_of(runtime, device);
+    return cudaSuccess;
+  });
+}
+
+cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int device) {
+  return api([&](Runtime& runtime) {
+    require(value, cudaErrorInvalidValue);
+    runtime.check_ordinal(device);
+    *value = attribute_of(properties_of(runtime, device), attribute);
+    return cudaSuccess;
+  });
+}
+
+cudaError_t cudaDeviceSynchronize() {
+  return api([](Runtime& runtime) {
+    std::vector<TaskPtr> tasks;
+    const int device = host_thread.device;
+    {
+      std::lock_guard lock(runtime.mutex);
+      runtime.forbid_during_capture();
+      tasks = runtime.pending(runtime.current_device());
+    }
+    return wait_for(tasks, device);
+  });
+}
+
+// Everything that belongs to the device goes: memory, streams, events, peer access, the sticky error.
+cudaError_t cudaDeviceReset() {
+  return api([](Runtime& runtime) {
+    const int ordinal = host_thread.device;
+    Device& device = *runtime.devices[static_cast<size_t>(ordinal)];
+    std::vector<TaskPtr> tasks;
+    {
+      std::lock_guard lock(runtime.mutex);
+      tasks = runtime.pending(device);
+    }
+    wait_for(tasks, ordinal);
+    std::lock_guard lock(runtime.mutex);
+    runtime.streams.remove_if([&](const Stream& stream) { return stream.device == ordinal; });
+    runtime.events.remove_if([&](const Event& event) { return event.device == ordinal; });
+    device.streams.clear();
+    device.strays.clear();
+    device.legacy->tail.clear();
+    device.shared_opt_in.clear();
+    runtime.memory.release_all_of(ordinal);
+    device.failure = cudaSuccess;
+    host_thread.last_error = cudaSuccess;
+    return cudaSuccess;
+  });
+}
+
+cudaError_t cudaDeviceCanAccessPeer(int* can_access, int device, int peer) {
+  return api([&](Runtime& runtime) {
+    require(can_access, cudaErrorInvalidValue);
+    runtime.check_ordinal(device);
+    runtime.check_ordinal(peer);
+    *can_access = device != peer;
+    return cudaSuccess;
+  });
+}
+
+cudaError_t cudaDeviceEnablePeerAccess(int peer, unsigned int flags) {
+  return api([&](Runtime& runtime) {
+    runtime.check_ordinal(peer);
+    const int device = host_thread.device;
+    require(peer != device, cudaErrorInvalidDevice);
+    require(flags == 0, cudaErrorInvalidValue);
+    runtime.current_device();
+    std::lock_guard lock(runtime.mutex);
+    require(!runtime.memory.peer_enabled(device, peer), cudaErrorPeerAccessAlreadyEnabled);
+    runtime.memory.enable_peer(device, peer, true);
+    return cudaSuccess;
+  });
+}
+
+cudaError_t cudaDeviceDisablePeerAccess(int peer) {
+  return api([&](Runtime& runtime) {
+    runtime.check_ordinal(peer);
+    const int device = host_thread.device;
+    runtime.current_device();
+    std::lock_guard lock(runtime.mutex);
+    require(peer != device && runtime.memory.peer_enabled(device, peer), cudaErrorPeerAccessNotEnabled);
+    runtime.memory.enable_peer(device, peer, false);
+    return cudaSuccess;
+  });
+}
+
+cudaError_t cudaDeviceGetP2PAttribute(int* value, cudaDeviceP2PAttr attribute, int source, int destination) {
+  return api([&](Runtime& runtime) {
+    require(value, cudaErrorInvalidValue);
+    runtime.check_ordinal(source);
+    runtime.check_ordinal(destination);
+    require(source != destination, cudaErrorInvalidDevice);
+    switch (attribute) {
+      case cudaDevP2PAttrPerformanceRank:
+        *value = 0;
+        return cudaSuccess;
+      case cudaDevP2PAttrAccessSupported:
+      case cudaDevP2PAttrNativeAtomicSupported:
+        *value = 1;
+        return cudaSuccess;
+      case cudaDevP2PAttrCudaArrayAccessSupported:
+        *value = 0;
+        return cudaSuccess;
+    }
+    return cudaErrorInvalidValue;
+  });
+}

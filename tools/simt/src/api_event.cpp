@@ -1,0 +1,139 @@
+// Events.
+#include <algorithm>
+
+#include "runtime.h"
+
+using namespace simt;
+
+cudaError_t cudaEventCreate(cudaEvent_t* event) { return cudaEventCreateWithFlags(event, cudaEventDefault); }
+
+cudaError_t cudaEventCreateWithFlags(cudaEvent_t* handle, unsigned int flags) {
+  return api([&](Runtime& runtime) {
+    constexpr unsigned known = cudaEventBlockingSync | cudaEventDisableTiming;
+    require(handle, cudaErrorInvalidValue);
+    require((flags & cudaEventInterprocess) == 0, cudaErrorNotSupported);
+    require((flags & ~known) == 0, cudaErrorInvalidValue);
+    runtime.current_device();
+    auto event = std::make_shared<Event>();
+    event->device = host_thread.device;
+    event->flags = flags;
+    std::lock_guard lock(runtime.mutex);
+    runtime.events.add(std::move(event), handle);
+    return cudaSuccess;
+  });
+}
+
+cudaError_t cudaEventDestroy(cudaEvent_t handle) {
+  return api([&](Runtime& runtime) {
+    std::lock_guard lock(runtime.mutex);
+    runtime.events.take(handle);
+    return cudaSuccess;
+  });
+}
+
+cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
+  return cudaEventRecordWithFlags(event, stream, cudaEventRecordDefault);
+}
+
+cudaError_t cudaEventRecordWithFlags(cudaEvent_t event_handle, cudaStream_t stream_handle,
+                                     unsigned int flags) {
+  return api([&](Runtime& runtime) {
+    require(flags == cudaEventRecordDefault || flags == cudaEventRecordExternal, cudaErrorInvalidValue);
+    std::lock_guard lock(runtime.mutex);
+    const auto event = runtime.event(event_handle);
+    const auto stream = runtime.stream(stream_handle);
+    require(event->device == stream->device, cudaErrorInvalidResourceHandle);
+    runtime.forbid_implicit_dependency(*stream);
+    if (!stream->capture) {
+      event->capture = nullptr;
+      event->task = runtime.append(*stream, nullptr);
+    } else if (flags == cudaEventRecordExternal) {
+      Node node;
+      node.recorded = event;
+      runtime.add_node(stream, std::move(node));
+    } else {
+      require(!stream->capture->invalidated, cudaErrorStreamCaptureInvalidated);
+      event->task = nullptr;
+      event->capture = stream->capture;
+      event->captured_tail = stream->captured_tail;
+    }
+    return cudaSuccess;
+  });
+}
+
+cudaError_t cudaStreamWaitEvent(cudaStream_t stream_handle, cudaEvent_t event_handle, unsigned int flags) {
+  return api([&](Runtime& runtime) {
+    require(flags == cudaEventWaitDefault || flags == cudaEventWaitExternal, cudaErrorInvalidValue);
+    std::lock_guard lock(runtime.mutex);
+    const auto event = runtime.event(event_handle);
+    const auto stream = runtime.stream(stream_handle);
+    runtime.forbid_implicit_dependency(*stream);
+    if (stream->capture && flags == cudaEventWaitExternal) {
+      Node node;
+      node.awaited = event;
+      runtime.add_node(stream, std::move(node));
+    } else if (stream->capture || event->capture) {
+      runtime.wait_in_capture(stream, *event);
+    } else if (event->task && !event->task->finished()) {
+      if (stream->legacy) {
+        // A wait in the legacy stream holds up the blocking streams as well, like any other work in it.
+        stream->tail.push_back(event->task);
+        runtime.append(*stream, nullptr);
+      } else {
+        std::erase_if(stream->tail, [](const TaskPtr& task) { return task->finished(); });
+        stream->tail.push_back(event->task);
+      }
+    }
+    return cudaSuccess;
+  });
+}
+
+cudaError_t cudaEventQuery(cudaEvent_t handle) {
+  return api([&](Runtime& runtime) {
+    runtime.scheduler.poll();
+    std::lock_guard lock(runtime.mutex);
+    const auto event = runtime.event(handle);
+    require(!event->capture, cudaErrorCapturedEvent);
+    runtime.forbid_during_capture();
+    const cudaError_t failure = runtime.devices[static_cast<size_t>(event->device)]->failure;
+    if (failure != cudaSuccess) return failure;
+    return !event->task || event->task->finished() ? cudaSuccess : cudaErrorNotReady;
+  });
+}
+
+cudaError_t cudaEventSynchronize(cudaEvent_t handle) {
+  return api([&](Runtime& runtime) {
+    std::vector<TaskPtr> tasks;
+    int device = 0;
+    {
+      std::lock_guard lock(runtime.mutex);
+      const auto event = runtime.event(handle);
+      require(!event->capture, cudaErrorCapturedEvent);
+      runtime.forbid_during_capture();
+      device = event->device;
+      if (event->task) tasks.push_back(event->task);
+    }
+    return wait_for(tasks, device);
+  });
+}
+
+cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t start_handle, cudaEvent_t end_handle) {
+  return api([&](Runtime& runtime) {
+    require(milliseconds, cudaErrorInvalidValue);
+    std::lock_guard lock(runtime.mutex);
+    const auto start = runtime.event(start_handle);
+    const auto end = runtime.event(end_handle);
+    for (const auto& event : {start, end}) {
+      require(!event->capture, cudaErrorCapturedEvent);
+      require(event->task && (event->flags & cudaEventDisableTiming) == 0, cudaErrorInvalidResourceHandle);
+    }
+    require(start->device == end->device, cudaErrorInvalidResourceHandle);
+    const cudaError_t failure = runtime.devices[static_cast<size_t>(start->device)]->failure;
+    if (failure != cudaSuccess) return failure;
+    if (!start->task->finished() || !end->task->finished()) return cudaErrorNotReady;
+    const std::chrono::duration<float, std::milli> elapsed =
+        end->task->finished_at - start->task->finished_at;
+    *milliseconds = elapsed.count();
+    return cudaSuccess;
+  });
+}

@@ -1,0 +1,131 @@
+// Graphs: instantiation and launch.
+#include <algorithm>
+
+#include "runtime.h"
+
+namespace simt {
+
+// A launch is a begin marker, one task a node, and an end marker, which is what the stream goes on from.
+void Runtime::launch_graph(const std::shared_ptr<Stream>& stream, GraphExec& exec) {
+  const std::vector<Node>& nodes = exec.graph->nodes;
+  if (stream->capture) {  // a graph inside a graph: its nodes are taken over
+    const int offset = static_cast<int>(stream->capture->graph->nodes.size());
+    const std::vector<int> before = stream->captured_tail;
+    for (const Node& node : nodes) {
+      Node copy = node;
+      for (int& predecessor : copy.predecessors) predecessor += offset;
+      stream->captured_tail = copy.predecessors.empty() ? before : std::vector<int>{};
+      add_node(stream, std::move(copy));
+    }
+    stream->captured_tail = nodes.empty() ? before : exec.leaves;
+    if (!nodes.empty())
+      for (int& leaf : stream->captured_tail) leaf += offset;
+    return;
+  }
+  forbid_implicit_dependency(*stream);
+
+  std::vector<TaskPtr> tasks;
+  std::vector<Scheduler::Edge> edges;
+  tasks.reserve(nodes.size() + 2);
+  const auto begin = std::make_shared<Task>();
+  const auto end = std::make_shared<Task>();
+  for (TaskPtr& task : predecessors(*stream)) edges.push_back({std::move(task), begin});
+  if (exec.last && !exec.last->finished()) edges.push_back({exec.last, begin});
+  for (const Node& node : nodes) {
+    const auto task = std::make_shared<Task>(node.operation);
+    if (node.predecessors.empty()) edges.push_back({begin, task});
+    for (const int before : node.predecessors) edges.push_back({tasks[static_cast<size_t>(before)], task});
+    if (node.awaited && node.awaited->task) edges.push_back({node.awaited->task, task});
+    if (node.recorded) {
+      node.recorded->task = task;
+      node.recorded->capture = nullptr;
+    }
+    tasks.push_back(task);
+  }
+  for (const int leaf : exec.leaves) edges.push_back({tasks[static_cast<size_t>(leaf)], end});
+  if (nodes.empty()) edges.push_back({begin, end});
+  tasks.push_back(begin);
+  tasks.push_back(end);
+  scheduler.submit(tasks, edges);
+  stream->tail.assign(1, end);
+  exec.last = end;
+  for (const int device : exec.devices) {
+    if (device == stream->device) continue;
+    auto& strays = devices[static_cast<size_t>(device)]->strays;
+    std::erase_if(strays, [](const TaskPtr& task) { return task->finished(); });
+    strays.push_back(end);
+  }
+}
+
+}  // namespace simt
+
+using namespace simt;
+
+// Tells how many nodes there are; the nodes themselves have no handles here.
+cudaError_t cudaGraphGetNodes(cudaGraph_t graph, cudaGraphNode_t* nodes, size_t* count) {
+  return api([&](Runtime& runtime) {
+    require(count, cudaErrorInvalidValue);
+    require(!nodes, cudaErrorNotSupported);
+    std::lock_guard lock(runtime.mutex);
+    *count = runtime.graphs.get(graph)->nodes.size();
+    return cudaSuccess;
+  });
+}
+
+cudaError_t cudaGraphInstantiate(cudaGraphExec_t* handle, cudaGraph_t graph, unsigned long long flags) {
+  return api([&](Runtime& runtime) {
+    require(handle, cudaErrorInvalidValue);
+    require(flags == 0, cudaErrorNotSupported);
+    std::lock_guard lock(runtime.mutex);
+    auto exec = std::make_shared<GraphExec>();
+    exec->graph = runtime.graphs.get(graph);  // a captured graph never changes again
+    const std::vector<Node>& nodes = exec->graph->nodes;
+    std::vector<bool> inner(nodes.size());
+    for (const Node& node : nodes) {
+      for (const int before : node.predecessors) inner[static_cast<size_t>(before)] = true;
+      if (node.operation && std::find(exec->devices.begin(), exec->devices.end(), node.operation->device) ==
+                                exec->devices.end())
+        exec->devices.push_back(node.operation->device);
+    }
+    for (size_t i = 0; i < nodes.size(); ++i)
+      if (!inner[i]) exec->leaves.push_back(static_cast<int>(i));
+    runtime.execs.add(std::move(exec), handle);
+    return cudaSuccess;
+  });
+}
+
+cudaError_t cudaGraphUpload(cudaGraphExec_t exec, cudaStream_t stream) {
+  return api([&](Runtime& runtime) {
+    std::lock_guard lock(runtime.mutex);
+    runtime.execs.get(exec);
+    runtime.stream(stream);
+    return cudaSuccess;
+  });
+}
+
+cudaError_t cudaGraphLaunch(cudaGraphExec_t exec, cudaStream_t stream) {
+  return api([&](Runtime& runtime) {
+    {
+      std::lock_guard lock(runtime.mutex);
+      runtime.launch_graph(runtime.stream(stream), *runtime.execs.get(exec));
+    }
+    runtime.scheduler.throttle();
+    return cudaSuccess;
+  });
+}
+
+cudaError_t cudaGraphExecDestroy(cudaGraphExec_t exec) {
+  return api([&](Runtime& runtime) {
+    std::lock_guard lock(runtime.mutex);
+    runtime.execs.take(exec);
+    return cudaSuccess;
+  });
+}
+
+cudaError_t cudaGraphDestroy(cudaGraph_t graph) {
+  return api([&](Runtime& runtime) {
+    std::lock_guard lock(runtime.mutex);
+    runtime.graphs.take(graph);
+    return cudaSuccess;
+  });
+}

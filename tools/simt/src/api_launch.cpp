@@ -1,0 +1,158 @@
+// Kernels: the checks of a launch, and the operation that it becomes.
+#include <algorithm>
+#include <climits>
+
+#include "kernel_name.h"
+#include "properties.h"
+#include "runtime.h"
+
+namespace simt {
+namespace {
+
+std::atomic<uint64_t> launches{0};
+
+// A launch as the worker needs it. The arguments are checked again whenever the memory map has changed since.
+struct KernelLaunch {
+  Kernel kernel;
+  Launch launch;
+  mutable std::atomic<uint64_t> checked_at{0};
+
+  Fault run(const Memory& memory, uint64_t block) const {
+    const uint64_t generation = memory.generation();
+    if (checked_at.load(std::memory_order_relaxed) != generation) {
+      Fault fault = memory.check(kernel.device, kernel.name, launch.arguments);
+      if (fault.error != cudaSuccess) return fault;
+      checked_at.store(generation, std::memory_order_relaxed);
+    }
+    return run_block(kernel, block);
+  }
+};
+
+void check_shape(const cudaLaunchConfig_t& config) {
+  const dim3 block = config.blockDim;
+  const dim3 grid = config.gridDim;
+  const uint64_t threads = uint64_t{block.x} * block.y * block.z;
+  require(block.x <= 1024 && block.y <= 1024 && block.z <= 64, cudaErrorInvalidConfiguration);
+  require(threads >= 1 && threads <= kThreadsPerBlock, cudaErrorInvalidConfiguration);
+  require(grid.x >= 1 && grid.y >= 1 && grid.z >= 1, cudaErrorInvalidConfiguration);
+  require(grid.x <= INT_MAX && grid.y <= 65535 && grid.z <= 65535, cudaErrorInvalidConfiguration);
+}
+
+void check_attributes(const cudaLaunchConfig_t& config) {
+  require(config.numAttrs == 0 || config.attrs, cudaErrorInvalidValue);
+  for (unsigned i = 0; i < config.numAttrs; ++i) {
+    const auto& value = config.attrs[i].val;
+    switch (config.attrs[i].id) {
+      case cudaLaunchAttributeIgnore:
+      case cudaLaunchAttributeProgrammaticStreamSerialization:
+      case cudaLaunchAttributePriority:
+      case cudaLaunchAttributePreferredSharedMemoryCarveout:
+        break;
+      case cudaLaunchAttributeCooperative:
+        require(value.cooperative == 0, cudaErrorNotSupported);
+        break;
+      case cudaLaunchAttributeClusterDimension:
+        require(value.clusterDim.x * value.clusterDim.y * value.clusterDim.z == 1, cudaErrorNotSupported);
+        break;
+      default:
+        throw Failure{cudaErrorNotSupported};
+    }
+  }
+}
+
+size_t shared_limit(const Device& device, const void* kernel) {
+  const auto found = device.shared_opt_in.find(kernel);
+  return found == device.shared_opt_in.end() ? kSharedPerBlock : std::max(found->second, kSharedPerBlock);
+}
+
+}  // namespace
+
+cudaError_t launch(const cudaLaunchConfig_t* config, Launch launch) {
+  return api([&](Runtime& runtime) {
+    require(config, cudaErrorInvalidValue);
+    require(launch.kernel, cudaErrorInvalidDeviceFunction);
+    Device& device = runtime.current_device();
+    check_shape(*config);
+    check_attributes(*config);
+
+    auto work = std::make_shared<KernelLaunch>();
+    work->kernel.grid = config->gridDim;
+    work->kernel.block = config->blockDim;
+    work->kernel.shared_bytes = config->dynamicSmemBytes;
+    work->kernel.device = host_thread.device;
+    work->kernel.sequence = ++launches;
+    work->kernel.name = kernel_name(launch.kernel);
+    work->kernel.body = launch.body;
+    work->launch = std::move(launch);
+
+    auto operation = std::make_shared<Operation>();
+    operation->device = host_thread.device;
+    operation->pieces = uint64_t{config->gridDim.x} * config->gridDim.y * config->gridDim.z;
+    operation->run = [work, &memory = runtime.memory](uint64_t block) { return work->run(memory, block); };
+    {
+      std::lock_guard lock(runtime.mutex);
+      require(config->dynamicSmemBytes <= shared_limit(device, work->launch.kernel), cudaErrorInvalidValue);
+      const auto stream = runtime.stream(config->stream);
+      require(stream->device == host_thread.device, cudaErrorInvalidResourceHandle);
+      runtime.enqueue(stream, std::move(operation));
+    }
+    runtime.scheduler.throttle();
+    return cudaSuccess;
+  });
+}
+
+}  // namespace simt
+
+using namespace simt;
+
+cudaError_t cudaFuncSetAttribute(const void* kernel, cudaFuncAttribute attribute, int value) {
+  return api([&](Runtime& runtime) {
+    require(kernel, cudaErrorInvalidDeviceFunction);
+    Device& device = runtime.current_device();
+    std::lock_guard lock(runtime.mutex);
+    switch (attribute) {
+      case cudaFuncAttributeMaxDynamicSharedMemorySize:
+        require(value >= 0 && static_cast<size_t>(value) <= kSharedPerBlockOptIn, cudaErrorInvalidValue);
+        device.shared_opt_in[kernel] = static_cast<size_t>(value);
+        return cudaSuccess;
+      case cudaFuncAttributePreferredSharedMemoryCarveout:
+        require(value >= -1 && value <= 100, cudaErrorInvalidValue);  // a hint, in per cent
+        return cudaSuccess;
+      default:
+        return cudaErrorInvalidValue;
+    }
+  });
+}
+
+cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* attributes, const void* kernel) {
+  return api([&](Runtime& runtime) {
+    require(attributes, cudaErrorInvalidValue);
+    require(kernel, cudaErrorInvalidDeviceFunction);
+    Device& device = runtime.current_device();
+    std::lock_guard lock(runtime.mutex);
+    *attributes = {};
+    attributes->maxThreadsPerBlock = kThreadsPerBlock;
+    attributes->numRegs = 32;
+    attributes->ptxVersion = 90;
+    attributes->binaryVersion = 90;
+    attributes->maxDynamicSharedSizeBytes = static_cast<int>(shared_limit(device, kernel));
+    return cudaSuccess;
+  });
+}
+
+// As many blocks as threads and shared memory of one multiprocessor allow.
+cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, const void* kernel, int block_size,
+                                                          size_t shared_bytes) {
+  return api([&](Runtime& runtime) {
+    require(blocks, cudaErrorInvalidValue);
+    require(kernel, cudaErrorInvalidDeviceFunction);
+    require(block_size >= 1, cudaErrorInvalidValue);
+    const cudaDeviceProp p = properties_of(runtime, host_thread.device);
+    const size_t shared = shared_bytes + p.reservedSharedMemPerBlock;
+    *blocks = block_size > p.maxThreadsPerBlock
+                  ? 0
+                  : std::min({p.maxBlocksPerMultiProcessor, p.maxThreadsPerMultiProcessor / block_size,
+                              static_cast<int>(p.sharedMemPerMultiprocessor / shared)});
+    return cudaSuccess;
+  });
+}

@@ -1,0 +1,148 @@
+// Allocation.
+#include <memory>
+
+#include "runtime.h"
+
+using namespace simt;
+
+namespace {
+
+// Frees once everything that the owning device has in flight is done.
+cudaError_t free_memory(void* pointer, bool host) {
+  return api([&](Runtime& runtime) {
+    if (!pointer) return cudaSuccess;
+    const auto range = runtime.memory.find(pointer);
+    const bool ours = range && range->begin == reinterpret_cast<uintptr_t>(pointer);
+    require(ours && (range->device == Memory::kHost) == host, cudaErrorInvalidValue);
+    std::vector<TaskPtr> tasks;
+    {
+      std::lock_guard lock(runtime.mutex);
+      runtime.forbid_during_capture();
+      for (size_t i = 0; i < runtime.devices.size(); ++i) {
+        if (!host && static_cast<int>(i) != range->device) continue;
+        const cudaError_t failure = runtime.devices[i]->failure;
+        require(host || failure == cudaSuccess, failure);
+        for (TaskPtr& task : runtime.pending(*runtime.devices[i])) tasks.push_back(std::move(task));
+      }
+    }
+    const cudaError_t failure = wait_for(tasks, host ? host_thread.device : range->device);
+    const cudaError_t released = runtime.memory.release(pointer, host);
+    return failure != cudaSuccess ? failure : released;
+  });
+}
+
+}  // namespace
+
+cudaError_t cudaMalloc(void** pointer, size_t bytes) {
+  return api([&](Runtime& runtime) {
+    require(pointer, cudaErrorInvalidValue);
+    {
+      std::lock_guard lock(runtime.mutex);
+      runtime.forbid_during_capture();
+    }
+    runtime.current_device();
+    return runtime.memory.allocate(host_thread.device, bytes, pointer);
+  });
+}
+
+cudaError_t cudaFree(void* pointer) { return free_memory(pointer, false); }
+
+cudaError_t cudaHostAlloc(void** pointer, size_t bytes, unsigned int flags) {
+  return api([&](Runtime& runtime) {
+    constexpr unsigned known = cudaHostAllocPortable | cudaHostAllocMapped | cudaHostAllocWriteCombined;
+    require(pointer && (flags & ~known) == 0, cudaErrorInvalidValue);
+    {
+      std::lock_guard lock(runtime.mutex);
+      runtime.forbid_during_capture();
+    }
+    runtime.current_device();
+    return runtime.memory.allocate(Memory::kHost, bytes, pointer);
+  });
+}
+
+cudaError_t cudaMallocHost(void** pointer, size_t bytes) {
+  return cudaHostAlloc(pointer, bytes, cudaHostAllocDefault);
+}
+
+cudaError_t cudaFreeHost(void* pointer) { return free_memory(pointer, true); }
+
+cudaError_t cudaHostGetDevicePointer(void** device_pointer, void* host_pointer, unsigned int flags) {
+  return api([&](Runtime& runtime) {
+    require(device_pointer && flags == 0, cudaErrorInvalidValue);
+    const auto range = runtime.memory.find(host_pointer);
+    require(range && range->device == Memory::kHost, cudaErrorInvalidValue);
+    *device_pointer = host_pointer;
+    return cudaSuccess;
+  });
+}
+
+cudaError_t cudaMallocAsync(void** pointer, size_t bytes, cudaStream_t handle) {
+  return api([&](Runtime& runtime) {
+    require(pointer, cudaErrorInvalidValue);
+    int device = 0;
+    {
+      std::lock_guard lock(runtime.mutex);
+      const auto stream = runtime.stream(handle);
+      require(!stream->capture, cudaErrorStreamCaptureUnsupported);
+      device = stream->device;
+    }
+    return runtime.memory.allocate(device, bytes, pointer);
+  });
+}
+
+cudaError_t cudaFreeAsync(void* pointer, cudaStream_t handle) {
+  return api([&](Runtime& runtime) {
+    if (!pointer) return cudaSuccess;
+    const auto range = runtime.memory.find(pointer);
+    const bool ours = range && range->begin == reinterpret_cast<uintptr_t>(pointer);
+    require(ours && range->device != Memory::kHost, cudaErrorInvalidValue);
+    std::lock_guard lock(runtime.mutex);
+    const auto stream = runtime.stream(handle);
+    require(!stream->capture, cudaErrorStreamCaptureUnsupported);
+    auto operation = std::make_shared<Operation>();
+    operation->device = stream->device;
+    operation->run = [&runtime, pointer](uint64_t) {
+      const cudaError_t error = runtime.memory.release(pointer, false);
+      return error == cudaSuccess ? Fault{}
+                                  : Fault{cudaErrorIllegalAddress, "cudaFreeAsync: memory was freed twice"};
+    };
+    runtime.enqueue(stream, std::move(operation));
+    return cudaSuccess;
+  });
+}
+
+cudaError_t cudaMemGetInfo(size_t* free, size_t* total) {
+  return api([&](Runtime& runtime) {
+    require(free && total, cudaErrorInvalidValue);
+    runtime.current_device();
+    *total = runtime.memory.limit(host_thread.device);
+    *free = *total - std::min(*total, runtime.memory.used(host_thread.device));
+    return cudaSuccess;
+  });
+}
+
+cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attributes, const void* pointer) {
+  return api([&](Runtime& runtime) {
+    require(attributes, cudaErrorInvalidValue);
+    *attributes = {};
+    auto range = runtime.memory.find(pointer);
+    const auto address = reinterpret_cast<uintptr_t>(pointer);
+    if (range && address == range->begin + range->bytes) range.reset();  // the end is not inside
+    void* const same = const_cast<void*>(pointer);
+    if (!range) {
+      attributes->type = cudaMemoryTypeUnregistered;
+      attributes->device = -2;
+      attributes->hostPointer = same;
+    } else if (range->device == Memory::kHost) {
+      attributes->type = cudaMemoryTypeHost;
+      attributes->device = host_thread.device;
+      attributes->devicePointer = same;
+      attributes->hostPointer = same;
+    } else {
+      attributes->type = cudaMemoryTypeDevice;
+      attributes->device = range->device;
+      attributes->devicePointer = same;
+    }
+    return cudaSuccess;
+  });
+}

@@ -1,0 +1,126 @@
+// Streams and host functions.
+#include <algorithm>
+
+#include "runtime.h"
+
+using namespace simt;
+
+cudaError_t cudaStreamCreate(cudaStream_t* stream) {
+  return cudaStreamCreateWithPriority(stream, cudaStreamDefault, 0);
+}
+
+cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned int flags) {
+  return cudaStreamCreateWithPriority(stream, flags, 0);
+}
+
+cudaError_t cudaStreamCreateWithPriority(cudaStream_t* handle, unsigned int flags,
+                                         int /*clamped to the only one*/) {
+  return api([&](Runtime& runtime) {
+    require(handle && (flags & ~unsigned{cudaStreamNonBlocking}) == 0, cudaErrorInvalidValue);
+    Device& device = runtime.current_device();
+    auto stream = std::make_shared<Stream>();
+    stream->device = host_thread.device;
+    stream->blocking = (flags & cudaStreamNonBlocking) == 0;
+    std::lock_guard lock(runtime.mutex);
+    device.streams.insert(stream);
+    runtime.streams.add(std::move(stream), handle);
+    return cudaSuccess;
+  });
+}
+
+// Work that is still pending runs on; only the handle dies at once.
+cudaError_t cudaStreamDestroy(cudaStream_t handle) {
+  return api([&](Runtime& runtime) {
+    std::lock_guard lock(runtime.mutex);
+    const auto stream = runtime.streams.take(handle);
+    if (stream->capture) stream->capture->invalidated = true;
+    std::erase_if(runtime.devices[static_cast<size_t>(stream->device)]->streams, [&](const auto& candidate) {
+      const bool destroyed = candidate == stream || candidate->destroyed;
+      candidate->destroyed = destroyed;
+      return destroyed && std::all_of(candidate->tail.begin(), candidate->tail.end(),
+                                      [](const TaskPtr& task) { return task->finished(); });
+    });
+    return cudaSuccess;
+  });
+}
+
+cudaError_t cudaStreamSynchronize(cudaStream_t handle) {
+  return api([&](Runtime& runtime) {
+    std::vector<TaskPtr> tasks;
+    int device = 0;
+    {
+      std::lock_guard lock(runtime.mutex);
+      const auto stream = runtime.stream(handle);
+      runtime.forbid_use_while_capturing(*stream);
+      device = stream->device;
+      tasks = runtime.predecessors(*stream);
+    }
+    return wait_for(tasks, device);
+  });
+}
+
+cudaError_t cudaStreamQuery(cudaStream_t handle) {
+  return api([&](Runtime& runtime) {
+    runtime.scheduler.poll();
+    std::lock_guard lock(runtime.mutex);
+    const auto stream = runtime.stream(handle);
+    runtime.forbid_use_while_capturing(*stream);
+    return runtime.predecessors(*stream).empty() ? cudaSuccess : cudaErrorNotReady;
+  });
+}
+
+cudaError_t cudaStreamGetDevice(cudaStream_t handle, int* device) {
+  return api([&](Runtime& runtime) {
+    require(device, cudaErrorInvalidValue);
+    std::lock_guard lock(runtime.mutex);
+    *device = runtime.stream(handle)->device;
+    return cudaSuccess;
+  });
+}
+
+cudaError_t cudaStreamGetFlags(cudaStream_t handle, unsigned int* flags) {
+  return api([&](Runtime& runtime) {
+    require(flags, cudaErrorInvalidValue);
+    std::lock_guard lock(runtime.mutex);
+    *flags = runtime.stream(handle)->blocking ? cudaStreamDefault : cudaStreamNonBlocking;
+    return cudaSuccess;
+  });
+}
+
+cudaError_t cudaStreamGetPriority(cudaStream_t handle, int* priority) {
+  return api([&](Runtime& runtime) {
+    require(priority, cudaErrorInvalidValue);
+    std::lock_guard lock(runtime.mutex);
+    runtime.stream(handle);
+    *priority = 0;
+    return cudaSuccess;
+  });
+}
+
+// One priority: what a device without priorities answers. Other values are clamped, as CUDA does.
+cudaError_t cudaDeviceGetStreamPriorityRange(int* least, int* greatest) {
+  return api([&](Runtime&) {
+    if (least) *least = 0;
+    if (greatest) *greatest = 0;
+    return cudaSuccess;
+  });
+}
+
+cudaError_t cudaLaunchHostFunc(cudaStream_t handle, cudaHostFn_t function, void* user_data) {
+  return api([&](Runtime& runtime) {
+    require(function, cudaErrorInvalidValue);
+    auto operation = std::make_shared<Operation>();
+    operation->run = [function, user_data](uint64_t) {
+      function(user_data);
+      return Fault{};
+    };
+    {
+      std::lock_guard lock(runtime.mutex);
+      const auto stream = runtime.stream(handle);
+      operation->device = stream->device;
+      runtime.enqueue(stream, std::move(operation));
+    }
+    runtime.scheduler.throttle();
+    return cudaSuccess;
+  });
+}

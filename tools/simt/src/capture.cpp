@@ -1,0 +1,160 @@
+// Stream capture: what a capturing stream turns its calls into, and which calls a capture forbids.
+#include <algorithm>
+
+#include "runtime.h"
+
+namespace simt {
+
+int Runtime::add_node(const std::shared_ptr<Stream>& stream, Node node) {
+  Capture& capture = *stream->capture;
+  require(!capture.invalidated, cudaErrorStreamCaptureInvalidated);
+  node.predecessors.insert(node.predecessors.end(), stream->captured_tail.begin(),
+                           stream->captured_tail.end());
+  capture.graph->nodes.push_back(std::move(node));
+  const int number = static_cast<int>(capture.graph->nodes.size()) - 1;
+  stream->captured_tail.assign(1, number);
+  return number;
+}
+
+// A wait between streams inside a capture; it is also how further streams join one.
+void Runtime::wait_in_capture(const std::shared_ptr<Stream>& stream, const Event& event) {
+  if (!event.capture) {
+    // Never recorded is no dependency; recorded outside is one that no replay could honour.
+    if (!event.task) return;
+    stream->capture->invalidated = true;
+    throw Failure{cudaErrorStreamCaptureIsolation};
+  }
+  require(!event.capture->ended, cudaErrorCapturedEvent);
+  require(!event.capture->invalidated, cudaErrorStreamCaptureInvalidated);
+  require(!stream->legacy, cudaErrorStreamCaptureImplicit);
+  if (!stream->capture) {
+    stream->capture = event.capture;
+    stream->captured_tail.clear();
+    event.capture->streams.push_back(stream);
+  } else if (stream->capture != event.capture) {
+    stream->capture->invalidated = event.capture->invalidated = true;
+    throw Failure{cudaErrorStreamCaptureMerge};
+  }
+  for (const int node : event.captured_tail)
+    if (std::find(stream->captured_tail.begin(), stream->captured_tail.end(), node) ==
+        stream->captured_tail.end())
+      stream->captured_tail.push_back(node);
+}
+
+// CUDA's rule for calls that are unsafe while something captures: a thread in global mode is stopped by its
+// own captures and by everybody's global ones, in thread-local mode by its own, in relaxed mode by none.
+void Runtime::forbid_during_capture() {
+  if (host_thread.capture_mode == cudaStreamCaptureModeRelaxed) return;
+  for (const auto& capture : captures) {
+    const bool own =
+        capture->thread == std::this_thread::get_id() && capture->mode != cudaStreamCaptureModeRelaxed;
+    const bool everybodys = capture->mode == cudaStreamCaptureModeGlobal &&
+                            host_thread.capture_mode == cudaStreamCaptureModeGlobal;
+    if (!own && !everybodys) continue;
+    capture->invalidated = true;
+    throw Failure{cudaErrorStreamCaptureUnsupported};
+  }
+}
+
+void Runtime::forbid_use_while_capturing(const Stream& stream) {
+  if (stream.capture) {
+    stream.capture->invalidated = true;
+    throw Failure{cudaErrorStreamCaptureUnsupported};
+  }
+  forbid_implicit_dependency(stream);
+  forbid_during_capture();
+}
+
+void Runtime::forbid_implicit_dependency(const Stream& stream) {
+  if (!stream.legacy) return;
+  for (const auto& capture : captures)
+    for (const auto& captured : capture->streams)
+      if (captured->blocking && captured->device == stream.device) {
+        capture->invalidated = true;
+        throw Failure{cudaErrorStreamCaptureImplicit};
+      }
+}
+
+}  // namespace simt
+
+using namespace simt;
+
+namespace {
+
+// Whether every node leads to `tail`: work that does not was never joined into the stream that began.
+bool joined(const Graph& graph, const std::vector<int>& tail) {
+  std::vector<bool> reached(graph.nodes.size());
+  for (const int node : tail) reached[static_cast<size_t>(node)] = true;
+  for (size_t i = graph.nodes.size(); i-- > 0;)  // predecessors come before their successors
+    if (reached[i])
+      for (const int before : graph.nodes[i].predecessors) reached[static_cast<size_t>(before)] = true;
+  return std::find(reached.begin(), reached.end(), false) == reached.end();
+}
+
+}  // namespace
+
+cudaError_t cudaStreamBeginCapture(cudaStream_t handle, cudaStreamCaptureMode mode) {
+  return api([&](Runtime& runtime) {
+    require(mode >= cudaStreamCaptureModeGlobal && mode <= cudaStreamCaptureModeRelaxed,
+            cudaErrorInvalidValue);
+    std::lock_guard lock(runtime.mutex);
+    const auto stream = runtime.stream(handle);
+    require(!stream->legacy, cudaErrorStreamCaptureUnsupported);
+    require(!stream->capture, cudaErrorIllegalState);
+    auto capture = std::make_shared<Capture>();
+    capture->mode = mode;
+    capture->thread = std::this_thread::get_id();
+    capture->origin = stream.get();
+    capture->streams = {stream};
+    stream->capture = capture;
+    stream->captured_tail.clear();
+    runtime.captures.push_back(std::move(capture));
+    return cudaSuccess;
+  });
+}
+
+cudaError_t cudaStreamEndCapture(cudaStream_t handle, cudaGraph_t* graph) {
+  return api([&](Runtime& runtime) {
+    require(graph, cudaErrorInvalidValue);
+    *graph = nullptr;
+    std::lock_guard lock(runtime.mutex);
+    const auto stream = runtime.stream(handle);
+    const auto capture = stream->capture;
+    require(capture != nullptr, cudaErrorIllegalState);
+    require(capture->origin == stream.get(), cudaErrorStreamCaptureUnmatched);
+    require(capture->mode == cudaStreamCaptureModeRelaxed || capture->thread == std::this_thread::get_id(),
+            cudaErrorStreamCaptureWrongThread);
+    const bool complete = joined(*capture->graph, stream->captured_tail);
+    capture->ended = true;
+    for (const auto& member : capture->streams) {
+      member->capture = nullptr;
+      member->captured_tail.clear();
+    }
+    std::erase(runtime.captures, capture);
+    require(!capture->invalidated, cudaErrorStreamCaptureInvalidated);
+    require(complete, cudaErrorStreamCaptureUnjoined);
+    runtime.graphs.add(capture->graph, graph);
+    return cudaSuccess;
+  });
+}
+
+cudaError_t cudaStreamIsCapturing(cudaStream_t handle, cudaStreamCaptureStatus* status) {
+  return api([&](Runtime& runtime) {
+    require(status, cudaErrorInvalidValue);
+    std::lock_guard lock(runtime.mutex);
+    const auto stream = runtime.stream(handle);
+    *status = !stream->capture               ? cudaStreamCaptureStatusNone
+              : stream->capture->invalidated ? cudaStreamCaptureStatusInvalidated
+                                             : cudaStreamCaptureStatusActive;
+    return cudaSuccess;
+  });
+}
+
+cudaError_t cudaThreadExchangeStreamCaptureMode(cudaStreamCaptureMode* mode) {
+  return api([&](Runtime&) {
+    require(mode && *mode >= cudaStreamCaptureModeGlobal && *mode <= cudaStreamCaptureModeRelaxed,
+            cudaErrorInvalidValue);
+    std::swap(*mode, host_thread.capture_mode);
+    return cudaSuccess;
+  });
+}

@@ -1,0 +1,10 @@
+#pragma once
+
+#include <string>
+
+namespace simt {
+
+// The name of the kernel at this address, for messages.
+std::string kernel_name(const void* kernel);
+
+}  // namespace simt

@@ -1,0 +1,145 @@
+#include "memory.h"
+
+#include <cstdlib>
+#include <cstring>
+#include <mutex>
+#include <sstream>
+
+namespace simt {
+namespace {
+
+constexpr size_t kAlignment = 256;
+
+uintptr_t address_of(const void* pointer) { return reinterpret_cast<uintptr_t>(pointer); }
+
+}  // namespace
+
+Memory::Memory(int devices, size_t limit)
+    : limit_(static_cast<size_t>(devices), limit),
+      used_(static_cast<size_t>(devices), 0),
+      peers_(static_cast<size_t>(devices), std::vector<bool>(static_cast<size_t>(devices))) {}
+
+cudaError_t Memory::allocate(int device, size_t bytes, void** pointer) {
+  *pointer = nullptr;
+  if (bytes == 0) return cudaSuccess;
+  const auto index = static_cast<size_t>(device);
+  if (device != kHost) {
+    std::unique_lock lock(mutex_);
+    if (bytes > limit_[index] || used_[index] > limit_[index] - bytes) return cudaErrorMemoryAllocation;
+    used_[index] += bytes;
+  }
+  // Exactly `bytes` from the heap, so that the address sanitizer sees the first byte too many.
+  void* fresh = nullptr;
+  if (posix_memalign(&fresh, kAlignment, bytes) != 0) fresh = nullptr;
+  if (fresh) std::memset(fresh, 0xFF, bytes);
+  std::unique_lock lock(mutex_);
+  if (!fresh) {
+    if (device != kHost) used_[index] -= bytes;
+    return cudaErrorMemoryAllocation;
+  }
+  ranges_[address_of(fresh)] = {address_of(fresh), bytes, device};
+  ++generation_;
+  *pointer = fresh;
+  return cudaSuccess;
+}
+
+cudaError_t Memory::release(void* pointer, bool host) {
+  if (!pointer) return cudaSuccess;
+  {
+    std::unique_lock lock(mutex_);
+    const auto found = ranges_.find(address_of(pointer));
+    if (found == ranges_.end() || (found->second.device == kHost) != host) return cudaErrorInvalidValue;
+    if (!host) used_[static_cast<size_t>(found->second.device)] -= found->second.bytes;
+    ranges_.erase(found);
+    ++generation_;
+  }
+  std::free(pointer);
+  return cudaSuccess;
+}
+
+void Memory::release_all_of(int device) {
+  std::unique_lock lock(mutex_);
+  for (auto range = ranges_.begin(); range != ranges_.end();) {
+    if (range->second.device != device) {
+      ++range;
+      continue;
+    }
+    std::free(reinterpret_cast<void*>(range->first));
+    range = ranges_.erase(range);
+  }
+  const auto index = static_cast<size_t>(device);
+  used_[index] = 0;
+  peers_[index].assign(peers_.size(), false);
+  for (auto& row : peers_) row[index] = false;
+  ++generation_;
+}
+
+const Memory::Range* Memory::find_locked(uintptr_t address) const {
+  auto after = ranges_.upper_bound(address);
+  if (after == ranges_.begin()) return nullptr;
+  const Range& range = std::prev(after)->second;
+  return address - range.begin <= range.bytes ? &range : nullptr;
+}
+
+std::optional<Memory::Range> Memory::find(const void* address) const {
+  std::shared_lock lock(mutex_);
+  const Range* range = find_locked(address_of(address));
+  return range ? std::optional(*range) : std::nullopt;
+}
+
+void Memory::set_limit(int device, size_t bytes) {
+  std::unique_lock lock(mutex_);
+  limit_[static_cast<size_t>(device)] = bytes;
+}
+
+size_t Memory::limit(int device) const {
+  std::shared_lock lock(mutex_);
+  return limit_[static_cast<size_t>(device)];
+}
+
+size_t Memory::used(int device) const {
+  std::shared_lock lock(mutex_);
+  return used_[static_cast<size_t>(device)];
+}
+
+bool Memory::peer_enabled(int device, int owner) const {
+  std::shared_lock lock(mutex_);
+  return peers_[static_cast<size_t>(device)][static_cast<size_t>(owner)];
+}
+
+void Memory::enable_peer(int device, int owner, bool enabled) {
+  std::unique_lock lock(mutex_);
+  peers_[static_cast<size_t>(device)][static_cast<size_t>(owner)] = enabled;
+  ++generation_;
+}
+
+Fault Memory::check(int device, const std::string& kernel, const std::vector<Argument>& arguments) const {
+  std::shared_lock lock(mutex_);
+  const auto& peers = peers_[static_cast<size_t>(device)];
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    const Argument& argument = arguments[i];
+    for (size_t offset = 0; offset + sizeof(uintptr_t) <= argument.bytes; offset += sizeof(uintptr_t)) {
+      uintptr_t address;
+      std::memcpy(&address, static_cast<const char*>(argument.data) + offset, sizeof(address));
+      if (address == 0) continue;
+      const Range* range = find_locked(address);
+      const bool foreign = range && range->device != kHost && range->device != device &&
+                           !peers[static_cast<size_t>(range->device)];
+      if (!foreign && (range || !argument.is_pointer)) continue;
+      std::ostringstream text;
+      text << "kernel " << kernel << " on device " << device << ", argument " << i + 1;
+      if (!argument.is_pointer) text << " (byte " << offset << " of a struct)";
+      text << ": " << reinterpret_cast<void*>(address);
+      if (foreign)
+        text << " is memory of device " << range->device << ", which device " << device
+             << " may not touch; call cudaSetDevice(" << device << ") and cudaDeviceEnablePeerAccess("
+             << range->device << ", 0) first";
+      else
+        text << " is neither device memory nor pinned host memory (pageable host memory, or freed already?)";
+      return {cudaErrorIllegalAddress, text.str()};
+    }
+  }
+  return {};
+}
+
+}  // namespace simt

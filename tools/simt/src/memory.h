@@ -1,0 +1,60 @@
+// Who owns which addresses: allocations of the devices and pinned host memory, the limits of the devices, and
+// which device may touch whose memory.
+#pragma once
+
+#include <simt/kernel.h>
+#include <simt/launch.h>
+
+#include <atomic>
+#include <map>
+#include <optional>
+#include <shared_mutex>
+#include <vector>
+
+namespace simt {
+
+class Memory {
+ public:
+  static constexpr int kHost = -1;  // "device" of pinned host memory
+
+  struct Range {
+    uintptr_t begin = 0;
+    size_t bytes = 0;
+    int device = kHost;
+  };
+
+  Memory(int devices, size_t limit);
+
+  // Fresh memory is full of NaN (0xFF bytes). Zero bytes are a null pointer.
+  cudaError_t allocate(int device, size_t bytes, void** pointer);
+  // Takes back what allocate() gave for this kind of memory; null is fine.
+  cudaError_t release(void* pointer, bool host);
+  void release_all_of(int device);
+
+  // The allocation that holds `address`, its end included.
+  std::optional<Range> find(const void* address) const;
+
+  void set_limit(int device, size_t bytes);
+  size_t limit(int device) const;
+  size_t used(int device) const;
+
+  bool peer_enabled(int device, int owner) const;
+  void enable_peer(int device, int owner, bool enabled);
+
+  // Whether a kernel on `device` may touch what its arguments point to.
+  Fault check(int device, const std::string& kernel, const std::vector<Argument>& arguments) const;
+  // Changes whenever the answer of check() could.
+  uint64_t generation() const { return generation_.load(std::memory_order_acquire); }
+
+ private:
+  const Range* find_locked(uintptr_t address) const;
+
+  mutable std::shared_mutex mutex_;
+  std::map<uintptr_t, Range> ranges_;
+  std::vector<size_t> limit_;
+  std::vector<size_t> used_;
+  std::vector<std::vector<bool>> peers_;  // [device][owner]
+  std::atomic<uint64_t> generation_{1};
+};
+
+}  // namespace simt

@@ -1,0 +1,145 @@
+#include "properties.h"
+
+#include <climits>
+#include <cstdio>
+#include <string>
+
+namespace simt {
+
+cudaDeviceProp properties_of(const Runtime& runtime, int device) {
+  cudaDeviceProp p = {};
+  std::snprintf(p.name, sizeof(p.name), "CPU executor");
+  p.uuid.bytes[15] = static_cast<char>(device);
+  p.totalGlobalMem = runtime.memory.limit(device);
+  p.sharedMemPerBlock = kSharedPerBlock;
+  p.sharedMemPerBlockOptin = kSharedPerBlockOptIn;
+  p.sharedMemPerMultiprocessor = kSharedPerMultiprocessor;
+  p.reservedSharedMemPerBlock = kSharedReservedPerBlock;
+  p.regsPerBlock = 65536;
+  p.regsPerMultiprocessor = 65536;
+  p.warpSize = 32;
+  p.memPitch = INT_MAX;
+  p.maxThreadsPerBlock = kThreadsPerBlock;
+  p.maxThreadsPerMultiProcessor = 2048;
+  p.maxBlocksPerMultiProcessor = 32;
+  p.maxThreadsDim[0] = 1024;
+  p.maxThreadsDim[1] = 1024;
+  p.maxThreadsDim[2] = 64;
+  p.maxGridSize[0] = INT_MAX;
+  p.maxGridSize[1] = 65535;
+  p.maxGridSize[2] = 65535;
+  p.totalConstMem = 64 << 10;
+  p.major = 9;
+  p.minor = 0;
+  p.textureAlignment = 512;
+  p.multiProcessorCount = runtime.scheduler.workers();
+  p.integrated = 1;
+  p.canMapHostMemory = 1;
+  p.concurrentKernels = 1;
+  p.pciDeviceID = device;
+  p.asyncEngineCount = 1;
+  p.unifiedAddressing = 1;
+  p.memoryBusWidth = 64;
+  p.l2CacheSize = 1 << 20;
+  p.streamPrioritiesSupported = 0;
+  p.memoryPoolsSupported = 1;
+  return p;
+}
+
+int attribute_of(const cudaDeviceProp& p, cudaDeviceAttr attribute) {
+  switch (attribute) {
+    case cudaDevAttrMaxThreadsPerBlock:
+      return p.maxThreadsPerBlock;
+    case cudaDevAttrMaxBlockDimX:
+      return p.maxThreadsDim[0];
+    case cudaDevAttrMaxBlockDimY:
+      return p.maxThreadsDim[1];
+    case cudaDevAttrMaxBlockDimZ:
+      return p.maxThreadsDim[2];
+    case cudaDevAttrMaxGridDimX:
+      return p.maxGridSize[0];
+    case cudaDevAttrMaxGridDimY:
+      return p.maxGridSize[1];
+    case cudaDevAttrMaxGridDimZ:
+      return p.maxGridSize[2];
+    case cudaDevAttrMaxSharedMemoryPerBlock:
+      return static_cast<int>(p.sharedMemPerBlock);
+    case cudaDevAttrTotalConstantMemory:
+      return static_cast<int>(p.totalConstMem);
+    case cudaDevAttrWarpSize:
+      return p.warpSize;
+    case cudaDevAttrMaxPitch:
+      return static_cast<int>(p.memPitch);
+    case cudaDevAttrMaxRegistersPerBlock:
+      return p.regsPerBlock;
+    case cudaDevAttrClockRate:
+      return 2000000;  // kHz
+    case cudaDevAttrMemoryClockRate:
+      return 1600000;  // kHz
+    case cudaDevAttrTextureAlignment:
+      return static_cast<int>(p.textureAlignment);
+    case cudaDevAttrGpuOverlap:
+      return 1;
+    case cudaDevAttrMultiProcessorCount:
+      return p.multiProcessorCount;
+    case cudaDevAttrKernelExecTimeout:
+      return 0;
+    case cudaDevAttrIntegrated:
+      return p.integrated;
+    case cudaDevAttrCanMapHostMemory:
+      return p.canMapHostMemory;
+    case cudaDevAttrComputeMode:
+      return cudaComputeModeDefault;
+    case cudaDevAttrConcurrentKernels:
+      return p.concurrentKernels;
+    case cudaDevAttrEccEnabled:
+      return p.ECCEnabled;
+    case cudaDevAttrPciBusId:
+      return p.pciBusID;
+    case cudaDevAttrPciDeviceId:
+      return p.pciDeviceID;
+    case cudaDevAttrPciDomainId:
+      return p.pciDomainID;
+    case cudaDevAttrGlobalMemoryBusWidth:
+      return p.memoryBusWidth;
+    case cudaDevAttrL2CacheSize:
+      return p.l2CacheSize;
+    case cudaDevAttrMaxThreadsPerMultiProcessor:
+      return p.maxThreadsPerMultiProcessor;
+    case cudaDevAttrAsyncEngineCount:
+      return p.asyncEngineCount;
+    case cudaDevAttrUnifiedAddressing:
+      return p.unifiedAddressing;
+    case cudaDevAttrComputeCapabilityMajor:
+      return p.major;
+    case cudaDevAttrComputeCapabilityMinor:
+      return p.minor;
+    case cudaDevAttrStreamPrioritiesSupported:
+      return p.streamPrioritiesSupported;
+    case cudaDevAttrMaxSharedMemoryPerMultiprocessor:
+      return static_cast<int>(p.sharedMemPerMultiprocessor);
+    case cudaDevAttrMaxRegistersPerMultiprocessor:
+      return p.regsPerMultiprocessor;
+    case cudaDevAttrManagedMemory:
+      return p.managedMemory;
+    case cudaDevAttrPageableMemoryAccess:
+      return p.pageableMemoryAccess;
+    case cudaDevAttrConcurrentManagedAccess:
+      return p.concurrentManagedAccess;
+    case cudaDevAttrCooperativeLaunch:
+      return p.cooperativeLaunch;
+    case cudaDevAttrMaxSharedMemoryPerBlockOptin:
+      return static_cast<int>(p.sharedMemPerBlockOptin);
+    case cudaDevAttrMaxBlocksPerMultiprocessor:
+      return p.maxBlocksPerMultiProcessor;
+    case cudaDevAttrReservedSharedMemoryPerBlock:
+      return static_cast<int>(p.reservedSharedMemPerBlock);
+    case cudaDevAttrMemoryPoolsSupported:
+      return p.memoryPoolsSupported;
+    case cudaDevAttrClusterLaunch:
+      return p.clusterLaunch;
+  }
+  throw Failure{cudaErrorInvalidValue};
+}
+
+}  // namespace simt

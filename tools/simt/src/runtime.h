@@ -1,0 +1,194 @@
+// The state behind the CUDA API: devices, handles, captures. One mutex guards it; nobody waits or runs a task
+// while holding it.
+#pragma once
+
+#include <cuda_runtime_api.h>
+#include <simt/settings.h>
+
+#include <mutex>
+#include <thread>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "memory.h"
+#include "scheduler.h"
+
+namespace simt {
+
+// Thrown inside the runtime, answered as the API's return value.
+struct Failure {
+  cudaError_t error;
+};
+
+inline void require(bool condition, cudaError_t error) {
+  if (!condition) throw Failure{error};
+}
+
+struct Event;
+
+// A captured operation. Without `operation` it stands for an event: one that it records at every replay, or
+// one that it waits for.
+struct Node {
+  std::shared_ptr<const Operation> operation;
+  std::vector<int> predecessors;
+  std::shared_ptr<Event> recorded;
+  std::shared_ptr<Event> awaited;
+};
+
+struct Graph {
+  std::vector<Node> nodes;
+};
+
+struct GraphExec {
+  std::shared_ptr<const Graph> graph;
+  std::vector<int> leaves;
+  std::vector<int> devices;
+  TaskPtr last;  // the end of the latest launch: replays of one exec never overlap
+};
+
+struct Stream;
+
+struct Capture {
+  std::shared_ptr<Graph> graph = std::make_shared<Graph>();
+  cudaStreamCaptureMode mode = cudaStreamCaptureModeGlobal;
+  std::thread::id thread;
+  const Stream* origin = nullptr;
+  std::vector<std::shared_ptr<Stream>> streams;
+  bool invalidated = false;
+  bool ended = false;
+};
+
+struct Stream {
+  int device = 0;
+  bool legacy = false;
+  bool blocking = true;       // orders itself with the legacy stream
+  bool destroyed = false;     // its handle is gone, its work is not
+  std::vector<TaskPtr> tail;  // what the next operation waits for
+
+  std::shared_ptr<Capture> capture;  // null: not capturing
+  std::vector<int> captured_tail;    // the same in nodes of the capture
+};
+
+struct Event {
+  int device = 0;
+  unsigned flags = 0;
+  TaskPtr task;                      // null: never recorded
+  std::shared_ptr<Capture> capture;  // set: last recorded into a capture
+  std::vector<int> captured_tail;
+};
+
+struct Device {
+  std::atomic<cudaError_t> failure{cudaSuccess};  // sticky
+  std::shared_ptr<Stream> legacy = std::make_shared<Stream>();
+  std::unordered_set<std::shared_ptr<Stream>> streams;  // destroyed ones too, until their work is done
+  std::vector<TaskPtr> strays;  // ends of graphs that work here, launched into streams of other devices
+  std::unordered_map<const void*, size_t> shared_opt_in;  // by kernel
+};
+
+// Maps handles to objects. Handles of all kinds are drawn from one counter and never used again.
+uintptr_t new_handle();
+
+template <class T>
+class Handles {
+ public:
+  template <class Handle>
+  void add(std::shared_ptr<T> object, Handle* handle) {
+    const uintptr_t key = new_handle();
+    objects_[key] = std::move(object);
+    *handle = reinterpret_cast<Handle>(key);
+  }
+  const std::shared_ptr<T>& get(const void* handle) const {
+    const auto found = objects_.find(reinterpret_cast<uintptr_t>(handle));
+    require(found != objects_.end(), cudaErrorInvalidResourceHandle);
+    return found->second;
+  }
+  std::shared_ptr<T> take(const void* handle) {
+    std::shared_ptr<T> object = get(handle);
+    objects_.erase(reinterpret_cast<uintptr_t>(handle));
+    return object;
+  }
+  template <class Predicate>
+  void remove_if(Predicate predicate) {
+    std::erase_if(objects_, [&](const auto& entry) { return predicate(*entry.second); });
+  }
+
+ private:
+  std::unordered_map<uintptr_t, std::shared_ptr<T>> objects_;
+};
+
+// What CUDA keeps for each host thread.
+struct HostThread {
+  int device = 0;
+  cudaError_t last_error = cudaSuccess;
+  cudaStreamCaptureMode capture_mode = cudaStreamCaptureModeGlobal;
+};
+extern thread_local HostThread host_thread;
+
+struct Runtime {
+  static Runtime& get();
+  static bool started();
+
+  std::vector<std::unique_ptr<Device>> devices;
+  Memory memory;
+  Scheduler scheduler;
+
+  std::mutex mutex;
+  Handles<Stream> streams;
+  Handles<Event> events;
+  Handles<Graph> graphs;
+  Handles<GraphExec> execs;
+  std::vector<std::shared_ptr<Capture>> captures;  // the active ones
+
+  void check_ordinal(int device) const;
+  // The device that is current for this thread; throws its sticky error.
+  Device& current_device();
+
+  // The rest needs the mutex.
+  // The stream behind a handle, alive, of a device that is alive.
+  std::shared_ptr<Stream> stream(cudaStream_t handle);
+  std::shared_ptr<Event> event(cudaEvent_t handle) { return events.get(handle); }
+
+  // Puts an operation at the end of a stream: as a task, or as a node while the stream is capturing.
+  void enqueue(const std::shared_ptr<Stream>& stream, std::shared_ptr<const Operation> operation);
+  // The same for a task; without operation it is a marker. The stream must not be capturing.
+  TaskPtr append(Stream& stream, std::shared_ptr<const Operation> operation);
+  // All that the next operation of a stream waits for, and all that a device has pending.
+  std::vector<TaskPtr> predecessors(const Stream& stream);
+  std::vector<TaskPtr> pending(Device& device);
+  void launch_graph(const std::shared_ptr<Stream>& stream, GraphExec& exec);
+
+  // During a capture.
+  void wait_in_capture(const std::shared_ptr<Stream>& stream, const Event& event);
+  int add_node(const std::shared_ptr<Stream>& stream, Node node);
+  // Throws when a capture forbids this call to this thread, and invalidates that capture.
+  void forbid_during_capture();
+  // The same for a synchronisation with `stream`.
+  void forbid_use_while_capturing(const Stream& stream);
+  // The same for a use of the legacy stream, which would wait for capturing streams.
+  void forbid_implicit_dependency(const Stream& stream);
+
+  void fail_device(int device, const Fault& fault);
+
+ private:
+  explicit Runtime(const Settings& settings);
+};
+
+// Waits without the mutex; then answers the sticky error of `device`, if any.
+cudaError_t wait_for(const std::vector<TaskPtr>& tasks, int device);
+
+// The frame of every API function: turns exceptions into the return value and keeps the thread's last error.
+template <class Body>
+cudaError_t api(Body&& body) noexcept {
+  cudaError_t error;
+  try {
+    error = body(Runtime::get());
+  } catch (const Failure& failure) {
+    error = failure.error;
+  } catch (const std::bad_alloc&) {
+    error = cudaErrorMemoryAllocation;
+  }
+  if (error != cudaSuccess) host_thread.last_error = error;
+  return error;
+}
+
+}  // namespace simt

@@ -1,0 +1,223 @@
+#include "scheduler.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace simt {
+namespace {
+
+// How long an idle thread looks for work before it sleeps: about the price of waking it up again.
+constexpr int kSpins = 400;
+// With a seed nothing runs by itself; beyond so many tasks some do, as a GPU's queue would push back.
+constexpr int64_t kLazyLimit = 4096;
+
+void relax() {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#endif
+}
+
+}  // namespace
+
+Scheduler::Scheduler(int workers, std::optional<uint64_t> seed, Hooks hooks)
+    : workers_(workers), hooks_(std::move(hooks)) {
+  set_seed(seed);
+  for (int i = 0; i < workers_; ++i) threads_.emplace_back([this] { work(); });
+}
+
+void Scheduler::shut_down() {
+  {
+    std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  work_arrived_.notify_all();
+  for (std::thread& thread : threads_) thread.join();
+  threads_.clear();
+}
+
+void Scheduler::set_seed(std::optional<uint64_t> seed) {
+  wait_all();
+  std::lock_guard lock(mutex_);
+  seeded_ = seed.has_value();
+  if (seed) random_.seed(*seed);
+}
+
+uint64_t Scheduler::draw(uint64_t below) { return random_() % below; }
+
+void Scheduler::submit(std::span<const TaskPtr> tasks, std::span<const Edge> edges) {
+  std::unique_lock lock(mutex_);
+  if (stopping_) return;
+  pending_ += static_cast<int64_t>(tasks.size());
+  for (const Edge& edge : edges) {
+    if (edge.before->finished()) continue;
+    edge.before->successors.push_back(edge.after);
+    ++edge.after->waiting;
+  }
+  // Collected first: a marker that finishes at once would otherwise be met again further down this list.
+  std::vector<TaskPtr> free_tasks;
+  for (const TaskPtr& task : tasks)
+    if (task->waiting == 0) free_tasks.push_back(task);
+  for (const TaskPtr& task : free_tasks) make_ready(task);
+  if (!seeded_) wake_workers(lock);
+}
+
+void Scheduler::make_ready(const TaskPtr& task) {
+  if (!task->operation) return finish(task);
+  ready_.push_back(task);
+  ready_count_.store(static_cast<int>(ready_.size()), std::memory_order_relaxed);
+}
+
+// Marks a task as done and releases its successors; those that are markers finish in the same go.
+void Scheduler::finish(const TaskPtr& first) {
+  std::vector<TaskPtr> finished{first};
+  while (!finished.empty()) {
+    const TaskPtr task = std::move(finished.back());
+    finished.pop_back();
+    if (!task->operation) task->finished_at = std::chrono::steady_clock::now();
+    task->done.store(true, std::memory_order_release);
+    --pending_;
+    if (task->awaited || (all_awaited_ && pending_ == 0)) task_finished_.notify_all();
+    for (TaskPtr& successor : task->successors) {
+      if (--successor->waiting > 0) continue;
+      if (successor->operation)
+        make_ready(successor);
+      else
+        finished.push_back(std::move(successor));
+    }
+    task->successors = {};
+  }
+}
+
+int Scheduler::useful_helpers(const Operation& operation) const {
+  return static_cast<int>(std::clamp<uint64_t>(operation.pieces, 1, static_cast<uint64_t>(workers_)));
+}
+
+// One sleeper is woken; it wakes the next if there is still work when it has taken its own.
+void Scheduler::wake_workers(std::unique_lock<std::mutex>& lock) {
+  const bool wake = !ready_.empty() && sleeping_ > 0 && spinning_ == 0;
+  lock.unlock();
+  if (wake) work_arrived_.notify_one();
+}
+
+TaskPtr Scheduler::take(std::unique_lock<std::mutex>& lock) {
+  while (!stopping_) {
+    if (!ready_.empty() && !seeded_) {
+      TaskPtr task = ready_.front();
+      if (++task->helpers == useful_helpers(*task->operation)) {
+        ready_.pop_front();
+        ready_count_.store(static_cast<int>(ready_.size()), std::memory_order_relaxed);
+      }
+      return task;
+    }
+    ++spinning_;
+    lock.unlock();
+    for (int i = 0; i < kSpins && ready_count_.load(std::memory_order_relaxed) == 0; ++i) relax();
+    lock.lock();
+    --spinning_;
+    if (stopping_ || (!ready_.empty() && !seeded_)) continue;
+    ++sleeping_;
+    work_arrived_.wait(lock);
+    --sleeping_;
+  }
+  return nullptr;
+}
+
+void Scheduler::work() {
+  std::unique_lock lock(mutex_);
+  while (TaskPtr task = take(lock)) {
+    wake_workers(lock);
+    run_pieces(*task);
+    lock.lock();
+    leave(task);
+  }
+}
+
+void Scheduler::run_pieces(Task& task) {
+  const Operation& operation = *task.operation;
+  // Big enough that the shared counter is not a bottleneck, small enough that the workers end together.
+  const uint64_t chunk =
+      std::clamp<uint64_t>(operation.pieces / (static_cast<uint64_t>(workers_) * 16), 1, 64);
+  for (;;) {
+    const uint64_t begin = task.next_piece.fetch_add(chunk, std::memory_order_relaxed);
+    const uint64_t end = std::min(operation.pieces, begin + chunk);
+    if (begin >= end || hooks_.skip(operation.device)) return;
+    for (uint64_t piece = begin; piece < end; ++piece) {
+      const Fault fault = operation.run(piece);
+      if (fault.error == cudaSuccess) continue;
+      hooks_.report(operation, fault);
+      return;
+    }
+  }
+}
+
+// The first worker that leaves has seen the last piece handed out: nobody else needs to come. The last one
+// that leaves finishes the task.
+void Scheduler::leave(const TaskPtr& task) {
+  if (!ready_.empty() && ready_.front() == task) {
+    ready_.pop_front();
+    ready_count_.store(static_cast<int>(ready_.size()), std::memory_order_relaxed);
+  }
+  if (--task->helpers == 0) finish(task);
+}
+
+// Runs one task, drawn among the ready ones, on this thread; its pieces in a drawn order.
+bool Scheduler::run_one_drawn(std::unique_lock<std::mutex>& lock) {
+  if (ready_.empty()) return false;
+  drawing_ = true;
+  const auto chosen = ready_.begin() + static_cast<std::ptrdiff_t>(draw(ready_.size()));
+  const TaskPtr task = *chosen;
+  ready_.erase(chosen);
+  const Operation& operation = *task->operation;
+  std::vector<uint64_t> order(operation.pieces);
+  std::iota(order.begin(), order.end(), uint64_t{0});
+  for (uint64_t left = operation.pieces; left > 1; --left) std::swap(order[left - 1], order[draw(left)]);
+  lock.unlock();
+  for (const uint64_t piece : order) {
+    if (hooks_.skip(operation.device)) break;
+    const Fault fault = operation.run(piece);
+    if (fault.error != cudaSuccess) hooks_.report(operation, fault);
+  }
+  lock.lock();
+  drawing_ = false;
+  finish(task);
+  task_finished_.notify_all();
+  return true;
+}
+
+void Scheduler::wait(const TaskPtr& task) {
+  for (int i = 0; i < kSpins && !seeded_; ++i) {
+    if (task->finished()) return;
+    relax();
+  }
+  std::unique_lock lock(mutex_);
+  while (!task->finished() && !stopping_) {
+    if (seeded_ && !drawing_ && run_one_drawn(lock)) continue;
+    task->awaited = true;
+    task_finished_.wait(lock);
+  }
+}
+
+void Scheduler::wait_all() {
+  std::unique_lock lock(mutex_);
+  while (pending_ > 0 && !stopping_) {
+    if (seeded_ && !drawing_ && run_one_drawn(lock)) continue;
+    all_awaited_ = true;
+    task_finished_.wait(lock);
+  }
+  all_awaited_ = false;
+}
+
+void Scheduler::poll() {
+  if (!seeded_) return;
+  std::unique_lock lock(mutex_);
+  if (!drawing_) run_one_drawn(lock);
+}
+
+void Scheduler::throttle() {
+  if (!seeded_) return;
+  std::unique_lock lock(mutex_);
+  while (pending_ > kLazyLimit && !drawing_ && run_one_drawn(lock)) {
+  }
+}
+
+}  // namespace simt

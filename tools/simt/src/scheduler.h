@@ -1,0 +1,82 @@
+// Runs tasks when their predecessors have finished: on a pool of workers in the order in which they became
+// ready, or, with a seed, on the host thread that waits, in an order drawn from the seed.
+//
+// One mutex guards the edges of the graph and the queue. A worker takes it once a task (it hands in the last
+// one and takes the next in the same hold), and the blocks of a kernel are shared out by an atomic counter,
+// so it is not what limits a chain of small kernels.
+#pragma once
+
+#include <condition_variable>
+#include <deque>
+#include <mutex>
+#include <optional>
+#include <random>
+#include <span>
+#include <thread>
+
+#include "task.h"
+
+namespace simt {
+
+// Lives as long as the process; shut_down() ends its threads.
+class Scheduler {
+ public:
+  // `skip` says whether a device is dead; `report` is told of every fault.
+  struct Hooks {
+    std::function<bool(int device)> skip;
+    std::function<void(const Operation&, const Fault&)> report;
+  };
+  Scheduler(int workers, std::optional<uint64_t> seed, Hooks hooks);
+
+  int workers() const { return workers_; }
+
+  struct Edge {
+    TaskPtr before;
+    TaskPtr after;
+  };
+  // Hands in new tasks and all edges that lead to them. A predecessor may have finished already.
+  void submit(std::span<const TaskPtr> tasks, std::span<const Edge> edges);
+
+  void wait(const TaskPtr& task);
+  void wait_all();
+  // Gives lazy (seeded) execution a chance to proceed: a host that polls must see progress.
+  void poll();
+  // Called after submitting, outside every lock: keeps the backlog of lazy execution within bounds.
+  void throttle();
+
+  void set_seed(std::optional<uint64_t> seed);
+  void shut_down();
+
+ private:
+  void work();
+  TaskPtr take(std::unique_lock<std::mutex>& lock);
+  void run_pieces(Task& task);
+  void leave(const TaskPtr& task);
+  void finish(const TaskPtr& task);
+  void make_ready(const TaskPtr& task);
+  void wake_workers(std::unique_lock<std::mutex>& lock);
+  bool run_one_drawn(std::unique_lock<std::mutex>& lock);
+  int useful_helpers(const Operation& operation) const;
+  uint64_t draw(uint64_t below);
+
+  const int workers_;
+  const Hooks hooks_;
+  std::vector<std::thread> threads_;
+
+  std::mutex mutex_;
+  std::condition_variable work_arrived_;
+  std::condition_variable task_finished_;
+  std::deque<TaskPtr> ready_;
+  std::atomic<int> ready_count_{0};  // size of ready_, for workers that spin
+  int sleeping_ = 0;
+  int spinning_ = 0;
+  int64_t pending_ = 0;  // submitted and not finished
+  bool all_awaited_ = false;
+  bool stopping_ = false;
+
+  std::atomic<bool> seeded_{false};
+  std::mt19937_64 random_;
+  bool drawing_ = false;  // a host thread runs a drawn task
+};
+
+}  // namespace simt

@@ -1,0 +1,75 @@
+#include <simt/settings.h>
+
+#include <charconv>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <mutex>
+#include <thread>
+
+#include "runtime.h"
+#include "settings_store.h"
+
+namespace simt {
+namespace {
+
+// A setting that cannot be read must not be ignored silently: the run would not be the one that was asked
+// for.
+std::optional<uint64_t> from_environment(const char* name, uint64_t least) {
+  const char* text = std::getenv(name);
+  if (!text || !*text) return {};
+  uint64_t value = 0;
+  const char* end = text + std::strlen(text);
+  const auto [stop, problem] = std::from_chars(text, end, value);
+  if (problem != std::errc{} || stop != end || value < least) {
+    std::fprintf(stderr, "simt: %s=%s is not a whole number of at least %llu\n", name, text,
+                 static_cast<unsigned long long>(least));
+    std::exit(2);
+  }
+  return value;
+}
+
+Settings read_environment() {
+  Settings settings;
+  settings.workers = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+  if (const auto value = from_environment("SIMT_DEVICES", 1)) settings.devices = static_cast<int>(*value);
+  if (const auto value = from_environment("SIMT_WORKERS", 1)) settings.workers = static_cast<int>(*value);
+  if (const auto value = from_environment("SIMT_MEMORY", 1)) settings.memory_bytes = *value;
+  if (const auto value = from_environment("SIMT_LATE_COPIES", 0)) settings.late_copies = *value != 0;
+  if (const auto value = from_environment("SIMT_SEED", 0)) settings.seed = *value;
+  return settings;
+}
+
+cudaError_t set_count(int Settings::*field, int value) {
+  if (value < 1) return cudaErrorInvalidValue;
+  if (Runtime::started()) return cudaErrorSetOnActiveProcess;
+  mutable_settings().*field = value;
+  return cudaSuccess;
+}
+
+}  // namespace
+
+Settings& mutable_settings() {
+  static Settings store = read_environment();
+  return store;
+}
+
+const Settings& settings() { return mutable_settings(); }
+
+cudaError_t set_device_count(int devices) { return set_count(&Settings::devices, devices); }
+cudaError_t set_worker_count(int workers) { return set_count(&Settings::workers, workers); }
+
+void set_late_copies(bool late) { mutable_settings().late_copies = late; }
+
+cudaError_t set_memory_limit(int device, size_t bytes) {
+  if (device < 0 || device >= settings().devices) return cudaErrorInvalidDevice;
+  Runtime::get().memory.set_limit(device, bytes);
+  return cudaSuccess;
+}
+
+void set_seed(std::optional<uint64_t> seed) {
+  if (Runtime::started()) Runtime::get().scheduler.set_seed(seed);
+  mutable_settings().seed = seed;
+}
+
+}  // namespace simt

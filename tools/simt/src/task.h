@@ -1,0 +1,44 @@
+// The unit of execution. Everything that a program orders (kernels, copies, host functions, event records) is
+// a Task with a count of unfinished predecessors and a list of successors; streams, events and graphs are
+// only ways of drawing those edges.
+#pragma once
+
+#include <simt/kernel.h>
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <vector>
+
+namespace simt {
+
+// What a task does. Immutable, so the nodes of a graph share it with all their replays.
+struct Operation {
+  int device = 0;
+  uint64_t pieces = 1;  // independent parts, which workers share out: blocks of a kernel
+  std::function<Fault(uint64_t piece)> run;
+};
+
+struct Task;
+using TaskPtr = std::shared_ptr<Task>;
+
+struct Task {
+  explicit Task(std::shared_ptr<const Operation> what = nullptr) : operation(std::move(what)) {}
+
+  bool finished() const { return done.load(std::memory_order_acquire); }
+
+  std::shared_ptr<const Operation> operation;  // null: a marker, finished as soon as its predecessors are
+  std::atomic<uint64_t> next_piece{0};
+  std::atomic<bool> done{false};
+  std::chrono::steady_clock::time_point finished_at;  // of a marker; valid once done
+
+  // Guarded by the scheduler.
+  int waiting = 0;       // unfinished predecessors
+  int helpers = 0;       // workers inside
+  bool awaited = false;  // a host thread sleeps until it is done
+  std::vector<TaskPtr> successors;
+};
+
+}  // namespace simt
