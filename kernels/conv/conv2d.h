@@ -1,0 +1,68 @@
+// Two-dimensional convolution (as in every neural network: a cross-correlation), its two gradients, strict
+// fp32.
+//
+//   y[n,p,q,k]  = relu(bias[k] + sum over r,s,c of x[n, p*stride_h + r - pad_h, q*stride_w + s - pad_w, c] *
+//   filter[k,r,s,c]) dx[n,h,w,c] = sum over the same terms of dy[n,p,q,k] * filter[k,r,s,c] dw[k,r,s,c] = sum
+//   over n,p,q of dy[n,p,q,k] * x[n, p*stride_h + r - pad_h, q*stride_w + s - pad_w, c]
+//
+// where x is zero outside its height and width. Source: LeCun et al., "Gradient-based learning applied to
+// document recognition", 1998; the names are those of cuDNN (Chetlur et al., 2014).
+//
+// Layouts: activations packed NHWC, filters packed KRSC; any alignment of whole floats. Channels divisible by
+// 4
+//   and 16-byte pointers make the copies into shared memory four times as wide.
+// Empty: no images, or no output channels: nothing is summed. Results that are sums of nothing are written as
+//   zeros (dw of an empty batch; dx where no filter reaches; y without input channels is relu(bias)).
+// Aliasing: the output may not overlap an input or the workspace.
+// Numerics: products and sums in fp32, fused multiply-add, in a fixed order.
+// Determinism: the bits depend on shapes, options and whether the workspace was large enough, on nothing
+// else. Errors: bad argument for negative sizes or padding, strides below 1, a filter larger than the padded
+// input,
+//   shapes that do not fit together, null pointers to elements, misalignment, an overlap, a dimension of
+//   2^31.
+#pragma once
+
+#include <rondo/kernels/core/status.h>
+#include <rondo/kernels/core/view.h>
+
+#include <cstdint>
+
+namespace rondo {
+
+struct Conv2dOptions {
+  int64_t stride_h = 1;
+  int64_t stride_w = 1;
+  int64_t pad_h = 0;  // zeros at the top and at the bottom
+  int64_t pad_w = 0;  // zeros on the left and on the right
+};
+
+struct Conv2dEpilogue {
+  VectorView<const float> bias{};  // one value an output channel; none when its data is null
+  bool relu = false;
+};
+
+// Rows (columns) of y: floor((size + 2 pad - filter) / stride) + 1. Wants filter <= size + 2 pad.
+constexpr int64_t conv2d_output_size(int64_t size, int64_t filter, int64_t stride, int64_t pad) {
+  return (size + 2 * pad - filter) / stride + 1;
+}
+
+// Traffic of all three: at least 4 bytes x (|x| + |y| + |filter|).
+[[nodiscard]] Status conv2d_forward(ImageView<float> y, ImageView<const float> x,
+                                    FilterView<const float> filter, const Conv2dOptions& options,
+                                    const Conv2dEpilogue& epilogue, cudaStream_t stream);
+
+[[nodiscard]] Status conv2d_data_gradient(ImageView<float> dx, ImageView<const float> dy,
+                                          FilterView<const float> filter, const Conv2dOptions& options,
+                                          cudaStream_t stream);
+
+// Workspace: conv2d_filter_gradient_workspace_bytes(), 16-byte aligned; the sum over n,p,q is cut into parts
+// that are added in order. With less it is not cut: correct, but slow.
+[[nodiscard]] Status conv2d_filter_gradient(FilterView<float> dw, ImageView<const float> dy,
+                                            ImageView<const float> x, const Conv2dOptions& options,
+                                            Workspace workspace, cudaStream_t stream);
+
+// Only the shapes of the views matter.
+int64_t conv2d_filter_gradient_workspace_bytes(const FilterView<const float>& dw,
+                                               const ImageView<const float>& dy);
+
+}  // namespace rondo

@@ -1,0 +1,120 @@
+// Filter gradient as an implicit GEMM with a long inner dimension:
+//
+//   rows = (tap, in channel), columns = out channels, k = output pixels of the whole batch
+//
+// so the result is the transpose of dw; its few values leave through a transposing store. Blocks share tiles
+// and split k (split_k.cuh). Rows are (tap, channel) rather than out channels because there are more of them,
+// and tiles are higher than wide: less of a tile sticks out.
+#include <rondo/kernels/conv/conv_geometry.h>
+#include <rondo/kernels/gemm/gemm_arguments.h>
+#include <rondo/kernels/gemm/gemm_config.h>
+#include <rondo/kernels/conv/patch_loader.cuh>
+#include <rondo/kernels/core/launch.cuh>
+#include <rondo/kernels/core/shared.cuh>
+#include <rondo/kernels/gemm/split_k.cuh>
+#include <rondo/kernels/gemm/tile_mainloop.cuh>
+#include <rondo/kernels/gemm/tiles.cuh>
+
+#include <algorithm>
+
+namespace rondo {
+namespace {
+
+struct Parameters {
+  ConvGeometry geometry;
+  const float* x;
+  const float* dy;
+  float* dw;
+  int x_width, dy_width;
+  int tiles_n;
+  int64_t pixels_per_split;
+  Partials partials;  // data is null: the kernel itself stores the result
+};
+
+template <class Tile>
+struct Shared {
+  TileShared<Tile, Order::across_k> tile;
+  PatchTap taps[Tile::kM];
+};
+
+template <class Tile>
+__global__ __launch_bounds__(Tile::kThreads) void conv2d_filter_gradient_kernel(const Parameters p) {
+  using SlabRows = SlabA<Tile, Order::across_k>;
+  auto& shared = shared_memory<Shared<Tile>>();
+  const ConvGeometry& g = p.geometry;
+  const int row0 = static_cast<int>(blockIdx.x) / p.tiles_n * Tile::kM;
+  const int column0 = static_cast<int>(blockIdx.x) % p.tiles_n * Tile::kN;
+  const int64_t first = blockIdx.y * p.pixels_per_split;
+  const int64_t pixels = min(g.output_pixels - first, p.pixels_per_split);
+
+  for (int i = threadIdx.x; i < Tile::kM; i += Tile::kThreads) shared.taps[i] = patch_tap(g, row0 + i);
+  __syncthreads();
+
+  PatchLoader<SlabRows, Tile> a(p.x, g, shared.taps, first, pixels, p.x_width);
+  MatrixLoader<Order::across_k, SlabB<Tile>, Tile::kN, Tile> b(p.dy + first * g.k + column0, g.k,
+                                                               g.k - column0, pixels, p.dy_width);
+  Accumulators<Tile> acc;
+  tile_mainloop<Tile, Order::across_k>(acc, shared.tile, a, b, ceil_div<int64_t>(pixels, Tile::kK));
+
+  const int thread_m = threadIdx.x / Tile::kThreadsN;
+  const int column = column0 + static_cast<int>(threadIdx.x) % Tile::kThreadsN * Tile::kPerThreadN;
+  RONDO_UNROLL
+  for (int i = 0; i < Tile::kPerThreadM; ++i) {
+    const int row = row0 + SlabRows::row(thread_m, i);
+    if (row >= g.patch) continue;
+    if (p.partials.data) {
+      Epilogue{.aligned = true}.store_row(p.partials.row(blockIdx.y, row), column, g.k, acc.row[i]);
+    } else {
+      RONDO_UNROLL
+      for (int j = 0; j < Tile::kPerThreadN; ++j)
+        if (column + j < g.k) p.dw[static_cast<int64_t>(column + j) * g.patch + row] = acc.row[i][j];
+    }
+  }
+}
+
+GemmShape as_gemm(const FilterView<const float>& dw, const ImageView<const float>& dy) {
+  return {dw.height * dw.width * dw.in_channels, dw.out_channels, dy.images * dy.height * dy.width};
+}
+
+}  // namespace
+
+int64_t conv2d_filter_gradient_workspace_bytes(const FilterView<const float>& dw,
+                                               const ImageView<const float>& dy) {
+  return gemm_workspace_bytes(as_gemm(dw, dy));
+}
+
+Status conv2d_filter_gradient(FilterView<float> dw, ImageView<const float> dy, ImageView<const float> x,
+                              const Conv2dOptions& options, Workspace workspace, cudaStream_t stream) {
+  const char* name = "conv2d_filter_gradient";
+  ConvGeometry g;
+  RONDO_RETURN_IF_ERROR(check_conv2d({name, "x", "dy", "dw"}, ConvWrites::filter, x, dy, dw, options, &g));
+  RONDO_RETURN_IF_ERROR(check_workspace(
+      name, workspace,
+      {{"x", x.data, 4 * x.size()}, {"dy", dy.data, 4 * dy.size()}, {"dw", dw.data, 4 * dw.size()}}));
+  if (dw.size() == 0) return {};
+
+  GemmConfig config = split_k(as_gemm(dw, dy));
+  const bool split = config.splits > 1 && workspace.bytes >= conv2d_filter_gradient_workspace_bytes(dw, dy);
+  if (!split) config.splits = 1;
+  Parameters p = {};
+  p.geometry = g;
+  p.x = x.data, p.dy = dy.data, p.dw = dw.data;
+  p.x_width = copy_width(x.data, g.c, 4);
+  p.dy_width = copy_width(dy.data, g.k, g.k);
+  p.pixels_per_split = split ? config.k_per_split : std::max<int64_t>(g.output_pixels, 1);
+  if (split) p.partials = {static_cast<float*>(workspace.data), g.patch, g.k, config.splits};
+
+  DeviceFacts device;
+  RONDO_RETURN_IF_ERROR(device_facts(&device));
+  RONDO_RETURN_IF_ERROR(with_tile(choose_tile(g.patch, g.k, config.splits, device), [&]<class Tile>() {
+    p.tiles_n = ceil_div(g.k, Tile::kN);
+    const LaunchShape shape = {.grid_x = ceil_div<int64_t>(g.patch, Tile::kM) * p.tiles_n,
+                               .grid_y = config.splits,
+                               .block_x = Tile::kThreads,
+                               .shared_bytes = sizeof(Shared<Tile>)};
+    return launch(name, shape, stream, conv2d_filter_gradient_kernel<Tile>, p);
+  }));
+  return split ? sum_partials(p.partials, dw.data, 1, g.patch, Epilogue{}, stream) : Status();
+}
+
+}  // namespace rondo

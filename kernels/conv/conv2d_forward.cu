@@ -1,0 +1,168 @@
+// Forward convolution and data gradient as one implicit GEMM: the matrix of patches is never built; the
+// loader gathers its slabs from the image straight into shared memory (gather_loader.cuh), and
+// tile_mainloop() does the rest, as in gemm_06.
+//
+//   forward:   rows = output pixels, columns = out channels, k = (tap, in channel)
+//   backward:  rows = input pixels,  columns = in channels,  k = (tap, out channel)
+//
+// Rows are ordered so that the image runs fastest wherever taps can fall outside (padding, backward): then
+// the rows of a tile mostly share their position, and with it the taps that are worth visiting (taps.cuh).
+// Without padding every tap of a forward pass hits, and rows follow memory instead, for the caches' sake.
+#include <rondo/kernels/conv/conv_geometry.h>
+#include <rondo/kernels/gemm/gemm_arguments.h>
+#include <rondo/kernels/gemm/gemm_config.h>
+#include <rondo/kernels/conv/filter_loaders.cuh>
+#include <rondo/kernels/conv/gather_loader.cuh>
+#include <rondo/kernels/core/launch.cuh>
+#include <rondo/kernels/core/shared.cuh>
+#include <rondo/kernels/gemm/epilogue.cuh>
+#include <rondo/kernels/gemm/tile_mainloop.cuh>
+#include <rondo/kernels/gemm/tiles.cuh>
+
+namespace rondo {
+namespace {
+
+enum class Pass { forward, backward };
+
+struct Parameters {
+  GatherSource source;  // x or dy
+  FilterSource filter;
+  float* to;  // y or dx
+  int images;
+  int rows_h, rows_w;                                    // the pixels of one image that are rows: of y or dx
+  int columns;                                           // channels of y or dx
+  int row_step_h, row_step_w, row_start_h, row_start_w;  // TapAxis' row = position * step + start
+  bool image_fastest;
+  int tiles_n;
+  Epilogue epilogue;
+
+  __host__ __device__ int64_t rows() const { return static_cast<int64_t>(images) * rows_h * rows_w; }
+};
+
+struct RowPlace {
+  int64_t image;
+  int h, w;
+};
+__device__ RowPlace place_of(const Parameters& p, int64_t row) {
+  const int64_t positions = static_cast<int64_t>(p.rows_h) * p.rows_w;
+  const int64_t image = p.image_fastest ? row % p.images : row / positions;
+  const int position = static_cast<int>(p.image_fastest ? row / p.images : row % positions);
+  return {image, position / p.rows_w, position % p.rows_w};
+}
+
+__device__ GatherRow gather_row(const Parameters& p, int64_t row) {
+  if (row >= p.rows()) return GatherRow::none();
+  const RowPlace place = place_of(p, row);
+  const int y = place.h * p.row_step_h + p.row_start_h, x = place.w * p.row_step_w + p.row_start_w;
+  const int64_t image = place.image * p.source.h.size * p.source.w.size * p.source.channels;
+  const bool direct = p.source.h.divisor == 1 && p.source.w.divisor == 1;
+  const int64_t pixel = direct ? (static_cast<int64_t>(y) * p.source.w.size + x) * p.source.channels : 0;
+  return {image + pixel, ((place.image * p.rows_h + place.h) * p.rows_w + place.w) * p.columns, y, x};
+}
+
+// The taps that the rows [first, last] need.
+__device__ TapWalk tile_taps(const Parameters& p, int64_t first, int64_t last) {
+  RowPlace begin = {0, 0, 0}, end = {0, p.rows_h - 1, p.rows_w - 1};
+  if (p.image_fastest) {
+    const RowPlace a = place_of(p, first), b = place_of(p, last);
+    begin.h = a.h, end.h = b.h;
+    if (a.h == b.h) begin.w = a.w, end.w = b.w;
+  }
+  return TapWalk(
+      taps_between(p.source.h, begin.h * p.row_step_h + p.row_start_h, end.h * p.row_step_h + p.row_start_h),
+      taps_between(p.source.w, begin.w * p.row_step_w + p.row_start_w, end.w * p.row_step_w + p.row_start_w),
+      p.source.channels);
+}
+
+template <class Tile>
+struct Shared {
+  TileShared<Tile, Order::along_k> tile;
+  GatherRow rows[Tile::kM];
+};
+
+template <class Tile, Pass pass>
+__global__ __launch_bounds__(Tile::kThreads) void conv2d_kernel(const Parameters p) {
+  using FilterLoader = std::conditional_t<pass == Pass::forward, ForwardFilterLoader<SlabB<Tile>, Tile>,
+                                          BackwardFilterLoader<SlabB<Tile>, Tile>>;
+  auto& shared = shared_memory<Shared<Tile>>();
+  const int64_t row0 = static_cast<int64_t>(blockIdx.x) / p.tiles_n * Tile::kM;
+  const int column0 = static_cast<int>(blockIdx.x) % p.tiles_n * Tile::kN;
+
+  for (int i = threadIdx.x; i < Tile::kM; i += Tile::kThreads) shared.rows[i] = gather_row(p, row0 + i);
+  __syncthreads();
+
+  const TapWalk walk = tile_taps(p, row0, min(row0 + Tile::kM, p.rows()) - 1);
+  GatherLoader<SlabA<Tile, Order::along_k>, Tile> a(p.source, walk, shared.rows);
+  FilterLoader b(p.filter, walk, column0);
+  Accumulators<Tile> acc;
+  tile_mainloop<Tile, Order::along_k>(acc, shared.tile, a, b, ceil_div(walk.length(), Tile::kK));
+
+  const int thread_m = threadIdx.x / Tile::kThreadsN;
+  const int column = column0 + static_cast<int>(threadIdx.x) % Tile::kThreadsN * Tile::kPerThreadN;
+  RONDO_UNROLL
+  for (int i = 0; i < Tile::kPerThreadM; ++i) {
+    const int row = SlabA<Tile, Order::along_k>::row(thread_m, i);
+    if (row0 + row < p.rows())
+      p.epilogue.store_row(p.to + shared.rows[row].to, column, p.columns, acc.row[i]);
+  }
+}
+
+template <Pass pass>
+Status launch_conv2d(const char* name, Parameters& p, cudaStream_t stream) {
+  if (p.rows() == 0 || p.columns == 0) return {};
+  p.source.width = copy_width(p.source.data, p.source.channels, 4);
+  p.epilogue.aligned = copy_width(p.to, p.columns, 4) == 4 && copy_width(p.epilogue.bias, 4, 4) == 4;
+  DeviceFacts device;
+  RONDO_RETURN_IF_ERROR(device_facts(&device));
+  return with_tile(choose_tile(p.rows(), p.columns, 1, device), [&]<class Tile>() {
+    p.tiles_n = ceil_div(p.columns, Tile::kN);
+    const LaunchShape shape = {.grid_x = ceil_div<int64_t>(p.rows(), Tile::kM) * p.tiles_n,
+                               .block_x = Tile::kThreads,
+                               .shared_bytes = sizeof(Shared<Tile>)};
+    return launch(name, shape, stream, conv2d_kernel<Tile, pass>, p);
+  });
+}
+
+}  // namespace
+
+Status conv2d_forward(ImageView<float> y, ImageView<const float> x, FilterView<const float> filter,
+                      const Conv2dOptions& options, const Conv2dEpilogue& epilogue, cudaStream_t stream) {
+  ConvGeometry g;
+  RONDO_RETURN_IF_ERROR(
+      check_conv2d({"conv2d_forward", "x", "y", "filter"}, ConvWrites::output, x, y, filter, options, &g));
+  const VectorView<const float>& bias = epilogue.bias;
+  if (bias.size != (bias.data ? g.k : 0))
+    return bad_argument("conv2d_forward: bias has ", bias.size,
+                        " elements, must be the out_channels of filter, ", g.k);
+  RONDO_RETURN_IF_ERROR(check_pointer("conv2d_forward", "bias", bias.data, bias.size));
+  if (overlap(y.data, 4 * y.size(), bias.data, 4 * bias.size))
+    return bad_argument("conv2d_forward: y overlaps bias");
+
+  Parameters p = {};
+  p.source = {x.data, g.c, {g.h, g.r, 1, 1}, {g.w, g.s, 1, 1}, 1};
+  p.filter = {filter.data, g.k, g.s, g.c, g.patch, 1};
+  p.to = y.data;
+  p.images = g.images, p.rows_h = g.p, p.rows_w = g.q, p.columns = g.k;
+  p.row_step_h = g.stride_h, p.row_step_w = g.stride_w, p.row_start_h = -g.pad_h, p.row_start_w = -g.pad_w;
+  p.image_fastest = g.pad_h > 0 || g.pad_w > 0;
+  p.epilogue.bias = bias.data;
+  p.epilogue.relu = epilogue.relu;
+  return launch_conv2d<Pass::forward>("conv2d_forward", p, stream);
+}
+
+Status conv2d_data_gradient(ImageView<float> dx, ImageView<const float> dy, FilterView<const float> filter,
+                            const Conv2dOptions& options, cudaStream_t stream) {
+  ConvGeometry g;
+  RONDO_RETURN_IF_ERROR(check_conv2d({"conv2d_data_gradient", "dx", "dy", "filter"}, ConvWrites::input, dx,
+                                     dy, filter, options, &g));
+  Parameters p = {};
+  p.source = {dy.data, g.k, {g.p, g.r, -1, g.stride_h}, {g.q, g.s, -1, g.stride_w}, 1};
+  p.filter = {filter.data, g.k, g.s, g.c, g.patch, copy_width(filter.data, g.c, 4)};
+  p.to = dx.data;
+  p.images = g.images, p.rows_h = g.h, p.rows_w = g.w, p.columns = g.c;
+  p.row_step_h = 1, p.row_step_w = 1, p.row_start_h = g.pad_h, p.row_start_w = g.pad_w;
+  p.image_fastest = true;
+  return launch_conv2d<Pass::backward>("conv2d_data_gradient", p, stream);
+}
+
+}  // namespace rondo

@@ -1,0 +1,31 @@
+// The sizes of a convolution in one plain struct, checked once on the host and handed to the kernels.
+#pragma once
+
+#include <rondo/kernels/conv/conv2d.h>
+
+namespace rondo {
+
+struct ConvGeometry {
+  int images;   // n
+  int h, w, c;  // input
+  int k, r, s;  // filter
+  int p, q;     // output; its channels are k
+  int stride_h, stride_w, pad_h, pad_w;
+  int patch;              // the summands of one output: r * s * c
+  int64_t output_pixels;  // of the whole batch: images * p * q
+};
+
+// Checks all that conv2d.h promises of shapes, pointers and overlaps, and fills `geometry`. `names` are those
+// of the three tensors in the messages; `written` is the one of them that the operation writes.
+struct ConvNames {
+  const char* operation;
+  const char* input;
+  const char* output;
+  const char* filter;
+};
+enum class ConvWrites { input, output, filter };
+Status check_conv2d(const ConvNames& names, ConvWrites written, ImageView<const float> input,
+                    ImageView<const float> output, FilterView<const float> filter,
+                    const Conv2dOptions& options, ConvGeometry* geometry);
+
+}  // namespace rondo

@@ -1,0 +1,77 @@
+// Operand A of the filter gradient, across k: k = output pixel, row = (tap, in channel). A row of the slab is
+// one patch of the image, so each thread stays with one pixel of the slab and copies its share of the patch.
+#pragma once
+
+#include <rondo/kernels/conv/conv_geometry.h>
+#include <rondo/kernels/core/ptx/cp_async.cuh>
+#include <rondo/kernels/gemm/matrix_loaders.cuh>
+
+#include <climits>
+
+namespace rondo {
+
+// Where a row (r, s, c) of the tile lies relative to a pixel; kept in shared memory.
+struct PatchTap {
+  int offset;
+  int y, x;
+};
+
+__device__ inline PatchTap patch_tap(const ConvGeometry& g, int row) {
+  if (row >= g.patch) return {0, INT_MIN / 2, INT_MIN / 2};  // never visible
+  const int c = row % g.c, s = row / g.c % g.s, r = row / g.c / g.s;
+  return {(r * g.w + s) * g.c + c, r, s};
+}
+
+template <class Slab, class Tile>
+class PatchLoader {
+ public:
+  // `pixels` output pixels are left, beginning with number `first`.
+  __device__ __forceinline__ PatchLoader(const float* x, const ConvGeometry& g, const PatchTap* taps,
+                                         int64_t first, int64_t pixels, int width)
+      : x_(x), geometry_(g), taps_(taps), left_(pixels), width_(width) {
+    const int64_t pixel = first + threadIdx.x / kPerRow;
+    q_ = static_cast<int>(pixel % g.q);
+    p_ = static_cast<int>(pixel / g.q % g.p);
+    image_ = static_cast<int>(pixel / g.q / g.p);
+  }
+
+  __device__ __forceinline__ void copy(float* slab) {
+    with_width(width_, [&]<int V>() { copy_chunks<V>(slab); });
+    left_ -= Tile::kK;
+    q_ += Tile::kK;
+    while (q_ >= geometry_.q) {
+      q_ -= geometry_.q;
+      if (++p_ == geometry_.p) p_ = 0, ++image_;
+    }
+  }
+
+ private:
+  static constexpr int kPerRow = Tile::kThreads / Tile::kK;  // threads that share a pixel
+
+  template <int V>
+  __device__ __forceinline__ void copy_chunks(float* slab) const {
+    const int k = threadIdx.x / kPerRow;
+    if (k >= Tile::kK) return;
+    const ConvGeometry& g = geometry_;
+    const bool inside = k < left_;
+    const int y = p_ * g.stride_h - g.pad_h, x = q_ * g.stride_w - g.pad_w;
+    const float* pixel =
+        x_ + static_cast<int64_t>(image_) * g.h * g.w * g.c + (static_cast<int64_t>(y) * g.w + x) * g.c;
+    RONDO_UNROLL_BY(4)
+    for (int row = threadIdx.x % kPerRow * V; row < Tile::kM; row += kPerRow * V) {
+      const PatchTap& tap = taps_[row];
+      const bool visible = static_cast<unsigned>(y + tap.y) < static_cast<unsigned>(g.h) &&
+                           static_cast<unsigned>(x + tap.x) < static_cast<unsigned>(g.w);
+      ptx::cp_async<4 * V>(slab + Slab::at(k, row), pixel + tap.offset, inside && visible);
+    }
+  }
+
+  const float* x_;
+  const ConvGeometry& geometry_;
+  const PatchTap* taps_;
+  int64_t left_;
+  int width_;
+  int q_, p_, image_;
+};
+
+}  // namespace rondo

@@ -1,0 +1,51 @@
+// The end of a tile: from an accumulated sum to the value that is stored.
+#pragma once
+
+#include <rondo/kernels/core/lanes.cuh>
+
+#include <cstdint>
+
+namespace rondo {
+
+struct Epilogue {
+  float alpha = 1;
+  float beta = 0;               // 0: the old value is not read
+  const float* bias = nullptr;  // per column; null: none
+  bool relu = false;
+  bool aligned =
+      false;  // rows begin at multiples of 16 bytes and so does the bias: whole vectors may be stored
+
+  __device__ __forceinline__ float value(float sum, int64_t column, const float* old) const {
+    float result = alpha * sum;
+    if (beta != 0) result += beta * *old;
+    if (bias != nullptr) result += bias[column];
+    return relu && result < 0 ? 0 : result;  // a NaN is not below 0 and stays
+  }
+
+  // Stores the N columns that begin at `column` of the row `row`, as far as they are among its `columns`.
+  template <int N>
+  __device__ __forceinline__ void store_row(float* row, int64_t column, int64_t columns,
+                                            const Lanes<N>& sums) const {
+    float* to = row + column;
+    if (column + N <= columns) {
+      float values[N];
+      RONDO_UNROLL
+      for (int j = 0; j < N; ++j) values[j] = value(sums[j], column + j, to + j);
+      if (aligned) {
+        RONDO_UNROLL
+        for (int j = 0; j < N; j += 4)
+          *reinterpret_cast<float4*>(to + j) =
+              make_float4(values[j], values[j + 1], values[j + 2], values[j + 3]);
+      } else {
+        RONDO_UNROLL
+        for (int j = 0; j < N; ++j) to[j] = values[j];
+      }
+    } else {
+      RONDO_UNROLL
+      for (int j = 0; j < N; ++j)
+        if (column + j < columns) to[j] = value(sums[j], column + j, to + j);
+    }
+  }
+};
+
+}  // namespace rondo

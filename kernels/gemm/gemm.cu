@@ -1,0 +1,24 @@
+#include <rondo/kernels/gemm/gemm.h>
+
+#include <rondo/kernels/gemm/gemm_06_pipelined.h>
+#include <rondo/kernels/gemm/gemm_config.h>
+#include <rondo/kernels/gemm/split_k.cuh>
+
+namespace rondo {
+
+Status gemm(MatrixView<float> c, MatrixView<const float> a, MatrixView<const float> b,
+            const GemmOptions& options, Workspace workspace, cudaStream_t stream) {
+  GemmArguments arguments;
+  RONDO_RETURN_IF_ERROR(check_gemm("gemm", c, a, b, options, workspace, &arguments));
+  DeviceFacts device;
+  RONDO_RETURN_IF_ERROR(device_facts(&device));
+  const GemmConfig config = choose_gemm_config({arguments.m, arguments.n, arguments.k}, device);
+  return launch_gemm_06("gemm", arguments, config, workspace, stream);
+}
+
+int64_t gemm_workspace_bytes(const GemmShape& shape) {
+  const int64_t splits = split_k(shape).splits;
+  return splits > 1 ? partials_bytes(shape.m, shape.n, splits) : 0;
+}
+
+}  // namespace rondo

@@ -1,0 +1,107 @@
+// Idea:      while a slab is multiplied, the next one is on its way: cp.async copies straight from global to
+//            shared memory, without registers, and its zero fill makes tails cost nothing. Few results and a
+//            long sum: blocks share a tile and split k (split_k.cuh).
+// Builds on: gemm_05_vectorised.
+// Limit now: the fp32 pipes: about 20 of 276 instructions of a step of k are not multiply-adds.
+// Next:      tensor cores, which have their own arithmetic and hence their own ladder.
+#include <rondo/kernels/gemm/gemm_06_pipelined.h>
+#include <rondo/kernels/gemm/gemm_variants.h>
+#include <rondo/kernels/core/shared.cuh>
+#include <rondo/kernels/gemm/epilogue.cuh>
+#include <rondo/kernels/gemm/matrix_loaders.cuh>
+#include <rondo/kernels/gemm/split_k.cuh>
+#include <rondo/kernels/gemm/tile_mainloop.cuh>
+#include <rondo/kernels/gemm/tiles.cuh>
+
+#include <algorithm>
+
+namespace rondo {
+namespace {
+
+struct Parameters {
+  GemmArguments gemm;
+  int a_width, b_width;  // floats that one copy may take
+  int64_t tiles_n;
+  int64_t k_per_split;
+  Epilogue epilogue;
+  Partials partials;  // data is null: the kernel itself stores the result
+};
+
+template <class Tile, Order OrderA, Order OrderB>
+__global__ __launch_bounds__(Tile::kThreads) void gemm_06_pipelined_kernel(const Parameters p) {
+  auto& shared = shared_memory<TileShared<Tile, OrderA>>();
+  const GemmArguments& g = p.gemm;
+  const int64_t m0 = blockIdx.x / p.tiles_n * Tile::kM, n0 = blockIdx.x % p.tiles_n * Tile::kN;
+  const int64_t k0 = blockIdx.y * p.k_per_split;
+  const int64_t k = min(g.k - k0, p.k_per_split);
+
+  MatrixLoader<OrderA, SlabA<Tile, OrderA>, Tile::kM, Tile> a(
+      g.a + (OrderA == Order::along_k ? m0 * g.a_stride + k0 : k0 * g.a_stride + m0), g.a_stride, g.m - m0, k,
+      p.a_width);
+  MatrixLoader<OrderB, SlabB<Tile>, Tile::kN, Tile> b(
+      g.b + (OrderB == Order::along_k ? n0 * g.b_stride + k0 : k0 * g.b_stride + n0), g.b_stride, g.n - n0, k,
+      p.b_width);
+  Accumulators<Tile> acc;
+  tile_mainloop<Tile, OrderA>(acc, shared, a, b, ceil_div<int64_t>(k, Tile::kK));
+
+  const int thread_m = threadIdx.x / Tile::kThreadsN;
+  const int64_t column = n0 + threadIdx.x % Tile::kThreadsN * Tile::kPerThreadN;
+  RONDO_UNROLL
+  for (int i = 0; i < Tile::kPerThreadM; ++i) {
+    const int64_t row = m0 + SlabA<Tile, OrderA>::row(thread_m, i);
+    if (row < g.m) {
+      float* to = p.partials.data ? p.partials.row(blockIdx.y, row) : g.c + row * g.c_stride;
+      p.epilogue.store_row(to, column, g.n, acc.row[i]);
+    }
+  }
+}
+
+template <class Tile, Order OrderA, Order OrderB>
+Status launch_kernel(const char* name, Parameters& p, int64_t splits, cudaStream_t stream) {
+  p.tiles_n = ceil_div<int64_t>(p.gemm.n, Tile::kN);
+  const LaunchShape shape = {.grid_x = ceil_div<int64_t>(p.gemm.m, Tile::kM) * p.tiles_n,
+                             .grid_y = splits,
+                             .block_x = Tile::kThreads,
+                             .shared_bytes = sizeof(TileShared<Tile, OrderA>)};
+  return launch(name, shape, stream, gemm_06_pipelined_kernel<Tile, OrderA, OrderB>, p);
+}
+
+}  // namespace
+
+Status launch_gemm_06(const char* name, const GemmArguments& g, GemmConfig config, Workspace workspace,
+                      cudaStream_t stream) {
+  if (g.m == 0 || g.n == 0) return {};
+  if (workspace.bytes < partials_bytes(g.m, g.n, config.splits)) config.splits = 1;
+  const bool split = config.splits > 1;
+
+  const Epilogue epilogue = {g.alpha, g.beta, g.bias, g.relu,
+                             copy_width(g.c, g.c_stride, 4) == 4 && copy_width(g.bias, 4, 4) == 4};
+  Parameters p = {};
+  p.gemm = g;
+  p.a_width = copy_width(g.a, g.a_stride, g.transpose_a ? g.m : g.k);
+  p.b_width = copy_width(g.b, g.b_stride, g.transpose_b ? g.k : g.n);
+  p.k_per_split = split ? config.k_per_split : std::max<int64_t>(g.k, 1);
+  p.epilogue = split ? Epilogue{.aligned = true} : epilogue;
+  if (split) p.partials = {static_cast<float*>(workspace.data), g.m, g.n, config.splits};
+
+  RONDO_RETURN_IF_ERROR(with_tile(config.tile, [&]<class Tile>() {
+    constexpr Order along = Order::along_k, across = Order::across_k;
+    if (g.transpose_a)
+      return g.transpose_b ? launch_kernel<Tile, across, along>(name, p, config.splits, stream)
+                           : launch_kernel<Tile, across, across>(name, p, config.splits, stream);
+    return g.transpose_b ? launch_kernel<Tile, along, along>(name, p, config.splits, stream)
+                         : launch_kernel<Tile, along, across>(name, p, config.splits, stream);
+  }));
+  return split ? sum_partials(p.partials, g.c, g.c_stride, 1, epilogue, stream) : Status();
+}
+
+Status gemm_06_pipelined(MatrixView<float> c, MatrixView<const float> a, MatrixView<const float> b,
+                         const GemmOptions& options, Workspace workspace, cudaStream_t stream) {
+  GemmArguments arguments;
+  RONDO_RETURN_IF_ERROR(check_gemm("gemm_06_pipelined", c, a, b, options, workspace, &arguments));
+  GemmConfig config = split_k({arguments.m, arguments.n, arguments.k});
+  config.tile = TileId::k128x128;
+  return launch_gemm_06("gemm_06_pipelined", arguments, config, workspace, stream);
+}
+
+}  // namespace rondo

@@ -1,0 +1,13 @@
+// The kernel of rung 06 with its configuration as an argument: gemm() chooses one, the rung has a fixed one.
+#pragma once
+
+#include <rondo/kernels/gemm/gemm_arguments.h>
+#include <rondo/kernels/gemm/gemm_config.h>
+
+namespace rondo {
+
+// Splits the sum over k only when `workspace` has room for all parts.
+Status launch_gemm_06(const char* name, const GemmArguments& arguments, GemmConfig config,
+                      Workspace workspace, cudaStream_t stream);
+
+}  // namespace rondo

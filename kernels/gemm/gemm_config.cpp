@@ -1,0 +1,70 @@
+#include <rondo/kernels/gemm/gemm_config.h>
+
+#include <algorithm>
+
+namespace rondo {
+namespace {
+
+constexpr TileFacts kTiles[] = {
+    {TileId::k128x128, "128x128", 128, 128, 128, 1.00},
+    {TileId::k256x56, "256x56", 256, 56, 112, 0.95},
+    {TileId::k256x24, "256x24", 256, 24, 48, 0.80},
+    {TileId::k64x64, "64x64", 64, 64, 64, 0.75},
+};
+
+int64_t round_up(int64_t value, int64_t multiple) { return (value + multiple - 1) / multiple * multiple; }
+int64_t pieces(int64_t value, int64_t piece) { return (value + piece - 1) / piece; }
+
+}  // namespace
+
+std::span<const TileFacts> tile_facts() { return kTiles; }
+
+Status device_facts(DeviceFacts* facts) {
+  int device = 0;
+  RONDO_CUDA(cudaGetDevice(&device));
+  RONDO_CUDA(cudaDeviceGetAttribute(&facts->multiprocessors, cudaDevAttrMultiProcessorCount, device));
+  return {};
+}
+
+std::ostream& operator<<(std::ostream& out, const GemmConfig& config) {
+  return out << "tile " << kTiles[static_cast<int>(config.tile)].name << ", " << config.splits
+             << (config.splits == 1 ? " part" : " parts") << " of k = " << config.k_per_split;
+}
+
+GemmConfig split_k(const GemmShape& shape) {
+  constexpr int64_t kEnoughTiles = 128;  // about one for each multiprocessor of a large GPU
+  constexpr int64_t kLeastK = 256;       // a shorter sum is not worth a second pass
+  const int64_t tiles = std::max<int64_t>(1, pieces(shape.m, 128) * pieces(shape.n, 64));
+  const int64_t wanted = std::max<int64_t>(1, std::min(kEnoughTiles / tiles, shape.k / kLeastK));
+  GemmConfig config;
+  config.k_per_split = std::max<int64_t>(64, round_up(pieces(shape.k, wanted), 64));
+  config.splits = std::max<int64_t>(1, pieces(shape.k, config.k_per_split));
+  return config;
+}
+
+TileId choose_tile(int64_t m, int64_t n, int64_t splits, const DeviceFacts& device) {
+  constexpr int kThreadsAtOnce =
+      256;  // of one multiprocessor: its registers hold about that many register tiles
+  TileId best = TileId::k128x128;
+  double least = 0;
+  for (const TileFacts& tile : kTiles) {
+    const int64_t blocks = pieces(m, tile.m) * pieces(n, tile.n) * splits;
+    const int64_t at_once =
+        std::max<int64_t>(1, device.multiprocessors) * std::max(1, kThreadsAtOnce / tile.threads);
+    const double rounds = static_cast<double>(pieces(blocks, at_once));
+    const double time = rounds * (kThreadsAtOnce / tile.threads) * tile.m * tile.n / tile.efficiency;
+    if (&tile == &kTiles[0] || time < least) {
+      best = tile.id;
+      least = time;
+    }
+  }
+  return best;
+}
+
+GemmConfig choose_gemm_config(const GemmShape& shape, const DeviceFacts& device) {
+  GemmConfig config = split_k(shape);
+  config.tile = choose_tile(shape.m, shape.n, config.splits, device);
+  return config;
+}
+
+}  // namespace rondo

@@ -1,0 +1,33 @@
+// Split-K: where a product has few results and a long sum, several blocks share one tile. Each writes the sum
+// over its part of k to the workspace; this second pass adds the parts in order, so the result is the same in
+// every run, and applies the epilogue.
+#pragma once
+
+#include <rondo/kernels/core/launch.cuh>
+#include <rondo/kernels/gemm/epilogue.cuh>
+
+namespace rondo {
+
+// The parts of an m x n result, one after the other; rows are padded to whole vectors.
+struct Partials {
+  float* data = nullptr;
+  int64_t rows = 0;
+  int64_t columns = 0;
+  int64_t count = 0;
+
+  __host__ __device__ int64_t stride() const { return ceil_div<int64_t>(columns, 4) * 4; }
+  __host__ __device__ int64_t part_size() const { return rows * stride(); }
+  __host__ __device__ float* row(int64_t part, int64_t row) const {
+    return data + part * part_size() + row * stride();
+  }
+};
+
+inline int64_t partials_bytes(int64_t rows, int64_t columns, int64_t count) {
+  return Partials{nullptr, rows, columns, count}.part_size() * count * static_cast<int64_t>(sizeof(float));
+}
+
+// to[row * row_stride + column * column_stride] = epilogue(the sum of the parts).
+Status sum_partials(const Partials& partials, float* to, int64_t row_stride, int64_t column_stride,
+                    const Epilogue& epilogue, cudaStream_t stream);
+
+}  // namespace rondo

@@ -1,0 +1,85 @@
+// The loop in which a GEMM and a convolution spend their time: slabs stream through shared memory while the
+// register tiles accumulate the products. What the slabs are made of is the loaders' business: a loader has
+//
+//   copy(float* slab)   starts the copies (cp.async) of the calling thread's share of the next slab, and
+//                       writes zeros wherever the slab sticks out of the problem
+//
+// All threads of the block call tile_mainloop() together.
+#pragma once
+
+#include <rondo/kernels/core/ptx/cp_async.cuh>
+#include <rondo/kernels/gemm/tile.cuh>
+
+namespace rondo {
+
+// acc += A slab * B slab, for the register tile of the calling thread.
+template <class Tile, Order OrderA>
+__device__ __forceinline__ void multiply_slab(Accumulators<Tile>& acc, const float* a, const float* b) {
+  using A = SlabA<Tile, OrderA>;
+  using B = SlabB<Tile>;
+  using Columns = Lanes<Tile::kPerThreadN>;
+  const int thread_m = threadIdx.x / Tile::kThreadsN, thread_n = threadIdx.x % Tile::kThreadsN;
+  b += B::at(0, thread_n * Tile::kPerThreadN);
+  a += A::at(0, A::row(thread_m, 0));
+
+  if constexpr (OrderA == Order::along_k) {
+    RONDO_UNROLL_BY(1)
+    for (int k = 0; k < Tile::kK; k += 4) {
+      Columns columns[4];
+      RONDO_UNROLL
+      for (int u = 0; u < 4; ++u) columns[u] = Columns::load(b + (k + u) * B::kStride);
+      RONDO_UNROLL
+      for (int i = 0; i < Tile::kPerThreadM; ++i) {
+        const Broadcast<4> row(a + i * Tile::kThreadsM * A::kStride + k);
+        RONDO_UNROLL
+        for (int u = 0; u < 4; ++u) acc.row[i].add_product(row[u], columns[u]);
+      }
+    }
+  } else {
+    RONDO_UNROLL_BY(2)
+    for (int k = 0; k < Tile::kK; ++k) {
+      const Columns columns = Columns::load(b + k * B::kStride);
+      RONDO_UNROLL
+      for (int i = 0; i < Tile::kPerThreadM; i += 4) {
+        const Broadcast<4> rows(a + k * A::kStride + i);
+        RONDO_UNROLL
+        for (int u = 0; u < 4; ++u) acc.row[i + u].add_product(rows[u], columns);
+      }
+    }
+  }
+}
+
+// acc = the sum over `slabs` slabs. While one is multiplied, the next kStages - 1 are on their way; one
+// barrier a slab is enough, since it says both "everybody's copies of this slab have arrived" and "everybody
+// is done with the slab whose place is filled next".
+template <class Tile, Order OrderA, class LoaderA, class LoaderB>
+__device__ __forceinline__ void tile_mainloop(Accumulators<Tile>& acc, TileShared<Tile, OrderA>& shared,
+                                              LoaderA& a, LoaderB& b, int64_t slabs) {
+  RONDO_UNROLL
+  for (int i = 0; i < Tile::kPerThreadM; ++i) acc.row[i] = Lanes<Tile::kPerThreadN>::zero();
+
+  RONDO_UNROLL
+  for (int stage = 0; stage < Tile::kStages - 1; ++stage) {
+    if (stage < slabs) {
+      a.copy(shared.a[stage]);
+      b.copy(shared.b[stage]);
+    }
+    ptx::cp_async_commit();
+  }
+  int reading = 0, filling = Tile::kStages - 1;
+  RONDO_UNROLL_BY(1)
+  for (int64_t slab = 0; slab < slabs; ++slab) {
+    ptx::cp_async_wait<Tile::kStages - 2>();
+    __syncthreads();
+    if (slab + Tile::kStages - 1 < slabs) {
+      a.copy(shared.a[filling]);
+      b.copy(shared.b[filling]);
+    }
+    ptx::cp_async_commit();
+    multiply_slab<Tile, OrderA>(acc, shared.a[reading], shared.b[reading]);
+    filling = reading;
+    reading = reading + 1 == Tile::kStages ? 0 : reading + 1;
+  }
+}
+
+}  // namespace rondo
