@@ -1,0 +1,74 @@
+// An epoch of LeNet with the trainer of nn/lenet_from_scratch.cpp: what all kernels and the ring are there
+// for. On random images, so that it needs no data set; `rondo train lenet` times the real one.
+
+#include <rondo/bench/support/bench.h>
+#include <rondo/kernels/core/platform.h>
+#include <rondo/nn/lenet_from_scratch.h>
+#include <rondo/tests/support/inputs.h>
+
+#include <cmath>
+
+namespace rondo::bench {
+namespace {
+
+FashionMnist random_images(int64_t count) {
+  test::Random random(1);
+  FashionMnist data;
+  data.train_count = count;
+  data.test_count = 1;
+  data.train_images.resize(static_cast<size_t>(count * FashionMnist::kImageBytes));
+  data.train_labels.resize(static_cast<size_t>(count));
+  data.test_images.resize(FashionMnist::kImageBytes);
+  data.test_labels.resize(1);
+  for (uint8_t& pixel : data.train_images) pixel = static_cast<uint8_t>(random.below(256));
+  for (uint8_t& label : data.train_labels) label = static_cast<uint8_t>(random.below(FashionMnist::kClasses));
+  return data;
+}
+
+// Multiply-adds of the four layers with weights, for one image. Training does each three times (the output,
+// the gradient of the weights, the gradient of the input), the first layer's input excepted.
+constexpr double kFirstLayer = 26.0 * 26 * 20 * (3 * 3);
+constexpr double kOtherLayers = 9.0 * 9 * 50 * (5 * 5 * 20) + 800.0 * 128 + 128.0 * 10;
+constexpr double kTrainingFlops = 2 * (2 * kFirstLayer + 3 * kOtherLayers);
+
+// Ranks 0 .. range(1) - 1, on devices of their own where there are as many, else all on device 0.
+std::vector<int> devices_for(int ranks) {
+  std::vector<int> devices;
+  for (int rank = 0; rank < ranks; ++rank) devices.push_back(ranks <= device_count() ? rank : 0);
+  return devices;
+}
+
+void lenet_epoch(benchmark::State& state) {
+  const int64_t samples = state.range(0);
+  const FashionMnist data = random_images(samples);
+  lenet::Options options;
+  options.devices = devices_for(static_cast<int>(state.range(1)));
+  options.epochs = 2;  // the first loads kernels and touches memory, the second is timed
+  lenet::Observer nobody;
+  double seconds = 0;
+  for (auto _ : state) {
+    try {
+      const lenet::EpochReport epoch = lenet::train(data, options, nobody).epochs.back();
+      // With weights near zero and random labels it stays near the logarithm of the number of classes.
+      if (!(std::abs(epoch.train_loss - std::log(10.0)) < 0.5))
+        return state.SkipWithError("the loss is wrong");
+      seconds += epoch.seconds;
+      state.SetIterationTime(epoch.seconds);
+    } catch (const Error& error) {
+      return state.SkipWithError(error.what());
+    }
+  }
+  const double images = static_cast<double>(samples * state.iterations());
+  state.counters["images/s"] = images / seconds;
+  state.counters["FLOP/s"] = kTrainingFlops * images / seconds;
+  state.counters["share"] = bound_of({.flops = kTrainingFlops * images}).seconds / seconds;
+  state.SetLabel("of fp32 FMA peak");
+}
+BENCHMARK(lenet_epoch)
+    ->ArgNames({"samples", "ranks"})
+    ->ArgsProduct({{4096, 60000}, {1, 2}})
+    ->UseManualTime()
+    ->Unit(benchmark::kMillisecond);
+
+}  // namespace
+}  // namespace rondo::bench
