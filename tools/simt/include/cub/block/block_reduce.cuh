@@ -1,0 +1,68 @@
+// cub::BlockReduce: one value from every thread, combined into one. The result is thread 0's alone.
+//
+// Every thread leaves its value in the storage; after one barrier thread 0 combines them in the order of the
+// threads. Using the storage again needs a barrier first, as with CUB.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <cuda/functional>
+#include <cuda/std/functional>
+
+namespace cub {
+
+enum BlockReduceAlgorithm {
+  BLOCK_REDUCE_RAKING_COMMUTATIVE_ONLY,
+  BLOCK_REDUCE_RAKING,
+  BLOCK_REDUCE_WARP_REDUCTIONS,
+  BLOCK_REDUCE_WARP_REDUCTIONS_NONDETERMINISTIC,
+};
+
+template <class T, int BlockDimX, BlockReduceAlgorithm = BLOCK_REDUCE_WARP_REDUCTIONS, int BlockDimY = 1,
+          int BlockDimZ = 1>
+class BlockReduce {
+  static constexpr int kThreads = BlockDimX * BlockDimY * BlockDimZ;
+
+ public:
+  struct TempStorage {
+    alignas(T) unsigned char bytes[kThreads * sizeof(T)];
+  };
+
+  explicit BlockReduce(TempStorage& storage) : values_(reinterpret_cast<T*>(storage.bytes)) {}
+
+  template <class Operation>
+  T Reduce(T input, Operation operation, int valid, simt::Place place = simt::Place::current()) {
+    const int thread = static_cast<int>(simt::thread_rank);
+    values_[thread] = input;
+    simt::block_barrier(place);
+    if (thread == 0)
+      for (int i = 1; i < valid; ++i) input = operation(input, values_[i]);
+    return input;
+  }
+  template <class Operation>
+  T Reduce(T input, Operation operation, simt::Place place = simt::Place::current()) {
+    return Reduce(input, operation, kThreads, place);
+  }
+  template <class Operation, int Items>
+  T Reduce(T (&inputs)[Items], Operation operation, simt::Place place = simt::Place::current()) {
+    T partial = inputs[0];
+    for (int i = 1; i < Items; ++i) partial = operation(partial, inputs[i]);
+    return Reduce(partial, operation, kThreads, place);
+  }
+
+  T Sum(T input, simt::Place place = simt::Place::current()) {
+    return Reduce(input, cuda::std::plus<>(), kThreads, place);
+  }
+  T Sum(T input, int valid, simt::Place place = simt::Place::current()) {
+    return Reduce(input, cuda::std::plus<>(), valid, place);
+  }
+  template <int Items>
+  T Sum(T (&inputs)[Items], simt::Place place = simt::Place::current()) {
+    return Reduce(inputs, cuda::std::plus<>(), place);
+  }
+
+ private:
+  T* values_;
+};
+
+}  // namespace cub

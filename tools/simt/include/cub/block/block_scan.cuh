@@ -1,0 +1,82 @@
+// cub::BlockScan: for every thread the combination of the values of the threads before it (exclusive), or of
+// those and its own (inclusive).
+//
+// Every thread leaves its value in the storage, thread 0 turns them into prefixes, every thread takes its
+// own: two barriers. Using the storage again needs a barrier first, as with CUB.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <cuda/std/functional>
+
+namespace cub {
+
+enum BlockScanAlgorithm { BLOCK_SCAN_RAKING, BLOCK_SCAN_RAKING_MEMOIZE, BLOCK_SCAN_WARP_SCANS };
+
+template <class T, int BlockDimX, BlockScanAlgorithm = BLOCK_SCAN_RAKING, int BlockDimY = 1,
+          int BlockDimZ = 1>
+class BlockScan {
+  static constexpr int kThreads = BlockDimX * BlockDimY * BlockDimZ;
+
+ public:
+  struct TempStorage {
+    alignas(T) unsigned char bytes[kThreads * sizeof(T)];
+  };
+
+  explicit BlockScan(TempStorage& storage) : prefixes_(reinterpret_cast<T*>(storage.bytes)) {}
+
+  template <class Operation>
+  void InclusiveScan(T input, T& output, Operation operation, T& block_aggregate,
+                     simt::Place place = simt::Place::current()) {
+    scan(input, operation, place);
+    output = prefixes_[simt::thread_rank];
+    block_aggregate = prefixes_[kThreads - 1];
+  }
+  template <class Operation>
+  void InclusiveScan(T input, T& output, Operation operation, simt::Place place = simt::Place::current()) {
+    T aggregate;
+    InclusiveScan(input, output, operation, aggregate, place);
+  }
+
+  // The aggregate does not contain the initial value.
+  template <class Operation>
+  void ExclusiveScan(T input, T& output, T initial, Operation operation, T& block_aggregate,
+                     simt::Place place = simt::Place::current()) {
+    scan(input, operation, place);
+    output = simt::thread_rank == 0 ? initial : operation(initial, prefixes_[simt::thread_rank - 1]);
+    block_aggregate = prefixes_[kThreads - 1];
+  }
+  template <class Operation>
+  void ExclusiveScan(T input, T& output, T initial, Operation operation,
+                     simt::Place place = simt::Place::current()) {
+    T aggregate;
+    ExclusiveScan(input, output, initial, operation, aggregate, place);
+  }
+
+  void InclusiveSum(T input, T& output, simt::Place place = simt::Place::current()) {
+    InclusiveScan(input, output, cuda::std::plus<>(), place);
+  }
+  void InclusiveSum(T input, T& output, T& block_aggregate, simt::Place place = simt::Place::current()) {
+    InclusiveScan(input, output, cuda::std::plus<>(), block_aggregate, place);
+  }
+  void ExclusiveSum(T input, T& output, simt::Place place = simt::Place::current()) {
+    ExclusiveScan(input, output, T{}, cuda::std::plus<>(), place);
+  }
+  void ExclusiveSum(T input, T& output, T& block_aggregate, simt::Place place = simt::Place::current()) {
+    ExclusiveScan(input, output, T{}, cuda::std::plus<>(), block_aggregate, place);
+  }
+
+ private:
+  template <class Operation>
+  void scan(const T& input, Operation operation, simt::Place place) {
+    prefixes_[simt::thread_rank] = input;
+    simt::block_barrier(place);
+    if (simt::thread_rank == 0)
+      for (int i = 1; i < kThreads; ++i) prefixes_[i] = operation(prefixes_[i - 1], prefixes_[i]);
+    simt::block_barrier(place);
+  }
+
+  T* prefixes_;
+};
+
+}  // namespace cub

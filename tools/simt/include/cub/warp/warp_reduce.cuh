@@ -1,0 +1,64 @@
+// cub::WarpReduce: one value from every lane of a warp, or of an aligned power-of-two part of it, combined
+// into one. The result is that of the first lane of the part alone.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <bit>
+#include <cuda/functional>
+#include <cuda/std/functional>
+
+namespace cub {
+
+template <class T, int LogicalWarpThreads = 32>
+class WarpReduce {
+  static_assert(LogicalWarpThreads >= 1 && LogicalWarpThreads <= 32 &&
+                (LogicalWarpThreads & (LogicalWarpThreads - 1)) == 0);
+
+ public:
+  struct TempStorage {};  // the lanes bring their values themselves
+
+  explicit WarpReduce(TempStorage&) {}
+
+  template <class Operation>
+  T Reduce(T input, Operation operation, int valid, simt::Place place = simt::Place::current()) {
+    const unsigned first = static_cast<unsigned>(simt::lane_id()) / LogicalWarpThreads * LogicalWarpThreads;
+    const unsigned mask = (LogicalWarpThreads == 32 ? 0xFFFFFFFFu : (1u << LogicalWarpThreads % 32) - 1)
+                          << first;
+    Record<Operation> record{input, valid, &operation};
+    simt::warp_collective(mask, kReduce<Operation>, &record, place);
+    return record.value;
+  }
+  template <class Operation>
+  T Reduce(T input, Operation operation, simt::Place place = simt::Place::current()) {
+    return Reduce(input, operation, LogicalWarpThreads, place);
+  }
+  T Sum(T input, simt::Place place = simt::Place::current()) {
+    return Reduce(input, cuda::std::plus<>(), LogicalWarpThreads, place);
+  }
+  T Sum(T input, int valid, simt::Place place = simt::Place::current()) {
+    return Reduce(input, cuda::std::plus<>(), valid, place);
+  }
+
+ private:
+  template <class Operation>
+  struct Record {
+    T value;
+    int valid;
+    Operation* operation;
+  };
+
+  template <class Operation>
+  __attribute__((no_sanitize("thread"))) static void run(void* const* records, unsigned present) {
+    auto& first = *static_cast<Record<Operation>*>(records[std::countr_zero(present)]);
+    int count = 1;
+    for (unsigned rest = present & (present - 1); rest != 0 && count < first.valid; rest &= rest - 1, ++count)
+      first.value = (*first.operation)(
+          first.value, static_cast<Record<Operation>*>(records[std::countr_zero(rest)])->value);
+  }
+
+  template <class Operation>
+  static constexpr simt::WarpOperation kReduce = {"cub::WarpReduce", run<Operation>};
+};
+
+}  // namespace cub
