@@ -18,15 +18,17 @@ template <int N>
 struct Lanes {
   static_assert(N % 4 == 0, "lanes are loaded four at a time");
 #ifdef __SIMT__
-  typedef float Vector __attribute__((vector_size(N * sizeof(float)), aligned(4), may_alias));
+  typedef float Vector __attribute__((vector_size(N * sizeof(float))));
   Vector v;
 
-  static constexpr Lanes zero() { return Lanes{}; }
+  static __device__ __forceinline__ Lanes zero() { return Lanes{}; }
   static __device__ __forceinline__ Lanes load(const float* from) {
-    return {*reinterpret_cast<const Vector*>(from)};
+    Lanes lanes;
+    __builtin_memcpy(&lanes.v, from, sizeof(Vector));
+    return lanes;
   }
   __device__ __forceinline__ void add_product(float scalar, const Lanes& lanes) { v += scalar * lanes.v; }
-  __device__ __forceinline__ float operator[](int j) const { return v[j]; }
+  __device__ __forceinline__ float operator[](int j) const { return reinterpret_cast<const float*>(&v)[j]; }
 #else
   float v[N];
 
