@@ -1,0 +1,86 @@
+// Two standard normal numbers from two random words, with the same bits on a GPU and on a CPU.
+//
+// Box and Muller (1958): sqrt(-2 log u) (cos(2 pi t), sin(2 pi t)) is normal for uniform u in (0, 1) and t in
+// [0, 1). The logarithm, sine and cosine of a mathematical library differ between platforms; so they are made
+// here, from operations that IEEE 754 rounds correctly, with every fusion spelled fmaf and no product left
+// that a compiler could fuse with a sum. The polynomials interpolate at Chebyshev nodes. Against the exact
+// transform of the same words each number is off by less than 1e-6 (tests; the largest seen is 7.2e-7).
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <cmath>
+#include <cstdint>
+
+namespace rondo {
+
+// log(u) of u = (word + 1/2) / 2^32, in (0, 1). With u = (1 + r) 2^e and 1 + r in [sqrt(1/2), sqrt(2)) it is
+// e log 2 + r + r^2 p(r). Near 1 the logarithm is small and r = u - 1 is made from the word's complement, so
+// that nothing cancels.
+__host__ __device__ inline float log_of_uniform(uint32_t word) {
+  int32_t e = 0;
+  float r;
+  if (word >= 3u << 30) {
+    r = -fmaf(static_cast<float>(~word), 0x1p-32f, 0x1p-33f);
+  } else {
+    constexpr int32_t kSqrtHalf = 0x3F3504F3;  // the bits of sqrt(1/2)
+    const auto bits = __builtin_bit_cast(int32_t, fmaf(static_cast<float>(word), 0x1p-32f, 0x1p-33f));
+    e = (bits - kSqrtHalf) >> 23;
+    r = __builtin_bit_cast(float, bits - e * (1 << 23)) - 1.0f;
+  }
+  float p = -0.0767364129f;
+  p = fmaf(p, r, 0.127226725f);
+  p = fmaf(p, r, -0.13127555f);
+  p = fmaf(p, r, 0.142048553f);
+  p = fmaf(p, r, -0.166266456f);
+  p = fmaf(p, r, 0.200012341f);
+  p = fmaf(p, r, -0.250007808f);
+  p = fmaf(p, r, 0.333333313f);
+  p = fmaf(p, r, -0.49999997f);
+  return fmaf(static_cast<float>(e), 0.693147181f, fmaf(r * r, p, r));
+}
+
+struct Direction {
+  float cos, sin;
+};
+
+// The direction at the angle word / 2^32 of a turn: the nearest quarter turn, exactly, and an eighth at most
+// beside it.
+__host__ __device__ inline Direction direction_of(uint32_t word) {
+  const uint32_t quarter = (word + (1u << 29)) >> 30;  // 4 wraps round to 0
+  const auto rest = static_cast<int32_t>(word - (quarter << 30));
+  const float turn = static_cast<float>(rest) * 0x1p-32f;
+  const float z = turn * turn;
+  float s = -75.4016113f;
+  s = fmaf(s, z, 81.5925446f);
+  s = fmaf(s, z, -41.3416634f);
+  s = fmaf(s, z, 6.28318548f);
+  s = s * turn;
+  float c = 59.2201691f;
+  c = fmaf(c, z, -85.4428482f);
+  c = fmaf(c, z, 64.9393158f);
+  c = fmaf(c, z, -19.7392082f);
+  c = fmaf(c, z, 1.0f);
+  switch (quarter & 3) {
+    case 0:
+      return {c, s};
+    case 1:
+      return {-s, c};
+    case 2:
+      return {-c, -s};
+    default:
+      return {s, -c};
+  }
+}
+
+struct NormalPair {
+  float first, second;
+};
+
+__host__ __device__ inline NormalPair normal_pair(uint32_t radius_word, uint32_t angle_word) {
+  const float radius = sqrtf(-2.0f * log_of_uniform(radius_word));
+  const Direction direction = direction_of(angle_word);
+  return {radius * direction.cos, radius * direction.sin};
+}
+
+}  // namespace rondo

@@ -1,0 +1,83 @@
+// A thread turns one Philox block into four neighbouring elements.
+
+#include <rondo/kernels/core/check.h>
+#include <rondo/kernels/random/normal.h>
+#include <rondo/kernels/random/philox.h>
+#include <rondo/kernels/random/random.h>
+#include <rondo/kernels/core/launch.cuh>
+#include <rondo/kernels/core/pack.cuh>
+
+#include <cmath>
+
+namespace rondo {
+namespace {
+
+constexpr int kThreads = 256;
+
+struct Uniform {
+  float low, width;
+
+  __device__ float element(uint32_t word) const {
+    return fmaf(static_cast<float>(word >> 8) * 0x1p-24f, width, low);
+  }
+  __device__ Pack<float, 4> operator()(const PhiloxBlock& block) const {
+    return {{element(block.v[0]), element(block.v[1]), element(block.v[2]), element(block.v[3])}};
+  }
+};
+
+struct Normal {
+  float mean, deviation;
+
+  __device__ Pack<float, 4> operator()(const PhiloxBlock& block) const {
+    const NormalPair a = normal_pair(block.v[0], block.v[1]), b = normal_pair(block.v[2], block.v[3]);
+    return {{fmaf(deviation, a.first, mean), fmaf(deviation, a.second, mean), fmaf(deviation, b.first, mean),
+             fmaf(deviation, b.second, mean)}};
+  }
+};
+
+template <class Distribution>
+__global__ void __launch_bounds__(kThreads)
+    fill_kernel(float* x, int64_t size, bool packed, RandomStream random, Distribution distribution) {
+  const int64_t block = static_cast<int64_t>(blockIdx.x) * kThreads + threadIdx.x;
+  const int64_t begin = 4 * block;
+  if (begin >= size) return;
+  const Pack<float, 4> values =
+      distribution(philox_block(random.seed, random.sequence, static_cast<uint64_t>(block)));
+  if (packed && begin + 4 <= size) {
+    store_pack(x + begin, values);
+  } else {
+    for (int k = 0; k < 4; ++k)
+      if (begin + k < size) x[begin + k] = values.v[k];
+  }
+}
+
+template <class Distribution>
+Status fill(const char* name, VectorView<float> x, RandomStream random, Distribution distribution,
+            cudaStream_t stream) {
+  LaunchShape shape;
+  shape.grid_x = ceil_div<int64_t>(x.size, 4 * kThreads);
+  shape.block_x = kThreads;
+  return launch(name, shape, stream, fill_kernel<Distribution>, x.data, x.size, pack_width(4, x.data) == 4,
+                random, distribution);
+}
+
+}  // namespace
+
+Status fill_uniform(VectorView<float> x, float low, float high, RandomStream random, cudaStream_t stream) {
+  RONDO_RETURN_IF_ERROR(check_view("fill_uniform", "x", x));
+  if (!(low <= high) || !std::isfinite(high - low))
+    return bad_argument("fill_uniform: the interval is [", low, ", ", high,
+                        "), must be finite and low at most high");
+  return fill("fill_uniform", x, random, Uniform{low, high - low}, stream);
+}
+
+Status fill_normal(VectorView<float> x, float mean, float deviation, RandomStream random,
+                   cudaStream_t stream) {
+  RONDO_RETURN_IF_ERROR(check_view("fill_normal", "x", x));
+  if (!std::isfinite(mean) || !std::isfinite(deviation) || deviation < 0)
+    return bad_argument("fill_normal: the mean is ", mean, " and the deviation ", deviation,
+                        ", must be finite and the deviation at least 0");
+  return fill("fill_normal", x, random, Normal{mean, deviation}, stream);
+}
+
+}  // namespace rondo
