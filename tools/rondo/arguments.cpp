@@ -56,7 +56,7 @@ using Reader = std::function<void(const std::string&)>;
 
 CLI::Option* add(CLI::App& app, const std::string& name, const std::string& value, const std::string& help,
                  const Reader& read) {
-  return app.add_option_function<std::string>(name, read, help)->option_text(value);
+  return app.add_option_function<std::string>(name, read, help)->type_name(value);
 }
 
 CLI::App* add_train(CLI::App& app, TrainArguments& to) {
@@ -85,7 +85,8 @@ CLI::App* add_train(CLI::App& app, TrainArguments& to) {
       [&](const std::string& s) { to.plot = read_path("--plot", s); });
   add(*train, "--trace", "FILE.json", "Write a timeline of the first steps for Perfetto or chrome://tracing",
       [&](const std::string& s) { to.trace = read_path("--trace", s); });
-  train->add_flag("--verify", to.verify, "After every step, check that all replicas are bitwise equal");
+  train->add_flag("--verify", to.verify, "After every step, check that all replicas are bitwise equal")
+      ->disable_flag_override();
   return train;
 }
 
@@ -145,11 +146,13 @@ CommandLine parse_command_line(int argc, const char* const* argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::CallForHelp&) {
-    line.text = (train->parsed() ? train : devices->parsed() ? devices : &app)->help();
+    line.text = app.help();  // of the subcommand, where one was named
     return line;
   } catch (const CLI::CallForVersion& version) {
     line.text = std::string(version.what()) + "\n";
     return line;
+  } catch (const CLI::RequiredError&) {
+    throw Error(bad_argument("no model was named, must be lenet: rondo train lenet"));
   } catch (const CLI::ParseError& error) {
     throw Error(bad_argument(one_line(error.what()), "; rondo ", train->parsed() ? "train " : "",
                              "--help shows what is valid"));

@@ -26,15 +26,14 @@ std::string position(int epoch, int epochs) {
   return right(std::to_string(epoch), total.size()) + "/" + total;
 }
 
+// These two need some samples done and some time passed.
 std::string images_per_second(const lenet::Progress& progress) {
-  if (!(progress.seconds > 0) || progress.samples_done <= 0) return "- images/s";
   return grouped(static_cast<int64_t>(static_cast<double>(progress.samples_done) / progress.seconds)) +
          " images/s";
 }
 
 // Of the whole run, should it go on at this epoch's pace.
 std::string time_left(const lenet::Progress& progress, int epochs) {
-  if (!(progress.seconds > 0) || progress.samples_done <= 0) return "";
   const double per_sample = progress.seconds / static_cast<double>(progress.samples_done);
   const int64_t to_do = progress.samples * (epochs - progress.epoch + 1) - progress.samples_done;
   return duration(per_sample * static_cast<double>(to_do)) + " left";
@@ -54,10 +53,11 @@ std::string bar(double share, int width, const Terminal& terminal) {
 
 std::string progress_line(const lenet::Progress& progress, int epochs, const Terminal& terminal) {
   const std::string head = "epoch " + position(progress.epoch, epochs);
-  std::string tail = right(percent(share_done(progress), 1), 5) + "  loss " + fixed(progress.loss, 4) + "  " +
-                     images_per_second(progress);
-  const std::string left_over = time_left(progress, epochs);
-  if (!left_over.empty()) tail += "  " + left_over;
+  std::string tail = right(percent(share_done(progress), 1), 5);
+  if (progress.samples_done > 0 && progress.seconds > 0) {
+    tail += "  loss " + fixed(progress.loss, 4) + "  " + images_per_second(progress) + "  " +
+            time_left(progress, epochs);
+  }
 
   // One column stays free: a full line would wrap on some terminals, and could not be redrawn.
   const int room = terminal.width - 1 - static_cast<int>(head.size() + tail.size()) - 2;

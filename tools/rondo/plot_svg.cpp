@@ -159,9 +159,10 @@ class PanelDrawing {
     const bool rising = panel_.values.size() < 2 || !(panel_.values.front() > value);
     const double line = std::min(y(value) + (rising ? 26 : -14), kMarginTop + kPanelHeight - 10);
     const std::string label = panel_.as_percent ? fixed(value * 100, 1) + " %" : fixed(value, 3);
-    return words(x(static_cast<double>(panel_.values.size())), line,
-                 panel_.values.size() > 1 ? "end" : "start", 15, panel_.colour.c_str(), label, "font-weight",
-                 "700");
+    const double end = x(static_cast<double>(panel_.values.size()));
+    // A white outline under the letters keeps grid lines out of them.
+    return words(end, line, panel_.values.size() > 1 ? "end" : "start", 15, panel_.colour.c_str(), label,
+                 "font-weight", "700", "stroke", "#ffffff", "stroke-width", 4, "paint-order", "stroke");
   }
 
   const Panel& panel_;

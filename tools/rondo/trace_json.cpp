@@ -9,7 +9,7 @@
 namespace rondo::program {
 namespace {
 
-using Json = nlohmann::json;
+using Json = nlohmann::ordered_json;
 
 // "M" events give names and an order to the groups and rows that the numbers pid and tid stand for.
 Json metadata(const char* kind, int pid, int tid, Json args) {
@@ -19,7 +19,7 @@ Json metadata(const char* kind, int pid, int tid, Json args) {
 }  // namespace
 
 std::string trace_json(std::span<const TraceSpan> spans, const std::vector<int>& devices) {
-  Json events = Json::array();
+  std::vector<Json> events;
   for (size_t i = 0; i < devices.size(); ++i) {
     const int rank = static_cast<int>(i);
     events.push_back(metadata("process_name", rank, 0,
@@ -41,9 +41,16 @@ std::string trace_json(std::span<const TraceSpan> spans, const std::vector<int>&
                       {"ts", span.begin_us},
                       {"dur", span.end_us - span.begin_us}});
   }
-  const Json document = {{"displayTimeUnit", "ms"}, {"traceEvents", std::move(events)}};
-  // Names are ours and UTF-8; should one not be, a replacement character is better than no timeline.
-  return document.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+
+  // One event a line: a long timeline can still be searched and compared as text.
+  std::string text = "{\"displayTimeUnit\": \"ms\", \"traceEvents\": [";
+  const char* separator = "\n";
+  for (const Json& event : events) {
+    // A name that is not UTF-8 gets a replacement character: better than no timeline.
+    text += separator + event.dump(-1, ' ', false, Json::error_handler_t::replace);
+    separator = ",\n";
+  }
+  return text + "\n]}\n";
 }
 
 }  // namespace rondo::program

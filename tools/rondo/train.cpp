@@ -40,7 +40,7 @@ struct Outputs {
 // A label in front, then what belongs to it.
 void show_field(std::ostream& out, const Terminal& terminal, const std::string& label,
                 const std::string& text) {
-  out << inked(terminal, Ink::dim, left(label, 9)) << text << "\n";
+  out << inked(terminal, Ink::dim, left(label, 10)) << text << "\n";
 }
 
 // Devices of one kind share a line.
@@ -88,9 +88,9 @@ void show_model(std::ostream& out, const Terminal& terminal) {
   for (const lenet::LayerSummary& layer : layers) parameters += layer.parameters;
   show_field(out, terminal, "model", "LeNet, " + grouped(parameters) + " parameters");
   for (const lenet::LayerSummary& layer : layers) {
+    const std::string output = left(layer.name, 28) + layer.output_shape;
     show_field(out, terminal, "",
-               left(layer.name, 28) + left(layer.output_shape, 14) +
-                   (layer.parameters > 0 ? right(grouped(layer.parameters), 9) : ""));
+               layer.parameters > 0 ? left(output, 42) + right(grouped(layer.parameters), 9) : output);
   }
 }
 
@@ -207,6 +207,7 @@ void train(const TrainArguments& arguments, std::ostream& out, const Terminal& t
   lenet::Result result;
   {
     Display display(out, terminal, options.epochs);
+    display.show(lenet::Progress{.epoch = 1, .samples = data.train_count});
     Follower follower(display, outputs, options, data.authentic);
     result = lenet::train(data, options, follower, trace ? &*trace : nullptr);
   }

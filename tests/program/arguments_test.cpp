@@ -1,0 +1,136 @@
+#include <gtest/gtest.h>
+#include <rondo/tests/program/files.h>
+#include <rondo/tools/rondo/arguments.h>
+
+#include <sstream>
+
+namespace rondo::program {
+namespace {
+
+using test::complaint;
+using test::missing;
+
+CommandLine parse(const std::string& words) {
+  std::vector<std::string> list = {"rondo"};
+  std::istringstream stream(words);
+  for (std::string word; stream >> word;) list.push_back(word);
+  std::vector<const char*> pointers;
+  for (const std::string& word : list) pointers.push_back(word.c_str());
+  return parse_command_line(static_cast<int>(pointers.size()), pointers.data());
+}
+
+TrainArguments train(const std::string& options) {
+  const CommandLine line = parse("train lenet " + options);
+  EXPECT_EQ(line.action, CommandLine::Action::train);
+  return line.train;
+}
+
+void expect_refused(const std::string& options, const std::vector<std::string>& parts) {
+  EXPECT_EQ(missing(complaint([&] { parse("train lenet " + options); }), parts), "") << options;
+}
+
+TEST(Arguments, Defaults) {
+  const TrainArguments a = train("");
+  EXPECT_EQ(a.model, "lenet");
+  EXPECT_EQ(a.devices, (std::vector<int>{0, 1}));
+  EXPECT_FALSE(a.batch);
+  EXPECT_EQ(a.lr, 0.2f);
+  EXPECT_EQ(a.epochs, 10);
+  EXPECT_EQ(a.seed, 0u);
+  EXPECT_FALSE(a.limit);
+  EXPECT_FALSE(a.data);
+  EXPECT_EQ(a.log + a.plot + a.trace, "");
+  EXPECT_FALSE(a.verify);
+}
+
+TEST(Arguments, EveryOptionArrives) {
+  const TrainArguments a = train(
+      "--devices 0,1,0 --batch 64 --lr 1e-2 --epochs 3 --seed 18446744073709551615 --limit 1000 --data d "
+      "--log l.csv --plot p.svg --trace t.json --verify");
+  EXPECT_EQ(a.devices, (std::vector<int>{0, 1, 0}));
+  EXPECT_EQ(a.batch, 64);
+  EXPECT_EQ(a.lr, 0.01f);
+  EXPECT_EQ(a.epochs, 3);
+  EXPECT_EQ(a.seed, ~uint64_t{0});
+  EXPECT_EQ(a.limit, 1000);
+  EXPECT_EQ(a.data, "d");
+  EXPECT_EQ(a.log, "l.csv");
+  EXPECT_EQ(a.plot, "p.svg");
+  EXPECT_EQ(a.trace, "t.json");
+  EXPECT_TRUE(a.verify);
+}
+
+TEST(Arguments, OptionsMayStandBeforeTheModel) { EXPECT_EQ(parse("train --epochs 3 lenet").train.epochs, 3); }
+
+TEST(Arguments, Devices) {
+  EXPECT_EQ(parse_devices("1"), std::vector<int>{0});
+  EXPECT_EQ(parse_devices("3"), (std::vector<int>{0, 1, 2}));
+  EXPECT_EQ(parse_devices("3,"), std::vector<int>{3});
+  EXPECT_EQ(parse_devices("63,0"), (std::vector<int>{63, 0}));
+  EXPECT_EQ(parse_devices("64").size(), 64u);
+  for (const char* bad : {"", "0", "-1", "65", "two", "1.5", "99999999999", "0x2", " 2", ",", "0,,1", "0,-1",
+                          "0,64", "0,a", "0, 1", "0;1", "nan"}) {
+    EXPECT_EQ(missing(complaint([&] { parse_devices(bad); }),
+                      {"--devices", "'" + std::string(bad) + "'", "must be"}),
+              "");
+  }
+  std::string many = "0";
+  for (int i = 0; i < 64; ++i) many += ",0";
+  EXPECT_EQ(missing(complaint([&] { parse_devices(many); }), {"at most 64", "has 65"}), "");
+}
+
+TEST(Arguments, WholeNumbers) {
+  for (const std::string option : {"--batch", "--epochs", "--limit"}) {
+    for (const std::string bad :
+         {"0", "-1", "abc", "1.5", "1e3", "99999999999999999999", "nan", "0x10", "5x"}) {
+      expect_refused(option + " " + bad, {option, "'" + bad + "'", "must be a whole number from 1 to"});
+    }
+  }
+  for (const std::string bad : {"-1", "abc", "18446744073709551616"}) {
+    expect_refused("--seed " + bad, {"--seed", "'" + bad + "'", "from 0 to 18446744073709551615"});
+  }
+}
+
+TEST(Arguments, LearningRate) {
+  for (const std::string bad :
+       {"0", "-0", "-0.1", "nan", "-nan", "inf", "-inf", "1e50", "1e-60", "1001", "abc", "0,2"}) {
+    expect_refused("--lr " + bad, {"--lr", "'" + bad + "'", "must be a number above 0"});
+  }
+  EXPECT_EQ(train("--lr 1000").lr, 1000.0f);
+}
+
+TEST(Arguments, EmptyValues) {
+  for (const char* option : {"--data", "--log", "--plot", "--trace"}) {
+    const char* words[] = {"rondo", "train", "lenet", option, ""};
+    EXPECT_EQ(missing(complaint([&] { parse_command_line(5, words); }), {option, "empty", "must be a path"}),
+              "");
+  }
+}
+
+TEST(Arguments, WhatIsNotThere) {
+  expect_refused("--bogus", {"--bogus", "--help"});
+  expect_refused("surplus", {"surplus"});
+  expect_refused("--batch", {"--batch"});
+  expect_refused("--batch 1 --batch 2", {"--batch"});
+  expect_refused("--verify=7", {"--verify", "7"});
+  EXPECT_EQ(missing(complaint([] { parse("train resnet"); }), {"'resnet'", "lenet"}), "");
+  EXPECT_EQ(missing(complaint([] { parse("train"); }), {"model", "lenet"}), "");
+  EXPECT_EQ(missing(complaint([] { parse("dance"); }), {"dance"}), "");
+  EXPECT_EQ(missing(complaint([] { parse("devices --devices 0"); }), {"'0'", "1 to 64"}), "");
+}
+
+TEST(Arguments, HelpAndVersion) {
+  for (const char* words : {"", "--help", "-h"}) {
+    const CommandLine line = parse(words);
+    EXPECT_EQ(line.action, CommandLine::Action::print_text);
+    EXPECT_EQ(missing(line.text, {"train", "devices", "--version"}), "");
+  }
+  EXPECT_EQ(missing(parse("train --help").text,
+                    {"rondo train", "--devices", "--batch", "--lr", "--epochs", "--seed", "--limit", "--data",
+                     "--log", "--plot", "--trace", "--verify"}),
+            "");
+  EXPECT_EQ(parse("--version").text.rfind("rondo ", 0), 0u);
+}
+
+}  // namespace
+}  // namespace rondo::program

@@ -1,0 +1,208 @@
+// The built program, as a user meets it: exit codes, messages, and the files that it leaves or does not
+// leave.
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <rondo/nn/fashion_mnist.h>
+#include <rondo/tests/program/files.h>
+#include <rondo/tests/program/xml.h>
+#include <spawn.h>
+#include <sys/wait.h>
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <sstream>
+
+extern char** environ;
+
+namespace rondo::test {
+namespace {
+
+struct Outcome {
+  int code = -1;
+  std::string out, err;
+};
+
+class Command : public ::testing::Test {
+ protected:
+  Command() { write_data_set(data_.path(), 40, 20); }
+
+  // Runs `rondo` with these words; "" stands for the directory of the data.
+  Outcome rondo(std::vector<std::string> words, const std::string& stdout_path = "") {
+    const std::string out_path = stdout_path.empty() ? streams_ / "out" : stdout_path;
+    posix_spawn_file_actions_t actions;
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_addopen(&actions, 1, out_path.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0644);
+    posix_spawn_file_actions_addopen(&actions, 2, (streams_ / "err").c_str(), O_WRONLY | O_CREAT | O_TRUNC,
+                                     0644);
+    words.insert(words.begin(), RONDO_PROGRAM);
+    std::vector<char*> argv;
+    for (std::string& word : words) argv.push_back(word.data());
+    argv.push_back(nullptr);
+    pid_t child = 0;
+    EXPECT_EQ(posix_spawn(&child, RONDO_PROGRAM, &actions, nullptr, argv.data(), environ), 0);
+    posix_spawn_file_actions_destroy(&actions);
+    int status = 0;
+    EXPECT_EQ(waitpid(child, &status, 0), child);
+    return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, stdout_path.empty() ? read_text(out_path) : "",
+            read_text(streams_ / "err")};
+  }
+  Outcome train(const std::string& options) {
+    std::vector<std::string> words = {"train", "lenet"};
+    std::istringstream stream(options);
+    for (std::string word; stream >> word;) words.push_back(word);
+    return rondo(words);
+  }
+  std::string small() { return "--data " + data_.path().string() + " --epochs 2 --batch 16 "; }
+
+  // Exit code 2 and one line that holds `parts`, whatever else was asked for; and no file.
+  void expect_refused(const std::string& options, const std::vector<std::string>& parts) {
+    const Outcome outcome = train("--log " + (results_ / "log.csv") + " --plot " + (results_ / "plot.svg") +
+                                  " --trace " + (results_ / "trace.json") + " " + options);
+    EXPECT_EQ(outcome.code, 2) << options;
+    EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 1) << outcome.err;
+    EXPECT_EQ(outcome.err.rfind("rondo: ", 0), 0u) << outcome.err;
+    EXPECT_EQ(missing(outcome.err, parts), "");
+    EXPECT_EQ(results_.files(), 0u) << options;
+  }
+
+  TemporaryDirectory data_, results_, streams_;
+};
+
+std::string last_line_of(const std::string& text) {
+  const size_t end = text.find_last_not_of('\n');
+  const size_t begin = text.rfind('\n', end);
+  return text.substr(begin + 1, end - begin);
+}
+
+TEST_F(Command, HelpAndVersion) {
+  EXPECT_EQ(rondo({"--help"}).code, 0);
+  EXPECT_EQ(missing(rondo({"--help"}).out, {"train", "devices"}), "");
+  EXPECT_EQ(rondo({"train", "--help"}).code, 0);
+  EXPECT_EQ(rondo({"--version"}).code, 0);
+  EXPECT_EQ(rondo({"--version"}).out.rfind("rondo ", 0), 0u);
+}
+
+TEST_F(Command, Devices) {
+  const Outcome outcome = rondo({"devices"});
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_EQ(missing(outcome.out, {"device", "name", "memory", ":0", "capability"}), "");
+}
+
+TEST_F(Command, BadValues) {
+  expect_refused("--epochs 0", {"--epochs", "'0'", "1 to"});
+  expect_refused("--batch -5", {"--batch", "'-5'"});
+  expect_refused("--lr nan", {"--lr", "'nan'", "above 0"});
+  expect_refused("--devices 0", {"--devices", "'0'", "1 to 64"});
+  expect_refused("--devices 0,nine", {"'nine'"});
+  expect_refused("--seed -1", {"--seed", "'-1'"});
+  expect_refused("--limit many", {"--limit", "'many'"});
+  expect_refused("--nonsense", {"--nonsense"});
+  EXPECT_EQ(rondo({"train", "resnet"}).code, 2);
+  EXPECT_EQ(rondo({"train"}).code, 2);
+  EXPECT_EQ(rondo({"nothing"}).code, 2);
+}
+
+TEST_F(Command, ValuesThatDoNotFitTheData) {
+  expect_refused(small() + "--devices 41", {"41", "at most 40"});
+  expect_refused("--limit 3 --devices 4 --data " + data_.path().string(),
+                 {"4 replicas", "at most 3", "--limit 3"});
+  expect_refused("--batch 41 --data " + data_.path().string(), {"--batch is 41", "at most 40"});
+}
+
+TEST_F(Command, BadData) {
+  expect_refused("--data " + (data_ / "absent"), {"absent", "does not exist"});
+  expect_refused("--data " + results_.path().string(), {results_.path().string(), "train-images-idx3-ubyte"});
+  write_file(data_ / "t10k-labels-idx1-ubyte.gz", bytes_of("<html>404</html>"));
+  expect_refused(small(), {"t10k-labels-idx1-ubyte.gz", "web page"});
+  write_file(data_ / "t10k-labels-idx1-ubyte.gz", gzip(idx({21}, pattern(21, 10))));
+  expect_refused(small(), {"t10k-labels-idx1-ubyte.gz", "21 labels", "20"});
+  Bytes cut = gzip(idx({20}, pattern(20, 10)));
+  cut.resize(cut.size() / 2);
+  write_file(data_ / "t10k-labels-idx1-ubyte.gz", cut);
+  expect_refused(small(), {"t10k-labels-idx1-ubyte.gz", "cut off"});
+}
+
+TEST_F(Command, OutputsAreCheckedBeforeTheTraining) {
+  for (const std::string option : {"--log", "--plot", "--trace"}) {
+    const Outcome outcome = train(small() + option + " " + (results_ / "absent/file"));
+    EXPECT_EQ(outcome.code, 2);
+    EXPECT_EQ(missing(outcome.err, {option, "absent/file"}), "");
+    EXPECT_EQ(outcome.out.find("epoch "), std::string::npos) << "the training began";
+  }
+  const std::string same = results_ / "same";
+  const Outcome outcome = train(small() + "--log " + same + " --plot " + same);
+  EXPECT_EQ(outcome.code, 2);
+  EXPECT_EQ(missing(outcome.err, {"--plot", "same file", "--log"}), "");
+  EXPECT_EQ(results_.files(), 0u);
+}
+
+TEST_F(Command, TrainsAndWritesEverything) {
+  const Outcome outcome =
+      train(small() + "--devices 0,0 --verify --log " + (results_ / "log.csv") + " --plot " +
+            (results_ / "plot.svg") + " --trace " + (results_ / "trace.json"));
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_EQ(outcome.err, "");
+  EXPECT_EQ(missing(outcome.out,
+                    {"40 training and 20 test images", "not the Fashion-MNIST", "LeNet, 129,068 parameters",
+                     "2 epochs of 3 steps", "1/2", "2/2", "bitwise equal after each of 6 steps"}),
+            "");
+  EXPECT_EQ(outcome.out.find('\x1b'), std::string::npos) << "control characters in a file";
+  EXPECT_EQ(outcome.out.find('\r'), std::string::npos);
+  const std::string last = last_line_of(outcome.out);
+  EXPECT_EQ(last.rfind("test acc: 0.", 0), 0u) << last;
+  EXPECT_EQ(missing(last, {" sec/epoch on [", ":0, ", ":0]"}), "");
+
+  EXPECT_EQ(results_.files(), 3u);
+  const std::string log = read_text(results_ / "log.csv");
+  EXPECT_EQ(std::count(log.begin(), log.end(), '\n'), 3);
+  EXPECT_EQ(XmlCheck::fault(read_text(results_ / "plot.svg")), "");
+
+  const nlohmann::json trace = nlohmann::json::parse(read_text(results_ / "trace.json"));
+  std::set<std::string> categories;
+  std::set<int> ranks;
+  for (const nlohmann::json& event : trace.at("traceEvents")) {
+    if (event.at("ph") != "X") continue;
+    categories.insert(event.at("cat"));
+    ranks.insert(event.at("pid").get<int>());
+    EXPECT_GE(event.at("dur").get<double>(), 0);
+  }
+  EXPECT_EQ(ranks, (std::set<int>{0, 1}));
+  EXPECT_GE(categories.size(), 2u) << "kernels and ring steps should both be there";
+}
+
+TEST_F(Command, TheSameArgumentsGiveTheSameNumbers) {
+  for (const char* name : {"a.csv", "b.csv"})
+    ASSERT_EQ(train(small() + "--seed 7 --log " + (results_ / name)).code, 0);
+  const auto figures = [&](const std::string& name) {  // epoch, loss, accuracy; the times differ
+    std::istringstream lines(read_text(results_ / name));
+    std::string kept;
+    for (std::string line; std::getline(lines, line);) {
+      size_t comma = 0;
+      for (int i = 0; i < 3; ++i) comma = line.find(',', comma + 1);
+      kept += line.substr(0, comma) + "\n";
+    }
+    return kept;
+  };
+  EXPECT_NE(figures("a.csv"), "");
+  EXPECT_EQ(figures("a.csv"), figures("b.csv"));
+}
+
+// A learning rate that blows up is a failure of the run, not of the arguments: exit code 1, and what was
+// learnt until then is in the log.
+TEST_F(Command, DivergenceIsReported) {
+  const Outcome outcome = train(small() + "--lr 1000 --epochs 20 --log " + (results_ / "log.csv"));
+  EXPECT_EQ(outcome.code, 1) << outcome.out;
+  EXPECT_EQ(missing(outcome.err, {"rondo: the loss of epoch", "diverged", "1000"}), "");
+  EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 1) << outcome.err;
+  EXPECT_EQ(results_.files(), 1u);
+}
+
+TEST_F(Command, AFullOutputIsAFailure) {
+  const Outcome outcome = rondo({"--help"}, "/dev/full");
+  EXPECT_EQ(outcome.code, 1);
+  EXPECT_EQ(missing(outcome.err, {"standard output"}), "");
+}
+
+}  // namespace
+}  // namespace rondo::test
