@@ -1,4 +1,4 @@
-// Trains LeNet for a moment on 3 ranks and prints a fingerprint of the parameters, for test_reproducible.cpp.
+// Trains LeNet for a moment on 3 ranks and prints a fingerprint of the parameters, for reproducible_test.cpp.
 
 #include <rondo/kernels/core/platform.h>
 #include <rondo/nn/lenet_from_scratch.h>
