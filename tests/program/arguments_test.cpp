@@ -112,7 +112,7 @@ TEST(Arguments, WhatIsNotThere) {
   expect_refused("surplus", {"surplus"});
   expect_refused("--batch", {"--batch"});
   expect_refused("--batch 1 --batch 2", {"--batch"});
-  expect_refused("--verify=7", {"--verify", "7"});
+  expect_refused("--verify=7", {"verify", "--help"});
   EXPECT_EQ(missing(complaint([] { parse("train resnet"); }), {"'resnet'", "lenet"}), "");
   EXPECT_EQ(missing(complaint([] { parse("train"); }), {"model", "lenet"}), "");
   EXPECT_EQ(missing(complaint([] { parse("dance"); }), {"dance"}), "");

@@ -191,7 +191,8 @@ TEST_F(Command, TheSameArgumentsGiveTheSameNumbers) {
 // A learning rate that blows up is a failure of the run, not of the arguments: exit code 1, and what was
 // learnt until then is in the log.
 TEST_F(Command, DivergenceIsReported) {
-  const Outcome outcome = train(small() + "--lr 1000 --epochs 20 --log " + (results_ / "log.csv"));
+  const Outcome outcome = train("--data " + data_.path().string() +
+                                " --batch 16 --lr 1000 --epochs 20 --log " + (results_ / "log.csv"));
   EXPECT_EQ(outcome.code, 1) << outcome.out;
   EXPECT_EQ(missing(outcome.err, {"rondo: the loss of epoch", "diverged", "1000"}), "");
   EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 1) << outcome.err;
