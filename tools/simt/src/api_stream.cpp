@@ -110,6 +110,7 @@ cudaError_t cudaLaunchHostFunc(cudaStream_t handle, cudaHostFn_t function, void*
   return api([&](Runtime& runtime) {
     require(function, cudaErrorInvalidValue);
     auto operation = std::make_shared<Operation>();
+    operation->host_function = true;
     operation->run = [function, user_data](uint64_t) {
       function(user_data);
       return Fault{};

@@ -6,8 +6,9 @@
 namespace simt {
 namespace {
 
-// How long an idle thread looks for work before it sleeps: about the price of waking it up again.
-constexpr int kSpins = 400;
+// How often an idle worker looks for work before it sleeps: a few microseconds. Longer would hold up others
+// on a busy machine.
+constexpr int kSpins = 100;
 // With a seed nothing runs by itself; beyond so many tasks some do, as a GPU's queue would push back.
 constexpr int64_t kLazyLimit = 4096;
 
@@ -99,16 +100,21 @@ void Scheduler::wake_workers(std::unique_lock<std::mutex>& lock) {
   if (wake) work_arrived_.notify_one();
 }
 
+// Joins the task at the front of the queue, which leaves the queue when no more threads are of use to it.
+TaskPtr Scheduler::join_front() {
+  TaskPtr task = ready_.front();
+  if (++task->helpers == useful_helpers(*task->operation)) pop_front();
+  return task;
+}
+
+void Scheduler::pop_front() {
+  ready_.pop_front();
+  ready_count_.store(static_cast<int>(ready_.size()), std::memory_order_relaxed);
+}
+
 TaskPtr Scheduler::take(std::unique_lock<std::mutex>& lock) {
   while (!stopping_) {
-    if (!ready_.empty() && !seeded_) {
-      TaskPtr task = ready_.front();
-      if (++task->helpers == useful_helpers(*task->operation)) {
-        ready_.pop_front();
-        ready_count_.store(static_cast<int>(ready_.size()), std::memory_order_relaxed);
-      }
-      return task;
-    }
+    if (!ready_.empty() && !seeded_) return join_front();
     ++spinning_;
     lock.unlock();
     for (int i = 0; i < kSpins && ready_count_.load(std::memory_order_relaxed) == 0; ++i) relax();
@@ -120,6 +126,19 @@ TaskPtr Scheduler::take(std::unique_lock<std::mutex>& lock) {
     --sleeping_;
   }
   return nullptr;
+}
+
+// A waiting host thread works too: it need not wake anybody to see a short kernel done. Host functions are
+// left to the workers, since one may wait for what this thread does next.
+bool Scheduler::help(std::unique_lock<std::mutex>& lock) {
+  if (seeded_) return !drawing_ && run_one_drawn(lock);
+  if (ready_.empty() || ready_.front()->operation->host_function) return false;
+  const TaskPtr task = join_front();
+  lock.unlock();
+  run_pieces(*task);
+  lock.lock();
+  leave(task);
+  return true;
 }
 
 void Scheduler::work() {
@@ -153,10 +172,7 @@ void Scheduler::run_pieces(Task& task) {
 // The first worker that leaves has seen the last piece handed out: nobody else needs to come. The last one
 // that leaves finishes the task.
 void Scheduler::leave(const TaskPtr& task) {
-  if (!ready_.empty() && ready_.front() == task) {
-    ready_.pop_front();
-    ready_count_.store(static_cast<int>(ready_.size()), std::memory_order_relaxed);
-  }
+  if (!ready_.empty() && ready_.front() == task) pop_front();
   if (--task->helpers == 0) finish(task);
 }
 
@@ -185,13 +201,10 @@ bool Scheduler::run_one_drawn(std::unique_lock<std::mutex>& lock) {
 }
 
 void Scheduler::wait(const TaskPtr& task) {
-  for (int i = 0; i < kSpins && !seeded_; ++i) {
-    if (task->finished()) return;
-    relax();
-  }
+  if (task->finished()) return;
   std::unique_lock lock(mutex_);
   while (!task->finished() && !stopping_) {
-    if (seeded_ && !drawing_ && run_one_drawn(lock)) continue;
+    if (help(lock)) continue;
     task->awaited = true;
     task_finished_.wait(lock);
   }
@@ -200,7 +213,7 @@ void Scheduler::wait(const TaskPtr& task) {
 void Scheduler::wait_all() {
   std::unique_lock lock(mutex_);
   while (pending_ > 0 && !stopping_) {
-    if (seeded_ && !drawing_ && run_one_drawn(lock)) continue;
+    if (help(lock)) continue;
     all_awaited_ = true;
     task_finished_.wait(lock);
   }

@@ -50,6 +50,9 @@ class Scheduler {
  private:
   void work();
   TaskPtr take(std::unique_lock<std::mutex>& lock);
+  TaskPtr join_front();
+  void pop_front();
+  bool help(std::unique_lock<std::mutex>& lock);
   void run_pieces(Task& task);
   void leave(const TaskPtr& task);
   void finish(const TaskPtr& task);

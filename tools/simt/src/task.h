@@ -17,6 +17,7 @@ namespace simt {
 // What a task does. Immutable, so the nodes of a graph share it with all their replays.
 struct Operation {
   int device = 0;
+  bool host_function = false;
   uint64_t pieces = 1;  // independent parts, which workers share out: blocks of a kernel
   std::function<Fault(uint64_t piece)> run;
 };
