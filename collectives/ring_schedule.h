@@ -1,5 +1,5 @@
 // The schedule of the ring: which chunk goes where at which step. Pure functions, no CUDA; README.md has the
-// picture, tests/collectives/test_ring_schedule.cpp runs them for 1 to 64 ranks without a device.
+// picture, tests/collectives/ring_schedule_test.cpp runs them for 1 to 64 ranks without a device.
 //
 // n ranks stand in a ring; rank r sends to its right neighbour r + 1 and receives from its left one. The data
 // is cut into n chunks. In 2(n-1) steps every rank sends one chunk a step:

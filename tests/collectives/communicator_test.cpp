@@ -1,0 +1,71 @@
+#include <rondo/tests/collectives/world.h>
+
+#include <set>
+
+namespace rondo::test {
+namespace {
+
+// The Status with which making a communicator fails.
+Status refusal(std::vector<int> devices, int64_t slot_bytes = 64) {
+  try {
+    Communicator communicator(std::move(devices), slot_bytes);
+  } catch (const Error& error) {
+    return error.status();
+  }
+  return {};
+}
+
+TEST(Communicator, RefusesImpossibleDevicesAndSlots) {
+  EXPECT_TRUE(refused(refusal({}), "the list of devices is empty"));
+  EXPECT_TRUE(refused(refusal({0, -1}), "the device of rank 1 is -1"));
+  EXPECT_TRUE(refused(refusal({0, 0, device_count()}), "the device of rank 2 is"));
+  EXPECT_TRUE(refused(refusal({0, 0}, 15), "slot_bytes is 15, must be at least 16"));
+  EXPECT_TRUE(refused(refusal({0, 0}, -16), "slot_bytes is -16"));
+  EXPECT_TRUE(ok(refusal({0, 0}, 16)));
+}
+
+TEST(Communicator, SaysWhenMemoryIsShortAndTheNextOneWorks) {
+  EXPECT_EQ(refusal({0, 0}, int64_t{1} << 50).code(), StatusCode::out_of_resources);
+  EXPECT_TRUE(ok(refusal({0, 0})));
+}
+
+TEST(Communicator, KeepsWhatItWasGiven) {
+  const std::vector<int> devices = place(5, Placement::pairs);
+  Communicator communicator(devices, 1000);
+  ASSERT_EQ(communicator.size(), 5);
+  EXPECT_EQ(communicator.slot_bytes(), 992);
+  for (int rank = 0; rank < 5; ++rank)
+    EXPECT_EQ(communicator.device(rank), devices[static_cast<size_t>(rank)]);
+}
+
+TEST(Communicator, SlotsLieApartAlignedOnTheirRanksDevice) {
+  const std::vector<int> devices = place(4, Placement::pairs);
+  Communicator communicator(devices, 48);
+  std::set<const std::byte*> begins;
+  for (int rank = 0; rank < 4; ++rank)
+    for (int slot = 0; slot < ring::kSlots; ++slot) {
+      const std::byte* begin = communicator.slot(rank, slot);
+      EXPECT_EQ(reinterpret_cast<uintptr_t>(begin) % ring::kChunkAlignment, 0u);
+      for (const std::byte* other : begins) EXPECT_GE(std::abs(begin - other), 48);
+      begins.insert(begin);
+      cudaPointerAttributes attributes;
+      ASSERT_EQ(cudaPointerGetAttributes(&attributes, begin), cudaSuccess);
+      EXPECT_EQ(attributes.device, devices[static_cast<size_t>(rank)]);
+    }
+}
+
+TEST(Communicator, MayBeMadeManyTimesOverTheSameDevices) {
+  for (int i = 0; i < 20; ++i) EXPECT_TRUE(ok(refusal(place(8, Placement::spread))));
+}
+
+TEST(Communicator, LeavesTheCurrentDeviceAlone) {
+  const int last = device_count() - 1;
+  DeviceScope scope(last);
+  EXPECT_TRUE(ok(refusal(place(3, Placement::spread))));
+  int current = -1;
+  ASSERT_EQ(cudaGetDevice(&current), cudaSuccess);
+  EXPECT_EQ(current, last);
+}
+
+}  // namespace
+}  // namespace rondo::test

@@ -1,0 +1,157 @@
+// What the tests of collectives need: ranks placed on devices, their streams and vectors, and the sum in
+// the order that all_reduce() documents, as a plain loop.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <rondo/collectives/all_reduce.h>
+#include <rondo/kernels/core/platform.h>
+#include <rondo/tests/support/compare.h>
+#include <rondo/tests/support/guarded_buffer.h>
+#include <rondo/tests/support/inputs.h>
+#include <rondo/tests/support/status_checks.h>
+
+#include <algorithm>
+#include <memory>
+#include <ostream>
+#include <string>
+#include <vector>
+
+#ifdef __SIMT__
+#include <simt/settings.h>
+#endif
+
+namespace rondo::test {
+
+// spread: over all devices, round and round. together: all on device 0. pairs: neighbours share a device.
+enum class Placement { spread, together, pairs };
+
+inline std::ostream& operator<<(std::ostream& out, Placement placement) {
+  constexpr const char* kNames[] = {"spread", "together", "pairs"};
+  return out << kNames[static_cast<int>(placement)];
+}
+
+inline std::vector<int> place(int ranks, Placement placement) {
+  std::vector<int> devices;
+  for (int rank = 0; rank < ranks; ++rank)
+    devices.push_back(placement == Placement::together ? 0
+                      : placement == Placement::pairs  ? rank / 2 % device_count()
+                                                       : rank % device_count());
+  return devices;
+}
+
+// A communicator and a stream a rank. The slots begin as NaN, so that adding what nobody sent shows.
+struct World {
+  explicit World(std::vector<int> rank_devices, int64_t slot_bytes = Communicator::kDefaultSlotBytes)
+      : devices(std::move(rank_devices)), communicator(devices, slot_bytes) {
+    for (int device : devices) {
+      DeviceScope scope(device);
+      handles.push_back(streams.emplace_back());
+    }
+    poison_slots();
+  }
+
+  void poison_slots() {
+    if (communicator.size() == 1) return;
+    const auto bytes = static_cast<size_t>(std::min<int64_t>(communicator.slot_bytes(), 1 << 16));
+    for (int rank = 0; rank < communicator.size(); ++rank)
+      for (int slot = 0; slot < ring::kSlots; ++slot)
+        RONDO_CUDA_THROW(cudaMemset(communicator.slot(rank, slot), 0xFF, bytes));
+    for (int device : devices) {
+      DeviceScope scope(device);
+      RONDO_CUDA_THROW(cudaDeviceSynchronize());
+    }
+  }
+  void synchronize() const {
+    for (const Stream& stream : streams) stream.synchronize();
+  }
+
+  std::vector<int> devices;
+  Communicator communicator;
+  std::vector<Stream> streams;
+  std::vector<cudaStream_t> handles;
+};
+
+// One guarded vector a rank, on the rank's device.
+class RankVectors {
+ public:
+  RankVectors(const std::vector<int>& devices, int64_t size, int64_t offset = 0) {
+    for (int device : devices) {
+      DeviceScope scope(device);
+      buffers_.push_back(std::make_unique<GuardedBuffer<float>>(size, offset));
+      views_.push_back(buffers_.back()->view());
+      const_views_.push_back(buffers_.back()->view());
+    }
+  }
+  RankVectors(const std::vector<int>& devices, const std::vector<std::vector<float>>& values,
+              int64_t offset = 0)
+      : RankVectors(devices, static_cast<int64_t>(values.at(0).size()), offset) {
+    upload(values);
+  }
+
+  const std::vector<VectorView<float>>& views() const { return views_; }
+  const std::vector<VectorView<const float>>& const_views() const { return const_views_; }
+
+  void upload(const std::vector<std::vector<float>>& values) {
+    for (size_t rank = 0; rank < buffers_.size(); ++rank) buffers_[rank]->upload(values.at(rank));
+  }
+  std::vector<float> download(size_t rank) const { return buffers_[rank]->download(); }
+
+ private:
+  std::vector<std::unique_ptr<GuardedBuffer<float>>> buffers_;
+  std::vector<VectorView<float>> views_;
+  std::vector<VectorView<const float>> const_views_;
+};
+
+inline std::vector<std::vector<float>> exact_inputs(int ranks, int64_t size, uint64_t seed) {
+  std::vector<std::vector<float>> values;
+  for (int rank = 0; rank < ranks; ++rank)
+    values.push_back(exact_values(size, seed * 1000 + static_cast<uint64_t>(rank)));
+  return values;
+}
+inline std::vector<std::vector<float>> normal_inputs(int ranks, int64_t size, uint64_t seed) {
+  std::vector<std::vector<float>> values;
+  for (int rank = 0; rank < ranks; ++rank)
+    values.push_back(normal_values(size, seed * 1000 + static_cast<uint64_t>(rank)));
+  return values;
+}
+
+// inputs[first] + inputs[first + 1] + ... around the ring, from left to right, in fp32.
+inline float sum_from(const std::vector<std::vector<float>>& inputs, size_t first, size_t element) {
+  float sum = inputs[first][element];
+  for (size_t k = 1; k < inputs.size(); ++k) sum += inputs[(first + k) % inputs.size()][element];
+  return sum;
+}
+
+// What all_reduce() promises, bit by bit. Written from its documentation and not with ring_schedule.h.
+inline std::vector<float> documented_sum(const std::vector<std::vector<float>>& inputs, int64_t slot_bytes) {
+  const auto ranks = static_cast<int64_t>(inputs.size());
+  const auto size = static_cast<int64_t>(inputs[0].size());
+  const int64_t piece = ranks * (slot_bytes / 16 * 4);
+  std::vector<float> sum(static_cast<size_t>(size));
+  for (int64_t i = 0; i < size; ++i) {
+    const int64_t piece_size = std::min(piece, size - i / piece * piece);
+    int64_t chunk_size = (piece_size + ranks - 1) / ranks;
+    while (chunk_size % 4 != 0) ++chunk_size;
+    sum[static_cast<size_t>(i)] =
+        sum_from(inputs, static_cast<size_t>(i % piece / chunk_size), static_cast<size_t>(i));
+  }
+  return sum;
+}
+
+// The executor runs what follows in an order drawn from the seed; on GPUs the order is the GPU's.
+class RandomOrder {
+ public:
+  explicit RandomOrder([[maybe_unused]] uint64_t seed) {
+#ifdef __SIMT__
+    simt::set_seed(seed);
+#endif
+  }
+  ~RandomOrder() {
+#ifdef __SIMT__
+    simt::set_seed(std::nullopt);
+#endif
+  }
+};
+
+}  // namespace rondo::test
