@@ -1,0 +1,200 @@
+// all_reduce() among other work: what comes before and after it on the streams, many at once, two
+// communicators, recorded into a graph. On the executor the legal orders are drawn from seeds, so that a
+// missing event shows; the slots are poisoned, so that a chunk used too early is a NaN.
+#include <rondo/tests/collectives/world.h>
+
+namespace rondo::test {
+namespace {
+
+constexpr int kSeeds = 40;
+
+// An event a stream: the rest waits for stream 0, or stream 0 for the rest.
+class Knot {
+ public:
+  explicit Knot(const World& world) : world_(world) {
+    for (int device : world.devices) {
+      DeviceScope scope(device);
+      events_.emplace_back();
+    }
+  }
+  void fork() {
+    RONDO_CUDA_THROW(cudaEventRecord(events_[0], world_.handles[0]));
+    for (size_t rank = 1; rank < events_.size(); ++rank)
+      RONDO_CUDA_THROW(cudaStreamWaitEvent(world_.handles[rank], events_[0], 0));
+  }
+  void join() {
+    for (size_t rank = 1; rank < events_.size(); ++rank) {
+      RONDO_CUDA_THROW(cudaEventRecord(events_[rank], world_.handles[rank]));
+      RONDO_CUDA_THROW(cudaStreamWaitEvent(world_.handles[0], events_[rank], 0));
+    }
+  }
+
+ private:
+  const World& world_;
+  std::vector<Event> events_;
+};
+
+void copy_on(cudaStream_t stream, VectorView<const float> from, VectorView<float> to) {
+  RONDO_CUDA_THROW(cudaMemcpyAsync(to.data, from.data, static_cast<size_t>(to.size) * sizeof(float),
+                                   cudaMemcpyDeviceToDevice, stream));
+}
+void poison_on(cudaStream_t stream, VectorView<float> vector) {
+  RONDO_CUDA_THROW(
+      cudaMemsetAsync(vector.data, 0xFF, static_cast<size_t>(vector.size) * sizeof(float), stream));
+}
+
+std::vector<float> sum_of(const std::vector<std::vector<float>>& inputs) {
+  std::vector<float> sum = inputs[0];
+  for (size_t rank = 1; rank < inputs.size(); ++rank)
+    for (size_t i = 0; i < sum.size(); ++i) sum[i] += inputs[rank][i];
+  return sum;
+}
+
+// Each stream makes its input just before, and takes its result and spoils everything just after, without
+// any other order between the ranks than the operation's own.
+void expect_order_on_streams(World& world, int64_t size, bool in_place) {
+  const auto inputs = exact_inputs(world.communicator.size(), size, 5);
+  RankVectors source(world.devices, inputs);
+  RankVectors in(world.devices, size), out(world.devices, size), result(world.devices, size);
+  const RankVectors& data = in_place ? in : out;
+  for (size_t rank = 0; rank < inputs.size(); ++rank)
+    copy_on(world.handles[rank], source.const_views()[rank], in.views()[rank]);
+  ASSERT_TRUE(ok(all_reduce(data.views(), in.const_views(), world.communicator, world.handles)));
+  for (size_t rank = 0; rank < inputs.size(); ++rank) {
+    copy_on(world.handles[rank], data.const_views()[rank], result.views()[rank]);
+    poison_on(world.handles[rank], in.views()[rank]);
+    poison_on(world.handles[rank], out.views()[rank]);
+  }
+  world.synchronize();
+  const std::vector<float> want = sum_of(inputs);
+  for (size_t rank = 0; rank < inputs.size(); ++rank) {
+    ASSERT_TRUE(all_equal_bits(result.download(rank), want)) << "rank " << rank;
+    for (float value : data.download(rank))
+      ASSERT_TRUE(std::isnan(value)) << "written after the operation's end";
+  }
+}
+
+TEST(AllReduceOrder, FollowsAndPrecedesTheStreamsOtherWork) {
+  for (int seed = 0; seed < kSeeds; ++seed)
+    for (int ranks : {2, 3, 5})
+      for (bool in_place : {true, false}) {
+        SCOPED_TRACE(concat("seed ", seed, ", ", ranks, " ranks, ", in_place ? "in place" : "out of place"));
+        World world(place(ranks, seed % 2 ? Placement::spread : Placement::pairs), 32);
+        RandomOrder order(static_cast<uint64_t>(seed));
+        expect_order_on_streams(world, 131, in_place);
+        if (HasFatalFailure()) return;
+      }
+}
+
+TEST(AllReduceOrder, OneStreamMayServeAllRanksOfADevice) {
+  World world(place(4, Placement::together));
+  world.handles.assign(4, world.handles[0]);
+  for (bool in_place : {true, false}) expect_order_on_streams(world, 1000, in_place);
+}
+
+TEST(AllReduceOrder, TheDefaultStreamWillDo) {
+  World world(place(3, Placement::spread));
+  world.handles.assign(3, nullptr);
+  const auto inputs = exact_inputs(3, 100, 1);
+  RankVectors data(world.devices, inputs);
+  ASSERT_TRUE(ok(all_reduce(data.views(), world.communicator, world.handles)));
+  for (int device : world.devices) {
+    DeviceScope scope(device);
+    ASSERT_EQ(cudaDeviceSynchronize(), cudaSuccess);
+  }
+  for (size_t rank = 0; rank < 3; ++rank) EXPECT_TRUE(all_equal_bits(data.download(rank), sum_of(inputs)));
+}
+
+// All at once, the host waits only at the end. Each reduces a part of its own.
+TEST(AllReduceOrder, AThousandMayBeInFlight) {
+  constexpr int kOperations = 1000;
+  constexpr int64_t kPart = 7;
+  for (int ranks : {2, 4}) {
+    World world(place(ranks, Placement::spread));
+    const auto inputs = exact_inputs(ranks, kOperations * kPart, 11);
+    RankVectors data(world.devices, inputs);
+    RandomOrder order(1);
+    for (int i = 0; i < kOperations; ++i) {
+      std::vector<VectorView<float>> parts;
+      for (VectorView<float> whole : data.views()) parts.push_back({whole.data + i * kPart, kPart});
+      ASSERT_TRUE(ok(all_reduce(parts, world.communicator, world.handles)));
+    }
+    world.synchronize();
+    for (size_t rank = 0; rank < inputs.size(); ++rank)
+      EXPECT_TRUE(all_equal_bits(data.download(rank), sum_of(inputs))) << "rank " << rank << " of " << ranks;
+  }
+}
+
+// Two rings over the same devices, one of them the other way round, each on streams of its own.
+TEST(AllReduceOrder, CommunicatorsDoNotDisturbEachOther) {
+  for (int seed = 0; seed < kSeeds / 4; ++seed) {
+    std::vector<int> devices = place(4, Placement::spread);
+    World forward(devices, 64);
+    std::reverse(devices.begin(), devices.end());
+    World backward(devices, 128);
+    const auto inputs = exact_inputs(4, 301, 1), other_inputs = exact_inputs(4, 500, 2);
+    RankVectors data(forward.devices, inputs), other_data(backward.devices, other_inputs);
+    RandomOrder order(static_cast<uint64_t>(seed));
+    ASSERT_TRUE(ok(all_reduce(data.views(), forward.communicator, forward.handles)));
+    ASSERT_TRUE(ok(all_reduce(other_data.views(), backward.communicator, backward.handles)));
+    forward.synchronize();
+    backward.synchronize();
+    for (size_t rank = 0; rank < 4; ++rank) {
+      ASSERT_TRUE(all_equal_bits(data.download(rank), sum_of(inputs))) << "seed " << seed;
+      ASSERT_TRUE(all_equal_bits(other_data.download(rank), sum_of(other_inputs))) << "seed " << seed;
+    }
+  }
+}
+
+// Fork, reduce twice with a communicator that has been used before, join: one graph over all devices.
+TEST(AllReduceGraph, IsReplayedWithChangedContents) {
+  constexpr int kReplays = 1000;
+  for (int ranks : {1, 2, 3, 4}) {
+    World world(place(ranks, Placement::spread), 64);
+    Knot knot(world);
+    const auto size = static_cast<int64_t>(16 * ranks + 5);  // two passes
+    RankVectors data(world.devices, exact_inputs(ranks, size, 0));
+    RankVectors copy(world.devices, size);
+    ASSERT_TRUE(ok(all_reduce(copy.views(), data.const_views(), world.communicator, world.handles)));
+
+    cudaGraph_t graph = nullptr;
+    cudaGraphExec_t executable = nullptr;
+    ASSERT_EQ(cudaStreamBeginCapture(world.handles[0], cudaStreamCaptureModeThreadLocal), cudaSuccess);
+    knot.fork();
+    const Status out_of_place =
+        all_reduce(copy.views(), data.const_views(), world.communicator, world.handles);
+    const Status in_place = all_reduce(data.views(), world.communicator, world.handles);
+    knot.join();
+    ASSERT_EQ(cudaStreamEndCapture(world.handles[0], &graph), cudaSuccess);
+    ASSERT_TRUE(ok(out_of_place));
+    ASSERT_TRUE(ok(in_place));
+    ASSERT_EQ(cudaGraphInstantiate(&executable, graph, 0), cudaSuccess);
+    ASSERT_EQ(cudaGraphDestroy(graph), cudaSuccess);
+    world.synchronize();
+
+    for (int replay = 0; replay < kReplays; ++replay) {
+      RandomOrder order(static_cast<uint64_t>(replay));
+      const auto inputs = exact_inputs(ranks, size, static_cast<uint64_t>(replay) + 1);
+      data.upload(inputs);
+      ASSERT_EQ(cudaGraphLaunch(executable, world.handles[0]), cudaSuccess);
+      ASSERT_EQ(cudaStreamSynchronize(world.handles[0]), cudaSuccess);
+      const std::vector<float> want = sum_of(inputs);
+      for (size_t rank = 0; rank < inputs.size(); ++rank) {
+        ASSERT_TRUE(all_equal_bits(copy.download(rank), want)) << ranks << " ranks, replay " << replay;
+        ASSERT_TRUE(all_equal_bits(data.download(rank), want)) << ranks << " ranks, replay " << replay;
+      }
+    }
+    ASSERT_EQ(cudaGraphExecDestroy(executable), cudaSuccess);
+
+    // And after the recording it works at once again.
+    const auto inputs = exact_inputs(ranks, size, 99);
+    data.upload(inputs);
+    ASSERT_TRUE(ok(all_reduce(data.views(), world.communicator, world.handles)));
+    world.synchronize();
+    for (size_t rank = 0; rank < inputs.size(); ++rank)
+      EXPECT_TRUE(all_equal_bits(data.download(rank), sum_of(inputs)));
+  }
+}
+
+}  // namespace
+}  // namespace rondo::test
