@@ -36,6 +36,7 @@ inline Context make_context(char* top, size_t, void (*entry)()) {
 }
 
 __attribute__((always_inline)) inline void switch_context(Context& from, Context to) {
+  Context* save = &from;  // no register is what it was when another stack has come back to this one
   asm volatile(
       "leaq -128(%%rsp), %%rsp\n\t"  // step over the red zone
       "pushq %%rbp\n\t"
@@ -48,8 +49,8 @@ __attribute__((always_inline)) inline void switch_context(Context& from, Context
       "1:\n\t"
       "popq %%rbp\n\t"
       "leaq 128(%%rsp), %%rsp"
-      : "+S"(to)
-      : "D"(&from)
+      : "+S"(to), "+D"(save)
+      :
       : "rax", "rbx", "rcx", "rdx", "r8", "r9", "r10", "r11", "r12", "r13", "r14", "r15", "memory", "cc",
         "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9", "xmm10", "xmm11",
         "xmm12", "xmm13", "xmm14", "xmm15"
