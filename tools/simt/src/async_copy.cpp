@@ -37,13 +37,13 @@ void async_wait_late(int groups) {
 }
 
 void misaligned_copy(const void* to, const void* from, size_t bytes) {
-  const auto remainder = [bytes](const void* p) {
-    return std::to_string(reinterpret_cast<uintptr_t>(p) % bytes);
-  };
-  running_block("cp.async")
-      .fail(cudaErrorMisalignedAddress,
-            "cp.async of " + std::to_string(bytes) + " bytes: the destination is " + remainder(to) +
-                " bytes past a multiple of its size, the source " + remainder(from));
+  running_block("cp.async").fail(cudaErrorMisalignedAddress, [=] {
+    const auto remainder = [bytes](const void* p) {
+      return std::to_string(reinterpret_cast<uintptr_t>(p) % bytes);
+    };
+    return "cp.async of " + std::to_string(bytes) + " bytes: the destination is " + remainder(to) +
+           " bytes past a multiple of its size, the source " + remainder(from);
+  });
 }
 
 }  // namespace simt::detail

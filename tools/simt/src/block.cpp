@@ -119,7 +119,6 @@ void Block::fiber_main(Fiber& fiber) {
 
 // Starts threads on `fiber` until one of those that waited can go on, or none is left.
 void Block::run_threads(Fiber& fiber) {
-  std::string thrown;
   try {
     do {
       start_thread(fiber);
@@ -128,11 +127,11 @@ void Block::run_threads(Fiber& fiber) {
     } while (!kThreadSanitizer && ready_.empty() && started_ < threads_);
     return;
   } catch (const std::exception& error) {
-    thrown = error.what();
+    record(cudaErrorLaunchFailure, std::string("an exception left the kernel: ") + error.what());
   } catch (...) {
-    thrown = "of an unknown type";
+    record(cudaErrorLaunchFailure, "an exception left the kernel; it is not a std::exception");
   }
-  fail(cudaErrorLaunchFailure, "an exception left the kernel: " + thrown);
+  abandon();
 }
 
 void Block::start_thread(Fiber& fiber) {
@@ -172,7 +171,8 @@ void Block::thread_exits(Fiber& fiber) {
 Fiber& Block::next_fiber() {
   if (!ready_.empty()) return ready_.pop();
   if (started_ < threads_) return pool_.take();
-  if (alive_ != 0) fail(cudaErrorLaunchFailure, "deadlock: no thread can go on. " + waiting_threads());
+  if (alive_ != 0)
+    fail(cudaErrorLaunchFailure, [&] { return "deadlock: no thread can go on. " + waiting_threads(); });
   return worker_;
 }
 
@@ -203,8 +203,10 @@ void Block::barrier(Place place) {
   Fiber& self = *current_;
   self.place = place;
   if (at_barrier_count_ != 0 && !same_place(at_barrier_.head()->place, place))
-    fail(cudaErrorLaunchFailure, "divergent barrier: this thread is at " + text(place) +
-                                     " while others wait elsewhere. " + waiting_threads());
+    fail(cudaErrorLaunchFailure, [&] {
+      return "divergent barrier: this thread is at " + text(place) + " while others wait elsewhere. " +
+             waiting_threads();
+    });
   const void* sync = kThreadSanitizer ? sync_->barrier() : nullptr;
   tsan_release(sync);
   at_barrier_count_ += 1;
@@ -242,21 +244,30 @@ void Block::collective(unsigned mask, const WarpOperation& operation, void* reco
   Warp& warp = warps_[self.rank / 32];
   const unsigned lane = self.rank % 32;
   if (!(mask >> lane & 1))
-    fail(cudaErrorLaunchFailure, std::string(operation.name) + " at " + text(place) + ": lane " +
-                                     std::to_string(lane) + " is not in its own mask " + hexadecimal(mask));
+    fail(cudaErrorLaunchFailure, [&] {
+      return std::string(operation.name) + " at " + text(place) + ": lane " + std::to_string(lane) +
+             " is not in its own mask " + hexadecimal(mask);
+    });
   int index = 0;
-  while (index < warp.group_count && !(warp.groups[index].mask & mask)) ++index;
-  if (index == warp.group_count) warp.groups[warp.group_count++] = {mask, 0, &operation};
+  for (; index < warp.group_count; ++index) {
+    const WarpGroup& group = warp.groups[index];
+    if (group.mask == mask && group.operation == &operation) break;
+    // Lanes of this mask already wait for this lane somewhere else, and would for ever.
+    if ((group.mask >> lane & 1) && (group.arrived & mask))
+      fail(cudaErrorLaunchFailure, [&] {
+        return std::string(operation.name) + " with mask " + hexadecimal(mask) + " at " + text(place) +
+               " meets lanes of its mask in another operation. " + waiting_threads();
+      });
+  }
+  if (index == warp.group_count) {
+    // Only __syncwarp orders memory; what a shuffle moves is ordered by the shuffle itself.
+    const bool orders = kThreadSanitizer && &operation == &detail::kSync;
+    warp.groups[warp.group_count++] = {mask, 0, &operation,
+                                       orders ? sync_->next_of_warp(self.rank / 32) : nullptr};
+  }
   WarpGroup& group = warp.groups[index];
-  if (group.mask != mask || group.operation != &operation)
-    fail(cudaErrorLaunchFailure, std::string(operation.name) + " with mask " + hexadecimal(mask) + " at " +
-                                     text(place) + " meets lanes of its mask in another operation. " +
-                                     waiting_threads());
-  // Only __syncwarp orders memory; what a shuffle moves is ordered by the shuffle itself.
-  const unsigned first = static_cast<unsigned>(std::countr_zero(mask));
-  const void* sync =
-      kThreadSanitizer && &operation == &detail::kSync ? sync_->warp(self.rank / 32, first) : nullptr;
-  tsan_release(sync);
+  const void* sync = group.sync;
+  if (kThreadSanitizer && sync) tsan_release(sync);
   group.arrived |= 1u << lane;
   warp.records[lane] = record;
   const bool last = (mask & warp.alive & ~group.arrived) == 0;
@@ -264,24 +275,22 @@ void Block::collective(unsigned mask, const WarpOperation& operation, void* reco
   warp.fibers[lane] = waits ? &self : nullptr;
   if (last) end_group(warp, index);
   if (waits) wait(self);
-  tsan_acquire(sync);
+  if (kThreadSanitizer && sync) tsan_acquire(sync);
 }
 
 void Block::end_group(Warp& warp, int index) {
   const WarpGroup group = warp.groups[index];
   warp.groups[index] = warp.groups[--warp.group_count];
   group.operation->run(warp.records, group.arrived);
-  if (kThreadSanitizer)
-    sync_->next_warp(static_cast<size_t>(&warp - warps_.data()),
-                     static_cast<unsigned>(std::countr_zero(group.mask)));
   FiberQueue fibers;
   for (unsigned rest = group.arrived; rest != 0; rest &= rest - 1)
     if (Fiber* fiber = warp.fibers[std::countr_zero(rest)]) fibers.push(*fiber);
   wake(fibers);
 }
 
-void Block::fail(cudaError_t error, const std::string& what) {
-  fault_ = {error, where() + ": " + what};
+void Block::record(cudaError_t error, const std::string& what) { fault_ = {error, where() + ": " + what}; }
+
+void Block::abandon() {
   tsan_release(&fault_);
   switch_to(*current_, worker_);
   std::abort();  // nobody switches back
@@ -314,6 +323,8 @@ Fault run_block(const Kernel& kernel, uint64_t number) {
   return block.run(kernel, number);
 }
 
+void join_blocks(const Kernel& kernel) { tsan_acquire(&kernel); }
+
 void block_barrier(Place place) { running_block("__syncthreads").barrier(place); }
 
 int block_vote(BlockVote vote, int predicate, Place place) {
@@ -325,7 +336,7 @@ void warp_collective(unsigned mask, const WarpOperation& operation, void* record
 }
 
 void trap(Place place) {
-  running_block("__trap").fail(cudaErrorIllegalInstruction, "__trap() at " + text(place));
+  running_block("__trap").fail(cudaErrorIllegalInstruction, [&] { return "__trap() at " + text(place); });
 }
 
 void memory_fence() {
@@ -339,11 +350,24 @@ void memory_fence() {
 namespace detail {
 
 void shared_too_small(size_t wanted) {
-  running_block("shared_memory")
-      .fail(cudaErrorIllegalAddress, "the kernel uses " + std::to_string(wanted) +
-                                         " bytes of shared memory and was launched with " +
-                                         std::to_string(shared_bytes));
+  running_block("shared_memory").fail(cudaErrorIllegalAddress, [&] {
+    return "the kernel uses " + std::to_string(wanted) + " bytes of shared memory and was launched with " +
+           std::to_string(shared_bytes);
+  });
 }
 
 }  // namespace detail
 }  // namespace simt
+
+// What assert() calls when it fails. Inside a kernel it is the kernel's error, as on a GPU; elsewhere the
+// program ends, as ever.
+extern "C" void __assert_fail(const char* expression, const char* file, unsigned line,
+                              const char* function) noexcept {
+  const auto what = [&] {
+    return std::string(file) + ":" + std::to_string(line) + ": " + (function ? function : "?") +
+           ": assertion failed: " + expression;
+  };
+  if (simt::running) simt::running->fail(cudaErrorAssert, what);
+  std::fprintf(stderr, "%s\n", what().c_str());
+  std::abort();
+}

@@ -40,12 +40,13 @@ struct WarpGroup {
   unsigned mask;
   unsigned arrived;
   const WarpOperation* operation;
+  const void* sync;  // for the thread sanitizer; null when the operation orders no memory
 };
 
 struct Warp {
   unsigned alive = 0;  // lanes that have not exited
   int group_count = 0;
-  WarpGroup groups[32];  // their masks are disjoint
+  WarpGroup groups[32];  // a lane waits in one at most, so no more are possible
   // What each lane that waits brought, and its fiber.
   void* records[32];
   Fiber* fibers[32];
@@ -65,13 +66,20 @@ class Block {
   int vote(BlockVote vote, int predicate, Place place);
   void collective(unsigned mask, const WarpOperation& operation, void* record, Place place);
   Fiber& current() { return *current_; }
-  [[noreturn]] void fail(cudaError_t error, const std::string& what);
 
-  // "kernel gemm, block (1, 0, 0), thread (3, 0, 0)"
-  std::string where() const;
+  // Ends the block with an error; `describe` returns what happened. No thread of the block runs again, so
+  // nothing that owns memory may be left on this stack when it is abandoned.
+  template <class Describe>
+  [[noreturn]] void fail(cudaError_t error, const Describe& describe) {
+    record(error, describe());
+    abandon();
+  }
 
  private:
   static void fiber_main(Fiber& fiber);
+  std::string where() const;  // "kernel gemm, block (1, 0, 0), thread (3, 0, 0)"
+  void record(cudaError_t error, const std::string& what);
+  [[noreturn]] void abandon();
   void start(const Kernel& kernel, uint64_t number);
   void run_threads(Fiber& fiber);
   void start_thread(Fiber& fiber);

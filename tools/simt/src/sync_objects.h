@@ -5,7 +5,6 @@
 // that a thread which is still leaving the last barrier does not learn about it.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -18,13 +17,13 @@ class SyncObjects {
  public:
   explicit SyncObjects(size_t warps) {
     TsanIgnore ignore;
-    objects_ = std::make_unique<Object[]>(3 + warps * 64);
-    turn_ = std::make_unique<std::array<bool, 32>[]>(warps);
+    objects_ = std::make_unique<Object[]>(3 + warps * kPerWarp);
+    turns_ = std::make_unique<unsigned[]>(warps);
   }
   ~SyncObjects() {
     TsanIgnore ignore;
     objects_.reset();
-    turn_.reset();
+    turns_.reset();
   }
 
   const void* start() const { return &objects_[0]; }
@@ -32,16 +31,14 @@ class SyncObjects {
   const void* barrier() const { return &objects_[1 + barrier_turn_]; }
   void next_barrier() { barrier_turn_ = !barrier_turn_; }
 
-  // Of the groups of lanes whose lowest is `lane`.
-  const void* warp(size_t warp, unsigned lane) const {
-    return &objects_[3 + warp * 64 + lane * 2 + turn_[warp][lane]];
-  }
-  void next_warp(size_t warp, unsigned lane) { turn_[warp][lane] = !turn_[warp][lane]; }
+  // For the lanes of one __syncwarp. A warp has many objects in turn, for the same reason.
+  const void* next_of_warp(size_t warp) { return &objects_[3 + warp * kPerWarp + turns_[warp]++ % kPerWarp]; }
 
  private:
   using Object = uint64_t;
+  static constexpr size_t kPerWarp = 64;
   std::unique_ptr<Object[]> objects_;
-  std::unique_ptr<std::array<bool, 32>[]> turn_;
+  std::unique_ptr<unsigned[]> turns_;
   bool barrier_turn_ = false;
 };
 

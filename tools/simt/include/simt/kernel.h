@@ -31,4 +31,8 @@ struct Fault {
 // Runs block number `block` (x fastest, then y, then z) of `kernel` to its end on the calling OS thread.
 Fault run_block(const Kernel& kernel, uint64_t block);
 
+// Every worker calls this after its last block of `kernel`. It tells the thread sanitizer, which sees a worker and
+// the blocks that it runs as unordered, that what the blocks wrote is there now.
+void join_blocks(const Kernel& kernel);
+
 }  // namespace simt

@@ -1,0 +1,151 @@
+// Kernels that are wrong on purpose: each must end with a report that says what is wrong, and leave the
+// executor able to run the next kernel.
+#undef NDEBUG  // assert() is one of the ways to fail
+#include <cassert>
+#include <stdexcept>
+
+#include "device_testing.h"
+
+using namespace simt_test;
+
+namespace {
+
+void expect_fault(const simt::Fault& fault, cudaError_t error, std::initializer_list<std::string> parts) {
+  EXPECT_EQ(fault.error, error) << fault.message;
+  for (const std::string& part : parts)
+    EXPECT_NE(fault.message.find(part), std::string::npos) << "'" << part << "' is not in: " << fault.message;
+  int runs = 0;
+  run_ok({1, 64}, [&] {
+    __syncthreads();
+    __syncwarp();
+    ++runs;
+  });
+  EXPECT_EQ(runs, 64);
+}
+
+TEST(Fault, DivergentBarrier) {
+  const int line = __LINE__ + 1;
+  const simt::Fault fault = run({2, 64}, [] {
+    if (threadIdx.x < 32)
+      __syncthreads();
+    else
+      __syncthreads();
+  });
+  expect_fault(
+      fault, cudaErrorLaunchFailure,
+      {"test_kernel", "block (0, 0, 0)", "divergent barrier", "device_fault.cu:" + std::to_string(line + 2),
+       "device_fault.cu:" + std::to_string(line + 4), "Threads 0-31 wait"});
+}
+
+TEST(Fault, DeadlockOfBarrierAndWarp) {
+  const simt::Fault fault = run({1, 64}, [] {
+    if (threadIdx.x < 16)
+      __syncwarp();
+    else if (threadIdx.x < 40)
+      __syncthreads();
+  });
+  expect_fault(fault, cudaErrorLaunchFailure,
+               {"deadlock", "threads 0-15 wait in __syncwarp of lanes 0xffffffff",
+                "Threads 16-39 wait at the barrier", "24 of 64 have exited"});
+}
+
+TEST(Fault, BarrierThatSomeWarpsNeverReach) {
+  const simt::Fault fault = run({1, 96}, [] {
+    if (threadIdx.x < 32) {
+      __syncthreads();
+    } else if (threadIdx.x == 40) {
+      __shfl_sync(0xFFFFFFFFu, 1, 0);
+    } else {
+      __syncthreads();
+    }
+  });
+  EXPECT_EQ(fault.error, cudaErrorLaunchFailure);
+}
+
+TEST(Fault, LaneMissingFromItsOwnMask) {
+  expect_fault(run({1, 32}, [] { __shfl_sync(0x0000FFFFu, 1, 0); }), cudaErrorLaunchFailure,
+               {"__shfl_sync", "lane 16 is not in its own mask 0x0000ffff"});
+}
+
+TEST(Fault, LanesOfOneMaskInDifferentOperations) {
+  expect_fault(run({1, 32},
+                   [] {
+                     if (threadIdx.x < 8)
+                       __shfl_sync(0xFFFFFFFFu, 1, 0);
+                     else
+                       __ballot_sync(0xFFFFFFFFu, 1);
+                   }),
+               cudaErrorLaunchFailure,
+               {"__ballot_sync", "another operation", "Threads 0-7 wait in __shfl_sync"});
+}
+
+TEST(Fault, MasksThatOverlap) {
+  expect_fault(run({1, 32}, [] { __syncwarp(threadIdx.x < 8 ? 0xFFFFFFFFu : 0xFFFFFF0Fu); }),
+               cudaErrorLaunchFailure,
+               {"__syncwarp", "0xffffff0f", "Threads 0-7 wait in __syncwarp of lanes 0xffffffff"});
+}
+
+TEST(Fault, Trap) {
+  expect_fault(run({4, 64},
+                   [] {
+                     __syncthreads();
+                     if (blockIdx.x == 2 && threadIdx.x == 5) __trap();
+                   }),
+               cudaErrorIllegalInstruction,
+               {"block (2, 0, 0), thread (5, 0, 0)", "__trap", "device_fault.cu"});
+}
+
+TEST(Fault, Assertion) {
+  expect_fault(run({1, 64},
+                   [] {
+                     __syncthreads();
+                     assert(threadIdx.x != 5);
+                   }),
+               cudaErrorAssert, {"thread (5, 0, 0)", "threadIdx.x != 5", "device_fault.cu"});
+}
+
+TEST(Fault, Exceptions) {
+  expect_fault(run({1, 64},
+                   [] {
+                     __syncthreads();
+                     throw std::runtime_error("went wrong");
+                   }),
+               cudaErrorLaunchFailure, {"an exception left the kernel: went wrong"});
+  expect_fault(run({1, 64}, [] { throw 1; }), cudaErrorLaunchFailure, {"an exception left the kernel"});
+}
+
+TEST(Fault, ExceptionsInsideAThreadArePrivateToIt) {
+  int caught = 0;
+  run_ok({1, 64}, [&] {
+    __syncthreads();
+    try {
+      throw static_cast<int>(threadIdx.x);
+    } catch (int thread) {
+      caught += thread == static_cast<int>(threadIdx.x);
+    }
+    __syncthreads();
+  });
+  EXPECT_EQ(caught, 64);
+}
+
+TEST(Fault, TooLittleSharedMemory) {
+  expect_fault(run({1, 1, 100}, [] { simt::shared_memory(101); }), cudaErrorIllegalAddress, {"101", "100"});
+}
+
+TEST(Fault, EveryBlockOfManyWorkersCanFail) {
+  for (int repeat = 0; repeat < 20; ++repeat) {
+    const simt::Fault fault = run({1, 256}, [] {
+      if (threadIdx.x % 3 == 0) return;
+      if (threadIdx.x == 100) __syncwarp(1u << 4 | 1u << 5);
+      __syncthreads();
+    });
+    ASSERT_EQ(fault.error, cudaErrorLaunchFailure);
+  }
+}
+
+TEST(FaultDeathTest, DeviceFunctionsOutsideAKernel) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_DEATH(__syncthreads(), "outside a kernel");
+}
+
+}  // namespace

@@ -1,0 +1,81 @@
+// Runs kernels block by block, without streams and devices.
+#pragma once
+
+#include <cuda_runtime.h>
+#include <gtest/gtest.h>
+#include <simt/kernel.h>
+#include <simt/settings.h>
+
+#include <atomic>
+#include <functional>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace simt_test {
+
+struct Shape {
+  dim3 grid = 1;
+  dim3 block = 32;
+  size_t shared_bytes = 0;
+};
+
+inline simt::Kernel make_kernel(Shape shape, std::function<void()> body) {
+  simt::Kernel kernel;
+  kernel.grid = shape.grid;
+  kernel.block = shape.block;
+  kernel.shared_bytes = shape.shared_bytes;
+  kernel.name = "test_kernel";
+  kernel.body = std::move(body);
+  return kernel;
+}
+
+inline uint64_t block_count(const simt::Kernel& kernel) {
+  return uint64_t{kernel.grid.x} * kernel.grid.y * kernel.grid.z;
+}
+
+// Runs all blocks, up to the first fault, on the calling thread.
+inline simt::Fault run(Shape shape, std::function<void()> body) {
+  const simt::Kernel kernel = make_kernel(shape, std::move(body));
+  simt::Fault fault;
+  for (uint64_t b = 0; b < block_count(kernel) && fault.error == cudaSuccess; ++b)
+    fault = run_block(kernel, b);
+  return fault;
+}
+
+// The same, which must succeed.
+inline void run_ok(Shape shape, std::function<void()> body) {
+  const simt::Fault fault = run(shape, std::move(body));
+  ASSERT_EQ(fault.error, cudaSuccess) << fault.message;
+}
+
+// Runs the blocks on `workers` threads at once.
+inline void run_parallel(int workers, Shape shape, std::function<void()> body) {
+  const simt::Kernel kernel = make_kernel(shape, std::move(body));
+  std::atomic<uint64_t> next{0};
+  std::vector<std::thread> threads;
+  for (int i = 0; i < workers; ++i)
+    threads.emplace_back([&] {
+      for (uint64_t b; (b = next++) < block_count(kernel);)
+        EXPECT_EQ(run_block(kernel, b).error, cudaSuccess);
+      join_blocks(kernel);
+    });
+  for (std::thread& thread : threads) thread.join();
+}
+
+// What the executor is asked to do differently, until the end of the scope.
+struct Seed {
+  explicit Seed(uint64_t seed) { simt::set_seed(seed); }
+  ~Seed() { simt::set_seed(std::nullopt); }
+};
+struct LateCopies {
+  LateCopies() { simt::set_late_copies(true); }
+  ~LateCopies() { simt::set_late_copies(false); }
+};
+
+template <class T>
+T& shared(size_t index = 0) {
+  return static_cast<T*>(simt::shared_memory())[index];
+}
+
+}  // namespace simt_test
