@@ -89,6 +89,7 @@ cudaError_t launch(const cudaLaunchConfig_t* config, Launch launch) {
     operation->device = host_thread.device;
     operation->pieces = uint64_t{config->gridDim.x} * config->gridDim.y * config->gridDim.z;
     operation->run = [work, &memory = runtime.memory](uint64_t block) { return work->run(memory, block); };
+    operation->leave = [kernel = &work->kernel] { join_blocks(*kernel); };
     {
       std::lock_guard lock(runtime.mutex);
       require(config->dynamicSmemBytes <= shared_limit(device, work->launch.kernel), cudaErrorInvalidValue);

@@ -159,14 +159,21 @@ void Scheduler::run_pieces(Task& task) {
   for (;;) {
     const uint64_t begin = task.next_piece.fetch_add(chunk, std::memory_order_relaxed);
     const uint64_t end = std::min(operation.pieces, begin + chunk);
-    if (begin >= end || hooks_.skip(operation.device)) return;
-    for (uint64_t piece = begin; piece < end; ++piece) {
-      const Fault fault = operation.run(piece);
-      if (fault.error == cudaSuccess) continue;
-      hooks_.report(operation, fault);
-      return;
-    }
+    if (begin >= end || !run_range(operation, begin, end)) break;
   }
+  if (operation.leave) operation.leave();
+}
+
+// False when the device is dead, or dies of this.
+bool Scheduler::run_range(const Operation& operation, uint64_t begin, uint64_t end) {
+  if (hooks_.skip(operation.device)) return false;
+  for (uint64_t piece = begin; piece < end; ++piece) {
+    const Fault fault = operation.run(piece);
+    if (fault.error == cudaSuccess) continue;
+    hooks_.report(operation, fault);
+    return false;
+  }
+  return true;
 }
 
 // The first worker that leaves has seen the last piece handed out: nobody else needs to come. The last one
@@ -188,11 +195,9 @@ bool Scheduler::run_one_drawn(std::unique_lock<std::mutex>& lock) {
   std::iota(order.begin(), order.end(), uint64_t{0});
   for (uint64_t left = operation.pieces; left > 1; --left) std::swap(order[left - 1], order[draw(left)]);
   lock.unlock();
-  for (const uint64_t piece : order) {
-    if (hooks_.skip(operation.device)) break;
-    const Fault fault = operation.run(piece);
-    if (fault.error != cudaSuccess) hooks_.report(operation, fault);
-  }
+  for (const uint64_t piece : order)
+    if (!run_range(operation, piece, piece + 1)) break;
+  if (operation.leave) operation.leave();
   lock.lock();
   drawing_ = false;
   finish(task);

@@ -54,6 +54,7 @@ class Scheduler {
   void pop_front();
   bool help(std::unique_lock<std::mutex>& lock);
   void run_pieces(Task& task);
+  bool run_range(const Operation& operation, uint64_t begin, uint64_t end);
   void leave(const TaskPtr& task);
   void finish(const TaskPtr& task);
   void make_ready(const TaskPtr& task);

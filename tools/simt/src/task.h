@@ -20,6 +20,7 @@ struct Operation {
   bool host_function = false;
   uint64_t pieces = 1;  // independent parts, which workers share out: blocks of a kernel
   std::function<Fault(uint64_t piece)> run;
+  std::function<void()> leave;  // may be empty; each thread calls it after its last piece
 };
 
 struct Task;

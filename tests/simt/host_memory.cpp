@@ -1,0 +1,236 @@
+// Devices, memory and copies.
+#include "host_support.h"
+
+#include <cmath>
+#include <cstring>
+#include <numeric>
+
+namespace simt_test {
+namespace {
+
+using HostMemory = HostTest;
+
+TEST_F(HostMemory, DevicesAreNumberedAndDescribed) {
+  int count = 0, device = -1, value = 0;
+  CUDA_OK(cudaGetDeviceCount(&count));
+  EXPECT_EQ(count, simt::settings().devices);
+  CUDA_OK(cudaGetDevice(&device));
+  EXPECT_EQ(device, 0);
+  CUDA_ERROR(cudaSetDevice(-1), cudaErrorInvalidDevice);
+  CUDA_ERROR(cudaSetDevice(count), cudaErrorInvalidDevice);
+  CUDA_ERROR(cudaGetDevice(nullptr), cudaErrorInvalidValue);
+  cudaDeviceProp properties;
+  CUDA_OK(cudaGetDeviceProperties(&properties, 1));
+  EXPECT_STREQ(properties.name, "CPU executor");
+  EXPECT_EQ(properties.warpSize, 32);
+  EXPECT_EQ(properties.major, 9);
+  EXPECT_EQ(properties.sharedMemPerBlockOptin, size_t{227} << 10);
+  CUDA_ERROR(cudaGetDeviceProperties(&properties, count), cudaErrorInvalidDevice);
+  CUDA_OK(cudaDeviceGetAttribute(&value, cudaDevAttrMultiProcessorCount, 0));
+  EXPECT_EQ(value, properties.multiProcessorCount);
+  EXPECT_GE(value, 1);
+  CUDA_ERROR(cudaDeviceGetAttribute(&value, static_cast<cudaDeviceAttr>(9999), 0), cudaErrorInvalidValue);
+  CUDA_OK(cudaRuntimeGetVersion(&value));
+  EXPECT_EQ(value, 13000);
+  EXPECT_EQ(simt::set_device_count(3), cudaErrorSetOnActiveProcess);
+  EXPECT_EQ(simt::set_device_count(0), cudaErrorInvalidValue);
+}
+
+TEST_F(HostMemory, TheCurrentDeviceBelongsToTheThread) {
+  CUDA_OK(cudaSetDevice(3));
+  std::thread([] {
+    int device = -1;
+    EXPECT_EQ(cudaGetDevice(&device), cudaSuccess);
+    EXPECT_EQ(device, 0);
+  }).join();
+}
+
+TEST_F(HostMemory, FreshMemoryIsAlignedAndFullOfNan) {
+  float* p = allocate<float>(1001);
+  EXPECT_EQ(reinterpret_cast<uintptr_t>(p) % 256, 0u);
+  std::vector<float> host(1001, 0.0f);
+  CUDA_OK(cudaMemcpy(host.data(), p, host.size() * sizeof(float), cudaMemcpyDeviceToHost));
+  for (const float value : host) ASSERT_TRUE(std::isnan(value));
+  CUDA_OK(cudaFree(p));
+}
+
+TEST_F(HostMemory, RunningOutIsRecoverable) {
+  CUDA_OK(cudaSetDevice(4));
+  ASSERT_EQ(simt::set_memory_limit(4, 1 << 20), cudaSuccess);
+  void *most = nullptr, *more = reinterpret_cast<void*>(1);
+  size_t free = 0, total = 0;
+  CUDA_OK(cudaMalloc(&most, 900 << 10));
+  CUDA_OK(cudaMemGetInfo(&free, &total));
+  EXPECT_EQ(total, size_t{1} << 20);
+  EXPECT_EQ(free, size_t{124} << 10);
+  CUDA_ERROR(cudaMalloc(&more, 200 << 10), cudaErrorMemoryAllocation);
+  EXPECT_EQ(more, nullptr);
+  CUDA_ERROR(cudaMalloc(&more, SIZE_MAX), cudaErrorMemoryAllocation);
+  CUDA_OK(cudaMemset(most, 0, 900 << 10));  // the device is as good as before
+  CUDA_OK(cudaFree(most));
+  CUDA_OK(cudaMalloc(&more, 1 << 20));
+  CUDA_OK(cudaFree(more));
+  ASSERT_EQ(simt::set_memory_limit(4, simt::settings().memory_bytes), cudaSuccess);
+}
+
+TEST_F(HostMemory, FreeTakesOnlyWhatMallocGave) {
+  int* p = allocate<int>(8);
+  void* pinned = nullptr;
+  CUDA_OK(cudaMallocHost(&pinned, 64));
+  CUDA_OK(cudaFree(nullptr));
+  CUDA_OK(cudaFreeHost(nullptr));
+  CUDA_ERROR(cudaFree(p + 1), cudaErrorInvalidValue);
+  CUDA_ERROR(cudaFree(pinned), cudaErrorInvalidValue);
+  CUDA_ERROR(cudaFreeHost(p), cudaErrorInvalidValue);
+  int local = 0;
+  CUDA_ERROR(cudaFree(&local), cudaErrorInvalidValue);
+  CUDA_OK(cudaFree(p));
+  CUDA_ERROR(cudaFree(p), cudaErrorInvalidValue);
+  CUDA_OK(cudaFreeHost(pinned));
+  void* none = &local;
+  CUDA_OK(cudaMalloc(&none, 0));
+  EXPECT_EQ(none, nullptr);
+  CUDA_ERROR(cudaMalloc(static_cast<void**>(nullptr), 4), cudaErrorInvalidValue);
+  CUDA_ERROR(cudaHostAlloc(&none, 4, 0x80), cudaErrorInvalidValue);
+}
+
+TEST_F(HostMemory, PointersTellWhoOwnsThem) {
+  CUDA_OK(cudaSetDevice(2));
+  char* p = allocate<char>(10);
+  void* pinned = nullptr;
+  CUDA_OK(cudaMallocHost(&pinned, 10));
+  cudaPointerAttributes attributes;
+  CUDA_OK(cudaPointerGetAttributes(&attributes, p + 9));
+  EXPECT_EQ(attributes.type, cudaMemoryTypeDevice);
+  EXPECT_EQ(attributes.device, 2);
+  EXPECT_EQ(attributes.hostPointer, nullptr);
+  CUDA_OK(cudaPointerGetAttributes(&attributes, p + 10));
+  EXPECT_EQ(attributes.type, cudaMemoryTypeUnregistered);
+  CUDA_OK(cudaPointerGetAttributes(&attributes, pinned));
+  EXPECT_EQ(attributes.type, cudaMemoryTypeHost);
+  EXPECT_EQ(attributes.devicePointer, pinned);
+  CUDA_OK(cudaPointerGetAttributes(&attributes, &attributes));
+  EXPECT_EQ(attributes.type, cudaMemoryTypeUnregistered);
+  CUDA_OK(cudaFree(p));
+  CUDA_OK(cudaFreeHost(pinned));
+}
+
+TEST_F(HostMemory, CopiesReachEveryByteOfEverySize) {
+  for (const size_t bytes : {size_t{1}, size_t{4097}, (size_t{1} << 20) - 1, (size_t{5} << 20) + 3}) {
+    std::vector<unsigned char> source(bytes), back(bytes);
+    for (size_t i = 0; i < bytes; ++i) source[i] = static_cast<unsigned char>(i * 7 + i / 251);
+    char *a = allocate<char>(bytes), *b = nullptr;
+    CUDA_OK(cudaMemcpy(a, source.data(), bytes, cudaMemcpyHostToDevice));
+    CUDA_OK(cudaSetDevice(1));
+    b = allocate<char>(bytes);
+    CUDA_OK(cudaMemcpyPeer(b, 1, a, 0, bytes));
+    CUDA_OK(cudaMemcpy(back.data(), b, bytes, cudaMemcpyDeviceToHost));
+    EXPECT_EQ(back, source);
+    CUDA_OK(cudaMemset(b, 0x5A, bytes));
+    CUDA_OK(cudaMemcpy(back.data(), b, bytes, cudaMemcpyDefault));
+    EXPECT_EQ(back, std::vector<unsigned char>(bytes, 0x5A));
+    CUDA_OK(cudaFree(b));
+    CUDA_OK(cudaSetDevice(0));
+    CUDA_OK(cudaFree(a));
+  }
+}
+
+TEST_F(HostMemory, CopiesOfRowsLeaveTheGapsAlone) {
+  const size_t height = 5, width = 3, to_pitch = 7, from_pitch = 4;
+  std::vector<char> source(height * from_pitch), back(height * to_pitch, 'x');
+  std::iota(source.begin(), source.end(), char{0});
+  char* p = allocate<char>(height * to_pitch);
+  CUDA_OK(cudaMemset(p, 'g', height * to_pitch));
+  CUDA_OK(cudaMemcpy2D(p, to_pitch, source.data(), from_pitch, width, height, cudaMemcpyHostToDevice));
+  CUDA_OK(cudaMemcpy(back.data(), p, back.size(), cudaMemcpyDeviceToHost));
+  for (size_t row = 0; row < height; ++row)
+    for (size_t column = 0; column < to_pitch; ++column)
+      EXPECT_EQ(back[row * to_pitch + column], column < width ? source[row * from_pitch + column] : 'g');
+  CUDA_ERROR(cudaMemcpy2D(p, 2, source.data(), from_pitch, width, height, cudaMemcpyHostToDevice),
+             cudaErrorInvalidPitchValue);
+  CUDA_ERROR(cudaMemcpy2D(p, to_pitch + 2, source.data(), from_pitch, width, height, cudaMemcpyHostToDevice),
+             cudaErrorInvalidValue);
+  CUDA_OK(cudaFree(p));
+}
+
+TEST_F(HostMemory, RefusesCopiesOfTheWrongKindOrRange) {
+  char* p = allocate<char>(100);
+  CUDA_OK(cudaSetDevice(1));
+  char* q = allocate<char>(100);
+  CUDA_OK(cudaSetDevice(0));
+  std::vector<char> host(200);
+  char* h = host.data();
+  CUDA_ERROR(cudaMemcpy(p, h, 101, cudaMemcpyHostToDevice), cudaErrorInvalidValue);
+  CUDA_ERROR(cudaMemcpy(p + 50, h, 51, cudaMemcpyHostToDevice), cudaErrorInvalidValue);
+  CUDA_ERROR(cudaMemcpy(p + 100, h, 1, cudaMemcpyDefault), cudaErrorInvalidValue);
+  CUDA_ERROR(cudaMemcpy(h, p, 101, cudaMemcpyDeviceToHost), cudaErrorInvalidValue);
+  CUDA_ERROR(cudaMemcpy(h, p, 10, cudaMemcpyHostToDevice), cudaErrorInvalidValue);
+  CUDA_ERROR(cudaMemcpy(h, h + 100, 10, cudaMemcpyDeviceToDevice), cudaErrorInvalidValue);
+  CUDA_ERROR(cudaMemcpy(h, p, 10, cudaMemcpyHostToHost), cudaErrorInvalidValue);
+  CUDA_ERROR(cudaMemcpy(nullptr, p, 10, cudaMemcpyDefault), cudaErrorInvalidValue);
+  CUDA_ERROR(cudaMemcpy(h, p, 10, static_cast<cudaMemcpyKind>(7)), cudaErrorInvalidMemcpyDirection);
+  CUDA_ERROR(cudaMemset(h, 0, 10), cudaErrorInvalidValue);
+  CUDA_ERROR(cudaMemset(p, 0, 101), cudaErrorInvalidValue);
+  CUDA_ERROR(cudaMemcpyPeer(q, 1, p, 0, 101), cudaErrorInvalidValue);
+  CUDA_ERROR(cudaMemcpyPeer(q, 0, p, 0, 10), cudaErrorInvalidValue);
+  CUDA_ERROR(cudaMemcpyPeerAsync(q, 1, p, 1, 10, nullptr), cudaErrorInvalidValue);
+  CUDA_ERROR(cudaMemcpyPeerAsync(q, 1, p, 64, 10, nullptr), cudaErrorInvalidDevice);
+  CUDA_ERROR(cudaMemcpyPeerAsync(q, -1, p, 0, 10, nullptr), cudaErrorInvalidDevice);
+  CUDA_OK(cudaMemcpy(h, p, 0, cudaMemcpyDeviceToHost));
+  CUDA_OK(cudaMemcpy(nullptr, nullptr, 0, cudaMemcpyDefault));
+  CUDA_OK(cudaMemcpy(q, p, 100, cudaMemcpyDeviceToDevice));  // across devices, by unified address
+  CUDA_OK(cudaFree(p));
+  CUDA_OK(cudaFree(q));
+}
+
+// CUDA takes a pageable source away before the call returns, and a pinned one when the copy runs.
+TEST_F(HostMemory, PageableSourcesMayBeReusedAtOnce) {
+  for (const size_t bytes : {size_t{16}, size_t{1} << 20}) {
+    simt::set_seed(1);  // nothing runs by itself
+    const cudaStream_t stream = make_stream();
+    char* p = allocate<char>(bytes);
+    std::vector<char> host(bytes, 1);
+    CUDA_OK(cudaMemcpyAsync(p, host.data(), bytes, cudaMemcpyHostToDevice, stream));
+    host.assign(bytes, 2);
+    CUDA_OK(cudaStreamSynchronize(stream));
+    EXPECT_EQ(read(p + bytes - 1), 1);
+
+    char* pinned = nullptr;
+    CUDA_OK(cudaMallocHost(&pinned, bytes));
+    std::memset(pinned, 3, bytes);
+    CUDA_OK(cudaMemcpyAsync(p, pinned, bytes, cudaMemcpyHostToDevice, stream));
+    std::memset(pinned, 4, bytes);  // a bug of the program, and it shows
+    CUDA_OK(cudaStreamSynchronize(stream));
+    EXPECT_EQ(read(p + bytes - 1), 4);
+
+    CUDA_OK(cudaMemcpyAsync(host.data(), p, bytes, cudaMemcpyDeviceToHost, stream));
+    EXPECT_EQ(host.back(), 4);  // into pageable memory the call waits
+    CUDA_OK(cudaFreeHost(pinned));
+    CUDA_OK(cudaFree(p));
+    CUDA_OK(cudaStreamDestroy(stream));
+  }
+}
+
+TEST_F(HostMemory, AsyncAllocationsAreFreedInStreamOrder) {
+  CUDA_OK(cudaSetDevice(5));
+  const cudaStream_t stream = make_stream();
+  void* p = nullptr;
+  size_t free_before = 0, free_between = 0, free_after = 0, total = 0;
+  CUDA_OK(cudaMemGetInfo(&free_before, &total));
+  CUDA_OK(cudaMallocAsync(&p, 1000, stream));
+  CUDA_OK(cudaMemsetAsync(p, 0, 1000, stream));
+  Gate gate;
+  gate.hold(stream);
+  CUDA_OK(cudaFreeAsync(p, stream));
+  CUDA_OK(cudaMemGetInfo(&free_between, &total));
+  EXPECT_EQ(free_between, free_before - 1000);
+  gate.open();
+  CUDA_OK(cudaStreamSynchronize(stream));
+  CUDA_OK(cudaMemGetInfo(&free_after, &total));
+  EXPECT_EQ(free_after, free_before);
+  CUDA_ERROR(cudaFreeAsync(p, stream), cudaErrorInvalidValue);
+  CUDA_OK(cudaStreamDestroy(stream));
+}
+
+}  // namespace
+}  // namespace simt_test

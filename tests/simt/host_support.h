@@ -1,0 +1,87 @@
+// What the tests of the executor's host half share.
+#pragma once
+
+#include <cuda_runtime.h>
+#include <gtest/gtest.h>
+#include <simt/settings.h>
+
+#include <atomic>
+#include <chrono>
+#include <thread>
+#include <vector>
+
+// A CUDA call that must succeed, and one that must answer a certain error. The latter leaves no error behind.
+#define CUDA_OK(call)               \
+  do {                              \
+    ASSERT_EQ((call), cudaSuccess); \
+  } while (false)
+#define CUDA_ERROR(call, error)             \
+  do {                                      \
+    EXPECT_EQ((call), (error));             \
+    EXPECT_EQ(cudaGetLastError(), (error)); \
+  } while (false)
+
+namespace simt_test {
+
+inline cudaLaunchConfig_t shape(unsigned grid, unsigned block, cudaStream_t stream = nullptr,
+                                size_t shared = 0) {
+  cudaLaunchConfig_t config = {};
+  config.gridDim = dim3(grid);
+  config.blockDim = dim3(block);
+  config.dynamicSmemBytes = shared;
+  config.stream = stream;
+  return config;
+}
+
+// Every test starts and ends on device 0, without seed and without error.
+class HostTest : public testing::Test {
+ protected:
+  void SetUp() override { TearDown(); }
+  void TearDown() override {
+    simt::set_seed({});
+    cudaSetDevice(0);
+    cudaGetLastError();
+  }
+};
+
+// A host function that holds its stream up until it is opened.
+class Gate {
+ public:
+  ~Gate() { open(); }
+  void open() { open_ = true; }
+  void hold(cudaStream_t stream) { ASSERT_EQ(cudaLaunchHostFunc(stream, wait, this), cudaSuccess); }
+
+ private:
+  static void wait(void* gate) {
+    while (!static_cast<Gate*>(gate)->open_) std::this_thread::sleep_for(std::chrono::microseconds(100));
+  }
+  std::atomic<bool> open_{false};
+};
+
+template <class T>
+T read(const T* device_pointer) {
+  T value{};
+  EXPECT_EQ(cudaMemcpy(&value, device_pointer, sizeof(T), cudaMemcpyDefault), cudaSuccess);
+  return value;
+}
+
+template <class T>
+T* allocate(size_t count) {
+  T* pointer = nullptr;
+  EXPECT_EQ(cudaMalloc(&pointer, count * sizeof(T)), cudaSuccess);
+  return pointer;
+}
+
+inline cudaStream_t make_stream(unsigned flags = cudaStreamNonBlocking) {
+  cudaStream_t stream = nullptr;
+  EXPECT_EQ(cudaStreamCreateWithFlags(&stream, flags), cudaSuccess);
+  return stream;
+}
+
+inline cudaEvent_t make_event(unsigned flags = cudaEventDisableTiming) {
+  cudaEvent_t event = nullptr;
+  EXPECT_EQ(cudaEventCreateWithFlags(&event, flags), cudaSuccess);
+  return event;
+}
+
+}  // namespace simt_test
