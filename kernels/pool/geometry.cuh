@@ -33,13 +33,13 @@ struct Range {
 };
 
 // The elements of window number i along one side that lie inside the image.
-__device__ Range elements_of_window(int i, int window, int stride, int pad, int size) {
+__device__ __forceinline__ Range elements_of_window(int i, int window, int stride, int pad, int size) {
   const int begin = i * stride - pad;
   return {max(begin, 0), min(begin + window, size)};
 }
 
 // The windows that hold element i along one side.
-__device__ Range windows_of_element(int i, int window, int stride, int pad, int windows) {
+__device__ __forceinline__ Range windows_of_element(int i, int window, int stride, int pad, int windows) {
   const int past_first =
       i + pad - window;  // window number v holds i when v * stride is in (past_first, i + pad]
   return {past_first < 0 ? 0 : past_first / stride + 1, min((i + pad) / stride + 1, windows)};
