@@ -36,8 +36,11 @@ inline cudaLaunchConfig_t shape(unsigned grid, unsigned block, cudaStream_t stre
 // Every test starts and ends on device 0, without seed and without error.
 class HostTest : public testing::Test {
  protected:
-  void SetUp() override { TearDown(); }
-  void TearDown() override {
+  void SetUp() override { start_over(); }
+  void TearDown() override { start_over(); }
+
+ private:
+  static void start_over() {
     simt::set_seed({});
     cudaSetDevice(0);
     cudaGetLastError();
