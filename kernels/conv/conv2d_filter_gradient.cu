@@ -88,7 +88,7 @@ Status conv2d_filter_gradient(FilterView<float> dw, ImageView<const float> dy, I
   const char* name = "conv2d_filter_gradient";
   ConvGeometry g;
   RONDO_RETURN_IF_ERROR(check_conv2d({name, "x", "dy", "dw"}, ConvWrites::filter, x, dy, dw, options, &g));
-  RONDO_RETURN_IF_ERROR(check_workspace(
+  RONDO_RETURN_IF_ERROR(check_optional_workspace(
       name, workspace,
       {{"x", x.data, 4 * x.size()}, {"dy", dy.data, 4 * dy.size()}, {"dw", dw.data, 4 * dw.size()}}));
   if (dw.size() == 0) return {};

@@ -1,6 +1,7 @@
 // The end of a tile: from an accumulated sum to the value that is stored.
 #pragma once
 
+#include <rondo/kernels/gemm/gemm_arguments.h>
 #include <rondo/kernels/core/lanes.cuh>
 
 #include <cstdint>
@@ -47,5 +48,18 @@ struct Epilogue {
     }
   }
 };
+
+// The widest copy (4, 2 or 1 floats) for rows that begin `stride` floats after each other and hold `length`.
+inline int copy_width(const float* data, int64_t stride, int64_t length) {
+  for (const int width : {4, 2})
+    if (reinterpret_cast<uintptr_t>(data) % (4 * width) == 0 && stride % width == 0 && length % width == 0)
+      return width;
+  return 1;
+}
+
+inline Epilogue gemm_epilogue(const GemmArguments& g) {
+  return {g.alpha, g.beta, g.bias, g.relu,
+          copy_width(g.c, g.c_stride, 4) == 4 && copy_width(g.bias, 4, 4) == 4};
+}
 
 }  // namespace rondo

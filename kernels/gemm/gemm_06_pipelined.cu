@@ -74,14 +74,12 @@ Status launch_gemm_06(const char* name, const GemmArguments& g, GemmConfig confi
   if (workspace.bytes < partials_bytes(g.m, g.n, config.splits)) config.splits = 1;
   const bool split = config.splits > 1;
 
-  const Epilogue epilogue = {g.alpha, g.beta, g.bias, g.relu,
-                             copy_width(g.c, g.c_stride, 4) == 4 && copy_width(g.bias, 4, 4) == 4};
   Parameters p = {};
   p.gemm = g;
   p.a_width = copy_width(g.a, g.a_stride, g.transpose_a ? g.m : g.k);
   p.b_width = copy_width(g.b, g.b_stride, g.transpose_b ? g.k : g.n);
   p.k_per_split = split ? config.k_per_split : std::max<int64_t>(g.k, 1);
-  p.epilogue = split ? Epilogue{.aligned = true} : epilogue;
+  p.epilogue = split ? Epilogue{.aligned = true} : gemm_epilogue(g);
   if (split) p.partials = {static_cast<float*>(workspace.data), g.m, g.n, config.splits};
 
   RONDO_RETURN_IF_ERROR(with_tile(config.tile, [&]<class Tile>() {
@@ -92,7 +90,7 @@ Status launch_gemm_06(const char* name, const GemmArguments& g, GemmConfig confi
     return g.transpose_b ? launch_kernel<Tile, along, along>(name, p, config.splits, stream)
                          : launch_kernel<Tile, along, across>(name, p, config.splits, stream);
   }));
-  return split ? sum_partials(p.partials, g.c, g.c_stride, 1, epilogue, stream) : Status();
+  return split ? sum_partials(p.partials, g.c, g.c_stride, 1, gemm_epilogue(g), stream) : Status();
 }
 
 Status gemm_06_pipelined(MatrixView<float> c, MatrixView<const float> a, MatrixView<const float> b,

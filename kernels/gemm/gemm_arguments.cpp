@@ -10,30 +10,15 @@ int64_t span_bytes(int64_t rows, int64_t cols, int64_t stride) {
   return rows == 0 || cols == 0 ? 0 : ((rows - 1) * stride + cols) * static_cast<int64_t>(sizeof(float));
 }
 
-Status check_matrix(const char* name, const char* argument, const MatrixView<const float>& view) {
-  if (view.rows < 0 || view.cols < 0)
-    return bad_argument(name, ": ", argument, " is ", view.rows, " x ", view.cols,
-                        "; sizes must not be negative");
-  if (view.rows == 0 || view.cols == 0) return {};
-  if (view.stride < view.cols)
-    return bad_argument(name, ": ", argument, ".stride is ", view.stride, ", must be at least its columns, ",
-                        view.cols);
-  if (view.rows > INT64_MAX / 8 / view.stride)
+Status check_matrix(const char* name, const char* argument, MatrixView<const float> view) {
+  RONDO_RETURN_IF_ERROR(check_view(name, argument, view));
+  if (view.rows > 0 && view.cols > 0 && view.rows > INT64_MAX / 8 / view.stride)
     return bad_argument(name, ": ", argument, " is ", view.rows, " rows of stride ", view.stride,
                         ", more than an address space holds");
-  return check_pointer(name, argument, view.data, 1);
+  return {};
 }
 
 }  // namespace
-
-Status check_pointer(const char* name, const char* argument, const void* data, int64_t elements) {
-  if (elements == 0) return {};
-  if (data == nullptr) return bad_argument(name, ": ", argument, " is null but has elements");
-  if (reinterpret_cast<uintptr_t>(data) % sizeof(float) != 0)
-    return bad_argument(name, ": ", argument, " is at ", data, ", must be aligned to ", sizeof(float),
-                        " bytes");
-  return {};
-}
 
 bool overlap(const void* a, int64_t a_bytes, const void* b, int64_t b_bytes) {
   const auto first = reinterpret_cast<uintptr_t>(a), second = reinterpret_cast<uintptr_t>(b);
@@ -41,8 +26,8 @@ bool overlap(const void* a, int64_t a_bytes, const void* b, int64_t b_bytes) {
          second < first + static_cast<uintptr_t>(a_bytes);
 }
 
-Status check_workspace(const char* name, const Workspace& workspace,
-                       std::initializer_list<NamedMemory> others) {
+Status check_optional_workspace(const char* name, const Workspace& workspace,
+                                std::initializer_list<NamedMemory> others) {
   if (workspace.bytes < 0)
     return bad_argument(name, ": workspace.bytes is ", workspace.bytes, ", must not be negative");
   if (workspace.bytes == 0) return {};
@@ -82,11 +67,11 @@ Status check_gemm(const char* name, MatrixView<float> c, MatrixView<const float>
   if (overlap(c.data, c_bytes, options.bias.data, 4 * options.bias.size))
     return bad_argument(name, ": c overlaps bias");
 
-  RONDO_RETURN_IF_ERROR(check_workspace(name, workspace,
-                                        {{"a", a.data, a_bytes},
-                                         {"b", b.data, b_bytes},
-                                         {"c", c.data, c_bytes},
-                                         {"bias", options.bias.data, 4 * options.bias.size}}));
+  RONDO_RETURN_IF_ERROR(check_optional_workspace(name, workspace,
+                                                 {{"a", a.data, a_bytes},
+                                                  {"b", b.data, b_bytes},
+                                                  {"c", c.data, c_bytes},
+                                                  {"bias", options.bias.data, 4 * options.bias.size}}));
 
   *arguments = {m,
                 n,

@@ -1,6 +1,7 @@
 // What every rung of the ladder does before its kernel: check the arguments of gemm(), and pack them.
 #pragma once
 
+#include <rondo/kernels/core/check.h>
 #include <rondo/kernels/gemm/gemm.h>
 
 #include <initializer_list>
@@ -24,9 +25,6 @@ struct GemmArguments {
 Status check_gemm(const char* name, MatrixView<float> c, MatrixView<const float> a, MatrixView<const float> b,
                   const GemmOptions& options, const Workspace& workspace, GemmArguments* arguments);
 
-// The same checks for an operand alone, for the convolutions: aligned, not null unless empty.
-Status check_pointer(const char* name, const char* argument, const void* data, int64_t elements);
-
 // Do [a, a + a_bytes) and [b, b + b_bytes) share a byte?
 bool overlap(const void* a, int64_t a_bytes, const void* b, int64_t b_bytes);
 
@@ -36,8 +34,9 @@ struct NamedMemory {
   const void* data;
   int64_t bytes;
 };
-// The workspace is not null unless empty, aligned to 16 bytes, and overlaps none of `others`.
-Status check_workspace(const char* name, const Workspace& workspace,
-                       std::initializer_list<NamedMemory> others);
+// A workspace of any size, without which the operation works too: it is not null unless empty, aligned to 16
+// bytes, and overlaps none of `others`.
+Status check_optional_workspace(const char* name, const Workspace& workspace,
+                                std::initializer_list<NamedMemory> others);
 
 }  // namespace rondo

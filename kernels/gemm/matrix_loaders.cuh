@@ -108,12 +108,4 @@ using MatrixLoader =
     std::conditional_t<order == Order::along_k, AlongKLoader<Slab, Outer, Tile::kK, Tile::kThreads>,
                        AcrossKLoader<Slab, Outer, Tile::kK, Tile::kThreads>>;
 
-// The widest copy (4, 2 or 1 floats) for rows that begin `stride` floats after each other and hold `length`.
-inline int copy_width(const float* data, int64_t stride, int64_t length) {
-  for (const int width : {4, 2})
-    if (reinterpret_cast<uintptr_t>(data) % (4 * width) == 0 && stride % width == 0 && length % width == 0)
-      return width;
-  return 1;
-}
-
 }  // namespace rondo

@@ -1,0 +1,102 @@
+// Idea:      four values a load. A thread's columns are adjacent now, so 16-byte loads fetch them from shared
+//            memory; gaps in the slab keep those loads free of bank conflicts (tile.cuh), and global memory
+//            is read 16 bytes at a time wherever the matrices are aligned.
+// Builds on: gemm_04_register_tiles.
+// Limit now: waiting. Load, barrier, multiply, barrier: the arithmetic stands still while a slab arrives.
+// Next:      load the next slab while this one is multiplied (gemm_06).
+#include <rondo/kernels/gemm/gemm_variants.h>
+#include <rondo/kernels/core/launch.cuh>
+#include <rondo/kernels/core/shared.cuh>
+#include <rondo/kernels/gemm/epilogue.cuh>
+#include <rondo/kernels/gemm/tile_mainloop.cuh>
+
+namespace rondo {
+namespace {
+
+using Square = Tile<8, 8, 8, 8, 16, 1>;
+
+// One operand: rows of values that follow each other, either along k or across it.
+struct Operand {
+  const float* data;
+  int64_t stride;
+  int64_t rows, cols;
+  bool aligned;  // 16 bytes: data, stride and cols
+
+  // The four values that begin at (row, col); zero outside.
+  __device__ __forceinline__ float4 four(int64_t row, int64_t col) const {
+    const float* from = data + row * stride + col;
+    if (row >= rows || col >= cols) return make_float4(0, 0, 0, 0);
+    if (aligned) return *reinterpret_cast<const float4*>(from);
+    return make_float4(from[0], col + 1 < cols ? from[1] : 0, col + 2 < cols ? from[2] : 0,
+                       col + 3 < cols ? from[3] : 0);
+  }
+};
+
+// Copies the slab whose first row and first k are `outer0` and `k0`.
+template <class Slab, Order order, int Outer>
+__device__ __forceinline__ void copy_slab(float* slab, const Operand& operand, int64_t outer0, int64_t k0) {
+  constexpr int kAlong = order == Order::along_k ? Square::kK : Outer;  // values of a row that is contiguous
+  for (int e = 4 * threadIdx.x; e < Outer * Square::kK; e += 4 * Square::kThreads) {
+    const int across = e / kAlong, along = e % kAlong;
+    const int k = order == Order::along_k ? along : across, outer = order == Order::along_k ? across : along;
+    const float4 four =
+        order == Order::along_k ? operand.four(outer0 + outer, k0 + k) : operand.four(k0 + k, outer0 + outer);
+    constexpr int dk = order == Order::along_k ? 1 : 0, douter = 1 - dk;
+    slab[Slab::at(k, outer)] = four.x;
+    slab[Slab::at(k + dk, outer + douter)] = four.y;
+    slab[Slab::at(k + 2 * dk, outer + 2 * douter)] = four.z;
+    slab[Slab::at(k + 3 * dk, outer + 3 * douter)] = four.w;
+  }
+}
+
+template <Order OrderA, Order OrderB>
+__global__ __launch_bounds__(Square::kThreads) void gemm_05_vectorised_kernel(const GemmArguments g,
+                                                                              Operand a, Operand b,
+                                                                              int64_t tiles_n,
+                                                                              Epilogue epilogue) {
+  auto& shared = shared_memory<TileShared<Square, OrderA>>();
+  const int64_t i0 = blockIdx.x / tiles_n * Square::kM, j0 = blockIdx.x % tiles_n * Square::kN;
+  Accumulators<Square> acc = {};
+  for (int64_t k0 = 0; k0 < g.k; k0 += Square::kK) {
+    copy_slab<SlabA<Square, OrderA>, OrderA, Square::kM>(shared.a[0], a, i0, k0);
+    copy_slab<SlabB<Square>, OrderB, Square::kN>(shared.b[0], b, j0, k0);
+    __syncthreads();
+    multiply_slab<Square, OrderA>(acc, shared.a[0], shared.b[0]);
+    __syncthreads();
+  }
+  const int thread_m = threadIdx.x / Square::kThreadsN, thread_n = threadIdx.x % Square::kThreadsN;
+  RONDO_UNROLL
+  for (int i = 0; i < Square::kPerThreadM; ++i) {
+    const int64_t row = i0 + SlabA<Square, OrderA>::row(thread_m, i);
+    if (row < g.m)
+      epilogue.store_row(g.c + row * g.c_stride, j0 + thread_n * Square::kPerThreadN, g.n, acc.row[i]);
+  }
+}
+
+}  // namespace
+
+Status gemm_05_vectorised(MatrixView<float> c, MatrixView<const float> a, MatrixView<const float> b,
+                          const GemmOptions& options, Workspace workspace, cudaStream_t stream) {
+  GemmArguments g;
+  RONDO_RETURN_IF_ERROR(check_gemm("gemm_05_vectorised", c, a, b, options, workspace, &g));
+  const Operand in_a = {a.data, a.stride, a.rows, a.cols, copy_width(a.data, a.stride, a.cols) == 4};
+  const Operand in_b = {b.data, b.stride, b.rows, b.cols, copy_width(b.data, b.stride, b.cols) == 4};
+  const Epilogue epilogue = gemm_epilogue(g);
+  const int64_t tiles_n = ceil_div<int64_t>(g.n, Square::kN);
+  const auto run = [&](auto kernel, int64_t shared_bytes) {
+    const LaunchShape shape = {.grid_x = ceil_div<int64_t>(g.m, Square::kM) * tiles_n,
+                               .block_x = Square::kThreads,
+                               .shared_bytes = shared_bytes};
+    return launch("gemm_05_vectorised", shape, stream, kernel, g, in_a, in_b, tiles_n, epilogue);
+  };
+  constexpr Order along = Order::along_k, across = Order::across_k;
+  constexpr int64_t kAlongBytes = sizeof(TileShared<Square, along>),
+                    kAcrossBytes = sizeof(TileShared<Square, across>);
+  if (g.transpose_a)
+    return g.transpose_b ? run(gemm_05_vectorised_kernel<across, along>, kAcrossBytes)
+                         : run(gemm_05_vectorised_kernel<across, across>, kAcrossBytes);
+  return g.transpose_b ? run(gemm_05_vectorised_kernel<along, along>, kAlongBytes)
+                       : run(gemm_05_vectorised_kernel<along, across>, kAlongBytes);
+}
+
+}  // namespace rondo

@@ -1,0 +1,23 @@
+// Single elements of a product's operands, for the rungs that take them one by one.
+#pragma once
+
+#include <rondo/kernels/gemm/gemm_arguments.h>
+#include <rondo/kernels/gemm/epilogue.cuh>
+
+namespace rondo {
+
+// op(A)(i, l) and op(B)(l, j).
+__device__ __forceinline__ float element_of_a(const GemmArguments& g, int64_t i, int64_t l) {
+  return g.transpose_a ? g.a[l * g.a_stride + i] : g.a[i * g.a_stride + l];
+}
+__device__ __forceinline__ float element_of_b(const GemmArguments& g, int64_t l, int64_t j) {
+  return g.transpose_b ? g.b[j * g.b_stride + l] : g.b[l * g.b_stride + j];
+}
+
+// C(i, j) from the sum over l of op(A)(i, l) * op(B)(l, j).
+__device__ __forceinline__ void store_result(const GemmArguments& g, int64_t i, int64_t j, float sum) {
+  float* c = g.c + i * g.c_stride + j;
+  *c = Epilogue{g.alpha, g.beta, g.bias, g.relu}.value(sum, j, c);
+}
+
+}  // namespace rondo

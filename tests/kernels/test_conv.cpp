@@ -1,0 +1,264 @@
+// The convolutions against their definition in double precision, for every path: widths of copies 4, 2, 1;
+// padding, strides, tails, tiles whose rows do and do not share a position, few channels, split sums.
+#include <gtest/gtest.h>
+
+#include <rondo/kernels/conv/conv2d.h>
+#include <rondo/tests/kernels/reference/conv_reference.h>
+#include <rondo/tests/support/compare.h>
+#include <rondo/tests/support/guarded_buffer.h>
+#include <rondo/tests/support/inputs.h>
+#include <rondo/tests/support/status_checks.h>
+
+#include <string>
+
+namespace rondo::test {
+namespace {
+
+std::string name_of_case(const testing::TestParamInfo<ConvCase>& info) {
+  const ConvCase& c = info.param;
+  return "n" + std::to_string(c.n) + "_" + std::to_string(c.h) + "x" + std::to_string(c.w) + "x" +
+         std::to_string(c.c) + "_k" + std::to_string(c.k) + "_" + std::to_string(c.r) + "x" +
+         std::to_string(c.s) + "_stride" + std::to_string(c.options.stride_h) +
+         std::to_string(c.options.stride_w) + "_pad" + std::to_string(c.options.pad_h) +
+         std::to_string(c.options.pad_w);
+}
+
+template <class T>
+ImageView<T> x_view(const ConvCase& c, T* data) {
+  return {data, c.n, c.h, c.w, c.c};
+}
+template <class T>
+ImageView<T> y_view(const ConvCase& c, T* data) {
+  return {data, c.n, c.p(), c.q(), c.k};
+}
+template <class T>
+FilterView<T> filter_view(const ConvCase& c, T* data) {
+  return {data, c.k, c.r, c.s, c.c};
+}
+
+class Conv2d : public testing::TestWithParam<ConvCase> {
+ protected:
+  // Exact inputs: up to 4096 products sum without rounding, so equality is what is asked for.
+  void SetUp() override {
+    const ConvCase& c = GetParam();
+    x = exact_values(c.x_size(), 1);
+    y = exact_values(c.y_size(), 2);
+    filter = exact_values(c.filter_size(), 3);
+    bias = exact_values(c.k, 4);
+  }
+  std::vector<float> x, y, filter, bias;
+  Stream stream;
+};
+
+TEST_P(Conv2d, ForwardAtEveryAlignment) {
+  const ConvCase& c = GetParam();
+  for (const int64_t offset : {0, 1, 2}) {
+    for (const bool fused : {false, true}) {
+      GuardedBuffer<float> in(x, offset), weights(filter, offset), biases(bias, offset),
+          out(c.y_size(), offset);
+      Conv2dEpilogue epilogue;
+      if (fused) epilogue = {.bias = biases.view(), .relu = true};
+      ASSERT_TRUE(
+          ok(conv2d_forward(y_view(c, out.data()), x_view<const float>(c, in.data()),
+                            filter_view<const float>(c, weights.data()), c.options, epilogue, stream)));
+      EXPECT_TRUE(all_near(out.download(),
+                           conv2d_reference(c, x, filter, fused ? bias : std::vector<float>(), fused), 0))
+          << "offset " << offset << (fused ? ", bias and ReLU" : "");
+    }
+  }
+}
+
+TEST_P(Conv2d, DataGradientAtEveryAlignment) {
+  const ConvCase& c = GetParam();
+  for (const int64_t offset : {0, 1, 2}) {
+    GuardedBuffer<float> gradient(y, offset), weights(filter, offset), out(c.x_size(), offset);
+    ASSERT_TRUE(ok(conv2d_data_gradient(x_view(c, out.data()), y_view<const float>(c, gradient.data()),
+                                        filter_view<const float>(c, weights.data()), c.options, stream)));
+    EXPECT_TRUE(all_near(out.download(), conv2d_data_gradient_reference(c, y, filter), 0))
+        << "offset " << offset;
+  }
+}
+
+TEST_P(Conv2d, FilterGradientWithAndWithoutWorkspace) {
+  const ConvCase& c = GetParam();
+  // Many summands: exact only up to 4096 of them, then a bound in terms of their number.
+  const double summands = static_cast<double>(c.n * c.p() * c.q());
+  const double tolerance = summands <= 4096 ? 0 : summands * 0x1p-24;
+  const std::vector<double> expected = conv2d_filter_gradient_reference(c, y, x);
+  const int64_t bytes = conv2d_filter_gradient_workspace_bytes(filter_view<const float>(c, nullptr),
+                                                               y_view<const float>(c, nullptr));
+  for (const int64_t offset : {0, 1, 2}) {
+    for (const int64_t lent : {bytes, int64_t{0}}) {
+      GuardedBuffer<float> gradient(y, offset), in(x, offset), out(c.filter_size(), offset),
+          scratch(lent / 4);
+      ASSERT_TRUE(ok(
+          conv2d_filter_gradient(filter_view(c, out.data()), y_view<const float>(c, gradient.data()),
+                                 x_view<const float>(c, in.data()), c.options, scratch.workspace(), stream)));
+      EXPECT_TRUE(all_near(out.download(), expected, tolerance))
+          << "offset " << offset << ", workspace " << lent;
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Shapes, Conv2d,
+    testing::Values(ConvCase{1, 1, 1, 1, 1, 1, 1},                   // the smallest
+                    ConvCase{2, 5, 7, 1, 20, 3, 3},                  // one channel, as a first layer
+                    ConvCase{3, 9, 8, 3, 7, 3, 2},                   // three channels
+                    ConvCase{5, 6, 6, 20, 50, 5, 5},                 // LeNet's second layer
+                    ConvCase{64, 5, 5, 4, 8, 3, 3},                  // rows of a tile share positions
+                    ConvCase{300, 4, 4, 5, 6, 2, 2},                 // mixed tiles, odd channels
+                    ConvCase{2, 6, 5, 6, 9, 3, 3, {1, 1, 1, 1}},     // padding
+                    ConvCase{2, 3, 3, 2, 3, 5, 5, {1, 1, 2, 2}},     // a filter larger than the image
+                    ConvCase{260, 3, 2, 2, 3, 3, 2, {1, 1, 2, 1}},   // padding, whole tiles of one position
+                    ConvCase{2, 11, 9, 8, 12, 3, 3, {2, 2, 1, 1}},   // strides
+                    ConvCase{3, 10, 13, 3, 5, 2, 4, {3, 2, 0, 1}},   // a stride beyond the filter: gaps
+                    ConvCase{257, 5, 6, 2, 3, 3, 3, {2, 3, 1, 2}},   // strides, tiles of one position
+                    ConvCase{1, 8, 8, 130, 70, 1, 1},                // 1x1: a plain product
+                    ConvCase{1, 40, 33, 2, 3, 7, 1, {1, 2, 3, 0}}),  // a column of taps
+    name_of_case);
+
+TEST(Conv2dEmpty, NothingToDoAndSumsOfNothing) {
+  Stream stream;
+  // No images: y is empty, dw is a sum of nothing.
+  const ConvCase none = {0, 4, 4, 2, 3, 3, 3};
+  GuardedBuffer<float> filter(exact_values(none.filter_size(), 1)), dw(none.filter_size());
+  EXPECT_TRUE(ok(conv2d_forward(y_view<float>(none, nullptr), x_view<const float>(none, nullptr),
+                                filter_view<const float>(none, filter.data()), {}, {}, stream)));
+  EXPECT_TRUE(ok(conv2d_data_gradient(x_view<float>(none, nullptr), y_view<const float>(none, nullptr),
+                                      filter_view<const float>(none, filter.data()), {}, stream)));
+  EXPECT_TRUE(ok(conv2d_filter_gradient(filter_view(none, dw.data()), y_view<const float>(none, nullptr),
+                                        x_view<const float>(none, nullptr), {}, {}, stream)));
+  EXPECT_TRUE(all_near(dw.download(), std::vector<double>(static_cast<size_t>(none.filter_size())), 0));
+
+  // No input channels: y is the bias.
+  const ConvCase no_input = {1, 4, 4, 0, 2, 3, 3};
+  GuardedBuffer<float> bias(std::vector<float>{1.5f, -2}), y(no_input.y_size());
+  EXPECT_TRUE(ok(conv2d_forward(y_view(no_input, y.data()), x_view<const float>(no_input, nullptr),
+                                filter_view<const float>(no_input, nullptr), {},
+                                {.bias = bias.view(), .relu = true}, stream)));
+  EXPECT_TRUE(all_near(y.download(), {1.5, 0, 1.5, 0, 1.5, 0, 1.5, 0}, 0));
+
+  // No output channels: dx is a sum of nothing.
+  const ConvCase no_output = {1, 4, 4, 2, 0, 3, 3};
+  GuardedBuffer<float> dx(no_output.x_size());
+  EXPECT_TRUE(ok(conv2d_data_gradient(x_view(no_output, dx.data()), y_view<const float>(no_output, nullptr),
+                                      filter_view<const float>(no_output, nullptr), {}, stream)));
+  EXPECT_TRUE(all_near(dx.download(), std::vector<double>(static_cast<size_t>(no_output.x_size())), 0));
+}
+
+TEST(Conv2dValues, NanPassesTheReluAndStaysInItsReach) {
+  const ConvCase c = {1, 1, 5, 1, 1, 1, 2};
+  Stream stream;
+  GuardedBuffer<float> x(std::vector<float>{1, 2, NAN, -4, -5}), filter(std::vector<float>{1, 1}),
+      y(c.y_size());
+  ASSERT_TRUE(ok(conv2d_forward(y_view(c, y.data()), x_view<const float>(c, x.data()),
+                                filter_view<const float>(c, filter.data()), {}, {.relu = true}, stream)));
+  const std::vector<float> got = y.download();
+  EXPECT_EQ(got[0], 3);
+  EXPECT_TRUE(std::isnan(got[1]));
+  EXPECT_TRUE(std::isnan(got[2]));
+  EXPECT_EQ(got[3], 0);
+}
+
+class Conv2dRefuses : public testing::Test {
+ protected:
+  ConvCase c{2, 6, 5, 3, 4, 3, 2};
+  GuardedBuffer<float> x{c.x_size()}, y{c.y_size()}, filter{c.filter_size()};
+  Stream stream;
+
+  ImageView<float> xs() { return x_view(c, x.data()); }
+  ImageView<float> ys() { return y_view(c, y.data()); }
+  FilterView<float> ws() { return filter_view(c, filter.data()); }
+
+  // All three operations see the same three shapes, so all three must refuse the same faults.
+  void expect_refused(ImageView<float> xv, ImageView<float> yv, FilterView<float> wv,
+                      const Conv2dOptions& options, const std::string& says) {
+    EXPECT_TRUE(refused(conv2d_forward(yv, xv, wv, options, {}, stream), says));
+    EXPECT_TRUE(refused(conv2d_data_gradient(xv, yv, wv, options, stream), says));
+    EXPECT_TRUE(refused(conv2d_filter_gradient(wv, yv, xv, options, {}, stream), says));
+  }
+};
+
+TEST_F(Conv2dRefuses, BadOptions) {
+  expect_refused(xs(), ys(), ws(), {.stride_h = 0}, "stride_h is 0");
+  expect_refused(xs(), ys(), ws(), {.stride_w = -1}, "stride_w is -1");
+  expect_refused(xs(), ys(), ws(), {.stride_h = int64_t{1} << 31}, "stride_h");
+  expect_refused(xs(), ys(), ws(), {.pad_h = -1}, "pad_h is -1");
+  expect_refused(xs(), ys(), ws(), {.pad_w = -2}, "pad_w is -2");
+  expect_refused(xs(), ys(), ws(), {.pad_w = int64_t{1} << 40}, "pad_w");
+}
+
+TEST_F(Conv2dRefuses, ShapesThatDoNotFit) {
+  auto w = ws();
+  w.height = 7;
+  expect_refused(xs(), ys(), w, {}, "at most the padded");
+  w = ws(), w.width = 0;
+  expect_refused(xs(), ys(), w, {}, "must be at least 1");
+  w = ws(), w.in_channels = 2;
+  expect_refused(xs(), ys(), w, {}, "in_channels is 2");
+  w = ws(), w.out_channels = 5;
+  expect_refused(xs(), ys(), w, {}, "must be the out_channels");
+  w = ws(), w.height = -1;
+  expect_refused(xs(), ys(), w, {}, "height is -1");
+  auto image = ys();
+  image.height = 5;
+  expect_refused(xs(), image, ws(), {}, "is 5 along h, must be 4");
+  image = ys(), image.width = 3;
+  expect_refused(xs(), image, ws(), {}, "is 3 along w, must be 4");
+  image = ys(), image.images = 3;
+  expect_refused(xs(), image, ws(), {}, "images is 3");
+  image = xs(), image.channels = int64_t{1} << 31;
+  expect_refused(image, ys(), ws(), {}, "channels is 2147483648");
+  image = xs(), image.images = -1;
+  expect_refused(image, ys(), ws(), {}, "images is -1");
+  image = xs(), image.height = 1 << 20, image.width = 1 << 20;
+  expect_refused(image, ys(), ws(), {}, "below 2^31");
+  w = ws(), w.out_channels = 1 << 20, w.height = 1 << 20;
+  expect_refused(xs(), ys(), w, {}, "below 2^31");
+}
+
+TEST_F(Conv2dRefuses, BadPointersAndOverlaps) {
+  const auto misaligned = [](float* pointer) {
+    return reinterpret_cast<float*>(reinterpret_cast<char*>(pointer) + 2);
+  };
+  expect_refused(x_view<float>(c, nullptr), ys(), ws(), {}, "x is null");
+  auto image = xs();
+  image.data = nullptr;
+  EXPECT_TRUE(refused(conv2d_forward(ys(), image, ws(), {}, {}, stream), "x is null"));
+  image = ys(), image.data = misaligned(image.data);
+  EXPECT_TRUE(refused(conv2d_forward(image, xs(), ws(), {}, {}, stream), "y is at"));
+  auto w = ws();
+  w.data = nullptr;
+  EXPECT_TRUE(refused(conv2d_data_gradient(xs(), ys(), w, {}, stream), "filter is null"));
+  EXPECT_TRUE(refused(conv2d_filter_gradient(w, ys(), xs(), {}, {}, stream), "dw is null"));
+
+  image = ys(), image.data = x.data() + x.size() - 1;
+  EXPECT_TRUE(refused(conv2d_forward(image, xs(), ws(), {}, {}, stream), "y overlaps x"));
+  image = xs(), image.data = filter.data();
+  EXPECT_TRUE(refused(conv2d_data_gradient(image, ys(), ws(), {}, stream), "dx overlaps filter"));
+  w = ws(), w.data = y.data();
+  EXPECT_TRUE(refused(conv2d_filter_gradient(w, ys(), xs(), {}, {}, stream), "dw overlaps dy"));
+}
+
+TEST_F(Conv2dRefuses, BadBias) {
+  GuardedBuffer<float> bias(5);
+  EXPECT_TRUE(refused(conv2d_forward(ys(), xs(), ws(), {}, {.bias = bias.view()}, stream), "bias has 5"));
+  EXPECT_TRUE(refused(conv2d_forward(ys(), xs(), ws(), {}, {.bias = {nullptr, 4}}, stream), "bias"));
+  EXPECT_TRUE(
+      refused(conv2d_forward(ys(), xs(), ws(), {}, {.bias = {y.data(), 4}}, stream), "y overlaps bias"));
+}
+
+TEST_F(Conv2dRefuses, BadWorkspace) {
+  GuardedBuffer<float> scratch(64);
+  const auto run = [&](Workspace workspace) {
+    return conv2d_filter_gradient(ws(), ys(), xs(), {}, workspace, stream);
+  };
+  EXPECT_TRUE(refused(run({scratch.data(), -4}), "workspace.bytes is -4"));
+  EXPECT_TRUE(refused(run({nullptr, 64}), "workspace is null"));
+  EXPECT_TRUE(refused(run({scratch.data() + 1, 64}), "aligned to 16"));
+  EXPECT_TRUE(refused(run({x.data(), 64}), "workspace overlaps x"));
+}
+
+}  // namespace
+}  // namespace rondo::test

@@ -1,0 +1,214 @@
+// Every rung of the GEMM ladder and gemm() itself: the same contract, the same tests.
+#include <gtest/gtest.h>
+
+#include <rondo/kernels/gemm/gemm.h>
+#include <rondo/kernels/gemm/gemm_variants.h>
+#include <rondo/tests/kernels/reference/gemm_reference.h>
+#include <rondo/tests/support/compare.h>
+#include <rondo/tests/support/guarded_buffer.h>
+#include <rondo/tests/support/inputs.h>
+#include <rondo/tests/support/status_checks.h>
+
+#include <cmath>
+#include <string>
+
+namespace rondo::test {
+namespace {
+
+// One problem with its operands on the device. Strides are the columns plus `padding`, pointers are `offset`
+// floats away from their 256-byte alignment.
+struct Problem {
+  GemmShape shape;
+  GemmOptions options;
+  int64_t padding = 0;
+  int64_t offset = 0;
+  bool with_bias = false;
+
+  int64_t a_rows() const { return options.transpose_a ? shape.k : shape.m; }
+  int64_t a_cols() const { return options.transpose_a ? shape.m : shape.k; }
+  int64_t b_rows() const { return options.transpose_b ? shape.n : shape.k; }
+  int64_t b_cols() const { return options.transpose_b ? shape.k : shape.n; }
+};
+
+std::string describe(const Problem& p) {
+  return concat(p.shape.m, " x ", p.shape.n, " x ", p.shape.k, p.options.transpose_a ? ", A^T" : "",
+                p.options.transpose_b ? ", B^T" : "", ", alpha ", p.options.alpha, ", beta ", p.options.beta,
+                p.with_bias ? ", bias" : "", p.options.relu ? ", ReLU" : "", ", padding ", p.padding,
+                ", offset ", p.offset);
+}
+
+// Runs the problem and compares with the reference: exactly when `exact`, else within the bound of gemm.h.
+// What lies between the rows of C must stay as it was.
+void check(const GemmVariant& variant, const Problem& p, bool exact, int64_t workspace_bytes) {
+  const auto values = [&](int64_t size, uint64_t seed) {
+    return exact ? exact_values(size, seed) : normal_values(size, seed);
+  };
+  const int64_t a_stride = p.a_cols() + p.padding, b_stride = p.b_cols() + p.padding,
+                c_stride = p.shape.n + p.padding;
+  const std::vector<float> a = values(p.a_rows() * a_stride, 1), b = values(p.b_rows() * b_stride, 2);
+  const std::vector<float> bias = p.with_bias ? values(p.shape.n, 4) : std::vector<float>();
+  std::vector<float> c = values(p.shape.m * c_stride, 3);
+  if (p.options.beta == 0)
+    for (int64_t i = 0; i < p.shape.m; ++i)
+      for (int64_t j = 0; j < p.shape.n; ++j)
+        c[static_cast<size_t>(i * c_stride + j)] = NAN;  // must not be read
+
+  GuardedBuffer<float> da(a, p.offset), db(b, p.offset), dc(c, p.offset), dbias(bias, p.offset);
+  GuardedBuffer<float> scratch(workspace_bytes / 4);
+  GemmOptions options = p.options;
+  if (p.with_bias) options.bias = dbias.view();
+  Stream stream;
+  ASSERT_TRUE(ok(
+      variant.run({dc.data(), p.shape.m, p.shape.n, c_stride}, {da.data(), p.a_rows(), p.a_cols(), a_stride},
+                  {db.data(), p.b_rows(), p.b_cols(), b_stride}, options, scratch.workspace(), stream)))
+      << variant.id << ", " << describe(p);
+
+  const GemmReference expected =
+      gemm_reference(p.shape, a, a_stride, b, b_stride, c, c_stride, p.options, bias);
+  const std::vector<float> all = dc.download();
+  std::vector<float> got, gaps, gaps_before;
+  for (int64_t i = 0; i < p.shape.m; ++i)
+    for (int64_t j = 0; j < c_stride; ++j) {
+      const auto at = static_cast<size_t>(i * c_stride + j);
+      if (j < p.shape.n) {
+        got.push_back(all[at]);
+      } else {
+        gaps.push_back(all[at]);
+        gaps_before.push_back(c[at]);
+      }
+    }
+  const double rounding = exact ? 0 : static_cast<double>(p.shape.k + 3) * 0x1p-24;
+  EXPECT_TRUE(all_within(got, expected.values, [&](size_t i) { return rounding * expected.magnitude[i]; }))
+      << variant.id << ", " << describe(p);
+  EXPECT_TRUE(all_equal_bits(gaps, gaps_before)) << variant.id << " wrote between the rows, " << describe(p);
+}
+
+class Gemm : public testing::TestWithParam<GemmVariant> {};
+
+TEST_P(Gemm, OddSizesTransposesAndAlignments) {
+  const GemmShape shapes[] = {{1, 1, 1},    {1, 7, 33},     {17, 1, 5},    {33, 31, 32},  {64, 64, 64},
+                              {65, 57, 70}, {129, 130, 36}, {257, 10, 20}, {20, 200, 129}};
+  for (const GemmShape& shape : shapes)
+    for (const bool transpose_a : {false, true})
+      for (const bool transpose_b : {false, true})
+        for (const int64_t padding : {0, 1, 2, 4})
+          check(GetParam(),
+                {shape,
+                 {.transpose_a = transpose_a, .transpose_b = transpose_b},
+                 padding,
+                 padding == 4 ? 0 : padding},
+                true, 0);
+}
+
+TEST_P(Gemm, Epilogues) {
+  for (const GemmShape& shape : {GemmShape{37, 29, 41}, GemmShape{128, 64, 32}})
+    for (const float alpha : {1.0f, -0.5f, 0.0f})
+      for (const float beta : {0.0f, 1.0f, -2.0f})
+        for (const bool bias : {false, true})
+          for (const bool relu : {false, true})
+            check(GetParam(), {shape, {.alpha = alpha, .beta = beta, .relu = relu}, 3, 0, bias}, true, 0);
+}
+
+TEST_P(Gemm, RandomValuesWithinTheBound) {
+  check(GetParam(), {{150, 90, 300}, {}}, false, 0);
+  check(GetParam(),
+        {{90, 70, 1000}, {.transpose_a = true, .alpha = 0.3f, .beta = 1.7f, .relu = true}, 1, 1, true}, false,
+        0);
+}
+
+TEST_P(Gemm, EmptySums) {
+  for (const float beta : {0.0f, 3.0f})
+    check(GetParam(), {{9, 11, 0}, {.beta = beta, .relu = true}, 1, 0, true}, true, 0);
+}
+
+TEST_P(Gemm, NothingToDo) {
+  Stream stream;
+  const MatrixView<float> nothing = {nullptr, 0, 5, 5};
+  GuardedBuffer<float> b(exact_values(15, 1));
+  EXPECT_TRUE(ok(GetParam().run(nothing, {nullptr, 0, 3, 3}, matrix(b.data(), 3, 5), {}, {}, stream)));
+}
+
+TEST_P(Gemm, ANanStaysInItsRowAndColumn) {
+  std::vector<float> a = exact_values(40 * 33, 1);
+  a[5 * 33 + 32] = NAN;
+  GuardedBuffer<float> da(a), db(exact_values(33 * 21, 2)), dc(40 * 21);
+  Stream stream;
+  ASSERT_TRUE(ok(GetParam().run(matrix(dc.data(), 40, 21), matrix(da.data(), 40, 33),
+                                matrix(db.data(), 33, 21), {.relu = true}, {}, stream)));
+  const std::vector<float> c = dc.download();
+  for (size_t i = 0; i < c.size(); ++i) EXPECT_EQ(std::isnan(c[i]), i / 21 == 5) << "element " << i;
+}
+
+TEST_P(Gemm, RefusesBadArguments) {
+  GuardedBuffer<float> a(6 * 8), b(8 * 5), c(6 * 5), bias(5), scratch(16);
+  Stream stream;
+  const MatrixView<float> va = matrix(a.data(), 6, 8), vb = matrix(b.data(), 8, 5),
+                          vc = matrix(c.data(), 6, 5);
+  const auto run = [&](MatrixView<float> in_c, MatrixView<float> in_a, MatrixView<float> in_b,
+                       const GemmOptions& options = {}, Workspace workspace = {}) {
+    return GetParam().run(in_c, in_a, in_b, options, workspace, stream);
+  };
+  const auto misaligned = [](float* data) {
+    return reinterpret_cast<float*>(reinterpret_cast<char*>(data) + 1);
+  };
+
+  EXPECT_TRUE(ok(run(vc, va, vb)));
+  EXPECT_TRUE(refused(run(vc, va, {b.data(), 7, 5, 5}), "op(b) is 7 x 5"));
+  EXPECT_TRUE(refused(run(vc, va, vb, {.transpose_a = true}), "op(a) is 8 x 6"));
+  EXPECT_TRUE(refused(run({c.data(), 5, 5, 5}, va, vb), "c is 5 x 5, must be 6 x 5"));
+  EXPECT_TRUE(refused(run({c.data(), 6, 4, 5}, va, vb), "c is 6 x 4, must be 6 x 5"));
+  EXPECT_TRUE(refused(run(vc, {a.data(), 6, 8, 7}, vb), "a.stride is 7"));
+  EXPECT_TRUE(refused(run(vc, va, {b.data(), 8, 5, 4}), "b.stride is 4"));
+  EXPECT_TRUE(refused(run({c.data(), 6, 5, -5}, va, vb), "c.stride is -5"));
+  EXPECT_TRUE(refused(run(vc, {a.data(), -6, 8, 8}, vb), "a is -6 x 8"));
+  EXPECT_TRUE(refused(run(vc, {a.data(), 6, 8, INT64_MAX / 4}, vb), "address space"));
+  EXPECT_TRUE(refused(run(vc, {nullptr, 6, 8, 8}, vb), "a is null"));
+  EXPECT_TRUE(refused(run(vc, va, {nullptr, 8, 5, 5}), "b is null"));
+  EXPECT_TRUE(refused(run({nullptr, 6, 5, 5}, va, vb), "c is null"));
+  EXPECT_TRUE(refused(run(vc, {misaligned(a.data()), 6, 8, 8}, vb), "a is at"));
+  EXPECT_TRUE(refused(run({a.data() + 47, 6, 5, 5}, va, vb), "c overlaps a"));
+  EXPECT_TRUE(refused(run({b.data(), 6, 5, 5}, va, vb), "c overlaps b"));
+  EXPECT_TRUE(refused(run(vc, va, vb, {.bias = {bias.data(), 4}}), "bias has 4"));
+  EXPECT_TRUE(refused(run(vc, va, vb, {.bias = {nullptr, 5}}), "bias is null"));
+  EXPECT_TRUE(refused(run(vc, va, vb, {.bias = {misaligned(bias.data()), 5}}), "bias is at"));
+  EXPECT_TRUE(refused(run(vc, va, vb, {.bias = {c.data() + 2, 5}}), "c overlaps bias"));
+  EXPECT_TRUE(refused(run(vc, va, vb, {}, {scratch.data(), -1}), "workspace.bytes is -1"));
+  EXPECT_TRUE(refused(run(vc, va, vb, {}, {nullptr, 16}), "workspace is null"));
+  EXPECT_TRUE(refused(run(vc, va, vb, {}, {scratch.data() + 1, 16}), "aligned to 16"));
+  EXPECT_TRUE(refused(run(vc, va, vb, {}, {c.data(), 16}), "workspace overlaps c"));
+}
+
+INSTANTIATE_TEST_SUITE_P(Ladder, Gemm, testing::ValuesIn(gemm_variants().begin(), gemm_variants().end()),
+                         [](const auto& info) { return std::string(info.param.id); });
+
+// Split-K: a long sum, few results.
+TEST(GemmSplit, AddsThePartsInOrderAndWorksWithoutAWorkspace) {
+  const GemmVariant production = gemm_variants().back();
+  for (const GemmShape& shape : {GemmShape{50, 47, 4096}, GemmShape{9, 20, 3000}, GemmShape{256, 128, 800}}) {
+    const int64_t bytes = gemm_workspace_bytes(shape);
+    EXPECT_GT(bytes, 0);
+    for (const int64_t lent : {bytes, bytes - 16, int64_t{0}})
+      for (const bool transpose_a : {false, true})
+        check(production,
+              {shape, {.transpose_a = transpose_a, .alpha = 0.5f, .beta = 1, .relu = true}, 1, 0, true},
+              shape.k <= 4096 / 4, lent);
+  }
+}
+
+TEST(GemmSplit, TheSameBitsInEveryRunAndAtEveryAlignment) {
+  const GemmShape shape = {65, 33, 2500};
+  const std::vector<float> a = normal_values(shape.m * shape.k, 1), b = normal_values(shape.k * shape.n, 2);
+  std::vector<float> first;
+  for (const int64_t offset : {0, 1, 2, 4, 0}) {
+    GuardedBuffer<float> da(a, offset), db(b, offset), dc(shape.m * shape.n, offset),
+        scratch(gemm_workspace_bytes(shape) / 4);
+    Stream stream;
+    ASSERT_TRUE(ok(gemm(matrix(dc.data(), shape.m, shape.n), matrix(da.data(), shape.m, shape.k),
+                        matrix(db.data(), shape.k, shape.n), {}, scratch.workspace(), stream)));
+    if (first.empty()) first = dc.download();
+    EXPECT_TRUE(all_equal_bits(dc.download(), first)) << "offset " << offset;
+  }
+}
+
+}  // namespace
+}  // namespace rondo::test
