@@ -61,6 +61,7 @@ void check(Status status) { throw_if_error(std::move(status)); }
 
 // logits = LeNet(x) for the `images` images in x.
 void forward(Replica& r, int64_t images) {
+  const DeviceScope scope(r.device);
   const Parameters& w = r.parameters;
   const Activations a = r.values(images);
   check(conv2d_forward(a.h1, a.x, w.w1, {}, {.bias = w.b1, .relu = true}, r.stream));
@@ -82,6 +83,7 @@ VectorView<float> elements(const MatrixView<float>& m) { return {m.data, m.rows 
 // to the first. Each layer asks for three things: what its weights did (a product of its input and the
 // gradient of its output), what its bias did (the sum of that gradient), and what to tell the layer before.
 void backward(Replica& r, int64_t images) {
+  const DeviceScope scope(r.device);
   const Parameters& w = r.parameters;
   const Parameters& g = r.gradients;
   const Activations a = r.values(images);
@@ -119,6 +121,7 @@ void backward(Replica& r, int64_t images) {
 // from rank 0 below, and would be equal whatever had filled it.
 void get_params(Replica& r, uint64_t seed) {
   constexpr float kDeviation = 0.01f;
+  const DeviceScope scope(r.device);
   const Parameters& w = r.parameters;
   const VectorView<float> weights[] = {
       {w.w1.data, w.w1.size()}, {w.w2.data, w.w2.size()}, elements(w.w3), elements(w.w4)};
@@ -159,29 +162,45 @@ void all_reduce(std::vector<Replica>& replicas, Communicator& ring, const Stream
 // Brings `images` samples into the replica's x, from the bytes on its device; 0..255 becomes 0..1.
 void load(Replica& r, const DeviceData::Split& split, VectorView<const int32_t> order, BatchPosition position,
           int64_t images) {
+  const DeviceScope scope(r.device);
   check(gather_batch(r.values(images).x, r.shard_labels(images), split.images(), split.label_view(), order,
                      position, 1.0f / 255.0f, 0.0f, r.stream));
+}
+
+// The replica counts its steps by itself: a recorded step, replayed, must find the next samples.
+void next_step(Replica& r) {
+  const DeviceScope scope(r.device);
+  check(advance(r.step.data(), 1, r.stream));
+}
+
+void update(Replica& r, float lr, float scale) {
+  const DeviceScope scope(r.device);
+  check(sgd_update(r.parameters.all, r.gradients.all, lr, scale, r.stream));
 }
 
 // One training step on `samples` samples: the size of the batch, or what is left of it at an epoch's end.
 void train_batch(std::vector<Replica>& replicas, Communicator& ring, StreamGroup& streams, PhaseTimer& timer,
                  const Options& options, int64_t samples) {
-  const std::vector<Shard> shards = split_batch(samples, static_cast<int>(replicas.size()));
+  const std::vector<Shard> shards = split_batch(samples, streams.size());
+  const auto shard_of = [&](const Replica& r) { return shards[static_cast<size_t>(r.rank)]; };
+
+  // Each call only enqueues work on the replica's own stream, so the replicas run side by side.
   timer.begin();
-  for (Replica& r : replicas)
-    load(r, r.data->train, r.order_view(), {r.step.data(), options.batch_size, shards[r.rank].first},
-         shards[r.rank].size);
+  for (Replica& r : replicas) {
+    const BatchPosition position = {r.step.data(), options.batch_size, shard_of(r).first};
+    load(r, r.data->train, r.order_view(), position, shard_of(r).size);
+    next_step(r);
+  }
   timer.end(Phase::load);
-  for (Replica& r : replicas) forward(r, shards[static_cast<size_t>(r.rank)].size);
+  for (Replica& r : replicas) forward(r, shard_of(r).size);
   timer.end(Phase::forward);
-  for (Replica& r : replicas) backward(r, shards[static_cast<size_t>(r.rank)].size);
+  for (Replica& r : replicas) backward(r, shard_of(r).size);
   timer.end(Phase::backward);
   all_reduce(replicas, ring, streams);
   timer.end(Phase::reduce);
   // The gradients are sums over the batch: dividing by its whole size here, once, is right for any shards.
   const float mean = 1.0f / static_cast<float>(samples);
-  for (Replica& r : replicas)
-    check(sgd_update(r.parameters.all, r.gradients.all, options.lr, mean, r.stream));
+  for (Replica& r : replicas) update(r, options.lr, mean);
   timer.end(Phase::update);
 }
 
