@@ -1,0 +1,104 @@
+#include <gtest/gtest.h>
+
+#include <rondo/kernels/activation/relu.h>
+#include <rondo/tests/support/compare.h>
+#include <rondo/tests/support/guarded_buffer.h>
+#include <rondo/tests/support/inputs.h>
+#include <rondo/tests/support/status_checks.h>
+
+#include <limits>
+
+namespace rondo::test {
+namespace {
+
+constexpr float kInfinity = std::numeric_limits<float>::infinity();
+constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+
+// All sizes and alignments are tested with the elementwise kernel itself (core/test_launch.cu); a few show
+// that it is called with the right arguments.
+TEST(Relu, KeepsWhatIsPositive) {
+  const Stream stream;
+  for (const int64_t size : {0, 1, 5, 4099}) {
+    const std::vector<float> x = normal_values(size, 1);
+    const GuardedBuffer<float> in(x, 1);
+    GuardedBuffer<float> out(size, 2);
+    ASSERT_TRUE(ok(relu(out.view(), {in.data(), size}, stream)));
+    std::vector<float> want;
+    for (const float value : x) want.push_back(value > 0 ? value : 0);
+    EXPECT_TRUE(all_equal_bits(out.download(), want));
+  }
+}
+
+TEST(Relu, SpecialValues) {
+  const Stream stream;
+  const std::vector<float> x = {0.0f, -0.0f, kInfinity, -kInfinity, 1e-45f, -1e-45f, kNan};
+  const GuardedBuffer<float> in(x);
+  GuardedBuffer<float> out(7);
+  ASSERT_TRUE(ok(relu(out.view(), {in.data(), 7}, stream)));
+  std::vector<float> y = out.download();
+  EXPECT_TRUE(std::isnan(y.back()));
+  y.pop_back();
+  EXPECT_TRUE(all_equal_bits(y, {0, 0, kInfinity, 0, 1e-45f, 0}));
+}
+
+TEST(Relu, InPlace) {
+  const Stream stream;
+  GuardedBuffer<float> x({-1, 2, -3, 4, -5});
+  ASSERT_TRUE(ok(relu(x.view(), x.view(), stream)));
+  EXPECT_TRUE(all_equal_bits(x.download(), {0, 2, 0, 4, 0}));
+}
+
+TEST(ReluBackward, LetsTheGradientThroughWhereYIsPositive) {
+  const Stream stream;
+  for (const int64_t size : {0, 1, 5, 4099}) {
+    const std::vector<float> dy = normal_values(size, 1);
+    std::vector<float> y = normal_values(size, 2);
+    for (float& value : y) value = value > 0 ? value : 0;
+    const GuardedBuffer<float> in_dy(dy), in_y(y);
+    GuardedBuffer<float> out(size);
+    ASSERT_TRUE(ok(relu_backward(out.view(), {in_dy.data(), size}, {in_y.data(), size}, stream)));
+    std::vector<float> want;
+    for (size_t i = 0; i < y.size(); ++i) want.push_back(y[i] > 0 ? dy[i] : 0);
+    EXPECT_TRUE(all_equal_bits(out.download(), want));
+  }
+}
+
+TEST(ReluBackward, SpecialValues) {
+  const Stream stream;
+  const GuardedBuffer<float> dy({3, 3, kNan, kNan, 3, kInfinity}), y({kNan, 0, 0, 1, kInfinity, -0.0f});
+  GuardedBuffer<float> out(6);
+  ASSERT_TRUE(ok(relu_backward(out.view(), {dy.data(), 6}, {y.data(), 6}, stream)));
+  const std::vector<float> dx = out.download();
+  EXPECT_TRUE(std::isnan(dx[3]));
+  EXPECT_TRUE(all_equal_bits(std::vector<float>{dx[0], dx[1], dx[2], dx[4], dx[5]}, {0, 0, 0, 3, 0}));
+}
+
+TEST(ReluBackward, InPlace) {
+  const Stream stream;
+  GuardedBuffer<float> dy({1, 2, 3, 4, 5});
+  const GuardedBuffer<float> y({0, 2, 0, 4, 0});
+  ASSERT_TRUE(ok(relu_backward(dy.view(), dy.view(), {y.data(), 5}, stream)));
+  EXPECT_TRUE(all_equal_bits(dy.download(), {0, 2, 0, 4, 0}));
+}
+
+TEST(Relu, BadArguments) {
+  const Stream stream;
+  GuardedBuffer<float> a(4), b(4), c(4);
+  const VectorView<float> good = a.view(), null = {nullptr, 4}, short_one = {b.data(), 3},
+                          negative = {b.data(), -4};
+  EXPECT_TRUE(refused(relu(null, good, stream), "relu: y is null"));
+  EXPECT_TRUE(refused(relu(good, null, stream), "relu: x is null"));
+  EXPECT_TRUE(refused(relu(negative, good, stream), "relu: y.size is -4"));
+  EXPECT_TRUE(refused(relu(good, negative, stream), "relu: x.size is -4"));
+  EXPECT_TRUE(refused(relu(good, short_one, stream), "relu: y.size is 4, must be x.size = 3"));
+  EXPECT_TRUE(refused(relu_backward(null, good, good, stream), "dx is null"));
+  EXPECT_TRUE(refused(relu_backward(good, null, good, stream), "dy is null"));
+  EXPECT_TRUE(refused(relu_backward(good, good, null, stream), "y is null"));
+  EXPECT_TRUE(refused(relu_backward(short_one, good, good, stream), "dx.size is 3, must be dy.size = 4"));
+  EXPECT_TRUE(refused(relu_backward(good, good, short_one, stream), "y.size is 3, must be dy.size = 4"));
+  EXPECT_TRUE(ok(relu({nullptr, 0}, {nullptr, 0}, stream)));
+  EXPECT_TRUE(ok(relu_backward({nullptr, 0}, {nullptr, 0}, {nullptr, 0}, stream)));
+}
+
+}  // namespace
+}  // namespace rondo::test
