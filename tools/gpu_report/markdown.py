@@ -1,0 +1,88 @@
+"""The report for people."""
+
+
+def quantity(value, unit):
+    """1234567, 'B/s' -> '1.23 MB/s'."""
+    for factor, prefix in ((1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"), (1, ""), (1e-3, "m"),
+                           (1e-6, "µ"), (1e-9, "n")):
+        if abs(value) >= factor:
+            return f"{value / factor:.3g} {prefix}{unit}"
+    return f"{value:.3g} {unit}"
+
+
+def table(header, rows):
+    if not rows:
+        return ""
+    lines = [header, ["---"] * len(header), *rows]
+    return "\n".join("| " + " | ".join(str(cell).replace("|", "\\|") for cell in line) + " |" for line in lines) + "\n\n"
+
+
+def summary(report):
+    return (f"# Rondo on {title(report)}\n\n" + machine_table(report) + tests(report) + lenet(report) + pytorch(report)
+            + benchmarks(report) + steps(report))
+
+
+def title(report):
+    gpus = report["machine"]["gpus"]
+    return gpus[0]["name"] if report["preset"] == "cuda" and gpus else report["machine"]["cpu"] + " (CPU executor)"
+
+
+def machine_table(report):
+    facts = report["machine"]
+    rows = [["commit", facts["commit"]], ["date", report["started"]],
+            ["preset", f"{report['preset']}: {report['preset_reason']}"]]
+    for number, gpu in enumerate(facts["gpus"]):
+        rows.append([f"GPU {number}", ", ".join(f"{key} {value}" for key, value in gpu.items())])
+    rows += [["CPU", f"{facts['cpu']}, {facts['cores']} cores, {facts['memory_gib']} GiB"],
+             ["system", facts["system"]], ["CUDA toolkit", facts["cuda_toolkit"] or "none"],
+             ["compiler", facts["compiler"]], ["took", f"{report['seconds']} s"]]
+    return table(["", ""], rows)
+
+
+def tests(report):
+    found = report["tests"]
+    if not found:
+        return ""
+    text = f"## Tests\n\n{found['tests']} tests, {found['failures']} failed, {found['skipped']} skipped.\n\n"
+    return text + "".join(f"- failed: {name}\n" for name in found["failed"]) + ("\n" if found["failed"] else "")
+
+
+def lenet(report):
+    rows = [[name, f"{len(run['epochs'])}", quantity(run["sec_per_epoch"], "s"), f"{run['test_accuracy']:.4f}"]
+            for name, run in report["lenet"].items()]
+    return "## LeNet\n\n" + table(["on", "epochs", "time an epoch", "test accuracy"], rows) if rows else ""
+
+
+def pytorch(report):
+    found = report["pytorch"]
+    if not found:
+        return ""
+    rows = [[side, quantity(result["median_seconds"], "s"), f"{result['train_loss'][-1]:.4f}"]
+            for side, result in found["results"].items()]
+    return (f"## LeNet beside PyTorch\n\n{found['steps']} steps of {found['batch']} on {found['cores']} cores, in turns.\n\n"
+            + table(["side", "median", "training loss"], rows))
+
+
+def benchmarks(report):
+    text = ""
+    for program, results in report["benchmarks"].items():
+        rows = []
+        for entry in results["benchmarks"]:
+            if entry.get("run_type") == "aggregate":
+                continue
+            if entry.get("error_occurred"):
+                rows.append([entry["name"], "failed", "", entry.get("error_message", "")])
+                continue
+            seconds = entry.get("median", entry["real_time"] * {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1}[entry["time_unit"]])
+            rates = ", ".join(quantity(entry[key], key) for key in ("FLOP/s", "B/s", "images/s") if key in entry)
+            share = f"{100 * entry['share']:.1f} % " if "share" in entry else ""
+            rows.append([entry["name"].replace("/manual_time", ""), quantity(seconds, "s"), rates,
+                         share + entry.get("label", "")])
+        if rows:
+            text += f"### {program}\n\n" + table(["benchmark", "time", "rate", "share of bound"], rows)
+    return "## Benchmarks\n\n" + text if text else ""
+
+
+def steps(report):
+    rows = [[step["name"], step["state"], f"{step['seconds']} s", step["note"]] for step in report["steps"]]
+    return "## Steps\n\n" + table(["step", "state", "took", "note"], rows)

@@ -1,0 +1,214 @@
+"""The steps of a report, in the order of what one would miss most if time ran out."""
+
+import csv
+import datetime
+import json
+import os
+import shutil
+import subprocess
+import sys
+import time
+import xml.etree.ElementTree as xml
+from pathlib import Path
+
+from . import machine
+from .runner import Runner
+
+ROOT = Path(__file__).resolve().parents[2]
+INSTALLED_DATA = Path("/usr/share/datasets/fashion-mnist")
+
+
+def make_report(arguments, directory):
+    begin = time.monotonic()
+    runner = Runner(directory / "logs", arguments.minutes * 60)
+    preset, reason, nvcc = detect_platform()
+    if arguments.build:
+        preset, reason = preset_of(Path(arguments.build)), f"--build {arguments.build}"
+    print(f"preset {preset}: {reason}")
+    report = {
+        "started": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
+        "preset": preset,
+        "preset_reason": reason,
+        "quick": arguments.quick,
+        "machine": machine.facts(ROOT, nvcc),
+    }
+    Steps(arguments, directory, runner, preset, nvcc).all(report)
+    report["seconds"] = round(time.monotonic() - begin, 1)
+    report["steps"] = runner.steps
+    return report
+
+
+def detect_platform():
+    """The preset that tools/train and tools/test would take, why, and nvcc."""
+    script = f'source "{ROOT}/tools/platform.sh"; printf "%s\\n" "$preset" "$preset_reason" "$nvcc"'
+    lines = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=True).stdout.split("\n")
+    return lines[0], lines[1], lines[2]
+
+
+def preset_of(build):
+    """Which target a build folder was configured for."""
+    cache = (build / "CMakeCache.txt").read_text()
+    return "cuda" if "\nRONDO_CUDA:BOOL=ON\n" in cache else "cpu"
+
+
+class Steps:
+    def __init__(self, arguments, directory, runner, preset, nvcc):
+        self.quick = arguments.quick
+        self.directory = directory
+        self.runner = runner
+        self.preset = preset
+        self.nvcc = nvcc
+        self.prebuilt = arguments.build is not None
+        self.build_folder = Path(arguments.build or ROOT / "build" / preset).resolve()
+        self.data = Path(arguments.data) if arguments.data else INSTALLED_DATA
+
+    def all(self, report):
+        if not self.prebuilt:
+            self.runner.run("setup", [ROOT / "tools/setup"], limit=60)
+            # What is missing stops the build, which says so; what is there may be enough for it.
+            build = f'source "{ROOT}/tools/platform.sh"; build {self.preset}'
+            self.runner.run("build", ["bash", "-c", build], limit=300)
+        report["lenet"] = self.lenet()
+        report["pytorch"] = self.pytorch()
+        report["tests"] = self.tests()
+        with machine.ClockWatch() as clocks:
+            report["benchmarks"] = self.benchmarks()
+        report["clocks_while_benchmarking"] = clocks.samples
+        report["sanitizer"] = self.sanitizer()
+
+    # Training, on one device and on two ranks that share it.
+
+    def lenet(self):
+        results = {}
+        for name, devices in (("1 device", "1"), ("2 ranks of one device", "0,0")):
+            step = f"lenet on {name}"
+            if not self.data.is_dir():
+                self.runner.skip(step, f"{self.data} does not exist; --data names a folder with Fashion-MNIST")
+                continue
+            log = self.directory / f"lenet_{devices.replace(',', '_')}.csv"
+            command = [self.build_folder / "rondo", "train", "lenet", "--devices", devices, "--data", self.data,
+                       "--log", log, "--plot", log.with_suffix(".svg")]
+            if self.quick:
+                command += ["--limit", "512", "--epochs", "2"]
+            elif self.preset == "cpu":
+                command += ["--limit", "10240", "--epochs", "3"]
+            if "," in devices and self.quick:
+                command.append("--verify")
+            if self.runner.run(step, command, limit=90):
+                results[name] = read_log(log)
+        return results
+
+    def pytorch(self):
+        python = find_torch()
+        if not python:
+            self.runner.skip("pytorch", "no python3 here imports torch")
+            return None
+        if not self.data.is_dir():
+            self.runner.skip("pytorch", f"{self.data} does not exist")
+            return None
+        on_gpu = self.preset == "cuda" and machine.answer(
+            python, "-c", "import torch; print(torch.cuda.is_available())") == "True"
+        output = self.directory / "pytorch.json"
+        command = [python, ROOT / "bench/lenet/lenet_beside_pytorch", self.build_folder / "rondo", "--data", self.data,
+                   "--torch-device", "cuda" if on_gpu else "cpu", "--json", output]
+        if self.preset == "cuda":
+            command += ["--devices", "1", "0,0", "--cores", os.cpu_count()]
+        if self.quick:
+            command += ["--steps", "2", "--rounds", "1"]
+        elif self.preset == "cpu":
+            command += ["--steps", "40"]
+        if not self.runner.run("pytorch", command, limit=90):
+            return None
+        return json.loads(output.read_text())
+
+    # Tests.
+
+    def tests(self):
+        output = (self.directory / "tests.xml").resolve()
+        command = ["ctest", "--test-dir", self.build_folder, "-j", os.cpu_count(), "--timeout", "120",
+                   "--no-tests=error", "--output-on-failure", "--output-junit", output]
+        # A few are enough to show that this step works. The programs under bench/ run below, by themselves.
+        command += ["-L", "core"] if self.quick else ["-LE", "heavy|bench"]
+        output.unlink(missing_ok=True)
+        self.runner.run("tests", command, limit=150)
+        return read_junit(output) if output.exists() else None
+
+    def sanitizer(self):
+        if self.preset != "cuda":
+            self.runner.skip("memcheck", "compute-sanitizer looks at GPUs; without one: tools/test asan")
+            return None
+        tool = shutil.which("compute-sanitizer") or shutil.which("compute-sanitizer", path=str(Path(self.nvcc).parent))
+        if not tool:
+            self.runner.skip("memcheck", "compute-sanitizer was not found, neither in PATH nor beside nvcc")
+            return None
+        programs = executables(self.build_folder / "tests/kernels") + executables(self.build_folder / "tests/collectives")
+        if self.quick:
+            programs = programs[:1]
+        return {program.name: self.runner.run(
+                    f"memcheck {program.name}",
+                    [tool, "--tool", "memcheck", "--error-exitcode", "99", program, "--gtest_brief=1"], limit=60)
+                for program in programs}
+
+    # Benchmarks.
+
+    def benchmarks(self):
+        folder = self.directory / "benchmarks"
+        folder.mkdir(exist_ok=True)
+        results = {}
+        for program in executables(self.build_folder / "bench"):
+            if self.quick and program.name != "bench_limits":
+                self.runner.skip(program.name, "not in a quick report")
+                continue
+            output = folder / f"{program.name}.json"
+            output.unlink(missing_ok=True)
+            command = [program, f"--benchmark_out={output}", "--benchmark_out_format=json",
+                       f"--benchmark_min_time={0.05 if self.preset == 'cuda' else 0.01}"]
+            if self.quick:
+                command.append("--benchmark_filter=launch|bytes:65536/")
+            passed = self.runner.run(program.name, command, limit=45)
+            results[program.name] = read_benchmark(output)
+            wrong = [entry["name"] for entry in results[program.name]["benchmarks"] if entry.get("error_occurred")]
+            if passed and wrong:
+                self.runner.fail(f"wrong results or errors: {', '.join(wrong)[:200]}")
+        if not results:
+            self.runner.run("benchmarks", ["test", "-x", self.build_folder / "bench"], limit=5)
+            self.runner.fail(f"no benchmark was found in {self.build_folder / 'bench'}")
+        return results
+
+
+def executables(folder):
+    return sorted(path for path in folder.rglob("*")
+                  if path.is_file() and os.access(path, os.X_OK) and not path.suffix)
+
+
+def find_torch():
+    """A python3 that has PyTorch: this one, or the one of the distribution."""
+    for python in dict.fromkeys([sys.executable, shutil.which("python3"), "/usr/bin/python3"]):
+        if python and machine.answer(python, "-c", "import torch; print(torch.__version__)"):
+            return python
+    return None
+
+
+def read_log(path):
+    epochs = [{key: float(value) for key, value in row.items()} for row in csv.DictReader(path.open())]
+    later = epochs[1:] or epochs  # the first epoch loads kernels
+    return {"epochs": epochs, "sec_per_epoch": sum(epoch["seconds"] for epoch in later) / len(later),
+            "test_accuracy": epochs[-1]["test_accuracy"]}
+
+
+def read_junit(path):
+    suite = xml.parse(path).getroot()
+    failed = [case.get("name") for case in suite.iter("testcase") if case.find("failure") is not None]
+    return {"tests": int(suite.get("tests")), "failures": int(suite.get("failures")),
+            "skipped": int(suite.get("skipped")), "failed": failed}
+
+
+def read_benchmark(path):
+    """Google Benchmark's file; of a run that was stopped, what it had written."""
+    text = path.read_text() if path.exists() else ""
+    for candidate in (text, text.rstrip().rstrip(",") + "]}"):
+        try:
+            return json.loads(candidate)
+        except ValueError:
+            continue
+    return {"context": {}, "benchmarks": []}
