@@ -110,6 +110,7 @@ Status avg_pool_backward(ImageView<float> dx, ImageView<const float> dy, const P
 
 Status avg_pool_relu_backward(ImageView<float> dz, ImageView<const float> dy, ImageView<const float> x,
                               const PoolWindow& window, AverageOver over, cudaStream_t stream) {
+  RONDO_RETURN_IF_ERROR(check_view("avg_pool_relu_backward", "dz", dz));
   RONDO_RETURN_IF_ERROR(check_view("avg_pool_relu_backward", "x", x));
   RONDO_RETURN_IF_ERROR(check_same_shape("avg_pool_relu_backward", "x", x, "dz", dz));
   return launch_avg_pool_backward("avg_pool_relu_backward", dz, dy, x.data, window, over, stream);

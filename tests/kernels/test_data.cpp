@@ -1,0 +1,290 @@
+#include <gtest/gtest.h>
+
+#include <rondo/kernels/data/batch.h>
+#include <rondo/kernels/data/permutation.h>
+#include <rondo/tests/support/compare.h>
+#include <rondo/tests/support/guarded_buffer.h>
+#include <rondo/tests/support/inputs.h>
+#include <rondo/tests/support/status_checks.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <numeric>
+
+namespace rondo::test {
+namespace {
+
+std::vector<int32_t> permutation(int32_t size, uint64_t seed, uint64_t epoch) {
+  const Permutation element(size, seed, epoch);
+  std::vector<int32_t> order;
+  for (int32_t i = 0; i < size; ++i) order.push_back(element(i));
+  return order;
+}
+
+TEST(Permutation, HoldsEveryElementOnce) {
+  for (int32_t size : {1, 2, 3, 4, 5, 7, 8, 9, 31, 32, 33, 100, 255, 256, 257, 1000, 10'000}) {
+    std::vector<int32_t> order = permutation(size, 42, 1);
+    std::sort(order.begin(), order.end());
+    std::vector<int32_t> all(static_cast<size_t>(size));
+    std::iota(all.begin(), all.end(), 0);
+    EXPECT_EQ(order, all);
+  }
+}
+
+// At the largest size every element is still in range and place 0 ... 999 hold different ones.
+TEST(Permutation, LargestSize) {
+  const Permutation element(INT32_MAX, 1, 2);
+  std::map<int32_t, int> seen;
+  for (int32_t i = 0; i < 1000; ++i) {
+    ASSERT_GE(element(i), 0);
+    ASSERT_LT(element(i), INT32_MAX);
+    ++seen[element(i)];
+  }
+  EXPECT_EQ(seen.size(), 1000u);
+}
+
+template <class Counts>
+double chi_square_deviations(const Counts& counts, double cells, double total) {
+  const double expected = total / cells;
+  double chi = (cells - static_cast<double>(counts.size())) * expected;  // cells that never came
+  for (const auto& [cell, count] : counts) chi += (count - expected) * (count - expected) / expected;
+  return (chi - (cells - 1)) / std::sqrt(2 * (cells - 1));
+}
+
+TEST(Permutation, EveryPermutationOfAFewElementsComesEquallyOften) {
+  double permutations = 1;
+  for (int32_t size = 2; size <= 6; ++size) {
+    permutations *= size;
+    const auto epochs = static_cast<uint64_t>(permutations * (size == 6 ? 30 : 100));
+    std::map<std::vector<int32_t>, int> counts;
+    for (uint64_t epoch = 0; epoch < epochs; ++epoch) ++counts[permutation(size, 7, epoch)];
+    EXPECT_LT(std::abs(chi_square_deviations(counts, permutations, static_cast<double>(epochs))), 4) << size;
+  }
+}
+
+TEST(Permutation, EveryElementComesEquallyOftenToEveryPlace) {
+  const int32_t size = 37, epochs = 4000;
+  std::map<std::pair<int32_t, int32_t>, int> counts;
+  std::map<int32_t, int> neighbours;  // difference of the elements at places 0 and 1
+  for (uint64_t epoch = 0; epoch < epochs; ++epoch) {
+    const std::vector<int32_t> order = permutation(size, 8, epoch);
+    for (int32_t place = 0; place < size; ++place) ++counts[{place, order[static_cast<size_t>(place)]}];
+    ++neighbours[(order[1] - order[0] + size) % size];
+  }
+  EXPECT_LT(std::abs(chi_square_deviations(counts, size * size, 1.0 * size * epochs)), 4);
+  EXPECT_LT(std::abs(chi_square_deviations(neighbours, size - 1, epochs)), 4);
+}
+
+TEST(Permutation, ChangesWithSeedAndEpoch) {
+  EXPECT_NE(permutation(1000, 1, 1), permutation(1000, 1, 2));
+  EXPECT_NE(permutation(1000, 1, 1), permutation(1000, 2, 1));
+  EXPECT_NE(permutation(1000, 1, 1), permutation(1000, 1, 1 + (uint64_t{1} << 32)));
+  EXPECT_NE(permutation(1000, 1, 1), permutation(1000, 1 + (uint64_t{1} << 32), 1));
+}
+
+TEST(Shuffle, WritesThePermutationOfTheEpochOnTheDevice) {
+  const Stream stream;
+  for (const int32_t size : {0, 1, 127, 128, 129, 3000}) {
+    const GuardedBuffer<int64_t> epoch(std::vector<int64_t>{5});
+    GuardedBuffer<int32_t> order(size, 1);
+    ASSERT_TRUE(ok(shuffle(order.view(), 42, epoch.data(), stream)));
+    EXPECT_EQ(order.download(), permutation(size, 42, 5)) << size;
+  }
+}
+
+struct DataSet {
+  int64_t samples, height, width, channels;
+  std::vector<uint8_t> images, labels;
+
+  int64_t sample_size() const { return height * width * channels; }
+};
+
+DataSet random_data(int64_t samples, int64_t height, int64_t width, int64_t channels) {
+  DataSet data = {samples, height, width, channels, {}, {}};
+  Random random(1);
+  for (int64_t i = 0; i < samples * data.sample_size(); ++i)
+    data.images.push_back(static_cast<uint8_t>(random.next()));
+  for (int64_t i = 0; i < samples; ++i) data.labels.push_back(static_cast<uint8_t>(random.next()));
+  return data;
+}
+
+struct Batch {
+  std::vector<float> x;
+  std::vector<int32_t> labels;
+};
+
+constexpr float kScale = 1 / (255 * 0.353f), kShift = -0.286f / 0.353f;
+
+struct Request {
+  std::vector<int32_t> order;  // empty: none is passed
+  int64_t step, batch, first, shard;
+  int x_offset = 0, image_offset = 0;
+};
+
+Batch gather(const DataSet& data, const Request& request) {
+  const Stream stream;
+  const GuardedBuffer<uint8_t> images(data.images, request.image_offset), labels(data.labels);
+  const GuardedBuffer<int32_t> order(request.order);
+  const GuardedBuffer<int64_t> step(std::vector<int64_t>{request.step});
+  GuardedBuffer<float> x(request.shard * data.sample_size(), request.x_offset);
+  GuardedBuffer<int32_t> y(request.shard);
+  VectorView<const int32_t> order_view = {order.data(), order.size()};
+  if (request.order.empty()) order_view = {};
+  EXPECT_TRUE(ok(gather_batch({x.data(), request.shard, data.height, data.width, data.channels}, y.view(),
+                              {images.data(), data.samples, data.height, data.width, data.channels},
+                              {labels.data(), data.samples}, order_view,
+                              {step.data(), request.batch, request.first}, kScale, kShift, stream)));
+  return {x.download(), y.download()};
+}
+
+// The samples of `request` made on the host; -1 stands for a sample that does not exist.
+Batch expected(const DataSet& data, const std::vector<int64_t>& samples) {
+  Batch want;
+  for (const int64_t sample : samples) {
+    want.labels.push_back(sample < 0 ? -1 : data.labels[static_cast<size_t>(sample)]);
+    for (int64_t j = 0; j < data.sample_size(); ++j)
+      want.x.push_back(
+          std::fma(static_cast<float>(data.images[static_cast<size_t>(sample * data.sample_size() + j)]),
+                   kScale, kShift));
+  }
+  return want;
+}
+
+// Sizes for every width of pack, each with aligned and misaligned arrays, to the last bit.
+TEST(GatherBatch, NormalisesTheSamplesOfTheOrder) {
+  for (const auto& [height, width, channels] :
+       {std::array<int64_t, 3>{28, 28, 1}, {5, 7, 1}, {3, 2, 3}, {1, 1, 1}, {32, 32, 3}})
+    for (const auto& [x_offset, image_offset] : {std::pair{0, 0}, {1, 0}, {2, 0}, {0, 1}, {0, 2}}) {
+      const DataSet data = random_data(20, height, width, channels);
+      const std::vector<int32_t> order = permutation(20, 3, 0);
+      const Batch batch = gather(data, {order, 2, 6, 1, 4, x_offset, image_offset});
+      std::vector<int64_t> samples;
+      for (size_t i = 0; i < 4; ++i) samples.push_back(order[2 * 6 + 1 + i]);
+      const Batch want = expected(data, samples);
+      EXPECT_TRUE(all_equal_bits(batch.x, want.x))
+          << height << " x " << width << " x " << channels << ", offsets " << x_offset << ' ' << image_offset;
+      EXPECT_EQ(batch.labels, want.labels);
+    }
+}
+
+TEST(GatherBatch, WithoutAnOrderTakesTheSamplesAsTheyLie) {
+  const DataSet data = random_data(20, 4, 4, 1);
+  const Batch batch = gather(data, {{}, 3, 5, 2, 3});
+  const Batch want = expected(data, {17, 18, 19});
+  EXPECT_TRUE(all_equal_bits(batch.x, want.x));
+  EXPECT_EQ(batch.labels, want.labels);
+}
+
+// Shards of an epoch, put together, are the epoch.
+TEST(GatherBatch, ShardsCoverTheEpochOnce) {
+  const DataSet data = random_data(23, 1, 1, 1);
+  const std::vector<int32_t> order = permutation(23, 9, 9);
+  std::vector<int32_t> labels;
+  for (int64_t step = 0; step < 5; ++step)
+    for (const auto& [first, shard] : {std::pair<int64_t, int64_t>{0, 2}, {2, 2}, {4, 1}}) {
+      const Batch batch = gather(data, {order, step, 5, first, shard});
+      labels.insert(labels.end(), batch.labels.begin(), batch.labels.end());
+    }
+  std::vector<int32_t> want;
+  for (const int32_t sample : order) want.push_back(data.labels[static_cast<size_t>(sample)]);
+  want.resize(25, -1);  // the epoch ends in the middle of the last batch
+  EXPECT_EQ(labels, want);
+}
+
+TEST(GatherBatch, ASampleThatDoesNotExistIsMarked) {
+  const DataSet data = random_data(4, 2, 2, 1);
+  const auto expect_only = [&](const Request& request, const std::vector<int64_t>& samples) {
+    const Batch batch = gather(data, request);
+    for (size_t i = 0; i < samples.size(); ++i) {
+      if (samples[i] >= 0) {
+        EXPECT_EQ(batch.labels[i], data.labels[static_cast<size_t>(samples[i])]);
+        continue;
+      }
+      EXPECT_EQ(batch.labels[i], -1) << "sample " << i;
+      for (size_t j = 0; j < 4; ++j) EXPECT_TRUE(std::isnan(batch.x[4 * i + j])) << "sample " << i;
+    }
+  };
+  expect_only({{0, -1, 4, 3}, 0, 4, 0, 4}, {0, -1, -1, 3});
+  expect_only({{3, 2}, 0, 4, 0, 4}, {3, 2, -1, -1});
+  expect_only({{}, 1, 3, 0, 3}, {3, -1, -1});
+  expect_only({{}, -1, 3, 0, 3}, {-1, -1, -1});
+}
+
+TEST(GatherBatch, AnEmptyShardIsNothing) {
+  const DataSet data = random_data(4, 2, 2, 1);
+  EXPECT_TRUE(gather(data, {{}, 0, 3, 3, 0}).labels.empty());
+}
+
+// What a captured graph of one step does when it is launched again and again.
+TEST(Advance, TheNextStepIsTheNextBatch) {
+  const Stream stream;
+  const DataSet data = random_data(6, 1, 1, 1);
+  const GuardedBuffer<uint8_t> images(data.images), image_labels(data.labels);
+  GuardedBuffer<int64_t> step(std::vector<int64_t>{0});
+  GuardedBuffer<float> x(2);
+  GuardedBuffer<int32_t> labels(2);
+  for (size_t i = 0; i < 3; ++i) {
+    ASSERT_TRUE(ok(gather_batch({x.data(), 2, 1, 1, 1}, labels.view(), {images.data(), 6, 1, 1, 1},
+                                {image_labels.data(), 6}, {}, {step.data(), 2, 0}, kScale, kShift, stream)));
+    ASSERT_TRUE(ok(advance(step.data(), 1, stream)));
+    EXPECT_EQ(labels.download(), (std::vector<int32_t>{data.labels[2 * i], data.labels[2 * i + 1]}));
+  }
+  ASSERT_TRUE(ok(advance(step.data(), -3, stream)));
+  EXPECT_EQ(step.download()[0], 0);
+}
+
+TEST(Data, BadArguments) {
+  const Stream stream;
+  GuardedBuffer<int32_t> order(4), labels(2);
+  GuardedBuffer<int64_t> counter(2);
+  GuardedBuffer<float> memory(2 * 4);
+  GuardedBuffer<uint8_t> bytes(4 * 4), byte_labels(4);
+  auto* misaligned = reinterpret_cast<int64_t*>(reinterpret_cast<char*>(counter.data()) + 4);
+  EXPECT_TRUE(refused(shuffle({nullptr, 4}, 0, counter.data(), stream), "shuffle: order is null"));
+  EXPECT_TRUE(refused(shuffle({order.data(), -1}, 0, counter.data(), stream), "order.size is -1"));
+  EXPECT_TRUE(refused(shuffle({order.data(), int64_t{1} << 31}, 0, counter.data(), stream), "2147483648"));
+  EXPECT_TRUE(refused(shuffle(order.view(), 0, nullptr, stream), "epoch is null"));
+  EXPECT_TRUE(refused(shuffle(order.view(), 0, misaligned, stream), "epoch is at"));
+  EXPECT_TRUE(refused(advance(nullptr, 1, stream), "advance: counter is null"));
+  EXPECT_TRUE(refused(advance(misaligned, 1, stream), "counter is at"));
+
+  const ImageView<float> x = {memory.data(), 2, 2, 2, 1};
+  const ImageView<const uint8_t> images = {bytes.data(), 4, 2, 2, 1};
+  const VectorView<const uint8_t> image_labels = byte_labels.view();
+  const BatchPosition at = {counter.data(), 2, 0};
+  const auto call = [&](ImageView<float> to, VectorView<int32_t> to_labels, ImageView<const uint8_t> from,
+                        VectorView<const uint8_t> from_labels, VectorView<const int32_t> by,
+                        BatchPosition position) {
+    return gather_batch(to, to_labels, from, from_labels, by, position, 1, 0, stream);
+  };
+  const VectorView<int32_t> y = labels.view();
+  EXPECT_TRUE(refused(call({nullptr, 2, 2, 2, 1}, y, images, image_labels, order.view(), at),
+                      "gather_batch: x is null"));
+  EXPECT_TRUE(refused(call(x, {nullptr, 2}, images, image_labels, order.view(), at), "labels is null"));
+  EXPECT_TRUE(refused(call(x, y, {nullptr, 4, 2, 2, 1}, image_labels, order.view(), at), "images is null"));
+  EXPECT_TRUE(refused(call(x, y, images, {nullptr, 4}, order.view(), at), "image_labels is null"));
+  EXPECT_TRUE(refused(call(x, y, images, image_labels, {order.data(), -2}, at), "order.size is -2"));
+  EXPECT_TRUE(
+      refused(call(x, y, images, image_labels, order.view(), {nullptr, 2, 0}), "position.step is null"));
+  EXPECT_TRUE(
+      refused(call(x, y, images, image_labels, order.view(), {misaligned, 2, 0}), "position.step is at"));
+  EXPECT_TRUE(
+      refused(call({memory.data(), -2, 2, 2, 1}, y, images, image_labels, {}, at), "x is -2 x 2 x 2 x 1"));
+  EXPECT_TRUE(refused(call({memory.data(), 2, 1, 2, 1}, y, images, image_labels, {}, at),
+                      "a sample of x is 1 x 2 x 1"));
+  EXPECT_TRUE(refused(call({memory.data(), 2, 2, 1, 1}, y, images, image_labels, {}, at),
+                      "a sample of x is 2 x 1 x 1"));
+  EXPECT_TRUE(refused(call({memory.data(), 2, 2, 2, 2}, y, images, image_labels, {}, at),
+                      "a sample of x is 2 x 2 x 2"));
+  EXPECT_TRUE(refused(call(x, {labels.data(), 1}, images, image_labels, {}, at),
+                      "labels.size is 1, must be x.images = 2"));
+  EXPECT_TRUE(
+      refused(call(x, y, images, {byte_labels.data(), 3}, {}, at), "image_labels.size is 3, must be"));
+  EXPECT_TRUE(refused(call(x, y, images, image_labels, {}, {counter.data(), 2, 1}),
+                      "the samples 1 ... 2 of a batch of 2"));
+  EXPECT_TRUE(refused(call(x, y, images, image_labels, {}, {counter.data(), 9, -1}), "the samples -1 ... 0"));
+}
+
+}  // namespace
+}  // namespace rondo::test

@@ -1,0 +1,301 @@
+#include <gtest/gtest.h>
+
+#include <rondo/kernels/loss/cross_entropy.h>
+#include <rondo/tests/support/compare.h>
+#include <rondo/tests/support/guarded_buffer.h>
+#include <rondo/tests/support/inputs.h>
+#include <rondo/tests/support/status_checks.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace rondo::test {
+namespace {
+
+constexpr float kInfinity = std::numeric_limits<float>::infinity();
+constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+
+struct Batch {
+  int64_t rows, classes, stride;
+  std::vector<float> logits;  // rows * stride
+  std::vector<int32_t> labels;
+
+  double logit(int64_t i, int64_t j) const { return logits[static_cast<size_t>(i * stride + j)]; }
+};
+
+// The labels are random, with a few certain and right predictions among them.
+Batch random_batch(int64_t rows, int64_t classes, int64_t stride, double spread, uint64_t seed) {
+  Batch batch = {rows, classes, stride, normal_values(rows * stride, seed), {}};
+  Random random(seed + 1);
+  for (float& value : batch.logits) value *= static_cast<float>(spread);
+  for (int64_t i = 0; i < rows; ++i) {
+    batch.labels.push_back(static_cast<int32_t>(random.below(classes)));
+    if (i % 5 == 0) batch.logits[static_cast<size_t>(i * stride + batch.labels.back())] = 25;
+  }
+  return batch;
+}
+
+// -log softmax(logits[i])[label] in double precision, with no cancellation where the loss is near 0.
+double reference_loss(const Batch& b, int64_t i) {
+  int64_t at = 0;
+  for (int64_t j = 1; j < b.classes; ++j)
+    if (b.logit(i, j) > b.logit(i, at)) at = j;
+  double others = 0;
+  for (int64_t j = 0; j < b.classes; ++j)
+    if (j != at) others += std::exp(b.logit(i, j) - b.logit(i, at));
+  return std::log1p(others) + (b.logit(i, at) - b.logit(i, b.labels[static_cast<size_t>(i)]));
+}
+
+int64_t reference_correct(const Batch& b) {
+  int64_t correct = 0;
+  for (int64_t i = 0; i < b.rows; ++i) {
+    const auto begin = b.logits.begin() + i * b.stride;
+    correct += std::max_element(begin, begin + b.classes) - begin == b.labels[static_cast<size_t>(i)];
+  }
+  return correct;
+}
+
+struct Result {
+  LossTally tally;
+  std::vector<float> gradient;  // rows * classes
+};
+
+// Runs with a gradient of stride classes + 3 and checks that only the matrix itself was written.
+Result run(const Batch& b, float scale, LossTally before = {}, int offset = 0) {
+  const Stream stream;
+  const GuardedBuffer<float> logits(b.logits, offset);
+  const GuardedBuffer<int32_t> labels(b.labels, offset);
+  const int64_t stride = b.classes + 3;
+  GuardedBuffer<float> gradient(std::vector<float>(static_cast<size_t>(b.rows * stride), 7.0f), offset);
+  GuardedBuffer<LossTally> tally(std::vector<LossTally>{before});
+  GuardedBuffer<unsigned char> workspace(softmax_cross_entropy_workspace_bytes(b.rows, b.classes));
+  EXPECT_TRUE(ok(softmax_cross_entropy({gradient.data(), b.rows, b.classes, stride}, tally.data(),
+                                       {logits.data(), b.rows, b.classes, b.stride}, {labels.data(), b.rows},
+                                       scale, workspace.workspace(), stream)));
+  Result result = {tally.download()[0], {}};
+  const std::vector<float> padded = gradient.download();
+  for (int64_t i = 0; i < b.rows; ++i)
+    for (int64_t j = 0; j < stride; ++j) {
+      const float value = padded[static_cast<size_t>(i * stride + j)];
+      if (j < b.classes)
+        result.gradient.push_back(value);
+      else
+        EXPECT_EQ(value, 7.0f) << "written past the end of row " << i;
+    }
+  return result;
+}
+
+// Both kernels (one thread a row; one block a row), one block and several, ragged ends.
+const std::vector<std::pair<int64_t, int64_t>> kShapes = {
+    {1, 1},  {1, 10},   {127, 10}, {128, 10}, {129, 10}, {1000, 10}, {300, 64}, {1, 65},
+    {2, 65}, {200, 65}, {7, 127},  {5, 128},  {3, 129},  {9, 1000},  {2, 5000}};
+
+TEST(CrossEntropy, LossAndCountsMatchDoublePrecision) {
+  for (const auto& [rows, classes] : kShapes) {
+    const Batch batch = random_batch(rows, classes, classes + rows % 3, 2, 1);
+    double want = 0;
+    for (int64_t i = 0; i < rows; ++i) want += reference_loss(batch, i);
+    const LossTally tally = run(batch, 1, {}, static_cast<int>(rows % 4)).tally;
+    EXPECT_TRUE(std::abs(tally.loss - want) <= 2e-6 * want + 1e-12 * static_cast<double>(classes))
+        << rows << " x " << classes << ": " << tally.loss << " instead of " << want;
+    EXPECT_EQ(tally.correct, reference_correct(batch)) << rows << " x " << classes;
+    EXPECT_EQ(tally.rows, rows);
+    EXPECT_EQ(tally.bad_labels, 0);
+  }
+}
+
+// The gradient against central differences of the double precision loss: no formula in common.
+TEST(CrossEntropy, GradientMatchesFiniteDifferences) {
+  const double step = 1e-5;
+  const float scale = 0.125f;
+  for (const auto& [rows, classes] : {std::pair<int64_t, int64_t>{37, 10}, {3, 100}}) {
+    Batch batch = random_batch(rows, classes, classes, 1, 3);
+    const std::vector<float> gradient = run(batch, scale).gradient;
+    std::vector<double> want;
+    for (int64_t i = 0; i < rows; ++i) {
+      // Shifted logits need double precision, so the sum of exponentials is differentiated here, not
+      // reference_loss.
+      const auto loss_shifted = [&](int64_t j, double shift) {
+        double sum = 0;
+        for (int64_t k = 0; k < classes; ++k) sum += std::exp(batch.logit(i, k) + (k == j ? shift : 0));
+        const int32_t label = batch.labels[static_cast<size_t>(i)];
+        return std::log(sum) - (batch.logit(i, label) + (label == j ? shift : 0));
+      };
+      for (int64_t j = 0; j < classes; ++j)
+        want.push_back(scale * (loss_shifted(j, step) - loss_shifted(j, -step)) / (2 * step));
+    }
+    EXPECT_TRUE(all_near(gradient, want, 1e-7)) << rows << " x " << classes;
+  }
+}
+
+// A certain and right prediction: what is left of loss and gradient is tiny, and must not drown in rounding.
+TEST(CrossEntropy, KeepsRelativeAccuracyNearZero) {
+  for (const int64_t classes : {int64_t{3}, int64_t{300}}) {
+    Batch batch = {1, classes, classes, std::vector<float>(static_cast<size_t>(classes), 0.0f), {1}};
+    batch.logits[1] = 30;
+    const double others = static_cast<double>(classes - 1) * std::exp(-30.0);
+    const Result result = run(batch, 1);
+    EXPECT_NEAR(result.tally.loss, others, 1e-5 * others);
+    EXPECT_NEAR(result.gradient[1], -others, 1e-5 * others);
+    EXPECT_NEAR(result.gradient[0], std::exp(-30.0), 1e-5 * std::exp(-30.0));
+  }
+}
+
+TEST(CrossEntropy, LargeLogitsDoNotOverflow) {
+  for (const int64_t classes : {int64_t{3}, int64_t{300}}) {
+    Batch batch = {1, classes, classes, std::vector<float>(static_cast<size_t>(classes), -3e38f), {0}};
+    batch.logits[0] = 3e38f;
+    const Result right = run(batch, 1);
+    EXPECT_EQ(right.tally.loss, 0);
+    EXPECT_EQ(right.tally.correct, 1);
+    EXPECT_TRUE(all_near(right.gradient, std::vector<double>(static_cast<size_t>(classes)), 0));
+  }
+}
+
+TEST(CrossEntropy, OfEqualLogitsTheFirstIsThePrediction) {
+  for (const int64_t classes : {int64_t{4}, int64_t{200}})
+    for (const int32_t label : {0, 1, 3}) {
+      Batch batch = {1, classes, classes, std::vector<float>(static_cast<size_t>(classes), 0.5f), {label}};
+      batch.logits[0] = -1;
+      EXPECT_EQ(run(batch, 1).tally.correct, label == 1) << classes << " classes, label " << label;
+    }
+}
+
+TEST(CrossEntropy, NanAndInfinityShow) {
+  for (const int64_t classes : {int64_t{4}, int64_t{200}})
+    for (const float bad : {kNan, kInfinity})
+      for (const size_t at : {0, 2}) {
+        Batch batch = random_batch(2, classes, classes, 1, 5);
+        const std::vector<float> clean = run(batch, 1).gradient;
+        batch.labels[0] = static_cast<int32_t>(at);
+        batch.logits[at] = bad;
+        const Result result = run(batch, 1);
+        EXPECT_TRUE(std::isnan(result.tally.loss));
+        EXPECT_LE(result.tally.correct, 1) << "a row without a loss was counted as correct";
+        for (int64_t j = 0; j < classes; ++j)
+          EXPECT_TRUE(std::isnan(result.gradient[static_cast<size_t>(j)]))
+              << bad << " at " << at << ", class " << j;
+        // The other row is none of its business.
+        EXPECT_TRUE(std::equal(clean.begin() + classes, clean.end(), result.gradient.begin() + classes));
+      }
+}
+
+TEST(CrossEntropy, MinusInfinityIsAProbabilityOfZero) {
+  for (const int64_t classes : {int64_t{3}, int64_t{200}}) {
+    Batch batch = {1, classes, classes, std::vector<float>(static_cast<size_t>(classes), -kInfinity), {1}};
+    batch.logits[0] = batch.logits[1] = 2;
+    const Result result = run(batch, 1);
+    EXPECT_NEAR(result.tally.loss, std::log(2.0), 1e-6);
+    EXPECT_NEAR(result.gradient[0], 0.5, 1e-6);
+    EXPECT_NEAR(result.gradient[1], -0.5, 1e-6);
+    EXPECT_EQ(result.gradient[2], 0);
+  }
+}
+
+TEST(CrossEntropy, ALabelOutOfRangeIsCountedAndNotUsed) {
+  for (const int64_t classes : {int64_t{10}, int64_t{100}})
+    for (const int32_t bad : {-1, static_cast<int32_t>(classes), INT32_MAX, INT32_MIN}) {
+      Batch batch = random_batch(3, classes, classes, 1, 6);
+      const std::vector<float> clean = run(batch, 1).gradient;
+      batch.labels[1] = bad;
+      const Result result = run(batch, 1);
+      EXPECT_EQ(result.tally.bad_labels, 1);
+      EXPECT_EQ(result.tally.rows, 3);
+      EXPECT_TRUE(std::isnan(result.tally.loss));
+      std::vector<float> want = clean;
+      std::fill(want.begin() + classes, want.begin() + 2 * classes, 0.0f);
+      EXPECT_TRUE(all_equal_bits(result.gradient, want)) << bad;
+    }
+}
+
+TEST(CrossEntropy, AddsToTheTally) {
+  for (const int64_t rows : {1, 300}) {
+    const Batch batch = random_batch(rows, 10, 10, 1, 7);
+    const LossTally from_zero = run(batch, 1).tally;
+    const LossTally tally = run(batch, 1, {100, 5, 6, 7}).tally;
+    EXPECT_EQ(tally.loss, 100 + from_zero.loss);
+    EXPECT_EQ(tally.correct, 5 + from_zero.correct);
+    EXPECT_EQ(tally.rows, 6 + rows);
+    EXPECT_EQ(tally.bad_labels, 7);
+  }
+}
+
+TEST(CrossEntropy, GradientMayTakeTheLogitsPlace) {
+  const Stream stream;
+  for (const auto& [rows, classes] : {std::pair<int64_t, int64_t>{200, 10}, {5, 300}}) {
+    const Batch batch = random_batch(rows, classes, classes, 1, 8);
+    const Result want = run(batch, 0.5f);
+    GuardedBuffer<float> logits(batch.logits);
+    const GuardedBuffer<int32_t> labels(batch.labels);
+    GuardedBuffer<LossTally> tally(std::vector<LossTally>{{}});
+    GuardedBuffer<unsigned char> workspace(softmax_cross_entropy_workspace_bytes(rows, classes));
+    const MatrixView<float> view = matrix(logits.data(), rows, classes);
+    ASSERT_TRUE(ok(softmax_cross_entropy(view, tally.data(), view, {labels.data(), rows}, 0.5f,
+                                         workspace.workspace(), stream)));
+    EXPECT_TRUE(all_equal_bits(logits.download(), want.gradient));
+    EXPECT_EQ(tally.download()[0].loss, want.tally.loss);
+  }
+}
+
+TEST(CrossEntropy, WithoutAGradientTheTallyIsTheSame) {
+  const Stream stream;
+  for (const auto& [rows, classes] : {std::pair<int64_t, int64_t>{200, 10}, {5, 300}}) {
+    const Batch batch = random_batch(rows, classes, classes, 1, 9);
+    const GuardedBuffer<float> logits(batch.logits);
+    const GuardedBuffer<int32_t> labels(batch.labels);
+    GuardedBuffer<LossTally> tally(std::vector<LossTally>{{}});
+    GuardedBuffer<unsigned char> workspace(softmax_cross_entropy_workspace_bytes(rows, classes));
+    ASSERT_TRUE(ok(softmax_cross_entropy({}, tally.data(), matrix(logits.data(), rows, classes),
+                                         {labels.data(), rows}, 1, workspace.workspace(), stream)));
+    const LossTally want = run(batch, 1).tally;
+    EXPECT_EQ(tally.download()[0].loss, want.loss);
+    EXPECT_EQ(tally.download()[0].correct, want.correct);
+    EXPECT_TRUE(all_equal_bits(logits.download(), batch.logits));
+  }
+}
+
+TEST(CrossEntropy, NoRowsChangeNothing) {
+  const Stream stream;
+  GuardedBuffer<LossTally> tally(std::vector<LossTally>{{1, 2, 3, 4}});
+  ASSERT_TRUE(ok(softmax_cross_entropy({}, tally.data(), {nullptr, 0, 10, 10}, {}, 1, {}, stream)));
+  EXPECT_EQ(tally.download()[0].loss, 1);
+  EXPECT_EQ(tally.download()[0].rows, 3);
+}
+
+TEST(CrossEntropy, BadArguments) {
+  const Stream stream;
+  GuardedBuffer<float> z(300 * 10), dz(300 * 10);
+  GuardedBuffer<int32_t> y(300);
+  GuardedBuffer<LossTally> memory(1), workspace(3);
+  const MatrixView<const float> logits = {z.data(), 2, 10, 10}, many = {z.data(), 300, 10, 10};
+  const MatrixView<float> gradient = matrix(dz.data(), 2, 10);
+  const VectorView<const int32_t> labels = {y.data(), 2}, many_labels = {y.data(), 300};
+  LossTally* tally = memory.data();
+  auto* misaligned = reinterpret_cast<LossTally*>(reinterpret_cast<char*>(tally) + 4);
+  const auto call = [&](MatrixView<float> g, LossTally* t, MatrixView<const float> x,
+                        VectorView<const int32_t> l,
+                        Workspace w) { return softmax_cross_entropy(g, t, x, l, 1, w, stream); };
+  EXPECT_TRUE(refused(call(gradient, nullptr, logits, labels, {}), "softmax_cross_entropy: tally is null"));
+  EXPECT_TRUE(refused(call(gradient, misaligned, logits, labels, {}), "tally is at"));
+  EXPECT_TRUE(refused(call(gradient, tally, {nullptr, 2, 10, 10}, labels, {}), "logits is null"));
+  EXPECT_TRUE(refused(call(gradient, tally, {z.data(), -2, 10, 10}, labels, {}), "logits is -2 x 10"));
+  EXPECT_TRUE(refused(call(gradient, tally, {z.data(), 2, 10, 9}, labels, {}), "logits.stride is 9"));
+  EXPECT_TRUE(refused(call({}, tally, {z.data(), 2, 0, 0}, labels, {}), "logits.cols is 0"));
+  EXPECT_TRUE(refused(call(gradient, tally, logits, {nullptr, 2}, {}), "labels is null"));
+  EXPECT_TRUE(
+      refused(call(gradient, tally, logits, {y.data(), 3}, {}), "labels.size is 3, must be logits.rows = 2"));
+  EXPECT_TRUE(
+      refused(call({dz.data(), 3, 10, 10}, tally, logits, labels, {}), "gradient is 3 x 10, must be 2 x 10"));
+  EXPECT_TRUE(refused(call({dz.data(), 2, 9, 10}, tally, logits, labels, {}), "gradient is 2 x 9"));
+  EXPECT_TRUE(refused(call({dz.data(), 2, 10, 9}, tally, logits, labels, {}), "gradient.stride is 9"));
+  EXPECT_EQ(softmax_cross_entropy_workspace_bytes(300, 10), workspace.workspace().bytes);
+  EXPECT_TRUE(refused(call({}, tally, many, many_labels, {}), "workspace has 0 bytes"));
+  EXPECT_TRUE(refused(call({}, tally, many, many_labels, {workspace.data(), 95}), "must have at least 96"));
+  EXPECT_TRUE(refused(call({}, tally, many, many_labels, {nullptr, 96}), "workspace is null"));
+  EXPECT_TRUE(refused(call({}, tally, many, many_labels, {reinterpret_cast<char*>(workspace.data()) + 4, 96}),
+                      "must be aligned to 8"));
+}
+
+}  // namespace
+}  // namespace rondo::test
