@@ -1,0 +1,37 @@
+// A convolution's description that Rondo and cuDNN share, and a check of any of its three results in any
+// layout.
+#pragma once
+
+#include <rondo/kernels/conv/conv2d.h>
+
+#include <cstdint>
+#include <vector>
+
+namespace rondo::bench {
+
+struct ConvLayer {
+  const char* name;
+  int64_t n, h, w, c;  // input
+  int64_t k, r, s;     // filter
+  int64_t stride, pad;
+
+  int64_t p() const { return conv2d_output_size(h, r, stride, pad); }
+  int64_t q() const { return conv2d_output_size(w, s, stride, pad); }
+  int64_t x_size() const { return n * h * w * c; }
+  int64_t y_size() const { return n * p() * q() * k; }
+  int64_t filter_size() const { return k * r * s * c; }
+  // Two a multiply-add, padding counted as data: the convention of every table.
+  double flops() const { return 2.0 * static_cast<double>(y_size() * r * s * c); }
+};
+
+enum class ConvOp { forward, data_gradient, filter_gradient };
+
+// Where channels lie: NHWC and KRSC, or NCHW and KCRS.
+enum class Channels { last, first };
+
+// Is the result of `op` right? x, y and filter are all the values in memory, the result among them. Compares
+// some with sums in double; `rounding` is the unit roundoff of the operands.
+bool is_convolution(const ConvLayer& layer, ConvOp op, Channels channels, const std::vector<float>& x,
+                    const std::vector<float>& y, const std::vector<float>& filter, double rounding);
+
+}  // namespace rondo::bench

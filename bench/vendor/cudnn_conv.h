@@ -1,0 +1,39 @@
+// One convolution by cuDNN, in the layout and with the algorithm that it finds fastest.
+#pragma once
+
+#include <cudnn.h>
+
+#include <rondo/bench/vendor/conv_sample.h>
+#include <rondo/kernels/core/buffer.h>
+
+#include <memory>
+#include <string>
+
+namespace rondo::bench {
+
+enum class ConvMath { fp32, tf32 };
+
+class CudnnConv {
+ public:
+  // Times cuDNN's algorithms for both layouts on scratch memory of its own, and keeps the best.
+  CudnnConv(const ConvLayer& layer, ConvOp op, ConvMath math);
+  ~CudnnConv();
+  CudnnConv(const CudnnConv&) = delete;
+  CudnnConv& operator=(const CudnnConv&) = delete;
+
+  Channels channels() const;
+  std::string label() const;  // "NCHW, algorithm 1"
+  [[nodiscard]] Status run(float* x, float* y, float* filter, cudaStream_t stream);
+
+ private:
+  struct Choice;
+
+  std::unique_ptr<Choice> choose(const ConvLayer& layer, ConvMath math, Channels channels);
+
+  ConvOp op_;
+  cudnnHandle_t handle_ = nullptr;
+  std::unique_ptr<Choice> best_;
+  Buffer<unsigned char> workspace_;
+};
+
+}  // namespace rondo::bench
