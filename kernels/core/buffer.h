@@ -18,7 +18,8 @@ class DeviceScope {
  public:
   explicit DeviceScope(int device) {
     RONDO_CUDA_THROW(cudaGetDevice(&previous_));
-    if (device != previous_) RONDO_CUDA_THROW(cudaSetDevice(device));
+    if (device != previous_)
+      throw_if_error(from_cuda(cudaSetDevice(device), concat("making device ", device, " current")));
   }
   ~DeviceScope() { static_cast<void>(cudaSetDevice(previous_)); }
   DeviceScope(const DeviceScope&) = delete;
