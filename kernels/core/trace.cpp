@@ -28,13 +28,14 @@ Trace::Trace(std::vector<int> devices) : devices_(std::move(devices)) {
     DeviceScope scope(device);
     RONDO_CUDA_THROW(cudaDeviceSynchronize());
   }
+  const double begin = microseconds_now();
   for (int device : devices_) {
     DeviceScope scope(device);
-    Zero zero;
-    RONDO_CUDA_THROW(cudaEventRecord(zero.event, nullptr));
-    RONDO_CUDA_THROW(cudaEventSynchronize(zero.event));
-    zero.microseconds = microseconds_now();
-    zeros_.push_back(std::move(zero));
+    const auto [zero, is_new] = zeros_.try_emplace(device);
+    if (!is_new) continue;
+    RONDO_CUDA_THROW(cudaEventRecord(zero->second.event, nullptr));
+    RONDO_CUDA_THROW(cudaEventSynchronize(zero->second.event));
+    zero->second.microseconds = microseconds_now() - begin;
   }
 }
 
@@ -76,11 +77,11 @@ std::vector<TraceSpan> Trace::collect() const {
   }
   std::vector<TraceSpan> spans;
   for (const Record& record : recorded_) {
-    const Zero& zero = zeros_[static_cast<size_t>(record.span.rank)];
+    const Zero& zero = zeros_.at(devices_[static_cast<size_t>(record.span.rank)]);
     const auto since_start = [&](const Event& event) {
       float milliseconds = 0;
       RONDO_CUDA_THROW(cudaEventElapsedTime(&milliseconds, zero.event, event));
-      return zero.microseconds - zeros_.front().microseconds + 1e3 * static_cast<double>(milliseconds);
+      return zero.microseconds + 1e3 * static_cast<double>(milliseconds);
     };
     spans.push_back(record.span);
     spans.back().begin_us = since_start(record.begin);

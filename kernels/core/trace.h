@@ -11,6 +11,7 @@
 #include <rondo/kernels/core/buffer.h>
 
 #include <deque>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -67,7 +68,7 @@ class Trace {
  private:
   struct Zero {
     Event event{Event::Kind::timing};
-    double microseconds = 0;  // when it happened, on the host's clock
+    double microseconds = 0;  // when it happened, on the host's clock, since the trace began
   };
   struct Record {
     TraceSpan span;
@@ -78,7 +79,7 @@ class Trace {
   void end(size_t index, cudaStream_t stream);
 
   std::vector<int> devices_;
-  std::vector<Zero> zeros_;  // one a rank
+  std::map<int, Zero> zeros_;  // of each device
   std::deque<Record> recorded_;
   Status failure_;
 };

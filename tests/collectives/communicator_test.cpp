@@ -54,6 +54,20 @@ TEST(Communicator, SlotsLieApartAlignedOnTheirRanksDevice) {
     }
 }
 
+TEST(Communicator, ConnectsItsDevicesBothWays) {
+  Communicator communicator(place(3, Placement::spread));
+  for (int device : place(3, Placement::spread))
+    for (int peer : place(3, Placement::spread)) {
+      int reachable = 0;
+      if (device == peer) continue;
+      ASSERT_EQ(cudaDeviceCanAccessPeer(&reachable, device, peer), cudaSuccess);
+      if (!reachable) continue;
+      DeviceScope scope(device);
+      EXPECT_EQ(cudaDeviceEnablePeerAccess(peer, 0), cudaErrorPeerAccessAlreadyEnabled);
+      EXPECT_EQ(cudaGetLastError(), cudaErrorPeerAccessAlreadyEnabled) << "and takes the error away";
+    }
+}
+
 TEST(Communicator, MayBeMadeManyTimesOverTheSameDevices) {
   for (int i = 0; i < 20; ++i) EXPECT_TRUE(ok(refusal(place(8, Placement::spread))));
 }

@@ -1,0 +1,96 @@
+// The ring's steps as spans of a trace.
+#include <rondo/kernels/core/trace.h>
+#include <rondo/tests/collectives/world.h>
+
+namespace rondo::test {
+namespace {
+
+std::vector<TraceSpan> spans_of(const std::vector<TraceSpan>& all, int rank, const std::string& category) {
+  std::vector<TraceSpan> found;
+  for (const TraceSpan& span : all)
+    if (span.rank == rank && span.category == category) found.push_back(span);
+  return found;
+}
+
+TEST(AllReduceTrace, ShowsEveryCopyAndEverySum) {
+  constexpr int kRanks = 4;
+  World world(place(kRanks, Placement::together));  // one device, so that all times are of one clock
+  const auto inputs = exact_inputs(kRanks, 1000, 1);
+  RankVectors data(world.devices, inputs);
+  Trace trace(world.devices);
+  world.communicator.set_trace(&trace);
+  ASSERT_TRUE(ok(all_reduce(data.views(), world.communicator, world.handles)));
+  world.communicator.set_trace(nullptr);
+  ASSERT_TRUE(ok(all_reduce(data.views(), world.communicator, world.handles)));
+  const std::vector<TraceSpan> spans = trace.collect();
+
+  for (int rank = 0; rank < kRanks; ++rank) {
+    const auto copies = spans_of(spans, rank, "copy"), sums = spans_of(spans, rank, "sum");
+    ASSERT_EQ(copies.size(), 2u * (kRanks - 1));
+    ASSERT_EQ(sums.size(), 1u * (kRanks - 1));
+    const auto left_copies = spans_of(spans, (rank + kRanks - 1) % kRanks, "copy");
+    for (size_t step = 0; step < copies.size(); ++step) {
+      EXPECT_GE(copies[step].begin_us, 0);
+      EXPECT_LE(copies[step].begin_us, copies[step].end_us);
+      EXPECT_EQ(copies[step].stream, "ring");
+      EXPECT_EQ(copies[step].name,
+                concat("send chunk ", (rank + 2 * kRanks - static_cast<int>(step)) % kRanks, " to rank ",
+                       (rank + 1) % kRanks, ", step ", step));
+    }
+    for (size_t step = 0; step < sums.size(); ++step) {
+      EXPECT_LE(sums[step].begin_us, sums[step].end_us);
+      EXPECT_LE(left_copies[step].end_us, sums[step].begin_us) << "rank " << rank << ", step " << step;
+      EXPECT_LE(sums[step].end_us, copies[step + 1].begin_us) << "rank " << rank << ", step " << step;
+      EXPECT_EQ(sums[step].name,
+                concat("add chunk ", (rank + kRanks - 1 - static_cast<int>(step)) % kRanks, ", step ", step));
+    }
+  }
+}
+
+TEST(AllReduceTrace, RecordsDevicesOfItsOwnRanksOnly) {
+  World world(place(3, Placement::spread));
+  RankVectors data(world.devices, exact_inputs(3, 100, 1));
+  Trace too_small({world.devices[0], world.devices[1]});
+  world.communicator.set_trace(&too_small);
+  ASSERT_TRUE(ok(all_reduce(data.views(), world.communicator, world.handles)));
+  world.synchronize();
+  try {
+    static_cast<void>(too_small.collect());
+    FAIL() << "a span of rank 2 in a trace of two ranks";
+  } catch (const Error& error) {
+    EXPECT_TRUE(refused(error.status(), "is of rank 2, the trace has 2 ranks"));
+  }
+}
+
+TEST(AllReduceTrace, ShowsTheLatestReplayOfAGraph) {
+  World world({0});
+  constexpr int kRanks = 2;
+  World ring(place(kRanks, Placement::together));
+  ring.handles.assign(kRanks, world.handles[0]);
+  RankVectors data(ring.devices, exact_inputs(kRanks, 64, 1));
+  Trace trace(ring.devices);
+  ring.communicator.set_trace(&trace);
+  cudaGraph_t graph = nullptr;
+  cudaGraphExec_t executable = nullptr;
+  ASSERT_EQ(cudaStreamBeginCapture(world.handles[0], cudaStreamCaptureModeThreadLocal), cudaSuccess);
+  const Status status = all_reduce(data.views(), ring.communicator, ring.handles);
+  ASSERT_EQ(cudaStreamEndCapture(world.handles[0], &graph), cudaSuccess);
+  ASSERT_TRUE(ok(status));
+  ASSERT_EQ(cudaGraphInstantiate(&executable, graph, 0), cudaSuccess);
+  ASSERT_EQ(cudaGraphDestroy(graph), cudaSuccess);
+  double last_end = 0;
+  for (int replay = 0; replay < 3; ++replay) {
+    ASSERT_EQ(cudaGraphLaunch(executable, world.handles[0]), cudaSuccess);
+    const std::vector<TraceSpan> spans = trace.collect();
+    ASSERT_EQ(spans.size(), 6u);  // 2 copies and a sum a rank
+    for (const TraceSpan& span : spans) {
+      EXPECT_GE(span.begin_us, last_end);
+      EXPECT_GE(span.end_us, span.begin_us);
+    }
+    for (const TraceSpan& span : spans) last_end = std::max(last_end, span.end_us);
+  }
+  ASSERT_EQ(cudaGraphExecDestroy(executable), cudaSuccess);
+}
+
+}  // namespace
+}  // namespace rondo::test
