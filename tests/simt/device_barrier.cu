@@ -22,7 +22,7 @@ TEST(Threads, EveryThreadRunsOnceWithItsCoordinates) {
 }
 
 TEST(Threads, KeepTheirCoordinatesAcrossABarrier) {
-  int wrong = 0;
+  std::atomic<int> wrong{0};
   run_ok({2, dim3(7, 5, 3)}, [&] {
     const uint3 thread = threadIdx, block = blockIdx;
     for (int i = 0; i < 3; ++i) {
@@ -65,6 +65,7 @@ TEST(Barrier, RightKernelsGiveTheSameUnderEverySeed) {
 }
 
 TEST(Barrier, SeedsChangeTheOrderAndRepeatIt) {
+  if (kThreadSanitizer) GTEST_SKIP() << "the record of the order is a race itself";
   const auto order_under = [](uint64_t seed) {
     Seed scope(seed);
     std::vector<unsigned> order;
@@ -86,13 +87,14 @@ TEST(Barrier, SeedsChangeTheOrderAndRepeatIt) {
 
 // Without the barrier a thread reads its neighbour before or after that has written.
 TEST(Barrier, AMissingOneShowsUnderSomeSeed) {
+  if (kThreadSanitizer) GTEST_SKIP() << "it would say so: see device_sanitizer.cu";
   int wrong_seeds = 0;
   for (uint64_t seed = 0; seed < 10; ++seed) {
     Seed scope(seed);
-    bool wrong = false;
+    std::atomic<bool> wrong{false};
     run_ok({1, 64, 256}, [&] {
       shared<int>(threadIdx.x) = 1;
-      wrong |= shared<int>(63 - threadIdx.x) != 1;
+      if (shared<int>(63 - threadIdx.x) != 1) wrong = true;
     });
     wrong_seeds += wrong;
   }
@@ -114,7 +116,7 @@ TEST(Barrier, DoesNotWaitForThreadsThatExited) {
 }
 
 TEST(Barrier, IsCompletedByAThreadThatExits) {
-  int after = 0;
+  std::atomic<int> after{0};
   run_ok({1, 8}, [&] {
     if (threadIdx.x == 7) return;  // the last to run: the others wait already
     __syncthreads();
@@ -124,7 +126,7 @@ TEST(Barrier, IsCompletedByAThreadThatExits) {
 }
 
 TEST(Barrier, Votes) {
-  int wrong = 0;
+  std::atomic<int> wrong{0};
   run_ok({1, 70}, [&] {
     const int t = static_cast<int>(threadIdx.x);
     for (int limit = 0; limit <= 70; limit += 7) {
@@ -137,7 +139,7 @@ TEST(Barrier, Votes) {
 }
 
 TEST(Barrier, VotesCountOnlyThreadsThatAreThere) {
-  int all = 0;
+  std::atomic<int> all{0};
   run_ok({1, 70}, [&] {
     if (threadIdx.x >= 50) return;
     all += __syncthreads_and(1);

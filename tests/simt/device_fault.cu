@@ -14,7 +14,7 @@ void expect_fault(const simt::Fault& fault, cudaError_t error, std::initializer_
   EXPECT_EQ(fault.error, error) << fault.message;
   for (const std::string& part : parts)
     EXPECT_NE(fault.message.find(part), std::string::npos) << "'" << part << "' is not in: " << fault.message;
-  int runs = 0;
+  std::atomic<int> runs{0};
   run_ok({1, 64}, [&] {
     __syncthreads();
     __syncwarp();
@@ -115,7 +115,7 @@ TEST(Fault, Exceptions) {
 }
 
 TEST(Fault, ExceptionsInsideAThreadArePrivateToIt) {
-  int caught = 0;
+  std::atomic<int> caught{0};
   run_ok({1, 64}, [&] {
     __syncthreads();
     try {

@@ -14,6 +14,12 @@
 
 namespace simt_test {
 
+#ifdef __SANITIZE_THREAD__
+inline constexpr bool kThreadSanitizer = true;
+#else
+inline constexpr bool kThreadSanitizer = false;
+#endif
+
 struct Shape {
   dim3 grid = 1;
   dim3 block = 32;
@@ -40,6 +46,7 @@ inline simt::Fault run(Shape shape, std::function<void()> body) {
   simt::Fault fault;
   for (uint64_t b = 0; b < block_count(kernel) && fault.error == cudaSuccess; ++b)
     fault = run_block(kernel, b);
+  join_blocks(kernel);
   return fault;
 }
 

@@ -10,7 +10,7 @@ constexpr unsigned kAll = 0xFFFFFFFFu;
 
 template <class T>
 void shuffles() {
-  int wrong = 0;
+  std::atomic<int> wrong{0};
   run_ok({1, 64}, [&] {
     const int lane = static_cast<int>(threadIdx.x % 32);
     const auto value = [](int l) { return static_cast<T>(l * 3 + 1); };
@@ -63,7 +63,7 @@ TEST(Warp, ReductionByShuffles) {
 TEST(Warp, DivergedGroupsOfOneWarpDoNotMeet) {
   for (uint64_t seed = 0; seed < 5; ++seed) {
     Seed scope(seed);
-    int wrong = 0;
+    std::atomic<int> wrong{0};
     run_ok({1, 32}, [&] {
       const unsigned lane = threadIdx.x;
       const unsigned part = lane % 3;
@@ -81,7 +81,7 @@ TEST(Warp, DivergedGroupsOfOneWarpDoNotMeet) {
 }
 
 TEST(Warp, VotesAndMatches) {
-  int wrong = 0;
+  std::atomic<int> wrong{0};
   run_ok({1, 32}, [&] {
     const unsigned lane = threadIdx.x;
     wrong += __ballot_sync(kAll, lane % 4 == 0) != 0x11111111u;
@@ -101,7 +101,7 @@ TEST(Warp, VotesAndMatches) {
 }
 
 TEST(Warp, Reductions) {
-  int wrong = 0;
+  std::atomic<int> wrong{0};
   run_ok({1, 32}, [&] {
     const int lane = static_cast<int>(threadIdx.x);
     wrong += __reduce_add_sync(kAll, lane) != 496;
@@ -119,7 +119,7 @@ TEST(Warp, Reductions) {
 }
 
 TEST(Warp, DoesNotWaitForLanesThatExited) {
-  int wrong = 0, finished = 0;
+  std::atomic<int> wrong{0}, finished{0};
   run_ok({1, 40}, [&] {  // the second warp has eight lanes
     const unsigned lane = threadIdx.x % 32;
     if (lane % 2 == 1) return;
@@ -135,7 +135,7 @@ TEST(Warp, DoesNotWaitForLanesThatExited) {
 }
 
 TEST(Warp, IsCompletedByALaneThatExits) {
-  int finished = 0;
+  std::atomic<int> finished{0};
   run_ok({1, 32}, [&] {
     if (threadIdx.x == 31) return;
     __syncwarp();
@@ -145,7 +145,7 @@ TEST(Warp, IsCompletedByALaneThatExits) {
 }
 
 TEST(Warp, SyncwarpOrdersSharedMemory) {
-  int wrong = 0;
+  std::atomic<int> wrong{0};
   for (uint64_t seed = 0; seed < 5; ++seed) {
     Seed scope(seed);
     run_ok({1, 64, 256}, [&] {
@@ -176,7 +176,7 @@ __attribute__((no_sanitize("thread"))) void multiply(void* const* records, unsig
 
 TEST(Warp, CollectiveOfOnesOwn) {
   static constexpr simt::WarpOperation kProduct = {"product", multiply};
-  int wrong = 0;
+  std::atomic<int> wrong{0};
   run_ok({1, 32}, [&] {
     Factor factor{threadIdx.x < 10 ? 2 : 1, 0};
     simt::warp_collective(kAll, kProduct, &factor, simt::Place::current());

@@ -1,0 +1,149 @@
+// What the sanitizers must see in kernels. Each case is a program that is wrong and runs as a death test, so
+// it is there only in the sanitizer's own build; the other cases show that right programs are clean.
+#include <algorithm>
+#include <cstdlib>
+
+#include "device_testing.h"
+
+using namespace simt_test;
+
+namespace {
+
+struct SanitizerDeathTest : testing::Test {
+  SanitizerDeathTest() { GTEST_FLAG_SET(death_test_style, "threadsafe"); }
+};
+
+#ifdef __SANITIZE_ADDRESS__
+
+void write_shared_at(size_t index) {
+  run_ok({1, 64, 64 * sizeof(float)}, [index] {
+    shared<float>(threadIdx.x) = 1;
+    __syncthreads();
+    if (threadIdx.x == 40) shared<float>(index) = 2;
+  });
+}
+
+TEST_F(SanitizerDeathTest, AddressSanitizerSeesTheEndOfSharedMemory) {
+  write_shared_at(63);
+  EXPECT_DEATH(write_shared_at(64), "AddressSanitizer: heap-buffer-overflow");
+  EXPECT_DEATH(write_shared_at(static_cast<size_t>(-1)), "AddressSanitizer: heap-buffer-overflow");
+}
+
+TEST_F(SanitizerDeathTest, AddressSanitizerSeesLocalArrays) {
+  EXPECT_DEATH(run({1, 64},
+                   [] {
+                     volatile int local[4] = {};
+                     __syncthreads();
+                     local[threadIdx.x % 5] = 1;
+                   }),
+               "AddressSanitizer: stack-buffer-overflow");
+}
+
+TEST_F(SanitizerDeathTest, UndefinedBehaviourIsSeen) {
+  EXPECT_DEATH(run({1, 64},
+                   [] {
+                     volatile int big = 0x7FFFFFFF;
+                     big = big + static_cast<int>(threadIdx.x);
+                   }),
+               "signed integer overflow");
+}
+
+#endif
+
+#ifdef __SANITIZE_THREAD__
+
+constexpr int kRaceFound = 66;  // the thread sanitizer's exit code
+
+// Every thread reads what another wrote, with or without a barrier between.
+void exchange(unsigned threads, bool barrier) {
+  run_ok({1, threads, threads * sizeof(int)}, [=] {
+    shared<int>(threadIdx.x) = static_cast<int>(threadIdx.x);
+    if (barrier) __syncthreads();
+    static_cast<void>(*const_cast<volatile int*>(&shared<int>((threadIdx.x + 1) % threads)));
+  });
+}
+
+TEST_F(SanitizerDeathTest, ThreadSanitizerSeesAMissingBarrier) {
+  for (const unsigned threads : {2u, 64u, 256u}) {
+    exchange(threads, true);
+    EXPECT_EXIT((exchange(threads, false), std::exit(0)), testing::ExitedWithCode(kRaceFound), "data race");
+  }
+}
+
+// The second barrier of a loop, which keeps the next round's writes from this round's reads.
+void rounds(bool second_barrier) {
+  run_ok({1, 64, 256}, [=] {
+    int sum = 0;
+    for (int round = 0; round < 3; ++round) {
+      shared<int>(threadIdx.x) = round;
+      __syncthreads();
+      sum += shared<int>(63 - threadIdx.x);
+      if (second_barrier) __syncthreads();
+    }
+    EXPECT_EQ(sum, 3);
+  });
+}
+
+TEST_F(SanitizerDeathTest, ThreadSanitizerSeesTheMissingSecondBarrier) {
+  rounds(true);
+  EXPECT_EXIT((rounds(false), std::exit(0)), testing::ExitedWithCode(kRaceFound), "data race");
+}
+
+void warp_exchange(bool syncwarp) {
+  run_ok({1, 64, 256}, [=] {
+    shared<int>(threadIdx.x) = 1;
+    const unsigned lane = threadIdx.x % 32;
+    const unsigned half = lane < 16 ? 0x0000FFFFu : 0xFFFF0000u;
+    if (syncwarp) __syncwarp(half);
+    __ballot_sync(half, 1);  // a vote orders no memory
+    EXPECT_EQ(shared<int>(threadIdx.x ^ 15), 1);
+  });
+}
+
+TEST_F(SanitizerDeathTest, ThreadSanitizerSeesAMissingSyncwarp) {
+  warp_exchange(true);
+  EXPECT_EXIT((warp_exchange(false), std::exit(0)), testing::ExitedWithCode(kRaceFound), "data race");
+}
+
+// Two blocks write the same word; also when one worker runs them one after the other.
+void blocks_write(bool same_word, int workers) {
+  std::vector<int> words(64);
+  run_parallel(workers, {2, 32}, [&] { words[(same_word ? 0 : blockIdx.x * 32) + threadIdx.x] = 1; });
+}
+
+TEST_F(SanitizerDeathTest, ThreadSanitizerSeesRacesOfBlocks) {
+  for (const int workers : {1, 2}) {
+    blocks_write(false, workers);
+    EXPECT_EXIT((blocks_write(true, workers), std::exit(0)), testing::ExitedWithCode(kRaceFound),
+                "data race");
+  }
+}
+
+TEST(Sanitizer, TheLastBlockMayReadWhatAllWroteBehindFences) {
+  std::vector<int> partial(20);
+  unsigned finished = 0;
+  int sum = 0;
+  run_parallel(2, {20, 32}, [&] {
+    if (threadIdx.x != 0) return;
+    partial[blockIdx.x] = static_cast<int>(blockIdx.x);
+    __threadfence();
+    if (atomicAdd(&finished, 1u) != gridDim.x - 1) return;
+    __threadfence();
+    for (const int value : partial) sum += value;
+  });
+  EXPECT_EQ(sum, 190);
+}
+
+#endif
+
+TEST(Sanitizer, ABlockMayUseAThousandThreadsAndABarrier) {
+  std::vector<int> result(1024);
+  run_ok({1, 1024, 4096}, [&] {
+    shared<int>(threadIdx.x) = 1;
+    __syncthreads();
+    result[threadIdx.x] = shared<int>(1023 - threadIdx.x);
+  });
+  EXPECT_EQ(std::count(result.begin(), result.end(), 1), 1024);
+}
+
+}  // namespace
