@@ -319,7 +319,7 @@ TEST_F(HostGraph, RefusesBadCalls) {
   cudaGraph_t graph = nullptr;
   cudaGraphExec_t exec = nullptr;
   CUDA_ERROR(cudaStreamEndCapture(stream_, &graph), cudaErrorIllegalState);
-  CUDA_ERROR(cudaStreamBeginCapture(stream_, static_cast<cudaStreamCaptureMode>(9)), cudaErrorInvalidValue);
+  CUDA_ERROR(cudaStreamBeginCapture(stream_, static_cast<cudaStreamCaptureMode>(3)), cudaErrorInvalidValue);
   begin();
   CUDA_ERROR(cudaStreamBeginCapture(stream_, cudaStreamCaptureModeGlobal), cudaErrorIllegalState);
   CUDA_OK(cudaGraphExecDestroy(end()));

@@ -205,7 +205,7 @@ TEST_F(HostLaunch, ErrorsBelongToTheirThreadAndAreToldOnce) {
   EXPECT_EQ(cudaGetLastError(), cudaSuccess);
   EXPECT_STREQ(cudaGetErrorName(cudaErrorInvalidDevice), "cudaErrorInvalidDevice");
   EXPECT_STREQ(cudaGetErrorString(cudaErrorMemoryAllocation), "out of memory");
-  EXPECT_STREQ(cudaGetErrorName(static_cast<cudaError_t>(12345)), "unrecognized error code");
+  EXPECT_STREQ(cudaGetErrorName(static_cast<cudaError_t>(1000)), "unrecognized error code");
 }
 
 TEST_F(HostLaunch, OccupancyFollowsThreadsAndSharedMemory) {

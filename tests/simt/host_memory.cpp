@@ -29,7 +29,7 @@ TEST_F(HostMemory, DevicesAreNumberedAndDescribed) {
   CUDA_OK(cudaDeviceGetAttribute(&value, cudaDevAttrMultiProcessorCount, 0));
   EXPECT_EQ(value, properties.multiProcessorCount);
   EXPECT_GE(value, 1);
-  CUDA_ERROR(cudaDeviceGetAttribute(&value, static_cast<cudaDeviceAttr>(9999), 0), cudaErrorInvalidValue);
+  CUDA_ERROR(cudaDeviceGetAttribute(&value, static_cast<cudaDeviceAttr>(127), 0), cudaErrorInvalidValue);
   CUDA_OK(cudaRuntimeGetVersion(&value));
   EXPECT_EQ(value, 13000);
   EXPECT_EQ(simt::set_device_count(3), cudaErrorSetOnActiveProcess);

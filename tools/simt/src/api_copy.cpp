@@ -188,11 +188,11 @@ cudaError_t cudaMemcpyPeer(void* to, int to_device, const void* from, int from_d
       std::lock_guard lock(runtime.mutex);
       runtime.forbid_during_capture();
       runtime.current_device();
-      for (const int device : {host_thread.device, to_device, from_device})
+      for (const int device : {host_thread().device, to_device, from_device})
         for (TaskPtr& task : runtime.pending(*runtime.devices[static_cast<size_t>(device)]))
           tasks.push_back(std::move(task));
     }
-    for (const int device : {host_thread.device, to_device, from_device}) {
+    for (const int device : {host_thread().device, to_device, from_device}) {
       const cudaError_t failure = wait_for(tasks, device);
       require(failure == cudaSuccess, failure);
     }

@@ -30,7 +30,7 @@ cudaError_t cudaGetDeviceCount(int* count) {
 cudaError_t cudaGetDevice(int* device) {
   return api([&](Runtime&) {
     require(device, cudaErrorInvalidValue);
-    *device = host_thread.device;
+    *device = host_thread().device;
     return cudaSuccess;
   });
 }
@@ -38,7 +38,7 @@ cudaError_t cudaGetDevice(int* device) {
 cudaError_t cudaSetDevice(int device) {
   return api([&](Runtime& runtime) {
     runtime.check_ordinal(device);
-    host_thread.device = device;
+    host_thread().device = device;
     return cudaSuccess;
   });
 }
@@ -64,7 +64,7 @@ cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int dev
 cudaError_t cudaDeviceSynchronize() {
   return api([](Runtime& runtime) {
     std::vector<TaskPtr> tasks;
-    const int device = host_thread.device;
+    const int device = host_thread().device;
     {
       std::lock_guard lock(runtime.mutex);
       runtime.forbid_during_capture();
@@ -77,7 +77,7 @@ cudaError_t cudaDeviceSynchronize() {
 // Everything that belongs to the device goes: memory, streams, events, peer access, the sticky error.
 cudaError_t cudaDeviceReset() {
   return api([](Runtime& runtime) {
-    const int ordinal = host_thread.device;
+    const int ordinal = host_thread().device;
     Device& device = *runtime.devices[static_cast<size_t>(ordinal)];
     std::vector<TaskPtr> tasks;
     {
@@ -94,7 +94,7 @@ cudaError_t cudaDeviceReset() {
     device.shared_opt_in.clear();
     runtime.memory.release_all_of(ordinal);
     device.failure = cudaSuccess;
-    host_thread.last_error = cudaSuccess;
+    host_thread().last_error = cudaSuccess;
     return cudaSuccess;
   });
 }
@@ -112,7 +112,7 @@ cudaError_t cudaDeviceCanAccessPeer(int* can_access, int device, int peer) {
 cudaError_t cudaDeviceEnablePeerAccess(int peer, unsigned int flags) {
   return api([&](Runtime& runtime) {
     runtime.check_ordinal(peer);
-    const int device = host_thread.device;
+    const int device = host_thread().device;
     require(peer != device, cudaErrorInvalidDevice);
     require(flags == 0, cudaErrorInvalidValue);
     runtime.current_device();
@@ -126,7 +126,7 @@ cudaError_t cudaDeviceEnablePeerAccess(int peer, unsigned int flags) {
 cudaError_t cudaDeviceDisablePeerAccess(int peer) {
   return api([&](Runtime& runtime) {
     runtime.check_ordinal(peer);
-    const int device = host_thread.device;
+    const int device = host_thread().device;
     runtime.current_device();
     std::lock_guard lock(runtime.mutex);
     require(peer != device && runtime.memory.peer_enabled(device, peer), cudaErrorPeerAccessNotEnabled);

@@ -6,15 +6,15 @@ namespace {
 // A dead device answers with its error for ever; any other error is told once.
 cudaError_t last_error(bool forget) {
   using namespace simt;
-  cudaError_t error = host_thread.last_error;
+  cudaError_t error = host_thread().last_error;
   if (Runtime::started()) {
     try {
-      const cudaError_t failure = Runtime::get().devices[static_cast<size_t>(host_thread.device)]->failure;
+      const cudaError_t failure = Runtime::get().devices[static_cast<size_t>(host_thread().device)]->failure;
       if (failure != cudaSuccess) return failure;
     } catch (const Failure&) {
     }
   }
-  if (forget) host_thread.last_error = cudaSuccess;
+  if (forget) host_thread().last_error = cudaSuccess;
   return error;
 }
 

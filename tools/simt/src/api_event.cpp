@@ -15,7 +15,7 @@ cudaError_t cudaEventCreateWithFlags(cudaEvent_t* handle, unsigned int flags) {
     require((flags & ~known) == 0, cudaErrorInvalidValue);
     runtime.current_device();
     auto event = std::make_shared<Event>();
-    event->device = host_thread.device;
+    event->device = host_thread().device;
     event->flags = flags;
     std::lock_guard lock(runtime.mutex);
     runtime.events.add(std::move(event), handle);

@@ -79,14 +79,14 @@ cudaError_t launch(const cudaLaunchConfig_t* config, Launch launch) {
     work->kernel.grid = config->gridDim;
     work->kernel.block = config->blockDim;
     work->kernel.shared_bytes = config->dynamicSmemBytes;
-    work->kernel.device = host_thread.device;
+    work->kernel.device = host_thread().device;
     work->kernel.sequence = ++launches;
     work->kernel.name = kernel_name(launch.kernel);
     work->kernel.body = launch.body;
     work->launch = std::move(launch);
 
     auto operation = std::make_shared<Operation>();
-    operation->device = host_thread.device;
+    operation->device = host_thread().device;
     operation->pieces = uint64_t{config->gridDim.x} * config->gridDim.y * config->gridDim.z;
     operation->run = [work, &memory = runtime.memory](uint64_t block) { return work->run(memory, block); };
     operation->leave = [kernel = &work->kernel] { join_blocks(*kernel); };
@@ -94,7 +94,7 @@ cudaError_t launch(const cudaLaunchConfig_t* config, Launch launch) {
       std::lock_guard lock(runtime.mutex);
       require(config->dynamicSmemBytes <= shared_limit(device, work->launch.kernel), cudaErrorInvalidValue);
       const auto stream = runtime.stream(config->stream);
-      require(stream->device == host_thread.device, cudaErrorInvalidResourceHandle);
+      require(stream->device == host_thread().device, cudaErrorInvalidResourceHandle);
       runtime.enqueue(stream, std::move(operation));
     }
     runtime.scheduler.throttle();
@@ -148,7 +148,7 @@ cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, const voi
     require(blocks, cudaErrorInvalidValue);
     require(kernel, cudaErrorInvalidDeviceFunction);
     require(block_size >= 1, cudaErrorInvalidValue);
-    const cudaDeviceProp p = properties_of(runtime, host_thread.device);
+    const cudaDeviceProp p = properties_of(runtime, host_thread().device);
     const size_t shared = shared_bytes + p.reservedSharedMemPerBlock;
     *blocks = block_size > p.maxThreadsPerBlock
                   ? 0

@@ -25,7 +25,7 @@ cudaError_t free_memory(void* pointer, bool host) {
         for (TaskPtr& task : runtime.pending(*runtime.devices[i])) tasks.push_back(std::move(task));
       }
     }
-    const cudaError_t failure = wait_for(tasks, host ? host_thread.device : range->device);
+    const cudaError_t failure = wait_for(tasks, host ? host_thread().device : range->device);
     const cudaError_t released = runtime.memory.release(pointer, host);
     return failure != cudaSuccess ? failure : released;
   });
@@ -41,7 +41,7 @@ cudaError_t cudaMalloc(void** pointer, size_t bytes) {
       runtime.forbid_during_capture();
     }
     runtime.current_device();
-    return runtime.memory.allocate(host_thread.device, bytes, pointer);
+    return runtime.memory.allocate(host_thread().device, bytes, pointer);
   });
 }
 
@@ -115,8 +115,8 @@ cudaError_t cudaMemGetInfo(size_t* free, size_t* total) {
   return api([&](Runtime& runtime) {
     require(free && total, cudaErrorInvalidValue);
     runtime.current_device();
-    *total = runtime.memory.limit(host_thread.device);
-    *free = *total - std::min(*total, runtime.memory.used(host_thread.device));
+    *total = runtime.memory.limit(host_thread().device);
+    *free = *total - std::min(*total, runtime.memory.used(host_thread().device));
     return cudaSuccess;
   });
 }
@@ -135,7 +135,7 @@ cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attributes, const vo
       attributes->hostPointer = same;
     } else if (range->device == Memory::kHost) {
       attributes->type = cudaMemoryTypeHost;
-      attributes->device = host_thread.device;
+      attributes->device = host_thread().device;
       attributes->devicePointer = same;
       attributes->hostPointer = same;
     } else {

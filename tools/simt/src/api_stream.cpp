@@ -19,7 +19,7 @@ cudaError_t cudaStreamCreateWithPriority(cudaStream_t* handle, unsigned int flag
     require(handle && (flags & ~unsigned{cudaStreamNonBlocking}) == 0, cudaErrorInvalidValue);
     Device& device = runtime.current_device();
     auto stream = std::make_shared<Stream>();
-    stream->device = host_thread.device;
+    stream->device = host_thread().device;
     stream->blocking = (flags & cudaStreamNonBlocking) == 0;
     std::lock_guard lock(runtime.mutex);
     device.streams.insert(stream);

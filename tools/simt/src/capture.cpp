@@ -44,12 +44,12 @@ void Runtime::wait_in_capture(const std::shared_ptr<Stream>& stream, const Event
 // CUDA's rule for calls that are unsafe while something captures: a thread in global mode is stopped by its
 // own captures and by everybody's global ones, in thread-local mode by its own, in relaxed mode by none.
 void Runtime::forbid_during_capture() {
-  if (host_thread.capture_mode == cudaStreamCaptureModeRelaxed) return;
+  if (host_thread().capture_mode == cudaStreamCaptureModeRelaxed) return;
   for (const auto& capture : captures) {
     const bool own =
         capture->thread == std::this_thread::get_id() && capture->mode != cudaStreamCaptureModeRelaxed;
     const bool everybodys = capture->mode == cudaStreamCaptureModeGlobal &&
-                            host_thread.capture_mode == cudaStreamCaptureModeGlobal;
+                            host_thread().capture_mode == cudaStreamCaptureModeGlobal;
     if (!own && !everybodys) continue;
     capture->invalidated = true;
     throw Failure{cudaErrorStreamCaptureUnsupported};
@@ -154,7 +154,7 @@ cudaError_t cudaThreadExchangeStreamCaptureMode(cudaStreamCaptureMode* mode) {
   return api([&](Runtime&) {
     require(mode && *mode >= cudaStreamCaptureModeGlobal && *mode <= cudaStreamCaptureModeRelaxed,
             cudaErrorInvalidValue);
-    std::swap(*mode, host_thread.capture_mode);
+    std::swap(*mode, host_thread().capture_mode);
     return cudaSuccess;
   });
 }

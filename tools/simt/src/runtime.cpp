@@ -17,7 +17,10 @@ Fault newest_fault;
 
 }  // namespace
 
-thread_local HostThread host_thread;
+HostThread& host_thread() {
+  static thread_local HostThread state;
+  return state;
+}
 
 uintptr_t new_handle() {
   static std::atomic<uintptr_t> next{0x1000};
@@ -68,7 +71,7 @@ void Runtime::check_ordinal(int device) const {
 }
 
 Device& Runtime::current_device() {
-  Device& device = *devices[static_cast<size_t>(host_thread.device)];
+  Device& device = *devices[static_cast<size_t>(host_thread().device)];
   const cudaError_t failure = device.failure;
   require(failure == cudaSuccess, failure);
   return device;
@@ -86,7 +89,7 @@ void Runtime::fail_device(int device, const Fault& fault) {
 std::shared_ptr<Stream> Runtime::stream(cudaStream_t handle) {
   require(handle != cudaStreamPerThread, cudaErrorNotSupported);
   std::shared_ptr<Stream> found = handle == nullptr || handle == cudaStreamLegacy
-                                      ? devices[static_cast<size_t>(host_thread.device)]->legacy
+                                      ? devices[static_cast<size_t>(host_thread().device)]->legacy
                                       : streams.get(handle);
   const cudaError_t failure = devices[static_cast<size_t>(found->device)]->failure;
   require(failure == cudaSuccess, failure);

@@ -122,7 +122,7 @@ struct HostThread {
   cudaError_t last_error = cudaSuccess;
   cudaStreamCaptureMode capture_mode = cudaStreamCaptureModeGlobal;
 };
-extern thread_local HostThread host_thread;
+HostThread& host_thread();
 
 struct Runtime {
   static Runtime& get();
@@ -187,7 +187,7 @@ cudaError_t api(Body&& body) noexcept {
   } catch (const std::bad_alloc&) {
     error = cudaErrorMemoryAllocation;
   }
-  if (error != cudaSuccess) host_thread.last_error = error;
+  if (error != cudaSuccess) host_thread().last_error = error;
   return error;
 }
 
