@@ -1,0 +1,94 @@
+// Floats of 16 bits, for <cuda_fp16.h> and <cuda_bf16.h>: stored as bits, computed as float, rounded to
+// nearest (ties to even) after every operation.
+#pragma once
+
+#include <simt/builtins.h>
+
+#include <bit>
+#include <cmath>
+#include <cstdint>
+
+namespace simt {
+
+struct HalfFormat {  // IEEE 754 binary16
+  static uint16_t from_float(float x) { return std::bit_cast<uint16_t>(static_cast<_Float16>(x)); }
+  static float to_float(uint16_t bits) { return static_cast<float>(std::bit_cast<_Float16>(bits)); }
+};
+
+struct Bfloat16Format {  // the upper half of a float
+  static uint16_t from_float(float x) {
+    const uint32_t bits = std::bit_cast<uint32_t>(x);
+    if ((bits & 0x7FFFFFFF) > 0x7F800000) return 0x7FFF;  // NaN
+    return static_cast<uint16_t>((bits + 0x7FFF + (bits >> 16 & 1)) >> 16);
+  }
+  static float to_float(uint16_t bits) { return std::bit_cast<float>(static_cast<uint32_t>(bits) << 16); }
+};
+
+template <class Format>
+struct NarrowFloat {
+  uint16_t bits;
+
+  NarrowFloat() = default;
+  NarrowFloat(float x) : bits(Format::from_float(x)) {}
+  explicit NarrowFloat(double x) : NarrowFloat(static_cast<float>(x)) {}
+  explicit NarrowFloat(int x) : NarrowFloat(static_cast<float>(x)) {}
+  operator float() const { return Format::to_float(bits); }
+
+  static NarrowFloat from_bits(uint16_t bits) {
+    NarrowFloat x;
+    x.bits = bits;
+    return x;
+  }
+
+  friend NarrowFloat operator+(NarrowFloat a, NarrowFloat b) { return float{a} + float{b}; }
+  friend NarrowFloat operator-(NarrowFloat a, NarrowFloat b) { return float{a} - float{b}; }
+  friend NarrowFloat operator*(NarrowFloat a, NarrowFloat b) { return float{a} * float{b}; }
+  friend NarrowFloat operator/(NarrowFloat a, NarrowFloat b) { return float{a} / float{b}; }
+  friend NarrowFloat operator-(NarrowFloat a) { return from_bits(a.bits ^ 0x8000); }
+  NarrowFloat& operator+=(NarrowFloat b) { return *this = *this + b; }
+  NarrowFloat& operator-=(NarrowFloat b) { return *this = *this - b; }
+  NarrowFloat& operator*=(NarrowFloat b) { return *this = *this * b; }
+  NarrowFloat& operator/=(NarrowFloat b) { return *this = *this / b; }
+  friend bool operator==(NarrowFloat a, NarrowFloat b) { return float{a} == float{b}; }
+  friend auto operator<=>(NarrowFloat a, NarrowFloat b) { return float{a} <=> float{b}; }
+};
+
+template <class Format>
+struct alignas(4) NarrowFloat2 {
+  NarrowFloat<Format> x, y;
+
+  friend NarrowFloat2 operator+(NarrowFloat2 a, NarrowFloat2 b) { return {a.x + b.x, a.y + b.y}; }
+  friend NarrowFloat2 operator-(NarrowFloat2 a, NarrowFloat2 b) { return {a.x - b.x, a.y - b.y}; }
+  friend NarrowFloat2 operator*(NarrowFloat2 a, NarrowFloat2 b) { return {a.x * b.x, a.y * b.y}; }
+  friend NarrowFloat2 operator/(NarrowFloat2 a, NarrowFloat2 b) { return {a.x / b.x, a.y / b.y}; }
+};
+
+}  // namespace simt
+
+// The functions that both formats share. A NaN loses against a number in __hmin and __hmax.
+#define SIMT_NARROW template <class Format>
+#define SIMT_ONE simt::NarrowFloat<Format>
+#define SIMT_TWO simt::NarrowFloat2<Format>
+SIMT_NARROW SIMT_ONE __hadd(SIMT_ONE a, SIMT_ONE b) { return a + b; }
+SIMT_NARROW SIMT_ONE __hsub(SIMT_ONE a, SIMT_ONE b) { return a - b; }
+SIMT_NARROW SIMT_ONE __hmul(SIMT_ONE a, SIMT_ONE b) { return a * b; }
+SIMT_NARROW SIMT_ONE __hdiv(SIMT_ONE a, SIMT_ONE b) { return a / b; }
+SIMT_NARROW SIMT_ONE __hneg(SIMT_ONE a) { return -a; }
+SIMT_NARROW SIMT_ONE __habs(SIMT_ONE a) { return SIMT_ONE::from_bits(a.bits & 0x7FFF); }
+SIMT_NARROW SIMT_ONE __hfma(SIMT_ONE a, SIMT_ONE b, SIMT_ONE c) {
+  return std::fma(float{a}, float{b}, float{c});
+}
+SIMT_NARROW SIMT_ONE __hmin(SIMT_ONE a, SIMT_ONE b) { return std::fmin(float{a}, float{b}); }
+SIMT_NARROW SIMT_ONE __hmax(SIMT_ONE a, SIMT_ONE b) { return std::fmax(float{a}, float{b}); }
+SIMT_NARROW bool __hisnan(SIMT_ONE a) { return std::isnan(float{a}); }
+SIMT_NARROW SIMT_TWO __hadd2(SIMT_TWO a, SIMT_TWO b) { return a + b; }
+SIMT_NARROW SIMT_TWO __hsub2(SIMT_TWO a, SIMT_TWO b) { return a - b; }
+SIMT_NARROW SIMT_TWO __hmul2(SIMT_TWO a, SIMT_TWO b) { return a * b; }
+SIMT_NARROW SIMT_TWO __hfma2(SIMT_TWO a, SIMT_TWO b, SIMT_TWO c) {
+  return {__hfma(a.x, b.x, c.x), __hfma(a.y, b.y, c.y)};
+}
+SIMT_NARROW float __low2float(SIMT_TWO a) { return a.x; }
+SIMT_NARROW float __high2float(SIMT_TWO a) { return a.y; }
+#undef SIMT_NARROW
+#undef SIMT_ONE
+#undef SIMT_TWO
