@@ -12,7 +12,7 @@ namespace rondo {
 template <class T>
 __device__ __forceinline__ T& shared_memory() {
 #ifdef __SIMT__
-  return *static_cast<T*>(simt::shared_memory());
+  return *static_cast<T*>(simt::shared_memory(sizeof(T)));
 #else
   extern __shared__ __align__(128) unsigned char rondo_shared_bytes[];
   return *reinterpret_cast<T*>(rondo_shared_bytes);
