@@ -1,0 +1,156 @@
+// all_reduce by ranks, bytes and placement: algbw = S/t, busbw = 2(n-1)/n * S/t (collectives/README.md derives
+// it), and the share of the bound. The operation is replayed from a graph.
+//
+// Ranks with a device each are bounded by the wire: busbw against a large peer copy, timed beside it. Ranks
+// that share a memory (one device, or all devices of the CPU executor) are bounded by that memory: every input
+// read and every output written once, against the copy bandwidth. Data that fits the cache may beat it.
+
+#include <rondo/bench/support/bench.h>
+#include <rondo/collectives/all_reduce.h>
+#include <rondo/kernels/core/platform.h>
+
+#include <cmath>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace rondo::bench {
+namespace {
+
+struct Ring {
+  Ring(std::vector<int> rank_devices, int64_t count)
+      : devices(std::move(rank_devices)), communicator(devices, one_pass_slot(devices.size(), count)) {
+    for (size_t rank = 0; rank < devices.size(); ++rank) {
+      DeviceScope scope(devices[rank]);
+      inputs.push_back(normal_buffer(count, rank + 1));
+      outputs.emplace_back(count);
+      input_views.push_back({inputs.back().data(), count});
+      output_views.push_back({outputs.back().data(), count});
+      handles.push_back(streams.emplace_back());
+      events.emplace_back();
+    }
+  }
+
+  // A slot takes a whole chunk, so that the data goes round once.
+  static int64_t one_pass_slot(size_t ranks, int64_t count) {
+    const int64_t element = sizeof(float);
+    return std::max(ring::whole_chunk(count, static_cast<int>(ranks), element) * element,
+                    ring::kChunkAlignment);
+  }
+
+  // On `stream`, which takes the place of rank 0's; the other ranks' streams branch off it and come back.
+  Status enqueue(cudaStream_t stream) {
+    handles[0] = stream;
+    RONDO_CUDA(cudaEventRecord(events[0], stream));
+    for (size_t rank = 1; rank < devices.size(); ++rank)
+      RONDO_CUDA(cudaStreamWaitEvent(handles[rank], events[0], 0));
+    RONDO_RETURN_IF_ERROR(all_reduce(output_views, input_views, communicator, handles));
+    for (size_t rank = 1; rank < devices.size(); ++rank) {
+      RONDO_CUDA(cudaEventRecord(events[rank], handles[rank]));
+      RONDO_CUDA(cudaStreamWaitEvent(stream, events[rank], 0));
+    }
+    return {};
+  }
+
+  // The first and the last elements of every rank against sums in double precision.
+  bool is_right() const {
+    constexpr int64_t kSample = 1000;
+    const int64_t count = outputs[0].size();
+    for (int64_t begin : {int64_t{0}, std::max<int64_t>(count - kSample, 0)}) {
+      const int64_t size = std::min(kSample, count - begin);
+      std::vector<double> sum(static_cast<size_t>(size)), magnitude(static_cast<size_t>(size));
+      for (const Buffer<float>& input : inputs) {
+        const std::vector<float> values = part(input, begin, size);
+        for (size_t i = 0; i < sum.size(); ++i) sum[i] += values[i], magnitude[i] += std::abs(values[i]);
+      }
+      for (const Buffer<float>& output : outputs) {
+        const std::vector<float> values = part(output, begin, size);
+        for (size_t i = 0; i < sum.size(); ++i) {
+          const double allowed = 0x1p-24 * static_cast<double>(inputs.size()) * magnitude[i];
+          if (!(std::abs(values[i] - sum[i]) <= allowed)) return false;
+        }
+      }
+    }
+    return true;
+  }
+
+  static std::vector<float> part(const Buffer<float>& buffer, int64_t begin, int64_t size) {
+    std::vector<float> values(static_cast<size_t>(size));
+    RONDO_CUDA_THROW(cudaMemcpy(values.data(), buffer.data() + begin, values.size() * sizeof(float),
+                                cudaMemcpyDeviceToHost));
+    return values;
+  }
+
+  std::vector<int> devices;
+  Communicator communicator;
+  std::vector<Buffer<float>> inputs, outputs;
+  std::vector<VectorView<const float>> input_views;
+  std::vector<VectorView<float>> output_views;
+  std::vector<Stream> streams;
+  std::vector<cudaStream_t> handles;
+  std::vector<Event> events;
+};
+
+// Bytes a second of a large copy from device 0 to device 1; measured once.
+double wire_bytes_per_second() {
+  static const double measured = [] {
+    constexpr int64_t kCount = 64 << 20;
+    const DeviceScope source(0);
+    const Buffer<float> from = normal_buffer(kCount, 1);
+    const Stream stream;
+    const DeviceScope target(1);
+    Buffer<float> to(kCount);
+    const DeviceScope back(0);
+    double best = 0;
+    for (int repeat = 0; repeat < 5; ++repeat) {
+      const double seconds = seconds_of(stream, [&](cudaStream_t s) {
+        RONDO_CUDA_THROW(
+            cudaMemcpyPeerAsync(to.data(), 1, from.data(), 0, static_cast<size_t>(to.bytes()), s));
+      });
+      best = std::max(best, static_cast<double>(to.bytes()) / seconds);
+    }
+    return best;
+  }();
+  return measured;
+}
+
+void BM_all_reduce(benchmark::State& state) {
+  const auto bytes = static_cast<double>(state.range(0));
+  const auto ranks = static_cast<int>(state.range(1));
+  // A device each where there are as many, and it was asked for; else all on device 0.
+  const bool spread = state.range(2) != 0 && ranks <= device_count();
+  std::vector<int> devices;
+  for (int rank = 0; rank < ranks; ++rank) devices.push_back(spread ? rank : 0);
+  const double bus_bytes = 2.0 * (ranks - 1) / ranks * bytes;
+  try {
+    const DeviceScope scope(0);
+    Ring ring(devices, state.range(0) / static_cast<int64_t>(sizeof(float)));
+    throw_if_error(ring.enqueue(ring.handles[0]));
+    ring.streams[0].synchronize();
+    if (!ring.is_right()) return state.SkipWithError("the sum is wrong");
+    const bool one_memory = !spread || std::string(platform()) == "cpu";
+    const Bound bound =
+        one_memory
+            ? Bound{2 * ranks * bytes / peaks().copy_bytes_per_second, "memory: 2 n S / copy bandwidth"}
+            : Bound{bus_bytes / wire_bytes_per_second(), "wire: 2 (n-1)/n S / peer copy bandwidth"};
+    time_device_work(state, Cache::hot, {}, bound, [&](cudaStream_t stream) { return ring.enqueue(stream); });
+    for (int device : std::set<int>(devices.begin(), devices.end())) {
+      const DeviceScope each(device);
+      RONDO_CUDA_THROW(cudaDeviceSynchronize());  // the ring must outlive what was put on its streams
+    }
+  } catch (const Error& error) {
+    return state.SkipWithError(error.what());
+  }
+  const double seconds = state.counters["median"];
+  if (!(seconds > 0)) return;
+  state.counters["algbw"] = bytes / seconds;
+  state.counters["busbw"] = bus_bytes / seconds;
+}
+BENCHMARK(BM_all_reduce)
+    ->ArgNames({"bytes", "ranks", "spread"})
+    ->ArgsProduct({benchmark::CreateRange(4 << 10, 256 << 20, 16), {2, 4, 8}, {0, 1}})
+    ->UseManualTime()
+    ->Unit(benchmark::kMicrosecond);
+
+}  // namespace
+}  // namespace rondo::bench
