@@ -69,8 +69,7 @@ class Inflater {
           fail(path, "has ", stream_.avail_in, " bytes of something else after the end of its gzip data");
         }
         inflateReset(&stream_);
-      } else if (result == Z_BUF_ERROR ||
-                 (result == Z_OK && stream_.avail_in == 0 && stream_.avail_out > 0)) {
+      } else if (result == Z_BUF_ERROR) {  // nothing left to read, and there is room to write
         fail(path, "is cut off: its gzip data (", packed.size(), " bytes) ends before the end mark");
       } else if (result != Z_OK) {
         fail(path, "has damaged gzip data (", stream_.msg ? stream_.msg : "unknown format", ") after ", size,
