@@ -190,7 +190,7 @@ def find_torch():
 
 
 def read_log(path):
-    epochs = [{key: float(value) for key, value in row.items()} for row in csv.DictReader(path.open())]
+    epochs = [{key: float(value) for key, value in row.items()} for row in csv.DictReader(path.read_text().splitlines())]
     later = epochs[1:] or epochs  # the first epoch loads kernels
     return {"epochs": epochs, "sec_per_epoch": sum(epoch["seconds"] for epoch in later) / len(later),
             "test_accuracy": epochs[-1]["test_accuracy"]}

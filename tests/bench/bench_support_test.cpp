@@ -1,0 +1,128 @@
+#include <gtest/gtest.h>
+
+#include <rondo/bench/support/bench.h>
+#include <rondo/bench/support/peak_kernels.h>
+#include <rondo/bench/support/row.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace rondo::bench {
+namespace {
+
+constexpr int64_t kCount = 3 * kStreamMultiple;
+
+// Runs one call and waits for it.
+void run(const Enqueue& enqueue) {
+  Stream stream;
+  const Status status = enqueue(stream);
+  ASSERT_TRUE(status.ok()) << status.message();
+  stream.synchronize();
+}
+
+TEST(StreamKernels, CopyCopies) {
+  Buffer<float> from = normal_buffer(kCount, 1), to(kCount);
+  run([&](cudaStream_t s) { return stream_copy({to.data(), kCount}, {from.data(), kCount}, s); });
+  EXPECT_EQ(to.download(), from.download());
+}
+
+TEST(StreamKernels, TriadAddsAMultiple) {
+  Buffer<float> a = normal_buffer(kCount, 1), b = normal_buffer(kCount, 2), to(kCount);
+  run([&](cudaStream_t s) {
+    return stream_triad({to.data(), kCount}, {a.data(), kCount}, {b.data(), kCount}, -3.0f, s);
+  });
+  const std::vector<float> xs = a.download(), ys = b.download(), found = to.download();
+  for (size_t i = 0; i < found.size(); ++i) ASSERT_EQ(found[i], std::fma(-3.0f, ys[i], xs[i])) << "at " << i;
+}
+
+TEST(StreamKernels, ReadSumsEveryValueOnce) {
+  // Small whole numbers: every sum is exact, so a value left out or taken twice shows.
+  std::vector<float> values(kCount);
+  double expected = 0;
+  for (size_t i = 0; i < values.size(); ++i) expected += values[i] = static_cast<float>(i % 61);
+  Buffer<float> from(values), sums(stream_read_sums(kCount));
+  run([&](cudaStream_t s) { return stream_read({sums.data(), sums.size()}, {from.data(), kCount}, s); });
+  double found = 0;
+  for (float sum : sums.download()) found += sum;
+  EXPECT_EQ(found, expected);
+}
+
+TEST(StreamKernels, FmaChainsConvergeToTwo) {
+  Buffer<float> sums(2 * kFmaThreads);
+  run([&](cudaStream_t s) { return fma_chains({sums.data(), sums.size()}, 2, 200, s); });
+  for (float sum : sums.download()) ASSERT_NEAR(sum, 2.0 * kFmaChains, 1e-3);
+}
+
+TEST(StreamKernels, RefuseSizesThatDoNotFit) {
+  Buffer<float> buffer(kCount);
+  const VectorView<float> all = {buffer.data(), kCount}, odd = {buffer.data(), kCount - 1},
+                          less = {buffer.data(), kCount - kStreamMultiple};
+  EXPECT_EQ(stream_copy(all, less, nullptr).code(), StatusCode::bad_argument);
+  EXPECT_EQ(stream_copy(odd, odd, nullptr).code(), StatusCode::bad_argument);
+  EXPECT_EQ(stream_triad(all, less, all, 1, nullptr).code(), StatusCode::bad_argument);
+  EXPECT_EQ(stream_triad(all, all, less, 1, nullptr).code(), StatusCode::bad_argument);
+  EXPECT_EQ(stream_read(all, all, nullptr).code(), StatusCode::bad_argument);
+  EXPECT_EQ(stream_read({buffer.data(), 1}, odd, nullptr).code(), StatusCode::bad_argument);
+  EXPECT_EQ(fma_chains(all, 1, 1, nullptr).code(), StatusCode::bad_argument);
+}
+
+TEST(NormalBuffer, HasMeanZeroAndVarianceOneBeyondItsPeriodToo) {
+  const std::vector<float> values = normal_buffer(3'000'001, 5).download();
+  double sum = 0, squares = 0;
+  for (float value : values) {
+    sum += value;
+    squares += static_cast<double>(value) * value;
+  }
+  const double count = static_cast<double>(values.size());
+  EXPECT_NEAR(sum / count, 0, 0.01);
+  EXPECT_NEAR(squares / count, 1, 0.01);
+  EXPECT_NE(values, normal_buffer(3'000'001, 6).download());
+}
+
+TEST(Row, RunsItsCallsInOrder) {
+  // Call i copies piece i to piece i + 1, so the last piece is the first only when all ran, one after the
+  // other.
+  constexpr int kCalls = 6;
+  Buffer<float> pieces = normal_buffer((kCalls + 1) * kStreamMultiple, 1);
+  const auto piece = [&](int i) {
+    return VectorView<float>{pieces.data() + i * kStreamMultiple, kStreamMultiple};
+  };
+  int calls = 0;
+  Stream stream;
+  Row row(
+      stream,
+      [&](cudaStream_t s) {
+        ++calls;
+        return stream_copy(piece(calls), piece(calls - 1), s);
+      },
+      kCalls);
+  EXPECT_EQ(calls, kCalls);
+  const std::vector<float> before = pieces.download();
+  row.launch(stream);
+  stream.synchronize();
+  const std::vector<float> after = pieces.download();
+  EXPECT_TRUE(std::equal(before.begin(), before.begin() + kStreamMultiple, after.end() - kStreamMultiple));
+}
+
+TEST(Row, PassesOnTheErrorOfACall) {
+  Stream stream;
+  EXPECT_THROW(Row(
+                   stream, [](cudaStream_t) { return bad_argument("no"); }, 3),
+               Error);
+  run(empty_kernel);  // the stream's capture has ended: work goes on
+}
+
+TEST(Bound, IsTheLargerOfArithmeticAndTraffic) {
+  const Peaks& peak = peaks();
+  EXPECT_GT(peak.copy_bytes_per_second, 1e8);
+  EXPECT_GT(peak.fma_flops_per_second, 1e8);
+  const Bound compute = bound_of({.flops = peak.fma_flops_per_second, .bytes = 1});
+  EXPECT_NEAR(compute.seconds, 1, 1e-9);
+  EXPECT_EQ(compute.name, "fp32 FMA peak");
+  const Bound memory = bound_of({.flops = 1, .bytes = 2 * peak.copy_bytes_per_second});
+  EXPECT_NEAR(memory.seconds, 2, 1e-9);
+  EXPECT_EQ(memory.name, "copy bandwidth");
+}
+
+}  // namespace
+}  // namespace rondo::bench
