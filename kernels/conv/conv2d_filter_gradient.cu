@@ -6,6 +6,7 @@
 // and split k (split_k.cuh). Rows are (tap, channel) rather than out channels because there are more of them,
 // and tiles are higher than wide: less of a tile sticks out.
 #include <rondo/kernels/conv/conv_geometry.h>
+#include <rondo/kernels/conv/few_channels.h>
 #include <rondo/kernels/gemm/gemm_arguments.h>
 #include <rondo/kernels/gemm/gemm_config.h>
 #include <rondo/kernels/conv/patch_loader.cuh>
@@ -72,15 +73,28 @@ __global__ __launch_bounds__(Tile::kThreads) void conv2d_filter_gradient_kernel(
   }
 }
 
-GemmShape as_gemm(const FilterView<const float>& dw, const ImageView<const float>& dy) {
-  return {dw.height * dw.width * dw.in_channels, dw.out_channels, dy.images * dy.height * dy.width};
+// Into how many parts the sum over the pixels is cut.
+GemmConfig split_pixels(const ConvGeometry& g) {
+  if (has_few_channels(g)) return {.splits = few_channels_parts(g)};
+  return split_k({g.patch, g.k, g.output_pixels});
+}
+
+int64_t workspace_bytes(const ConvGeometry& g, int64_t splits) {
+  return splits > 1 ? partials_bytes(g.patch, g.k, splits) : 0;
 }
 
 }  // namespace
 
 int64_t conv2d_filter_gradient_workspace_bytes(const FilterView<const float>& dw,
                                                const ImageView<const float>& dy) {
-  return gemm_workspace_bytes(as_gemm(dw, dy));
+  ConvGeometry g = {};  // only the members that decide
+  g.images = static_cast<int>(dy.images);
+  g.c = static_cast<int>(dw.in_channels);
+  g.k = static_cast<int>(dw.out_channels);
+  g.p = static_cast<int>(dy.height);
+  g.patch = static_cast<int>(dw.height * dw.width * dw.in_channels);
+  g.output_pixels = dy.images * dy.height * dy.width;
+  return dw.size() == 0 ? 0 : workspace_bytes(g, split_pixels(g).splits);
 }
 
 Status conv2d_filter_gradient(FilterView<float> dw, ImageView<const float> dy, ImageView<const float> x,
@@ -93,16 +107,20 @@ Status conv2d_filter_gradient(FilterView<float> dw, ImageView<const float> dy, I
       {{"x", x.data, 4 * x.size()}, {"dy", dy.data, 4 * dy.size()}, {"dw", dw.data, 4 * dw.size()}}));
   if (dw.size() == 0) return {};
 
-  GemmConfig config = split_k(as_gemm(dw, dy));
-  const bool split = config.splits > 1 && workspace.bytes >= conv2d_filter_gradient_workspace_bytes(dw, dy);
+  GemmConfig config = split_pixels(g);
+  const bool split = config.splits > 1 && workspace.bytes >= workspace_bytes(g, config.splits);
   if (!split) config.splits = 1;
+  float* scratch = static_cast<float*>(workspace.data);
+  if (has_few_channels(g))
+    return few_channels_filter_gradient(dw.data, dy.data, x.data, g, config.splits, scratch, stream);
+
   Parameters p = {};
   p.geometry = g;
   p.x = x.data, p.dy = dy.data, p.dw = dw.data;
   p.x_width = copy_width(x.data, g.c, 4);
   p.dy_width = copy_width(dy.data, g.k, g.k);
   p.pixels_per_split = split ? config.k_per_split : std::max<int64_t>(g.output_pixels, 1);
-  if (split) p.partials = {static_cast<float*>(workspace.data), g.patch, g.k, config.splits};
+  if (split) p.partials = {scratch, g.patch, g.k, config.splits};
 
   DeviceFacts device;
   RONDO_RETURN_IF_ERROR(device_facts(&device));

@@ -9,6 +9,7 @@
 // the rows of a tile mostly share their position, and with it the taps that are worth visiting (taps.cuh).
 // Without padding every tap of a forward pass hits, and rows follow memory instead, for the caches' sake.
 #include <rondo/kernels/conv/conv_geometry.h>
+#include <rondo/kernels/conv/few_channels.h>
 #include <rondo/kernels/gemm/gemm_arguments.h>
 #include <rondo/kernels/gemm/gemm_config.h>
 #include <rondo/kernels/conv/filter_loaders.cuh>
@@ -36,6 +37,7 @@ struct Parameters {
   int tiles_n;
   Epilogue epilogue;
 
+  __host__ __device__ bool unit_divisors() const { return source.h.divisor == 1 && source.w.divisor == 1; }
   __host__ __device__ int64_t rows() const { return static_cast<int64_t>(images) * rows_h * rows_w; }
 };
 
@@ -50,28 +52,36 @@ __device__ RowPlace place_of(const Parameters& p, int64_t row) {
   return {image, position / p.rows_w, position % p.rows_w};
 }
 
+// Rows beyond the last are copies of it: they read valid memory, and nobody stores their results.
 __device__ GatherRow gather_row(const Parameters& p, int64_t row) {
-  if (row >= p.rows()) return GatherRow::none();
-  const RowPlace place = place_of(p, row);
+  const RowPlace place = place_of(p, min(row, p.rows() - 1));
   const int y = place.h * p.row_step_h + p.row_start_h, x = place.w * p.row_step_w + p.row_start_w;
   const int64_t image = place.image * p.source.h.size * p.source.w.size * p.source.channels;
-  const bool direct = p.source.h.divisor == 1 && p.source.w.divisor == 1;
-  const int64_t pixel = direct ? (static_cast<int64_t>(y) * p.source.w.size + x) * p.source.channels : 0;
+  const int64_t pixel =
+      p.unit_divisors() ? (static_cast<int64_t>(y) * p.source.w.size + x) * p.source.channels : 0;
   return {image + pixel, ((place.image * p.rows_h + place.h) * p.rows_w + place.w) * p.columns, y, x};
 }
 
+struct TileTaps {
+  TapWalk walk;
+  bool all_visible;  // for every row
+};
+
 // The taps that the rows [first, last] need.
-__device__ TapWalk tile_taps(const Parameters& p, int64_t first, int64_t last) {
+__device__ TileTaps tile_taps(const Parameters& p, int64_t first, int64_t last) {
   RowPlace begin = {0, 0, 0}, end = {0, p.rows_h - 1, p.rows_w - 1};
+  bool one_position = false;
   if (p.image_fastest) {
     const RowPlace a = place_of(p, first), b = place_of(p, last);
     begin.h = a.h, end.h = b.h;
     if (a.h == b.h) begin.w = a.w, end.w = b.w;
+    one_position = a.h == b.h && a.w == b.w;
   }
-  return TapWalk(
-      taps_between(p.source.h, begin.h * p.row_step_h + p.row_start_h, end.h * p.row_step_h + p.row_start_h),
-      taps_between(p.source.w, begin.w * p.row_step_w + p.row_start_w, end.w * p.row_step_w + p.row_start_w),
-      p.source.channels);
+  const TapRange r =
+      taps_between(p.source.h, begin.h * p.row_step_h + p.row_start_h, end.h * p.row_step_h + p.row_start_h);
+  const TapRange s =
+      taps_between(p.source.w, begin.w * p.row_step_w + p.row_start_w, end.w * p.row_step_w + p.row_start_w);
+  return {TapWalk(r, s, p.source.channels), p.unit_divisors() && (one_position || !p.image_fastest)};
 }
 
 template <class Tile>
@@ -91,11 +101,11 @@ __global__ __launch_bounds__(Tile::kThreads) void conv2d_kernel(const Parameters
   for (int i = threadIdx.x; i < Tile::kM; i += Tile::kThreads) shared.rows[i] = gather_row(p, row0 + i);
   __syncthreads();
 
-  const TapWalk walk = tile_taps(p, row0, min(row0 + Tile::kM, p.rows()) - 1);
-  GatherLoader<SlabA<Tile, Order::along_k>, Tile> a(p.source, walk, shared.rows);
-  FilterLoader b(p.filter, walk, column0);
+  const TileTaps taps = tile_taps(p, row0, min(row0 + Tile::kM, p.rows()) - 1);
+  GatherLoader<SlabA<Tile, Order::along_k>, Tile> a(p.source, taps.walk, shared.rows, taps.all_visible);
+  FilterLoader b(p.filter, taps.walk, column0);
   Accumulators<Tile> acc;
-  tile_mainloop<Tile, Order::along_k>(acc, shared.tile, a, b, ceil_div(walk.length(), Tile::kK));
+  tile_mainloop<Tile, Order::along_k>(acc, shared.tile, a, b, ceil_div(taps.walk.length(), Tile::kK));
 
   const int thread_m = threadIdx.x / Tile::kThreadsN;
   const int column = column0 + static_cast<int>(threadIdx.x) % Tile::kThreadsN * Tile::kPerThreadN;
@@ -138,6 +148,8 @@ Status conv2d_forward(ImageView<float> y, ImageView<const float> x, FilterView<c
   if (overlap(y.data, 4 * y.size(), bias.data, 4 * bias.size))
     return bad_argument("conv2d_forward: y overlaps bias");
 
+  if (y.size() > 0 && has_few_channels(g))
+    return few_channels_forward(y.data, x.data, filter.data, bias.data, epilogue.relu, g, stream);
   Parameters p = {};
   p.source = {x.data, g.c, {g.h, g.r, 1, 1}, {g.w, g.s, 1, 1}, 1};
   p.filter = {filter.data, g.k, g.s, g.c, g.patch, 1};

@@ -6,8 +6,6 @@
 #include <rondo/kernels/core/ptx/cp_async.cuh>
 #include <rondo/kernels/gemm/matrix_loaders.cuh>
 
-#include <climits>
-
 namespace rondo {
 
 // Where a row of the tile stands; kept in shared memory, since every slab needs it again.
@@ -15,9 +13,6 @@ struct GatherRow {
   int64_t from;  // offset of the pixel (y, x) of its image, or of pixel (0, 0) where a divisor is not 1
   int64_t to;    // offset of its results
   int y, x;
-
-  // Beyond the last row: no tap brings it back into the image.
-  static __device__ GatherRow none() { return {0, 0, INT_MIN / 2, INT_MIN / 2}; }
 };
 
 struct GatherSource {
@@ -30,9 +25,10 @@ struct GatherSource {
 template <class Slab, class Tile>
 class GatherLoader {
  public:
+  // all_visible: every tap of the walk hits the image for every row, so nobody has to look.
   __device__ __forceinline__ GatherLoader(const GatherSource& source, const TapWalk& walk,
-                                          const GatherRow* rows)
-      : source_(source), walk_(walk), rows_(rows), step_(walk.at(Tile::kK)) {
+                                          const GatherRow* rows, bool all_visible)
+      : source_(source), walk_(walk), rows_(rows), all_visible_(all_visible), step_(walk.at(Tile::kK)) {
     position_ = walk.at(threadIdx.x % (Tile::kK / source.width) * source.width);
   }
 
@@ -53,6 +49,12 @@ class GatherLoader {
     if (source_.h.divisor == 1 && source_.w.divisor == 1) {
       const float* from =
           source_.data + (static_cast<int64_t>(dy) * source_.w.size + dx) * source_.channels + channel;
+      if (all_visible_) {
+        RONDO_UNROLL_BY(4)
+        for (int i = first; i < Tile::kM; i += kRows)
+          ptx::cp_async<4 * V>(slab + Slab::at(k, i), from + rows_[i].from, inside);
+        return;
+      }
       RONDO_UNROLL_BY(4)
       for (int i = first; i < Tile::kM; i += kRows) {
         const GatherRow& row = rows_[i];
@@ -77,6 +79,7 @@ class GatherLoader {
   const GatherSource& source_;
   const TapWalk& walk_;
   const GatherRow* rows_;
+  bool all_visible_;
   TapPosition position_, step_;
 };
 

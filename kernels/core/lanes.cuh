@@ -7,7 +7,7 @@
 // and spreads a scalar from memory for free. Left to itself, a compiler's guess of which loop to vectorise
 // differs by a factor of ten between two spellings of the same tile; here there is nothing to guess.
 //
-// Pointers to shared memory are aligned to 4 * Wide floats, Wide = min(N, 4).
+// load() wants 16-byte alignment, as in shared memory; load_unaligned() takes any pointer to float.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -27,6 +27,7 @@ struct Lanes {
     __builtin_memcpy(&lanes.v, from, sizeof(Vector));
     return lanes;
   }
+  static __device__ __forceinline__ Lanes load_unaligned(const float* from) { return load(from); }
   __device__ __forceinline__ void add_product(float scalar, const Lanes& lanes) { v += scalar * lanes.v; }
   __device__ __forceinline__ float operator[](int j) const { return reinterpret_cast<const float*>(&v)[j]; }
 #else
@@ -40,6 +41,12 @@ struct Lanes {
       const float4 four = *reinterpret_cast<const float4*>(from + j);
       lanes.v[j] = four.x, lanes.v[j + 1] = four.y, lanes.v[j + 2] = four.z, lanes.v[j + 3] = four.w;
     }
+    return lanes;
+  }
+  static __device__ __forceinline__ Lanes load_unaligned(const float* from) {
+    Lanes lanes;
+#pragma unroll
+    for (int j = 0; j < N; ++j) lanes.v[j] = from[j];
     return lanes;
   }
   __device__ __forceinline__ void add_product(float scalar, const Lanes& lanes) {
