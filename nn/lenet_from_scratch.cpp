@@ -34,24 +34,19 @@
 #include <rondo/kernels/pool/pool.h>
 #include <rondo/kernels/random/random.h>
 #include <rondo/kernels/reduce/bias_gradient.h>
-#include <rondo/nn/lenet_replica.h>
+#include <rondo/nn/lenet_setup.h>
 #include <rondo/nn/loss_probe.h>
 #include <rondo/nn/replica_check.h>
 #include <rondo/nn/step_graph.h>
 
 #include <algorithm>
 #include <chrono>
-#include <cmath>
-#include <map>
 #include <numeric>
 #include <optional>
 #include <thread>
 
 namespace rondo::lenet {
 namespace {
-
-constexpr int64_t kTracedSteps = 3;     // how many steps a timeline shows
-constexpr int64_t kLooksPerEpoch = 50;  // how often the host looks at the loss
 
 void check(Status status) { throw_if_error(std::move(status)); }
 
@@ -231,60 +226,25 @@ double evaluate(std::vector<Replica>& replicas, StreamGroup& streams) {
 // Training
 // ---------------------------------------------------------------------------------------------------------
 
-void check_options(const FashionMnist& data, const Options& options) {
-  const auto refuse = [](auto... parts) { throw Error(bad_argument("training LeNet: ", parts...)); };
-  if (options.devices.empty()) refuse("no device was given, must be at least 1");
-  if (options.epochs < 1) refuse("epochs is ", options.epochs, ", must be at least 1");
-  if (!std::isfinite(options.lr) || options.lr <= 0) refuse("lr is ", options.lr, ", must be above 0");
-  if (data.train_count < 1 || data.test_count < 1)
-    refuse("there are ", data.train_count, " training and ", data.test_count,
-           " test images, must be at least 1 each");
-  if (options.batch_size < 1) refuse("batch_size is ", options.batch_size, ", must be at least 1");
-  const auto ranks = static_cast<int64_t>(options.devices.size());
-  if (ranks > options.batch_size)
-    refuse(ranks, " ranks share a batch of ", options.batch_size,
-           ": there must be at least one sample for each");
-  if (ranks > data.train_count)
-    refuse(ranks, " ranks share ", data.train_count, " training images: there must be at least one for each");
-}
+constexpr int64_t kTracedSteps = 3;     // how many steps a timeline shows
+constexpr int64_t kLooksPerEpoch = 50;  // how often the host looks at the loss
 
-int64_t largest_shard(const FashionMnist& data, const Options& options) {
-  const auto ranks = static_cast<int64_t>(options.devices.size());
-  return (std::min(options.batch_size, data.train_count) + ranks - 1) / ranks;
-}
-
-std::vector<Replica> make_replicas(const FashionMnist& data, const Options& options, StreamGroup& streams) {
-  const int64_t max_images = largest_shard(data, options);
-  std::map<int, std::shared_ptr<const DeviceData>> data_on;  // ranks on one device share it
-  std::vector<Replica> replicas;
-  replicas.reserve(options.devices.size());
-  for (int rank = 0; rank < streams.size(); ++rank) {
-    const int device = streams.device(rank);
-    if (!data_on.contains(device)) data_on[device] = std::make_shared<const DeviceData>(data, device);
-    replicas.emplace_back(rank, device, streams.stream(rank), data_on[device], max_images);
-  }
-  return replicas;
-}
-
-void shuffle_samples(std::vector<Replica>& replicas, const Options& options) {
+// Every replica finds the epoch's order of the samples by itself: the same numbers everywhere.
+void begin_epoch(std::vector<Replica>& replicas, StreamGroup& streams, uint64_t seed) {
   for (Replica& r : replicas) {
-    DeviceScope scope(r.device);
+    const DeviceScope scope(r.device);
     check(advance(r.epoch.data(), 1, r.stream));
-    check(shuffle({r.order.data(), r.order.size()}, options.seed, r.epoch.data(), r.stream));
+    check(shuffle({r.order.data(), r.order.size()}, seed, r.epoch.data(), r.stream));
     RONDO_CUDA_THROW(cudaMemsetAsync(r.step.data(), 0, sizeof(int64_t), r.stream));
     RONDO_CUDA_THROW(cudaMemsetAsync(r.tally.data(), 0, sizeof(LossTally), r.stream));
   }
+  streams.join();
 }
 
-std::vector<const LossTally*> tallies(const std::vector<Replica>& replicas) {
-  std::vector<const LossTally*> all;
-  for (const Replica& r : replicas) all.push_back(r.tally.data());
-  return all;
-}
-
-std::vector<VectorView<const float>> parameter_views(const std::vector<Replica>& replicas) {
-  std::vector<VectorView<const float>> all;
-  for (const Replica& r : replicas) all.push_back(r.parameters.all);
+template <class T, class Field>
+std::vector<T> of_each(const std::vector<Replica>& replicas, Field field) {
+  std::vector<T> all;
+  for (const Replica& r : replicas) all.push_back(field(r));
   return all;
 }
 
@@ -312,50 +272,55 @@ Result train(const FashionMnist& data, const Options& options, Observer& observe
   for (size_t rank = 1; rank < replicas.size(); ++rank) copy_params(replicas[rank], replicas[0]);
   streams.synchronize();
 
-  const int64_t chunk_bytes = replicas[0].gradient_arena.bytes() / streams.size() + 16;
+  const int64_t chunk_bytes = replicas[0].gradient_arena.bytes() / streams.size() + ring::kChunkAlignment;
   Communicator ring(options.devices, chunk_bytes);  // a slot holds a whole chunk: one pass around the ring
   PhaseTimer timer(replicas[0].stream);
-  LossProbe probe(replicas[0].device, replicas[0].stream, tallies(replicas), kLooksPerEpoch + 1);
-  std::optional<ReplicaCheck> replica_check;
-  if (options.verify) replica_check.emplace(streams, parameter_views(replicas));
-
-  const auto enqueue_step = [&](int64_t samples) {
+  ReplicaCheck replica_check(
+      streams, of_each<VectorView<const float>>(replicas, [](const Replica& r) { return r.parameters.all; }));
+  const auto step_on = [&](int64_t samples) {
     train_batch(replicas, ring, streams, timer, options, samples);
-    if (replica_check) replica_check->enqueue();
+    if (options.verify) replica_check.enqueue();
   };
-  const int64_t whole_steps = data.train_count / options.batch_size;
-  const int64_t rest = data.train_count % options.batch_size;  // the last step of an epoch takes what is left
-  const int64_t steps = whole_steps + (rest > 0 ? 1 : 0);
+  // An epoch is `whole` steps of a batch and one of what is left; a graph of each serves every epoch.
+  const int64_t whole = data.train_count / options.batch_size;
+  const int64_t rest = data.train_count % options.batch_size;
+  const int64_t steps = whole + (rest > 0 ? 1 : 0);
   std::optional<StepGraph> whole_step, last_step;
-  if (whole_steps > 0) whole_step.emplace(streams, [&] { enqueue_step(options.batch_size); });
-  if (rest > 0) last_step.emplace(streams, [&] { enqueue_step(rest); });
+  if (whole > 0) whole_step.emplace(streams, [&] { step_on(options.batch_size); });
+  if (rest > 0) last_step.emplace(streams, [&] { step_on(rest); });
+
+  LossProbe probe(replicas[0].device, replicas[0].stream,
+                  of_each<const LossTally*>(replicas, [](const Replica& r) { return r.tally.data(); }),
+                  kLooksPerEpoch + 1);
+  // Instead of a replay: the same step, enqueued call by call, for those who want to look inside.
+  const auto watch_step = [&](int64_t step, int64_t samples) {
+    const bool traced = trace && step < kTracedSteps;
+    const LaunchTrace kernels_shown(traced ? trace : nullptr, streams.streams());
+    const double loss_before = probe.wait().loss;
+    ring.set_trace(traced ? trace : nullptr);
+    streams.fork();
+    step_on(samples);
+    streams.join();
+    ring.set_trace(nullptr);
+    if (step >= options.inspect_steps) return;
+    const double loss = (probe.wait().loss - loss_before) / static_cast<double>(samples);
+    observer.on_step({step, loss, replicas[0].gradient_arena.download()});
+  };
+  const int64_t watched = std::max(options.inspect_steps, trace ? kTracedSteps : 0);
 
   Result result;
-  int64_t steps_done = 0;
   for (int epoch = 1; epoch <= options.epochs; ++epoch) {
     const auto begin = std::chrono::steady_clock::now();
-    shuffle_samples(replicas, options);
-    streams.join();
-    for (int64_t step = 0; step < steps; ++step, ++steps_done) {
-      const int64_t samples = step < whole_steps ? options.batch_size : rest;
-      const bool traced = trace && steps_done < kTracedSteps;
-      const bool inspected = steps_done < options.inspect_steps;
-      if (traced || inspected) {  // step by step, so that one can look inside
-        const LaunchTrace kernels_shown(traced ? trace : nullptr, streams.streams());
-        const double loss_before = inspected ? probe.wait().loss : 0;
-        ring.set_trace(traced ? trace : nullptr);
-        streams.fork();
-        enqueue_step(samples);
-        streams.join();
-        ring.set_trace(nullptr);
-        if (inspected)
-          observer.on_step({steps_done, (probe.wait().loss - loss_before) / static_cast<double>(samples),
-                            replicas[0].gradient_arena.download()});
-      } else {
-        (step < whole_steps ? whole_step : last_step)->launch();
-      }
+    begin_epoch(replicas, streams, options.seed);
+    for (int64_t step = 0; step < steps; ++step) {
+      const int64_t steps_before = (epoch - 1) * steps + step;
+      if (steps_before < watched)
+        watch_step(steps_before, step < whole ? options.batch_size : rest);
+      else
+        (step < whole ? whole_step : last_step)->launch();
       if ((step + 1) * kLooksPerEpoch / steps > step * kLooksPerEpoch / steps) probe.look();
     }
+    // All steps are queued; the host has nothing to do but to tell how far the devices are.
     while (probe.in_flight()) {
       if (const std::optional<LossTally> seen = probe.poll())
         observer.on_progress({epoch, seen->rows, data.train_count,
@@ -363,10 +328,9 @@ Result train(const FashionMnist& data, const Options& options, Observer& observe
       else
         std::this_thread::sleep_for(std::chrono::milliseconds(2));
     }
-    const LossTally tally = probe.wait();
     EpochReport report;
     report.epoch = epoch;
-    report.train_loss = tally.loss / static_cast<double>(tally.rows);
+    report.train_loss = probe.wait().loss / static_cast<double>(data.train_count);
     report.seconds = seconds_since(begin);
     report.phases = share_out(report.seconds, timer.read());
     streams.fork();
@@ -375,29 +339,11 @@ Result train(const FashionMnist& data, const Options& options, Observer& observe
     observer.on_epoch(report);
   }
   result.parameters = replicas[0].parameter_arena.download();
-  if (replica_check) {
-    result.verified_steps = steps_done;
-    result.differing_values = replica_check->differences();
+  if (options.verify) {
+    result.verified_steps = steps * options.epochs;
+    result.differing_values = replica_check.differences();
   }
   return result;
-}
-
-int64_t bytes_per_rank(const FashionMnist& data, const Options& options) {
-  const auto data_set =
-      data.train_images.size() + data.train_labels.size() + data.test_images.size() + data.test_labels.size();
-  return replica_bytes(largest_shard(data, options), data.train_count) + static_cast<int64_t>(data_set);
-}
-
-std::vector<LayerSummary> summary() {
-  const Parameters w = parameters_in(nullptr);
-  return {
-      {"conv 3x3, ReLU", "26 x 26 x 20", w.w1.size() + w.b1.size},
-      {"average pool 2x2", "13 x 13 x 20", 0},
-      {"conv 5x5, ReLU", "9 x 9 x 50", w.w2.size() + w.b2.size},
-      {"average pool 2x2", "4 x 4 x 50", 0},
-      {"linear, ReLU", "128", w.w3.rows * w.w3.cols + w.b3.size},
-      {"linear", "10", w.w4.rows * w.w4.cols + w.b4.size},
-  };
 }
 
 }  // namespace rondo::lenet

@@ -1,0 +1,67 @@
+#include <rondo/nn/lenet_setup.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+namespace rondo::lenet {
+
+namespace {
+
+int64_t largest_shard(const FashionMnist& data, const Options& options) {
+  const auto ranks = static_cast<int64_t>(options.devices.size());
+  return (std::min(options.batch_size, data.train_count) + ranks - 1) / ranks;
+}
+
+}  // namespace
+
+void check_options(const FashionMnist& data, const Options& options) {
+  const auto refuse = [](auto... parts) { throw Error(bad_argument("training LeNet: ", parts...)); };
+  if (options.devices.empty()) refuse("no device was given, must be at least 1");
+  if (options.epochs < 1) refuse("epochs is ", options.epochs, ", must be at least 1");
+  if (!std::isfinite(options.lr) || options.lr <= 0) refuse("lr is ", options.lr, ", must be above 0");
+  if (data.train_count < 1 || data.test_count < 1)
+    refuse("there are ", data.train_count, " training and ", data.test_count,
+           " test images, must be at least 1 each");
+  if (options.batch_size < 1) refuse("batch_size is ", options.batch_size, ", must be at least 1");
+  const auto ranks = static_cast<int64_t>(options.devices.size());
+  if (ranks > options.batch_size)
+    refuse(ranks, " ranks share a batch of ", options.batch_size,
+           ": there must be at least one sample for each");
+  if (ranks > data.train_count)
+    refuse(ranks, " ranks share ", data.train_count, " training images: there must be at least one for each");
+}
+
+std::vector<Replica> make_replicas(const FashionMnist& data, const Options& options,
+                                   const StreamGroup& streams) {
+  const int64_t max_images = largest_shard(data, options);
+  std::map<int, std::shared_ptr<const DeviceData>> data_on;  // ranks on one device share it
+  std::vector<Replica> replicas;
+  replicas.reserve(options.devices.size());
+  for (int rank = 0; rank < streams.size(); ++rank) {
+    const int device = streams.device(rank);
+    if (!data_on.contains(device)) data_on[device] = std::make_shared<const DeviceData>(data, device);
+    replicas.emplace_back(rank, device, streams.stream(rank), data_on[device], max_images);
+  }
+  return replicas;
+}
+
+int64_t bytes_per_rank(const FashionMnist& data, const Options& options) {
+  const auto data_set =
+      data.train_images.size() + data.train_labels.size() + data.test_images.size() + data.test_labels.size();
+  return replica_bytes(largest_shard(data, options), data.train_count) + static_cast<int64_t>(data_set);
+}
+
+std::vector<LayerSummary> summary() {
+  const Parameters w = parameters_in(nullptr);
+  return {
+      {"conv 3x3, ReLU", "26 x 26 x 20", w.w1.size() + w.b1.size},
+      {"average pool 2x2", "13 x 13 x 20", 0},
+      {"conv 5x5, ReLU", "9 x 9 x 50", w.w2.size() + w.b2.size},
+      {"average pool 2x2", "4 x 4 x 50", 0},
+      {"linear, ReLU", "128", w.w3.rows * w.w3.cols + w.b3.size},
+      {"linear", "10", w.w4.rows * w.w4.cols + w.b4.size},
+  };
+}
+
+}  // namespace rondo::lenet
