@@ -114,11 +114,19 @@ TEST(AvgPoolBackward, MatchesDoublePrecision) {
     }
 }
 
+// -1, 0 and 1: ties, and zeros, are everywhere.
+std::vector<float> tied_values(int64_t count, uint64_t seed) {
+  Random random(seed);
+  std::vector<float> values;
+  for (int64_t i = 0; i < count; ++i) values.push_back(static_cast<float>(random.below(3)) - 1);
+  return values;
+}
+
 TEST(AvgPoolReluBackward, IsTheGradientWhereTheReluIsActive) {
   const Stream stream;
   for (const Case& c : kCases)
     for (const AverageOver over : {AverageOver::window, AverageOver::image}) {
-      const std::vector<float> dy = normal_values(c.y_size(), 3), x = normal_values(c.x_size(), 4);
+      const std::vector<float> dy = normal_values(c.y_size(), 3), x = tied_values(c.x_size(), 4);
       const GuardedBuffer<float> in_dy(dy, c.offset), in_x(x, c.offset);
       GuardedBuffer<float> dx(c.x_size(), c.offset), dz(c.x_size(), c.offset);
       ASSERT_TRUE(ok(avg_pool_backward(c.x_view(dx.data()), c.y_view(in_dy.data()), c.window, over, stream)));
@@ -128,14 +136,6 @@ TEST(AvgPoolReluBackward, IsTheGradientWhereTheReluIsActive) {
       for (size_t i = 0; i < want.size(); ++i) want[i] = x[i] > 0 ? want[i] : 0.0f;
       EXPECT_TRUE(all_equal_bits(dz.download(), want)) << c;
     }
-}
-
-// Few distinct values, so that ties are everywhere.
-std::vector<float> tied_values(int64_t count, uint64_t seed) {
-  Random random(seed);
-  std::vector<float> values;
-  for (int64_t i = 0; i < count; ++i) values.push_back(static_cast<float>(random.below(3)) - 1);
-  return values;
 }
 
 struct MaxPoolReference {

@@ -1,6 +1,6 @@
 // GuardedBuffer: device memory in which a wrong index shows.
 //
-// The elements lie between two guard zones and start as poison (a NaN in every floating type), so that
+// The elements lie between two guard zones and start as poison (a NaN in float), so that
 // reading what was never written gives NaN and writing outside is found when the buffer goes. `offset` shifts
 // the first element away from its 256-byte alignment, in elements: vector paths must cope with pointers that
 // are aligned to one element only.
@@ -11,6 +11,7 @@
 #include <rondo/kernels/core/buffer.h>
 #include <rondo/kernels/core/view.h>
 
+#include <atomic>
 #include <cstddef>
 #include <cstring>
 #include <span>
@@ -81,13 +82,20 @@ class GuardedBuffer {
  private:
   static constexpr int64_t kGuardBytes = 512;  // a multiple of every alignment in use
 
-  // Repeated, FF FF 5A A5 is a NaN as float and as double, and no value that a kernel would write by itself.
-  static unsigned char poison_at(size_t byte) {
-    constexpr unsigned char kPoison[] = {0xA5, 0x5A, 0xFF, 0xFF};
-    return kPoison[byte % 4];
+  // A signalling NaN as float, whose lower half is the buffer's own: a kernel that reads beyond one buffer
+  // and writes beyond another cannot leave the poison as it was, neither by copying nor by computing with it.
+  unsigned char poison_at(size_t byte) const {
+    const unsigned char poison[] = {static_cast<unsigned char>(number_),
+                                    static_cast<unsigned char>(number_ >> 8), 0xBF, 0xFF};
+    return poison[byte % 4];
+  }
+  static unsigned next_number() {
+    static std::atomic<unsigned> count = 0;
+    return ++count;
   }
   int64_t total_bytes() const { return begin_ + size_ * static_cast<int64_t>(sizeof(T)) + kGuardBytes; }
 
+  unsigned number_ = next_number();
   int64_t size_;
   int64_t begin_;
   Buffer<unsigned char> memory_;

@@ -1,0 +1,269 @@
+// The operators that are bound by memory, against the copy bandwidth of the same run: each input read once,
+// each output written once. LeNet's own sizes (batch 256) fit in a GPU's L2 cache and are mostly latency; the
+// others do not.
+
+#include <rondo/bench/support/bench.h>
+#include <rondo/kernels/activation/relu.h>
+#include <rondo/kernels/data/batch.h>
+#include <rondo/kernels/loss/cross_entropy.h>
+#include <rondo/kernels/optimizer/sgd.h>
+#include <rondo/kernels/pool/pool.h>
+#include <rondo/kernels/random/random.h>
+#include <rondo/kernels/reduce/bias_gradient.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <numeric>
+
+namespace rondo::bench {
+namespace {
+
+constexpr double kFloat = sizeof(float);
+
+// Runs `work` once and compares the first elements of `result` with `expected` (NaN does not pass).
+bool right(const Enqueue& work, const Buffer<float>& result, const std::vector<double>& expected) {
+  Stream stream;
+  throw_if_error(work(stream));
+  stream.synchronize();
+  std::vector<float> found(expected.size());
+  RONDO_CUDA_THROW(
+      cudaMemcpy(found.data(), result.data(), found.size() * sizeof(float), cudaMemcpyDeviceToHost));
+  for (size_t i = 0; i < found.size(); ++i)
+    if (!(std::abs(found[i] - expected[i]) <= 1e-4 * (1 + std::abs(expected[i])))) return false;
+  return true;
+}
+
+void time_checked(benchmark::State& state, double bytes, const Enqueue& work, const Buffer<float>& result,
+                  const std::vector<double>& expected) {
+  if (!right(work, result, expected)) return state.SkipWithError("the result is wrong");
+  time_device_work(state, Cache::hot, {.bytes = bytes}, work);
+}
+
+constexpr size_t kChecked = 100;  // elements that an elementwise check looks at
+
+void relu_backward_of(benchmark::State& state, int64_t size) {
+  Buffer<float> dy = normal_buffer(size, 1), y = normal_buffer(size, 2), dx(size);
+  const std::vector<float> dy_host = dy.download(), y_host = y.download();
+  std::vector<double> expected;
+  for (size_t i = 0; i < kChecked; ++i) expected.push_back(y_host[i] > 0 ? dy_host[i] : 0);
+  time_checked(
+      state, 3 * kFloat * static_cast<double>(size),
+      [&](cudaStream_t stream) {
+        return relu_backward({dx.data(), size}, {dy.data(), size}, {y.data(), size}, stream);
+      },
+      dx, expected);
+}
+BENCHMARK_CAPTURE(relu_backward_of, lenet, 256 * 26 * 26 * 20)->UseManualTime();
+BENCHMARK_CAPTURE(relu_backward_of, large, 32 << 20)->UseManualTime();
+
+void sgd_of(benchmark::State& state, int64_t size) {
+  Buffer<float> parameters = normal_buffer(size, 1), gradient = normal_buffer(size, 2);
+  const std::vector<float> p = parameters.download(), g = gradient.download();
+  const float rate = 1e-6f;
+  std::vector<double> expected;
+  for (size_t i = 0; i < kChecked; ++i) expected.push_back(p[i] - rate * g[i]);
+  time_checked(
+      state, 3 * kFloat * static_cast<double>(size),
+      [&](cudaStream_t stream) {
+        return sgd_update({parameters.data(), size}, {gradient.data(), size}, rate, 1, stream);
+      },
+      parameters, expected);
+}
+BENCHMARK_CAPTURE(sgd_of, lenet, 129'068)->UseManualTime();
+BENCHMARK_CAPTURE(sgd_of, large, 32 << 20)->UseManualTime();
+
+struct Images {
+  int64_t count, side, channels;
+  int64_t size() const { return count * side * side * channels; }
+  template <class T>
+  ImageView<T> view(T* data) const {
+    return {data, count, side, side, channels};
+  }
+};
+
+constexpr Images kLenetFirst = {256, 26, 20}, kLenetSecond = {256, 8, 50}, kLarge = {256, 56, 64};
+
+// The four elements of x under y(n = 0, p = 0, q = 0, c), for a window of 2 x 2.
+std::array<float, 4> first_window(const std::vector<float>& x, const Images& images, int64_t c) {
+  const auto row = static_cast<size_t>(images.side * images.channels), at = static_cast<size_t>(c);
+  const auto pixel = static_cast<size_t>(images.channels);
+  return {x[at], x[at + pixel], x[at + row], x[at + row + pixel]};
+}
+
+enum class Pool { average, maximum };
+
+void pool_of(benchmark::State& state, Pool kind, Images in) {
+  const Images out = {in.count, in.side / 2, in.channels};
+  Buffer<float> x = normal_buffer(in.size(), 1), y(out.size());
+  const std::vector<float> x_host = x.download();
+  std::vector<double> expected;
+  for (int64_t c = 0; c < in.channels; ++c) {
+    const std::array<float, 4> window = first_window(x_host, in, c);
+    expected.push_back(kind == Pool::average ? std::accumulate(window.begin(), window.end(), 0.0) / 4
+                                             : *std::max_element(window.begin(), window.end()));
+  }
+  time_checked(
+      state, kFloat * static_cast<double>(in.size() + out.size()),
+      [&](cudaStream_t stream) {
+        if (kind == Pool::maximum) return max_pool(out.view(y.data()), in.view(x.data()), {}, stream);
+        return avg_pool(out.view(y.data()), in.view(x.data()), {}, AverageOver::window, stream);
+      },
+      y, expected);
+}
+BENCHMARK_CAPTURE(pool_of, average / lenet_first, Pool::average, kLenetFirst)->UseManualTime();
+BENCHMARK_CAPTURE(pool_of, average / lenet_second, Pool::average, kLenetSecond)->UseManualTime();
+BENCHMARK_CAPTURE(pool_of, average / large, Pool::average, kLarge)->UseManualTime();
+BENCHMARK_CAPTURE(pool_of, maximum / lenet_first, Pool::maximum, kLenetFirst)->UseManualTime();
+BENCHMARK_CAPTURE(pool_of, maximum / large, Pool::maximum, kLarge)->UseManualTime();
+
+void avg_pool_relu_backward_of(benchmark::State& state, Images in) {
+  const Images out = {in.count, in.side / 2, in.channels};
+  Buffer<float> x = normal_buffer(in.size(), 1), dy = normal_buffer(out.size(), 2), dz(in.size());
+  const std::vector<float> x_host = x.download(), dy_host = dy.download();
+  std::vector<double> expected;
+  for (size_t c = 0; c < static_cast<size_t>(in.channels); ++c)
+    expected.push_back(x_host[c] > 0 ? dy_host[c] / 4 : 0);
+  time_checked(
+      state, kFloat * static_cast<double>(2 * in.size() + out.size()),
+      [&](cudaStream_t stream) {
+        return avg_pool_relu_backward(in.view(dz.data()), out.view(dy.data()), in.view(x.data()), {},
+                                      AverageOver::window, stream);
+      },
+      dz, expected);
+}
+BENCHMARK_CAPTURE(avg_pool_relu_backward_of, lenet_first, kLenetFirst)->UseManualTime();
+BENCHMARK_CAPTURE(avg_pool_relu_backward_of, lenet_second, kLenetSecond)->UseManualTime();
+BENCHMARK_CAPTURE(avg_pool_relu_backward_of, large, kLarge)->UseManualTime();
+
+void max_pool_backward_of(benchmark::State& state, Images in) {
+  const Images out = {in.count, in.side / 2, in.channels};
+  Buffer<float> x = normal_buffer(in.size(), 1), dy = normal_buffer(out.size(), 2), y(out.size()),
+                dx(in.size());
+  Stream stream;
+  throw_if_error(max_pool(out.view(y.data()), in.view(x.data()), {}, stream));
+  stream.synchronize();
+  const std::vector<float> x_host = x.download(), dy_host = dy.download();
+  std::vector<double> expected;
+  for (int64_t c = 0; c < in.channels; ++c) {
+    const std::array<float, 4> window = first_window(x_host, in, c);
+    const bool first_is_maximum = window[0] == *std::max_element(window.begin(), window.end());
+    expected.push_back(first_is_maximum ? dy_host[static_cast<size_t>(c)] : 0);
+  }
+  time_checked(
+      state, kFloat * static_cast<double>(2 * in.size() + 2 * out.size()),
+      [&](cudaStream_t s) {
+        return max_pool_backward(in.view(dx.data()), out.view(dy.data()), out.view(y.data()),
+                                 in.view(x.data()), {}, s);
+      },
+      dx, expected);
+}
+BENCHMARK_CAPTURE(max_pool_backward_of, lenet_first, kLenetFirst)->UseManualTime();
+BENCHMARK_CAPTURE(max_pool_backward_of, large, kLarge)->UseManualTime();
+
+void bias_gradient_of(benchmark::State& state, int64_t rows, int64_t cols) {
+  Buffer<float> dy = normal_buffer(rows * cols, 1), db(cols);
+  Buffer<unsigned char> workspace(bias_gradient_workspace_bytes(rows, cols));
+  const std::vector<float> host = dy.download();
+  std::vector<double> expected(static_cast<size_t>(cols));
+  for (size_t i = 0; i < host.size(); ++i) expected[i % static_cast<size_t>(cols)] += host[i];
+  time_checked(
+      state, kFloat * static_cast<double>(rows * cols + cols),
+      [&](cudaStream_t stream) {
+        return bias_gradient({db.data(), cols}, {dy.data(), rows, cols, cols}, 0,
+                             {workspace.data(), workspace.bytes()}, stream);
+      },
+      db, expected);
+}
+BENCHMARK_CAPTURE(bias_gradient_of, lenet_conv1, 256 * 26 * 26, 20)->UseManualTime();
+BENCHMARK_CAPTURE(bias_gradient_of, lenet_conv2, 256 * 8 * 8, 50)->UseManualTime();
+BENCHMARK_CAPTURE(bias_gradient_of, lenet_linear1, 256, 128)->UseManualTime();
+BENCHMARK_CAPTURE(bias_gradient_of, large, 1 << 18, 512)->UseManualTime();
+
+void cross_entropy_of(benchmark::State& state, int64_t rows, int64_t classes) {
+  Buffer<float> logits = normal_buffer(rows * classes, 1), gradient(rows * classes);
+  std::vector<int32_t> label_values(static_cast<size_t>(rows));
+  for (size_t i = 0; i < label_values.size(); ++i)
+    label_values[i] = static_cast<int32_t>(i % static_cast<size_t>(classes));
+  Buffer<int32_t> labels(label_values);
+  Buffer<LossTally> tally(std::vector<LossTally>(1));
+  Buffer<unsigned char> workspace(softmax_cross_entropy_workspace_bytes(rows, classes));
+  const std::vector<float> host = logits.download();
+  double sum = 0;
+  std::vector<double> expected;
+  for (size_t j = 0; j < static_cast<size_t>(classes); ++j) sum += std::exp(host[j]);
+  for (size_t j = 0; j < static_cast<size_t>(classes); ++j)
+    expected.push_back(std::exp(host[j]) / sum - (j == 0));
+  time_checked(
+      state, kFloat * static_cast<double>(2 * rows * classes + rows),
+      [&](cudaStream_t stream) {
+        return softmax_cross_entropy(matrix(gradient.data(), rows, classes), tally.data(),
+                                     matrix(logits.data(), rows, classes), {labels.data(), rows}, 1,
+                                     {workspace.data(), workspace.bytes()}, stream);
+      },
+      gradient, expected);
+}
+BENCHMARK_CAPTURE(cross_entropy_of, lenet, 256, 10)->UseManualTime();
+BENCHMARK_CAPTURE(cross_entropy_of, large / 10_classes, 1 << 20, 10)->UseManualTime();
+BENCHMARK_CAPTURE(cross_entropy_of, large / 1000_classes, 1 << 15, 1000)->UseManualTime();
+
+void gather_batch_of(benchmark::State& state, int64_t batch) {
+  constexpr int64_t kSamples = 60'000, kSide = 28;
+  std::vector<uint8_t> bytes(static_cast<size_t>(kSamples * kSide * kSide));
+  for (size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<uint8_t>(i * 2654435761u >> 24);
+  Buffer<uint8_t> images(bytes), image_labels(std::vector<uint8_t>(kSamples, 3));
+  Buffer<int32_t> order(kSamples), labels(batch);
+  Buffer<int64_t> epoch(std::vector<int64_t>{0});
+  Buffer<float> x(batch * kSide * kSide);
+  Stream stream;
+  throw_if_error(shuffle({order.data(), kSamples}, 1, epoch.data(), stream));
+  stream.synchronize();
+  const auto first = static_cast<size_t>(order.download()[0]) * kSide * kSide;
+  std::vector<double> expected;
+  for (size_t i = 0; i < kChecked; ++i) expected.push_back(bytes[first + i] / 255.0);
+  time_checked(
+      state, (1 + kFloat) * static_cast<double>(x.size()),
+      [&](cudaStream_t s) {
+        return gather_batch({x.data(), batch, kSide, kSide, 1}, {labels.data(), batch},
+                            {images.data(), kSamples, kSide, kSide, 1}, {image_labels.data(), kSamples},
+                            {order.data(), kSamples}, {epoch.data(), batch, 0}, 1 / 255.0f, 0, s);
+      },
+      x, expected);
+}
+BENCHMARK_CAPTURE(gather_batch_of, lenet, 256)->UseManualTime();
+BENCHMARK_CAPTURE(gather_batch_of, large, 60'000)->UseManualTime();
+
+void shuffle_of(benchmark::State& state, int64_t size) {
+  Buffer<int32_t> order(size);
+  Buffer<int64_t> epoch(std::vector<int64_t>{0});
+  const auto work = [&](cudaStream_t stream) {
+    return shuffle({order.data(), size}, 1, epoch.data(), stream);
+  };
+  Stream stream;
+  throw_if_error(work(stream));
+  stream.synchronize();
+  std::vector<int32_t> found = order.download();
+  std::sort(found.begin(), found.end());
+  for (size_t i = 0; i < found.size(); ++i)
+    if (found[i] != static_cast<int32_t>(i)) return state.SkipWithError("not a permutation");
+  time_device_work(state, Cache::hot, {.bytes = kFloat * static_cast<double>(size)}, work);
+}
+BENCHMARK_CAPTURE(shuffle_of, lenet, 60'000)->UseManualTime();
+
+void fill_normal_of(benchmark::State& state, int64_t size) {
+  Buffer<float> x(size);
+  const auto work = [&](cudaStream_t stream) { return fill_normal({x.data(), size}, 0, 1, {}, stream); };
+  Stream stream;
+  throw_if_error(work(stream));
+  stream.synchronize();
+  double squares = 0;
+  for (const float value : x.download()) squares += static_cast<double>(value) * value;
+  if (!(std::abs(squares / static_cast<double>(size) - 1) < 0.05))
+    return state.SkipWithError("the variance is not 1");
+  time_device_work(state, Cache::hot, {.bytes = kFloat * static_cast<double>(size)}, work);
+}
+BENCHMARK_CAPTURE(fill_normal_of, lenet, 129'068)->UseManualTime();
+BENCHMARK_CAPTURE(fill_normal_of, large, 32 << 20)->UseManualTime();
+
+}  // namespace
+}  // namespace rondo::bench
