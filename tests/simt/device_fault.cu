@@ -143,6 +143,19 @@ TEST(Fault, EveryBlockOfManyWorkersCanFail) {
   }
 }
 
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // which have messages of their own
+__attribute__((noinline)) int deep(int depth) {
+  volatile char frame[1000] = {};
+  return depth == 0 ? frame[0] : deep(depth - 1) + frame[1];
+}
+
+TEST(FaultDeathTest, AStackThatIsUsedUp) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  run_ok({1, 2}, [] { EXPECT_EQ(deep(40), 0); });
+  EXPECT_DEATH(run({1, 2}, [] { deep(100); }), "used up its stack");
+}
+#endif
+
 TEST(FaultDeathTest, DeviceFunctionsOutsideAKernel) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   EXPECT_DEATH(__syncthreads(), "outside a kernel");

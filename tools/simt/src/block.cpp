@@ -101,7 +101,7 @@ void Block::start(const Kernel& kernel, uint64_t number) {
 
   if (kThreadSanitizer) {
     worker_.thread_sanitizer = tsan_this_fiber();
-    pool_.reserve(2 * threads_);
+    pool_.reserve(threads_, 2 * size_t{threads_});  // twice as many: see FiberPool::give_back
     sync_ = std::make_unique<SyncObjects>(warps_.size());
     tsan_release(sync_->start());
   }
@@ -145,8 +145,8 @@ void Block::start_thread(Fiber& fiber) {
     y = row % kernel_->block.y;
     z = row / kernel_->block.y;
   }
-  fiber.thread = {x, y,
-                  z};  // from registers: a copy of what was just stored in parts would wait for the stores
+  // Both from registers: a copy of what was just stored in parts would wait for the stores.
+  fiber.thread = {x, y, z};
   threadIdx = {x, y, z};
   if (kThreadSanitizer) tsan_acquire(sync_->start());
 }

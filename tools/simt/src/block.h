@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "fiber.h"
+#include "stack_guard.h"
 #include "sync_objects.h"
 
 namespace simt {
@@ -98,6 +99,7 @@ class Block {
   unsigned alive_ = 0;
   Fiber worker_;  // the worker's own stack
   Fiber* current_ = nullptr;
+  StackGuard guard_;
   FiberPool pool_;
   FiberQueue ready_;
 

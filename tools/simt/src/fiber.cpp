@@ -2,6 +2,7 @@
 
 #include <sys/mman.h>
 
+#include <atomic>
 #include <new>
 
 #include "sanitizers.h"
@@ -10,12 +11,15 @@ namespace simt {
 
 namespace {
 
-constexpr size_t kPage = 4096;
 constexpr size_t kStackBytes = kAddressSanitizer || kThreadSanitizer ? 256 << 10 : 64 << 10;
 
 // The tops of page-aligned stacks would all compete for the same few cache lines; these steps spread them.
 constexpr size_t kColours = 32;
-constexpr size_t kColourBytes = kPage / kColours;
+constexpr size_t kColourBytes = 4096 / kColours;
+
+// GCC's thread sanitizer ends the program when more than 8128 fibers live at once.
+constexpr size_t kRoomyFibers = 4000;
+std::atomic<size_t> fibers_of_process{0};
 
 void enter() {
   Fiber& self = *detail::arriving;
@@ -27,10 +31,11 @@ void enter() {
 
 FiberPool::~FiberPool() {
   TsanIgnore ignore;
+  fibers_of_process -= fibers_.size();
   for (Fiber* fiber : fibers_) {
     tsan_destroy_fiber(fiber->thread_sanitizer);
     asan_unpoison(fiber->stack_begin, fiber->stack_bytes);
-    munmap(fiber->stack_begin - kPage, kPage + fiber->stack_bytes);
+    munmap(fiber->stack_begin - kGuardBytes, kGuardBytes + fiber->stack_bytes);
     delete fiber;
   }
 }
@@ -44,9 +49,10 @@ void FiberPool::give_back(Fiber& fiber) {
     free_.push_front(fiber);
 }
 
-void FiberPool::reserve(size_t count) {
+void FiberPool::reserve(size_t needed, size_t wanted) {
   TsanIgnore ignore;
-  while (fibers_.size() < count) free_.push(make());
+  while (fibers_.size() < needed || (fibers_.size() < wanted && fibers_of_process < kRoomyFibers))
+    free_.push(make());
 }
 
 void FiberPool::abandon_all() {
@@ -62,12 +68,13 @@ void FiberPool::abandon_all() {
 }
 
 Fiber& FiberPool::make() {
-  void* memory = mmap(nullptr, kPage + kStackBytes, PROT_READ | PROT_WRITE,
+  void* memory = mmap(nullptr, kGuardBytes + kStackBytes, PROT_READ | PROT_WRITE,
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (memory == MAP_FAILED) throw std::bad_alloc();
-  mprotect(memory, kPage, PROT_NONE);  // a stack that is too deep faults here instead of writing into another
+  mprotect(memory, kGuardBytes, PROT_NONE);
+  ++fibers_of_process;
   Fiber& fiber = *new Fiber;
-  fiber.stack_begin = static_cast<char*>(memory) + kPage;
+  fiber.stack_begin = static_cast<char*>(memory) + kGuardBytes;
   fiber.stack_bytes = kStackBytes;
   prepare(fiber, fibers_.size());
   fibers_.push_back(&fiber);

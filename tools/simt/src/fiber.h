@@ -12,6 +12,10 @@
 
 namespace simt {
 
+// Below every stack lies memory that may not be touched: a stack that is too deep faults there instead of
+// writing into another.
+inline constexpr size_t kGuardBytes = 256 << 10;  // more than a large frame may step over
+
 // One cp.async that was issued and not yet done (late mode).
 struct LateCopy {
   void* to;
@@ -112,8 +116,8 @@ class FiberPool {
   Fiber& take() { return free_.empty() ? make() : free_.pop(); }
   void give_back(Fiber& fiber);
 
-  // Makes fibers until there are `count`.
-  void reserve(size_t count);
+  // Makes fibers until there are `needed`, and up to `wanted` while the thread sanitizer has room for more.
+  void reserve(size_t needed, size_t wanted);
 
   // Makes every fiber free again, to start with `main` anew: after a fault, when none of them will go on.
   void abandon_all();
