@@ -143,6 +143,28 @@ TEST_F(HostGraph, ReplaysOverTwoDevicesSeeNewContents) {
   }
 }
 
+TEST_F(HostGraph, ADeviceWaitsForItsPartOfAGraph) {
+  CUDA_OK(cudaSetDevice(1));
+  bool ran = false;
+  const cudaStream_t remote = make_stream();
+  const cudaEvent_t done = make_event();
+  begin();
+  CUDA_OK(cudaEventRecord(event_, stream_));
+  CUDA_OK(cudaStreamWaitEvent(remote, event_));
+  CUDA_OK(cudaLaunchHostFunc(
+      remote, [](void* flag) { *static_cast<bool*>(flag) = true; }, &ran));
+  CUDA_OK(cudaEventRecord(done, remote));
+  CUDA_OK(cudaStreamWaitEvent(stream_, done));
+  const cudaGraphExec_t exec = end();
+  simt::set_seed(1);  // nothing runs unless it is waited for
+  CUDA_OK(cudaGraphLaunch(exec, stream_));
+  CUDA_OK(cudaDeviceSynchronize());  // of device 1; the stream belongs to device 0
+  EXPECT_TRUE(ran);
+  CUDA_OK(cudaGraphExecDestroy(exec));
+  CUDA_OK(cudaStreamDestroy(remote));
+  CUDA_OK(cudaEventDestroy(done));
+}
+
 TEST_F(HostGraph, ExternalEventsFireAtEveryReplay) {
   const cudaEvent_t start = make_event(cudaEventDefault), stop = make_event(cudaEventDefault);
   begin();
@@ -163,6 +185,24 @@ TEST_F(HostGraph, ExternalEventsFireAtEveryReplay) {
   CUDA_OK(cudaGraphExecDestroy(exec));
   CUDA_OK(cudaEventDestroy(start));
   CUDA_OK(cudaEventDestroy(stop));
+}
+
+// The pointers of a graph are checked at every replay, not only at the first.
+TEST_F(HostGraph, ReplayingFreedMemoryIsAFault) {
+  int* temporary = allocate<int>(1);
+  CUDA_OK(cudaMemset(temporary, 0, sizeof(int)));
+  CUDA_OK(cudaDeviceSynchronize());
+  begin();
+  add_digit(stream_, temporary, 1);
+  const cudaGraphExec_t exec = end();
+  CUDA_OK(cudaGraphLaunch(exec, stream_));
+  CUDA_OK(cudaStreamSynchronize(stream_));
+  CUDA_OK(cudaFree(temporary));
+  testing::internal::CaptureStderr();
+  CUDA_OK(cudaGraphLaunch(exec, stream_));
+  EXPECT_EQ(cudaStreamSynchronize(stream_), cudaErrorIllegalAddress);
+  EXPECT_NE(testing::internal::GetCapturedStderr().find("argument 1"), std::string::npos);
+  CUDA_OK(cudaDeviceReset());
 }
 
 TEST_F(HostGraph, AGraphCanBeCapturedIntoAnother) {

@@ -21,7 +21,9 @@ __global__ void count_blocks(int* counts) {
 }
 
 __global__ void nothing() {}
-__global__ void touch(int* p) { p[0] = 1; }
+__global__ void touch(int* p) {
+  if (blockIdx.x == 0 && threadIdx.x == 0) p[0] = 1;
+}
 
 using HostLaunch = HostTest;
 

@@ -161,6 +161,25 @@ TEST_F(HostOrder, TheLegacyStreamWaitsForBlockingStreamsOnly) {
   CUDA_OK(cudaFree(out));
 }
 
+TEST_F(HostOrder, BlockingStreamsAndTheLegacyStreamWaitForEachOther) {
+  const cudaStream_t first = make_stream(cudaStreamDefault), second = make_stream(cudaStreamDefault);
+  int* out = allocate<int>(1);
+  for (uint64_t seed = 0; seed < 32; ++seed) {
+    simt::set_seed(seed);
+    CUDA_OK(cudaMemset(out, 0, sizeof(int)));
+    int digit = 0;
+    for (const cudaStream_t stream : {first, cudaStream_t{}, second, cudaStream_t{}, first}) {
+      const auto config = shape(1, 1, stream);
+      CUDA_OK(cudaLaunchKernelEx(&config, times_ten_plus, out, ++digit));
+    }
+    CUDA_OK(cudaDeviceSynchronize());
+    ASSERT_EQ(read(out), 12345) << "seed " << seed;
+  }
+  CUDA_OK(cudaFree(out));
+  CUDA_OK(cudaStreamDestroy(first));
+  CUDA_OK(cudaStreamDestroy(second));
+}
+
 TEST_F(HostOrder, HostFunctionsRunInTheirStream) {
   for (const auto seed : {std::optional<uint64_t>{}, std::optional<uint64_t>{3}}) {
     simt::set_seed(seed);
