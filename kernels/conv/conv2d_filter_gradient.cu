@@ -39,7 +39,7 @@ struct Shared {
 };
 
 template <class Tile>
-__global__ __launch_bounds__(Tile::kThreads) void conv2d_filter_gradient_kernel(const Parameters p) {
+__global__ __launch_bounds__(Tile::kThreads, Tile::kBlocksAtOnce) void conv2d_filter_gradient_kernel(const Parameters p) {
   using SlabRows = SlabA<Tile, Order::across_k>;
   auto& shared = shared_memory<Shared<Tile>>();
   const ConvGeometry& g = p.geometry;

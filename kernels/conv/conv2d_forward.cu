@@ -91,7 +91,7 @@ struct Shared {
 };
 
 template <class Tile, Pass pass>
-__global__ __launch_bounds__(Tile::kThreads) void conv2d_kernel(const Parameters p) {
+__global__ __launch_bounds__(Tile::kThreads, Tile::kBlocksAtOnce) void conv2d_kernel(const Parameters p) {
   using FilterLoader = std::conditional_t<pass == Pass::forward, ForwardFilterLoader<SlabB<Tile>, Tile>,
                                           BackwardFilterLoader<SlabB<Tile>, Tile>>;
   auto& shared = shared_memory<Shared<Tile>>();

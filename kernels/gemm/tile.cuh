@@ -15,6 +15,8 @@ template <int ThreadsM, int ThreadsN, int PerThreadM, int PerThreadN, int K, int
 struct Tile {
   static constexpr int kThreadsM = ThreadsM, kThreadsN = ThreadsN, kThreads = ThreadsM * ThreadsN;
   static constexpr int kPerThreadM = PerThreadM, kPerThreadN = PerThreadN;
+  // Blocks that a multiprocessor is to hold at once: 256 threads with 255 registers each.
+  static constexpr int kBlocksAtOnce = 256 / ((kThreads + 31) / 32 * 32);
   static constexpr int kM = ThreadsM * PerThreadM, kN = ThreadsN * PerThreadN, kK = K, kStages = Stages;
   static_assert(kThreads >= kK, "every row of a slab needs a thread that copies it");
   static_assert(kK % 4 == 0 && kPerThreadM % 4 == 0 && kPerThreadN % 4 == 0);

@@ -1,0 +1,82 @@
+// The three convolutions on LeNet's layers and on those of a ResNet for 28 x 28 images.
+
+#include <rondo/bench/support/bench.h>
+#include <rondo/bench/vendor/conv_sample.h>
+#include <rondo/kernels/conv/conv2d.h>
+
+#include <string>
+
+namespace rondo::bench {
+namespace {
+
+struct Convolution {
+  ConvLayer layer;
+  Buffer<float> x, y, filter, scratch;
+
+  explicit Convolution(const ConvLayer& in_layer)
+      : layer(in_layer),
+        x(normal_buffer(layer.x_size(), 1)),
+        y(normal_buffer(layer.y_size(), 2)),
+        filter(normal_buffer(layer.filter_size(), 3)),
+        scratch(conv2d_filter_gradient_workspace_bytes(filter_view(), y_view()) /
+                static_cast<int64_t>(sizeof(float))) {}
+
+  ImageView<float> x_view() { return {x.data(), layer.n, layer.h, layer.w, layer.c}; }
+  ImageView<float> y_view() { return {y.data(), layer.n, layer.p(), layer.q(), layer.k}; }
+  FilterView<float> filter_view() { return {filter.data(), layer.k, layer.r, layer.s, layer.c}; }
+
+  Status run(ConvOp op, cudaStream_t stream) {
+    const Conv2dOptions options = {layer.stride, layer.stride, layer.pad, layer.pad};
+    switch (op) {
+      case ConvOp::forward:
+        return conv2d_forward(y_view(), x_view(), filter_view(), options, {}, stream);
+      case ConvOp::data_gradient:
+        return conv2d_data_gradient(x_view(), y_view(), filter_view(), options, stream);
+      case ConvOp::filter_gradient:
+        return conv2d_filter_gradient(filter_view(), y_view(), x_view(), options,
+                                      {scratch.data(), scratch.bytes()}, stream);
+    }
+    return bad_argument("no such operation");
+  }
+};
+
+void time_convolution(benchmark::State& state, const ConvLayer& layer, ConvOp op) {
+  Convolution convolution(layer);
+  Stream stream;
+  throw_if_error(convolution.run(op, stream));
+  stream.synchronize();
+  if (!is_convolution(layer, op, Channels::last, convolution.x.download(), convolution.y.download(),
+                      convolution.filter.download(), 0x1p-24))
+    return state.SkipWithError("the convolution is wrong");
+  const Work work = {
+      .flops = layer.flops(),
+      .bytes = 4.0 * static_cast<double>(layer.x_size() + layer.y_size() + layer.filter_size())};
+  time_device_work(state, Cache::hot, work, [&](cudaStream_t on) { return convolution.run(op, on); });
+}
+
+constexpr ConvLayer kLayers[] = {
+    {"lenet1", 8, 28, 28, 1, 20, 3, 3, 1, 0},
+    {"lenet2", 8, 13, 13, 20, 50, 5, 5, 1, 0},
+    {"lenet1", 256, 28, 28, 1, 20, 3, 3, 1, 0},
+    {"lenet2", 256, 13, 13, 20, 50, 5, 5, 1, 0},
+    {"resnet_stage1", 32, 28, 28, 64, 64, 3, 3, 1, 1},
+    {"resnet_stage2_down", 32, 28, 28, 64, 128, 3, 3, 2, 1},
+    {"resnet_stage4", 32, 4, 4, 512, 512, 3, 3, 1, 1},
+};
+
+const bool registered = [] {
+  constexpr std::pair<const char*, ConvOp> kOps[] = {{"forward", ConvOp::forward},
+                                                     {"data_gradient", ConvOp::data_gradient},
+                                                     {"filter_gradient", ConvOp::filter_gradient}};
+  for (const ConvLayer& layer : kLayers)
+    for (const auto& [name, op] : kOps)
+      benchmark::RegisterBenchmark(
+          concat("conv2d_", name, "/", layer.name, "/images:", layer.n, "/").c_str(),
+          [&layer, op = op](benchmark::State& state) { time_convolution(state, layer, op); })
+          ->UseManualTime()
+          ->Unit(benchmark::kMicrosecond);
+  return true;
+}();
+
+}  // namespace
+}  // namespace rondo::bench
