@@ -3,6 +3,8 @@
 // missing event shows; the slots are poisoned, so that a chunk used too early is a NaN.
 #include <rondo/tests/collectives/world.h>
 
+#include <cmath>
+
 namespace rondo::test {
 namespace {
 

@@ -1,6 +1,9 @@
 // What all_reduce() computes: every number of ranks, size, placement and alignment.
 #include <rondo/tests/collectives/world.h>
 
+#include <cmath>
+#include <limits>
+
 namespace rondo::test {
 namespace {
 

@@ -47,7 +47,7 @@ TEST(AllReduceTrace, ShowsEveryCopyAndEverySum) {
   }
 }
 
-TEST(AllReduceTrace, RecordsDevicesOfItsOwnRanksOnly) {
+TEST(AllReduceTrace, KeepsTheErrorOfARankItDoesNotHave) {
   World world(place(3, Placement::spread));
   RankVectors data(world.devices, exact_inputs(3, 100, 1));
   Trace too_small({world.devices[0], world.devices[1]});

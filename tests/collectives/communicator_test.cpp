@@ -1,5 +1,6 @@
 #include <rondo/tests/collectives/world.h>
 
+#include <cstdlib>
 #include <set>
 
 namespace rondo::test {
