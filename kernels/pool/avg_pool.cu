@@ -12,54 +12,58 @@ namespace {
 using namespace pool;
 
 // 1 / (size of window (p, q)). `over_window` is the answer where padding counts, the same for every window.
-template <AverageOver Over>
-__device__ float share_of_element(const PoolGeometry& g, float over_window, int p, int q) {
+template <AverageOver Over, class G>
+__device__ float share_of_element(const G& g, float over_window, int p, int q) {
   if constexpr (Over == AverageOver::window) return over_window;
   const Range h = elements_of_window(p, g.window_h, g.stride_h, g.pad_h, g.height);
   const Range w = elements_of_window(q, g.window_w, g.stride_w, g.pad_w, g.width);
   return 1.0f / static_cast<float>(h.size() * w.size());
 }
 
-template <int N, AverageOver Over>
+template <int N, AverageOver Over, class G>
 __global__ void __launch_bounds__(kThreads, 8)
-    avg_pool_kernel(float* __restrict__ y, const float* __restrict__ x, PoolGeometry g, float over_window) {
-  const Place at = place_of_thread<N>(g.rows, g.cols, g.channels);
-  if (!at.inside) return;
+    avg_pool_kernel(float* __restrict__ y, const float* __restrict__ x, G g, float over_window) {
+  const Place at = place_of_thread();
+  if (at.col >= g.cols) return;
   const Range h = elements_of_window(at.row, g.window_h, g.stride_h, g.pad_h, g.height);
   const Range w = elements_of_window(at.col, g.window_w, g.stride_w, g.pad_w, g.width);
-  Pack<float, N> sum = {};
-  for (int i = h.first; i < h.last; ++i)
-    for (int j = w.first; j < w.last; ++j) {
-      const auto element = load_pack<N>(x + g.x_offset(at.n, i, j, at.c));
-      for (int k = 0; k < N; ++k) sum.v[k] += element.v[k];
-    }
   const float share = share_of_element<Over>(g, over_window, at.row, at.col);
-  for (int k = 0; k < N; ++k) sum.v[k] *= share;
-  store_pack(y + g.y_offset(at.n, at.row, at.col, at.c), sum);
+  for_each_pack<N>(g.channels, [&](int c) {
+    Pack<float, N> sum = {};
+    for (int i = h.first; i < h.last; ++i)
+      for (int j = w.first; j < w.last; ++j) {
+        const auto element = load_pack<N>(x + g.x_offset(at.n, i, j, c));
+        for (int k = 0; k < N; ++k) sum.v[k] += element.v[k];
+      }
+    for (int k = 0; k < N; ++k) sum.v[k] *= share;
+    store_pack(y + g.y_offset(at.n, at.row, at.col, c), sum);
+  });
 }
 
 // `relu` is null, or holds the output of the ReLU whose gradient is taken in the same pass.
-template <int N, AverageOver Over>
+template <int N, AverageOver Over, class G>
 __global__ void __launch_bounds__(kThreads, 8)
     avg_pool_backward_kernel(float* __restrict__ dx, const float* __restrict__ dy,
-                             const float* __restrict__ relu, PoolGeometry g, float over_window) {
-  const Place at = place_of_thread<N>(g.height, g.width, g.channels);
-  if (!at.inside) return;
+                             const float* __restrict__ relu, G g, float over_window) {
+  const Place at = place_of_thread();
+  if (at.col >= g.width) return;
   const Range p = windows_of_element(at.row, g.window_h, g.stride_h, g.pad_h, g.rows);
   const Range q = windows_of_element(at.col, g.window_w, g.stride_w, g.pad_w, g.cols);
-  Pack<float, N> sum = {};
-  for (int i = p.first; i < p.last; ++i)
-    for (int j = q.first; j < q.last; ++j) {
-      const auto gradient = load_pack<N>(dy + g.y_offset(at.n, i, j, at.c));
-      const float share = share_of_element<Over>(g, over_window, i, j);
-      for (int k = 0; k < N; ++k) sum.v[k] = fmaf(gradient.v[k], share, sum.v[k]);
+  for_each_pack<N>(g.channels, [&](int c) {
+    Pack<float, N> sum = {};
+    for (int i = p.first; i < p.last; ++i)
+      for (int j = q.first; j < q.last; ++j) {
+        const auto gradient = load_pack<N>(dy + g.y_offset(at.n, i, j, c));
+        const float share = share_of_element<Over>(g, over_window, i, j);
+        for (int k = 0; k < N; ++k) sum.v[k] = fmaf(gradient.v[k], share, sum.v[k]);
+      }
+    const int64_t offset = g.x_offset(at.n, at.row, at.col, c);
+    if (relu != nullptr) {
+      const auto active = load_pack<N>(relu + offset);
+      for (int k = 0; k < N; ++k) sum.v[k] = active.v[k] > 0 ? sum.v[k] : 0.0f;
     }
-  const int64_t offset = g.x_offset(at.n, at.row, at.col, at.c);
-  if (relu != nullptr) {
-    const auto active = load_pack<N>(relu + offset);
-    for (int k = 0; k < N; ++k) sum.v[k] = active.v[k] > 0 ? sum.v[k] : 0.0f;
-  }
-  store_pack(dx + offset, sum);
+    store_pack(dx + offset, sum);
+  });
 }
 
 template <class Start>
@@ -77,12 +81,15 @@ Status launch_avg_pool_backward(const char* operation, ImageView<float> dx, Imag
                                 cudaStream_t stream) {
   RONDO_RETURN_IF_ERROR(check_view(operation, "dx", dx));
   RONDO_RETURN_IF_ERROR(check_view(operation, "dy", dy));
-  PoolGeometry geometry;
-  RONDO_RETURN_IF_ERROR(check(operation, dx, dy, window, &geometry));
+  Geometry<AnyWindow> any;
+  RONDO_RETURN_IF_ERROR(check(operation, dx, dy, window, &any));
   return with_average(over, [&](auto average) {
-    return with_pack_width(pack_width(dx.channels, dx.data, dy.data, relu), [&](auto n) {
-      return launch(operation, shape_over<n>(dx), stream, avg_pool_backward_kernel<n, average>, dx.data,
-                    dy.data, relu, geometry, share_of_window(window));
+    return with_geometry(any, [&](auto geometry) {
+      return with_pack_width(pack_width(dx.channels, dx.data, dy.data, relu), [&](auto n) {
+        return launch(operation, shape_over(dx, n), stream,
+                      avg_pool_backward_kernel<n, average, decltype(geometry)>, dx.data, dy.data, relu,
+                      geometry, share_of_window(window));
+      });
     });
   });
 }
@@ -93,12 +100,14 @@ Status avg_pool(ImageView<float> y, ImageView<const float> x, const PoolWindow& 
                 cudaStream_t stream) {
   RONDO_RETURN_IF_ERROR(check_view("avg_pool", "y", y));
   RONDO_RETURN_IF_ERROR(check_view("avg_pool", "x", x));
-  PoolGeometry geometry;
-  RONDO_RETURN_IF_ERROR(check("avg_pool", x, y, window, &geometry));
+  Geometry<AnyWindow> any;
+  RONDO_RETURN_IF_ERROR(check("avg_pool", x, y, window, &any));
   return with_average(over, [&](auto average) {
-    return with_pack_width(pack_width(x.channels, y.data, x.data), [&](auto n) {
-      return launch("avg_pool", shape_over<n>(y), stream, avg_pool_kernel<n, average>, y.data, x.data,
-                    geometry, share_of_window(window));
+    return with_geometry(any, [&](auto geometry) {
+      return with_pack_width(pack_width(x.channels, y.data, x.data), [&](auto n) {
+        return launch("avg_pool", shape_over(y, n), stream, avg_pool_kernel<n, average, decltype(geometry)>,
+                      y.data, x.data, geometry, share_of_window(window));
+      });
     });
   });
 }

@@ -23,7 +23,7 @@ Status check_side(const char* operation, const char* side, int64_t size, int64_t
 }  // namespace
 
 Status check(const char* operation, ImageView<const float> image, ImageView<const float> pooled,
-             const PoolWindow& window, PoolGeometry* geometry) {
+             const PoolWindow& window, Geometry<AnyWindow>* geometry) {
   if (image.images != pooled.images || image.channels != pooled.channels)
     return bad_argument(operation, ": the pooled image has ", pooled.images, " images of ", pooled.channels,
                         " channels, must have ", image.images, " of ", image.channels);
@@ -31,22 +31,24 @@ Status check(const char* operation, ImageView<const float> image, ImageView<cons
                                    window.pad_h, pooled.height));
   RONDO_RETURN_IF_ERROR(
       check_side(operation, "width", image.width, window.width, window.stride_w, window.pad_w, pooled.width));
-  // Products of two of these are below 2^62, so nothing overflows before it is compared.
-  for (const int64_t side : {image.height, image.width, image.channels, window.height, window.width,
-                             window.stride_h, window.stride_w})
-    if (side > INT32_MAX / 4)
-      return bad_argument(operation, ": a side of image or window is ", side, ", must be at most ",
-                          INT32_MAX / 4);
+  constexpr int64_t kMaxSide = 65535;  // of a grid; products of two of them are small enough to compare
+  for (const int64_t side :
+       {image.height, image.width, window.height, window.width, window.stride_h, window.stride_w})
+    if (side > kMaxSide)
+      return bad_argument(operation, ": a side of image or window is ", side, ", must be at most ", kMaxSide);
   for (const int64_t area :
        {image.height * image.width, pooled.height * pooled.width, window.height * window.width})
     if (area > INT32_MAX / (image.channels > 0 ? image.channels : 1))
       return bad_argument(operation, ": an image or window has ", area, " pixels of ", image.channels,
                           " channels, must have at most ", INT32_MAX, " elements");
   const auto narrow = [](int64_t value) { return static_cast<int>(value); };
-  *geometry = {narrow(image.height),  narrow(image.width),     narrow(image.channels),
-               narrow(pooled.height), narrow(pooled.width),    narrow(window.height),
-               narrow(window.width),  narrow(window.stride_h), narrow(window.stride_w),
-               narrow(window.pad_h),  narrow(window.pad_w)};
+  *geometry = {{narrow(window.height), narrow(window.width), narrow(window.stride_h), narrow(window.stride_w),
+                narrow(window.pad_h), narrow(window.pad_w)},
+               narrow(image.height),
+               narrow(image.width),
+               narrow(image.channels),
+               narrow(pooled.height),
+               narrow(pooled.width)};
   return {};
 }
 

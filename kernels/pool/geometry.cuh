@@ -1,22 +1,35 @@
 // What the pooling kernels share: which elements a window holds, which windows hold an element, and how
 // threads are laid over an image.
 //
-// One thread makes one pack of N neighbouring channels of one pixel. A block stays inside one image, so that
-// a thread finds its pixel with divisions of 32 bits; a 64-bit division is a function call on a GPU.
+// One thread makes one pack of N neighbouring channels of one pixel. The grid is images x rows x runs of
+// columns and a block is channels x columns, so that no thread has to divide to find its place.
 #pragma once
 
 #include <rondo/kernels/pool/pool.h>
 #include <rondo/kernels/core/launch.cuh>
 #include <rondo/kernels/core/pack.cuh>
 
+#include <algorithm>
+
 namespace rondo::pool {
 
 constexpr int kThreads = 128;
 
-struct PoolGeometry {
+// A window whose sides are known when a kernel starts ...
+struct AnyWindow {
+  int window_h, window_w, stride_h, stride_w, pad_h, pad_w;
+};
+
+// ... and the one nearly every network uses, known when it is compiled: its loops unroll and its divisions
+// are shifts.
+struct TwoByTwo {
+  static constexpr int window_h = 2, window_w = 2, stride_h = 2, stride_w = 2, pad_h = 0, pad_w = 0;
+};
+
+template <class Window>
+struct Geometry : Window {
   int height, width, channels;  // of x
   int rows, cols;               // of y
-  int window_h, window_w, stride_h, stride_w, pad_h, pad_w;
 
   __device__ int64_t x_offset(int64_t n, int h, int w, int c) const {
     return ((n * height + h) * width + w) * channels + c;
@@ -32,9 +45,11 @@ struct Range {
   __device__ int size() const { return last - first; }
 };
 
-// The elements of window number i along one side that lie inside the image.
-__device__ __forceinline__ Range elements_of_window(int i, int window, int stride, int pad, int size) {
+// The elements of window number i along one side that lie inside the image; without padding that is all of
+// them.
+__device__ inline Range elements_of_window(int i, int window, int stride, int pad, int size) {
   const int begin = i * stride - pad;
+  if (pad == 0) return {begin, begin + window};
   return {max(begin, 0), min(begin + window, size)};
 }
 
@@ -46,32 +61,31 @@ __device__ __forceinline__ Range windows_of_element(int i, int window, int strid
 }
 
 struct Place {
-  bool inside;  // this thread has a pixel at all
   int64_t n;
-  int row, col, c;
+  int row, col;
 };
 
-// The pixel and channel of this thread in images of height x width pixels.
-template <int N>
-__device__ Place place_of_thread(int height, int width, int channels) {
-  const int packs_per_pixel = channels / N;
-  const int packs = height * width * packs_per_pixel;
-  const int blocks_per_image = ceil_div(packs, kThreads);
-  const int n = static_cast<int>(blockIdx.x) / blocks_per_image;
-  const int pack =
-      (static_cast<int>(blockIdx.x) - n * blocks_per_image) * kThreads + static_cast<int>(threadIdx.x);
-  const int pixel = pack / packs_per_pixel;
-  const int row = pixel / width;
-  return {pack < packs, n, row, pixel - row * width, (pack - pixel * packs_per_pixel) * N};
+__device__ inline Place place_of_thread() {
+  return {static_cast<int>(blockIdx.x), static_cast<int>(blockIdx.y),
+          static_cast<int>(blockIdx.z * blockDim.y + threadIdx.y)};
 }
 
-// The launch that place_of_thread<N>() divides up again.
-template <int N>
-LaunchShape shape_over(ImageView<const float> image) {
+// Calls work(c) for the first channel c of each of the thread's packs.
+template <int N, class Work>
+__device__ void for_each_pack(int channels, Work work) {
+  for (int c = static_cast<int>(threadIdx.x) * N; c < channels; c += static_cast<int>(blockDim.x) * N)
+    work(c);
+}
+
+// The launch whose threads ask place_of_thread() for a pixel of `image`.
+inline LaunchShape shape_over(ImageView<const float> image, int pack_width) {
   LaunchShape shape;
-  shape.grid_x =
-      image.images * ceil_div<int64_t>(image.height * image.width * (image.channels / N), kThreads);
-  shape.block_x = kThreads;
+  shape.block_x = static_cast<int>(std::clamp<int64_t>(image.channels / pack_width, 1, kThreads));
+  const int64_t runs = ceil_div<int64_t>(image.width, std::max(1, kThreads / shape.block_x));
+  shape.block_y = static_cast<int>(ceil_div(image.width, std::max<int64_t>(runs, 1)));
+  shape.grid_x = image.channels == 0 ? 0 : image.images;
+  shape.grid_y = image.height;
+  shape.grid_z = runs;
   return shape;
 }
 
@@ -82,8 +96,17 @@ Status with_pack_width(int width, Start start) {
   return start(std::integral_constant<int, 1>());
 }
 
+// Calls start(geometry) with the type of geometry that suits the window best.
+template <class Start>
+Status with_geometry(const Geometry<AnyWindow>& g, Start start) {
+  if (g.window_h == 2 && g.window_w == 2 && g.stride_h == 2 && g.stride_w == 2 && g.pad_h == 0 &&
+      g.pad_w == 0)
+    return start(Geometry<TwoByTwo>{{}, g.height, g.width, g.channels, g.rows, g.cols});
+  return start(g);
+}
+
 // Checks what belongs together and narrows it to what kernels use; `image` is x or dx, `pooled` y or dy.
 Status check(const char* operation, ImageView<const float> image, ImageView<const float> pooled,
-             const PoolWindow& window, PoolGeometry* geometry);
+             const PoolWindow& window, Geometry<AnyWindow>* geometry);
 
 }  // namespace rondo::pool

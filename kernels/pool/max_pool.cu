@@ -17,59 +17,64 @@ __device__ bool beats(float candidate, float best) {
   return candidate > best || (isnan(candidate) && !isnan(best));
 }
 
-template <int N>
+template <int N, class G>
 __global__ void __launch_bounds__(kThreads, 8)
-    max_pool_kernel(float* __restrict__ y, const float* __restrict__ x, PoolGeometry g) {
-  const Place at = place_of_thread<N>(g.rows, g.cols, g.channels);
-  if (!at.inside) return;
+    max_pool_kernel(float* __restrict__ y, const float* __restrict__ x, G g) {
+  const Place at = place_of_thread();
+  if (at.col >= g.cols) return;
   const Range h = elements_of_window(at.row, g.window_h, g.stride_h, g.pad_h, g.height);
   const Range w = elements_of_window(at.col, g.window_w, g.stride_w, g.pad_w, g.width);
-  auto best = load_pack<N>(x + g.x_offset(at.n, h.first, w.first, at.c));
-  for (int i = h.first; i < h.last; ++i)
-    for (int j = w.first; j < w.last; ++j) {
-      const auto element = load_pack<N>(x + g.x_offset(at.n, i, j, at.c));
-      for (int k = 0; k < N; ++k)
-        if (beats(element.v[k], best.v[k])) best.v[k] = element.v[k];
-    }
-  store_pack(y + g.y_offset(at.n, at.row, at.col, at.c), best);
+  for_each_pack<N>(g.channels, [&](int c) {
+    auto best = load_pack<N>(x + g.x_offset(at.n, h.first, w.first, c));
+    for (int i = h.first; i < h.last; ++i)
+      for (int j = w.first; j < w.last; ++j) {
+        const auto element = load_pack<N>(x + g.x_offset(at.n, i, j, c));
+        for (int k = 0; k < N; ++k)
+          if (beats(element.v[k], best.v[k])) best.v[k] = element.v[k];
+      }
+    store_pack(y + g.y_offset(at.n, at.row, at.col, c), best);
+  });
 }
 
 // x is the maximum y of its window: equal, or both are NaN.
 __device__ bool is_maximum(float x, float y) { return x == y || (isnan(x) && isnan(y)); }
 
 // Whether an element of the window before (row, col), read row by row, has the value `maximum`, too.
-__device__ bool maximum_before(const float* __restrict__ x, const PoolGeometry& g, int64_t n, Range h,
-                               Range w, int row, int col, int c, float maximum) {
+template <class G>
+__device__ bool maximum_before(const float* __restrict__ x, const G& g, int64_t n, Range h, Range w, int row,
+                               int col, int c, float maximum) {
   for (int i = h.first; i <= row; ++i)
     for (int j = w.first; j < (i == row ? col : w.last); ++j)
       if (is_maximum(x[g.x_offset(n, i, j, c)], maximum)) return true;
   return false;
 }
 
-template <int N>
+template <int N, class G>
 __global__ void __launch_bounds__(kThreads, 8)
     max_pool_backward_kernel(float* __restrict__ dx, const float* __restrict__ dy,
-                             const float* __restrict__ y, const float* __restrict__ x, PoolGeometry g) {
-  const Place at = place_of_thread<N>(g.height, g.width, g.channels);
-  if (!at.inside) return;
+                             const float* __restrict__ y, const float* __restrict__ x, G g) {
+  const Place at = place_of_thread();
+  if (at.col >= g.width) return;
   const Range p = windows_of_element(at.row, g.window_h, g.stride_h, g.pad_h, g.rows);
   const Range q = windows_of_element(at.col, g.window_w, g.stride_w, g.pad_w, g.cols);
-  const int64_t offset = g.x_offset(at.n, at.row, at.col, at.c);
-  const auto own = load_pack<N>(x + offset);
-  Pack<float, N> sum = {};
-  for (int i = p.first; i < p.last; ++i)
-    for (int j = q.first; j < q.last; ++j) {
-      const Range h = elements_of_window(i, g.window_h, g.stride_h, g.pad_h, g.height);
-      const Range w = elements_of_window(j, g.window_w, g.stride_w, g.pad_w, g.width);
-      const int64_t window = g.y_offset(at.n, i, j, at.c);
-      const auto maximum = load_pack<N>(y + window);
-      const auto gradient = load_pack<N>(dy + window);
-      for (int k = 0; k < N; ++k)
-        if (is_maximum(own.v[k], maximum.v[k]) &&
-            !maximum_before(x, g, at.n, h, w, at.row, at.col, at.c + k, maximum.v[k]))
-          sum.v[k] += gradient.v[k];
-    }
-  store_pack(dx + offset, sum);
+  for_each_pack<N>(g.channels, [&](int c) {
+    const int64_t offset = g.x_offset(at.n, at.row, at.col, c);
+    const auto own = load_pack<N>(x + offset);
+    Pack<float, N> sum = {};
+    for (int i = p.first; i < p.last; ++i)
+      for (int j = q.first; j < q.last; ++j) {
+        const Range h = elements_of_window(i, g.window_h, g.stride_h, g.pad_h, g.height);
+        const Range w = elements_of_window(j, g.window_w, g.stride_w, g.pad_w, g.width);
+        const int64_t window = g.y_offset(at.n, i, j, c);
+        const auto maximum = load_pack<N>(y + window);
+        const auto gradient = load_pack<N>(dy + window);
+        for (int k = 0; k < N; ++k)
+          if (is_maximum(own.v[k], maximum.v[k]) &&
+              !maximum_before(x, g, at.n, h, w, at.row, at.col, c + k, maximum.v[k]))
+            sum.v[k] += gradient.v[k];
+      }
+    store_pack(dx + offset, sum);
+  });
 }
 
 }  // namespace
@@ -77,10 +82,13 @@ __global__ void __launch_bounds__(kThreads, 8)
 Status max_pool(ImageView<float> y, ImageView<const float> x, const PoolWindow& window, cudaStream_t stream) {
   RONDO_RETURN_IF_ERROR(check_view("max_pool", "y", y));
   RONDO_RETURN_IF_ERROR(check_view("max_pool", "x", x));
-  PoolGeometry geometry;
-  RONDO_RETURN_IF_ERROR(check("max_pool", x, y, window, &geometry));
-  return with_pack_width(pack_width(x.channels, y.data, x.data), [&](auto n) {
-    return launch("max_pool", shape_over<n>(y), stream, max_pool_kernel<n>, y.data, x.data, geometry);
+  Geometry<AnyWindow> any;
+  RONDO_RETURN_IF_ERROR(check("max_pool", x, y, window, &any));
+  return with_geometry(any, [&](auto geometry) {
+    return with_pack_width(pack_width(x.channels, y.data, x.data), [&](auto n) {
+      return launch("max_pool", shape_over(y, n), stream, max_pool_kernel<n, decltype(geometry)>, y.data,
+                    x.data, geometry);
+    });
   });
 }
 
@@ -92,11 +100,14 @@ Status max_pool_backward(ImageView<float> dx, ImageView<const float> dy, ImageVi
   RONDO_RETURN_IF_ERROR(check_view("max_pool_backward", "x", x));
   RONDO_RETURN_IF_ERROR(check_same_shape("max_pool_backward", "x", x, "dx", dx));
   RONDO_RETURN_IF_ERROR(check_same_shape("max_pool_backward", "y", y, "dy", dy));
-  PoolGeometry geometry;
-  RONDO_RETURN_IF_ERROR(check("max_pool_backward", dx, dy, window, &geometry));
-  return with_pack_width(pack_width(dx.channels, dx.data, dy.data, y.data, x.data), [&](auto n) {
-    return launch("max_pool_backward", shape_over<n>(dx), stream, max_pool_backward_kernel<n>, dx.data,
-                  dy.data, y.data, x.data, geometry);
+  Geometry<AnyWindow> any;
+  RONDO_RETURN_IF_ERROR(check("max_pool_backward", dx, dy, window, &any));
+  return with_geometry(any, [&](auto geometry) {
+    return with_pack_width(pack_width(dx.channels, dx.data, dy.data, y.data, x.data), [&](auto n) {
+      return launch("max_pool_backward", shape_over(dx, n), stream,
+                    max_pool_backward_kernel<n, decltype(geometry)>, dx.data, dy.data, y.data, x.data,
+                    geometry);
+    });
   });
 }
 
