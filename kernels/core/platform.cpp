@@ -42,7 +42,8 @@ std::string describe_device(int device) {
 
 Status request_devices(int count) {
 #ifdef __SIMT__
-  if (count > device_count()) simt::set_device_count(count);
+  // Asking for the count would settle it: the executor makes its devices at the first CUDA call.
+  if (count > simt::settings().devices) static_cast<void>(simt::set_device_count(count));
 #endif
   const int present = device_count();
   if (count <= present) return {};

@@ -70,9 +70,8 @@ TEST(Arguments, Devices) {
   EXPECT_EQ(parse_devices("64").size(), 64u);
   for (const char* bad : {"", "0", "-1", "65", "two", "1.5", "99999999999", "0x2", " 2", ",", "0,,1", "0,-1",
                           "0,64", "0,a", "0, 1", "0;1", "nan"}) {
-    EXPECT_EQ(missing(complaint([&] { parse_devices(bad); }),
-                      {"--devices", "'" + std::string(bad) + "'", "must be"}),
-              "");
+    EXPECT_EQ(
+        missing(complaint([&] { parse_devices(bad); }), {"--devices", concat("'", bad, "'"), "must be"}), "");
   }
   std::string many = "0";
   for (int i = 0; i < 64; ++i) many += ",0";

@@ -17,6 +17,12 @@ TEST(Format, Grouped) {
   EXPECT_EQ(grouped(std::numeric_limits<int64_t>::min()), "-9,223,372,036,854,775,808");
 }
 
+TEST(Format, Loss) {
+  EXPECT_EQ(loss_text(2.302585), "2.3026");
+  EXPECT_EQ(loss_text(20487.5), "2.05e+04");
+  EXPECT_EQ(loss_text(std::nan("")), "nan");
+}
+
 TEST(Format, Duration) {
   EXPECT_EQ(duration(0.0012), "1.2 ms");
   EXPECT_EQ(duration(0.060), "60 ms");

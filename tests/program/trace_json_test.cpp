@@ -69,6 +69,15 @@ TEST(TraceJson, SurvivesBytesThatAreNoText) {
   EXPECT_EQ(events(Json::parse(trace_json(spans, {0})), "X").size(), 1u);
 }
 
+TEST(TraceJson, TimesAreToTheNanosecond) {
+  std::vector<TraceSpan> spans = {kSpans[0]};
+  spans[0].begin_us = 121095.71969747543;
+  spans[0].end_us = 121096;
+  const Json span = events(Json::parse(trace_json(spans, {0})), "X").at(0);
+  EXPECT_EQ(span.at("ts"), 121095.72);
+  EXPECT_EQ(span.at("dur"), 0.28);
+}
+
 TEST(TraceJson, NothingRecorded) { EXPECT_EQ(Json::parse(trace_json({}, {})).at("traceEvents").size(), 0u); }
 
 }  // namespace

@@ -12,7 +12,7 @@ constexpr int kMaxBar = 32;
 constexpr int kMinBar = 8;
 constexpr double kPlainEvery = 10;  // seconds between plain progress lines
 
-constexpr std::array<size_t, 4> kColumns = {7, 8, 10, 10};  // epoch, loss, test acc, time
+constexpr std::array<size_t, 4> kColumns = {7, 10, 10, 10};  // epoch, loss, test acc, time
 constexpr size_t kPhaseColumn = 10;
 
 double share_done(const lenet::Progress& progress) {
@@ -55,7 +55,7 @@ std::string progress_line(const lenet::Progress& progress, int epochs, const Ter
   const std::string head = "epoch " + position(progress.epoch, epochs);
   std::string tail = right(percent(share_done(progress), 1), 5);
   if (progress.samples_done > 0 && progress.seconds > 0) {
-    tail += "  loss " + fixed(progress.loss, 4) + "  " + images_per_second(progress) + "  " +
+    tail += "  loss " + loss_text(progress.loss) + "  " + images_per_second(progress) + "  " +
             time_left(progress, epochs);
   }
 
@@ -76,7 +76,7 @@ std::string epoch_header() {
 std::string epoch_row(const lenet::EpochReport& report, int epochs) {
   const double whole = std::accumulate(report.phases.begin(), report.phases.end(), 0.0);
   std::string text =
-      right(position(report.epoch, epochs), kColumns[0]) + right(fixed(report.train_loss, 4), kColumns[1]) +
+      right(position(report.epoch, epochs), kColumns[0]) + right(loss_text(report.train_loss), kColumns[1]) +
       right(fixed(report.test_accuracy, 4), kColumns[2]) + right(duration(report.seconds), kColumns[3]);
   for (double phase : report.phases) text += right(percent(phase, whole), kPhaseColumn);
   return text;
@@ -105,7 +105,7 @@ void Display::show(const lenet::Progress& progress) {
   if (progress.seconds - spoken_seconds_ < kPlainEvery || progress.samples_done >= progress.samples) return;
   spoken_seconds_ = progress.seconds;
   out_ << "        epoch " << progress.epoch << ", " << percent(share_done(progress), 1) << ": loss "
-       << fixed(progress.loss, 4) << ", " << images_per_second(progress) << ", "
+       << loss_text(progress.loss) << ", " << images_per_second(progress) << ", "
        << time_left(progress, epochs_) << std::endl;
 }
 

@@ -23,10 +23,18 @@ std::string fixed(double value, int digits) {
   return text.data();
 }
 
+std::string loss_text(double loss) {
+  if (loss < 1000) return fixed(loss, 4);
+  std::array<char, 32> text;
+  std::snprintf(text.data(), text.size(), "%.2e", loss);  // NaN stays nan
+  return text.data();
+}
+
 std::string grouped(int64_t value) {
   std::string text = std::to_string(value);
   const std::ptrdiff_t sign = value < 0 ? 1 : 0;
-  for (auto end = static_cast<std::ptrdiff_t>(text.size()) - 3; end > sign; end -= 3) text.insert(end, ",");
+  for (auto end = static_cast<std::ptrdiff_t>(text.size()) - 3; end > sign; end -= 3)
+    text.insert(static_cast<size_t>(end), 1, ',');
   return text;
 }
 

@@ -8,6 +8,7 @@
 namespace rondo::program {
 
 std::string fixed(double value, int digits);     // 0.8312, 4 digits
+std::string loss_text(double loss);              // 2.3026, and 2.05e+04 for what has diverged
 std::string grouped(int64_t value);              // 60,000
 std::string duration(double seconds);            // 8.2 s, 42 s, 2:31, 1:02:31
 std::string byte_size(int64_t bytes);            // 47.1 MiB

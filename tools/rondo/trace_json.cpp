@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include <cmath>
 #include <map>
 
 namespace rondo::program {
@@ -15,6 +16,9 @@ using Json = nlohmann::ordered_json;
 Json metadata(const char* kind, int pid, int tid, Json args) {
   return {{"ph", "M"}, {"name", kind}, {"pid", pid}, {"tid", tid}, {"args", std::move(args)}};
 }
+
+// Digits beyond a nanosecond are noise, and a third of the file.
+double to_nanosecond(double microseconds) { return std::round(microseconds * 1e3) / 1e3; }
 
 }  // namespace
 
@@ -38,8 +42,8 @@ std::string trace_json(std::span<const TraceSpan> spans, const std::vector<int>&
                       {"cat", span.category},
                       {"pid", span.rank},
                       {"tid", row->second},
-                      {"ts", span.begin_us},
-                      {"dur", span.end_us - span.begin_us}});
+                      {"ts", to_nanosecond(span.begin_us)},
+                      {"dur", to_nanosecond(span.end_us - span.begin_us)}});
   }
 
   // One event a line: a long timeline can still be searched and compared as text.

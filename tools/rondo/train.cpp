@@ -11,7 +11,6 @@
 #include <rondo/tools/rondo/train.h>
 
 #include <algorithm>
-#include <cmath>
 #include <filesystem>
 #include <map>
 #include <optional>
@@ -74,12 +73,12 @@ FashionMnist load_data(const TrainArguments& arguments) {
   return load_fashion_mnist(directory, arguments.data ? Checksums::report : Checksums::require);
 }
 
-void show_data(const FashionMnist& data, std::ostream& out, const Terminal& terminal) {
+void show_data(const FashionMnist& data, bool limited, std::ostream& out, const Terminal& terminal) {
   show_field(
       out, terminal, "data",
-      concat(grouped(data.train_count), " training and ", grouped(data.test_count),
-             " test images of 28 x 28, ",
-             data.authentic ? "Fashion-MNIST (SHA-256 verified)" : "not the Fashion-MNIST of the checksums"));
+      concat(data.authentic ? "Fashion-MNIST (SHA-256 verified): " : "not the original Fashion-MNIST: ",
+             limited ? "the first " : "", grouped(data.train_count), " training and ",
+             grouped(data.test_count), " test images of 28 x 28"));
 }
 
 void show_model(std::ostream& out, const Terminal& terminal) {
@@ -146,6 +145,9 @@ std::string picture(const std::vector<lenet::EpochReport>& epochs, const lenet::
                   recipe(options) + " on " + device_list(options.devices) + ", " + pace, {loss, accuracy});
 }
 
+// Guessing has the loss log(10); what is hundreds of times worse does not come back.
+constexpr double kHopeless = 1000;
+
 // Shows the run as it goes, and keeps the log and the picture up to date, so that a run that is stopped by
 // hand has left what it had.
 class Follower final : public lenet::Observer {
@@ -160,8 +162,8 @@ class Follower final : public lenet::Observer {
     epochs_.push_back(report);
     if (outputs_.log.wanted()) outputs_.log.write(csv_log(epochs_));
     if (outputs_.plot.wanted()) outputs_.plot.write(picture(epochs_, options_, authentic_));
-    if (!std::isfinite(report.train_loss)) {
-      throw TrainingFailed(concat("the loss of epoch ", report.epoch, " is ", report.train_loss,
+    if (!(report.train_loss < kHopeless)) {  // NaN too
+      throw TrainingFailed(concat("the loss of epoch ", report.epoch, " is ", loss_text(report.train_loss),
                                   ": the training diverged; a learning rate below ", options_.lr,
                                   " may help"));
     }
@@ -198,7 +200,7 @@ void train(const TrainArguments& arguments, std::ostream& out, const Terminal& t
   FashionMnist data = load_data(arguments);
   if (arguments.limit) keep_first(data, *arguments.limit);
   const lenet::Options options = options_for(arguments, data);
-  show_data(data, out, terminal);
+  show_data(data, arguments.limit.has_value(), out, terminal);
   show_model(out, terminal);
   show_plan(options, data, out, terminal);
 
