@@ -23,20 +23,20 @@ __device__ float share_of_element(const G& g, float over_window, int p, int q) {
 template <int N, AverageOver Over, class G>
 __global__ void __launch_bounds__(kThreads, 8)
     avg_pool_kernel(float* __restrict__ y, const float* __restrict__ x, G g, float over_window) {
-  const Place at = place_of_thread();
-  if (at.col >= g.cols) return;
-  const Range h = elements_of_window(at.row, g.window_h, g.stride_h, g.pad_h, g.height);
-  const Range w = elements_of_window(at.col, g.window_w, g.stride_w, g.pad_w, g.width);
-  const float share = share_of_element<Over>(g, over_window, at.row, at.col);
-  for_each_pack<N>(g.channels, [&](int c) {
+  const int row = row_of_thread(), col = col_of_thread();
+  if (col >= g.cols) return;
+  const Range h = elements_of_window(row, g.window_h, g.stride_h, g.pad_h, g.height);
+  const Range w = elements_of_window(col, g.window_w, g.stride_w, g.pad_w, g.width);
+  const float share = share_of_element<Over>(g, over_window, row, col);
+  for_each_pack<N>(g, [&](int64_t n, int c) {
     Pack<float, N> sum = {};
     for (int i = h.first; i < h.last; ++i)
       for (int j = w.first; j < w.last; ++j) {
-        const auto element = load_pack<N>(x + g.x_offset(at.n, i, j, c));
+        const auto element = load_pack<N>(x + g.x_offset(n, i, j, c));
         for (int k = 0; k < N; ++k) sum.v[k] += element.v[k];
       }
     for (int k = 0; k < N; ++k) sum.v[k] *= share;
-    store_pack(y + g.y_offset(at.n, at.row, at.col, c), sum);
+    store_pack(y + g.y_offset(n, row, col, c), sum);
   });
 }
 
@@ -45,19 +45,19 @@ template <int N, AverageOver Over, class G>
 __global__ void __launch_bounds__(kThreads, 8)
     avg_pool_backward_kernel(float* __restrict__ dx, const float* __restrict__ dy,
                              const float* __restrict__ relu, G g, float over_window) {
-  const Place at = place_of_thread();
-  if (at.col >= g.width) return;
-  const Range p = windows_of_element(at.row, g.window_h, g.stride_h, g.pad_h, g.rows);
-  const Range q = windows_of_element(at.col, g.window_w, g.stride_w, g.pad_w, g.cols);
-  for_each_pack<N>(g.channels, [&](int c) {
+  const int row = row_of_thread(), col = col_of_thread();
+  if (col >= g.width) return;
+  const Range p = windows_of_element(row, g.window_h, g.stride_h, g.pad_h, g.rows);
+  const Range q = windows_of_element(col, g.window_w, g.stride_w, g.pad_w, g.cols);
+  for_each_pack<N>(g, [&](int64_t n, int c) {
     Pack<float, N> sum = {};
     for (int i = p.first; i < p.last; ++i)
       for (int j = q.first; j < q.last; ++j) {
-        const auto gradient = load_pack<N>(dy + g.y_offset(at.n, i, j, c));
+        const auto gradient = load_pack<N>(dy + g.y_offset(n, i, j, c));
         const float share = share_of_element<Over>(g, over_window, i, j);
         for (int k = 0; k < N; ++k) sum.v[k] = fmaf(gradient.v[k], share, sum.v[k]);
       }
-    const int64_t offset = g.x_offset(at.n, at.row, at.col, c);
+    const int64_t offset = g.x_offset(n, row, col, c);
     if (relu != nullptr) {
       const auto active = load_pack<N>(relu + offset);
       for (int k = 0; k < N; ++k) sum.v[k] = active.v[k] > 0 ? sum.v[k] : 0.0f;

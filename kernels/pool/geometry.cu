@@ -31,11 +31,12 @@ Status check(const char* operation, ImageView<const float> image, ImageView<cons
                                    window.pad_h, pooled.height));
   RONDO_RETURN_IF_ERROR(
       check_side(operation, "width", image.width, window.width, window.stride_w, window.pad_w, pooled.width));
-  constexpr int64_t kMaxSide = 65535;  // of a grid; products of two of them are small enough to compare
+  // Products of two such sides are small enough to be compared.
   for (const int64_t side :
        {image.height, image.width, window.height, window.width, window.stride_h, window.stride_w})
-    if (side > kMaxSide)
-      return bad_argument(operation, ": a side of image or window is ", side, ", must be at most ", kMaxSide);
+    if (side > kMaxGridSide)
+      return bad_argument(operation, ": a side of image or window is ", side, ", must be at most ",
+                          kMaxGridSide);
   for (const int64_t area :
        {image.height * image.width, pooled.height * pooled.width, window.height * window.width})
     if (area > INT32_MAX / (image.channels > 0 ? image.channels : 1))
@@ -44,6 +45,7 @@ Status check(const char* operation, ImageView<const float> image, ImageView<cons
   const auto narrow = [](int64_t value) { return static_cast<int>(value); };
   *geometry = {{narrow(window.height), narrow(window.width), narrow(window.stride_h), narrow(window.stride_w),
                 narrow(window.pad_h), narrow(window.pad_w)},
+               image.images,
                narrow(image.height),
                narrow(image.width),
                narrow(image.channels),

@@ -1,8 +1,9 @@
 // What the pooling kernels share: which elements a window holds, which windows hold an element, and how
 // threads are laid over an image.
 //
-// One thread makes one pack of N neighbouring channels of one pixel. The grid is images x rows x runs of
-// columns and a block is channels x columns, so that no thread has to divide to find its place.
+// One thread makes one pack of N neighbouring channels of one pixel. The grid is runs of columns x rows x
+// images and a block is channels x columns: blocks that follow each other read neighbouring memory, and no
+// thread has to divide to find its place.
 #pragma once
 
 #include <rondo/kernels/pool/pool.h>
@@ -14,6 +15,7 @@
 namespace rondo::pool {
 
 constexpr int kThreads = 128;
+constexpr int64_t kImagesPerThread = 4;
 
 // A window whose sides are known when a kernel starts ...
 struct AnyWindow {
@@ -28,6 +30,7 @@ struct TwoByTwo {
 
 template <class Window>
 struct Geometry : Window {
+  int64_t images;
   int height, width, channels;  // of x
   int rows, cols;               // of y
 
@@ -60,32 +63,29 @@ __device__ __forceinline__ Range windows_of_element(int i, int window, int strid
   return {past_first < 0 ? 0 : past_first / stride + 1, min((i + pad) / stride + 1, windows)};
 }
 
-struct Place {
-  int64_t n;
-  int row, col;
-};
+__device__ inline int row_of_thread() { return static_cast<int>(blockIdx.y); }
+__device__ inline int col_of_thread() { return static_cast<int>(blockIdx.x * blockDim.y + threadIdx.y); }
 
-__device__ inline Place place_of_thread() {
-  return {static_cast<int>(blockIdx.x), static_cast<int>(blockIdx.y),
-          static_cast<int>(blockIdx.z * blockDim.y + threadIdx.y)};
+// Calls work(n, c) for every image n and first channel c of a pack that the thread makes. What depends on the
+// pixel alone is worked out once for several images.
+template <int N, class G, class Work>
+__device__ void for_each_pack(const G& g, Work work) {
+  for (int64_t n = blockIdx.z; n < g.images; n += gridDim.z)
+    for (int c = static_cast<int>(threadIdx.x) * N; c < g.channels; c += static_cast<int>(blockDim.x) * N)
+      work(n, c);
 }
 
-// Calls work(c) for the first channel c of each of the thread's packs.
-template <int N, class Work>
-__device__ void for_each_pack(int channels, Work work) {
-  for (int c = static_cast<int>(threadIdx.x) * N; c < channels; c += static_cast<int>(blockDim.x) * N)
-    work(c);
-}
+constexpr int64_t kMaxGridSide = 65535;
 
-// The launch whose threads ask place_of_thread() for a pixel of `image`.
+// The launch whose threads stand at the pixels of `image`.
 inline LaunchShape shape_over(ImageView<const float> image, int pack_width) {
   LaunchShape shape;
   shape.block_x = static_cast<int>(std::clamp<int64_t>(image.channels / pack_width, 1, kThreads));
   const int64_t runs = ceil_div<int64_t>(image.width, std::max(1, kThreads / shape.block_x));
-  shape.block_y = static_cast<int>(ceil_div(image.width, std::max<int64_t>(runs, 1)));
-  shape.grid_x = image.channels == 0 ? 0 : image.images;
+  shape.block_y = static_cast<int>(ceil_div(image.width, runs));
+  shape.grid_x = runs;
   shape.grid_y = image.height;
-  shape.grid_z = runs;
+  shape.grid_z = image.channels == 0 ? 0 : std::min(ceil_div(image.images, kImagesPerThread), kMaxGridSide);
   return shape;
 }
 
@@ -101,7 +101,7 @@ template <class Start>
 Status with_geometry(const Geometry<AnyWindow>& g, Start start) {
   if (g.window_h == 2 && g.window_w == 2 && g.stride_h == 2 && g.stride_w == 2 && g.pad_h == 0 &&
       g.pad_w == 0)
-    return start(Geometry<TwoByTwo>{{}, g.height, g.width, g.channels, g.rows, g.cols});
+    return start(Geometry<TwoByTwo>{{}, g.images, g.height, g.width, g.channels, g.rows, g.cols});
   return start(g);
 }
 

@@ -20,19 +20,19 @@ __device__ bool beats(float candidate, float best) {
 template <int N, class G>
 __global__ void __launch_bounds__(kThreads, 8)
     max_pool_kernel(float* __restrict__ y, const float* __restrict__ x, G g) {
-  const Place at = place_of_thread();
-  if (at.col >= g.cols) return;
-  const Range h = elements_of_window(at.row, g.window_h, g.stride_h, g.pad_h, g.height);
-  const Range w = elements_of_window(at.col, g.window_w, g.stride_w, g.pad_w, g.width);
-  for_each_pack<N>(g.channels, [&](int c) {
-    auto best = load_pack<N>(x + g.x_offset(at.n, h.first, w.first, c));
+  const int row = row_of_thread(), col = col_of_thread();
+  if (col >= g.cols) return;
+  const Range h = elements_of_window(row, g.window_h, g.stride_h, g.pad_h, g.height);
+  const Range w = elements_of_window(col, g.window_w, g.stride_w, g.pad_w, g.width);
+  for_each_pack<N>(g, [&](int64_t n, int c) {
+    auto best = load_pack<N>(x + g.x_offset(n, h.first, w.first, c));
     for (int i = h.first; i < h.last; ++i)
       for (int j = w.first; j < w.last; ++j) {
-        const auto element = load_pack<N>(x + g.x_offset(at.n, i, j, c));
+        const auto element = load_pack<N>(x + g.x_offset(n, i, j, c));
         for (int k = 0; k < N; ++k)
           if (beats(element.v[k], best.v[k])) best.v[k] = element.v[k];
       }
-    store_pack(y + g.y_offset(at.n, at.row, at.col, c), best);
+    store_pack(y + g.y_offset(n, row, col, c), best);
   });
 }
 
@@ -53,24 +53,24 @@ template <int N, class G>
 __global__ void __launch_bounds__(kThreads, 8)
     max_pool_backward_kernel(float* __restrict__ dx, const float* __restrict__ dy,
                              const float* __restrict__ y, const float* __restrict__ x, G g) {
-  const Place at = place_of_thread();
-  if (at.col >= g.width) return;
-  const Range p = windows_of_element(at.row, g.window_h, g.stride_h, g.pad_h, g.rows);
-  const Range q = windows_of_element(at.col, g.window_w, g.stride_w, g.pad_w, g.cols);
-  for_each_pack<N>(g.channels, [&](int c) {
-    const int64_t offset = g.x_offset(at.n, at.row, at.col, c);
+  const int row = row_of_thread(), col = col_of_thread();
+  if (col >= g.width) return;
+  const Range p = windows_of_element(row, g.window_h, g.stride_h, g.pad_h, g.rows);
+  const Range q = windows_of_element(col, g.window_w, g.stride_w, g.pad_w, g.cols);
+  for_each_pack<N>(g, [&](int64_t n, int c) {
+    const int64_t offset = g.x_offset(n, row, col, c);
     const auto own = load_pack<N>(x + offset);
     Pack<float, N> sum = {};
     for (int i = p.first; i < p.last; ++i)
       for (int j = q.first; j < q.last; ++j) {
         const Range h = elements_of_window(i, g.window_h, g.stride_h, g.pad_h, g.height);
         const Range w = elements_of_window(j, g.window_w, g.stride_w, g.pad_w, g.width);
-        const int64_t window = g.y_offset(at.n, i, j, c);
+        const int64_t window = g.y_offset(n, i, j, c);
         const auto maximum = load_pack<N>(y + window);
         const auto gradient = load_pack<N>(dy + window);
         for (int k = 0; k < N; ++k)
           if (is_maximum(own.v[k], maximum.v[k]) &&
-              !maximum_before(x, g, at.n, h, w, at.row, at.col, c + k, maximum.v[k]))
+              !maximum_before(x, g, n, h, w, row, col, c + k, maximum.v[k]))
             sum.v[k] += gradient.v[k];
       }
     store_pack(dx + offset, sum);

@@ -9,8 +9,8 @@
 // no workspace; outputs must not overlap inputs; images or channels of zero do nothing. Sums run over the
 // window row by row, backward sums over the windows row by row: the order never depends on the device.
 // Errors: bad_argument for a negative side, a null pointer, a window or stride below 1, padding outside
-// [0, window / 2], a window that does not fit the padded image, shapes that do not belong together, and an
-// image or window of 2^31 elements or more.
+// [0, window / 2], a window that does not fit the padded image, shapes that do not belong together, a side
+// above 65535, and an image or window of 2^31 elements or more.
 #pragma once
 
 #include <cuda_runtime_api.h>
