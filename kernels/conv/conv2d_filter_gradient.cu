@@ -39,7 +39,8 @@ struct Shared {
 };
 
 template <class Tile>
-__global__ __launch_bounds__(Tile::kThreads, Tile::kBlocksAtOnce) void conv2d_filter_gradient_kernel(const Parameters p) {
+__global__ __launch_bounds__(Tile::kThreads,
+                             Tile::kBlocksAtOnce) void conv2d_filter_gradient_kernel(const Parameters p) {
   using SlabRows = SlabA<Tile, Order::across_k>;
   auto& shared = shared_memory<Shared<Tile>>();
   const ConvGeometry& g = p.geometry;
@@ -48,7 +49,8 @@ __global__ __launch_bounds__(Tile::kThreads, Tile::kBlocksAtOnce) void conv2d_fi
   const int64_t first = blockIdx.y * p.pixels_per_split;
   const int64_t pixels = min(g.output_pixels - first, p.pixels_per_split);
 
-  for (int i = threadIdx.x; i < Tile::kM; i += Tile::kThreads) shared.taps[i] = patch_tap(g, row0 + i);
+  for (int i = threadIdx.x; i < Tile::kM; i += Tile::kThreads)
+    shared.taps[i] = patch_tap(g, row0 + i, p.x_width);
   __syncthreads();
 
   PatchLoader<SlabRows, Tile> a(p.x, g, shared.taps, first, pixels, p.x_width);

@@ -121,7 +121,7 @@ template <Pass pass>
 Status launch_conv2d(const char* name, Parameters& p, cudaStream_t stream) {
   if (p.rows() == 0 || p.columns == 0) return {};
   p.source.width = copy_width(p.source.data, p.source.channels, 4);
-  p.epilogue.aligned = copy_width(p.to, p.columns, 4) == 4 && copy_width(p.epilogue.bias, 4, 4) == 4;
+  p.epilogue.aligned = copy_width(p.to, p.columns, 4) == 4;
   DeviceFacts device;
   RONDO_RETURN_IF_ERROR(device_facts(&device));
   return with_tile(choose_tile(p.rows(), p.columns, 1, device), [&]<class Tile>() {

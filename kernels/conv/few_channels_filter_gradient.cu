@@ -47,15 +47,6 @@ struct Shared {
   float sums[kThreads][kTaps * kLanes];
 };
 
-// 8 values, as far as they are among the first `count`.
-__device__ __forceinline__ Lanes<kLanes> load_some(const float* from, int count) {
-  if (count >= kLanes) return Lanes<kLanes>::load_unaligned(from);
-  float values[kLanes];
-  RONDO_UNROLL
-  for (int j = 0; j < kLanes; ++j) values[j] = j < count ? from[j] : 0;
-  return Lanes<kLanes>::load_unaligned(values);
-}
-
 __global__ __launch_bounds__(kThreads) void few_channels_filter_gradient_kernel(const Parameters p) {
   auto& shared = shared_memory<Shared>();
   const ConvGeometry& g = p.geometry;
@@ -85,7 +76,7 @@ __global__ __launch_bounds__(kThreads) void few_channels_filter_gradient_kernel(
       const float* image = p.x + row / g.p * g.h * g.w * g.c;
       const float* dy = p.dy + row * g.q * g.k + k0;
       for (int q = 0; q < g.q; ++q, dy += g.k) {
-        const Lanes<kLanes> lanes = load_some(dy, g.k - k0);
+        const Lanes<kLanes> lanes = Lanes<kLanes>::load_some(dy, g.k - k0);
         const int w0 = q * g.stride_w - g.pad_w;
         const float* from = image + (h0 * g.w + w0) * g.c;
         if (h0 >= 0 && h0 + g.r <= g.h && w0 >= 0 && w0 + g.s <= g.w) {

@@ -34,10 +34,13 @@ struct Shared {
   alignas(16) float weights[1];  // really patch x chunks * kLanes
 };
 
+// adjacent: neighbouring outputs see neighbouring values of x (one channel, stride 1).
+template <bool adjacent>
 __global__ __launch_bounds__(kThreads) void few_channels_forward_kernel(const Parameters p) {
   float* weights = shared_memory<Shared>().weights;
   const ConvGeometry& g = p.geometry;
   const int chunks = chunks_of(g.k), stride = chunks * kLanes;
+  const int step = adjacent ? 1 : g.stride_w * g.c;  // in x, from one output to the next
   for (int e = threadIdx.x; e < g.patch * stride; e += kThreads) {
     const int tap = e / stride, k = e % stride;
     weights[e] = k < g.k ? p.filter[k * g.patch + tap] : 0;
@@ -65,7 +68,7 @@ __global__ __launch_bounds__(kThreads) void few_channels_forward_kernel(const Pa
           if (inside) {
             const float* from = image + ((h0 + r) * g.w + w0 + s) * g.c + c;
             RONDO_UNROLL
-            for (int i = 0; i < kPixels; ++i) sums[i].add_product(from[i * g.stride_w * g.c], lanes);
+            for (int i = 0; i < kPixels; ++i) sums[i].add_product(from[i * step], lanes);
           } else {
             const int h = h0 + r;
             RONDO_UNROLL
@@ -106,7 +109,9 @@ Status few_channels_forward(float* y, const float* x, const float* filter, const
                                                          8 * std::max(1, device.multiprocessors)),
                              .block_x = kThreads,
                              .shared_bytes = std::max<int64_t>(shared_bytes, sizeof(Shared))};
-  return launch("few_channels_forward", shape, stream, few_channels_forward_kernel, p);
+  return launch(
+      "few_channels_forward", shape, stream,
+      g.stride_w * g.c == 1 ? few_channels_forward_kernel<true> : few_channels_forward_kernel<false>, p);
 }
 
 }  // namespace rondo

@@ -50,9 +50,10 @@ class GatherLoader {
       const float* from =
           source_.data + (static_cast<int64_t>(dy) * source_.w.size + dx) * source_.channels + channel;
       if (all_visible_) {
+        const GatherRow* rows = rows_;
         RONDO_UNROLL_BY(4)
         for (int i = first; i < Tile::kM; i += kRows)
-          ptx::cp_async<4 * V>(slab + Slab::at(k, i), from + rows_[i].from, inside);
+          ptx::cp_async<4 * V>(slab + Slab::at(k, i), from + rows[i].from, inside);
         return;
       }
       RONDO_UNROLL_BY(4)

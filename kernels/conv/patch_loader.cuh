@@ -6,8 +6,6 @@
 #include <rondo/kernels/core/ptx/cp_async.cuh>
 #include <rondo/kernels/gemm/matrix_loaders.cuh>
 
-#include <climits>
-
 namespace rondo {
 
 // Where a row (r, s, c) of the tile lies relative to a pixel; kept in shared memory.
@@ -16,8 +14,10 @@ struct PatchTap {
   int y, x;
 };
 
-__device__ inline PatchTap patch_tap(const ConvGeometry& g, int row) {
-  if (row >= g.patch) return {0, INT_MIN / 2, INT_MIN / 2};  // never visible
+// Rows beyond the last are copies of the first: they read valid memory, aligned to the `width` of the copies,
+// and nobody stores their results.
+__device__ inline PatchTap patch_tap(const ConvGeometry& g, int row, int width) {
+  if (row >= g.patch) row %= width;
   const int c = row % g.c, s = row / g.c % g.s, r = row / g.c / g.s;
   return {(r * g.w + s) * g.c + c, r, s};
 }
@@ -57,9 +57,15 @@ class PatchLoader {
     const int y = p_ * g.stride_h - g.pad_h, x = q_ * g.stride_w - g.pad_w;
     const float* pixel =
         x_ + static_cast<int64_t>(image_) * g.h * g.w * g.c + (static_cast<int64_t>(y) * g.w + x) * g.c;
-    RONDO_UNROLL_BY(4)
+    const PatchTap* taps = taps_;
+    if (g.pad_h == 0 && g.pad_w == 0) {  // every tap hits
+      RONDO_UNROLL_BY(4)
+      for (int row = threadIdx.x % kPerRow * V; row < Tile::kM; row += kPerRow * V)
+        ptx::cp_async<4 * V>(slab + Slab::at(k, row), pixel + taps[row].offset, inside);
+      return;
+    }
     for (int row = threadIdx.x % kPerRow * V; row < Tile::kM; row += kPerRow * V) {
-      const PatchTap& tap = taps_[row];
+      const PatchTap& tap = taps[row];
       const bool visible = static_cast<unsigned>(y + tap.y) < static_cast<unsigned>(g.h) &&
                            static_cast<unsigned>(x + tap.x) < static_cast<unsigned>(g.w);
       ptx::cp_async<4 * V>(slab + Slab::at(k, row), pixel + tap.offset, inside && visible);

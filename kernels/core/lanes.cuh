@@ -7,10 +7,12 @@
 // and spreads a scalar from memory for free. Left to itself, a compiler's guess of which loop to vectorise
 // differs by a factor of ten between two spellings of the same tile; here there is nothing to guess.
 //
-// load() wants 16-byte alignment, as in shared memory; load_unaligned() takes any pointer to float.
+// load() and store() want 16-byte alignment; the others take any pointer to float.
 #pragma once
 
 #include <cuda_runtime.h>
+
+#include <cstdint>
 
 namespace rondo {
 
@@ -21,19 +23,23 @@ struct Lanes {
   typedef float Vector __attribute__((vector_size(N * sizeof(float))));
   Vector v;
 
-  static __device__ __forceinline__ Lanes zero() { return Lanes{}; }
-  static __device__ __forceinline__ Lanes load(const float* from) {
+  static __device__ __forceinline__ Lanes load(const float* from) { return load_unaligned(from); }
+  static __device__ __forceinline__ Lanes load_unaligned(const float* from) {
     Lanes lanes;
     __builtin_memcpy(&lanes.v, from, sizeof(Vector));
     return lanes;
   }
-  static __device__ __forceinline__ Lanes load_unaligned(const float* from) { return load(from); }
+  __device__ __forceinline__ void store(float* to) const { store_unaligned(to); }
+  __device__ __forceinline__ void store_unaligned(float* to) const {
+    __builtin_memcpy(to, &v, sizeof(Vector));
+  }
   __device__ __forceinline__ void add_product(float scalar, const Lanes& lanes) { v += scalar * lanes.v; }
-  __device__ __forceinline__ float operator[](int j) const { return reinterpret_cast<const float*>(&v)[j]; }
+  __device__ __forceinline__ void add(const Lanes& lanes) { v += lanes.v; }
+  __device__ __forceinline__ void scale(float scalar) { v *= scalar; }
+  __device__ __forceinline__ void relu() { v = v < Vector{} ? Vector{} : v; }
 #else
   float v[N];
 
-  static __device__ __forceinline__ Lanes zero() { return Lanes{}; }
   static __device__ __forceinline__ Lanes load(const float* from) {
     Lanes lanes;
 #pragma unroll
@@ -49,12 +55,50 @@ struct Lanes {
     for (int j = 0; j < N; ++j) lanes.v[j] = from[j];
     return lanes;
   }
+  __device__ __forceinline__ void store(float* to) const {
+#pragma unroll
+    for (int j = 0; j < N; j += 4)
+      *reinterpret_cast<float4*>(to + j) = make_float4(v[j], v[j + 1], v[j + 2], v[j + 3]);
+  }
+  __device__ __forceinline__ void store_unaligned(float* to) const {
+#pragma unroll
+    for (int j = 0; j < N; ++j) to[j] = v[j];
+  }
   __device__ __forceinline__ void add_product(float scalar, const Lanes& lanes) {
 #pragma unroll
     for (int j = 0; j < N; ++j) v[j] += scalar * lanes.v[j];
   }
-  __device__ __forceinline__ float operator[](int j) const { return v[j]; }
+  __device__ __forceinline__ void add(const Lanes& lanes) {
+#pragma unroll
+    for (int j = 0; j < N; ++j) v[j] += lanes.v[j];
+  }
+  __device__ __forceinline__ void scale(float scalar) {
+#pragma unroll
+    for (int j = 0; j < N; ++j) v[j] *= scalar;
+  }
+  __device__ __forceinline__ void relu() {  // a NaN is not below 0 and stays
+#pragma unroll
+    for (int j = 0; j < N; ++j) v[j] = v[j] < 0 ? 0 : v[j];
+  }
 #endif
+
+  static __device__ __forceinline__ Lanes zero() { return Lanes{}; }
+  __device__ __forceinline__ float operator[](int j) const { return reinterpret_cast<const float*>(&v)[j]; }
+
+  // The first `count` values; the others are 0.
+  static __device__ __forceinline__ Lanes load_some(const float* from, int64_t count) {
+    if (count >= N) return load_unaligned(from);
+    float values[N];
+#pragma unroll
+    for (int j = 0; j < N; ++j) values[j] = j < count ? from[j] : 0;
+    return load_unaligned(values);
+  }
+  __device__ __forceinline__ void store_some(float* to, int64_t count) const {
+    if (count >= N) return store_unaligned(to);
+#pragma unroll
+    for (int j = 0; j < N; ++j)
+      if (j < count) to[j] = (*this)[j];
+  }
 };
 
 template <int N>

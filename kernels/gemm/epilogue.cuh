@@ -13,8 +13,7 @@ struct Epilogue {
   float beta = 0;               // 0: the old value is not read
   const float* bias = nullptr;  // per column; null: none
   bool relu = false;
-  bool aligned =
-      false;  // rows begin at multiples of 16 bytes and so does the bias: whole vectors may be stored
+  bool aligned = false;         // rows of the result begin at multiples of 16 bytes
 
   __device__ __forceinline__ float value(float sum, int64_t column, const float* old) const {
     float result = alpha * sum;
@@ -28,24 +27,16 @@ struct Epilogue {
   __device__ __forceinline__ void store_row(float* row, int64_t column, int64_t columns,
                                             const Lanes<N>& sums) const {
     float* to = row + column;
-    if (column + N <= columns) {
-      float values[N];
-      RONDO_UNROLL
-      for (int j = 0; j < N; ++j) values[j] = value(sums[j], column + j, to + j);
-      if (aligned) {
-        RONDO_UNROLL
-        for (int j = 0; j < N; j += 4)
-          *reinterpret_cast<float4*>(to + j) =
-              make_float4(values[j], values[j + 1], values[j + 2], values[j + 3]);
-      } else {
-        RONDO_UNROLL
-        for (int j = 0; j < N; ++j) to[j] = values[j];
-      }
-    } else {
-      RONDO_UNROLL
-      for (int j = 0; j < N; ++j)
-        if (column + j < columns) to[j] = value(sums[j], column + j, to + j);
-    }
+    const int64_t count = columns - column;
+    Lanes<N> result = sums;
+    result.scale(alpha);
+    if (beta != 0) result.add_product(beta, Lanes<N>::load_some(to, count));
+    if (bias != nullptr) result.add(Lanes<N>::load_some(bias + column, count));
+    if (relu) result.relu();
+    if (aligned && count >= N)
+      result.store(to);
+    else
+      result.store_some(to, count);
   }
 };
 
@@ -58,8 +49,7 @@ inline int copy_width(const float* data, int64_t stride, int64_t length) {
 }
 
 inline Epilogue gemm_epilogue(const GemmArguments& g) {
-  return {g.alpha, g.beta, g.bias, g.relu,
-          copy_width(g.c, g.c_stride, 4) == 4 && copy_width(g.bias, 4, 4) == 4};
+  return {g.alpha, g.beta, g.bias, g.relu, copy_width(g.c, g.c_stride, 4) == 4};
 }
 
 }  // namespace rondo

@@ -8,7 +8,7 @@ namespace {
 constexpr TileFacts kTiles[] = {
     {TileId::k128x128, "128x128", 128, 128, 128, 1.00},
     {TileId::k256x56, "256x56", 256, 56, 112, 0.95},
-    {TileId::k256x24, "256x24", 256, 24, 96, 0.80},
+    {TileId::k256x24, "256x24", 256, 24, 48, 0.80},
     {TileId::k64x64, "64x64", 64, 64, 64, 0.75},
 };
 
@@ -43,16 +43,12 @@ GemmConfig split_k(const GemmShape& shape) {
 }
 
 TileId choose_tile(int64_t m, int64_t n, int64_t splits, const DeviceFacts& device) {
-  constexpr int kThreadsAtOnce =
-      256;  // of one multiprocessor: its registers hold about that many register tiles
   TileId best = TileId::k128x128;
   double least = 0;
   for (const TileFacts& tile : kTiles) {
     const int64_t blocks = pieces(m, tile.m) * pieces(n, tile.n) * splits;
-    const int64_t at_once =
-        std::max<int64_t>(1, device.multiprocessors) * std::max(1, kThreadsAtOnce / tile.threads);
-    const double rounds = static_cast<double>(pieces(blocks, at_once));
-    const double time = rounds * (kThreadsAtOnce / tile.threads) * tile.m * tile.n / tile.efficiency;
+    const int64_t rounds = pieces(blocks, std::max(1, device.multiprocessors));
+    const double time = static_cast<double>(rounds) * tile.m * tile.n / tile.efficiency;
     if (&tile == &kTiles[0] || time < least) {
       best = tile.id;
       least = time;

@@ -37,7 +37,7 @@ std::ostream& operator<<(std::ostream& out, const GemmConfig& config);
 // additions: results must not depend on the machine.
 GemmConfig split_k(const GemmShape& shape);
 
-// The tile whose blocks finish first: full rounds of blocks over the multiprocessors x the work of a block.
+// The tile whose blocks finish first: blocks of the busiest multiprocessor x the work of a block.
 TileId choose_tile(int64_t m, int64_t n, int64_t splits, const DeviceFacts& device);
 
 GemmConfig choose_gemm_config(const GemmShape& shape, const DeviceFacts& device);

@@ -12,7 +12,7 @@ namespace rondo {
 
 using Tile128x128 = Tile<8, 16, 16, 8, 32, 2>;
 using Tile256x56 = Tile<16, 7, 16, 8, 32, 2>;
-using Tile256x24 = Tile<32, 3, 8, 8, 32, 2>;
+using Tile256x24 = Tile<16, 3, 16, 8, 32, 2>;
 using Tile64x64 = Tile<8, 8, 8, 8, 32, 2>;
 
 // Returns f.template operator()<T>() for the tile T that `id` names.
