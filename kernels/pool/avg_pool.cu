@@ -21,7 +21,7 @@ __device__ float share_of_element(const G& g, float over_window, int p, int q) {
 }
 
 template <int N, AverageOver Over, class G>
-__global__ void __launch_bounds__(kThreads, 8)
+__global__ void __launch_bounds__(kThreads, 6)
     avg_pool_kernel(float* __restrict__ y, const float* __restrict__ x, G g, float over_window) {
   const int row = row_of_thread(), col = col_of_thread();
   if (col >= g.cols) return;
@@ -42,7 +42,7 @@ __global__ void __launch_bounds__(kThreads, 8)
 
 // `relu` is null, or holds the output of the ReLU whose gradient is taken in the same pass.
 template <int N, AverageOver Over, class G>
-__global__ void __launch_bounds__(kThreads, 8)
+__global__ void __launch_bounds__(kThreads, 6)
     avg_pool_backward_kernel(float* __restrict__ dx, const float* __restrict__ dy,
                              const float* __restrict__ relu, G g, float over_window) {
   const int row = row_of_thread(), col = col_of_thread();

@@ -18,7 +18,7 @@ __device__ bool beats(float candidate, float best) {
 }
 
 template <int N, class G>
-__global__ void __launch_bounds__(kThreads, 8)
+__global__ void __launch_bounds__(kThreads, 6)
     max_pool_kernel(float* __restrict__ y, const float* __restrict__ x, G g) {
   const int row = row_of_thread(), col = col_of_thread();
   if (col >= g.cols) return;
@@ -50,7 +50,7 @@ __device__ bool maximum_before(const float* __restrict__ x, const G& g, int64_t 
 }
 
 template <int N, class G>
-__global__ void __launch_bounds__(kThreads, 8)
+__global__ void __launch_bounds__(kThreads, 6)
     max_pool_backward_kernel(float* __restrict__ dx, const float* __restrict__ dy,
                              const float* __restrict__ y, const float* __restrict__ x, G g) {
   const int row = row_of_thread(), col = col_of_thread();
