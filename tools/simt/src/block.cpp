@@ -65,7 +65,7 @@ Fault Block::run(const Kernel& kernel, uint64_t number) {
   running = nullptr;
   if (fault_.error == cudaSuccess) return {};
   tsan_acquire(&fault_);
-  pool_.abandon_all();
+  pool_.abandon(*failed_);
   return std::exchange(fault_, {});
 }
 
@@ -292,6 +292,7 @@ void Block::record(cudaError_t error, const std::string& what) { fault_ = {error
 
 void Block::abandon() {
   tsan_release(&fault_);
+  failed_ = current_;
   switch_to(*current_, worker_);
   std::abort();  // nobody switches back
 }

@@ -116,6 +116,7 @@ class Block {
 
   std::unique_ptr<SyncObjects> sync_;
   Fault fault_;
+  Fiber* failed_ = nullptr;
 };
 
 // The block that this OS thread runs. `what`: the device function that asks, for when there is none.

@@ -41,6 +41,7 @@ FiberPool::~FiberPool() {
 }
 
 void FiberPool::give_back(Fiber& fiber) {
+  fiber.in_use = false;
   // The last one used is the warmest in the cache. For the thread sanitizer the order is turned round: a CUDA
   // thread should not meet the fiber that an earlier block's neighbour just used, which would order the two.
   if (kThreadSanitizer)
@@ -55,14 +56,17 @@ void FiberPool::reserve(size_t needed, size_t wanted) {
     free_.push(make());
 }
 
-void FiberPool::abandon_all() {
+void FiberPool::abandon(Fiber& failed) {
   TsanIgnore ignore;
+  failed.in_use = true;  // it may have given itself back before it found that there is nothing else to run
   free_.clear();
   for (size_t i = 0; i < fibers_.size(); ++i) {
     Fiber& fiber = *fibers_[i];
-    asan_unpoison(fiber.stack_begin, fiber.stack_bytes);
-    tsan_destroy_fiber(fiber.thread_sanitizer);
-    prepare(fiber, i);
+    if (fiber.in_use) {
+      asan_unpoison(fiber.stack_begin, fiber.stack_bytes);
+      tsan_destroy_fiber(fiber.thread_sanitizer);
+      prepare(fiber, i);
+    }
     free_.push(fiber);
   }
 }
@@ -82,6 +86,7 @@ Fiber& FiberPool::make() {
 }
 
 void FiberPool::prepare(Fiber& fiber, size_t colour) {
+  fiber.in_use = false;
   fiber.copies.clear();
   fiber.group_sizes.clear();
   fiber.address_sanitizer = nullptr;

@@ -31,6 +31,8 @@ struct Fiber {
   void (*main)(Fiber& self) = nullptr;
   Fiber* next = nullptr;  // of the list it is in: free, ready, or waiting at the barrier
 
+  bool in_use = false;  // not in the pool's hands
+
   unsigned rank = 0;  // of the CUDA thread
   uint3 thread = {0, 0, 0};
   std::source_location place;       // where it waits
@@ -113,14 +115,18 @@ class FiberPool {
   FiberPool(const FiberPool&) = delete;
   FiberPool& operator=(const FiberPool&) = delete;
 
-  Fiber& take() { return free_.empty() ? make() : free_.pop(); }
+  Fiber& take() {
+    Fiber& fiber = free_.empty() ? make() : free_.pop();
+    fiber.in_use = true;
+    return fiber;
+  }
   void give_back(Fiber& fiber);
 
   // Makes fibers until there are `needed`, and up to `wanted` while the thread sanitizer has room for more.
   void reserve(size_t needed, size_t wanted);
 
-  // Makes every fiber free again, to start with `main` anew: after a fault, when none of them will go on.
-  void abandon_all();
+  // After a fault: makes the fibers in use, and the one that failed, free to start with `main` anew.
+  void abandon(Fiber& failed);
 
  private:
   Fiber& make();
