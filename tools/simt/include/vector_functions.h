@@ -3,10 +3,10 @@
 
 #include <vector_types.h>
 
-#define SIMT_MAKERS(name, type)                                                                        \
-  constexpr name##1 make_##name##1(type x) { return {x}; }                                             \
-  constexpr name##2 make_##name##2(type x, type y) { return {x, y}; }                                  \
-  constexpr name##3 make_##name##3(type x, type y, type z) { return {x, y, z}; }                       \
+#define SIMT_MAKERS(name, type)                                                  \
+  constexpr name##1 make_##name##1(type x) { return {x}; }                       \
+  constexpr name##2 make_##name##2(type x, type y) { return {x, y}; }            \
+  constexpr name##3 make_##name##3(type x, type y, type z) { return {x, y, z}; } \
   constexpr name##4 make_##name##4(type x, type y, type z, type w) { return {x, y, z, w}; }
 
 SIMT_MAKERS(char, signed char)

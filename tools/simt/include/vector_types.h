@@ -1,18 +1,18 @@
 // The short vectors of CUDA (float4, int2, ...) and dim3, with CUDA's sizes and alignments.
 #pragma once
 
-#define SIMT_VECTORS(name, type, align2, align4)                    \
-  struct name##1 {                                                  \
-    type x;                                                         \
-  };                                                                \
-  struct alignas(align2) name##2 {                                  \
-    type x, y;                                                      \
-  };                                                                \
-  struct name##3 {                                                  \
-    type x, y, z;                                                   \
-  };                                                                \
-  struct alignas(align4) name##4 {                                  \
-    type x, y, z, w;                                                \
+#define SIMT_VECTORS(name, type, align2, align4) \
+  struct name##1 {                               \
+    type x;                                      \
+  };                                             \
+  struct alignas(align2) name##2 {               \
+    type x, y;                                   \
+  };                                             \
+  struct name##3 {                               \
+    type x, y, z;                                \
+  };                                             \
+  struct alignas(align4) name##4 {               \
+    type x, y, z, w;                             \
   };
 
 SIMT_VECTORS(char, signed char, 2, 4)
