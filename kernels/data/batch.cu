@@ -22,12 +22,12 @@ __global__ void __launch_bounds__(kThreads)
   order[i] = permutation(static_cast<int32_t>(i));
 }
 
-// The data set's sample at `position` of the order, or -1 when there is none.
+// The data set's sample at `position` of the order, or a negative number when there is none.
 __device__ int64_t sample_at(int64_t position, VectorView<const int32_t> order, int64_t samples) {
   const int64_t end = order.data == nullptr ? samples : order.size;
   if (position < 0 || position >= end) return -1;
   const int64_t sample = order.data == nullptr ? position : order.data[position];
-  return sample >= 0 && sample < samples ? sample : -1;
+  return sample < samples ? sample : -1;
 }
 
 template <int N>

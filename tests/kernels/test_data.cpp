@@ -120,6 +120,7 @@ struct Request {
   std::vector<int32_t> order;  // empty: none is passed
   int64_t step, batch, first, shard;
   int x_offset = 0, image_offset = 0;
+  int64_t order_size = -1;  // negative: all of it
 };
 
 Batch gather(const DataSet& data, const Request& request) {
@@ -129,7 +130,8 @@ Batch gather(const DataSet& data, const Request& request) {
   const GuardedBuffer<int64_t> step(std::vector<int64_t>{request.step});
   GuardedBuffer<float> x(request.shard * data.sample_size(), request.x_offset);
   GuardedBuffer<int32_t> y(request.shard);
-  VectorView<const int32_t> order_view = {order.data(), order.size()};
+  VectorView<const int32_t> order_view = {order.data(),
+                                          request.order_size < 0 ? order.size() : request.order_size};
   if (request.order.empty()) order_view = {};
   EXPECT_TRUE(ok(gather_batch({x.data(), request.shard, data.height, data.width, data.channels}, y.view(),
                               {images.data(), data.samples, data.height, data.width, data.channels},
@@ -207,6 +209,10 @@ TEST(GatherBatch, ASampleThatDoesNotExistIsMarked) {
   };
   expect_only({{0, -1, 4, 3}, 0, 4, 0, 4}, {0, -1, -1, 3});
   expect_only({{3, 2}, 0, 4, 0, 4}, {3, 2, -1, -1});
+  // What lies behind the end of an order does not belong to it.
+  Request short_order = {{0, 1, 2, 3}, 0, 4, 0, 4};
+  short_order.order_size = 2;
+  expect_only(short_order, {0, 1, -1, -1});
   expect_only({{}, 1, 3, 0, 3}, {3, -1, -1});
   expect_only({{}, -1, 3, 0, 3}, {-1, -1, -1});
 }

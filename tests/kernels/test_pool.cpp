@@ -52,8 +52,8 @@ const std::vector<Case> kCases = {
     {2, 4, 6, 4, {2, 2, 2, 2, 1, 1}, 1},  // whole rows of padding, misaligned
     {2, 4, 6, 4, {2, 2, 2, 2, 0, 0}, 2},
     {9, 5, 4, 2, {2, 2, 2, 2, 0, 0}},    // more images than a thread takes in one go; odd sides
-    {6, 3, 3, 260, {2, 2, 1, 1, 0, 0}},  // more channels than a block takes in one go
-    {1, 3, 150, 4, {3, 3, 1, 1, 1, 1}},  // more columns than a block takes
+    {6, 3, 3, 257, {2, 2, 1, 1, 0, 0}},  // more channels than a block takes in one go
+    {1, 3, 151, 4, {3, 3, 1, 1, 1, 1}},  // more columns than a block takes
     {0, 4, 4, 4, {2, 2, 2, 2, 0, 0}},
     {2, 4, 4, 0, {2, 2, 2, 2, 0, 0}},
 };
