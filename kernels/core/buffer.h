@@ -1,5 +1,5 @@
 // Owners of device memory, streams and events, for nn, the tests and the benchmarks. They throw
-// rondo::Error; kernels and collectives never own anything.
+// rondo::Error. Operations never own anything.
 #pragma once
 
 #include <cuda_runtime_api.h>

@@ -35,12 +35,13 @@ Status launch(const char* name, const LaunchShape& shape, cudaStream_t stream, v
     return bad_argument(name, ": the grid ", shape.grid_x, " x ", shape.grid_y, " x ", shape.grid_z,
                         " is beyond 2147483647 x 65535 x 65535; split the problem");
   constexpr int64_t kWithoutOptIn = 48 << 10;
-  if (shape.shared_bytes > kWithoutOptIn)
-    RONDO_RETURN_IF_ERROR(
-        from_cuda(cudaFuncSetAttribute(reinterpret_cast<const void*>(kernel),
-                                       cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                       static_cast<int>(shape.shared_bytes)),
-                  concat(name, ": ", shape.shared_bytes, " bytes of shared memory per block")));
+  if (shape.shared_bytes > kWithoutOptIn) {
+    const cudaError_t error = cudaFuncSetAttribute(reinterpret_cast<const void*>(kernel),
+                                                   cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                                   static_cast<int>(shape.shared_bytes));
+    if (error != cudaSuccess)
+      return from_cuda(error, concat(name, ": ", shape.shared_bytes, " bytes of shared memory per block"));
+  }
 
   cudaLaunchConfig_t config = {};
   config.gridDim = dim3(static_cast<unsigned>(shape.grid_x), static_cast<unsigned>(shape.grid_y),

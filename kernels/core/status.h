@@ -69,10 +69,19 @@ inline void throw_if_error(Status status) {
     if (!rondo_status_.ok()) return rondo_status_; \
   } while (false)
 
-// RONDO_CUDA(cudaMalloc(&p, n)): returns a Status out of the enclosing function when the call fails.
-#define RONDO_CUDA(call) RONDO_RETURN_IF_ERROR(::rondo::from_cuda((call), #call))
+// RONDO_CUDA(cudaMalloc(&p, n)): returns a Status out of the enclosing function when the call fails. A call
+// that succeeds costs a comparison and no text.
+#define RONDO_CUDA(call)                                                             \
+  do {                                                                               \
+    const cudaError_t rondo_error_ = (call);                                         \
+    if (rondo_error_ != cudaSuccess) return ::rondo::from_cuda(rondo_error_, #call); \
+  } while (false)
 
 // The same for code that owns memory and throws rondo::Error.
-#define RONDO_CUDA_THROW(call) ::rondo::throw_if_error(::rondo::from_cuda((call), #call))
+#define RONDO_CUDA_THROW(call)                                                                      \
+  do {                                                                                              \
+    const cudaError_t rondo_error_ = (call);                                                        \
+    if (rondo_error_ != cudaSuccess) throw ::rondo::Error(::rondo::from_cuda(rondo_error_, #call)); \
+  } while (false)
 
 }  // namespace rondo
