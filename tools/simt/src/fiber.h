@@ -13,8 +13,9 @@
 namespace simt {
 
 // Below every stack lies memory that may not be touched: a stack that is too deep faults there instead of
-// writing into another.
-inline constexpr size_t kGuardBytes = 256 << 10;  // more than a large frame may step over
+// writing into another. More than a large frame may step over; and with the stack an odd number of pages,
+// since a multiple of 16 would let all stacks compete for a few entries of the processor's address cache.
+inline constexpr size_t kGuardBytes = (256 + 4) << 10;
 
 // One cp.async that was issued and not yet done (late mode).
 struct LateCopy {
