@@ -18,8 +18,9 @@ class DeviceScope {
  public:
   explicit DeviceScope(int device) {
     RONDO_CUDA_THROW(cudaGetDevice(&previous_));
-    if (device != previous_)
-      throw_if_error(from_cuda(cudaSetDevice(device), concat("making device ", device, " current")));
+    if (device == previous_) return;
+    const cudaError_t error = cudaSetDevice(device);
+    if (error != cudaSuccess) throw Error(from_cuda(error, concat("making device ", device, " current")));
   }
   ~DeviceScope() { static_cast<void>(cudaSetDevice(previous_)); }
   DeviceScope(const DeviceScope&) = delete;
