@@ -56,13 +56,14 @@ class GatherLoader {
           ptx::cp_async<4 * V>(slab + Slab::at(k, i), from + rows[i].from, inside);
         return;
       }
-      RONDO_UNROLL_BY(4)
+      RONDO_UNROLL_BY(2)
       for (int i = first; i < Tile::kM; i += kRows) {
         const GatherRow& row = rows_[i];
         ptx::cp_async<4 * V>(slab + Slab::at(k, i), from + row.from,
                              inside && visible(row.y + dy, row.x + dx));
       }
     } else {
+      RONDO_UNROLL_BY(1)
       for (int i = first; i < Tile::kM; i += kRows) {
         const GatherRow& row = rows_[i];
         const int y = (row.y + dy) / source_.h.divisor, x = (row.x + dx) / source_.w.divisor;
