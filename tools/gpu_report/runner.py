@@ -22,7 +22,7 @@ class Runner:
         """Runs a command as a step; True when it ended with exit code 0 in time."""
         limit = min(limit, self.left())
         if limit < 1:
-            self.skip(name, "no time was left for it")
+            self.note(name, "skipped", "no time was left for it")
             return False
         command = [str(part) for part in command]
         print(f"{name} ...", end=" ", flush=True)
@@ -52,9 +52,10 @@ class Runner:
         lines = [line for line in log.read_text(errors="replace").splitlines() if line.strip()]
         return "failed", f"exit code {code}: {lines[-1][:200] if lines else 'no output'}"
 
-    def skip(self, name, why):
+    def note(self, name, state, why):
+        """A step for which nothing was started."""
         print(f"{name} ...", end=" ")
-        self.record(name, "skipped", 0, why, [])
+        self.record(name, state, 0, why, [])
 
     def fail(self, why):
         """The step that ran last did end, but not well."""
