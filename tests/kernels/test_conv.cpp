@@ -104,6 +104,7 @@ INSTANTIATE_TEST_SUITE_P(
     Shapes, Conv2d,
     testing::Values(ConvCase{1, 1, 1, 1, 1, 1, 1},                   // the smallest
                     ConvCase{2, 5, 7, 1, 20, 3, 3},                  // one channel, as a first layer
+                    ConvCase{2, 4, 20, 1, 5, 3, 3, {1, 1, 1, 1}},    // the same with a padded right end
                     ConvCase{3, 9, 8, 3, 7, 3, 2},                   // three channels
                     ConvCase{5, 6, 6, 20, 50, 5, 5},                 // LeNet's second layer
                     ConvCase{64, 5, 5, 4, 8, 3, 3},                  // rows of a tile share positions
