@@ -119,7 +119,14 @@ TEST_F(Idx, TrailingBytes) {
   expect_refused(followed, {"1 bytes of something else"});
 }
 
-TEST_F(Idx, SaysHowMuchIsMissing) { expect_refused(idx({2, 3, 6}, kValues), {"2 x 3 x 6", "only 30 bytes"}); }
+TEST_F(Idx, SaysHowMuchIsMissing) {
+  expect_refused(idx({2, 3, 6}, kValues), {"cut off", "2 x 3 x 6", "only 30 bytes"});
+  expect_refused({0, 0, 8, 3, 0, 0, 0, 2, 0, 0}, {"ends inside its header", "10 bytes", "at least 16"});
+  expect_refused({0, 0, 8}, {"3 bytes, too few"});
+  Bytes packed = gzip(kGood);
+  packed.resize(packed.size() - 1);
+  expect_refused(packed, {"cut off", "gzip"});
+}
 
 // Sizes whose product does not fit 32 or 64 bits must not wrap to something that matches.
 TEST_F(Idx, HugeSizes) {

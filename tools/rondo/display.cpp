@@ -36,7 +36,8 @@ std::string images_per_second(const lenet::Progress& progress) {
 std::string time_left(const lenet::Progress& progress, int epochs) {
   const double per_sample = progress.seconds / static_cast<double>(progress.samples_done);
   const int64_t to_do = progress.samples * (epochs - progress.epoch + 1) - progress.samples_done;
-  return duration(per_sample * static_cast<double>(to_do)) + " left";
+  const double seconds = per_sample * static_cast<double>(to_do);
+  return (seconds < 99.5 ? fixed(seconds, 0) + " s" : duration(seconds)) + " left";
 }
 
 std::string bar(double share, int width, const Terminal& terminal) {

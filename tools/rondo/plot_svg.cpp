@@ -157,7 +157,9 @@ class PanelDrawing {
     if (panel_.values.empty() || !std::isfinite(panel_.values.back())) return "";
     const double value = panel_.values.back();
     const bool rising = panel_.values.size() < 2 || !(panel_.values.front() > value);
-    const double line = std::min(y(value) + (rising ? 26 : -14), kMarginTop + kPanelHeight - 10);
+    const double below = y(value) + 26;
+    const bool room_below = below < kMarginTop + kPanelHeight - 6;
+    const double line = rising && room_below ? below : y(value) - 14;
     const std::string label = panel_.as_percent ? fixed(value * 100, 1) + " %" : fixed(value, 3);
     const double end = x(static_cast<double>(panel_.values.size()));
     // A white outline under the letters keeps grid lines out of them.
