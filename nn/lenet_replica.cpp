@@ -106,9 +106,7 @@ int64_t scratch_bytes(int64_t n) {
 template <class T>
 Buffer<T> zeros(int64_t size) {
   Buffer<T> buffer(size);
-  RONDO_CUDA_THROW(cudaMemset(buffer.data(), 0, static_cast<size_t>(buffer.bytes())));
-  // The memset is asynchronous, and streams that do not block do not wait for the default stream.
-  RONDO_CUDA_THROW(cudaStreamSynchronize(cudaStreamLegacy));
+  buffer.fill_bytes(0);
   return buffer;
 }
 

@@ -9,9 +9,7 @@ ReplicaCheck::ReplicaCheck(StreamGroup& group, std::vector<VectorView<const floa
   DeviceScope scope(group_.device(0));
   copy_ = Buffer<float>(replicas_[0].size);
   count_ = Buffer<unsigned long long>(1);
-  RONDO_CUDA_THROW(cudaMemset(count_.data(), 0, sizeof(unsigned long long)));
-  // The memset is asynchronous, and streams that do not block do not wait for the default stream.
-  RONDO_CUDA_THROW(cudaStreamSynchronize(cudaStreamLegacy));
+  count_.fill_bytes(0);
 }
 
 void ReplicaCheck::enqueue() {

@@ -31,7 +31,7 @@ struct Tensors {
         y(normal_buffer(layer.y_size(), 2)),
         filter(normal_buffer(layer.filter_size(), 3)) {
     Buffer<float>& result = op == ConvOp::forward ? y : op == ConvOp::data_gradient ? x : filter;
-    RONDO_CUDA_THROW(cudaMemset(result.data(), 0xff, static_cast<size_t>(result.bytes())));
+    result.fill_bytes(0xff);
   }
   bool are_right(const ConvLayer& layer, ConvOp op, Channels channels, double rounding) const {
     return is_convolution(layer, op, channels, x.download(), y.download(), filter.download(), rounding);

@@ -172,7 +172,7 @@ void by_rung(benchmark::State& state, const Problem& problem, const GemmVariant&
   Matrices matrices(problem);
   Stream stream;
   const Bound peer = {cublas_seconds(matrices, stream), "cuBLAS fp32"};
-  RONDO_CUDA_THROW(cudaMemset(matrices.c.data(), 0xff, static_cast<size_t>(matrices.c.bytes())));  // NaN
+  matrices.c.fill_bytes(0xff);  // NaN
 
   Buffer<unsigned char> memory(gemm_workspace_bytes({problem.m, problem.n, problem.k}));
   const auto work = [&](cudaStream_t s) {

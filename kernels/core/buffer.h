@@ -57,12 +57,19 @@ class Buffer {
   int64_t size() const { return size_; }
   int64_t bytes() const { return size_ * static_cast<int64_t>(sizeof(T)); }
 
-  // Both wait until the copy is done.
+  // All three return when the memory has its new contents: a copy from pageable memory, and a memset, may end
+  // before they have reached the device, and streams that do not block do not wait for the default stream.
   void upload(std::span<const T> host) {
     if (static_cast<int64_t>(host.size()) != size_)
       throw Error(bad_argument("upload of ", host.size(), " elements into a buffer of ", size_));
-    if (size_ > 0)
-      RONDO_CUDA_THROW(cudaMemcpy(data_, host.data(), host.size_bytes(), cudaMemcpyHostToDevice));
+    if (size_ == 0) return;
+    RONDO_CUDA_THROW(cudaMemcpy(data_, host.data(), host.size_bytes(), cudaMemcpyHostToDevice));
+    RONDO_CUDA_THROW(cudaStreamSynchronize(cudaStreamLegacy));
+  }
+  void fill_bytes(unsigned char byte) {
+    if (size_ == 0) return;
+    RONDO_CUDA_THROW(cudaMemset(data_, byte, static_cast<size_t>(bytes())));
+    RONDO_CUDA_THROW(cudaStreamSynchronize(cudaStreamLegacy));
   }
   std::vector<T> download() const {
     std::vector<T> host(static_cast<size_t>(size_));
