@@ -71,7 +71,7 @@ const bool registered = [] {
   for (const ConvLayer& layer : kLayers)
     for (const auto& [name, op] : kOps)
       benchmark::RegisterBenchmark(
-          concat("conv2d_", name, "/", layer.name, "/images:", layer.n, "/").c_str(),
+          concat("conv2d_", name, "/", layer.name, "/images:", layer.n).c_str(),
           [&layer, op = op](benchmark::State& state) { time_convolution(state, layer, op); })
           ->UseManualTime()
           ->Unit(benchmark::kMicrosecond);
