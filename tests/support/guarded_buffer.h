@@ -52,8 +52,9 @@ class GuardedBuffer {
 
   void upload(const std::vector<T>& values) {
     ASSERT_EQ(static_cast<int64_t>(values.size()), size_);
-    if (size_ > 0)
-      RONDO_CUDA_THROW(cudaMemcpy(data(), values.data(), values.size() * sizeof(T), cudaMemcpyHostToDevice));
+    if (size_ == 0) return;
+    RONDO_CUDA_THROW(cudaMemcpy(data(), values.data(), values.size() * sizeof(T), cudaMemcpyHostToDevice));
+    RONDO_CUDA_THROW(cudaStreamSynchronize(cudaStreamLegacy));  // for streams that do not wait for it
   }
 
   // Waits for everything that runs on the device, then copies the elements.
