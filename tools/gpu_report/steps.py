@@ -116,7 +116,7 @@ class Steps:
         if self.quick:
             command += ["--steps", "2", "--rounds", "1"]
         elif self.preset == "cpu":
-            command += ["--steps", "40"]
+            command += ["--steps", "20"]
         if not self.runner.run("pytorch", command, limit=90):
             return None
         return json.loads(output.read_text())
@@ -156,6 +156,7 @@ class Steps:
         folder.mkdir(exist_ok=True)
         results = {}
         programs = executables(self.build_folder / "bench")
+        short = {} if self.preset == "cuda" else test_filters(self.build_folder)
         for number, program in enumerate(programs):
             if self.quick and program.name != "bench_limits":
                 self.runner.note(program.name, "skipped", "not in a quick report")
@@ -166,6 +167,8 @@ class Steps:
                        f"--benchmark_min_time={0.05 if self.preset == 'cuda' else 0.01}"]
             if self.quick:
                 command.append("--benchmark_filter=launch|bytes:65536/")
+            elif program.name in short:
+                command.append(short[program.name])
             # Each has its share of what is left, of which a quarter is kept for what follows.
             share = 0.75 * self.runner.left() / (len(programs) - number)
             passed = self.runner.run(program.name, command, limit=max(10, share))
@@ -181,6 +184,14 @@ class Steps:
 def executables(folder):
     return sorted(path for path in folder.rglob("*")
                   if path.is_file() and os.access(path, os.X_OK) and not path.suffix)
+
+
+def test_filters(build):
+    """The arguments by which the tests keep each benchmark short: the sizes that a CPU does in moments."""
+    listing = machine.answer("ctest", "--test-dir", build, "-L", "^bench$", "--show-only=json-v1")
+    commands = [test.get("command", []) for test in json.loads(listing or "{}").get("tests", [])]
+    return {Path(command[0]).name: part for command in commands for part in command
+            if part.startswith("--benchmark_filter=")}
 
 
 def find_torch():
