@@ -117,7 +117,7 @@ class Steps:
             command += ["--steps", "2", "--rounds", "1"]
         elif self.preset == "cpu":
             command += ["--steps", "20"]
-        if not self.runner.run("pytorch", command, limit=90):
+        if not self.runner.run("pytorch", command, limit=120):
             return None
         return json.loads(output.read_text())
 
@@ -164,7 +164,7 @@ class Steps:
             output = folder / f"{program.name}.json"
             output.unlink(missing_ok=True)
             command = [program, f"--benchmark_out={output}", "--benchmark_out_format=json",
-                       f"--benchmark_min_time={0.05 if self.preset == 'cuda' else 0.01}"]
+                       f"--benchmark_min_time={0.05 if self.preset == 'cuda' else 0.001}"]
             if self.quick:
                 command.append("--benchmark_filter=launch|bytes:65536/")
             elif program.name in short:
