@@ -30,7 +30,7 @@ class Runner:
         begin = time.monotonic()
         with log.open("wb") as output:
             try:
-                # A session of its own, so that a step that runs out of time takes its children with it.
+                # A process group of its own, so that a step that runs out of time takes its children with it.
                 process = subprocess.Popen(command, cwd=cwd, env={**os.environ, **(env or {})}, stdout=output,
                                            stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL,
                                            start_new_session=True)
