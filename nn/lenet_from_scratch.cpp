@@ -272,13 +272,13 @@ Result train(const FashionMnist& data, const Options& options, Observer& observe
   for (size_t rank = 1; rank < replicas.size(); ++rank) copy_params(replicas[rank], replicas[0]);
   streams.synchronize();
 
-  const int64_t chunk_bytes = replicas[0].gradient_arena.bytes() / streams.size() + ring::kChunkAlignment;
-  Communicator ring(options.devices, chunk_bytes);  // a slot holds a whole chunk: one pass around the ring
-  PhaseTimer timer(replicas[0].stream);
+  Communicator ring(options.devices, communicator_slot_bytes(streams.size()));
+  PhaseTimer timer(replicas[0].stream), timer_of_rest(replicas[0].stream);
   ReplicaCheck replica_check(
       streams, of_each<VectorView<const float>>(replicas, [](const Replica& r) { return r.parameters.all; }));
+  const int64_t longest_step = std::min(options.batch_size, data.train_count);
   const auto step_on = [&](int64_t samples) {
-    train_batch(replicas, ring, streams, timer, options, samples);
+    train_batch(replicas, ring, streams, samples == longest_step ? timer : timer_of_rest, options, samples);
     if (options.verify) replica_check.enqueue();
   };
   // An epoch is `whole` steps of a batch and one of what is left; a graph of each serves every epoch.

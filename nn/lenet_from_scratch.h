@@ -42,7 +42,7 @@ struct EpochReport {
   double train_loss = 0;
   double test_accuracy = 0;
   double seconds = 0;   // training only, without the evaluation
-  PhaseSeconds phases;  // `seconds`, split as the epoch's last whole step was
+  PhaseSeconds phases;  // `seconds`, split as the epoch's last whole batch was
 };
 
 // Called by the training thread while the devices work.

@@ -1,5 +1,7 @@
 #include <rondo/nn/lenet_setup.h>
 
+#include <rondo/collectives/ring_schedule.h>
+
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -46,10 +48,17 @@ std::vector<Replica> make_replicas(const FashionMnist& data, const Options& opti
   return replicas;
 }
 
+int64_t communicator_slot_bytes(int ranks) {
+  const int64_t gradient_bytes = parameter_arena_size() * static_cast<int64_t>(sizeof(float));
+  return (gradient_bytes / ranks / ring::kChunkAlignment + 1) * ring::kChunkAlignment;
+}
+
 int64_t bytes_per_rank(const FashionMnist& data, const Options& options) {
   const auto data_set =
       data.train_images.size() + data.train_labels.size() + data.test_images.size() + data.test_labels.size();
-  return replica_bytes(largest_shard(data, options), data.train_count) + static_cast<int64_t>(data_set);
+  const auto ranks = static_cast<int>(options.devices.size());
+  return replica_bytes(largest_shard(data, options), data.train_count) + static_cast<int64_t>(data_set) +
+         (ranks > 1 ? ring::kSlots * communicator_slot_bytes(ranks) : 0);
 }
 
 std::vector<LayerSummary> summary() {

@@ -14,4 +14,7 @@ void check_options(const FashionMnist& data, const Options& options);
 std::vector<Replica> make_replicas(const FashionMnist& data, const Options& options,
                                    const StreamGroup& streams);
 
+// The size of a slot of the ring that holds a whole chunk of the gradients, so that one pass is enough.
+int64_t communicator_slot_bytes(int ranks);
+
 }  // namespace rondo::lenet

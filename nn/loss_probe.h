@@ -9,7 +9,6 @@
 #include <rondo/kernels/loss/cross_entropy.h>
 
 #include <cstdint>
-#include <deque>
 #include <optional>
 #include <vector>
 

@@ -18,7 +18,7 @@ class ReplicaCheck {
   // they are given afterwards waits for it. Can be recorded into a graph.
   void enqueue();
 
-  // How many values differed in any bit, over all comparisons so far. Waits for the group's stream 0.
+  // How many values differed in any bit, over all comparisons so far. Waits for the group's streams.
   int64_t differences() const;
 
  private:

@@ -23,15 +23,23 @@ StatusCode kind_of(cudaError_t error) {
     case cudaErrorMemoryAllocation:
     case cudaErrorLaunchOutOfResources:
       return StatusCode::out_of_resources;
-    case cudaErrorInvalidValue:
-    case cudaErrorInvalidConfiguration:
-    case cudaErrorInvalidDevice:
-    case cudaErrorInvalidResourceHandle:
-    case cudaErrorPeerAccessUnsupported:
-    case cudaErrorNoDevice:
-      return StatusCode::bad_argument;
-    default:
+    // The errors after which CUDA refuses all further work in the context.
+    case cudaErrorIllegalAddress:
+    case cudaErrorIllegalInstruction:
+    case cudaErrorInvalidAddressSpace:
+    case cudaErrorInvalidPc:
+    case cudaErrorMisalignedAddress:
+    case cudaErrorHardwareStackError:
+    case cudaErrorLaunchFailure:
+    case cudaErrorLaunchTimeout:
+    case cudaErrorAssert:
+    case cudaErrorECCUncorrectable:
+    case cudaErrorNvlinkUncorrectable:
+    case cudaErrorDevicesUnavailable:
+    case cudaErrorUnknown:
       return StatusCode::device_failed;
+    default:
+      return StatusCode::bad_argument;
   }
 }
 

@@ -161,7 +161,6 @@ TEST(LeNet, ReportsWhatItDid) {
 
 TEST(LeNet, ATimelineShowsKernelsAndRingSteps) {
   const Options options = options_for(2);
-  static_cast<void>(device_count());
   Trace trace(options.devices);
   Recorder recorder;
   train(test::small_data(75, 20), options, recorder, &trace);
@@ -175,8 +174,9 @@ TEST(LeNet, ATimelineShowsKernelsAndRingSteps) {
   EXPECT_EQ(copies, 3 * 2 * 2 * 1);  // 3 steps, 2 ranks, 2 (n - 1) copies each
 }
 
-// What is announced is what is taken.
-TEST(LeNet, BytesPerRankIsWhatAReplicaAllocates) {
+// What is announced is what is taken. On a GPU the device's free memory is everybody's, and rounded.
+TEST(LeNet, BytesPerRankIsWhatIsAllocated) {
+  if (std::string(platform()) != "cpu") GTEST_SKIP() << "only the executor counts bytes";
   const FashionMnist data = test::small_data(75, 20);
   const Options options = options_for(1);
   const DeviceScope scope(options.devices[0]);
@@ -186,10 +186,7 @@ TEST(LeNet, BytesPerRankIsWhatAReplicaAllocates) {
   auto on_device = std::make_shared<const DeviceData>(data, 0);
   Replica replica(0, 0, stream, on_device, 32);
   RONDO_CUDA_THROW(cudaMemGetInfo(&after, &total));
-  const auto taken = static_cast<double>(before - after);
-  // A real allocator rounds every buffer up, a GPU's to 2 MiB.
-  EXPECT_GE(taken, static_cast<double>(bytes_per_rank(data, options)));
-  EXPECT_LE(taken, static_cast<double>(bytes_per_rank(data, options)) + 20 * 2097152.0);
+  EXPECT_EQ(static_cast<int64_t>(before - after), bytes_per_rank(data, options));  // one rank needs no slots
 }
 
 TEST(LeNet, TheParametersAreTheTextbooks) {

@@ -19,9 +19,11 @@ class Runner:
         return self.deadline - time.monotonic()
 
     def run(self, name, command, limit, cwd=None, env=None):
-        """Runs a command as a step; True when it ended with exit code 0 in time."""
-        limit = min(limit, self.left())
-        if limit < 1:
+        """Runs a command as a step; True when it ended with exit code 0 in time. Without a limit (None) it may
+        take as long as it likes, for what must not be stopped half-way."""
+        if limit is not None:
+            limit = min(limit, self.left())
+        if limit is not None and limit < 1:
             self.note(name, "skipped", "no time was left for it")
             return False
         command = [str(part) for part in command]
@@ -47,6 +49,9 @@ class Runner:
             os.killpg(process.pid, signal.SIGKILL)
             process.wait()
             return "timed out", f"stopped after {limit:.0f} s"
+        except BaseException:  # Ctrl-C reaches this process only: the step has a session of its own
+            os.killpg(process.pid, signal.SIGTERM)
+            raise
         if code == 0:
             return "passed", ""
         lines = [line for line in log.read_text(errors="replace").splitlines() if line.strip()]

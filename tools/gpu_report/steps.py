@@ -64,7 +64,8 @@ class Steps:
 
     def all(self, report):
         if not self.prebuilt:
-            self.runner.run("setup", [ROOT / "tools/setup"], limit=60)
+            # No limit: a package manager that is killed half-way leaves its database broken.
+            self.runner.run("setup", [ROOT / "tools/setup"], limit=None)
             # What is missing stops the build, which says so; what is there may be enough for it.
             build = f'source "{ROOT}/tools/platform.sh"; build {self.preset}'
             self.runner.run("build", ["bash", "-c", build], limit=300)
