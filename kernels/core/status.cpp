@@ -35,7 +35,6 @@ StatusCode kind_of(cudaError_t error) {
     case cudaErrorAssert:
     case cudaErrorECCUncorrectable:
     case cudaErrorNvlinkUncorrectable:
-    case cudaErrorDevicesUnavailable:
     case cudaErrorUnknown:
       return StatusCode::device_failed;
     default:
