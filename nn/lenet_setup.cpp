@@ -64,9 +64,9 @@ int64_t bytes_per_rank(const FashionMnist& data, const Options& options) {
 std::vector<LayerSummary> summary() {
   const Parameters w = parameters_in(nullptr);
   return {
-      {"conv 3x3, ReLU", "26 x 26 x 20", w.w1.size() + w.b1.size},
+      {"conv 20 @ 3x3, ReLU", "26 x 26 x 20", w.w1.size() + w.b1.size},
       {"average pool 2x2", "13 x 13 x 20", 0},
-      {"conv 5x5, ReLU", "9 x 9 x 50", w.w2.size() + w.b2.size},
+      {"conv 50 @ 5x5, ReLU", "9 x 9 x 50", w.w2.size() + w.b2.size},
       {"average pool 2x2", "4 x 4 x 50", 0},
       {"linear, ReLU", "128", w.w3.rows * w.w3.cols + w.b3.size},
       {"linear", "10", w.w4.rows * w.w4.cols + w.b4.size},

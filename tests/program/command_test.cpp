@@ -2,10 +2,13 @@
 // leave.
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <rondo/kernels/core/platform.h>
 #include <rondo/nn/fashion_mnist.h>
 #include <rondo/tests/program/files.h>
 #include <rondo/tests/program/xml.h>
+#include <signal.h>
 #include <spawn.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 
 #include <nlohmann/json.hpp>
@@ -56,11 +59,12 @@ class Command : public ::testing::Test {
   }
   std::string small() { return "--data " + data_.path().string() + " --epochs 2 --batch 16 "; }
 
-  // Exit code 2 and one line that holds `parts`, whatever else was asked for; and no file.
+  // Exit code 2 and one line that holds `parts`, whatever else was asked for; no other output, and no file.
   void expect_refused(const std::string& options, const std::vector<std::string>& parts) {
     const Outcome outcome = train("--log " + (results_ / "log.csv") + " --plot " + (results_ / "plot.svg") +
                                   " --trace " + (results_ / "trace.json") + " " + options);
     EXPECT_EQ(outcome.code, 2) << options;
+    EXPECT_EQ(outcome.out, "") << options;
     EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 1) << outcome.err;
     EXPECT_EQ(outcome.err.rfind("rondo: ", 0), 0u) << outcome.err;
     EXPECT_EQ(missing(outcome.err, parts), "");
@@ -108,7 +112,30 @@ TEST_F(Command, ValuesThatDoNotFitTheData) {
   expect_refused(small() + "--devices 41", {"41", "at most 40"});
   expect_refused("--limit 3 --devices 4 --data " + data_.path().string(),
                  {"4 replicas", "at most 3", "--limit 3"});
+  expect_refused("--limit 1 --data " + data_.path().string(),
+                 {"--devices", "2 replicas when it is not given", "at most 1", "--limit 1"});
   expect_refused("--batch 41 --data " + data_.path().string(), {"--batch is 41", "at most 40"});
+  for (const std::string devices : {"", "--devices 2 ", "--devices 0,0 "}) {
+    expect_refused(
+        devices + "--batch 1 --data " + data_.path().string(),
+        {"--batch is 1: it must be at least 2, one sample for each of the 2 replicas of --devices"});
+  }
+}
+
+TEST_F(Command, DevicesThatAreNotThere) {
+  if (std::string(platform()) == "cpu") GTEST_SKIP() << "the CPU executor makes as many devices as asked for";
+  expect_refused(small() + "--devices 0,63", {"device 63", "this machine has", "--devices 0,0"});
+}
+
+// Nothing asked: two ranks, with a device each where there are two.
+TEST_F(Command, DevicesByDefault) {
+  const Outcome outcome = train(small());
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  const bool shared = std::string(platform()) == "cuda" && device_count() == 1;
+  const std::string second = device_label(shared ? 0 : 1);
+  EXPECT_EQ(missing(last_line_of(outcome.out), {" on [" + device_label(0) + ", " + second + "]"}), "");
+  EXPECT_EQ(outcome.out.find("two ranks share cuda:0: this machine has one GPU") != std::string::npos, shared)
+      << outcome.out;
 }
 
 TEST_F(Command, BadData) {
@@ -144,10 +171,11 @@ TEST_F(Command, TrainsAndWritesEverything) {
             (results_ / "plot.svg") + " --trace " + (results_ / "trace.json"));
   ASSERT_EQ(outcome.code, 0) << outcome.err;
   EXPECT_EQ(outcome.err, "");
-  EXPECT_EQ(missing(outcome.out, {"40 training and 20 test images", "not the original Fashion-MNIST",
-                                  "LeNet, 129,068 parameters", "2 epochs of 3 steps", "1/2", "2/2",
-                                  "bitwise equal after each of 6 steps"}),
-            "");
+  EXPECT_EQ(
+      missing(outcome.out, {"40 training and 20 test images", "not the original Fashion-MNIST",
+                            "LeNet, 129,068 parameters", "conv 20 @ 3x3, ReLU", "conv 50 @ 5x5, ReLU",
+                            "2 epochs of 3 steps", "1/2", "2/2", "bitwise equal after each of 6 steps"}),
+      "");
   EXPECT_EQ(outcome.out.find('\x1b'), std::string::npos) << "control characters in a file";
   EXPECT_EQ(outcome.out.find('\r'), std::string::npos);
   const std::string last = last_line_of(outcome.out);
@@ -198,6 +226,21 @@ TEST_F(Command, DivergenceIsReported) {
   EXPECT_EQ(missing(outcome.err, {"rondo: the loss of epoch", "diverged", "1000"}), "");
   EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 1) << outcome.err;
   EXPECT_EQ(results_.files(), 1u);
+}
+
+// A write beyond the limit raises a signal that would end the program and leave a temporary.
+TEST_F(Command, AFileBeyondTheLimitIsAFailure) {
+  rlimit limit{};
+  ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &limit), 0);
+  const rlimit small_files = {4096, limit.rlim_max};  // enough for the streams, too little for the trace
+  const auto handler = signal(SIGXFSZ, SIG_DFL);      // what is ignored here would be ignored in the program
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &small_files), 0);
+  const Outcome outcome = train(small() + "--trace " + (results_ / "trace.json"));
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &limit), 0);
+  signal(SIGXFSZ, handler);
+  EXPECT_EQ(outcome.code, 1) << outcome.out;
+  EXPECT_EQ(outcome.err, "rondo: writing '" + (results_ / "trace.json") + "' failed (File too large)\n");
+  EXPECT_EQ(results_.files(), 0u) << "a temporary is left";
 }
 
 TEST_F(Command, AFullOutputIsAFailure) {

@@ -10,8 +10,8 @@ namespace rondo::program {
 
 struct TrainArguments {
   std::string model;
-  std::vector<int> devices{0, 1};
-  std::optional<int64_t> batch;  // not given: kDefaultBatch, or all samples where there are fewer
+  std::optional<std::vector<int>> devices;  // not given: kDefaultReplicas, on as many devices as there are
+  std::optional<int64_t> batch;             // not given: kDefaultBatch, or all samples where there are fewer
   float lr = 0.2f;
   int epochs = 10;
   uint64_t seed = 0;
@@ -23,6 +23,7 @@ struct TrainArguments {
   bool verify = false;
 
   static constexpr int64_t kDefaultBatch = 256;
+  static constexpr int kDefaultReplicas = 2;
 };
 
 struct DevicesArguments {

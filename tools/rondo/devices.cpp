@@ -49,16 +49,18 @@ std::string reach(int from, int to) {
   return possible ? "yes" : "no";
 }
 
+int count_devices() {
+  const int count = device_count();
+  if (count > 0) return count;
+  throw Error(Status(StatusCode::out_of_resources,
+                     "no CUDA device was found; the preset cpu builds a rondo that needs none"));
+}
+
 }  // namespace
 
 void show_devices(const DevicesArguments& arguments, std::ostream& out) {
   if (arguments.count) throw_if_error(request_devices(*arguments.count));
-  const int count = device_count();
-  if (count == 0) {
-    throw Error(Status(StatusCode::out_of_resources,
-                       "no CUDA device was found; the preset cpu builds a rondo that needs none"));
-  }
-
+  const int count = count_devices();
   const bool on_cpu = std::string(platform()) == "cpu";
   std::vector<Row> table = {{"device", "name", on_cpu ? "workers" : "SMs", "memory", "free", "capability"}};
   for (int device = 0; device < count; ++device) table.push_back(describe(device));
@@ -76,6 +78,22 @@ void show_devices(const DevicesArguments& arguments, std::ostream& out) {
   }
   out << "\n";
   show_table(matrix, out, 1);
+}
+
+std::vector<int> take_devices(const std::optional<std::vector<int>>& asked) {
+  if (asked) {
+    throw_if_error(request_devices(*std::max_element(asked->begin(), asked->end()) + 1));
+    return *asked;
+  }
+  // Only the CPU executor can make what is missing; on GPUs the ranks share what is there.
+  static_cast<void>(request_devices(TrainArguments::kDefaultReplicas));
+  return default_devices(count_devices());
+}
+
+std::vector<int> default_devices(int present) {
+  std::vector<int> devices;
+  for (int rank = 0; rank < TrainArguments::kDefaultReplicas; ++rank) devices.push_back(rank % present);
+  return devices;
 }
 
 }  // namespace rondo::program

@@ -7,6 +7,7 @@
 #include <rondo/tools/rondo/terminal.h>
 #include <rondo/tools/rondo/train.h>
 
+#include <csignal>
 #include <iostream>
 #include <new>
 
@@ -42,6 +43,7 @@ int complain(const std::string& message, int code) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  std::signal(SIGXFSZ, SIG_IGN);  // a file beyond the limit is then a write that fails, not the end at once
   try {
     run(argc, argv);
     return 0;

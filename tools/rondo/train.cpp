@@ -3,6 +3,7 @@
 #include <rondo/nn/fashion_mnist.h>
 #include <rondo/nn/lenet_from_scratch.h>
 #include <rondo/tools/rondo/csv_log.h>
+#include <rondo/tools/rondo/devices.h>
 #include <rondo/tools/rondo/display.h>
 #include <rondo/tools/rondo/format.h>
 #include <rondo/tools/rondo/output_file.h>
@@ -42,8 +43,9 @@ void show_field(std::ostream& out, const Terminal& terminal, const std::string& 
   out << inked(terminal, Ink::dim, left(label, 10)) << text << "\n";
 }
 
-// Devices of one kind share a line.
-void show_devices(const std::vector<int>& devices, std::ostream& out, const Terminal& terminal) {
+// Devices of one kind share a line. That ranks share a device is said, and why, where nobody `asked` for it.
+void show_placement(const std::vector<int>& devices, bool asked, std::ostream& out,
+                    const Terminal& terminal) {
   std::vector<std::pair<std::string, std::vector<int>>> kinds;
   for (int device : std::set<int>(devices.begin(), devices.end())) {
     std::string kind = describe_device(device);
@@ -57,9 +59,10 @@ void show_devices(const std::vector<int>& devices, std::ostream& out, const Term
     show_field(out, terminal, title, device_list(members) + " " + kind);
     title = "";
   }
-  if (devices.size() != std::set<int>(devices.begin(), devices.end()).size()) {
-    show_field(out, terminal, "replicas", device_list(devices));
-  }
+  if (devices.size() == std::set<int>(devices.begin(), devices.end()).size()) return;
+  show_field(out, terminal, "replicas",
+             asked ? device_list(devices)
+                   : concat("two ranks share ", device_label(0), ": this machine has one GPU"));
 }
 
 FashionMnist load_data(const TrainArguments& arguments) {
@@ -93,20 +96,29 @@ void show_model(std::ostream& out, const Terminal& terminal) {
   }
 }
 
+// Refuses what does not fit the data, and only then what this machine does not have: a message does not depend
+// on the machine where it need not.
 lenet::Options options_for(const TrainArguments& arguments, const FashionMnist& data) {
   const int64_t samples = data.train_count;
   const std::string why =
       arguments.limit ? concat(" (--limit ", *arguments.limit, ")") : std::string(" in the training data");
-  if (static_cast<int64_t>(arguments.devices.size()) > samples) {
-    throw Error(bad_argument("--devices asks for ", arguments.devices.size(), " replicas, must be at most ",
-                             samples, ", the number of samples", why));
+  const int64_t replicas =
+      arguments.devices ? static_cast<int64_t>(arguments.devices->size()) : TrainArguments::kDefaultReplicas;
+  if (replicas > samples) {
+    throw Error(bad_argument("--devices asks for ", replicas, " replicas",
+                             arguments.devices ? "" : " when it is not given", ", must be at most ", samples,
+                             ", the number of samples", why));
   }
   if (arguments.batch && *arguments.batch > samples) {
     throw Error(bad_argument("--batch is ", *arguments.batch, ", must be at most ", samples,
                              ", the number of samples", why));
   }
+  if (arguments.batch && *arguments.batch < replicas) {
+    throw Error(bad_argument("--batch is ", *arguments.batch, ": it must be at least ", replicas,
+                             ", one sample for each of the ", replicas, " replicas of --devices"));
+  }
   lenet::Options options;
-  options.devices = arguments.devices;
+  options.devices = take_devices(arguments.devices);
   options.batch_size = std::min(arguments.batch.value_or(TrainArguments::kDefaultBatch), samples);
   options.lr = arguments.lr;
   options.epochs = arguments.epochs;
@@ -192,14 +204,10 @@ void show_verification(const lenet::Result& result, std::ostream& out, const Ter
 
 void train(const TrainArguments& arguments, std::ostream& out, const Terminal& terminal) {
   const Outputs outputs(arguments);
-  const int highest = *std::max_element(arguments.devices.begin(), arguments.devices.end());
-  throw_if_error(request_devices(highest + 1));
-
-  show_devices(arguments.devices, out, terminal);
-  out.flush();
   FashionMnist data = load_data(arguments);
   if (arguments.limit) keep_first(data, *arguments.limit);
   const lenet::Options options = options_for(arguments, data);
+  show_placement(options.devices, arguments.devices.has_value(), out, terminal);
   show_data(data, arguments.limit.has_value(), out, terminal);
   show_model(out, terminal);
   show_plan(options, data, out, terminal);
