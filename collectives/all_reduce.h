@@ -26,9 +26,9 @@ namespace rondo {
 //           ring_schedule.h); chunk c is x[c] + x[c+1] + ... + x[n-1] + x[0] + ... + x[c-1], from left to
 //           right, where x[r] is rank r's input. Data of more than n * communicator.slot_bytes() is first cut
 //           into pieces of that size, and each piece into chunks.
-// Determinism  The result depends on the inputs, n, the size and slot_bytes only; all ranks get the same
-// bits. Errors    bad_argument names the rank, and nothing has happened. Traffic   Each rank sends and
-// receives 2 (n-1)/n * S bytes for vectors of S bytes.
+// Same bits The result depends on the inputs, n, the size and slot_bytes only; all ranks get the same bits.
+// Errors    bad_argument names the rank, and nothing has happened.
+// Traffic   Each rank sends and receives 2 (n-1)/n * S bytes for vectors of S bytes.
 [[nodiscard]] Status all_reduce(std::span<const VectorView<float>> outputs,
                                 std::span<const VectorView<const float>> inputs, Communicator& communicator,
                                 std::span<const cudaStream_t> streams);

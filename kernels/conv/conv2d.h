@@ -1,23 +1,25 @@
-// Two-dimensional convolution (as in every neural network: a cross-correlation), its two gradients, strict
-// fp32.
+// Two-dimensional convolution (as in every neural network: a cross-correlation) and its two gradients, in
+// strict fp32.
 //
-//   y[n,p,q,k]  = relu(bias[k] + sum over r,s,c of x[n, p*stride_h + r - pad_h, q*stride_w + s - pad_w, c] *
-//   filter[k,r,s,c]) dx[n,h,w,c] = sum over the same terms of dy[n,p,q,k] * filter[k,r,s,c] dw[k,r,s,c] = sum
-//   over n,p,q of dy[n,p,q,k] * x[n, p*stride_h + r - pad_h, q*stride_w + s - pad_w, c]
+//   y[n,p,q,k]  = relu(bias[k] + sum over r,s,c of x[n,h,w,c] * filter[k,r,s,c])
+//   dx[n,h,w,c] = sum over the same terms of dy[n,p,q,k] * filter[k,r,s,c]
+//   dw[k,r,s,c] = sum over n,p,q of dy[n,p,q,k] * x[n,h,w,c]
 //
-// where x is zero outside its height and width. Source: LeCun et al., "Gradient-based learning applied to
+//   where h = p * stride_h + r - pad_h, w = q * stride_w + s - pad_w
+//
+// and x is zero outside its height and width. Source: LeCun et al., "Gradient-based learning applied to
 // document recognition", 1998; the names are those of cuDNN (Chetlur et al., 2014).
 //
-// Layouts: activations packed NHWC, filters packed KRSC; any alignment of whole floats. Channels divisible by
-// 4
-//   and 16-byte pointers make the copies into shared memory four times as wide.
+// Layouts: activations packed NHWC, filters packed KRSC; any alignment of whole floats. Channels divisible
+//   by 4 and 16-byte pointers make the copies into shared memory four times as wide.
 // Empty: no images, or no output channels: nothing is summed. Results that are sums of nothing are written as
 //   zeros (dw of an empty batch; dx where no filter reaches; y without input channels is relu(bias)).
 // Aliasing: the output may not overlap an input or the workspace.
-// Numerics: products and sums in fp32, fused multiply-add, in a fixed order.
+// Numerics: products and sums in fp32, in a fixed order; a product and its sum are rounded once (a fused
+//   multiply-add) on GPUs, and on CPUs where the build has the FMA instruction.
 // Determinism: the bits depend on shapes, options and whether the workspace was large enough, on nothing
-// else. Errors: bad argument for negative sizes or padding, strides below 1, a filter larger than the padded
-// input,
+//   else.
+// Errors: bad argument for negative sizes or padding, strides below 1, a filter larger than the padded input,
 //   shapes that do not fit together, null pointers to elements, misalignment, an overlap, a dimension of
 //   2^31.
 #pragma once

@@ -7,6 +7,7 @@
 // and tiles are higher than wide: less of a tile sticks out.
 #include <rondo/kernels/conv/conv_geometry.h>
 #include <rondo/kernels/conv/few_channels.h>
+#include <rondo/kernels/conv/implicit_gemm.h>
 #include <rondo/kernels/gemm/gemm_arguments.h>
 #include <rondo/kernels/gemm/gemm_config.h>
 #include <rondo/kernels/conv/patch_loader.cuh>
@@ -76,8 +77,8 @@ __global__ __launch_bounds__(Tile::kThreads,
 }
 
 // Into how many parts the sum over the pixels is cut.
-GemmConfig split_pixels(const ConvGeometry& g) {
-  if (has_few_channels(g)) return {.splits = few_channels_parts(g)};
+GemmConfig split_pixels(const ConvGeometry& g, bool few_channels) {
+  if (few_channels) return {.splits = few_channels_parts(g)};
   return split_k({g.patch, g.k, g.output_pixels});
 }
 
@@ -96,11 +97,12 @@ int64_t conv2d_filter_gradient_workspace_bytes(const FilterView<const float>& dw
   g.p = static_cast<int>(dy.height);
   g.patch = static_cast<int>(dw.height * dw.width * dw.in_channels);
   g.output_pixels = dy.images * dy.height * dy.width;
-  return dw.size() == 0 ? 0 : workspace_bytes(g, split_pixels(g).splits);
+  return dw.size() == 0 ? 0 : workspace_bytes(g, split_pixels(g, has_few_channels(g)).splits);
 }
 
-Status conv2d_filter_gradient(FilterView<float> dw, ImageView<const float> dy, ImageView<const float> x,
-                              const Conv2dOptions& options, Workspace workspace, cudaStream_t stream) {
+Status conv2d_filter_gradient(std::optional<TileId> tile, FilterView<float> dw, ImageView<const float> dy,
+                              ImageView<const float> x, const Conv2dOptions& options, Workspace workspace,
+                              cudaStream_t stream) {
   const char* name = "conv2d_filter_gradient";
   ConvGeometry g;
   RONDO_RETURN_IF_ERROR(check_conv2d({name, "x", "dy", "dw"}, ConvWrites::filter, x, dy, dw, options, &g));
@@ -109,11 +111,12 @@ Status conv2d_filter_gradient(FilterView<float> dw, ImageView<const float> dy, I
       {{"x", x.data, 4 * x.size()}, {"dy", dy.data, 4 * dy.size()}, {"dw", dw.data, 4 * dw.size()}}));
   if (dw.size() == 0) return {};
 
-  GemmConfig config = split_pixels(g);
+  const bool few_channels = !tile && has_few_channels(g);
+  GemmConfig config = split_pixels(g, few_channels);
   const bool split = config.splits > 1 && workspace.bytes >= workspace_bytes(g, config.splits);
   if (!split) config.splits = 1;
   float* scratch = static_cast<float*>(workspace.data);
-  if (has_few_channels(g))
+  if (few_channels)
     return few_channels_filter_gradient(dw.data, dy.data, x.data, g, config.splits, scratch, stream);
 
   Parameters p = {};
@@ -124,9 +127,14 @@ Status conv2d_filter_gradient(FilterView<float> dw, ImageView<const float> dy, I
   p.pixels_per_split = split ? config.k_per_split : std::max<int64_t>(g.output_pixels, 1);
   if (split) p.partials = {scratch, g.patch, g.k, config.splits};
 
-  DeviceFacts device;
-  RONDO_RETURN_IF_ERROR(device_facts(&device));
-  RONDO_RETURN_IF_ERROR(with_tile(choose_tile(g.patch, g.k, config.splits, device), [&]<class Tile>() {
+  if (!tile) {
+    DeviceFacts device;
+    RONDO_RETURN_IF_ERROR(device_facts(&device));
+    tile = choose_tile(g.patch, g.k, config.splits, kPatchNeeds, device);
+  }
+  RONDO_RETURN_IF_ERROR(with_tile(*tile, [&]<class Tile>() {
+    static_assert(sizeof(Shared<Tile>) ==
+                  sizeof(TileShared<Tile, Order::across_k>) + kPatchNeeds.bytes_per_row * Tile::kM);
     p.tiles_n = ceil_div(g.k, Tile::kN);
     const LaunchShape shape = {.grid_x = ceil_div<int64_t>(g.patch, Tile::kM) * p.tiles_n,
                                .grid_y = config.splits,
@@ -135,6 +143,11 @@ Status conv2d_filter_gradient(FilterView<float> dw, ImageView<const float> dy, I
     return launch(name, shape, stream, conv2d_filter_gradient_kernel<Tile>, p);
   }));
   return split ? sum_partials(p.partials, dw.data, 1, g.patch, Epilogue{}, stream) : Status();
+}
+
+Status conv2d_filter_gradient(FilterView<float> dw, ImageView<const float> dy, ImageView<const float> x,
+                              const Conv2dOptions& options, Workspace workspace, cudaStream_t stream) {
+  return conv2d_filter_gradient(std::nullopt, dw, dy, x, options, workspace, stream);
 }
 
 }  // namespace rondo

@@ -10,6 +10,7 @@
 // Without padding every tap of a forward pass hits, and rows follow memory instead, for the caches' sake.
 #include <rondo/kernels/conv/conv_geometry.h>
 #include <rondo/kernels/conv/few_channels.h>
+#include <rondo/kernels/conv/implicit_gemm.h>
 #include <rondo/kernels/gemm/gemm_arguments.h>
 #include <rondo/kernels/gemm/gemm_config.h>
 #include <rondo/kernels/conv/filter_loaders.cuh>
@@ -118,13 +119,18 @@ __global__ __launch_bounds__(Tile::kThreads, Tile::kBlocksAtOnce) void conv2d_ke
 }
 
 template <Pass pass>
-Status launch_conv2d(const char* name, Parameters& p, cudaStream_t stream) {
+Status launch_conv2d(const char* name, std::optional<TileId> tile, Parameters& p, cudaStream_t stream) {
   if (p.rows() == 0 || p.columns == 0) return {};
   p.source.width = copy_width(p.source.data, p.source.channels, 4);
   p.epilogue.aligned = copy_width(p.to, p.columns, 4) == 4;
-  DeviceFacts device;
-  RONDO_RETURN_IF_ERROR(device_facts(&device));
-  return with_tile(choose_tile(p.rows(), p.columns, 1, device), [&]<class Tile>() {
+  if (!tile) {
+    DeviceFacts device;
+    RONDO_RETURN_IF_ERROR(device_facts(&device));
+    tile = choose_tile(p.rows(), p.columns, 1, kGatherNeeds, device);
+  }
+  return with_tile(*tile, [&]<class Tile>() {
+    static_assert(sizeof(Shared<Tile>) ==
+                  sizeof(TileShared<Tile, Order::along_k>) + kGatherNeeds.bytes_per_row * Tile::kM);
     p.tiles_n = ceil_div(p.columns, Tile::kN);
     const LaunchShape shape = {.grid_x = ceil_div<int64_t>(p.rows(), Tile::kM) * p.tiles_n,
                                .block_x = Tile::kThreads,
@@ -135,8 +141,9 @@ Status launch_conv2d(const char* name, Parameters& p, cudaStream_t stream) {
 
 }  // namespace
 
-Status conv2d_forward(ImageView<float> y, ImageView<const float> x, FilterView<const float> filter,
-                      const Conv2dOptions& options, const Conv2dEpilogue& epilogue, cudaStream_t stream) {
+Status conv2d_forward(std::optional<TileId> tile, ImageView<float> y, ImageView<const float> x,
+                      FilterView<const float> filter, const Conv2dOptions& options,
+                      const Conv2dEpilogue& epilogue, cudaStream_t stream) {
   ConvGeometry g;
   RONDO_RETURN_IF_ERROR(
       check_conv2d({"conv2d_forward", "x", "y", "filter"}, ConvWrites::output, x, y, filter, options, &g));
@@ -148,7 +155,7 @@ Status conv2d_forward(ImageView<float> y, ImageView<const float> x, FilterView<c
   if (overlap(y.data, 4 * y.size(), bias.data, 4 * bias.size))
     return bad_argument("conv2d_forward: y overlaps bias");
 
-  if (y.size() > 0 && has_few_channels(g))
+  if (!tile && y.size() > 0 && has_few_channels(g))
     return few_channels_forward(y.data, x.data, filter.data, bias.data, epilogue.relu, g, stream);
   Parameters p = {};
   p.source = {x.data, g.c, {g.h, g.r, 1, 1}, {g.w, g.s, 1, 1}, 1};
@@ -159,11 +166,12 @@ Status conv2d_forward(ImageView<float> y, ImageView<const float> x, FilterView<c
   p.image_fastest = g.pad_h > 0 || g.pad_w > 0;
   p.epilogue.bias = bias.data;
   p.epilogue.relu = epilogue.relu;
-  return launch_conv2d<Pass::forward>("conv2d_forward", p, stream);
+  return launch_conv2d<Pass::forward>("conv2d_forward", tile, p, stream);
 }
 
-Status conv2d_data_gradient(ImageView<float> dx, ImageView<const float> dy, FilterView<const float> filter,
-                            const Conv2dOptions& options, cudaStream_t stream) {
+Status conv2d_data_gradient(std::optional<TileId> tile, ImageView<float> dx, ImageView<const float> dy,
+                            FilterView<const float> filter, const Conv2dOptions& options,
+                            cudaStream_t stream) {
   ConvGeometry g;
   RONDO_RETURN_IF_ERROR(check_conv2d({"conv2d_data_gradient", "dx", "dy", "filter"}, ConvWrites::input, dx,
                                      dy, filter, options, &g));
@@ -174,7 +182,17 @@ Status conv2d_data_gradient(ImageView<float> dx, ImageView<const float> dy, Filt
   p.images = g.images, p.rows_h = g.h, p.rows_w = g.w, p.columns = g.c;
   p.row_step_h = 1, p.row_step_w = 1, p.row_start_h = g.pad_h, p.row_start_w = g.pad_w;
   p.image_fastest = true;
-  return launch_conv2d<Pass::backward>("conv2d_data_gradient", p, stream);
+  return launch_conv2d<Pass::backward>("conv2d_data_gradient", tile, p, stream);
+}
+
+Status conv2d_forward(ImageView<float> y, ImageView<const float> x, FilterView<const float> filter,
+                      const Conv2dOptions& options, const Conv2dEpilogue& epilogue, cudaStream_t stream) {
+  return conv2d_forward(std::nullopt, y, x, filter, options, epilogue, stream);
+}
+
+Status conv2d_data_gradient(ImageView<float> dx, ImageView<const float> dy, FilterView<const float> filter,
+                            const Conv2dOptions& options, cudaStream_t stream) {
+  return conv2d_data_gradient(std::nullopt, dx, dy, filter, options, stream);
 }
 
 }  // namespace rondo

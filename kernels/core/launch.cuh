@@ -1,5 +1,6 @@
 // launch(): the one way a kernel is started. Typed (an argument of the wrong type does not compile), plain
 // C++ (the CPU executor compiles it too), and it turns every failure into a Status that names the kernel.
+// The stream's device must be current, as for every call that starts kernels.
 #pragma once
 
 #include <cuda_runtime.h>

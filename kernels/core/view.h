@@ -1,5 +1,7 @@
 // Views: plain, non-owning descriptions of device memory, passed by value. They convert from T to const T,
 // so that an output can be passed where an input is asked for, and never the other way round.
+//
+// The memory, and the stream that the views go to, belong to the device that is current during the call.
 #pragma once
 
 #include <cstdint>

@@ -12,7 +12,8 @@ Status gemm(MatrixView<float> c, MatrixView<const float> a, MatrixView<const flo
   RONDO_RETURN_IF_ERROR(check_gemm("gemm", c, a, b, options, workspace, &arguments));
   DeviceFacts device;
   RONDO_RETURN_IF_ERROR(device_facts(&device));
-  const GemmConfig config = choose_gemm_config({arguments.m, arguments.n, arguments.k}, device);
+  const GemmConfig config =
+      choose_gemm_config({arguments.m, arguments.n, arguments.k}, order_of_a(arguments), device);
   return launch_gemm_06("gemm", arguments, config, workspace, stream);
 }
 

@@ -1,7 +1,7 @@
 // C = relu(alpha * op(A) * op(B) + beta * C + bias): the matrix product, in strict fp32.
 //
-// Source: the BLAS operation SGEMM (Dongarra et al., 1990), with two additions: a bias per column, and a
-// ReLU.
+// Source: the BLAS operation SGEMM (Dongarra et al., 1990), with two additions: a bias per column,
+// and a ReLU.
 #pragma once
 
 #include <rondo/kernels/core/status.h>
@@ -33,18 +33,18 @@ struct GemmShape {
 //   pointers and strides, and sizes divisible by 4, make the copies into shared memory four times as wide.
 // Empty: m or n zero does nothing; k zero computes relu(beta * c + bias).
 // Aliasing: c may not overlap a, b or the workspace; a and b may overlap.
-// Numerics: products and sums in fp32, fused multiply-add, k ascending; the error of a result is at most
-// about
-//   k * 2^-24 * sum |a_i b_i|. Large k (see gemm_splits) is summed in parts, which are then added in order.
+// Numerics: products and sums in fp32, k ascending; a product and its sum are rounded once (a fused
+//   multiply-add) on GPUs, and on CPUs where the build has the FMA instruction. The error of a result is at
+//   most about k * 2^-24 * sum |a_i b_i|. Large k (see split_k() in gemm_config.h) is summed in parts, which
+//   are then added in order.
 // Determinism: the bits depend on the shape, the options and whether the workspace was large enough; not on
 //   the device, its number of multiprocessors, the alignment or the tile that was chosen.
 // Workspace: gemm_workspace_bytes(shape), 16-byte aligned. With less the sum over k is not split: correct,
-// but
-//   slow where m * n is small and k is large.
+//   but slow where m * n is small and k is large.
 // Traffic: at least 4 * (m k + k n + m n) bytes; tiles of T x T re-read A and B n / T and m / T times, from
-// L2. Errors: bad argument for shapes that do not fit, a stride below the columns, a null pointer to
-// elements, an
-//   overlap of c, a misaligned pointer.
+//   L2.
+// Errors: bad argument for shapes that do not fit, a stride below the columns, a null pointer to elements,
+//   an overlap of c, a misaligned pointer.
 [[nodiscard]] Status gemm(MatrixView<float> c, MatrixView<const float> a, MatrixView<const float> b,
                           const GemmOptions& options, Workspace workspace, cudaStream_t stream);
 

@@ -1,6 +1,5 @@
 // Idea:      each thread computes 8 x 8 results. For one step of k it reads 8 + 8 values from shared memory
-// and
-//            makes 64 multiply-adds of them, instead of reading 2 for 1.
+//            and makes 64 multiply-adds of them, instead of reading 2 for 1.
 // Builds on: gemm_03_shared_tiles.
 // Limit now: instructions. Values travel one by one, from global and from shared memory: 16 loads for 64
 //            multiply-adds; and while a slab is loaded, nobody computes.

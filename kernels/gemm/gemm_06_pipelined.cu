@@ -28,7 +28,8 @@ struct Parameters {
 };
 
 template <class Tile, Order OrderA, Order OrderB>
-__global__ __launch_bounds__(Tile::kThreads, Tile::kBlocksAtOnce) void gemm_06_pipelined_kernel(const Parameters p) {
+__global__ __launch_bounds__(Tile::kThreads,
+                             Tile::kBlocksAtOnce) void gemm_06_pipelined_kernel(const Parameters p) {
   auto& shared = shared_memory<TileShared<Tile, OrderA>>();
   const GemmArguments& g = p.gemm;
   const int64_t m0 = blockIdx.x / p.tiles_n * Tile::kM, n0 = blockIdx.x % p.tiles_n * Tile::kN;

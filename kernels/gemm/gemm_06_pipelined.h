@@ -6,6 +6,10 @@
 
 namespace rondo {
 
+inline Order order_of_a(const GemmArguments& arguments) {
+  return arguments.transpose_a ? Order::across_k : Order::along_k;
+}
+
 // Splits the sum over k only when `workspace` has room for all parts.
 Status launch_gemm_06(const char* name, const GemmArguments& arguments, GemmConfig config,
                       Workspace workspace, cudaStream_t stream);

@@ -8,7 +8,8 @@
 
 namespace rondo {
 
-// op(A)(i, l) = a[i * a_row + l * a_col], and so on: a transpose is an exchange of two strides.
+// The arguments of gemm(), checked. op(A)(i, l) is a[i * a_stride + l], or a[l * a_stride + i] when A is
+// transposed; B likewise.
 struct GemmArguments {
   int64_t m, n, k;
   const float* a;

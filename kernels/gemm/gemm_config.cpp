@@ -1,33 +1,27 @@
 #include <rondo/kernels/gemm/gemm_config.h>
 
 #include <algorithm>
+#include <limits>
 
 namespace rondo {
 namespace {
-
-constexpr TileFacts kTiles[] = {
-    {TileId::k128x128, "128x128", 128, 128, 128, 1.00},
-    {TileId::k256x56, "256x56", 256, 56, 112, 0.95},
-    {TileId::k256x24, "256x24", 256, 24, 48, 0.80},
-    {TileId::k64x64, "64x64", 64, 64, 64, 0.75},
-};
 
 int64_t round_up(int64_t value, int64_t multiple) { return (value + multiple - 1) / multiple * multiple; }
 int64_t pieces(int64_t value, int64_t piece) { return (value + piece - 1) / piece; }
 
 }  // namespace
 
-std::span<const TileFacts> tile_facts() { return kTiles; }
-
 Status device_facts(DeviceFacts* facts) {
   int device = 0;
   RONDO_CUDA(cudaGetDevice(&device));
   RONDO_CUDA(cudaDeviceGetAttribute(&facts->multiprocessors, cudaDevAttrMultiProcessorCount, device));
+  RONDO_CUDA(cudaDeviceGetAttribute(&facts->shared_bytes_per_block, cudaDevAttrMaxSharedMemoryPerBlockOptin,
+                                    device));
   return {};
 }
 
 std::ostream& operator<<(std::ostream& out, const GemmConfig& config) {
-  return out << "tile " << kTiles[static_cast<int>(config.tile)].name << ", " << config.splits
+  return out << "tile " << kTileFacts[static_cast<int>(config.tile)].name << ", " << config.splits
              << (config.splits == 1 ? " part" : " parts") << " of k = " << config.k_per_split;
 }
 
@@ -42,14 +36,16 @@ GemmConfig split_k(const GemmShape& shape) {
   return config;
 }
 
-TileId choose_tile(int64_t m, int64_t n, int64_t splits, const DeviceFacts& device) {
-  TileId best = TileId::k128x128;
-  double least = 0;
-  for (const TileFacts& tile : kTiles) {
+TileId choose_tile(int64_t m, int64_t n, int64_t splits, const SharedNeeds& needs,
+                   const DeviceFacts& device) {
+  TileId best = TileId::k64x64;
+  double least = std::numeric_limits<double>::infinity();
+  for (const TileFacts& tile : kTileFacts) {
+    if (shared_bytes(tile, needs) > device.shared_bytes_per_block) continue;
     const int64_t blocks = pieces(m, tile.m) * pieces(n, tile.n) * splits;
     const int64_t rounds = pieces(blocks, std::max(1, device.multiprocessors));
     const double time = static_cast<double>(rounds) * tile.m * tile.n / tile.efficiency;
-    if (&tile == &kTiles[0] || time < least) {
+    if (time < least) {
       best = tile.id;
       least = time;
     }
@@ -57,9 +53,9 @@ TileId choose_tile(int64_t m, int64_t n, int64_t splits, const DeviceFacts& devi
   return best;
 }
 
-GemmConfig choose_gemm_config(const GemmShape& shape, const DeviceFacts& device) {
+GemmConfig choose_gemm_config(const GemmShape& shape, Order order_a, const DeviceFacts& device) {
   GemmConfig config = split_k(shape);
-  config.tile = choose_tile(shape.m, shape.n, config.splits, device);
+  config.tile = choose_tile(shape.m, shape.n, config.splits, {.order_a = order_a}, device);
   return config;
 }
 

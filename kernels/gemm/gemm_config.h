@@ -4,10 +4,14 @@
 
 #include <rondo/kernels/gemm/gemm.h>
 
+#include <cstdint>
 #include <ostream>
-#include <span>
 
 namespace rondo {
+
+// How the values of an operand follow each other in global memory: those that meet in one result (along k),
+// or those of one step of k, for adjacent rows of A or columns of B (across k).
+enum class Order { along_k, across_k };
 
 enum class TileId { k128x128, k256x56, k256x24, k64x64 };
 
@@ -16,12 +20,29 @@ struct TileFacts {
   TileId id;
   const char* name;
   int m, n, threads;
+  int bytes_along_k, bytes_across_k;  // shared memory of a block's slabs, by the order of A
   double efficiency;  // of the multiply-adds, relative to the best tile, when the tile is full
 };
-std::span<const TileFacts> tile_facts();
+inline constexpr TileFacts kTileFacts[] = {
+    {TileId::k128x128, "128x128", 128, 128, 128, 86016, 90112, 1.00},
+    {TileId::k256x56, "256x56", 256, 56, 112, 95232, 103424, 0.95},
+    {TileId::k256x24, "256x24", 256, 24, 48, 82944, 91136, 0.80},
+    {TileId::k64x64, "64x64", 64, 64, 64, 43008, 49152, 0.75},
+};
+
+// What an operation keeps in shared memory: slabs, and its own notes on each row of the tile.
+struct SharedNeeds {
+  Order order_a = Order::along_k;
+  int bytes_per_row = 0;
+};
+constexpr int64_t shared_bytes(const TileFacts& tile, const SharedNeeds& needs) {
+  return (needs.order_a == Order::along_k ? tile.bytes_along_k : tile.bytes_across_k) +
+         static_cast<int64_t>(tile.m) * needs.bytes_per_row;
+}
 
 struct DeviceFacts {
   int multiprocessors = 0;
+  int shared_bytes_per_block = 0;  // the most that a block may ask for: 99 KB on sm_86, 227 KB on sm_90
 };
 // Of the current device.
 Status device_facts(DeviceFacts* facts);
@@ -37,9 +58,10 @@ std::ostream& operator<<(std::ostream& out, const GemmConfig& config);
 // additions: results must not depend on the machine.
 GemmConfig split_k(const GemmShape& shape);
 
-// The tile whose blocks finish first: blocks of the busiest multiprocessor x the work of a block.
-TileId choose_tile(int64_t m, int64_t n, int64_t splits, const DeviceFacts& device);
+// Of the tiles whose blocks the device can hold, the one that finishes first: blocks of the busiest
+// multiprocessor x the work of a block. The smallest tile, 64x64, where it can hold none.
+TileId choose_tile(int64_t m, int64_t n, int64_t splits, const SharedNeeds& needs, const DeviceFacts& device);
 
-GemmConfig choose_gemm_config(const GemmShape& shape, const DeviceFacts& device);
+GemmConfig choose_gemm_config(const GemmShape& shape, Order order_a, const DeviceFacts& device);
 
 }  // namespace rondo

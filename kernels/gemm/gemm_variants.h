@@ -1,4 +1,4 @@
-// The ladder as one table: tests, benchmarks and the README read it, so no list of rungs is kept by hand.
+// The ladder as one table, which tests and benchmarks read. README.md has a second one, for people.
 #pragma once
 
 #include <rondo/kernels/gemm/gemm.h>

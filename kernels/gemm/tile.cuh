@@ -5,6 +5,7 @@
 // kPerThreadN adjacent columns. The slab of A and the slab of B lie in shared memory, kStages of each.
 #pragma once
 
+#include <rondo/kernels/gemm/gemm_config.h>
 #include <rondo/kernels/core/lanes.cuh>
 
 #include <cstdint>
@@ -21,10 +22,6 @@ struct Tile {
   static_assert(kThreads >= kK, "every row of a slab needs a thread that copies it");
   static_assert(kK % 4 == 0 && kPerThreadM % 4 == 0 && kPerThreadN % 4 == 0);
 };
-
-// How the values of an operand follow each other in global memory: those that meet in one result (along k),
-// or those of one step of k, for adjacent rows of A or columns of B (across k).
-enum class Order { along_k, across_k };
 
 // A slab that is stored with one row per row of the tile. The row is 4 floats longer than it must be, so that
 // threads that read different rows at the same k hit different banks.

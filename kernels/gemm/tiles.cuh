@@ -15,6 +15,18 @@ using Tile256x56 = Tile<16, 7, 16, 8, 32, 2>;
 using Tile256x24 = Tile<16, 3, 16, 8, 32, 2>;
 using Tile64x64 = Tile<8, 8, 8, 8, 32, 2>;
 
+template <class Tile>
+constexpr bool agrees_with_facts(TileId id) {
+  const TileFacts& facts = kTileFacts[static_cast<int>(id)];
+  return facts.id == id && facts.m == Tile::kM && facts.n == Tile::kN && facts.threads == Tile::kThreads &&
+         facts.bytes_along_k == sizeof(TileShared<Tile, Order::along_k>) &&
+         facts.bytes_across_k == sizeof(TileShared<Tile, Order::across_k>);
+}
+static_assert(agrees_with_facts<Tile128x128>(TileId::k128x128));
+static_assert(agrees_with_facts<Tile256x56>(TileId::k256x56));
+static_assert(agrees_with_facts<Tile256x24>(TileId::k256x24));
+static_assert(agrees_with_facts<Tile64x64>(TileId::k64x64));
+
 // Returns f.template operator()<T>() for the tile T that `id` names.
 template <class F>
 Status with_tile(TileId id, F&& f) {

@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <rondo/kernels/conv/conv2d.h>
+#include <rondo/kernels/conv/implicit_gemm.h>
+#include <rondo/kernels/gemm/gemm_config.h>
 #include <rondo/tests/kernels/reference/conv_reference.h>
 #include <rondo/tests/support/compare.h>
 #include <rondo/tests/support/guarded_buffer.h>
@@ -100,6 +102,42 @@ TEST_P(Conv2d, FilterGradientWithAndWithoutWorkspace) {
   }
 }
 
+// A large device would take the smallest tile for all of these shapes; here each tile is run, and few
+// channels too go through the implicit GEMM.
+TEST_P(Conv2d, EveryTileOfTheImplicitGemm) {
+  const ConvCase& c = GetParam();
+  DeviceFacts device;
+  ASSERT_TRUE(ok(device_facts(&device)));
+  const std::vector<double> expected_y = conv2d_reference(c, x, filter, bias, true),
+                            expected_dx = conv2d_data_gradient_reference(c, y, filter),
+                            expected_dw = conv2d_filter_gradient_reference(c, y, x);
+  const double summands = static_cast<double>(c.n * c.p() * c.q());
+  const int64_t bytes = conv2d_filter_gradient_workspace_bytes(filter_view<const float>(c, nullptr),
+                                                               y_view<const float>(c, nullptr));
+  for (const TileFacts& tile : kTileFacts)
+    for (const int64_t offset : {0, 1}) {
+      const std::string what = concat("tile ", tile.name, ", offset ", offset);
+      GuardedBuffer<float> in(x, offset), gradient(y, offset), weights(filter, offset), biases(bias, offset),
+          out(c.y_size(), offset), dx(c.x_size(), offset), dw(c.filter_size(), offset), scratch(bytes / 4);
+      if (shared_bytes(tile, kGatherNeeds) <= device.shared_bytes_per_block) {
+        ASSERT_TRUE(ok(conv2d_forward(tile.id, y_view(c, out.data()), x_view<const float>(c, in.data()),
+                                      filter_view<const float>(c, weights.data()), c.options,
+                                      {.bias = biases.view(), .relu = true}, stream)));
+        EXPECT_TRUE(all_near(out.download(), expected_y, 0)) << what;
+        ASSERT_TRUE(
+            ok(conv2d_data_gradient(tile.id, x_view(c, dx.data()), y_view<const float>(c, gradient.data()),
+                                    filter_view<const float>(c, weights.data()), c.options, stream)));
+        EXPECT_TRUE(all_near(dx.download(), expected_dx, 0)) << what;
+      }
+      if (shared_bytes(tile, kPatchNeeds) <= device.shared_bytes_per_block) {
+        ASSERT_TRUE(ok(conv2d_filter_gradient(
+            tile.id, filter_view(c, dw.data()), y_view<const float>(c, gradient.data()),
+            x_view<const float>(c, in.data()), c.options, scratch.workspace(), stream)));
+        EXPECT_TRUE(all_near(dw.download(), expected_dw, summands <= 4096 ? 0 : summands * 0x1p-24)) << what;
+      }
+    }
+}
+
 INSTANTIATE_TEST_SUITE_P(
     Shapes, Conv2d,
     testing::Values(ConvCase{1, 1, 1, 1, 1, 1, 1},                   // the smallest
@@ -107,6 +145,7 @@ INSTANTIATE_TEST_SUITE_P(
                     ConvCase{2, 4, 20, 1, 5, 3, 3, {1, 1, 1, 1}},    // the same with a padded right end
                     ConvCase{3, 9, 8, 3, 7, 3, 2},                   // three channels
                     ConvCase{5, 6, 6, 20, 50, 5, 5},                 // LeNet's second layer
+                    ConvCase{7, 9, 8, 30, 131, 2, 3},                // many rows and columns, odd tails
                     ConvCase{64, 5, 5, 4, 8, 3, 3},                  // rows of a tile share positions
                     ConvCase{300, 4, 4, 5, 6, 2, 2},                 // mixed tiles, odd channels
                     ConvCase{2, 6, 5, 6, 9, 3, 3, {1, 1, 1, 1}},     // padding

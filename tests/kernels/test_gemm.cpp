@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <rondo/kernels/gemm/gemm.h>
+#include <rondo/kernels/gemm/gemm_06_pipelined.h>
 #include <rondo/kernels/gemm/gemm_variants.h>
 #include <rondo/tests/kernels/reference/gemm_reference.h>
 #include <rondo/tests/support/compare.h>
@@ -180,6 +181,73 @@ TEST_P(Gemm, RefusesBadArguments) {
 
 INSTANTIATE_TEST_SUITE_P(Ladder, Gemm, testing::ValuesIn(gemm_variants().begin(), gemm_variants().end()),
                          [](const auto& info) { return std::string(info.param.id); });
+
+// gemm() takes small tiles for small problems on a large device; here each tile is run whatever the device.
+template <TileId tile>
+Status gemm_with_tile(MatrixView<float> c, MatrixView<const float> a, MatrixView<const float> b,
+                      const GemmOptions& options, Workspace workspace, cudaStream_t stream) {
+  GemmArguments arguments;
+  RONDO_RETURN_IF_ERROR(check_gemm("gemm", c, a, b, options, workspace, &arguments));
+  GemmConfig config = split_k({arguments.m, arguments.n, arguments.k});
+  config.tile = tile;
+  return launch_gemm_06("gemm", arguments, config, workspace, stream);
+}
+
+class GemmTile : public testing::TestWithParam<TileFacts> {
+ protected:
+  GemmVariant variant() const {
+    const auto variant_of = [&]<TileId tile>() {
+      return GemmVariant{GetParam().name, "", gemm_with_tile<tile>};
+    };
+    switch (GetParam().id) {
+      case TileId::k128x128:
+        return variant_of.operator()<TileId::k128x128>();
+      case TileId::k256x56:
+        return variant_of.operator()<TileId::k256x56>();
+      case TileId::k256x24:
+        return variant_of.operator()<TileId::k256x24>();
+      case TileId::k64x64:
+        return variant_of.operator()<TileId::k64x64>();
+    }
+    return {};
+  }
+  bool fits(bool transpose_a) const {
+    DeviceFacts device;
+    EXPECT_TRUE(ok(device_facts(&device)));
+    return shared_bytes(GetParam(), {transpose_a ? Order::across_k : Order::along_k}) <=
+           device.shared_bytes_per_block;
+  }
+};
+
+TEST_P(GemmTile, OddSizesTransposesAndAlignments) {
+  const GemmShape shapes[] = {{1, 1, 1},    {257, 57, 33}, {300, 131, 70},
+                              {63, 25, 31}, {256, 56, 64}, {0, 5, 9}};
+  for (const GemmShape& shape : shapes)
+    for (const bool transpose_a : {false, true})
+      for (const bool transpose_b : {false, true})
+        for (const int64_t padding : {0, 1, 2, 4})
+          if (fits(transpose_a))
+            check(variant(),
+                  {shape,
+                   {.transpose_a = transpose_a, .transpose_b = transpose_b, .beta = -1, .relu = true},
+                   padding,
+                   padding == 4 ? 0 : padding,
+                   true},
+                  true, 0);
+}
+
+TEST_P(GemmTile, SplitSums) {
+  const GemmShape shape = {270, 61, 1001};
+  ASSERT_GT(gemm_workspace_bytes(shape), 0);
+  for (const bool transpose_a : {false, true})
+    for (const bool transpose_b : {false, true})
+      if (fits(transpose_a))
+        check(variant(), {shape, {.transpose_a = transpose_a, .transpose_b = transpose_b}, 1, 0, true}, true,
+              gemm_workspace_bytes(shape));
+}
+
+INSTANTIATE_TEST_SUITE_P(Tiles, GemmTile, testing::ValuesIn(kTileFacts),
+                         [](const auto& info) { return std::string(info.param.name); });
 
 // Split-K: a long sum, few results.
 TEST(GemmSplit, AddsThePartsInOrderAndWorksWithoutAWorkspace) {

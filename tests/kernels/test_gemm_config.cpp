@@ -1,12 +1,18 @@
 // How products are cut into blocks: pure functions, so no device is needed.
 #include <gtest/gtest.h>
 
+#include <rondo/kernels/conv/implicit_gemm.h>
 #include <rondo/kernels/gemm/gemm_config.h>
 
 #include <sstream>
 
 namespace rondo::test {
 namespace {
+
+constexpr int kSm86 = 101376;  // bytes of shared memory that a block may have, also on sm_89 and sm_120
+constexpr int kSm90 = 232448;
+
+const TileFacts& facts_of(TileId id) { return kTileFacts[static_cast<int>(id)]; }
 
 TEST(GemmConfig, ThePartsOfASumCoverItOnceAndNoneIsEmpty) {
   for (const int64_t m : {1, 50, 500, 4096})
@@ -29,19 +35,65 @@ TEST(GemmConfig, OnlyFewResultsWithALongSumAreSplit) {
 
 TEST(GemmConfig, TheSplitDoesNotDependOnTheDevice) {
   const GemmShape shape = {500, 50, 20736};
-  const GemmConfig small = choose_gemm_config(shape, {.multiprocessors = 2});
-  const GemmConfig large = choose_gemm_config(shape, {.multiprocessors = 132});
+  const GemmConfig small = choose_gemm_config(shape, Order::along_k, {2, kSm86});
+  const GemmConfig large = choose_gemm_config(shape, Order::along_k, {132, kSm90});
   EXPECT_EQ(small.splits, large.splits);
   EXPECT_EQ(small.k_per_split, large.k_per_split);
 }
 
 TEST(GemmConfig, ATileThatFitsTheColumnsIsChosen) {
-  const DeviceFacts cpu = {.multiprocessors = 2};
-  EXPECT_EQ(choose_tile(20736, 50, 1, cpu), TileId::k256x56);
-  EXPECT_EQ(choose_tile(43264, 20, 1, cpu), TileId::k256x24);
-  EXPECT_EQ(choose_tile(4096, 4096, 1, cpu), TileId::k128x128);
+  const DeviceFacts cpu = {2, kSm90};
+  EXPECT_EQ(choose_tile(20736, 50, 1, kGatherNeeds, cpu), TileId::k256x56);
+  EXPECT_EQ(choose_tile(43264, 20, 1, kGatherNeeds, cpu), TileId::k256x24);
+  EXPECT_EQ(choose_tile(4096, 4096, 1, {}, cpu), TileId::k128x128);
   // Few large tiles would leave most multiprocessors idle.
-  EXPECT_EQ(choose_tile(512, 512, 1, {.multiprocessors = 132}), TileId::k64x64);
+  EXPECT_EQ(choose_tile(512, 512, 1, {}, {132, kSm90}), TileId::k64x64);
+}
+
+TEST(GemmConfig, ATileThatTheDeviceCannotHoldIsNotChosen) {
+  // 256x56 would be the tile for 50 columns: gathered it just fits into 99 KB, across k it does not.
+  EXPECT_EQ(shared_bytes(facts_of(TileId::k256x56), kGatherNeeds), kSm86);
+  EXPECT_EQ(choose_tile(20736, 50, 1, kGatherNeeds, {2, kSm86}), TileId::k256x56);
+  EXPECT_NE(choose_tile(20736, 50, 1, kGatherNeeds, {2, kSm86 - 1}), TileId::k256x56);
+  for (const SharedNeeds& needs : {SharedNeeds{Order::across_k}, kPatchNeeds}) {
+    EXPECT_EQ(choose_tile(20736, 50, 1, needs, {2, kSm90}), TileId::k256x56);
+    EXPECT_NE(choose_tile(20736, 50, 1, needs, {2, kSm86}), TileId::k256x56);
+  }
+  // Where nothing fits the launch will say so; the choice is still a tile.
+  EXPECT_EQ(choose_tile(4096, 4096, 1, {}, {2, 0}), TileId::k64x64);
+}
+
+// With 99 KB every product of LeNet's training step gets a tile that fits, on every device of that kind.
+TEST(GemmConfig, EveryProductOfLeNetFitsInto99KilobytesABlock) {
+  struct Product {
+    const char* name;
+    GemmShape shape;
+    SharedNeeds needs;
+    bool splits = false;
+  };
+  const SharedNeeds along = {Order::along_k}, across = {Order::across_k};
+  for (const int64_t batch : {1, 32, 64, 128, 256, 10000}) {
+    const Product products[] = {
+        {"conv1", {batch * 26 * 26, 20, 9}, kGatherNeeds},
+        {"conv2", {batch * 9 * 9, 50, 500}, kGatherNeeds},
+        {"conv2, dx", {batch * 13 * 13, 20, 1250}, kGatherNeeds},
+        {"conv1, dw", {9, 20, batch * 26 * 26}, kPatchNeeds, true},
+        {"conv2, dw", {500, 50, batch * 9 * 9}, kPatchNeeds, true},
+        {"hidden", {batch, 128, 800}, along, true},
+        {"hidden, dw", {800, 128, batch}, across, true},
+        {"hidden, dx", {batch, 800, 128}, along, true},
+        {"logits", {batch, 10, 128}, along, true},
+        {"logits, dw", {128, 10, batch}, across, true},
+        {"logits, dx", {batch, 128, 10}, along, true},
+    };
+    for (const int multiprocessors : {24, 28, 58, 68, 72, 82, 84, 108, 132})
+      for (const Product& p : products) {
+        const int64_t splits = p.splits ? split_k(p.shape).splits : 1;
+        const TileId tile = choose_tile(p.shape.m, p.shape.n, splits, p.needs, {multiprocessors, kSm86});
+        EXPECT_LE(shared_bytes(facts_of(tile), p.needs), kSm86)
+            << p.name << ", batch " << batch << ", " << multiprocessors << " multiprocessors";
+      }
+  }
 }
 
 TEST(GemmConfig, Prints) {
