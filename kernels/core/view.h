@@ -1,7 +1,8 @@
 // Views: plain, non-owning descriptions of device memory, passed by value. They convert from T to const T,
 // so that an output can be passed where an input is asked for, and never the other way round.
 //
-// The memory, and the stream that the views go to, belong to the device that is current during the call.
+// Unless an operation says otherwise (collectives do), the memory and the stream that it is given belong to
+// the device that is current when it is called.
 #pragma once
 
 #include <cstdint>
