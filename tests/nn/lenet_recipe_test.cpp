@@ -55,8 +55,8 @@ TEST(Recipe, FirstTwoHundredLossesDoNotDependOnTheNumberOfDevices) {
     for (size_t step = 0; step < 200; ++step)
       worst = std::max(worst, std::abs(many[step].loss - one[step].loss) / one[step].loss);
     EXPECT_LE(worst, 1e-5) << count << " ranks";
-    RecordProperty("gradient_error_" + std::to_string(count), std::to_string(std::sqrt(error / size)));
-    RecordProperty("loss_error_" + std::to_string(count), std::to_string(worst));
+    RecordProperty("gradient_error_" + std::to_string(count), concat(std::sqrt(error / size)));
+    RecordProperty("loss_error_" + std::to_string(count), concat(worst));
   }
 }
 
