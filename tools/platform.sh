@@ -15,8 +15,12 @@ nvcc_wanted=12.8
 nvcc=$(find_nvcc)
 nvcc_state="nvcc is not"
 if [ -n "$nvcc" ]; then
-  nvcc_version=$("$nvcc" --version | sed -n 's/.*release \([0-9.]*\).*/\1/p')
-  if [ "$(printf '%s\n' "$nvcc_wanted" "$nvcc_version" | sort -V | head -n 1)" = "$nvcc_wanted" ]; then
+  nvcc_version=$("$nvcc" --version 2>/dev/null | sed -n 's/.*release \([0-9.]*\).*/\1/p' || true)
+  if [ -z "$nvcc_version" ]; then
+    nvcc_state="$nvcc does not run"
+    nvcc=
+    unset CUDACXX
+  elif [ "$(printf '%s\n' "$nvcc_wanted" "$nvcc_version" | sort -V | head -n 1)" = "$nvcc_wanted" ]; then
     nvcc_state="nvcc is here"
     export CUDACXX=$nvcc
   else
