@@ -104,7 +104,7 @@ cudaError_t cudaDeviceCanAccessPeer(int* can_access, int device, int peer) {
     require(can_access, cudaErrorInvalidValue);
     runtime.check_ordinal(device);
     runtime.check_ordinal(peer);
-    *can_access = device != peer;
+    *can_access = device != peer && runtime.memory.link(device, peer) != PeerAccess::absent;
     return cudaSuccess;
   });
 }
@@ -117,6 +117,7 @@ cudaError_t cudaDeviceEnablePeerAccess(int peer, unsigned int flags) {
     require(flags == 0, cudaErrorInvalidValue);
     runtime.current_device();
     std::lock_guard lock(runtime.mutex);
+    require(runtime.memory.link(device, peer) != PeerAccess::absent, cudaErrorPeerAccessUnsupported);
     require(!runtime.memory.peer_enabled(device, peer), cudaErrorPeerAccessAlreadyEnabled);
     runtime.memory.enable_peer(device, peer, true);
     return cudaSuccess;
@@ -147,7 +148,7 @@ cudaError_t cudaDeviceGetP2PAttribute(int* value, cudaDeviceP2PAttr attribute, i
         return cudaSuccess;
       case cudaDevP2PAttrAccessSupported:
       case cudaDevP2PAttrNativeAtomicSupported:
-        *value = 1;
+        *value = runtime.memory.link(source, destination) != PeerAccess::absent;
         return cudaSuccess;
       case cudaDevP2PAttrCudaArrayAccessSupported:
         *value = 0;

@@ -32,7 +32,7 @@ void Runtime::launch_graph(const std::shared_ptr<Stream>& stream, GraphExec& exe
   for (TaskPtr& task : predecessors(*stream)) edges.push_back({std::move(task), begin});
   if (exec.last && !exec.last->finished()) edges.push_back({exec.last, begin});
   for (const Node& node : nodes) {
-    const auto task = std::make_shared<Task>(node.operation);
+    const TaskPtr task = make_task(node.operation);
     if (node.predecessors.empty()) edges.push_back({begin, task});
     for (const int before : node.predecessors) edges.push_back({tasks[static_cast<size_t>(before)], task});
     if (node.awaited && node.awaited->task) edges.push_back({node.awaited->task, task});

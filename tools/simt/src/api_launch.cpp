@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <climits>
 
+#include "broken_link.h"
 #include "kernel_name.h"
 #include "properties.h"
 #include "runtime.h"
@@ -15,6 +16,7 @@ std::atomic<uint64_t> launches{0};
 struct KernelLaunch {
   Kernel kernel;
   Launch launch;
+  std::vector<std::shared_ptr<void>> stand_ins;  // for memory behind a broken link
   mutable std::atomic<uint64_t> checked_at{0};
 
   Fault run(const Memory& memory, uint64_t block) const {
@@ -84,6 +86,7 @@ cudaError_t launch(const cudaLaunchConfig_t* config, Launch launch) {
     work->kernel.name = kernel_name(launch.kernel);
     work->kernel.body = launch.body;
     work->launch = std::move(launch);
+    work->stand_ins = cut_off(runtime.memory, work->kernel.device, work->launch.arguments);
 
     auto operation = std::make_shared<Operation>();
     operation->device = host_thread().device;

@@ -17,7 +17,8 @@ uintptr_t address_of(const void* pointer) { return reinterpret_cast<uintptr_t>(p
 Memory::Memory(int devices, size_t limit)
     : limit_(static_cast<size_t>(devices), limit),
       used_(static_cast<size_t>(devices), 0),
-      peers_(static_cast<size_t>(devices), std::vector<bool>(static_cast<size_t>(devices))) {}
+      peers_(static_cast<size_t>(devices), std::vector<bool>(static_cast<size_t>(devices))),
+      links_(static_cast<size_t>(devices), std::vector<PeerAccess>(static_cast<size_t>(devices))) {}
 
 cudaError_t Memory::allocate(int device, size_t bytes, void** pointer) {
   *pointer = nullptr;
@@ -111,6 +112,17 @@ void Memory::enable_peer(int device, int owner, bool enabled) {
   std::unique_lock lock(mutex_);
   peers_[static_cast<size_t>(device)][static_cast<size_t>(owner)] = enabled;
   ++generation_;
+}
+
+PeerAccess Memory::link(int device, int owner) const {
+  std::shared_lock lock(mutex_);
+  return links_[static_cast<size_t>(device)][static_cast<size_t>(owner)];
+}
+
+void Memory::set_link(int device, int owner, PeerAccess access) {
+  std::unique_lock lock(mutex_);
+  links_[static_cast<size_t>(device)][static_cast<size_t>(owner)] = access;
+  if (access == PeerAccess::broken) any_broken_link_ = true;
 }
 
 Fault Memory::check(int device, const std::string& kernel, const std::vector<Argument>& arguments) const {

@@ -2,6 +2,7 @@
 // which device may touch whose memory.
 #pragma once
 
+#include <simt/faults.h>
 #include <simt/kernel.h>
 #include <simt/launch.h>
 
@@ -41,6 +42,11 @@ class Memory {
   bool peer_enabled(int device, int owner) const;
   void enable_peer(int device, int owner, bool enabled);
 
+  // What the link from `device` to `owner` is like; see simt/faults.h.
+  PeerAccess link(int device, int owner) const;
+  void set_link(int device, int owner, PeerAccess access);
+  bool any_broken_link() const { return any_broken_link_; }
+
   // Whether a kernel on `device` may touch what its arguments point to.
   Fault check(int device, const std::string& kernel, const std::vector<Argument>& arguments) const;
   // Changes whenever the answer of check() could.
@@ -53,7 +59,9 @@ class Memory {
   std::map<uintptr_t, Range> ranges_;
   std::vector<size_t> limit_;
   std::vector<size_t> used_;
-  std::vector<std::vector<bool>> peers_;  // [device][owner]
+  std::vector<std::vector<bool>> peers_;        // [device][owner]
+  std::vector<std::vector<PeerAccess>> links_;  // [device][owner]
+  std::atomic<bool> any_broken_link_{false};    // now or before
   std::atomic<uint64_t> generation_{1};
 };
 

@@ -124,7 +124,7 @@ std::vector<TaskPtr> Runtime::pending(Device& device) {
 }
 
 TaskPtr Runtime::append(Stream& stream, std::shared_ptr<const Operation> operation) {
-  auto task = std::make_shared<Task>(std::move(operation));
+  TaskPtr task = make_task(std::move(operation));
   std::vector<Scheduler::Edge> edges;
   for (TaskPtr& before : predecessors(stream)) edges.push_back({std::move(before), task});
   scheduler.submit({&task, 1}, edges);

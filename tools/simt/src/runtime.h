@@ -138,6 +138,7 @@ struct Runtime {
   Handles<Graph> graphs;
   Handles<GraphExec> execs;
   std::vector<std::shared_ptr<Capture>> captures;  // the active ones
+  uint64_t copies_until_failure = 0;               // see fail_copy(); 0: none fails
 
   void check_ordinal(int device) const;
   // The device that is current for this thread; throws its sticky error.
@@ -152,6 +153,8 @@ struct Runtime {
   void enqueue(const std::shared_ptr<Stream>& stream, std::shared_ptr<const Operation> operation);
   // The same for a task; without operation it is a marker. The stream must not be capturing.
   TaskPtr append(Stream& stream, std::shared_ptr<const Operation> operation);
+  // A task that does `operation`, or fails in its place when fail_copy() says so.
+  TaskPtr make_task(std::shared_ptr<const Operation> operation);
   // All that the next operation of a stream waits for, and all that a device has pending.
   std::vector<TaskPtr> predecessors(const Stream& stream);
   std::vector<TaskPtr> pending(Device& device);

@@ -14,9 +14,9 @@
 
 namespace simt {
 
-// One argument of a launch as bytes, for the check of what it points to.
+// One argument of a launch as bytes, for a look at what it points to.
 struct Argument {
-  const void* data;
+  void* data;
   size_t bytes;
   bool is_pointer;  // else a struct by value, which may hold pointers
 };
@@ -40,7 +40,7 @@ struct Packed {
 };
 
 template <class T>
-Argument describe(const T& argument) {
+Argument describe(T& argument) {
   constexpr bool is_data_pointer = std::is_pointer_v<T> && !std::is_function_v<std::remove_pointer_t<T>>;
   return {&argument, sizeof(T), is_data_pointer};
 }
@@ -52,11 +52,11 @@ template <class... Parameters, class... Arguments>
 cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t* config, void (*kernel)(Parameters...),
                                Arguments&&... arguments) {
   using Packed = simt::detail::Packed<Parameters...>;
-  auto packed = std::make_shared<const Packed>(
+  auto packed = std::make_shared<Packed>(
       Packed{kernel, std::tuple<Parameters...>(std::forward<Arguments>(arguments)...)});
   simt::Launch launch;
   launch.kernel = reinterpret_cast<const void*>(kernel);
-  std::apply([&](const auto&... argument) { launch.arguments = {simt::detail::describe(argument)...}; },
+  std::apply([&](auto&... argument) { launch.arguments = {simt::detail::describe(argument)...}; },
              packed->arguments);
   launch.body = [packed = packed.get()] { std::apply(packed->kernel, packed->arguments); };
   launch.storage = std::move(packed);

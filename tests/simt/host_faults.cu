@@ -1,0 +1,249 @@
+// Hardware that breaks on demand.
+#include <simt/faults.h>
+
+#include "host_support.h"
+
+namespace simt_test {
+namespace {
+
+using simt::PeerAccess;
+
+struct View {
+  int64_t rows;
+  int* data;
+};
+
+__global__ void store(int* to, int value) { *to = value; }
+__global__ void store_through_view(View view, int value) { view.data[1] = value; }
+__global__ void load(int* to, const int* from) { *to = *from; }
+__global__ void store_and_load(View view, int value, int* back, const int* from) {
+  view.data[1] = value;
+  *back = *from;
+}
+
+// Two devices with some numbers of their own: device d has 10 d, 10 d + 1, ...
+class HostFaults : public HostTest {
+ protected:
+  static constexpr int kCount = 4;
+
+  void SetUp() override {
+    HostTest::SetUp();
+    fill();
+    testing::internal::CaptureStderr();  // faults are reported there
+  }
+  void TearDown() override {
+    simt::fail_copy(0);
+    for (int d = 0; d < 2; ++d) {
+      simt::set_peer_access(d, 1 - d, PeerAccess::works);
+      reset(d);
+    }
+    testing::internal::GetCapturedStderr();
+    HostTest::TearDown();
+  }
+
+  void fill() {
+    for (int d = 1; d >= 0; --d) {
+      CUDA_OK(cudaSetDevice(d));
+      memory_[d] = allocate<int>(kCount);
+      for (int i = 0; i < kCount; ++i) {
+        const int value = 10 * d + i;
+        CUDA_OK(cudaMemcpy(memory_[d] + i, &value, sizeof(int), cudaMemcpyHostToDevice));
+      }
+    }
+  }
+  static void reset(int device) {
+    cudaSetDevice(device);
+    cudaDeviceReset();
+    cudaSetDevice(0);
+  }
+  // Copies number i of device 0 to where it belongs on device 1.
+  cudaError_t send(int i, cudaStream_t stream = nullptr) {
+    return cudaMemcpyPeerAsync(memory_[1] + i, 1, memory_[0] + i, 0, sizeof(int), stream);
+  }
+  template <class... Parameters, class... Arguments>
+  static void run(void (*kernel)(Parameters...), Arguments... arguments) {
+    const auto config = shape(1, 1);
+    CUDA_OK(cudaLaunchKernelEx(&config, kernel, arguments...));
+    CUDA_OK(cudaDeviceSynchronize());
+  }
+
+  int* memory_[2];
+};
+
+TEST_F(HostFaults, TheChosenCopyFailsAndOnlyThatOne) {
+  simt::fail_copy(2);
+  CUDA_OK(send(0));
+  CUDA_OK(send(1));
+  EXPECT_EQ(cudaDeviceSynchronize(), cudaErrorNvlinkUncorrectable);
+  EXPECT_EQ(simt::last_fault().error, cudaErrorNvlinkUncorrectable);
+  EXPECT_EQ(cudaMemset(memory_[0], 0, 4), cudaErrorNvlinkUncorrectable) << "the error stays";
+  EXPECT_EQ(cudaGetLastError(), cudaErrorNvlinkUncorrectable);
+
+  CUDA_OK(cudaSetDevice(1));  // which is not dead
+  EXPECT_EQ(read(memory_[1]), 0);
+  EXPECT_EQ(read(memory_[1] + 1), 11) << "a copy that failed writes nothing";
+
+  reset(0);
+  CUDA_OK(cudaSetDevice(0));
+  memory_[0] = allocate<int>(kCount);
+  CUDA_OK(cudaMemset(memory_[0], 1, kCount * sizeof(int)));
+  CUDA_OK(send(1));
+  CUDA_OK(cudaDeviceSynchronize());
+  EXPECT_EQ(read(memory_[1] + 1), 0x01010101);
+}
+
+TEST_F(HostFaults, WhatIsOrderedAfterTheCopyDoesNotRun) {
+  simt::set_seed(1);  // nothing runs before the host waits
+  bool ran = false;
+  simt::fail_copy(1);
+  CUDA_OK(send(0));
+  CUDA_OK(cudaLaunchHostFunc(
+      nullptr, [](void* flag) { *static_cast<bool*>(flag) = true; }, &ran));
+  EXPECT_EQ(cudaStreamSynchronize(nullptr), cudaErrorNvlinkUncorrectable);
+  EXPECT_FALSE(ran);
+}
+
+TEST_F(HostFaults, OnlyCopiesBetweenDeviceMemoriesCount) {
+  int there = 7;
+  int* pinned = nullptr;
+  CUDA_OK(cudaMallocHost(&pinned, sizeof(int)));
+  simt::fail_copy(2);
+  CUDA_OK(cudaMemcpyAsync(memory_[0], &there, sizeof(int), cudaMemcpyHostToDevice));
+  CUDA_OK(cudaMemcpyAsync(pinned, memory_[0], sizeof(int), cudaMemcpyDefault));
+  CUDA_OK(cudaMemsetAsync(memory_[0], 0, sizeof(int)));
+  CUDA_OK(cudaMemcpyAsync(memory_[0] + 1, memory_[0], sizeof(int), cudaMemcpyDefault));  // the first
+  CUDA_OK(cudaDeviceSynchronize());
+  EXPECT_EQ(cudaMemcpy(memory_[1], memory_[0], sizeof(int), cudaMemcpyDefault), cudaErrorNvlinkUncorrectable);
+  EXPECT_EQ(cudaFreeHost(pinned), cudaErrorNvlinkUncorrectable);
+}
+
+TEST_F(HostFaults, AFailureCanBeCalledOff) {
+  simt::fail_copy(1);
+  simt::fail_copy(0);
+  CUDA_OK(send(0));
+  CUDA_OK(cudaDeviceSynchronize());
+}
+
+TEST_F(HostFaults, CopiesOfAGraphCountAtEveryLaunch) {
+  const cudaStream_t stream = make_stream();
+  cudaGraph_t graph = nullptr;
+  cudaGraphExec_t exec = nullptr;
+  simt::fail_copy(5);  // the capture itself counts nothing
+  CUDA_OK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
+  for (int i = 0; i < 2; ++i)
+    CUDA_OK(cudaMemcpyAsync(memory_[1] + i, memory_[0] + i, sizeof(int), cudaMemcpyDefault, stream));
+  CUDA_OK(cudaStreamEndCapture(stream, &graph));
+  CUDA_OK(cudaGraphInstantiate(&exec, graph));
+  for (int launch = 0; launch < 2; ++launch) {
+    CUDA_OK(cudaGraphLaunch(exec, stream));
+    CUDA_OK(cudaStreamSynchronize(stream));
+  }
+  CUDA_OK(cudaGraphLaunch(exec, stream));
+  EXPECT_EQ(cudaStreamSynchronize(stream), cudaErrorNvlinkUncorrectable);
+  CUDA_OK(cudaGraphExecDestroy(exec));
+  CUDA_OK(cudaGraphDestroy(graph));
+}
+
+// The host's order decides, not the order of execution.
+TEST_F(HostFaults, TheSameCopyFailsUnderEverySeed) {
+  for (uint64_t seed = 0; seed < 20; ++seed) {
+    CUDA_OK(cudaSetDevice(0));
+    simt::set_seed(seed);
+    cudaStream_t streams[2];  // one on each device: the copies may run in either order
+    for (int d = 1; d >= 0; --d) {
+      CUDA_OK(cudaSetDevice(d));
+      streams[d] = make_stream();
+    }
+    simt::fail_copy(2);
+    CUDA_OK(send(0, streams[0]));
+    CUDA_OK(send(1, streams[1]));
+    CUDA_OK(cudaStreamSynchronize(streams[0]));
+    EXPECT_EQ(cudaStreamSynchronize(streams[1]), cudaErrorNvlinkUncorrectable);
+    for (int d = 0; d < 2; ++d) reset(d);
+    fill();
+  }
+}
+
+TEST_F(HostFaults, AbsentPeerAccessIsRefused) {
+  CUDA_OK(simt::set_peer_access(0, 1, PeerAccess::absent));
+  int value = -1;
+  CUDA_OK(cudaDeviceCanAccessPeer(&value, 0, 1));
+  EXPECT_EQ(value, 0);
+  CUDA_OK(cudaDeviceGetP2PAttribute(&value, cudaDevP2PAttrAccessSupported, 0, 1));
+  EXPECT_EQ(value, 0);
+  CUDA_ERROR(cudaDeviceEnablePeerAccess(1, 0), cudaErrorPeerAccessUnsupported);
+
+  CUDA_OK(cudaDeviceCanAccessPeer(&value, 1, 0));
+  EXPECT_EQ(value, 1) << "the other way is another link";
+
+  CUDA_OK(send(0));
+  CUDA_OK(cudaMemcpy(memory_[1] + 1, memory_[0] + 1, sizeof(int), cudaMemcpyDefault));
+  EXPECT_EQ(read(memory_[1]), 0) << "copies need no link";
+  EXPECT_EQ(read(memory_[1] + 1), 1);
+}
+
+TEST_F(HostFaults, AbsentPeerAccessEndsWhatWasEnabled) {
+  CUDA_OK(cudaDeviceEnablePeerAccess(1, 0));
+  CUDA_OK(simt::set_peer_access(0, 1, PeerAccess::absent));
+  const auto config = shape(1, 1);
+  CUDA_OK(cudaLaunchKernelEx(&config, store, memory_[1], 5));
+  EXPECT_EQ(cudaDeviceSynchronize(), cudaErrorIllegalAddress);
+}
+
+TEST_F(HostFaults, ABrokenLinkLosesWhatKernelsWrite) {
+  CUDA_OK(simt::set_peer_access(0, 1, PeerAccess::broken));
+  int value = -1;
+  CUDA_OK(cudaDeviceCanAccessPeer(&value, 0, 1));
+  EXPECT_EQ(value, 1) << "nobody tells";
+  CUDA_OK(cudaDeviceEnablePeerAccess(1, 0));
+  run(store, memory_[1], 5);
+  run(store_through_view, View{1, memory_[1]}, 6);
+  EXPECT_EQ(read(memory_[1]), 10);
+  EXPECT_EQ(read(memory_[1] + 1), 11);
+  run(store, memory_[0], 5);
+  EXPECT_EQ(read(memory_[0]), 5) << "its own memory is as near as ever";
+  run(load, memory_[0], memory_[1]);
+  EXPECT_EQ(read(memory_[0]), -1) << "0xFF in every byte";
+
+  CUDA_OK(send(2));
+  EXPECT_EQ(read(memory_[1] + 2), 2) << "copies take another way";
+
+  CUDA_OK(cudaSetDevice(1));
+  CUDA_OK(cudaDeviceEnablePeerAccess(0, 0));
+  run(store, memory_[0] + 3, 8);
+  EXPECT_EQ(read(memory_[0] + 3), 8) << "the other way is another link";
+}
+
+// What the kernel believes to have written is nowhere: a later kernel does not find it either.
+TEST_F(HostFaults, ABrokenLinkIsOneMemoryToTheKernel) {
+  CUDA_OK(simt::set_peer_access(0, 1, PeerAccess::broken));
+  CUDA_OK(cudaDeviceEnablePeerAccess(1, 0));
+  run(store_and_load, View{1, memory_[1]}, 5, memory_[0], memory_[1] + 1);
+  EXPECT_EQ(read(memory_[0]), 5);
+  run(load, memory_[0], memory_[1] + 1);
+  EXPECT_EQ(read(memory_[0]), -1);
+}
+
+TEST_F(HostFaults, ABrokenLinkStillHasToBeEnabled) {
+  CUDA_OK(simt::set_peer_access(0, 1, PeerAccess::broken));
+  const auto config = shape(1, 1);
+  CUDA_OK(cudaLaunchKernelEx(&config, store, memory_[1], 5));
+  EXPECT_EQ(cudaDeviceSynchronize(), cudaErrorIllegalAddress);
+}
+
+TEST_F(HostFaults, ALinkCanBeMended) {
+  CUDA_OK(simt::set_peer_access(0, 1, PeerAccess::broken));
+  CUDA_OK(cudaDeviceEnablePeerAccess(1, 0));
+  CUDA_OK(simt::set_peer_access(0, 1, PeerAccess::works));
+  run(store, memory_[1], 5);
+  EXPECT_EQ(read(memory_[1]), 5);
+}
+
+TEST_F(HostFaults, ALinkHasTwoEnds) {
+  CUDA_ERROR(simt::set_peer_access(0, 0, PeerAccess::broken), cudaErrorInvalidDevice);
+  CUDA_ERROR(simt::set_peer_access(0, 99, PeerAccess::broken), cudaErrorInvalidDevice);
+  CUDA_ERROR(simt::set_peer_access(-1, 0, PeerAccess::broken), cudaErrorInvalidDevice);
+}
+
+}  // namespace
+}  // namespace simt_test
