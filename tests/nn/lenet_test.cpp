@@ -93,7 +93,7 @@ TEST_P(Ranks, StepsReplayedFromGraphsGiveTheSameBitsAsStepsOneByOne) {
   EXPECT_EQ(replayed.parameters, one_by_one.parameters);
 }
 
-INSTANTIATE_TEST_SUITE_P(LeNet, Ranks, testing::Values(1, 2, 3, 4, 5));
+INSTANTIATE_TEST_SUITE_P(LeNet, Ranks, testing::Values(1, 2, 3, 4, 5), testing::PrintToStringParamName());
 
 TEST(LeNet, RanksMayShareADevice) {
   const FashionMnist data = test::small_data(75, 20);

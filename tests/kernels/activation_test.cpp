@@ -14,7 +14,7 @@ namespace {
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 
-// All sizes and alignments are tested with the elementwise kernel itself (core/test_launch.cu); a few show
+// All sizes and alignments are tested with the elementwise kernel itself (core/launch_test.cu); a few show
 // that it is called with the right arguments.
 TEST(Relu, KeepsWhatIsPositive) {
   const Stream stream;

@@ -11,19 +11,19 @@
 #include <rondo/tests/support/inputs.h>
 #include <rondo/tests/support/status_checks.h>
 
+#include <ostream>
 #include <string>
 
 namespace rondo::test {
-namespace {
 
-std::string name_of_case(const testing::TestParamInfo<ConvCase>& info) {
-  const ConvCase& c = info.param;
-  return "n" + std::to_string(c.n) + "_" + std::to_string(c.h) + "x" + std::to_string(c.w) + "x" +
-         std::to_string(c.c) + "_k" + std::to_string(c.k) + "_" + std::to_string(c.r) + "x" +
-         std::to_string(c.s) + "_stride" + std::to_string(c.options.stride_h) +
-         std::to_string(c.options.stride_w) + "_pad" + std::to_string(c.options.pad_h) +
-         std::to_string(c.options.pad_w);
+// GoogleTest's print of a case, which is also the test's name.
+void PrintTo(const ConvCase& c, std::ostream* out) {
+  *out << "n" << c.n << "_" << c.h << "x" << c.w << "x" << c.c << "_k" << c.k << "_" << c.r << "x" << c.s
+       << "_stride" << c.options.stride_h << c.options.stride_w << "_pad" << c.options.pad_h
+       << c.options.pad_w;
 }
+
+namespace {
 
 template <class T>
 ImageView<T> x_view(const ConvCase& c, T* data) {
@@ -156,7 +156,7 @@ INSTANTIATE_TEST_SUITE_P(
                     ConvCase{257, 5, 6, 2, 3, 3, 3, {2, 3, 1, 2}},   // strides, tiles of one position
                     ConvCase{1, 8, 8, 130, 70, 1, 1},                // 1x1: a plain product
                     ConvCase{1, 40, 33, 2, 3, 7, 1, {1, 2, 3, 0}}),  // a column of taps
-    name_of_case);
+    testing::PrintToStringParamName());
 
 TEST(Conv2dEmpty, NothingToDoAndSumsOfNothing) {
   Stream stream;

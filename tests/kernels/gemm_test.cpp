@@ -11,7 +11,14 @@
 #include <rondo/tests/support/status_checks.h>
 
 #include <cmath>
+#include <ostream>
 #include <string>
+
+// GoogleTest's print of a parameter, which is also the test's name.
+namespace rondo {
+void PrintTo(const GemmVariant& variant, std::ostream* out) { *out << variant.id; }
+void PrintTo(const TileFacts& tile, std::ostream* out) { *out << tile.name; }
+}  // namespace rondo
 
 namespace rondo::test {
 namespace {
@@ -180,7 +187,7 @@ TEST_P(Gemm, RefusesBadArguments) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Ladder, Gemm, testing::ValuesIn(gemm_variants().begin(), gemm_variants().end()),
-                         [](const auto& info) { return std::string(info.param.id); });
+                         testing::PrintToStringParamName());
 
 // gemm() takes small tiles for small problems on a large device; here each tile is run whatever the device.
 template <TileId tile>
@@ -246,8 +253,7 @@ TEST_P(GemmTile, SplitSums) {
               gemm_workspace_bytes(shape));
 }
 
-INSTANTIATE_TEST_SUITE_P(Tiles, GemmTile, testing::ValuesIn(kTileFacts),
-                         [](const auto& info) { return std::string(info.param.name); });
+INSTANTIATE_TEST_SUITE_P(Tiles, GemmTile, testing::ValuesIn(kTileFacts), testing::PrintToStringParamName());
 
 // Split-K: a long sum, few results.
 TEST(GemmSplit, AddsThePartsInOrderAndWorksWithoutAWorkspace) {
