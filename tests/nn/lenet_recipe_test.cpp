@@ -76,7 +76,10 @@ TEST_P(Seeds, TenEpochsReachTheBand) {
             0.76);
 }
 
-INSTANTIATE_TEST_SUITE_P(Recipe, Seeds, testing::Combine(testing::Range(0, 5), testing::Values(1, 2)));
+INSTANTIATE_TEST_SUITE_P(Recipe, Seeds, testing::Combine(testing::Range(0, 5), testing::Values(1, 2)),
+                         [](const auto& info) {
+                           return concat("seed", std::get<0>(info.param), "_ranks", std::get<1>(info.param));
+                         });
 
 }  // namespace
 }  // namespace rondo::lenet
