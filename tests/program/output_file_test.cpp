@@ -1,10 +1,16 @@
 #include <gtest/gtest.h>
 #include <rondo/tests/program/files.h>
+#include <rondo/tools/rondo/deferred_signals.h>
 #include <rondo/tools/rondo/output_file.h>
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <thread>
 
 namespace rondo::program {
 namespace {
@@ -107,6 +113,49 @@ TEST_F(Output, FailureKeepsTheOldContents) {
   signal(SIGXFSZ, handler);
   EXPECT_EQ(test::read_text(directory_ / "a.csv"), "old");
   EXPECT_EQ(directory_.files(), 1u);
+}
+
+// Ctrl-C while a file is being written, sent as soon as the temporary is there: first the file is finished.
+TEST_F(Output, AnInterruptLeavesNoTemporary) {
+  const auto write_until_interrupted = [&] {
+    std::thread user([&] {
+      while (directory_.files() == 0) {
+      }
+      kill(getpid(), SIGINT);
+    });
+    const OutputFile file("--log", directory_ / "a.csv");
+    for (int i = 0; i < 100; ++i) file.write(std::string(10'000'000, 'x'));
+    std::_Exit(0);  // nothing came
+  };
+  EXPECT_EXIT(write_until_interrupted(), testing::KilledBySignal(SIGINT), "");
+  for (const auto& entry : std::filesystem::directory_iterator(directory_.path()))
+    EXPECT_EQ(entry.path().filename(), "a.csv");
+}
+
+TEST(DeferredSignals, WaitForTheEndOfTheScope) {
+  const auto interrupted = [] {
+    {
+      const DeferredSignals scope;
+      raise(SIGTERM);
+      std::fputs("the rest is done", stderr);
+    }
+    std::fputs("and no more", stderr);
+    std::exit(0);
+  };
+  EXPECT_EXIT(interrupted(), testing::KilledBySignal(SIGTERM), "^the rest is done$");
+}
+
+// Of two signals the ignored one must not make the other forgotten.
+TEST(DeferredSignals, EachDoesWhatItWouldHaveDone) {
+  const auto interrupted = [] {
+    signal(SIGHUP, SIG_IGN);
+    signal(SIGTERM, SIG_IGN);
+    const DeferredSignals scope;
+    raise(SIGTERM);
+    raise(SIGINT);
+    raise(SIGHUP);
+  };
+  EXPECT_EXIT((interrupted(), std::exit(0)), testing::KilledBySignal(SIGINT), "");
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include <fcntl.h>
 #include <rondo/kernels/core/status.h>
+#include <rondo/tools/rondo/deferred_signals.h>
 #include <rondo/tools/rondo/output_file.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -14,7 +15,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A new, empty file beside the target; removed again unless it is renamed to the target.
+// A new, empty file beside the target; removed again unless it is renamed to the target, also when the user
+// interrupts the program meanwhile.
 class Temporary {
  public:
   explicit Temporary(const fs::path& target) : target_(target) {
@@ -58,6 +60,7 @@ class Temporary {
     if (result != 0 && error_ == 0) error_ = errno;
   }
 
+  DeferredSignals until_the_file_is_gone_;
   fs::path target_;
   fs::path path_;
   int descriptor_ = -1;
