@@ -3,6 +3,7 @@
 #include <rondo/kernels/core/platform.h>
 #include <rondo/kernels/core/status.h>
 #include <rondo/tools/rondo/arguments.h>
+#include <rondo/tools/rondo/byte_count.h>
 #include <rondo/tools/rondo/format.h>
 
 #include <charconv>
@@ -16,6 +17,7 @@ namespace {
 
 // Bounds that only an accident goes beyond: they turn a slip of the finger into a message instead of an hour.
 constexpr int kMaxDevices = 64;
+constexpr int kMaxRanks = 64;
 constexpr int64_t kMaxSamples = 1'000'000'000;
 constexpr int kMaxEpochs = 100'000;
 constexpr float kMaxLearningRate = 1000;
@@ -97,6 +99,19 @@ CLI::App* add_devices(CLI::App& app, DevicesArguments& to) {
   return devices;
 }
 
+CLI::App* add_schedule(CLI::App& app, ScheduleArguments& to) {
+  CLI::App* schedule =
+      app.add_subcommand("schedule", "Show which chunk goes where at which step of the ring");
+  add(*schedule, "--ranks", "N", "Ranks in the ring, from 1 to 64", [&](const std::string& s) {
+    to.ranks = read_integer<int>("--ranks", s, 1, kMaxRanks);
+  })->required();
+  add(*schedule, "--bytes", "SIZE", "Size of each rank's data, such as 1000, 25MB or 16MiB [16MiB]",
+      [&](const std::string& s) { to.bytes = parse_byte_count("--bytes", s, 0); });
+  add(*schedule, "--svg", "FILE.svg", "Draw it instead of printing a table",
+      [&](const std::string& s) { to.svg = read_path("--svg", s); });
+  return schedule;
+}
+
 std::string one_line(std::string text) {
   const size_t end = text.find('\n');
   return end == std::string::npos ? text : text.substr(0, end);
@@ -142,6 +157,7 @@ CommandLine parse_command_line(int argc, const char* const* argv) {
   app.set_version_flag("--version", concat("rondo ", RONDO_VERSION, " (", platform(), ")"));
   const CLI::App* train = add_train(app, line.train);
   const CLI::App* devices = add_devices(app, line.devices);
+  const CLI::App* schedule = add_schedule(app, line.schedule);
 
   try {
     app.parse(argc, argv);
@@ -152,15 +168,19 @@ CommandLine parse_command_line(int argc, const char* const* argv) {
     line.text = std::string(version.what()) + "\n";
     return line;
   } catch (const CLI::RequiredError&) {
+    if (schedule->parsed()) throw Error(bad_argument("--ranks was not given: rondo schedule --ranks 4"));
     throw Error(bad_argument("no model was named, must be lenet: rondo train lenet"));
   } catch (const CLI::ParseError& error) {
-    throw Error(bad_argument(one_line(error.what()), "; rondo ", train->parsed() ? "train " : "",
-                             "--help shows what is valid"));
+    const std::string command =
+        app.get_subcommands().empty() ? "" : app.get_subcommands()[0]->get_name() + " ";
+    throw Error(bad_argument(one_line(error.what()), "; rondo ", command, "--help shows what is valid"));
   }
   if (train->parsed()) {
     line.action = CommandLine::Action::train;
   } else if (devices->parsed()) {
     line.action = CommandLine::Action::devices;
+  } else if (schedule->parsed()) {
+    line.action = CommandLine::Action::schedule;
   } else {
     line.text = app.help();
   }

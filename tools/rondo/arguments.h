@@ -30,12 +30,19 @@ struct DevicesArguments {
   std::optional<int> count;  // make sure that so many exist
 };
 
+struct ScheduleArguments {
+  int ranks = 0;
+  int64_t bytes = int64_t{16} << 20;
+  std::string svg;  // empty: print a table
+};
+
 struct CommandLine {
-  enum class Action { print_text, train, devices };
+  enum class Action { print_text, train, devices, schedule };
   Action action = Action::print_text;
   std::string text;  // for print_text: the help or the version
   TrainArguments train;
   DevicesArguments devices;
+  ScheduleArguments schedule;
 };
 
 // Throws a bad_argument Error, one line that names the value and what would be valid.

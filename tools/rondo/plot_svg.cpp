@@ -1,5 +1,6 @@
 #include <rondo/tools/rondo/format.h>
 #include <rondo/tools/rondo/plot_svg.h>
+#include <rondo/tools/rondo/svg.h>
 
 #include <algorithm>
 #include <cmath>
@@ -7,77 +8,17 @@
 namespace rondo::program {
 namespace {
 
+using namespace svg;
+
 // The page, in the picture's units.
 constexpr double kPanelWidth = 400, kPanelHeight = 250, kGap = 66;
 constexpr double kMarginLeft = 62, kMarginRight = 38, kMarginTop = 118, kMarginBottom = 62;
 constexpr size_t kMostDots = 40;  // more epochs than this are a line without dots
 
-constexpr const char* kInk = "#1f2933";
-constexpr const char* kSoftInk = "#66737f";
-constexpr const char* kGrid = "#e6eaee";
-constexpr const char* kAxis = "#9aa5b1";
-
-// Text may not hold what XML forbids: markup is escaped, control characters become spaces.
-std::string escaped(const std::string& text) {
-  std::string result;
-  for (char c : text) {
-    switch (c) {
-      case '&':
-        result += "&amp;";
-        break;
-      case '<':
-        result += "&lt;";
-        break;
-      case '>':
-        result += "&gt;";
-        break;
-      case '"':
-        result += "&quot;";
-        break;
-      default:
-        result += static_cast<unsigned char>(c) < 0x20 ? ' ' : c;
-    }
-  }
-  return result;
-}
-
-std::string number(double value) {  // a coordinate, to a hundredth, without a tail of zeros
-  std::string text = fixed(value, 2);
-  text.erase(text.find_last_not_of('0') + 1);
-  if (text.back() == '.') text.pop_back();
-  return text == "-0" ? "0" : text;
-}
-
 std::string tick_label(double value, double step, bool as_percent) {
   if (as_percent) return number(value * 100) + " %";
   const int digits = std::max(0, static_cast<int>(std::ceil(-std::log10(step) - 1e-9)));
   return fixed(value, digits);
-}
-
-// attributes("x", 3, "fill", "red") -> ` x="3" fill="red"`
-std::string attributes() { return ""; }
-template <class Value, class... Rest>
-std::string attributes(const char* name, const Value& value, const Rest&... rest) {
-  std::string text;
-  if constexpr (std::is_arithmetic_v<Value>) {
-    text = number(value);
-  } else {
-    text = escaped(value);
-  }
-  return std::string(" ") + name + "=\"" + text + "\"" + attributes(rest...);
-}
-
-template <class... Pairs>
-std::string element(const char* name, const Pairs&... pairs) {
-  return std::string("<") + name + attributes(pairs...) + "/>\n";
-}
-
-template <class... Pairs>
-std::string words(double x, double y, const char* anchor, double size, const char* fill,
-                  const std::string& content, const Pairs&... pairs) {
-  return "<text" +
-         attributes("x", x, "y", y, "text-anchor", anchor, "font-size", size, "fill", fill, pairs...) + ">" +
-         escaped(content) + "</text>\n";
 }
 
 // One panel: its frame of reference and what is drawn in it.
@@ -197,20 +138,14 @@ std::string plot_svg(const std::string& title, const std::string& subtitle,
   const double width = kMarginLeft + count * kPanelWidth + (count - 1) * kGap + kMarginRight;
   const double height = kMarginTop + kPanelHeight + kMarginBottom;
 
-  std::string text =
-      "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<svg xmlns=\"http://www.w3.org/2000/svg\"" +
-      attributes("width", width, "height", height, "viewBox", "0 0 " + number(width) + " " + number(height),
-                 "font-family", "Inter, 'Helvetica Neue', Helvetica, Arial, 'DejaVu Sans', sans-serif") +
-      ">\n<title>" + escaped(title) + "</title>\n";
-  text += element("rect", "width", width, "height", height, "fill", "#ffffff");
-  text += words(kMarginLeft, 42, "start", 22, kInk, title, "font-weight", "700");
-  text += words(kMarginLeft, 66, "start", 14, kSoftInk, subtitle);
+  std::string text = words(kMarginLeft, 42, "start", 22, kInk, title, "font-weight", "700") +
+                     words(kMarginLeft, 66, "start", 14, kSoftInk, subtitle);
   double left = kMarginLeft;
   for (const Panel& panel : panels) {
     text += PanelDrawing(panel, left, epochs).draw();
     left += kPanelWidth + kGap;
   }
-  return text + "</svg>\n";
+  return document(title, width, height, text);
 }
 
 }  // namespace rondo::program

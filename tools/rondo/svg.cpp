@@ -1,0 +1,45 @@
+#include <rondo/tools/rondo/format.h>
+#include <rondo/tools/rondo/svg.h>
+
+namespace rondo::program::svg {
+
+std::string escaped(const std::string& text) {
+  std::string result;
+  for (char c : text) {
+    switch (c) {
+      case '&':
+        result += "&amp;";
+        break;
+      case '<':
+        result += "&lt;";
+        break;
+      case '>':
+        result += "&gt;";
+        break;
+      case '"':
+        result += "&quot;";
+        break;
+      default:
+        result += static_cast<unsigned char>(c) < 0x20 ? ' ' : c;
+    }
+  }
+  return result;
+}
+
+std::string number(double value) {
+  std::string text = fixed(value, 2);
+  text.erase(text.find_last_not_of('0') + 1);
+  if (text.back() == '.') text.pop_back();
+  return text == "-0" ? "0" : text;
+}
+
+std::string document(const std::string& title, double width, double height, const std::string& content) {
+  return "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<svg xmlns=\"http://www.w3.org/2000/svg\"" +
+         attributes("width", width, "height", height, "viewBox",
+                    "0 0 " + number(width) + " " + number(height), "font-family",
+                    "Inter, 'Helvetica Neue', Helvetica, Arial, 'DejaVu Sans', sans-serif") +
+         ">\n<title>" + escaped(title) + "</title>\n" +
+         element("rect", "width", width, "height", height, "fill", "#ffffff") + content + "</svg>\n";
+}
+
+}  // namespace rondo::program::svg
