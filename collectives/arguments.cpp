@@ -1,7 +1,9 @@
 #include <rondo/collectives/arguments.h>
-#include <rondo/kernels/core/check.h>
 
+#include <algorithm>
 #include <functional>
+#include <limits>
+#include <string>
 
 namespace rondo {
 
@@ -10,84 +12,188 @@ namespace {
 Status check_one_a_rank(const char* operation, const char* argument, size_t size,
                         const Communicator& communicator) {
   if (static_cast<int>(size) == communicator.size()) return {};
-  return bad_argument(operation, ": there are ", size, " ", argument, ", must be ", communicator.size(),
+  return bad_argument(operation, ": there are ", size, " ", argument, "s, must be ", communicator.size(),
                       ", one for each rank of the communicator");
 }
 
-template <class T>
-Status check_vector(const char* operation, const char* argument, int rank, VectorView<T> vector,
-                    int64_t size) {
-  if (vector.size != size)
-    return bad_argument(operation, ": ", argument, "[", rank, "].size is ", vector.size, ", must be ", size,
-                        " like outputs[0].size");
-  Status status = check_view(operation, argument, vector);
-  if (status.ok()) return status;
-  return bad_argument(status.message(), ", at rank ", rank);
+template <class View>
+Status check_memory(const Arguments& a, const Operand<View>& operand, int index) {
+  const View& view = operand.views[static_cast<size_t>(index)];
+  if (view.size == 0) return {};
+  const auto fail = [&](const auto&... why) {
+    return bad_argument(a.operation, ": the ", operand.name, " of rank ", operand.rank(index), " ", why...);
+  };
+  if (!view.data) return fail("is null with ", view.size, " elements");
+  if (reinterpret_cast<uintptr_t>(view.data) % static_cast<uintptr_t>(size_of(view.dtype)) != 0)
+    return fail("is at ", view.data, ", must be aligned to ", size_of(view.dtype), " bytes");
+  cudaPointerAttributes attributes{};
+  RONDO_CUDA(cudaPointerGetAttributes(&attributes, view.data));
+  const int device = a.communicator.device(operand.rank(index));
+  if (attributes.type == cudaMemoryTypeManaged) return {};
+  if (attributes.type != cudaMemoryTypeDevice)
+    return fail("is at ", view.data, ", which is not a device's memory, must be of device ", device);
+  if (attributes.device != device)
+    return fail("is in the memory of device ", attributes.device, ", must be in that of device ", device,
+                ", on which the rank works");
+  return {};
 }
 
-bool overlap(VectorView<const float> a, VectorView<const float> b) {
-  // std::less orders pointers of different allocations too, and addresses are unique over all devices.
-  constexpr std::less<const float*> before;
-  return a.size > 0 && b.size > 0 && before(a.data, b.data + b.size) && before(b.data, a.data + a.size);
-}
-
-Status check_overlaps(const char* operation, const Operands& operands) {
-  const int ranks = static_cast<int>(operands.outputs.size());
-  for (int written = 0; written < ranks; ++written) {
-    const VectorView<float> output = operands.output(written);
-    for (int other = 0; other < ranks; ++other) {
-      const VectorView<const float> input = operands.input(other);
-      const bool same = written == other && input.data == output.data;
-      if (!same && overlap(output, input))
-        return bad_argument(operation, ": outputs[", written, "] overlaps inputs[", other, "], must ",
-                            written == other ? "be the same or lie apart" : "lie apart");
-      if (written < other && overlap(output, operands.output(other)))
-        return bad_argument(operation, ": outputs[", written, "] overlaps outputs[", other,
-                            "], must lie apart");
-    }
+template <class View>
+Status check_operand(const Arguments& a, const Operand<View>& operand) {
+  if (operand.root < 0)
+    RONDO_RETURN_IF_ERROR(check_one_a_rank(a.operation, operand.name, operand.views.size(), a.communicator));
+  for (int index = 0; index < operand.count(); ++index) {
+    const View& view = operand.views[static_cast<size_t>(index)];
+    const int rank = operand.rank(index);
+    if (view.size < 0)
+      return bad_argument(a.operation, ": the ", operand.name, " of rank ", rank, " has the size ", view.size,
+                          ", must not be negative");
+    if (view.size != operand.size)
+      return bad_argument(a.operation, ": the ", operand.name, " of rank ", rank, " has ", view.size,
+                          " elements, must have ", operand.size, " ", operand.why);
+    if (view.dtype != a.dtype)
+      return bad_argument(a.operation, ": the ", operand.name, " of rank ", rank, " is ", name_of(view.dtype),
+                          ", must be ", name_of(a.dtype), " like that of the first rank");
+    RONDO_RETURN_IF_ERROR(check_memory(a, operand, index));
   }
   return {};
 }
 
-// The null stream is every device's own.
-Status check_device(const char* operation, const Communicator& communicator, int rank, cudaStream_t stream) {
-  if (stream == nullptr) return {};
-  int device = 0;
-  RONDO_CUDA(cudaStreamGetDevice(stream, &device));
-  if (device == communicator.device(rank)) return {};
-  return bad_argument(operation, ": streams[", rank, "] is of device ", device, ", must be of device ",
-                      communicator.device(rank), ", on which rank ", rank, " works");
+bool overlap(ConstDataView a, ConstDataView b) {
+  // std::less orders pointers of different allocations too, and addresses are unique over all devices.
+  constexpr std::less<const std::byte*> before;
+  const auto* a_begin = static_cast<const std::byte*>(a.data);
+  const auto* b_begin = static_cast<const std::byte*>(b.data);
+  return a.size > 0 && b.size > 0 && before(a_begin, b_begin + b.bytes()) &&
+         before(b_begin, a_begin + a.bytes());
+}
+
+bool in_place(const Arguments& a, int rank, ConstDataView output, ConstDataView input) {
+  if (!a.may_be_in_place) return false;
+  const int64_t distance = a.in_place_blocks * rank * a.block * size_of(a.dtype);
+  return static_cast<const std::byte*>(output.data) == static_cast<const std::byte*>(input.data) + distance;
+}
+
+Status check_overlaps(const Arguments& a) {
+  for (int i = 0; i < a.written.count(); ++i) {
+    const ConstDataView output = a.written.views[static_cast<size_t>(i)];
+    const int writer = a.written.rank(i);
+    const auto fail = [&](const char* what, int rank, const char* must) {
+      return bad_argument(a.operation, ": the ", a.written.name, " of rank ", writer, " overlaps the ", what,
+                          " of rank ", rank, ", must ", must);
+    };
+    for (int j = 0; j < a.read.count(); ++j) {
+      const ConstDataView input = a.read.views[static_cast<size_t>(j)];
+      const int reader = a.read.rank(j);
+      const bool own = writer == reader;
+      if (!overlap(output, input) || (own && in_place(a, writer, output, input))) continue;
+      return fail(a.read.name, reader,
+                  own && a.may_be_in_place ? "be exactly in place or lie apart" : "lie apart");
+    }
+    for (int j = i + 1; j < a.written.count(); ++j)
+      if (overlap(output, a.written.views[static_cast<size_t>(j)]))
+        return fail(a.written.name, a.written.rank(j), "lie apart");
+  }
+  return {};
 }
 
 }  // namespace
 
-Status check_arguments(const char* operation, const Communicator& communicator, const Operands& operands,
-                       std::span<const cudaStream_t> streams) {
-  RONDO_RETURN_IF_ERROR(check_one_a_rank(operation, "outputs", operands.outputs.size(), communicator));
-  if (!operands.in_place)
-    RONDO_RETURN_IF_ERROR(check_one_a_rank(operation, "inputs", operands.inputs.size(), communicator));
-  RONDO_RETURN_IF_ERROR(check_one_a_rank(operation, "streams", streams.size(), communicator));
-  const int64_t size = operands.output(0).size;
-  for (int rank = 0; rank < communicator.size(); ++rank) {
-    RONDO_RETURN_IF_ERROR(check_vector(operation, "outputs", rank, operands.output(rank), size));
-    RONDO_RETURN_IF_ERROR(check_vector(operation, "inputs", rank, operands.input(rank), size));
-    RONDO_RETURN_IF_ERROR(check_device(operation, communicator, rank, streams[static_cast<size_t>(rank)]));
-  }
-  return check_overlaps(operation, operands);
+Status check_state(const char* operation, const Communicator& communicator) {
+  const Status state = communicator.state();
+  if (state.ok()) return {};
+  return Status(state.code(), concat(operation, ": the communicator was aborted: ", state.message()));
 }
 
-Status check_capture(const char* operation, std::span<const cudaStream_t> streams, bool& captured) {
+Status check_streams(const char* operation, const Communicator& communicator, RankStreams streams) {
+  RONDO_RETURN_IF_ERROR(check_one_a_rank(operation, "stream", streams.size(), communicator));
+  for (int rank = 0; rank < communicator.size(); ++rank) {
+    const cudaStream_t stream = streams[static_cast<size_t>(rank)];
+    if (stream == nullptr) continue;  // the null stream is every device's own
+    int device = 0;
+    RONDO_CUDA(cudaStreamGetDevice(stream, &device));
+    if (device != communicator.device(rank))
+      return bad_argument(operation, ": the stream of rank ", rank, " is of device ", device,
+                          ", must be of device ", communicator.device(rank), ", on which the rank works");
+  }
+  return {};
+}
+
+Status check_arguments(const Arguments& arguments, RankStreams streams) {
+  RONDO_RETURN_IF_ERROR(check_state(arguments.operation, arguments.communicator));
+  RONDO_RETURN_IF_ERROR(check_operand(arguments, arguments.written));
+  RONDO_RETURN_IF_ERROR(check_operand(arguments, arguments.read));
+  RONDO_RETURN_IF_ERROR(check_streams(arguments.operation, arguments.communicator, streams));
+  return check_overlaps(arguments);
+}
+
+Status check_apart(const char* operation, std::span<const std::vector<DataView>> lists) {
+  struct Range {
+    const std::byte* begin;
+    const std::byte* end;
+    size_t rank, index;
+  };
+  std::vector<Range> ranges;
+  for (size_t rank = 0; rank < lists.size(); ++rank)
+    for (size_t index = 0; index < lists[rank].size(); ++index) {
+      const DataView& view = lists[rank][index];
+      const auto* begin = static_cast<const std::byte*>(view.data);
+      if (view.size > 0) ranges.push_back({begin, begin + view.bytes(), rank, index});
+    }
+  std::sort(ranges.begin(), ranges.end(),
+            [](const Range& a, const Range& b) { return std::less<const std::byte*>()(a.begin, b.begin); });
+  for (size_t i = 1; i < ranges.size(); ++i) {
+    const Range &a = ranges[i - 1], &b = ranges[i];
+    if (std::less<const std::byte*>()(b.begin, a.end))
+      return bad_argument(operation, ": vector ", b.index, " of rank ", b.rank, " overlaps vector ", a.index,
+                          " of rank ", a.rank, ", must lie apart");
+  }
+  return {};
+}
+
+Status check_capture(const char* operation, RankStreams streams, bool& captured) {
   for (size_t rank = 0; rank < streams.size(); ++rank) {
     cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
     RONDO_CUDA(cudaStreamIsCapturing(streams[rank], &status));
     const bool active = status == cudaStreamCaptureStatusActive;
     if (rank == 0) captured = active;
     if (active != captured)
-      return bad_argument(operation, ": streams[", rank, "] is ", active ? "" : "not ",
-                          "being captured and streams[0] is ", captured ? "" : "not",
+      return bad_argument(operation, ": the stream of rank ", rank, " is ", active ? "" : "not ",
+                          "being captured and that of rank 0 is ", captured ? "" : "not",
                           ", all must be or none: fork them from the stream that began the capture");
   }
   return {};
+}
+
+Status check_blocks(const char* operation, const char* argument, int blocks, int64_t block) {
+  constexpr int64_t kMostElements = std::numeric_limits<int64_t>::max() / 8;  // of 8 bytes each
+  if (block <= kMostElements / blocks) return {};
+  return bad_argument(operation, ": the ", argument, " of rank 0 has ", block,
+                      " elements, must have at most ", kMostElements / blocks, " for ", blocks, " ranks");
+}
+
+Status check_root(const char* operation, const Communicator& communicator, int root) {
+  if (root >= 0 && root < communicator.size()) return {};
+  return bad_argument(operation, ": root is ", root, ", must be at least 0 and below ", communicator.size(),
+                      ", the number of ranks");
+}
+
+Status check_algorithm(const char* operation, Algorithm algorithm, std::initializer_list<Algorithm> known) {
+  if (algorithm == Algorithm::automatic) return {};
+  std::string names;
+  for (Algorithm candidate : known) {
+    if (candidate == algorithm) return {};
+    names += concat(", ", name_of(candidate));
+  }
+  return bad_argument(operation, ": the algorithm is ", name_of(algorithm), ", must be one of: automatic",
+                      names);
+}
+
+Status check_order(const char* operation, const ReduceOptions& options) {
+  if (options.order == SumOrder::left_to_right || options.algorithm != Algorithm::ring) return {};
+  return bad_argument(operation,
+                      ": the order is a balanced tree, which the algorithm ring does not have;"
+                      " must be direct, root or automatic");
 }
 
 }  // namespace rondo

@@ -1,33 +1,58 @@
-// The checks that every collective makes before anything happens. Since one process sees all ranks, a size
-// that differs between ranks is found here, and not by a hang.
+// The checks that every collective makes before anything happens. Since one process sees all ranks, a size, a type
+// or a device that differs between ranks is found here, and not by a hang.
 #pragma once
 
-#include <rondo/collectives/communicator.h>
-#include <rondo/kernels/core/status.h>
-#include <rondo/kernels/core/view.h>
-
-#include <span>
+#include <rondo/collectives/collectives.h>
 
 namespace rondo {
 
-// What an operation writes and reads, one vector a rank. In place there are no inputs of their own.
-struct Operands {
-  std::span<const VectorView<float>> outputs;
-  std::span<const VectorView<const float>> inputs;
-  bool in_place = false;
+// What an operation writes and reads: one vector a rank, or, with a root, one vector of that rank alone.
+template <class View>
+struct Operand {
+  const char* name;
+  std::span<const View> views;
+  int64_t size;     // that each must have
+  const char* why;  // in words: "like outputs[0].size"
+  int root = -1;    // >= 0: there is one vector, of this rank
 
-  VectorView<float> output(int rank) const { return outputs[static_cast<size_t>(rank)]; }
-  VectorView<const float> input(int rank) const {
-    return in_place ? output(rank) : inputs[static_cast<size_t>(rank)];
-  }
+  int count() const { return static_cast<int>(views.size()); }
+  int rank(int index) const { return root >= 0 ? root : index; }
 };
 
-// One output, input and stream a rank; all vectors of one size; an input is the rank's output or overlaps no
-// output; outputs do not overlap each other; every stream is of its rank's device.
-Status check_arguments(const char* operation, const Communicator& communicator, const Operands& operands,
-                       std::span<const cudaStream_t> streams);
+struct Arguments {
+  const char* operation;
+  const Communicator& communicator;
+  Operand<DataView> written;
+  Operand<ConstDataView> read;
+  DType dtype;
+  // In place, rank r's output lies in_place_blocks * r * block elements behind the beginning of its input.
+  int in_place_blocks = 0;
+  int64_t block = 0;
+  bool may_be_in_place = true;
+};
+
+// One vector and stream a rank; sizes, types and devices as they must be; nothing that is written overlaps anything
+// else, in place excepted; the communicator was not aborted.
+Status check_arguments(const Arguments& arguments, RankStreams streams);
+
+Status check_state(const char* operation, const Communicator& communicator);
+Status check_streams(const char* operation, const Communicator& communicator, RankStreams streams);
+
+// No two vectors of all these lists overlap.
+Status check_apart(const char* operation, std::span<const std::vector<DataView>> lists);
 
 // Whether the streams are being captured into a graph: all of them or none.
-Status check_capture(const char* operation, std::span<const cudaStream_t> streams, bool& captured);
+Status check_capture(const char* operation, RankStreams streams, bool& captured);
+
+// `size` blocks of `block` elements each; an overflow is a bad argument.
+Status check_blocks(const char* operation, const char* argument, int blocks, int64_t block);
+
+Status check_root(const char* operation, const Communicator& communicator, int root);
+
+// `algorithm` is automatic or one of `known`.
+Status check_algorithm(const char* operation, Algorithm algorithm, std::initializer_list<Algorithm> known);
+
+// The order of additions is one that the algorithm has.
+Status check_order(const char* operation, const ReduceOptions& options);
 
 }  // namespace rondo

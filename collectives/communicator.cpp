@@ -1,52 +1,180 @@
+#include <rondo/collectives/combine/combine.h>
 #include <rondo/collectives/communicator.h>
 #include <rondo/kernels/core/platform.h>
+
+#include <algorithm>
+#include <numeric>
+#include <string>
+#include <thread>
 
 namespace rondo {
 
 namespace {
 
-void check(const std::vector<int>& devices, int64_t slot_bytes) {
+// Room behind a slot for data that begin up to 15 elements past a 16-byte boundary (combine.h, lead_of()).
+constexpr int64_t kLeadBytes = 128;
+
+// An alignment unit of any type must fit a slot as partial sums: 16 bytes of uint8, summed as int32.
+constexpr int64_t kLeastSlotBytes = 64;
+
+int64_t rounded_up(int64_t bytes) {
+  return (bytes + ring::kChunkAlignment - 1) / ring::kChunkAlignment * ring::kChunkAlignment;
+}
+
+void check_order(const std::vector<int>& order, size_t ranks) {
+  if (order.size() != ranks)
+    throw Error(bad_argument("communicator: ring_order has ", order.size(), " entries, must have ", ranks,
+                             ", one for each rank"));
+  std::vector<bool> seen(ranks, false);
+  for (size_t position = 0; position < ranks; ++position) {
+    const int rank = order[position];
+    if (rank < 0 || static_cast<size_t>(rank) >= ranks || seen[static_cast<size_t>(rank)])
+      throw Error(bad_argument("communicator: ring_order[", position, "] is ", rank,
+                               ", must be a rank from 0 to ", ranks - 1, " that was not named before"));
+    seen[static_cast<size_t>(rank)] = true;
+  }
+}
+
+void check(const std::vector<int>& devices, const CommunicatorOptions& options) {
   if (devices.empty())
     throw Error(bad_argument("communicator: the list of devices is empty, must name one device a rank"));
+  if (devices.size() > static_cast<size_t>(kMaxRanks))
+    throw Error(bad_argument("communicator: the list of devices has ", devices.size(),
+                             " entries, must have at most ", kMaxRanks));
   const int present = device_count();
   for (size_t rank = 0; rank < devices.size(); ++rank)
     if (devices[rank] < 0 || devices[rank] >= present)
       throw Error(bad_argument("communicator: the device of rank ", rank, " is ", devices[rank],
                                ", must be at least 0 and below ", present, ", the number of devices"));
-  if (slot_bytes < ring::kChunkAlignment)
-    throw Error(bad_argument("communicator: slot_bytes is ", slot_bytes, ", must be at least ",
-                             ring::kChunkAlignment));
-}
-
-// Lets `device` reach the memory of `peer`. Where the machine can't, cudaMemcpyPeerAsync goes through the
-// host by itself, so that a refusal is not an error.
-void connect(int device, int peer) {
-  int reachable = 0;
-  RONDO_CUDA_THROW(cudaDeviceCanAccessPeer(&reachable, device, peer));
-  if (!reachable) return;
-  DeviceScope scope(device);
-  const cudaError_t error = cudaDeviceEnablePeerAccess(peer, 0);
-  if (error == cudaErrorPeerAccessAlreadyEnabled || error == cudaErrorTooManyPeers)
-    static_cast<void>(cudaGetLastError());
-  else
-    throw_if_error(from_cuda(error, concat("letting device ", device, " reach the memory of device ", peer)));
+  if (options.slot_bytes < kLeastSlotBytes)
+    throw Error(bad_argument("communicator: slot_bytes is ", options.slot_bytes, ", must be at least ",
+                             kLeastSlotBytes));
+  if (options.bucket_bytes < 0)
+    throw Error(
+        bad_argument("communicator: bucket_bytes is ", options.bucket_bytes, ", must not be negative"));
+  if (!options.ring_order.empty()) check_order(options.ring_order, devices.size());
 }
 
 }  // namespace
 
-Communicator::Communicator(std::vector<int> devices, int64_t slot_bytes)
-    : slot_bytes_(slot_bytes - slot_bytes % ring::kChunkAlignment) {
-  check(devices, slot_bytes);
+int64_t Communicator::slot_stride(const CommunicatorOptions& options) {
+  return rounded_up(options.slot_bytes) + kLeadBytes;
+}
+
+// Cut into n regions instead of slots (fetch.cpp), it must hold a little for each rank.
+int64_t Communicator::slots_bytes(int ranks, const CommunicatorOptions& options) {
+  if (ranks == 1) return 0;
+  return std::max(2 * ring::kSlots * slot_stride(options), kLeastSlotBytes * ranks);
+}
+
+int64_t Communicator::bytes_per_rank(int ranks, const CommunicatorOptions& options) {
+  return slots_bytes(ranks, options) + rounded_up(options.bucket_bytes);
+}
+
+Communicator::Communicator(std::vector<int> devices, CommunicatorOptions options)
+    : options_(std::move(options)) {
+  check(devices, options_);
+  const auto ranks = static_cast<int>(devices.size());
+  options_.slot_bytes = rounded_up(options_.slot_bytes);
+  if (options_.ring_order.empty()) {
+    options_.ring_order.resize(devices.size());
+    std::iota(options_.ring_order.begin(), options_.ring_order.end(), 0);
+  }
   for (int device : devices)
-    for (int peer : devices)
-      if (device != peer) connect(device, peer);
+    for (int peer : devices) {
+      const PeerAccess access = connect(device, peer);
+      reaches_.push_back(access == PeerAccess::same_device || access == PeerAccess::direct);
+      all_reach_all_ = all_reach_all_ && reaches_.back();
+    }
   ranks_.reserve(devices.size());
   for (int device : devices) {
-    DeviceScope scope(device);  // memory and events belong to the device that is current when they are made
+    const DeviceScope scope(device);  // memory, streams and events belong to the device that is current
     Rank& rank = ranks_.emplace_back();
     rank.device = device;
-    if (devices.size() > 1) rank.slots = Buffer<std::byte>(ring::kSlots * slot_bytes_);
+    rank.scratch = Buffer<std::byte>(bytes_per_rank(ranks, options_));
+    for (int event = 0; event < ring::steps(ranks) * ring::kSlots; ++event) rank.delivered.emplace_back();
   }
+}
+
+Communicator::~Communicator() {
+  if (state_.ok()) return;
+  // Freeing memory waits for its device, and that may be stuck for ever: leave it to the work that still runs.
+  static std::mutex mutex;
+  static std::vector<Rank>& left_behind = *new std::vector<Rank>;
+  const std::lock_guard lock(mutex);
+  for (Rank& rank : ranks_)
+    if (cudaStreamQuery(rank.copies) != cudaSuccess || cudaStreamQuery(rank.sums) != cudaSuccess)
+      left_behind.push_back(std::move(rank));
+}
+
+bool Communicator::reaches(int rank, int other) const {
+  return reaches_[static_cast<size_t>(rank * size() + other)];
+}
+
+void Communicator::abort(Status reason) {
+  const std::lock_guard lock(mutex_);
+  if (state_.ok()) state_ = std::move(reason);
+}
+
+Status Communicator::state() const {
+  const std::lock_guard lock(mutex_);
+  return state_;
+}
+
+Status Communicator::wait(std::span<const cudaStream_t> streams, std::chrono::milliseconds timeout) {
+  RONDO_RETURN_IF_ERROR(state());
+  if (static_cast<int>(streams.size()) != size())
+    return bad_argument("wait: there are ", streams.size(), " streams, must be ", size(),
+                        ", one for each rank of the communicator");
+  const auto deadline = std::chrono::steady_clock::now() + timeout;
+  for (int rank = 0; rank < size();) {
+    const DeviceScope scope(device(rank));
+    const cudaError_t error = cudaStreamQuery(streams[static_cast<size_t>(rank)]);
+    if (error == cudaSuccess) {
+      ++rank;
+    } else if (error != cudaErrorNotReady) {
+      const Status cause = from_cuda(error, concat("rank ", rank, " on device ", device(rank)));
+      abort(
+          Status(StatusCode::device_failed, concat(cause.message(), "; the results of all ranks are void")));
+      return state();
+    } else if (std::chrono::steady_clock::now() < deadline) {
+      static_cast<void>(cudaGetLastError());
+      std::this_thread::sleep_for(std::chrono::microseconds(50));
+    } else {
+      static_cast<void>(cudaGetLastError());
+      abort(Status(StatusCode::timed_out,
+                   concat(last.name, " was not done after ", timeout.count(), " ms: ", progress())));
+      return state();
+    }
+  }
+  return {};
+}
+
+// Who is missing, and how far the others came.
+std::string Communicator::progress() const {
+  if (last.captured) return "it was replayed from a graph, which does not tell how far it came";
+  std::string missing, others;
+  for (int rank = 0; rank < size(); ++rank) {
+    if (cudaEventQuery(of(rank).entered) != cudaSuccess) {
+      missing += concat(missing.empty() ? "" : ", ", "rank ", rank, " has not arrived");
+      continue;
+    }
+    if (last.first_step == last.last_step) continue;
+    int position = 0;
+    while (rank_at(position) != rank) ++position;
+    const Rank& left = of(rank_at(ring::left_of(position, size())));
+    int step = last.first_step;
+    while (step < last.last_step &&
+           cudaEventQuery(left.delivered[static_cast<size_t>(step * ring::kSlots)]) == cudaSuccess)
+      ++step;
+    others += step == last.first_step
+                  ? concat(", rank ", rank, " has received nothing")
+                  : concat(", rank ", rank, " has received chunk ",
+                           ring::received_chunk(position, step - 1, size()), " of step ", step - 1);
+  }
+  static_cast<void>(cudaGetLastError());
+  if (missing.empty()) return concat("all ranks have arrived", others);
+  return missing + others;
 }
 
 }  // namespace rondo

@@ -1,69 +1,125 @@
-// Communicator: the ranks that take part in a collective operation, and the scratch memory between them.
+// Communicator: the ranks that take part in collective operations, and what the algorithms need between them.
 #pragma once
 
+#include <rondo/collectives/algorithm.h>
+#include <rondo/collectives/cost_model.h>
+#include <rondo/collectives/peer_access.h>
 #include <rondo/collectives/ring_schedule.h>
 #include <rondo/kernels/core/buffer.h>
 
 #include <array>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <mutex>
+#include <span>
 #include <vector>
 
 namespace rondo {
 
 class Trace;
 
+struct CommunicatorOptions {
+  // Every rank gets 2 * ring::kSlots slots of this size, rounded up to 16 bytes. Chunks go round in pieces of
+  // at most a slot, each with its own latency: large slots are quicker and small ones stay in the cache.
+  int64_t slot_bytes = int64_t{4} << 20;
+  // Size of the bucket into which all_reduce_many() fuses small buffers; 0: such calls are refused.
+  int64_t bucket_bytes = int64_t{4} << 20;
+  // ring_order[p] is the rank at position p of the ring; empty: 0, 1, 2, ... ring_order.h finds a good one.
+  std::vector<int> ring_order = {};
+  // What Algorithm::automatic decides by.
+  LinkConstants links = {};
+};
+
 // Rank r works on devices[r]. A device may appear several times: nothing in a collective spins, so ranks that
 // share a device just take turns.
 //
-// A communicator serves one operation after the other. Operations on it are enqueued by one host thread at a
-// time, and rank r's part of an operation must come after its part of the one before it in stream order: use
-// the same stream, or order the two by events. Communicators do not know of each other; several may be used
-// at the same time, on the same devices too.
+// Operations on a communicator may be called from several host threads; each is enqueued as a whole, and they
+// run in the order in which they were enqueued, whatever the callers' streams. That order does not reach into
+// recorded graphs: replays that use the same communicator must be ordered by the caller. Communicators do not
+// know of each other; several may be used at the same time, on the same devices too.
 //
 // It owns device memory and therefore throws rondo::Error where it is made. Operations on it allocate
 // nothing. It must outlive the work that was enqueued on it, and every graph that recorded it.
 class Communicator {
  public:
-  static constexpr int64_t kDefaultSlotBytes = int64_t{4} << 20;
-
-  // Every rank gets ring::kSlots slots of `slot_bytes` (at least 16; rounded down to a multiple of 16). Data
-  // of more than size() * slot_bytes goes round in several passes, each with its own latency: for large data
-  // make a slot as large as the data divided by the number of ranks. Devices that can reach each other's
-  // memory are connected; the others' copies go through the host.
-  explicit Communicator(std::vector<int> devices, int64_t slot_bytes = kDefaultSlotBytes);
+  explicit Communicator(std::vector<int> devices, CommunicatorOptions options = {});
+  ~Communicator();
+  Communicator(const Communicator&) = delete;
+  Communicator& operator=(const Communicator&) = delete;
 
   int size() const { return static_cast<int>(ranks_.size()); }
   int device(int rank) const { return of(rank).device; }
-  int64_t slot_bytes() const { return slot_bytes_; }
+  const CommunicatorOptions& options() const { return options_; }
 
-  // Operations record their copies and sums into `trace` (rank r's under rank r, stream "ring"); null: they
-  // don't. The trace must have at least size() ranks and outlive its use here.
+  // Whether kernels of `rank` reach the memory of `other`: tried, not believed (peer_access.h). Where they don't,
+  // copies are staged through the host.
+  bool reaches(int rank, int other) const;
+  bool all_reach_all() const { return all_reach_all_; }
+
+  // Device memory that a communicator of so many ranks takes on each.
+  static int64_t bytes_per_rank(int ranks, const CommunicatorOptions& options);
+
+  // Operations record their copies and sums into `trace` (rank r's under rank r, streams "copies" and "sums");
+  // null: they don't. The trace must have at least size() ranks and outlive its use here.
   void set_trace(Trace* trace) { trace_ = trace; }
 
-  // The rest is for the algorithms.
-  Trace* trace() const { return trace_; }
-  // Memory of `rank`, which its left neighbour fills and the rank empties.
-  std::byte* slot(int rank, int index) { return of(rank).slots.data() + index * slot_bytes_; }
-  // Recorded on the rank's stream when it has read the slot, so that it may be filled anew.
-  cudaEvent_t freed(int rank, int index) const { return of(rank).freed[static_cast<size_t>(index)]; }
-  // Recorded on the rank's stream when its copy to the right neighbour is done.
-  cudaEvent_t sent(int rank) const { return of(rank).sent; }
+  // Waits on the host until everything that was enqueued on `streams`, one a rank, is done. When a rank's device
+  // has failed, the answer is device_failed for all of them: no rank's result can be trusted. When `timeout` is
+  // over, it is timed_out and names the ranks that have not arrived at the operation enqueued last, and how far
+  // the others came. In both cases the communicator is aborted.
+  Status wait(std::span<const cudaStream_t> streams, std::chrono::milliseconds timeout);
 
- private:
+  // From now on every operation is refused with `reason`. Work that is enqueued already can't be taken back; if
+  // it still runs when the communicator goes, its memory is left to it. A new communicator can be made at once.
+  void abort(Status reason);
+
+  // ok, or why the communicator was aborted.
+  Status state() const;
+
+  // ---- The rest is for the algorithms, under the lock of an Enqueue (enqueue.h). ----
+
   struct Rank {
     int device = 0;
-    Buffer<std::byte> slots;
-    std::array<Event, ring::kSlots> freed;
-    Event sent;
+    Buffer<std::byte> scratch;     // the inbox's slots, then the outbox's, then the bucket
+    Stream copies, sums;           // the rank's own streams: what it sends, what it computes
+    std::vector<Event> delivered;  // at step * kSlots + slot: the piece is in the right neighbour's memory
+    std::array<Event, ring::kSlots> freed;   // the inbox's slot has been read
+    std::array<Event, ring::kSlots> summed;  // the outbox's slot has been filled
+    std::array<Event, ring::kSlots> sent;    // the outbox's slot has been sent
+    Event entered, left, copied, met;        // fork(), join(), join(), meet() of enqueue.h
   };
-
   Rank& of(int rank) { return ranks_[static_cast<size_t>(rank)]; }
   const Rank& of(int rank) const { return ranks_[static_cast<size_t>(rank)]; }
 
-  int64_t slot_bytes_;
+  int64_t slot_bytes() const { return options_.slot_bytes; }
+  std::byte* inbox(int rank, int slot) { return of(rank).scratch.data() + slot * slot_stride(options_); }
+  std::byte* outbox(int rank, int slot) { return inbox(rank, ring::kSlots + slot); }
+  std::byte* bucket(int rank) { return inbox(rank, 0) + slots_bytes(size(), options_); }
+  int rank_at(int position) const { return options_.ring_order[static_cast<size_t>(position)]; }
+  Trace* trace() const { return trace_; }
+
+  // What the next operation is called and how many of the ring's steps it has, for the message of a timeout.
+  struct LastOperation {
+    const char* name = "nothing";
+    int first_step = 0, last_step = 0;  // of the ring; equal: it was not the ring
+    bool captured = false;
+  };
+  LastOperation last;
+  std::mutex& mutex() const { return mutex_; }
+
+ private:
+  static int64_t slot_stride(const CommunicatorOptions& options);
+  static int64_t slots_bytes(int ranks, const CommunicatorOptions& options);
+  std::string progress() const;
+
+  CommunicatorOptions options_;
   std::vector<Rank> ranks_;
+  bool all_reach_all_ = true;
+  std::vector<bool> reaches_;  // [rank * size() + other]
   Trace* trace_ = nullptr;
+  Status state_;
+  mutable std::mutex mutex_;
 };
 
 }  // namespace rondo

@@ -62,8 +62,32 @@ constexpr Chunk chunk_of(int64_t count, int ranks, int index, int64_t element_by
   return {begin, std::min(whole, count - begin)};
 }
 
-// Chunks of the reduce-scatter are received into slots, used in turn.
+// A chunk travels in pieces, so that one can be added while the next one is on its way; a rank has kSlots slots
+// to receive into, and piece i goes through slot i % kSlots.
 inline constexpr int kSlots = 2;
-constexpr int slot_of(int step) { return step % kSlots; }
+// Below this a chunk is one piece: what overlapping saves is less than another copy costs.
+inline constexpr int64_t kSplitBytes = int64_t{256} << 10;
+
+struct Pieces {
+  int64_t count = 0;
+  int64_t size = 0;  // in elements, of all but the last
+};
+
+// The pieces of a chunk of `chunk` elements, none larger than `most` elements (at least one alignment unit).
+constexpr Pieces pieces_of(int64_t chunk, int64_t most, int64_t element_bytes) {
+  if (chunk == 0) return {};
+  const int64_t unit = kChunkAlignment / element_bytes;
+  const int64_t wanted =
+      std::max<int64_t>((chunk - 1) / most + 1, chunk * element_bytes < kSplitBytes ? 1 : kSlots);
+  const int64_t equal = (chunk - 1) / wanted + 1;
+  const int64_t size = std::min((equal + unit - 1) / unit * unit, most / unit * unit);
+  return {(chunk - 1) / size + 1, size};
+}
+
+// Piece `index` of a chunk; empty beyond its end.
+constexpr Chunk piece_of(Chunk chunk, Pieces pieces, int64_t index) {
+  const int64_t begin = std::min(index * pieces.size, chunk.size);
+  return {chunk.begin + begin, std::min(pieces.size, chunk.size - begin)};
+}
 
 }  // namespace rondo::ring

@@ -24,7 +24,7 @@
 
 #include <rondo/nn/lenet_from_scratch.h>
 
-#include <rondo/collectives/all_reduce.h>
+#include <rondo/collectives/collectives.h>
 #include <rondo/kernels/activation/relu.h>
 #include <rondo/kernels/conv/conv2d.h>
 #include <rondo/kernels/core/launch_trace.h>
@@ -148,10 +148,11 @@ std::vector<Shard> split_batch(int64_t batch, int ranks) {
 }
 
 // Replaces every replica's gradients by their sum over all replicas, in a ring: collectives/README.md.
-void all_reduce(std::vector<Replica>& replicas, Communicator& ring, const StreamGroup& streams) {
-  std::vector<VectorView<float>> gradients;
+void all_reduce(std::vector<Replica>& replicas, Communicator& ring, const StreamGroup& streams,
+                Algorithm algorithm) {
+  std::vector<DataView> gradients;
   for (Replica& r : replicas) gradients.push_back(r.gradients.all);
-  check(rondo::all_reduce(gradients, ring, streams.streams()));
+  check(rondo::all_reduce(gradients, {.algorithm = algorithm}, ring, streams.streams()));
 }
 
 // Brings `images` samples into the replica's x, from the bytes on its device; 0..255 becomes 0..1.
@@ -191,7 +192,7 @@ void train_batch(std::vector<Replica>& replicas, Communicator& ring, StreamGroup
   timer.end(Phase::forward);
   for (Replica& r : replicas) backward(r, shard_of(r).size);
   timer.end(Phase::backward);
-  all_reduce(replicas, ring, streams);
+  all_reduce(replicas, ring, streams, options.algorithm);
   timer.end(Phase::reduce);
   // The gradients are sums over the batch: dividing by its whole size here, once, is right for any shards.
   const float mean = 1.0f / static_cast<float>(samples);
@@ -272,7 +273,7 @@ Result train(const FashionMnist& data, const Options& options, Observer& observe
   for (size_t rank = 1; rank < replicas.size(); ++rank) copy_params(replicas[rank], replicas[0]);
   streams.synchronize();
 
-  Communicator ring(options.devices, communicator_slot_bytes(streams.size()));
+  Communicator ring(options.devices, communicator_options(streams.size()));
   PhaseTimer timer(replicas[0].stream), timer_of_rest(replicas[0].stream);
   ReplicaCheck replica_check(
       streams, of_each<VectorView<const float>>(replicas, [](const Replica& r) { return r.parameters.all; }));

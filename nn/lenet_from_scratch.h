@@ -2,6 +2,7 @@
 // what the program `rondo train lenet` calls.
 #pragma once
 
+#include <rondo/collectives/algorithm.h>
 #include <rondo/kernels/core/trace.h>
 #include <rondo/nn/fashion_mnist.h>
 #include <rondo/nn/phase_timer.h>
@@ -17,8 +18,9 @@ struct Options {
   int64_t batch_size = 256;        // over all devices together
   float lr = 0.2f;
   int epochs = 10;
-  uint64_t seed = 0;          // of the weights and of the order of the samples
-  bool verify = false;        // after every step, compare all replicas bit by bit
+  uint64_t seed = 0;                           // of the weights and of the order of the samples
+  Algorithm algorithm = Algorithm::automatic;  // of the all-reduce
+  bool verify = false;                         // after every step, compare all replicas bit by bit
   int64_t inspect_steps = 0;  // so many first steps run one by one and are shown to Observer::on_step
 };
 

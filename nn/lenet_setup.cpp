@@ -48,9 +48,10 @@ std::vector<Replica> make_replicas(const FashionMnist& data, const Options& opti
   return replicas;
 }
 
-int64_t communicator_slot_bytes(int ranks) {
-  const int64_t gradient_bytes = parameter_arena_size() * static_cast<int64_t>(sizeof(float));
-  return (gradient_bytes / ranks / ring::kChunkAlignment + 1) * ring::kChunkAlignment;
+CommunicatorOptions communicator_options(int ranks) {
+  const int64_t element_bytes = sizeof(float);
+  const int64_t chunk_bytes = ring::whole_chunk(parameter_arena_size(), ranks, element_bytes) * element_bytes;
+  return {.slot_bytes = chunk_bytes / ring::kSlots + ring::kChunkAlignment, .bucket_bytes = 0};
 }
 
 int64_t bytes_per_rank(const FashionMnist& data, const Options& options) {
@@ -58,7 +59,7 @@ int64_t bytes_per_rank(const FashionMnist& data, const Options& options) {
       data.train_images.size() + data.train_labels.size() + data.test_images.size() + data.test_labels.size();
   const auto ranks = static_cast<int>(options.devices.size());
   return replica_bytes(largest_shard(data, options), data.train_count) + static_cast<int64_t>(data_set) +
-         (ranks > 1 ? ring::kSlots * communicator_slot_bytes(ranks) : 0);
+         Communicator::bytes_per_rank(ranks, communicator_options(ranks));
 }
 
 std::vector<LayerSummary> summary() {

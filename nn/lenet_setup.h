@@ -1,6 +1,7 @@
 // What comes before the first step: checking the options, and giving every rank its memory.
 #pragma once
 
+#include <rondo/collectives/communicator.h>
 #include <rondo/nn/lenet_from_scratch.h>
 #include <rondo/nn/lenet_replica.h>
 #include <rondo/nn/stream_group.h>
@@ -14,7 +15,7 @@ void check_options(const FashionMnist& data, const Options& options);
 std::vector<Replica> make_replicas(const FashionMnist& data, const Options& options,
                                    const StreamGroup& streams);
 
-// The size of a slot of the ring that holds a whole chunk of the gradients, so that one pass is enough.
-int64_t communicator_slot_bytes(int ranks);
+// Slots that take half a chunk of the gradients, so that they go round in one pass of all slots; no bucket.
+CommunicatorOptions communicator_options(int ranks);
 
 }  // namespace rondo::lenet

@@ -1,4 +1,4 @@
-// all_reduce by ranks, bytes and placement: algbw = S/t, busbw = 2(n-1)/n * S/t (collectives/README.md derives
+// all_reduce by algorithm, ranks, bytes and placement: algbw = S/t, busbw = 2(n-1)/n * S/t (collectives/README.md derives
 // it), and the share of the bound. The operation is replayed from a graph.
 //
 // Ranks with a device each are bounded by the wire: busbw against a large peer copy, timed beside it. Ranks
@@ -6,7 +6,7 @@
 // read and every output written once, against the copy bandwidth. Data that fits the cache may beat it.
 
 #include <rondo/bench/support/bench.h>
-#include <rondo/collectives/all_reduce.h>
+#include <rondo/collectives/collectives.h>
 #include <rondo/kernels/core/platform.h>
 
 #include <cmath>
@@ -17,25 +17,18 @@
 namespace rondo::bench {
 namespace {
 
-struct Ring {
-  Ring(std::vector<int> rank_devices, int64_t count)
-      : devices(std::move(rank_devices)), communicator(devices, one_pass_slot(devices.size(), count)) {
+struct Ranks {
+  Ranks(std::vector<int> rank_devices, int64_t count, Algorithm by)
+      : devices(std::move(rank_devices)), algorithm(by), communicator(devices, {.bucket_bytes = 0}) {
     for (size_t rank = 0; rank < devices.size(); ++rank) {
       DeviceScope scope(devices[rank]);
       inputs.push_back(normal_buffer(count, rank + 1));
       outputs.emplace_back(count);
-      input_views.push_back({inputs.back().data(), count});
-      output_views.push_back({outputs.back().data(), count});
+      input_views.push_back({inputs.back().data(), count, DType::float32});
+      output_views.push_back({outputs.back().data(), count, DType::float32});
       handles.push_back(streams.emplace_back());
       events.emplace_back();
     }
-  }
-
-  // A slot takes a whole chunk, so that the data goes round once.
-  static int64_t one_pass_slot(size_t ranks, int64_t count) {
-    const int64_t element = sizeof(float);
-    return std::max(ring::whole_chunk(count, static_cast<int>(ranks), element) * element,
-                    ring::kChunkAlignment);
   }
 
   // On `stream`, which takes the place of rank 0's; the other ranks' streams branch off it and come back.
@@ -44,7 +37,8 @@ struct Ring {
     RONDO_CUDA(cudaEventRecord(events[0], stream));
     for (size_t rank = 1; rank < devices.size(); ++rank)
       RONDO_CUDA(cudaStreamWaitEvent(handles[rank], events[0], 0));
-    RONDO_RETURN_IF_ERROR(all_reduce(output_views, input_views, communicator, handles));
+    RONDO_RETURN_IF_ERROR(
+        all_reduce(output_views, input_views, {.algorithm = algorithm}, communicator, handles));
     for (size_t rank = 1; rank < devices.size(); ++rank) {
       RONDO_CUDA(cudaEventRecord(events[rank], handles[rank]));
       RONDO_CUDA(cudaStreamWaitEvent(stream, events[rank], 0));
@@ -82,10 +76,11 @@ struct Ring {
   }
 
   std::vector<int> devices;
+  Algorithm algorithm;
   Communicator communicator;
   std::vector<Buffer<float>> inputs, outputs;
-  std::vector<VectorView<const float>> input_views;
-  std::vector<VectorView<float>> output_views;
+  std::vector<ConstDataView> input_views;
+  std::vector<DataView> output_views;
   std::vector<Stream> streams;
   std::vector<cudaStream_t> handles;
   std::vector<Event> events;
@@ -124,19 +119,20 @@ void BM_all_reduce(benchmark::State& state) {
   const double bus_bytes = 2.0 * (ranks - 1) / ranks * bytes;
   try {
     const DeviceScope scope(0);
-    Ring ring(devices, state.range(0) / static_cast<int64_t>(sizeof(float)));
-    throw_if_error(ring.enqueue(ring.handles[0]));
-    ring.streams[0].synchronize();
-    if (!ring.is_right()) return state.SkipWithError("the sum is wrong");
+    const Algorithm algorithm = kAlgorithms[state.range(3)];
+    Ranks all(devices, state.range(0) / static_cast<int64_t>(sizeof(float)), algorithm);
+    throw_if_error(all.enqueue(all.handles[0]));
+    all.streams[0].synchronize();
+    if (!all.is_right()) return state.SkipWithError("the sum is wrong");
     const bool one_memory = !spread || std::string(platform()) == "cpu";
     const Bound bound =
         one_memory
             ? Bound{2 * ranks * bytes / peaks().copy_bytes_per_second, "memory: 2 n S / copy bandwidth"}
             : Bound{bus_bytes / wire_bytes_per_second(), "wire: 2 (n-1)/n S / peer copy bandwidth"};
-    time_device_work(state, Cache::hot, {}, bound, [&](cudaStream_t stream) { return ring.enqueue(stream); });
+    time_device_work(state, Cache::hot, {}, bound, [&](cudaStream_t stream) { return all.enqueue(stream); });
     for (int device : std::set<int>(devices.begin(), devices.end())) {
       const DeviceScope each(device);
-      RONDO_CUDA_THROW(cudaDeviceSynchronize());  // the ring must outlive what was put on its streams
+      RONDO_CUDA_THROW(cudaDeviceSynchronize());  // the ranks must outlive what was put on its streams
     }
   } catch (const Error& error) {
     return state.SkipWithError(error.what());
@@ -147,8 +143,8 @@ void BM_all_reduce(benchmark::State& state) {
   state.counters["busbw"] = bus_bytes / seconds;
 }
 BENCHMARK(BM_all_reduce)
-    ->ArgNames({"bytes", "ranks", "spread"})
-    ->ArgsProduct({benchmark::CreateRange(4 << 10, 256 << 20, 16), {2, 4, 8}, {0, 1}})
+    ->ArgNames({"bytes", "ranks", "spread", "algorithm"})
+    ->ArgsProduct({benchmark::CreateRange(4 << 10, 256 << 20, 16), {2, 4, 8}, {0, 1}, {0, 1, 2}})
     ->UseManualTime()
     ->Unit(benchmark::kMicrosecond);
 

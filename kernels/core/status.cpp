@@ -12,6 +12,8 @@ const char* name_of(StatusCode code) {
       return "out of resources";
     case StatusCode::device_failed:
       return "device failed";
+    case StatusCode::timed_out:
+      return "timed out";
   }
   return "unknown";
 }

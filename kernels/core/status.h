@@ -1,9 +1,10 @@
 // Status: what every call of Rondo's kernels and collectives returns.
 //
-// Three kinds of failure that a caller can tell apart, because he reacts differently to each:
+// Four kinds of failure that a caller can tell apart, because he reacts differently to each:
 //   bad_argument      nothing happened; the message names the argument, its value and what would be valid.
 //   out_of_resources  recoverable: memory or launch resources were short; the CUDA error has been cleared.
 //   device_failed     the device's context is dead (a fault inside a kernel); every later call says so too.
+//   timed_out         something did not happen in the time that was given to it; it may still happen.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -15,7 +16,7 @@
 
 namespace rondo {
 
-enum class StatusCode { ok, bad_argument, out_of_resources, device_failed };
+enum class StatusCode { ok, bad_argument, out_of_resources, device_failed, timed_out };
 
 const char* name_of(StatusCode code);
 

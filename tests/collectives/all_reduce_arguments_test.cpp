@@ -4,8 +4,8 @@
 namespace rondo::test {
 namespace {
 
-using Outputs = std::vector<VectorView<float>>;
-using Inputs = std::vector<VectorView<const float>>;
+using Outputs = std::vector<DataView>;
+using Inputs = std::vector<ConstDataView>;
 
 class AllReduceArguments : public testing::Test {
  protected:
@@ -16,7 +16,7 @@ class AllReduceArguments : public testing::Test {
     return attempt(outputs, inputs, world_.handles);
   }
   Status attempt(const Outputs& outputs, const Inputs& inputs, const std::vector<cudaStream_t>& streams) {
-    Status status = all_reduce(outputs, inputs, world_.communicator, streams);
+    Status status = all_reduce(outputs, inputs, {}, world_.communicator, streams);
     world_.synchronize();
     for (size_t rank = 0; rank < 3; ++rank) {
       EXPECT_TRUE(all_equal_bits(in_.download(rank), values_[rank]));
@@ -40,83 +40,113 @@ TEST_F(AllReduceArguments, OneOfEachARank) {
   std::vector<cudaStream_t> streams = world_.handles;
   streams.push_back(streams[0]);
   EXPECT_TRUE(refused(attempt(outputs_, inputs_, streams), "there are 4 streams, must be 3"));
-  EXPECT_TRUE(refused(all_reduce(Outputs{}, world_.communicator, world_.handles), "there are 0 outputs"));
+  EXPECT_TRUE(refused(all_reduce(Outputs{}, {}, world_.communicator, world_.handles), "there are 0 outputs"));
 }
 
 TEST_F(AllReduceArguments, OneSize) {
   Outputs outputs = outputs_;
   outputs[2].size = kSize - 1;
-  EXPECT_TRUE(refused(attempt(outputs, inputs_), "outputs[2].size is 39, must be 40"));
+  EXPECT_TRUE(refused(attempt(outputs, inputs_), "the output of rank 2 has 39 elements, must have 40"));
   Inputs inputs = inputs_;
   inputs[1].size = kSize + 1;
-  EXPECT_TRUE(refused(attempt(outputs_, inputs), "inputs[1].size is 41, must be 40"));
+  EXPECT_TRUE(refused(attempt(outputs_, inputs), "the input of rank 1 has 41 elements, must have 40"));
   outputs = outputs_;
   inputs = inputs_;
   for (size_t rank = 0; rank < 3; ++rank) outputs[rank].size = inputs[rank].size = -4;
-  EXPECT_TRUE(refused(attempt(outputs, inputs), "size is -4, must not be negative, at rank 0"));
+  EXPECT_TRUE(
+      refused(attempt(outputs, inputs), "the output of rank 0 has the size -4, must not be negative"));
+}
+
+TEST_F(AllReduceArguments, OneType) {
+  Outputs outputs = outputs_;
+  outputs[2].dtype = DType::int32;
+  EXPECT_TRUE(refused(attempt(outputs, inputs_), "the output of rank 2 is int32, must be float32"));
+  Inputs inputs = inputs_;
+  inputs[1].dtype = DType::bfloat16;
+  EXPECT_TRUE(refused(attempt(outputs_, inputs), "the input of rank 1 is bfloat16, must be float32"));
 }
 
 TEST_F(AllReduceArguments, PointersThatCanBeUsed) {
   Outputs outputs = outputs_;
   outputs[1].data = nullptr;
-  EXPECT_TRUE(refused(attempt(outputs, inputs_), "outputs is null with 40 elements, at rank 1"));
+  EXPECT_TRUE(refused(attempt(outputs, inputs_), "the output of rank 1 is null with 40 elements"));
   Inputs inputs = inputs_;
   inputs[2].data = nullptr;
-  EXPECT_TRUE(refused(attempt(outputs_, inputs), "inputs is null with 40 elements, at rank 2"));
+  EXPECT_TRUE(refused(attempt(outputs_, inputs), "the input of rank 2 is null with 40 elements"));
   outputs = outputs_;
-  outputs[0].data = reinterpret_cast<float*>(reinterpret_cast<uintptr_t>(outputs[0].data) + 2);
-  EXPECT_TRUE(refused(attempt(outputs, inputs_), "must be aligned to 4 bytes, at rank 0"));
+  outputs[0].data = static_cast<std::byte*>(outputs[0].data) + 2;
+  EXPECT_TRUE(refused(attempt(outputs, inputs_), "must be aligned to 4 bytes"));
+  std::vector<float> host(kSize);
+  inputs = inputs_;
+  inputs[1].data = host.data();
+  EXPECT_TRUE(refused(attempt(outputs_, inputs), "which is not a device's memory, must be of device 0"));
+}
+
+TEST_F(AllReduceArguments, MemoryOfTheRanksDevice) {
+  if (device_count() < 2) GTEST_SKIP() << "one device has no memory of another";
+  Inputs inputs = inputs_;  // ranks 0 and 1 on device 0, rank 2 on device 1
+  inputs[2].data = inputs_[0].data;
+  EXPECT_TRUE(refused(attempt(outputs_, inputs),
+                      "the input of rank 2 is in the memory of device 0, must be in that of device 1"));
 }
 
 TEST_F(AllReduceArguments, NothingWrittenOverlapsAnything) {
-  const auto part = [](VectorView<float> whole, int64_t from, int64_t size) {
-    return VectorView<float>{whole.data + from, size};
-  };
   Outputs outputs;
   Inputs inputs;
   for (size_t rank = 0; rank < 3; ++rank) {
-    outputs.push_back(part(out_.views()[rank], 0, 20));
-    inputs.push_back(part(in_.views()[rank], 0, 20));
+    outputs.push_back(out_.views()[rank].part(0, 20));
+    inputs.push_back(in_.const_views()[rank].part(0, 20));
   }
   Inputs shifted = inputs;
-  shifted[1] = part(out_.views()[1], 19, 20);
+  shifted[1] = out_.views()[1].part(19, 20);
   EXPECT_TRUE(
-      refused(attempt(outputs, shifted), "outputs[1] overlaps inputs[1], must be the same or lie apart"));
+      refused(attempt(outputs, shifted),
+              "the output of rank 1 overlaps the input of rank 1, must be exactly in place or lie apart"));
   Inputs other = inputs;
-  other[2] = outputs[0];
-  EXPECT_TRUE(refused(attempt(outputs, other), "outputs[0] overlaps inputs[2], must lie apart"));
+  other[1] = outputs[0];
+  EXPECT_TRUE(
+      refused(attempt(outputs, other), "the output of rank 0 overlaps the input of rank 1, must lie apart"));
   Outputs twice = outputs;
-  twice[2] = part(out_.views()[0], 1, 20);
-  EXPECT_TRUE(refused(attempt(twice, inputs), "outputs[0] overlaps outputs[2], must lie apart"));
-  EXPECT_TRUE(refused(all_reduce(twice, world_.communicator, world_.handles), "outputs[0] overlaps"));
+  twice[1] = out_.views()[0].part(1, 20);
+  EXPECT_TRUE(
+      refused(attempt(twice, inputs), "the output of rank 0 overlaps the output of rank 1, must lie apart"));
+  EXPECT_TRUE(refused(all_reduce(twice, {}, world_.communicator, world_.handles), "overlaps the"));
 }
 
 TEST_F(AllReduceArguments, VectorsThatTouchAreFine) {
   Outputs outputs;
   Inputs inputs;
-  for (VectorView<float> whole : out_.views()) {
-    outputs.push_back({whole.data, 20});
-    inputs.push_back({whole.data + 20, 20});
+  for (DataView whole : out_.views()) {
+    outputs.push_back(whole.part(0, 20));
+    inputs.push_back(whole.part(20, 20));
   }
-  EXPECT_TRUE(ok(all_reduce(outputs, inputs, world_.communicator, world_.handles)));
+  EXPECT_TRUE(ok(all_reduce(outputs, inputs, {}, world_.communicator, world_.handles)));
   world_.synchronize();
+}
+
+TEST_F(AllReduceArguments, OrdersThatTheAlgorithmHas) {
+  EXPECT_TRUE(
+      refused(all_reduce(outputs_, inputs_, {.algorithm = Algorithm::ring, .order = SumOrder::balanced_tree},
+                         world_.communicator, world_.handles),
+              "a balanced tree, which the algorithm ring does not have"));
 }
 
 TEST_F(AllReduceArguments, StreamsOfTheRanksDevices) {
   if (device_count() < 2) GTEST_SKIP() << "one device has no streams of another";
   std::vector<cudaStream_t> streams = world_.handles;  // ranks 0 and 1 on device 0, rank 2 on device 1
   std::swap(streams[1], streams[2]);
-  EXPECT_TRUE(refused(attempt(outputs_, inputs_, streams), "streams[1] is of device 1, must be of device 0"));
+  EXPECT_TRUE(refused(attempt(outputs_, inputs_, streams),
+                      "the stream of rank 1 is of device 1, must be of device 0"));
 }
 
 TEST_F(AllReduceArguments, StreamsAllCapturedOrNone) {
   cudaGraph_t graph = nullptr;
   ASSERT_EQ(cudaStreamBeginCapture(world_.handles[0], cudaStreamCaptureModeRelaxed), cudaSuccess);
-  Status status = all_reduce(outputs_, inputs_, world_.communicator, world_.handles);
+  Status status = all_reduce(outputs_, inputs_, {}, world_.communicator, world_.handles);
   ASSERT_EQ(cudaStreamEndCapture(world_.handles[0], &graph), cudaSuccess);
   ASSERT_EQ(cudaGraphDestroy(graph), cudaSuccess);
-  EXPECT_TRUE(refused(status, "streams[1] is not being captured and streams[0] is"));
-  EXPECT_TRUE(ok(all_reduce(outputs_, inputs_, world_.communicator, world_.handles)));
+  EXPECT_TRUE(refused(status, "the stream of rank 1 is not being captured and that of rank 0 is"));
+  EXPECT_TRUE(ok(all_reduce(outputs_, inputs_, {}, world_.communicator, world_.handles)));
   world_.synchronize();
 }
 

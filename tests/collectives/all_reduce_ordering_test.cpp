@@ -10,6 +10,10 @@ namespace {
 
 constexpr int kSeeds = 40;
 
+class AllReduceOrder : public testing::TestWithParam<Algorithm> {};
+INSTANTIATE_TEST_SUITE_P(All, AllReduceOrder, testing::ValuesIn(kAlgorithms),
+                         [](const auto& info) { return std::string(name_of(info.param)); });
+
 // An event a stream: the rest waits for stream 0, or stream 0 for the rest.
 class Knot {
  public:
@@ -36,13 +40,12 @@ class Knot {
   std::vector<Event> events_;
 };
 
-void copy_on(cudaStream_t stream, VectorView<const float> from, VectorView<float> to) {
-  RONDO_CUDA_THROW(cudaMemcpyAsync(to.data, from.data, static_cast<size_t>(to.size) * sizeof(float),
-                                   cudaMemcpyDeviceToDevice, stream));
-}
-void poison_on(cudaStream_t stream, VectorView<float> vector) {
+void copy_on(cudaStream_t stream, ConstDataView from, DataView to) {
   RONDO_CUDA_THROW(
-      cudaMemsetAsync(vector.data, 0xFF, static_cast<size_t>(vector.size) * sizeof(float), stream));
+      cudaMemcpyAsync(to.data, from.data, static_cast<size_t>(to.bytes()), cudaMemcpyDeviceToDevice, stream));
+}
+void poison_on(cudaStream_t stream, DataView vector) {
+  RONDO_CUDA_THROW(cudaMemsetAsync(vector.data, 0xFF, static_cast<size_t>(vector.bytes()), stream));
 }
 
 std::vector<float> sum_of(const std::vector<std::vector<float>>& inputs) {
@@ -54,14 +57,14 @@ std::vector<float> sum_of(const std::vector<std::vector<float>>& inputs) {
 
 // Each stream makes its input just before, and takes its result and spoils everything just after, without
 // any other order between the ranks than the operation's own.
-void expect_order_on_streams(World& world, int64_t size, bool in_place) {
+void expect_order_on_streams(World& world, Algorithm algorithm, int64_t size, bool in_place) {
   const auto inputs = exact_inputs(world.communicator.size(), size, 5);
   RankVectors source(world.devices, inputs);
   RankVectors in(world.devices, size), out(world.devices, size), result(world.devices, size);
   const RankVectors& data = in_place ? in : out;
   for (size_t rank = 0; rank < inputs.size(); ++rank)
     copy_on(world.handles[rank], source.const_views()[rank], in.views()[rank]);
-  ASSERT_TRUE(ok(all_reduce(data.views(), in.const_views(), world.communicator, world.handles)));
+  ASSERT_TRUE(ok(sum_by(algorithm, world, data, in)));
   for (size_t rank = 0; rank < inputs.size(); ++rank) {
     copy_on(world.handles[rank], data.const_views()[rank], result.views()[rank]);
     poison_on(world.handles[rank], in.views()[rank]);
@@ -76,30 +79,31 @@ void expect_order_on_streams(World& world, int64_t size, bool in_place) {
   }
 }
 
-TEST(AllReduceOrder, FollowsAndPrecedesTheStreamsOtherWork) {
+TEST_P(AllReduceOrder, FollowsAndPrecedesTheStreamsOtherWork) {
   for (int seed = 0; seed < kSeeds; ++seed)
     for (int ranks : {2, 3, 5})
       for (bool in_place : {true, false}) {
-        SCOPED_TRACE(concat("seed ", seed, ", ", ranks, " ranks, ", in_place ? "in place" : "out of place"));
-        World world(place(ranks, seed % 2 ? Placement::spread : Placement::pairs), 32);
+        SCOPED_TRACE(concat(GetParam(), ", seed ", seed, ", ", ranks, " ranks, ",
+                            in_place ? "in place" : "out of place"));
+        World world(place(ranks, seed % 2 ? Placement::spread : Placement::pairs), 64);
         RandomOrder order(static_cast<uint64_t>(seed));
-        expect_order_on_streams(world, 131, in_place);
+        expect_order_on_streams(world, GetParam(), 131, in_place);
         if (HasFatalFailure()) return;
       }
 }
 
-TEST(AllReduceOrder, OneStreamMayServeAllRanksOfADevice) {
+TEST_P(AllReduceOrder, OneStreamMayServeAllRanksOfADevice) {
   World world(place(4, Placement::together));
   world.handles.assign(4, world.handles[0]);
-  for (bool in_place : {true, false}) expect_order_on_streams(world, 1000, in_place);
+  for (bool in_place : {true, false}) expect_order_on_streams(world, GetParam(), 1000, in_place);
 }
 
-TEST(AllReduceOrder, TheDefaultStreamWillDo) {
+TEST_P(AllReduceOrder, TheDefaultStreamWillDo) {
   World world(place(3, Placement::spread));
   world.handles.assign(3, nullptr);
   const auto inputs = exact_inputs(3, 100, 1);
   RankVectors data(world.devices, inputs);
-  ASSERT_TRUE(ok(all_reduce(data.views(), world.communicator, world.handles)));
+  ASSERT_TRUE(ok(sum_by(GetParam(), world, data)));
   for (int device : world.devices) {
     DeviceScope scope(device);
     ASSERT_EQ(cudaDeviceSynchronize(), cudaSuccess);
@@ -108,7 +112,7 @@ TEST(AllReduceOrder, TheDefaultStreamWillDo) {
 }
 
 // All at once, the host waits only at the end. Each reduces a part of its own.
-TEST(AllReduceOrder, AThousandMayBeInFlight) {
+TEST_P(AllReduceOrder, AThousandMayBeInFlight) {
   constexpr int kOperations = 1000;
   constexpr int64_t kPart = 7;
   for (int ranks : {2, 4}) {
@@ -117,9 +121,9 @@ TEST(AllReduceOrder, AThousandMayBeInFlight) {
     RankVectors data(world.devices, inputs);
     RandomOrder order(1);
     for (int i = 0; i < kOperations; ++i) {
-      std::vector<VectorView<float>> parts;
-      for (VectorView<float> whole : data.views()) parts.push_back({whole.data + i * kPart, kPart});
-      ASSERT_TRUE(ok(all_reduce(parts, world.communicator, world.handles)));
+      std::vector<DataView> parts;
+      for (DataView whole : data.views()) parts.push_back(whole.part(i * kPart, kPart));
+      ASSERT_TRUE(ok(all_reduce(parts, {.algorithm = GetParam()}, world.communicator, world.handles)));
     }
     world.synchronize();
     for (size_t rank = 0; rank < inputs.size(); ++rank)
@@ -128,7 +132,7 @@ TEST(AllReduceOrder, AThousandMayBeInFlight) {
 }
 
 // Two rings over the same devices, one of them the other way round, each on streams of its own.
-TEST(AllReduceOrder, CommunicatorsDoNotDisturbEachOther) {
+TEST_P(AllReduceOrder, CommunicatorsDoNotDisturbEachOther) {
   for (int seed = 0; seed < kSeeds / 4; ++seed) {
     std::vector<int> devices = place(4, Placement::spread);
     World forward(devices, 64);
@@ -137,8 +141,8 @@ TEST(AllReduceOrder, CommunicatorsDoNotDisturbEachOther) {
     const auto inputs = exact_inputs(4, 301, 1), other_inputs = exact_inputs(4, 500, 2);
     RankVectors data(forward.devices, inputs), other_data(backward.devices, other_inputs);
     RandomOrder order(static_cast<uint64_t>(seed));
-    ASSERT_TRUE(ok(all_reduce(data.views(), forward.communicator, forward.handles)));
-    ASSERT_TRUE(ok(all_reduce(other_data.views(), backward.communicator, backward.handles)));
+    ASSERT_TRUE(ok(sum_by(GetParam(), forward, data)));
+    ASSERT_TRUE(ok(sum_by(GetParam(), backward, other_data)));
     forward.synchronize();
     backward.synchronize();
     for (size_t rank = 0; rank < 4; ++rank) {
@@ -149,7 +153,7 @@ TEST(AllReduceOrder, CommunicatorsDoNotDisturbEachOther) {
 }
 
 // Fork, reduce twice with a communicator that has been used before, join: one graph over all devices.
-TEST(AllReduceGraph, IsReplayedWithChangedContents) {
+TEST_P(AllReduceOrder, ARecordedOneIsReplayedWithChangedContents) {
   constexpr int kReplays = 1000;
   for (int ranks : {1, 2, 3, 4}) {
     World world(place(ranks, Placement::spread), 64);
@@ -157,15 +161,14 @@ TEST(AllReduceGraph, IsReplayedWithChangedContents) {
     const auto size = static_cast<int64_t>(16 * ranks + 5);  // two passes
     RankVectors data(world.devices, exact_inputs(ranks, size, 0));
     RankVectors copy(world.devices, size);
-    ASSERT_TRUE(ok(all_reduce(copy.views(), data.const_views(), world.communicator, world.handles)));
+    ASSERT_TRUE(ok(sum_by(GetParam(), world, copy, data)));
 
     cudaGraph_t graph = nullptr;
     cudaGraphExec_t executable = nullptr;
     ASSERT_EQ(cudaStreamBeginCapture(world.handles[0], cudaStreamCaptureModeThreadLocal), cudaSuccess);
     knot.fork();
-    const Status out_of_place =
-        all_reduce(copy.views(), data.const_views(), world.communicator, world.handles);
-    const Status in_place = all_reduce(data.views(), world.communicator, world.handles);
+    const Status out_of_place = sum_by(GetParam(), world, copy, data);
+    const Status in_place = sum_by(GetParam(), world, data);
     knot.join();
     ASSERT_EQ(cudaStreamEndCapture(world.handles[0], &graph), cudaSuccess);
     ASSERT_TRUE(ok(out_of_place));
@@ -191,7 +194,7 @@ TEST(AllReduceGraph, IsReplayedWithChangedContents) {
     // And after the recording it works at once again.
     const auto inputs = exact_inputs(ranks, size, 99);
     data.upload(inputs);
-    ASSERT_TRUE(ok(all_reduce(data.views(), world.communicator, world.handles)));
+    ASSERT_TRUE(ok(sum_by(GetParam(), world, data)));
     world.synchronize();
     for (size_t rank = 0; rank < inputs.size(); ++rank)
       EXPECT_TRUE(all_equal_bits(data.download(rank), sum_of(inputs)));

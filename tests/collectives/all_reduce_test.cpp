@@ -3,6 +3,7 @@
 
 #include <cmath>
 #include <limits>
+#include <tuple>
 
 namespace rondo::test {
 namespace {
@@ -10,6 +11,7 @@ namespace {
 constexpr int kRanks[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 13, 16};
 
 struct Case {
+  Algorithm algorithm = Algorithm::ring;
   int64_t size = 0;
   Placement placement = Placement::spread;
   bool in_place = false;
@@ -17,7 +19,7 @@ struct Case {
 };
 
 std::string describe(int ranks, const Case& c) {
-  return concat(ranks, " ranks, ", c.size, " elements, ", c.placement,
+  return concat(c.algorithm, ", ", ranks, " ranks, ", c.size, " elements, ", c.placement,
                 c.in_place ? ", in place" : ", out of place", ", offset ", c.offset);
 }
 
@@ -33,10 +35,7 @@ void expect_sum(World& world, const Case& c) {
   RankVectors in(world.devices, inputs, c.offset);
   // Another offset than the inputs', so that packs of four elements don't fit both
   RankVectors out(world.devices, c.size, c.offset == 0 ? 0 : 4 - c.offset);
-  if (c.in_place)
-    ASSERT_TRUE(ok(all_reduce(in.views(), world.communicator, world.handles)));
-  else
-    ASSERT_TRUE(ok(all_reduce(out.views(), in.const_views(), world.communicator, world.handles)));
+  ASSERT_TRUE(ok(sum_by(c.algorithm, world, c.in_place ? in : out, in)));
   world.synchronize();
   for (size_t rank = 0; rank < inputs.size(); ++rank) {
     ASSERT_TRUE(all_near((c.in_place ? in : out).download(rank), to_double(want), 0)) << "rank " << rank;
@@ -46,61 +45,61 @@ void expect_sum(World& world, const Case& c) {
   }
 }
 
-class AllReduce : public testing::TestWithParam<int> {};
-INSTANTIATE_TEST_SUITE_P(Ranks, AllReduce, testing::ValuesIn(kRanks));
+using Parameters = std::tuple<Algorithm, int>;
+class AllReduce : public testing::TestWithParam<Parameters> {
+ protected:
+  Algorithm algorithm() const { return std::get<0>(GetParam()); }
+  int ranks() const { return std::get<1>(GetParam()); }
+};
+INSTANTIATE_TEST_SUITE_P(All, AllReduce,
+                         testing::Combine(testing::ValuesIn(kAlgorithms), testing::ValuesIn(kRanks)),
+                         [](const testing::TestParamInfo<Parameters>& info) {
+                           return concat(std::get<0>(info.param), std::get<1>(info.param));
+                         });
 
 TEST_P(AllReduce, SumsEverySizeAndAlignment) {
-  const int ranks = GetParam();
+  const int n = ranks();
   for (Placement placement : {Placement::spread, Placement::together, Placement::pairs}) {
-    World world(place(ranks, placement));
-    for (int64_t size : {0, 1, 4, ranks - 1, ranks, ranks + 1, 2 * ranks - 1, 4 * ranks, 4 * ranks + 3, 1000})
+    World world(place(n, placement));
+    for (int64_t size : {0, 1, 4, n - 1, n, n + 1, 2 * n - 1, 4 * n, 4 * n + 3, 1000})
       for (bool in_place : {true, false})
         for (int64_t offset : {0, 1, 2, 3})
           if (placement == Placement::spread || offset < 2)
-            expect_sum(world, {size, placement, in_place, offset});
+            expect_sum(world, {algorithm(), size, placement, in_place, offset});
   }
 }
 
 TEST_P(AllReduce, SumsManyElements) {
-  World world(place(GetParam(), Placement::spread));
-  expect_sum(world, {65537, Placement::spread, true, 1});
-  expect_sum(world, {65537, Placement::spread, false, 0});
+  World world(place(ranks(), Placement::spread));
+  expect_sum(world, {algorithm(), 65537, Placement::spread, true, 1});
+  expect_sum(world, {algorithm(), 65537, Placement::spread, false, 0});
 }
 
-// Slots of 16, 48 and 1024 bytes: data goes round in up to hundreds of passes, the last one ragged.
-TEST_P(AllReduce, SumsInSeveralPasses) {
-  for (int64_t slot_bytes : {16, 48 + 15, 1024}) {
-    World world(place(GetParam(), Placement::spread), slot_bytes);
+// Tiny slots: a chunk goes round in up to hundreds of pieces, the last one ragged.
+TEST_P(AllReduce, SumsInManyPieces) {
+  for (int64_t slot_bytes : {64, 96 + 15, 1024}) {
+    World world(place(ranks(), Placement::spread), slot_bytes);
     for (int64_t size : {5, 1000, 1023})
-      for (bool in_place : {true, false}) expect_sum(world, {size, Placement::spread, in_place, 0});
-  }
-}
-
-TEST(AllReduceLarge, SumsAMillionElements) {
-  for (int ranks : {2, 3, 8}) {
-    World whole(place(ranks, Placement::spread));
-    expect_sum(whole, {1'000'003, Placement::spread, true, 0});
-    World pieces(place(ranks, Placement::together), 64 << 10);
-    expect_sum(pieces, {1'000'003, Placement::together, false, 3});
+      for (bool in_place : {true, false})
+        expect_sum(world, {algorithm(), size, Placement::spread, in_place, 0});
   }
 }
 
 // Data whose sum depends on the order of the additions, compared bit by bit with the documented order.
 TEST_P(AllReduce, AddsInTheDocumentedOrder) {
-  const int ranks = GetParam();
-  for (int64_t slot_bytes : {int64_t{32}, Communicator::kDefaultSlotBytes}) {
-    World world(place(ranks, Placement::spread), slot_bytes);
+  const int n = ranks();
+  for (int64_t slot_bytes : {int64_t{64}, int64_t{1} << 20}) {
+    World world(place(n, Placement::spread), slot_bytes);
     for (int64_t size : {3, 257, 1001}) {
-      SCOPED_TRACE(describe(ranks, {size}));
-      const auto inputs = normal_inputs(ranks, size, static_cast<uint64_t>(size));
-      const std::vector<float> want = documented_sum(inputs, slot_bytes);
-      std::vector<float> from_rank_0;
-      for (size_t i = 0; i < want.size(); ++i) from_rank_0.push_back(sum_from(inputs, 0, i));
-      if (ranks > 2 && size > 100) {
-        ASSERT_NE(want, from_rank_0) << "the data would not show another order";
+      SCOPED_TRACE(describe(n, {algorithm(), size}));
+      const auto inputs = normal_inputs(n, size, static_cast<uint64_t>(size));
+      const std::vector<float> want = documented_sum(inputs, algorithm());
+      if (n > 2 && size > 100) {
+        const Algorithm other = algorithm() == Algorithm::ring ? Algorithm::direct : Algorithm::ring;
+        ASSERT_NE(want, documented_sum(inputs, other)) << "the data would not show another order";
       }
       RankVectors data(world.devices, inputs);
-      ASSERT_TRUE(ok(all_reduce(data.views(), world.communicator, world.handles)));
+      ASSERT_TRUE(ok(sum_by(algorithm(), world, data)));
       world.synchronize();
       for (size_t rank = 0; rank < inputs.size(); ++rank)
         ASSERT_TRUE(all_equal_bits(data.download(rank), want)) << "rank " << rank;
@@ -108,12 +107,26 @@ TEST_P(AllReduce, AddsInTheDocumentedOrder) {
   }
 }
 
-TEST(AllReduceValues, InfinityAndNanReachEveryRank) {
+TEST(AllReduceLarge, SumsAMillionElements) {
+  for (Algorithm algorithm : kAlgorithms)
+    for (int ranks : {2, 3, 8}) {
+      World whole(place(ranks, Placement::spread), int64_t{4} << 20);
+      expect_sum(whole, {algorithm, 1'000'003, Placement::spread, true, 0});
+      World pieces(place(ranks, Placement::together));
+      expect_sum(pieces, {algorithm, 1'000'003, Placement::together, false, 3});
+    }
+}
+
+class AllReduceValues : public testing::TestWithParam<Algorithm> {};
+INSTANTIATE_TEST_SUITE_P(All, AllReduceValues, testing::ValuesIn(kAlgorithms),
+                         [](const auto& info) { return std::string(name_of(info.param)); });
+
+TEST_P(AllReduceValues, InfinityAndNanReachEveryRank) {
   World world(place(3, Placement::spread));
   const float infinity = std::numeric_limits<float>::infinity();
   const float nan = std::numeric_limits<float>::quiet_NaN();
   RankVectors data(world.devices, {{infinity, 1, infinity, 0}, {2, nan, -infinity, -0.0f}, {3, 4, 5, 0}});
-  ASSERT_TRUE(ok(all_reduce(data.views(), world.communicator, world.handles)));
+  ASSERT_TRUE(ok(sum_by(GetParam(), world, data)));
   world.synchronize();
   for (size_t rank = 0; rank < 3; ++rank) {
     const std::vector<float> got = data.download(rank);
@@ -124,22 +137,22 @@ TEST(AllReduceValues, InfinityAndNanReachEveryRank) {
   }
 }
 
-TEST(AllReduceValues, OneInputMayServeAllRanks) {
+TEST(AllReduceViews, OneInputMayServeAllRanks) {
   World world(place(4, Placement::together));
   RankVectors shared({0}, {{1, 2, 3, 4, 5}});
   RankVectors out(world.devices, 5);
-  const std::vector<VectorView<const float>> inputs(4, shared.const_views()[0]);
-  ASSERT_TRUE(ok(all_reduce(out.views(), inputs, world.communicator, world.handles)));
+  const std::vector<ConstDataView> inputs(4, shared.const_views()[0]);
+  ASSERT_TRUE(ok(all_reduce(out.views(), inputs, {}, world.communicator, world.handles)));
   world.synchronize();
   for (size_t rank = 0; rank < 4; ++rank) EXPECT_TRUE(all_near(out.download(rank), {4, 8, 12, 16, 20}, 0));
 }
 
-TEST(AllReduceValues, SomeRanksInPlaceOthersNot) {
+TEST(AllReduceViews, SomeRanksInPlaceOthersNot) {
   World world(place(3, Placement::spread));
   RankVectors a(world.devices, {{1, 2}, {10, 20}, {100, 200}});
   RankVectors b(world.devices, 2);
-  const std::vector<VectorView<float>> outputs = {a.views()[0], b.views()[1], a.views()[2]};
-  ASSERT_TRUE(ok(all_reduce(outputs, a.const_views(), world.communicator, world.handles)));
+  const std::vector<DataView> outputs = {a.views()[0], b.views()[1], a.views()[2]};
+  ASSERT_TRUE(ok(all_reduce(outputs, a.const_views(), {}, world.communicator, world.handles)));
   world.synchronize();
   EXPECT_TRUE(all_near(a.download(0), {111, 222}, 0));
   EXPECT_TRUE(all_near(b.download(1), {111, 222}, 0));
@@ -147,10 +160,10 @@ TEST(AllReduceValues, SomeRanksInPlaceOthersNot) {
   EXPECT_TRUE(all_near(a.download(1), {10, 20}, 0));
 }
 
-TEST(AllReduceValues, NothingToDoIsFine) {
+TEST(AllReduceViews, NothingToDoIsFine) {
   World world(place(2, Placement::spread));
-  const std::vector<VectorView<float>> nothing(2);
-  EXPECT_TRUE(ok(all_reduce(nothing, world.communicator, world.handles)));
+  const std::vector<DataView> nothing(2);
+  EXPECT_TRUE(ok(all_reduce(nothing, {}, world.communicator, world.handles)));
 }
 
 TEST(AllReduceDevice, TheCallersDeviceStaysCurrent) {
@@ -158,7 +171,7 @@ TEST(AllReduceDevice, TheCallersDeviceStaysCurrent) {
   RankVectors data(world.devices, exact_inputs(4, 100, 1));
   for (int device = 0; device < device_count(); ++device) {
     DeviceScope scope(device);
-    ASSERT_TRUE(ok(all_reduce(data.views(), world.communicator, world.handles)));
+    ASSERT_TRUE(ok(sum_by(Algorithm::automatic, world, data)));
     int current = -1;
     ASSERT_EQ(cudaGetDevice(&current), cudaSuccess);
     EXPECT_EQ(current, device);

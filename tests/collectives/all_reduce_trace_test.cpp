@@ -19,9 +19,9 @@ TEST(AllReduceTrace, ShowsEveryCopyAndEverySum) {
   RankVectors data(world.devices, inputs);
   Trace trace(world.devices);
   world.communicator.set_trace(&trace);
-  ASSERT_TRUE(ok(all_reduce(data.views(), world.communicator, world.handles)));
+  ASSERT_TRUE(ok(sum_by(Algorithm::ring, world, data)));
   world.communicator.set_trace(nullptr);
-  ASSERT_TRUE(ok(all_reduce(data.views(), world.communicator, world.handles)));
+  ASSERT_TRUE(ok(sum_by(Algorithm::ring, world, data)));
   const std::vector<TraceSpan> spans = trace.collect();
 
   for (int rank = 0; rank < kRanks; ++rank) {
@@ -32,7 +32,7 @@ TEST(AllReduceTrace, ShowsEveryCopyAndEverySum) {
     for (size_t step = 0; step < copies.size(); ++step) {
       EXPECT_GE(copies[step].begin_us, 0);
       EXPECT_LE(copies[step].begin_us, copies[step].end_us);
-      EXPECT_EQ(copies[step].stream, "ring");
+      EXPECT_EQ(copies[step].stream, "copies");
       EXPECT_EQ(copies[step].name,
                 concat("send chunk ", (rank + 2 * kRanks - static_cast<int>(step)) % kRanks, " to rank ",
                        (rank + 1) % kRanks, ", step ", step));
@@ -52,7 +52,7 @@ TEST(AllReduceTrace, KeepsTheErrorOfARankItDoesNotHave) {
   RankVectors data(world.devices, exact_inputs(3, 100, 1));
   Trace too_small({world.devices[0], world.devices[1]});
   world.communicator.set_trace(&too_small);
-  ASSERT_TRUE(ok(all_reduce(data.views(), world.communicator, world.handles)));
+  ASSERT_TRUE(ok(sum_by(Algorithm::ring, world, data)));
   world.synchronize();
   try {
     static_cast<void>(too_small.collect());
@@ -73,7 +73,7 @@ TEST(AllReduceTrace, ShowsTheLatestReplayOfAGraph) {
   cudaGraph_t graph = nullptr;
   cudaGraphExec_t executable = nullptr;
   ASSERT_EQ(cudaStreamBeginCapture(world.handles[0], cudaStreamCaptureModeThreadLocal), cudaSuccess);
-  const Status status = all_reduce(data.views(), ring.communicator, ring.handles);
+  const Status status = sum_by(Algorithm::ring, ring, data);
   ASSERT_EQ(cudaStreamEndCapture(world.handles[0], &graph), cudaSuccess);
   ASSERT_TRUE(ok(status));
   ASSERT_EQ(cudaGraphInstantiate(&executable, graph, 0), cudaSuccess);

@@ -9,7 +9,7 @@ namespace {
 // The Status with which making a communicator fails.
 Status refusal(std::vector<int> devices, int64_t slot_bytes = 64) {
   try {
-    Communicator communicator(std::move(devices), slot_bytes);
+    Communicator communicator(std::move(devices), {.slot_bytes = slot_bytes, .bucket_bytes = 0});
   } catch (const Error& error) {
     return error.status();
   }
@@ -20,9 +20,9 @@ TEST(Communicator, RefusesImpossibleDevicesAndSlots) {
   EXPECT_TRUE(refused(refusal({}), "the list of devices is empty"));
   EXPECT_TRUE(refused(refusal({0, -1}), "the device of rank 1 is -1"));
   EXPECT_TRUE(refused(refusal({0, 0, device_count()}), "the device of rank 2 is"));
-  EXPECT_TRUE(refused(refusal({0, 0}, 15), "slot_bytes is 15, must be at least 16"));
+  EXPECT_TRUE(refused(refusal({0, 0}, 63), "slot_bytes is 63, must be at least 64"));
   EXPECT_TRUE(refused(refusal({0, 0}, -16), "slot_bytes is -16"));
-  EXPECT_TRUE(ok(refusal({0, 0}, 16)));
+  EXPECT_TRUE(ok(refusal({0, 0}, 64)));
 }
 
 TEST(Communicator, SaysWhenMemoryIsShortAndTheNextOneWorks) {
@@ -32,22 +32,23 @@ TEST(Communicator, SaysWhenMemoryIsShortAndTheNextOneWorks) {
 
 TEST(Communicator, KeepsWhatItWasGiven) {
   const std::vector<int> devices = place(5, Placement::pairs);
-  Communicator communicator(devices, 1000);
+  Communicator communicator(devices, {.slot_bytes = 1000, .bucket_bytes = 100});
   ASSERT_EQ(communicator.size(), 5);
-  EXPECT_EQ(communicator.slot_bytes(), 992);
+  EXPECT_EQ(communicator.slot_bytes(), 1008);
   for (int rank = 0; rank < 5; ++rank)
     EXPECT_EQ(communicator.device(rank), devices[static_cast<size_t>(rank)]);
 }
 
 TEST(Communicator, SlotsLieApartAlignedOnTheirRanksDevice) {
   const std::vector<int> devices = place(4, Placement::pairs);
-  Communicator communicator(devices, 48);
+  Communicator communicator(devices, {.slot_bytes = 80, .bucket_bytes = 32});
   std::set<const std::byte*> begins;
   for (int rank = 0; rank < 4; ++rank)
-    for (int slot = 0; slot < ring::kSlots; ++slot) {
-      const std::byte* begin = communicator.slot(rank, slot);
+    for (const std::byte* begin :
+         {communicator.inbox(rank, 0), communicator.inbox(rank, 1), communicator.outbox(rank, 0),
+          communicator.outbox(rank, 1), communicator.bucket(rank)}) {
       EXPECT_EQ(reinterpret_cast<uintptr_t>(begin) % ring::kChunkAlignment, 0u);
-      for (const std::byte* other : begins) EXPECT_GE(std::abs(begin - other), 48);
+      for (const std::byte* other : begins) EXPECT_GE(std::abs(begin - other), 80);
       begins.insert(begin);
       cudaPointerAttributes attributes;
       ASSERT_EQ(cudaPointerGetAttributes(&attributes, begin), cudaSuccess);

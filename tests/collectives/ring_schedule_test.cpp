@@ -125,15 +125,6 @@ TEST(RingSchedule, OutputIsOverwrittenOnlyAfterItWasSentOn) {
     }
 }
 
-TEST(RingSchedule, NeighbouringStepsUseDifferentSlots) {
-  for (int step = 0; step < steps(kMostRanks); ++step) {
-    ASSERT_GE(slot_of(step), 0);
-    ASSERT_LT(slot_of(step), kSlots);
-    for (int later = step + 1; later < step + kSlots; ++later) ASSERT_NE(slot_of(step), slot_of(later));
-    ASSERT_EQ(slot_of(step), slot_of(step + kSlots));
-  }
-}
-
 std::vector<int64_t> counts(int ranks) {
   return {0,
           1,
@@ -208,6 +199,30 @@ TEST(Chunks, EveryRankSendsItsPart) {
       }
       ASSERT_EQ(all, 2 * (ranks - 1) * count * kElementBytes);  // over all ranks it is exact
     }
+}
+
+// Pieces cover a chunk once, none is larger than a slot, all but the last are equal and begin aligned, and a large
+// chunk has enough of them to keep all slots busy.
+TEST(Pieces, CoverTheChunkAndFitTheSlots) {
+  for (int64_t element_bytes : {1, 2, 4, 8})
+    for (int64_t most : {64, 100, 1000, 1 << 20})
+      for (int64_t size : {0, 1, 3, 63, 64, 65, 1000, 65537, 1 << 20, (1 << 20) + 1, 10'556'587}) {
+        const int64_t unit = kChunkAlignment / element_bytes;
+        const Pieces pieces = pieces_of(size, most, element_bytes);
+        int64_t covered = 0;
+        for (int64_t index = 0; index < pieces.count; ++index) {
+          const Chunk piece = piece_of({7, size}, pieces, index);
+          ASSERT_GT(piece.size, 0);
+          ASSERT_LE(piece.size, most);
+          ASSERT_EQ(piece.begin, 7 + covered);
+          ASSERT_EQ(covered * element_bytes % kChunkAlignment, 0);
+          ASSERT_TRUE(index + 1 == pieces.count || piece.size % unit == 0);
+          covered += piece.size;
+        }
+        ASSERT_EQ(covered, size) << "pieces of at most " << most;
+        ASSERT_EQ(piece_of({7, size}, pieces, pieces.count).size, 0);
+        ASSERT_TRUE(size * element_bytes < kSplitBytes || pieces.count >= kSlots);
+      }
 }
 
 // The pictures in collectives/README.md, by the compiler.

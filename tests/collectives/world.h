@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include <rondo/collectives/all_reduce.h>
+#include <rondo/collectives/collectives.h>
 #include <rondo/kernels/core/platform.h>
 #include <rondo/tests/support/compare.h>
 #include <rondo/tests/support/guarded_buffer.h>
@@ -20,6 +20,13 @@
 #ifdef __SIMT__
 #include <simt/settings.h>
 #endif
+
+namespace rondo {
+
+// Where argument-dependent look-up finds it
+inline std::ostream& operator<<(std::ostream& out, Algorithm algorithm) { return out << name_of(algorithm); }
+
+}  // namespace rondo
 
 namespace rondo::test {
 
@@ -40,26 +47,25 @@ inline std::vector<int> place(int ranks, Placement placement) {
   return devices;
 }
 
-// A communicator and a stream a rank. The slots begin as NaN, so that adding what nobody sent shows.
+// A communicator and a stream a rank. The scratch memory begins as NaN, so that adding what nobody sent shows.
 struct World {
-  explicit World(std::vector<int> rank_devices, int64_t slot_bytes = Communicator::kDefaultSlotBytes)
-      : devices(std::move(rank_devices)), communicator(devices, slot_bytes) {
+  explicit World(std::vector<int> rank_devices, CommunicatorOptions options = small_options())
+      : devices(std::move(rank_devices)), communicator(devices, options) {
     for (int device : devices) {
       DeviceScope scope(device);
       handles.push_back(streams.emplace_back());
     }
-    poison_slots();
+    poison_scratch();
   }
+  World(std::vector<int> rank_devices, int64_t slot_bytes)
+      : World(std::move(rank_devices), CommunicatorOptions{.slot_bytes = slot_bytes, .bucket_bytes = 0}) {}
 
-  void poison_slots() {
-    if (communicator.size() == 1) return;
-    const auto bytes = static_cast<size_t>(std::min<int64_t>(communicator.slot_bytes(), 1 << 16));
-    for (int rank = 0; rank < communicator.size(); ++rank)
-      for (int slot = 0; slot < ring::kSlots; ++slot)
-        RONDO_CUDA_THROW(cudaMemset(communicator.slot(rank, slot), 0xFF, bytes));
-    for (int device : devices) {
-      DeviceScope scope(device);
-      RONDO_CUDA_THROW(cudaDeviceSynchronize());
+  static CommunicatorOptions small_options() { return {.slot_bytes = 64 << 10, .bucket_bytes = 64 << 10}; }
+
+  void poison_scratch() {
+    for (int rank = 0; rank < communicator.size(); ++rank) {
+      DeviceScope scope(communicator.device(rank));
+      communicator.of(rank).scratch.fill_bytes(0xFF);
     }
   }
   void synchronize() const {
@@ -89,8 +95,8 @@ class RankVectors {
     upload(values);
   }
 
-  const std::vector<VectorView<float>>& views() const { return views_; }
-  const std::vector<VectorView<const float>>& const_views() const { return const_views_; }
+  const std::vector<DataView>& views() const { return views_; }
+  const std::vector<ConstDataView>& const_views() const { return const_views_; }
 
   void upload(const std::vector<std::vector<float>>& values) {
     for (size_t rank = 0; rank < buffers_.size(); ++rank) buffers_[rank]->upload(values.at(rank));
@@ -99,8 +105,8 @@ class RankVectors {
 
  private:
   std::vector<std::unique_ptr<GuardedBuffer<float>>> buffers_;
-  std::vector<VectorView<float>> views_;
-  std::vector<VectorView<const float>> const_views_;
+  std::vector<DataView> views_;
+  std::vector<ConstDataView> const_views_;
 };
 
 inline std::vector<std::vector<float>> exact_inputs(int ranks, int64_t size, uint64_t seed) {
@@ -123,20 +129,28 @@ inline float sum_from(const std::vector<std::vector<float>>& inputs, size_t firs
   return sum;
 }
 
-// What all_reduce() promises, bit by bit. Written from its documentation and not with ring_schedule.h.
-inline std::vector<float> documented_sum(const std::vector<std::vector<float>>& inputs, int64_t slot_bytes) {
+// What all_reduce() promises of sums, bit by bit. Written from its documentation and not with ring_schedule.h.
+inline std::vector<float> documented_sum(const std::vector<std::vector<float>>& inputs, Algorithm algorithm) {
   const auto ranks = static_cast<int64_t>(inputs.size());
   const auto size = static_cast<int64_t>(inputs[0].size());
-  const int64_t piece = ranks * (slot_bytes / 16 * 4);
+  int64_t chunk_size = (size + ranks - 1) / ranks;
+  while (chunk_size % 4 != 0) ++chunk_size;
   std::vector<float> sum(static_cast<size_t>(size));
-  for (int64_t i = 0; i < size; ++i) {
-    const int64_t piece_size = std::min(piece, size - i / piece * piece);
-    int64_t chunk_size = (piece_size + ranks - 1) / ranks;
-    while (chunk_size % 4 != 0) ++chunk_size;
+  for (int64_t i = 0; i < size; ++i)
     sum[static_cast<size_t>(i)] =
-        sum_from(inputs, static_cast<size_t>(i % piece / chunk_size), static_cast<size_t>(i));
-  }
+        sum_from(inputs, algorithm == Algorithm::ring ? static_cast<size_t>(i / chunk_size) : 0,
+                 static_cast<size_t>(i));
   return sum;
+}
+
+// all_reduce() of sums by `algorithm`.
+inline Status sum_by(Algorithm algorithm, World& world, const RankVectors& outputs,
+                     const RankVectors& inputs) {
+  return all_reduce(outputs.views(), inputs.const_views(), {.algorithm = algorithm}, world.communicator,
+                    world.handles);
+}
+inline Status sum_by(Algorithm algorithm, World& world, const RankVectors& data) {
+  return all_reduce(data.views(), {.algorithm = algorithm}, world.communicator, world.handles);
 }
 
 // The executor runs what follows in an order drawn from the seed; on GPUs the order is the GPU's.

@@ -1,6 +1,6 @@
 // One product and one all-reduce, written against the public headers alone.
 
-#include <rondo/collectives/all_reduce.h>
+#include <rondo/collectives/collectives.h>
 #include <rondo/kernels/core/buffer.h>
 #include <rondo/kernels/gemm/gemm.h>
 
@@ -14,9 +14,10 @@ int main() {
                                      rondo::matrix(b.data(), 2, 2), {.relu = true}, {}, stream);
 
   rondo::Communicator ring({0, 0});  // two ranks on one device
-  const rondo::VectorView<float> vectors[] = {{c.data(), 2}, {c.data() + 2, 2}};
+  const rondo::DataView vectors[] = {{c.data(), 2, rondo::DType::float32},
+                                     {c.data() + 2, 2, rondo::DType::float32}};
   const cudaStream_t streams[] = {stream, stream};
-  if (status.ok()) status = rondo::all_reduce(vectors, ring, streams);
+  if (status.ok()) status = rondo::all_reduce(vectors, {}, ring, streams);
   if (!status.ok()) {
     std::cerr << status.message() << '\n';
     return 1;

@@ -1,0 +1,328 @@
+// The operations: check, choose the algorithm, enqueue.
+#include <rondo/collectives/arguments.h>
+#include <rondo/collectives/direct.h>
+#include <rondo/collectives/pack.h>
+#include <rondo/collectives/ring.h>
+#include <rondo/collectives/root.h>
+
+#include <algorithm>
+
+namespace rondo {
+
+namespace {
+
+// Puts the operation on the streams; when that fails in the middle the ranks are out of step for good.
+template <class Work>
+Status enqueue(const char* operation, Communicator& communicator, RankStreams streams, Work work) {
+  bool captured = false;
+  RONDO_RETURN_IF_ERROR(check_capture(operation, streams, captured));
+  Status status;
+  {
+    Enqueue verbs(operation, communicator, streams, captured);
+    status = work(verbs);
+  }
+  if (!status.ok()) communicator.abort(status);
+  return status;
+}
+
+Algorithm chosen(Algorithm asked, const Communicator& communicator, int64_t bytes, SumOrder order) {
+  if (asked != Algorithm::automatic) return asked;
+  if (order != SumOrder::left_to_right) return Algorithm::direct;
+  return choose(communicator.size(), bytes, communicator.options().links, communicator.all_reach_all());
+}
+
+Algorithm ring_or_direct(Algorithm asked, const Communicator& communicator, int64_t bytes, SumOrder order) {
+  const Algorithm algorithm = chosen(asked, communicator, bytes, order);
+  return algorithm == Algorithm::root ? Algorithm::direct : algorithm;
+}
+
+// What a single rank does, whatever the operation: its input is its result.
+Status keep_input(Enqueue& verbs, DataView output, ConstDataView input) {
+  if (output.data == input.data) return {};
+  return verbs.copy(0, verbs.callers()[0], {output.data, 0}, {input.data, 0}, input.bytes(), "keep");
+}
+
+// The inputs of a call in place.
+class SameInputs {
+ public:
+  explicit SameInputs(RankOutputs data) : size_(std::min<size_t>(data.size(), kMaxRanks)) {
+    std::copy_n(data.begin(), size_, inputs_.begin());
+  }
+  operator RankInputs() const { return {inputs_.data(), size_}; }
+
+ private:
+  std::array<ConstDataView, kMaxRanks> inputs_;
+  size_t size_;
+};
+
+template <class View>
+View first_of(std::span<const View> views) {
+  return views.empty() ? View{} : views[0];
+}
+
+Status check_all_reduce(const char* operation, RankOutputs outputs, RankInputs inputs,
+                        const ReduceOptions& options, const Communicator& communicator, RankStreams streams) {
+  const DataView first = first_of(outputs);
+  RONDO_RETURN_IF_ERROR(
+      check_algorithm(operation, options.algorithm, {Algorithm::ring, Algorithm::direct, Algorithm::root}));
+  RONDO_RETURN_IF_ERROR(check_order(operation, options));
+  return check_arguments({operation,
+                          communicator,
+                          {"output", outputs, first.size, "like the output of rank 0"},
+                          {"input", inputs, first.size, "like the output of rank 0"},
+                          first.dtype},
+                         streams);
+}
+
+Status enqueue_all_reduce(Enqueue& verbs, RankOutputs outputs, RankInputs inputs,
+                          const ReduceOptions& options) {
+  const DataView first = outputs[0];
+  if (first.size == 0) return {};
+  if (verbs.ranks() == 1) return keep_input(verbs, first, inputs[0]);
+  switch (chosen(options.algorithm, verbs.communicator(), first.bytes(), options.order)) {
+    case Algorithm::direct:
+      return direct::all_reduce(verbs, outputs, inputs, options);
+    case Algorithm::root:
+      return root::all_reduce(verbs, outputs, inputs, options);
+    default:
+      return ring::all_reduce(verbs, outputs, inputs, options.reduction);
+  }
+}
+
+// All lists of one length, and vector k of all ranks as all_reduce() would take it. Vectors of different k may not
+// overlap either.
+Status check_many(const char* operation, std::span<const std::vector<DataView>> data,
+                  const ReduceOptions& options, const Communicator& communicator, RankStreams streams) {
+  if (static_cast<int>(data.size()) != communicator.size())
+    return bad_argument(operation, ": there are ", data.size(), " lists of vectors, must be ",
+                        communicator.size(), ", one for each rank of the communicator");
+  if (communicator.options().bucket_bytes == 0)
+    return bad_argument(operation, ": the communicator was made with bucket_bytes 0, must be above 0");
+  for (size_t rank = 0; rank < data.size(); ++rank)
+    if (data[rank].size() != data[0].size())
+      return bad_argument(operation, ": rank ", rank, " has ", data[rank].size(), " vectors, must have ",
+                          data[0].size(), " like rank 0");
+  std::vector<DataView> of_all(data.size());
+  for (size_t k = 0; k < data[0].size(); ++k) {
+    for (size_t rank = 0; rank < data.size(); ++rank) of_all[rank] = data[rank][k];
+    const Status status =
+        check_all_reduce(operation, of_all, SameInputs(of_all), options, communicator, streams);
+    if (!status.ok()) return Status(status.code(), concat(status.message(), ", in vector ", k));
+  }
+  return check_apart(operation, data);
+}
+
+// all_reduce_many(), bucket by bucket.
+class Many {
+ public:
+  Many(Enqueue& verbs, std::span<const std::vector<DataView>> data, const ReduceOptions& options)
+      : verbs_(verbs), communicator_(verbs.communicator()), data_(data), options_(options) {}
+
+  Status run() {
+    RONDO_RETURN_IF_ERROR(verbs_.fork());
+    verbs_.use_own_streams();
+    const std::vector<DataView>& vectors = data_[0];
+    for (size_t first = 0; first < vectors.size();) {
+      const size_t last = end_of_bucket(first);
+      RONDO_RETURN_IF_ERROR(last - first == 1 ? reduce_alone(first) : reduce_bucket(first, last));
+      first = last;
+    }
+    verbs_.use_callers_streams();
+    return verbs_.join(Enqueue::Senders::left);
+  }
+
+ private:
+  // As many as have the type of the first and fit the bucket together, but one at least.
+  size_t end_of_bucket(size_t first) const {
+    const std::vector<DataView>& vectors = data_[0];
+    const int64_t room = communicator_.options().bucket_bytes;
+    size_t last = first + 1;
+    while (last < vectors.size() && vectors[last].dtype == vectors[first].dtype &&
+           packed_size(part(0, first, last + 1)) * size_of(vectors[first].dtype) <= room)
+      ++last;
+    return last;
+  }
+
+  Status reduce_alone(size_t index) {
+    for (int rank = 0; rank < verbs_.ranks(); ++rank)
+      views_[static_cast<size_t>(rank)] = part(rank, index, index + 1)[0];
+    return enqueue_all_reduce(verbs_, views(), SameInputs(views()), options_);
+  }
+
+  Status reduce_bucket(size_t first, size_t last) {
+    const int64_t size = packed_size(part(0, first, last));
+    for (int rank = 0; rank < verbs_.ranks(); ++rank) {
+      std::byte* bucket = communicator_.bucket(rank);
+      views_[static_cast<size_t>(rank)] = {bucket, size, data_[0][first].dtype};
+      RONDO_RETURN_IF_ERROR(verbs_.on(rank, [&] {
+        return pack(verbs_.operation(), bucket, part(rank, first, last), verbs_.sums(rank));
+      }));
+    }
+    RONDO_RETURN_IF_ERROR(enqueue_all_reduce(verbs_, views(), SameInputs(views()), options_));
+    for (int rank = 0; rank < verbs_.ranks(); ++rank)
+      RONDO_RETURN_IF_ERROR(verbs_.on(rank, [&] {
+        return unpack(verbs_.operation(), part(rank, first, last), communicator_.bucket(rank),
+                      verbs_.sums(rank));
+      }));
+    return {};
+  }
+
+  std::span<const DataView> part(int rank, size_t first, size_t last) const {
+    return std::span(data_[static_cast<size_t>(rank)]).subspan(first, last - first);
+  }
+  RankOutputs views() const { return {views_.data(), static_cast<size_t>(verbs_.ranks())}; }
+
+  Enqueue& verbs_;
+  Communicator& communicator_;
+  std::span<const std::vector<DataView>> data_;
+  const ReduceOptions& options_;
+  std::array<DataView, kMaxRanks> views_;
+};
+
+}  // namespace
+
+Status all_reduce(RankOutputs outputs, RankInputs inputs, const ReduceOptions& options,
+                  Communicator& communicator, RankStreams streams) {
+  constexpr const char* kName = "all_reduce";
+  RONDO_RETURN_IF_ERROR(check_all_reduce(kName, outputs, inputs, options, communicator, streams));
+  return enqueue(kName, communicator, streams,
+                 [&](Enqueue& verbs) { return enqueue_all_reduce(verbs, outputs, inputs, options); });
+}
+
+Status all_reduce(RankOutputs data, const ReduceOptions& options, Communicator& communicator,
+                  RankStreams streams) {
+  return all_reduce(data, SameInputs(data), options, communicator, streams);
+}
+
+Status all_reduce_many(std::span<const std::vector<DataView>> data, const ReduceOptions& options,
+                       Communicator& communicator, RankStreams streams) {
+  constexpr const char* kName = "all_reduce_many";
+  RONDO_RETURN_IF_ERROR(check_many(kName, data, options, communicator, streams));
+  if (data[0].empty()) return {};
+  return enqueue(kName, communicator, streams,
+                 [&](Enqueue& verbs) { return Many(verbs, data, options).run(); });
+}
+
+Status reduce_scatter(RankOutputs outputs, RankInputs inputs, const ReduceOptions& options,
+                      Communicator& communicator, RankStreams streams) {
+  constexpr const char* kName = "reduce_scatter";
+  const int ranks = communicator.size();
+  const DataView first = first_of(outputs);
+  RONDO_RETURN_IF_ERROR(check_algorithm(kName, options.algorithm, {Algorithm::ring, Algorithm::direct}));
+  RONDO_RETURN_IF_ERROR(check_order(kName, options));
+  RONDO_RETURN_IF_ERROR(check_blocks(kName, "output", ranks, first.size));
+  RONDO_RETURN_IF_ERROR(
+      check_arguments({kName,
+                       communicator,
+                       {"output", outputs, first.size, "like the output of rank 0"},
+                       {"input", inputs, first.size * ranks, "for a block of each rank's output"},
+                       first.dtype,
+                       1,
+                       first.size},
+                      streams));
+  if (first.size == 0) return {};
+  return enqueue(kName, communicator, streams, [&](Enqueue& verbs) {
+    if (ranks == 1) return keep_input(verbs, first, inputs[0]);
+    if (ring_or_direct(options.algorithm, communicator, first.bytes() * ranks, options.order) ==
+        Algorithm::direct)
+      return direct::reduce_scatter(verbs, outputs, inputs, options);
+    return ring::reduce_scatter(verbs, outputs, inputs, options.reduction);
+  });
+}
+
+Status all_gather(RankOutputs outputs, RankInputs inputs, Algorithm algorithm, Communicator& communicator,
+                  RankStreams streams) {
+  constexpr const char* kName = "all_gather";
+  const int ranks = communicator.size();
+  const ConstDataView first = first_of(inputs);
+  RONDO_RETURN_IF_ERROR(check_algorithm(kName, algorithm, {Algorithm::ring, Algorithm::direct}));
+  RONDO_RETURN_IF_ERROR(check_blocks(kName, "input", ranks, first.size));
+  RONDO_RETURN_IF_ERROR(
+      check_arguments({kName,
+                       communicator,
+                       {"output", outputs, first.size * ranks, "for a block of each rank's input"},
+                       {"input", inputs, first.size, "like the input of rank 0"},
+                       first.dtype,
+                       -1,
+                       first.size},
+                      streams));
+  if (first.size == 0) return {};
+  return enqueue(kName, communicator, streams, [&](Enqueue& verbs) {
+    if (ranks == 1) return keep_input(verbs, outputs[0], first);
+    if (ring_or_direct(algorithm, communicator, first.bytes() * ranks, {}) == Algorithm::direct)
+      return direct::all_gather(verbs, outputs, inputs);
+    return ring::all_gather(verbs, outputs, inputs);
+  });
+}
+
+Status broadcast(RankOutputs outputs, ConstDataView input, int root, Algorithm algorithm,
+                 Communicator& communicator, RankStreams streams) {
+  constexpr const char* kName = "broadcast";
+  RONDO_RETURN_IF_ERROR(check_root(kName, communicator, root));
+  RONDO_RETURN_IF_ERROR(check_algorithm(kName, algorithm, {Algorithm::ring, Algorithm::direct}));
+  RONDO_RETURN_IF_ERROR(check_arguments({kName,
+                                         communicator,
+                                         {"output", outputs, input.size, "like the input"},
+                                         {"input", {&input, 1}, input.size, "", root},
+                                         input.dtype},
+                                        streams));
+  if (input.size == 0) return {};
+  return enqueue(kName, communicator, streams, [&](Enqueue& verbs) {
+    if (verbs.ranks() == 1) return keep_input(verbs, outputs[0], input);
+    if (ring_or_direct(algorithm, communicator, input.bytes(), {}) == Algorithm::direct)
+      return direct::broadcast(verbs, outputs, input, root);
+    return ring::broadcast(verbs, outputs, input, root);
+  });
+}
+
+Status reduce(DataView output, RankInputs inputs, int root, const ReduceOptions& options,
+              Communicator& communicator, RankStreams streams) {
+  constexpr const char* kName = "reduce";
+  RONDO_RETURN_IF_ERROR(check_root(kName, communicator, root));
+  RONDO_RETURN_IF_ERROR(check_algorithm(kName, options.algorithm, {Algorithm::ring, Algorithm::direct}));
+  RONDO_RETURN_IF_ERROR(check_order(kName, options));
+  RONDO_RETURN_IF_ERROR(check_arguments({kName,
+                                         communicator,
+                                         {"output", {&output, 1}, output.size, "", root},
+                                         {"input", inputs, output.size, "like the output"},
+                                         output.dtype},
+                                        streams));
+  if (output.size == 0) return {};
+  return enqueue(kName, communicator, streams, [&](Enqueue& verbs) {
+    if (verbs.ranks() == 1) return keep_input(verbs, output, inputs[0]);
+    if (ring_or_direct(options.algorithm, communicator, output.bytes(), options.order) == Algorithm::direct)
+      return direct::reduce(verbs, output, inputs, root, options);
+    return ring::reduce(verbs, output, inputs, root, options.reduction);
+  });
+}
+
+Status all_to_all(RankOutputs outputs, RankInputs inputs, Communicator& communicator, RankStreams streams) {
+  constexpr const char* kName = "all_to_all";
+  const ConstDataView first = first_of(inputs);
+  if (first.size % communicator.size() != 0)
+    return bad_argument(kName, ": the input of rank 0 has ", first.size,
+                        " elements, must have a multiple of ", communicator.size(),
+                        ", a block for each rank");
+  Arguments arguments = {kName,
+                         communicator,
+                         {"output", outputs, first.size, "like the input of rank 0"},
+                         {"input", inputs, first.size, "like the input of rank 0"},
+                         first.dtype};
+  arguments.may_be_in_place = false;
+  RONDO_RETURN_IF_ERROR(check_arguments(arguments, streams));
+  if (first.size == 0) return {};
+  return enqueue(kName, communicator, streams, [&](Enqueue& verbs) {
+    if (verbs.ranks() == 1) return keep_input(verbs, outputs[0], first);
+    return direct::all_to_all(verbs, outputs, inputs);
+  });
+}
+
+Status barrier(Communicator& communicator, RankStreams streams) {
+  constexpr const char* kName = "barrier";
+  RONDO_RETURN_IF_ERROR(check_state(kName, communicator));
+  RONDO_RETURN_IF_ERROR(check_streams(kName, communicator, streams));
+  return enqueue(kName, communicator, streams,
+                 [&](Enqueue& verbs) { return verbs.meet(verbs.callers(), &Communicator::Rank::entered); });
+}
+
+}  // namespace rondo

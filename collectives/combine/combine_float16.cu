@@ -1,0 +1,5 @@
+#include <rondo/collectives/combine/combine.cuh>
+
+namespace rondo {
+template Status combine_of<__half>(const char*, Reduction, SumOrder, const Combination&, cudaStream_t);
+}

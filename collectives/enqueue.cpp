@@ -1,0 +1,108 @@
+#include <rondo/collectives/enqueue.h>
+
+namespace rondo {
+
+Enqueue::Enqueue(const char* operation, Communicator& communicator, std::span<const cudaStream_t> callers,
+                 bool captured)
+    : operation_(operation),
+      communicator_(communicator),
+      outside_(callers),
+      callers_(callers),
+      captured_(captured),
+      lock_(communicator.mutex()) {
+  static_cast<void>(cudaGetDevice(&callers_device_));
+  current_device_ = callers_device_;
+  communicator_.last = {operation, 0, 0, captured};
+  for (int rank = 0; rank < ranks(); ++rank) own_[static_cast<size_t>(rank)] = sums(rank);
+}
+
+Enqueue::~Enqueue() { static_cast<void>(cudaSetDevice(callers_device_)); }
+
+Status Enqueue::make_current(int rank) {
+  const int device = communicator_.device(rank);
+  if (device == current_device_) return {};
+  RONDO_CUDA(cudaSetDevice(device));
+  current_device_ = device;
+  return {};
+}
+
+Status Enqueue::wait(cudaStream_t stream, int rank, cudaEvent_t event) {
+  RONDO_RETURN_IF_ERROR(make_current(rank));
+  RONDO_CUDA(cudaStreamWaitEvent(stream, event, cudaEventWaitDefault));
+  return {};
+}
+
+Status Enqueue::record(cudaEvent_t event, cudaStream_t stream, int rank) {
+  RONDO_RETURN_IF_ERROR(make_current(rank));
+  RONDO_CUDA(cudaEventRecord(event, stream));
+  return {};
+}
+
+// cudaMemcpyPeerAsync is right for every pair of devices, connected or not, but can't be captured; the plain copy
+// can, and finds the devices by the addresses.
+Status Enqueue::copy_bytes(int rank, cudaStream_t stream, RankMemory to, ConstRankMemory from,
+                           int64_t bytes) {
+  RONDO_RETURN_IF_ERROR(make_current(rank));
+  const int to_device = communicator_.device(to.rank), from_device = communicator_.device(from.rank);
+  if (captured_ || to_device == from_device)
+    RONDO_CUDA(cudaMemcpyAsync(to.data, from.data, static_cast<size_t>(bytes), cudaMemcpyDefault, stream));
+  else
+    RONDO_CUDA(
+        cudaMemcpyPeerAsync(to.data, to_device, from.data, from_device, static_cast<size_t>(bytes), stream));
+  return {};
+}
+
+Status Enqueue::fork() {
+  for (int rank = 0; rank < ranks(); ++rank) {
+    const Communicator::Rank& r = communicator_.of(rank);
+    RONDO_RETURN_IF_ERROR(record(r.entered, callers_[static_cast<size_t>(rank)], rank));
+    RONDO_RETURN_IF_ERROR(wait(r.copies, rank, r.entered));
+    RONDO_RETURN_IF_ERROR(wait(r.sums, rank, r.entered));
+  }
+  return {};
+}
+
+Status Enqueue::join(Senders senders) {
+  for (int rank = 0; rank < ranks(); ++rank) {
+    const Communicator::Rank& r = communicator_.of(rank);
+    RONDO_RETURN_IF_ERROR(record(r.copied, r.copies, rank));
+    RONDO_RETURN_IF_ERROR(record(r.left, r.sums, rank));
+  }
+  for (int position = 0; position < ranks(); ++position) {
+    const int rank = communicator_.rank_at(position);
+    const cudaStream_t caller = callers_[static_cast<size_t>(rank)];
+    RONDO_RETURN_IF_ERROR(wait(caller, rank, communicator_.of(rank).left));
+    RONDO_RETURN_IF_ERROR(wait(caller, rank, communicator_.of(rank).copied));
+    if (senders == Senders::left) {
+      const int left = communicator_.rank_at(ring::left_of(position, ranks()));
+      RONDO_RETURN_IF_ERROR(wait(caller, rank, communicator_.of(left).copied));
+      continue;
+    }
+    for (int other = 0; other < ranks(); ++other)
+      if (other != rank) RONDO_RETURN_IF_ERROR(wait(caller, rank, communicator_.of(other).copied));
+  }
+  return {};
+}
+
+// Through rank 0's stream: 3n - 2 calls, where everyone waiting for everyone would take n * n.
+Status Enqueue::meet(std::span<const cudaStream_t> streams, Event Communicator::Rank::*reached) {
+  for (int rank = 0; rank < ranks(); ++rank) {
+    const cudaEvent_t event = communicator_.of(rank).*reached;
+    RONDO_RETURN_IF_ERROR(record(event, streams[static_cast<size_t>(rank)], rank));
+    if (rank > 0) RONDO_RETURN_IF_ERROR(wait(streams[0], 0, event));
+  }
+  if (ranks() == 1) return {};
+  const cudaEvent_t met = communicator_.of(0).met;
+  RONDO_RETURN_IF_ERROR(record(met, streams[0], 0));
+  for (int rank = 1; rank < ranks(); ++rank)
+    RONDO_RETURN_IF_ERROR(wait(streams[static_cast<size_t>(rank)], rank, met));
+  return {};
+}
+
+Status Enqueue::meet_sums() {
+  return meet({own_.data(), static_cast<size_t>(ranks())}, &Communicator::Rank::left);
+}
+
+void Enqueue::use_own_streams() { callers_ = {own_.data(), static_cast<size_t>(ranks())}; }
+
+}  // namespace rondo

@@ -1,0 +1,72 @@
+#include <rondo/collectives/peer_access.h>
+#include <rondo/kernels/core/buffer.h>
+#include <rondo/kernels/core/launch.cuh>
+
+#include <vector>
+
+namespace rondo {
+
+namespace {
+
+constexpr int64_t kTrialWords = 1024;
+
+// Every word differs, so that a lost, a shifted and a repeated store all show.
+__host__ __device__ constexpr uint32_t pattern(uint32_t word) { return word * 2654435761u + 12345u; }
+
+__global__ void write_pattern(uint32_t* to, int64_t words) {
+  const int64_t word = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+  if (word < words) to[word] = pattern(static_cast<uint32_t>(word));
+}
+
+// The owner reads it back with a copy of its own: a copy between the devices might be staged, and hide it.
+bool stores_arrive(int device, int peer) {
+  const DeviceScope owner(peer);
+  Buffer<uint32_t> memory(kTrialWords);
+  memory.fill_bytes(0);
+  {
+    const DeviceScope writer(device);
+    const Stream stream;
+    LaunchShape shape;
+    shape.block_x = 256;
+    shape.grid_x = ceil_div<int64_t>(kTrialWords, shape.block_x);
+    throw_if_error(launch("peer access trial", shape, stream, write_pattern, memory.data(), kTrialWords));
+    stream.synchronize();
+  }
+  const std::vector<uint32_t> found = memory.download();
+  for (size_t word = 0; word < found.size(); ++word)
+    if (found[word] != pattern(static_cast<uint32_t>(word))) return false;
+  return true;
+}
+
+PeerAccess try_access(int device, int peer) {
+  int reachable = 0;
+  RONDO_CUDA_THROW(cudaDeviceCanAccessPeer(&reachable, device, peer));
+  if (!reachable) return PeerAccess::unsupported;
+  const DeviceScope scope(device);
+  const cudaError_t error = cudaDeviceEnablePeerAccess(peer, 0);
+  if (error == cudaErrorTooManyPeers) {
+    static_cast<void>(cudaGetLastError());
+    return PeerAccess::unsupported;
+  }
+  if (error == cudaErrorPeerAccessAlreadyEnabled)
+    static_cast<void>(cudaGetLastError());
+  else
+    throw_if_error(from_cuda(error, concat("letting device ", device, " reach the memory of device ", peer)));
+  if (stores_arrive(device, peer)) return PeerAccess::direct;
+  RONDO_CUDA_THROW(cudaDeviceDisablePeerAccess(peer));
+  return PeerAccess::broken;
+}
+
+}  // namespace
+
+const char* name_of(PeerAccess access) {
+  constexpr const char* kNames[] = {"same device", "direct", "unsupported", "broken"};
+  return kNames[static_cast<int>(access)];
+}
+
+PeerAccess connect(int device, int peer) {
+  if (device == peer) return PeerAccess::same_device;
+  return try_access(device, peer);
+}
+
+}  // namespace rondo

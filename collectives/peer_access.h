@@ -1,0 +1,21 @@
+// Whether one device's kernels really reach another device's memory.
+#pragma once
+
+namespace rondo {
+
+enum class PeerAccess {
+  same_device,
+  direct,       // a kernel wrote into the peer's memory and the peer read it back
+  unsupported,  // the machine says that it can't
+  broken,       // the machine says that it can, and the peer did not find what was written
+};
+
+const char* name_of(PeerAccess access);
+
+// Opens the memory of `peer` to kernels of `device`, and tries it: the kernel stores a pattern, the
+// owner copies it to the host. Machines are known that report access, take the stores and lose them (an
+// IOMMU between the devices is the usual reason). Access that fails the trial is closed again, so that copies
+// are staged through the host. Throws rondo::Error when a device fails. Waits for the devices.
+PeerAccess connect(int device, int peer);
+
+}  // namespace rondo
