@@ -1,6 +1,7 @@
 #include <rondo/collectives/scale_model.h>
 
 #include <algorithm>
+#include <cmath>
 #include <iterator>
 
 namespace rondo {
@@ -44,12 +45,24 @@ double flat_ring(const Group& group, double bytes, const Cluster& cluster) {
          steps / group.devices * bytes / through_a_node(group, cluster);
 }
 
-// Up and down. Each device is inside one of the trees and a leaf of the other, so that in all 2S go into every
-// device and 2S out; the chunks are taken to be so small that filling the trees costs no more than alpha.
+// Data that passes `hops` links in a row in k pieces: while one piece is on the second link, the next is on the
+// first. `latency` is that of the hops together, `alpha` that of the slowest, `seconds` what the data alone takes
+// on one link. k - 1 more pieces than one cost alpha each, larger pieces cost (hops - 1)/k of the data's time;
+// the best k makes both equal.
+double pipelined(double latency, double hops, double alpha, double seconds) {
+  const double pieces = std::max(1.0, std::sqrt((hops - 1) * seconds / alpha));
+  return latency + seconds + (pieces - 1) * alpha + (hops - 1) * seconds / pieces;
+}
+
+// Up and down two trees. Each device is inside one of them and a leaf of the other, so that in all 2S go into
+// every device and 2S out.
 double tree(const Group& group, double bytes, const Cluster& cluster) {
   if (group.devices == 1) return 0;
-  return 2 * (group.height_inside * cluster.inside.alpha + group.height_between * cluster.between.alpha) +
-         2 * bytes / through_a_node(group, cluster);
+  const double inside = 2 * group.height_inside, between = 2 * group.height_between;
+  const double latency = inside * cluster.inside.alpha + between * cluster.between.alpha;
+  const double slowest =
+      std::max(inside > 0 ? cluster.inside.alpha : 0, between > 0 ? cluster.between.alpha : 0);
+  return pipelined(latency, inside + between, slowest, 2 * bytes / through_a_node(group, cluster));
 }
 
 // Reduce-scatter, or all-gather, of all data inside a node.
@@ -61,7 +74,9 @@ double half_a_ring(double devices, double bytes, const ScaleLink& link) {
 // same time, so that the node's data flows through all of its adapters.
 double between_nodes(ScaleAlgorithm algorithm, const Group& group, double bytes, const Cluster& cluster) {
   const double alpha = cluster.between.alpha, seconds = bytes / cluster.node_bandwidth();
-  if (algorithm == ScaleAlgorithm::hierarchical_tree) return 2 * (group.height_between * alpha + seconds);
+  const double hops = 2 * group.height_between;
+  if (algorithm == ScaleAlgorithm::hierarchical_tree)
+    return pipelined(hops * alpha, hops, alpha, 2 * seconds);
   return 2 * (group.nodes - 1) * (alpha + seconds / group.nodes);
 }
 

@@ -44,7 +44,7 @@ bool is_whole(int64_t devices, const Cluster& cluster);
 // The hierarchical ones are different from the flat ones: several nodes with several devices each.
 bool has_hierarchy(int64_t devices, const Cluster& cluster);
 
-// Seconds. devices >= 1 and is_whole(), bytes > 0 (of each device's vector), bandwidths above 0. Where there is
+// Seconds. devices >= 1 and is_whole(), bytes > 0 (of each device's vector), alphas and bandwidths above 0. Where there is
 // no hierarchy, the hierarchical algorithms are what they consist of: the ring in one node; ring or tree
 // between nodes of one device.
 double predict(ScaleAlgorithm algorithm, int64_t devices, int64_t bytes, const Cluster& cluster);

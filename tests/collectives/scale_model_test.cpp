@@ -5,6 +5,7 @@
 #include <rondo/collectives/scale_model.h>
 
 #include <algorithm>
+#include <cmath>
 #include <vector>
 
 namespace rondo {
@@ -35,8 +36,9 @@ double trees(int64_t devices, const Cluster& c) {
 TEST(ScaleModel, OneNode) {
   const Cluster c = cluster(4, 4);
   EXPECT_NEAR(flat(4, c), 6 * 2 * kMicro + 1.5e-3, 1e-12);  // 6 steps, 1.5 S at 100 GB/s
-  EXPECT_NEAR(tree(4, c), 4 * 2 * kMicro + 2e-3, 1e-12);    // twice a height of 2, 2 S
-  EXPECT_NEAR(tree(3, c), 4 * 2 * kMicro + 2e-3, 1e-12);    // 3 devices need the height of 4
+  // Twice a height of 2, and 2 S: 4 * 2 + 2000 us, and for k pieces 2 (k - 1) + 3 * 2000 / k us.
+  EXPECT_NEAR(tree(4, c), (2008 + 2 * std::sqrt(6000 * 2.0) - 2) * kMicro, 1e-12);
+  EXPECT_EQ(tree(3, c), tree(4, c));  // 3 devices need the height of 4
   EXPECT_EQ(rings(4, c), flat(4, c));
   EXPECT_EQ(trees(4, c), flat(4, c));
   for (const ScaleAlgorithm algorithm : kScaleAlgorithms) EXPECT_EQ(predict(algorithm, 1, k100MB, c), 0);
@@ -45,10 +47,12 @@ TEST(ScaleModel, OneNode) {
 TEST(ScaleModel, FourNodesOfFour) {
   const Cluster c = cluster(4, 4);  // 40 GB/s between nodes
   EXPECT_NEAR(flat(16, c), 24 * 2 * kMicro + 6 * 10 * kMicro + 30.0 / 16 * 2.5e-3, 1e-12);
-  EXPECT_NEAR(tree(16, c), 4 * 2 * kMicro + 4 * 10 * kMicro + 2 * 2.5e-3, 1e-12);
+  // The slowest of 8 hops takes 10 us: 48 + 5000 us, and for k pieces 10 (k - 1) + 7 * 5000 / k us.
+  EXPECT_NEAR(tree(16, c), (5048 + 2 * std::sqrt(35000 * 10.0) - 10) * kMicro, 1e-12);
   // Inside twice 3 steps with 3/4 S at 100 GB/s; between 6 steps with 1.5 S at 40 GB/s.
   EXPECT_NEAR(rings(16, c), 6 * 2 * kMicro + 1.5e-3 + 6 * 10 * kMicro + 1.5 * 2.5e-3, 1e-12);
-  EXPECT_NEAR(trees(16, c), 6 * 2 * kMicro + 1.5e-3 + 4 * 10 * kMicro + 2 * 2.5e-3, 1e-12);
+  // Between, 4 hops and 2 S: 40 + 5000 us, and for k pieces 10 (k - 1) + 3 * 5000 / k us.
+  EXPECT_NEAR(trees(16, c), 12 * kMicro + 1.5e-3 + (5040 + 2 * std::sqrt(15000 * 10.0) - 10) * kMicro, 1e-12);
 }
 
 TEST(ScaleModel, TheSlowerOfNodeAndAdaptersCounts) {
@@ -61,7 +65,7 @@ TEST(ScaleModel, NodesOfOneDevice) {
   Cluster c = cluster(1, 2);
   c.inside.bandwidth = 1;  // nothing is inside
   EXPECT_NEAR(flat(5, c), 8 * 10 * kMicro + 1.6 * 5e-3, 1e-12);
-  EXPECT_NEAR(tree(5, c), 6 * 10 * kMicro + 2 * 5e-3, 1e-12);
+  EXPECT_NEAR(tree(5, c), (60 + 10000 + 2 * std::sqrt(50000 * 10.0) - 10) * kMicro, 1e-12);
   EXPECT_EQ(rings(5, c), flat(5, c));
   EXPECT_EQ(trees(5, c), tree(5, c));
 }
@@ -78,13 +82,21 @@ TEST(ScaleModel, WholeCounts) {
   EXPECT_FALSE(has_hierarchy(12, cluster(1, 1)));
 }
 
-// Steps win in the end: logarithms stay, n does not. Trees between nodes are the least of all there.
+// What is too small to be cut goes up and down whole.
+TEST(ScaleModel, OnePieceOfSmallData) {
+  const Cluster c = cluster(4, 4);
+  EXPECT_NEAR(predict(ScaleAlgorithm::tree, 4, 1000, c), 4 * (2 * kMicro + 2000 / 100e9), 1e-15);
+  EXPECT_NEAR(predict(ScaleAlgorithm::tree, 2, 1000, c), 2 * (2 * kMicro + 2000 / 100e9), 1e-15);
+}
+
+// In the end it is the number of steps that counts: trees beat rings, and a ring of nodes one of devices.
 TEST(ScaleModel, LargeClustersNeedLogarithms) {
   const Cluster c = {.inside = find_link("nvlink")->link, .between = find_link("network")->link};
   for (const int64_t bytes : {int64_t{1} << 20, int64_t{25} << 20, int64_t{1} << 30}) {
-    EXPECT_EQ(fastest(8192, bytes, c), ScaleAlgorithm::hierarchical_tree);
-    EXPECT_LT(predict(ScaleAlgorithm::hierarchical_ring, 8192, bytes, c),
-              predict(ScaleAlgorithm::flat_ring, 8192, bytes, c));
+    const double ring_of_nodes = predict(ScaleAlgorithm::hierarchical_ring, 8192, bytes, c);
+    EXPECT_LT(predict(ScaleAlgorithm::tree, 8192, bytes, c), ring_of_nodes);
+    EXPECT_LT(predict(ScaleAlgorithm::hierarchical_tree, 8192, bytes, c), ring_of_nodes);
+    EXPECT_LT(ring_of_nodes, predict(ScaleAlgorithm::flat_ring, 8192, bytes, c));
   }
   EXPECT_EQ(fastest(8, int64_t{1} << 30, c), ScaleAlgorithm::flat_ring);
 }

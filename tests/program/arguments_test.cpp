@@ -118,6 +118,21 @@ TEST(Arguments, WhatIsNotThere) {
   EXPECT_EQ(missing(complaint([] { parse("devices --devices 0"); }), {"'0'", "1 to 64"}), "");
 }
 
+TEST(Arguments, Schedule) {
+  const CommandLine line = parse("schedule --ranks 8 --bytes 25MB --svg s.svg");
+  EXPECT_EQ(line.action, CommandLine::Action::schedule);
+  EXPECT_EQ(line.schedule.ranks, 8);
+  EXPECT_EQ(line.schedule.bytes, 25'000'000);
+  EXPECT_EQ(line.schedule.svg, "s.svg");
+  EXPECT_EQ(parse("schedule --ranks 1").schedule.bytes, 16 << 20);
+  for (const std::string bad : {"0", "65", "-1", "four", ""})
+    EXPECT_EQ(missing(complaint([&] { parse("schedule --ranks=" + bad); }), {"--ranks"}), "") << bad;
+  EXPECT_EQ(missing(complaint([] { parse("schedule --ranks 65"); }), {"'65'", "from 1 to 64"}), "");
+  EXPECT_EQ(missing(complaint([] { parse("schedule"); }), {"--ranks", "rondo schedule --ranks 4"}), "");
+  EXPECT_EQ(missing(complaint([] { parse("schedule --ranks 4 --bytes much"); }), {"--bytes", "'much'"}), "");
+  EXPECT_EQ(missing(complaint([] { parse("schedule --bogus"); }), {"--bogus", "rondo schedule --help"}), "");
+}
+
 TEST(Arguments, HelpAndVersion) {
   for (const char* words : {"", "--help", "-h"}) {
     const CommandLine line = parse(words);

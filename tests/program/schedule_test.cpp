@@ -48,16 +48,19 @@ Cell read_cell(const std::string& group) {
   std::smatch m;
   Cell cell;
   if (std::regex_search(group, m, full)) {
-    cell = {
-        .step = std::stoi(m[1]), .from = std::stoi(m[2]), .chunk = std::stoi(m[3]), .to = std::stoi(m[5])};
+    cell.chunk = std::stoi(m[3]);
     cell.bytes = without_commas(m[4]);
+    cell.to = std::stoi(m[5]);
     cell.adds = m[6] == "adds";
   } else if (std::regex_search(group, m, empty)) {
-    cell = {
-        .step = std::stoi(m[1]), .from = std::stoi(m[2]), .chunk = std::stoi(m[4]), .to = std::stoi(m[3])};
+    cell.to = std::stoi(m[3]);
+    cell.chunk = std::stoi(m[4]);
   } else {
     ADD_FAILURE() << "what is this? " << group;
+    return cell;
   }
+  cell.step = std::stoi(m[1]);
+  cell.from = std::stoi(m[2]);
   const size_t background = group.find("<rect"), fill = group.find("<rect", background + 1);
   const std::string outer = group.substr(background);
   cell.x = std::stod(attribute(outer, "x"));
