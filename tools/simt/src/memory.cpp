@@ -5,6 +5,8 @@
 #include <mutex>
 #include <sstream>
 
+#include "sanitizers.h"
+
 namespace simt {
 namespace {
 
@@ -29,9 +31,11 @@ cudaError_t Memory::allocate(int device, size_t bytes, void** pointer) {
     if (bytes > limit_[index] || used_[index] > limit_[index] - bytes) return cudaErrorMemoryAllocation;
     used_[index] += bytes;
   }
-  // Exactly `bytes` from the heap, so that the address sanitizer sees the first byte too many.
+  // The end belongs to the allocation, as pointers there are legal: nothing else may begin at it. The address
+  // sanitizer, which is to see the first byte too many, keeps allocations apart itself.
+  const size_t heap_bytes = bytes + (kAddressSanitizer ? 0 : 1);
   void* fresh = nullptr;
-  if (posix_memalign(&fresh, kAlignment, bytes) != 0) fresh = nullptr;
+  if (heap_bytes == 0 || posix_memalign(&fresh, kAlignment, heap_bytes) != 0) fresh = nullptr;
   if (fresh) std::memset(fresh, 0xFF, bytes);
   std::unique_lock lock(mutex_);
   if (!fresh) {

@@ -78,11 +78,12 @@ Device& Runtime::current_device() {
 }
 
 void Runtime::fail_device(int device, const Fault& fault) {
+  // Held from before the error can be seen: who sees it finds its message.
+  std::lock_guard lock(fault_mutex);
   cudaError_t expected = cudaSuccess;
   if (!devices[static_cast<size_t>(device)]->failure.compare_exchange_strong(expected, fault.error)) return;
   std::fprintf(stderr, "simt: device %d: %s: %s\n", device, cudaGetErrorName(fault.error),
                fault.message.c_str());
-  std::lock_guard lock(fault_mutex);
   newest_fault = fault;
 }
 
