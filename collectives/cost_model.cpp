@@ -1,63 +1,72 @@
 #include <rondo/collectives/cost_model.h>
+#include <rondo/collectives/ring_schedule.h>
 
+#include <algorithm>
 #include <cmath>
 
 namespace rondo {
 
 namespace {
 
-// What one all-reduce asks for.
+// What one all-reduce asks for. "In turn" is the longest path, on which each waits for the one before.
 struct Work {
-  double copies_in_turn = 0;   // on the longest path, where each waits for the one before
-  double kernels_in_turn = 0;  // on the same path
-  double calls = 0;            // copies and kernels of all ranks
-  double wire_bytes = 0;       // over the busiest wire, in its busier direction
-  double sum_bytes = 0;        // read and written in one device's memory by the sums on the longest path
+  double copies_in_turn = 0;
+  double kernels_in_turn = 0;
+  double calls = 0;        // copies and kernels of all ranks
+  double wire_bytes = 0;   // over the busiest wire, in its busier direction
+  double sum_seconds = 0;  // reading and writing memory for sums, as far as no copy hides it; ranks apart
+  double sum_traffic = 0;  // bytes that all sums of all ranks read and write beyond what is copied
 };
 
-// 2(n-1) steps, each a copy of a chunk to the neighbour; in the first n-1 a sum follows that reads two chunks
-// and writes one.
-Work ring_work(double n, double bytes, double passes) {
-  const double reduce_steps = n - 1, steps = 2 * reduce_steps;
-  return {.copies_in_turn = passes * steps,
-          .kernels_in_turn = passes * reduce_steps,
-          .calls = passes * n * (steps + reduce_steps),
-          .wire_bytes = steps * bytes / n,
-          .sum_bytes = 3 * reduce_steps * bytes / n};
+double three_of(double bytes, const LinkConstants& constants) {  // two are read, one is written
+  return 3 * bytes / constants.memory_bandwidth;
+}
+
+// 2(n-1) steps, each a copy of a chunk to the neighbour; in the first n-1 a sum follows. Chunks go in pieces, two at
+// a time (ring_schedule.h): while one is added, the next is copied, so that of each two sums a step only what takes
+// longer than the copies shows, and the last one of all. A piece alone is first copied, then added.
+Work ring_work(int ranks, int64_t bytes, const LinkConstants& constants) {
+  const ring::Pieces pieces = ring::pieces_of(ring::whole_chunk(bytes, ranks, 1), constants.slot_bytes, 1);
+  static_assert(ring::kSlots == 2);
+  const double n = ranks, S = static_cast<double>(bytes), count = static_cast<double>(pieces.count);
+  const auto pairs = static_cast<double>(pieces.count / 2), alone = static_cast<double>(pieces.count % 2);
+  const double piece = S / n / count, reduce_steps = n - 1, steps = 2 * reduce_steps;
+  const double copy = constants.copy_latency + piece / constants.wire_bandwidth;
+  const double sum = three_of(piece, constants), late = std::max(0.0, constants.kernel_latency + sum - copy);
+  return {.copies_in_turn = count * steps,
+          .kernels_in_turn = pairs + alone * reduce_steps,
+          .calls = count * n * (steps + reduce_steps),
+          .wire_bytes = steps * S / n,
+          .sum_seconds = pairs * (sum + 2 * reduce_steps * late) + alone * reduce_steps * sum,
+          .sum_traffic = 3 * reduce_steps * S};
 }
 
 // One kernel a rank, all at once: loads its shard from all inputs, stores the sum to all outputs. What it sums
 // is in registers already, so no memory is touched again.
-Work direct_work(double n, double bytes) {
-  return {.kernels_in_turn = 1, .calls = n, .wire_bytes = 2 * (n - 1) * bytes / n};
+Work direct_work(double n, double S) {
+  return {.kernels_in_turn = 1, .calls = n, .wire_bytes = 2 * (n - 1) * S / n};
 }
 
-// n-1 whole vectors into rank 0 over its wire, one sum of n vectors there, n-1 copies of the result out.
-Work root_work(double n, double bytes) {
-  const double copies = 2 * (n - 1);
+// `ranks` of the n ranks, side by side, fetch a part of everybody's data, sum it and hand it out. Fetching goes in
+// rounds of as much as the scratch memory takes from each: 2 kSlots slots for n vectors.
+Work fetch_work(double n, double ranks, double part, const LinkConstants& constants) {
+  const double region = 2 * ring::kSlots * static_cast<double>(constants.slot_bytes) / n;
+  const double rounds = std::ceil(part / region), copies = (n - 1) * (rounds + 1);
   return {.copies_in_turn = copies,
-          .kernels_in_turn = 1,
-          .calls = copies + 1,
-          .wire_bytes = copies * bytes,
-          .sum_bytes = (n + 1) * bytes};
+          .kernels_in_turn = rounds,
+          .calls = ranks * (copies + rounds),
+          .wire_bytes = 2 * (n - 1) * part,
+          .sum_seconds = (n + 1) * part / constants.memory_bandwidth,
+          .sum_traffic = ranks * (n + 1) * part};
 }
 
-double passes_of(int64_t bytes, const LinkConstants& constants) {
-  if (constants.ring_pass_bytes <= 0) return 1;
-  return std::ceil(static_cast<double>(bytes) / static_cast<double>(constants.ring_pass_bytes));
-}
-
-Work work_of(Algorithm algorithm, int ranks, int64_t bytes, const LinkConstants& constants) {
+Work work_of(Algorithm algorithm, int ranks, int64_t bytes, const LinkConstants& constants,
+             bool peers_reachable) {
   const double n = ranks, S = static_cast<double>(bytes);
-  if (algorithm == Algorithm::direct) return direct_work(n, S);
-  if (algorithm == Algorithm::root) return root_work(n, S);
-  return ring_work(n, S, passes_of(bytes, constants));
-}
-
-// The part of memory_traffic() that sums cause by themselves, after the data has been moved. On one memory the
-// ranks' sums take turns, so that those of all ranks count; root has only one.
-double sum_traffic(Algorithm algorithm, const Work& work, double n) {
-  return algorithm == Algorithm::ring ? n * work.sum_bytes : work.sum_bytes;
+  if (algorithm == Algorithm::ring) return ring_work(ranks, bytes, constants);
+  if (algorithm == Algorithm::root) return fetch_work(n, 1, S, constants);
+  if (peers_reachable || constants.ranks_share_one_memory) return direct_work(n, S);
+  return fetch_work(n, n, S / n, constants);
 }
 
 Cost cost_of_a_copy(double bytes, const LinkConstants& constants) {
@@ -81,9 +90,9 @@ Status check(const LinkConstants& constants) {
   RONDO_RETURN_IF_ERROR(check_value("wire_bandwidth", constants.wire_bandwidth, false));
   RONDO_RETURN_IF_ERROR(check_value("peer_bandwidth", constants.peer_bandwidth, false));
   RONDO_RETURN_IF_ERROR(check_value("memory_bandwidth", constants.memory_bandwidth, false));
-  if (constants.ring_pass_bytes >= 0) return {};
-  return bad_argument("LinkConstants: ring_pass_bytes is ", constants.ring_pass_bytes,
-                      ", must be at least 0, which means one pass");
+  if (constants.slot_bytes >= ring::kChunkAlignment) return {};
+  return bad_argument("LinkConstants: slot_bytes is ", constants.slot_bytes, ", must be at least ",
+                      ring::kChunkAlignment);
 }
 
 const char* name_of(Term term) {
@@ -110,22 +119,22 @@ double memory_traffic(Algorithm algorithm, int ranks, int64_t bytes) {
   }
 }
 
-Cost predict(Algorithm algorithm, int ranks, int64_t bytes, const LinkConstants& constants) {
+Cost predict(Algorithm algorithm, int ranks, int64_t bytes, const LinkConstants& constants,
+             bool peers_reachable) {
   if (bytes == 0) return {};
   if (ranks == 1) return cost_of_a_copy(static_cast<double>(bytes), constants);
-  if (algorithm == Algorithm::automatic) algorithm = choose(ranks, bytes, constants, true);
-  const Work work = work_of(algorithm, ranks, bytes, constants);
+  if (algorithm == Algorithm::automatic) algorithm = choose(ranks, bytes, constants, peers_reachable);
+  const Work work = work_of(algorithm, ranks, bytes, constants, peers_reachable);
   Cost cost{.latency = work.copies_in_turn * constants.copy_latency +
                        work.kernels_in_turn * constants.kernel_latency,
+            .wire = work.wire_bytes /
+                    (algorithm == Algorithm::direct ? constants.peer_bandwidth : constants.wire_bandwidth),
+            .reduction = work.sum_seconds,
             .host = work.calls * constants.host_seconds_per_call};
   if (constants.ranks_share_one_memory) {
-    const double sums = sum_traffic(algorithm, work, ranks);
-    cost.wire = (memory_traffic(algorithm, ranks, bytes) - sums) / constants.memory_bandwidth;
-    cost.reduction = sums / constants.memory_bandwidth;
-  } else {
-    cost.wire = work.wire_bytes /
-                (algorithm == Algorithm::direct ? constants.peer_bandwidth : constants.wire_bandwidth);
-    cost.reduction = work.sum_bytes / constants.memory_bandwidth;
+    const double copied = memory_traffic(algorithm, ranks, bytes) - work.sum_traffic;
+    cost.wire = copied / constants.memory_bandwidth;
+    cost.reduction = work.sum_traffic / constants.memory_bandwidth;
   }
   return cost;
 }
@@ -137,16 +146,12 @@ double lower_bound(int ranks, int64_t bytes, const LinkConstants& constants) {
 }
 
 Algorithm choose(int ranks, int64_t bytes, const LinkConstants& constants, bool peers_reachable) {
+  const auto seconds = [&](Algorithm algorithm) {
+    return predict(algorithm, ranks, bytes, constants, peers_reachable).seconds();
+  };
   Algorithm best = Algorithm::ring;
-  double least = predict(best, ranks, bytes, constants).seconds();
-  for (const Algorithm other : {Algorithm::direct, Algorithm::root}) {
-    if (other == Algorithm::direct && !peers_reachable && !constants.ranks_share_one_memory) continue;
-    const double seconds = predict(other, ranks, bytes, constants).seconds();
-    if (seconds < least) {
-      best = other;
-      least = seconds;
-    }
-  }
+  for (const Algorithm other : {Algorithm::direct, Algorithm::root})
+    if (seconds(other) < seconds(best)) best = other;
   return best;
 }
 

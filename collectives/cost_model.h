@@ -20,13 +20,13 @@ struct LinkConstants {
   double copy_latency = 6e-6;           // s: of a copy of no bytes, with the wait for what it depends on
   double kernel_latency = 4e-6;         // s: the same of a kernel
   double wire_bandwidth = 25e9;         // B/s in each direction: copies over the slowest link of the ring
-  double peer_bandwidth = 25e9;    // B/s in each direction: a kernel that loads from and stores to all peers
-  double memory_bandwidth = 1e12;  // B/s of one device's memory, reads and writes together
+  double peer_bandwidth = 25e9;         // B/s in each direction: from and to all other ranks at once
+  double memory_bandwidth = 1e12;       // B/s of one device's memory, reads and writes together
   bool ranks_share_one_memory = false;  // all ranks on one device; false: each on its own
-  int64_t ring_pass_bytes = 0;          // what the ring takes in one pass (ranks x bytes of a slot); 0: all
+  int64_t slot_bytes = int64_t{4} << 20;  // CommunicatorOptions::slot_bytes: the largest piece that is copied
 };
 
-// Every time is finite and not negative, every bandwidth finite and above 0.
+// Every time is finite and not negative, every bandwidth finite and above 0, a slot has at least 16 bytes.
 Status check(const LinkConstants& constants);
 
 enum class Term { latency, wire, reduction, host };
@@ -36,7 +36,7 @@ const char* name_of(Term term);
 struct Cost {
   double latency = 0;    // steps that wait for each other, each with the latency of a copy or a kernel
   double wire = 0;       // moving the data: over the links, or through the memory that the ranks share
-  double reduction = 0;  // sums that read and write memory after the data has been moved
+  double reduction = 0;  // sums that no copy hides
   double host = 0;       // one thread asking for all copies and kernels of all ranks
 
   double on_devices() const { return latency + wire + reduction; }
@@ -46,11 +46,13 @@ struct Cost {
   Term dominating() const;
 };
 
-// In all of these: ranks >= 1, bytes >= 0 (of each rank's vector), constants that check() accepts. One rank has
-// nothing to reduce and copies its input; no bytes cost nothing.
+// In all of these: ranks >= 1, bytes >= 0 (of each rank's vector, in the type in which sums travel), constants that
+// check() accepts. One rank has nothing to reduce and copies its input; no bytes cost nothing.
 
-// Of `automatic`: of what choose() takes where all peers reach each other.
-Cost predict(Algorithm algorithm, int ranks, int64_t bytes, const LinkConstants& constants);
+// peers_reachable: all ranks reach each other's memory from a kernel, as ranks on one device always do; else
+// `direct` fetches and hands out by copies. Of `automatic`: of what choose() takes.
+Cost predict(Algorithm algorithm, int ranks, int64_t bytes, const LinkConstants& constants,
+             bool peers_reachable);
 
 // The least time of any algorithm that moves data between ranks only, in seconds: 2 (n-1)/n S / wire_bandwidth,
 // and for ranks that share a memory 2 n S / memory_bandwidth, every input read once and every output written
@@ -61,8 +63,7 @@ double lower_bound(int ranks, int64_t bytes, const LinkConstants& constants);
 // (5n - 3) S.
 double memory_traffic(Algorithm algorithm, int ranks, int64_t bytes);
 
-// The algorithm with the smallest predicted time; the ring where others need exactly as long. `direct` reads
-// and writes its peers' memory from a kernel, so it is considered only where that is possible.
+// The algorithm with the smallest predicted time; the ring where others need exactly as long.
 Algorithm choose(int ranks, int64_t bytes, const LinkConstants& constants, bool peers_reachable);
 
 }  // namespace rondo
