@@ -1,8 +1,10 @@
 #include <rondo/collectives/arguments.h>
+#include <rondo/collectives/combine/combine.h>
 
 #include <algorithm>
 #include <functional>
 #include <limits>
+#include <ostream>
 #include <string>
 
 namespace rondo {
@@ -16,26 +18,39 @@ Status check_one_a_rank(const char* operation, const char* argument, size_t size
                       ", one for each rank of the communicator");
 }
 
-template <class View>
-Status check_memory(const Arguments& a, const Operand<View>& operand, int index) {
-  const View& view = operand.views[static_cast<size_t>(index)];
+// Which vector a message is about; put into words only where there is a message.
+struct Whose {
+  const char* name;
+  const char* number_of;  // " of rank ", or nothing
+  int number;
+  friend std::ostream& operator<<(std::ostream& out, const Whose& w) {
+    return out << "the " << w.name << w.number_of << w.number;
+  }
+};
+
+Status check_memory(const char* operation, Whose whose, ConstDataView view, int device) {
   if (view.size == 0) return {};
-  const auto fail = [&](const auto&... why) {
-    return bad_argument(a.operation, ": the ", operand.name, " of rank ", operand.rank(index), " ", why...);
-  };
+  const auto fail = [&](const auto&... why) { return bad_argument(operation, ": ", whose, " ", why...); };
   if (!view.data) return fail("is null with ", view.size, " elements");
   if (reinterpret_cast<uintptr_t>(view.data) % static_cast<uintptr_t>(size_of(view.dtype)) != 0)
     return fail("is at ", view.data, ", must be aligned to ", size_of(view.dtype), " bytes");
   cudaPointerAttributes attributes{};
   RONDO_CUDA(cudaPointerGetAttributes(&attributes, view.data));
-  const int device = a.communicator.device(operand.rank(index));
   if (attributes.type == cudaMemoryTypeManaged) return {};
   if (attributes.type != cudaMemoryTypeDevice)
     return fail("is at ", view.data, ", which is not a device's memory, must be of device ", device);
-  if (attributes.device != device)
-    return fail("is in the memory of device ", attributes.device, ", must be in that of device ", device,
-                ", on which the rank works");
-  return {};
+  if (attributes.device == device) return {};
+  return fail("is in the memory of device ", attributes.device, ", must be in that of device ", device);
+}
+
+// The whole vector: its size, its type, its place.
+Status check_vector(const char* operation, Whose whose, ConstDataView view, int64_t size, const char* why,
+                    DType dtype, int device) {
+  const auto fail = [&](const auto&... parts) { return bad_argument(operation, ": ", whose, " ", parts...); };
+  if (view.size < 0) return fail("has the size ", view.size, ", must not be negative");
+  if (view.size != size) return fail("has ", view.size, " elements, must have ", size, " ", why);
+  if (view.dtype != dtype) return fail("is ", name_of(view.dtype), ", must be ", name_of(dtype));
+  return check_memory(operation, whose, view, device);
 }
 
 template <class View>
@@ -43,18 +58,10 @@ Status check_operand(const Arguments& a, const Operand<View>& operand) {
   if (operand.root < 0)
     RONDO_RETURN_IF_ERROR(check_one_a_rank(a.operation, operand.name, operand.views.size(), a.communicator));
   for (int index = 0; index < operand.count(); ++index) {
-    const View& view = operand.views[static_cast<size_t>(index)];
     const int rank = operand.rank(index);
-    if (view.size < 0)
-      return bad_argument(a.operation, ": the ", operand.name, " of rank ", rank, " has the size ", view.size,
-                          ", must not be negative");
-    if (view.size != operand.size)
-      return bad_argument(a.operation, ": the ", operand.name, " of rank ", rank, " has ", view.size,
-                          " elements, must have ", operand.size, " ", operand.why);
-    if (view.dtype != a.dtype)
-      return bad_argument(a.operation, ": the ", operand.name, " of rank ", rank, " is ", name_of(view.dtype),
-                          ", must be ", name_of(a.dtype), " like that of the first rank");
-    RONDO_RETURN_IF_ERROR(check_memory(a, operand, index));
+    RONDO_RETURN_IF_ERROR(check_vector(a.operation, {operand.name, " of rank ", rank},
+                                       operand.views[static_cast<size_t>(index)], operand.size, operand.why,
+                                       a.dtype, a.communicator.device(rank)));
   }
   return {};
 }
@@ -125,6 +132,21 @@ Status check_arguments(const Arguments& arguments, RankStreams streams) {
   RONDO_RETURN_IF_ERROR(check_operand(arguments, arguments.read));
   RONDO_RETURN_IF_ERROR(check_streams(arguments.operation, arguments.communicator, streams));
   return check_overlaps(arguments);
+}
+
+Status check_on_device(const char* operation, DataView output, RankInputs inputs, int device) {
+  if (inputs.empty() || inputs.size() > static_cast<size_t>(kMaxRanks))
+    return bad_argument(operation, ": there are ", inputs.size(), " inputs, must be 1 to ", kMaxRanks);
+  RONDO_RETURN_IF_ERROR(
+      check_vector(operation, {"output", " ", 0}, output, output.size, "", output.dtype, device));
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const Whose whose = {"input", " ", static_cast<int>(i)};
+    RONDO_RETURN_IF_ERROR(
+        check_vector(operation, whose, inputs[i], output.size, "like the output", output.dtype, device));
+    if (overlap(output, inputs[i]) && output.data != inputs[i].data)
+      return bad_argument(operation, ": the output overlaps ", whose, ", must be it or lie apart");
+  }
+  return {};
 }
 
 Status check_apart(const char* operation, std::span<const std::vector<DataView>> lists) {

@@ -38,6 +38,9 @@ Status check_arguments(const Arguments& arguments, RankStreams streams);
 Status check_state(const char* operation, const Communicator& communicator);
 Status check_streams(const char* operation, const Communicator& communicator, RankStreams streams);
 
+// 1 to kMaxRanks inputs of the output's size and type, all in the memory of `device`; the output overlaps none, or is it.
+Status check_on_device(const char* operation, DataView output, RankInputs inputs, int device);
+
 // No two vectors of all these lists overlap.
 Status check_apart(const char* operation, std::span<const std::vector<DataView>> lists);
 

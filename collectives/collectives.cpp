@@ -317,6 +317,20 @@ Status all_to_all(RankOutputs outputs, RankInputs inputs, Communicator& communic
   });
 }
 
+Status reduce_on_device(DataView output, RankInputs inputs, Reduction reduction, SumOrder order,
+                        cudaStream_t stream) {
+  constexpr const char* kName = "reduce_on_device";
+  int device = 0;
+  RONDO_CUDA(cudaGetDevice(&device));
+  RONDO_RETURN_IF_ERROR(check_on_device(kName, output, inputs, device));
+  Combination all;
+  all.size = output.size;
+  all.divisor = static_cast<int>(inputs.size());
+  for (const ConstDataView& input : inputs) all.in[all.inputs++] = input.data;
+  all.out[all.outputs++] = output.data;
+  return combine(kName, output.dtype, reduction, order, all, stream);
+}
+
 Status barrier(Communicator& communicator, RankStreams streams) {
   constexpr const char* kName = "barrier";
   RONDO_RETURN_IF_ERROR(check_state(kName, communicator));

@@ -97,6 +97,13 @@ struct ReduceOptions {
 [[nodiscard]] Status all_to_all(RankOutputs outputs, RankInputs inputs, Communicator& communicator,
                                 RankStreams streams);
 
+// The same arithmetic without a communicator: output[i] = inputs[0][i] (+) ... (+) inputs[k-1][i], all on the device that
+// is current, 1 <= k <= kMaxRanks, on `stream`. The output may be one of the inputs. With balanced_tree on both levels,
+// summing 2^j vectors on each of 2^i ranks and then over the ranks gives the bits of summing all 2^(i+j) at once. An
+// average divides by k.
+[[nodiscard]] Status reduce_on_device(DataView output, RankInputs inputs, Reduction reduction, SumOrder order,
+                                      cudaStream_t stream);
+
 // What streams[r] gets from now on starts when all the streams have come as far as this.
 [[nodiscard]] Status barrier(Communicator& communicator, RankStreams streams);
 

@@ -147,12 +147,13 @@ std::vector<Shard> split_batch(int64_t batch, int ranks) {
   return shards;
 }
 
-// Replaces every replica's gradients by their sum over all replicas, in a ring: collectives/README.md.
+// Replaces every replica's gradients by their sum over all replicas: collectives/README.md tells the ways.
 void all_reduce(std::vector<Replica>& replicas, Communicator& ring, const StreamGroup& streams,
-                Algorithm algorithm) {
+                const Options& options) {
   std::vector<DataView> gradients;
   for (Replica& r : replicas) gradients.push_back(r.gradients.all);
-  check(rondo::all_reduce(gradients, {.algorithm = algorithm}, ring, streams.streams()));
+  check(rondo::all_reduce(gradients, {.algorithm = options.algorithm, .order = options.order}, ring,
+                          streams.streams()));
 }
 
 // Brings `images` samples into the replica's x, from the bytes on its device; 0..255 becomes 0..1.
@@ -192,7 +193,7 @@ void train_batch(std::vector<Replica>& replicas, Communicator& ring, StreamGroup
   timer.end(Phase::forward);
   for (Replica& r : replicas) backward(r, shard_of(r).size);
   timer.end(Phase::backward);
-  all_reduce(replicas, ring, streams, options.algorithm);
+  all_reduce(replicas, ring, streams, options);
   timer.end(Phase::reduce);
   // The gradients are sums over the batch: dividing by its whole size here, once, is right for any shards.
   const float mean = 1.0f / static_cast<float>(samples);

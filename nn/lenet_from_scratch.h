@@ -3,6 +3,7 @@
 #pragma once
 
 #include <rondo/collectives/algorithm.h>
+#include <rondo/collectives/reduction.h>
 #include <rondo/kernels/core/trace.h>
 #include <rondo/nn/fashion_mnist.h>
 #include <rondo/nn/phase_timer.h>
@@ -20,6 +21,7 @@ struct Options {
   int epochs = 10;
   uint64_t seed = 0;                           // of the weights and of the order of the samples
   Algorithm algorithm = Algorithm::automatic;  // of the all-reduce
+  SumOrder order = SumOrder::left_to_right;    // in which it adds
   bool verify = false;                         // after every step, compare all replicas bit by bit
   int64_t inspect_steps = 0;  // so many first steps run one by one and are shown to Observer::on_step
 };
@@ -68,6 +70,14 @@ struct LayerSummary {
   std::string output_shape;
   int64_t parameters = 0;
 };
+
+// Training whose parameters have the same bits on 1 to 8 devices. Every batch is cut into kSampleBlocks blocks of
+// samples, whatever the number of devices; each block has a replica of its own, and the devices share the replicas
+// out. The gradients of the blocks are added as a balanced tree. What a replica computes does not depend on the
+// device, and the tree knows blocks only. (Where devices differ in architecture their kernels may, too.)
+// `options` with the devices replaced by one entry a block. Throws bad_argument where there are more devices.
+inline constexpr int kSampleBlocks = 8;
+Options in_fixed_order(Options options);
 
 // The layers in order, for a batch of one image.
 std::vector<LayerSummary> summary();

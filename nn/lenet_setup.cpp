@@ -34,6 +34,20 @@ void check_options(const FashionMnist& data, const Options& options) {
     refuse(ranks, " ranks share ", data.train_count, " training images: there must be at least one for each");
 }
 
+Options in_fixed_order(Options options) {
+  const auto devices = static_cast<int>(options.devices.size());
+  if (devices < 1 || devices > kSampleBlocks)
+    throw Error(bad_argument("training LeNet in fixed order: there are ", devices, " devices, must be 1 to ",
+                             kSampleBlocks, ", the number of sample blocks"));
+  std::vector<int> of_block;
+  for (int block = 0; block < kSampleBlocks; ++block)
+    of_block.push_back(options.devices[static_cast<size_t>(block * devices / kSampleBlocks)]);
+  options.devices = of_block;
+  options.algorithm = Algorithm::direct;
+  options.order = SumOrder::balanced_tree;
+  return options;
+}
+
 std::vector<Replica> make_replicas(const FashionMnist& data, const Options& options,
                                    const StreamGroup& streams) {
   const int64_t max_images = largest_shard(data, options);

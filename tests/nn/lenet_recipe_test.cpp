@@ -5,6 +5,7 @@
 
 #include <rondo/kernels/core/platform.h>
 #include <rondo/nn/lenet_from_scratch.h>
+#include <rondo/tests/support/compare.h>
 
 #include <algorithm>
 #include <cmath>
@@ -57,6 +58,24 @@ TEST(Recipe, FirstTwoHundredLossesDoNotDependOnTheNumberOfDevices) {
     EXPECT_LE(worst, 1e-5) << count << " ranks";
     RecordProperty("gradient_error_" + std::to_string(count), concat(std::sqrt(error / size)));
     RecordProperty("loss_error_" + std::to_string(count), concat(worst));
+  }
+}
+
+TEST(Recipe, InFixedOrderTwoHundredStepsGiveTheSameBitsOnAnyNumberOfDevices) {
+  FashionMnist first_steps = data();
+  keep_first(first_steps, 200 * 256);
+  std::vector<float> of_one;
+  for (int count : {1, 2, 4, 8}) {
+    Options options;
+    options.epochs = 1;
+    options.devices = ranks(count);
+    options.verify = true;
+    Observer silent;
+    const Result result = train(first_steps, in_fixed_order(options), silent);
+    EXPECT_EQ(result.verified_steps, 200);
+    EXPECT_EQ(result.differing_values, 0) << count << " devices";
+    if (count == 1) of_one = result.parameters;
+    EXPECT_TRUE(test::all_equal_bits(result.parameters, of_one)) << count << " devices";
   }
 }
 
