@@ -89,6 +89,10 @@ CLI::App* add_train(CLI::App& app, TrainArguments& to) {
       [&](const std::string& s) { to.trace = read_path("--trace", s); });
   train->add_flag("--verify", to.verify, "After every step, check that all replicas are bitwise equal")
       ->disable_flag_override();
+  train
+      ->add_flag("--fixed-order", to.fixed_order,
+                 "Sum gradients over 8 blocks of each batch: same bits on 1 to 8 devices")
+      ->disable_flag_override();
   return train;
 }
 

@@ -21,6 +21,7 @@ struct TrainArguments {
   std::string plot;
   std::string trace;
   bool verify = false;
+  bool fixed_order = false;
 
   static constexpr int64_t kDefaultBatch = 256;
   static constexpr int kDefaultReplicas = 2;

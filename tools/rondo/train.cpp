@@ -124,12 +124,13 @@ lenet::Options options_for(const TrainArguments& arguments, const FashionMnist& 
   options.epochs = arguments.epochs;
   options.seed = arguments.seed;
   options.verify = arguments.verify;
+  if (arguments.fixed_order) options.order = SumOrder::balanced_tree;
   return options;
 }
 
 std::string recipe(const lenet::Options& options) {
   return concat("batch ", grouped(options.batch_size), ", learning rate ", options.lr, ", seed ",
-                options.seed);
+                options.seed, options.order == SumOrder::balanced_tree ? ", fixed order" : "");
 }
 
 void show_plan(const lenet::Options& options, const FashionMnist& data, std::ostream& out,
@@ -207,19 +208,20 @@ void train(const TrainArguments& arguments, std::ostream& out, const Terminal& t
   FashionMnist data = load_data(arguments);
   if (arguments.limit) keep_first(data, *arguments.limit);
   const lenet::Options options = options_for(arguments, data);
+  const lenet::Options run = arguments.fixed_order ? lenet::in_fixed_order(options) : options;
   show_placement(options.devices, arguments.devices.has_value(), out, terminal);
   show_data(data, arguments.limit.has_value(), out, terminal);
   show_model(out, terminal);
-  show_plan(options, data, out, terminal);
+  show_plan(run, data, out, terminal);
 
   std::optional<Trace> trace;
-  if (outputs.trace.wanted()) trace.emplace(options.devices);
+  if (outputs.trace.wanted()) trace.emplace(run.devices);
   lenet::Result result;
   {
     Display display(out, terminal, options.epochs);
     display.show(lenet::Progress{.epoch = 1, .samples = data.train_count});
     Follower follower(display, outputs, options, data.authentic);
-    result = lenet::train(data, options, follower, trace ? &*trace : nullptr);
+    result = lenet::train(data, run, follower, trace ? &*trace : nullptr);
   }
   out << "\n";
   if (options.verify) show_verification(result, out, terminal);
