@@ -53,12 +53,14 @@ class GuardedBuffer {
   void upload(const std::vector<T>& values) {
     ASSERT_EQ(static_cast<int64_t>(values.size()), size_);
     if (size_ == 0) return;
+    const DeviceScope scope(device_);
     RONDO_CUDA_THROW(cudaMemcpy(data(), values.data(), values.size() * sizeof(T), cudaMemcpyHostToDevice));
     RONDO_CUDA_THROW(cudaStreamSynchronize(cudaStreamLegacy));  // for streams that do not wait for it
   }
 
-  // Waits for everything that runs on the device, then copies the elements.
+  // Waits for everything that runs on the buffer's device, then copies the elements.
   std::vector<T> download() const {
+    const DeviceScope scope(device_);
     RONDO_CUDA_THROW(cudaDeviceSynchronize());
     std::vector<T> values(static_cast<size_t>(size_));
     if (size_ > 0)
@@ -67,6 +69,7 @@ class GuardedBuffer {
   }
 
   testing::AssertionResult guards_intact() const {
+    const DeviceScope scope(device_);
     RONDO_CUDA_THROW(cudaDeviceSynchronize());
     const std::vector<unsigned char> bytes = memory_.download();
     const auto end = static_cast<size_t>(begin_) + static_cast<size_t>(size_) * sizeof(T);
@@ -96,7 +99,14 @@ class GuardedBuffer {
   }
   int64_t total_bytes() const { return begin_ + size_ * static_cast<int64_t>(sizeof(T)) + kGuardBytes; }
 
+  static int current_device() {
+    int device = 0;
+    RONDO_CUDA_THROW(cudaGetDevice(&device));
+    return device;
+  }
+
   unsigned number_ = next_number();
+  int device_ = current_device();
   int64_t size_;
   int64_t begin_;
   Buffer<unsigned char> memory_;
