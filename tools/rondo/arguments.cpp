@@ -5,10 +5,9 @@
 #include <rondo/tools/rondo/arguments.h>
 #include <rondo/tools/rondo/byte_count.h>
 #include <rondo/tools/rondo/format.h>
+#include <rondo/tools/rondo/option_readers.h>
 
-#include <charconv>
 #include <cmath>
-#include <functional>
 #include <limits>
 #include <numeric>
 
@@ -22,22 +21,6 @@ constexpr int64_t kMaxSamples = 1'000'000'000;
 constexpr int kMaxEpochs = 100'000;
 constexpr float kMaxLearningRate = 1000;
 
-template <class Number>
-std::optional<Number> read_number(const std::string& text) {
-  Number value{};
-  const char* end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, value);
-  if (error != std::errc() || stop != end) return std::nullopt;
-  return value;
-}
-
-template <class Integer>
-Integer read_integer(const std::string& option, const std::string& text, Integer low, Integer high) {
-  const std::optional<Integer> value = read_number<Integer>(text);
-  if (value && *value >= low && *value <= high) return *value;
-  throw Error(bad_argument(option, " is '", text, "', must be a whole number from ", low, " to ", high));
-}
-
 float read_learning_rate(const std::string& text) {
   const std::optional<float> value = read_number<float>(text);
   if (value && *value > 0 && *value <= kMaxLearningRate) return *value;  // NaN fails both
@@ -47,18 +30,6 @@ float read_learning_rate(const std::string& text) {
 std::string read_model(const std::string& text) {
   if (text == "lenet") return text;
   throw Error(bad_argument("the model is '", text, "', must be lenet"));
-}
-
-std::string read_path(const std::string& option, const std::string& text) {
-  if (!text.empty()) return text;
-  throw Error(bad_argument(option, " is empty, must be a path"));
-}
-
-using Reader = std::function<void(const std::string&)>;
-
-CLI::Option* add(CLI::App& app, const std::string& name, const std::string& value, const std::string& help,
-                 const Reader& read) {
-  return app.add_option_function<std::string>(name, read, help)->type_name(value);
 }
 
 CLI::App* add_train(CLI::App& app, TrainArguments& to) {
@@ -77,6 +48,8 @@ CLI::App* add_train(CLI::App& app, TrainArguments& to) {
   add(*train, "--seed", "N", "Seed of the weights and of the samples' order [0]", [&](const std::string& s) {
     to.seed = read_integer<uint64_t>("--seed", s, 0, std::numeric_limits<uint64_t>::max());
   });
+  add(*train, "--algorithm", "NAME", "Of the all-reduce: automatic, ring, direct or root [automatic]",
+      [&](const std::string& s) { to.algorithm = read_algorithm(s); });
   add(*train, "--limit", "SAMPLES", "Use only the first SAMPLES training and test images",
       [&](const std::string& s) { to.limit = read_integer<int64_t>("--limit", s, 1, kMaxSamples); });
   add(*train, "--data", "DIR", "Where the four data files are, gzipped or not",

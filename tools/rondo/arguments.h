@@ -1,6 +1,8 @@
 // The command line of `rondo`: what may be said, and what was said.
 #pragma once
 
+#include <rondo/collectives/algorithm.h>
+
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -15,6 +17,7 @@ struct TrainArguments {
   float lr = 0.2f;
   int epochs = 10;
   uint64_t seed = 0;
+  Algorithm algorithm = Algorithm::automatic;
   std::optional<int64_t> limit;  // samples to use of each half of the data
   std::optional<std::string> data;
   std::string log;  // empty: not asked for

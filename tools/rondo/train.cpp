@@ -123,6 +123,7 @@ lenet::Options options_for(const TrainArguments& arguments, const FashionMnist& 
   options.lr = arguments.lr;
   options.epochs = arguments.epochs;
   options.seed = arguments.seed;
+  options.algorithm = arguments.algorithm;
   options.verify = arguments.verify;
   if (arguments.fixed_order) options.order = SumOrder::balanced_tree;
   return options;
@@ -130,7 +131,7 @@ lenet::Options options_for(const TrainArguments& arguments, const FashionMnist& 
 
 std::string recipe(const lenet::Options& options) {
   return concat("batch ", grouped(options.batch_size), ", learning rate ", options.lr, ", seed ",
-                options.seed, options.order == SumOrder::balanced_tree ? ", fixed order" : "");
+                options.seed, ", ", name_of(options.algorithm), " all-reduce", options.order == SumOrder::balanced_tree ? ", fixed order" : "");
 }
 
 void show_plan(const lenet::Options& options, const FashionMnist& data, std::ostream& out,

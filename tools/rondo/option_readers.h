@@ -1,0 +1,50 @@
+// How options are added to a command, and how their values are read: what is not valid gets one line that names the
+// option, the value and what would be valid.
+#pragma once
+
+#include <CLI/CLI.hpp>
+
+#include <rondo/collectives/algorithm.h>
+#include <rondo/kernels/core/status.h>
+
+#include <charconv>
+#include <functional>
+#include <optional>
+#include <string>
+
+namespace rondo::program {
+
+template <class Number>
+std::optional<Number> read_number(const std::string& text) {
+  Number value{};
+  const char* end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, value);
+  if (error != std::errc() || stop != end) return std::nullopt;
+  return value;
+}
+
+template <class Integer>
+Integer read_integer(const std::string& option, const std::string& text, Integer low, Integer high) {
+  const std::optional<Integer> value = read_number<Integer>(text);
+  if (value && *value >= low && *value <= high) return *value;
+  throw Error(bad_argument(option, " is '", text, "', must be a whole number from ", low, " to ", high));
+}
+
+inline std::string read_path(const std::string& option, const std::string& text) {
+  if (!text.empty()) return text;
+  throw Error(bad_argument(option, " is empty, must be a path"));
+}
+
+inline Algorithm read_algorithm(const std::string& text) {
+  if (const std::optional<Algorithm> algorithm = parse_algorithm(text)) return *algorithm;
+  throw Error(bad_argument("--algorithm is '", text, "', must be automatic, ring, direct or root"));
+}
+
+using Reader = std::function<void(const std::string&)>;
+
+inline CLI::Option* add(CLI::App& app, const std::string& name, const std::string& value,
+                        const std::string& help, const Reader& read) {
+  return app.add_option_function<std::string>(name, read, help)->type_name(value);
+}
+
+}  // namespace rondo::program
