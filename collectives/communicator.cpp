@@ -52,7 +52,13 @@ void check(const std::vector<int>& devices, const CommunicatorOptions& options) 
   if (options.bucket_bytes < 0)
     throw Error(
         bad_argument("communicator: bucket_bytes is ", options.bucket_bytes, ", must not be negative"));
+  throw_if_error(check(options.links));
   if (!options.ring_order.empty()) check_order(options.ring_order, devices.size());
+}
+
+// The devices of the CPU executor are parts of one machine's memory.
+bool share_one_memory(const std::vector<int>& devices) {
+  return std::string(platform()) == "cpu" || std::equal(devices.begin() + 1, devices.end(), devices.begin());
 }
 
 }  // namespace
@@ -76,6 +82,8 @@ Communicator::Communicator(std::vector<int> devices, CommunicatorOptions options
   check(devices, options_);
   const auto ranks = static_cast<int>(devices.size());
   options_.slot_bytes = rounded_up(options_.slot_bytes);
+  options_.links.slot_bytes = options_.slot_bytes;
+  options_.links.ranks_share_one_memory = share_one_memory(devices);
   if (options_.ring_order.empty()) {
     options_.ring_order.resize(devices.size());
     std::iota(options_.ring_order.begin(), options_.ring_order.end(), 0);

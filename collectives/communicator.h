@@ -27,7 +27,7 @@ struct CommunicatorOptions {
   int64_t bucket_bytes = int64_t{4} << 20;
   // ring_order[p] is the rank at position p of the ring; empty: 0, 1, 2, ... ring_order.h finds a good one.
   std::vector<int> ring_order = {};
-  // What Algorithm::automatic decides by.
+  // What Algorithm::automatic decides by. slot_bytes and ranks_share_one_memory are set by the communicator itself.
   LinkConstants links = {};
 };
 
