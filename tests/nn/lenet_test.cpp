@@ -5,8 +5,10 @@
 #include <rondo/kernels/core/platform.h>
 #include <rondo/nn/lenet_from_scratch.h>
 #include <rondo/nn/lenet_replica.h>
+#include <rondo/nn/lenet_setup.h>
 #include <rondo/tests/nn/small_data.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <numeric>
@@ -175,18 +177,52 @@ TEST(LeNet, ATimelineShowsKernelsAndRingSteps) {
 }
 
 // What is announced is what is taken. On a GPU the device's free memory is everybody's, and rounded.
+// The share of an epoch that the phases of training spend in the update, whose work does not depend on the batch:
+// the median of many epochs, as each is measured on a single step.
+double update_share(int64_t train_images, int64_t batch_size) {
+  Options options = options_for(1);
+  options.batch_size = batch_size;
+  options.epochs = 15;
+  Recorder recorder;
+  train(test::small_data(train_images, 1), options, recorder);
+  std::vector<double> shares;
+  for (const EpochReport& epoch : recorder.epochs)
+    shares.push_back(epoch.phases[static_cast<size_t>(Phase::update)] / epoch.seconds);
+  std::nth_element(shares.begin(), shares.begin() + 7, shares.end());
+  return shares[7];
+}
+
+// In an epoch that ends with a batch of a single image, the phases are not split as that one was.
+TEST(LeNet, PhasesAreThoseOfAWholeBatch) {
+  if (std::string(platform()) != "cpu")
+    GTEST_SKIP() << "a GPU may be as quick with a batch as with one image";
+  const double whole = update_share(64, 64), single = update_share(1, 1);
+  ASSERT_LT(3 * whole, single);
+  EXPECT_LT(update_share(64 + 1, 64), std::sqrt(whole * single)) << whole << " and " << single;
+}
+
 TEST(LeNet, BytesPerRankIsWhatIsAllocated) {
   if (std::string(platform()) != "cpu") GTEST_SKIP() << "only the executor counts bytes";
   const FashionMnist data = test::small_data(75, 20);
-  const Options options = options_for(1);
-  const DeviceScope scope(options.devices[0]);
-  Stream stream;
-  size_t before = 0, after = 0, total = 0;
-  RONDO_CUDA_THROW(cudaMemGetInfo(&before, &total));
-  auto on_device = std::make_shared<const DeviceData>(data, 0);
-  Replica replica(0, 0, stream, on_device, 32);
-  RONDO_CUDA_THROW(cudaMemGetInfo(&after, &total));
-  EXPECT_EQ(static_cast<int64_t>(before - after), bytes_per_rank(data, options));  // one rank needs no slots
+  for (const int ranks : {1, 3})
+    for (const int64_t batch_size : {32, 100}) {
+      Options options = options_for(ranks);
+      options.batch_size = batch_size;
+      const auto free_bytes = [&](int device) {
+        const DeviceScope scope(device);
+        size_t free = 0, total = 0;
+        RONDO_CUDA_THROW(cudaMemGetInfo(&free, &total));
+        return static_cast<int64_t>(free);
+      };
+      std::vector<int64_t> before;
+      for (const int device : options.devices) before.push_back(free_bytes(device));
+      const StreamGroup streams(options.devices);
+      const std::vector<Replica> replicas = make_replicas(data, options, streams);
+      const Communicator ring(options.devices, communicator_options(ranks));
+      for (size_t rank = 0; rank < before.size(); ++rank)
+        EXPECT_EQ(before[rank] - free_bytes(options.devices[rank]), bytes_per_rank(data, options))
+            << "rank " << rank << " of " << ranks << ", batch " << batch_size;
+    }
 }
 
 TEST(LeNet, TheParametersAreTheTextbooks) {
