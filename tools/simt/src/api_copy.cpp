@@ -234,13 +234,6 @@ cudaError_t cudaMemsetAsync(void* to, int value, size_t bytes, cudaStream_t hand
       std::memset(static_cast<char*>(to) + begin, value, std::min(kPieceBytes, bytes - begin));
       return Fault{};
     };
-    {
-      std::lock_guard lock(runtime.mutex);
-      const auto stream = runtime.stream(handle);
-      operation->device = stream->device;
-      runtime.enqueue(stream, std::move(operation));
-    }
-    runtime.scheduler.throttle();
-    return cudaSuccess;
+    return runtime.submit(handle, std::move(operation));
   });
 }

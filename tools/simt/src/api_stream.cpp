@@ -115,13 +115,6 @@ cudaError_t cudaLaunchHostFunc(cudaStream_t handle, cudaHostFn_t function, void*
       function(user_data);
       return Fault{};
     };
-    {
-      std::lock_guard lock(runtime.mutex);
-      const auto stream = runtime.stream(handle);
-      operation->device = stream->device;
-      runtime.enqueue(stream, std::move(operation));
-    }
-    runtime.scheduler.throttle();
-    return cudaSuccess;
+    return runtime.submit(handle, std::move(operation));
   });
 }

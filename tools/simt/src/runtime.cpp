@@ -144,6 +144,17 @@ void Runtime::enqueue(const std::shared_ptr<Stream>& stream, std::shared_ptr<con
   append(*stream, std::move(operation));
 }
 
+cudaError_t Runtime::submit(cudaStream_t handle, std::shared_ptr<Operation> operation) {
+  {
+    std::lock_guard lock(mutex);
+    const auto on = stream(handle);
+    operation->device = on->device;
+    enqueue(on, std::move(operation));
+  }
+  scheduler.throttle();
+  return cudaSuccess;
+}
+
 cudaError_t wait_for(const std::vector<TaskPtr>& tasks, int device) {
   Runtime& runtime = Runtime::get();
   for (const TaskPtr& task : tasks) runtime.scheduler.wait(task);

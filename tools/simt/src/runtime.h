@@ -143,6 +143,8 @@ struct Runtime {
   void check_ordinal(int device) const;
   // The device that is current for this thread; throws its sticky error.
   Device& current_device();
+  // Enqueues an operation that asks nothing of its stream, on the stream's device.
+  cudaError_t submit(cudaStream_t handle, std::shared_ptr<Operation> operation);
 
   // The rest needs the mutex.
   // The stream behind a handle, alive, of a device that is alive.
