@@ -6,10 +6,12 @@
 #include <rondo/tools/rondo/byte_count.h>
 #include <rondo/tools/rondo/format.h>
 #include <rondo/tools/rondo/option_readers.h>
+#include <rondo/tools/rondo/scale_arguments.h>
 
 #include <cmath>
 #include <limits>
 #include <numeric>
+#include <tuple>
 
 namespace rondo::program {
 namespace {
@@ -17,6 +19,8 @@ namespace {
 // Bounds that only an accident goes beyond: they turn a slip of the finger into a message instead of an hour.
 constexpr int kMaxDevices = 64;
 constexpr int kMaxRanks = 64;
+constexpr int kMaxDevicesPerNode = 4096;
+constexpr int64_t kMaxClusterDevices = 1 << 20;
 constexpr int64_t kMaxSamples = 1'000'000'000;
 constexpr int kMaxEpochs = 100'000;
 constexpr float kMaxLearningRate = 1000;
@@ -89,6 +93,35 @@ CLI::App* add_schedule(CLI::App& app, ScheduleArguments& to) {
   return schedule;
 }
 
+CLI::App* add_scale(CLI::App& app, ScaleArguments& to) {
+  CLI::App* scale = app.add_subcommand("scale", "Predict an all-reduce on up to thousands of devices");
+  add(*scale, "--links", "INSIDE,BETWEEN",
+      "nvlink, pcie or network: inside nodes and between them [nvlink,network]",
+      [&](const std::string& s) { std::tie(to.inside, to.between) = parse_links(s); });
+  add(*scale, "--alpha", "US,US", "Microseconds of a step, inside and between, instead of the links' own",
+      [&](const std::string& s) { to.alpha_us = parse_inside_between("--alpha", s); });
+  add(*scale, "--bandwidth", "GB/S,GB/S",
+      "Of a device inside and of an adapter between, instead of the links' own",
+      [&](const std::string& s) { to.bandwidth_gb = parse_inside_between("--bandwidth", s); });
+  add(*scale, "--gpus-per-node", "N", "Devices of a node [8]", [&](const std::string& s) {
+    to.devices_per_node = read_integer<int>("--gpus-per-node", s, 1, kMaxDevicesPerNode);
+  });
+  add(*scale, "--adapters-per-node", "N", "Network adapters of a node [as many as devices]",
+      [&](const std::string& s) {
+        to.adapters_per_node = read_integer<int>("--adapters-per-node", s, 1, kMaxDevicesPerNode);
+      });
+  add(*scale, "--bytes", "LIST", "Sizes of each device's data [1MB,25MB,1GB]",
+      [&](const std::string& s) { to.bytes = parse_sizes("--bytes", s); });
+  add(*scale, "--devices", "N", "The largest number of devices [8192]", [&](const std::string& s) {
+    to.devices = read_integer<int64_t>("--devices", s, 2, kMaxClusterDevices);
+  });
+  add(*scale, "--plot", "FILE.svg", "Draw time by devices, both axes logarithmic",
+      [&](const std::string& s) { to.plot = read_path("--plot", s); });
+  add(*scale, "--json", "FILE.json", "Write all figures as JSON",
+      [&](const std::string& s) { to.json = read_path("--json", s); });
+  return scale;
+}
+
 std::string one_line(std::string text) {
   const size_t end = text.find('\n');
   return end == std::string::npos ? text : text.substr(0, end);
@@ -135,6 +168,7 @@ CommandLine parse_command_line(int argc, const char* const* argv) {
   const CLI::App* train = add_train(app, line.train);
   const CLI::App* devices = add_devices(app, line.devices);
   const CLI::App* schedule = add_schedule(app, line.schedule);
+  const CLI::App* scale = add_scale(app, line.scale);
 
   try {
     app.parse(argc, argv);
@@ -158,6 +192,8 @@ CommandLine parse_command_line(int argc, const char* const* argv) {
     line.action = CommandLine::Action::devices;
   } else if (schedule->parsed()) {
     line.action = CommandLine::Action::schedule;
+  } else if (scale->parsed()) {
+    line.action = CommandLine::Action::scale;
   } else {
     line.text = app.help();
   }

@@ -2,10 +2,12 @@
 #pragma once
 
 #include <rondo/collectives/algorithm.h>
+#include <rondo/collectives/scale_links.h>
 
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace rondo::program {
@@ -40,13 +42,26 @@ struct ScheduleArguments {
   std::string svg;  // empty: print a table
 };
 
+struct ScaleArguments {
+  NamedLink inside = *find_link("nvlink"), between = *find_link("network");
+  std::optional<std::pair<double, double>> alpha_us;      // inside and between; not given: the links' own
+  std::optional<std::pair<double, double>> bandwidth_gb;  // the same
+  int devices_per_node = 8;
+  std::optional<int> adapters_per_node;  // not given: one a device
+  std::vector<int64_t> bytes = {1'000'000, 25'000'000, 1'000'000'000};
+  int64_t devices = 8192;
+  std::string plot;  // empty: not asked for
+  std::string json;
+};
+
 struct CommandLine {
-  enum class Action { print_text, train, devices, schedule };
+  enum class Action { print_text, train, devices, schedule, scale };
   Action action = Action::print_text;
   std::string text;  // for print_text: the help or the version
   TrainArguments train;
   DevicesArguments devices;
   ScheduleArguments schedule;
+  ScaleArguments scale;
 };
 
 // Throws a bad_argument Error, one line that names the value and what would be valid.

@@ -4,6 +4,7 @@
 #include <rondo/kernels/core/status.h>
 #include <rondo/tools/rondo/arguments.h>
 #include <rondo/tools/rondo/devices.h>
+#include <rondo/tools/rondo/scale.h>
 #include <rondo/tools/rondo/schedule.h>
 #include <rondo/tools/rondo/terminal.h>
 #include <rondo/tools/rondo/train.h>
@@ -33,6 +34,9 @@ void run(int argc, char** argv) {
       break;
     case CommandLine::Action::schedule:
       rondo::program::show_schedule(line.schedule, std::cout);
+      break;
+    case CommandLine::Action::scale:
+      rondo::program::show_scale(line.scale, std::cout);
       break;
   }
   if (!std::cout.flush()) throw std::runtime_error("the standard output could not be written");

@@ -16,7 +16,8 @@ namespace {
 
 using namespace svg;
 
-constexpr double kMarginTop = 158, kMarginRight = 44, kPhaseGap = 44, kLeastPhaseWidth = 230;
+constexpr double kMarginTop = 158, kMarginRight = 44, kPhaseGap = 44, kLeastPhaseWidth = 230,
+                 kLeastWidth = 860;
 constexpr double kStripHeight = 40, kFootHeight = 176;
 constexpr double kGridWidth = 1000;  // what the columns share, as far as cells stay readable
 constexpr double kSmallestCell = 17, kLargestCell = 96;
@@ -69,7 +70,7 @@ class SchedulePicture {
   }
 
  private:
-  double width() const { return left_ + 2 * phase_width_ + kPhaseGap + kMarginRight; }
+  double width() const { return std::max(kLeastWidth, left_ + 2 * phase_width_ + kPhaseGap + kMarginRight); }
   // Where the last column ends.
   double right_end() const {
     return phase_steps_ > 0 ? phase_left(1) + phase_steps_ * pitch_ - gap_ : width() - kMarginRight;

@@ -1,0 +1,42 @@
+// Curves over two logarithmic axes as an SVG picture: panels side by side, the lower envelope of each panel's
+// curves shaded, and crossing points labelled.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace rondo::program {
+
+struct LogCurve {
+  std::string name;  // the legend's text; curves of one name have one colour in all panels
+  std::string colour;
+  std::vector<std::pair<double, double>>
+      points;  // x and y above 0, x rising; curves that share a panel share their x
+};
+
+// A point with a few words.
+struct LogMark {
+  double x = 0, y = 0;
+  std::string label;
+};
+
+struct LogPanel {
+  std::string title;
+  std::vector<LogCurve> curves;
+  std::vector<LogMark> marks;
+};
+
+struct LogPlot {
+  std::string title, subtitle;
+  std::string x_name;                          // under each panel
+  std::string mark_meaning;                    // of a marked point, for the legend
+  std::function<std::string(double)> y_label;  // of 1, 2 or 5 times a power of ten
+  std::vector<LogPanel> panels;                // at least one, with at least one point
+};
+
+// The whole SVG 1.1 document. The x axis is marked at powers of two; every panel has its own y axis.
+std::string loglog_svg(const LogPlot& plot);
+
+}  // namespace rondo::program
