@@ -1,0 +1,201 @@
+#include <rondo/kernels/norm/batch_norm.h>
+#include <rondo/kernels/norm/batch_norm_checks.h>
+#include <rondo/kernels/norm/column_sums.cuh>
+#include <rondo/kernels/norm/row_map.cuh>
+
+namespace rondo {
+namespace {
+
+using namespace norm;
+
+struct SumsAndSquares {
+  const float* x;
+  int cols;
+
+  template <int N>
+  struct Channel {
+    const float* x;
+    int cols;
+    __device__ __forceinline__ void add(Pair<N>& sum, int64_t row) const {
+      const auto element = load_pack<N>(x + row * cols);
+#pragma unroll
+      for (int k = 0; k < N; ++k) {
+        const double value = element.v[k];
+        sum.first[k] += value;
+        sum.second[k] = fma(value, value, sum.second[k]);
+      }
+    }
+  };
+  template <int N>
+  __device__ Channel<N> channel(int col) const {
+    return {x + col, cols};
+  }
+};
+
+struct Statistics {
+  float *mean, *inv_deviation, *running_mean, *running_variance;
+  const double* sums;
+  double count;
+  float eps, momentum;
+};
+
+constexpr int kChannelThreads = 128;
+
+__global__ void __launch_bounds__(kChannelThreads) statistics_kernel(Statistics s, int channels) {
+  const int c = static_cast<int>(blockIdx.x) * kChannelThreads + static_cast<int>(threadIdx.x);
+  if (c >= channels) return;
+  const double mean = s.sums[c] / s.count;
+  // Rounding may leave a constant channel a little below 0. A NaN stays one.
+  double variance = fma(-mean, mean, s.sums[channels + c] / s.count);
+  if (variance < 0) variance = 0;
+  s.mean[c] = static_cast<float>(mean);
+  s.inv_deviation[c] = static_cast<float>(1.0 / sqrt(variance + static_cast<double>(s.eps)));
+  const double unbiased = s.count > 1 ? variance * (s.count / (s.count - 1)) : variance;
+  if (s.running_mean)
+    s.running_mean[c] = fmaf(s.momentum, static_cast<float>(mean) - s.running_mean[c], s.running_mean[c]);
+  if (s.running_variance)
+    s.running_variance[c] =
+        fmaf(s.momentum, static_cast<float>(unbiased) - s.running_variance[c], s.running_variance[c]);
+}
+
+__global__ void __launch_bounds__(kChannelThreads)
+    deviation_kernel(float* inv_deviation, const float* variance, float eps, int channels) {
+  const int c = static_cast<int>(blockIdx.x) * kChannelThreads + static_cast<int>(threadIdx.x);
+  if (c >= channels) return;
+  inv_deviation[c] =
+      static_cast<float>(1.0 / sqrt(static_cast<double>(variance[c]) + static_cast<double>(eps)));
+}
+
+LaunchShape thread_per_channel(int64_t channels) {
+  LaunchShape shape;
+  shape.block_x = kChannelThreads;
+  shape.grid_x = ceil_div<int64_t>(channels, kChannelThreads);
+  return shape;
+}
+
+struct Normalise {
+  float* y;
+  const float *x, *residual, *mean, *inv_deviation, *gamma, *beta;
+  int cols;
+  bool relu;
+
+  template <int N>
+  struct Channel {
+    const Normalise& n;
+    int col;
+    Pack<float, N> mean, scale, beta;
+
+    __device__ __forceinline__ void row(int64_t row) const {
+      const int64_t at = row * n.cols + col;
+      auto value = load_pack<N>(n.x + at);
+#pragma unroll
+      for (int k = 0; k < N; ++k) value.v[k] = fmaf(value.v[k] - mean.v[k], scale.v[k], beta.v[k]);
+      if (n.residual) {
+        const auto residual = load_pack<N>(n.residual + at);
+#pragma unroll
+        for (int k = 0; k < N; ++k) value.v[k] += residual.v[k];
+      }
+      if (n.relu)
+#pragma unroll
+        for (int k = 0; k < N; ++k) value.v[k] = value.v[k] < 0 ? 0.0f : value.v[k];
+      store_pack(n.y + at, value);
+    }
+  };
+  template <int N>
+  __device__ Channel<N> channel(int col) const {
+    Channel<N> c{*this, col, {}, {}, {}};
+#pragma unroll
+    for (int k = 0; k < N; ++k) {
+      c.mean.v[k] = mean[col + k];
+      c.scale.v[k] = gamma[col + k] * inv_deviation[col + k];
+      c.beta.v[k] = beta[col + k];
+    }
+    return c;
+  }
+};
+
+}  // namespace
+
+int64_t batch_norm_workspace_bytes(int64_t rows, int64_t channels) {
+  return column_sums_workspace_bytes(rows, channels);
+}
+
+Status batch_norm_sums(VectorView<double> sums, MatrixView<const float> x, Workspace workspace,
+                       cudaStream_t stream) {
+  constexpr const char* kName = "batch_norm_sums";
+  RONDO_RETURN_IF_ERROR(check_matrix(kName, "x", x, x.rows, x.cols));
+  RONDO_RETURN_IF_ERROR(check_channel_count(kName, x.cols));
+  RONDO_RETURN_IF_ERROR(check_channels(kName, "sums", sums, 2 * x.cols));
+  RONDO_RETURN_IF_ERROR(
+      check_workspace(kName, workspace, batch_norm_workspace_bytes(x.rows, x.cols), alignof(double)));
+  return column_sums(kName, sums.data, SumsAndSquares{x.data, static_cast<int>(x.cols)}, x.rows, x.cols,
+                     pack_width(x.cols, x.data), workspace, stream);
+}
+
+Status batch_norm_statistics(VectorView<float> mean, VectorView<float> inv_deviation,
+                             const RunningStatistics& running, VectorView<const double> sums, int64_t count,
+                             float eps, cudaStream_t stream) {
+  constexpr const char* kName = "batch_norm_statistics";
+  const int64_t channels = mean.size;
+  RONDO_RETURN_IF_ERROR(check_channels(kName, "mean", mean, channels));
+  RONDO_RETURN_IF_ERROR(check_channel_count(kName, channels));
+  RONDO_RETURN_IF_ERROR(check_channels(kName, "inv_deviation", inv_deviation, channels));
+  RONDO_RETURN_IF_ERROR(check_optional(kName, "running.mean", running.mean, channels));
+  RONDO_RETURN_IF_ERROR(check_optional(kName, "running.variance", running.variance, channels));
+  RONDO_RETURN_IF_ERROR(check_channels(kName, "sums", sums, 2 * channels));
+  RONDO_RETURN_IF_ERROR(check_count(kName, count));
+  RONDO_RETURN_IF_ERROR(check_eps(kName, eps));
+  if (!(running.momentum >= 0 && running.momentum <= 1))
+    return bad_argument(kName, ": running.momentum is ", running.momentum,
+                        ", must be at least 0 and at most 1");
+  const Statistics s = {mean.data,
+                        inv_deviation.data,
+                        running.mean.data,
+                        running.variance.data,
+                        sums.data,
+                        static_cast<double>(count),
+                        eps,
+                        running.momentum};
+  return launch(kName, thread_per_channel(channels), stream, statistics_kernel, s,
+                static_cast<int>(channels));
+}
+
+Status batch_norm_deviation(VectorView<float> inv_deviation, VectorView<const float> variance, float eps,
+                            cudaStream_t stream) {
+  constexpr const char* kName = "batch_norm_deviation";
+  const int64_t channels = inv_deviation.size;
+  RONDO_RETURN_IF_ERROR(check_channels(kName, "inv_deviation", inv_deviation, channels));
+  RONDO_RETURN_IF_ERROR(check_channel_count(kName, channels));
+  RONDO_RETURN_IF_ERROR(check_channels(kName, "variance", variance, channels));
+  RONDO_RETURN_IF_ERROR(check_eps(kName, eps));
+  return launch(kName, thread_per_channel(channels), stream, deviation_kernel, inv_deviation.data,
+                variance.data, eps, static_cast<int>(channels));
+}
+
+Status batch_norm(MatrixView<float> y, MatrixView<const float> x, VectorView<const float> mean,
+                  VectorView<const float> inv_deviation, VectorView<const float> gamma,
+                  VectorView<const float> beta, const BatchNormEpilogue& epilogue, cudaStream_t stream) {
+  constexpr const char* kName = "batch_norm";
+  RONDO_RETURN_IF_ERROR(check_matrix(kName, "x", x, x.rows, x.cols));
+  RONDO_RETURN_IF_ERROR(check_channel_count(kName, x.cols));
+  RONDO_RETURN_IF_ERROR(check_matrix(kName, "y", y, x.rows, x.cols));
+  RONDO_RETURN_IF_ERROR(check_channels(kName, "mean", mean, x.cols));
+  RONDO_RETURN_IF_ERROR(check_channels(kName, "inv_deviation", inv_deviation, x.cols));
+  RONDO_RETURN_IF_ERROR(check_channels(kName, "gamma", gamma, x.cols));
+  RONDO_RETURN_IF_ERROR(check_channels(kName, "beta", beta, x.cols));
+  const MatrixView<const float>& residual = epilogue.residual;
+  if (residual.data) RONDO_RETURN_IF_ERROR(check_matrix(kName, "residual", residual, x.rows, x.cols));
+  const int width = std::min(pack_width(x.cols, y.data, x.data), pack_width(x.cols, residual.data));
+  const Normalise operation = {y.data,
+                               x.data,
+                               residual.data,
+                               mean.data,
+                               inv_deviation.data,
+                               gamma.data,
+                               beta.data,
+                               static_cast<int>(x.cols),
+                               epilogue.relu};
+  return row_map(kName, operation, x.rows, x.cols, width, stream);
+}
+
+}  // namespace rondo

@@ -1,0 +1,174 @@
+// With xhat = (x - mean) * inv_deviation, and mean and deviation functions of x themselves, the chain rule gives
+//
+//   dx = gamma * inv_deviation * (g - mean over the batch of g - xhat * mean over the batch of (g * xhat))
+//
+// so that two sums over the batch are needed before the first element of dx is known: two passes.
+#include <rondo/kernels/norm/batch_norm.h>
+#include <rondo/kernels/norm/batch_norm_checks.h>
+#include <rondo/kernels/norm/column_sums.cuh>
+#include <rondo/kernels/norm/row_map.cuh>
+
+namespace rondo {
+namespace {
+
+using namespace norm;
+
+// g and xhat, found again from what the forward pass left.
+template <int N>
+struct Recovered {
+  Pack<float, N> g, xhat;
+};
+
+struct Saved {
+  const float *dy, *x, *y, *mean, *inv_deviation;
+  int cols;
+
+  template <int N>
+  struct Channel {
+    const Saved& s;
+    int col;
+    Pack<float, N> mean, inv_deviation;
+
+    __device__ __forceinline__ Recovered<N> recover(int64_t row) const {
+      const int64_t at = row * s.cols + col;
+      Recovered<N> r = {load_pack<N>(s.dy + at), load_pack<N>(s.x + at)};
+      if (s.y) {
+        const auto y = load_pack<N>(s.y + at);
+#pragma unroll
+        for (int k = 0; k < N; ++k) r.g.v[k] = y.v[k] > 0 ? r.g.v[k] : 0.0f;
+      }
+#pragma unroll
+      for (int k = 0; k < N; ++k) r.xhat.v[k] = (r.xhat.v[k] - mean.v[k]) * inv_deviation.v[k];
+      return r;
+    }
+    __device__ __forceinline__ void add(Pair<N>& sum, int64_t row) const {
+      const Recovered<N> r = recover(row);
+#pragma unroll
+      for (int k = 0; k < N; ++k) {
+        sum.first[k] += r.g.v[k];
+        sum.second[k] = fma(static_cast<double>(r.g.v[k]), static_cast<double>(r.xhat.v[k]), sum.second[k]);
+      }
+    }
+  };
+  template <int N>
+  __device__ Channel<N> channel(int col) const {
+    Channel<N> c{*this, col, {}, {}};
+#pragma unroll
+    for (int k = 0; k < N; ++k) {
+      c.mean.v[k] = mean[col + k];
+      c.inv_deviation.v[k] = inv_deviation[col + k];
+    }
+    return c;
+  }
+};
+
+struct Backward {
+  Saved saved;
+  float *dx, *residual_gradient;
+  const float* gamma;
+  const double* sums;
+  double count;
+
+  template <int N>
+  struct Channel {
+    const Backward& b;
+    Saved::Channel<N> saved;
+    Pack<float, N> scale, mean_g, mean_gx;
+
+    __device__ __forceinline__ void row(int64_t row) const {
+      const int64_t at = row * b.saved.cols + saved.col;
+      const Recovered<N> r = saved.recover(row);
+      Pack<float, N> dx;
+#pragma unroll
+      for (int k = 0; k < N; ++k)
+        dx.v[k] = scale.v[k] * fmaf(-r.xhat.v[k], mean_gx.v[k], r.g.v[k] - mean_g.v[k]);
+      store_pack(b.dx + at, dx);
+      if (b.residual_gradient) store_pack(b.residual_gradient + at, r.g);
+    }
+  };
+  template <int N>
+  __device__ Channel<N> channel(int col) const {
+    Channel<N> c{*this, saved.template channel<N>(col), {}, {}, {}};
+#pragma unroll
+    for (int k = 0; k < N; ++k) {
+      c.scale.v[k] = gamma[col + k] * saved.inv_deviation[col + k];
+      c.mean_g.v[k] = static_cast<float>(sums[col + k] / count);
+      c.mean_gx.v[k] = static_cast<float>(sums[saved.cols + col + k] / count);
+    }
+    return c;
+  }
+};
+
+constexpr int kThreads = 128;
+
+__global__ void __launch_bounds__(kThreads)
+    parameter_gradients_kernel(float* gamma_gradient, float* beta_gradient, const double* sums,
+                               int channels) {
+  const int c = static_cast<int>(blockIdx.x) * kThreads + static_cast<int>(threadIdx.x);
+  if (c >= channels) return;
+  if (beta_gradient) beta_gradient[c] = static_cast<float>(sums[c]);
+  if (gamma_gradient) gamma_gradient[c] = static_cast<float>(sums[channels + c]);
+}
+
+Status check_saved(const char* name, MatrixView<const float> dy, const BatchNormSaved& saved) {
+  RONDO_RETURN_IF_ERROR(check_matrix(name, "dy", dy, dy.rows, dy.cols));
+  RONDO_RETURN_IF_ERROR(check_channel_count(name, dy.cols));
+  RONDO_RETURN_IF_ERROR(check_matrix(name, "saved.x", saved.x, dy.rows, dy.cols));
+  if (saved.y.data) RONDO_RETURN_IF_ERROR(check_matrix(name, "saved.y", saved.y, dy.rows, dy.cols));
+  RONDO_RETURN_IF_ERROR(check_channels(name, "saved.mean", saved.mean, dy.cols));
+  return check_channels(name, "saved.inv_deviation", saved.inv_deviation, dy.cols);
+}
+
+Saved pointers(MatrixView<const float> dy, const BatchNormSaved& saved) {
+  return {dy.data,
+          saved.x.data,
+          saved.y.data,
+          saved.mean.data,
+          saved.inv_deviation.data,
+          static_cast<int>(dy.cols)};
+}
+
+}  // namespace
+
+Status batch_norm_backward_sums(VectorView<double> sums, VectorView<float> gamma_gradient,
+                                VectorView<float> beta_gradient, MatrixView<const float> dy,
+                                const BatchNormSaved& saved, Workspace workspace, cudaStream_t stream) {
+  constexpr const char* kName = "batch_norm_backward_sums";
+  RONDO_RETURN_IF_ERROR(check_saved(kName, dy, saved));
+  RONDO_RETURN_IF_ERROR(check_channels(kName, "sums", sums, 2 * dy.cols));
+  RONDO_RETURN_IF_ERROR(check_optional(kName, "gamma_gradient", gamma_gradient, dy.cols));
+  RONDO_RETURN_IF_ERROR(check_optional(kName, "beta_gradient", beta_gradient, dy.cols));
+  RONDO_RETURN_IF_ERROR(
+      check_workspace(kName, workspace, batch_norm_workspace_bytes(dy.rows, dy.cols), alignof(double)));
+  RONDO_RETURN_IF_ERROR(column_sums(kName, sums.data, pointers(dy, saved), dy.rows, dy.cols,
+                                    pack_width(dy.cols, dy.data, saved.x.data, saved.y.data), workspace,
+                                    stream));
+  if (!gamma_gradient.data && !beta_gradient.data) return {};
+  LaunchShape shape;
+  shape.block_x = kThreads;
+  shape.grid_x = ceil_div<int64_t>(dy.cols, kThreads);
+  return launch(kName, shape, stream, parameter_gradients_kernel, gamma_gradient.data, beta_gradient.data,
+                sums.data, static_cast<int>(dy.cols));
+}
+
+Status batch_norm_backward(MatrixView<float> dx, MatrixView<float> residual_gradient,
+                           MatrixView<const float> dy, const BatchNormSaved& saved,
+                           VectorView<const float> gamma, VectorView<const double> sums, int64_t count,
+                           cudaStream_t stream) {
+  constexpr const char* kName = "batch_norm_backward";
+  RONDO_RETURN_IF_ERROR(check_saved(kName, dy, saved));
+  RONDO_RETURN_IF_ERROR(check_matrix(kName, "dx", dx, dy.rows, dy.cols));
+  if (residual_gradient.data)
+    RONDO_RETURN_IF_ERROR(check_matrix(kName, "residual_gradient", residual_gradient, dy.rows, dy.cols));
+  RONDO_RETURN_IF_ERROR(check_channels(kName, "gamma", gamma, dy.cols));
+  RONDO_RETURN_IF_ERROR(check_channels(kName, "sums", sums, 2 * dy.cols));
+  RONDO_RETURN_IF_ERROR(check_count(kName, count));
+  if (residual_gradient.data && residual_gradient.data == dx.data)
+    return bad_argument(kName, ": dx and residual_gradient are the same, must be two");
+  const int width = pack_width(dy.cols, dx.data, residual_gradient.data, dy.data, saved.x.data, saved.y.data);
+  const Backward operation = {pointers(dy, saved), dx.data,   residual_gradient.data,
+                              gamma.data,          sums.data, static_cast<double>(count)};
+  return row_map(kName, operation, dy.rows, dy.cols, width, stream);
+}
+
+}  // namespace rondo

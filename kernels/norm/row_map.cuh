@@ -1,0 +1,51 @@
+// row_map(): the same work for every row of a matrix, with constants of each column that a thread loads once.
+//
+// A thread takes N neighbouring columns of kRowsPerThread rows. `operation` is a functor: operation.channel<N>(col)
+// loads the constants of N columns, and what it returns does a row: channel.row(row).
+#pragma once
+
+#include <rondo/kernels/core/launch.cuh>
+#include <rondo/kernels/core/pack.cuh>
+
+#include <algorithm>
+
+namespace rondo::norm {
+
+constexpr int kMapThreads = 256;
+constexpr int kRowsPerThread = 8;
+
+template <int N, class Operation>
+__global__ void __launch_bounds__(kMapThreads) row_map_kernel(Operation operation, int64_t rows, int cols) {
+  const int col = (static_cast<int>(blockIdx.y * blockDim.x) + static_cast<int>(threadIdx.x)) * N;
+  if (col >= cols) return;
+  const auto channel = operation.template channel<N>(col);
+  const int64_t first = static_cast<int64_t>(blockIdx.x) * blockDim.y * kRowsPerThread + threadIdx.y;
+#pragma unroll
+  for (int i = 0; i < kRowsPerThread; ++i) {
+    const int64_t row = first + i * blockDim.y;
+    if (row < rows) channel.row(row);
+  }
+}
+
+template <int N, class Operation>
+Status launch_row_map(const char* name, const Operation& operation, int64_t rows, int64_t cols,
+                      cudaStream_t stream) {
+  const int64_t packs = ceil_div<int64_t>(cols, N);
+  LaunchShape shape;
+  shape.block_x = 1;
+  while (shape.block_x < 32 && shape.block_x < packs) shape.block_x *= 2;
+  shape.block_y = kMapThreads / shape.block_x;
+  shape.grid_x = ceil_div<int64_t>(rows, shape.block_y * kRowsPerThread);
+  shape.grid_y = ceil_div<int64_t>(packs, shape.block_x);
+  return launch(name, shape, stream, row_map_kernel<N, Operation>, operation, rows, static_cast<int>(cols));
+}
+
+template <class Operation>
+Status row_map(const char* name, const Operation& operation, int64_t rows, int64_t cols, int width,
+               cudaStream_t stream) {
+  return width == 4   ? launch_row_map<4>(name, operation, rows, cols, stream)
+         : width == 2 ? launch_row_map<2>(name, operation, rows, cols, stream)
+                      : launch_row_map<1>(name, operation, rows, cols, stream);
+}
+
+}  // namespace rondo::norm

@@ -1,0 +1,409 @@
+// Batch normalisation against its definition in double precision.
+#include <gtest/gtest.h>
+
+#include <rondo/kernels/norm/batch_norm.h>
+#include <rondo/tests/support/compare.h>
+#include <rondo/tests/support/guarded_buffer.h>
+#include <rondo/tests/support/inputs.h>
+#include <rondo/tests/support/status_checks.h>
+
+#include <cmath>
+#include <functional>
+
+namespace rondo::test {
+namespace {
+
+constexpr float kEps = 1e-5f;
+
+struct Shape {
+  int64_t rows, channels;
+  int offset = 0;  // from alignment, in elements
+};
+
+const std::vector<Shape> kShapes = {{1, 1},         {2, 3, 1},    {17, 4},    {31, 20, 2},
+                                    {512, 32},      {513, 33, 1}, {600, 64},  {700, 65},
+                                    {1025, 130, 3}, {5000, 6, 1}, {300, 512}, {0, 8}};
+
+std::string describe(const Shape& s) { return concat(s.rows, " x ", s.channels, ", offset ", s.offset); }
+
+using Doubles = std::vector<double>;
+
+// The layer in double precision, from floats.
+struct Reference {
+  Shape shape;
+  Doubles x, gamma, beta, residual;
+  bool relu = false;
+  Doubles mean, variance, xhat, y;
+
+  void forward() {
+    const auto n = static_cast<double>(shape.rows);
+    const auto channels = static_cast<size_t>(shape.channels);
+    mean.assign(channels, 0), variance.assign(channels, 0);
+    for (size_t i = 0; i < x.size(); ++i) mean[i % channels] += x[i] / n;
+    for (size_t i = 0; i < x.size(); ++i)
+      variance[i % channels] += std::pow(x[i] - mean[i % channels], 2) / n;
+    xhat = y = x;
+    for (size_t i = 0; i < x.size(); ++i) {
+      const size_t c = i % channels;
+      xhat[i] = (x[i] - mean[c]) / std::sqrt(variance[c] + kEps);
+      y[i] = gamma[c] * xhat[i] + beta[c] + (residual.empty() ? 0 : residual[i]);
+      if (relu) y[i] = std::max(y[i], 0.0);
+    }
+  }
+};
+
+std::vector<float> shifted(std::vector<float> values, float by) {
+  for (float& value : values) value += by;
+  return values;
+}
+
+// The layer on the device, forward and backward.
+struct Layer {
+  explicit Layer(const Shape& s, uint64_t seed = 1, float mean = 0.5f)
+      : shape(s),
+        x_values(shifted(normal_values(s.rows * s.channels, seed), mean)),
+        gamma_values(shifted(normal_values(s.channels, seed + 1), 1)),
+        beta_values(normal_values(s.channels, seed + 2)),
+        x(x_values, s.offset),
+        gamma(gamma_values),
+        beta(beta_values, s.offset),
+        y(s.rows * s.channels, s.offset),
+        mean(s.channels),
+        inv_deviation(s.channels, s.offset),
+        sums(2 * s.channels),
+        workspace(batch_norm_workspace_bytes(s.rows, s.channels)) {}
+
+  MatrixView<float> as_matrix(GuardedBuffer<float>& buffer) const {
+    return matrix(buffer.data(), shape.rows, shape.channels);
+  }
+  BatchNormSaved saved(bool relu) {
+    return {as_matrix(x), mean.view(), inv_deviation.view(),
+            relu ? MatrixView<const float>(as_matrix(y)) : MatrixView<const float>{}};
+  }
+  Reference reference() const {
+    return {.shape = shape,
+            .x = to_double(x_values),
+            .gamma = to_double(gamma_values),
+            .beta = to_double(beta_values),
+            .residual = {},
+            .mean = {},
+            .variance = {},
+            .xhat = {},
+            .y = {}};
+  }
+  void forward(const BatchNormEpilogue& epilogue, const RunningStatistics& running = {}) {
+    ASSERT_TRUE(ok(batch_norm_sums(sums.view(), as_matrix(x), workspace.workspace(), stream)));
+    ASSERT_TRUE(ok(batch_norm_statistics(mean.view(), inv_deviation.view(), running, sums.view(),
+                                         std::max<int64_t>(shape.rows, 1), kEps, stream)));
+    ASSERT_TRUE(ok(batch_norm(as_matrix(y), as_matrix(x), mean.view(), inv_deviation.view(), gamma.view(),
+                              beta.view(), epilogue, stream)));
+  }
+
+  Shape shape;
+  std::vector<float> x_values, gamma_values, beta_values;
+  GuardedBuffer<float> x, gamma, beta, y, mean, inv_deviation;
+  GuardedBuffer<double> sums;
+  GuardedBuffer<unsigned char> workspace;
+  Stream stream;
+};
+
+TEST(BatchNorm, ForwardIsTheDefinition) {
+  for (const Shape& shape : kShapes)
+    for (bool relu : {false, true})
+      for (bool with_residual : {false, true}) {
+        SCOPED_TRACE(concat(describe(shape), relu ? ", relu" : "", with_residual ? ", residual" : ""));
+        Layer layer(shape);
+        const std::vector<float> residual_values = normal_values(shape.rows * shape.channels, 9);
+        GuardedBuffer<float> residual(residual_values, shape.offset);
+        layer.forward(
+            {with_residual ? MatrixView<const float>(layer.as_matrix(residual)) : MatrixView<const float>{},
+             relu});
+        Reference want = layer.reference();
+        want.relu = relu;
+        if (with_residual) want.residual = to_double(residual_values);
+        want.forward();
+        ASSERT_TRUE(all_near(layer.y.download(), want.y, 2e-6, 2e-6));
+        if (shape.rows > 0) {
+          ASSERT_TRUE(all_near(layer.mean.download(), want.mean, 1e-7, 1e-6));
+        }
+      }
+}
+
+// A mean of a thousand deviations: a sum of squares in float would have lost the variance altogether.
+TEST(BatchNorm, KeepsTheVarianceBesideALargeMean) {
+  Layer layer({4000, 8}, 3, 1000);
+  layer.forward({});
+  Reference want = layer.reference();
+  want.forward();
+  Doubles inv_deviation;
+  for (double variance : want.variance) inv_deviation.push_back(1 / std::sqrt(variance + kEps));
+  EXPECT_TRUE(all_near(layer.inv_deviation.download(), inv_deviation, 0, 1e-6));
+}
+
+TEST(BatchNorm, AConstantChannelIsItsBeta) {
+  Layer layer({100, 3});
+  layer.x.upload(std::vector<float>(300, 0.1f));
+  layer.forward({});
+  const std::vector<float> y = layer.y.download();
+  for (size_t i = 0; i < y.size(); ++i) ASSERT_NEAR(y[i], layer.beta_values[i % 3], 1e-4);
+}
+
+// PyTorch's convention: new = (1 - momentum) * old + momentum * batch, with the unbiased variance of the batch.
+TEST(BatchNorm, RunningStatisticsFollowPyTorch) {
+  constexpr float kMomentum = 0.1f;
+  const Shape shape = {50, 5};
+  Doubles mean(5, 0), variance(5, 1);
+  GuardedBuffer<float> running_mean(std::vector<float>(5, 0)), running_variance(std::vector<float>(5, 1), 1);
+  for (uint64_t step = 0; step < 3; ++step) {
+    Layer layer(shape, step + 1);
+    layer.forward({}, {running_mean.view(), running_variance.view(), kMomentum});
+    Reference want = layer.reference();
+    want.forward();
+    for (size_t c = 0; c < 5; ++c) {
+      mean[c] = (1 - 0.1) * mean[c] + 0.1 * want.mean[c];
+      variance[c] = (1 - 0.1) * variance[c] + 0.1 * want.variance[c] * 50 / 49;
+    }
+    EXPECT_TRUE(all_near(running_mean.download(), mean, 1e-6));
+    EXPECT_TRUE(all_near(running_variance.download(), variance, 0, 1e-6));
+  }
+}
+
+TEST(BatchNorm, OneRowHasNoUnbiasedVariance) {
+  GuardedBuffer<float> running_variance(std::vector<float>(4, 1));
+  Layer layer({1, 4});
+  layer.forward({}, {{}, running_variance.view(), 0.25f});
+  EXPECT_TRUE(all_near(running_variance.download(), Doubles(4, 0.75), 1e-7));
+}
+
+TEST(BatchNorm, EvaluationUsesTheRunningStatistics) {
+  Layer layer({30, 6});
+  const std::vector<float> mean = normal_values(6, 5);
+  std::vector<float> variance = normal_values(6, 6);
+  for (float& value : variance) value = value * value + 0.1f;
+  layer.mean.upload(mean);
+  const GuardedBuffer<float> running_variance(variance);
+  ASSERT_TRUE(
+      ok(batch_norm_deviation(layer.inv_deviation.view(), {running_variance.data(), 6}, kEps, layer.stream)));
+  ASSERT_TRUE(
+      ok(batch_norm(layer.as_matrix(layer.y), layer.as_matrix(layer.x), layer.mean.view(),
+                    layer.inv_deviation.view(), layer.gamma.view(), layer.beta.view(), {}, layer.stream)));
+  Doubles want;
+  for (size_t i = 0; i < layer.x_values.size(); ++i)
+    want.push_back(layer.gamma_values[i % 6] * (double{layer.x_values[i]} - mean[i % 6]) /
+                       std::sqrt(double{variance[i % 6]} + kEps) +
+                   layer.beta_values[i % 6]);
+  EXPECT_TRUE(all_near(layer.y.download(), want, 2e-6, 2e-6));
+}
+
+TEST(BatchNorm, YMayTakeThePlaceOfXOrOfTheResidual) {
+  const Shape shape = {40, 12};
+  Layer apart(shape), in_place(shape);
+  GuardedBuffer<float> residual(normal_values(480, 9)), residual_too(normal_values(480, 9));
+  apart.forward({apart.as_matrix(residual), true});
+  in_place.forward({});
+  ASSERT_TRUE(
+      ok(batch_norm(in_place.as_matrix(residual_too), in_place.as_matrix(in_place.x), in_place.mean.view(),
+                    in_place.inv_deviation.view(), in_place.gamma.view(), in_place.beta.view(),
+                    {in_place.as_matrix(residual_too), true}, in_place.stream)));
+  EXPECT_TRUE(all_equal_bits(residual_too.download(), apart.y.download()));
+  ASSERT_TRUE(ok(batch_norm(in_place.as_matrix(in_place.x), in_place.as_matrix(in_place.x),
+                            in_place.mean.view(), in_place.inv_deviation.view(), in_place.gamma.view(),
+                            in_place.beta.view(), {in_place.as_matrix(residual), true}, in_place.stream)));
+  EXPECT_TRUE(all_equal_bits(in_place.x.download(), apart.y.download()));
+}
+
+// d (sum of dy * y) / d parameter by central differences of the definition in double.
+struct Differences {
+  Reference layer;
+  Doubles dy;
+
+  double loss() {
+    layer.forward();
+    double sum = 0;
+    for (size_t i = 0; i < dy.size(); ++i) sum += dy[i] * layer.y[i];
+    return sum;
+  }
+  double slope(double& parameter) {
+    constexpr double kStep = 1e-5;
+    const double value = parameter;
+    parameter = value + kStep;
+    const double above = loss();
+    parameter = value - kStep;
+    const double below = loss();
+    parameter = value;
+    return (above - below) / (2 * kStep);
+  }
+  Doubles slopes(Doubles& parameters) {
+    Doubles all;
+    for (double& parameter : parameters) all.push_back(slope(parameter));
+    return all;
+  }
+};
+
+TEST(BatchNormBackward, IsTheSlopeOfTheDefinition) {
+  for (const Shape& shape : {Shape{2, 3}, Shape{9, 4}, Shape{23, 5, 1}, Shape{40, 2, 1}})
+    for (bool relu : {false, true}) {
+      SCOPED_TRACE(concat(describe(shape), relu ? ", relu" : ""));
+      Layer layer(shape);
+      const int64_t size = shape.rows * shape.channels;
+      GuardedBuffer<float> residual(normal_values(size, 9), shape.offset);
+      layer.forward({layer.as_matrix(residual), relu});
+      const std::vector<float> dy_values = normal_values(size, 10);
+      GuardedBuffer<float> dy(dy_values, shape.offset), dx(size, shape.offset), dr(size, shape.offset);
+      GuardedBuffer<float> dgamma(shape.channels), dbeta(shape.channels);
+      ASSERT_TRUE(
+          ok(batch_norm_backward_sums(layer.sums.view(), dgamma.view(), dbeta.view(), layer.as_matrix(dy),
+                                      layer.saved(relu), layer.workspace.workspace(), layer.stream)));
+      ASSERT_TRUE(ok(batch_norm_backward(layer.as_matrix(dx), layer.as_matrix(dr), layer.as_matrix(dy),
+                                         layer.saved(relu), layer.gamma.view(), layer.sums.view(), shape.rows,
+                                         layer.stream)));
+      Differences differences = {layer.reference(), to_double(dy_values)};
+      differences.layer.relu = relu;
+      differences.layer.residual = to_double(residual.download());
+      EXPECT_TRUE(all_near(dx.download(), differences.slopes(differences.layer.x), 2e-4, 1e-4));
+      EXPECT_TRUE(all_near(dr.download(), differences.slopes(differences.layer.residual), 1e-5, 1e-5));
+      EXPECT_TRUE(all_near(dgamma.download(), differences.slopes(differences.layer.gamma), 1e-4, 1e-5));
+      EXPECT_TRUE(all_near(dbeta.download(), differences.slopes(differences.layer.beta), 1e-4, 1e-5));
+    }
+}
+
+// The formula in double, at every shape.
+TEST(BatchNormBackward, IsTheFormula) {
+  for (const Shape& shape : kShapes)
+    for (bool relu : {false, true}) {
+      SCOPED_TRACE(concat(describe(shape), relu ? ", relu" : ""));
+      Layer layer(shape);
+      layer.forward({{}, relu});
+      const int64_t size = shape.rows * shape.channels, count = std::max<int64_t>(shape.rows, 1);
+      const std::vector<float> dy_values = normal_values(size, 10);
+      GuardedBuffer<float> dy(dy_values, shape.offset), dx(size, shape.offset);
+      ASSERT_TRUE(ok(batch_norm_backward_sums(layer.sums.view(), {}, {}, layer.as_matrix(dy),
+                                              layer.saved(relu), layer.workspace.workspace(), layer.stream)));
+      ASSERT_TRUE(ok(batch_norm_backward(layer.as_matrix(dx), {}, layer.as_matrix(dy), layer.saved(relu),
+                                         layer.gamma.view(), layer.sums.view(), count, layer.stream)));
+      Reference reference = layer.reference();
+      reference.forward();
+      const std::vector<float> y = layer.y.download();
+      const auto channels = static_cast<size_t>(shape.channels);
+      Doubles g, sum(channels), sum_x(channels), want;
+      for (size_t i = 0; i < y.size(); ++i) {
+        g.push_back(!relu || y[i] > 0 ? dy_values[i] : 0);
+        sum[i % channels] += g[i];
+        sum_x[i % channels] += g[i] * reference.xhat[i];
+      }
+      for (size_t i = 0; i < y.size(); ++i) {
+        const size_t c = i % channels;
+        const auto n = static_cast<double>(shape.rows);
+        want.push_back(reference.gamma[c] / std::sqrt(reference.variance[c] + kEps) *
+                       (g[i] - sum[c] / n - reference.xhat[i] * sum_x[c] / n));
+      }
+      // Two rows that nearly agree have a large slope: measure against the largest factor.
+      double largest = 1;
+      for (size_t c = 0; c < channels; ++c)
+        largest = std::max(largest, std::abs(reference.gamma[c]) / std::sqrt(reference.variance[c] + kEps));
+      EXPECT_TRUE(all_near(dx.download(), want, 5e-6 * largest, 5e-6));
+    }
+}
+
+// Synchronised statistics: sums of two parts, added, are the sums of the whole.
+TEST(BatchNorm, SumsOfPartsAddUp) {
+  Layer whole({900, 10});
+  whole.forward({});
+  const Doubles want = whole.sums.download();
+  GuardedBuffer<double> first(20), second(20);
+  const auto rows = [&](int64_t begin, int64_t end) {
+    return matrix<const float>(whole.x.data() + begin * 10, end - begin, 10);
+  };
+  ASSERT_TRUE(ok(batch_norm_sums(first.view(), rows(0, 337), whole.workspace.workspace(), whole.stream)));
+  ASSERT_TRUE(ok(batch_norm_sums(second.view(), rows(337, 900), whole.workspace.workspace(), whole.stream)));
+  Doubles sum = first.download();
+  const Doubles more = second.download();
+  for (size_t i = 0; i < sum.size(); ++i) sum[i] += more[i];
+  for (size_t i = 0; i < sum.size(); ++i) EXPECT_NEAR(sum[i], want[i], 1e-9 * std::abs(want[i]) + 1e-10);
+}
+
+TEST(BatchNorm, SameBitsAtAnyAlignment) {
+  Layer aligned({1500, 36, 0});
+  aligned.forward({{}, true});
+  for (int offset : {1, 2, 3}) {
+    Layer other({1500, 36, offset});
+    other.forward({{}, true});
+    EXPECT_TRUE(all_equal_bits(other.y.download(), aligned.y.download())) << offset;
+    EXPECT_TRUE(all_equal_bits(other.sums.download(), aligned.sums.download())) << offset;
+  }
+}
+
+TEST(BatchNorm, NanStaysOne) {
+  Layer layer({20, 2});
+  std::vector<float> x = layer.x_values;
+  x[6] = NAN;  // of channel 0
+  layer.x.upload(x);
+  layer.forward({{}, true});
+  const std::vector<float> y = layer.y.download();
+  for (size_t i = 0; i < y.size(); ++i) EXPECT_EQ(std::isnan(y[i]), i % 2 == 0) << i;
+}
+
+TEST(BatchNorm, BadArguments) {
+  Layer l({10, 4});
+  const MatrixView<float> x = l.as_matrix(l.x), y = l.as_matrix(l.y);
+  const auto sums_of = [&](VectorView<double> sums, MatrixView<const float> of) {
+    return batch_norm_sums(sums, of, {}, l.stream);
+  };
+  EXPECT_TRUE(refused(sums_of({l.sums.data(), 7}, x), "sums.size is 7, must be 8"));
+  EXPECT_TRUE(refused(sums_of({nullptr, 8}, x), "sums is null"));
+  EXPECT_TRUE(refused(sums_of(l.sums.view(), {nullptr, 10, 4, 4}), "x is null"));
+  EXPECT_TRUE(refused(sums_of(l.sums.view(), {l.x.data(), 5, 4, 8}), "x.stride is 8, must be cols = 4"));
+  EXPECT_TRUE(refused(sums_of(l.sums.view(), {l.x.data(), 5, 4, 3}), "x.stride is 3"));
+  EXPECT_TRUE(refused(sums_of({l.sums.data(), 8}, {l.x.data(), 10'000, 4, 4}), "workspace has 0 bytes"));
+  const int64_t wide = (1 << 20) + 1;
+  EXPECT_TRUE(
+      refused(sums_of({l.sums.data(), 2 * wide}, {l.x.data(), 0, wide, wide}), "channels, must be at most"));
+
+  const auto statistics = [&](int64_t count, float eps, const RunningStatistics& running) {
+    return batch_norm_statistics(l.mean.view(), l.inv_deviation.view(), running, l.sums.view(), count, eps,
+                                 l.stream);
+  };
+  EXPECT_TRUE(refused(statistics(0, kEps, {}), "count is 0, must be at least 1"));
+  EXPECT_TRUE(refused(statistics(1, -1, {}), "eps is -1"));
+  EXPECT_TRUE(refused(statistics(1, NAN, {}), "eps is nan"));
+  EXPECT_TRUE(refused(statistics(1, kEps, {{}, {}, 1.5f}), "running.momentum is 1.5"));
+  EXPECT_TRUE(refused(statistics(1, kEps, {{l.gamma.data(), 3}, {}}), "running.mean.size is 3, must be 4"));
+  EXPECT_TRUE(refused(statistics(1, kEps, {{}, {l.gamma.data(), 5}}), "running.variance.size is 5"));
+  EXPECT_TRUE(
+      refused(batch_norm_statistics(l.mean.view(), {l.gamma.data(), 3}, {}, l.sums.view(), 1, kEps, l.stream),
+              "inv_deviation.size is 3"));
+  EXPECT_TRUE(refused(
+      batch_norm_statistics(l.mean.view(), l.inv_deviation.view(), {}, {l.sums.data(), 4}, 1, kEps, l.stream),
+      "sums.size is 4, must be 8"));
+  EXPECT_TRUE(refused(batch_norm_deviation(l.mean.view(), {l.gamma.data(), 3}, kEps, l.stream),
+                      "variance.size is 3"));
+  EXPECT_TRUE(refused(batch_norm_deviation(l.mean.view(), l.gamma.view(), 1, l.stream), "eps is 1"));
+
+  const auto apply = [&](MatrixView<float> to, int64_t channels, const BatchNormEpilogue& epilogue) {
+    return batch_norm(to, x, l.mean.view(), l.inv_deviation.view(), {l.gamma.data(), channels}, l.beta.view(),
+                      epilogue, l.stream);
+  };
+  EXPECT_TRUE(refused(apply({l.y.data(), 9, 4, 4}, 4, {}), "y is 9 x 4, must be 10 x 4"));
+  EXPECT_TRUE(refused(apply(y, 3, {}), "gamma.size is 3, must be 4"));
+  EXPECT_TRUE(refused(apply(y, 4, {{l.y.data(), 10, 3, 3}, false}), "residual is 10 x 3"));
+
+  const auto backward = [&](MatrixView<float> dx, MatrixView<float> dr, const BatchNormSaved& saved,
+                            int64_t count) {
+    return batch_norm_backward(dx, dr, x, saved, l.gamma.view(), l.sums.view(), count, l.stream);
+  };
+  EXPECT_TRUE(refused(backward(y, {}, l.saved(false), 0), "count is 0"));
+  EXPECT_TRUE(refused(backward(y, y, l.saved(false), 1), "dx and residual_gradient are the same"));
+  EXPECT_TRUE(refused(backward({l.y.data(), 1, 4, 4}, {}, l.saved(false), 1), "dx is 1 x 4"));
+  BatchNormSaved saved = l.saved(false);
+  saved.mean.size = 2;
+  EXPECT_TRUE(refused(backward(y, {}, saved, 1), "saved.mean.size is 2"));
+  EXPECT_TRUE(refused(
+      batch_norm_backward_sums(l.sums.view(), {l.gamma.data(), 3}, {}, x, l.saved(false), {}, l.stream),
+      "gamma_gradient.size is 3"));
+  EXPECT_TRUE(refused(
+      batch_norm_backward_sums(l.sums.view(), {}, {l.gamma.data(), 3}, x, l.saved(false), {}, l.stream),
+      "beta_gradient.size is 3"));
+}
+
+}  // namespace
+}  // namespace rondo::test
