@@ -5,8 +5,6 @@
 #include <rondo/kernels/core/ptx/cp_async.cuh>
 #include <rondo/kernels/gemm/tile.cuh>
 
-#include <type_traits>
-
 namespace rondo {
 
 // Calls copy.template operator()<V>() for the copy width V = 4, 2 or 1 floats that the operand's alignment
@@ -21,13 +19,13 @@ __device__ __forceinline__ void with_width(int width, Copy&& copy) {
     copy.template operator()<1>();
 }
 
-// An operand that runs along k: `outer` rows of k values. When the slab has rows across k, the values are
-// transposed on their way in, one by one.
-template <class Slab, int Outer, int K, int Threads>
-class AlongKLoader {
+// An operand whose rows run along k, or across k: one row per step of k.
+template <Order order, class Slab, int Outer, class Tile>
+class MatrixLoader {
  public:
-  // The operand's block begins at `from`, has `outer` rows of `k` values left and a distance of `stride`.
-  __device__ __forceinline__ AlongKLoader(const float* from, int64_t stride, int64_t outer, int64_t k,
+  // The operand's block begins at `from`, has `outer` values left across k and `k` along it; its rows lie `stride`
+  // apart.
+  __device__ __forceinline__ MatrixLoader(const float* from, int64_t stride, int64_t outer, int64_t k,
                                           int width)
       : from_(from),
         stride_(stride),
@@ -36,19 +34,24 @@ class AlongKLoader {
         width_(width) {}
 
   __device__ __forceinline__ void copy(float* slab) {
-    if constexpr (Slab::kContiguousAlongK)
-      with_width(width_, [&]<int V>() { copy_chunks<V>(slab); });
+    // A slab that is not contiguous along k has the values transposed on their way in, one by one.
+    if constexpr (order == Order::across_k)
+      with_width(width_, [&]<int V>() { copy_across<V>(slab); });
+    else if constexpr (Slab::kContiguousAlongK)
+      with_width(width_, [&]<int V>() { copy_along<V>(slab); });
     else
-      copy_chunks<1>(slab);
-    from_ += K;
-    k_left_ -= K;
+      copy_along<1>(slab);
+    from_ += order == Order::along_k ? kK : kK * stride_;
+    k_left_ -= kK;
   }
 
  private:
+  static constexpr int kK = Tile::kK, kThreads = Tile::kThreads;
+
   template <int V>
-  __device__ __forceinline__ void copy_chunks(float* slab) const {
-    constexpr int kPerRow = K / V,
-                  kRows = Threads / kPerRow;  // chunks of a row; rows that are copied at once
+  __device__ __forceinline__ void copy_along(float* slab) const {
+    constexpr int kPerRow = kK / V,
+                  kRows = kThreads / kPerRow;  // chunks of a row; rows that are copied at once
     const int k = threadIdx.x % kPerRow * V, first = threadIdx.x / kPerRow;
     if (first >= kRows) return;
     const bool inside = k < k_left_;
@@ -58,37 +61,11 @@ class AlongKLoader {
       ptx::cp_async<4 * V>(slab + Slab::at(k, row), from, inside && row < outer_);
   }
 
-  const float* from_;
-  int64_t stride_;
-  int outer_;
-  int64_t k_left_;
-  int width_;
-};
-
-// An operand that runs across k: rows of `outer` values, one row per step of k.
-template <class Slab, int Outer, int K, int Threads>
-class AcrossKLoader {
- public:
-  __device__ __forceinline__ AcrossKLoader(const float* from, int64_t stride, int64_t outer, int64_t k,
-                                           int width)
-      : from_(from),
-        stride_(stride),
-        outer_(static_cast<int>(outer < Outer ? outer : Outer)),
-        k_left_(k),
-        width_(width) {}
-
-  __device__ __forceinline__ void copy(float* slab) {
-    with_width(width_, [&]<int V>() { copy_chunks<V>(slab); });
-    from_ += K * stride_;
-    k_left_ -= K;
-  }
-
- private:
   template <int V>
-  __device__ __forceinline__ void copy_chunks(float* slab) const {
-    constexpr int kPerRow = Threads / K;  // threads that share a row
+  __device__ __forceinline__ void copy_across(float* slab) const {
+    constexpr int kPerRow = kThreads / kK;  // threads that share a row
     const int k = threadIdx.x / kPerRow;
-    if (k >= K) return;
+    if (k >= kK) return;
     const bool inside = k < k_left_;
     const float* from = from_ + k * stride_;
     RONDO_UNROLL_BY(4)
@@ -102,10 +79,5 @@ class AcrossKLoader {
   int64_t k_left_;
   int width_;
 };
-
-template <Order order, class Slab, int Outer, class Tile>
-using MatrixLoader =
-    std::conditional_t<order == Order::along_k, AlongKLoader<Slab, Outer, Tile::kK, Tile::kThreads>,
-                       AcrossKLoader<Slab, Outer, Tile::kK, Tile::kThreads>>;
 
 }  // namespace rondo
