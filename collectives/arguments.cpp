@@ -1,3 +1,4 @@
+#include <rondo/collectives/across_hosts/process_group.h>
 #include <rondo/collectives/arguments.h>
 #include <rondo/collectives/combine/combine.h>
 
@@ -128,6 +129,8 @@ Status check_streams(const char* operation, const Communicator& communicator, Ra
 
 Status check_arguments(const Arguments& arguments, RankStreams streams) {
   RONDO_RETURN_IF_ERROR(check_state(arguments.operation, arguments.communicator));
+  if (!arguments.across_processes)
+    RONDO_RETURN_IF_ERROR(check_one_process(arguments.operation, arguments.communicator));
   RONDO_RETURN_IF_ERROR(check_operand(arguments, arguments.written));
   RONDO_RETURN_IF_ERROR(check_operand(arguments, arguments.read));
   RONDO_RETURN_IF_ERROR(check_streams(arguments.operation, arguments.communicator, streams));
@@ -147,6 +150,13 @@ Status check_on_device(const char* operation, DataView output, RankInputs inputs
       return bad_argument(operation, ": the output overlaps ", whose, ", must be it or lie apart");
   }
   return {};
+}
+
+Status check_one_process(const char* operation, const Communicator& communicator) {
+  const ProcessGroup* processes = communicator.options().processes;
+  if (!processes) return {};
+  return bad_argument(operation, ": the communicator has ranks in ", processes->size(),
+                      " processes, must be of one process for all but all_reduce and all_reduce_many");
 }
 
 Status check_apart(const char* operation, std::span<const std::vector<DataView>> lists) {
@@ -212,10 +222,25 @@ Status check_algorithm(const char* operation, Algorithm algorithm, std::initiali
 }
 
 Status check_order(const char* operation, const ReduceOptions& options) {
-  if (options.order == SumOrder::left_to_right || options.algorithm != Algorithm::ring) return {};
-  return bad_argument(operation,
-                      ": the order is a balanced tree, which the algorithm ring does not have;"
-                      " must be direct, root or automatic");
+  const Algorithm algorithm = options.algorithm;
+  if (options.order == SumOrder::left_to_right ||
+      (algorithm != Algorithm::ring && algorithm != Algorithm::hierarchical))
+    return {};
+  return bad_argument(operation, ": the order is a balanced tree, which the algorithm ", name_of(algorithm),
+                      " does not have; must be direct, root or automatic");
+}
+
+Status check_across_processes(const char* operation, const ReduceOptions& options,
+                              const Communicator& communicator) {
+  const ProcessGroup* processes = communicator.options().processes;
+  if (!processes) return {};
+  if (options.algorithm != Algorithm::automatic && options.algorithm != Algorithm::hierarchical)
+    return bad_argument(operation, ": the algorithm is ", name_of(options.algorithm),
+                        ", must be hierarchical or automatic across ", processes->size(), " processes");
+  if (options.order != SumOrder::left_to_right)
+    return bad_argument(operation, ": the order is a balanced tree, must be from left to right across ",
+                        processes->size(), " processes");
+  return {};
 }
 
 }  // namespace rondo

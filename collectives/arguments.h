@@ -29,6 +29,7 @@ struct Arguments {
   int in_place_blocks = 0;
   int64_t block = 0;
   bool may_be_in_place = true;
+  bool across_processes = false;  // the operation can be one of several processes
 };
 
 // One vector and stream a rank; sizes, types and devices as they must be; nothing that is written overlaps anything
@@ -40,6 +41,9 @@ Status check_streams(const char* operation, const Communicator& communicator, Ra
 
 // 1 to kMaxRanks inputs of the output's size and type, all in the memory of `device`; the output overlaps none, or is it.
 Status check_on_device(const char* operation, DataView output, RankInputs inputs, int device);
+
+// A communicator of one process, or an operation that several can do together.
+Status check_one_process(const char* operation, const Communicator& communicator);
 
 // No two vectors of all these lists overlap.
 Status check_apart(const char* operation, std::span<const std::vector<DataView>> lists);
@@ -57,5 +61,9 @@ Status check_algorithm(const char* operation, Algorithm algorithm, std::initiali
 
 // The order of additions is one that the algorithm has.
 Status check_order(const char* operation, const ReduceOptions& options);
+
+// The algorithm is one that several processes have, if there are several.
+Status check_across_processes(const char* operation, const ReduceOptions& options,
+                              const Communicator& communicator);
 
 }  // namespace rondo

@@ -1,6 +1,8 @@
 // The operations: check, choose the algorithm, enqueue.
+#include <rondo/collectives/across_hosts/exchange.h>
 #include <rondo/collectives/arguments.h>
 #include <rondo/collectives/direct.h>
+#include <rondo/collectives/hierarchical.h>
 #include <rondo/collectives/pack.h>
 #include <rondo/collectives/ring.h>
 #include <rondo/collectives/root.h>
@@ -27,6 +29,7 @@ Status enqueue(const char* operation, Communicator& communicator, RankStreams st
 
 Algorithm chosen(Algorithm asked, const Communicator& communicator, int64_t bytes, SumOrder order) {
   if (asked != Algorithm::automatic) return asked;
+  if (communicator.exchange()) return Algorithm::hierarchical;
   if (order != SumOrder::left_to_right) return Algorithm::direct;
   return choose(communicator.size(), bytes, communicator.options().links, communicator.all_reach_all());
 }
@@ -41,6 +44,37 @@ Status keep_input(Enqueue& verbs, DataView output, ConstDataView input) {
   if (output.data == input.data) return {};
   return verbs.copy(0, verbs.callers()[0], {output.data, 0}, {input.data, 0}, input.bytes(), "keep");
 }
+
+// A call that several processes make together: none begins before all agree, and their operations stay in one order.
+class Turn {
+ public:
+  explicit Turn(Communicator& communicator) : exchange_(communicator.exchange()) {
+    if (exchange_) turn_ = std::unique_lock(exchange_->group().turn());
+  }
+
+  // `checked`: what this process thinks of the call, which its first vectors make up.
+  Status agree(const char* operation, const Status& checked, std::span<const DataView> vectors,
+               Reduction reduction) {
+    if (!exchange_) return checked;
+    Call call;
+    call.communicator = exchange_->communicator();
+    call.vectors = static_cast<int64_t>(vectors.size());
+    call.reduction = reduction;
+    if (!vectors.empty()) call.dtype = vectors[0].dtype;
+    for (const DataView& vector : vectors) {
+      call.size += vector.size;
+      for (const auto part : {static_cast<uint64_t>(vector.size), static_cast<uint64_t>(vector.dtype)})
+        call.shape = (call.shape ^ part) * 1099511628211u;
+    }
+    RONDO_RETURN_IF_ERROR(rondo::agree(exchange_->group(), operation, call, checked));
+    exchange_->begin_operation();
+    return {};
+  }
+
+ private:
+  Exchange* exchange_;
+  std::unique_lock<std::mutex> turn_;
+};
 
 // The inputs of a call in place.
 class SameInputs {
@@ -64,26 +98,31 @@ Status check_all_reduce(const char* operation, RankOutputs outputs, RankInputs i
                         const ReduceOptions& options, const Communicator& communicator, RankStreams streams) {
   const DataView first = first_of(outputs);
   RONDO_RETURN_IF_ERROR(
-      check_algorithm(operation, options.algorithm, {Algorithm::ring, Algorithm::direct, Algorithm::root}));
+      check_algorithm(operation, options.algorithm,
+                      {Algorithm::ring, Algorithm::direct, Algorithm::root, Algorithm::hierarchical}));
   RONDO_RETURN_IF_ERROR(check_order(operation, options));
-  return check_arguments({operation,
-                          communicator,
-                          {"output", outputs, first.size, "like the output of rank 0"},
-                          {"input", inputs, first.size, "like the output of rank 0"},
-                          first.dtype},
-                         streams);
+  RONDO_RETURN_IF_ERROR(check_across_processes(operation, options, communicator));
+  Arguments arguments = {operation,
+                         communicator,
+                         {"output", outputs, first.size, "like the output of rank 0"},
+                         {"input", inputs, first.size, "like the output of rank 0"},
+                         first.dtype};
+  arguments.across_processes = true;
+  return check_arguments(arguments, streams);
 }
 
 Status enqueue_all_reduce(Enqueue& verbs, RankOutputs outputs, RankInputs inputs,
                           const ReduceOptions& options) {
   const DataView first = outputs[0];
   if (first.size == 0) return {};
-  if (verbs.ranks() == 1) return keep_input(verbs, first, inputs[0]);
+  if (verbs.communicator().total_size() == 1) return keep_input(verbs, first, inputs[0]);
   switch (chosen(options.algorithm, verbs.communicator(), first.bytes(), options.order)) {
     case Algorithm::direct:
       return direct::all_reduce(verbs, outputs, inputs, options);
     case Algorithm::root:
       return root::all_reduce(verbs, outputs, inputs, options);
+    case Algorithm::hierarchical:
+      return hierarchical::all_reduce(verbs, outputs, inputs, options.reduction);
     default:
       return ring::all_reduce(verbs, outputs, inputs, options.reduction);
   }
@@ -184,7 +223,10 @@ class Many {
 Status all_reduce(RankOutputs outputs, RankInputs inputs, const ReduceOptions& options,
                   Communicator& communicator, RankStreams streams) {
   constexpr const char* kName = "all_reduce";
-  RONDO_RETURN_IF_ERROR(check_all_reduce(kName, outputs, inputs, options, communicator, streams));
+  Turn turn(communicator);
+  RONDO_RETURN_IF_ERROR(turn.agree(kName,
+                                   check_all_reduce(kName, outputs, inputs, options, communicator, streams),
+                                   outputs.first(std::min<size_t>(outputs.size(), 1)), options.reduction));
   return enqueue(kName, communicator, streams,
                  [&](Enqueue& verbs) { return enqueue_all_reduce(verbs, outputs, inputs, options); });
 }
@@ -197,7 +239,9 @@ Status all_reduce(RankOutputs data, const ReduceOptions& options, Communicator& 
 Status all_reduce_many(std::span<const std::vector<DataView>> data, const ReduceOptions& options,
                        Communicator& communicator, RankStreams streams) {
   constexpr const char* kName = "all_reduce_many";
-  RONDO_RETURN_IF_ERROR(check_many(kName, data, options, communicator, streams));
+  Turn turn(communicator);
+  RONDO_RETURN_IF_ERROR(turn.agree(kName, check_many(kName, data, options, communicator, streams),
+                                   data.empty() ? std::span<const DataView>() : data[0], options.reduction));
   if (data[0].empty()) return {};
   return enqueue(kName, communicator, streams,
                  [&](Enqueue& verbs) { return Many(verbs, data, options).run(); });
@@ -334,6 +378,7 @@ Status reduce_on_device(DataView output, RankInputs inputs, Reduction reduction,
 Status barrier(Communicator& communicator, RankStreams streams) {
   constexpr const char* kName = "barrier";
   RONDO_RETURN_IF_ERROR(check_state(kName, communicator));
+  RONDO_RETURN_IF_ERROR(check_one_process(kName, communicator));
   RONDO_RETURN_IF_ERROR(check_streams(kName, communicator, streams));
   return enqueue(kName, communicator, streams,
                  [&](Enqueue& verbs) { return verbs.meet(verbs.callers(), &Communicator::Rank::entered); });

@@ -14,6 +14,11 @@
 // Results   Same inputs, same n, same size, same algorithm and ring order: same bits, in every run; where all ranks
 //           get the same result, the same bits too. Each algorithm says in which order it adds.
 //           reduction.h has the arithmetic.
+// Processes A communicator may span several processes (communicator.h): n is then the number of all ranks, and every
+//           process gives its own. all_reduce() and all_reduce_many() must be called by all processes, in the same
+//           order and with the same sizes, types and options; the call blocks until the others have come to it too
+//           (a recorded one when it is recorded), and the work then waits for theirs on the streams. What differs is
+//           a bad_argument in all of them.
 // Errors    bad_argument names the rank and the value, and nothing has happened. Any other failure aborts the
 //           communicator: no rank's result can be trusted then, and Communicator::state() tells why. A failure
 //           that comes later, while the work runs, is told by Communicator::wait().
@@ -48,10 +53,14 @@ struct ReduceOptions {
 // All vectors have one size. In place: inputs[r] is outputs[r].
 // Order     direct, root: from rank 0 to rank n-1, for every element. ring: the data is cut into n chunks
 //           (chunk_of() in ring_schedule.h); chunk c is x[c] (+) x[c+1] (+) ... (+) x[n-1] (+) x[0] (+) ... (+) x[c-1],
-//           where x[p] is the input of the rank at position p of the ring.
+//           where x[p] is the input of the rank at position p of the ring. hierarchical: each group of m ranks adds
+//           in the order of a ring of m, and the groups' partial sums, which are not rounded, are added from group 0
+//           to the last; groups of one rank give the order of direct, one group that of the ring. Across processes it
+//           is the same, with a group a process.
 // Traffic   ring, direct: each rank sends and receives 2 (n-1)/n * S bytes for vectors of S bytes; in the ring, sums
 //           of 16-bit floats travel as fp32, so that the first half has twice the bytes. root: rank 0 receives
-//           (n-1) S and sends as much.
+//           (n-1) S and sends as much. hierarchical, with g groups: each rank 2 (m-1)/m S inside its group and
+//           2 (g-1)/g S/m between groups.
 [[nodiscard]] Status all_reduce(RankOutputs outputs, RankInputs inputs, const ReduceOptions& options,
                                 Communicator& communicator, RankStreams streams);
 [[nodiscard]] Status all_reduce(RankOutputs data, const ReduceOptions& options, Communicator& communicator,

@@ -1,3 +1,4 @@
+#include <rondo/collectives/across_hosts/exchange.h>
 #include <rondo/collectives/combine/combine.h>
 #include <rondo/collectives/communicator.h>
 #include <rondo/kernels/core/platform.h>
@@ -35,6 +36,21 @@ void check_order(const std::vector<int>& order, size_t ranks) {
   }
 }
 
+void check_groups(int ranks, const CommunicatorOptions& options) {
+  const int m = options.group_size;
+  if (m == 0) return;
+  if (options.processes && m != ranks)
+    throw Error(bad_argument("communicator: group_size is ", m, ", must be 0 or ", ranks,
+                             ", the number of ranks: across processes each process is a group"));
+  if (m < 0 || ranks % m != 0)
+    throw Error(bad_argument("communicator: group_size is ", m, ", must be 0 or divide ", ranks,
+                             ", the number of ranks"));
+  // Step 2 of the algorithm puts slices of all groups into a slot.
+  if (ranks > m && options.slot_bytes < kLeastSlotBytes * (ranks / m + 1))
+    throw Error(bad_argument("communicator: slot_bytes is ", options.slot_bytes, ", must be at least ",
+                             kLeastSlotBytes * (ranks / m + 1), " for ", ranks / m, " groups"));
+}
+
 void check(const std::vector<int>& devices, const CommunicatorOptions& options) {
   if (devices.empty())
     throw Error(bad_argument("communicator: the list of devices is empty, must name one device a rank"));
@@ -54,6 +70,7 @@ void check(const std::vector<int>& devices, const CommunicatorOptions& options) 
         bad_argument("communicator: bucket_bytes is ", options.bucket_bytes, ", must not be negative"));
   throw_if_error(check(options.links));
   if (!options.ring_order.empty()) check_order(options.ring_order, devices.size());
+  check_groups(static_cast<int>(devices.size()), options);
 }
 
 // The devices of the CPU executor are parts of one machine's memory.
@@ -69,7 +86,7 @@ int64_t Communicator::slot_stride(const CommunicatorOptions& options) {
 
 // Cut into n regions instead of slots (fetch.cpp), it must hold a little for each rank.
 int64_t Communicator::slots_bytes(int ranks, const CommunicatorOptions& options) {
-  if (ranks == 1) return 0;
+  if (ranks == 1 && !options.processes) return 0;
   return std::max(2 * ring::kSlots * slot_stride(options), kLeastSlotBytes * ranks);
 }
 
@@ -79,6 +96,7 @@ int64_t Communicator::bytes_per_rank(int ranks, const CommunicatorOptions& optio
 
 Communicator::Communicator(std::vector<int> devices, CommunicatorOptions options)
     : options_(std::move(options)) {
+  if (options_.processes && options_.processes->size() == 1) options_.processes = nullptr;
   check(devices, options_);
   const auto ranks = static_cast<int>(devices.size());
   options_.slot_bytes = rounded_up(options_.slot_bytes);
@@ -88,6 +106,10 @@ Communicator::Communicator(std::vector<int> devices, CommunicatorOptions options
     options_.ring_order.resize(devices.size());
     std::iota(options_.ring_order.begin(), options_.ring_order.end(), 0);
   }
+  if (options_.group_size == 0) options_.group_size = ranks;
+  group_order_ = options_.ring_order;
+  std::stable_sort(group_order_.begin(), group_order_.end(),
+                   [&](int a, int b) { return a / options_.group_size < b / options_.group_size; });
   for (int device : devices)
     for (int peer : devices) {
       const PeerAccess access = connect(device, peer);
@@ -102,6 +124,11 @@ Communicator::Communicator(std::vector<int> devices, CommunicatorOptions options
     rank.scratch = Buffer<std::byte>(bytes_per_rank(ranks, options_));
     for (int event = 0; event < ring::steps(ranks) * ring::kSlots; ++event) rank.delivered.emplace_back();
   }
+  if (options_.processes) exchange_ = std::make_unique<Exchange>(*options_.processes, *this);
+}
+
+int Communicator::total_size() const {
+  return size() * (options_.processes ? options_.processes->size() : 1);
 }
 
 Communicator::~Communicator() {
@@ -125,8 +152,11 @@ void Communicator::abort(Status reason) {
 }
 
 Status Communicator::state() const {
-  const std::lock_guard lock(mutex_);
-  return state_;
+  {
+    const std::lock_guard lock(mutex_);
+    if (!state_.ok() || !options_.processes) return state_;
+  }
+  return options_.processes->state();
 }
 
 Status Communicator::wait(std::span<const cudaStream_t> streams, std::chrono::milliseconds timeout) {
@@ -155,7 +185,7 @@ Status Communicator::wait(std::span<const cudaStream_t> streams, std::chrono::mi
       return state();
     }
   }
-  return {};
+  return state();
 }
 
 // Who is missing, and how far the others came.

@@ -11,12 +11,15 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <mutex>
 #include <span>
 #include <vector>
 
 namespace rondo {
 
+class Exchange;
+class ProcessGroup;
 class Trace;
 
 struct CommunicatorOptions {
@@ -28,7 +31,15 @@ struct CommunicatorOptions {
   // ring_order[p] is the rank at position p of the ring; empty: 0, 1, 2, ... ring_order.h finds a good one.
   std::vector<int> ring_order = {};
   // What Algorithm::automatic decides by. slot_bytes and ranks_share_one_memory are set by the communicator itself.
+  // What Algorithm::automatic decides by.
   LinkConstants links = {};
+  // Of the algorithm `hierarchical`: ranks 0 .. m-1 are group 0, the next m are group 1, and so on, each in the order
+  // in which ring_order names them. Must divide the number of ranks; 0: all ranks are one group.
+  int group_size = 0;
+  // Several processes, on one host or many, make their communicators together, with as many ranks each: the ranks are
+  // then numbered through, process by process, and each process is a group. Its own are given and asked for as ranks
+  // 0 .. size()-1 everywhere here. Only all_reduce() and all_reduce_many() reach across. The group must outlive it.
+  ProcessGroup* processes = nullptr;
 };
 
 // Rank r works on devices[r]. A device may appear several times: nothing in a collective spins, so ranks that
@@ -56,6 +67,10 @@ class Communicator {
   // copies are staged through the host.
   bool reaches(int rank, int other) const;
   bool all_reach_all() const { return all_reach_all_; }
+
+  int group_size() const { return options_.group_size; }
+  // Over all processes.
+  int total_size() const;
 
   // Device memory that a communicator of so many ranks takes on each.
   static int64_t bytes_per_rank(int ranks, const CommunicatorOptions& options);
@@ -97,6 +112,10 @@ class Communicator {
   std::byte* outbox(int rank, int slot) { return inbox(rank, ring::kSlots + slot); }
   std::byte* bucket(int rank) { return inbox(rank, 0) + slots_bytes(size(), options_); }
   int rank_at(int position) const { return options_.ring_order[static_cast<size_t>(position)]; }
+  // Positions group_size() * g and up are those of the ring in group g.
+  int rank_in_groups(int position) const { return group_order_[static_cast<size_t>(position)]; }
+  // What goes to other processes; null where there are none.
+  Exchange* exchange() const { return exchange_.get(); }
   Trace* trace() const { return trace_; }
 
   // What the next operation is called and how many of the ring's steps it has, for the message of a timeout.
@@ -115,11 +134,13 @@ class Communicator {
 
   CommunicatorOptions options_;
   std::vector<Rank> ranks_;
+  std::vector<int> group_order_;
   bool all_reach_all_ = true;
   std::vector<bool> reaches_;  // [rank * size() + other]
   Trace* trace_ = nullptr;
   Status state_;
   mutable std::mutex mutex_;
+  std::unique_ptr<Exchange> exchange_;
 };
 
 }  // namespace rondo

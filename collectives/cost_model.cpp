@@ -63,7 +63,8 @@ Work fetch_work(double n, double ranks, double part, const LinkConstants& consta
 Work work_of(Algorithm algorithm, int ranks, int64_t bytes, const LinkConstants& constants,
              bool peers_reachable) {
   const double n = ranks, S = static_cast<double>(bytes);
-  if (algorithm == Algorithm::ring) return ring_work(ranks, bytes, constants);
+  if (algorithm == Algorithm::ring || algorithm == Algorithm::hierarchical)
+    return ring_work(ranks, bytes, constants);
   if (algorithm == Algorithm::root) return fetch_work(n, 1, S, constants);
   if (peers_reachable || constants.ranks_share_one_memory) return direct_work(n, S);
   return fetch_work(n, n, S / n, constants);

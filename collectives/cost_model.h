@@ -49,6 +49,8 @@ struct Cost {
 // In all of these: ranks >= 1, bytes >= 0 (of each rank's vector, in the type in which sums travel), constants that
 // check() accepts. One rank has nothing to reduce and copies its input; no bytes cost nothing.
 
+// `hierarchical` counts as the ring, which it is with one group; scale_model.h knows groups.
+//
 // peers_reachable: all ranks reach each other's memory from a kernel, as ranks on one device always do; else
 // `direct` fetches and hands out by copies. Of `automatic`: of what choose() takes.
 Cost predict(Algorithm algorithm, int ranks, int64_t bytes, const LinkConstants& constants,

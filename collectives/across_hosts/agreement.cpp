@@ -1,0 +1,59 @@
+#include <rondo/collectives/across_hosts/agreement.h>
+
+#include <cstring>
+
+namespace rondo {
+
+namespace {
+
+std::string described(const Call& call) {
+  const std::string vectors = call.vectors == 1 ? "" : concat(call.vectors, " vectors, together ");
+  return concat(call.operation, " of ", vectors, call.size, " elements of ", name_of(call.dtype), ", ",
+                name_of(call.reduction), ", on communicator ", call.communicator);
+}
+
+bool same(const Call& a, const Call& b) {
+  return std::strcmp(a.operation, b.operation) == 0 && a.communicator == b.communicator && a.size == b.size &&
+         a.vectors == b.vectors && a.shape == b.shape && a.dtype == b.dtype && a.reduction == b.reduction;
+}
+
+}  // namespace
+
+Status agree(ProcessGroup& group, const char* operation, Call call, const Status& checked) {
+  std::strncpy(call.operation, operation, sizeof call.operation - 1);
+  call.refused = !checked.ok();
+  std::vector<Call> all;
+  const Status met = gather(group, call, all, concat("the call of ", operation));
+  if (!checked.ok()) return checked;
+  RONDO_RETURN_IF_ERROR(met);
+  for (int process = 0; process < group.size(); ++process)
+    if (all[static_cast<size_t>(process)].refused)
+      return bad_argument(operation, ": ", group.name(process),
+                          " refused its arguments, so nothing was done");
+  for (int process = 1; process < group.size(); ++process)
+    if (!same(all[static_cast<size_t>(process)], all[0]))
+      return bad_argument(operation, ": ", group.name(process), " calls ",
+                          described(all[static_cast<size_t>(process)]), " and ", group.name(0), " calls ",
+                          described(all[0]), ", must be the same in all processes");
+  return {};
+}
+
+Status agree(ProcessGroup& group, Layout layout) {
+  std::vector<Layout> all;
+  RONDO_RETURN_IF_ERROR(gather(group, layout, all, "the making of a communicator"));
+  for (int process = 1; process < group.size(); ++process) {
+    const Layout &theirs = all[static_cast<size_t>(process)], &first = all[0];
+    const auto differ = [&](const char* what, int64_t a, int64_t b) {
+      return bad_argument("communicator: ", group.name(process), " has ", a, what, " and ", group.name(0),
+                          " has ", b, ", must be the same in all processes");
+    };
+    if (theirs.ranks != first.ranks) return differ(" ranks", theirs.ranks, first.ranks);
+    if (theirs.slot_bytes != first.slot_bytes)
+      return differ(" bytes a slot", theirs.slot_bytes, first.slot_bytes);
+    if (theirs.bucket_bytes != first.bucket_bytes)
+      return differ(" bytes in its bucket", theirs.bucket_bytes, first.bucket_bytes);
+  }
+  return {};
+}
+
+}  // namespace rondo

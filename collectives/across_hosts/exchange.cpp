@@ -1,0 +1,168 @@
+#include <rondo/collectives/across_hosts/exchange.h>
+#include <rondo/collectives/partial_sums.h>
+
+namespace rondo {
+
+namespace {
+
+// Behind what a region holds: room to lie to the 16-byte boundaries as the data do, and for a slice that is rounded
+// up to an alignment unit of partial sums.
+constexpr int64_t kSpareBytes = 256;
+
+int64_t stage_bytes(int64_t slot_bytes) { return slot_bytes + kSpareBytes; }
+int64_t slice_bytes(int processes, int64_t slot_bytes) {
+  return (slot_bytes / processes + kSpareBytes) / ring::kChunkAlignment * ring::kChunkAlignment;
+}
+
+void check(const ProcessGroup& group, int64_t slot_bytes) {
+  constexpr int64_t kMostSlotBytes = int64_t{1} << 30;  // what one message may have
+  if (group.size() > kMaxRanks)
+    throw Error(
+        bad_argument("communicator: there are ", group.size(), " processes, must be at most ", kMaxRanks));
+  if (slot_bytes > kMostSlotBytes)
+    throw Error(bad_argument("communicator: slot_bytes is ", slot_bytes, ", must be at most ", kMostSlotBytes,
+                             " across processes"));
+}
+
+}  // namespace
+
+struct Exchange::Messages {
+  ProcessGroup* group = nullptr;
+  std::string what;
+  int tag = 0;
+  std::vector<ProcessGroup::Message> sends, receives;
+  bool captured = false;  // a graph may ask for it again and again
+  std::atomic<bool> done = false;
+
+  // The host function.
+  static void run(void* data) {
+    auto& messages = *static_cast<Messages*>(data);
+    // The group remembers a failure: there is nobody here to tell.
+    static_cast<void>(
+        messages.group->exchange(messages.sends, messages.receives, messages.tag, messages.what));
+    messages.done = true;
+  }
+};
+
+int64_t Exchange::pinned_bytes(int processes, int ranks, int64_t slot_bytes) {
+  return ranks * ring::kSlots * (stage_bytes(slot_bytes) + processes * slice_bytes(processes, slot_bytes));
+}
+
+Exchange::Exchange(ProcessGroup& group, const Communicator& communicator)
+    : group_(group), ranks_(communicator.size()), slot_bytes_(communicator.options().slot_bytes) {
+  check(group, slot_bytes_);
+  const std::lock_guard turn(group.turn());
+  throw_if_error(agree(group, Layout{ranks_, slot_bytes_, communicator.options().bucket_bytes}));
+  number_ = group.next_tag();
+  const int64_t bytes = pinned_bytes(group.size(), ranks_, slot_bytes_);
+  throw_if_error(from_cuda(cudaHostAlloc(reinterpret_cast<void**>(&pinned_), static_cast<size_t>(bytes),
+                                         cudaHostAllocPortable | cudaHostAllocMapped),
+                           concat("allocating ", bytes, " bytes of pinned host memory")));
+}
+
+Exchange::~Exchange() {
+  // Messages that were given up may still write there.
+  if (group_.state().ok()) static_cast<void>(cudaFreeHost(pinned_));
+}
+
+std::byte* Exchange::staged(int position, int slot) const {
+  return pinned_ + (position * ring::kSlots + slot) * stage_bytes(slot_bytes_);
+}
+
+std::byte* Exchange::received(int position, int slot, int process) const {
+  const int64_t index = int64_t{position * ring::kSlots + slot} * group_.size() + process;
+  return pinned_ + ranks_ * ring::kSlots * stage_bytes(slot_bytes_) +
+         index * slice_bytes(group_.size(), slot_bytes_);
+}
+
+Exchange::Messages& Exchange::new_messages(bool captured) {
+  std::erase_if(messages_, [](const Messages& old) { return old.done && !old.captured; });
+  Messages& messages = messages_.emplace_back();
+  messages.group = &group_;
+  messages.tag = tag_;
+  messages.captured = captured;
+  return messages;
+}
+
+Status Exchange::send_and_receive(Enqueue& enqueue, Messages& messages, const char* what) {
+  messages.what = concat(enqueue.operation(), ", ", what);
+  RONDO_RETURN_IF_ERROR(enqueue.meet_sums());
+  RONDO_RETURN_IF_ERROR(enqueue.on(0, [&]() -> Status {
+    const cudaStream_t stream = enqueue.sums(0);
+    const Trace::Scope span = trace_span(enqueue.communicator().trace(), 0, "message", "sums", stream, what);
+    RONDO_CUDA(cudaLaunchHostFunc(stream, Messages::run, &messages));
+    return {};
+  }));
+  return enqueue.meet_sums();
+}
+
+Status Exchange::bring_together(Enqueue& enqueue, const HeldOf& held_of, DType dtype, Reduction reduction) {
+  const int processes = group_.size(), own = group_.index();
+  const DType partial_type = accumulator_of(dtype, reduction);
+  const bool captured = enqueue.communicator().last.captured;
+  Messages& partial_sums = new_messages(captured);
+  Messages& finished_sums = new_messages(captured);
+  const auto slice_of = [&](const ring::Ring::Held& held, int process) {
+    return ring::chunk_of(held.piece.size, processes, process, size_of(dtype));
+  };
+  const auto each_piece = [&](auto work) -> Status {
+    for (int slot = 0; slot < ring::kSlots; ++slot)
+      for (int position = 0; position < ranks_; ++position) {
+        const ring::Ring::Held held = held_of(position, slot);
+        if (held.piece.size > 0) RONDO_RETURN_IF_ERROR(work(held, position, slot));
+      }
+    return {};
+  };
+  // The finished piece takes the place of the partial one, which has been sent by then.
+  const auto staged_as = [&](DType type, const ring::Ring::Held& held, int position, int slot) {
+    return DataView(ring::Ring::in_slot(staged(position, slot), type, held.input), held.piece.size, type);
+  };
+  const auto received_from = [&](int process, const ring::Ring::Held& held, int position, int slot) {
+    return DataView(ring::Ring::in_slot(received(position, slot, process), partial_type, held.input),
+                    slice_of(held, own).size, partial_type);
+  };
+
+  RONDO_RETURN_IF_ERROR(each_piece([&](const ring::Ring::Held& held, int position, int slot) -> Status {
+    const DataView stage = staged_as(partial_type, held, position, slot);
+    for (int process = 0; process < processes; ++process) {
+      if (process == own) continue;
+      const ring::Chunk slice = slice_of(held, process);
+      const DataView out = stage.part(slice.begin, slice.size);
+      const DataView in = received_from(process, held, position, slot);
+      if (out.size > 0) partial_sums.sends.push_back({process, out.data, out.bytes()});
+      if (in.size > 0) partial_sums.receives.push_back({process, in.data, in.bytes()});
+    }
+    return enqueue.copy(held.rank, enqueue.sums(held.rank), {stage.data, held.rank},
+                        {held.partial.data, held.rank}, stage.bytes(), "chunk ", held.chunk, " to the host");
+  }));
+  RONDO_RETURN_IF_ERROR(send_and_receive(enqueue, partial_sums, "partial sums"));
+
+  RONDO_RETURN_IF_ERROR(each_piece([&](const ring::Ring::Held& held, int position, int slot) -> Status {
+    const DataView stage = staged_as(dtype, held, position, slot);
+    const ring::Chunk mine = slice_of(held, own);
+    const DataView result = stage.part(mine.begin, mine.size);
+    for (int process = 0; process < processes; ++process) {
+      if (process == own) continue;
+      const ring::Chunk slice = slice_of(held, process);
+      const DataView theirs = stage.part(slice.begin, slice.size);
+      if (result.size > 0) finished_sums.sends.push_back({process, result.data, result.bytes()});
+      if (theirs.size > 0) finished_sums.receives.push_back({process, theirs.data, theirs.bytes()});
+    }
+    if (mine.size == 0) return {};
+    PartialSums sums(dtype, reduction, mine.size, ranks_ * processes);
+    const DataView own_part = held.partial.part(mine.begin, mine.size);
+    for (int process = 0; process < processes; ++process)
+      sums.read(process == own ? own_part : received_from(process, held, position, slot));
+    sums.write(result);
+    return sums.enqueue(enqueue, held.rank, own_part, "add the processes' chunk ", held.chunk);
+  }));
+  RONDO_RETURN_IF_ERROR(send_and_receive(enqueue, finished_sums, "finished sums"));
+
+  return each_piece([&](const ring::Ring::Held& held, int position, int slot) {
+    const DataView stage = staged_as(dtype, held, position, slot);
+    return enqueue.copy(held.rank, enqueue.sums(held.rank), {held.output.data, held.rank},
+                        {stage.data, held.rank}, stage.bytes(), "chunk ", held.chunk, " from the host");
+  });
+}
+
+}  // namespace rondo

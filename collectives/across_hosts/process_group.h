@@ -1,0 +1,68 @@
+// ProcessGroup: the processes, on one host or many, that run the same program and exchange messages. What carries
+// the messages is not known here; mpi_process_group.h has the one that there is.
+#pragma once
+
+#include <rondo/kernels/core/status.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <mutex>
+#include <span>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+namespace rondo {
+
+// All processes must make the same calls in the same order. What goes wrong is told by a Status and remembered: once
+// a process did not come, state() says so, and every further call is refused with it at once.
+class ProcessGroup {
+ public:
+  virtual ~ProcessGroup() = default;
+
+  virtual int size() const = 0;
+  virtual int index() const = 0;  // of this process, from 0
+  // "process 2 (pid 4711 on host b)"
+  virtual std::string name(int process) const = 0;
+
+  struct Message {
+    int process;  // to or from which; another one than this
+    void* data;   // host memory, which must stay while state() is not ok
+    int64_t bytes;
+  };
+  static constexpr int kTags = 32000;
+
+  // Sends and receives all of these; blocks until they are done. What one process sends to another with a tag is
+  // received there in the same order. Several threads may be in exchanges with different tags (0 <= tag < kTags).
+  // timed_out when nothing arrived for the group's timeout, and names who is missing; `what` is what it is for.
+  virtual Status exchange(std::span<const Message> sends, std::span<const Message> receives, int tag,
+                          const std::string& what) = 0;
+
+  virtual Status state() const = 0;
+
+  // Held by whoever makes several calls that must not be torn apart by another thread's.
+  std::mutex& turn() { return turn_; }
+  // Counts up; the same everywhere, since all processes make the same calls. Under turn().
+  int next_tag() { return 1 + static_cast<int>(tags_++ % (kTags - 1)); }
+
+ private:
+  std::mutex turn_;
+  uint64_t tags_ = 0;
+};
+
+// `mine` of every process, in their order. Under turn().
+template <class T>
+Status gather(ProcessGroup& group, const T& mine, std::vector<T>& all, const std::string& what) {
+  static_assert(std::is_trivially_copyable_v<T>);
+  T sent = mine;
+  all.assign(static_cast<size_t>(group.size()), mine);
+  std::vector<ProcessGroup::Message> sends, receives;
+  for (int process = 0; process < group.size(); ++process) {
+    if (process == group.index()) continue;
+    sends.push_back({process, &sent, sizeof(T)});
+    receives.push_back({process, &all[static_cast<size_t>(process)], sizeof(T)});
+  }
+  return group.exchange(sends, receives, 0, what);
+}
+
+}  // namespace rondo

@@ -1,0 +1,32 @@
+// The order in which the hierarchical all-reduce promises to add, as a plain loop. Written from collectives.h.
+#pragma once
+
+#include <rondo/kernels/core/dtype.h>
+
+#include <vector>
+
+namespace rondo::test {
+
+// Of `inputs`, one a rank, in groups of m: inside a group the ring's order, which begins at another rank for every
+// chunk, then group after group. 16-bit floats are added in fp32 and rounded at the end.
+template <class T>
+std::vector<T> hierarchical_sum(const std::vector<std::vector<T>>& inputs, size_t m) {
+  using Wide = std::conditional_t<sizeof(T) == 2, float, T>;
+  const size_t size = inputs[0].size(), unit = 16 / sizeof(T);
+  size_t chunk = (size + m - 1) / m;
+  while (chunk % unit != 0) ++chunk;
+  std::vector<T> sum(size);
+  for (size_t i = 0; i < size; ++i) {
+    Wide total = 0;
+    for (size_t group = 0; group < inputs.size() / m; ++group) {
+      const size_t first = i / chunk;
+      Wide of_group = static_cast<Wide>(inputs[group * m + first][i]);
+      for (size_t k = 1; k < m; ++k) of_group += static_cast<Wide>(inputs[group * m + (first + k) % m][i]);
+      total = group == 0 ? of_group : static_cast<Wide>(total + of_group);
+    }
+    sum[i] = static_cast<T>(total);
+  }
+  return sum;
+}
+
+}  // namespace rondo::test

@@ -1,0 +1,191 @@
+// The hierarchical all-reduce in one process: every type, reduction, size and grouping, the order it documents, and
+// devices that do not reach each other.
+#include <rondo/tests/across_hosts/documented_sum.h>
+#include <rondo/tests/collectives/all_reduce_case.h>
+#include <rondo/tests/collectives/exact_data.h>
+#include <rondo/tests/collectives/world.h>
+#include <rondo/tests/collectives/worlds.h>
+
+#ifdef __SIMT__
+#include <simt/faults.h>
+#endif
+
+namespace rondo::test {
+namespace {
+
+CommunicatorOptions in_groups(int m, int64_t slot_bytes) {
+  CommunicatorOptions options{.slot_bytes = slot_bytes, .bucket_bytes = 4096};
+  options.group_size = m;
+  return options;
+}
+
+struct Grouping {
+  int ranks, m;
+};
+constexpr Grouping kGroupings[] = {{1, 1}, {2, 1}, {4, 2}, {4, 1},  {6, 3},
+                                   {6, 2}, {8, 4}, {5, 5}, {12, 3}, {7, 1}};
+
+class Hierarchical : public testing::TestWithParam<Grouping> {};
+INSTANTIATE_TEST_SUITE_P(Groups, Hierarchical, testing::ValuesIn(kGroupings), [](const auto& info) {
+  return concat(info.param.ranks, "ranks_by_", info.param.m);
+});
+
+TEST_P(Hierarchical, ReducesEveryTypeAndSize) {
+  const auto [ranks, m] = GetParam();
+  for (const int64_t slot_bytes : {1024, 64 << 10}) {
+    World world(place(ranks, Placement::pairs), in_groups(m, slot_bytes));
+    uint64_t seed = 0;
+    for (const int64_t size : {1, 3, 16, 257, 3001})
+      for (const DType dtype : kDTypes)
+        for (const Reduction reduction : kReductions) {
+          ++seed;
+          world.poison_scratch();
+          const AllReduceCase c{.algorithm = Algorithm::hierarchical,
+                                .reduction = reduction,
+                                .in_place = seed % 2 == 0,
+                                .input_offset = static_cast<int64_t>(seed % 5),
+                                .output_offset = static_cast<int64_t>(seed % 3),
+                                .staggered = seed % 4 == 0};
+          visit(dtype, [&](auto element) {
+            using T = decltype(element);
+            ASSERT_TRUE(all_reduces(world, c, exact_data<T>(reduction, ranks, size, seed)))
+                << name_of(dtype) << ", " << size << " elements";
+          });
+        }
+  }
+}
+
+template <class T>
+std::vector<std::vector<T>> normals(int ranks, int64_t size) {
+  std::vector<std::vector<T>> inputs;
+  for (const std::vector<float>& values : normal_inputs(ranks, size, 3)) {
+    std::vector<T>& input = inputs.emplace_back();
+    for (float value : values) input.push_back(static_cast<T>(value));
+  }
+  return inputs;
+}
+
+template <class T>
+void expect_documented_order(Grouping grouping, int64_t size) {
+  World world(place(grouping.ranks, Placement::spread), in_groups(grouping.m, 1024));
+  const auto inputs = normals<T>(grouping.ranks, size);
+  TypedVectors<T> data(world.devices, inputs);
+  ASSERT_TRUE(ok(
+      all_reduce(data.views(), {.algorithm = Algorithm::hierarchical}, world.communicator, world.handles)));
+  world.synchronize();
+  const auto want = hierarchical_sum(inputs, static_cast<size_t>(grouping.m));
+  for (size_t rank = 0; rank < inputs.size(); ++rank)
+    ASSERT_TRUE(all_equal_bits(data.download(rank), want)) << "rank " << rank << ", " << size << " elements";
+}
+
+TEST_P(Hierarchical, AddsInTheDocumentedOrder) {
+  for (const int64_t size : {5, 1000, 4099}) {
+    expect_documented_order<float>(GetParam(), size);
+    expect_documented_order<double>(GetParam(), size);
+    expect_documented_order<__nv_bfloat16>(GetParam(), size);
+    expect_documented_order<__half>(GetParam(), size);
+  }
+}
+
+TEST_P(Hierarchical, IsOrderedByItsEvents) {
+  const auto [ranks, m] = GetParam();
+  World world(place(ranks, Placement::spread), in_groups(m, 1024));
+  const auto inputs = normals<float>(ranks, 1500);
+  const auto once = hierarchical_sum(inputs, static_cast<size_t>(m));
+  const auto twice =
+      hierarchical_sum(std::vector<std::vector<float>>(inputs.size(), once), static_cast<size_t>(m));
+  for (uint64_t seed = 1; seed <= 12; ++seed) {
+    const RandomOrder order(seed);
+    RankVectors in(world.devices, inputs), out(world.devices, 1500);
+    world.poison_scratch();
+    ASSERT_TRUE(ok(sum_by(Algorithm::hierarchical, world, out, in)));
+    ASSERT_TRUE(ok(sum_by(Algorithm::hierarchical, world, out)));
+    world.synchronize();
+    for (size_t rank = 0; rank < inputs.size(); ++rank)
+      ASSERT_TRUE(all_equal_bits(out.download(rank), twice)) << "seed " << seed << ", rank " << rank;
+  }
+}
+
+// The ring inside a group follows the communicator's order; the groups stay where they are.
+TEST(Hierarchical, FollowsTheRingOrderInsideItsGroups) {
+  CommunicatorOptions options = in_groups(3, 1024);
+  options.ring_order = {4, 1, 3, 0, 2, 5};  // group 0: 1, 0, 2; group 1: 4, 3, 5
+  World world(place(6, Placement::spread), options);
+  const auto inputs = normals<float>(6, 777);
+  RankVectors data(world.devices, inputs);
+  ASSERT_TRUE(ok(sum_by(Algorithm::hierarchical, world, data)));
+  world.synchronize();
+  const auto want =
+      hierarchical_sum<float>({inputs[1], inputs[0], inputs[2], inputs[4], inputs[3], inputs[5]}, 3);
+  for (size_t rank = 0; rank < 6; ++rank) ASSERT_TRUE(all_equal_bits(data.download(rank), want));
+}
+
+TEST(Hierarchical, FusesManyVectors) {
+  World world(place(4, Placement::spread), in_groups(2, 1024));
+  std::vector<RankVectors> vectors;
+  std::vector<std::vector<DataView>> lists(4);
+  const auto inputs = exact_inputs(4, 300, 9);
+  for (int k = 0; k < 5; ++k) {
+    vectors.emplace_back(world.devices, inputs);
+    for (int rank = 0; rank < 4; ++rank)
+      lists[static_cast<size_t>(rank)].push_back(vectors.back().view(rank));
+  }
+  ASSERT_TRUE(
+      ok(all_reduce_many(lists, {.algorithm = Algorithm::hierarchical}, world.communicator, world.handles)));
+  world.synchronize();
+  const auto want = hierarchical_sum(inputs, 2);
+  for (const RankVectors& vector : vectors)
+    for (size_t rank = 0; rank < 4; ++rank) ASSERT_TRUE(all_equal_bits(vector.download(rank), want));
+}
+
+#ifdef __SIMT__
+TEST(Hierarchical, CopiesWhereDevicesDoNotReachEachOther) {
+  struct Severed {
+    Severed() { set(simt::PeerAccess::absent); }
+    ~Severed() { set(simt::PeerAccess::works); }
+    static void set(simt::PeerAccess access) {
+      for (int a = 0; a < 2; ++a)
+        for (int b = 2; b < 4; ++b) {
+          static_cast<void>(simt::set_peer_access(a, b, access));
+          static_cast<void>(simt::set_peer_access(b, a, access));
+        }
+    }
+  } severed;
+  World world(place(4, Placement::spread), in_groups(2, 1024));
+  ASSERT_FALSE(world.communicator.all_reach_all());
+  expect_documented_order<float>({4, 2}, 3001);
+  expect_documented_order<__nv_bfloat16>({4, 2}, 3001);
+  expect_documented_order<float>({4, 1}, 3001);
+  uint64_t seed = 0;
+  for (const Reduction reduction : kReductions)
+    for (const int64_t size : {1, 37, 2000})
+      ASSERT_TRUE(all_reduces(
+          world, {.algorithm = Algorithm::hierarchical, .reduction = reduction, .staggered = true},
+          exact_data<uint8_t>(reduction, 4, size, ++seed)));
+}
+#endif
+
+TEST(Hierarchical, RefusesGroupsThatDoNotFit) {
+  const auto making = [](int m, int64_t slot_bytes) -> std::string {
+    try {
+      const Communicator communicator(place(6, Placement::spread), in_groups(m, slot_bytes));
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "made";
+  };
+  EXPECT_EQ(making(3, 1024), "made");
+  EXPECT_EQ(making(6, 64), "made");
+  EXPECT_EQ(making(4, 1024), "communicator: group_size is 4, must be 0 or divide 6, the number of ranks");
+  EXPECT_EQ(making(-1, 1024), "communicator: group_size is -1, must be 0 or divide 6, the number of ranks");
+  EXPECT_EQ(making(1, 64), "communicator: slot_bytes is 64, must be at least 448 for 6 groups");
+  World world(place(4, Placement::spread), in_groups(2, 1024));
+  RankVectors data(world.devices, 10);
+  EXPECT_TRUE(refused(
+      all_reduce(data.views(), {.algorithm = Algorithm::hierarchical, .order = SumOrder::balanced_tree},
+                 world.communicator, world.handles),
+      "a balanced tree, which the algorithm hierarchical does not have"));
+}
+
+}  // namespace
+}  // namespace rondo::test
