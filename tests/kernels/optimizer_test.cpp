@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
 
+#include <rondo/kernels/optimizer/adam.h>
+#include <rondo/kernels/optimizer/momentum.h>
 #include <rondo/kernels/optimizer/sgd.h>
 #include <rondo/tests/support/compare.h>
 #include <rondo/tests/support/guarded_buffer.h>
@@ -42,6 +44,178 @@ TEST(Sgd, BadArguments) {
   EXPECT_TRUE(refused(sgd_update(a.view(), {b.data(), -1}, 1, 1, stream), "gradient.size is -1"));
   EXPECT_TRUE(refused(sgd_update(a.view(), {b.data(), 3}, 1, 1, stream), "gradient.size is 3"));
   EXPECT_TRUE(ok(sgd_update({nullptr, 0}, {nullptr, 0}, 1, 1, stream)));
+}
+
+// The state of an optimizer in double precision, for one parameter.
+struct MomentumReference {
+  double parameter, velocity = 0;
+  void step(double gradient, double rate, const MomentumOptions& o) {
+    const double g = o.scale * gradient + o.weight_decay * parameter;
+    velocity = o.momentum * velocity + g;
+    parameter -= rate * (o.nesterov ? g + o.momentum * velocity : velocity);
+  }
+};
+
+TEST(Momentum, FollowsItsDefinitionOverSteps) {
+  const Stream stream;
+  for (const bool nesterov : {false, true})
+    for (const float decay : {0.0f, 0.01f})
+      for (const auto& [size, offset] : {std::pair<int64_t, int64_t>{0, 0}, {1, 1}, {1001, 0}, {4099, 3}}) {
+        const MomentumOptions options = {0.25f, 0.9f, decay, nesterov};
+        const std::vector<float> p = normal_values(size, 1);
+        GuardedBuffer<float> parameters(p, offset), velocity(std::vector<float>(p.size(), 0), offset),
+            rate(1);
+        std::vector<MomentumReference> want;
+        for (const float value : p) want.push_back({value});
+        for (uint64_t step = 0; step < 5; ++step) {
+          const std::vector<float> g = normal_values(size, 10 + step);
+          const GuardedBuffer<float> gradient(g, offset);
+          rate.upload({0.1f / static_cast<float>(step + 1)});  // a schedule
+          ASSERT_TRUE(ok(momentum_update(parameters.view(), velocity.view(), {gradient.data(), size},
+                                         rate.data(), options, stream)));
+          for (size_t i = 0; i < g.size(); ++i)
+            want[i].step(g[i], 0.1f / static_cast<float>(step + 1), options);
+          stream.synchronize();
+        }
+        std::vector<double> values, velocities;
+        for (const MomentumReference& one : want)
+          values.push_back(one.parameter), velocities.push_back(one.velocity);
+        EXPECT_TRUE(all_near(parameters.download(), values, 2e-6)) << size << (nesterov ? ", nesterov" : "");
+        EXPECT_TRUE(all_near(velocity.download(), velocities, 2e-6));
+      }
+}
+
+TEST(Momentum, WithoutAnyIsPlainDescent) {
+  const Stream stream;
+  GuardedBuffer<float> parameters({1, 1, 1}), velocity({0, 0, 0}), rate(std::vector<float>{0.5f});
+  const GuardedBuffer<float> gradient({2, -4, 0});
+  ASSERT_TRUE(ok(momentum_update(parameters.view(), velocity.view(), {gradient.data(), 3}, rate.data(),
+                                 {0.25f, 0, 0, false}, stream)));
+  EXPECT_TRUE(all_equal_bits(parameters.download(), {0.75f, 1.5f, 1}));
+}
+
+TEST(Momentum, BadArguments) {
+  const Stream stream;
+  GuardedBuffer<float> a(4), b(4), c(4), rate(std::vector<float>{1});
+  const auto update = [&](VectorView<float> v, VectorView<const float> g, const float* lr,
+                          const MomentumOptions& o) {
+    return momentum_update(a.view(), v, g, lr, o, stream);
+  };
+  EXPECT_TRUE(refused(update({b.data(), 3}, c.view(), rate.data(), {}),
+                      "velocity.size is 3, must be parameters.size = 4"));
+  EXPECT_TRUE(refused(update(b.view(), {c.data(), 5}, rate.data(), {}), "gradient.size is 5"));
+  EXPECT_TRUE(refused(update({nullptr, 4}, c.view(), rate.data(), {}), "velocity is null"));
+  EXPECT_TRUE(refused(update(b.view(), c.view(), nullptr, {}), "learning_rate is null"));
+  EXPECT_TRUE(refused(update(b.view(), c.view(), rate.data(), {1, 1.0f}), "momentum is 1, must be"));
+  EXPECT_TRUE(refused(update(b.view(), c.view(), rate.data(), {1, NAN}), "momentum is nan"));
+  EXPECT_TRUE(refused(update(b.view(), c.view(), rate.data(), {1, 0.9f, -1}), "weight_decay is -1"));
+  EXPECT_TRUE(refused(update(b.view(), c.view(), rate.data(), {INFINITY}), "scale is inf"));
+}
+
+// torch.optim.Adam and AdamW in double precision, for one parameter.
+struct AdamReference {
+  double parameter, first = 0, second = 0;
+  void step(double gradient, double rate, int t, const AdamOptions& o) {
+    double g = o.scale * gradient;
+    if (o.decoupled)
+      parameter *= 1 - rate * o.weight_decay;
+    else
+      g += o.weight_decay * parameter;
+    first = o.beta1 * first + (1 - double{o.beta1}) * g;
+    second = o.beta2 * second + (1 - double{o.beta2}) * g * g;
+    parameter -= rate * (first / (1 - std::pow(double{o.beta1}, t))) /
+                 (std::sqrt(second / (1 - std::pow(double{o.beta2}, t))) + o.eps);
+  }
+};
+
+TEST(Adam, FollowsItsDefinitionOverSteps) {
+  const Stream stream;
+  for (const bool decoupled : {false, true})
+    for (const float decay : {0.0f, 0.05f})
+      for (const auto& [size, offset] : {std::pair<int64_t, int64_t>{0, 0}, {1, 2}, {1001, 0}, {4099, 1}}) {
+        AdamOptions options;
+        options.scale = 0.5f;
+        options.weight_decay = decay;
+        options.decoupled = decoupled;
+        const std::vector<float> p = normal_values(size, 1), zeros(p.size(), 0);
+        GuardedBuffer<float> parameters(p, offset), first(zeros, offset), second(zeros, offset),
+            rate(std::vector<float>{0.01f});
+        GuardedBuffer<AdamClock> clock(std::vector<AdamClock>(1));
+        std::vector<AdamReference> want;
+        for (const float value : p) want.push_back({value});
+        for (int t = 1; t <= 6; ++t) {
+          const std::vector<float> g = normal_values(size, static_cast<uint64_t>(20 + t));
+          const GuardedBuffer<float> gradient(g, offset);
+          ASSERT_TRUE(ok(adam_begin_step(clock.data(), rate.data(), options, stream)));
+          ASSERT_TRUE(ok(adam_update(parameters.view(), first.view(), second.view(), {gradient.data(), size},
+                                     clock.data(), options, stream)));
+          for (size_t i = 0; i < g.size(); ++i) want[i].step(g[i], 0.01f, t, options);
+          stream.synchronize();
+        }
+        EXPECT_EQ(clock.download()[0].steps, 6);
+        std::vector<double> values;
+        for (const AdamReference& one : want) values.push_back(one.parameter);
+        EXPECT_TRUE(all_near(parameters.download(), values, 3e-6))
+            << size << (decoupled ? ", decoupled" : "");
+      }
+}
+
+// The first step has the size of the learning rate, whatever the size of the gradient: the corrections of the bias.
+TEST(Adam, FirstStepHasTheSizeOfTheLearningRate) {
+  const Stream stream;
+  GuardedBuffer<float> parameters({0, 0, 0}), first({0, 0, 0}), second({0, 0, 0}),
+      rate(std::vector<float>{0.125f});
+  const GuardedBuffer<float> gradient({1000, -0.001f, 0});
+  GuardedBuffer<AdamClock> clock(std::vector<AdamClock>(1));
+  ASSERT_TRUE(ok(adam_begin_step(clock.data(), rate.data(), {}, stream)));
+  ASSERT_TRUE(ok(adam_update(parameters.view(), first.view(), second.view(), {gradient.data(), 3},
+                             clock.data(), {}, stream)));
+  EXPECT_TRUE(all_near(parameters.download(), {-0.125, 0.125, 0}, 1e-5));
+}
+
+// After many steps beta2^t is nearly 0, and before that nearly 1: both ends must keep their digits.
+TEST(Adam, ClockCorrectsTheBiasAtAnyStep) {
+  const Stream stream;
+  const GuardedBuffer<float> rate(std::vector<float>{1});
+  for (const int64_t before : {0, 1, 9, 999, 99'999}) {
+    GuardedBuffer<AdamClock> clock(std::vector<AdamClock>(1, AdamClock{before}));
+    ASSERT_TRUE(ok(adam_begin_step(clock.data(), rate.data(), {}, stream)));
+    const AdamClock got = clock.download()[0];
+    const auto t = static_cast<double>(before + 1);
+    EXPECT_EQ(got.steps, before + 1);
+    EXPECT_NEAR(got.correction1, 1 - std::pow(double{0.9f}, t), 1e-7 * got.correction1);
+    EXPECT_NEAR(got.correction2, 1 - std::pow(double{0.999f}, t), 1e-7 * got.correction2);
+  }
+}
+
+TEST(Adam, BadArguments) {
+  const Stream stream;
+  GuardedBuffer<float> a(4), b(4), c(4), d(4), rate(std::vector<float>{1});
+  GuardedBuffer<AdamClock> clock(std::vector<AdamClock>(1));
+  const auto update = [&](VectorView<float> m, VectorView<float> v, VectorView<const float> g,
+                          const AdamClock* at,
+                          const AdamOptions& o) { return adam_update(a.view(), m, v, g, at, o, stream); };
+  EXPECT_TRUE(refused(update({b.data(), 3}, c.view(), d.view(), clock.data(), {}), "first.size is 3"));
+  EXPECT_TRUE(refused(update(b.view(), {c.data(), 5}, d.view(), clock.data(), {}), "second.size is 5"));
+  EXPECT_TRUE(refused(update(b.view(), c.view(), {nullptr, 4}, clock.data(), {}), "gradient is null"));
+  EXPECT_TRUE(refused(update(b.view(), c.view(), d.view(), nullptr, {}), "clock is null"));
+  EXPECT_TRUE(refused(adam_begin_step(nullptr, rate.data(), {}, stream), "clock is null"));
+  EXPECT_TRUE(refused(adam_begin_step(clock.data(), nullptr, {}, stream), "learning_rate is null"));
+  AdamOptions options;
+  options.beta1 = 1;
+  EXPECT_TRUE(refused(adam_begin_step(clock.data(), rate.data(), options, stream), "beta1 is 1"));
+  options = {};
+  options.beta2 = -0.1f;
+  EXPECT_TRUE(refused(update(b.view(), c.view(), d.view(), clock.data(), options), "beta2 is -0.1"));
+  options = {};
+  options.eps = NAN;
+  EXPECT_TRUE(refused(update(b.view(), c.view(), d.view(), clock.data(), options), "eps is nan"));
+  options = {};
+  options.weight_decay = -1;
+  EXPECT_TRUE(refused(update(b.view(), c.view(), d.view(), clock.data(), options), "weight_decay is -1"));
+  options = {};
+  options.scale = INFINITY;
+  EXPECT_TRUE(refused(update(b.view(), c.view(), d.view(), clock.data(), options), "scale is inf"));
 }
 
 }  // namespace

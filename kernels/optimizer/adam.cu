@@ -1,0 +1,82 @@
+#include <rondo/kernels/optimizer/adam.h>
+#include <rondo/kernels/optimizer/checks.h>
+#include <rondo/kernels/optimizer/update.cuh>
+
+namespace rondo {
+namespace {
+
+using namespace optimizer;
+
+// 1 - beta^t by repeated squaring in double: only multiplications, so that every device gets the same bits, which a power
+// function does not promise.
+__device__ double power(double base, int64_t exponent) {
+  double result = 1;
+  for (; exponent > 0; exponent >>= 1) {
+    if (exponent & 1) result *= base;
+    base *= base;
+  }
+  return result;
+}
+
+__global__ void begin_step_kernel(AdamClock* clock, const float* learning_rate, float beta1, float beta2) {
+  const int64_t steps = clock->steps + 1;
+  clock->steps = steps;
+  clock->correction1 = static_cast<float>(1 - power(beta1, steps));
+  clock->correction2 = static_cast<float>(1 - power(beta2, steps));
+  clock->rate = *learning_rate;
+}
+
+struct Adam {
+  AdamOptions options;
+  const AdamClock* clock;
+  float step_size = 0, correction2 = 0, shrink = 0;
+
+  __device__ void begin() {
+    step_size = clock->rate / clock->correction1;
+    correction2 = clock->correction2;
+    shrink = options.decoupled ? fmaf(-clock->rate, options.weight_decay, 1.0f) : 1.0f;
+  }
+  // fmaf by name: whether a compiler fuses must not decide a bit of the result.
+  __device__ __forceinline__ void operator()(float& parameter, float gradient, float& first,
+                                             float& second) const {
+    float g = options.scale * gradient;
+    if (!options.decoupled) g = fmaf(options.weight_decay, parameter, g);
+    first = fmaf(options.beta1, first, (1 - options.beta1) * g);
+    second = fmaf(options.beta2, second, (1 - options.beta2) * g * g);
+    const float deviation = sqrtf(second / correction2) + options.eps;
+    parameter = fmaf(-step_size, first / deviation, shrink * parameter);
+  }
+};
+
+Status check_options(const char* name, const AdamOptions& options) {
+  RONDO_RETURN_IF_ERROR(check_share(name, "beta1", options.beta1));
+  RONDO_RETURN_IF_ERROR(check_share(name, "beta2", options.beta2));
+  RONDO_RETURN_IF_ERROR(check_not_negative(name, "eps", options.eps));
+  RONDO_RETURN_IF_ERROR(check_not_negative(name, "weight_decay", options.weight_decay));
+  return check_finite(name, "scale", options.scale);
+}
+
+}  // namespace
+
+Status adam_begin_step(AdamClock* clock, const float* learning_rate, const AdamOptions& options,
+                       cudaStream_t stream) {
+  constexpr const char* kName = "adam_begin_step";
+  RONDO_RETURN_IF_ERROR(check_pointer(kName, "clock", clock, 1));
+  RONDO_RETURN_IF_ERROR(check_pointer(kName, "learning_rate", learning_rate, 1));
+  RONDO_RETURN_IF_ERROR(check_options(kName, options));
+  return launch(kName, {}, stream, begin_step_kernel, clock, learning_rate, options.beta1, options.beta2);
+}
+
+Status adam_update(VectorView<float> parameters, VectorView<float> first, VectorView<float> second,
+                   VectorView<const float> gradient, const AdamClock* clock, const AdamOptions& options,
+                   cudaStream_t stream) {
+  constexpr const char* kName = "adam_update";
+  RONDO_RETURN_IF_ERROR(check_arrays(kName, parameters, std::pair("first", first),
+                                     std::pair("second", second), std::pair("gradient", gradient)));
+  RONDO_RETURN_IF_ERROR(check_pointer(kName, "clock", clock, 1));
+  RONDO_RETURN_IF_ERROR(check_options(kName, options));
+  return update(kName, Adam{options, clock}, parameters.size, parameters.data, gradient.data, stream,
+                first.data, second.data);
+}
+
+}  // namespace rondo

@@ -1,0 +1,40 @@
+#include <rondo/kernels/optimizer/checks.h>
+#include <rondo/kernels/optimizer/momentum.h>
+#include <rondo/kernels/optimizer/update.cuh>
+
+namespace rondo {
+namespace {
+
+using namespace optimizer;
+
+struct Momentum {
+  MomentumOptions options;
+  const float* learning_rate;
+  float rate = 0;
+
+  __device__ void begin() { rate = *learning_rate; }
+  // fmaf by name: whether a compiler fuses must not decide a bit of the result.
+  __device__ __forceinline__ void operator()(float& parameter, float gradient, float& velocity) const {
+    const float g = fmaf(options.weight_decay, parameter, options.scale * gradient);
+    velocity = fmaf(options.momentum, velocity, g);
+    parameter = fmaf(-rate, options.nesterov ? fmaf(options.momentum, velocity, g) : velocity, parameter);
+  }
+};
+
+}  // namespace
+
+Status momentum_update(VectorView<float> parameters, VectorView<float> velocity,
+                       VectorView<const float> gradient, const float* learning_rate,
+                       const MomentumOptions& options, cudaStream_t stream) {
+  constexpr const char* kName = "momentum_update";
+  RONDO_RETURN_IF_ERROR(
+      check_arrays(kName, parameters, std::pair("velocity", velocity), std::pair("gradient", gradient)));
+  RONDO_RETURN_IF_ERROR(check_pointer(kName, "learning_rate", learning_rate, 1));
+  RONDO_RETURN_IF_ERROR(check_share(kName, "momentum", options.momentum));
+  RONDO_RETURN_IF_ERROR(check_not_negative(kName, "weight_decay", options.weight_decay));
+  RONDO_RETURN_IF_ERROR(check_finite(kName, "scale", options.scale));
+  return update(kName, Momentum{options, learning_rate}, parameters.size, parameters.data, gradient.data,
+                stream, velocity.data);
+}
+
+}  // namespace rondo

@@ -1,0 +1,32 @@
+// Stochastic gradient descent with momentum, Nesterov's or the plain one, and weight decay.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <rondo/kernels/core/status.h>
+#include <rondo/kernels/core/view.h>
+
+namespace rondo {
+
+struct MomentumOptions {
+  float scale = 1;  // turns a sum of gradients into a mean: 1 / (size of the batch)
+  float momentum = 0.9f;
+  float weight_decay = 0;
+  bool nesterov = false;
+};
+
+// With g = scale * gradient[i] + weight_decay * parameters[i]:
+//   velocity[i] = momentum * velocity[i] + g
+//   parameters[i] -= learning_rate * (nesterov ? g + momentum * velocity[i] : velocity[i])
+//
+// PyTorch's torch.optim.SGD with dampening 0 (Sutskever et al., "On the importance of initialization and momentum in deep
+// learning", 2013, in the form where the learning rate is outside the velocity). `velocity` begins as zeros.
+// `learning_rate` is one float in device memory, so that a recorded step follows a schedule. float32, any alignment of 4
+// bytes; the arrays must not overlap. Every operation is a named fused multiply-add, so that replicas on any device stay
+// bitwise equal. Errors: bad_argument for sizes that differ or are negative, null pointers, momentum outside [0, 1), a
+// negative weight decay, a scale that is not finite. Traffic: 20 bytes an element.
+[[nodiscard]] Status momentum_update(VectorView<float> parameters, VectorView<float> velocity,
+                                     VectorView<const float> gradient, const float* learning_rate,
+                                     const MomentumOptions& options, cudaStream_t stream);
+
+}  // namespace rondo
