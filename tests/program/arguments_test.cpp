@@ -130,7 +130,32 @@ TEST(Arguments, Schedule) {
   EXPECT_EQ(missing(complaint([] { parse("schedule --ranks 65"); }), {"'65'", "from 1 to 64"}), "");
   EXPECT_EQ(missing(complaint([] { parse("schedule"); }), {"--ranks", "rondo schedule --ranks 4"}), "");
   EXPECT_EQ(missing(complaint([] { parse("schedule --ranks 4 --bytes much"); }), {"--bytes", "'much'"}), "");
-  EXPECT_EQ(missing(complaint([] { parse("schedule --bogus"); }), {"--bogus", "rondo schedule --help"}), "");
+  EXPECT_EQ(
+      missing(complaint([] { parse("schedule --ranks 4 --bogus"); }), {"--bogus", "rondo schedule --help"}),
+      "");
+}
+
+TEST(Arguments, Scale) {
+  const CommandLine line = parse(
+      "scale --links pcie,network --alpha 1,2 --bandwidth 3,4 --gpus-per-node 6 --adapters-per-node 2 "
+      "--bytes 1kB,2kB --devices 100 --plot p.svg --json j.json");
+  EXPECT_EQ(line.action, CommandLine::Action::scale);
+  EXPECT_STREQ(line.scale.inside.name, "pcie");
+  EXPECT_STREQ(line.scale.between.name, "network");
+  EXPECT_EQ(line.scale.alpha_us, (std::pair<double, double>{1, 2}));
+  EXPECT_EQ(line.scale.bandwidth_gb, (std::pair<double, double>{3, 4}));
+  EXPECT_EQ(line.scale.devices_per_node, 6);
+  EXPECT_EQ(line.scale.adapters_per_node, 2);
+  EXPECT_EQ(line.scale.bytes, (std::vector<int64_t>{1000, 2000}));
+  EXPECT_EQ(line.scale.devices, 100);
+  EXPECT_EQ(line.scale.plot, "p.svg");
+  EXPECT_EQ(line.scale.json, "j.json");
+  EXPECT_EQ(parse("scale").scale.devices, 8192);
+  for (const char* bad : {"--devices 1", "--devices 1048577", "--gpus-per-node 0", "--adapters-per-node x",
+                          "--bytes 0", "--links nvlink", "--alpha 1", "--bandwidth 0,1"})
+    EXPECT_EQ(missing(complaint([&] { parse(std::string("scale ") + bad); }),
+                      {std::string(bad).substr(0, std::string(bad).find(' ')), "must be"}),
+              "");
 }
 
 TEST(Arguments, HelpAndVersion) {
