@@ -48,13 +48,20 @@ class WarpReduce {
     Operation* operation;
   };
 
+  // Works on copies: unlike this function, `operation` is watched by the thread sanitizer, to which the records of
+  // other lanes are theirs.
   template <class Operation>
   __attribute__((no_sanitize("thread"))) static void run(void* const* records, unsigned present) {
     auto& first = *static_cast<Record<Operation>*>(records[std::countr_zero(present)]);
+    Operation operation = *first.operation;
+    T sum = first.value;
     int count = 1;
-    for (unsigned rest = present & (present - 1); rest != 0 && count < first.valid; rest &= rest - 1, ++count)
-      first.value = (*first.operation)(
-          first.value, static_cast<Record<Operation>*>(records[std::countr_zero(rest)])->value);
+    for (unsigned rest = present & (present - 1); rest != 0 && count < first.valid;
+         rest &= rest - 1, ++count) {
+      T next = static_cast<Record<Operation>*>(records[std::countr_zero(rest)])->value;
+      sum = operation(sum, next);
+    }
+    first.value = sum;
   }
 
   template <class Operation>
