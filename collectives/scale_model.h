@@ -1,6 +1,6 @@
 // What an all-reduce takes on thousands of devices, on paper: alpha-beta formulas for the flat ring, the double
-// binary tree and the hierarchical ring. Pure functions; docs/ring.md derives them. Rondo itself runs the flat
-// ring, on one machine; this is to see where that shape ends, and what comes after.
+// binary tree and the hierarchical ring. Pure functions; docs/ring.md derives them. They show which shape carries
+// how far: Rondo itself runs the flat ring, and a hierarchical one whose groups exchange their shards directly.
 #pragma once
 
 #include <cstdint>
