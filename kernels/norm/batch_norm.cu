@@ -97,7 +97,7 @@ struct Normalise {
       }
       if (n.relu)
 #pragma unroll
-        for (int k = 0; k < N; ++k) value.v[k] = value.v[k] < 0 ? 0.0f : value.v[k];
+        for (int k = 0; k < N; ++k) value.v[k] = value.v[k] <= 0 ? 0.0f : value.v[k];
       store_pack(n.y + at, value);
     }
   };

@@ -1,11 +1,13 @@
 #include <gtest/gtest.h>
 
+#include <rondo/kernels/activation/add.h>
 #include <rondo/kernels/activation/relu.h>
 #include <rondo/tests/support/compare.h>
 #include <rondo/tests/support/guarded_buffer.h>
 #include <rondo/tests/support/inputs.h>
 #include <rondo/tests/support/status_checks.h>
 
+#include <cmath>
 #include <limits>
 
 namespace rondo::test {
@@ -98,6 +100,43 @@ TEST(Relu, BadArguments) {
   EXPECT_TRUE(refused(relu_backward(good, good, short_one, stream), "y.size is 3, must be dy.size = 4"));
   EXPECT_TRUE(ok(relu({nullptr, 0}, {nullptr, 0}, stream)));
   EXPECT_TRUE(ok(relu_backward({nullptr, 0}, {nullptr, 0}, {nullptr, 0}, stream)));
+}
+
+TEST(Add, SumsAndRectifies) {
+  const Stream stream;
+  for (const int64_t size : {0, 1, 5, 4099})
+    for (const bool with_relu : {false, true}) {
+      const std::vector<float> a = normal_values(size, 1), b = normal_values(size, 2);
+      GuardedBuffer<float> in_a(a, 1);
+      const GuardedBuffer<float> in_b(b, 1);
+      GuardedBuffer<float> out(size);
+      ASSERT_TRUE(ok(add(out.view(), in_a.view(), {in_b.data(), size}, with_relu, stream)));
+      std::vector<float> want;
+      for (size_t i = 0; i < a.size(); ++i) want.push_back(with_relu && a[i] + b[i] <= 0 ? 0 : a[i] + b[i]);
+      EXPECT_TRUE(all_equal_bits(out.download(), want));
+      ASSERT_TRUE(ok(add(in_a.view(), in_a.view(), {in_b.data(), size}, with_relu, stream)));
+      EXPECT_TRUE(all_equal_bits(in_a.download(), want)) << "in place";
+    }
+}
+
+TEST(Add, NanStaysOne) {
+  const Stream stream;
+  const GuardedBuffer<float> a({kNan, -kInfinity, kInfinity}), b({1, 1, -kInfinity});
+  GuardedBuffer<float> out(3);
+  ASSERT_TRUE(ok(add(out.view(), {a.data(), 3}, {b.data(), 3}, true, stream)));
+  EXPECT_TRUE(std::isnan(out.download()[0]));
+  EXPECT_EQ(out.download()[1], 0);
+  EXPECT_TRUE(std::isnan(out.download()[2]));
+}
+
+TEST(Add, BadArguments) {
+  const Stream stream;
+  GuardedBuffer<float> a(4), b(4), y(4);
+  EXPECT_TRUE(refused(add({nullptr, 4}, a.view(), b.view(), false, stream), "y is null"));
+  EXPECT_TRUE(refused(add(y.view(), {nullptr, 4}, b.view(), false, stream), "a is null"));
+  EXPECT_TRUE(refused(add(y.view(), a.view(), {nullptr, 4}, false, stream), "b is null"));
+  EXPECT_TRUE(refused(add(y.view(), {a.data(), 3}, b.view(), false, stream), "a.size is 3"));
+  EXPECT_TRUE(refused(add(y.view(), a.view(), {b.data(), 3}, false, stream), "b.size is 3"));
 }
 
 }  // namespace

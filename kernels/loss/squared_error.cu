@@ -1,0 +1,89 @@
+// A block takes kElementsPerBlock neighbours and leaves the sum of their squared errors; a last block adds these sums, in
+// order, to the tally.
+
+#include <rondo/kernels/core/check.h>
+#include <rondo/kernels/loss/squared_error.h>
+#include <rondo/kernels/core/launch.cuh>
+#include <rondo/kernels/core/shared.cuh>
+
+#include <cub/cub.cuh>
+
+namespace rondo {
+namespace {
+
+constexpr int kThreads = 128;
+constexpr int64_t kElementsPerBlock = 16 * kThreads;
+
+using Reduce = cub::BlockReduce<double, kThreads>;
+struct Shared {
+  Reduce::TempStorage sums;
+};
+
+__global__ void __launch_bounds__(kThreads)
+    squared_error_kernel(float* gradient, double* partial, const float* prediction, const float* target,
+                         int64_t size, float scale) {
+  double sum = 0;
+  const int64_t begin = static_cast<int64_t>(blockIdx.x) * kElementsPerBlock;
+  const int64_t end = min(begin + kElementsPerBlock, size);
+  for (int64_t i = begin + threadIdx.x; i < end; i += kThreads) {
+    const float error = prediction[i] - target[i];
+    sum = fma(static_cast<double>(error), static_cast<double>(error), sum);
+    if (gradient) gradient[i] = 2 * error * scale;
+  }
+  sum = Reduce(shared_memory<Shared>().sums).Sum(sum);
+  if (threadIdx.x == 0) partial[blockIdx.x] = sum;
+}
+
+__global__ void __launch_bounds__(kThreads)
+    add_to_tally_kernel(LossTally* tally, const double* partial, int64_t blocks, int64_t rows) {
+  double sum = 0;
+  for (int64_t i = threadIdx.x; i < blocks; i += kThreads) sum += partial[i];
+  sum = Reduce(shared_memory<Shared>().sums).Sum(sum);
+  if (threadIdx.x != 0) return;
+  tally->loss += sum;
+  tally->rows += rows;
+}
+
+int64_t blocks_for(int64_t size) { return ceil_div(size, kElementsPerBlock); }
+
+Status check_packed(const char* argument, MatrixView<const float> view, MatrixView<const float> like) {
+  RONDO_RETURN_IF_ERROR(check_view("squared_error", argument, view));
+  if (view.rows != like.rows || view.cols != like.cols)
+    return bad_argument("squared_error: ", argument, " is ", view.rows, " x ", view.cols, ", must be ",
+                        like.rows, " x ", like.cols, " like prediction");
+  if (view.rows > 1 && view.stride != view.cols)
+    return bad_argument("squared_error: ", argument, ".stride is ", view.stride,
+                        ", must be cols = ", view.cols);
+  return {};
+}
+
+}  // namespace
+
+int64_t squared_error_workspace_bytes(int64_t rows, int64_t cols) {
+  return blocks_for(rows * cols) * static_cast<int64_t>(sizeof(double));
+}
+
+Status squared_error(MatrixView<float> gradient, LossTally* tally, MatrixView<const float> prediction,
+                     MatrixView<const float> target, float scale, Workspace workspace, cudaStream_t stream) {
+  constexpr const char* kName = "squared_error";
+  RONDO_RETURN_IF_ERROR(check_packed("prediction", prediction, prediction));
+  RONDO_RETURN_IF_ERROR(check_packed("target", target, prediction));
+  if (gradient.data) RONDO_RETURN_IF_ERROR(check_packed("gradient", gradient, prediction));
+  RONDO_RETURN_IF_ERROR(check_pointer(kName, "tally", tally, 1));
+  RONDO_RETURN_IF_ERROR(check_workspace(
+      kName, workspace, squared_error_workspace_bytes(prediction.rows, prediction.cols), alignof(double)));
+  const int64_t size = prediction.rows * prediction.cols;
+  if (prediction.rows == 0) return {};
+  auto* partial = static_cast<double*>(workspace.data);
+  LaunchShape shape;
+  shape.block_x = kThreads;
+  shape.grid_x = blocks_for(size);
+  shape.shared_bytes = sizeof(Shared);
+  RONDO_RETURN_IF_ERROR(launch(kName, shape, stream, squared_error_kernel, gradient.data, partial,
+                               prediction.data, target.data, size, scale));
+  const int64_t blocks = shape.grid_x;
+  shape.grid_x = 1;
+  return launch(kName, shape, stream, add_to_tally_kernel, tally, partial, blocks, prediction.rows);
+}
+
+}  // namespace rondo

@@ -1,0 +1,71 @@
+// A thread draws one Philox block and treats the four elements that belong to it: blocks are counted from the whole
+// batch's first element, so that the ends of a shard may share a block with its neighbours.
+
+#include <rondo/kernels/core/check.h>
+#include <rondo/kernels/random/dropout.h>
+#include <rondo/kernels/random/philox.h>
+#include <rondo/kernels/core/launch.cuh>
+#include <rondo/kernels/core/pack.cuh>
+
+namespace rondo {
+namespace {
+
+constexpr int kThreads = 256;
+
+struct Dropout {
+  uint64_t seed;
+  uint32_t layer;
+  const int64_t* step;
+  float probability, factor;
+
+  __device__ PhiloxBlock block(int64_t index) const {
+    const uint64_t sequence = static_cast<uint64_t>(layer) << 32 | static_cast<uint32_t>(*step);
+    return philox_block(seed, sequence, static_cast<uint64_t>(index));
+  }
+  __device__ float element(float x, uint32_t word) const {
+    return static_cast<float>(word >> 8) * 0x1p-24f < probability ? 0.0f : x * factor;
+  }
+};
+
+__global__ void __launch_bounds__(kThreads)
+    dropout_kernel(float* y, const float* x, int64_t size, int64_t first, bool packed, Dropout dropout) {
+  const int64_t block = first / 4 + static_cast<int64_t>(blockIdx.x) * kThreads + threadIdx.x;
+  const int64_t begin = 4 * block - first;
+  if (begin >= size) return;
+  const PhiloxBlock words = dropout.block(block);
+  if (packed && begin >= 0 && begin + 4 <= size) {
+    auto values = load_pack<4>(x + begin);
+#pragma unroll
+    for (int k = 0; k < 4; ++k) values.v[k] = dropout.element(values.v[k], words.v[k]);
+    store_pack(y + begin, values);
+  } else {
+    for (int k = 0; k < 4; ++k)
+      if (begin + k >= 0 && begin + k < size) y[begin + k] = dropout.element(x[begin + k], words.v[k]);
+  }
+}
+
+}  // namespace
+
+Status dropout(VectorView<float> y, VectorView<const float> x, float probability, const DropoutStream& random,
+               cudaStream_t stream) {
+  RONDO_RETURN_IF_ERROR(check_view("dropout", "y", y));
+  RONDO_RETURN_IF_ERROR(check_view("dropout", "x", x));
+  if (x.size != y.size) return bad_argument("dropout: x.size is ", x.size, ", must be y.size = ", y.size);
+  if (!(probability >= 0 && probability < 1))
+    return bad_argument("dropout: probability is ", probability, ", must be at least 0 and below 1");
+  if (random.first < 0)
+    return bad_argument("dropout: random.first is ", random.first, ", must not be negative");
+  RONDO_RETURN_IF_ERROR(check_pointer("dropout", "random.step", random.step, 1));
+  const int64_t lead = random.first % 4;
+  // Packs of four begin where blocks do.
+  const bool packed = pack_width(4, y.data - lead, x.data - lead) == 4;
+  LaunchShape shape;
+  shape.block_x = kThreads;
+  shape.grid_x = y.size == 0 ? 0 : ceil_div<int64_t>(y.size + lead, 4 * kThreads);
+  const Dropout operation = {random.seed, random.layer, random.step, probability,
+                             1.0f / (1.0f - probability)};
+  return launch("dropout", shape, stream, dropout_kernel, y.data, x.data, y.size, random.first, packed,
+                operation);
+}
+
+}  // namespace rondo
