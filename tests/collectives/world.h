@@ -6,8 +6,8 @@
 
 #include <rondo/collectives/collectives.h>
 #include <rondo/kernels/core/platform.h>
+#include <rondo/tests/collectives/vectors.h>
 #include <rondo/tests/support/compare.h>
-#include <rondo/tests/support/guarded_buffer.h>
 #include <rondo/tests/support/inputs.h>
 #include <rondo/tests/support/status_checks.h>
 
@@ -76,37 +76,6 @@ struct World {
   Communicator communicator;
   std::vector<Stream> streams;
   std::vector<cudaStream_t> handles;
-};
-
-// One guarded vector a rank, on the rank's device.
-class RankVectors {
- public:
-  RankVectors(const std::vector<int>& devices, int64_t size, int64_t offset = 0) {
-    for (int device : devices) {
-      DeviceScope scope(device);
-      buffers_.push_back(std::make_unique<GuardedBuffer<float>>(size, offset));
-      views_.push_back(buffers_.back()->view());
-      const_views_.push_back(buffers_.back()->view());
-    }
-  }
-  RankVectors(const std::vector<int>& devices, const std::vector<std::vector<float>>& values,
-              int64_t offset = 0)
-      : RankVectors(devices, static_cast<int64_t>(values.at(0).size()), offset) {
-    upload(values);
-  }
-
-  const std::vector<DataView>& views() const { return views_; }
-  const std::vector<ConstDataView>& const_views() const { return const_views_; }
-
-  void upload(const std::vector<std::vector<float>>& values) {
-    for (size_t rank = 0; rank < buffers_.size(); ++rank) buffers_[rank]->upload(values.at(rank));
-  }
-  std::vector<float> download(size_t rank) const { return buffers_[rank]->download(); }
-
- private:
-  std::vector<std::unique_ptr<GuardedBuffer<float>>> buffers_;
-  std::vector<DataView> views_;
-  std::vector<ConstDataView> const_views_;
 };
 
 inline std::vector<std::vector<float>> exact_inputs(int ranks, int64_t size, uint64_t seed) {

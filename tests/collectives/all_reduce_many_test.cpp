@@ -1,0 +1,124 @@
+// all_reduce_many(): vectors of several types, fewer and more than the bucket takes, each reduced in place.
+#include <rondo/tests/collectives/exact_data.h>
+#include <rondo/tests/collectives/worlds.h>
+
+#include <functional>
+
+namespace rondo::test {
+namespace {
+
+// One vector of every rank, of a type that only its maker knows.
+struct Member {
+  std::vector<DataView> views;  // [rank]
+  std::function<testing::AssertionResult()> reduced;
+};
+
+template <class T>
+Member make_member(const World& world, Reduction reduction, int64_t size, uint64_t seed) {
+  auto data = std::make_shared<ExactData<T>>(exact_data<T>(reduction, world.communicator.size(), size, seed));
+  auto vectors =
+      std::make_shared<TypedVectors<T>>(world.devices, data->inputs, static_cast<int64_t>(seed % 16));
+  return {vectors->views(), [data, vectors] {
+            for (size_t rank = 0; rank < data->inputs.size(); ++rank)
+              if (auto right = all_equal_bits(vectors->download(rank), data->want); !right)
+                return right << "; rank " << rank;
+            return testing::AssertionSuccess();
+          }};
+}
+
+class Members {
+ public:
+  explicit Members(const World& world) : world_(world), lists_(world.devices.size()) {}
+
+  void add(DType dtype, Reduction reduction, int64_t size) {
+    const uint64_t seed = members_.size() + 1;
+    members_.push_back(visit(
+        dtype, [&](auto element) { return make_member<decltype(element)>(world_, reduction, size, seed); }));
+    for (size_t rank = 0; rank < lists_.size(); ++rank) lists_[rank].push_back(members_.back().views[rank]);
+  }
+  const std::vector<std::vector<DataView>>& lists() const { return lists_; }
+  void expect_reduced() const {
+    for (size_t k = 0; k < members_.size(); ++k) ASSERT_TRUE(members_[k].reduced()) << "vector " << k;
+  }
+
+ private:
+  const World& world_;
+  std::vector<Member> members_;
+  std::vector<std::vector<DataView>> lists_;  // [rank][vector]
+};
+
+constexpr int64_t kSizes[] = {0, 1, 2, 15, 16, 17, 100, 1023, 2500};
+
+void expect_many(int ranks, Placement placement, int64_t bucket_bytes, Algorithm algorithm,
+                 Reduction reduction, size_t vectors, uint64_t seed) {
+  SCOPED_TRACE(concat(ranks, " ranks ", placement, ", bucket of ", bucket_bytes, " bytes, ", algorithm, ", ",
+                      name_of(reduction), ", ", vectors, " vectors, seed ", seed));
+  World world(place(ranks, placement), CommunicatorOptions{.slot_bytes = 256, .bucket_bytes = bucket_bytes});
+  Members members(world);
+  Random random(seed);
+  DType dtype = DType::float32;
+  for (size_t k = 0; k < vectors; ++k) {
+    if (random.below(4) == 0) dtype = kDTypes[static_cast<size_t>(random.below(std::size(kDTypes)))];
+    members.add(dtype, reduction, kSizes[static_cast<size_t>(random.below(std::size(kSizes)))]);
+  }
+  ASSERT_TRUE(ok(all_reduce_many(members.lists(), {.reduction = reduction, .algorithm = algorithm},
+                                 world.communicator, world.handles)));
+  world.synchronize();
+  members.expect_reduced();
+}
+
+TEST(AllReduceMany, ReducesEveryVector) {
+  uint64_t seed = 0;
+  for (const Algorithm algorithm : kAlgorithms)
+    for (const int ranks : {1, 2, 3, 8})
+      for (const int64_t bucket_bytes : {16, 1000, 64 << 10}) {
+        ++seed;
+        expect_many(ranks, seed % 2 ? Placement::spread : Placement::pairs, bucket_bytes, algorithm,
+                    kReductions[seed % std::size(kReductions)], 20, seed);
+        if (HasFatalFailure()) return;
+      }
+}
+
+// One launch packs 64 vectors; all of these fit one bucket.
+TEST(AllReduceMany, ReducesMoreVectorsThanOneLaunchPacks) {
+  for (const size_t vectors : {63, 64, 65, 200}) {
+    World world(place(3, Placement::spread),
+                CommunicatorOptions{.slot_bytes = 4096, .bucket_bytes = 1 << 20});
+    Members members(world);
+    for (size_t k = 0; k < vectors; ++k)
+      members.add(DType::bfloat16, Reduction::sum, k % 7 == 3 ? 0 : static_cast<int64_t>(k % 50) + 1);
+    ASSERT_TRUE(ok(all_reduce_many(members.lists(), {}, world.communicator, world.handles)));
+    world.synchronize();
+    members.expect_reduced();
+  }
+}
+
+// The bucket is used again for the next vectors, in every legal order of the operations.
+TEST(AllReduceMany, ABucketIsFilledAgainOnlyWhenItWasEmptied) {
+  for (uint64_t seed = 0; seed < 30; ++seed) {
+    World world(place(3, seed % 2 ? Placement::spread : Placement::together),
+                CommunicatorOptions{.slot_bytes = 128, .bucket_bytes = 256});
+    Members members(world);
+    for (int k = 0; k < 12; ++k) members.add(DType::float32, Reduction::sum, 21 + k);
+    RandomOrder order(seed);
+    const Algorithm algorithm = kAlgorithms[seed % std::size(kAlgorithms)];
+    ASSERT_TRUE(
+        ok(all_reduce_many(members.lists(), {.algorithm = algorithm}, world.communicator, world.handles)));
+    world.synchronize();
+    members.expect_reduced();
+    if (HasFatalFailure()) FAIL() << "seed " << seed;
+  }
+}
+
+TEST(AllReduceMany, NoVectorsAreFine) {
+  World world(place(2, Placement::spread));
+  EXPECT_TRUE(
+      ok(all_reduce_many(std::vector<std::vector<DataView>>(2), {}, world.communicator, world.handles)));
+  Members empty(world);
+  for (int k = 0; k < 3; ++k) empty.add(DType::float64, Reduction::sum, 0);
+  EXPECT_TRUE(ok(all_reduce_many(empty.lists(), {}, world.communicator, world.handles)));
+  world.synchronize();
+}
+
+}  // namespace
+}  // namespace rondo::test

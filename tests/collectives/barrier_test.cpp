@@ -1,0 +1,41 @@
+// barrier(): what follows on any stream starts after what comes before on every stream.
+#include <rondo/tests/collectives/world.h>
+
+#include <atomic>
+
+namespace rondo::test {
+namespace {
+
+// Each stream counts up before the barrier, and after it notes how far all have come.
+TEST(Barrier, NobodyGoesOnBeforeAllHaveArrived) {
+  struct Visit {
+    std::atomic<int>* arrived;
+    int seen = -1;
+  };
+  for (uint64_t seed = 0; seed < 40; ++seed)
+    for (const int ranks : {1, 2, 5}) {
+      World world(place(ranks, seed % 2 ? Placement::spread : Placement::pairs));
+      std::atomic<int> arrived = 0;
+      std::vector<Visit> visits(static_cast<size_t>(ranks), {&arrived});
+      RandomOrder order(seed);
+      for (const cudaStream_t stream : world.handles)
+        ASSERT_EQ(cudaLaunchHostFunc(
+                      stream, [](void* count) { ++*static_cast<std::atomic<int>*>(count); }, &arrived),
+                  cudaSuccess);
+      ASSERT_TRUE(ok(barrier(world.communicator, world.handles)));
+      for (size_t rank = 0; rank < visits.size(); ++rank)
+        ASSERT_EQ(cudaLaunchHostFunc(
+                      world.handles[rank],
+                      [](void* visit) {
+                        auto& v = *static_cast<Visit*>(visit);
+                        v.seen = v.arrived->load();
+                      },
+                      &visits[rank]),
+                  cudaSuccess);
+      world.synchronize();
+      for (const Visit& visit : visits) ASSERT_EQ(visit.seen, ranks) << "seed " << seed;
+    }
+}
+
+}  // namespace
+}  // namespace rondo::test
