@@ -1,6 +1,8 @@
 #include <simt/settings.h>
 
+#include <algorithm>
 #include <charconv>
+#include <climits>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -12,6 +14,13 @@
 
 namespace simt {
 namespace {
+
+#ifdef __SANITIZE_THREAD__
+// The thread sanitizer has room for 8128 threads, and each worker keeps up to 1024 of a block.
+constexpr int kMostWorkersByDefault = 4;
+#else
+constexpr int kMostWorkersByDefault = INT_MAX;
+#endif
 
 // A setting that cannot be read must not be ignored silently: the run would not be the one that was asked
 // for.
@@ -31,7 +40,8 @@ std::optional<uint64_t> from_environment(const char* name, uint64_t least) {
 
 Settings read_environment() {
   Settings settings;
-  settings.workers = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+  settings.workers =
+      std::clamp(static_cast<int>(std::thread::hardware_concurrency()), 1, kMostWorkersByDefault);
   if (const auto value = from_environment("SIMT_DEVICES", 1)) settings.devices = static_cast<int>(*value);
   if (const auto value = from_environment("SIMT_WORKERS", 1)) settings.workers = static_cast<int>(*value);
   if (const auto value = from_environment("SIMT_MEMORY", 1)) settings.memory_bytes = *value;

@@ -11,7 +11,7 @@ namespace simt {
 
 struct Settings {
   int devices = 8;                        // SIMT_DEVICES
-  int workers = 0;                        // SIMT_WORKERS: OS threads that run kernels; 0: one a core
+  int workers = 0;                        // SIMT_WORKERS: OS threads that run kernels; default: one a core
   size_t memory_bytes = size_t{8} << 30;  // SIMT_MEMORY: limit of one device, in bytes
   bool late_copies = false;               // SIMT_LATE_COPIES=1: cp.async copies when it is waited for
   std::optional<uint64_t> seed;           // SIMT_SEED: draw the order of execution from it
