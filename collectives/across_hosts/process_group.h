@@ -27,7 +27,8 @@ class ProcessGroup {
 
   struct Message {
     int process;  // to or from which; another one than this
-    void* data;   // host memory, which must stay while state() is not ok
+    void*
+        data;  // host memory. When the exchange fails, what was large and on its way may still be written to
     int64_t bytes;
   };
   static constexpr int kTags = 32000;
@@ -39,6 +40,9 @@ class ProcessGroup {
                           const std::string& what) = 0;
 
   virtual Status state() const = 0;
+
+  // Ends all processes at once with this exit code: for a process that can't go on, and that others wait for.
+  [[noreturn]] virtual void abort(int exit_code) = 0;
 
   // Held by whoever makes several calls that must not be torn apart by another thread's.
   std::mutex& turn() { return turn_; }

@@ -1,0 +1,65 @@
+// Waiting: how long somebody has waited for messages, and whether those that are missed are to blame.
+//
+// A process that is stopped keeps others waiting, and these keep others waiting in turn. So that the right one is
+// named, whoever has waited for half of the timeout calls out from then on; who is missed and was not heard of lately
+// has not even come as far as to wait.
+#pragma once
+
+#include <chrono>
+#include <map>
+#include <thread>
+#include <vector>
+
+namespace rondo {
+
+class Waiting {
+ public:
+  using Clock = std::chrono::steady_clock;
+
+  explicit Waiting(std::chrono::milliseconds timeout) : timeout_(timeout) {}
+
+  // A message has arrived or was taken.
+  void something_happened() {
+    since_ = Clock::now();
+    rounds_ = 0;
+  }
+  void heard_of(int process) { heard_[process] = Clock::now(); }
+
+  bool is_over() const { return Clock::now() - since_ >= timeout_; }
+  bool is_long() const { return Clock::now() - since_ >= timeout_ / 2; }
+
+  // Whether it is time to call out (again).
+  bool call_out() {
+    if (!is_long() || Clock::now() - called_ < timeout_ / 16) return false;
+    called_ = Clock::now();
+    return true;
+  }
+
+  // Of those that are missed: who was not heard of; all of them where all were.
+  std::vector<int> to_blame(const std::vector<int>& missed) const {
+    std::vector<int> silent;
+    for (int process : missed) {
+      const auto heard = heard_.find(process);
+      if (heard == heard_.end() || Clock::now() - heard->second > timeout_ / 4) silent.push_back(process);
+    }
+    return silent.empty() ? missed : silent;
+  }
+
+  // Lets others have the core: messages between neighbours take microseconds, those for which it takes longer are
+  // looked for every 50 us.
+  void pause() {
+    constexpr int kYields = 1000;
+    if (++rounds_ < kYields)
+      std::this_thread::yield();
+    else
+      std::this_thread::sleep_for(std::chrono::microseconds(50));
+  }
+
+ private:
+  std::chrono::milliseconds timeout_;
+  Clock::time_point since_ = Clock::now(), called_ = {};
+  std::map<int, Clock::time_point> heard_;
+  int rounds_ = 0;
+};
+
+}  // namespace rondo
