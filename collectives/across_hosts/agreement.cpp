@@ -29,7 +29,7 @@ Status agree(ProcessGroup& group, const char* operation, Call call, const Status
   for (int process = 0; process < group.size(); ++process)
     if (all[static_cast<size_t>(process)].refused)
       return bad_argument(operation, ": ", group.name(process),
-                          " refused its arguments, so nothing was done");
+                          " refused its call, so that nothing was done");
   for (int process = 1; process < group.size(); ++process)
     if (!same(all[static_cast<size_t>(process)], all[0]))
       return bad_argument(operation, ": ", group.name(process), " calls ",

@@ -4,10 +4,9 @@
 #include <mpi.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <array>
 #include <cstdlib>
-#include <cstring>
+#include <set>
 
 namespace rondo {
 
@@ -94,7 +93,7 @@ class MpiProcessGroup final : public ProcessGroup {
       RONDO_RETURN_IF_ERROR(state());  // another thread's exchange may have failed
       if (waiting.is_long()) listen(waiting);
       if (waiting.call_out()) call_out();
-      if (waiting.is_over()) return give_up(open, waiting, what);
+      if (waiting.is_long() && waiting.is_over(open.missed())) return give_up(open.missed(), waiting, what);
       waiting.pause();
     }
     return {};
@@ -128,6 +127,14 @@ class MpiProcessGroup final : public ProcessGroup {
         MPI_Request_free(&requests[i]);
       }
     }
+    // The processes whose messages are not done, each once.
+    std::vector<int> missed() const {
+      std::set<int> processes;
+      for (size_t i = 0; i < messages.size(); ++i)
+        if (requests[i] != MPI_REQUEST_NULL) processes.insert(messages[i].process);
+      return {processes.begin(), processes.end()};
+    }
+
     MpiProcessGroup& group;
     std::vector<Message> messages;  // those to be received, then those to be sent
     size_t receives;
@@ -176,16 +183,14 @@ class MpiProcessGroup final : public ProcessGroup {
     }
   }
 
-  Status give_up(const Open& open, const Waiting& waiting, const std::string& what) {
-    std::vector<int> missed;
-    for (size_t i = 0; i < open.messages.size(); ++i)
-      if (open.requests[i] != MPI_REQUEST_NULL) missed.push_back(open.messages[i].process);
-    std::sort(missed.begin(), missed.end());
-    missed.erase(std::unique(missed.begin(), missed.end()), missed.end());
+  Status give_up(const std::vector<int>& missed, const Waiting& waiting, const std::string& what) {
+    const std::vector<int> silent = waiting.silent(missed);
     std::string names;
-    for (int process : waiting.to_blame(missed)) names += concat(names.empty() ? "" : " and ", name(process));
+    for (int process : silent.empty() ? missed : silent)
+      names += concat(names.empty() ? "" : " and ", name(process));
     return fail(Status(StatusCode::timed_out, concat(what, ": nothing came from ", names, " for ",
-                                                     static_cast<double>(timeout_.count()) / 1000, " s")));
+                                                     static_cast<double>(timeout_.count()) / 1000, " s",
+                                                     silent.empty() ? ", though it runs" : "")));
   }
 
   // The first failure stays.

@@ -25,24 +25,28 @@ class Waiting {
   }
   void heard_of(int process) { heard_[process] = Clock::now(); }
 
-  bool is_over() const { return Clock::now() - since_ >= timeout_; }
-  bool is_long() const { return Clock::now() - since_ >= timeout_ / 2; }
+  bool is_long() const { return waited() >= timeout_ / 2; }
+
+  // Of those that are missed: who was not heard of lately.
+  std::vector<int> silent(const std::vector<int>& missed) const {
+    std::vector<int> found;
+    for (int process : missed) {
+      const auto heard = heard_.find(process);
+      if (heard == heard_.end() || Clock::now() - heard->second > timeout_ / 4) found.push_back(process);
+    }
+    return found;
+  }
+
+  // Whoever waits for one that waits itself gives up later, so that the last in such a row is the one to tell.
+  bool is_over(const std::vector<int>& missed) const {
+    return waited() >= timeout_ && (!silent(missed).empty() || waited() >= timeout_ * 3 / 2);
+  }
 
   // Whether it is time to call out (again).
   bool call_out() {
     if (!is_long() || Clock::now() - called_ < timeout_ / 16) return false;
     called_ = Clock::now();
     return true;
-  }
-
-  // Of those that are missed: who was not heard of; all of them where all were.
-  std::vector<int> to_blame(const std::vector<int>& missed) const {
-    std::vector<int> silent;
-    for (int process : missed) {
-      const auto heard = heard_.find(process);
-      if (heard == heard_.end() || Clock::now() - heard->second > timeout_ / 4) silent.push_back(process);
-    }
-    return silent.empty() ? missed : silent;
   }
 
   // Lets others have the core: messages between neighbours take microseconds, those for which it takes longer are
@@ -56,6 +60,8 @@ class Waiting {
   }
 
  private:
+  Clock::duration waited() const { return Clock::now() - since_; }
+
   std::chrono::milliseconds timeout_;
   Clock::time_point since_ = Clock::now(), called_ = {};
   std::map<int, Clock::time_point> heard_;

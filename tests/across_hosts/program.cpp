@@ -1,0 +1,181 @@
+// The program that across_hosts_test.cpp starts, alone and in several processes.
+//
+//   program bits LOCAL GROUP      all-reduces of many kinds; process 0 prints a line each, with a hash of the result.
+//                                 Alone, LOCAL ranks in groups of GROUP stand for processes of GROUP ranks.
+//   program mismatch LOCAL 0      calls that differ between the processes, and what they answer
+//   program layout LOCAL 0        process 1 makes one rank more
+//   program stop LOCAL 0          process 1 stops itself between two of many operations; stop_replay: which are
+//                                 replays of a graph
+//   program die LOCAL 0           process 1 is killed there
+//   program row LOCAL 0           process 1 stops, the last process waits for it, and process 0 for the last
+//
+// TIMEOUT_MS is how long a process waits for another. Exit code: 3 where rondo::Error was thrown.
+#include <rondo/collectives/across_hosts/mpi_process_group.h>
+#include <rondo/tests/across_hosts/fingerprint.h>
+
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <thread>
+
+namespace rondo::test {
+namespace {
+
+struct Program {
+  ProcessGroup* processes;
+  int local, group;
+
+  bool first() const { return !processes || processes->index() == 0; }
+  bool second() const { return processes && processes->index() == 1; }
+  Ranks ranks(int64_t slot_bytes) const { return Ranks(processes, local, group, slot_bytes); }
+
+  template <class T>
+  void say(Ranks& ranks, const Vectors<T>& vectors, const std::string& what) const {
+    const uint64_t hash = fingerprint(processes, ranks, vectors);
+    if (first()) std::printf("%s %016llx\n", what.c_str(), static_cast<unsigned long long>(hash));
+  }
+
+  template <class T>
+  void reduce(Ranks& ranks, Reduction reduction, int64_t size) const {
+    const Vectors<T> in(ranks, size);
+    Vectors<T> out(ranks, size);
+    const std::vector<ConstDataView> inputs(in.views.begin(), in.views.end());
+    const ReduceOptions options{.reduction = reduction, .algorithm = Algorithm::hierarchical};
+    if (size % 2 == 0)
+      throw_if_error(all_reduce(out.views, inputs, options, ranks.communicator, ranks.streams));
+    else
+      throw_if_error(all_reduce(out.views, options, ranks.communicator, ranks.streams));
+    say(ranks, out, concat(name_of(dtype_of<T>), " ", name_of(reduction), " ", size));
+  }
+
+  void many(Ranks& ranks) const {
+    Vectors<float> a(ranks, 100), b(ranks, 333), c(ranks, 5000);
+    std::vector<std::vector<DataView>> lists;
+    for (size_t rank = 0; rank < ranks.devices.size(); ++rank)
+      lists.push_back({a.views[rank], b.views[rank], c.views[rank]});
+    throw_if_error(
+        all_reduce_many(lists, {.algorithm = Algorithm::hierarchical}, ranks.communicator, ranks.streams));
+    for (const Vectors<float>* vectors : {&a, &b, &c}) say(ranks, *vectors, "one of many");
+  }
+
+  // Two operations, recorded once and replayed.
+  void replayed(Ranks& ranks) const {
+    Vectors<float> data(ranks, 3000);
+    const Recorded twice(ranks, [&] {
+      const ReduceOptions options{.reduction = Reduction::average, .algorithm = Algorithm::hierarchical};
+      for (int i = 0; i < 2; ++i)
+        throw_if_error(all_reduce(data.views, options, ranks.communicator, ranks.streams));
+    });
+    for (int replay = 0; replay < 3; ++replay) {
+      data.reset(ranks);
+      for (int i = 0; i < 2; ++i) twice.launch();
+      say(ranks, data, "replayed");
+    }
+  }
+
+  void bits() const {
+    for (const int64_t slot_bytes : {1024, 65536}) {
+      Ranks all = ranks(slot_bytes);
+      for (const int64_t size : {0, 1, 7, 64, 2999, 20000})
+        for (const DType dtype : kDTypes)
+          for (const Reduction reduction : kReductions)
+            if (size < 2000 || reduction == Reduction::sum || reduction == Reduction::average)
+              visit(dtype, [&](auto element) { reduce<decltype(element)>(all, reduction, size); });
+      many(all);
+      replayed(all);
+    }
+  }
+
+  void answer(const Status& status) const {
+    if (first()) std::printf("%s: %s\n", name_of(status.code()), status.message().c_str());
+  }
+
+  void mismatch() const {
+    Ranks all = ranks(1024);
+    const ReduceOptions sum{.algorithm = Algorithm::hierarchical};
+    Vectors<float> data(all, 100), longer(all, 101);
+    Vectors<int32_t> integers(all, 100);
+    const auto call = [&](const std::vector<DataView>& views, const ReduceOptions& options) {
+      answer(all_reduce(views, options, all.communicator, all.streams));
+    };
+    call(second() ? longer.views : data.views, sum);
+    call(second() ? integers.views : data.views, sum);
+    call(data.views, second() ? ReduceOptions{.reduction = Reduction::max} : sum);
+    call(second() ? std::vector<DataView>(all.devices.size(), DataView(nullptr, 100, DType::float32))
+                  : data.views,
+         sum);
+    call(data.views, {.algorithm = Algorithm::ring});
+    answer(barrier(all.communicator, all.streams));
+    throw_if_error(all.communicator.wait(all.streams, std::chrono::minutes(2)));
+    for (size_t rank = 0; rank < all.devices.size(); ++rank)
+      if (data.buffers[rank].download() != all.values<float>(static_cast<int>(rank), 100))
+        throw std::runtime_error("a refused call has changed its data");
+    call(data.views, sum);
+    say(all, data, "and all is well afterwards:");
+  }
+
+  void layout() const { const Ranks all(processes, local + (second() ? 1 : 0), group, 1024); }
+
+  void fail_with(int signal, bool recorded) const {
+    Ranks all = ranks(1024);
+    Vectors<float> data(all, 5000);
+    const auto reduce = [&] {
+      throw_if_error(
+          all_reduce(data.views, {.reduction = Reduction::average}, all.communicator, all.streams));
+    };
+    const Recorded step(all, reduce);
+    for (int operation = 0; operation < 20; ++operation) {
+      if (operation == 10 && second()) std::raise(signal);
+      recorded ? step.launch() : reduce();
+      throw_if_error(all.communicator.wait(all.streams, std::chrono::minutes(2)));
+    }
+  }
+
+  // Process 0 waits for the last, which waits for process 1, which has stopped: who is to blame?
+  void row() const {
+    const int last = processes->size() - 1, own = processes->index();
+    char byte = 0;
+    const auto receive_from = [&](int process) {
+      const ProcessGroup::Message message{process, &byte, 1};
+      throw_if_error(processes->exchange({}, {&message, 1}, 1, "a row"));
+    };
+    if (own == 1) std::raise(SIGSTOP);
+    if (own == last) std::this_thread::sleep_for(std::chrono::milliseconds(150));
+    if (own == 0) receive_from(last);
+    if (own == last) receive_from(1);
+    std::vector<char> all;
+    throw_if_error(gather(*processes, byte, all, "the end"));
+  }
+};
+
+int run(int argc, char** argv) {
+  if (argc != 4) return 2;
+  const char* timeout = std::getenv("TIMEOUT_MS");
+  std::unique_ptr<ProcessGroup> processes;
+  try {
+    if (std::getenv("OMPI_COMM_WORLD_SIZE") || std::getenv("PMI_SIZE"))
+      processes = make_mpi_process_group({std::chrono::milliseconds(timeout ? std::atoi(timeout) : 20'000)});
+    const Program program{processes.get(), std::atoi(argv[2]), std::atoi(argv[3])};
+    const std::string scenario = argv[1];
+    if (scenario == "bits") program.bits();
+    if (scenario == "mismatch") program.mismatch();
+    if (scenario == "layout") program.layout();
+    if (scenario == "stop") program.fail_with(SIGSTOP, false);
+    if (scenario == "stop_replay") program.fail_with(SIGSTOP, true);
+    if (scenario == "die") program.fail_with(SIGKILL, true);
+    if (scenario == "row") program.row();
+    return 0;
+  } catch (const std::exception& error) {
+    const std::string who = processes ? processes->name(processes->index()) + ": " : "";
+    std::fprintf(stderr, "%s%s\n", who.c_str(), error.what());
+    std::fflush(nullptr);
+    if (processes) processes->abort(3);
+    return 3;
+  }
+}
+
+}  // namespace
+}  // namespace rondo::test
+
+int main(int argc, char** argv) { return rondo::test::run(argc, argv); }
