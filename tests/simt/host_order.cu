@@ -1,6 +1,7 @@
 // Streams and events: what they order, what they leave open, and what happens to work that nobody ordered.
 #include "host_support.h"
 
+#include <future>
 #include <set>
 
 namespace simt_test {
@@ -9,6 +10,8 @@ namespace {
 __global__ void store(int* out, int value) { *out = value; }
 __global__ void copy_value(int* out, const int* in) { *out = *in; }
 __global__ void times_ten_plus(int* out, int digit) { *out = *out * 10 + digit; }
+
+__global__ void take_five_milliseconds() { std::this_thread::sleep_for(std::chrono::milliseconds(5)); }
 
 using HostOrder = HostTest;
 
@@ -206,6 +209,50 @@ TEST_F(HostOrder, HostFunctionsRunInTheirStream) {
     CUDA_OK(cudaStreamDestroy(stream));
   }
   CUDA_ERROR(cudaLaunchHostFunc(nullptr, nullptr, nullptr), cudaErrorInvalidValue);
+}
+
+// The kernel most likely runs on the thread that waits, while all workers sleep. One of them must be woken for the
+// host function, which the waiting thread leaves alone.
+TEST_F(HostOrder, AHostFunctionRunsThoughAllWorkersSleep) {
+  const cudaStream_t stream = make_stream();
+  int* const device = allocate<int>(1);
+  const auto config = shape(1, 1, stream);
+  for (int i = 0; i < 20; ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    auto waiter = std::async(std::launch::async, [&] {
+      EXPECT_EQ(cudaLaunchKernelEx(&config, take_five_milliseconds), cudaSuccess);
+      EXPECT_EQ(cudaLaunchHostFunc(
+                    stream, [](void*) {}, nullptr),
+                cudaSuccess);
+      return cudaStreamSynchronize(stream);
+    });
+    const bool done = waiter.wait_for(std::chrono::seconds(10)) == std::future_status::ready;
+    if (!done) CUDA_OK(cudaMemsetAsync(device, 0, sizeof(int), nullptr));  // wakes a worker
+    CUDA_OK(waiter.get());
+    ASSERT_TRUE(done) << "attempt " << i;
+  }
+  CUDA_OK(cudaFree(device));
+  CUDA_OK(cudaStreamDestroy(stream));
+}
+
+// The same for what follows the kernel that the host waits for: it must run while the host only asks for it.
+TEST_F(HostOrder, WhatFollowsAnAwaitedEventRunsThoughAllWorkersSleep) {
+  const cudaStream_t stream = make_stream();
+  const cudaEvent_t event = make_event();
+  const auto config = shape(1, 1, stream);
+  for (int i = 0; i < 20; ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    CUDA_OK(cudaLaunchKernelEx(&config, take_five_milliseconds));
+    CUDA_OK(cudaEventRecord(event, stream));
+    CUDA_OK(cudaLaunchKernelEx(&config, take_five_milliseconds));
+    CUDA_OK(cudaEventSynchronize(event));
+    const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+    while (cudaStreamQuery(stream) == cudaErrorNotReady && std::chrono::steady_clock::now() < until)
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    ASSERT_EQ(cudaStreamQuery(stream), cudaSuccess) << "attempt " << i;
+  }
+  CUDA_OK(cudaEventDestroy(event));
+  CUDA_OK(cudaStreamDestroy(stream));
 }
 
 TEST_F(HostOrder, PollingMakesProgressWithASeed) {

@@ -128,13 +128,18 @@ TaskPtr Scheduler::take(std::unique_lock<std::mutex>& lock) {
   return nullptr;
 }
 
-// A waiting host thread works too: it need not wake anybody to see a short kernel done. Host functions are
-// left to the workers, since one may wait for what this thread does next.
+// A waiting host thread works too: it need not wake anybody to see a short kernel done. But what became ready by its
+// work, and what it does not take, it must tell to the workers, for they may all sleep. Host functions are left to
+// them, since one may wait for what this thread does next.
 bool Scheduler::help(std::unique_lock<std::mutex>& lock) {
   if (seeded_) return !drawing_ && run_one_drawn(lock);
-  if (ready_.empty() || ready_.front()->operation->host_function) return false;
+  if (ready_.empty()) return false;
+  if (ready_.front()->operation->host_function) {
+    if (sleeping_ > 0 && spinning_ == 0) work_arrived_.notify_one();
+    return false;  // locked all the time: what the caller waits for may not finish unseen
+  }
   const TaskPtr task = join_front();
-  lock.unlock();
+  wake_workers(lock);
   run_pieces(*task);
   lock.lock();
   leave(task);
@@ -213,6 +218,7 @@ void Scheduler::wait(const TaskPtr& task) {
     task->awaited = true;
     task_finished_.wait(lock);
   }
+  if (!seeded_) wake_workers(lock);
 }
 
 void Scheduler::wait_all() {
