@@ -4,10 +4,11 @@
 namespace rondo::program {
 namespace {
 
-TEST(Devices, TwoRanksByDefault) {
-  EXPECT_EQ(default_devices(1), (std::vector<int>{0, 0})) << "one device carries both";
-  EXPECT_EQ(default_devices(2), (std::vector<int>{0, 1}));
-  EXPECT_EQ(default_devices(8), (std::vector<int>{0, 1}));
+TEST(Devices, RanksTakeTurns) {
+  EXPECT_EQ(in_turn(2, 1), (std::vector<int>{0, 0})) << "one device carries both";
+  EXPECT_EQ(in_turn(2, 2), (std::vector<int>{0, 1}));
+  EXPECT_EQ(in_turn(3, 2), (std::vector<int>{0, 1, 0}));
+  EXPECT_EQ(in_turn(2, 8), (std::vector<int>{0, 1}));
 }
 
 }  // namespace

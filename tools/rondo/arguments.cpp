@@ -8,7 +8,9 @@
 #include <rondo/tools/rondo/option_readers.h>
 #include <rondo/tools/rondo/scale_arguments.h>
 
+#include <array>
 #include <cmath>
+#include <iterator>
 #include <limits>
 #include <numeric>
 #include <tuple>
@@ -167,6 +169,10 @@ CommandLine parse_command_line(int argc, const char* const* argv) {
   app.set_version_flag("--version", concat("rondo ", RONDO_VERSION, " (", platform(), ")"));
   const CLI::App* train = add_train(app, line.train);
   const CLI::App* devices = add_devices(app, line.devices);
+  const CLI::App* links = add_links(app, line.links);
+  std::array<CollectiveArguments, std::size(kVerbs)> collectives;
+  std::array<const CLI::App*, std::size(kVerbs)> commands;
+  for (size_t i = 0; i < std::size(kVerbs); ++i) commands[i] = add_collective(app, kVerbs[i], collectives[i]);
   const CLI::App* schedule = add_schedule(app, line.schedule);
   const CLI::App* scale = add_scale(app, line.scale);
 
@@ -190,12 +196,19 @@ CommandLine parse_command_line(int argc, const char* const* argv) {
     line.action = CommandLine::Action::train;
   } else if (devices->parsed()) {
     line.action = CommandLine::Action::devices;
+  } else if (links->parsed()) {
+    line.action = CommandLine::Action::links;
   } else if (schedule->parsed()) {
     line.action = CommandLine::Action::schedule;
   } else if (scale->parsed()) {
     line.action = CommandLine::Action::scale;
   } else {
     line.text = app.help();
+  }
+  for (size_t i = 0; i < std::size(kVerbs); ++i) {
+    if (!commands[i]->parsed()) continue;
+    line.action = CommandLine::Action::collective;
+    line.collective = collectives[i];
   }
   return line;
 }

@@ -3,6 +3,8 @@
 
 #include <rondo/collectives/algorithm.h>
 #include <rondo/collectives/scale_links.h>
+#include <rondo/tools/rondo/collective/arguments.h>
+#include <rondo/tools/rondo/links/arguments.h>
 
 #include <cstdint>
 #include <optional>
@@ -55,11 +57,13 @@ struct ScaleArguments {
 };
 
 struct CommandLine {
-  enum class Action { print_text, train, devices, schedule, scale };
+  enum class Action { print_text, train, devices, links, collective, schedule, scale };
   Action action = Action::print_text;
   std::string text;  // for print_text: the help or the version
   TrainArguments train;
   DevicesArguments devices;
+  LinksArguments links;
+  CollectiveArguments collective;
   ScheduleArguments schedule;
   ScaleArguments scale;
 };

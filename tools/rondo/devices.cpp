@@ -3,6 +3,7 @@
 #include <rondo/kernels/core/status.h>
 #include <rondo/tools/rondo/devices.h>
 #include <rondo/tools/rondo/format.h>
+#include <rondo/tools/rondo/text_table.h>
 
 #include <algorithm>
 #include <string>
@@ -11,22 +12,7 @@
 namespace rondo::program {
 namespace {
 
-using Row = std::vector<std::string>;
-
-// The first two columns are words and begin at the left; figures end at the right.
-void show_table(const std::vector<Row>& rows, std::ostream& out, size_t words) {
-  std::vector<size_t> widths(rows.front().size(), 0);
-  for (const Row& row : rows) {
-    for (size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
-  }
-  for (const Row& row : rows) {
-    std::string line;
-    for (size_t i = 0; i < row.size(); ++i) {
-      line += (i == 0 ? "" : "  ") + (i < words ? left(row[i], widths[i]) : right(row[i], widths[i]));
-    }
-    out << line << "\n";
-  }
-}
+using Row = TextRow;
 
 Row describe(int device) {
   cudaDeviceProp properties{};
@@ -85,14 +71,18 @@ std::vector<int> take_devices(const std::optional<std::vector<int>>& asked) {
     throw_if_error(request_devices(*std::max_element(asked->begin(), asked->end()) + 1));
     return *asked;
   }
-  // Only the CPU executor can make what is missing; on GPUs the ranks share what is there.
-  static_cast<void>(request_devices(TrainArguments::kDefaultReplicas));
-  return default_devices(count_devices());
+  return devices_for(TrainArguments::kDefaultReplicas);
 }
 
-std::vector<int> default_devices(int present) {
+std::vector<int> devices_for(int ranks) {
+  // Only the CPU executor can make what is missing; on GPUs the ranks share what is there.
+  static_cast<void>(request_devices(ranks));
+  return in_turn(ranks, count_devices());
+}
+
+std::vector<int> in_turn(int ranks, int present) {
   std::vector<int> devices;
-  for (int rank = 0; rank < TrainArguments::kDefaultReplicas; ++rank) devices.push_back(rank % present);
+  for (int rank = 0; rank < ranks; ++rank) devices.push_back(rank % present);
   return devices;
 }
 

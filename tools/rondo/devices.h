@@ -1,5 +1,5 @@
 // `rondo devices`: the devices, what they have, and which of them reach each other's memory; and the devices
-// that a training takes.
+// that ranks are put on.
 #pragma once
 
 #include <rondo/tools/rondo/arguments.h>
@@ -13,11 +13,14 @@ namespace rondo::program {
 // Throws rondo::Error.
 void show_devices(const DevicesArguments& arguments, std::ostream& out);
 
-// The devices of a training's ranks: those asked for or, where nothing was asked, default_devices(). They exist
-// when this returns. Throws rondo::Error.
+// The devices of the ranks: those asked for or, where nothing was asked, devices_for() kDefaultReplicas ranks. They
+// exist when this returns. Throws rondo::Error.
 std::vector<int> take_devices(const std::optional<std::vector<int>>& asked);
 
-// TrainArguments::kDefaultReplicas ranks, in turn on the `present` devices, which are at least 1.
-std::vector<int> default_devices(int present);
+// A device for each of `ranks` ranks as long as there are as many, else in turn. They exist when this returns.
+std::vector<int> devices_for(int ranks);
+
+// `ranks` ranks, in turn on the `present` devices, which are at least 1.
+std::vector<int> in_turn(int ranks, int present);
 
 }  // namespace rondo::program

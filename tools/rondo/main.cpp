@@ -1,9 +1,11 @@
 // The program rondo. Exit codes: 0 done; 1 the work failed (memory, a device, a full disk, a diverged
-// training); 2 what was asked for makes no sense, and nothing was done.
+// training, wrong elements); 2 what was asked for makes no sense, and nothing was done.
 
 #include <rondo/kernels/core/status.h>
 #include <rondo/tools/rondo/arguments.h>
+#include <rondo/tools/rondo/collective/collective.h>
 #include <rondo/tools/rondo/devices.h>
+#include <rondo/tools/rondo/links/links.h>
 #include <rondo/tools/rondo/scale.h>
 #include <rondo/tools/rondo/schedule.h>
 #include <rondo/tools/rondo/terminal.h>
@@ -31,6 +33,12 @@ void run(int argc, char** argv) {
       break;
     case CommandLine::Action::devices:
       rondo::program::show_devices(line.devices, std::cout);
+      break;
+    case CommandLine::Action::links:
+      rondo::program::show_links(line.links, std::cout);
+      break;
+    case CommandLine::Action::collective:
+      rondo::program::run_collective(line.collective, std::cout);
       break;
     case CommandLine::Action::schedule:
       rondo::program::show_schedule(line.schedule, std::cout);

@@ -36,7 +36,10 @@ inline std::string read_path(const std::string& option, const std::string& text)
 }
 
 inline Algorithm read_algorithm(const std::string& text) {
-  if (const std::optional<Algorithm> algorithm = parse_algorithm(text)) return *algorithm;
+  if (text == name_of(Algorithm::automatic)) return Algorithm::automatic;
+  for (const Algorithm algorithm : kAlgorithms) {
+    if (text == name_of(algorithm)) return algorithm;
+  }
   throw Error(bad_argument("--algorithm is '", text, "', must be automatic, ring, direct or root"));
 }
 

@@ -1,0 +1,153 @@
+#include <rondo/collectives/combine/combine.h>
+#include <rondo/tools/rondo/arguments.h>
+#include <rondo/tools/rondo/byte_count.h>
+#include <rondo/tools/rondo/collective/arguments.h>
+#include <rondo/tools/rondo/option_readers.h>
+
+#include <algorithm>
+#include <iterator>
+
+namespace rondo::program {
+namespace {
+
+// Beyond these it was a slip of the finger.
+constexpr int kMostIterations = 1'000'000;
+constexpr int kMostMisalign = 4096;
+constexpr int64_t kMostRows = 10'000;
+
+// The one of `all` that has this name, or all of them for "all".
+template <class T, size_t N>
+std::vector<T> read_names(const std::string& option, const std::string& text, const T (&all)[N]) {
+  if (text == "all") return {std::begin(all), std::end(all)};
+  std::string names;
+  for (const T one : all) {
+    if (text == short_name_of(one)) return {one};
+    names += concat(short_name_of(one), ", ");
+  }
+  throw Error(bad_argument(option, " is '", text, "', must be one of ", names, "all"));
+}
+
+void check_sizes(const CollectiveArguments& arguments) {
+  const int64_t most = arguments.most_bytes.value_or(arguments.least_bytes);
+  if (most < arguments.least_bytes)
+    throw Error(
+        bad_argument("-e is ", most, " bytes, must be at least -b, which is ", arguments.least_bytes));
+  if (arguments.factor == 0 && (most - arguments.least_bytes) / arguments.step_bytes >= kMostRows)
+    throw Error(bad_argument("-i is ", arguments.step_bytes, " bytes, which makes more than ", kMostRows,
+                             " sizes; a larger one or -f 2 makes fewer"));
+}
+
+void add_sizes(CLI::App& app, CollectiveArguments& to) {
+  add(app, "-b,--minbytes", "SIZE", "The first size, such as 8, 64K, 32M or 1G [32M]",
+      [&](const std::string& s) { to.least_bytes = parse_size("-b", s); });
+  add(app, "-e,--maxbytes", "SIZE", "The last size [32M]",
+      [&](const std::string& s) { to.most_bytes = parse_size("-e", s); });
+  CLI::Option* step = add(app, "-i,--stepbytes", "SIZE", "How much is added for the next size [1M]",
+                          [&](const std::string& s) { to.step_bytes = parse_size("-i", s); });
+  add(app, "-f,--stepfactor", "N", "By what the next size is multiplied, instead of -i",
+      [&](const std::string& s) { to.factor = read_integer<int>("-f", s, 2, 1 << 20); })
+      ->excludes(step);
+}
+
+void add_placement(CLI::App& app, CollectiveArguments& to) {
+  CLI::Option* ranks =
+      add(app, "-g,--ngpus", "N", "Ranks; where there are fewer devices they share [2]",
+          [&](const std::string& s) { to.ranks = read_integer<int>("-g", s, 1, kMaxRanks); });
+  add(app, "--devices", "N|LIST", "The ranks' devices: a count, or a list such as 0,1,0",
+      [&](const std::string& s) { to.devices = parse_devices(s); })
+      ->excludes(ranks);
+}
+
+void add_timing(CLI::App& app, CollectiveArguments& to) {
+  add(app, "-n,--iters", "N", "Timed iterations [20]",
+      [&](const std::string& s) { to.iterations = read_integer<int>("-n", s, 1, kMostIterations); });
+  add(app, "-w,--warmup_iters", "N", "Iterations before them [1]",
+      [&](const std::string& s) { to.warm_up = read_integer<int>("-w", s, 0, kMostIterations); });
+  add(app, "-c,--check", "N", "Runs whose results are checked, without tolerance; 0: none [1]",
+      [&](const std::string& s) { to.checks = read_integer<int>("-c", s, 0, kMostIterations); });
+  add(app, "-a,--average", "0|1|2|3",
+      "The time is that of 0 rank 0, 1 their mean, 2 the fastest, 3 the slowest [1]",
+      [&](const std::string& s) { to.time_of = static_cast<TimeOf>(read_integer<int>("-a", s, 0, 3)); });
+  add(app, "-G,--cudagraph", "N", "Record the iterations as one graph and launch it N times; 0: no graph [0]",
+      [&](const std::string& s) { to.graph_launches = read_integer<int>("-G", s, 0, kMostIterations); });
+}
+
+void add_data(CLI::App& app, CollectiveArguments& to) {
+  add(app, "-d,--datatype", "TYPE", "float, double, half, bfloat16, int32, int64, uint8 or all [float]",
+      [&](const std::string& s) { to.dtypes = read_names("-d", s, kDTypes); });
+  if (reduces(to.verb))
+    add(app, "-o,--op", "OP", "sum, prod, min, max, avg or all [sum]",
+        [&](const std::string& s) { to.reductions = read_names("-o", s, kReductions); });
+  if (has_root(to.verb))
+    add(app, "-r,--root", "RANK", "Root, or all: each rank in turn [0]", [&](const std::string& s) {
+      to.root = s == "all" ? std::nullopt : std::optional(read_integer<int>("-r", s, 0, kMaxRanks - 1));
+    });
+  add(app, "-u,--misalign", "N", "Elements by which all buffers begin behind a boundary of 16 bytes [0]",
+      [&](const std::string& s) { to.misalign = read_integer<int>("-u", s, 0, kMostMisalign); });
+}
+
+// Which algorithms there are is the operation's own affair: all-reduce has three, all-to-all one.
+Algorithm algorithm_for(Verb verb, const std::string& text) {
+  const Algorithm algorithm = read_algorithm(text);
+  const bool known = algorithm == Algorithm::automatic || algorithm == Algorithm::direct ||
+                     (algorithm == Algorithm::ring && verb != Verb::all_to_all) ||
+                     (algorithm == Algorithm::root && verb == Verb::all_reduce);
+  if (known) return algorithm;
+  throw Error(bad_argument("--algorithm is '", text, "', must be ",
+                           verb == Verb::all_to_all ? "automatic or direct" : "automatic, ring or direct",
+                           " for ", command_of(verb)));
+}
+
+}  // namespace
+
+std::vector<int64_t> CollectiveArguments::sizes() const {
+  const int64_t most = most_bytes.value_or(std::max(least_bytes, int64_t{32} << 20));
+  std::vector<int64_t> all;
+  for (int64_t size = least_bytes; size <= most; size = factor > 0 ? size * factor : size + step_bytes)
+    all.push_back(size);
+  return all;
+}
+
+CLI::App* add_collective(CLI::App& app, Verb verb, CollectiveArguments& to) {
+  to.verb = verb;
+  CLI::App* command = app.add_subcommand(
+      command_of(verb), concat("Time and check ", command_of(verb), ", beside the machine's bound"));
+  add_placement(*command, to);
+  add_sizes(*command, to);
+  add_timing(*command, to);
+  add_data(*command, to);
+  add(*command, "--algorithm", "NAME",
+      verb == Verb::all_reduce   ? "automatic, ring, direct or root [automatic]"
+      : verb == Verb::all_to_all ? "automatic or direct [automatic]"
+                                 : "automatic, ring or direct [automatic]",
+      [verb, &to](const std::string& s) { to.algorithm = algorithm_for(verb, s); });
+  add(*command, "--json", "FILE.json", "Write all figures as JSON",
+      [&](const std::string& s) { to.json = read_path("--json", s); });
+  add(*command, "--trace", "FILE.json", "Write a timeline of one iteration of the last size",
+      [&](const std::string& s) { to.trace = read_path("--trace", s); });
+  command->callback([&to] { check_sizes(to); });
+  return command;
+}
+
+int64_t parse_size(const std::string& option, const std::string& text) {
+  constexpr const char* kSuffixes = "KMGkmg";
+  const size_t suffix = text.empty() ? std::string::npos : std::string(kSuffixes).find(text.back());
+  if (suffix == std::string::npos) return parse_byte_count(option, text, 1);
+  const int64_t unit = int64_t{1} << (10 * (suffix % 3 + 1));
+  const std::optional<int64_t> count = read_number<int64_t>(text.substr(0, text.size() - 1));
+  if (count && *count >= 1 && *count <= kMostBytes / unit) return *count * unit;
+  throw Error(
+      bad_argument(option, " is '", text, "', must be a whole number above 0 with K, M or G, such as 64M"));
+}
+
+const char* short_name_of(DType dtype) {
+  constexpr const char* kNames[] = {"float", "double", "bfloat16", "half", "int32", "int64", "uint8"};
+  return kNames[static_cast<int>(dtype)];
+}
+
+const char* short_name_of(Reduction reduction) {
+  constexpr const char* kNames[] = {"sum", "prod", "min", "max", "avg"};
+  return kNames[static_cast<int>(reduction)];
+}
+
+}  // namespace rondo::program

@@ -1,0 +1,54 @@
+// What may be said to `rondo allreduce` and its sisters: the options of nccl-tests, and a few of our own.
+#pragma once
+
+#include <rondo/collectives/algorithm.h>
+#include <rondo/collectives/reduction.h>
+#include <rondo/kernels/core/dtype.h>
+#include <rondo/tools/rondo/collective/verb.h>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace CLI {
+class App;
+}
+
+namespace rondo::program {
+
+// Which of the ranks' times is shown.
+enum class TimeOf { rank0, mean, least, most };
+
+struct CollectiveArguments {
+  Verb verb = Verb::all_reduce;
+  std::optional<std::vector<int>> devices;  // not given: as many as `ranks`, in turn on what is there
+  std::optional<int> ranks;                 // not given: TrainArguments::kDefaultReplicas
+  int64_t least_bytes = int64_t{32} << 20;
+  std::optional<int64_t> most_bytes;  // not given: 32M, or least_bytes where that is more
+  int64_t step_bytes = 1 << 20;
+  int factor = 0;  // 0: sizes grow by step_bytes
+  int iterations = 20;
+  int warm_up = 1;
+  int checks = 1;  // runs whose result is checked; 0: none
+  std::vector<DType> dtypes = {DType::float32};
+  std::vector<Reduction> reductions = {Reduction::sum};
+  std::optional<int> root = 0;  // nothing: each rank in turn
+  TimeOf time_of = TimeOf::mean;
+  int misalign = 0;        // elements
+  int graph_launches = 0;  // 0: the host asks for every iteration
+  Algorithm algorithm = Algorithm::automatic;
+  std::string json;  // empty: not asked for
+  std::string trace;
+
+  std::vector<int64_t> sizes() const;  // bytes, rising
+};
+
+CLI::App* add_collective(CLI::App& app, Verb verb, CollectiveArguments& to);
+
+// "64M" is 64 * 2^20 bytes, as in nccl-tests; and whatever parse_byte_count() takes.
+int64_t parse_size(const std::string& option, const std::string& text);
+
+const char* short_name_of(DType dtype);          // "float"
+const char* short_name_of(Reduction reduction);  // "prod"
+
+}  // namespace rondo::program

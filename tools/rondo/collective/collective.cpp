@@ -1,0 +1,163 @@
+#include <rondo/tools/rondo/collective/collective.h>
+#include <rondo/tools/rondo/collective/cost.h>
+#include <rondo/tools/rondo/collective/session.h>
+#include <rondo/tools/rondo/devices.h>
+#include <rondo/tools/rondo/links/link_file.h>
+#include <rondo/tools/rondo/links/measure_links.h>
+#include <rondo/tools/rondo/output_file.h>
+#include <rondo/tools/rondo/trace_json.h>
+
+#include <algorithm>
+#include <numeric>
+
+namespace rondo::program {
+namespace {
+
+double shown(const std::vector<double>& seconds, TimeOf which) {
+  switch (which) {
+    case TimeOf::rank0:
+      return seconds.front();
+    case TimeOf::least:
+      return *std::min_element(seconds.begin(), seconds.end());
+    case TimeOf::most:
+      return *std::max_element(seconds.begin(), seconds.end());
+    case TimeOf::mean:
+      break;
+  }
+  return std::accumulate(seconds.begin(), seconds.end(), 0.0) / static_cast<double>(seconds.size());
+}
+
+// One type, reduction and root; all sizes.
+class Series {
+ public:
+  Series(const CollectiveArguments& arguments, Engine& engine, Session& session, CollectiveReport& report,
+         std::ostream& out)
+      : arguments_(arguments), engine_(engine), session_(session), report_(report), out_(out) {}
+
+  void run(const CollectiveCall& call) {
+    std::vector<TimedSize> samples;
+    const size_t first = report_.rows.size();
+    for (const int64_t bytes : arguments_.sizes()) {
+      report_.rows.push_back(measure(call, bytes));
+      const CollectiveRow& row = report_.rows.back();
+      out_ << collective_line(report_, row) << std::flush;
+      if (row.out_of_place.seconds > 0)
+        samples.push_back({static_cast<double>(row.bytes), row.out_of_place.seconds});
+    }
+    CollectiveFit line{
+        report_.rows[first].dtype, report_.rows[first].reduction, report_.rows[first].root, {}};
+    if (fit(samples, line.line).ok()) report_.fits.push_back(line);  // of one size there is no line
+  }
+
+ private:
+  CollectiveRow measure(CollectiveCall call, int64_t bytes) {
+    const int64_t elements = bytes / size_of(call.dtype);
+    const Extent extent = extent_of(call.verb, report_.ranks, elements);
+    CollectiveRow row{
+        .bytes = extent.larger() * size_of(call.dtype), .count = extent.count, .dtype = call.dtype};
+    if (reduces(call.verb)) row.reduction = call.reduction;
+    if (has_root(call.verb)) row.root = call.root;
+    row.algorithm = engine_.algorithm_of(call, row.bytes);
+    row.bound_seconds = bound_of(call.verb, report_.devices, report_.measured.ranks_share_one_memory,
+                                 static_cast<double>(row.bytes), report_.measured);
+    LinkConstants constants = report_.measured;
+    if (report_.graph) constants.host_seconds_per_call = 0;  // asked for once, for all iterations
+    row.predicted =
+        cost_of(call.verb, row.algorithm, report_.ranks, row.bytes, constants, engine_.peers_reachable());
+    const auto timing = [&](bool in_place) {
+      const Measured measured = session_.measure(call, elements, in_place, ++seed_);
+      return CollectiveTiming{shown(measured.seconds, arguments_.time_of), measured.wrong};
+    };
+    row.out_of_place = timing(false);
+    if (works_in_place(call.verb)) row.in_place = timing(true);
+    return row;
+  }
+
+  const CollectiveArguments& arguments_;
+  Engine& engine_;
+  Session& session_;
+  CollectiveReport& report_;
+  std::ostream& out_;
+  uint64_t seed_ = 0;
+};
+
+// All calls that were asked for; their sizes are the arguments'.
+std::vector<CollectiveCall> calls_of(const CollectiveArguments& arguments, int ranks) {
+  std::vector<int> roots = {arguments.root.value_or(0)};
+  if (!arguments.root) {
+    roots.resize(static_cast<size_t>(ranks));
+    std::iota(roots.begin(), roots.end(), 0);
+  }
+  std::vector<CollectiveCall> calls;
+  for (const DType dtype : arguments.dtypes) {
+    for (const Reduction reduction : arguments.reductions) {
+      for (const int root : roots)
+        calls.push_back({arguments.verb, dtype, reduction, root, arguments.algorithm});
+    }
+  }
+  return calls;
+}
+
+void check_root(const CollectiveArguments& arguments, int ranks) {
+  if (arguments.root.value_or(0) < ranks) return;
+  throw Error(bad_argument("-r is ", *arguments.root, ", must be below ", ranks, ", the number of ranks"));
+}
+
+std::vector<int> devices_of(const CollectiveArguments& arguments) {
+  if (arguments.devices) return take_devices(arguments.devices);
+  return devices_for(arguments.ranks.value_or(TrainArguments::kDefaultReplicas));
+}
+
+}  // namespace
+
+void measure_collective(const CollectiveArguments& arguments, Engine& engine, CollectiveReport& report,
+                        std::ostream& out) {
+  out << collective_header(report) << std::flush;
+  Session session(engine, arguments.sizes().back(),
+                  {.iterations = arguments.iterations,
+                   .warm_up = arguments.warm_up,
+                   .checks = arguments.checks,
+                   .graph_launches = arguments.graph_launches,
+                   .misalign = arguments.misalign});
+  Series series(arguments, engine, session, report, out);
+  for (const CollectiveCall& call : calls_of(arguments, report.ranks)) series.run(call);
+  out << collective_footer(report) << std::flush;
+}
+
+void run_collective(const CollectiveArguments& arguments, std::ostream& out) {
+  const OutputFile json("--json", arguments.json), timeline("--trace", arguments.trace);
+  if (json.wanted() && json.target() == timeline.target())
+    throw Error(
+        bad_argument("--trace '", timeline.path(), "' is the same file as --json's, must be another"));
+  CollectiveReport report{.verb = arguments.verb, .devices = devices_of(arguments)};
+  report.ranks = static_cast<int>(report.devices.size());
+  report.graph = arguments.graph_launches > 0;
+  check_root(arguments, report.ranks);
+
+  const StoredLinks stored = stored_links(report.devices);
+  report.links_note = stored.note;
+  report.ring_order.resize(report.devices.size());
+  std::iota(report.ring_order.begin(), report.ring_order.end(), 0);
+  if (stored.table) report.ring_order = best_ring_order(*stored.table, report.devices);
+  report.measured = measure_constants(report.devices, report.ring_order);
+  CommunicatorOptions options{.bucket_bytes = 0, .ring_order = report.ring_order, .links = report.measured};
+  if (stored.table) options.links = constants_of(*stored.table, report.devices, report.ring_order);
+  LocalEngine engine(report.devices, options);
+  report.measured.slot_bytes = engine.communicator().slot_bytes();
+  measure_collective(arguments, engine, report, out);
+
+  if (json.wanted()) json.write(collective_json(report));
+  if (timeline.wanted()) {
+    const CollectiveCall call = calls_of(arguments, report.ranks).front();
+    Session session(engine, arguments.sizes().back(), {.misalign = arguments.misalign});
+    Trace trace(report.devices);
+    session.run_once(call, arguments.sizes().back() / size_of(call.dtype), trace);
+    timeline.write(trace_json(trace.collect(), trace.devices()));
+  }
+  for (const OutputFile* file : {&json, &timeline}) {
+    if (file->wanted()) out << "# wrote " << file->path() << "\n";
+  }
+  if (report.wrong() > 0) throw WrongResults(concat(report.wrong(), " elements are wrong, must be none"));
+}
+
+}  // namespace rondo::program

@@ -1,0 +1,61 @@
+// Session: the ranks' buffers and streams, and one measurement: fill, run, count what is wrong, then time.
+#pragma once
+
+#include <rondo/nn/stream_group.h>
+#include <rondo/tools/rondo/collective/engine.h>
+#include <rondo/tools/rondo/collective/exact_values.h>
+
+#include <cstddef>
+#include <optional>
+#include <vector>
+
+namespace rondo::program {
+
+struct SessionOptions {
+  int iterations = 20;
+  int warm_up = 1;
+  int checks = 1;
+  int graph_launches = 0;
+  int misalign = 0;
+};
+
+struct Measured {
+  std::vector<double> seconds;  // of one iteration, a rank of this process each
+  std::optional<int64_t>
+      wrong;  // elements, over all checks and all ranks of this process; nothing: not checked
+};
+
+class Session {
+ public:
+  // Room for `most_bytes` on both sides of each rank. Throws rondo::Error.
+  Session(Engine& engine, int64_t most_bytes, const SessionOptions& options);
+
+  // One operation of `elements` on the larger side; `seed` draws the data. Throws rondo::Error.
+  Measured measure(const CollectiveCall& call, int64_t elements, bool in_place, uint64_t seed);
+
+  // One iteration, out of place, after another one that loads the kernels; `trace` gets it.
+  void run_once(const CollectiveCall& call, int64_t elements, Trace& trace);
+
+ private:
+  struct Vectors {
+    Extent extent;
+    std::vector<DataView> outputs = {}, inputs = {};
+    std::vector<ConstDataView> given = {};  // the inputs, as operations take them
+  };
+
+  int local_ranks() const { return streams_.size(); }
+  int rank(int local) const { return engine_.first_rank() + local; }
+  Vectors vectors(const CollectiveCall& call, int64_t elements, bool in_place);
+  void enqueue(const CollectiveCall& call, const Vectors& vectors);
+  void prepare(const CollectiveCall& call, const Vectors& vectors, const ExactData& data);
+  int64_t count(const CollectiveCall& call, const Vectors& vectors, const ExactData& data);
+  std::vector<double> time(const CollectiveCall& call, const Vectors& vectors);
+
+  Engine& engine_;
+  SessionOptions options_;
+  StreamGroup streams_;
+  std::vector<Buffer<std::byte>> inputs_, outputs_;
+  std::vector<Buffer<unsigned long long>> wrong_;
+};
+
+}  // namespace rondo::program

@@ -1,0 +1,19 @@
+// `rondo links`: measures the devices and the links between them, shows what was found, and stores it for the commands
+// that choose by it.
+#pragma once
+
+#include <rondo/tools/rondo/links/arguments.h>
+#include <rondo/tools/rondo/links/link_table.h>
+
+#include <ostream>
+#include <string>
+
+namespace rondo::program {
+
+// The matrices and what they mean, as text.
+std::string link_text(const LinkTable& table);
+
+// Throws rondo::Error.
+void show_links(const LinksArguments& arguments, std::ostream& out);
+
+}  // namespace rondo::program

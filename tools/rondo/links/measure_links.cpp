@@ -1,0 +1,186 @@
+#include <cuda_runtime_api.h>
+#include <rondo/kernels/core/buffer.h>
+#include <rondo/kernels/core/platform.h>
+#include <rondo/nn/step_graph.h>
+#include <rondo/tools/rondo/links/copy_kernel.h>
+#include <rondo/tools/rondo/links/device_name.h>
+#include <rondo/tools/rondo/links/measure_links.h>
+
+#include <algorithm>
+#include <chrono>
+#include <ctime>
+#include <functional>
+#include <limits>
+#include <set>
+
+namespace rondo::program {
+namespace {
+
+constexpr int kChain = 64;         // copies or kernels that wait for each other
+constexpr int64_t kFewBytes = 16;  // the latency of a copy is that of so many
+constexpr int kHostCalls = 256;
+
+// The best of some runs after a first one, which touches the memory and loads the kernel.
+double best_of(int repeats, const std::function<double()>& measure) {
+  static_cast<void>(measure());
+  double best = std::numeric_limits<double>::infinity();
+  for (int i = 0; i < repeats; ++i) best = std::min(best, measure());
+  return std::max(best, 1e-9);  // a clock that did not move
+}
+
+// Seconds on the device between two events around what is enqueued.
+double seconds_on(cudaStream_t stream, const std::function<void()>& enqueue) {
+  const Event begin(Event::Kind::timing), end(Event::Kind::timing);
+  RONDO_CUDA_THROW(cudaEventRecord(begin, stream));
+  enqueue();
+  RONDO_CUDA_THROW(cudaEventRecord(end, stream));
+  RONDO_CUDA_THROW(cudaEventSynchronize(end));
+  float milliseconds = 0;
+  RONDO_CUDA_THROW(cudaEventElapsedTime(&milliseconds, begin, end));
+  return milliseconds * 1e-3;
+}
+
+Buffer<std::byte> buffer_on(int device, int64_t bytes) {
+  const DeviceScope scope(device);
+  Buffer<std::byte> buffer(bytes);
+  buffer.fill_bytes(1);
+  return buffer;
+}
+
+int64_t in_packs(int64_t bytes) { return std::max(bytes / kCopyMultiple, int64_t{1}) * kCopyMultiple; }
+
+// A chain in a graph, so that the host is not in the time.
+double seconds_of_one_in_chain(int device, int repeats, const std::function<void(cudaStream_t)>& enqueue) {
+  StreamGroup group({device});
+  StepGraph chain(group, [&] {
+    for (int i = 0; i < kChain; ++i) enqueue(group.stream(0));
+  });
+  const DeviceScope scope(device);
+  return best_of(repeats, [&] { return seconds_on(group.stream(0), [&] { chain.launch(); }); }) / kChain;
+}
+
+void copy(void* to, int to_device, const void* from, int from_device, int64_t bytes, cudaStream_t stream) {
+  RONDO_CUDA_THROW(cudaMemcpyPeerAsync(to, to_device, from, from_device, static_cast<size_t>(bytes), stream));
+}
+
+Link measure_link(int from, int to, const LinkEffort& effort) {
+  const int64_t bytes = in_packs(effort.copy_bytes);
+  Link link{.access = connect(from, to)};
+  const Buffer<std::byte> source = buffer_on(from, bytes);
+  Buffer<std::byte> target = buffer_on(to, bytes);
+  const DeviceScope scope(from);
+  const Stream stream;
+  const auto rate_of = [&](const std::function<void()>& enqueue) {
+    return static_cast<double>(bytes) / best_of(effort.repeats, [&] { return seconds_on(stream, enqueue); });
+  };
+  link.bandwidth = rate_of([&] { copy(target.data(), to, source.data(), from, bytes, stream); });
+  link.latency = seconds_of_one_in_chain(from, effort.repeats, [&](cudaStream_t s) {
+    RONDO_CUDA_THROW(cudaMemcpyAsync(target.data(), source.data(), kFewBytes, cudaMemcpyDefault, s));
+  });
+  link.kernel_bandwidth = link.bandwidth;  // where kernels don't reach, copies carry everything
+  if (link.access == PeerAccess::direct || link.access == PeerAccess::same_device) {
+    Buffer<std::byte> own = buffer_on(from, bytes);
+    link.kernel_bandwidth =
+        rate_of([&] { throw_if_error(copy_by_kernel(own.data(), target.data(), bytes, stream)); });
+  }
+  return link;
+}
+
+// Of the two ways to copy within a device the quicker one, as reads and writes together.
+double memory_bandwidth(int device, const LinkEffort& effort) {
+  const int64_t bytes = in_packs(effort.memory_bytes / 2);
+  const Buffer<std::byte> from = buffer_on(device, bytes);
+  Buffer<std::byte> to = buffer_on(device, bytes);
+  const DeviceScope scope(device);
+  const Stream stream;
+  const double by_kernel = best_of(effort.repeats, [&] {
+    return seconds_on(stream, [&] { throw_if_error(copy_by_kernel(to.data(), from.data(), bytes, stream)); });
+  });
+  const double by_copy = best_of(effort.repeats, [&] {
+    return seconds_on(stream, [&] { copy(to.data(), device, from.data(), device, bytes, stream); });
+  });
+  return 2 * static_cast<double>(bytes) / std::min(by_kernel, by_copy);
+}
+
+double kernel_latency(int device, int repeats) {
+  const Buffer<std::byte> from = buffer_on(device, kCopyMultiple);
+  Buffer<std::byte> to = buffer_on(device, kCopyMultiple);
+  return seconds_of_one_in_chain(device, repeats, [&](cudaStream_t stream) {
+    throw_if_error(copy_by_kernel(to.data(), from.data(), kCopyMultiple, stream));
+  });
+}
+
+// A copy, the event behind it, and another stream that waits for the event, as the algorithms ask for them.
+double host_seconds_per_call(int device, int repeats) {
+  const Buffer<std::byte> from = buffer_on(device, kFewBytes);
+  Buffer<std::byte> to = buffer_on(device, kFewBytes);
+  const DeviceScope scope(device);
+  const Stream stream, other;
+  const Event done;
+  return best_of(repeats,
+                 [&] {
+                   const auto begin = std::chrono::steady_clock::now();
+                   for (int i = 0; i < kHostCalls; ++i) {
+                     copy(to.data(), device, from.data(), device, kFewBytes, stream);
+                     RONDO_CUDA_THROW(cudaEventRecord(done, stream));
+                     RONDO_CUDA_THROW(cudaStreamWaitEvent(other, done, 0));
+                   }
+                   const std::chrono::duration<double> asked = std::chrono::steady_clock::now() - begin;
+                   stream.synchronize();
+                   return asked.count();
+                 }) /
+         kHostCalls;
+}
+
+std::string now() {
+  const std::time_t time = std::time(nullptr);
+  char text[32];
+  std::strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ", std::gmtime(&time));
+  return text;
+}
+
+}  // namespace
+
+std::string device_name(int device) {
+  cudaDeviceProp properties{};
+  RONDO_CUDA_THROW(cudaGetDeviceProperties(&properties, device));
+  return properties.name;
+}
+
+LinkTable measure_links(const std::vector<int>& devices, const LinkEffort& effort) {
+  const std::set<int> different(devices.begin(), devices.end());
+  LinkTable table{.platform = platform(), .date = now()};
+  table.host_seconds_per_call = host_seconds_per_call(*different.begin(), effort.repeats);
+  for (const int device : different)
+    table.devices.push_back({device, device_name(device), memory_bandwidth(device, effort),
+                             kernel_latency(device, effort.repeats)});
+  for (const int from : different) {
+    for (const int to : different) table.links.push_back(measure_link(from, to, effort));
+  }
+  return table;
+}
+
+LinkConstants measure_constants(const std::vector<int>& devices, const std::vector<int>& order) {
+  const LinkEffort effort{.copy_bytes = 8 << 20, .memory_bytes = 128 << 20, .repeats = 3};
+  const int first = devices.front();
+  LinkConstants constants;
+  constants.ranks_share_one_memory = share_one_memory(devices);
+  constants.host_seconds_per_call = host_seconds_per_call(first, effort.repeats);
+  constants.kernel_latency = kernel_latency(first, effort.repeats);
+  constants.memory_bandwidth = memory_bandwidth(first, effort);
+  constants.copy_latency = 0;
+  constants.wire_bandwidth = constants.peer_bandwidth = std::numeric_limits<double>::max();
+  std::set<std::pair<int, int>> pairs;
+  for (size_t i = 0; i < order.size(); ++i)
+    pairs.emplace(devices[static_cast<size_t>(order[i])],
+                  devices[static_cast<size_t>(order[(i + 1) % order.size()])]);
+  for (const auto& [from, to] : pairs) {
+    const Link link = measure_link(from, to, effort);
+    constants.copy_latency = std::max(constants.copy_latency, link.latency);
+    constants.wire_bandwidth = std::min(constants.wire_bandwidth, link.bandwidth);
+    constants.peer_bandwidth = std::min(constants.peer_bandwidth, link.kernel_bandwidth);
+  }
+  return constants;
+}
+
+}  // namespace rondo::program
