@@ -94,6 +94,36 @@ TEST_F(Command, Devices) {
   EXPECT_EQ(missing(outcome.out, {"device", "name", "memory", ":0", "capability"}), "");
 }
 
+TEST_F(Command, Schedule) {
+  const Outcome table = rondo({"schedule", "--ranks", "4"});
+  EXPECT_EQ(table.code, 0) << table.err;
+  EXPECT_EQ(missing(table.out, {"4 ranks: 6 steps", "reduce-scatter", "all-gather", "3 -> 0  3 2 1"}), "");
+  EXPECT_EQ(rondo({"schedule", "--ranks", "4", "--svg", results_ / "ring.svg"}).code, 0);
+  EXPECT_EQ(XmlCheck::fault(read_text(results_ / "ring.svg")), "");
+  const Outcome nowhere = rondo({"schedule", "--ranks", "4", "--svg", results_ / "absent/ring.svg"});
+  EXPECT_EQ(nowhere.code, 2);
+  EXPECT_EQ(nowhere.out, "");
+  EXPECT_EQ(missing(nowhere.err, {"rondo: --svg", "absent"}), "");
+}
+
+TEST_F(Command, Scale) {
+  const Outcome outcome = rondo({"scale", "--bytes", "25MB", "--devices", "64", "--plot",
+                                 results_ / "scale.svg", "--json", results_ / "scale.json"});
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_EQ(
+      missing(outcome.out, {"Predicted, not measured", "nvlink", "network", "25 MB", "beats the flat ring"}),
+      "");
+  EXPECT_EQ(XmlCheck::fault(read_text(results_ / "scale.svg")), "");
+  EXPECT_EQ(nlohmann::json::parse(read_text(results_ / "scale.json"))["sizes"][0]["bytes"], 25'000'000);
+  const Outcome same = rondo({"scale", "--plot", results_ / "same", "--json", results_ / "same"});
+  EXPECT_EQ(same.code, 2);
+  EXPECT_EQ(same.out, "");
+  EXPECT_EQ(std::count(same.err.begin(), same.err.end(), '\n'), 1) << same.err;
+  EXPECT_EQ(missing(same.err, {"--plot", "--json", "same file"}), "");
+  EXPECT_EQ(rondo({"scale", "--links", "wire,network"}).code, 2);
+  EXPECT_EQ(results_.files(), 2u);
+}
+
 TEST_F(Command, BadValues) {
   expect_refused("--epochs 0", {"--epochs", "'0'", "1 to"});
   expect_refused("--batch -5", {"--batch", "'-5'"});
