@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include <sstream>
+#include <tuple>
 
 namespace rondo::program {
 namespace {
@@ -123,6 +124,19 @@ TEST(Scale, WordsNameTheCrossing) {
                     {"fastest: the flat ring at every number of devices",
                      "the double binary tree never beats the flat ring up to 8 devices"}),
             "");
+}
+
+// The height of a tree jumps where a power of two is passed: there it may fall behind once more.
+TEST(Scale, WordsNameEverySpan) {
+  ScaleArguments arguments;
+  std::tie(arguments.inside, arguments.between) = parse_links("pcie,network");
+  arguments.adapters_per_node = 1;
+  const Cluster cluster = cluster_of(arguments);
+  EXPECT_EQ(beats_flat_ring(ScaleAlgorithm::tree, 1'000'000'000, cluster, 8192).size(), 2u);
+  EXPECT_EQ(
+      missing(scale_words(1'000'000'000, cluster, 8192),
+              {"at 1,024 devices and from 1,072 devices on the double binary tree beats the flat ring"}),
+      "");
 }
 
 TEST(Scale, JsonHoldsTheSame) {
