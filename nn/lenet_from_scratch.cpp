@@ -34,6 +34,7 @@
 #include <rondo/kernels/pool/pool.h>
 #include <rondo/kernels/random/random.h>
 #include <rondo/kernels/reduce/bias_gradient.h>
+#include <rondo/nn/lenet_processes.h>
 #include <rondo/nn/lenet_setup.h>
 #include <rondo/nn/loss_probe.h>
 #include <rondo/nn/replica_check.h>
@@ -178,7 +179,7 @@ void update(Replica& r, float lr, float scale) {
 // One training step on `samples` samples: the size of the batch, or what is left of it at an epoch's end.
 void train_batch(std::vector<Replica>& replicas, Communicator& ring, StreamGroup& streams, PhaseTimer& timer,
                  const Options& options, int64_t samples) {
-  const std::vector<Shard> shards = split_batch(samples, streams.size());
+  const std::vector<Shard> shards = split_batch(samples, total_ranks(options));
   const auto shard_of = [&](const Replica& r) { return shards[static_cast<size_t>(r.rank)]; };
 
   // Each call only enqueues work on the replica's own stream, so the replicas run side by side.
@@ -203,9 +204,9 @@ void train_batch(std::vector<Replica>& replicas, Communicator& ring, StreamGroup
 
 // The share of the test images whose largest logit is the right one. The images are split over the devices as
 // a batch is, and each replica takes its part in pieces that fit.
-double evaluate(std::vector<Replica>& replicas, StreamGroup& streams) {
+double evaluate(std::vector<Replica>& replicas, StreamGroup& streams, const Options& options) {
   const int64_t images = replicas[0].data->test.count;
-  const std::vector<Shard> shards = split_batch(images, static_cast<int>(replicas.size()));
+  const std::vector<Shard> shards = split_batch(images, total_ranks(options));
   for (Replica& r : replicas) {
     const Shard shard = shards[static_cast<size_t>(r.rank)];
     DeviceScope scope(r.device);
@@ -221,7 +222,7 @@ double evaluate(std::vector<Replica>& replicas, StreamGroup& streams) {
   streams.synchronize();
   int64_t correct = 0;
   for (const Replica& r : replicas) correct += r.test_tally.download()[0].correct;
-  return static_cast<double>(correct) / static_cast<double>(images);
+  return static_cast<double>(sum_over_processes(correct, options)) / static_cast<double>(images);
 }
 
 // ---------------------------------------------------------------------------------------------------------
@@ -265,19 +266,22 @@ double seconds_since(std::chrono::steady_clock::time_point begin) {
 
 Result train(const FashionMnist& data, const Options& options, Observer& observer, Trace* trace) {
   check_options(data, options);
+  check_same_training(data, options);
   const DeviceScope first_device(options.devices[0]);
   StreamGroup streams(options.devices);
   std::vector<Replica> replicas = make_replicas(data, options, streams);
 
   // One initial state, copied to every device.
   get_params(replicas[0], options.seed);
+  copy_params_from_first_process(replicas[0], options);
   for (size_t rank = 1; rank < replicas.size(); ++rank) copy_params(replicas[rank], replicas[0]);
   streams.synchronize();
 
-  Communicator ring(options.devices, communicator_options(streams.size()));
+  Communicator ring(options.devices, communicator_options(options));
   PhaseTimer timer(replicas[0].stream), timer_of_rest(replicas[0].stream);
   ReplicaCheck replica_check(
-      streams, of_each<VectorView<const float>>(replicas, [](const Replica& r) { return r.parameters.all; }));
+      streams, of_each<VectorView<const float>>(replicas, [](const Replica& r) { return r.parameters.all; }),
+      options.verify ? options.processes : nullptr);
   const int64_t longest_step = std::min(options.batch_size, data.train_count);
   const auto step_on = [&](int64_t samples) {
     train_batch(replicas, ring, streams, samples == longest_step ? timer : timer_of_rest, options, samples);
@@ -294,22 +298,25 @@ Result train(const FashionMnist& data, const Options& options, Observer& observe
   LossProbe probe(replicas[0].device, replicas[0].stream,
                   of_each<const LossTally*>(replicas, [](const Replica& r) { return r.tally.data(); }),
                   kLooksPerEpoch + 1);
+  const auto loss_of_all = [&] { return sum(tallies_of_all(probe.wait_for_each(), options)).loss; };
   // Instead of a replay: the same step, enqueued call by call, for those who want to look inside.
   const auto watch_step = [&](int64_t step, int64_t samples) {
     const bool traced = trace && step < kTracedSteps;
     const LaunchTrace kernels_shown(traced ? trace : nullptr, streams.streams());
-    const double loss_before = probe.wait().loss;
+    const bool inspected = step < options.inspect_steps;
+    const double loss_before = inspected ? loss_of_all() : probe.wait().loss;
     ring.set_trace(traced ? trace : nullptr);
     streams.fork();
     step_on(samples);
     streams.join();
     ring.set_trace(nullptr);
-    if (step >= options.inspect_steps) return;
-    const double loss = (probe.wait().loss - loss_before) / static_cast<double>(samples);
+    if (!inspected) return;
+    const double loss = (loss_of_all() - loss_before) / static_cast<double>(samples);
     observer.on_step({step, loss, replicas[0].gradient_arena.download()});
   };
   const int64_t watched = std::max(options.inspect_steps, trace ? kTracedSteps : 0);
 
+  const int64_t processes = total_ranks(options) / streams.size();
   Result result;
   for (int epoch = 1; epoch <= options.epochs; ++epoch) {
     const auto begin = std::chrono::steady_clock::now();
@@ -324,26 +331,27 @@ Result train(const FashionMnist& data, const Options& options, Observer& observe
     }
     // All steps are queued; the host has nothing to do but to tell how far the devices are.
     while (probe.in_flight()) {
+      check(ring.state());  // other processes may not come
       if (const std::optional<LossTally> seen = probe.poll())
-        observer.on_progress({epoch, seen->rows, data.train_count,
+        observer.on_progress({epoch, std::min(seen->rows * processes, data.train_count), data.train_count,
                               seen->loss / static_cast<double>(seen->rows), seconds_since(begin)});
       else
         std::this_thread::sleep_for(std::chrono::milliseconds(2));
     }
     EpochReport report;
     report.epoch = epoch;
-    report.train_loss = probe.wait().loss / static_cast<double>(data.train_count);
+    report.train_loss = loss_of_all() / static_cast<double>(data.train_count);
     report.seconds = seconds_since(begin);
     report.phases = share_out(report.seconds, timer.read());
     streams.fork();
-    report.test_accuracy = evaluate(replicas, streams);
+    report.test_accuracy = evaluate(replicas, streams, options);
     result.epochs.push_back(report);
     observer.on_epoch(report);
   }
   result.parameters = replicas[0].parameter_arena.download();
   if (options.verify) {
     result.verified_steps = steps * options.epochs;
-    result.differing_values = replica_check.differences();
+    result.differing_values = sum_over_processes(replica_check.differences(), options);
   }
   return result;
 }

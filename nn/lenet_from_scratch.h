@@ -12,6 +12,10 @@
 #include <string>
 #include <vector>
 
+namespace rondo {
+class ProcessGroup;
+}
+
 namespace rondo::lenet {
 
 struct Options {
@@ -24,13 +28,18 @@ struct Options {
   SumOrder order = SumOrder::left_to_right;    // in which it adds
   bool verify = false;                         // after every step, compare all replicas bit by bit
   int64_t inspect_steps = 0;  // so many first steps run one by one and are shown to Observer::on_step
+  int group_size = 0;         // CommunicatorOptions::group_size
+  // Several processes that train together, null for one alone. `devices` are then those of this process, as many in
+  // each, and the batch is over the ranks of all. They see the same data and have the same options, and each of them
+  // records the same steps into a trace, or none.
+  ProcessGroup* processes = nullptr;
 };
 
 struct Progress {
-  int epoch = 0;  // from 1
-  int64_t samples_done = 0;
+  int epoch = 0;             // from 1
+  int64_t samples_done = 0;  // of several processes: as if the others were as far as this one
   int64_t samples = 0;
-  double loss = 0;     // mean over the samples done in this epoch
+  double loss = 0;     // mean over the samples that this process has done in this epoch
   double seconds = 0;  // since the epoch began
 };
 

@@ -1,6 +1,7 @@
 #include <rondo/nn/lenet_setup.h>
 
 #include <rondo/collectives/ring_schedule.h>
+#include <rondo/nn/lenet_processes.h>
 
 #include <algorithm>
 #include <cmath>
@@ -11,7 +12,7 @@ namespace rondo::lenet {
 namespace {
 
 int64_t largest_shard(const FashionMnist& data, const Options& options) {
-  const auto ranks = static_cast<int64_t>(options.devices.size());
+  const int64_t ranks = total_ranks(options);
   return (std::min(options.batch_size, data.train_count) + ranks - 1) / ranks;
 }
 
@@ -26,7 +27,9 @@ void check_options(const FashionMnist& data, const Options& options) {
     refuse("there are ", data.train_count, " training and ", data.test_count,
            " test images, must be at least 1 each");
   if (options.batch_size < 1) refuse("batch_size is ", options.batch_size, ", must be at least 1");
-  const auto ranks = static_cast<int64_t>(options.devices.size());
+  if (options.processes && options.order != SumOrder::left_to_right)
+    refuse("several processes add from left to right, and have no fixed order over any number of devices");
+  const int64_t ranks = total_ranks(options);
   if (ranks > options.batch_size)
     refuse(ranks, " ranks share a batch of ", options.batch_size,
            ": there must be at least one sample for each");
@@ -57,15 +60,24 @@ std::vector<Replica> make_replicas(const FashionMnist& data, const Options& opti
   for (int rank = 0; rank < streams.size(); ++rank) {
     const int device = streams.device(rank);
     if (!data_on.contains(device)) data_on[device] = std::make_shared<const DeviceData>(data, device);
-    replicas.emplace_back(rank, device, streams.stream(rank), data_on[device], max_images);
+    replicas.emplace_back(first_rank(options) + rank, device, streams.stream(rank), data_on[device],
+                          max_images);
   }
   return replicas;
 }
 
-CommunicatorOptions communicator_options(int ranks) {
+CommunicatorOptions communicator_options(const Options& options) {
+  const auto ranks = static_cast<int>(options.devices.size());
+  const int in_ring = options.group_size > 0 ? options.group_size : ranks;
   const int64_t element_bytes = sizeof(float);
-  const int64_t chunk_bytes = ring::whole_chunk(parameter_arena_size(), ranks, element_bytes) * element_bytes;
-  return {.slot_bytes = chunk_bytes / ring::kSlots + ring::kChunkAlignment, .bucket_bytes = 0};
+  const int64_t chunk_bytes =
+      ring::whole_chunk(parameter_arena_size(), in_ring, element_bytes) * element_bytes;
+  // An alignment unit more for itself, and one for the slice of each group
+  const int64_t spare_bytes = (1 + ranks / in_ring) * ring::kChunkAlignment;
+  CommunicatorOptions made{.slot_bytes = chunk_bytes / ring::kSlots + spare_bytes, .bucket_bytes = 0};
+  made.group_size = options.group_size;
+  made.processes = options.processes;
+  return made;
 }
 
 int64_t bytes_per_rank(const FashionMnist& data, const Options& options) {
@@ -73,7 +85,7 @@ int64_t bytes_per_rank(const FashionMnist& data, const Options& options) {
       data.train_images.size() + data.train_labels.size() + data.test_images.size() + data.test_labels.size();
   const auto ranks = static_cast<int>(options.devices.size());
   return replica_bytes(largest_shard(data, options), data.train_count) + static_cast<int64_t>(data_set) +
-         Communicator::bytes_per_rank(ranks, communicator_options(ranks));
+         Communicator::bytes_per_rank(ranks, communicator_options(options));
 }
 
 std::vector<LayerSummary> summary() {

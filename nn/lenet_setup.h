@@ -16,6 +16,6 @@ std::vector<Replica> make_replicas(const FashionMnist& data, const Options& opti
                                    const StreamGroup& streams);
 
 // Slots that take half a chunk of the gradients, so that they go round in one pass of all slots; no bucket.
-CommunicatorOptions communicator_options(int ranks);
+CommunicatorOptions communicator_options(const Options& options);
 
 }  // namespace rondo::lenet

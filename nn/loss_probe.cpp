@@ -39,18 +39,24 @@ std::optional<LossTally> LossProbe::poll() {
   return sum(oldest_++);
 }
 
-LossTally LossProbe::wait() {
+std::vector<LossTally> LossProbe::wait_for_each() {
   RONDO_CUDA_THROW(cudaStreamSynchronize(stream_));
   oldest_ = newest_;
   look();
   RONDO_CUDA_THROW(cudaStreamSynchronize(stream_));
-  return sum(oldest_++);
+  const LossTally* seen = tallies_of(oldest_++);
+  return {seen, seen + tallies_.size()};
+}
+
+LossTally LossProbe::wait() {
+  wait_for_each();
+  return sum(oldest_ - 1);
 }
 
 LossTally LossProbe::sum(int64_t look) const {
   LossTally total;
   for (size_t rank = 0; rank < tallies_.size(); ++rank) {
-    const LossTally& tally = pinned_[static_cast<size_t>(look % capacity_) * tallies_.size() + rank];
+    const LossTally& tally = tallies_of(look)[rank];
     total.loss += tally.loss;
     total.correct += tally.correct;
     total.rows += tally.rows;

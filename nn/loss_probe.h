@@ -29,12 +29,17 @@ class LossProbe {
   // The sum of the ranks' tallies as the oldest look saw them, if that has happened. Never waits.
   std::optional<LossTally> poll();
 
-  // Queues a look and waits for it: the tallies as they are now.
+  // Queues a look and waits for it: the tallies as they are now, in the order of the ranks.
+  std::vector<LossTally> wait_for_each();
+  // Their sum.
   LossTally wait();
 
   bool in_flight() const { return oldest_ < newest_; }
 
  private:
+  const LossTally* tallies_of(int64_t look) const {
+    return pinned_ + static_cast<size_t>(look % capacity_) * tallies_.size();
+  }
   LossTally sum(int64_t look) const;
 
   int device_;

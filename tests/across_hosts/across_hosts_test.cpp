@@ -43,25 +43,27 @@ constexpr const char* kSettings =
     "OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1 "
     "OMPI_MCA_btl_vader_single_copy_mechanism=none SIMT_WORKERS=1 ";
 
-std::string launch(int processes, const std::string& arguments, int timeout_ms = 20'000) {
+std::string launch(int processes, const std::string& command, int timeout_ms = 20'000) {
   return concat(kSettings, "TIMEOUT_MS=", timeout_ms,
-                " ASAN_OPTIONS=detect_leaks=0 timeout 100 " MPIEXEC " -np ", processes,
-                " " ACROSS_HOSTS_PROGRAM " ", arguments);
+                " ASAN_OPTIONS=detect_leaks=0 timeout 100 " MPIEXEC " -np ", processes, " ", command);
 }
-std::string alone(const std::string& arguments) {
-  return "SIMT_WORKERS=2 " ACROSS_HOSTS_PROGRAM " " + arguments;
-}
+std::string program(const std::string& arguments) { return ACROSS_HOSTS_PROGRAM " " + arguments; }
 
 #define SKIP_WITHOUT_MPI() \
   if (!has_launcher()) GTEST_SKIP() << "no MPI, or no " MPIEXEC " that runs"
 
-void expect_same_bits(int processes, int ranks) {
-  const Output one = run(alone(concat("bits ", processes * ranks, " ", ranks)));
-  const Output several = run(launch(processes, concat("bits ", ranks, " 0")));
+// What one process says with all the ranks, in groups, and several with theirs.
+void expect_same_output(const std::string& alone, int processes, const std::string& together, size_t least) {
+  const Output one = run("SIMT_WORKERS=2 " + alone), several = run(launch(processes, together));
   ASSERT_EQ(one.exit_code, 0) << one.text;
   ASSERT_EQ(several.exit_code, 0) << several.text;
-  EXPECT_GT(one.text.size(), 5000u);
+  EXPECT_GT(one.text.size(), least);
   EXPECT_EQ(several.text, one.text);
+}
+
+void expect_same_bits(int processes, int ranks) {
+  expect_same_output(program(concat("bits ", processes * ranks, " ", ranks)), processes,
+                     program(concat("bits ", ranks, " 0")), 5000);
 }
 
 TEST(AcrossHosts, TwoProcessesOfOneRank) {
@@ -77,13 +79,22 @@ TEST(AcrossHosts, FourProcessesOfTwoRanks) {
   expect_same_bits(4, 2);
 }
 
+TEST(AcrossHosts, LeNetLearnsTheSameInTwoProcesses) {
+  SKIP_WITHOUT_MPI();
+  expect_same_output(ACROSS_HOSTS_LENET " 4 2", 2, ACROSS_HOSTS_LENET " 2 0", 100);
+}
+TEST(AcrossHosts, LeNetLearnsTheSameInFourProcesses) {
+  SKIP_WITHOUT_MPI();
+  expect_same_output(ACROSS_HOSTS_LENET " 4 1", 4, ACROSS_HOSTS_LENET " 1 0", 100);
+}
+
 void expect_says(const Output& output, const std::string& what) {
   EXPECT_NE(output.text.find(what), std::string::npos) << "'" << what << "' is not in:\n" << output.text;
 }
 
 TEST(AcrossHosts, CallsThatDifferAreRefusedEverywhere) {
   SKIP_WITHOUT_MPI();
-  const Output output = run(launch(2, "mismatch 2 0"));
+  const Output output = run(launch(2, program("mismatch 2 0")));
   ASSERT_EQ(output.exit_code, 0) << output.text;
   expect_says(output, "bad argument: all_reduce: process 1 (pid ");
   expect_says(output, " calls all_reduce of 101 elements of float32, sum, on communicator ");
@@ -97,13 +108,13 @@ TEST(AcrossHosts, CallsThatDifferAreRefusedEverywhere) {
 
 TEST(AcrossHosts, CommunicatorsThatDifferAreRefused) {
   SKIP_WITHOUT_MPI();
-  const Output output = run(launch(2, "layout 1 0"));
+  const Output output = run(launch(2, program("layout 1 0")));
   EXPECT_EQ(output.exit_code, 3);
   expect_says(output, " has 2 ranks and process 0 (pid ");
 }
 
 void expect_process_1_to_blame(const std::string& scenario, const std::string& doing) {
-  const Output output = run(launch(4, scenario, 800));
+  const Output output = run(launch(4, program(scenario), 800));
   EXPECT_EQ(output.exit_code, 3) << output.text;
   EXPECT_LT(output.seconds, 15);
   expect_says(output, doing + ": nothing came from process 1 (pid ");
@@ -129,7 +140,7 @@ TEST(AcrossHosts, TheFirstInARowOfThoseThatWaitIsNamed) {
 // The launcher itself sees that one, and ends the others.
 TEST(AcrossHosts, AKilledProcessEndsTheOthers) {
   SKIP_WITHOUT_MPI();
-  const Output output = run(launch(3, "die 1 0"));
+  const Output output = run(launch(3, program("die 1 0")));
   EXPECT_NE(output.exit_code, 0) << output.text;
   EXPECT_LT(output.seconds, 15);
 }

@@ -218,7 +218,7 @@ TEST(LeNet, BytesPerRankIsWhatIsAllocated) {
       for (const int device : options.devices) before.push_back(free_bytes(device));
       const StreamGroup streams(options.devices);
       const std::vector<Replica> replicas = make_replicas(data, options, streams);
-      const Communicator ring(options.devices, communicator_options(ranks));
+      const Communicator ring(options.devices, communicator_options(options));
       for (size_t rank = 0; rank < before.size(); ++rank)
         EXPECT_EQ(before[rank] - free_bytes(options.devices[rank]), bytes_per_rank(data, options))
             << "rank " << rank << " of " << ranks << ", batch " << batch_size;

@@ -1,0 +1,67 @@
+// LeNet, trained for a moment in one process or several; process 0 prints a hash of all that came of it.
+//
+//   lenet LOCAL GROUP    alone, LOCAL ranks in groups of GROUP stand for processes of GROUP ranks
+#include <rondo/collectives/across_hosts/mpi_process_group.h>
+#include <rondo/kernels/core/platform.h>
+#include <rondo/nn/lenet_from_scratch.h>
+#include <rondo/tests/across_hosts/fingerprint.h>
+#include <rondo/tests/nn/small_data.h>
+
+#include <cstdio>
+#include <cstdlib>
+
+namespace rondo::test {
+namespace {
+
+class Printer final : public lenet::Observer {
+ public:
+  explicit Printer(bool first) : first_(first) {}
+  void on_step(const lenet::StepReport& report) override {
+    if (first_) std::printf("step %d loss %a\n", static_cast<int>(report.step), report.loss);
+  }
+  void on_epoch(const lenet::EpochReport& report) override {
+    if (first_)
+      std::printf("epoch %d loss %a accuracy %a\n", report.epoch, report.train_loss, report.test_accuracy);
+  }
+
+ private:
+  bool first_;
+};
+
+int run(int argc, char** argv) {
+  if (argc != 3) return 2;
+  std::unique_ptr<ProcessGroup> processes;
+  try {
+    if (std::getenv("OMPI_COMM_WORLD_SIZE")) processes = make_mpi_process_group({std::chrono::seconds(20)});
+    const bool first = !processes || processes->index() == 0;
+    lenet::Options options;
+    options.devices = Ranks::spread(std::atoi(argv[1]));
+    options.processes = processes.get();
+    options.group_size = processes ? 0 : std::atoi(argv[2]);
+    options.algorithm = Algorithm::hierarchical;
+    options.batch_size = 50;
+    options.epochs = 2;
+    options.seed = 7;
+    options.verify = true;
+    options.inspect_steps = 2;
+    Printer printer(first);
+    const lenet::Result result = lenet::train(small_data(130, 41), options, printer);
+    if (!first) return 0;
+    std::printf("parameters %016llx\n",
+                static_cast<unsigned long long>(
+                    hash_of(result.parameters.data(), result.parameters.size() * sizeof(float))));
+    std::printf("%d values differ in %d steps\n", static_cast<int>(result.differing_values),
+                static_cast<int>(result.verified_steps));
+    return 0;
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "%s\n", error.what());
+    std::fflush(nullptr);
+    if (processes) processes->abort(3);
+    return 3;
+  }
+}
+
+}  // namespace
+}  // namespace rondo::test
+
+int main(int argc, char** argv) { return rondo::test::run(argc, argv); }
