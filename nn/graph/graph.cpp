@@ -1,0 +1,95 @@
+#include <rondo/nn/graph/graph.h>
+
+#include <algorithm>
+#include <numeric>
+
+namespace rondo::nn {
+
+std::string text(const Shape& shape) {
+  if (shape.height == 1 && shape.width == 1) return std::to_string(shape.channels);
+  return concat(shape.height, " x ", shape.width, " x ", shape.channels);
+}
+
+Graph::Graph(Shape input) : output_shape_(input) {
+  if (input.height < 1 || input.width < 1 || input.channels < 1)
+    throw Error(bad_argument("graph: the input is ", input.height, " x ", input.width, " x ", input.channels,
+                             ", every side must be at least 1"));
+  values_.push_back({.shape = input, .uses = {}});
+}
+
+Graph::Scope::Scope(Graph& graph, const std::string& name) : graph_(graph), length_(graph.scope_.size()) {
+  graph.scope_ += name + ".";
+}
+
+Graph::Scope::~Scope() { graph_.scope_.resize(length_); }
+
+Parameter Graph::make(const std::string& name, std::vector<int64_t> shape, Init init, int64_t& arena) const {
+  Parameter parameter{scope_ + name, std::move(shape), init, 0, arena};
+  parameter.size =
+      std::accumulate(parameter.shape.begin(), parameter.shape.end(), int64_t{1}, std::multiplies<>());
+  constexpr int64_t kAlign = 4;  // 16 bytes: vector accesses begin there
+  arena += (parameter.size + kAlign - 1) / kAlign * kAlign;
+  return parameter;
+}
+
+int Graph::parameter(const std::string& name, std::vector<int64_t> shape, Init init) {
+  parameters_.push_back(make(name, std::move(shape), init, parameter_arena_));
+  return static_cast<int>(parameters_.size()) - 1;
+}
+
+int Graph::state(const std::string& name, std::vector<int64_t> shape, Init init) {
+  states_.push_back(make(name, std::move(shape), init, state_arena_));
+  return static_cast<int>(states_.size()) - 1;
+}
+
+int Graph::resolved(int value) const {
+  while (values_[static_cast<size_t>(value)].alias_of >= 0)
+    value = values_[static_cast<size_t>(value)].alias_of;
+  return value;
+}
+
+Value Graph::add(std::unique_ptr<Op> op, const std::vector<Value>& inputs, Shape output,
+                 std::vector<int> parameters, std::vector<int> states) {
+  const int node = static_cast<int>(nodes_.size()), value = static_cast<int>(values_.size());
+  std::vector<int> ids;
+  for (const Value& input : inputs) {
+    values_[static_cast<size_t>(resolved(input.id))].uses.push_back({node, static_cast<int>(ids.size())});
+    ids.push_back(input.id);
+  }
+  std::string name = scope_.empty() ? std::string() : scope_.substr(0, scope_.size() - 1);
+  nodes_.push_back(
+      {std::move(op), std::move(name), std::move(ids), value, std::move(parameters), std::move(states)});
+  values_.push_back({.shape = output, .producer = node, .uses = {}});
+  return {value, output};
+}
+
+Value Graph::reshape(Value value, Shape shape) {
+  if (value.shape.size() != shape.size())
+    throw Error(bad_argument("graph: ", text(value.shape), " can't be seen as ", text(shape), ", which has ",
+                             shape.size(), " elements instead of ", value.shape.size()));
+  values_.push_back({.shape = shape, .producer = -1, .alias_of = value.id, .uses = {}});
+  return {static_cast<int>(values_.size()) - 1, shape};
+}
+
+bool Graph::fuse_relu(Value value) {
+  const ValueInfo& info = values_[static_cast<size_t>(resolved(value.id))];
+  if (info.producer < 0 || !info.uses.empty()) return false;
+  return nodes_[static_cast<size_t>(info.producer)].op->fuse_relu();
+}
+
+// Backward goes from the last node to the first.
+Graph::Use Graph::first_writer(int value) const {
+  value = resolved(value);
+  Use writer;
+  if (value == resolved(output_)) return writer;
+  for (const Use& use : values_[static_cast<size_t>(value)].uses)
+    if (use.node > writer.node) writer = use;
+  return writer;
+}
+
+int64_t Graph::parameter_count() const {
+  return std::accumulate(parameters_.begin(), parameters_.end(), int64_t{0},
+                         [](int64_t sum, const Parameter& parameter) { return sum + parameter.size; });
+}
+
+}  // namespace rondo::nn

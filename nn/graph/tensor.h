@@ -1,0 +1,45 @@
+// Shape and Tensor: what flows between the operations of a network.
+#pragma once
+
+#include <rondo/kernels/core/view.h>
+
+#include <cstdint>
+#include <string>
+
+namespace rondo::nn {
+
+// One sample: an image in NHWC order, or with height = width = 1 a vector. The batch is not part of it.
+struct Shape {
+  int64_t height = 1;
+  int64_t width = 1;
+  int64_t channels = 1;
+
+  int64_t size() const { return height * width * channels; }
+  bool operator==(const Shape&) const = default;
+};
+
+// "28 x 28 x 1", or "128" of a vector.
+std::string text(const Shape& shape);
+
+// `batch` samples, packed, in device memory.
+template <class T>
+struct BasicTensor {
+  T* data = nullptr;
+  int64_t batch = 0;
+  Shape shape;
+
+  int64_t size() const { return batch * shape.size(); }
+  VectorView<T> elements() const { return {data, size()}; }
+  ImageView<T> image() const { return {data, batch, shape.height, shape.width, shape.channels}; }
+  // A row a sample.
+  MatrixView<T> samples() const { return matrix(data, batch, shape.size()); }
+  // A row for each sample and position, a column for each channel.
+  MatrixView<T> pixels() const { return matrix(data, batch * shape.height * shape.width, shape.channels); }
+
+  operator BasicTensor<const T>() const requires(!std::is_const_v<T>) { return {data, batch, shape}; }
+};
+
+using Tensor = BasicTensor<float>;
+using ConstTensor = BasicTensor<const float>;
+
+}  // namespace rondo::nn

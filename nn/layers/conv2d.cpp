@@ -1,0 +1,102 @@
+#include <rondo/nn/layers/conv2d.h>
+
+#include <rondo/kernels/activation/relu.h>
+#include <rondo/kernels/reduce/bias_gradient.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace rondo::nn {
+
+namespace {
+
+class ConvOp : public Op {
+ public:
+  ConvOp(Shape in, Shape out, Size2d filter, const rondo::Conv2dOptions& options, bool bias)
+      : in_(in), out_(out), filter_(filter), options_(options), bias_(bias) {}
+
+  std::string description() const override {
+    std::string stride = options_.stride_h == 1 && options_.stride_w == 1
+                             ? std::string()
+                             : concat(", stride ", std::max(options_.stride_h, options_.stride_w));
+    return concat("conv ", out_.channels, " @ ", filter_.height, "x", filter_.width, stride,
+                  relu_ ? ", ReLU" : "");
+  }
+  double flops() const override {
+    return 2.0 * static_cast<double>(out_.size()) *
+           static_cast<double>(filter_.height * filter_.width * in_.channels);
+  }
+  Saves saves() const override { return {.inputs = true, .output = relu_}; }
+  bool fuse_relu() override { return relu_ = true; }
+
+  int64_t workspace_bytes(int64_t batch) const override {
+    const ImageView<const float> dy = {nullptr, batch, out_.height, out_.width, out_.channels};
+    const int64_t of_filter =
+        conv2d_filter_gradient_workspace_bytes(filter(static_cast<const float*>(nullptr)), dy);
+    const int64_t of_bias = bias_gradient_workspace_bytes(batch * out_.height * out_.width, out_.channels);
+    return std::max(of_filter, bias_ ? of_bias : 0);
+  }
+
+  Status forward(const OpRun& run) const override {
+    Conv2dEpilogue epilogue{.relu = relu_};
+    if (bias_) epilogue.bias = {run.parameters[1], out_.channels};
+    return conv2d_forward(run.output.image(), run.inputs[0].image(), filter<const float>(run.parameters[0]),
+                          options_, epilogue, run.stream);
+  }
+
+  // The gradient of the ReLU takes the place of that of the output: nobody else reads it.
+  Status backward(const OpRun& run) const override {
+    const Tensor& dy = run.output_gradient;
+    if (relu_)
+      RONDO_RETURN_IF_ERROR(relu_backward(dy.elements(), dy.elements(), run.output.elements(), run.stream));
+    RONDO_RETURN_IF_ERROR(conv2d_filter_gradient(filter(run.parameter_gradients[0]), dy.image(),
+                                                 run.inputs[0].image(), options_, run.workspace, run.stream));
+    if (bias_)
+      RONDO_RETURN_IF_ERROR(bias_gradient({run.parameter_gradients[1], out_.channels}, dy.pixels(), 0.0f,
+                                          run.workspace, run.stream));
+    if (!run.input_gradients[0].data) return {};
+    return conv2d_data_gradient(run.input_gradients[0].image(), dy.image(),
+                                filter<const float>(run.parameters[0]), options_, run.stream);
+  }
+
+ private:
+  template <class T>
+  FilterView<T> filter(T* data) const {
+    return {data, out_.channels, filter_.height, filter_.width, in_.channels};
+  }
+
+  Shape in_, out_;
+  Size2d filter_;
+  rondo::Conv2dOptions options_;
+  bool bias_, relu_ = false;
+};
+
+}  // namespace
+
+Value Conv2d::build(Graph& graph, Value x) const {
+  const rondo::Conv2dOptions options = {options_.stride.height, options_.stride.width,
+                                        options_.padding.height, options_.padding.width};
+  if (out_channels_ < 1 || filter_.height < 1 || filter_.width < 1 || options.stride_h < 1 ||
+      options.stride_w < 1 || options.pad_h < 0 || options.pad_w < 0)
+    throw Error(bad_argument("Conv2d: ", out_channels_, " filters of ", filter_.height, " x ", filter_.width,
+                             " with stride ", options.stride_h, " x ", options.stride_w, " and padding ",
+                             options.pad_h, " x ", options.pad_w,
+                             ": all but the padding must be at least 1"));
+  if (x.shape.height + 2 * options.pad_h < filter_.height ||
+      x.shape.width + 2 * options.pad_w < filter_.width)
+    throw Error(bad_argument("Conv2d: the filter of ", filter_.height, " x ", filter_.width,
+                             " does not fit the input of ", text(x.shape), " with padding ", options.pad_h,
+                             " x ", options.pad_w));
+  const Shape out = {conv2d_output_size(x.shape.height, filter_.height, options.stride_h, options.pad_h),
+                     conv2d_output_size(x.shape.width, filter_.width, options.stride_w, options.pad_w),
+                     out_channels_};
+  const int64_t fan_in = filter_.height * filter_.width * x.shape.channels;
+  const Init init = Init::uniform(1 / std::sqrt(static_cast<float>(fan_in)));
+  std::vector<int> parameters = {
+      graph.parameter("weight", {out_channels_, filter_.height, filter_.width, x.shape.channels}, init)};
+  if (options_.bias) parameters.push_back(graph.parameter("bias", {out_channels_}, init));
+  return graph.add(std::make_unique<ConvOp>(x.shape, out, filter_, options, options_.bias), {x}, out,
+                   parameters);
+}
+
+}  // namespace rondo::nn

@@ -1,0 +1,38 @@
+// Convolution, as a layer.
+#pragma once
+
+#include <rondo/kernels/conv/conv2d.h>
+#include <rondo/nn/module.h>
+
+namespace rondo::nn {
+
+// Height and width, of a filter, a stride, a padding. {3} is 3 x 3.
+struct Size2d {
+  int64_t height, width;
+  Size2d(int64_t side) : height(side), width(side) {}
+  Size2d(int64_t h, int64_t w) : height(h), width(w) {}
+};
+
+// y[n, p, q, k] = bias[k] + sum over r, s, c of x[n, p * stride + r - padding, q * stride + s - padding, c] * weight[k, r, s, c]
+//
+// (cross-correlation, as everybody calls it convolution). Parameters "weight" [out_channels, r, s, in_channels] and, with
+// `bias`, "bias" [out_channels]. They begin as PyTorch's do: uniform within 1 / sqrt(r * s * in_channels).
+class Conv2d : public Module {
+ public:
+  struct Options {
+    Size2d stride = 1;
+    Size2d padding = 0;
+    bool bias = true;
+  };
+  Conv2d(int64_t out_channels, Size2d filter) : Conv2d(out_channels, filter, Options{}) {}
+  Conv2d(int64_t out_channels, Size2d filter, Options options)
+      : out_channels_(out_channels), filter_(filter), options_(options) {}
+  Value build(Graph& graph, Value x) const override;
+
+ private:
+  int64_t out_channels_;
+  Size2d filter_;
+  Options options_;
+};
+
+}  // namespace rondo::nn

@@ -1,0 +1,69 @@
+#include <rondo/nn/layers/linear.h>
+
+#include <rondo/kernels/activation/relu.h>
+#include <rondo/kernels/gemm/gemm.h>
+#include <rondo/kernels/reduce/bias_gradient.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace rondo::nn {
+
+namespace {
+
+class LinearOp : public Op {
+ public:
+  LinearOp(int64_t inputs, int64_t outputs, bool bias) : inputs_(inputs), outputs_(outputs), bias_(bias) {}
+
+  std::string description() const override { return concat("linear ", outputs_, relu_ ? ", ReLU" : ""); }
+  double flops() const override { return 2.0 * static_cast<double>(inputs_) * static_cast<double>(outputs_); }
+  Saves saves() const override { return {.inputs = true, .output = relu_}; }
+  bool fuse_relu() override { return relu_ = true; }
+
+  int64_t workspace_bytes(int64_t batch) const override {
+    return std::max(
+        {gemm_workspace_bytes({batch, outputs_, inputs_}), gemm_workspace_bytes({inputs_, outputs_, batch}),
+         gemm_workspace_bytes({batch, inputs_, outputs_}), bias_gradient_workspace_bytes(batch, outputs_)});
+  }
+
+  Status forward(const OpRun& run) const override {
+    GemmOptions options{.relu = relu_};
+    if (bias_) options.bias = {run.parameters[1], outputs_};
+    return gemm(run.output.samples(), run.inputs[0].samples(),
+                matrix<const float>(run.parameters[0], inputs_, outputs_), options, run.workspace,
+                run.stream);
+  }
+
+  // The gradient of the ReLU takes the place of that of the output: nobody else reads it.
+  Status backward(const OpRun& run) const override {
+    const Tensor& dy = run.output_gradient;
+    if (relu_)
+      RONDO_RETURN_IF_ERROR(relu_backward(dy.elements(), dy.elements(), run.output.elements(), run.stream));
+    RONDO_RETURN_IF_ERROR(gemm(matrix(run.parameter_gradients[0], inputs_, outputs_), run.inputs[0].samples(),
+                               dy.samples(), {.transpose_a = true}, run.workspace, run.stream));
+    if (bias_)
+      RONDO_RETURN_IF_ERROR(bias_gradient({run.parameter_gradients[1], outputs_}, dy.samples(), 0.0f,
+                                          run.workspace, run.stream));
+    if (!run.input_gradients[0].data) return {};
+    return gemm(run.input_gradients[0].samples(), dy.samples(),
+                matrix<const float>(run.parameters[0], inputs_, outputs_), {.transpose_b = true},
+                run.workspace, run.stream);
+  }
+
+ private:
+  int64_t inputs_, outputs_;
+  bool bias_, relu_ = false;
+};
+
+}  // namespace
+
+Value Linear::build(Graph& graph, Value x) const {
+  if (outputs_ < 1) throw Error(bad_argument("Linear: it has ", outputs_, " outputs, must have at least 1"));
+  const int64_t inputs = x.shape.size();
+  const Init init = Init::uniform(1 / std::sqrt(static_cast<float>(inputs)));
+  std::vector<int> parameters = {graph.parameter("weight", {inputs, outputs_}, init)};
+  if (bias_) parameters.push_back(graph.parameter("bias", {outputs_}, init));
+  return graph.add(std::make_unique<LinearOp>(inputs, outputs_, bias_), {x}, {1, 1, outputs_}, parameters);
+}
+
+}  // namespace rondo::nn

@@ -1,0 +1,138 @@
+#include <rondo/nn/layers/simple.h>
+
+#include <rondo/kernels/activation/relu.h>
+#include <rondo/kernels/pool/pool.h>
+#include <rondo/kernels/random/dropout.h>
+
+namespace rondo::nn {
+
+namespace {
+
+class ReluOp : public Op {
+ public:
+  std::string description() const override { return "ReLU"; }
+  Saves saves() const override { return {.output = true}; }
+  Status forward(const OpRun& run) const override {
+    return relu(run.output.elements(), run.inputs[0].elements(), run.stream);
+  }
+  Status backward(const OpRun& run) const override {
+    if (!run.input_gradients[0].data) return {};
+    return relu_backward(run.input_gradients[0].elements(), run.output_gradient.elements(),
+                         run.output.elements(), run.stream);
+  }
+};
+
+enum class Pool { average, maximum };
+
+class PoolOp : public Op {
+ public:
+  PoolOp(Pool kind, Shape out, PoolWindow window) : kind_(kind), out_(out), window_(window) {}
+  std::string description() const override {
+    return concat(kind_ == Pool::average ? "average" : "maximum", " of ", window_.height, "x", window_.width);
+  }
+  double flops() const override {
+    return static_cast<double>(out_.size()) * static_cast<double>(window_.height * window_.width);
+  }
+  // The maximum is found again by comparing.
+  Saves saves() const override {
+    return {.inputs = kind_ == Pool::maximum, .output = kind_ == Pool::maximum};
+  }
+
+  Status forward(const OpRun& run) const override {
+    if (kind_ == Pool::maximum)
+      return max_pool(run.output.image(), run.inputs[0].image(), window_, run.stream);
+    return avg_pool(run.output.image(), run.inputs[0].image(), window_, AverageOver::window, run.stream);
+  }
+  Status backward(const OpRun& run) const override {
+    const ImageView<float> dx = run.input_gradients[0].image();
+    if (!dx.data) return {};
+    if (kind_ == Pool::maximum)
+      return max_pool_backward(dx, run.output_gradient.image(), run.output.image(), run.inputs[0].image(),
+                               window_, run.stream);
+    return avg_pool_backward(dx, run.output_gradient.image(), window_, AverageOver::window, run.stream);
+  }
+
+ private:
+  Pool kind_;
+  Shape out_;
+  PoolWindow window_;
+};
+
+Value build_pool(Pool kind, const char* name, Size2d window, const PoolOptions& options, Graph& graph,
+                 Value x) {
+  const Size2d stride = {options.stride.height > 0 ? options.stride.height : window.height,
+                         options.stride.width > 0 ? options.stride.width : window.width};
+  const PoolWindow pool = {window.height, window.width,           stride.height,
+                           stride.width,  options.padding.height, options.padding.width};
+  if (window.height < 1 || window.width < 1 || options.stride.height < 0 || options.stride.width < 0 ||
+      pool.pad_h < 0 || pool.pad_w < 0 || 2 * pool.pad_h > window.height || 2 * pool.pad_w > window.width)
+    throw Error(bad_argument(name, ": the window is ", window.height, " x ", window.width, ", the stride ",
+                             options.stride.height, " x ", options.stride.width, " and the padding ",
+                             pool.pad_h, " x ", pool.pad_w,
+                             ": the window must be at least 1, the padding at most half of it"));
+  const Shape out = {pooled_size(x.shape.height, window.height, stride.height, pool.pad_h),
+                     pooled_size(x.shape.width, window.width, stride.width, pool.pad_w), x.shape.channels};
+  if (out.height < 1 || out.width < 1)
+    throw Error(bad_argument(name, ": the window of ", window.height, " x ", window.width,
+                             " does not fit the input of ", text(x.shape)));
+  return graph.add(std::make_unique<PoolOp>(kind, out, pool), {x}, out);
+}
+
+class DropoutOp : public Op {
+ public:
+  DropoutOp(float probability, uint32_t layer) : probability_(probability), layer_(layer) {}
+  std::string description() const override { return concat("dropout ", probability_); }
+
+  Status forward(const OpRun& run) const override {
+    if (run.training)
+      return dropout(run.output.elements(), run.inputs[0].elements(), probability_, stream(run), run.stream);
+    RONDO_CUDA(cudaMemcpyAsync(run.output.data, run.inputs[0].data,
+                               static_cast<size_t>(run.output.size()) * sizeof(float),
+                               cudaMemcpyDeviceToDevice, run.stream));
+    return {};
+  }
+  Status backward(const OpRun& run) const override {
+    if (!run.input_gradients[0].data) return {};
+    return dropout(run.input_gradients[0].elements(), run.output_gradient.elements(), probability_,
+                   stream(run), run.stream);
+  }
+
+ private:
+  DropoutStream stream(const OpRun& run) const {
+    return {run.seed, layer_, run.step, run.first * run.output.shape.size()};
+  }
+
+  float probability_;
+  uint32_t layer_;
+};
+
+}  // namespace
+
+Value ReLU::build(Graph& graph, Value x) const {
+  if (graph.fuse_relu(x)) return x;
+  return graph.add(std::make_unique<ReluOp>(), {x}, x.shape);
+}
+
+Value AvgPool2d::build(Graph& graph, Value x) const {
+  return build_pool(Pool::average, "AvgPool2d", window_, options_, graph, x);
+}
+
+Value MaxPool2d::build(Graph& graph, Value x) const {
+  return build_pool(Pool::maximum, "MaxPool2d", window_, options_, graph, x);
+}
+
+Value GlobalAvgPool::build(Graph& graph, Value x) const {
+  return build_pool(Pool::average, "GlobalAvgPool", {x.shape.height, x.shape.width}, {}, graph, x);
+}
+
+Value Flatten::build(Graph& graph, Value x) const { return graph.reshape(x, {1, 1, x.shape.size()}); }
+
+Value Dropout::build(Graph& graph, Value x) const {
+  if (!(probability_ >= 0 && probability_ < 1))
+    throw Error(
+        bad_argument("Dropout: the probability is ", probability_, ", must be at least 0 and below 1"));
+  const auto layer = static_cast<uint32_t>(graph.nodes().size());
+  return graph.add(std::make_unique<DropoutOp>(probability_, layer), {x}, x.shape);
+}
+
+}  // namespace rondo::nn
