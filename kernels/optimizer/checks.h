@@ -8,18 +8,18 @@
 namespace rondo::optimizer {
 
 // Parameters and what goes with them: all good, and of one size.
-template <class... Other>
+inline Status check_arrays(const char* operation, VectorView<float> parameters) {
+  return check_view(operation, "parameters", parameters);
+}
+
+template <class T, class... Others>
 Status check_arrays(const char* operation, VectorView<float> parameters,
-                    std::pair<const char*, VectorView<Other>>... others) {
-  Status status = check_view(operation, "parameters", parameters);
-  const auto check_one = [&](const char* argument, const auto& view) {
-    if (status.ok()) status = check_view(operation, argument, view);
-    if (status.ok() && view.size != parameters.size)
-      status = bad_argument(operation, ": ", argument, ".size is ", view.size,
-                            ", must be parameters.size = ", parameters.size);
-  };
-  (check_one(others.first, others.second), ...);
-  return status;
+                    std::pair<const char*, VectorView<T>> one, Others... others) {
+  RONDO_RETURN_IF_ERROR(check_view(operation, one.first, one.second));
+  if (one.second.size != parameters.size)
+    return bad_argument(operation, ": ", one.first, ".size is ", one.second.size,
+                        ", must be parameters.size = ", parameters.size);
+  return check_arrays(operation, parameters, others...);
 }
 
 // A share of what was there before: at least 0 and below 1.

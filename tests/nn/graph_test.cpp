@@ -224,30 +224,27 @@ TEST(Graph, GradientsAreSlopes) {
       return std::inner_product(output.begin(), output.end(), weights.begin(), 0.0);
     };
     // Directions of one parameter tensor at a time, so that none hides behind a larger one. A ReLU or a maximum that
-    // changes its mind on the way makes a difference that is no slope: most of the directions must agree.
+    // changes its mind on the way makes a difference that is no slope: over all directions that is some per cent.
     for (const Parameter& parameter : fleet.graph.parameters()) {
       constexpr int kDirections = 9;
       constexpr float kStep = 1e-4f;
-      int agree = 0;
-      std::string seen;
+      double error = 0, size = 0;
       for (uint64_t seed = 0; seed < kDirections; ++seed) {
         const std::vector<float> direction = normal_values(parameter.size, seed);
         std::vector<float> above = parameters, below = parameters;
-        double want = 0, norm = 0;
+        double want = 0;
         for (int64_t i = 0; i < parameter.size; ++i) {
           const auto at = static_cast<size_t>(parameter.offset + i);
           const float d = direction[static_cast<size_t>(i)];
           above[at] += kStep * d;
           below[at] -= kStep * d;
           want += gradient[at] * d;
-          norm += gradient[at] * gradient[at];
         }
         const double slope = (loss_at(above) - loss_at(below)) / (2 * kStep);
-        // A few per cent of the gradient's size, and what rounding leaves where it should be 0
-        agree += std::abs(slope - want) <= 0.03 * std::sqrt(norm) + 0.01;
-        seen += concat(" ", slope, " for ", want, ",");
+        error += std::abs(slope - want);
+        size += std::abs(want);
       }
-      EXPECT_GE(agree, 6) << parameter.name << ":" << seen;
+      EXPECT_LE(error, 0.15 * size + 0.02) << parameter.name << ": slopes of " << size << " in all";
     }
   }
 }
