@@ -110,12 +110,6 @@ Communicator::Communicator(std::vector<int> devices, CommunicatorOptions options
   group_order_ = options_.ring_order;
   std::stable_sort(group_order_.begin(), group_order_.end(),
                    [&](int a, int b) { return a / options_.group_size < b / options_.group_size; });
-  for (int device : devices)
-    for (int peer : devices) {
-      const PeerAccess access = connect(device, peer);
-      reaches_.push_back(access == PeerAccess::same_device || access == PeerAccess::direct);
-      all_reach_all_ = all_reach_all_ && reaches_.back();
-    }
   ranks_.reserve(devices.size());
   for (int device : devices) {
     const DeviceScope scope(device);  // memory, streams and events belong to the device that is current
@@ -124,6 +118,13 @@ Communicator::Communicator(std::vector<int> devices, CommunicatorOptions options
     rank.scratch = Buffer<std::byte>(bytes_per_rank(ranks, options_));
     for (int event = 0; event < ring::steps(ranks) * ring::kSlots; ++event) rank.delivered.emplace_back();
   }
+  // Tried in the scratch memory: to free memory of its own would wait for the devices, which may be stuck.
+  for (int device : devices)
+    for (Rank& peer : ranks_) {
+      const PeerAccess access = connect(device, peer.device, peer.scratch.data(), peer.scratch.bytes());
+      reaches_.push_back(access == PeerAccess::same_device || access == PeerAccess::direct);
+      all_reach_all_ = all_reach_all_ && reaches_.back();
+    }
   if (options_.processes) exchange_ = std::make_unique<Exchange>(*options_.processes, *this);
 }
 
@@ -133,13 +134,12 @@ int Communicator::total_size() const {
 
 Communicator::~Communicator() {
   if (state_.ok()) return;
-  // Freeing memory waits for its device, and that may be stuck for ever: leave it to the work that still runs.
+  // Freeing memory waits for everything that its device does, on the callers' streams too, and that may be stuck for
+  // ever: leave it to the work that may still run.
   static std::mutex mutex;
   static std::vector<Rank>& left_behind = *new std::vector<Rank>;
   const std::lock_guard lock(mutex);
-  for (Rank& rank : ranks_)
-    if (cudaStreamQuery(rank.copies) != cudaSuccess || cudaStreamQuery(rank.sums) != cudaSuccess)
-      left_behind.push_back(std::move(rank));
+  for (Rank& rank : ranks_) left_behind.push_back(std::move(rank));
 }
 
 bool Communicator::reaches(int rank, int other) const {

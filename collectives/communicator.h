@@ -85,8 +85,8 @@ class Communicator {
   // the others came. In both cases the communicator is aborted.
   Status wait(std::span<const cudaStream_t> streams, std::chrono::milliseconds timeout);
 
-  // From now on every operation is refused with `reason`. Work that is enqueued already can't be taken back; if
-  // it still runs when the communicator goes, its memory is left to it. A new communicator can be made at once.
+  // From now on every operation is refused with `reason`. Work that is enqueued already can't be taken back;
+  // so that it may run on when the communicator goes, its memory is not freed. A new communicator can be made at once.
   void abort(Status reason);
 
   // ok, or why the communicator was aborted.

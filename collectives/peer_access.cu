@@ -2,6 +2,7 @@
 #include <rondo/kernels/core/buffer.h>
 #include <rondo/kernels/core/launch.cuh>
 
+#include <algorithm>
 #include <vector>
 
 namespace rondo {
@@ -19,26 +20,30 @@ __global__ void write_pattern(uint32_t* to, int64_t words) {
 }
 
 // The owner reads it back with a copy of its own: a copy between the devices might be staged, and hide it.
-bool stores_arrive(int device, int peer) {
+bool stores_arrive(int device, int peer, uint32_t* memory, int64_t words) {
   const DeviceScope owner(peer);
-  Buffer<uint32_t> memory(kTrialWords);
-  memory.fill_bytes(0);
+  const auto bytes = static_cast<size_t>(words) * sizeof(uint32_t);
+  const Stream reader;
+  RONDO_CUDA_THROW(cudaMemsetAsync(memory, 0, bytes, reader));
+  reader.synchronize();
   {
     const DeviceScope writer(device);
     const Stream stream;
     LaunchShape shape;
     shape.block_x = 256;
-    shape.grid_x = ceil_div<int64_t>(kTrialWords, shape.block_x);
-    throw_if_error(launch("peer access trial", shape, stream, write_pattern, memory.data(), kTrialWords));
+    shape.grid_x = ceil_div<int64_t>(words, shape.block_x);
+    throw_if_error(launch("peer access trial", shape, stream, write_pattern, memory, words));
     stream.synchronize();
   }
-  const std::vector<uint32_t> found = memory.download();
+  std::vector<uint32_t> found(static_cast<size_t>(words));
+  RONDO_CUDA_THROW(cudaMemcpyAsync(found.data(), memory, bytes, cudaMemcpyDeviceToHost, reader));
+  reader.synchronize();
   for (size_t word = 0; word < found.size(); ++word)
     if (found[word] != pattern(static_cast<uint32_t>(word))) return false;
   return true;
 }
 
-PeerAccess try_access(int device, int peer) {
+PeerAccess try_access(int device, int peer, uint32_t* memory, int64_t words) {
   int reachable = 0;
   RONDO_CUDA_THROW(cudaDeviceCanAccessPeer(&reachable, device, peer));
   if (!reachable) return PeerAccess::unsupported;
@@ -52,7 +57,7 @@ PeerAccess try_access(int device, int peer) {
     static_cast<void>(cudaGetLastError());
   else
     throw_if_error(from_cuda(error, concat("letting device ", device, " reach the memory of device ", peer)));
-  if (stores_arrive(device, peer)) return PeerAccess::direct;
+  if (stores_arrive(device, peer, memory, words)) return PeerAccess::direct;
   RONDO_CUDA_THROW(cudaDeviceDisablePeerAccess(peer));
   return PeerAccess::broken;
 }
@@ -64,9 +69,17 @@ const char* name_of(PeerAccess access) {
   return kNames[static_cast<int>(access)];
 }
 
+PeerAccess connect(int device, int peer, void* memory, int64_t bytes) {
+  if (device == peer) return PeerAccess::same_device;
+  const int64_t words = bytes / static_cast<int64_t>(sizeof(uint32_t));
+  return try_access(device, peer, static_cast<uint32_t*>(memory), std::min(words, kTrialWords));
+}
+
 PeerAccess connect(int device, int peer) {
   if (device == peer) return PeerAccess::same_device;
-  return try_access(device, peer);
+  const DeviceScope owner(peer);
+  Buffer<uint32_t> memory(kTrialWords);
+  return connect(device, peer, memory.data(), memory.bytes());
 }
 
 }  // namespace rondo

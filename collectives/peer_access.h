@@ -1,6 +1,8 @@
 // Whether one device's kernels really reach another device's memory.
 #pragma once
 
+#include <cstdint>
+
 namespace rondo {
 
 enum class PeerAccess {
@@ -17,5 +19,9 @@ const char* name_of(PeerAccess access);
 // IOMMU between the devices is the usual reason). Access that fails the trial is closed again, so that copies
 // are staged through the host. Throws rondo::Error when a device fails. Waits for the devices.
 PeerAccess connect(int device, int peer);
+
+// The same, tried in `bytes` (at least 4) of the peer's memory, whose contents are lost. Waits for nothing but the
+// trial: work that is stuck on the devices does not hold it up.
+PeerAccess connect(int device, int peer, void* memory, int64_t bytes);
 
 }  // namespace rondo
