@@ -199,6 +199,9 @@ Status check_capture(const char* operation, RankStreams streams, bool& captured)
 
 Status check_blocks(const char* operation, const char* argument, int blocks, int64_t block) {
   constexpr int64_t kMostElements = std::numeric_limits<int64_t>::max() / 8;  // of 8 bytes each
+  if (block < 0)
+    return bad_argument(operation, ": the ", argument, " of rank 0 has the size ", block,
+                        ", must not be negative");
   if (block <= kMostElements / blocks) return {};
   return bad_argument(operation, ": the ", argument, " of rank 0 has ", block,
                       " elements, must have at most ", kMostElements / blocks, " for ", blocks, " ranks");

@@ -51,7 +51,7 @@ Status check_apart(const char* operation, std::span<const std::vector<DataView>>
 // Whether the streams are being captured into a graph: all of them or none.
 Status check_capture(const char* operation, RankStreams streams, bool& captured);
 
-// `size` blocks of `block` elements each; an overflow is a bad argument.
+// `blocks` blocks of `block` elements each; a negative size or an overflow is a bad argument.
 Status check_blocks(const char* operation, const char* argument, int blocks, int64_t block);
 
 Status check_root(const char* operation, const Communicator& communicator, int root);

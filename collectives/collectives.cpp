@@ -22,6 +22,10 @@ Status enqueue(const char* operation, Communicator& communicator, RankStreams st
   {
     Enqueue verbs(operation, communicator, streams, captured);
     status = work(verbs);
+    if (!status.ok())
+      status = Status(status.code(), concat(operation, ", rank ", verbs.current_rank(), " on device ",
+                                            communicator.device(verbs.current_rank()), ": ", status.message(),
+                                            "; the results of all ranks are void"));
   }
   if (!status.ok()) communicator.abort(status);
   return status;

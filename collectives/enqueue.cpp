@@ -19,6 +19,7 @@ Enqueue::Enqueue(const char* operation, Communicator& communicator, std::span<co
 Enqueue::~Enqueue() { static_cast<void>(cudaSetDevice(callers_device_)); }
 
 Status Enqueue::make_current(int rank) {
+  current_rank_ = rank;
   const int device = communicator_.device(rank);
   if (device == current_device_) return {};
   RONDO_CUDA(cudaSetDevice(device));

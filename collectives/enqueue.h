@@ -39,6 +39,8 @@ class Enqueue {
   const char* operation() const { return operation_; }
   Communicator& communicator() { return communicator_; }
   int ranks() const { return communicator_.size(); }
+  // For whom the latest work was enqueued, or was to be.
+  int current_rank() const { return current_rank_; }
   std::span<const cudaStream_t> callers() const { return callers_; }
   cudaStream_t copies(int rank) const { return communicator_.of(rank).copies; }
   cudaStream_t sums(int rank) const { return communicator_.of(rank).sums; }
@@ -103,6 +105,7 @@ class Enqueue {
   std::unique_lock<std::mutex> lock_;
   int callers_device_ = 0;
   int current_device_ = -1;
+  int current_rank_ = 0;
 };
 
 }  // namespace rondo
