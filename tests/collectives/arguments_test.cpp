@@ -1,0 +1,287 @@
+// What the operations beside all_reduce() must refuse (its own refusals: all_reduce_arguments_test.cpp), naming the
+// rank and the value; and that a refusal changes nothing.
+#include <rondo/tests/collectives/world.h>
+
+#include <limits>
+
+namespace rondo::test {
+namespace {
+
+using Outputs = std::vector<DataView>;
+using Inputs = std::vector<ConstDataView>;
+using Streams = std::vector<cudaStream_t>;
+
+class Arguments : public testing::Test {
+ protected:
+  static constexpr int kRanks = 3;
+  static constexpr int64_t kBlock = 10, kSize = kRanks * kBlock;
+
+  void SetUp() override {
+    for (size_t rank = 0; rank < kRanks; ++rank) {
+      blocks_.push_back(blocks.view(static_cast<int>(rank)));
+      wholes_.push_back(wholes.view(static_cast<int>(rank)));
+    }
+  }
+  void TearDown() override {
+    world_.synchronize();
+    EXPECT_TRUE(ok(world_.communicator.state()));
+    for (size_t rank = 0; rank < kRanks; ++rank) {
+      EXPECT_TRUE(all_equal_bits(blocks.download(rank), block_values[rank])) << "a refusal changed something";
+      EXPECT_TRUE(all_equal_bits(wholes.download(rank), whole_values[rank])) << "a refusal changed something";
+    }
+  }
+
+  // Each call, with one vector a rank of kBlock or of kSize elements.
+  Status scatter(const Outputs& out, const Inputs& in, const ReduceOptions& options = {}) {
+    return reduce_scatter(out, in, options, world_.communicator, streams_);
+  }
+  Status gather(const Outputs& out, const Inputs& in, Algorithm algorithm = Algorithm::ring) {
+    return all_gather(out, in, algorithm, world_.communicator, streams_);
+  }
+  Status send(const Outputs& out, ConstDataView in, int root, Algorithm algorithm = Algorithm::ring) {
+    return broadcast(out, in, root, algorithm, world_.communicator, streams_);
+  }
+  Status collect(DataView out, const Inputs& in, int root, const ReduceOptions& options = {}) {
+    return reduce(out, in, root, options, world_.communicator, streams_);
+  }
+  Status exchange(const Outputs& out, const Inputs& in) {
+    return all_to_all(out, in, world_.communicator, streams_);
+  }
+  Status many(const std::vector<Outputs>& lists, const ReduceOptions& options = {}) {
+    return all_reduce_many(lists, options, world_.communicator, streams_);
+  }
+  Inputs inputs(const Outputs& views) const { return {views.begin(), views.end()}; }
+  // Views with one of them changed.
+  template <class Change>
+  Outputs but(Outputs views, size_t rank, Change change) const {
+    change(views[rank]);
+    return views;
+  }
+  // Lists of one vector a rank.
+  static std::vector<Outputs> lists_of(const Outputs& views) {
+    std::vector<Outputs> lists;
+    for (const DataView& view : views) lists.push_back({view});
+    return lists;
+  }
+
+  World world_{place(kRanks, Placement::pairs)};  // ranks 0 and 1 on device 0, rank 2 on device 1
+  Streams streams_ = world_.handles;
+  std::vector<std::vector<float>> block_values = exact_inputs(kRanks, kBlock, 3);
+  std::vector<std::vector<float>> whole_values = exact_inputs(kRanks, kSize, 4);
+  RankVectors blocks{world_.devices, block_values}, wholes{world_.devices, whole_values};
+  Outputs blocks_, wholes_;
+};
+
+TEST_F(Arguments, OneVectorARank) {
+  const Outputs two = {blocks_[0], blocks_[1]}, two_wholes = {wholes_[0], wholes_[1]};
+  EXPECT_TRUE(refused(scatter(two, inputs(wholes_)), "reduce_scatter: there are 2 outputs, must be 3"));
+  EXPECT_TRUE(refused(scatter(blocks_, inputs(two_wholes)), "reduce_scatter: there are 2 inputs, must be 3"));
+  EXPECT_TRUE(refused(gather(two_wholes, inputs(blocks_)), "all_gather: there are 2 outputs, must be 3"));
+  EXPECT_TRUE(refused(gather(wholes_, inputs(two)), "all_gather: there are 2 inputs, must be 3"));
+  EXPECT_TRUE(refused(send(two, wholes_[2].part(0, kBlock), 2), "broadcast: there are 2 outputs, must be 3"));
+  EXPECT_TRUE(
+      refused(collect(wholes_[0].part(0, kBlock), inputs(two), 0), "reduce: there are 2 inputs, must be 3"));
+  EXPECT_TRUE(refused(exchange(two_wholes, inputs(wholes_)), "all_to_all: there are 2 outputs, must be 3"));
+  EXPECT_TRUE(refused(many({{blocks_[0]}, {blocks_[1]}}),
+                      "all_reduce_many: there are 2 lists of vectors, must be 3"));
+  EXPECT_TRUE(
+      refused(many({{blocks_[0]}, {blocks_[1]}, {}}), "all_reduce_many: rank 2 has 0 vectors, must have 1"));
+}
+
+TEST_F(Arguments, Sizes) {
+  const auto shorter = [](DataView& view) { --view.size; };
+  EXPECT_TRUE(refused(scatter(but(blocks_, 1, shorter), inputs(wholes_)),
+                      "the output of rank 1 has 9 elements, must have 10"));
+  EXPECT_TRUE(refused(scatter(blocks_, inputs(but(wholes_, 2, shorter))),
+                      "the input of rank 2 has 29 elements, must have 30"));
+  EXPECT_TRUE(refused(gather(but(wholes_, 2, shorter), inputs(blocks_)),
+                      "the output of rank 2 has 29 elements, must have 30"));
+  EXPECT_TRUE(refused(gather(wholes_, inputs(but(blocks_, 1, shorter))),
+                      "the input of rank 1 has 9 elements, must have 10"));
+  EXPECT_TRUE(refused(send(but(blocks_, 2, shorter), wholes_[0].part(0, kBlock), 0),
+                      "the output of rank 2 has 9 elements"));
+  EXPECT_TRUE(refused(collect(wholes_[1].part(0, kBlock), inputs(but(blocks_, 0, shorter)), 1),
+                      "the input of rank 0 has 9 elements"));
+  const Outputs other = {blocks_[0], blocks_[1], blocks_[2]};
+  EXPECT_TRUE(refused(exchange(other, inputs(other)),
+                      "the input of rank 0 has 10 elements, must have a multiple of 3"));
+  EXPECT_TRUE(refused(exchange(but(wholes_, 1, shorter), inputs(wholes_)),
+                      "the output of rank 1 has 29 elements, must have 30"));
+  EXPECT_TRUE(
+      refused(many(lists_of(but(blocks_, 1, shorter))), "the output of rank 1 has 9 elements, must have 10"));
+  EXPECT_TRUE(refused(many(lists_of(but(blocks_, 1, shorter))), "in vector 0"));
+}
+
+TEST_F(Arguments, SizesThatAreNone) {
+  const auto negative = [](DataView& view) { view.size = -1; };
+  const auto all_negative = [&](Outputs views) {
+    for (DataView& view : views) negative(view);
+    return views;
+  };
+  EXPECT_TRUE(
+      refused(scatter(all_negative(blocks_), inputs(wholes_)), "has the size -1, must not be negative"));
+  EXPECT_TRUE(refused(gather(wholes_, inputs(all_negative(blocks_))), "has the size -1"));
+  EXPECT_TRUE(refused(send(all_negative(blocks_), all_negative(blocks_)[0], 0), "has the size -1"));
+  EXPECT_TRUE(
+      refused(collect(all_negative(blocks_)[0], inputs(all_negative(blocks_)), 0), "has the size -1"));
+  EXPECT_TRUE(refused(many(lists_of(all_negative(blocks_))), "has the size -1"));
+  const auto huge = [](DataView& view) { view.size = std::numeric_limits<int64_t>::max() / 2; };
+  EXPECT_TRUE(refused(scatter(but(blocks_, 0, huge), inputs(wholes_)),
+                      "the output of rank 0 has 4611686018427387903 elements, must have at most"));
+  EXPECT_TRUE(refused(gather(wholes_, inputs(but(blocks_, 0, huge))),
+                      "the input of rank 0 has 4611686018427387903 elements, must have at most"));
+}
+
+TEST_F(Arguments, Types) {
+  const auto other = [](DataView& view) { view.dtype = DType::int32; };
+  EXPECT_TRUE(refused(scatter(but(blocks_, 1, other), inputs(wholes_)),
+                      "the output of rank 1 is int32, must be float32"));
+  EXPECT_TRUE(refused(scatter(blocks_, inputs(but(wholes_, 0, other))),
+                      "the input of rank 0 is int32, must be float32"));
+  EXPECT_TRUE(refused(gather(but(wholes_, 0, other), inputs(blocks_)),
+                      "the output of rank 0 is int32, must be float32"));
+  EXPECT_TRUE(
+      refused(send(but(blocks_, 2, other), wholes_[0].part(0, kBlock), 0), "the output of rank 2 is int32"));
+  EXPECT_TRUE(refused(collect(wholes_[1].part(0, kBlock), inputs(but(blocks_, 2, other)), 1),
+                      "the input of rank 2 is int32"));
+  EXPECT_TRUE(refused(exchange(wholes_, inputs(but(wholes_, 1, other))), "is int32"));
+  EXPECT_TRUE(
+      refused(many(lists_of(but(blocks_, 2, other))), "the output of rank 2 is int32, must be float32"));
+}
+
+TEST_F(Arguments, PointersThatCanBeUsed) {
+  const auto null = [](DataView& view) { view.data = nullptr; };
+  const auto crooked = [](DataView& view) { view.data = static_cast<std::byte*>(view.data) + 1; };
+  std::vector<float> host(kSize);
+  const auto on_host = [&](DataView& view) { view.data = host.data(); };
+  EXPECT_TRUE(refused(scatter(but(blocks_, 1, null), inputs(wholes_)),
+                      "the output of rank 1 is null with 10 elements"));
+  EXPECT_TRUE(refused(gather(wholes_, inputs(but(blocks_, 2, crooked))), "the input of rank 2 is at"));
+  EXPECT_TRUE(refused(send(but(blocks_, 0, on_host), wholes_[1].part(0, kBlock), 1),
+                      "which is not a device's memory, must be of device 0"));
+  EXPECT_TRUE(refused(send(blocks_, ConstDataView(host.data(), kBlock, DType::float32), 1),
+                      "the input of rank 1 is at"));
+  EXPECT_TRUE(refused(collect({nullptr, kBlock, DType::float32}, inputs(blocks_), 2),
+                      "the output of rank 2 is null"));
+  EXPECT_TRUE(refused(exchange(but(wholes_, 2, crooked), inputs(wholes_)), "must be aligned to 4 bytes"));
+  EXPECT_TRUE(refused(many(lists_of(but(blocks_, 1, on_host))), "the output of rank 1 is at"));
+}
+
+TEST_F(Arguments, MemoryOfTheRanksDevice) {
+  if (device_count() < 2) GTEST_SKIP() << "one device has no memory of another";
+  const auto elsewhere = [&](DataView& view) { view.data = wholes_[0].data; };  // device 0
+  EXPECT_TRUE(refused(scatter(but(blocks_, 2, elsewhere), inputs(wholes_)),
+                      "the output of rank 2 is in the memory of device 0, must be in that of device 1"));
+  EXPECT_TRUE(refused(gather(wholes_, inputs(but(blocks_, 2, elsewhere))),
+                      "the input of rank 2 is in the memory of device 0"));
+  EXPECT_TRUE(refused(send(blocks_, wholes_[0].part(0, kBlock), 2),
+                      "the input of rank 2 is in the memory of device 0"));
+  EXPECT_TRUE(refused(collect(wholes_[2].part(0, kBlock), inputs(blocks_), 1),
+                      "the output of rank 1 is in the memory of device 1"));
+  EXPECT_TRUE(refused(exchange(wholes_, inputs(but(wholes_, 2, elsewhere))),
+                      "the input of rank 2 is in the memory of device 0"));
+}
+
+// In place is one place only; everything else lies apart.
+TEST_F(Arguments, InPlaceOrApart) {
+  Outputs out;
+  for (int rank = 0; rank < kRanks; ++rank) out.push_back(wholes_[static_cast<size_t>(rank)].part(0, kBlock));
+  EXPECT_TRUE(refused(scatter(out, inputs(wholes_)),
+                      "the output of rank 1 overlaps the input of rank 1, must be exactly in place"));
+  EXPECT_TRUE(refused(gather(wholes_, inputs(out)),
+                      "the output of rank 1 overlaps the input of rank 1, must be exactly in place"));
+  EXPECT_TRUE(refused(send(blocks_, blocks_[0].part(0, kBlock), 1),
+                      "the output of rank 0 overlaps the input of rank 1, must lie apart"));
+  EXPECT_TRUE(refused(collect(wholes_[1].part(1, kBlock), inputs(out), 1),
+                      "the output of rank 1 overlaps the input of rank 1"));
+  EXPECT_TRUE(refused(collect(out[0], inputs(out), 1),
+                      "the output of rank 1 overlaps the input of rank 0, must lie apart"));
+  EXPECT_TRUE(refused(exchange(wholes_, inputs(wholes_)),
+                      "the output of rank 0 overlaps the input of rank 0, must lie apart"));
+  Outputs same = blocks_;
+  same[1].data = same[0].data;
+  EXPECT_TRUE(refused(scatter(same, inputs(wholes_)), "the output of rank 0 overlaps the output of rank 1"));
+  EXPECT_TRUE(refused(many({{blocks_[0], blocks_[0].part(9, 1)},
+                            {blocks_[1], wholes_[1].part(0, 1)},
+                            {blocks_[2], wholes_[2].part(0, 1)}}),
+                      "vector 1 of rank 0 overlaps vector 0 of rank 0"));
+}
+
+TEST_F(Arguments, Roots) {
+  for (const int root : {-1, 3}) {
+    const std::string says = concat("root is ", root, ", must be at least 0 and below 3");
+    EXPECT_TRUE(refused(send(blocks_, wholes_[0].part(0, kBlock), root), "broadcast: " + says));
+    EXPECT_TRUE(refused(collect(wholes_[0].part(0, kBlock), inputs(blocks_), root), "reduce: " + says));
+  }
+}
+
+TEST_F(Arguments, AlgorithmsAndOrdersThatThereAre) {
+  for (const Algorithm algorithm : {Algorithm::root, Algorithm::hierarchical}) {
+    const std::string says =
+        concat("the algorithm is ", algorithm, ", must be one of: automatic, ring, direct");
+    EXPECT_TRUE(refused(scatter(blocks_, inputs(wholes_), {.algorithm = algorithm}), says));
+    EXPECT_TRUE(refused(gather(wholes_, inputs(blocks_), algorithm), says));
+    EXPECT_TRUE(refused(send(blocks_, wholes_[0].part(0, kBlock), 0, algorithm), says));
+    EXPECT_TRUE(
+        refused(collect(wholes_[0].part(0, kBlock), inputs(blocks_), 0, {.algorithm = algorithm}), says));
+  }
+  const ReduceOptions tree{.algorithm = Algorithm::ring, .order = SumOrder::balanced_tree};
+  const std::string says = "a balanced tree, which the algorithm ring does not have";
+  EXPECT_TRUE(refused(scatter(blocks_, inputs(wholes_), tree), says));
+  EXPECT_TRUE(refused(collect(wholes_[0].part(0, kBlock), inputs(blocks_), 0, tree), says));
+  EXPECT_TRUE(refused(many(lists_of(blocks_), tree), says));
+}
+
+TEST_F(Arguments, ManyNeedsABucket) {
+  World without(place(kRanks, Placement::pairs), int64_t{64});
+  EXPECT_TRUE(refused(all_reduce_many(lists_of(blocks_), {}, without.communicator, without.handles),
+                      "made with bucket_bytes 0, must be above 0"));
+}
+
+// All operations with streams that are not as they must be.
+class ArgumentStreams : public Arguments {
+ protected:
+  void expect_refused(const std::string& says) {
+    const DataView apart = wholes_[0].part(0, kBlock);
+    EXPECT_TRUE(refused(scatter(blocks_, inputs(wholes_)), "reduce_scatter: " + says));
+    EXPECT_TRUE(refused(gather(wholes_, inputs(blocks_)), "all_gather: " + says));
+    EXPECT_TRUE(refused(send(blocks_, apart, 0), "broadcast: " + says));
+    EXPECT_TRUE(refused(collect(apart, inputs(blocks_), 0), "reduce: " + says));
+    EXPECT_TRUE(refused(many(lists_of(blocks_)), "all_reduce_many: " + says));
+    EXPECT_TRUE(refused(barrier(world_.communicator, streams_), "barrier: " + says));
+    RankVectors out(world_.devices, kSize);
+    EXPECT_TRUE(refused(exchange(out.views(), inputs(wholes_)), "all_to_all: " + says));
+  }
+};
+
+TEST_F(ArgumentStreams, OneARank) {
+  streams_.pop_back();
+  expect_refused("there are 2 streams, must be 3");
+}
+
+TEST_F(ArgumentStreams, OfTheRanksDevice) {
+  if (device_count() < 2) GTEST_SKIP() << "one device has no streams of another";
+  std::swap(streams_[1], streams_[2]);
+  expect_refused("the stream of rank 1 is of device 1, must be of device 0");
+}
+
+TEST_F(ArgumentStreams, AllCapturedOrNone) {
+  cudaGraph_t graph = nullptr;
+  RankVectors out(world_.devices, kSize);  // memory can't be had while a stream is captured
+  std::vector<Status> statuses;
+  ASSERT_EQ(cudaStreamBeginCapture(streams_[0], cudaStreamCaptureModeRelaxed), cudaSuccess);
+  statuses.push_back(scatter(blocks_, inputs(wholes_)));
+  statuses.push_back(gather(wholes_, inputs(blocks_)));
+  statuses.push_back(send(blocks_, wholes_[0].part(0, kBlock), 0));
+  statuses.push_back(collect(wholes_[0].part(0, kBlock), inputs(blocks_), 0));
+  statuses.push_back(exchange(out.views(), inputs(wholes_)));
+  statuses.push_back(many(lists_of(blocks_)));
+  statuses.push_back(barrier(world_.communicator, streams_));
+  ASSERT_EQ(cudaStreamEndCapture(streams_[0], &graph), cudaSuccess);
+  ASSERT_EQ(cudaGraphDestroy(graph), cudaSuccess);
+  for (const Status& status : statuses)
+    EXPECT_TRUE(refused(status, "the stream of rank 1 is not being captured and that of rank 0 is"));
+}
+
+}  // namespace
+}  // namespace rondo::test

@@ -1,0 +1,113 @@
+// A copy that fails, each one of an all-reduce in turn: nobody ever gets a wrong number and an ok.
+#include <rondo/tests/collectives/exact_data.h>
+#include <rondo/tests/collectives/world.h>
+
+#include <simt/faults.h>
+
+namespace rondo::test {
+namespace {
+
+constexpr int kRanks = 3;
+constexpr auto kLongEnough = std::chrono::milliseconds(20'000);
+
+void set_all_links(simt::PeerAccess access) {
+  for (int a = 0; a < kRanks; ++a)
+    for (int b = 0; b < kRanks; ++b)
+      if (a != b) {
+        ASSERT_EQ(simt::set_peer_access(a, b, access), cudaSuccess);
+      }
+}
+
+struct Parameters {
+  Algorithm algorithm;
+  bool staged;  // no access to peers
+  bool lazy;    // the failure comes while the host waits; otherwise it may come while it still enqueues
+};
+class FailingCopy : public testing::TestWithParam<Parameters> {
+ protected:
+  void SetUp() override {
+    if (GetParam().staged) set_all_links(simt::PeerAccess::absent);
+    testing::internal::CaptureStderr();  // the executor reports faults there
+  }
+  void TearDown() override {
+    simt::fail_copy(0);
+    simt::set_seed(std::nullopt);
+    set_all_links(simt::PeerAccess::works);
+    testing::internal::GetCapturedStderr();
+  }
+
+  enum class Outcome { no_such_copy, failed };
+
+  // The all-reduce whose copy number k fails.
+  void attempt(uint64_t k, Outcome& outcome) {
+    {
+      World world({0, 1, 2}, 64);
+      const auto data = exact_data<float>(Reduction::sum, kRanks, 70, k);
+      std::vector<Buffer<float>> buffers;
+      std::vector<DataView> views;
+      for (int rank = 0; rank < kRanks; ++rank) {
+        DeviceScope scope(rank);
+        buffers.emplace_back(data.inputs[static_cast<size_t>(rank)]);
+        views.push_back(VectorView<float>{buffers.back().data(), 70});
+      }
+      if (GetParam().lazy) simt::set_seed(k);
+      simt::fail_copy(k);
+      const Status enqueued =
+          all_reduce(views, {.algorithm = GetParam().algorithm}, world.communicator, world.handles);
+      const Status waited = world.communicator.wait(world.handles, kLongEnough);
+      outcome = waited.ok() ? Outcome::no_such_copy : Outcome::failed;
+      if (waited.ok()) {
+        ASSERT_TRUE(ok(enqueued));
+        for (const Buffer<float>& buffer : buffers) ASSERT_TRUE(all_equal_bits(buffer.download(), data.want));
+      } else {
+        expect_failure(world, views, enqueued, waited);
+      }
+    }
+    for (int device = 0; device < kRanks; ++device) {
+      DeviceScope scope(device);
+      ASSERT_EQ(cudaDeviceReset(), cudaSuccess);
+    }
+    static_cast<void>(cudaGetLastError());
+  }
+
+  void expect_failure(World& world, const std::vector<DataView>& views, const Status& enqueued,
+                      const Status& waited) {
+    EXPECT_EQ(waited.code(), StatusCode::device_failed);
+    EXPECT_NE(waited.message().find("rank "), std::string::npos) << waited.message();
+    if (GetParam().lazy) {
+      EXPECT_TRUE(ok(enqueued));
+      EXPECT_NE(waited.message().find("the results of all ranks are void"), std::string::npos)
+          << waited.message();
+    }
+    EXPECT_EQ(world.communicator.state().code(), StatusCode::device_failed);
+    EXPECT_EQ(world.communicator.wait(world.handles, kLongEnough).code(), StatusCode::device_failed)
+        << "at once";
+    const Status next = all_reduce(views, {}, world.communicator, world.handles);
+    EXPECT_EQ(next.code(), StatusCode::device_failed);
+    EXPECT_NE(next.message().find("the communicator was aborted"), std::string::npos) << next.message();
+  }
+};
+INSTANTIATE_TEST_SUITE_P(All, FailingCopy,
+                         testing::Values(Parameters{Algorithm::ring, false, true},
+                                         Parameters{Algorithm::ring, false, false},
+                                         Parameters{Algorithm::direct, true, true},
+                                         Parameters{Algorithm::direct, true, false},
+                                         Parameters{Algorithm::root, false, true},
+                                         Parameters{Algorithm::hierarchical, true, true}),
+                         [](const auto& info) {
+                           return concat(name_of(info.param.algorithm), info.param.staged ? "_staged" : "",
+                                         info.param.lazy ? "" : "_at_once");
+                         });
+
+TEST_P(FailingCopy, IsNeverAWrongNumber) {
+  Outcome outcome = Outcome::failed;
+  uint64_t k = 1;
+  for (; outcome == Outcome::failed; ++k) {
+    attempt(k, outcome);
+    if (HasFailure()) FAIL() << "copy " << k;
+  }
+  EXPECT_GT(k, 6u) << "hardly any copies were made";
+}
+
+}  // namespace
+}  // namespace rondo::test

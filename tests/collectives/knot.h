@@ -1,0 +1,34 @@
+// Knot: an event a stream, with which the rest waits for stream 0, or stream 0 for the rest. So all streams come into
+// one recording, and out of it again.
+#pragma once
+
+#include <rondo/tests/collectives/world.h>
+
+namespace rondo::test {
+
+class Knot {
+ public:
+  explicit Knot(const World& world) : world_(world) {
+    for (int device : world.devices) {
+      DeviceScope scope(device);
+      events_.emplace_back();
+    }
+  }
+  void fork() {
+    RONDO_CUDA_THROW(cudaEventRecord(events_[0], world_.handles[0]));
+    for (size_t rank = 1; rank < events_.size(); ++rank)
+      RONDO_CUDA_THROW(cudaStreamWaitEvent(world_.handles[rank], events_[0], 0));
+  }
+  void join() {
+    for (size_t rank = 1; rank < events_.size(); ++rank) {
+      RONDO_CUDA_THROW(cudaEventRecord(events_[rank], world_.handles[rank]));
+      RONDO_CUDA_THROW(cudaStreamWaitEvent(world_.handles[0], events_[rank], 0));
+    }
+  }
+
+ private:
+  const World& world_;
+  std::vector<Event> events_;
+};
+
+}  // namespace rondo::test

@@ -1,0 +1,220 @@
+// A rank that never arrives: wait() says so in time and names it, the communicator is refused from then on, and
+// whoever makes a new one on other streams goes on at once, while the old work is still stuck.
+#include <rondo/tests/collectives/exact_data.h>
+#include <rondo/tests/collectives/world.h>
+
+#include <condition_variable>
+#include <optional>
+
+namespace rondo::test {
+namespace {
+
+#ifdef __SIMT__
+// A stream that is held keeps a worker; the others' work needs one more.
+[[maybe_unused]] const cudaError_t enough_workers = simt::set_worker_count(4);
+#endif
+
+using Clock = std::chrono::steady_clock;
+using std::chrono::milliseconds;
+constexpr milliseconds kTimeout{300};
+
+// Holds a stream until it goes.
+class Hold {
+ public:
+  explicit Hold(cudaStream_t stream) {
+    RONDO_CUDA_THROW(cudaLaunchHostFunc(
+        stream, [](void* hold) { static_cast<Hold*>(hold)->wait(); }, this));
+  }
+  ~Hold() {
+    std::unique_lock lock(mutex_);
+    released_ = true;
+    changed_.notify_all();
+    changed_.wait(lock, [this] { return left_; });
+  }
+
+ private:
+  void wait() {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [this] { return released_; });
+    left_ = true;
+    changed_.notify_all();
+  }
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool released_ = false, left_ = false;
+};
+
+bool says(const Status& status, const std::string& words) {
+  return status.message().find(words) != std::string::npos;
+}
+
+// One vector a rank, without guards: nothing here may wait for a device that is stuck.
+struct Vectors {
+  explicit Vectors(const World& world, int64_t size = 12)
+      : data(exact_data<float>(Reduction::sum, world.communicator.size(), size, 1)) {
+    for (size_t rank = 0; rank < world.devices.size(); ++rank) {
+      DeviceScope scope(world.devices[rank]);
+      buffers.emplace_back(data.inputs[rank]);
+      views.push_back(VectorView<float>{buffers.back().data(), size});
+    }
+  }
+  ExactData<float> data;
+  std::vector<Buffer<float>> buffers;
+  std::vector<DataView> views;
+};
+
+struct Case {
+  Algorithm algorithm;
+  int missing;
+  std::string others;  // what the message says of one that arrived
+};
+void PrintTo(const Case& c, std::ostream* out) {
+  *out << c.algorithm << ", rank " << c.missing << " is missing";
+}
+
+class MissingRank : public testing::TestWithParam<Case> {
+ protected:
+  static constexpr int kRanks = 3;
+
+  // The operation is stuck; wait() gives up in time.
+  Status wait_in_vain() {
+    const auto begin = Clock::now();
+    Status status = old_->communicator.wait(old_->handles, kTimeout);
+    const auto took = Clock::now() - begin;
+    EXPECT_GE(took, kTimeout);
+    EXPECT_LT(took, 2 * kTimeout);
+    return status;
+  }
+
+  std::optional<World> old_{std::in_place, place(kRanks, Placement::spread)};
+  std::optional<Vectors> old_vectors_{std::in_place, *old_};
+};
+INSTANTIATE_TEST_SUITE_P(
+    All, MissingRank,
+    testing::Values(
+        Case{Algorithm::ring, 1, "rank 0 has received chunk 2 of step 0, rank 2 has received nothing"},
+        Case{Algorithm::ring, 0, "rank 1 has received nothing, rank 2 has received chunk 1 of step 0"},
+        Case{Algorithm::direct, 2, ""}, Case{Algorithm::root, 1, ""}));
+
+TEST_P(MissingRank, IsNamedAndLeftBehind) {
+  const Case& c = GetParam();
+  std::optional<World> fresh;
+  std::optional<Vectors> fresh_vectors;
+  {
+    Hold hold(old_->handles[static_cast<size_t>(c.missing)]);
+    ASSERT_TRUE(
+        ok(all_reduce(old_vectors_->views, {.algorithm = c.algorithm}, old_->communicator, old_->handles)));
+    const Status status = wait_in_vain();
+    EXPECT_EQ(status.code(), StatusCode::timed_out);
+    EXPECT_TRUE(
+        says(status, concat("all_reduce was not done after 300 ms: rank ", c.missing, " has not arrived")))
+        << status.message();
+    EXPECT_TRUE(says(status, c.others)) << status.message();
+    EXPECT_FALSE(says(status, concat("rank ", (c.missing + 1) % kRanks, " has not arrived")))
+        << status.message();
+    EXPECT_EQ(old_->communicator.state().message(), status.message());
+    EXPECT_EQ(old_->communicator.wait(old_->handles, kTimeout).message(), status.message()) << "at once";
+
+    const auto begin = Clock::now();
+    fresh.emplace(place(kRanks, Placement::spread));
+    fresh_vectors.emplace(*fresh);
+    ASSERT_TRUE(ok(
+        all_reduce(fresh_vectors->views, {.algorithm = c.algorithm}, fresh->communicator, fresh->handles)));
+    ASSERT_TRUE(ok(fresh->communicator.wait(fresh->handles, milliseconds(10'000))));
+    for (size_t rank = 0; rank < kRanks; ++rank)
+      EXPECT_TRUE(all_equal_bits(fresh_vectors->buffers[rank].download(), fresh_vectors->data.want));
+    old_.reset();
+    EXPECT_LT(Clock::now() - begin, milliseconds(5000)) << "something waited for the stuck device";
+  }
+  for (const int device : place(kRanks, Placement::spread)) {
+    DeviceScope scope(device);
+    EXPECT_EQ(cudaDeviceSynchronize(), cudaSuccess) << "what was left behind ends in peace";
+  }
+}
+
+TEST_F(MissingRank, EverythingIsRefusedAfterwards) {
+  World& world = *old_;
+  {
+    Hold hold(world.handles[2]);
+    ASSERT_TRUE(ok(barrier(world.communicator, world.handles)));
+    const Status status = wait_in_vain();
+    EXPECT_TRUE(says(status, "barrier was not done after 300 ms: rank 2 has not arrived"))
+        << status.message();
+  }
+  const auto refused_for_that = [&](const char* operation, const Status& status) {
+    EXPECT_EQ(status.code(), StatusCode::timed_out) << operation;
+    EXPECT_TRUE(
+        says(status, concat(operation, ": the communicator was aborted: barrier was not done after 300 ms: ",
+                            "rank 2 has not arrived")))
+        << status.message();
+  };
+  const auto& v = old_vectors_->views;
+  const std::vector<ConstDataView> in(v.begin(), v.end());
+  Communicator& c = world.communicator;
+  const auto& streams = world.handles;
+  std::vector<DataView> blocks;
+  std::vector<std::vector<DataView>> lists;
+  for (const DataView& view : v) {
+    blocks.push_back(view.part(0, 4));
+    lists.push_back({view});
+  }
+  const std::vector<ConstDataView> block_inputs(blocks.begin(), blocks.end());
+  refused_for_that("all_reduce", all_reduce(v, {}, c, streams));
+  refused_for_that("all_reduce_many", all_reduce_many(lists, {}, c, streams));
+  refused_for_that("reduce_scatter", reduce_scatter(blocks, in, {}, c, streams));
+  refused_for_that("all_gather", all_gather(v, block_inputs, Algorithm::ring, c, streams));
+  refused_for_that("broadcast", broadcast(v, in[0], 0, Algorithm::ring, c, streams));
+  refused_for_that("reduce", reduce(v[0], in, 0, {}, c, streams));
+  refused_for_that("all_to_all", all_to_all(v, in, c, streams));
+  refused_for_that("barrier", barrier(c, streams));
+}
+
+TEST(Wait, SaysOkWhenAllIsDone) {
+  World world(place(3, Placement::spread));
+  Vectors vectors(world);
+  ASSERT_TRUE(ok(world.communicator.wait(world.handles, milliseconds(0)))) << "nothing was enqueued";
+  ASSERT_TRUE(ok(all_reduce(vectors.views, {}, world.communicator, world.handles)));
+  EXPECT_TRUE(ok(world.communicator.wait(world.handles, milliseconds(10'000))));
+  for (const Buffer<float>& buffer : vectors.buffers)
+    EXPECT_TRUE(all_equal_bits(buffer.download(), vectors.data.want));
+  EXPECT_TRUE(refused(world.communicator.wait({}, milliseconds(1)), "there are 0 streams, must be 3"));
+  EXPECT_TRUE(ok(world.communicator.state())) << "a bad argument changes nothing";
+}
+
+TEST(Wait, TellsOfAGraphThatItCannotLookInside) {
+  World world({0});
+  World two({0, 0});
+  two.handles.assign(2, world.handles[0]);
+  Vectors vectors(two);
+  cudaGraph_t graph = nullptr;
+  cudaGraphExec_t executable = nullptr;
+  ASSERT_EQ(cudaStreamBeginCapture(two.handles[0], cudaStreamCaptureModeThreadLocal), cudaSuccess);
+  const Status captured =
+      all_reduce(vectors.views, {.algorithm = Algorithm::ring}, two.communicator, two.handles);
+  ASSERT_EQ(cudaStreamEndCapture(two.handles[0], &graph), cudaSuccess);
+  ASSERT_TRUE(ok(captured));
+  ASSERT_EQ(cudaGraphInstantiate(&executable, graph, 0), cudaSuccess);
+  {
+    Hold hold(two.handles[0]);
+    ASSERT_EQ(cudaGraphLaunch(executable, two.handles[0]), cudaSuccess);
+    const Status status = two.communicator.wait(two.handles, milliseconds(50));
+    EXPECT_EQ(status.code(), StatusCode::timed_out);
+    EXPECT_TRUE(says(status, "it was replayed from a graph")) << status.message();
+  }
+  ASSERT_EQ(cudaStreamSynchronize(two.handles[0]), cudaSuccess);
+  ASSERT_EQ(cudaGraphExecDestroy(executable), cudaSuccess);
+  ASSERT_EQ(cudaGraphDestroy(graph), cudaSuccess);
+}
+
+TEST(Abort, TheFirstReasonStays) {
+  World world(place(2, Placement::spread));
+  world.communicator.abort(Status(StatusCode::out_of_resources, "the trainer has stopped"));
+  world.communicator.abort(Status(StatusCode::device_failed, "later"));
+  EXPECT_EQ(world.communicator.state().message(), "the trainer has stopped");
+  const Status status = barrier(world.communicator, world.handles);
+  EXPECT_EQ(status.code(), StatusCode::out_of_resources);
+  EXPECT_EQ(status.message(), "barrier: the communicator was aborted: the trainer has stopped");
+}
+
+}  // namespace
+}  // namespace rondo::test
