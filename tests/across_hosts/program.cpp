@@ -7,6 +7,7 @@
 //   program stop LOCAL 0          process 1 stops itself between two of many operations; stop_replay: which are
 //                                 replays of a graph
 //   program die LOCAL 0           process 1 is killed there
+//   program forever LOCAL 0       operations without end; process 0 says "running" after some
 //   program row LOCAL 0           process 1 stops, the last process waits for it, and process 0 for the last
 //
 // TIMEOUT_MS is how long a process waits for another. Exit code: 3 where rondo::Error was thrown.
@@ -132,6 +133,21 @@ struct Program {
     }
   }
 
+  void forever() const {
+    Ranks all = ranks(1024);
+    Vectors<float> data(all, 5000);
+    const Recorded step(all, [&] {
+      throw_if_error(all_reduce(data.views, {.reduction = Reduction::max}, all.communicator, all.streams));
+    });
+    for (int operation = 0;; ++operation) {
+      step.launch();
+      throw_if_error(all.communicator.wait(all.streams, std::chrono::minutes(2)));
+      if (operation != 20 || !first()) continue;
+      std::printf("running\n");
+      std::fflush(stdout);
+    }
+  }
+
   // Process 0 waits for the last, which waits for process 1, which has stopped: who is to blame?
   void row() const {
     const int last = processes->size() - 1, own = processes->index();
@@ -165,6 +181,7 @@ int run(int argc, char** argv) {
     if (scenario == "stop_replay") program.fail_with(SIGSTOP, true);
     if (scenario == "die") program.fail_with(SIGKILL, true);
     if (scenario == "row") program.row();
+    if (scenario == "forever") program.forever();
     return 0;
   } catch (const std::exception& error) {
     const std::string who = processes ? processes->name(processes->index()) + ": " : "";
