@@ -6,6 +6,7 @@
 #include <rondo/tools/rondo/devices.h>
 #include <rondo/tools/rondo/display.h>
 #include <rondo/tools/rondo/format.h>
+#include <rondo/tools/rondo/links/link_file.h>
 #include <rondo/tools/rondo/output_file.h>
 #include <rondo/tools/rondo/plot_svg.h>
 #include <rondo/tools/rondo/trace_json.h>
@@ -117,6 +118,11 @@ lenet::Options options_for(const TrainArguments& arguments, const FashionMnist& 
     throw Error(bad_argument("--batch is ", *arguments.batch, ": it must be at least ", replicas,
                              ", one sample for each of the ", replicas, " replicas of --devices"));
   }
+  if (arguments.fixed_order && arguments.algorithm != Algorithm::automatic &&
+      arguments.algorithm != Algorithm::direct) {
+    throw Error(bad_argument("--algorithm is '", name_of(arguments.algorithm),
+                             "', must be automatic or direct with --fixed-order"));
+  }
   lenet::Options options;
   options.devices = take_devices(arguments.devices);
   options.batch_size = std::min(arguments.batch.value_or(TrainArguments::kDefaultBatch), samples);
@@ -129,9 +135,26 @@ lenet::Options options_for(const TrainArguments& arguments, const FashionMnist& 
   return options;
 }
 
+// The algorithm and the order of the ranks around the ring by what is known of the links. Rank and position stay the
+// same number, so that no result depends on the order; in fixed order the algorithm is settled.
+void use_links(const LinkTable& table, lenet::Options& options) {
+  const std::vector<int> order = best_ring_order(table, options.devices);
+  if (options.algorithm == Algorithm::automatic && options.order == SumOrder::left_to_right) {
+    int64_t parameters = 0;
+    for (const lenet::LayerSummary& layer : lenet::summary()) parameters += layer.parameters;
+    options.algorithm =
+        choose(static_cast<int>(order.size()), parameters * static_cast<int64_t>(sizeof(float)),
+               constants_of(table, options.devices, order), all_reach_all(table, options.devices));
+  }
+  const std::vector<int> devices = options.devices;
+  for (size_t position = 0; position < order.size(); ++position)
+    options.devices[position] = devices[static_cast<size_t>(order[position])];
+}
+
 std::string recipe(const lenet::Options& options) {
   return concat("batch ", grouped(options.batch_size), ", learning rate ", options.lr, ", seed ",
-                options.seed, ", ", name_of(options.algorithm), " all-reduce", options.order == SumOrder::balanced_tree ? ", fixed order" : "");
+                options.seed, ", ", name_of(options.algorithm), " all-reduce",
+                options.order == SumOrder::balanced_tree ? ", fixed order" : "");
 }
 
 void show_plan(const lenet::Options& options, const FashionMnist& data, std::ostream& out,
@@ -208,11 +231,14 @@ void train(const TrainArguments& arguments, std::ostream& out, const Terminal& t
   const Outputs outputs(arguments);
   FashionMnist data = load_data(arguments);
   if (arguments.limit) keep_first(data, *arguments.limit);
-  const lenet::Options options = options_for(arguments, data);
+  lenet::Options options = options_for(arguments, data);
+  const StoredLinks links = stored_links(options.devices);
+  if (links.table && options.devices.size() > 1) use_links(*links.table, options);
   const lenet::Options run = arguments.fixed_order ? lenet::in_fixed_order(options) : options;
   show_placement(options.devices, arguments.devices.has_value(), out, terminal);
   show_data(data, arguments.limit.has_value(), out, terminal);
   show_model(out, terminal);
+  if (!links.note.empty()) show_field(out, terminal, "links", links.note);
   show_plan(run, data, out, terminal);
 
   std::optional<Trace> trace;

@@ -124,6 +124,10 @@ void measure_collective(const CollectiveArguments& arguments, Engine& engine, Co
   out << collective_footer(report) << std::flush;
 }
 
+void throw_if_wrong(const CollectiveReport& report) {
+  if (report.wrong() > 0) throw WrongResults(concat(report.wrong(), " elements are wrong, must be none"));
+}
+
 void run_collective(const CollectiveArguments& arguments, std::ostream& out) {
   const OutputFile json("--json", arguments.json), timeline("--trace", arguments.trace);
   if (json.wanted() && json.target() == timeline.target())
@@ -157,7 +161,7 @@ void run_collective(const CollectiveArguments& arguments, std::ostream& out) {
   for (const OutputFile* file : {&json, &timeline}) {
     if (file->wanted()) out << "# wrote " << file->path() << "\n";
   }
-  if (report.wrong() > 0) throw WrongResults(concat(report.wrong(), " elements are wrong, must be none"));
+  throw_if_wrong(report);
 }
 
 }  // namespace rondo::program

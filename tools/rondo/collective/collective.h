@@ -21,6 +21,8 @@ class WrongResults : public std::runtime_error {
 void measure_collective(const CollectiveArguments& arguments, Engine& engine, CollectiveReport& report,
                         std::ostream& out);
 
+void throw_if_wrong(const CollectiveReport& report);
+
 // Throws rondo::Error, and WrongResults after everything else was printed and written.
 void run_collective(const CollectiveArguments& arguments, std::ostream& out);
 

@@ -51,7 +51,7 @@ std::string bound_text(const CollectiveReport& report) {
 std::string collective_header(const CollectiveReport& report) {
   std::string text = concat("# ", command_of(report.verb), " on ", report.ranks,
                             report.ranks == 1 ? " rank: " : " ranks: ", device_list(report.devices), "\n");
-  if (!report.links_note.empty()) text += "# " + report.links_note + "\n";
+  if (!report.links_note.empty()) text += "# links " + report.links_note + "\n";
   text += constants_text(report.measured) + bound_text(report);
   text +=
       "# reached: the bound as a part of the time out of place; mostly: what the cost model says it is spent "

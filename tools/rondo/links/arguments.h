@@ -13,7 +13,7 @@ namespace rondo::program {
 
 struct LinksArguments {
   std::optional<std::vector<int>> devices;  // not given: all
-  std::string store;                        // empty: the default file
+  std::string store = {};                   // empty: the default file
   bool no_store = false;
 };
 

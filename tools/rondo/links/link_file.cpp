@@ -17,11 +17,11 @@ constexpr int kVersion = 1;
 constexpr PeerAccess kAccesses[] = {PeerAccess::same_device, PeerAccess::direct, PeerAccess::unsupported,
                                     PeerAccess::broken};
 
-PeerAccess parse_access(const std::string& name) {
+std::optional<PeerAccess> parse_access(const std::string& name) {
   for (const PeerAccess access : kAccesses) {
     if (name == name_of(access)) return access;
   }
-  throw Error(bad_argument("the access '", name, "' must be same device, direct, unsupported or broken"));
+  return std::nullopt;
 }
 
 std::string environment(const char* name) {
@@ -81,8 +81,11 @@ LinkTable parse_link_json(const std::string& name, const std::string& text) {
           entry.at("to") != table.devices[index % count].device)
         fail("has the link from ", entry.at("from").dump(), " to ", entry.at("to").dump(),
              " out of its place");
-      table.links.push_back({entry.at("bandwidth"), entry.at("latency"), entry.at("kernel_bandwidth"),
-                             parse_access(entry.at("access"))});
+      const std::string word = entry.at("access");
+      const std::optional<PeerAccess> access = parse_access(word);
+      if (!access) fail("has the access '", word, "', must be same device, direct, unsupported or broken");
+      table.links.push_back(
+          {entry.at("bandwidth"), entry.at("latency"), entry.at("kernel_bandwidth"), *access});
     }
   } catch (const Json::exception&) {  // its text is long, and of no use to who did not write the file
     fail("is damaged: it is not the JSON that rondo links writes");
@@ -101,11 +104,11 @@ StoredLinks stored_links(const std::vector<int>& devices) {
     LinkTable table = parse_link_json(path, text);
     const std::string why = mismatch(table, devices);
     if (!why.empty())
-      return {{}, concat("links in ", path, " are not used: ", why, "; rondo links measures again")};
-    const std::string note = concat("links in ", path, ", measured ", table.date, ", are used");
+      return {{}, concat("in ", path, " are not used: ", why, "; rondo links measures again")};
+    const std::string note = concat("in ", path, ", measured ", table.date, ", are used");
     return {std::move(table), note};
   } catch (const Error& error) {
-    return {{}, concat("links are not used: ", error.what(), "; rondo links measures again")};
+    return {{}, concat("are not used: ", error.what(), "; rondo links measures again")};
   }
 }
 
