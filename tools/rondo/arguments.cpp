@@ -25,6 +25,7 @@ constexpr int kMaxDevicesPerNode = 4096;
 constexpr int64_t kMaxClusterDevices = 1 << 20;
 constexpr int64_t kMaxSamples = 1'000'000'000;
 constexpr int kMaxEpochs = 100'000;
+constexpr int64_t kMaxBatch = 1'000'000;
 constexpr float kMaxLearningRate = 1000;
 
 float read_learning_rate(const std::string& text) {
@@ -80,6 +81,16 @@ CLI::App* add_devices(CLI::App& app, DevicesArguments& to) {
   add(*devices, "--devices", "N", "Show at least this many; the CPU executor makes as many as asked",
       [&](const std::string& s) { to.count = read_integer<int>("--devices", s, 1, kMaxDevices); });
   return devices;
+}
+
+CLI::App* add_summary(CLI::App& app, SummaryArguments& to) {
+  CLI::App* summary = app.add_subcommand("summary", "Show the layers of a network and what they cost");
+  add(*summary, "model", "MODEL", "lenet, resnet18 or mlp", [&](const std::string& s) {
+    to.model = s;
+  })->required();
+  add(*summary, "--batch", "N", "Samples on one device, for the memory [256]",
+      [&](const std::string& s) { to.batch = read_integer<int64_t>("--batch", s, 1, kMaxBatch); });
+  return summary;
 }
 
 CLI::App* add_schedule(CLI::App& app, ScheduleArguments& to) {
@@ -175,6 +186,7 @@ CommandLine parse_command_line(int argc, const char* const* argv) {
   for (size_t i = 0; i < std::size(kVerbs); ++i) commands[i] = add_collective(app, kVerbs[i], collectives[i]);
   const CLI::App* schedule = add_schedule(app, line.schedule);
   const CLI::App* scale = add_scale(app, line.scale);
+  const CLI::App* summary = add_summary(app, line.summary);
 
   try {
     app.parse(argc, argv);
@@ -186,6 +198,8 @@ CommandLine parse_command_line(int argc, const char* const* argv) {
     return line;
   } catch (const CLI::RequiredError&) {
     if (schedule->parsed()) throw Error(bad_argument("--ranks was not given: rondo schedule --ranks 4"));
+    if (summary->parsed())
+      throw Error(bad_argument("no model was named, must be lenet, resnet18 or mlp: rondo summary resnet18"));
     throw Error(bad_argument("no model was named, must be lenet: rondo train lenet"));
   } catch (const CLI::ParseError& error) {
     const std::string command =
@@ -202,6 +216,8 @@ CommandLine parse_command_line(int argc, const char* const* argv) {
     line.action = CommandLine::Action::schedule;
   } else if (scale->parsed()) {
     line.action = CommandLine::Action::scale;
+  } else if (summary->parsed()) {
+    line.action = CommandLine::Action::summary;
   } else {
     line.text = app.help();
   }

@@ -44,6 +44,11 @@ struct ScheduleArguments {
   std::string svg;  // empty: print a table
 };
 
+struct SummaryArguments {
+  std::string model;
+  int64_t batch = 256;
+};
+
 struct ScaleArguments {
   NamedLink inside = *find_link("nvlink"), between = *find_link("network");
   std::optional<std::pair<double, double>> alpha_us;      // inside and between; not given: the links' own
@@ -57,7 +62,7 @@ struct ScaleArguments {
 };
 
 struct CommandLine {
-  enum class Action { print_text, train, devices, links, collective, schedule, scale };
+  enum class Action { print_text, train, devices, links, collective, schedule, scale, summary };
   Action action = Action::print_text;
   std::string text;  // for print_text: the help or the version
   TrainArguments train;
@@ -66,6 +71,7 @@ struct CommandLine {
   CollectiveArguments collective;
   ScheduleArguments schedule;
   ScaleArguments scale;
+  SummaryArguments summary;
 };
 
 // Throws a bad_argument Error, one line that names the value and what would be valid.

@@ -8,6 +8,7 @@
 #include <rondo/tools/rondo/links/links.h>
 #include <rondo/tools/rondo/scale.h>
 #include <rondo/tools/rondo/schedule.h>
+#include <rondo/tools/rondo/summary.h>
 #include <rondo/tools/rondo/terminal.h>
 #include <rondo/tools/rondo/train.h>
 
@@ -45,6 +46,9 @@ void run(int argc, char** argv) {
       break;
     case CommandLine::Action::scale:
       rondo::program::show_scale(line.scale, std::cout);
+      break;
+    case CommandLine::Action::summary:
+      rondo::program::show_summary(line.summary, std::cout);
       break;
   }
   if (!std::cout.flush()) throw std::runtime_error("the standard output could not be written");

@@ -1,0 +1,52 @@
+#include <gtest/gtest.h>
+
+#include <rondo/nn/models.h>
+#include <rondo/tools/rondo/summary.h>
+
+#include <sstream>
+
+namespace rondo::program {
+namespace {
+
+SummaryArguments parsed(std::vector<const char*> words) {
+  words.insert(words.begin(), {"rondo", "summary"});
+  const CommandLine line = parse_command_line(static_cast<int>(words.size()), words.data());
+  EXPECT_EQ(line.action, CommandLine::Action::summary);
+  return line.summary;
+}
+
+std::string refusal(std::vector<const char*> words) {
+  try {
+    std::ostringstream out;
+    show_summary(parsed(std::move(words)), out);
+  } catch (const Error& error) {
+    EXPECT_EQ(error.status().code(), StatusCode::bad_argument);
+    return error.what();
+  }
+  return "nothing was refused";
+}
+
+TEST(SummaryCommand, TakesAModelAndABatch) {
+  EXPECT_EQ(parsed({"resnet18"}).model, "resnet18");
+  EXPECT_EQ(parsed({"resnet18"}).batch, 256);
+  EXPECT_EQ(parsed({"mlp", "--batch", "6912"}).batch, 6912);
+}
+
+TEST(SummaryCommand, RefusesWhatMakesNoSense) {
+  EXPECT_EQ(refusal({"alexnet"}), "the model is 'alexnet', must be one of: lenet, resnet18, mlp");
+  EXPECT_EQ(refusal({"lenet", "--batch", "0"}), "--batch is '0', must be a whole number from 1 to 1000000");
+  EXPECT_EQ(refusal({}), "no model was named, must be lenet, resnet18 or mlp: rondo summary resnet18");
+}
+
+TEST(SummaryCommand, ShowsEveryLayerAndTheSums) {
+  const nn::NamedModel model = nn::model("lenet");
+  const std::string text = summary_text("lenet", nn::make_graph(model.network, model.input), 1);
+  for (const char* part : {"28 x 28 x 1", "conv 20 @ 3x3, ReLU  26 x 26 x 20         200  243.4 k",
+                           "conv 50 @ 5x5, ReLU  9 x 9 x 50        25,050", "average of 2x2       4 x 4 x 50",
+                           "linear 128, ReLU     128              102,528",
+                           "lenet: 129,068 parameters (504.2 KiB", "4.5 MFLOP forward for a sample"})
+    EXPECT_NE(text.find(part), std::string::npos) << part << "\nin\n" << text;
+}
+
+}  // namespace
+}  // namespace rondo::program

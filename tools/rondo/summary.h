@@ -1,0 +1,17 @@
+// `rondo summary`: the layers of a network, and what they cost.
+#pragma once
+
+#include <rondo/nn/summary.h>
+#include <rondo/tools/rondo/arguments.h>
+
+#include <ostream>
+#include <string>
+
+namespace rondo::program {
+
+std::string summary_text(const std::string& model, const nn::Graph& graph, int64_t batch);
+
+// Throws rondo::Error.
+void show_summary(const SummaryArguments& arguments, std::ostream& out);
+
+}  // namespace rondo::program
