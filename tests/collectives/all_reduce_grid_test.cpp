@@ -8,9 +8,9 @@ namespace {
 
 constexpr int kRanks[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 13, 16};
 constexpr Algorithm kAnyAlgorithm[] = {Algorithm::ring, Algorithm::direct, Algorithm::root,
-                                       Algorithm::automatic};
+                                       Algorithm::hierarchical, Algorithm::automatic};
 constexpr Placement kPlacements[] = {Placement::spread, Placement::together, Placement::pairs};
-constexpr int64_t kSlotBytes[] = {64, 96 + 15, 1024, 64 << 10};
+constexpr int64_t kSlotBytes[] = {64, 96 + 15, 2048, 64 << 10};
 constexpr int kSizes = 8;
 
 int64_t size_number(int index, int ranks) {

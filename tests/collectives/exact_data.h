@@ -15,7 +15,7 @@
 #include <rondo/collectives/reduction.h>
 #include <rondo/tests/support/inputs.h>
 
-#include <cstring>
+#include <bit>
 #include <limits>
 #include <type_traits>
 #include <vector>
@@ -125,7 +125,7 @@ std::vector<std::vector<T>> distinct_values(int ranks, int64_t size) {
         x = static_cast<T>(number * (std::is_integral_v<T> ? 0x9E3779B97F4A7C15u : 1));
       } else {
         const auto bits = static_cast<uint16_t>(0x0400 + number % 0x7000);  // a normal number in both formats
-        std::memcpy(&x, &bits, sizeof(x));
+        x = std::bit_cast<T>(bits);
       }
     }
   return values;

@@ -28,6 +28,8 @@ class Worlds {
     if (!world) {
       CommunicatorOptions options{.slot_bytes = slot_bytes, .bucket_bytes = 0};
       if (shuffled) options.ring_order = shuffled_ring(ranks);
+      if (slot_bytes >= 2048 && ranks % 2 == 0)
+        options.group_size = ranks / 2;  // a slot holds a slice a group
       world = std::make_unique<World>(place(ranks, placement), options);
     }
     return *world;

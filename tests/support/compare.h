@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <cstring>
 #include <iomanip>
+#include <type_traits>
 #include <vector>
 
 namespace rondo::test {
@@ -38,6 +39,15 @@ testing::AssertionResult all_near(const std::vector<T>& got, const std::vector<d
                     [&](size_t i) { return absolute + (relative > 0 ? relative * std::abs(want[i]) : 0.0); });
 }
 
+// A number as a stream shows it: small integers as numbers, 16-bit floats as floats.
+template <class T>
+auto shown(T x) {
+  if constexpr (std::is_arithmetic_v<T>)
+    return +x;
+  else
+    return static_cast<float>(x);
+}
+
 // The same bits, so that -0 is not 0 and a NaN equals the same NaN.
 template <class T>
 testing::AssertionResult all_equal_bits(const std::vector<T>& got, const std::vector<T>& want) {
@@ -48,8 +58,8 @@ testing::AssertionResult all_equal_bits(const std::vector<T>& got, const std::ve
     if (std::memcmp(&got[i], &want[i], sizeof(T)) != 0 && bad++ == 0) first = i;
   if (bad == 0) return testing::AssertionSuccess();
   return testing::AssertionFailure() << bad << " of " << got.size() << " elements differ; the first, ["
-                                     << first << "], is " << std::setprecision(9) << +got[first]
-                                     << " instead of " << +want[first];
+                                     << first << "], is " << std::setprecision(9) << shown(got[first])
+                                     << " instead of " << shown(want[first]);
 }
 
 }  // namespace rondo::test
