@@ -162,7 +162,8 @@ TEST(LeNet, ReportsWhatItDid) {
 }
 
 TEST(LeNet, ATimelineShowsKernelsAndRingSteps) {
-  const Options options = options_for(2);
+  Options options = options_for(2);
+  options.algorithm = Algorithm::ring;
   Trace trace(options.devices);
   Recorder recorder;
   train(test::small_data(75, 20), options, recorder, &trace);
