@@ -29,7 +29,8 @@ struct Place {
 
 class MpiProcessGroup final : public ProcessGroup {
  public:
-  explicit MpiProcessGroup(MpiOptions options) : timeout_(options.timeout) {
+  explicit MpiProcessGroup(MpiOptions options)
+      : timeout_(options.timeout), on_failure_(std::move(options.on_failure)) {
     if (timeout_.count() <= 0)
       throw Error(bad_argument("MPI: the timeout is ", timeout_.count(), " ms, must be above 0"));
     int initialised = 0, threads = 0;
@@ -67,6 +68,8 @@ class MpiProcessGroup final : public ProcessGroup {
     const Place& place = places_[static_cast<size_t>(process)];
     return concat("process ", process, " (pid ", place.pid, " on host ", place.host.data(), ")");
   }
+
+  std::string host(int process) const override { return places_[static_cast<size_t>(process)].host.data(); }
 
   Status exchange(std::span<const Message> sends, std::span<const Message> receives, int tag,
                   const std::string& what) override {
@@ -196,11 +199,14 @@ class MpiProcessGroup final : public ProcessGroup {
   // The first failure stays.
   Status fail(Status failure) {
     const std::lock_guard lock(failure_mutex_);
-    if (failure_.ok()) failure_ = std::move(failure);
+    if (!failure_.ok()) return failure_;
+    if (on_failure_) on_failure_(*this, failure);
+    failure_ = std::move(failure);
     return failure_;
   }
 
   std::chrono::milliseconds timeout_;
+  std::function<void(ProcessGroup&, const Status&)> on_failure_;
   bool finalise_ = false;
   MPI_Comm world_ = MPI_COMM_NULL;
   int size_ = 0, index_ = 0;
@@ -215,7 +221,7 @@ class MpiProcessGroup final : public ProcessGroup {
 bool has_mpi() { return true; }
 
 std::unique_ptr<ProcessGroup> make_mpi_process_group(MpiOptions options) {
-  return std::make_unique<MpiProcessGroup>(options);
+  return std::make_unique<MpiProcessGroup>(std::move(options));
 }
 
 }  // namespace rondo

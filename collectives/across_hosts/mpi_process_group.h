@@ -4,6 +4,7 @@
 #include <rondo/collectives/across_hosts/process_group.h>
 
 #include <chrono>
+#include <functional>
 #include <memory>
 
 namespace rondo {
@@ -12,6 +13,9 @@ struct MpiOptions {
   // How long nothing may arrive before those that are missed are given up. A process that takes longer for what it
   // does between two messages, reading its data for instance, needs more.
   std::chrono::milliseconds timeout = std::chrono::seconds(60);
+  // Called once, before anybody else learns that the group has failed, by the thread that found it: for a program that
+  // ends then, whatever its other threads wait for. Must not ask the group for state() or exchange().
+  std::function<void(ProcessGroup&, const Status&)> on_failure = {};
 };
 
 // Whether this build has MPI (CMake: RONDO_MPI).

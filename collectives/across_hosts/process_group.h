@@ -24,6 +24,7 @@ class ProcessGroup {
   virtual int index() const = 0;  // of this process, from 0
   // "process 2 (pid 4711 on host b)"
   virtual std::string name(int process) const = 0;
+  virtual std::string host(int process) const = 0;
 
   struct Message {
     int process;  // to or from which; another one than this

@@ -57,6 +57,11 @@ CLI::App* add_train(CLI::App& app, TrainArguments& to) {
   });
   add(*train, "--algorithm", "NAME", "Of the all-reduce: automatic, ring, direct or root [automatic]",
       [&](const std::string& s) { to.algorithm = read_algorithm(s); });
+  add(*train, "--group", "N",
+      "Reduce hierarchically, in groups of N replicas, as N replicas in each process do",
+      [&](const std::string& s) { to.group = read_group(s); });
+  add(*train, "--timeout", "SECONDS", "How long processes (mpirun) wait for each other [60]",
+      [&](const std::string& s) { to.timeout = read_timeout("--timeout", s); });
   add(*train, "--limit", "SAMPLES", "Use only the first SAMPLES training and test images",
       [&](const std::string& s) { to.limit = read_integer<int64_t>("--limit", s, 1, kMaxSamples); });
   add(*train, "--data", "DIR", "Where the four data files are, gzipped or not",

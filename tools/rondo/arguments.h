@@ -29,6 +29,8 @@ struct TrainArguments {
   std::string trace;
   bool verify = false;
   bool fixed_order = false;
+  int group = 0;     // ranks in a group of the algorithm hierarchical; 0: all
+  int timeout = 60;  // seconds for which processes wait for each other
 
   static constexpr int64_t kDefaultBatch = 256;
   static constexpr int kDefaultReplicas = 2;

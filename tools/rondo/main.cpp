@@ -5,6 +5,7 @@
 #include <rondo/tools/rondo/arguments.h>
 #include <rondo/tools/rondo/collective/collective.h>
 #include <rondo/tools/rondo/devices.h>
+#include <rondo/tools/rondo/launched.h>
 #include <rondo/tools/rondo/links/links.h>
 #include <rondo/tools/rondo/scale.h>
 #include <rondo/tools/rondo/schedule.h>
@@ -14,6 +15,7 @@
 
 #include <csignal>
 #include <iostream>
+#include <memory>
 #include <new>
 
 namespace {
@@ -23,14 +25,25 @@ using rondo::program::CommandLine;
 constexpr int kWorkFailed = 1;
 constexpr int kBadArgument = 2;
 
-void run(int argc, char** argv) {
-  const CommandLine line = rondo::program::parse_command_line(argc, argv);
+// The processes that train or measure together; all other commands mind their own business.
+std::unique_ptr<rondo::ProcessGroup> processes_for(const CommandLine& line) {
+  if (line.action == CommandLine::Action::train)
+    return rondo::program::join_launched(std::chrono::seconds(line.train.timeout));
+  if (line.action == CommandLine::Action::collective)
+    return rondo::program::join_launched(std::chrono::seconds(line.collective.timeout));
+  return nullptr;
+}
+
+void run(const CommandLine& line, rondo::ProcessGroup* processes) {
   switch (line.action) {
     case CommandLine::Action::print_text:
       std::cout << line.text;
       break;
     case CommandLine::Action::train:
-      rondo::program::train(line.train, std::cout, rondo::program::ask_terminal());
+      // What a launcher gives to its processes looks like a terminal, whatever it does with it.
+      rondo::program::train(line.train, std::cout,
+                            processes ? rondo::program::Terminal() : rondo::program::ask_terminal(),
+                            processes);
       break;
     case CommandLine::Action::devices:
       rondo::program::show_devices(line.devices, std::cout);
@@ -39,7 +52,7 @@ void run(int argc, char** argv) {
       rondo::program::show_links(line.links, std::cout);
       break;
     case CommandLine::Action::collective:
-      rondo::program::run_collective(line.collective, std::cout);
+      rondo::program::run_collective(line.collective, std::cout, processes);
       break;
     case CommandLine::Action::schedule:
       rondo::program::show_schedule(line.schedule, std::cout);
@@ -54,7 +67,8 @@ void run(int argc, char** argv) {
   if (!std::cout.flush()) throw std::runtime_error("the standard output could not be written");
 }
 
-int complain(const std::string& message, int code) {
+int complain(const std::string& message, int code, rondo::ProcessGroup* processes) {
+  if (processes) rondo::program::end_all(*processes, message, code);
   std::cout.flush();
   std::cerr << "rondo: " << message << std::endl;
   return code;
@@ -64,15 +78,18 @@ int complain(const std::string& message, int code) {
 
 int main(int argc, char** argv) {
   std::signal(SIGXFSZ, SIG_IGN);  // a file beyond the limit is then a write that fails, not the end at once
+  std::unique_ptr<rondo::ProcessGroup> processes;  // outlives what fails, so that it can end the others
   try {
-    run(argc, argv);
+    const CommandLine line = rondo::program::parse_command_line(argc, argv);
+    processes = processes_for(line);
+    run(line, processes.get());
     return 0;
   } catch (const rondo::Error& error) {
     const bool asked_wrongly = error.status().code() == rondo::StatusCode::bad_argument;
-    return complain(error.what(), asked_wrongly ? kBadArgument : kWorkFailed);
+    return complain(error.what(), asked_wrongly ? kBadArgument : kWorkFailed, processes.get());
   } catch (const std::bad_alloc&) {
-    return complain("the machine's memory is exhausted", kWorkFailed);
+    return complain("the machine's memory is exhausted", kWorkFailed, processes.get());
   } catch (const std::exception& error) {
-    return complain(error.what(), kWorkFailed);
+    return complain(error.what(), kWorkFailed, processes.get());
   }
 }

@@ -43,6 +43,14 @@ inline Algorithm read_algorithm(const std::string& text) {
   throw Error(bad_argument("--algorithm is '", text, "', must be automatic, ring, direct or root"));
 }
 
+inline int read_group(const std::string& text) { return read_integer<int>("--group", text, 1, 64); }
+
+// Seconds.
+inline int read_timeout(const std::string& option, const std::string& text) {
+  constexpr int kMost = 24 * 3600;
+  return read_integer<int>(option, text, 1, kMost);
+}
+
 using Reader = std::function<void(const std::string&)>;
 
 inline CLI::Option* add(CLI::App& app, const std::string& name, const std::string& value,

@@ -6,6 +6,7 @@
 #include <rondo/tools/rondo/devices.h>
 #include <rondo/tools/rondo/display.h>
 #include <rondo/tools/rondo/format.h>
+#include <rondo/tools/rondo/launched.h>
 #include <rondo/tools/rondo/links/link_file.h>
 #include <rondo/tools/rondo/output_file.h>
 #include <rondo/tools/rondo/plot_svg.h>
@@ -22,6 +23,7 @@ namespace rondo::program {
 namespace {
 
 struct Outputs {
+  Outputs() : Outputs(TrainArguments()) {}  // none
   explicit Outputs(const TrainArguments& arguments)
       : log("--log", arguments.log), plot("--plot", arguments.plot), trace("--trace", arguments.trace) {
     std::map<std::string, std::string> option_of;  // by target
@@ -97,14 +99,32 @@ void show_model(std::ostream& out, const Terminal& terminal) {
   }
 }
 
+// Several processes reduce hierarchically, and so do groups.
+void check_algorithm(const TrainArguments& arguments, int64_t replicas, const ProcessGroup* processes) {
+  if (!processes && arguments.group == 0) return;
+  const std::string with = processes ? concat("in ", processes->size(), " processes") : "with --group";
+  if (arguments.fixed_order) throw Error(bad_argument("--fixed-order is not possible ", with));
+  if (arguments.algorithm != Algorithm::automatic)
+    throw Error(bad_argument("--algorithm is '", name_of(arguments.algorithm), "', must be automatic ", with,
+                             ", which reduce hierarchically"));
+  if (processes && arguments.group > 0)
+    throw Error(bad_argument("--group is ", arguments.group, ", must not be given ", with,
+                             ", each of which is a group"));
+  if (!processes && replicas % arguments.group != 0)
+    throw Error(
+        bad_argument("--group is ", arguments.group, ", must divide ", replicas, ", the number of replicas"));
+}
+
 // Refuses what does not fit the data, and only then what this machine does not have: a message does not depend
 // on the machine where it need not.
-lenet::Options options_for(const TrainArguments& arguments, const FashionMnist& data) {
+lenet::Options options_for(const TrainArguments& arguments, const FashionMnist& data,
+                           ProcessGroup* processes) {
   const int64_t samples = data.train_count;
   const std::string why =
       arguments.limit ? concat(" (--limit ", *arguments.limit, ")") : std::string(" in the training data");
-  const int64_t replicas =
-      arguments.devices ? static_cast<int64_t>(arguments.devices->size()) : TrainArguments::kDefaultReplicas;
+  const int of_one = processes ? 1 : TrainArguments::kDefaultReplicas;  // where nobody says how many
+  const int64_t replicas = (arguments.devices ? static_cast<int64_t>(arguments.devices->size()) : of_one) *
+                           (processes ? processes->size() : 1);
   if (replicas > samples) {
     throw Error(bad_argument("--devices asks for ", replicas, " replicas",
                              arguments.devices ? "" : " when it is not given", ", must be at most ", samples,
@@ -123,13 +143,17 @@ lenet::Options options_for(const TrainArguments& arguments, const FashionMnist& 
     throw Error(bad_argument("--algorithm is '", name_of(arguments.algorithm),
                              "', must be automatic or direct with --fixed-order"));
   }
+  check_algorithm(arguments, replicas, processes);
   lenet::Options options;
-  options.devices = take_devices(arguments.devices);
+  options.processes = processes;
+  options.devices =
+      processes && !arguments.devices ? device_for(*processes) : take_devices(arguments.devices);
   options.batch_size = std::min(arguments.batch.value_or(TrainArguments::kDefaultBatch), samples);
   options.lr = arguments.lr;
   options.epochs = arguments.epochs;
   options.seed = arguments.seed;
-  options.algorithm = arguments.algorithm;
+  options.algorithm = processes || arguments.group > 0 ? Algorithm::hierarchical : arguments.algorithm;
+  options.group_size = processes ? 0 : arguments.group;
   options.verify = arguments.verify;
   if (arguments.fixed_order) options.order = SumOrder::balanced_tree;
   return options;
@@ -225,16 +249,15 @@ void show_verification(const lenet::Result& result, std::ostream& out, const Ter
       << "\n";
 }
 
-}  // namespace
-
-void train(const TrainArguments& arguments, std::ostream& out, const Terminal& terminal) {
-  const Outputs outputs(arguments);
+void train_and_show(const TrainArguments& arguments, const Outputs& outputs, std::ostream& out,
+                    const Terminal& terminal, ProcessGroup* processes) {
   FashionMnist data = load_data(arguments);
   if (arguments.limit) keep_first(data, *arguments.limit);
-  lenet::Options options = options_for(arguments, data);
+  lenet::Options options = options_for(arguments, data, processes);
   const StoredLinks links = stored_links(options.devices);
   if (links.table && options.devices.size() > 1) use_links(*links.table, options);
   const lenet::Options run = arguments.fixed_order ? lenet::in_fixed_order(options) : options;
+  if (processes) show_field(out, terminal, "processes", places_text(*processes));
   show_placement(options.devices, arguments.devices.has_value(), out, terminal);
   show_data(data, arguments.limit.has_value(), out, terminal);
   show_model(out, terminal);
@@ -242,7 +265,7 @@ void train(const TrainArguments& arguments, std::ostream& out, const Terminal& t
   show_plan(run, data, out, terminal);
 
   std::optional<Trace> trace;
-  if (outputs.trace.wanted()) trace.emplace(run.devices);
+  if (!arguments.trace.empty()) trace.emplace(run.devices);  // by all processes: it changes how a step is run
   lenet::Result result;
   {
     Display display(out, terminal, options.epochs);
@@ -252,11 +275,23 @@ void train(const TrainArguments& arguments, std::ostream& out, const Terminal& t
   }
   out << "\n";
   if (options.verify) show_verification(result, out, terminal);
-  if (trace) outputs.trace.write(trace_json(trace->collect(), trace->devices()));
+  if (outputs.trace.wanted()) outputs.trace.write(trace_json(trace->collect(), trace->devices()));
   for (const OutputFile* file : {&outputs.log, &outputs.plot, &outputs.trace}) {
     if (file->wanted()) out << "wrote " << file->path() << "\n";
   }
-  out << inked(terminal, Ink::bold, last_line(result.epochs, options.devices)) << std::endl;
+  out << inked(terminal, Ink::bold, last_line(result.epochs, options.devices))
+      << (processes ? concat(" in each of ", processes->size(), " processes") : "") << std::endl;
+}
+
+}  // namespace
+
+void train(const TrainArguments& arguments, std::ostream& out, const Terminal& terminal,
+           ProcessGroup* processes) {
+  if (processes && processes->index() > 0) {
+    std::ostream nowhere(nullptr);
+    return train_and_show(arguments, Outputs(), nowhere, {}, processes);
+  }
+  train_and_show(arguments, Outputs(arguments), out, terminal, processes);
 }
 
 }  // namespace rondo::program

@@ -4,6 +4,8 @@
 #include <rondo/tools/rondo/arguments.h>
 #include <rondo/tools/rondo/terminal.h>
 
+#include <rondo/collectives/across_hosts/process_group.h>
+
 #include <ostream>
 #include <stdexcept>
 
@@ -18,6 +20,10 @@ class TrainingFailed : public std::runtime_error {
 
 // Throws rondo::Error (a bad_argument before the training starts and before any file is written) and
 // TrainingFailed.
-void train(const TrainArguments& arguments, std::ostream& out, const Terminal& terminal);
+//
+// `processes`: those that train together, each with its own call; null: this one alone. The first of them shows
+// and writes everything.
+void train(const TrainArguments& arguments, std::ostream& out, const Terminal& terminal,
+           ProcessGroup* processes = nullptr);
 
 }  // namespace rondo::program

@@ -125,6 +125,12 @@ CLI::App* add_collective(CLI::App& app, Verb verb, CollectiveArguments& to) {
       [&](const std::string& s) { to.json = read_path("--json", s); });
   add(*command, "--trace", "FILE.json", "Write a timeline of one iteration of the last size",
       [&](const std::string& s) { to.trace = read_path("--trace", s); });
+  if (verb == Verb::all_reduce)
+    add(*command, "--group", "N",
+        "Reduce hierarchically, in groups of N ranks, as N ranks in each process do",
+        [&to](const std::string& s) { to.group = read_group(s); });
+  add(*command, "-T,--timeout", "SECONDS", "How long processes (mpirun) wait for each other [60]",
+      [&to](const std::string& s) { to.timeout = read_timeout("-T", s); });
   command->callback([&to] { check_sizes(to); });
   return command;
 }

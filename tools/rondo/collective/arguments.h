@@ -37,6 +37,8 @@ struct CollectiveArguments {
   int misalign = 0;        // elements
   int graph_launches = 0;  // 0: the host asks for every iteration
   Algorithm algorithm = Algorithm::automatic;
+  int group = 0;     // ranks in a group of the algorithm hierarchical; 0: all
+  int timeout = 60;  // seconds for which processes wait for each other
   std::string json;  // empty: not asked for
   std::string trace;
 

@@ -1,7 +1,9 @@
+#include <rondo/tools/rondo/collective/across_processes.h>
 #include <rondo/tools/rondo/collective/collective.h>
 #include <rondo/tools/rondo/collective/cost.h>
 #include <rondo/tools/rondo/collective/session.h>
 #include <rondo/tools/rondo/devices.h>
+#include <rondo/tools/rondo/launched.h>
 #include <rondo/tools/rondo/links/link_file.h>
 #include <rondo/tools/rondo/links/measure_links.h>
 #include <rondo/tools/rondo/output_file.h>
@@ -65,7 +67,8 @@ class Series {
     row.predicted =
         cost_of(call.verb, row.algorithm, report_.ranks, row.bytes, constants, engine_.peers_reachable());
     const auto timing = [&](bool in_place) {
-      const Measured measured = session_.measure(call, elements, in_place, ++seed_);
+      Measured measured = session_.measure(call, elements, in_place, ++seed_);
+      if (measured.wrong) measured.wrong = engine_.sum_over_processes(*measured.wrong);
       return CollectiveTiming{shown(measured.seconds, arguments_.time_of), measured.wrong};
     };
     row.out_of_place = timing(false);
@@ -88,11 +91,11 @@ std::vector<CollectiveCall> calls_of(const CollectiveArguments& arguments, int r
     roots.resize(static_cast<size_t>(ranks));
     std::iota(roots.begin(), roots.end(), 0);
   }
+  const Algorithm algorithm = arguments.group > 0 ? Algorithm::hierarchical : arguments.algorithm;
   std::vector<CollectiveCall> calls;
   for (const DType dtype : arguments.dtypes) {
     for (const Reduction reduction : arguments.reductions) {
-      for (const int root : roots)
-        calls.push_back({arguments.verb, dtype, reduction, root, arguments.algorithm});
+      for (const int root : roots) calls.push_back({arguments.verb, dtype, reduction, root, algorithm});
     }
   }
   return calls;
@@ -103,10 +106,32 @@ void check_root(const CollectiveArguments& arguments, int ranks) {
   throw Error(bad_argument("-r is ", *arguments.root, ", must be below ", ranks, ", the number of ranks"));
 }
 
+void check_group(const CollectiveArguments& arguments, int ranks) {
+  if (arguments.group == 0) return;
+  if (arguments.algorithm != Algorithm::automatic)
+    throw Error(bad_argument("--algorithm is '", name_of(arguments.algorithm),
+                             "', must be automatic with --group, which reduces hierarchically"));
+  if (ranks % arguments.group != 0)
+    throw Error(
+        bad_argument("--group is ", arguments.group, ", must divide ", ranks, ", the number of ranks"));
+}
+
 std::vector<int> devices_of(const CollectiveArguments& arguments) {
   if (arguments.devices) return take_devices(arguments.devices);
   return devices_for(arguments.ranks.value_or(TrainArguments::kDefaultReplicas));
 }
+
+struct Files {
+  Files() = default;  // none
+  explicit Files(const CollectiveArguments& arguments)
+      : json("--json", arguments.json), timeline("--trace", arguments.trace) {
+    if (json.wanted() && json.target() == timeline.target())
+      throw Error(
+          bad_argument("--trace '", timeline.path(), "' is the same file as --json's, must be another"));
+  }
+
+  OutputFile json, timeline;
+};
 
 }  // namespace
 
@@ -128,15 +153,32 @@ void throw_if_wrong(const CollectiveReport& report) {
   if (report.wrong() > 0) throw WrongResults(concat(report.wrong(), " elements are wrong, must be none"));
 }
 
-void run_collective(const CollectiveArguments& arguments, std::ostream& out) {
-  const OutputFile json("--json", arguments.json), timeline("--trace", arguments.trace);
-  if (json.wanted() && json.target() == timeline.target())
-    throw Error(
-        bad_argument("--trace '", timeline.path(), "' is the same file as --json's, must be another"));
+namespace {
+
+// Measures, and leaves the files.
+void run(const CollectiveArguments& arguments, Engine& engine, CollectiveReport& report, const Files& files,
+         std::ostream& out) {
+  measure_collective(arguments, engine, report, out);
+  if (files.json.wanted()) files.json.write(collective_json(report));
+  if (!arguments.trace.empty()) {  // in all processes, though only the first writes it
+    const CollectiveCall call = calls_of(arguments, report.ranks).front();
+    Session session(engine, arguments.sizes().back(), {.misalign = arguments.misalign});
+    Trace trace(engine.devices());
+    session.run_once(call, arguments.sizes().back() / size_of(call.dtype), trace);
+    if (files.timeline.wanted()) files.timeline.write(trace_json(trace.collect(), trace.devices()));
+  }
+  for (const OutputFile* file : {&files.json, &files.timeline}) {
+    if (file->wanted()) out << "# wrote " << file->path() << "\n";
+  }
+  throw_if_wrong(report);
+}
+
+void run_here(const CollectiveArguments& arguments, const Files& files, std::ostream& out) {
   CollectiveReport report{.verb = arguments.verb, .devices = devices_of(arguments)};
   report.ranks = static_cast<int>(report.devices.size());
   report.graph = arguments.graph_launches > 0;
   check_root(arguments, report.ranks);
+  check_group(arguments, report.ranks);
 
   const StoredLinks stored = stored_links(report.devices);
   report.links_note = stored.note;
@@ -146,22 +188,29 @@ void run_collective(const CollectiveArguments& arguments, std::ostream& out) {
   report.measured = measure_constants(report.devices, report.ring_order);
   CommunicatorOptions options{.bucket_bytes = 0, .ring_order = report.ring_order, .links = report.measured};
   if (stored.table) options.links = constants_of(*stored.table, report.devices, report.ring_order);
+  options.group_size = arguments.group;
   LocalEngine engine(report.devices, options);
   report.measured.slot_bytes = engine.communicator().slot_bytes();
-  measure_collective(arguments, engine, report, out);
+  run(arguments, engine, report, files, out);
+}
 
-  if (json.wanted()) json.write(collective_json(report));
-  if (timeline.wanted()) {
-    const CollectiveCall call = calls_of(arguments, report.ranks).front();
-    Session session(engine, arguments.sizes().back(), {.misalign = arguments.misalign});
-    Trace trace(report.devices);
-    session.run_once(call, arguments.sizes().back() / size_of(call.dtype), trace);
-    timeline.write(trace_json(trace.collect(), trace.devices()));
-  }
-  for (const OutputFile* file : {&json, &timeline}) {
-    if (file->wanted()) out << "# wrote " << file->path() << "\n";
-  }
-  throw_if_wrong(report);
+void run_across(const CollectiveArguments& arguments, const Files& files, std::ostream& out,
+                ProcessGroup& processes) {
+  const std::vector<int> devices =
+      arguments.devices || arguments.ranks ? devices_of(arguments) : device_for(processes);
+  CollectiveReport report = report_across(processes, arguments, devices);
+  ProcessEngine engine(processes, devices);
+  report.measured.slot_bytes = engine.communicator().slot_bytes();
+  run(arguments, engine, report, files, out);
+}
+
+}  // namespace
+
+void run_collective(const CollectiveArguments& arguments, std::ostream& out, ProcessGroup* processes) {
+  std::ostream nowhere(nullptr);
+  if (!processes) return run_here(arguments, Files(arguments), out);
+  const bool first = processes->index() == 0;
+  run_across(arguments, first ? Files(arguments) : Files(), first ? out : nowhere, *processes);
 }
 
 }  // namespace rondo::program

@@ -5,6 +5,8 @@
 #include <rondo/tools/rondo/collective/engine.h>
 #include <rondo/tools/rondo/collective/report.h>
 
+#include <rondo/collectives/across_hosts/process_group.h>
+
 #include <ostream>
 #include <stdexcept>
 
@@ -24,6 +26,9 @@ void measure_collective(const CollectiveArguments& arguments, Engine& engine, Co
 void throw_if_wrong(const CollectiveReport& report);
 
 // Throws rondo::Error, and WrongResults after everything else was printed and written.
-void run_collective(const CollectiveArguments& arguments, std::ostream& out);
+// `processes`: those that do it together, each with its own call; null: this one alone. The first of them
+// shows and writes everything.
+void run_collective(const CollectiveArguments& arguments, std::ostream& out,
+                    ProcessGroup* processes = nullptr);
 
 }  // namespace rondo::program

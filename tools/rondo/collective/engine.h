@@ -35,6 +35,9 @@ class Engine {
   virtual bool peers_reachable() const = 0;
 
   virtual void set_trace(Trace* trace) = 0;  // as Communicator::set_trace
+
+  // Of a number that each process has.
+  virtual int64_t sum_over_processes(int64_t own) { return own; }
 };
 
 // All ranks in this process.

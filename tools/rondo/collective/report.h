@@ -38,7 +38,8 @@ struct CollectiveFit {
 struct CollectiveReport {
   Verb verb = Verb::all_reduce;
   int ranks = 1;
-  std::vector<int> devices = {};     // of the ranks
+  std::vector<int> devices = {};     // of the ranks; in several processes, the number of the process
+  std::string place = {};            // in words; empty: the devices are
   std::vector<int> ring_order = {};  // ranks
   std::string links_note = {};       // where automatic and the ring order come from; empty: nowhere
   bool graph = false;

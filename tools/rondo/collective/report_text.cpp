@@ -42,6 +42,10 @@ std::string constants_text(const LinkConstants& c) {
 std::string bound_text(const CollectiveReport& report) {
   if (report.measured.ranks_share_one_memory || report.ranks == 1)
     return "# bound: the ranks share one memory, which reads every input once and writes every output once\n";
+  if (!report.place.empty())
+    return concat("# bound: ", figure(bus_factor(report.verb, report.devices.back() + 1)),
+                  " S by messages, of which a process sends and receives ",
+                  gigabytes(report.measured.wire_bandwidth), " GB/s, or its memory where it needs longer\n");
   return concat("# bound: ", figure(bus_factor(report.verb, report.ranks)),
                 " S over the slowest link of the ring, or its memories where they need longer\n");
 }
@@ -49,8 +53,9 @@ std::string bound_text(const CollectiveReport& report) {
 }  // namespace
 
 std::string collective_header(const CollectiveReport& report) {
-  std::string text = concat("# ", command_of(report.verb), " on ", report.ranks,
-                            report.ranks == 1 ? " rank: " : " ranks: ", device_list(report.devices), "\n");
+  std::string text =
+      concat("# ", command_of(report.verb), " on ", report.ranks, report.ranks == 1 ? " rank: " : " ranks: ",
+             report.place.empty() ? device_list(report.devices) : report.place, "\n");
   if (!report.links_note.empty()) text += "# links " + report.links_note + "\n";
   text += constants_text(report.measured) + bound_text(report);
   text +=
@@ -60,9 +65,9 @@ std::string collective_header(const CollectiveReport& report) {
   const std::string timing = "     time    algbw    busbw   #wrong",
                     units = "     (us)   (GB/s)   (GB/s)         ";
   text += "#       size         count      type   redop    root" + timing + timing +
-          "  algorithm     bound  reached  mostly\n";
+          "  algorithm        bound  reached  mostly\n";
   text += "#        (B)    (elements)                          " + units + units +
-          "                 (us)      (%)\n";
+          "                    (us)      (%)\n";
   return text;
 }
 
@@ -72,7 +77,7 @@ std::string collective_line(const CollectiveReport& report, const CollectiveRow&
                      right(root_name(row.root), 8) + timing_text(report, row, row.out_of_place) +
                      timing_text(report, row, row.in_place);
   const double reached = row.out_of_place.seconds > 0 ? row.bound_seconds / row.out_of_place.seconds : 0;
-  line += "  " + left(name_of(row.algorithm), 9) + right(microseconds(row.bound_seconds), 10) +
+  line += "  " + left(name_of(row.algorithm), 12) + right(microseconds(row.bound_seconds), 10) +
           right(fixed(100 * reached, 1), 9) + "  " +
           (row.bytes > 0 ? name_of(row.predicted.dominating()) : "-");
   return line + "\n";

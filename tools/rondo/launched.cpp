@@ -1,0 +1,57 @@
+#include <rondo/collectives/across_hosts/mpi_process_group.h>
+#include <rondo/kernels/core/platform.h>
+#include <rondo/tools/rondo/devices.h>
+#include <rondo/tools/rondo/launched.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <iostream>
+#include <thread>
+
+namespace rondo::program {
+
+bool was_launched() {
+  constexpr const char* kVariables[] = {"OMPI_COMM_WORLD_SIZE", "PMIX_RANK", "PMI_RANK", "PMI_SIZE"};
+  return std::any_of(std::begin(kVariables), std::end(kVariables),
+                     [](const char* name) { return std::getenv(name) != nullptr; });
+}
+
+std::unique_ptr<ProcessGroup> join_launched(std::chrono::seconds timeout) {
+  if (!was_launched()) return nullptr;
+  constexpr int kWorkFailed = 1;
+  std::unique_ptr<ProcessGroup> processes = make_mpi_process_group(
+      {.timeout = timeout, .on_failure = [](ProcessGroup& group, const Status& failure) {
+         std::cerr << "rondo: " << group.name(group.index()) << ": " << failure.message() << std::endl;
+         group.abort(kWorkFailed);
+       }});
+  // A single process is like one that was started by hand; MPI goes with the object.
+  return processes->size() > 1 ? std::move(processes) : nullptr;
+}
+
+std::string places_text(const ProcessGroup& processes) {
+  std::vector<std::string> hosts;
+  for (int process = 0; process < processes.size(); ++process)
+    if (std::find(hosts.begin(), hosts.end(), processes.host(process)) == hosts.end())
+      hosts.push_back(processes.host(process));
+  std::string text =
+      concat(processes.size(), " processes on ", hosts.size(), hosts.size() == 1 ? " host: " : " hosts: ");
+  for (size_t i = 0; i < hosts.size(); ++i) text += (i == 0 ? "" : ", ") + hosts[i];
+  return text;
+}
+
+std::vector<int> device_for(const ProcessGroup& processes) {
+  int before = 0;  // processes of this host that come before this one
+  for (int process = 0; process < processes.index(); ++process)
+    if (processes.host(process) == processes.host(processes.index())) ++before;
+  return std::string(platform()) == "cpu" ? devices_for(1) : std::vector<int>{devices_for(before + 1).back()};
+}
+
+void end_all(ProcessGroup& processes, const std::string& message, int exit_code) {
+  if (processes.index() > 0) std::this_thread::sleep_for(std::chrono::milliseconds(500));
+  std::cout.flush();
+  std::cerr << "rondo: " << processes.name(processes.index()) << ": " << message << std::endl;
+  processes.abort(exit_code);
+  std::abort();  // g++ 12 does not believe a virtual function that it never returns
+}
+
+}  // namespace rondo::program
