@@ -1,56 +1,11 @@
 // Several processes do what one does, bit by bit; and when one of them does not, the others say which.
-#include <gtest/gtest.h>
-
-#include <rondo/collectives/across_hosts/mpi_process_group.h>
 #include <rondo/collectives/across_hosts/waiting.h>
+#include <rondo/tests/across_hosts/launcher.h>
 
-#include <sys/wait.h>
-#include <array>
-#include <chrono>
-#include <cstdio>
-#include <string>
-
-namespace rondo {
+namespace rondo::test {
 namespace {
 
-struct Output {
-  int exit_code;
-  std::string text;  // of standard output and error
-  double seconds;
-};
-
-Output run(const std::string& command) {
-  const auto begin = std::chrono::steady_clock::now();
-  Output output{-1, "", 0};
-  FILE* pipe = popen((command + " 2>&1").c_str(), "r");
-  if (!pipe) return output;
-  std::array<char, 4096> part = {};
-  while (const size_t read = std::fread(part.data(), 1, part.size(), pipe))
-    output.text.append(part.data(), read);
-  const int status = pclose(pipe);
-  output.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-  output.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-  return output;
-}
-
-bool has_launcher() {
-  return has_mpi() && run("command -v " MPIEXEC " && " MPIEXEC " --version").exit_code == 0;
-}
-
-// Settings for a machine that has fewer cores than processes, and on which the user may be root. MPI that is not
-// Open MPI ignores them.
-constexpr const char* kSettings =
-    "OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1 "
-    "OMPI_MCA_btl_vader_single_copy_mechanism=none SIMT_WORKERS=1 ";
-
-std::string launch(int processes, const std::string& command, int timeout_ms = 20'000) {
-  return concat(kSettings, "TIMEOUT_MS=", timeout_ms,
-                " ASAN_OPTIONS=detect_leaks=0 timeout 100 " MPIEXEC " -np ", processes, " ", command);
-}
 std::string program(const std::string& arguments) { return ACROSS_HOSTS_PROGRAM " " + arguments; }
-
-#define SKIP_WITHOUT_MPI() \
-  if (!has_launcher()) GTEST_SKIP() << "no MPI, or no " MPIEXEC " that runs"
 
 // What one process says with all the ranks, in groups, and several with theirs.
 void expect_same_output(const std::string& alone, int processes, const std::string& together, size_t least) {
@@ -86,10 +41,6 @@ TEST(AcrossHosts, LeNetLearnsTheSameInTwoProcesses) {
 TEST(AcrossHosts, LeNetLearnsTheSameInFourProcesses) {
   SKIP_WITHOUT_MPI();
   expect_same_output(ACROSS_HOSTS_LENET " 4 1", 4, ACROSS_HOSTS_LENET " 1 0", 100);
-}
-
-void expect_says(const Output& output, const std::string& what) {
-  EXPECT_NE(output.text.find(what), std::string::npos) << "'" << what << "' is not in:\n" << output.text;
 }
 
 TEST(AcrossHosts, CallsThatDifferAreRefusedEverywhere) {
@@ -161,4 +112,4 @@ TEST(Waiting, BlamesWhoWasNotHeardOf) {
 }
 
 }  // namespace
-}  // namespace rondo
+}  // namespace rondo::test

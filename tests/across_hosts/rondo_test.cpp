@@ -1,0 +1,99 @@
+// `rondo train lenet` and `rondo allreduce` in several processes, as a user starts them.
+#include <rondo/tests/across_hosts/launcher.h>
+#include <rondo/tests/program/files.h>
+
+#include <algorithm>
+#include <sstream>
+
+namespace rondo::test {
+namespace {
+
+class RondoAcrossHosts : public testing::Test {
+ protected:
+  RondoAcrossHosts() { write_data_set(data_.path(), 40, 20); }
+  std::string train(const std::string& options) {
+    return RONDO_PROGRAM " train lenet --data " + data_.path().string() + " --epochs 2 --batch 16 " + options;
+  }
+  TemporaryDirectory data_, results_;
+};
+
+// Epoch, loss and accuracy of each line of a log: what does not depend on the time it took.
+std::string figures(const std::string& log) {
+  std::istringstream lines(log);
+  std::string kept;
+  for (std::string line; std::getline(lines, line);) {
+    size_t end = 0;
+    for (int column = 0; column < 3 && end != std::string::npos; ++column) end = line.find(',', end + 1);
+    kept += line.substr(0, end) + "\n";
+  }
+  return kept;
+}
+
+TEST_F(RondoAcrossHosts, TrainsAsOneProcessDoesInGroups) {
+  SKIP_WITHOUT_MPI();
+  const std::string one = results_ / "one.csv", two = results_ / "two.csv";
+  const Output alone = run("SIMT_WORKERS=2 " + train("--devices 4 --group 2 --verify --log " + one));
+  const Output together = run(launch(2, train("--devices 2 --verify --log " + two)));
+  ASSERT_EQ(alone.exit_code, 0) << alone.text;
+  ASSERT_EQ(together.exit_code, 0) << together.text;
+  const std::string learned = figures(read_text(one));
+  EXPECT_EQ(figures(read_text(two)), learned);
+  EXPECT_EQ(std::count(learned.begin(), learned.end(), '\n'), 3) << learned;
+  expect_says(together, "2 processes on 1 host: ");
+  expect_says(together, "verified: all replicas bitwise equal after each of 6 steps");
+  expect_says(together, " in each of 2 processes\n");
+  EXPECT_EQ(together.text.find("sec/epoch"), together.text.rfind("sec/epoch"))
+      << "only the first process shows";
+}
+
+TEST_F(RondoAcrossHosts, ATimelineIsOfTheFirstProcess) {
+  SKIP_WITHOUT_MPI();
+  const std::string timeline = results_ / "timeline.json";
+  const Output output = run(launch(2, train("--trace " + timeline)));
+  ASSERT_EQ(output.exit_code, 0) << output.text;
+  const std::string text = read_text(timeline);
+  for (const char* span :
+       {"partial sums", "finished sums", "add the processes' chunk 0", "chunk 0 to the host"})
+    EXPECT_NE(text.find(span), std::string::npos) << span;
+}
+
+TEST_F(RondoAcrossHosts, AMistakeInAllProcessesIsToldOnce) {
+  SKIP_WITHOUT_MPI();
+  const struct {
+    std::string command, says;
+  } mistakes[] = {
+      {train("--algorithm ring"), "--algorithm is 'ring', must be automatic in 3 processes"},
+      {train("--fixed-order"), "--fixed-order is not possible in 3 processes"},
+      {train("--group 2"), "--group is 2, must not be given in 3 processes"},
+      {RONDO_PROGRAM " broadcast -b 1K -e 1K", "rondo broadcast is for one process, 3 were started"},
+  };
+  for (const auto& mistake : mistakes) {
+    const Output output = run(launch(3, mistake.command));
+    EXPECT_EQ(output.exit_code, 2) << output.text;
+    expect_says(output, "rondo: process 0 (pid ");
+    expect_says(output, mistake.says);
+    EXPECT_EQ(output.text.find(mistake.says), output.text.rfind(mistake.says)) << output.text;
+  }
+}
+
+TEST_F(RondoAcrossHosts, DifferentOptionsAreRefused) {
+  SKIP_WITHOUT_MPI();
+  const Output output = run(launch(2, "sh -c '" + train("--seed $OMPI_COMM_WORLD_RANK") + "'"));
+  EXPECT_EQ(output.exit_code, 2) << output.text;
+  expect_says(output, "training LeNet: seed is 1 in process 1 (pid ");
+}
+
+TEST_F(RondoAcrossHosts, MeasuresTheAllReduce) {
+  SKIP_WITHOUT_MPI();
+  for (const char* options : {"-o avg", "-o max -G 2"}) {
+    const Output output = run(
+        launch(2, std::string(RONDO_PROGRAM " allreduce -b 4 -e 16K -f 4096 -n 2 -g 2 -d half ") + options));
+    ASSERT_EQ(output.exit_code, 0) << output.text;
+    expect_says(output, "# allreduce on 4 ranks: 2 processes on 1 host: ");
+    expect_says(output, "# Out of bounds values : 0 OK");
+    EXPECT_EQ(output.text.find("# Avg"), output.text.rfind("# Avg")) << "only the first process shows";
+  }
+}
+
+}  // namespace
+}  // namespace rondo::test
