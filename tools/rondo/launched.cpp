@@ -11,6 +11,8 @@
 namespace rondo::program {
 
 bool was_launched() {
+  for (const char* size : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS"})
+    if (const char* value = std::getenv(size); value && std::string(value) == "1") return false;
   constexpr const char* kVariables[] = {"OMPI_COMM_WORLD_SIZE", "PMIX_RANK", "PMI_RANK", "PMI_SIZE"};
   return std::any_of(std::begin(kVariables), std::end(kVariables),
                      [](const char* name) { return std::getenv(name) != nullptr; });

@@ -10,8 +10,8 @@
 
 namespace rondo::program {
 
-// Whether a launcher of MPI has started this process, as the environment tells: Open MPI, MPICH and what follows
-// their conventions, Slurm with PMIx or PMI-2.
+// Whether a launcher of MPI has started this process and others, as the environment tells: Open MPI, MPICH and what
+// follows their conventions, Slurm with PMIx or PMI-2.
 bool was_launched();
 
 // The processes that were launched together; null for one alone. When one of them does not come for `timeout`, the
