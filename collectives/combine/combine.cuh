@@ -4,6 +4,10 @@
 // where all pointers lie alike towards the boundaries, and single elements at the ends and elsewhere. Each
 // element is read once from every input and written once to every output, and nothing else is moved: that is
 // the whole traffic of a direct all-reduce.
+//
+// A warp's packs are neighbours, kPacksPerThread times 512 bytes: as good as any for a GPU, whose loads are whole
+// lines either way, and on the CPU executor, where one thread comes after the other, all that a thread touches of a
+// vector lies in one page and in different sets of the cache.
 #pragma once
 
 #include <rondo/collectives/combine/combine.h>
@@ -11,11 +15,15 @@
 #include <rondo/kernels/core/launch.cuh>
 #include <rondo/kernels/core/pack.cuh>
 
+#include <bit>
+
 namespace rondo {
 namespace detail {
 
 constexpr int kCombineThreads = 256;
 constexpr int kPacksPerThread = 4;
+constexpr int kFewVectors = 8;
+constexpr int kWarp = 32;
 
 // N elements of any type, in as many 16-byte accesses as they need.
 template <int N, class T>
@@ -42,13 +50,39 @@ struct Elements {
   }
 };
 
-template <class T, Reduction R, int N>
+// A Combination with room for fewer vectors, as a kernel's argument. Most launches have few, and arguments are not
+// free: a GPU fetches them for every block, and the CPU executor copies them for every thread.
+template <int Capacity>
+struct Operands {
+  static constexpr int kLevels =
+      std::bit_width(static_cast<unsigned>(Capacity));  // of a tree over the inputs
+
+  explicit Operands(const Combination& c)
+      : inputs(c.inputs),
+        outputs(c.outputs),
+        divisor(c.divisor),
+        size(c.size),
+        partial_in(c.partial_in),
+        partial_out(c.partial_out) {
+    for (int i = 0; i < inputs; ++i) in[i] = c.in[i];
+    for (int i = 0; i < outputs; ++i) out[i] = c.out[i];
+  }
+
+  int inputs, outputs, divisor;
+  int64_t size;
+  const void* partial_in;
+  void* partial_out;
+  const void* in[Capacity] = {};
+  void* out[Capacity] = {};
+};
+
+template <class T, Reduction R, int N, class Vectors>
 struct Combiner {
   using Math = Arithmetic<T, R>;
   using Accumulator = typename Math::Accumulator;
   using Sums = Elements<N, Accumulator>;
 
-  static __device__ __forceinline__ Sums load(const Combination& c, int input, int64_t begin) {
+  static __device__ __forceinline__ Sums load(const Vectors& c, int input, int64_t begin) {
     Elements<N, T> x;
     x.load(static_cast<const T*>(c.in[input]) + begin);
     Sums wide;
@@ -61,7 +95,7 @@ struct Combiner {
     for (int j = 0; j < N; ++j) sums.v[j] = Math::combine(sums.v[j], more.v[j]);
   }
 
-  static __device__ __forceinline__ Sums left_to_right(const Combination& c, int64_t begin) {
+  static __device__ __forceinline__ Sums left_to_right(const Vectors& c, int64_t begin) {
     Sums sums = {};
     int input = 0;
     if (c.partial_in)
@@ -74,9 +108,8 @@ struct Combiner {
 
   // A binary counter: level k holds the sum of 2^k neighbours, or nothing where bit k of the number of inputs
   // taken so far is 0.
-  static __device__ __forceinline__ Sums balanced_tree(const Combination& c, int64_t begin) {
-    constexpr int kLevels = 7;  // 2^6 = kMaxRanks
-    static_assert(1 << (kLevels - 1) == kMaxRanks);
+  static __device__ __forceinline__ Sums balanced_tree(const Vectors& c, int64_t begin) {
+    constexpr int kLevels = Vectors::kLevels;
     Sums level[kLevels] = {};
     for (int input = 0; input < c.inputs; ++input) {
       Sums carry = load(c, input, begin);
@@ -106,7 +139,7 @@ struct Combiner {
   }
 
   template <SumOrder Order>
-  static __device__ __forceinline__ void run(const Combination& c, int64_t begin) {
+  static __device__ __forceinline__ void run(const Vectors& c, int64_t begin) {
     const Sums sums = Order == SumOrder::balanced_tree ? balanced_tree(c, begin) : left_to_right(c, begin);
     if (c.partial_out) return sums.store(static_cast<Accumulator*>(c.partial_out) + begin);
     Elements<N, T> result;
@@ -116,18 +149,20 @@ struct Combiner {
   }
 };
 
-template <class T, Reduction R, SumOrder Order>
+template <class T, Reduction R, SumOrder Order, class Vectors>
 __global__ void __launch_bounds__(kCombineThreads)
-    combine_kernel(const __grid_constant__ Combination c, int lead, bool packed) {
+    combine_kernel(const __grid_constant__ Vectors c, int lead, bool packed) {
   constexpr int kWidth = 16 / sizeof(T);
-  const int64_t first = static_cast<int64_t>(blockIdx.x) * (kCombineThreads * kPacksPerThread) + threadIdx.x;
+  const int64_t warp = static_cast<int64_t>(blockIdx.x) * (kCombineThreads / kWarp) + threadIdx.x / kWarp;
+  const int64_t first = warp * (kWarp * kPacksPerThread) + threadIdx.x % kWarp;
   for (int pack = 0; pack < kPacksPerThread; ++pack) {
-    const int64_t begin = (first + pack * kCombineThreads) * kWidth - lead;
+    const int64_t begin = (first + pack * kWarp) * kWidth - lead;
     if (packed && begin >= 0 && begin + kWidth <= c.size) {
-      Combiner<T, R, kWidth>::template run<Order>(c, begin);
+      Combiner<T, R, kWidth, Vectors>::template run<Order>(c, begin);
     } else {
       for (int j = 0; j < kWidth; ++j)
-        if (begin + j >= 0 && begin + j < c.size) Combiner<T, R, 1>::template run<Order>(c, begin + j);
+        if (begin + j >= 0 && begin + j < c.size)
+          Combiner<T, R, 1, Vectors>::template run<Order>(c, begin + j);
     }
   }
 }
@@ -145,8 +180,8 @@ bool lies_alike(const void* partial, int64_t lead) {
          0;
 }
 
-template <class T, Reduction R>
-Status launch_combine(const char* operation, SumOrder order, const Combination& c, cudaStream_t stream) {
+template <class T, Reduction R, class Vectors>
+Status launch_combine(const char* operation, SumOrder order, const Vectors& c, cudaStream_t stream) {
   using Accumulator = typename Arithmetic<T, R>::Accumulator;
   const int64_t lead = elements_past_boundary<T>(c.inputs > 0 ? c.in[0] : c.out[0]);
   bool packed =
@@ -160,10 +195,17 @@ Status launch_combine(const char* operation, SumOrder order, const Combination& 
   // The order of additions matters to floats only.
   if constexpr (!std::is_integral_v<Accumulator> && R != Reduction::min && R != Reduction::max)
     if (order == SumOrder::balanced_tree)
-      return launch(operation, shape, stream, combine_kernel<T, R, SumOrder::balanced_tree>, c,
+      return launch(operation, shape, stream, combine_kernel<T, R, SumOrder::balanced_tree, Vectors>, c,
                     static_cast<int>(lead), packed);
-  return launch(operation, shape, stream, combine_kernel<T, R, SumOrder::left_to_right>, c,
+  return launch(operation, shape, stream, combine_kernel<T, R, SumOrder::left_to_right, Vectors>, c,
                 static_cast<int>(lead), packed);
+}
+
+template <class T, Reduction R>
+Status launch_combine(const char* operation, SumOrder order, const Combination& c, cudaStream_t stream) {
+  if (c.inputs <= kFewVectors && c.outputs <= kFewVectors)
+    return launch_combine<T, R>(operation, order, Operands<kFewVectors>(c), stream);
+  return launch_combine<T, R>(operation, order, Operands<kMaxRanks>(c), stream);
 }
 
 }  // namespace detail
