@@ -48,7 +48,7 @@ __host__ __device__ inline int exponent_of(int turned) { return static_cast<int>
 
 // The largest whole number up to which all of them are exact, for sums with room for the ranks.
 template <class T>
-constexpr int64_t limit_of() {
+__host__ __device__ constexpr int64_t limit_of() {
   if constexpr (std::is_same_v<T, double>) return int64_t{1} << 53;
   if constexpr (std::is_same_v<T, float>) return 1 << 24;
   if constexpr (std::is_same_v<T, __half>) return 1 << 11;
