@@ -95,8 +95,11 @@ class PassRunner {
     const auto nodes = static_cast<int>(graph().nodes().size());
     for (int node = 0; node < nodes; ++node) run(node, false);
   }
-  void backward() {
-    for (int node = static_cast<int>(graph().nodes().size()) - 1; node >= 0; --node) run(node, true);
+  void backward(const std::function<void(int)>& after_node) {
+    for (int node = static_cast<int>(graph().nodes().size()) - 1; node >= 0; --node) {
+      run(node, true);
+      if (after_node) after_node(node);
+    }
   }
 
  private:
@@ -211,6 +214,9 @@ class PassRunner {
 
 void forward(std::span<Replica> replicas, const Pass& pass) { PassRunner(replicas, pass).forward(); }
 
-void backward(std::span<Replica> replicas, const Pass& pass) { PassRunner(replicas, pass).backward(); }
+void backward(std::span<Replica> replicas, const Pass& pass,
+              const std::function<void(int node)>& after_node) {
+  PassRunner(replicas, pass).backward(after_node);
+}
 
 }  // namespace rondo::nn

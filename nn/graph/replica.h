@@ -6,6 +6,7 @@
 #include <rondo/nn/graph/graph.h>
 #include <rondo/nn/graph/memory_plan.h>
 
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -81,7 +82,9 @@ class Replica {
 void forward(std::span<Replica> replicas, const Pass& pass);
 
 // From replicas[r].output_gradient() to replicas[r].gradients(), which are overwritten with the sums over the replica's
-// samples. After forward() of the same batch in training. Throws rondo::Error.
-void backward(std::span<Replica> replicas, const Pass& pass);
+// samples. After forward() of the same batch in training. `after_node` is called when all replicas' work of a node has been
+// enqueued: the gradients of its parameters are then complete in stream order. Throws rondo::Error.
+void backward(std::span<Replica> replicas, const Pass& pass,
+              const std::function<void(int node)>& after_node = {});
 
 }  // namespace rondo::nn

@@ -1,0 +1,60 @@
+#include <rondo/nn/data_parallel.h>
+#include <rondo/nn/optimizers.h>
+
+#include <rondo/kernels/optimizer/momentum.h>
+
+#include <cmath>
+
+namespace rondo::nn {
+
+Optimizer::Optimizer(DataParallel& model, float learning_rate, int arenas) : learning_rate_(0) {
+  for (Replica& replica : model.replicas()) {
+    const DeviceScope scope(replica.device());
+    State& state = states_.emplace_back(State{&replica, Buffer<float>(1), {}});
+    for (int i = 0; i < arenas; ++i) state.arenas.emplace_back(replica.parameters().size).fill_bytes(0);
+  }
+  set_learning_rate(learning_rate);
+}
+
+void Optimizer::set_learning_rate(float rate) {
+  if (!(rate >= 0) || !std::isfinite(rate))
+    throw Error(bad_argument("optimizer: the learning rate is ", rate, ", must be finite and not negative"));
+  learning_rate_ = rate;
+  for (State& state : states_) {
+    const DeviceScope scope(state.replica->device());
+    // In stream order, behind the steps that were enqueued before; the value is taken at the call.
+    RONDO_CUDA_THROW(cudaMemcpyAsync(state.rate.data(), &rate, sizeof(rate), cudaMemcpyHostToDevice,
+                                     state.replica->stream()));
+  }
+}
+
+Sgd::Sgd(DataParallel& model, SgdOptions options)
+    : Optimizer(model, options.learning_rate, 1), options_(options) {}
+
+void Sgd::step(Replica& replica, size_t rank, float scale) {
+  State& s = state(rank);
+  const MomentumOptions options = {scale, options_.momentum, options_.weight_decay, options_.nesterov};
+  throw_if_error(momentum_update(replica.parameters(), {s.arenas[0].data(), s.arenas[0].size()},
+                                 replica.gradients(), s.rate.data(), options, replica.stream()));
+}
+
+Adam::Adam(DataParallel& model, AdamSettings settings)
+    : Optimizer(model, settings.learning_rate, 2), settings_(settings) {
+  for (Replica& replica : model.replicas()) {
+    const DeviceScope scope(replica.device());
+    clocks_.emplace_back(1).fill_bytes(0);
+  }
+}
+
+void Adam::step(Replica& replica, size_t rank, float scale) {
+  State& s = state(rank);
+  const AdamOptions options = {scale,         settings_.beta1,        settings_.beta2,
+                               settings_.eps, settings_.weight_decay, settings_.decoupled};
+  AdamClock* clock = clocks_[rank].data();
+  const auto arena = [&](size_t i) { return VectorView<float>{s.arenas[i].data(), s.arenas[i].size()}; };
+  throw_if_error(adam_begin_step(clock, s.rate.data(), options, replica.stream()));
+  throw_if_error(adam_update(replica.parameters(), arena(0), arena(1), replica.gradients(), clock, options,
+                             replica.stream()));
+}
+
+}  // namespace rondo::nn

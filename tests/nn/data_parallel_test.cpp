@@ -1,0 +1,295 @@
+// DataParallel: any number of devices trains the same network.
+#include <gtest/gtest.h>
+
+#include <rondo/kernels/core/platform.h>
+#include <rondo/nn/data_parallel.h>
+#include <rondo/nn/layers/batch_norm.h>
+#include <rondo/nn/layers/conv2d.h>
+#include <rondo/nn/layers/linear.h>
+#include <rondo/nn/layers/simple.h>
+#include <rondo/nn/models.h>
+#include <rondo/tests/nn/small_data.h>
+#include <rondo/tests/support/compare.h>
+#include <rondo/tests/support/inputs.h>
+#include <rondo/tests/support/random_order.h>
+
+#include <cmath>
+
+namespace rondo::nn {
+namespace {
+
+using test::all_equal_bits;
+using test::normal_values;
+
+AnyModule small_network() {
+  return Sequential{Conv2d(6, 3, {.padding = 1}),
+                    BatchNorm2d(),
+                    ReLU(),
+                    Residual(Sequential{Conv2d(6, 3, {.padding = 1}), BatchNorm2d()}),
+                    MaxPool2d(2),
+                    Flatten(),
+                    Dropout(0.2f),
+                    Linear(16),
+                    ReLU(),
+                    Linear(4)};
+}
+constexpr Shape kInput = {8, 8, 1};
+
+std::vector<int> spread(int ranks) {
+  std::vector<int> devices;
+  for (int rank = 0; rank < ranks; ++rank) devices.push_back(rank % device_count());
+  return devices;
+}
+
+std::vector<int32_t> some_labels(int64_t count, int64_t classes) {
+  test::Random random(77);
+  std::vector<int32_t> labels;
+  for (int64_t i = 0; i < count; ++i) labels.push_back(static_cast<int32_t>(random.below(classes)));
+  return labels;
+}
+
+std::vector<float> parameters_of(DataParallel& model) {
+  model.take_tally();  // waits
+  Replica& replica = model.replicas()[0];
+  std::vector<float> values(static_cast<size_t>(replica.parameters().size));
+  RONDO_CUDA_THROW(cudaMemcpy(values.data(), replica.parameters().data, values.size() * sizeof(float),
+                              cudaMemcpyDeviceToHost));
+  return values;
+}
+
+double distance(const std::vector<float>& a, const std::vector<float>& b) {
+  double error = 0, size = 0;
+  for (size_t i = 0; i < a.size(); ++i) {
+    error += std::pow(double{a[i]} - b[i], 2);
+    size += std::pow(double{b[i]}, 2);
+  }
+  return std::sqrt(error / size);
+}
+
+// Some steps, ragged ones and one with fewer samples than devices among them.
+std::vector<float> train(DataParallel& model, Optimizer& optimizer) {
+  uint64_t seed = 1;
+  for (int64_t batch : {12, 12, 7, 2, 12}) {
+    const std::vector<float> x = normal_values(batch * kInput.size(), ++seed);
+    model.train_step(x, some_labels(batch, 4), optimizer);
+  }
+  return parameters_of(model);
+}
+
+DataParallelOptions options_for(int ranks) {
+  DataParallelOptions options;
+  options.devices = spread(ranks);
+  options.batch = 12;
+  options.seed = 5;
+  options.shared_statistics = true;
+  options.bucket_bytes = 2000;
+  return options;
+}
+
+TEST(DataParallel, AnyNumberOfDevicesTakesTheSameSteps) {
+  for (const bool adam : {false, true}) {
+    std::vector<float> one;
+    for (int ranks : {1, 2, 3, 4}) {
+      SCOPED_TRACE(concat(ranks, " devices", adam ? ", Adam" : ", SGD"));
+      DataParallel model(small_network(), kInput, options_for(ranks));
+      std::unique_ptr<Optimizer> optimizer;
+      if (adam)
+        optimizer = std::make_unique<Adam>(model);
+      else
+        optimizer = std::make_unique<Sgd>(model, SgdOptions{.learning_rate = 0.05f, .momentum = 0.9f});
+      const std::vector<float> before = parameters_of(model), after = train(model, *optimizer);
+      EXPECT_GT(distance(after, before), 1e-3) << "nothing was learned";
+      EXPECT_EQ(model.differing_values(), 0) << "the replicas differ";
+      if (ranks == 1) one = after;
+      // Adam divides by the size of the gradient: where that is nearly 0, rounding decides.
+      EXPECT_LE(distance(after, one), adam ? 2e-3 : 2e-5);
+    }
+  }
+}
+
+// Which buckets the gradients are reduced in, and in which order the devices' work runs, must not change a bit.
+TEST(DataParallel, BucketsAndOrderChangeNothing) {
+  std::vector<float> first;
+  for (int64_t bucket_bytes : {1, 3000, 1 << 30})
+    for (uint64_t seed : {1, 2, 3}) {
+      DataParallelOptions options = options_for(3);
+      options.bucket_bytes = bucket_bytes;
+      options.algorithm = Algorithm::direct;
+      DataParallel model(small_network(), kInput, options);
+      Sgd sgd(model, {.learning_rate = 0.05f});
+      const test::RandomOrder order(seed);
+      const std::vector<float> after = train(model, sgd);
+      if (first.empty()) first = after;
+      EXPECT_TRUE(all_equal_bits(after, first)) << bucket_bytes << " bytes, seed " << seed;
+    }
+}
+
+TEST(DataParallel, BucketsCoverTheGradientsOnceFromTheEnd) {
+  const Graph graph = make_graph(resnet18(), {28, 28, 1});
+  for (int64_t bytes : {1, 100'000, 4 << 20, 1 << 30}) {
+    const std::vector<GradientBucket> buckets = gradient_buckets(graph, bytes);
+    int64_t end = graph.parameter_arena_size();
+    int node = static_cast<int>(graph.nodes().size());
+    for (const GradientBucket& bucket : buckets) {
+      EXPECT_EQ(bucket.begin + bucket.size, end);
+      EXPECT_LE(bucket.node, node) << "complete before the bucket before it";
+      EXPECT_TRUE(bucket.size * 4 >= bytes || bucket.begin == 0);
+      end = bucket.begin;
+      node = bucket.node;
+      for (size_t i = 0; i < graph.nodes().size(); ++i)
+        for (int p : graph.nodes()[i].parameters) {
+          const int64_t offset = graph.parameters()[static_cast<size_t>(p)].offset;
+          const bool inside = offset >= bucket.begin && offset < bucket.begin + bucket.size;
+          EXPECT_TRUE(!inside || static_cast<int>(i) >= bucket.node) << "a parameter is not complete yet";
+        }
+    }
+    EXPECT_EQ(end, 0);
+  }
+  EXPECT_EQ(gradient_buckets(graph, 1 << 30).size(), 1u);
+  EXPECT_GT(gradient_buckets(graph, 4 << 20).size(), 5u);
+}
+
+// LeNet on pictures that a person could tell apart.
+TEST(DataParallel, Learns) {
+  const FashionMnist data = test::small_data(400, 200);
+  const auto floats = [](const std::vector<uint8_t>& bytes) {
+    std::vector<float> values;
+    for (uint8_t byte : bytes) values.push_back(static_cast<float>(byte) / 255.0f);
+    return values;
+  };
+  const auto ints = [](const std::vector<uint8_t>& bytes) {
+    return std::vector<int32_t>(bytes.begin(), bytes.end());
+  };
+  const std::vector<float> x = floats(data.train_images), test_x = floats(data.test_images);
+  const std::vector<int32_t> labels = ints(data.train_labels), test_labels = ints(data.test_labels);
+  DataParallelOptions options;
+  options.devices = spread(2);
+  options.batch = 50;
+  DataParallel model(lenet(), {28, 28, 1}, options);
+  nn::Adam adam(model, {.learning_rate = 2e-3f});
+  const LossTally before = model.evaluate(test_x, test_labels);
+  EXPECT_EQ(before.rows, 200);
+  EXPECT_NEAR(before.loss / 200, std::log(10.0), 0.3);
+  LossTally last;
+  for (int epoch = 0; epoch < 10; ++epoch) {
+    for (size_t begin = 0; begin < 400; begin += 50)
+      model.train_step(std::span(x).subspan(begin * 784, 50 * 784), std::span(labels).subspan(begin, 50),
+                       adam);
+    last = model.take_tally();
+    EXPECT_EQ(last.rows, 400);
+  }
+  EXPECT_LT(last.loss / 400, 0.5);
+  const LossTally after = model.evaluate(test_x, test_labels);
+  EXPECT_GT(after.correct, 160) << "of 200";
+  EXPECT_EQ(model.differing_values(), 0);
+}
+
+TEST(DataParallel, SquaredErrorGoesDown) {
+  DataParallelOptions options;
+  options.devices = spread(3);
+  options.batch = 32;
+  DataParallel model(mlp(3, 24, 2), {1, 1, 5}, options);
+  nn::Adam adam(model, {.learning_rate = 1e-2f});
+  const std::vector<float> x = normal_values(32 * 5, 1);
+  std::vector<float> targets;
+  for (size_t i = 0; i < 32; ++i) {
+    targets.push_back(x[5 * i] - x[5 * i + 1]);
+    targets.push_back(std::abs(x[5 * i + 2]));
+  }
+  double first = 0, last = 0;
+  for (int step = 0; step < 150; ++step) {
+    model.train_step(x, targets, adam);
+    if (step == 0) first = model.take_tally().loss;
+    if (step == 148) model.take_tally();
+  }
+  last = model.take_tally().loss;
+  EXPECT_LT(last, 0.02 * first);
+  EXPECT_EQ(model.differing_values(), 0);
+}
+
+// Any number of samples, more than a batch and not a multiple of it, in their order.
+TEST(DataParallel, PredictionsComeInOrder) {
+  DataParallel one(small_network(), kInput, options_for(1)), three(small_network(), kInput, options_for(3));
+  const std::vector<float> x = normal_values(29 * kInput.size(), 3);
+  const std::vector<float> want = one.predict(x);
+  ASSERT_EQ(want.size(), 29u * 4);
+  EXPECT_TRUE(test::all_near(three.predict(x), test::to_double(want), 1e-5, 1e-5));
+  EXPECT_TRUE(three.predict({}).empty());
+  const std::vector<int32_t> labels = some_labels(29, 4);
+  int64_t correct = 0;
+  for (size_t i = 0; i < 29; ++i) {
+    const auto begin = want.begin() + static_cast<int64_t>(4 * i);
+    correct += std::max_element(begin, begin + 4) - begin == labels[i];
+  }
+  EXPECT_EQ(three.evaluate(x, labels).correct, correct);
+}
+
+TEST(DataParallel, EvaluatingLeavesTheTallyOfTrainingAlone) {
+  DataParallel model(small_network(), kInput, options_for(2));
+  Sgd sgd(model);
+  model.train_step(normal_values(12 * kInput.size(), 1), some_labels(12, 4), sgd);
+  EXPECT_EQ(model.evaluate(normal_values(5 * kInput.size(), 1), some_labels(5, 4)).rows, 5);
+  EXPECT_EQ(model.take_tally().rows, 12);
+  EXPECT_EQ(model.take_tally().rows, 0);
+}
+
+TEST(DataParallel, LearningRateFollowsASchedule) {
+  DataParallel model(small_network(), kInput, options_for(2));
+  Sgd sgd(model, {.learning_rate = 0});
+  const std::vector<float> before = parameters_of(model), x = normal_values(12 * kInput.size(), 1);
+  model.train_step(x, some_labels(12, 4), sgd);
+  EXPECT_TRUE(all_equal_bits(parameters_of(model), before));
+  sgd.set_learning_rate(0.1f);
+  EXPECT_EQ(sgd.learning_rate(), 0.1f);
+  model.train_step(x, some_labels(12, 4), sgd);
+  EXPECT_FALSE(all_equal_bits(parameters_of(model), before));
+}
+
+template <class Work>
+std::string refusal(Work work) {
+  try {
+    work();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.status().code(), StatusCode::bad_argument);
+    return error.what();
+  }
+  return "nothing was refused";
+}
+
+TEST(DataParallel, RefusesWhatDoesNotFit) {
+  const auto made_with = [](DataParallelOptions options) {
+    return refusal([&] { DataParallel(small_network(), kInput, options); });
+  };
+  DataParallelOptions options = options_for(1);
+  options.devices = {};
+  EXPECT_EQ(made_with(options), "DataParallel: the list of devices is empty");
+  options = options_for(1);
+  options.batch = 0;
+  EXPECT_EQ(made_with(options), "DataParallel: the batch is 0, must be at least 1");
+  options = options_for(1);
+  options.bucket_bytes = 0;
+  EXPECT_EQ(made_with(options), "DataParallel: bucket_bytes is 0, must be at least 1");
+
+  DataParallel model(small_network(), kInput, options_for(2));
+  Sgd sgd(model);
+  const std::vector<float> x = normal_values(13 * kInput.size(), 1);
+  const auto step = [&](int64_t values, int64_t labels) {
+    return refusal([&] {
+      model.train_step(std::span(x).first(static_cast<size_t>(values)), some_labels(labels, 4), sgd);
+    });
+  };
+  EXPECT_EQ(step(63, 1),
+            "DataParallel: the batch has 63 values, must have a multiple of 64, the size of a sample");
+  EXPECT_EQ(step(13 * 64, 13), "DataParallel: the batch has 13 samples, must have 1 to 12");
+  EXPECT_EQ(step(0, 0), "DataParallel: the batch has 0 samples, must have 1 to 12");
+  EXPECT_EQ(step(5 * 64, 4), "DataParallel: there are 4 labels, must be 5, one for each sample");
+  EXPECT_EQ(refusal([&] { model.train_step(std::span(x).first(128), std::span(x).first(7), sgd); }),
+            "DataParallel: there are 7 target values, must be 8, 4 for each sample");
+  EXPECT_EQ(refusal([&] { model.evaluate(x, some_labels(12, 4)); }),
+            "DataParallel: there are 832 values and 12 labels, must be 64 values for each label");
+  EXPECT_EQ(refusal([&] { sgd.set_learning_rate(NAN); }),
+            "optimizer: the learning rate is nan, must be finite and not negative");
+}
+
+}  // namespace
+}  // namespace rondo::nn
