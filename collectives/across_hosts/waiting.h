@@ -3,8 +3,11 @@
 // A process that is stopped keeps others waiting, and these keep others waiting in turn. So that the right one is
 // named, whoever has waited for half of the timeout calls out from then on; who is missed and was not heard of lately
 // has not even come as far as to wait.
+//
+//   while (something is missing)  if (it came) something_happened(); else pause();
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <map>
 #include <thread>
@@ -20,12 +23,12 @@ class Waiting {
 
   // A message has arrived or was taken.
   void something_happened() {
-    since_ = Clock::now();
+    waited_ = {};
     rounds_ = 0;
   }
   void heard_of(int process) { heard_[process] = Clock::now(); }
 
-  bool is_long() const { return waited() >= timeout_ / 2; }
+  bool is_long() const { return waited_ >= timeout_ / 2; }
 
   // Of those that are missed: who was not heard of lately.
   std::vector<int> silent(const std::vector<int>& missed) const {
@@ -39,7 +42,7 @@ class Waiting {
 
   // Whoever waits for one that waits itself gives up later, so that the last in such a row is the one to tell.
   bool is_over(const std::vector<int>& missed) const {
-    return waited() >= timeout_ && (!silent(missed).empty() || waited() >= timeout_ * 3 / 2);
+    return waited_ >= timeout_ && (!silent(missed).empty() || waited_ >= timeout_ * 3 / 2);
   }
 
   // Whether it is time to call out (again).
@@ -57,13 +60,16 @@ class Waiting {
       std::this_thread::yield();
     else
       std::this_thread::sleep_for(std::chrono::microseconds(50));
+    // A process that was itself stopped in between has not waited for so long.
+    const Clock::time_point now = Clock::now();
+    waited_ += std::min<Clock::duration>(now - last_, timeout_ / 8);
+    last_ = now;
   }
 
  private:
-  Clock::duration waited() const { return Clock::now() - since_; }
-
   std::chrono::milliseconds timeout_;
-  Clock::time_point since_ = Clock::now(), called_ = {};
+  Clock::duration waited_ = {};
+  Clock::time_point last_ = Clock::now(), called_ = {};
   std::map<int, Clock::time_point> heard_;
   int rounds_ = 0;
 };

@@ -1,12 +1,15 @@
 // LeNet, trained for a moment in one process or several; process 0 prints a hash of all that came of it.
 //
 //   lenet LOCAL GROUP    alone, LOCAL ranks in groups of GROUP stand for processes of GROUP ranks
+//   lenet check 0        no training: replicas of which one value of the last process differs, and what is counted
 #include <rondo/collectives/across_hosts/mpi_process_group.h>
 #include <rondo/kernels/core/platform.h>
 #include <rondo/nn/lenet_from_scratch.h>
+#include <rondo/nn/replica_check.h>
 #include <rondo/tests/across_hosts/fingerprint.h>
 #include <rondo/tests/nn/small_data.h>
 
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 
@@ -28,11 +31,40 @@ class Printer final : public lenet::Observer {
   bool first_;
 };
 
+void check_replicas(ProcessGroup& processes) {
+  StreamGroup streams({0, 0});
+  std::vector<float> values = normal_values(1000, 5);
+  Buffer<float> first(values), second(values);
+  const std::vector<VectorView<const float>> replicas = {{first.data(), 1000}, {second.data(), 1000}};
+  ReplicaCheck check(streams, replicas, &processes);
+  const auto count = [&] {
+    streams.fork();
+    check.enqueue();
+    streams.join();
+    std::vector<int64_t> all;
+    throw_if_error(gather(processes, check.differences(), all, "counting"));
+    if (processes.index() > 0) return;
+    for (int64_t differences : all) std::printf("%d ", static_cast<int>(differences));
+    std::printf("\n");
+  };
+  count();
+  values[123] = std::abs(values[123]) * 2;  // more than the others have, as an integer too
+  if (processes.index() == processes.size() - 1) {
+    first.upload(values);
+    second.upload(values);
+  }
+  count();
+}
+
 int run(int argc, char** argv) {
   if (argc != 3) return 2;
   std::unique_ptr<ProcessGroup> processes;
   try {
     if (std::getenv("OMPI_COMM_WORLD_SIZE")) processes = make_mpi_process_group({std::chrono::seconds(20)});
+    if (std::string(argv[1]) == "check") {
+      check_replicas(*processes);
+      return 0;
+    }
     const bool first = !processes || processes->index() == 0;
     lenet::Options options;
     options.devices = Ranks::spread(std::atoi(argv[1]));
