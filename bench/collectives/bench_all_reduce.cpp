@@ -117,18 +117,18 @@ void BM_all_reduce(benchmark::State& state) {
   std::vector<int> devices;
   for (int rank = 0; rank < ranks; ++rank) devices.push_back(spread ? rank : 0);
   const double bus_bytes = 2.0 * (ranks - 1) / ranks * bytes;
+  const Algorithm algorithm = kAlgorithms[state.range(3)];
+  Bound bound;
   try {
     const DeviceScope scope(0);
-    const Algorithm algorithm = kAlgorithms[state.range(3)];
     Ranks all(devices, state.range(0) / static_cast<int64_t>(sizeof(float)), algorithm);
     throw_if_error(all.enqueue(all.handles[0]));
     all.streams[0].synchronize();
     if (!all.is_right()) return state.SkipWithError("the sum is wrong");
     const bool one_memory = !spread || std::string(platform()) == "cpu";
-    const Bound bound =
-        one_memory
-            ? Bound{2 * ranks * bytes / peaks().copy_bytes_per_second, "memory: 2 n S / copy bandwidth"}
-            : Bound{bus_bytes / wire_bytes_per_second(), "wire: 2 (n-1)/n S / peer copy bandwidth"};
+    bound = one_memory
+                ? Bound{2 * ranks * bytes / peaks().copy_bytes_per_second, "memory: 2 n S / copy bandwidth"}
+                : Bound{bus_bytes / wire_bytes_per_second(), "wire: 2 (n-1)/n S / peer copy bandwidth"};
     time_device_work(state, Cache::hot, {}, bound, [&](cudaStream_t stream) { return all.enqueue(stream); });
     for (int device : std::set<int>(devices.begin(), devices.end())) {
       const DeviceScope each(device);
@@ -139,6 +139,7 @@ void BM_all_reduce(benchmark::State& state) {
   }
   const double seconds = state.counters["median"];
   if (!(seconds > 0)) return;
+  state.SetLabel(concat(name_of(algorithm), ", of ", bound.name));
   state.counters["algbw"] = bytes / seconds;
   state.counters["busbw"] = bus_bytes / seconds;
 }

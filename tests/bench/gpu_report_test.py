@@ -128,8 +128,13 @@ class CommandTest(InTemporaryFolder):
             for run in report["lenet"].values():
                 self.assertEqual(len(run["epochs"]), 2)
             self.assertEqual(len(report["lenet"]), 2)
+        self.assertTrue(report["links"]["links"])
+        self.assertEqual(len(report["collectives"]), 4)
+        for run in report["collectives"].values():
+            self.assertEqual((run["ranks"], run["wrong"]), (2, 0))
+            self.assertGreater(run["rows"][0]["reached"], 0)
         text = (self.folder / "report/report.md").read_text()
-        for heading in ("## Tests", "## Benchmarks", "## Steps", "launch_eager"):
+        for heading in ("## Tests", "## Benchmarks", "## Links", "## Collectives", "## Steps", "launch_eager"):
             self.assertIn(heading, text)
 
 

@@ -19,7 +19,7 @@ def table(header, rows):
 
 def summary(report):
     return (f"# Rondo on {title(report)}\n\n" + machine_table(report) + tests(report) + lenet(report) + pytorch(report)
-            + benchmarks(report) + steps(report))
+            + benchmarks(report) + links(report) + collectives(report) + steps(report))
 
 
 def title(report):
@@ -81,6 +81,24 @@ def benchmarks(report):
         if rows:
             text += f"### {program}\n\n" + table(["benchmark", "time", "rate", "share of bound"], rows)
     return "## Benchmarks\n\n" + text if text else ""
+
+
+def links(report):
+    found = report["links"]
+    if not found:
+        return ""
+    rows = [[f"{link['from']} to {link['to']}", link["access"], quantity(link["bandwidth"], "B/s"),
+             quantity(link["latency"], "s"), quantity(link["kernel_bandwidth"], "B/s")] for link in found["links"]]
+    return "## Links\n\n" + table(["devices", "peer access", "copy", "latency", "kernel reads"], rows)
+
+
+def collectives(report):
+    rows = [[name, quantity(row["bytes"], "B"), quantity(row["out_of_place"]["seconds"], "s"),
+             quantity(row["out_of_place"]["busbw"], "B/s"), f"{100 * row['reached']:.1f} %", row["predicted"]["mostly"],
+             row["out_of_place"]["wrong"]]
+            for name, run in report["collectives"].items() for row in run["rows"]]
+    header = ["operation", "size", "time", "busbw", "share of bound", "mostly", "wrong"]
+    return "## Collectives\n\n" + table(header, rows) if rows else ""
 
 
 def steps(report):

@@ -75,6 +75,7 @@ class Steps:
         with machine.ClockWatch() as clocks:
             report["benchmarks"] = self.benchmarks()
         report["clocks_while_benchmarking"] = clocks.samples
+        report["links"], report["collectives"] = self.collectives()
         report["sanitizer"] = self.sanitizer()
 
     # Training, on one device and on two ranks that share it.
@@ -180,6 +181,35 @@ class Steps:
         if not programs:
             self.runner.note("benchmarks", "failed", f"no program was found in {self.build_folder / 'bench'}")
         return results
+
+
+    # The links, and all-reduce over ranks that share one device: what other libraries refuse.
+
+    def collectives(self):
+        links = self.directory / "links.json"
+        links.unlink(missing_ok=True)
+        command = [self.build_folder / "rondo", "links", "--store", links]
+        if self.preset == "cpu":
+            command += ["--devices", "2"]  # as many as asked for, all alike
+        found = json.loads(links.read_text()) if self.runner.run("links", command, limit=60) else None
+        results = {}
+        for ranks in (2,) if self.quick else (2, 4, 8):
+            for algorithm in ("ring", "direct"):
+                for mode, launches in (("eager", 0), ("graph", 5)):
+                    name = f"allreduce of {ranks} ranks on one device, {algorithm}, {mode}"
+                    output = self.directory / f"allreduce_{ranks}_{algorithm}_{mode}.json"
+                    output.unlink(missing_ok=True)
+                    command = [self.build_folder / "rondo", "allreduce", "--devices", ",".join(["0"] * ranks),
+                               "--algorithm", algorithm, "-G", launches, "-b", "64K", "-f", "16", "--json", output]
+                    if self.quick:
+                        command += ["-e", "64K", "-n", "2"]
+                    elif self.preset == "cpu":
+                        command += ["-e", "16M", "-n", "5"]
+                    else:
+                        command += ["-e", "256M"]
+                    if self.runner.run(name, command, limit=30):
+                        results[name] = json.loads(output.read_text())
+        return found, results
 
 
 def executables(folder):
