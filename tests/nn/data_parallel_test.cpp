@@ -149,6 +149,58 @@ TEST(DataParallel, BucketsCoverTheGradientsOnceFromTheEnd) {
   EXPECT_GT(gradient_buckets(graph, 4 << 20).size(), 5u);
 }
 
+// A module may make its parameters long before it uses them, and in another order.
+class LastFirst : public Module {
+ public:
+  explicit LastFirst(std::vector<AnyModule> modules) : modules_(std::move(modules)) {}
+  Value build(Graph& graph, Value x) const override {
+    class Bias : public Op {
+     public:
+      std::string description() const override { return "bias"; }
+      Status forward(const OpRun& run) const override {
+        RONDO_CUDA(cudaMemcpyAsync(run.output.data, run.inputs[0].data,
+                                   static_cast<size_t>(run.output.size()) * sizeof(float),
+                                   cudaMemcpyDeviceToDevice, run.stream));
+        return {};
+      }
+      Status backward(const OpRun&) const override { return {}; }
+    };
+    const int early = graph.parameter("early", {100}, Init::zeros());
+    x = modules_[0].build(graph, x);
+    return graph.add(std::make_unique<Bias>(), {x}, x.shape, {early});
+  }
+
+ private:
+  std::vector<AnyModule> modules_;
+};
+
+TEST(DataParallel, ABucketWaitsForTheFirstOfItsNodes) {
+  const Graph graph = make_graph(LastFirst({Linear(4)}), {1, 1, 4});
+  const std::vector<GradientBucket> one = gradient_buckets(graph, 1 << 20), many = gradient_buckets(graph, 1);
+  ASSERT_EQ(one.size(), 1u);
+  EXPECT_EQ(one[0].node, 0) << "the parameter of node 1 lies first, but that of node 0 is in the bucket too";
+  ASSERT_EQ(many.size(), 3u);
+  for (const GradientBucket& bucket : many)
+    EXPECT_EQ(bucket.node, 0) << "buckets are complete in their order";
+}
+
+// The counter of steps is the devices' own: what is random differs from step to step.
+TEST(DataParallel, EveryStepDrawsAnew) {
+  DataParallelOptions options;
+  options.devices = spread(2);
+  options.batch = 8;
+  DataParallel model(Sequential{Flatten(), Dropout(0.5f), Linear(4)}, kInput, options);
+  Sgd sgd(model, {.learning_rate = 0});
+  const std::vector<float> x = normal_values(8 * kInput.size(), 1);
+  std::vector<double> losses;
+  for (int step = 0; step < 3; ++step) {
+    model.train_step(x, some_labels(8, 4), sgd);
+    losses.push_back(model.take_tally().loss);
+  }
+  EXPECT_NE(losses[0], losses[1]);
+  EXPECT_NE(losses[1], losses[2]);
+}
+
 // LeNet on pictures that a person could tell apart.
 TEST(DataParallel, Learns) {
   const FashionMnist data = test::small_data(400, 200);

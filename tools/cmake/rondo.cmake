@@ -14,8 +14,11 @@ foreach(part kernels collectives nn bench tests tools)
   file(CREATE_LINK ${PROJECT_SOURCE_DIR}/${part} ${RONDO_INCLUDE_DIR}/rondo/${part} SYMBOLIC)
 endforeach()
 
+configure_file(${PROJECT_SOURCE_DIR}/tools/cmake/version.h.in ${RONDO_INCLUDE_DIR}/rondo/version.h @ONLY)
+
 add_library(rondo_options INTERFACE)
-target_include_directories(rondo_options INTERFACE ${RONDO_INCLUDE_DIR})
+target_include_directories(rondo_options INTERFACE
+  $<BUILD_INTERFACE:${RONDO_INCLUDE_DIR}> $<INSTALL_INTERFACE:include>)
 target_compile_features(rondo_options INTERFACE cxx_std_20)
 
 if(RONDO_CUDA)
