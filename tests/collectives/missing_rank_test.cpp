@@ -16,7 +16,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
-constexpr milliseconds kTimeout{300};
+constexpr milliseconds kTimeout{500};
 
 // Holds a stream until it goes.
 class Hold {
@@ -107,7 +107,7 @@ TEST_P(MissingRank, IsNamedAndLeftBehind) {
     const Status status = wait_in_vain();
     EXPECT_EQ(status.code(), StatusCode::timed_out);
     EXPECT_TRUE(
-        says(status, concat("all_reduce was not done after 300 ms: rank ", c.missing, " has not arrived")))
+        says(status, concat("all_reduce was not done after 500 ms: rank ", c.missing, " has not arrived")))
         << status.message();
     EXPECT_TRUE(says(status, c.others)) << status.message();
     EXPECT_FALSE(says(status, concat("rank ", (c.missing + 1) % kRanks, " has not arrived")))
@@ -138,13 +138,13 @@ TEST_F(MissingRank, EverythingIsRefusedAfterwards) {
     Hold hold(world.handles[2]);
     ASSERT_TRUE(ok(barrier(world.communicator, world.handles)));
     const Status status = wait_in_vain();
-    EXPECT_TRUE(says(status, "barrier was not done after 300 ms: rank 2 has not arrived"))
+    EXPECT_TRUE(says(status, "barrier was not done after 500 ms: rank 2 has not arrived"))
         << status.message();
   }
   const auto refused_for_that = [&](const char* operation, const Status& status) {
     EXPECT_EQ(status.code(), StatusCode::timed_out) << operation;
     EXPECT_TRUE(
-        says(status, concat(operation, ": the communicator was aborted: barrier was not done after 300 ms: ",
+        says(status, concat(operation, ": the communicator was aborted: barrier was not done after 500 ms: ",
                             "rank 2 has not arrived")))
         << status.message();
   };
