@@ -191,7 +191,7 @@ Status check_capture(const char* operation, RankStreams streams, bool& captured)
     if (rank == 0) captured = active;
     if (active != captured)
       return bad_argument(operation, ": the stream of rank ", rank, " is ", active ? "" : "not ",
-                          "being captured and that of rank 0 is ", captured ? "" : "not",
+                          "being captured and that of rank 0 ", captured ? "is" : "is not",
                           ", all must be or none: fork them from the stream that began the capture");
   }
   return {};

@@ -179,10 +179,14 @@ class Many {
   size_t end_of_bucket(size_t first) const {
     const std::vector<DataView>& vectors = data_[0];
     const int64_t room = communicator_.options().bucket_bytes;
+    const auto bytes_of = [&](size_t index) {  // each begins aligned: its own size is enough
+      return packed_size(part(0, index, index + 1)) * size_of(vectors[index].dtype);
+    };
     size_t last = first + 1;
-    while (last < vectors.size() && vectors[last].dtype == vectors[first].dtype &&
-           packed_size(part(0, first, last + 1)) * size_of(vectors[first].dtype) <= room)
-      ++last;
+    for (int64_t bytes = bytes_of(first); last < vectors.size(); ++last) {
+      bytes += bytes_of(last);
+      if (vectors[last].dtype != vectors[first].dtype || bytes > room) break;
+    }
     return last;
   }
 

@@ -22,7 +22,7 @@
 // Errors    bad_argument names the rank and the value, and nothing has happened. Any other failure aborts the
 //           communicator: no rank's result can be trusted then, and Communicator::state() tells why. A failure
 //           that comes later, while the work runs, is told by Communicator::wait().
-// Memory    Nothing is allocated.
+// Memory    No device memory is allocated, and nobody waits for a device.
 //
 // README.md tells the algorithms, docs/ring.md what they cost, docs/numerics.md what the bits depend on.
 #pragma once

@@ -65,6 +65,13 @@ void check(const std::vector<int>& devices, const CommunicatorOptions& options) 
   if (options.slot_bytes < kLeastSlotBytes)
     throw Error(bad_argument("communicator: slot_bytes is ", options.slot_bytes, ", must be at least ",
                              kLeastSlotBytes));
+  constexpr int64_t kMostBytes = int64_t{1} << 50;  // beyond any device, and far from where sums overflow
+  if (options.slot_bytes > kMostBytes)
+    throw Error(
+        bad_argument("communicator: slot_bytes is ", options.slot_bytes, ", must be at most ", kMostBytes));
+  if (options.bucket_bytes > kMostBytes)
+    throw Error(bad_argument("communicator: bucket_bytes is ", options.bucket_bytes, ", must be at most ",
+                             kMostBytes));
   if (options.bucket_bytes < 0)
     throw Error(
         bad_argument("communicator: bucket_bytes is ", options.bucket_bytes, ", must not be negative"));
@@ -133,13 +140,19 @@ int Communicator::total_size() const {
 }
 
 Communicator::~Communicator() {
-  if (state_.ok()) return;
+  if (state().ok()) return;
   // Freeing memory waits for everything that its device does, on the callers' streams too, and that may be stuck for
   // ever: leave it to the work that may still run.
   static std::mutex mutex;
-  static std::vector<Rank>& left_behind = *new std::vector<Rank>;
+  struct LeftBehind {
+    std::vector<Rank> ranks;
+    std::vector<std::unique_ptr<Exchange>>
+        exchanges;  // host functions that are still to come read its messages
+  };
+  static LeftBehind& left_behind = *new LeftBehind;
   const std::lock_guard lock(mutex);
-  for (Rank& rank : ranks_) left_behind.push_back(std::move(rank));
+  for (Rank& rank : ranks_) left_behind.ranks.push_back(std::move(rank));
+  if (exchange_) left_behind.exchanges.push_back(std::move(exchange_));
 }
 
 bool Communicator::reaches(int rank, int other) const {
@@ -164,7 +177,7 @@ Status Communicator::wait(std::span<const cudaStream_t> streams, std::chrono::mi
   if (static_cast<int>(streams.size()) != size())
     return bad_argument("wait: there are ", streams.size(), " streams, must be ", size(),
                         ", one for each rank of the communicator");
-  const auto deadline = std::chrono::steady_clock::now() + timeout;
+  const auto begin = std::chrono::steady_clock::now();
   for (int rank = 0; rank < size();) {
     const DeviceScope scope(device(rank));
     const cudaError_t error = cudaStreamQuery(streams[static_cast<size_t>(rank)]);
@@ -175,13 +188,18 @@ Status Communicator::wait(std::span<const cudaStream_t> streams, std::chrono::mi
       abort(
           Status(StatusCode::device_failed, concat(cause.message(), "; the results of all ranks are void")));
       return state();
-    } else if (std::chrono::steady_clock::now() < deadline) {
+    } else if (std::chrono::steady_clock::now() - begin < timeout) {
       static_cast<void>(cudaGetLastError());
       std::this_thread::sleep_for(std::chrono::microseconds(50));
     } else {
       static_cast<void>(cudaGetLastError());
-      abort(Status(StatusCode::timed_out,
-                   concat(last.name, " was not done after ", timeout.count(), " ms: ", progress())));
+      LastOperation operation;
+      {
+        const std::lock_guard lock(mutex_);  // other threads may be enqueuing the next one
+        operation = last;
+      }
+      abort(Status(StatusCode::timed_out, concat(operation.name, " was not done after ", timeout.count(),
+                                                 " ms: ", progress(operation))));
       return state();
     }
   }
@@ -189,7 +207,7 @@ Status Communicator::wait(std::span<const cudaStream_t> streams, std::chrono::mi
 }
 
 // Who is missing, and how far the others came.
-std::string Communicator::progress() const {
+std::string Communicator::progress(const LastOperation& last) const {
   if (last.captured) return "it was replayed from a graph, which does not tell how far it came";
   std::string missing, others;
   for (int rank = 0; rank < size(); ++rank) {

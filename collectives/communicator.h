@@ -31,7 +31,6 @@ struct CommunicatorOptions {
   // ring_order[p] is the rank at position p of the ring; empty: 0, 1, 2, ... ring_order.h finds a good one.
   std::vector<int> ring_order = {};
   // What Algorithm::automatic decides by. slot_bytes and ranks_share_one_memory are set by the communicator itself.
-  // What Algorithm::automatic decides by.
   LinkConstants links = {};
   // Of the algorithm `hierarchical`: ranks 0 .. m-1 are group 0, the next m are group 1, and so on, each in the order
   // in which ring_order names them. Must divide the number of ranks; 0: all ranks are one group.
@@ -130,7 +129,7 @@ class Communicator {
  private:
   static int64_t slot_stride(const CommunicatorOptions& options);
   static int64_t slots_bytes(int ranks, const CommunicatorOptions& options);
-  std::string progress() const;
+  std::string progress(const LastOperation& last) const;
 
   CommunicatorOptions options_;
   std::vector<Rank> ranks_;

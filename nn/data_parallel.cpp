@@ -25,8 +25,12 @@ Shard shard_of(int64_t batch, int64_t rank, int64_t ranks) {
 
 DataParallelOptions checked(DataParallelOptions options) {
   if (options.devices.empty()) throw Error(bad_argument("DataParallel: the list of devices is empty"));
+  constexpr int64_t kMostSamples = int64_t{1} << 31;
   if (options.batch < 1)
     throw Error(bad_argument("DataParallel: the batch is ", options.batch, ", must be at least 1"));
+  if (options.batch > kMostSamples)
+    throw Error(
+        bad_argument("DataParallel: the batch is ", options.batch, ", must be at most ", kMostSamples));
   if (options.bucket_bytes < 1)
     throw Error(bad_argument("DataParallel: bucket_bytes is ", options.bucket_bytes, ", must be at least 1"));
   return options;
@@ -103,8 +107,7 @@ Pass DataParallel::pass(bool training) {
   return {training, options_.seed, training && options_.shared_statistics ? &statistics_ : nullptr};
 }
 
-// Each replica gets its shard; returns the size of the batch.
-int64_t DataParallel::scatter(std::span<const float> x) {
+int64_t DataParallel::batch_of(std::span<const float> x) const {
   const int64_t sample = graph_.input().shape.size(), size = static_cast<int64_t>(x.size());
   if (size % sample != 0)
     throw Error(bad_argument("DataParallel: the batch has ", size, " values, must have a multiple of ",
@@ -113,6 +116,34 @@ int64_t DataParallel::scatter(std::span<const float> x) {
   if (batch < 1 || batch > options_.batch)
     throw Error(
         bad_argument("DataParallel: the batch has ", batch, " samples, must have 1 to ", options_.batch));
+  return batch;
+}
+
+// A step after one that failed in the middle would go on with replicas that differ.
+void DataParallel::check_step(const Optimizer& optimizer) const {
+  throw_if_error(failure_);
+  for (size_t rank = 0; rank < replicas_.size(); ++rank)
+    if (!optimizer.serves(replicas_[rank], rank))
+      throw Error(
+          bad_argument("DataParallel: the optimizer was made for another model, must be for this one"));
+}
+
+template <class Work>
+void DataParallel::step(Work work) {
+  try {
+    work();
+  } catch (const Error& error) {
+    failure_ = Status(error.status().code(), concat("DataParallel: a step failed: ", error.what()));
+    throw;
+  } catch (...) {
+    failure_ = Status(StatusCode::device_failed, "DataParallel: a step failed");
+    throw;
+  }
+}
+
+// Each replica gets its shard; returns the size of the batch.
+int64_t DataParallel::scatter(std::span<const float> x) {
+  const int64_t sample = graph_.input().shape.size(), batch = batch_of(x);
   on_each([&](Replica& replica, Target&, size_t rank) {
     const Shard shard = shard_of(batch, static_cast<int64_t>(rank), devices());
     replica.set_batch(shard.size, shard.first);
@@ -126,46 +157,54 @@ int64_t DataParallel::scatter(std::span<const float> x) {
 
 void DataParallel::train_step(std::span<const float> x, std::span<const int32_t> labels,
                               Optimizer& optimizer) {
-  const int64_t batch = scatter(x);
+  check_step(optimizer);
+  const int64_t batch = batch_of(x);
   if (static_cast<int64_t>(labels.size()) != batch)
     throw Error(bad_argument("DataParallel: there are ", labels.size(), " labels, must be ", batch,
                              ", one for each sample"));
-  const Pass training = pass(true);
-  nn::forward(replicas_, training);
-  on_each([&](Replica& replica, Target& target, size_t rank) {
-    const Shard shard = shard_of(batch, static_cast<int64_t>(rank), devices());
-    if (shard.size > 0)
-      RONDO_CUDA_THROW(cudaMemcpyAsync(target.labels.data(), labels.data() + shard.first,
-                                       static_cast<size_t>(shard.size) * sizeof(int32_t),
-                                       cudaMemcpyHostToDevice, replica.stream()));
-    throw_if_error(
-        softmax_cross_entropy(replica.output_gradient().samples(), target.tally.data(),
-                              ConstTensor(replica.output()).samples(), {target.labels.data(), shard.size},
-                              1.0f, {target.workspace.data(), target.workspace.bytes()}, replica.stream()));
+  step([&] {
+    scatter(x);
+    const Pass training = pass(true);
+    nn::forward(replicas_, training);
+    on_each([&](Replica& replica, Target& target, size_t rank) {
+      const Shard shard = shard_of(batch, static_cast<int64_t>(rank), devices());
+      if (shard.size > 0)
+        RONDO_CUDA_THROW(cudaMemcpyAsync(target.labels.data(), labels.data() + shard.first,
+                                         static_cast<size_t>(shard.size) * sizeof(int32_t),
+                                         cudaMemcpyHostToDevice, replica.stream()));
+      throw_if_error(
+          softmax_cross_entropy(replica.output_gradient().samples(), target.tally.data(),
+                                ConstTensor(replica.output()).samples(), {target.labels.data(), shard.size},
+                                1.0f, {target.workspace.data(), target.workspace.bytes()}, replica.stream()));
+    });
+    finish_step(batch, optimizer, training);
   });
-  finish_step(batch, optimizer, training);
 }
 
 void DataParallel::train_step(std::span<const float> x, std::span<const float> targets,
                               Optimizer& optimizer) {
-  const int64_t batch = scatter(x), outputs = graph_.output().shape.size();
+  check_step(optimizer);
+  const int64_t batch = batch_of(x), outputs = graph_.output().shape.size();
   if (static_cast<int64_t>(targets.size()) != batch * outputs)
     throw Error(bad_argument("DataParallel: there are ", targets.size(), " target values, must be ",
                              batch * outputs, ", ", outputs, " for each sample"));
-  const Pass training = pass(true);
-  nn::forward(replicas_, training);
-  on_each([&](Replica& replica, Target& target, size_t rank) {
-    const Shard shard = shard_of(batch, static_cast<int64_t>(rank), devices());
-    if (shard.size > 0)
-      RONDO_CUDA_THROW(cudaMemcpyAsync(target.values.data(), targets.data() + shard.first * outputs,
-                                       static_cast<size_t>(shard.size * outputs) * sizeof(float),
-                                       cudaMemcpyHostToDevice, replica.stream()));
-    throw_if_error(squared_error(replica.output_gradient().samples(), target.tally.data(),
-                                 ConstTensor(replica.output()).samples(),
-                                 matrix<const float>(target.values.data(), shard.size, outputs), 1.0f,
-                                 {target.workspace.data(), target.workspace.bytes()}, replica.stream()));
+  step([&] {
+    scatter(x);
+    const Pass training = pass(true);
+    nn::forward(replicas_, training);
+    on_each([&](Replica& replica, Target& target, size_t rank) {
+      const Shard shard = shard_of(batch, static_cast<int64_t>(rank), devices());
+      if (shard.size > 0)
+        RONDO_CUDA_THROW(cudaMemcpyAsync(target.values.data(), targets.data() + shard.first * outputs,
+                                         static_cast<size_t>(shard.size * outputs) * sizeof(float),
+                                         cudaMemcpyHostToDevice, replica.stream()));
+      throw_if_error(squared_error(replica.output_gradient().samples(), target.tally.data(),
+                                   ConstTensor(replica.output()).samples(),
+                                   matrix<const float>(target.values.data(), shard.size, outputs), 1.0f,
+                                   {target.workspace.data(), target.workspace.bytes()}, replica.stream()));
+    });
+    finish_step(batch, optimizer, training);
   });
-  finish_step(batch, optimizer, training);
 }
 
 // Adds a bucket over all replicas, beside the layers that still go backward.

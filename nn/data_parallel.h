@@ -5,7 +5,7 @@
 //   for (...) model.train_step(images, labels, sgd);
 //
 // Every device holds the whole network; the batch is split, the gradients are summed, and every device takes the same step:
-// the replicas stay equal, bit for bit, and the number of devices changes the time and not the training. The gradients are
+// the parameters stay equal, bit for bit, and the number of devices changes the time and not the training. The gradients are
 // reduced in buckets, from the last layer to the first, each as soon as it is complete, while the layers before it
 // are still going backward.
 #pragma once
@@ -28,9 +28,11 @@ struct DataParallelOptions {
   std::vector<int> devices = {0};  // a replica an entry; the same device may appear several times
   int64_t batch = 256;             // the most samples of a step, over all devices
   uint64_t seed = 0;               // of the parameters, and of what is random in training
-  // Batch normalisation over the whole batch, as one device would have it; false: each replica over its own shard, as
-  // most libraries do by default, with other numbers for every number of devices.
-  bool shared_statistics = false;
+  // Batch normalisation over the whole batch, as one device would have it. false: each replica over its own shard, as many
+  // libraries do by default, without the all-reduce inside each layer; then each replica has running statistics of
+  // its own too, the training differs with the number of devices, and so does what evaluation says of an image with its
+  // place in the batch.
+  bool shared_statistics = true;
   Algorithm algorithm = Algorithm::automatic;  // of the gradients' all-reduce
   int64_t bucket_bytes =
       int64_t{1} << 20;  // of a bucket of gradients; larger ones are quicker and begin later
@@ -56,8 +58,11 @@ class DataParallel {
 
   // One step on a batch in the host's memory: x holds samples of the input's shape, one after the other, at most
   // options().batch of them. The loss is the softmax cross-entropy of labels[i] in [0, outputs), or the squared error summed
-  // over a sample's outputs, and its mean over the batch is what goes down. Returns when the batch has been taken; the
-  // work goes on. Throws rondo::Error: bad_argument for sizes that do not belong together.
+  // over a sample's outputs, and its mean over the batch is what goes down. The work goes on after the call: pageable memory
+  // may be used again at once, pinned memory when the step is done (take_tally() waits for it). The optimizer must have been
+  // made for this model. Throws rondo::Error: bad_argument for sizes that do not belong together, and nothing has happened;
+  // after any other failure in the middle of a step the replicas may differ, and every later step is refused with the
+  // first reason.
   void train_step(std::span<const float> x, std::span<const int32_t> labels, Optimizer& optimizer);
   void train_step(std::span<const float> x, std::span<const float> targets, Optimizer& optimizer);
 
@@ -85,6 +90,10 @@ class DataParallel {
   int64_t scatter(std::span<const float> x);
   void finish_step(int64_t batch, Optimizer& optimizer, const Pass& pass);
   void reduce(const GradientBucket& bucket);
+  int64_t batch_of(std::span<const float> x) const;
+  void check_step(const Optimizer& optimizer) const;
+  template <class Work>
+  void step(Work work);
   template <class Work>
   void on_each(Work work);
   Pass pass(bool training);
@@ -97,6 +106,7 @@ class DataParallel {
   std::vector<GradientBucket> buckets_;
   std::vector<Event> ready_, reduced_;  // of each rank: a bucket is complete; all are reduced
   Communicator gradients_, statistics_;
+  Status failure_;  // of a step that was not finished
 };
 
 }  // namespace rondo::nn

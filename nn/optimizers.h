@@ -12,11 +12,17 @@ namespace rondo::nn {
 class DataParallel;
 class Replica;
 
+// Belongs to the model that it was made for, and must go before it.
 class Optimizer {
  public:
   virtual ~Optimizer() = default;
   // Enqueues the step of replica `rank`, whose device is current, with `scale` = 1 / (size of the whole batch).
   virtual void step(Replica& replica, size_t rank, float scale) = 0;
+
+  // Whether it was made for this replica of this rank.
+  bool serves(const Replica& replica, size_t rank) const {
+    return rank < states_.size() && states_[rank].replica == &replica;
+  }
 
   // From the next step on.
   void set_learning_rate(float rate);

@@ -26,7 +26,8 @@ TEST(Communicator, RefusesImpossibleDevicesAndSlots) {
 }
 
 TEST(Communicator, SaysWhenMemoryIsShortAndTheNextOneWorks) {
-  EXPECT_EQ(refusal({0, 0}, int64_t{1} << 50).code(), StatusCode::out_of_resources);
+  EXPECT_EQ(refusal({0, 0}, int64_t{1} << 49).code(), StatusCode::out_of_resources);
+  EXPECT_TRUE(refused(refusal({0, 0}, INT64_MAX), "slot_bytes is 9223372036854775807, must be at most"));
   EXPECT_TRUE(ok(refusal({0, 0})));
 }
 

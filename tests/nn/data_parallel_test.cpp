@@ -297,6 +297,47 @@ TEST(DataParallel, LearningRateFollowsASchedule) {
   EXPECT_FALSE(all_equal_bits(parameters_of(model), before));
 }
 
+// An optimizer that fails at one of the devices.
+class Failing : public Sgd {
+ public:
+  using Sgd::Sgd;
+  void step(Replica& replica, size_t rank, float scale) override {
+    if (rank == 1) throw std::runtime_error("no more");
+    Sgd::step(replica, rank, scale);
+  }
+};
+
+TEST(DataParallel, AfterAStepThatFailedInTheMiddleNoneIsTaken) {
+  DataParallel model(small_network(), kInput, options_for(2));
+  Failing failing(model);
+  Sgd sgd(model);
+  const std::vector<float> x = normal_values(12 * kInput.size(), 1);
+  EXPECT_THROW(model.train_step(x, some_labels(12, 4), failing), std::runtime_error);
+  EXPECT_THROW(model.train_step(x, some_labels(12, 4), sgd), Error);
+}
+
+TEST(DataParallel, RefusesAnOptimizerOfAnotherModel) {
+  DataParallel one(small_network(), kInput, options_for(1)), two(small_network(), kInput, options_for(2));
+  Sgd sgd(one);
+  const std::vector<float> x = normal_values(12 * kInput.size(), 1);
+  EXPECT_THROW(two.train_step(x, some_labels(12, 4), sgd), Error);
+  one.train_step(x, some_labels(12, 4), sgd);
+}
+
+// The same image says the same, wherever in the batch it stands: the running statistics are one.
+TEST(DataParallel, EvaluationDoesNotDependOnThePlaceInTheBatch) {
+  DataParallelOptions options = options_for(2);
+  options.shared_statistics = DataParallelOptions{}.shared_statistics;
+  DataParallel model(small_network(), kInput, options);
+  Sgd sgd(model);
+  for (uint64_t seed : {1, 2, 3})
+    model.train_step(normal_values(12 * kInput.size(), seed), some_labels(12, 4), sgd);
+  std::vector<float> image = normal_values(kInput.size(), 9), images;
+  for (int copy = 0; copy < 4; ++copy) images.insert(images.end(), image.begin(), image.end());
+  const std::vector<float> outputs = model.predict(images);
+  for (size_t i = 4; i < outputs.size(); ++i) EXPECT_EQ(outputs[i], outputs[i % 4]);
+}
+
 template <class Work>
 std::string refusal(Work work) {
   try {

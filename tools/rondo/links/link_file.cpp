@@ -97,7 +97,11 @@ LinkTable parse_link_json(const std::string& name, const std::string& text) {
 
 StoredLinks stored_links(const std::vector<int>& devices) {
   const std::string path = default_link_file();
-  if (path.empty() || !std::filesystem::exists(path)) return {};
+  std::error_code unseen;
+  if (path.empty() || !std::filesystem::exists(path, unseen)) return {};
+  if (!std::filesystem::is_regular_file(path, unseen))
+    return {{},
+            concat("in ", path, " are not used: it is not a file; rondo links --store FILE takes another")};
   std::ifstream file(path, std::ios::binary);
   const std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
   try {
