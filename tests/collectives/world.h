@@ -9,6 +9,7 @@
 #include <rondo/tests/collectives/vectors.h>
 #include <rondo/tests/support/compare.h>
 #include <rondo/tests/support/inputs.h>
+#include <rondo/tests/support/random_order.h>
 #include <rondo/tests/support/status_checks.h>
 
 #include <algorithm>
@@ -16,10 +17,6 @@
 #include <ostream>
 #include <string>
 #include <vector>
-
-#ifdef __SIMT__
-#include <simt/settings.h>
-#endif
 
 namespace rondo {
 
@@ -121,20 +118,5 @@ inline Status sum_by(Algorithm algorithm, World& world, const RankVectors& outpu
 inline Status sum_by(Algorithm algorithm, World& world, const RankVectors& data) {
   return all_reduce(data.views(), {.algorithm = algorithm}, world.communicator, world.handles);
 }
-
-// The executor runs what follows in an order drawn from the seed; on GPUs the order is the GPU's.
-class RandomOrder {
- public:
-  explicit RandomOrder([[maybe_unused]] uint64_t seed) {
-#ifdef __SIMT__
-    simt::set_seed(seed);
-#endif
-  }
-  ~RandomOrder() {
-#ifdef __SIMT__
-    simt::set_seed(std::nullopt);
-#endif
-  }
-};
 
 }  // namespace rondo::test
