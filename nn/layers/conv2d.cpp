@@ -4,7 +4,6 @@
 #include <rondo/kernels/reduce/bias_gradient.h>
 
 #include <algorithm>
-#include <cmath>
 
 namespace rondo::nn {
 
@@ -90,11 +89,13 @@ Value Conv2d::build(Graph& graph, Value x) const {
   const Shape out = {conv2d_output_size(x.shape.height, filter_.height, options.stride_h, options.pad_h),
                      conv2d_output_size(x.shape.width, filter_.width, options.stride_w, options.pad_w),
                      out_channels_};
-  const int64_t fan_in = filter_.height * filter_.width * x.shape.channels;
-  const Init init = Init::uniform(1 / std::sqrt(static_cast<float>(fan_in)));
+  const int64_t taps = filter_.height * filter_.width;
+  const Fans fans = {taps * x.shape.channels, taps * out_channels_};
   std::vector<int> parameters = {
-      graph.parameter("weight", {out_channels_, filter_.height, filter_.width, x.shape.channels}, init)};
-  if (options_.bias) parameters.push_back(graph.parameter("bias", {out_channels_}, init));
+      graph.parameter("weight", {out_channels_, filter_.height, filter_.width, x.shape.channels},
+                      options_.weights.weights(fans))};
+  if (options_.bias)
+    parameters.push_back(graph.parameter("bias", {out_channels_}, options_.weights.biases(fans)));
   return graph.add(std::make_unique<ConvOp>(x.shape, out, filter_, options, options_.bias), {x}, out,
                    parameters);
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <rondo/kernels/conv/conv2d.h>
+#include <rondo/nn/init.h>
 #include <rondo/nn/module.h>
 
 namespace rondo::nn {
@@ -16,13 +17,14 @@ struct Size2d {
 // y[n, p, q, k] = bias[k] + sum over r, s, c of x[n, p * stride + r - padding, q * stride + s - padding, c] * weight[k, r, s, c]
 //
 // (cross-correlation, as everybody calls it convolution). Parameters "weight" [out_channels, r, s, in_channels] and, with
-// `bias`, "bias" [out_channels]. They begin as PyTorch's do: uniform within 1 / sqrt(r * s * in_channels).
+// `bias`, "bias" [out_channels].
 class Conv2d : public Module {
  public:
   struct Options {
     Size2d stride = 1;
     Size2d padding = 0;
     bool bias = true;
+    WeightInit weights = {};
   };
   Conv2d(int64_t out_channels, Size2d filter) : Conv2d(out_channels, filter, Options{}) {}
   Conv2d(int64_t out_channels, Size2d filter, Options options)

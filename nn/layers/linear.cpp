@@ -5,7 +5,6 @@
 #include <rondo/kernels/reduce/bias_gradient.h>
 
 #include <algorithm>
-#include <cmath>
 
 namespace rondo::nn {
 
@@ -60,10 +59,12 @@ class LinearOp : public Op {
 Value Linear::build(Graph& graph, Value x) const {
   if (outputs_ < 1) throw Error(bad_argument("Linear: it has ", outputs_, " outputs, must have at least 1"));
   const int64_t inputs = x.shape.size();
-  const Init init = Init::uniform(1 / std::sqrt(static_cast<float>(inputs)));
-  std::vector<int> parameters = {graph.parameter("weight", {inputs, outputs_}, init)};
-  if (bias_) parameters.push_back(graph.parameter("bias", {outputs_}, init));
-  return graph.add(std::make_unique<LinearOp>(inputs, outputs_, bias_), {x}, {1, 1, outputs_}, parameters);
+  const Fans fans = {inputs, outputs_};
+  std::vector<int> parameters = {
+      graph.parameter("weight", {inputs, outputs_}, options_.weights.weights(fans))};
+  if (options_.bias) parameters.push_back(graph.parameter("bias", {outputs_}, options_.weights.biases(fans)));
+  return graph.add(std::make_unique<LinearOp>(inputs, outputs_, options_.bias), {x}, {1, 1, outputs_},
+                   parameters);
 }
 
 }  // namespace rondo::nn

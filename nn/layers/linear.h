@@ -1,6 +1,7 @@
 // A fully connected layer.
 #pragma once
 
+#include <rondo/nn/init.h>
 #include <rondo/nn/module.h>
 
 namespace rondo::nn {
@@ -8,15 +9,20 @@ namespace rondo::nn {
 // y[n, j] = bias[j] + sum over i of x[n, i] * weight[i, j]
 //
 // x is taken as a vector, whatever its shape (in NHWC order). Parameters "weight" [inputs, outputs] and, with `bias`, "bias"
-// [outputs]. They begin as PyTorch's do: uniform within 1 / sqrt(inputs).
+// [outputs].
 class Linear : public Module {
  public:
-  explicit Linear(int64_t outputs, bool bias = true) : outputs_(outputs), bias_(bias) {}
+  struct Options {
+    bool bias = true;
+    WeightInit weights = {};
+  };
+  explicit Linear(int64_t outputs) : Linear(outputs, Options{}) {}
+  Linear(int64_t outputs, Options options) : outputs_(outputs), options_(options) {}
   Value build(Graph& graph, Value x) const override;
 
  private:
   int64_t outputs_;
-  bool bias_;
+  Options options_;
 };
 
 }  // namespace rondo::nn
