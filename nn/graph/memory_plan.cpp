@@ -1,17 +1,18 @@
 #include <rondo/nn/graph/memory_plan.h>
 
 #include <algorithm>
-#include <numeric>
 
 namespace rondo::nn {
 
 namespace {
 
+using Kind = Moment::Kind;
+
 // A tensor and its life, from the first to the last moment, both included.
 struct Life {
-  int64_t* place;
   int64_t size;
   int first, last;
+  int64_t place = kNowhere;
 };
 
 constexpr int64_t kAlign = 64;  // 256 bytes, as the allocator itself aligns
@@ -20,103 +21,163 @@ int64_t floats_of(const Shape& shape, int64_t batch) {
   return (shape.size() * batch + kAlign - 1) / kAlign * kAlign;
 }
 
-void place(std::vector<Life>& lives, MemoryPlan& plan) {
-  std::stable_sort(lives.begin(), lives.end(), [](const Life& a, const Life& b) { return a.size > b.size; });
+// Finds a place for every life; returns the end of the arena.
+int64_t place(std::vector<Life>& lives) {
+  std::vector<Life*> order;
+  for (Life& life : lives) order.push_back(&life);
+  std::stable_sort(order.begin(), order.end(), [](const Life* a, const Life* b) {
+    return a->size != b->size ? a->size > b->size : a->first < b->first;
+  });
   std::vector<const Life*> placed;  // sorted by place
-  for (Life& life : lives) {
-    plan.tensors += life.size;
+  int64_t end = 0;
+  for (Life* life : order) {
     int64_t at = 0;
     for (const Life* other : placed) {
-      if (other->last < life.first || life.last < other->first) continue;
-      if (*other->place >= at + life.size) break;
-      at = std::max(at, *other->place + other->size);
+      if (other->last < life->first || life->last < other->first) continue;
+      if (other->place >= at + life->size) break;
+      at = std::max(at, other->place + other->size);
     }
-    *life.place = at;
-    plan.size = std::max(plan.size, at + life.size);
-    placed.insert(std::upper_bound(placed.begin(), placed.end(), &life,
-                                   [](const Life* a, const Life* b) { return *a->place < *b->place; }),
-                  &life);
+    life->place = at;
+    end = std::max(end, at + life->size);
+    placed.insert(std::upper_bound(placed.begin(), placed.end(), life,
+                                   [](const Life* a, const Life* b) { return a->place < b->place; }),
+                  life);
   }
+  return end;
 }
 
+// A result without a reader has no gradient to go backward from.
+void check_all_used(const Graph& graph) {
+  for (const Graph::Node& node : graph.nodes())
+    if (graph.values()[static_cast<size_t>(node.output)].uses.empty() &&
+        node.output != graph.resolved(graph.output().id))
+      throw Error(bad_argument("memory plan: nobody uses the result of '", node.name, "' (",
+                               node.op->description(), "), and it is not the network's output"));
+}
+
+// Goes through the schedule. Tensors are numbers of lives until all lives are known, and then places.
 class Planner {
  public:
-  Planner(const Graph& graph, int64_t batch, bool training, bool input_gradient)
-      : graph_(graph), batch_(batch), training_(training), input_gradient_(input_gradient) {
-    plan_.values.assign(graph.values().size(), MemoryPlan::kNone);
-    plan_.gradients = plan_.values;
-    for (const Graph::Node& node : graph.nodes())
-      plan_.contributions.emplace_back(node.inputs.size(), MemoryPlan::kNone);
+  Planner(const Graph& graph, int64_t batch, bool input_gradient)
+      : graph_(graph), batch_(batch), input_gradient_(input_gradient) {
+    if (batch < 0) throw Error(bad_argument("memory plan: the batch is ", batch, ", must be at least 0"));
+    values_.assign(graph.values().size(), kNowhere);
+    gradients_ = values_;
   }
 
-  MemoryPlan run() {
-    for (int value = 0; value < static_cast<int>(graph_.values().size()); ++value) {
-      if (info(value).alias_of >= 0) continue;
-      add_value(value);
-      if (training_ && has_gradient(value)) add_gradient(value);
+  MemoryPlan run(const std::vector<Moment>& schedule, bool training) {
+    plan_.input = write(values_, input());
+    for (const Moment& moment : schedule) {
+      Step& step = plan_.steps.emplace_back();
+      step.moment = moment;
+      switch (moment.kind) {
+        case Kind::forward:
+        case Kind::recompute:
+          forward(step);
+          break;
+        case Kind::outside:
+          outside(training);
+          break;
+        case Kind::backward:
+          backward(step);
+          break;
+      }
+      ++now_;
     }
-    place(lives_, plan_);
-    for (size_t value = 0; value < plan_.values.size(); ++value) {  // aliases lie where their value lies
-      const auto resolved = static_cast<size_t>(graph_.resolved(static_cast<int>(value)));
-      plan_.values[value] = plan_.values[resolved];
-      plan_.gradients[value] = plan_.gradients[resolved];
+    if (gradients_[0] != kNowhere) {  // for whoever asked for it, when all is done
+      plan_.input_gradient = gradients_[0];
+      lives_[static_cast<size_t>(gradients_[0])].last = now_;
     }
+    put_in_place();
     return plan_;
   }
 
  private:
-  const Graph::ValueInfo& info(int value) const { return graph_.values()[static_cast<size_t>(value)]; }
-  Saves saves(int node) const { return graph_.nodes()[static_cast<size_t>(node)].op->saves(); }
-  int nodes() const { return static_cast<int>(graph_.nodes().size()); }
-  int backward(int node) const { return 2 * nodes() - 1 - node; }
-  bool has_gradient(int value) const { return info(value).producer >= 0 || input_gradient_; }
+  using Tensors = std::vector<int64_t>;  // of each value, the life that holds it now
 
-  void add_value(int value) {
-    const Graph::ValueInfo& v = info(value);
-    const int first = std::max(v.producer, 0);
-    int last = first;
-    for (const Graph::Use& use : v.uses) {
-      last = std::max(last, use.node);
-      if (training_ && saves(use.node).inputs) last = std::max(last, backward(use.node));
-    }
-    if (training_ && v.producer >= 0 && saves(v.producer).output) last = std::max(last, backward(v.producer));
-    // The network's result is read by whoever runs it, between forward and backward.
-    if (value == graph_.resolved(graph_.output().id)) last = std::max(last, nodes());
-    lives_.push_back({&plan_.values[static_cast<size_t>(value)], floats_of(v.shape, batch_), first, last});
+  int input() const { return graph_.input().id; }
+  int output() const { return graph_.resolved(graph_.output().id); }
+  const Graph::Node& node_of(const Step& step) const {
+    return graph_.nodes()[static_cast<size_t>(step.moment.node)];
+  }
+  const Shape& shape(int value) const { return graph_.values()[static_cast<size_t>(value)].shape; }
+
+  int64_t begin_life(int value) {
+    lives_.push_back({floats_of(shape(value), batch_), now_, now_});
+    return static_cast<int64_t>(lives_.size()) - 1;
+  }
+  int64_t write(Tensors& tensors, int value) {
+    return tensors[static_cast<size_t>(value)] = begin_life(value);
+  }
+  int64_t read(const Tensors& tensors, int value) {
+    const int64_t tensor = tensors[static_cast<size_t>(graph_.resolved(value))];
+    lives_[static_cast<size_t>(tensor)].last = now_;
+    return tensor;
   }
 
-  void add_gradient(int value) {
-    const Graph::ValueInfo& v = info(value);
-    const int64_t size = floats_of(v.shape, batch_);
-    const int last = v.producer >= 0 ? backward(v.producer) : backward(0);
-    // That of the result is written by whoever computes the loss, before the first operation goes backward.
-    int first = value == graph_.resolved(graph_.output().id) ? nodes() - 1 : last;
-    const Graph::Use writer = graph_.first_writer(value);
-    for (const Graph::Use& use : v.uses) {
-      const int moment = backward(use.node);
-      first = std::min(first, moment);
-      if (use == writer) continue;
-      int64_t& place = plan_.contributions[static_cast<size_t>(use.node)][static_cast<size_t>(use.input)];
-      lives_.push_back({&place, size, moment, moment});
+  void forward(Step& step) {
+    const Graph::Node& node = node_of(step);
+    for (int value : node.inputs) step.inputs.push_back(read(values_, value));
+    step.output = write(values_, node.output);
+  }
+
+  void outside(bool training) {
+    plan_.output = read(values_, output());
+    if (training) plan_.output_gradient = write(gradients_, output());
+  }
+
+  void backward(Step& step) {
+    const Graph::Node& node = node_of(step);
+    const Saves saves = node.op->saves();
+    for (int value : node.inputs) step.inputs.push_back(saves.inputs ? read(values_, value) : kNowhere);
+    if (saves.output) step.output = read(values_, node.output);
+    step.output_gradient = read(gradients_, node.output);
+    for (int i = 0; i < static_cast<int>(node.inputs.size()); ++i) {
+      const int value = graph_.resolved(node.inputs[static_cast<size_t>(i)]);
+      const bool wanted = value != input() || input_gradient_;
+      const bool first = graph_.first_writer(value) == Graph::Use{step.moment.node, i};
+      step.input_gradients.push_back(!wanted ? kNowhere
+                                     : first ? write(gradients_, value)
+                                             : begin_life(value));
+      step.added_to.push_back(!wanted || first ? kNowhere : read(gradients_, value));
     }
-    lives_.push_back({&plan_.gradients[static_cast<size_t>(value)], size, first, last});
+  }
+
+  void put_in_place() {
+    plan_.size = place(lives_);
+    for (const Life& life : lives_) plan_.tensors += life.size;
+    const auto settle = [&](int64_t& tensor) {
+      if (tensor != kNowhere) tensor = lives_[static_cast<size_t>(tensor)].place;
+    };
+    for (int64_t* tensor : {&plan_.input, &plan_.input_gradient, &plan_.output, &plan_.output_gradient})
+      settle(*tensor);
+    for (Step& step : plan_.steps) {
+      settle(step.output);
+      settle(step.output_gradient);
+      for (std::vector<int64_t>* tensors : {&step.inputs, &step.input_gradients, &step.added_to})
+        for (int64_t& tensor : *tensors) settle(tensor);
+    }
   }
 
   const Graph& graph_;
   int64_t batch_;
-  bool training_, input_gradient_;
-  MemoryPlan plan_;
+  bool input_gradient_;
+  int now_ = 0;
+  Tensors values_, gradients_;
   std::vector<Life> lives_;
+  MemoryPlan plan_;
 };
 
 }  // namespace
 
-MemoryPlan plan_training(const Graph& graph, int64_t batch, bool input_gradient) {
-  return Planner(graph, batch, true, input_gradient).run();
+MemoryPlan plan_training(const Graph& graph, int64_t batch, const PlanOptions& options) {
+  check_all_used(graph);
+  return Planner(graph, batch, options.input_gradient)
+      .run(training_schedule(graph, options.checkpoint_layers), true);
 }
 
 MemoryPlan plan_inference(const Graph& graph, int64_t batch) {
-  return Planner(graph, batch, false, false).run();
+  return Planner(graph, batch, false).run(evaluation_schedule(graph), false);
 }
 
 }  // namespace rondo::nn

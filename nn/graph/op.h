@@ -17,7 +17,9 @@ struct OpRun {
   int64_t first = 0;         // samples of the whole batch that other replicas have before these
   int64_t summed_batch = 0;  // samples that went into `sums`: these, or those of all replicas
   bool training = false;
-  uint64_t seed = 0;              // of what is random in training
+  bool recompute =
+      false;          // forward: once more, for backward; states and sums are already those of this batch
+  uint64_t seed = 0;  // of what is random in training
   const int64_t* step = nullptr;  // in device memory
   std::span<const ConstTensor> inputs;
   Tensor output;                                // forward: to write; backward: as forward left it

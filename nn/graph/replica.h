@@ -40,13 +40,13 @@ class Replica {
   // How many samples the following pass has here, and how many of the whole batch come before them.
   void set_batch(int64_t batch, int64_t first);
   int64_t batch() const { return batch_; }
-  Tensor input() { return value(graph_.input().id, graph_.input().shape); }
-  Tensor output() { return value(graph_.output().id, graph_.output().shape); }
-  Tensor output_gradient() {
-    return {at(plan_.gradients, graph_.output().id), batch_, graph_.output().shape};
-  }
+  // The input is set before forward() and may be overwritten by it. The result is there until backward() begins; the
+  // output's gradient is set between the two.
+  Tensor input() { return tensor(plan_.input, graph_.input().shape); }
+  Tensor output() { return tensor(plan_.output, graph_.output().shape); }
+  Tensor output_gradient() { return tensor(plan_.output_gradient, graph_.output().shape); }
   // Without data unless the plan has one.
-  Tensor input_gradient() { return {at(plan_.gradients, 0), batch_, graph_.input().shape}; }
+  Tensor input_gradient() { return tensor(plan_.input_gradient, graph_.input().shape); }
   int64_t* step() { return step_.data(); }  // a counter that whoever trains advances
 
   // Fills parameters and states as their layers want them, on the replica's stream; the same seed, the same values.
@@ -59,11 +59,9 @@ class Replica {
   friend class PassRunner;
 
   static VectorView<float> view(Buffer<float>& buffer) { return {buffer.data(), buffer.size()}; }
-  float* at(const std::vector<int64_t>& places, int value) {
-    const int64_t place = places[static_cast<size_t>(value)];
-    return place == MemoryPlan::kNone ? nullptr : arena_.data() + place;
+  Tensor tensor(int64_t place, const Shape& shape) {
+    return {place == kNowhere ? nullptr : arena_.data() + place, batch_, shape};
   }
-  Tensor value(int id, Shape shape) { return {at(plan_.values, id), batch_, shape}; }
   void fill(float* data, const Parameter& parameter, uint64_t seed, uint64_t sequence);
 
   const Graph& graph_;
@@ -78,12 +76,15 @@ class Replica {
   Buffer<std::byte> workspace_;
 };
 
-// replicas[r].output() = network(replicas[r].input()), for every replica. Throws rondo::Error.
-void forward(std::span<Replica> replicas, const Pass& pass);
+// replicas[r].output() = network(replicas[r].input()), for every replica. `after_node` is called when all replicas' work
+// of a node has been enqueued. Throws rondo::Error.
+void forward(std::span<Replica> replicas, const Pass& pass,
+             const std::function<void(int node)>& after_node = {});
 
 // From replicas[r].output_gradient() to replicas[r].gradients(), which are overwritten with the sums over the replica's
-// samples. After forward() of the same batch in training. `after_node` is called when all replicas' work of a node has been
-// enqueued: the gradients of its parameters are then complete in stream order. Throws rondo::Error.
+// samples. After forward() of the same batch in training, with the same pass: what was not kept is computed again.
+// `after_node` is called when all replicas' work of a node has been enqueued: the gradients of its parameters are then
+// complete in stream order. Throws rondo::Error.
 void backward(std::span<Replica> replicas, const Pass& pass,
               const std::function<void(int node)>& after_node = {});
 

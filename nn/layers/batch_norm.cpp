@@ -26,11 +26,12 @@ class BatchNormOp : public Op {
   Status forward(const OpRun& run) const override {
     if (run.training && run.summed_batch == 0) return {};  // nothing to learn from, and nothing to normalise
     const VectorView<float> mean = channels(run.states[2]), inv_deviation = channels(run.states[3]);
-    if (run.training) {
+    // When it is computed again, the batch's statistics are still there, and have gone into the running ones.
+    if (run.training && !run.recompute) {
       const RunningStatistics running = {channels(run.states[0]), channels(run.states[1]), options_.momentum};
       RONDO_RETURN_IF_ERROR(batch_norm_statistics(mean, inv_deviation, running, sums(run, 0), count(run),
                                                   options_.eps, run.stream));
-    } else {
+    } else if (!run.training) {
       RONDO_RETURN_IF_ERROR(
           batch_norm_deviation(inv_deviation, channels(run.states[1]), options_.eps, run.stream));
     }

@@ -1,0 +1,74 @@
+#include <rondo/nn/graph/schedule.h>
+
+#include <algorithm>
+
+namespace rondo::nn {
+
+namespace {
+
+using Kind = Moment::Kind;
+
+struct Segment {
+  int begin, end;  // nodes
+  bool has(int node) const { return begin <= node && node < end; }
+};
+
+// Made and used in the segment, and nowhere else.
+bool is_internal(const Graph& graph, const Segment& segment, int value) {
+  const Graph::ValueInfo& info = graph.values()[static_cast<size_t>(value)];
+  return segment.has(info.producer) && value != graph.resolved(graph.output().id) &&
+         std::all_of(info.uses.begin(), info.uses.end(),
+                     [&](const Graph::Use& use) { return segment.has(use.node); });
+}
+
+// The operations that have to run once more before the segment goes backward: those that make what backward reads, and
+// what these are made of.
+std::vector<Moment> recomputed(const Graph& graph, const Segment& segment) {
+  std::vector<bool> needed(graph.values().size());
+  const auto need_inputs = [&](const Graph::Node& node) {
+    for (int input : node.inputs) needed[static_cast<size_t>(graph.resolved(input))] = true;
+  };
+  for (int i = segment.begin; i < segment.end; ++i) {
+    const Graph::Node& node = graph.nodes()[static_cast<size_t>(i)];
+    if (node.op->saves().inputs) need_inputs(node);
+    if (node.op->saves().output) needed[static_cast<size_t>(node.output)] = true;
+  }
+  std::vector<Moment> moments;
+  for (int i = segment.end - 1; i >= segment.begin; --i) {
+    const Graph::Node& node = graph.nodes()[static_cast<size_t>(i)];
+    if (!needed[static_cast<size_t>(node.output)] || !is_internal(graph, segment, node.output)) continue;
+    need_inputs(node);
+    moments.push_back({Kind::recompute, i});
+  }
+  std::reverse(moments.begin(), moments.end());
+  return moments;
+}
+
+}  // namespace
+
+std::vector<Moment> evaluation_schedule(const Graph& graph) {
+  std::vector<Moment> moments;
+  for (int node = 0; node < static_cast<int>(graph.nodes().size()); ++node)
+    moments.push_back({Kind::forward, node});
+  moments.push_back({Kind::outside});
+  return moments;
+}
+
+std::vector<Moment> training_schedule(const Graph& graph, int checkpoint_layers) {
+  if (checkpoint_layers < 0)
+    throw Error(bad_argument("schedule: checkpoint_layers is ", checkpoint_layers,
+                             ", must be at least 1, or 0 for no recomputing"));
+  std::vector<Moment> moments = evaluation_schedule(graph);
+  const auto nodes = static_cast<int>(graph.nodes().size());
+  const int length = checkpoint_layers > 0 ? std::min(checkpoint_layers, nodes) : nodes;
+  for (int end = nodes; end > 0;) {
+    const Segment segment = {(end - 1) / length * length, end};
+    if (end < nodes)
+      for (const Moment& moment : recomputed(graph, segment)) moments.push_back(moment);
+    for (int node = end - 1; node >= segment.begin; --node) moments.push_back({Kind::backward, node});
+    end = segment.begin;
+  }
+  return moments;
+}
+
+}  // namespace rondo::nn

@@ -1,0 +1,33 @@
+// The line of moments of a training step: which operation runs when. The memory plan and the pass both follow it.
+#pragma once
+
+#include <rondo/nn/graph/graph.h>
+
+#include <vector>
+
+namespace rondo::nn {
+
+struct Moment {
+  enum class Kind {
+    forward,
+    outside,  // of no operation: whoever runs the network reads its result, and in training writes its gradient
+    recompute,  // forward once more, from the same inputs to the same output
+    backward,
+  };
+  Kind kind = Kind::outside;
+  int node = -1;
+  bool operator==(const Moment&) const = default;
+};
+
+// Forward of all operations, and the moment in which the result is read.
+std::vector<Moment> evaluation_schedule(const Graph& graph);
+
+// The same, and then all operations backward in reverse.
+//
+// With checkpoint_layers = k > 0 (Chen et al., "Training deep nets with sublinear memory cost", 2016) the operations are cut
+// into segments of k. A value that is used in its own segment only need not outlive it: before the segment goes backward,
+// those of its operations whose result is needed again run forward once more. The last segment goes backward while
+// its values are still there. Throws a bad_argument Error for a negative k.
+std::vector<Moment> training_schedule(const Graph& graph, int checkpoint_layers = 0);
+
+}  // namespace rondo::nn

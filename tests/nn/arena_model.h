@@ -1,0 +1,141 @@
+// ArenaModel: plays a memory plan step by step on an arena that knows which tensor each of its cells holds.
+//
+// It knows nothing of lives. An operation finds what it declared that it reads, or the plan is wrong.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <rondo/nn/graph/memory_plan.h>
+
+#include <algorithm>
+#include <vector>
+
+namespace rondo::test {
+
+class ArenaModel {
+ public:
+  ArenaModel(const nn::Graph& graph, int64_t batch, const nn::MemoryPlan& plan)
+      : graph_(graph), batch_(batch), plan_(plan), cells_(static_cast<size_t>(plan.size / kCell), kNothing) {}
+
+  // A whole training step: each operation once forward in order, once backward in reverse, and between them as often as
+  // the plan likes. The gradient of the network's input is there at the end where it is `wanted`.
+  testing::AssertionResult plays(bool wanted) {
+    const int nodes = static_cast<int>(graph_.nodes().size()), result = graph_.resolved(graph_.output().id);
+    int next = 0;
+    write(plan_.input, value(0), "the input");
+    for (const nn::Step& step : plan_.steps) {
+      now_ = concat("step ", &step - plan_.steps.data());
+      switch (step.moment.kind) {
+        case Kind::forward:
+          expect(step.moment.node == next++, "an operation out of order");
+          forward(step);
+          break;
+        case Kind::outside:
+          expect(next == nodes, "the result is read before the last operation");
+          expect_there(plan_.output, value(result), "the result");
+          write(plan_.output_gradient, gradient(result), "the result's gradient");
+          expect_there(plan_.output, value(result), "the result beside its gradient");
+          break;
+        case Kind::recompute:
+          forward(step);
+          break;
+        case Kind::backward:
+          expect(step.moment.node == --next, "an operation backward out of order");
+          backward(step, wanted);
+          break;
+      }
+      if (!wrong_.empty()) return testing::AssertionFailure() << wrong_;
+    }
+    expect(next == 0, "an operation does not go backward");
+    if (wanted) expect_there(plan_.input_gradient, gradient(0), "the input's gradient");
+    if (!wrong_.empty()) return testing::AssertionFailure() << wrong_;
+    return testing::AssertionSuccess();
+  }
+
+ private:
+  using Kind = nn::Moment::Kind;
+
+  // What a cell holds: a value, a gradient, a contribution to one.
+  struct Tensor {
+    int number, value;
+    bool operator==(const Tensor& other) const { return number == other.number; }
+  };
+  static constexpr int kNothing = -1;
+  static constexpr int64_t kCell = 64;  // floats
+
+  static Tensor value(int id) { return {3 * id, id}; }
+  static Tensor gradient(int id) { return {3 * id + 1, id}; }
+  static Tensor contribution(int id) { return {3 * id + 2, id}; }
+
+  void expect(bool right, const std::string& what) {
+    if (!right && wrong_.empty()) wrong_ = concat(now_, ": ", what);
+  }
+
+  std::span<int> cells(int64_t place, const Tensor& tensor, const char* what) {
+    const int64_t floats = batch_ * graph_.values()[static_cast<size_t>(tensor.value)].shape.size();
+    const int64_t begin = place / kCell, size = (floats + kCell - 1) / kCell;
+    const bool inside =
+        place >= 0 && place % kCell == 0 && begin + size <= static_cast<int64_t>(cells_.size());
+    expect(inside, concat(what, " is at ", place, ", not in the arena"));
+    if (!inside) return {};
+    return std::span(cells_).subspan(static_cast<size_t>(begin), static_cast<size_t>(size));
+  }
+  void write(int64_t place, const Tensor& tensor, const char* what) {
+    std::ranges::fill(cells(place, tensor, what), tensor.number);
+  }
+  void expect_there(int64_t place, const Tensor& tensor, const char* what) {
+    for (int cell : cells(place, tensor, what))
+      expect(cell == tensor.number, concat(what, ", value ", tensor.value, ", is not at ", place));
+  }
+
+  const nn::Graph::Node& node_of(const nn::Step& step) const {
+    return graph_.nodes()[static_cast<size_t>(step.moment.node)];
+  }
+
+  void forward(const nn::Step& step) {
+    const nn::Graph::Node& node = node_of(step);
+    const auto expect_inputs = [&] {
+      for (size_t i = 0; i < node.inputs.size(); ++i)
+        expect_there(step.inputs[i], value(graph_.resolved(node.inputs[i])), "an input");
+    };
+    expect_inputs();
+    write(step.output, value(node.output), "the output");
+    expect_inputs();
+  }
+
+  void backward(const nn::Step& step, bool wanted) {
+    const nn::Graph::Node& node = node_of(step);
+    const nn::Saves saves = node.op->saves();
+    const auto expect_all_read = [&] {
+      if (saves.output) expect_there(step.output, value(node.output), "the output");
+      for (size_t i = 0; saves.inputs && i < node.inputs.size(); ++i)
+        expect_there(step.inputs[i], value(graph_.resolved(node.inputs[i])), "an input");
+      expect_there(step.output_gradient, gradient(node.output), "the output's gradient");
+    };
+    expect_all_read();
+    for (size_t i = 0; i < node.inputs.size(); ++i) {
+      const int id = graph_.resolved(node.inputs[i]);
+      if (id == 0 && !wanted) continue;
+      const bool added = step.added_to[i] != nn::kNowhere;
+      if (added) expect_there(step.added_to[i], gradient(id), "a gradient that is added to");
+      write(step.input_gradients[i], added ? contribution(id) : gradient(id), "an input's gradient");
+      if (added) expect_there(step.added_to[i], gradient(id), "a gradient beside what is added to it");
+    }
+    expect_all_read();
+    for (size_t i = 0; i < node.inputs.size(); ++i) {
+      const int id = graph_.resolved(node.inputs[i]);
+      if (id == 0 && !wanted) continue;
+      const bool added = step.added_to[i] != nn::kNowhere;
+      expect_there(step.input_gradients[i], added ? contribution(id) : gradient(id), "an input's gradient");
+    }
+    std::ranges::fill(cells(step.output_gradient, gradient(node.output), "the output's gradient"), kNothing);
+  }
+
+  const nn::Graph& graph_;
+  int64_t batch_;
+  const nn::MemoryPlan& plan_;
+  std::vector<int> cells_;
+  std::string now_ = "before the first step", wrong_;
+};
+
+}  // namespace rondo::test

@@ -1,0 +1,51 @@
+// Small networks that together have every kind of layer, and every way in which values meet.
+#pragma once
+
+#include <rondo/nn/layers/batch_norm.h>
+#include <rondo/nn/layers/conv2d.h>
+#include <rondo/nn/layers/linear.h>
+#include <rondo/nn/layers/simple.h>
+
+#include <utility>
+#include <vector>
+
+namespace rondo::nn {
+
+constexpr Shape kSmallInput = {9, 9, 2};
+
+// Two residual blocks, one with a shortcut of its own, every kind of layer once.
+inline AnyModule small_residual_network() {
+  const Conv2d::Options same = {.padding = 1, .bias = false};
+  return Sequential{
+      Conv2d(4, 3, {.padding = 1}),
+      BatchNorm2d(),
+      ReLU(),
+      MaxPool2d(3, {.stride = 2, .padding = 1}),
+      Residual(Sequential{Conv2d(4, 3, same), BatchNorm2d(), ReLU(), Conv2d(4, 3, same), BatchNorm2d()}),
+      Residual(Sequential{Conv2d(8, 3, {.stride = 2, .padding = 1, .bias = false}), BatchNorm2d()},
+               Sequential{Conv2d(8, 1, {.stride = 2, .bias = false})}),
+      GlobalAvgPool(),
+      Flatten(),
+      Linear(3),
+  };
+}
+
+inline AnyModule small_lenet() {
+  return Sequential{Conv2d(3, 3), ReLU(),         AvgPool2d(2), Conv2d(5, 2), ReLU(),
+                    Flatten(),    Dropout(0.25f), Linear(7),    ReLU(),       Linear(3)};
+}
+
+// A layer that uses its input twice, and the network's input once more at the end.
+class TwiceTheInput : public Module {
+ public:
+  Value build(Graph& graph, Value x) const override {
+    const Value y = Residual(Linear(x.shape.size())).build(graph, Flatten().build(graph, x));
+    return Residual(Linear(y.shape.size()), Linear(y.shape.size())).build(graph, y);
+  }
+};
+
+inline std::vector<std::pair<const char*, AnyModule>> small_networks() {
+  return {{"residual", small_residual_network()}, {"lenet", small_lenet()}, {"twice", TwiceTheInput()}};
+}
+
+}  // namespace rondo::nn
