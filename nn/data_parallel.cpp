@@ -1,38 +1,33 @@
 #include <rondo/nn/data_parallel.h>
 
 #include <rondo/collectives/collectives.h>
+#include <rondo/kernels/activation/add.h>
+#include <rondo/kernels/core/launch_trace.h>
 #include <rondo/kernels/data/batch.h>
 #include <rondo/kernels/loss/squared_error.h>
+#include <rondo/nn/device_images.h>
 #include <rondo/nn/replica_check.h>
+#include <rondo/nn/shard.h>
 
 #include <algorithm>
-#include <limits>
 
 namespace rondo::nn {
 
 namespace {
 
-// Samples [first, first + size) of a batch: sizes differ by at most one, and some are empty where there are fewer samples
-// than ranks.
-struct Shard {
-  int64_t first, size;
-};
-
-Shard shard_of(int64_t batch, int64_t rank, int64_t ranks) {
-  const int64_t first = batch * rank / ranks;
-  return {first, batch * (rank + 1) / ranks - first};
-}
-
 DataParallelOptions checked(DataParallelOptions options) {
-  if (options.devices.empty()) throw Error(bad_argument("DataParallel: the list of devices is empty"));
+  const auto refuse = [](const auto&... why) { throw Error(bad_argument("DataParallel: ", why...)); };
   constexpr int64_t kMostSamples = int64_t{1} << 31;
-  if (options.batch < 1)
-    throw Error(bad_argument("DataParallel: the batch is ", options.batch, ", must be at least 1"));
+  if (options.devices.empty()) refuse("the list of devices is empty");
+  if (options.batch < 1) refuse("the batch is ", options.batch, ", must be at least 1");
   if (options.batch > kMostSamples)
-    throw Error(
-        bad_argument("DataParallel: the batch is ", options.batch, ", must be at most ", kMostSamples));
-  if (options.bucket_bytes < 1)
-    throw Error(bad_argument("DataParallel: bucket_bytes is ", options.bucket_bytes, ", must be at least 1"));
+    refuse("the batch is ", options.batch, ", must be at most ", kMostSamples);
+  if (options.bucket_bytes < 1) refuse("bucket_bytes is ", options.bucket_bytes, ", must be at least 1");
+  if (options.micro_batches < 1 || options.micro_batches > options.batch)
+    refuse("micro_batches is ", options.micro_batches, ", must be at least 1 and at most ", options.batch,
+           ", the batch");
+  if (options.checkpoint_layers < 0)
+    refuse("checkpoint_layers is ", options.checkpoint_layers, ", must be at least 0");
   return options;
 }
 
@@ -45,67 +40,80 @@ std::vector<Event> an_event_each(const std::vector<int>& devices) {
   return events;
 }
 
-}  // namespace
+int64_t divided_up(int64_t count, int64_t parts) { return (count + parts - 1) / parts; }
 
-// Parameters lie in the arena in the order in which they were made, which is nearly that of the nodes; a bucket waits for
-// the first of the nodes that have a parameter in it, and for the buckets before it.
-std::vector<GradientBucket> gradient_buckets(const Graph& graph, int64_t bytes) {
-  std::vector<int> node_of(graph.parameters().size(), 0);
-  for (size_t node = 0; node < graph.nodes().size(); ++node)
-    for (int parameter : graph.nodes()[node].parameters)
-      node_of[static_cast<size_t>(parameter)] = static_cast<int>(node);
-  std::vector<GradientBucket> buckets;
-  int64_t end = graph.parameter_arena_size();
-  int node = std::numeric_limits<int>::max();
-  for (size_t i = graph.parameters().size(); i-- > 0;) {
-    const int64_t begin = graph.parameters()[i].offset;
-    node = std::min(node, node_of[i]);
-    if ((end - begin) * static_cast<int64_t>(sizeof(float)) < bytes && i > 0) continue;
-    buckets.push_back({node, begin, end - begin});
-    end = begin;
-  }
-  return buckets;
+// Of rank 0, which speaks for all.
+PhaseTimer timer_of(const StreamGroup& streams) {
+  const DeviceScope scope(streams.device(0));
+  return PhaseTimer(streams.stream(0));
 }
+
+// The shard's part of what the host holds for all samples, `width` elements each.
+template <class T>
+void upload(T* to, std::span<const T> all, Shard shard, int64_t width, cudaStream_t stream) {
+  RONDO_CUDA_THROW(cudaMemcpyAsync(to, all.data() + shard.first * width,
+                                   static_cast<size_t>(shard.size * width) * sizeof(T),
+                                   cudaMemcpyHostToDevice, stream));
+}
+
+}  // namespace
 
 DataParallel::DataParallel(const AnyModule& network, Shape input, DataParallelOptions options)
     : graph_(make_graph(network, input)),
       options_(checked(std::move(options))),
       compute_(options_.devices),
       exchange_(options_.devices),
+      buckets_(gradient_buckets(graph_, options_.bucket_bytes)),
       ready_(an_event_each(options_.devices)),
       reduced_(an_event_each(options_.devices)),
       gradients_(options_.devices, {.bucket_bytes = 0}),
-      statistics_(options_.devices, {.slot_bytes = 64 << 10, .bucket_bytes = 0}) {
-  const auto ranks = static_cast<int64_t>(options_.devices.size());
-  const int64_t most = (options_.batch + ranks - 1) / ranks;
-  const MemoryPlan plan = plan_training(graph_, most);
+      statistics_(options_.devices, {.slot_bytes = 64 << 10, .bucket_bytes = 0}),
+      timer_(timer_of(compute_)),
+      timer_of_rest_(timer_of(compute_)) {
+  const int64_t shard =
+      sharded() ? divided_up(options_.batch, static_cast<int64_t>(options_.devices.size())) : options_.batch;
+  most_ = divided_up(shard, options_.micro_batches);
+  const MemoryPlan plan = plan_training(graph_, most_);
   const int64_t outputs = graph_.output().shape.size();
-  const int64_t loss_workspace = std::max(softmax_cross_entropy_workspace_bytes(most, outputs),
-                                          squared_error_workspace_bytes(most, outputs));
+  const int64_t loss_workspace = std::max(softmax_cross_entropy_workspace_bytes(most_, outputs),
+                                          squared_error_workspace_bytes(most_, outputs));
   replicas_.reserve(options_.devices.size());
   for (int rank = 0; rank < compute_.size(); ++rank) {
     const DeviceScope scope(compute_.device(rank));
-    replicas_.emplace_back(graph_, compute_.device(rank), compute_.stream(rank), plan, most);
-    targets_.push_back({Buffer<int32_t>(most), Buffer<float>(most * outputs), Buffer<LossTally>(1),
+    replicas_.emplace_back(graph_, compute_.device(rank), compute_.stream(rank), plan, most_);
+    targets_.push_back({Buffer<int32_t>(most_), Buffer<float>(most_ * outputs), Buffer<LossTally>(1),
                         Buffer<std::byte>(loss_workspace)});
     targets_.back().tally.fill_bytes(0);
+    if (options_.micro_batches > 1) accumulated_.emplace_back(graph_.parameter_arena_size());
     // The same seed gives the same values everywhere.
     replicas_.back().initialise(options_.seed);
   }
-  buckets_ = gradient_buckets(graph_, options_.bucket_bytes);
 }
 
 template <class Work>
 void DataParallel::on_each(Work work) {
   for (size_t rank = 0; rank < replicas_.size(); ++rank) {
     const DeviceScope scope(replicas_[rank].device());
-    work(replicas_[rank], targets_[rank], rank);
+    work(replicas_[rank], rank);
   }
 }
 
 Pass DataParallel::pass(bool training) {
-  return {training, options_.seed, training && options_.shared_statistics ? &statistics_ : nullptr};
+  const bool share = training && options_.shared_statistics && sharded() && devices() > 1;
+  return {training, options_.seed, share ? &statistics_ : nullptr};
 }
+
+Shard DataParallel::training_shard(int64_t batch, size_t rank) const {
+  return sharded() ? shard_of(batch, static_cast<int64_t>(rank), devices()) : Shard{0, batch};
+}
+
+LossTarget DataParallel::target_of(size_t rank, int64_t samples) {
+  Target& target = targets_[rank];
+  return {{target.labels.data(), samples},
+          matrix(target.values.data(), samples, graph_.output().shape.size())};
+}
+
+// ---- A step ----
 
 int64_t DataParallel::batch_of(std::span<const float> x) const {
   const int64_t sample = graph_.input().shape.size(), size = static_cast<int64_t>(x.size());
@@ -128,31 +136,14 @@ void DataParallel::check_step(const Optimizer& optimizer) const {
           bad_argument("DataParallel: the optimizer was made for another model, must be for this one"));
 }
 
-template <class Work>
-void DataParallel::step(Work work) {
-  try {
-    work();
-  } catch (const Error& error) {
-    failure_ = Status(error.status().code(), concat("DataParallel: a step failed: ", error.what()));
-    throw;
-  } catch (...) {
-    failure_ = Status(StatusCode::device_failed, "DataParallel: a step failed");
-    throw;
-  }
-}
-
-// Each replica gets its shard; returns the size of the batch.
-int64_t DataParallel::scatter(std::span<const float> x) {
-  const int64_t sample = graph_.input().shape.size(), batch = batch_of(x);
-  on_each([&](Replica& replica, Target&, size_t rank) {
-    const Shard shard = shard_of(batch, static_cast<int64_t>(rank), devices());
-    replica.set_batch(shard.size, shard.first);
-    if (shard.size == 0) return;
-    RONDO_CUDA_THROW(cudaMemcpyAsync(replica.input().data, x.data() + shard.first * sample,
-                                     static_cast<size_t>(shard.size * sample) * sizeof(float),
-                                     cudaMemcpyHostToDevice, replica.stream()));
-  });
-  return batch;
+// Each replica's shard of what the host has.
+template <class Targets>
+void DataParallel::stage(std::span<const float> x, Targets targets) {
+  const int64_t batch = batch_of(x);
+  std::vector<Shard> shards;
+  for (size_t rank = 0; rank < replicas_.size(); ++rank) shards.push_back(training_shard(batch, rank));
+  if (!staged_) staged_ = std::make_unique<StagedBatch>(replicas_, most_ * options_.micro_batches);
+  staged_->stage(replicas_, shards, x, targets);
 }
 
 void DataParallel::train_step(std::span<const float> x, std::span<const int32_t> labels,
@@ -162,23 +153,8 @@ void DataParallel::train_step(std::span<const float> x, std::span<const int32_t>
   if (static_cast<int64_t>(labels.size()) != batch)
     throw Error(bad_argument("DataParallel: there are ", labels.size(), " labels, must be ", batch,
                              ", one for each sample"));
-  step([&] {
-    scatter(x);
-    const Pass training = pass(true);
-    nn::forward(replicas_, training);
-    on_each([&](Replica& replica, Target& target, size_t rank) {
-      const Shard shard = shard_of(batch, static_cast<int64_t>(rank), devices());
-      if (shard.size > 0)
-        RONDO_CUDA_THROW(cudaMemcpyAsync(target.labels.data(), labels.data() + shard.first,
-                                         static_cast<size_t>(shard.size) * sizeof(int32_t),
-                                         cudaMemcpyHostToDevice, replica.stream()));
-      throw_if_error(
-          softmax_cross_entropy(replica.output_gradient().samples(), target.tally.data(),
-                                ConstTensor(replica.output()).samples(), {target.labels.data(), shard.size},
-                                1.0f, {target.workspace.data(), target.workspace.bytes()}, replica.stream()));
-    });
-    finish_step(batch, optimizer, training);
-  });
+  stage(x, labels);
+  take_step(*staged_, optimizer);
 }
 
 void DataParallel::train_step(std::span<const float> x, std::span<const float> targets,
@@ -188,84 +164,185 @@ void DataParallel::train_step(std::span<const float> x, std::span<const float> t
   if (static_cast<int64_t>(targets.size()) != batch * outputs)
     throw Error(bad_argument("DataParallel: there are ", targets.size(), " target values, must be ",
                              batch * outputs, ", ", outputs, " for each sample"));
-  step([&] {
-    scatter(x);
-    const Pass training = pass(true);
-    nn::forward(replicas_, training);
-    on_each([&](Replica& replica, Target& target, size_t rank) {
-      const Shard shard = shard_of(batch, static_cast<int64_t>(rank), devices());
-      if (shard.size > 0)
-        RONDO_CUDA_THROW(cudaMemcpyAsync(target.values.data(), targets.data() + shard.first * outputs,
-                                         static_cast<size_t>(shard.size * outputs) * sizeof(float),
-                                         cudaMemcpyHostToDevice, replica.stream()));
-      throw_if_error(squared_error(replica.output_gradient().samples(), target.tally.data(),
-                                   ConstTensor(replica.output()).samples(),
-                                   matrix<const float>(target.values.data(), shard.size, outputs), 1.0f,
-                                   {target.workspace.data(), target.workspace.bytes()}, replica.stream()));
+  stage(x, targets);
+  take_step(*staged_, optimizer);
+}
+
+void DataParallel::repeat_step(Optimizer& optimizer) {
+  check_step(optimizer);
+  if (!staged_) throw Error(bad_argument("DataParallel: there was no batch yet, must be a step to repeat"));
+  take_step(*staged_, optimizer);
+}
+
+void DataParallel::train_step(BatchSource& source, Optimizer& optimizer) {
+  check_step(optimizer);
+  const int64_t batch = source.next_batch();
+  if (batch < 1 || batch > options_.batch)
+    throw Error(
+        bad_argument("DataParallel: the batch has ", batch, " samples, must have 1 to ", options_.batch));
+  take_step(source, optimizer);
+}
+
+void DataParallel::take_step(BatchSource& source, Optimizer& optimizer) {
+  const int64_t batch = source.next_batch();
+  const auto enqueue = [&] { enqueue_step(source, batch, optimizer); };
+  try {
+    if (trace_) {
+      const LaunchTrace kernels_shown(trace_, compute_.streams());
+      enqueue();
+    } else {
+      recorded_.run({batch, source.id(), optimizer.id(), static_cast<int>(source.loss())}, compute_, enqueue);
+    }
+    source.step_taken();
+  } catch (const Error& error) {
+    failure_ = Status(error.status().code(), concat("DataParallel: a step failed: ", error.what()));
+    throw;
+  } catch (...) {
+    failure_ = Status(StatusCode::device_failed, "DataParallel: a step failed");
+    throw;
+  }
+}
+
+void DataParallel::enqueue_step(BatchSource& source, int64_t batch, Optimizer& optimizer) {
+  PhaseTimer& timer = batch == options_.batch ? timer_ : timer_of_rest_;
+  const Pass training = pass(true);
+  const auto time = [&](Phase phase) {
+    const DeviceScope scope(compute_.device(0));
+    timer.end(phase);
+  };
+  for (int64_t piece = 0; piece < options_.micro_batches; ++piece) {
+    const bool last = piece + 1 == options_.micro_batches;
+    timer.begin();
+    on_each([&](Replica& replica, size_t rank) {
+      const Shard shard = training_shard(batch, rank);
+      Shard part = shard_of(shard.size, piece, options_.micro_batches);
+      part.first += shard.first;
+      replica.set_batch(part.size, part.first);
+      source.load(replica, rank, part, target_of(rank, part.size));
+      if (last) source.advance(replica, rank);
     });
-    finish_step(batch, optimizer, training);
+    time(Phase::load);
+    nn::forward(replicas_, training);
+    enqueue_loss(source.loss(), true);
+    time(Phase::forward);
+    size_t next = 0;
+    nn::backward(replicas_, training, [&](int node) {
+      while (last && next < buckets_.size() && buckets_[next].node >= node) reduce(buckets_[next++]);
+    });
+    time(Phase::backward);
+    if (!last) accumulate(piece);
+  }
+  update(batch, optimizer);
+}
+
+// Adds each replica's losses, of the samples that it has now, to its tally.
+void DataParallel::enqueue_loss(Loss loss, bool with_gradient) {
+  on_each([&](Replica& replica, size_t rank) {
+    Target& target = targets_[rank];
+    const MatrixView<float> gradient =
+        with_gradient ? replica.output_gradient().samples() : MatrixView<float>();
+    const MatrixView<const float> outputs = ConstTensor(replica.output()).samples();
+    const LossTarget wanted = target_of(rank, replica.batch());
+    const Workspace workspace = {target.workspace.data(), target.workspace.bytes()};
+    throw_if_error(loss == Loss::cross_entropy
+                       ? softmax_cross_entropy(gradient, target.tally.data(), outputs, wanted.labels, 1.0f,
+                                               workspace, replica.stream())
+                       : squared_error(gradient, target.tally.data(), outputs, wanted.values, 1.0f, workspace,
+                                       replica.stream()));
   });
 }
 
-// Adds a bucket over all replicas, beside the layers that still go backward.
+// Keeps the gradients of a piece, to which the next one's pass writes anew.
+void DataParallel::accumulate(int64_t piece) {
+  on_each([&](Replica& replica, size_t rank) {
+    const VectorView<float> sum = {accumulated_[rank].data(), accumulated_[rank].size()};
+    const VectorView<float> gradients = replica.gradients();
+    if (piece == 0)
+      RONDO_CUDA_THROW(cudaMemcpyAsync(sum.data, gradients.data,
+                                       static_cast<size_t>(sum.size) * sizeof(float),
+                                       cudaMemcpyDeviceToDevice, replica.stream()));
+    else
+      throw_if_error(add(sum, sum, gradients, false, replica.stream()));
+  });
+}
+
+// Adds a bucket over all pieces, and over all replicas beside the layers that still go backward.
 void DataParallel::reduce(const GradientBucket& bucket) {
+  const bool exchanged = sharded() && devices() > 1;
   std::vector<DataView> parts;
-  on_each([&](Replica& replica, Target&, size_t rank) {
+  on_each([&](Replica& replica, size_t rank) {
+    const VectorView<float> part = {replica.gradients().data + bucket.begin, bucket.size};
+    if (options_.micro_batches > 1)
+      throw_if_error(
+          add(part, {accumulated_[rank].data() + bucket.begin, bucket.size}, part, false, replica.stream()));
+    if (!exchanged) return;
     const cudaStream_t exchange = exchange_.stream(static_cast<int>(rank));
     RONDO_CUDA_THROW(cudaEventRecord(ready_[rank], replica.stream()));
     RONDO_CUDA_THROW(cudaStreamWaitEvent(exchange, ready_[rank], 0));
-    parts.push_back(DataView(replica.gradients()).part(bucket.begin, bucket.size));
+    parts.push_back(part);
   });
-  throw_if_error(all_reduce(parts, {.algorithm = options_.algorithm}, gradients_, exchange_.streams()));
+  if (exchanged)
+    throw_if_error(all_reduce(parts, {.algorithm = options_.algorithm}, gradients_, exchange_.streams()));
 }
 
-void DataParallel::finish_step(int64_t batch, Optimizer& optimizer, const Pass& training) {
-  size_t next = 0;
-  nn::backward(replicas_, training, [&](int node) {
-    while (next < buckets_.size() && buckets_[next].node >= node) reduce(buckets_[next++]);
-  });
-  const float scale = 1.0f / static_cast<float>(batch);
-  on_each([&](Replica& replica, Target&, size_t rank) {
-    RONDO_CUDA_THROW(cudaEventRecord(reduced_[rank], exchange_.stream(static_cast<int>(rank))));
-    RONDO_CUDA_THROW(cudaStreamWaitEvent(replica.stream(), reduced_[rank], 0));
-    optimizer.step(replica, rank, scale);
+// The same step on every device. The gradients are sums over the batch: dividing by its whole size here, once, is right for
+// any shards.
+void DataParallel::update(int64_t batch, Optimizer& optimizer) {
+  PhaseTimer& timer = batch == options_.batch ? timer_ : timer_of_rest_;
+  const float mean = 1.0f / static_cast<float>(batch);
+  on_each([&](Replica& replica, size_t rank) {
+    if (sharded() && devices() > 1) {
+      RONDO_CUDA_THROW(cudaEventRecord(reduced_[rank], exchange_.stream(static_cast<int>(rank))));
+      RONDO_CUDA_THROW(cudaStreamWaitEvent(replica.stream(), reduced_[rank], 0));
+    }
+    if (rank == 0) timer.end(Phase::reduce);
+    optimizer.step(replica, rank, mean);
     throw_if_error(advance(replica.step(), 1, replica.stream()));
+    if (rank == 0) timer.end(Phase::update);
   });
 }
 
-LossTally DataParallel::take_tally() {
-  compute_.synchronize();
-  LossTally sum;
-  on_each([&](Replica&, Target& target, size_t) {
-    const LossTally one = target.tally.download()[0];
-    sum.loss += one.loss;
-    sum.correct += one.correct;
-    sum.rows += one.rows;
-    sum.bad_labels += one.bad_labels;
-    target.tally.fill_bytes(0);
-  });
-  return sum;
+// ---- Evaluation ----
+
+// As many samples at a time as there is room for: load(replica, rank, shard) of all samples, forward, then after(first, count).
+template <class Load, class After>
+void DataParallel::evaluate_in_batches(int64_t samples, Load load, After after) {
+  const int64_t room = most_ * devices();
+  for (int64_t begin = 0; begin < samples; begin += room) {
+    const int64_t count = std::min(room, samples - begin);
+    on_each([&](Replica& replica, size_t rank) {
+      Shard shard = shard_of(count, static_cast<int64_t>(rank), devices());
+      shard.first += begin;
+      replica.set_batch(shard.size, shard.first);
+      if (shard.size > 0) load(replica, rank, shard);
+    });
+    nn::forward(replicas_, pass(false));
+    after(begin, count);
+  }
 }
 
 std::vector<float> DataParallel::predict(std::span<const float> x) {
   const int64_t sample = graph_.input().shape.size(), outputs = graph_.output().shape.size();
-  std::vector<float> all;
-  for (size_t begin = 0; begin < x.size();) {
-    const size_t size = std::min(x.size() - begin, static_cast<size_t>(options_.batch * sample));
-    const int64_t batch = scatter(x.subspan(begin, size));
-    nn::forward(replicas_, pass(false));
-    const auto first = static_cast<int64_t>(all.size());
-    all.resize(all.size() + static_cast<size_t>(batch * outputs));
-    compute_.synchronize();
-    on_each([&](Replica& replica, Target&, size_t rank) {
-      const Shard shard = shard_of(batch, static_cast<int64_t>(rank), devices());
-      if (shard.size == 0) return;
-      RONDO_CUDA_THROW(cudaMemcpy(all.data() + first + shard.first * outputs, replica.output().data,
-                                  static_cast<size_t>(shard.size * outputs) * sizeof(float),
-                                  cudaMemcpyDeviceToHost));
-    });
-    begin += size;
-  }
+  const int64_t size = static_cast<int64_t>(x.size());
+  if (size % sample != 0)
+    throw Error(bad_argument("DataParallel: there are ", size, " values, must be a multiple of ", sample,
+                             ", the size of a sample"));
+  std::vector<float> all(static_cast<size_t>(size / sample * outputs));
+  evaluate_in_batches(
+      size / sample,
+      [&](Replica& replica, size_t, Shard shard) {
+        upload(replica.input().data, x, shard, sample, replica.stream());
+      },
+      [&](int64_t begin, int64_t count) {
+        compute_.synchronize();
+        on_each([&](Replica& replica, size_t rank) {
+          const Shard shard = shard_of(count, static_cast<int64_t>(rank), devices());
+          if (shard.size == 0) return;
+          RONDO_CUDA_THROW(cudaMemcpy(all.data() + (begin + shard.first) * outputs, replica.output().data,
+                                      static_cast<size_t>(shard.size * outputs) * sizeof(float),
+                                      cudaMemcpyDeviceToHost));
+        });
+      });
   return all;
 }
 
@@ -274,28 +351,66 @@ LossTally DataParallel::evaluate(std::span<const float> x, std::span<const int32
   if (x.size() != labels.size() * sample)
     throw Error(bad_argument("DataParallel: there are ", x.size(), " values and ", labels.size(),
                              " labels, must be ", sample, " values for each label"));
+  return evaluate_with(static_cast<int64_t>(labels.size()), [&](Replica& replica, size_t rank, Shard shard) {
+    upload(replica.input().data, x, shard, static_cast<int64_t>(sample), replica.stream());
+    upload(targets_[rank].labels.data(), labels, shard, 1, replica.stream());
+  });
+}
+
+LossTally DataParallel::evaluate(const DeviceImages& images) {
+  return evaluate_with(images.size(), [&](Replica& replica, size_t rank, Shard shard) {
+    images.gather(replica, rank, shard, target_of(rank, shard.size).labels);
+  });
+}
+
+template <class Load>
+LossTally DataParallel::evaluate_with(int64_t samples, Load load) {
   const LossTally of_training = take_tally();  // kept: evaluating must not mix with what was trained
-  const auto step = static_cast<size_t>(options_.batch);
-  for (size_t begin = 0; begin < labels.size(); begin += step) {
-    const size_t size = std::min(step, labels.size() - begin);
-    const int64_t batch = scatter(x.subspan(begin * sample, size * sample));
-    nn::forward(replicas_, pass(false));
-    on_each([&](Replica& replica, Target& target, size_t rank) {
-      const Shard shard = shard_of(batch, static_cast<int64_t>(rank), devices());
-      if (shard.size == 0) return;
-      RONDO_CUDA_THROW(cudaMemcpyAsync(
-          target.labels.data(), labels.data() + begin + static_cast<size_t>(shard.first),
-          static_cast<size_t>(shard.size) * sizeof(int32_t), cudaMemcpyHostToDevice, replica.stream()));
-      throw_if_error(softmax_cross_entropy({}, target.tally.data(), ConstTensor(replica.output()).samples(),
-                                           {target.labels.data(), shard.size}, 1.0f,
-                                           {target.workspace.data(), target.workspace.bytes()},
-                                           replica.stream()));
-    });
-  }
-  const LossTally evaluated = take_tally();
+  evaluate_in_batches(samples, load, [&](int64_t, int64_t) { enqueue_loss(Loss::cross_entropy, false); });
+  const LossTally evaluated = sum_and_clear(replicas_.size());
   const DeviceScope scope(replicas_[0].device());
   targets_[0].tally.upload(std::vector<LossTally>{of_training});
   return evaluated;
+}
+
+// ---- What there is to see ----
+
+LossTally DataParallel::take_tally() { return sum_and_clear(tallies().size()); }
+
+LossTally DataParallel::sum_and_clear(size_t ranks) {
+  compute_.synchronize();
+  LossTally sum;
+  on_each([&](Replica&, size_t rank) {
+    if (rank < ranks) {
+      const LossTally one = targets_[rank].tally.download()[0];
+      sum.loss += one.loss;
+      sum.correct += one.correct;
+      sum.rows += one.rows;
+      sum.bad_labels += one.bad_labels;
+    }
+    targets_[rank].tally.fill_bytes(0);
+  });
+  return sum;
+}
+
+std::vector<const LossTally*> DataParallel::tallies() const {
+  std::vector<const LossTally*> all;
+  for (const Target& target : targets_) all.push_back(target.tally.data());
+  if (!sharded()) all.resize(1);  // the others see the same samples
+  return all;
+}
+
+PhaseSeconds DataParallel::phases() const {
+  PhaseSeconds seconds = timer_.read();
+  // What was seen is the last of the step's pieces, which are all the same.
+  for (Phase phase : {Phase::load, Phase::forward, Phase::backward})
+    seconds[static_cast<size_t>(phase)] *= static_cast<double>(options_.micro_batches);
+  return seconds;
+}
+
+void DataParallel::set_trace(Trace* trace) {
+  trace_ = trace;
+  gradients_.set_trace(trace);
 }
 
 int64_t DataParallel::differing_values() {

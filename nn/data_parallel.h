@@ -7,22 +7,37 @@
 // Every device holds the whole network; the batch is split, the gradients are summed, and every device takes the same step:
 // the parameters stay equal, bit for bit, and the number of devices changes the time and not the training. The gradients are
 // reduced in buckets, from the last layer to the first, each as soon as it is complete, while the layers before it
-// are still going backward.
+// are still going backward. A kind of step that is taken again is recorded, and then is one launch of a graph over all devices.
 #pragma once
 
 #include <rondo/collectives/communicator.h>
 #include <rondo/collectives/reduction.h>
+#include <rondo/kernels/core/trace.h>
 #include <rondo/kernels/loss/cross_entropy.h>
+#include <rondo/nn/batch_source.h>
+#include <rondo/nn/gradient_buckets.h>
 #include <rondo/nn/graph/replica.h>
 #include <rondo/nn/module.h>
 #include <rondo/nn/optimizers.h>
+#include <rondo/nn/phase_timer.h>
+#include <rondo/nn/recorded_steps.h>
+#include <rondo/nn/staged_batch.h>
 #include <rondo/nn/stream_group.h>
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
 namespace rondo::nn {
+
+class DeviceImages;
+
+// Where the samples of a training step go.
+enum class BatchPlacement {
+  sharded,     // every device gets a part of the batch
+  replicated,  // every device gets the whole batch, and all compute the same: nothing is exchanged
+};
 
 struct DataParallelOptions {
   std::vector<int> devices = {0};  // a replica an entry; the same device may appear several times
@@ -36,15 +51,14 @@ struct DataParallelOptions {
   Algorithm algorithm = Algorithm::automatic;  // of the gradients' all-reduce
   int64_t bucket_bytes =
       int64_t{1} << 20;  // of a bucket of gradients; larger ones are quicker and begin later
+  // Gradient accumulation: each device takes its shard in so many pieces, one after the other, adds up their gradients, and takes
+  // one step. The memory for activations shrinks accordingly; batch normalisation then is over each piece.
+  int64_t micro_batches = 1;
+  // Activation checkpointing (graph/memory_plan.h): only what every so many operations is kept for going backward, the rest is
+  // computed again; 0: everything is kept.
+  int64_t checkpoint_layers = 0;
+  BatchPlacement placement = BatchPlacement::sharded;
 };
-
-// A part of the gradient arena, in floats, that is complete when a node has gone backward.
-struct GradientBucket {
-  int node;
-  int64_t begin, size;
-};
-// Buckets of at least `bytes`, from the end of the arena to its beginning, in the order in which they become complete.
-std::vector<GradientBucket> gradient_buckets(const Graph& graph, int64_t bytes);
 
 class DataParallel {
  public:
@@ -65,6 +79,10 @@ class DataParallel {
   // first reason.
   void train_step(std::span<const float> x, std::span<const int32_t> labels, Optimizer& optimizer);
   void train_step(std::span<const float> x, std::span<const float> targets, Optimizer& optimizer);
+  // One more step on the batch that the host gave last: nothing is copied.
+  void repeat_step(Optimizer& optimizer);
+  // One step on the next batch of a source on the devices, such as ShuffledBatches.
+  void train_step(BatchSource& source, Optimizer& optimizer);
 
   // Sums since the last call, over all replicas: losses, correct predictions, samples. Waits.
   LossTally take_tally();
@@ -74,9 +92,21 @@ class DataParallel {
 
   // Losses and correct predictions in evaluation, of any number of samples. Waits.
   LossTally evaluate(std::span<const float> x, std::span<const int32_t> labels);
+  LossTally evaluate(const DeviceImages& images);
 
   // How many values differ in any bit between the replicas' parameters: 0, or something is wrong. Waits.
   int64_t differing_values();
+
+  // ---- for those who look inside ----
+
+  // What is in flight on these streams, rank r's on r's, is ordered with the steps.
+  StreamGroup& streams() { return compute_; }
+  // Of the ranks whose samples count, in device memory: what take_tally() adds and sets to zero.
+  std::vector<const LossTally*> tallies() const;
+  // Where the time of the last step of a whole batch went. The steps must be done.
+  PhaseSeconds phases() const;
+  // While there is one, steps are not replayed but enqueued kernel by kernel and shown in it.
+  void set_trace(Trace* trace);
 
  private:
   // What the loss needs beside the network.
@@ -87,25 +117,42 @@ class DataParallel {
     Buffer<std::byte> workspace;
   };
 
-  int64_t scatter(std::span<const float> x);
-  void finish_step(int64_t batch, Optimizer& optimizer, const Pass& pass);
-  void reduce(const GradientBucket& bucket);
+  bool sharded() const { return options_.placement == BatchPlacement::sharded; }
+  Shard training_shard(int64_t batch, size_t rank) const;
   int64_t batch_of(std::span<const float> x) const;
   void check_step(const Optimizer& optimizer) const;
-  template <class Work>
-  void step(Work work);
+  template <class Targets>
+  void stage(std::span<const float> x, Targets targets);
+  void take_step(BatchSource& source, Optimizer& optimizer);
+  void enqueue_step(BatchSource& source, int64_t batch, Optimizer& optimizer);
+  void enqueue_loss(Loss loss, bool with_gradient);
+  void accumulate(int64_t piece);
+  void reduce(const GradientBucket& bucket);
+  void update(int64_t batch, Optimizer& optimizer);
+  template <class Load, class After>
+  void evaluate_in_batches(int64_t samples, Load load, After after);
+  template <class Load>
+  LossTally evaluate_with(int64_t samples, Load load);
+  LossTally sum_and_clear(size_t ranks);
   template <class Work>
   void on_each(Work work);
   Pass pass(bool training);
+  LossTarget target_of(size_t rank, int64_t samples);
 
   Graph graph_;
   DataParallelOptions options_;
   StreamGroup compute_, exchange_;
+  int64_t most_ = 0;  // samples that a replica has room for
   std::vector<Replica> replicas_;
   std::vector<Target> targets_;
+  std::vector<Buffer<float>> accumulated_;  // the gradients of a step's pieces so far; with several of them
   std::vector<GradientBucket> buckets_;
   std::vector<Event> ready_, reduced_;  // of each rank: a bucket is complete; all are reduced
   Communicator gradients_, statistics_;
+  std::unique_ptr<StagedBatch> staged_;  // once the host has given one
+  PhaseTimer timer_, timer_of_rest_;     // of whole batches; of all others
+  RecordedSteps recorded_;
+  Trace* trace_ = nullptr;
   Status failure_;  // of a step that was not finished
 };
 

@@ -3,6 +3,7 @@
 
 #include <rondo/kernels/core/buffer.h>
 #include <rondo/kernels/optimizer/adam.h>
+#include <rondo/nn/unique.h>
 
 #include <cstdint>
 #include <vector>
@@ -13,10 +14,11 @@ class DataParallel;
 class Replica;
 
 // Belongs to the model that it was made for, and must go before it.
-class Optimizer {
+class Optimizer : public Unique {
  public:
   virtual ~Optimizer() = default;
-  // Enqueues the step of replica `rank`, whose device is current, with `scale` = 1 / (size of the whole batch).
+  // Enqueues the step of replica `rank`, whose device is current, with `scale` = 1 / (size of the whole batch). What it enqueues
+  // may be recorded and replayed for the following steps: what changes from step to step must be in device memory.
   virtual void step(Replica& replica, size_t rank, float scale) = 0;
 
   // Whether it was made for this replica of this rank.

@@ -9,6 +9,7 @@
 #include <rondo/nn/layers/simple.h>
 #include <rondo/nn/models.h>
 #include <rondo/tests/nn/small_data.h>
+#include <rondo/tests/nn/small_models.h>
 #include <rondo/tests/support/compare.h>
 #include <rondo/tests/support/inputs.h>
 #include <rondo/tests/support/random_order.h>
@@ -19,58 +20,19 @@ namespace rondo::nn {
 namespace {
 
 using test::all_equal_bits;
+using test::distance;
+using test::kSmallInput;
 using test::normal_values;
-
-AnyModule small_network() {
-  return Sequential{Conv2d(6, 3, {.padding = 1}),
-                    BatchNorm2d(),
-                    ReLU(),
-                    Residual(Sequential{Conv2d(6, 3, {.padding = 1}), BatchNorm2d()}),
-                    MaxPool2d(2),
-                    Flatten(),
-                    Dropout(0.2f),
-                    Linear(16),
-                    ReLU(),
-                    Linear(4)};
-}
-constexpr Shape kInput = {8, 8, 1};
-
-std::vector<int> spread(int ranks) {
-  std::vector<int> devices;
-  for (int rank = 0; rank < ranks; ++rank) devices.push_back(rank % device_count());
-  return devices;
-}
-
-std::vector<int32_t> some_labels(int64_t count, int64_t classes) {
-  test::Random random(77);
-  std::vector<int32_t> labels;
-  for (int64_t i = 0; i < count; ++i) labels.push_back(static_cast<int32_t>(random.below(classes)));
-  return labels;
-}
-
-std::vector<float> parameters_of(DataParallel& model) {
-  model.take_tally();  // waits
-  Replica& replica = model.replicas()[0];
-  std::vector<float> values(static_cast<size_t>(replica.parameters().size));
-  RONDO_CUDA_THROW(cudaMemcpy(values.data(), replica.parameters().data, values.size() * sizeof(float),
-                              cudaMemcpyDeviceToHost));
-  return values;
-}
-
-double distance(const std::vector<float>& a, const std::vector<float>& b) {
-  double error = 0, size = 0;
-  for (size_t i = 0; i < a.size(); ++i) {
-    error += std::pow(double{a[i]} - b[i], 2);
-    size += std::pow(double{b[i]}, 2);
-  }
-  return std::sqrt(error / size);
-}
+using test::parameters_of;
+using test::small_network;
+using test::some_labels;
+using test::spread;
 
 // Some steps, ragged ones and one with fewer samples than devices among them.
 std::vector<float> train(DataParallel& model, Optimizer& optimizer) {
   uint64_t seed = 1;
   for (int64_t batch : {12, 12, 7, 2, 12}) {
-    const std::vector<float> x = normal_values(batch * kInput.size(), ++seed);
+    const std::vector<float> x = normal_values(batch * kSmallInput.size(), ++seed);
     model.train_step(x, some_labels(batch, 4), optimizer);
   }
   return parameters_of(model);
@@ -91,7 +53,7 @@ TEST(DataParallel, AnyNumberOfDevicesTakesTheSameSteps) {
     std::vector<float> one;
     for (int ranks : {1, 2, 3, 4}) {
       SCOPED_TRACE(concat(ranks, " devices", adam ? ", Adam" : ", SGD"));
-      DataParallel model(small_network(), kInput, options_for(ranks));
+      DataParallel model(small_network(), kSmallInput, options_for(ranks));
       std::unique_ptr<Optimizer> optimizer;
       if (adam)
         optimizer = std::make_unique<Adam>(model);
@@ -115,7 +77,7 @@ TEST(DataParallel, BucketsAndOrderChangeNothing) {
       DataParallelOptions options = options_for(3);
       options.bucket_bytes = bucket_bytes;
       options.algorithm = Algorithm::direct;
-      DataParallel model(small_network(), kInput, options);
+      DataParallel model(small_network(), kSmallInput, options);
       Sgd sgd(model, {.learning_rate = 0.05f});
       const test::RandomOrder order(seed);
       const std::vector<float> after = train(model, sgd);
@@ -189,9 +151,9 @@ TEST(DataParallel, EveryStepDrawsAnew) {
   DataParallelOptions options;
   options.devices = spread(2);
   options.batch = 8;
-  DataParallel model(Sequential{Flatten(), Dropout(0.5f), Linear(4)}, kInput, options);
+  DataParallel model(Sequential{Flatten(), Dropout(0.5f), Linear(4)}, kSmallInput, options);
   Sgd sgd(model, {.learning_rate = 0});
-  const std::vector<float> x = normal_values(8 * kInput.size(), 1);
+  const std::vector<float> x = normal_values(8 * kSmallInput.size(), 1);
   std::vector<double> losses;
   for (int step = 0; step < 3; ++step) {
     model.train_step(x, some_labels(8, 4), sgd);
@@ -261,8 +223,9 @@ TEST(DataParallel, SquaredErrorGoesDown) {
 
 // Any number of samples, more than a batch and not a multiple of it, in their order.
 TEST(DataParallel, PredictionsComeInOrder) {
-  DataParallel one(small_network(), kInput, options_for(1)), three(small_network(), kInput, options_for(3));
-  const std::vector<float> x = normal_values(29 * kInput.size(), 3);
+  DataParallel one(small_network(), kSmallInput, options_for(1)),
+      three(small_network(), kSmallInput, options_for(3));
+  const std::vector<float> x = normal_values(29 * kSmallInput.size(), 3);
   const std::vector<float> want = one.predict(x);
   ASSERT_EQ(want.size(), 29u * 4);
   EXPECT_TRUE(test::all_near(three.predict(x), test::to_double(want), 1e-5, 1e-5));
@@ -277,18 +240,18 @@ TEST(DataParallel, PredictionsComeInOrder) {
 }
 
 TEST(DataParallel, EvaluatingLeavesTheTallyOfTrainingAlone) {
-  DataParallel model(small_network(), kInput, options_for(2));
+  DataParallel model(small_network(), kSmallInput, options_for(2));
   Sgd sgd(model);
-  model.train_step(normal_values(12 * kInput.size(), 1), some_labels(12, 4), sgd);
-  EXPECT_EQ(model.evaluate(normal_values(5 * kInput.size(), 1), some_labels(5, 4)).rows, 5);
+  model.train_step(normal_values(12 * kSmallInput.size(), 1), some_labels(12, 4), sgd);
+  EXPECT_EQ(model.evaluate(normal_values(5 * kSmallInput.size(), 1), some_labels(5, 4)).rows, 5);
   EXPECT_EQ(model.take_tally().rows, 12);
   EXPECT_EQ(model.take_tally().rows, 0);
 }
 
 TEST(DataParallel, LearningRateFollowsASchedule) {
-  DataParallel model(small_network(), kInput, options_for(2));
+  DataParallel model(small_network(), kSmallInput, options_for(2));
   Sgd sgd(model, {.learning_rate = 0});
-  const std::vector<float> before = parameters_of(model), x = normal_values(12 * kInput.size(), 1);
+  const std::vector<float> before = parameters_of(model), x = normal_values(12 * kSmallInput.size(), 1);
   model.train_step(x, some_labels(12, 4), sgd);
   EXPECT_TRUE(all_equal_bits(parameters_of(model), before));
   sgd.set_learning_rate(0.1f);
@@ -308,18 +271,19 @@ class Failing : public Sgd {
 };
 
 TEST(DataParallel, AfterAStepThatFailedInTheMiddleNoneIsTaken) {
-  DataParallel model(small_network(), kInput, options_for(2));
+  DataParallel model(small_network(), kSmallInput, options_for(2));
   Failing failing(model);
   Sgd sgd(model);
-  const std::vector<float> x = normal_values(12 * kInput.size(), 1);
+  const std::vector<float> x = normal_values(12 * kSmallInput.size(), 1);
   EXPECT_THROW(model.train_step(x, some_labels(12, 4), failing), std::runtime_error);
   EXPECT_THROW(model.train_step(x, some_labels(12, 4), sgd), Error);
 }
 
 TEST(DataParallel, RefusesAnOptimizerOfAnotherModel) {
-  DataParallel one(small_network(), kInput, options_for(1)), two(small_network(), kInput, options_for(2));
+  DataParallel one(small_network(), kSmallInput, options_for(1)),
+      two(small_network(), kSmallInput, options_for(2));
   Sgd sgd(one);
-  const std::vector<float> x = normal_values(12 * kInput.size(), 1);
+  const std::vector<float> x = normal_values(12 * kSmallInput.size(), 1);
   EXPECT_THROW(two.train_step(x, some_labels(12, 4), sgd), Error);
   one.train_step(x, some_labels(12, 4), sgd);
 }
@@ -328,11 +292,11 @@ TEST(DataParallel, RefusesAnOptimizerOfAnotherModel) {
 TEST(DataParallel, EvaluationDoesNotDependOnThePlaceInTheBatch) {
   DataParallelOptions options = options_for(2);
   options.shared_statistics = DataParallelOptions{}.shared_statistics;
-  DataParallel model(small_network(), kInput, options);
+  DataParallel model(small_network(), kSmallInput, options);
   Sgd sgd(model);
   for (uint64_t seed : {1, 2, 3})
-    model.train_step(normal_values(12 * kInput.size(), seed), some_labels(12, 4), sgd);
-  std::vector<float> image = normal_values(kInput.size(), 9), images;
+    model.train_step(normal_values(12 * kSmallInput.size(), seed), some_labels(12, 4), sgd);
+  std::vector<float> image = normal_values(kSmallInput.size(), 9), images;
   for (int copy = 0; copy < 4; ++copy) images.insert(images.end(), image.begin(), image.end());
   const std::vector<float> outputs = model.predict(images);
   for (size_t i = 4; i < outputs.size(); ++i) EXPECT_EQ(outputs[i], outputs[i % 4]);
@@ -351,7 +315,7 @@ std::string refusal(Work work) {
 
 TEST(DataParallel, RefusesWhatDoesNotFit) {
   const auto made_with = [](DataParallelOptions options) {
-    return refusal([&] { DataParallel(small_network(), kInput, options); });
+    return refusal([&] { DataParallel(small_network(), kSmallInput, options); });
   };
   DataParallelOptions options = options_for(1);
   options.devices = {};
@@ -363,9 +327,9 @@ TEST(DataParallel, RefusesWhatDoesNotFit) {
   options.bucket_bytes = 0;
   EXPECT_EQ(made_with(options), "DataParallel: bucket_bytes is 0, must be at least 1");
 
-  DataParallel model(small_network(), kInput, options_for(2));
+  DataParallel model(small_network(), kSmallInput, options_for(2));
   Sgd sgd(model);
-  const std::vector<float> x = normal_values(13 * kInput.size(), 1);
+  const std::vector<float> x = normal_values(13 * kSmallInput.size(), 1);
   const auto step = [&](int64_t values, int64_t labels) {
     return refusal([&] {
       model.train_step(std::span(x).first(static_cast<size_t>(values)), some_labels(labels, 4), sgd);

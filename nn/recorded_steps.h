@@ -1,0 +1,37 @@
+// RecordedSteps: training steps as graphs, one for each kind of step that comes again.
+#pragma once
+
+#include <rondo/nn/step_graph.h>
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <vector>
+
+namespace rondo::nn {
+
+// Everything that a step's kernels and their arguments depend on.
+struct StepKind {
+  int64_t batch;
+  uint64_t source, optimizer;  // Unique::id()
+  int loss;
+  bool operator==(const StepKind&) const = default;
+};
+
+class RecordedSteps {
+ public:
+  // Runs one step, on the streams of `group`, in the order of each of them. The first step of a kind is enqueued as it is, call
+  // by call: many kinds come once. The second one is recorded, and it and all others are launched as one graph. The kinds that
+  // have not been seen for longest are forgotten.
+  void run(const StepKind& kind, StreamGroup& group, const std::function<void()>& enqueue);
+
+ private:
+  static constexpr size_t kMost = 6;
+  struct Seen {
+    StepKind kind;
+    std::unique_ptr<StepGraph> graph;
+  };
+  std::vector<Seen> seen_;  // the one seen last comes last
+};
+
+}  // namespace rondo::nn

@@ -1,0 +1,44 @@
+// StagedBatch: a batch that the host gave, in the replicas' devices' memory until the step has read it.
+#pragma once
+
+#include <rondo/kernels/core/buffer.h>
+#include <rondo/nn/batch_source.h>
+
+#include <span>
+#include <vector>
+
+namespace rondo::nn {
+
+class StagedBatch : public BatchSource {
+ public:
+  // Room for shards of up to `most` samples.
+  StagedBatch(std::span<Replica> replicas, int64_t most);
+
+  // Copies shards[rank] of the batch to its replica's device, in the order of the replica's stream. The targets are labels, or
+  // `outputs` values a sample. Pageable memory may be used again after the call.
+  void stage(std::span<Replica> replicas, std::span<const Shard> shards, std::span<const float> x,
+             std::span<const int32_t> labels);
+  void stage(std::span<Replica> replicas, std::span<const Shard> shards, std::span<const float> x,
+             std::span<const float> targets);
+
+  int64_t next_batch() const override { return batch_; }  // the same again, until another one is staged
+  Loss loss() const override { return loss_; }
+  void load(Replica& replica, size_t rank, Shard piece, const LossTarget& target) override;
+  void advance(Replica&, size_t) override {}
+  void step_taken() override {}
+
+ private:
+  // Of one replica.
+  struct Staged {
+    Shard shard;
+    Buffer<float> x, targets;
+    Buffer<int32_t> labels;
+  };
+  void stage_x(std::span<Replica> replicas, std::span<const Shard> shards, std::span<const float> x);
+
+  int64_t batch_ = 0;
+  Loss loss_ = Loss::cross_entropy;
+  std::vector<Staged> staged_;
+};
+
+}  // namespace rondo::nn
