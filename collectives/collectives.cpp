@@ -46,7 +46,10 @@ Algorithm ring_or_direct(Algorithm asked, const Communicator& communicator, int6
 // What a single rank does, whatever the operation: its input is its result.
 Status keep_input(Enqueue& verbs, DataView output, ConstDataView input) {
   if (output.data == input.data) return {};
-  return verbs.copy(0, verbs.callers()[0], {output.data, 0}, {input.data, 0}, input.bytes(), "keep");
+  RONDO_RETURN_IF_ERROR(verbs.begin_together());
+  RONDO_RETURN_IF_ERROR(
+      verbs.copy(0, verbs.callers()[0], {output.data, 0}, {input.data, 0}, input.bytes(), "keep"));
+  return verbs.end_together();
 }
 
 // A call that several processes make together: none begins before all agree, and their operations stay in one order.
@@ -388,8 +391,7 @@ Status barrier(Communicator& communicator, RankStreams streams) {
   RONDO_RETURN_IF_ERROR(check_state(kName, communicator));
   RONDO_RETURN_IF_ERROR(check_one_process(kName, communicator));
   RONDO_RETURN_IF_ERROR(check_streams(kName, communicator, streams));
-  return enqueue(kName, communicator, streams,
-                 [&](Enqueue& verbs) { return verbs.meet(verbs.callers(), &Communicator::Rank::entered); });
+  return enqueue(kName, communicator, streams, [](Enqueue& verbs) { return verbs.begin_together(); });
 }
 
 }  // namespace rondo

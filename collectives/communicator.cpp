@@ -117,6 +117,7 @@ Communicator::Communicator(std::vector<int> devices, CommunicatorOptions options
   group_order_ = options_.ring_order;
   std::stable_sort(group_order_.begin(), group_order_.end(),
                    [&](int a, int b) { return a / options_.group_size < b / options_.group_size; });
+  arrivals_ = Arrivals(devices);
   ranks_.reserve(devices.size());
   for (int device : devices) {
     const DeviceScope scope(device);  // memory, streams and events belong to the device that is current
@@ -193,42 +194,54 @@ Status Communicator::wait(std::span<const cudaStream_t> streams, std::chrono::mi
       std::this_thread::sleep_for(std::chrono::microseconds(50));
     } else {
       static_cast<void>(cudaGetLastError());
-      LastOperation operation;
-      {
-        const std::lock_guard lock(mutex_);  // other threads may be enqueuing the next one
-        operation = last;
-      }
-      abort(Status(StatusCode::timed_out, concat(operation.name, " was not done after ", timeout.count(),
-                                                 " ms: ", progress(operation))));
+      abort(Status(StatusCode::timed_out, what_is_missing(timeout)));
       return state();
     }
   }
   return state();
 }
 
+std::string Communicator::what_is_missing(std::chrono::milliseconds timeout) const {
+  const std::lock_guard lock(mutex_);  // other threads may be enqueuing
+  const auto late = concat(" not done after ", timeout.count(), " ms: ");
+  const Arrivals::Operation* open = arrivals_.first_open();
+  if (!open)
+    return concat("the streams' work was", late, "all operations that were enqueued are, ",
+                  arrivals_.captured_any() ? "and what is replayed from a graph does not tell how far it came"
+                                           : "but something else that is on the streams is not");
+  const int64_t behind = arrivals_.behind(*open);
+  return concat(open->name, " was", late, progress(*open),
+                behind > 0 ? concat("; behind it wait ", behind, " more") : "");
+}
+
 // Who is missing, and how far the others came.
-std::string Communicator::progress(const LastOperation& last) const {
-  if (last.captured) return "it was replayed from a graph, which does not tell how far it came";
+std::string Communicator::progress(const Arrivals::Operation& operation) const {
   std::string missing, others;
+  int arrived = 0;
   for (int rank = 0; rank < size(); ++rank) {
-    if (cudaEventQuery(of(rank).entered) != cudaSuccess) {
+    if (!is_over(operation.ranks[static_cast<size_t>(rank)].entered)) {
       missing += concat(missing.empty() ? "" : ", ", "rank ", rank, " has not arrived");
       continue;
     }
-    if (last.first_step == last.last_step) continue;
+    ++arrived;
+    // What tells of the steps is recorded anew by the next operation.
+    if (operation.first_step == operation.last_step || arrivals_.behind(operation) > 0) continue;
     int position = 0;
     while (rank_at(position) != rank) ++position;
     const Rank& left = of(rank_at(ring::left_of(position, size())));
-    int step = last.first_step;
-    while (step < last.last_step &&
-           cudaEventQuery(left.delivered[static_cast<size_t>(step * ring::kSlots)]) == cudaSuccess)
+    int step = operation.first_step;
+    while (step < operation.last_step && is_over(left.delivered[static_cast<size_t>(step * ring::kSlots)]))
       ++step;
-    others += step == last.first_step
+    others += step == operation.first_step
                   ? concat(", rank ", rank, " has received nothing")
                   : concat(", rank ", rank, " has received chunk ",
                            ring::received_chunk(position, step - 1, size()), " of step ", step - 1);
   }
-  static_cast<void>(cudaGetLastError());
+  if (arrived == 0 && operation.follows_unknown)
+    return concat("no rank has arrived, and of what is before it, with more than ", Arrivals::kFollowed,
+                  " operations in flight, it is not known who is missing");
+  if (arrived == 0 && arrivals_.captured_any())
+    return "no rank has arrived, and what is replayed from a graph before it does not tell how far it came";
   if (missing.empty()) return concat("all ranks have arrived", others);
   return missing + others;
 }

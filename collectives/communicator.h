@@ -2,6 +2,7 @@
 #pragma once
 
 #include <rondo/collectives/algorithm.h>
+#include <rondo/collectives/arrivals.h>
 #include <rondo/collectives/cost_model.h>
 #include <rondo/collectives/peer_access.h>
 #include <rondo/collectives/ring_schedule.h>
@@ -80,8 +81,8 @@ class Communicator {
 
   // Waits on the host until everything that was enqueued on `streams`, one a rank, is done. When a rank's device
   // has failed, the answer is device_failed for all of them: no rank's result can be trusted. When `timeout` is
-  // over, it is timed_out and names the ranks that have not arrived at the operation enqueued last, and how far
-  // the others came. In both cases the communicator is aborted.
+  // over, it is timed_out and names the first operation that is not done, the ranks that have not arrived at it, and how
+  // far the others came. In both cases the communicator is aborted.
   Status wait(std::span<const cudaStream_t> streams, std::chrono::milliseconds timeout);
 
   // From now on every operation is refused with `reason`. Work that is enqueued already can't be taken back;
@@ -101,7 +102,8 @@ class Communicator {
     std::array<Event, ring::kSlots> freed;   // the inbox's slot has been read
     std::array<Event, ring::kSlots> summed;  // the outbox's slot has been filled
     std::array<Event, ring::kSlots> sent;    // the outbox's slot has been sent
-    Event entered, left, copied, met;        // fork(), join(), join(), meet() of enqueue.h
+    Event arrived, met;                      // meet_sums(): this rank has come, all have (rank 0's)
+    Event begun;                             // fork() inside an operation that is made of several
   };
   Rank& of(int rank) { return ranks_[static_cast<size_t>(rank)]; }
   const Rank& of(int rank) const { return ranks_[static_cast<size_t>(rank)]; }
@@ -117,22 +119,18 @@ class Communicator {
   Exchange* exchange() const { return exchange_.get(); }
   Trace* trace() const { return trace_; }
 
-  // What the next operation is called and how many of the ring's steps it has, for the message of a timeout.
-  struct LastOperation {
-    const char* name = "nothing";
-    int first_step = 0, last_step = 0;  // of the ring; equal: it was not the ring
-    bool captured = false;
-  };
-  LastOperation last;
+  Arrivals& arrivals() { return arrivals_; }
   std::mutex& mutex() const { return mutex_; }
 
  private:
   static int64_t slot_stride(const CommunicatorOptions& options);
   static int64_t slots_bytes(int ranks, const CommunicatorOptions& options);
-  std::string progress(const LastOperation& last) const;
+  std::string what_is_missing(std::chrono::milliseconds timeout) const;
+  std::string progress(const Arrivals::Operation& operation) const;
 
   CommunicatorOptions options_;
   std::vector<Rank> ranks_;
+  Arrivals arrivals_;
   std::vector<int> group_order_;
   bool all_reach_all_ = true;
   std::vector<bool> reaches_;  // [rank * size() + other]

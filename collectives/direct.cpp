@@ -20,11 +20,6 @@ namespace rondo::direct {
 
 namespace {
 
-Status begin_together(Enqueue& enqueue) {
-  return enqueue.meet(enqueue.callers(), &Communicator::Rank::entered);
-}
-Status end_together(Enqueue& enqueue) { return enqueue.meet(enqueue.callers(), &Communicator::Rank::left); }
-
 // One rank's kernel: its shard of all inputs, to wherever it must go.
 struct Shard {
   Combination combination;
@@ -53,8 +48,7 @@ Status send_to_all(Enqueue& enqueue, BlockOf block_of) {
   for (int rank = 0; rank < ranks; ++rank)
     for (int other = 0; other < ranks; ++other)
       if (other != rank)
-        RONDO_RETURN_IF_ERROR(
-            enqueue.wait(enqueue.copies(rank), rank, enqueue.communicator().of(other).entered));
+        RONDO_RETURN_IF_ERROR(enqueue.wait(enqueue.copies(rank), rank, enqueue.entered(other)));
   for (int distance = 0; distance < ranks; ++distance)
     for (int rank = 0; rank < ranks; ++rank) {
       const int to = (rank + distance) % ranks;
@@ -87,7 +81,7 @@ Status all_reduce(Enqueue& enqueue, RankOutputs outputs, RankInputs inputs, cons
     RONDO_RETURN_IF_ERROR(enqueue.meet_sums());
     return enqueue.join(Enqueue::Senders::left);
   }
-  RONDO_RETURN_IF_ERROR(begin_together(enqueue));
+  RONDO_RETURN_IF_ERROR(enqueue.begin_together());
   for (int rank = 0; rank < ranks; ++rank) {
     const ring::Chunk chunk = shard_of(rank);
     Shard shard(enqueue, chunk.size);
@@ -95,7 +89,7 @@ Status all_reduce(Enqueue& enqueue, RankOutputs outputs, RankInputs inputs, cons
     for (const DataView& output : outputs) shard.write(output.part(chunk.begin, chunk.size));
     RONDO_RETURN_IF_ERROR(sum_on_callers_stream(enqueue, rank, dtype, options, shard));
   }
-  return end_together(enqueue);
+  return enqueue.end_together();
 }
 
 Status reduce_scatter(Enqueue& enqueue, RankOutputs outputs, RankInputs inputs,
@@ -103,7 +97,7 @@ Status reduce_scatter(Enqueue& enqueue, RankOutputs outputs, RankInputs inputs,
   const int64_t block = outputs[0].size;
   const bool reachable = enqueue.communicator().all_reach_all();
   if (!reachable) RONDO_RETURN_IF_ERROR(enqueue.fork());
-  RONDO_RETURN_IF_ERROR(reachable ? begin_together(enqueue) : enqueue.meet_sums());
+  RONDO_RETURN_IF_ERROR(reachable ? enqueue.begin_together() : enqueue.meet_sums());
   for (int rank = 0; rank < enqueue.ranks(); ++rank) {
     const DataView output = outputs[static_cast<size_t>(rank)];
     if (!reachable) {
@@ -115,7 +109,7 @@ Status reduce_scatter(Enqueue& enqueue, RankOutputs outputs, RankInputs inputs,
     shard.write(output);
     RONDO_RETURN_IF_ERROR(sum_on_callers_stream(enqueue, rank, output.dtype, options, shard));
   }
-  if (reachable) return end_together(enqueue);
+  if (reachable) return enqueue.end_together();
   RONDO_RETURN_IF_ERROR(enqueue.meet_sums());
   return enqueue.join(Enqueue::Senders::left);
 }
@@ -128,12 +122,12 @@ Status reduce(Enqueue& enqueue, DataView output, RankInputs inputs, int root, co
     RONDO_RETURN_IF_ERROR(enqueue.meet_sums());
     return enqueue.join(Enqueue::Senders::left);
   }
-  RONDO_RETURN_IF_ERROR(begin_together(enqueue));
+  RONDO_RETURN_IF_ERROR(enqueue.begin_together());
   Shard all(enqueue, output.size);
   for (const ConstDataView& input : inputs) all.read(input);
   all.write(output);
   RONDO_RETURN_IF_ERROR(sum_on_callers_stream(enqueue, root, output.dtype, options, all));
-  return end_together(enqueue);
+  return enqueue.end_together();
 }
 
 Status all_gather(Enqueue& enqueue, RankOutputs outputs, RankInputs inputs) {

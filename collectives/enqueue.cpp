@@ -9,10 +9,10 @@ Enqueue::Enqueue(const char* operation, Communicator& communicator, std::span<co
       outside_(callers),
       callers_(callers),
       captured_(captured),
-      lock_(communicator.mutex()) {
+      lock_(communicator.mutex()),
+      following_(communicator.arrivals().begin(operation, captured)) {
   static_cast<void>(cudaGetDevice(&callers_device_));
   current_device_ = callers_device_;
-  communicator_.last = {operation, 0, 0, captured};
   for (int rank = 0; rank < ranks(); ++rank) own_[static_cast<size_t>(rank)] = sums(rank);
 }
 
@@ -56,39 +56,39 @@ Status Enqueue::copy_bytes(int rank, cudaStream_t stream, RankMemory to, ConstRa
 Status Enqueue::fork() {
   for (int rank = 0; rank < ranks(); ++rank) {
     const Communicator::Rank& r = communicator_.of(rank);
-    RONDO_RETURN_IF_ERROR(record(r.entered, callers_[static_cast<size_t>(rank)], rank));
-    RONDO_RETURN_IF_ERROR(wait(r.copies, rank, r.entered));
-    RONDO_RETURN_IF_ERROR(wait(r.sums, rank, r.entered));
+    RONDO_RETURN_IF_ERROR(record(entered(rank), callers_[static_cast<size_t>(rank)], rank));
+    RONDO_RETURN_IF_ERROR(wait(r.copies, rank, entered(rank)));
+    RONDO_RETURN_IF_ERROR(wait(r.sums, rank, entered(rank)));
   }
   return {};
 }
 
 Status Enqueue::join(Senders senders) {
   for (int rank = 0; rank < ranks(); ++rank) {
-    const Communicator::Rank& r = communicator_.of(rank);
-    RONDO_RETURN_IF_ERROR(record(r.copied, r.copies, rank));
-    RONDO_RETURN_IF_ERROR(record(r.left, r.sums, rank));
+    RONDO_RETURN_IF_ERROR(record_copied(rank));
+    RONDO_RETURN_IF_ERROR(record(marks(rank).finished, sums(rank), rank));
   }
   for (int position = 0; position < ranks(); ++position) {
     const int rank = communicator_.rank_at(position);
     const cudaStream_t caller = callers_[static_cast<size_t>(rank)];
-    RONDO_RETURN_IF_ERROR(wait(caller, rank, communicator_.of(rank).left));
-    RONDO_RETURN_IF_ERROR(wait(caller, rank, communicator_.of(rank).copied));
+    RONDO_RETURN_IF_ERROR(wait(caller, rank, marks(rank).finished));
+    RONDO_RETURN_IF_ERROR(wait(caller, rank, copied(rank)));
     if (senders == Senders::left) {
       const int left = communicator_.rank_at(ring::left_of(position, ranks()));
-      RONDO_RETURN_IF_ERROR(wait(caller, rank, communicator_.of(left).copied));
+      RONDO_RETURN_IF_ERROR(wait(caller, rank, copied(left)));
       continue;
     }
     for (int other = 0; other < ranks(); ++other)
-      if (other != rank) RONDO_RETURN_IF_ERROR(wait(caller, rank, communicator_.of(other).copied));
+      if (other != rank) RONDO_RETURN_IF_ERROR(wait(caller, rank, copied(other)));
   }
   return {};
 }
 
 // Through rank 0's stream: 3n - 2 calls, where everyone waiting for everyone would take n * n.
-Status Enqueue::meet(std::span<const cudaStream_t> streams, Event Communicator::Rank::*reached) {
+template <class EventOf>
+Status Enqueue::meet(std::span<const cudaStream_t> streams, EventOf event_of) {
   for (int rank = 0; rank < ranks(); ++rank) {
-    const cudaEvent_t event = communicator_.of(rank).*reached;
+    const cudaEvent_t event = event_of(rank);
     RONDO_RETURN_IF_ERROR(record(event, streams[static_cast<size_t>(rank)], rank));
     if (rank > 0) RONDO_RETURN_IF_ERROR(wait(streams[0], 0, event));
   }
@@ -100,10 +100,35 @@ Status Enqueue::meet(std::span<const cudaStream_t> streams, Event Communicator::
   return {};
 }
 
-Status Enqueue::meet_sums() {
-  return meet({own_.data(), static_cast<size_t>(ranks())}, &Communicator::Rank::left);
+Status Enqueue::begin_together() {
+  return meet(callers_, [this](int rank) { return entered(rank); });
 }
 
-void Enqueue::use_own_streams() { callers_ = {own_.data(), static_cast<size_t>(ranks())}; }
+Status Enqueue::end_together() {
+  return meet(callers_, [this](int rank) -> cudaEvent_t { return marks(rank).finished; });
+}
+
+Status Enqueue::meet_sums() {
+  return meet({own_.data(), static_cast<size_t>(ranks())},
+              [this](int rank) -> cudaEvent_t { return communicator_.of(rank).arrived; });
+}
+
+Status Enqueue::record_copied(int rank) { return record(copied(rank), copies(rank), rank); }
+
+void Enqueue::takes_steps(int first, int last) {
+  if (inside_) return;  // one of several, all of which record the same events
+  following_.first_step = first;
+  following_.last_step = last;
+}
+
+void Enqueue::use_own_streams() {
+  callers_ = {own_.data(), static_cast<size_t>(ranks())};
+  inside_ = true;
+}
+
+void Enqueue::use_callers_streams() {
+  callers_ = outside_;
+  inside_ = false;
+}
 
 }  // namespace rondo

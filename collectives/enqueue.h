@@ -44,11 +44,17 @@ class Enqueue {
   std::span<const cudaStream_t> callers() const { return callers_; }
   cudaStream_t copies(int rank) const { return communicator_.of(rank).copies; }
   cudaStream_t sums(int rank) const { return communicator_.of(rank).sums; }
+  bool captured() const { return captured_; }
+
+  // Where `rank` has come to the operation.
+  cudaEvent_t entered(int rank) const { return inside_ ? communicator_.of(rank).begun : marks(rank).entered; }
+  // The operation takes the ring's steps [first, last).
+  void takes_steps(int first, int last);
 
   // For an operation made of several: what follows takes the ranks' streams `sums` for the callers'. To be put between
   // fork() and join().
   void use_own_streams();
-  void use_callers_streams() { callers_ = outside_; }
+  void use_callers_streams();
 
   // The rank's own streams wait for the caller's; nothing else of the operation may come before it.
   Status fork();
@@ -56,10 +62,15 @@ class Enqueue {
   // the rank's left neighbour, or everyone.
   enum class Senders { left, all };
   Status join(Senders senders);
-  // A barrier: what `streams`, one a rank, get from now on waits for what all of them have got so far. `reached` is
-  // the event that is recorded on each: `entered` where the callers' streams arrive, `left` elsewhere.
-  Status meet(std::span<const cudaStream_t> streams, Event Communicator::Rank::*reached);
+  // A barrier: what the callers' streams get from now on waits for what all of them have got so far. To be put at the
+  // operation's beginning or end, where no fork() or join() is.
+  Status begin_together();
+  Status end_together();
+  // The same for the streams `sums`, anywhere in between.
   Status meet_sums();
+  // join(): what `rank` sends is sent.
+  Status record_copied(int rank);
+  cudaEvent_t copied(int rank) const { return marks(rank).copied; }
 
   Status wait(cudaStream_t stream, int rank, cudaEvent_t event);
   Status record(cudaEvent_t event, cudaStream_t stream, int rank);
@@ -91,6 +102,11 @@ class Enqueue {
   }
 
  private:
+  using Marks = Arrivals::Operation::Marks;
+  const Marks& marks(int rank) const { return following_.ranks[static_cast<size_t>(rank)]; }
+  // `event_of(rank)` is recorded on its stream.
+  template <class EventOf>
+  Status meet(std::span<const cudaStream_t> streams, EventOf event_of);
   Status make_current(int rank);
   Status copy_bytes(int rank, cudaStream_t stream, RankMemory to, ConstRankMemory from, int64_t bytes);
   const char* row_of(int rank, cudaStream_t stream) const {
@@ -102,7 +118,9 @@ class Enqueue {
   std::span<const cudaStream_t> outside_, callers_;
   std::array<cudaStream_t, kMaxRanks> own_;
   bool captured_;
+  bool inside_ = false;  // between use_own_streams() and use_callers_streams()
   std::unique_lock<std::mutex> lock_;
+  Arrivals::Operation& following_;
   int callers_device_ = 0;
   int current_device_ = -1;
   int current_rank_ = 0;

@@ -13,7 +13,7 @@ Status fork_to_gather(Enqueue& enqueue) {
   RONDO_RETURN_IF_ERROR(enqueue.fork());
   for (int p = 0; p < enqueue.ranks(); ++p) {
     const int rank = communicator.rank_at(p), right = communicator.rank_at(right_of(p, enqueue.ranks()));
-    RONDO_RETURN_IF_ERROR(enqueue.wait(enqueue.copies(rank), rank, communicator.of(right).entered));
+    RONDO_RETURN_IF_ERROR(enqueue.wait(enqueue.copies(rank), rank, enqueue.entered(right)));
   }
   return {};
 }

@@ -82,8 +82,7 @@ class Ring {
   // Steps [first, last) over chunks of at most `whole` elements.
   template <class PlaceOf>
   Status run(int first, int last, int64_t whole, PlaceOf place_of) {
-    communicator_.last.first_step = first;
-    communicator_.last.last_step = last;
+    enqueue_.takes_steps(first, last);
     RONDO_RETURN_IF_ERROR(begin(whole, 0));
     for (piece_ = 0; piece_ < pieces_.count; piece_ += kSlots)
       RONDO_RETURN_IF_ERROR(take_steps(first, last, first, place_of));
@@ -192,9 +191,8 @@ class Ring {
   Status wait_for_left() {
     for (int p = 0; p < communicator_.size(); ++p) {
       const int rank = rank_at(p), left = left_rank(p);
-      const Communicator::Rank& sender = communicator_.of(left);
-      RONDO_RETURN_IF_ERROR(enqueue_.record(sender.copied, sender.copies, left));
-      RONDO_RETURN_IF_ERROR(enqueue_.wait(communicator_.of(rank).sums, rank, sender.copied));
+      RONDO_RETURN_IF_ERROR(enqueue_.record_copied(left));
+      RONDO_RETURN_IF_ERROR(enqueue_.wait(communicator_.of(rank).sums, rank, enqueue_.copied(left)));
     }
     return {};
   }

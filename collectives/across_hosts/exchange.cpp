@@ -99,7 +99,7 @@ Status Exchange::send_and_receive(Enqueue& enqueue, Messages& messages, const ch
 Status Exchange::bring_together(Enqueue& enqueue, const HeldOf& held_of, DType dtype, Reduction reduction) {
   const int processes = group_.size(), own = group_.index();
   const DType partial_type = accumulator_of(dtype, reduction);
-  const bool captured = enqueue.communicator().last.captured;
+  const bool captured = enqueue.captured();
   Messages& partial_sums = new_messages(captured);
   Messages& finished_sums = new_messages(captured);
   const auto slice_of = [&](const ring::Ring::Held& held, int process) {

@@ -1,0 +1,57 @@
+// What the tests of late ranks share: a stream that is held, and vectors that nobody waits for.
+#pragma once
+
+#include <rondo/tests/collectives/exact_data.h>
+#include <rondo/tests/collectives/world.h>
+
+#include <condition_variable>
+#include <mutex>
+
+namespace rondo::test {
+
+// Holds a stream until it goes.
+class Hold {
+ public:
+  explicit Hold(cudaStream_t stream) {
+    RONDO_CUDA_THROW(cudaLaunchHostFunc(
+        stream, [](void* hold) { static_cast<Hold*>(hold)->wait(); }, this));
+  }
+  ~Hold() {
+    std::unique_lock lock(mutex_);
+    released_ = true;
+    changed_.notify_all();
+    changed_.wait(lock, [this] { return left_; });
+  }
+
+ private:
+  void wait() {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [this] { return released_; });
+    left_ = true;
+    changed_.notify_all();
+  }
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool released_ = false, left_ = false;
+};
+
+inline bool says(const Status& status, const std::string& words) {
+  return status.message().find(words) != std::string::npos;
+}
+
+// One vector a rank, without guards: nothing here may wait for a device that is stuck.
+struct Vectors {
+  explicit Vectors(const World& world, int64_t size = 12)
+      : data(exact_data<float>(Reduction::sum, world.communicator.size(), size, 1)) {
+    for (size_t rank = 0; rank < world.devices.size(); ++rank) {
+      DeviceScope scope(world.devices[rank]);
+      buffers.emplace_back(data.inputs[rank]);
+      views.push_back(VectorView<float>{buffers.back().data(), size});
+    }
+  }
+  ExactData<float> data;
+  std::vector<Buffer<float>> buffers;
+  std::vector<DataView> views;
+};
+
+}  // namespace rondo::test
