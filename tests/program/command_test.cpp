@@ -124,6 +124,19 @@ TEST_F(Command, Scale) {
   EXPECT_EQ(results_.files(), 2u);
 }
 
+TEST_F(Command, Shard) {
+  const Outcome outcome =
+      rondo({"shard", "--array", "batch", "--devices", "3", "--svg", results_ / "shard.svg"});
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_EQ(missing(outcome.out, {"A batch of lenet", "256 samples", device_label(2)}), "");
+  EXPECT_EQ(outcome.out.find('\x1b'), std::string::npos) << "colours in a file";
+  EXPECT_EQ(XmlCheck::fault(read_text(results_ / "shard.svg")), "");
+  const Outcome nowhere = rondo({"shard", "--array", "batch", "--svg", results_ / "absent/shard.svg"});
+  EXPECT_EQ(nowhere.code, 2);
+  EXPECT_EQ(nowhere.out, "");
+  EXPECT_EQ(rondo({"shard"}).code, 2);
+}
+
 TEST_F(Command, BadValues) {
   expect_refused("--epochs 0", {"--epochs", "'0'", "1 to"});
   expect_refused("--batch -5", {"--batch", "'-5'"});

@@ -191,6 +191,7 @@ CommandLine parse_command_line(int argc, const char* const* argv) {
   for (size_t i = 0; i < std::size(kVerbs); ++i) commands[i] = add_collective(app, kVerbs[i], collectives[i]);
   const CLI::App* schedule = add_schedule(app, line.schedule);
   const CLI::App* scale = add_scale(app, line.scale);
+  const CLI::App* shard = add_shard(app, line.shard);
   const CLI::App* summary = add_summary(app, line.summary);
 
   try {
@@ -221,6 +222,8 @@ CommandLine parse_command_line(int argc, const char* const* argv) {
     line.action = CommandLine::Action::schedule;
   } else if (scale->parsed()) {
     line.action = CommandLine::Action::scale;
+  } else if (shard->parsed()) {
+    line.action = CommandLine::Action::shard;
   } else if (summary->parsed()) {
     line.action = CommandLine::Action::summary;
   } else {

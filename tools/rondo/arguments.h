@@ -5,6 +5,7 @@
 #include <rondo/collectives/scale_links.h>
 #include <rondo/tools/rondo/collective/arguments.h>
 #include <rondo/tools/rondo/links/arguments.h>
+#include <rondo/tools/rondo/shard_arguments.h>
 
 #include <cstdint>
 #include <optional>
@@ -64,7 +65,7 @@ struct ScaleArguments {
 };
 
 struct CommandLine {
-  enum class Action { print_text, train, devices, links, collective, schedule, scale, summary };
+  enum class Action { print_text, train, devices, links, collective, schedule, scale, shard, summary };
   Action action = Action::print_text;
   std::string text;  // for print_text: the help or the version
   TrainArguments train;
@@ -73,6 +74,7 @@ struct CommandLine {
   CollectiveArguments collective;
   ScheduleArguments schedule;
   ScaleArguments scale;
+  ShardArguments shard;
   SummaryArguments summary;
 };
 

@@ -9,6 +9,7 @@
 #include <rondo/tools/rondo/links/links.h>
 #include <rondo/tools/rondo/scale.h>
 #include <rondo/tools/rondo/schedule.h>
+#include <rondo/tools/rondo/shard.h>
 #include <rondo/tools/rondo/summary.h>
 #include <rondo/tools/rondo/terminal.h>
 #include <rondo/tools/rondo/train.h>
@@ -59,6 +60,9 @@ void run(const CommandLine& line, rondo::ProcessGroup* processes) {
       break;
     case CommandLine::Action::scale:
       rondo::program::show_scale(line.scale, std::cout);
+      break;
+    case CommandLine::Action::shard:
+      rondo::program::show_shard(line.shard, std::cout, rondo::program::ask_terminal());
       break;
     case CommandLine::Action::summary:
       rondo::program::show_summary(line.summary, std::cout);

@@ -7,9 +7,7 @@
 #include <rondo/tools/rondo/svg.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <cstdio>
 
 namespace rondo::program {
 namespace {
@@ -23,25 +21,13 @@ constexpr double kGridWidth = 1000;  // what the columns share, as far as cells 
 constexpr double kSmallestCell = 17, kLargestCell = 96;
 constexpr int kMostRanksWithPaths = 16;  // more are too small for the lines between cells
 
-std::string colour(double hue, double saturation, double lightness) {
-  const auto channel = [&](double offset) {
-    const double k = std::fmod(offset + hue / 30, 12);
-    const double reach = saturation * std::min(lightness, 1 - lightness);
-    return static_cast<int>(
-        std::lround(255 * (lightness - reach * std::clamp(std::min(k - 3, 9 - k), -1.0, 1.0))));
-  };
-  std::array<char, 8> text;
-  std::snprintf(text.data(), text.size(), "#%02x%02x%02x", channel(0), channel(8), channel(4));
-  return text.data();
-}
-
 // Hues all around the circle; neighbours of many chunks differ in lightness too.
 class ChunkColours {
  public:
   explicit ChunkColours(int ranks) : ranks_(ranks) {}
-  std::string full(int chunk) const { return colour(hue(chunk), 0.68, lightness(chunk)); }
-  std::string pale(int chunk) const { return colour(hue(chunk), 0.70, 0.945); }
-  std::string dark(int chunk) const { return colour(hue(chunk), 0.50, 0.46); }
+  std::string full(int chunk) const { return hue_colour(hue(chunk), 0.68, lightness(chunk)); }
+  std::string pale(int chunk) const { return hue_colour(hue(chunk), 0.70, 0.945); }
+  std::string dark(int chunk) const { return hue_colour(hue(chunk), 0.50, 0.46); }
 
  private:
   double hue(int chunk) const { return std::fmod(212 + 360.0 * chunk / ranks_, 360); }

@@ -1,6 +1,11 @@
 #include <rondo/tools/rondo/format.h>
 #include <rondo/tools/rondo/svg.h>
 
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdio>
+
 namespace rondo::program::svg {
 
 std::string escaped(const std::string& text) {
@@ -31,6 +36,18 @@ std::string number(double value) {
   text.erase(text.find_last_not_of('0') + 1);
   if (text.back() == '.') text.pop_back();
   return text == "-0" ? "0" : text;
+}
+
+std::string hue_colour(double hue, double saturation, double lightness) {
+  const auto channel = [&](double offset) {
+    const double k = std::fmod(offset + hue / 30, 12);
+    const double reach = saturation * std::min(lightness, 1 - lightness);
+    return static_cast<int>(
+        std::lround(255 * (lightness - reach * std::clamp(std::min(k - 3, 9 - k), -1.0, 1.0))));
+  };
+  std::array<char, 8> text;
+  std::snprintf(text.data(), text.size(), "#%02x%02x%02x", channel(0), channel(8), channel(4));
+  return text.data();
 }
 
 std::string document(const std::string& title, double width, double height, const std::string& content) {

@@ -44,6 +44,9 @@ std::string words(double x, double y, const char* anchor, double size, const cha
          escaped(content) + "</text>\n";
 }
 
+// "#rrggbb" of a hue in degrees, and a saturation and a lightness from 0 to 1.
+std::string hue_colour(double hue, double saturation, double lightness);
+
 // The whole document: `content` on a white page, under a title for the browser.
 std::string document(const std::string& title, double width, double height, const std::string& content);
 
