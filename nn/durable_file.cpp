@@ -1,0 +1,144 @@
+#include <fcntl.h>
+#include <rondo/kernels/core/status.h>
+#include <rondo/nn/durable_file.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <utility>
+
+namespace rondo {
+namespace {
+
+namespace fs = std::filesystem;
+
+template <class... Parts>
+[[noreturn]] void refuse(const std::string& path, const Parts&... parts) {
+  throw Error(bad_argument(path, ": ", parts...));
+}
+
+// What a call that has just set errno could not do.
+[[noreturn]] void failed(const std::string& path, const std::string& what) {
+  throw Error(
+      Status(StatusCode::out_of_resources, concat(path, ": ", what, " (", std::strerror(errno), ")")));
+}
+
+class Descriptor {
+ public:
+  Descriptor(const fs::path& path, int flags, mode_t mode = 0)
+      : value_(open(path.c_str(), flags | O_CLOEXEC, mode)) {}
+  ~Descriptor() { close(); }
+  Descriptor(Descriptor&& other) noexcept : value_(std::exchange(other.value_, -1)) {}
+  operator int() const { return value_; }
+  int close() { return value_ < 0 ? 0 : ::close(std::exchange(value_, -1)); }
+
+ private:
+  int value_;
+};
+
+// The file that `path` means after links have been followed.
+fs::path target_of(const std::string& path) {
+  std::error_code error;
+  const fs::path target = path.empty() ? fs::path() : fs::weakly_canonical(fs::absolute(path), error);
+  if (error) refuse(path, "can't be written (", error.message(), ")");
+  if (!target.has_filename() || fs::is_directory(target, error)) refuse(path, "is a folder, must be a file");
+  if (!fs::is_directory(target.parent_path(), error))
+    refuse(path, "there is no folder ", target.parent_path().string(), " to write it to");
+  if (fs::exists(target, error)) {
+    if (!fs::is_regular_file(target, error)) refuse(path, "exists and is not an ordinary file");
+    if (access(target.c_str(), W_OK) != 0)
+      refuse(path, "exists and can't be replaced (", std::strerror(errno), ")");
+  }
+  return target;
+}
+
+bool is_still(int descriptor, const fs::path& name) {
+  struct stat mine, named;
+  return fstat(descriptor, &mine) == 0 && lstat(name.c_str(), &named) == 0 && mine.st_dev == named.st_dev &&
+         mine.st_ino == named.st_ino;
+}
+
+// Opens the temporary for us alone. Its name is fixed, so that what killed processes leave does not pile up; the lock keeps
+// apart those who are alive.
+Descriptor open_alone(const std::string& path, const fs::path& name) {
+  constexpr mode_t kOrdinary = 0666;  // less what the user's umask takes away
+  for (;;) {
+    Descriptor file(name, O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK, kOrdinary);
+    if (file < 0) refuse(path, "can't be written (", std::strerror(errno), ")");
+    // Other errors: there are network file systems without locks.
+    if (flock(file, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
+      refuse(path, "somebody else is writing it at this moment");
+    // Between our open and our lock its owner may have renamed or removed it.
+    if (is_still(file, name)) return file;
+  }
+}
+
+class Temporary {
+ public:
+  Temporary(const std::string& path, const fs::path& target)
+      : path_(path),
+        target_(target),
+        name_(target.parent_path() / concat(".", target.filename().string(), ".rondo-tmp")),
+        file_(open_alone(path, name_)) {}
+  ~Temporary() {
+    if (!renamed_) unlink(name_.c_str());  // before the lock goes
+  }
+  Temporary(const Temporary&) = delete;
+  Temporary& operator=(const Temporary&) = delete;
+
+  void write(std::span<const std::span<const std::byte>> pieces) {
+    struct stat old;
+    if (stat(target_.c_str(), &old) == 0) check(fchmod(file_, old.st_mode & 07777));
+    check(ftruncate(file_, 0));
+    for (const std::span<const std::byte> piece : pieces) write(piece);
+    check(fsync(file_));
+  }
+
+  void rename_to_target() {
+    check(rename(name_.c_str(), target_.c_str()));
+    renamed_ = true;
+  }
+
+ private:
+  void check(int result) const {
+    if (result != 0) failed(path_, "writing failed, the file is what it was");
+  }
+  void write(std::span<const std::byte> rest) {
+    while (!rest.empty()) {
+      const ssize_t written = ::write(file_, rest.data(), rest.size());
+      if (written >= 0)
+        rest = rest.subspan(static_cast<size_t>(written));
+      else if (errno != EINTR)
+        check(-1);
+    }
+  }
+
+  const std::string& path_;
+  const fs::path& target_;
+  fs::path name_;
+  Descriptor file_;
+  bool renamed_ = false;
+};
+
+// Makes the new name of a file last.
+void synchronise_folder(const std::string& path, const fs::path& folder) {
+  const Descriptor descriptor(folder, O_RDONLY | O_DIRECTORY);
+  // EINVAL: a file system that has nothing to synchronise there.
+  if (descriptor < 0 || (fsync(descriptor) != 0 && errno != EINVAL))
+    failed(path, "was replaced, but it is not certain that this outlasts a power failure");
+}
+
+}  // namespace
+
+void replace_file(const std::string& path, std::span<const std::span<const std::byte>> pieces) {
+  const fs::path target = target_of(path);
+  Temporary file(path, target);
+  file.write(pieces);
+  file.rename_to_target();
+  synchronise_folder(path, target.parent_path());
+}
+
+}  // namespace rondo

@@ -1,0 +1,153 @@
+// A file is replaced whole or stays what it was.
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <rondo/nn/durable_file.h>
+#include <rondo/tests/program/files.h>
+#include <signal.h>
+#include <sys/file.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <thread>
+
+namespace rondo {
+namespace {
+
+using test::complaint;
+using test::read_text;
+
+class DurableFile : public testing::Test {
+ protected:
+  static void replace(const std::string& path, const std::string& contents) {
+    const std::span<const std::byte> all = std::as_bytes(std::span(contents));
+    const std::span<const std::byte> pieces[] = {all.first(all.size() / 3), {}, all.subspan(all.size() / 3)};
+    replace_file(path, pieces);
+  }
+  std::string refusal(const std::string& path) {
+    return complaint([&] { replace(path, "new"); });
+  }
+
+  test::TemporaryDirectory directory_;
+  const std::string path_ = directory_ / "a";
+  const std::string temporary_ = directory_ / ".a.rondo-tmp";
+};
+
+TEST_F(DurableFile, IsWrittenAndReplaced) {
+  replace(path_, "long contents");
+  EXPECT_EQ(read_text(path_), "long contents");
+  replace(path_, "short");
+  EXPECT_EQ(read_text(path_), "short");
+  EXPECT_EQ(directory_.files(), 1u) << "a temporary is left";
+}
+
+TEST_F(DurableFile, PermissionsStay) {
+  replace(path_, "old");
+  ASSERT_EQ(chmod(path_.c_str(), 0640), 0);
+  replace(path_, "new");
+  struct stat status;
+  ASSERT_EQ(stat(path_.c_str(), &status), 0);
+  EXPECT_EQ(status.st_mode & 0777, 0640u);
+}
+
+TEST_F(DurableFile, LinksAreFollowed) {
+  replace(path_, "old");
+  std::filesystem::create_symlink("a", directory_ / "link");
+  replace(directory_ / "link", "new");
+  EXPECT_TRUE(std::filesystem::is_symlink(directory_ / "link"));
+  EXPECT_EQ(read_text(path_), "new");
+}
+
+TEST_F(DurableFile, RefusesWhatCanNotBeAFile) {
+  EXPECT_EQ(refusal(directory_.path()), directory_.path().string() + ": is a folder, must be a file");
+  EXPECT_EQ(refusal(directory_ / ""), directory_ / "" + ": is a folder, must be a file");
+  EXPECT_EQ(refusal(""), ": is a folder, must be a file");
+  EXPECT_EQ(refusal(directory_ / "none/a"),
+            directory_ / "none/a" + ": there is no folder " + (directory_ / "none") + " to write it to");
+  ASSERT_EQ(mkfifo(path_.c_str(), 0600), 0);
+  EXPECT_EQ(refusal(path_), path_ + ": exists and is not an ordinary file");
+  const std::string longest = directory_ / std::string(250, 'n');
+  EXPECT_EQ(refusal(longest), longest + ": can't be written (File name too long)");
+  EXPECT_EQ(directory_.files(), 1u);
+}
+
+// A limit on the size of files stands for a disk that is full: write() fails after a part.
+TEST_F(DurableFile, AFullDiskLeavesTheOldFile) {
+  replace(path_, "old");
+  rlimit before;
+  ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &before), 0);
+  const rlimit small = {1000, before.rlim_max};
+  const auto handler = signal(SIGXFSZ, SIG_IGN);
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &small), 0);
+  std::string message;
+  try {
+    replace(path_, std::string(2000, 'n'));
+  } catch (const Error& error) {
+    EXPECT_EQ(error.status().code(), StatusCode::out_of_resources);
+    message = error.what();
+  }
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &before), 0);
+  signal(SIGXFSZ, handler);
+  EXPECT_EQ(message, path_ + ": writing failed, the file is what it was (File too large)");
+  EXPECT_EQ(read_text(path_), "old");
+  EXPECT_EQ(directory_.files(), 1u) << "a temporary is left";
+}
+
+TEST_F(DurableFile, WhatAKilledProcessLeftIsWrittenOver) {
+  test::write_file(temporary_, test::bytes_of("a part that is longer than what follows"));
+  replace(path_, "new");
+  EXPECT_EQ(read_text(path_), "new");
+  EXPECT_EQ(directory_.files(), 1u);
+}
+
+TEST_F(DurableFile, AnotherWriterIsNotDisturbed) {
+  replace(path_, "old");
+  const int other = open(temporary_.c_str(), O_WRONLY | O_CREAT, 0600);
+  ASSERT_EQ(flock(other, LOCK_EX), 0);
+  ASSERT_EQ(write(other, "mine", 4), 4);
+  EXPECT_EQ(refusal(path_), path_ + ": somebody else is writing it at this moment");
+  EXPECT_EQ(read_text(temporary_), "mine");
+  EXPECT_EQ(read_text(path_), "old");
+  close(other);
+  replace(path_, "new");
+  EXPECT_EQ(read_text(path_), "new");
+}
+
+// The temporary must not be a way to write elsewhere.
+TEST_F(DurableFile, ALinkInTheTemporarysPlaceIsNotFollowed) {
+  test::write_file(directory_ / "precious", test::bytes_of("precious"));
+  std::filesystem::create_symlink("precious", temporary_);
+  EXPECT_EQ(refusal(path_), path_ + ": can't be written (Too many levels of symbolic links)");
+  EXPECT_EQ(read_text(directory_ / "precious"), "precious");
+}
+
+// Many writers and a reader: what is read is always one of the texts, whole.
+TEST_F(DurableFile, ReadersSeeOneOrTheOther) {
+  const auto contents = [](int writer) {
+    return std::string(20'000 + static_cast<size_t>(writer), static_cast<char>('a' + writer));
+  };
+  replace(path_, contents(0));
+  std::atomic<int> written = 0;
+  std::vector<std::thread> writers;
+  for (int writer = 0; writer < 3; ++writer)
+    writers.emplace_back([&, writer] {
+      for (int round = 0; round < 100; ++round) try {
+          replace(path_, contents(writer));
+          ++written;
+        } catch (const Error& error) {
+          EXPECT_NE(std::string(error.what()).find("somebody else"), std::string::npos) << error.what();
+        }
+    });
+  for (int round = 0; round < 500; ++round) {
+    const std::string seen = read_text(path_);
+    ASSERT_FALSE(seen.empty());
+    ASSERT_EQ(seen, contents(seen[0] - 'a'));
+  }
+  for (std::thread& writer : writers) writer.join();
+  EXPECT_GT(written, 0);
+  EXPECT_EQ(directory_.files(), 1u);
+}
+
+}  // namespace
+}  // namespace rondo
