@@ -40,7 +40,7 @@ struct PlanOptions {
   bool input_gradient = false;  // also make the gradient with respect to the network's input
   // k > 0: of each k operations only what others use outlives them; they run forward once more before they go backward.
   // Less memory for a third more arithmetic, and the same results bit for bit. 0: nothing is computed twice.
-  int checkpoint_layers = 0;
+  int64_t checkpoint_layers = 0;
 };
 
 // Throw a bad_argument Error for a negative batch or checkpoint_layers, and where training has an operation whose result

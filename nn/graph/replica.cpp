@@ -37,10 +37,15 @@ Replica::Replica(const Graph& graph, int device, cudaStream_t stream, MemoryPlan
   step_.fill_bytes(0);
 }
 
-int64_t Replica::bytes(const Graph& graph, const MemoryPlan& plan, int64_t max_batch) {
-  const int64_t floats = 2 * graph.parameter_arena_size() + graph.state_arena_size() + plan.size;
-  return floats * static_cast<int64_t>(sizeof(float)) +
-         (sums_size(graph) + 1) * static_cast<int64_t>(sizeof(double)) + workspace_bytes(graph, max_batch);
+ReplicaMemory Replica::memory(const Graph& graph, const MemoryPlan& plan, int64_t max_batch) {
+  constexpr int64_t kFloat = sizeof(float);
+  return {.parameters = graph.parameter_arena_size() * kFloat,
+          .gradients = graph.parameter_arena_size() * kFloat,
+          .states = graph.state_arena_size() * kFloat,
+          .arena = plan.size * kFloat,
+          .statistics =
+              sums_size(graph) * static_cast<int64_t>(sizeof(double)) + static_cast<int64_t>(sizeof(int64_t)),
+          .workspace = workspace_bytes(graph, max_batch)};
 }
 
 void Replica::set_batch(int64_t batch, int64_t first) {

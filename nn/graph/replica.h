@@ -20,6 +20,17 @@ struct Pass {
   Communicator* shared_statistics = nullptr;
 };
 
+// Device memory of a replica, in bytes.
+struct ReplicaMemory {
+  int64_t parameters = 0, gradients = 0;
+  int64_t states = 0;      // of the layers, such as running statistics
+  int64_t arena = 0;       // activations and their gradients
+  int64_t statistics = 0;  // sums that replicas share, and the step counter
+  int64_t workspace = 0;
+
+  int64_t total() const { return parameters + gradients + states + arena + statistics + workspace; }
+};
+
 class Replica {
  public:
   // `stream` is a stream of `device`; work of this replica goes there. The graph must outlive the replica. The parameters and
@@ -52,8 +63,11 @@ class Replica {
   // Fills parameters and states as their layers want them, on the replica's stream; the same seed, the same values.
   void initialise(uint64_t seed);
 
-  // Device memory, in bytes.
-  static int64_t bytes(const Graph& graph, const MemoryPlan& plan, int64_t max_batch);
+  // What a replica will allocate.
+  static ReplicaMemory memory(const Graph& graph, const MemoryPlan& plan, int64_t max_batch);
+  static int64_t bytes(const Graph& graph, const MemoryPlan& plan, int64_t max_batch) {
+    return memory(graph, plan, max_batch).total();
+  }
 
  private:
   friend class PassRunner;

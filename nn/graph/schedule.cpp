@@ -54,13 +54,14 @@ std::vector<Moment> evaluation_schedule(const Graph& graph) {
   return moments;
 }
 
-std::vector<Moment> training_schedule(const Graph& graph, int checkpoint_layers) {
+std::vector<Moment> training_schedule(const Graph& graph, int64_t checkpoint_layers) {
   if (checkpoint_layers < 0)
     throw Error(bad_argument("schedule: checkpoint_layers is ", checkpoint_layers,
                              ", must be at least 1, or 0 for no recomputing"));
   std::vector<Moment> moments = evaluation_schedule(graph);
   const auto nodes = static_cast<int>(graph.nodes().size());
-  const int length = checkpoint_layers > 0 ? std::min(checkpoint_layers, nodes) : nodes;
+  const int length =
+      checkpoint_layers > 0 ? static_cast<int>(std::min<int64_t>(checkpoint_layers, nodes)) : nodes;
   for (int end = nodes; end > 0;) {
     const Segment segment = {(end - 1) / length * length, end};
     if (end < nodes)

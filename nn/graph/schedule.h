@@ -3,6 +3,7 @@
 
 #include <rondo/nn/graph/graph.h>
 
+#include <cstdint>
 #include <vector>
 
 namespace rondo::nn {
@@ -28,6 +29,6 @@ std::vector<Moment> evaluation_schedule(const Graph& graph);
 // into segments of k. A value that is used in its own segment only need not outlive it: before the segment goes backward,
 // those of its operations whose result is needed again run forward once more. The last segment goes backward while
 // its values are still there. Throws a bad_argument Error for a negative k.
-std::vector<Moment> training_schedule(const Graph& graph, int checkpoint_layers = 0);
+std::vector<Moment> training_schedule(const Graph& graph, int64_t checkpoint_layers = 0);
 
 }  // namespace rondo::nn

@@ -24,7 +24,7 @@ class ArenaModel {
     int next = 0;
     write(plan_.input, value(0), "the input");
     for (const nn::Step& step : plan_.steps) {
-      now_ = concat("step ", &step - plan_.steps.data());
+      now_ = &step - plan_.steps.data();
       switch (step.moment.kind) {
         case Kind::forward:
           expect(step.moment.node == next++, "an operation out of order");
@@ -68,16 +68,16 @@ class ArenaModel {
   static Tensor contribution(int id) { return {3 * id + 2, id}; }
 
   void expect(bool right, const std::string& what) {
-    if (!right && wrong_.empty()) wrong_ = concat(now_, ": ", what);
+    if (!right && wrong_.empty()) wrong_ = concat("step ", now_, ": ", what);
   }
 
   std::span<int> cells(int64_t place, const Tensor& tensor, const char* what) {
     const int64_t floats = batch_ * graph_.values()[static_cast<size_t>(tensor.value)].shape.size();
     const int64_t begin = place / kCell, size = (floats + kCell - 1) / kCell;
-    const bool inside =
-        place >= 0 && place % kCell == 0 && begin + size <= static_cast<int64_t>(cells_.size());
-    expect(inside, concat(what, " is at ", place, ", not in the arena"));
-    if (!inside) return {};
+    if (place < 0 || place % kCell != 0 || begin + size > static_cast<int64_t>(cells_.size())) {
+      expect(false, concat(what, " is at ", place, ", not in the arena"));
+      return {};
+    }
     return std::span(cells_).subspan(static_cast<size_t>(begin), static_cast<size_t>(size));
   }
   void write(int64_t place, const Tensor& tensor, const char* what) {
@@ -85,7 +85,7 @@ class ArenaModel {
   }
   void expect_there(int64_t place, const Tensor& tensor, const char* what) {
     for (int cell : cells(place, tensor, what))
-      expect(cell == tensor.number, concat(what, ", value ", tensor.value, ", is not at ", place));
+      if (cell != tensor.number) expect(false, concat(what, ", value ", tensor.value, ", is not at ", place));
   }
 
   const nn::Graph::Node& node_of(const nn::Step& step) const {
@@ -135,7 +135,8 @@ class ArenaModel {
   int64_t batch_;
   const nn::MemoryPlan& plan_;
   std::vector<int> cells_;
-  std::string now_ = "before the first step", wrong_;
+  int64_t now_ = -1;  // the number of the step
+  std::string wrong_;
 };
 
 }  // namespace rondo::test

@@ -97,6 +97,51 @@ TEST(Recompute, ChangesNoBitOfAnEmptyShard) {
   expect_the_same_bits(small_residual_network(), kSmallInput, 2, {2, 3});
 }
 
+// Passes its input on, and writes down what it is asked to do.
+class Recorder : public Module {
+ public:
+  explicit Recorder(std::vector<std::string>& calls) : calls_(calls) {}
+  Value build(Graph& graph, Value x) const override {
+    return graph.add(std::make_unique<RecorderOp>(calls_), {x}, x.shape);
+  }
+
+ private:
+  class RecorderOp : public Op {
+   public:
+    explicit RecorderOp(std::vector<std::string>& calls) : calls_(calls) {}
+    std::string description() const override { return "recorder"; }
+    Saves saves() const override { return {.inputs = true, .output = true}; }
+    int64_t shared_sums() const override { return 1; }
+    Status forward_sums(const OpRun&) const override { return note("sums"); }
+    Status forward(const OpRun& run) const override { return note(run.recompute ? "again" : "forward"); }
+    Status backward_sums(const OpRun&) const override { return note("backward sums"); }
+    Status backward(const OpRun& run) const override { return note(run.recompute ? "wrong" : "backward"); }
+
+   private:
+    Status note(const char* call) const {
+      calls_.emplace_back(call);
+      return {};
+    }
+    std::vector<std::string>& calls_;
+  };
+  std::vector<std::string>& calls_;
+};
+
+// The replicas' sums are those of the first time: they would agree again, at the price of an all-reduce.
+TEST(Recompute, MakesNoSumsAgain) {
+  std::vector<std::string> calls;
+  const Recorder layer(calls);
+  Fleet fleet(Sequential{layer, layer, layer}, {1, 1, 4}, {0}, 1, [](const Graph& graph, int64_t batch) {
+    return plan_training(graph, batch, {.checkpoint_layers = 2});
+  });
+  forward(fleet.replicas, kTraining);
+  backward(fleet.replicas, kTraining);
+  const std::vector<std::string> want = {"sums",     "forward",       "sums",     "forward", "sums",
+                                         "forward",  "backward sums", "backward", "again",   "backward sums",
+                                         "backward", "backward sums", "backward"};
+  EXPECT_EQ(calls, want);
+}
+
 TEST(Recompute, RunsOnlyWhatIsNeededAgain) {
   const Graph graph =
       make_graph(mlp(9, 8), {1, 1, 4});  // 10 operations, each reads its input and its own output again
@@ -125,6 +170,16 @@ TEST(Recompute, LeavesOutWhatNobodyReads) {
   for (const Moment& moment : training_schedule(graph, 3)) EXPECT_NE(moment.kind, Moment::Kind::recompute);
 }
 
+// The linear layer reads the second average again, which is made of the first.
+TEST(Recompute, MakesWhatIsNeededOfWhatItIsMadeOf) {
+  const AnyModule network =
+      Sequential{AvgPool2d(1), AvgPool2d(1), Flatten(), Linear(3), Linear(3), Linear(3)};
+  std::vector<int> again;
+  for (const Moment& moment : training_schedule(make_graph(network, {2, 2, 1}), 3))
+    if (moment.kind == Moment::Kind::recompute) again.push_back(moment.node);
+  EXPECT_EQ(again, (std::vector<int>{0, 1}));
+}
+
 // The deep MLP: 91 operations in a row, all values but the first and the last of one size. When segment s of k goes
 // backward there are the results of the s - 1 segments before it, the k - 1 values inside it that were computed again, its
 // own result, and two gradients. Most of it when the last segment but one goes backward, or the last, which holds as much.
@@ -138,7 +193,7 @@ TEST(Recompute, TheDeepMlpNeedsNoMoreThanItsBound) {
   EXPECT_LE(whole, 92 * value + small);
   for (int64_t k : {2, 5, 9, 10, 15, 30}) {
     const int64_t segments = (kOperations + k - 1) / k;
-    const int64_t size = plan_training(graph, kBatch, {.checkpoint_layers = static_cast<int>(k)}).size;
+    const int64_t size = plan_training(graph, kBatch, {.checkpoint_layers = k}).size;
     EXPECT_LE(size, (segments - 1 + k - 1 + 2) * value + small) << k;
     EXPECT_GE(size, (segments - 1) * value) << k;
     RecordProperty(concat("floats_", k), concat(size));

@@ -1,0 +1,110 @@
+// The forecast of a training's memory against what the executor counts.
+#include <gtest/gtest.h>
+
+#include <rondo/kernels/core/platform.h>
+#include <rondo/nn/data_parallel.h>
+#include <rondo/nn/memory_forecast.h>
+#include <rondo/nn/models.h>
+#include <rondo/tests/nn/fleet.h>
+#include <rondo/tests/nn/small_networks.h>
+#include <rondo/tests/support/status_checks.h>
+
+#include <memory>
+
+namespace rondo::nn {
+namespace {
+
+int64_t free_bytes(int device) {
+  const DeviceScope scope(device);
+  size_t free = 0, total = 0;
+  RONDO_CUDA_THROW(cudaMemGetInfo(&free, &total));
+  return static_cast<int64_t>(free);
+}
+
+int64_t part(const MemoryForecast& forecast, const std::string& name) {
+  for (const MemoryPart& part : forecast.parts)
+    if (part.name == name) return part.bytes;
+  ADD_FAILURE() << "no part " << name;
+  return -1;
+}
+
+TEST(MemoryForecast, AReplicaAllocatesThat) {
+  if (std::string(platform()) != "cpu") GTEST_SKIP() << "only the executor counts bytes";
+  for (const auto& [name, network] : small_networks())
+    for (int checkpoint_layers : {0, 2})
+      for (int64_t batch : {1, 10}) {
+        SCOPED_TRACE(concat(name, ", checkpoint_layers ", checkpoint_layers, ", batch ", batch));
+        const Graph graph = make_graph(network, kSmallInput);
+        const MemoryPlan plan = plan_training(graph, batch, {.checkpoint_layers = checkpoint_layers});
+        const Stream stream;
+        const int64_t before = free_bytes(0);
+        const Replica replica(graph, 0, stream, plan, batch);
+        EXPECT_EQ(before - free_bytes(0), Replica::bytes(graph, plan, batch));
+      }
+}
+
+// As DataParallel makes its communicators: that of the gradients, and that of the statistics.
+const std::vector<CommunicatorOptions> kCommunicators = {{.bucket_bytes = 0},
+                                                         {.slot_bytes = 64 << 10, .bucket_bytes = 0}};
+
+TEST(MemoryForecast, TrainingAllocatesThat) {
+  if (std::string(platform()) != "cpu") GTEST_SKIP() << "only the executor counts bytes";
+  for (const auto& [name, network] : small_networks())
+    for (int ranks : {1, 3})
+      for (bool adam : {false, true}) {
+        SCOPED_TRACE(concat(name, ", ", ranks, " devices, ", adam ? "Adam" : "SGD"));
+        const std::vector<int> devices = spread(ranks);
+        std::vector<int64_t> before;
+        for (int device : devices) before.push_back(free_bytes(device));
+        DataParallel model(network, kSmallInput, {.devices = devices, .batch = 7});
+        std::unique_ptr<Optimizer> optimizer;
+        if (adam)
+          optimizer = std::make_unique<Adam>(model);
+        else
+          optimizer = std::make_unique<Sgd>(model);
+        const MemoryForecast forecast = forecast_training(
+            model.graph(),
+            {.batch = (7 + ranks - 1) / ranks,
+             .plan = {},
+             .optimizer_arenas = adam ? 2 : 1,
+             .optimizer_extra = static_cast<int64_t>(sizeof(float) + (adam ? sizeof(AdamClock) : 0)),
+             .ranks = ranks,
+             .communicators = kCommunicators});
+        for (size_t rank = 0; rank < devices.size(); ++rank)
+          EXPECT_EQ(before[rank] - free_bytes(devices[rank]), forecast.total()) << "rank " << rank;
+      }
+}
+
+TEST(MemoryForecast, NamesItsParts) {
+  const Graph graph = make_graph(mlp(), {1, 1, 1024});
+  const MemoryForecast plain =
+      forecast_training(graph, {.batch = 6912, .plan = {}, .optimizer_arenas = 2, .communicators = {}});
+  const MemoryForecast less = forecast_training(
+      graph, {.batch = 6912, .plan = {.checkpoint_layers = 10}, .optimizer_arenas = 2, .communicators = {}});
+  EXPECT_EQ(part(plain, "parameters"), graph.parameter_arena_size() * 4);
+  EXPECT_EQ(part(plain, "gradients"), part(plain, "parameters"));
+  EXPECT_EQ(part(plain, "optimizer"), 2 * part(plain, "parameters"));
+  EXPECT_EQ(part(plain, "all-reduce"), 0);
+  EXPECT_LT(part(less, "activations and their gradients"),
+            part(plain, "activations and their gradients") / 4);
+  EXPECT_EQ(plain.total() - less.total(),
+            part(plain, "activations and their gradients") - part(less, "activations and their gradients"));
+}
+
+TEST(MemoryForecast, SaysWhatDoesNotFit) {
+  const int64_t free = free_bytes(0);
+  EXPECT_TRUE(test::ok(check_fits({{{"parameters", 1000}, {"workspace", 24}}}, 0)));
+  const Status status = check_fits({{{"parameters", free}, {"workspace", 0}, {"gradients", 3 << 20}}}, 0);
+  EXPECT_EQ(status.code(), StatusCode::out_of_resources);
+  for (const char* part : {"training wants ", " free: parameters ", ", gradients 3.0 MiB"})
+    EXPECT_NE(status.message().find(part), std::string::npos) << status.message();
+  EXPECT_EQ(status.message().find("workspace"), std::string::npos) << status.message();
+  const Graph graph = make_graph(small_lenet(), kSmallInput);
+  EXPECT_THROW(forecast_training(graph, {.batch = -1, .plan = {}, .communicators = {}}), Error);
+  EXPECT_THROW(
+      forecast_training(graph, {.batch = 1, .plan = {}, .optimizer_arenas = -1, .communicators = {}}), Error);
+  EXPECT_THROW(forecast_training(graph, {.batch = 1, .plan = {}, .ranks = 0, .communicators = {}}), Error);
+}
+
+}  // namespace
+}  // namespace rondo::nn
