@@ -1,6 +1,8 @@
 #include <gtest/gtest.h>
 
 #include <rondo/nn/models.h>
+#include <rondo/tests/program/files.h>
+#include <rondo/tests/program/xml.h>
 #include <rondo/tools/rondo/summary.h>
 
 #include <sstream>
@@ -30,6 +32,18 @@ TEST(SummaryCommand, TakesAModelAndABatch) {
   EXPECT_EQ(parsed({"resnet18"}).model, "resnet18");
   EXPECT_EQ(parsed({"resnet18"}).batch, 256);
   EXPECT_EQ(parsed({"mlp", "--batch", "6912"}).batch, 6912);
+}
+
+TEST(SummaryCommand, DrawsThePictureWhereItIsAskedFor) {
+  const test::TemporaryDirectory folder;
+  std::ostringstream with, without;
+  show_summary(parsed({"lenet", "--svg", (folder / "lenet.svg").c_str()}), with);
+  show_summary(parsed({"lenet"}), without);
+  EXPECT_EQ(with.str(), without.str());
+  EXPECT_EQ(test::XmlCheck::fault(test::read_text(folder / "lenet.svg")), "");
+  EXPECT_EQ(folder.files(), 1u);
+  EXPECT_NE(refusal({"lenet", "--svg", (folder / "absent/lenet.svg").c_str()}).find("absent"),
+            std::string::npos);
 }
 
 TEST(SummaryCommand, RefusesWhatMakesNoSense) {

@@ -95,6 +95,8 @@ CLI::App* add_summary(CLI::App& app, SummaryArguments& to) {
   })->required();
   add(*summary, "--batch", "N", "Samples on one device, for the memory [256]",
       [&](const std::string& s) { to.batch = read_integer<int64_t>("--batch", s, 1, kMaxBatch); });
+  add(*summary, "--svg", "FILE.svg", "Draw the network, too",
+      [&](const std::string& s) { to.svg = read_path("--svg", s); });
   return summary;
 }
 

@@ -50,6 +50,7 @@ struct ScheduleArguments {
 struct SummaryArguments {
   std::string model;
   int64_t batch = 256;
+  std::string svg;  // empty: not asked for
 };
 
 struct ScaleArguments {

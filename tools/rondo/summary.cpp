@@ -1,5 +1,7 @@
 #include <rondo/nn/models.h>
 #include <rondo/tools/rondo/format.h>
+#include <rondo/tools/rondo/network_svg.h>
+#include <rondo/tools/rondo/output_file.h>
 #include <rondo/tools/rondo/summary.h>
 #include <rondo/tools/rondo/text_table.h>
 
@@ -46,7 +48,10 @@ std::string summary_text(const std::string& model, const nn::Graph& graph, int64
 
 void show_summary(const SummaryArguments& arguments, std::ostream& out) {
   const nn::NamedModel model = nn::model(arguments.model);
-  out << summary_text(arguments.model, nn::make_graph(model.network, model.input), arguments.batch);
+  const OutputFile picture("--svg", arguments.svg);
+  const nn::Graph graph = nn::make_graph(model.network, model.input);
+  out << summary_text(arguments.model, graph, arguments.batch);
+  if (picture.wanted()) picture.write(network_svg(arguments.model, graph));
 }
 
 }  // namespace rondo::program

@@ -1,4 +1,4 @@
-// `rondo summary`: the layers of a network, and what they cost.
+// `rondo summary`: the layers of a network, and what they cost; --svg: their picture (network_svg.h).
 #pragma once
 
 #include <rondo/nn/summary.h>
