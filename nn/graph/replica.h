@@ -51,6 +51,8 @@ class Replica {
   // How many samples the following pass has here, and how many of the whole batch come before them.
   void set_batch(int64_t batch, int64_t first);
   int64_t batch() const { return batch_; }
+  int64_t first() const { return first_; }
+  const Graph& graph() const { return graph_; }
   // The input is set before forward() and may be overwritten by it. The result is there until backward() begins; the
   // output's gradient is set between the two.
   Tensor input() { return tensor(plan_.input, graph_.input().shape); }
@@ -58,6 +60,11 @@ class Replica {
   Tensor output_gradient() { return tensor(plan_.output_gradient, graph_.output().shape); }
   // Without data unless the plan has one.
   Tensor input_gradient() { return tensor(plan_.input_gradient, graph_.input().shape); }
+  // Of one node, right after its turn (`after_node` of forward() and backward()): its output; the gradient of its i-th input,
+  // which is all of it where nobody else uses that input; and what that was added to, without data if it was the first.
+  Tensor output_of(int node);
+  Tensor input_gradient_of(int node, int i);
+  Tensor added_to_by(int node, int i);
   int64_t* step() { return step_.data(); }  // a counter that whoever trains advances
 
   // Fills parameters and states as their layers want them, on the replica's stream; the same seed, the same values.
@@ -76,6 +83,8 @@ class Replica {
   Tensor tensor(int64_t place, const Shape& shape) {
     return {place == kNowhere ? nullptr : arena_.data() + place, batch_, shape};
   }
+  const Step& step_of(Moment::Kind kind, int node) const;
+  const Shape& shape_of(int value) const { return graph_.values()[static_cast<size_t>(value)].shape; }
   void fill(float* data, const Parameter& parameter, uint64_t seed, uint64_t sequence);
 
   const Graph& graph_;

@@ -13,10 +13,10 @@ struct Segment {
   bool has(int node) const { return begin <= node && node < end; }
 };
 
-// Made and used in the segment, and nowhere else.
+// Made and used in the segment, and nowhere else. (The network's result is made by the last segment, which nobody asks of.)
 bool is_internal(const Graph& graph, const Segment& segment, int value) {
   const Graph::ValueInfo& info = graph.values()[static_cast<size_t>(value)];
-  return segment.has(info.producer) && value != graph.resolved(graph.output().id) &&
+  return segment.has(info.producer) &&
          std::all_of(info.uses.begin(), info.uses.end(),
                      [&](const Graph::Use& use) { return segment.has(use.node); });
 }

@@ -2,12 +2,14 @@
 
 #include <rondo/kernels/reduce/bias_gradient.h>
 #include <rondo/kernels/reduce/count_differences.h>
+#include <rondo/kernels/reduce/first_nonfinite.h>
 #include <rondo/tests/support/compare.h>
 #include <rondo/tests/support/guarded_buffer.h>
 #include <rondo/tests/support/inputs.h>
 #include <rondo/tests/support/status_checks.h>
 
 #include <cmath>
+#include <limits>
 
 namespace rondo::test {
 namespace {
@@ -153,6 +155,46 @@ TEST(CountDifferences, BadArguments) {
   EXPECT_TRUE(refused(count_differences(count.view(), a.view(), {nullptr, 4}, stream), "b is null"));
   EXPECT_TRUE(refused(count_differences(count.view(), a.view(), {b.data(), 3}, stream), "3"));
   EXPECT_TRUE(refused(count_differences(count.view(), {a.data(), -1}, {b.data(), -1}, stream), "-1"));
+}
+
+unsigned long long first_nonfinite_of(const std::vector<float>& x, int offset) {
+  const Stream stream;
+  const GuardedBuffer<float> in(x, offset);
+  GuardedBuffer<unsigned long long> index(std::vector<unsigned long long>{5});
+  EXPECT_TRUE(ok(first_nonfinite(index.view(), {in.data(), static_cast<int64_t>(x.size())}, stream)));
+  return index.download()[0];
+}
+
+// Wherever they lie, alone or with others behind them.
+TEST(FirstNonfinite, IsTheSmallestIndex) {
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  for (const int64_t size : {1, 2, 255, 257, 2048, 2049, 7001})
+    for (const float bad : {NAN, -NAN, kInfinity, -kInfinity}) {
+      Random random(static_cast<uint64_t>(size));
+      for (int repeat = 0; repeat < 5; ++repeat) {
+        std::vector<float> x = normal_values(size, 1);
+        const int64_t first = repeat == 0 ? 0 : repeat == 1 ? size - 1 : random.below(size);
+        for (int64_t i = first; i < size; i += 1 + random.below(500)) x[static_cast<size_t>(i)] = bad;
+        ASSERT_EQ(first_nonfinite_of(x, repeat % 4), static_cast<unsigned long long>(first)) << size;
+      }
+    }
+}
+
+TEST(FirstNonfinite, LargeAndTinyNumbersAreFinite) {
+  using Limits = std::numeric_limits<float>;
+  EXPECT_EQ(first_nonfinite_of({Limits::max(), -Limits::max(), Limits::denorm_min(), -0.0f, 0.0f}, 0),
+            kAllFinite);
+  EXPECT_EQ(first_nonfinite_of({}, 0), kAllFinite);
+}
+
+TEST(FirstNonfinite, BadArguments) {
+  const Stream stream;
+  GuardedBuffer<float> x(4);
+  GuardedBuffer<unsigned long long> index(2);
+  EXPECT_TRUE(refused(first_nonfinite({index.data(), 2}, x.view(), stream), "index has 2 elements"));
+  EXPECT_TRUE(refused(first_nonfinite({nullptr, 1}, x.view(), stream), "index is null"));
+  EXPECT_TRUE(refused(first_nonfinite({index.data(), 1}, {nullptr, 4}, stream), "x is null"));
+  EXPECT_TRUE(refused(first_nonfinite({index.data(), 1}, {x.data(), -1}, stream), "x.size is -1"));
 }
 
 }  // namespace

@@ -1,0 +1,42 @@
+// Each thread looks through a stride of elements in ascending order and reports the first it finds, with one integer
+// atomic: arrays are finite nearly always, so nearly nothing is ever reported.
+
+#include <rondo/kernels/core/check.h>
+#include <rondo/kernels/reduce/first_nonfinite.h>
+#include <rondo/kernels/core/launch.cuh>
+
+namespace rondo {
+namespace {
+
+constexpr int kThreads = 256;
+constexpr int kPerThread = 8;
+
+__global__ void __launch_bounds__(kThreads)
+    first_nonfinite_kernel(unsigned long long* index, const float* x, int64_t size) {
+  constexpr unsigned kExponent = 0x7f800000u;  // all ones in an infinity and in a NaN
+  const int64_t first = static_cast<int64_t>(blockIdx.x) * (kThreads * kPerThread) + threadIdx.x;
+  for (int step = 0; step < kPerThread; ++step) {
+    const int64_t i = first + step * kThreads;
+    if (i >= size) return;
+    if ((__float_as_uint(x[i]) & kExponent) == kExponent) {
+      atomicMin(index, static_cast<unsigned long long>(i));
+      return;
+    }
+  }
+}
+
+}  // namespace
+
+Status first_nonfinite(VectorView<unsigned long long> index, VectorView<const float> x, cudaStream_t stream) {
+  RONDO_RETURN_IF_ERROR(check_view("first_nonfinite", "x", x));
+  if (index.size != 1)
+    return bad_argument("first_nonfinite: index has ", index.size, " elements, must have 1");
+  RONDO_RETURN_IF_ERROR(check_view("first_nonfinite", "index", index));
+  RONDO_CUDA(cudaMemsetAsync(index.data, 0xff, sizeof(kAllFinite), stream));
+  LaunchShape shape;
+  shape.grid_x = ceil_div<int64_t>(x.size, kThreads * kPerThread);
+  shape.block_x = kThreads;
+  return launch("first_nonfinite", shape, stream, first_nonfinite_kernel, index.data, x.data, x.size);
+}
+
+}  // namespace rondo
