@@ -105,6 +105,20 @@ Status check_overlaps(const Arguments& a) {
   return {};
 }
 
+Status check_capture(const char* operation, RankStreams streams) {
+  bool first = false;
+  for (size_t rank = 0; rank < streams.size(); ++rank) {
+    bool captured = false;
+    RONDO_RETURN_IF_ERROR(is_captured(streams[rank], captured));
+    if (rank == 0) first = captured;
+    if (captured != first)
+      return bad_argument(operation, ": the stream of rank ", rank, " is ", captured ? "" : "not ",
+                          "being captured and that of rank 0 ", first ? "is" : "is not",
+                          ", all must be or none: fork them from the stream that began the capture");
+  }
+  return {};
+}
+
 }  // namespace
 
 Status check_state(const char* operation, const Communicator& communicator) {
@@ -124,6 +138,13 @@ Status check_streams(const char* operation, const Communicator& communicator, Ra
       return bad_argument(operation, ": the stream of rank ", rank, " is of device ", device,
                           ", must be of device ", communicator.device(rank), ", on which the rank works");
   }
+  return check_capture(operation, streams);
+}
+
+Status is_captured(cudaStream_t stream, bool& captured) {
+  cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
+  RONDO_CUDA(cudaStreamIsCapturing(stream, &status));
+  captured = status == cudaStreamCaptureStatusActive;
   return {};
 }
 
@@ -179,20 +200,6 @@ Status check_apart(const char* operation, std::span<const std::vector<DataView>>
     if (std::less<const std::byte*>()(b.begin, a.end))
       return bad_argument(operation, ": vector ", b.index, " of rank ", b.rank, " overlaps vector ", a.index,
                           " of rank ", a.rank, ", must lie apart");
-  }
-  return {};
-}
-
-Status check_capture(const char* operation, RankStreams streams, bool& captured) {
-  for (size_t rank = 0; rank < streams.size(); ++rank) {
-    cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
-    RONDO_CUDA(cudaStreamIsCapturing(streams[rank], &status));
-    const bool active = status == cudaStreamCaptureStatusActive;
-    if (rank == 0) captured = active;
-    if (active != captured)
-      return bad_argument(operation, ": the stream of rank ", rank, " is ", active ? "" : "not ",
-                          "being captured and that of rank 0 ", captured ? "is" : "is not",
-                          ", all must be or none: fork them from the stream that began the capture");
   }
   return {};
 }

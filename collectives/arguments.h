@@ -12,7 +12,7 @@ struct Operand {
   const char* name;
   std::span<const View> views;
   int64_t size;     // that each must have
-  const char* why;  // in words: "like outputs[0].size"
+  const char* why;  // in words: "like the output of rank 0"
   int root = -1;    // >= 0: there is one vector, of this rank
 
   int count() const { return static_cast<int>(views.size()); }
@@ -37,6 +37,7 @@ struct Arguments {
 Status check_arguments(const Arguments& arguments, RankStreams streams);
 
 Status check_state(const char* operation, const Communicator& communicator);
+// One a rank, of its device; all are being captured into a graph, or none.
 Status check_streams(const char* operation, const Communicator& communicator, RankStreams streams);
 
 // 1 to kMaxRanks inputs of the output's size and type, all in the memory of `device`; the output overlaps none, or is it.
@@ -48,8 +49,7 @@ Status check_one_process(const char* operation, const Communicator& communicator
 // No two vectors of all these lists overlap.
 Status check_apart(const char* operation, std::span<const std::vector<DataView>> lists);
 
-// Whether the streams are being captured into a graph: all of them or none.
-Status check_capture(const char* operation, RankStreams streams, bool& captured);
+Status is_captured(cudaStream_t stream, bool& captured);
 
 // `blocks` blocks of `block` elements each; a negative size or an overflow is a bad argument.
 Status check_blocks(const char* operation, const char* argument, int blocks, int64_t block);

@@ -17,7 +17,7 @@ namespace {
 template <class Work>
 Status enqueue(const char* operation, Communicator& communicator, RankStreams streams, Work work) {
   bool captured = false;
-  RONDO_RETURN_IF_ERROR(check_capture(operation, streams, captured));
+  RONDO_RETURN_IF_ERROR(is_captured(streams[0], captured));
   Status status;
   {
     Enqueue verbs(operation, communicator, streams, captured);

@@ -29,7 +29,7 @@ struct ConstRankMemory {
 
 class Enqueue {
  public:
-  // `captured`: the callers' streams are being recorded (arguments.h, check_capture()).
+  // `captured`: the callers' streams are being recorded (arguments.h, is_captured()).
   Enqueue(const char* operation, Communicator& communicator, std::span<const cudaStream_t> callers,
           bool captured);
   ~Enqueue();

@@ -1,6 +1,6 @@
 #include <rondo/nn/lenet_processes.h>
 
-#include <rondo/collectives/across_hosts/process_group.h>
+#include <rondo/collectives/across_hosts/gather.h>
 #include <rondo/collectives/combine/combine.h>
 
 #include <array>

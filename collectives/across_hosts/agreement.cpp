@@ -1,4 +1,5 @@
 #include <rondo/collectives/across_hosts/agreement.h>
+#include <rondo/collectives/across_hosts/gather.h>
 
 #include <cstring>
 
@@ -23,7 +24,7 @@ Status agree(ProcessGroup& group, const char* operation, Call call, const Status
   std::strncpy(call.operation, operation, sizeof call.operation - 1);
   call.refused = !checked.ok();
   std::vector<Call> all;
-  const Status met = gather(group, call, all, concat("the call of ", operation));
+  const Status met = gather(group, call, all, concat("the call of ", operation), "a collective call");
   if (!checked.ok()) return checked;
   RONDO_RETURN_IF_ERROR(met);
   for (int process = 0; process < group.size(); ++process)

@@ -9,8 +9,6 @@
 #include <mutex>
 #include <span>
 #include <string>
-#include <type_traits>
-#include <vector>
 
 namespace rondo {
 
@@ -54,20 +52,5 @@ class ProcessGroup {
   std::mutex turn_;
   uint64_t tags_ = 0;
 };
-
-// `mine` of every process, in their order. Under turn().
-template <class T>
-Status gather(ProcessGroup& group, const T& mine, std::vector<T>& all, const std::string& what) {
-  static_assert(std::is_trivially_copyable_v<T>);
-  T sent = mine;
-  all.assign(static_cast<size_t>(group.size()), mine);
-  std::vector<ProcessGroup::Message> sends, receives;
-  for (int process = 0; process < group.size(); ++process) {
-    if (process == group.index()) continue;
-    sends.push_back({process, &sent, sizeof(T)});
-    receives.push_back({process, &all[static_cast<size_t>(process)], sizeof(T)});
-  }
-  return group.exchange(sends, receives, 0, what);
-}
 
 }  // namespace rondo

@@ -63,6 +63,10 @@ TEST(AcrossHosts, CallsThatDifferAreRefusedEverywhere) {
   expect_says(output, " refused its call, so that nothing was done");
   expect_says(output, "the algorithm is ring, must be hierarchical or automatic across 2 processes");
   expect_says(output, "barrier: the communicator has ranks in 2 processes");
+  expect_says(output, "all_reduce: process 1 (pid ");
+  expect_says(output, " is at 'lists' (1200 bytes) and process 0 (pid ");
+  expect_says(output, " is at 'numbers' (1200 bytes) and process 0 (pid ");
+  expect_says(output, " at 'numbers' (4 bytes), must be at the same");
   expect_says(output, "and all is well afterwards: ");
 }
 

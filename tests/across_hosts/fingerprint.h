@@ -1,6 +1,7 @@
 // A hash of results, the same in all ranks of all processes or an error.
 #pragma once
 
+#include <rondo/collectives/across_hosts/gather.h>
 #include <rondo/tests/across_hosts/ranks.h>
 
 #include <chrono>

@@ -11,9 +11,11 @@
 //   program row LOCAL 0           process 1 stops, the last process waits for it, and process 0 for the last
 //
 // TIMEOUT_MS is how long a process waits for another. Exit code: 3 where rondo::Error was thrown.
+#include <rondo/collectives/across_hosts/gather.h>
 #include <rondo/collectives/across_hosts/mpi_process_group.h>
 #include <rondo/tests/across_hosts/fingerprint.h>
 
+#include <array>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -109,12 +111,57 @@ struct Program {
          sum);
     call(data.views, {.algorithm = Algorithm::ring});
     answer(barrier(all.communicator, all.streams));
+    capture_one(all, data);
+    gather_different_things();
     throw_if_error(all.communicator.wait(all.streams, std::chrono::minutes(2)));
     for (size_t rank = 0; rank < all.devices.size(); ++rank)
       if (data.buffers[rank].download() != all.values<float>(static_cast<int>(rank), 100))
         throw std::runtime_error("a refused call has changed its data");
     call(data.views, sum);
     say(all, data, "and all is well afterwards:");
+  }
+
+  // Process 1 has one of its two streams recorded, which it notices alone, and before anybody has begun.
+  void capture_one(Ranks& all, const Vectors<float>& data) const {
+    const DeviceScope scope(all.devices[0]);
+    if (second())
+      throw_if_error(
+          from_cuda(cudaStreamBeginCapture(all.streams[0], cudaStreamCaptureModeRelaxed), "capture"));
+    const Status status = all_reduce(data.views, {}, all.communicator, all.streams);
+    cudaGraph_t graph = nullptr;
+    if (second()) {
+      throw_if_error(from_cuda(cudaStreamEndCapture(all.streams[0], &graph), "capture"));
+      throw_if_error(from_cuda(cudaGraphDestroy(graph), "capture"));
+    }
+    answer(status);
+    throw_if_error(all.communicator.state());
+  }
+
+  // Of other kinds; of one kind and other sizes; and what is too large for one message.
+  void gather_different_things() const {
+    const auto expect_refused = [](const Status& status, const char* what) {
+      if (status.message().find(what) == std::string::npos)
+        throw std::runtime_error(concat("'", what, "' is not in '", status.message(), "'"));
+    };
+    const std::lock_guard turn(processes->turn());
+    std::vector<int> numbers;
+    std::vector<std::array<int, 300>> lists;
+    std::array<int, 300> list{};
+    for (size_t i = 0; i < list.size(); ++i) list[i] = static_cast<int>(i) * (processes->index() + 1);
+    for (const std::string kind : {"lists", "numbers"}) {
+      const Status status =
+          second() ? gather(*processes, list, lists, kind) : gather(*processes, 7, numbers, "numbers");
+      answer(status);
+      expect_refused(status, second() ? "process 1" : "(1200 bytes) and process 0");
+    }
+    expect_refused(gather(*processes, 7, numbers, second() ? "other numbers" : "numbers"),
+                   "'other numbers' (4 bytes)");
+    throw_if_error(gather(*processes, list, lists, "lists"));
+    throw_if_error(gather(*processes, processes->index(), numbers, "numbers"));
+    for (int process = 0; process < processes->size(); ++process)
+      if (numbers[static_cast<size_t>(process)] != process ||
+          lists[static_cast<size_t>(process)][299] != 299 * (process + 1))
+        throw std::runtime_error("what was gathered is wrong");
   }
 
   void layout() const { const Ranks all(processes, local + (second() ? 1 : 0), group, 1024); }

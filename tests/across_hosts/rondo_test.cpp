@@ -83,6 +83,34 @@ TEST_F(RondoAcrossHosts, DifferentOptionsAreRefused) {
   expect_says(output, "training LeNet: seed is 1 in process 1 (pid ");
 }
 
+// Each of these was a timeout, or a message of MPI's.
+TEST_F(RondoAcrossHosts, DifferentOptionsOfTheAllReduceAreRefused) {
+  SKIP_WITHOUT_MPI();
+  const std::string measure = "allreduce -T 10 ", small = measure + "-b 1K -e 2K -f 2 ";
+  const struct {
+    std::string options[2];
+    std::string says;
+  } differences[] = {
+      {{measure + "-e 4K -b 1024", measure + "-e 4K -b 2K"}, "-b is 2 KiB in process 1 (pid "},
+      {{small, measure + "-b 1K -e 4K -f 2"}, "-e is 4 KiB in process 1 (pid "},
+      {{small + "-g 1", small + "-g 2"}, "-g is 2 in process 1 (pid "},
+      {{small + "-n 3", small + "-n 4"}, "-n is 4 in process 1 (pid "},
+      {{small + "-d all", small + "-d half"}, "-d is half in process 1 (pid "},
+      {{small + "-o max", small + "-o avg"}, "-o is avg in process 1 (pid "},
+      {{small, small + "--trace " + std::string(results_ / "t.json")}, "--trace is given in process 1 (pid "},
+      {{small, "broadcast -T 10 -b 1K -e 2K -f 2"}, "the command is broadcast in process 1 (pid "},
+      {{small, "train lenet --timeout 10 --data " + data_.path().string()},
+       " at 'comparing the options of rondo"},
+  };
+  for (const auto& difference : differences) {
+    const auto command = [&](int process) { return RONDO_PROGRAM " " + difference.options[process]; };
+    const Output output = run(launch(1, command(0) + " : -np 1 " + command(1)));
+    EXPECT_EQ(output.exit_code, 2) << output.text;
+    expect_says(output, difference.says);
+    EXPECT_LT(output.seconds, 10) << difference.says;
+  }
+}
+
 TEST_F(RondoAcrossHosts, MeasuresTheAllReduce) {
   SKIP_WITHOUT_MPI();
   const Output output =

@@ -1,3 +1,4 @@
+#include <rondo/collectives/across_hosts/gather.h>
 #include <rondo/tools/rondo/collective/across_processes.h>
 #include <rondo/tools/rondo/format.h>
 #include <rondo/tools/rondo/launched.h>

@@ -1,6 +1,7 @@
 #include <rondo/tools/rondo/collective/across_processes.h>
 #include <rondo/tools/rondo/collective/collective.h>
 #include <rondo/tools/rondo/collective/cost.h>
+#include <rondo/tools/rondo/collective/same_options.h>
 #include <rondo/tools/rondo/collective/session.h>
 #include <rondo/tools/rondo/devices.h>
 #include <rondo/tools/rondo/launched.h>
@@ -198,6 +199,7 @@ void run_across(const CollectiveArguments& arguments, const Files& files, std::o
                 ProcessGroup& processes) {
   const std::vector<int> devices =
       arguments.devices || arguments.ranks ? devices_of(arguments) : device_for(processes);
+  check_same_options(processes, arguments, static_cast<int>(devices.size()));
   CollectiveReport report = report_across(processes, arguments, devices);
   ProcessEngine engine(processes, devices);
   report.measured.slot_bytes = engine.communicator().slot_bytes();
