@@ -24,9 +24,9 @@ class GuardedBuffer {
  public:
   explicit GuardedBuffer(int64_t size, int64_t offset = 0)
       : size_(size), begin_(kGuardBytes + offset * static_cast<int64_t>(sizeof(T))), memory_(total_bytes()) {
-    std::vector<unsigned char> bytes(static_cast<size_t>(memory_.size()));
-    for (size_t i = 0; i < bytes.size(); ++i) bytes[i] = poison_at(i);
-    memory_.upload(bytes);
+    const auto bytes = static_cast<size_t>(memory_.size());
+    const std::vector<uint32_t> words(bytes / sizeof(uint32_t) + 1, poison());
+    memory_.upload({reinterpret_cast<const unsigned char*>(words.data()), bytes});
   }
   explicit GuardedBuffer(const std::vector<T>& values, int64_t offset = 0)
       : GuardedBuffer(static_cast<int64_t>(values.size()), offset) {
@@ -71,16 +71,8 @@ class GuardedBuffer {
   testing::AssertionResult guards_intact() const {
     const DeviceScope scope(device_);
     RONDO_CUDA_THROW(cudaDeviceSynchronize());
-    const std::vector<unsigned char> bytes = memory_.download();
-    const auto end = static_cast<size_t>(begin_) + static_cast<size_t>(size_) * sizeof(T);
-    for (size_t i = 0; i < bytes.size(); ++i) {
-      if (i >= static_cast<size_t>(begin_) && i < end) continue;
-      if (bytes[i] != poison_at(i))
-        return testing::AssertionFailure()
-               << "a write outside the buffer of " << size_ << " elements, at byte "
-               << static_cast<int64_t>(i) - begin_ << " from its first element";
-    }
-    return testing::AssertionSuccess();
+    const auto front = guard_intact(0, begin_);
+    return front ? guard_intact(begin_ + size_ * static_cast<int64_t>(sizeof(T)), memory_.size()) : front;
   }
 
  private:
@@ -88,10 +80,18 @@ class GuardedBuffer {
 
   // A signalling NaN as float, whose lower half is the buffer's own: a kernel that reads beyond one buffer
   // and writes beyond another cannot leave the poison as it was, neither by copying nor by computing with it.
-  unsigned char poison_at(size_t byte) const {
-    const unsigned char poison[] = {static_cast<unsigned char>(number_),
-                                    static_cast<unsigned char>(number_ >> 8), 0xBF, 0xFF};
-    return poison[byte % 4];
+  uint32_t poison() const { return 0xFFBF'0000u | (number_ & 0xFFFFu); }
+
+  // Bytes [begin, end).
+  testing::AssertionResult guard_intact(int64_t begin, int64_t end) const {
+    std::vector<unsigned char> found(static_cast<size_t>(end - begin));
+    RONDO_CUDA_THROW(cudaMemcpy(found.data(), memory_.data() + begin, found.size(), cudaMemcpyDeviceToHost));
+    for (int64_t i = begin; i < end; ++i)
+      if (found[static_cast<size_t>(i - begin)] != static_cast<unsigned char>(poison() >> (8 * (i % 4))))
+        return testing::AssertionFailure()
+               << "a write outside the buffer of " << size_ << " elements, at byte " << i - begin_
+               << " from its first element";
+    return testing::AssertionSuccess();
   }
   static unsigned next_number() {
     static std::atomic<unsigned> count = 0;
