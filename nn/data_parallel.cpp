@@ -73,7 +73,7 @@ DataParallel::DataParallel(const AnyModule& network, Shape input, DataParallelOp
   const int64_t shard =
       sharded() ? divided_up(options_.batch, static_cast<int64_t>(options_.devices.size())) : options_.batch;
   most_ = divided_up(shard, options_.micro_batches);
-  const MemoryPlan plan = plan_training(graph_, most_);
+  const MemoryPlan plan = plan_training(graph_, most_, {.checkpoint_layers = options_.checkpoint_layers});
   const int64_t outputs = graph_.output().shape.size();
   const int64_t loss_workspace = std::max(softmax_cross_entropy_workspace_bytes(most_, outputs),
                                           squared_error_workspace_bytes(most_, outputs));
@@ -189,7 +189,9 @@ void DataParallel::take_step(BatchSource& source, Optimizer& optimizer) {
   try {
     if (trace_) {
       const LaunchTrace kernels_shown(trace_, compute_.streams());
+      compute_.fork();
       enqueue();
+      compute_.join();
     } else {
       recorded_.run({batch, source.id(), optimizer.id(), static_cast<int>(source.loss())}, compute_, enqueue);
     }

@@ -54,9 +54,8 @@ struct DataParallelOptions {
   // Gradient accumulation: each device takes its shard in so many pieces, one after the other, adds up their gradients, and takes
   // one step. The memory for activations shrinks accordingly; batch normalisation then is over each piece.
   int64_t micro_batches = 1;
-  // Activation checkpointing (graph/memory_plan.h): only what every so many operations is kept for going backward, the rest is
-  // computed again; 0: everything is kept.
-  int64_t checkpoint_layers = 0;
+  // Activation checkpointing: PlanOptions::checkpoint_layers (graph/memory_plan.h)
+  int checkpoint_layers = 0;
   BatchPlacement placement = BatchPlacement::sharded;
 };
 
@@ -99,7 +98,7 @@ class DataParallel {
 
   // ---- for those who look inside ----
 
-  // What is in flight on these streams, rank r's on r's, is ordered with the steps.
+  // The replicas' streams. After a step that of rank 0 is behind all of it.
   StreamGroup& streams() { return compute_; }
   // Of the ranks whose samples count, in device memory: what take_tally() adds and sets to zero.
   std::vector<const LossTally*> tallies() const;

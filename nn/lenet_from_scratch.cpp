@@ -42,7 +42,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <numeric>
 #include <optional>
 #include <thread>
 
@@ -249,13 +248,6 @@ std::vector<T> of_each(const std::vector<Replica>& replicas, Field field) {
   std::vector<T> all;
   for (const Replica& r : replicas) all.push_back(field(r));
   return all;
-}
-
-// `seconds`, in the proportions of one step's phases.
-PhaseSeconds share_out(double seconds, PhaseSeconds step) {
-  const double sum = std::accumulate(step.begin(), step.end(), 0.0);
-  for (double& phase : step) phase *= sum > 0 ? seconds / sum : 0;
-  return step;
 }
 
 double seconds_since(std::chrono::steady_clock::time_point begin) {

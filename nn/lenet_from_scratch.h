@@ -6,7 +6,7 @@
 #include <rondo/collectives/reduction.h>
 #include <rondo/kernels/core/trace.h>
 #include <rondo/nn/fashion_mnist.h>
-#include <rondo/nn/phase_timer.h>
+#include <rondo/nn/training_report.h>
 
 #include <cstdint>
 #include <string>
@@ -35,14 +35,6 @@ struct Options {
   ProcessGroup* processes = nullptr;
 };
 
-struct Progress {
-  int epoch = 0;             // from 1
-  int64_t samples_done = 0;  // of several processes: as if the others were as far as this one
-  int64_t samples = 0;
-  double loss = 0;     // mean over the samples that this process has done in this epoch
-  double seconds = 0;  // since the epoch began
-};
-
 // One of the first Options::inspect_steps steps, seen from inside.
 struct StepReport {
   int64_t step = 0;              // from 0
@@ -50,19 +42,11 @@ struct StepReport {
   std::vector<float> gradients;  // rank 0's arena after the all-reduce: sums over the batch, not yet divided
 };
 
-struct EpochReport {
-  int epoch = 0;  // from 1
-  double train_loss = 0;
-  double test_accuracy = 0;
-  double seconds = 0;   // training only, without the evaluation
-  PhaseSeconds phases;  // `seconds`, split as the epoch's last whole batch was
-};
-
 // Called by the training thread while the devices work.
 class Observer {
  public:
   virtual ~Observer() = default;
-  virtual void on_progress(const Progress&) {}
+  virtual void on_progress(const TrainingProgress&) {}
   virtual void on_step(const StepReport&) {}
   virtual void on_epoch(const EpochReport&) {}
 };

@@ -1,5 +1,7 @@
 #include <rondo/nn/phase_timer.h>
 
+#include <numeric>
+
 namespace rondo {
 
 PhaseTimer::PhaseTimer(cudaStream_t stream) : stream_(stream) {}
@@ -27,6 +29,12 @@ PhaseSeconds PhaseTimer::read() const {
     from = ends_[static_cast<size_t>(phase)];
   }
   return seconds;
+}
+
+PhaseSeconds share_out(double seconds, PhaseSeconds step) {
+  const double sum = std::accumulate(step.begin(), step.end(), 0.0);
+  for (double& phase : step) phase *= sum > 0 ? seconds / sum : 0;
+  return step;
 }
 
 }  // namespace rondo

@@ -17,6 +17,9 @@ inline constexpr std::array<const char*, kPhases> kPhaseNames = {"load", "forwar
 
 using PhaseSeconds = std::array<double, kPhases>;  // indexed by Phase
 
+// `seconds`, in the proportions of one step's phases.
+PhaseSeconds share_out(double seconds, PhaseSeconds step);
+
 class PhaseTimer {
  public:
   explicit PhaseTimer(cudaStream_t stream);  // on the current device, which must be the stream's

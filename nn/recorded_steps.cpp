@@ -7,7 +7,9 @@ namespace rondo::nn {
 void RecordedSteps::run(const StepKind& kind, StreamGroup& group, const std::function<void()>& enqueue) {
   const auto found = std::find_if(seen_.begin(), seen_.end(), [&](const Seen& s) { return s.kind == kind; });
   if (found == seen_.end()) {
+    group.fork();
     enqueue();
+    group.join();
     if (seen_.size() == kMost) {
       group.synchronize();  // the graph that goes may still run
       seen_.erase(seen_.begin());

@@ -48,7 +48,7 @@ void lenet_epoch(benchmark::State& state) {
   double seconds = 0;
   for (auto _ : state) {
     try {
-      const lenet::EpochReport epoch = lenet::train(data, options, nobody).epochs.back();
+      const EpochReport epoch = lenet::train(data, options, nobody).epochs.back();
       // With weights near zero and random labels it stays near the logarithm of the number of classes.
       if (!(std::abs(epoch.train_loss - std::log(10.0)) < 0.5))
         return state.SkipWithError("the loss is wrong");

@@ -22,7 +22,7 @@ class Printer final : public lenet::Observer {
   void on_step(const lenet::StepReport& report) override {
     if (first_) std::printf("step %d loss %a\n", static_cast<int>(report.step), report.loss);
   }
-  void on_epoch(const lenet::EpochReport& report) override {
+  void on_epoch(const EpochReport& report) override {
     if (first_)
       std::printf("epoch %d loss %a accuracy %a\n", report.epoch, report.train_loss, report.test_accuracy);
   }

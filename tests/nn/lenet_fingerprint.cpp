@@ -23,6 +23,6 @@ int main() {
       hash = (hash ^ static_cast<const unsigned char*>(data)[i]) * 1099511628211u;
   };
   add(result.parameters.data(), result.parameters.size() * sizeof(float));
-  for (const lenet::EpochReport& epoch : result.epochs) add(&epoch.train_loss, sizeof epoch.train_loss);
+  for (const EpochReport& epoch : result.epochs) add(&epoch.train_loss, sizeof epoch.train_loss);
   std::printf("%016llx\n", static_cast<unsigned long long>(hash));
 }

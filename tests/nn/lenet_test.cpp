@@ -27,10 +27,10 @@ std::vector<int> devices_for(int ranks) {
 struct Recorder : Observer {
   std::vector<StepReport> steps;
   std::vector<EpochReport> epochs;
-  std::vector<Progress> progress;
+  std::vector<TrainingProgress> progress;
   void on_step(const StepReport& step) override { steps.push_back(step); }
   void on_epoch(const EpochReport& epoch) override { epochs.push_back(epoch); }
-  void on_progress(const Progress& seen) override { progress.push_back(seen); }
+  void on_progress(const TrainingProgress& seen) override { progress.push_back(seen); }
 };
 
 Options options_for(int ranks) {

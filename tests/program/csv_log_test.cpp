@@ -7,7 +7,7 @@ namespace rondo::program {
 namespace {
 
 TEST(CsvLog, HeaderAndOneLineAnEpoch) {
-  const std::vector<lenet::EpochReport> epochs = {
+  const std::vector<EpochReport> epochs = {
       {.epoch = 1, .train_loss = 2.25, .test_accuracy = 0.1, .seconds = 14.5, .phases = {0.5, 4, 8, 1, 1}},
       {.epoch = 2, .train_loss = std::nan(""), .test_accuracy = 1.0 / 3, .seconds = 1e-5, .phases = {}}};
   EXPECT_EQ(

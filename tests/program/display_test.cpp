@@ -11,9 +11,9 @@ constexpr Terminal kPlain{};
 constexpr Terminal kColourful{.interactive = true, .colour = true, .unicode = true, .width = 100};
 constexpr Terminal kAscii{.interactive = true, .colour = false, .unicode = false, .width = 100};
 
-const lenet::Progress kHalf = {
+const TrainingProgress kHalf = {
     .epoch = 2, .samples_done = 30'000, .samples = 60'000, .loss = 1.25, .seconds = 10};
-const lenet::EpochReport kReport = {
+const EpochReport kReport = {
     .epoch = 2, .train_loss = 1.5, .test_accuracy = 0.6172, .seconds = 14.2, .phases = {1, 4, 4, 1, 0}};
 
 size_t count(const std::string& text, const std::string& part) {
@@ -50,7 +50,7 @@ TEST(ProgressLine, FitsEveryTerminal) {
   for (Terminal terminal : {kColourful, kAscii}) {
     for (terminal.width = 1; terminal.width < 130; ++terminal.width) {
       for (int64_t done : {0, 1, 59'999, 60'000, 70'000}) {
-        lenet::Progress progress = kHalf;
+        TrainingProgress progress = kHalf;
         progress.samples_done = done;
         EXPECT_LT(columns(progress_line(progress, 10, terminal)), static_cast<size_t>(terminal.width));
       }
@@ -75,7 +75,7 @@ TEST(EpochRow, StandsUnderItsHeader) {
 }
 
 TEST(LastLine, IsTheTextbooks) {
-  std::vector<lenet::EpochReport> epochs = {kReport, kReport};
+  std::vector<EpochReport> epochs = {kReport, kReport};
   epochs[0].seconds = 14.6;
   epochs[1].seconds = 13.8;
   epochs[0].test_accuracy = 0.1;
@@ -109,13 +109,13 @@ TEST(Display, PlainLinesAreFewAndWithoutControlCharacters) {
   Display display(out, kPlain, 2);
   for (int epoch : {1, 2}) {
     for (int second = 0; second <= 30; ++second) {
-      display.show(lenet::Progress{.epoch = epoch,
+      display.show(TrainingProgress{.epoch = epoch,
                                    .samples_done = second * 2000,
                                    .samples = 60'000,
                                    .loss = 1,
                                    .seconds = 1.0 * second});
     }
-    lenet::EpochReport report = kReport;
+    EpochReport report = kReport;
     report.epoch = epoch;
     display.show(report);
   }

@@ -14,11 +14,11 @@ std::string shortest(double value) {
 
 }  // namespace
 
-std::string csv_log(std::span<const lenet::EpochReport> epochs) {
+std::string csv_log(std::span<const EpochReport> epochs) {
   std::string text = "epoch,train_loss,test_accuracy,seconds";
   for (const char* name : kPhaseNames) text += std::string(",") + name + "_seconds";
   text += "\n";
-  for (const lenet::EpochReport& epoch : epochs) {
+  for (const EpochReport& epoch : epochs) {
     text += std::to_string(epoch.epoch);
     for (double value : {epoch.train_loss, epoch.test_accuracy, epoch.seconds}) text += "," + shortest(value);
     for (double phase : epoch.phases) text += "," + shortest(phase);

@@ -11,6 +11,6 @@ namespace rondo::program {
 
 // Columns: epoch, train_loss, test_accuracy, seconds, then a column of seconds for each phase. Numbers are
 // the shortest that read back as the same double; not-a-number is written nan.
-std::string csv_log(std::span<const lenet::EpochReport> epochs);
+std::string csv_log(std::span<const EpochReport> epochs);
 
 }  // namespace rondo::program

@@ -15,7 +15,7 @@ constexpr double kPlainEvery = 10;  // seconds between plain progress lines
 constexpr std::array<size_t, 4> kColumns = {7, 10, 10, 10};  // epoch, loss, test acc, time
 constexpr size_t kPhaseColumn = 10;
 
-double share_done(const lenet::Progress& progress) {
+double share_done(const TrainingProgress& progress) {
   if (progress.samples <= 0) return 0;
   return std::clamp(static_cast<double>(progress.samples_done) / static_cast<double>(progress.samples), 0.0,
                     1.0);
@@ -27,13 +27,13 @@ std::string position(int epoch, int epochs) {
 }
 
 // These two need some samples done and some time passed.
-std::string images_per_second(const lenet::Progress& progress) {
+std::string images_per_second(const TrainingProgress& progress) {
   return grouped(static_cast<int64_t>(static_cast<double>(progress.samples_done) / progress.seconds)) +
          " images/s";
 }
 
 // Of the whole run, should it go on at this epoch's pace.
-std::string time_left(const lenet::Progress& progress, int epochs) {
+std::string time_left(const TrainingProgress& progress, int epochs) {
   const double per_sample = progress.seconds / static_cast<double>(progress.samples_done);
   const int64_t to_do = progress.samples * (epochs - progress.epoch + 1) - progress.samples_done;
   const double seconds = per_sample * static_cast<double>(to_do);
@@ -52,7 +52,7 @@ std::string bar(double share, int width, const Terminal& terminal) {
 
 }  // namespace
 
-std::string progress_line(const lenet::Progress& progress, int epochs, const Terminal& terminal) {
+std::string progress_line(const TrainingProgress& progress, int epochs, const Terminal& terminal) {
   const std::string head = "epoch " + position(progress.epoch, epochs);
   std::string tail = right(percent(share_done(progress), 1), 5);
   if (progress.samples_done > 0 && progress.seconds > 0) {
@@ -74,7 +74,7 @@ std::string epoch_header() {
   return text;
 }
 
-std::string epoch_row(const lenet::EpochReport& report, int epochs) {
+std::string epoch_row(const EpochReport& report, int epochs) {
   const double whole = std::accumulate(report.phases.begin(), report.phases.end(), 0.0);
   std::string text =
       right(position(report.epoch, epochs), kColumns[0]) + right(loss_text(report.train_loss), kColumns[1]) +
@@ -83,9 +83,9 @@ std::string epoch_row(const lenet::EpochReport& report, int epochs) {
   return text;
 }
 
-std::string last_line(const std::vector<lenet::EpochReport>& epochs, const std::vector<int>& devices) {
+std::string last_line(const std::vector<EpochReport>& epochs, const std::vector<int>& devices) {
   double seconds = 0;
-  for (const lenet::EpochReport& epoch : epochs) seconds += epoch.seconds;
+  for (const EpochReport& epoch : epochs) seconds += epoch.seconds;
   const double mean = epochs.empty() ? 0 : seconds / static_cast<double>(epochs.size());
   const double accuracy = epochs.empty() ? 0 : epochs.back().test_accuracy;
   // One decimal, as the textbook prints it; a GPU's few milliseconds need more.
@@ -93,7 +93,7 @@ std::string last_line(const std::vector<lenet::EpochReport>& epochs, const std::
          device_list(devices);
 }
 
-void Display::show(const lenet::Progress& progress) {
+void Display::show(const TrainingProgress& progress) {
   if (terminal_.interactive) {
     out_ << "\r\x1b[K" << progress_line(progress, epochs_, terminal_) << std::flush;
     bar_shown_ = true;
@@ -110,7 +110,7 @@ void Display::show(const lenet::Progress& progress) {
        << time_left(progress, epochs_) << std::endl;
 }
 
-void Display::show(const lenet::EpochReport& report) {
+void Display::show(const EpochReport& report) {
   clear();
   if (!header_shown_) out_ << inked(terminal_, Ink::dim, epoch_header()) << "\n";
   header_shown_ = true;

@@ -12,15 +12,15 @@ namespace rondo::program {
 
 // "epoch 2/10 ━━━━━━━━━━━       55 %  loss 1.2026  3,412 images/s  1:12 left", at most terminal.width - 1
 // characters.
-std::string progress_line(const lenet::Progress& progress, int epochs, const Terminal& terminal);
+std::string progress_line(const TrainingProgress& progress, int epochs, const Terminal& terminal);
 
 // The head of the table of epochs, and one row of it.
 std::string epoch_header();
-std::string epoch_row(const lenet::EpochReport& report, int epochs);
+std::string epoch_row(const EpochReport& report, int epochs);
 
 // The textbook's last line: "test acc: 0.83, 14.2 sec/epoch on [cpu:0, cpu:1]"; seconds are the mean over
 // epochs.
-std::string last_line(const std::vector<lenet::EpochReport>& epochs, const std::vector<int>& devices);
+std::string last_line(const std::vector<EpochReport>& epochs, const std::vector<int>& devices);
 
 class Display {
  public:
@@ -30,8 +30,8 @@ class Display {
   Display(const Display&) = delete;
   Display& operator=(const Display&) = delete;
 
-  void show(const lenet::Progress& progress);
-  void show(const lenet::EpochReport& report);
+  void show(const TrainingProgress& progress);
+  void show(const EpochReport& report);
   void clear();  // takes the progress bar away, so that other text can follow
 
  private:

@@ -191,12 +191,12 @@ void show_plan(const lenet::Options& options, const FashionMnist& data, std::ost
   out << std::endl;
 }
 
-std::string picture(const std::vector<lenet::EpochReport>& epochs, const lenet::Options& options,
+std::string picture(const std::vector<EpochReport>& epochs, const lenet::Options& options,
                     bool authentic) {
   Panel loss{.name = "training loss", .colour = "#2a6fdb", .values = {}};
   Panel accuracy{.name = "test accuracy", .colour = "#e4572e", .values = {}, .top = 1, .as_percent = true};
   double seconds = 0;
-  for (const lenet::EpochReport& epoch : epochs) {
+  for (const EpochReport& epoch : epochs) {
     loss.values.push_back(epoch.train_loss);
     accuracy.values.push_back(epoch.test_accuracy);
     seconds += epoch.seconds;
@@ -216,9 +216,9 @@ class Follower final : public lenet::Observer {
   Follower(Display& display, const Outputs& outputs, const lenet::Options& options, bool authentic)
       : display_(display), outputs_(outputs), options_(options), authentic_(authentic) {}
 
-  void on_progress(const lenet::Progress& progress) override { display_.show(progress); }
+  void on_progress(const TrainingProgress& progress) override { display_.show(progress); }
 
-  void on_epoch(const lenet::EpochReport& report) override {
+  void on_epoch(const EpochReport& report) override {
     display_.show(report);
     epochs_.push_back(report);
     if (outputs_.log.wanted()) outputs_.log.write(csv_log(epochs_));
@@ -235,7 +235,7 @@ class Follower final : public lenet::Observer {
   const Outputs& outputs_;
   const lenet::Options& options_;
   bool authentic_;
-  std::vector<lenet::EpochReport> epochs_;
+  std::vector<EpochReport> epochs_;
 };
 
 void show_verification(const lenet::Result& result, std::ostream& out, const Terminal& terminal) {
@@ -269,7 +269,7 @@ void train_and_show(const TrainArguments& arguments, const Outputs& outputs, std
   lenet::Result result;
   {
     Display display(out, terminal, options.epochs);
-    display.show(lenet::Progress{.epoch = 1, .samples = data.train_count});
+    display.show(TrainingProgress{.epoch = 1, .samples = data.train_count});
     Follower follower(display, outputs, options, data.authentic);
     result = lenet::train(data, run, follower, trace ? &*trace : nullptr);
   }

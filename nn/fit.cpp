@@ -1,0 +1,128 @@
+#include <rondo/nn/fit.h>
+
+#include <rondo/nn/device_images.h>
+#include <rondo/nn/loss_probe.h>
+#include <rondo/nn/replica_check.h>
+
+#include <chrono>
+#include <cmath>
+#include <thread>
+
+namespace rondo::nn {
+
+namespace {
+
+constexpr int64_t kTracedSteps = 3;  // how many steps a timeline shows
+// The host stays so many steps ahead of the devices: enough that they never wait for it, and few, so that it soon sees a
+// loss that is no number, and stops soon when it is asked to.
+constexpr int kStepsAhead = 3;
+
+double seconds_since(std::chrono::steady_clock::time_point begin) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+}
+
+ReplicaCheck check_of(DataParallel& model) {
+  std::vector<VectorView<const float>> parameters;
+  for (Replica& replica : model.replicas()) parameters.push_back(replica.parameters());
+  return ReplicaCheck(model.streams(), parameters);
+}
+
+// One run of fit(): the loop, and what it knows while it goes on.
+class Run {
+ public:
+  Run(DataParallel& model, Optimizer& optimizer, const FashionMnist& data, const FitOptions& options,
+      FitObserver& observer, Trace* trace)
+      : model_(model),
+        optimizer_(optimizer),
+        options_(options),
+        observer_(observer),
+        trace_(trace),
+        train_(model, data.train_images, data.train_labels),
+        test_(model, data.test_images, data.test_labels),
+        batches_(model, train_, model.options().batch, options.seed),
+        run_{batches_.steps(), batches_.steps() * options.epochs},
+        probe_(model.streams().device(0), model.streams().stream(0), model.tallies(), kStepsAhead),
+        check_(check_of(model)) {
+    options.learning_rate.check(run_);
+  }
+
+  FitResult operator()() {
+    for (epoch_ = 1; epoch_ <= options_.epochs && result_.end == FitResult::End::done; ++epoch_) {
+      begin_ = std::chrono::steady_clock::now();
+      batches_.begin_epoch(epoch_);
+      while (!batches_.done() && result_.end == FitResult::End::done) step();
+      while (probe_.in_flight()) follow();
+      if (result_.end == FitResult::End::done) finish_epoch();
+    }
+    if (options_.verify) result_.differing_values = check_.differences();
+    return std::move(result_);
+  }
+
+ private:
+  void step() {
+    const int64_t step = (epoch_ - 1) * run_.steps_per_epoch + batches_.step();
+    const float rate = options_.learning_rate.at(step, run_);
+    if (rate != optimizer_.learning_rate()) optimizer_.set_learning_rate(rate);
+    model_.set_trace(step < kTracedSteps ? trace_ : nullptr);
+    model_.train_step(batches_, optimizer_);
+    if (options_.verify) {
+      check_.enqueue();
+      ++result_.verified_steps;
+    }
+    while (!probe_.look()) follow();
+    if (observer_.stop()) result_.end = FitResult::End::stopped;
+  }
+
+  // What the devices have done meanwhile.
+  void follow() {
+    const std::optional<LossTally> seen = probe_.poll();
+    if (!seen) return std::this_thread::sleep_for(std::chrono::microseconds(20));
+    const double loss = seen->loss / static_cast<double>(seen->rows);
+    observer_.on_progress({epoch_, seen->rows, train_.size(), loss, seconds_since(begin_)});
+    if (!std::isfinite(loss)) result_.end = FitResult::End::diverged;
+  }
+
+  void finish_epoch() {
+    EpochReport report;
+    report.epoch = epoch_;
+    const LossTally tally = model_.take_tally();
+    report.train_loss = tally.loss / static_cast<double>(tally.rows);
+    report.seconds = seconds_since(begin_);
+    report.phases = share_out(report.seconds, model_.phases());
+    report.test_accuracy =
+        static_cast<double>(model_.evaluate(test_).correct) / static_cast<double>(test_.size());
+    result_.epochs.push_back(report);
+    observer_.on_epoch(report);
+  }
+
+  DataParallel& model_;
+  Optimizer& optimizer_;
+  const FitOptions& options_;
+  FitObserver& observer_;
+  Trace* trace_;
+  DeviceImages train_, test_;
+  ShuffledBatches batches_;
+  TrainingRun run_;
+  LossProbe probe_;
+  ReplicaCheck check_;
+  int64_t epoch_ = 0;
+  std::chrono::steady_clock::time_point begin_;
+  FitResult result_;
+};
+
+}  // namespace
+
+FitResult fit(DataParallel& model, Optimizer& optimizer, const FashionMnist& data, const FitOptions& options,
+              FitObserver& observer, Trace* trace) {
+  if (options.epochs < 1)
+    throw Error(bad_argument("fit: there are ", options.epochs, " epochs, must be at least 1"));
+  model.take_tally();  // what was counted before is not of this run
+  return Run(model, optimizer, data, options, observer, trace)();
+}
+
+FitResult fit(DataParallel& model, Optimizer& optimizer, const FashionMnist& data, const FitOptions& options) {
+  FitObserver nobody;
+  return fit(model, optimizer, data, options, nobody);
+}
+
+}  // namespace rondo::nn
