@@ -23,63 +23,7 @@ constexpr int kMaxDevices = 64;
 constexpr int kMaxRanks = 64;
 constexpr int kMaxDevicesPerNode = 4096;
 constexpr int64_t kMaxClusterDevices = 1 << 20;
-constexpr int64_t kMaxSamples = 1'000'000'000;
-constexpr int kMaxEpochs = 100'000;
 constexpr int64_t kMaxBatch = 1'000'000;
-constexpr float kMaxLearningRate = 1000;
-
-float read_learning_rate(const std::string& text) {
-  const std::optional<float> value = read_number<float>(text);
-  if (value && *value > 0 && *value <= kMaxLearningRate) return *value;  // NaN fails both
-  throw Error(bad_argument("--lr is '", text, "', must be a number above 0 and at most ", kMaxLearningRate));
-}
-
-std::string read_model(const std::string& text) {
-  if (text == "lenet") return text;
-  throw Error(bad_argument("the model is '", text, "', must be lenet"));
-}
-
-CLI::App* add_train(CLI::App& app, TrainArguments& to) {
-  CLI::App* train = app.add_subcommand("train", "Train a model data-parallel over several devices");
-  add(*train, "model", "MODEL", "What to train: lenet", [&](const std::string& s) {
-    to.model = read_model(s);
-  })->required();
-  add(*train, "--devices", "N|LIST", "A count, or a list such as 0,1,0: a replica an entry [2]",
-      [&](const std::string& s) { to.devices = parse_devices(s); });
-  add(*train, "--batch", "N", "Samples a step, over all devices together [256]",
-      [&](const std::string& s) { to.batch = read_integer<int64_t>("--batch", s, 1, kMaxSamples); });
-  add(*train, "--lr", "RATE", "Learning rate [0.2]",
-      [&](const std::string& s) { to.lr = read_learning_rate(s); });
-  add(*train, "--epochs", "N", "Passes over the training data [10]",
-      [&](const std::string& s) { to.epochs = read_integer<int>("--epochs", s, 1, kMaxEpochs); });
-  add(*train, "--seed", "N", "Seed of the weights and of the samples' order [0]", [&](const std::string& s) {
-    to.seed = read_integer<uint64_t>("--seed", s, 0, std::numeric_limits<uint64_t>::max());
-  });
-  add(*train, "--algorithm", "NAME", "Of the all-reduce: automatic, ring, direct or root [automatic]",
-      [&](const std::string& s) { to.algorithm = read_algorithm(s); });
-  add(*train, "--group", "N",
-      "Reduce hierarchically, in groups of N replicas, as N replicas in each process do",
-      [&](const std::string& s) { to.group = read_group(s); });
-  add(*train, "--timeout", "SECONDS", "How long processes (mpirun) wait for each other [60]",
-      [&](const std::string& s) { to.timeout = read_timeout("--timeout", s); });
-  add(*train, "--limit", "SAMPLES", "Use only the first SAMPLES training and test images",
-      [&](const std::string& s) { to.limit = read_integer<int64_t>("--limit", s, 1, kMaxSamples); });
-  add(*train, "--data", "DIR", "Where the four data files are, gzipped or not",
-      [&](const std::string& s) { to.data = read_path("--data", s); });
-  add(*train, "--log", "FILE.csv", "Write each epoch's figures as CSV",
-      [&](const std::string& s) { to.log = read_path("--log", s); });
-  add(*train, "--plot", "FILE.svg", "Draw loss and test accuracy by epoch",
-      [&](const std::string& s) { to.plot = read_path("--plot", s); });
-  add(*train, "--trace", "FILE.json", "Write a timeline of the first steps for Perfetto or chrome://tracing",
-      [&](const std::string& s) { to.trace = read_path("--trace", s); });
-  train->add_flag("--verify", to.verify, "After every step, check that all replicas are bitwise equal")
-      ->disable_flag_override();
-  train
-      ->add_flag("--fixed-order", to.fixed_order,
-                 "Sum gradients over 8 blocks of each batch: same bits on 1 to 8 devices")
-      ->disable_flag_override();
-  return train;
-}
 
 CLI::App* add_devices(CLI::App& app, DevicesArguments& to) {
   CLI::App* devices = app.add_subcommand("devices", "Show the devices and which of them reach each other");
@@ -185,7 +129,7 @@ CommandLine parse_command_line(int argc, const char* const* argv) {
       "rondo");
   app.require_subcommand(0, 1);
   app.set_version_flag("--version", concat("rondo ", RONDO_VERSION, " (", platform(), ")"));
-  const CLI::App* train = add_train(app, line.train);
+  const TrainCommands train = add_train(app, line.train, line.resnet18, line.mlp);
   const CLI::App* devices = add_devices(app, line.devices);
   const CLI::App* links = add_links(app, line.links);
   std::array<CollectiveArguments, std::size(kVerbs)> collectives;
@@ -197,7 +141,7 @@ CommandLine parse_command_line(int argc, const char* const* argv) {
   const CLI::App* summary = add_summary(app, line.summary);
 
   try {
-    app.parse(argc, argv);
+    app.parse(words_of(argc, argv));
   } catch (const CLI::CallForHelp&) {
     line.text = app.help();  // of the subcommand, where one was named
     return line;
@@ -208,14 +152,18 @@ CommandLine parse_command_line(int argc, const char* const* argv) {
     if (schedule->parsed()) throw Error(bad_argument("--ranks was not given: rondo schedule --ranks 4"));
     if (summary->parsed())
       throw Error(bad_argument("no model was named, must be lenet, resnet18 or mlp: rondo summary resnet18"));
-    throw Error(bad_argument("no model was named, must be lenet: rondo train lenet"));
+    throw Error(bad_argument("no model was named, must be ", kTrainedModels, ": rondo train lenet"));
   } catch (const CLI::ParseError& error) {
     const std::string command =
         app.get_subcommands().empty() ? "" : app.get_subcommands()[0]->get_name() + " ";
     throw Error(bad_argument(one_line(error.what()), "; rondo ", command, "--help shows what is valid"));
   }
-  if (train->parsed()) {
+  if (train.lenet->parsed()) {
     line.action = CommandLine::Action::train;
+  } else if (train.resnet18->parsed()) {
+    line.action = CommandLine::Action::train_resnet18;
+  } else if (train.mlp->parsed()) {
+    line.action = CommandLine::Action::train_mlp;
   } else if (devices->parsed()) {
     line.action = CommandLine::Action::devices;
   } else if (links->parsed()) {

@@ -6,6 +6,7 @@
 #include <rondo/tools/rondo/collective/arguments.h>
 #include <rondo/tools/rondo/links/arguments.h>
 #include <rondo/tools/rondo/shard_arguments.h>
+#include <rondo/tools/rondo/train_arguments.h>
 
 #include <cstdint>
 #include <optional>
@@ -14,28 +15,6 @@
 #include <vector>
 
 namespace rondo::program {
-
-struct TrainArguments {
-  std::string model;
-  std::optional<std::vector<int>> devices;  // not given: kDefaultReplicas, on as many devices as there are
-  std::optional<int64_t> batch;             // not given: kDefaultBatch, or all samples where there are fewer
-  float lr = 0.2f;
-  int epochs = 10;
-  uint64_t seed = 0;
-  Algorithm algorithm = Algorithm::automatic;
-  std::optional<int64_t> limit;  // samples to use of each half of the data
-  std::optional<std::string> data;
-  std::string log;  // empty: not asked for
-  std::string plot;
-  std::string trace;
-  bool verify = false;
-  bool fixed_order = false;
-  int group = 0;     // ranks in a group of the algorithm hierarchical; 0: all
-  int timeout = 60;  // seconds for which processes wait for each other
-
-  static constexpr int64_t kDefaultBatch = 256;
-  static constexpr int kDefaultReplicas = 2;
-};
 
 struct DevicesArguments {
   std::optional<int> count;  // make sure that so many exist
@@ -66,10 +45,12 @@ struct ScaleArguments {
 };
 
 struct CommandLine {
-  enum class Action { print_text, train, devices, links, collective, schedule, scale, shard, summary };
+  enum class Action { print_text, train, train_resnet18, train_mlp, devices, links, collective, schedule, scale, shard, summary };
   Action action = Action::print_text;
   std::string text;  // for print_text: the help or the version
-  TrainArguments train;
+  TrainArguments train;  // of LeNet
+  NetworkArguments resnet18;
+  MlpArguments mlp;
   DevicesArguments devices;
   LinksArguments links;
   CollectiveArguments collective;

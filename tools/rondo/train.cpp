@@ -2,90 +2,20 @@
 #include <rondo/kernels/core/status.h>
 #include <rondo/nn/fashion_mnist.h>
 #include <rondo/nn/lenet_from_scratch.h>
-#include <rondo/tools/rondo/csv_log.h>
 #include <rondo/tools/rondo/devices.h>
 #include <rondo/tools/rondo/display.h>
 #include <rondo/tools/rondo/format.h>
 #include <rondo/tools/rondo/launched.h>
 #include <rondo/tools/rondo/links/link_file.h>
-#include <rondo/tools/rondo/output_file.h>
-#include <rondo/tools/rondo/plot_svg.h>
 #include <rondo/tools/rondo/trace_json.h>
 #include <rondo/tools/rondo/train.h>
+#include <rondo/tools/rondo/training_run.h>
 
 #include <algorithm>
-#include <filesystem>
-#include <map>
 #include <optional>
-#include <set>
 
 namespace rondo::program {
 namespace {
-
-struct Outputs {
-  Outputs() : Outputs(TrainArguments()) {}  // none
-  explicit Outputs(const TrainArguments& arguments)
-      : log("--log", arguments.log), plot("--plot", arguments.plot), trace("--trace", arguments.trace) {
-    std::map<std::string, std::string> option_of;  // by target
-    for (const auto& [option, file] : {std::pair{"--log", &log}, {"--plot", &plot}, {"--trace", &trace}}) {
-      if (!file->wanted()) continue;
-      const auto [other, is_new] = option_of.emplace(file->target(), option);
-      if (!is_new) {
-        throw Error(bad_argument(option, " '", file->path(), "' is the same file as ", other->second,
-                                 "'s, must be another"));
-      }
-    }
-  }
-
-  OutputFile log, plot, trace;
-};
-
-// A label in front, then what belongs to it.
-void show_field(std::ostream& out, const Terminal& terminal, const std::string& label,
-                const std::string& text) {
-  out << inked(terminal, Ink::dim, left(label, 10)) << text << "\n";
-}
-
-// Devices of one kind share a line. That ranks share a device is said, and why, where nobody `asked` for it.
-void show_placement(const std::vector<int>& devices, bool asked, std::ostream& out,
-                    const Terminal& terminal) {
-  std::vector<std::pair<std::string, std::vector<int>>> kinds;
-  for (int device : std::set<int>(devices.begin(), devices.end())) {
-    std::string kind = describe_device(device);
-    const std::string label = device_label(device) + ", ";
-    if (kind.starts_with(label)) kind.erase(0, label.size());
-    if (kinds.empty() || kinds.back().first != kind) kinds.push_back({kind, {}});
-    kinds.back().second.push_back(device);
-  }
-  const char* title = "devices";
-  for (const auto& [kind, members] : kinds) {
-    show_field(out, terminal, title, device_list(members) + " " + kind);
-    title = "";
-  }
-  if (devices.size() == std::set<int>(devices.begin(), devices.end()).size()) return;
-  show_field(out, terminal, "replicas",
-             asked ? device_list(devices)
-                   : concat("two ranks share ", device_label(0), ": this machine has one GPU"));
-}
-
-FashionMnist load_data(const TrainArguments& arguments) {
-  const std::string directory = arguments.data.value_or(kFashionMnistDirectory);
-  if (!arguments.data && !std::filesystem::exists(directory)) {
-    throw Error(
-        bad_argument("Fashion-MNIST is not installed (", directory,
-                     " does not exist): install the package dataset-fashion-mnist, or name a directory with "
-                     "its four files by --data DIR"));
-  }
-  return load_fashion_mnist(directory, arguments.data ? Checksums::report : Checksums::require);
-}
-
-void show_data(const FashionMnist& data, bool limited, std::ostream& out, const Terminal& terminal) {
-  show_field(
-      out, terminal, "data",
-      concat(data.authentic ? "Fashion-MNIST (SHA-256 verified): " : "not the original Fashion-MNIST: ",
-             limited ? "the first " : "", grouped(data.train_count), " training and ",
-             grouped(data.test_count), " test images of 28 x 28"));
-}
 
 void show_model(std::ostream& out, const Terminal& terminal) {
   const std::vector<lenet::LayerSummary> layers = lenet::summary();
@@ -191,75 +121,31 @@ void show_plan(const lenet::Options& options, const FashionMnist& data, std::ost
   out << std::endl;
 }
 
-std::string picture(const std::vector<EpochReport>& epochs, const lenet::Options& options,
-                    bool authentic) {
-  Panel loss{.name = "training loss", .colour = "#2a6fdb", .values = {}};
-  Panel accuracy{.name = "test accuracy", .colour = "#e4572e", .values = {}, .top = 1, .as_percent = true};
-  double seconds = 0;
-  for (const EpochReport& epoch : epochs) {
-    loss.values.push_back(epoch.train_loss);
-    accuracy.values.push_back(epoch.test_accuracy);
-    seconds += epoch.seconds;
-  }
-  const std::string pace = duration(seconds / static_cast<double>(epochs.size())) + " an epoch";
-  return plot_svg(authentic ? "LeNet on Fashion-MNIST" : "LeNet",
-                  recipe(options) + " on " + device_list(options.devices) + ", " + pace, {loss, accuracy});
+RunTitle title(const lenet::Options& options, bool authentic) {
+  return {authentic ? "LeNet on Fashion-MNIST" : "LeNet",
+          recipe(options) + " on " + device_list(options.devices)};
 }
 
-// Guessing has the loss log(10); what is hundreds of times worse does not come back.
-constexpr double kHopeless = 1000;
-
-// Shows the run as it goes, and keeps the log and the picture up to date, so that a run that is stopped by
-// hand has left what it had.
 class Follower final : public lenet::Observer {
  public:
-  Follower(Display& display, const Outputs& outputs, const lenet::Options& options, bool authentic)
-      : display_(display), outputs_(outputs), options_(options), authentic_(authentic) {}
-
-  void on_progress(const TrainingProgress& progress) override { display_.show(progress); }
-
-  void on_epoch(const EpochReport& report) override {
-    display_.show(report);
-    epochs_.push_back(report);
-    if (outputs_.log.wanted()) outputs_.log.write(csv_log(epochs_));
-    if (outputs_.plot.wanted()) outputs_.plot.write(picture(epochs_, options_, authentic_));
-    if (!(report.train_loss < kHopeless)) {  // NaN too
-      throw TrainingFailed(concat("the loss of epoch ", report.epoch, " is ", loss_text(report.train_loss),
-                                  ": the training diverged; a learning rate below ", options_.lr,
-                                  " may help"));
-    }
-  }
+  explicit Follower(RunFollower run) : run_(std::move(run)) {}
+  void on_progress(const TrainingProgress& progress) override { run_.show(progress); }
+  void on_epoch(const EpochReport& report) override { run_.show(report); }
 
  private:
-  Display& display_;
-  const Outputs& outputs_;
-  const lenet::Options& options_;
-  bool authentic_;
-  std::vector<EpochReport> epochs_;
+  RunFollower run_;
 };
 
-void show_verification(const lenet::Result& result, std::ostream& out, const Terminal& terminal) {
-  if (result.differing_values != 0) {
-    throw TrainingFailed(concat("the replicas differ: ", result.differing_values, " values in ",
-                                result.verified_steps, " steps, must be none"));
-  }
-  out << inked(terminal, Ink::good,
-               concat("verified: all replicas bitwise equal after each of ", grouped(result.verified_steps),
-                      " steps"))
-      << "\n";
-}
-
-void train_and_show(const TrainArguments& arguments, const Outputs& outputs, std::ostream& out,
+void train_and_show(const TrainArguments& arguments, const TrainingFiles& files, std::ostream& out,
                     const Terminal& terminal, ProcessGroup* processes) {
-  FashionMnist data = load_data(arguments);
-  if (arguments.limit) keep_first(data, *arguments.limit);
+  const FashionMnist data = load_images(arguments);
   lenet::Options options = options_for(arguments, data, processes);
   const StoredLinks links = stored_links(options.devices);
   if (links.table && options.devices.size() > 1) use_links(*links.table, options);
   const lenet::Options run = arguments.fixed_order ? lenet::in_fixed_order(options) : options;
   if (processes) show_field(out, terminal, "processes", places_text(*processes));
   show_placement(options.devices, arguments.devices.has_value(), out, terminal);
-  show_data(data, arguments.limit.has_value(), out, terminal);
+  show_images(data, arguments.limit.has_value(), out, terminal);
   show_model(out, terminal);
   if (!links.note.empty()) show_field(out, terminal, "links", links.note);
   show_plan(run, data, out, terminal);
@@ -270,15 +156,13 @@ void train_and_show(const TrainArguments& arguments, const Outputs& outputs, std
   {
     Display display(out, terminal, options.epochs);
     display.show(TrainingProgress{.epoch = 1, .samples = data.train_count});
-    Follower follower(display, outputs, options, data.authentic);
+    Follower follower({display, files, title(options, data.authentic), options.lr});
     result = lenet::train(data, run, follower, trace ? &*trace : nullptr);
   }
   out << "\n";
-  if (options.verify) show_verification(result, out, terminal);
-  if (outputs.trace.wanted()) outputs.trace.write(trace_json(trace->collect(), trace->devices()));
-  for (const OutputFile* file : {&outputs.log, &outputs.plot, &outputs.trace}) {
-    if (file->wanted()) out << "wrote " << file->path() << "\n";
-  }
+  if (options.verify) show_verification(result.verified_steps, result.differing_values, out, terminal);
+  if (files.trace.wanted()) files.trace.write(trace_json(trace->collect(), trace->devices()));
+  show_written(files, out);
   out << inked(terminal, Ink::bold, last_line(result.epochs, options.devices))
       << (processes ? concat(" in each of ", processes->size(), " processes") : "") << std::endl;
 }
@@ -289,9 +173,9 @@ void train(const TrainArguments& arguments, std::ostream& out, const Terminal& t
            ProcessGroup* processes) {
   if (processes && processes->index() > 0) {
     std::ostream nowhere(nullptr);
-    return train_and_show(arguments, Outputs(), nowhere, {}, processes);
+    return train_and_show(arguments, TrainingFiles(), nowhere, {}, processes);
   }
-  train_and_show(arguments, Outputs(arguments), out, terminal, processes);
+  train_and_show(arguments, TrainingFiles(arguments), out, terminal, processes);
 }
 
 }  // namespace rondo::program

@@ -1,0 +1,252 @@
+#include <CLI/CLI.hpp>
+
+#include <rondo/nn/init.h>
+#include <rondo/nn/learning_rate.h>
+#include <rondo/tools/rondo/arguments.h>
+#include <rondo/tools/rondo/option_readers.h>
+#include <rondo/tools/rondo/train_arguments.h>
+
+#include <algorithm>
+#include <array>
+#include <iterator>
+#include <limits>
+
+namespace rondo::program {
+
+namespace {
+
+// Bounds that only an accident goes beyond: they turn a slip of the finger into a message instead of an hour.
+constexpr int64_t kMaxSamples = 1'000'000'000;
+constexpr int kMaxEpochs = 100'000;
+constexpr int kMaxSteps = 1'000'000;
+constexpr int64_t kMaxLayers = 10'000;
+constexpr int64_t kMaxWidth = 1'000'000;
+constexpr float kMaxLearningRate = 1000;
+
+constexpr const char* kModels[] = {"lenet", "resnet18", "mlp"};
+
+template <class Real>
+Real read_learning_rate(const std::string& text) {
+  const std::optional<Real> value = read_number<Real>(text);
+  if (value && *value > 0 && *value <= kMaxLearningRate) return *value;  // NaN fails both
+  throw Error(bad_argument("--lr is '", text, "', must be a number above 0 and at most ", kMaxLearningRate));
+}
+
+// In [0, end).
+float read_share(const std::string& option, const std::string& text, float end) {
+  const std::optional<float> value = read_number<float>(text);
+  if (value && *value >= 0 && *value < end) return *value;
+  throw Error(bad_argument(option, " is '", text, "', must be a number from 0 to below ", end));
+}
+
+// Of an enum whose values count from 0.
+template <class Enum, size_t n>
+Enum read_name(const std::string& option, const std::string& text, const Enum (&values)[n]) {
+  std::string names;
+  for (size_t i = 0; i < n; ++i) {
+    if (text == name_of(values[i])) return values[i];
+    names += (i == 0 ? "" : i + 1 == n ? " or " : ", ") + std::string(name_of(values[i]));
+  }
+  throw Error(bad_argument(option, " is '", text, "', must be ", names));
+}
+
+void add_flag(CLI::App& app, const std::string& name, bool& to, const std::string& help) {
+  app.add_flag(name, to, help)->disable_flag_override();
+}
+
+void add_seed(CLI::App& app, uint64_t& to, const std::string& help) {
+  add(app, "--seed", "N", help, [&](const std::string& s) {
+    to = read_integer<uint64_t>("--seed", s, 0, std::numeric_limits<uint64_t>::max());
+  });
+}
+
+void add_algorithm(CLI::App& app, Algorithm& to) {
+  add(app, "--algorithm", "NAME", "Of the all-reduce: automatic, ring, direct or root [automatic]",
+      [&](const std::string& s) { to = read_algorithm(s); });
+}
+
+void add_verify(CLI::App& app, bool& to) {
+  add_flag(app, "--verify", to, "After every step, check that all replicas are bitwise equal");
+}
+
+void add_trace(CLI::App& app, std::string& to) {
+  add(app, "--trace", "FILE.json", "Write a timeline of the first steps for Perfetto or chrome://tracing",
+      [&](const std::string& s) { to = read_path("--trace", s); });
+}
+
+void add_placement(CLI::App& app, std::optional<std::vector<int>>& devices, std::optional<int64_t>& batch,
+                   const std::string& default_devices, const std::string& default_batch) {
+  add(app, "--devices", "N|LIST",
+      "A count, or a list such as 0,1,0: a replica an entry [" + default_devices + "]",
+      [&](const std::string& s) { devices = parse_devices(s); });
+  add(app, "--batch", "N", "Samples a step, over all devices together [" + default_batch + "]",
+      [&](const std::string& s) { batch = read_integer<int64_t>("--batch", s, 1, kMaxSamples); });
+}
+
+void add_image_training(CLI::App& app, ImageTraining& to) {
+  add(app, "--epochs", "N", "Passes over the training data [10]",
+      [&](const std::string& s) { to.epochs = read_integer<int>("--epochs", s, 1, kMaxEpochs); });
+  add_seed(app, to.seed, "Seed of the weights and of the samples' order [0]");
+  add_algorithm(app, to.algorithm);
+  add(app, "--limit", "SAMPLES", "Use only the first SAMPLES training and test images",
+      [&](const std::string& s) { to.limit = read_integer<int64_t>("--limit", s, 1, kMaxSamples); });
+  add(app, "--data", "DIR", "Where the four data files are, gzipped or not",
+      [&](const std::string& s) { to.data = read_path("--data", s); });
+  add(app, "--log", "FILE.csv", "Write each epoch's figures as CSV",
+      [&](const std::string& s) { to.log = read_path("--log", s); });
+  add(app, "--plot", "FILE.svg", "Draw loss and test accuracy by epoch",
+      [&](const std::string& s) { to.plot = read_path("--plot", s); });
+  add_trace(app, to.trace);
+  add_verify(app, to.verify);
+}
+
+void add_optimizer(CLI::App& app, OptimizerArguments& to) {
+  add(app, "--optimizer", "NAME", concat("sgd, adam or adamw [", name_of(to.kind), "]"),
+      [&](const std::string& s) {
+        to.kind =
+            read_name("--optimizer", s, {OptimizerKind::sgd, OptimizerKind::adam, OptimizerKind::adamw});
+      });
+  add(app, "--momentum", "SHARE", "Of sgd [0]",
+      [&](const std::string& s) { to.momentum = read_share("--momentum", s, 1); });
+  add_flag(app, "--nesterov", to.nesterov, "Nesterov's momentum");
+  add(app, "--weight-decay", "RATE", "Pulls the parameters towards 0 [0]",
+      [&](const std::string& s) { to.weight_decay = read_share("--weight-decay", s, 1); });
+}
+
+void add_memory(CLI::App& app, int64_t& micro_batches, int& checkpoint_layers) {
+  add(app, "--micro-batches", "N", "Take each shard in N pieces and add up their gradients [1]",
+      [&](const std::string& s) {
+        micro_batches = read_integer<int64_t>("--micro-batches", s, 1, kMaxSamples);
+      });
+  add(app, "--checkpoint-layers", "N",
+      "Keep activations only every N operations and compute the others again; 0: keep all [0]",
+      [&](const std::string& s) {
+        checkpoint_layers = read_integer<int>("--checkpoint-layers", s, 0, kMaxSteps);
+      });
+}
+
+CLI::App* add_lenet(CLI::App& train, TrainArguments& to) {
+  CLI::App* lenet = train.add_subcommand("lenet", "LeNet on Fashion-MNIST, from scratch");
+  add_placement(*lenet, to.devices, to.batch, "2", "256");
+  add(*lenet, "--lr", "RATE", "Learning rate [0.2]",
+      [&](const std::string& s) { to.lr = read_learning_rate<float>(s); });
+  add_image_training(*lenet, to);
+  add(*lenet, "--group", "N",
+      "Reduce hierarchically, in groups of N replicas, as N replicas in each process do",
+      [&](const std::string& s) { to.group = read_group(s); });
+  add(*lenet, "--timeout", "SECONDS", "How long processes (mpirun) wait for each other [60]",
+      [&](const std::string& s) { to.timeout = read_timeout("--timeout", s); });
+  add_flag(*lenet, "--fixed-order", to.fixed_order,
+           "Sum gradients over 8 blocks of each batch: same bits on 1 to 8 devices");
+  return lenet;
+}
+
+CLI::App* add_resnet18(CLI::App& train, NetworkArguments& to) {
+  CLI::App* resnet = train.add_subcommand("resnet18", "ResNet-18 on Fashion-MNIST");
+  add_placement(*resnet, to.devices, to.batch, "1", "256 for each device");
+  add(*resnet, "--lr", "RATE", "Learning rate [0.1 for each device]",
+      [&](const std::string& s) { to.lr = read_learning_rate<double>(s); });
+  add(*resnet, "--schedule", "NAME",
+      "Of the learning rate: constant, step:EPOCHS:GAMMA, cosine or cosine:MIN [constant]",
+      [&](const std::string& s) {
+        static_cast<void>(nn::parse_learning_rate(s, kMaxLearningRate));
+        to.schedule = s;
+      });
+  add(*resnet, "--warm-up", "STEPS", "Steps in which the learning rate rises to its value [0]",
+      [&](const std::string& s) { to.warm_up = read_integer<int64_t>("--warm-up", s, 0, kMaxSamples); });
+  add_optimizer(*resnet, to.optimizer);
+  add(*resnet, "--weights", "NAME", "How they begin: normal (deviation 0.01), default, xavier or kaiming [normal]",
+      [&](const std::string& s) {
+        static_cast<void>(nn::weight_init(s));
+        to.weights = s;
+      });
+  add_flag(*resnet, "--local-statistics", to.local_statistics,
+           "Batch normalisation over each device's shard instead of the whole batch");
+  add_memory(*resnet, to.micro_batches, to.checkpoint_layers);
+  add_image_training(*resnet, to);
+  add(*resnet, "--save", "FILE", "Write a checkpoint after each epoch, and when Ctrl-C ends the training",
+      [&](const std::string& s) { to.save = read_path("--save", s); });
+  add(*resnet, "--resume", "FILE", "Go on from a checkpoint, as if there had been no stop",
+      [&](const std::string& s) { to.resume = read_path("--resume", s); });
+  return resnet;
+}
+
+CLI::App* add_mlp(CLI::App& train, MlpArguments& to) {
+  CLI::App* mlp = train.add_subcommand("mlp", "A deep MLP on random data: time and memory of a step");
+  const auto size = [&](const char* option, int64_t& value, int64_t most, const char* help) {
+    add(*mlp, option, "N", concat(help, " [", value, "]"),
+        [=, &value](const std::string& s) { value = read_integer<int64_t>(option, s, 1, most); });
+  };
+  add(*mlp, "--mode", "NAME",
+      "single: one device; sharded: the batch is split; replicated: every device has all of it [sharded]",
+      [&](const std::string& s) {
+        to.mode = read_name("--mode", s, {MlpMode::single, MlpMode::sharded, MlpMode::replicated});
+      });
+  add_placement(*mlp, to.devices, to.batch, "1 in the mode single, else 2", "6912 for each device");
+  size("--layers", to.layers, kMaxLayers, "Hidden layers");
+  size("--width", to.width, kMaxWidth, "Of a hidden layer");
+  size("--inputs", to.inputs, kMaxWidth, "Of the first layer");
+  size("--outputs", to.outputs, kMaxWidth, "Of the last layer");
+  add(*mlp, "--lr", "RATE", "Learning rate [0.0001]",
+      [&](const std::string& s) { to.lr = read_learning_rate<double>(s); });
+  add_optimizer(*mlp, to.optimizer);
+  add(*mlp, "--steps", "N", "Steps that are timed, after the first two [7]",
+      [&](const std::string& s) { to.steps = read_integer<int>("--steps", s, 1, kMaxSteps); });
+  add_seed(*mlp, to.seed, "Seed of the weights and of the data [0]");
+  add_algorithm(*mlp, to.algorithm);
+  add_memory(*mlp, to.micro_batches, to.checkpoint_layers);
+  add_verify(*mlp, to.verify);
+  add(*mlp, "--json", "FILE.json", "Write all figures as JSON",
+      [&](const std::string& s) { to.json = read_path("--json", s); });
+  add_trace(*mlp, to.trace);
+  return mlp;
+}
+
+}  // namespace
+
+const char* name_of(OptimizerKind kind) {
+  switch (kind) {
+    case OptimizerKind::sgd:
+      return "sgd";
+    case OptimizerKind::adam:
+      return "adam";
+    case OptimizerKind::adamw:
+      return "adamw";
+  }
+  return "?";
+}
+
+const char* name_of(MlpMode mode) {
+  switch (mode) {
+    case MlpMode::single:
+      return "single";
+    case MlpMode::sharded:
+      return "sharded";
+    case MlpMode::replicated:
+      return "replicated";
+  }
+  return "?";
+}
+
+TrainCommands add_train(CLI::App& app, TrainArguments& lenet, NetworkArguments& resnet18, MlpArguments& mlp) {
+  CLI::App* train = app.add_subcommand("train", "Train a model data-parallel over several devices");
+  train->require_subcommand(1);
+  return {add_lenet(*train, lenet), add_resnet18(*train, resnet18), add_mlp(*train, mlp)};
+}
+
+std::vector<std::string> words_of(int argc, const char* const* argv) {
+  std::vector<std::string> words(argv + 1, argv + argc);
+  if (words.size() > 1 && words[0] == "train") {
+    const auto is_model = [](const std::string& word) {
+      return std::find(std::begin(kModels), std::end(kModels), word) != std::end(kModels);
+    };
+    if (!words[1].starts_with('-') && !is_model(words[1]))
+      throw Error(bad_argument("the model is '", words[1], "', must be ", kTrainedModels));
+    const auto model = std::find_if(words.begin() + 1, words.end(), is_model);
+    if (model != words.end()) std::rotate(words.begin() + 1, model, model + 1);
+  }
+  std::reverse(words.begin(), words.end());
+  return words;
+}
+
+}  // namespace rondo::program

@@ -1,0 +1,119 @@
+#include <rondo/kernels/core/platform.h>
+#include <rondo/kernels/core/status.h>
+#include <rondo/tools/rondo/csv_log.h>
+#include <rondo/tools/rondo/format.h>
+#include <rondo/tools/rondo/plot_svg.h>
+#include <rondo/tools/rondo/training_run.h>
+
+#include <filesystem>
+#include <map>
+#include <set>
+
+namespace rondo::program {
+
+TrainingFiles::TrainingFiles(const ImageTraining& arguments)
+    : log("--log", arguments.log), plot("--plot", arguments.plot), trace("--trace", arguments.trace) {
+  std::map<std::string, std::string> option_of;  // by target
+  for (const auto& [option, file] : {std::pair{"--log", &log}, {"--plot", &plot}, {"--trace", &trace}}) {
+    if (!file->wanted()) continue;
+    const auto [other, is_new] = option_of.emplace(file->target(), option);
+    if (!is_new)
+      throw Error(bad_argument(option, " '", file->path(), "' is the same file as ", other->second,
+                               "'s, must be another"));
+  }
+}
+
+void show_field(std::ostream& out, const Terminal& terminal, const std::string& label,
+                const std::string& text) {
+  out << inked(terminal, Ink::dim, left(label, 10)) << text << "\n";
+}
+
+void show_placement(const std::vector<int>& devices, bool asked, std::ostream& out,
+                    const Terminal& terminal) {
+  std::vector<std::pair<std::string, std::vector<int>>> kinds;
+  for (int device : std::set<int>(devices.begin(), devices.end())) {
+    std::string kind = describe_device(device);
+    const std::string label = device_label(device) + ", ";
+    if (kind.starts_with(label)) kind.erase(0, label.size());
+    if (kinds.empty() || kinds.back().first != kind) kinds.push_back({kind, {}});
+    kinds.back().second.push_back(device);
+  }
+  const char* title = "devices";
+  for (const auto& [kind, members] : kinds) {
+    show_field(out, terminal, title, device_list(members) + " " + kind);
+    title = "";
+  }
+  if (devices.size() == std::set<int>(devices.begin(), devices.end()).size()) return;
+  show_field(out, terminal, "replicas",
+             asked ? device_list(devices)
+                   : concat("two ranks share ", device_label(0), ": this machine has one GPU"));
+}
+
+FashionMnist load_images(const ImageTraining& arguments) {
+  const std::string directory = arguments.data.value_or(kFashionMnistDirectory);
+  if (!arguments.data && !std::filesystem::exists(directory)) {
+    throw Error(
+        bad_argument("Fashion-MNIST is not installed (", directory,
+                     " does not exist): install the package dataset-fashion-mnist, or name a directory with "
+                     "its four files by --data DIR"));
+  }
+  FashionMnist data = load_fashion_mnist(directory, arguments.data ? Checksums::report : Checksums::require);
+  if (arguments.limit) keep_first(data, *arguments.limit);
+  return data;
+}
+
+void show_images(const FashionMnist& data, bool limited, std::ostream& out, const Terminal& terminal) {
+  show_field(
+      out, terminal, "data",
+      concat(data.authentic ? "Fashion-MNIST (SHA-256 verified): " : "not the original Fashion-MNIST: ",
+             limited ? "the first " : "", grouped(data.train_count), " training and ",
+             grouped(data.test_count), " test images of 28 x 28"));
+}
+
+namespace {
+
+std::string picture(const std::vector<EpochReport>& epochs, const RunTitle& title) {
+  Panel loss{.name = "training loss", .colour = "#2a6fdb", .values = {}};
+  Panel accuracy{.name = "test accuracy", .colour = "#e4572e", .values = {}, .top = 1, .as_percent = true};
+  double seconds = 0;
+  for (const EpochReport& epoch : epochs) {
+    loss.values.push_back(epoch.train_loss);
+    accuracy.values.push_back(epoch.test_accuracy);
+    seconds += epoch.seconds;
+  }
+  const std::string pace = duration(seconds / static_cast<double>(epochs.size())) + " an epoch";
+  return plot_svg(title.title, title.recipe + ", " + pace, {loss, accuracy});
+}
+
+// Guessing has the loss log(10); what is hundreds of times worse does not come back.
+constexpr double kHopeless = 1000;
+
+}  // namespace
+
+void RunFollower::show(const EpochReport& report) {
+  display_.show(report);
+  epochs_.push_back(report);
+  if (files_.log.wanted()) files_.log.write(csv_log(epochs_));
+  if (files_.plot.wanted()) files_.plot.write(picture(epochs_, title_));
+  if (!(report.train_loss < kHopeless)) {  // NaN too
+    throw TrainingFailed(concat("the loss of epoch ", report.epoch, " is ", loss_text(report.train_loss),
+                                ": the training diverged; a learning rate below ", learning_rate_,
+                                " may help"));
+  }
+}
+
+void show_verification(int64_t steps, int64_t differing_values, std::ostream& out, const Terminal& terminal) {
+  if (differing_values != 0)
+    throw TrainingFailed(concat("the replicas differ: ", differing_values, " values in ", steps,
+                                " steps, must be none"));
+  out << inked(terminal, Ink::good,
+               concat("verified: all replicas bitwise equal after each of ", grouped(steps), " steps"))
+      << "\n";
+}
+
+void show_written(const TrainingFiles& files, std::ostream& out) {
+  for (const OutputFile* file : {&files.log, &files.plot, &files.trace})
+    if (file->wanted()) out << "wrote " << file->path() << "\n";
+}
+
+}  // namespace rondo::program
