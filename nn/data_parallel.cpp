@@ -42,6 +42,16 @@ std::vector<Event> an_event_each(const std::vector<int>& devices) {
 
 int64_t divided_up(int64_t count, int64_t parts) { return (count + parts - 1) / parts; }
 
+// Samples that a replica works on at a time.
+int64_t most_samples(const DataParallelOptions& options) {
+  const auto replicas = static_cast<int64_t>(options.devices.size());
+  const bool sharded = options.placement == BatchPlacement::sharded;
+  return divided_up(sharded ? divided_up(options.batch, replicas) : options.batch, options.micro_batches);
+}
+
+CommunicatorOptions of_gradients() { return {.bucket_bytes = 0}; }
+CommunicatorOptions of_statistics() { return {.slot_bytes = 64 << 10, .bucket_bytes = 0}; }
+
 // Of rank 0, which speaks for all.
 PhaseTimer timer_of(const StreamGroup& streams) {
   const DeviceScope scope(streams.device(0));
@@ -58,21 +68,32 @@ void upload(T* to, std::span<const T> all, Shard shard, int64_t width, cudaStrea
 
 }  // namespace
 
+MemoryForecast forecast(const Graph& graph, const DataParallelOptions& wanted, int optimizer_arenas) {
+  const DataParallelOptions options = checked(wanted);
+  MemoryForecast made = forecast_training(graph, {.batch = most_samples(options),
+                                                  .plan = {.checkpoint_layers = options.checkpoint_layers},
+                                                  .optimizer_arenas = optimizer_arenas,
+                                                  .ranks = static_cast<int>(options.devices.size()),
+                                                  .communicators = {of_gradients(), of_statistics()}});
+  if (options.micro_batches > 1)
+    made.parts.push_back({"gradients of the pieces before",
+                          graph.parameter_arena_size() * static_cast<int64_t>(sizeof(float))});
+  return made;
+}
+
 DataParallel::DataParallel(const AnyModule& network, Shape input, DataParallelOptions options)
     : graph_(make_graph(network, input)),
       options_(checked(std::move(options))),
       compute_(options_.devices),
       exchange_(options_.devices),
+      most_(most_samples(options_)),
       buckets_(gradient_buckets(graph_, options_.bucket_bytes)),
       ready_(an_event_each(options_.devices)),
       reduced_(an_event_each(options_.devices)),
-      gradients_(options_.devices, {.bucket_bytes = 0}),
-      statistics_(options_.devices, {.slot_bytes = 64 << 10, .bucket_bytes = 0}),
+      gradients_(options_.devices, of_gradients()),
+      statistics_(options_.devices, of_statistics()),
       timer_(timer_of(compute_)),
       timer_of_rest_(timer_of(compute_)) {
-  const int64_t shard =
-      sharded() ? divided_up(options_.batch, static_cast<int64_t>(options_.devices.size())) : options_.batch;
-  most_ = divided_up(shard, options_.micro_batches);
   const MemoryPlan plan = plan_training(graph_, most_, {.checkpoint_layers = options_.checkpoint_layers});
   const int64_t outputs = graph_.output().shape.size();
   const int64_t loss_workspace = std::max(softmax_cross_entropy_workspace_bytes(most_, outputs),

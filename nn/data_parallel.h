@@ -17,6 +17,7 @@
 #include <rondo/nn/batch_source.h>
 #include <rondo/nn/gradient_buckets.h>
 #include <rondo/nn/graph/replica.h>
+#include <rondo/nn/memory_forecast.h>
 #include <rondo/nn/module.h>
 #include <rondo/nn/optimizers.h>
 #include <rondo/nn/phase_timer.h>
@@ -58,6 +59,10 @@ struct DataParallelOptions {
   int checkpoint_layers = 0;
   BatchPlacement placement = BatchPlacement::sharded;
 };
+
+// The device memory that each replica will take, with an optimizer of so many arenas (1 of Sgd, 2 of Adam); a batch from the host
+// or images on the devices come on top. Throws a bad_argument Error.
+MemoryForecast forecast(const Graph& graph, const DataParallelOptions& options, int optimizer_arenas);
 
 class DataParallel {
  public:
@@ -141,7 +146,7 @@ class DataParallel {
   Graph graph_;
   DataParallelOptions options_;
   StreamGroup compute_, exchange_;
-  int64_t most_ = 0;  // samples that a replica has room for
+  int64_t most_;  // samples that a replica has room for
   std::vector<Replica> replicas_;
   std::vector<Target> targets_;
   std::vector<Buffer<float>> accumulated_;  // the gradients of a step's pieces so far; with several of them

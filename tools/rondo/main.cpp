@@ -1,5 +1,6 @@
 // The program rondo. Exit codes: 0 done; 1 the work failed (memory, a device, a full disk, a diverged
-// training, wrong elements); 2 what was asked for makes no sense, and nothing was done.
+// training, wrong elements); 2 what was asked for makes no sense, and nothing was done; 130 and 143 a training was ended
+// by SIGINT (Ctrl-C) or SIGTERM, after its step and with its checkpoint.
 
 #include <rondo/kernels/core/status.h>
 #include <rondo/tools/rondo/arguments.h>
@@ -13,6 +14,7 @@
 #include <rondo/tools/rondo/summary.h>
 #include <rondo/tools/rondo/terminal.h>
 #include <rondo/tools/rondo/train.h>
+#include <rondo/tools/rondo/train_network.h>
 
 #include <csignal>
 #include <iostream>
@@ -25,17 +27,24 @@ using rondo::program::CommandLine;
 
 constexpr int kWorkFailed = 1;
 constexpr int kBadArgument = 2;
+constexpr int kStopped = 128;  // and the signal's number, as shells count
 
-// The processes that train or measure together; all other commands mind their own business.
+// The processes that train or measure together; all other commands mind their own business, but what would train the same
+// several times is refused.
 std::unique_ptr<rondo::ProcessGroup> processes_for(const CommandLine& line) {
   if (line.action == CommandLine::Action::train)
     return rondo::program::join_launched(std::chrono::seconds(line.train.timeout));
   if (line.action == CommandLine::Action::collective)
     return rondo::program::join_launched(std::chrono::seconds(line.collective.timeout));
+  if ((line.action == CommandLine::Action::train_resnet18 || line.action == CommandLine::Action::train_mlp) &&
+      rondo::program::was_launched())
+    throw rondo::Error(rondo::bad_argument("only rondo train lenet runs in several processes, must be started by itself"));
   return nullptr;
 }
 
-void run(const CommandLine& line, rondo::ProcessGroup* processes) {
+// Returns the signal that ended the work before its time, or 0.
+int run(const CommandLine& line, rondo::ProcessGroup* processes) {
+  int signal = 0;
   switch (line.action) {
     case CommandLine::Action::print_text:
       std::cout << line.text;
@@ -45,6 +54,9 @@ void run(const CommandLine& line, rondo::ProcessGroup* processes) {
       rondo::program::train(line.train, std::cout,
                             processes ? rondo::program::Terminal() : rondo::program::ask_terminal(),
                             processes);
+      break;
+    case CommandLine::Action::train_resnet18:
+      signal = rondo::program::train_network(line.resnet18, std::cout, rondo::program::ask_terminal());
       break;
     case CommandLine::Action::devices:
       rondo::program::show_devices(line.devices, std::cout);
@@ -69,6 +81,7 @@ void run(const CommandLine& line, rondo::ProcessGroup* processes) {
       break;
   }
   if (!std::cout.flush()) throw std::runtime_error("the standard output could not be written");
+  return signal;
 }
 
 int complain(const std::string& message, int code, rondo::ProcessGroup* processes) {
@@ -86,8 +99,8 @@ int main(int argc, char** argv) {
   try {
     const CommandLine line = rondo::program::parse_command_line(argc, argv);
     processes = processes_for(line);
-    run(line, processes.get());
-    return 0;
+    const int signal = run(line, processes.get());
+    return signal == 0 ? 0 : kStopped + signal;
   } catch (const rondo::Error& error) {
     const bool asked_wrongly = error.status().code() == rondo::StatusCode::bad_argument;
     return complain(error.what(), asked_wrongly ? kBadArgument : kWorkFailed, processes.get());

@@ -89,20 +89,10 @@ lenet::Options options_for(const TrainArguments& arguments, const FashionMnist& 
   return options;
 }
 
-// The algorithm and the order of the ranks around the ring by what is known of the links. Rank and position stay the
-// same number, so that no result depends on the order; in fixed order the algorithm is settled.
-void use_links(const LinkTable& table, lenet::Options& options) {
-  const std::vector<int> order = best_ring_order(table, options.devices);
-  if (options.algorithm == Algorithm::automatic && options.order == SumOrder::left_to_right) {
-    int64_t parameters = 0;
-    for (const lenet::LayerSummary& layer : lenet::summary()) parameters += layer.parameters;
-    options.algorithm =
-        choose(static_cast<int>(order.size()), parameters * static_cast<int64_t>(sizeof(float)),
-               constants_of(table, options.devices, order), all_reach_all(table, options.devices));
-  }
-  const std::vector<int> devices = options.devices;
-  for (size_t position = 0; position < order.size(); ++position)
-    options.devices[position] = devices[static_cast<size_t>(order[position])];
+int64_t parameter_bytes() {
+  int64_t parameters = 0;
+  for (const lenet::LayerSummary& layer : lenet::summary()) parameters += layer.parameters;
+  return parameters * static_cast<int64_t>(sizeof(float));
 }
 
 std::string recipe(const lenet::Options& options) {
@@ -141,7 +131,11 @@ void train_and_show(const TrainArguments& arguments, const TrainingFiles& files,
   const FashionMnist data = load_images(arguments);
   lenet::Options options = options_for(arguments, data, processes);
   const StoredLinks links = stored_links(options.devices);
-  if (links.table && options.devices.size() > 1) use_links(*links.table, options);
+  if (links.table && options.devices.size() > 1) {
+    options.devices = best_placement(*links.table, options.devices);
+    if (options.algorithm == Algorithm::automatic && options.order == SumOrder::left_to_right)
+      options.algorithm = best_algorithm(*links.table, options.devices, parameter_bytes());
+  }
   const lenet::Options run = arguments.fixed_order ? lenet::in_fixed_order(options) : options;
   if (processes) show_field(out, terminal, "processes", places_text(*processes));
   show_placement(options.devices, arguments.devices.has_value(), out, terminal);

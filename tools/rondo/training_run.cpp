@@ -5,6 +5,7 @@
 #include <rondo/tools/rondo/plot_svg.h>
 #include <rondo/tools/rondo/training_run.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <map>
 #include <set>
@@ -68,6 +69,18 @@ void show_images(const FashionMnist& data, bool limited, std::ostream& out, cons
       concat(data.authentic ? "Fashion-MNIST (SHA-256 verified): " : "not the original Fashion-MNIST: ",
              limited ? "the first " : "", grouped(data.train_count), " training and ",
              grouped(data.test_count), " test images of 28 x 28"));
+}
+
+void show_memory(nn::MemoryForecast forecast, const std::vector<int>& devices,
+                 const std::vector<nn::MemoryPart>& more, std::ostream& out, const Terminal& terminal) {
+  forecast.parts.insert(forecast.parts.end(), more.begin(), more.end());
+  show_field(out, terminal, "memory", byte_size(forecast.total()) + " a replica");
+  for (int device : std::set<int>(devices.begin(), devices.end())) {
+    nn::MemoryForecast there = forecast;
+    const int64_t replicas = std::count(devices.begin(), devices.end(), device);
+    for (nn::MemoryPart& part : there.parts) part.bytes *= replicas;
+    throw_if_error(nn::check_fits(there, device));
+  }
 }
 
 namespace {

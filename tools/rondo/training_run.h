@@ -2,6 +2,7 @@
 #pragma once
 
 #include <rondo/nn/fashion_mnist.h>
+#include <rondo/nn/memory_forecast.h>
 #include <rondo/nn/training_report.h>
 #include <rondo/tools/rondo/display.h>
 #include <rondo/tools/rondo/output_file.h>
@@ -38,6 +39,11 @@ void show_placement(const std::vector<int>& devices, bool asked, std::ostream& o
 // Fashion-MNIST where the distribution puts it, or any such data from --data; as much of it as --limit says.
 FashionMnist load_images(const ImageTraining& arguments);
 void show_images(const FashionMnist& data, bool limited, std::ostream& out, const Terminal& terminal);
+
+// Shows what each replica takes, with `more` that belongs to it. Throws an out_of_resources Error with the table where a device
+// does not have as much free as its replicas will take together.
+void show_memory(nn::MemoryForecast forecast, const std::vector<int>& devices,
+                 const std::vector<nn::MemoryPart>& more, std::ostream& out, const Terminal& terminal);
 
 // What a picture of the run says beside its curves.
 struct RunTitle {

@@ -126,4 +126,17 @@ LinkConstants constants_of(const LinkTable& table, const std::vector<int>& devic
   return constants;
 }
 
+std::vector<int> best_placement(const LinkTable& table, const std::vector<int>& devices) {
+  std::vector<int> placed;
+  for (int position : best_ring_order(table, devices)) placed.push_back(devices[static_cast<size_t>(position)]);
+  return placed;
+}
+
+Algorithm best_algorithm(const LinkTable& table, const std::vector<int>& devices, int64_t bytes) {
+  std::vector<int> order(devices.size());
+  std::iota(order.begin(), order.end(), 0);
+  return choose(static_cast<int>(devices.size()), bytes, constants_of(table, devices, order),
+                all_reach_all(table, devices));
+}
+
 }  // namespace rondo::program

@@ -52,8 +52,14 @@ bool all_reach_all(const LinkTable& table, const std::vector<int>& devices);
 // is better than another. Bandwidths within a few percent count as equal: a link measured twice differs as much.
 std::vector<int> best_ring_order(const LinkTable& table, const std::vector<int>& devices);
 
+// The same devices in that order. Rank and position around the ring stay the same number, so that no result depends on it.
+std::vector<int> best_placement(const LinkTable& table, const std::vector<int>& devices);
+
 // The constants of ranks on `devices`, whose position around the ring is `order`: the slowest of what takes part.
 LinkConstants constants_of(const LinkTable& table, const std::vector<int>& devices,
                            const std::vector<int>& order);
+
+// What the cost model takes for an all-reduce of so many bytes between these ranks, in this order around the ring.
+Algorithm best_algorithm(const LinkTable& table, const std::vector<int>& devices, int64_t bytes);
 
 }  // namespace rondo::program

@@ -1,0 +1,172 @@
+#include <rondo/nn/fit.h>
+#include <rondo/nn/models.h>
+#include <rondo/tools/rondo/devices.h>
+#include <rondo/tools/rondo/format.h>
+#include <rondo/tools/rondo/links/link_file.h>
+#include <rondo/tools/rondo/stop_request.h>
+#include <rondo/tools/rondo/trace_json.h>
+#include <rondo/tools/rondo/train_network.h>
+#include <rondo/tools/rondo/training_run.h>
+
+#include <algorithm>
+#include <optional>
+
+namespace rondo::program {
+
+void check(const OptimizerArguments& arguments) {
+  if (arguments.kind == OptimizerKind::sgd) {
+    if (arguments.nesterov && arguments.momentum == 0)
+      throw Error(bad_argument("--nesterov wants a --momentum above 0"));
+    return;
+  }
+  if (arguments.momentum != 0 || arguments.nesterov)
+    throw Error(bad_argument(arguments.nesterov ? "--nesterov" : "--momentum", " is not possible with ",
+                             name_of(arguments.kind), ", must be with sgd"));
+}
+
+std::unique_ptr<nn::Optimizer> make_optimizer(nn::DataParallel& model, const OptimizerArguments& arguments,
+                                              double learning_rate) {
+  const auto rate = static_cast<float>(learning_rate);
+  if (arguments.kind == OptimizerKind::sgd)
+    return std::make_unique<nn::Sgd>(model,
+                                     nn::SgdOptions{.learning_rate = rate,
+                                                    .momentum = arguments.momentum,
+                                                    .weight_decay = arguments.weight_decay,
+                                                    .nesterov = arguments.nesterov});
+  return std::make_unique<nn::Adam>(model, nn::AdamSettings{.learning_rate = rate,
+                                                            .weight_decay = arguments.weight_decay,
+                                                            .decoupled = arguments.kind == OptimizerKind::adamw});
+}
+
+int arenas_of(const OptimizerArguments& arguments) { return arguments.kind == OptimizerKind::sgd ? 1 : 2; }
+
+std::string text(const OptimizerArguments& arguments) {
+  std::string text = name_of(arguments.kind);
+  if (arguments.momentum > 0)
+    text += concat(", ", arguments.nesterov ? "Nesterov's " : "", "momentum ", arguments.momentum);
+  if (arguments.weight_decay > 0) text += concat(", weight decay ", arguments.weight_decay);
+  return text;
+}
+
+namespace {
+
+// Everything that was asked for, with what was not said filled in.
+struct Plan {
+  nn::DataParallelOptions model;
+  nn::FitOptions fit;
+  double rate;
+};
+
+Plan plan_for(const NetworkArguments& arguments, const FashionMnist& data) {
+  const std::string why =
+      arguments.limit ? concat(" (--limit ", *arguments.limit, ")") : std::string(" in the training data");
+  const auto replicas = static_cast<int64_t>(arguments.devices ? arguments.devices->size() : 1);
+  const int64_t samples = data.train_count;
+  if (arguments.batch && *arguments.batch > samples)
+    throw Error(bad_argument("--batch is ", *arguments.batch, ", must be at most ", samples,
+                             ", the number of samples", why));
+  Plan plan;
+  plan.model.batch = std::min(arguments.batch.value_or(NetworkArguments::kBatchOfADevice * replicas), samples);
+  if (arguments.micro_batches > plan.model.batch)
+    throw Error(bad_argument("--micro-batches is ", arguments.micro_batches, ", must be at most ",
+                             plan.model.batch, ", the batch"));
+  plan.model.seed = arguments.seed;
+  plan.model.shared_statistics = !arguments.local_statistics;
+  plan.model.algorithm = arguments.algorithm;
+  plan.model.micro_batches = arguments.micro_batches;
+  plan.model.checkpoint_layers = arguments.checkpoint_layers;
+  plan.rate = arguments.lr.value_or(NetworkArguments::kRateOfADevice * static_cast<double>(replicas));
+  plan.fit.epochs = arguments.epochs;
+  plan.fit.seed = arguments.seed;
+  plan.fit.learning_rate = nn::parse_learning_rate(arguments.schedule, plan.rate, arguments.warm_up);
+  plan.fit.verify = arguments.verify;
+  const int64_t steps = (samples + plan.model.batch - 1) / plan.model.batch;
+  plan.fit.learning_rate.check({steps, steps * arguments.epochs});
+  check(arguments.optimizer);
+  plan.model.devices = arguments.devices ? take_devices(arguments.devices) : devices_for(1);
+  return plan;
+}
+
+std::string recipe(const Plan& plan, const NetworkArguments& arguments) {
+  std::string said = concat("batch ", grouped(plan.model.batch), ", ", text(arguments.optimizer),
+                            ", learning rate ", plan.rate);
+  if (arguments.schedule != "constant") said += " (" + arguments.schedule + ")";
+  if (arguments.warm_up > 0) said += concat(", warm-up of ", grouped(arguments.warm_up), " steps");
+  said += concat(", ", arguments.weights, " weights, seed ", plan.model.seed);
+  if (plan.model.devices.size() > 1)
+    said += concat(", ", name_of(plan.model.algorithm), " all-reduce",
+                   plan.model.shared_statistics ? "" : ", local statistics");
+  if (plan.model.micro_batches > 1) said += concat(", ", grouped(plan.model.micro_batches), " micro-batches");
+  if (plan.model.checkpoint_layers > 0)
+    said += concat(", activations kept every ", plan.model.checkpoint_layers, " operations");
+  return said;
+}
+
+class Follower final : public nn::FitObserver {
+ public:
+  explicit Follower(RunFollower run) : run_(std::move(run)) {}
+  void on_progress(const TrainingProgress& progress) override { run_.show(progress); }
+  void on_epoch(const EpochReport& report) override { run_.show(report); }
+  bool stop() override { return StopRequest::signal() != 0; }
+
+ private:
+  RunFollower run_;
+};
+
+}  // namespace
+
+int train_network(const NetworkArguments& arguments, std::ostream& out, const Terminal& terminal) {
+  const TrainingFiles files(arguments);
+  const FashionMnist data = load_images(arguments);
+  Plan plan = plan_for(arguments, data);
+  const nn::NamedModel network = nn::model(arguments.model, nn::weight_init(arguments.weights));
+  const StoredLinks links = stored_links(plan.model.devices);
+  const nn::Graph graph = nn::make_graph(network.network, network.input);
+  if (links.table && plan.model.devices.size() > 1) {
+    plan.model.devices = best_placement(*links.table, plan.model.devices);
+    if (plan.model.algorithm == Algorithm::automatic)
+      plan.model.algorithm = best_algorithm(*links.table, plan.model.devices, plan.model.bucket_bytes);
+  }
+  show_placement(plan.model.devices, arguments.devices.has_value(), out, terminal);
+  show_images(data, arguments.limit.has_value(), out, terminal);
+  show_field(out, terminal, "model",
+             concat(arguments.model, ", ", grouped(graph.parameter_count()),
+                    " parameters (rondo summary ", arguments.model, " shows them)"));
+  if (!links.note.empty()) show_field(out, terminal, "links", links.note);
+
+  const int64_t images = static_cast<int64_t>(data.train_images.size() + data.test_images.size() +
+                                              data.train_labels.size() + data.test_labels.size());
+  show_memory(nn::forecast(graph, plan.model, arenas_of(arguments.optimizer)), plan.model.devices,
+              {{"images and their order", images + data.train_count * static_cast<int64_t>(sizeof(int32_t))}},
+              out, terminal);
+  nn::DataParallel model(network.network, network.input, plan.model);
+  const std::unique_ptr<nn::Optimizer> optimizer = make_optimizer(model, arguments.optimizer, plan.rate);
+  const int64_t steps = (data.train_count + plan.model.batch - 1) / plan.model.batch;
+  show_field(out, terminal, "training",
+             concat(grouped(plan.fit.epochs), plan.fit.epochs == 1 ? " epoch of " : " epochs of ", grouped(steps),
+                    steps == 1 ? " step, " : " steps, ", recipe(plan, arguments)));
+  out << std::endl;
+
+  std::optional<Trace> trace;
+  if (files.trace.wanted()) trace.emplace(plan.model.devices);
+  const StopRequest stop_request;
+  nn::FitResult result;
+  {
+    Display display(out, terminal, arguments.epochs);
+    display.show(TrainingProgress{.epoch = 1, .samples = data.train_count});
+    const RunTitle title = {arguments.model + (data.authentic ? " on Fashion-MNIST" : ""),
+                            recipe(plan, arguments) + " on " + device_list(plan.model.devices)};
+    Follower follower({display, files, title, plan.rate});
+    result = nn::fit(model, *optimizer, data, plan.fit, follower, trace ? &*trace : nullptr);
+  }
+  out << "\n";
+  if (result.end == nn::FitResult::End::diverged)
+    throw TrainingFailed("the loss is not a finite number any more: the training diverged");
+  if (plan.fit.verify) show_verification(result.verified_steps, result.differing_values, out, terminal);
+  if (files.trace.wanted()) files.trace.write(trace_json(trace->collect(), trace->devices()));
+  show_written(files, out);
+  out << inked(terminal, Ink::bold, last_line(result.epochs, plan.model.devices)) << std::endl;
+  return result.end == nn::FitResult::End::stopped ? StopRequest::signal() : 0;
+}
+
+}  // namespace rondo::program
