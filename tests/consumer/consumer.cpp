@@ -3,10 +3,19 @@
 #include <rondo/collectives/collectives.h>
 #include <rondo/kernels/core/buffer.h>
 #include <rondo/kernels/gemm/gemm.h>
+#include <rondo/version.h>
 
 #include <iostream>
+#include <string>
+
+// The header says the version of the project that it belongs to.
+static_assert(std::string_view(RONDO_VERSION_STRING) == EXPECTED_VERSION);
 
 int main() {
+  const std::string version = std::to_string(RONDO_VERSION_MAJOR) + "." +
+                              std::to_string(RONDO_VERSION_MINOR) + "." + std::to_string(RONDO_VERSION_PATCH);
+  if (version != RONDO_VERSION_STRING) return 2;
+
   rondo::Stream stream;
   const rondo::Buffer<float> a(std::vector<float>{1, 2, 3, 4}), b(std::vector<float>{5, 6, 7, 8});
   rondo::Buffer<float> c(4);

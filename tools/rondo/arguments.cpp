@@ -7,6 +7,7 @@
 #include <rondo/tools/rondo/format.h>
 #include <rondo/tools/rondo/option_readers.h>
 #include <rondo/tools/rondo/scale_arguments.h>
+#include <rondo/version.h>
 
 #include <array>
 #include <cmath>
@@ -128,7 +129,7 @@ CommandLine parse_command_line(int argc, const char* const* argv) {
       "The same kernels run on NVIDIA GPUs and, without one, on the CPU.",
       "rondo");
   app.require_subcommand(0, 1);
-  app.set_version_flag("--version", concat("rondo ", RONDO_VERSION, " (", platform(), ")"));
+  app.set_version_flag("--version", concat("rondo ", RONDO_VERSION_STRING, " (", platform(), ")"));
   const TrainCommands train = add_train(app, line.train, line.resnet18, line.mlp);
   const CLI::App* devices = add_devices(app, line.devices);
   const CLI::App* links = add_links(app, line.links);

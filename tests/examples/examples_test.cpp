@@ -1,0 +1,99 @@
+// The programs of docs/examples do what they say, and the README quotes them word by word.
+#include <gtest/gtest.h>
+#include <rondo/tests/program/files.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <sstream>
+
+namespace rondo::test {
+namespace {
+
+// What a command writes; a failure when it fails.
+std::string output_of(const std::string& command) {
+  FILE* pipe = popen(command.c_str(), "r");
+  std::string text;
+  std::array<char, 256> part;
+  while (pipe && fgets(part.data(), part.size(), pipe)) text += part.data();
+  EXPECT_EQ(pipe ? pclose(pipe) : -1, 0) << command;
+  return text;
+}
+
+TEST(Examples, Gemm) { EXPECT_EQ(output_of(GEMM), "11 22 0 13 24 0 \n"); }
+
+TEST(Examples, AllReduce) { EXPECT_EQ(output_of(ALL_REDUCE), "10 100\n10 100\n10 100\n10 100\n"); }
+
+TEST(Examples, TrainLenet) {
+  const TemporaryDirectory data;
+  write_data_set(data.path(), 100, 20);
+  std::istringstream lines(output_of(TRAIN_LENET " " + data.path().string()));
+  std::vector<double> losses;
+  int epoch = 0;
+  double loss = 0, accuracy = -1;
+  for (std::string line; std::getline(lines, line);) {
+    ASSERT_EQ(std::sscanf(line.c_str(), "epoch %d: loss %lf, test accuracy %lf", &epoch, &loss, &accuracy), 3)
+        << line;
+    losses.push_back(loss);
+    EXPECT_EQ(epoch, static_cast<int>(losses.size()));
+    EXPECT_TRUE(accuracy >= 0 && accuracy <= 1) << line;
+  }
+  ASSERT_EQ(losses.size(), 10u);
+  EXPECT_LT(losses.back(), losses.front());
+}
+
+// Lines without what is around them; empty ones are left out.
+std::vector<std::string> lines_of(const std::string& text) {
+  std::vector<std::string> lines;
+  std::istringstream in(text);
+  for (std::string line; std::getline(in, line);) {
+    const size_t first = line.find_first_not_of(" \t");
+    if (first == std::string::npos) continue;
+    lines.push_back(line.substr(first, line.find_last_not_of(" \t\r") - first + 1));
+  }
+  return lines;
+}
+
+const char* const kExamples[] = {"gemm", "all_reduce", "train_lenet"};
+
+std::string source_of(const std::string& name) {
+  return read_text(std::string(SOURCE_DIR) + "/docs/examples/" + name + ".cpp");
+}
+
+TEST(Examples, AreShort) {
+  for (const char* name : kExamples) {
+    const std::vector<std::string> lines = lines_of(source_of(name));
+    EXPECT_GT(lines.size(), 10u) << name;
+    EXPECT_LE(lines.size(), 30u) << name;
+  }
+  // What main() does in LeNet's, a line's continuation not counted.
+  const std::string lenet = source_of("train_lenet");
+  const size_t body = lenet.find("int main");
+  ASSERT_NE(body, std::string::npos);
+  EXPECT_LE(std::count(lenet.begin() + static_cast<std::ptrdiff_t>(body), lenet.end(), ';'), 15);
+}
+
+// Each C++ block of the README stands, in one piece, in one of the programs.
+TEST(Examples, AreWhatTheReadmeQuotes) {
+  const std::string readme = read_text(std::string(SOURCE_DIR) + "/README.md");
+  const std::string open = "```cpp\n", close = "```";
+  int quotes = 0;
+  for (size_t at = 0; (at = readme.find(open, at)) != std::string::npos;) {
+    at += open.size();
+    const size_t end = readme.find(close, at);
+    ASSERT_NE(end, std::string::npos);
+    const std::vector<std::string> quoted = lines_of(readme.substr(at, end - at));
+    const bool found = std::ranges::any_of(kExamples, [&](const char* name) {
+      const std::vector<std::string> lines = lines_of(source_of(name));
+      return !std::ranges::search(lines, quoted).empty();
+    });
+    EXPECT_TRUE(found && !quoted.empty()) << "in no program of docs/examples:\n"
+                                          << readme.substr(at, end - at);
+    ++quotes;
+    at = end + close.size();
+  }
+  EXPECT_GE(quotes, 2);
+}
+
+}  // namespace
+}  // namespace rondo::test
