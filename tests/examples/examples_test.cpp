@@ -26,7 +26,7 @@ TEST(Examples, AllReduce) { EXPECT_EQ(output_of(ALL_REDUCE), "10 100\n10 100\n10
 
 TEST(Examples, TrainLenet) {
   const TemporaryDirectory data;
-  write_data_set(data.path(), 100, 20);
+  write_data_set(data.path(), 260, 20);
   std::istringstream lines(output_of(TRAIN_LENET " " + data.path().string()));
   std::vector<double> losses;
   int epoch = 0;
