@@ -120,7 +120,8 @@ FitResult fit(DataParallel& model, Optimizer& optimizer, const FashionMnist& dat
   return Run(model, optimizer, data, options, observer, trace)();
 }
 
-FitResult fit(DataParallel& model, Optimizer& optimizer, const FashionMnist& data, const FitOptions& options) {
+FitResult fit(DataParallel& model, Optimizer& optimizer, const FashionMnist& data,
+              const FitOptions& options) {
   FitObserver nobody;
   return fit(model, optimizer, data, options, nobody);
 }

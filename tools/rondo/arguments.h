@@ -45,9 +45,21 @@ struct ScaleArguments {
 };
 
 struct CommandLine {
-  enum class Action { print_text, train, train_resnet18, train_mlp, devices, links, collective, schedule, scale, shard, summary };
+  enum class Action {
+    print_text,
+    train,
+    train_resnet18,
+    train_mlp,
+    devices,
+    links,
+    collective,
+    schedule,
+    scale,
+    shard,
+    summary
+  };
   Action action = Action::print_text;
-  std::string text;  // for print_text: the help or the version
+  std::string text;      // for print_text: the help or the version
   TrainArguments train;  // of LeNet
   NetworkArguments resnet18;
   MlpArguments mlp;

@@ -14,6 +14,7 @@
 #include <rondo/tools/rondo/summary.h>
 #include <rondo/tools/rondo/terminal.h>
 #include <rondo/tools/rondo/train.h>
+#include <rondo/tools/rondo/train_mlp.h>
 #include <rondo/tools/rondo/train_network.h>
 
 #include <csignal>
@@ -38,7 +39,8 @@ std::unique_ptr<rondo::ProcessGroup> processes_for(const CommandLine& line) {
     return rondo::program::join_launched(std::chrono::seconds(line.collective.timeout));
   if ((line.action == CommandLine::Action::train_resnet18 || line.action == CommandLine::Action::train_mlp) &&
       rondo::program::was_launched())
-    throw rondo::Error(rondo::bad_argument("only rondo train lenet runs in several processes, must be started by itself"));
+    throw rondo::Error(
+        rondo::bad_argument("only rondo train lenet runs in several processes, must be started by itself"));
   return nullptr;
 }
 
@@ -57,6 +59,9 @@ int run(const CommandLine& line, rondo::ProcessGroup* processes) {
       break;
     case CommandLine::Action::train_resnet18:
       signal = rondo::program::train_network(line.resnet18, std::cout, rondo::program::ask_terminal());
+      break;
+    case CommandLine::Action::train_mlp:
+      rondo::program::train_mlp(line.mlp, std::cout, rondo::program::ask_terminal());
       break;
     case CommandLine::Action::devices:
       rondo::program::show_devices(line.devices, std::cout);

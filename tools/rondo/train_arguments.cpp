@@ -155,7 +155,8 @@ CLI::App* add_resnet18(CLI::App& train, NetworkArguments& to) {
   add(*resnet, "--warm-up", "STEPS", "Steps in which the learning rate rises to its value [0]",
       [&](const std::string& s) { to.warm_up = read_integer<int64_t>("--warm-up", s, 0, kMaxSamples); });
   add_optimizer(*resnet, to.optimizer);
-  add(*resnet, "--weights", "NAME", "How they begin: normal (deviation 0.01), default, xavier or kaiming [normal]",
+  add(*resnet, "--weights", "NAME",
+      "How they begin: normal (deviation 0.01), default, xavier or kaiming [normal]",
       [&](const std::string& s) {
         static_cast<void>(nn::weight_init(s));
         to.weights = s;

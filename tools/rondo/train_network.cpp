@@ -28,14 +28,14 @@ std::unique_ptr<nn::Optimizer> make_optimizer(nn::DataParallel& model, const Opt
                                               double learning_rate) {
   const auto rate = static_cast<float>(learning_rate);
   if (arguments.kind == OptimizerKind::sgd)
-    return std::make_unique<nn::Sgd>(model,
-                                     nn::SgdOptions{.learning_rate = rate,
-                                                    .momentum = arguments.momentum,
-                                                    .weight_decay = arguments.weight_decay,
-                                                    .nesterov = arguments.nesterov});
-  return std::make_unique<nn::Adam>(model, nn::AdamSettings{.learning_rate = rate,
-                                                            .weight_decay = arguments.weight_decay,
-                                                            .decoupled = arguments.kind == OptimizerKind::adamw});
+    return std::make_unique<nn::Sgd>(model, nn::SgdOptions{.learning_rate = rate,
+                                                           .momentum = arguments.momentum,
+                                                           .weight_decay = arguments.weight_decay,
+                                                           .nesterov = arguments.nesterov});
+  return std::make_unique<nn::Adam>(model,
+                                    nn::AdamSettings{.learning_rate = rate,
+                                                     .weight_decay = arguments.weight_decay,
+                                                     .decoupled = arguments.kind == OptimizerKind::adamw});
 }
 
 int arenas_of(const OptimizerArguments& arguments) { return arguments.kind == OptimizerKind::sgd ? 1 : 2; }
@@ -66,7 +66,8 @@ Plan plan_for(const NetworkArguments& arguments, const FashionMnist& data) {
     throw Error(bad_argument("--batch is ", *arguments.batch, ", must be at most ", samples,
                              ", the number of samples", why));
   Plan plan;
-  plan.model.batch = std::min(arguments.batch.value_or(NetworkArguments::kBatchOfADevice * replicas), samples);
+  plan.model.batch =
+      std::min(arguments.batch.value_or(NetworkArguments::kBatchOfADevice * replicas), samples);
   if (arguments.micro_batches > plan.model.batch)
     throw Error(bad_argument("--micro-batches is ", arguments.micro_batches, ", must be at most ",
                              plan.model.batch, ", the batch"));
@@ -130,8 +131,8 @@ int train_network(const NetworkArguments& arguments, std::ostream& out, const Te
   show_placement(plan.model.devices, arguments.devices.has_value(), out, terminal);
   show_images(data, arguments.limit.has_value(), out, terminal);
   show_field(out, terminal, "model",
-             concat(arguments.model, ", ", grouped(graph.parameter_count()),
-                    " parameters (rondo summary ", arguments.model, " shows them)"));
+             concat(arguments.model, ", ", grouped(graph.parameter_count()), " parameters (rondo summary ",
+                    arguments.model, " shows them)"));
   if (!links.note.empty()) show_field(out, terminal, "links", links.note);
 
   const int64_t images = static_cast<int64_t>(data.train_images.size() + data.test_images.size() +
@@ -143,8 +144,8 @@ int train_network(const NetworkArguments& arguments, std::ostream& out, const Te
   const std::unique_ptr<nn::Optimizer> optimizer = make_optimizer(model, arguments.optimizer, plan.rate);
   const int64_t steps = (data.train_count + plan.model.batch - 1) / plan.model.batch;
   show_field(out, terminal, "training",
-             concat(grouped(plan.fit.epochs), plan.fit.epochs == 1 ? " epoch of " : " epochs of ", grouped(steps),
-                    steps == 1 ? " step, " : " steps, ", recipe(plan, arguments)));
+             concat(grouped(plan.fit.epochs), plan.fit.epochs == 1 ? " epoch of " : " epochs of ",
+                    grouped(steps), steps == 1 ? " step, " : " steps, ", recipe(plan, arguments)));
   out << std::endl;
 
   std::optional<Trace> trace;

@@ -117,8 +117,8 @@ void RunFollower::show(const EpochReport& report) {
 
 void show_verification(int64_t steps, int64_t differing_values, std::ostream& out, const Terminal& terminal) {
   if (differing_values != 0)
-    throw TrainingFailed(concat("the replicas differ: ", differing_values, " values in ", steps,
-                                " steps, must be none"));
+    throw TrainingFailed(
+        concat("the replicas differ: ", differing_values, " values in ", steps, " steps, must be none"));
   out << inked(terminal, Ink::good,
                concat("verified: all replicas bitwise equal after each of ", grouped(steps), " steps"))
       << "\n";

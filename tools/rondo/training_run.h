@@ -31,7 +31,8 @@ struct TrainingFiles {
 };
 
 // A label in front, then what belongs to it.
-void show_field(std::ostream& out, const Terminal& terminal, const std::string& label, const std::string& text);
+void show_field(std::ostream& out, const Terminal& terminal, const std::string& label,
+                const std::string& text);
 
 // Devices of one kind share a line. That ranks share a device is said, and why, where nobody `asked` for it.
 void show_placement(const std::vector<int>& devices, bool asked, std::ostream& out, const Terminal& terminal);

@@ -128,7 +128,8 @@ LinkConstants constants_of(const LinkTable& table, const std::vector<int>& devic
 
 std::vector<int> best_placement(const LinkTable& table, const std::vector<int>& devices) {
   std::vector<int> placed;
-  for (int position : best_ring_order(table, devices)) placed.push_back(devices[static_cast<size_t>(position)]);
+  for (int position : best_ring_order(table, devices))
+    placed.push_back(devices[static_cast<size_t>(position)]);
   return placed;
 }
 

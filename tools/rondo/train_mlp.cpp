@@ -1,0 +1,217 @@
+#include <nlohmann/json.hpp>
+
+#include <rondo/kernels/core/platform.h>
+#include <rondo/kernels/random/random.h>
+#include <rondo/nn/data_parallel.h>
+#include <rondo/nn/models.h>
+#include <rondo/nn/replica_check.h>
+#include <rondo/tools/rondo/devices.h>
+#include <rondo/tools/rondo/format.h>
+#include <rondo/tools/rondo/output_file.h>
+#include <rondo/tools/rondo/trace_json.h>
+#include <rondo/tools/rondo/train_mlp.h>
+#include <rondo/tools/rondo/train_network.h>
+#include <rondo/tools/rondo/training_run.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <optional>
+#include <set>
+
+namespace rondo::program {
+
+namespace {
+
+// Before the steps that are timed: the first one is enqueued kernel by kernel, the second is recorded.
+constexpr int kFirstSteps = 2;
+
+nn::DataParallelOptions options_for(const MlpArguments& arguments) {
+  const bool single = arguments.mode == MlpMode::single;
+  if (single && arguments.devices && arguments.devices->size() != 1)
+    throw Error(bad_argument("--devices asks for ", arguments.devices->size(),
+                             " replicas, must be 1 with --mode single"));
+  const size_t replicas = arguments.devices ? arguments.devices->size() : single ? 1 : 2;
+  nn::DataParallelOptions options;
+  options.batch = arguments.batch.value_or(MlpArguments::kBatchOfADevice * static_cast<int64_t>(replicas));
+  if (arguments.micro_batches > options.batch)
+    throw Error(bad_argument("--micro-batches is ", arguments.micro_batches, ", must be at most ",
+                             options.batch, ", the batch"));
+  options.seed = arguments.seed;
+  options.algorithm = arguments.algorithm;
+  options.micro_batches = arguments.micro_batches;
+  options.checkpoint_layers = arguments.checkpoint_layers;
+  if (arguments.mode == MlpMode::replicated) options.placement = nn::BatchPlacement::replicated;
+  check(arguments.optimizer);
+  options.devices =
+      arguments.devices ? take_devices(arguments.devices) : devices_for(static_cast<int>(replicas));
+  return options;
+}
+
+// Normal numbers, the same for the same seed wherever they are drawn.
+std::vector<float> normal(int64_t count, uint64_t seed, uint64_t sequence) {
+  Buffer<float> values(count);
+  const Stream stream;
+  throw_if_error(fill_normal({values.data(), count}, 0, 1, {seed, sequence}, stream));
+  stream.synchronize();
+  return values.download();
+}
+
+struct Timing {
+  std::vector<double> seconds;
+  double mean() const {
+    double sum = 0;
+    for (double s : seconds) sum += s;
+    return sum / static_cast<double>(seconds.size());
+  }
+  // Of the runs themselves, not of what they are a sample of.
+  double deviation() const {
+    double sum = 0;
+    for (double s : seconds) sum += (s - mean()) * (s - mean());
+    return std::sqrt(sum / static_cast<double>(seconds.size()));
+  }
+};
+
+// What is allocated on each of the devices that take part.
+class MemoryWatch {
+ public:
+  explicit MemoryWatch(const std::vector<int>& devices) : devices_(devices.begin(), devices.end()) {
+    for (int device : devices_) before_.push_back(used(device));
+  }
+  // The most that a device has more than at the beginning: nothing is given back before the end.
+  int64_t peak() const {
+    int64_t most = 0, i = 0;
+    for (int device : devices_) most = std::max(most, used(device) - before_[static_cast<size_t>(i++)]);
+    return most;
+  }
+
+ private:
+  static int64_t used(int device) {
+    const DeviceScope scope(device);
+    size_t free = 0, total = 0;
+    RONDO_CUDA_THROW(cudaMemGetInfo(&free, &total));
+    return static_cast<int64_t>(total - free);
+  }
+  std::set<int> devices_;
+  std::vector<int64_t> before_;
+};
+
+std::string in_time(double seconds) {
+  return seconds >= 1 ? fixed(seconds, 2) + " s" : fixed(seconds * 1e3, seconds < 0.01 ? 2 : 1) + " ms";
+}
+
+double flops_of_a_step(const nn::Graph& graph, int64_t batch) {
+  double forward = 0;
+  for (const nn::Graph::Node& node : graph.nodes()) forward += node.op->flops();
+  return 3 * forward * static_cast<double>(batch);  // backward: as much for the weights and for the inputs
+}
+
+}  // namespace
+
+void train_mlp(const MlpArguments& arguments, std::ostream& out, const Terminal& terminal) {
+  const OutputFile json("--json", arguments.json), timeline("--trace", arguments.trace);
+  if (json.wanted() && json.target() == timeline.target())
+    throw Error(
+        bad_argument("--trace '", timeline.path(), "' is the same file as --json's, must be another"));
+  const nn::DataParallelOptions options = options_for(arguments);
+  const nn::AnyModule network = nn::mlp(arguments.layers, arguments.width, arguments.outputs);
+  const nn::Shape input = {1, 1, arguments.inputs};
+  const nn::Graph graph = nn::make_graph(network, input);
+  const int64_t in_batch =
+      options.batch * (arguments.inputs + arguments.outputs) * static_cast<int64_t>(sizeof(float));
+  const int64_t of_replica =
+      arguments.mode == MlpMode::sharded ? in_batch / static_cast<int64_t>(options.devices.size()) : in_batch;
+
+  show_placement(options.devices, arguments.devices.has_value(), out, terminal);
+  show_field(out, terminal, "model",
+             concat("MLP of ", grouped(arguments.layers), " layers of width ", grouped(arguments.width), ", ",
+                    grouped(arguments.inputs), " inputs, ", grouped(arguments.outputs),
+                    " outputs: ", grouped(graph.parameter_count()), " parameters"));
+  show_field(
+      out, terminal, "training",
+      concat(name_of(arguments.mode), ", batch ", grouped(options.batch), ", ", text(arguments.optimizer),
+             ", learning rate ", arguments.lr, ", squared error, seed ", arguments.seed));
+  show_memory(nn::forecast(graph, options, arenas_of(arguments.optimizer)), options.devices,
+              {{"the batch", of_replica}}, out, terminal);
+  out << std::endl;
+
+  const MemoryWatch memory(options.devices);
+  nn::DataParallel model(network, input, options);
+  const std::unique_ptr<nn::Optimizer> optimizer = make_optimizer(model, arguments.optimizer, arguments.lr);
+  std::vector<VectorView<const float>> parameters;
+  for (nn::Replica& replica : model.replicas()) parameters.push_back(replica.parameters());
+  std::optional<ReplicaCheck> check;
+  if (arguments.verify) check.emplace(model.streams(), parameters);
+  std::optional<Trace> trace;
+  if (timeline.wanted()) trace.emplace(options.devices);
+
+  Timing timing;
+  std::vector<double> losses;
+  const auto take = [&](auto step) {
+    const auto begin = std::chrono::steady_clock::now();
+    step();
+    model.streams().synchronize();
+    timing.seconds.push_back(std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
+    losses.push_back(model.take_tally().loss / static_cast<double>(options.batch * arguments.outputs));
+    if (check) check->enqueue();
+  };
+  {
+    const std::vector<float> x = normal(options.batch * arguments.inputs, arguments.seed, 1 << 20);
+    const std::vector<float> y = normal(options.batch * arguments.outputs, arguments.seed, 1 << 21);
+    model.set_trace(trace ? &*trace : nullptr);
+    take([&] { model.train_step(x, y, *optimizer); });
+    model.set_trace(nullptr);
+  }
+  for (int step = 1; step < kFirstSteps + arguments.steps; ++step)
+    take([&] { model.repeat_step(*optimizer); });
+  timing.seconds.erase(timing.seconds.begin(), timing.seconds.begin() + kFirstSteps);
+
+  const int64_t peak = memory.peak();
+  for (size_t step = 0; step < losses.size(); ++step)
+    if (!std::isfinite(losses[step]))
+      throw TrainingFailed(concat("the loss of step ", step + 1, " is ", losses[step],
+                                  ": the training diverged; a learning rate below ", arguments.lr,
+                                  " may help"));
+  if (check) show_verification(static_cast<int64_t>(losses.size()), check->differences(), out, terminal);
+  const double flops = flops_of_a_step(graph, options.batch) / timing.mean();
+  show_field(
+      out, terminal, "loss",
+      concat(losses.front(), " in the first step, ", losses.back(), " in the last of ", losses.size()));
+  show_field(out, terminal, "a step",
+             concat(in_time(timing.mean()), " ± ", in_time(timing.deviation()), " (mean and deviation of ",
+                    timing.seconds.size(), timing.seconds.size() == 1 ? " step), " : " steps), ",
+                    fixed(flops * 1e-12, flops < 1e12 ? 3 : 1), " TFLOP/s"));
+  show_field(out, terminal, "memory", byte_size(peak) + " at most on a device");
+  if (json.wanted()) {
+    const nlohmann::json all = {
+        {"mode", name_of(arguments.mode)},
+        {"devices", options.devices},
+        {"device", describe_device(options.devices[0])},
+        {"layers", arguments.layers},
+        {"width", arguments.width},
+        {"inputs", arguments.inputs},
+        {"outputs", arguments.outputs},
+        {"batch", options.batch},
+        {"optimizer", text(arguments.optimizer)},
+        {"learning_rate", arguments.lr},
+        {"micro_batches", options.micro_batches},
+        {"checkpoint_layers", options.checkpoint_layers},
+        {"parameters", graph.parameter_count()},
+        {"seconds", timing.seconds},
+        {"seconds_mean", timing.mean()},
+        {"seconds_deviation", timing.deviation()},
+        {"flops_per_second", flops},
+        {"peak_bytes", peak},
+        {"losses", losses},
+    };
+    json.write(all.dump(2) + "\n");
+    out << "wrote " << json.path() << "\n";
+  }
+  if (trace) {
+    timeline.write(trace_json(trace->collect(), trace->devices()));
+    out << "wrote " << timeline.path() << "\n";
+  }
+  out << std::flush;
+}
+
+}  // namespace rondo::program

@@ -1,0 +1,14 @@
+// `rondo train mlp`: time and memory of a training step of a deep MLP, on one device, with a split batch, or all of it everywhere.
+#pragma once
+
+#include <rondo/tools/rondo/terminal.h>
+#include <rondo/tools/rondo/train_arguments.h>
+
+#include <ostream>
+
+namespace rondo::program {
+
+// Throws rondo::Error (a bad_argument before the training starts and before any file is written) and TrainingFailed.
+void train_mlp(const MlpArguments& arguments, std::ostream& out, const Terminal& terminal);
+
+}  // namespace rondo::program
