@@ -24,9 +24,21 @@ TEST(Examples, Gemm) { EXPECT_EQ(output_of(GEMM), "11 22 0 13 24 0 \n"); }
 
 TEST(Examples, AllReduce) { EXPECT_EQ(output_of(ALL_REDUCE), "10 100\n10 100\n10 100\n10 100\n"); }
 
+// Two classes that a child can tell apart: the upper half is bright, or the lower.
+void write_halves(const TemporaryDirectory& data, const std::string& name, uint32_t count) {
+  Bytes images, labels;
+  for (uint32_t i = 0; i < count; ++i) {
+    labels.push_back(static_cast<uint8_t>(i % 2));
+    for (uint32_t pixel = 0; pixel < 784; ++pixel) images.push_back(pixel / 392 == i % 2 ? 255 : 0);
+  }
+  write_file(data / (name + "-images-idx3-ubyte"), idx({count, 28, 28}, images));
+  write_file(data / (name + "-labels-idx1-ubyte"), idx({count}, labels));
+}
+
 TEST(Examples, TrainLenet) {
   const TemporaryDirectory data;
-  write_data_set(data.path(), 260, 20);
+  write_halves(data, "train", 260);
+  write_halves(data, "t10k", 20);
   std::istringstream lines(output_of(TRAIN_LENET " " + data.path().string()));
   std::vector<double> losses;
   int epoch = 0;
@@ -39,7 +51,7 @@ TEST(Examples, TrainLenet) {
     EXPECT_TRUE(accuracy >= 0 && accuracy <= 1) << line;
   }
   ASSERT_EQ(losses.size(), 10u);
-  EXPECT_LT(losses.back(), losses.front());
+  EXPECT_LT(losses.back(), 0.7 * losses.front());
 }
 
 // Lines without what is around them; empty ones are left out.
