@@ -25,9 +25,11 @@ constexpr Pass kTraining = {.training = true, .seed = 3};
 struct Fleet {
   Fleet(const AnyModule& network, Shape input, std::vector<int> rank_devices, int64_t batch,
         const std::function<MemoryPlan(const Graph&, int64_t)>& plan)
-      : graph(make_graph(network, input)), devices(std::move(rank_devices)), whole_batch(batch) {
+      : graph(make_graph(network, input)),
+        devices(std::move(rank_devices)),
+        whole_batch(batch),
+        statistics(devices, {.slot_bytes = 4096, .bucket_bytes = 0}) {
     const auto ranks = static_cast<int64_t>(devices.size());
-    streams.resize(0);
     for (int device : devices) {
       const DeviceScope scope(device);
       streams.emplace_back();
@@ -93,9 +95,17 @@ struct Fleet {
     return sum;
   }
 
+  // A pass of training in which the replicas share their statistics.
+  Pass shared() {
+    Pass pass = kTraining;
+    pass.shared_statistics = &statistics;
+    return pass;
+  }
+
   Graph graph;
   std::vector<int> devices;
   int64_t whole_batch;
+  Communicator statistics;
   std::vector<Stream> streams;
   std::vector<Replica> replicas;
 };

@@ -25,9 +25,7 @@ Trace train(const AnyModule& network, Shape input, int ranks, int64_t batch, int
   Fleet fleet(network, input, spread(ranks), batch, [&](const Graph& graph, int64_t samples) {
     return plan_training(graph, samples, {.checkpoint_layers = checkpoint_layers});
   });
-  Communicator communicator(fleet.devices, {.slot_bytes = 4096, .bucket_bytes = 0});
-  Pass pass = kTraining;
-  if (ranks > 1) pass.shared_statistics = &communicator;
+  const Pass pass = ranks > 1 ? fleet.shared() : kTraining;
   fleet.upload(normal_values(batch * input.size(), 1));
   forward(fleet.replicas, pass);
   Trace trace;

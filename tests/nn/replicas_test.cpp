@@ -69,9 +69,7 @@ TEST(Replicas, WithSharedStatisticsAreOneNetwork) {
         SCOPED_TRACE(concat(name, ", ", batch, " samples, ", ranks, " replicas"));
         Fleet one(network, kSmallInput, {0}, batch, trained),
             many(network, kSmallInput, spread(ranks), batch, trained);
-        Communicator communicator(many.devices, {.slot_bytes = 1024, .bucket_bytes = 0});
-        Pass shared = kTraining;
-        shared.shared_statistics = &communicator;
+        const Pass shared = many.shared();
         const std::vector<float> x = normal_values(batch * kSmallInput.size(), 1);
         one.upload(x);
         many.upload(x);

@@ -1,0 +1,66 @@
+// FloatStep: one step of a network's graph in float on one device, with everything that its operations wrote on the way.
+#pragma once
+
+#include <rondo/kernels/loss/cross_entropy.h>
+#include <rondo/tests/nn/fleet.h>
+
+#include <vector>
+
+namespace rondo::test {
+
+struct FloatStep {
+  using Floats = std::vector<float>;
+
+  // The loss is the sum of the samples' cross-entropy.
+  FloatStep(nn::Fleet& fleet, const Floats& x, const std::vector<int32_t>& labels) {
+    nn::Replica& replica = fleet.replicas[0];
+    const std::vector<nn::Graph::Node>& nodes = fleet.graph.nodes();
+    const auto get = [&](nn::Tensor tensor) { return nn::Fleet::get(replica, tensor.elements()); };
+    outputs.resize(nodes.size());
+    output_gradients = outputs;
+    fleet.upload(x);
+    nn::forward(fleet.replicas, nn::kTraining,
+                [&](int node) { outputs[static_cast<size_t>(node)] = get(replica.output_of(node)); });
+
+    const auto rows = static_cast<int64_t>(labels.size());
+    const Buffer<int32_t> on_device(labels);
+    Buffer<LossTally> tally(1);
+    tally.fill_bytes(0);
+    Buffer<std::byte> workspace(softmax_cross_entropy_workspace_bytes(rows, replica.output().shape.size()));
+    throw_if_error(softmax_cross_entropy(
+        replica.output_gradient().samples(), tally.data(), nn::ConstTensor(replica.output()).samples(),
+        {on_device.data(), rows}, 1.0f, {workspace.data(), workspace.bytes()}, replica.stream()));
+    output_gradients.back() = get(replica.output_gradient());
+    loss = tally.download()[0].loss;
+
+    input_gradients.resize(nodes.size());
+    nn::backward(fleet.replicas, nn::kTraining, [&](int index) {
+      const nn::Graph::Node& node = nodes[static_cast<size_t>(index)];
+      for (int i = 0; i < static_cast<int>(node.inputs.size()); ++i) {
+        const nn::Tensor part = replica.input_gradient_of(index, i), sum = replica.added_to_by(index, i);
+        input_gradients[static_cast<size_t>(index)].push_back(part.data ? get(part) : Floats());
+        const int producer =
+            fleet.graph
+                .values()[static_cast<size_t>(fleet.graph.resolved(node.inputs[static_cast<size_t>(i)]))]
+                .producer;
+        if (producer >= 0) output_gradients[static_cast<size_t>(producer)] = get(sum.data ? sum : part);
+      }
+    });
+    const Floats all = nn::Fleet::get(replica, replica.gradients());
+    for (const nn::Graph::Node& node : nodes) {
+      std::vector<Floats>& of_node = parameter_gradients.emplace_back();
+      for (int p : node.parameters) {
+        const nn::Parameter& parameter = fleet.graph.parameters()[static_cast<size_t>(p)];
+        of_node.emplace_back(all.begin() + parameter.offset, all.begin() + parameter.offset + parameter.size);
+      }
+    }
+  }
+
+  double loss = 0;
+  // Of each node; the gradients with respect to its output, its own part of those of its inputs (none of the network's
+  // input), and those of its parameters.
+  std::vector<Floats> outputs, output_gradients;
+  std::vector<std::vector<Floats>> input_gradients, parameter_gradients;
+};
+
+}  // namespace rondo::test

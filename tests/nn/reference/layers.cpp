@@ -1,0 +1,234 @@
+#include <rondo/tests/kernels/reference/conv_reference.h>
+#include <rondo/tests/nn/reference/layers.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace rondo::test {
+
+namespace {
+
+using Tensors = ReferenceLayer::Tensors;
+
+void rectify(Doubles& y) {
+  for (double& value : y) value = std::max(value, 0.0);
+}
+
+// dy where y > 0.
+Doubles masked(const Doubles& dy, const Doubles& y, bool relu) {
+  Doubles g = dy;
+  for (size_t i = 0; relu && i < g.size(); ++i)
+    if (!(y[i] > 0)) g[i] = 0;
+  return g;
+}
+
+Doubles column_sums(const Doubles& g, size_t columns) {
+  Doubles sums(columns);
+  for (size_t i = 0; i < g.size(); ++i) sums[i % columns] += g[i];
+  return sums;
+}
+
+class Conv : public ReferenceLayer {
+ public:
+  Conv(nn::Shape in, const ReferenceConv& conv) : in_(in), conv_(conv) {
+    const ConvCase one = terms(1);
+    output = {one.p(), one.q(), conv.channels};
+    parameter_sizes = {one.filter_size(), conv.channels};
+  }
+  bool rectified() const override { return conv_.relu; }
+
+  Doubles forward(int64_t batch, Tensors x, std::span<const Doubles> p) const override {
+    Doubles y(static_cast<size_t>(batch * output.size()));
+    for_each_term(terms(batch), [&](size_t in_x, size_t in_y, size_t in_filter) {
+      y[in_y] += (*x[0])[in_x] * p[0][in_filter];
+    });
+    for (size_t i = 0; i < y.size(); ++i) y[i] += p[1][i % p[1].size()];
+    if (conv_.relu) rectify(y);
+    return y;
+  }
+  ReferenceGradients backward(int64_t batch, Tensors x, const Doubles& y, const Doubles& dy,
+                              std::span<const Doubles> p) const override {
+    const Doubles g = masked(dy, y, conv_.relu);
+    Doubles dx(x[0]->size()), dfilter(p[0].size());
+    for_each_term(terms(batch), [&](size_t in_x, size_t in_y, size_t in_filter) {
+      dx[in_x] += g[in_y] * p[0][in_filter];
+      dfilter[in_filter] += g[in_y] * (*x[0])[in_x];
+    });
+    return {{dx}, {dfilter, column_sums(g, p[1].size())}};
+  }
+
+ private:
+  ConvCase terms(int64_t batch) const {
+    return {batch,          in_.height,
+            in_.width,      in_.channels,
+            conv_.channels, conv_.filter,
+            conv_.filter,   {conv_.stride, conv_.stride, conv_.padding, conv_.padding}};
+  }
+  nn::Shape in_;
+  ReferenceConv conv_;
+};
+
+class BatchNorm : public ReferenceLayer {
+ public:
+  BatchNorm(nn::Shape in, bool relu) : relu_(relu) {
+    output = in;
+    parameter_sizes = {in.channels, in.channels};
+  }
+  bool rectified() const override { return relu_; }
+
+  Doubles forward(int64_t, Tensors x, std::span<const Doubles> p) const override {
+    Doubles y = normalised(*x[0]);
+    for (size_t i = 0; i < y.size(); ++i) y[i] = p[0][i % channels()] * y[i] + p[1][i % channels()];
+    if (relu_) rectify(y);
+    return y;
+  }
+  // With n rows and xhat = (x - mean) * d: dx = gamma * d * (g - mean of g - xhat * mean of (g * xhat)).
+  ReferenceGradients backward(int64_t, Tensors x, const Doubles& y, const Doubles& dy,
+                              std::span<const Doubles> p) const override {
+    const Doubles g = masked(dy, y, relu_), xhat = normalised(*x[0]);
+    const ReferenceStatistics statistics = batch_statistics(*x[0], output.channels);
+    Doubles products = g;
+    for (size_t i = 0; i < g.size(); ++i) products[i] *= xhat[i];
+    const Doubles dbeta = column_sums(g, channels()), dgamma = column_sums(products, channels());
+    const double rows = static_cast<double>(g.size()) / static_cast<double>(channels());
+    Doubles dx(g.size());
+    for (size_t i = 0; i < g.size(); ++i) {
+      const size_t c = i % channels();
+      dx[i] = p[0][c] / std::sqrt(statistics.variance[c] + kEps) *
+              (g[i] - dbeta[c] / rows - xhat[i] * dgamma[c] / rows);
+    }
+    return {{dx}, {dgamma, dbeta}};
+  }
+
+ private:
+  static constexpr double kEps = 1e-5f;  // a float, as in the layer's options
+
+  size_t channels() const { return static_cast<size_t>(output.channels); }
+  Doubles normalised(const Doubles& x) const {
+    const ReferenceStatistics statistics = batch_statistics(x, output.channels);
+    Doubles xhat = x;
+    for (size_t i = 0; i < x.size(); ++i) {
+      const size_t c = i % channels();
+      xhat[i] = (x[i] - statistics.mean[c]) / std::sqrt(statistics.variance[c] + kEps);
+    }
+    return xhat;
+  }
+  bool relu_;
+};
+
+class AveragePool : public ReferenceLayer {
+ public:
+  AveragePool(nn::Shape in, int64_t height, int64_t width) : in_(in), height_(height), width_(width) {
+    output = {in.height / height, in.width / width, in.channels};
+  }
+  Doubles forward(int64_t batch, Tensors x, std::span<const Doubles>) const override {
+    Doubles y(static_cast<size_t>(batch * output.size()));
+    for_each_element(batch, [&](size_t in_x, size_t in_y) { y[in_y] += (*x[0])[in_x] / window(); });
+    return y;
+  }
+  ReferenceGradients backward(int64_t batch, Tensors x, const Doubles&, const Doubles& dy,
+                              std::span<const Doubles>) const override {
+    Doubles dx(x[0]->size());
+    for_each_element(batch, [&](size_t in_x, size_t in_y) { dx[in_x] += dy[in_y] / window(); });
+    return {{dx}, {}};
+  }
+
+ private:
+  double window() const { return static_cast<double>(height_ * width_); }
+  template <class Visit>
+  void for_each_element(int64_t batch, Visit visit) const {
+    for (int64_t n = 0; n < batch; ++n)
+      for (int64_t h = 0; h < output.height * height_; ++h)
+        for (int64_t w = 0; w < output.width * width_; ++w)
+          for (int64_t c = 0; c < in_.channels; ++c)
+            visit(static_cast<size_t>(((n * in_.height + h) * in_.width + w) * in_.channels + c),
+                  static_cast<size_t>(
+                      ((n * output.height + h / height_) * output.width + w / width_) * in_.channels + c));
+  }
+  nn::Shape in_;
+  int64_t height_, width_;
+};
+
+class Linear : public ReferenceLayer {
+ public:
+  Linear(int64_t inputs, int64_t outputs, bool relu)
+      : inputs_(static_cast<size_t>(inputs)), outputs_(static_cast<size_t>(outputs)), relu_(relu) {
+    output = {1, 1, outputs};
+    parameter_sizes = {inputs * outputs, outputs};
+  }
+  bool rectified() const override { return relu_; }
+
+  Doubles forward(int64_t batch, Tensors x, std::span<const Doubles> p) const override {
+    Doubles y;
+    for (int64_t n = 0; n < batch; ++n) y.insert(y.end(), p[1].begin(), p[1].end());
+    for_each_product(batch,
+                     [&](size_t in_x, size_t in_y, size_t in_w) { y[in_y] += (*x[0])[in_x] * p[0][in_w]; });
+    if (relu_) rectify(y);
+    return y;
+  }
+  ReferenceGradients backward(int64_t batch, Tensors x, const Doubles& y, const Doubles& dy,
+                              std::span<const Doubles> p) const override {
+    const Doubles g = masked(dy, y, relu_);
+    Doubles dx(x[0]->size()), dw(p[0].size());
+    for_each_product(batch, [&](size_t in_x, size_t in_y, size_t in_w) {
+      dx[in_x] += g[in_y] * p[0][in_w];
+      dw[in_w] += g[in_y] * (*x[0])[in_x];
+    });
+    return {{dx}, {dw, column_sums(g, outputs_)}};
+  }
+
+ private:
+  template <class Visit>
+  void for_each_product(int64_t batch, Visit visit) const {
+    for (size_t n = 0; n < static_cast<size_t>(batch); ++n)
+      for (size_t i = 0; i < inputs_; ++i)
+        for (size_t j = 0; j < outputs_; ++j) visit(n * inputs_ + i, n * outputs_ + j, i * outputs_ + j);
+  }
+  size_t inputs_, outputs_;
+  bool relu_;
+};
+
+class AddRelu : public ReferenceLayer {
+ public:
+  explicit AddRelu(nn::Shape in) { output = in; }
+  bool rectified() const override { return true; }
+  Doubles forward(int64_t, Tensors x, std::span<const Doubles>) const override {
+    Doubles y = *x[0];
+    for (size_t i = 0; i < y.size(); ++i) y[i] += (*x[1])[i];
+    rectify(y);
+    return y;
+  }
+  ReferenceGradients backward(int64_t, Tensors, const Doubles& y, const Doubles& dy,
+                              std::span<const Doubles>) const override {
+    const Doubles g = masked(dy, y, true);
+    return {{g, g}, {}};
+  }
+};
+
+}  // namespace
+
+ReferenceLayerPtr make_conv(nn::Shape input, const ReferenceConv& conv) {
+  return std::make_unique<Conv>(input, conv);
+}
+ReferenceLayerPtr make_batch_norm(nn::Shape input, bool relu) {
+  return std::make_unique<BatchNorm>(input, relu);
+}
+ReferenceLayerPtr make_average_pool(nn::Shape input, int64_t height, int64_t width) {
+  return std::make_unique<AveragePool>(input, height, width);
+}
+ReferenceLayerPtr make_linear(int64_t inputs, int64_t outputs, bool relu) {
+  return std::make_unique<Linear>(inputs, outputs, relu);
+}
+ReferenceLayerPtr make_add_relu(nn::Shape input) { return std::make_unique<AddRelu>(input); }
+
+ReferenceStatistics batch_statistics(const Doubles& x, int64_t channels) {
+  const auto columns = static_cast<size_t>(channels);
+  const double rows = static_cast<double>(x.size()) / static_cast<double>(channels);
+  ReferenceStatistics statistics = {column_sums(x, columns), Doubles(columns)};
+  for (double& mean : statistics.mean) mean /= rows;
+  for (size_t i = 0; i < x.size(); ++i)
+    statistics.variance[i % columns] += std::pow(x[i] - statistics.mean[i % columns], 2) / rows;
+  return statistics;
+}
+
+}  // namespace rondo::test

@@ -1,0 +1,55 @@
+// The operations of the networks in double precision, forward and backward, by their definitions.
+//
+// NHWC, KRSC filters and [inputs, outputs] weights, as in rondo. All of them are plain loops.
+#pragma once
+
+#include <rondo/nn/graph/tensor.h>
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+namespace rondo::test {
+
+using Doubles = std::vector<double>;
+
+// What backward gives, in the order of the inputs and of the parameters.
+struct ReferenceGradients {
+  std::vector<Doubles> inputs, parameters;
+};
+
+class ReferenceLayer {
+ public:
+  virtual ~ReferenceLayer() = default;
+  nn::Shape output;
+  std::vector<int64_t> parameter_sizes;
+
+  using Tensors = std::span<const Doubles* const>;
+  virtual Doubles forward(int64_t batch, Tensors inputs, std::span<const Doubles> parameters) const = 0;
+  // `y` is what forward made of the inputs: where a rectified one is 0, no gradient passes.
+  virtual ReferenceGradients backward(int64_t batch, Tensors inputs, const Doubles& y, const Doubles& dy,
+                                      std::span<const Doubles> parameters) const = 0;
+  virtual bool rectified() const { return false; }
+};
+
+using ReferenceLayerPtr = std::unique_ptr<ReferenceLayer>;
+
+struct ReferenceConv {
+  int64_t channels, filter, stride = 1, padding = 0;
+  bool relu = false;
+};
+ReferenceLayerPtr make_conv(nn::Shape input, const ReferenceConv& conv);  // with bias
+// With the statistics of the batch; parameters: gamma, beta.
+ReferenceLayerPtr make_batch_norm(nn::Shape input, bool relu);
+ReferenceLayerPtr make_average_pool(nn::Shape input, int64_t height, int64_t width);  // windows side by side
+ReferenceLayerPtr make_linear(int64_t inputs, int64_t outputs, bool relu);            // with bias
+ReferenceLayerPtr make_add_relu(nn::Shape input);
+
+// Of each channel over the batch and all positions.
+struct ReferenceStatistics {
+  Doubles mean, variance;
+};
+ReferenceStatistics batch_statistics(const Doubles& x, int64_t channels);
+
+}  // namespace rondo::test

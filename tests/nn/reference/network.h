@@ -1,0 +1,70 @@
+// ReferenceNetwork: the networks of nn/models.h in double precision, written down a second time.
+//
+// Its layers are those of the graph, one for one and in the same order: a ReLU belongs to the layer that it follows.
+#pragma once
+
+#include <rondo/tests/nn/reference/layers.h>
+
+#include <vector>
+
+namespace rondo::test {
+
+class ReferenceNetwork {
+ public:
+  static ReferenceNetwork lenet(nn::Shape input, int64_t classes = 10);
+  static ReferenceNetwork resnet18(nn::Shape input, int64_t classes = 10);
+  static ReferenceNetwork mlp(nn::Shape input, int64_t layers, int64_t width, int64_t outputs = 10);
+
+  struct Node {
+    ReferenceLayerPtr layer;
+    std::vector<int> inputs;  // -1: the network's input, else the output of that node
+  };
+  const std::vector<Node>& nodes() const { return nodes_; }
+  std::vector<std::vector<Doubles>> parameters;  // of each node
+
+  // Node i's output is outputs[i].
+  void forward(const Doubles& x, int64_t batch) { x_ = x, batch_ = batch, forward_from(0); }
+  // The nodes before `first` keep what they have: a parameter of that node has changed.
+  void forward_from(size_t first);
+  std::vector<Doubles> outputs;
+
+  struct Gradients {
+    std::vector<Doubles> outputs;                  // with respect to each node's output, and
+    std::vector<std::vector<Doubles>> parameters;  // to its parameters
+  };
+  Gradients backward(const Doubles& result_gradient) const;
+
+  // Which of all rectified values are positive: between two points where that differs there is a kink.
+  std::vector<bool> sides() const;
+
+ private:
+  explicit ReferenceNetwork(nn::Shape input) : input_(input) {}
+  int add(ReferenceLayerPtr layer, std::vector<int> inputs);
+  const nn::Shape& shape(int node) const {
+    return node < 0 ? input_ : nodes_[static_cast<size_t>(node)].layer->output;
+  }
+  int conv(int x, const ReferenceConv& conv) { return add(make_conv(shape(x), conv), {x}); }
+  int batch_norm(int x, bool relu) { return add(make_batch_norm(shape(x), relu), {x}); }
+  int average_pool(int x, int64_t height, int64_t width) {
+    return add(make_average_pool(shape(x), height, width), {x});
+  }
+  int linear(int x, int64_t outputs, bool relu) {
+    return add(make_linear(shape(x).size(), outputs, relu), {x});
+  }
+  int residual_block(int x, int64_t channels, int64_t stride);
+  std::vector<const Doubles*> inputs_of(const Node& node) const;
+
+  nn::Shape input_;
+  std::vector<Node> nodes_;
+  Doubles x_;
+  int64_t batch_ = 0;
+};
+
+// Sum over the samples of -log softmax(logits)[label], and its gradient.
+struct ReferenceLoss {
+  double loss = 0;
+  Doubles gradient;
+};
+ReferenceLoss cross_entropy(const Doubles& logits, const std::vector<int32_t>& labels);
+
+}  // namespace rondo::test
