@@ -38,6 +38,12 @@ class AddOp : public Op {
 
 }  // namespace
 
+std::vector<AnyModule> Module::parts() const { return {}; }
+
+AnyModule Module::with_outputs(int64_t outputs) const {
+  throw Error(bad_argument("module: ", outputs, " outputs of a module whose outputs can't be parted"));
+}
+
 Value Sequential::build(Graph& graph, Value x) const {
   for (size_t i = 0; i < modules_.size(); ++i) {
     const Graph::Scope scope(graph, std::to_string(i));
@@ -62,6 +68,15 @@ Value Residual::build(Graph& graph, Value x) const {
   auto op = std::make_unique<AddOp>();
   op->fuse_relu();
   return graph.add(std::move(op), {y, other}, y.shape);
+}
+
+std::vector<AnyModule> chain_of(const AnyModule& network) {
+  const std::vector<AnyModule> parts = network->parts();
+  if (parts.empty()) return {network};
+  std::vector<AnyModule> chain;
+  for (const AnyModule& part : parts)
+    for (const AnyModule& module : chain_of(part)) chain.push_back(module);
+  return chain;
 }
 
 Graph make_graph(const AnyModule& network, Shape input) {

@@ -18,12 +18,25 @@
 
 namespace rondo::nn {
 
+class AnyModule;
+
 class Module {
  public:
   virtual ~Module() = default;
   // Adds the module's operations behind `x` and returns their result. Throws a bad_argument Error where x has a shape that
   // it can't take.
   virtual Value build(Graph& graph, Value x) const = 0;
+
+  // ---- for those who cut a network into pieces (nn/strategies) ----
+
+  // What it runs, one after the other: the modules of a Sequential, and none for every other module.
+  virtual std::vector<AnyModule> parts() const;
+  // Output channels, where each has parameters of its own and needs no other: Linear and Conv2d. 0: it can't be cut so.
+  virtual int64_t outputs() const { return 0; }
+  // The same layer with so many of them. Throws a bad_argument Error where outputs() is 0.
+  virtual AnyModule with_outputs(int64_t outputs) const;
+  // Whether a channel of the result depends on the same channel of x alone, and on nothing random.
+  virtual bool channelwise() const { return false; }
 };
 
 // Any module by value.
@@ -32,6 +45,7 @@ class AnyModule {
   template <std::derived_from<Module> M>
   AnyModule(M module) : module_(std::make_shared<M>(std::move(module))) {}
   Value build(Graph& graph, Value x) const { return module_->build(graph, x); }
+  const Module* operator->() const { return module_.get(); }
 
  private:
   std::shared_ptr<const Module> module_;
@@ -43,6 +57,7 @@ class Sequential : public Module {
   Sequential(std::initializer_list<AnyModule> modules) : modules_(modules) {}
   explicit Sequential(std::vector<AnyModule> modules) : modules_(std::move(modules)) {}
   Value build(Graph& graph, Value x) const override;
+  std::vector<AnyModule> parts() const override { return modules_; }
 
  private:
   std::vector<AnyModule> modules_;
@@ -60,6 +75,9 @@ class Residual : public Module {
   AnyModule body_;
   std::vector<AnyModule> shortcut_;  // one, or none
 };
+
+// The network as the chain of its modules, Sequentials inside Sequentials opened.
+std::vector<AnyModule> chain_of(const AnyModule& network);
 
 // The graph of a whole network for inputs of this shape.
 Graph make_graph(const AnyModule& network, Shape input);

@@ -30,6 +30,8 @@ class Conv2d : public Module {
   Conv2d(int64_t out_channels, Size2d filter, Options options)
       : out_channels_(out_channels), filter_(filter), options_(options) {}
   Value build(Graph& graph, Value x) const override;
+  int64_t outputs() const override { return out_channels_; }
+  AnyModule with_outputs(int64_t outputs) const override { return Conv2d(outputs, filter_, options_); }
 
  private:
   int64_t out_channels_;

@@ -19,6 +19,8 @@ class Linear : public Module {
   explicit Linear(int64_t outputs) : Linear(outputs, Options{}) {}
   Linear(int64_t outputs, Options options) : outputs_(outputs), options_(options) {}
   Value build(Graph& graph, Value x) const override;
+  int64_t outputs() const override { return outputs_; }
+  AnyModule with_outputs(int64_t outputs) const override { return Linear(outputs, options_); }
 
  private:
   int64_t outputs_;

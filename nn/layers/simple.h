@@ -10,6 +10,7 @@ namespace rondo::nn {
 class ReLU : public Module {
  public:
   Value build(Graph& graph, Value x) const override;
+  bool channelwise() const override { return true; }
 };
 
 // The average or the maximum of each window. The windows lie side by side where no stride is given; padding counts as zeros
@@ -22,6 +23,7 @@ class AvgPool2d : public Module {
  public:
   explicit AvgPool2d(Size2d window, PoolOptions options = {}) : window_(window), options_(options) {}
   Value build(Graph& graph, Value x) const override;
+  bool channelwise() const override { return true; }
 
  private:
   Size2d window_;
@@ -31,6 +33,7 @@ class MaxPool2d : public Module {
  public:
   explicit MaxPool2d(Size2d window, PoolOptions options = {}) : window_(window), options_(options) {}
   Value build(Graph& graph, Value x) const override;
+  bool channelwise() const override { return true; }
 
  private:
   Size2d window_;
@@ -41,6 +44,7 @@ class MaxPool2d : public Module {
 class GlobalAvgPool : public Module {
  public:
   Value build(Graph& graph, Value x) const override;
+  bool channelwise() const override { return true; }
 };
 
 // The same elements as a vector, in NHWC order.

@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include <rondo/kernels/data/batch.h>
+#include <rondo/kernels/data/columns.h>
 #include <rondo/kernels/data/permutation.h>
 #include <rondo/tests/support/compare.h>
 #include <rondo/tests/support/guarded_buffer.h>
@@ -290,6 +291,45 @@ TEST(Data, BadArguments) {
   EXPECT_TRUE(refused(call(x, y, images, image_labels, {}, {counter.data(), 2, 1}),
                       "the samples 1 ... 2 of a batch of 2"));
   EXPECT_TRUE(refused(call(x, y, images, image_labels, {}, {counter.data(), 9, -1}), "the samples -1 ... 0"));
+}
+
+TEST(CopyColumns, CopiesTheseAndNoOthers) {
+  const Stream stream;
+  for (const auto& [rows, cols] :
+       {std::pair<int64_t, int64_t>{0, 3}, {5, 0}, {1, 1}, {7, 5}, {3000, 1}, {401, 17}}) {
+    SCOPED_TRACE(concat(rows, " x ", cols));
+    const int64_t to_stride = cols + 3, from_stride = cols + 2;
+    const std::vector<float> before = normal_values(rows * to_stride, 1),
+                             values = normal_values(rows * from_stride, 2);
+    GuardedBuffer<float> to(before, 1);
+    const GuardedBuffer<float> from(values, 2);
+    ASSERT_TRUE(ok(copy_columns({to.data() + 2, rows, cols, to_stride},
+                                {from.data() + 1, rows, cols, from_stride}, stream)));
+    std::vector<float> want = before;
+    for (int64_t i = 0; i < rows; ++i)
+      for (int64_t j = 0; j < cols; ++j)
+        want[static_cast<size_t>(i * to_stride + 2 + j)] =
+            values[static_cast<size_t>(i * from_stride + 1 + j)];
+    EXPECT_TRUE(all_equal_bits(to.download(), want));
+    EXPECT_TRUE(all_equal_bits(from.download(), values));
+  }
+}
+
+TEST(CopyColumns, BadArguments) {
+  const Stream stream;
+  GuardedBuffer<float> memory(12);
+  const MatrixView<float> m = {memory.data(), 2, 3, 3};
+  const MatrixView<float> bad[] = {{nullptr, 2, 3, 3}, {memory.data(), -2, 3, 3}, {memory.data(), 2, 3, 2}};
+  const char* why[] = {"is null with 6 elements", "is -2 x 3", "stride is 2, must be at least cols = 3"};
+  for (size_t i = 0; i < 3; ++i) {
+    EXPECT_TRUE(
+        refused(copy_columns(bad[i], m, stream), concat("copy_columns: to", i == 2 ? "." : " ", why[i])));
+    EXPECT_TRUE(
+        refused(copy_columns(m, bad[i], stream), concat("copy_columns: from", i == 2 ? "." : " ", why[i])));
+  }
+  EXPECT_TRUE(refused(copy_columns({memory.data(), 3, 2, 2}, m, stream), "from is 2 x 3, must be 3 x 2"));
+  auto* const misaligned = reinterpret_cast<float*>(reinterpret_cast<char*>(memory.data()) + 1);
+  EXPECT_TRUE(refused(copy_columns({misaligned, 2, 3, 3}, m, stream), "to is at"));
 }
 
 }  // namespace

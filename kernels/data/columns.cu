@@ -1,0 +1,41 @@
+// Threads that lie side by side take elements that lie side by side in a row, or go on in the next one: whatever the number
+// of columns, no thread is idle and neighbours share their cache lines. There may be as few as one column, so nothing is
+// gained by wider loads.
+
+#include <rondo/kernels/core/check.h>
+#include <rondo/kernels/data/columns.h>
+#include <rondo/kernels/core/launch.cuh>
+
+namespace rondo {
+namespace {
+
+constexpr int kThreads = 256;
+constexpr int kElementsPerThread = 8;
+
+__global__ void __launch_bounds__(kThreads)
+    copy_columns_kernel(MatrixView<float> to, MatrixView<const float> from) {
+  const int64_t first = static_cast<int64_t>(blockIdx.x) * (kThreads * kElementsPerThread) + threadIdx.x;
+#pragma unroll
+  for (int k = 0; k < kElementsPerThread; ++k) {
+    const int64_t i = first + k * kThreads;
+    if (i >= to.rows * to.cols) return;
+    const int64_t row = i / to.cols, col = i % to.cols;
+    to.data[row * to.stride + col] = from.data[row * from.stride + col];
+  }
+}
+
+}  // namespace
+
+Status copy_columns(MatrixView<float> to, MatrixView<const float> from, cudaStream_t stream) {
+  RONDO_RETURN_IF_ERROR(check_view("copy_columns", "to", to));
+  RONDO_RETURN_IF_ERROR(check_view("copy_columns", "from", from));
+  if (from.rows != to.rows || from.cols != to.cols)
+    return bad_argument("copy_columns: from is ", from.rows, " x ", from.cols, ", must be ", to.rows, " x ",
+                        to.cols, " like to");
+  LaunchShape shape;
+  shape.grid_x = ceil_div<int64_t>(to.rows * to.cols, kThreads * kElementsPerThread);
+  shape.block_x = kThreads;
+  return launch("copy_columns", shape, stream, copy_columns_kernel, to, from);
+}
+
+}  // namespace rondo

@@ -1,0 +1,291 @@
+// Layerwise partitioning: every layer is what is split, by its outputs.
+//
+// An output of a layer, a channel of a convolution or a unit of a fully connected layer, needs its own weights and no other's.
+// So n devices can share a layer out: device r holds the weights of some of the outputs, as many as the others or one
+// more or less, and computes these for the whole batch. All devices work on the same layer at the same time, and each
+// has one n-th of the parameters. Today this is called tensor parallelism.
+//
+//               x (whole, on both)                    dx = dx0 + dx1
+//               |                |                     |          |
+//        W[:, outputs 0]   W[:, outputs 1]            dx0        dx1       what each share of outputs asks of x
+//               |                |                     |          |
+//             y[0]             y[1]                  dy[0]      dy[1]
+//               +------ y -------+                     +--- dy ---+
+//               |                |
+//            y (whole, on both)                     forward: down; backward: up
+//
+// The price is paid at every layer: an output needs all inputs, so before the next layer the outputs are gathered on all
+// devices; and backward the gradient of the inputs is a sum over the outputs, of which each device has a part only, so
+// the partial sums have to be added over the devices: from the lowest rank to the highest, for each element. Nobody can go
+// on before that, so nothing hides it. gather_op.h shows the two exchanges.
+//
+// Less is moved when as much as possible is done before gathering. A ReLU or a pooling layer treats each channel by itself, so
+// it stays on the device that has the channel: behind a pooling of 2 x 2 a quarter is left to be sent. Flatten mixes channels and
+// positions, and comes after it. The loss is small; every device computes all of it instead of waiting for one.
+//
+// The gradients of the parameters need nothing from anybody: each device sees the whole batch, so its sums are complete,
+// and it takes the step for its own weights alone.
+//
+// On the host, one rank after the other is given its work; between the ranks there are only meetings, events that each rank
+// records and all others wait for. An exchange is: meet (all inboxes are free, all blocks are ready), send, meet (all has
+// arrived).
+
+#include <rondo/nn/strategies/layerwise_partition.h>
+
+#include <rondo/collectives/combine/combine.h>
+
+#include <numeric>
+
+namespace rondo::nn {
+
+namespace {
+
+constexpr const char* kName = "layerwise partition";
+
+StrategyOptions checked(const StrategyOptions& options) {
+  check_options(kName, options);
+  if (options.devices.size() > kMaxRanks)
+    throw Error(bad_argument(kName, ": ", options.devices.size(), " devices, must be at most ", kMaxRanks));
+  return options;
+}
+
+// A rank's parameter has fewer outputs than the whole one along one axis, columns of a Linear's matrix or filters of a
+// convolution; it is the whole one where no axis differs.
+ParameterPart part_of(const Parameter& whole, const Parameter& mine, Shard outputs) {
+  ParameterPart part{.mine = mine.offset, .whole = whole.offset, .size = mine.size};
+  size_t axis = 0;
+  while (axis < whole.shape.size() && whole.shape[axis] == mine.shape[axis]) ++axis;
+  if (axis == whole.shape.size()) return part;
+  const auto begin = whole.shape.begin(), at = begin + static_cast<int64_t>(axis);
+  const int64_t of_one = std::accumulate(at + 1, whole.shape.end(), int64_t{1}, std::multiplies<>());
+  part.runs = std::accumulate(begin, at, int64_t{1}, std::multiplies<>());
+  part.size = mine.shape[axis] * of_one;
+  part.stride = whole.shape[axis] * of_one;
+  part.whole += outputs.first * of_one;
+  return part;
+}
+
+}  // namespace
+
+// Follows the chain of modules with two graphs: that of the rank, and the whole network's, which knows the whole shapes.
+class LayerwisePartition::Builder {
+ public:
+  Builder(Shape input, int rank, int ranks)
+      : rank_(rank), ranks_(ranks), whole_(input), made_{Graph(input), {}, {}, {}, {}, {}} {
+    x_ = made_.graph.input();
+    whole_x_ = whole_.input();
+  }
+
+  Rank run(const AnyModule& network) {
+    for (const AnyModule& module : chain_of(network)) add(module);
+    gather();
+    made_.graph.set_output(x_);
+    return std::move(made_);
+  }
+
+ private:
+  void add(const AnyModule& module) {
+    if (module->outputs() > 0)
+      layer(module);
+    else if (module->channelwise())
+      channelwise(module);
+    else
+      reshape(module);
+  }
+
+  void layer(const AnyModule& module) {
+    gather();
+    const int64_t outputs = module->outputs();
+    const Shard share = shard_of(outputs, rank_, ranks_);
+    if (last_gather_) {
+      std::vector<int> senders;
+      for (int r = 0; r < ranks_; ++r)
+        if (shard_of(outputs, r, ranks_).size > 0) senders.push_back(r);
+      last_gather_->set_senders(senders);
+    }
+    const size_t first_whole = whole_.parameters().size(), first = made_.graph.parameters().size();
+    whole_x_ = module.build(whole_, whole_x_);
+    split_ = ranks_ > 1;
+    has_slice_ = share.size > 0;
+    if (!has_slice_) return;
+    x_ = module->with_outputs(share.size).build(made_.graph, x_);
+    for (size_t i = first; i < made_.graph.parameters().size(); ++i)
+      made_.parts.push_back(
+          part_of(whole_.parameters()[first_whole + i - first], made_.graph.parameters()[i], share));
+  }
+
+  void channelwise(const AnyModule& module) {
+    whole_x_ = module.build(whole_, whole_x_);
+    if (has_slice_) x_ = module.build(made_.graph, x_);
+  }
+
+  void reshape(const AnyModule& module) {
+    gather();
+    const size_t nodes = whole_.nodes().size();
+    whole_x_ = module.build(whole_, whole_x_);
+    if (whole_.nodes().size() > nodes)
+      throw Error(
+          bad_argument(kName, ": the network has the layer '", whole_.nodes()[nodes].op->description(),
+                       "', must have none but linear layers, convolutions, ReLUs and pooling one after "
+                       "the other"));
+    x_ = module.build(made_.graph, x_);
+  }
+
+  void gather() {
+    if (!split_) return;
+    auto op = std::make_unique<GatherOp>(whole_x_.shape, rank_, ranks_);
+    last_gather_ = op.get();
+    made_.gathers.push_back({static_cast<int>(made_.graph.nodes().size()), op.get()});
+    x_ = made_.graph.add(std::move(op), {x_}, whole_x_.shape);
+    split_ = false;
+    has_slice_ = true;
+  }
+
+  int rank_, ranks_;
+  Graph whole_;
+  Rank made_;
+  Value x_, whole_x_;
+  bool split_ = false;     // x_ is this rank's columns of the result, and not the whole
+  bool has_slice_ = true;  // and there are some
+  GatherOp* last_gather_ = nullptr;
+};
+
+LayerwisePartition::LayerwisePartition(const AnyModule& network, Shape input, const StrategyOptions& options)
+    : options_(checked(options)), whole_(make_graph(network, input)) {
+  const std::vector<float> initial = initial_parameters(whole_, options.devices[0], options.seed);
+  const auto ranks = static_cast<int>(options.devices.size());
+  open_links(options.devices);
+  ranks_.reserve(options.devices.size());  // workers refer to the graphs beside them
+  for (int r = 0; r < ranks; ++r) {
+    const int device = options.devices[static_cast<size_t>(r)];
+    Rank& rank = ranks_.emplace_back(Builder(input, r, ranks).run(network));
+    rank.worker = std::make_unique<Worker>(
+        rank.graph, WorkerOptions{.device = device, .samples = options.batch, .seed = options.seed});
+    rank.worker->set_parameters(take_parts(initial, rank.parts, rank.graph.parameter_arena_size()));
+    rank.head = std::make_unique<LossHead>(device, rank.worker->stream(), options.batch,
+                                           whole_.output().shape.size());
+    const DeviceScope scope(device);
+    rank.reached = std::make_unique<Event>();
+  }
+}
+
+Shard LayerwisePartition::between(const Rank& rank, size_t layer) const {
+  const int begin = layer == 0 ? 0 : rank.gathers[layer - 1].node + 1;
+  const int end = layer < rank.gathers.size() ? rank.gathers[layer].node : rank.worker->nodes();
+  return {begin, end - begin};
+}
+
+// What each rank's stream gets from now on waits for what all streams have got so far.
+void LayerwisePartition::meet() {
+  for (Rank& rank : ranks_) {
+    const DeviceScope scope(rank.worker->device());
+    RONDO_CUDA_THROW(cudaEventRecord(*rank.reached, rank.worker->stream()));
+  }
+  for (Rank& rank : ranks_)
+    for (Rank& other : ranks_)
+      if (&other != &rank) RONDO_CUDA_THROW(cudaStreamWaitEvent(rank.worker->stream(), *other.reached, 0));
+}
+
+void LayerwisePartition::send(int from, const float* what, int to, float* where, int64_t size) {
+  if (size == 0) return;
+  Worker& sender = *ranks_[static_cast<size_t>(from)].worker;
+  const int64_t bytes = size * static_cast<int64_t>(sizeof(float));
+  const DeviceScope scope(sender.device());
+  RONDO_CUDA_THROW(cudaMemcpyPeerAsync(where, ranks_[static_cast<size_t>(to)].worker->device(), what,
+                                       sender.device(), static_cast<size_t>(bytes), sender.stream()));
+  sent_bytes_ += bytes;
+}
+
+// Every rank's slice of a layer's result to every rank.
+void LayerwisePartition::gather(size_t layer) {
+  std::vector<Worker::Call> calls(ranks_.size());
+  for (size_t r = 0; r < calls.size(); ++r)
+    ranks_[r].worker->prepare(calls[r], ranks_[r].gathers[layer].node, 0, Worker::Direction::forward);
+  meet();
+  for (int from = 0; from < ranks(); ++from)
+    for (int to = 0; to < ranks(); ++to) {
+      const OpRun& sender = calls[static_cast<size_t>(from)].run;
+      const GatherOp& op = *ranks_[static_cast<size_t>(to)].gathers[layer].op;
+      if (from == to) continue;
+      send(from, sender.inputs[0].data, to, op.forward_inbox(calls[static_cast<size_t>(to)].run, from),
+           op.block_size(sender.batch, from));
+    }
+  meet();
+  for (Rank& rank : ranks_) rank.worker->forward(rank.gathers[layer].node);
+}
+
+// The columns of each rank's partial sums to the rank that they belong to, which adds them.
+void LayerwisePartition::scatter(size_t layer) {
+  std::vector<Worker::Call> calls(ranks_.size());
+  for (size_t r = 0; r < calls.size(); ++r)
+    ranks_[r].worker->prepare(calls[r], ranks_[r].gathers[layer].node, 0, Worker::Direction::backward);
+  const std::vector<int>& senders = ranks_[0].gathers[layer].op->senders();
+  for (int from : senders) {
+    const Rank& sender = ranks_[static_cast<size_t>(from)];
+    const DeviceScope scope(sender.worker->device());
+    throw_if_error(sender.gathers[layer].op->pack(calls[static_cast<size_t>(from)].run));
+  }
+  if (!senders.empty()) meet();
+  for (int from : senders)
+    for (int to = 0; to < ranks(); ++to) {
+      if (from == to) continue;
+      const OpRun& receiver = calls[static_cast<size_t>(to)].run;
+      const GatherOp& op = *ranks_[static_cast<size_t>(to)].gathers[layer].op;
+      send(from,
+           ranks_[static_cast<size_t>(from)].gathers[layer].op->outbox(calls[static_cast<size_t>(from)].run,
+                                                                       to),
+           to, op.backward_inbox(receiver, from), op.block_size(receiver.batch, to));
+    }
+  if (!senders.empty()) meet();
+  for (Rank& rank : ranks_) rank.worker->backward(rank.gathers[layer].node);
+}
+
+void LayerwisePartition::train_step(const Batch& batch) {
+  const int64_t size = checked_size(kName, batch, whole_, options_.batch);
+  for (Rank& rank : ranks_) {
+    rank.worker->set_batch(0, size, 0);
+    rank.worker->upload_input(0, batch.x);
+    rank.head->upload(batch, 0);
+  }
+  const size_t layers = ranks_[0].gathers.size();
+  for (size_t layer = 0; layer <= layers; ++layer) {
+    for (Rank& rank : ranks_) {
+      const Shard nodes = between(rank, layer);
+      for (int64_t i = 0; i < nodes.size; ++i) rank.worker->forward(static_cast<int>(nodes.first + i));
+    }
+    if (layer < layers) gather(layer);
+  }
+  for (Rank& rank : ranks_) rank.head->run(rank.worker->output(), rank.worker->output_gradient(), 0);
+  for (size_t layer = layers + 1; layer-- > 0;) {
+    if (layer < layers) scatter(layer);
+    for (Rank& rank : ranks_) {
+      const Shard nodes = between(rank, layer);
+      for (int64_t i = nodes.size; i-- > 0;) rank.worker->backward(static_cast<int>(nodes.first + i));
+    }
+  }
+  for (Rank& rank : ranks_) rank.worker->update(options_.learning_rate, 1.0f / static_cast<float>(size));
+}
+
+// Every rank has the same sums.
+LossTally LayerwisePartition::take_tally() {
+  LossTally tally;
+  for (size_t r = ranks_.size(); r-- > 0;) tally = ranks_[r].head->take_tally();
+  return tally;
+}
+
+std::vector<float> LayerwisePartition::parameters() {
+  std::vector<float> all(static_cast<size_t>(whole_.parameter_arena_size()), 0.0f);
+  for (Rank& rank : ranks_) put_parts(all, rank.parts, rank.worker->parameters());
+  return all;
+}
+
+std::vector<RankMemory> LayerwisePartition::memory() const {
+  std::vector<RankMemory> all;
+  for (const Rank& rank : ranks_) {
+    all.push_back(rank.worker->memory());
+    all.back().buffers += rank.head->bytes();
+  }
+  return all;
+}
+
+}  // namespace rondo::nn

@@ -1,0 +1,55 @@
+// LayerwisePartition: every layer is split over all devices, by its outputs. layerwise_partition.cpp is the lesson.
+#pragma once
+
+#include <rondo/nn/strategies/gather_op.h>
+#include <rondo/nn/strategies/loss_head.h>
+#include <rondo/nn/strategies/worker.h>
+
+#include <memory>
+#include <vector>
+
+namespace rondo::nn {
+
+class LayerwisePartition : public Strategy {
+ public:
+  // A chain of Linear and Conv2d layers, of ReLUs and pooling layers, and of Flatten. Throws rondo::Error: bad_argument for any
+  // other module that does something.
+  LayerwisePartition(const AnyModule& network, Shape input, const StrategyOptions& options);
+
+  void train_step(const Batch& batch) override;
+  LossTally take_tally() override;
+  std::vector<float> parameters() override;
+  std::vector<RankMemory> memory() const override;
+  int64_t sent_bytes() const override { return sent_bytes_; }
+
+ private:
+  struct Gather {
+    int node = -1;
+    GatherOp* op = nullptr;  // the graph's
+  };
+  struct Rank {
+    Graph graph;
+    std::vector<Gather> gathers;  // of the same layers on every rank
+    std::vector<ParameterPart> parts;
+    std::unique_ptr<Worker> worker;
+    std::unique_ptr<LossHead> head;
+    std::unique_ptr<Event> reached;
+  };
+  // Builds the graph of one rank.
+  class Builder;
+
+  int ranks() const { return static_cast<int>(ranks_.size()); }
+  void meet();
+  void send(int from, const float* what, int to, float* where, int64_t size);
+  void gather(size_t layer);
+  void scatter(size_t layer);
+  // The nodes of a rank that lie between gather `layer` - 1 and gather `layer`, or the last one and the end.
+  Shard between(const Rank& rank, size_t layer) const;
+
+  StrategyOptions options_;
+  Graph whole_;
+  std::vector<Rank> ranks_;
+  int64_t sent_bytes_ = 0;
+};
+
+}  // namespace rondo::nn

@@ -1,0 +1,29 @@
+// OneDevice: the whole network and the whole batch on one device. What the other strategies are compared with.
+#pragma once
+
+#include <rondo/nn/graph/replica.h>
+#include <rondo/nn/strategies/loss_head.h>
+
+namespace rondo::nn {
+
+class OneDevice : public Strategy {
+ public:
+  // On the first of the devices. Throws rondo::Error.
+  OneDevice(const AnyModule& network, Shape input, const StrategyOptions& options);
+
+  void train_step(const Batch& batch) override;
+  LossTally take_tally() override { return head_.take_tally(); }
+  std::vector<float> parameters() override;
+  std::vector<RankMemory> memory() const override;
+  int64_t sent_bytes() const override { return 0; }
+
+ private:
+  StrategyOptions options_;
+  Graph graph_;
+  MemoryPlan plan_;
+  Stream stream_;
+  Replica replica_;
+  LossHead head_;
+};
+
+}  // namespace rondo::nn

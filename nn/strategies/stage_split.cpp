@@ -1,0 +1,86 @@
+#include <rondo/nn/strategies/stage_split.h>
+
+#include <algorithm>
+#include <limits>
+
+namespace rondo::nn {
+
+namespace {
+
+double cost_of(const Graph& graph, const Graph::Node& node, int64_t batch) {
+  double passes = 1, update = 0;
+  if (!node.parameters.empty()) ++passes;
+  if (std::any_of(node.inputs.begin(), node.inputs.end(),
+                  [&](int value) { return graph.resolved(value) != 0; }))
+    ++passes;
+  for (int p : node.parameters)
+    update += 2.0 * static_cast<double>(graph.parameters()[static_cast<size_t>(p)].size);
+  return passes * node.op->flops() * static_cast<double>(batch) + update;
+}
+
+void append(Piece& to, const Piece& from) {
+  to.modules.insert(to.modules.end(), from.modules.begin(), from.modules.end());
+  to.nodes += from.nodes;
+  to.cost += from.cost;
+}
+
+}  // namespace
+
+std::vector<Piece> pieces_of(const AnyModule& network, Shape input, int64_t batch) {
+  Graph graph(input);
+  Value x = graph.input();
+  std::vector<Piece> pieces;
+  for (const AnyModule& module : chain_of(network)) {
+    const auto first = static_cast<int>(graph.nodes().size());
+    Piece piece{.modules = {module}, .input = x.shape, .first_node = first};
+    x = module.build(graph, x);
+    piece.nodes = static_cast<int>(graph.nodes().size()) - first;
+    for (int i = first; i < first + piece.nodes; ++i)
+      piece.cost += cost_of(graph, graph.nodes()[static_cast<size_t>(i)], batch);
+    // What comes before the first operation, and what adds none, has no piece of its own.
+    if (pieces.empty() || (piece.nodes > 0 && pieces.back().nodes > 0))
+      pieces.push_back(std::move(piece));
+    else
+      append(pieces.back(), piece);
+  }
+  return pieces;
+}
+
+// least[k][end]: the cost of the most expensive of the first k parts when they hold costs [0, end).
+std::vector<size_t> balanced_parts(const std::vector<double>& costs, size_t parts) {
+  const size_t size = costs.size();
+  std::vector<double> before(size + 1, 0);
+  for (size_t i = 0; i < size; ++i) before[i + 1] = before[i] + costs[i];
+  constexpr double kNever = std::numeric_limits<double>::infinity();
+  std::vector<std::vector<double>> least(parts + 1, std::vector<double>(size + 1, kNever));
+  std::vector<std::vector<size_t>> begin(parts + 1, std::vector<size_t>(size + 1, 0));
+  least[0][0] = 0;
+  for (size_t k = 1; k <= parts; ++k)
+    for (size_t end = k; end <= size; ++end)
+      for (size_t cut = k - 1; cut < end; ++cut) {
+        const double most = std::max(least[k - 1][cut], before[end] - before[cut]);
+        if (most < least[k][end]) least[k][end] = most, begin[k][end] = cut;
+      }
+  std::vector<size_t> begins(parts);
+  for (size_t k = parts, end = size; k > 0; --k) end = begins[k - 1] = begin[k][end];
+  return begins;
+}
+
+std::vector<Piece> stages_of(const AnyModule& network, Shape input, int64_t batch, size_t stages) {
+  const std::vector<Piece> pieces = pieces_of(network, input, batch);
+  if (stages > pieces.size())
+    throw Error(bad_argument("network partition: ", stages, " devices, must be at most ", pieces.size(),
+                             ", the pieces that this network can be cut into"));
+  std::vector<double> costs;
+  for (const Piece& piece : pieces) costs.push_back(piece.cost);
+  const std::vector<size_t> begins = balanced_parts(costs, stages);
+  std::vector<Piece> whole;
+  for (size_t i = 0; i < pieces.size(); ++i)
+    if (whole.size() < stages && begins[whole.size()] == i)
+      whole.push_back(pieces[i]);
+    else
+      append(whole.back(), pieces[i]);
+  return whole;
+}
+
+}  // namespace rondo::nn

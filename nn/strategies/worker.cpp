@@ -1,0 +1,171 @@
+#include <rondo/nn/strategies/worker.h>
+
+#include <rondo/kernels/activation/add.h>
+#include <rondo/kernels/data/batch.h>
+#include <rondo/kernels/optimizer/sgd.h>
+#include <rondo/nn/arena.h>
+
+#include <algorithm>
+
+namespace rondo::nn {
+
+namespace {
+
+int64_t workspace_bytes(const Graph& graph, int64_t samples) {
+  int64_t most = 0;
+  for (const Graph::Node& node : graph.nodes()) most = std::max(most, node.op->workspace_bytes(samples));
+  return most;
+}
+
+// Floats of the parameters of the node that has most, each on a 16-byte boundary as in the arena.
+int64_t largest_node(const Graph& graph) {
+  int64_t most = 0;
+  for (const Graph::Node& node : graph.nodes()) {
+    ArenaLayout layout;
+    for (int p : node.parameters) layout.place(nullptr, graph.parameters()[static_cast<size_t>(p)].size);
+    most = std::max(most, layout.size());
+  }
+  return most;
+}
+
+Stream stream_on(int device) {
+  const DeviceScope scope(device);
+  return Stream();
+}
+
+}  // namespace
+
+Worker::Worker(const Graph& graph, const WorkerOptions& options)
+    : graph_(graph),
+      options_(options),
+      plan_(plan_training(graph, options.samples, {.input_gradient = options.input_gradient})),
+      stream_(stream_on(options.device)),
+      samples_(static_cast<size_t>(options.micro_batches), 0),
+      firsts_(samples_) {
+  if (!graph.states().empty())
+    throw Error(
+        bad_argument("strategy: '", graph.states()[0].name,
+                     "' is a state that a layer keeps, as batch normalisation does; the network must have "
+                     "none where it is cut"));
+  const DeviceScope scope(options.device);
+  parameters_ = Buffer<float>(graph.parameter_arena_size());
+  gradients_ = Buffer<float>(graph.parameter_arena_size());
+  if (options.micro_batches > 1) node_gradients_ = Buffer<float>(largest_node(graph));
+  for (int64_t micro = 0; micro < options.micro_batches; ++micro) arenas_.emplace_back(plan_.size);
+  step_ = Buffer<int64_t>(1);
+  workspace_ = Buffer<std::byte>(workspace_bytes(graph, options.samples));
+  gradients_.fill_bytes(0);  // the gaps stay 0
+  step_.fill_bytes(0);
+}
+
+void Worker::set_batch(int64_t micro, int64_t samples, int64_t first) {
+  samples_[static_cast<size_t>(micro)] = samples;
+  firsts_[static_cast<size_t>(micro)] = first;
+}
+
+// All nodes forward, the moment of the loss, and all nodes backward in reverse.
+const Step& Worker::step_of(int index, Direction direction) const {
+  return plan_.steps[static_cast<size_t>(direction == Direction::forward ? index : 2 * nodes() - index)];
+}
+
+void Worker::prepare(Call& call, int index, int64_t micro, Direction direction, float* into) {
+  const bool backward = direction == Direction::backward;
+  const Graph::Node& n = node(index);
+  const Step& step = step_of(index, direction);
+  for (size_t i = 0; i < n.inputs.size(); ++i) {
+    call.inputs.push_back(tensor(micro, step.inputs[i], n.inputs[i]));
+    if (backward) call.input_gradients.push_back(tensor(micro, step.input_gradients[i], n.inputs[i]));
+  }
+  ArenaLayout layout;
+  for (int p : n.parameters) {
+    const Parameter& parameter = graph_.parameters()[static_cast<size_t>(p)];
+    call.parameters.push_back(parameters_.data() + parameter.offset);
+    call.gradients.push_back(into ? layout.place(into, parameter.size)
+                                  : gradients_.data() + parameter.offset);
+  }
+  OpRun& run = call.run;
+  run.batch = run.summed_batch = samples_[static_cast<size_t>(micro)];
+  run.first = firsts_[static_cast<size_t>(micro)];
+  run.training = true;
+  run.seed = options_.seed;
+  run.step = step_.data();
+  run.inputs = call.inputs;
+  run.output = tensor(micro, step.output, n.output);
+  if (backward) run.output_gradient = tensor(micro, step.output_gradient, n.output);
+  run.input_gradients = call.input_gradients;
+  run.parameters = call.parameters;
+  run.parameter_gradients = call.gradients;
+  run.workspace = {workspace_.data(), workspace_.bytes()};
+  run.stream = stream_;
+}
+
+void Worker::upload_input(int64_t micro, std::span<const float> x) {
+  const DeviceScope scope(device());
+  RONDO_CUDA_THROW(
+      cudaMemcpyAsync(input(micro).data, x.data(), x.size_bytes(), cudaMemcpyHostToDevice, stream_));
+}
+
+void Worker::forward(int index, int64_t micro) {
+  const DeviceScope scope(device());
+  Call call;
+  prepare(call, index, micro, Direction::forward);
+  throw_if_error(op(index).forward(call.run));
+}
+
+void Worker::backward(int index, int64_t micro, bool add) {
+  const DeviceScope scope(device());
+  const bool apart = add && !node(index).parameters.empty();
+  Call call;
+  prepare(call, index, micro, Direction::backward, apart ? node_gradients_.data() : nullptr);
+  throw_if_error(op(index).backward(call.run));
+  if (apart) add_to_sums(index);
+  add_contributions(index, micro);
+}
+
+void Worker::add_to_sums(int index) {
+  ArenaLayout layout;
+  for (int p : node(index).parameters) {
+    const Parameter& parameter = graph_.parameters()[static_cast<size_t>(p)];
+    const VectorView<float> sum = {gradients_.data() + parameter.offset, parameter.size};
+    throw_if_error(rondo::add(
+        sum, sum, {layout.place(node_gradients_.data(), parameter.size), parameter.size}, false, stream_));
+  }
+}
+
+void Worker::add_contributions(int index, int64_t micro) {
+  const Step& step = step_of(index, Direction::backward);
+  for (size_t i = 0; i < step.added_to.size(); ++i) {
+    if (step.added_to[i] == kNowhere) continue;
+    const int value = node(index).inputs[i];
+    const VectorView<float> sum = tensor(micro, step.added_to[i], value).elements();
+    throw_if_error(
+        rondo::add(sum, sum, tensor(micro, step.input_gradients[i], value).elements(), false, stream_));
+  }
+}
+
+void Worker::update(float learning_rate, float scale) {
+  const DeviceScope scope(device());
+  throw_if_error(sgd_update({parameters_.data(), parameters_.size()}, {gradients_.data(), gradients_.size()},
+                            learning_rate, scale, stream_));
+  throw_if_error(advance(step_.data(), 1, stream_));
+}
+
+void Worker::set_parameters(const std::vector<float>& values) {
+  const DeviceScope scope(device());
+  parameters_.upload(values);
+}
+
+std::vector<float> Worker::parameters() const {
+  const DeviceScope scope(device());
+  stream_.synchronize();
+  return parameters_.download();
+}
+
+RankMemory Worker::memory() const {
+  RankMemory memory{.device = device(), .parameters = parameters_.bytes(), .gradients = gradients_.bytes()};
+  memory.buffers = node_gradients_.bytes() + step_.bytes() + workspace_.bytes();
+  for (const Buffer<float>& arena : arenas_) memory.activations += arena.bytes();
+  return memory;
+}
+
+}  // namespace rondo::nn
