@@ -47,7 +47,7 @@ MemoryForecast forecast_training(const Graph& graph, const ForecastOptions& opti
     exchange += Communicator::bytes_per_rank(options.ranks, communicator);
   return {{
       {"parameters", replica.parameters},
-      {"gradients", replica.gradients},
+      {"gradients", (options.accumulates ? 2 : 1) * replica.gradients},
       {"optimizer", options.optimizer_arenas * replica.parameters + options.optimizer_extra},
       {"layers' states", replica.states},
       {"activations and their gradients", replica.arena},

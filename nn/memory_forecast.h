@@ -21,8 +21,9 @@ struct MemoryForecast {
 };
 
 struct ForecastOptions {
-  int64_t batch = 256;  // the most samples of this replica
+  int64_t batch = 256;  // the most samples of one pass of this replica
   PlanOptions plan;
+  bool accumulates = false;     // gradients, over several passes: one more arena of them
   int optimizer_arenas = 0;     // of the parameters' size: 1 of Sgd, 2 of Adam; 0: no optimizer
   int64_t optimizer_extra = 0;  // bytes beside them: the learning rate, Adam's clock
   int ranks = 1;                // of these communicators

@@ -51,12 +51,19 @@ TEST(MemoryForecast, TrainingAllocatesThat) {
   if (std::string(platform()) != "cpu") GTEST_SKIP() << "only the executor counts bytes";
   for (const auto& [name, network] : small_networks())
     for (int ranks : {1, 3})
-      for (bool adam : {false, true}) {
+      for (bool adam : {false, true}) {  // and with Adam everything else that changes the memory
         SCOPED_TRACE(concat(name, ", ", ranks, " devices, ", adam ? "Adam" : "SGD"));
+        const int64_t micro_batches = adam ? 2 : 1;
+        const int checkpoint_layers = adam ? 2 : 0;
+        const int64_t shard = (7 + ranks - 1) / ranks;
         const std::vector<int> devices = spread(ranks);
         std::vector<int64_t> before;
         for (int device : devices) before.push_back(free_bytes(device));
-        DataParallel model(network, kSmallInput, {.devices = devices, .batch = 7});
+        DataParallel model(network, kSmallInput,
+                           {.devices = devices,
+                            .batch = 7,
+                            .micro_batches = micro_batches,
+                            .checkpoint_layers = checkpoint_layers});
         std::unique_ptr<Optimizer> optimizer;
         if (adam)
           optimizer = std::make_unique<Adam>(model);
@@ -64,8 +71,9 @@ TEST(MemoryForecast, TrainingAllocatesThat) {
           optimizer = std::make_unique<Sgd>(model);
         const MemoryForecast forecast = forecast_training(
             model.graph(),
-            {.batch = (7 + ranks - 1) / ranks,
-             .plan = {},
+            {.batch = (shard + micro_batches - 1) / micro_batches,
+             .plan = {.checkpoint_layers = checkpoint_layers},
+             .accumulates = micro_batches > 1,
              .optimizer_arenas = adam ? 2 : 1,
              .optimizer_extra = static_cast<int64_t>(sizeof(float) + (adam ? sizeof(AdamClock) : 0)),
              .ranks = ranks,
