@@ -153,6 +153,16 @@ TEST(Shard, IsWhatAModelDoes) {
   EXPECT_EQ(floats("--array parameters"), model.replicas()[0].parameters().size);
   EXPECT_EQ(floats("--array optimizer"), adam.floats(0));
   EXPECT_EQ(floats("--array optimizer --optimizer sgd"), model.replicas()[0].parameters().size);
+  // A whole batch on every device is what the mode replicated means.
+  nn::DataParallel whole(lenet.network, lenet.input,
+                         {.devices = {0, 0}, .batch = 4, .placement = nn::BatchPlacement::replicated});
+  nn::Sgd sgd(whole);
+  whole.train_step(std::vector<float>(4 * 784), std::vector<int32_t>(4), sgd);
+  const Sharding everywhere = sharding("--array batch --devices 2 --batch 4 --mode replicated");
+  for (const int rank : {0, 1}) {
+    EXPECT_EQ(everywhere.parts.at(0).devices.at(static_cast<size_t>(rank)), rank);
+    EXPECT_EQ(everywhere.parts[0].rows.size, whole.replicas()[static_cast<size_t>(rank)].batch());
+  }
   EXPECT_EQ(sharding("--array parameters --devices 3").parts.at(0).devices, (std::vector<int>{0, 1, 2}));
 }
 
