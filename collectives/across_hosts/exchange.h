@@ -25,6 +25,8 @@
 
 namespace rondo {
 
+// It must outlive the host functions that were given its messages, and graphs that recorded them: a communicator that
+// was aborted leaves its Exchange behind with them, for good, and the process group has to stay as long.
 class Exchange {
  public:
   // All processes make theirs at the same time. Throws rondo::Error.

@@ -12,6 +12,10 @@
 
 namespace rondo {
 
+// It must outlive what uses it: communicators, recorded graphs, and work that is left behind. After a failure there may
+// be host functions on streams, and buffers of messages, that still refer to it when their communicator has gone: end
+// the process then, or keep the group until all streams are idle.
+//
 // All processes must make the same calls in the same order. What goes wrong is told by a Status and remembered: once
 // a process did not come, state() says so, and every further call is refused with it at once.
 class ProcessGroup {
