@@ -4,6 +4,7 @@
 #include <rondo/kernels/core/platform.h>
 
 #include <algorithm>
+#include <map>
 #include <numeric>
 #include <string>
 #include <thread>
@@ -127,10 +128,12 @@ Communicator::Communicator(std::vector<int> devices, CommunicatorOptions options
     for (int event = 0; event < ring::steps(ranks) * ring::kSlots; ++event) rank.delivered.emplace_back();
   }
   // Tried in the scratch memory: to free memory of its own would wait for the devices, which may be stuck.
+  std::map<std::pair<int, int>, PeerAccess> links;  // ranks that share a device share its links
   for (int device : devices)
     for (Rank& peer : ranks_) {
-      const PeerAccess access = connect(device, peer.device, peer.scratch.data(), peer.scratch.bytes());
-      reaches_.push_back(access == PeerAccess::same_device || access == PeerAccess::direct);
+      const auto [link, is_new] = links.try_emplace({device, peer.device});
+      if (is_new) link->second = connect(device, peer.device, peer.scratch.data(), peer.scratch.bytes());
+      reaches_.push_back(link->second == PeerAccess::same_device || link->second == PeerAccess::direct);
       all_reach_all_ = all_reach_all_ && reaches_.back();
     }
   if (options_.processes) exchange_ = std::make_unique<Exchange>(*options_.processes, *this);

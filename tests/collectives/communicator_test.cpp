@@ -71,6 +71,21 @@ TEST(Communicator, ConnectsItsDevicesBothWays) {
     }
 }
 
+// A trial leaves a pattern in the scratch memory of the rank that it was made with.
+TEST(Communicator, TriesEachLinkOnce) {
+  if (device_count() < 2) GTEST_SKIP() << "one device has no links";
+  Communicator communicator({0, 1, 0, 1, 1});
+  if (!communicator.all_reach_all()) GTEST_SKIP() << "the devices do not reach each other";
+  std::vector<std::vector<std::byte>> found;
+  for (int rank = 0; rank < communicator.size(); ++rank) {
+    const DeviceScope scope(communicator.device(rank));
+    found.push_back(communicator.of(rank).scratch.download());
+    found.back().resize(4096);
+  }
+  EXPECT_EQ(found[0], found[1]) << "the same pattern in both directions";
+  for (const size_t rank : {2, 3, 4}) EXPECT_NE(found[rank], found[0]) << "rank " << rank;
+}
+
 TEST(Communicator, MayBeMadeManyTimesOverTheSameDevices) {
   for (int i = 0; i < 20; ++i) EXPECT_TRUE(ok(refusal(place(8, Placement::spread))));
 }
