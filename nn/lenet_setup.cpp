@@ -42,6 +42,9 @@ Options in_fixed_order(Options options) {
   if (devices < 1 || devices > kSampleBlocks)
     throw Error(bad_argument("training LeNet in fixed order: there are ", devices, " devices, must be 1 to ",
                              kSampleBlocks, ", the number of sample blocks"));
+  if (options.batch_size < kSampleBlocks)
+    throw Error(bad_argument("training LeNet in fixed order: the batch has ", options.batch_size,
+                             " samples, must have at least ", kSampleBlocks, ", one for each sample block"));
   std::vector<int> of_block;
   for (int block = 0; block < kSampleBlocks; ++block)
     of_block.push_back(options.devices[static_cast<size_t>(block * devices / kSampleBlocks)]);

@@ -84,5 +84,20 @@ TEST(FixedOrder, RefusesMoreDevicesThanBlocks) {
   }
 }
 
+TEST(FixedOrder, RefusesFewerSamplesThanBlocks) {
+  Options options;
+  options.devices = ranks(1);
+  options.batch_size = 8;
+  EXPECT_EQ(in_fixed_order(options).devices.size(), 8u);
+  options.batch_size = 7;
+  try {
+    in_fixed_order(options);
+    ADD_FAILURE() << "nothing was refused";
+  } catch (const Error& error) {
+    EXPECT_TRUE(test::refused(error.status(),
+                              "the batch has 7 samples, must have at least 8, one for each sample block"));
+  }
+}
+
 }  // namespace
 }  // namespace rondo::lenet

@@ -1,9 +1,4 @@
-#include <gtest/gtest.h>
-
-#include <rondo/tests/program/files.h>
-#include <rondo/tools/rondo/arguments.h>
-
-#include <sstream>
+#include <rondo/tests/program/command_line.h>
 
 namespace rondo::program {
 namespace {
@@ -11,23 +6,10 @@ namespace {
 using test::complaint;
 using test::missing;
 
-CommandLine parse(const std::string& words) {
-  std::vector<std::string> list = {"rondo"};
-  std::istringstream stream(words);
-  for (std::string word; stream >> word;) list.push_back(word);
-  std::vector<const char*> pointers;
-  for (const std::string& word : list) pointers.push_back(word.c_str());
-  return parse_command_line(static_cast<int>(pointers.size()), pointers.data());
-}
-
 CollectiveArguments allreduce(const std::string& options) {
   const CommandLine line = parse("allreduce " + options);
   EXPECT_EQ(line.action, CommandLine::Action::collective);
   return line.collective;
-}
-
-void expect_refused(const std::string& words, const std::vector<std::string>& parts) {
-  EXPECT_EQ(missing(complaint([&] { parse(words); }), parts), "") << words;
 }
 
 TEST(CollectiveArguments, Defaults) {
@@ -98,11 +80,16 @@ TEST(CollectiveArguments, Sizes) {
   EXPECT_EQ(parse_size("-b", "64K"), 64 << 10);
   EXPECT_EQ(parse_size("-b", "3m"), 3 << 20);
   EXPECT_EQ(parse_size("-b", "2G"), int64_t{2} << 30);
+  EXPECT_EQ(parse_size("-b", "2T"), int64_t{2} << 40);
+  EXPECT_EQ(parse_size("-b", "1024t"), int64_t{1} << 50);
   EXPECT_EQ(parse_size("-b", "25MB"), 25'000'000);
   EXPECT_EQ(parse_size("-b", "4KiB"), 4096);
-  for (const std::string bad :
-       {"0", "0K", "-1", "-1K", "K", "1.5M", "1X", "many", "99999999999G", "1 K", "nan", "1KK"})
-    EXPECT_EQ(missing(complaint([&] { parse_size("-b", bad); }), {"-b", "'" + bad + "'", "must be"}), "");
+  for (const std::string bad : {"0", "0K", "-1", "-1K", "K", "1.5M", "1X", "many", "99999999999G", "1025T",
+                                "2B K", "1 K", "nan", "1KK", ""})
+    EXPECT_EQ(missing(complaint([&] { parse_size("-b", bad); }),
+                      {"-b", "'" + bad + "'", "must be", "from 1 to 1,024 TiB, such as 8, 64K, 25MB or 1G"}),
+              "");
+  EXPECT_NE(parse("allreduce --help").text.find("such as 8, 64K, 25MB or 1G"), std::string::npos);
   EXPECT_EQ(allreduce("-b 64M").sizes(), std::vector<int64_t>{64 << 20})
       << "the last size is never below the first";
   EXPECT_EQ(allreduce("-b 3 -e 10 -f 3").sizes(), (std::vector<int64_t>{3, 9}));

@@ -57,7 +57,21 @@ TEST_F(CommandCollective, BadValuesAreOneLine) {
   expect_refused("links --store " + (cache_ / "absent/f"), {"--store", "absent"});
   expect_refused("train lenet --algorithm tree", {"--algorithm", "'tree'"});
   expect_refused(training() + "--algorithm ring --fixed-order", {"--algorithm", "'ring'", "--fixed-order"});
+  expect_refused("train lenet --batch 7 --fixed-order --data " + data_.path().string(),
+                 {"the batch has 7 samples", "at least 8, one for each sample block"});
   EXPECT_EQ(cache_.files(), 0u);
+}
+
+// Before anything is measured or shown.
+TEST_F(CommandCollective, WhatDoesNotFitIsSaidAtOnce) {
+  for (const char* size : {"256T", "256TiB"}) {
+    const Outcome outcome = rondo(concat("allreduce -g 2 -b ", size));
+    EXPECT_EQ(outcome.code, 1) << outcome.text;
+    EXPECT_EQ(std::count(outcome.text.begin(), outcome.text.end(), '\n'), 1) << outcome.text;
+    EXPECT_EQ(missing(outcome.text,
+                      {"rondo: ", "the largest size is 256 TiB", "on device", "-e sets a smaller one"}),
+              "");
+  }
 }
 
 TEST_F(CommandCollective, EveryCommandRuns) {

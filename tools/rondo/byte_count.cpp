@@ -26,12 +26,18 @@ int64_t bytes_of_unit(const std::string& name) {
 
 }  // namespace
 
-int64_t parse_byte_count(const std::string& option, const std::string& text, int64_t least) {
+std::optional<int64_t> read_byte_count(const std::string& text) {
   int64_t count = 0;
   const char* end = text.data() + text.size();
   const auto [stop, error] = std::from_chars(text.data(), end, count);
   const int64_t unit = error == std::errc() ? bytes_of_unit(std::string(stop, end)) : 0;
-  if (unit > 0 && count >= 0 && count <= kMostBytes / unit && count * unit >= least) return count * unit;
+  if (unit > 0 && count >= 0 && count <= kMostBytes / unit) return count * unit;
+  return std::nullopt;
+}
+
+int64_t parse_byte_count(const std::string& option, const std::string& text, int64_t least) {
+  const std::optional<int64_t> bytes = read_byte_count(text);
+  if (bytes && *bytes >= least) return *bytes;
   throw Error(bad_argument(option, " is '", text, "', must be a whole number of bytes from ", least, " to ",
                            byte_count_text(kMostBytes), ", such as 1000, 25MB or 16MiB"));
 }

@@ -5,7 +5,9 @@
 #include <rondo/tools/rondo/option_readers.h>
 
 #include <algorithm>
+#include <cctype>
 #include <iterator>
+#include <string_view>
 
 namespace rondo::program {
 namespace {
@@ -14,6 +16,8 @@ namespace {
 constexpr int kMostIterations = 1'000'000;
 constexpr int kMostMisalign = 4096;
 constexpr int64_t kMostRows = 10'000;
+
+constexpr const char* kSizeExamples = "8, 64K, 25MB or 1G";
 
 // The one of `all` that has this name, or all of them for "all".
 template <class T, size_t N>
@@ -38,7 +42,7 @@ void check_sizes(const CollectiveArguments& arguments) {
 }
 
 void add_sizes(CLI::App& app, CollectiveArguments& to) {
-  add(app, "-b,--minbytes", "SIZE", "The first size, such as 8, 64K, 32M or 1G [32M]",
+  add(app, "-b,--minbytes", "SIZE", concat("The first size, such as ", kSizeExamples, " [32M]"),
       [&](const std::string& s) { to.least_bytes = parse_size("-b", s); });
   add(app, "-e,--maxbytes", "SIZE", "The last size [32M]",
       [&](const std::string& s) { to.most_bytes = parse_size("-e", s); });
@@ -136,14 +140,16 @@ CLI::App* add_collective(CLI::App& app, Verb verb, CollectiveArguments& to) {
 }
 
 int64_t parse_size(const std::string& option, const std::string& text) {
-  constexpr const char* kSuffixes = "KMGkmg";
-  const size_t suffix = text.empty() ? std::string::npos : std::string(kSuffixes).find(text.back());
-  if (suffix == std::string::npos) return parse_byte_count(option, text, 1);
-  const int64_t unit = int64_t{1} << (10 * (suffix % 3 + 1));
-  const std::optional<int64_t> count = read_number<int64_t>(text.substr(0, text.size() - 1));
-  if (count && *count >= 1 && *count <= kMostBytes / unit) return *count * unit;
-  throw Error(
-      bad_argument(option, " is '", text, "', must be a whole number above 0 with K, M or G, such as 64M"));
+  constexpr std::string_view kSuffixes = "KMGTkmgt";
+  std::string spelled = text;
+  if (!text.empty() && kSuffixes.find(text.back()) != std::string_view::npos) {
+    spelled.back() = static_cast<char>(std::toupper(static_cast<unsigned char>(text.back())));
+    spelled += "iB";
+  }
+  const std::optional<int64_t> bytes = read_byte_count(spelled);
+  if (bytes && *bytes >= 1) return *bytes;
+  throw Error(bad_argument(option, " is '", text, "', must be a whole number of bytes from 1 to ",
+                           byte_count_text(kMostBytes), ", such as ", kSizeExamples));
 }
 
 const char* short_name_of(DType dtype) {

@@ -47,7 +47,7 @@ struct CollectiveArguments {
 
 CLI::App* add_collective(CLI::App& app, Verb verb, CollectiveArguments& to);
 
-// "64M" is 64 * 2^20 bytes, as in nccl-tests; and whatever parse_byte_count() takes.
+// "64M" is 64 * 2^20 bytes, as in nccl-tests, with K, M, G or T; and whatever read_byte_count() takes, from 1 on.
 int64_t parse_size(const std::string& option, const std::string& text);
 
 const char* short_name_of(DType dtype);          // "float"

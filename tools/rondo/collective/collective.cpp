@@ -1,9 +1,11 @@
+#include <rondo/tools/rondo/byte_count.h>
 #include <rondo/tools/rondo/collective/across_processes.h>
 #include <rondo/tools/rondo/collective/collective.h>
 #include <rondo/tools/rondo/collective/cost.h>
 #include <rondo/tools/rondo/collective/same_options.h>
 #include <rondo/tools/rondo/collective/session.h>
 #include <rondo/tools/rondo/devices.h>
+#include <rondo/tools/rondo/format.h>
 #include <rondo/tools/rondo/launched.h>
 #include <rondo/tools/rondo/links/link_file.h>
 #include <rondo/tools/rondo/links/measure_links.h>
@@ -117,6 +119,31 @@ void check_group(const CollectiveArguments& arguments, int ranks) {
         bad_argument("--group is ", arguments.group, ", must divide ", ranks, ", the number of ranks"));
 }
 
+SessionOptions session_options(const CollectiveArguments& arguments) {
+  return {.iterations = arguments.iterations,
+          .warm_up = arguments.warm_up,
+          .checks = arguments.checks,
+          .graph_launches = arguments.graph_launches,
+          .misalign = arguments.misalign};
+}
+
+// Before anything is measured or printed.
+void check_memory(const CollectiveArguments& arguments, const std::vector<int>& devices) {
+  const int64_t bytes = Session::bytes_per_rank(arguments.sizes().back(), session_options(arguments));
+  for (const int device : devices) {
+    const DeviceScope scope(device);
+    size_t free = 0, total = 0;
+    RONDO_CUDA_THROW(cudaMemGetInfo(&free, &total));
+    const auto ranks = std::count(devices.begin(), devices.end(), device);
+    if (bytes <= static_cast<int64_t>(free) / ranks) continue;
+    throw Error(Status(StatusCode::out_of_resources,
+                       concat("the largest size is ", byte_count_text(arguments.sizes().back()),
+                              ", for which ", ranks, ranks == 1 ? " rank needs " : " ranks need ",
+                              byte_size(bytes), ranks == 1 ? "" : " each", " on device ", device, ", where ",
+                              byte_size(static_cast<int64_t>(free)), " are free; -e sets a smaller one")));
+  }
+}
+
 std::vector<int> devices_of(const CollectiveArguments& arguments) {
   if (arguments.devices) return take_devices(arguments.devices);
   return devices_for(arguments.ranks.value_or(TrainArguments::kDefaultReplicas));
@@ -139,12 +166,7 @@ struct Files {
 void measure_collective(const CollectiveArguments& arguments, Engine& engine, CollectiveReport& report,
                         std::ostream& out) {
   out << collective_header(report) << std::flush;
-  Session session(engine, arguments.sizes().back(),
-                  {.iterations = arguments.iterations,
-                   .warm_up = arguments.warm_up,
-                   .checks = arguments.checks,
-                   .graph_launches = arguments.graph_launches,
-                   .misalign = arguments.misalign});
+  Session session(engine, arguments.sizes().back(), session_options(arguments));
   Series series(arguments, engine, session, report, out);
   for (const CollectiveCall& call : calls_of(arguments, report.ranks)) series.run(call);
   out << collective_footer(report) << std::flush;
@@ -180,6 +202,7 @@ void run_here(const CollectiveArguments& arguments, const Files& files, std::ost
   report.graph = arguments.graph_launches > 0;
   check_root(arguments, report.ranks);
   check_group(arguments, report.ranks);
+  check_memory(arguments, report.devices);
 
   const StoredLinks stored = stored_links(report.devices);
   report.links_note = stored.note;
@@ -200,6 +223,7 @@ void run_across(const CollectiveArguments& arguments, const Files& files, std::o
   const std::vector<int> devices =
       arguments.devices || arguments.ranks ? devices_of(arguments) : device_for(processes);
   check_same_options(processes, arguments, static_cast<int>(devices.size()));
+  check_memory(arguments, devices);
   CollectiveReport report = report_across(processes, arguments, devices);
   ProcessEngine engine(processes, devices);
   report.measured.slot_bytes = engine.communicator().slot_bytes();

@@ -30,13 +30,21 @@ Origin origin_of(const CollectiveCall& call, const Extent& extent, int rank) {
   }
 }
 
+int64_t bytes_of_a_side(int64_t most_bytes, const SessionOptions& options) {
+  return most_bytes + kWidestElement * options.misalign;
+}
+
 }  // namespace
+
+int64_t Session::bytes_per_rank(int64_t most_bytes, const SessionOptions& options) {
+  return 2 * bytes_of_a_side(most_bytes, options);
+}
 
 Session::Session(Engine& engine, int64_t most_bytes, const SessionOptions& options)
     : engine_(engine), options_(options), streams_(engine.devices()) {
   for (const int device : engine.devices()) {
     const DeviceScope scope(device);
-    const int64_t bytes = most_bytes + kWidestElement * options.misalign;
+    const int64_t bytes = bytes_of_a_side(most_bytes, options);
     inputs_.emplace_back(bytes);
     outputs_.emplace_back(bytes);
     wrong_.emplace_back(1);

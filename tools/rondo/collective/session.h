@@ -27,6 +27,9 @@ struct Measured {
 
 class Session {
  public:
+  // What a rank of it takes.
+  static int64_t bytes_per_rank(int64_t most_bytes, const SessionOptions& options);
+
   // Room for `most_bytes` on both sides of each rank. Throws rondo::Error.
   Session(Engine& engine, int64_t most_bytes, const SessionOptions& options);
 
