@@ -67,8 +67,12 @@ TEST_P(BalancedTree, SixtyFourRanks) {
   EXPECT_TRUE(all_equal_bits(reduced_by_tree(world, inputs, GetParam()), tree_sum(inputs, 0, 64)));
 }
 
-TEST_P(BalancedTree, ReduceScatterAndReduceAddByTreeToo) {
-  if (GetParam() == Algorithm::root) GTEST_SKIP() << "an algorithm of all_reduce() alone";
+// The algorithms that are not of all_reduce() alone.
+class BalancedTreeOfOthers : public testing::TestWithParam<Algorithm> {};
+INSTANTIATE_TEST_SUITE_P(All, BalancedTreeOfOthers, testing::Values(Algorithm::direct, Algorithm::automatic),
+                         [](const auto& info) { return std::string(name_of(info.param)); });
+
+TEST_P(BalancedTreeOfOthers, ReduceScatterAndReduceAddByTreeToo) {
   constexpr int kRanks = 7;
   const ReduceOptions options{.algorithm = GetParam(), .order = SumOrder::balanced_tree};
   World world(place(kRanks, Placement::spread));

@@ -1,0 +1,161 @@
+// What all_reduce() and all_reduce_many() put on streams; enqueued_order_test.cpp has the other operations, and says how.
+#include <rondo/tests/collectives/play.h>
+
+namespace rondo::test {
+namespace {
+
+// Twice with one communicator, on other streams each time: the scratch memory and the events are used again.
+void expect_all_reduce(World& world, Algorithm algorithm, DType dtype, int64_t size) {
+  StreamModel model(size_of(dtype));
+  const std::vector<int> ring = ring_of(world);
+  const auto ranks = static_cast<int64_t>(ring.size());
+  int64_t chunk = (size + ranks - 1) / ranks;
+  while (chunk * size_of(dtype) % 16 != 0) ++chunk;
+  Play first(world, model, dtype, size, size, false), second(world, model, dtype, size, size, true);
+  for (Play* play : {&first, &second}) {
+    const Interception interception(model);
+    play->before();
+    ASSERT_TRUE(ok(all_reduce(play->output, play->inputs(), {.algorithm = algorithm}, world.communicator,
+                              play->handles)));
+    play->after([&](int, int64_t i) {
+      return ranks == 1 ? model.terms().share(0, i)
+                        : sum_along(model.terms(),
+                                    algorithm == Algorithm::ring ? around(ring, i / chunk)
+                                                                 : in_order(static_cast<int>(ranks)),
+                                    i);
+    });
+  }
+  EXPECT_TRUE(ranks == 1 || size == 0 || model.sums() > 0) << "nothing was intercepted";
+}
+
+TEST(EnqueuedOrder, AllReduce) {
+  for_setups({1, 2, 3, 4, 5, 6, 7, 8}, kReducers, [](World& world, Algorithm algorithm) {
+    for (const int64_t size : {1, 5, 33, 200}) expect_all_reduce(world, algorithm, DType::float32, size);
+    expect_all_reduce(world, algorithm, DType::bfloat16, 131);
+    expect_all_reduce(world, algorithm, DType::uint8, 300);
+  });
+}
+
+class EnqueuedOrderOfManyRanks : public testing::TestWithParam<int> {};
+INSTANTIATE_TEST_SUITE_P(From, EnqueuedOrderOfManyRanks, testing::Values(9, 25, 41, 57));
+
+TEST_P(EnqueuedOrderOfManyRanks, AllReduceByRing) {
+  for (int ranks = GetParam(); ranks < GetParam() + 16 && ranks <= kMaxRanks; ++ranks) {
+    SCOPED_TRACE(concat(ranks, " ranks"));
+    World world(place(ranks, Placement::spread), 64);
+    expect_all_reduce(world, Algorithm::ring, DType::float32, ranks == 24 ? 1000 : ranks + 1);
+    if (HasFailure()) return;
+  }
+}
+
+// Rings in groups of m, then the groups' sums from the first to the last.
+void expect_hierarchical(int ranks, int m, int64_t slot_bytes, DType dtype, Reduction reduction,
+                         int64_t size) {
+  SCOPED_TRACE(concat(ranks, " ranks in groups of ", m, ", ", size, " ", name_of(dtype)));
+  CommunicatorOptions options{.slot_bytes = slot_bytes, .bucket_bytes = 0};
+  options.group_size = m;
+  options.ring_order = shuffled_ring(ranks);
+  World world(place(ranks, Placement::spread), options);
+  std::vector<std::vector<int>> groups(static_cast<size_t>(ranks / m));  // in the order of their rings
+  for (const int rank : options.ring_order) groups[static_cast<size_t>(rank / m)].push_back(rank);
+  const int64_t unit = 16 / size_of(dtype), chunk = ((size + m - 1) / m + unit - 1) / unit * unit;
+  StreamModel model(size_of(dtype));
+  Terms& terms = model.terms();
+  const auto want = [&](int, int64_t i) {
+    Term sum = 0;
+    for (const std::vector<int>& group : groups) {
+      const std::vector<int> order = around(group, i / chunk);
+      Term partial = terms.share(order[0], i);
+      for (size_t k = 1; k < order.size(); ++k) partial = terms.sum(partial, terms.share(order[k], i));
+      sum = sum == 0 ? partial : terms.sum(sum, partial);
+    }
+    // Wide partial sums are added as numbers of their own type, and finished afterwards.
+    return terms.finished(accumulator_of(dtype, reduction) == dtype ? sum : terms.finished(sum));
+  };
+  Play first(world, model, dtype, size, size, false), second(world, model, dtype, size, size, true);
+  for (Play* play : {&first, &second}) {
+    const Interception interception(model);
+    play->before();
+    ASSERT_TRUE(ok(all_reduce(play->output, play->inputs(),
+                              {.reduction = reduction, .algorithm = Algorithm::hierarchical},
+                              world.communicator, play->handles)));
+    play->after(want);
+  }
+}
+
+TEST(EnqueuedOrder, HierarchicalAllReduce) {
+  for (const Reach reach : {Reach::all, Reach::none}) {
+    const PeerLinks links(reach);
+    for (const auto& [ranks, m] : {std::pair{4, 2}, {6, 3}, {6, 2}, {8, 4}, {5, 1}, {4, 4}, {12, 3}})
+      for (const int64_t size : {1, 33, 1000}) {
+        expect_hierarchical(ranks, m, 384, DType::float32, Reduction::sum, size);
+        if (HasFailure()) return;
+      }
+    // The last chunk is empty, and each of the others takes three rounds: who has nothing to pass on is a round ahead.
+    expect_hierarchical(16, 8, 192, DType::uint8, Reduction::average, 7 * 5 * 16);
+  }
+}
+
+// Element i of the vectors below: where it lies in what is reduced as one, and how large that is. The bucket takes 64
+// elements: two vectors, two that are alone with the bucket or larger than it, and two, of which the first is padded.
+struct PlaceInBucket {
+  int64_t element, size;
+};
+PlaceInBucket place_in_bucket(int64_t i) {
+  if (i < 40) return {i, 40};
+  if (i < 81) return {i - 40, 41};
+  if (i < 161) return {i - 81, 80};
+  return {i < 164 ? i - 161 : i - 160, 40};
+}
+
+TEST(EnqueuedOrder, AllReduceMany) {
+  for_setups({1, 2, 3, 5}, kReducers, [](World& world, Algorithm algorithm) {
+    const std::vector<int> ring = ring_of(world);
+    const auto ranks = static_cast<int64_t>(ring.size());
+    StreamModel model(4);
+    const Interception interception(model);
+    Play play(world, model, DType::float32, 200, 200, true);
+    std::vector<std::vector<DataView>> lists(ring.size());
+    for (size_t rank = 0; rank < lists.size(); ++rank)
+      for (const auto& [begin, size] : {std::pair{0, 20}, {20, 20}, {40, 41}, {81, 80}, {161, 3}, {164, 36}})
+        lists[rank].push_back(play.input[rank].part(begin, size));
+    for (int repeat = 0; repeat < 2; ++repeat) {
+      play.before();
+      ASSERT_TRUE(ok(all_reduce_many(lists, {.algorithm = algorithm}, world.communicator, play.handles)));
+      play.after([&](int, int64_t i) {
+        const PlaceInBucket in_bucket = place_in_bucket(i);
+        const int64_t chunk = ((in_bucket.size + ranks - 1) / ranks + 3) / 4 * 4;
+        const bool by_ring = algorithm == Algorithm::ring;
+        const std::vector<int> order =
+            by_ring ? around(ring, in_bucket.element / chunk) : in_order(static_cast<int>(ranks));
+        // A single rank packs and unpacks, and has nothing to add.
+        return ranks == 1 ? model.terms().share(0, i) : sum_along(model.terms(), order, i);
+      });
+    }
+  });
+}
+
+// 2 (n-1)/n * S bytes of the vector, up to one alignment unit a step: by the copies that are really made.
+TEST(EnqueuedOrder, EveryRankSendsItsPart) {
+  for (const int ranks : {2, 3, 4, 5, 8, 13, 16, 32})
+    for (const int64_t size : {1, ranks, 100, 1000}) {
+      SCOPED_TRACE(concat(ranks, " ranks, ", size, " elements"));
+      World world(place(ranks, Placement::spread), 1024);
+      StreamModel model(4);
+      const Interception interception(model);
+      Play play(world, model, DType::float32, size, size, true);
+      ASSERT_TRUE(
+          ok(all_reduce(play.output, {.algorithm = Algorithm::ring}, world.communicator, play.handles)));
+      int64_t all = 0;
+      for (int rank = 0; rank < ranks; ++rank) {
+        const int64_t bytes = model.bytes_copied_on(world.communicator.of(rank).copies);
+        const double ideal = 2.0 * (ranks - 1) / ranks * static_cast<double>(size * 4);
+        EXPECT_LE(std::abs(static_cast<double>(bytes) - ideal), 2 * (ranks - 1) * 16) << "rank " << rank;
+        all += bytes;
+      }
+      EXPECT_EQ(all, 2 * (ranks - 1) * size * 4);
+    }
+}
+
+}  // namespace
+}  // namespace rondo::test

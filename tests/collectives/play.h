@@ -1,0 +1,134 @@
+// What the tests of what operations put on streams share: an operation among the caller's own work, played in a model
+// of streams and memory (stream_model.h), and the settings in which it is played.
+#pragma once
+
+#include <rondo/tests/collectives/stream_model.h>
+#include <rondo/tests/collectives/worlds.h>
+
+#include <simt/faults.h>
+
+namespace rondo::test {
+
+inline std::vector<Term> shares_of(Terms& terms, int rank, int64_t size) {
+  std::vector<Term> shares;
+  for (int64_t i = 0; i < size; ++i) shares.push_back(terms.share(rank, i));
+  return shares;
+}
+
+// Shares of element `element` added along `ranks`.
+inline Term sum_along(Terms& terms, const std::vector<int>& ranks, int64_t element) {
+  Term sum = terms.share(ranks[0], element);
+  for (size_t k = 1; k < ranks.size(); ++k) sum = terms.sum(sum, terms.share(ranks[k], element));
+  return terms.finished(sum);
+}
+
+inline std::vector<int> in_order(int ranks) {
+  std::vector<int> order(static_cast<size_t>(ranks));
+  std::iota(order.begin(), order.end(), 0);
+  return order;
+}
+
+// One operation among the caller's own work: before it every stream fills its rank's input and spoils its output;
+// after it every stream looks at the output and spoils both. Streams are the operation's own.
+class Play {
+ public:
+  Play(World& world, StreamModel& model, DType dtype, int64_t inputs, int64_t outputs, bool in_place)
+      : model_(model) {
+    for (size_t rank = 0; rank < world.devices.size(); ++rank) {
+      DeviceScope scope(world.devices[rank]);
+      streams_.emplace_back();
+      handles.push_back(streams_.back());
+      const int64_t bytes = (std::max(inputs, outputs) + 4) * size_of(dtype);
+      memory_.emplace_back(2 * bytes);
+      input.push_back({memory_.back().data() + size_of(dtype), inputs, dtype});
+      output.push_back({memory_.back().data() + (in_place ? size_of(dtype) : bytes), outputs, dtype});
+    }
+  }
+  void before() {
+    for (size_t rank = 0; rank < input.size(); ++rank) {
+      spoil(rank, output[rank]);
+      model_.write(handles[rank], input[rank],
+                   shares_of(model_.terms(), static_cast<int>(rank), input[rank].size));
+    }
+  }
+  // want(rank, element)
+  template <class Want>
+  void after(Want want) {
+    for (size_t rank = 0; rank < input.size(); ++rank) {
+      const std::vector<Term> found = model_.read(handles[rank], output[rank]);
+      for (size_t i = 0; i < found.size(); ++i)
+        ASSERT_EQ(found[i], want(static_cast<int>(rank), static_cast<int64_t>(i)))
+            << "element " << i << " of rank " << rank;
+      spoil(rank, output[rank]);
+      spoil(rank, input[rank]);
+    }
+    for (const std::string& problem : model_.problems()) ADD_FAILURE() << problem;
+  }
+  std::vector<ConstDataView> inputs() const { return {input.begin(), input.end()}; }
+
+  std::vector<cudaStream_t> handles;
+  std::vector<DataView> input, output;
+
+ private:
+  void spoil(size_t rank, DataView vector) {
+    model_.write(handles[rank], vector, std::vector<Term>(static_cast<size_t>(vector.size), 0));
+  }
+
+  StreamModel& model_;
+  std::vector<Stream> streams_;
+  std::vector<Buffer<std::byte>> memory_;
+};
+
+// Whether kernels reach the memory of other devices; the direct algorithms differ.
+enum class Reach { all, none };
+
+class PeerLinks {
+ public:
+  explicit PeerLinks(Reach reach) : reach_(reach) { set(reach == Reach::none, simt::PeerAccess::absent); }
+  ~PeerLinks() { set(reach_ == Reach::none, simt::PeerAccess::works); }
+
+ private:
+  static void set(bool any, simt::PeerAccess access) {
+    for (int a = 0; any && a < device_count(); ++a)
+      for (int b = 0; b < device_count(); ++b)
+        if (a != b) static_cast<void>(simt::set_peer_access(a, b, access));
+  }
+  Reach reach_;
+};
+
+// test(world, algorithm) by ring, and directly with and without access to peers.
+template <class Test>
+void for_setups(std::initializer_list<int> ranks, std::initializer_list<Algorithm> algorithms, Test test) {
+  for (const Reach reach : {Reach::all, Reach::none}) {
+    const PeerLinks links(reach);
+    for (const Algorithm algorithm : algorithms)
+      for (const int n : ranks)
+        for (const int64_t slot_bytes : {64, 256}) {
+          if (algorithm == Algorithm::ring && reach == Reach::none) continue;
+          SCOPED_TRACE(concat(algorithm, ", ", n, " ranks, slots of ", slot_bytes,
+                              reach == Reach::none ? ", no access to peers" : ""));
+          CommunicatorOptions options{.slot_bytes = slot_bytes, .bucket_bytes = 256};
+          if (slot_bytes > 64) options.ring_order = shuffled_ring(n);
+          World world(place(n, Placement::spread), options);
+          ASSERT_EQ(world.communicator.all_reach_all(), n == 1 || reach == Reach::all);
+          test(world, algorithm);
+          if (testing::Test::HasFailure()) return;
+        }
+  }
+}
+
+inline std::vector<int> ring_of(const World& world) { return world.communicator.options().ring_order; }
+inline std::vector<int> around(const std::vector<int>& ring, int64_t position) {
+  std::vector<int> ranks;
+  for (size_t k = 0; k < ring.size(); ++k)
+    ranks.push_back(ring[(static_cast<size_t>(position) + k) % ring.size()]);
+  return ranks;
+}
+inline int64_t position_of(const std::vector<int>& ring, int rank) {
+  return std::find(ring.begin(), ring.end(), rank) - ring.begin();
+}
+
+inline constexpr auto kReducers = {Algorithm::ring, Algorithm::direct, Algorithm::root};
+inline constexpr auto kMovers = {Algorithm::ring, Algorithm::direct};
+
+}  // namespace rondo::test
