@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 namespace rondo::nn {
 
@@ -46,24 +47,40 @@ std::vector<Piece> pieces_of(const AnyModule& network, Shape input, int64_t batc
   return pieces;
 }
 
-// least[k][end]: the cost of the most expensive of the first k parts when they hold costs [0, end).
-std::vector<size_t> balanced_parts(const std::vector<double>& costs, size_t parts) {
+namespace {
+
+// Where `parts` parts begin whose value is least, by dynamic programming: best[k][end] is the value of k parts that hold costs
+// [0, end), made from that of k - 1 parts and the cost of the last one.
+template <class Join>
+std::pair<double, std::vector<size_t>> best_parts(const std::vector<double>& costs, size_t parts, Join join) {
   const size_t size = costs.size();
   std::vector<double> before(size + 1, 0);
   for (size_t i = 0; i < size; ++i) before[i + 1] = before[i] + costs[i];
   constexpr double kNever = std::numeric_limits<double>::infinity();
-  std::vector<std::vector<double>> least(parts + 1, std::vector<double>(size + 1, kNever));
+  std::vector<std::vector<double>> best(parts + 1, std::vector<double>(size + 1, kNever));
   std::vector<std::vector<size_t>> begin(parts + 1, std::vector<size_t>(size + 1, 0));
-  least[0][0] = 0;
+  best[0][0] = 0;
   for (size_t k = 1; k <= parts; ++k)
     for (size_t end = k; end <= size; ++end)
       for (size_t cut = k - 1; cut < end; ++cut) {
-        const double most = std::max(least[k - 1][cut], before[end] - before[cut]);
-        if (most < least[k][end]) least[k][end] = most, begin[k][end] = cut;
+        const double value = join(best[k - 1][cut], before[end] - before[cut]);
+        if (value < best[k][end]) best[k][end] = value, begin[k][end] = cut;
       }
   std::vector<size_t> begins(parts);
   for (size_t k = parts, end = size; k > 0; --k) end = begins[k - 1] = begin[k][end];
-  return begins;
+  return {best[parts][size], begins};
+}
+
+}  // namespace
+
+std::vector<size_t> balanced_parts(const std::vector<double>& costs, size_t parts) {
+  const double least =
+      best_parts(costs, parts, [](double most, double part) { return std::max(most, part); }).first;
+  return best_parts(costs, parts,
+                    [&](double squares, double part) {
+                      return part <= least ? squares + part * part : std::numeric_limits<double>::infinity();
+                    })
+      .second;
 }
 
 std::vector<Piece> stages_of(const AnyModule& network, Shape input, int64_t batch, size_t stages) {

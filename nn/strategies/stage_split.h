@@ -11,7 +11,8 @@
 //   update                           2       for each parameter
 //
 // The stages are runs of pieces, none of them empty. The step is as slow as its slowest stage, so the cuts are those whose
-// most expensive stage costs least; of several, those that lie first.
+// most expensive stage costs least; of several, those with the least sum of squared costs, so that the other stages are
+// alike; of several such, those that lie first.
 #pragma once
 
 #include <rondo/nn/module.h>

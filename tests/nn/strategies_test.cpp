@@ -213,27 +213,29 @@ TEST(Strategies, TheMostExpensiveStageCostsLeast) {
     for (size_t parts = 1; parts <= size; ++parts) {
       std::vector<double> costs;
       for (size_t i = 0; i < size; ++i) costs.push_back(static_cast<double>(random.below(20)));
-      const auto most_of = [&](const std::vector<size_t>& begins) {
-        double most = 0;
+      // The most expensive part first, and then the sum of squares.
+      const auto value_of = [&](const std::vector<size_t>& begins) {
+        double most = 0, squares = 0;
         for (size_t k = 0; k < begins.size(); ++k) {
           double sum = 0;
           for (size_t i = begins[k]; i < (k + 1 < begins.size() ? begins[k + 1] : size); ++i) sum += costs[i];
           most = std::max(most, sum);
+          squares += sum * sum;
         }
-        return most;
+        return std::pair(most, squares);
       };
-      double least = 1e9;
+      std::pair<double, double> least = {1e9, 0};
       for (unsigned cuts = 0; cuts < 1u << (size - 1); ++cuts) {  // bit i: a part begins at i + 1
         std::vector<size_t> begins = {0};
         for (size_t i = 0; i + 1 < size; ++i)
           if (cuts >> i & 1) begins.push_back(i + 1);
-        if (begins.size() == parts) least = std::min(least, most_of(begins));
+        if (begins.size() == parts) least = std::min(least, value_of(begins));
       }
       const std::vector<size_t> begins = balanced_parts(costs, parts);
       ASSERT_EQ(begins.size(), parts);
       EXPECT_EQ(begins[0], 0u);
       for (size_t k = 1; k < parts; ++k) EXPECT_LT(begins[k - 1], begins[k]);
-      EXPECT_EQ(most_of(begins), least);
+      EXPECT_EQ(value_of(begins), least);
     }
 }
 

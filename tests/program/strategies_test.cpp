@@ -42,7 +42,7 @@ nlohmann::json json_of(const std::string& words) {
   const test::TemporaryDirectory directory;
   EXPECT_EQ(missing(run(words + " --json " + (directory / "s.json")), {"wrote " + (directory / "s.json")}),
             "");
-  return nlohmann::json::parse(read_text(directory / "s.json"));
+  return nlohmann::json::parse(test::read_text(directory / "s.json"));
 }
 
 TEST(StrategiesCommand, ReadsWhatIsAsked) {

@@ -139,6 +139,7 @@ CommandLine parse_command_line(int argc, const char* const* argv) {
   const CLI::App* schedule = add_schedule(app, line.schedule);
   const CLI::App* scale = add_scale(app, line.scale);
   const CLI::App* shard = add_shard(app, line.shard);
+  const CLI::App* strategies = add_strategies(app, line.strategies);
   const CLI::App* summary = add_summary(app, line.summary);
 
   try {
@@ -151,6 +152,8 @@ CommandLine parse_command_line(int argc, const char* const* argv) {
     return line;
   } catch (const CLI::RequiredError&) {
     if (schedule->parsed()) throw Error(bad_argument("--ranks was not given: rondo schedule --ranks 4"));
+    if (strategies->parsed())
+      throw Error(bad_argument("no model was named, must be lenet or mlp: rondo strategies lenet"));
     if (summary->parsed())
       throw Error(bad_argument("no model was named, must be lenet, resnet18 or mlp: rondo summary resnet18"));
     throw Error(bad_argument("no model was named, must be ", kTrainedModels, ": rondo train lenet"));
@@ -173,6 +176,8 @@ CommandLine parse_command_line(int argc, const char* const* argv) {
     line.action = CommandLine::Action::schedule;
   } else if (scale->parsed()) {
     line.action = CommandLine::Action::scale;
+  } else if (strategies->parsed()) {
+    line.action = CommandLine::Action::strategies;
   } else if (shard->parsed()) {
     line.action = CommandLine::Action::shard;
   } else if (summary->parsed()) {

@@ -6,6 +6,7 @@
 #include <rondo/tools/rondo/collective/arguments.h>
 #include <rondo/tools/rondo/links/arguments.h>
 #include <rondo/tools/rondo/shard_arguments.h>
+#include <rondo/tools/rondo/strategies_arguments.h>
 #include <rondo/tools/rondo/train_arguments.h>
 
 #include <cstdint>
@@ -56,6 +57,7 @@ struct CommandLine {
     schedule,
     scale,
     shard,
+    strategies,
     summary
   };
   Action action = Action::print_text;
@@ -69,6 +71,7 @@ struct CommandLine {
   ScheduleArguments schedule;
   ScaleArguments scale;
   ShardArguments shard;
+  StrategiesArguments strategies;
   SummaryArguments summary;
 };
 

@@ -11,6 +11,7 @@
 #include <rondo/tools/rondo/scale.h>
 #include <rondo/tools/rondo/schedule.h>
 #include <rondo/tools/rondo/shard.h>
+#include <rondo/tools/rondo/strategies.h>
 #include <rondo/tools/rondo/summary.h>
 #include <rondo/tools/rondo/terminal.h>
 #include <rondo/tools/rondo/train.h>
@@ -77,6 +78,9 @@ int run(const CommandLine& line, rondo::ProcessGroup* processes) {
       break;
     case CommandLine::Action::scale:
       rondo::program::show_scale(line.scale, std::cout);
+      break;
+    case CommandLine::Action::strategies:
+      rondo::program::run_strategies(line.strategies, std::cout);
       break;
     case CommandLine::Action::shard:
       rondo::program::show_shard(line.shard, std::cout, rondo::program::ask_terminal());

@@ -1,5 +1,6 @@
 #include <rondo/tools/rondo/strategies.h>
 
+#include <rondo/kernels/core/buffer.h>
 #include <rondo/kernels/random/random.h>
 #include <rondo/nn/fashion_mnist.h>
 #include <rondo/nn/models.h>
