@@ -7,11 +7,11 @@
 #include <rondo/nn/strategies/stage_split.h>
 #include <rondo/tools/rondo/devices.h>
 #include <rondo/tools/rondo/output_file.h>
+#include <rondo/tools/rondo/training_run.h>
 
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <filesystem>
 #include <memory>
 
 namespace rondo::program {
@@ -67,16 +67,6 @@ class Numbers : public Samples {
   }
   std::vector<float> x_, targets_;
 };
-
-FashionMnist load_data(const std::optional<std::string>& directory) {
-  if (!directory && !std::filesystem::exists(kFashionMnistDirectory))
-    throw Error(
-        bad_argument("Fashion-MNIST is not installed (", kFashionMnistDirectory,
-                     " does not exist): install the package dataset-fashion-mnist, or name a directory with "
-                     "its four files by --data DIR"));
-  return load_fashion_mnist(directory.value_or(kFashionMnistDirectory),
-                            directory ? Checksums::report : Checksums::require);
-}
 
 nn::NamedModel model_of(const StrategiesArguments& arguments) {
   nn::NamedModel model = nn::model(arguments.model);
@@ -152,7 +142,9 @@ void run_strategies(const StrategiesArguments& arguments, std::ostream& out) {
 
   FashionMnist data;
   if (lenet) {
-    data = load_data(arguments.data);
+    ImageTraining where;
+    where.data = arguments.data;
+    data = load_images(where);
     if (arguments.batch > data.train_count)
       throw Error(bad_argument("--batch is ", arguments.batch, ", must be at most ", data.train_count,
                                ", the number of training images"));
