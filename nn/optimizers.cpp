@@ -7,11 +7,13 @@
 
 namespace rondo::nn {
 
-Optimizer::Optimizer(DataParallel& model, float learning_rate, int arenas) : learning_rate_(0) {
+Optimizer::Optimizer(DataParallel& model, float learning_rate, std::vector<std::string> arenas)
+    : learning_rate_(0), arena_names_(std::move(arenas)) {
   for (Replica& replica : model.replicas()) {
     const DeviceScope scope(replica.device());
     State& state = states_.emplace_back(State{&replica, Buffer<float>(1), {}});
-    for (int i = 0; i < arenas; ++i) state.arenas.emplace_back(replica.parameters().size).fill_bytes(0);
+    for (size_t i = 0; i < arena_names_.size(); ++i)
+      state.arenas.emplace_back(replica.parameters().size).fill_bytes(0);
   }
   set_learning_rate(learning_rate);
 }
@@ -28,8 +30,23 @@ void Optimizer::set_learning_rate(float rate) {
   }
 }
 
+OptimizerMemory Optimizer::memory(size_t rank) {
+  OptimizerMemory memory;
+  for (size_t i = 0; i < arena_names_.size(); ++i) {
+    Buffer<float>& arena = states_[rank].arenas[i];
+    memory.arenas.push_back({arena_names_[i], {arena.data(), arena.size()}});
+  }
+  return memory;
+}
+
 Sgd::Sgd(DataParallel& model, SgdOptions options)
-    : Optimizer(model, options.learning_rate, 1), options_(options) {}
+    : Optimizer(model, options.learning_rate, {"momentum"}), options_(options) {}
+
+std::vector<OptimizerSetting> Sgd::settings() const {
+  return {{"momentum", options_.momentum},
+          {"weight_decay", options_.weight_decay},
+          {"nesterov", options_.nesterov ? 1.0f : 0.0f}};
+}
 
 void Sgd::step(Replica& replica, size_t rank, float scale) {
   State& s = state(rank);
@@ -39,11 +56,26 @@ void Sgd::step(Replica& replica, size_t rank, float scale) {
 }
 
 Adam::Adam(DataParallel& model, AdamSettings settings)
-    : Optimizer(model, settings.learning_rate, 2), settings_(settings) {
+    : Optimizer(model, settings.learning_rate, {"first_moment", "second_moment"}), settings_(settings) {
   for (Replica& replica : model.replicas()) {
     const DeviceScope scope(replica.device());
     clocks_.emplace_back(1).fill_bytes(0);
   }
+}
+
+std::vector<OptimizerSetting> Adam::settings() const {
+  return {{"beta1", settings_.beta1},
+          {"beta2", settings_.beta2},
+          {"eps", settings_.eps},
+          {"weight_decay", settings_.weight_decay},
+          {"decoupled", settings_.decoupled ? 1.0f : 0.0f}};
+}
+
+// Of the clock the number of steps is enough: each step computes the rest from it.
+OptimizerMemory Adam::memory(size_t rank) {
+  OptimizerMemory memory = Optimizer::memory(rank);
+  memory.counters.push_back({"steps", &clocks_[rank].data()->steps});
+  return memory;
 }
 
 void Adam::step(Replica& replica, size_t rank, float scale) {

@@ -6,12 +6,32 @@
 #include <rondo/nn/unique.h>
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 namespace rondo::nn {
 
 class DataParallel;
 class Replica;
+
+// What an optimizer remembers from step to step beside one replica, in the memory of its device.
+struct OptimizerMemory {
+  struct Arena {
+    std::string name;
+    VectorView<float> values;  // of the parameters' size, laid out as they are
+  };
+  struct Counter {
+    std::string name;
+    int64_t* value;
+  };
+  std::vector<Arena> arenas;
+  std::vector<Counter> counters;
+};
+
+struct OptimizerSetting {
+  std::string name;
+  float value;
+};
 
 // Belongs to the model that it was made for, and must go before it.
 class Optimizer : public Unique {
@@ -30,9 +50,15 @@ class Optimizer : public Unique {
   void set_learning_rate(float rate);
   float learning_rate() const { return learning_rate_; }
 
+  // For checkpoints: two of the same kind, settings, learning rate and memory take the same steps. The learning rate is not
+  // among the settings. The memory belongs to the steps in flight.
+  virtual std::string kind() const = 0;
+  virtual std::vector<OptimizerSetting> settings() const = 0;
+  virtual OptimizerMemory memory(size_t rank);
+
  protected:
-  // State arenas of the parameters' size, zeros, on every replica's device.
-  Optimizer(DataParallel& model, float learning_rate, int arenas);
+  // State arenas of the parameters' size, one for each name, zeros, on every replica's device.
+  Optimizer(DataParallel& model, float learning_rate, std::vector<std::string> arenas);
 
   struct State {
     Replica* replica;
@@ -43,6 +69,7 @@ class Optimizer : public Unique {
 
  private:
   float learning_rate_;
+  std::vector<std::string> arena_names_;
   std::vector<State> states_;
 };
 
@@ -58,6 +85,8 @@ class Sgd : public Optimizer {
  public:
   explicit Sgd(DataParallel& model, SgdOptions options = {});
   void step(Replica& replica, size_t rank, float scale) override;
+  std::string kind() const override { return "sgd"; }
+  std::vector<OptimizerSetting> settings() const override;
 
  private:
   SgdOptions options_;
@@ -77,6 +106,9 @@ class Adam : public Optimizer {
  public:
   explicit Adam(DataParallel& model, AdamSettings settings = {});
   void step(Replica& replica, size_t rank, float scale) override;
+  std::string kind() const override { return "adam"; }
+  std::vector<OptimizerSetting> settings() const override;
+  OptimizerMemory memory(size_t rank) override;
 
  private:
   AdamSettings settings_;

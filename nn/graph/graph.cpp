@@ -42,6 +42,12 @@ int Graph::state(const std::string& name, std::vector<int64_t> shape, Init init)
   return static_cast<int>(states_.size()) - 1;
 }
 
+int Graph::passing_state(const std::string& name, std::vector<int64_t> shape) {
+  const int number = state(name, std::move(shape), Init::zeros());
+  states_.back().lasting = false;
+  return number;
+}
+
 int Graph::resolved(int value) const {
   while (values_[static_cast<size_t>(value)].alias_of >= 0)
     value = values_[static_cast<size_t>(value)].alias_of;

@@ -35,6 +35,7 @@ struct Parameter {
   Init init;
   int64_t size = 0;
   int64_t offset = 0;
+  bool lasting = true;  // false: a state that only goes from forward to backward, and need not be saved
 };
 
 class Graph {
@@ -81,6 +82,7 @@ class Graph {
 
   int parameter(const std::string& name, std::vector<int64_t> shape, Init init);
   int state(const std::string& name, std::vector<int64_t> shape, Init init);
+  int passing_state(const std::string& name, std::vector<int64_t> shape);  // not lasting; begins as zeros
   Value add(std::unique_ptr<Op> op, const std::vector<Value>& inputs, Shape output,
             std::vector<int> parameters = {}, std::vector<int> states = {});
   Value reshape(Value value, Shape shape);  // costs nothing

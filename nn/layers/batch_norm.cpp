@@ -82,8 +82,8 @@ Value BatchNorm2d::build(Graph& graph, Value x) const {
   // The last two are what forward leaves for backward.
   const std::vector<int> states = {graph.state("running_mean", channels, Init::zeros()),
                                    graph.state("running_var", channels, Init::ones()),
-                                   graph.state("batch_mean", channels, Init::zeros()),
-                                   graph.state("batch_inv_deviation", channels, Init::zeros())};
+                                   graph.passing_state("batch_mean", channels),
+                                   graph.passing_state("batch_inv_deviation", channels)};
   return graph.add(std::make_unique<BatchNormOp>(x.shape, options_), {x}, x.shape, parameters, states);
 }
 

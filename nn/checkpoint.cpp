@@ -1,0 +1,226 @@
+#include <rondo/nn/checkpoint.h>
+#include <rondo/nn/device_tensors.h>
+#include <rondo/nn/safetensors.h>
+#include <rondo/nn/sha256.h>
+#include <rondo/version.h>
+#include <zlib.h>
+
+#include <charconv>
+#include <cmath>
+
+namespace rondo::nn {
+namespace {
+
+using Metadata = std::map<std::string, std::string>;
+
+constexpr const char* kCheckpoint = "rondo checkpoint";
+constexpr const char* kParameters = "rondo parameters";
+constexpr const char* kFormatVersion = "1";
+constexpr const char* kLayouts = "activations NHWC, convolutions KRSC, linear [inputs, outputs]";
+
+template <class... Parts>
+[[noreturn]] void fail(const Parts&... parts) {
+  throw Error(bad_argument(parts...));
+}
+
+// All errors of `work` that are about the file or the arguments name the file.
+template <class Work>
+auto about(const std::string& path, Work work) {
+  try {
+    return work();
+  } catch (const Error& error) {
+    const bool named = std::string_view(error.what()).starts_with(path + ": ");
+    if (named || error.status().code() != StatusCode::bad_argument) throw;
+    throw Error(bad_argument(path, ": ", error.what()));
+  }
+}
+
+// The shortest text that is read as the same bits again.
+template <class Number>
+std::string exact_text(Number value) {
+  char text[64];
+  return {text, std::to_chars(text, std::end(text), value).ptr};
+}
+
+const std::string& entry(const Metadata& metadata, const std::string& key) {
+  const auto found = metadata.find(key);
+  if (found == metadata.end()) fail("its metadata has no '", key, "'");
+  return found->second;
+}
+
+template <class Number>
+Number number_of(const Metadata& metadata, const std::string& key) {
+  const std::string& text = entry(metadata, key);
+  Number value{};
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size() || !(value >= Number{}))
+    fail("its metadata has ", key, " '", shown_name(text), "', must be a number that is not negative");
+  return value;
+}
+
+void expect(const Metadata& metadata, const std::string& key, const std::string& want,
+            const std::string& whose) {
+  const std::string& is = entry(metadata, key);
+  if (is != want) fail("its ", key, " is '", shown_name(is), "', ", whose, " is '", want, "'");
+}
+
+// What tells one network from another: the shapes of input and output, and all tensors.
+std::string fingerprint(const Graph& graph) {
+  std::string description = concat(text(graph.input().shape), " to ", text(graph.output().shape), "\n");
+  for (const auto* tensors : {&graph.parameters(), &graph.states()})
+    for (const Parameter& p : *tensors)
+      if (p.lasting) description += p.name + " " + text_of(StoredType::f32, p.shape) + "\n";
+  return sha256({reinterpret_cast<const uint8_t*>(description.data()), description.size()});
+}
+
+// Of all contents, by name: it does not depend on where in the file they lie.
+std::string checksum(const std::vector<StoredTensor>& tensors) {
+  std::map<std::string_view, std::span<const std::byte>> by_name;
+  for (const StoredTensor& tensor : tensors) by_name[tensor.name] = tensor.bytes;
+  uLong sum = crc32_z(0, nullptr, 0);
+  for (const auto& [name, bytes] : by_name)
+    sum = crc32_z(sum, reinterpret_cast<const Bytef*>(bytes.data()), bytes.size());
+  return exact_text(static_cast<uint32_t>(sum));
+}
+
+void append(std::vector<DeviceTensor>& to, std::vector<DeviceTensor> tensors) {
+  to.insert(to.end(), std::make_move_iterator(tensors.begin()), std::make_move_iterator(tensors.end()));
+}
+
+// Parameters and states; once for all replicas, except for the states of replicas that each gather their own.
+std::vector<DeviceTensor> tensors_to_save(DataParallel& model, Metadata& metadata) {
+  std::vector<DeviceTensor> tensors = parameter_tensors(model);
+  const bool own = !model.options().shared_statistics && !places_agree(state_tensors(model, false));
+  if (own) metadata["own_statistics"] = exact_text(model.devices());
+  append(tensors, state_tensors(model, own));
+  return tensors;
+}
+
+std::vector<DeviceTensor> tensors_to_load(DataParallel& model, const Metadata& metadata) {
+  std::vector<DeviceTensor> tensors = parameter_tensors(model);
+  const bool own = metadata.contains("own_statistics");
+  if (own) {
+    const auto replicas = number_of<int64_t>(metadata, "own_statistics");
+    if (model.options().shared_statistics || replicas != model.devices())
+      fail("it has running statistics for each of ", replicas, " replicas, but the model has ",
+           model.devices(), model.options().shared_statistics ? " that share theirs" : "",
+           ": must be as many, with their own");
+  }
+  append(tensors, state_tensors(model, own));
+  return tensors;
+}
+
+void write(const std::string& path, DataParallel& model, const std::vector<DeviceTensor>& tensors,
+           Metadata metadata) {
+  const HostTensors host = download(tensors);
+  metadata["format_version"] = kFormatVersion;
+  metadata["rondo_version"] = RONDO_VERSION_STRING;
+  metadata["layouts"] = kLayouts;
+  metadata["model"] = fingerprint(model.graph());
+  metadata["crc32"] = checksum(host.tensors);
+  write_safetensors(path, host.tensors, metadata);
+}
+
+// A file of Rondo's, whole and of a version that is known.
+Safetensors read(const std::string& path) {
+  Safetensors file = read_safetensors(path);
+  if (!file.metadata.contains("format_version"))
+    fail("it is not one of Rondo's: its metadata has no 'format_version'");
+  expect(file.metadata, "format_version", kFormatVersion, "the one that is known");
+  expect(file.metadata, "layouts", kLayouts, "the model's");
+  // Who has changed values on purpose can leave it out.
+  if (file.metadata.contains("crc32") && file.metadata["crc32"] != checksum(file.tensors))
+    fail("its values are not those that were written: the crc32 in its metadata is ",
+         shown_name(file.metadata["crc32"]), ", theirs is ", checksum(file.tensors));
+  return file;
+}
+
+void check_belongs(const Optimizer& optimizer, DataParallel& model) {
+  for (size_t rank = 0; rank < model.replicas().size(); ++rank)
+    if (!optimizer.serves(model.replicas()[rank], rank))
+      fail("the optimizer was made for another model, must be for this one");
+}
+
+void check_same_training(const Metadata& metadata, const DataParallel& model, const Optimizer& optimizer) {
+  expect(metadata, "model", fingerprint(model.graph()), "the model's, of its tensors, input and output,");
+  expect(metadata, "seed", exact_text(model.options().seed), "the model's");
+  for (const OptimizerSetting& setting : optimizer.settings())
+    expect(metadata, "optimizer." + setting.name, exact_text(setting.value), "the optimizer's");
+}
+
+TrainingPlace place_in(const Metadata& metadata) {
+  return {number_of<int64_t>(metadata, "epoch"), number_of<int64_t>(metadata, "epoch_steps"),
+          number_of<uint64_t>(metadata, "data_seed"), number_of<int64_t>(metadata, "batch")};
+}
+
+}  // namespace
+
+void save_checkpoint(const std::string& path, DataParallel& model, Optimizer& optimizer,
+                     const TrainingPlace& place) {
+  about(path, [&] {
+    check_belongs(optimizer, model);
+    for (const int64_t number : {place.epoch, place.step, place.batch})
+      if (number < 0) fail("the place of the training has a number ", number, ", must not be negative");
+    model.streams().synchronize();
+    Metadata metadata = {{"format", kCheckpoint},
+                         {"seed", exact_text(model.options().seed)},
+                         {"replicas", exact_text(model.devices())},
+                         {"optimizer", optimizer.kind()},
+                         {"learning_rate", exact_text(optimizer.learning_rate())},
+                         {"epoch", exact_text(place.epoch)},
+                         {"epoch_steps", exact_text(place.step)},
+                         {"data_seed", exact_text(place.seed)},
+                         {"batch", exact_text(place.batch)}};
+    for (const OptimizerSetting& setting : optimizer.settings())
+      metadata["optimizer." + setting.name] = exact_text(setting.value);
+    std::vector<DeviceTensor> tensors = tensors_to_save(model, metadata);
+    append(tensors, training_tensors(model, optimizer));
+    write(path, model, tensors, std::move(metadata));
+  });
+}
+
+TrainingPlace load_checkpoint(const std::string& path, DataParallel& model, Optimizer& optimizer) {
+  return about(path, [&] {
+    check_belongs(optimizer, model);
+    const Safetensors file = read(path);
+    expect(file.metadata, "format", kCheckpoint, "that of a training");
+    expect(file.metadata, "optimizer", optimizer.kind(), "that of this training");
+    std::vector<DeviceTensor> tensors = tensors_to_load(model, file.metadata);
+    append(tensors, training_tensors(model, optimizer));
+    const std::vector<const StoredTensor*> contents = matching(file, tensors);
+    check_same_training(file.metadata, model, optimizer);
+    const auto rate = number_of<float>(file.metadata, "learning_rate");
+    if (!std::isfinite(rate)) fail("its learning rate is ", rate, ", must be finite");
+    const TrainingPlace place = place_in(file.metadata);
+    // Everything fits: from here on the model changes.
+    model.streams().synchronize();
+    upload(tensors, contents);
+    optimizer.set_learning_rate(rate);
+    return place;
+  });
+}
+
+void save_parameters(const std::string& path, DataParallel& model) {
+  about(path, [&] {
+    model.streams().synchronize();
+    Metadata metadata = {{"format", kParameters}};
+    const std::vector<DeviceTensor> tensors = tensors_to_save(model, metadata);
+    write(path, model, tensors, std::move(metadata));
+  });
+}
+
+void load_parameters(const std::string& path, DataParallel& model) {
+  about(path, [&] {
+    const Safetensors file = read(path);
+    const std::string& format = entry(file.metadata, "format");
+    if (format != kParameters) expect(file.metadata, "format", kCheckpoint, "that of a training");
+    const std::vector<DeviceTensor> tensors = tensors_to_load(model, file.metadata);
+    std::set<std::string> besides;
+    if (format == kCheckpoint) besides = {"training.", "optimizer."};
+    const std::vector<const StoredTensor*> contents = matching(file, tensors, besides);
+    model.streams().synchronize();
+    upload(tensors, contents);
+  });
+}
+
+}  // namespace rondo::nn
