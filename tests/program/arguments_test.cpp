@@ -18,7 +18,6 @@ void expect_training_refused(const std::string& options, const std::vector<std::
 
 TEST(Arguments, Defaults) {
   const TrainArguments a = train("");
-  EXPECT_EQ(a.model, "lenet");
   EXPECT_FALSE(a.devices);
   EXPECT_FALSE(a.batch);
   EXPECT_EQ(a.lr, 0.2f);
