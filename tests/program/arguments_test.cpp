@@ -151,7 +151,7 @@ TEST(Arguments, HelpAndVersion) {
     EXPECT_EQ(line.action, CommandLine::Action::print_text);
     EXPECT_EQ(missing(line.text, {"train", "devices", "--version"}), "");
   }
-  EXPECT_EQ(missing(parse("train --help").text,
+  EXPECT_EQ(missing(parse("train lenet --help").text,
                     {"rondo train", "--devices", "--batch", "--lr", "--epochs", "--seed", "--limit", "--data",
                      "--log", "--plot", "--trace", "--verify"}),
             "");
