@@ -122,7 +122,7 @@ Status conv2d_filter_gradient(std::optional<TileId> tile, FilterView<float> dw, 
   Parameters p = {};
   p.geometry = g;
   p.x = x.data, p.dy = dy.data, p.dw = dw.data;
-  p.x_width = copy_width(x.data, g.c, 4);
+  p.x_width = copy_width(x.data, g.c, g.c);
   p.dy_width = copy_width(dy.data, g.k, g.k);
   p.pixels_per_split = split ? config.k_per_split : std::max<int64_t>(g.output_pixels, 1);
   if (split) p.partials = {scratch, g.patch, g.k, config.splits};

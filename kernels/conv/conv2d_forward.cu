@@ -121,7 +121,7 @@ __global__ __launch_bounds__(Tile::kThreads, Tile::kBlocksAtOnce) void conv2d_ke
 template <Pass pass>
 Status launch_conv2d(const char* name, std::optional<TileId> tile, Parameters& p, cudaStream_t stream) {
   if (p.rows() == 0 || p.columns == 0) return {};
-  p.source.width = copy_width(p.source.data, p.source.channels, 4);
+  p.source.width = copy_width(p.source.data, p.source.channels, p.source.channels);
   p.epilogue.aligned = copy_width(p.to, p.columns, 4) == 4;
   if (!tile) {
     DeviceFacts device;
@@ -159,7 +159,7 @@ Status conv2d_forward(std::optional<TileId> tile, ImageView<float> y, ImageView<
     return few_channels_forward(y.data, x.data, filter.data, bias.data, epilogue.relu, g, stream);
   Parameters p = {};
   p.source = {x.data, g.c, {g.h, g.r, 1, 1}, {g.w, g.s, 1, 1}, 1};
-  p.filter = {filter.data, g.k, g.s, g.c, g.patch, 1};
+  p.filter = {filter.data, g.k, g.s, g.c, g.patch, copy_width(filter.data, g.c, g.c)};
   p.to = y.data;
   p.images = g.images, p.rows_h = g.p, p.rows_w = g.q, p.columns = g.k;
   p.row_step_h = g.stride_h, p.row_step_w = g.stride_w, p.row_start_h = -g.pad_h, p.row_start_w = -g.pad_w;
@@ -177,7 +177,7 @@ Status conv2d_data_gradient(std::optional<TileId> tile, ImageView<float> dx, Ima
                                      dy, filter, options, &g));
   Parameters p = {};
   p.source = {dy.data, g.k, {g.p, g.r, -1, g.stride_h}, {g.q, g.s, -1, g.stride_w}, 1};
-  p.filter = {filter.data, g.k, g.s, g.c, g.patch, copy_width(filter.data, g.c, 4)};
+  p.filter = {filter.data, g.k, g.s, g.c, g.patch, copy_width(filter.data, g.c, g.c)};
   p.to = dx.data;
   p.images = g.images, p.rows_h = g.h, p.rows_w = g.w, p.columns = g.c;
   p.row_step_h = 1, p.row_step_w = 1, p.row_start_h = g.pad_h, p.row_start_w = g.pad_w;

@@ -14,38 +14,70 @@ struct FilterSource {
   int width;    // floats that one copy may take
 };
 
-// Forward: column = out channel, k = (r, s, c). The bank runs along k, so values are transposed one by one.
+// Forward: column = out channel, k = (r, s, c). The bank runs along k, so values are transposed on their way in: one by
+// one, or where a thread has vectors in blocks of 4 x 4.
 template <class Slab, class Tile>
 class ForwardFilterLoader {
  public:
   __device__ __forceinline__ ForwardFilterLoader(const FilterSource& source, const TapWalk& walk,
                                                  int first_column)
-      : source_(source),
-        walk_(walk),
-        first_column_(first_column),
-        position_(walk.at(threadIdx.x % Tile::kK)),
-        step_(walk.at(Tile::kK)) {}
+      : source_(source), walk_(walk), first_column_(first_column), step_(walk.at(Tile::kK)) {
+    const int chunk = !Tile::kVectors ? 1 : source.width < 16 ? 4 : 16;
+    position_ = walk.at(threadIdx.x % (Tile::kK / chunk) * chunk);
+  }
 
   __device__ __forceinline__ void copy(float* slab) {
-    constexpr int kColumns = Tile::kThreads / Tile::kK;
-    const int k = threadIdx.x % Tile::kK, first = threadIdx.x / Tile::kK;
-    if (first < kColumns) {
-      const int columns = source_.k - first_column_;
-      const bool inside = walk_.inside(position_);
-      const float* from = source_.data + static_cast<int64_t>(first_column_ + first) * source_.patch +
-                          (walk_.r(position_) * source_.s + walk_.s(position_)) * source_.c +
-                          position_.channel;
-      RONDO_UNROLL_BY(4)
-      for (int column = first; column < Tile::kN; column += kColumns, from += kColumns * source_.patch)
-        ptx::cp_async<4>(slab + Slab::at(k, column), from, inside && column < columns);
+    if constexpr (Tile::kVectors) {
+      if (source_.width >= 16)
+        copy_blocks<16>(slab);
+      else if (source_.width >= 4)
+        copy_blocks<4>(slab);
+      else
+        for (int k = threadIdx.x; k < Tile::kK; k += Tile::kThreads)
+          copy_values(slab, walk_.at(walked_ + k), k, 0, 1);
+      walked_ += Tile::kK;
+    } else {
+      constexpr int kColumns = Tile::kThreads / Tile::kK;
+      const int first = threadIdx.x / Tile::kK;
+      if (first < kColumns) copy_values(slab, position_, threadIdx.x % Tile::kK, first, kColumns);
     }
     walk_.advance(position_, step_);
   }
 
  private:
+  // At k of the slab, the columns first, first + step, ...
+  __device__ __forceinline__ void copy_values(float* slab, const TapPosition& position, int k, int first,
+                                              int step) const {
+    const int columns = source_.k - first_column_;
+    const bool inside = walk_.inside(position);
+    const float* from = at(position, first);
+    RONDO_UNROLL_BY(4)
+    for (int column = first; column < Tile::kN; column += step, from += step * source_.patch)
+      ptx::cp_async<4>(slab + Slab::at(k, column), from, inside && column < columns);
+  }
+  // V values along k of 4 columns at a time.
+  template <int V>
+  __device__ __forceinline__ void copy_blocks(float* slab) const {
+    constexpr int kPerColumn = Tile::kK / V, kColumns = Tile::kThreads / kPerColumn * 4;
+    const int k = threadIdx.x % kPerColumn * V, first = threadIdx.x / kPerColumn * 4;
+    const int columns = walk_.inside(position_) ? source_.k - first_column_ : 0;
+    const float* from = at(position_, first);
+    RONDO_UNROLL_BY(1)
+    for (int column = first; column < Tile::kN; column += kColumns, from += kColumns * source_.patch) {
+      RONDO_UNROLL
+      for (int j = 0; j < V; j += 4)
+        copy_transposed<Slab>(slab, k + j, column, from + j, source_.patch, columns - column);
+    }
+  }
+  __device__ __forceinline__ const float* at(const TapPosition& position, int column) const {
+    return source_.data + static_cast<int64_t>(first_column_ + column) * source_.patch +
+           (walk_.r(position) * source_.s + walk_.s(position)) * source_.c + position.channel;
+  }
+
   const FilterSource& source_;
   const TapWalk& walk_;
   int first_column_;
+  int walked_ = 0;
   TapPosition position_, step_;
 };
 
@@ -58,20 +90,29 @@ class BackwardFilterLoader {
       : source_(source),
         walk_(walk),
         first_column_(first_column),
-        position_(walk.at(threadIdx.x / kPerRow)),
-        step_(walk.at(Tile::kK)) {}
+        position_(walk.at(threadIdx.x / kPerRow * kRows)),
+        step_(walk.at(kRows > 1 ? Tile::kK - kRows : Tile::kK)) {}
 
   __device__ __forceinline__ void copy(float* slab) {
-    with_width(source_.width, [&]<int V>() { copy_chunks<V>(slab); });
+    with_width < Tile::kWidestCopy<Tile::kN ? Tile::kWidestCopy : Tile::kN>(
+                     source_.width,
+                     [&]<int V>() {
+                       RONDO_UNROLL_BY(1)
+                       for (int j = 0; j < kRows; ++j) {
+                         copy_row<V>(slab, threadIdx.x / kPerRow * kRows + j);
+                         if (kRows > 1) walk_.advance(position_, {.channel = 1});
+                       }
+                     });
     walk_.advance(position_, step_);
   }
 
  private:
-  static constexpr int kPerRow = Tile::kThreads / Tile::kK;  // threads that share a row of the slab
+  static constexpr int kAtOnce = Tile::kK < Tile::kThreads ? Tile::kK : Tile::kThreads;
+  static constexpr int kRows = Tile::kK / kAtOnce;  // of a slab that a thread copies, one after the other
+  static constexpr int kPerRow = Tile::kThreads / kAtOnce;  // threads that share a row
 
   template <int V>
-  __device__ __forceinline__ void copy_chunks(float* slab) const {
-    const int k = threadIdx.x / kPerRow;
+  __device__ __forceinline__ void copy_row(float* slab, int k) const {
     if (k >= Tile::kK) return;
     const int columns = source_.c - first_column_;
     const bool inside = walk_.inside(position_);

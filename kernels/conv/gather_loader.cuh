@@ -29,42 +29,52 @@ class GatherLoader {
   __device__ __forceinline__ GatherLoader(const GatherSource& source, const TapWalk& walk,
                                           const GatherRow* rows, bool all_visible)
       : source_(source), walk_(walk), rows_(rows), all_visible_(all_visible), step_(walk.at(Tile::kK)) {
-    position_ = walk.at(threadIdx.x % (Tile::kK / source.width) * source.width);
+    const int width = source.width < Tile::kWidestCopy ? source.width : Tile::kWidestCopy;
+    position_ = walk.at(threadIdx.x % (Tile::kK / width) * width);
   }
 
   __device__ __forceinline__ void copy(float* slab) {
-    with_width(source_.width, [&]<int V>() { copy_chunks<V>(slab); });
+    with_width<Tile::kWidestCopy>(source_.width, [&]<int V>() {
+      constexpr int kPerRow = Tile::kK / V, kRows = Tile::kThreads / kPerRow;
+      const int chunk = threadIdx.x % kPerRow, first = threadIdx.x / kPerRow;
+      if constexpr (kRows > 0) {
+        if (first < kRows) copy_chunks<V>(slab, position_, chunk * V, first, kRows);
+      } else {  // fewer threads than chunks of a row
+        for (int k = threadIdx.x * V; k < Tile::kK; k += Tile::kThreads * V)
+          copy_chunks<V>(slab, walk_.at(walked_ + k), k, 0, 1);
+      }
+    });
     walk_.advance(position_, step_);
+    if constexpr (Tile::kVectors) walked_ += Tile::kK;
   }
 
  private:
+  // At k of the slab, the rows first, first + step, ...
   template <int V>
-  __device__ __forceinline__ void copy_chunks(float* slab) const {
-    constexpr int kPerRow = Tile::kK / V, kRows = Tile::kThreads / kPerRow;
-    const int k = threadIdx.x % kPerRow * V, first = threadIdx.x / kPerRow;
-    if (first >= kRows) return;
-    const bool inside = walk_.inside(position_);
-    const int dy = source_.h.direction * walk_.r(position_), dx = source_.w.direction * walk_.s(position_);
-    const int channel = position_.channel;
+  __device__ __forceinline__ void copy_chunks(float* slab, const TapPosition& position, int k, int first,
+                                              int step) const {
+    const bool inside = walk_.inside(position);
+    const int dy = source_.h.direction * walk_.r(position), dx = source_.w.direction * walk_.s(position);
+    const int channel = position.channel;
     if (source_.h.divisor == 1 && source_.w.divisor == 1) {
       const float* from =
           source_.data + (static_cast<int64_t>(dy) * source_.w.size + dx) * source_.channels + channel;
       if (all_visible_) {
         const GatherRow* rows = rows_;
         RONDO_UNROLL_BY(4)
-        for (int i = first; i < Tile::kM; i += kRows)
+        for (int i = first; i < Tile::kM; i += step)
           ptx::cp_async<4 * V>(slab + Slab::at(k, i), from + rows[i].from, inside);
         return;
       }
       RONDO_UNROLL_BY(2)
-      for (int i = first; i < Tile::kM; i += kRows) {
+      for (int i = first; i < Tile::kM; i += step) {
         const GatherRow& row = rows_[i];
         ptx::cp_async<4 * V>(slab + Slab::at(k, i), from + row.from,
                              inside && visible(row.y + dy, row.x + dx));
       }
     } else {
       RONDO_UNROLL_BY(1)
-      for (int i = first; i < Tile::kM; i += kRows) {
+      for (int i = first; i < Tile::kM; i += step) {
         const GatherRow& row = rows_[i];
         const int y = (row.y + dy) / source_.h.divisor, x = (row.x + dx) / source_.w.divisor;
         const bool whole = y * source_.h.divisor == row.y + dy && x * source_.w.divisor == row.x + dx;
@@ -82,6 +92,7 @@ class GatherLoader {
   const TapWalk& walk_;
   const GatherRow* rows_;
   bool all_visible_;
+  int walked_ = 0;
   TapPosition position_, step_;
 };
 

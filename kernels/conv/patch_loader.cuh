@@ -29,28 +29,39 @@ class PatchLoader {
   __device__ __forceinline__ PatchLoader(const float* x, const ConvGeometry& g, const PatchTap* taps,
                                          int64_t first, int64_t pixels, int width)
       : x_(x), geometry_(g), taps_(taps), left_(pixels), width_(width) {
-    const int64_t pixel = first + threadIdx.x / kPerRow;
+    const int64_t pixel = first + threadIdx.x / kPerRow * kPixels;
     q_ = static_cast<int>(pixel % g.q);
     p_ = static_cast<int>(pixel / g.q % g.p);
     image_ = static_cast<int>(pixel / g.q / g.p);
   }
 
   __device__ __forceinline__ void copy(float* slab) {
-    with_width(width_, [&]<int V>() { copy_chunks<V>(slab); });
+    with_width<Tile::kWidestCopy>(width_, [&]<int V>() {
+      RONDO_UNROLL_BY(1)
+      for (int j = 0; j < kPixels; ++j) {
+        copy_pixel<V>(slab, threadIdx.x / kPerRow * kPixels + j);
+        if (kPixels > 1) go_on(1);
+      }
+    });
     left_ -= Tile::kK;
-    q_ += Tile::kK;
+    go_on(kPixels > 1 ? Tile::kK - kPixels : Tile::kK);
+  }
+
+ private:
+  static constexpr int kAtOnce = Tile::kK < Tile::kThreads ? Tile::kK : Tile::kThreads;
+  static constexpr int kPixels = Tile::kK / kAtOnce;  // of a slab that a thread copies, one after the other
+  static constexpr int kPerRow = Tile::kThreads / kAtOnce;  // threads that share a pixel
+
+  __device__ __forceinline__ void go_on(int pixels) {
+    q_ += pixels;
     while (q_ >= geometry_.q) {
       q_ -= geometry_.q;
       if (++p_ == geometry_.p) p_ = 0, ++image_;
     }
   }
 
- private:
-  static constexpr int kPerRow = Tile::kThreads / Tile::kK;  // threads that share a pixel
-
   template <int V>
-  __device__ __forceinline__ void copy_chunks(float* slab) const {
-    const int k = threadIdx.x / kPerRow;
+  __device__ __forceinline__ void copy_pixel(float* slab, int k) const {
     if (k >= Tile::kK) return;
     const ConvGeometry& g = geometry_;
     const bool inside = k < left_;

@@ -14,29 +14,76 @@
 
 #include <cstdint>
 
+// How often the loop that follows is unrolled: completely (its bounds are compile-time constants), or N
+// times. RONDO_LANES is for a loop that does the same with neighbouring values of one thread: instructions one after the
+// other on a GPU, one vector instruction on a CPU, where g++ sees it as long as nobody unrolls the loop first.
+#ifdef __SIMT__
+#define RONDO_UNROLL _Pragma("GCC unroll 64")
+#define RONDO_UNROLL_BY(N) RONDO_PRAGMA(GCC unroll N)
+#define RONDO_LANES _Pragma("GCC unroll 1")
+#else
+#define RONDO_UNROLL _Pragma("unroll")
+#define RONDO_UNROLL_BY(N) RONDO_PRAGMA(unroll N)
+#define RONDO_LANES _Pragma("unroll")
+#endif
+#define RONDO_PRAGMA(text) _Pragma(#text)
+
 namespace rondo {
+
+// The processor's vector registers: floats in each, and how many there are. None on a GPU.
+struct VectorRegisters {
+  int lanes, count;
+};
+#if !defined(__SIMT__)
+inline constexpr VectorRegisters kVectorRegisters = {0, 0};
+#elif defined(__AVX512F__)
+inline constexpr VectorRegisters kVectorRegisters = {16, 32};
+#elif defined(__AVX__)
+inline constexpr VectorRegisters kVectorRegisters = {8, 16};
+#else
+inline constexpr VectorRegisters kVectorRegisters = {4, 16};
+#endif
 
 template <int N>
 struct Lanes {
   static_assert(N % 4 == 0, "lanes are loaded four at a time");
 #ifdef __SIMT__
-  typedef float Vector __attribute__((vector_size(N * sizeof(float))));
-  Vector v;
+  // One vector, or several where N is more than a register's or no power of two.
+  static constexpr int kWidth = N % 16 == 0 && kVectorRegisters.lanes >= 16 ? 16
+                                : N % 8 == 0 && kVectorRegisters.lanes >= 8 ? 8
+                                                                            : 4;
+  typedef float Vector __attribute__((vector_size(kWidth * sizeof(float))));
+  static constexpr int kVectors = N / kWidth;
+  Vector v[kVectors];
 
   static __device__ __forceinline__ Lanes load(const float* from) { return load_unaligned(from); }
   static __device__ __forceinline__ Lanes load_unaligned(const float* from) {
     Lanes lanes;
-    __builtin_memcpy(&lanes.v, from, sizeof(Vector));
+    RONDO_UNROLL
+    for (int j = 0; j < kVectors; ++j) __builtin_memcpy(&lanes.v[j], from + j * kWidth, sizeof(Vector));
     return lanes;
   }
   __device__ __forceinline__ void store(float* to) const { store_unaligned(to); }
   __device__ __forceinline__ void store_unaligned(float* to) const {
-    __builtin_memcpy(to, &v, sizeof(Vector));
+    RONDO_UNROLL
+    for (int j = 0; j < kVectors; ++j) __builtin_memcpy(to + j * kWidth, &v[j], sizeof(Vector));
   }
-  __device__ __forceinline__ void add_product(float scalar, const Lanes& lanes) { v += scalar * lanes.v; }
-  __device__ __forceinline__ void add(const Lanes& lanes) { v += lanes.v; }
-  __device__ __forceinline__ void scale(float scalar) { v *= scalar; }
-  __device__ __forceinline__ void relu() { v = v < Vector{} ? Vector{} : v; }
+  __device__ __forceinline__ void add_product(float scalar, const Lanes& lanes) {
+    RONDO_UNROLL
+    for (int j = 0; j < kVectors; ++j) v[j] += scalar * lanes.v[j];
+  }
+  __device__ __forceinline__ void add(const Lanes& lanes) {
+    RONDO_UNROLL
+    for (int j = 0; j < kVectors; ++j) v[j] += lanes.v[j];
+  }
+  __device__ __forceinline__ void scale(float scalar) {
+    RONDO_UNROLL
+    for (int j = 0; j < kVectors; ++j) v[j] *= scalar;
+  }
+  __device__ __forceinline__ void relu() {
+    RONDO_UNROLL
+    for (int j = 0; j < kVectors; ++j) v[j] = v[j] < Vector{} ? Vector{} : v[j];
+  }
 #else
   float v[N];
 
@@ -101,6 +148,30 @@ struct Lanes {
   }
 };
 
+// The rows of a block of 4 x 4 values become its columns.
+__device__ __forceinline__ void transpose(Lanes<4> (&rows)[4]) {
+#ifdef __SIMT__
+  using Vector = Lanes<4>::Vector;
+  const Vector low01 = __builtin_shufflevector(rows[0].v[0], rows[1].v[0], 0, 4, 1, 5);
+  const Vector low23 = __builtin_shufflevector(rows[2].v[0], rows[3].v[0], 0, 4, 1, 5);
+  const Vector high01 = __builtin_shufflevector(rows[0].v[0], rows[1].v[0], 2, 6, 3, 7);
+  const Vector high23 = __builtin_shufflevector(rows[2].v[0], rows[3].v[0], 2, 6, 3, 7);
+  rows[0].v[0] = __builtin_shufflevector(low01, low23, 0, 1, 4, 5);
+  rows[1].v[0] = __builtin_shufflevector(low01, low23, 2, 3, 6, 7);
+  rows[2].v[0] = __builtin_shufflevector(high01, high23, 0, 1, 4, 5);
+  rows[3].v[0] = __builtin_shufflevector(high01, high23, 2, 3, 6, 7);
+#else
+#pragma unroll
+  for (int i = 0; i < 4; ++i)
+#pragma unroll
+    for (int j = 0; j < i; ++j) {
+      const float below = rows[i].v[j];
+      rows[i].v[j] = rows[j].v[i];
+      rows[j].v[i] = below;
+    }
+#endif
+}
+
 template <int N>
 struct Broadcast {
   static_assert(N == 4, "one 16-byte load");
@@ -119,14 +190,3 @@ struct Broadcast {
 };
 
 }  // namespace rondo
-
-// How often the loop that follows is unrolled: completely (its bounds are compile-time constants), or N
-// times.
-#ifdef __SIMT__
-#define RONDO_UNROLL _Pragma("GCC unroll 64")
-#define RONDO_UNROLL_BY(N) RONDO_PRAGMA(GCC unroll N)
-#else
-#define RONDO_UNROLL _Pragma("unroll")
-#define RONDO_UNROLL_BY(N) RONDO_PRAGMA(unroll N)
-#endif
-#define RONDO_PRAGMA(text) _Pragma(#text)

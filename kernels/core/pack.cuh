@@ -5,15 +5,19 @@
 // be.
 #pragma once
 
-#include <cuda_runtime.h>
+#include <rondo/kernels/core/lanes.cuh>
 
+#include <algorithm>
 #include <cstdint>
 
 namespace rondo {
 
+// The widest pack of floats: a GPU's access of 16 bytes, or a vector register.
+inline constexpr int kWidestPack = kVectorRegisters.lanes > 4 ? kVectorRegisters.lanes : 4;
+
 template <class T, int N>
-struct alignas(N * sizeof(T)) Pack {
-  static_assert(N * sizeof(T) <= 16, "16 bytes are the widest access");
+struct alignas(N * sizeof(T) < 16 ? N * sizeof(T) : 16) Pack {
+  static_assert(N * sizeof(T) <= 4 * kWidestPack);
   T v[N];
 };
 
@@ -27,14 +31,15 @@ __device__ __forceinline__ void store_pack(T* to, const Pack<T, N>& pack) {
   *reinterpret_cast<Pack<T, N>*>(to) = pack;
 }
 
-// The widest of 4, 2 and 1 elements for rows of `length` elements that begin at `pointers`, one behind the
+// The widest of kMost, 4, 2 and 1 elements for rows of `length` elements that begin at `pointers`, one behind the
 // other.
-template <class... T>
+template <int kMost = 4, class... T>
 int pack_width(int64_t length, const T*... pointers) {
   const auto fits = [&](int width) {
-    return length % width == 0 && ((reinterpret_cast<uintptr_t>(pointers) % (width * sizeof(T)) == 0) && ...);
+    return length % width == 0 &&
+           ((reinterpret_cast<uintptr_t>(pointers) % std::min<size_t>(width * sizeof(T), 16) == 0) && ...);
   };
-  return fits(4) ? 4 : fits(2) ? 2 : 1;
+  return fits(kMost) ? kMost : fits(4) ? 4 : fits(2) ? 2 : 1;
 }
 
 }  // namespace rondo

@@ -4,6 +4,7 @@
 #include <rondo/kernels/gemm/gemm_arguments.h>
 #include <rondo/kernels/core/lanes.cuh>
 
+#include <algorithm>
 #include <cstdint>
 
 namespace rondo {
@@ -13,7 +14,7 @@ struct Epilogue {
   float beta = 0;               // 0: the old value is not read
   const float* bias = nullptr;  // per column; null: none
   bool relu = false;
-  bool aligned = false;         // rows of the result begin at multiples of 16 bytes
+  bool aligned = false;  // rows of the result begin at multiples of 16 bytes
 
   __device__ __forceinline__ float value(float sum, int64_t column, const float* old) const {
     float result = alpha * sum;
@@ -40,10 +41,12 @@ struct Epilogue {
   }
 };
 
-// The widest copy (4, 2 or 1 floats) for rows that begin `stride` floats after each other and hold `length`.
+// The widest copy (64, 16, 4, 2 or 1 floats) for rows that begin `stride` floats after each other and hold `length`.
+// More than 4 wants no alignment beyond that of 4; a kernel whose copies are narrower takes several.
 inline int copy_width(const float* data, int64_t stride, int64_t length) {
-  for (const int width : {4, 2})
-    if (reinterpret_cast<uintptr_t>(data) % (4 * width) == 0 && stride % width == 0 && length % width == 0)
+  for (const int width : {64, 16, 4, 2})
+    if (reinterpret_cast<uintptr_t>(data) % (4 * std::min(width, 4)) == 0 && stride % width == 0 &&
+        length % width == 0)
       return width;
   return 1;
 }

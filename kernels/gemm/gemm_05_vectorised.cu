@@ -79,8 +79,8 @@ Status gemm_05_vectorised(MatrixView<float> c, MatrixView<const float> a, Matrix
                           const GemmOptions& options, Workspace workspace, cudaStream_t stream) {
   GemmArguments g;
   RONDO_RETURN_IF_ERROR(check_gemm("gemm_05_vectorised", c, a, b, options, workspace, &g));
-  const Operand in_a = {a.data, a.stride, a.rows, a.cols, copy_width(a.data, a.stride, a.cols) == 4};
-  const Operand in_b = {b.data, b.stride, b.rows, b.cols, copy_width(b.data, b.stride, b.cols) == 4};
+  const Operand in_a = {a.data, a.stride, a.rows, a.cols, copy_width(a.data, a.stride, a.cols) >= 4};
+  const Operand in_b = {b.data, b.stride, b.rows, b.cols, copy_width(b.data, b.stride, b.cols) >= 4};
   const Epilogue epilogue = gemm_epilogue(g);
   const int64_t tiles_n = ceil_div<int64_t>(g.n, Square::kN);
   const auto run = [&](auto kernel, int64_t shared_bytes) {

@@ -17,11 +17,12 @@ Status device_facts(DeviceFacts* facts) {
   RONDO_CUDA(cudaDeviceGetAttribute(&facts->multiprocessors, cudaDevAttrMultiProcessorCount, device));
   RONDO_CUDA(cudaDeviceGetAttribute(&facts->shared_bytes_per_block, cudaDevAttrMaxSharedMemoryPerBlockOptin,
                                     device));
+  facts->vectors = tile_facts().back().vectors;
   return {};
 }
 
 std::ostream& operator<<(std::ostream& out, const GemmConfig& config) {
-  return out << "tile " << kTileFacts[static_cast<int>(config.tile)].name << ", " << config.splits
+  return out << "tile " << tile_facts()[static_cast<size_t>(config.tile)].name << ", " << config.splits
              << (config.splits == 1 ? " part" : " parts") << " of k = " << config.k_per_split;
 }
 
@@ -38,10 +39,10 @@ GemmConfig split_k(const GemmShape& shape) {
 
 TileId choose_tile(int64_t m, int64_t n, int64_t splits, const SharedNeeds& needs,
                    const DeviceFacts& device) {
-  TileId best = TileId::k64x64;
+  TileId best = device.vectors ? TileId::kVectors64x64 : TileId::k64x64;
   double least = std::numeric_limits<double>::infinity();
-  for (const TileFacts& tile : kTileFacts) {
-    if (shared_bytes(tile, needs) > device.shared_bytes_per_block) continue;
+  for (const TileFacts& tile : tile_facts()) {
+    if (tile.vectors != device.vectors || shared_bytes(tile, needs) > device.shared_bytes_per_block) continue;
     const int64_t blocks = pieces(m, tile.m) * pieces(n, tile.n) * splits;
     const int64_t rounds = pieces(blocks, std::max(1, device.multiprocessors));
     const double time = static_cast<double>(rounds) * tile.m * tile.n / tile.efficiency;

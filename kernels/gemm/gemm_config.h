@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <ostream>
+#include <span>
 
 namespace rondo {
 
@@ -13,22 +14,29 @@ namespace rondo {
 // or those of one step of k, for adjacent rows of A or columns of B (across k).
 enum class Order { along_k, across_k };
 
-enum class TileId { k128x128, k256x56, k256x24, k64x64 };
+// The last ones are of vector registers, for the CPU executor alone.
+enum class TileId {
+  k128x128,
+  k256x56,
+  k256x24,
+  k64x64,
+  kVectors128x128,
+  kVectors128x64,
+  kVectors128x32,
+  kVectors64x64
+};
 
-// What the choice must know of a tile; tiles.cuh holds the types themselves and checks that they agree.
+// What the choice must know of a tile; tiles.cuh holds the types themselves.
 struct TileFacts {
   TileId id;
   const char* name;
+  bool vectors;
   int m, n, threads;
   int bytes_along_k, bytes_across_k;  // shared memory of a block's slabs, by the order of A
   double efficiency;  // of the multiply-adds, relative to the best tile, when the tile is full
 };
-inline constexpr TileFacts kTileFacts[] = {
-    {TileId::k128x128, "128x128", 128, 128, 128, 86016, 90112, 1.00},
-    {TileId::k256x56, "256x56", 256, 56, 112, 95232, 103424, 0.95},
-    {TileId::k256x24, "256x24", 256, 24, 48, 82944, 91136, 0.80},
-    {TileId::k64x64, "64x64", 64, 64, 64, 43008, 49152, 0.75},
-};
+// Those that this build has, in the order of TileId: a GPU has no vectors.
+std::span<const TileFacts> tile_facts();
 
 // What an operation keeps in shared memory: slabs, and its own notes on each row of the tile.
 struct SharedNeeds {
@@ -43,6 +51,7 @@ constexpr int64_t shared_bytes(const TileFacts& tile, const SharedNeeds& needs) 
 struct DeviceFacts {
   int multiprocessors = 0;
   int shared_bytes_per_block = 0;  // the most that a block may ask for: 99 KB on sm_86, 227 KB on sm_90
+  bool vectors = false;            // threads have vector registers: the CPU executor
 };
 // Of the current device.
 Status device_facts(DeviceFacts* facts);

@@ -7,16 +7,38 @@
 
 namespace rondo {
 
-// Calls copy.template operator()<V>() for the copy width V = 4, 2 or 1 floats that the operand's alignment
-// allows; the branch is the same for all threads.
-template <class Copy>
+// Calls copy.template operator()<V>() for the widest copy, V floats, that the operand's alignment (`width`) and the tile
+// (kMost) allow; the branch is the same for all threads.
+template <int kMost, class Copy>
 __device__ __forceinline__ void with_width(int width, Copy&& copy) {
-  if (width == 4)
+  if constexpr (kMost >= 64)
+    if (width >= 64) return copy.template operator()<64>();
+  if constexpr (kMost >= 16)
+    if (width >= 16) return copy.template operator()<16>();
+  if (width >= 4)
     copy.template operator()<4>();
   else if (width == 2)
     copy.template operator()<2>();
   else
     copy.template operator()<1>();
+}
+
+// Copies the block of 4 x 4 values that begins at (k, outer) of a slab stored across k, from memory that runs along k:
+// 4 values each at `from`, from + stride, ... Of the four rows the first `rows` are there; the others are zeros.
+template <class Slab>
+__device__ __forceinline__ void copy_transposed(float* slab, int k, int outer, const float* from,
+                                                int64_t stride, int rows) {
+  Lanes<4> block[4];
+  if (rows >= 4) {
+    RONDO_UNROLL
+    for (int i = 0; i < 4; ++i) block[i] = Lanes<4>::load(from + i * stride);
+  } else {
+    RONDO_UNROLL
+    for (int i = 0; i < 4; ++i) block[i] = i < rows ? Lanes<4>::load(from + i * stride) : Lanes<4>::zero();
+  }
+  transpose(block);
+  RONDO_UNROLL
+  for (int i = 0; i < 4; ++i) block[i].store(slab + Slab::at(k + i, outer));
 }
 
 // An operand whose rows run along k, or across k: one row per step of k.
@@ -34,11 +56,15 @@ class MatrixLoader {
         width_(width) {}
 
   __device__ __forceinline__ void copy(float* slab) {
-    // A slab that is not contiguous along k has the values transposed on their way in, one by one.
+    // A slab that is not contiguous along k has the values transposed on their way in: one by one, or where a thread
+    // has vectors in blocks.
     if constexpr (order == Order::across_k)
-      with_width(width_, [&]<int V>() { copy_across<V>(slab); });
+      with_width < Tile::kWidestCopy<Outer ? Tile::kWidestCopy : Outer>(
+                       width_, [&]<int V>() { copy_across<V>(slab); });
     else if constexpr (Slab::kContiguousAlongK)
-      with_width(width_, [&]<int V>() { copy_along<V>(slab); });
+      with_width<Tile::kWidestCopy>(width_, [&]<int V>() { copy_along<V>(slab); });
+    else if (Tile::kVectors && width_ >= 4)
+      copy_blocks(slab);
     else
       copy_along<1>(slab);
     from_ += order == Order::along_k ? kK : kK * stride_;
@@ -50,27 +76,44 @@ class MatrixLoader {
 
   template <int V>
   __device__ __forceinline__ void copy_along(float* slab) const {
-    constexpr int kPerRow = kK / V,
-                  kRows = kThreads / kPerRow;  // chunks of a row; rows that are copied at once
-    const int k = threadIdx.x % kPerRow * V, first = threadIdx.x / kPerRow;
+    constexpr int kPerRow = kK / V;                                   // chunks of a row
+    constexpr int kAtOnce = kPerRow < kThreads ? kPerRow : kThreads;  // of them
+    constexpr int kRows = kThreads / kAtOnce;                         // rows that are copied at once
+    const int first = threadIdx.x / kAtOnce;
     if (first >= kRows) return;
-    const bool inside = k < k_left_;
-    const float* from = from_ + first * stride_ + k;
-    RONDO_UNROLL_BY(4)
-    for (int row = first; row < Outer; row += kRows, from += kRows * stride_)
-      ptx::cp_async<4 * V>(slab + Slab::at(k, row), from, inside && row < outer_);
+    RONDO_UNROLL
+    for (int chunk = 0; chunk < kPerRow; chunk += kAtOnce) {
+      const int k = (chunk + threadIdx.x % kAtOnce) * V;
+      const bool inside = k < k_left_;
+      const float* from = from_ + first * stride_ + k;
+      RONDO_UNROLL_BY(4)
+      for (int row = first; row < Outer; row += kRows, from += kRows * stride_)
+        ptx::cp_async<4 * V>(slab + Slab::at(k, row), from, inside && row < outer_);
+    }
+  }
+
+  __device__ __forceinline__ void copy_blocks(float* slab) const {
+    constexpr int kPerRow = kK / 4, kRows = kThreads / kPerRow * 4;
+    const int k = threadIdx.x % kPerRow * 4, first = threadIdx.x / kPerRow * 4;
+    RONDO_UNROLL_BY(1)
+    for (int row = first; row < Outer; row += kRows)
+      copy_transposed<Slab>(slab, k, row, from_ + row * stride_ + k, stride_, k < k_left_ ? outer_ - row : 0);
   }
 
   template <int V>
   __device__ __forceinline__ void copy_across(float* slab) const {
-    constexpr int kPerRow = kThreads / kK;  // threads that share a row
-    const int k = threadIdx.x / kPerRow;
-    if (k >= kK) return;
-    const bool inside = k < k_left_;
-    const float* from = from_ + k * stride_;
-    RONDO_UNROLL_BY(4)
-    for (int outer = threadIdx.x % kPerRow * V; outer < Outer; outer += kPerRow * V)
-      ptx::cp_async<4 * V>(slab + Slab::at(k, outer), from + outer, inside && outer < outer_);
+    constexpr int kAtOnce = kK < kThreads ? kK : kThreads;  // rows that are copied at once
+    constexpr int kPerRow = kThreads / kAtOnce;             // threads that share a row
+    const int first = threadIdx.x / kPerRow;
+    if (first >= kAtOnce) return;
+    RONDO_UNROLL_BY(1)
+    for (int k = first; k < kK; k += kAtOnce) {
+      const bool inside = k < k_left_;
+      const float* from = from_ + k * stride_;
+      RONDO_UNROLL_BY(4)
+      for (int outer = threadIdx.x % kPerRow * V; outer < Outer; outer += kPerRow * V)
+        ptx::cp_async<4 * V>(slab + Slab::at(k, outer), from + outer, inside && outer < outer_);
+    }
   }
 
   const float* from_;

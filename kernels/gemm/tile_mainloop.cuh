@@ -22,7 +22,18 @@ __device__ __forceinline__ void multiply_slab(Accumulators<Tile>& acc, const flo
   b += B::at(0, thread_n * Tile::kPerThreadN);
   a += A::at(0, A::row(thread_m, 0));
 
-  if constexpr (OrderA == Order::along_k) {
+  if constexpr (Tile::kVectors) {
+    // Values of A are read one by one as they are used, so that the registers are left to the sums.
+    constexpr int kRowStep = OrderA == Order::along_k ? A::kStride : 1;
+    constexpr int kStep = OrderA == Order::along_k ? 1 : A::kStride;
+    RONDO_UNROLL_BY(4)
+    for (int k = 0; k < Tile::kK; ++k) {
+      const Columns columns = Columns::load(b + k * B::kStride);
+      RONDO_UNROLL
+      for (int i = 0; i < Tile::kPerThreadM; ++i)
+        acc.row[i].add_product(a[i * kRowStep + k * kStep], columns);
+    }
+  } else if constexpr (OrderA == Order::along_k) {
     RONDO_UNROLL_BY(1)
     for (int k = 0; k < Tile::kK; k += 4) {
       Columns columns[4];

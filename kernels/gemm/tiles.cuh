@@ -15,17 +15,12 @@ using Tile256x56 = Tile<16, 7, 16, 8, 32, 2>;
 using Tile256x24 = Tile<16, 3, 16, 8, 32, 2>;
 using Tile64x64 = Tile<8, 8, 8, 8, 32, 2>;
 
-template <class Tile>
-constexpr bool agrees_with_facts(TileId id) {
-  const TileFacts& facts = kTileFacts[static_cast<int>(id)];
-  return facts.id == id && facts.m == Tile::kM && facts.n == Tile::kN && facts.threads == Tile::kThreads &&
-         facts.bytes_along_k == sizeof(TileShared<Tile, Order::along_k>) &&
-         facts.bytes_across_k == sizeof(TileShared<Tile, Order::across_k>);
-}
-static_assert(agrees_with_facts<Tile128x128>(TileId::k128x128));
-static_assert(agrees_with_facts<Tile256x56>(TileId::k256x56));
-static_assert(agrees_with_facts<Tile256x24>(TileId::k256x24));
-static_assert(agrees_with_facts<Tile64x64>(TileId::k64x64));
+// On the CPU executor a row of a thread's results is two vector registers, and all of them fill half of the registers:
+// enough independent sums for two multiply-adds a cycle. A GPU has no such registers, and no such tiles.
+inline constexpr bool kVectorTiles = kVectorRegisters.count > 0;
+inline constexpr VectorRegisters kTileRegisters = kVectorTiles ? kVectorRegisters : VectorRegisters{16, 32};
+template <int M, int N, int PerThreadM = kTileRegisters.count / 4, int PerThreadN = 2 * kTileRegisters.lanes>
+using VectorTile = Tile<M / PerThreadM, N / PerThreadN, PerThreadM, PerThreadN, 64, 2, true>;
 
 // Returns f.template operator()<T>() for the tile T that `id` names.
 template <class F>
@@ -39,6 +34,22 @@ Status with_tile(TileId id, F&& f) {
       return f.template operator()<Tile256x24>();
     case TileId::k64x64:
       return f.template operator()<Tile64x64>();
+    default:
+      break;
+  }
+  if constexpr (kVectorTiles) {
+    switch (id) {
+      case TileId::kVectors128x128:
+        return f.template operator()<VectorTile<128, 128>>();
+      case TileId::kVectors128x64:
+        return f.template operator()<VectorTile<128, 64>>();
+      case TileId::kVectors128x32:
+        return f.template operator()<VectorTile<128, 32>>();
+      case TileId::kVectors64x64:
+        return f.template operator()<VectorTile<64, 64>>();
+      default:
+        break;
+    }
   }
   return bad_argument("there is no tile number ", static_cast<int>(id));
 }

@@ -18,7 +18,7 @@ struct SumsAndSquares {
     int cols;
     __device__ __forceinline__ void add(Pair<N>& sum, int64_t row) const {
       const auto element = load_pack<N>(x + row * cols);
-#pragma unroll
+      RONDO_LANES
       for (int k = 0; k < N; ++k) {
         const double value = element.v[k];
         sum.first[k] += value;
@@ -88,23 +88,22 @@ struct Normalise {
     __device__ __forceinline__ void row(int64_t row) const {
       const int64_t at = row * n.cols + col;
       auto value = load_pack<N>(n.x + at);
-#pragma unroll
+      RONDO_LANES
       for (int k = 0; k < N; ++k) value.v[k] = fmaf(value.v[k] - mean.v[k], scale.v[k], beta.v[k]);
       if (n.residual) {
         const auto residual = load_pack<N>(n.residual + at);
-#pragma unroll
+        RONDO_LANES
         for (int k = 0; k < N; ++k) value.v[k] += residual.v[k];
       }
-      if (n.relu)
-#pragma unroll
-        for (int k = 0; k < N; ++k) value.v[k] = value.v[k] <= 0 ? 0.0f : value.v[k];
+      if (n.relu) RONDO_LANES
+      for (int k = 0; k < N; ++k) value.v[k] = value.v[k] <= 0 ? 0.0f : value.v[k];
       store_pack(n.y + at, value);
     }
   };
   template <int N>
   __device__ Channel<N> channel(int col) const {
     Channel<N> c{*this, col, {}, {}, {}};
-#pragma unroll
+    RONDO_LANES
     for (int k = 0; k < N; ++k) {
       c.mean.v[k] = mean[col + k];
       c.scale.v[k] = gamma[col + k] * inv_deviation[col + k];
@@ -129,7 +128,7 @@ Status batch_norm_sums(VectorView<double> sums, MatrixView<const float> x, Works
   RONDO_RETURN_IF_ERROR(
       check_workspace(kName, workspace, batch_norm_workspace_bytes(x.rows, x.cols), alignof(double)));
   return column_sums(kName, sums.data, SumsAndSquares{x.data, static_cast<int>(x.cols)}, x.rows, x.cols,
-                     pack_width(x.cols, x.data), workspace, stream);
+                     pack_width<kWidestPack>(x.cols, x.data), workspace, stream);
 }
 
 Status batch_norm_statistics(VectorView<float> mean, VectorView<float> inv_deviation,
@@ -185,7 +184,7 @@ Status batch_norm(MatrixView<float> y, MatrixView<const float> x, VectorView<con
   RONDO_RETURN_IF_ERROR(check_channels(kName, "beta", beta, x.cols));
   const MatrixView<const float>& residual = epilogue.residual;
   if (residual.data) RONDO_RETURN_IF_ERROR(check_matrix(kName, "residual", residual, x.rows, x.cols));
-  const int width = std::min(pack_width(x.cols, y.data, x.data), pack_width(x.cols, residual.data));
+  const int width = pack_width<kWidestPack>(x.cols, y.data, x.data, residual.data);
   const Normalise operation = {y.data,
                                x.data,
                                residual.data,

@@ -34,16 +34,16 @@ struct Saved {
       Recovered<N> r = {load_pack<N>(s.dy + at), load_pack<N>(s.x + at)};
       if (s.y) {
         const auto y = load_pack<N>(s.y + at);
-#pragma unroll
+        RONDO_LANES
         for (int k = 0; k < N; ++k) r.g.v[k] = y.v[k] > 0 ? r.g.v[k] : 0.0f;
       }
-#pragma unroll
+      RONDO_LANES
       for (int k = 0; k < N; ++k) r.xhat.v[k] = (r.xhat.v[k] - mean.v[k]) * inv_deviation.v[k];
       return r;
     }
     __device__ __forceinline__ void add(Pair<N>& sum, int64_t row) const {
       const Recovered<N> r = recover(row);
-#pragma unroll
+      RONDO_LANES
       for (int k = 0; k < N; ++k) {
         sum.first[k] += r.g.v[k];
         sum.second[k] = fma(static_cast<double>(r.g.v[k]), static_cast<double>(r.xhat.v[k]), sum.second[k]);
@@ -53,7 +53,7 @@ struct Saved {
   template <int N>
   __device__ Channel<N> channel(int col) const {
     Channel<N> c{*this, col, {}, {}};
-#pragma unroll
+    RONDO_LANES
     for (int k = 0; k < N; ++k) {
       c.mean.v[k] = mean[col + k];
       c.inv_deviation.v[k] = inv_deviation[col + k];
@@ -79,7 +79,7 @@ struct Backward {
       const int64_t at = row * b.saved.cols + saved.col;
       const Recovered<N> r = saved.recover(row);
       Pack<float, N> dx;
-#pragma unroll
+      RONDO_LANES
       for (int k = 0; k < N; ++k)
         dx.v[k] = scale.v[k] * fmaf(-r.xhat.v[k], mean_gx.v[k], r.g.v[k] - mean_g.v[k]);
       store_pack(b.dx + at, dx);
@@ -89,7 +89,7 @@ struct Backward {
   template <int N>
   __device__ Channel<N> channel(int col) const {
     Channel<N> c{*this, saved.template channel<N>(col), {}, {}, {}};
-#pragma unroll
+    RONDO_LANES
     for (int k = 0; k < N; ++k) {
       c.scale.v[k] = gamma[col + k] * saved.inv_deviation[col + k];
       c.mean_g.v[k] = static_cast<float>(sums[col + k] / count);
@@ -141,8 +141,8 @@ Status batch_norm_backward_sums(VectorView<double> sums, VectorView<float> gamma
   RONDO_RETURN_IF_ERROR(
       check_workspace(kName, workspace, batch_norm_workspace_bytes(dy.rows, dy.cols), alignof(double)));
   RONDO_RETURN_IF_ERROR(column_sums(kName, sums.data, pointers(dy, saved), dy.rows, dy.cols,
-                                    pack_width(dy.cols, dy.data, saved.x.data, saved.y.data), workspace,
-                                    stream));
+                                    pack_width<kWidestPack>(dy.cols, dy.data, saved.x.data, saved.y.data),
+                                    workspace, stream));
   if (!gamma_gradient.data && !beta_gradient.data) return {};
   LaunchShape shape;
   shape.block_x = kThreads;
@@ -165,7 +165,8 @@ Status batch_norm_backward(MatrixView<float> dx, MatrixView<float> residual_grad
   RONDO_RETURN_IF_ERROR(check_count(kName, count));
   if (residual_gradient.data && residual_gradient.data == dx.data)
     return bad_argument(kName, ": dx and residual_gradient are the same, must be two");
-  const int width = pack_width(dy.cols, dx.data, residual_gradient.data, dy.data, saved.x.data, saved.y.data);
+  const int width =
+      pack_width<kWidestPack>(dy.cols, dx.data, residual_gradient.data, dy.data, saved.x.data, saved.y.data);
   const Backward operation = {pointers(dy, saved), dx.data,   residual_gradient.data,
                               gamma.data,          sums.data, static_cast<double>(count)};
   return row_map(kName, operation, dy.rows, dy.cols, width, stream);

@@ -103,14 +103,15 @@ inline int64_t column_sums_workspace_bytes(int64_t rows, int64_t cols) {
   return ceil_div<int64_t>(rows, kRowsPerBlock) * 2 * cols * static_cast<int64_t>(sizeof(double));
 }
 
-// `width`: how many neighbouring columns `summand` can take at once, 4, 2 or 1.
+// `width`: how many neighbouring columns `summand` can take at once, kWidestPack, 4, 2 or 1.
 template <class Summand>
 Status column_sums(const char* name, double* sums, const Summand& summand, int64_t rows, int64_t cols,
                    int width, Workspace workspace, cudaStream_t stream) {
   const bool one_pass = rows <= kRowsPerBlock;
   double* result = one_pass ? sums : static_cast<double*>(workspace.data);
   RONDO_RETURN_IF_ERROR(
-      width == 4   ? launch_column_sums<4>(name, result, summand, rows, cols, kRowsPerBlock, stream)
+      width > 4    ? launch_column_sums<kWidestPack>(name, result, summand, rows, cols, kRowsPerBlock, stream)
+      : width == 4 ? launch_column_sums<4>(name, result, summand, rows, cols, kRowsPerBlock, stream)
       : width == 2 ? launch_column_sums<2>(name, result, summand, rows, cols, kRowsPerBlock, stream)
                    : launch_column_sums<1>(name, result, summand, rows, cols, kRowsPerBlock, stream));
   if (one_pass) return {};

@@ -43,7 +43,8 @@ Status launch_row_map(const char* name, const Operation& operation, int64_t rows
 template <class Operation>
 Status row_map(const char* name, const Operation& operation, int64_t rows, int64_t cols, int width,
                cudaStream_t stream) {
-  return width == 4   ? launch_row_map<4>(name, operation, rows, cols, stream)
+  return width > 4    ? launch_row_map<kWidestPack>(name, operation, rows, cols, stream)
+         : width == 4 ? launch_row_map<4>(name, operation, rows, cols, stream)
          : width == 2 ? launch_row_map<2>(name, operation, rows, cols, stream)
                       : launch_row_map<1>(name, operation, rows, cols, stream);
 }

@@ -114,7 +114,7 @@ TEST_P(Conv2d, EveryTileOfTheImplicitGemm) {
   const double summands = static_cast<double>(c.n * c.p() * c.q());
   const int64_t bytes = conv2d_filter_gradient_workspace_bytes(filter_view<const float>(c, nullptr),
                                                                y_view<const float>(c, nullptr));
-  for (const TileFacts& tile : kTileFacts)
+  for (const TileFacts& tile : tile_facts())
     for (const int64_t offset : {0, 1}) {
       const std::string what = concat("tile ", tile.name, ", offset ", offset);
       GuardedBuffer<float> in(x, offset), gradient(y, offset), weights(filter, offset), biases(bias, offset),

@@ -12,7 +12,7 @@ namespace {
 constexpr int kSm86 = 101376;  // bytes of shared memory that a block may have, also on sm_89 and sm_120
 constexpr int kSm90 = 232448;
 
-const TileFacts& facts_of(TileId id) { return kTileFacts[static_cast<int>(id)]; }
+const TileFacts& facts_of(TileId id) { return tile_facts()[static_cast<size_t>(id)]; }
 
 TEST(GemmConfig, ThePartsOfASumCoverItOnceAndNoneIsEmpty) {
   for (const int64_t m : {1, 50, 500, 4096})

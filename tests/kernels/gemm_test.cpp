@@ -215,6 +215,14 @@ class GemmTile : public testing::TestWithParam<TileFacts> {
         return variant_of.operator()<TileId::k256x24>();
       case TileId::k64x64:
         return variant_of.operator()<TileId::k64x64>();
+      case TileId::kVectors128x128:
+        return variant_of.operator()<TileId::kVectors128x128>();
+      case TileId::kVectors128x64:
+        return variant_of.operator()<TileId::kVectors128x64>();
+      case TileId::kVectors128x32:
+        return variant_of.operator()<TileId::kVectors128x32>();
+      case TileId::kVectors64x64:
+        return variant_of.operator()<TileId::kVectors64x64>();
     }
     return {};
   }
@@ -253,7 +261,8 @@ TEST_P(GemmTile, SplitSums) {
               gemm_workspace_bytes(shape));
 }
 
-INSTANTIATE_TEST_SUITE_P(Tiles, GemmTile, testing::ValuesIn(kTileFacts), testing::PrintToStringParamName());
+INSTANTIATE_TEST_SUITE_P(Tiles, GemmTile, testing::ValuesIn(tile_facts().begin(), tile_facts().end()),
+                         testing::PrintToStringParamName());
 
 // Split-K: a long sum, few results.
 TEST(GemmSplit, AddsThePartsInOrderAndWorksWithoutAWorkspace) {

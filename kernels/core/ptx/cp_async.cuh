@@ -1,7 +1,8 @@
 // cp.async: copies from global to shared memory that run beside the arithmetic (sm_80 and newer).
 //
 //   cp_async<16>(to, from, valid)   starts one copy of 4, 8 or 16 bytes, aligned to its size; !valid writes
-//                                   zeros and does not read `from`, which is how tiles get their tails
+//                                   zeros and does not read `from`, which is how tiles get their tails.
+//                                   The executor also has 64 and 256 bytes, aligned to 16
 //   cp_async_commit()               closes the calling thread's group of copies
 //   cp_async_wait<N>()              until at most N of the thread's newest groups are still on their way;
 //                                   what *other* threads copied is visible only after a barrier as well
@@ -9,14 +10,21 @@
 
 #include <cuda_runtime.h>
 
+#ifdef __SIMT__
+#include <simt/wide_copy.h>
+#endif
+
 namespace rondo::ptx {
 
 template <int Bytes>
 __device__ __forceinline__ void cp_async(void* to_shared, const void* from_global, bool valid) {
-  static_assert(Bytes == 4 || Bytes == 8 || Bytes == 16);
 #ifdef __SIMT__
-  simt::async_copy<Bytes>(to_shared, from_global, valid);
+  if constexpr (Bytes <= 16)
+    simt::async_copy<Bytes>(to_shared, from_global, valid);
+  else
+    simt::async_copy_wide<Bytes>(to_shared, from_global, valid);
 #else
+  static_assert(Bytes == 4 || Bytes == 8 || Bytes == 16);
   const unsigned to = static_cast<unsigned>(__cvta_generic_to_shared(to_shared));
   const int read = valid ? Bytes : 0;
   if constexpr (Bytes == 16)  // .cg: past L1, since a tile is read once per block

@@ -1,0 +1,38 @@
+// What gemm_config.cpp, which is plain C++, must know of the tiles.
+#include <rondo/kernels/gemm/tiles.cuh>
+
+namespace rondo {
+namespace {
+
+template <class Tile>
+constexpr TileFacts facts_of(TileId id, const char* name, double efficiency) {
+  return {id,
+          name,
+          Tile::kVectors,
+          Tile::kM,
+          Tile::kN,
+          Tile::kThreads,
+          static_cast<int>(sizeof(TileShared<Tile, Order::along_k>)),
+          static_cast<int>(sizeof(TileShared<Tile, Order::across_k>)),
+          efficiency};
+}
+
+constexpr TileFacts kFacts[] = {
+    facts_of<Tile128x128>(TileId::k128x128, "128x128", 1.00),
+    facts_of<Tile256x56>(TileId::k256x56, "256x56", 0.95),
+    facts_of<Tile256x24>(TileId::k256x24, "256x24", 0.80),
+    facts_of<Tile64x64>(TileId::k64x64, "64x64", 0.75),
+    facts_of<VectorTile<128, 128>>(TileId::kVectors128x128, "128x128v", 1.00),
+    facts_of<VectorTile<128, 64>>(TileId::kVectors128x64, "128x64v", 0.95),
+    facts_of<VectorTile<128, 32>>(TileId::kVectors128x32, "128x32v", 0.80),
+    facts_of<VectorTile<64, 64>>(TileId::kVectors64x64, "64x64v", 0.85),
+};
+constexpr size_t kForGpus = 4;
+
+}  // namespace
+
+std::span<const TileFacts> tile_facts() {
+  return std::span(kFacts).first(kVectorTiles ? std::size(kFacts) : kForGpus);
+}
+
+}  // namespace rondo

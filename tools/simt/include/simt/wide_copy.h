@@ -1,0 +1,25 @@
+// A copy from global to shared memory that is longer than cp.async has it, for kernels whose threads have vector
+// registers. Included by name: <cuda_runtime.h> has only what CUDA has.
+#pragma once
+
+#include <simt/async_copy.h>
+
+namespace simt {
+
+// As async_copy() of 16 bytes, Bytes / 16 times in a row.
+template <int Bytes>
+inline void async_copy_wide(void* to, const void* from, bool valid) {
+  static_assert(Bytes % 16 == 0);
+  const uintptr_t addresses =
+      reinterpret_cast<uintptr_t>(to) | (valid ? reinterpret_cast<uintptr_t>(from) : 0);
+  if (addresses % 16 != 0) [[unlikely]]
+    detail::misaligned_copy(to, from, 16);
+  if (detail::late_copies) [[unlikely]]
+    return detail::async_copy_late(to, from, Bytes, valid);
+  if (valid)
+    std::memcpy(to, from, Bytes);
+  else
+    std::memset(to, 0, Bytes);
+}
+
+}  // namespace simt
