@@ -50,6 +50,29 @@ TEST(GemmConfig, ATileThatFitsTheColumnsIsChosen) {
   EXPECT_EQ(choose_tile(512, 512, 1, {}, {132, kSm90}), TileId::k64x64);
 }
 
+TEST(GemmConfig, VectorTilesAreForThreadsWithVectorsAndForNobodyElse) {
+  bool present = false;
+  for (const TileFacts& tile : tile_facts()) {
+    EXPECT_EQ(tile.id, facts_of(tile.id).id) << tile.name;
+    present |= tile.vectors;
+  }
+  DeviceFacts here;
+  ASSERT_TRUE(device_facts(&here).ok());
+  EXPECT_EQ(here.vectors, present);
+  for (const int64_t columns : {10, 20, 50, 64, 512})
+    for (const SharedNeeds& needs : {kGatherNeeds, kPatchNeeds, SharedNeeds{}}) {
+      EXPECT_FALSE(facts_of(choose_tile(20736, columns, 1, needs, {2, kSm90})).vectors);
+      if (!present) continue;
+      const TileFacts& tile = facts_of(choose_tile(20736, columns, 1, needs, {2, kSm90, true}));
+      EXPECT_TRUE(tile.vectors);
+      EXPECT_LE(shared_bytes(tile, needs), kSm90);
+    }
+  if (!present) return;
+  EXPECT_EQ(choose_tile(25088, 64, 1, kGatherNeeds, {2, kSm90, true}), TileId::kVectors128x64);
+  EXPECT_EQ(choose_tile(6272, 128, 1, kGatherNeeds, {2, kSm90, true}), TileId::kVectors128x128);
+  EXPECT_EQ(choose_tile(43264, 20, 1, kGatherNeeds, {2, kSm90, true}), TileId::kVectors128x32);
+}
+
 TEST(GemmConfig, ATileThatTheDeviceCannotHoldIsNotChosen) {
   // 256x56 would be the tile for 50 columns: gathered it just fits into 99 KB, across k it does not.
   EXPECT_EQ(shared_bytes(facts_of(TileId::k256x56), kGatherNeeds), kSm86);

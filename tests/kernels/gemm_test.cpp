@@ -235,8 +235,8 @@ class GemmTile : public testing::TestWithParam<TileFacts> {
 };
 
 TEST_P(GemmTile, OddSizesTransposesAndAlignments) {
-  const GemmShape shapes[] = {{1, 1, 1},    {257, 57, 33}, {300, 131, 70},
-                              {63, 25, 31}, {256, 56, 64}, {0, 5, 9}};
+  const GemmShape shapes[] = {{1, 1, 1},     {257, 57, 33},   {300, 131, 70}, {63, 25, 31},
+                              {256, 56, 64}, {192, 128, 128}, {0, 5, 9}};
   for (const GemmShape& shape : shapes)
     for (const bool transpose_a : {false, true})
       for (const bool transpose_b : {false, true})

@@ -323,13 +323,16 @@ TEST(BatchNorm, SumsOfPartsAddUp) {
 }
 
 TEST(BatchNorm, SameBitsAtAnyAlignment) {
-  Layer aligned({1500, 36, 0});
-  aligned.forward({{}, true});
-  for (int offset : {1, 2, 3}) {
-    Layer other({1500, 36, offset});
-    other.forward({{}, true});
-    EXPECT_TRUE(all_equal_bits(other.y.download(), aligned.y.download())) << offset;
-    EXPECT_TRUE(all_equal_bits(other.sums.download(), aligned.sums.download())) << offset;
+  for (const int64_t channels : {36, 48}) {
+    Layer aligned({1500, channels, 0});
+    aligned.forward({{}, true});
+    for (int offset : {1, 2, 3}) {
+      Layer other({1500, channels, offset});
+      other.forward({{}, true});
+      EXPECT_TRUE(all_equal_bits(other.y.download(), aligned.y.download())) << channels << ", " << offset;
+      EXPECT_TRUE(all_equal_bits(other.sums.download(), aligned.sums.download()))
+          << channels << ", " << offset;
+    }
   }
 }
 

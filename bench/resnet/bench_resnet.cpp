@@ -1,0 +1,87 @@
+// A training step of ResNet-18 on images of 28 x 28: forward, cross-entropy, backward, plain SGD, by nn::DataParallel. The
+// batch is random and always the same, so its loss must fall; resnet_beside_pytorch times the same step with PyTorch.
+
+#include <rondo/bench/support/bench.h>
+#include <rondo/kernels/core/platform.h>
+#include <rondo/nn/data_parallel.h>
+#include <rondo/nn/models.h>
+#include <rondo/nn/summary.h>
+#include <rondo/tests/support/inputs.h>
+
+#include <algorithm>
+#include <chrono>
+#include <vector>
+
+namespace rondo::bench {
+namespace {
+
+constexpr nn::Shape kImage = {28, 28, 1};
+constexpr int kClasses = 10;
+
+// Ranks 0 .. range(1) - 1, on devices of their own where there are as many, else all on device 0.
+std::vector<int> devices_for(int ranks) {
+  std::vector<int> devices;
+  for (int rank = 0; rank < ranks; ++rank) devices.push_back(ranks <= device_count() ? rank : 0);
+  return devices;
+}
+
+struct Batch {
+  std::vector<float> images;
+  std::vector<int32_t> labels;
+};
+
+Batch random_batch(int64_t size) {
+  test::Random random(1);
+  Batch batch;
+  for (int64_t i = 0; i < size * 28 * 28; ++i) batch.images.push_back(static_cast<float>(random.normal()));
+  for (int64_t i = 0; i < size; ++i) batch.labels.push_back(static_cast<int32_t>(random.below(kClasses)));
+  return batch;
+}
+
+void resnet18_step(benchmark::State& state) {
+  const Batch batch = random_batch(state.range(0));
+  try {
+    nn::DataParallel model(
+        nn::resnet18(kClasses), kImage,
+        {.devices = devices_for(static_cast<int>(state.range(1))), .batch = state.range(0)});
+    nn::Sgd sgd(model, {.learning_rate = 0.01f});
+    const auto step = [&] {  // the loss of the batch, before the parameters change
+      model.train_step(batch.images, batch.labels, sgd);
+      return model.take_tally().loss;
+    };
+    const double first_loss = step();
+    step();  // two touch the memory and record the step; from now on it is replayed
+
+    std::vector<double> seconds;
+    double loss = 0;
+    for (auto _ : state) {
+      const auto begin = std::chrono::steady_clock::now();
+      loss = step();
+      seconds.push_back(std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
+      state.SetIterationTime(seconds.back());
+    }
+    if (!(loss < first_loss)) return state.SkipWithError("the loss has not fallen");
+
+    const auto middle = seconds.begin() + static_cast<std::ptrdiff_t>(seconds.size() / 2);
+    std::nth_element(seconds.begin(), middle, seconds.end());
+    // Forward, the gradient of the weights and that of the input are each as many; that the first layer needs no gradient
+    // of its input is a thousandth.
+    const double flops =
+        3 * nn::summarise(model.graph(), state.range(0)).flops * static_cast<double>(state.range(0));
+    state.counters["median"] = *middle;
+    state.counters["images/s"] = static_cast<double>(state.range(0)) / *middle;
+    state.counters["FLOP/s"] = flops / *middle;
+    state.counters["share"] = bound_of({.flops = flops}).seconds / *middle;
+    state.SetLabel("of fp32 FMA peak");
+  } catch (const Error& error) {
+    return state.SkipWithError(error.what());
+  }
+}
+BENCHMARK(resnet18_step)
+    ->ArgNames({"batch", "ranks"})
+    ->ArgsProduct({{2, 32}, {1, 2}})
+    ->UseManualTime()
+    ->Unit(benchmark::kMillisecond);
+
+}  // namespace
+}  // namespace rondo::bench
