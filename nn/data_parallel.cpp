@@ -5,6 +5,7 @@
 #include <rondo/kernels/core/launch_trace.h>
 #include <rondo/kernels/data/batch.h>
 #include <rondo/kernels/loss/squared_error.h>
+#include <rondo/kernels/reduce/first_nonfinite.h>
 #include <rondo/nn/device_images.h>
 #include <rondo/nn/replica_check.h>
 #include <rondo/nn/shard.h>
@@ -78,6 +79,7 @@ MemoryForecast forecast(const Graph& graph, const DataParallelOptions& wanted, i
   if (options.micro_batches > 1)
     made.parts.push_back({"gradients of the pieces before",
                           graph.parameter_arena_size() * static_cast<int64_t>(sizeof(float))});
+  if (options.keep_finite) made.parts.push_back({"guard of the gradients", sizeof(unsigned long long)});
   return made;
 }
 
@@ -106,6 +108,10 @@ DataParallel::DataParallel(const AnyModule& network, Shape input, DataParallelOp
                         Buffer<std::byte>(loss_workspace)});
     targets_.back().tally.fill_bytes(0);
     if (options_.micro_batches > 1) accumulated_.emplace_back(graph_.parameter_arena_size());
+    if (options_.keep_finite) {
+      guards_.emplace_back(1).fill_bytes(0xff);
+      replicas_.back().set_guard(guards_.back().data());
+    }
     // The same seed gives the same values everywhere.
     replicas_.back().initialise(options_.seed);
   }
@@ -228,6 +234,7 @@ void DataParallel::take_step(BatchSource& source, Optimizer& optimizer) {
 
 void DataParallel::enqueue_step(BatchSource& source, int64_t batch, Optimizer& optimizer) {
   PhaseTimer& timer = batch == options_.batch ? timer_ : timer_of_rest_;
+  timed_ = timed_ || batch == options_.batch;
   const Pass training = pass(true);
   const auto time = [&](Phase phase) {
     const DeviceScope scope(compute_.device(0));
@@ -236,14 +243,8 @@ void DataParallel::enqueue_step(BatchSource& source, int64_t batch, Optimizer& o
   for (int64_t piece = 0; piece < options_.micro_batches; ++piece) {
     const bool last = piece + 1 == options_.micro_batches;
     timer.begin();
-    on_each([&](Replica& replica, size_t rank) {
-      const Shard shard = training_shard(batch, rank);
-      Shard part = shard_of(shard.size, piece, options_.micro_batches);
-      part.first += shard.first;
-      replica.set_batch(part.size, part.first);
-      source.load(replica, rank, part, target_of(rank, part.size));
-      if (last) source.advance(replica, rank);
-    });
+    load_piece(source, batch, piece);
+    if (last) on_each([&](Replica& replica, size_t rank) { source.advance(replica, rank); });
     time(Phase::load);
     nn::forward(replicas_, training);
     enqueue_loss(source.loss(), true);
@@ -256,6 +257,16 @@ void DataParallel::enqueue_step(BatchSource& source, int64_t batch, Optimizer& o
     if (!last) accumulate(piece);
   }
   update(batch, optimizer);
+}
+
+void DataParallel::load_piece(BatchSource& source, int64_t batch, int64_t piece) {
+  on_each([&](Replica& replica, size_t rank) {
+    const Shard shard = training_shard(batch, rank);
+    Shard part = shard_of(shard.size, piece, options_.micro_batches);
+    part.first += shard.first;
+    replica.set_batch(part.size, part.first);
+    source.load(replica, rank, part, target_of(rank, part.size));
+  });
 }
 
 // Adds each replica's losses, of the samples that it has now, to its tally.
@@ -319,6 +330,9 @@ void DataParallel::update(int64_t batch, Optimizer& optimizer) {
       RONDO_CUDA_THROW(cudaStreamWaitEvent(replica.stream(), reduced_[rank], 0));
     }
     if (rank == 0) timer.end(Phase::reduce);
+    if (replica.guard())
+      throw_if_error(
+          first_nonfinite({guards_[rank].data(), 1}, replica.gradients(), true, replica.stream()));
     optimizer.step(replica, rank, mean);
     throw_if_error(advance(replica.step(), 1, replica.stream()));
     if (rank == 0) timer.end(Phase::update);
@@ -424,6 +438,7 @@ std::vector<const LossTally*> DataParallel::tallies() const {
 }
 
 PhaseSeconds DataParallel::phases() const {
+  if (!timed_) return {};
   PhaseSeconds seconds = timer_.read();
   // What was seen is the last of the step's pieces, which are all the same.
   for (Phase phase : {Phase::load, Phase::forward, Phase::backward})
@@ -434,6 +449,30 @@ PhaseSeconds DataParallel::phases() const {
 void DataParallel::set_trace(Trace* trace) {
   trace_ = trace;
   gradients_.set_trace(trace);
+}
+
+std::optional<BadTensor> DataParallel::first_bad(BatchSource& source, int64_t steps_ago) {
+  const int64_t batch = source.next_batch();
+  const Pass training = pass(true);
+  const auto move_steps = [&](int64_t steps) {
+    on_each([&](Replica& replica, size_t) { throw_if_error(advance(replica.step(), steps, replica.stream())); });
+  };
+  const LossTally of_training = take_tally();
+  move_steps(-steps_ago);
+  std::optional<BadTensor> bad;
+  for (int64_t piece = 0; piece < options_.micro_batches && !bad; ++piece) {
+    load_piece(source, batch, piece);
+    compute_.synchronize();
+    bad = first_bad_in_forward(replicas_, training);
+    if (bad) break;
+    enqueue_loss(source.loss(), true);
+    bad = first_bad_in_backward(replicas_, training);
+  }
+  move_steps(steps_ago);
+  sum_and_clear(replicas_.size());
+  const DeviceScope scope(replicas_[0].device());
+  targets_[0].tally.upload(std::vector<LossTally>{of_training});
+  return bad;
 }
 
 int64_t DataParallel::differing_values() {

@@ -15,6 +15,7 @@
 #include <rondo/kernels/core/trace.h>
 #include <rondo/kernels/loss/cross_entropy.h>
 #include <rondo/nn/batch_source.h>
+#include <rondo/nn/first_bad_tensor.h>
 #include <rondo/nn/gradient_buckets.h>
 #include <rondo/nn/graph/replica.h>
 #include <rondo/nn/memory_forecast.h>
@@ -27,6 +28,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -58,6 +60,9 @@ struct DataParallelOptions {
   // Activation checkpointing: PlanOptions::checkpoint_layers (graph/memory_plan.h)
   int checkpoint_layers = 0;
   BatchPlacement placement = BatchPlacement::sharded;
+  // A step whose gradients hold a NaN or infinity changes neither parameters nor optimizer, and nor does any after it: so that
+  // first_bad() finds where it came from. Reads the gradients once more.
+  bool keep_finite = false;
 };
 
 // The device memory that each replica will take, with an optimizer of so many arenas (1 of Sgd, 2 of Adam); a batch from the host
@@ -98,6 +103,11 @@ class DataParallel {
   LossTally evaluate(std::span<const float> x, std::span<const int32_t> labels);
   LossTally evaluate(const DeviceImages& images);
 
+  // Takes the source's next step again, as it was `steps_ago` steps before, operation by operation, until one makes a NaN or
+  // infinity; nothing when none does. Parameters, states and optimizer stay as they are. With keep_finite, which has kept the
+  // parameters. Waits. Throws rondo::Error.
+  std::optional<BadTensor> first_bad(BatchSource& source, int64_t steps_ago);
+
   // How many values differ in any bit between the replicas' parameters: 0, or something is wrong. Waits.
   int64_t differing_values();
 
@@ -107,7 +117,7 @@ class DataParallel {
   StreamGroup& streams() { return compute_; }
   // Of the ranks whose samples count, in device memory: what take_tally() adds and sets to zero.
   std::vector<const LossTally*> tallies() const;
-  // Where the time of the last step of a whole batch went. The steps must be done.
+  // Where the time of the last step of a whole batch went, all 0 where there was none yet. The steps must be done.
   PhaseSeconds phases() const;
   // While there is one, steps are not replayed but enqueued kernel by kernel and shown in it.
   void set_trace(Trace* trace);
@@ -129,6 +139,7 @@ class DataParallel {
   void stage(std::span<const float> x, Targets targets);
   void take_step(BatchSource& source, Optimizer& optimizer);
   void enqueue_step(BatchSource& source, int64_t batch, Optimizer& optimizer);
+  void load_piece(BatchSource& source, int64_t batch, int64_t piece);
   void enqueue_loss(Loss loss, bool with_gradient);
   void accumulate(int64_t piece);
   void reduce(const GradientBucket& bucket);
@@ -149,12 +160,14 @@ class DataParallel {
   int64_t most_;  // samples that a replica has room for
   std::vector<Replica> replicas_;
   std::vector<Target> targets_;
+  std::vector<Buffer<unsigned long long>> guards_;  // with keep_finite
   std::vector<Buffer<float>> accumulated_;  // the gradients of a step's pieces so far; with several of them
   std::vector<GradientBucket> buckets_;
   std::vector<Event> ready_, reduced_;  // of each rank: a bucket is complete; all are reduced
   Communicator gradients_, statistics_;
   std::unique_ptr<StagedBatch> staged_;  // once the host has given one
   PhaseTimer timer_, timer_of_rest_;     // of whole batches; of all others
+  bool timed_ = false;                   // there was a whole batch
   RecordedSteps recorded_;
   Trace* trace_ = nullptr;
   Status failure_;  // of a step that was not finished

@@ -62,7 +62,7 @@ class Hunt {
       const VectorView<float> elements = view(replica);
       if (!elements.data) continue;
       const DeviceScope scope(replica.device());
-      throw_if_error(first_nonfinite({found_[r].data(), 1}, elements, replica.stream()));
+      throw_if_error(first_nonfinite({found_[r].data(), 1}, elements, false, replica.stream()));
       RONDO_CUDA_THROW(cudaStreamSynchronize(replica.stream()));
       const unsigned long long found = found_[r].download()[0];
       if (found == kAllFinite) continue;

@@ -44,15 +44,27 @@ class Run {
         probe_(model.streams().device(0), model.streams().stream(0), model.tallies(), kStepsAhead),
         check_(check_of(model)) {
     options.learning_rate.check(run_);
+    if (options.from.epoch < 1 || options.from.epoch > options.epochs + 1)
+      throw Error(bad_argument("fit: the training is to go on in epoch ", options.from.epoch, ", must be 1 to ",
+                               options.epochs, ", or ", options.epochs + 1, " when all is done"));
+    result_.place = {options.from.epoch, options.from.step, options.seed, model.options().batch};
   }
 
   FitResult operator()() {
-    for (epoch_ = 1; epoch_ <= options_.epochs && result_.end == FitResult::End::done; ++epoch_) {
+    for (epoch_ = options_.from.epoch; epoch_ <= options_.epochs && result_.end == FitResult::End::done; ++epoch_) {
       begin_ = std::chrono::steady_clock::now();
-      batches_.begin_epoch(epoch_);
+      first_step_ = seen_ = epoch_ == options_.from.epoch ? options_.from.step : 0;
+      batches_.begin_epoch(epoch_, first_step_);
       while (!batches_.done() && result_.end == FitResult::End::done) step();
       while (probe_.in_flight()) follow();
-      if (result_.end == FitResult::End::done) finish_epoch();
+      if (result_.end == FitResult::End::diverged) {
+        find_bad_tensor();
+      } else if (result_.end == FitResult::End::done || batches_.done()) {
+        finish_epoch();
+      } else {
+        result_.place = {epoch_, batches_.step(), options_.seed, model_.options().batch};
+        save();
+      }
     }
     if (options_.verify) result_.differing_values = check_.differences();
     return std::move(result_);
@@ -77,9 +89,13 @@ class Run {
   void follow() {
     const std::optional<LossTally> seen = probe_.poll();
     if (!seen) return std::this_thread::sleep_for(std::chrono::microseconds(20));
+    ++seen_;
+    if (result_.end == FitResult::End::diverged) return;
     const double loss = seen->loss / static_cast<double>(seen->rows);
     observer_.on_progress({epoch_, seen->rows, train_.size(), loss, seconds_since(begin_)});
-    if (!std::isfinite(loss)) result_.end = FitResult::End::diverged;
+    if (std::isfinite(loss)) return;
+    result_.end = FitResult::End::diverged;
+    bad_step_ = seen_ - 1;
   }
 
   void finish_epoch() {
@@ -92,7 +108,22 @@ class Run {
     report.test_accuracy =
         static_cast<double>(model_.evaluate(test_).correct) / static_cast<double>(test_.size());
     result_.epochs.push_back(report);
+    result_.place = {epoch_ + 1, 0, options_.seed, model_.options().batch};
+    save();  // before anybody is told
     observer_.on_epoch(report);
+  }
+
+  void save() {
+    if (!options_.checkpoint.empty())
+      save_checkpoint(options_.checkpoint, model_, optimizer_, result_.place);
+  }
+
+  // The step whose loss was the first that was not finite is taken once more.
+  void find_bad_tensor() {
+    const int64_t steps_ago = batches_.step() - bad_step_;
+    batches_.begin_epoch(epoch_, bad_step_);
+    result_.place = {epoch_, bad_step_, options_.seed, model_.options().batch};
+    if (const std::optional<BadTensor> bad = model_.first_bad(batches_, steps_ago)) result_.bad_tensor = bad->text();
   }
 
   DataParallel& model_;
@@ -105,7 +136,8 @@ class Run {
   TrainingRun run_;
   LossProbe probe_;
   ReplicaCheck check_;
-  int64_t epoch_ = 0;
+  int64_t epoch_ = 0, first_step_ = 0;
+  int64_t seen_ = 0, bad_step_ = 0;  // steps of the epoch whose losses were seen; that with the first bad one
   std::chrono::steady_clock::time_point begin_;
   FitResult result_;
 };

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <rondo/kernels/core/trace.h>
+#include <rondo/nn/checkpoint.h>
 #include <rondo/nn/data_parallel.h>
 #include <rondo/nn/fashion_mnist.h>
 #include <rondo/nn/learning_rate.h>
@@ -23,6 +24,10 @@ struct FitOptions {
   uint64_t seed = 0;  // of the samples' order
   LearningRate learning_rate = LearningRate::constant(0.1);
   bool verify = false;  // after every step, compare all replicas bit by bit
+  // A checkpoint (checkpoint.h) that is replaced after every epoch, and when the training is stopped; empty: none.
+  std::string checkpoint;
+  // Where the training goes on, as load_checkpoint() returned it; of a training that begins, the first epoch.
+  TrainingPlace from = {.epoch = 1};
 };
 
 // Called by the training thread while the devices work.
@@ -40,10 +45,13 @@ struct FitResult {
   End end = End::done;
   std::vector<EpochReport> epochs;  // those that were finished
   int64_t verified_steps = 0;       // with FitOptions::verify: steps after which all replicas were compared
+  TrainingPlace place;              // where it would go on
+  std::string bad_tensor;           // diverged: the first tensor that was not finite, where it could be found
   int64_t differing_values = 0;     // ... and how many values differed in any bit, over all of them
 };
 
-// Batches are as large as the model's; the last of an epoch is what is left. `trace` may be null; if not, the first steps
+// Batches are as large as the model's; the last of an epoch is what is left. A training that goes on in the middle of an epoch
+// reports of it what is left of it. A model with keep_finite ends with the parameters that it had before the loss was lost. `trace` may be null; if not, the first steps
 // are recorded into it. Throws rondo::Error.
 FitResult fit(DataParallel& model, Optimizer& optimizer, const FashionMnist& data, const FitOptions& options,
               FitObserver& observer, Trace* trace = nullptr);

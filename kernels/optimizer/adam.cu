@@ -18,7 +18,9 @@ __device__ double power(double base, int64_t exponent) {
   return result;
 }
 
-__global__ void begin_step_kernel(AdamClock* clock, const float* learning_rate, float beta1, float beta2) {
+__global__ void begin_step_kernel(AdamClock* clock, const float* learning_rate, float beta1, float beta2,
+                                  const unsigned long long* guard) {
+  if (!may_step(guard)) return;
   const int64_t steps = clock->steps + 1;
   clock->steps = steps;
   clock->correction1 = static_cast<float>(1 - power(beta1, steps));
@@ -31,10 +33,11 @@ struct Adam {
   const AdamClock* clock;
   float step_size = 0, correction2 = 0, shrink = 0;
 
-  __device__ void begin() {
+  __device__ bool begin() {
     step_size = clock->rate / clock->correction1;
     correction2 = clock->correction2;
     shrink = options.decoupled ? fmaf(-clock->rate, options.weight_decay, 1.0f) : 1.0f;
+    return may_step(options.guard);
   }
   // fmaf by name: whether a compiler fuses must not decide a bit of the result.
   __device__ __forceinline__ void operator()(float& parameter, float gradient, float& first,
@@ -64,7 +67,8 @@ Status adam_begin_step(AdamClock* clock, const float* learning_rate, const AdamO
   RONDO_RETURN_IF_ERROR(check_pointer(kName, "clock", clock, 1));
   RONDO_RETURN_IF_ERROR(check_pointer(kName, "learning_rate", learning_rate, 1));
   RONDO_RETURN_IF_ERROR(check_options(kName, options));
-  return launch(kName, {}, stream, begin_step_kernel, clock, learning_rate, options.beta1, options.beta2);
+  return launch(kName, {}, stream, begin_step_kernel, clock, learning_rate, options.beta1, options.beta2,
+                options.guard);
 }
 
 Status adam_update(VectorView<float> parameters, VectorView<float> first, VectorView<float> second,

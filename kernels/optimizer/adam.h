@@ -17,6 +17,9 @@ struct AdamOptions {
   float eps = 1e-8f;
   float weight_decay = 0;
   bool decoupled = false;  // AdamW: the decay shrinks the parameters and does not enter the moments
+  // One in device memory; null: none. Where it is not kAllFinite (kernels/reduce/first_nonfinite.h) the step changes nothing, and
+  // is not counted: a NaN or infinity among the gradients spoils neither parameters nor moments.
+  const unsigned long long* guard = nullptr;
 };
 
 // What the steps share, in device memory: begins as zeros and is advanced by the device itself, so that a recorded step,

@@ -12,7 +12,10 @@ struct Momentum {
   const float* learning_rate;
   float rate = 0;
 
-  __device__ void begin() { rate = *learning_rate; }
+  __device__ bool begin() {
+    rate = *learning_rate;
+    return may_step(options.guard);
+  }
   // fmaf by name: whether a compiler fuses must not decide a bit of the result.
   __device__ __forceinline__ void operator()(float& parameter, float gradient, float& velocity) const {
     const float g = fmaf(options.weight_decay, parameter, options.scale * gradient);

@@ -13,6 +13,9 @@ struct MomentumOptions {
   float momentum = 0.9f;
   float weight_decay = 0;
   bool nesterov = false;
+  // One in device memory; null: none. Where it is not kAllFinite (kernels/reduce/first_nonfinite.h) the step changes nothing: a NaN
+  // or infinity among the gradients spoils neither parameters nor velocity.
+  const unsigned long long* guard = nullptr;
 };
 
 // With g = scale * gradient[i] + weight_decay * parameters[i]:

@@ -6,11 +6,17 @@
 
 #include <rondo/kernels/core/launch.cuh>
 #include <rondo/kernels/core/pack.cuh>
+#include <rondo/kernels/reduce/first_nonfinite.h>
 
 namespace rondo::optimizer {
 
 constexpr int kThreads = 256;
 constexpr int kPacksPerThread = 4;
+
+// A guard is what first_nonfinite() left of the gradients; null: nobody looks.
+__device__ __forceinline__ bool may_step(const unsigned long long* guard) {
+  return !guard || *guard == kAllFinite;
+}
 
 template <int N, class Rule, class... State>
 __device__ __forceinline__ void update_pack(const Rule& rule, int64_t at, float* parameters,
@@ -29,7 +35,7 @@ template <class Rule, class... State>
 __global__ void __launch_bounds__(kThreads)
     update_kernel(Rule rule, int64_t size, int lead, bool packed, float* parameters, const float* gradient,
                   State*... states) {
-  rule.begin();
+  if (!rule.begin()) return;
   const int64_t first = static_cast<int64_t>(blockIdx.x) * (kThreads * kPacksPerThread) + threadIdx.x;
 #pragma unroll
   for (int pack = 0; pack < kPacksPerThread; ++pack) {

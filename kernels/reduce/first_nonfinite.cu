@@ -27,12 +27,13 @@ __global__ void __launch_bounds__(kThreads)
 
 }  // namespace
 
-Status first_nonfinite(VectorView<unsigned long long> index, VectorView<const float> x, cudaStream_t stream) {
+Status first_nonfinite(VectorView<unsigned long long> index, VectorView<const float> x, bool keep,
+                       cudaStream_t stream) {
   RONDO_RETURN_IF_ERROR(check_view("first_nonfinite", "x", x));
   if (index.size != 1)
     return bad_argument("first_nonfinite: index has ", index.size, " elements, must have 1");
   RONDO_RETURN_IF_ERROR(check_view("first_nonfinite", "index", index));
-  RONDO_CUDA(cudaMemsetAsync(index.data, 0xff, sizeof(kAllFinite), stream));
+  if (!keep) RONDO_CUDA(cudaMemsetAsync(index.data, 0xff, sizeof(kAllFinite), stream));
   LaunchShape shape;
   shape.grid_x = ceil_div<int64_t>(x.size, kThreads * kPerThread);
   shape.block_x = kThreads;

@@ -65,6 +65,9 @@ class Replica {
   Tensor output_of(int node);
   Tensor input_gradient_of(int node, int i);
   Tensor added_to_by(int node, int i);
+  // What first_nonfinite() finds among the gradients, where somebody looks for it; null else. Optimizers pass it on.
+  const unsigned long long* guard() const { return guard_; }
+  void set_guard(const unsigned long long* guard) { guard_ = guard; }
   int64_t* step() { return step_.data(); }  // a counter that whoever trains advances
 
   // Fills parameters and states as their layers want them, on the replica's stream; the same seed, the same values.
@@ -92,6 +95,7 @@ class Replica {
   cudaStream_t stream_;
   MemoryPlan plan_;
   int64_t max_batch_;
+  const unsigned long long* guard_ = nullptr;
   int64_t batch_ = 0, first_ = 0;
   Buffer<float> parameters_, gradients_, states_, arena_;
   Buffer<double> sums_;

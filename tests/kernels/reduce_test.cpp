@@ -161,7 +161,7 @@ unsigned long long first_nonfinite_of(const std::vector<float>& x, int offset) {
   const Stream stream;
   const GuardedBuffer<float> in(x, offset);
   GuardedBuffer<unsigned long long> index(std::vector<unsigned long long>{5});
-  EXPECT_TRUE(ok(first_nonfinite(index.view(), {in.data(), static_cast<int64_t>(x.size())}, stream)));
+  EXPECT_TRUE(ok(first_nonfinite(index.view(), {in.data(), static_cast<int64_t>(x.size())}, false, stream)));
   return index.download()[0];
 }
 
@@ -191,10 +191,10 @@ TEST(FirstNonfinite, BadArguments) {
   const Stream stream;
   GuardedBuffer<float> x(4);
   GuardedBuffer<unsigned long long> index(2);
-  EXPECT_TRUE(refused(first_nonfinite({index.data(), 2}, x.view(), stream), "index has 2 elements"));
-  EXPECT_TRUE(refused(first_nonfinite({nullptr, 1}, x.view(), stream), "index is null"));
-  EXPECT_TRUE(refused(first_nonfinite({index.data(), 1}, {nullptr, 4}, stream), "x is null"));
-  EXPECT_TRUE(refused(first_nonfinite({index.data(), 1}, {x.data(), -1}, stream), "x.size is -1"));
+  EXPECT_TRUE(refused(first_nonfinite({index.data(), 2}, x.view(), false, stream), "index has 2 elements"));
+  EXPECT_TRUE(refused(first_nonfinite({nullptr, 1}, x.view(), false, stream), "index is null"));
+  EXPECT_TRUE(refused(first_nonfinite({index.data(), 1}, {nullptr, 4}, false, stream), "x is null"));
+  EXPECT_TRUE(refused(first_nonfinite({index.data(), 1}, {x.data(), -1}, false, stream), "x.size is -1"));
 }
 
 }  // namespace

@@ -1,7 +1,11 @@
 #include <rondo/tools/rondo/csv_log.h>
 
+#include <rondo/kernels/core/status.h>
+
+#include <algorithm>
 #include <array>
 #include <charconv>
+#include <sstream>
 
 namespace rondo::program {
 namespace {
@@ -12,12 +16,16 @@ std::string shortest(double value) {
   return std::string(text.data(), end);
 }
 
+std::string head() {
+  std::string text = "epoch,train_loss,test_accuracy,seconds";
+  for (const char* name : kPhaseNames) text += std::string(",") + name + "_seconds";
+  return text;
+}
+
 }  // namespace
 
 std::string csv_log(std::span<const EpochReport> epochs) {
-  std::string text = "epoch,train_loss,test_accuracy,seconds";
-  for (const char* name : kPhaseNames) text += std::string(",") + name + "_seconds";
-  text += "\n";
+  std::string text = head() + "\n";
   for (const EpochReport& epoch : epochs) {
     text += std::to_string(epoch.epoch);
     for (double value : {epoch.train_loss, epoch.test_accuracy, epoch.seconds}) text += "," + shortest(value);
@@ -25,6 +33,40 @@ std::string csv_log(std::span<const EpochReport> epochs) {
     text += "\n";
   }
   return text;
+}
+
+std::vector<EpochReport> parse_csv_log(const std::string& name, const std::string& text) {
+  std::istringstream lines(text);
+  std::string line;
+  const auto refuse = [&](size_t number, const std::string& why) {
+    throw Error(bad_argument("the log '", name, "', line ", number, " is '", line, "', ", why));
+  };
+  if (!std::getline(lines, line) || line != head()) refuse(1, "must be '" + head() + "'");
+  std::vector<EpochReport> epochs;
+  for (size_t number = 2; std::getline(lines, line); ++number) {
+    std::vector<double> fields;
+    for (size_t begin = 0; begin <= line.size();) {
+      const size_t end = std::min(line.find(',', begin), line.size());
+      double value = 0;
+      const auto [stop, error] = std::from_chars(line.data() + begin, line.data() + end, value);
+      if (error != std::errc() || stop != line.data() + end) refuse(number, "must be numbers");
+      fields.push_back(value);
+      begin = end + 1;
+    }
+    EpochReport epoch;
+    if (fields.size() != 4 + epoch.phases.size())
+      refuse(number, concat("must have ", 4 + epoch.phases.size(), " numbers"));
+    epoch.epoch = static_cast<int64_t>(fields[0]);
+    if (static_cast<double>(epoch.epoch) != fields[0] || epoch.epoch < 1 ||
+        (!epochs.empty() && epoch.epoch <= epochs.back().epoch))
+      refuse(number, "must begin with an epoch above that before it");
+    epoch.train_loss = fields[1];
+    epoch.test_accuracy = fields[2];
+    epoch.seconds = fields[3];
+    std::copy(fields.begin() + 4, fields.end(), epoch.phases.begin());
+    epochs.push_back(epoch);
+  }
+  return epochs;
 }
 
 }  // namespace rondo::program

@@ -13,4 +13,7 @@ namespace rondo::program {
 // the shortest that read back as the same double; not-a-number is written nan.
 std::string csv_log(std::span<const EpochReport> epochs);
 
+// What csv_log() wrote. `name` is the file's, for messages. Throws a bad_argument Error that names the line.
+std::vector<EpochReport> parse_csv_log(const std::string& name, const std::string& text);
+
 }  // namespace rondo::program

@@ -81,6 +81,8 @@ Plan plan_for(const NetworkArguments& arguments, const FashionMnist& data) {
   plan.fit.seed = arguments.seed;
   plan.fit.learning_rate = nn::parse_learning_rate(arguments.schedule, plan.rate, arguments.warm_up);
   plan.fit.verify = arguments.verify;
+  plan.fit.checkpoint = arguments.save;
+  plan.model.keep_finite = true;
   const int64_t steps = (samples + plan.model.batch - 1) / plan.model.batch;
   plan.fit.learning_rate.check({steps, steps * arguments.epochs});
   check(arguments.optimizer);
@@ -114,10 +116,29 @@ class Follower final : public nn::FitObserver {
   RunFollower run_;
 };
 
+nn::TrainingPlace resume(const NetworkArguments& arguments, const Plan& plan, nn::DataParallel& model,
+                         nn::Optimizer& optimizer) {
+  const nn::TrainingPlace place = nn::load_checkpoint(arguments.resume, model, optimizer);
+  if (place.seed != plan.fit.seed)
+    throw Error(bad_argument("--seed is ", plan.fit.seed, ", must be ", place.seed, ", that of the checkpoint '",
+                             arguments.resume, "'"));
+  if (place.batch != plan.model.batch)
+    throw Error(bad_argument("--batch is ", plan.model.batch, ", must be ", place.batch, ", that of the checkpoint '",
+                             arguments.resume, "'"));
+  if (place.epoch > plan.fit.epochs)
+    throw Error(bad_argument("--epochs is ", plan.fit.epochs, ", must be more: the checkpoint '", arguments.resume,
+                             "' has ", place.epoch - 1, " done"));
+  return place;
+}
+
 }  // namespace
 
 int train_network(const NetworkArguments& arguments, std::ostream& out, const Terminal& terminal) {
   const TrainingFiles files(arguments);
+  const OutputFile checkpoint("--save", arguments.save);
+  for (const OutputFile* file : {&files.log, &files.plot, &files.trace})
+    if (checkpoint.wanted() && file->target() == checkpoint.target())
+      throw Error(bad_argument("--save '", arguments.save, "' is the same file as another output's, must be another"));
   const FashionMnist data = load_images(arguments);
   Plan plan = plan_for(arguments, data);
   const nn::NamedModel network = nn::model(arguments.model, nn::weight_init(arguments.weights));
@@ -142,6 +163,12 @@ int train_network(const NetworkArguments& arguments, std::ostream& out, const Te
               out, terminal);
   nn::DataParallel model(network.network, network.input, plan.model);
   const std::unique_ptr<nn::Optimizer> optimizer = make_optimizer(model, arguments.optimizer, plan.rate);
+  if (!arguments.resume.empty()) {
+    plan.fit.from = resume(arguments, plan, model, *optimizer);
+    show_field(out, terminal, "resumed",
+               concat(arguments.resume, ": epoch ", grouped(plan.fit.from.epoch), ", ", grouped(plan.fit.from.step),
+                      " of its steps are done"));
+  }
   const int64_t steps = (data.train_count + plan.model.batch - 1) / plan.model.batch;
   show_field(out, terminal, "training",
              concat(grouped(plan.fit.epochs), plan.fit.epochs == 1 ? " epoch of " : " epochs of ",
@@ -157,17 +184,30 @@ int train_network(const NetworkArguments& arguments, std::ostream& out, const Te
     display.show(TrainingProgress{.epoch = 1, .samples = data.train_count});
     const RunTitle title = {arguments.model + (data.authentic ? " on Fashion-MNIST" : ""),
                             recipe(plan, arguments) + " on " + device_list(plan.model.devices)};
-    Follower follower({display, files, title, plan.rate});
+    RunFollower run(display, files, title, plan.rate);
+    if (!arguments.resume.empty()) run.continue_log(plan.fit.from.epoch);
+    Follower follower(std::move(run));
     result = nn::fit(model, *optimizer, data, plan.fit, follower, trace ? &*trace : nullptr);
   }
   out << "\n";
   if (result.end == nn::FitResult::End::diverged)
-    throw TrainingFailed("the loss is not a finite number any more: the training diverged");
+    throw TrainingFailed(
+        concat("the loss of epoch ", result.place.epoch, ", step ", result.place.step + 1,
+               " is not finite: ", result.bad_tensor.empty() ? "no tensor could be found that is not" : result.bad_tensor,
+               "; a learning rate below ", plan.rate, " may help"));
   if (plan.fit.verify) show_verification(result.verified_steps, result.differing_values, out, terminal);
   if (files.trace.wanted()) files.trace.write(trace_json(trace->collect(), trace->devices()));
   show_written(files, out);
+  if (checkpoint.wanted()) out << "wrote " << checkpoint.path() << "\n";
+  if (result.end == nn::FitResult::End::stopped) {
+    out << inked(terminal, Ink::bold,
+                 concat("stopped in epoch ", result.place.epoch, " after ", grouped(result.place.step), " steps",
+                        checkpoint.wanted() ? "; --resume " + checkpoint.path() + " goes on" : ""))
+        << std::endl;
+    return StopRequest::signal();
+  }
   out << inked(terminal, Ink::bold, last_line(result.epochs, plan.model.devices)) << std::endl;
-  return result.end == nn::FitResult::End::stopped ? StopRequest::signal() : 0;
+  return 0;
 }
 
 }  // namespace rondo::program

@@ -7,6 +7,8 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <map>
 #include <set>
 
@@ -102,6 +104,15 @@ std::string picture(const std::vector<EpochReport>& epochs, const RunTitle& titl
 constexpr double kHopeless = 1000;
 
 }  // namespace
+
+void RunFollower::continue_log(int64_t epoch) {
+  if (!files_.log.wanted()) return;
+  std::ifstream file(files_.log.target(), std::ios::binary);
+  if (!file) return;  // there is none yet
+  const std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+  for (const EpochReport& logged : parse_csv_log(files_.log.path(), text))
+    if (logged.epoch < epoch) epochs_.push_back(logged);
+}
 
 void RunFollower::show(const EpochReport& report) {
   display_.show(report);

@@ -58,6 +58,8 @@ class RunFollower {
  public:
   RunFollower(Display& display, const TrainingFiles& files, RunTitle title, double learning_rate)
       : display_(display), files_(files), title_(std::move(title)), learning_rate_(learning_rate) {}
+  // The epochs before `epoch` that are in the log already, of a training that goes on.
+  void continue_log(int64_t epoch);
   void show(const TrainingProgress& progress) { display_.show(progress); }
   void show(const EpochReport& report);
 

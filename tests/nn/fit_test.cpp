@@ -1,0 +1,197 @@
+// fit(): a training that stops and goes on is one that did not stop; one that loses its loss says where.
+#include <gtest/gtest.h>
+
+#include <rondo/nn/fit.h>
+#include <rondo/nn/models.h>
+#include <rondo/tests/nn/small_data.h>
+#include <rondo/tests/nn/small_models.h>
+#include <rondo/tests/support/compare.h>
+
+#include <filesystem>
+#include <memory>
+
+namespace rondo::nn {
+namespace {
+
+using test::all_equal_bits;
+using test::parameters_of;
+using test::spread;
+
+AnyModule network() {
+  return Sequential{Conv2d(4, 3, {.stride = 2}), BatchNorm2d(), ReLU(), MaxPool2d(2), Dropout(0.2f), Linear(10)};
+}
+constexpr Shape kInput = {28, 28, 1};
+
+DataParallelOptions options_for(int ranks) {
+  DataParallelOptions options;
+  options.devices = spread(ranks);
+  options.batch = 16;
+  options.seed = 3;
+  return options;
+}
+
+// A model with its optimizer, as a new process would make them.
+struct Trained {
+  explicit Trained(const DataParallelOptions& options, bool adam = false) : model(network(), kInput, options) {
+    if (adam)
+      optimizer = std::make_unique<Adam>(model);
+    else
+      optimizer = std::make_unique<Sgd>(model, SgdOptions{.momentum = 0.9f});
+  }
+  DataParallel model;
+  std::unique_ptr<Optimizer> optimizer;
+};
+
+// Stops after so many steps; -1: never.
+class StopAfter : public FitObserver {
+ public:
+  explicit StopAfter(int64_t steps) : left_(steps) {}
+  bool stop() override { return left_ > 0 && --left_ == 0; }
+
+ private:
+  int64_t left_;
+};
+
+struct TempFile {
+  std::string path = (std::filesystem::temp_directory_path() /
+                      ("rondo_fit_" + std::to_string(::getpid()) + ".safetensors")).string();
+  ~TempFile() { std::filesystem::remove(path); }
+};
+
+FitOptions three_epochs() {
+  FitOptions options;
+  options.epochs = 3;
+  options.seed = 8;
+  options.learning_rate = LearningRate::cosine(0.05).with_warm_up(3);
+  return options;
+}
+
+TEST(Fit, GoesOnBitForBitWhereverItStopped) {
+  const FashionMnist data = test::small_data(70, 20);  // 4 batches of 16, and 6 images
+  for (int ranks : {1, 3})
+    for (const bool adam : {false, true}) {
+      Trained straight(options_for(ranks), adam);
+      const FitResult whole = fit(straight.model, *straight.optimizer, data, three_epochs());
+      ASSERT_EQ(whole.end, FitResult::End::done);
+      ASSERT_EQ(whole.epochs.size(), 3u);
+      for (int64_t stop_after : {1, 4, 5, 9, 10, 14}) {
+        SCOPED_TRACE(concat(ranks, " ranks, stopped after step ", stop_after));
+        const TempFile file;
+        FitOptions options = three_epochs();
+        options.checkpoint = file.path;
+        {
+          Trained first(options_for(ranks), adam);
+          StopAfter stop(stop_after);
+          const FitResult stopped = fit(first.model, *first.optimizer, data, options, stop);
+          ASSERT_EQ(stopped.end, FitResult::End::stopped);
+          EXPECT_EQ((stopped.place.epoch - 1) * 5 + stopped.place.step, stop_after);
+          EXPECT_EQ(stopped.epochs.size(), static_cast<size_t>(stop_after / 5));
+        }
+        Trained second(options_for(ranks), adam);
+        options.from = load_checkpoint(file.path, second.model, *second.optimizer);
+        const FitResult rest = fit(second.model, *second.optimizer, data, options);
+        EXPECT_EQ(rest.end, FitResult::End::done);
+        EXPECT_TRUE(all_equal_bits(parameters_of(second.model), parameters_of(straight.model)));
+        EXPECT_EQ(rest.epochs.back().test_accuracy, whole.epochs.back().test_accuracy);
+        if (stop_after <= 10) EXPECT_EQ(rest.epochs.back().train_loss, whole.epochs.back().train_loss);
+        EXPECT_EQ(rest.place, (TrainingPlace{4, 0, 8, 16}));
+      }
+    }
+}
+
+// Two epochs, a checkpoint as every epoch leaves one, and one epoch more.
+TEST(Fit, TwoEpochsAndOneAreThree) {
+  const FashionMnist data = test::small_data(70, 20);
+  const TempFile file;
+  FitOptions options = three_epochs();
+  options.learning_rate = LearningRate::constant(0.05);
+  Trained straight(options_for(2));
+  fit(straight.model, *straight.optimizer, data, options);
+  options.checkpoint = file.path;
+  options.epochs = 2;
+  {
+    Trained first(options_for(2));
+    fit(first.model, *first.optimizer, data, options);
+  }
+  Trained second(options_for(2));
+  options.from = load_checkpoint(file.path, second.model, *second.optimizer);
+  EXPECT_EQ(options.from, (TrainingPlace{3, 0, 8, 16}));
+  options.epochs = 3;
+  EXPECT_EQ(fit(second.model, *second.optimizer, data, options).epochs.size(), 1u);
+  EXPECT_TRUE(all_equal_bits(parameters_of(second.model), parameters_of(straight.model)));
+}
+
+TEST(Fit, LearnsAndReports) {
+  struct Recorder : FitObserver {
+    void on_progress(const TrainingProgress& p) override { progress.push_back(p); }
+    void on_epoch(const EpochReport& e) override { epochs.push_back(e); }
+    std::vector<TrainingProgress> progress;
+    std::vector<EpochReport> epochs;
+  } recorder;
+  const FashionMnist data = test::small_data(400, 200);
+  DataParallelOptions options;
+  options.devices = spread(2);
+  options.batch = 50;
+  DataParallel model(lenet(), kInput, options);
+  Adam adam(model);
+  FitOptions fit_options = {.epochs = 8, .learning_rate = LearningRate::constant(2e-3), .verify = true};
+  const FitResult result = fit(model, adam, data, fit_options, recorder);
+  EXPECT_EQ(result.verified_steps, 64);
+  EXPECT_EQ(result.differing_values, 0);
+  ASSERT_EQ(recorder.epochs.size(), 8u);
+  EXPECT_LT(recorder.epochs.back().train_loss, 0.5 * recorder.epochs.front().train_loss);
+  EXPECT_GT(recorder.epochs.back().test_accuracy, 0.8);
+  ASSERT_EQ(recorder.progress.size(), 64u) << "one a step";
+  EXPECT_EQ(recorder.progress[0].samples_done, 50);
+  EXPECT_EQ(recorder.progress[7].samples_done, 400);
+  EXPECT_EQ(recorder.progress[8].epoch, 2);
+  double seconds = 0;
+  for (double phase : recorder.epochs[0].phases) seconds += phase;
+  EXPECT_NEAR(seconds, recorder.epochs[0].seconds, 1e-6 * seconds);
+}
+
+TEST(Fit, TheRateFollowsItsSchedule) {
+  const FashionMnist data = test::small_data(64, 10);
+  Trained trained(options_for(1));
+  FitOptions options = three_epochs();
+  options.learning_rate = LearningRate::step_decay(0.1, 1, 0.5);
+  fit(trained.model, *trained.optimizer, data, options);
+  EXPECT_FLOAT_EQ(trained.optimizer->learning_rate(), 0.025f);
+}
+
+// An enormous rate, and what it leads to: the step that made it is named, and the parameters are those before it.
+TEST(Fit, NamesTheFirstTensorThatIsNotFinite) {
+  const FashionMnist data = test::small_data(160, 20);
+  for (const bool adam : {false, true}) {
+    DataParallelOptions model_options = options_for(2);
+    model_options.keep_finite = true;
+    Trained trained(model_options, adam);
+    FitOptions options = three_epochs();
+    options.learning_rate = LearningRate::constant(adam ? 1e19 : 3e18);
+    const FitResult result = fit(trained.model, *trained.optimizer, data, options);
+    ASSERT_EQ(result.end, FitResult::End::diverged);
+    EXPECT_NE(result.bad_tensor.find("nan"), std::string::npos + (result.bad_tensor.find("inf") != std::string::npos))
+        << result.bad_tensor;
+    EXPECT_NE(result.bad_tensor, "");
+    EXPECT_EQ(result.bad_tensor.find("parameter"), std::string::npos) << "an operation, not what it left behind: " << result.bad_tensor;
+    for (float value : parameters_of(trained.model)) ASSERT_TRUE(std::isfinite(value));
+    EXPECT_EQ(trained.model.differing_values(), 0);
+  }
+}
+
+TEST(Fit, RefusesWhatDoesNotFit) {
+  const FashionMnist data = test::small_data(64, 10);
+  Trained trained(options_for(1));
+  FitOptions options = three_epochs();
+  options.epochs = 0;
+  EXPECT_THROW(fit(trained.model, *trained.optimizer, data, options), Error);
+  options = three_epochs();
+  options.from.epoch = 5;
+  EXPECT_THROW(fit(trained.model, *trained.optimizer, data, options), Error);
+  options = three_epochs();
+  options.learning_rate = LearningRate::constant(0.1).with_warm_up(100);
+  EXPECT_THROW(fit(trained.model, *trained.optimizer, data, options), Error);
+}
+
+}  // namespace
+}  // namespace rondo::nn
