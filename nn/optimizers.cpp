@@ -50,7 +50,8 @@ std::vector<OptimizerSetting> Sgd::settings() const {
 
 void Sgd::step(Replica& replica, size_t rank, float scale) {
   State& s = state(rank);
-  const MomentumOptions options = {scale, options_.momentum, options_.weight_decay, options_.nesterov};
+  const MomentumOptions options = {scale, options_.momentum, options_.weight_decay, options_.nesterov,
+                                   replica.guard()};
   throw_if_error(momentum_update(replica.parameters(), {s.arenas[0].data(), s.arenas[0].size()},
                                  replica.gradients(), s.rate.data(), options, replica.stream()));
 }
@@ -81,7 +82,8 @@ OptimizerMemory Adam::memory(size_t rank) {
 void Adam::step(Replica& replica, size_t rank, float scale) {
   State& s = state(rank);
   const AdamOptions options = {scale,         settings_.beta1,        settings_.beta2,
-                               settings_.eps, settings_.weight_decay, settings_.decoupled};
+                               settings_.eps, settings_.weight_decay, settings_.decoupled,
+                               replica.guard()};
   AdamClock* clock = clocks_[rank].data();
   const auto arena = [&](size_t i) { return VectorView<float>{s.arenas[i].data(), s.arenas[i].size()}; };
   throw_if_error(adam_begin_step(clock, s.rate.data(), options, replica.stream()));

@@ -10,8 +10,10 @@ namespace rondo::nn {
 // parameters -= learning rate * scale * gradients, without any state.
 class PlainSgd : public Optimizer {
  public:
-  PlainSgd(DataParallel& model, float learning_rate) : Optimizer(model, learning_rate, 0) {}
+  PlainSgd(DataParallel& model, float learning_rate) : Optimizer(model, learning_rate, {}) {}
   void step(Replica& replica, size_t rank, float scale) override;
+  std::string kind() const override { return "plain sgd"; }
+  std::vector<OptimizerSetting> settings() const override { return {}; }
 };
 
 class DataPartition : public Strategy {

@@ -93,7 +93,9 @@ TEST(Fit, GoesOnBitForBitWhereverItStopped) {
         EXPECT_EQ(rest.end, FitResult::End::done);
         EXPECT_TRUE(all_equal_bits(parameters_of(second.model), parameters_of(straight.model)));
         EXPECT_EQ(rest.epochs.back().test_accuracy, whole.epochs.back().test_accuracy);
-        if (stop_after <= 10) EXPECT_EQ(rest.epochs.back().train_loss, whole.epochs.back().train_loss);
+        if (stop_after <= 10) {
+          EXPECT_EQ(rest.epochs.back().train_loss, whole.epochs.back().train_loss);
+        }
         EXPECT_EQ(rest.place, (TrainingPlace{4, 0, 8, 16}));
       }
     }
@@ -134,7 +136,10 @@ TEST(Fit, LearnsAndReports) {
   options.batch = 50;
   DataParallel model(lenet(), kInput, options);
   Adam adam(model);
-  FitOptions fit_options = {.epochs = 8, .learning_rate = LearningRate::constant(2e-3), .verify = true};
+  FitOptions fit_options;
+  fit_options.epochs = 8;
+  fit_options.learning_rate = LearningRate::constant(2e-3);
+  fit_options.verify = true;
   const FitResult result = fit(model, adam, data, fit_options, recorder);
   EXPECT_EQ(result.verified_steps, 64);
   EXPECT_EQ(result.differing_values, 0);
