@@ -331,8 +331,7 @@ void DataParallel::update(int64_t batch, Optimizer& optimizer) {
     }
     if (rank == 0) timer.end(Phase::reduce);
     if (replica.guard())
-      throw_if_error(
-          first_nonfinite({guards_[rank].data(), 1}, replica.gradients(), true, replica.stream()));
+      throw_if_error(first_nonfinite({guards_[rank].data(), 1}, replica.gradients(), true, replica.stream()));
     optimizer.step(replica, rank, mean);
     throw_if_error(advance(replica.step(), 1, replica.stream()));
     if (rank == 0) timer.end(Phase::update);
@@ -455,7 +454,8 @@ std::optional<BadTensor> DataParallel::first_bad(BatchSource& source, int64_t st
   const int64_t batch = source.next_batch();
   const Pass training = pass(true);
   const auto move_steps = [&](int64_t steps) {
-    on_each([&](Replica& replica, size_t) { throw_if_error(advance(replica.step(), steps, replica.stream())); });
+    on_each(
+        [&](Replica& replica, size_t) { throw_if_error(advance(replica.step(), steps, replica.stream())); });
   };
   const LossTally of_training = take_tally();
   move_steps(-steps_ago);

@@ -45,13 +45,15 @@ class Run {
         check_(check_of(model)) {
     options.learning_rate.check(run_);
     if (options.from.epoch < 1 || options.from.epoch > options.epochs + 1)
-      throw Error(bad_argument("fit: the training is to go on in epoch ", options.from.epoch, ", must be 1 to ",
-                               options.epochs, ", or ", options.epochs + 1, " when all is done"));
+      throw Error(bad_argument("fit: the training is to go on in epoch ", options.from.epoch,
+                               ", must be 1 to ", options.epochs, ", or ", options.epochs + 1,
+                               " when all is done"));
     result_.place = {options.from.epoch, options.from.step, options.seed, model.options().batch};
   }
 
   FitResult operator()() {
-    for (epoch_ = options_.from.epoch; epoch_ <= options_.epochs && result_.end == FitResult::End::done; ++epoch_) {
+    for (epoch_ = options_.from.epoch; epoch_ <= options_.epochs && result_.end == FitResult::End::done;
+         ++epoch_) {
       begin_ = std::chrono::steady_clock::now();
       first_step_ = seen_ = epoch_ == options_.from.epoch ? options_.from.step : 0;
       batches_.begin_epoch(epoch_, first_step_);
@@ -114,8 +116,7 @@ class Run {
   }
 
   void save() {
-    if (!options_.checkpoint.empty())
-      save_checkpoint(options_.checkpoint, model_, optimizer_, result_.place);
+    if (!options_.checkpoint.empty()) save_checkpoint(options_.checkpoint, model_, optimizer_, result_.place);
   }
 
   // The step whose loss was the first that was not finite is taken once more.
@@ -123,7 +124,8 @@ class Run {
     const int64_t steps_ago = batches_.step() - bad_step_;
     batches_.begin_epoch(epoch_, bad_step_);
     result_.place = {epoch_, bad_step_, options_.seed, model_.options().batch};
-    if (const std::optional<BadTensor> bad = model_.first_bad(batches_, steps_ago)) result_.bad_tensor = bad->text();
+    if (const std::optional<BadTensor> bad = model_.first_bad(batches_, steps_ago))
+      result_.bad_tensor = bad->text();
   }
 
   DataParallel& model_;

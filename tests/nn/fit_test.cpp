@@ -18,7 +18,8 @@ using test::parameters_of;
 using test::spread;
 
 AnyModule network() {
-  return Sequential{Conv2d(4, 3, {.stride = 2}), BatchNorm2d(), ReLU(), MaxPool2d(2), Dropout(0.2f), Linear(10)};
+  return Sequential{
+      Conv2d(4, 3, {.stride = 2}), BatchNorm2d(), ReLU(), MaxPool2d(2), Dropout(0.2f), Linear(10)};
 }
 constexpr Shape kInput = {28, 28, 1};
 
@@ -32,7 +33,8 @@ DataParallelOptions options_for(int ranks) {
 
 // A model with its optimizer, as a new process would make them.
 struct Trained {
-  explicit Trained(const DataParallelOptions& options, bool adam = false) : model(network(), kInput, options) {
+  explicit Trained(const DataParallelOptions& options, bool adam = false)
+      : model(network(), kInput, options) {
     if (adam)
       optimizer = std::make_unique<Adam>(model);
     else
@@ -53,8 +55,9 @@ class StopAfter : public FitObserver {
 };
 
 struct TempFile {
-  std::string path = (std::filesystem::temp_directory_path() /
-                      ("rondo_fit_" + std::to_string(::getpid()) + ".safetensors")).string();
+  std::string path =
+      (std::filesystem::temp_directory_path() / ("rondo_fit_" + std::to_string(::getpid()) + ".safetensors"))
+          .string();
   ~TempFile() { std::filesystem::remove(path); }
 };
 
@@ -175,10 +178,12 @@ TEST(Fit, NamesTheFirstTensorThatIsNotFinite) {
     options.learning_rate = LearningRate::constant(adam ? 1e19 : 3e18);
     const FitResult result = fit(trained.model, *trained.optimizer, data, options);
     ASSERT_EQ(result.end, FitResult::End::diverged);
-    EXPECT_NE(result.bad_tensor.find("nan"), std::string::npos + (result.bad_tensor.find("inf") != std::string::npos))
+    EXPECT_NE(result.bad_tensor.find("nan"),
+              std::string::npos + (result.bad_tensor.find("inf") != std::string::npos))
         << result.bad_tensor;
     EXPECT_NE(result.bad_tensor, "");
-    EXPECT_EQ(result.bad_tensor.find("parameter"), std::string::npos) << "an operation, not what it left behind: " << result.bad_tensor;
+    EXPECT_EQ(result.bad_tensor.find("parameter"), std::string::npos)
+        << "an operation, not what it left behind: " << result.bad_tensor;
     for (float value : parameters_of(trained.model)) ASSERT_TRUE(std::isfinite(value));
     EXPECT_EQ(trained.model.differing_values(), 0);
   }

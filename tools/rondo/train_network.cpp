@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <sstream>
 
 namespace rondo::program {
 
@@ -120,14 +121,14 @@ nn::TrainingPlace resume(const NetworkArguments& arguments, const Plan& plan, nn
                          nn::Optimizer& optimizer) {
   const nn::TrainingPlace place = nn::load_checkpoint(arguments.resume, model, optimizer);
   if (place.seed != plan.fit.seed)
-    throw Error(bad_argument("--seed is ", plan.fit.seed, ", must be ", place.seed, ", that of the checkpoint '",
-                             arguments.resume, "'"));
+    throw Error(bad_argument("--seed is ", plan.fit.seed, ", must be ", place.seed,
+                             ", that of the checkpoint '", arguments.resume, "'"));
   if (place.batch != plan.model.batch)
-    throw Error(bad_argument("--batch is ", plan.model.batch, ", must be ", place.batch, ", that of the checkpoint '",
-                             arguments.resume, "'"));
+    throw Error(bad_argument("--batch is ", plan.model.batch, ", must be ", place.batch,
+                             ", that of the checkpoint '", arguments.resume, "'"));
   if (place.epoch > plan.fit.epochs)
-    throw Error(bad_argument("--epochs is ", plan.fit.epochs, ", must be more: the checkpoint '", arguments.resume,
-                             "' has ", place.epoch - 1, " done"));
+    throw Error(bad_argument("--epochs is ", plan.fit.epochs, ", must be more: the checkpoint '",
+                             arguments.resume, "' has ", place.epoch - 1, " done"));
   return place;
 }
 
@@ -138,7 +139,8 @@ int train_network(const NetworkArguments& arguments, std::ostream& out, const Te
   const OutputFile checkpoint("--save", arguments.save);
   for (const OutputFile* file : {&files.log, &files.plot, &files.trace})
     if (checkpoint.wanted() && file->target() == checkpoint.target())
-      throw Error(bad_argument("--save '", arguments.save, "' is the same file as another output's, must be another"));
+      throw Error(bad_argument("--save '", arguments.save,
+                               "' is the same file as another output's, must be another"));
   const FashionMnist data = load_images(arguments);
   Plan plan = plan_for(arguments, data);
   const nn::NamedModel network = nn::model(arguments.model, nn::weight_init(arguments.weights));
@@ -149,31 +151,32 @@ int train_network(const NetworkArguments& arguments, std::ostream& out, const Te
     if (plan.model.algorithm == Algorithm::automatic)
       plan.model.algorithm = best_algorithm(*links.table, plan.model.devices, plan.model.bucket_bytes);
   }
-  show_placement(plan.model.devices, arguments.devices.has_value(), out, terminal);
-  show_images(data, arguments.limit.has_value(), out, terminal);
-  show_field(out, terminal, "model",
+  std::ostringstream head;  // shown when nothing can be refused any more
+  show_placement(plan.model.devices, arguments.devices.has_value(), head, terminal);
+  show_images(data, arguments.limit.has_value(), head, terminal);
+  show_field(head, terminal, "model",
              concat(arguments.model, ", ", grouped(graph.parameter_count()), " parameters (rondo summary ",
                     arguments.model, " shows them)"));
-  if (!links.note.empty()) show_field(out, terminal, "links", links.note);
+  if (!links.note.empty()) show_field(head, terminal, "links", links.note);
 
   const int64_t images = static_cast<int64_t>(data.train_images.size() + data.test_images.size() +
                                               data.train_labels.size() + data.test_labels.size());
   show_memory(nn::forecast(graph, plan.model, arenas_of(arguments.optimizer)), plan.model.devices,
               {{"images and their order", images + data.train_count * static_cast<int64_t>(sizeof(int32_t))}},
-              out, terminal);
+              head, terminal);
   nn::DataParallel model(network.network, network.input, plan.model);
   const std::unique_ptr<nn::Optimizer> optimizer = make_optimizer(model, arguments.optimizer, plan.rate);
   if (!arguments.resume.empty()) {
     plan.fit.from = resume(arguments, plan, model, *optimizer);
-    show_field(out, terminal, "resumed",
-               concat(arguments.resume, ": epoch ", grouped(plan.fit.from.epoch), ", ", grouped(plan.fit.from.step),
-                      " of its steps are done"));
+    show_field(head, terminal, "resumed",
+               concat(arguments.resume, ": epoch ", grouped(plan.fit.from.epoch), ", ",
+                      grouped(plan.fit.from.step), " of its steps are done"));
   }
   const int64_t steps = (data.train_count + plan.model.batch - 1) / plan.model.batch;
-  show_field(out, terminal, "training",
+  show_field(head, terminal, "training",
              concat(grouped(plan.fit.epochs), plan.fit.epochs == 1 ? " epoch of " : " epochs of ",
                     grouped(steps), steps == 1 ? " step, " : " steps, ", recipe(plan, arguments)));
-  out << std::endl;
+  out << head.str() << std::endl;
 
   std::optional<Trace> trace;
   if (files.trace.wanted()) trace.emplace(plan.model.devices);
@@ -192,8 +195,8 @@ int train_network(const NetworkArguments& arguments, std::ostream& out, const Te
   out << "\n";
   if (result.end == nn::FitResult::End::diverged)
     throw TrainingFailed(
-        concat("the loss of epoch ", result.place.epoch, ", step ", result.place.step + 1,
-               " is not finite: ", result.bad_tensor.empty() ? "no tensor could be found that is not" : result.bad_tensor,
+        concat("the loss of epoch ", result.place.epoch, ", step ", result.place.step + 1, " is not finite: ",
+               result.bad_tensor.empty() ? "no tensor could be found that is not" : result.bad_tensor,
                "; a learning rate below ", plan.rate, " may help"));
   if (plan.fit.verify) show_verification(result.verified_steps, result.differing_values, out, terminal);
   if (files.trace.wanted()) files.trace.write(trace_json(trace->collect(), trace->devices()));
@@ -201,8 +204,8 @@ int train_network(const NetworkArguments& arguments, std::ostream& out, const Te
   if (checkpoint.wanted()) out << "wrote " << checkpoint.path() << "\n";
   if (result.end == nn::FitResult::End::stopped) {
     out << inked(terminal, Ink::bold,
-                 concat("stopped in epoch ", result.place.epoch, " after ", grouped(result.place.step), " steps",
-                        checkpoint.wanted() ? "; --resume " + checkpoint.path() + " goes on" : ""))
+                 concat("stopped in epoch ", result.place.epoch, " after ", grouped(result.place.step),
+                        " steps", checkpoint.wanted() ? "; --resume " + checkpoint.path() + " goes on" : ""))
         << std::endl;
     return StopRequest::signal();
   }
