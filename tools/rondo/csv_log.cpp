@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cmath>
 #include <sstream>
 
 namespace rondo::program {
@@ -20,6 +21,15 @@ std::string head() {
   std::string text = "epoch,train_loss,test_accuracy,seconds";
   for (const char* name : kPhaseNames) text += std::string(",") + name + "_seconds";
   return text;
+}
+
+// The beginning of a line of a file that may be anything.
+std::string excerpt(const std::string& line) {
+  constexpr size_t kMost = 100;
+  std::string text = line.substr(0, kMost);
+  for (char& c : text)
+    if (c < 0x20 || c > 0x7E) c = '?';
+  return line.size() > kMost ? text + "..." : text;
 }
 
 }  // namespace
@@ -39,7 +49,7 @@ std::vector<EpochReport> parse_csv_log(const std::string& name, const std::strin
   std::istringstream lines(text);
   std::string line;
   const auto refuse = [&](size_t number, const std::string& why) {
-    throw Error(bad_argument("the log '", name, "', line ", number, " is '", line, "', ", why));
+    throw Error(bad_argument("the log '", name, "', line ", number, " is '", excerpt(line), "', ", why));
   };
   if (!std::getline(lines, line) || line != head()) refuse(1, "must be '" + head() + "'");
   std::vector<EpochReport> epochs;
@@ -56,10 +66,11 @@ std::vector<EpochReport> parse_csv_log(const std::string& name, const std::strin
     EpochReport epoch;
     if (fields.size() != 4 + epoch.phases.size())
       refuse(number, concat("must have ", 4 + epoch.phases.size(), " numbers"));
-    epoch.epoch = static_cast<int64_t>(fields[0]);
-    if (static_cast<double>(epoch.epoch) != fields[0] || epoch.epoch < 1 ||
-        (!epochs.empty() && epoch.epoch <= epochs.back().epoch))
+    constexpr double kMostEpochs = 1e9;
+    const double before = epochs.empty() ? 0 : static_cast<double>(epochs.back().epoch);
+    if (!(fields[0] > before && fields[0] <= kMostEpochs && std::trunc(fields[0]) == fields[0]))
       refuse(number, "must begin with an epoch above that before it");
+    epoch.epoch = static_cast<int64_t>(fields[0]);
     epoch.train_loss = fields[1];
     epoch.test_accuracy = fields[2];
     epoch.seconds = fields[3];
