@@ -137,6 +137,24 @@ TEST_F(Command, Shard) {
   EXPECT_EQ(rondo({"shard"}).code, 2);
 }
 
+TEST_F(Command, Plot) {
+  const std::string log =
+      "epoch,train_loss,test_accuracy,seconds,load_seconds,forward_seconds,backward_seconds,reduce_seconds,"
+      "update_seconds\n1,2,0.5,3,0,0,0,0,0\n";
+  write_file(results_ / "one.csv", bytes_of(log));
+  write_file(results_ / "two.csv", bytes_of(log));
+  const Outcome outcome = rondo({"plot", results_ / "one.csv", results_ / "two.csv", "--name", "one device",
+                                 "--name", "two devices", "--svg", results_ / "runs.svg"});
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_EQ(missing(outcome.out, {"one device: 1 epoch, loss 2.0000", "two devices: 1 epoch,"}), "");
+  EXPECT_EQ(XmlCheck::fault(read_text(results_ / "runs.svg")), "");
+  const Outcome over = rondo({"plot", results_ / "one.csv", "--svg", results_ / "one.csv"});
+  EXPECT_EQ(over.code, 2);
+  EXPECT_EQ(over.out, "");
+  EXPECT_EQ(read_text(results_ / "one.csv"), log);
+  EXPECT_EQ(rondo({"plot"}).code, 2);
+}
+
 TEST_F(Command, BadValues) {
   expect_refused("--epochs 0", {"--epochs", "'0'", "1 to"});
   expect_refused("--batch -5", {"--batch", "'-5'"});

@@ -1,20 +1,31 @@
 #include <gtest/gtest.h>
 #include <rondo/tests/program/xml.h>
 #include <rondo/tools/rondo/plot_svg.h>
+#include <rondo/tools/rondo/svg.h>
 
 #include <cmath>
 #include <limits>
+#include <regex>
+#include <sstream>
+#include <utility>
 
 namespace rondo::program {
 namespace {
 
 using test::XmlCheck;
 
+// From epoch 1 on.
+Curve curve(const std::string& colour, const std::vector<double>& values) {
+  Curve curve{.colour = colour, .points = {}};
+  for (double value : values) curve.points.push_back({static_cast<int64_t>(curve.points.size()) + 1, value});
+  return curve;
+}
+
 std::string draw(const std::vector<double>& loss, const std::vector<double>& accuracy,
                  const std::string& title = "title") {
   return plot_svg(title, "subtitle",
-                  {{.name = "loss", .colour = "#2a6fdb", .values = loss},
-                   {.name = "acc", .colour = "#e4572e", .values = accuracy, .top = 1, .as_percent = true}});
+                  {{.name = "loss", .curves = {curve("#2a6fdb", loss)}},
+                   {.name = "acc", .curves = {curve("#e4572e", accuracy)}, .top = 1, .as_percent = true}});
 }
 
 size_t count(const std::string& text, const std::string& part) {
@@ -69,6 +80,29 @@ TEST(PlotSvg, EscapesText) {
   EXPECT_NE(svg.find("a &lt; b &amp; &quot;c&quot; &gt;"), std::string::npos);
 }
 
+// A file's name may be any bytes, and what is not UTF-8 no browser would show.
+TEST(PlotSvg, WhatIsNoUtf8IsReplaced) {
+  const std::string mark = "\xEF\xBF\xBD";
+  for (const char* good : {"é", "€", "😀", "\xED\x9F\xBF", "\xEE\x80\x80", "\xF4\x8F\xBF\xBF", "\xC2\x80"})
+    EXPECT_EQ(svg::escaped(good), good);
+  const std::pair<std::string, size_t> bads[] = {{"\xFF", 1},
+                                                 {"\x80", 1},
+                                                 {"\xC3", 1},
+                                                 {"\xC0\xAF", 2},
+                                                 {"\xE0\x9F\xBF", 3},
+                                                 {"\xED\xA0\x80", 3},
+                                                 {"\xEF\xBF\xBF", 3},
+                                                 {"\xF0\x8F\xBF\xBF", 4},
+                                                 {"\xF4\x90\x80\x80", 4},
+                                                 {"\xE2\x82", 2}};
+  for (const auto& [bad, marks] : bads) {
+    std::string want = "a";
+    for (size_t i = 0; i < marks; ++i) want += mark;
+    EXPECT_EQ(svg::escaped("a" + bad + "b"), want + "b") << bad;
+    EXPECT_EQ(svg::escaped("a" + bad), want) << bad;
+  }
+}
+
 TEST(PlotSvg, DrawsEveryPointInsideThePicture) {
   const std::string svg = draw({2.3, 1.2, 0.8, 0.5}, {0.1, 0.5, 0.7, 0.8});
   EXPECT_EQ(count(svg, "<path"), 2u);
@@ -96,6 +130,55 @@ TEST(PlotSvg, AGapWhereThereIsNoValue) {
   const size_t path = svg.find(" d=\"");
   ASSERT_NE(path, std::string::npos);
   EXPECT_EQ(count(svg.substr(path, svg.find('"', path + 4) - path), "M"), 2u);
+}
+
+// Of a curve's path, as pairs of x and y.
+std::vector<std::pair<double, double>> corners(const std::string& svg, const std::string& colour) {
+  std::vector<std::pair<double, double>> found;
+  std::smatch path;
+  const std::regex of_colour("<path d=\"([^\"]*)\" fill=\"none\" stroke=\"" + colour + "\"");
+  if (!std::regex_search(svg, path, of_colour)) return found;
+  std::istringstream words(path[1].str());
+  char pen;
+  for (double x, y; words >> pen >> x >> y;) found.emplace_back(x, y);
+  return found;
+}
+
+// Two curves of a panel have the same axes, and each its own epochs.
+TEST(PlotSvg, SeveralCurvesShareTheAxes) {
+  const Panel panel{.name = "loss",
+                    .curves = {curve("#111111", {4, 2, 1, 3, 4}), {"#222222", {{2, 2}, {3, 4}, {5, 0}}}}};
+  const std::string svg = plot_svg("t", "s", {panel});
+  EXPECT_EQ(XmlCheck::fault(svg), "");
+  const auto one = corners(svg, "#111111"), two = corners(svg, "#222222");
+  ASSERT_EQ(one.size(), 5u);
+  ASSERT_EQ(two.size(), 3u);
+  EXPECT_EQ(two[0], one[1]);
+  EXPECT_EQ(two[1].first, one[2].first);
+  EXPECT_EQ(two[1].second, one[0].second);
+  EXPECT_EQ(two[2].first, one[4].first);
+  const double unit = one[2].second - one[3].second;  // from 1 to 3
+  EXPECT_NEAR(two[2].second - one[0].second, 2 * unit, 0.02);
+  EXPECT_NEAR(one[4].first - one[0].first, 4 * (one[1].first - one[0].first), 0.02);
+  EXPECT_EQ(svg.find(">4.000<"), std::string::npos) << "figures beside several curves would overlap";
+}
+
+TEST(PlotSvg, TheLegendMovesThePanelsDown) {
+  const std::vector<Panel> panels = {{.name = "loss", .curves = {curve("#111111", {1, 2})}}};
+  const std::string plain = plot_svg("t", "s", panels),
+                    with = plot_svg("t", "s", panels, {{"#111111", "a < b"}, {"#222222", "c & d"}});
+  EXPECT_EQ(XmlCheck::fault(with), "");
+  EXPECT_NE(with.find(">a &lt; b<"), std::string::npos);
+  EXPECT_NE(with.find(">c &amp; d<"), std::string::npos);
+  EXPECT_EQ(count(with, "#222222"), 2u) << "a line and a dot";
+  const double moved = numbers(with, "height").at(0) - numbers(plain, "height").at(0);
+  EXPECT_GT(moved, 30);
+  const auto below = corners(with, "#111111"), above = corners(plain, "#111111");
+  ASSERT_EQ(below.size(), 2u);
+  for (size_t i = 0; i < 2; ++i) {
+    EXPECT_EQ(below[i].first, above[i].first);
+    EXPECT_NEAR(below[i].second, above[i].second + moved, 0.02);
+  }
 }
 
 TEST(Ticks, AreRoundAndReachTheTop) {

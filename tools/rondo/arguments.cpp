@@ -141,6 +141,7 @@ CommandLine parse_command_line(int argc, const char* const* argv) {
   const CLI::App* shard = add_shard(app, line.shard);
   const CLI::App* strategies = add_strategies(app, line.strategies);
   const CLI::App* summary = add_summary(app, line.summary);
+  const CLI::App* plot = add_plot(app, line.plot);
 
   try {
     app.parse(words_of(argc, argv));
@@ -182,6 +183,9 @@ CommandLine parse_command_line(int argc, const char* const* argv) {
     line.action = CommandLine::Action::shard;
   } else if (summary->parsed()) {
     line.action = CommandLine::Action::summary;
+  } else if (plot->parsed()) {
+    check(line.plot);
+    line.action = CommandLine::Action::plot;
   } else {
     line.text = app.help();
   }

@@ -5,6 +5,7 @@
 #include <rondo/collectives/scale_links.h>
 #include <rondo/tools/rondo/collective/arguments.h>
 #include <rondo/tools/rondo/links/arguments.h>
+#include <rondo/tools/rondo/plot_arguments.h>
 #include <rondo/tools/rondo/shard_arguments.h>
 #include <rondo/tools/rondo/strategies_arguments.h>
 #include <rondo/tools/rondo/train_arguments.h>
@@ -53,6 +54,7 @@ struct CommandLine {
     train_mlp,
     devices,
     links,
+    plot,
     collective,
     schedule,
     scale,
@@ -67,6 +69,7 @@ struct CommandLine {
   MlpArguments mlp;
   DevicesArguments devices;
   LinksArguments links;
+  PlotArguments plot;
   CollectiveArguments collective;
   ScheduleArguments schedule;
   ScaleArguments scale;

@@ -8,6 +8,7 @@
 #include <rondo/tools/rondo/devices.h>
 #include <rondo/tools/rondo/launched.h>
 #include <rondo/tools/rondo/links/links.h>
+#include <rondo/tools/rondo/plot.h>
 #include <rondo/tools/rondo/scale.h>
 #include <rondo/tools/rondo/schedule.h>
 #include <rondo/tools/rondo/shard.h>
@@ -69,6 +70,9 @@ int run(const CommandLine& line, rondo::ProcessGroup* processes) {
       break;
     case CommandLine::Action::links:
       rondo::program::show_links(line.links, std::cout);
+      break;
+    case CommandLine::Action::plot:
+      rondo::program::show_plot(line.plot, std::cout);
       break;
     case CommandLine::Action::collective:
       rondo::program::run_collective(line.collective, std::cout, processes);

@@ -13,6 +13,7 @@ using namespace svg;
 // The page, in the picture's units.
 constexpr double kPanelWidth = 400, kPanelHeight = 250, kGap = 66;
 constexpr double kMarginLeft = 62, kMarginRight = 38, kMarginTop = 118, kMarginBottom = 62;
+constexpr double kLegendLine = 24;
 constexpr size_t kMostDots = 40;  // more epochs than this are a line without dots
 
 std::string tick_label(double value, double step, bool as_percent) {
@@ -21,36 +22,55 @@ std::string tick_label(double value, double step, bool as_percent) {
   return fixed(value, digits);
 }
 
+std::string dot(double x, double y, const std::string& colour) {
+  return element("circle", "cx", x, "cy", y, "r", 4.5, "fill", colour, "stroke", "#ffffff", "stroke-width",
+                 1.5);
+}
+
+// A piece of a curve, for legends.
+std::string sample(double left, double y, const std::string& colour) {
+  return element("line", "x1", left, "y1", y, "x2", left + 26, "y2", y, "stroke", colour, "stroke-width", 3,
+                 "stroke-linecap", "round") +
+         dot(left + 13, y, colour);
+}
+
 // One panel: its frame of reference and what is drawn in it.
 class PanelDrawing {
  public:
-  PanelDrawing(const Panel& panel, double left, size_t epochs)
-      : panel_(panel), left_(left), last_epoch_(std::max<double>(2, static_cast<double>(epochs))) {
-    double top = panel.top;
-    for (double value : panel.values) {
-      if (panel.top <= 0 && std::isfinite(value)) top = std::max(top, value);
-    }
-    y_ticks_ = ticks(top > 0 ? top : 1, 5, false);
+  PanelDrawing(const Panel& panel, double left, double top, int64_t epochs)
+      : panel_(panel),
+        left_(left),
+        top_(top),
+        last_epoch_(static_cast<double>(std::max<int64_t>(2, epochs))) {
+    double highest = panel.top;
+    for (const Curve& curve : panel.curves)
+      for (const EpochPoint& point : curve.points)
+        if (panel.top <= 0 && std::isfinite(point.value)) highest = std::max(highest, point.value);
+    y_ticks_ = ticks(highest > 0 ? highest : 1, 5, false);
   }
 
-  std::string draw() const { return legend() + grid() + curve(); }
+  std::string draw() const {
+    std::string text = heading() + grid();
+    for (const Curve& curve : panel_.curves) text += drawn(curve);
+    if (panel_.curves.size() == 1) text += last_value(panel_.curves[0]);
+    return text;
+  }
 
  private:
   double x(double epoch) const { return left_ + (epoch - 1) / (last_epoch_ - 1) * kPanelWidth; }
-  double y(double value) const { return kMarginTop + (1 - value / y_ticks_.back()) * kPanelHeight; }
+  double y(double value) const { return top_ + (1 - value / y_ticks_.back()) * kPanelHeight; }
 
-  std::string legend() const {
-    const double line = kMarginTop - 22;
-    return element("line", "x1", left_, "y1", line, "x2", left_ + 26, "y2", line, "stroke", panel_.colour,
-                   "stroke-width", 3, "stroke-linecap", "round") +
-           element("circle", "cx", left_ + 13, "cy", line, "r", 4.5, "fill", panel_.colour, "stroke",
-                   "#ffffff", "stroke-width", 1.5) +
+  std::string heading() const {
+    const double line = top_ - 22;
+    if (panel_.curves.size() != 1)
+      return words(left_, line + 5, "start", 15, kInk, panel_.name, "font-weight", "600");
+    return sample(left_, line, panel_.curves[0].colour) +
            words(left_ + 36, line + 5, "start", 15, kInk, panel_.name, "font-weight", "600");
   }
 
   std::string grid() const {
     std::string text;
-    const double bottom = kMarginTop + kPanelHeight;
+    const double bottom = top_ + kPanelHeight;
     for (double value : y_ticks_) {
       const bool axis = value == 0;
       text += element("line", "x1", left_, "y1", y(value), "x2", left_ + kPanelWidth, "y2", y(value),
@@ -71,45 +91,44 @@ class PanelDrawing {
     return text + words(left_ + kPanelWidth / 2, bottom + 46, "middle", 14, kSoftInk, "epoch");
   }
 
-  std::string curve() const {
+  std::string drawn(const Curve& curve) const {
     std::string path, dots;
     bool pen_down = false;
-    for (size_t i = 0; i < panel_.values.size(); ++i) {
-      const double value = panel_.values[i], epoch = static_cast<double>(i + 1);
-      const bool drawable = std::isfinite(value);
+    for (const EpochPoint& point : curve.points) {
+      const double across = x(static_cast<double>(point.epoch));
+      const bool drawable = std::isfinite(point.value);
       if (drawable) {
-        path += (pen_down ? " L" : path.empty() ? "M" : " M") + number(x(epoch)) + " " + number(y(value));
-        dots += element("circle", "cx", x(epoch), "cy", y(value), "r", 4.5, "fill", panel_.colour, "stroke",
-                        "#ffffff", "stroke-width", 1.5);
+        path += (pen_down ? " L" : path.empty() ? "M" : " M") + number(across) + " " + number(y(point.value));
+        dots += dot(across, y(point.value), curve.colour);
       }
       pen_down = drawable;
     }
     std::string text;
     if (!path.empty()) {
-      text = element("path", "d", path, "fill", "none", "stroke", panel_.colour, "stroke-width", 3,
+      text = element("path", "d", path, "fill", "none", "stroke", curve.colour, "stroke-width", 3,
                      "stroke-linejoin", "round", "stroke-linecap", "round");
     }
-    if (panel_.values.size() <= kMostDots) text += dots;
-    return text + last_value();
+    if (curve.points.size() <= kMostDots) text += dots;
+    return text;
   }
 
   // The figure that is asked for first stands beside the curve's end, on the side where the curve is not.
-  std::string last_value() const {
-    if (panel_.values.empty() || !std::isfinite(panel_.values.back())) return "";
-    const double value = panel_.values.back();
-    const bool rising = panel_.values.size() < 2 || !(panel_.values.front() > value);
+  std::string last_value(const Curve& curve) const {
+    if (curve.points.empty() || !std::isfinite(curve.points.back().value)) return "";
+    const double value = curve.points.back().value;
+    const bool rising = curve.points.size() < 2 || !(curve.points.front().value > value);
     const double below = y(value) + 26;
-    const bool room_below = below < kMarginTop + kPanelHeight - 6;
+    const bool room_below = below < top_ + kPanelHeight - 6;
     const double line = rising && room_below ? below : y(value) - 14;
     const std::string label = panel_.as_percent ? fixed(value * 100, 1) + " %" : fixed(value, 3);
-    const double end = x(static_cast<double>(panel_.values.size()));
+    const double end = x(static_cast<double>(curve.points.back().epoch));
     // A white outline under the letters keeps grid lines out of them.
-    return words(end, line, panel_.values.size() > 1 ? "end" : "start", 15, panel_.colour.c_str(), label,
+    return words(end, line, curve.points.back().epoch > 1 ? "end" : "start", 15, curve.colour.c_str(), label,
                  "font-weight", "700", "stroke", "#ffffff", "stroke-width", 4, "paint-order", "stroke");
   }
 
   const Panel& panel_;
-  double left_;
+  double left_, top_;
   double last_epoch_;
   std::vector<double> y_ticks_;
 };
@@ -130,19 +149,28 @@ std::vector<double> ticks(double top, int wanted, bool whole) {
   return positions;
 }
 
-std::string plot_svg(const std::string& title, const std::string& subtitle,
-                     const std::vector<Panel>& panels) {
-  size_t epochs = 0;
-  for (const Panel& panel : panels) epochs = std::max(epochs, panel.values.size());
+std::string plot_svg(const std::string& title, const std::string& subtitle, const std::vector<Panel>& panels,
+                     const std::vector<LegendLine>& legend) {
+  int64_t epochs = 0;
+  for (const Panel& panel : panels)
+    for (const Curve& curve : panel.curves)
+      if (!curve.points.empty()) epochs = std::max(epochs, curve.points.back().epoch);
   const auto count = static_cast<double>(panels.size());
   const double width = kMarginLeft + count * kPanelWidth + (count - 1) * kGap + kMarginRight;
-  const double height = kMarginTop + kPanelHeight + kMarginBottom;
+  const double top = kMarginTop + kLegendLine * static_cast<double>(legend.size());
+  const double height = top + kPanelHeight + kMarginBottom;
 
   std::string text = words(kMarginLeft, 42, "start", 22, kInk, title, "font-weight", "700") +
                      words(kMarginLeft, 66, "start", 14, kSoftInk, subtitle);
+  double line = 90;
+  for (const LegendLine& entry : legend) {
+    text += sample(kMarginLeft, line, entry.colour) +
+            words(kMarginLeft + 36, line + 5, "start", 14, kInk, entry.text);
+    line += kLegendLine;
+  }
   double left = kMarginLeft;
   for (const Panel& panel : panels) {
-    text += PanelDrawing(panel, left, epochs).draw();
+    text += PanelDrawing(panel, left, top, epochs).draw();
     left += kPanelWidth + kGap;
   }
   return document(title, width, height, text);

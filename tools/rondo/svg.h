@@ -12,7 +12,8 @@ inline constexpr const char* kSoftInk = "#66737f";
 inline constexpr const char* kGrid = "#e6eaee";
 inline constexpr const char* kAxis = "#9aa5b1";
 
-// Text may not hold what XML forbids: markup is escaped, control characters become spaces.
+// Text may not hold what XML forbids: markup is escaped, control characters become spaces, and bytes that are no UTF-8 become
+// U+FFFD.
 std::string escaped(const std::string& text);
 
 // A coordinate, to a hundredth, without a tail of zeros.

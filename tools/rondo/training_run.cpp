@@ -88,16 +88,17 @@ void show_memory(nn::MemoryForecast forecast, const std::vector<int>& devices,
 namespace {
 
 std::string picture(const std::vector<EpochReport>& epochs, const RunTitle& title) {
-  Panel loss{.name = "training loss", .colour = "#2a6fdb", .values = {}};
-  Panel accuracy{.name = "test accuracy", .colour = "#e4572e", .values = {}, .top = 1, .as_percent = true};
+  Curve loss{.colour = "#2a6fdb", .points = {}}, accuracy{.colour = "#e4572e", .points = {}};
   double seconds = 0;
   for (const EpochReport& epoch : epochs) {
-    loss.values.push_back(epoch.train_loss);
-    accuracy.values.push_back(epoch.test_accuracy);
+    loss.points.push_back({epoch.epoch, epoch.train_loss});
+    accuracy.points.push_back({epoch.epoch, epoch.test_accuracy});
     seconds += epoch.seconds;
   }
   const std::string pace = duration(seconds / static_cast<double>(epochs.size())) + " an epoch";
-  return plot_svg(title.title, title.recipe + ", " + pace, {loss, accuracy});
+  return plot_svg(title.title, title.recipe + ", " + pace,
+                  {{.name = "training loss", .curves = {loss}},
+                   {.name = "test accuracy", .curves = {accuracy}, .top = 1, .as_percent = true}});
 }
 
 // Guessing has the loss log(10); what is hundreds of times worse does not come back.
