@@ -25,7 +25,7 @@ struct FitOptions {
   LearningRate learning_rate = LearningRate::constant(0.1);
   bool verify = false;  // after every step, compare all replicas bit by bit
   // A checkpoint (checkpoint.h) that is replaced after every epoch, and when the training is stopped; empty: none.
-  std::string checkpoint;
+  std::string checkpoint = {};
   // Where the training goes on, as load_checkpoint() returned it; of a training that begins, the first epoch.
   TrainingPlace from = {.epoch = 1};
 };

@@ -27,7 +27,7 @@ struct ForecastOptions {
   int optimizer_arenas = 0;     // of the parameters' size: 1 of Sgd, 2 of Adam; 0: no optimizer
   int64_t optimizer_extra = 0;  // bytes beside them: the learning rate, Adam's clock
   int ranks = 1;                // of these communicators
-  std::vector<CommunicatorOptions> communicators;
+  std::vector<CommunicatorOptions> communicators = {};
 };
 
 // Exactly what is asked of the allocator for one replica with its loss (labels and targets in device memory), its optimizer

@@ -4,7 +4,7 @@
 
 namespace rondo::nn {
 
-Summary summarise(const Graph& graph, int64_t batch) {
+Summary summarise(const Graph& graph, int64_t batch, int checkpoint_layers) {
   if (batch < 1) throw Error(bad_argument("summary: the batch is ", batch, ", must be at least 1"));
   constexpr int64_t kFloat = sizeof(float);
   Summary summary;
@@ -19,7 +19,11 @@ Summary summarise(const Graph& graph, int64_t batch) {
     summary.flops += row.flops;
     summary.rows.push_back(std::move(row));
   }
-  const MemoryPlan training = plan_training(graph, batch);
+  const MemoryPlan training = plan_training(graph, batch, {.checkpoint_layers = checkpoint_layers});
+  constexpr int kArenasOfAdam = 2;
+  summary.training = forecast_training(graph, {.batch = batch,
+                                               .plan = {.checkpoint_layers = checkpoint_layers},
+                                               .optimizer_arenas = kArenasOfAdam});
   summary.batch = batch;
   summary.parameter_bytes = graph.parameter_arena_size() * kFloat;
   summary.training_bytes = training.size * kFloat;

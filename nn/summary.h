@@ -2,6 +2,7 @@
 #pragma once
 
 #include <rondo/nn/graph/graph.h>
+#include <rondo/nn/memory_forecast.h>
 
 #include <string>
 #include <vector>
@@ -24,10 +25,12 @@ struct Summary {
   int64_t batch = 0;
   int64_t parameter_bytes = 0;  // and as many for the gradients
   int64_t training_bytes = 0;   // activations and their gradients, memory reused
+  MemoryForecast training;      // everything, with Adam
   int64_t training_bytes_without_reuse = 0;
   int64_t evaluation_bytes = 0;  // activations
 };
 
-Summary summarise(const Graph& graph, int64_t batch);
+// With the schedule that PlanOptions::checkpoint_layers asks for.
+Summary summarise(const Graph& graph, int64_t batch, int checkpoint_layers = 0);
 
 }  // namespace rondo::nn

@@ -62,5 +62,20 @@ TEST(SummaryCommand, ShowsEveryLayerAndTheSums) {
     EXPECT_NE(text.find(part), std::string::npos) << part << "\nin\n" << text;
 }
 
+// The deep MLP at its lesson's size, on paper: less than the 8.78 GiB that the lesson's own took.
+TEST(Summary, ForetellsWhatCheckpointingSaves) {
+  const nn::NamedModel model = nn::model("mlp");
+  const nn::Graph graph = nn::make_graph(model.network, model.input);
+  const auto gibibytes = [&](int checkpoint_layers) {
+    const std::string text = summary_text("mlp", graph, 256 * 27, checkpoint_layers);
+    const std::string before = "training with Adam takes ";
+    return std::stod(text.substr(text.find(before) + before.size())) *
+           (text.find(" GiB: parameters") != std::string::npos ? 1.0 : 1.0 / 1024);
+  };
+  EXPECT_GT(gibibytes(0), 8.78);
+  EXPECT_LT(gibibytes(10), 0.7 * gibibytes(0));
+  EXPECT_LT(gibibytes(10), 8.78);
+}
+
 }  // namespace
 }  // namespace rondo::program

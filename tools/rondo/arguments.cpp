@@ -40,6 +40,11 @@ CLI::App* add_summary(CLI::App& app, SummaryArguments& to) {
   })->required();
   add(*summary, "--batch", "N", "Samples on one device, for the memory [256]",
       [&](const std::string& s) { to.batch = read_integer<int64_t>("--batch", s, 1, kMaxBatch); });
+  add(*summary, "--checkpoint-layers", "N",
+      "Keep activations only every N operations and compute the others again; 0: keep all [0]",
+      [&](const std::string& s) {
+        to.checkpoint_layers = read_integer<int>("--checkpoint-layers", s, 0, 1'000'000);
+      });
   add(*summary, "--svg", "FILE.svg", "Draw the network, too",
       [&](const std::string& s) { to.svg = read_path("--svg", s); });
   return summary;

@@ -23,8 +23,9 @@ std::string or_nothing(int64_t value) { return value == 0 ? "" : grouped(value);
 
 }  // namespace
 
-std::string summary_text(const std::string& model, const nn::Graph& graph, int64_t batch) {
-  const nn::Summary summary = nn::summarise(graph, batch);
+std::string summary_text(const std::string& model, const nn::Graph& graph, int64_t batch,
+                         int checkpoint_layers) {
+  const nn::Summary summary = nn::summarise(graph, batch, checkpoint_layers);
   const auto bytes_of = [&](const nn::Shape& shape) {
     return byte_size(shape.size() * batch * static_cast<int64_t>(sizeof(float)));
   };
@@ -43,6 +44,16 @@ std::string summary_text(const std::string& model, const nn::Graph& graph, int64
       << " on one device: " << byte_size(summary.training_bytes) << " in training with their gradients ("
       << byte_size(summary.training_bytes_without_reuse) << " if no memory were used twice), "
       << byte_size(summary.evaluation_bytes) << " in evaluation\n";
+  if (checkpoint_layers > 0)
+    out << "activations are kept every " << checkpoint_layers << " operations, the others computed again\n";
+  out << "training with Adam takes " << byte_size(summary.training.total()) << ":";
+  const char* between = " ";
+  for (const nn::MemoryPart& part : summary.training.parts) {
+    if (part.bytes == 0) continue;
+    out << between << part.name << " " << byte_size(part.bytes);
+    between = ", ";
+  }
+  out << "\n";
   return out.str();
 }
 
@@ -50,7 +61,7 @@ void show_summary(const SummaryArguments& arguments, std::ostream& out) {
   const nn::NamedModel model = nn::model(arguments.model);
   const OutputFile picture("--svg", arguments.svg);
   const nn::Graph graph = nn::make_graph(model.network, model.input);
-  out << summary_text(arguments.model, graph, arguments.batch);
+  out << summary_text(arguments.model, graph, arguments.batch, arguments.checkpoint_layers);
   if (picture.wanted()) picture.write(network_svg(arguments.model, graph));
 }
 
