@@ -128,6 +128,9 @@ class CommandTest(InTemporaryFolder):
             for run in report["lenet"].values():
                 self.assertEqual(len(run["epochs"]), 2)
             self.assertEqual(len(report["lenet"]), 2)
+            self.assertEqual(len(report["resnet18"]), 2)
+        self.assertEqual(len(report["mlp"]), 4)
+        self.assertEqual(len({round(run["losses"][-1], 4) for run in report["mlp"].values()}), 1)
         self.assertTrue(report["links"]["links"])
         self.assertEqual(len(report["collectives"]), 4)
         for run in report["collectives"].values():

@@ -18,7 +18,7 @@ def table(header, rows):
 
 
 def summary(report):
-    return (f"# Rondo on {title(report)}\n\n" + machine_table(report) + tests(report) + lenet(report) + pytorch(report)
+    return (f"# Rondo on {title(report)}\n\n" + machine_table(report) + tests(report) + images(report) + pytorch(report) + mlp(report)
             + benchmarks(report) + links(report) + collectives(report) + steps(report))
 
 
@@ -47,10 +47,19 @@ def tests(report):
     return text + "".join(f"- failed: {name}\n" for name in found["failed"]) + ("\n" if found["failed"] else "")
 
 
-def lenet(report):
-    rows = [[name, f"{len(run['epochs'])}", quantity(run["sec_per_epoch"], "s"), f"{run['test_accuracy']:.4f}"]
-            for name, run in report["lenet"].items()]
-    return "## LeNet\n\n" + table(["on", "epochs", "time an epoch", "test accuracy"], rows) if rows else ""
+def images(report):
+    rows = [[f"{network} on {name}", f"{len(run['epochs'])}", quantity(run["sec_per_epoch"], "s"), f"{run['test_accuracy']:.4f}"]
+            for network in ("lenet", "resnet18") for name, run in report[network].items()]
+    return "## Fashion-MNIST\n\n" + table(["network", "epochs", "time an epoch", "test accuracy"], rows) if rows else ""
+
+
+def mlp(report):
+    rows = [[name, f"{run['layers']} x {run['width']}", run["batch"],
+             f"{quantity(run['seconds_mean'], 's')} ± {quantity(run['seconds_deviation'], 's')}",
+             quantity(run["flops_per_second"], "FLOP/s"), quantity(run["peak_bytes"], "B"), f"{run['losses'][-1]:.6g}"]
+            for name, run in report["mlp"].items()]
+    header = ["mode", "layers", "batch", "time a step", "rate", "memory of a device", "last loss"]
+    return "## The deep MLP\n\n" + table(header, rows) if rows else ""
 
 
 def pytorch(report):

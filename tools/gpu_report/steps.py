@@ -71,6 +71,8 @@ class Steps:
             self.runner.run("build", ["bash", "-c", build], limit=300)
         report["lenet"] = self.lenet()
         report["pytorch"] = self.pytorch()
+        report["resnet18"] = self.resnet18()
+        report["mlp"] = self.mlp()
         report["tests"] = self.tests()
         with machine.ClockWatch() as clocks:
             report["benchmarks"] = self.benchmarks()
@@ -122,6 +124,39 @@ class Steps:
         if not self.runner.run("pytorch", command, limit=120):
             return None
         return json.loads(output.read_text())
+
+    # The networks of modules, at their lessons' sizes on a GPU.
+
+    def resnet18(self):
+        results = {}
+        for name, devices in (("1 device", "1"), ("2 ranks of one device", "0,0")):
+            step = f"resnet18 on {name}"
+            if not self.data.is_dir():
+                self.runner.note(step, "skipped", f"{self.data} does not exist; --data names a folder with Fashion-MNIST")
+                continue
+            log = self.directory / f"resnet18_{devices.replace(',', '_')}.csv"
+            command = [self.build_folder / "rondo", "train", "resnet18", "--devices", devices, "--data", self.data,
+                       "--log", log, "--plot", log.with_suffix(".svg")]
+            if self.quick or self.preset == "cpu":
+                command += ["--limit", "32", "--batch", "16", "--epochs", "1"]
+            if self.runner.run(step, command, limit=100):
+                results[name] = read_log(log)
+        return results
+
+    def mlp(self):
+        results = {}
+        for name, options in (("single", ["--mode", "single"]),
+                              ("single, checkpointing", ["--mode", "single", "--checkpoint-layers", "10"]),
+                              ("sharded over 2 ranks of one device", ["--mode", "sharded", "--devices", "0,0"]),
+                              ("replicated on 2 ranks of one device", ["--mode", "replicated", "--devices", "0,0"])):
+            output = self.directory / f"mlp_{len(results)}.json"
+            output.unlink(missing_ok=True)
+            command = [self.build_folder / "rondo", "train", "mlp", *options, "--json", output]
+            if self.quick or self.preset == "cpu":
+                command += ["--layers", "6", "--width", "64", "--batch", "64"]
+            if self.runner.run(f"mlp, {name}", command, limit=30):
+                results[name] = json.loads(output.read_text())
+        return results
 
     # Tests.
 
