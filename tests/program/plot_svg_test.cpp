@@ -147,7 +147,7 @@ std::vector<std::pair<double, double>> corners(const std::string& svg, const std
 // Two curves of a panel have the same axes, and each its own epochs.
 TEST(PlotSvg, SeveralCurvesShareTheAxes) {
   const Panel panel{.name = "loss",
-                    .curves = {curve("#111111", {4, 2, 1, 3, 4}), {"#222222", {{2, 2}, {3, 4}, {5, 0}}}}};
+                    .curves = {curve("#111111", {3, 2, 1, 3, 2}), {"#222222", {{2, 2}, {3, 4}, {4, 0}}}}};
   const std::string svg = plot_svg("t", "s", {panel});
   EXPECT_EQ(XmlCheck::fault(svg), "");
   const auto one = corners(svg, "#111111"), two = corners(svg, "#222222");
@@ -155,12 +155,16 @@ TEST(PlotSvg, SeveralCurvesShareTheAxes) {
   ASSERT_EQ(two.size(), 3u);
   EXPECT_EQ(two[0], one[1]);
   EXPECT_EQ(two[1].first, one[2].first);
-  EXPECT_EQ(two[1].second, one[0].second);
-  EXPECT_EQ(two[2].first, one[4].first);
+  EXPECT_EQ(two[2].first, one[3].first);
   const double unit = one[2].second - one[3].second;  // from 1 to 3
-  EXPECT_NEAR(two[2].second - one[0].second, 2 * unit, 0.02);
+  EXPECT_NEAR(two[2].second - two[1].second, 2 * unit, 0.02);
   EXPECT_NEAR(one[4].first - one[0].first, 4 * (one[1].first - one[0].first), 0.02);
-  EXPECT_EQ(svg.find(">4.000<"), std::string::npos) << "figures beside several curves would overlap";
+  Panel turned = panel;
+  std::swap(turned.curves[0], turned.curves[1]);
+  const std::string same = plot_svg("t", "s", {turned});
+  EXPECT_EQ(corners(same, "#111111"), one) << "the axes are those of one curve";
+  EXPECT_EQ(corners(same, "#222222"), two);
+  EXPECT_EQ(svg.find(">2.000<"), std::string::npos) << "figures beside several curves would overlap";
 }
 
 TEST(PlotSvg, TheLegendMovesThePanelsDown) {

@@ -40,6 +40,15 @@ size_t corners(const std::string& path) {
                              std::count(path.begin(), path.end(), 'L'));
 }
 
+// From the top of the page down.
+std::vector<double> heights(const std::string& path) {
+  std::vector<double> found;
+  std::istringstream words(path);
+  char pen;
+  for (double x, y; words >> pen >> x >> y;) found.push_back(y);
+  return found;
+}
+
 class Plot : public testing::Test {
  protected:
   std::string log(const std::string& name, const std::vector<EpochReport>& epochs) {
@@ -76,9 +85,12 @@ TEST_F(Plot, EachRunHasACurveInEachPanel) {
   EXPECT_EQ(counts, (Strings{"2", "3", "2", "4", "2", "4"})) << "the loss of epoch 4 is not a number";
   EXPECT_EQ(curves[1].rfind(curves[0], 0), 0u) << "the same losses in the first two epochs";
   EXPECT_NE(curves[3].rfind(curves[2], 0), 0u);
-  EXPECT_NE(curves[2].substr(curves[2].find('L')), "");
   EXPECT_NE(curves[3].find(curves[2].substr(curves[2].find('L'))), std::string::npos)
       << "the same accuracy in epoch 2";
+  // The seconds: 10 and 20 beside 5 and 5.
+  const std::vector<double> one = heights(curves[4]), two = heights(curves[5]);
+  EXPECT_NEAR(two[0] - one[0], (one[0] - one[1]) / 2, 0.02);
+  EXPECT_EQ(two[0], two[1]);
 }
 
 TEST_F(Plot, NamesAreTheUsersAndEscaped) {
