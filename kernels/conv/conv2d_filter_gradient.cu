@@ -62,16 +62,24 @@ __global__ __launch_bounds__(Tile::kThreads,
 
   const int thread_m = threadIdx.x / Tile::kThreadsN;
   const int column = column0 + static_cast<int>(threadIdx.x) % Tile::kThreadsN * Tile::kPerThreadN;
+  if (p.partials.data) {
+    RONDO_UNROLL
+    for (int i = 0; i < Tile::kPerThreadM; ++i) {
+      const int row = row0 + SlabRows::row(thread_m, i);
+      if (row < g.patch)
+        Epilogue{.aligned = true}.store_row(p.partials.row(blockIdx.y, row), column, g.k, acc.row[i]);
+    }
+    return;
+  }
+  // Column by column: a thread's rows are neighbours in dw, its columns lie far apart.
   RONDO_UNROLL
-  for (int i = 0; i < Tile::kPerThreadM; ++i) {
-    const int row = row0 + SlabRows::row(thread_m, i);
-    if (row >= g.patch) continue;
-    if (p.partials.data) {
-      Epilogue{.aligned = true}.store_row(p.partials.row(blockIdx.y, row), column, g.k, acc.row[i]);
-    } else {
-      RONDO_UNROLL
-      for (int j = 0; j < Tile::kPerThreadN; ++j)
-        if (column + j < g.k) p.dw[static_cast<int64_t>(column + j) * g.patch + row] = acc.row[i][j];
+  for (int j = 0; j < Tile::kPerThreadN; ++j) {
+    if (column + j >= g.k) break;
+    float* to = p.dw + static_cast<int64_t>(column + j) * g.patch;
+    RONDO_UNROLL
+    for (int i = 0; i < Tile::kPerThreadM; ++i) {
+      const int row = row0 + SlabRows::row(thread_m, i);
+      if (row < g.patch) to[row] = acc.row[i][j];
     }
   }
 }

@@ -23,7 +23,9 @@ enum class TileId {
   kVectors128x128,
   kVectors128x64,
   kVectors128x32,
-  kVectors64x64
+  kVectors64x64,
+  kVectors192x128,
+  kVectors192x64
 };
 
 // What the choice must know of a tile; tiles.cuh holds the types themselves.

@@ -22,10 +22,12 @@ constexpr TileFacts kFacts[] = {
     facts_of<Tile256x56>(TileId::k256x56, "256x56", 0.95),
     facts_of<Tile256x24>(TileId::k256x24, "256x24", 0.80),
     facts_of<Tile64x64>(TileId::k64x64, "64x64", 0.75),
-    facts_of<VectorTile<128, 128>>(TileId::kVectors128x128, "128x128v", 1.00),
-    facts_of<VectorTile<128, 64>>(TileId::kVectors128x64, "128x64v", 0.95),
-    facts_of<VectorTile<128, 32>>(TileId::kVectors128x32, "128x32v", 0.80),
-    facts_of<VectorTile<64, 64>>(TileId::kVectors64x64, "64x64v", 0.85),
+    facts_of<VectorTile<128, 128>>(TileId::kVectors128x128, "128x128v", 0.92),
+    facts_of<VectorTile<128, 64>>(TileId::kVectors128x64, "128x64v", 0.88),
+    facts_of<VectorTile<128, 32>>(TileId::kVectors128x32, "128x32v", 0.74),
+    facts_of<VectorTile<64, 64>>(TileId::kVectors64x64, "64x64v", 0.78),
+    facts_of<TallVectorTile<192, 128>>(TileId::kVectors192x128, "192x128v", 1.00),
+    facts_of<TallVectorTile<192, 64>>(TileId::kVectors192x64, "192x64v", 0.95),
 };
 constexpr size_t kForGpus = 4;
 

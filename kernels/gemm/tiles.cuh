@@ -15,12 +15,15 @@ using Tile256x56 = Tile<16, 7, 16, 8, 32, 2>;
 using Tile256x24 = Tile<16, 3, 16, 8, 32, 2>;
 using Tile64x64 = Tile<8, 8, 8, 8, 32, 2>;
 
-// On the CPU executor a row of a thread's results is two vector registers, and all of them fill half of the registers:
-// enough independent sums for two multiply-adds a cycle. A GPU has no such registers, and no such tiles.
+// On the CPU executor a row of a thread's results is two vector registers. Half of the registers hold enough independent
+// sums for two multiply-adds a cycle; tall tiles fill three quarters, for less to load. Either leaves less of some
+// matrices unused. A GPU has no such registers, and no such tiles.
 inline constexpr bool kVectorTiles = kVectorRegisters.count > 0;
 inline constexpr VectorRegisters kTileRegisters = kVectorTiles ? kVectorRegisters : VectorRegisters{16, 32};
 template <int M, int N, int PerThreadM = kTileRegisters.count / 4, int PerThreadN = 2 * kTileRegisters.lanes>
 using VectorTile = Tile<M / PerThreadM, N / PerThreadN, PerThreadM, PerThreadN, 64, 2, true>;
+template <int M, int N>
+using TallVectorTile = VectorTile<M, N, kTileRegisters.count * 3 / 8 / 4 * 4>;
 
 // Returns f.template operator()<T>() for the tile T that `id` names.
 template <class F>
@@ -47,6 +50,10 @@ Status with_tile(TileId id, F&& f) {
         return f.template operator()<VectorTile<128, 32>>();
       case TileId::kVectors64x64:
         return f.template operator()<VectorTile<64, 64>>();
+      case TileId::kVectors192x128:
+        return f.template operator()<TallVectorTile<192, 128>>();
+      case TileId::kVectors192x64:
+        return f.template operator()<TallVectorTile<192, 64>>();
       default:
         break;
     }

@@ -68,8 +68,9 @@ TEST(GemmConfig, VectorTilesAreForThreadsWithVectorsAndForNobodyElse) {
       EXPECT_LE(shared_bytes(tile, needs), kSm90);
     }
   if (!present) return;
-  EXPECT_EQ(choose_tile(25088, 64, 1, kGatherNeeds, {2, kSm90, true}), TileId::kVectors128x64);
-  EXPECT_EQ(choose_tile(6272, 128, 1, kGatherNeeds, {2, kSm90, true}), TileId::kVectors128x128);
+  EXPECT_EQ(choose_tile(25088, 64, 1, kGatherNeeds, {2, kSm90, true}), TileId::kVectors192x64);
+  EXPECT_EQ(choose_tile(6272, 128, 1, kGatherNeeds, {2, kSm90, true}), TileId::kVectors192x128);
+  EXPECT_EQ(choose_tile(512, 512, 1, kGatherNeeds, {2, kSm90, true}), TileId::kVectors128x128);
   EXPECT_EQ(choose_tile(43264, 20, 1, kGatherNeeds, {2, kSm90, true}), TileId::kVectors128x32);
 }
 

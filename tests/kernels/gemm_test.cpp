@@ -223,6 +223,10 @@ class GemmTile : public testing::TestWithParam<TileFacts> {
         return variant_of.operator()<TileId::kVectors128x32>();
       case TileId::kVectors64x64:
         return variant_of.operator()<TileId::kVectors64x64>();
+      case TileId::kVectors192x128:
+        return variant_of.operator()<TileId::kVectors192x128>();
+      case TileId::kVectors192x64:
+        return variant_of.operator()<TileId::kVectors192x64>();
     }
     return {};
   }
