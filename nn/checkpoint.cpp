@@ -150,7 +150,8 @@ void check_same_training(const Metadata& metadata, const DataParallel& model, co
 
 TrainingPlace place_in(const Metadata& metadata) {
   return {number_of<int64_t>(metadata, "epoch"), number_of<int64_t>(metadata, "epoch_steps"),
-          number_of<uint64_t>(metadata, "data_seed"), number_of<int64_t>(metadata, "batch")};
+          number_of<uint64_t>(metadata, "data_seed"), number_of<int64_t>(metadata, "batch"),
+          metadata.contains("recipe") ? metadata.at("recipe") : ""};
 }
 
 }  // namespace
@@ -170,7 +171,8 @@ void save_checkpoint(const std::string& path, DataParallel& model, Optimizer& op
                          {"epoch", exact_text(place.epoch)},
                          {"epoch_steps", exact_text(place.step)},
                          {"data_seed", exact_text(place.seed)},
-                         {"batch", exact_text(place.batch)}};
+                         {"batch", exact_text(place.batch)},
+                         {"recipe", place.recipe}};
     for (const OptimizerSetting& setting : optimizer.settings())
       metadata["optimizer." + setting.name] = exact_text(setting.value);
     std::vector<DeviceTensor> tensors = tensors_to_save(model, metadata);
@@ -195,6 +197,7 @@ TrainingPlace load_checkpoint(const std::string& path, DataParallel& model, Opti
     // Everything fits: from here on the model changes.
     model.streams().synchronize();
     upload(tensors, contents);
+    model.forget_bad_gradient();
     optimizer.set_learning_rate(rate);
     return place;
   });
@@ -220,6 +223,7 @@ void load_parameters(const std::string& path, DataParallel& model) {
     const std::vector<const StoredTensor*> contents = matching(file, tensors, besides);
     model.streams().synchronize();
     upload(tensors, contents);
+    model.forget_bad_gradient();
   });
 }
 

@@ -16,6 +16,7 @@ struct TrainingPlace {
   int64_t step = 0;   // how many of the epoch's steps are taken
   uint64_t seed = 0;  // of the order
   int64_t batch = 0;  // samples of a step
+  std::string recipe = {};  // what else the caller must do alike; kept as it is
   bool operator==(const TrainingPlace&) const = default;
 };
 

@@ -117,6 +117,10 @@ DataParallel::DataParallel(const AnyModule& network, Shape input, DataParallelOp
   }
 }
 
+DataParallel::~DataParallel() {
+  for (cudaStream_t stream : compute_.streams()) static_cast<void>(cudaStreamSynchronize(stream));
+}
+
 template <class Work>
 void DataParallel::on_each(Work work) {
   for (size_t rank = 0; rank < replicas_.size(); ++rank) {
@@ -302,20 +306,19 @@ void DataParallel::accumulate(int64_t piece) {
 
 // Adds a bucket over all pieces, and over all replicas beside the layers that still go backward.
 void DataParallel::reduce(const GradientBucket& bucket) {
-  const bool exchanged = sharded() && devices() > 1;
   std::vector<DataView> parts;
   on_each([&](Replica& replica, size_t rank) {
     const VectorView<float> part = {replica.gradients().data + bucket.begin, bucket.size};
     if (options_.micro_batches > 1)
       throw_if_error(
           add(part, {accumulated_[rank].data() + bucket.begin, bucket.size}, part, false, replica.stream()));
-    if (!exchanged) return;
+    if (!exchanges()) return;
     const cudaStream_t exchange = exchange_.stream(static_cast<int>(rank));
     RONDO_CUDA_THROW(cudaEventRecord(ready_[rank], replica.stream()));
     RONDO_CUDA_THROW(cudaStreamWaitEvent(exchange, ready_[rank], 0));
     parts.push_back(part);
   });
-  if (exchanged)
+  if (exchanges())
     throw_if_error(all_reduce(parts, {.algorithm = options_.algorithm}, gradients_, exchange_.streams()));
 }
 
@@ -325,7 +328,7 @@ void DataParallel::update(int64_t batch, Optimizer& optimizer) {
   PhaseTimer& timer = batch == options_.batch ? timer_ : timer_of_rest_;
   const float mean = 1.0f / static_cast<float>(batch);
   on_each([&](Replica& replica, size_t rank) {
-    if (sharded() && devices() > 1) {
+    if (exchanges()) {
       RONDO_CUDA_THROW(cudaEventRecord(reduced_[rank], exchange_.stream(static_cast<int>(rank))));
       RONDO_CUDA_THROW(cudaStreamWaitEvent(replica.stream(), reduced_[rank], 0));
     }
@@ -448,6 +451,26 @@ PhaseSeconds DataParallel::phases() const {
 void DataParallel::set_trace(Trace* trace) {
   trace_ = trace;
   gradients_.set_trace(trace);
+}
+
+std::string DataParallel::bad_gradient() {
+  compute_.synchronize();
+  unsigned long long first = kAllFinite;
+  on_each([&](Replica&, size_t rank) {
+    if (rank < guards_.size()) first = std::min(first, guards_[rank].download()[0]);
+  });
+  if (first == kAllFinite) return "";
+  const auto index = static_cast<int64_t>(first);
+  for (const Parameter& p : graph_.parameters())
+    if (index < p.offset + p.size) return p.name;
+  return "";
+}
+
+void DataParallel::forget_bad_gradient() {
+  compute_.synchronize();
+  on_each([&](Replica&, size_t rank) {
+    if (rank < guards_.size()) guards_[rank].fill_bytes(0xff);
+  });
 }
 
 std::optional<BadTensor> DataParallel::first_bad(BatchSource& source, int64_t steps_ago) {

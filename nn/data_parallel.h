@@ -30,6 +30,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 namespace rondo::nn {
@@ -74,6 +75,8 @@ class DataParallel {
   // Throws rondo::Error: bad_argument, out_of_resources.
   DataParallel(const AnyModule& network, Shape input, DataParallelOptions options = {});
 
+  ~DataParallel();  // waits for the steps
+
   int devices() const { return static_cast<int>(replicas_.size()); }
   const Graph& graph() const { return graph_; }
   std::span<Replica> replicas() { return replicas_; }
@@ -103,6 +106,11 @@ class DataParallel {
   LossTally evaluate(std::span<const float> x, std::span<const int32_t> labels);
   LossTally evaluate(const DeviceImages& images);
 
+  // With keep_finite: the parameter whose gradient was the first that was not finite, "" as long as all were. Waits.
+  std::string bad_gradient();
+  // Steps change something again. load_checkpoint() and load_parameters() do this, too.
+  void forget_bad_gradient();
+
   // Takes the source's next step again, as it was `steps_ago` steps before, operation by operation, until one makes a NaN or
   // infinity; nothing when none does. Parameters, states and optimizer stay as they are. With keep_finite, which has kept the
   // parameters. Waits. Throws rondo::Error.
@@ -131,6 +139,7 @@ class DataParallel {
     Buffer<std::byte> workspace;
   };
 
+  bool exchanges() const { return sharded() && devices() > 1 && !buckets_.empty(); }
   bool sharded() const { return options_.placement == BatchPlacement::sharded; }
   Shard training_shard(int64_t batch, size_t rank) const;
   int64_t batch_of(std::span<const float> x) const;

@@ -31,12 +31,20 @@ DeviceImages::DeviceImages(DataParallel& model, std::span<const uint8_t> images,
       there->zero.fill_bytes(0);
     }
     of_rank_.push_back(there);
+    replicas_.push_back(&replica);
   }
+}
+
+void DeviceImages::check_serve(const Replica& replica, size_t rank) const {
+  if (rank >= replicas_.size() || replicas_[rank] != &replica)
+    throw Error(
+        bad_argument("DeviceImages: the images are on another model's devices, must be on this one's"));
 }
 
 void DeviceImages::gather(Replica& replica, size_t rank, VectorView<const int32_t> order, const int64_t* step,
                           int64_t batch, Shard piece, VectorView<int32_t> labels) const {
   constexpr float kScale = 1.0f / 255.0f;
+  check_serve(replica, rank);
   const OnDevice& here = *of_rank_[rank];
   const Tensor x = replica.input();
   const ImageView<const uint8_t> images = {here.images.data(), size_, x.shape.height, x.shape.width,
@@ -46,6 +54,7 @@ void DeviceImages::gather(Replica& replica, size_t rank, VectorView<const int32_
 }
 
 void DeviceImages::gather(Replica& replica, size_t rank, Shard piece, VectorView<int32_t> labels) const {
+  check_serve(replica, rank);
   gather(replica, rank, {}, of_rank_[rank]->zero.data(), size_, piece, labels);
 }
 
@@ -56,6 +65,7 @@ ShuffledBatches::ShuffledBatches(DataParallel& model, const DeviceImages& images
     throw Error(bad_argument("ShuffledBatches: the batch is ", batch, ", must be 1 to ",
                              model.options().batch, ", the model's"));
   for (Replica& replica : model.replicas()) {
+    images.check_serve(replica, places_.size());
     const DeviceScope scope(replica.device());
     places_.push_back({&replica, Buffer<int32_t>(images.size()), Buffer<int64_t>(1), Buffer<int64_t>(1)});
   }
@@ -83,6 +93,7 @@ int64_t ShuffledBatches::next_batch() const {
 }
 
 void ShuffledBatches::load(Replica& replica, size_t rank, Shard piece, const LossTarget& target) {
+  images_.check_serve(replica, rank);
   const Place& place = places_[rank];
   images_.gather(replica, rank, {place.order.data(), place.order.size()}, place.step.data(), batch_, piece,
                  target.labels);

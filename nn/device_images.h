@@ -22,6 +22,8 @@ class DeviceImages {
   DeviceImages(DataParallel& model, std::span<const uint8_t> images, std::span<const uint8_t> labels);
 
   int64_t size() const { return size_; }
+  // Throws a bad_argument Error where they were uploaded for another model.
+  void check_serve(const Replica& replica, size_t rank) const;
 
   // Enqueues on the stream of replica `rank`: `count` samples, which are those that `order` names at a place in it; without an order,
   // the samples there. The place is the replica's own, in device memory: *step * batch + first.
@@ -36,6 +38,7 @@ class DeviceImages {
     Buffer<int64_t> zero;  // a counter that never moves
   };
   int64_t size_;
+  std::vector<const Replica*> replicas_;
   std::vector<std::shared_ptr<const OnDevice>> of_rank_;
 };
 

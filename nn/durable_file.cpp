@@ -133,6 +133,11 @@ void synchronise_folder(const std::string& path, const fs::path& folder) {
 
 }  // namespace
 
+void check_replaceable(const std::string& path) {
+  const fs::path target = target_of(path);
+  const Temporary trial(path, target);
+}
+
 void replace_file(const std::string& path, std::span<const std::span<const std::byte>> pieces) {
   const fs::path target = target_of(path);
   Temporary file(path, target);

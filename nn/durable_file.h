@@ -14,4 +14,7 @@ namespace rondo {
 // the disk is full. Then the file is what it was, and the temporary is gone.
 void replace_file(const std::string& path, std::span<const std::span<const std::byte>> pieces);
 
+// Whether replace_file() could begin: makes and removes the temporary. Throws as it does.
+void check_replaceable(const std::string& path);
+
 }  // namespace rondo

@@ -108,8 +108,10 @@ std::optional<BadTensor> first_bad_in_forward(std::span<Replica> replicas, const
   Hunt hunt(replicas);
   for (const Parameter& p : graph.parameters())
     hunt.look_at(p.name, p, [&](Replica& replica) { return replica.parameter(p); });
-  for (const Parameter& s : graph.states())
-    hunt.look_at(s.name, s, [&](Replica& replica) { return replica.state(s); });
+  // In training forward does not read them: what is wrong in them is no cause.
+  if (!pass.training)
+    for (const Parameter& s : graph.states())
+      hunt.look_at(s.name, s, [&](Replica& replica) { return replica.state(s); });
   hunt.look_at("the network's input", [](Replica& replica) { return replica.input(); });
   if (hunt.result()) return hunt.result();
 

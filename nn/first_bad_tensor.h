@@ -25,7 +25,7 @@ struct BadTensor {
   std::string text() const;  // with the replica, unless it is the first
 };
 
-// The first of what forward() reads and writes: parameters, states, input, then each operation's output. The replicas'
+// The first of what forward() reads and writes: parameters, in evaluation states, input, then each operation's output. The replicas'
 // inputs must be set (a pass may have overwritten them), and are those of the pass; states are put back as they were. Of
 // several replicas the lowest is named. Waits for each operation. Throws rondo::Error, as forward() does.
 std::optional<BadTensor> first_bad_in_forward(std::span<Replica> replicas, const Pass& pass);

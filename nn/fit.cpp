@@ -48,7 +48,8 @@ class Run {
       throw Error(bad_argument("fit: the training is to go on in epoch ", options.from.epoch,
                                ", must be 1 to ", options.epochs, ", or ", options.epochs + 1,
                                " when all is done"));
-    result_.place = {options.from.epoch, options.from.step, options.seed, model.options().batch};
+    result_.place = {options.from.epoch, options.from.step, options.seed, model.options().batch,
+                     options.from.recipe};
   }
 
   FitResult operator()() {
@@ -59,12 +60,14 @@ class Run {
       batches_.begin_epoch(epoch_, first_step_);
       while (!batches_.done() && result_.end == FitResult::End::done) step();
       while (probe_.in_flight()) follow();
+      if (result_.end != FitResult::End::diverged) look_at_gradients();
       if (result_.end == FitResult::End::diverged) {
         find_bad_tensor();
       } else if (result_.end == FitResult::End::done || batches_.done()) {
         finish_epoch();
+        if (epoch_ == options_.epochs) result_.end = FitResult::End::done;  // whatever was asked meanwhile
       } else {
-        result_.place = {epoch_, batches_.step(), options_.seed, model_.options().batch};
+        move_to(epoch_, batches_.step());
         save();
       }
     }
@@ -84,7 +87,7 @@ class Run {
       ++result_.verified_steps;
     }
     while (!probe_.look()) follow();
-    if (observer_.stop()) result_.end = FitResult::End::stopped;
+    if (result_.end == FitResult::End::done && observer_.stop()) result_.end = FitResult::End::stopped;
   }
 
   // What the devices have done meanwhile.
@@ -110,20 +113,34 @@ class Run {
     report.test_accuracy =
         static_cast<double>(model_.evaluate(test_).correct) / static_cast<double>(test_.size());
     result_.epochs.push_back(report);
-    result_.place = {epoch_ + 1, 0, options_.seed, model_.options().batch};
+    move_to(epoch_ + 1, 0);
     save();  // before anybody is told
     observer_.on_epoch(report);
+  }
+
+  void move_to(int64_t epoch, int64_t step) {
+    result_.place.epoch = epoch;
+    result_.place.step = step;
   }
 
   void save() {
     if (!options_.checkpoint.empty()) save_checkpoint(options_.checkpoint, model_, optimizer_, result_.place);
   }
 
+  // A gradient may be lost where the loss is not; from then on no step has changed anything.
+  void look_at_gradients() {
+    const std::string parameter = model_.bad_gradient();
+    if (parameter.empty()) return;
+    result_.end = FitResult::End::diverged;
+    result_.bad_tensor = concat(parameter, ": gradient, in one of the last ", seen_ - first_step_, " steps");
+  }
+
   // The step whose loss was the first that was not finite is taken once more.
   void find_bad_tensor() {
+    if (!result_.bad_tensor.empty()) return;
     const int64_t steps_ago = batches_.step() - bad_step_;
     batches_.begin_epoch(epoch_, bad_step_);
-    result_.place = {epoch_, bad_step_, options_.seed, model_.options().batch};
+    move_to(epoch_, bad_step_);
     if (const std::optional<BadTensor> bad = model_.first_bad(batches_, steps_ago))
       result_.bad_tensor = bad->text();
   }

@@ -2,6 +2,7 @@
 #include <rondo/nn/optimizers.h>
 
 #include <rondo/kernels/optimizer/momentum.h>
+#include <rondo/kernels/random/random.h>
 
 #include <cmath>
 
@@ -24,9 +25,9 @@ void Optimizer::set_learning_rate(float rate) {
   learning_rate_ = rate;
   for (State& state : states_) {
     const DeviceScope scope(state.replica->device());
-    // In stream order, behind the steps that were enqueued before; the value is taken at the call.
-    RONDO_CUDA_THROW(cudaMemcpyAsync(state.rate.data(), &rate, sizeof(rate), cudaMemcpyHostToDevice,
-                                     state.replica->stream()));
+    // In stream order, behind the steps that were enqueued before. The rate is the kernel's argument: a copy from pageable memory
+    // would first wait for the stream.
+    throw_if_error(fill_uniform({state.rate.data(), 1}, rate, rate, {}, state.replica->stream()));
   }
 }
 
@@ -81,8 +82,8 @@ OptimizerMemory Adam::memory(size_t rank) {
 
 void Adam::step(Replica& replica, size_t rank, float scale) {
   State& s = state(rank);
-  const AdamOptions options = {scale,         settings_.beta1,        settings_.beta2,
-                               settings_.eps, settings_.weight_decay, settings_.decoupled,
+  const AdamOptions options = {scale,          settings_.beta1,        settings_.beta2,
+                               settings_.eps,  settings_.weight_decay, settings_.decoupled,
                                replica.guard()};
   AdamClock* clock = clocks_[rank].data();
   const auto arena = [&](size_t i) { return VectorView<float>{s.arenas[i].data(), s.arenas[i].size()}; };

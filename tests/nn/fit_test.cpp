@@ -7,7 +7,11 @@
 #include <rondo/tests/nn/small_models.h>
 #include <rondo/tests/support/compare.h>
 
+#include <unistd.h>
+
+#include <cmath>
 #include <filesystem>
+#include <iterator>
 #include <memory>
 
 namespace rondo::nn {
@@ -187,6 +191,62 @@ TEST(Fit, NamesTheFirstTensorThatIsNotFinite) {
     for (float value : parameters_of(trained.model)) ASSERT_TRUE(std::isfinite(value));
     EXPECT_EQ(trained.model.differing_values(), 0);
   }
+}
+
+// Weights that overflow on the way back and not on the way forth: the loss stays finite, and nothing is learnt.
+TEST(Fit, AGradientThatIsLostIsSeenWhereTheLossIsNot) {
+  const FashionMnist data = test::small_data(64, 10);
+  DataParallelOptions model_options = options_for(2);
+  model_options.keep_finite = true;
+  DataParallel model(Sequential{Linear(8), Linear(8), Linear(10)}, kInput, model_options);
+  Sgd sgd(model);
+  for (Replica& replica : model.replicas()) {
+    const DeviceScope scope(replica.device());
+    const float scales[] = {1e-35f, 0, 1e22f, 0, 1e22f, 0};
+    for (size_t p = 0; p < std::size(scales); ++p) {
+      const Parameter& parameter = replica.graph().parameters()[p];
+      const std::vector<float> values(static_cast<size_t>(parameter.size), scales[p]);
+      RONDO_CUDA_THROW(cudaMemcpy(replica.parameter(parameter), values.data(), values.size() * sizeof(float),
+                                  cudaMemcpyHostToDevice));
+    }
+  }
+  const std::vector<float> before = parameters_of(model);
+  FitOptions options = three_epochs();
+  const FitResult result = fit(model, sgd, data, options);
+  EXPECT_EQ(result.end, FitResult::End::diverged);
+  EXPECT_NE(result.bad_tensor.find("gradient"), std::string::npos) << result.bad_tensor;
+  EXPECT_TRUE(all_equal_bits(parameters_of(model), before));
+  // A model that is loaded again trains again.
+  EXPECT_NE(model.bad_gradient(), "");
+  model.forget_bad_gradient();
+  EXPECT_EQ(model.bad_gradient(), "");
+}
+
+TEST(Fit, ALoadedModelTrainsAgain) {
+  const FashionMnist data = test::small_data(160, 20);
+  const TempFile file;
+  DataParallelOptions model_options = options_for(2);
+  model_options.keep_finite = true;
+  Trained trained(model_options);
+  save_checkpoint(file.path, trained.model, *trained.optimizer, {.epoch = 1});
+  FitOptions options = three_epochs();
+  options.learning_rate = LearningRate::constant(3e18);
+  ASSERT_EQ(fit(trained.model, *trained.optimizer, data, options).end, FitResult::End::diverged);
+  load_checkpoint(file.path, trained.model, *trained.optimizer);
+  const std::vector<float> before = parameters_of(trained.model);
+  options.learning_rate = LearningRate::constant(0.05);
+  ASSERT_EQ(fit(trained.model, *trained.optimizer, data, options).end, FitResult::End::done);
+  EXPECT_FALSE(all_equal_bits(parameters_of(trained.model), before));
+}
+
+// Asked to stop when there is nothing left to do: done is done.
+TEST(Fit, AStopAfterTheLastStepIsTheEnd) {
+  const FashionMnist data = test::small_data(70, 20);
+  Trained trained(options_for(1));
+  StopAfter stop(15);
+  const FitResult result = fit(trained.model, *trained.optimizer, data, three_epochs(), stop);
+  EXPECT_EQ(result.end, FitResult::End::done);
+  EXPECT_EQ(result.epochs.size(), 3u);
 }
 
 TEST(Fit, RefusesWhatDoesNotFit) {

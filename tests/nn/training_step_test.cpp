@@ -266,6 +266,26 @@ TEST(TrainingStep, PhasesAddUpToATime) {
   EXPECT_GT(phases[static_cast<size_t>(Phase::backward)], 0);
 }
 
+TEST(TrainingStep, ANetworkWithoutParametersIsANetwork) {
+  DataParallel model(Flatten(), {2, 2, 1}, options_for(2));
+  Sgd sgd(model);
+  for (int step = 0; step < 4; ++step) model.train_step(normal_values(12 * 4, 1), some_labels(12, 4), sgd);
+  EXPECT_EQ(model.take_tally().rows, 48);
+}
+
+TEST(TrainingStep, ImagesBelongToTheirModel) {
+  const FashionMnist data = test::small_data(20, 5);
+  DataParallel one(lenet(), {28, 28, 1}, options_for(1)), two(lenet(), {28, 28, 1}, options_for(2));
+  Sgd sgd(two);
+  const DeviceImages images(one, data.train_images, data.train_labels);
+  EXPECT_THROW(two.evaluate(images), Error);
+  EXPECT_THROW(ShuffledBatches(two, images, 4, 1), Error);
+  ShuffledBatches batches(one, images, 4, 1);
+  batches.begin_epoch(1);
+  EXPECT_THROW(two.train_step(batches, sgd), Error);
+  EXPECT_EQ(one.evaluate(images).rows, 20);
+}
+
 TEST(TrainingStep, RefusesWhatDoesNotFit) {
   const auto refusal = [](auto work) {
     try {

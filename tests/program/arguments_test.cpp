@@ -46,7 +46,15 @@ TEST(Arguments, EveryOptionArrives) {
   EXPECT_TRUE(a.verify);
 }
 
-TEST(Arguments, OptionsMayStandBeforeTheModel) { EXPECT_EQ(parse("train --epochs 3 lenet").train.epochs, 3); }
+TEST(Arguments, OptionsMayStandBeforeTheModel) {
+  EXPECT_EQ(parse("train --epochs 3 lenet").train.epochs, 3);
+  const CommandLine line = parse("train --verify --log resnet18 --epochs=3 lenet --seed 5");
+  EXPECT_EQ(line.action, CommandLine::Action::train);
+  EXPECT_EQ(line.train.log, "resnet18") << "a value is no model";
+  EXPECT_TRUE(line.train.verify);
+  EXPECT_EQ(line.train.epochs, 3);
+  EXPECT_EQ(parse("train --data mlp resnet18").action, CommandLine::Action::train_resnet18);
+}
 
 TEST(Arguments, Devices) {
   EXPECT_EQ(parse_devices("1"), std::vector<int>{0});

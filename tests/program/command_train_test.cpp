@@ -75,11 +75,11 @@ std::vector<EpochReport> log_in(const std::string& path) {
 }
 
 TEST_F(CommandTrain, ResNetOnTwoDevices) {
-  const Outcome outcome =
-      rondo(resnet("--batch 6 --epochs 2 --devices 2 --verify --momentum 0.9 --nesterov --weight-decay 1e-4 --warm-up 1 "
-                   "--schedule cosine --micro-batches 2 --checkpoint-layers 4 --log " +
-                   (results_ / "log.csv") + " --plot " + (results_ / "plot.svg") + " --trace " +
-                   (results_ / "trace.json")));
+  const Outcome outcome = rondo(resnet(
+      "--batch 6 --epochs 2 --devices 2 --verify --momentum 0.9 --nesterov --weight-decay 1e-4 --warm-up 1 "
+      "--schedule cosine --micro-batches 2 --checkpoint-layers 4 --log " +
+      (results_ / "log.csv") + " --plot " + (results_ / "plot.svg") + " --trace " +
+      (results_ / "trace.json")));
   ASSERT_EQ(outcome.code, 0) << outcome.text;
   EXPECT_EQ(
       missing(outcome.text,
@@ -125,13 +125,21 @@ TEST_F(CommandTrain, StopsAndGoesOn) {
   const Outcome done = rondo(resnet(options + "--resume " + parts));
   EXPECT_EQ(done.code, 2);
   EXPECT_EQ(missing(done.text, {"--epochs is 3", "has 3 done"}), "") << done.text;
+  const Outcome faster =
+      rondo(resnet("--batch 6 --optimizer adamw --lr 0.002 --weights kaiming --epochs 9 --resume " + parts));
+  EXPECT_EQ(faster.code, 2);
+  EXPECT_EQ(missing(faster.text, {"--lr 0.001", "--lr 0.002"}), "") << faster.text;
+  const std::string bytes = read_text(parts);
+  EXPECT_EQ(rondo(resnet(options + "--resume " + parts + " --plot " + parts)).code, 2);
+  EXPECT_EQ(read_text(parts), bytes) << "the checkpoint is not a picture";
   const Outcome other = rondo(resnet("--batch 6 --optimizer sgd --epochs 9 --resume " + parts));
   EXPECT_EQ(other.code, 2);
   EXPECT_EQ(missing(other.text, {"adam", "sgd"}), "") << other.text;
 }
 
 TEST_F(CommandTrain, NamesWhatIsNotFinite) {
-  const Outcome outcome = rondo(resnet("--batch 2 --lr 1000 --weights kaiming --epochs 60 --checkpoint-layers 8"));
+  const Outcome outcome =
+      rondo(resnet("--batch 2 --lr 1000 --weights kaiming --epochs 60 --checkpoint-layers 8"));
   EXPECT_EQ(outcome.code, 1);
   EXPECT_TRUE(
       std::regex_search(outcome.text, std::regex("rondo: the loss of epoch \\d+, step \\d+ is not finite: "

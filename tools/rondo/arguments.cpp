@@ -149,7 +149,10 @@ CommandLine parse_command_line(int argc, const char* const* argv) {
   const CLI::App* plot = add_plot(app, line.plot);
 
   try {
-    app.parse(words_of(argc, argv));
+    const std::vector<std::string> words = words_of(argc, argv);
+    std::vector<const char*> in_order = {argv[0]};
+    for (const std::string& word : words) in_order.push_back(word.c_str());
+    app.parse(static_cast<int>(in_order.size()), in_order.data());
   } catch (const CLI::CallForHelp&) {
     line.text = app.help();  // of the subcommand, where one was named
     return line;

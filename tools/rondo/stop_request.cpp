@@ -9,8 +9,11 @@ namespace {
 std::atomic<int> arrived{0};
 static_assert(std::atomic<int>::is_always_lock_free);
 
-// All that a handler may touch.
-void note(int signal) { arrived = signal; }
+// The first is noted; from then on all of them do what they always did.
+void note(int signal) {
+  arrived = signal;
+  for (const int each : {SIGINT, SIGTERM}) std::signal(each, SIG_DFL);
+}
 
 }  // namespace
 
@@ -18,8 +21,12 @@ StopRequest::StopRequest() {
   arrived = 0;
   struct sigaction action = {};
   action.sa_handler = note;
-  action.sa_flags = SA_RESTART | static_cast<int>(SA_RESETHAND);  // the second one does what it always did
-  for (size_t i = 0; i < std::size(kSignals); ++i) sigaction(kSignals[i], &action, &before_[i]);
+  action.sa_flags = SA_RESTART;
+  for (size_t i = 0; i < std::size(kSignals); ++i) {
+    sigaction(kSignals[i], &action, &before_[i]);
+    if (before_[i].sa_handler == SIG_IGN)
+      sigaction(kSignals[i], &before_[i], nullptr);  // it was not to be heard
+  }
 }
 
 StopRequest::~StopRequest() {

@@ -17,18 +17,22 @@ namespace {
 
 // Bounds that only an accident goes beyond: they turn a slip of the finger into a message instead of an hour.
 constexpr int64_t kMaxSamples = 1'000'000'000;
+constexpr int64_t kMaxMlpBatch = 10'000'000;  // sizes in bytes stay within 64 bits
 constexpr int kMaxEpochs = 100'000;
 constexpr int kMaxSteps = 1'000'000;
 constexpr int64_t kMaxLayers = 10'000;
 constexpr int64_t kMaxWidth = 1'000'000;
 constexpr float kMaxLearningRate = 1000;
 
+constexpr const char* kFlags[] = {"--verify",      "--nesterov", "--local-statistics",
+                                  "--fixed-order", "--help",     "-h"};
 constexpr const char* kModels[] = {"lenet", "resnet18", "mlp"};
 
 template <class Real>
 Real read_learning_rate(const std::string& text) {
   const std::optional<Real> value = read_number<Real>(text);
-  if (value && *value > 0 && *value <= kMaxLearningRate) return *value;  // NaN fails both
+  // NaN fails both; what a float takes for 0 is 0.
+  if (value && static_cast<float>(*value) > 0 && *value <= kMaxLearningRate) return *value;
   throw Error(bad_argument("--lr is '", text, "', must be a number above 0 and at most ", kMaxLearningRate));
 }
 
@@ -75,12 +79,13 @@ void add_trace(CLI::App& app, std::string& to) {
 }
 
 void add_placement(CLI::App& app, std::optional<std::vector<int>>& devices, std::optional<int64_t>& batch,
-                   const std::string& default_devices, const std::string& default_batch) {
+                   const std::string& default_devices, const std::string& default_batch,
+                   int64_t most = kMaxSamples) {
   add(app, "--devices", "N|LIST",
       "A count, or a list such as 0,1,0: a replica an entry [" + default_devices + "]",
       [&](const std::string& s) { devices = parse_devices(s); });
   add(app, "--batch", "N", "Samples a step, over all devices together [" + default_batch + "]",
-      [&](const std::string& s) { batch = read_integer<int64_t>("--batch", s, 1, kMaxSamples); });
+      [&batch, most](const std::string& s) { batch = read_integer<int64_t>("--batch", s, 1, most); });
 }
 
 void add_image_training(CLI::App& app, ImageTraining& to) {
@@ -183,7 +188,8 @@ CLI::App* add_mlp(CLI::App& train, MlpArguments& to) {
       [&](const std::string& s) {
         to.mode = read_name("--mode", s, {MlpMode::single, MlpMode::sharded, MlpMode::replicated});
       });
-  add_placement(*mlp, to.devices, to.batch, "1 in the mode single, else 2", "6912 for each device");
+  add_placement(*mlp, to.devices, to.batch, "1 in the mode single, else 2", "6912 for each device",
+                kMaxMlpBatch);
   size("--layers", to.layers, kMaxLayers, "Hidden layers");
   size("--width", to.width, kMaxWidth, "Of a hidden layer");
   size("--inputs", to.inputs, kMaxWidth, "Of the first layer");
@@ -243,10 +249,15 @@ std::vector<std::string> words_of(int argc, const char* const* argv) {
     };
     if (!words[1].starts_with('-') && !is_model(words[1]))
       throw Error(bad_argument("the model is '", words[1], "', must be ", kTrainedModels));
-    const auto model = std::find_if(words.begin() + 1, words.end(), is_model);
-    if (model != words.end()) std::rotate(words.begin() + 1, model, model + 1);
+    // The first word that is neither an option nor an option's value.
+    auto model = words.begin() + 1;
+    while (model != words.end() && model->starts_with('-')) {
+      const bool has_value = model->find('=') == std::string::npos &&
+                             std::find(std::begin(kFlags), std::end(kFlags), *model) == std::end(kFlags);
+      model += has_value && model + 1 != words.end() ? 2 : 1;
+    }
+    if (model != words.end() && is_model(*model)) std::rotate(words.begin() + 1, model, model + 1);
   }
-  std::reverse(words.begin(), words.end());
   return words;
 }
 

@@ -95,8 +95,7 @@ struct TrainCommands {
 };
 TrainCommands add_train(CLI::App& app, TrainArguments& lenet, NetworkArguments& resnet18, MlpArguments& mlp);
 
-// The words of a command line, without the program's name, as CLI11 wants them: last word first. The model comes directly
-// after "train", wherever it was. Throws a bad_argument Error for a model that there is not.
+// The words of a command line, without the program's name. The model comes directly after "train", wherever it was. Throws a bad_argument Error for a model that there is not.
 std::vector<std::string> words_of(int argc, const char* const* argv);
 
 }  // namespace rondo::program

@@ -18,6 +18,7 @@
 #include <cmath>
 #include <optional>
 #include <set>
+#include <sstream>
 
 namespace rondo::program {
 
@@ -122,18 +123,19 @@ void train_mlp(const MlpArguments& arguments, std::ostream& out, const Terminal&
   const int64_t of_replica =
       arguments.mode == MlpMode::sharded ? in_batch / static_cast<int64_t>(options.devices.size()) : in_batch;
 
-  show_placement(options.devices, arguments.devices.has_value(), out, terminal);
-  show_field(out, terminal, "model",
+  std::ostringstream head;  // shown when nothing can be refused any more
+  show_placement(options.devices, arguments.devices.has_value(), head, terminal);
+  show_field(head, terminal, "model",
              concat("MLP of ", grouped(arguments.layers), " layers of width ", grouped(arguments.width), ", ",
                     grouped(arguments.inputs), " inputs, ", grouped(arguments.outputs),
                     " outputs: ", grouped(graph.parameter_count()), " parameters"));
   show_field(
-      out, terminal, "training",
+      head, terminal, "training",
       concat(name_of(arguments.mode), ", batch ", grouped(options.batch), ", ", text(arguments.optimizer),
              ", learning rate ", arguments.lr, ", squared error, seed ", arguments.seed));
   show_memory(nn::forecast(graph, options, arenas_of(arguments.optimizer)), options.devices,
-              {{"the batch", of_replica}}, out, terminal);
-  out << std::endl;
+              {{"the batch", of_replica}}, head, terminal);
+  out << head.str() << std::endl;
 
   const MemoryWatch memory(options.devices);
   nn::DataParallel model(network, input, options);

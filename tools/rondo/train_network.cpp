@@ -1,3 +1,4 @@
+#include <rondo/nn/durable_file.h>
 #include <rondo/nn/fit.h>
 #include <rondo/nn/models.h>
 #include <rondo/tools/rondo/devices.h>
@@ -9,6 +10,7 @@
 #include <rondo/tools/rondo/training_run.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <optional>
 #include <sstream>
 
@@ -56,6 +58,7 @@ struct Plan {
   nn::DataParallelOptions model;
   nn::FitOptions fit;
   double rate;
+  int64_t steps;  // of an epoch
 };
 
 Plan plan_for(const NetworkArguments& arguments, const FashionMnist& data) {
@@ -84,8 +87,12 @@ Plan plan_for(const NetworkArguments& arguments, const FashionMnist& data) {
   plan.fit.verify = arguments.verify;
   plan.fit.checkpoint = arguments.save;
   plan.model.keep_finite = true;
-  const int64_t steps = (samples + plan.model.batch - 1) / plan.model.batch;
-  plan.fit.learning_rate.check({steps, steps * arguments.epochs});
+  plan.steps = (samples + plan.model.batch - 1) / plan.model.batch;
+  plan.fit.learning_rate.check({plan.steps, plan.steps * arguments.epochs});
+  plan.fit.from.recipe =
+      concat("--lr ", plan.rate, " --schedule ", arguments.schedule, " --warm-up ", arguments.warm_up,
+             arguments.schedule.starts_with("cosine") ? concat(" --epochs ", arguments.epochs) : "", " on ",
+             grouped(samples), " images");
   check(arguments.optimizer);
   plan.model.devices = arguments.devices ? take_devices(arguments.devices) : devices_for(1);
   return plan;
@@ -120,6 +127,14 @@ class Follower final : public nn::FitObserver {
 nn::TrainingPlace resume(const NetworkArguments& arguments, const Plan& plan, nn::DataParallel& model,
                          nn::Optimizer& optimizer) {
   const nn::TrainingPlace place = nn::load_checkpoint(arguments.resume, model, optimizer);
+  const auto refuse = [&](const auto&... why) {
+    throw Error(bad_argument("--resume '", arguments.resume, "': ", why...));
+  };
+  if (place.epoch < 1 || place.step < 0 || place.step >= plan.steps)
+    refuse("it goes on in epoch ", place.epoch, " after ", place.step,
+           " steps, must be an epoch from 1 and fewer than ", plan.steps, " steps");
+  if (place.recipe != plan.fit.from.recipe)
+    refuse("it was trained with ", place.recipe, ", must be with ", plan.fit.from.recipe);
   if (place.seed != plan.fit.seed)
     throw Error(bad_argument("--seed is ", plan.fit.seed, ", must be ", place.seed,
                              ", that of the checkpoint '", arguments.resume, "'"));
@@ -137,6 +152,16 @@ nn::TrainingPlace resume(const NetworkArguments& arguments, const Plan& plan, nn
 int train_network(const NetworkArguments& arguments, std::ostream& out, const Terminal& terminal) {
   const TrainingFiles files(arguments);
   const OutputFile checkpoint("--save", arguments.save);
+  if (checkpoint.wanted()) check_replaceable(arguments.save);
+  std::error_code ignored;
+  const std::string resumed =
+      arguments.resume.empty()
+          ? ""
+          : std::filesystem::weakly_canonical(std::filesystem::absolute(arguments.resume), ignored).string();
+  for (const OutputFile* file : {&files.log, &files.plot, &files.trace})
+    if (file->wanted() && file->target() == resumed)
+      throw Error(
+          bad_argument("--resume '", arguments.resume, "' is the file of another output, must be another"));
   for (const OutputFile* file : {&files.log, &files.plot, &files.trace})
     if (checkpoint.wanted() && file->target() == checkpoint.target())
       throw Error(bad_argument("--save '", arguments.save,
@@ -172,10 +197,9 @@ int train_network(const NetworkArguments& arguments, std::ostream& out, const Te
                concat(arguments.resume, ": epoch ", grouped(plan.fit.from.epoch), ", ",
                       grouped(plan.fit.from.step), " of its steps are done"));
   }
-  const int64_t steps = (data.train_count + plan.model.batch - 1) / plan.model.batch;
   show_field(head, terminal, "training",
              concat(grouped(plan.fit.epochs), plan.fit.epochs == 1 ? " epoch of " : " epochs of ",
-                    grouped(steps), steps == 1 ? " step, " : " steps, ", recipe(plan, arguments)));
+                    grouped(plan.steps), plan.steps == 1 ? " step, " : " steps, ", recipe(plan, arguments)));
   out << head.str() << std::endl;
 
   std::optional<Trace> trace;

@@ -111,6 +111,7 @@ void RunFollower::continue_log(int64_t epoch) {
   std::ifstream file(files_.log.target(), std::ios::binary);
   if (!file) return;  // there is none yet
   const std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+  if (text.empty()) return;
   for (const EpochReport& logged : parse_csv_log(files_.log.path(), text))
     if (logged.epoch < epoch) epochs_.push_back(logged);
 }
