@@ -24,7 +24,8 @@ class Printer final : public lenet::Observer {
   }
   void on_epoch(const EpochReport& report) override {
     if (first_)
-      std::printf("epoch %d loss %a accuracy %a\n", report.epoch, report.train_loss, report.test_accuracy);
+      std::printf("epoch %d loss %a accuracy %a\n", static_cast<int>(report.epoch), report.train_loss,
+                  report.test_accuracy);
   }
 
  private:
