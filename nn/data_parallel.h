@@ -155,6 +155,8 @@ class DataParallel {
   void update(int64_t batch, Optimizer& optimizer);
   template <class Load, class After>
   void evaluate_in_batches(int64_t samples, Load load, After after);
+  template <class Work>
+  auto beside_training(Work work);
   template <class Load>
   LossTally evaluate_with(int64_t samples, Load load);
   LossTally sum_and_clear(size_t ranks);
@@ -181,5 +183,13 @@ class DataParallel {
   Trace* trace_ = nullptr;
   Status failure_;  // of a step that was not finished
 };
+
+template <class Work>
+void DataParallel::on_each(Work work) {
+  for (size_t rank = 0; rank < replicas_.size(); ++rank) {
+    const DeviceScope scope(replicas_[rank].device());
+    work(replicas_[rank], rank);
+  }
+}
 
 }  // namespace rondo::nn

@@ -1,0 +1,209 @@
+// What is asked of a model beside its steps: predictions, evaluation, and looks inside.
+
+#include <rondo/kernels/data/batch.h>
+#include <rondo/kernels/reduce/first_nonfinite.h>
+#include <rondo/nn/data_parallel.h>
+#include <rondo/nn/device_images.h>
+#include <rondo/nn/replica_check.h>
+#include <rondo/nn/shard.h>
+
+#include <algorithm>
+
+namespace rondo::nn {
+
+namespace {
+
+// The shard's part of what the host holds for all samples, `width` elements each.
+template <class T>
+void upload(T* to, std::span<const T> all, Shard shard, int64_t width, cudaStream_t stream) {
+  RONDO_CUDA_THROW(cudaMemcpyAsync(to, all.data() + shard.first * width,
+                                   static_cast<size_t>(shard.size * width) * sizeof(T),
+                                   cudaMemcpyHostToDevice, stream));
+}
+
+}  // namespace
+
+// As many samples at a time as there is room for: load(replica, rank, shard) of all samples, forward, then after(first, count).
+template <class Load, class After>
+void DataParallel::evaluate_in_batches(int64_t samples, Load load, After after) {
+  const int64_t room = most_ * devices();
+  for (int64_t begin = 0; begin < samples; begin += room) {
+    const int64_t count = std::min(room, samples - begin);
+    on_each([&](Replica& replica, size_t rank) {
+      Shard shard = shard_of(count, static_cast<int64_t>(rank), devices());
+      shard.first += begin;
+      replica.set_batch(shard.size, shard.first);
+      if (shard.size > 0) load(replica, rank, shard);
+    });
+    nn::forward(replicas_, pass(false));
+    after(begin, count);
+  }
+}
+
+// Keeps the tally of training: what else goes through the loss must not mix with it.
+template <class Work>
+auto DataParallel::beside_training(Work work) {
+  const LossTally of_training = take_tally();
+  const auto put_back = [&] {
+    sum_and_clear(replicas_.size());
+    const DeviceScope scope(replicas_[0].device());
+    targets_[0].tally.upload(std::vector<LossTally>{of_training});
+  };
+  try {
+    auto result = work();
+    put_back();
+    return result;
+  } catch (...) {
+    put_back();
+    throw;
+  }
+}
+
+template <class Load>
+LossTally DataParallel::evaluate_with(int64_t samples, Load load) {
+  return beside_training([&] {
+    evaluate_in_batches(samples, load, [&](int64_t, int64_t) { enqueue_loss(Loss::cross_entropy, false); });
+    return sum_and_clear(replicas_.size());
+  });
+}
+
+std::vector<float> DataParallel::predict(std::span<const float> x) {
+  const int64_t sample = graph_.input().shape.size(), outputs = graph_.output().shape.size();
+  const int64_t size = static_cast<int64_t>(x.size());
+  if (size % sample != 0)
+    throw Error(bad_argument("DataParallel: there are ", size, " values, must be a multiple of ", sample,
+                             ", the size of a sample"));
+  std::vector<float> all(static_cast<size_t>(size / sample * outputs));
+  evaluate_in_batches(
+      size / sample,
+      [&](Replica& replica, size_t, Shard shard) {
+        upload(replica.input().data, x, shard, sample, replica.stream());
+      },
+      [&](int64_t begin, int64_t count) {
+        compute_.synchronize();
+        on_each([&](Replica& replica, size_t rank) {
+          const Shard shard = shard_of(count, static_cast<int64_t>(rank), devices());
+          if (shard.size == 0) return;
+          RONDO_CUDA_THROW(cudaMemcpy(all.data() + (begin + shard.first) * outputs, replica.output().data,
+                                      static_cast<size_t>(shard.size * outputs) * sizeof(float),
+                                      cudaMemcpyDeviceToHost));
+        });
+      });
+  return all;
+}
+
+LossTally DataParallel::evaluate(std::span<const float> x, std::span<const int32_t> labels) {
+  const auto sample = static_cast<size_t>(graph_.input().shape.size());
+  if (x.size() != labels.size() * sample)
+    throw Error(bad_argument("DataParallel: there are ", x.size(), " values and ", labels.size(),
+                             " labels, must be ", sample, " values for each label"));
+  return evaluate_with(static_cast<int64_t>(labels.size()), [&](Replica& replica, size_t rank, Shard shard) {
+    upload(replica.input().data, x, shard, static_cast<int64_t>(sample), replica.stream());
+    upload(targets_[rank].labels.data(), labels, shard, 1, replica.stream());
+  });
+}
+
+LossTally DataParallel::evaluate(const DeviceImages& images) {
+  return evaluate_with(images.size(), [&](Replica& replica, size_t rank, Shard shard) {
+    images.gather(replica, rank, shard, target_of(rank, shard.size).labels);
+  });
+}
+
+LossTally DataParallel::take_tally() { return sum_and_clear(tallies().size()); }
+
+LossTally DataParallel::sum_and_clear(size_t ranks) {
+  compute_.synchronize();
+  LossTally sum;
+  on_each([&](Replica&, size_t rank) {
+    if (rank < ranks) {
+      const LossTally one = targets_[rank].tally.download()[0];
+      sum.loss += one.loss;
+      sum.correct += one.correct;
+      sum.rows += one.rows;
+      sum.bad_labels += one.bad_labels;
+    }
+    targets_[rank].tally.fill_bytes(0);
+  });
+  return sum;
+}
+
+std::vector<const LossTally*> DataParallel::tallies() const {
+  std::vector<const LossTally*> all;
+  for (const Target& target : targets_) all.push_back(target.tally.data());
+  if (!sharded()) all.resize(1);  // the others see the same samples
+  return all;
+}
+
+PhaseSeconds DataParallel::phases() const {
+  if (!timed_) return {};
+  PhaseSeconds seconds = timer_.read();
+  // What was seen is the last of the step's pieces, which are all the same.
+  for (Phase phase : {Phase::load, Phase::forward, Phase::backward})
+    seconds[static_cast<size_t>(phase)] *= static_cast<double>(options_.micro_batches);
+  return seconds;
+}
+
+void DataParallel::set_trace(Trace* trace) {
+  trace_ = trace;
+  gradients_.set_trace(trace);
+}
+
+std::string DataParallel::bad_gradient() {
+  compute_.synchronize();
+  unsigned long long first = kAllFinite;
+  on_each([&](Replica&, size_t rank) {
+    if (rank < guards_.size()) first = std::min(first, guards_[rank].download()[0]);
+  });
+  if (first == kAllFinite) return "";
+  const auto index = static_cast<int64_t>(first);
+  for (const Parameter& p : graph_.parameters())
+    if (index < p.offset + p.size) return p.name;
+  return "";
+}
+
+void DataParallel::forget_bad_gradient() {
+  compute_.synchronize();
+  on_each([&](Replica&, size_t rank) {
+    if (rank < guards_.size()) guards_[rank].fill_bytes(0xff);
+  });
+}
+
+std::optional<BadTensor> DataParallel::first_bad(BatchSource& source, int64_t steps_ago) {
+  const int64_t batch = source.next_batch();
+  const Pass training = pass(true);
+  const auto move_steps = [&](int64_t steps) {
+    on_each(
+        [&](Replica& replica, size_t) { throw_if_error(advance(replica.step(), steps, replica.stream())); });
+  };
+  const auto hunt = [&]() -> std::optional<BadTensor> {
+    for (int64_t piece = 0; piece < options_.micro_batches; ++piece) {
+      load_piece(source, batch, piece);
+      compute_.synchronize();
+      if (const auto bad = first_bad_in_forward(replicas_, training)) return bad;
+      enqueue_loss(source.loss(), true);
+      if (const auto bad = first_bad_in_backward(replicas_, training)) return bad;
+    }
+    return std::nullopt;
+  };
+  return beside_training([&] {
+    move_steps(-steps_ago);
+    try {
+      const std::optional<BadTensor> bad = hunt();
+      move_steps(steps_ago);
+      return bad;
+    } catch (...) {
+      move_steps(steps_ago);
+      throw;
+    }
+  });
+}
+
+int64_t DataParallel::differing_values() {
+  std::vector<VectorView<const float>> parameters;
+  for (Replica& replica : replicas_) parameters.push_back(replica.parameters());
+  ReplicaCheck check(compute_, parameters);
+  check.enqueue();
+  return check.differences();
+}
+
+}  // namespace rondo::nn
