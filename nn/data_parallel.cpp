@@ -63,12 +63,10 @@ MemoryForecast forecast(const Graph& graph, const DataParallelOptions& wanted, i
   const DataParallelOptions options = checked(wanted);
   MemoryForecast made = forecast_training(graph, {.batch = most_samples(options),
                                                   .plan = {.checkpoint_layers = options.checkpoint_layers},
+                                                  .accumulates = options.micro_batches > 1,
                                                   .optimizer_arenas = optimizer_arenas,
                                                   .ranks = static_cast<int>(options.devices.size()),
                                                   .communicators = {of_gradients(), of_statistics()}});
-  if (options.micro_batches > 1)
-    made.parts.push_back({"gradients of the pieces before",
-                          graph.parameter_arena_size() * static_cast<int64_t>(sizeof(float))});
   if (options.keep_finite) made.parts.push_back({"guard of the gradients", sizeof(unsigned long long)});
   return made;
 }

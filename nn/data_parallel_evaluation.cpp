@@ -11,18 +11,6 @@
 
 namespace rondo::nn {
 
-namespace {
-
-// The shard's part of what the host holds for all samples, `width` elements each.
-template <class T>
-void upload(T* to, std::span<const T> all, Shard shard, int64_t width, cudaStream_t stream) {
-  RONDO_CUDA_THROW(cudaMemcpyAsync(to, all.data() + shard.first * width,
-                                   static_cast<size_t>(shard.size * width) * sizeof(T),
-                                   cudaMemcpyHostToDevice, stream));
-}
-
-}  // namespace
-
 // As many samples at a time as there is room for: load(replica, rank, shard) of all samples, forward, then after(first, count).
 template <class Load, class After>
 void DataParallel::evaluate_in_batches(int64_t samples, Load load, After after) {
@@ -77,7 +65,7 @@ std::vector<float> DataParallel::predict(std::span<const float> x) {
   evaluate_in_batches(
       size / sample,
       [&](Replica& replica, size_t, Shard shard) {
-        upload(replica.input().data, x, shard, sample, replica.stream());
+        upload_shard(replica.input().data, x, shard, sample, replica.stream());
       },
       [&](int64_t begin, int64_t count) {
         compute_.synchronize();
@@ -98,8 +86,8 @@ LossTally DataParallel::evaluate(std::span<const float> x, std::span<const int32
     throw Error(bad_argument("DataParallel: there are ", x.size(), " values and ", labels.size(),
                              " labels, must be ", sample, " values for each label"));
   return evaluate_with(static_cast<int64_t>(labels.size()), [&](Replica& replica, size_t rank, Shard shard) {
-    upload(replica.input().data, x, shard, static_cast<int64_t>(sample), replica.stream());
-    upload(targets_[rank].labels.data(), labels, shard, 1, replica.stream());
+    upload_shard(replica.input().data, x, shard, static_cast<int64_t>(sample), replica.stream());
+    upload_shard(targets_[rank].labels.data(), labels, shard, 1, replica.stream());
   });
 }
 

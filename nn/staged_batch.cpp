@@ -6,15 +6,6 @@ namespace rondo::nn {
 
 namespace {
 
-// Part `shard` of what the host holds for a batch, `width` elements a sample.
-template <class T>
-void upload(Buffer<T>& to, std::span<const T> from, Shard shard, int64_t width, cudaStream_t stream) {
-  if (shard.size == 0) return;
-  RONDO_CUDA_THROW(cudaMemcpyAsync(to.data(), from.data() + shard.first * width,
-                                   static_cast<size_t>(shard.size * width) * sizeof(T),
-                                   cudaMemcpyHostToDevice, stream));
-}
-
 template <class T>
 void copy(T* to, const T* from, int64_t count, cudaStream_t stream) {
   if (count == 0) return;
@@ -42,7 +33,7 @@ void StagedBatch::stage_x(std::span<Replica> replicas, std::span<const Shard> sh
   batch_ = static_cast<int64_t>(x.size()) / width(replicas[0]);
   for (size_t rank = 0; rank < replicas.size(); ++rank) {
     staged_[rank].shard = shards[rank];
-    upload(staged_[rank].x, x, shards[rank], width(replicas[rank]), replicas[rank].stream());
+    upload_shard(staged_[rank].x.data(), x, shards[rank], width(replicas[rank]), replicas[rank].stream());
   }
 }
 
@@ -51,7 +42,7 @@ void StagedBatch::stage(std::span<Replica> replicas, std::span<const Shard> shar
   stage_x(replicas, shards, x);
   loss_ = Loss::cross_entropy;
   for (size_t rank = 0; rank < replicas.size(); ++rank)
-    upload(staged_[rank].labels, labels, shards[rank], 1, replicas[rank].stream());
+    upload_shard(staged_[rank].labels.data(), labels, shards[rank], 1, replicas[rank].stream());
 }
 
 void StagedBatch::stage(std::span<Replica> replicas, std::span<const Shard> shards, std::span<const float> x,
@@ -59,7 +50,8 @@ void StagedBatch::stage(std::span<Replica> replicas, std::span<const Shard> shar
   stage_x(replicas, shards, x);
   loss_ = Loss::squared_error;
   for (size_t rank = 0; rank < replicas.size(); ++rank)
-    upload(staged_[rank].targets, targets, shards[rank], outputs(replicas[rank]), replicas[rank].stream());
+    upload_shard(staged_[rank].targets.data(), targets, shards[rank], outputs(replicas[rank]),
+                 replicas[rank].stream());
 }
 
 void StagedBatch::load(Replica& replica, size_t rank, Shard piece, const LossTarget& target) {

@@ -9,6 +9,15 @@
 
 namespace rondo::nn {
 
+// Enqueues the copy of a shard of what the host holds for all samples, `width` elements each, to a device.
+template <class T>
+void upload_shard(T* to, std::span<const T> all, Shard shard, int64_t width, cudaStream_t stream) {
+  if (shard.size == 0) return;
+  RONDO_CUDA_THROW(cudaMemcpyAsync(to, all.data() + shard.first * width,
+                                   static_cast<size_t>(shard.size * width) * sizeof(T),
+                                   cudaMemcpyHostToDevice, stream));
+}
+
 class StagedBatch : public BatchSource {
  public:
   // Room for shards of up to `most` samples.

@@ -8,12 +8,6 @@ namespace rondo::nn {
 
 namespace {
 
-int64_t workspace_bytes(const Graph& graph, int64_t batch) {
-  int64_t most = 0;
-  for (const Graph::Node& node : graph.nodes()) most = std::max(most, node.op->workspace_bytes(batch));
-  return most;
-}
-
 // Of each operation that shares sums: those of forward and those of backward.
 int64_t sums_size(const Graph& graph) {
   int64_t size = 0;
@@ -22,6 +16,12 @@ int64_t sums_size(const Graph& graph) {
 }
 
 }  // namespace
+
+int64_t workspace_bytes(const Graph& graph, int64_t batch) {
+  int64_t most = 0;
+  for (const Graph::Node& node : graph.nodes()) most = std::max(most, node.op->workspace_bytes(batch));
+  return most;
+}
 
 Replica::Replica(const Graph& graph, int device, cudaStream_t stream, MemoryPlan plan, int64_t max_batch)
     : graph_(graph), device_(device), stream_(stream), plan_(std::move(plan)), max_batch_(max_batch) {

@@ -31,6 +31,9 @@ struct ReplicaMemory {
   int64_t total() const { return parameters + gradients + states + arena + statistics + workspace; }
 };
 
+// The largest workspace that one of the operations wants for so many samples.
+int64_t workspace_bytes(const Graph& graph, int64_t batch);
+
 class Replica {
  public:
   // `stream` is a stream of `device`; work of this replica goes there. The graph must outlive the replica. The parameters and

@@ -4,18 +4,13 @@
 #include <rondo/kernels/data/batch.h>
 #include <rondo/kernels/optimizer/sgd.h>
 #include <rondo/nn/arena.h>
+#include <rondo/nn/graph/replica.h>
 
 #include <algorithm>
 
 namespace rondo::nn {
 
 namespace {
-
-int64_t workspace_bytes(const Graph& graph, int64_t samples) {
-  int64_t most = 0;
-  for (const Graph::Node& node : graph.nodes()) most = std::max(most, node.op->workspace_bytes(samples));
-  return most;
-}
 
 // Floats of the parameters of the node that has most, each on a 16-byte boundary as in the arena.
 int64_t largest_node(const Graph& graph) {

@@ -1,4 +1,5 @@
 // Batch normalisation against its definition in double precision.
+// Over 400 lines: forward, backward and running statistics share one reference and one set of cases.
 #include <gtest/gtest.h>
 
 #include <rondo/kernels/norm/batch_norm.h>

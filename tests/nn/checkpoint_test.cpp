@@ -1,4 +1,5 @@
 // Checkpoints: training goes on from a file as if it had not stopped, and a file that does not fit changes nothing.
+// Over 400 lines: every refusal damages the same saved training, or one like it; resuming is checked beside.
 #include <gtest/gtest.h>
 
 #include <rondo/nn/checkpoint.h>

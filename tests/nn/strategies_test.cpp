@@ -1,4 +1,5 @@
 // The four strategies: the same steps, in any order of execution, with the memory and the traffic that they say.
+// Over 400 lines: each promise is asked of all four with the same networks, batches and runs.
 #include <gtest/gtest.h>
 
 #include <rondo/kernels/core/platform.h>
