@@ -39,20 +39,30 @@ class Descriptor {
   int value_;
 };
 
-// The file that `path` means after links have been followed.
-fs::path target_of(const std::string& path) {
-  std::error_code error;
-  const fs::path target = path.empty() ? fs::path() : fs::weakly_canonical(fs::absolute(path), error);
-  if (error) refuse(path, "can't be written (", error.message(), ")");
-  if (!target.has_filename() || fs::is_directory(target, error)) refuse(path, "is a folder, must be a file");
-  if (!fs::is_directory(target.parent_path(), error))
+// Where the name leads: a link to a file that is not there yet means that file.
+fs::path end_of_links(const std::string& path) {
+  constexpr int kMostLinks = 40;  // as Linux has it
+  fs::path end = fs::absolute(path);
+  for (int links = 0; fs::is_symlink(fs::symlink_status(end)); ++links) {
+    if (links == kMostLinks) refuse(path, "is a link that leads to no file, but from link to link");
+    end = end.parent_path() / fs::read_symlink(end);
+  }
+  return fs::weakly_canonical(end.parent_path()) / end.filename();
+}
+
+fs::path target_of(const std::string& path) try {
+  const fs::path target = path.empty() ? fs::path() : end_of_links(path);
+  if (!target.has_filename() || fs::is_directory(target)) refuse(path, "is a folder, must be a file");
+  if (!fs::is_directory(target.parent_path()))
     refuse(path, "there is no folder ", target.parent_path().string(), " to write it to");
-  if (fs::exists(target, error)) {
-    if (!fs::is_regular_file(target, error)) refuse(path, "exists and is not an ordinary file");
+  if (fs::exists(target)) {
+    if (!fs::is_regular_file(target)) refuse(path, "exists and is not an ordinary file");
     if (access(target.c_str(), W_OK) != 0)
       refuse(path, "exists and can't be replaced (", std::strerror(errno), ")");
   }
   return target;
+} catch (const fs::filesystem_error& error) {
+  refuse(path, "can't be written (", error.code().message(), ")");
 }
 
 bool is_still(int descriptor, const fs::path& name) {
@@ -133,9 +143,10 @@ void synchronise_folder(const std::string& path, const fs::path& folder) {
 
 }  // namespace
 
-void check_replaceable(const std::string& path) {
+std::string replaceable_file(const std::string& path) {
   const fs::path target = target_of(path);
   const Temporary trial(path, target);
+  return target.string();
 }
 
 void replace_file(const std::string& path, std::span<const std::span<const std::byte>> pieces) {

@@ -42,21 +42,44 @@ TEST_F(DurableFile, IsWrittenAndReplaced) {
   EXPECT_EQ(directory_.files(), 1u) << "a temporary is left";
 }
 
-TEST_F(DurableFile, PermissionsStay) {
+TEST_F(DurableFile, PermissionsAreTheUsual) {
+  const auto permissions = [&] {
+    struct stat status {};
+    EXPECT_EQ(stat(path_.c_str(), &status), 0);
+    return status.st_mode & 0777;
+  };
+  const mode_t umask_before = umask(022);
   replace(path_, "old");
-  ASSERT_EQ(chmod(path_.c_str(), 0640), 0);
+  EXPECT_EQ(permissions(), 0644u);
+  ASSERT_EQ(chmod(path_.c_str(), 0660), 0);
   replace(path_, "new");
-  struct stat status;
-  ASSERT_EQ(stat(path_.c_str(), &status), 0);
-  EXPECT_EQ(status.st_mode & 0777, 0640u);
+  EXPECT_EQ(permissions(), 0660u) << "an existing file keeps its permissions";
+  umask(umask_before);
 }
 
 TEST_F(DurableFile, LinksAreFollowed) {
-  replace(path_, "old");
-  std::filesystem::create_symlink("a", directory_ / "link");
-  replace(directory_ / "link", "new");
-  EXPECT_TRUE(std::filesystem::is_symlink(directory_ / "link"));
-  EXPECT_EQ(read_text(path_), "new");
+  namespace fs = std::filesystem;
+  fs::create_directory(directory_ / "folder");
+  fs::create_symlink("folder/second", directory_ / "first");
+  fs::create_symlink("../a", directory_ / "folder/second");
+  for (const char* contents : {"the links lead to no file yet", "now they do"}) {
+    EXPECT_EQ(replaceable_file(directory_ / "first"), replaceable_file(path_));
+    replace(directory_ / "first", contents);
+    EXPECT_EQ(read_text(path_), contents);
+    EXPECT_TRUE(fs::is_symlink(directory_ / "first"));
+    EXPECT_TRUE(fs::is_symlink(directory_ / "folder/second"));
+  }
+}
+
+TEST_F(DurableFile, LinksThatLeadNowhereAreRefused) {
+  const std::string a = directory_ / "link", b = directory_ / "back", c = directory_ / "away";
+  std::filesystem::create_symlink("back", a);
+  std::filesystem::create_symlink(a, b);
+  std::filesystem::create_symlink("absent/a", c);
+  EXPECT_EQ(refusal(a), a + ": is a link that leads to no file, but from link to link");
+  EXPECT_EQ(refusal(a + "/a"), a + "/a: can't be written (Too many levels of symbolic links)");
+  EXPECT_EQ(refusal(c), c + ": there is no folder " + (directory_ / "absent") + " to write it to");
+  EXPECT_EQ(directory_.files(), 3u);
 }
 
 TEST_F(DurableFile, RefusesWhatCanNotBeAFile) {
@@ -68,8 +91,19 @@ TEST_F(DurableFile, RefusesWhatCanNotBeAFile) {
   ASSERT_EQ(mkfifo(path_.c_str(), 0600), 0);
   EXPECT_EQ(refusal(path_), path_ + ": exists and is not an ordinary file");
   const std::string longest = directory_ / std::string(250, 'n');
+  EXPECT_EQ(refusal("/dev/null"), "/dev/null: exists and is not an ordinary file");
   EXPECT_EQ(refusal(longest), longest + ": can't be written (File name too long)");
   EXPECT_EQ(directory_.files(), 1u);
+}
+
+TEST_F(DurableFile, WriteProtected) {
+  if (geteuid() == 0) GTEST_SKIP() << "the superuser may write everywhere";
+  replace(path_, "old");
+  chmod(path_.c_str(), 0444);
+  EXPECT_EQ(refusal(path_), path_ + ": exists and can't be replaced (Permission denied)");
+  chmod(directory_.path().c_str(), 0555);
+  EXPECT_EQ(refusal(directory_ / "b"), directory_ / "b" + ": can't be written (Permission denied)");
+  chmod(directory_.path().c_str(), 0755);
 }
 
 // A limit on the size of files stands for a disk that is full: write() fails after a part.

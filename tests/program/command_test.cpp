@@ -300,7 +300,8 @@ TEST_F(Command, AFileBeyondTheLimitIsAFailure) {
   ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &limit), 0);
   signal(SIGXFSZ, handler);
   EXPECT_EQ(outcome.code, 1) << outcome.out;
-  EXPECT_EQ(outcome.err, "rondo: writing '" + (results_ / "trace.json") + "' failed (File too large)\n");
+  EXPECT_EQ(outcome.err, "rondo: " + (results_ / "trace.json") +
+                             ": writing failed, the file is what it was (File too large)\n");
   EXPECT_EQ(results_.files(), 0u) << "a temporary is left";
 }
 

@@ -3,8 +3,6 @@
 #include <rondo/tools/rondo/deferred_signals.h>
 #include <rondo/tools/rondo/output_file.h>
 #include <signal.h>
-#include <sys/resource.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -16,21 +14,9 @@ namespace rondo::program {
 namespace {
 
 using test::complaint;
-using test::missing;
 
 class Output : public ::testing::Test {
  protected:
-  void expect_refused(const std::string& path, const std::string& why) {
-    const size_t before = directory_.files();
-    EXPECT_EQ(missing(complaint([&] { OutputFile("--log", path); }), {"--log", "'" + path + "'", why}), "");
-    EXPECT_EQ(directory_.files(), before);
-  }
-  mode_t mode(const std::string& path) {
-    struct stat status {};
-    EXPECT_EQ(stat(path.c_str(), &status), 0);
-    return status.st_mode & 0777;
-  }
-
   test::TemporaryDirectory directory_;
 };
 
@@ -59,16 +45,6 @@ TEST_F(Output, CheckingKeepsWhatIsThere) {
   EXPECT_EQ(test::read_text(directory_ / "a.csv"), "old");
 }
 
-TEST_F(Output, PermissionsAreTheUsual) {
-  const mode_t umask_before = umask(022);
-  OutputFile("--log", directory_ / "new").write("x");
-  EXPECT_EQ(mode(directory_ / "new"), 0644u);
-  chmod((directory_ / "new").c_str(), 0600);
-  OutputFile("--log", directory_ / "new").write("y");
-  EXPECT_EQ(mode(directory_ / "new"), 0600u) << "an existing file keeps its permissions";
-  umask(umask_before);
-}
-
 TEST_F(Output, LinksAreFollowed) {
   test::write_file(directory_ / "real", test::bytes_of("old"));
   std::filesystem::create_symlink("real", directory_ / "link");
@@ -79,40 +55,12 @@ TEST_F(Output, LinksAreFollowed) {
   EXPECT_TRUE(std::filesystem::is_symlink(directory_ / "link"));
 }
 
+// Why, and that nothing else is left, is DurableFile's.
 TEST_F(Output, WhatCannotBeWritten) {
-  expect_refused(directory_.path().string(), "is a directory");
-  expect_refused(directory_ / "absent/a.csv", "no directory");
-  test::write_file(directory_ / "file", {});
-  expect_refused(directory_ / "file/a.csv", "");
-  expect_refused("/dev/null", "not an ordinary file");
-  expect_refused("/proc/a.csv", "can't be written");
-  expect_refused(directory_ / std::string(300, 'x'), "");
-}
-
-TEST_F(Output, WriteProtected) {
-  if (geteuid() == 0) GTEST_SKIP() << "the superuser may write everywhere";
-  test::write_file(directory_ / "fixed", {});
-  chmod((directory_ / "fixed").c_str(), 0444);
-  expect_refused(directory_ / "fixed", "can't be replaced");
-  chmod(directory_.path().c_str(), 0555);
-  expect_refused(directory_ / "a.csv", "can't be written");
-  chmod(directory_.path().c_str(), 0755);
-}
-
-// A full disk in the middle of writing: the old contents stay, and nothing else does.
-TEST_F(Output, FailureKeepsTheOldContents) {
-  const OutputFile file("--log", directory_ / "a.csv");
-  file.write("old");
-  rlimit limit{};
-  ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &limit), 0);
-  const rlimit small = {1000, limit.rlim_max};
-  const auto handler = signal(SIGXFSZ, SIG_IGN);
-  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &small), 0);
-  EXPECT_THROW(file.write(std::string(5000, 'x')), Error);
-  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &limit), 0);
-  signal(SIGXFSZ, handler);
-  EXPECT_EQ(test::read_text(directory_ / "a.csv"), "old");
-  EXPECT_EQ(directory_.files(), 1u);
+  const std::string absent = directory_ / "absent/a.csv";
+  EXPECT_EQ(complaint([&] { OutputFile("--log", absent); }),
+            "--log " + absent + ": there is no folder " + (directory_ / "absent") + " to write it to");
+  EXPECT_EQ(directory_.files(), 0u);
 }
 
 // Ctrl-C while a file is being written, sent as soon as the temporary is there: first the file is finished.

@@ -21,8 +21,8 @@ class OutputFile {
   // The file that `path` means, after links have been followed: equal for two names of the same file.
   const std::string& target() const { return target_; }
 
-  // Replaces the file's contents: a temporary beside it is written, synchronised and renamed, so that a
-  // reader sees the old contents or the new, never a part. Throws Error; then the temporary is gone.
+  // Replaces the file's contents (nn/durable_file.h), so that a reader sees the old contents or the new, never a part; a signal
+  // that would end the program waits until that is done. Throws Error; then the file is what it was.
   void write(std::string_view contents) const;
 
  private:

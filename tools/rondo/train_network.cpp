@@ -1,4 +1,3 @@
-#include <rondo/nn/durable_file.h>
 #include <rondo/nn/fit.h>
 #include <rondo/nn/models.h>
 #include <rondo/tools/rondo/devices.h>
@@ -152,7 +151,6 @@ nn::TrainingPlace resume(const NetworkArguments& arguments, const Plan& plan, nn
 int train_network(const NetworkArguments& arguments, std::ostream& out, const Terminal& terminal) {
   const TrainingFiles files(arguments);
   const OutputFile checkpoint("--save", arguments.save);
-  if (checkpoint.wanted()) check_replaceable(arguments.save);
   std::error_code ignored;
   const std::string resumed =
       arguments.resume.empty()
