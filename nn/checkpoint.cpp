@@ -7,6 +7,7 @@
 
 #include <charconv>
 #include <cmath>
+#include <cstring>
 
 namespace rondo::nn {
 namespace {
@@ -56,6 +57,28 @@ Number number_of(const Metadata& metadata, const std::string& key) {
   if (error != std::errc() || end != text.data() + text.size() || !(value >= Number{}))
     fail("its metadata has ", key, " '", shown_name(text), "', must be a number that is not negative");
   return value;
+}
+
+// Steps, epochs, samples: so many that one more is a number still.
+void check_count(const std::string& name, int64_t value) {
+  constexpr int64_t kMost = int64_t{1} << 62;
+  if (value < 0 || value > kMost) fail("its ", name, " is ", value, ", must be 0 to ", kMost);
+}
+
+void check_place(const TrainingPlace& place) {
+  check_count("epoch", place.epoch);
+  check_count("epoch_steps", place.step);
+  check_count("batch", place.batch);
+}
+
+// The file's own counters, which go on from where they are.
+void check_counters(const std::vector<const StoredTensor*>& tensors) {
+  for (const StoredTensor* tensor : tensors) {
+    if (tensor->type != StoredType::i64) continue;
+    int64_t value = 0;
+    std::memcpy(&value, tensor->bytes.data(), sizeof(value));
+    check_count("tensor '" + tensor->name + "'", value);
+  }
 }
 
 void expect(const Metadata& metadata, const std::string& key, const std::string& want,
@@ -149,9 +172,12 @@ void check_same_training(const Metadata& metadata, const DataParallel& model, co
 }
 
 TrainingPlace place_in(const Metadata& metadata) {
-  return {number_of<int64_t>(metadata, "epoch"), number_of<int64_t>(metadata, "epoch_steps"),
-          number_of<uint64_t>(metadata, "data_seed"), number_of<int64_t>(metadata, "batch"),
-          metadata.contains("recipe") ? metadata.at("recipe") : ""};
+  const TrainingPlace place = {
+      number_of<int64_t>(metadata, "epoch"), number_of<int64_t>(metadata, "epoch_steps"),
+      number_of<uint64_t>(metadata, "data_seed"), number_of<int64_t>(metadata, "batch"),
+      metadata.contains("recipe") ? metadata.at("recipe") : ""};
+  check_place(place);
+  return place;
 }
 
 }  // namespace
@@ -160,8 +186,7 @@ void save_checkpoint(const std::string& path, DataParallel& model, Optimizer& op
                      const TrainingPlace& place) {
   about(path, [&] {
     check_belongs(optimizer, model);
-    for (const int64_t number : {place.epoch, place.step, place.batch})
-      if (number < 0) fail("the place of the training has a number ", number, ", must not be negative");
+    check_place(place);
     model.streams().synchronize();
     Metadata metadata = {{"format", kCheckpoint},
                          {"seed", exact_text(model.options().seed)},
@@ -190,6 +215,7 @@ TrainingPlace load_checkpoint(const std::string& path, DataParallel& model, Opti
     std::vector<DeviceTensor> tensors = tensors_to_load(model, file.metadata);
     append(tensors, training_tensors(model, optimizer));
     const std::vector<const StoredTensor*> contents = matching(file, tensors);
+    check_counters(contents);
     check_same_training(file.metadata, model, optimizer);
     const auto rate = number_of<float>(file.metadata, "learning_rate");
     if (!std::isfinite(rate)) fail("its learning rate is ", rate, ", must be finite");

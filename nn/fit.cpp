@@ -17,6 +17,11 @@ constexpr int64_t kTracedSteps = 3;  // how many steps a timeline shows
 // loss that is no number, and stops soon when it is asked to.
 constexpr int kStepsAhead = 3;
 
+template <class... Parts>
+[[noreturn]] void refuse(const Parts&... parts) {
+  throw Error(bad_argument("fit: ", parts...));
+}
+
 double seconds_since(std::chrono::steady_clock::time_point begin) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
 }
@@ -44,10 +49,7 @@ class Run {
         probe_(model.streams().device(0), model.streams().stream(0), model.tallies(), kStepsAhead),
         check_(check_of(model)) {
     options.learning_rate.check(run_);
-    if (options.from.epoch < 1 || options.from.epoch > options.epochs + 1)
-      throw Error(bad_argument("fit: the training is to go on in epoch ", options.from.epoch,
-                               ", must be 1 to ", options.epochs, ", or ", options.epochs + 1,
-                               " when all is done"));
+    check_from();
     result_.place = {options.from.epoch, options.from.step, options.seed, model.options().batch,
                      options.from.recipe};
   }
@@ -76,6 +78,20 @@ class Run {
   }
 
  private:
+  // In the middle of an epoch another order would show some of its samples twice, and others never.
+  void check_from() const {
+    const TrainingPlace& from = options_.from;
+    if (from.epoch < 1 || from.epoch > options_.epochs + 1)
+      refuse("the training is to go on in epoch ", from.epoch, ", must be 1 to ", options_.epochs, ", or ",
+             options_.epochs + 1, " when all is done");
+    if (from.step < 0 || from.step >= run_.steps_per_epoch)
+      refuse("the training is to go on after ", from.step, " steps of its epoch, must be 0 to ",
+             run_.steps_per_epoch - 1);
+    if (from.step > 0 && (from.seed != options_.seed || from.batch != model_.options().batch))
+      refuse("the training is to go on in the middle of an epoch of seed ", from.seed, " and batch ",
+             from.batch, ", must be of ", options_.seed, " and ", model_.options().batch);
+  }
+
   void step() {
     const int64_t step = (epoch_ - 1) * run_.steps_per_epoch + batches_.step();
     const float rate = options_.learning_rate.at(step, run_);
@@ -165,8 +181,9 @@ class Run {
 
 FitResult fit(DataParallel& model, Optimizer& optimizer, const FashionMnist& data, const FitOptions& options,
               FitObserver& observer, Trace* trace) {
-  if (options.epochs < 1)
-    throw Error(bad_argument("fit: there are ", options.epochs, " epochs, must be at least 1"));
+  constexpr int64_t kMostEpochs = int64_t{1} << 31;  // the steps of all are a number still
+  if (options.epochs < 1 || options.epochs > kMostEpochs)
+    refuse("there are ", options.epochs, " epochs, must be 1 to ", kMostEpochs);
   model.take_tally();  // what was counted before is not of this run
   return Run(model, optimizer, data, options, observer, trace)();
 }

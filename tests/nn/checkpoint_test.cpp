@@ -364,7 +364,26 @@ TEST_F(CheckpointFile, RefusesMetadataThatDoesNotFit) {
   EXPECT_EQ(complaint([&] {
               save_checkpoint(path_, training.model, *training.optimizer, {0, -1, 0, 1});
             }),
-            path_ + ": the place of the training has a number -1, must not be negative");
+            path_ + ": its epoch_steps is -1, must be 0 to 4611686018427387904");
+  for (const char* key : {"epoch", "epoch_steps", "batch"})
+    EXPECT_EQ(refused_with(key, "9223372036854775807"),
+              concat("its ", key, " is 9223372036854775807, must be 0 to 4611686018427387904"));
+}
+
+// Adam divides by what it makes of its counter.
+TEST_F(CheckpointFile, RefusesCountersThatCountNothing) {
+  Training training(2, make_adam);
+  for (const std::string name : {"training.steps", "optimizer.steps"})
+    for (const int64_t value :
+         {int64_t{-1}, std::numeric_limits<int64_t>::min(), std::numeric_limits<int64_t>::max()}) {
+      save_checkpoint(path_, training.model, *training.optimizer, kPlace);
+      edit([&](Safetensors& file) {
+        for (StoredTensor& tensor : file.tensors)
+          if (tensor.name == name) tensor.bytes = std::as_bytes(std::span(&value, 1));
+      });
+      EXPECT_EQ(refused_load(training),
+                concat("its tensor '", name, "' is ", value, ", must be 0 to 4611686018427387904"));
+    }
 }
 
 // A bit of the data that has changed on the disk is another number, and only the checksum knows.

@@ -5,13 +5,12 @@
 #include <rondo/nn/models.h>
 #include <rondo/tests/nn/small_data.h>
 #include <rondo/tests/nn/small_models.h>
+#include <rondo/tests/program/files.h>
 #include <rondo/tests/support/compare.h>
 
-#include <unistd.h>
-
 #include <cmath>
-#include <filesystem>
 #include <iterator>
+#include <limits>
 #include <memory>
 
 namespace rondo::nn {
@@ -58,13 +57,6 @@ class StopAfter : public FitObserver {
   int64_t left_;
 };
 
-struct TempFile {
-  std::string path =
-      (std::filesystem::temp_directory_path() / ("rondo_fit_" + std::to_string(::getpid()) + ".safetensors"))
-          .string();
-  ~TempFile() { std::filesystem::remove(path); }
-};
-
 FitOptions three_epochs() {
   FitOptions options;
   options.epochs = 3;
@@ -83,9 +75,9 @@ TEST(Fit, GoesOnBitForBitWhereverItStopped) {
       ASSERT_EQ(whole.epochs.size(), 3u);
       for (int64_t stop_after : {1, 4, 5, 9, 10, 14}) {
         SCOPED_TRACE(concat(ranks, " ranks, stopped after step ", stop_after));
-        const TempFile file;
+        const test::TemporaryDirectory directory;
         FitOptions options = three_epochs();
-        options.checkpoint = file.path;
+        options.checkpoint = directory / "checkpoint";
         {
           Trained first(options_for(ranks), adam);
           StopAfter stop(stop_after);
@@ -95,7 +87,7 @@ TEST(Fit, GoesOnBitForBitWhereverItStopped) {
           EXPECT_EQ(stopped.epochs.size(), static_cast<size_t>(stop_after / 5));
         }
         Trained second(options_for(ranks), adam);
-        options.from = load_checkpoint(file.path, second.model, *second.optimizer);
+        options.from = load_checkpoint(directory / "checkpoint", second.model, *second.optimizer);
         const FitResult rest = fit(second.model, *second.optimizer, data, options);
         EXPECT_EQ(rest.end, FitResult::End::done);
         EXPECT_TRUE(all_equal_bits(parameters_of(second.model), parameters_of(straight.model)));
@@ -111,19 +103,19 @@ TEST(Fit, GoesOnBitForBitWhereverItStopped) {
 // Two epochs, a checkpoint as every epoch leaves one, and one epoch more.
 TEST(Fit, TwoEpochsAndOneAreThree) {
   const FashionMnist data = test::small_data(70, 20);
-  const TempFile file;
+  const test::TemporaryDirectory directory;
   FitOptions options = three_epochs();
   options.learning_rate = LearningRate::constant(0.05);
   Trained straight(options_for(2));
   fit(straight.model, *straight.optimizer, data, options);
-  options.checkpoint = file.path;
+  options.checkpoint = directory / "checkpoint";
   options.epochs = 2;
   {
     Trained first(options_for(2));
     fit(first.model, *first.optimizer, data, options);
   }
   Trained second(options_for(2));
-  options.from = load_checkpoint(file.path, second.model, *second.optimizer);
+  options.from = load_checkpoint(directory / "checkpoint", second.model, *second.optimizer);
   EXPECT_EQ(options.from, (TrainingPlace{3, 0, 8, 16}));
   options.epochs = 3;
   EXPECT_EQ(fit(second.model, *second.optimizer, data, options).epochs.size(), 1u);
@@ -224,15 +216,15 @@ TEST(Fit, AGradientThatIsLostIsSeenWhereTheLossIsNot) {
 
 TEST(Fit, ALoadedModelTrainsAgain) {
   const FashionMnist data = test::small_data(160, 20);
-  const TempFile file;
+  const test::TemporaryDirectory directory;
   DataParallelOptions model_options = options_for(2);
   model_options.keep_finite = true;
   Trained trained(model_options);
-  save_checkpoint(file.path, trained.model, *trained.optimizer, {.epoch = 1});
+  save_checkpoint(directory / "checkpoint", trained.model, *trained.optimizer, {.epoch = 1});
   FitOptions options = three_epochs();
   options.learning_rate = LearningRate::constant(3e18);
   ASSERT_EQ(fit(trained.model, *trained.optimizer, data, options).end, FitResult::End::diverged);
-  load_checkpoint(file.path, trained.model, *trained.optimizer);
+  load_checkpoint(directory / "checkpoint", trained.model, *trained.optimizer);
   const std::vector<float> before = parameters_of(trained.model);
   options.learning_rate = LearningRate::constant(0.05);
   ASSERT_EQ(fit(trained.model, *trained.optimizer, data, options).end, FitResult::End::done);
@@ -250,17 +242,32 @@ TEST(Fit, AStopAfterTheLastStepIsTheEnd) {
 }
 
 TEST(Fit, RefusesWhatDoesNotFit) {
-  const FashionMnist data = test::small_data(64, 10);
+  const FashionMnist data = test::small_data(64, 10);  // 4 steps of 16
   Trained trained(options_for(1));
-  FitOptions options = three_epochs();
-  options.epochs = 0;
-  EXPECT_THROW(fit(trained.model, *trained.optimizer, data, options), Error);
-  options = three_epochs();
-  options.from.epoch = 5;
-  EXPECT_THROW(fit(trained.model, *trained.optimizer, data, options), Error);
-  options = three_epochs();
-  options.learning_rate = LearningRate::constant(0.1).with_warm_up(100);
-  EXPECT_THROW(fit(trained.model, *trained.optimizer, data, options), Error);
+  const auto refusal = [&](auto change) {
+    FitOptions options = three_epochs();
+    change(options);
+    return test::complaint([&] { fit(trained.model, *trained.optimizer, data, options); });
+  };
+  EXPECT_EQ(refusal([](FitOptions& o) { o.epochs = 0; }), "fit: there are 0 epochs, must be 1 to 2147483648");
+  EXPECT_EQ(refusal([](FitOptions& o) { o.epochs = std::numeric_limits<int64_t>::max(); }),
+            "fit: there are 9223372036854775807 epochs, must be 1 to 2147483648");
+  for (const int64_t epoch : {0, 5})
+    EXPECT_EQ(
+        refusal([&](FitOptions& o) { o.from.epoch = epoch; }),
+        concat("fit: the training is to go on in epoch ", epoch, ", must be 1 to 3, or 4 when all is done"));
+  for (const int64_t step : {-1, 4})
+    EXPECT_EQ(refusal([&](FitOptions& o) {
+                o.from = {1, step, 8, 16};
+              }),
+              concat("fit: the training is to go on after ", step, " steps of its epoch, must be 0 to 3"));
+  for (const TrainingPlace& place : {TrainingPlace{1, 1, 9, 16}, TrainingPlace{1, 1, 8, 8}})
+    EXPECT_EQ(refusal([&](FitOptions& o) { o.from = place; }),
+              concat("fit: the training is to go on in the middle of an epoch of seed ", place.seed,
+                     " and batch ", place.batch, ", must be of 8 and 16"));
+  const std::string warm_up =
+      refusal([](FitOptions& o) { o.learning_rate = LearningRate::constant(0.1).with_warm_up(100); });
+  EXPECT_EQ(test::missing(warm_up, {"warm-up", "100", "12"}), "");
 }
 
 }  // namespace
