@@ -24,8 +24,9 @@ struct StrategyOptions {
   std::vector<int> devices = {0};  // a rank an entry; the same device may appear several times
   int64_t batch = 256;             // the most samples of a step
   float learning_rate = 0.1f;
-  uint64_t seed = 0;          // of the parameters
-  int64_t micro_batches = 4;  // into how many a network partition cuts the batch
+  uint64_t seed = 0;  // of the parameters
+  int64_t micro_batches =
+      4;  // into how many a network partition cuts the batch; as many as samples where those are fewer
 };
 
 // Samples in the host's memory, one after the other, and what is wanted of them: a label each (softmax cross-entropy), or as

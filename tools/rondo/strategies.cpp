@@ -132,7 +132,8 @@ void run_strategies(const StrategiesArguments& arguments, std::ostream& out) {
   const bool lenet = arguments.model == "lenet";
   StrategyReport report{.model = arguments.model, .devices = {}, .runs = {}};
   report.batch = arguments.batch;
-  report.micro_batches = arguments.micro_batches;
+  report.micro_batches =
+      arguments.micro_batches.value_or(std::min(StrategiesArguments::kMicroBatches, arguments.batch));
   report.parameters = graph.parameter_count();
   report.steps = arguments.steps;
   report.lr = arguments.lr.value_or(lenet ? StrategiesArguments::kLenetLearningRate

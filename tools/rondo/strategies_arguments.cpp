@@ -48,6 +48,12 @@ std::vector<nn::StrategyKind> parse_strategies(const std::string& text) {
 }
 
 void check(const StrategiesArguments& arguments) {
+  if (arguments.micro_batches > arguments.batch)
+    throw Error(bad_argument("--micro-batches is ", *arguments.micro_batches, ", must be at most ",
+                             arguments.batch, ", the batch"));
+  if (arguments.micro_batches && std::ranges::count(arguments.strategies, nn::StrategyKind::network) == 0)
+    throw Error(bad_argument("--micro-batches is ", *arguments.micro_batches,
+                             ", must not be given without the strategy network"));
   if (arguments.model == "mlp") {
     if (arguments.data)
       throw Error(bad_argument("--data is '", *arguments.data,

@@ -19,7 +19,7 @@ struct StrategiesArguments {
   std::vector<nn::StrategyKind> strategies;  // not given: all
   std::optional<std::vector<int>> devices;   // not given: two ranks
   int64_t batch = 64;
-  int64_t micro_batches = 4;
+  std::optional<int64_t> micro_batches;  // of the network partition; not given: kMicroBatches, or the batch
   int steps = 5;
   std::optional<float> lr;               // not given: kLearningRate of the model
   std::optional<int64_t> layers, width;  // of the mlp alone; not given: kLayers, kWidth
@@ -28,12 +28,13 @@ struct StrategiesArguments {
   std::string json;  // empty: not asked for
 
   static constexpr float kLenetLearningRate = 0.1f, kMlpLearningRate = 0.001f;
+  static constexpr int64_t kMicroBatches = 4;
   static constexpr int64_t kLayers = 6, kWidth = 128;
 };
 
 CLI::App* add_strategies(CLI::App& app, StrategiesArguments& to);
 
-// What no option says by itself: sizes of the mlp with another model. Throws a bad_argument Error.
+// What no option says by itself: sizes of the mlp with another model, micro-batches without samples. Throws a bad_argument Error.
 void check(const StrategiesArguments& arguments);
 
 // "original,data": each of them once, the original first whether it is named or not: the others are compared with it.
