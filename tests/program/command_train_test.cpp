@@ -93,6 +93,14 @@ TEST_F(CommandTrain, ResNetOnTwoDevices) {
   EXPECT_FALSE(nlohmann::json::parse(read_text(results_ / "trace.json"))["traceEvents"].empty());
 }
 
+TEST_F(CommandTrain, TheRateFollowsTheBatch) {
+  const std::pair<const char*, const char*> rates[] = {{"", "batch 12, sgd, learning rate 0.0046875,"},
+                                                       {"--batch 6 --devices 2", "learning rate 0.00234375,"},
+                                                       {"--batch 6 --lr 0.03", "learning rate 0.03,"}};
+  for (const auto& [options, rate] : rates)
+    EXPECT_EQ(missing(rondo(resnet(std::string(options) + " --epochs 1")).text, {rate}), "");
+}
+
 // Ctrl-C: the step ends, the checkpoint is there, and what goes on from it ends as a run that was never stopped.
 TEST_F(CommandTrain, StopsAndGoesOn) {
   const std::string options = "--batch 6 --optimizer adamw --lr 0.001 --weights kaiming --epochs 3 ";

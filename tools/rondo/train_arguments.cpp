@@ -149,7 +149,7 @@ CLI::App* add_lenet(CLI::App& train, TrainArguments& to) {
 CLI::App* add_resnet18(CLI::App& train, NetworkArguments& to) {
   CLI::App* resnet = train.add_subcommand("resnet18", "ResNet-18 on Fashion-MNIST");
   add_placement(*resnet, to.devices, to.batch, "1", "256 for each device");
-  add(*resnet, "--lr", "RATE", "Learning rate [0.1 for each device]",
+  add(*resnet, "--lr", "RATE", "Learning rate [0.1 for every 256 samples of the batch]",
       [&](const std::string& s) { to.lr = read_learning_rate<double>(s); });
   add(*resnet, "--schedule", "NAME",
       "Of the learning rate: constant, step:EPOCHS:GAMMA, cosine or cosine:MIN [constant]",

@@ -79,7 +79,8 @@ Plan plan_for(const NetworkArguments& arguments, const FashionMnist& data) {
   plan.model.algorithm = arguments.algorithm;
   plan.model.micro_batches = arguments.micro_batches;
   plan.model.checkpoint_layers = arguments.checkpoint_layers;
-  plan.rate = arguments.lr.value_or(NetworkArguments::kRateOfADevice * static_cast<double>(replicas));
+  plan.rate = arguments.lr.value_or(nn::scaled_to_batch(NetworkArguments::kRateOfADevice, plan.model.batch,
+                                                        NetworkArguments::kBatchOfADevice));
   plan.fit.epochs = arguments.epochs;
   plan.fit.seed = arguments.seed;
   plan.fit.learning_rate = nn::parse_learning_rate(arguments.schedule, plan.rate, arguments.warm_up);
