@@ -8,15 +8,20 @@
 
 namespace rondo::nn {
 
-Optimizer::Optimizer(DataParallel& model, float learning_rate, std::vector<std::string> arenas)
+Optimizer::Optimizer(DataParallel& model, float learning_rate, std::vector<std::string> arenas, int64_t bytes)
     : learning_rate_(0), arena_names_(std::move(arenas)) {
   for (Replica& replica : model.replicas()) {
     const DeviceScope scope(replica.device());
-    State& state = states_.emplace_back(State{&replica, Buffer<float>(1), {}});
+    State& state = states_.emplace_back(State{&replica, Buffer<float>(1), {}, Buffer<std::byte>(bytes)});
     for (size_t i = 0; i < arena_names_.size(); ++i)
       state.arenas.emplace_back(replica.parameters().size).fill_bytes(0);
+    state.beside.fill_bytes(0);
   }
   set_learning_rate(learning_rate);
+}
+
+Optimizer::~Optimizer() {
+  for (const State& state : states_) static_cast<void>(cudaStreamSynchronize(state.replica->stream()));
 }
 
 void Optimizer::set_learning_rate(float rate) {
@@ -58,12 +63,10 @@ void Sgd::step(Replica& replica, size_t rank, float scale) {
 }
 
 Adam::Adam(DataParallel& model, AdamSettings settings)
-    : Optimizer(model, settings.learning_rate, {"first_moment", "second_moment"}), settings_(settings) {
-  for (Replica& replica : model.replicas()) {
-    const DeviceScope scope(replica.device());
-    clocks_.emplace_back(1).fill_bytes(0);
-  }
-}
+    : Optimizer(model, settings.learning_rate, {"first_moment", "second_moment"}, sizeof(AdamClock)),
+      settings_(settings) {}
+
+AdamClock* Adam::clock(size_t rank) { return reinterpret_cast<AdamClock*>(state(rank).beside.data()); }
 
 std::vector<OptimizerSetting> Adam::settings() const {
   return {{"beta1", settings_.beta1},
@@ -76,7 +79,7 @@ std::vector<OptimizerSetting> Adam::settings() const {
 // Of the clock the number of steps is enough: each step computes the rest from it.
 OptimizerMemory Adam::memory(size_t rank) {
   OptimizerMemory memory = Optimizer::memory(rank);
-  memory.counters.push_back({"steps", &clocks_[rank].data()->steps});
+  memory.counters.push_back({"steps", &clock(rank)->steps});
   return memory;
 }
 
@@ -85,11 +88,10 @@ void Adam::step(Replica& replica, size_t rank, float scale) {
   const AdamOptions options = {scale,          settings_.beta1,        settings_.beta2,
                                settings_.eps,  settings_.weight_decay, settings_.decoupled,
                                replica.guard()};
-  AdamClock* clock = clocks_[rank].data();
   const auto arena = [&](size_t i) { return VectorView<float>{s.arenas[i].data(), s.arenas[i].size()}; };
-  throw_if_error(adam_begin_step(clock, s.rate.data(), options, replica.stream()));
-  throw_if_error(adam_update(replica.parameters(), arena(0), arena(1), replica.gradients(), clock, options,
-                             replica.stream()));
+  throw_if_error(adam_begin_step(clock(rank), s.rate.data(), options, replica.stream()));
+  throw_if_error(adam_update(replica.parameters(), arena(0), arena(1), replica.gradients(), clock(rank),
+                             options, replica.stream()));
 }
 
 }  // namespace rondo::nn

@@ -5,6 +5,7 @@
 #include <rondo/kernels/optimizer/adam.h>
 #include <rondo/nn/unique.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -33,10 +34,16 @@ struct OptimizerSetting {
   float value;
 };
 
+// What an optimizer takes beside each replica, in the memory of its device.
+struct OptimizerSize {
+  int arenas = 0;     // of the parameters' size
+  int64_t bytes = 0;  // beside them: the learning rate, Adam's clock
+};
+
 // Belongs to the model that it was made for, and must go before it.
 class Optimizer : public Unique {
  public:
-  virtual ~Optimizer() = default;
+  virtual ~Optimizer();  // waits for the steps
   // Enqueues the step of replica `rank`, whose device is current, with `scale` = 1 / (size of the whole batch). What it enqueues
   // may be recorded and replayed for the following steps: what changes from step to step must be in device memory.
   virtual void step(Replica& replica, size_t rank, float scale) = 0;
@@ -57,13 +64,15 @@ class Optimizer : public Unique {
   virtual OptimizerMemory memory(size_t rank);
 
  protected:
-  // State arenas of the parameters' size, one for each name, zeros, on every replica's device.
-  Optimizer(DataParallel& model, float learning_rate, std::vector<std::string> arenas);
+  // On every replica's device: state arenas of the parameters' size, one for each name, and `bytes` of whatever else the steps
+  // remember. All zeros. What steps use must lie there and not in a derived class, whose members go before the wait.
+  Optimizer(DataParallel& model, float learning_rate, std::vector<std::string> arenas, int64_t bytes = 0);
 
   struct State {
     Replica* replica;
     Buffer<float> rate;  // one, in device memory
     std::vector<Buffer<float>> arenas;
+    Buffer<std::byte> beside;
   };
   State& state(size_t rank) { return states_[rank]; }
 
@@ -83,6 +92,7 @@ struct SgdOptions {
 // kernels/optimizer/momentum.h
 class Sgd : public Optimizer {
  public:
+  static constexpr OptimizerSize kSize = {1, sizeof(float)};
   explicit Sgd(DataParallel& model, SgdOptions options = {});
   void step(Replica& replica, size_t rank, float scale) override;
   std::string kind() const override { return "sgd"; }
@@ -104,6 +114,7 @@ struct AdamSettings {
 // kernels/optimizer/adam.h
 class Adam : public Optimizer {
  public:
+  static constexpr OptimizerSize kSize = {2, sizeof(float) + sizeof(AdamClock)};
   explicit Adam(DataParallel& model, AdamSettings settings = {});
   void step(Replica& replica, size_t rank, float scale) override;
   std::string kind() const override { return "adam"; }
@@ -111,8 +122,9 @@ class Adam : public Optimizer {
   OptimizerMemory memory(size_t rank) override;
 
  private:
+  AdamClock* clock(size_t rank);
+
   AdamSettings settings_;
-  std::vector<Buffer<AdamClock>> clocks_;
 };
 
 }  // namespace rondo::nn
