@@ -59,12 +59,12 @@ PhaseTimer timer_of(const StreamGroup& streams) {
 
 }  // namespace
 
-MemoryForecast forecast(const Graph& graph, const DataParallelOptions& wanted, int optimizer_arenas) {
+MemoryForecast forecast(const Graph& graph, const DataParallelOptions& wanted, OptimizerSize optimizer) {
   const DataParallelOptions options = checked(wanted);
   MemoryForecast made = forecast_training(graph, {.batch = most_samples(options),
                                                   .plan = {.checkpoint_layers = options.checkpoint_layers},
                                                   .accumulates = options.micro_batches > 1,
-                                                  .optimizer_arenas = optimizer_arenas,
+                                                  .optimizer = optimizer,
                                                   .ranks = static_cast<int>(options.devices.size()),
                                                   .communicators = {of_gradients(), of_statistics()}});
   if (options.keep_finite) made.parts.push_back({"guard of the gradients", sizeof(unsigned long long)});

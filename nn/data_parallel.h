@@ -66,9 +66,9 @@ struct DataParallelOptions {
   bool keep_finite = false;
 };
 
-// The device memory that each replica will take, with an optimizer of so many arenas (1 of Sgd, 2 of Adam); a batch from the host
-// or images on the devices come on top. Throws a bad_argument Error.
-MemoryForecast forecast(const Graph& graph, const DataParallelOptions& options, int optimizer_arenas);
+// The device memory that each replica will take, with its optimizer (Sgd::kSize, Adam::kSize); a batch from the host or images
+// on the devices come on top. Throws a bad_argument Error.
+MemoryForecast forecast(const Graph& graph, const DataParallelOptions& options, OptimizerSize optimizer);
 
 class DataParallel {
  public:

@@ -35,9 +35,9 @@ int64_t MemoryForecast::total() const {
 }
 
 MemoryForecast forecast_training(const Graph& graph, const ForecastOptions& options) {
-  if (options.batch < 0 || options.optimizer_arenas < 0 || options.optimizer_extra < 0 || options.ranks < 1)
-    throw Error(bad_argument("memory forecast: a batch of ", options.batch, ", ", options.optimizer_arenas,
-                             " optimizer arenas and ", options.optimizer_extra, " bytes beside them, ",
+  if (options.batch < 0 || options.optimizer.arenas < 0 || options.optimizer.bytes < 0 || options.ranks < 1)
+    throw Error(bad_argument("memory forecast: a batch of ", options.batch, ", ", options.optimizer.arenas,
+                             " optimizer arenas and ", options.optimizer.bytes, " bytes beside them, ",
                              options.ranks,
                              " ranks: none may be negative, and the ranks must be at least 1"));
   const MemoryPlan plan = plan_training(graph, options.batch, options.plan);
@@ -48,7 +48,7 @@ MemoryForecast forecast_training(const Graph& graph, const ForecastOptions& opti
   return {{
       {"parameters", replica.parameters},
       {"gradients", (options.accumulates ? 2 : 1) * replica.gradients},
-      {"optimizer", options.optimizer_arenas * replica.parameters + options.optimizer_extra},
+      {"optimizer", options.optimizer.arenas * replica.parameters + options.optimizer.bytes},
       {"layers' states", replica.states},
       {"activations and their gradients", replica.arena},
       {"shared statistics", replica.statistics},

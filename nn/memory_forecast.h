@@ -3,6 +3,7 @@
 
 #include <rondo/collectives/communicator.h>
 #include <rondo/nn/graph/replica.h>
+#include <rondo/nn/optimizers.h>
 
 #include <cstdint>
 #include <string>
@@ -23,10 +24,9 @@ struct MemoryForecast {
 struct ForecastOptions {
   int64_t batch = 256;  // the most samples of one pass of this replica
   PlanOptions plan;
-  bool accumulates = false;     // gradients, over several passes: one more arena of them
-  int optimizer_arenas = 0;     // of the parameters' size: 1 of Sgd, 2 of Adam; 0: no optimizer
-  int64_t optimizer_extra = 0;  // bytes beside them: the learning rate, Adam's clock
-  int ranks = 1;                // of these communicators
+  bool accumulates = false;      // gradients, over several passes: one more arena of them
+  OptimizerSize optimizer = {};  // Sgd::kSize, Adam::kSize; else none
+  int ranks = 1;                 // of these communicators
   std::vector<CommunicatorOptions> communicators = {};
 };
 

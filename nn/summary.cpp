@@ -1,5 +1,6 @@
 #include <rondo/nn/summary.h>
 
+#include <rondo/nn/data_parallel.h>
 #include <rondo/nn/graph/memory_plan.h>
 
 namespace rondo::nn {
@@ -20,10 +21,7 @@ Summary summarise(const Graph& graph, int64_t batch, int checkpoint_layers) {
     summary.rows.push_back(std::move(row));
   }
   const MemoryPlan training = plan_training(graph, batch, {.checkpoint_layers = checkpoint_layers});
-  constexpr int kArenasOfAdam = 2;
-  summary.training = forecast_training(graph, {.batch = batch,
-                                               .plan = {.checkpoint_layers = checkpoint_layers},
-                                               .optimizer_arenas = kArenasOfAdam});
+  summary.training = forecast(graph, {.batch = batch, .checkpoint_layers = checkpoint_layers}, Adam::kSize);
   summary.batch = batch;
   summary.parameter_bytes = graph.parameter_arena_size() * kFloat;
   summary.training_bytes = training.size * kFloat;

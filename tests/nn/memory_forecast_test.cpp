@@ -43,55 +43,41 @@ TEST(MemoryForecast, AReplicaAllocatesThat) {
       }
 }
 
-// As DataParallel makes its communicators: that of the gradients, and that of the statistics.
-const std::vector<CommunicatorOptions> kCommunicators = {{.bucket_bytes = 0},
-                                                         {.slot_bytes = 64 << 10, .bucket_bytes = 0}};
-
 TEST(MemoryForecast, TrainingAllocatesThat) {
   if (std::string(platform()) != "cpu") GTEST_SKIP() << "only the executor counts bytes";
   for (const auto& [name, network] : small_networks())
     for (int ranks : {1, 3})
-      for (bool adam : {false, true}) {  // and with Adam everything else that changes the memory
-        SCOPED_TRACE(concat(name, ", ", ranks, " devices, ", adam ? "Adam" : "SGD"));
-        const int64_t micro_batches = adam ? 2 : 1;
-        const int checkpoint_layers = adam ? 2 : 0;
-        const int64_t shard = (7 + ranks - 1) / ranks;
-        const std::vector<int> devices = spread(ranks);
-        std::vector<int64_t> before;
-        for (int device : devices) before.push_back(free_bytes(device));
-        DataParallel model(network, kSmallInput,
-                           {.devices = devices,
-                            .batch = 7,
-                            .micro_batches = micro_batches,
-                            .checkpoint_layers = checkpoint_layers});
-        std::unique_ptr<Optimizer> optimizer;
-        if (adam)
-          optimizer = std::make_unique<Adam>(model);
-        else
-          optimizer = std::make_unique<Sgd>(model);
-        const MemoryForecast forecast = forecast_training(
-            model.graph(),
-            {.batch = (shard + micro_batches - 1) / micro_batches,
-             .plan = {.checkpoint_layers = checkpoint_layers},
-             .accumulates = micro_batches > 1,
-             .optimizer_arenas = adam ? 2 : 1,
-             .optimizer_extra = static_cast<int64_t>(sizeof(float) + (adam ? sizeof(AdamClock) : 0)),
-             .ranks = ranks,
-             .communicators = kCommunicators});
-        for (size_t rank = 0; rank < devices.size(); ++rank)
-          EXPECT_EQ(before[rank] - free_bytes(devices[rank]), forecast.total()) << "rank " << rank;
-      }
+      for (bool adam : {false, true})  // and with Adam everything else that changes the memory
+        for (BatchPlacement placement : {BatchPlacement::sharded, BatchPlacement::replicated}) {
+          SCOPED_TRACE(concat(name, ", ", ranks, " devices, ", adam ? "Adam" : "SGD", ", placement ",
+                              static_cast<int>(placement)));
+          const DataParallelOptions options = {.devices = spread(ranks),
+                                               .batch = 7,
+                                               .micro_batches = adam ? 2 : 1,
+                                               .checkpoint_layers = adam ? 2 : 0,
+                                               .placement = placement,
+                                               .keep_finite = adam};
+          std::vector<int64_t> before;
+          for (int device : options.devices) before.push_back(free_bytes(device));
+          DataParallel model(network, kSmallInput, options);
+          std::unique_ptr<Optimizer> optimizer;
+          if (adam)
+            optimizer = std::make_unique<Adam>(model);
+          else
+            optimizer = std::make_unique<Sgd>(model);
+          const int64_t total = forecast(model.graph(), options, adam ? Adam::kSize : Sgd::kSize).total();
+          for (size_t rank = 0; rank < options.devices.size(); ++rank)
+            EXPECT_EQ(before[rank] - free_bytes(options.devices[rank]), total) << "rank " << rank;
+        }
 }
 
 TEST(MemoryForecast, NamesItsParts) {
   const Graph graph = make_graph(mlp(), {1, 1, 1024});
-  const MemoryForecast plain =
-      forecast_training(graph, {.batch = 6912, .plan = {}, .optimizer_arenas = 2, .communicators = {}});
-  const MemoryForecast less = forecast_training(
-      graph, {.batch = 6912, .plan = {.checkpoint_layers = 10}, .optimizer_arenas = 2, .communicators = {}});
+  const MemoryForecast plain = forecast(graph, {.batch = 6912}, Adam::kSize),
+                       less = forecast(graph, {.batch = 6912, .checkpoint_layers = 10}, Adam::kSize);
   EXPECT_EQ(part(plain, "parameters"), graph.parameter_arena_size() * 4);
   EXPECT_EQ(part(plain, "gradients"), part(plain, "parameters"));
-  EXPECT_EQ(part(plain, "optimizer"), 2 * part(plain, "parameters"));
+  EXPECT_EQ(part(plain, "optimizer"), 2 * part(plain, "parameters") + Adam::kSize.bytes);
   EXPECT_EQ(part(plain, "all-reduce"), 0);
   EXPECT_LT(part(less, "activations and their gradients"),
             part(plain, "activations and their gradients") / 4);
@@ -110,7 +96,8 @@ TEST(MemoryForecast, SaysWhatDoesNotFit) {
   const Graph graph = make_graph(small_lenet(), kSmallInput);
   EXPECT_THROW(forecast_training(graph, {.batch = -1, .plan = {}, .communicators = {}}), Error);
   EXPECT_THROW(
-      forecast_training(graph, {.batch = 1, .plan = {}, .optimizer_arenas = -1, .communicators = {}}), Error);
+      forecast_training(graph, {.batch = 1, .plan = {}, .optimizer = {.arenas = -1}, .communicators = {}}),
+      Error);
   EXPECT_THROW(forecast_training(graph, {.batch = 1, .plan = {}, .ranks = 0, .communicators = {}}), Error);
 }
 

@@ -133,7 +133,7 @@ void train_mlp(const MlpArguments& arguments, std::ostream& out, const Terminal&
       head, terminal, "training",
       concat(name_of(arguments.mode), ", batch ", grouped(options.batch), ", ", text(arguments.optimizer),
              ", learning rate ", arguments.lr, ", squared error, seed ", arguments.seed));
-  show_memory(nn::forecast(graph, options, arenas_of(arguments.optimizer)), options.devices,
+  show_memory(nn::forecast(graph, options, size_of(arguments.optimizer)), options.devices,
               {{"the batch", of_replica}}, head, terminal);
   out << head.str() << std::endl;
 

@@ -40,7 +40,9 @@ std::unique_ptr<nn::Optimizer> make_optimizer(nn::DataParallel& model, const Opt
                                                      .decoupled = arguments.kind == OptimizerKind::adamw});
 }
 
-int arenas_of(const OptimizerArguments& arguments) { return arguments.kind == OptimizerKind::sgd ? 1 : 2; }
+nn::OptimizerSize size_of(const OptimizerArguments& arguments) {
+  return arguments.kind == OptimizerKind::sgd ? nn::Sgd::kSize : nn::Adam::kSize;
+}
 
 std::string text(const OptimizerArguments& arguments) {
   std::string text = name_of(arguments.kind);
@@ -185,7 +187,7 @@ int train_network(const NetworkArguments& arguments, std::ostream& out, const Te
 
   const int64_t images = static_cast<int64_t>(data.train_images.size() + data.test_images.size() +
                                               data.train_labels.size() + data.test_labels.size());
-  show_memory(nn::forecast(graph, plan.model, arenas_of(arguments.optimizer)), plan.model.devices,
+  show_memory(nn::forecast(graph, plan.model, size_of(arguments.optimizer)), plan.model.devices,
               {{"images and their order", images + data.train_count * static_cast<int64_t>(sizeof(int32_t))}},
               head, terminal);
   nn::DataParallel model(network.network, network.input, plan.model);

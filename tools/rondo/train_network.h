@@ -19,7 +19,7 @@ void check(const OptimizerArguments& arguments);
 std::unique_ptr<nn::Optimizer> make_optimizer(nn::DataParallel& model, const OptimizerArguments& arguments,
                                               double learning_rate);
 // How many arenas of the parameters' size it keeps.
-int arenas_of(const OptimizerArguments& arguments);
+nn::OptimizerSize size_of(const OptimizerArguments& arguments);
 // "adam, weight decay 0.01"
 std::string text(const OptimizerArguments& arguments);
 
