@@ -48,8 +48,22 @@ int64_t most_samples(const DataParallelOptions& options) {
   return divided_up(sharded ? divided_up(options.batch, replicas) : options.batch, options.micro_batches);
 }
 
-CommunicatorOptions of_gradients() { return {.bucket_bytes = 0}; }
-CommunicatorOptions of_statistics() { return {.slot_bytes = 64 << 10, .bucket_bytes = 0}; }
+// Replicas that see the same samples have nothing to tell each other.
+bool exchanges(const DataParallelOptions& options) {
+  return options.placement == BatchPlacement::sharded && options.devices.size() > 1;
+}
+std::optional<CommunicatorOptions> of_gradients(const DataParallelOptions& options, const Graph& graph) {
+  if (!exchanges(options) || graph.parameter_arena_size() == 0) return std::nullopt;
+  return CommunicatorOptions{.bucket_bytes = 0};
+}
+std::optional<CommunicatorOptions> of_statistics(const DataParallelOptions& options) {
+  if (!exchanges(options) || !options.shared_statistics) return std::nullopt;
+  return CommunicatorOptions{.slot_bytes = 64 << 10, .bucket_bytes = 0};
+}
+std::unique_ptr<Communicator> communicator(const std::vector<int>& devices,
+                                           const std::optional<CommunicatorOptions>& options) {
+  return options ? std::make_unique<Communicator>(devices, *options) : nullptr;
+}
 
 // Of rank 0, which speaks for all.
 PhaseTimer timer_of(const StreamGroup& streams) {
@@ -61,12 +75,15 @@ PhaseTimer timer_of(const StreamGroup& streams) {
 
 MemoryForecast forecast(const Graph& graph, const DataParallelOptions& wanted, OptimizerSize optimizer) {
   const DataParallelOptions options = checked(wanted);
+  std::vector<CommunicatorOptions> communicators;
+  for (const auto& each : {of_gradients(options, graph), of_statistics(options)})
+    if (each) communicators.push_back(*each);
   MemoryForecast made = forecast_training(graph, {.batch = most_samples(options),
                                                   .plan = {.checkpoint_layers = options.checkpoint_layers},
                                                   .accumulates = options.micro_batches > 1,
                                                   .optimizer = optimizer,
                                                   .ranks = static_cast<int>(options.devices.size()),
-                                                  .communicators = {of_gradients(), of_statistics()}});
+                                                  .communicators = std::move(communicators)});
   if (options.keep_finite) made.parts.push_back({"guard of the gradients", sizeof(unsigned long long)});
   return made;
 }
@@ -80,8 +97,8 @@ DataParallel::DataParallel(const AnyModule& network, Shape input, DataParallelOp
       buckets_(gradient_buckets(graph_, options_.bucket_bytes)),
       ready_(an_event_each(options_.devices)),
       reduced_(an_event_each(options_.devices)),
-      gradients_(options_.devices, of_gradients()),
-      statistics_(options_.devices, of_statistics()),
+      gradients_(communicator(options_.devices, of_gradients(options_, graph_))),
+      statistics_(communicator(options_.devices, of_statistics(options_))),
       timer_(timer_of(compute_)),
       timer_of_rest_(timer_of(compute_)) {
   const MemoryPlan plan = plan_training(graph_, most_, {.checkpoint_layers = options_.checkpoint_layers});
@@ -110,8 +127,7 @@ DataParallel::~DataParallel() {
 }
 
 Pass DataParallel::pass(bool training) {
-  const bool share = training && options_.shared_statistics && sharded() && devices() > 1;
-  return {training, options_.seed, share ? &statistics_ : nullptr};
+  return {training, options_.seed, training ? statistics_.get() : nullptr};
 }
 
 Shard DataParallel::training_shard(int64_t batch, size_t rank) const {
@@ -290,14 +306,14 @@ void DataParallel::reduce(const GradientBucket& bucket) {
     if (options_.micro_batches > 1)
       throw_if_error(
           add(part, {accumulated_[rank].data() + bucket.begin, bucket.size}, part, false, replica.stream()));
-    if (!exchanges()) return;
+    if (!gradients_) return;
     const cudaStream_t exchange = exchange_.stream(static_cast<int>(rank));
     RONDO_CUDA_THROW(cudaEventRecord(ready_[rank], replica.stream()));
     RONDO_CUDA_THROW(cudaStreamWaitEvent(exchange, ready_[rank], 0));
     parts.push_back(part);
   });
-  if (exchanges())
-    throw_if_error(all_reduce(parts, {.algorithm = options_.algorithm}, gradients_, exchange_.streams()));
+  if (gradients_)
+    throw_if_error(all_reduce(parts, {.algorithm = options_.algorithm}, *gradients_, exchange_.streams()));
 }
 
 // The same step on every device. The gradients are sums over the batch: dividing by its whole size here, once, is right for
@@ -306,7 +322,7 @@ void DataParallel::update(int64_t batch, Optimizer& optimizer) {
   PhaseTimer& timer = batch == options_.batch ? timer_ : timer_of_rest_;
   const float mean = 1.0f / static_cast<float>(batch);
   on_each([&](Replica& replica, size_t rank) {
-    if (exchanges()) {
+    if (gradients_) {
       RONDO_CUDA_THROW(cudaEventRecord(reduced_[rank], exchange_.stream(static_cast<int>(rank))));
       RONDO_CUDA_THROW(cudaStreamWaitEvent(replica.stream(), reduced_[rank], 0));
     }

@@ -139,7 +139,6 @@ class DataParallel {
     Buffer<std::byte> workspace;
   };
 
-  bool exchanges() const { return sharded() && devices() > 1 && !buckets_.empty(); }
   bool sharded() const { return options_.placement == BatchPlacement::sharded; }
   Shard training_shard(int64_t batch, size_t rank) const;
   int64_t batch_of(std::span<const float> x) const;
@@ -175,10 +174,10 @@ class DataParallel {
   std::vector<Buffer<float>> accumulated_;  // the gradients of a step's pieces so far; with several of them
   std::vector<GradientBucket> buckets_;
   std::vector<Event> ready_, reduced_;  // of each rank: a bucket is complete; all are reduced
-  Communicator gradients_, statistics_;
-  std::unique_ptr<StagedBatch> staged_;  // once the host has given one
-  PhaseTimer timer_, timer_of_rest_;     // of whole batches; of all others
-  bool timed_ = false;                   // there was a whole batch
+  std::unique_ptr<Communicator> gradients_, statistics_;  // where there is something to exchange
+  std::unique_ptr<StagedBatch> staged_;                   // once the host has given one
+  PhaseTimer timer_, timer_of_rest_;                      // of whole batches; of all others
+  bool timed_ = false;                                    // there was a whole batch
   RecordedSteps recorded_;
   Trace* trace_ = nullptr;
   Status failure_;  // of a step that was not finished

@@ -133,7 +133,7 @@ PhaseSeconds DataParallel::phases() const {
 
 void DataParallel::set_trace(Trace* trace) {
   trace_ = trace;
-  gradients_.set_trace(trace);
+  if (gradients_) gradients_->set_trace(trace);
 }
 
 std::string DataParallel::bad_gradient() {

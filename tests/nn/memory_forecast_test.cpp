@@ -71,6 +71,23 @@ TEST(MemoryForecast, TrainingAllocatesThat) {
         }
 }
 
+TEST(MemoryForecast, OnlyWhatExchangesHasRoomForIt) {
+  const Graph graph = make_graph(small_lenet(), kSmallInput);
+  const auto all_reduce = [&](int ranks, BatchPlacement placement, bool shared_statistics) {
+    return part(forecast(graph,
+                         {.devices = spread(ranks),
+                          .batch = 7,
+                          .shared_statistics = shared_statistics,
+                          .placement = placement},
+                         Sgd::kSize),
+                "all-reduce");
+  };
+  EXPECT_EQ(all_reduce(1, BatchPlacement::sharded, true), 0);
+  EXPECT_EQ(all_reduce(3, BatchPlacement::replicated, true), 0);
+  EXPECT_GT(all_reduce(3, BatchPlacement::sharded, false), 0);
+  EXPECT_GT(all_reduce(3, BatchPlacement::sharded, true), all_reduce(3, BatchPlacement::sharded, false));
+}
+
 TEST(MemoryForecast, NamesItsParts) {
   const Graph graph = make_graph(mlp(), {1, 1, 1024});
   const MemoryForecast plain = forecast(graph, {.batch = 6912}, Adam::kSize),
