@@ -1,0 +1,1 @@
+"""The programs that originals_beside_peers compares, and what they share."""

@@ -1,0 +1,72 @@
+"""Which python3 has which framework, and processes with a time limit."""
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+FOLDER = Path(__file__).resolve().parents[1]  # from where `import peers` works
+MODULES = {"pytorch": "torch", "jax": "jax"}
+IMPORT_SECONDS = 120
+
+
+def pin_to_cores(count):
+    """Keeps this process and its children on `count` cores; returns how many it got."""
+    cores = sorted(os.sched_getaffinity(0))[:count]
+    os.sched_setaffinity(0, cores)
+    return len(cores)
+
+
+def environment(cores):
+    return {**os.environ, "SIMT_WORKERS": str(cores), "PYTHONPATH": str(FOLDER), "PYTHONDONTWRITEBYTECODE": "1",
+            "TF_CPP_MIN_LOG_LEVEL": "2", "NVIDIA_TF32_OVERRIDE": "0"}
+
+
+def find_python(framework, candidates=()):
+    """(python3, version) of the first python3 that imports the framework, or (None, why none does)."""
+    module, why = MODULES[framework], ""
+    for python in dict.fromkeys([*candidates, sys.executable, shutil.which("python3"), "/usr/bin/python3"]):
+        if not python:
+            continue
+        try:
+            run = subprocess.run([python, "-c", f"import {module}; print({module}.__version__)"], capture_output=True,
+                                 text=True, timeout=IMPORT_SECONDS)
+        except (OSError, subprocess.TimeoutExpired) as error:
+            why = why or str(error)
+            continue
+        if run.returncode == 0:
+            return python, run.stdout.strip()
+        last = (run.stderr.strip().splitlines() or ["no output"])[-1]
+        why = why or f"{python}: {last}"
+    return None, why
+
+
+def run(command, seconds, environment):
+    """Runs a process and its children for at most so long. (output, why it failed or None)"""
+    begin = time.monotonic()
+    try:
+        process = subprocess.Popen([str(part) for part in command], env=environment, stdout=subprocess.PIPE,
+                                   stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL, text=True, errors="replace",
+                                   start_new_session=True)
+    except OSError as error:
+        return "", f"{command[0]}: {error.strerror}"
+    try:
+        output, _ = process.communicate(timeout=seconds)
+    except subprocess.TimeoutExpired:
+        stop(process)
+        return process.communicate()[0], f"stopped after {time.monotonic() - begin:.0f} s"
+    except BaseException:  # Ctrl-C reaches this process only: the other has a session of its own
+        stop(process)
+        raise
+    if process.returncode == 0:
+        return output, None
+    lines = [line.strip() for line in output.splitlines() if line.strip()]
+    return output, f"exit code {process.returncode}: {lines[-1][:300] if lines else 'no output'}"
+
+
+def stop(process):
+    os.killpg(process.pid, signal.SIGKILL)
+    process.wait()

@@ -1,0 +1,53 @@
+"""What a peer found, in a file that is complete after every epoch: who is stopped early has measured something."""
+
+import json
+import os
+import statistics
+from pathlib import Path
+
+TOO_COARSE = 5e-5  # TF32 and bfloat16 are wrong by 2e-4 and more, sums in fp32 by some 1e-6
+
+
+class Outcome:
+    def __init__(self, path, **facts):
+        self.path = Path(path)
+        self.found = dict(facts)
+        self.write()
+
+    def write(self, **more):
+        self.found.update(more)
+        beside = self.path.with_suffix(".part")
+        beside.write_text(json.dumps(self.found) + "\n")
+        os.replace(beside, self.path)
+
+    def epoch(self, seconds, train_loss, test_accuracy):
+        epochs = self.found.setdefault("epochs", [])
+        epochs.append({"epoch": len(epochs) + 1, "train_loss": train_loss, "test_accuracy": test_accuracy,
+                       "seconds": seconds})
+        self.write()
+
+
+def demand_strict_fp32(matrix_error, convolution_error):
+    """The largest relative errors of a product with the identity, as matrices and as a convolution."""
+    if max(matrix_error, convolution_error) > TOO_COARSE:
+        raise SystemExit(f"products are not strict fp32: they are wrong by {matrix_error:.1e} (matrices) and "
+                         f"{convolution_error:.1e} (convolutions), must be at most {TOO_COARSE:.1e}")
+    return {"matrices": matrix_error, "convolutions": convolution_error}
+
+
+def with_summary(found):
+    """The same with the figures that are compared; where an epoch or a step is missing, so are they."""
+    found = dict(found)
+    if found.get("epochs"):
+        epochs = found["epochs"]
+        later = epochs[1:] or epochs  # the first one loads, tunes and compiles
+        found["first_seconds"] = epochs[0]["seconds"]
+        found["seconds_median"] = statistics.median(epoch["seconds"] for epoch in later)
+        found["test_accuracy"] = epochs[-1]["test_accuracy"]
+        found["train_loss"] = epochs[-1]["train_loss"]
+    if found.get("seconds"):
+        found["seconds_mean"] = statistics.fmean(found["seconds"])
+        found["seconds_deviation"] = statistics.pstdev(found["seconds"])
+        found["seconds_median"] = statistics.median(found["seconds"])
+        found["train_loss"] = found["losses"][-1]
+    return found

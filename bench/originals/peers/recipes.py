@@ -1,0 +1,75 @@
+"""The three originals: what is trained, on what and how. What is not said here is the frameworks' own."""
+
+import dataclasses
+
+DATA = "/usr/share/datasets/fashion-mnist"
+TRAINING_IMAGES = 60000
+TEST_IMAGES = 10000
+CLASSES = 10
+DEVIATION = 0.01  # of the convolutions' and linear layers' initial weights where images are learned; biases begin at 0
+WARM_UP_STEPS = 2  # of the MLP: not timed, as in `rondo train mlp`
+
+ORIGINALS = ("lenet", "resnet18", "mlp")
+DEFAULT_BATCH = {"lenet": 256, "resnet18": 256, "mlp": 256 * 27}
+DEFAULT_RATE = {"lenet": 0.2, "resnet18": 0.1, "mlp": 1e-4}
+
+
+@dataclasses.dataclass(frozen=True)
+class Recipe:
+    original: str
+    batch: int
+    learning_rate: float  # of plain SGD; of Adam for the MLP
+    seed: int
+    # LeNet and ResNet-18
+    epochs: int
+    images: int  # the first so many of the training data ...
+    test_images: int  # ... and of the test data
+    # The MLP
+    layers: int  # of `width`, with a ReLU each; behind them one of `outputs`
+    width: int
+    inputs: int
+    outputs: int
+    steps: int  # timed ones
+    checkpoint_layers: int  # keep activations only every so many layers; 0: all
+
+
+def add_size_arguments(parser):
+    """Sizes, whose defaults are the originals'."""
+    parser.add_argument("--batch", type=int, help="samples a step [256; 6912 for the MLP]")
+    parser.add_argument("--lr", type=float, help="learning rate [0.2, 0.1 and 0.0001]")
+    parser.add_argument("--seed", type=int, default=0, help="of weights and order [0]")
+    parser.add_argument("--epochs", type=int, default=10, help="of LeNet and ResNet-18 [10]")
+    parser.add_argument("--limit", type=int, help="only the first so many training and test images")
+    parser.add_argument("--layers", type=int, default=90, help="of the MLP [90]")
+    parser.add_argument("--width", type=int, default=2056, help="of the MLP's layers [2056]")
+    parser.add_argument("--inputs", type=int, default=1024, help="of the MLP [1024]")
+    parser.add_argument("--outputs", type=int, default=10, help="of the MLP [10]")
+    parser.add_argument("--steps", type=int, default=7, help="of the MLP that are timed [7]")
+
+
+def check_sizes(parser, arguments):
+    for name in ("batch", "epochs", "limit", "layers", "width", "inputs", "outputs", "steps"):
+        value = getattr(arguments, name)
+        if value is not None and value < 1:
+            parser.error(f"--{name} is {value}, must be at least 1")
+    if arguments.lr is not None and not 0 < arguments.lr <= 1000:
+        parser.error(f"--lr is {arguments.lr}, must be above 0 and at most 1000")
+
+
+def recipe_of(original, arguments, checkpoint_layers=0):
+    images = min(arguments.limit or TRAINING_IMAGES, TRAINING_IMAGES)
+    batch = arguments.batch or DEFAULT_BATCH[original]
+    return Recipe(
+        original=original,
+        batch=batch if original == "mlp" else min(batch, images),
+        learning_rate=arguments.lr or DEFAULT_RATE[original],
+        seed=arguments.seed,
+        epochs=arguments.epochs,
+        images=images,
+        test_images=min(arguments.limit or TEST_IMAGES, TEST_IMAGES),
+        layers=arguments.layers,
+        width=arguments.width,
+        inputs=arguments.inputs,
+        outputs=arguments.outputs,
+        steps=arguments.steps,
+        checkpoint_layers=checkpoint_layers)
