@@ -187,7 +187,7 @@ void save_checkpoint(const std::string& path, DataParallel& model, Optimizer& op
   about(path, [&] {
     check_belongs(optimizer, model);
     check_place(place);
-    model.streams().synchronize();
+    model.check_sound();
     Metadata metadata = {{"format", kCheckpoint},
                          {"seed", exact_text(model.options().seed)},
                          {"replicas", exact_text(model.devices())},
@@ -231,7 +231,7 @@ TrainingPlace load_checkpoint(const std::string& path, DataParallel& model, Opti
 
 void save_parameters(const std::string& path, DataParallel& model) {
   about(path, [&] {
-    model.streams().synchronize();
+    model.check_sound();
     Metadata metadata = {{"format", kParameters}};
     const std::vector<DeviceTensor> tensors = tensors_to_save(model, metadata);
     write(path, model, tensors, std::move(metadata));

@@ -13,16 +13,16 @@ namespace rondo::nn {
 // Where in the data set a training stands; the order of an epoch's samples is a pure function of seed and epoch.
 struct TrainingPlace {
   int64_t epoch = 0;
-  int64_t step = 0;   // how many of the epoch's steps are taken
-  uint64_t seed = 0;  // of the order
-  int64_t batch = 0;  // samples of a step
+  int64_t step = 0;         // how many of the epoch's steps are taken
+  uint64_t seed = 0;        // of the order
+  int64_t batch = 0;        // samples of a step
   std::string recipe = {};  // what else the caller must do alike; kept as it is
   bool operator==(const TrainingPlace&) const = default;
 };
 
 // Waits for the steps that were enqueued, and replaces the file: after any failure, and also when the process is killed
-// meanwhile, it is what it was. Throws rondo::Error: bad_argument for a place that is none, an optimizer of another model, replicas
-// that differ though they should not; what write_safetensors() throws; device_failed.
+// meanwhile, it is what it was. Throws rondo::Error: bad_argument for a place that is none, an optimizer of another model, a
+// model that has lost a gradient or a step (DataParallel::check_sound()), replicas that differ though they should not; what write_safetensors() throws; device_failed.
 void save_checkpoint(const std::string& path, DataParallel& model, Optimizer& optimizer,
                      const TrainingPlace& place);
 

@@ -108,6 +108,9 @@ class DataParallel {
 
   // With keep_finite: the parameter whose gradient was the first that was not finite, "" as long as all were. Waits.
   std::string bad_gradient();
+  // Throws rondo::Error where the model is not what its steps should have made of it: a step failed, a device has, or a gradient
+  // was not finite. Waits.
+  void check_sound();
   // Steps change something again. load_checkpoint() and load_parameters() do this, too.
   void forget_bad_gradient();
 

@@ -149,6 +149,13 @@ std::string DataParallel::bad_gradient() {
   return "";
 }
 
+void DataParallel::check_sound() {
+  throw_if_error(failure_);
+  if (const std::string parameter = bad_gradient(); !parameter.empty())
+    throw Error(bad_argument("DataParallel: the gradient of '", parameter,
+                             "' was not finite in a step that was taken, and no step since has learned"));
+}
+
 void DataParallel::forget_bad_gradient() {
   compute_.synchronize();
   on_each([&](Replica&, size_t rank) {
