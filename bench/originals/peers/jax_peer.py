@@ -1,7 +1,7 @@
 """Trains an original with JAX, in a process of its own.
 
 On a GPU a whole epoch is one call: a loop over batches that are gathered there, with donated buffers. On the CPU each
-step is a call, because XLA's loops run their convolutions on one core there. Data lie on the device as bytes.
+step is a call, because convolutions inside XLA's loops are many times slower there. Data lie on the device as bytes.
 """
 
 import os

@@ -19,17 +19,23 @@ EVALUATED_AT_ONCE = 1000
 def main():
     arguments, recipe = parse_training(__doc__.splitlines()[0], ("eager", "graph", "compiled"))
     device = torch.device(arguments.device)
-    torch.set_num_threads(arguments.cores)
-    torch.manual_seed(recipe.seed)
-    torch.backends.cudnn.benchmark = True
+    rounding = set_up(device, arguments.cores, recipe.seed)
     found = outcome.Outcome(
         arguments.json, framework="pytorch", form=arguments.form, version=torch.__version__,
         device=torch.cuda.get_device_name(device) if device.type == "cuda" else "cpu",
-        rounding=demand_strict_fp32(device))
+        rounding=rounding)
     if recipe.original == "mlp":
         time_steps(recipe, device, arguments, found)
     else:
         learn_images(recipe, device, arguments, found)
+
+
+def set_up(device, cores, seed=0):
+    """The quickest strict fp32 there is; returns how large its rounding errors are."""
+    torch.set_num_threads(cores)
+    torch.manual_seed(seed)
+    torch.backends.cudnn.benchmark = True
+    return demand_strict_fp32(device)
 
 
 def demand_strict_fp32(device):

@@ -35,9 +35,7 @@ def packed(value):
 def main():
     arguments, recipe = parse_step(__doc__)
     device = torch.device(arguments.device)
-    torch.set_num_threads(arguments.cores)
-    torch.manual_seed(recipe.seed)
-    pytorch_peer.demand_strict_fp32(device)
+    pytorch_peer.set_up(device, arguments.cores, recipe.seed)
     flattened = FLATTENED[recipe.original]
     network = pytorch_networks.bare(recipe)
     x, y = torch.randn(recipe.batch, recipe.inputs), torch.randn(recipe.batch, recipe.outputs)

@@ -19,32 +19,30 @@ class Recipe:
     original: str
     batch: int
     learning_rate: float  # of plain SGD; of Adam for the MLP
-    seed: int
+    seed: int = 0
     # LeNet and ResNet-18
-    epochs: int
-    images: int  # the first so many of the training data ...
-    test_images: int  # ... and of the test data
+    epochs: int = 10
+    images: int = TRAINING_IMAGES  # the first so many of the training data ...
+    test_images: int = TEST_IMAGES  # ... and of the test data
     # The MLP
-    layers: int  # of `width`, with a ReLU each; behind them one of `outputs`
-    width: int
-    inputs: int
-    outputs: int
-    steps: int  # timed ones
-    checkpoint_layers: int  # keep activations only every so many layers; 0: all
+    layers: int = 90  # of `width`, with a ReLU each; behind them one of `outputs`
+    width: int = 2056
+    inputs: int = 1024
+    outputs: int = 10
+    steps: int = 7  # timed ones
+    checkpoint_layers: int = 0  # keep activations only every so many layers; 0: all
 
 
 def add_size_arguments(parser):
     """Sizes, whose defaults are the originals'."""
     parser.add_argument("--batch", type=int, help="samples a step [256; 6912 for the MLP]")
     parser.add_argument("--lr", type=float, help="learning rate [0.2, 0.1 and 0.0001]")
-    parser.add_argument("--seed", type=int, default=0, help="of weights and order [0]")
-    parser.add_argument("--epochs", type=int, default=10, help="of LeNet and ResNet-18 [10]")
+    for name, what in (("seed", "of weights and order"), ("epochs", "of LeNet and ResNet-18"), ("layers", "of the MLP"),
+                       ("width", "of the MLP's layers"), ("inputs", "of the MLP"), ("outputs", "of the MLP"),
+                       ("steps", "of the MLP that are timed")):
+        default = getattr(Recipe, name)
+        parser.add_argument(f"--{name}", type=int, default=default, help=f"{what} [{default}]")
     parser.add_argument("--limit", type=int, help="only the first so many training and test images")
-    parser.add_argument("--layers", type=int, default=90, help="of the MLP [90]")
-    parser.add_argument("--width", type=int, default=2056, help="of the MLP's layers [2056]")
-    parser.add_argument("--inputs", type=int, default=1024, help="of the MLP [1024]")
-    parser.add_argument("--outputs", type=int, default=10, help="of the MLP [10]")
-    parser.add_argument("--steps", type=int, default=7, help="of the MLP that are timed [7]")
 
 
 def check_sizes(parser, arguments):
