@@ -59,9 +59,9 @@ void forward(Replica& r, int64_t images) {
   const DeviceScope scope(r.device);
   const Parameters& w = r.parameters;
   const Activations a = r.values(images);
-  check(conv2d_forward(a.h1, a.x, w.w1, {}, {.bias = w.b1, .relu = true}, r.stream));
+  check(conv2d_forward(a.h1, a.x, w.w1, {}, {.bias = w.b1, .relu = true}, r.workspace(), r.stream));
   check(avg_pool(a.p1, a.h1, PoolWindow{}, AverageOver::window, r.stream));
-  check(conv2d_forward(a.h2, a.p1, w.w2, {}, {.bias = w.b2, .relu = true}, r.stream));
+  check(conv2d_forward(a.h2, a.p1, w.w2, {}, {.bias = w.b2, .relu = true}, r.workspace(), r.stream));
   check(avg_pool(a.p2, a.h2, PoolWindow{}, AverageOver::window, r.stream));
   check(gemm(a.h3, a.flat, w.w3, {.bias = w.b3, .relu = true}, r.workspace(), r.stream));
   check(gemm(a.logits, a.h3, w.w4, {.bias = w.b4}, r.workspace(), r.stream));
@@ -100,7 +100,7 @@ void backward(Replica& r, int64_t images) {
 
   check(conv2d_filter_gradient(g.w2, d.h2, a.p1, {}, r.workspace(), r.stream));
   check(bias_gradient(g.b2, rows(d.h2), 0.0f, r.workspace(), r.stream));
-  check(conv2d_data_gradient(d.p1, d.h2, w.w2, {}, r.stream));
+  check(conv2d_data_gradient(d.p1, d.h2, w.w2, {}, r.workspace(), r.stream));
   check(avg_pool_relu_backward(d.h1, d.p1, a.h1, PoolWindow{}, AverageOver::window, r.stream));
 
   check(conv2d_filter_gradient(g.w1, d.h1, a.x, {}, r.workspace(), r.stream));

@@ -93,8 +93,8 @@ int64_t scratch_bytes(int64_t n) {
       gemm_workspace_bytes({n, kClasses, kHidden}),  // logits
       gemm_workspace_bytes({kHidden, kClasses, n}),  // w4
       gemm_workspace_bytes({n, kHidden, kClasses}),  // h3 again
-      conv2d_filter_gradient_workspace_bytes(w.w1, a.h1),
-      conv2d_filter_gradient_workspace_bytes(w.w2, a.h2),
+      conv2d_workspace_bytes(a.x, w.w1, {}).filter_gradient,
+      conv2d_workspace_bytes(a.p1, w.w2, {}).filter_gradient,
       bias_gradient_workspace_bytes(n * 26 * 26, 20),
       bias_gradient_workspace_bytes(n * 9 * 9, 50),
       bias_gradient_workspace_bytes(n, kHidden),

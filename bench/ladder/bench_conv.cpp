@@ -4,6 +4,7 @@
 #include <rondo/bench/vendor/conv_sample.h>
 #include <rondo/kernels/conv/conv2d.h>
 
+#include <algorithm>
 #include <string>
 
 namespace rondo::bench {
@@ -18,23 +19,28 @@ struct Convolution {
         x(normal_buffer(layer.x_size(), 1)),
         y(normal_buffer(layer.y_size(), 2)),
         filter(normal_buffer(layer.filter_size(), 3)),
-        scratch(conv2d_filter_gradient_workspace_bytes(filter_view(), y_view()) /
-                static_cast<int64_t>(sizeof(float))) {}
+        scratch(workspace_bytes() / static_cast<int64_t>(sizeof(float))) {}
 
   ImageView<float> x_view() { return {x.data(), layer.n, layer.h, layer.w, layer.c}; }
   ImageView<float> y_view() { return {y.data(), layer.n, layer.p(), layer.q(), layer.k}; }
   FilterView<float> filter_view() { return {filter.data(), layer.k, layer.r, layer.s, layer.c}; }
 
+  Conv2dOptions options() const { return {layer.stride, layer.stride, layer.pad, layer.pad}; }
+  int64_t workspace_bytes() {
+    const Conv2dWorkspaceBytes bytes = conv2d_workspace_bytes(x_view(), filter_view(), options());
+    return std::max({bytes.forward, bytes.data_gradient, bytes.filter_gradient});
+  }
+
   Status run(ConvOp op, cudaStream_t stream) {
-    const Conv2dOptions options = {layer.stride, layer.stride, layer.pad, layer.pad};
+    const Workspace workspace = {scratch.data(), scratch.bytes()};
     switch (op) {
       case ConvOp::forward:
-        return conv2d_forward(y_view(), x_view(), filter_view(), options, {}, stream);
+        return conv2d_forward(y_view(), x_view(), filter_view(), options(), {}, workspace, stream);
       case ConvOp::data_gradient:
-        return conv2d_data_gradient(x_view(), y_view(), filter_view(), options, stream);
+        return conv2d_data_gradient(x_view(), y_view(), filter_view(), options(), workspace, stream);
       case ConvOp::filter_gradient:
-        return conv2d_filter_gradient(filter_view(), y_view(), x_view(), options,
-                                      {scratch.data(), scratch.bytes()}, stream);
+        return conv2d_filter_gradient(filter_view(), y_view(), x_view(), options(), workspace,
+                                      stream);
     }
     return bad_argument("no such operation");
   }

@@ -64,15 +64,17 @@ void by_rondo(benchmark::State& state, const ConvLayer& l, ConvOp op) {
   const ImageView<float> y = {tensors.y.data(), l.n, l.p(), l.q(), l.k};
   const FilterView<float> filter = {tensors.filter.data(), l.k, l.r, l.s, l.c};
   const Conv2dOptions options = {.stride_h = l.stride, .stride_w = l.stride, .pad_h = l.pad, .pad_w = l.pad};
-  Buffer<unsigned char> memory(conv2d_filter_gradient_workspace_bytes(filter, y));
+  const Conv2dWorkspaceBytes bytes = conv2d_workspace_bytes(x, filter, options);
+  Buffer<unsigned char> memory(std::max({bytes.forward, bytes.data_gradient, bytes.filter_gradient}));
+  const Workspace workspace = {memory.data(), memory.bytes()};
   const auto work = [&](cudaStream_t stream) -> Status {
     switch (op) {
       case ConvOp::forward:
-        return conv2d_forward(y, x, filter, options, {}, stream);
+        return conv2d_forward(y, x, filter, options, {}, workspace, stream);
       case ConvOp::data_gradient:
-        return conv2d_data_gradient(x, y, filter, options, stream);
+        return conv2d_data_gradient(x, y, filter, options, workspace, stream);
       case ConvOp::filter_gradient:
-        return conv2d_filter_gradient(filter, y, x, options, {memory.data(), memory.bytes()}, stream);
+        return conv2d_filter_gradient(filter, y, x, options, workspace, stream);
     }
     return {};
   };

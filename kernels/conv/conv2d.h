@@ -16,12 +16,13 @@
 //   zeros (dw of an empty batch; dx where no filter reaches; y without input channels is relu(bias)).
 // Aliasing: the output may not overlap an input or the workspace.
 // Numerics: products and sums in fp32, in a fixed order; a product and its sum are rounded once (a fused
-//   multiply-add) on GPUs, and on CPUs where the build has the FMA instruction.
+//   multiply-add) on GPUs, and on CPUs where the build has the FMA instruction. Winograd's algorithm rounds sums of up
+//   to 16 inputs before it multiplies them, and adds fewer products: its errors are about those of the direct sum.
 // Determinism: the bits depend on shapes, options and whether the workspace was large enough, on nothing
 //   else.
 // Errors: bad argument for negative sizes or padding, strides below 1, a filter larger than the padded input,
 //   shapes that do not fit together, null pointers to elements, misalignment, an overlap, a dimension of
-//   2^31.
+//   2^31, the algorithm winograd for a convolution that it cannot do or with too small a workspace.
 #pragma once
 
 #include <rondo/kernels/core/status.h>
@@ -31,11 +32,17 @@
 
 namespace rondo {
 
+// direct: the sum as it is defined. winograd: F(2 x 2, 3 x 3), which makes 4 outputs from 16 products instead of 36, for
+// 3 x 3 filters with stride 1, padding up to 2 and channels in multiples of 16. automatic: winograd where it saves
+// products and the workspace has room for it.
+enum class ConvAlgorithm { automatic, direct, winograd };
+
 struct Conv2dOptions {
   int64_t stride_h = 1;
   int64_t stride_w = 1;
   int64_t pad_h = 0;  // zeros at the top and at the bottom
   int64_t pad_w = 0;  // zeros on the left and on the right
+  ConvAlgorithm algorithm = ConvAlgorithm::automatic;
 };
 
 struct Conv2dEpilogue {
@@ -49,22 +56,27 @@ constexpr int64_t conv2d_output_size(int64_t size, int64_t filter, int64_t strid
 }
 
 // Traffic of all three: at least 4 bytes x (|x| + |y| + |filter|).
+//
+// Workspace: what conv2d_workspace_bytes() says for the operation, 16-byte aligned. With less the result is correct, but
+// the operation is slower: Winograd's algorithm needs room for the transformed filter, and a filter gradient is not cut
+// into parts.
 [[nodiscard]] Status conv2d_forward(ImageView<float> y, ImageView<const float> x,
                                     FilterView<const float> filter, const Conv2dOptions& options,
-                                    const Conv2dEpilogue& epilogue, cudaStream_t stream);
+                                    const Conv2dEpilogue& epilogue, Workspace workspace, cudaStream_t stream);
 
 [[nodiscard]] Status conv2d_data_gradient(ImageView<float> dx, ImageView<const float> dy,
                                           FilterView<const float> filter, const Conv2dOptions& options,
-                                          cudaStream_t stream);
+                                          Workspace workspace, cudaStream_t stream);
 
-// Workspace: conv2d_filter_gradient_workspace_bytes(), 16-byte aligned; the sum over n,p,q is cut into parts
-// that are added in order. With less it is not cut: correct, but slow.
 [[nodiscard]] Status conv2d_filter_gradient(FilterView<float> dw, ImageView<const float> dy,
                                             ImageView<const float> x, const Conv2dOptions& options,
                                             Workspace workspace, cudaStream_t stream);
 
-// Only the shapes of the views matter.
-int64_t conv2d_filter_gradient_workspace_bytes(const FilterView<const float>& dw,
-                                               const ImageView<const float>& dy);
+struct Conv2dWorkspaceBytes {
+  int64_t forward = 0, data_gradient = 0, filter_gradient = 0;
+};
+// Of a convolution of x with the filter; only the shapes of the views matter. Zeros for shapes that do not fit.
+Conv2dWorkspaceBytes conv2d_workspace_bytes(const ImageView<const float>& x, const FilterView<const float>& filter,
+                                            const Conv2dOptions& options);
 
 }  // namespace rondo

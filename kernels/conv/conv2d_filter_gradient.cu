@@ -8,6 +8,7 @@
 #include <rondo/kernels/conv/conv_geometry.h>
 #include <rondo/kernels/conv/few_channels.h>
 #include <rondo/kernels/conv/implicit_gemm.h>
+#include <rondo/kernels/conv/winograd.h>
 #include <rondo/kernels/gemm/gemm_arguments.h>
 #include <rondo/kernels/gemm/gemm_config.h>
 #include <rondo/kernels/conv/patch_loader.cuh>
@@ -96,16 +97,24 @@ int64_t workspace_bytes(const ConvGeometry& g, int64_t splits) {
 
 }  // namespace
 
-int64_t conv2d_filter_gradient_workspace_bytes(const FilterView<const float>& dw,
-                                               const ImageView<const float>& dy) {
-  ConvGeometry g = {};  // only the members that decide
-  g.images = static_cast<int>(dy.images);
-  g.c = static_cast<int>(dw.in_channels);
-  g.k = static_cast<int>(dw.out_channels);
-  g.p = static_cast<int>(dy.height);
-  g.patch = static_cast<int>(dw.height * dw.width * dw.in_channels);
-  g.output_pixels = dy.images * dy.height * dy.width;
-  return dw.size() == 0 ? 0 : workspace_bytes(g, split_pixels(g, has_few_channels(g)).splits);
+Conv2dWorkspaceBytes conv2d_workspace_bytes(const ImageView<const float>& x, const FilterView<const float>& filter,
+                                            const Conv2dOptions& options) {
+  ConvGeometry g;
+  const auto output_size = [](int64_t size, int64_t taps, int64_t stride, int64_t pad) {
+    return stride < 1 ? 0 : conv2d_output_size(size, taps, stride, pad);
+  };
+  const ImageView<const float> y = {nullptr, x.images,
+                                    output_size(x.height, filter.height, options.stride_h, options.pad_h),
+                                    output_size(x.width, filter.width, options.stride_w, options.pad_w),
+                                    filter.out_channels};
+  if (!check_conv2d_shapes({"conv2d_workspace_bytes", "x", "y", "filter"}, x, y, filter, options, &g).ok()) return {};
+  const bool by_winograd = winograd::wanted(g, options);
+  Conv2dWorkspaceBytes bytes;
+  if (by_winograd) bytes.forward = bytes.data_gradient = winograd::workspace_bytes(g);
+  if (filter.size() == 0) return bytes;
+  bytes.filter_gradient = by_winograd ? winograd::filter_gradient_workspace_bytes(g)
+                                      : workspace_bytes(g, split_pixels(g, has_few_channels(g)).splits);
+  return bytes;
 }
 
 Status conv2d_filter_gradient(std::optional<TileId> tile, FilterView<float> dw, ImageView<const float> dy,
@@ -119,6 +128,12 @@ Status conv2d_filter_gradient(std::optional<TileId> tile, FilterView<float> dw, 
       {{"x", x.data, 4 * x.size()}, {"dy", dy.data, 4 * dy.size()}, {"dw", dw.data, 4 * dw.size()}}));
   if (dw.size() == 0) return {};
 
+  if (!tile && winograd::wanted(g, options)) {
+    const bool cut = workspace.bytes >= winograd::filter_gradient_workspace_bytes(g);
+    return winograd::filter_gradient(winograd::tile_kind(), dw.data, dy.data, x.data, g,
+                                     cut ? winograd::filter_gradient_parts(g) : 1,
+                                     static_cast<float*>(workspace.data), stream);
+  }
   const bool few_channels = !tile && has_few_channels(g);
   GemmConfig config = split_pixels(g, few_channels);
   const bool split = config.splits > 1 && workspace.bytes >= workspace_bytes(g, config.splits);

@@ -11,6 +11,7 @@
 #include <rondo/kernels/conv/conv_geometry.h>
 #include <rondo/kernels/conv/few_channels.h>
 #include <rondo/kernels/conv/implicit_gemm.h>
+#include <rondo/kernels/conv/winograd.h>
 #include <rondo/kernels/gemm/gemm_arguments.h>
 #include <rondo/kernels/gemm/gemm_config.h>
 #include <rondo/kernels/conv/filter_loaders.cuh>
@@ -118,6 +119,18 @@ __global__ __launch_bounds__(Tile::kThreads, Tile::kBlocksAtOnce) void conv2d_ke
   }
 }
 
+// Whether a forward pass or a data gradient goes by Winograd's algorithm.
+Status choose_algorithm(const char* name, const ConvGeometry& g, const Conv2dOptions& options, const Workspace& workspace,
+                        std::initializer_list<NamedMemory> others, bool* by_winograd) {
+  RONDO_RETURN_IF_ERROR(check_optional_workspace(name, workspace, others));
+  const bool wanted = winograd::wanted(g, options);
+  const int64_t bytes = wanted ? winograd::workspace_bytes(g) : 0;
+  *by_winograd = wanted && workspace.bytes >= bytes;
+  if (options.algorithm == ConvAlgorithm::winograd && !*by_winograd)
+    return bad_argument(name, ": the workspace has ", workspace.bytes, " bytes, the algorithm winograd needs ", bytes);
+  return {};
+}
+
 template <Pass pass>
 Status launch_conv2d(const char* name, std::optional<TileId> tile, Parameters& p, cudaStream_t stream) {
   if (p.rows() == 0 || p.columns == 0) return {};
@@ -143,7 +156,7 @@ Status launch_conv2d(const char* name, std::optional<TileId> tile, Parameters& p
 
 Status conv2d_forward(std::optional<TileId> tile, ImageView<float> y, ImageView<const float> x,
                       FilterView<const float> filter, const Conv2dOptions& options,
-                      const Conv2dEpilogue& epilogue, cudaStream_t stream) {
+                      const Conv2dEpilogue& epilogue, Workspace workspace, cudaStream_t stream) {
   ConvGeometry g;
   RONDO_RETURN_IF_ERROR(
       check_conv2d({"conv2d_forward", "x", "y", "filter"}, ConvWrites::output, x, y, filter, options, &g));
@@ -154,7 +167,16 @@ Status conv2d_forward(std::optional<TileId> tile, ImageView<float> y, ImageView<
   RONDO_RETURN_IF_ERROR(check_pointer("conv2d_forward", "bias", bias.data, bias.size));
   if (overlap(y.data, 4 * y.size(), bias.data, 4 * bias.size))
     return bad_argument("conv2d_forward: y overlaps bias");
+  bool by_winograd = false;
+  RONDO_RETURN_IF_ERROR(choose_algorithm(
+      "conv2d_forward", g, options, workspace,
+      {{"x", x.data, 4 * x.size()}, {"y", y.data, 4 * y.size()}, {"filter", filter.data, 4 * filter.size()},
+       {"bias", bias.data, 4 * bias.size}},
+      &by_winograd));
 
+  if (!tile && by_winograd && y.size() > 0)
+    return winograd::forward(winograd::tile_kind(), y.data, x.data, filter.data, bias.data, epilogue.relu, g,
+                             static_cast<float*>(workspace.data), stream);
   if (!tile && y.size() > 0 && has_few_channels(g))
     return few_channels_forward(y.data, x.data, filter.data, bias.data, epilogue.relu, g, stream);
   Parameters p = {};
@@ -171,10 +193,18 @@ Status conv2d_forward(std::optional<TileId> tile, ImageView<float> y, ImageView<
 
 Status conv2d_data_gradient(std::optional<TileId> tile, ImageView<float> dx, ImageView<const float> dy,
                             FilterView<const float> filter, const Conv2dOptions& options,
-                            cudaStream_t stream) {
+                            Workspace workspace, cudaStream_t stream) {
   ConvGeometry g;
   RONDO_RETURN_IF_ERROR(check_conv2d({"conv2d_data_gradient", "dx", "dy", "filter"}, ConvWrites::input, dx,
                                      dy, filter, options, &g));
+  bool by_winograd = false;
+  RONDO_RETURN_IF_ERROR(choose_algorithm(
+      "conv2d_data_gradient", g, options, workspace,
+      {{"dy", dy.data, 4 * dy.size()}, {"dx", dx.data, 4 * dx.size()}, {"filter", filter.data, 4 * filter.size()}},
+      &by_winograd));
+  if (!tile && by_winograd && dx.size() > 0)
+    return winograd::data_gradient(winograd::tile_kind(), dx.data, dy.data, filter.data, g,
+                                   static_cast<float*>(workspace.data), stream);
   Parameters p = {};
   p.source = {dy.data, g.k, {g.p, g.r, -1, g.stride_h}, {g.q, g.s, -1, g.stride_w}, 1};
   p.filter = {filter.data, g.k, g.s, g.c, g.patch, copy_width(filter.data, g.c, g.c)};
@@ -186,13 +216,14 @@ Status conv2d_data_gradient(std::optional<TileId> tile, ImageView<float> dx, Ima
 }
 
 Status conv2d_forward(ImageView<float> y, ImageView<const float> x, FilterView<const float> filter,
-                      const Conv2dOptions& options, const Conv2dEpilogue& epilogue, cudaStream_t stream) {
-  return conv2d_forward(std::nullopt, y, x, filter, options, epilogue, stream);
+                      const Conv2dOptions& options, const Conv2dEpilogue& epilogue, Workspace workspace,
+                      cudaStream_t stream) {
+  return conv2d_forward(std::nullopt, y, x, filter, options, epilogue, workspace, stream);
 }
 
 Status conv2d_data_gradient(ImageView<float> dx, ImageView<const float> dy, FilterView<const float> filter,
-                            const Conv2dOptions& options, cudaStream_t stream) {
-  return conv2d_data_gradient(std::nullopt, dx, dy, filter, options, stream);
+                            const Conv2dOptions& options, Workspace workspace, cudaStream_t stream) {
+  return conv2d_data_gradient(std::nullopt, dx, dy, filter, options, workspace, stream);
 }
 
 }  // namespace rondo

@@ -1,4 +1,5 @@
 #include <rondo/kernels/conv/conv_geometry.h>
+#include <rondo/kernels/conv/winograd.h>
 #include <rondo/kernels/gemm/gemm_arguments.h>
 
 #include <initializer_list>
@@ -49,9 +50,9 @@ Status check_axis(const ConvNames& names, const char* axis, int64_t size, int64_
 
 }  // namespace
 
-Status check_conv2d(const ConvNames& names, ConvWrites written, ImageView<const float> input,
-                    ImageView<const float> output, FilterView<const float> filter,
-                    const Conv2dOptions& options, ConvGeometry* geometry) {
+Status check_conv2d_shapes(const ConvNames& names, const ImageView<const float>& input,
+                           const ImageView<const float>& output, const FilterView<const float>& filter,
+                           const Conv2dOptions& options, ConvGeometry* geometry) {
   const char* op = names.operation;
   const auto check_image = [&](const char* tensor, const ImageView<const float>& view) {
     RONDO_RETURN_IF_ERROR(check_sizes(op, tensor,
@@ -89,23 +90,6 @@ Status check_conv2d(const ConvNames& names, ConvWrites written, ImageView<const 
   RONDO_RETURN_IF_ERROR(
       check_axis(names, "w", input.width, filter.width, options.stride_w, options.pad_w, output.width));
 
-  RONDO_RETURN_IF_ERROR(check_pointer(op, names.input, input.data, input.size()));
-  RONDO_RETURN_IF_ERROR(check_pointer(op, names.output, output.data, output.size()));
-  RONDO_RETURN_IF_ERROR(check_pointer(op, names.filter, filter.data, filter.size()));
-
-  struct Tensor {
-    const char* name;
-    const void* data;
-    int64_t bytes;
-  };
-  const Tensor tensors[] = {{names.input, input.data, 4 * input.size()},
-                            {names.output, output.data, 4 * output.size()},
-                            {names.filter, filter.data, 4 * filter.size()}};
-  const Tensor& result = tensors[static_cast<int>(written)];
-  for (const Tensor& tensor : tensors)
-    if (&tensor != &result && overlap(result.data, result.bytes, tensor.data, tensor.bytes))
-      return bad_argument(op, ": ", result.name, " overlaps ", tensor.name);
-
   const auto as_int = [](int64_t value) { return static_cast<int>(value); };
   *geometry = {.images = as_int(input.images),
                .h = as_int(input.height),
@@ -122,6 +106,36 @@ Status check_conv2d(const ConvNames& names, ConvWrites written, ImageView<const 
                .pad_w = as_int(options.pad_w),
                .patch = as_int(filter.height * filter.width * filter.in_channels),
                .output_pixels = output.images * output.height * output.width};
+  if (options.algorithm == ConvAlgorithm::winograd && !winograd::fits(*geometry))
+    return bad_argument(op, ": the algorithm winograd is for 3 x 3 filters with stride 1, padding up to 2, and channels "
+                            "in multiples of 16; ",
+                        names.filter, " is ", filter.out_channels, " x ", filter.height, " x ", filter.width, " x ",
+                        filter.in_channels, ", stride ", options.stride_h, " x ", options.stride_w, ", padding ",
+                        options.pad_h, " x ", options.pad_w);
+  return {};
+}
+
+Status check_conv2d(const ConvNames& names, ConvWrites written, ImageView<const float> input,
+                    ImageView<const float> output, FilterView<const float> filter,
+                    const Conv2dOptions& options, ConvGeometry* geometry) {
+  const char* op = names.operation;
+  RONDO_RETURN_IF_ERROR(check_conv2d_shapes(names, input, output, filter, options, geometry));
+  RONDO_RETURN_IF_ERROR(check_pointer(op, names.input, input.data, input.size()));
+  RONDO_RETURN_IF_ERROR(check_pointer(op, names.output, output.data, output.size()));
+  RONDO_RETURN_IF_ERROR(check_pointer(op, names.filter, filter.data, filter.size()));
+
+  struct Tensor {
+    const char* name;
+    const void* data;
+    int64_t bytes;
+  };
+  const Tensor tensors[] = {{names.input, input.data, 4 * input.size()},
+                            {names.output, output.data, 4 * output.size()},
+                            {names.filter, filter.data, 4 * filter.size()}};
+  const Tensor& result = tensors[static_cast<int>(written)];
+  for (const Tensor& tensor : tensors)
+    if (&tensor != &result && overlap(result.data, result.bytes, tensor.data, tensor.bytes))
+      return bad_argument(op, ": ", result.name, " overlaps ", tensor.name);
   return {};
 }
 

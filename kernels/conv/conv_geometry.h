@@ -15,14 +15,19 @@ struct ConvGeometry {
   int64_t output_pixels;  // of the whole batch: images * p * q
 };
 
-// Checks all that conv2d.h promises of shapes, pointers and overlaps, and fills `geometry`. `names` are those
-// of the three tensors in the messages; `written` is the one of them that the operation writes.
+// Names of the three tensors in the messages.
 struct ConvNames {
   const char* operation;
   const char* input;
   const char* output;
   const char* filter;
 };
+// Checks all that conv2d.h promises of shapes and options, and fills `geometry`.
+Status check_conv2d_shapes(const ConvNames& names, const ImageView<const float>& input,
+                           const ImageView<const float>& output, const FilterView<const float>& filter,
+                           const Conv2dOptions& options, ConvGeometry* geometry);
+
+// And of pointers and overlaps; `written` is the tensor that the operation writes.
 enum class ConvWrites { input, output, filter };
 Status check_conv2d(const ConvNames& names, ConvWrites written, ImageView<const float> input,
                     ImageView<const float> output, FilterView<const float> filter,

@@ -13,13 +13,14 @@ namespace rondo {
 inline constexpr SharedNeeds kGatherNeeds = {Order::along_k, 24};
 inline constexpr SharedNeeds kPatchNeeds = {Order::across_k, 12};
 
-// No tile: the one that suits shape and device; few channels go their own way (few_channels.h).
+// No tile: the one that suits shape and device; few channels go their own way (few_channels.h), and so does what
+// Winograd's algorithm saves products of (winograd.h).
 Status conv2d_forward(std::optional<TileId> tile, ImageView<float> y, ImageView<const float> x,
                       FilterView<const float> filter, const Conv2dOptions& options,
-                      const Conv2dEpilogue& epilogue, cudaStream_t stream);
+                      const Conv2dEpilogue& epilogue, Workspace workspace, cudaStream_t stream);
 
 Status conv2d_data_gradient(std::optional<TileId> tile, ImageView<float> dx, ImageView<const float> dy,
-                            FilterView<const float> filter, const Conv2dOptions& options,
+                            FilterView<const float> filter, const Conv2dOptions& options, Workspace workspace,
                             cudaStream_t stream);
 
 Status conv2d_filter_gradient(std::optional<TileId> tile, FilterView<float> dw, ImageView<const float> dy,

@@ -46,10 +46,11 @@ inline constexpr VectorRegisters kVectorRegisters = {4, 16};
 
 template <int N>
 struct Lanes {
-  static_assert(N % 4 == 0, "lanes are loaded four at a time");
+  static_assert(N == 1 || N % 4 == 0, "lanes are loaded four at a time; or there is only one");
 #ifdef __SIMT__
   // One vector, or several where N is more than a register's or no power of two.
-  static constexpr int kWidth = N % 16 == 0 && kVectorRegisters.lanes >= 16 ? 16
+  static constexpr int kWidth = N == 1                                      ? 1
+                                : N % 16 == 0 && kVectorRegisters.lanes >= 16 ? 16
                                 : N % 8 == 0 && kVectorRegisters.lanes >= 8 ? 8
                                                                             : 4;
   typedef float Vector __attribute__((vector_size(kWidth * sizeof(float))));
@@ -76,6 +77,10 @@ struct Lanes {
     RONDO_UNROLL
     for (int j = 0; j < kVectors; ++j) v[j] += lanes.v[j];
   }
+  __device__ __forceinline__ void subtract(const Lanes& lanes) {
+    RONDO_UNROLL
+    for (int j = 0; j < kVectors; ++j) v[j] -= lanes.v[j];
+  }
   __device__ __forceinline__ void scale(float scalar) {
     RONDO_UNROLL
     for (int j = 0; j < kVectors; ++j) v[j] *= scalar;
@@ -88,6 +93,7 @@ struct Lanes {
   float v[N];
 
   static __device__ __forceinline__ Lanes load(const float* from) {
+    static_assert(N % 4 == 0);
     Lanes lanes;
 #pragma unroll
     for (int j = 0; j < N; j += 4) {
@@ -119,6 +125,10 @@ struct Lanes {
 #pragma unroll
     for (int j = 0; j < N; ++j) v[j] += lanes.v[j];
   }
+  __device__ __forceinline__ void subtract(const Lanes& lanes) {
+#pragma unroll
+    for (int j = 0; j < N; ++j) v[j] -= lanes.v[j];
+  }
   __device__ __forceinline__ void scale(float scalar) {
 #pragma unroll
     for (int j = 0; j < N; ++j) v[j] *= scalar;
@@ -130,6 +140,14 @@ struct Lanes {
 #endif
 
   static __device__ __forceinline__ Lanes zero() { return Lanes{}; }
+  friend __device__ __forceinline__ Lanes operator+(Lanes a, const Lanes& b) {
+    a.add(b);
+    return a;
+  }
+  friend __device__ __forceinline__ Lanes operator-(Lanes a, const Lanes& b) {
+    a.subtract(b);
+    return a;
+  }
   __device__ __forceinline__ float operator[](int j) const { return reinterpret_cast<const float*>(&v)[j]; }
 
   // The first `count` values; the others are 0.

@@ -29,18 +29,18 @@ class ConvOp : public Op {
   bool fuse_relu() override { return relu_ = true; }
 
   int64_t workspace_bytes(int64_t batch) const override {
-    const ImageView<const float> dy = {nullptr, batch, out_.height, out_.width, out_.channels};
-    const int64_t of_filter =
-        conv2d_filter_gradient_workspace_bytes(filter(static_cast<const float*>(nullptr)), dy);
+    const ImageView<const float> x = {nullptr, batch, in_.height, in_.width, in_.channels};
+    const Conv2dWorkspaceBytes of_conv =
+        conv2d_workspace_bytes(x, filter(static_cast<const float*>(nullptr)), options_);
     const int64_t of_bias = bias_gradient_workspace_bytes(batch * out_.height * out_.width, out_.channels);
-    return std::max(of_filter, bias_ ? of_bias : 0);
+    return std::max({of_conv.forward, of_conv.data_gradient, of_conv.filter_gradient, bias_ ? of_bias : 0});
   }
 
   Status forward(const OpRun& run) const override {
     Conv2dEpilogue epilogue{.relu = relu_};
     if (bias_) epilogue.bias = {run.parameters[1], out_.channels};
     return conv2d_forward(run.output.image(), run.inputs[0].image(), filter<const float>(run.parameters[0]),
-                          options_, epilogue, run.stream);
+                          options_, epilogue, run.workspace, run.stream);
   }
 
   // The gradient of the ReLU takes the place of that of the output: nobody else reads it.
@@ -55,7 +55,7 @@ class ConvOp : public Op {
                                           run.workspace, run.stream));
     if (!run.input_gradients[0].data) return {};
     return conv2d_data_gradient(run.input_gradients[0].image(), dy.image(),
-                                filter<const float>(run.parameters[0]), options_, run.stream);
+                                filter<const float>(run.parameters[0]), options_, run.workspace, run.stream);
   }
 
  private:

@@ -87,8 +87,9 @@ TEST_P(Conv2d, FilterGradientWithAndWithoutWorkspace) {
   const double summands = static_cast<double>(c.n * c.p() * c.q());
   const double tolerance = summands <= 4096 ? 0 : summands * 0x1p-24;
   const std::vector<double> expected = conv2d_filter_gradient_reference(c, y, x);
-  const int64_t bytes = conv2d_filter_gradient_workspace_bytes(filter_view<const float>(c, nullptr),
-                                                               y_view<const float>(c, nullptr));
+  const int64_t bytes =
+      conv2d_workspace_bytes(x_view<const float>(c, nullptr), filter_view<const float>(c, nullptr), c.options)
+          .filter_gradient;
   for (const int64_t offset : {0, 1, 2}) {
     for (const int64_t lent : {bytes, int64_t{0}}) {
       GuardedBuffer<float> gradient(y, offset), in(x, offset), out(c.filter_size(), offset),
@@ -112,8 +113,9 @@ TEST_P(Conv2d, EveryTileOfTheImplicitGemm) {
                             expected_dx = conv2d_data_gradient_reference(c, y, filter),
                             expected_dw = conv2d_filter_gradient_reference(c, y, x);
   const double summands = static_cast<double>(c.n * c.p() * c.q());
-  const int64_t bytes = conv2d_filter_gradient_workspace_bytes(filter_view<const float>(c, nullptr),
-                                                               y_view<const float>(c, nullptr));
+  const int64_t bytes =
+      conv2d_workspace_bytes(x_view<const float>(c, nullptr), filter_view<const float>(c, nullptr), c.options)
+          .filter_gradient;
   for (const TileFacts& tile : tile_facts())
     for (const int64_t offset : {0, 1}) {
       const std::string what = concat("tile ", tile.name, ", offset ", offset);
