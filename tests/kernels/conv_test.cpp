@@ -11,32 +11,11 @@
 #include <rondo/tests/support/inputs.h>
 #include <rondo/tests/support/status_checks.h>
 
-#include <ostream>
 #include <string>
 
 namespace rondo::test {
 
-// GoogleTest's print of a case, which is also the test's name.
-void PrintTo(const ConvCase& c, std::ostream* out) {
-  *out << "n" << c.n << "_" << c.h << "x" << c.w << "x" << c.c << "_k" << c.k << "_" << c.r << "x" << c.s
-       << "_stride" << c.options.stride_h << c.options.stride_w << "_pad" << c.options.pad_h
-       << c.options.pad_w;
-}
-
 namespace {
-
-template <class T>
-ImageView<T> x_view(const ConvCase& c, T* data) {
-  return {data, c.n, c.h, c.w, c.c};
-}
-template <class T>
-ImageView<T> y_view(const ConvCase& c, T* data) {
-  return {data, c.n, c.p(), c.q(), c.k};
-}
-template <class T>
-FilterView<T> filter_view(const ConvCase& c, T* data) {
-  return {data, c.k, c.r, c.s, c.c};
-}
 
 class Conv2d : public testing::TestWithParam<ConvCase> {
  protected:
@@ -57,12 +36,13 @@ TEST_P(Conv2d, ForwardAtEveryAlignment) {
   for (const int64_t offset : {0, 1, 2}) {
     for (const bool fused : {false, true}) {
       GuardedBuffer<float> in(x, offset), weights(filter, offset), biases(bias, offset),
-          out(c.y_size(), offset);
+          out(c.y_size(), offset), scratch(workspace_bytes(c).forward / 4);
       Conv2dEpilogue epilogue;
       if (fused) epilogue = {.bias = biases.view(), .relu = true};
       ASSERT_TRUE(
           ok(conv2d_forward(y_view(c, out.data()), x_view<const float>(c, in.data()),
-                            filter_view<const float>(c, weights.data()), c.options, epilogue, stream)));
+                            filter_view<const float>(c, weights.data()), c.options, epilogue,
+                            scratch.workspace(), stream)));
       EXPECT_TRUE(all_near(out.download(),
                            conv2d_reference(c, x, filter, fused ? bias : std::vector<float>(), fused), 0))
           << "offset " << offset << (fused ? ", bias and ReLU" : "");
@@ -73,9 +53,11 @@ TEST_P(Conv2d, ForwardAtEveryAlignment) {
 TEST_P(Conv2d, DataGradientAtEveryAlignment) {
   const ConvCase& c = GetParam();
   for (const int64_t offset : {0, 1, 2}) {
-    GuardedBuffer<float> gradient(y, offset), weights(filter, offset), out(c.x_size(), offset);
+    GuardedBuffer<float> gradient(y, offset), weights(filter, offset), out(c.x_size(), offset),
+        scratch(workspace_bytes(c).data_gradient / 4);
     ASSERT_TRUE(ok(conv2d_data_gradient(x_view(c, out.data()), y_view<const float>(c, gradient.data()),
-                                        filter_view<const float>(c, weights.data()), c.options, stream)));
+                                        filter_view<const float>(c, weights.data()), c.options,
+                                        scratch.workspace(), stream)));
     EXPECT_TRUE(all_near(out.download(), conv2d_data_gradient_reference(c, y, filter), 0))
         << "offset " << offset;
   }
@@ -87,9 +69,7 @@ TEST_P(Conv2d, FilterGradientWithAndWithoutWorkspace) {
   const double summands = static_cast<double>(c.n * c.p() * c.q());
   const double tolerance = summands <= 4096 ? 0 : summands * 0x1p-24;
   const std::vector<double> expected = conv2d_filter_gradient_reference(c, y, x);
-  const int64_t bytes =
-      conv2d_workspace_bytes(x_view<const float>(c, nullptr), filter_view<const float>(c, nullptr), c.options)
-          .filter_gradient;
+  const int64_t bytes = workspace_bytes(c).filter_gradient;
   for (const int64_t offset : {0, 1, 2}) {
     for (const int64_t lent : {bytes, int64_t{0}}) {
       GuardedBuffer<float> gradient(y, offset), in(x, offset), out(c.filter_size(), offset),
@@ -113,9 +93,7 @@ TEST_P(Conv2d, EveryTileOfTheImplicitGemm) {
                             expected_dx = conv2d_data_gradient_reference(c, y, filter),
                             expected_dw = conv2d_filter_gradient_reference(c, y, x);
   const double summands = static_cast<double>(c.n * c.p() * c.q());
-  const int64_t bytes =
-      conv2d_workspace_bytes(x_view<const float>(c, nullptr), filter_view<const float>(c, nullptr), c.options)
-          .filter_gradient;
+  const int64_t bytes = workspace_bytes(c).filter_gradient;
   for (const TileFacts& tile : tile_facts())
     for (const int64_t offset : {0, 1}) {
       const std::string what = concat("tile ", tile.name, ", offset ", offset);
@@ -124,11 +102,11 @@ TEST_P(Conv2d, EveryTileOfTheImplicitGemm) {
       if (shared_bytes(tile, kGatherNeeds) <= device.shared_bytes_per_block) {
         ASSERT_TRUE(ok(conv2d_forward(tile.id, y_view(c, out.data()), x_view<const float>(c, in.data()),
                                       filter_view<const float>(c, weights.data()), c.options,
-                                      {.bias = biases.view(), .relu = true}, stream)));
+                                      {.bias = biases.view(), .relu = true}, {}, stream)));
         EXPECT_TRUE(all_near(out.download(), expected_y, 0)) << what;
         ASSERT_TRUE(
             ok(conv2d_data_gradient(tile.id, x_view(c, dx.data()), y_view<const float>(c, gradient.data()),
-                                    filter_view<const float>(c, weights.data()), c.options, stream)));
+                                    filter_view<const float>(c, weights.data()), c.options, {}, stream)));
         EXPECT_TRUE(all_near(dx.download(), expected_dx, 0)) << what;
       }
       if (shared_bytes(tile, kPatchNeeds) <= device.shared_bytes_per_block) {
@@ -170,9 +148,9 @@ TEST(Conv2dEmpty, NothingToDoAndSumsOfNothing) {
   const ConvCase none = {0, 4, 4, 2, 3, 3, 3};
   GuardedBuffer<float> filter(exact_values(none.filter_size(), 1)), dw(none.filter_size());
   EXPECT_TRUE(ok(conv2d_forward(y_view<float>(none, nullptr), x_view<const float>(none, nullptr),
-                                filter_view<const float>(none, filter.data()), {}, {}, stream)));
+                                filter_view<const float>(none, filter.data()), {}, {}, {}, stream)));
   EXPECT_TRUE(ok(conv2d_data_gradient(x_view<float>(none, nullptr), y_view<const float>(none, nullptr),
-                                      filter_view<const float>(none, filter.data()), {}, stream)));
+                                      filter_view<const float>(none, filter.data()), {}, {}, stream)));
   EXPECT_TRUE(ok(conv2d_filter_gradient(filter_view(none, dw.data()), y_view<const float>(none, nullptr),
                                         x_view<const float>(none, nullptr), {}, {}, stream)));
   EXPECT_TRUE(all_near(dw.download(), std::vector<double>(static_cast<size_t>(none.filter_size())), 0));
@@ -182,14 +160,14 @@ TEST(Conv2dEmpty, NothingToDoAndSumsOfNothing) {
   GuardedBuffer<float> bias(std::vector<float>{1.5f, -2}), y(no_input.y_size());
   EXPECT_TRUE(ok(conv2d_forward(y_view(no_input, y.data()), x_view<const float>(no_input, nullptr),
                                 filter_view<const float>(no_input, nullptr), {},
-                                {.bias = bias.view(), .relu = true}, stream)));
+                                {.bias = bias.view(), .relu = true}, {}, stream)));
   EXPECT_TRUE(all_near(y.download(), {1.5, 0, 1.5, 0, 1.5, 0, 1.5, 0}, 0));
 
   // No output channels: dx is a sum of nothing.
   const ConvCase no_output = {1, 4, 4, 2, 0, 3, 3};
   GuardedBuffer<float> dx(no_output.x_size());
   EXPECT_TRUE(ok(conv2d_data_gradient(x_view(no_output, dx.data()), y_view<const float>(no_output, nullptr),
-                                      filter_view<const float>(no_output, nullptr), {}, stream)));
+                                      filter_view<const float>(no_output, nullptr), {}, {}, stream)));
   EXPECT_TRUE(all_near(dx.download(), std::vector<double>(static_cast<size_t>(no_output.x_size())), 0));
 }
 
@@ -199,7 +177,7 @@ TEST(Conv2dValues, NanPassesTheReluAndStaysInItsReach) {
   GuardedBuffer<float> x(std::vector<float>{1, 2, NAN, -4, -5}), filter(std::vector<float>{1, 1}),
       y(c.y_size());
   ASSERT_TRUE(ok(conv2d_forward(y_view(c, y.data()), x_view<const float>(c, x.data()),
-                                filter_view<const float>(c, filter.data()), {}, {.relu = true}, stream)));
+                                filter_view<const float>(c, filter.data()), {}, {.relu = true}, {}, stream)));
   const std::vector<float> got = y.download();
   EXPECT_EQ(got[0], 3);
   EXPECT_TRUE(std::isnan(got[1]));
@@ -220,8 +198,8 @@ class Conv2dRefuses : public testing::Test {
   // All three operations see the same three shapes, so all three must refuse the same faults.
   void expect_refused(ImageView<float> xv, ImageView<float> yv, FilterView<float> wv,
                       const Conv2dOptions& options, const std::string& says) {
-    EXPECT_TRUE(refused(conv2d_forward(yv, xv, wv, options, {}, stream), says));
-    EXPECT_TRUE(refused(conv2d_data_gradient(xv, yv, wv, options, stream), says));
+    EXPECT_TRUE(refused(conv2d_forward(yv, xv, wv, options, {}, {}, stream), says));
+    EXPECT_TRUE(refused(conv2d_data_gradient(xv, yv, wv, options, {}, stream), says));
     EXPECT_TRUE(refused(conv2d_filter_gradient(wv, yv, xv, options, {}, stream), says));
   }
 };
@@ -271,39 +249,44 @@ TEST_F(Conv2dRefuses, BadPointersAndOverlaps) {
   expect_refused(x_view<float>(c, nullptr), ys(), ws(), {}, "x is null");
   auto image = xs();
   image.data = nullptr;
-  EXPECT_TRUE(refused(conv2d_forward(ys(), image, ws(), {}, {}, stream), "x is null"));
+  EXPECT_TRUE(refused(conv2d_forward(ys(), image, ws(), {}, {}, {}, stream), "x is null"));
   image = ys(), image.data = misaligned(image.data);
-  EXPECT_TRUE(refused(conv2d_forward(image, xs(), ws(), {}, {}, stream), "y is at"));
+  EXPECT_TRUE(refused(conv2d_forward(image, xs(), ws(), {}, {}, {}, stream), "y is at"));
   auto w = ws();
   w.data = nullptr;
-  EXPECT_TRUE(refused(conv2d_data_gradient(xs(), ys(), w, {}, stream), "filter is null"));
+  EXPECT_TRUE(refused(conv2d_data_gradient(xs(), ys(), w, {}, {}, stream), "filter is null"));
   EXPECT_TRUE(refused(conv2d_filter_gradient(w, ys(), xs(), {}, {}, stream), "dw is null"));
 
   image = ys(), image.data = x.data() + x.size() - 1;
-  EXPECT_TRUE(refused(conv2d_forward(image, xs(), ws(), {}, {}, stream), "y overlaps x"));
+  EXPECT_TRUE(refused(conv2d_forward(image, xs(), ws(), {}, {}, {}, stream), "y overlaps x"));
   image = xs(), image.data = filter.data();
-  EXPECT_TRUE(refused(conv2d_data_gradient(image, ys(), ws(), {}, stream), "dx overlaps filter"));
+  EXPECT_TRUE(refused(conv2d_data_gradient(image, ys(), ws(), {}, {}, stream), "dx overlaps filter"));
   w = ws(), w.data = y.data();
   EXPECT_TRUE(refused(conv2d_filter_gradient(w, ys(), xs(), {}, {}, stream), "dw overlaps dy"));
 }
 
 TEST_F(Conv2dRefuses, BadBias) {
   GuardedBuffer<float> bias(5);
-  EXPECT_TRUE(refused(conv2d_forward(ys(), xs(), ws(), {}, {.bias = bias.view()}, stream), "bias has 5"));
-  EXPECT_TRUE(refused(conv2d_forward(ys(), xs(), ws(), {}, {.bias = {nullptr, 4}}, stream), "bias"));
+  EXPECT_TRUE(refused(conv2d_forward(ys(), xs(), ws(), {}, {.bias = bias.view()}, {}, stream), "bias has 5"));
+  EXPECT_TRUE(refused(conv2d_forward(ys(), xs(), ws(), {}, {.bias = {nullptr, 4}}, {}, stream), "bias"));
   EXPECT_TRUE(
-      refused(conv2d_forward(ys(), xs(), ws(), {}, {.bias = {y.data(), 4}}, stream), "y overlaps bias"));
+      refused(conv2d_forward(ys(), xs(), ws(), {}, {.bias = {y.data(), 4}}, {}, stream), "y overlaps bias"));
 }
 
 TEST_F(Conv2dRefuses, BadWorkspace) {
   GuardedBuffer<float> scratch(64);
-  const auto run = [&](Workspace workspace) {
-    return conv2d_filter_gradient(ws(), ys(), xs(), {}, workspace, stream);
+  const auto refuses = [&](Workspace workspace, const std::string& says) {
+    EXPECT_TRUE(refused(conv2d_forward(ys(), xs(), ws(), {}, {}, workspace, stream), says));
+    EXPECT_TRUE(refused(conv2d_data_gradient(xs(), ys(), ws(), {}, workspace, stream), says));
+    EXPECT_TRUE(refused(conv2d_filter_gradient(ws(), ys(), xs(), {}, workspace, stream), says));
   };
-  EXPECT_TRUE(refused(run({scratch.data(), -4}), "workspace.bytes is -4"));
-  EXPECT_TRUE(refused(run({nullptr, 64}), "workspace is null"));
-  EXPECT_TRUE(refused(run({scratch.data() + 1, 64}), "aligned to 16"));
-  EXPECT_TRUE(refused(run({x.data(), 64}), "workspace overlaps x"));
+  refuses({scratch.data(), -4}, "workspace.bytes is -4");
+  refuses({nullptr, 64}, "workspace is null");
+  refuses({scratch.data() + 1, 64}, "aligned to 16");
+  const Workspace in_x = {x.data(), 64}, in_y = {y.data(), 64};
+  EXPECT_TRUE(refused(conv2d_forward(ys(), xs(), ws(), {}, {}, in_y, stream), "workspace overlaps y"));
+  EXPECT_TRUE(refused(conv2d_data_gradient(xs(), ys(), ws(), {}, in_x, stream), "workspace overlaps dx"));
+  EXPECT_TRUE(refused(conv2d_filter_gradient(ws(), ys(), xs(), {}, in_x, stream), "workspace overlaps x"));
 }
 
 }  // namespace

@@ -1,11 +1,12 @@
-// Convolution and its gradients in double precision, all three from one loop over the terms of the
-// definition.
+// A convolution as the tests name one, its views, and its result and gradients in double precision, all three from one
+// loop over the terms of the definition.
 #pragma once
 
 #include <rondo/kernels/conv/conv2d.h>
 
 #include <algorithm>
 #include <cstdint>
+#include <ostream>
 #include <vector>
 
 namespace rondo::test {
@@ -20,6 +21,30 @@ struct ConvCase {
   int64_t y_size() const { return n * p() * q() * k; }
   int64_t filter_size() const { return k * r * s * c; }
 };
+
+template <class T>
+ImageView<T> x_view(const ConvCase& c, T* data) {
+  return {data, c.n, c.h, c.w, c.c};
+}
+template <class T>
+ImageView<T> y_view(const ConvCase& c, T* data) {
+  return {data, c.n, c.p(), c.q(), c.k};
+}
+template <class T>
+FilterView<T> filter_view(const ConvCase& c, T* data) {
+  return {data, c.k, c.r, c.s, c.c};
+}
+
+inline Conv2dWorkspaceBytes workspace_bytes(const ConvCase& c) {
+  return conv2d_workspace_bytes(x_view<const float>(c, nullptr), filter_view<const float>(c, nullptr), c.options);
+}
+
+// GoogleTest's print of a case, which is also the test's name.
+inline void PrintTo(const ConvCase& c, std::ostream* out) {
+  *out << "n" << c.n << "_" << c.h << "x" << c.w << "x" << c.c << "_k" << c.k << "_" << c.r << "x" << c.s
+       << "_stride" << c.options.stride_h << c.options.stride_w << "_pad" << c.options.pad_h
+       << c.options.pad_w;
+}
 
 // visit(index in x, index in y, index in the filter) for every product that the definition sums.
 template <class Visit>

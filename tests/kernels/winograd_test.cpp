@@ -1,0 +1,206 @@
+// Winograd's algorithm against the definition of the convolutions, with the tile of GPUs and with that of vectors; when
+// it is chosen; that its bits do not depend on the batch; and how its errors compare with the direct sum's.
+#include <gtest/gtest.h>
+
+#include <rondo/kernels/conv/conv2d.h>
+#include <rondo/kernels/conv/winograd.h>
+#include <rondo/tests/kernels/reference/conv_reference.h>
+#include <rondo/tests/support/compare.h>
+#include <rondo/tests/support/guarded_buffer.h>
+#include <rondo/tests/support/inputs.h>
+#include <rondo/tests/support/status_checks.h>
+
+#include <cmath>
+
+namespace rondo::test {
+namespace {
+
+using winograd::TileKind;
+
+ConvGeometry geometry_of(const ConvCase& c) {
+  ConvGeometry g = {};
+  EXPECT_TRUE(ok(check_conv2d_shapes({"test", "x", "y", "filter"}, x_view<const float>(c, nullptr),
+                                     y_view<const float>(c, nullptr), filter_view<const float>(c, nullptr), c.options,
+                                     &g)));
+  return g;
+}
+
+std::vector<TileKind> kinds() {
+  if (winograd::tile_kind() == TileKind::vectors) return {TileKind::gpu, TileKind::vectors};
+  return {TileKind::gpu};
+}
+
+class Winograd : public testing::TestWithParam<ConvCase> {
+ protected:
+  const ConvCase& c = GetParam();
+  const ConvGeometry g = geometry_of(c);
+  // Exact inputs of 7 bits: all sums, the transformed ones too, fit 24 bits, so equality is what is asked for.
+  const std::vector<float> x = exact_values(c.x_size(), 1), y = exact_values(c.y_size(), 2),
+                           filter = exact_values(c.filter_size(), 3), bias = exact_values(c.k, 4);
+  Stream stream;
+};
+
+TEST_P(Winograd, ForwardAndDataGradientAreThoseOfTheDefinition) {
+  const std::vector<double> expected_y = conv2d_reference(c, x, filter, bias, true),
+                            expected_plain = conv2d_reference(c, x, filter, {}, false),
+                            expected_dx = conv2d_data_gradient_reference(c, y, filter);
+  for (const TileKind kind : kinds())
+    for (const int64_t offset : {0, 1, 2}) {
+      const std::string what = concat("tile kind ", static_cast<int>(kind), ", offset ", offset);
+      GuardedBuffer<float> in(x, offset), gradient(y, offset), weights(filter, offset), biases(bias, offset),
+          out(c.y_size(), offset), plain(c.y_size(), offset), dx(c.x_size(), offset),
+          scratch(winograd::workspace_bytes(g) / 4);
+      ASSERT_TRUE(ok(winograd::forward(kind, out.data(), in.data(), weights.data(), biases.data(), true, g,
+                                       scratch.data(), stream)));
+      ASSERT_TRUE(ok(winograd::forward(kind, plain.data(), in.data(), weights.data(), nullptr, false, g,
+                                       scratch.data(), stream)));
+      ASSERT_TRUE(ok(winograd::data_gradient(kind, dx.data(), gradient.data(), weights.data(), g, scratch.data(),
+                                             stream)));
+      EXPECT_TRUE(all_near(out.download(), expected_y, 0)) << what;
+      EXPECT_TRUE(all_near(plain.download(), expected_plain, 0)) << what;
+      EXPECT_TRUE(all_near(dx.download(), expected_dx, 0)) << what;
+    }
+}
+
+TEST_P(Winograd, FilterGradientIsThatOfTheDefinitionInAnyNumberOfParts) {
+  const std::vector<double> expected = conv2d_filter_gradient_reference(c, y, x);
+  const int64_t parts = winograd::filter_gradient_parts(g);
+  for (const TileKind kind : kinds())
+    for (const int64_t offset : {0, 1})
+      for (const int64_t cut : {parts, int64_t{1}}) {
+        GuardedBuffer<float> gradient(y, offset), in(x, offset), dw(c.filter_size(), offset),
+            scratch(winograd::filter_gradient_workspace_bytes(g) / 4);
+        ASSERT_TRUE(ok(winograd::filter_gradient(kind, dw.data(), gradient.data(), in.data(), g, cut, scratch.data(),
+                                                 stream)));
+        EXPECT_TRUE(all_near(dw.download(), expected, 0))
+            << "tile kind " << static_cast<int>(kind) << ", offset " << offset << ", parts " << cut;
+      }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Shapes, Winograd,
+    testing::Values(ConvCase{1, 1, 1, 16, 16, 3, 3, {1, 1, 1, 1}},   // the smallest: one tile, three outputs of it unused
+                    ConvCase{2, 7, 7, 32, 48, 3, 3, {1, 1, 1, 1}},   // odd: half tiles at two edges
+                    ConvCase{3, 5, 6, 48, 16, 3, 3},                 // no padding: dx has padding 2
+                    ConvCase{2, 3, 2, 16, 32, 3, 3, {1, 1, 2, 2}},   // padding 2: dx has none
+                    ConvCase{1, 9, 4, 16, 80, 3, 3, {1, 1, 2, 0}},   // two panels, the second not full
+                    ConvCase{9, 8, 8, 64, 64, 3, 3, {1, 1, 1, 1}},   // several blocks of tiles, the last not full
+                    ConvCase{4, 4, 4, 144, 64, 3, 3, {1, 1, 1, 1}},  // several chunks of channels, the last not full
+                    ConvCase{130, 3, 5, 16, 16, 3, 3, {1, 1, 1, 1}},  // parts of a filter gradient
+                    ConvCase{0, 4, 4, 16, 16, 3, 3}),                // no images: dw is a sum of nothing
+    testing::PrintToStringParamName());
+
+TEST(WinogradChoice, WhereItSavesProductsWhateverTheBatch) {
+  const auto pays = [](int64_t n, int64_t size, int64_t channels, int64_t pad) {
+    return winograd::pays(geometry_of({n, size, size, channels, channels, 3, 3, {1, 1, pad, pad}}));
+  };
+  for (const int64_t n : {1, 32, 256}) {  // the stages of ResNet-18
+    EXPECT_TRUE(pays(n, 28, 64, 1));
+    EXPECT_TRUE(pays(n, 14, 128, 1));
+    EXPECT_TRUE(pays(n, 7, 256, 1));
+    EXPECT_TRUE(pays(n, 4, 512, 1));
+    EXPECT_FALSE(pays(n, 28, 16, 1)) << "few channels";
+    EXPECT_FALSE(pays(n, 3, 64, 1)) << "49 products for 3 x 3 outputs, 64 for 4 tiles";
+    EXPECT_FALSE(pays(n, 2, 64, 1)) << "16 products, 16 for a tile";
+  }
+  EXPECT_FALSE(winograd::fits(geometry_of({2, 8, 8, 64, 64, 3, 3, {2, 1, 1, 1}}))) << "stride";
+  EXPECT_FALSE(winograd::fits(geometry_of({2, 8, 8, 64, 64, 5, 3, {1, 1, 1, 1}}))) << "filter";
+  EXPECT_FALSE(winograd::fits(geometry_of({2, 8, 8, 64, 64, 3, 3, {1, 1, 1, 3}}))) << "padding";
+  EXPECT_FALSE(winograd::fits(geometry_of({2, 8, 8, 72, 64, 3, 3, {1, 1, 1, 1}}))) << "in channels";
+  EXPECT_FALSE(winograd::fits(geometry_of({2, 8, 8, 64, 50, 3, 3, {1, 1, 1, 1}}))) << "out channels";
+}
+
+// What the three public operations make of normal data, by an algorithm and with a workspace of so many bytes.
+struct Results {
+  std::vector<float> y, dx, dw;
+};
+Results run(ConvCase c, ConvAlgorithm algorithm, const Conv2dWorkspaceBytes& lent) {
+  c.options.algorithm = algorithm;
+  Stream stream;
+  const std::vector<float> x = normal_values(c.x_size(), 1), dy = normal_values(c.y_size(), 2),
+                           filter = normal_values(c.filter_size(), 3);
+  GuardedBuffer<float> in(x), gradient(dy), weights(filter), out(c.y_size()), dx(c.x_size()), dw(c.filter_size()),
+      for_y(lent.forward / 4), for_dx(lent.data_gradient / 4), for_dw(lent.filter_gradient / 4);
+  EXPECT_TRUE(ok(conv2d_forward(y_view(c, out.data()), x_view<const float>(c, in.data()),
+                                filter_view<const float>(c, weights.data()), c.options, {}, for_y.workspace(), stream)));
+  EXPECT_TRUE(ok(conv2d_data_gradient(x_view(c, dx.data()), y_view<const float>(c, gradient.data()),
+                                      filter_view<const float>(c, weights.data()), c.options, for_dx.workspace(),
+                                      stream)));
+  EXPECT_TRUE(ok(conv2d_filter_gradient(filter_view(c, dw.data()), y_view<const float>(c, gradient.data()),
+                                        x_view<const float>(c, in.data()), c.options, for_dw.workspace(), stream)));
+  return {out.download(), dx.download(), dw.download()};
+}
+
+TEST(WinogradChoice, AutomaticWithTheWorkspaceItAsksForAndDirectWithLess) {
+  const ConvCase c = {3, 8, 7, 32, 64, 3, 3, {1, 1, 1, 1}};
+  const Conv2dWorkspaceBytes bytes = workspace_bytes(c);
+  ASSERT_EQ(bytes.forward, winograd::workspace_bytes(geometry_of(c)));
+  const Results automatic = run(c, ConvAlgorithm::automatic, bytes),
+                winograd = run(c, ConvAlgorithm::winograd, bytes), direct = run(c, ConvAlgorithm::direct, {}),
+                less = run(c, ConvAlgorithm::automatic, {.forward = bytes.forward - 16, .data_gradient = 0});
+  EXPECT_TRUE(all_equal_bits(automatic.y, winograd.y));
+  EXPECT_TRUE(all_equal_bits(automatic.dx, winograd.dx));
+  EXPECT_TRUE(all_equal_bits(automatic.dw, winograd.dw));
+  EXPECT_TRUE(all_equal_bits(less.y, direct.y));
+  EXPECT_TRUE(all_equal_bits(less.dx, direct.dx));
+  EXPECT_NE(direct.y, winograd.y) << "two ways to round";
+  EXPECT_NE(direct.dx, winograd.dx);
+  EXPECT_NE(direct.dw, winograd.dw);
+}
+
+TEST(WinogradChoice, WhatItCannotDoIsRefused) {
+  Stream stream;
+  ConvCase c = {1, 6, 6, 32, 32, 3, 3, {1, 1, 1, 1, ConvAlgorithm::winograd}};
+  GuardedBuffer<float> x(c.x_size()), y(c.y_size()), filter(c.filter_size()), scratch(64);
+  const auto forward = [&] {
+    return conv2d_forward(y_view(c, y.data()), x_view<const float>(c, x.data()),
+                          filter_view<const float>(c, filter.data()), c.options, {}, scratch.workspace(), stream);
+  };
+  EXPECT_TRUE(refused(forward(), "the workspace has 256 bytes, the algorithm winograd needs"));
+  EXPECT_TRUE(refused(conv2d_data_gradient(x_view(c, x.data()), y_view<const float>(c, y.data()),
+                                           filter_view<const float>(c, filter.data()), c.options, {}, stream),
+                      "the workspace has 0 bytes"));
+  c.c = 24;
+  EXPECT_TRUE(refused(forward(), "filter is 32 x 3 x 3 x 24"));
+  c.c = 32, c.options.stride_h = 2;
+  EXPECT_TRUE(refused(forward(), "stride 2 x 1"));
+}
+
+TEST(WinogradBits, AnImageGetsTheSameInEveryBatch) {
+  ConvCase one = {1, 7, 7, 48, 32, 3, 3, {1, 1, 1, 1}}, many = one;
+  many.n = 13;
+  const Results alone = run(one, ConvAlgorithm::winograd, workspace_bytes(one)),
+                among = run(many, ConvAlgorithm::winograd, workspace_bytes(many));
+  EXPECT_TRUE(all_equal_bits(alone.y, {among.y.begin(), among.y.begin() + one.y_size()}));
+  EXPECT_TRUE(all_equal_bits(alone.dx, {among.dx.begin(), among.dx.begin() + one.x_size()}));
+}
+
+double rms_error(const std::vector<float>& got, const std::vector<double>& want) {
+  double sum = 0;
+  for (size_t i = 0; i < got.size(); ++i) {
+    const double error = static_cast<double>(got[i]) - want[i];
+    sum += error * error;
+  }
+  return std::sqrt(sum / static_cast<double>(got.size()));
+}
+
+TEST(WinogradNumerics, ErrorsAreAboutThoseOfTheDirectSum) {
+  const ConvCase c = {2, 8, 8, 256, 32, 3, 3, {1, 1, 1, 1}};
+  const std::vector<float> x = normal_values(c.x_size(), 1), dy = normal_values(c.y_size(), 2),
+                           filter = normal_values(c.filter_size(), 3);
+  const Conv2dWorkspaceBytes bytes = workspace_bytes(c);
+  const Results direct = run(c, ConvAlgorithm::direct, bytes), winograd = run(c, ConvAlgorithm::winograd, bytes);
+  const auto ratio = [](const std::vector<float>& a, const std::vector<float>& b, const std::vector<double>& want) {
+    return rms_error(a, want) / rms_error(b, want);
+  };
+  const double of_y = ratio(winograd.y, direct.y, conv2d_reference(c, x, filter, {}, false)),
+               of_dx = ratio(winograd.dx, direct.dx, conv2d_data_gradient_reference(c, dy, filter)),
+               of_dw = ratio(winograd.dw, direct.dw, conv2d_filter_gradient_reference(c, dy, x));
+  RecordProperty("errors_over_direct", concat(of_y, " ", of_dx, " ", of_dw));
+  EXPECT_LT(of_y, 1.5);
+  EXPECT_LT(of_dx, 1.5);
+  EXPECT_LT(of_dw, 1.5);
+}
+
+}  // namespace
+}  // namespace rondo::test
