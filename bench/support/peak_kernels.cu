@@ -2,6 +2,7 @@
 // of a thread's loads are on their way before the first is used.
 
 #include <rondo/bench/support/peak_kernels.h>
+#include <rondo/kernels/core/lanes.cuh>
 #include <rondo/kernels/core/launch.cuh>
 
 #include <cmath>
@@ -12,6 +13,10 @@ namespace {
 constexpr int kThreads = 256;
 constexpr int kVectors = 4;
 static_assert(kThreads * kVectors * 4 == kStreamMultiple);
+
+// Enough chains to hide the latency of a multiply-add: half the vector registers of a CPU, 64 registers of a GPU.
+constexpr int kFmaLanes = kVectorRegisters.count > 0 ? kVectorRegisters.lanes : 4;
+constexpr int kFmaRegisters = kVectorRegisters.count > 0 ? kVectorRegisters.count / 2 : 16;
 
 __global__ void __launch_bounds__(kThreads)
     copy_kernel(float4* __restrict__ to, const float4* __restrict__ from) {
@@ -49,13 +54,22 @@ __global__ void __launch_bounds__(kThreads)
 }
 
 __global__ void __launch_bounds__(kFmaThreads) fma_kernel(float* __restrict__ sums, int length) {
-  float chain[kFmaChains];
-  for (int i = 0; i < kFmaChains; ++i) chain[i] = static_cast<float>(threadIdx.x + i);
+  using Chains = Lanes<kFmaLanes>;
+  Chains chains[kFmaRegisters], half = Chains::zero();
+  for (int j = 0; j < kFmaLanes; ++j) half.set(j, 0.5f);
+  for (int i = 0; i < kFmaRegisters; ++i)
+    for (int j = 0; j < kFmaLanes; ++j) chains[i].set(j, static_cast<float>(threadIdx.x + i + j));
   // Converges to 2, whatever it starts from: no overflow, no denormal numbers.
-  for (int step = 0; step < length; ++step)
-    for (int i = 0; i < kFmaChains; ++i) chain[i] = fmaf(chain[i], 0.75f, 0.5f);
+  for (int step = 0; step < length; ++step) {
+    RONDO_UNROLL
+    for (int i = 0; i < kFmaRegisters; ++i) {
+      chains[i].scale(0.75f);
+      chains[i].add(half);
+    }
+  }
   float sum = 0;
-  for (int i = 0; i < kFmaChains; ++i) sum += chain[i];
+  for (int i = 0; i < kFmaRegisters; ++i)
+    for (int j = 0; j < kFmaLanes; ++j) sum += chains[i][j];
   sums[static_cast<int64_t>(blockIdx.x) * kFmaThreads + threadIdx.x] = sum;
 }
 
@@ -96,6 +110,8 @@ Status stream_read(VectorView<float> sums, VectorView<const float> from, cudaStr
     return bad_argument("stream_read: sums.size is ", sums.size, ", must be ", stream_read_sums(from.size));
   return launch("stream_read", stream_shape(from.size), stream, read_kernel, sums.data, vectors(from));
 }
+
+int fma_chains_per_thread() { return kFmaRegisters * kFmaLanes; }
 
 Status fma_chains(VectorView<float> sums, int64_t blocks, int length, cudaStream_t stream) {
   if (sums.size != blocks * kFmaThreads)

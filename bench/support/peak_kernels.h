@@ -19,10 +19,10 @@ inline constexpr int64_t kStreamMultiple = 4096;
 int64_t stream_read_sums(int64_t size);
 [[nodiscard]] Status stream_read(VectorView<float> sums, VectorView<const float> from, cudaStream_t stream);
 
-// Fused multiply-adds on registers: `blocks` blocks of kFmaThreads threads with kFmaChains independent chains
-// of `length` each. The sum of thread i's chains goes to sums[i], so that nothing can be left out.
+// Fused multiply-adds on registers: `blocks` blocks of kFmaThreads threads with fma_chains_per_thread() independent
+// chains of `length` each. The sum of thread i's chains goes to sums[i], so that nothing can be left out.
 inline constexpr int kFmaThreads = 256;
-inline constexpr int kFmaChains = 64;
+int fma_chains_per_thread();
 [[nodiscard]] Status fma_chains(VectorView<float> sums, int64_t blocks, int length, cudaStream_t stream);
 
 // Does nothing.

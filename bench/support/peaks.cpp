@@ -49,7 +49,8 @@ void measure_fma(Peaks& peaks, const cudaDeviceProp& device, cudaStream_t stream
   const double seconds = fastest(stream, [&](cudaStream_t s) {
     throw_if_error(fma_chains({sums.data(), sums.size()}, blocks, kLength, s));
   });
-  peaks.fma_flops_per_second = 2.0 * static_cast<double>(sums.size()) * kFmaChains * kLength / seconds;
+  peaks.fma_flops_per_second =
+      2.0 * static_cast<double>(sums.size()) * fma_chains_per_thread() * kLength / seconds;
 }
 
 Peaks measure(int device) {

@@ -7,7 +7,8 @@
 //
 // Rows are ordered so that the image runs fastest wherever taps can fall outside (padding, backward): then
 // the rows of a tile mostly share their position, and with it the taps that are worth visiting (taps.cuh).
-// Without padding every tap of a forward pass hits, and rows follow memory instead, for the caches' sake.
+// Without padding every tap of a forward pass hits, and rows follow memory instead, for the caches' sake. The backward
+// pass of a stride has its rows sorted by phase, and no block has two.
 #include <rondo/kernels/conv/conv_geometry.h>
 #include <rondo/kernels/conv/few_channels.h>
 #include <rondo/kernels/conv/implicit_gemm.h>
@@ -22,46 +23,73 @@
 #include <rondo/kernels/gemm/tile_mainloop.cuh>
 #include <rondo/kernels/gemm/tiles.cuh>
 
+#include <algorithm>
+
 namespace rondo {
 namespace {
 
 enum class Pass { forward, backward };
 
 struct Parameters {
-  GatherSource source;  // x or dy
-  FilterSource filter;
+  ConvGeometry geometry;
+  const float* from;  // x or dy
+  const float* filter;
   float* to;  // y or dx
-  int images;
-  int rows_h, rows_w;                                    // the pixels of one image that are rows: of y or dx
-  int columns;                                           // channels of y or dx
-  int row_step_h, row_step_w, row_start_h, row_start_w;  // TapAxis' row = position * step + start
+  int from_width, filter_width;  // floats that one copy may take
   bool image_fastest;
-  int tiles_n;
+  int tiles_n, blocks_per_phase;
   Epilogue epilogue;
-
-  __host__ __device__ bool unit_divisors() const { return source.h.divisor == 1 && source.w.divisor == 1; }
-  __host__ __device__ int64_t rows() const { return static_cast<int64_t>(images) * rows_h * rows_w; }
 };
+
+// The rows of a phase of a pass; forward there is one phase.
+struct Rows {
+  Axis h, w;
+  int images;
+  bool image_fastest;
+  int to_h, to_w, channels;  // of an image of the result
+
+  __host__ __device__ int64_t count() const { return static_cast<int64_t>(images) * h.rows * w.rows; }
+};
+template <Pass pass>
+__host__ __device__ Rows rows_of(const Parameters& p, int phase) {
+  const ConvGeometry& g = p.geometry;
+  if (pass == Pass::forward)
+    return {forward_axis(g.h, g.p, g.r, g.stride_h, g.pad_h),
+            forward_axis(g.w, g.q, g.s, g.stride_w, g.pad_w),
+            g.images,
+            p.image_fastest,
+            g.p,
+            g.q,
+            g.k};
+  const int phases_w = phases_of(g.w, g.stride_w);
+  return {backward_axis(g.h, g.p, g.r, g.stride_h, g.pad_h, phase / phases_w),
+          backward_axis(g.w, g.q, g.s, g.stride_w, g.pad_w, phase % phases_w),
+          g.images,
+          p.image_fastest,
+          g.h,
+          g.w,
+          g.c};
+}
 
 struct RowPlace {
   int64_t image;
   int h, w;
 };
-__device__ RowPlace place_of(const Parameters& p, int64_t row) {
-  const int64_t positions = static_cast<int64_t>(p.rows_h) * p.rows_w;
-  const int64_t image = p.image_fastest ? row % p.images : row / positions;
-  const int position = static_cast<int>(p.image_fastest ? row / p.images : row % positions);
-  return {image, position / p.rows_w, position % p.rows_w};
+__device__ RowPlace place_of(const Rows& rows, int64_t row) {
+  const int64_t positions = static_cast<int64_t>(rows.h.rows) * rows.w.rows;
+  const int64_t image = rows.image_fastest ? row % rows.images : row / positions;
+  const int position = static_cast<int>(rows.image_fastest ? row / rows.images : row % positions);
+  return {image, position / rows.w.rows, position % rows.w.rows};
 }
 
 // Rows beyond the last are copies of it: they read valid memory, and nobody stores their results.
-__device__ GatherRow gather_row(const Parameters& p, int64_t row) {
-  const RowPlace place = place_of(p, min(row, p.rows() - 1));
-  const int y = place.h * p.row_step_h + p.row_start_h, x = place.w * p.row_step_w + p.row_start_w;
-  const int64_t image = place.image * p.source.h.size * p.source.w.size * p.source.channels;
-  const int64_t pixel =
-      p.unit_divisors() ? (static_cast<int64_t>(y) * p.source.w.size + x) * p.source.channels : 0;
-  return {image + pixel, ((place.image * p.rows_h + place.h) * p.rows_w + place.w) * p.columns, y, x};
+__device__ GatherRow gather_row(const Rows& rows, int from_channels, int64_t row) {
+  const RowPlace place = place_of(rows, min(row, rows.count() - 1));
+  const int y = rows.h.from_first + place.h * rows.h.from_step, x = rows.w.from_first + place.w * rows.w.from_step;
+  const int to_y = rows.h.to_first + place.h * rows.h.to_step, to_x = rows.w.to_first + place.w * rows.w.to_step;
+  const int64_t from = (place.image * rows.h.size + y) * rows.w.size + x;
+  const int64_t to = (place.image * rows.to_h + to_y) * rows.to_w + to_x;
+  return {from * from_channels, to * rows.channels, y, x};
 }
 
 struct TileTaps {
@@ -70,20 +98,17 @@ struct TileTaps {
 };
 
 // The taps that the rows [first, last] need.
-__device__ TileTaps tile_taps(const Parameters& p, int64_t first, int64_t last) {
-  RowPlace begin = {0, 0, 0}, end = {0, p.rows_h - 1, p.rows_w - 1};
+__device__ TileTaps tile_taps(const Rows& rows, int channels, int64_t first, int64_t last) {
+  RowPlace begin = {0, 0, 0}, end = {0, rows.h.rows - 1, rows.w.rows - 1};
   bool one_position = false;
-  if (p.image_fastest) {
-    const RowPlace a = place_of(p, first), b = place_of(p, last);
+  if (rows.image_fastest) {
+    const RowPlace a = place_of(rows, first), b = place_of(rows, last);
     begin.h = a.h, end.h = b.h;
     if (a.h == b.h) begin.w = a.w, end.w = b.w;
     one_position = a.h == b.h && a.w == b.w;
   }
-  const TapRange r =
-      taps_between(p.source.h, begin.h * p.row_step_h + p.row_start_h, end.h * p.row_step_h + p.row_start_h);
-  const TapRange s =
-      taps_between(p.source.w, begin.w * p.row_step_w + p.row_start_w, end.w * p.row_step_w + p.row_start_w);
-  return {TapWalk(r, s, p.source.channels), p.unit_divisors() && (one_position || !p.image_fastest)};
+  const TapRange r = taps_between(rows.h, begin.h, end.h), s = taps_between(rows.w, begin.w, end.w);
+  return {TapWalk(r, s, channels), one_position || !rows.image_fastest};
 }
 
 template <class Tile>
@@ -97,15 +122,23 @@ __global__ __launch_bounds__(Tile::kThreads, Tile::kBlocksAtOnce) void conv2d_ke
   using FilterLoader = std::conditional_t<pass == Pass::forward, ForwardFilterLoader<SlabB<Tile>, Tile>,
                                           BackwardFilterLoader<SlabB<Tile>, Tile>>;
   auto& shared = shared_memory<Shared<Tile>>();
-  const int64_t row0 = static_cast<int64_t>(blockIdx.x) / p.tiles_n * Tile::kM;
-  const int column0 = static_cast<int>(blockIdx.x) % p.tiles_n * Tile::kN;
+  const ConvGeometry& g = p.geometry;
+  const int block = static_cast<int>(blockIdx.x) % p.blocks_per_phase;
+  const int64_t row0 = static_cast<int64_t>(block) / p.tiles_n * Tile::kM;
+  const int column0 = block % p.tiles_n * Tile::kN;
+  const Rows rows = rows_of<pass>(p, static_cast<int>(blockIdx.x) / p.blocks_per_phase);
+  if (row0 >= rows.count()) return;  // the first phase has the most rows
+  const int from_channels = pass == Pass::forward ? g.c : g.k;
 
-  for (int i = threadIdx.x; i < Tile::kM; i += Tile::kThreads) shared.rows[i] = gather_row(p, row0 + i);
+  for (int i = threadIdx.x; i < Tile::kM; i += Tile::kThreads)
+    shared.rows[i] = gather_row(rows, from_channels, row0 + i);
   __syncthreads();
 
-  const TileTaps taps = tile_taps(p, row0, min(row0 + Tile::kM, p.rows()) - 1);
-  GatherLoader<SlabA<Tile, Order::along_k>, Tile> a(p.source, taps.walk, shared.rows, taps.all_visible);
-  FilterLoader b(p.filter, taps.walk, column0);
+  const TileTaps taps = tile_taps(rows, from_channels, row0, min(row0 + Tile::kM, rows.count()) - 1);
+  const GatherSource source = {p.from, from_channels, rows.h, rows.w, p.from_width};
+  const FilterSource filter = {p.filter, g.k, g.s, g.c, g.patch, p.filter_width, rows.h, rows.w};
+  GatherLoader<SlabA<Tile, Order::along_k>, Tile> a(source, taps.walk, shared.rows, taps.all_visible);
+  FilterLoader b(filter, taps.walk, column0);
   Accumulators<Tile> acc;
   tile_mainloop<Tile, Order::along_k>(acc, shared.tile, a, b, ceil_div(taps.walk.length(), Tile::kK));
 
@@ -114,8 +147,8 @@ __global__ __launch_bounds__(Tile::kThreads, Tile::kBlocksAtOnce) void conv2d_ke
   RONDO_UNROLL
   for (int i = 0; i < Tile::kPerThreadM; ++i) {
     const int row = SlabA<Tile, Order::along_k>::row(thread_m, i);
-    if (row0 + row < p.rows())
-      p.epilogue.store_row(p.to + shared.rows[row].to, column, p.columns, acc.row[i]);
+    if (row0 + row < rows.count())
+      p.epilogue.store_row(p.to + shared.rows[row].to, column, rows.channels, acc.row[i]);
   }
 }
 
@@ -133,19 +166,27 @@ Status choose_algorithm(const char* name, const ConvGeometry& g, const Conv2dOpt
 
 template <Pass pass>
 Status launch_conv2d(const char* name, std::optional<TileId> tile, Parameters& p, cudaStream_t stream) {
-  if (p.rows() == 0 || p.columns == 0) return {};
-  p.source.width = copy_width(p.source.data, p.source.channels, p.source.channels);
-  p.epilogue.aligned = copy_width(p.to, p.columns, 4) == 4;
+  const ConvGeometry& g = p.geometry;
+  const int columns = pass == Pass::forward ? g.k : g.c, from_channels = pass == Pass::forward ? g.c : g.k;
+  const int64_t phases =
+      pass == Pass::forward ? 1 : int64_t{phases_of(g.h, g.stride_h)} * phases_of(g.w, g.stride_w);
+  const int64_t rows = pass == Pass::forward ? g.output_pixels : static_cast<int64_t>(g.images) * g.h * g.w;
+  if (rows == 0 || columns == 0) return {};
+  p.from_width = copy_width(p.from, from_channels, from_channels);
+  p.filter_width = copy_width(p.filter, g.c, g.c);
+  p.epilogue.aligned = copy_width(p.to, columns, 4) == 4;
   if (!tile) {
     DeviceFacts device;
     RONDO_RETURN_IF_ERROR(device_facts(&device));
-    tile = choose_tile(p.rows(), p.columns, 1, kGatherNeeds, device);
+    tile = choose_tile(rows, columns, 1, kGatherNeeds, device);
   }
   return with_tile(*tile, [&]<class Tile>() {
     static_assert(sizeof(Shared<Tile>) ==
                   sizeof(TileShared<Tile, Order::along_k>) + kGatherNeeds.bytes_per_row * Tile::kM);
-    p.tiles_n = ceil_div(p.columns, Tile::kN);
-    const LaunchShape shape = {.grid_x = ceil_div<int64_t>(p.rows(), Tile::kM) * p.tiles_n,
+    p.tiles_n = ceil_div(columns, Tile::kN);
+    const int64_t blocks = ceil_div<int64_t>(rows_of<pass>(p, 0).count(), Tile::kM) * p.tiles_n;
+    p.blocks_per_phase = static_cast<int>(std::min<int64_t>(blocks, INT32_MAX));  // more are refused by launch()
+    const LaunchShape shape = {.grid_x = blocks * phases,
                                .block_x = Tile::kThreads,
                                .shared_bytes = sizeof(Shared<Tile>)};
     return launch(name, shape, stream, conv2d_kernel<Tile, pass>, p);
@@ -180,11 +221,8 @@ Status conv2d_forward(std::optional<TileId> tile, ImageView<float> y, ImageView<
   if (!tile && y.size() > 0 && has_few_channels(g))
     return few_channels_forward(y.data, x.data, filter.data, bias.data, epilogue.relu, g, stream);
   Parameters p = {};
-  p.source = {x.data, g.c, {g.h, g.r, 1, 1}, {g.w, g.s, 1, 1}, 1};
-  p.filter = {filter.data, g.k, g.s, g.c, g.patch, copy_width(filter.data, g.c, g.c)};
-  p.to = y.data;
-  p.images = g.images, p.rows_h = g.p, p.rows_w = g.q, p.columns = g.k;
-  p.row_step_h = g.stride_h, p.row_step_w = g.stride_w, p.row_start_h = -g.pad_h, p.row_start_w = -g.pad_w;
+  p.geometry = g;
+  p.from = x.data, p.filter = filter.data, p.to = y.data;
   p.image_fastest = g.pad_h > 0 || g.pad_w > 0;
   p.epilogue.bias = bias.data;
   p.epilogue.relu = epilogue.relu;
@@ -206,11 +244,8 @@ Status conv2d_data_gradient(std::optional<TileId> tile, ImageView<float> dx, Ima
     return winograd::data_gradient(winograd::tile_kind(), dx.data, dy.data, filter.data, g,
                                    static_cast<float*>(workspace.data), stream);
   Parameters p = {};
-  p.source = {dy.data, g.k, {g.p, g.r, -1, g.stride_h}, {g.q, g.s, -1, g.stride_w}, 1};
-  p.filter = {filter.data, g.k, g.s, g.c, g.patch, copy_width(filter.data, g.c, g.c)};
-  p.to = dx.data;
-  p.images = g.images, p.rows_h = g.h, p.rows_w = g.w, p.columns = g.c;
-  p.row_step_h = 1, p.row_step_w = 1, p.row_start_h = g.pad_h, p.row_start_w = g.pad_w;
+  p.geometry = g;
+  p.from = dy.data, p.filter = filter.data, p.to = dx.data;
   p.image_fastest = true;
   return launch_conv2d<Pass::backward>("conv2d_data_gradient", tile, p, stream);
 }

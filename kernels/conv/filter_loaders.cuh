@@ -12,6 +12,12 @@ struct FilterSource {
   int k, s, c;  // out channels, width, in channels
   int patch;    // r * s * c
   int width;    // floats that one copy may take
+  Axis h, w;    // which of its taps are walked
+
+  // Of tap (r, s) of the walk.
+  __device__ __forceinline__ int offset(int r, int s_) const {
+    return ((h.tap_first + r * h.tap_step) * s + w.tap_first + s_ * w.tap_step) * c;
+  }
 };
 
 // Forward: column = out channel, k = (r, s, c). The bank runs along k, so values are transposed on their way in: one by
@@ -71,7 +77,7 @@ class ForwardFilterLoader {
   }
   __device__ __forceinline__ const float* at(const TapPosition& position, int column) const {
     return source_.data + static_cast<int64_t>(first_column_ + column) * source_.patch +
-           (walk_.r(position) * source_.s + walk_.s(position)) * source_.c + position.channel;
+           source_.offset(walk_.r(position), walk_.s(position)) + position.channel;
   }
 
   const FilterSource& source_;
@@ -117,7 +123,7 @@ class BackwardFilterLoader {
     const int columns = source_.c - first_column_;
     const bool inside = walk_.inside(position_);
     const float* from = source_.data + static_cast<int64_t>(position_.channel) * source_.patch +
-                        (walk_.r(position_) * source_.s + walk_.s(position_)) * source_.c + first_column_;
+                        source_.offset(walk_.r(position_), walk_.s(position_)) + first_column_;
     RONDO_UNROLL_BY(4)
     for (int column = threadIdx.x % kPerRow * V; column < Tile::kN; column += kPerRow * V)
       ptx::cp_async<4 * V>(slab + Slab::at(k, column), from + column, inside && column < columns);

@@ -1,5 +1,5 @@
 // Operand A of an implicit GEMM, along k: row i holds, for every tap and channel, the value of the pixel that
-// row i sees through that tap. Forward it gathers from x, backward from dy (see TapAxis).
+// row i sees through that tap. Forward it gathers from x, backward from dy (see Axis).
 #pragma once
 
 #include <rondo/kernels/conv/taps.cuh>
@@ -10,7 +10,7 @@ namespace rondo {
 
 // Where a row of the tile stands; kept in shared memory, since every slab needs it again.
 struct GatherRow {
-  int64_t from;  // offset of the pixel (y, x) of its image, or of pixel (0, 0) where a divisor is not 1
+  int64_t from;  // offset of the pixel (y, x) of its image, which tap 0 reads
   int64_t to;    // offset of its results
   int y, x;
 };
@@ -18,7 +18,7 @@ struct GatherRow {
 struct GatherSource {
   const float* data;
   int channels;
-  TapAxis h, w;
+  Axis h, w;
   int width;  // floats that one copy may take
 };
 
@@ -55,32 +55,19 @@ class GatherLoader {
                                               int step) const {
     const bool inside = walk_.inside(position);
     const int dy = source_.h.direction * walk_.r(position), dx = source_.w.direction * walk_.s(position);
-    const int channel = position.channel;
-    if (source_.h.divisor == 1 && source_.w.divisor == 1) {
-      const float* from =
-          source_.data + (static_cast<int64_t>(dy) * source_.w.size + dx) * source_.channels + channel;
-      if (all_visible_) {
-        const GatherRow* rows = rows_;
-        RONDO_UNROLL_BY(4)
-        for (int i = first; i < Tile::kM; i += step)
-          ptx::cp_async<4 * V>(slab + Slab::at(k, i), from + rows[i].from, inside);
-        return;
-      }
-      RONDO_UNROLL_BY(2)
-      for (int i = first; i < Tile::kM; i += step) {
-        const GatherRow& row = rows_[i];
-        ptx::cp_async<4 * V>(slab + Slab::at(k, i), from + row.from,
-                             inside && visible(row.y + dy, row.x + dx));
-      }
-    } else {
-      RONDO_UNROLL_BY(1)
-      for (int i = first; i < Tile::kM; i += step) {
-        const GatherRow& row = rows_[i];
-        const int y = (row.y + dy) / source_.h.divisor, x = (row.x + dx) / source_.w.divisor;
-        const bool whole = y * source_.h.divisor == row.y + dy && x * source_.w.divisor == row.x + dx;
-        const float* from = source_.data + row.from + (y * source_.w.size + x) * source_.channels + channel;
-        ptx::cp_async<4 * V>(slab + Slab::at(k, i), from, inside && whole && visible(y, x));
-      }
+    const float* from =
+        source_.data + (static_cast<int64_t>(dy) * source_.w.size + dx) * source_.channels + position.channel;
+    if (all_visible_) {
+      const GatherRow* rows = rows_;
+      RONDO_UNROLL_BY(4)
+      for (int i = first; i < Tile::kM; i += step)
+        ptx::cp_async<4 * V>(slab + Slab::at(k, i), from + rows[i].from, inside);
+      return;
+    }
+    RONDO_UNROLL_BY(2)
+    for (int i = first; i < Tile::kM; i += step) {
+      const GatherRow& row = rows_[i];
+      ptx::cp_async<4 * V>(slab + Slab::at(k, i), from + row.from, inside && visible(row.y + dy, row.x + dx));
     }
   }
   __device__ __forceinline__ bool visible(int y, int x) const {

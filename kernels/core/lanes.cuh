@@ -150,6 +150,8 @@ struct Lanes {
   }
   __device__ __forceinline__ float operator[](int j) const { return reinterpret_cast<const float*>(&v)[j]; }
 
+  __device__ __forceinline__ void set(int j, float value) { reinterpret_cast<float*>(&v)[j] = value; }
+
   // The first `count` values; the others are 0.
   static __device__ __forceinline__ Lanes load_some(const float* from, int64_t count) {
     if (count >= N) return load_unaligned(from);

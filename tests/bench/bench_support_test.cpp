@@ -50,7 +50,7 @@ TEST(StreamKernels, ReadSumsEveryValueOnce) {
 TEST(StreamKernels, FmaChainsConvergeToTwo) {
   Buffer<float> sums(2 * kFmaThreads);
   run([&](cudaStream_t s) { return fma_chains({sums.data(), sums.size()}, 2, 200, s); });
-  for (float sum : sums.download()) ASSERT_NEAR(sum, 2.0 * kFmaChains, 1e-3);
+  for (float sum : sums.download()) ASSERT_NEAR(sum, 2.0 * fma_chains_per_thread(), 1e-3);
 }
 
 TEST(StreamKernels, RefuseSizesThatDoNotFit) {
