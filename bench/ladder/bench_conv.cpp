@@ -1,4 +1,5 @@
-// The three convolutions on LeNet's layers and on those of a ResNet for 28 x 28 images.
+// The three convolutions on LeNet's layers and on those of a ResNet for 28 x 28 images; where Winograd's algorithm is
+// chosen, beside the direct one. FLOP are those of the definition, so a share may be above 1.
 
 #include <rondo/bench/support/bench.h>
 #include <rondo/bench/vendor/conv_sample.h>
@@ -12,10 +13,12 @@ namespace {
 
 struct Convolution {
   ConvLayer layer;
+  ConvAlgorithm algorithm;
   Buffer<float> x, y, filter, scratch;
 
-  explicit Convolution(const ConvLayer& in_layer)
+  Convolution(const ConvLayer& in_layer, ConvAlgorithm in_algorithm)
       : layer(in_layer),
+        algorithm(in_algorithm),
         x(normal_buffer(layer.x_size(), 1)),
         y(normal_buffer(layer.y_size(), 2)),
         filter(normal_buffer(layer.filter_size(), 3)),
@@ -25,7 +28,7 @@ struct Convolution {
   ImageView<float> y_view() { return {y.data(), layer.n, layer.p(), layer.q(), layer.k}; }
   FilterView<float> filter_view() { return {filter.data(), layer.k, layer.r, layer.s, layer.c}; }
 
-  Conv2dOptions options() const { return {layer.stride, layer.stride, layer.pad, layer.pad}; }
+  Conv2dOptions options() const { return {layer.stride, layer.stride, layer.pad, layer.pad, algorithm}; }
   int64_t workspace_bytes() {
     const Conv2dWorkspaceBytes bytes = conv2d_workspace_bytes(x_view(), filter_view(), options());
     return std::max({bytes.forward, bytes.data_gradient, bytes.filter_gradient});
@@ -46,8 +49,8 @@ struct Convolution {
   }
 };
 
-void time_convolution(benchmark::State& state, const ConvLayer& layer, ConvOp op) {
-  Convolution convolution(layer);
+void time_convolution(benchmark::State& state, const ConvLayer& layer, ConvOp op, ConvAlgorithm algorithm) {
+  Convolution convolution(layer, algorithm);
   Stream stream;
   throw_if_error(convolution.run(op, stream));
   stream.synchronize();
@@ -67,6 +70,8 @@ constexpr ConvLayer kLayers[] = {
     {"lenet2", 256, 13, 13, 20, 50, 5, 5, 1, 0},
     {"resnet_stage1", 32, 28, 28, 64, 64, 3, 3, 1, 1},
     {"resnet_stage2_down", 32, 28, 28, 64, 128, 3, 3, 2, 1},
+    {"resnet_stage2", 32, 14, 14, 128, 128, 3, 3, 1, 1},
+    {"resnet_stage3", 32, 7, 7, 256, 256, 3, 3, 1, 1},
     {"resnet_stage4", 32, 4, 4, 512, 512, 3, 3, 1, 1},
 };
 
@@ -75,12 +80,20 @@ const bool registered = [] {
                                                      {"data_gradient", ConvOp::data_gradient},
                                                      {"filter_gradient", ConvOp::filter_gradient}};
   for (const ConvLayer& layer : kLayers)
-    for (const auto& [name, op] : kOps)
-      benchmark::RegisterBenchmark(
-          concat("conv2d_", name, "/", layer.name, "/images:", layer.n).c_str(),
-          [&layer, op = op](benchmark::State& state) { time_convolution(state, layer, op); })
-          ->UseManualTime()
-          ->Unit(benchmark::kMicrosecond);
+    for (const auto& [name, op] : kOps) {
+      const std::string full_name = concat("conv2d_", name, "/", layer.name, "/images:", layer.n);
+      const auto add = [&](const std::string& as, ConvAlgorithm algorithm) {
+        benchmark::RegisterBenchmark(as.c_str(), [&layer, op = op, algorithm](benchmark::State& state) {
+          time_convolution(state, layer, op, algorithm);
+        })->UseManualTime()->Unit(benchmark::kMicrosecond);
+      };
+      add(full_name, ConvAlgorithm::automatic);
+      const ImageView<const float> x = {nullptr, layer.n, layer.h, layer.w, layer.c};
+      const FilterView<const float> filter = {nullptr, layer.k, layer.r, layer.s, layer.c};
+      const Conv2dOptions options = {layer.stride, layer.stride, layer.pad, layer.pad};
+      if (conv2d_workspace_bytes(x, filter, options).forward > 0)  // the direct algorithm wants none
+        add(full_name + "/direct", ConvAlgorithm::direct);
+    }
   return true;
 }();
 

@@ -1,5 +1,5 @@
-// A thread transforms the filters of 4 out channels x 4 in channels. Memory runs along the in channels; where columns
-// are out channels (forward), each tap's 4 x 4 values are transposed on their way.
+// A thread transforms the filters of N out channels x N in channels. Memory runs along the in channels; where columns
+// are out channels (forward), each tap's N x N values are transposed on their way.
 #include <rondo/kernels/conv/winograd_filter.cuh>
 #include <rondo/kernels/conv/winograd_math.cuh>
 
@@ -7,41 +7,43 @@ namespace rondo::winograd {
 namespace {
 
 constexpr int kThreads = 64;
+constexpr int N = kVectorRegisters.count > 0 ? kVectorRegisters.lanes : 4;
 
 template <bool for_data_gradient>
 __global__ __launch_bounds__(kThreads) void transform_filter_kernel(float* __restrict__ to,
                                                                     const float* __restrict__ filter, int k, int c) {
   const TransformedFilter layout = {to, for_data_gradient ? k : c, for_data_gradient ? c : k};
   const int64_t item = static_cast<int64_t>(blockIdx.x) * kThreads + threadIdx.x;
-  const int per_row = layout.panels() * (kPanel / 4);  // quads of columns
-  const int column = static_cast<int>(item % per_row) * 4;
-  const int row = static_cast<int>(item / per_row) * 4;
+  const int per_row = layout.panels() * (kPanel / N);
+  const int column = static_cast<int>(item % per_row) * N;
+  const int row = static_cast<int>(item / per_row) * N;
   if (row >= layout.inner) return;
 
-  Lanes<4> taps[4][3][3];  // [row], lanes are columns
+  Lanes<N> taps[N][3][3];  // [row], lanes are columns
   if (column < layout.columns) {
     const int k0 = for_data_gradient ? row : column, c0 = for_data_gradient ? column : row;
     RONDO_UNROLL
-    for (int r = 0; r < 3; ++r)
+    for (int tap = 0; tap < 9; ++tap) {
+      Lanes<N> block[N];
       RONDO_UNROLL
-    for (int s = 0; s < 3; ++s) {
-      Lanes<4> block[4];
-      RONDO_UNROLL
-      for (int i = 0; i < 4; ++i)
-        block[i] = Lanes<4>::load_unaligned(filter + (static_cast<int64_t>(k0 + i) * 9 + r * 3 + s) * c + c0);
+      for (int i = 0; i < N; ++i)
+        block[i] = Lanes<N>::load_unaligned(filter + (static_cast<int64_t>(k0 + i) * 9 + tap) * c + c0);
       if (!for_data_gradient) transpose(block);
+      const int turned = for_data_gradient ? 8 - tap : tap;
       RONDO_UNROLL
-      for (int i = 0; i < 4; ++i) taps[i][for_data_gradient ? 2 - r : r][for_data_gradient ? 2 - s : s] = block[i];
+      for (int i = 0; i < N; ++i) taps[i][turned / 3][turned % 3] = block[i];
     }
   } else {
     RONDO_UNROLL
-    for (int i = 0; i < 36; ++i) (&taps[0][0][0])[i] = Lanes<4>::zero();
+    for (int i = 0; i < N; ++i)
+      RONDO_UNROLL
+    for (int tap = 0; tap < 9; ++tap) taps[i][tap / 3][tap % 3] = Lanes<N>::zero();
   }
   float* panel = to + column / kPanel * layout.panel_floats() + static_cast<int64_t>(row) * kPanel + column % kPanel;
   const int64_t frequency_stride = layout.panels() * layout.panel_floats();
   RONDO_UNROLL
-  for (int i = 0; i < 4; ++i)
-    transform_filter<4>(taps[i], [&](int frequency, const Lanes<4>& value) {
+  for (int i = 0; i < N; ++i)
+    transform_filter<N>(taps[i], [&](int frequency, const Lanes<N>& value) {
       value.store(panel + frequency * frequency_stride + i * kPanel);
     });
 }
@@ -55,7 +57,7 @@ int64_t transformed_filter_floats(int inner, int columns) {
 
 Status transform_filter(float* to, const float* filter, int k, int c, bool for_data_gradient, cudaStream_t stream) {
   const int64_t items = transformed_filter_floats(for_data_gradient ? k : c, for_data_gradient ? c : k) /
-                        (kFrequencies * 16);
+                        (kFrequencies * N * N);
   return launch("winograd_filter", {.grid_x = ceil_div<int64_t>(items, kThreads), .block_x = kThreads}, stream,
                 for_data_gradient ? transform_filter_kernel<true> : transform_filter_kernel<false>, to, filter, k, c);
 }

@@ -13,6 +13,7 @@
 #include <cuda_runtime.h>
 
 #include <cstdint>
+#include <utility>
 
 // How often the loop that follows is unrolled: completely (its bounds are compile-time constants), or N
 // times. RONDO_LANES is for a loop that does the same with neighbouring values of one thread: instructions one after the
@@ -168,29 +169,44 @@ struct Lanes {
   }
 };
 
-// The rows of a block of 4 x 4 values become its columns.
-__device__ __forceinline__ void transpose(Lanes<4> (&rows)[4]) {
+// The rows of a block of N x N values become its columns. On a CPU N is at most a vector register's lanes, and each step
+// swaps the off-diagonal quarters of blocks of twice `width`.
 #ifdef __SIMT__
-  using Vector = Lanes<4>::Vector;
-  const Vector low01 = __builtin_shufflevector(rows[0].v[0], rows[1].v[0], 0, 4, 1, 5);
-  const Vector low23 = __builtin_shufflevector(rows[2].v[0], rows[3].v[0], 0, 4, 1, 5);
-  const Vector high01 = __builtin_shufflevector(rows[0].v[0], rows[1].v[0], 2, 6, 3, 7);
-  const Vector high23 = __builtin_shufflevector(rows[2].v[0], rows[3].v[0], 2, 6, 3, 7);
-  rows[0].v[0] = __builtin_shufflevector(low01, low23, 0, 1, 4, 5);
-  rows[1].v[0] = __builtin_shufflevector(low01, low23, 2, 3, 6, 7);
-  rows[2].v[0] = __builtin_shufflevector(high01, high23, 0, 1, 4, 5);
-  rows[3].v[0] = __builtin_shufflevector(high01, high23, 2, 3, 6, 7);
+namespace detail {
+template <int width, class Vector, int... j>
+__device__ __forceinline__ void swap_quarters(Vector& a, Vector& b, std::integer_sequence<int, j...>) {
+  constexpr int N = sizeof...(j);
+  const Vector upper = __builtin_shufflevector(a, b, (j & width ? N + j - width : j)...);
+  b = __builtin_shufflevector(a, b, (j & width ? N + j : j + width)...);
+  a = upper;
+}
+template <int width, int N>
+__device__ __forceinline__ void transpose(Lanes<N> (&rows)[N]) {
+  RONDO_UNROLL
+  for (int i = 0; i < N; ++i)
+    if (!(i & width))
+      swap_quarters<width>(rows[i].v[0], rows[i | width].v[0], std::make_integer_sequence<int, N>());
+  if constexpr (2 * width < N) transpose<2 * width>(rows);
+}
+}  // namespace detail
+template <int N>
+__device__ __forceinline__ void transpose(Lanes<N> (&rows)[N]) {
+  static_assert(Lanes<N>::kVectors == 1);
+  detail::transpose<1>(rows);
+}
 #else
+template <int N>
+__device__ __forceinline__ void transpose(Lanes<N> (&rows)[N]) {
 #pragma unroll
-  for (int i = 0; i < 4; ++i)
+  for (int i = 0; i < N; ++i)
 #pragma unroll
     for (int j = 0; j < i; ++j) {
       const float below = rows[i].v[j];
       rows[i].v[j] = rows[j].v[i];
       rows[j].v[i] = below;
     }
-#endif
 }
+#endif
 
 template <int N>
 struct Broadcast {
