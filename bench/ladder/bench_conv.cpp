@@ -42,8 +42,7 @@ struct Convolution {
       case ConvOp::data_gradient:
         return conv2d_data_gradient(x_view(), y_view(), filter_view(), options(), workspace, stream);
       case ConvOp::filter_gradient:
-        return conv2d_filter_gradient(filter_view(), y_view(), x_view(), options(), workspace,
-                                      stream);
+        return conv2d_filter_gradient(filter_view(), y_view(), x_view(), options(), workspace, stream);
     }
     return bad_argument("no such operation");
   }
@@ -83,9 +82,12 @@ const bool registered = [] {
     for (const auto& [name, op] : kOps) {
       const std::string full_name = concat("conv2d_", name, "/", layer.name, "/images:", layer.n);
       const auto add = [&](const std::string& as, ConvAlgorithm algorithm) {
-        benchmark::RegisterBenchmark(as.c_str(), [&layer, op = op, algorithm](benchmark::State& state) {
-          time_convolution(state, layer, op, algorithm);
-        })->UseManualTime()->Unit(benchmark::kMicrosecond);
+        benchmark::RegisterBenchmark(as.c_str(),
+                                     [&layer, op = op, algorithm](benchmark::State& state) {
+                                       time_convolution(state, layer, op, algorithm);
+                                     })
+            ->UseManualTime()
+            ->Unit(benchmark::kMicrosecond);
       };
       add(full_name, ConvAlgorithm::automatic);
       const ImageView<const float> x = {nullptr, layer.n, layer.h, layer.w, layer.c};

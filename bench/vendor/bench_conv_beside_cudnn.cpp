@@ -63,7 +63,8 @@ void by_rondo(benchmark::State& state, const ConvLayer& l, ConvOp op, ConvAlgori
   const ImageView<float> x = {tensors.x.data(), l.n, l.h, l.w, l.c};
   const ImageView<float> y = {tensors.y.data(), l.n, l.p(), l.q(), l.k};
   const FilterView<float> filter = {tensors.filter.data(), l.k, l.r, l.s, l.c};
-  const Conv2dOptions options = {.stride_h = l.stride, .stride_w = l.stride, .pad_h = l.pad, .pad_w = l.pad, .algorithm = algorithm};
+  const Conv2dOptions options = {
+      .stride_h = l.stride, .stride_w = l.stride, .pad_h = l.pad, .pad_w = l.pad, .algorithm = algorithm};
   const Conv2dWorkspaceBytes bytes = conv2d_workspace_bytes(x, filter, options);
   Buffer<unsigned char> memory(std::max({bytes.forward, bytes.data_gradient, bytes.filter_gradient}));
   const Workspace workspace = {memory.data(), memory.bytes()};
@@ -108,8 +109,10 @@ const bool kRegistered = [] {
       // The first layer of a network has nobody who wants the gradient of its input.
       if (op == ConvOp::data_gradient && layer.c == 1) continue;
       const std::string tail = concat("/", layer.name, "/", name);
-      add("rondo" + tail, [=](benchmark::State& state) { by_rondo(state, layer, op, ConvAlgorithm::automatic); });
-      add("rondo_direct" + tail, [=](benchmark::State& state) { by_rondo(state, layer, op, ConvAlgorithm::direct); });
+      add("rondo" + tail,
+          [=](benchmark::State& state) { by_rondo(state, layer, op, ConvAlgorithm::automatic); });
+      add("rondo_direct" + tail,
+          [=](benchmark::State& state) { by_rondo(state, layer, op, ConvAlgorithm::direct); });
       add("cudnn_fp32" + tail, [=](benchmark::State& state) { by_cudnn(state, layer, op, ConvMath::fp32); });
       add("cudnn_tf32" + tail, [=](benchmark::State& state) { by_cudnn(state, layer, op, ConvMath::tf32); });
     }

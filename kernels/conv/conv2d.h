@@ -76,7 +76,8 @@ struct Conv2dWorkspaceBytes {
   int64_t forward = 0, data_gradient = 0, filter_gradient = 0;
 };
 // Of a convolution of x with the filter; only the shapes of the views matter. Zeros for shapes that do not fit.
-Conv2dWorkspaceBytes conv2d_workspace_bytes(const ImageView<const float>& x, const FilterView<const float>& filter,
+Conv2dWorkspaceBytes conv2d_workspace_bytes(const ImageView<const float>& x,
+                                            const FilterView<const float>& filter,
                                             const Conv2dOptions& options);
 
 }  // namespace rondo

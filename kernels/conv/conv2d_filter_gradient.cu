@@ -97,17 +97,18 @@ int64_t workspace_bytes(const ConvGeometry& g, int64_t splits) {
 
 }  // namespace
 
-Conv2dWorkspaceBytes conv2d_workspace_bytes(const ImageView<const float>& x, const FilterView<const float>& filter,
+Conv2dWorkspaceBytes conv2d_workspace_bytes(const ImageView<const float>& x,
+                                            const FilterView<const float>& filter,
                                             const Conv2dOptions& options) {
   ConvGeometry g;
   const auto output_size = [](int64_t size, int64_t taps, int64_t stride, int64_t pad) {
     return stride < 1 ? 0 : conv2d_output_size(size, taps, stride, pad);
   };
-  const ImageView<const float> y = {nullptr, x.images,
-                                    output_size(x.height, filter.height, options.stride_h, options.pad_h),
-                                    output_size(x.width, filter.width, options.stride_w, options.pad_w),
-                                    filter.out_channels};
-  if (!check_conv2d_shapes({"conv2d_workspace_bytes", "x", "y", "filter"}, x, y, filter, options, &g).ok()) return {};
+  const ImageView<const float> y = {
+      nullptr, x.images, output_size(x.height, filter.height, options.stride_h, options.pad_h),
+      output_size(x.width, filter.width, options.stride_w, options.pad_w), filter.out_channels};
+  if (!check_conv2d_shapes({"conv2d_workspace_bytes", "x", "y", "filter"}, x, y, filter, options, &g).ok())
+    return {};
   const bool by_winograd = winograd::wanted(g, options);
   Conv2dWorkspaceBytes bytes;
   if (by_winograd) bytes.forward = bytes.data_gradient = winograd::workspace_bytes(g);

@@ -34,7 +34,7 @@ struct Parameters {
   ConvGeometry geometry;
   const float* from;  // x or dy
   const float* filter;
-  float* to;  // y or dx
+  float* to;                     // y or dx
   int from_width, filter_width;  // floats that one copy may take
   bool image_fastest;
   int tiles_n, blocks_per_phase;
@@ -85,8 +85,10 @@ __device__ RowPlace place_of(const Rows& rows, int64_t row) {
 // Rows beyond the last are copies of it: they read valid memory, and nobody stores their results.
 __device__ GatherRow gather_row(const Rows& rows, int from_channels, int64_t row) {
   const RowPlace place = place_of(rows, min(row, rows.count() - 1));
-  const int y = rows.h.from_first + place.h * rows.h.from_step, x = rows.w.from_first + place.w * rows.w.from_step;
-  const int to_y = rows.h.to_first + place.h * rows.h.to_step, to_x = rows.w.to_first + place.w * rows.w.to_step;
+  const int y = rows.h.from_first + place.h * rows.h.from_step,
+            x = rows.w.from_first + place.w * rows.w.from_step;
+  const int to_y = rows.h.to_first + place.h * rows.h.to_step,
+            to_x = rows.w.to_first + place.w * rows.w.to_step;
   const int64_t from = (place.image * rows.h.size + y) * rows.w.size + x;
   const int64_t to = (place.image * rows.to_h + to_y) * rows.to_w + to_x;
   return {from * from_channels, to * rows.channels, y, x};
@@ -153,14 +155,16 @@ __global__ __launch_bounds__(Tile::kThreads, Tile::kBlocksAtOnce) void conv2d_ke
 }
 
 // Whether a forward pass or a data gradient goes by Winograd's algorithm.
-Status choose_algorithm(const char* name, const ConvGeometry& g, const Conv2dOptions& options, const Workspace& workspace,
-                        std::initializer_list<NamedMemory> others, bool* by_winograd) {
+Status choose_algorithm(const char* name, const ConvGeometry& g, const Conv2dOptions& options,
+                        const Workspace& workspace, std::initializer_list<NamedMemory> others,
+                        bool* by_winograd) {
   RONDO_RETURN_IF_ERROR(check_optional_workspace(name, workspace, others));
   const bool wanted = winograd::wanted(g, options);
   const int64_t bytes = wanted ? winograd::workspace_bytes(g) : 0;
   *by_winograd = wanted && workspace.bytes >= bytes;
   if (options.algorithm == ConvAlgorithm::winograd && !*by_winograd)
-    return bad_argument(name, ": the workspace has ", workspace.bytes, " bytes, the algorithm winograd needs ", bytes);
+    return bad_argument(name, ": the workspace has ", workspace.bytes,
+                        " bytes, the algorithm winograd needs ", bytes);
   return {};
 }
 
@@ -185,10 +189,10 @@ Status launch_conv2d(const char* name, std::optional<TileId> tile, Parameters& p
                   sizeof(TileShared<Tile, Order::along_k>) + kGatherNeeds.bytes_per_row * Tile::kM);
     p.tiles_n = ceil_div(columns, Tile::kN);
     const int64_t blocks = ceil_div<int64_t>(rows_of<pass>(p, 0).count(), Tile::kM) * p.tiles_n;
-    p.blocks_per_phase = static_cast<int>(std::min<int64_t>(blocks, INT32_MAX));  // more are refused by launch()
-    const LaunchShape shape = {.grid_x = blocks * phases,
-                               .block_x = Tile::kThreads,
-                               .shared_bytes = sizeof(Shared<Tile>)};
+    p.blocks_per_phase =
+        static_cast<int>(std::min<int64_t>(blocks, INT32_MAX));  // more are refused by launch()
+    const LaunchShape shape = {
+        .grid_x = blocks * phases, .block_x = Tile::kThreads, .shared_bytes = sizeof(Shared<Tile>)};
     return launch(name, shape, stream, conv2d_kernel<Tile, pass>, p);
   });
 }
@@ -209,11 +213,12 @@ Status conv2d_forward(std::optional<TileId> tile, ImageView<float> y, ImageView<
   if (overlap(y.data, 4 * y.size(), bias.data, 4 * bias.size))
     return bad_argument("conv2d_forward: y overlaps bias");
   bool by_winograd = false;
-  RONDO_RETURN_IF_ERROR(choose_algorithm(
-      "conv2d_forward", g, options, workspace,
-      {{"x", x.data, 4 * x.size()}, {"y", y.data, 4 * y.size()}, {"filter", filter.data, 4 * filter.size()},
-       {"bias", bias.data, 4 * bias.size}},
-      &by_winograd));
+  RONDO_RETURN_IF_ERROR(choose_algorithm("conv2d_forward", g, options, workspace,
+                                         {{"x", x.data, 4 * x.size()},
+                                          {"y", y.data, 4 * y.size()},
+                                          {"filter", filter.data, 4 * filter.size()},
+                                          {"bias", bias.data, 4 * bias.size}},
+                                         &by_winograd));
 
   if (!tile && by_winograd && y.size() > 0)
     return winograd::forward(winograd::tile_kind(), y.data, x.data, filter.data, bias.data, epilogue.relu, g,
@@ -230,16 +235,17 @@ Status conv2d_forward(std::optional<TileId> tile, ImageView<float> y, ImageView<
 }
 
 Status conv2d_data_gradient(std::optional<TileId> tile, ImageView<float> dx, ImageView<const float> dy,
-                            FilterView<const float> filter, const Conv2dOptions& options,
-                            Workspace workspace, cudaStream_t stream) {
+                            FilterView<const float> filter, const Conv2dOptions& options, Workspace workspace,
+                            cudaStream_t stream) {
   ConvGeometry g;
   RONDO_RETURN_IF_ERROR(check_conv2d({"conv2d_data_gradient", "dx", "dy", "filter"}, ConvWrites::input, dx,
                                      dy, filter, options, &g));
   bool by_winograd = false;
-  RONDO_RETURN_IF_ERROR(choose_algorithm(
-      "conv2d_data_gradient", g, options, workspace,
-      {{"dy", dy.data, 4 * dy.size()}, {"dx", dx.data, 4 * dx.size()}, {"filter", filter.data, 4 * filter.size()}},
-      &by_winograd));
+  RONDO_RETURN_IF_ERROR(choose_algorithm("conv2d_data_gradient", g, options, workspace,
+                                         {{"dy", dy.data, 4 * dy.size()},
+                                          {"dx", dx.data, 4 * dx.size()},
+                                          {"filter", filter.data, 4 * filter.size()}},
+                                         &by_winograd));
   if (!tile && by_winograd && dx.size() > 0)
     return winograd::data_gradient(winograd::tile_kind(), dx.data, dy.data, filter.data, g,
                                    static_cast<float*>(workspace.data), stream);

@@ -107,11 +107,13 @@ Status check_conv2d_shapes(const ConvNames& names, const ImageView<const float>&
                .patch = as_int(filter.height * filter.width * filter.in_channels),
                .output_pixels = output.images * output.height * output.width};
   if (options.algorithm == ConvAlgorithm::winograd && !winograd::fits(*geometry))
-    return bad_argument(op, ": the algorithm winograd is for 3 x 3 filters with stride 1, padding up to 2, and channels "
-                            "in multiples of 16; ",
-                        names.filter, " is ", filter.out_channels, " x ", filter.height, " x ", filter.width, " x ",
-                        filter.in_channels, ", stride ", options.stride_h, " x ", options.stride_w, ", padding ",
-                        options.pad_h, " x ", options.pad_w);
+    return bad_argument(
+        op,
+        ": the algorithm winograd is for 3 x 3 filters with stride 1, padding up to 2, and channels "
+        "in multiples of 16; ",
+        names.filter, " is ", filter.out_channels, " x ", filter.height, " x ", filter.width, " x ",
+        filter.in_channels, ", stride ", options.stride_h, " x ", options.stride_w, ", padding ",
+        options.pad_h, " x ", options.pad_w);
   return {};
 }
 

@@ -16,12 +16,12 @@ namespace rondo {
 
 // One axis of the pixels that are rows of the GEMM, and of the taps through which they see the source.
 struct Axis {
-  int rows;                   // how many; row i is the pixel to_first + i * to_step of the result
+  int rows;  // how many; row i is the pixel to_first + i * to_step of the result
   int to_first, to_step;
   int from_first, from_step;  // its tap 0 reads the pixel from_first + i * from_step of the source,
   int direction;              // tap t the pixel direction * t further, 1 or -1, if it is in [0, size)
   int size;
-  int taps;                   // how many; tap t is number tap_first + t * tap_step of the filter
+  int taps;  // how many; tap t is number tap_first + t * tap_step of the filter
   int tap_first, tap_step;
 };
 
@@ -100,12 +100,8 @@ class TapWalk {
     if (position.s >= s_.count) position.s -= s_.count, ++position.r;
   }
   __device__ __forceinline__ bool inside(const TapPosition& position) const { return position.r < r_.count; }
-  __device__ __forceinline__ int r(const TapPosition& position) const {
-    return r_.begin + position.r;
-  }
-  __device__ __forceinline__ int s(const TapPosition& position) const {
-    return s_.begin + position.s;
-  }
+  __device__ __forceinline__ int r(const TapPosition& position) const { return r_.begin + position.r; }
+  __device__ __forceinline__ int s(const TapPosition& position) const { return s_.begin + position.s; }
 
  private:
   TapRange r_, s_;

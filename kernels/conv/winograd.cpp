@@ -16,8 +16,8 @@ int64_t visible_taps(int size, int outputs, int pad) {
 }  // namespace
 
 bool fits(const ConvGeometry& g) {
-  return g.r == 3 && g.s == 3 && g.stride_h == 1 && g.stride_w == 1 && g.pad_h <= 2 && g.pad_w <= 2 && g.c > 0 &&
-         g.k > 0 && g.c % 16 == 0 && g.k % 16 == 0;
+  return g.r == 3 && g.s == 3 && g.stride_h == 1 && g.stride_w == 1 && g.pad_h <= 2 && g.pad_w <= 2 &&
+         g.c > 0 && g.k > 0 && g.c % 16 == 0 && g.k % 16 == 0;
 }
 
 bool pays(const ConvGeometry& g) {

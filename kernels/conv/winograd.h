@@ -31,14 +31,14 @@ int64_t workspace_bytes(const ConvGeometry& geometry);
 
 Status forward(TileKind kind, float* y, const float* x, const float* filter, const float* bias, bool relu,
                const ConvGeometry& geometry, float* workspace, cudaStream_t stream);
-Status data_gradient(TileKind kind, float* dx, const float* dy, const float* filter, const ConvGeometry& geometry,
-                     float* workspace, cudaStream_t stream);
+Status data_gradient(TileKind kind, float* dx, const float* dy, const float* filter,
+                     const ConvGeometry& geometry, float* workspace, cudaStream_t stream);
 
 // Into how many parts the sum over the tiles is cut, from the shape alone.
 int64_t filter_gradient_parts(const ConvGeometry& geometry);
 // `parts` is that number, with a workspace of filter_gradient_workspace_bytes(), or 1.
 int64_t filter_gradient_workspace_bytes(const ConvGeometry& geometry);
-Status filter_gradient(TileKind kind, float* dw, const float* dy, const float* x, const ConvGeometry& geometry,
-                       int64_t parts, float* workspace, cudaStream_t stream);
+Status filter_gradient(TileKind kind, float* dw, const float* dy, const float* x,
+                       const ConvGeometry& geometry, int64_t parts, float* workspace, cudaStream_t stream);
 
 }  // namespace rondo::winograd

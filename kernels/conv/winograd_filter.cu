@@ -11,7 +11,8 @@ constexpr int N = kVectorRegisters.count > 0 ? kVectorRegisters.lanes : 4;
 
 template <bool for_data_gradient>
 __global__ __launch_bounds__(kThreads) void transform_filter_kernel(float* __restrict__ to,
-                                                                    const float* __restrict__ filter, int k, int c) {
+                                                                    const float* __restrict__ filter, int k,
+                                                                    int c) {
   const TransformedFilter layout = {to, for_data_gradient ? k : c, for_data_gradient ? c : k};
   const int64_t item = static_cast<int64_t>(blockIdx.x) * kThreads + threadIdx.x;
   const int per_row = layout.panels() * (kPanel / N);
@@ -35,11 +36,11 @@ __global__ __launch_bounds__(kThreads) void transform_filter_kernel(float* __res
     }
   } else {
     RONDO_UNROLL
-    for (int i = 0; i < N; ++i)
-      RONDO_UNROLL
+    for (int i = 0; i < N; ++i) RONDO_UNROLL
     for (int tap = 0; tap < 9; ++tap) taps[i][tap / 3][tap % 3] = Lanes<N>::zero();
   }
-  float* panel = to + column / kPanel * layout.panel_floats() + static_cast<int64_t>(row) * kPanel + column % kPanel;
+  float* panel =
+      to + column / kPanel * layout.panel_floats() + static_cast<int64_t>(row) * kPanel + column % kPanel;
   const int64_t frequency_stride = layout.panels() * layout.panel_floats();
   RONDO_UNROLL
   for (int i = 0; i < N; ++i)
@@ -55,11 +56,13 @@ int64_t transformed_filter_floats(int inner, int columns) {
   return kFrequencies * layout.panels() * layout.panel_floats();
 }
 
-Status transform_filter(float* to, const float* filter, int k, int c, bool for_data_gradient, cudaStream_t stream) {
+Status transform_filter(float* to, const float* filter, int k, int c, bool for_data_gradient,
+                        cudaStream_t stream) {
   const int64_t items = transformed_filter_floats(for_data_gradient ? k : c, for_data_gradient ? c : k) /
                         (kFrequencies * N * N);
-  return launch("winograd_filter", {.grid_x = ceil_div<int64_t>(items, kThreads), .block_x = kThreads}, stream,
-                for_data_gradient ? transform_filter_kernel<true> : transform_filter_kernel<false>, to, filter, k, c);
+  return launch("winograd_filter", {.grid_x = ceil_div<int64_t>(items, kThreads), .block_x = kThreads},
+                stream, for_data_gradient ? transform_filter_kernel<true> : transform_filter_kernel<false>,
+                to, filter, k, c);
 }
 
 }  // namespace rondo::winograd

@@ -27,6 +27,7 @@ struct TransformedFilter {
 int64_t transformed_filter_floats(int inner, int columns);
 
 // filter: KRSC, of k x 3 x 3 x c.
-Status transform_filter(float* to, const float* filter, int k, int c, bool for_data_gradient, cudaStream_t stream);
+Status transform_filter(float* to, const float* filter, int k, int c, bool for_data_gradient,
+                        cudaStream_t stream);
 
 }  // namespace rondo::winograd

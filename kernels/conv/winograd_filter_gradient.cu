@@ -31,15 +31,6 @@ struct Parameters {
 template <class Tile, int Channels>
 inline constexpr int kSlabFloats = Tile::kInner* Channels + 16;
 
-inline constexpr int kSlices = 2;  // of the columns, whose products are in shared memory at once
-
-template <class Tile>
-struct Products {
-  static constexpr int kColumns = Tile::kColumns / kSlices;
-  static constexpr int kStride = kColumns + 4 * !Tile::kVectors;
-  static constexpr int kFloats = Tile::kRows * kStride + 16;
-};
-
 template <class Tile>
 struct Shared {
   struct Slabs {
@@ -49,14 +40,14 @@ struct Shared {
   };
   union {
     Slabs slabs[Tile::kStages];
-    alignas(64) float products[kFrequencies][Products<Tile>::kFloats];
+    alignas(64) Products<Tile, 2> products;
   };
 };
 
 // The place of every tile of a chunk; tiles beyond the part's last one see nothing, so they become zeros.
 template <class Tile>
-__device__ __forceinline__ void find_places(typename Shared<Tile>::Slabs& slabs, const Parameters& p, int64_t first,
-                                            int64_t end) {
+__device__ __forceinline__ void find_places(typename Shared<Tile>::Slabs& slabs, const Parameters& p,
+                                            int64_t first, int64_t end) {
   const ConvGeometry& g = p.geometry;
   for (int i = threadIdx.x; i < Tile::kInner; i += Tile::kThreads) {
     slabs.places[i] = place_of<4>(first + i, end, p.tiles_h, p.tiles_w, g.h, g.w, g.c, g.pad_h, g.pad_w);
@@ -70,14 +61,14 @@ template <class Tile, int Channels, class Each>
 __device__ __forceinline__ void for_each_item(int channels, Each each) {
   constexpr int kAtOnce = Tile::kVectors ? 1 : Channels;  // threads that share a tile
   RONDO_UNROLL_BY(1)
-  for (int item = threadIdx.x; item < Tile::kInner * kAtOnce; item += Tile::kThreads)
-    RONDO_UNROLL_BY(1)
-  for (int c = item % kAtOnce * Tile::kLanes; c < channels; c += kAtOnce * Tile::kLanes) each(item / kAtOnce, c);
+  for (int item = threadIdx.x; item < Tile::kInner * kAtOnce; item += Tile::kThreads) RONDO_UNROLL_BY(1)
+  for (int c = item % kAtOnce * Tile::kLanes; c < channels; c += kAtOnce * Tile::kLanes)
+    each(item / kAtOnce, c);
 }
 
 template <class Tile>
-__device__ __forceinline__ void transform_chunk(typename Shared<Tile>::Slabs& slabs, const Parameters& p, int row0,
-                                                int column0) {
+__device__ __forceinline__ void transform_chunk(typename Shared<Tile>::Slabs& slabs, const Parameters& p,
+                                                int row0, int column0) {
   constexpr int N = Tile::kLanes;
   const ConvGeometry& g = p.geometry;
   for_each_item<Tile, Tile::kColumns>(min(Tile::kColumns, g.c - column0), [&](int tile, int c) {
@@ -94,9 +85,10 @@ __device__ __forceinline__ void transform_chunk(typename Shared<Tile>::Slabs& sl
     Lanes<N> dy[2][2];
     RONDO_UNROLL
     for (int i = 0; i < 4; ++i)
-      dy[i / 2][i % 2] = place.inside >> i & 1
-                             ? Lanes<N>::load_unaligned(from + static_cast<int64_t>(i / 2 * g.q + i % 2) * g.k)
-                             : Lanes<N>::zero();
+      dy[i / 2][i % 2] =
+          place.inside >> i & 1
+              ? Lanes<N>::load_unaligned(from + static_cast<int64_t>(i / 2 * g.q + i % 2) * g.k)
+              : Lanes<N>::zero();
     transform_output_gradient<N>(dy, [&](int f, const Lanes<N>& value) {
       value.store_unaligned(slabs.gradients[f] + tile * Tile::kRows + k);
     });
@@ -104,19 +96,18 @@ __device__ __forceinline__ void transform_chunk(typename Shared<Tile>::Slabs& sl
 }
 
 template <class Tile>
-__device__ __forceinline__ void store_filters(const Parameters& p, const Shared<Tile>& shared, float* dw, int row0,
-                                              int column0) {
+__device__ __forceinline__ void store_filters(const Parameters& p, const Shared<Tile>& shared, float* dw,
+                                              int row0, int column0) {
   constexpr int N = Tile::kVectors ? Tile::kLanes : 4;
-  constexpr int kPerRow = Products<Tile>::kColumns / N;
+  constexpr int kPerRow = decltype(shared.products)::kColumns / N;
   const ConvGeometry& g = p.geometry;
   RONDO_UNROLL_BY(1)
   for (int item = threadIdx.x; item < Tile::kRows * kPerRow; item += Tile::kThreads) {
     const int row = item / kPerRow, column = item % kPerRow * N;
     if (row0 + row >= g.k || column0 + column >= g.c) continue;
     float* to = dw + static_cast<int64_t>(row0 + row) * g.patch + column0 + column;
-    to_filter<N>(
-        [&](int f) { return Lanes<N>::load(shared.products[f] + row * Products<Tile>::kStride + column); },
-        [&](int r, int s, const Lanes<N>& value) { value.store_unaligned(to + (r * 3 + s) * g.c); });
+    to_filter<N>([&](int f) { return shared.products.template load<N>(f, row, column); },
+                 [&](int r, int s, const Lanes<N>& value) { value.store_unaligned(to + (r * 3 + s) * g.c); });
   }
 }
 
@@ -141,18 +132,13 @@ __global__ __launch_bounds__(Tile::kThreads, 1) void winograd_filter_gradient_ke
       },
       [&](int, int stage) {
         Slabs& slabs = shared.slabs[stage];
-        sums.template multiply<1, Tile::kRows>(slabs.gradients[frequency], slabs.inputs[frequency], Tile::kColumns,
-                                               Tile::kInner, p.geometry.k - row0);
+        sums.template multiply<1, Tile::kRows>(slabs.gradients[frequency], slabs.inputs[frequency],
+                                               Tile::kColumns, Tile::kInner, p.geometry.k - row0);
       });
 
   float* dw = p.dw + blockIdx.y * static_cast<int64_t>(p.geometry.k) * p.geometry.patch;
-  RONDO_UNROLL_BY(1)
-  for (int slice = 0; slice < kSlices; ++slice) {
-    if (slice > 0) __syncthreads();
-    sums.template store<kSlices>(shared.products[frequency], Products<Tile>::kStride, slice);
-    __syncthreads();
-    store_filters<Tile>(p, shared, dw, row0, column0 + slice * Products<Tile>::kColumns);
-  }
+  for_each_slice(sums, shared.products,
+                 [&](int slice) { store_filters<Tile>(p, shared, dw, row0, column0 + slice); });
 }
 
 template <class Tile>
@@ -170,7 +156,9 @@ int64_t tiles_of(const ConvGeometry& g) {
   return static_cast<int64_t>(g.images) * ceil_div(g.p, 2) * ceil_div(g.q, 2);
 }
 
-Partials partials_of(const ConvGeometry& g, int64_t parts, float* data) { return {data, g.k, g.patch, parts}; }
+Partials partials_of(const ConvGeometry& g, int64_t parts, float* data) {
+  return {data, g.k, g.patch, parts};
+}
 
 }  // namespace
 
@@ -186,8 +174,8 @@ int64_t filter_gradient_workspace_bytes(const ConvGeometry& g) {
   return parts == 1 ? 0 : partials_bytes(g.k, g.patch, parts);
 }
 
-Status filter_gradient(TileKind kind, float* dw, const float* dy, const float* x, const ConvGeometry& g, int64_t parts,
-                       float* workspace, cudaStream_t stream) {
+Status filter_gradient(TileKind kind, float* dw, const float* dy, const float* x, const ConvGeometry& g,
+                       int64_t parts, float* workspace, cudaStream_t stream) {
   Parameters p = {};
   p.geometry = g;
   p.x = x, p.dy = dy, p.dw = parts > 1 ? workspace : dw;
@@ -200,7 +188,8 @@ Status filter_gradient(TileKind kind, float* dw, const float* dy, const float* x
     return launch_filter_gradient<GpuTile<8>>(p, parts, stream);
   };
   RONDO_RETURN_IF_ERROR(run());
-  return parts > 1 ? sum_partials(partials_of(g, parts, workspace), dw, g.patch, 1, Epilogue{}, stream) : Status();
+  return parts > 1 ? sum_partials(partials_of(g, parts, workspace), dw, g.patch, 1, Epilogue{}, stream)
+                   : Status();
 }
 
 }  // namespace rondo::winograd

@@ -44,22 +44,12 @@ struct Inputs {
 };
 
 template <class Tile>
-inline constexpr int kSlices = Tile::kVectors ? 1 : 2;  // of the columns, whose products are in shared memory at once
-
-template <class Tile>
-struct Products {
-  static constexpr int kColumns = Tile::kColumns / kSlices<Tile>;
-  static constexpr int kStride = kColumns + 4 * !Tile::kVectors;
-  static constexpr int kFloats = Tile::kRows * kStride + 16;
-};
-
-template <class Tile>
 struct Shared {
   union {
     alignas(64) float inputs[Tile::kStages][kFrequencies][Inputs<Tile>::kFloats];
-    alignas(64) float products[kFrequencies][Products<Tile>::kFloats];
+    alignas(64) Products<Tile, Tile::kVectors ? 1 : 2> products;
   };
-  Place places[Tile::kRows];    // of the inputs
+  Place places[Tile::kRows];  // of the inputs
   Place to_places[Tile::kRows];
 };
 
@@ -79,23 +69,23 @@ __device__ __forceinline__ void transform_chunk(float (*to)[Inputs<Tile>::kFloat
       Lanes<kLanes> v[4][4];
       transformed_inputs<kLanes>(v, p.from + place.from + first + c, place.inside, p.w, p.filter.inner);
       RONDO_UNROLL
-      for (int f = 0; f < kFrequencies; ++f) v[f / 4][f % 4].store_unaligned(to[f] + Inputs<Tile>::at(row, c));
+      for (int f = 0; f < kFrequencies; ++f)
+        v[f / 4][f % 4].store_unaligned(to[f] + Inputs<Tile>::at(row, c));
     }
   }
 }
 
 template <class Tile>
-__device__ __forceinline__ void store_outputs(const Parameters& p, const Shared<Tile>& shared, int rows, int column0) {
+__device__ __forceinline__ void store_outputs(const Parameters& p, const Shared<Tile>& shared, int rows,
+                                              int column0) {
   constexpr int kLanes = Tile::kVectors ? Tile::kLanes : 4;
-  constexpr int kPerRow = Products<Tile>::kColumns / kLanes;
+  constexpr int kPerRow = decltype(shared.products)::kColumns / kLanes;
   RONDO_UNROLL_BY(1)
   for (int item = threadIdx.x; item < rows * kPerRow; item += Tile::kThreads) {
     const int row = item / kPerRow, column = item % kPerRow * kLanes;
     const Place place = shared.to_places[row];
     Lanes<kLanes> y[2][2];
-    to_output<kLanes>(y, [&](int f) {
-      return Lanes<kLanes>::load(shared.products[f] + row * Products<Tile>::kStride + column);
-    });
+    to_output<kLanes>(y, [&](int f) { return shared.products.template load<kLanes>(f, row, column); });
     RONDO_UNROLL
     for (int i = 0; i < 4; ++i)
       if (place.inside >> i & 1)
@@ -132,17 +122,13 @@ __global__ __launch_bounds__(Tile::kThreads, 1) void winograd_forward_kernel(con
       },
       [&](int chunk, int stage) {
         const int first = chunk * Tile::kInner;
-        sums.template multiply<In::kRowStep, In::kStep>(shared.inputs[stage][frequency], filter + first * kPanel, kPanel,
+        sums.template multiply<In::kRowStep, In::kStep>(shared.inputs[stage][frequency],
+                                                        filter + first * kPanel, kPanel,
                                                         min(Tile::kInner, p.filter.inner - first), rows);
       });
 
-  RONDO_UNROLL_BY(1)
-  for (int slice = 0; slice < kSlices<Tile>; ++slice) {
-    if (slice > 0) __syncthreads();
-    sums.template store<kSlices<Tile>>(shared.products[frequency], Products<Tile>::kStride, slice);
-    __syncthreads();
-    store_outputs<Tile>(p, shared, rows, panel * kPanel + slice * Products<Tile>::kColumns);
-  }
+  for_each_slice(sums, shared.products,
+                 [&](int first) { store_outputs<Tile>(p, shared, rows, panel * kPanel + first); });
 }
 
 template <class Tile>
@@ -160,7 +146,8 @@ Status convolve(const char* name, TileKind kind, Parameters& p, int images, cuda
   p.tiles = static_cast<int64_t>(images) * p.tiles_h * p.tiles_w;
   p.epilogue.aligned = copy_width(p.to, p.filter.columns, 4) == 4;
   if constexpr (kVectorTiles)
-    if (kind == TileKind::vectors) return launch_forward<VectorTile<4 * kTallRows, 64, kTallRows>>(name, p, stream);
+    if (kind == TileKind::vectors)
+      return launch_forward<VectorTile<4 * kTallRows, 64, kTallRows>>(name, p, stream);
   return launch_forward<GpuTile<16>>(name, p, stream);
 }
 

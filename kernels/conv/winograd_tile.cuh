@@ -11,8 +11,8 @@
 
 namespace rondo::winograd {
 
-template <int ThreadsM, int ThreadsN, int PerThreadM, int PerThreadN, int Rows, int Columns, int Inner, int Stages,
-          bool Vectors>
+template <int ThreadsM, int ThreadsN, int PerThreadM, int PerThreadN, int Rows, int Columns, int Inner,
+          int Stages, bool Vectors>
 struct WinogradTile {
   static constexpr bool kVectors = Vectors;
   static constexpr int kThreadsM = ThreadsM, kThreadsN = ThreadsN;
@@ -30,8 +30,7 @@ template <int Inner>
 using GpuTile = WinogradTile<4, 8, 8, 8, 32, 64, Inner, 2, false>;
 // All frequencies of the slabs lie in a core's second cache, those of one and its register tiles in the first.
 template <int Rows, int Inner, int PerThreadM>
-using VectorTile =
-    WinogradTile<1, 1, PerThreadM, 2 * kTileRegisters.lanes, Rows, 64, Inner, 1, true>;
+using VectorTile = WinogradTile<1, 1, PerThreadM, 2 * kTileRegisters.lanes, Rows, 64, Inner, 1, true>;
 inline constexpr int kTallRows = kTileRegisters.count * 3 / 8 / 4 * 4;
 
 // The sums of the calling thread.
@@ -53,17 +52,16 @@ struct Sums {
 
   __device__ __forceinline__ void clear() {
     RONDO_UNROLL
-    for (int m = 0; m < Tile::kPartsM; ++m)
-      RONDO_UNROLL
-    for (int n = 0; n < Tile::kPartsN; ++n)
-      RONDO_UNROLL
+    for (int m = 0; m < Tile::kPartsM; ++m) RONDO_UNROLL
+    for (int n = 0; n < Tile::kPartsN; ++n) RONDO_UNROLL
     for (int i = 0; i < Tile::kPerThreadM; ++i) row[m][n][i] = Row::zero();
   }
 
   // += A B, where A(i, k) is a[i * kRowStep + k * kStep], B(k, j) is b[k * b_stride + j], for rows below `rows`.
   // `inner` is a multiple of 4.
   template <int kRowStep, int kStep>
-  __device__ __forceinline__ void multiply(const float* a, const float* b, int b_stride, int inner, int rows) {
+  __device__ __forceinline__ void multiply(const float* a, const float* b, int b_stride, int inner,
+                                           int rows) {
     RONDO_UNROLL
     for (int n = 0; n < Tile::kPartsN; ++n) {
       const float* columns = b + first_column(n);
@@ -75,15 +73,13 @@ struct Sums {
     }
   }
 
-  // to[row * stride + column], for columns from `first` to `first` + kColumns / slices - 1, which become the first.
-  template <int kSlices>
-  __device__ __forceinline__ void store(float* to, int stride, int slice) const {
-    constexpr int kWidth = Tile::kColumns / kSlices;
+  // The columns from `first` to `first` + kWidth - 1, to[row * stride + column - first].
+  template <int kWidth>
+  __device__ __forceinline__ void store(float* to, int stride, int first) const {
     RONDO_UNROLL
-    for (int m = 0; m < Tile::kPartsM; ++m)
-      RONDO_UNROLL
+    for (int m = 0; m < Tile::kPartsM; ++m) RONDO_UNROLL
     for (int n = 0; n < Tile::kPartsN; ++n) {
-      const int column = first_column(n) - slice * kWidth;
+      const int column = first_column(n) - first;
       if (column < 0 || column >= kWidth) continue;
       RONDO_UNROLL
       for (int i = 0; i < Tile::kPerThreadM; ++i)
@@ -110,7 +106,8 @@ struct Sums {
         }
       } else {
         RONDO_UNROLL
-        for (int i = 0; i < Tile::kPerThreadM; ++i) local[i].add_product(a[i * kRowStep + k * kStep], columns);
+        for (int i = 0; i < Tile::kPerThreadM; ++i)
+          local[i].add_product(a[i * kRowStep + k * kStep], columns);
       }
     }
     RONDO_UNROLL
@@ -142,6 +139,34 @@ __device__ __forceinline__ void mainloop(int chunks, Transform transform, Multip
   }
 }
 
+// The products of all frequencies in shared memory, where they meet; a slice of the columns at a time.
+template <class Tile, int Slices>
+struct Products {
+  static constexpr int kColumns = Tile::kColumns / Slices;
+  static constexpr int kStride = kColumns + 4 * !Tile::kVectors;
+
+  float values[kFrequencies][Tile::kRows * kStride + 16];
+
+  template <int N>
+  __device__ __forceinline__ Lanes<N> load(int frequency, int row, int column) const {
+    return Lanes<N>::load(values[frequency] + row * kStride + column);
+  }
+};
+
+// each(first column) for every slice, when its products are there.
+template <class Tile, int Slices, class Each>
+__device__ __forceinline__ void for_each_slice(const Sums<Tile>& sums, Products<Tile, Slices>& products,
+                                               Each each) {
+  using Slice = Products<Tile, Slices>;
+  RONDO_UNROLL_BY(1)
+  for (int first = 0; first < Tile::kColumns; first += Slice::kColumns) {
+    if (first > 0) __syncthreads();
+    sums.template store<Slice::kColumns>(products.values[sums.frequency()], Slice::kStride, first);
+    __syncthreads();
+    each(first);
+  }
+}
+
 // Where the 4 x 4 inputs, or the 2 x 2 outputs, of a tile lie; bit 4 * i + j (2 * i + j) of `inside` is set when that
 // pixel exists. `from` may point beside the image when no pixel at the corner does.
 struct Place {
@@ -152,8 +177,8 @@ struct Place {
 // Tile number `tile` of images that are `tiles_h` x `tiles_w` tiles; the image's pixel (0, 0) is tile (0, 0)'s pixel
 // (pad_h, pad_w). size: pixels along an axis that a tile spans, 4 or 2.
 template <int size>
-__device__ inline Place place_of(int64_t tile, int64_t tiles, int tiles_h, int tiles_w, int height, int width, int channels,
-                                 int pad_h, int pad_w) {
+__device__ inline Place place_of(int64_t tile, int64_t tiles, int tiles_h, int tiles_w, int height, int width,
+                                 int channels, int pad_h, int pad_w) {
   if (tile >= tiles) return {0, 0};
   const int tw = static_cast<int>(tile % tiles_w), th = static_cast<int>(tile / tiles_w % tiles_h);
   const int64_t image = tile / tiles_w / tiles_h;
@@ -167,11 +192,10 @@ __device__ inline Place place_of(int64_t tile, int64_t tiles, int tiles_h, int t
 
 // The 4 x 4 inputs of a tile, transformed.
 template <int N>
-__device__ __forceinline__ void transformed_inputs(Lanes<N> (&v)[4][4], const float* from, unsigned inside, int width,
-                                                   int channels) {
+__device__ __forceinline__ void transformed_inputs(Lanes<N> (&v)[4][4], const float* from, unsigned inside,
+                                                   int width, int channels) {
   RONDO_UNROLL
-  for (int i = 0; i < 4; ++i)
-    RONDO_UNROLL
+  for (int i = 0; i < 4; ++i) RONDO_UNROLL
   for (int j = 0; j < 4; ++j)
     v[i][j] = inside >> (4 * i + j) & 1
                   ? Lanes<N>::load_unaligned(from + static_cast<int64_t>(i * width + j) * channels)

@@ -50,10 +50,10 @@ struct Lanes {
   static_assert(N == 1 || N % 4 == 0, "lanes are loaded four at a time; or there is only one");
 #ifdef __SIMT__
   // One vector, or several where N is more than a register's or no power of two.
-  static constexpr int kWidth = N == 1                                      ? 1
+  static constexpr int kWidth = N == 1                                        ? 1
                                 : N % 16 == 0 && kVectorRegisters.lanes >= 16 ? 16
-                                : N % 8 == 0 && kVectorRegisters.lanes >= 8 ? 8
-                                                                            : 4;
+                                : N % 8 == 0 && kVectorRegisters.lanes >= 8   ? 8
+                                                                              : 4;
   typedef float Vector __attribute__((vector_size(kWidth * sizeof(float))));
   static constexpr int kVectors = N / kWidth;
   Vector v[kVectors];

@@ -39,10 +39,9 @@ TEST_P(Conv2d, ForwardAtEveryAlignment) {
           out(c.y_size(), offset), scratch(workspace_bytes(c).forward / 4);
       Conv2dEpilogue epilogue;
       if (fused) epilogue = {.bias = biases.view(), .relu = true};
-      ASSERT_TRUE(
-          ok(conv2d_forward(y_view(c, out.data()), x_view<const float>(c, in.data()),
-                            filter_view<const float>(c, weights.data()), c.options, epilogue,
-                            scratch.workspace(), stream)));
+      ASSERT_TRUE(ok(conv2d_forward(y_view(c, out.data()), x_view<const float>(c, in.data()),
+                                    filter_view<const float>(c, weights.data()), c.options, epilogue,
+                                    scratch.workspace(), stream)));
       EXPECT_TRUE(all_near(out.download(),
                            conv2d_reference(c, x, filter, fused ? bias : std::vector<float>(), fused), 0))
           << "offset " << offset << (fused ? ", bias and ReLU" : "");
@@ -121,21 +120,21 @@ TEST_P(Conv2d, EveryTileOfTheImplicitGemm) {
 INSTANTIATE_TEST_SUITE_P(
     Shapes, Conv2d,
     testing::Values(
-        ConvCase{1, 1, 1, 1, 1, 1, 1},                   // the smallest
-        ConvCase{2, 5, 7, 1, 20, 3, 3},                  // one channel, as a first layer
-        ConvCase{2, 4, 20, 1, 5, 3, 3, {1, 1, 1, 1}},    // the same with a padded right end
-        ConvCase{3, 9, 8, 3, 7, 3, 2},                   // three channels
-        ConvCase{5, 6, 6, 20, 50, 5, 5},                 // LeNet's second layer
-        ConvCase{7, 9, 8, 30, 131, 2, 3},                // many rows and columns, odd tails
-        ConvCase{64, 5, 5, 4, 8, 3, 3},                  // rows of a tile share positions
-        ConvCase{300, 4, 4, 5, 6, 2, 2},                 // mixed tiles, odd channels
-        ConvCase{2, 6, 5, 6, 9, 3, 3, {1, 1, 1, 1}},     // padding
-        ConvCase{2, 3, 3, 2, 3, 5, 5, {1, 1, 2, 2}},     // a filter larger than the image
-        ConvCase{260, 3, 2, 2, 3, 3, 2, {1, 1, 2, 1}},   // padding, whole tiles of one position
-        ConvCase{2, 11, 9, 8, 12, 3, 3, {2, 2, 1, 1}},   // strides
-        ConvCase{3, 10, 13, 3, 5, 2, 4, {3, 2, 0, 1}},   // a stride beyond the filter: gaps
-        ConvCase{257, 5, 6, 2, 3, 3, 3, {2, 3, 1, 2}},   // strides, tiles of one position
-        ConvCase{2, 5, 9, 32, 8, 1, 1, {2, 2, 0, 0}},    // 1x1 with a stride: three of four phases see nothing
+        ConvCase{1, 1, 1, 1, 1, 1, 1},                  // the smallest
+        ConvCase{2, 5, 7, 1, 20, 3, 3},                 // one channel, as a first layer
+        ConvCase{2, 4, 20, 1, 5, 3, 3, {1, 1, 1, 1}},   // the same with a padded right end
+        ConvCase{3, 9, 8, 3, 7, 3, 2},                  // three channels
+        ConvCase{5, 6, 6, 20, 50, 5, 5},                // LeNet's second layer
+        ConvCase{7, 9, 8, 30, 131, 2, 3},               // many rows and columns, odd tails
+        ConvCase{64, 5, 5, 4, 8, 3, 3},                 // rows of a tile share positions
+        ConvCase{300, 4, 4, 5, 6, 2, 2},                // mixed tiles, odd channels
+        ConvCase{2, 6, 5, 6, 9, 3, 3, {1, 1, 1, 1}},    // padding
+        ConvCase{2, 3, 3, 2, 3, 5, 5, {1, 1, 2, 2}},    // a filter larger than the image
+        ConvCase{260, 3, 2, 2, 3, 3, 2, {1, 1, 2, 1}},  // padding, whole tiles of one position
+        ConvCase{2, 11, 9, 8, 12, 3, 3, {2, 2, 1, 1}},  // strides
+        ConvCase{3, 10, 13, 3, 5, 2, 4, {3, 2, 0, 1}},  // a stride beyond the filter: gaps
+        ConvCase{257, 5, 6, 2, 3, 3, 3, {2, 3, 1, 2}},  // strides, tiles of one position
+        ConvCase{2, 5, 9, 32, 8, 1, 1, {2, 2, 0, 0}},   // 1x1 with a stride: three of four phases see nothing
         ConvCase{2, 4, 3, 3, 4, 3, 2, {9, 1000, 1, 0}},  // strides beyond the image
         ConvCase{1, 8, 8, 130, 70, 1, 1},                // 1x1: a plain product
         ConvCase{9, 7, 6, 64, 128, 3, 3, {1, 1, 1, 1}},  // the widest copies of the executor

@@ -20,8 +20,8 @@ using winograd::TileKind;
 ConvGeometry geometry_of(const ConvCase& c) {
   ConvGeometry g = {};
   EXPECT_TRUE(ok(check_conv2d_shapes({"test", "x", "y", "filter"}, x_view<const float>(c, nullptr),
-                                     y_view<const float>(c, nullptr), filter_view<const float>(c, nullptr), c.options,
-                                     &g)));
+                                     y_view<const float>(c, nullptr), filter_view<const float>(c, nullptr),
+                                     c.options, &g)));
   return g;
 }
 
@@ -54,8 +54,8 @@ TEST_P(Winograd, ForwardAndDataGradientAreThoseOfTheDefinition) {
                                        scratch.data(), stream)));
       ASSERT_TRUE(ok(winograd::forward(kind, plain.data(), in.data(), weights.data(), nullptr, false, g,
                                        scratch.data(), stream)));
-      ASSERT_TRUE(ok(winograd::data_gradient(kind, dx.data(), gradient.data(), weights.data(), g, scratch.data(),
-                                             stream)));
+      ASSERT_TRUE(ok(winograd::data_gradient(kind, dx.data(), gradient.data(), weights.data(), g,
+                                             scratch.data(), stream)));
       EXPECT_TRUE(all_near(out.download(), expected_y, 0)) << what;
       EXPECT_TRUE(all_near(plain.download(), expected_plain, 0)) << what;
       EXPECT_TRUE(all_near(dx.download(), expected_dx, 0)) << what;
@@ -70,8 +70,8 @@ TEST_P(Winograd, FilterGradientIsThatOfTheDefinitionInAnyNumberOfParts) {
       for (const int64_t cut : {parts, int64_t{1}}) {
         GuardedBuffer<float> gradient(y, offset), in(x, offset), dw(c.filter_size(), offset),
             scratch(winograd::filter_gradient_workspace_bytes(g) / 4);
-        ASSERT_TRUE(ok(winograd::filter_gradient(kind, dw.data(), gradient.data(), in.data(), g, cut, scratch.data(),
-                                                 stream)));
+        ASSERT_TRUE(ok(winograd::filter_gradient(kind, dw.data(), gradient.data(), in.data(), g, cut,
+                                                 scratch.data(), stream)));
         EXPECT_TRUE(all_near(dw.download(), expected, 0))
             << "tile kind " << static_cast<int>(kind) << ", offset " << offset << ", parts " << cut;
       }
@@ -79,15 +79,16 @@ TEST_P(Winograd, FilterGradientIsThatOfTheDefinitionInAnyNumberOfParts) {
 
 INSTANTIATE_TEST_SUITE_P(
     Shapes, Winograd,
-    testing::Values(ConvCase{1, 1, 1, 16, 16, 3, 3, {1, 1, 1, 1}},   // the smallest: one tile, three outputs of it unused
-                    ConvCase{2, 7, 7, 32, 48, 3, 3, {1, 1, 1, 1}},   // odd: half tiles at two edges
-                    ConvCase{3, 5, 6, 48, 16, 3, 3},                 // no padding: dx has padding 2
-                    ConvCase{2, 3, 2, 16, 32, 3, 3, {1, 1, 2, 2}},   // padding 2: dx has none
-                    ConvCase{1, 9, 4, 16, 80, 3, 3, {1, 1, 2, 0}},   // two panels, the second not full
-                    ConvCase{9, 8, 8, 64, 64, 3, 3, {1, 1, 1, 1}},   // several blocks of tiles, the last not full
-                    ConvCase{4, 4, 4, 144, 64, 3, 3, {1, 1, 1, 1}},  // several chunks of channels, the last not full
-                    ConvCase{131, 3, 5, 16, 16, 3, 3, {1, 1, 1, 1}},  // parts of a filter gradient
-                    ConvCase{0, 4, 4, 16, 16, 3, 3}),                // no images: dw is a sum of nothing
+    testing::Values(
+        ConvCase{1, 1, 1, 16, 16, 3, 3, {1, 1, 1, 1}},   // the smallest: one tile, three outputs of it unused
+        ConvCase{2, 7, 7, 32, 48, 3, 3, {1, 1, 1, 1}},   // odd: half tiles at two edges
+        ConvCase{3, 5, 6, 48, 16, 3, 3},                 // no padding: dx has padding 2
+        ConvCase{2, 3, 2, 16, 32, 3, 3, {1, 1, 2, 2}},   // padding 2: dx has none
+        ConvCase{1, 9, 4, 16, 80, 3, 3, {1, 1, 2, 0}},   // two panels, the second not full
+        ConvCase{9, 8, 8, 64, 64, 3, 3, {1, 1, 1, 1}},   // several blocks of tiles, the last not full
+        ConvCase{4, 4, 4, 144, 64, 3, 3, {1, 1, 1, 1}},  // several chunks of channels, the last not full
+        ConvCase{131, 3, 5, 16, 16, 3, 3, {1, 1, 1, 1}},  // parts of a filter gradient
+        ConvCase{0, 4, 4, 16, 16, 3, 3}),                 // no images: dw is a sum of nothing
     testing::PrintToStringParamName());
 
 TEST(WinogradChoice, WhereItSavesProductsWhateverTheBatch) {
@@ -119,15 +120,18 @@ Results run(ConvCase c, ConvAlgorithm algorithm, const Conv2dWorkspaceBytes& len
   Stream stream;
   const std::vector<float> x = normal_values(c.x_size(), 1), dy = normal_values(c.y_size(), 2),
                            filter = normal_values(c.filter_size(), 3);
-  GuardedBuffer<float> in(x), gradient(dy), weights(filter), out(c.y_size()), dx(c.x_size()), dw(c.filter_size()),
-      for_y(lent.forward / 4), for_dx(lent.data_gradient / 4), for_dw(lent.filter_gradient / 4);
+  GuardedBuffer<float> in(x), gradient(dy), weights(filter), out(c.y_size()), dx(c.x_size()),
+      dw(c.filter_size()), for_y(lent.forward / 4), for_dx(lent.data_gradient / 4),
+      for_dw(lent.filter_gradient / 4);
   EXPECT_TRUE(ok(conv2d_forward(y_view(c, out.data()), x_view<const float>(c, in.data()),
-                                filter_view<const float>(c, weights.data()), c.options, {}, for_y.workspace(), stream)));
+                                filter_view<const float>(c, weights.data()), c.options, {}, for_y.workspace(),
+                                stream)));
   EXPECT_TRUE(ok(conv2d_data_gradient(x_view(c, dx.data()), y_view<const float>(c, gradient.data()),
-                                      filter_view<const float>(c, weights.data()), c.options, for_dx.workspace(),
-                                      stream)));
-  EXPECT_TRUE(ok(conv2d_filter_gradient(filter_view(c, dw.data()), y_view<const float>(c, gradient.data()),
-                                        x_view<const float>(c, in.data()), c.options, for_dw.workspace(), stream)));
+                                      filter_view<const float>(c, weights.data()), c.options,
+                                      for_dx.workspace(), stream)));
+  EXPECT_TRUE(
+      ok(conv2d_filter_gradient(filter_view(c, dw.data()), y_view<const float>(c, gradient.data()),
+                                x_view<const float>(c, in.data()), c.options, for_dw.workspace(), stream)));
   return {out.download(), dx.download(), dw.download()};
 }
 
@@ -154,7 +158,8 @@ TEST(WinogradChoice, WhatItCannotDoIsRefused) {
   GuardedBuffer<float> x(c.x_size()), y(c.y_size()), filter(c.filter_size()), scratch(64);
   const auto forward = [&] {
     return conv2d_forward(y_view(c, y.data()), x_view<const float>(c, x.data()),
-                          filter_view<const float>(c, filter.data()), c.options, {}, scratch.workspace(), stream);
+                          filter_view<const float>(c, filter.data()), c.options, {}, scratch.workspace(),
+                          stream);
   };
   EXPECT_TRUE(refused(forward(), "the workspace has 256 bytes, the algorithm winograd needs"));
   EXPECT_TRUE(refused(conv2d_data_gradient(x_view(c, x.data()), y_view<const float>(c, y.data()),
@@ -189,10 +194,10 @@ TEST(WinogradNumerics, ErrorsAreAboutThoseOfTheDirectSum) {
   const std::vector<float> x = normal_values(c.x_size(), 1), dy = normal_values(c.y_size(), 2),
                            filter = normal_values(c.filter_size(), 3);
   const Conv2dWorkspaceBytes bytes = workspace_bytes(c);
-  const Results direct = run(c, ConvAlgorithm::direct, bytes), winograd = run(c, ConvAlgorithm::winograd, bytes);
-  const auto ratio = [](const std::vector<float>& a, const std::vector<float>& b, const std::vector<double>& want) {
-    return rms_error(a, want) / rms_error(b, want);
-  };
+  const Results direct = run(c, ConvAlgorithm::direct, bytes),
+                winograd = run(c, ConvAlgorithm::winograd, bytes);
+  const auto ratio = [](const std::vector<float>& a, const std::vector<float>& b,
+                        const std::vector<double>& want) { return rms_error(a, want) / rms_error(b, want); };
   const double of_y = ratio(winograd.y, direct.y, conv2d_reference(c, x, filter, {}, false)),
                of_dx = ratio(winograd.dx, direct.dx, conv2d_data_gradient_reference(c, dy, filter)),
                of_dw = ratio(winograd.dw, direct.dw, conv2d_filter_gradient_reference(c, dy, x));

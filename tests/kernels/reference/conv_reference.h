@@ -36,7 +36,8 @@ FilterView<T> filter_view(const ConvCase& c, T* data) {
 }
 
 inline Conv2dWorkspaceBytes workspace_bytes(const ConvCase& c) {
-  return conv2d_workspace_bytes(x_view<const float>(c, nullptr), filter_view<const float>(c, nullptr), c.options);
+  return conv2d_workspace_bytes(x_view<const float>(c, nullptr), filter_view<const float>(c, nullptr),
+                                c.options);
 }
 
 // GoogleTest's print of a case, which is also the test's name.
