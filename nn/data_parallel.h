@@ -66,7 +66,7 @@ struct DataParallelOptions {
   bool keep_finite = false;
 };
 
-// The device memory that each replica will take, with its optimizer (Sgd::kSize, Adam::kSize); a batch from the host or images
+// The device memory that each replica will take, with its optimizer (Sgd::size(), Adam::kSize); a batch from the host or images
 // on the devices come on top. Throws a bad_argument Error.
 MemoryForecast forecast(const Graph& graph, const DataParallelOptions& options, OptimizerSize optimizer);
 

@@ -25,7 +25,7 @@ struct ForecastOptions {
   int64_t batch = 256;  // the most samples of one pass of this replica
   PlanOptions plan;
   bool accumulates = false;      // gradients, over several passes: one more arena of them
-  OptimizerSize optimizer = {};  // Sgd::kSize, Adam::kSize; else none
+  OptimizerSize optimizer = {};  // Sgd::size(), Adam::kSize; else none
   int ranks = 1;                 // of these communicators
   std::vector<CommunicatorOptions> communicators = {};
 };

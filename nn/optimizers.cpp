@@ -46,7 +46,9 @@ OptimizerMemory Optimizer::memory(size_t rank) {
 }
 
 Sgd::Sgd(DataParallel& model, SgdOptions options)
-    : Optimizer(model, options.learning_rate, {"momentum"}), options_(options) {}
+    : Optimizer(model, options.learning_rate,
+                options.momentum != 0 ? std::vector<std::string>{"momentum"} : std::vector<std::string>{}),
+      options_(options) {}
 
 std::vector<OptimizerSetting> Sgd::settings() const {
   return {{"momentum", options_.momentum},
@@ -58,8 +60,10 @@ void Sgd::step(Replica& replica, size_t rank, float scale) {
   State& s = state(rank);
   const MomentumOptions options = {scale, options_.momentum, options_.weight_decay, options_.nesterov,
                                    replica.guard()};
-  throw_if_error(momentum_update(replica.parameters(), {s.arenas[0].data(), s.arenas[0].size()},
-                                 replica.gradients(), s.rate.data(), options, replica.stream()));
+  VectorView<float> velocity;
+  if (!s.arenas.empty()) velocity = {s.arenas[0].data(), s.arenas[0].size()};
+  throw_if_error(momentum_update(replica.parameters(), velocity, replica.gradients(), s.rate.data(), options,
+                                 replica.stream()));
 }
 
 Adam::Adam(DataParallel& model, AdamSettings settings)

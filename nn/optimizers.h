@@ -89,10 +89,10 @@ struct SgdOptions {
   bool nesterov = false;
 };
 
-// kernels/optimizer/momentum.h
+// kernels/optimizer/momentum.h. Without momentum it remembers nothing.
 class Sgd : public Optimizer {
  public:
-  static constexpr OptimizerSize kSize = {1, sizeof(float)};
+  static constexpr OptimizerSize size(float momentum) { return {momentum != 0 ? 1 : 0, sizeof(float)}; }
   explicit Sgd(DataParallel& model, SgdOptions options = {});
   void step(Replica& replica, size_t rank, float scale) override;
   std::string kind() const override { return "sgd"; }

@@ -23,11 +23,12 @@ struct MomentumOptions {
 //   parameters[i] -= learning_rate * (nesterov ? g + momentum * velocity[i] : velocity[i])
 //
 // PyTorch's torch.optim.SGD with dampening 0 (Sutskever et al., "On the importance of initialization and momentum in deep
-// learning", 2013, in the form where the learning rate is outside the velocity). `velocity` begins as zeros.
+// learning", 2013, in the form where the learning rate is outside the velocity). `velocity` begins as zeros; with momentum 0
+// it may be empty, and the result has the same bits.
 // `learning_rate` is one float in device memory, so that a recorded step follows a schedule. float32, any alignment of 4
 // bytes; the arrays must not overlap. Every operation is a named fused multiply-add, so that replicas on any device stay
 // bitwise equal. Errors: bad_argument for sizes that differ or are negative, null pointers, momentum outside [0, 1), a
-// negative weight decay, a scale that is not finite. Traffic: 20 bytes an element.
+// negative weight decay, a scale that is not finite. Traffic: 20 bytes an element, 12 without a velocity.
 [[nodiscard]] Status momentum_update(VectorView<float> parameters, VectorView<float> velocity,
                                      VectorView<const float> gradient, const float* learning_rate,
                                      const MomentumOptions& options, cudaStream_t stream);

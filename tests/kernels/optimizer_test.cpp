@@ -94,6 +94,26 @@ TEST(Momentum, WithoutAnyIsPlainDescent) {
   EXPECT_TRUE(all_equal_bits(parameters.download(), {0.75f, 1.5f, 1}));
 }
 
+TEST(Momentum, WithoutAnyTheVelocityMayBeEmpty) {
+  const Stream stream;
+  for (const float decay : {0.0f, 0.01f}) {
+    const std::vector<float> p = normal_values(1001, 1), g = normal_values(1001, 2);
+    GuardedBuffer<float> with(p, 1), without(p, 1), velocity(std::vector<float>(p.size(), 0), 1),
+        rate(std::vector<float>{0.1f});
+    const GuardedBuffer<float> gradient(g, 1);
+    const MomentumOptions options = {0.3f, 0, decay, false};
+    for (int step = 0; step < 2; ++step) {
+      ASSERT_TRUE(ok(momentum_update(with.view(), velocity.view(), {gradient.data(), 1001}, rate.data(),
+                                     options, stream)));
+      ASSERT_TRUE(
+          ok(momentum_update(without.view(), {}, {gradient.data(), 1001}, rate.data(), options, stream)));
+    }
+    const std::vector<float> got = without.download();
+    EXPECT_TRUE(all_equal_bits(got, with.download()));
+    EXPECT_NE(got, p);
+  }
+}
+
 TEST(Momentum, BadArguments) {
   const Stream stream;
   GuardedBuffer<float> a(4), b(4), c(4), rate(std::vector<float>{1});
@@ -103,6 +123,8 @@ TEST(Momentum, BadArguments) {
   };
   EXPECT_TRUE(refused(update({b.data(), 3}, c.view(), rate.data(), {}),
                       "velocity.size is 3, must be parameters.size = 4"));
+  EXPECT_TRUE(refused(update({}, c.view(), rate.data(), {}), "velocity.size is 0, must be"));
+  EXPECT_TRUE(refused(update({}, {c.data(), 5}, rate.data(), {1, 0}), "gradient.size is 5"));
   EXPECT_TRUE(refused(update(b.view(), {c.data(), 5}, rate.data(), {}), "gradient.size is 5"));
   EXPECT_TRUE(refused(update({nullptr, 4}, c.view(), rate.data(), {}), "velocity is null"));
   EXPECT_TRUE(refused(update(b.view(), c.view(), nullptr, {}), "learning_rate is null"));

@@ -41,7 +41,7 @@ std::unique_ptr<nn::Optimizer> make_optimizer(nn::DataParallel& model, const Opt
 }
 
 nn::OptimizerSize size_of(const OptimizerArguments& arguments) {
-  return arguments.kind == OptimizerKind::sgd ? nn::Sgd::kSize : nn::Adam::kSize;
+  return arguments.kind == OptimizerKind::sgd ? nn::Sgd::size(arguments.momentum) : nn::Adam::kSize;
 }
 
 std::string text(const OptimizerArguments& arguments) {
