@@ -112,7 +112,8 @@ class CommandTest(InTemporaryFolder):
         states = {step["name"]: step["state"] for step in self.report()["steps"]}
         self.assertEqual(states["bench_broken"], "failed")
         self.assertEqual(states["tests"], "failed")  # there are none in this folder
-        self.assertEqual(states["lenet on 1 device"], "skipped")
+        self.assertEqual(states["lenet beside its peers"], "skipped")
+        self.assertEqual(states["mlp beside its peers"], "failed")  # there is no program
         self.assertIn("out of order", (self.folder / "report/report.md").read_text())
 
     def test_a_quick_report_of_this_build(self):
@@ -125,19 +126,26 @@ class CommandTest(InTemporaryFolder):
         self.assertTrue(any(entry.get("B/s", 0) > 0 for entry in entries))
         self.assertTrue(report["machine"]["cpu"])
         if steps.INSTALLED_DATA.is_dir():
-            for run in report["lenet"].values():
-                self.assertEqual(len(run["epochs"]), 2)
-            self.assertEqual(len(report["lenet"]), 2)
-            self.assertEqual(len(report["resnet18"]), 2)
-        self.assertEqual(len(report["mlp"]), 4)
-        self.assertEqual(len({round(run["losses"][-1], 4) for run in report["mlp"].values()}), 1)
+            self.assertEqual({name: len(run["epochs"]) for name, run in report["shared"].items()}, {"lenet": 2, "resnet18": 1})
+            for original, rows in report["originals"].items():
+                # What else there is depends on what can be imported here.
+                self.assertIn("rondo", [row["program"] for row in rows], original)
+                for row in rows:
+                    self.assertNotIn("error", row["runs"][0], original)
+                    self.assertGreater(row["times_rondo"], 0)
+            self.assertEqual(list(report["originals"]), ["lenet", "mlp", "resnet18"])
+        of_rondo = [row["runs"][0] for row in report["originals"]["mlp"] if row["program"] == "rondo"]
+        self.assertEqual(len(of_rondo), 2)
+        losses = [run["losses"][-1] for run in [*of_rondo, *report["mlp"].values()]]
+        self.assertEqual(len(losses), 4)
+        self.assertEqual(len({round(loss, 4) for loss in losses}), 1)
         self.assertTrue(report["links"]["links"])
         self.assertEqual(len(report["collectives"]), 4)
         for run in report["collectives"].values():
             self.assertEqual((run["ranks"], run["wrong"]), (2, 0))
             self.assertGreater(run["rows"][0]["reached"], 0)
         text = (self.folder / "report/report.md").read_text()
-        for heading in ("## Tests", "## Benchmarks", "## Links", "## Collectives", "## Steps", "launch_eager"):
+        for heading in ("## The originals", "## Tests", "## Benchmarks", "## Links", "## Collectives", "## Steps", "launch_eager"):
             self.assertIn(heading, text)
 
 

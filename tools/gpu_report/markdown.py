@@ -1,5 +1,11 @@
 """The report for people."""
 
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "bench/originals"))
+from peers import table as of_originals  # noqa: E402
+
 
 def quantity(value, unit):
     """1234567, 'B/s' -> '1.23 MB/s'."""
@@ -18,8 +24,8 @@ def table(header, rows):
 
 
 def summary(report):
-    return (f"# Rondo on {title(report)}\n\n" + machine_table(report) + tests(report) + images(report) + pytorch(report) + mlp(report)
-            + benchmarks(report) + links(report) + collectives(report) + steps(report))
+    return (f"# Rondo on {title(report)}\n\n" + machine_table(report) + originals(report)
+            + shared(report) + mlp(report) + tests(report) + benchmarks(report) + links(report) + collectives(report) + steps(report))
 
 
 def title(report):
@@ -47,10 +53,18 @@ def tests(report):
     return text + "".join(f"- failed: {name}\n" for name in found["failed"]) + ("\n" if found["failed"] else "")
 
 
-def images(report):
-    rows = [[f"{network} on {name}", f"{len(run['epochs'])}", quantity(run["sec_per_epoch"], "s"), f"{run['test_accuracy']:.4f}"]
-            for network in ("lenet", "resnet18") for name, run in report[network].items()]
-    return "## Fashion-MNIST\n\n" + table(["network", "epochs", "time an epoch", "test accuracy"], rows) if rows else ""
+def originals(report):
+    text = "".join(f"- {framework}: {version}\n" for framework, version in report["frameworks"].items()) + "\n"
+    for original, rows in report["originals"].items():
+        text += f"### {original}\n\n" + table(of_originals.header(original), [of_originals.cells(row) for row in rows])
+    return "## The originals beside PyTorch and JAX\n\n" + text if report["originals"] else ""
+
+
+def shared(report):
+    rows = [[original, f"{len(run['epochs'])}", quantity(run["sec_per_epoch"], "s"), f"{run['test_accuracy']:.4f}"]
+            for original, run in report["shared"].items()]
+    header = ["network", "epochs", "time an epoch", "test accuracy"]
+    return "## Fashion-MNIST on two ranks of one device\n\n" + table(header, rows) if rows else ""
 
 
 def mlp(report):
@@ -59,17 +73,7 @@ def mlp(report):
              quantity(run["flops_per_second"], "FLOP/s"), quantity(run["peak_bytes"], "B"), f"{run['losses'][-1]:.6g}"]
             for name, run in report["mlp"].items()]
     header = ["mode", "layers", "batch", "time a step", "rate", "memory of a device", "last loss"]
-    return "## The deep MLP\n\n" + table(header, rows) if rows else ""
-
-
-def pytorch(report):
-    found = report["pytorch"]
-    if not found:
-        return ""
-    rows = [[side, quantity(result["median_seconds"], "s"), f"{result['train_loss'][-1]:.4f}"]
-            for side, result in found["results"].items()]
-    return (f"## LeNet beside PyTorch\n\n{found['steps']} steps of {found['batch']} on {found['cores']} cores, in turns.\n\n"
-            + table(["side", "median", "training loss"], rows))
+    return "## The deep MLP on two ranks of one device\n\n" + table(header, rows) if rows else ""
 
 
 def benchmarks(report):

@@ -15,7 +15,13 @@ from . import machine
 from .runner import Runner
 
 ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "bench/originals"))
+from peers import table  # noqa: E402
+
 INSTALLED_DATA = Path("/usr/share/datasets/fashion-mnist")
+QUICK_SIZES = {"lenet": ["--limit", "512", "--epochs", "2"], "mlp": ["--layers", "6", "--width", "64", "--batch", "64"],
+               "resnet18": ["--limit", "16", "--batch", "8", "--epochs", "1"]}
+CPU_SIZES = {**QUICK_SIZES, "lenet": ["--limit", "10240", "--epochs", "3"]}
 
 
 def make_report(arguments, directory):
@@ -69,93 +75,94 @@ class Steps:
             # What is missing stops the build, which says so; what is there may be enough for it.
             build = f'source "{ROOT}/tools/platform.sh"; build {self.preset}'
             self.runner.run("build", ["bash", "-c", build], limit=300)
-        report["lenet"] = self.lenet()
-        report["pytorch"] = self.pytorch()
-        report["resnet18"] = self.resnet18()
+        report["originals"], report["frameworks"] = {}, {}
+        self.originals(report, "lenet", limit=80, of_each=40)
+        self.originals(report, "mlp", limit=150, of_each=60)
+        self.originals(report, "resnet18", limit=240, of_each=100)
+        report["shared"] = self.shared()
         report["mlp"] = self.mlp()
         report["tests"] = self.tests()
         with machine.ClockWatch() as clocks:
             report["benchmarks"] = self.benchmarks()
         report["clocks_while_benchmarking"] = clocks.samples
         report["links"], report["collectives"] = self.collectives()
+        for original in ("lenet", "mlp", "resnet18"):
+            self.compiled(report, original)
         report["sanitizer"] = self.sanitizer()
 
-    # Training, on one device and on two ranks that share it.
+    # The three originals, each program in a process of its own on one device.
 
-    def lenet(self):
+    def originals(self, report, original, limit, of_each):
+        self.beside(report, f"{original} beside its peers", original, ["rondo", "eager", "jax", "graph"], limit, of_each)
+
+    def compiled(self, report, original):
+        """More of PyTorch, when there is time left: compiling takes most of it."""
+        step = f"{original} by torch.compile"
+        if self.quick:
+            self.runner.note(step, "skipped", "not in a quick report")
+        else:
+            self.beside(report, step, original, ["compiled"], limit=70, of_each=60)
+
+    def beside(self, report, step, original, programs, limit, of_each):
+        if original != "mlp" and not self.has_data(step):
+            return
+        output = self.directory / f"originals_{original}_{programs[-1]}.json"
+        output.unlink(missing_ok=True)
+        # It ends by itself before it is ended: then what it found is complete.
+        seconds = max(1, min(limit, self.runner.left()) - 3)
+        command = [sys.executable, ROOT / "bench/originals/originals_beside_peers", self.build_folder / "rondo",
+                   "--originals", original, "--programs", *programs, "--device", "cuda" if self.preset == "cuda" else "cpu",
+                   "--data", self.data, "--json", output, "--cores", os.cpu_count(), "--timeout", of_each,
+                   "--minutes", seconds / 60]
+        if self.quick:
+            command += QUICK_SIZES[original]
+        elif self.preset == "cpu":
+            command += CPU_SIZES[original]
+        self.runner.run(step, command, limit=limit)
+        if output.exists():
+            found = json.loads(output.read_text())
+            report["frameworks"].update(found["frameworks"])
+            rows = report["originals"].setdefault(original, [])
+            rows += found["originals"][original]
+            table.summarise(rows)
+
+    def has_data(self, step):
+        if self.data.is_dir():
+            return True
+        self.runner.note(step, "skipped", f"{self.data} does not exist; --data names a folder with Fashion-MNIST")
+        return False
+
+    # The same on two ranks that share a device.
+
+    def shared(self):
         results = {}
-        for name, devices in (("1 device", "1"), ("2 ranks of one device", "0,0")):
-            step = f"lenet on {name}"
-            if not self.data.is_dir():
-                self.runner.note(step, "skipped", f"{self.data} does not exist; --data names a folder with Fashion-MNIST")
+        for original in ("lenet", "resnet18"):
+            step = f"{original} on 2 ranks of one device"
+            if not self.has_data(step):
                 continue
-            log = self.directory / f"lenet_{devices.replace(',', '_')}.csv"
-            command = [self.build_folder / "rondo", "train", "lenet", "--devices", devices, "--data", self.data,
+            log = self.directory / f"{original}_0_0.csv"
+            command = [self.build_folder / "rondo", "train", original, "--devices", "0,0", "--data", self.data,
                        "--log", log, "--plot", log.with_suffix(".svg")]
             if self.quick:
-                command += ["--limit", "512", "--epochs", "2"]
+                command += [*QUICK_SIZES[original], "--verify"]
             elif self.preset == "cpu":
-                command += ["--limit", "10240", "--epochs", "3"]
-            if "," in devices and self.quick:
-                command.append("--verify")
-            if self.runner.run(step, command, limit=90):
-                results[name] = read_log(log)
-        return results
-
-    def pytorch(self):
-        python = find_torch()
-        if not python:
-            self.runner.note("pytorch", "skipped", "no python3 here imports torch")
-            return None
-        if not self.data.is_dir():
-            self.runner.note("pytorch", "skipped", f"{self.data} does not exist")
-            return None
-        on_gpu = self.preset == "cuda" and machine.answer(
-            python, "-c", "import torch; print(torch.cuda.is_available())") == "True"
-        output = self.directory / "pytorch.json"
-        command = [python, ROOT / "bench/lenet/lenet_beside_pytorch", self.build_folder / "rondo", "--data", self.data,
-                   "--torch-device", "cuda" if on_gpu else "cpu", "--json", output]
-        if self.preset == "cuda":
-            command += ["--devices", "1", "0,0", "--cores", os.cpu_count()]
-        if self.quick:
-            command += ["--steps", "2", "--rounds", "1"]
-        elif self.preset == "cpu":
-            command += ["--steps", "20"]
-        if not self.runner.run("pytorch", command, limit=120):
-            return None
-        return json.loads(output.read_text())
-
-    # The networks of modules, at their lessons' sizes on a GPU.
-
-    def resnet18(self):
-        results = {}
-        for name, devices in (("1 device", "1"), ("2 ranks of one device", "0,0")):
-            step = f"resnet18 on {name}"
-            if not self.data.is_dir():
-                self.runner.note(step, "skipped", f"{self.data} does not exist; --data names a folder with Fashion-MNIST")
-                continue
-            log = self.directory / f"resnet18_{devices.replace(',', '_')}.csv"
-            command = [self.build_folder / "rondo", "train", "resnet18", "--devices", devices, "--data", self.data,
-                       "--log", log, "--plot", log.with_suffix(".svg")]
-            if self.quick or self.preset == "cpu":
-                command += ["--limit", "32", "--batch", "16", "--epochs", "1"]
-            if self.runner.run(step, command, limit=100):
-                results[name] = read_log(log)
+                command += CPU_SIZES[original]
+            elif original == "resnet18":
+                command += ["--epochs", "2"]
+            if self.runner.run(step, command, limit=40):
+                results[original] = read_log(log)
         return results
 
     def mlp(self):
         results = {}
-        for name, options in (("single", ["--mode", "single"]),
-                              ("single, checkpointing", ["--mode", "single", "--checkpoint-layers", "10"]),
-                              ("sharded over 2 ranks of one device", ["--mode", "sharded", "--devices", "0,0"]),
-                              ("replicated on 2 ranks of one device", ["--mode", "replicated", "--devices", "0,0"])):
-            output = self.directory / f"mlp_{len(results)}.json"
+        for mode in ("sharded", "replicated"):
+            output = self.directory / f"mlp_{mode}.json"
             output.unlink(missing_ok=True)
-            command = [self.build_folder / "rondo", "train", "mlp", *options, "--json", output]
+            command = [self.build_folder / "rondo", "train", "mlp", "--mode", mode, "--devices", "0,0", "--json", output]
             if self.quick or self.preset == "cpu":
-                command += ["--layers", "6", "--width", "64", "--batch", "64"]
-            if self.runner.run(f"mlp, {name}", command, limit=30):
-                results[name] = json.loads(output.read_text())
+                command += QUICK_SIZES["mlp"]
+            if self.runner.run(f"mlp, {mode} on 2 ranks of one device", command, limit=30):
+                results[mode] = json.loads(output.read_text())
         return results
 
     # Tests.
@@ -258,14 +265,6 @@ def test_filters(build):
     commands = [test.get("command", []) for test in json.loads(listing or "{}").get("tests", [])]
     return {Path(command[0]).name: part for command in commands for part in command
             if part.startswith("--benchmark_filter=")}
-
-
-def find_torch():
-    """A python3 that has PyTorch: this one, or the one of the distribution."""
-    for python in dict.fromkeys([sys.executable, shutil.which("python3"), "/usr/bin/python3"]):
-        if python and machine.answer(python, "-c", "import torch; print(torch.__version__)"):
-            return python
-    return None
 
 
 def read_log(path):

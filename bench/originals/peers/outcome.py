@@ -8,6 +8,13 @@ from pathlib import Path
 TOO_COARSE = 5e-5  # TF32 and bfloat16 are wrong by 2e-4 and more, sums in fp32 by some 1e-6
 
 
+def write_json(path, value):
+    """The file is the old one or the new one, whenever its writer is stopped."""
+    beside = Path(f"{path}.part")
+    beside.write_text(json.dumps(value, indent=1) + "\n")
+    os.replace(beside, path)
+
+
 class Outcome:
     def __init__(self, path, **facts):
         self.path = Path(path)
@@ -16,9 +23,7 @@ class Outcome:
 
     def write(self, **more):
         self.found.update(more)
-        beside = self.path.with_suffix(".part")
-        beside.write_text(json.dumps(self.found) + "\n")
-        os.replace(beside, self.path)
+        write_json(self.path, self.found)
 
     def epoch(self, seconds, train_loss, test_accuracy):
         epochs = self.found.setdefault("epochs", [])
