@@ -14,7 +14,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 COMMAND = ROOT / "bench/originals/originals_beside_peers"
 sys.path.insert(0, str(ROOT / "bench/originals"))
-from peers import data, launch, outcome, recipes, rondo_peer, table, tensors  # noqa: E402
+from peers import data, launch, memory, outcome, recipes, rondo_peer, table, tensors  # noqa: E402
 
 BUILD = Path(sys.argv.pop(1)) if len(sys.argv) > 1 else ROOT / "build/cpu"
 SMALL_MLP = ["--originals", "mlp", "--layers", "3", "--width", "16", "--batch", "8", "--steps", "2"]
@@ -120,6 +120,22 @@ class LaunchTest(InTemporaryFolder):
         self.assertEqual(why, "stopped after 1 s")
         time.sleep(3)
         self.assertFalse(mark.exists())
+
+
+class MemoryTest(unittest.TestCase):
+    def test_the_most_beyond_what_was_before(self):
+        values = [100, 150, 400, 300]
+        with memory.Watch(lambda: values.pop(0) if len(values) > 1 else values[0]) as watch:
+            while len(values) > 1:
+                time.sleep(0.01)
+        self.assertEqual(watch.most_bytes, 300)
+
+    def test_a_driver_that_fails(self):
+        def fail():
+            raise OSError("NVML's error 15")
+        with memory.Watch(fail) as watch:
+            pass
+        self.assertIsNone(watch.most_bytes)
 
 
 class OutcomeTest(InTemporaryFolder):

@@ -4,6 +4,8 @@ Parameters are a dict by the names that Rondo's have (rondo summary): filters HW
 Activations are NHWC.
 """
 
+import functools
+
 import jax
 import jax.numpy as jnp
 from jax import lax
@@ -124,16 +126,17 @@ def resnet18(p, statistics, x, training):
 
 def mlp(recipe, p, x):
     """With checkpoint_layers, of every so many layers only the last one's output is kept for the way back."""
-    def run(first, end, p, x):
-        for layer in range(first, end):
+    def run(layers, p, x):
+        for layer in layers:
             x = linear(p, 2 * layer, x)
             x = jax.nn.relu(x) if layer < recipe.layers else x
         return x
 
-    layers = recipe.layers + 1
+    layers = range(recipe.layers + 1)
     if not recipe.checkpoint_layers:
-        return run(0, layers, p, x)
-    for first in range(0, layers, recipe.checkpoint_layers):
-        end = min(first + recipe.checkpoint_layers, layers)
-        x = jax.checkpoint(lambda p, x, first=first, end=end: run(first, end, p, x))(p, x)
+        return run(layers, p, x)
+    for first in range(0, len(layers), recipe.checkpoint_layers):
+        group = layers[first:first + recipe.checkpoint_layers]
+        own = {name: p[name] for layer in group for name in (f"{2 * layer}.weight", f"{2 * layer}.bias")}
+        x = jax.checkpoint(functools.partial(run, group))(own, x)
     return x

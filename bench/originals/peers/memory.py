@@ -1,42 +1,66 @@
 """What a process takes of a GPU's memory, as the driver counts it: the same measure for every framework."""
 
-import shutil
-import subprocess
+import ctypes
 import threading
 
-MILLISECONDS = 250
+SECONDS_BETWEEN = 0.05
+
+
+class NvmlMemory(ctypes.Structure):
+    _fields_ = [("total", ctypes.c_ulonglong), ("free", ctypes.c_ulonglong), ("used", ctypes.c_ulonglong)]
+
+
+class Driver:
+    """GPU 0, by NVIDIA's management library. Throws OSError where there is none."""
+
+    def __init__(self):
+        self.library = ctypes.CDLL("libnvidia-ml.so.1")
+        self.gpu = ctypes.c_void_p()
+        self.check(self.library.nvmlInit_v2())
+        self.check(self.library.nvmlDeviceGetHandleByIndex_v2(0, ctypes.byref(self.gpu)))
+
+    def used_bytes(self):
+        memory = NvmlMemory()
+        self.check(self.library.nvmlDeviceGetMemoryInfo(self.gpu, ctypes.byref(memory)))
+        return memory.used
+
+    @staticmethod
+    def check(code):
+        if code != 0:
+            raise OSError(f"NVML's error {code}")
 
 
 class Watch:
-    """most_bytes: the most of GPU 0's memory that was in use while this watched, beyond what was before. None: unknown."""
+    """most_bytes: the most that was in use while this watched, beyond what was before. None: there is no telling."""
 
-    def __init__(self, device):
+    def __init__(self, used_bytes):
+        self.used_bytes = used_bytes
         self.most_bytes = None
-        self.program = shutil.which("nvidia-smi") if device == "cuda" else None
-        self.process = self.thread = None
+        self.stop = threading.Event()
+        self.thread = threading.Thread(target=self.follow) if used_bytes else None
+
+    def follow(self):
+        try:
+            before = self.used_bytes()
+            while not self.stop.wait(SECONDS_BETWEEN):
+                self.most_bytes = max(self.most_bytes or 0, self.used_bytes() - before)
+        except OSError:
+            self.most_bytes = None
 
     def __enter__(self):
-        if not self.program:
-            return self
-        self.process = subprocess.Popen(
-            [self.program, "-i", "0", "--query-gpu=memory.used", "--format=csv,noheader,nounits", f"-lms={MILLISECONDS}"],
-            stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
-        before = self.next()
-        self.thread = threading.Thread(target=self.follow, args=(before,))
-        self.thread.start()
+        if self.thread:
+            self.thread.start()
         return self
 
-    def next(self):
-        """In bytes; None at the end, or for what is no number."""
-        line = self.process.stdout.readline().strip()
-        return int(line) * 2**20 if line.isdigit() else None
-
-    def follow(self, before):
-        while before is not None and (used := self.next()) is not None:
-            self.most_bytes = max(self.most_bytes or 0, used - before)
-
     def __exit__(self, *_):
-        if self.process:
-            self.process.terminate()
+        self.stop.set()
+        if self.thread:
             self.thread.join()
-            self.process.wait()
+
+
+def of_gpu():
+    """For Watch; None without a driver."""
+    try:
+        return Driver().used_bytes
+    except (OSError, AttributeError):
+        return None

@@ -68,5 +68,6 @@ class Mlp(nn.Sequential):
             return super().forward(x)
         layers = list(self)
         for first in range(0, len(layers), self.kept_every):
-            x = checkpoint(nn.Sequential(*layers[first:first + self.kept_every]), x, use_reentrant=False)
+            x = checkpoint(nn.Sequential(*layers[first:first + self.kept_every]), x, use_reentrant=False,
+                           preserve_rng_state=False)  # nothing here is random
         return x

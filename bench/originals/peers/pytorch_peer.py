@@ -127,6 +127,7 @@ class ImageTraining:
             for _ in range(3):
                 self.step(chosen)
         torch.cuda.current_stream().wait_stream(aside)
+        self.optimizer.zero_grad(set_to_none=True)  # so that the graph's gradients are in its own memory
         graph = torch.cuda.CUDAGraph()
         with torch.cuda.graph(graph):
             self.step(chosen)
