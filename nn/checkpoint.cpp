@@ -164,9 +164,14 @@ void check_belongs(const Optimizer& optimizer, DataParallel& model) {
       fail("the optimizer was made for another model, must be for this one");
 }
 
-void check_same_training(const Metadata& metadata, const DataParallel& model, const Optimizer& optimizer) {
+void check_same_model(const Metadata& metadata, const DataParallel& model) {
   expect(metadata, "model", fingerprint(model.graph()), "the model's, of its tensors, input and output,");
   expect(metadata, "seed", exact_text(model.options().seed), "the model's");
+}
+
+// Comes before the tensors: which they are depends on the settings.
+void check_same_optimizer(const Metadata& metadata, const Optimizer& optimizer) {
+  expect(metadata, "optimizer", optimizer.kind(), "that of this training");
   for (const OptimizerSetting& setting : optimizer.settings())
     expect(metadata, "optimizer." + setting.name, exact_text(setting.value), "the optimizer's");
 }
@@ -211,12 +216,12 @@ TrainingPlace load_checkpoint(const std::string& path, DataParallel& model, Opti
     check_belongs(optimizer, model);
     const Safetensors file = read(path);
     expect(file.metadata, "format", kCheckpoint, "that of a training");
-    expect(file.metadata, "optimizer", optimizer.kind(), "that of this training");
+    check_same_optimizer(file.metadata, optimizer);
     std::vector<DeviceTensor> tensors = tensors_to_load(model, file.metadata);
     append(tensors, training_tensors(model, optimizer));
     const std::vector<const StoredTensor*> contents = matching(file, tensors);
     check_counters(contents);
-    check_same_training(file.metadata, model, optimizer);
+    check_same_model(file.metadata, model);
     const auto rate = number_of<float>(file.metadata, "learning_rate");
     if (!std::isfinite(rate)) fail("its learning rate is ", rate, ", must be finite");
     const TrainingPlace place = place_in(file.metadata);
