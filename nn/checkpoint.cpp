@@ -1,5 +1,6 @@
 #include <rondo/nn/checkpoint.h>
 #include <rondo/nn/device_tensors.h>
+#include <rondo/nn/parse.h>
 #include <rondo/nn/safetensors.h>
 #include <rondo/nn/sha256.h>
 #include <rondo/version.h>
@@ -52,11 +53,10 @@ const std::string& entry(const Metadata& metadata, const std::string& key) {
 template <class Number>
 Number number_of(const Metadata& metadata, const std::string& key) {
   const std::string& text = entry(metadata, key);
-  Number value{};
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || !(value >= Number{}))
+  const std::optional<Number> value = read_number<Number>(text);
+  if (!value || !(*value >= Number{}))
     fail("its metadata has ", key, " '", shown_name(text), "', must be a number that is not negative");
-  return value;
+  return *value;
 }
 
 // Steps, epochs, samples: so many that one more is a number still.

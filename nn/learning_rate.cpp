@@ -1,38 +1,14 @@
 #include <rondo/kernels/core/status.h>
 #include <rondo/nn/learning_rate.h>
+#include <rondo/nn/parse.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <numbers>
 #include <optional>
 #include <vector>
 
 namespace rondo::nn {
-
-namespace {
-
-std::vector<std::string> parts_of(const std::string& text) {
-  std::vector<std::string> parts(1);
-  for (const char c : text) {
-    if (c == ':')
-      parts.emplace_back();
-    else
-      parts.back() += c;
-  }
-  return parts;
-}
-
-template <class Number>
-std::optional<Number> number(const std::string& text) {
-  Number value{};
-  const char* end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, value);
-  if (error != std::errc() || stop != end) return std::nullopt;
-  return value;
-}
-
-}  // namespace
 
 LearningRate::LearningRate(Kind kind, double rate) : kind_(kind), rate_(rate) {
   if (!(rate > 0) || !std::isfinite(rate))
@@ -105,17 +81,17 @@ LearningRate parse_learning_rate(const std::string& schedule, double rate, int64
   const auto fail = [&](const auto&... why) {
     throw Error(bad_argument("the learning rate's schedule is '", schedule, "', ", why...));
   };
-  const std::vector<std::string> parts = parts_of(schedule);
+  const std::vector<std::string> parts = split(schedule, ':');
   LearningRate result = LearningRate::constant(rate);
   if (parts[0] == "step" && parts.size() == 3) {
-    const std::optional<int64_t> epochs = number<int64_t>(parts[1]);
-    const std::optional<double> gamma = number<double>(parts[2]);
+    const std::optional<int64_t> epochs = read_number<int64_t>(parts[1]);
+    const std::optional<double> gamma = read_number<double>(parts[2]);
     if (!epochs || *epochs < 1) fail("whose epochs '", parts[1], "' must be a whole number of at least 1");
     if (!gamma || !(*gamma > 0 && *gamma <= 1))
       fail("whose factor '", parts[2], "' must be a number above 0 and at most 1");
     result = LearningRate::step_decay(rate, *epochs, *gamma);
   } else if (parts[0] == "cosine" && parts.size() <= 2) {
-    const std::optional<double> minimum = parts.size() == 1 ? 0.0 : number<double>(parts[1]);
+    const std::optional<double> minimum = parts.size() == 1 ? 0.0 : read_number<double>(parts[1]);
     if (!minimum || !(*minimum >= 0 && *minimum <= rate))
       fail("whose minimum '", parts[1], "' must be a number from 0 to ", rate, ", the learning rate");
     result = LearningRate::cosine(rate, *minimum);

@@ -10,11 +10,6 @@ namespace {
 
 constexpr const char* kName = "data parallelism";
 
-StrategyOptions checked(const StrategyOptions& options) {
-  check_options(kName, options);
-  return options;
-}
-
 DataParallelOptions for_model(const StrategyOptions& options) {
   DataParallelOptions model;
   model.devices = options.devices;
@@ -42,7 +37,7 @@ std::vector<int64_t> DataPartition::used(const std::vector<int>& devices) {
 }
 
 DataPartition::DataPartition(const AnyModule& network, Shape input, const StrategyOptions& options)
-    : options_(checked(options)),
+    : options_(checked(kName, options)),
       used_before_(used(options.devices)),
       model_(network, input, for_model(options)),
       sgd_(model_, options.learning_rate) {

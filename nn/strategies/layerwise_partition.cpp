@@ -42,8 +42,8 @@ namespace {
 
 constexpr const char* kName = "layerwise partition";
 
-StrategyOptions checked(const StrategyOptions& options) {
-  check_options(kName, options);
+const StrategyOptions& checked(const StrategyOptions& options) {
+  nn::checked(kName, options);
   if (options.devices.size() > kMaxRanks)
     throw Error(bad_argument(kName, ": ", options.devices.size(), " devices, must be at most ", kMaxRanks));
   return options;

@@ -39,11 +39,6 @@ namespace {
 
 constexpr const char* kName = "network partition";
 
-StrategyOptions checked(const StrategyOptions& options) {
-  check_options(kName, options);
-  return options;
-}
-
 std::vector<Event> events(int device, int64_t count) {
   const DeviceScope scope(device);
   return std::vector<Event>(static_cast<size_t>(count));
@@ -61,7 +56,7 @@ ParameterPart part_of(const Graph& whole, const Piece& piece, const Graph& graph
 }  // namespace
 
 NetworkPartition::NetworkPartition(const AnyModule& network, Shape input, const StrategyOptions& options)
-    : options_(checked(options)),
+    : options_(checked(kName, options)),
       whole_(make_graph(network, input)),
       pieces_(stages_of(network, input, options.batch, options.devices.size())) {
   const int64_t micros = std::min(options.micro_batches, options.batch);

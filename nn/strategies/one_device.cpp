@@ -9,11 +9,6 @@ namespace {
 
 constexpr const char* kName = "one device";
 
-StrategyOptions checked(const StrategyOptions& options) {
-  check_options(kName, options);
-  return options;
-}
-
 Stream stream_on(int device) {
   const DeviceScope scope(device);
   return Stream();
@@ -22,7 +17,7 @@ Stream stream_on(int device) {
 }  // namespace
 
 OneDevice::OneDevice(const AnyModule& network, Shape input, const StrategyOptions& options)
-    : options_(checked(options)),
+    : options_(checked(kName, options)),
       graph_(make_graph(network, input)),
       plan_(plan_training(graph_, options.batch)),
       stream_(stream_on(options.devices[0])),

@@ -28,7 +28,7 @@ std::unique_ptr<Strategy> make_strategy(StrategyKind kind, const AnyModule& netw
   throw Error(bad_argument("strategy ", static_cast<int>(kind), " does not exist"));
 }
 
-void check_options(const char* name, const StrategyOptions& options) {
+const StrategyOptions& checked(const char* name, const StrategyOptions& options) {
   constexpr int64_t kMostSamples = int64_t{1} << 31;
   if (options.devices.empty()) throw Error(bad_argument(name, ": the list of devices is empty"));
   if (options.batch < 1 || options.batch > kMostSamples)
@@ -40,6 +40,7 @@ void check_options(const char* name, const StrategyOptions& options) {
   if (!(options.learning_rate >= 0) || !std::isfinite(options.learning_rate))
     throw Error(bad_argument(name, ": the learning rate is ", options.learning_rate,
                              ", must be finite and not negative"));
+  return options;
 }
 
 int64_t checked_size(const char* name, const Batch& batch, const Graph& graph, int64_t most) {

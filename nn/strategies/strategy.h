@@ -79,8 +79,8 @@ std::unique_ptr<Strategy> make_strategy(StrategyKind kind, const AnyModule& netw
 
 // ---- for the strategies ----
 
-// Throws a bad_argument Error that begins with `name`.
-void check_options(const char* name, const StrategyOptions& options);
+// The options; throws a bad_argument Error that begins with `name` where they make no sense.
+const StrategyOptions& checked(const char* name, const StrategyOptions& options);
 // The number of samples; throws a bad_argument Error where sizes don't belong together.
 int64_t checked_size(const char* name, const Batch& batch, const Graph& graph, int64_t most);
 // Samples [first, first + size) of a batch of `whole`.

@@ -1,4 +1,5 @@
 // The tests' own instrument: a buffer that waits for the right device and sees what is written beside it.
+#include <gtest/gtest-spi.h>
 #include <gtest/gtest.h>
 
 #include <rondo/kernels/core/platform.h>
@@ -38,6 +39,24 @@ TEST(GuardedBuffer, SeesAWriteOnEitherSide) {
     RONDO_CUDA_THROW(cudaMemcpy(buffer.data() + outside, &before, bytes, cudaMemcpyDefault));
     EXPECT_TRUE(buffer.guards_intact());
   }
+}
+
+// What a kernel reads beyond one buffer and writes beyond another is no poison there.
+TEST(GuardedBuffer, SeesThePoisonOfAnother) {
+  GuardedBuffer<int> one(3), other(3);
+  int before = 0;
+  RONDO_CUDA_THROW(cudaMemcpy(&before, other.data() + 3, sizeof(int), cudaMemcpyDefault));
+  RONDO_CUDA_THROW(cudaMemcpy(other.data() + 3, one.data() + 3, sizeof(int), cudaMemcpyDefault));
+  EXPECT_FALSE(other.guards_intact());
+  RONDO_CUDA_THROW(cudaMemcpy(other.data() + 3, &before, sizeof(int), cudaMemcpyDefault));
+}
+
+TEST(GuardedBuffer, LooksWhenItGoes) {
+  const auto written_beside = [] {
+    GuardedBuffer<int> buffer(3);
+    RONDO_CUDA_THROW(cudaMemset(buffer.data() + 3, 0, 1));
+  };
+  EXPECT_NONFATAL_FAILURE(written_beside(), "a write outside the buffer of 3 elements, at byte 12");
 }
 
 }  // namespace

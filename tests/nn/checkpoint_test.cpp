@@ -31,10 +31,7 @@ using test::some_labels;
 using test::spread;
 
 DataParallelOptions options_for(int ranks, bool shared_statistics = true) {
-  DataParallelOptions options;
-  options.devices = spread(ranks);
-  options.batch = 12;
-  options.seed = 5;
+  DataParallelOptions options = test::small_options(ranks);
   options.shared_statistics = shared_statistics;
   return options;
 }

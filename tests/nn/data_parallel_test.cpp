@@ -10,6 +10,7 @@
 #include <rondo/nn/models.h>
 #include <rondo/tests/nn/small_data.h>
 #include <rondo/tests/nn/small_models.h>
+#include <rondo/tests/program/files.h>
 #include <rondo/tests/support/compare.h>
 #include <rondo/tests/support/inputs.h>
 #include <rondo/tests/support/random_order.h>
@@ -25,6 +26,7 @@ using test::kSmallInput;
 using test::normal_values;
 using test::parameters_of;
 using test::small_network;
+using test::small_options;
 using test::some_labels;
 using test::spread;
 
@@ -38,22 +40,12 @@ std::vector<float> train(DataParallel& model, Optimizer& optimizer) {
   return parameters_of(model);
 }
 
-DataParallelOptions options_for(int ranks) {
-  DataParallelOptions options;
-  options.devices = spread(ranks);
-  options.batch = 12;
-  options.seed = 5;
-  options.shared_statistics = true;
-  options.bucket_bytes = 2000;
-  return options;
-}
-
 TEST(DataParallel, AnyNumberOfDevicesTakesTheSameSteps) {
   for (const bool adam : {false, true}) {
     std::vector<float> one;
     for (int ranks : {1, 2, 3, 4}) {
       SCOPED_TRACE(concat(ranks, " devices", adam ? ", Adam" : ", SGD"));
-      DataParallel model(small_network(), kSmallInput, options_for(ranks));
+      DataParallel model(small_network(), kSmallInput, small_options(ranks));
       std::unique_ptr<Optimizer> optimizer;
       if (adam)
         optimizer = std::make_unique<Adam>(model);
@@ -74,7 +66,7 @@ TEST(DataParallel, BucketsAndOrderChangeNothing) {
   std::vector<float> first;
   for (int64_t bucket_bytes : {1, 3000, 1 << 30})
     for (uint64_t seed : {1, 2, 3}) {
-      DataParallelOptions options = options_for(3);
+      DataParallelOptions options = small_options(3);
       options.bucket_bytes = bucket_bytes;
       options.algorithm = Algorithm::direct;
       DataParallel model(small_network(), kSmallInput, options);
@@ -223,8 +215,8 @@ TEST(DataParallel, SquaredErrorGoesDown) {
 
 // Any number of samples, more than a batch and not a multiple of it, in their order.
 TEST(DataParallel, PredictionsComeInOrder) {
-  DataParallel one(small_network(), kSmallInput, options_for(1)),
-      three(small_network(), kSmallInput, options_for(3));
+  DataParallel one(small_network(), kSmallInput, small_options(1)),
+      three(small_network(), kSmallInput, small_options(3));
   const std::vector<float> x = normal_values(29 * kSmallInput.size(), 3);
   const std::vector<float> want = one.predict(x);
   ASSERT_EQ(want.size(), 29u * 4);
@@ -240,7 +232,7 @@ TEST(DataParallel, PredictionsComeInOrder) {
 }
 
 TEST(DataParallel, EvaluatingLeavesTheTallyOfTrainingAlone) {
-  DataParallel model(small_network(), kSmallInput, options_for(2));
+  DataParallel model(small_network(), kSmallInput, small_options(2));
   Sgd sgd(model);
   model.train_step(normal_values(12 * kSmallInput.size(), 1), some_labels(12, 4), sgd);
   EXPECT_EQ(model.evaluate(normal_values(5 * kSmallInput.size(), 1), some_labels(5, 4)).rows, 5);
@@ -249,7 +241,7 @@ TEST(DataParallel, EvaluatingLeavesTheTallyOfTrainingAlone) {
 }
 
 TEST(DataParallel, LearningRateFollowsASchedule) {
-  DataParallel model(small_network(), kSmallInput, options_for(2));
+  DataParallel model(small_network(), kSmallInput, small_options(2));
   Sgd sgd(model, {.learning_rate = 0});
   const std::vector<float> before = parameters_of(model), x = normal_values(12 * kSmallInput.size(), 1);
   model.train_step(x, some_labels(12, 4), sgd);
@@ -271,7 +263,7 @@ class Failing : public Sgd {
 };
 
 TEST(DataParallel, AfterAStepThatFailedInTheMiddleNoneIsTaken) {
-  DataParallel model(small_network(), kSmallInput, options_for(2));
+  DataParallel model(small_network(), kSmallInput, small_options(2));
   Failing failing(model);
   Sgd sgd(model);
   const std::vector<float> x = normal_values(12 * kSmallInput.size(), 1);
@@ -280,8 +272,8 @@ TEST(DataParallel, AfterAStepThatFailedInTheMiddleNoneIsTaken) {
 }
 
 TEST(DataParallel, RefusesAnOptimizerOfAnotherModel) {
-  DataParallel one(small_network(), kSmallInput, options_for(1)),
-      two(small_network(), kSmallInput, options_for(2));
+  DataParallel one(small_network(), kSmallInput, small_options(1)),
+      two(small_network(), kSmallInput, small_options(2));
   Sgd sgd(one);
   const std::vector<float> x = normal_values(12 * kSmallInput.size(), 1);
   EXPECT_THROW(two.train_step(x, some_labels(12, 4), sgd), Error);
@@ -290,7 +282,7 @@ TEST(DataParallel, RefusesAnOptimizerOfAnotherModel) {
 
 // The same image says the same, wherever in the batch it stands: the running statistics are one.
 TEST(DataParallel, EvaluationDoesNotDependOnThePlaceInTheBatch) {
-  DataParallelOptions options = options_for(2);
+  DataParallelOptions options = small_options(2);
   options.shared_statistics = DataParallelOptions{}.shared_statistics;
   DataParallel model(small_network(), kSmallInput, options);
   Sgd sgd(model);
@@ -302,36 +294,25 @@ TEST(DataParallel, EvaluationDoesNotDependOnThePlaceInTheBatch) {
   for (size_t i = 4; i < outputs.size(); ++i) EXPECT_EQ(outputs[i], outputs[i % 4]);
 }
 
-template <class Work>
-std::string refusal(Work work) {
-  try {
-    work();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.status().code(), StatusCode::bad_argument);
-    return error.what();
-  }
-  return "nothing was refused";
-}
-
 TEST(DataParallel, RefusesWhatDoesNotFit) {
   const auto made_with = [](DataParallelOptions options) {
-    return refusal([&] { DataParallel(small_network(), kSmallInput, options); });
+    return test::complaint([&] { DataParallel(small_network(), kSmallInput, options); });
   };
-  DataParallelOptions options = options_for(1);
+  DataParallelOptions options = small_options(1);
   options.devices = {};
   EXPECT_EQ(made_with(options), "DataParallel: the list of devices is empty");
-  options = options_for(1);
+  options = small_options(1);
   options.batch = 0;
   EXPECT_EQ(made_with(options), "DataParallel: the batch is 0, must be at least 1");
-  options = options_for(1);
+  options = small_options(1);
   options.bucket_bytes = 0;
   EXPECT_EQ(made_with(options), "DataParallel: bucket_bytes is 0, must be at least 1");
 
-  DataParallel model(small_network(), kSmallInput, options_for(2));
+  DataParallel model(small_network(), kSmallInput, small_options(2));
   Sgd sgd(model);
   const std::vector<float> x = normal_values(13 * kSmallInput.size(), 1);
   const auto step = [&](int64_t values, int64_t labels) {
-    return refusal([&] {
+    return test::complaint([&] {
       model.train_step(std::span(x).first(static_cast<size_t>(values)), some_labels(labels, 4), sgd);
     });
   };
@@ -340,11 +321,11 @@ TEST(DataParallel, RefusesWhatDoesNotFit) {
   EXPECT_EQ(step(13 * 64, 13), "DataParallel: the batch has 13 samples, must have 1 to 12");
   EXPECT_EQ(step(0, 0), "DataParallel: the batch has 0 samples, must have 1 to 12");
   EXPECT_EQ(step(5 * 64, 4), "DataParallel: there are 4 labels, must be 5, one for each sample");
-  EXPECT_EQ(refusal([&] { model.train_step(std::span(x).first(128), std::span(x).first(7), sgd); }),
+  EXPECT_EQ(test::complaint([&] { model.train_step(std::span(x).first(128), std::span(x).first(7), sgd); }),
             "DataParallel: there are 7 target values, must be 8, 4 for each sample");
-  EXPECT_EQ(refusal([&] { model.evaluate(x, some_labels(12, 4)); }),
+  EXPECT_EQ(test::complaint([&] { model.evaluate(x, some_labels(12, 4)); }),
             "DataParallel: there are 832 values and 12 labels, must be 64 values for each label");
-  EXPECT_EQ(refusal([&] { sgd.set_learning_rate(NAN); }),
+  EXPECT_EQ(test::complaint([&] { sgd.set_learning_rate(NAN); }),
             "optimizer: the learning rate is nan, must be finite and not negative");
 }
 

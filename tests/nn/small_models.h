@@ -38,6 +38,11 @@ inline std::vector<int> spread(int ranks) {
   return devices;
 }
 
+// Batches of 12, and several buckets of gradients.
+inline nn::DataParallelOptions small_options(int ranks) {
+  return {.devices = spread(ranks), .batch = 12, .seed = 5, .bucket_bytes = 2000};
+}
+
 inline std::vector<int32_t> some_labels(int64_t count, int64_t classes) {
   Random random(77);
   std::vector<int32_t> labels;

@@ -10,6 +10,7 @@
 #include <rondo/nn/models.h>
 #include <rondo/nn/strategies/network_partition.h>
 #include <rondo/nn/strategies/strategy.h>
+#include <rondo/tests/program/files.h>
 #include <rondo/tests/support/compare.h>
 #include <rondo/tests/support/inputs.h>
 #include <rondo/tests/support/random_order.h>
@@ -350,17 +351,6 @@ TEST(Strategies, TrafficIsWhatTheFormulasSay) {
 
 // ---- what is refused ----
 
-template <class Work>
-std::string refusal(Work work) {
-  try {
-    work();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.status().code(), StatusCode::bad_argument);
-    return error.what();
-  }
-  return "nothing was refused";
-}
-
 testing::AssertionResult says(const std::string& text, const char* part) {
   if (text.find(part) != std::string::npos) return testing::AssertionSuccess();
   return testing::AssertionFailure() << text;
@@ -368,7 +358,7 @@ testing::AssertionResult says(const std::string& text, const char* part) {
 
 TEST(Strategies, RefuseWhatTheyCannotCut) {
   const auto made = [](StrategyKind kind, const AnyModule& network, const StrategyOptions& options) {
-    return refusal([&] { make_strategy(kind, network, {6, 6, 2}, options); });
+    return test::complaint([&] { make_strategy(kind, network, {6, 6, 2}, options); });
   };
   const AnyModule normalised = Sequential{Conv2d(4, 3), BatchNorm2d(), ReLU(), Flatten(), Linear(3)};
   EXPECT_TRUE(says(made(StrategyKind::network, normalised, options_for(2)), "the network must have none"));
@@ -401,19 +391,19 @@ TEST(Strategies, RefuseABatchThatDoesNotFit) {
     const std::vector<float> x(56), targets(39);
     const std::vector<int32_t> labels(13);
     const std::span<const float> two(x.data(), 8);
-    EXPECT_TRUE(says(refusal([&] {
+    EXPECT_TRUE(says(test::complaint([&] {
                        strategy->train_step({x, labels});
                      }),
                      "has 56 values, must have 4 for each of 1 to 13"));
-    EXPECT_TRUE(says(refusal([&] {
+    EXPECT_TRUE(says(test::complaint([&] {
                        strategy->train_step({std::span(x).first(7), labels});
                      }),
                      "has 7 values"));
-    EXPECT_TRUE(
-        says(refusal([&] { strategy->train_step({two}); }), "0 labels and 0 target values for 2 samples"));
-    EXPECT_TRUE(says(refusal([&] { strategy->train_step({two, labels}); }), "13 labels"));
-    EXPECT_TRUE(says(refusal([&] { strategy->train_step({two, {}, targets}); }), "39 target values"));
-    EXPECT_TRUE(says(refusal([&] {
+    EXPECT_TRUE(says(test::complaint([&] { strategy->train_step({two}); }),
+                     "0 labels and 0 target values for 2 samples"));
+    EXPECT_TRUE(says(test::complaint([&] { strategy->train_step({two, labels}); }), "13 labels"));
+    EXPECT_TRUE(says(test::complaint([&] { strategy->train_step({two, {}, targets}); }), "39 target values"));
+    EXPECT_TRUE(says(test::complaint([&] {
                        strategy->train_step({two, std::span(labels).first(2), targets});
                      }),
                      "must be 2 labels or 6"));

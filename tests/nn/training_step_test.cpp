@@ -6,6 +6,7 @@
 #include <rondo/nn/models.h>
 #include <rondo/tests/nn/small_data.h>
 #include <rondo/tests/nn/small_models.h>
+#include <rondo/tests/program/files.h>
 #include <rondo/tests/support/compare.h>
 #include <rondo/tests/support/random_order.h>
 
@@ -23,17 +24,9 @@ using test::kSmallInput;
 using test::normal_values;
 using test::parameters_of;
 using test::small_network;
+using test::small_options;
 using test::some_labels;
 using test::spread;
-
-DataParallelOptions options_for(int ranks) {
-  DataParallelOptions options;
-  options.devices = spread(ranks);
-  options.batch = 12;
-  options.seed = 5;
-  options.bucket_bytes = 2000;
-  return options;
-}
 
 // Batch normalisation is over each piece, so that pieces of a batch are not the batch.
 AnyModule without_batch_norm() {
@@ -62,7 +55,7 @@ TEST(TrainingStep, ReplayedIsAsEnqueued) {
       std::vector<float> parameters[2];
       double losses[2];
       for (const bool traced : {false, true}) {
-        DataParallel model(small_network(), kSmallInput, options_for(ranks));
+        DataParallel model(small_network(), kSmallInput, small_options(ranks));
         std::unique_ptr<Optimizer> optimizer;
         if (adam)
           optimizer = std::make_unique<Adam>(model);
@@ -83,7 +76,7 @@ TEST(TrainingStep, ReplayedIsAsEnqueued) {
 TEST(TrainingStep, ReplayedInAnyOrderOfTheDevices) {
   std::vector<float> first;
   for (uint64_t seed = 1; seed <= 6; ++seed) {
-    DataParallelOptions options = options_for(3);
+    DataParallelOptions options = small_options(3);
     options.micro_batches = 2;
     DataParallel model(small_network(), kSmallInput, options);
     Sgd sgd(model, {.learning_rate = 0.05f, .momentum = 0.9f});
@@ -97,7 +90,7 @@ TEST(TrainingStep, ReplayedInAnyOrderOfTheDevices) {
 
 // A recorded step belongs to the optimizer it was recorded with, also when another takes its place in memory.
 TEST(TrainingStep, AnotherOptimizerIsAnotherStep) {
-  DataParallel model(small_network(), kSmallInput, options_for(2));
+  DataParallel model(small_network(), kSmallInput, small_options(2));
   const std::vector<float> x = normal_values(12 * kSmallInput.size(), 1);
   std::optional<Sgd> sgd;
   for (const float rate : {0.05f, 0.0f}) {
@@ -114,7 +107,7 @@ TEST(TrainingStep, PiecesAddUpToTheBatch) {
   for (int ranks : {1, 2, 5})
     for (int64_t pieces : {1, 2, 3, 12}) {
       SCOPED_TRACE(concat(ranks, " ranks, ", pieces, " pieces"));
-      DataParallelOptions options = options_for(ranks);
+      DataParallelOptions options = small_options(ranks);
       options.micro_batches = pieces;
       DataParallel model(without_batch_norm(), kSmallInput, options);
       Sgd sgd(model, {.learning_rate = 0.05f, .momentum = 0.9f});
@@ -135,7 +128,7 @@ TEST(TrainingStep, PiecesAddUpToTheBatch) {
 TEST(TrainingStep, ReplicatedIsTheSameOnEveryDevice) {
   std::vector<float> one;
   for (int ranks : {1, 3}) {
-    DataParallelOptions options = options_for(ranks);
+    DataParallelOptions options = small_options(ranks);
     options.placement = BatchPlacement::replicated;
     DataParallel model(small_network(), kSmallInput, options);
     Sgd sgd(model, {.learning_rate = 0.05f});
@@ -154,7 +147,7 @@ TEST(TrainingStep, RepeatedOnTheSameBatch) {
   std::vector<float> parameters[2];
   const std::vector<float> x = normal_values(9 * kSmallInput.size(), 1), y = normal_values(9 * 4, 2);
   for (const bool repeated : {false, true}) {
-    DataParallel model(small_network(), kSmallInput, options_for(2));
+    DataParallel model(small_network(), kSmallInput, small_options(2));
     Sgd sgd(model, {.learning_rate = 0.01f});
     EXPECT_THROW(model.repeat_step(sgd), Error);
     model.train_step(x, y, sgd);
@@ -177,7 +170,7 @@ TEST(TrainingStep, FromTheDevicesAsFromTheHost) {
     for (uint8_t byte : bytes) values.push_back(static_cast<float>(byte) * (1.0f / 255.0f));
     return values;
   };
-  DataParallelOptions options = options_for(3);
+  DataParallelOptions options = small_options(3);
   DataParallel on_device(lenet(), {28, 28, 1}, options), from_host(lenet(), {28, 28, 1}, options);
   Sgd device_sgd(on_device), host_sgd(from_host);
   const DeviceImages images(on_device, data.train_images, data.train_labels);
@@ -234,7 +227,7 @@ TEST(TrainingStep, AnEpochGoesOnWhereItStopped) {
   const FashionMnist data = test::small_data(50, 1);
   std::vector<float> parameters[2];
   for (const bool stopped : {false, true}) {
-    DataParallel model(lenet(), {28, 28, 1}, options_for(2));
+    DataParallel model(lenet(), {28, 28, 1}, small_options(2));
     Sgd sgd(model);
     const DeviceImages images(model, data.train_images, data.train_labels);
     ShuffledBatches batches(model, images, 12, 9);
@@ -253,7 +246,7 @@ TEST(TrainingStep, AnEpochGoesOnWhereItStopped) {
 }
 
 TEST(TrainingStep, PhasesAddUpToATime) {
-  DataParallelOptions options = options_for(2);
+  DataParallelOptions options = small_options(2);
   options.micro_batches = 3;
   DataParallel model(small_network(), kSmallInput, options);
   Sgd sgd(model);
@@ -267,7 +260,7 @@ TEST(TrainingStep, PhasesAddUpToATime) {
 }
 
 TEST(TrainingStep, ANetworkWithoutParametersIsANetwork) {
-  DataParallel model(Flatten(), {2, 2, 1}, options_for(2));
+  DataParallel model(Flatten(), {2, 2, 1}, small_options(2));
   Sgd sgd(model);
   for (int step = 0; step < 4; ++step) model.train_step(normal_values(12 * 4, 1), some_labels(12, 4), sgd);
   EXPECT_EQ(model.take_tally().rows, 48);
@@ -275,7 +268,7 @@ TEST(TrainingStep, ANetworkWithoutParametersIsANetwork) {
 
 TEST(TrainingStep, ImagesBelongToTheirModel) {
   const FashionMnist data = test::small_data(20, 5);
-  DataParallel one(lenet(), {28, 28, 1}, options_for(1)), two(lenet(), {28, 28, 1}, options_for(2));
+  DataParallel one(lenet(), {28, 28, 1}, small_options(1)), two(lenet(), {28, 28, 1}, small_options(2));
   Sgd sgd(two);
   const DeviceImages images(one, data.train_images, data.train_labels);
   EXPECT_THROW(two.evaluate(images), Error);
@@ -287,26 +280,17 @@ TEST(TrainingStep, ImagesBelongToTheirModel) {
 }
 
 TEST(TrainingStep, RefusesWhatDoesNotFit) {
-  const auto refusal = [](auto work) {
-    try {
-      work();
-    } catch (const Error& error) {
-      EXPECT_EQ(error.status().code(), StatusCode::bad_argument);
-      return std::string(error.what());
-    }
-    return std::string("nothing was refused");
-  };
-  DataParallelOptions options = options_for(2);
+  DataParallelOptions options = small_options(2);
   options.micro_batches = 13;
-  EXPECT_EQ(refusal([&] { DataParallel(small_network(), kSmallInput, options); }),
+  EXPECT_EQ(test::complaint([&] { DataParallel(small_network(), kSmallInput, options); }),
             "DataParallel: micro_batches is 13, must be at least 1 and at most 12, the batch");
-  DataParallel model(lenet(), {28, 28, 1}, options_for(2));
+  DataParallel model(lenet(), {28, 28, 1}, small_options(2));
   const std::vector<uint8_t> bytes(784 * 3), labels(3);
   EXPECT_EQ(
-      refusal([&] { DeviceImages(model, bytes, std::span(labels).first(2)); }),
+      test::complaint([&] { DeviceImages(model, bytes, std::span(labels).first(2)); }),
       "DeviceImages: there are 2352 bytes and 2 labels, must be 784 bytes for each of at least one label");
   const DeviceImages images(model, bytes, labels);
-  EXPECT_EQ(refusal([&] { ShuffledBatches(model, images, 13, 0); }),
+  EXPECT_EQ(test::complaint([&] { ShuffledBatches(model, images, 13, 0); }),
             "ShuffledBatches: the batch is 13, must be 1 to 12, the model's");
 }
 

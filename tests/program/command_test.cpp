@@ -1,15 +1,12 @@
 // The built program, as a user meets it: exit codes, messages, and the files that it leaves or does not
 // leave.
-#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <rondo/kernels/core/platform.h>
 #include <rondo/nn/fashion_mnist.h>
-#include <rondo/tests/program/files.h>
+#include <rondo/tests/program/built_program.h>
 #include <rondo/tests/program/xml.h>
 #include <signal.h>
-#include <spawn.h>
 #include <sys/resource.h>
-#include <sys/wait.h>
 
 #include <nlohmann/json.hpp>
 
@@ -17,61 +14,23 @@
 #include <set>
 #include <sstream>
 
-extern char** environ;
-
 namespace rondo::test {
 namespace {
 
-struct Outcome {
-  int code = -1;
-  std::string out, err;
-};
-
-class Command : public ::testing::Test {
+class Command : public BuiltProgram {
  protected:
   Command() { write_data_set(data_.path(), 40, 20); }
 
-  // Runs `rondo` with these words; "" stands for the directory of the data.
-  Outcome rondo(std::vector<std::string> words, const std::string& stdout_path = "") {
-    const std::string out_path = stdout_path.empty() ? streams_ / "out" : stdout_path;
-    posix_spawn_file_actions_t actions;
-    posix_spawn_file_actions_init(&actions);
-    posix_spawn_file_actions_addopen(&actions, 1, out_path.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0644);
-    posix_spawn_file_actions_addopen(&actions, 2, (streams_ / "err").c_str(), O_WRONLY | O_CREAT | O_TRUNC,
-                                     0644);
-    words.insert(words.begin(), RONDO_PROGRAM);
-    std::vector<char*> argv;
-    for (std::string& word : words) argv.push_back(word.data());
-    argv.push_back(nullptr);
-    pid_t child = 0;
-    EXPECT_EQ(posix_spawn(&child, RONDO_PROGRAM, &actions, nullptr, argv.data(), environ), 0);
-    posix_spawn_file_actions_destroy(&actions);
-    int status = 0;
-    EXPECT_EQ(waitpid(child, &status, 0), child);
-    return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, stdout_path.empty() ? read_text(out_path) : "",
-            read_text(streams_ / "err")};
-  }
-  Outcome train(const std::string& options) {
-    std::vector<std::string> words = {"train", "lenet"};
-    std::istringstream stream(options);
-    for (std::string word; stream >> word;) words.push_back(word);
-    return rondo(words);
-  }
+  Outcome train(const std::string& options) { return run_line("train lenet " + options); }
   std::string small() { return "--data " + data_.path().string() + " --epochs 2 --batch 16 "; }
 
-  // Exit code 2 and one line that holds `parts`, whatever else was asked for; no other output, and no file.
+  // Whatever else is asked for.
   void expect_refused(const std::string& options, const std::vector<std::string>& parts) {
-    const Outcome outcome = train("--log " + (results_ / "log.csv") + " --plot " + (results_ / "plot.svg") +
-                                  " --trace " + (results_ / "trace.json") + " " + options);
-    EXPECT_EQ(outcome.code, 2) << options;
-    EXPECT_EQ(outcome.out, "") << options;
-    EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 1) << outcome.err;
-    EXPECT_EQ(outcome.err.rfind("rondo: ", 0), 0u) << outcome.err;
-    EXPECT_EQ(missing(outcome.err, parts), "");
-    EXPECT_EQ(results_.files(), 0u) << options;
+    BuiltProgram::expect_refused("train lenet --log " + (results_ / "log.csv") + " --plot " +
+                                     (results_ / "plot.svg") + " --trace " + (results_ / "trace.json") + " " +
+                                     options,
+                                 parts);
   }
-
-  TemporaryDirectory data_, results_, streams_;
 };
 
 std::string last_line_of(const std::string& text) {
@@ -81,60 +40,60 @@ std::string last_line_of(const std::string& text) {
 }
 
 TEST_F(Command, HelpAndVersion) {
-  EXPECT_EQ(rondo({"--help"}).code, 0);
-  EXPECT_EQ(missing(rondo({"--help"}).out, {"train", "devices"}), "");
-  EXPECT_EQ(rondo({"train", "--help"}).code, 0);
-  EXPECT_EQ(rondo({"--version"}).code, 0);
-  EXPECT_EQ(rondo({"--version"}).out.rfind("rondo ", 0), 0u);
+  EXPECT_EQ(run({"--help"}).code, 0);
+  EXPECT_EQ(missing(run({"--help"}).out, {"train", "devices"}), "");
+  EXPECT_EQ(run({"train", "--help"}).code, 0);
+  EXPECT_EQ(run({"--version"}).code, 0);
+  EXPECT_EQ(run({"--version"}).out.rfind("rondo ", 0), 0u);
 }
 
 TEST_F(Command, Devices) {
-  const Outcome outcome = rondo({"devices"});
+  const Outcome outcome = run({"devices"});
   EXPECT_EQ(outcome.code, 0) << outcome.err;
   EXPECT_EQ(missing(outcome.out, {"device", "name", "memory", ":0", "capability"}), "");
 }
 
 TEST_F(Command, Schedule) {
-  const Outcome table = rondo({"schedule", "--ranks", "4"});
+  const Outcome table = run({"schedule", "--ranks", "4"});
   EXPECT_EQ(table.code, 0) << table.err;
   EXPECT_EQ(missing(table.out, {"4 ranks: 6 steps", "reduce-scatter", "all-gather", "3 -> 0  3 2 1"}), "");
-  EXPECT_EQ(rondo({"schedule", "--ranks", "4", "--svg", results_ / "ring.svg"}).code, 0);
+  EXPECT_EQ(run({"schedule", "--ranks", "4", "--svg", results_ / "ring.svg"}).code, 0);
   EXPECT_EQ(XmlCheck::fault(read_text(results_ / "ring.svg")), "");
-  const Outcome nowhere = rondo({"schedule", "--ranks", "4", "--svg", results_ / "absent/ring.svg"});
+  const Outcome nowhere = run({"schedule", "--ranks", "4", "--svg", results_ / "absent/ring.svg"});
   EXPECT_EQ(nowhere.code, 2);
   EXPECT_EQ(nowhere.out, "");
   EXPECT_EQ(missing(nowhere.err, {"rondo: --svg", "absent"}), "");
 }
 
 TEST_F(Command, Scale) {
-  const Outcome outcome = rondo({"scale", "--bytes", "25MB", "--devices", "64", "--plot",
-                                 results_ / "scale.svg", "--json", results_ / "scale.json"});
+  const Outcome outcome = run({"scale", "--bytes", "25MB", "--devices", "64", "--plot",
+                               results_ / "scale.svg", "--json", results_ / "scale.json"});
   EXPECT_EQ(outcome.code, 0) << outcome.err;
   EXPECT_EQ(
       missing(outcome.out, {"Predicted, not measured", "nvlink", "network", "25 MB", "beats the flat ring"}),
       "");
   EXPECT_EQ(XmlCheck::fault(read_text(results_ / "scale.svg")), "");
   EXPECT_EQ(nlohmann::json::parse(read_text(results_ / "scale.json"))["sizes"][0]["bytes"], 25'000'000);
-  const Outcome same = rondo({"scale", "--plot", results_ / "same", "--json", results_ / "same"});
+  const Outcome same = run({"scale", "--plot", results_ / "same", "--json", results_ / "same"});
   EXPECT_EQ(same.code, 2);
   EXPECT_EQ(same.out, "");
   EXPECT_EQ(std::count(same.err.begin(), same.err.end(), '\n'), 1) << same.err;
   EXPECT_EQ(missing(same.err, {"--plot", "--json", "same file"}), "");
-  EXPECT_EQ(rondo({"scale", "--links", "wire,network"}).code, 2);
+  EXPECT_EQ(run({"scale", "--links", "wire,network"}).code, 2);
   EXPECT_EQ(results_.files(), 2u);
 }
 
 TEST_F(Command, Shard) {
   const Outcome outcome =
-      rondo({"shard", "--array", "batch", "--devices", "3", "--svg", results_ / "shard.svg"});
+      run({"shard", "--array", "batch", "--devices", "3", "--svg", results_ / "shard.svg"});
   EXPECT_EQ(outcome.code, 0) << outcome.err;
   EXPECT_EQ(missing(outcome.out, {"A batch of lenet", "256 samples", device_label(2)}), "");
   EXPECT_EQ(outcome.out.find('\x1b'), std::string::npos) << "colours in a file";
   EXPECT_EQ(XmlCheck::fault(read_text(results_ / "shard.svg")), "");
-  const Outcome nowhere = rondo({"shard", "--array", "batch", "--svg", results_ / "absent/shard.svg"});
+  const Outcome nowhere = run({"shard", "--array", "batch", "--svg", results_ / "absent/shard.svg"});
   EXPECT_EQ(nowhere.code, 2);
   EXPECT_EQ(nowhere.out, "");
-  EXPECT_EQ(rondo({"shard"}).code, 2);
+  EXPECT_EQ(run({"shard"}).code, 2);
 }
 
 TEST_F(Command, Plot) {
@@ -143,16 +102,16 @@ TEST_F(Command, Plot) {
       "update_seconds\n1,2,0.5,3,0,0,0,0,0\n";
   write_file(results_ / "one.csv", bytes_of(log));
   write_file(results_ / "two.csv", bytes_of(log));
-  const Outcome outcome = rondo({"plot", results_ / "one.csv", results_ / "two.csv", "--name", "one device",
-                                 "--name", "two devices", "--svg", results_ / "runs.svg"});
+  const Outcome outcome = run({"plot", results_ / "one.csv", results_ / "two.csv", "--name", "one device",
+                               "--name", "two devices", "--svg", results_ / "runs.svg"});
   EXPECT_EQ(outcome.code, 0) << outcome.err;
   EXPECT_EQ(missing(outcome.out, {"one device: 1 epoch, loss 2.0000", "two devices: 1 epoch,"}), "");
   EXPECT_EQ(XmlCheck::fault(read_text(results_ / "runs.svg")), "");
-  const Outcome over = rondo({"plot", results_ / "one.csv", "--svg", results_ / "one.csv"});
+  const Outcome over = run({"plot", results_ / "one.csv", "--svg", results_ / "one.csv"});
   EXPECT_EQ(over.code, 2);
   EXPECT_EQ(over.out, "");
   EXPECT_EQ(read_text(results_ / "one.csv"), log);
-  EXPECT_EQ(rondo({"plot"}).code, 2);
+  EXPECT_EQ(run({"plot"}).code, 2);
 }
 
 TEST_F(Command, BadValues) {
@@ -164,9 +123,9 @@ TEST_F(Command, BadValues) {
   expect_refused("--seed -1", {"--seed", "'-1'"});
   expect_refused("--limit many", {"--limit", "'many'"});
   expect_refused("--nonsense", {"--nonsense"});
-  EXPECT_EQ(rondo({"train", "resnet"}).code, 2);
-  EXPECT_EQ(rondo({"train"}).code, 2);
-  EXPECT_EQ(rondo({"nothing"}).code, 2);
+  EXPECT_EQ(run({"train", "resnet"}).code, 2);
+  EXPECT_EQ(run({"train"}).code, 2);
+  EXPECT_EQ(run({"nothing"}).code, 2);
 }
 
 TEST_F(Command, ValuesThatDoNotFitTheData) {
@@ -306,7 +265,7 @@ TEST_F(Command, AFileBeyondTheLimitIsAFailure) {
 }
 
 TEST_F(Command, AFullOutputIsAFailure) {
-  const Outcome outcome = rondo({"--help"}, "/dev/full");
+  const Outcome outcome = run({"--help"}, "/dev/full");
   EXPECT_EQ(outcome.code, 1);
   EXPECT_EQ(missing(outcome.err, {"standard output"}), "");
 }

@@ -1,13 +1,10 @@
 // The built program, where networks of modules are trained: what is shown, stopped, resumed, refused.
 #include <gtest/gtest.h>
-#include <rondo/tests/program/files.h>
+#include <rondo/tests/program/built_program.h>
 #include <rondo/tests/program/xml.h>
 #include <rondo/tools/rondo/csv_log.h>
 
-#include <fcntl.h>
 #include <signal.h>
-#include <spawn.h>
-#include <sys/wait.h>
 
 #include <nlohmann/json.hpp>
 
@@ -15,59 +12,18 @@
 #include <chrono>
 #include <cmath>
 #include <regex>
-#include <sstream>
 #include <thread>
-
-extern char** environ;
 
 namespace rondo::test {
 namespace {
 
-struct Outcome {
-  int code = -1;     // the exit code, or 1000 + the signal that ended it
-  std::string text;  // both streams
-};
-
-class CommandTrain : public ::testing::Test {
+class CommandTrain : public BuiltProgram {
  protected:
   CommandTrain() { write_data_set(data_.path(), 12, 6); }
 
-  pid_t start(const std::string& line) {
-    std::vector<std::string> words = {RONDO_PROGRAM};
-    std::istringstream stream(line);
-    for (std::string word; stream >> word;) words.push_back(word);
-    std::vector<char*> argv;
-    for (std::string& word : words) argv.push_back(word.data());
-    argv.push_back(nullptr);
-    posix_spawn_file_actions_t actions;
-    posix_spawn_file_actions_init(&actions);
-    posix_spawn_file_actions_addopen(&actions, 1, output().c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0644);
-    posix_spawn_file_actions_adddup2(&actions, 1, 2);
-    pid_t child = 0;
-    EXPECT_EQ(posix_spawn(&child, RONDO_PROGRAM, &actions, nullptr, argv.data(), environ), 0);
-    posix_spawn_file_actions_destroy(&actions);
-    return child;
-  }
-  Outcome wait_for(pid_t child) {
-    int status = 0;
-    EXPECT_EQ(waitpid(child, &status, 0), child);
-    return {WIFEXITED(status) ? WEXITSTATUS(status) : 1000 + WTERMSIG(status), read_text(output())};
-  }
-  Outcome rondo(const std::string& line) { return wait_for(start(line)); }
   std::string resnet(const std::string& options) {
     return "train resnet18 --data " + data_.path().string() + " " + options;
   }
-  void expect_refused(const std::string& line, const std::vector<std::string>& parts) {
-    const Outcome outcome = rondo(line);
-    EXPECT_EQ(outcome.code, 2) << line << "\n" << outcome.text;
-    EXPECT_EQ(std::count(outcome.text.begin(), outcome.text.end(), '\n'), 1) << outcome.text;
-    EXPECT_TRUE(outcome.text.starts_with("rondo: ")) << outcome.text;
-    EXPECT_EQ(missing(outcome.text, parts), "") << outcome.text;
-    EXPECT_EQ(results_.files(), 0u) << line;
-  }
-  std::string output() { return streams_ / "out"; }
-
-  TemporaryDirectory data_, results_, streams_;
 };
 
 std::vector<EpochReport> log_in(const std::string& path) {
@@ -75,19 +31,19 @@ std::vector<EpochReport> log_in(const std::string& path) {
 }
 
 TEST_F(CommandTrain, ResNetOnTwoDevices) {
-  const Outcome outcome = rondo(resnet(
+  const Outcome outcome = run_line(resnet(
       "--batch 6 --epochs 2 --devices 2 --verify --momentum 0.9 --nesterov --weight-decay 1e-4 --warm-up 1 "
       "--schedule cosine --micro-batches 2 --checkpoint-layers 4 --log " +
       (results_ / "log.csv") + " --plot " + (results_ / "plot.svg") + " --trace " +
       (results_ / "trace.json")));
-  ASSERT_EQ(outcome.code, 0) << outcome.text;
+  ASSERT_EQ(outcome.code, 0) << outcome.text();
   EXPECT_EQ(
-      missing(outcome.text,
+      missing(outcome.text(),
               {"resnet18, 11,175,818 parameters", "2 epochs of 2 steps", "Nesterov's momentum 0.9",
                "weight decay 0.0001", "warm-up of 1 steps", "2 micro-batches", "kept every 4 operations",
                "verified: all replicas bitwise equal after each of 4 steps", "test acc: ", "sec/epoch on ["}),
       "")
-      << outcome.text;
+      << outcome.text();
   EXPECT_EQ(log_in(results_ / "log.csv").size(), 2u);
   EXPECT_EQ(XmlCheck::fault(read_text(results_ / "plot.svg")), "");
   EXPECT_FALSE(nlohmann::json::parse(read_text(results_ / "trace.json"))["traceEvents"].empty());
@@ -98,61 +54,62 @@ TEST_F(CommandTrain, TheRateFollowsTheBatch) {
                                                        {"--batch 6 --devices 2", "learning rate 0.00234375,"},
                                                        {"--batch 6 --lr 0.03", "learning rate 0.03,"}};
   for (const auto& [options, rate] : rates)
-    EXPECT_EQ(missing(rondo(resnet(std::string(options) + " --epochs 1")).text, {rate}), "");
+    EXPECT_EQ(missing(run_line(resnet(std::string(options) + " --epochs 1")).text(), {rate}), "");
 }
 
 // Ctrl-C: the step ends, the checkpoint is there, and what goes on from it ends as a run that was never stopped.
 TEST_F(CommandTrain, StopsAndGoesOn) {
   const std::string options = "--batch 6 --optimizer adamw --lr 0.001 --weights kaiming --epochs 3 ";
-  ASSERT_EQ(
-      rondo(resnet(options + "--save " + (results_ / "straight") + " --log " + (results_ / "straight.csv")))
-          .code,
-      0);
+  ASSERT_EQ(run_line(resnet(options + "--save " + (results_ / "straight") + " --log " +
+                            (results_ / "straight.csv")))
+                .code,
+            0);
 
   const std::string parts = results_ / "parts";
-  const pid_t child = start(resnet(options + "--save " + parts + " --log " + (results_ / "parts.csv")));
+  const pid_t child =
+      start(words_of(resnet(options + "--save " + parts + " --log " + (results_ / "parts.csv"))));
   const auto begin = std::chrono::steady_clock::now();
   while (!std::filesystem::exists(parts) &&
          std::chrono::steady_clock::now() - begin < std::chrono::minutes(5))
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
   kill(child, SIGINT);
   const Outcome stopped = wait_for(child);
-  ASSERT_EQ(stopped.code, 128 + SIGINT) << stopped.text;
-  EXPECT_EQ(missing(stopped.text, {"stopped in epoch ", "--resume " + parts + " goes on"}), "")
-      << stopped.text;
+  ASSERT_EQ(stopped.code, 128 + SIGINT) << stopped.text();
+  EXPECT_EQ(missing(stopped.text(), {"stopped in epoch ", "--resume " + parts + " goes on"}), "")
+      << stopped.text();
 
-  const Outcome rest = rondo(
+  const Outcome rest = run_line(
       resnet(options + "--resume " + parts + " --save " + parts + " --log " + (results_ / "parts.csv")));
-  ASSERT_EQ(rest.code, 0) << rest.text;
-  EXPECT_EQ(missing(rest.text, {"resumed"}), "") << rest.text;
+  ASSERT_EQ(rest.code, 0) << rest.text();
+  EXPECT_EQ(missing(rest.text(), {"resumed"}), "") << rest.text();
   EXPECT_EQ(read_text(parts), read_text(results_ / "straight")) << "the checkpoints differ";
   const std::vector<EpochReport> a = log_in(results_ / "straight.csv"), b = log_in(results_ / "parts.csv");
   ASSERT_EQ(b.size(), 3u);
   for (size_t epoch = 0; epoch < 3; ++epoch) EXPECT_EQ(a[epoch].test_accuracy, b[epoch].test_accuracy);
 
-  const Outcome done = rondo(resnet(options + "--resume " + parts));
+  const Outcome done = run_line(resnet(options + "--resume " + parts));
   EXPECT_EQ(done.code, 2);
-  EXPECT_EQ(missing(done.text, {"--epochs is 3", "has 3 done"}), "") << done.text;
-  const Outcome faster =
-      rondo(resnet("--batch 6 --optimizer adamw --lr 0.002 --weights kaiming --epochs 9 --resume " + parts));
+  EXPECT_EQ(missing(done.text(), {"--epochs is 3", "has 3 done"}), "") << done.text();
+  const Outcome faster = run_line(
+      resnet("--batch 6 --optimizer adamw --lr 0.002 --weights kaiming --epochs 9 --resume " + parts));
   EXPECT_EQ(faster.code, 2);
-  EXPECT_EQ(missing(faster.text, {"--lr 0.001", "--lr 0.002"}), "") << faster.text;
+  EXPECT_EQ(missing(faster.text(), {"--lr 0.001", "--lr 0.002"}), "") << faster.text();
   const std::string bytes = read_text(parts);
-  EXPECT_EQ(rondo(resnet(options + "--resume " + parts + " --plot " + parts)).code, 2);
+  EXPECT_EQ(run_line(resnet(options + "--resume " + parts + " --plot " + parts)).code, 2);
   EXPECT_EQ(read_text(parts), bytes) << "the checkpoint is not a picture";
-  const Outcome other = rondo(resnet("--batch 6 --optimizer sgd --epochs 9 --resume " + parts));
+  const Outcome other = run_line(resnet("--batch 6 --optimizer sgd --epochs 9 --resume " + parts));
   EXPECT_EQ(other.code, 2);
-  EXPECT_EQ(missing(other.text, {"adam", "sgd"}), "") << other.text;
+  EXPECT_EQ(missing(other.text(), {"adam", "sgd"}), "") << other.text();
 }
 
 TEST_F(CommandTrain, NamesWhatIsNotFinite) {
   const Outcome outcome =
-      rondo(resnet("--batch 2 --lr 1000 --weights kaiming --epochs 60 --checkpoint-layers 8"));
+      run_line(resnet("--batch 2 --lr 1000 --weights kaiming --epochs 60 --checkpoint-layers 8"));
   EXPECT_EQ(outcome.code, 1);
   EXPECT_TRUE(
-      std::regex_search(outcome.text, std::regex("rondo: the loss of epoch \\d+, step \\d+ is not finite: "
-                                                 "\\S.*(is|:) .*(nan|inf).*learning rate below 1000")))
-      << outcome.text;
+      std::regex_search(outcome.text(), std::regex("rondo: the loss of epoch \\d+, step \\d+ is not finite: "
+                                                   "\\S.*(is|:) .*(nan|inf).*learning rate below 1000")))
+      << outcome.text();
 }
 
 TEST_F(CommandTrain, ResNetRefuses) {
@@ -177,15 +134,15 @@ TEST_F(CommandTrain, MlpInAllModesHasTheSameLosses) {
   std::vector<double> first;
   for (const char* mode : {"single", "sharded", "replicated"})
     for (const char* more : {"", " --checkpoint-layers 2", " --micro-batches 3"}) {
-      const Outcome outcome = rondo(
+      const Outcome outcome = run_line(
           "train mlp --layers 5 --width 48 --inputs 40 --outputs 3 --batch 30 --steps 4 --lr 0.01 "
           "--verify --mode " +
           std::string(mode) + more + " --json " + (results_ / "m.json"));
-      ASSERT_EQ(outcome.code, 0) << outcome.text;
-      EXPECT_EQ(missing(outcome.text, {"MLP of 5 layers of width 48", mode, "mean and deviation of 4 steps",
-                                       "at most on a device", "verified"}),
+      ASSERT_EQ(outcome.code, 0) << outcome.text();
+      EXPECT_EQ(missing(outcome.text(), {"MLP of 5 layers of width 48", mode, "mean and deviation of 4 steps",
+                                         "at most on a device", "verified"}),
                 "")
-          << outcome.text;
+          << outcome.text();
       const nlohmann::json json = nlohmann::json::parse(read_text(results_ / "m.json"));
       EXPECT_EQ(json["parameters"], 40 * 48 + 48 + 4 * (48 * 48 + 48) + 48 * 3 + 3);
       EXPECT_EQ(json["seconds"].size(), 4u);
@@ -208,10 +165,11 @@ TEST_F(CommandTrain, MlpRefuses) {
 
 // Said before anything is allocated, with the sizes.
 TEST_F(CommandTrain, MemoryIsForetold) {
-  const Outcome outcome = rondo("train mlp --mode single --layers 9000 --width 9000");
+  const Outcome outcome = run_line("train mlp --mode single --layers 9000 --width 9000");
   EXPECT_EQ(outcome.code, 1);
-  EXPECT_EQ(missing(outcome.text, {"training wants ", " free: parameters ", "optimizer ", "activations"}), "")
-      << outcome.text;
+  EXPECT_EQ(missing(outcome.text(), {"training wants ", " free: parameters ", "optimizer ", "activations"}),
+            "")
+      << outcome.text();
 }
 
 }  // namespace

@@ -3,9 +3,9 @@
 #include <rondo/kernels/core/platform.h>
 #include <rondo/nn/data_parallel.h>
 #include <rondo/nn/models.h>
+#include <rondo/tests/program/command_line.h>
 #include <rondo/tests/program/files.h>
 #include <rondo/tests/program/xml.h>
-#include <rondo/tools/rondo/arguments.h>
 #include <rondo/tools/rondo/shard.h>
 
 #include <algorithm>
@@ -20,11 +20,7 @@ using test::missing;
 using test::XmlCheck;
 
 ShardArguments parsed(const std::string& words) {
-  std::istringstream in("rondo shard " + words);
-  std::vector<std::string> list{std::istream_iterator<std::string>(in), {}};
-  std::vector<const char*> pointers;
-  for (const std::string& word : list) pointers.push_back(word.c_str());
-  const CommandLine line = parse_command_line(static_cast<int>(pointers.size()), pointers.data());
+  const CommandLine line = parse("shard " + words);
   EXPECT_EQ(line.action, CommandLine::Action::shard);
   return line.shard;
 }

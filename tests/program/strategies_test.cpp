@@ -2,8 +2,8 @@
 #include <gtest/gtest.h>
 #include <rondo/kernels/core/platform.h>
 #include <rondo/nn/models.h>
+#include <rondo/tests/program/command_line.h>
 #include <rondo/tests/program/files.h>
-#include <rondo/tools/rondo/arguments.h>
 #include <rondo/tools/rondo/strategies.h>
 
 #include <nlohmann/json.hpp>
@@ -19,11 +19,7 @@ using test::complaint;
 using test::missing;
 
 StrategiesArguments parsed(const std::string& words) {
-  std::istringstream in("rondo strategies " + words);
-  const std::vector<std::string> list{std::istream_iterator<std::string>(in), {}};
-  std::vector<const char*> pointers;
-  for (const std::string& word : list) pointers.push_back(word.c_str());
-  const CommandLine line = parse_command_line(static_cast<int>(pointers.size()), pointers.data());
+  const CommandLine line = parse("strategies " + words);
   EXPECT_EQ(line.action, CommandLine::Action::strategies);
   return line.strategies;
 }

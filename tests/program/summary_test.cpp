@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include <rondo/nn/models.h>
+#include <rondo/tests/program/command_line.h>
 #include <rondo/tests/program/files.h>
 #include <rondo/tests/program/xml.h>
 #include <rondo/tools/rondo/summary.h>
@@ -10,46 +11,38 @@
 namespace rondo::program {
 namespace {
 
-SummaryArguments parsed(std::vector<const char*> words) {
-  words.insert(words.begin(), {"rondo", "summary"});
-  const CommandLine line = parse_command_line(static_cast<int>(words.size()), words.data());
+SummaryArguments parsed(const std::string& words) {
+  const CommandLine line = parse("summary " + words);
   EXPECT_EQ(line.action, CommandLine::Action::summary);
   return line.summary;
 }
 
-std::string refusal(std::vector<const char*> words) {
-  try {
-    std::ostringstream out;
-    show_summary(parsed(std::move(words)), out);
-  } catch (const Error& error) {
-    EXPECT_EQ(error.status().code(), StatusCode::bad_argument);
-    return error.what();
-  }
-  return "nothing was refused";
+std::string refusal(const std::string& words) {
+  std::ostringstream out;
+  return test::complaint([&] { show_summary(parsed(words), out); });
 }
 
 TEST(SummaryCommand, TakesAModelAndABatch) {
-  EXPECT_EQ(parsed({"resnet18"}).model, "resnet18");
-  EXPECT_EQ(parsed({"resnet18"}).batch, 256);
-  EXPECT_EQ(parsed({"mlp", "--batch", "6912"}).batch, 6912);
+  EXPECT_EQ(parsed("resnet18").model, "resnet18");
+  EXPECT_EQ(parsed("resnet18").batch, 256);
+  EXPECT_EQ(parsed("mlp --batch 6912").batch, 6912);
 }
 
 TEST(SummaryCommand, DrawsThePictureWhereItIsAskedFor) {
   const test::TemporaryDirectory folder;
   std::ostringstream with, without;
-  show_summary(parsed({"lenet", "--svg", (folder / "lenet.svg").c_str()}), with);
-  show_summary(parsed({"lenet"}), without);
+  show_summary(parsed("lenet --svg " + (folder / "lenet.svg")), with);
+  show_summary(parsed("lenet"), without);
   EXPECT_EQ(with.str(), without.str());
   EXPECT_EQ(test::XmlCheck::fault(test::read_text(folder / "lenet.svg")), "");
   EXPECT_EQ(folder.files(), 1u);
-  EXPECT_NE(refusal({"lenet", "--svg", (folder / "absent/lenet.svg").c_str()}).find("absent"),
-            std::string::npos);
+  EXPECT_NE(refusal("lenet --svg " + (folder / "absent/lenet.svg")).find("absent"), std::string::npos);
 }
 
 TEST(SummaryCommand, RefusesWhatMakesNoSense) {
-  EXPECT_EQ(refusal({"alexnet"}), "the model is 'alexnet', must be one of: lenet, resnet18, mlp");
-  EXPECT_EQ(refusal({"lenet", "--batch", "0"}), "--batch is '0', must be a whole number from 1 to 1000000");
-  EXPECT_EQ(refusal({}), "no model was named, must be lenet, resnet18 or mlp: rondo summary resnet18");
+  EXPECT_EQ(refusal("alexnet"), "the model is 'alexnet', must be one of: lenet, resnet18, mlp");
+  EXPECT_EQ(refusal("lenet --batch 0"), "--batch is '0', must be a whole number from 1 to 1000000");
+  EXPECT_EQ(refusal(""), "no model was named, must be lenet, resnet18 or mlp: rondo summary resnet18");
 }
 
 TEST(SummaryCommand, ShowsEveryLayerAndTheSums) {

@@ -6,22 +6,13 @@
 
 #include <rondo/collectives/algorithm.h>
 #include <rondo/kernels/core/status.h>
+#include <rondo/nn/parse.h>
 
-#include <charconv>
 #include <functional>
 #include <optional>
 #include <string>
 
 namespace rondo::program {
-
-template <class Number>
-std::optional<Number> read_number(const std::string& text) {
-  Number value{};
-  const char* end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, value);
-  if (error != std::errc() || stop != end) return std::nullopt;
-  return value;
-}
 
 template <class Integer>
 Integer read_integer(const std::string& option, const std::string& text, Integer low, Integer high) {

@@ -1,24 +1,12 @@
 #include <rondo/kernels/core/status.h>
+#include <rondo/nn/parse.h>
 #include <rondo/tools/rondo/byte_count.h>
 #include <rondo/tools/rondo/scale_arguments.h>
-
-#include <charconv>
 
 namespace rondo::program {
 namespace {
 
 constexpr double kMostValue = 1e9;  // microseconds or GB/s: more is a slip of the finger
-
-std::vector<std::string> entries(const std::string& text) {
-  std::vector<std::string> list(1);
-  for (const char c : text) {
-    if (c == ',')
-      list.emplace_back();
-    else
-      list.back() += c;
-  }
-  return list;
-}
 
 }  // namespace
 
@@ -28,7 +16,7 @@ std::pair<NamedLink, NamedLink> parse_links(const std::string& text) {
   const auto fail = [&](const auto&... why) {
     throw Error(bad_argument("--links is '", text, "', ", why..., ", such as nvlink,network"));
   };
-  const std::vector<std::string> list = entries(text);
+  const std::vector<std::string> list = split(text, ',');
   if (list.size() != 2) fail("must be the link inside nodes and the one between them");
   for (const std::string& name : list)
     if (!find_link(name)) fail("whose entry '", name, "' must be one of ", names);
@@ -36,13 +24,12 @@ std::pair<NamedLink, NamedLink> parse_links(const std::string& text) {
 }
 
 std::pair<double, double> parse_inside_between(const std::string& option, const std::string& text) {
-  const std::vector<std::string> list = entries(text);
+  const std::vector<std::string> list = split(text, ',');
   double values[2] = {0, 0};
   bool valid = list.size() == 2;
   for (size_t i = 0; valid && i < 2; ++i) {
-    const char* end = list[i].data() + list[i].size();
-    const auto [stop, error] = std::from_chars(list[i].data(), end, values[i]);
-    valid = error == std::errc() && stop == end && values[i] > 0 && values[i] <= kMostValue;  // NaN fails
+    values[i] = read_number<double>(list[i]).value_or(0);
+    valid = values[i] > 0 && values[i] <= kMostValue;  // NaN fails
   }
   if (valid) return {values[0], values[1]};
   throw Error(bad_argument(option, " is '", text, "', must be two numbers above 0 and at most 1e9, ",
@@ -51,7 +38,7 @@ std::pair<double, double> parse_inside_between(const std::string& option, const 
 
 std::vector<int64_t> parse_sizes(const std::string& option, const std::string& text) {
   std::vector<int64_t> sizes;
-  for (const std::string& entry : entries(text)) {
+  for (const std::string& entry : split(text, ',')) {
     sizes.push_back(parse_byte_count(option, entry, 1));
     if (sizes.size() > 1 && sizes[sizes.size() - 2] >= sizes.back())
       throw Error(bad_argument(option, " is '", text, "', whose entry '", entry,

@@ -12,17 +12,6 @@ constexpr int64_t kMostRows = 1'000'000'000;  // so many by so many floats have 
 constexpr ShardArray kArrays[] = {ShardArray::batch, ShardArray::parameters, ShardArray::optimizer};
 constexpr ShardMode kModes[] = {ShardMode::single, ShardMode::sharded, ShardMode::replicated};
 
-std::vector<std::string> split(const std::string& text, char at) {
-  std::vector<std::string> parts(1);
-  for (const char c : text) {
-    if (c == at)
-      parts.emplace_back();
-    else
-      parts.back() += c;
-  }
-  return parts;
-}
-
 // The entry of `list` whose name is `text`.
 template <class List>
 auto by_name(const std::string& option, const std::string& text, const List& list) {

@@ -1,11 +1,6 @@
 # cmake -DSOURCE=... -DVERSION=... -DFOLDER=... -DBUILD=ON|OFF -P: configures the project beside this file against the sources, by
 # FetchContent and by add_subdirectory, in an empty folder. With BUILD it also builds and runs the first: minutes.
-function(run)
-  execute_process(COMMAND ${ARGN} RESULT_VARIABLE result OUTPUT_VARIABLE output ERROR_VARIABLE output)
-  if(NOT result EQUAL 0)
-    message(FATAL_ERROR "${ARGN}\n${output}")
-  endif()
-endfunction()
+include(${CMAKE_CURRENT_LIST_DIR}/../run.cmake)
 
 file(REMOVE_RECURSE ${FOLDER})
 foreach(way FetchContent add_subdirectory)
