@@ -133,6 +133,7 @@ __global__ __launch_bounds__(Tile::kThreads, 1) void winograd_forward_kernel(con
 
 template <class Tile>
 Status launch_forward(const char* name, Parameters& p, cudaStream_t stream) {
+  static_assert(kFitsEveryGpu<Tile, Shared<Tile>>);
   p.blocks_of_tiles = static_cast<int>(ceil_div<int64_t>(p.tiles, Tile::kRows));
   return launch(name,
                 {.grid_x = static_cast<int64_t>(p.blocks_of_tiles) * p.filter.panels(),

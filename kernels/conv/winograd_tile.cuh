@@ -28,6 +28,10 @@ struct WinogradTile {
 // 8 x 8 sums of one frequency are 64 registers, of the 128 that 512 threads may have.
 template <int Inner>
 using GpuTile = WinogradTile<4, 8, 8, 8, 32, 64, Inner, 2, false>;
+// What every GPU lets a block have: 99 KB, the limit of sm_86, sm_89 and sm_120.
+inline constexpr int64_t kGpuSharedBytes = 99 << 10;
+template <class Tile, class Shared>
+inline constexpr bool kFitsEveryGpu = Tile::kVectors || sizeof(Shared) <= kGpuSharedBytes;
 // All frequencies of the slabs lie in a core's second cache, those of one and its register tiles in the first.
 template <int Rows, int Inner, int PerThreadM>
 using VectorTile = WinogradTile<1, 1, PerThreadM, 2 * kTileRegisters.lanes, Rows, 64, Inner, 1, true>;
