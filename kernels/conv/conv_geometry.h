@@ -6,11 +6,12 @@
 namespace rondo {
 
 struct ConvGeometry {
-  int images;   // n
-  int h, w, c;  // input
-  int k, r, s;  // filter
-  int p, q;     // output; its channels are k
-  int stride_h, stride_w, pad_h, pad_w;
+  int images;              // n
+  int h, w, c;             // input
+  int k, r, s;             // filter
+  int p, q;                // output; its channels are k
+  int stride_h, stride_w;  // 1 along an axis with one output, where it means nothing and might overflow
+  int pad_h, pad_w;
   int patch;              // the summands of one output: r * s * c
   int64_t output_pixels;  // of the whole batch: images * p * q
 };

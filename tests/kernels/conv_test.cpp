@@ -135,7 +135,9 @@ INSTANTIATE_TEST_SUITE_P(
         ConvCase{3, 10, 13, 3, 5, 2, 4, {3, 2, 0, 1}},  // a stride beyond the filter: gaps
         ConvCase{257, 5, 6, 2, 3, 3, 3, {2, 3, 1, 2}},  // strides, tiles of one position
         ConvCase{2, 5, 9, 32, 8, 1, 1, {2, 2, 0, 0}},   // 1x1 with a stride: three of four phases see nothing
-        ConvCase{2, 4, 3, 3, 4, 3, 2, {9, 1000, 1, 0}},  // strides beyond the image
+        ConvCase{2, 4, 3, 3, 4, 3, 2, {9, 1000, 1, 0}},               // strides beyond the image
+        ConvCase{2, 5, 4, 3, 8, 3, 2, {INT32_MAX, INT32_MAX, 1, 0}},  // beyond what any index may hold
+        ConvCase{2, 5, 4, 8, 8, 3, 2, {INT32_MAX, INT32_MAX, 1, 0}},
         ConvCase{1, 8, 8, 130, 70, 1, 1},                // 1x1: a plain product
         ConvCase{9, 7, 6, 64, 128, 3, 3, {1, 1, 1, 1}},  // the widest copies of the executor
         ConvCase{3, 9, 8, 192, 70, 3, 3, {2, 2, 1, 1}},  // the same with strides, and a short last tile
