@@ -134,9 +134,11 @@ __global__ __launch_bounds__(Tile::kThreads, 1) void winograd_forward_kernel(con
 template <class Tile>
 Status launch_forward(const char* name, Parameters& p, cudaStream_t stream) {
   static_assert(kFitsEveryGpu<Tile, Shared<Tile>>);
-  p.blocks_of_tiles = static_cast<int>(ceil_div<int64_t>(p.tiles, Tile::kRows));
+  const int64_t blocks_of_tiles = ceil_div<int64_t>(p.tiles, Tile::kRows);
+  p.blocks_of_tiles =
+      static_cast<int>(std::min<int64_t>(blocks_of_tiles, INT32_MAX));  // more are refused by launch()
   return launch(name,
-                {.grid_x = static_cast<int64_t>(p.blocks_of_tiles) * p.filter.panels(),
+                {.grid_x = blocks_of_tiles * p.filter.panels(),
                  .block_x = Tile::kThreads,
                  .shared_bytes = sizeof(Shared<Tile>)},
                 stream, winograd_forward_kernel<Tile>, p);

@@ -172,6 +172,17 @@ TEST(WinogradChoice, WhatItCannotDoIsRefused) {
   EXPECT_TRUE(refused(forward(), "stride 2 x 1"));
 }
 
+// 2^32 blocks, whose number an int would hold as 0. Nothing is read or written: the addresses are made up.
+TEST(WinogradChoice, MoreBlocksThanAGridHasAreRefused) {
+  const ConvGeometry g = geometry_of({int64_t{1} << 27, 64, 64, 16, 16, 3, 3, {1, 1, 1, 1}});
+  float* nowhere = reinterpret_cast<float*>(uintptr_t{1} << 40);
+  GuardedBuffer<float> filter(normal_values(16 * 9 * 16, 1)), scratch(winograd::workspace_bytes(g) / 4);
+  Stream stream;
+  EXPECT_TRUE(refused(winograd::forward(TileKind::gpu, nowhere, nowhere, filter.data(), nullptr, false, g,
+                                        scratch.data(), stream),
+                      "the grid 4294967296 x 1 x 1 is beyond"));
+}
+
 // The same image over and over: its tiles lie elsewhere in a block every time.
 TEST(WinogradBits, AnImageGetsTheSameInEveryBatch) {
   ConvCase one = {1, 5, 5, 48, 32, 3, 3, {1, 1, 1, 1}}, many = one;
