@@ -22,7 +22,8 @@
 //   else.
 // Errors: bad argument for negative sizes or padding, strides below 1, a filter larger than the padded input,
 //   shapes that do not fit together, null pointers to elements, misalignment, an overlap, a dimension of
-//   2^31, the algorithm winograd for a convolution that it cannot do or with too small a workspace.
+//   2^31, the algorithm winograd for a convolution that it cannot do, or forward and for a data gradient with too small
+//   a workspace.
 #pragma once
 
 #include <rondo/kernels/core/status.h>

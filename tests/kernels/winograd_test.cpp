@@ -11,6 +11,7 @@
 #include <rondo/tests/support/status_checks.h>
 
 #include <cmath>
+#include <cstdlib>
 #include <utility>
 
 namespace rondo::test {
@@ -213,6 +214,30 @@ TEST(WinogradBits, AnImageGetsTheSameInEveryBatch) {
     EXPECT_TRUE(all_equal_bits(among.first, repeated(alone.first)));
     EXPECT_TRUE(all_equal_bits(among.second, repeated(alone.second)));
   }
+}
+
+// A pixel that an output does not see goes into none of the frequencies that the output sums.
+TEST(WinogradValues, NanAndInfinityStayInTheirReach) {
+  const ConvCase c = {1, 9, 8, 32, 32, 3, 3, {1, 1, 1, 1}};
+  const ConvGeometry g = geometry_of(c);
+  Stream stream;
+  GuardedBuffer<float> filter(normal_values(c.filter_size(), 3)), scratch(winograd::workspace_bytes(g) / 4),
+      out(c.y_size());
+  for (const TileKind kind : kinds())
+    for (const float value : {NAN, INFINITY})
+      for (int64_t pixel = 0; pixel < c.h * c.w; ++pixel) {
+        std::vector<float> x = normal_values(c.x_size(), 1);
+        x[static_cast<size_t>(pixel * c.c + 5)] = value;
+        GuardedBuffer<float> in(x);
+        ASSERT_TRUE(ok(winograd::forward(kind, out.data(), in.data(), filter.data(), nullptr, false, g,
+                                         scratch.data(), stream)));
+        const std::vector<float> y = out.download();
+        for (int64_t i = 0; i < c.y_size(); ++i) {
+          const int64_t dy = i / c.k / c.w - pixel / c.w, dx = i / c.k % c.w - pixel % c.w;
+          const bool seen = std::abs(dy) <= 1 && std::abs(dx) <= 1;
+          ASSERT_EQ(std::isfinite(y[static_cast<size_t>(i)]), !seen) << value << " at pixel " << pixel;
+        }
+      }
 }
 
 double rms_error(const std::vector<float>& got, const std::vector<double>& want) {
