@@ -12,6 +12,7 @@
 #include <iterator>
 #include <limits>
 #include <memory>
+#include <regex>
 
 namespace rondo::nn {
 namespace {
@@ -165,8 +166,9 @@ TEST(Fit, TheRateFollowsItsSchedule) {
 
 // An enormous rate, and what it leads to: the step that made it is named, and the parameters are those before it.
 TEST(Fit, NamesTheFirstTensorThatIsNotFinite) {
-  const FashionMnist data = test::small_data(160, 20);
   for (const bool adam : {false, true}) {
+    // Ten steps an epoch, of which some are taken before the loss is seen; or two, and none is left.
+    const FashionMnist data = test::small_data(adam ? 32 : 160, 20);
     DataParallelOptions model_options = options_for(2);
     model_options.keep_finite = true;
     Trained trained(model_options, adam);
@@ -174,12 +176,9 @@ TEST(Fit, NamesTheFirstTensorThatIsNotFinite) {
     options.learning_rate = LearningRate::constant(adam ? 1e19 : 3e18);
     const FitResult result = fit(trained.model, *trained.optimizer, data, options);
     ASSERT_EQ(result.end, FitResult::End::diverged);
-    EXPECT_NE(result.bad_tensor.find("nan"),
-              std::string::npos + (result.bad_tensor.find("inf") != std::string::npos))
+    // An operation of the next forward pass, not what it left behind.
+    EXPECT_TRUE(std::regex_search(result.bad_tensor, std::regex(": output .* is -?(nan|inf)")))
         << result.bad_tensor;
-    EXPECT_NE(result.bad_tensor, "");
-    EXPECT_EQ(result.bad_tensor.find("parameter"), std::string::npos)
-        << "an operation, not what it left behind: " << result.bad_tensor;
     for (float value : parameters_of(trained.model)) ASSERT_TRUE(std::isfinite(value));
     EXPECT_EQ(trained.model.differing_values(), 0);
   }
