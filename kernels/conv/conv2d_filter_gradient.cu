@@ -102,7 +102,8 @@ Conv2dWorkspaceBytes conv2d_workspace_bytes(const ImageView<const float>& x,
                                             const Conv2dOptions& options) {
   ConvGeometry g;
   const auto output_size = [](int64_t size, int64_t taps, int64_t stride, int64_t pad) {
-    return stride < 1 ? 0 : conv2d_output_size(size, taps, stride, pad);
+    const bool sensible = stride >= 1 && size >= 0 && pad >= 0 && std::max({size, taps, pad}) < INT32_MAX;
+    return sensible ? conv2d_output_size(size, taps, stride, pad) : 0;
   };
   const ImageView<const float> y = {
       nullptr, x.images, output_size(x.height, filter.height, options.stride_h, options.pad_h),

@@ -13,7 +13,7 @@ namespace rondo {
 inline constexpr SharedNeeds kGatherNeeds = {Order::along_k, 24};
 inline constexpr SharedNeeds kPatchNeeds = {Order::across_k, 12};
 
-// No tile: the one that suits shape and device; few channels go their own way (few_channels.h), and so does what
+// A tile: the implicit GEMM with it, whatever algorithm the options name. No tile: the one that suits shape and device; few channels go their own way (few_channels.h), and so does what
 // Winograd's algorithm saves products of (winograd.h).
 Status conv2d_forward(std::optional<TileId> tile, ImageView<float> y, ImageView<const float> x,
                       FilterView<const float> filter, const Conv2dOptions& options,

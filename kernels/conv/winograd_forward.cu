@@ -32,14 +32,14 @@ struct Parameters {
   Epilogue epilogue;
 };
 
-// The transformed inputs of a frequency. On a GPU threads read neighbouring tiles of one channel at a time; the vectors'
-// thread reads one value after the other, and writes vectors of channels. The gap keeps the 16 frequencies of a tile out
-// of one set of the cache, and rows in different banks.
+// The transformed inputs of a frequency. On a GPU a thread multiplies neighbouring tiles of one channel; a gap of 4 behind
+// them lets the warp that transforms 4 tiles x 8 channels write to 32 banks. Vectors run along the channels of a tile, and a
+// gap of a line behind each frequency keeps a tile's 16 out of one set of the cache.
 template <class Tile>
 struct Inputs {
   static constexpr int kRowStep = Tile::kVectors ? Tile::kInner : 1;
   static constexpr int kStep = Tile::kVectors ? 1 : Tile::kRows + 4;
-  static constexpr int kFloats = (Tile::kVectors ? Tile::kRows * Tile::kInner : Tile::kInner * kStep) + 16;
+  static constexpr int kFloats = Tile::kVectors ? Tile::kRows * Tile::kInner + 16 : Tile::kInner * kStep;
   static __device__ __forceinline__ int at(int row, int channel) { return row * kRowStep + channel * kStep; }
 };
 
@@ -57,15 +57,17 @@ template <class Tile>
 __device__ __forceinline__ void transform_chunk(float (*to)[Inputs<Tile>::kFloats], const Parameters& p,
                                                 const Place* places, int first, int rows) {
   constexpr int kLanes = Tile::kLanes;
-  // A thread of a GPU transforms single channels, neighbours in a warp; one of vectors all channels of a tile.
+  // A thread of a GPU transforms single channels; one of vectors all channels of a tile.
   constexpr int kAtOnce = Tile::kVectors ? 1 : Tile::kInner;  // threads that share a tile
+  constexpr int kTiles = Tile::kVectors ? 1 : 4;              // of neighbouring threads
   const int channels = min(Tile::kInner, p.filter.inner - first);
   RONDO_UNROLL_BY(1)
-  for (int item = threadIdx.x; item < rows * kAtOnce; item += Tile::kThreads) {
-    const int row = item / kAtOnce;
+  for (int item = threadIdx.x; item < Tile::kRows * kAtOnce; item += Tile::kThreads) {
+    const int row = item / (kTiles * kAtOnce) * kTiles + item % kTiles;
+    if (row >= rows) continue;
     const Place place = places[row];
     RONDO_UNROLL_BY(1)
-    for (int c = item % kAtOnce * kLanes; c < channels; c += kAtOnce * kLanes) {
+    for (int c = item / kTiles % kAtOnce * kLanes; c < channels; c += kAtOnce * kLanes) {
       Lanes<kLanes> v[4][4];
       transformed_inputs<kLanes>(v, p.from + place.from + first + c, place.inside, p.w, p.filter.inner);
       RONDO_UNROLL

@@ -98,20 +98,23 @@ struct Sums {
     Row local[Tile::kPerThreadM];
     RONDO_UNROLL
     for (int i = 0; i < Tile::kPerThreadM; ++i) local[i] = sums[i];
-    RONDO_UNROLL_BY(4)
-    for (int k = 0; k < inner; ++k) {
-      const Row columns = Row::load(b + k * b_stride);
-      if constexpr (kRowStep == 1 && !Tile::kVectors) {
-        RONDO_UNROLL
-        for (int i = 0; i < Tile::kPerThreadM; i += 4) {
-          const Broadcast<4> rows(a + k * kStep + i);
+    RONDO_UNROLL_BY(1)
+    for (int first = 0; first < inner; first += 4) {
+      RONDO_UNROLL
+      for (int k = first; k < first + 4; ++k) {
+        const Row columns = Row::load(b + k * b_stride);
+        if constexpr (kRowStep == 1 && !Tile::kVectors) {
           RONDO_UNROLL
-          for (int u = 0; u < 4; ++u) local[i + u].add_product(rows[u], columns);
+          for (int i = 0; i < Tile::kPerThreadM; i += 4) {
+            const Broadcast<4> rows(a + k * kStep + i);
+            RONDO_UNROLL
+            for (int u = 0; u < 4; ++u) local[i + u].add_product(rows[u], columns);
+          }
+        } else {
+          RONDO_UNROLL
+          for (int i = 0; i < Tile::kPerThreadM; ++i)
+            local[i].add_product(a[i * kRowStep + k * kStep], columns);
         }
-      } else {
-        RONDO_UNROLL
-        for (int i = 0; i < Tile::kPerThreadM; ++i)
-          local[i].add_product(a[i * kRowStep + k * kStep], columns);
       }
     }
     RONDO_UNROLL

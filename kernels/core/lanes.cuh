@@ -110,6 +110,7 @@ struct Lanes {
     return lanes;
   }
   __device__ __forceinline__ void store(float* to) const {
+    static_assert(N % 4 == 0);
 #pragma unroll
     for (int j = 0; j < N; j += 4)
       *reinterpret_cast<float4*>(to + j) = make_float4(v[j], v[j + 1], v[j + 2], v[j + 3]);
