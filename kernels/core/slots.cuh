@@ -1,0 +1,37 @@
+// How the threads of a kernel share a flat array: in slots of kSlotFloats, at the 16-byte boundaries of memory, some to
+// each thread. Neighbouring threads of a GPU take neighbouring slots, so that a warp's accesses are contiguous; where a
+// thread has vector registers, its own slots are neighbours, and there are more of them.
+#pragma once
+
+#include <rondo/kernels/core/launch.cuh>
+#include <rondo/kernels/core/pack.cuh>
+
+#include <cstdint>
+
+namespace rondo::slots {
+
+inline constexpr bool kVectors = kVectorRegisters.count > 0;
+inline constexpr int kThreads = 256;
+inline constexpr int kSlotFloats = kWidestPack;
+inline constexpr int kPerThread = kVectors ? 16 : 4;
+
+// Floats of the array that lie before the first boundary: the first slot is short by 4 - lead_of(data), if that is not 4.
+template <class T>
+int lead_of(const T* data) {
+  return static_cast<int>(reinterpret_cast<uintptr_t>(data) % 16 / sizeof(T));
+}
+
+// Where the calling thread's slot number i begins; before the array, or behind its end, for slots that stick out.
+__device__ __forceinline__ int64_t begin_of(int i, int lead) {
+  const int64_t first = static_cast<int64_t>(blockIdx.x) * (kThreads * kPerThread);
+  const int slot = kVectors ? static_cast<int>(threadIdx.x) * kPerThread + i
+                            : static_cast<int>(threadIdx.x) + i * kThreads;
+  return (first + slot) * kSlotFloats - lead;
+}
+
+inline LaunchShape shape_of(int64_t size, int lead) {
+  return {.grid_x = size == 0 ? 0 : ceil_div<int64_t>(size + lead, kSlotFloats * kThreads * kPerThread),
+          .block_x = kThreads};
+}
+
+}  // namespace rondo::slots
