@@ -20,9 +20,10 @@ __global__ void __launch_bounds__(slots::kThreads)
     elementwise_kernel(float* out, int64_t size, int lead, bool packed, Operation operation,
                        const Input*... in) {
   constexpr int N = slots::kSlotFloats;
+  const int64_t first = slots::first_begin(lead);
 #pragma unroll
   for (int slot = 0; slot < slots::kPerThread; ++slot) {
-    const int64_t begin = slots::begin_of(slot, lead);
+    const int64_t begin = first + slot * slots::kStep;
     if (packed && begin >= 0 && begin + N <= size) {
       Pack<float, N> result;
       [&](auto... packs) {

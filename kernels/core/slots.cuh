@@ -21,13 +21,13 @@ int lead_of(const T* data) {
   return static_cast<int>(reinterpret_cast<uintptr_t>(data) % 16 / sizeof(T));
 }
 
-// Where the calling thread's slot number i begins; before the array, or behind its end, for slots that stick out.
-__device__ __forceinline__ int64_t begin_of(int i, int lead) {
+// Where the calling thread's first slot begins, and how many floats behind it the next; before the array, or behind its
+// end, for slots that stick out.
+__device__ __forceinline__ int64_t first_begin(int lead) {
   const int64_t first = static_cast<int64_t>(blockIdx.x) * (kThreads * kPerThread);
-  const int slot = kVectors ? static_cast<int>(threadIdx.x) * kPerThread + i
-                            : static_cast<int>(threadIdx.x) + i * kThreads;
-  return (first + slot) * kSlotFloats - lead;
+  return (first + threadIdx.x * (kVectors ? kPerThread : 1)) * kSlotFloats - lead;
 }
+inline constexpr int kStep = kSlotFloats * (kVectors ? 1 : kThreads);
 
 inline LaunchShape shape_of(int64_t size, int lead) {
   return {.grid_x = size == 0 ? 0 : ceil_div<int64_t>(size + lead, kSlotFloats * kThreads * kPerThread),

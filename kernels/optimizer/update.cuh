@@ -34,9 +34,10 @@ __global__ void __launch_bounds__(slots::kThreads)
                   State*... states) {
   constexpr int N = slots::kSlotFloats;
   if (!rule.begin()) return;
+  const int64_t first = slots::first_begin(lead);
 #pragma unroll
   for (int slot = 0; slot < slots::kPerThread; ++slot) {
-    const int64_t begin = slots::begin_of(slot, lead);
+    const int64_t begin = first + slot * slots::kStep;
     if (packed && begin >= 0 && begin + N <= size) {
       update_pack<N>(rule, begin, parameters, gradient, states...);
     } else {

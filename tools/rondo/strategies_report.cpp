@@ -6,6 +6,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <sstream>
@@ -59,11 +60,15 @@ std::string strategies_text(const StrategyReport& report) {
         row.insert(row.end(), 4, "");
       table.push_back(row);
     }
+  const bool has_network = std::any_of(report.runs.begin(), report.runs.end(), [](const StrategyRun& run) {
+    return run.kind == nn::StrategyKind::network;
+  });
+  const std::string micro_batches =
+      has_network ? concat(" (network: ", grouped(report.micro_batches), " micro-batches)") : "";
   std::ostringstream out;
   out << report.model << ", " << grouped(report.parameters) << " parameters, batches of "
-      << grouped(report.batch) << " (network: " << grouped(report.micro_batches)
-      << " micro-batches), learning rate " << report.lr << ", " << grouped(report.steps)
-      << (report.steps == 1 ? " step" : " steps") << "\n\n";
+      << grouped(report.batch) << micro_batches << ", learning rate " << report.lr << ", "
+      << grouped(report.steps) << (report.steps == 1 ? " step" : " steps") << "\n\n";
   show_table(table, out, 2);
   out << "\nmemory of each rank; sent from rank to rank, by all of them together; loss of the last step's "
          "batch;\n"
