@@ -166,7 +166,7 @@ Partials partials_of(const ConvGeometry& g, int64_t parts, float* data) {
 
 int64_t filter_gradient_parts(const ConvGeometry& g) {
   constexpr int64_t kEnoughBlocks = 128;  // of 64 x 64; a GPU's are half as large, which fills the large ones
-  constexpr int64_t kLeastTiles = 192;    // a shorter sum is not worth a second pass
+  constexpr int64_t kLeastTiles = 384;    // a shorter sum is not worth a second pass
   const int64_t blocks = static_cast<int64_t>(ceil_div(g.k, 64)) * ceil_div(g.c, 64);
   return std::max<int64_t>(1, std::min(kEnoughBlocks / blocks, tiles_of(g) / kLeastTiles));
 }

@@ -41,6 +41,7 @@ __global__ void __launch_bounds__(kLanes* kColsPerBlock / N)
   if (block_col + thread_col < cols)
     for (int64_t row = first + lane; row < last; row += kLanes) {
       const auto element = load_pack<N>(x + row * stride + block_col + thread_col);
+      RONDO_LANES
       for (int k = 0; k < N; ++k) sum.v[k] += element.v[k];
     }
   for (int k = 0; k < N; ++k) shared.sums[lane][thread_col + k] = sum.v[k];
@@ -60,14 +61,16 @@ __global__ void __launch_bounds__(kLanes* kColsPerBlock / N)
 Status launch_column_sums(float* result, MatrixView<const float> x, int64_t rows_per_block, float beta,
                           cudaStream_t stream) {
   // Every row must begin on a boundary of packs: its stride counts like a pointer.
-  const int width = std::min(pack_width(x.cols, x.data), pack_width(x.rows > 1 ? x.stride : x.cols, x.data));
+  const int width = std::min(pack_width<kWidestPack>(x.cols, x.data),
+                             pack_width<kWidestPack>(x.rows > 1 ? x.stride : x.cols, x.data));
   LaunchShape shape;
   shape.grid_x = std::max<int64_t>(ceil_div(x.rows, rows_per_block), 1);
   shape.grid_y = ceil_div<int64_t>(x.cols, kColsPerBlock);
   shape.block_x = static_cast<int>(std::min<int64_t>(x.cols, kColsPerBlock)) / width;
   shape.block_y = kLanes;
   shape.shared_bytes = sizeof(Shared);
-  const auto kernel = width == 4   ? column_sums_kernel<4>
+  const auto kernel = width > 4    ? column_sums_kernel<kWidestPack>
+                      : width == 4 ? column_sums_kernel<4>
                       : width == 2 ? column_sums_kernel<2>
                                    : column_sums_kernel<1>;
   return launch("bias_gradient", shape, stream, kernel, result, x.data, x.rows, static_cast<int>(x.cols),

@@ -89,7 +89,7 @@ INSTANTIATE_TEST_SUITE_P(
         ConvCase{1, 9, 4, 16, 80, 3, 3, {1, 1, 2, 0}},   // two panels, the second not full
         ConvCase{9, 8, 8, 64, 64, 3, 3, {1, 1, 1, 1}},   // several blocks of tiles, the last not full
         ConvCase{4, 4, 4, 144, 64, 3, 3, {1, 1, 1, 1}},  // several chunks of channels, the last not full
-        ConvCase{131, 3, 5, 16, 16, 3, 3, {1, 1, 1, 1}},  // parts of a filter gradient
+        ConvCase{257, 3, 5, 16, 16, 3, 3, {1, 1, 1, 1}},  // parts of a filter gradient
         ConvCase{0, 4, 4, 16, 16, 3, 3}),                 // no images: dw is a sum of nothing
     testing::PrintToStringParamName());
 
