@@ -186,7 +186,7 @@ Status filter_gradient(TileKind kind, float* dw, const float* dy, const float* x
   const auto run = [&] {
     if constexpr (kVectorTiles)
       if (kind == TileKind::vectors)
-        return launch_filter_gradient<VectorTile<64, 24, kTileRegisters.count / 4>>(p, parts, stream);
+        return launch_filter_gradient<VectorTile<64, 28, kTileRegisters.count / 4>>(p, parts, stream);
     return launch_filter_gradient<GpuTile<8>>(p, parts, stream);
   };
   RONDO_RETURN_IF_ERROR(run());
