@@ -22,15 +22,15 @@ struct TrainingPlace {
 
 // Waits for the steps that were enqueued, and replaces the file: after any failure, and also when the process is killed
 // meanwhile, it is what it was. Throws rondo::Error: bad_argument for a place that is none, an optimizer of another model, a
-// model that has lost a gradient or a step (DataParallel::check_sound()), replicas that differ though they should not; what write_safetensors() throws; device_failed.
+// model that has lost a gradient or a step (DataParallel::check_sound()), replicas that differ though they should not; what
+// write_safetensors() throws; device_failed.
 void save_checkpoint(const std::string& path, DataParallel& model, Optimizer& optimizer,
                      const TrainingPlace& place);
 
 // The model and the optimizer become what they were when the file was written, the learning rate included, on any number of
 // devices; with the same number and the same options the following steps give the same bits. Waits for the steps that were
 // enqueued before. Throws rondo::Error: bad_argument for a file of another network, optimizer or seed, with counters below 0 or
-// above 2^62, with tensors too many or
-// too few, or damaged, and for running statistics of each replica that are not as many as the replicas: then nothing has
+// above 2^62, with tensors too many or too few, or damaged, and for running statistics of each replica that are not as many as the replicas: then nothing has
 // changed. After device_failed neither may be used.
 TrainingPlace load_checkpoint(const std::string& path, DataParallel& model, Optimizer& optimizer);
 

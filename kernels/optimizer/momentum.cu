@@ -17,23 +17,18 @@ struct Plain {
     rate = *learning_rate;
     return may_step(options.guard);
   }
+  // fmaf by name: whether a compiler fuses must not decide a bit of the result.
+  __device__ __forceinline__ float slope(float parameter, float gradient) const {
+    return fmaf(options.weight_decay, parameter, options.scale * gradient);
+  }
   __device__ __forceinline__ void operator()(float& parameter, float gradient) const {
-    parameter = fmaf(-rate, fmaf(options.weight_decay, parameter, options.scale * gradient), parameter);
+    parameter = fmaf(-rate, slope(parameter, gradient), parameter);
   }
 };
 
-struct Momentum {
-  MomentumOptions options;
-  const float* learning_rate;
-  float rate = 0;
-
-  __device__ bool begin() {
-    rate = *learning_rate;
-    return may_step(options.guard);
-  }
-  // fmaf by name: whether a compiler fuses must not decide a bit of the result.
+struct Momentum : Plain {
   __device__ __forceinline__ void operator()(float& parameter, float gradient, float& velocity) const {
-    const float g = fmaf(options.weight_decay, parameter, options.scale * gradient);
+    const float g = slope(parameter, gradient);
     velocity = fmaf(options.momentum, velocity, g);
     parameter = fmaf(-rate, options.nesterov ? fmaf(options.momentum, velocity, g) : velocity, parameter);
   }
@@ -58,7 +53,7 @@ Status momentum_update(VectorView<float> parameters, VectorView<float> velocity,
   if (plain)
     return update(kName, Plain{options, learning_rate}, parameters.size, parameters.data, gradient.data,
                   stream);
-  return update(kName, Momentum{options, learning_rate}, parameters.size, parameters.data, gradient.data,
+  return update(kName, Momentum{{options, learning_rate}}, parameters.size, parameters.data, gradient.data,
                 stream, velocity.data);
 }
 
