@@ -15,7 +15,7 @@ inline constexpr int kThreads = 256;
 inline constexpr int kSlotFloats = kWidestPack;
 inline constexpr int kPerThread = kVectors ? 16 : 4;
 
-// Floats of the array that lie before the first boundary: the first slot is short by 4 - lead_of(data), if that is not 4.
+// Floats between the last boundary that is not behind the array's begin and that begin: the first slot is short by so many.
 template <class T>
 int lead_of(const T* data) {
   return static_cast<int>(reinterpret_cast<uintptr_t>(data) % 16 / sizeof(T));
