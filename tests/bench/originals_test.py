@@ -4,11 +4,14 @@ The peers here are stand-ins for python3 that behave well or badly, so the tests
 """
 
 import json
+import os
+import signal
 import subprocess
 import sys
 import tempfile
 import time
 import unittest
+import unittest.mock
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -72,6 +75,18 @@ class CommandTest(InTemporaryFolder):
         self.assertEqual(rows["jax"]["seconds_mean"], 8)
         self.assertEqual(rows["jax"]["times_rondo"], 8 / rows["rondo"]["seconds_mean"])
 
+    def test_who_is_ended_ends_the_run_in_progress(self):
+        begun, ended = self.folder / "begun", self.folder / "ended"
+        program = self.program(f"touch {begun}; sleep 3; touch {ended}")
+        process = subprocess.Popen([sys.executable, COMMAND, program, *SMALL_MLP, "--programs", "rondo"],
+                                   stdout=subprocess.DEVNULL)
+        while not begun.exists():
+            time.sleep(0.01)
+        process.terminate()
+        self.assertEqual(process.wait(), 128 + signal.SIGTERM)
+        time.sleep(3.5)
+        self.assertFalse(ended.exists())
+
     def test_a_rondo_that_fails_fails(self):
         output = self.folder / "report.json"
         done = self.run_command(self.program("echo no device; exit 1\n"), *SMALL_MLP, "--programs", "rondo", "--json", output)
@@ -120,6 +135,19 @@ class LaunchTest(InTemporaryFolder):
         self.assertEqual(why, "stopped after 1 s")
         time.sleep(3)
         self.assertFalse(mark.exists())
+
+    def test_a_child_with_a_session_of_its_own_is_not_waited_for(self):
+        for end, wanted in (("exit 0", None), ("sleep 60", "stopped after 2 s")):
+            begin = time.monotonic()
+            output, why = launch.run(["sh", "-c", f"echo told; setsid sleep 20 & {end}"], 2, None)
+            self.assertLess(time.monotonic() - begin, 10)
+            self.assertEqual((output, why), ("told\n", wanted))
+
+    def test_frameworks_are_imported_from_where_they_were_found(self):
+        (self.folder / "some_framework.py").write_text("")
+        with unittest.mock.patch.dict(os.environ, PYTHONPATH=str(self.folder)):
+            environment = launch.environment(1)
+        self.assertEqual(launch.run([sys.executable, "-c", "import peers, some_framework"], 20, environment), ("", None))
 
 
 class MemoryTest(unittest.TestCase):

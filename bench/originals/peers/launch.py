@@ -5,6 +5,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 
@@ -21,7 +22,8 @@ def pin_to_cores(count):
 
 
 def environment(cores):
-    return {**os.environ, "SIMT_WORKERS": str(cores), "PYTHONPATH": str(FOLDER), "PYTHONDONTWRITEBYTECODE": "1",
+    path = os.pathsep.join([str(FOLDER), *filter(None, [os.environ.get("PYTHONPATH")])])  # frameworks may be there
+    return {**os.environ, "SIMT_WORKERS": str(cores), "PYTHONPATH": path, "PYTHONDONTWRITEBYTECODE": "1",
             "TF_CPP_MIN_LOG_LEVEL": "2", "NVIDIA_TF32_OVERRIDE": "0"}
 
 
@@ -48,22 +50,26 @@ def find_python(framework, candidates=()):
 def run(command, seconds, environment):
     """Runs a process and its children for at most so long. (output, why it failed or None)"""
     begin = time.monotonic()
-    try:
-        process = subprocess.Popen([str(part) for part in command], env=environment, stdout=subprocess.PIPE,
-                                   stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL, text=True, errors="replace",
-                                   start_new_session=True)
-    except OSError as error:
-        return "", f"{command[0]}: {error.strerror}"
-    try:
-        output, _ = process.communicate(timeout=seconds)
-    except subprocess.TimeoutExpired:
-        stop(process)
-        return process.communicate()[0], f"stopped after {time.monotonic() - begin:.0f} s"
-    except BaseException:  # Ctrl-C reaches this process only: the other has a session of its own
-        stop(process)
-        raise
-    if process.returncode == 0:
-        return output, None
+    # A file, not a pipe: a grandchild that has left the group may hold it open, and nobody waits for that.
+    with tempfile.TemporaryFile() as log:
+        try:
+            process = subprocess.Popen([str(part) for part in command], env=environment, stdout=log,
+                                       stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL, start_new_session=True)
+        except OSError as error:
+            return "", f"{command[0]}: {error.strerror}"
+        try:
+            process.wait(timeout=seconds)
+            stopped = None
+        except subprocess.TimeoutExpired:
+            stop(process)
+            stopped = f"stopped after {time.monotonic() - begin:.0f} s"
+        except BaseException:  # Ctrl-C reaches this process only: the other has a session of its own
+            stop(process)
+            raise
+        log.seek(0)
+        output = log.read().decode(errors="replace")
+    if stopped or process.returncode == 0:
+        return output, stopped
     lines = [line.strip() for line in output.splitlines() if line.strip()]
     return output, f"exit code {process.returncode}: {lines[-1][:300] if lines else 'no output'}"
 
