@@ -83,7 +83,7 @@ DeviceData::Split upload(const std::vector<uint8_t>& images, const std::vector<u
 }
 
 // The largest workspace that any operation of a step on `n` images asks for.
-int64_t scratch_bytes(int64_t n) {
+int64_t scratch_bytes_of(int64_t n) {
   const Parameters w = parameters_in(nullptr);
   const Activations a = activations_in(nullptr, n);
   return std::max({
@@ -101,6 +101,13 @@ int64_t scratch_bytes(int64_t n) {
       bias_gradient_workspace_bytes(n, kClasses),
       softmax_cross_entropy_workspace_bytes(n, kClasses),
   });
+}
+
+// On up to so many images: fewer may want more, where a sum is cut into more parts.
+int64_t scratch_bytes(int64_t max_images) {
+  int64_t most = 0;
+  for (int64_t n = 0; n <= max_images; ++n) most = std::max(most, scratch_bytes_of(n));
+  return most;
 }
 
 template <class T>

@@ -17,9 +17,11 @@ int64_t sums_size(const Graph& graph) {
 
 }  // namespace
 
-int64_t workspace_bytes(const Graph& graph, int64_t batch) {
+int64_t workspace_bytes(const Graph& graph, int64_t max_batch) {
   int64_t most = 0;
-  for (const Graph::Node& node : graph.nodes()) most = std::max(most, node.op->workspace_bytes(batch));
+  for (const Graph::Node& node : graph.nodes())
+    for (int64_t batch = 0; batch <= max_batch; ++batch)
+      most = std::max(most, node.op->workspace_bytes(batch));
   return most;
 }
 

@@ -31,8 +31,9 @@ struct ReplicaMemory {
   int64_t total() const { return parameters + gradients + states + arena + statistics + workspace; }
 };
 
-// The largest workspace that one of the operations wants for so many samples.
-int64_t workspace_bytes(const Graph& graph, int64_t batch);
+// The largest workspace that one of the operations wants for up to so many samples: fewer samples may want more, where a sum
+// is cut into more parts. With less room an operation would be slower and round in another order.
+int64_t workspace_bytes(const Graph& graph, int64_t max_batch);
 
 class Replica {
  public:

@@ -6,6 +6,7 @@
 #include <rondo/tests/support/compare.h>
 #include <rondo/tests/support/inputs.h>
 
+#include <algorithm>
 #include <cmath>
 #include <numeric>
 
@@ -15,6 +16,19 @@ namespace {
 using test::all_equal_bits;
 using test::all_near;
 using test::normal_values;
+
+TEST(Replica, HasTheWorkspaceOfEverySmallerBatch) {
+  const Graph graph = make_graph(Sequential{Conv2d(512, 5, {.padding = 2})}, {7, 7, 1});
+  int64_t most = 0, less_than_before = 0;
+  for (int64_t batch = 0; batch <= 200; ++batch) {
+    int64_t wanted = 0;
+    for (const Graph::Node& node : graph.nodes()) wanted = std::max(wanted, node.op->workspace_bytes(batch));
+    most = std::max(most, wanted);
+    less_than_before += wanted < most;
+    EXPECT_EQ(workspace_bytes(graph, batch), most) << batch;
+  }
+  EXPECT_GT(less_than_before, 0) << "any workspace would do";
+}
 
 // The slope of the loss along random directions of the parameters, by central differences.
 TEST(Replicas, GradientsAreSlopes) {
