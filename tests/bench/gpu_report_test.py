@@ -106,14 +106,21 @@ class CommandTest(InTemporaryFolder):
         (build / "CMakeCache.txt").write_text("")
         program = build / "bench/bench_broken"
         program.write_text("#!/bin/sh\necho out of order\nexit 3\n")
-        program.chmod(program.stat().st_mode | stat.S_IXUSR)
+        rondo = build / "rondo"  # passes, and does not write what it should
+        rondo.write_text("#!/bin/sh\n"
+                         f"[ $1 != allreduce ] || cp {self.folder}/report/report.json {self.folder}/so_far.json\n")
+        for file in (program, rondo):
+            file.chmod(file.stat().st_mode | stat.S_IXUSR)
         done = self.command(self.folder / "report", "--build", build, "--data", self.folder / "absent")
         self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
         states = {step["name"]: step["state"] for step in self.report()["steps"]}
+        for part in ("mlp", "links", "collectives"):
+            self.assertEqual(states[f"report of {part}"], "failed")
+        self.assertIn("links", [step["name"] for step in json.loads((self.folder / "so_far.json").read_text())["steps"]])
         self.assertEqual(states["bench_broken"], "failed")
         self.assertEqual(states["tests"], "failed")  # there are none in this folder
         self.assertEqual(states["lenet beside its peers"], "skipped")
-        self.assertEqual(states["mlp beside its peers"], "failed")  # there is no program
+        self.assertEqual(states["mlp beside its peers"], "failed")
         self.assertIn("out of order", (self.folder / "report/report.md").read_text())
 
     def test_a_quick_report_of_this_build(self):

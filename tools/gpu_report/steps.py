@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 import xml.etree.ElementTree as xml
+from functools import partial
 from pathlib import Path
 
 from . import machine
@@ -16,7 +17,7 @@ from .runner import Runner
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "bench/originals"))
-from peers import table  # noqa: E402
+from peers import outcome, table  # noqa: E402
 
 INSTALLED_DATA = Path("/usr/share/datasets/fashion-mnist")
 QUICK_SIZES = {"lenet": ["--limit", "512", "--epochs", "2"], "mlp": ["--layers", "6", "--width", "64", "--batch", "64"],
@@ -37,11 +38,23 @@ def make_report(arguments, directory):
         "preset_reason": reason,
         "quick": arguments.quick,
         "machine": machine.facts(ROOT, nvcc),
+        "originals": {}, "frameworks": {}, "shared": {}, "mlp": {}, "tests": None, "benchmarks": {},
+        "clocks_while_benchmarking": [], "links": None, "collectives": {}, "sanitizer": None,
+        "steps": runner.steps,
     }
-    Steps(arguments, directory, runner, preset, nvcc).all(report)
-    report["seconds"] = round(time.monotonic() - begin, 1)
-    report["steps"] = runner.steps
+    for part in Steps(arguments, directory, runner, preset, nvcc).parts():
+        take(part, report, runner)
+        report["seconds"] = round(time.monotonic() - begin, 1)
+        outcome.write_json(directory / "report.json", report)  # whoever ends this early has that much
     return report
+
+
+def take(part, report, runner):
+    """What comes after a part does not depend on it."""
+    try:
+        part(report)
+    except Exception as error:  # such as a file that is not what its program promises
+        runner.note(f"report of {getattr(part, 'func', part).__name__}", "failed", f"{type(error).__name__}: {error}")
 
 
 def detect_platform():
@@ -68,34 +81,27 @@ class Steps:
         self.build_folder = Path(arguments.build or ROOT / "build" / preset).resolve()
         self.data = Path(arguments.data) if arguments.data else INSTALLED_DATA
 
-    def all(self, report):
-        if not self.prebuilt:
-            # No limit: a package manager that is killed half-way leaves its database broken.
-            self.runner.run("setup", [ROOT / "tools/setup"], limit=None)
-            # What is missing stops the build, which says so; what is there may be enough for it.
-            build = f'source "{ROOT}/tools/platform.sh"; build {self.preset}'
-            self.runner.run("build", ["bash", "-c", build], limit=300)
-        report["originals"], report["frameworks"] = {}, {}
-        self.originals(report, "lenet", limit=80, of_each=40)
-        self.originals(report, "mlp", limit=150, of_each=60)
-        self.originals(report, "resnet18", limit=240, of_each=100)
-        report["shared"] = self.shared()
-        report["mlp"] = self.mlp()
-        report["tests"] = self.tests()
-        with machine.ClockWatch() as clocks:
-            report["benchmarks"] = self.benchmarks()
-        report["clocks_while_benchmarking"] = clocks.samples
-        report["links"], report["collectives"] = self.collectives()
-        for original in ("lenet", "mlp", "resnet18"):
-            self.compiled(report, original)
-        report["sanitizer"] = self.sanitizer()
+    def parts(self):
+        """Each adds to a report what it finds."""
+        return [*([] if self.prebuilt else [self.build]),
+                partial(self.originals, "lenet", 80, 40), partial(self.originals, "mlp", 150, 60),
+                partial(self.originals, "resnet18", 240, 100),
+                self.shared, self.mlp, self.tests, self.benchmarks, self.links, self.collectives,
+                *(partial(self.compiled, original) for original in ("lenet", "mlp", "resnet18")), self.sanitizer]
+
+    def build(self, _):
+        # No limit: a package manager that is killed half-way leaves its database broken.
+        self.runner.run("setup", [ROOT / "tools/setup"], limit=None)
+        # What is missing stops the build, which says so; what is there may be enough for it.
+        build = f'source "{ROOT}/tools/platform.sh"; build {self.preset}'
+        self.runner.run("build", ["bash", "-c", build], limit=300)
 
     # The three originals, each program in a process of its own on one device.
 
-    def originals(self, report, original, limit, of_each):
+    def originals(self, original, limit, of_each, report):
         self.beside(report, f"{original} beside its peers", original, ["rondo", "eager", "jax", "graph"], limit, of_each)
 
-    def compiled(self, report, original):
+    def compiled(self, original, report):
         """More of PyTorch, when there is time left: compiling takes most of it."""
         step = f"{original} by torch.compile"
         if self.quick:
@@ -134,8 +140,7 @@ class Steps:
 
     # The same on two ranks that share a device.
 
-    def shared(self):
-        results = {}
+    def shared(self, report):
         for original in ("lenet", "resnet18"):
             step = f"{original} on 2 ranks of one device"
             if not self.has_data(step):
@@ -150,11 +155,9 @@ class Steps:
             elif original == "resnet18":
                 command += ["--epochs", "2"]
             if self.runner.run(step, command, limit=40):
-                results[original] = read_log(log)
-        return results
+                report["shared"][original] = read_log(log)
 
-    def mlp(self):
-        results = {}
+    def mlp(self, report):
         for mode in ("sharded", "replicated"):
             output = self.directory / f"mlp_{mode}.json"
             output.unlink(missing_ok=True)
@@ -162,12 +165,11 @@ class Steps:
             if self.quick or self.preset == "cpu":
                 command += QUICK_SIZES["mlp"]
             if self.runner.run(f"mlp, {mode} on 2 ranks of one device", command, limit=30):
-                results[mode] = json.loads(output.read_text())
-        return results
+                report["mlp"][mode] = json.loads(output.read_text())
 
     # Tests.
 
-    def tests(self):
+    def tests(self, report):
         output = (self.directory / "tests.xml").resolve()
         command = ["ctest", "--test-dir", self.build_folder, "-j", os.cpu_count(), "--timeout", "120",
                    "--no-tests=error", "--output-on-failure", "--output-junit", output]
@@ -175,30 +177,35 @@ class Steps:
         command += ["-L", "core"] if self.quick else ["-LE", "heavy|bench"]
         output.unlink(missing_ok=True)
         self.runner.run("tests", command, limit=150)
-        return read_junit(output) if output.exists() else None
+        report["tests"] = read_junit(output) if output.exists() else None
 
-    def sanitizer(self):
+    def sanitizer(self, report):
         if self.preset != "cuda":
             self.runner.note("memcheck", "skipped", "compute-sanitizer looks at GPUs; without one: tools/test asan")
-            return None
+            return
         tool = shutil.which("compute-sanitizer") or shutil.which("compute-sanitizer", path=str(Path(self.nvcc).parent))
         if not tool:
             self.runner.note("memcheck", "skipped", "compute-sanitizer was not found, neither in PATH nor beside nvcc")
-            return None
+            return
         programs = executables(self.build_folder / "tests/kernels") + executables(self.build_folder / "tests/collectives")
         if self.quick:
             programs = programs[:1]
-        return {program.name: self.runner.run(
-                    f"memcheck {program.name}",
-                    [tool, "--tool", "memcheck", "--error-exitcode", "99", program, "--gtest_brief=1"], limit=60)
-                for program in programs}
+        report["sanitizer"] = {
+            program.name: self.runner.run(
+                f"memcheck {program.name}",
+                [tool, "--tool", "memcheck", "--error-exitcode", "99", program, "--gtest_brief=1"], limit=60)
+            for program in programs}
 
     # Benchmarks.
 
-    def benchmarks(self):
+    def benchmarks(self, report):
+        with machine.ClockWatch() as clocks:
+            report["clocks_while_benchmarking"] = clocks.samples
+            self.time_programs(report["benchmarks"])
+
+    def time_programs(self, results):
         folder = self.directory / "benchmarks"
         folder.mkdir(exist_ok=True)
-        results = {}
         programs = executables(self.build_folder / "bench")
         short = {} if self.preset == "cuda" else test_filters(self.build_folder)
         for number, program in enumerate(programs):
@@ -222,19 +229,19 @@ class Steps:
                 self.runner.fail(f"wrong results or errors: {', '.join(wrong)[:200]}")
         if not programs:
             self.runner.note("benchmarks", "failed", f"no program was found in {self.build_folder / 'bench'}")
-        return results
-
 
     # The links, and all-reduce over ranks that share one device: what other libraries refuse.
 
-    def collectives(self):
+    def links(self, report):
         links = self.directory / "links.json"
         links.unlink(missing_ok=True)
         command = [self.build_folder / "rondo", "links", "--store", links]
         if self.preset == "cpu":
             command += ["--devices", "2"]  # as many as asked for, all alike
-        found = json.loads(links.read_text()) if self.runner.run("links", command, limit=60) else None
-        results = {}
+        if self.runner.run("links", command, limit=60):
+            report["links"] = json.loads(links.read_text())
+
+    def collectives(self, report):
         for ranks in (2,) if self.quick else (2, 4, 8):
             for algorithm in ("ring", "direct"):
                 for mode, launches in (("eager", 0), ("graph", 5)):
@@ -250,8 +257,7 @@ class Steps:
                     else:
                         command += ["-e", "256M"]
                     if self.runner.run(name, command, limit=30):
-                        results[name] = json.loads(output.read_text())
-        return found, results
+                        report["collectives"][name] = json.loads(output.read_text())
 
 
 def executables(folder):
