@@ -10,6 +10,8 @@
 
 namespace rondo::program {
 
+void complain(const std::string& message) { std::cerr << "rondo: " + message + "\n"; }
+
 bool was_launched() {
   for (const char* size : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS"})
     if (const char* value = std::getenv(size); value && std::string(value) == "1") return false;
@@ -23,7 +25,7 @@ std::unique_ptr<ProcessGroup> join_launched(std::chrono::seconds timeout) {
   constexpr int kWorkFailed = 1;
   std::unique_ptr<ProcessGroup> processes = make_mpi_process_group(
       {.timeout = timeout, .on_failure = [](ProcessGroup& group, const Status& failure) {
-         std::cerr << "rondo: " << group.name(group.index()) << ": " << failure.message() << std::endl;
+         complain(concat(group.name(group.index()), ": ", failure.message()));
          group.abort(kWorkFailed);
        }});
   // A single process is like one that was started by hand; MPI goes with the object.
@@ -51,7 +53,7 @@ std::vector<int> device_for(const ProcessGroup& processes) {
 void end_all(ProcessGroup& processes, const std::string& message, int exit_code) {
   if (processes.index() > 0) std::this_thread::sleep_for(std::chrono::milliseconds(500));
   std::cout.flush();
-  std::cerr << "rondo: " << processes.name(processes.index()) << ": " << message << std::endl;
+  complain(concat(processes.name(processes.index()), ": ", message));
   processes.abort(exit_code);
   std::abort();  // g++ 12 does not believe a virtual function that it never returns
 }

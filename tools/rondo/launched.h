@@ -10,6 +10,9 @@
 
 namespace rondo::program {
 
+// Tells what went wrong, in one piece: what other processes say meanwhile is before it or behind it.
+void complain(const std::string& message);
+
 // Whether a launcher of MPI has started this process and others, as the environment tells: Open MPI, MPICH and what
 // follows their conventions, Slurm with PMIx or PMI-2.
 bool was_launched();

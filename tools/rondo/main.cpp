@@ -100,7 +100,7 @@ int run(const CommandLine& line, rondo::ProcessGroup* processes) {
 int complain(const std::string& message, int code, rondo::ProcessGroup* processes) {
   if (processes) rondo::program::end_all(*processes, message, code);
   std::cout.flush();
-  std::cerr << "rondo: " << message << std::endl;
+  rondo::program::complain(message);
   return code;
 }
 
