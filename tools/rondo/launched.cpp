@@ -51,7 +51,8 @@ std::vector<int> device_for(const ProcessGroup& processes) {
 }
 
 void end_all(ProcessGroup& processes, const std::string& message, int exit_code) {
-  if (processes.index() > 0) std::this_thread::sleep_for(std::chrono::milliseconds(500));
+  // On a busy machine a launcher takes more than a second to end the others.
+  if (processes.index() > 0) std::this_thread::sleep_for(std::chrono::seconds(3));
   std::cout.flush();
   complain(concat(processes.name(processes.index()), ": ", message));
   processes.abort(exit_code);
