@@ -103,7 +103,8 @@ struct Combine {
 // Every size around the slots, thread runs and blocks, with every misalignment of each array.
 TEST(Elementwise, EverySizeAndMisalignment) {
   const Stream stream;
-  for (const int64_t size : {0, 1, 2, 3, 4, 5, 7, 8, 9, 1023, 1024, 1025, 4095, 4096, 4097, 10000})
+  for (const int64_t size : {0,  1,  2,    3,    4,    5,    7,    8,    9,     15,    16,    17,
+                             31, 33, 1023, 1024, 1025, 4095, 4096, 4097, 65535, 65536, 65537, 200000})
     for (int offset = 0; offset < 16; ++offset) {
       if (size > 16 && offset % 5 != 0 && offset != 1) continue;
       const int out_offset = offset % 4, b_offset = offset / 4;
