@@ -130,6 +130,7 @@ class Run {
         static_cast<double>(model_.evaluate(test_).correct) / static_cast<double>(test_.size());
     result_.epochs.push_back(report);
     move_to(epoch_ + 1, 0);
+    if (!options_.checkpoint.empty()) observer_.before_save(report);
     save();  // before anybody is told
     observer_.on_epoch(report);
   }

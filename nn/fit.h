@@ -35,6 +35,8 @@ class FitObserver {
  public:
   virtual ~FitObserver() = default;
   virtual void on_progress(const TrainingProgress&) {}
+  // Before the epoch's checkpoint replaces the last one: an exception leaves it.
+  virtual void before_save(const EpochReport&) {}
   virtual void on_epoch(const EpochReport&) {}
   // True ends the training after the step.
   virtual bool stop() { return false; }

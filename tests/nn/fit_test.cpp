@@ -123,6 +123,22 @@ TEST(Fit, TwoEpochsAndOneAreThree) {
   EXPECT_TRUE(all_equal_bits(parameters_of(second.model), parameters_of(straight.model)));
 }
 
+TEST(Fit, AnObserverCanKeepTheCheckpointThatIsThere) {
+  struct Refuses : FitObserver {
+    void before_save(const EpochReport& e) override {
+      if (e.epoch == 2) throw Error(bad_argument("not this one"));
+    }
+  } observer;
+  const test::TemporaryDirectory directory;
+  const FashionMnist data = test::small_data(64, 10);
+  FitOptions options{.epochs = 2};
+  options.checkpoint = directory / "checkpoint";
+  Trained trained(options_for(2));
+  EXPECT_THROW(fit(trained.model, *trained.optimizer, data, options, observer), Error);
+  Trained second(options_for(2));
+  EXPECT_EQ(load_checkpoint(directory / "checkpoint", second.model, *second.optimizer).epoch, 2) << "goes on";
+}
+
 TEST(Fit, LearnsAndReports) {
   struct Recorder : FitObserver {
     void on_progress(const TrainingProgress& p) override { progress.push_back(p); }

@@ -112,6 +112,16 @@ TEST_F(CommandTrain, NamesWhatIsNotFinite) {
       << outcome.text();
 }
 
+TEST_F(CommandTrain, WhatDivergedDoesNotReplaceTheCheckpoint) {
+  const std::string path = results_ / "kept";
+  ASSERT_EQ(run_line(resnet("--batch 4 --epochs 1 --lr 0.01 --save " + path)).code, 0);
+  const std::string kept = read_text(path);
+  const Outcome outcome = run_line(resnet("--batch 4 --epochs 1 --lr 30 --save " + path));
+  EXPECT_EQ(outcome.code, 1);
+  EXPECT_EQ(missing(outcome.text(), {"the loss of epoch 1 is", "diverged"}), "") << outcome.text();
+  EXPECT_EQ(read_text(path), kept);
+}
+
 TEST_F(CommandTrain, ResNetRefuses) {
   expect_refused(resnet("--batch 13"), {"--batch is 13", "at most 12"});
   expect_refused(resnet("--batch 6 --micro-batches 7"), {"--micro-batches is 7", "at most 6, the batch"});

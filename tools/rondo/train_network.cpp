@@ -119,6 +119,8 @@ class Follower final : public nn::FitObserver {
  public:
   explicit Follower(RunFollower run) : run_(std::move(run)) {}
   void on_progress(const TrainingProgress& progress) override { run_.show(progress); }
+  // What diverged does not take the place of what can go on.
+  void before_save(const EpochReport& report) override { run_.show_hopeless(report); }
   void on_epoch(const EpochReport& report) override { run_.show(report); }
   bool stop() override { return StopRequest::signal() != 0; }
 

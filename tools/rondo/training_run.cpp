@@ -103,6 +103,7 @@ std::string picture(const std::vector<EpochReport>& epochs, const RunTitle& titl
 
 // Guessing has the loss log(10); what is hundreds of times worse does not come back.
 constexpr double kHopeless = 1000;
+bool is_hopeless(const EpochReport& report) { return !(report.train_loss < kHopeless); }  // NaN too
 
 }  // namespace
 
@@ -121,11 +122,15 @@ void RunFollower::show(const EpochReport& report) {
   epochs_.push_back(report);
   if (files_.log.wanted()) files_.log.write(csv_log(epochs_));
   if (files_.plot.wanted()) files_.plot.write(picture(epochs_, title_));
-  if (!(report.train_loss < kHopeless)) {  // NaN too
+  if (is_hopeless(report)) {
     throw TrainingFailed(concat("the loss of epoch ", report.epoch, " is ", loss_text(report.train_loss),
                                 ": the training diverged; a learning rate below ", learning_rate_,
                                 " may help"));
   }
+}
+
+void RunFollower::show_hopeless(const EpochReport& report) {
+  if (is_hopeless(report)) show(report);
 }
 
 void show_verification(int64_t steps, int64_t differing_values, std::ostream& out, const Terminal& terminal) {

@@ -62,6 +62,8 @@ class RunFollower {
   void continue_log(int64_t epoch);
   void show(const TrainingProgress& progress) { display_.show(progress); }
   void show(const EpochReport& report);
+  // As show(), if the training diverged.
+  void show_hopeless(const EpochReport& report);
 
  private:
   Display& display_;
