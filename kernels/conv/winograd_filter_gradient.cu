@@ -158,10 +158,6 @@ int64_t tiles_of(const ConvGeometry& g) {
   return static_cast<int64_t>(g.images) * ceil_div(g.p, 2) * ceil_div(g.q, 2);
 }
 
-Partials partials_of(const ConvGeometry& g, int64_t parts, float* data) {
-  return {data, g.k, g.patch, parts};
-}
-
 }  // namespace
 
 int64_t filter_gradient_parts(const ConvGeometry& g) {
@@ -190,7 +186,7 @@ Status filter_gradient(TileKind kind, float* dw, const float* dy, const float* x
     return launch_filter_gradient<GpuTile<8>>(p, parts, stream);
   };
   RONDO_RETURN_IF_ERROR(run());
-  return parts > 1 ? sum_partials(partials_of(g, parts, workspace), dw, g.patch, 1, Epilogue{}, stream)
+  return parts > 1 ? sum_partials({workspace, g.k, g.patch, parts}, dw, g.patch, 1, Epilogue{}, stream)
                    : Status();
 }
 

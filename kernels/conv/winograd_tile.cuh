@@ -35,7 +35,6 @@ inline constexpr bool kFitsEveryGpu = Tile::kVectors || sizeof(Shared) <= kGpuSh
 // All frequencies of the slabs lie in a core's second cache, those of one and its register tiles in the first.
 template <int Rows, int Inner, int PerThreadM>
 using VectorTile = WinogradTile<1, 1, PerThreadM, 2 * kTileRegisters.lanes, Rows, 64, Inner, 1, true>;
-inline constexpr int kTallRows = kTileRegisters.count * 3 / 8 / 4 * 4;
 
 // The sums of the calling thread.
 template <class Tile>

@@ -22,8 +22,9 @@ inline constexpr bool kVectorTiles = kVectorRegisters.count > 0;
 inline constexpr VectorRegisters kTileRegisters = kVectorTiles ? kVectorRegisters : VectorRegisters{16, 32};
 template <int M, int N, int PerThreadM = kTileRegisters.count / 4, int PerThreadN = 2 * kTileRegisters.lanes>
 using VectorTile = Tile<M / PerThreadM, N / PerThreadN, PerThreadM, PerThreadN, 64, 2, true>;
+inline constexpr int kTallRows = kTileRegisters.count * 3 / 8 / 4 * 4;
 template <int M, int N>
-using TallVectorTile = VectorTile<M, N, kTileRegisters.count * 3 / 8 / 4 * 4>;
+using TallVectorTile = VectorTile<M, N, kTallRows>;
 
 // Returns f.template operator()<T>() for the tile T that `id` names.
 template <class F>
