@@ -170,9 +170,9 @@ void next_step(Replica& r) {
   check(advance(r.step.data(), 1, r.stream));
 }
 
-void update(Replica& r, float lr, float scale) {
+void update(Replica& r, float scale) {
   const DeviceScope scope(r.device);
-  check(sgd_update(r.parameters.all, r.gradients.all, lr, scale, r.stream));
+  check(sgd_update(r.parameters.all, {}, r.gradients.all, r.lr.data(), {.scale = scale}, r.stream));
 }
 
 // One training step on `samples` samples: the size of the batch, or what is left of it at an epoch's end.
@@ -197,7 +197,7 @@ void train_batch(std::vector<Replica>& replicas, Communicator& ring, StreamGroup
   timer.end(Phase::reduce);
   // The gradients are sums over the batch: dividing by its whole size here, once, is right for any shards.
   const float mean = 1.0f / static_cast<float>(samples);
-  for (Replica& r : replicas) update(r, options.lr, mean);
+  for (Replica& r : replicas) update(r, mean);
   timer.end(Phase::update);
 }
 

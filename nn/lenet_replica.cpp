@@ -126,7 +126,7 @@ DeviceData::DeviceData(const FashionMnist& host, int device) {
 }
 
 Replica::Replica(int rank, int device, cudaStream_t stream, std::shared_ptr<const DeviceData> data,
-                 int64_t max_images)
+                 int64_t max_images, float learning_rate)
     : rank(rank), device(device), stream(stream), data(std::move(data)), max_images(max_images) {
   DeviceScope scope(device);
   // The gaps between the tensors of an arena take part in the sums and in the update: they must be zero.
@@ -141,6 +141,7 @@ Replica::Replica(int rank, int device, cudaStream_t stream, std::shared_ptr<cons
   step = zeros<int64_t>(1);
   epoch = zeros<int64_t>(1);
   zero = zeros<int64_t>(1);
+  lr = Buffer<float>(std::vector<float>{learning_rate});
   tally = zeros<LossTally>(1);
   test_tally = zeros<LossTally>(1);
   scratch = Buffer<unsigned char>(scratch_bytes(max_images));
@@ -149,8 +150,8 @@ Replica::Replica(int rank, int device, cudaStream_t stream, std::shared_ptr<cons
 int64_t replica_bytes(int64_t max_images, int64_t train_count) {
   const int64_t floats = 2 * parameter_arena_size() + 2 * activation_arena_size(max_images);
   const int64_t samples = (max_images + train_count) * static_cast<int64_t>(sizeof(int32_t));
-  const int64_t counters =
-      3 * static_cast<int64_t>(sizeof(int64_t)) + 2 * static_cast<int64_t>(sizeof(LossTally));
+  const int64_t counters = 3 * static_cast<int64_t>(sizeof(int64_t)) +
+                           2 * static_cast<int64_t>(sizeof(LossTally)) + static_cast<int64_t>(sizeof(float));
   return floats * static_cast<int64_t>(sizeof(float)) + samples + counters + scratch_bytes(max_images);
 }
 

@@ -66,7 +66,7 @@ struct DeviceData {
 struct Replica {
   // Room for shards of up to `max_images`; everything is allocated on `device`.
   Replica(int rank, int device, cudaStream_t stream, std::shared_ptr<const DeviceData> data,
-          int64_t max_images);
+          int64_t max_images, float learning_rate);
 
   int rank;
   int device;
@@ -80,6 +80,7 @@ struct Replica {
   Buffer<int32_t> order;        // of the samples in this epoch
   Buffer<int64_t> step, epoch;  // counters that the device itself advances
   Buffer<int64_t> zero;         // one that never moves
+  Buffer<float> lr;             // the learning rate
   Buffer<LossTally> tally;      // of this epoch's training
   Buffer<LossTally> test_tally;
   Buffer<unsigned char> scratch;

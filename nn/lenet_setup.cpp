@@ -64,7 +64,7 @@ std::vector<Replica> make_replicas(const FashionMnist& data, const Options& opti
     const int device = streams.device(rank);
     if (!data_on.contains(device)) data_on[device] = std::make_shared<const DeviceData>(data, device);
     replicas.emplace_back(first_rank(options) + rank, device, streams.stream(rank), data_on[device],
-                          max_images);
+                          max_images, options.lr);
   }
   return replicas;
 }

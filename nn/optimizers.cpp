@@ -1,7 +1,7 @@
 #include <rondo/nn/data_parallel.h>
 #include <rondo/nn/optimizers.h>
 
-#include <rondo/kernels/optimizer/momentum.h>
+#include <rondo/kernels/optimizer/sgd.h>
 #include <rondo/kernels/random/random.h>
 
 #include <cmath>
@@ -58,12 +58,12 @@ std::vector<OptimizerSetting> Sgd::settings() const {
 
 void Sgd::step(Replica& replica, size_t rank, float scale) {
   State& s = state(rank);
-  const MomentumOptions options = {scale, options_.momentum, options_.weight_decay, options_.nesterov,
-                                   replica.guard()};
+  const rondo::SgdOptions options = {scale, options_.momentum, options_.weight_decay, options_.nesterov,
+                                     replica.guard()};
   VectorView<float> velocity;
   if (!s.arenas.empty()) velocity = {s.arenas[0].data(), s.arenas[0].size()};
-  throw_if_error(momentum_update(replica.parameters(), velocity, replica.gradients(), s.rate.data(), options,
-                                 replica.stream()));
+  throw_if_error(sgd_update(replica.parameters(), velocity, replica.gradients(), s.rate.data(), options,
+                            replica.stream()));
 }
 
 Adam::Adam(DataParallel& model, AdamSettings settings)

@@ -89,7 +89,7 @@ struct SgdOptions {
   bool nesterov = false;
 };
 
-// kernels/optimizer/momentum.h. Without momentum it remembers nothing.
+// kernels/optimizer/sgd.h. Without momentum it remembers nothing.
 class Sgd : public Optimizer {
  public:
   static constexpr OptimizerSize size(float momentum) { return {momentum != 0 ? 1 : 0, sizeof(float)}; }

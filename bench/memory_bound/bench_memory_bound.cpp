@@ -61,12 +61,14 @@ void sgd_of(benchmark::State& state, int64_t size) {
   Buffer<float> parameters = normal_buffer(size, 1), gradient = normal_buffer(size, 2);
   const std::vector<float> p = parameters.download(), g = gradient.download();
   const float rate = 1e-6f;
+  const Buffer<float> learning_rate(std::vector<float>{rate});
   std::vector<double> expected;
   for (size_t i = 0; i < kChecked; ++i) expected.push_back(p[i] - rate * g[i]);
   time_checked(
       state, 3 * kFloat * static_cast<double>(size),
       [&](cudaStream_t stream) {
-        return sgd_update({parameters.data(), size}, {gradient.data(), size}, rate, 1, stream);
+        return sgd_update({parameters.data(), size}, {}, {gradient.data(), size}, learning_rate.data(), {},
+                          stream);
       },
       parameters, expected);
 }

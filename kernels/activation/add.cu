@@ -20,11 +20,13 @@ struct AddRelu {
 
 Status add(VectorView<float> y, VectorView<const float> a, VectorView<const float> b, bool relu,
            cudaStream_t stream) {
-  RONDO_RETURN_IF_ERROR(check_view("add", "y", y));
-  RONDO_RETURN_IF_ERROR(check_view("add", "a", a));
-  RONDO_RETURN_IF_ERROR(check_view("add", "b", b));
-  if (a.size != y.size) return bad_argument("add: a.size is ", a.size, ", must be y.size = ", y.size);
-  if (b.size != y.size) return bad_argument("add: b.size is ", b.size, ", must be y.size = ", y.size);
+  ArgumentCheck check("add");
+  check.output("y", y, {"a", "b"});
+  check.input("a", a);
+  check.input("b", b);
+  check.same_size("a", a, "y", y);
+  check.same_size("b", b, "y", y);
+  RONDO_RETURN_IF_ERROR(check.status());
   return relu ? elementwise("add", stream, AddRelu{}, y.data, y.size, a.data, b.data)
               : elementwise("add", stream, Add{}, y.data, y.size, a.data, b.data);
 }

@@ -14,28 +14,26 @@ struct ReluBackward {
   __device__ float operator()(float dy, float y) const { return y > 0 ? dy : 0.0f; }
 };
 
-Status check_sizes(const char* operation, const char* out, int64_t out_size, const char* in,
-                   int64_t in_size) {
-  if (out_size == in_size) return {};
-  return bad_argument(operation, ": ", out, ".size is ", out_size, ", must be ", in, ".size = ", in_size);
-}
-
 }  // namespace
 
 Status relu(VectorView<float> y, VectorView<const float> x, cudaStream_t stream) {
-  RONDO_RETURN_IF_ERROR(check_view("relu", "y", y));
-  RONDO_RETURN_IF_ERROR(check_view("relu", "x", x));
-  RONDO_RETURN_IF_ERROR(check_sizes("relu", "y", y.size, "x", x.size));
+  ArgumentCheck check("relu");
+  check.output("y", y, {"x"});
+  check.input("x", x);
+  check.same_size("y", y, "x", x);
+  RONDO_RETURN_IF_ERROR(check.status());
   return elementwise("relu", stream, Relu{}, y.data, y.size, x.data);
 }
 
 Status relu_backward(VectorView<float> dx, VectorView<const float> dy, VectorView<const float> y,
                      cudaStream_t stream) {
-  RONDO_RETURN_IF_ERROR(check_view("relu_backward", "dx", dx));
-  RONDO_RETURN_IF_ERROR(check_view("relu_backward", "dy", dy));
-  RONDO_RETURN_IF_ERROR(check_view("relu_backward", "y", y));
-  RONDO_RETURN_IF_ERROR(check_sizes("relu_backward", "dx", dx.size, "dy", dy.size));
-  RONDO_RETURN_IF_ERROR(check_sizes("relu_backward", "y", y.size, "dy", dy.size));
+  ArgumentCheck check("relu_backward");
+  check.output("dx", dx, {"dy", "y"});
+  check.input("dy", dy);
+  check.input("y", y);
+  check.same_size("dx", dx, "dy", dy);
+  check.same_size("y", y, "dy", dy);
+  RONDO_RETURN_IF_ERROR(check.status());
   return elementwise("relu_backward", stream, ReluBackward{}, dx.data, dx.size, dy.data, y.data);
 }
 

@@ -15,15 +15,17 @@
 // Empty: no images, or no output channels: nothing is summed. Results that are sums of nothing are written as
 //   zeros (dw of an empty batch; dx where no filter reaches; y without input channels is relu(bias)).
 // Aliasing: the output may not overlap an input or the workspace.
+// Infinities and NaN: an output is not finite where a term of its sum over the image is not finite. Terms over
+//   the padding are 0 * filter, which kernels may leave out. So where an infinite or NaN weight meets the
+//   padding only, the output is NaN or the sum without these terms; which of the two is not promised.
 // Numerics: products and sums in fp32, in a fixed order; a product and its sum are rounded once (a fused
 //   multiply-add) on GPUs, and on CPUs where the build has the FMA instruction. Winograd's algorithm rounds sums of up
 //   to 16 inputs before it multiplies them, and adds fewer products: its errors are about those of the direct sum.
-// Determinism: the bits depend on shapes, options and whether the workspace was large enough, on nothing
-//   else.
+// Determinism: the bits depend on shapes and options, on nothing else.
 // Errors: bad argument for negative sizes or padding, strides below 1, a filter larger than the padded input,
 //   shapes that do not fit together, null pointers to elements, misalignment, an overlap, a dimension of
-//   2^31, the algorithm winograd for a convolution that it cannot do, or forward and for a data gradient with too small
-//   a workspace.
+//   2^31, an invalid enumerator, the algorithm winograd for a convolution that it cannot do, a workspace too
+//   small.
 #pragma once
 
 #include <rondo/kernels/core/status.h>
@@ -35,7 +37,13 @@ namespace rondo {
 
 // direct: the sum as it is defined. winograd: F(2 x 2, 3 x 3), which makes 4 outputs from 16 products instead of 36, for
 // 3 x 3 filters with stride 1, padding up to 2 and channels in multiples of 16. automatic: winograd where it saves
-// products and the workspace has room for it.
+// products.
+//
+// The price of winograd: it adds and subtracts neighbouring inputs, and neighbouring weights, before it
+// multiplies. Sums of four values near the largest float overflow: values above 2^125 (4e37) give infinity or
+// NaN where the direct sum may be finite. And an infinity among the inputs makes most of the outputs that see
+// it NaN, where the direct sum is infinite. Outputs that do not see it are the same. Where that matters, ask
+// for direct.
 enum class ConvAlgorithm { automatic, direct, winograd };
 
 struct Conv2dOptions {
@@ -51,16 +59,18 @@ struct Conv2dEpilogue {
   bool relu = false;
 };
 
-// Rows (columns) of y: floor((size + 2 pad - filter) / stride) + 1. Wants filter <= size + 2 pad.
+// Rows (columns) of y: floor((size + 2 pad - filter) / stride) + 1; 0 for a filter that does not fit and for
+// arguments that conv2d_forward() refuses.
 constexpr int64_t conv2d_output_size(int64_t size, int64_t filter, int64_t stride, int64_t pad) {
-  return (size + 2 * pad - filter) / stride + 1;
+  constexpr int64_t kMost = int64_t{1} << 61;  // so that size + 2 * pad does not overflow
+  if (size < 0 || filter < 1 || stride < 1 || pad < 0 || size > kMost || pad > kMost) return 0;
+  return filter > size + 2 * pad ? 0 : (size + 2 * pad - filter) / stride + 1;
 }
 
 // Traffic of all three: at least 4 bytes x (|x| + |y| + |filter|).
 //
-// Workspace: what conv2d_workspace_bytes() says for the operation, 16-byte aligned. With less the result is correct, but
-// the operation is slower: Winograd's algorithm needs room for the transformed filter, and a filter gradient is not cut
-// into parts.
+// Workspace: what conv2d_workspace_bytes() returns for the operation: room for the transformed filter of
+// Winograd's algorithm, and for the parts of a filter gradient whose sum is split.
 [[nodiscard]] Status conv2d_forward(ImageView<float> y, ImageView<const float> x,
                                     FilterView<const float> filter, const Conv2dOptions& options,
                                     const Conv2dEpilogue& epilogue, Workspace workspace, cudaStream_t stream);

@@ -9,7 +9,7 @@
 #include <rondo/kernels/conv/few_channels.h>
 #include <rondo/kernels/conv/implicit_gemm.h>
 #include <rondo/kernels/conv/winograd.h>
-#include <rondo/kernels/gemm/gemm_arguments.h>
+#include <rondo/kernels/core/check.h>
 #include <rondo/kernels/gemm/gemm_config.h>
 #include <rondo/kernels/conv/patch_loader.cuh>
 #include <rondo/kernels/core/launch.cuh>
@@ -85,14 +85,29 @@ __global__ __launch_bounds__(Tile::kThreads,
   }
 }
 
-// Into how many parts the sum over the pixels is cut.
-GemmConfig split_pixels(const ConvGeometry& g, bool few_channels) {
-  if (few_channels) return {.splits = few_channels_parts(g)};
-  return split_k({g.patch, g.k, g.output_pixels});
-}
-
-int64_t workspace_bytes(const ConvGeometry& g, int64_t splits) {
-  return splits > 1 ? partials_bytes(g.patch, g.k, splits) : 0;
+// Which kernel computes the gradient, into how many parts its sum over the pixels is split, and the room for
+// the parts.
+struct Plan {
+  bool winograd = false, few_channels = false;
+  GemmConfig config;
+  int64_t workspace_bytes = 0;
+};
+Plan plan_of(const ConvGeometry& g, const Conv2dOptions& options, std::optional<TileId> tile) {
+  Plan plan;
+  if (g.k == 0 || g.patch == 0) return plan;
+  plan.winograd = !tile && winograd::wanted(g, options);
+  plan.few_channels = !tile && !plan.winograd && has_few_channels(g);
+  if (plan.winograd) {
+    plan.config.splits = winograd::filter_gradient_parts(g);
+    plan.workspace_bytes = winograd::filter_gradient_workspace_bytes(g);
+    return plan;
+  }
+  if (plan.few_channels)
+    plan.config.splits = few_channels_parts(g);
+  else
+    plan.config = split_k({g.patch, g.k, g.output_pixels});
+  if (plan.config.splits > 1) plan.workspace_bytes = partials_bytes(g.patch, g.k, plan.config.splits);
+  return plan;
 }
 
 }  // namespace
@@ -101,56 +116,48 @@ Conv2dWorkspaceBytes conv2d_workspace_bytes(const ImageView<const float>& x,
                                             const FilterView<const float>& filter,
                                             const Conv2dOptions& options) {
   ConvGeometry g;
-  const auto output_size = [](int64_t size, int64_t taps, int64_t stride, int64_t pad) {
-    const bool sensible = stride >= 1 && size >= 0 && pad >= 0 && std::max({size, taps, pad}) < INT32_MAX;
-    return sensible ? conv2d_output_size(size, taps, stride, pad) : 0;
-  };
   const ImageView<const float> y = {
-      nullptr, x.images, output_size(x.height, filter.height, options.stride_h, options.pad_h),
-      output_size(x.width, filter.width, options.stride_w, options.pad_w), filter.out_channels};
+      nullptr, x.images, conv2d_output_size(x.height, filter.height, options.stride_h, options.pad_h),
+      conv2d_output_size(x.width, filter.width, options.stride_w, options.pad_w), filter.out_channels};
   if (!check_conv2d_shapes({"conv2d_workspace_bytes", "x", "y", "filter"}, x, y, filter, options, &g).ok())
     return {};
-  const bool by_winograd = winograd::wanted(g, options);
   Conv2dWorkspaceBytes bytes;
-  if (by_winograd) bytes.forward = bytes.data_gradient = winograd::workspace_bytes(g);
-  if (filter.size() == 0) return bytes;
-  bytes.filter_gradient = by_winograd ? winograd::filter_gradient_workspace_bytes(g)
-                                      : workspace_bytes(g, split_pixels(g, has_few_channels(g)).splits);
+  if (winograd::wanted(g, options)) bytes.forward = bytes.data_gradient = winograd::workspace_bytes(g);
+  bytes.filter_gradient = plan_of(g, options, {}).workspace_bytes;
   return bytes;
 }
 
 Status conv2d_filter_gradient(std::optional<TileId> tile, FilterView<float> dw, ImageView<const float> dy,
                               ImageView<const float> x, const Conv2dOptions& options, Workspace workspace,
                               cudaStream_t stream) {
-  const char* name = "conv2d_filter_gradient";
+  constexpr const char* kName = "conv2d_filter_gradient";
   ConvGeometry g;
-  RONDO_RETURN_IF_ERROR(check_conv2d({name, "x", "dy", "dw"}, ConvWrites::filter, x, dy, dw, options, &g));
-  RONDO_RETURN_IF_ERROR(check_optional_workspace(
-      name, workspace,
-      {{"x", x.data, 4 * x.size()}, {"dy", dy.data, 4 * dy.size()}, {"dw", dw.data, 4 * dw.size()}}));
+  RONDO_RETURN_IF_ERROR(check_conv2d_shapes({kName, "x", "dy", "dw"}, x, dy, dw, options, &g));
+  const Plan plan = plan_of(g, options, tile);
+  ArgumentCheck check(kName);
+  check.output("dw", dw);
+  check.input("dy", dy);
+  check.input("x", x);
+  check.workspace(workspace, plan.workspace_bytes);
+  RONDO_RETURN_IF_ERROR(check.status());
   if (dw.size() == 0) return {};
 
-  if (!tile && winograd::wanted(g, options)) {
-    const bool cut = workspace.bytes >= winograd::filter_gradient_workspace_bytes(g);
-    return winograd::filter_gradient(winograd::tile_kind(), dw.data, dy.data, x.data, g,
-                                     cut ? winograd::filter_gradient_parts(g) : 1,
-                                     static_cast<float*>(workspace.data), stream);
-  }
-  const bool few_channels = !tile && has_few_channels(g);
-  GemmConfig config = split_pixels(g, few_channels);
-  const bool split = config.splits > 1 && workspace.bytes >= workspace_bytes(g, config.splits);
-  if (!split) config.splits = 1;
-  float* scratch = static_cast<float*>(workspace.data);
-  if (few_channels)
-    return few_channels_filter_gradient(dw.data, dy.data, x.data, g, config.splits, scratch, stream);
+  auto* parts = static_cast<float*>(workspace.data);
+  const GemmConfig& config = plan.config;
+  if (plan.winograd)
+    return winograd::filter_gradient(winograd::tile_kind(), dw.data, dy.data, x.data, g, config.splits, parts,
+                                     stream);
+  if (plan.few_channels)
+    return few_channels_filter_gradient(dw.data, dy.data, x.data, g, config.splits, parts, stream);
 
+  const bool split = config.splits > 1;
   Parameters p = {};
   p.geometry = g;
   p.x = x.data, p.dy = dy.data, p.dw = dw.data;
   p.x_width = copy_width(x.data, g.c, g.c);
   p.dy_width = copy_width(dy.data, g.k, g.k);
   p.pixels_per_split = split ? config.k_per_split : std::max<int64_t>(g.output_pixels, 1);
-  if (split) p.partials = {scratch, g.patch, g.k, config.splits};
+  if (split) p.partials = {parts, g.patch, g.k, config.splits};
 
   if (!tile) {
     DeviceFacts device;
@@ -165,7 +172,7 @@ Status conv2d_filter_gradient(std::optional<TileId> tile, FilterView<float> dw, 
                                .grid_y = config.splits,
                                .block_x = Tile::kThreads,
                                .shared_bytes = sizeof(Shared<Tile>)};
-    return launch(name, shape, stream, conv2d_filter_gradient_kernel<Tile>, p);
+    return launch(kName, shape, stream, conv2d_filter_gradient_kernel<Tile>, p);
   }));
   return split ? sum_partials(p.partials, dw.data, 1, g.patch, Epilogue{}, stream) : Status();
 }

@@ -13,7 +13,7 @@
 #include <rondo/kernels/conv/few_channels.h>
 #include <rondo/kernels/conv/implicit_gemm.h>
 #include <rondo/kernels/conv/winograd.h>
-#include <rondo/kernels/gemm/gemm_arguments.h>
+#include <rondo/kernels/core/check.h>
 #include <rondo/kernels/gemm/gemm_config.h>
 #include <rondo/kernels/conv/filter_loaders.cuh>
 #include <rondo/kernels/conv/gather_loader.cuh>
@@ -154,20 +154,6 @@ __global__ __launch_bounds__(Tile::kThreads, Tile::kBlocksAtOnce) void conv2d_ke
   }
 }
 
-// Whether a forward pass or a data gradient goes by Winograd's algorithm.
-Status choose_algorithm(const char* name, const ConvGeometry& g, const Conv2dOptions& options,
-                        const Workspace& workspace, std::initializer_list<NamedMemory> others,
-                        bool* by_winograd) {
-  RONDO_RETURN_IF_ERROR(check_optional_workspace(name, workspace, others));
-  const bool wanted = winograd::wanted(g, options);
-  const int64_t bytes = wanted ? winograd::workspace_bytes(g) : 0;
-  *by_winograd = wanted && workspace.bytes >= bytes;
-  if (options.algorithm == ConvAlgorithm::winograd && !*by_winograd)
-    return bad_argument(name, ": the workspace has ", workspace.bytes,
-                        " bytes, the algorithm winograd needs ", bytes);
-  return {};
-}
-
 template <Pass pass>
 Status launch_conv2d(const char* name, std::optional<TileId> tile, Parameters& p, cudaStream_t stream) {
   const ConvGeometry& g = p.geometry;
@@ -202,25 +188,23 @@ Status launch_conv2d(const char* name, std::optional<TileId> tile, Parameters& p
 Status conv2d_forward(std::optional<TileId> tile, ImageView<float> y, ImageView<const float> x,
                       FilterView<const float> filter, const Conv2dOptions& options,
                       const Conv2dEpilogue& epilogue, Workspace workspace, cudaStream_t stream) {
-  ConvGeometry g;
-  RONDO_RETURN_IF_ERROR(
-      check_conv2d({"conv2d_forward", "x", "y", "filter"}, ConvWrites::output, x, y, filter, options, &g));
+  constexpr const char* kName = "conv2d_forward";
   const VectorView<const float>& bias = epilogue.bias;
-  if (bias.size != (bias.data ? g.k : 0))
-    return bad_argument("conv2d_forward: bias has ", bias.size,
-                        " elements, must be the out_channels of filter, ", g.k);
-  RONDO_RETURN_IF_ERROR(check_pointer("conv2d_forward", "bias", bias.data, bias.size));
-  if (overlap(y.data, 4 * y.size(), bias.data, 4 * bias.size))
-    return bad_argument("conv2d_forward: y overlaps bias");
-  bool by_winograd = false;
-  RONDO_RETURN_IF_ERROR(choose_algorithm("conv2d_forward", g, options, workspace,
-                                         {{"x", x.data, 4 * x.size()},
-                                          {"y", y.data, 4 * y.size()},
-                                          {"filter", filter.data, 4 * filter.size()},
-                                          {"bias", bias.data, 4 * bias.size}},
-                                         &by_winograd));
+  ConvGeometry g;
+  RONDO_RETURN_IF_ERROR(check_conv2d_shapes({kName, "x", "y", "filter"}, x, y, filter, options, &g));
+  const bool by_winograd = !tile && winograd::wanted(g, options);
+  ArgumentCheck check(kName);
+  check.output("y", y);
+  check.input("x", x);
+  check.input("filter", filter);
+  check.optional_input("bias", bias);
+  if (bias.data)
+    check.require(bias.size == g.k, "bias has ", bias.size, " elements, must be the out_channels of filter, ",
+                  g.k);
+  check.workspace(workspace, by_winograd ? winograd::workspace_bytes(g) : 0);
+  RONDO_RETURN_IF_ERROR(check.status());
 
-  if (!tile && by_winograd && y.size() > 0)
+  if (by_winograd && y.size() > 0)
     return winograd::forward(winograd::tile_kind(), y.data, x.data, filter.data, bias.data, epilogue.relu, g,
                              static_cast<float*>(workspace.data), stream);
   if (!tile && y.size() > 0 && has_few_channels(g))
@@ -231,29 +215,31 @@ Status conv2d_forward(std::optional<TileId> tile, ImageView<float> y, ImageView<
   p.image_fastest = g.pad_h > 0 || g.pad_w > 0;
   p.epilogue.bias = bias.data;
   p.epilogue.relu = epilogue.relu;
-  return launch_conv2d<Pass::forward>("conv2d_forward", tile, p, stream);
+  return launch_conv2d<Pass::forward>(kName, tile, p, stream);
 }
 
 Status conv2d_data_gradient(std::optional<TileId> tile, ImageView<float> dx, ImageView<const float> dy,
                             FilterView<const float> filter, const Conv2dOptions& options, Workspace workspace,
                             cudaStream_t stream) {
+  constexpr const char* kName = "conv2d_data_gradient";
   ConvGeometry g;
-  RONDO_RETURN_IF_ERROR(check_conv2d({"conv2d_data_gradient", "dx", "dy", "filter"}, ConvWrites::input, dx,
-                                     dy, filter, options, &g));
-  bool by_winograd = false;
-  RONDO_RETURN_IF_ERROR(choose_algorithm("conv2d_data_gradient", g, options, workspace,
-                                         {{"dy", dy.data, 4 * dy.size()},
-                                          {"dx", dx.data, 4 * dx.size()},
-                                          {"filter", filter.data, 4 * filter.size()}},
-                                         &by_winograd));
-  if (!tile && by_winograd && dx.size() > 0)
+  RONDO_RETURN_IF_ERROR(check_conv2d_shapes({kName, "dx", "dy", "filter"}, dx, dy, filter, options, &g));
+  const bool by_winograd = !tile && winograd::wanted(g, options);
+  ArgumentCheck check(kName);
+  check.output("dx", dx);
+  check.input("dy", dy);
+  check.input("filter", filter);
+  check.workspace(workspace, by_winograd ? winograd::workspace_bytes(g) : 0);
+  RONDO_RETURN_IF_ERROR(check.status());
+
+  if (by_winograd && dx.size() > 0)
     return winograd::data_gradient(winograd::tile_kind(), dx.data, dy.data, filter.data, g,
                                    static_cast<float*>(workspace.data), stream);
   Parameters p = {};
   p.geometry = g;
   p.from = dy.data, p.filter = filter.data, p.to = dx.data;
   p.image_fastest = true;
-  return launch_conv2d<Pass::backward>("conv2d_data_gradient", tile, p, stream);
+  return launch_conv2d<Pass::backward>(kName, tile, p, stream);
 }
 
 Status conv2d_forward(ImageView<float> y, ImageView<const float> x, FilterView<const float> filter,

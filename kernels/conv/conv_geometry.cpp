@@ -1,6 +1,5 @@
 #include <rondo/kernels/conv/conv_geometry.h>
 #include <rondo/kernels/conv/winograd.h>
-#include <rondo/kernels/gemm/gemm_arguments.h>
 
 #include <initializer_list>
 #include <utility>
@@ -32,7 +31,7 @@ int64_t bounded_product(std::initializer_list<int64_t> sizes) {
 Status check_axis(const ConvNames& names, const char* axis, int64_t size, int64_t filter, int64_t stride,
                   int64_t pad, int64_t output) {
   if (stride < 1 || stride >= kLimit)
-    return bad_argument(names.operation, ": stride_", axis, " is ", stride, ", must be at least 1");
+    return bad_argument(names.operation, ": stride_", axis, " is ", stride, ", must be from 1 to 2^31 - 1");
   if (pad < 0 || pad >= kLimit / 4)
     return bad_argument(names.operation, ": pad_", axis, " is ", pad, ", must be from 0 to 2^29 - 1");
   if (filter < 1)
@@ -54,6 +53,10 @@ Status check_conv2d_shapes(const ConvNames& names, const ImageView<const float>&
                            const ImageView<const float>& output, const FilterView<const float>& filter,
                            const Conv2dOptions& options, ConvGeometry* geometry) {
   const char* op = names.operation;
+  const auto algorithm = static_cast<int>(options.algorithm);
+  if (algorithm < 0 || algorithm > static_cast<int>(ConvAlgorithm::winograd))
+    return bad_argument(op, ": algorithm is the enumerator ", algorithm, ", must be from 0 to ",
+                        static_cast<int>(ConvAlgorithm::winograd));
   const auto check_image = [&](const char* tensor, const ImageView<const float>& view) {
     RONDO_RETURN_IF_ERROR(check_sizes(op, tensor,
                                       {{"images", view.images},
@@ -114,30 +117,6 @@ Status check_conv2d_shapes(const ConvNames& names, const ImageView<const float>&
         names.filter, " is ", filter.out_channels, " x ", filter.height, " x ", filter.width, " x ",
         filter.in_channels, ", stride ", options.stride_h, " x ", options.stride_w, ", padding ",
         options.pad_h, " x ", options.pad_w);
-  return {};
-}
-
-Status check_conv2d(const ConvNames& names, ConvWrites written, ImageView<const float> input,
-                    ImageView<const float> output, FilterView<const float> filter,
-                    const Conv2dOptions& options, ConvGeometry* geometry) {
-  const char* op = names.operation;
-  RONDO_RETURN_IF_ERROR(check_conv2d_shapes(names, input, output, filter, options, geometry));
-  RONDO_RETURN_IF_ERROR(check_pointer(op, names.input, input.data, input.size()));
-  RONDO_RETURN_IF_ERROR(check_pointer(op, names.output, output.data, output.size()));
-  RONDO_RETURN_IF_ERROR(check_pointer(op, names.filter, filter.data, filter.size()));
-
-  struct Tensor {
-    const char* name;
-    const void* data;
-    int64_t bytes;
-  };
-  const Tensor tensors[] = {{names.input, input.data, 4 * input.size()},
-                            {names.output, output.data, 4 * output.size()},
-                            {names.filter, filter.data, 4 * filter.size()}};
-  const Tensor& result = tensors[static_cast<int>(written)];
-  for (const Tensor& tensor : tensors)
-    if (&tensor != &result && overlap(result.data, result.bytes, tensor.data, tensor.bytes))
-      return bad_argument(op, ": ", result.name, " overlaps ", tensor.name);
   return {};
 }
 

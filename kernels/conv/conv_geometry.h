@@ -23,15 +23,10 @@ struct ConvNames {
   const char* output;
   const char* filter;
 };
-// Checks all that conv2d.h promises of shapes and options, and fills `geometry`.
+// Checks all that conv2d.h promises of shapes and options, and fills `geometry`. Pointers and workspace are
+// not looked at.
 Status check_conv2d_shapes(const ConvNames& names, const ImageView<const float>& input,
                            const ImageView<const float>& output, const FilterView<const float>& filter,
                            const Conv2dOptions& options, ConvGeometry* geometry);
-
-// And of pointers and overlaps; `written` is the tensor that the operation writes.
-enum class ConvWrites { input, output, filter };
-Status check_conv2d(const ConvNames& names, ConvWrites written, ImageView<const float> input,
-                    ImageView<const float> output, FilterView<const float> filter,
-                    const Conv2dOptions& options, ConvGeometry* geometry);
 
 }  // namespace rondo

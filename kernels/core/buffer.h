@@ -4,6 +4,7 @@
 
 #include <cuda_runtime_api.h>
 
+#include <rondo/kernels/core/size.h>
 #include <rondo/kernels/core/status.h>
 
 #include <cstdint>
@@ -30,14 +31,20 @@ class DeviceScope {
   int previous_ = 0;
 };
 
-// `size` elements on the device that is current when it is made; uninitialised.
+// `size` elements on the device that is current when it is made; uninitialised. Throws bad_argument for a
+// negative size, out_of_resources where the memory is not there.
 template <class T>
 class Buffer {
  public:
   Buffer() = default;
   explicit Buffer(int64_t size) : size_(size) {
     if (size == 0) return;
-    const int64_t bytes = size * static_cast<int64_t>(sizeof(T));
+    if (size < 0) throw Error(bad_argument("allocating ", size, " elements of device memory"));
+    const int64_t bytes = saturating_product({size, sizeof(T)});
+    if (bytes > kMaxBytes)
+      throw Error(
+          Status(StatusCode::out_of_resources, concat("allocating ", size, " elements of ", sizeof(T),
+                                                      " bytes of device memory: more than 2^57 bytes")));
     throw_if_error(from_cuda(cudaMalloc(reinterpret_cast<void**>(&data_), static_cast<size_t>(bytes)),
                              concat("allocating ", bytes, " bytes of device memory")));
   }

@@ -1,73 +1,155 @@
-// The checks that every operation makes on the views it is given. The messages name the operation, the
-// argument, its value and what would be valid.
+// ArgumentCheck: what every public operation does before it starts anything.
+//
+//   ArgumentCheck check("add");
+//   check.output("y", y, {"a", "b"});  // y may be a or b
+//   check.input("a", a);
+//   check.input("b", b);
+//   check.same_size("a", a, "y", y);
+//   check.same_size("b", b, "y", y);
+//   RONDO_RETURN_IF_ERROR(check.status());
+//
+// The rules are the same for all operations:
+//   - No size is negative, and no operand spans more than kMaxBytes.
+//   - A pointer to elements is not null, and is aligned to its element type.
+//   - An operand that may be left out is left out by a view without data and without elements.
+//   - An output shares no memory with another operand or with the workspace. Where the operation allows an
+//     output to be an input (in place), both have the same pointer and the same strides.
+//   - A workspace has at least the bytes that the operation's size function returns, and is aligned to
+//     kWorkspaceAlignment.
+//
+// The first violation is kept. Its message names the operation, the argument, its value and what would be
+// valid.
 #pragma once
 
+#include <rondo/kernels/core/overlap.h>
+#include <rondo/kernels/core/size.h>
 #include <rondo/kernels/core/status.h>
 #include <rondo/kernels/core/view.h>
 
+#include <array>
 #include <cstdint>
+#include <initializer_list>
 
 namespace rondo {
 
-// Zero elements may have any pointer; else it must not be null and must be aligned to one element.
+// A view of any kind, as the checks see it.
+struct OperandShape {
+  const void* data = nullptr;
+  int64_t element_bytes = 0;
+  int64_t alignment = 0;
+  int dimensions = 0;
+  std::array<int64_t, 4> sides = {};
+  int64_t stride = 0;  // of a matrix, in elements; else 0
+};
 template <class T>
-Status check_pointer(const char* operation, const char* argument, const T* data, int64_t elements) {
-  if (elements == 0) return {};
-  if (data == nullptr)
-    return bad_argument(operation, ": ", argument, " is null with ", elements, " elements");
-  if (reinterpret_cast<uintptr_t>(data) % alignof(T) != 0)
-    return bad_argument(operation, ": ", argument, " is at ", static_cast<const void*>(data),
-                        ", must be aligned to ", alignof(T), " bytes");
-  return {};
+OperandShape shape_of(const VectorView<T>& view) {
+  return {view.data, sizeof(T), alignof(T), 1, {view.size}};
 }
-
 template <class T>
-Status check_view(const char* operation, const char* argument, VectorView<T> view) {
-  if (view.size < 0)
-    return bad_argument(operation, ": ", argument, ".size is ", view.size, ", must not be negative");
-  return check_pointer(operation, argument, view.data, view.size);
+OperandShape shape_of(const MatrixView<T>& view) {
+  return {view.data, sizeof(T), alignof(T), 2, {view.rows, view.cols}, view.stride};
 }
-
 template <class T>
-Status check_view(const char* operation, const char* argument, MatrixView<T> view) {
-  if (view.rows < 0 || view.cols < 0)
-    return bad_argument(operation, ": ", argument, " is ", view.rows, " x ", view.cols,
-                        ", no side may be negative");
-  if (view.stride < view.cols)
-    return bad_argument(operation, ": ", argument, ".stride is ", view.stride,
-                        ", must be at least cols = ", view.cols);
-  return check_pointer(operation, argument, view.data, view.rows * view.cols);
+OperandShape shape_of(const ImageView<T>& view) {
+  return {view.data, sizeof(T), alignof(T), 4, {view.images, view.height, view.width, view.channels}};
 }
-
 template <class T>
-Status check_view(const char* operation, const char* argument, ImageView<T> view) {
-  if (view.images < 0 || view.height < 0 || view.width < 0 || view.channels < 0)
-    return bad_argument(operation, ": ", argument, " is ", view.images, " x ", view.height, " x ", view.width,
-                        " x ", view.channels, ", no side may be negative");
-  return check_pointer(operation, argument, view.data, view.size());
+OperandShape shape_of(const FilterView<T>& view) {
+  return {
+      view.data, sizeof(T), alignof(T), 4, {view.out_channels, view.height, view.width, view.in_channels}};
 }
 
-inline Status check_same_shape(const char* operation, const char* argument, ImageView<const float> view,
-                               const char* other_argument, ImageView<const float> other) {
-  if (view.images == other.images && view.height == other.height && view.width == other.width &&
-      view.channels == other.channels)
-    return {};
-  return bad_argument(operation, ": ", argument, " is ", view.images, " x ", view.height, " x ", view.width,
-                      " x ", view.channels, ", must be ", other.images, " x ", other.height, " x ",
-                      other.width, " x ", other.channels, " like ", other_argument);
-}
+class ArgumentCheck {
+ public:
+  using Names = std::initializer_list<const char*>;
 
-inline Status check_workspace(const char* operation, Workspace workspace, int64_t bytes, int64_t alignment) {
-  if (workspace.bytes < bytes)
-    return bad_argument(operation, ": the workspace has ", workspace.bytes, " bytes, must have at least ",
-                        bytes);
-  if (bytes == 0) return {};
-  if (workspace.data == nullptr)
-    return bad_argument(operation, ": the workspace is null, must be ", bytes, " bytes");
-  if (reinterpret_cast<uintptr_t>(workspace.data) % static_cast<uintptr_t>(alignment) != 0)
-    return bad_argument(operation, ": the workspace is at ", workspace.data, ", must be aligned to ",
-                        alignment, " bytes");
-  return {};
-}
+  explicit ArgumentCheck(const char* operation) : operation_(operation) {}
+
+  // `may_be`: the operands that the output may be, in place.
+  template <class View>
+  void input(const char* name, const View& view) {
+    add(name, shape_of(view), false, {});
+  }
+  template <class View>
+  void output(const char* name, const View& view, Names may_be = {}) {
+    add(name, shape_of(view), true, may_be);
+  }
+  template <class View>
+  void optional_input(const char* name, const View& view) {
+    if (!left_out(shape_of(view))) input(name, view);
+  }
+  template <class View>
+  void optional_output(const char* name, const View& view, Names may_be = {}) {
+    if (!left_out(shape_of(view))) output(name, view, may_be);
+  }
+  // One value in device memory.
+  template <class T>
+  void input_value(const char* name, const T* value) {
+    input(name, VectorView<const T>{value, 1});
+  }
+  template <class T>
+  void optional_input_value(const char* name, const T* value) {
+    if (value != nullptr) input_value(name, value);
+  }
+  template <class T>
+  void output_value(const char* name, T* value) {
+    output(name, VectorView<T>{value, 1});
+  }
+  // `bytes`: what the operation's size function returns for this call.
+  void workspace(const Workspace& workspace, int64_t bytes);
+
+  // Unless `condition` holds, the message is the operation's name followed by `parts`.
+  template <class... Parts>
+  void require(bool condition, const Parts&... parts) {
+    if (!condition) fail(parts...);
+  }
+  template <class... Parts>
+  void fail(const Parts&... parts) {
+    if (ok()) status_ = bad_argument(operation_, ": ", parts...);
+  }
+  // `value` is one of the enumerators 0 ... last.
+  template <class Enum>
+  void enumerator(const char* name, Enum value, Enum last) {
+    const auto number = static_cast<int64_t>(value), most = static_cast<int64_t>(last);
+    require(number >= 0 && number <= most, name, " is the enumerator ", number, ", must be from 0 to ", most);
+  }
+  template <class T, class U>
+  void same_size(const char* name, const VectorView<T>& view, const char* other_name,
+                 const VectorView<U>& other) {
+    require(view.size == other.size, name, ".size is ", view.size, ", must be ", other_name,
+            ".size = ", other.size);
+  }
+  template <class View, class Other>
+  void same_shape(const char* name, const View& view, const char* other_name, const Other& other) {
+    same_shape(name, shape_of(view), other_name, shape_of(other));
+  }
+  // The rows of a matrix follow each other without a gap.
+  void packed(const char* name, const MatrixView<const float>& view);
+
+  bool ok() const { return status_.ok(); }
+  // The first violation. The last call: it compares the operands' memory.
+  Status status();
+
+ private:
+  struct Operand {
+    const char* name;
+    MemoryExtent memory;
+    bool written;
+    std::array<const char*, 2> may_be;
+  };
+  static constexpr int kMostOperands = 12;
+
+  static bool left_out(const OperandShape& shape);
+  void add(const char* name, const OperandShape& shape, bool written, Names may_be);
+  void add(const Operand& operand);
+  void same_shape(const char* name, const OperandShape& shape, const char* other_name,
+                  const OperandShape& other);
+  void check_overlap(const Operand& first, const Operand& second);
+
+  const char* operation_;
+  Status status_;
+  int count_ = 0;
+  std::array<Operand, kMostOperands> operands_;
+};
 
 }  // namespace rondo

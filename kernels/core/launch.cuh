@@ -13,9 +13,10 @@
 
 namespace rondo {
 
+// a / b rounded up, for a >= 0 and b > 0. Adding b - 1 first could overflow.
 template <class T>
 __host__ __device__ constexpr T ceil_div(T a, T b) {
-  return (a + b - 1) / b;
+  return a / b + (a % b > 0 ? 1 : 0);
 }
 
 struct LaunchShape {
@@ -27,14 +28,20 @@ struct LaunchShape {
   int64_t shared_bytes = 0;
 };
 
+// Refuses a grid that CUDA does not have. launch() calls it; so does an operation that enqueues something
+// else first.
+inline Status check_grid(const char* name, const LaunchShape& shape) {
+  if (shape.grid_x <= INT32_MAX && shape.grid_y <= 65535 && shape.grid_z <= 65535) return {};
+  return bad_argument(name, ": the grid ", shape.grid_x, " x ", shape.grid_y, " x ", shape.grid_z,
+                      " is beyond 2147483647 x 65535 x 65535; split the problem");
+}
+
 // Starts `kernel` on `stream`. A grid with a zero side is a problem of size zero: nothing is launched.
 template <class... Parameters>
 Status launch(const char* name, const LaunchShape& shape, cudaStream_t stream, void (*kernel)(Parameters...),
               std::type_identity_t<Parameters>... arguments) {
   if (shape.grid_x == 0 || shape.grid_y == 0 || shape.grid_z == 0) return {};
-  if (shape.grid_x > INT32_MAX || shape.grid_y > 65535 || shape.grid_z > 65535)
-    return bad_argument(name, ": the grid ", shape.grid_x, " x ", shape.grid_y, " x ", shape.grid_z,
-                        " is beyond 2147483647 x 65535 x 65535; split the problem");
+  RONDO_RETURN_IF_ERROR(check_grid(name, shape));
   constexpr int64_t kWithoutOptIn = 48 << 10;
   if (shape.shared_bytes > kWithoutOptIn) {
     const cudaError_t error = cudaFuncSetAttribute(reinterpret_cast<const void*>(kernel),

@@ -5,6 +5,8 @@
 // the device that is current when it is called.
 #pragma once
 
+#include <rondo/kernels/core/size.h>
+
 #include <cstdint>
 #include <type_traits>
 
@@ -22,13 +24,13 @@ struct VectorView {
 };
 
 // rows x cols, row-major; element (i, j) is data[i * stride + j]. `stride` (the leading dimension) is in
-// elements, at least cols.
+// elements, at least cols; left out, it is cols.
 template <class T>
 struct MatrixView {
   T* data = nullptr;
   int64_t rows = 0;
   int64_t cols = 0;
-  int64_t stride = 0;
+  int64_t stride = cols;
 
   template <class U>
     requires(std::is_same_v<U, const T> && !std::is_const_v<T>)
@@ -49,7 +51,7 @@ struct ImageView {
   int64_t width = 0;
   int64_t channels = 0;
 
-  int64_t size() const { return images * height * width * channels; }
+  int64_t size() const { return saturating_product({images, height, width, channels}); }
   template <class U>
     requires(std::is_same_v<U, const T> && !std::is_const_v<T>)
   operator ImageView<U>() const {
@@ -66,7 +68,7 @@ struct FilterView {
   int64_t width = 0;
   int64_t in_channels = 0;
 
-  int64_t size() const { return out_channels * height * width * in_channels; }
+  int64_t size() const { return saturating_product({out_channels, height, width, in_channels}); }
   template <class U>
     requires(std::is_same_v<U, const T> && !std::is_const_v<T>)
   operator FilterView<U>() const {
@@ -74,7 +76,10 @@ struct FilterView {
   }
 };
 
-// Scratch memory that a caller lends to an operation; the operation says how much it wants.
+// Scratch memory that a caller lends to an operation. An operation that needs some has a function that
+// returns how many bytes, from the shapes alone; fewer are a bad argument, and so is a pointer that is not
+// aligned to kWorkspaceAlignment. The contents need not be set, and are lost.
+inline constexpr int64_t kWorkspaceAlignment = 16;
 struct Workspace {
   void* data = nullptr;
   int64_t bytes = 0;

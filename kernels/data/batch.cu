@@ -22,10 +22,14 @@ __global__ void __launch_bounds__(kThreads)
   order[i] = permutation(static_cast<int32_t>(i));
 }
 
-// The data set's sample at `position` of the order, or a negative number when there is none.
-__device__ int64_t sample_at(int64_t position, VectorView<const int32_t> order, int64_t samples) {
+// The data set's sample for number i of the shard, or a negative number when there is none.
+__device__ int64_t sample_at(BatchPosition shard, int64_t i, VectorView<const int32_t> order,
+                             int64_t samples) {
   const int64_t end = order.data == nullptr ? samples : order.size;
-  if (position < 0 || position >= end) return -1;
+  const int64_t step = *shard.step;
+  if (step < 0 || step > end / shard.batch) return -1;  // whose product with the batch could overflow
+  const int64_t position = step * shard.batch + shard.first + i;
+  if (position >= end) return -1;
   const int64_t sample = order.data == nullptr ? position : order.data[position];
   return sample < samples ? sample : -1;
 }
@@ -37,7 +41,7 @@ __global__ void __launch_bounds__(kThreads)
                         int64_t samples, int64_t sample_size, VectorView<const int32_t> order,
                         BatchPosition position, float scale, float shift) {
   const int64_t i = blockIdx.x;
-  const int64_t sample = sample_at(*position.step * position.batch + position.first + i, order, samples);
+  const int64_t sample = sample_at(position, i, order, samples);
   if (threadIdx.x == 0) labels[i] = sample < 0 ? -1 : image_labels[sample];
   float* to = x + i * sample_size;
   for (int64_t j = static_cast<int64_t>(threadIdx.x) * N; j < sample_size; j += kThreads * N) {
@@ -57,10 +61,11 @@ __global__ void advance_kernel(int64_t* counter, int64_t amount) { *counter += a
 }  // namespace
 
 Status shuffle(VectorView<int32_t> order, uint64_t seed, const int64_t* epoch, cudaStream_t stream) {
-  RONDO_RETURN_IF_ERROR(check_view("shuffle", "order", order));
-  RONDO_RETURN_IF_ERROR(check_pointer("shuffle", "epoch", epoch, 1));
-  if (order.size > INT32_MAX)
-    return bad_argument("shuffle: order.size is ", order.size, ", must be at most ", INT32_MAX);
+  ArgumentCheck check("shuffle");
+  check.output("order", order);
+  check.input_value("epoch", epoch);
+  check.require(order.size <= INT32_MAX, "order.size is ", order.size, ", must be at most ", INT32_MAX);
+  RONDO_RETURN_IF_ERROR(check.status());
   LaunchShape shape;
   shape.grid_x = ceil_div<int64_t>(order.size, kThreads);
   shape.block_x = kThreads;
@@ -72,25 +77,24 @@ Status gather_batch(ImageView<float> x, VectorView<int32_t> labels, ImageView<co
                     VectorView<const uint8_t> image_labels, VectorView<const int32_t> order,
                     BatchPosition position, float scale, float shift, cudaStream_t stream) {
   constexpr const char* kName = "gather_batch";
-  RONDO_RETURN_IF_ERROR(check_view(kName, "x", x));
-  RONDO_RETURN_IF_ERROR(check_view(kName, "labels", labels));
-  RONDO_RETURN_IF_ERROR(check_view(kName, "images", images));
-  RONDO_RETURN_IF_ERROR(check_view(kName, "image_labels", image_labels));
-  if (order.data != nullptr) RONDO_RETURN_IF_ERROR(check_view(kName, "order", order));
-  RONDO_RETURN_IF_ERROR(check_pointer(kName, "position.step", position.step, 1));
-  if (x.height != images.height || x.width != images.width || x.channels != images.channels)
-    return bad_argument(kName, ": a sample of x is ", x.height, " x ", x.width, " x ", x.channels,
-                        ", must be ", images.height, " x ", images.width, " x ", images.channels,
-                        " like one of images");
-  if (labels.size != x.images)
-    return bad_argument(kName, ": labels.size is ", labels.size, ", must be x.images = ", x.images);
-  if (image_labels.size != images.images)
-    return bad_argument(kName, ": image_labels.size is ", image_labels.size,
-                        ", must be images.images = ", images.images);
-  if (position.first < 0 || position.batch < position.first + x.images)
-    return bad_argument(kName, ": the shard is the samples ", position.first, " ... ",
-                        position.first + x.images - 1, " of a batch of ", position.batch,
-                        ", must lie inside it");
+  ArgumentCheck check(kName);
+  check.output("x", x);
+  check.output("labels", labels);
+  check.input("images", images);
+  check.input("image_labels", image_labels);
+  check.optional_input("order", order);
+  check.input_value("position.step", position.step);
+  check.require(x.height == images.height && x.width == images.width && x.channels == images.channels,
+                "a sample of x is ", x.height, " x ", x.width, " x ", x.channels, ", must be ", images.height,
+                " x ", images.width, " x ", images.channels, " like one of images");
+  check.require(labels.size == x.images, "labels.size is ", labels.size, ", must be x.images = ", x.images);
+  check.require(image_labels.size == images.images, "image_labels.size is ", image_labels.size,
+                ", must be images.images = ", images.images);
+  check.require(
+      position.first >= 0 && position.batch >= x.images && position.first <= position.batch - x.images,
+      "the shard is ", x.images, " samples from ", position.first, " on, must lie inside the batch of ",
+      position.batch);
+  RONDO_RETURN_IF_ERROR(check.status());
   const int64_t sample_size = x.height * x.width * x.channels;
   const int width = std::min(pack_width(sample_size, x.data), pack_width(sample_size, images.data));
   LaunchShape shape;
@@ -104,7 +108,9 @@ Status gather_batch(ImageView<float> x, VectorView<int32_t> labels, ImageView<co
 }
 
 Status advance(int64_t* counter, int64_t amount, cudaStream_t stream) {
-  RONDO_RETURN_IF_ERROR(check_pointer("advance", "counter", counter, 1));
+  ArgumentCheck check("advance");
+  check.output_value("counter", counter);
+  RONDO_RETURN_IF_ERROR(check.status());
   return launch("advance", LaunchShape{}, stream, advance_kernel, counter, amount);
 }
 

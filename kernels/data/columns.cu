@@ -27,11 +27,11 @@ __global__ void __launch_bounds__(kThreads)
 }  // namespace
 
 Status copy_columns(MatrixView<float> to, MatrixView<const float> from, cudaStream_t stream) {
-  RONDO_RETURN_IF_ERROR(check_view("copy_columns", "to", to));
-  RONDO_RETURN_IF_ERROR(check_view("copy_columns", "from", from));
-  if (from.rows != to.rows || from.cols != to.cols)
-    return bad_argument("copy_columns: from is ", from.rows, " x ", from.cols, ", must be ", to.rows, " x ",
-                        to.cols, " like to");
+  ArgumentCheck check("copy_columns");
+  check.output("to", to);
+  check.input("from", from);
+  check.same_shape("from", from, "to", to);
+  RONDO_RETURN_IF_ERROR(check.status());
   LaunchShape shape;
   shape.grid_x = ceil_div<int64_t>(to.rows * to.cols, kThreads * kElementsPerThread);
   shape.block_x = kThreads;

@@ -9,7 +9,7 @@ namespace rondo {
 Status gemm(MatrixView<float> c, MatrixView<const float> a, MatrixView<const float> b,
             const GemmOptions& options, Workspace workspace, cudaStream_t stream) {
   GemmArguments arguments;
-  RONDO_RETURN_IF_ERROR(check_gemm("gemm", c, a, b, options, workspace, &arguments));
+  RONDO_RETURN_IF_ERROR(check_gemm("gemm", SplitsK::yes, c, a, b, options, workspace, &arguments));
   DeviceFacts device;
   RONDO_RETURN_IF_ERROR(device_facts(&device));
   const GemmConfig config =

@@ -72,7 +72,6 @@ Status launch_kernel(const char* name, Parameters& p, int64_t splits, cudaStream
 Status launch_gemm_06(const char* name, const GemmArguments& g, GemmConfig config, Workspace workspace,
                       cudaStream_t stream) {
   if (g.m == 0 || g.n == 0) return {};
-  if (workspace.bytes < partials_bytes(g.m, g.n, config.splits)) config.splits = 1;
   const bool split = config.splits > 1;
 
   Parameters p = {};
@@ -97,7 +96,8 @@ Status launch_gemm_06(const char* name, const GemmArguments& g, GemmConfig confi
 Status gemm_06_pipelined(MatrixView<float> c, MatrixView<const float> a, MatrixView<const float> b,
                          const GemmOptions& options, Workspace workspace, cudaStream_t stream) {
   GemmArguments arguments;
-  RONDO_RETURN_IF_ERROR(check_gemm("gemm_06_pipelined", c, a, b, options, workspace, &arguments));
+  RONDO_RETURN_IF_ERROR(
+      check_gemm("gemm_06_pipelined", SplitsK::yes, c, a, b, options, workspace, &arguments));
   GemmConfig config = split_k({arguments.m, arguments.n, arguments.k});
   config.tile = TileId::k128x128;
   return launch_gemm_06("gemm_06_pipelined", arguments, config, workspace, stream);

@@ -10,7 +10,7 @@ inline Order order_of_a(const GemmArguments& arguments) {
   return arguments.transpose_a ? Order::across_k : Order::along_k;
 }
 
-// Splits the sum over k only when `workspace` has room for all parts.
+// `workspace` has room for all parts of the sum over k.
 Status launch_gemm_06(const char* name, const GemmArguments& arguments, GemmConfig config,
                       Workspace workspace, cudaStream_t stream);
 

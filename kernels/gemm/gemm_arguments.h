@@ -4,8 +4,6 @@
 #include <rondo/kernels/core/check.h>
 #include <rondo/kernels/gemm/gemm.h>
 
-#include <initializer_list>
-
 namespace rondo {
 
 // The arguments of gemm(), checked. op(A)(i, l) is a[i * a_stride + l], or a[l * a_stride + i] when A is
@@ -22,22 +20,11 @@ struct GemmArguments {
   bool relu;
 };
 
-// Checks everything that gemm.h promises to check, then fills `arguments`. `name` begins the messages.
-Status check_gemm(const char* name, MatrixView<float> c, MatrixView<const float> a, MatrixView<const float> b,
-                  const GemmOptions& options, const Workspace& workspace, GemmArguments* arguments);
-
-// Do [a, a + a_bytes) and [b, b + b_bytes) share a byte?
-bool overlap(const void* a, int64_t a_bytes, const void* b, int64_t b_bytes);
-
-// A piece of memory that a message can name.
-struct NamedMemory {
-  const char* name;
-  const void* data;
-  int64_t bytes;
-};
-// A workspace of any size, without which the operation works too: it is not null unless empty, aligned to 16
-// bytes, and overlaps none of `others`.
-Status check_optional_workspace(const char* name, const Workspace& workspace,
-                                std::initializer_list<NamedMemory> others);
+// Checks everything that gemm.h promises to check, then fills `arguments`. `name` begins the messages. The
+// rungs that split the sum over k need gemm_workspace_bytes(), the others no workspace.
+enum class SplitsK : bool { no, yes };
+Status check_gemm(const char* name, SplitsK splits_k, MatrixView<float> c, MatrixView<const float> a,
+                  MatrixView<const float> b, const GemmOptions& options, const Workspace& workspace,
+                  GemmArguments* arguments);
 
 }  // namespace rondo

@@ -6,8 +6,10 @@
 namespace rondo {
 namespace {
 
-int64_t round_up(int64_t value, int64_t multiple) { return (value + multiple - 1) / multiple * multiple; }
-int64_t pieces(int64_t value, int64_t piece) { return (value + piece - 1) / piece; }
+int64_t pieces(int64_t value, int64_t piece) { return value / piece + (value % piece > 0 ? 1 : 0); }
+int64_t round_up(int64_t value, int64_t multiple) {
+  return saturating_product({pieces(value, multiple), multiple});
+}
 
 }  // namespace
 
@@ -29,7 +31,7 @@ std::ostream& operator<<(std::ostream& out, const GemmConfig& config) {
 GemmConfig split_k(const GemmShape& shape) {
   constexpr int64_t kEnoughTiles = 128;  // about one for each multiprocessor of a large GPU
   constexpr int64_t kLeastK = 256;       // a shorter sum is not worth a second pass
-  const int64_t tiles = std::max<int64_t>(1, pieces(shape.m, 128) * pieces(shape.n, 64));
+  const int64_t tiles = std::max<int64_t>(1, saturating_product({pieces(shape.m, 128), pieces(shape.n, 64)}));
   const int64_t wanted = std::max<int64_t>(1, std::min(kEnoughTiles / tiles, shape.k / kLeastK));
   GemmConfig config;
   config.k_per_split = std::max<int64_t>(64, round_up(pieces(shape.k, wanted), 64));
@@ -43,7 +45,7 @@ TileId choose_tile(int64_t m, int64_t n, int64_t splits, const SharedNeeds& need
   double least = std::numeric_limits<double>::infinity();
   for (const TileFacts& tile : tile_facts()) {
     if (tile.vectors != device.vectors || shared_bytes(tile, needs) > device.shared_bytes_per_block) continue;
-    const int64_t blocks = pieces(m, tile.m) * pieces(n, tile.n) * splits;
+    const int64_t blocks = saturating_product({pieces(m, tile.m), pieces(n, tile.n), splits});
     const int64_t rounds = pieces(blocks, std::max(1, device.multiprocessors));
     const double time = static_cast<double>(rounds) * tile.m * tile.n / tile.efficiency;
     if (time < least) {

@@ -16,7 +16,7 @@ struct GemmVariant {
 // In reading order; the last entry is gemm() itself.
 std::span<const GemmVariant> gemm_variants();
 
-// The rungs. Each has the contract of gemm(), for every size; before 06 the workspace is not used.
+// The rungs. Each has the contract of gemm(), for every size; those before 06 need no workspace.
 #define RONDO_GEMM_RUNG(name)                                                                          \
   [[nodiscard]] Status name(MatrixView<float> c, MatrixView<const float> a, MatrixView<const float> b, \
                             const GemmOptions& options, Workspace workspace, cudaStream_t stream)

@@ -23,7 +23,7 @@ struct Partials {
 };
 
 inline int64_t partials_bytes(int64_t rows, int64_t columns, int64_t count) {
-  return Partials{nullptr, rows, columns, count}.part_size() * count * static_cast<int64_t>(sizeof(float));
+  return saturating_product({rows, ceil_div<int64_t>(columns, 4), 4, count, sizeof(float)});
 }
 
 // to[row * row_stride + column * column_stride] = epilogue(the sum of the parts).

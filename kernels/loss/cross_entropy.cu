@@ -157,28 +157,25 @@ int64_t blocks_for(int64_t rows, int64_t classes) {
 
 int64_t softmax_cross_entropy_workspace_bytes(int64_t rows, int64_t classes) {
   const int64_t blocks = blocks_for(rows, classes);
-  return blocks <= 1 ? 0 : blocks * static_cast<int64_t>(sizeof(LossTally));
+  return blocks <= 1 ? 0 : saturating_product({blocks, sizeof(LossTally)});
 }
 
 Status softmax_cross_entropy(MatrixView<float> gradient, LossTally* tally, MatrixView<const float> logits,
                              VectorView<const int32_t> labels, float scale, Workspace workspace,
                              cudaStream_t stream) {
   constexpr const char* kName = "softmax_cross_entropy";
-  RONDO_RETURN_IF_ERROR(check_view(kName, "logits", logits));
-  RONDO_RETURN_IF_ERROR(check_view(kName, "labels", labels));
-  RONDO_RETURN_IF_ERROR(check_pointer(kName, "tally", tally, 1));
-  if (labels.size != logits.rows)
-    return bad_argument(kName, ": labels.size is ", labels.size, ", must be logits.rows = ", logits.rows);
-  if (logits.rows > 0 && (logits.cols < 1 || logits.cols > INT32_MAX / 2))
-    return bad_argument(kName, ": logits.cols is ", logits.cols, ", must be in [1, ", INT32_MAX / 2, "]");
-  if (gradient.data != nullptr) {
-    RONDO_RETURN_IF_ERROR(check_view(kName, "gradient", gradient));
-    if (gradient.rows != logits.rows || gradient.cols != logits.cols)
-      return bad_argument(kName, ": gradient is ", gradient.rows, " x ", gradient.cols, ", must be ",
-                          logits.rows, " x ", logits.cols, " like logits");
-  }
-  RONDO_RETURN_IF_ERROR(check_workspace(
-      kName, workspace, softmax_cross_entropy_workspace_bytes(logits.rows, logits.cols), alignof(LossTally)));
+  ArgumentCheck check(kName);
+  check.optional_output("gradient", gradient, {"logits"});
+  check.output_value("tally", tally);
+  check.input("logits", logits);
+  check.input("labels", labels);
+  check.require(labels.size == logits.rows, "labels.size is ", labels.size,
+                ", must be logits.rows = ", logits.rows);
+  check.require(logits.rows <= 0 || (logits.cols >= 1 && logits.cols <= INT32_MAX / 2), "logits.cols is ",
+                logits.cols, ", must be in [1, ", INT32_MAX / 2, "]");
+  if (gradient.data != nullptr) check.same_shape("gradient", gradient, "logits", logits);
+  check.workspace(workspace, softmax_cross_entropy_workspace_bytes(logits.rows, logits.cols));
+  RONDO_RETURN_IF_ERROR(check.status());
 
   LaunchShape shape;
   shape.grid_x = blocks_for(logits.rows, logits.cols);

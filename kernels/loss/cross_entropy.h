@@ -34,11 +34,10 @@ int64_t softmax_cross_entropy_workspace_bytes(int64_t rows, int64_t classes);
 // summed, not subtracted). Losses are added in double. A NaN or +infinity among the logits makes the row's
 // loss and gradient NaN, and it does not count as correct. A label out of range is never used as an index:
 // the row's loss is NaN, its gradient 0, and it is counted in tally->bad_labels. Determinism: rows are added
-// in a fixed tree that depends on rows and classes alone. Aliasing: nothing else may overlap. Workspace:
-// aligned to 8 bytes; its contents need not be set and are lost. Errors: bad_argument for negative sizes,
-// classes == 0 with rows, a stride below classes, shapes that differ, null or misaligned pointers, a
-// workspace too small. rows == 0 does nothing. Traffic: logits read once from memory (again from the cache),
-// gradient written once.
+// in a fixed tree that depends on rows and classes alone. Aliasing: nothing else may overlap. Errors:
+// bad_argument for negative sizes, classes == 0 with rows, a stride below classes, shapes that differ, null
+// or misaligned pointers, an overlap, a workspace too small. rows == 0 does nothing. Traffic: logits read
+// once from memory (again from the cache), gradient written once.
 [[nodiscard]] Status softmax_cross_entropy(MatrixView<float> gradient, LossTally* tally,
                                            MatrixView<const float> logits, VectorView<const int32_t> labels,
                                            float scale, Workspace workspace, cudaStream_t stream);

@@ -46,32 +46,29 @@ __global__ void __launch_bounds__(kThreads)
 
 int64_t blocks_for(int64_t size) { return ceil_div(size, kElementsPerBlock); }
 
-Status check_packed(const char* argument, MatrixView<const float> view, MatrixView<const float> like) {
-  RONDO_RETURN_IF_ERROR(check_view("squared_error", argument, view));
-  if (view.rows != like.rows || view.cols != like.cols)
-    return bad_argument("squared_error: ", argument, " is ", view.rows, " x ", view.cols, ", must be ",
-                        like.rows, " x ", like.cols, " like prediction");
-  if (view.rows > 1 && view.stride != view.cols)
-    return bad_argument("squared_error: ", argument, ".stride is ", view.stride,
-                        ", must be cols = ", view.cols);
-  return {};
-}
-
 }  // namespace
 
 int64_t squared_error_workspace_bytes(int64_t rows, int64_t cols) {
-  return blocks_for(rows * cols) * static_cast<int64_t>(sizeof(double));
+  return saturating_product({blocks_for(saturating_product({rows, cols})), sizeof(double)});
 }
 
 Status squared_error(MatrixView<float> gradient, LossTally* tally, MatrixView<const float> prediction,
                      MatrixView<const float> target, float scale, Workspace workspace, cudaStream_t stream) {
   constexpr const char* kName = "squared_error";
-  RONDO_RETURN_IF_ERROR(check_packed("prediction", prediction, prediction));
-  RONDO_RETURN_IF_ERROR(check_packed("target", target, prediction));
-  if (gradient.data) RONDO_RETURN_IF_ERROR(check_packed("gradient", gradient, prediction));
-  RONDO_RETURN_IF_ERROR(check_pointer(kName, "tally", tally, 1));
-  RONDO_RETURN_IF_ERROR(check_workspace(
-      kName, workspace, squared_error_workspace_bytes(prediction.rows, prediction.cols), alignof(double)));
+  ArgumentCheck check(kName);
+  check.optional_output("gradient", gradient, {"prediction"});
+  check.output_value("tally", tally);
+  check.input("prediction", prediction);
+  check.input("target", target);
+  check.same_shape("target", target, "prediction", prediction);
+  check.packed("prediction", prediction);
+  check.packed("target", target);
+  if (gradient.data) {
+    check.same_shape("gradient", gradient, "prediction", prediction);
+    check.packed("gradient", gradient);
+  }
+  check.workspace(workspace, squared_error_workspace_bytes(prediction.rows, prediction.cols));
+  RONDO_RETURN_IF_ERROR(check.status());
   const int64_t size = prediction.rows * prediction.cols;
   if (prediction.rows == 0) return {};
   auto* partial = static_cast<double*>(workspace.data);

@@ -39,6 +39,12 @@ struct Statistics {
   float eps, momentum;
 };
 
+// (1 - momentum) * old + momentum * value. Not old + momentum * (value - old), whose difference loses a value
+// that is small beside the old one: with momentum 1 the result is the value itself.
+__device__ float average(float old, float value, float momentum) {
+  return fmaf(momentum, value, (1 - momentum) * old);
+}
+
 constexpr int kChannelThreads = 128;
 
 __global__ void __launch_bounds__(kChannelThreads) statistics_kernel(Statistics s, int channels) {
@@ -51,11 +57,9 @@ __global__ void __launch_bounds__(kChannelThreads) statistics_kernel(Statistics 
   s.mean[c] = static_cast<float>(mean);
   s.inv_deviation[c] = static_cast<float>(1.0 / sqrt(variance + static_cast<double>(s.eps)));
   const double unbiased = s.count > 1 ? variance * (s.count / (s.count - 1)) : variance;
-  if (s.running_mean)
-    s.running_mean[c] = fmaf(s.momentum, static_cast<float>(mean) - s.running_mean[c], s.running_mean[c]);
+  if (s.running_mean) s.running_mean[c] = average(s.running_mean[c], static_cast<float>(mean), s.momentum);
   if (s.running_variance)
-    s.running_variance[c] =
-        fmaf(s.momentum, static_cast<float>(unbiased) - s.running_variance[c], s.running_variance[c]);
+    s.running_variance[c] = average(s.running_variance[c], static_cast<float>(unbiased), s.momentum);
 }
 
 __global__ void __launch_bounds__(kChannelThreads)
@@ -122,11 +126,11 @@ int64_t batch_norm_workspace_bytes(int64_t rows, int64_t channels) {
 Status batch_norm_sums(VectorView<double> sums, MatrixView<const float> x, Workspace workspace,
                        cudaStream_t stream) {
   constexpr const char* kName = "batch_norm_sums";
-  RONDO_RETURN_IF_ERROR(check_matrix(kName, "x", x, x.rows, x.cols));
-  RONDO_RETURN_IF_ERROR(check_channel_count(kName, x.cols));
-  RONDO_RETURN_IF_ERROR(check_channels(kName, "sums", sums, 2 * x.cols));
-  RONDO_RETURN_IF_ERROR(
-      check_workspace(kName, workspace, batch_norm_workspace_bytes(x.rows, x.cols), alignof(double)));
+  BatchNormCheck check(kName, x.rows, x.cols);
+  check.input_matrix("x", x);
+  check.output_channels("sums", sums, 2);
+  check.workspace(workspace, batch_norm_workspace_bytes(x.rows, x.cols));
+  RONDO_RETURN_IF_ERROR(check.status());
   return column_sums(kName, sums.data, SumsAndSquares{x.data, static_cast<int>(x.cols)}, x.rows, x.cols,
                      pack_width<kWidestPack>(x.cols, x.data), workspace, stream);
 }
@@ -136,17 +140,17 @@ Status batch_norm_statistics(VectorView<float> mean, VectorView<float> inv_devia
                              float eps, cudaStream_t stream) {
   constexpr const char* kName = "batch_norm_statistics";
   const int64_t channels = mean.size;
-  RONDO_RETURN_IF_ERROR(check_channels(kName, "mean", mean, channels));
-  RONDO_RETURN_IF_ERROR(check_channel_count(kName, channels));
-  RONDO_RETURN_IF_ERROR(check_channels(kName, "inv_deviation", inv_deviation, channels));
-  RONDO_RETURN_IF_ERROR(check_optional(kName, "running.mean", running.mean, channels));
-  RONDO_RETURN_IF_ERROR(check_optional(kName, "running.variance", running.variance, channels));
-  RONDO_RETURN_IF_ERROR(check_channels(kName, "sums", sums, 2 * channels));
-  RONDO_RETURN_IF_ERROR(check_count(kName, count));
-  RONDO_RETURN_IF_ERROR(check_eps(kName, eps));
-  if (!(running.momentum >= 0 && running.momentum <= 1))
-    return bad_argument(kName, ": running.momentum is ", running.momentum,
-                        ", must be at least 0 and at most 1");
+  BatchNormCheck check(kName, 1, channels);
+  check.output_channels("mean", mean);
+  check.output_channels("inv_deviation", inv_deviation);
+  check.optional_output_channels("running.mean", running.mean);
+  check.optional_output_channels("running.variance", running.variance);
+  check.input_channels("sums", sums, 2);
+  check.count(count);
+  check.eps(eps);
+  check.require(running.momentum >= 0 && running.momentum <= 1, "running.momentum is ", running.momentum,
+                ", must be at least 0 and at most 1");
+  RONDO_RETURN_IF_ERROR(check.status());
   const Statistics s = {mean.data,
                         inv_deviation.data,
                         running.mean.data,
@@ -163,10 +167,11 @@ Status batch_norm_deviation(VectorView<float> inv_deviation, VectorView<const fl
                             cudaStream_t stream) {
   constexpr const char* kName = "batch_norm_deviation";
   const int64_t channels = inv_deviation.size;
-  RONDO_RETURN_IF_ERROR(check_channels(kName, "inv_deviation", inv_deviation, channels));
-  RONDO_RETURN_IF_ERROR(check_channel_count(kName, channels));
-  RONDO_RETURN_IF_ERROR(check_channels(kName, "variance", variance, channels));
-  RONDO_RETURN_IF_ERROR(check_eps(kName, eps));
+  BatchNormCheck check(kName, 1, channels);
+  check.output_channels("inv_deviation", inv_deviation);
+  check.input_channels("variance", variance);
+  check.eps(eps);
+  RONDO_RETURN_IF_ERROR(check.status());
   return launch(kName, thread_per_channel(channels), stream, deviation_kernel, inv_deviation.data,
                 variance.data, eps, static_cast<int>(channels));
 }
@@ -175,15 +180,16 @@ Status batch_norm(MatrixView<float> y, MatrixView<const float> x, VectorView<con
                   VectorView<const float> inv_deviation, VectorView<const float> gamma,
                   VectorView<const float> beta, const BatchNormEpilogue& epilogue, cudaStream_t stream) {
   constexpr const char* kName = "batch_norm";
-  RONDO_RETURN_IF_ERROR(check_matrix(kName, "x", x, x.rows, x.cols));
-  RONDO_RETURN_IF_ERROR(check_channel_count(kName, x.cols));
-  RONDO_RETURN_IF_ERROR(check_matrix(kName, "y", y, x.rows, x.cols));
-  RONDO_RETURN_IF_ERROR(check_channels(kName, "mean", mean, x.cols));
-  RONDO_RETURN_IF_ERROR(check_channels(kName, "inv_deviation", inv_deviation, x.cols));
-  RONDO_RETURN_IF_ERROR(check_channels(kName, "gamma", gamma, x.cols));
-  RONDO_RETURN_IF_ERROR(check_channels(kName, "beta", beta, x.cols));
   const MatrixView<const float>& residual = epilogue.residual;
-  if (residual.data) RONDO_RETURN_IF_ERROR(check_matrix(kName, "residual", residual, x.rows, x.cols));
+  BatchNormCheck check(kName, x.rows, x.cols);
+  check.input_matrix("x", x);
+  check.output_matrix("y", y, {"x", "residual"});
+  check.input_channels("mean", mean);
+  check.input_channels("inv_deviation", inv_deviation);
+  check.input_channels("gamma", gamma);
+  check.input_channels("beta", beta);
+  check.optional_input_matrix("residual", residual);
+  RONDO_RETURN_IF_ERROR(check.status());
   const int width = pack_width<kWidestPack>(x.cols, y.data, x.data, residual.data);
   const Normalise operation = {y.data,
                                x.data,

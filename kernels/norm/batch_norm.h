@@ -14,10 +14,10 @@
 // the number of rows that went into the sums, over all devices. gamma, beta, mean, inv_deviation: [channels].
 //
 // For all functions: float32 unless said otherwise, any alignment of 4 bytes (doubles: 8), 16-byte accesses where
-// alignment and channels allow. Workspaces need not be set and are lost. Determinism: row i always meets the same
+// alignment and channels allow. Determinism: row i always meets the same
 // partners in the same order. rows == 0 gives sums of 0. Errors: bad_argument for negative sizes, sizes that do not
 // belong together, null or misaligned pointers, a workspace too small, count < 1, eps or momentum out of range, more
-// than 2^20 channels. Nothing may overlap unless it says so.
+// than 2^20 channels, an overlap. An output overlaps no other operand unless its function says so.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -33,7 +33,7 @@ int64_t batch_norm_workspace_bytes(int64_t rows, int64_t channels);
 // sums[c] = sum over i of x[i, c];   sums[channels + c] = sum over i of x[i, c]^2
 //
 // Squares and sums are made in double, in one pass: the variance that follows from them keeps 24 bits as long as
-// |mean| is below 10^4 deviations, where a float sum of squares would have lost all of them. Workspace aligned to 8.
+// |mean| is below 10^4 deviations, where a float sum of squares would have lost all of them.
 // Traffic: reads x once.
 [[nodiscard]] Status batch_norm_sums(VectorView<double> sums, MatrixView<const float> x, Workspace workspace,
                                      cudaStream_t stream);
@@ -80,7 +80,7 @@ struct BatchNormSaved {
 // sums[c] = sum over i of g[i, c] = d beta;   sums[channels + c] = sum over i of g[i, c] * xhat[i, c] = d gamma
 //
 // Summed in double. The gradients of beta and gamma over this device's rows are also written as floats (they are part
-// of the gradient that is reduced over the devices anyway); either may be left out. Workspace aligned to 8. Traffic:
+// of the gradient that is reduced over the devices anyway); either may be left out. Traffic:
 // reads dy and x (and y) once.
 [[nodiscard]] Status batch_norm_backward_sums(VectorView<double> sums, VectorView<float> gamma_gradient,
                                               VectorView<float> beta_gradient, MatrixView<const float> dy,

@@ -110,13 +110,12 @@ __global__ void __launch_bounds__(kThreads)
   if (gamma_gradient) gamma_gradient[c] = static_cast<float>(sums[channels + c]);
 }
 
-Status check_saved(const char* name, MatrixView<const float> dy, const BatchNormSaved& saved) {
-  RONDO_RETURN_IF_ERROR(check_matrix(name, "dy", dy, dy.rows, dy.cols));
-  RONDO_RETURN_IF_ERROR(check_channel_count(name, dy.cols));
-  RONDO_RETURN_IF_ERROR(check_matrix(name, "saved.x", saved.x, dy.rows, dy.cols));
-  if (saved.y.data) RONDO_RETURN_IF_ERROR(check_matrix(name, "saved.y", saved.y, dy.rows, dy.cols));
-  RONDO_RETURN_IF_ERROR(check_channels(name, "saved.mean", saved.mean, dy.cols));
-  return check_channels(name, "saved.inv_deviation", saved.inv_deviation, dy.cols);
+void check_saved(BatchNormCheck& check, MatrixView<const float> dy, const BatchNormSaved& saved) {
+  check.input_matrix("dy", dy);
+  check.input_matrix("saved.x", saved.x);
+  check.optional_input_matrix("saved.y", saved.y);
+  check.input_channels("saved.mean", saved.mean);
+  check.input_channels("saved.inv_deviation", saved.inv_deviation);
 }
 
 Saved pointers(MatrixView<const float> dy, const BatchNormSaved& saved) {
@@ -134,12 +133,13 @@ Status batch_norm_backward_sums(VectorView<double> sums, VectorView<float> gamma
                                 VectorView<float> beta_gradient, MatrixView<const float> dy,
                                 const BatchNormSaved& saved, Workspace workspace, cudaStream_t stream) {
   constexpr const char* kName = "batch_norm_backward_sums";
-  RONDO_RETURN_IF_ERROR(check_saved(kName, dy, saved));
-  RONDO_RETURN_IF_ERROR(check_channels(kName, "sums", sums, 2 * dy.cols));
-  RONDO_RETURN_IF_ERROR(check_optional(kName, "gamma_gradient", gamma_gradient, dy.cols));
-  RONDO_RETURN_IF_ERROR(check_optional(kName, "beta_gradient", beta_gradient, dy.cols));
-  RONDO_RETURN_IF_ERROR(
-      check_workspace(kName, workspace, batch_norm_workspace_bytes(dy.rows, dy.cols), alignof(double)));
+  BatchNormCheck check(kName, dy.rows, dy.cols);
+  check_saved(check, dy, saved);
+  check.output_channels("sums", sums, 2);
+  check.optional_output_channels("gamma_gradient", gamma_gradient);
+  check.optional_output_channels("beta_gradient", beta_gradient);
+  check.workspace(workspace, batch_norm_workspace_bytes(dy.rows, dy.cols));
+  RONDO_RETURN_IF_ERROR(check.status());
   RONDO_RETURN_IF_ERROR(column_sums(kName, sums.data, pointers(dy, saved), dy.rows, dy.cols,
                                     pack_width<kWidestPack>(dy.cols, dy.data, saved.x.data, saved.y.data),
                                     workspace, stream));
@@ -156,15 +156,14 @@ Status batch_norm_backward(MatrixView<float> dx, MatrixView<float> residual_grad
                            VectorView<const float> gamma, VectorView<const double> sums, int64_t count,
                            cudaStream_t stream) {
   constexpr const char* kName = "batch_norm_backward";
-  RONDO_RETURN_IF_ERROR(check_saved(kName, dy, saved));
-  RONDO_RETURN_IF_ERROR(check_matrix(kName, "dx", dx, dy.rows, dy.cols));
-  if (residual_gradient.data)
-    RONDO_RETURN_IF_ERROR(check_matrix(kName, "residual_gradient", residual_gradient, dy.rows, dy.cols));
-  RONDO_RETURN_IF_ERROR(check_channels(kName, "gamma", gamma, dy.cols));
-  RONDO_RETURN_IF_ERROR(check_channels(kName, "sums", sums, 2 * dy.cols));
-  RONDO_RETURN_IF_ERROR(check_count(kName, count));
-  if (residual_gradient.data && residual_gradient.data == dx.data)
-    return bad_argument(kName, ": dx and residual_gradient are the same, must be two");
+  BatchNormCheck check(kName, dy.rows, dy.cols);
+  check_saved(check, dy, saved);
+  check.output_matrix("dx", dx, {"dy"});
+  check.optional_output_matrix("residual_gradient", residual_gradient, {"dy"});
+  check.input_channels("gamma", gamma);
+  check.input_channels("sums", sums, 2);
+  check.count(count);
+  RONDO_RETURN_IF_ERROR(check.status());
   const int width =
       pack_width<kWidestPack>(dy.cols, dx.data, residual_gradient.data, dy.data, saved.x.data, saved.y.data);
   const Backward operation = {pointers(dy, saved), dx.data,   residual_gradient.data,

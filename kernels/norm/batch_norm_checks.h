@@ -5,46 +5,67 @@
 
 namespace rondo::norm {
 
-// Packed, with as many columns as the layer has channels.
-inline Status check_matrix(const char* operation, const char* argument, MatrixView<const float> view,
-                           int64_t rows, int64_t channels) {
-  RONDO_RETURN_IF_ERROR(check_view(operation, argument, view));
-  if (view.rows != rows || view.cols != channels)
-    return bad_argument(operation, ": ", argument, " is ", view.rows, " x ", view.cols, ", must be ", rows,
-                        " x ", channels);
-  if (view.rows > 1 && view.stride != view.cols)
-    return bad_argument(operation, ": ", argument, ".stride is ", view.stride,
-                        ", must be cols = ", view.cols);
-  return {};
-}
+// ArgumentCheck for packed matrices of [rows, channels], and for vectors with one value, or more, a channel.
+class BatchNormCheck : public ArgumentCheck {
+ public:
+  BatchNormCheck(const char* operation, int64_t rows, int64_t channels)
+      : ArgumentCheck(operation), rows_(rows), channels_(channels) {
+    constexpr int64_t kMost = int64_t{1} << 20;  // 32 a block: the grid's second side has 65535 blocks
+    require(channels <= kMost, "there are ", channels, " channels, must be at most ", kMost);
+  }
 
-template <class T>
-Status check_channels(const char* operation, const char* argument, VectorView<T> view, int64_t size) {
-  RONDO_RETURN_IF_ERROR(check_view(operation, argument, view));
-  if (view.size == size) return {};
-  return bad_argument(operation, ": ", argument, ".size is ", view.size, ", must be ", size);
-}
+  void input_matrix(const char* name, const MatrixView<const float>& view) {
+    input(name, view);
+    check_shape(name, view);
+  }
+  void optional_input_matrix(const char* name, const MatrixView<const float>& view) {
+    optional_input(name, view);
+    if (view.data) check_shape(name, view);
+  }
+  void output_matrix(const char* name, const MatrixView<float>& view, Names may_be) {
+    output(name, view, may_be);
+    check_shape(name, view);
+  }
+  void optional_output_matrix(const char* name, const MatrixView<float>& view, Names may_be) {
+    optional_output(name, view, may_be);
+    if (view.data) check_shape(name, view);
+  }
 
-// A vector that may be left out.
-template <class T>
-Status check_optional(const char* operation, const char* argument, VectorView<T> view, int64_t size) {
-  return view.data == nullptr ? Status() : check_channels(operation, argument, view, size);
-}
+  template <class T>
+  void input_channels(const char* name, const VectorView<const T>& view, int64_t values = 1) {
+    input(name, view);
+    check_shape(name, view, values);
+  }
+  template <class T>
+  void output_channels(const char* name, const VectorView<T>& view, int64_t values = 1) {
+    output(name, view);
+    check_shape(name, view, values);
+  }
+  template <class T>
+  void optional_output_channels(const char* name, const VectorView<T>& view) {
+    optional_output(name, view);
+    if (view.data) check_shape(name, view, 1);
+  }
 
-inline Status check_channel_count(const char* operation, int64_t channels) {
-  constexpr int64_t kMost = int64_t{1} << 20;  // 32 a block: the grid's second side has 65535 blocks
-  if (channels <= kMost) return {};
-  return bad_argument(operation, ": there are ", channels, " channels, must be at most ", kMost);
-}
+  void count(int64_t count) { require(count >= 1, "count is ", count, ", must be at least 1"); }
+  void eps(float eps) {
+    require(eps >= 0 && eps < 1, "eps is ", eps, ", must be at least 0 and below 1");  // NaN fails both
+  }
 
-inline Status check_count(const char* operation, int64_t count) {
-  if (count >= 1) return {};
-  return bad_argument(operation, ": count is ", count, ", must be at least 1");
-}
+ private:
+  void check_shape(const char* name, const MatrixView<const float>& view) {
+    require(view.rows == rows_ && view.cols == channels_, name, " is ", view.rows, " x ", view.cols,
+            ", must be ", rows_, " x ", channels_);
+    packed(name, view);
+  }
+  template <class T>
+  void check_shape(const char* name, const VectorView<T>& view, int64_t values) {
+    if (ok())
+      require(view.size == values * channels_, name, ".size is ", view.size, ", must be ",
+              values * channels_);
+  }
 
-inline Status check_eps(const char* operation, float eps) {
-  if (eps >= 0 && eps < 1) return {};  // NaN fails both
-  return bad_argument(operation, ": eps is ", eps, ", must be at least 0 and below 1");
-}
+  int64_t rows_, channels_;
+};
 
 }  // namespace rondo::norm

@@ -100,7 +100,7 @@ Status launch_column_sums(const char* name, double* result, const Summand& summa
 
 inline int64_t column_sums_workspace_bytes(int64_t rows, int64_t cols) {
   if (rows <= kRowsPerBlock) return 0;
-  return ceil_div<int64_t>(rows, kRowsPerBlock) * 2 * cols * static_cast<int64_t>(sizeof(double));
+  return saturating_product({ceil_div<int64_t>(rows, kRowsPerBlock), 2, cols, sizeof(double)});
 }
 
 // `width`: how many neighbouring columns `summand` can take at once, kWidestPack, 4, 2 or 1.

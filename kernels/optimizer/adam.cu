@@ -51,12 +51,13 @@ struct Adam {
   }
 };
 
-Status check_options(const char* name, const AdamOptions& options) {
-  RONDO_RETURN_IF_ERROR(check_share(name, "beta1", options.beta1));
-  RONDO_RETURN_IF_ERROR(check_share(name, "beta2", options.beta2));
-  RONDO_RETURN_IF_ERROR(check_not_negative(name, "eps", options.eps));
-  RONDO_RETURN_IF_ERROR(check_not_negative(name, "weight_decay", options.weight_decay));
-  return check_finite(name, "scale", options.scale);
+void check_options(OptimizerCheck& check, const AdamOptions& options) {
+  check.decay_rate("beta1", options.beta1);
+  check.decay_rate("beta2", options.beta2);
+  check.not_negative("eps", options.eps);
+  check.not_negative("weight_decay", options.weight_decay);
+  check.finite("scale", options.scale);
+  check.optional_input_value("guard", options.guard);
 }
 
 }  // namespace
@@ -64,9 +65,11 @@ Status check_options(const char* name, const AdamOptions& options) {
 Status adam_begin_step(AdamClock* clock, const float* learning_rate, const AdamOptions& options,
                        cudaStream_t stream) {
   constexpr const char* kName = "adam_begin_step";
-  RONDO_RETURN_IF_ERROR(check_pointer(kName, "clock", clock, 1));
-  RONDO_RETURN_IF_ERROR(check_pointer(kName, "learning_rate", learning_rate, 1));
-  RONDO_RETURN_IF_ERROR(check_options(kName, options));
+  OptimizerCheck check(kName);
+  check.output_value("clock", clock);
+  check.input_value("learning_rate", learning_rate);
+  check_options(check, options);
+  RONDO_RETURN_IF_ERROR(check.status());
   return launch(kName, {}, stream, begin_step_kernel, clock, learning_rate, options.beta1, options.beta2,
                 options.guard);
 }
@@ -75,10 +78,13 @@ Status adam_update(VectorView<float> parameters, VectorView<float> first, Vector
                    VectorView<const float> gradient, const AdamClock* clock, const AdamOptions& options,
                    cudaStream_t stream) {
   constexpr const char* kName = "adam_update";
-  RONDO_RETURN_IF_ERROR(check_arrays(kName, parameters, std::pair("first", first),
-                                     std::pair("second", second), std::pair("gradient", gradient)));
-  RONDO_RETURN_IF_ERROR(check_pointer(kName, "clock", clock, 1));
-  RONDO_RETURN_IF_ERROR(check_options(kName, options));
+  OptimizerCheck check(kName, parameters);
+  check.state("first", first);
+  check.state("second", second);
+  check.gradient(gradient);
+  check.input_value("clock", clock);
+  check_options(check, options);
+  RONDO_RETURN_IF_ERROR(check.status());
   return update(kName, Adam{options, clock}, parameters.size, parameters.data, gradient.data, stream,
                 first.data, second.data);
 }

@@ -42,10 +42,12 @@ struct AdamClock {
 //   parameters[i] -= rate * (first[i] / (1 - beta1^t)) / (sqrt(second[i] / (1 - beta2^t)) + eps)
 // and before that, decoupled: parameters[i] *= 1 - rate * weight_decay
 //
-// PyTorch's torch.optim.Adam and AdamW. `first` and `second` begin as zeros. float32, any alignment of 4 bytes (the clock: 8);
-// the arrays must not overlap. Only operations that IEEE 754 rounds correctly, in a fixed order: replicas stay bitwise equal.
-// Errors: bad_argument for sizes that differ or are negative, null pointers, betas outside [0, 1), eps or weight decay
-// negative or not finite. Traffic: 28 bytes an element.
+// PyTorch's torch.optim.Adam and AdamW. `first` and `second` begin as zeros. float32, any alignment of 4
+// bytes (the clock and the
+// guard: 8); nothing may overlap. Only operations that IEEE 754 rounds correctly, in a fixed order: replicas
+// stay bitwise equal.
+// Errors: bad_argument for sizes that differ or are negative, null or misaligned pointers, an overlap, betas
+// outside [0, 1), eps or weight decay negative or not finite. Traffic: 28 bytes an element.
 [[nodiscard]] Status adam_update(VectorView<float> parameters, VectorView<float> first,
                                  VectorView<float> second, VectorView<const float> gradient,
                                  const AdamClock* clock, const AdamOptions& options, cudaStream_t stream);

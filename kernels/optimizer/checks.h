@@ -7,35 +7,37 @@
 
 namespace rondo::optimizer {
 
-// Parameters and what goes with them: all good, and of one size.
-inline Status check_arrays(const char* operation, VectorView<float> parameters) {
-  return check_view(operation, "parameters", parameters);
-}
+// ArgumentCheck for arrays of the parameters' size, and for hyperparameters.
+class OptimizerCheck : public ArgumentCheck {
+ public:
+  using ArgumentCheck::ArgumentCheck;
+  OptimizerCheck(const char* operation, const VectorView<float>& parameters)
+      : ArgumentCheck(operation), parameters_(parameters) {
+    output("parameters", parameters);
+  }
 
-template <class T, class... Others>
-Status check_arrays(const char* operation, VectorView<float> parameters,
-                    std::pair<const char*, VectorView<T>> one, Others... others) {
-  RONDO_RETURN_IF_ERROR(check_view(operation, one.first, one.second));
-  if (one.second.size != parameters.size)
-    return bad_argument(operation, ": ", one.first, ".size is ", one.second.size,
-                        ", must be parameters.size = ", parameters.size);
-  return check_arrays(operation, parameters, others...);
-}
+  void state(const char* name, const VectorView<float>& view) {
+    output(name, view);
+    same_size(name, view, "parameters", parameters_);
+  }
+  void gradient(const VectorView<const float>& view) {
+    input("gradient", view);
+    same_size("gradient", view, "parameters", parameters_);
+  }
 
-// A share of what was there before: at least 0 and below 1.
-inline Status check_share(const char* operation, const char* argument, float value) {
-  if (value >= 0 && value < 1) return {};  // NaN fails both
-  return bad_argument(operation, ": ", argument, " is ", value, ", must be at least 0 and below 1");
-}
+  // NaN fails all three.
+  void decay_rate(const char* name, float value) {
+    require(value >= 0 && value < 1, name, " is ", value, ", must be at least 0 and below 1");
+  }
+  void not_negative(const char* name, float value) {
+    require(value >= 0 && std::isfinite(value), name, " is ", value, ", must be finite and not negative");
+  }
+  void finite(const char* name, float value) {
+    require(std::isfinite(value), name, " is ", value, ", must be finite");
+  }
 
-inline Status check_not_negative(const char* operation, const char* argument, float value) {
-  if (value >= 0 && std::isfinite(value)) return {};
-  return bad_argument(operation, ": ", argument, " is ", value, ", must be finite and not negative");
-}
-
-inline Status check_finite(const char* operation, const char* argument, float value) {
-  if (std::isfinite(value)) return {};
-  return bad_argument(operation, ": ", argument, " is ", value, ", must be finite");
-}
+ private:
+  VectorView<float> parameters_;
+};
 
 }  // namespace rondo::optimizer

@@ -1,29 +1,59 @@
-#include <rondo/kernels/core/check.h>
+#include <rondo/kernels/optimizer/checks.h>
 #include <rondo/kernels/optimizer/sgd.h>
-#include <rondo/kernels/core/elementwise.cuh>
+#include <rondo/kernels/optimizer/update.cuh>
 
 namespace rondo {
 namespace {
 
-struct SgdUpdate {
-  float step;
-  // fmaf by name: whether a compiler fuses p - step * g must not decide a bit of the result.
-  __device__ float operator()(float parameter, float gradient) const {
-    return fmaf(-step, gradient, parameter);
+using namespace optimizer;
+
+// Without momentum and velocity; the roundings are those of Momentum with a momentum of 0.
+struct Plain {
+  SgdOptions options;
+  const float* learning_rate;
+  float rate = 0;
+
+  __device__ bool begin() {
+    rate = *learning_rate;
+    return may_step(options.guard);
+  }
+  // fmaf by name: whether a compiler fuses must not decide a bit of the result.
+  __device__ __forceinline__ float slope(float parameter, float gradient) const {
+    return fmaf(options.weight_decay, parameter, options.scale * gradient);
+  }
+  __device__ __forceinline__ void operator()(float& parameter, float gradient) const {
+    parameter = fmaf(-rate, slope(parameter, gradient), parameter);
+  }
+};
+
+struct Momentum : Plain {
+  __device__ __forceinline__ void operator()(float& parameter, float gradient, float& velocity) const {
+    const float g = slope(parameter, gradient);
+    velocity = fmaf(options.momentum, velocity, g);
+    parameter = fmaf(-rate, options.nesterov ? fmaf(options.momentum, velocity, g) : velocity, parameter);
   }
 };
 
 }  // namespace
 
-Status sgd_update(VectorView<float> parameters, VectorView<const float> gradient, float learning_rate,
-                  float scale, cudaStream_t stream) {
-  RONDO_RETURN_IF_ERROR(check_view("sgd_update", "parameters", parameters));
-  RONDO_RETURN_IF_ERROR(check_view("sgd_update", "gradient", gradient));
-  if (gradient.size != parameters.size)
-    return bad_argument("sgd_update: gradient.size is ", gradient.size,
-                        ", must be parameters.size = ", parameters.size);
-  return elementwise("sgd_update", stream, SgdUpdate{learning_rate * scale}, parameters.data, parameters.size,
-                     parameters.data, gradient.data);
+Status sgd_update(VectorView<float> parameters, VectorView<float> velocity, VectorView<const float> gradient,
+                  const float* learning_rate, const SgdOptions& options, cudaStream_t stream) {
+  constexpr const char* kName = "sgd_update";
+  const bool plain = options.momentum == 0 && velocity.size == 0;
+  OptimizerCheck check(kName, parameters);
+  if (!plain) check.state("velocity", velocity);
+  check.gradient(gradient);
+  check.input_value("learning_rate", learning_rate);
+  check.optional_input_value("guard", options.guard);
+  check.decay_rate("momentum", options.momentum);
+  check.not_negative("weight_decay", options.weight_decay);
+  check.finite("scale", options.scale);
+  RONDO_RETURN_IF_ERROR(check.status());
+  if (plain)
+    return update(kName, Plain{options, learning_rate}, parameters.size, parameters.data, gradient.data,
+                  stream);
+  return update(kName, Momentum{{options, learning_rate}}, parameters.size, parameters.data, gradient.data,
+                stream, velocity.data);
 }
 
 }  // namespace rondo

@@ -76,13 +76,13 @@ float share_of_window(const PoolWindow& window) {
   return 1.0f / static_cast<float>(window.height * window.width);
 }
 
+constexpr AverageOver kLastAverage = AverageOver::image;
+
 Status launch_avg_pool_backward(const char* operation, ImageView<float> dx, ImageView<const float> dy,
                                 const float* relu, const PoolWindow& window, AverageOver over,
                                 cudaStream_t stream) {
-  RONDO_RETURN_IF_ERROR(check_view(operation, "dx", dx));
-  RONDO_RETURN_IF_ERROR(check_view(operation, "dy", dy));
   Geometry<AnyWindow> any;
-  RONDO_RETURN_IF_ERROR(check(operation, dx, dy, window, &any));
+  RONDO_RETURN_IF_ERROR(check_geometry(operation, dx, dy, window, &any));
   return with_average(over, [&](auto average) {
     return with_geometry(any, [&](auto geometry) {
       return with_pack_width(pack_width(dx.channels, dx.data, dy.data, relu), [&](auto n) {
@@ -98,10 +98,13 @@ Status launch_avg_pool_backward(const char* operation, ImageView<float> dx, Imag
 
 Status avg_pool(ImageView<float> y, ImageView<const float> x, const PoolWindow& window, AverageOver over,
                 cudaStream_t stream) {
-  RONDO_RETURN_IF_ERROR(check_view("avg_pool", "y", y));
-  RONDO_RETURN_IF_ERROR(check_view("avg_pool", "x", x));
+  ArgumentCheck check("avg_pool");
+  check.output("y", y);
+  check.input("x", x);
+  check.enumerator("over", over, kLastAverage);
+  RONDO_RETURN_IF_ERROR(check.status());
   Geometry<AnyWindow> any;
-  RONDO_RETURN_IF_ERROR(check("avg_pool", x, y, window, &any));
+  RONDO_RETURN_IF_ERROR(check_geometry("avg_pool", x, y, window, &any));
   return with_average(over, [&](auto average) {
     return with_geometry(any, [&](auto geometry) {
       return with_pack_width(pack_width(x.channels, y.data, x.data), [&](auto n) {
@@ -114,14 +117,23 @@ Status avg_pool(ImageView<float> y, ImageView<const float> x, const PoolWindow& 
 
 Status avg_pool_backward(ImageView<float> dx, ImageView<const float> dy, const PoolWindow& window,
                          AverageOver over, cudaStream_t stream) {
+  ArgumentCheck check("avg_pool_backward");
+  check.output("dx", dx);
+  check.input("dy", dy);
+  check.enumerator("over", over, kLastAverage);
+  RONDO_RETURN_IF_ERROR(check.status());
   return launch_avg_pool_backward("avg_pool_backward", dx, dy, nullptr, window, over, stream);
 }
 
 Status avg_pool_relu_backward(ImageView<float> dz, ImageView<const float> dy, ImageView<const float> x,
                               const PoolWindow& window, AverageOver over, cudaStream_t stream) {
-  RONDO_RETURN_IF_ERROR(check_view("avg_pool_relu_backward", "dz", dz));
-  RONDO_RETURN_IF_ERROR(check_view("avg_pool_relu_backward", "x", x));
-  RONDO_RETURN_IF_ERROR(check_same_shape("avg_pool_relu_backward", "x", x, "dz", dz));
+  ArgumentCheck check("avg_pool_relu_backward");
+  check.output("dz", dz);
+  check.input("dy", dy);
+  check.input("x", x);
+  check.enumerator("over", over, kLastAverage);
+  check.same_shape("x", x, "dz", dz);
+  RONDO_RETURN_IF_ERROR(check.status());
   return launch_avg_pool_backward("avg_pool_relu_backward", dz, dy, x.data, window, over, stream);
 }
 

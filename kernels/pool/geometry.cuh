@@ -105,8 +105,9 @@ Status with_geometry(const Geometry<AnyWindow>& g, Start start) {
   return start(g);
 }
 
-// Checks what belongs together and narrows it to what kernels use; `image` is x or dx, `pooled` y or dy.
-Status check(const char* operation, ImageView<const float> image, ImageView<const float> pooled,
-             const PoolWindow& window, Geometry<AnyWindow>* geometry);
+// Checks what belongs together and narrows it to what kernels use; `image` is x or dx, `pooled` y or dy. Both
+// have passed the checks of a single operand.
+Status check_geometry(const char* operation, ImageView<const float> image, ImageView<const float> pooled,
+                      const PoolWindow& window, Geometry<AnyWindow>* geometry);
 
 }  // namespace rondo::pool

@@ -80,10 +80,12 @@ __global__ void __launch_bounds__(kThreads, 6)
 }  // namespace
 
 Status max_pool(ImageView<float> y, ImageView<const float> x, const PoolWindow& window, cudaStream_t stream) {
-  RONDO_RETURN_IF_ERROR(check_view("max_pool", "y", y));
-  RONDO_RETURN_IF_ERROR(check_view("max_pool", "x", x));
+  ArgumentCheck check("max_pool");
+  check.output("y", y);
+  check.input("x", x);
+  RONDO_RETURN_IF_ERROR(check.status());
   Geometry<AnyWindow> any;
-  RONDO_RETURN_IF_ERROR(check("max_pool", x, y, window, &any));
+  RONDO_RETURN_IF_ERROR(check_geometry("max_pool", x, y, window, &any));
   return with_geometry(any, [&](auto geometry) {
     return with_pack_width(pack_width(x.channels, y.data, x.data), [&](auto n) {
       return launch("max_pool", shape_over(y, n), stream, max_pool_kernel<n, decltype(geometry)>, y.data,
@@ -94,14 +96,16 @@ Status max_pool(ImageView<float> y, ImageView<const float> x, const PoolWindow& 
 
 Status max_pool_backward(ImageView<float> dx, ImageView<const float> dy, ImageView<const float> y,
                          ImageView<const float> x, const PoolWindow& window, cudaStream_t stream) {
-  RONDO_RETURN_IF_ERROR(check_view("max_pool_backward", "dx", dx));
-  RONDO_RETURN_IF_ERROR(check_view("max_pool_backward", "dy", dy));
-  RONDO_RETURN_IF_ERROR(check_view("max_pool_backward", "y", y));
-  RONDO_RETURN_IF_ERROR(check_view("max_pool_backward", "x", x));
-  RONDO_RETURN_IF_ERROR(check_same_shape("max_pool_backward", "x", x, "dx", dx));
-  RONDO_RETURN_IF_ERROR(check_same_shape("max_pool_backward", "y", y, "dy", dy));
+  ArgumentCheck check("max_pool_backward");
+  check.output("dx", dx);
+  check.input("dy", dy);
+  check.input("y", y);
+  check.input("x", x);
+  check.same_shape("x", x, "dx", dx);
+  check.same_shape("y", y, "dy", dy);
+  RONDO_RETURN_IF_ERROR(check.status());
   Geometry<AnyWindow> any;
-  RONDO_RETURN_IF_ERROR(check("max_pool_backward", dx, dy, window, &any));
+  RONDO_RETURN_IF_ERROR(check_geometry("max_pool_backward", dx, dy, window, &any));
   return with_geometry(any, [&](auto geometry) {
     return with_pack_width(pack_width(dx.channels, dx.data, dy.data, y.data, x.data), [&](auto n) {
       return launch("max_pool_backward", shape_over(dx, n), stream,

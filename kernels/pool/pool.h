@@ -6,11 +6,12 @@
 // dilation).
 //
 // All functions: float32; any alignment of 4 bytes, 16 (or 8) byte accesses where the pointers and c allow;
-// no workspace; outputs must not overlap inputs; images or channels of zero do nothing. Sums run over the
+// no workspace; an output overlaps no other operand; images or channels of zero do nothing. Sums run over the
 // window row by row, backward sums over the windows row by row: the order never depends on the device.
-// Errors: bad_argument for a negative side, a null pointer, a window or stride below 1, padding outside
-// [0, window / 2], a window that does not fit the padded image, shapes that do not belong together, a side
-// above 65535, and an image or window of 2^31 elements or more.
+// Errors: bad_argument for a negative side, a null or misaligned pointer, an overlap, a window or stride
+// below 1, padding outside [0, window / 2], a window that does not fit the padded image, shapes that do not
+// belong together, an invalid enumerator, a side above 65535, and an image or window of 2^31 elements or
+// more.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -20,11 +21,12 @@
 
 namespace rondo {
 
+// A stride that is left out is the window's own side: windows lie beside each other.
 struct PoolWindow {
   int64_t height = 2;
   int64_t width = 2;
-  int64_t stride_h = 2;
-  int64_t stride_w = 2;
+  int64_t stride_h = height;
+  int64_t stride_w = width;
   int64_t pad_h = 0;
   int64_t pad_w = 0;
 };
@@ -33,9 +35,13 @@ struct PoolWindow {
 // PyTorch), `image` counts only the elements inside the image.
 enum class AverageOver { window, image };
 
-// Outputs along one side of `size` elements; 0 when the window does not fit.
+// Outputs along one side of `size` elements; 0 for a window that does not fit and for arguments that
+// avg_pool() refuses.
 constexpr int64_t pooled_size(int64_t size, int64_t window, int64_t stride, int64_t pad) {
-  return size + 2 * pad < window ? 0 : (size + 2 * pad - window) / stride + 1;
+  constexpr int64_t kMost = int64_t{1} << 61;  // so that size + 2 * pad does not overflow
+  if (size < 1 || window < 1 || stride < 1 || pad < 0 || pad > window / 2) return 0;
+  if (size > kMost || pad > kMost || window > size + 2 * pad) return 0;
+  return (size + 2 * pad - window) / stride + 1;
 }
 
 // y[n, p, q, c] = (sum of x over the window) / (its size). Float; the quotient is made by multiplying with

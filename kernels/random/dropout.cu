@@ -48,14 +48,16 @@ __global__ void __launch_bounds__(kThreads)
 
 Status dropout(VectorView<float> y, VectorView<const float> x, float probability, const DropoutStream& random,
                cudaStream_t stream) {
-  RONDO_RETURN_IF_ERROR(check_view("dropout", "y", y));
-  RONDO_RETURN_IF_ERROR(check_view("dropout", "x", x));
-  if (x.size != y.size) return bad_argument("dropout: x.size is ", x.size, ", must be y.size = ", y.size);
-  if (!(probability >= 0 && probability < 1))
-    return bad_argument("dropout: probability is ", probability, ", must be at least 0 and below 1");
-  if (random.first < 0)
-    return bad_argument("dropout: random.first is ", random.first, ", must not be negative");
-  RONDO_RETURN_IF_ERROR(check_pointer("dropout", "random.step", random.step, 1));
+  ArgumentCheck check("dropout");
+  check.output("y", y, {"x"});
+  check.input("x", x);
+  check.same_size("x", x, "y", y);
+  check.require(probability >= 0 && probability < 1, "probability is ", probability,
+                ", must be at least 0 and below 1");
+  check.require(random.first >= 0 && random.first <= kMaxBytes, "random.first is ", random.first,
+                ", must be from 0 to 2^57");
+  check.input_value("random.step", random.step);
+  RONDO_RETURN_IF_ERROR(check.status());
   const int64_t lead = random.first % 4;
   // Packs of four begin where blocks do.
   const bool packed = pack_width(4, y.data - lead, x.data - lead) == 4;

@@ -64,19 +64,21 @@ Status fill(const char* name, VectorView<float> x, RandomStream random, Distribu
 }  // namespace
 
 Status fill_uniform(VectorView<float> x, float low, float high, RandomStream random, cudaStream_t stream) {
-  RONDO_RETURN_IF_ERROR(check_view("fill_uniform", "x", x));
-  if (!(low <= high) || !std::isfinite(high - low))
-    return bad_argument("fill_uniform: the interval is [", low, ", ", high,
-                        "), must be finite and low at most high");
+  ArgumentCheck check("fill_uniform");
+  check.output("x", x);
+  check.require(low <= high && std::isfinite(high - low), "the interval is [", low, ", ", high,
+                "), must be finite and low at most high");
+  RONDO_RETURN_IF_ERROR(check.status());
   return fill("fill_uniform", x, random, Uniform{low, high - low}, stream);
 }
 
 Status fill_normal(VectorView<float> x, float mean, float deviation, RandomStream random,
                    cudaStream_t stream) {
-  RONDO_RETURN_IF_ERROR(check_view("fill_normal", "x", x));
-  if (!std::isfinite(mean) || !std::isfinite(deviation) || deviation < 0)
-    return bad_argument("fill_normal: the mean is ", mean, " and the deviation ", deviation,
-                        ", must be finite and the deviation at least 0");
+  ArgumentCheck check("fill_normal");
+  check.output("x", x);
+  check.require(std::isfinite(mean) && std::isfinite(deviation) && deviation >= 0, "the mean is ", mean,
+                " and the deviation ", deviation, ", must be finite and the deviation at least 0");
+  RONDO_RETURN_IF_ERROR(check.status());
   return fill("fill_normal", x, random, Normal{mean, deviation}, stream);
 }
 

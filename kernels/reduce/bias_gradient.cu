@@ -81,20 +81,19 @@ Status launch_column_sums(float* result, MatrixView<const float> x, int64_t rows
 
 int64_t bias_gradient_workspace_bytes(int64_t rows, int64_t cols) {
   if (rows <= kRowsPerBlock) return 0;
-  return ceil_div<int64_t>(rows, kRowsPerBlock) * cols * static_cast<int64_t>(sizeof(float));
+  return saturating_product({ceil_div<int64_t>(rows, kRowsPerBlock), cols, sizeof(float)});
 }
 
 Status bias_gradient(VectorView<float> db, MatrixView<const float> dy, float beta, Workspace workspace,
                      cudaStream_t stream) {
-  RONDO_RETURN_IF_ERROR(check_view("bias_gradient", "db", db));
-  RONDO_RETURN_IF_ERROR(check_view("bias_gradient", "dy", dy));
-  if (db.size != dy.cols)
-    return bad_argument("bias_gradient: db.size is ", db.size, ", must be dy.cols = ", dy.cols);
+  ArgumentCheck check("bias_gradient");
+  check.output("db", db);
+  check.input("dy", dy);
+  check.require(db.size == dy.cols, "db.size is ", db.size, ", must be dy.cols = ", dy.cols);
   constexpr int64_t kMaxCols = (1 << 21) - 1;  // the grid's second side has 65535 blocks
-  if (dy.cols > kMaxCols)
-    return bad_argument("bias_gradient: dy.cols is ", dy.cols, ", must be at most ", kMaxCols);
-  RONDO_RETURN_IF_ERROR(check_workspace("bias_gradient", workspace,
-                                        bias_gradient_workspace_bytes(dy.rows, dy.cols), alignof(float)));
+  check.require(dy.cols <= kMaxCols, "dy.cols is ", dy.cols, ", must be at most ", kMaxCols);
+  check.workspace(workspace, bias_gradient_workspace_bytes(dy.rows, dy.cols));
+  RONDO_RETURN_IF_ERROR(check.status());
   if (dy.rows <= kRowsPerBlock) return launch_column_sums(db.data, dy, kRowsPerBlock, beta, stream);
 
   const int64_t blocks = ceil_div<int64_t>(dy.rows, kRowsPerBlock);

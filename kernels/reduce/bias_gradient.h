@@ -19,10 +19,10 @@ int64_t bias_gradient_workspace_bytes(int64_t rows, int64_t cols);
 // of additions is about rows / 16384 + 80, so the error is below that many units of 6e-8 of sum |dy|.
 // Determinism: row i always meets the same partners in the same order, whatever the device, its number of
 // multiprocessors or the alignment.
-// Workspace: bias_gradient_workspace_bytes(), aligned to 4 bytes; its contents need not be set and are lost.
+// Workspace: bias_gradient_workspace_bytes(). Aliasing: db overlaps neither dy nor the workspace.
 // Errors: bad_argument for negative sizes, stride < cols, db.size != cols, null pointers, a workspace too
-// small, and 2^21 columns or more. Traffic: reads dy once; writes rows / 512 rows of partial sums and reads
-// them again.
+// small, an overlap, and 2^21 columns or more. Traffic: reads dy once; writes rows / 512 rows of partial sums
+// and reads them again.
 [[nodiscard]] Status bias_gradient(VectorView<float> db, MatrixView<const float> dy, float beta,
                                    Workspace workspace, cudaStream_t stream);
 

@@ -1,8 +1,9 @@
 // Each thread compares a run of neighbours and adds its count, where there is one, with one integer atomic:
 // replicas are equal nearly always, so nearly nothing is ever added.
 
-#include <rondo/kernels/core/launch.cuh>
+#include <rondo/kernels/core/check.h>
 #include <rondo/kernels/reduce/count_differences.h>
+#include <rondo/kernels/core/launch.cuh>
 
 namespace rondo {
 namespace {
@@ -25,13 +26,13 @@ __global__ void __launch_bounds__(kThreads)
 
 Status count_differences(VectorView<unsigned long long> count, VectorView<const float> a, VectorView<const float> b,
                          cudaStream_t stream) {
-  if (count.data == nullptr || count.size != 1)
-    return bad_argument("count_differences: count has ", count.data == nullptr ? 0 : count.size,
-                        " elements, must have 1");
-  if (a.size < 0 || a.size != b.size)
-    return bad_argument("count_differences: a has ", a.size, " elements and b ", b.size, ", must be the same number");
-  if (a.size > 0 && (a.data == nullptr || b.data == nullptr))
-    return bad_argument("count_differences: ", a.data == nullptr ? "a" : "b", " is null with ", a.size, " elements");
+  ArgumentCheck check("count_differences");
+  check.output("count", count);
+  check.input("a", a);
+  check.input("b", b);
+  check.require(count.size == 1, "count.size is ", count.size, ", must be 1");
+  check.same_size("b", b, "a", a);
+  RONDO_RETURN_IF_ERROR(check.status());
   LaunchShape shape;
   shape.grid_x = ceil_div<int64_t>(a.size, kThreads * kPerThread);
   shape.block_x = kThreads;

@@ -29,14 +29,16 @@ __global__ void __launch_bounds__(kThreads)
 
 Status first_nonfinite(VectorView<unsigned long long> index, VectorView<const float> x, bool keep,
                        cudaStream_t stream) {
-  RONDO_RETURN_IF_ERROR(check_view("first_nonfinite", "x", x));
-  if (index.size != 1)
-    return bad_argument("first_nonfinite: index has ", index.size, " elements, must have 1");
-  RONDO_RETURN_IF_ERROR(check_view("first_nonfinite", "index", index));
-  if (!keep) RONDO_CUDA(cudaMemsetAsync(index.data, 0xff, sizeof(kAllFinite), stream));
+  ArgumentCheck check("first_nonfinite");
+  check.output("index", index);
+  check.input("x", x);
+  check.require(index.size == 1, "index.size is ", index.size, ", must be 1");
+  RONDO_RETURN_IF_ERROR(check.status());
   LaunchShape shape;
   shape.grid_x = ceil_div<int64_t>(x.size, kThreads * kPerThread);
   shape.block_x = kThreads;
+  RONDO_RETURN_IF_ERROR(check_grid("first_nonfinite", shape));
+  if (!keep) RONDO_CUDA(cudaMemsetAsync(index.data, 0xff, sizeof(kAllFinite), stream));
   return launch("first_nonfinite", shape, stream, first_nonfinite_kernel, index.data, x.data, x.size);
 }
 

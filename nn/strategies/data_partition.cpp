@@ -1,7 +1,5 @@
 #include <rondo/nn/strategies/data_partition.h>
 
-#include <rondo/kernels/optimizer/sgd.h>
-
 #include <algorithm>
 
 namespace rondo::nn {
@@ -20,11 +18,6 @@ DataParallelOptions for_model(const StrategyOptions& options) {
 
 }  // namespace
 
-void PlainSgd::step(Replica& replica, size_t, float scale) {
-  throw_if_error(
-      sgd_update(replica.parameters(), replica.gradients(), learning_rate(), scale, replica.stream()));
-}
-
 std::vector<int64_t> DataPartition::used(const std::vector<int>& devices) {
   std::vector<int64_t> used;
   for (int device : devices) {
@@ -40,7 +33,7 @@ DataPartition::DataPartition(const AnyModule& network, Shape input, const Strate
     : options_(checked(kName, options)),
       used_before_(used(options.devices)),
       model_(network, input, for_model(options)),
-      sgd_(model_, options.learning_rate) {
+      sgd_(model_, {.learning_rate = options.learning_rate}) {
   const auto ranks = static_cast<int64_t>(options.devices.size());
   const Graph& graph = model_.graph();
   constexpr int64_t kFloat = sizeof(float);

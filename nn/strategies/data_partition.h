@@ -3,18 +3,10 @@
 #pragma once
 
 #include <rondo/nn/data_parallel.h>
+#include <rondo/nn/optimizers.h>
 #include <rondo/nn/strategies/strategy.h>
 
 namespace rondo::nn {
-
-// parameters -= learning rate * scale * gradients, without any state.
-class PlainSgd : public Optimizer {
- public:
-  PlainSgd(DataParallel& model, float learning_rate) : Optimizer(model, learning_rate, {}) {}
-  void step(Replica& replica, size_t rank, float scale) override;
-  std::string kind() const override { return "plain sgd"; }
-  std::vector<OptimizerSetting> settings() const override { return {}; }
-};
 
 class DataPartition : public Strategy {
  public:
@@ -40,7 +32,7 @@ class DataPartition : public Strategy {
   StrategyOptions options_;
   std::vector<int64_t> used_before_;
   DataParallel model_;
-  PlainSgd sgd_;
+  Sgd sgd_;
   std::vector<RankMemory> memory_;
   int64_t sent_bytes_ = 0;
 };

@@ -159,8 +159,10 @@ LayerwisePartition::LayerwisePartition(const AnyModule& network, Shape input, co
   for (int r = 0; r < ranks; ++r) {
     const int device = options.devices[static_cast<size_t>(r)];
     Rank& rank = ranks_.emplace_back(Builder(input, r, ranks).run(network));
-    rank.worker = std::make_unique<Worker>(
-        rank.graph, WorkerOptions{.device = device, .samples = options.batch, .seed = options.seed});
+    rank.worker = std::make_unique<Worker>(rank.graph, WorkerOptions{.device = device,
+                                                                     .samples = options.batch,
+                                                                     .seed = options.seed,
+                                                                     .learning_rate = options.learning_rate});
     rank.worker->set_parameters(take_parts(initial, rank.parts, rank.graph.parameter_arena_size()));
     rank.head = std::make_unique<LossHead>(device, rank.worker->stream(), options.batch,
                                            whole_.output().shape.size());
@@ -263,7 +265,7 @@ void LayerwisePartition::train_step(const Batch& batch) {
       for (int64_t i = nodes.size; i-- > 0;) rank.worker->backward(static_cast<int>(nodes.first + i));
     }
   }
-  for (Rank& rank : ranks_) rank.worker->update(options_.learning_rate, 1.0f / static_cast<float>(size));
+  for (Rank& rank : ranks_) rank.worker->update(1.0f / static_cast<float>(size));
 }
 
 // Every rank has the same sums.

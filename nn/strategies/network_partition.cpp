@@ -79,6 +79,7 @@ NetworkPartition::NetworkPartition(const AnyModule& network, Shape input, const 
                                    .micro_batches = micros,
                                    .input_gradient = s > 0,
                                    .seed = options.seed,
+                                   .learning_rate = options.learning_rate,
                                    .operations = std::span(whole_.nodes())
                                                      .subspan(static_cast<size_t>(piece.first_node),
                                                               static_cast<size_t>(piece.nodes))});
@@ -149,7 +150,7 @@ void NetworkPartition::train_step(const Batch& batch) {
   head_->upload(batch, 0);
   for (int64_t micro = 0; micro < micros; ++micro) forward(micro, shard_of(size, micro, micros).first);
   for (int64_t micro = micros - 1; micro >= 0; --micro) backward(micro, micro < micros - 1);
-  for (Stage& stage : stages_) stage.worker->update(options_.learning_rate, 1.0f / static_cast<float>(size));
+  for (Stage& stage : stages_) stage.worker->update(1.0f / static_cast<float>(size));
 }
 
 std::vector<float> NetworkPartition::parameters() {

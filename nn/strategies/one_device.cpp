@@ -24,6 +24,8 @@ OneDevice::OneDevice(const AnyModule& network, Shape input, const StrategyOption
       replica_(graph_, options.devices[0], stream_, plan_, options.batch),
       head_(options.devices[0], stream_, options.batch, graph_.output().shape.size()) {
   replica_.initialise(options.seed);
+  const DeviceScope scope(replica_.device());
+  learning_rate_ = Buffer<float>(std::vector<float>{options.learning_rate});
 }
 
 void OneDevice::train_step(const Batch& batch) {
@@ -38,8 +40,8 @@ void OneDevice::train_step(const Batch& batch) {
   forward(alone, pass);
   head_.run(replica_.output(), replica_.output_gradient(), 0);
   backward(alone, pass);
-  throw_if_error(sgd_update(replica_.parameters(), replica_.gradients(), options_.learning_rate,
-                            1.0f / static_cast<float>(size), stream_));
+  throw_if_error(sgd_update(replica_.parameters(), {}, replica_.gradients(), learning_rate_.data(),
+                            {.scale = 1.0f / static_cast<float>(size)}, stream_));
   throw_if_error(advance(replica_.step(), 1, stream_));
 }
 
@@ -59,7 +61,8 @@ std::vector<RankMemory> OneDevice::memory() const {
                     .parameters = graph_.parameter_arena_size() * kFloat,
                     .gradients = graph_.parameter_arena_size() * kFloat,
                     .activations = plan_.size * kFloat};
-  memory.buffers = Replica::bytes(graph_, plan_, options_.batch) - memory.total() + head_.bytes();
+  memory.buffers =
+      Replica::bytes(graph_, plan_, options_.batch) - memory.total() + head_.bytes() + learning_rate_.bytes();
   return {memory};
 }
 

@@ -24,6 +24,7 @@ class OneDevice : public Strategy {
   Stream stream_;
   Replica replica_;
   LossHead head_;
+  Buffer<float> learning_rate_;
 };
 
 }  // namespace rondo::nn

@@ -48,6 +48,7 @@ Worker::Worker(const Graph& graph, const WorkerOptions& options)
   if (options.micro_batches > 1) node_gradients_ = Buffer<float>(largest_node(graph));
   for (int64_t micro = 0; micro < options.micro_batches; ++micro) arenas_.emplace_back(plan_.size);
   step_ = Buffer<int64_t>(1);
+  learning_rate_ = Buffer<float>(std::vector<float>{options.learning_rate});
   workspace_ = Buffer<std::byte>(workspace_bytes(graph, options.samples));
   gradients_.fill_bytes(0);  // the gaps stay 0
   step_.fill_bytes(0);
@@ -138,10 +139,11 @@ void Worker::add_contributions(int index, int64_t micro) {
   }
 }
 
-void Worker::update(float learning_rate, float scale) {
+void Worker::update(float scale) {
   const DeviceScope scope(device());
-  throw_if_error(sgd_update({parameters_.data(), parameters_.size()}, {gradients_.data(), gradients_.size()},
-                            learning_rate, scale, stream_));
+  throw_if_error(sgd_update({parameters_.data(), parameters_.size()}, {},
+                            {gradients_.data(), gradients_.size()}, learning_rate_.data(), {.scale = scale},
+                            stream_));
   throw_if_error(advance(step_.data(), 1, stream_));
 }
 
@@ -158,7 +160,7 @@ std::vector<float> Worker::parameters() const {
 
 RankMemory Worker::memory() const {
   RankMemory memory{.device = device(), .parameters = parameters_.bytes(), .gradients = gradients_.bytes()};
-  memory.buffers = node_gradients_.bytes() + step_.bytes() + workspace_.bytes();
+  memory.buffers = node_gradients_.bytes() + step_.bytes() + learning_rate_.bytes() + workspace_.bytes();
   for (const Buffer<float>& arena : arenas_) memory.activations += arena.bytes();
   return memory;
 }

@@ -22,6 +22,7 @@ struct WorkerOptions {
   int64_t micro_batches = 1;    // the most in flight
   bool input_gradient = false;  // whether the gradient of the input is wanted
   uint64_t seed = 0;            // of what is random in training
+  float learning_rate = 0;
   // The operations to run instead of the graph's own, one for each node: those of the whole network, so that what an
   // operation knows of its place in the network is what one device would know.
   std::span<const Graph::Node> operations = {};
@@ -65,7 +66,7 @@ class Worker {
   // With `add` the gradients of the node's parameters are added to those that are there, else they replace them.
   void backward(int node, int64_t micro = 0, bool add = false);
   // parameters -= learning_rate * scale * gradients; the next step begins.
-  void update(float learning_rate, float scale);
+  void update(float scale);
 
   void set_parameters(const std::vector<float>& values);
   std::vector<float> parameters() const;  // waits
@@ -96,6 +97,7 @@ class Worker {
   Buffer<float> parameters_, gradients_, node_gradients_;
   std::vector<Buffer<float>> arenas_;
   Buffer<int64_t> step_;
+  Buffer<float> learning_rate_;
   Buffer<std::byte> workspace_;
 };
 

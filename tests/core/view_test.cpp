@@ -54,6 +54,12 @@ TEST(View, DenseMatrixHasTheStrideOfItsColumns) {
   EXPECT_EQ(view.stride, 3);
 }
 
+TEST(View, AStrideThatIsLeftOutIsTheColumns) {
+  float data[6];
+  const MatrixView<float> view = {data, 2, 3};
+  EXPECT_EQ(view.stride, 3);
+}
+
 TEST(View, SizesAreOf64Bits) {
   const ImageView<float> image = {nullptr, 1 << 20, 1 << 10, 1 << 10, 1 << 4};
   EXPECT_EQ(image.size(), int64_t{1} << 44);

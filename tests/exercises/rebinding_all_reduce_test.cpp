@@ -76,8 +76,9 @@ class Rebinding : public testing::Test {
     std::vector<std::vector<float>> all;
     for (size_t rank = 0; rank < devices_.size(); ++rank) {
       const DeviceScope scope(devices_[rank]);
-      throw_if_error(sgd_update({parameters_[rank].data(), 2}, {gradients_[rank].data(), 2}, 1.0f, 1.0f,
-                                streams_[rank]));
+      const Buffer<float> learning_rate(std::vector<float>{1});
+      throw_if_error(sgd_update({parameters_[rank].data(), 2}, {}, {gradients_[rank].data(), 2},
+                                learning_rate.data(), {}, streams_[rank]));
       streams_[rank].synchronize();
       all.push_back(parameters_[rank].download());
     }

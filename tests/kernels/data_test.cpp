@@ -289,8 +289,8 @@ TEST(Data, BadArguments) {
   EXPECT_TRUE(
       refused(call(x, y, images, {byte_labels.data(), 3}, {}, at), "image_labels.size is 3, must be"));
   EXPECT_TRUE(refused(call(x, y, images, image_labels, {}, {counter.data(), 2, 1}),
-                      "the samples 1 ... 2 of a batch of 2"));
-  EXPECT_TRUE(refused(call(x, y, images, image_labels, {}, {counter.data(), 9, -1}), "the samples -1 ... 0"));
+                      "the shard is 2 samples from 1 on, must lie inside the batch of 2"));
+  EXPECT_TRUE(refused(call(x, y, images, image_labels, {}, {counter.data(), 9, -1}), "2 samples from -1 on"));
 }
 
 TEST(CopyColumns, CopiesTheseAndNoOthers) {

@@ -47,7 +47,7 @@ std::string describe(const Problem& p) {
 
 // Runs the problem and compares with the reference: exactly when `exact`, else within the bound of gemm.h.
 // What lies between the rows of C must stay as it was.
-void check(const GemmVariant& variant, const Problem& p, bool exact, int64_t workspace_bytes) {
+void check(const GemmVariant& variant, const Problem& p, bool exact) {
   const auto values = [&](int64_t size, uint64_t seed) {
     return exact ? exact_values(size, seed) : normal_values(size, seed);
   };
@@ -62,7 +62,11 @@ void check(const GemmVariant& variant, const Problem& p, bool exact, int64_t wor
         c[static_cast<size_t>(i * c_stride + j)] = NAN;  // must not be read
 
   GuardedBuffer<float> da(a, p.offset), db(b, p.offset), dc(c, p.offset), dbias(bias, p.offset);
-  GuardedBuffer<float> scratch(workspace_bytes / 4);
+  if (p.options.alpha == 0) {  // A and B must not be read
+    da.upload(std::vector<float>(a.size(), NAN));
+    db.upload(std::vector<float>(b.size(), INFINITY));
+  }
+  GuardedBuffer<float> scratch(gemm_workspace_bytes(p.shape) / 4);
   GemmOptions options = p.options;
   if (p.with_bias) options.bias = dbias.view();
   Stream stream;
@@ -105,7 +109,7 @@ TEST_P(Gemm, OddSizesTransposesAndAlignments) {
                  {.transpose_a = transpose_a, .transpose_b = transpose_b},
                  padding,
                  padding == 4 ? 0 : padding},
-                true, 0);
+                true);
 }
 
 TEST_P(Gemm, Epilogues) {
@@ -114,19 +118,19 @@ TEST_P(Gemm, Epilogues) {
       for (const float beta : {0.0f, 1.0f, -2.0f})
         for (const bool bias : {false, true})
           for (const bool relu : {false, true})
-            check(GetParam(), {shape, {.alpha = alpha, .beta = beta, .relu = relu}, 3, 0, bias}, true, 0);
+            check(GetParam(), {shape, {.alpha = alpha, .beta = beta, .relu = relu}, 3, 0, bias}, true);
 }
 
 TEST_P(Gemm, RandomValuesWithinTheBound) {
-  check(GetParam(), {{150, 90, 300}, {}}, false, 0);
+  check(GetParam(), {{150, 90, 300}, {}}, false);
   check(GetParam(),
-        {{90, 70, 1000}, {.transpose_a = true, .alpha = 0.3f, .beta = 1.7f, .relu = true}, 1, 1, true}, false,
-        0);
+        {{90, 70, 1000}, {.transpose_a = true, .alpha = 0.3f, .beta = 1.7f, .relu = true}, 1, 1, true},
+        false);
 }
 
 TEST_P(Gemm, EmptySums) {
   for (const float beta : {0.0f, 3.0f})
-    check(GetParam(), {{9, 11, 0}, {.beta = beta, .relu = true}, 1, 0, true}, true, 0);
+    check(GetParam(), {{9, 11, 0}, {.beta = beta, .relu = true}, 1, 0, true}, true);
 }
 
 TEST_P(Gemm, NothingToDo) {
@@ -169,7 +173,7 @@ TEST_P(Gemm, RefusesBadArguments) {
   EXPECT_TRUE(refused(run(vc, va, {b.data(), 8, 5, 4}), "b.stride is 4"));
   EXPECT_TRUE(refused(run({c.data(), 6, 5, -5}, va, vb), "c.stride is -5"));
   EXPECT_TRUE(refused(run(vc, {a.data(), -6, 8, 8}, vb), "a is -6 x 8"));
-  EXPECT_TRUE(refused(run(vc, {a.data(), 6, 8, INT64_MAX / 4}, vb), "address space"));
+  EXPECT_TRUE(refused(run(vc, {a.data(), 6, 8, INT64_MAX / 4}, vb), "at most 2^57 bytes"));
   EXPECT_TRUE(refused(run(vc, {nullptr, 6, 8, 8}, vb), "a is null"));
   EXPECT_TRUE(refused(run(vc, va, {nullptr, 8, 5, 5}), "b is null"));
   EXPECT_TRUE(refused(run({nullptr, 6, 5, 5}, va, vb), "c is null"));
@@ -194,7 +198,7 @@ template <TileId tile>
 Status gemm_with_tile(MatrixView<float> c, MatrixView<const float> a, MatrixView<const float> b,
                       const GemmOptions& options, Workspace workspace, cudaStream_t stream) {
   GemmArguments arguments;
-  RONDO_RETURN_IF_ERROR(check_gemm("gemm", c, a, b, options, workspace, &arguments));
+  RONDO_RETURN_IF_ERROR(check_gemm("gemm", SplitsK::yes, c, a, b, options, workspace, &arguments));
   GemmConfig config = split_k({arguments.m, arguments.n, arguments.k});
   config.tile = tile;
   return launch_gemm_06("gemm", arguments, config, workspace, stream);
@@ -252,7 +256,7 @@ TEST_P(GemmTile, OddSizesTransposesAndAlignments) {
                    padding,
                    padding == 4 ? 0 : padding,
                    true},
-                  true, 0);
+                  true);
 }
 
 TEST_P(GemmTile, SplitSums) {
@@ -261,25 +265,40 @@ TEST_P(GemmTile, SplitSums) {
   for (const bool transpose_a : {false, true})
     for (const bool transpose_b : {false, true})
       if (fits(transpose_a))
-        check(variant(), {shape, {.transpose_a = transpose_a, .transpose_b = transpose_b}, 1, 0, true}, true,
-              gemm_workspace_bytes(shape));
+        check(variant(), {shape, {.transpose_a = transpose_a, .transpose_b = transpose_b}, 1, 0, true}, true);
 }
 
 INSTANTIATE_TEST_SUITE_P(Tiles, GemmTile, testing::ValuesIn(tile_facts().begin(), tile_facts().end()),
                          testing::PrintToStringParamName());
 
 // Split-K: a long sum, few results.
-TEST(GemmSplit, AddsThePartsInOrderAndWorksWithoutAWorkspace) {
+TEST(GemmSplit, AddsThePartsInOrder) {
   const GemmVariant production = gemm_variants().back();
   for (const GemmShape& shape : {GemmShape{50, 47, 4096}, GemmShape{9, 20, 3000}, GemmShape{256, 128, 800}}) {
-    const int64_t bytes = gemm_workspace_bytes(shape);
-    EXPECT_GT(bytes, 0);
-    for (const int64_t lent : {bytes, bytes - 16, int64_t{0}})
-      for (const bool transpose_a : {false, true})
-        check(production,
-              {shape, {.transpose_a = transpose_a, .alpha = 0.5f, .beta = 1, .relu = true}, 1, 0, true},
-              shape.k <= 4096 / 4, lent);
+    EXPECT_GT(gemm_workspace_bytes(shape), 0);
+    for (const bool transpose_a : {false, true})
+      check(production,
+            {shape, {.transpose_a = transpose_a, .alpha = 0.5f, .beta = 1, .relu = true}, 1, 0, true},
+            shape.k <= 4096 / 4);
   }
+}
+
+TEST(GemmSplit, ATooSmallWorkspaceIsRefused) {
+  const GemmShape shape = {50, 47, 4096};
+  GuardedBuffer<float> a(exact_values(50 * 4096, 1)), b(exact_values(4096 * 47, 2)), c(50 * 47),
+      scratch(gemm_workspace_bytes(shape) / 4);
+  Stream stream;
+  const auto run = [&](Workspace workspace, float alpha) {
+    return gemm(matrix(c.data(), 50, 47), matrix(a.data(), 50, 4096), matrix(b.data(), 4096, 47),
+                {.alpha = alpha}, workspace, stream);
+  };
+  Workspace less = scratch.workspace();
+  EXPECT_TRUE(ok(run(less, 1)));
+  const std::string wanted = concat("must have at least ", less.bytes);
+  less.bytes -= 16;
+  EXPECT_TRUE(refused(run(less, 1), wanted));
+  EXPECT_TRUE(refused(run({}, 1), concat("the workspace has 0 bytes, ", wanted)));
+  EXPECT_TRUE(ok(run({}, 0))) << "a sum over nothing is not split";
 }
 
 TEST(GemmSplit, TheSameBitsInEveryRunAndAtEveryAlignment) {

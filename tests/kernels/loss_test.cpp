@@ -301,7 +301,7 @@ TEST(CrossEntropy, BadArguments) {
   EXPECT_TRUE(refused(call({}, tally, many, many_labels, {workspace.data(), 95}), "must have at least 96"));
   EXPECT_TRUE(refused(call({}, tally, many, many_labels, {nullptr, 96}), "workspace is null"));
   EXPECT_TRUE(refused(call({}, tally, many, many_labels, {reinterpret_cast<char*>(workspace.data()) + 4, 96}),
-                      "must be aligned to 8"));
+                      "must be aligned to 16"));
 }
 
 struct SquaredErrorResult {

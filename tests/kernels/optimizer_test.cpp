@@ -1,7 +1,6 @@
 #include <gtest/gtest.h>
 
 #include <rondo/kernels/optimizer/adam.h>
-#include <rondo/kernels/optimizer/momentum.h>
 #include <rondo/kernels/optimizer/sgd.h>
 #include <rondo/tests/support/compare.h>
 #include <rondo/tests/support/guarded_buffer.h>
@@ -13,55 +12,38 @@
 namespace rondo::test {
 namespace {
 
-// One fused multiply-add an element, to the last bit: this is what keeps replicas equal.
+// A product and one fused multiply-add an element, to the last bit: this is what keeps replicas equal.
 TEST(Sgd, IsOneFusedMultiplyAdd) {
   const Stream stream;
+  const GuardedBuffer<float> rate(std::vector<float>{0.9f});
   for (const int64_t size : {0, 1, 6, 129'068}) {
     const std::vector<float> p = normal_values(size, 1), g = normal_values(size, 2);
     GuardedBuffer<float> parameters(p, 1);
     const GuardedBuffer<float> gradient(g, 1);
-    ASSERT_TRUE(ok(sgd_update(parameters.view(), {gradient.data(), size}, 0.9f, 1.0f / 256, stream)));
+    ASSERT_TRUE(ok(sgd_update(parameters.view(), {}, {gradient.data(), size}, rate.data(),
+                              {.scale = 1.0f / 96}, stream)));
     std::vector<float> want;
-    for (size_t i = 0; i < p.size(); ++i) want.push_back(std::fma(-(0.9f * (1.0f / 256)), g[i], p[i]));
+    for (size_t i = 0; i < p.size(); ++i) want.push_back(std::fma(-0.9f, (1.0f / 96) * g[i], p[i]));
     EXPECT_TRUE(all_equal_bits(parameters.download(), want));
   }
-}
-
-TEST(Sgd, GoesDownhill) {
-  const Stream stream;
-  const GuardedBuffer<float> gradient({2, -4, 0});
-  GuardedBuffer<float> parameters({1, 1, 1});
-  ASSERT_TRUE(ok(sgd_update(parameters.view(), {gradient.data(), 3}, 0.5f, 0.25f, stream)));
-  EXPECT_TRUE(all_equal_bits(parameters.download(), {0.75f, 1.5f, 1}));
-}
-
-TEST(Sgd, BadArguments) {
-  const Stream stream;
-  GuardedBuffer<float> a(4), b(4);
-  EXPECT_TRUE(refused(sgd_update({nullptr, 4}, b.view(), 1, 1, stream), "sgd_update: parameters is null"));
-  EXPECT_TRUE(refused(sgd_update(a.view(), {nullptr, 4}, 1, 1, stream), "sgd_update: gradient is null"));
-  EXPECT_TRUE(refused(sgd_update({a.data(), -1}, b.view(), 1, 1, stream), "parameters.size is -1"));
-  EXPECT_TRUE(refused(sgd_update(a.view(), {b.data(), -1}, 1, 1, stream), "gradient.size is -1"));
-  EXPECT_TRUE(refused(sgd_update(a.view(), {b.data(), 3}, 1, 1, stream), "gradient.size is 3"));
-  EXPECT_TRUE(ok(sgd_update({nullptr, 0}, {nullptr, 0}, 1, 1, stream)));
 }
 
 // The state of an optimizer in double precision, for one parameter.
 struct MomentumReference {
   double parameter, velocity = 0;
-  void step(double gradient, double rate, const MomentumOptions& o) {
+  void step(double gradient, double rate, const SgdOptions& o) {
     const double g = o.scale * gradient + o.weight_decay * parameter;
     velocity = o.momentum * velocity + g;
     parameter -= rate * (o.nesterov ? g + o.momentum * velocity : velocity);
   }
 };
 
-TEST(Momentum, FollowsItsDefinitionOverSteps) {
+TEST(Sgd, WithMomentumFollowsItsDefinitionOverSteps) {
   const Stream stream;
   for (const bool nesterov : {false, true})
     for (const float decay : {0.0f, 0.01f})
       for (const auto& [size, offset] : {std::pair<int64_t, int64_t>{0, 0}, {1, 1}, {1001, 0}, {4099, 3}}) {
-        const MomentumOptions options = {0.25f, 0.9f, decay, nesterov};
+        const SgdOptions options = {0.25f, 0.9f, decay, nesterov};
         const std::vector<float> p = normal_values(size, 1);
         GuardedBuffer<float> parameters(p, offset), velocity(std::vector<float>(p.size(), 0), offset),
             rate(1);
@@ -71,8 +53,8 @@ TEST(Momentum, FollowsItsDefinitionOverSteps) {
           const std::vector<float> g = normal_values(size, 10 + step);
           const GuardedBuffer<float> gradient(g, offset);
           rate.upload({0.1f / static_cast<float>(step + 1)});  // a schedule
-          ASSERT_TRUE(ok(momentum_update(parameters.view(), velocity.view(), {gradient.data(), size},
-                                         rate.data(), options, stream)));
+          ASSERT_TRUE(ok(sgd_update(parameters.view(), velocity.view(), {gradient.data(), size}, rate.data(),
+                                    options, stream)));
           for (size_t i = 0; i < g.size(); ++i)
             want[i].step(g[i], 0.1f / static_cast<float>(step + 1), options);
           stream.synchronize();
@@ -85,28 +67,27 @@ TEST(Momentum, FollowsItsDefinitionOverSteps) {
       }
 }
 
-TEST(Momentum, WithoutAnyIsPlainDescent) {
+TEST(Sgd, GoesDownhill) {
   const Stream stream;
-  GuardedBuffer<float> parameters({1, 1, 1}), velocity({0, 0, 0}), rate(std::vector<float>{0.5f});
+  GuardedBuffer<float> parameters({1, 1, 1}), rate(std::vector<float>{0.5f});
   const GuardedBuffer<float> gradient({2, -4, 0});
-  ASSERT_TRUE(ok(momentum_update(parameters.view(), velocity.view(), {gradient.data(), 3}, rate.data(),
-                                 {0.25f, 0, 0, false}, stream)));
+  ASSERT_TRUE(
+      ok(sgd_update(parameters.view(), {}, {gradient.data(), 3}, rate.data(), {.scale = 0.25f}, stream)));
   EXPECT_TRUE(all_equal_bits(parameters.download(), {0.75f, 1.5f, 1}));
 }
 
-TEST(Momentum, WithoutAnyTheVelocityMayBeEmpty) {
+TEST(Sgd, WithoutMomentumTheVelocityMayBeLeftOut) {
   const Stream stream;
   for (const float decay : {0.0f, 0.01f}) {
     const std::vector<float> p = normal_values(1001, 1), g = normal_values(1001, 2);
     GuardedBuffer<float> with(p, 1), without(p, 1), velocity(std::vector<float>(p.size(), 0), 1),
         rate(std::vector<float>{0.1f});
     const GuardedBuffer<float> gradient(g, 1);
-    const MomentumOptions options = {0.3f, 0, decay, false};
+    const SgdOptions options = {0.3f, 0, decay, false};
     for (int step = 0; step < 2; ++step) {
-      ASSERT_TRUE(ok(momentum_update(with.view(), velocity.view(), {gradient.data(), 1001}, rate.data(),
-                                     options, stream)));
-      ASSERT_TRUE(
-          ok(momentum_update(without.view(), {}, {gradient.data(), 1001}, rate.data(), options, stream)));
+      ASSERT_TRUE(ok(
+          sgd_update(with.view(), velocity.view(), {gradient.data(), 1001}, rate.data(), options, stream)));
+      ASSERT_TRUE(ok(sgd_update(without.view(), {}, {gradient.data(), 1001}, rate.data(), options, stream)));
     }
     const std::vector<float> got = without.download();
     EXPECT_TRUE(all_equal_bits(got, with.download()));
@@ -114,16 +95,14 @@ TEST(Momentum, WithoutAnyTheVelocityMayBeEmpty) {
   }
 }
 
-TEST(Momentum, BadArguments) {
+TEST(Sgd, BadArguments) {
   const Stream stream;
   GuardedBuffer<float> a(4), b(4), c(4), rate(std::vector<float>{1});
   const auto update = [&](VectorView<float> v, VectorView<const float> g, const float* lr,
-                          const MomentumOptions& o) {
-    return momentum_update(a.view(), v, g, lr, o, stream);
-  };
+                          const SgdOptions& o) { return sgd_update(a.view(), v, g, lr, o, stream); };
   EXPECT_TRUE(refused(update({b.data(), 3}, c.view(), rate.data(), {}),
                       "velocity.size is 3, must be parameters.size = 4"));
-  EXPECT_TRUE(refused(update({}, c.view(), rate.data(), {}), "velocity.size is 0, must be"));
+  EXPECT_TRUE(refused(update({}, c.view(), rate.data(), {1, 0.9f}), "velocity.size is 0, must be"));
   EXPECT_TRUE(refused(update({}, {c.data(), 5}, rate.data(), {1, 0}), "gradient.size is 5"));
   EXPECT_TRUE(refused(update(b.view(), {c.data(), 5}, rate.data(), {}), "gradient.size is 5"));
   EXPECT_TRUE(refused(update({nullptr, 4}, c.view(), rate.data(), {}), "velocity is null"));

@@ -234,7 +234,7 @@ TEST(Pool, BadArguments) {
       refused(pool({pooled.data(), 1, 1, 2, 1}, {a.data(), 1, 0, 4, 1}, {2, 2, 2, 2, 1, 0}), "does not fit"));
   const int64_t far = int64_t{1} << 31;
   EXPECT_TRUE(refused(pool({pooled.data(), 1, 1, 2, 1}, x, {2, 2, far, 2, 0, 0}), "2147483648"));
-  EXPECT_TRUE(refused(pool({pooled.data(), 1, 1 << 14, 1 << 14, 4}, {a.data(), 1, 1 << 15, 1 << 15, 4}, good),
+  EXPECT_TRUE(refused(pool({pooled.data(), 0, 1 << 14, 1 << 14, 4}, {a.data(), 0, 1 << 15, 1 << 15, 4}, good),
                       "must have at most 2147483647 elements"));
 
   const PoolWindow bad = {0, 2, 2, 2, 0, 0};

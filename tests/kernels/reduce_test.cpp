@@ -114,7 +114,7 @@ TEST(BiasGradient, BadArguments) {
   EXPECT_TRUE(refused(bias_gradient(db.view(), tall, 0, {nullptr, 32}, stream), "workspace is null"));
   EXPECT_TRUE(
       refused(bias_gradient(db.view(), tall, 0, {reinterpret_cast<char*>(memory.data()) + 1, 32}, stream),
-              "must be aligned to 4"));
+              "must be aligned to 16"));
   const int64_t wide = 1 << 21;
   EXPECT_TRUE(
       refused(bias_gradient({db.data(), wide}, {dy.data(), 0, wide, wide}, 0, none, stream), "dy.cols is"));
@@ -191,7 +191,7 @@ TEST(FirstNonfinite, BadArguments) {
   const Stream stream;
   GuardedBuffer<float> x(4);
   GuardedBuffer<unsigned long long> index(2);
-  EXPECT_TRUE(refused(first_nonfinite({index.data(), 2}, x.view(), false, stream), "index has 2 elements"));
+  EXPECT_TRUE(refused(first_nonfinite({index.data(), 2}, x.view(), false, stream), "index.size is 2"));
   EXPECT_TRUE(refused(first_nonfinite({nullptr, 1}, x.view(), false, stream), "index is null"));
   EXPECT_TRUE(refused(first_nonfinite({index.data(), 1}, {nullptr, 4}, false, stream), "x is null"));
   EXPECT_TRUE(refused(first_nonfinite({index.data(), 1}, {x.data(), -1}, false, stream), "x.size is -1"));

@@ -1,0 +1,126 @@
+#include <rondo/kernels/core/check.h>
+
+#include <algorithm>
+#include <cassert>
+#include <cstring>
+
+namespace rondo {
+namespace {
+
+// "2 x 3 x 4"
+std::string text_of(const OperandShape& shape) {
+  std::string text;
+  for (int i = 0; i < shape.dimensions; ++i)
+    text += (i > 0 ? " x " : "") + std::to_string(shape.sides[static_cast<size_t>(i)]);
+  return text;
+}
+
+// The product of the sides, which are not negative.
+int64_t elements_of(const OperandShape& shape) {
+  const auto& s = shape.sides;
+  switch (shape.dimensions) {
+    case 1:
+      return s[0];
+    case 2:
+      return saturating_product({s[0], s[1]});
+    default:
+      return saturating_product({s[0], s[1], s[2], s[3]});
+  }
+}
+
+// The bytes of the smallest operand with elements that has these sides: a side of zero counts as one, so that
+// no product of some of the sides overflows either.
+int64_t span_of(OperandShape shape) {
+  for (int64_t& side : shape.sides) side = std::max<int64_t>(side, 1);
+  if (shape.dimensions == 2) shape.sides[1] = std::max(shape.sides[1], shape.stride);
+  return saturating_product({elements_of(shape), shape.element_bytes});
+}
+
+bool aligned(const void* data, int64_t alignment) {
+  return reinterpret_cast<uintptr_t>(data) % static_cast<uintptr_t>(alignment) == 0;
+}
+
+}  // namespace
+
+bool ArgumentCheck::left_out(const OperandShape& shape) {
+  return shape.data == nullptr && std::find(shape.sides.begin(), shape.sides.begin() + shape.dimensions, 0) !=
+                                      shape.sides.begin() + shape.dimensions;
+}
+
+void ArgumentCheck::add(const char* name, const OperandShape& shape, bool written, Names may_be) {
+  if (std::any_of(shape.sides.begin(), shape.sides.end(), [](int64_t side) { return side < 0; }))
+    return shape.dimensions == 1 ? fail(name, ".size is ", shape.sides[0], ", must not be negative")
+                                 : fail(name, " is ", text_of(shape), ", no side may be negative");
+  if (shape.dimensions == 2 && shape.stride < shape.sides[1])
+    return fail(name, ".stride is ", shape.stride, ", must be at least cols = ", shape.sides[1]);
+  if (span_of(shape) > kMaxBytes)
+    return fail(name, " is ", text_of(shape), " elements of ", shape.element_bytes, " bytes",
+                shape.dimensions == 2 ? concat(" with a stride of ", shape.stride) : "",
+                ", must span at most 2^57 bytes");
+  const int64_t elements = elements_of(shape);
+  if (elements == 0) return;
+  if (shape.data == nullptr) return fail(name, " is null with ", elements, " elements");
+  if (!aligned(shape.data, shape.alignment))
+    return fail(name, " is at ", shape.data, ", must be aligned to ", shape.alignment, " bytes");
+  Operand operand = {name, MemoryExtent::packed(shape.data, elements * shape.element_bytes), written, {}};
+  if (shape.dimensions == 2 && shape.stride > shape.sides[1])
+    operand.memory = {shape.data, shape.sides[0], shape.sides[1] * shape.element_bytes,
+                      shape.stride * shape.element_bytes};
+  assert(may_be.size() <= operand.may_be.size());
+  std::copy(may_be.begin(), may_be.end(), operand.may_be.begin());
+  add(operand);
+}
+
+void ArgumentCheck::workspace(const Workspace& workspace, int64_t bytes) {
+  if (workspace.bytes < 0 || workspace.bytes > kMaxBytes)
+    return fail("workspace.bytes is ", workspace.bytes, ", must be from 0 to 2^57");
+  if (workspace.bytes < bytes)
+    return fail("the workspace has ", workspace.bytes, " bytes, must have at least ", bytes);
+  if (workspace.bytes == 0) return;
+  if (workspace.data == nullptr) return fail("the workspace is null with ", workspace.bytes, " bytes");
+  if (!aligned(workspace.data, kWorkspaceAlignment))
+    return fail("the workspace is at ", workspace.data, ", must be aligned to ", kWorkspaceAlignment,
+                " bytes");
+  add({"workspace", MemoryExtent::packed(workspace.data, workspace.bytes), true, {}});
+}
+
+void ArgumentCheck::add(const Operand& operand) {
+  assert(count_ < kMostOperands);
+  if (ok()) operands_[static_cast<size_t>(count_++)] = operand;
+}
+
+void ArgumentCheck::same_shape(const char* name, const OperandShape& shape, const char* other_name,
+                               const OperandShape& other) {
+  if (shape.sides != other.sides)
+    fail(name, " is ", text_of(shape), ", must be ", text_of(other), " like ", other_name);
+}
+
+void ArgumentCheck::packed(const char* name, const MatrixView<const float>& view) {
+  require(view.rows <= 1 || view.stride == view.cols, name, ".stride is ", view.stride,
+          ", must be cols = ", view.cols);
+}
+
+void ArgumentCheck::check_overlap(const Operand& first, const Operand& second) {
+  if (!overlap(first.memory, second.memory)) return;
+  const auto allows = [](const Operand& a, const Operand& b) {
+    return std::any_of(a.may_be.begin(), a.may_be.end(),
+                       [&](const char* name) { return name && std::strcmp(name, b.name) == 0; });
+  };
+  const bool may = allows(first, second) || allows(second, first);
+  if (may && first.memory == second.memory) return;
+  // The one that is written is named first; of two that are, the later.
+  const bool swapped = second.written;
+  fail((swapped ? second : first).name, " overlaps ", (swapped ? first : second).name,
+       may ? ", must have the same pointer and strides or lie apart" : ", must lie apart");
+}
+
+Status ArgumentCheck::status() {
+  for (int j = 1; j < count_; ++j)
+    for (int i = 0; i < j && ok(); ++i) {
+      const Operand &first = operands_[static_cast<size_t>(i)], &second = operands_[static_cast<size_t>(j)];
+      if (first.written || second.written) check_overlap(first, second);
+    }
+  return std::move(status_);
+}
+
+}  // namespace rondo

@@ -1,0 +1,25 @@
+// Sizes whose products may not fit into 64 bits.
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+
+namespace rondo {
+
+// The most bytes that one operand may span: the largest address space in use has 2^57. Below it, sums of a
+// few spans and products with small constants stay within int64_t.
+inline constexpr int64_t kMaxBytes = int64_t{1} << 57;
+
+// The product of sizes of which none is negative; INT64_MAX where it is larger.
+constexpr int64_t saturating_product(std::initializer_list<int64_t> sizes) {
+  int64_t product = 1;
+  for (const int64_t size : sizes)
+    if (size == 0) return 0;
+  for (const int64_t size : sizes) {
+    if (product > INT64_MAX / size) return INT64_MAX;
+    product *= size;
+  }
+  return product;
+}
+
+}  // namespace rondo

@@ -1,0 +1,515 @@
+// Every public operation, with every argument spoilt in every way: the call is refused, its message begins
+// with the name of the operation, and no memory is changed. Operations are found in the headers, so that none
+// is forgotten.
+
+#include <gtest/gtest.h>
+
+#include <rondo/kernels/activation/add.h>
+#include <rondo/kernels/activation/relu.h>
+#include <rondo/kernels/conv/conv2d.h>
+#include <rondo/kernels/data/batch.h>
+#include <rondo/kernels/data/columns.h>
+#include <rondo/kernels/gemm/gemm_variants.h>
+#include <rondo/kernels/loss/cross_entropy.h>
+#include <rondo/kernels/loss/squared_error.h>
+#include <rondo/kernels/norm/batch_norm.h>
+#include <rondo/kernels/optimizer/adam.h>
+#include <rondo/kernels/optimizer/sgd.h>
+#include <rondo/kernels/pool/pool.h>
+#include <rondo/kernels/random/dropout.h>
+#include <rondo/kernels/random/random.h>
+#include <rondo/kernels/reduce/bias_gradient.h>
+#include <rondo/kernels/reduce/count_differences.h>
+#include <rondo/kernels/reduce/first_nonfinite.h>
+#include <rondo/tests/kernels/spoilt_arguments.h>
+#include <rondo/tests/support/status_checks.h>
+
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <regex>
+#include <set>
+
+namespace rondo::test {
+namespace {
+
+// `name`: the function's; behind a slash, which of its optional arguments are there.
+struct Operation {
+  std::string name;
+  std::function<Status(Arguments&, cudaStream_t)> call;
+
+  std::string function() const { return name.substr(0, name.find('/')); }
+};
+std::ostream& operator<<(std::ostream& out, const Operation& operation) { return out << operation.name; }
+
+std::vector<Operation> gemms() {
+  std::vector<Operation> all;
+  for (const GemmVariant& variant : gemm_variants()) {
+    const bool rung = std::string(variant.id) != "gemm";
+    all.push_back(
+        {(rung ? "gemm_" : "") + std::string(variant.id), [variant](Arguments& a, cudaStream_t stream) {
+           const int64_t m = a.size("m", 5), n = a.size("n", 6), k = a.size("k", 600);
+           const auto va = a.input("a", MatrixView<const float>{nullptr, m, k, a.size("a.stride", 602, 600)});
+           const auto vb = a.input("b", MatrixView<const float>{nullptr, k, n, a.size("b.stride", 7, 6)});
+           const auto vc = a.output("c", MatrixView<float>{nullptr, m, n, a.size("c.stride", 8, 6)});
+           const GemmOptions options = {.bias = a.input("bias", VectorView<const float>{nullptr, n})};
+           return variant.run(vc, va, vb, options, a.workspace(gemm_workspace_bytes({m, n, k})), stream);
+         }});
+  }
+  return all;
+}
+
+struct ConvArguments {
+  ConvArguments(Arguments& a, int64_t in_channels)
+      : n(a.size("images", 2)),
+        h(a.size("height", 6)),
+        w(a.size("width", 5)),
+        c(a.size("in_channels", in_channels)),
+        k(a.size("out_channels", 16)) {
+    options = {.stride_h = a.size("stride_h", 1, 1),
+               .stride_w = a.size("stride_w", 1, 1),
+               .pad_h = a.size("pad_h", 1),
+               .pad_w = a.size("pad_w", 1),
+               .algorithm = a.enumerator("algorithm", ConvAlgorithm::automatic)};
+    if (in_channels == 16 && options.algorithm == ConvAlgorithm::automatic)
+      options.algorithm = ConvAlgorithm::winograd;
+  }
+  template <class T>
+  ImageView<T> x() const {
+    return {nullptr, n, h, w, c};
+  }
+  template <class T>
+  ImageView<T> y() const {
+    return {nullptr, n, conv2d_output_size(h, 3, options.stride_h, options.pad_h),
+            conv2d_output_size(w, 3, options.stride_w, options.pad_w), k};
+  }
+  template <class T>
+  FilterView<T> filter() const {
+    return {nullptr, k, 3, 3, c};
+  }
+  Conv2dWorkspaceBytes bytes() const {
+    return conv2d_workspace_bytes(x<const float>(), filter<const float>(), options);
+  }
+
+  int64_t n, h, w, c, k;
+  Conv2dOptions options;
+};
+
+// With few channels, with an implicit GEMM, and by Winograd's algorithm.
+std::vector<Operation> convolutions() {
+  std::vector<Operation> all;
+  for (const int64_t channels : {1, 6, 16}) {
+    const std::string suffix = concat("/", channels, "_channels");
+    all.push_back(
+        {"conv2d_forward" + suffix, [channels](Arguments& a, cudaStream_t stream) {
+           const ConvArguments conv(a, channels);
+           const auto y = a.output("y", conv.y<float>());
+           const auto x = a.input("x", conv.x<const float>());
+           const auto filter = a.input("filter", conv.filter<const float>());
+           const Conv2dEpilogue epilogue = {a.input("bias", VectorView<const float>{nullptr, conv.k}), true};
+           return conv2d_forward(y, x, filter, conv.options, epilogue, a.workspace(conv.bytes().forward),
+                                 stream);
+         }});
+    all.push_back({"conv2d_data_gradient" + suffix, [channels](Arguments& a, cudaStream_t stream) {
+                     const ConvArguments conv(a, channels);
+                     const auto dx = a.output("dx", conv.x<float>());
+                     const auto dy = a.input("dy", conv.y<const float>());
+                     const auto filter = a.input("filter", conv.filter<const float>());
+                     return conv2d_data_gradient(dx, dy, filter, conv.options,
+                                                 a.workspace(conv.bytes().data_gradient), stream);
+                   }});
+    all.push_back({"conv2d_filter_gradient" + suffix, [channels](Arguments& a, cudaStream_t stream) {
+                     const ConvArguments conv(a, channels);
+                     const auto dw = a.output("dw", conv.filter<float>());
+                     const auto dy = a.input("dy", conv.y<const float>());
+                     const auto x = a.input("x", conv.x<const float>());
+                     return conv2d_filter_gradient(dw, dy, x, conv.options,
+                                                   a.workspace(conv.bytes().filter_gradient), stream);
+                   }});
+  }
+  return all;
+}
+
+struct PoolArguments {
+  explicit PoolArguments(Arguments& a)
+      : n(a.size("images", 2)),
+        h(a.size("height", 6)),
+        w(a.size("width", 7)),
+        c(a.size("channels", 3)),
+        window{a.size("window.height", 2, 1), a.size("window.width", 3, 1), a.size("stride_h", 2, 1),
+               a.size("stride_w", 2, 1),      a.size("pad_h", 1),           a.size("pad_w", 1)} {}
+  template <class T>
+  ImageView<T> x() const {
+    return {nullptr, n, h, w, c};
+  }
+  template <class T>
+  ImageView<T> y() const {
+    return {nullptr, n, pooled_size(h, window.height, window.stride_h, window.pad_h),
+            pooled_size(w, window.width, window.stride_w, window.pad_w), c};
+  }
+
+  int64_t n, h, w, c;
+  PoolWindow window;
+};
+
+std::vector<Operation> pools() {
+  const auto over = [](Arguments& a) { return a.enumerator("over", AverageOver::image); };
+  return {{"avg_pool",
+           [over](Arguments& a, cudaStream_t stream) {
+             const PoolArguments pool(a);
+             const auto y = a.output("y", pool.y<float>());
+             return avg_pool(y, a.input("x", pool.x<const float>()), pool.window, over(a), stream);
+           }},
+          {"avg_pool_backward",
+           [over](Arguments& a, cudaStream_t stream) {
+             const PoolArguments pool(a);
+             const auto dx = a.output("dx", pool.x<float>());
+             return avg_pool_backward(dx, a.input("dy", pool.y<const float>()), pool.window, over(a), stream);
+           }},
+          {"avg_pool_relu_backward",
+           [over](Arguments& a, cudaStream_t stream) {
+             const PoolArguments pool(a);
+             const auto dz = a.output("dz", pool.x<float>());
+             const auto dy = a.input("dy", pool.y<const float>());
+             return avg_pool_relu_backward(dz, dy, a.input("x", pool.x<const float>()), pool.window, over(a),
+                                           stream);
+           }},
+          {"max_pool",
+           [](Arguments& a, cudaStream_t stream) {
+             const PoolArguments pool(a);
+             const auto y = a.output("y", pool.y<float>());
+             return max_pool(y, a.input("x", pool.x<const float>()), pool.window, stream);
+           }},
+          {"max_pool_backward", [](Arguments& a, cudaStream_t stream) {
+             const PoolArguments pool(a);
+             const auto dx = a.output("dx", pool.x<float>());
+             const auto dy = a.input("dy", pool.y<const float>());
+             const auto y = a.input("y", pool.y<const float>());
+             return max_pool_backward(dx, dy, y, a.input("x", pool.x<const float>()), pool.window, stream);
+           }}};
+}
+
+int64_t twice(int64_t size) { return size < 0 || size > INT64_MAX / 2 ? size : 2 * size; }
+
+BatchNormSaved saved_of(Arguments& a, int64_t rows, int64_t channels) {
+  const auto matrix = MatrixView<const float>{nullptr, rows, channels};
+  const auto vector = VectorView<const float>{nullptr, channels};
+  BatchNormSaved saved;
+  saved.x = a.input("saved.x", matrix);
+  saved.mean = a.input("saved.mean", vector);
+  saved.inv_deviation = a.input("saved.inv_deviation", vector);
+  saved.y = a.input("saved.y", matrix);
+  return saved;
+}
+
+std::vector<Operation> norms() {
+  return {
+      {"batch_norm_sums",
+       [](Arguments& a, cudaStream_t stream) {
+         const int64_t rows = a.size("rows", 600), channels = a.size("channels", 4);
+         const auto sums = a.output("sums", VectorView<double>{nullptr, twice(channels)});
+         const auto x = a.input("x", MatrixView<const float>{nullptr, rows, channels});
+         return batch_norm_sums(sums, x, a.workspace(batch_norm_workspace_bytes(rows, channels)), stream);
+       }},
+      {"batch_norm_statistics",
+       [](Arguments& a, cudaStream_t stream) {
+         const int64_t channels = a.size("channels", 4);
+         const auto each = VectorView<float>{nullptr, channels};
+         const auto mean = a.output("mean", each), deviation = a.output("inv_deviation", each);
+         const RunningStatistics running = {a.output("running.mean", each),
+                                            a.output("running.variance", each)};
+         const auto sums = a.input("sums", VectorView<const double>{nullptr, twice(channels)});
+         return batch_norm_statistics(mean, deviation, running, sums, 3, 1e-5f, stream);
+       }},
+      {"batch_norm_deviation",
+       [](Arguments& a, cudaStream_t stream) {
+         const int64_t channels = a.size("channels", 4);
+         const auto deviation = a.output("inv_deviation", VectorView<float>{nullptr, channels});
+         return batch_norm_deviation(
+             deviation, a.input("variance", VectorView<const float>{nullptr, channels}), 1e-5f, stream);
+       }},
+      {"batch_norm",
+       [](Arguments& a, cudaStream_t stream) {
+         const int64_t rows = a.size("rows", 5), channels = a.size("channels", 4);
+         const auto matrix = MatrixView<const float>{nullptr, rows, channels};
+         const auto vector = VectorView<const float>{nullptr, channels};
+         const auto y = a.output("y", MatrixView<float>{nullptr, rows, channels}, {"x", "residual"});
+         const auto x = a.input("x", matrix);
+         const auto mean = a.input("mean", vector), deviation = a.input("inv_deviation", vector);
+         const auto gamma = a.input("gamma", vector), beta = a.input("beta", vector);
+         return batch_norm(y, x, mean, deviation, gamma, beta, {a.input("residual", matrix), true}, stream);
+       }},
+      {"batch_norm_backward_sums",
+       [](Arguments& a, cudaStream_t stream) {
+         const int64_t rows = a.size("rows", 600), channels = a.size("channels", 4);
+         const auto sums = a.output("sums", VectorView<double>{nullptr, twice(channels)});
+         const auto gamma = a.output("gamma_gradient", VectorView<float>{nullptr, channels});
+         const auto beta = a.output("beta_gradient", VectorView<float>{nullptr, channels});
+         const auto dy = a.input("dy", MatrixView<const float>{nullptr, rows, channels});
+         const BatchNormSaved saved = saved_of(a, rows, channels);
+         return batch_norm_backward_sums(sums, gamma, beta, dy, saved,
+                                         a.workspace(batch_norm_workspace_bytes(rows, channels)), stream);
+       }},
+      {"batch_norm_backward", [](Arguments& a, cudaStream_t stream) {
+         const int64_t rows = a.size("rows", 5), channels = a.size("channels", 4);
+         const auto matrix = MatrixView<float>{nullptr, rows, channels};
+         const auto dx = a.output("dx", matrix, {"dy"}),
+                    residual = a.output("residual_gradient", matrix, {"dy"});
+         const auto dy = a.input("dy", MatrixView<const float>(matrix));
+         const BatchNormSaved saved = saved_of(a, rows, channels);
+         const auto gamma = a.input("gamma", VectorView<const float>{nullptr, channels});
+         const auto sums = a.input("sums", VectorView<const double>{nullptr, twice(channels)});
+         return batch_norm_backward(dx, residual, dy, saved, gamma, sums, 5, stream);
+       }}};
+}
+
+std::vector<Operation> elementwise_operations() {
+  return {{"relu",
+           [](Arguments& a, cudaStream_t stream) {
+             const int64_t size = a.size("size", 9);
+             const auto y = a.output("y", VectorView<float>{nullptr, size}, {"x"});
+             return relu(y, a.input("x", VectorView<const float>{nullptr, size}), stream);
+           }},
+          {"relu_backward",
+           [](Arguments& a, cudaStream_t stream) {
+             const int64_t size = a.size("size", 9);
+             const auto dx = a.output("dx", VectorView<float>{nullptr, size}, {"dy", "y"});
+             const auto dy = a.input("dy", VectorView<const float>{nullptr, size});
+             return relu_backward(dx, dy, a.input("y", VectorView<const float>{nullptr, size}), stream);
+           }},
+          {"add",
+           [](Arguments& a, cudaStream_t stream) {
+             const int64_t size = a.size("size", 9);
+             const auto y = a.output("y", VectorView<float>{nullptr, size}, {"a", "b"});
+             const auto one = a.input("a", VectorView<const float>{nullptr, size});
+             return add(y, one, a.input("b", VectorView<const float>{nullptr, size}), true, stream);
+           }},
+          {"dropout",
+           [](Arguments& a, cudaStream_t stream) {
+             const int64_t size = a.size("size", 9);
+             const auto y = a.output("y", VectorView<float>{nullptr, size}, {"x"});
+             const auto x = a.input("x", VectorView<const float>{nullptr, size});
+             const DropoutStream random = {1, 2, a.input_value<int64_t>("random.step"),
+                                           a.size("random.first", 6)};
+             return dropout(y, x, 0.5f, random, stream);
+           }},
+          {"fill_uniform",
+           [](Arguments& a, cudaStream_t stream) {
+             return fill_uniform(a.output("x", VectorView<float>{nullptr, a.size("size", 9)}), 0, 1, {1, 2},
+                                 stream);
+           }},
+          {"fill_normal", [](Arguments& a, cudaStream_t stream) {
+             return fill_normal(a.output("x", VectorView<float>{nullptr, a.size("size", 9)}), 0, 1, {1, 2},
+                                stream);
+           }}};
+}
+
+std::vector<Operation> losses() {
+  return {
+      {"softmax_cross_entropy",
+       [](Arguments& a, cudaStream_t stream) {
+         const int64_t rows = a.size("rows", 300), classes = a.size("classes", 10, 1);
+         const auto gradient = a.output("gradient", MatrixView<float>{nullptr, rows, classes}, {"logits"});
+         auto* tally = a.output_value<LossTally>("tally");
+         const auto logits = a.input("logits", MatrixView<const float>{nullptr, rows, classes});
+         const auto labels = a.input("labels", VectorView<const int32_t>{nullptr, rows});
+         return softmax_cross_entropy(gradient, tally, logits, labels, 1,
+                                      a.workspace(softmax_cross_entropy_workspace_bytes(rows, classes)),
+                                      stream);
+       }},
+      {"squared_error", [](Arguments& a, cudaStream_t stream) {
+         const int64_t rows = a.size("rows", 30), cols = a.size("cols", 10);
+         const auto gradient = a.output("gradient", MatrixView<float>{nullptr, rows, cols}, {"prediction"});
+         auto* tally = a.output_value<LossTally>("tally");
+         const auto prediction = a.input("prediction", MatrixView<const float>{nullptr, rows, cols});
+         const auto target = a.input("target", MatrixView<const float>{nullptr, rows, cols});
+         return squared_error(gradient, tally, prediction, target, 1,
+                              a.workspace(squared_error_workspace_bytes(rows, cols)), stream);
+       }}};
+}
+
+std::vector<Operation> optimizers() {
+  const auto sgd = [](Arguments& a, bool with_velocity, cudaStream_t stream) {
+    const int64_t size = a.size("size", 9);
+    const auto parameters = a.output("parameters", VectorView<float>{nullptr, size});
+    VectorView<float> velocity;
+    if (with_velocity) velocity = a.output("velocity", VectorView<float>{nullptr, size});
+    const auto gradient = a.input("gradient", VectorView<const float>{nullptr, size});
+    const auto* rate = a.input_value<float>("learning_rate");
+    const SgdOptions options = {.momentum = with_velocity ? 0.9f : 0,
+                                .guard = a.optional_value<unsigned long long>("guard")};
+    return sgd_update(parameters, velocity, gradient, rate, options, stream);
+  };
+  return {{"sgd_update/momentum", [sgd](Arguments& a, cudaStream_t stream) { return sgd(a, true, stream); }},
+          {"sgd_update/plain", [sgd](Arguments& a, cudaStream_t stream) { return sgd(a, false, stream); }},
+          {"adam_begin_step",
+           [](Arguments& a, cudaStream_t stream) {
+             auto* clock = a.output_value<AdamClock>("clock");
+             const auto* rate = a.input_value<float>("learning_rate");
+             return adam_begin_step(clock, rate, {.guard = a.optional_value<unsigned long long>("guard")},
+                                    stream);
+           }},
+          {"adam_update", [](Arguments& a, cudaStream_t stream) {
+             const int64_t size = a.size("size", 9);
+             const auto each = VectorView<float>{nullptr, size};
+             const auto parameters = a.output("parameters", each), first = a.output("first", each),
+                        second = a.output("second", each);
+             const auto gradient = a.input("gradient", VectorView<const float>{nullptr, size});
+             const auto* clock = a.input_value<AdamClock>("clock");
+             return adam_update(parameters, first, second, gradient, clock,
+                                {.guard = a.optional_value<unsigned long long>("guard")}, stream);
+           }}};
+}
+
+std::vector<Operation> data_operations() {
+  return {
+      {"shuffle",
+       [](Arguments& a, cudaStream_t stream) {
+         const auto order = a.output("order", VectorView<int32_t>{nullptr, a.size("size", 9)});
+         return shuffle(order, 1, a.input_value<int64_t>("epoch"), stream);
+       }},
+      {"gather_batch",
+       [](Arguments& a, cudaStream_t stream) {
+         const int64_t shard = a.size("shard", 3), samples = a.size("samples", 7), h = a.size("height", 2),
+                       w = a.size("width", 3), c = a.size("channels", 2);
+         const auto x = a.output("x", ImageView<float>{nullptr, shard, h, w, c});
+         const auto labels = a.output("labels", VectorView<int32_t>{nullptr, shard});
+         const auto images = a.input("images", ImageView<const uint8_t>{nullptr, samples, h, w, c});
+         const auto image_labels = a.input("image_labels", VectorView<const uint8_t>{nullptr, samples});
+         const auto order = a.input("order", VectorView<const int32_t>{nullptr, a.size("order.size", 7)});
+         const BatchPosition position = {a.input_value<int64_t>("position.step"), 5,
+                                         a.size("position.first", 1)};
+         return gather_batch(x, labels, images, image_labels, order, position, 1, 0, stream);
+       }},
+      {"advance", [](Arguments& a,
+                     cudaStream_t stream) { return advance(a.output_value<int64_t>("counter"), 1, stream); }},
+      {"copy_columns", [](Arguments& a, cudaStream_t stream) {
+         const int64_t rows = a.size("rows", 4), cols = a.size("cols", 3);
+         const auto to = a.output("to", MatrixView<float>{nullptr, rows, cols, a.size("to.stride", 5, 3)});
+         const auto from =
+             a.input("from", MatrixView<const float>{nullptr, rows, cols, a.size("from.stride", 4, 3)});
+         return copy_columns(to, from, stream);
+       }}};
+}
+
+std::vector<Operation> reductions() {
+  return {
+      {"bias_gradient",
+       [](Arguments& a, cudaStream_t stream) {
+         const int64_t rows = a.size("rows", 600), cols = a.size("cols", 3);
+         const auto db = a.output("db", VectorView<float>{nullptr, cols});
+         const auto dy = a.input("dy", MatrixView<const float>{nullptr, rows, cols, a.size("stride", 4, 3)});
+         return bias_gradient(db, dy, 1, a.workspace(bias_gradient_workspace_bytes(rows, cols)), stream);
+       }},
+      {"count_differences",
+       [](Arguments& a, cudaStream_t stream) {
+         const int64_t size = a.size("size", 9);
+         const auto count = a.output("count", VectorView<unsigned long long>{nullptr, 1});
+         const auto one = a.input("a", VectorView<const float>{nullptr, size});
+         return count_differences(count, one, a.input("b", VectorView<const float>{nullptr, size}), stream);
+       }},
+      {"first_nonfinite", [](Arguments& a, cudaStream_t stream) {
+         const auto index = a.output("index", VectorView<unsigned long long>{nullptr, 1});
+         return first_nonfinite(index, a.input("x", VectorView<const float>{nullptr, a.size("size", 9)}),
+                                false, stream);
+       }}};
+}
+
+std::vector<Operation> all_operations() {
+  std::vector<Operation> all;
+  for (const std::vector<Operation>& some :
+       {gemms(), convolutions(), pools(), norms(), elementwise_operations(), losses(), optimizers(),
+        data_operations(), reductions()})
+    all.insert(all.end(), some.begin(), some.end());
+  return all;
+}
+
+class EveryOperation : public testing::TestWithParam<Operation> {};
+
+TEST_P(EveryOperation, RefusesEachSpoiltArgumentAndChangesNothing) {
+  const Operation& operation = GetParam();
+  const Stream stream;
+  Arguments::Memory memory;
+  Arguments good(memory);
+  ASSERT_TRUE(ok(operation.call(good, stream)));
+  stream.synchronize();
+  ASSERT_GT(good.ways(), 0);
+  for (int way = 0; way < good.ways(); ++way) {
+    const std::vector<std::byte> before = memory.contents();
+    Arguments arguments(memory, good, way);
+    const Status status = operation.call(arguments, stream);
+    stream.synchronize();
+    if (arguments.must() == Arguments::Must::succeed) {
+      EXPECT_TRUE(ok(status)) << arguments.spoilt();
+    } else {
+      EXPECT_TRUE(refused(status, operation.function() + ": ")) << arguments.spoilt();
+      EXPECT_TRUE(memory.contents() == before) << "memory was changed: " << arguments.spoilt();
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Kernels, EveryOperation, testing::ValuesIn(all_operations()), [](const auto& info) {
+  return std::regex_replace(info.param.name, std::regex("/"), "_");
+});
+
+// The functions that the headers declare: `[[nodiscard]] Status name(`, and the rungs of the ladder.
+std::set<std::string> declared_operations() {
+  const std::regex declaration(R"(\[\[nodiscard\]\] Status (\w+)\()"),
+      rung(R"(RONDO_GEMM_RUNG\((gemm_\w+)\))");
+  std::set<std::string> names;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(RONDO_KERNELS_FOLDER)) {
+    if (entry.path().extension() != ".h") continue;
+    std::ifstream file(entry.path());
+    const std::string text(std::istreambuf_iterator<char>(file), {});
+    for (const std::regex& pattern : {declaration, rung})
+      for (std::sregex_iterator match(text.begin(), text.end(), pattern), end; match != end; ++match)
+        names.insert((*match)[1]);
+  }
+  names.erase("name");  // the parameter of the macro that declares the rungs
+  return names;
+}
+
+TEST(Operations, AllThatTheHeadersDeclareAreTried) {
+  const std::set<std::string> declared = declared_operations();
+  EXPECT_GT(declared.size(), 30u);
+  std::set<std::string> tried;
+  for (const Operation& operation : all_operations()) tried.insert(operation.function());
+  EXPECT_EQ(tried, declared);
+}
+
+// Sizes of workspaces for shapes that no memory holds: more than any memory, and no overflow on the way.
+TEST(WorkspaceBytes, OfHugeShapesAreHuge) {
+  constexpr int64_t kHuge = int64_t{1} << 62;
+  EXPECT_GT(gemm_workspace_bytes({4, 4, kHuge}), 0);
+  EXPECT_GE(gemm_workspace_bytes({1, kHuge, kHuge}), 0);
+  EXPECT_GE(gemm_workspace_bytes({INT64_MAX, INT64_MAX, INT64_MAX}), 0);
+  EXPECT_EQ(batch_norm_workspace_bytes(kHuge, kHuge), INT64_MAX);
+  EXPECT_EQ(bias_gradient_workspace_bytes(INT64_MAX, kHuge), INT64_MAX);
+  EXPECT_GE(squared_error_workspace_bytes(kHuge, 4), INT64_MAX / 2048 * 8);
+  EXPECT_EQ(softmax_cross_entropy_workspace_bytes(kHuge, 100), INT64_MAX);
+  EXPECT_EQ(conv2d_workspace_bytes({nullptr, kHuge, 8, 8, 32}, {nullptr, 32, 3, 3, 32}, {}).forward, 0);
+  EXPECT_EQ(conv2d_workspace_bytes({nullptr, 1, 8, 8, 32}, {nullptr, 32, 3, 3, 32}, {.stride_h = 0}).forward,
+            0);
+}
+
+TEST(OutputSizes, OfImpossibleArgumentsAreZero) {
+  static_assert(conv2d_output_size(8, 3, 0, 0) == 0 && pooled_size(8, 3, 0, 0) == 0);
+  for (const int64_t bad : {int64_t{0}, int64_t{-1}, INT64_MIN}) {
+    EXPECT_EQ(conv2d_output_size(8, 3, bad, 0), 0);
+    EXPECT_EQ(pooled_size(8, 3, bad, 0), 0);
+    EXPECT_EQ(conv2d_output_size(8, bad, 1, 0), 0);
+    EXPECT_EQ(pooled_size(8, bad, 1, 0), 0);
+  }
+  EXPECT_EQ(conv2d_output_size(INT64_MAX, 3, 1, INT64_MAX), 0);
+  EXPECT_EQ(pooled_size(INT64_MAX, INT64_MAX, 1, INT64_MAX / 2), 0);
+  EXPECT_EQ(conv2d_output_size(2, 3, 1, 0), 0);
+  EXPECT_EQ(conv2d_output_size(8, 3, 2, 1), 4);
+}
+
+TEST(PoolWindow, AStrideThatIsLeftOutIsTheWindowsSide) {
+  constexpr PoolWindow window = {.height = 3, .width = 5};
+  static_assert(window.stride_h == 3 && window.stride_w == 5);
+}
+
+}  // namespace
+}  // namespace rondo::test
