@@ -12,6 +12,7 @@
 #include <rondo/tests/support/status_checks.h>
 
 #include <string>
+#include <tuple>
 
 namespace rondo::test {
 
@@ -144,6 +145,37 @@ INSTANTIATE_TEST_SUITE_P(
         ConvCase{5, 7, 6, 48, 80, 3, 3, {1, 1, 1, 1}},   // copies of 16 channels
         ConvCase{1, 40, 33, 2, 3, 7, 1, {1, 2, 3, 0}}),  // a column of taps
     testing::PrintToStringParamName());
+
+// A first layer's kernels treat runs of pixels that lie inside the image in one way and runs at its edge in another, and
+// neighbours of one channel in a third: every width of an image up to several runs.
+class FirstLayer : public testing::TestWithParam<std::tuple<int64_t, int64_t>> {};
+
+TEST_P(FirstLayer, EveryWidthPaddingAndStride) {
+  const auto [channels, stride_w] = GetParam();
+  const Stream stream;
+  for (int64_t w = 1; w <= 8 * stride_w + 18; ++w)
+    for (const int64_t s : {1, 2, 3, 5})
+      for (int64_t pad_w = 0; pad_w <= 2; ++pad_w) {
+        if (s > w + 2 * pad_w) continue;
+        const ConvCase c = {2, 3, w, channels, 3, 2, s, {1 + w % 2, stride_w, pad_w % 2, pad_w}};
+        SCOPED_TRACE(testing::PrintToString(c));
+        const std::vector<float> x = exact_values(c.x_size(), 1), filter = exact_values(c.filter_size(), 2),
+                                 dy = exact_values(c.y_size(), 3);
+        GuardedBuffer<float> in(x, w % 3), weights(filter), gradient(dy), out(c.y_size()),
+            dw(c.filter_size()), scratch(workspace_bytes(c).filter_gradient / 4);
+        ASSERT_TRUE(ok(conv2d_forward(y_view(c, out.data()), x_view<const float>(c, in.data()),
+                                      filter_view<const float>(c, weights.data()), c.options, {}, {},
+                                      stream)));
+        ASSERT_TRUE(all_near(out.download(), conv2d_reference(c, x, filter, {}, false), 0));
+        ASSERT_TRUE(ok(conv2d_filter_gradient(
+            filter_view(c, dw.data()), y_view<const float>(c, gradient.data()),
+            x_view<const float>(c, in.data()), c.options, scratch.workspace(), stream)));
+        ASSERT_TRUE(all_near(dw.download(), conv2d_filter_gradient_reference(c, dy, x), 0));
+      }
+}
+
+INSTANTIATE_TEST_SUITE_P(ChannelsAndStrides, FirstLayer,
+                         testing::Combine(testing::Values(1, 3), testing::Values(1, 2, 3)));
 
 TEST(Conv2dEmpty, NothingToDoAndSumsOfNothing) {
   Stream stream;

@@ -306,6 +306,32 @@ TEST(BatchNormBackward, IsTheFormula) {
     }
 }
 
+// The sums, and the gradients that are asked for, do not depend on which others are asked for.
+TEST(BatchNormBackward, EitherGradientMayBeLeftOut) {
+  for (const Shape& shape : {Shape{40, 5}, Shape{600, 130, 1}}) {
+    SCOPED_TRACE(describe(shape));
+    Layer layer(shape);
+    layer.forward({});
+    GuardedBuffer<float> dy(normal_values(shape.rows * shape.channels, 10), shape.offset);
+    const auto backward = [&](VectorView<float> dgamma, VectorView<float> dbeta) {
+      ASSERT_TRUE(ok(batch_norm_backward_sums(layer.sums.view(), dgamma, dbeta, layer.as_matrix(dy),
+                                              layer.saved(false), layer.workspace.workspace(),
+                                              layer.stream)));
+    };
+    backward({}, {});
+    const Doubles sums = layer.sums.download();
+    const std::vector<float> dbeta_want(sums.begin(), sums.begin() + shape.channels),
+        dgamma_want(sums.begin() + shape.channels, sums.end());
+    GuardedBuffer<float> dgamma(shape.channels), dbeta(shape.channels);
+    backward(dgamma.view(), {});
+    EXPECT_TRUE(all_equal_bits(layer.sums.download(), sums));
+    EXPECT_TRUE(all_equal_bits(dgamma.download(), dgamma_want));
+    backward({}, dbeta.view());
+    EXPECT_TRUE(all_equal_bits(layer.sums.download(), sums));
+    EXPECT_TRUE(all_equal_bits(dbeta.download(), dbeta_want));
+  }
+}
+
 // Synchronised statistics: sums of two parts, added, are the sums of the whole.
 TEST(BatchNorm, SumsOfPartsAddUp) {
   Layer whole({900, 10});
