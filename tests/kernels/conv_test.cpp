@@ -146,8 +146,9 @@ INSTANTIATE_TEST_SUITE_P(
         ConvCase{1, 40, 33, 2, 3, 7, 1, {1, 2, 3, 0}}),  // a column of taps
     testing::PrintToStringParamName());
 
-// A first layer's kernels treat runs of pixels that lie inside the image in one way and runs at its edge in another, and
-// neighbours of one channel in a third: every width of an image up to several runs.
+// The kernels of a first layer have one loop for runs of pixels inside the image, one for runs at its
+// edge, and one for a single channel with stride 1. Every width of an image up to several runs meets all
+// of them.
 class FirstLayer : public testing::TestWithParam<std::tuple<int64_t, int64_t>> {};
 
 TEST_P(FirstLayer, EveryWidthPaddingAndStride) {
@@ -163,9 +164,9 @@ TEST_P(FirstLayer, EveryWidthPaddingAndStride) {
                                  dy = exact_values(c.y_size(), 3);
         GuardedBuffer<float> in(x, w % 3), weights(filter), gradient(dy), out(c.y_size()),
             dw(c.filter_size()), scratch(workspace_bytes(c).filter_gradient / 4);
-        ASSERT_TRUE(ok(conv2d_forward(y_view(c, out.data()), x_view<const float>(c, in.data()),
-                                      filter_view<const float>(c, weights.data()), c.options, {}, {},
-                                      stream)));
+        ASSERT_TRUE(
+            ok(conv2d_forward(y_view(c, out.data()), x_view<const float>(c, in.data()),
+                              filter_view<const float>(c, weights.data()), c.options, {}, {}, stream)));
         ASSERT_TRUE(all_near(out.download(), conv2d_reference(c, x, filter, {}, false), 0));
         ASSERT_TRUE(ok(conv2d_filter_gradient(
             filter_view(c, dw.data()), y_view<const float>(c, gradient.data()),

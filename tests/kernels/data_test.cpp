@@ -33,8 +33,8 @@ TEST(Permutation, HoldsEveryElementOnce) {
   }
 }
 
-// From a second implementation of the definition, in another language. Orders are part of what a checkpoint promises: they
-// may not change from version to version.
+// Computed by a second implementation of the definition. A run that goes on from a checkpoint needs the
+// same order, so it must not change from version to version.
 TEST(Permutation, KnownAnswers) {
   EXPECT_EQ(permutation(12, 42, 1), (std::vector<int32_t>{3, 0, 4, 6, 7, 8, 1, 9, 11, 10, 2, 5}));
   const uint64_t high = uint64_t{1} << 32;

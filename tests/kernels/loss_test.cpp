@@ -246,8 +246,7 @@ TEST(CrossEntropy, GradientMayTakeTheLogitsPlace) {
   }
 }
 
-// A block for a row, in any order of its threads: the label's logit is read before its gradient takes its place, whichever
-// thread that is.
+// Row per block, in any order of the threads: the label's logit is read before any thread overwrites it.
 TEST(CrossEntropy, GradientMayTakeTheLogitsPlaceWhicheverThreadHasTheLabel) {
   constexpr int64_t kClasses = 300;
   Batch batch = random_batch(6, kClasses, kClasses, 1, 8);

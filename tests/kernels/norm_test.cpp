@@ -306,7 +306,7 @@ TEST(BatchNormBackward, IsTheFormula) {
     }
 }
 
-// The sums, and the gradients that are asked for, do not depend on which others are asked for.
+// The sums and each gradient are the same whichever gradients are asked for.
 TEST(BatchNormBackward, EitherGradientMayBeLeftOut) {
   for (const Shape& shape : {Shape{40, 5}, Shape{600, 130, 1}}) {
     SCOPED_TRACE(describe(shape));
@@ -314,9 +314,9 @@ TEST(BatchNormBackward, EitherGradientMayBeLeftOut) {
     layer.forward({});
     GuardedBuffer<float> dy(normal_values(shape.rows * shape.channels, 10), shape.offset);
     const auto backward = [&](VectorView<float> dgamma, VectorView<float> dbeta) {
-      ASSERT_TRUE(ok(batch_norm_backward_sums(layer.sums.view(), dgamma, dbeta, layer.as_matrix(dy),
-                                              layer.saved(false), layer.workspace.workspace(),
-                                              layer.stream)));
+      ASSERT_TRUE(
+          ok(batch_norm_backward_sums(layer.sums.view(), dgamma, dbeta, layer.as_matrix(dy),
+                                      layer.saved(false), layer.workspace.workspace(), layer.stream)));
     };
     backward({}, {});
     const Doubles sums = layer.sums.download();

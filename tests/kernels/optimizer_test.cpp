@@ -125,8 +125,7 @@ TEST(Momentum, AGuardStopsTheStep) {
     const auto step = [&](const unsigned long long* options_guard) {
       GuardedBuffer<float> parameters(p), velocity(v);
       const MomentumOptions options = {0.5f, with_velocity ? 0.9f : 0, 0.01f, false, options_guard};
-      EXPECT_TRUE(ok(momentum_update(parameters.view(),
-                                     with_velocity ? velocity.view() : VectorView<float>{},
+      EXPECT_TRUE(ok(momentum_update(parameters.view(), with_velocity ? velocity.view() : VectorView<float>{},
                                      {gradient.data(), 1001}, rate.data(), options, stream)));
       return std::pair(parameters.download(), velocity.download());
     };
@@ -240,8 +239,8 @@ TEST(Adam, ClockCorrectsTheBiasAtAnyStep) {
   }
 }
 
-// A guard that names an element, the first one or any other, stops the whole step: neither the clock nor the arrays change.
-// With kAllFinite the step is the one without a guard.
+// A guard that names an element stops the whole step: neither the clock nor the arrays change. With
+// kAllFinite the step is the one without a guard.
 TEST(Adam, AGuardStopsTheStepAndItsCount) {
   const Stream stream;
   const std::vector<float> p = normal_values(1001, 1), m = normal_values(1001, 2), g = normal_values(1001, 4);
