@@ -12,6 +12,7 @@
 #include <rondo/tests/support/status_checks.h>
 
 #include <string>
+#include <tuple>
 
 namespace rondo::test {
 
@@ -142,6 +143,38 @@ INSTANTIATE_TEST_SUITE_P(
         ConvCase{1, 40, 33, 2, 3, 7, 1, {1, 2, 3, 0}}),  // a column of taps
     testing::PrintToStringParamName());
 
+// The kernels of a first layer have one loop for runs of pixels inside the image, one for runs at its
+// edge, and one for a single channel with stride 1. Every width of an image up to several runs meets all
+// of them.
+class FirstLayer : public testing::TestWithParam<std::tuple<int64_t, int64_t>> {};
+
+TEST_P(FirstLayer, EveryWidthPaddingAndStride) {
+  const auto [channels, stride_w] = GetParam();
+  const Stream stream;
+  for (int64_t w = 1; w <= 8 * stride_w + 18; ++w)
+    for (const int64_t s : {1, 2, 3, 5})
+      for (int64_t pad_w = 0; pad_w <= 2; ++pad_w) {
+        if (s > w + 2 * pad_w) continue;
+        const ConvCase c = {2, 3, w, channels, 3, 2, s, {1 + w % 2, stride_w, pad_w % 2, pad_w}};
+        SCOPED_TRACE(testing::PrintToString(c));
+        const std::vector<float> x = exact_values(c.x_size(), 1), filter = exact_values(c.filter_size(), 2),
+                                 dy = exact_values(c.y_size(), 3);
+        GuardedBuffer<float> in(x, w % 3), weights(filter), gradient(dy), out(c.y_size()),
+            dw(c.filter_size()), scratch(workspace_bytes(c).filter_gradient / 4);
+        ASSERT_TRUE(
+            ok(conv2d_forward(y_view(c, out.data()), x_view<const float>(c, in.data()),
+                              filter_view<const float>(c, weights.data()), c.options, {}, {}, stream)));
+        ASSERT_TRUE(all_near(out.download(), conv2d_reference(c, x, filter, {}, false), 0));
+        ASSERT_TRUE(ok(conv2d_filter_gradient(
+            filter_view(c, dw.data()), y_view<const float>(c, gradient.data()),
+            x_view<const float>(c, in.data()), c.options, scratch.workspace(), stream)));
+        ASSERT_TRUE(all_near(dw.download(), conv2d_filter_gradient_reference(c, dy, x), 0));
+      }
+}
+
+INSTANTIATE_TEST_SUITE_P(ChannelsAndStrides, FirstLayer,
+                         testing::Combine(testing::Values(1, 3), testing::Values(1, 2, 3)));
+
 TEST(Conv2dEmpty, NothingToDoAndSumsOfNothing) {
   Stream stream;
   // No images: y is empty, dw is a sum of nothing.
@@ -204,10 +237,41 @@ class Conv2dRefuses : public testing::Test {
   }
 };
 
+// The rule of conv2d.h for a weight that is not finite, on the path of few channels, by implicit GEMMs in which a tile
+// has one position of the image (many images) or several, and by Winograd's algorithm.
+TEST(Conv2dValues, AnInfiniteWeightOverThePaddingIsNanOrLeftOut) {
+  Stream stream;
+  for (const int64_t channels : {1, 8, 32})
+    for (const int64_t images : {1, 300}) {
+      const ConvCase c = {images, 4, 4, channels, 32, 3, 3, {1, 1, 1, 1}};
+      std::vector<float> weights(static_cast<size_t>(c.filter_size()), 1);
+      weights[0] = INFINITY;  // of out channel 0, the tap at the top left
+      GuardedBuffer<float> x(std::vector<float>(static_cast<size_t>(c.x_size()), 1)), filter(weights), y(c.y_size()),
+          scratch(workspace_bytes(c).forward / 4);
+      ASSERT_TRUE(ok(conv2d_forward(y_view(c, y.data()), x_view<const float>(c, x.data()),
+                                    filter_view<const float>(c, filter.data()), c.options, {}, scratch.workspace(),
+                                    stream)));
+      const std::vector<float> got = y.download();
+      for (int64_t i = 0; i < c.y_size(); ++i) {
+        const int64_t k = i % c.k, q = i / c.k % 4, p = i / c.k / 4 % 4;
+        const auto visible = [](int64_t at) { return at == 0 || at == 3 ? 2 : 3; };
+        const auto sum = static_cast<float>(visible(p) * visible(q) * channels);  // of the finite terms
+        const float value = got[static_cast<size_t>(i)];
+        if (k > 0)
+          ASSERT_EQ(value, sum) << "another out channel, " << channels << " channels, " << images << " images";
+        else if (p > 0 && q > 0)
+          ASSERT_FALSE(std::isfinite(value)) << "the weight meets the image at " << p << ", " << q;
+        else
+          ASSERT_TRUE(std::isnan(value) || value == sum) << value << " at " << p << ", " << q;
+      }
+    }
+}
+
 TEST_F(Conv2dRefuses, BadOptions) {
   expect_refused(xs(), ys(), ws(), {.stride_h = 0}, "stride_h is 0");
   expect_refused(xs(), ys(), ws(), {.stride_w = -1}, "stride_w is -1");
-  expect_refused(xs(), ys(), ws(), {.stride_h = int64_t{1} << 31}, "stride_h");
+  expect_refused(xs(), ys(), ws(), {.stride_h = int64_t{1} << 31}, "stride_h is 2147483648, must be from 1 to");
+  expect_refused(xs(), ys(), ws(), {.algorithm = static_cast<ConvAlgorithm>(77)}, "algorithm is the enumerator 77");
   expect_refused(xs(), ys(), ws(), {.pad_h = -1}, "pad_h is -1");
   expect_refused(xs(), ys(), ws(), {.pad_w = -2}, "pad_w is -2");
   expect_refused(xs(), ys(), ws(), {.pad_w = int64_t{1} << 40}, "pad_w");

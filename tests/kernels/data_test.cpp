@@ -33,6 +33,23 @@ TEST(Permutation, HoldsEveryElementOnce) {
   }
 }
 
+// Computed by a second implementation of the definition. A run that goes on from a checkpoint needs the
+// same order, so it must not change from version to version.
+TEST(Permutation, KnownAnswers) {
+  EXPECT_EQ(permutation(12, 42, 1), (std::vector<int32_t>{3, 0, 4, 6, 7, 8, 1, 9, 11, 10, 2, 5}));
+  const uint64_t high = uint64_t{1} << 32;
+  const auto elements = [&](int32_t size, const std::vector<int32_t>& places) {
+    const Permutation element(size, 5 + 6 * high, 3 + 4 * high);
+    std::vector<int32_t> found;
+    for (const int32_t place : places) found.push_back(element(place));
+    return found;
+  };
+  EXPECT_EQ(elements(60'000, {0, 1, 2, 29'999, 59'998, 59'999}),
+            (std::vector<int32_t>{25158, 57921, 45028, 52850, 19828, 37010}));
+  EXPECT_EQ(elements(INT32_MAX, {0, 1, INT32_MAX / 2, INT32_MAX - 1}),
+            (std::vector<int32_t>{1742473090, 1892318844, 1729660139, 1774841646}));
+}
+
 // At the largest size every element is still in range and place 0 ... 999 hold different ones.
 TEST(Permutation, LargestSize) {
   const Permutation element(INT32_MAX, 1, 2);

@@ -24,25 +24,36 @@ namespace rondo::test {
 namespace {
 
 // One problem with its operands on the device. Strides are the columns plus `padding`, pointers are `offset`
-// floats away from their 256-byte alignment.
+// floats away from their 256-byte alignment. What lies between the rows of A and B is NaN.
 struct Problem {
   GemmShape shape;
   GemmOptions options;
   int64_t padding = 0;
   int64_t offset = 0;
   bool with_bias = false;
+  int64_t stride_multiple = 1;  // strides are rounded up to it
 
   int64_t a_rows() const { return options.transpose_a ? shape.k : shape.m; }
   int64_t a_cols() const { return options.transpose_a ? shape.m : shape.k; }
   int64_t b_rows() const { return options.transpose_b ? shape.n : shape.k; }
   int64_t b_cols() const { return options.transpose_b ? shape.k : shape.n; }
+  int64_t stride(int64_t cols) const {
+    return (cols + padding + stride_multiple - 1) / stride_multiple * stride_multiple;
+  }
 };
 
 std::string describe(const Problem& p) {
   return concat(p.shape.m, " x ", p.shape.n, " x ", p.shape.k, p.options.transpose_a ? ", A^T" : "",
                 p.options.transpose_b ? ", B^T" : "", ", alpha ", p.options.alpha, ", beta ", p.options.beta,
                 p.with_bias ? ", bias" : "", p.options.relu ? ", ReLU" : "", ", padding ", p.padding,
-                ", offset ", p.offset);
+                ", offset ", p.offset, ", strides in multiples of ", p.stride_multiple);
+}
+
+// rows x stride values of which `cols` of each row are numbers.
+std::vector<float> with_gaps(std::vector<float> values, int64_t cols, int64_t stride) {
+  for (size_t i = 0; i < values.size(); ++i)
+    if (static_cast<int64_t>(i) % stride >= cols) values[i] = NAN;
+  return values;
 }
 
 // Runs the problem and compares with the reference: exactly when `exact`, else within the bound of gemm.h.
@@ -51,9 +62,10 @@ void check(const GemmVariant& variant, const Problem& p, bool exact) {
   const auto values = [&](int64_t size, uint64_t seed) {
     return exact ? exact_values(size, seed) : normal_values(size, seed);
   };
-  const int64_t a_stride = p.a_cols() + p.padding, b_stride = p.b_cols() + p.padding,
-                c_stride = p.shape.n + p.padding;
-  const std::vector<float> a = values(p.a_rows() * a_stride, 1), b = values(p.b_rows() * b_stride, 2);
+  const int64_t a_stride = p.stride(p.a_cols()), b_stride = p.stride(p.b_cols()),
+                c_stride = p.stride(p.shape.n);
+  const std::vector<float> a = with_gaps(values(p.a_rows() * a_stride, 1), p.a_cols(), a_stride),
+                           b = with_gaps(values(p.b_rows() * b_stride, 2), p.b_cols(), b_stride);
   const std::vector<float> bias = p.with_bias ? values(p.shape.n, 4) : std::vector<float>();
   std::vector<float> c = values(p.shape.m * c_stride, 3);
   if (p.options.beta == 0)
@@ -95,6 +107,16 @@ void check(const GemmVariant& variant, const Problem& p, bool exact) {
   EXPECT_TRUE(all_equal_bits(gaps, gaps_before)) << variant.id << " wrote between the rows, " << describe(p);
 }
 
+void check_rows_that_end_within_a_wide_copy(const GemmVariant& variant, bool transpose_a, bool transpose_b) {
+  for (const GemmShape& shape : {GemmShape{6, 7, 5}, {65, 66, 70}})
+    for (const int64_t multiple : {2, 4, 16, 64})
+      check(variant,
+            {.shape = shape,
+             .options = {.transpose_a = transpose_a, .transpose_b = transpose_b},
+             .stride_multiple = multiple},
+            true, 0);
+}
+
 class Gemm : public testing::TestWithParam<GemmVariant> {};
 
 TEST_P(Gemm, OddSizesTransposesAndAlignments) {
@@ -110,6 +132,13 @@ TEST_P(Gemm, OddSizesTransposesAndAlignments) {
                  padding,
                  padding == 4 ? 0 : padding},
                 true);
+}
+
+// Rows that begin where wide copies may and end where they may not.
+TEST_P(Gemm, RowsThatEndWithinAWideCopy) {
+  for (const bool transpose_a : {false, true})
+    for (const bool transpose_b : {false, true})
+      check_rows_that_end_within_a_wide_copy(GetParam(), transpose_a, transpose_b);
 }
 
 TEST_P(Gemm, Epilogues) {
@@ -257,6 +286,12 @@ TEST_P(GemmTile, OddSizesTransposesAndAlignments) {
                    padding == 4 ? 0 : padding,
                    true},
                   true);
+}
+
+TEST_P(GemmTile, RowsThatEndWithinAWideCopy) {
+  for (const bool transpose_a : {false, true})
+    for (const bool transpose_b : {false, true})
+      if (fits(transpose_a)) check_rows_that_end_within_a_wide_copy(variant(), transpose_a, transpose_b);
 }
 
 TEST_P(GemmTile, SplitSums) {

@@ -5,6 +5,7 @@
 #include <rondo/tests/support/compare.h>
 #include <rondo/tests/support/guarded_buffer.h>
 #include <rondo/tests/support/inputs.h>
+#include <rondo/tests/support/random_order.h>
 #include <rondo/tests/support/status_checks.h>
 
 #include <algorithm>
@@ -242,6 +243,28 @@ TEST(CrossEntropy, GradientMayTakeTheLogitsPlace) {
                                          workspace.workspace(), stream)));
     EXPECT_TRUE(all_equal_bits(logits.download(), want.gradient));
     EXPECT_EQ(tally.download()[0].loss, want.tally.loss);
+  }
+}
+
+// Row per block, in any order of the threads: the label's logit is read before any thread overwrites it.
+TEST(CrossEntropy, GradientMayTakeTheLogitsPlaceWhicheverThreadHasTheLabel) {
+  constexpr int64_t kClasses = 300;
+  Batch batch = random_batch(6, kClasses, kClasses, 1, 8);
+  batch.labels = {0, 1, 127, 128, 256, 299};
+  const Result want = run(batch, 0.5f);
+  const GuardedBuffer<int32_t> labels(batch.labels);
+  for (uint64_t seed = 0; seed < 8; ++seed) {
+    const RandomOrder order(seed);
+    const Stream stream;
+    GuardedBuffer<float> logits(batch.logits);
+    GuardedBuffer<LossTally> tally(std::vector<LossTally>{{}});
+    GuardedBuffer<unsigned char> workspace(softmax_cross_entropy_workspace_bytes(batch.rows, kClasses));
+    const MatrixView<float> view = matrix(logits.data(), batch.rows, kClasses);
+    ASSERT_TRUE(ok(softmax_cross_entropy(view, tally.data(), view, {labels.data(), batch.rows}, 0.5f,
+                                         workspace.workspace(), stream)));
+    EXPECT_TRUE(all_equal_bits(logits.download(), want.gradient)) << "seed " << seed;
+    EXPECT_EQ(tally.download()[0].loss, want.tally.loss) << "seed " << seed;
+    EXPECT_EQ(tally.download()[0].correct, want.tally.correct) << "seed " << seed;
   }
 }
 

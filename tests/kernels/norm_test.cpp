@@ -169,6 +169,16 @@ TEST(BatchNorm, RunningStatisticsFollowPyTorch) {
   }
 }
 
+// A batch whose statistics are small beside the running ones keeps all its bits.
+TEST(BatchNorm, WithAMomentumOfOneTheRunningStatisticsAreTheBatchs) {
+  Layer layer({2, 1});
+  layer.x.upload({0, 2e-4f});
+  GuardedBuffer<float> running_mean(std::vector<float>{1000}), running_variance(std::vector<float>{1});
+  layer.forward({}, {running_mean.view(), running_variance.view(), 1});
+  EXPECT_TRUE(all_near(running_mean.download(), {1e-4}, 0, 1e-6));
+  EXPECT_TRUE(all_near(running_variance.download(), {2e-8}, 0, 1e-6));
+}
+
 TEST(BatchNorm, OneRowHasNoUnbiasedVariance) {
   GuardedBuffer<float> running_variance(std::vector<float>(4, 1));
   Layer layer({1, 4});
@@ -304,6 +314,32 @@ TEST(BatchNormBackward, IsTheFormula) {
         largest = std::max(largest, std::abs(reference.gamma[c]) / std::sqrt(reference.variance[c] + kEps));
       EXPECT_TRUE(all_near(dx.download(), want, 5e-6 * largest, 5e-6));
     }
+}
+
+// The sums and each gradient are the same whichever gradients are asked for.
+TEST(BatchNormBackward, EitherGradientMayBeLeftOut) {
+  for (const Shape& shape : {Shape{40, 5}, Shape{600, 130, 1}}) {
+    SCOPED_TRACE(describe(shape));
+    Layer layer(shape);
+    layer.forward({});
+    GuardedBuffer<float> dy(normal_values(shape.rows * shape.channels, 10), shape.offset);
+    const auto backward = [&](VectorView<float> dgamma, VectorView<float> dbeta) {
+      ASSERT_TRUE(
+          ok(batch_norm_backward_sums(layer.sums.view(), dgamma, dbeta, layer.as_matrix(dy),
+                                      layer.saved(false), layer.workspace.workspace(), layer.stream)));
+    };
+    backward({}, {});
+    const Doubles sums = layer.sums.download();
+    const std::vector<float> dbeta_want(sums.begin(), sums.begin() + shape.channels),
+        dgamma_want(sums.begin() + shape.channels, sums.end());
+    GuardedBuffer<float> dgamma(shape.channels), dbeta(shape.channels);
+    backward(dgamma.view(), {});
+    EXPECT_TRUE(all_equal_bits(layer.sums.download(), sums));
+    EXPECT_TRUE(all_equal_bits(dgamma.download(), dgamma_want));
+    backward({}, dbeta.view());
+    EXPECT_TRUE(all_equal_bits(layer.sums.download(), sums));
+    EXPECT_TRUE(all_equal_bits(dbeta.download(), dbeta_want));
+  }
 }
 
 // Synchronised statistics: sums of two parts, added, are the sums of the whole.

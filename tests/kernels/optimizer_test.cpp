@@ -2,6 +2,7 @@
 
 #include <rondo/kernels/optimizer/adam.h>
 #include <rondo/kernels/optimizer/sgd.h>
+#include <rondo/kernels/reduce/first_nonfinite.h>
 #include <rondo/tests/support/compare.h>
 #include <rondo/tests/support/guarded_buffer.h>
 #include <rondo/tests/support/inputs.h>
@@ -92,6 +93,34 @@ TEST(Sgd, WithoutMomentumTheVelocityMayBeLeftOut) {
     const std::vector<float> got = without.download();
     EXPECT_TRUE(all_equal_bits(got, with.download()));
     EXPECT_NE(got, p);
+  }
+}
+
+// A guard that names an element stops the whole step. With kAllFinite the step is the one without a guard.
+TEST(Sgd, AGuardStopsTheStep) {
+  const Stream stream;
+  const std::vector<float> p = normal_values(1001, 1), v = normal_values(1001, 2), g = normal_values(1001, 3);
+  const GuardedBuffer<float> gradient(g), rate(std::vector<float>{0.1f});
+  GuardedBuffer<unsigned long long> guard(1);
+  for (const bool with_velocity : {false, true}) {
+    const auto step = [&](const unsigned long long* options_guard) {
+      GuardedBuffer<float> parameters(p), velocity(v);
+      const SgdOptions options = {0.5f, with_velocity ? 0.9f : 0, 0.01f, false, options_guard};
+      EXPECT_TRUE(ok(sgd_update(parameters.view(), with_velocity ? velocity.view() : VectorView<float>{},
+                                     {gradient.data(), 1001}, rate.data(), options, stream)));
+      return std::pair(parameters.download(), velocity.download());
+    };
+    for (const unsigned long long bad : {0ull, 3ull, 1000ull, kAllFinite - 1}) {
+      guard.upload({bad});
+      const auto [parameters, velocity] = step(guard.data());
+      EXPECT_TRUE(all_equal_bits(parameters, p)) << bad;
+      EXPECT_TRUE(all_equal_bits(velocity, v)) << bad;
+    }
+    guard.upload({kAllFinite});
+    const auto got = step(guard.data()), want = step(nullptr);
+    EXPECT_NE(got.first, p);
+    EXPECT_TRUE(all_equal_bits(got.first, want.first));
+    EXPECT_TRUE(all_equal_bits(got.second, want.second));
   }
 }
 
@@ -187,6 +216,53 @@ TEST(Adam, ClockCorrectsTheBiasAtAnyStep) {
     EXPECT_NEAR(got.correction1, 1 - std::pow(double{0.9f}, t), 1e-7 * got.correction1);
     EXPECT_NEAR(got.correction2, 1 - std::pow(double{0.999f}, t), 1e-7 * got.correction2);
   }
+}
+
+// A guard that names an element stops the whole step: neither the clock nor the arrays change. With
+// kAllFinite the step is the one without a guard.
+TEST(Adam, AGuardStopsTheStepAndItsCount) {
+  const Stream stream;
+  const std::vector<float> p = normal_values(1001, 1), m = normal_values(1001, 2), g = normal_values(1001, 4);
+  std::vector<float> v = normal_values(1001, 3);
+  for (float& value : v) value *= value;
+  const AdamClock before = {7, 0.5f, 0.25f, 0.125f};
+  const GuardedBuffer<float> gradient(g), rate(std::vector<float>{0.01f});
+  GuardedBuffer<unsigned long long> guard(1);
+  struct Result {
+    AdamClock clock;
+    std::vector<float> parameters, first, second;
+  };
+  const auto step = [&](const unsigned long long* options_guard) {
+    GuardedBuffer<float> parameters(p), first(m), second(v);
+    GuardedBuffer<AdamClock> clock(std::vector<AdamClock>{before});
+    AdamOptions options;
+    options.guard = options_guard;
+    EXPECT_TRUE(ok(adam_begin_step(clock.data(), rate.data(), options, stream)));
+    EXPECT_TRUE(ok(adam_update(parameters.view(), first.view(), second.view(), {gradient.data(), 1001},
+                               clock.data(), options, stream)));
+    return Result{clock.download()[0], parameters.download(), first.download(), second.download()};
+  };
+  for (const unsigned long long bad : {0ull, 3ull, 1000ull, kAllFinite - 1}) {
+    guard.upload({bad});
+    const Result got = step(guard.data());
+    EXPECT_EQ(got.clock.steps, before.steps) << bad;
+    EXPECT_EQ(got.clock.correction1, before.correction1) << bad;
+    EXPECT_EQ(got.clock.correction2, before.correction2) << bad;
+    EXPECT_EQ(got.clock.rate, before.rate) << bad;
+    EXPECT_TRUE(all_equal_bits(got.parameters, p)) << bad;
+    EXPECT_TRUE(all_equal_bits(got.first, m)) << bad;
+    EXPECT_TRUE(all_equal_bits(got.second, v)) << bad;
+  }
+  guard.upload({kAllFinite});
+  const Result got = step(guard.data()), want = step(nullptr);
+  EXPECT_EQ(got.clock.steps, before.steps + 1);
+  EXPECT_EQ(got.clock.rate, 0.01f);
+  EXPECT_EQ(got.clock.correction1, want.clock.correction1);
+  EXPECT_EQ(got.clock.correction2, want.clock.correction2);
+  EXPECT_NE(got.parameters, p);
+  EXPECT_TRUE(all_equal_bits(got.parameters, want.parameters));
+  EXPECT_TRUE(all_equal_bits(got.first, want.first));
+  EXPECT_TRUE(all_equal_bits(got.second, want.second));
 }
 
 TEST(Adam, BadArguments) {

@@ -56,6 +56,17 @@ const std::vector<Case> kCases = {
     {1, 3, 151, 4, {3, 3, 1, 1, 1, 1}},  // more columns than a block takes
     {0, 4, 4, 4, {2, 2, 2, 2, 0, 0}},
     {2, 4, 4, 0, {2, 2, 2, 2, 0, 0}},
+    // One number away from the window that is known when the kernels are compiled.
+    {2, 7, 6, 4, {3, 2, 2, 2, 0, 0}},
+    {2, 7, 6, 4, {1, 2, 2, 2, 0, 0}},
+    {2, 6, 7, 4, {2, 3, 2, 2, 0, 0}},
+    {2, 6, 7, 4, {2, 1, 2, 2, 0, 0}},
+    {2, 6, 6, 4, {2, 2, 1, 2, 0, 0}},
+    {2, 8, 6, 4, {2, 2, 3, 2, 0, 0}},
+    {2, 6, 6, 4, {2, 2, 2, 1, 0, 0}},
+    {2, 6, 8, 4, {2, 2, 2, 3, 0, 0}},
+    {2, 6, 6, 4, {2, 2, 2, 2, 1, 0}},
+    {2, 6, 6, 4, {2, 2, 2, 2, 0, 1}},
 };
 
 // Calls visit(y index, indices of the x in the window, row by row) for every window and channel.

@@ -237,6 +237,46 @@ TEST(WinogradValues, NanAndInfinityStayInTheirReach) {
       }
 }
 
+// The price that conv2d.h names: an infinity becomes NaN in outputs that the direct sum makes infinite, and values above
+// 2^125 overflow.
+TEST(WinogradValues, ThePriceOfInfinitiesAndOfHugeValues) {
+  ConvCase c = {1, 6, 6, 32, 32, 3, 3, {1, 1, 1, 1}};
+  Stream stream;
+  const auto forward = [&](ConvAlgorithm algorithm, const std::vector<float>& x, const std::vector<float>& filter) {
+    c.options.algorithm = algorithm;
+    GuardedBuffer<float> in(x), weights(filter), out(c.y_size()), scratch(workspace_bytes(c).forward / 4);
+    EXPECT_TRUE(ok(conv2d_forward(y_view(c, out.data()), x_view<const float>(c, in.data()),
+                                  filter_view<const float>(c, weights.data()), c.options, {}, scratch.workspace(),
+                                  stream)));
+    return out.download();
+  };
+  std::vector<float> x(static_cast<size_t>(c.x_size()), 1), ones(static_cast<size_t>(c.filter_size()), 1);
+  x[static_cast<size_t>((2 * c.w + 3) * c.c)] = INFINITY;
+  const std::vector<float> direct = forward(ConvAlgorithm::direct, x, ones),
+                           winograd = forward(ConvAlgorithm::winograd, x, ones);
+  EXPECT_EQ(std::count(direct.begin(), direct.end(), INFINITY), 9 * c.k);
+  int64_t nans = 0;
+  for (size_t i = 0; i < direct.size(); ++i) {
+    if (std::isinf(direct[i])) {
+      ASSERT_FALSE(std::isfinite(winograd[i]));
+      nans += std::isnan(winograd[i]);
+    } else {
+      ASSERT_EQ(winograd[i], direct[i]);
+    }
+  }
+  EXPECT_EQ(nans, 8 * c.k);
+
+  // One weight of 1: the direct sum is x itself.
+  std::vector<float> identity(static_cast<size_t>(c.filter_size()), 0);
+  for (int64_t k = 0; k < c.k; ++k) identity[static_cast<size_t>((k * 9 + 4) * c.c + k)] = 1;
+  for (const float value : {0x1p124f, 0x1p127f}) {
+    const std::vector<float> huge(static_cast<size_t>(c.x_size()), value);
+    const std::vector<float> y = forward(ConvAlgorithm::winograd, huge, identity);
+    EXPECT_EQ(forward(ConvAlgorithm::direct, huge, identity), huge);
+    EXPECT_EQ(std::all_of(y.begin(), y.end(), [](float one) { return std::isfinite(one); }), value < 0x1p125f) << value;
+  }
+}
+
 double rms_error(const std::vector<float>& got, const std::vector<double>& want) {
   double sum = 0;
   for (size_t i = 0; i < got.size(); ++i) {
