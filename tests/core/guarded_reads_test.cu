@@ -1,4 +1,4 @@
-// What the address sanitizer sees of a kernel that leaves its operands: a read, though nothing is made of the value.
+// What the address sanitizer sees of a kernel that leaves its operands: a read too, whose value is dropped.
 // Each planted error is a death test, so it is there only in the sanitizer's own build.
 #include <gtest/gtest.h>
 

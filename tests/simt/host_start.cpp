@@ -1,5 +1,5 @@
-// How the executor starts: settings of the environment that it refuses, and threads and memory that are short.
-// Each case is a process of its own, as a process starts the executor once.
+// How the executor starts: settings of the environment that it refuses, and threads and memory that are
+// short. Each case is a process of its own, as a process starts the executor once.
 #include "host_support.h"
 
 #include <dlfcn.h>
@@ -208,8 +208,8 @@ TEST_F(StartDeathTest, SaysHowManyThreadsStarted) {
 
 __global__ void meet() { __syncthreads(); }
 
-// The stacks of a kernel's threads can't be had: on a worker, on the host thread that helps, or in the middle of
-// a block, at the first barrier.
+// The stacks of a kernel's threads cannot be had: the first of a worker or of the host thread that helps, or
+// those of a block's other threads, at its first barrier.
 void launch_without_stacks(bool seeded, bool first_stack) {
   set("SIMT_WORKERS", "2");
   if (seeded) set("SIMT_SEED", "1");

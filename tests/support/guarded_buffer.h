@@ -5,12 +5,12 @@
 // the first element away from its 256-byte alignment, in elements: vector paths must cope with pointers that
 // are aligned to one element only.
 //
-// Under the address sanitizer the guard zones are poisoned for it too, and so is all that a matrix() leaves out: a
-// kernel, a copy or a memset that touches them ends the program with a report of the place, though it may make no
-// use of what it has read. The sanitizer keeps one state for 8 bytes: how many of them may be touched, counted
-// from the first. So a zone begins at any byte, but where an element follows it within the same 8 bytes, the up to
-// 7 bytes before that element stay open: before the first element where `offset` leaves it misaligned to 8 bytes,
-// and before the rows of a matrix that begin so.
+// Under the address sanitizer the guard zones are poisoned for it too, and so is all that a matrix() leaves
+// out: a kernel, a copy or a memset that touches them ends the program with a report of the place, also where
+// it makes no use of what it has read. The sanitizer keeps one state for 8 bytes: how many of them may be
+// touched, counted from the first. So a zone begins at any byte, but where an element follows it within the
+// same 8 bytes, the up to 7 bytes before that element stay open: before the first element where `offset`
+// leaves it misaligned to 8 bytes, and before the rows of a matrix that begin so.
 #pragma once
 
 #include <cuda_runtime.h>  // defines __SIMT__ where it is the executor's
@@ -86,7 +86,7 @@ class GuardedBuffer {
   VectorView<T> view() { return {data(), size_}; }
   Workspace workspace() { return {data(), size_ * static_cast<int64_t>(sizeof(T))}; }
 
-  // Rows of `cols` elements, `stride` apart, from element `first` on. The elements that are not of it are poisoned.
+  // Rows of `cols` elements, `stride` apart, from element `first` on. All other elements are poisoned.
   MatrixView<T> matrix(int64_t rows, int64_t cols, int64_t stride, int64_t first = 0) {
     poison_outside({data() + first, rows, cols, stride});
     return {data() + first, rows, cols, stride};

@@ -53,8 +53,8 @@ Runtime::Runtime(const Settings& settings)
                  }}) {}
 
 // Never destroyed: static objects of the program may hold memory and streams until the very end. Only the
-// workers end with main(), so that nothing runs while the process is taken down. One that could not be made is
-// not tried again: the answer of a call does not depend on which one was the first.
+// workers end with main(), so that nothing runs while the process is taken down. One that could not be made
+// is not tried again: all calls give the same answer.
 Runtime& Runtime::get() {
   static Runtime* const runtime = []() -> Runtime* {
     try {

@@ -24,8 +24,8 @@ constexpr int kMostWorkersByDefault = kMostWorkers;
 constexpr uint64_t kNoLimit = std::numeric_limits<uint64_t>::max();
 
 // A setting that cannot be read must not be ignored silently: the run would not be the one that was asked
-// for. Without exit handlers: the settings are being made, and a handler that makes a CUDA call would wait for
-// them for ever.
+// for. The process ends without its exit handlers: one that makes a CUDA call would need the settings, which
+// are being made.
 std::optional<uint64_t> from_environment(const char* name, uint64_t least, uint64_t most) {
   const char* text = std::getenv(name);
   if (!text || !*text) return {};
