@@ -42,10 +42,16 @@ std::string describe_device(int device) {
 
 Status request_devices(int count) {
 #ifdef __SIMT__
+  if (count > simt::kMostDevices)
+    return bad_argument("device ", count - 1, " was asked for and the CPU executor makes at most ",
+                        simt::kMostDevices, " devices");
   // Asking for the count would settle it: the executor makes its devices at the first CUDA call.
   if (count > simt::settings().devices) static_cast<void>(simt::set_device_count(count));
 #endif
-  const int present = device_count();
+  int present = 0;
+  const cudaError_t error = cudaGetDeviceCount(&present);
+  if (error == cudaErrorInitializationError) return from_cuda(error, "counting the devices");
+  if (error != cudaSuccess) static_cast<void>(cudaGetLastError());
   if (count <= present) return {};
   return bad_argument("device ", count - 1, " was asked for and this machine has ", present,
                       " CUDA device(s); a device may be named several times, as in --devices 0,0");

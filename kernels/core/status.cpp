@@ -26,6 +26,7 @@ StatusCode kind_of(cudaError_t error) {
     case cudaErrorLaunchOutOfResources:
       return StatusCode::out_of_resources;
     // The errors after which CUDA refuses all further work in the context.
+    case cudaErrorInitializationError:
     case cudaErrorIllegalAddress:
     case cudaErrorIllegalInstruction:
     case cudaErrorInvalidAddressSpace:

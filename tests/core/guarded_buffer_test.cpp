@@ -31,6 +31,7 @@ TEST(GuardedBuffer, WaitsForItsOwnDevice) {
 TEST(GuardedBuffer, SeesAWriteOnEitherSide) {
   for (const int64_t outside : {-1, 3}) {
     GuardedBuffer<int> buffer(3, 1);
+    buffer.leave_open();
     int before = 0;
     const size_t bytes = sizeof(int);
     RONDO_CUDA_THROW(cudaMemcpy(&before, buffer.data() + outside, bytes, cudaMemcpyDefault));
@@ -44,6 +45,8 @@ TEST(GuardedBuffer, SeesAWriteOnEitherSide) {
 // What a kernel reads beyond one buffer and writes beyond another is no poison there.
 TEST(GuardedBuffer, SeesThePoisonOfAnother) {
   GuardedBuffer<int> one(3), other(3);
+  one.leave_open();
+  other.leave_open();
   int before = 0;
   RONDO_CUDA_THROW(cudaMemcpy(&before, other.data() + 3, sizeof(int), cudaMemcpyDefault));
   RONDO_CUDA_THROW(cudaMemcpy(other.data() + 3, one.data() + 3, sizeof(int), cudaMemcpyDefault));
@@ -54,6 +57,7 @@ TEST(GuardedBuffer, SeesThePoisonOfAnother) {
 TEST(GuardedBuffer, LooksWhenItGoes) {
   const auto written_beside = [] {
     GuardedBuffer<int> buffer(3);
+    buffer.leave_open();
     RONDO_CUDA_THROW(cudaMemset(buffer.data() + 3, 0, 1));
   };
   EXPECT_NONFATAL_FAILURE(written_beside(), "a write outside the buffer of 3 elements, at byte 12");

@@ -320,8 +320,8 @@ TEST(CopyColumns, CopiesTheseAndNoOthers) {
                              values = normal_values(rows * from_stride, 2);
     GuardedBuffer<float> to(before, 1);
     const GuardedBuffer<float> from(values, 2);
-    ASSERT_TRUE(ok(copy_columns({to.data() + 2, rows, cols, to_stride},
-                                {from.data() + 1, rows, cols, from_stride}, stream)));
+    ASSERT_TRUE(ok(
+        copy_columns(to.matrix(rows, cols, to_stride, 2), from.matrix(rows, cols, from_stride, 1), stream)));
     std::vector<float> want = before;
     for (int64_t i = 0; i < rows; ++i)
       for (int64_t j = 0; j < cols; ++j)

@@ -82,9 +82,9 @@ void check(const GemmVariant& variant, const Problem& p, bool exact) {
   GemmOptions options = p.options;
   if (p.with_bias) options.bias = dbias.view();
   Stream stream;
-  ASSERT_TRUE(ok(
-      variant.run({dc.data(), p.shape.m, p.shape.n, c_stride}, {da.data(), p.a_rows(), p.a_cols(), a_stride},
-                  {db.data(), p.b_rows(), p.b_cols(), b_stride}, options, scratch.workspace(), stream)))
+  ASSERT_TRUE(
+      ok(variant.run(dc.matrix(p.shape.m, p.shape.n, c_stride), da.matrix(p.a_rows(), p.a_cols(), a_stride),
+                     db.matrix(p.b_rows(), p.b_cols(), b_stride), options, scratch.workspace(), stream)))
       << variant.id << ", " << describe(p);
 
   const GemmReference expected =

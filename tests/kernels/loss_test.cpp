@@ -72,8 +72,8 @@ Result run(const Batch& b, float scale, LossTally before = {}, int offset = 0) {
   GuardedBuffer<float> gradient(std::vector<float>(static_cast<size_t>(b.rows * stride), 7.0f), offset);
   GuardedBuffer<LossTally> tally(std::vector<LossTally>{before});
   GuardedBuffer<unsigned char> workspace(softmax_cross_entropy_workspace_bytes(b.rows, b.classes));
-  EXPECT_TRUE(ok(softmax_cross_entropy({gradient.data(), b.rows, b.classes, stride}, tally.data(),
-                                       {logits.data(), b.rows, b.classes, b.stride}, {labels.data(), b.rows},
+  EXPECT_TRUE(ok(softmax_cross_entropy(gradient.matrix(b.rows, b.classes, stride), tally.data(),
+                                       logits.matrix(b.rows, b.classes, b.stride), {labels.data(), b.rows},
                                        scale, workspace.workspace(), stream)));
   Result result = {tally.download()[0], {}};
   const std::vector<float> padded = gradient.download();

@@ -41,7 +41,7 @@ std::vector<float> bias_gradient_of(const std::vector<float>& x, const Case& c, 
   const GuardedBuffer<float> dy(x, c.offset);
   GuardedBuffer<float> result(db, c.offset);
   GuardedBuffer<unsigned char> workspace(bias_gradient_workspace_bytes(c.rows, c.cols));
-  EXPECT_TRUE(ok(bias_gradient(result.view(), {dy.data(), c.rows, c.cols, c.stride}, beta,
+  EXPECT_TRUE(ok(bias_gradient(result.view(), dy.matrix(c.rows, c.cols, c.stride), beta,
                                workspace.workspace(), stream)));
   return result.download();
 }

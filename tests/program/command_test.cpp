@@ -53,6 +53,28 @@ TEST_F(Command, Devices) {
   EXPECT_EQ(missing(outcome.out, {"device", "name", "memory", ":0", "capability"}), "");
 }
 
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // they need terabytes of addresses
+
+// A thousand stacks of 8 MiB are more than the addresses that there are.
+TEST_F(Command, ThreadsThatCannotStart) {
+  if (std::string(platform()) != "cpu") GTEST_SKIP() << "the CPU executor's threads";
+  for (const std::string command : {"devices", "train mlp", "links"}) {
+    const std::string out = results_ / "out", err = results_ / "err";
+    const int status =
+        std::system(("ulimit -s 8192; ulimit -v 1000000; SIMT_WORKERS=1000 timeout 60 " RONDO_PROGRAM " " +
+                     command + " > " + out + " 2> " + err)
+                        .c_str());
+    EXPECT_EQ(WIFEXITED(status) ? WEXITSTATUS(status) : -1, 1) << command;
+    EXPECT_EQ(read_text(out), "") << command;
+    EXPECT_EQ(missing(read_text(err), {"simt: the executor could not start: only ", " of 1000 worker threads",
+                                       "\nrondo: counting the devices: initialization error"}),
+              "")
+        << read_text(err);
+  }
+}
+
+#endif
+
 TEST_F(Command, Schedule) {
   const Outcome table = run({"schedule", "--ranks", "4"});
   EXPECT_EQ(table.code, 0) << table.err;

@@ -4,8 +4,16 @@
 // reading what was never written gives NaN and writing outside is found when the buffer goes. `offset` shifts
 // the first element away from its 256-byte alignment, in elements: vector paths must cope with pointers that
 // are aligned to one element only.
+//
+// Under the address sanitizer the guard zones are poisoned for it too, and so is all that a matrix() leaves
+// out: a kernel, a copy or a memset that touches them ends the program with a report of the place, also where
+// it makes no use of what it has read. The sanitizer keeps one state for 8 bytes: how many of them may be
+// touched, counted from the first. So a zone begins at any byte, but where an element follows it within the
+// same 8 bytes, the up to 7 bytes before that element stay open: before the first element where `offset`
+// leaves it misaligned to 8 bytes, and before the rows of a matrix that begin so.
 #pragma once
 
+#include <cuda_runtime.h>  // defines __SIMT__ where it is the executor's
 #include <gtest/gtest.h>
 
 #include <rondo/kernels/core/buffer.h>
@@ -17,7 +25,33 @@
 #include <span>
 #include <vector>
 
+// Of the executor's memory only: of a GPU's the sanitizer knows nothing.
+#ifdef __SIMT__
+#ifdef __SANITIZE_ADDRESS__
+#define RONDO_POISONS_FOR_SANITIZER
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define RONDO_POISONS_FOR_SANITIZER
+#endif
+#endif
+#endif
+#ifdef RONDO_POISONS_FOR_SANITIZER
+#include <sanitizer/asan_interface.h>
+#endif
+
 namespace rondo::test {
+
+#ifdef RONDO_POISONS_FOR_SANITIZER
+inline void poison_bytes(const void* begin, int64_t bytes) {
+  __asan_poison_memory_region(begin, static_cast<size_t>(bytes));
+}
+inline void open_bytes(const void* begin, int64_t bytes) {
+  __asan_unpoison_memory_region(begin, static_cast<size_t>(bytes));
+}
+#else
+inline void poison_bytes(const void*, int64_t) {}
+inline void open_bytes(const void*, int64_t) {}
+#endif
 
 template <class T>
 class GuardedBuffer {
@@ -27,6 +61,7 @@ class GuardedBuffer {
     const auto bytes = static_cast<size_t>(memory_.size());
     const std::vector<uint32_t> words(bytes / sizeof(uint32_t) + 1, poison());
     memory_.upload({reinterpret_cast<const unsigned char*>(words.data()), bytes});
+    close();
   }
   explicit GuardedBuffer(const std::vector<T>& values, int64_t offset = 0)
       : GuardedBuffer(static_cast<int64_t>(values.size()), offset) {
@@ -42,6 +77,7 @@ class GuardedBuffer {
     } catch (const std::exception& error) {
       ADD_FAILURE() << "the guards could not be read: " << error.what();
     }
+    open();
   }
 
   T* data() { return reinterpret_cast<T*>(memory_.data() + begin_); }
@@ -50,9 +86,25 @@ class GuardedBuffer {
   VectorView<T> view() { return {data(), size_}; }
   Workspace workspace() { return {data(), size_ * static_cast<int64_t>(sizeof(T))}; }
 
+  // Rows of `cols` elements, `stride` apart, from element `first` on. All other elements are poisoned.
+  MatrixView<T> matrix(int64_t rows, int64_t cols, int64_t stride, int64_t first = 0) {
+    poison_outside({data() + first, rows, cols, stride});
+    return {data() + first, rows, cols, stride};
+  }
+  MatrixView<const T> matrix(int64_t rows, int64_t cols, int64_t stride, int64_t first = 0) const {
+    poison_outside({data() + first, rows, cols, stride});
+    return {data() + first, rows, cols, stride};
+  }
+  // For tests of this class: the guard zones may be touched from now on, under the sanitizer too.
+  void leave_open() {
+    left_open_ = true;
+    open();
+  }
+
   void upload(const std::vector<T>& values) {
     ASSERT_EQ(static_cast<int64_t>(values.size()), size_);
     if (size_ == 0) return;
+    const Opened opened(*this);
     const DeviceScope scope(device_);
     RONDO_CUDA_THROW(cudaMemcpy(data(), values.data(), values.size() * sizeof(T), cudaMemcpyHostToDevice));
     RONDO_CUDA_THROW(cudaStreamSynchronize(cudaStreamLegacy));  // for streams that do not wait for it
@@ -63,6 +115,7 @@ class GuardedBuffer {
     const DeviceScope scope(device_);
     RONDO_CUDA_THROW(cudaDeviceSynchronize());
     std::vector<T> values(static_cast<size_t>(size_));
+    const Opened opened(*this);
     if (size_ > 0)
       RONDO_CUDA_THROW(cudaMemcpy(values.data(), data(), values.size() * sizeof(T), cudaMemcpyDeviceToHost));
     return values;
@@ -71,6 +124,7 @@ class GuardedBuffer {
   testing::AssertionResult guards_intact() const {
     const DeviceScope scope(device_);
     RONDO_CUDA_THROW(cudaDeviceSynchronize());
+    const Opened opened(*this);
     const auto front = guard_intact(0, begin_);
     return front ? guard_intact(begin_ + size_ * static_cast<int64_t>(sizeof(T)), memory_.size()) : front;
   }
@@ -81,6 +135,36 @@ class GuardedBuffer {
   // A signalling NaN as float, whose lower half is the buffer's own: a kernel that reads beyond one buffer
   // and writes beyond another cannot leave the poison as it was, neither by copying nor by computing with it.
   uint32_t poison() const { return 0xFFBF'0000u | (number_ & 0xFFFFu); }
+
+  // The buffer's own accesses.
+  struct Opened {
+    explicit Opened(const GuardedBuffer& of) : buffer(of) { buffer.open(); }
+    ~Opened() { buffer.close(); }
+    Opened(const Opened&) = delete;
+    Opened& operator=(const Opened&) = delete;
+    const GuardedBuffer& buffer;
+  };
+  void open() const { open_bytes(memory_.data(), memory_.size()); }
+  void close() const {
+    if (left_open_) return;
+    const unsigned char* past = memory_.data();  // of what is dealt with
+    const auto poison_up_to = [&](const void* end) {
+      poison_bytes(past, static_cast<const unsigned char*>(end) - past);
+    };
+    const auto leave_out = [&](const T* elements, int64_t count) {
+      poison_up_to(elements);
+      past = reinterpret_cast<const unsigned char*>(elements + count);
+    };
+    if (!matrix_.data) leave_out(data(), size_);
+    for (int64_t row = 0; row < matrix_.rows; ++row)
+      leave_out(matrix_.data + row * matrix_.stride, matrix_.cols);
+    poison_up_to(memory_.data() + memory_.size());
+  }
+  void poison_outside(MatrixView<const T> matrix) const {
+    matrix_ = matrix;
+    open();
+    close();
+  }
 
   // Bytes [begin, end).
   testing::AssertionResult guard_intact(int64_t begin, int64_t end) const {
@@ -109,6 +193,8 @@ class GuardedBuffer {
   int device_ = current_device();
   int64_t size_;
   int64_t begin_;
+  mutable MatrixView<const T> matrix_;  // what may be touched; without data: all elements
+  bool left_open_ = false;
   Buffer<unsigned char> memory_;
 };
 

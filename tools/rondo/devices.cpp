@@ -38,6 +38,7 @@ std::string reach(int from, int to) {
 int count_devices() {
   const int count = device_count();
   if (count > 0) return count;
+  if (const Status why = request_devices(1); why.code() == StatusCode::device_failed) throw Error(why);
   throw Error(Status(StatusCode::out_of_resources,
                      "no CUDA device was found; the preset cpu builds a rondo that needs none"));
 }

@@ -5,9 +5,11 @@
 namespace simt {
 
 void fail_copy(uint64_t n) {
-  Runtime& runtime = Runtime::get();
-  std::lock_guard lock(runtime.mutex);
-  runtime.copies_until_failure = n;
+  static_cast<void>(api([&](Runtime& runtime) {
+    std::lock_guard lock(runtime.mutex);
+    runtime.copies_until_failure = n;
+    return cudaSuccess;
+  }));
 }
 
 cudaError_t set_peer_access(int device, int peer, PeerAccess access) {

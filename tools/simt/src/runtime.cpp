@@ -15,6 +15,16 @@ const pid_t owner = getpid();
 std::mutex fault_mutex;
 Fault newest_fault;
 
+std::vector<std::unique_ptr<Device>> make_devices(int count) {
+  std::vector<std::unique_ptr<Device>> devices;
+  for (int i = 0; i < count; ++i) {
+    devices.push_back(std::make_unique<Device>());
+    devices.back()->legacy->device = i;
+    devices.back()->legacy->legacy = true;
+  }
+  return devices;
+}
+
 }  // namespace
 
 HostThread& host_thread() {
@@ -32,34 +42,36 @@ Fault last_fault() {
   return newest_fault;
 }
 
+// Nothing may throw once the workers run.
 Runtime::Runtime(const Settings& settings)
-    : memory(settings.devices, settings.memory_bytes),
+    : devices(make_devices(settings.devices)),
+      memory(settings.devices, settings.memory_bytes),
       scheduler(settings.workers, settings.seed,
                 {[this](int device) { return devices[static_cast<size_t>(device)]->failure != cudaSuccess; },
                  [this](const Operation& operation, const Fault& fault) {
                    fail_device(operation.device, fault);
-                 }}) {
-  for (int i = 0; i < settings.devices; ++i) {
-    devices.push_back(std::make_unique<Device>());
-    devices.back()->legacy->device = i;
-    devices.back()->legacy->legacy = true;
-  }
-}
+                 }}) {}
 
 // Never destroyed: static objects of the program may hold memory and streams until the very end. Only the
-// workers end with main(), so that nothing runs while the process is taken down.
+// workers end with main(), so that nothing runs while the process is taken down. One that could not be made
+// is not tried again: all calls give the same answer.
 Runtime& Runtime::get() {
-  static Runtime* const runtime = [] {
-    auto* fresh = new Runtime(settings());
-    instance = fresh;
-    return fresh;
+  static Runtime* const runtime = []() -> Runtime* {
+    try {
+      auto* fresh = new Runtime(settings());
+      instance = fresh;
+      std::atexit([] {
+        if (getpid() != owner) return;  // a forked child has no workers
+        ended = true;
+        instance.load()->scheduler.shut_down();
+      });
+      return fresh;
+    } catch (const std::exception& error) {
+      std::fprintf(stderr, "simt: the executor could not start: %s\n", error.what());
+      return nullptr;
+    }
   }();
-  static const int registered = std::atexit([] {
-    if (getpid() != owner) return;  // a forked child has no workers
-    ended = true;
-    instance.load()->scheduler.shut_down();
-  });
-  static_cast<void>(registered);
+  require(runtime, cudaErrorInitializationError);
   require(!ended, cudaErrorCudartUnloading);
   return *runtime;
 }

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <numeric>
+#include <stdexcept>
+#include <string>
 
 namespace simt {
 namespace {
@@ -23,7 +25,16 @@ void relax() {
 Scheduler::Scheduler(int workers, std::optional<uint64_t> seed, Hooks hooks)
     : workers_(workers), hooks_(std::move(hooks)) {
   set_seed(seed);
-  for (int i = 0; i < workers_; ++i) threads_.emplace_back([this] { work(); });
+  threads_.reserve(static_cast<size_t>(workers_));
+  try {
+    for (int i = 0; i < workers_; ++i) threads_.emplace_back([this] { work(); });
+  } catch (const std::exception& error) {
+    const size_t started = threads_.size();
+    shut_down();  // they wait on this object, which is about to go
+    throw std::runtime_error("only " + std::to_string(started) + " of " + std::to_string(workers_) +
+                             " worker threads could be started: " + error.what() +
+                             "; SIMT_WORKERS asks for fewer");
+  }
 }
 
 void Scheduler::shut_down() {
@@ -169,11 +180,20 @@ void Scheduler::run_pieces(Task& task) {
   if (operation.leave) operation.leave();
 }
 
+// A worker has nobody to throw to. The message is short enough to need no memory itself.
+Fault Scheduler::run_piece(const Operation& operation, uint64_t piece) {
+  try {
+    return operation.run(piece);
+  } catch (const std::bad_alloc&) {
+    return {cudaErrorLaunchFailure, "no host memory"};
+  }
+}
+
 // False when the device is dead, or dies of this.
 bool Scheduler::run_range(const Operation& operation, uint64_t begin, uint64_t end) {
   if (hooks_.skip(operation.device)) return false;
   for (uint64_t piece = begin; piece < end; ++piece) {
-    const Fault fault = operation.run(piece);
+    const Fault fault = run_piece(operation, piece);
     if (fault.error == cudaSuccess) continue;
     hooks_.report(operation, fault);
     return false;
@@ -191,12 +211,12 @@ void Scheduler::leave(const TaskPtr& task) {
 // Runs one task, drawn among the ready ones, on this thread; its pieces in a drawn order.
 bool Scheduler::run_one_drawn(std::unique_lock<std::mutex>& lock) {
   if (ready_.empty()) return false;
-  drawing_ = true;
   const auto chosen = ready_.begin() + static_cast<std::ptrdiff_t>(draw(ready_.size()));
   const TaskPtr task = *chosen;
-  ready_.erase(chosen);
   const Operation& operation = *task->operation;
-  std::vector<uint64_t> order(operation.pieces);
+  std::vector<uint64_t> order(operation.pieces);  // may throw, so the task is still in the queue
+  ready_.erase(chosen);
+  drawing_ = true;
   std::iota(order.begin(), order.end(), uint64_t{0});
   for (uint64_t left = operation.pieces; left > 1; --left) std::swap(order[left - 1], order[draw(left)]);
   lock.unlock();

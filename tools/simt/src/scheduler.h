@@ -26,6 +26,7 @@ class Scheduler {
     std::function<bool(int device)> skip;
     std::function<void(const Operation&, const Fault&)> report;
   };
+  // Throws where not all workers can be started; none is left then.
   Scheduler(int workers, std::optional<uint64_t> seed, Hooks hooks);
 
   int workers() const { return workers_; }
@@ -54,6 +55,7 @@ class Scheduler {
   void pop_front();
   bool help(std::unique_lock<std::mutex>& lock);
   void run_pieces(Task& task);
+  static Fault run_piece(const Operation& operation, uint64_t piece);
   bool run_range(const Operation& operation, uint64_t begin, uint64_t end);
   void leave(const TaskPtr& task);
   void finish(const TaskPtr& task);

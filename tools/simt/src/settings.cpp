@@ -2,11 +2,10 @@
 
 #include <algorithm>
 #include <charconv>
-#include <climits>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <mutex>
+#include <limits>
 #include <thread>
 
 #include "runtime.h"
@@ -19,21 +18,25 @@ namespace {
 // The thread sanitizer has room for 8128 threads, and each worker keeps up to 1024 of a block.
 constexpr int kMostWorkersByDefault = 4;
 #else
-constexpr int kMostWorkersByDefault = INT_MAX;
+constexpr int kMostWorkersByDefault = kMostWorkers;
 #endif
 
+constexpr uint64_t kNoLimit = std::numeric_limits<uint64_t>::max();
+
 // A setting that cannot be read must not be ignored silently: the run would not be the one that was asked
-// for.
-std::optional<uint64_t> from_environment(const char* name, uint64_t least) {
+// for. The process ends without its exit handlers: one that makes a CUDA call would need the settings, which
+// are being made.
+std::optional<uint64_t> from_environment(const char* name, uint64_t least, uint64_t most) {
   const char* text = std::getenv(name);
   if (!text || !*text) return {};
   uint64_t value = 0;
   const char* end = text + std::strlen(text);
   const auto [stop, problem] = std::from_chars(text, end, value);
-  if (problem != std::errc{} || stop != end || value < least) {
-    std::fprintf(stderr, "simt: %s=%s is not a whole number of at least %llu\n", name, text,
-                 static_cast<unsigned long long>(least));
-    std::exit(2);
+  if (problem != std::errc{} || stop != end || value < least || value > most) {
+    std::fprintf(stderr, "simt: %s=%s is not a whole number from %llu to %llu\n", name, text,
+                 static_cast<unsigned long long>(least), static_cast<unsigned long long>(most));
+    std::fflush(nullptr);
+    std::_Exit(2);
   }
   return value;
 }
@@ -42,16 +45,18 @@ Settings read_environment() {
   Settings settings;
   settings.workers =
       std::clamp(static_cast<int>(std::thread::hardware_concurrency()), 1, kMostWorkersByDefault);
-  if (const auto value = from_environment("SIMT_DEVICES", 1)) settings.devices = static_cast<int>(*value);
-  if (const auto value = from_environment("SIMT_WORKERS", 1)) settings.workers = static_cast<int>(*value);
-  if (const auto value = from_environment("SIMT_MEMORY", 1)) settings.memory_bytes = *value;
-  if (const auto value = from_environment("SIMT_LATE_COPIES", 0)) settings.late_copies = *value != 0;
-  if (const auto value = from_environment("SIMT_SEED", 0)) settings.seed = *value;
+  if (const auto value = from_environment("SIMT_DEVICES", 1, kMostDevices))
+    settings.devices = static_cast<int>(*value);
+  if (const auto value = from_environment("SIMT_WORKERS", 1, kMostWorkers))
+    settings.workers = static_cast<int>(*value);
+  if (const auto value = from_environment("SIMT_MEMORY", 1, kNoLimit)) settings.memory_bytes = *value;
+  if (const auto value = from_environment("SIMT_LATE_COPIES", 0, 1)) settings.late_copies = *value != 0;
+  if (const auto value = from_environment("SIMT_SEED", 0, kNoLimit)) settings.seed = *value;
   return settings;
 }
 
-cudaError_t set_count(int Settings::*field, int value) {
-  if (value < 1) return cudaErrorInvalidValue;
+cudaError_t set_count(int Settings::*field, int value, int most) {
+  if (value < 1 || value > most) return cudaErrorInvalidValue;
   if (Runtime::started()) return cudaErrorSetOnActiveProcess;
   mutable_settings().*field = value;
   return cudaSuccess;
@@ -66,15 +71,17 @@ Settings& mutable_settings() {
 
 const Settings& settings() { return mutable_settings(); }
 
-cudaError_t set_device_count(int devices) { return set_count(&Settings::devices, devices); }
-cudaError_t set_worker_count(int workers) { return set_count(&Settings::workers, workers); }
+cudaError_t set_device_count(int devices) { return set_count(&Settings::devices, devices, kMostDevices); }
+cudaError_t set_worker_count(int workers) { return set_count(&Settings::workers, workers, kMostWorkers); }
 
 void set_late_copies(bool late) { mutable_settings().late_copies = late; }
 
 cudaError_t set_memory_limit(int device, size_t bytes) {
   if (device < 0 || device >= settings().devices) return cudaErrorInvalidDevice;
-  Runtime::get().memory.set_limit(device, bytes);
-  return cudaSuccess;
+  return api([&](Runtime& runtime) {
+    runtime.memory.set_limit(device, bytes);
+    return cudaSuccess;
+  });
 }
 
 void set_seed(std::optional<uint64_t> seed) {

@@ -9,19 +9,28 @@
 
 namespace simt {
 
+inline constexpr int kMostDevices = 1024;
+inline constexpr int kMostWorkers = 1024;
+
 struct Settings {
-  int devices = 8;                        // SIMT_DEVICES
-  int workers = 0;                        // SIMT_WORKERS: OS threads that run kernels; default: one a core
-  size_t memory_bytes = size_t{8} << 30;  // SIMT_MEMORY: limit of one device, in bytes
-  bool late_copies = false;               // SIMT_LATE_COPIES=1: cp.async copies when it is waited for
+  int devices = 8;                        // SIMT_DEVICES: 1 to kMostDevices
+  int workers = 0;                        // SIMT_WORKERS: OS threads that run kernels, 1 to kMostWorkers;
+                                          // default: one a core
+  size_t memory_bytes = size_t{8} << 30;  // SIMT_MEMORY: limit of one device, in bytes; at least 1
+  bool late_copies = false;  // SIMT_LATE_COPIES: 0 or 1; 1: cp.async copies when it is waited for
   std::optional<uint64_t> seed;           // SIMT_SEED: draw the order of execution from it
 };
 
-// The settings in force. Reads the environment at the first call.
+// The settings in force. Reads the environment at the first call. All values are decimal digits; an empty
+// variable counts as not set. Any other value ends the process: a message on stderr and exit code 2.
 const Settings& settings();
 
 // Both answer cudaErrorSetOnActiveProcess after the first CUDA call that needed a device,
-// cudaErrorInvalidValue for a number below one.
+// cudaErrorInvalidValue for a number below one or above the most.
+//
+// The first CUDA call starts the worker threads. Where not all of them start (a limit on processes or on
+// memory), those that did are ended, one line on stderr says how many there were, and that call and all later
+// ones answer cudaErrorInitializationError.
 cudaError_t set_device_count(int devices);
 cudaError_t set_worker_count(int workers);
 

@@ -1,0 +1,242 @@
+// How the executor starts: settings of the environment that it refuses, and threads and memory that are
+// short. Each case is a process of its own, as a process starts the executor once.
+#include "host_support.h"
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <climits>
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define SANITIZED  // they keep an account of mappings, which must not pass them by
+#endif
+
+namespace {
+
+// How many more pthread_create() lets begin. So few that no executor exhausts the machine.
+std::atomic<int> threads_left{1500};
+std::atomic<bool> mappings_fail{false};  // of this program's own files; the C library has its own
+
+// Frees as a Buffer of static storage does: settings that are refused must not hang in it.
+struct AtExit {
+  ~AtExit() { cudaFree(nullptr); }
+} at_exit;
+
+}  // namespace
+
+// Both take the C library's place for the whole program.
+extern "C" int pthread_create(pthread_t* thread, const pthread_attr_t* attributes, void* (*body)(void*),
+                              void* argument) noexcept {
+  static const auto real = reinterpret_cast<decltype(&pthread_create)>(dlsym(RTLD_NEXT, "pthread_create"));
+  return threads_left-- > 0 ? real(thread, attributes, body, argument) : EAGAIN;
+}
+#ifndef SANITIZED
+extern "C" void* mmap(void* address, size_t bytes, int protection, int flags, int file,
+                      off_t offset) noexcept {
+  if (mappings_fail) {
+    errno = ENOMEM;
+    return MAP_FAILED;
+  }
+  return reinterpret_cast<void*>(syscall(SYS_mmap, address, bytes, protection, flags, file, offset));
+}
+#endif
+
+namespace simt_test {
+namespace {
+
+struct Start : testing::Test {
+  Start() { GTEST_FLAG_SET(death_test_style, "threadsafe"); }
+};
+using StartDeathTest = Start;
+
+constexpr int kRight = 7;  // the exit code of a process in which everything was as it must be
+
+void end_with(bool right) { std::exit(right ? kRight : 1); }
+
+// A process that hangs is a failure soon.
+void set(const char* variable, const std::string& value) {
+  alarm(60);
+  setenv(variable, value.c_str(), 1);
+}
+
+long threads_of_process() {
+  const std::filesystem::directory_iterator tasks("/proc/self/task");
+  return std::distance(begin(tasks), end(tasks));
+}
+
+// A regular expression that only `text` matches.
+std::string literally(const std::string& text) {
+  std::string expression;
+  for (const char c : text) expression.append("[").append(1, c).append("]");
+  return expression;
+}
+
+void first_call(const char* variable, const std::string& value) {
+  set(variable, value);
+  int count = 0;
+  cudaGetDeviceCount(&count);
+  std::exit(0);
+}
+
+void expect_refused(const char* variable, const std::string& range, const std::vector<std::string>& values) {
+  for (const std::string& value : values)
+    EXPECT_EXIT(first_call(variable, value), testing::ExitedWithCode(2),
+                "^simt: " + std::string(variable) + "=" + literally(value) + " is not a whole number from " +
+                    range + "\n$");
+}
+
+const std::vector<std::string> kNoNumbers = {"-1",
+                                             "+1",
+                                             " 4",
+                                             "4 ",
+                                             "4x",
+                                             "0x4",
+                                             "4.0",
+                                             "1e2",
+                                             "many",
+                                             " ",
+                                             "18446744073709551616",
+                                             "99999999999999999999999999"};
+
+std::vector<std::string> and_no_numbers(std::vector<std::string> values) {
+  values.insert(values.end(), kNoNumbers.begin(), kNoNumbers.end());
+  return values;
+}
+
+TEST_F(StartDeathTest, RefusesWorkers) {
+  expect_refused("SIMT_WORKERS", "1 to 1024",
+                 and_no_numbers({"0", "1025", "100000000", "2147483647", "2147483648", "4294967295",
+                                 "4294967296", "4294967297", "18446744073709551615"}));
+}
+
+TEST_F(StartDeathTest, RefusesDevices) {
+  expect_refused("SIMT_DEVICES", "1 to 1024",
+                 and_no_numbers({"0", "1025", "2147483648", "4294967296", "4294967297"}));
+}
+
+TEST_F(StartDeathTest, RefusesMemory) {
+  expect_refused("SIMT_MEMORY", "1 to 18446744073709551615", and_no_numbers({"0", "8G"}));
+}
+
+TEST_F(StartDeathTest, RefusesASeed) { expect_refused("SIMT_SEED", "0 to 18446744073709551615", kNoNumbers); }
+
+TEST_F(StartDeathTest, RefusesLateCopies) {
+  expect_refused("SIMT_LATE_COPIES", "0 to 1", and_no_numbers({"2", "256", "4294967296", "yes"}));
+}
+
+// No variable leaks into the next, nor are the ends of a range refused.
+TEST_F(StartDeathTest, TakesTheEndsOfEachRange) {
+  const auto all = [](const char* devices, const char* memory, const char* seed, const char* late) {
+    set("SIMT_DEVICES", devices);
+    set("SIMT_MEMORY", memory);
+    set("SIMT_SEED", seed);
+    set("SIMT_LATE_COPIES", late);
+    int count = 0;
+    size_t free = 0, total = 0;
+    bool right = cudaGetDeviceCount(&count) == cudaSuccess && std::to_string(count) == devices;
+    right = right && cudaSetDevice(count - 1) == cudaSuccess;
+    right = right && cudaMemGetInfo(&free, &total) == cudaSuccess && std::to_string(total) == memory;
+    right = right && simt::settings().seed && std::to_string(*simt::settings().seed) == seed;
+    end_with(right && std::to_string(simt::settings().late_copies) == late);
+  };
+  EXPECT_EXIT(all("1", "1", "0", "0"), testing::ExitedWithCode(kRight), "^$");
+  EXPECT_EXIT(all("1024", "18446744073709551615", "18446744073709551615", "1"),
+              testing::ExitedWithCode(kRight), "^$");
+}
+
+TEST_F(StartDeathTest, AnEmptyVariableIsNotSet) {
+  const auto all = [] {
+    for (const char* name : {"SIMT_DEVICES", "SIMT_WORKERS", "SIMT_MEMORY", "SIMT_SEED", "SIMT_LATE_COPIES"})
+      set(name, "");
+    int count = 0;
+    const simt::Settings& found = simt::settings();
+    end_with(cudaGetDeviceCount(&count) == cudaSuccess && count == 8 && found.workers >= 1 && !found.seed &&
+             !found.late_copies && found.memory_bytes == size_t{8} << 30);
+  };
+  EXPECT_EXIT(all(), testing::ExitedWithCode(kRight), "^$");
+}
+
+TEST_F(StartDeathTest, AProgramAsksForNoMoreEither) {
+  const auto ask = [] {
+    bool right = true;
+    for (const int bad : {INT_MIN, -1, 0, 1025, INT_MAX})
+      right = right && simt::set_device_count(bad) == cudaErrorInvalidValue &&
+              simt::set_worker_count(bad) == cudaErrorInvalidValue;
+    right = right && simt::set_worker_count(1024) == cudaSuccess && simt::settings().workers == 1024;
+    right = right && simt::set_worker_count(1) == cudaSuccess;
+    int count = 0;
+    right = right && simt::set_device_count(1024) == cudaSuccess;
+    end_with(right && cudaGetDeviceCount(&count) == cudaSuccess && count == 1024);
+  };
+  EXPECT_EXIT(ask(), testing::ExitedWithCode(kRight), "^$");
+}
+
+// All calls fail in the same way, the message comes once, and no thread is left.
+void start_with(int threads, int wanted) {
+  set("SIMT_WORKERS", std::to_string(wanted));
+  const long before = threads_of_process();
+  threads_left = threads;
+  int count = 0;
+  void* memory = nullptr;
+  bool right = cudaGetDeviceCount(&count) == cudaErrorInitializationError;
+  right = right && cudaGetLastError() == cudaErrorInitializationError && cudaGetLastError() == cudaSuccess;
+  threads_left = 8;
+  right = right && cudaMalloc(&memory, 4) == cudaErrorInitializationError;
+  right = right && cudaDeviceSynchronize() == cudaErrorInitializationError;
+  right = right && simt::set_memory_limit(0, 4) == cudaErrorInitializationError;
+  // A thread that was joined may be listed for a moment more.
+  for (int i = 0; i < 1000 && threads_of_process() > before; ++i) usleep(1000);
+  end_with(right && threads_of_process() == before);
+}
+
+TEST_F(StartDeathTest, SaysHowManyThreadsStarted) {
+  for (int started = 0; started < 8; ++started)
+    EXPECT_EXIT(start_with(started, 8), testing::ExitedWithCode(kRight),
+                "^simt: the executor could not start: only " + std::to_string(started) +
+                    " of 8 worker threads could be started: [^\n]*; SIMT_WORKERS asks for fewer\n$");
+  EXPECT_EXIT(start_with(0, 1024), testing::ExitedWithCode(kRight), "only 0 of 1024 worker threads");
+}
+
+#ifndef SANITIZED
+
+__global__ void meet() { __syncthreads(); }
+
+// The stacks of a kernel's threads cannot be had: the first of a worker or of the host thread that helps, or
+// those of a block's other threads, at its first barrier.
+void launch_without_stacks(bool seeded, bool first_stack) {
+  set("SIMT_WORKERS", "2");
+  if (seeded) set("SIMT_SEED", "1");
+  const auto one = shape(1, 1), many = shape(20, 64);
+  bool right = true;
+  if (first_stack) {
+    for (int i = 0; i < 100; ++i) right = right && cudaLaunchKernelEx(&one, meet) == cudaSuccess;
+    right = right && cudaDeviceSynchronize() == cudaSuccess;
+  }
+  mappings_fail = true;
+  right = right && cudaLaunchKernelEx(&many, meet) == cudaSuccess;
+  right = right && cudaDeviceSynchronize() == cudaErrorLaunchFailure;
+  mappings_fail = false;
+  right = right && cudaDeviceReset() == cudaSuccess && cudaLaunchKernelEx(&many, meet) == cudaSuccess;
+  end_with(right && cudaDeviceSynchronize() == cudaSuccess);
+}
+
+TEST_F(StartDeathTest, AKernelWithoutStacksIsAnErrorOfTheKernel) {
+  for (const bool seeded : {false, true}) {
+    EXPECT_EXIT(launch_without_stacks(seeded, false), testing::ExitedWithCode(kRight),
+                "cudaErrorLaunchFailure: no host memory");
+    EXPECT_EXIT(launch_without_stacks(seeded, true), testing::ExitedWithCode(kRight),
+                "cudaErrorLaunchFailure: ");
+  }
+}
+
+#endif
+
+}  // namespace
+}  // namespace simt_test
