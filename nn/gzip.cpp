@@ -1,40 +1,20 @@
 #include <rondo/kernels/core/status.h>
 #include <rondo/nn/gzip.h>
+#include <rondo/nn/regular_file.h>
 #include <zlib.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstdio>
-#include <cstring>
-#include <memory>
 #include <new>
 #include <span>
 
 namespace rondo {
 namespace {
 
-// Far above any data set of this format, and far below what a hostile file could unpack to.
-constexpr size_t kMaxBytes = size_t{1} << 30;
 constexpr size_t kChunkBytes = size_t{1} << 20;
 
 template <class... Parts>
 [[noreturn]] void fail(const std::string& path, const Parts&... parts) {
   throw Error(bad_argument(path, ": ", parts...));
-}
-
-std::vector<uint8_t> read_file(const std::string& path) {
-  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "rb"), std::fclose);
-  if (!file) fail(path, "can't be opened (", std::strerror(errno), ")");
-  std::vector<uint8_t> bytes;
-  size_t size = 0;
-  do {
-    bytes.resize(size + kChunkBytes);
-    size += std::fread(bytes.data() + size, 1, kChunkBytes, file.get());
-    if (size > kMaxBytes) fail(path, "is larger than 1 GiB, which no data set of this kind is");
-  } while (size == bytes.size());
-  if (std::ferror(file.get())) fail(path, "can't be read (", std::strerror(errno), ")");
-  bytes.resize(size);
-  return bytes;
 }
 
 bool begins_as_gzip(std::span<const uint8_t> bytes) {
@@ -51,18 +31,20 @@ class Inflater {
   Inflater(const Inflater&) = delete;
   Inflater& operator=(const Inflater&) = delete;
 
-  std::vector<uint8_t> run(std::span<const uint8_t> packed, const std::string& path) {
+  // Never has room for more than `most_bytes` and one, whatever the data unpacks to.
+  std::vector<uint8_t> run(std::span<const uint8_t> packed, const std::string& path, size_t most_bytes) {
     std::vector<uint8_t> bytes;
     size_t size = 0;
     stream_.next_in = const_cast<uint8_t*>(packed.data());  // zlib reads only
-    stream_.avail_in = static_cast<uInt>(packed.size());    // at most kMaxBytes
+    stream_.avail_in = static_cast<uInt>(packed.size());    // at most kMostDataBytes
     for (;;) {
-      if (size == bytes.size()) bytes.resize(size + std::max(size / 2, kChunkBytes));
+      if (size == bytes.size())
+        bytes.resize(std::min(size + std::max(size / 2, kChunkBytes), most_bytes + 1));
       stream_.next_out = bytes.data() + size;
       stream_.avail_out = static_cast<uInt>(bytes.size() - size);
       const int result = inflate(&stream_, Z_NO_FLUSH);
       size = bytes.size() - stream_.avail_out;
-      if (size > kMaxBytes) fail(path, "unpacks to more than 1 GiB, which no data set of this kind does");
+      if (size > most_bytes) fail(path, "unpacks to more than ", most_bytes, " bytes, must be at most that");
       if (result == Z_STREAM_END) {
         if (stream_.avail_in == 0) break;
         if (!begins_as_gzip({stream_.next_in, stream_.avail_in})) {
@@ -86,9 +68,9 @@ class Inflater {
 
 }  // namespace
 
-std::vector<uint8_t> read_maybe_gzip(const std::string& path) {
-  std::vector<uint8_t> bytes = read_file(path);
-  return begins_as_gzip(bytes) ? Inflater().run(bytes, path) : bytes;
+std::vector<uint8_t> read_maybe_gzip(const std::string& path, int64_t most_bytes) {
+  auto bytes = RegularFile(path).contents<std::vector<uint8_t>>(most_bytes);
+  return begins_as_gzip(bytes) ? Inflater().run(bytes, path, static_cast<size_t>(most_bytes)) : bytes;
 }
 
 }  // namespace rondo

@@ -4,15 +4,25 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numbers>
 #include <optional>
 #include <vector>
 
 namespace rondo::nn {
 
+namespace {
+
+// The kernels take a float.
+bool is_positive_float(double value) {
+  return value <= std::numeric_limits<float>::max() && static_cast<float>(value) > 0;  // NaN fails
+}
+
+}  // namespace
+
 LearningRate::LearningRate(Kind kind, double rate) : kind_(kind), rate_(rate) {
-  if (!(rate > 0) || !std::isfinite(rate))
-    throw Error(bad_argument("the learning rate is ", rate, ", must be above 0 and finite"));
+  if (!is_positive_float(rate))
+    throw Error(bad_argument("the learning rate is ", rate, ", must be above 0 and finite as a float"));
 }
 
 LearningRate LearningRate::constant(double rate) { return {Kind::constant, rate}; }
@@ -21,9 +31,9 @@ LearningRate LearningRate::step_decay(double rate, int64_t epochs, double gamma)
   LearningRate result(Kind::step_decay, rate);
   if (epochs < 1)
     throw Error(bad_argument("the learning rate falls every ", epochs, " epochs, must be at least 1"));
-  if (!(gamma > 0 && gamma <= 1))
-    throw Error(
-        bad_argument("the learning rate falls by a factor of ", gamma, ", must be above 0 and at most 1"));
+  if (!(is_positive_float(gamma) && gamma <= 1))
+    throw Error(bad_argument("the learning rate falls by a factor of ", gamma,
+                             ", must be above 0 as a float, and at most 1"));
   result.epochs_ = epochs;
   result.gamma_ = gamma;
   return result;
@@ -87,8 +97,8 @@ LearningRate parse_learning_rate(const std::string& schedule, double rate, int64
     const std::optional<int64_t> epochs = read_number<int64_t>(parts[1]);
     const std::optional<double> gamma = read_number<double>(parts[2]);
     if (!epochs || *epochs < 1) fail("whose epochs '", parts[1], "' must be a whole number of at least 1");
-    if (!gamma || !(*gamma > 0 && *gamma <= 1))
-      fail("whose factor '", parts[2], "' must be a number above 0 and at most 1");
+    if (!gamma || !(is_positive_float(*gamma) && *gamma <= 1))
+      fail("whose factor '", parts[2], "' must be a number above 0, as a float, and at most 1");
     result = LearningRate::step_decay(rate, *epochs, *gamma);
   } else if (parts[0] == "cosine" && parts.size() <= 2) {
     const std::optional<double> minimum = parts.size() == 1 ? 0.0 : read_number<double>(parts[1]);

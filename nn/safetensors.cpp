@@ -1,14 +1,10 @@
-#include <fcntl.h>
 #include <rondo/kernels/core/status.h>
 #include <rondo/nn/durable_file.h>
+#include <rondo/nn/regular_file.h>
 #include <rondo/nn/safetensors.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <bit>
-#include <cerrno>
-#include <cstring>
 #include <new>
 #include <set>
 
@@ -20,55 +16,8 @@ static_assert(std::endian::native == std::endian::little, "the format's numbers 
 constexpr int64_t kLengthBytes = 8;
 constexpr int64_t kMostHeaderBytes = 100'000'000;  // as in the format's own implementation
 
-class InputFile {
- public:
-  // Without waiting: a pipe that nobody writes to must not stop us before we have seen that it is one.
-  explicit InputFile(const std::string& path)
-      : path_(path), descriptor_(open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC)) {
-    if (descriptor_ < 0) fail("can't be opened (", std::strerror(errno), ")");
-  }
-  ~InputFile() {
-    if (descriptor_ >= 0) close(descriptor_);
-  }
-  InputFile(const InputFile&) = delete;
-  InputFile& operator=(const InputFile&) = delete;
-
-  int64_t size() const {
-    struct stat status;
-    if (fstat(descriptor_, &status) != 0) failed("can't be examined");
-    if (S_ISDIR(status.st_mode)) fail("is a folder, must be a file");
-    if (!S_ISREG(status.st_mode)) fail("is not an ordinary file");
-    return status.st_size;
-  }
-
-  void read(void* to, int64_t bytes, int64_t from) const {
-    auto* next = static_cast<std::byte*>(to);
-    while (bytes > 0) {
-      const ssize_t got = pread(descriptor_, next, static_cast<size_t>(bytes), from);
-      if (got < 0 && errno == EINTR) continue;
-      if (got < 0) failed("reading failed");
-      if (got == 0) fail("became shorter while it was read");
-      next += got, from += got, bytes -= got;
-    }
-  }
-
-  template <class... Parts>
-  [[noreturn]] void fail(const Parts&... parts) const {
-    throw Error(bad_argument(path_, ": ", parts...));
-  }
-
- private:
-  [[noreturn]] void failed(const char* what) const {
-    throw Error(
-        Status(StatusCode::out_of_resources, concat(path_, ": ", what, " (", std::strerror(errno), ")")));
-  }
-
-  const std::string& path_;
-  int descriptor_;
-};
-
 // Of the header, whose text begins after it.
-int64_t read_header_length(const InputFile& file, int64_t size) {
+int64_t read_header_length(const RegularFile& file, int64_t size) {
   if (size < kLengthBytes)
     file.fail("has ", size, " bytes, too few for a safetensors file, which begins with ", kLengthBytes,
               " bytes of length");
@@ -83,7 +32,7 @@ int64_t read_header_length(const InputFile& file, int64_t size) {
   return static_cast<int64_t>(length);
 }
 
-Safetensors read(const InputFile& file) {
+Safetensors read(const RegularFile& file) {
   const int64_t size = file.size(), length = read_header_length(file, size);
   const int64_t data_begin = kLengthBytes + length, data_bytes = size - data_begin;
   std::string text(static_cast<size_t>(length), ' ');
@@ -135,7 +84,7 @@ const StoredTensor* Safetensors::find(const std::string& name) const {
 
 Safetensors read_safetensors(const std::string& path) {
   try {
-    return read(InputFile(path));
+    return read(RegularFile(path));
   } catch (const std::bad_alloc&) {
     throw Error(
         Status(StatusCode::out_of_resources, concat(path, ": there is not enough memory to read it")));

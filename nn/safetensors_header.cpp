@@ -1,4 +1,5 @@
 #include <rondo/kernels/core/status.h>
+#include <rondo/nn/printable.h>
 #include <rondo/nn/safetensors_header.h>
 
 #include <algorithm>
@@ -219,10 +220,7 @@ int64_t bytes_of(StoredType type, const std::vector<int64_t>& shape) {
 
 std::string shown_name(std::string_view name) {
   constexpr size_t kMost = 80;
-  std::string shown(name.substr(0, kMost));
-  for (char& c : shown)
-    if (static_cast<unsigned char>(c) < ' ' || c == 127) c = '?';
-  return name.size() > kMost ? shown + "..." : shown;
+  return excerpt(name, kMost);
 }
 
 SafetensorsHeader parse_safetensors_header(std::string_view text, int64_t data_bytes) {

@@ -32,7 +32,7 @@ struct SafetensorsHeader {
   std::vector<Entry> entries;
 };
 
-// A name from a file as a message shows it: not longer than a line, without control characters.
+// A name from a file as a message shows it: not longer than a line, control characters escaped.
 std::string shown_name(std::string_view name);
 
 // Reads a header that `data_bytes` of data follow. Every byte of the data must belong to exactly one tensor; the entries come

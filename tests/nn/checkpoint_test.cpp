@@ -479,7 +479,7 @@ TEST_F(CheckpointFile, RefusesPathsThatAreNoFile) {
   EXPECT_EQ(save(folder), folder + ": is a folder, must be a file");
   EXPECT_EQ(save(nowhere), nowhere + ": there is no folder " + (directory_ / "none") + " to write it to");
   EXPECT_EQ(complaint([&] { load_checkpoint(folder, training.model, *training.optimizer); }),
-            folder + ": is a folder, must be a file");
+            folder + ": is a directory, must be a regular file");
   EXPECT_EQ(complaint([&] { load_checkpoint(nowhere, training.model, *training.optimizer); }),
             nowhere + ": can't be opened (No such file or directory)");
 }

@@ -84,12 +84,15 @@ TEST(LearningRate, ScalesWithTheBatch) {
 TEST(LearningRate, RefusesWhatMakesNoSense) {
   const double nan = std::numeric_limits<double>::quiet_NaN();
   EXPECT_EQ(complaint([] { LearningRate::constant(0); }),
-            "the learning rate is 0, must be above 0 and finite");
+            "the learning rate is 0, must be above 0 and finite as a float");
   EXPECT_NE(complaint([&] { LearningRate::constant(nan); }), "");
   EXPECT_NE(complaint([] { LearningRate::constant(std::numeric_limits<double>::infinity()); }), "");
+  for (const double rate : {1e-60, 1e60, -1e-60})  // a float has 0 or infinity for them
+    EXPECT_EQ(missing(complaint([&] { LearningRate::constant(rate); }), {"finite as a float"}), "") << rate;
+  EXPECT_GT(LearningRate::constant(1e-44).at(0, kRun), 0);
   EXPECT_NE(complaint([] { LearningRate::cosine(-1); }), "");
   EXPECT_EQ(missing(complaint([] { LearningRate::step_decay(1, 0, 0.1); }), {"every 0 epochs"}), "");
-  for (const double gamma : {0.0, -0.5, 1.5, nan})
+  for (const double gamma : {0.0, -0.5, 1.5, 1e-60, nan})
     EXPECT_EQ(missing(complaint([&] { LearningRate::step_decay(1, 1, gamma); }), {"factor", "at most 1"}),
               "");
   for (const double minimum : {-0.1, 0.6, nan})

@@ -154,10 +154,11 @@ TEST_F(SafetensorsFile, RefusesWhatIsNoOrdinaryFile) {
   EXPECT_EQ(complaint([&] { read_safetensors(directory_ / "none"); }),
             directory_ / "none" + ": can't be opened (No such file or directory)");
   EXPECT_EQ(complaint([&] { read_safetensors(directory_.path()); }),
-            directory_.path().string() + ": is a folder, must be a file");
+            directory_.path().string() + ": is a directory, must be a regular file");
   ASSERT_EQ(mkfifo(path_.c_str(), 0600), 0);
-  EXPECT_EQ(complaint([&] { read_safetensors(path_); }), path_ + ": is not an ordinary file");
-  EXPECT_EQ(complaint([] { read_safetensors("/dev/null"); }), "/dev/null: is not an ordinary file");
+  EXPECT_EQ(complaint([&] { read_safetensors(path_); }), path_ + ": is a pipe, must be a regular file");
+  EXPECT_EQ(complaint([] { read_safetensors("/dev/null"); }),
+            "/dev/null: is a character device, must be a regular file");
 }
 
 TEST_F(SafetensorsFile, RefusesWhatIsNotJson) {
@@ -252,7 +253,7 @@ TEST_F(SafetensorsFile, RefusesPlacesThatDoNotFit) {
 TEST_F(SafetensorsFile, MessagesStayReadable) {
   EXPECT_EQ(refused_header("{\"" + std::string(100'000, 'n') + "\\u0007\":1}"),
             "'" + std::string(80, 'n') + "...' holds a number, which has no place there");
-  EXPECT_EQ(refused_header(R"({"a\nb":1})"), "'a?b' holds a number, which has no place there");
+  EXPECT_EQ(refused_header(R"({"a\nb":1})"), "'a\\nb' holds a number, which has no place there");
 }
 
 TEST_F(SafetensorsFile, RefusesToWriteWhatCouldNotBeRead) {
@@ -269,8 +270,8 @@ TEST_F(SafetensorsFile, RefusesToWriteWhatCouldNotBeRead) {
             path_ + ": tensor 'a' is there twice");
   EXPECT_EQ(refused({{"__metadata__", StoredType::f32, {2}, bytes(two)}}),
             path_ + ": tensor '__metadata__' has a name that the format reserves");
-  EXPECT_EQ(refused({{"\xff", StoredType::f32, {2}, bytes(two)}}), path_ + ": '\xff' is not UTF-8");
-  EXPECT_EQ(refused({}, {{"a", "\xff"}}), path_ + ": '\xff' is not UTF-8");
+  EXPECT_EQ(refused({{"\xff", StoredType::f32, {2}, bytes(two)}}), path_ + ": '\\xff' is not UTF-8");
+  EXPECT_EQ(refused({}, {{"a", "\xff"}}), path_ + ": '\\xff' is not UTF-8");
   EXPECT_EQ(refused({}, {{"a", std::string(100'000'000, 'x')}}),
             path_ + ": the header has 100000032 bytes, must have at most 100000000");
   EXPECT_EQ(directory_.files(), 0u);

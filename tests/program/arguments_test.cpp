@@ -59,11 +59,10 @@ TEST(Arguments, OptionsMayStandBeforeTheModel) {
 TEST(Arguments, Devices) {
   EXPECT_EQ(parse_devices("1"), std::vector<int>{0});
   EXPECT_EQ(parse_devices("3"), (std::vector<int>{0, 1, 2}));
-  EXPECT_EQ(parse_devices("3,"), std::vector<int>{3});
   EXPECT_EQ(parse_devices("63,0"), (std::vector<int>{63, 0}));
   EXPECT_EQ(parse_devices("64").size(), 64u);
-  for (const char* bad : {"", "0", "-1", "65", "two", "1.5", "99999999999", "0x2", " 2", ",", "0,,1", "0,-1",
-                          "0,64", "0,a", "0, 1", "0;1", "nan"}) {
+  for (const char* bad : {"",   "0",    "-1", "65",   "two",  "1.5",  "99999999999", "0x2",  " 2",  ",",
+                          "3,", "0,1,", ",0", "0,,1", "0,-1", "0,64", "0,a",         "0, 1", "0;1", "nan"}) {
     EXPECT_EQ(
         missing(complaint([&] { parse_devices(bad); }), {"--devices", concat("'", bad, "'"), "must be"}), "");
   }
@@ -91,6 +90,50 @@ TEST(Arguments, LearningRate) {
     expect_training_refused("--lr " + bad, {"--lr", "'" + bad + "'", "must be a number above 0"});
   }
   EXPECT_EQ(train("--lr 1000").lr, 1000.0f);
+}
+
+// Of every command that has a rate, whether it is read as a float or as a double.
+TEST(Arguments, WhatAFloatCannotHold) {
+  for (const std::string command : {"train lenet", "train resnet18", "train mlp", "strategies lenet"}) {
+    for (const std::string bad : {"1e-60", "1e-320", "1e-400", "1e60", "1e400"})
+      expect_refused(
+          command + " --lr " + bad,
+          {"--lr is '" + bad + "'", "must be a number above 0 and at most 1000 that a float can hold"});
+    parse(command + " --lr 1e-30");
+  }
+  for (const std::string command : {"train resnet18", "train mlp"})
+    for (const std::string option : {"--momentum", "--weight-decay"})
+      for (const std::string bad : {"1e-60", "1e60", "-1e-60", "nan"})
+        expect_refused(
+            command + " " + option + " " + bad,
+            {option + " is '" + bad + "'", "must be a number from 0 to below 1 that a float can hold"});
+  for (const std::string bad :
+       {"step:1:1e-60", "step:1:1e60", "cosine:1e60", "cosine:-1e-60", "step:1:1e-400"})
+    expect_refused("train resnet18 --schedule " + bad, {"'" + bad + "'"});
+  for (const std::string option : {"--alpha", "--bandwidth"})
+    for (const std::string bad : {"1e-300,1", "1,1e-400", "1e60,1", "1,1e400", "0,1", "1,nan"})
+      expect_refused("scale " + option + " " + bad, {option + " is '" + bad + "'", "from 1e-9 to 1e9"});
+}
+
+// A comma too many is a slip of the finger in every list, wherever it stands.
+TEST(Arguments, EmptyEntriesOfLists) {
+  const std::pair<std::string, std::string> lists[] = {{"train lenet --devices", "0,1"},
+                                                       {"links --devices", "0,1"},
+                                                       {"allreduce --devices", "0,1"},
+                                                       {"strategies mlp --devices", "0,1"},
+                                                       {"strategies mlp --strategy", "data,network"},
+                                                       {"scale --links", "nvlink,network"},
+                                                       {"scale --alpha", "1,2"},
+                                                       {"scale --bandwidth", "1,2"},
+                                                       {"scale --bytes", "1MB,2MB"},
+                                                       {"shard --mesh 2x2 --shape 8x8 --spec", "x,y"}};
+  for (const auto& [option, good] : lists) {
+    parse(option + " " + good);
+    const size_t comma = good.find(',');
+    for (const std::string& bad : {good + ",", "," + good, good.substr(0, comma + 1), good.substr(comma),
+                                   good.substr(0, comma) + "," + good.substr(comma), std::string(",")})
+      EXPECT_NE(complaint([&] { parse(option + " " + bad); }), "") << option << " " << bad;
+  }
 }
 
 TEST(Arguments, EmptyValues) {

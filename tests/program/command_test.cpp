@@ -7,10 +7,13 @@
 #include <rondo/tests/program/xml.h>
 #include <signal.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <filesystem>
 #include <set>
 #include <sstream>
 
@@ -134,6 +137,76 @@ TEST_F(Command, Plot) {
   EXPECT_EQ(over.out, "");
   EXPECT_EQ(read_text(results_ / "one.csv"), log);
   EXPECT_EQ(run({"plot"}).code, 2);
+}
+
+// A pipe that nobody writes to would be waited for, and /dev/zero has no end.
+TEST_F(Command, SpecialFilesAreRefused) {
+  alarm(60);
+  const std::string pipe = results_ / "pipe";
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  const auto refused = [&](const std::vector<std::string>& words, const std::string& kind) {
+    const Outcome outcome = run(words);
+    EXPECT_EQ(outcome.code, 2);
+    EXPECT_EQ(outcome.err.substr(0, 7), "rondo: ");
+    EXPECT_EQ(missing(outcome.err, {kind + ", must be a regular file"}), "");
+  };
+  const std::string svg = results_ / "runs.svg";
+  refused({"plot", pipe, "--svg", svg}, pipe + ": is a pipe");
+  refused({"plot", "/dev/zero", "--svg", svg}, "/dev/zero: is a character device");
+  refused({"plot", results_.path(), "--svg", svg}, results_.path().string() + ": is a directory");
+  refused({"train", "resnet18", "--data", data_.path(), "--batch", "4", "--resume", pipe},
+          pipe + ": is a pipe");
+  const std::string labels = data_ / "train-labels-idx1-ubyte.gz";
+  std::filesystem::remove(labels);
+  ASSERT_EQ(mkfifo(labels.c_str(), 0600), 0);
+  for (const char* command : {"train lenet", "train resnet18", "strategies lenet"})
+    refused(words_of(command + (" --data " + data_.path().string())), labels + ": is a pipe");
+  alarm(0);
+  EXPECT_EQ(results_.files(), 1u) << "nothing but the pipe";
+}
+
+// What a value from outside says to the terminal stays text, and one line.
+TEST_F(Command, ControlCharactersAreEscaped) {
+  const std::string evil = "\x1b[2J\n\x07\xc2\x9b", shown = "\\x1b[2J\\n\\x07\\xc2\\x9b";
+  const auto plain = [](const std::string& text) {
+    return std::ranges::all_of(text, [](char c) { return c == '\n' || (c >= ' ' && c <= '~'); });
+  };
+  const std::string svg = results_ / "runs.svg";
+  write_file(results_ / "lines.csv", bytes_of("\x1b[2J\n"));
+  for (const std::vector<std::string>& words : {std::vector<std::string>{"train", "lenet", "--epochs", evil},
+                                                {"train", "lenet", "--devices", evil},
+                                                {"train", evil},
+                                                {"train", "lenet", "--data", evil},
+                                                {"train", "resnet18", "--resume", evil},
+                                                {"train", "lenet", "--log", evil + "/a"},
+                                                {"plot", evil, "--svg", svg},
+                                                {evil},
+                                                {"schedule", "--ranks", evil},
+                                                {"allreduce", "-b", evil},
+                                                {"shard", "--mesh", evil},
+                                                {"plot", results_ / "lines.csv", "--svg", svg},
+                                                {"train", "lenet", "--" + evil}}) {
+    const Outcome outcome = run(words);
+    EXPECT_EQ(outcome.code, 2) << outcome.err;
+    EXPECT_TRUE(plain(outcome.text())) << outcome.err;
+    EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 1) << outcome.err;
+    EXPECT_EQ(missing(outcome.err, {"\\x1b[2J"}), "");
+  }
+  EXPECT_EQ(missing(run({"schedule", "--ranks", evil}).err, {"'" + shown + "'"}), "");
+
+  // What is printed where all went well, too.
+  const std::string log =
+      "epoch,train_loss,test_accuracy,seconds,load_seconds,forward_seconds,backward_seconds,reduce_seconds,"
+      "update_seconds\n1,2,0.5,3,0,0,0,0,0\n";
+  write_file(results_ / (evil + ".csv"), bytes_of(log));
+  const Outcome drawn = run({"plot", results_ / (evil + ".csv"), "--svg", svg});
+  EXPECT_EQ(drawn.code, 0) << drawn.err;
+  EXPECT_TRUE(plain(drawn.text()));
+  EXPECT_EQ(missing(drawn.out, {shown + ": 1 epoch"}), "");
+  const Outcome written = run({"schedule", "--ranks", "2", "--svg", results_ / (evil + ".svg")});
+  EXPECT_EQ(written.code, 0) << written.err;
+  EXPECT_TRUE(plain(written.text()));
+  EXPECT_EQ(missing(written.out, {shown + ".svg"}), "");
 }
 
 TEST_F(Command, BadValues) {

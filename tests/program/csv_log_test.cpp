@@ -69,7 +69,7 @@ TEST(CsvLog, WhatIsNoLogIsNamed) {
   EXPECT_EQ(test::missing(refusal("\x7F"
                                   "ELF\x02\x1B[31m\r" +
                                   std::string(5000, 'x') + "\n"),
-                          {"line 1 is '?ELF??[31m?xxx", "xxx...'"}),
+                          {"line 1 is '\\x7fELF\\x02\\x1b[31m\\rxxx", "xxx...'"}),
             "");
   EXPECT_LT(refusal(std::string(5000, 'x')).size(), 400u);
   for (const char* first : {"0", "-1"})

@@ -1,6 +1,8 @@
 // What `rondo links` measures, stores and reads back.
 #include <gtest/gtest.h>
 #include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <rondo/kernels/core/platform.h>
 #include <rondo/tests/program/files.h>
@@ -11,6 +13,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include <filesystem>
 #include <numeric>
 #include <sstream>
 
@@ -132,6 +135,28 @@ TEST_F(Links, WhatIsStoredIsUsedWhereItFits) {
   refused(link_json(foreign), {0}, {"Difference Engine", device_name(0)});
   foreign.platform = "abacus";
   refused(link_json(foreign), {0}, {"abacus", platform()});
+}
+
+// What a file says of itself comes to the terminal as text.
+TEST_F(Links, NotesArePrintable) {
+  LinkTable table = even_table(1);
+  table.date = "2026\x1b[2J\n";
+  store(link_json(table));
+  EXPECT_EQ(missing(stored_links({0}).note, {"measured 2026\\x1b[2J\\n, are used"}), "");
+  table.platform = "\x1b[31m";
+  store(link_json(table));
+  EXPECT_EQ(missing(stored_links({0}).note, {"\\x1b[31m", "not used"}), "");
+}
+
+TEST_F(Links, APipeIsNotWaitedFor) {
+  std::filesystem::create_directories(cache_.path() / "rondo");
+  const std::string path = cache_ / "rondo/links.json";
+  ASSERT_EQ(mkfifo(path.c_str(), 0600), 0);
+  alarm(30);
+  EXPECT_EQ(stored_links({0}).note, "are not used: " + path +
+                                        ": is a pipe, must be a regular file; rondo links --store FILE takes "
+                                        "another");
+  alarm(0);
 }
 
 TEST_F(Links, WhereTheFileIs) {

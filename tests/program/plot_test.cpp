@@ -121,7 +121,7 @@ TEST_F(Plot, RefusesWhatItCannotDraw) {
   const std::string good = log("good.csv", short_), empty = log("empty.csv", {});
   test::write_file(directory_ / "other.csv", bytes_of("a,b\n1,2\n"));
   const auto refusal = [&](const std::string& run) { return complaint([&] { plot({good, run}); }); };
-  EXPECT_EQ(missing(refusal(directory_ / "absent.csv"), {"absent.csv'", "No such file"}), "");
+  EXPECT_EQ(missing(refusal(directory_ / "absent.csv"), {"absent.csv", "No such file"}), "");
   EXPECT_EQ(missing(refusal(directory_.path().string()), {"is a directory"}), "");
   EXPECT_EQ(missing(refusal(directory_ / "other.csv"), {"other.csv'", "line 1"}), "");
   EXPECT_EQ(missing(refusal(empty), {"empty.csv'", "no epoch"}), "");

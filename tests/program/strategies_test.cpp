@@ -70,7 +70,7 @@ TEST(StrategiesCommand, RefusesWhatMakesNoSense) {
             "");
   EXPECT_EQ(missing(refusal("mlp --strategy data,data"), {"must name data once"}), "");
   EXPECT_EQ(missing(refusal("mlp --strategy original,original"), {"must name original once"}), "");
-  EXPECT_EQ(missing(refusal("mlp --strategy data,"), {"must be some of"}), "");
+  EXPECT_EQ(missing(refusal("mlp --strategy data,"), {"'data,'", "entry ''", "must be original"}), "");
   EXPECT_EQ(missing(refusal("mlp --batch 0"), {"--batch is '0'"}), "");
   EXPECT_EQ(missing(refusal("mlp --micro-batches 0"), {"--micro-batches is '0'"}), "");
   EXPECT_EQ(refusal("mlp --batch 3 --micro-batches 4"), "--micro-batches is 4, must be at most 3, the batch");

@@ -1,23 +1,44 @@
-# cmake --install, and what find_package(rondo CONFIG) finds afterwards: rondo::kernels, rondo::collectives, rondo::nn.
+# cmake --install, and what find_package(rondo CONFIG) finds afterwards: one component for each of rondo::kernels,
+# rondo::collectives, rondo::nn and rondo::across_hosts, which asks for what it needs and no more.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
 set(RONDO_PACKAGE_DIR ${CMAKE_INSTALL_LIBDIR}/cmake/rondo)
-set(rondo_installed rondo_options rondo_core rondo_kernels rondo_collectives rondo_across_hosts rondo_nn)
-if(NOT RONDO_CUDA)
-  list(APPEND rondo_installed simt)
-  install(DIRECTORY ${PROJECT_SOURCE_DIR}/tools/simt/include/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/rondo-simt)
-endif()
-foreach(target ${rondo_installed})
-  string(REPLACE rondo_ "" name ${target})
-  set_target_properties(${target} PROPERTIES EXPORT_NAME ${name})
-endforeach()
-install(TARGETS ${rondo_installed} EXPORT rondo ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
-install(EXPORT rondo NAMESPACE rondo:: DESTINATION ${RONDO_PACKAGE_DIR} FILE rondo-targets.cmake)
 
+# rondo_install(NAME targets ...): the targets, and the file NAME that defines them for others.
+function(rondo_install name)
+  foreach(target ${ARGN})
+    string(REPLACE rondo_ "" exported ${target})
+    set_target_properties(${target} PROPERTIES EXPORT_NAME ${exported})
+  endforeach()
+  install(TARGETS ${ARGN} EXPORT rondo-${name} ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+  install(EXPORT rondo-${name} NAMESPACE rondo:: DESTINATION ${RONDO_PACKAGE_DIR} FILE rondo-${name}-targets.cmake)
+endfunction()
+
+# PACKAGE TARGET of what a component needs beside other components. Threads come with CMake.
+if(RONDO_CUDA)
+  rondo_install(core rondo_options rondo_core)
+  set(rondo_core_needs "CUDAToolkit 12.8" CUDA::cudart_static)
+else()
+  rondo_install(core rondo_options rondo_core simt)
+  install(DIRECTORY ${PROJECT_SOURCE_DIR}/tools/simt/include/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/rondo-simt)
+  if(NOT SIMT_X86_64)
+    set(rondo_core_needs "Boost 1.74 COMPONENTS context" Boost::context)
+  endif()
+endif()
+foreach(component kernels collectives nn across_hosts)
+  rondo_install(${component} rondo_${component})
+endforeach()
+set(rondo_nn_needs ZLIB ZLIB::ZLIB)
+if(RONDO_MPI_FOUND)
+  set(rondo_across_hosts_needs "MPI COMPONENTS CXX" MPI::MPI_CXX)
+endif()
+
+# The headers. A .cuh is a kernel's own: what it holds depends on the flags that it is compiled with (core/lanes.cuh), and
+# the libraries' are not their users'.
 foreach(part kernels collectives nn)
   install(DIRECTORY ${PROJECT_SOURCE_DIR}/${part} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/rondo
-          FILES_MATCHING PATTERN "*.h" PATTERN "*.cuh")
+          FILES_MATCHING PATTERN "*.h")
 endforeach()
 install(FILES ${RONDO_INCLUDE_DIR}/rondo/version.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/rondo)
 if(TARGET rondo)

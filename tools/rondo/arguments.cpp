@@ -113,15 +113,12 @@ std::vector<int> parse_devices(const std::string& text) {
     return devices;
   }
   std::vector<int> devices;
-  for (size_t begin = 0; begin < text.size();) {
-    const size_t end = std::min(text.find(',', begin), text.size());
-    const std::string entry = text.substr(begin, end - begin);
+  for (const std::string& entry : split(text, ',')) {
     const std::optional<int> device = read_number<int>(entry);
     if (!device || *device < 0 || *device >= kMaxDevices) {
       fail("whose entry '", entry, "' must be a device's number from 0 to ", kMaxDevices - 1);
     }
     devices.push_back(*device);
-    begin = end + 1;
   }
   if (devices.size() > kMaxDevices) fail("must have at most ", kMaxDevices, " entries, has ", devices.size());
   return devices;

@@ -82,7 +82,7 @@ struct CommandLine {
 // Throws a bad_argument Error, one line that names the value and what would be valid.
 CommandLine parse_command_line(int argc, const char* const* argv);
 
-// "4" is devices 0 to 3; "0,1,0" is these three, where device 0 carries two replicas; "3," is device 3 alone.
+// "4" is devices 0 to 3; "0,1,0" is these three, where device 0 carries two replicas.
 std::vector<int> parse_devices(const std::string& text);
 
 }  // namespace rondo::program

@@ -1,6 +1,7 @@
 #include <rondo/tools/rondo/csv_log.h>
 
 #include <rondo/kernels/core/status.h>
+#include <rondo/nn/printable.h>
 
 #include <algorithm>
 #include <array>
@@ -23,14 +24,7 @@ std::string head() {
   return text;
 }
 
-// The beginning of a line of a file that may be anything.
-std::string excerpt(const std::string& line) {
-  constexpr size_t kMost = 100;
-  std::string text = line.substr(0, kMost);
-  for (char& c : text)
-    if (c < 0x20 || c > 0x7E) c = '?';
-  return line.size() > kMost ? text + "..." : text;
-}
+constexpr size_t kMostShown = 100;  // bytes of a line of a file that may be anything
 
 }  // namespace
 
@@ -49,7 +43,8 @@ std::vector<EpochReport> parse_csv_log(const std::string& name, const std::strin
   std::istringstream lines(text);
   std::string line;
   const auto refuse = [&](size_t number, const std::string& why) {
-    throw Error(bad_argument("the log '", name, "', line ", number, " is '", excerpt(line), "', ", why));
+    throw Error(
+        bad_argument("the log '", name, "', line ", number, " is '", excerpt(line, kMostShown), "', ", why));
   };
   if (!std::getline(lines, line) || line != head()) refuse(1, "must be '" + head() + "'");
   std::vector<EpochReport> epochs;

@@ -1,5 +1,6 @@
 #include <rondo/collectives/across_hosts/mpi_process_group.h>
 #include <rondo/kernels/core/platform.h>
+#include <rondo/nn/printable.h>
 #include <rondo/tools/rondo/devices.h>
 #include <rondo/tools/rondo/launched.h>
 
@@ -10,7 +11,7 @@
 
 namespace rondo::program {
 
-void complain(const std::string& message) { std::cerr << "rondo: " + message + "\n"; }
+void complain(const std::string& message) { std::cerr << "rondo: " + printable(message) + "\n"; }
 
 bool was_launched() {
   for (const char* size : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS"})

@@ -21,6 +21,17 @@ Integer read_integer(const std::string& option, const std::string& text, Integer
   throw Error(bad_argument(option, " is '", text, "', must be a whole number from ", low, " to ", high));
 }
 
+inline constexpr float kMaxLearningRate = 1000;  // more is a slip of the finger
+
+template <class Real>
+Real read_learning_rate(const std::string& text) {
+  const std::optional<Real> value = read_number<Real>(text);
+  // NaN fails both. The kernels take a float: what that rounds to 0 is 0.
+  if (value && static_cast<float>(*value) > 0 && *value <= kMaxLearningRate) return *value;
+  throw Error(bad_argument("--lr is '", text, "', must be a number above 0 and at most ", kMaxLearningRate,
+                           " that a float can hold"));
+}
+
 inline std::string read_path(const std::string& option, const std::string& text) {
   if (!text.empty()) return text;
   throw Error(bad_argument(option, " is empty, must be a path"));

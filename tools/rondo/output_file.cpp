@@ -1,5 +1,6 @@
 #include <rondo/kernels/core/status.h>
 #include <rondo/nn/durable_file.h>
+#include <rondo/nn/printable.h>
 #include <rondo/tools/rondo/deferred_signals.h>
 #include <rondo/tools/rondo/output_file.h>
 
@@ -17,6 +18,8 @@ OutputFile::OutputFile(const std::string& option, const std::string& path) : pat
     throw Error(bad_argument(option, " ", error.what()));
   }
 }
+
+std::string OutputFile::shown() const { return printable(path_); }
 
 void OutputFile::write(std::string_view contents) const {
   const DeferredSignals until_the_temporary_is_gone;

@@ -17,6 +17,7 @@ class OutputFile {
 
   bool wanted() const { return !target_.empty(); }
   const std::string& path() const { return path_; }
+  std::string shown() const;  // the path as the program prints it: nn/printable.h
 
   // The file that `path` means, after links have been followed: equal for two names of the same file.
   const std::string& target() const { return target_; }

@@ -1,15 +1,13 @@
 #include <rondo/kernels/core/status.h>
+#include <rondo/nn/printable.h>
+#include <rondo/nn/regular_file.h>
 #include <rondo/tools/rondo/csv_log.h>
 #include <rondo/tools/rondo/format.h>
 #include <rondo/tools/rondo/output_file.h>
 #include <rondo/tools/rondo/plot.h>
 #include <rondo/tools/rondo/plot_svg.h>
 
-#include <cerrno>
-#include <cstring>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 
 namespace rondo::program {
 namespace {
@@ -30,16 +28,9 @@ Panel panel_of(const std::string& name, const std::vector<TrainingRun>& runs, do
 }  // namespace
 
 TrainingRun read_run(const std::string& name, const std::string& path) {
-  const auto refuse = [&](const std::string& why) {
-    throw Error(bad_argument("the log '", path, "' ", why));
-  };
-  std::error_code unseen;
-  if (std::filesystem::is_directory(path, unseen)) refuse("is a directory, must be a file");
-  std::ifstream file(path, std::ios::binary);
-  if (!file) refuse(concat("cannot be read: ", std::strerror(errno)));
-  const std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-  TrainingRun run = {name, parse_csv_log(path, text)};
-  if (run.epochs.empty()) refuse("has no epoch yet, must have one at least");
+  TrainingRun run = {name, parse_csv_log(path, RegularFile(path).contents<std::string>(kMostTextBytes))};
+  if (run.epochs.empty())
+    throw Error(bad_argument("the log '", path, "' has no epoch yet, must have one at least"));
   return run;
 }
 
@@ -78,7 +69,7 @@ void show_plot(const PlotArguments& arguments, std::ostream& out) {
     runs.push_back(read_run(names[i], arguments.runs[i]));
   }
   picture.write(runs_svg(runs));
-  for (const TrainingRun& run : runs) out << run_text(run) << "\n";
+  for (const TrainingRun& run : runs) out << printable(run_text(run)) << "\n";
 }
 
 }  // namespace rondo::program

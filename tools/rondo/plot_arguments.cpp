@@ -46,7 +46,7 @@ CLI::App* add_plot(CLI::App& app, PlotArguments& to) {
           [&](const std::vector<std::string>& runs) {
             for (const std::string& run : runs) to.runs.push_back(read_path("RUN.csv", run));
           },
-          "Logs of training runs, at most 8")
+          "Logs of training runs, at most 8; regular files, not pipes")
       ->type_name("RUN.csv");
   plot->add_option_function<std::vector<std::string>>(
           "--name",

@@ -6,7 +6,8 @@
 namespace rondo::program {
 namespace {
 
-constexpr double kMostValue = 1e9;  // microseconds or GB/s: more is a slip of the finger
+constexpr double kLeastValue = 1e-9,
+                 kMostValue = 1e9;  // microseconds or GB/s: beyond is a slip of the finger
 
 }  // namespace
 
@@ -29,10 +30,10 @@ std::pair<double, double> parse_inside_between(const std::string& option, const 
   bool valid = list.size() == 2;
   for (size_t i = 0; valid && i < 2; ++i) {
     values[i] = read_number<double>(list[i]).value_or(0);
-    valid = values[i] > 0 && values[i] <= kMostValue;  // NaN fails
+    valid = values[i] >= kLeastValue && values[i] <= kMostValue;  // NaN fails
   }
   if (valid) return {values[0], values[1]};
-  throw Error(bad_argument(option, " is '", text, "', must be two numbers above 0 and at most 1e9, ",
+  throw Error(bad_argument(option, " is '", text, "', must be two numbers from 1e-9 to 1e9, ",
                            "inside nodes and between them, such as 3.4,14"));
 }
 

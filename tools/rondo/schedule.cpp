@@ -96,7 +96,7 @@ void show_schedule(const ScheduleArguments& arguments, std::ostream& out) {
   }
   picture.write(schedule_svg(arguments.ranks, arguments.bytes));
   out << "the schedule of " << arguments.ranks << (arguments.ranks == 1 ? " rank" : " ranks") << " is in "
-      << picture.path() << "\n";
+      << picture.shown() << "\n";
 }
 
 }  // namespace rondo::program

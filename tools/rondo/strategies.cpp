@@ -176,7 +176,7 @@ void run_strategies(const StrategiesArguments& arguments, std::ostream& out) {
   out << strategies_text(report);
   if (json.wanted()) {
     json.write(strategies_json(report));
-    out << "wrote " << json.path() << "\n";
+    out << "wrote " << json.shown() << "\n";
   }
 }
 

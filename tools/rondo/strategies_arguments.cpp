@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <limits>
-#include <sstream>
 
 namespace rondo::program {
 namespace {
@@ -13,22 +12,13 @@ namespace {
 // Bounds that only an accident goes beyond.
 constexpr int64_t kMostSamples = 1'000'000, kMostLayers = 10'000, kMostWidth = 1 << 20;
 constexpr int kMostSteps = 1'000'000;
-constexpr float kMostLearningRate = 1000;
-
-float read_rate(const std::string& text) {
-  const std::optional<float> value = read_number<float>(text);
-  if (value && *value > 0 && *value <= kMostLearningRate) return *value;  // NaN fails both
-  throw Error(bad_argument("--lr is '", text, "', must be a number above 0 and at most ", kMostLearningRate));
-}
 
 }  // namespace
 
 std::vector<nn::StrategyKind> parse_strategies(const std::string& text) {
   std::vector<nn::StrategyKind> kinds = {nn::StrategyKind::original};
-  std::istringstream entries(text);
-  std::string entry;
   bool again = false;
-  while (std::getline(entries, entry, ',')) {
+  for (const std::string& entry : split(text, ',')) {
     const auto* const found = std::ranges::find(
         nn::kStrategies, entry, [](nn::StrategyKind kind) { return std::string(name_of(kind)); });
     if (found == std::end(nn::kStrategies))
@@ -42,8 +32,6 @@ std::vector<nn::StrategyKind> parse_strategies(const std::string& text) {
     else
       kinds.push_back(*found);
   }
-  if (text.empty() || text.back() == ',')
-    throw Error(bad_argument("--strategy is '", text, "', must be some of original,network,layerwise,data"));
   return kinds;
 }
 
@@ -93,7 +81,7 @@ CLI::App* add_strategies(CLI::App& app, StrategiesArguments& to) {
   add(*strategies, "--steps", "N", "Steps of each strategy [5]",
       [&](const std::string& s) { to.steps = read_integer<int>("--steps", s, 1, kMostSteps); });
   add(*strategies, "--lr", "RATE", "Learning rate [0.1 for lenet, 0.001 for the mlp]",
-      [&](const std::string& s) { to.lr = read_rate(s); });
+      [&](const std::string& s) { to.lr = read_learning_rate<float>(s); });
   add(*strategies, "--layers", "N", "Hidden layers of the mlp [6]",
       [&](const std::string& s) { to.layers = read_integer<int64_t>("--layers", s, 0, kMostLayers); });
   add(*strategies, "--width", "N", "Of the mlp's hidden layers [128]",

@@ -1,3 +1,4 @@
+#include <rondo/nn/printable.h>
 #include <rondo/tools/rondo/format.h>
 #include <rondo/tools/rondo/svg.h>
 
@@ -8,25 +9,6 @@
 #include <string_view>
 
 namespace rondo::program::svg {
-namespace {
-
-// Bytes of the character that `text` begins with; 0 where that is none that XML allows. See RFC 3629.
-size_t utf8_length(std::string_view text) {
-  const auto byte = [&](size_t i) { return i < text.size() ? static_cast<unsigned char>(text[i]) : 0u; };
-  const unsigned first = byte(0), second = byte(1);
-  if (first < 0x80) return 1;
-  if (first < 0xC2 || first > 0xF4) return 0;
-  const size_t length = first < 0xE0 ? 2 : first < 0xF0 ? 3 : 4;
-  for (size_t i = 1; i < length; ++i)
-    if ((byte(i) & 0xC0) != 0x80) return 0;
-  const bool longer_than_needed = (first == 0xE0 && second < 0xA0) || (first == 0xF0 && second < 0x90);
-  const bool surrogate = first == 0xED && second >= 0xA0, beyond = first == 0xF4 && second >= 0x90;
-  const bool no_character = first == 0xEF && second == 0xBF && byte(2) >= 0xBE;
-  return longer_than_needed || surrogate || beyond || no_character ? 0 : length;
-}
-
-}  // namespace
-
 std::string escaped(const std::string& text) {
   std::string result;
   for (size_t at = 0, length; at < text.size(); at += std::max<size_t>(length, 1)) {

@@ -22,25 +22,17 @@ constexpr int kMaxEpochs = 100'000;
 constexpr int kMaxSteps = 1'000'000;
 constexpr int64_t kMaxLayers = 10'000;
 constexpr int64_t kMaxWidth = 1'000'000;
-constexpr float kMaxLearningRate = 1000;
 
 constexpr const char* kFlags[] = {"--verify",      "--nesterov", "--local-statistics",
                                   "--fixed-order", "--help",     "-h"};
 constexpr const char* kModels[] = {"lenet", "resnet18", "mlp"};
 
-template <class Real>
-Real read_learning_rate(const std::string& text) {
-  const std::optional<Real> value = read_number<Real>(text);
-  // NaN fails both; what a float takes for 0 is 0.
-  if (value && static_cast<float>(*value) > 0 && *value <= kMaxLearningRate) return *value;
-  throw Error(bad_argument("--lr is '", text, "', must be a number above 0 and at most ", kMaxLearningRate));
-}
-
 // In [0, end).
 float read_share(const std::string& option, const std::string& text, float end) {
   const std::optional<float> value = read_number<float>(text);
   if (value && *value >= 0 && *value < end) return *value;
-  throw Error(bad_argument(option, " is '", text, "', must be a number from 0 to below ", end));
+  throw Error(bad_argument(option, " is '", text, "', must be a number from 0 to below ", end,
+                           " that a float can hold"));
 }
 
 // Of an enum whose values count from 0.

@@ -207,11 +207,11 @@ void train_mlp(const MlpArguments& arguments, std::ostream& out, const Terminal&
         {"losses", losses},
     };
     json.write(all.dump(2) + "\n");
-    out << "wrote " << json.path() << "\n";
+    out << "wrote " << json.shown() << "\n";
   }
   if (trace) {
     timeline.write(trace_json(trace->collect(), trace->devices()));
-    out << "wrote " << timeline.path() << "\n";
+    out << "wrote " << timeline.shown() << "\n";
   }
   out << std::flush;
 }

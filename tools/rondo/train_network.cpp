@@ -228,11 +228,11 @@ int train_network(const NetworkArguments& arguments, std::ostream& out, const Te
   if (plan.fit.verify) show_verification(result.verified_steps, result.differing_values, out, terminal);
   if (files.trace.wanted()) files.trace.write(trace_json(trace->collect(), trace->devices()));
   show_written(files, out);
-  if (checkpoint.wanted()) out << "wrote " << checkpoint.path() << "\n";
+  if (checkpoint.wanted()) out << "wrote " << checkpoint.shown() << "\n";
   if (result.end == nn::FitResult::End::stopped) {
     out << inked(terminal, Ink::bold,
                  concat("stopped in epoch ", result.place.epoch, " after ", grouped(result.place.step),
-                        " steps", checkpoint.wanted() ? "; --resume " + checkpoint.path() + " goes on" : ""))
+                        " steps", checkpoint.wanted() ? "; --resume " + checkpoint.shown() + " goes on" : ""))
         << std::endl;
     return StopRequest::signal();
   }

@@ -1,5 +1,6 @@
 #include <rondo/kernels/core/platform.h>
 #include <rondo/kernels/core/status.h>
+#include <rondo/nn/regular_file.h>
 #include <rondo/tools/rondo/csv_log.h>
 #include <rondo/tools/rondo/format.h>
 #include <rondo/tools/rondo/plot_svg.h>
@@ -7,8 +8,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <map>
 #include <set>
 
@@ -109,9 +108,8 @@ bool is_hopeless(const EpochReport& report) { return !(report.train_loss < kHope
 
 void RunFollower::continue_log(int64_t epoch) {
   if (!files_.log.wanted()) return;
-  std::ifstream file(files_.log.target(), std::ios::binary);
-  if (!file) return;  // there is none yet
-  const std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+  if (!std::filesystem::exists(files_.log.target())) return;
+  const auto text = RegularFile(files_.log.target()).contents<std::string>(kMostTextBytes);
   if (text.empty()) return;
   for (const EpochReport& logged : parse_csv_log(files_.log.path(), text))
     if (logged.epoch < epoch) epochs_.push_back(logged);
@@ -144,7 +142,7 @@ void show_verification(int64_t steps, int64_t differing_values, std::ostream& ou
 
 void show_written(const TrainingFiles& files, std::ostream& out) {
   for (const OutputFile* file : {&files.log, &files.plot, &files.trace})
-    if (file->wanted()) out << "wrote " << file->path() << "\n";
+    if (file->wanted()) out << "wrote " << file->shown() << "\n";
 }
 
 }  // namespace rondo::program

@@ -1,15 +1,46 @@
-# cmake -DBUILD=... -DFOLDER=... -DTYPE=... -P: installs the build into an empty folder, builds the project beside this file
-# against it, and runs what comes out.
+# cmake -DBUILD=... -DFOLDER=... -DTYPE=... -DRUN=ON -DCOMPILER=... -DCPU=... -P: installs the build into an empty folder,
+# builds the project beside this file and those below it against it, and runs what comes out.
 include(${CMAKE_CURRENT_LIST_DIR}/../run.cmake)
 
 file(REMOVE_RECURSE ${FOLDER})
 run(${CMAKE_COMMAND} --install ${BUILD} --prefix ${FOLDER}/prefix)
 run(${CMAKE_COMMAND} -S ${CMAKE_CURRENT_LIST_DIR} -B ${FOLDER}/build -DCMAKE_PREFIX_PATH=${FOLDER}/prefix
     -DCMAKE_BUILD_TYPE=${TYPE})
+expect_no_options(${FOLDER}/build)
 run(${CMAKE_COMMAND} --build ${FOLDER}/build)
 if(RUN)
   run(${FOLDER}/build/consumer)
   run(${FOLDER}/build/trainer)
+  run(${FOLDER}/build/processes)
   run(${FOLDER}/prefix/bin/rondo --version)
+endif()
+
+# The kernels alone, on a machine that has nothing else.
+set(components ${CMAKE_COMMAND} -S ${CMAKE_CURRENT_LIST_DIR}/components -B ${FOLDER}/components
+    -DCMAKE_PREFIX_PATH=${FOLDER}/prefix -DCMAKE_BUILD_TYPE=${TYPE} -DCPU=${CPU})
+run(${components} -DWANTED=)
+run(${CMAKE_COMMAND} --build ${FOLDER}/components)
+if(RUN)
+  run(${FOLDER}/components/product)
+endif()
+refused("rondo component 'nn' needs ZLIB, which was not found" ${components} -DWANTED=nn)
+refused("rondo has no component 'kernel', must be one of kernels, collectives, nn, across_hosts"
+  ${components} "-DWANTED=kernels\;kernel")
+
+# What a header says may not depend on the instructions that its user compiles for: the libraries were compiled for others.
+if(CPU STREQUAL "x86-64")
+  file(GLOB_RECURSE headers RELATIVE ${FOLDER}/prefix/include ${FOLDER}/prefix/include/rondo/*)
+  file(GLOB_RECURSE of_executor RELATIVE ${FOLDER}/prefix/include/rondo-simt ${FOLDER}/prefix/include/rondo-simt/*.h*)
+  set(text "")
+  foreach(header ${headers} ${of_executor})
+    string(APPEND text "#include <${header}>\n")
+  endforeach()
+  file(WRITE ${FOLDER}/headers.cpp ${text})
+  set(preprocess ${COMPILER} -std=c++20 -E -P -I${FOLDER}/prefix/include -I${FOLDER}/prefix/include/rondo-simt
+      ${FOLDER}/headers.cpp)
+  foreach(level x86-64 x86-64-v4)
+    run(${preprocess} -march=${level} -o ${FOLDER}/${level})
+  endforeach()
+  run(${CMAKE_COMMAND} -E compare_files ${FOLDER}/x86-64 ${FOLDER}/x86-64-v4)
 endif()
 file(REMOVE_RECURSE ${FOLDER})

@@ -191,7 +191,7 @@ void run(const CollectiveArguments& arguments, Engine& engine, CollectiveReport&
     if (files.timeline.wanted()) files.timeline.write(trace_json(trace.collect(), trace.devices()));
   }
   for (const OutputFile* file : {&files.json, &files.timeline}) {
-    if (file->wanted()) out << "# wrote " << file->path() << "\n";
+    if (file->wanted()) out << "# wrote " << file->shown() << "\n";
   }
   throw_if_wrong(report);
 }

@@ -1,12 +1,12 @@
 #include <rondo/kernels/core/platform.h>
+#include <rondo/nn/printable.h>
+#include <rondo/nn/regular_file.h>
 #include <rondo/tools/rondo/links/link_file.h>
 
 #include <nlohmann/json.hpp>
 
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 
 namespace rondo::program {
 namespace {
@@ -99,20 +99,22 @@ StoredLinks stored_links(const std::vector<int>& devices) {
   const std::string path = default_link_file();
   std::error_code unseen;
   if (path.empty() || !std::filesystem::exists(path, unseen)) return {};
-  if (!std::filesystem::is_regular_file(path, unseen))
+  std::string text;
+  try {
+    text = RegularFile(path).contents<std::string>(kMostTextBytes);
+  } catch (const Error& error) {
     return {{},
-            concat("in ", path, " are not used: it is not a file; rondo links --store FILE takes another")};
-  std::ifstream file(path, std::ios::binary);
-  const std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+            printable(concat("are not used: ", error.what(), "; rondo links --store FILE takes another"))};
+  }
   try {
     LinkTable table = parse_link_json(path, text);
     const std::string why = mismatch(table, devices);
     if (!why.empty())
-      return {{}, concat("in ", path, " are not used: ", why, "; rondo links measures again")};
-    const std::string note = concat("in ", path, ", measured ", table.date, ", are used");
+      return {{}, printable(concat("in ", path, " are not used: ", why, "; rondo links measures again"))};
+    const std::string note = printable(concat("in ", path, ", measured ", table.date, ", are used"));
     return {std::move(table), note};
   } catch (const Error& error) {
-    return {{}, concat("are not used: ", error.what(), "; rondo links measures again")};
+    return {{}, printable(concat("are not used: ", error.what(), "; rondo links measures again"))};
   }
 }
 

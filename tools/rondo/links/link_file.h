@@ -19,7 +19,7 @@ LinkTable parse_link_json(const std::string& name, const std::string& text);
 // What is stored about these devices of this machine.
 struct StoredLinks {
   std::optional<LinkTable> table;  // nothing: there is no file, or it can't be used
-  std::string note;                // goes on after "links"; empty where there is no file
+  std::string note;                // goes on after "links", printable; empty where there is no file
 };
 StoredLinks stored_links(const std::vector<int>& devices);
 

@@ -117,7 +117,7 @@ void show_links(const LinksArguments& arguments, std::ostream& out) {
   out << link_text(table);
   if (!store.wanted()) return;
   store.write(link_json(table));
-  out << "wrote " << store.path() << "\n";
+  out << "wrote " << store.shown() << "\n";
 }
 
 }  // namespace rondo::program

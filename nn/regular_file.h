@@ -1,0 +1,55 @@
+// Files that are read: regular files, and nothing else.
+#pragma once
+
+#include <rondo/kernels/core/status.h>
+
+#include <cstdint>
+#include <string>
+
+namespace rondo {
+
+// A regular file, open for reading. Directories, pipes, sockets and devices are refused, and never waited
+// for: a pipe that nobody writes to would hang, and /dev/zero has no end. The shell's <(command) is a pipe.
+class RegularFile {
+ public:
+  // Throws a bad_argument Error that names the path and says what it is, or why it can't be opened.
+  explicit RegularFile(const std::string& path);
+  ~RegularFile();
+  RegularFile(const RegularFile&) = delete;
+  RegularFile& operator=(const RegularFile&) = delete;
+
+  int64_t size() const { return size_; }  // in bytes, when the file was opened
+
+  // Reads `bytes` bytes that begin at the byte `from`. Throws an Error: bad_argument where the file has become
+  // shorter, out_of_resources where reading fails.
+  void read(void* to, int64_t bytes, int64_t from) const;
+
+  // The whole contents as a std::string or a std::vector<uint8_t>. Throws as read() does, and a bad_argument
+  // Error for a file of more than `most_bytes`, before anything is allocated.
+  template <class Bytes>
+  Bytes contents(int64_t most_bytes) const {
+    if (size_ > most_bytes) fail("has ", size_, " bytes, must have at most ", most_bytes);
+    Bytes bytes;
+    bytes.resize(static_cast<size_t>(size_));
+    read(bytes.data(), size_, 0);
+    return bytes;
+  }
+
+  // Throws a bad_argument Error that begins with the path.
+  template <class... Parts>
+  [[noreturn]] void fail(const Parts&... parts) const {
+    throw Error(bad_argument(path_, ": ", parts...));
+  }
+
+ private:
+  void check_kind(unsigned mode) const;
+
+  const std::string path_;
+  int descriptor_ = -1;
+  int64_t size_ = 0;
+};
+
+// The largest log, table of links or the like that is read. The log of the longest training has 20 MB.
+inline constexpr int64_t kMostTextBytes = int64_t{64} << 20;
+
+}  // namespace rondo

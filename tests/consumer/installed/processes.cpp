@@ -1,0 +1,8 @@
+// A program for several processes that was started as one.
+
+#include <rondo/collectives/across_hosts/mpi_process_group.h>
+
+int main(int argc, char**) {
+  if (argc == 1) return 0;
+  return rondo::make_mpi_process_group({})->size() > 0 ? 0 : 1;
+}
