@@ -4,7 +4,6 @@
 #include <rondo/nn/safetensors.h>
 #include <rondo/nn/sha256.h>
 #include <rondo/version.h>
-#include <zlib.h>
 
 #include <charconv>
 #include <cmath>
@@ -17,7 +16,9 @@ using Metadata = std::map<std::string, std::string>;
 
 constexpr const char* kCheckpoint = "rondo checkpoint";
 constexpr const char* kParameters = "rondo parameters";
-constexpr const char* kFormatVersion = "1";
+constexpr const char* kForeignParameters = "parameters";  // another program's, without a checksum
+constexpr const char* kFormatVersion = "2";
+constexpr const char* kChecksum = "crc32";
 constexpr const char* kLayouts = "activations NHWC, convolutions KRSC, linear [inputs, outputs]";
 
 template <class... Parts>
@@ -96,14 +97,23 @@ std::string fingerprint(const Graph& graph) {
   return sha256({reinterpret_cast<const uint8_t*>(description.data()), description.size()});
 }
 
-// Of all contents, by name: it does not depend on where in the file they lie.
-std::string checksum(const std::vector<StoredTensor>& tensors) {
-  std::map<std::string_view, std::span<const std::byte>> by_name;
-  for (const StoredTensor& tensor : tensors) by_name[tensor.name] = tensor.bytes;
-  uLong sum = crc32_z(0, nullptr, 0);
-  for (const auto& [name, bytes] : by_name)
-    sum = crc32_z(sum, reinterpret_cast<const Bytef*>(bytes.data()), bytes.size());
-  return exact_text(static_cast<uint32_t>(sum));
+// Of tensors and metadata, except for itself.
+std::string checksum_text(const std::vector<StoredTensor>& tensors, Metadata metadata) {
+  metadata.erase(kChecksum);
+  return exact_text(checksum(tensors, metadata));
+}
+
+// Every format of Rondo's own has a checksum. A file of another format may have one, so that damage to the name of the format
+// does not switch it off.
+void check_contents(const Safetensors& file) {
+  const auto format = file.metadata.find("format");
+  const bool ours =
+      format != file.metadata.end() && (format->second == kCheckpoint || format->second == kParameters);
+  if (!ours && !file.metadata.contains(kChecksum)) return;
+  const std::string &want = entry(file.metadata, kChecksum), is = checksum_text(file.tensors, file.metadata);
+  if (want != is)
+    fail("its contents are not those that were written: the ", kChecksum, " in its metadata is ",
+         shown_name(want), ", theirs is ", is);
 }
 
 void append(std::vector<DeviceTensor>& to, std::vector<DeviceTensor> tensors) {
@@ -140,21 +150,21 @@ void write(const std::string& path, DataParallel& model, const std::vector<Devic
   metadata["rondo_version"] = RONDO_VERSION_STRING;
   metadata["layouts"] = kLayouts;
   metadata["model"] = fingerprint(model.graph());
-  metadata["crc32"] = checksum(host.tensors);
+  metadata[kChecksum] = checksum_text(host.tensors, metadata);
   write_safetensors(path, host.tensors, metadata);
 }
 
 // A file of Rondo's, whole and of a version that is known.
 Safetensors read(const std::string& path) {
   Safetensors file = read_safetensors(path);
-  if (!file.metadata.contains("format_version"))
-    fail("it is not one of Rondo's: its metadata has no 'format_version'");
+  const auto version = file.metadata.find("format_version");
+  if (version == file.metadata.end()) fail("it is not one of Rondo's: its metadata has no 'format_version'");
+  if (version->second == "1")
+    fail("its format_version is '1', which has no checksum of the metadata, must be '", kFormatVersion,
+         "': docs/checkpoints.md tells how to take over its parameters");
   expect(file.metadata, "format_version", kFormatVersion, "the one that is known");
+  check_contents(file);
   expect(file.metadata, "layouts", kLayouts, "the model's");
-  // Who has changed values on purpose can leave it out.
-  if (file.metadata.contains("crc32") && file.metadata["crc32"] != checksum(file.tensors))
-    fail("its values are not those that were written: the crc32 in its metadata is ",
-         shown_name(file.metadata["crc32"]), ", theirs is ", checksum(file.tensors));
   return file;
 }
 
@@ -247,7 +257,9 @@ void load_parameters(const std::string& path, DataParallel& model) {
   about(path, [&] {
     const Safetensors file = read(path);
     const std::string& format = entry(file.metadata, "format");
-    if (format != kParameters) expect(file.metadata, "format", kCheckpoint, "that of a training");
+    if (format != kParameters && format != kCheckpoint && format != kForeignParameters)
+      fail("its format is '", shown_name(format), "', must be '", kCheckpoint, "', '", kParameters, "' or '",
+           kForeignParameters, "'");
     const std::vector<DeviceTensor> tensors = tensors_to_load(model, file.metadata);
     std::set<std::string> besides;
     if (format == kCheckpoint) besides = {"training.", "optimizer."};
