@@ -1,16 +1,22 @@
 // The built program, where networks of modules are trained: what is shown, stopped, resumed, refused.
 #include <gtest/gtest.h>
+#include <rondo/nn/safetensors.h>
 #include <rondo/tests/program/built_program.h>
 #include <rondo/tests/program/xml.h>
 #include <rondo/tools/rondo/csv_log.h>
 
+#include <fcntl.h>
 #include <signal.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <functional>
 #include <regex>
 #include <thread>
 
@@ -23,6 +29,17 @@ class CommandTrain : public BuiltProgram {
 
   std::string resnet(const std::string& options) {
     return "train resnet18 --data " + data_.path().string() + " " + options;
+  }
+  static bool comes_true(const std::function<bool()>& condition) {
+    const auto begin = std::chrono::steady_clock::now();
+    while (!condition()) {
+      if (std::chrono::steady_clock::now() - begin > std::chrono::minutes(5)) return false;
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    }
+    return true;
+  }
+  static bool comes(const std::string& path) {
+    return comes_true([&] { return std::filesystem::exists(path); });
   }
 };
 
@@ -68,10 +85,7 @@ TEST_F(CommandTrain, StopsAndGoesOn) {
   const std::string parts = results_ / "parts";
   const pid_t child =
       start(words_of(resnet(options + "--save " + parts + " --log " + (results_ / "parts.csv"))));
-  const auto begin = std::chrono::steady_clock::now();
-  while (!std::filesystem::exists(parts) &&
-         std::chrono::steady_clock::now() - begin < std::chrono::minutes(5))
-    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  ASSERT_TRUE(comes(parts));
   kill(child, SIGINT);
   const Outcome stopped = wait_for(child);
   ASSERT_EQ(stopped.code, 128 + SIGINT) << stopped.text();
@@ -100,6 +114,96 @@ TEST_F(CommandTrain, StopsAndGoesOn) {
   const Outcome other = run_line(resnet("--batch 6 --optimizer sgd --epochs 9 --resume " + parts));
   EXPECT_EQ(other.code, 2);
   EXPECT_EQ(missing(other.text(), {"adam", "sgd"}), "") << other.text();
+}
+
+// Two processes with one --save: the second does nothing, the first loses nothing.
+TEST_F(CommandTrain, TwoRunsDoNotShareAFile) {
+  const std::string path = results_ / "shared", log = results_ / "shared.csv", link = results_ / "link";
+  std::filesystem::create_symlink("shared", link);
+  const std::string options = "--batch 6 --epochs 1000 ";
+  const pid_t first =
+      start(words_of(resnet(options + "--save " + path + " --log " + log)), streams_ / "first");
+  ASSERT_TRUE(comes(log)) << "the first epoch does not end";
+  const std::string taken =
+      concat(": is the output of another run, which has not ended (process ", first, ")");
+  for (const std::string& output :
+       {"--save " + path, "--resume " + path + " --save " + link, "--log " + log}) {
+    const Outcome second = run_line(resnet(options + output));
+    EXPECT_EQ(second.code, 2) << second.text();
+    EXPECT_EQ(second.out, "");
+    EXPECT_EQ(missing(second.err, {output.substr(output.rfind("--")) + taken}), "");
+  }
+  EXPECT_EQ(missing(run_line("plot " + log + " --svg " + path).err, {"--svg " + path + taken}), "");
+  kill(first, SIGKILL);
+  EXPECT_EQ(wait_for(first).code, 1000 + SIGKILL);
+
+  // The lock went with the process; what goes on has it now.
+  const pid_t next = start(words_of(resnet(options + "--save " + path + " --resume " + path)));
+  const std::string lock_file = results_ / ".shared.rondo-lock";
+  ASSERT_TRUE(comes_true([&] { return read_text(lock_file) == std::to_string(next); }));
+  ASSERT_TRUE(comes_true([&] { return read_text(streams_ / "out").find("resumed") != std::string::npos; }));
+  std::filesystem::remove(path);
+  ASSERT_TRUE(comes(path));
+  kill(next, SIGTERM);
+  const Outcome stopped = wait_for(next);
+  EXPECT_EQ(stopped.code, 128 + SIGTERM) << stopped.text();
+  EXPECT_FALSE(std::filesystem::exists(lock_file));
+}
+
+// Another program writes the file meanwhile, without the lock.
+TEST_F(CommandTrain, AFailureAfterTheBeginningIsNoWrongArgument) {
+  const std::string path = results_ / "a";
+  const pid_t child = start(words_of(resnet("--batch 6 --epochs 1000 --save " + path)));
+  ASSERT_TRUE(comes(path));
+  Outcome outcome;
+  {
+    int other = -1;
+    const std::string temporary = results_ / ".a.rondo-tmp";
+    ASSERT_TRUE(comes_true([&] {
+      if (other >= 0) close(other);
+      other = open(temporary.c_str(), O_WRONLY | O_CREAT, 0600);
+      struct stat mine {
+      }, named{};
+      return flock(other, LOCK_EX | LOCK_NB) == 0 && fstat(other, &mine) == 0 &&
+             stat(temporary.c_str(), &named) == 0 && mine.st_ino == named.st_ino;
+    }));
+    outcome = wait_for(child);
+    close(other);
+  }
+  EXPECT_EQ(outcome.code, 1) << outcome.text();
+  EXPECT_EQ(missing(outcome.err, {path + ": somebody else is writing it at this moment"}), "");
+}
+
+// The terminal goes: the system and the shell both say so.
+TEST_F(CommandTrain, AHangUpLeavesACheckpoint) {
+  const std::string path = results_ / "a", log = results_ / "a.csv";
+  const std::string options = "--batch 2 --lr 0.001 --epochs 1000 --save " + path;
+  const pid_t child = start(words_of(resnet(options + " --log " + log)));
+  ASSERT_TRUE(comes(log));
+  for (int i = 0; i < 2; ++i) kill(child, SIGHUP);
+  const Outcome stopped = wait_for(child);
+  EXPECT_EQ(stopped.code, 128 + SIGHUP) << stopped.text();
+  EXPECT_EQ(missing(stopped.out, {"stopped in epoch ", "--resume " + path + " goes on"}), "")
+      << stopped.text();
+  const auto place = std::regex("stopped in epoch (\\d+) after (\\d+) steps");
+  std::smatch said;
+  ASSERT_TRUE(std::regex_search(stopped.out, said, place));
+  const Safetensors file = read_safetensors(path);
+  EXPECT_EQ(file.metadata.at("epoch"), said[1]);
+  EXPECT_EQ(file.metadata.at("epoch_steps"), said[2]);
+}
+
+TEST_F(CommandTrain, UnderNohupAHangUpIsNotHeard) {
+  const std::string path = results_ / "a";
+  const auto before = signal(SIGHUP, SIG_IGN);  // the child inherits it
+  const pid_t child = start(words_of(resnet("--batch 6 --epochs 1000 --save " + path)));
+  signal(SIGHUP, before);
+  ASSERT_TRUE(comes(path));
+  kill(child, SIGHUP);
+  std::filesystem::remove(path);
+  EXPECT_TRUE(comes(path)) << "it did not go on";
+  kill(child, SIGTERM);
+  EXPECT_EQ(wait_for(child).code, 128 + SIGTERM);
 }
 
 TEST_F(CommandTrain, NamesWhatIsNotFinite) {

@@ -122,10 +122,16 @@ class Follower final : public nn::FitObserver {
   // What diverged does not take the place of what can go on.
   void before_save(const EpochReport& report) override { run_.show_hopeless(report); }
   void on_epoch(const EpochReport& report) override { run_.show(report); }
-  bool stop() override { return StopRequest::signal() != 0; }
+  bool stop() override {
+    began_ = true;
+    return StopRequest::signal() != 0;
+  }
+  // Whether a step was taken.
+  bool began() const { return began_; }
 
  private:
   RunFollower run_;
+  bool began_ = false;
 };
 
 nn::TrainingPlace resume(const NetworkArguments& arguments, const Plan& plan, nn::DataParallel& model,
@@ -165,10 +171,6 @@ int train_network(const NetworkArguments& arguments, std::ostream& out, const Te
     if (file->wanted() && file->target() == resumed)
       throw Error(
           bad_argument("--resume '", arguments.resume, "' is the file of another output, must be another"));
-  for (const OutputFile* file : {&files.log, &files.plot, &files.trace})
-    if (checkpoint.wanted() && file->target() == checkpoint.target())
-      throw Error(bad_argument("--save '", arguments.save,
-                               "' is the same file as another output's, must be another"));
   const FashionMnist data = load_images(arguments);
   Plan plan = plan_for(arguments, data);
   const nn::NamedModel network = nn::model(arguments.model, nn::weight_init(arguments.weights));
@@ -217,7 +219,13 @@ int train_network(const NetworkArguments& arguments, std::ostream& out, const Te
     RunFollower run(display, files, title, plan.rate);
     if (!arguments.resume.empty()) run.continue_log(plan.fit.from.epoch);
     Follower follower(std::move(run));
-    result = nn::fit(model, *optimizer, data, plan.fit, follower, trace ? &*trace : nullptr);
+    try {
+      result = nn::fit(model, *optimizer, data, plan.fit, follower, trace ? &*trace : nullptr);
+    } catch (const Error& error) {
+      // What was asked for made sense, or it had not begun.
+      if (follower.began()) throw TrainingFailed(error.what());
+      throw;
+    }
   }
   out << "\n";
   if (result.end == nn::FitResult::End::diverged)
