@@ -5,7 +5,6 @@
 #include <rondo/nn/sha256.h>
 #include <rondo/version.h>
 
-#include <charconv>
 #include <cmath>
 #include <cstring>
 
@@ -19,6 +18,7 @@ constexpr const char* kParameters = "rondo parameters";
 constexpr const char* kForeignParameters = "parameters";  // another program's, without a checksum
 constexpr const char* kFormatVersion = "2";
 constexpr const char* kChecksum = "crc32";
+constexpr std::string_view kRecipe = "recipe.";  // in front of the names that the caller gave
 constexpr const char* kLayouts = "activations NHWC, convolutions KRSC, linear [inputs, outputs]";
 
 template <class... Parts>
@@ -36,13 +36,6 @@ auto about(const std::string& path, Work work) {
     if (named || error.status().code() != StatusCode::bad_argument) throw;
     throw Error(bad_argument(path, ": ", error.what()));
   }
-}
-
-// The shortest text that is read as the same bits again.
-template <class Number>
-std::string exact_text(Number value) {
-  char text[64];
-  return {text, std::to_chars(text, std::end(text), value).ptr};
 }
 
 const std::string& entry(const Metadata& metadata, const std::string& key) {
@@ -187,10 +180,10 @@ void check_same_optimizer(const Metadata& metadata, const Optimizer& optimizer) 
 }
 
 TrainingPlace place_in(const Metadata& metadata) {
-  const TrainingPlace place = {
-      number_of<int64_t>(metadata, "epoch"), number_of<int64_t>(metadata, "epoch_steps"),
-      number_of<uint64_t>(metadata, "data_seed"), number_of<int64_t>(metadata, "batch"),
-      metadata.contains("recipe") ? metadata.at("recipe") : ""};
+  TrainingPlace place = {number_of<int64_t>(metadata, "epoch"), number_of<int64_t>(metadata, "epoch_steps"),
+                         number_of<uint64_t>(metadata, "data_seed"), number_of<int64_t>(metadata, "batch")};
+  for (const auto& [key, value] : metadata)
+    if (key.starts_with(kRecipe)) place.recipe[key.substr(kRecipe.size())] = value;
   check_place(place);
   return place;
 }
@@ -211,8 +204,8 @@ void save_checkpoint(const std::string& path, DataParallel& model, Optimizer& op
                          {"epoch", exact_text(place.epoch)},
                          {"epoch_steps", exact_text(place.step)},
                          {"data_seed", exact_text(place.seed)},
-                         {"batch", exact_text(place.batch)},
-                         {"recipe", place.recipe}};
+                         {"batch", exact_text(place.batch)}};
+    for (const auto& [name, value] : place.recipe) metadata[concat(kRecipe, name)] = value;
     for (const OptimizerSetting& setting : optimizer.settings())
       metadata["optimizer." + setting.name] = exact_text(setting.value);
     std::vector<DeviceTensor> tensors = tensors_to_save(model, metadata);
@@ -221,11 +214,14 @@ void save_checkpoint(const std::string& path, DataParallel& model, Optimizer& op
   });
 }
 
-TrainingPlace load_checkpoint(const std::string& path, DataParallel& model, Optimizer& optimizer) {
+TrainingPlace load_checkpoint(const std::string& path, DataParallel& model, Optimizer& optimizer,
+                              const std::function<void(const TrainingPlace&)>& accept) {
   return about(path, [&] {
     check_belongs(optimizer, model);
     const Safetensors file = read(path);
     expect(file.metadata, "format", kCheckpoint, "that of a training");
+    const TrainingPlace place = place_in(file.metadata);
+    if (accept) accept(place);
     check_same_optimizer(file.metadata, optimizer);
     std::vector<DeviceTensor> tensors = tensors_to_load(model, file.metadata);
     append(tensors, training_tensors(model, optimizer));
@@ -234,7 +230,6 @@ TrainingPlace load_checkpoint(const std::string& path, DataParallel& model, Opti
     check_same_model(file.metadata, model);
     const auto rate = number_of<float>(file.metadata, "learning_rate");
     if (!std::isfinite(rate)) fail("its learning rate is ", rate, ", must be finite");
-    const TrainingPlace place = place_in(file.metadata);
     // Everything fits: from here on the model changes.
     model.streams().synchronize();
     upload(tensors, contents);

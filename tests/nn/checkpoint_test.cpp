@@ -68,7 +68,8 @@ testing::AssertionResult same_bytes(const std::string& a, const std::string& b) 
   return all_equal_bits(std::vector<uint8_t>(a.begin(), a.end()), std::vector<uint8_t>(b.begin(), b.end()));
 }
 
-constexpr TrainingPlace kPlace = {7, 4, std::numeric_limits<uint64_t>::max(), 12};
+const TrainingPlace kPlace = {
+    7, 4, std::numeric_limits<uint64_t>::max(), 12, {{"--lr", "0.1"}, {"", "empty"}, {"=\n", ""}}};
 
 class CheckpointFile : public testing::Test {
  protected:
@@ -208,6 +209,9 @@ TEST_F(CheckpointFile, HoldsWhatTheDocumentationSays) {
                                                    {"epoch", "7"},
                                                    {"epoch_steps", "4"},
                                                    {"data_seed", "18446744073709551615"},
+                                                   {"recipe.--lr", "0.1"},
+                                                   {"recipe.", "empty"},
+                                                   {"recipe.=\n", ""},
                                                    {"batch", "12"}};
   for (const auto& [key, value] : want) EXPECT_EQ(file.metadata.at(key), value) << key;
 }
@@ -304,6 +308,21 @@ TEST_F(CheckpointFile, RefusesAnotherTraining) {
   const std::string message = complaint([&] { load_checkpoint(path_, training.model, *adam.optimizer); });
   EXPECT_EQ(message, path_ + ": the optimizer was made for another model, must be for this one");
   EXPECT_EQ(complaint([&] { save_checkpoint(path_, training.model, *adam.optimizer, kPlace); }), message);
+}
+
+// The caller looks before anything else is compared, and before anything changes.
+TEST_F(CheckpointFile, TheCallerCanRefuseThePlace) {
+  Training training(2), adam(2, make_adam);
+  save_checkpoint(path_, adam.model, *adam.optimizer, kPlace);
+  const auto refuse = [](const TrainingPlace& place) {
+    EXPECT_EQ(place, kPlace);
+    throw Error(bad_argument("not with ", place.recipe.at("--lr")));
+  };
+  for (Training* one : {&training, &adam}) {
+    one->train(0, 1);
+    EXPECT_EQ(refusal(*one, [&] { load_checkpoint(path_, one->model, *one->optimizer, refuse); }),
+              "not with 0.1");
+  }
 }
 
 TEST_F(CheckpointFile, RefusesTensorsTooManyOrTooFew) {

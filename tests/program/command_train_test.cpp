@@ -17,6 +17,7 @@
 #include <chrono>
 #include <cmath>
 #include <functional>
+#include <map>
 #include <regex>
 #include <thread>
 
@@ -104,16 +105,111 @@ TEST_F(CommandTrain, StopsAndGoesOn) {
   const Outcome done = run_line(resnet(options + "--resume " + parts));
   EXPECT_EQ(done.code, 2);
   EXPECT_EQ(missing(done.text(), {"--epochs is 3", "has 3 done"}), "") << done.text();
-  const Outcome faster = run_line(
-      resnet("--batch 6 --optimizer adamw --lr 0.002 --weights kaiming --epochs 9 --resume " + parts));
-  EXPECT_EQ(faster.code, 2);
-  EXPECT_EQ(missing(faster.text(), {"--lr 0.001", "--lr 0.002"}), "") << faster.text();
   const std::string bytes = read_text(parts);
   EXPECT_EQ(run_line(resnet(options + "--resume " + parts + " --plot " + parts)).code, 2);
   EXPECT_EQ(read_text(parts), bytes) << "the checkpoint is not a picture";
-  const Outcome other = run_line(resnet("--batch 6 --optimizer sgd --epochs 9 --resume " + parts));
-  EXPECT_EQ(other.code, 2);
-  EXPECT_EQ(missing(other.text(), {"adam", "sgd"}), "") << other.text();
+}
+
+// What the bits depend on must be as it was, and the message names the options that differ, and no others.
+TEST_F(CommandTrain, ResumingAsAnotherTrainingIsRefused) {
+  const std::string path = results_ / "a", also = results_ / "b";
+  const std::string same = "--batch 6 --schedule step:2:0.5 --momentum 0.5 --weights kaiming --epochs 2 ";
+  ASSERT_EQ(
+      run_line(resnet("--batch 6 --schedule step:2:0.5 --momentum 0.5 --weights kaiming --epochs 1 --save " +
+                      path))
+          .code,
+      0);
+  const std::string bytes = read_text(path);
+  const auto refusal = [&](const std::string& options, const std::string& from) {
+    const Outcome outcome = run_line(resnet(options + " --resume " + from));
+    EXPECT_EQ(outcome.code, 2) << options << outcome.text();
+    EXPECT_EQ(outcome.out, "");
+    const std::string begin = "rondo: " + from + ": ";
+    EXPECT_TRUE(outcome.err.starts_with(begin) && outcome.err.ends_with("\n")) << outcome.err;
+    return outcome.err.substr(begin.size(), outcome.err.size() - begin.size() - 1);
+  };
+  const std::string began = "this is not how its training began: ";
+  const std::pair<std::string, std::string> changes[] = {
+      {"--seed 1", "--seed is 1, must be 0"},
+      {"--lr 0.002", "--lr is 0.002, must be 0.0023437500000000003"},
+      // Written with six digits they would be the same.
+      {"--lr 0.0023437501", "--lr is 0.0023437501, must be 0.0023437500000000003"},
+      {"--warm-up 1", "--warm-up is 1, must be 0"},
+      {"--local-statistics", "--local-statistics is on, must be off"},
+      {"--micro-batches 2", "--micro-batches is 2, must be 1"},
+      {"--nesterov", "--nesterov is on, must be off"},
+      {"--weight-decay 0.5 --seed 3", "--seed is 3, must be 0; --weight-decay is 0.5, must be 0"}};
+  for (const auto& [option, want] : changes) EXPECT_EQ(refusal(same + option, path), began + want);
+  EXPECT_EQ(refusal("--batch 4 --schedule step:2:0.5 --momentum 0.5 --weights kaiming --epochs 2", path),
+            began + "--batch is 4, must be 6")
+      << "the learning rate only follows";
+  EXPECT_EQ(
+      refusal("--batch 6 --optimizer adam --weights kaiming --epochs 2", path),
+      began +
+          "--momentum is 0, must be 0.5; --optimizer is adam, must be sgd; --schedule is constant, must be "
+          "step:2:0.5");
+  EXPECT_EQ(refusal("--batch 6 --momentum 0.5 --schedule cosine --weights kaiming --epochs 2", path),
+            began + "--schedule is cosine, must be step:2:0.5")
+      << "the epochs matter only to the cosine";
+  const std::string limited = refusal(same + "--limit 10", path);
+  EXPECT_EQ(
+      missing(limited, {"--data is 10 images with the checksum ", ", must be 12 images with the checksum "}),
+      "");
+  EXPECT_EQ(refusal("--batch 6 --schedule step:2:0.5 --momentum 0.5 --weights kaiming --epochs 1", path),
+            "--epochs is 1, must be more: it has 1 done");
+  EXPECT_EQ(read_text(path), bytes);
+
+  // As it would have been written by another training, or by another program.
+  const auto refused_with = [&](const std::map<std::string, std::string>& metadata,
+                                const std::string& options) {
+    Safetensors file = read_safetensors(path);
+    for (const auto& [key, value] : metadata) {
+      file.metadata[key] = value;
+      if (value.empty()) file.metadata.erase(key);
+    }
+    file.metadata.erase("crc32");
+    file.metadata["crc32"] = std::to_string(checksum(file.tensors, file.metadata));
+    write_safetensors(also, file.tensors, file.metadata);
+    return refusal(options, also);
+  };
+  EXPECT_EQ(refused_with({{"recipe.--batch", "5"}, {"recipe.--devices", "2"}},
+                         "--schedule step:2:0.5 --momentum 0.5 --weights kaiming --epochs 2"),
+            began + "--batch is 12 with --devices 1, must be 5")
+      << "nobody asked for this batch";
+  EXPECT_EQ(refused_with({{"recipe.--schedule", "cosine"}, {"recipe.--epochs", "5"}},
+                         "--batch 6 --schedule cosine --momentum 0.5 --weights kaiming --epochs 2"),
+            began + "--epochs is 2, must be 5");
+  EXPECT_EQ(refused_with({{"recipe.--seed", ""}}, same),
+            "it was not made by rondo train resnet18: it does not say its --seed");
+}
+
+TEST_F(CommandTrain, ResumingOtherwiseSaysSo) {
+  const std::string path = results_ / "a", straight = results_ / "straight";
+  const std::string options = "--batch 6 --algorithm direct ";
+  ASSERT_EQ(run_line(resnet(options + "--weights kaiming --epochs 2 --save " + straight)).code, 0);
+  ASSERT_EQ(run_line(resnet(options + "--weights kaiming --epochs 1 --save " + path)).code, 0);
+  const Outcome weights = run_line(resnet(options + "--epochs 2 --resume " + path + " --save " + path));
+  EXPECT_EQ(weights.code, 0) << weights.err;
+  EXPECT_EQ(missing(weights.out, {"--weights normal changes nothing: the training began with kaiming",
+                                  "kaiming weights, seed 0"}),
+            "");
+  EXPECT_EQ(read_text(path), read_text(straight));
+  EXPECT_EQ(weights.out.find("--devices"), std::string::npos) << weights.out;
+
+  const Outcome devices = run_line(
+      resnet(options + "--weights kaiming --devices 0,0 --epochs 3 --resume " + path + " --save " + path));
+  EXPECT_EQ(devices.code, 0) << devices.err;
+  const std::string sums = ": from here on sums are added in another order\n";
+  EXPECT_EQ(missing(devices.out, {"with --devices 2, the checkpoint was made with 1" + sums}), "");
+  EXPECT_EQ(devices.out.find("--weights"), std::string::npos) << devices.out;
+  const Outcome algorithm =
+      run_line(resnet("--batch 6 --algorithm ring --weights kaiming --devices 0,0 --epochs 4 "
+                      "--resume " +
+                      path));
+  EXPECT_EQ(algorithm.code, 0) << algorithm.err;
+  EXPECT_EQ(missing(algorithm.out, {"with --algorithm ring, the checkpoint was made with direct" + sums}),
+            "");
+  EXPECT_EQ(algorithm.out.find("with --devices"), std::string::npos) << algorithm.out;
 }
 
 // Two processes with one --save: the second does nothing, the first loses nothing.
