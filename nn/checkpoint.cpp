@@ -4,9 +4,7 @@
 #include <rondo/nn/safetensors.h>
 #include <rondo/nn/sha256.h>
 #include <rondo/version.h>
-#include <zlib.h>
 
-#include <charconv>
 #include <cmath>
 #include <cstring>
 
@@ -17,7 +15,10 @@ using Metadata = std::map<std::string, std::string>;
 
 constexpr const char* kCheckpoint = "rondo checkpoint";
 constexpr const char* kParameters = "rondo parameters";
-constexpr const char* kFormatVersion = "1";
+constexpr const char* kForeignParameters = "parameters";  // another program's, without a checksum
+constexpr const char* kFormatVersion = "2";
+constexpr const char* kChecksum = "crc32";
+constexpr std::string_view kRecipe = "recipe.";  // in front of the names that the caller gave
 constexpr const char* kLayouts = "activations NHWC, convolutions KRSC, linear [inputs, outputs]";
 
 template <class... Parts>
@@ -35,13 +36,6 @@ auto about(const std::string& path, Work work) {
     if (named || error.status().code() != StatusCode::bad_argument) throw;
     throw Error(bad_argument(path, ": ", error.what()));
   }
-}
-
-// The shortest text that is read as the same bits again.
-template <class Number>
-std::string exact_text(Number value) {
-  char text[64];
-  return {text, std::to_chars(text, std::end(text), value).ptr};
 }
 
 const std::string& entry(const Metadata& metadata, const std::string& key) {
@@ -96,14 +90,23 @@ std::string fingerprint(const Graph& graph) {
   return sha256({reinterpret_cast<const uint8_t*>(description.data()), description.size()});
 }
 
-// Of all contents, by name: it does not depend on where in the file they lie.
-std::string checksum(const std::vector<StoredTensor>& tensors) {
-  std::map<std::string_view, std::span<const std::byte>> by_name;
-  for (const StoredTensor& tensor : tensors) by_name[tensor.name] = tensor.bytes;
-  uLong sum = crc32_z(0, nullptr, 0);
-  for (const auto& [name, bytes] : by_name)
-    sum = crc32_z(sum, reinterpret_cast<const Bytef*>(bytes.data()), bytes.size());
-  return exact_text(static_cast<uint32_t>(sum));
+// Of tensors and metadata, except for itself.
+std::string checksum_text(const std::vector<StoredTensor>& tensors, Metadata metadata) {
+  metadata.erase(kChecksum);
+  return exact_text(checksum(tensors, metadata));
+}
+
+// Every format of Rondo's own has a checksum. A file of another format may have one, so that damage to the name of the format
+// does not switch it off.
+void check_contents(const Safetensors& file) {
+  const auto format = file.metadata.find("format");
+  const bool ours =
+      format != file.metadata.end() && (format->second == kCheckpoint || format->second == kParameters);
+  if (!ours && !file.metadata.contains(kChecksum)) return;
+  const std::string &want = entry(file.metadata, kChecksum), is = checksum_text(file.tensors, file.metadata);
+  if (want != is)
+    fail("its contents are not those that were written: the ", kChecksum, " in its metadata is ",
+         shown_name(want), ", theirs is ", is);
 }
 
 void append(std::vector<DeviceTensor>& to, std::vector<DeviceTensor> tensors) {
@@ -140,21 +143,21 @@ void write(const std::string& path, DataParallel& model, const std::vector<Devic
   metadata["rondo_version"] = RONDO_VERSION_STRING;
   metadata["layouts"] = kLayouts;
   metadata["model"] = fingerprint(model.graph());
-  metadata["crc32"] = checksum(host.tensors);
+  metadata[kChecksum] = checksum_text(host.tensors, metadata);
   write_safetensors(path, host.tensors, metadata);
 }
 
 // A file of Rondo's, whole and of a version that is known.
 Safetensors read(const std::string& path) {
   Safetensors file = read_safetensors(path);
-  if (!file.metadata.contains("format_version"))
-    fail("it is not one of Rondo's: its metadata has no 'format_version'");
+  const auto version = file.metadata.find("format_version");
+  if (version == file.metadata.end()) fail("it is not one of Rondo's: its metadata has no 'format_version'");
+  if (version->second == "1")
+    fail("its format_version is '1', which has no checksum of the metadata, must be '", kFormatVersion,
+         "': docs/checkpoints.md tells how to take over its parameters");
   expect(file.metadata, "format_version", kFormatVersion, "the one that is known");
+  check_contents(file);
   expect(file.metadata, "layouts", kLayouts, "the model's");
-  // Who has changed values on purpose can leave it out.
-  if (file.metadata.contains("crc32") && file.metadata["crc32"] != checksum(file.tensors))
-    fail("its values are not those that were written: the crc32 in its metadata is ",
-         shown_name(file.metadata["crc32"]), ", theirs is ", checksum(file.tensors));
   return file;
 }
 
@@ -177,10 +180,10 @@ void check_same_optimizer(const Metadata& metadata, const Optimizer& optimizer) 
 }
 
 TrainingPlace place_in(const Metadata& metadata) {
-  const TrainingPlace place = {
-      number_of<int64_t>(metadata, "epoch"), number_of<int64_t>(metadata, "epoch_steps"),
-      number_of<uint64_t>(metadata, "data_seed"), number_of<int64_t>(metadata, "batch"),
-      metadata.contains("recipe") ? metadata.at("recipe") : ""};
+  TrainingPlace place = {number_of<int64_t>(metadata, "epoch"), number_of<int64_t>(metadata, "epoch_steps"),
+                         number_of<uint64_t>(metadata, "data_seed"), number_of<int64_t>(metadata, "batch")};
+  for (const auto& [key, value] : metadata)
+    if (key.starts_with(kRecipe)) place.recipe[key.substr(kRecipe.size())] = value;
   check_place(place);
   return place;
 }
@@ -201,8 +204,8 @@ void save_checkpoint(const std::string& path, DataParallel& model, Optimizer& op
                          {"epoch", exact_text(place.epoch)},
                          {"epoch_steps", exact_text(place.step)},
                          {"data_seed", exact_text(place.seed)},
-                         {"batch", exact_text(place.batch)},
-                         {"recipe", place.recipe}};
+                         {"batch", exact_text(place.batch)}};
+    for (const auto& [name, value] : place.recipe) metadata[concat(kRecipe, name)] = value;
     for (const OptimizerSetting& setting : optimizer.settings())
       metadata["optimizer." + setting.name] = exact_text(setting.value);
     std::vector<DeviceTensor> tensors = tensors_to_save(model, metadata);
@@ -211,11 +214,14 @@ void save_checkpoint(const std::string& path, DataParallel& model, Optimizer& op
   });
 }
 
-TrainingPlace load_checkpoint(const std::string& path, DataParallel& model, Optimizer& optimizer) {
+TrainingPlace load_checkpoint(const std::string& path, DataParallel& model, Optimizer& optimizer,
+                              const std::function<void(const TrainingPlace&)>& accept) {
   return about(path, [&] {
     check_belongs(optimizer, model);
     const Safetensors file = read(path);
     expect(file.metadata, "format", kCheckpoint, "that of a training");
+    const TrainingPlace place = place_in(file.metadata);
+    if (accept) accept(place);
     check_same_optimizer(file.metadata, optimizer);
     std::vector<DeviceTensor> tensors = tensors_to_load(model, file.metadata);
     append(tensors, training_tensors(model, optimizer));
@@ -224,7 +230,6 @@ TrainingPlace load_checkpoint(const std::string& path, DataParallel& model, Opti
     check_same_model(file.metadata, model);
     const auto rate = number_of<float>(file.metadata, "learning_rate");
     if (!std::isfinite(rate)) fail("its learning rate is ", rate, ", must be finite");
-    const TrainingPlace place = place_in(file.metadata);
     // Everything fits: from here on the model changes.
     model.streams().synchronize();
     upload(tensors, contents);
@@ -247,7 +252,9 @@ void load_parameters(const std::string& path, DataParallel& model) {
   about(path, [&] {
     const Safetensors file = read(path);
     const std::string& format = entry(file.metadata, "format");
-    if (format != kParameters) expect(file.metadata, "format", kCheckpoint, "that of a training");
+    if (format != kParameters && format != kCheckpoint && format != kForeignParameters)
+      fail("its format is '", shown_name(format), "', must be '", kCheckpoint, "', '", kParameters, "' or '",
+           kForeignParameters, "'");
     const std::vector<DeviceTensor> tensors = tensors_to_load(model, file.metadata);
     std::set<std::string> besides;
     if (format == kCheckpoint) besides = {"training.", "optimizer."};

@@ -6,6 +6,8 @@
 #include <rondo/nn/optimizers.h>
 
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <string>
 
 namespace rondo::nn {
@@ -13,10 +15,11 @@ namespace rondo::nn {
 // Where in the data set a training stands; the order of an epoch's samples is a pure function of seed and epoch.
 struct TrainingPlace {
   int64_t epoch = 0;
-  int64_t step = 0;         // how many of the epoch's steps are taken
-  uint64_t seed = 0;        // of the order
-  int64_t batch = 0;        // samples of a step
-  std::string recipe = {};  // what else the caller must do alike; kept as it is
+  int64_t step = 0;   // how many of the epoch's steps are taken
+  uint64_t seed = 0;  // of the order
+  int64_t batch = 0;  // samples of a step
+  // What else the caller must do alike, by names of his; kept as it is.
+  std::map<std::string, std::string> recipe = {};
   bool operator==(const TrainingPlace&) const = default;
 };
 
@@ -31,8 +34,10 @@ void save_checkpoint(const std::string& path, DataParallel& model, Optimizer& op
 // devices; with the same number and the same options the following steps give the same bits. Waits for the steps that were
 // enqueued before. Throws rondo::Error: bad_argument for a file of another network, optimizer or seed, with counters below 0 or
 // above 2^62, with tensors too many or too few, or damaged, and for running statistics of each replica that are not as many as the replicas: then nothing has
-// changed. After device_failed neither may be used.
-TrainingPlace load_checkpoint(const std::string& path, DataParallel& model, Optimizer& optimizer);
+// changed. After device_failed neither may be used. `accept` sees the place before anything is compared, and may throw a bad_argument
+// Error to refuse it.
+TrainingPlace load_checkpoint(const std::string& path, DataParallel& model, Optimizer& optimizer,
+                              const std::function<void(const TrainingPlace&)>& accept = {});
 
 // Parameters and lasting states of the layers, without what only training needs. load_parameters() reads checkpoints too. It asks for
 // the same tensors, and not for the same seed or input. Errors as above.

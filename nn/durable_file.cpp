@@ -1,10 +1,12 @@
 #include <fcntl.h>
 #include <rondo/kernels/core/status.h>
 #include <rondo/nn/durable_file.h>
+#include <rondo/nn/parse.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
@@ -33,6 +35,7 @@ class Descriptor {
   ~Descriptor() { close(); }
   Descriptor(Descriptor&& other) noexcept : value_(std::exchange(other.value_, -1)) {}
   operator int() const { return value_; }
+  int release() { return std::exchange(value_, -1); }
   int close() { return value_ < 0 ? 0 : ::close(std::exchange(value_, -1)); }
 
  private:
@@ -50,7 +53,7 @@ fs::path end_of_links(const std::string& path) {
   return fs::weakly_canonical(end.parent_path()) / end.filename();
 }
 
-fs::path target_of(const std::string& path) try {
+fs::path checked_target(const std::string& path) try {
   const fs::path target = path.empty() ? fs::path() : end_of_links(path);
   if (!target.has_filename() || fs::is_directory(target)) refuse(path, "is a folder, must be a file");
   if (!fs::is_directory(target.parent_path()))
@@ -71,16 +74,29 @@ bool is_still(int descriptor, const fs::path& name) {
          mine.st_ino == named.st_ino;
 }
 
-// Opens the temporary for us alone. Its name is fixed, so that what killed processes leave does not pile up; the lock keeps
+fs::path beside(const fs::path& target, const char* suffix) {
+  return target.parent_path() / concat(".", target.filename().string(), suffix);
+}
+
+// " (process 17)", as the lock's file says; "" where it does not.
+std::string holder(const fs::path& lock_file) {
+  const Descriptor file(lock_file, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
+  char text[32];
+  const ssize_t size = read(file, text, sizeof(text));
+  const auto process = read_number<pid_t>({text, static_cast<size_t>(std::max<ssize_t>(size, 0))});
+  return process ? concat(" (process ", *process, ")") : "";
+}
+
+// Opens a file beside `path` for us alone; `taken` says what it means that we are not. Its name is fixed, so that what killed processes leave does not pile up; the lock keeps
 // apart those who are alive.
-Descriptor open_alone(const std::string& path, const fs::path& name) {
+template <class Taken>
+Descriptor open_alone(const std::string& path, const fs::path& name, Taken taken) {
   constexpr mode_t kOrdinary = 0666;  // less what the user's umask takes away
   for (;;) {
     Descriptor file(name, O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK, kOrdinary);
     if (file < 0) refuse(path, "can't be written (", std::strerror(errno), ")");
     // Other errors: there are network file systems without locks.
-    if (flock(file, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
-      refuse(path, "somebody else is writing it at this moment");
+    if (flock(file, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) refuse(path, taken());
     // Between our open and our lock its owner may have renamed or removed it.
     if (is_still(file, name)) return file;
   }
@@ -91,8 +107,8 @@ class Temporary {
   Temporary(const std::string& path, const fs::path& target)
       : path_(path),
         target_(target),
-        name_(target.parent_path() / concat(".", target.filename().string(), ".rondo-tmp")),
-        file_(open_alone(path, name_)) {}
+        name_(beside(target, ".rondo-tmp")),
+        file_(open_alone(path, name_, [] { return "somebody else is writing it at this moment"; })) {}
   ~Temporary() {
     if (!renamed_) unlink(name_.c_str());  // before the lock goes
   }
@@ -143,14 +159,32 @@ void synchronise_folder(const std::string& path, const fs::path& folder) {
 
 }  // namespace
 
-std::string replaceable_file(const std::string& path) {
-  const fs::path target = target_of(path);
-  const Temporary trial(path, target);
-  return target.string();
+std::string target_of(const std::string& path) { return checked_target(path).string(); }
+
+FileLock::FileLock(const std::string& path) {
+  const fs::path target = checked_target(path);
+  name_ = beside(target, ".rondo-lock").string();
+  Descriptor file = open_alone(
+      path, name_, [&] { return "is the output of another run, which has not ended" + holder(name_); });
+  try {
+    const Temporary trial(path, target);
+  } catch (...) {
+    unlink(name_.c_str());
+    throw;
+  }
+  const std::string process = std::to_string(getpid());
+  const bool noted = ftruncate(file, 0) == 0 && write(file, process.data(), process.size()) > 0;
+  static_cast<void>(noted);  // the message that refuses another run is right without it
+  descriptor_ = file.release();
+}
+
+FileLock::~FileLock() {
+  if (is_still(descriptor_, name_)) unlink(name_.c_str());  // before the lock goes
+  close(descriptor_);
 }
 
 void replace_file(const std::string& path, std::span<const std::span<const std::byte>> pieces) {
-  const fs::path target = target_of(path);
+  const fs::path target = checked_target(path);
   Temporary file(path, target);
   file.write(pieces);
   file.rename_to_target();

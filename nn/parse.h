@@ -2,12 +2,20 @@
 #pragma once
 
 #include <charconv>
+#include <iterator>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace rondo {
+
+// The shortest text that is read as the same bits again.
+template <class Number>
+std::string exact_text(Number value) {
+  char text[64];
+  return {text, std::to_chars(text, std::end(text), value).ptr};
+}
 
 // What stands between the separators, as it is; one part more than there are separators.
 inline std::vector<std::string> split(std::string_view text, char separator) {

@@ -2,6 +2,7 @@
 #include <rondo/nn/durable_file.h>
 #include <rondo/nn/regular_file.h>
 #include <rondo/nn/safetensors.h>
+#include <zlib.h>
 
 #include <algorithm>
 #include <bit>
@@ -89,6 +90,20 @@ Safetensors read_safetensors(const std::string& path) {
     throw Error(
         Status(StatusCode::out_of_resources, concat(path, ": there is not enough memory to read it")));
   }
+}
+
+uint32_t checksum(std::span<const StoredTensor> tensors, const std::map<std::string, std::string>& metadata) {
+  std::vector<const StoredTensor*> ordered;
+  for (const StoredTensor& tensor : tensors) ordered.push_back(&tensor);
+  std::ranges::stable_sort(ordered, {}, [](const StoredTensor* t) -> const std::string& { return t->name; });
+  SafetensorsHeader header = header_for(ordered);
+  header.metadata = metadata;
+  const std::string text = text_of(header);
+  uLong sum = crc32_z(0, reinterpret_cast<const Bytef*>(text.data()), text.size());
+  for (const StoredTensor* tensor : ordered)
+    if (!tensor->bytes.empty())  // which may be null, for which crc32_z() begins again
+      sum = crc32_z(sum, reinterpret_cast<const Bytef*>(tensor->bytes.data()), tensor->bytes.size());
+  return static_cast<uint32_t>(sum);
 }
 
 void write_safetensors(const std::string& path, std::span<const StoredTensor> tensors,

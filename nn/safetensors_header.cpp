@@ -229,6 +229,10 @@ SafetensorsHeader parse_safetensors_header(std::string_view text, int64_t data_b
   if (const size_t zero = text.find('\0'); zero != text.npos) fail_as_json(zero + 1);
   HeaderReader reader;
   json::sax_parse(text, &reader);
+  // The parser allows any white space behind the object, the format only spaces.
+  if (const size_t end = text.find_last_not_of(' '); text[end] != '}')
+    fail("the header ends with byte ", int{static_cast<unsigned char>(text[end])},
+         ", must be padded with spaces");
   SafetensorsHeader header = reader.take();
   check_places(header.entries, data_bytes);
   return header;

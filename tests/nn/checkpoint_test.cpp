@@ -68,7 +68,8 @@ testing::AssertionResult same_bytes(const std::string& a, const std::string& b) 
   return all_equal_bits(std::vector<uint8_t>(a.begin(), a.end()), std::vector<uint8_t>(b.begin(), b.end()));
 }
 
-constexpr TrainingPlace kPlace = {7, 4, std::numeric_limits<uint64_t>::max(), 12};
+const TrainingPlace kPlace = {
+    7, 4, std::numeric_limits<uint64_t>::max(), 12, {{"--lr", "0.1"}, {"", "empty"}, {"=\n", ""}}};
 
 class CheckpointFile : public testing::Test {
  protected:
@@ -92,11 +93,12 @@ class CheckpointFile : public testing::Test {
   std::string refused_parameters(Training& training) {
     return refusal(training, [&] { load_parameters(path_, training.model); });
   }
-  // The file as it would be after `change`.
+  // The file as it would have been written after `change`.
   void edit(const std::function<void(Safetensors&)>& change) {
     Safetensors file = read_safetensors(path_);
     file.metadata.erase("crc32");
     change(file);
+    file.metadata["crc32"] = std::to_string(checksum(file.tensors, file.metadata));
     write_safetensors(path_, file.tensors, file.metadata);
   }
 
@@ -198,7 +200,7 @@ TEST_F(CheckpointFile, HoldsWhatTheDocumentationSays) {
     EXPECT_EQ(steps, 4) << counter;
   }
   const std::map<std::string, std::string> want = {{"format", "rondo checkpoint"},
-                                                   {"format_version", "1"},
+                                                   {"format_version", "2"},
                                                    {"optimizer", "adam"},
                                                    {"optimizer.beta2", "0.999"},
                                                    {"learning_rate", "0.01"},
@@ -207,6 +209,9 @@ TEST_F(CheckpointFile, HoldsWhatTheDocumentationSays) {
                                                    {"epoch", "7"},
                                                    {"epoch_steps", "4"},
                                                    {"data_seed", "18446744073709551615"},
+                                                   {"recipe.--lr", "0.1"},
+                                                   {"recipe.", "empty"},
+                                                   {"recipe.=\n", ""},
                                                    {"batch", "12"}};
   for (const auto& [key, value] : want) EXPECT_EQ(file.metadata.at(key), value) << key;
 }
@@ -305,6 +310,21 @@ TEST_F(CheckpointFile, RefusesAnotherTraining) {
   EXPECT_EQ(complaint([&] { save_checkpoint(path_, training.model, *adam.optimizer, kPlace); }), message);
 }
 
+// The caller looks before anything else is compared, and before anything changes.
+TEST_F(CheckpointFile, TheCallerCanRefuseThePlace) {
+  Training training(2), adam(2, make_adam);
+  save_checkpoint(path_, adam.model, *adam.optimizer, kPlace);
+  const auto refuse = [](const TrainingPlace& place) {
+    EXPECT_EQ(place, kPlace);
+    throw Error(bad_argument("not with ", place.recipe.at("--lr")));
+  };
+  for (Training* one : {&training, &adam}) {
+    one->train(0, 1);
+    EXPECT_EQ(refusal(*one, [&] { load_checkpoint(path_, one->model, *one->optimizer, refuse); }),
+              "not with 0.1");
+  }
+}
+
 TEST_F(CheckpointFile, RefusesTensorsTooManyOrTooFew) {
   Training training(2, make_adam);
   const auto saved_without = [&](const std::string& name) {
@@ -351,7 +371,11 @@ TEST_F(CheckpointFile, RefusesMetadataThatDoesNotFit) {
   };
   EXPECT_EQ(refused_with("format_version", ""),
             "it is not one of Rondo's: its metadata has no 'format_version'");
-  EXPECT_EQ(refused_with("format_version", "2"), "its format_version is '2', the one that is known is '1'");
+  EXPECT_EQ(refused_with("format_version", "3"), "its format_version is '3', the one that is known is '2'");
+  EXPECT_EQ(
+      refused_with("format_version", "1"),
+      "its format_version is '1', which has no checksum of the metadata, must be '2': docs/checkpoints.md "
+      "tells how to take over its parameters");
   EXPECT_EQ(refused_with("layouts", "activations NCHW").substr(0, 35), "its layouts is 'activations NCHW', ");
   for (const char* key : {"epoch", "epoch_steps", "data_seed", "batch", "learning_rate"}) {
     EXPECT_EQ(refused_with(key, ""), concat("its metadata has no '", key, "'"));
@@ -387,22 +411,77 @@ TEST_F(CheckpointFile, RefusesCountersThatCountNothing) {
     }
 }
 
-// A bit of the data that has changed on the disk is another number, and only the checksum knows.
-TEST_F(CheckpointFile, RefusesValuesThatHaveChanged) {
-  Training training(1);
+// Every byte of the length and of the header, and some of the data: in a flipped bit, in the case of a letter, in a white space
+// that JSON takes for the one that was there, and in a value that occurs beside it.
+TEST_F(CheckpointFile, RefusesEveryChangedByte) {
+  Training training(1, make_adam);
+  const auto damage = [&](const auto& load) {
+    const std::string whole = read_text(path_);
+    training.train(0, 1);  // a load that is not refused changes something
+    const std::string before = all_of(training);
+    test::Random random(3);
+    uint64_t header = 0;
+    std::memcpy(&header, whole.data(), 8);
+    const auto data = static_cast<size_t>(8 + header);
+    std::vector<size_t> places;
+    for (size_t at = 0; at < data; ++at) places.push_back(at);
+    std::fstream file(path_, std::ios::binary | std::ios::in | std::ios::out);
+    const auto put = [&](size_t at, char value) {
+      file.seekp(static_cast<std::streamoff>(at)).put(value).flush();
+      ASSERT_TRUE(file);
+    };
+    for (int i = 0; i < 200; ++i)
+      places.push_back(data + static_cast<size_t>(random.below(static_cast<int64_t>(whole.size() - data))));
+    for (const size_t at : places)
+      for (const int change :
+           {whole[at] ^ 1 << random.below(8), whole[at] ^ ' ', int{'\t'}, int{' '},
+            int{whole[(at + 1) % whole.size()]}, int{"0123456789\",:"[random.below(13)]}}) {
+        if (static_cast<char>(change) == whole[at]) continue;
+        put(at, static_cast<char>(change));
+        const std::string message = complaint(load);
+        put(at, whole[at]);
+        ASSERT_TRUE(message.starts_with(path_ + ": "))
+            << "byte " << at << " as " << change << ": " << message;
+      }
+    EXPECT_TRUE(same_bytes(all_of(training), before)) << "something has changed";
+    load();
+    EXPECT_FALSE(same_bytes(all_of(training), before)) << "nothing could have changed";
+  };
+  save_checkpoint(path_, training.model, *training.optimizer, kPlace);
+  damage([&] { load_checkpoint(path_, training.model, *training.optimizer); });
+  save_parameters(path_, training.model);
+  damage([&] { load_parameters(path_, training.model); });
+}
+
+// What would make sense, if it were what was written.
+TEST_F(CheckpointFile, RefusesContentsThatWereEdited) {
+  Training training(2);
   save_checkpoint(path_, training.model, *training.optimizer, kPlace);
   const std::string whole = read_text(path_);
-  test::Random random(3);
-  uint64_t header = 0;
-  std::memcpy(&header, whole.data(), 8);
-  for (int round = 0; round < 20; ++round) {
-    std::string damaged = whole;
-    const auto data = static_cast<int64_t>(8 + header);
-    const auto at = static_cast<size_t>(data + random.below(static_cast<int64_t>(whole.size()) - data));
-    damaged[at] = static_cast<char>(damaged[at] ^ 1 << random.below(8));
-    test::write_file(path_, test::bytes_of(damaged));
-    EXPECT_TRUE(refused_load(training).starts_with("its values are not those that were written")) << at;
-  }
+  const auto refused_after = [&](const std::function<void(Safetensors&)>& change) {
+    test::write_file(path_, test::bytes_of(whole));
+    Safetensors file = read_safetensors(path_);
+    change(file);
+    write_safetensors(path_, file.tensors, file.metadata);
+    return refused_load(training);
+  };
+  const std::string changed = "its contents are not those that were written: the crc32 in its metadata is ";
+  for (const auto& [key, value] : std::map<std::string, std::string>{
+           {"epoch", "8"}, {"epoch_steps", "5"}, {"learning_rate", "0.5"}, {"more", "1"}, {"crc32", "1"}})
+    EXPECT_TRUE(refused_after([&](Safetensors& file) { file.metadata[key] = value; }).starts_with(changed))
+        << key;
+  for (const char* key : {"replicas", "format"})
+    EXPECT_TRUE(refused_after([&](Safetensors& file) { file.metadata.erase(key); }).starts_with(changed))
+        << key;
+  // Two of one shape that change places.
+  EXPECT_TRUE(refused_after([](Safetensors& file) {
+                const auto find = [&](const char* name) {
+                  return std::ranges::find(file.tensors, name, &StoredTensor::name);
+                };
+                std::swap(find("1.running_mean")->name, find("1.running_var")->name);
+              }).starts_with(changed));
+  EXPECT_EQ(refused_after([](Safetensors& file) { file.metadata.erase("crc32"); }),
+            "its metadata has no 'crc32'");
   // Another order of the tensors is no change.
   test::write_file(path_, test::bytes_of(whole));
   Safetensors file = read_safetensors(path_);
@@ -410,6 +489,31 @@ TEST_F(CheckpointFile, RefusesValuesThatHaveChanged) {
   write_safetensors(path_, file.tensors, file.metadata);
   EXPECT_NE(read_text(path_), whole);
   load_checkpoint(path_, training.model, *training.optimizer);
+}
+
+TEST_F(CheckpointFile, ParametersOfAnotherProgramNeedNoChecksum) {
+  Training trained(1), other(1);
+  trained.train(0, 2);
+  save_parameters(path_, trained.model);
+  Safetensors file = read_safetensors(path_);
+  const std::map<std::string, std::string> metadata = {{"format", "parameters"},
+                                                       {"format_version", file.metadata["format_version"]},
+                                                       {"layouts", file.metadata["layouts"]}};
+  write_safetensors(path_, file.tensors, metadata);
+  load_parameters(path_, other.model);
+  EXPECT_TRUE(all_equal_bits(parameters_of(other.model), parameters_of(trained.model)));
+  EXPECT_EQ(refused_load(other), "its format is 'parameters', that of a training is 'rondo checkpoint'");
+  write_safetensors(path_, file.tensors,
+                    {{"format", "rondo parameters"},
+                     {"format_version", file.metadata["format_version"]},
+                     {"layouts", file.metadata["layouts"]}});
+  EXPECT_EQ(refused_parameters(other), "its metadata has no 'crc32'");
+  write_safetensors(path_, file.tensors,
+                    {{"format", "weights"},
+                     {"format_version", file.metadata["format_version"]},
+                     {"layouts", file.metadata["layouts"]}});
+  EXPECT_EQ(refused_parameters(other),
+            "its format is 'weights', must be 'rondo checkpoint', 'rondo parameters' or 'parameters'");
 }
 
 TEST_F(CheckpointFile, StatisticsOfEachReplicaNeedAsManyReplicas) {

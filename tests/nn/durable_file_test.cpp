@@ -7,6 +7,7 @@
 #include <sys/file.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -63,7 +64,7 @@ TEST_F(DurableFile, LinksAreFollowed) {
   fs::create_symlink("folder/second", directory_ / "first");
   fs::create_symlink("../a", directory_ / "folder/second");
   for (const char* contents : {"the links lead to no file yet", "now they do"}) {
-    EXPECT_EQ(replaceable_file(directory_ / "first"), replaceable_file(path_));
+    EXPECT_EQ(target_of(directory_ / "first"), target_of(path_));
     replace(directory_ / "first", contents);
     EXPECT_EQ(read_text(path_), contents);
     EXPECT_TRUE(fs::is_symlink(directory_ / "first"));
@@ -146,6 +147,86 @@ TEST_F(DurableFile, AnotherWriterIsNotDisturbed) {
   close(other);
   replace(path_, "new");
   EXPECT_EQ(read_text(path_), "new");
+}
+
+TEST_F(DurableFile, ALockKeepsOthersAway) {
+  const std::string lock_file = directory_ / ".a.rondo-lock";
+  {
+    const FileLock lock(path_);
+    EXPECT_EQ(lock.lock_file(), std::filesystem::weakly_canonical(lock_file));
+    EXPECT_EQ(read_text(lock_file), std::to_string(getpid()));
+    const std::string taken =
+        concat(": is the output of another run, which has not ended (process ", getpid(), ")");
+    EXPECT_EQ(complaint([&] { FileLock other(path_); }), path_ + taken);
+    std::filesystem::create_symlink("a", directory_ / "link");
+    EXPECT_EQ(complaint([&] { FileLock other(directory_ / "link"); }), directory_ / "link" + taken);
+    replace(path_, "new");
+    EXPECT_EQ(read_text(path_), "new");
+    EXPECT_EQ(complaint([&] { FileLock other(path_); }), path_ + taken) << "after the file was replaced";
+    const FileLock of_another_file(directory_ / "b");
+  }
+  EXPECT_FALSE(std::filesystem::exists(lock_file));
+  const FileLock again(path_);
+  test::write_file(lock_file, test::bytes_of("no number"));
+  EXPECT_EQ(complaint([&] { FileLock other(path_); }),
+            path_ + ": is the output of another run, which has not ended");
+}
+
+TEST_F(DurableFile, ALockLeavesNothingWhereTheFileCanNotBeWritten) {
+  const int other = open(temporary_.c_str(), O_WRONLY | O_CREAT, 0600);
+  ASSERT_EQ(flock(other, LOCK_EX), 0);
+  EXPECT_EQ(complaint([&] { FileLock lock(path_); }), path_ + ": somebody else is writing it at this moment");
+  close(other);
+  EXPECT_EQ(complaint([&] { FileLock lock(directory_.path()); }),
+            directory_.path().string() + ": is a folder, must be a file");
+  EXPECT_EQ(directory_.files(), 1u);
+  const FileLock lock(path_);
+}
+
+TEST_F(DurableFile, TheLockOfAKilledProcessIsTakenOver) {
+  const std::string lock_file = directory_ / ".a.rondo-lock";
+  int ends[2];
+  ASSERT_EQ(pipe(ends), 0);
+  const pid_t child = fork();
+  if (child == 0) {
+    const FileLock lock(path_);
+    static_cast<void>(write(ends[1], "x", 1) == 1);
+    for (;;) pause();
+  }
+  char byte = 0;
+  ASSERT_EQ(read(ends[0], &byte, 1), 1);
+  EXPECT_EQ(complaint([&] { FileLock lock(path_); }),
+            path_ + concat(": is the output of another run, which has not ended (process ", child, ")"));
+  ASSERT_EQ(kill(child, SIGKILL), 0);
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_TRUE(std::filesystem::exists(lock_file));
+  {
+    const FileLock lock(path_);
+    EXPECT_EQ(read_text(lock_file), std::to_string(getpid()));
+  }
+  EXPECT_EQ(directory_.files(), 0u);
+  for (const int end : ends) close(end);
+}
+
+// Of many that want it at once one has it, while others come and go.
+TEST_F(DurableFile, OneHasTheLock) {
+  std::atomic<int> holders = 0, locked = 0;
+  std::vector<std::thread> runs;
+  for (int run = 0; run < 4; ++run)
+    runs.emplace_back([&] {
+      for (int round = 0; round < 300; ++round) try {
+          const FileLock lock(path_);
+          EXPECT_EQ(++holders, 1);
+          ++locked;
+          --holders;
+        } catch (const Error& error) {
+          EXPECT_NE(std::string(error.what()).find("another run"), std::string::npos) << error.what();
+        }
+    });
+  for (std::thread& run : runs) run.join();
+  EXPECT_GT(locked, 0);
+  EXPECT_EQ(directory_.files(), 0u);
 }
 
 // The temporary must not be a way to write elsewhere.

@@ -133,6 +133,19 @@ TEST_F(SafetensorsFile, EverythingComesBack) {
   }
 }
 
+// The expected values are those of Python's zlib.
+TEST_F(SafetensorsFile, ChecksumIsThatOfTheContentsInOrder) {
+  const std::vector<uint8_t> digits = {'1', '2', '3', '4', '5', '6', '7', '8', '9'};
+  const std::vector<float> one = {1};
+  const StoredTensor b = {"b", StoredType::u8, {9}, bytes(digits)},
+                     a = {"a", StoredType::f32, {1}, bytes(one)};
+  const uint32_t want = 3214286622u;
+  EXPECT_EQ(checksum(std::vector{b, a}, {{"k", "v"}}), want);
+  EXPECT_EQ(checksum(std::vector{a, b}, {{"k", "v"}}), want);
+  const StoredTensor none = {"c", StoredType::u8, {0}, {}};
+  EXPECT_EQ(checksum(std::vector{a, none, b}, {{"k", "v"}}), 1752994371u);
+}
+
 TEST_F(SafetensorsFile, RefusesWhatIsNotOne) {
   EXPECT_EQ(refusal(""), "has 0 bytes, too few for a safetensors file, which begins with 8 bytes of length");
   EXPECT_EQ(refusal("1234567"),
@@ -169,6 +182,7 @@ TEST_F(SafetensorsFile, RefusesWhatIsNotJson) {
   EXPECT_EQ(refused_header("{} {}"), wrong_at(4));
   EXPECT_EQ(refused_header("{'a':1}"), wrong_at(2));
   EXPECT_EQ(refused_header("{\"\xff\":{}}"), wrong_at(3));
+  EXPECT_EQ(refused_header("{} \t "), "the header ends with byte 9, must be padded with spaces");
   EXPECT_EQ(refused_header(std::string("{}\0", 3)), wrong_at(3));
 }
 

@@ -1,16 +1,23 @@
 // The built program, where networks of modules are trained: what is shown, stopped, resumed, refused.
 #include <gtest/gtest.h>
+#include <rondo/nn/safetensors.h>
 #include <rondo/tests/program/built_program.h>
 #include <rondo/tests/program/xml.h>
 #include <rondo/tools/rondo/csv_log.h>
 
+#include <fcntl.h>
 #include <signal.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <functional>
+#include <map>
 #include <regex>
 #include <thread>
 
@@ -23,6 +30,17 @@ class CommandTrain : public BuiltProgram {
 
   std::string resnet(const std::string& options) {
     return "train resnet18 --data " + data_.path().string() + " " + options;
+  }
+  static bool comes_true(const std::function<bool()>& condition) {
+    const auto begin = std::chrono::steady_clock::now();
+    while (!condition()) {
+      if (std::chrono::steady_clock::now() - begin > std::chrono::minutes(5)) return false;
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    }
+    return true;
+  }
+  static bool comes(const std::string& path) {
+    return comes_true([&] { return std::filesystem::exists(path); });
   }
 };
 
@@ -68,10 +86,7 @@ TEST_F(CommandTrain, StopsAndGoesOn) {
   const std::string parts = results_ / "parts";
   const pid_t child =
       start(words_of(resnet(options + "--save " + parts + " --log " + (results_ / "parts.csv"))));
-  const auto begin = std::chrono::steady_clock::now();
-  while (!std::filesystem::exists(parts) &&
-         std::chrono::steady_clock::now() - begin < std::chrono::minutes(5))
-    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  ASSERT_TRUE(comes(parts));
   kill(child, SIGINT);
   const Outcome stopped = wait_for(child);
   ASSERT_EQ(stopped.code, 128 + SIGINT) << stopped.text();
@@ -90,16 +105,201 @@ TEST_F(CommandTrain, StopsAndGoesOn) {
   const Outcome done = run_line(resnet(options + "--resume " + parts));
   EXPECT_EQ(done.code, 2);
   EXPECT_EQ(missing(done.text(), {"--epochs is 3", "has 3 done"}), "") << done.text();
-  const Outcome faster = run_line(
-      resnet("--batch 6 --optimizer adamw --lr 0.002 --weights kaiming --epochs 9 --resume " + parts));
-  EXPECT_EQ(faster.code, 2);
-  EXPECT_EQ(missing(faster.text(), {"--lr 0.001", "--lr 0.002"}), "") << faster.text();
   const std::string bytes = read_text(parts);
   EXPECT_EQ(run_line(resnet(options + "--resume " + parts + " --plot " + parts)).code, 2);
   EXPECT_EQ(read_text(parts), bytes) << "the checkpoint is not a picture";
-  const Outcome other = run_line(resnet("--batch 6 --optimizer sgd --epochs 9 --resume " + parts));
-  EXPECT_EQ(other.code, 2);
-  EXPECT_EQ(missing(other.text(), {"adam", "sgd"}), "") << other.text();
+}
+
+// What the bits depend on must be as it was, and the message names the options that differ, and no others.
+TEST_F(CommandTrain, ResumingAsAnotherTrainingIsRefused) {
+  const std::string path = results_ / "a", also = results_ / "b";
+  const std::string same = "--batch 6 --schedule step:2:0.5 --momentum 0.5 --weights kaiming --epochs 2 ";
+  ASSERT_EQ(
+      run_line(resnet("--batch 6 --schedule step:2:0.5 --momentum 0.5 --weights kaiming --epochs 1 --save " +
+                      path))
+          .code,
+      0);
+  const std::string bytes = read_text(path);
+  const auto refusal = [&](const std::string& options, const std::string& from) {
+    const Outcome outcome = run_line(resnet(options + " --resume " + from));
+    EXPECT_EQ(outcome.code, 2) << options << outcome.text();
+    EXPECT_EQ(outcome.out, "");
+    const std::string begin = "rondo: " + from + ": ";
+    EXPECT_TRUE(outcome.err.starts_with(begin) && outcome.err.ends_with("\n")) << outcome.err;
+    return outcome.err.substr(begin.size(), outcome.err.size() - begin.size() - 1);
+  };
+  const std::string began = "this is not how its training began: ";
+  const std::pair<std::string, std::string> changes[] = {
+      {"--seed 1", "--seed is 1, must be 0"},
+      {"--lr 0.002", "--lr is 0.002, must be 0.0023437500000000003"},
+      // Written with six digits they would be the same.
+      {"--lr 0.0023437501", "--lr is 0.0023437501, must be 0.0023437500000000003"},
+      {"--warm-up 1", "--warm-up is 1, must be 0"},
+      {"--local-statistics", "--local-statistics is on, must be off"},
+      {"--micro-batches 2", "--micro-batches is 2, must be 1"},
+      {"--nesterov", "--nesterov is on, must be off"},
+      {"--weight-decay 0.5 --seed 3", "--seed is 3, must be 0; --weight-decay is 0.5, must be 0"}};
+  for (const auto& [option, want] : changes) EXPECT_EQ(refusal(same + option, path), began + want);
+  EXPECT_EQ(refusal("--batch 4 --schedule step:2:0.5 --momentum 0.5 --weights kaiming --epochs 2", path),
+            began + "--batch is 4, must be 6")
+      << "the learning rate only follows";
+  EXPECT_EQ(
+      refusal("--batch 6 --optimizer adam --weights kaiming --epochs 2", path),
+      began +
+          "--momentum is 0, must be 0.5; --optimizer is adam, must be sgd; --schedule is constant, must be "
+          "step:2:0.5");
+  EXPECT_EQ(refusal("--batch 6 --momentum 0.5 --schedule cosine --weights kaiming --epochs 2", path),
+            began + "--schedule is cosine, must be step:2:0.5")
+      << "the epochs matter only to the cosine";
+  const std::string limited = refusal(same + "--limit 10", path);
+  EXPECT_EQ(
+      missing(limited, {"--data is 10 images with the checksum ", ", must be 12 images with the checksum "}),
+      "");
+  EXPECT_EQ(refusal("--batch 6 --schedule step:2:0.5 --momentum 0.5 --weights kaiming --epochs 1", path),
+            "--epochs is 1, must be more: it has 1 done");
+  EXPECT_EQ(read_text(path), bytes);
+
+  // As it would have been written by another training, or by another program.
+  const auto refused_with = [&](const std::map<std::string, std::string>& metadata,
+                                const std::string& options) {
+    Safetensors file = read_safetensors(path);
+    for (const auto& [key, value] : metadata) {
+      file.metadata[key] = value;
+      if (value.empty()) file.metadata.erase(key);
+    }
+    file.metadata.erase("crc32");
+    file.metadata["crc32"] = std::to_string(checksum(file.tensors, file.metadata));
+    write_safetensors(also, file.tensors, file.metadata);
+    return refusal(options, also);
+  };
+  EXPECT_EQ(refused_with({{"recipe.--batch", "5"}, {"recipe.--devices", "2"}},
+                         "--schedule step:2:0.5 --momentum 0.5 --weights kaiming --epochs 2"),
+            began + "--batch is 12 with --devices 1, must be 5")
+      << "nobody asked for this batch";
+  EXPECT_EQ(refused_with({{"recipe.--schedule", "cosine"}, {"recipe.--epochs", "5"}},
+                         "--batch 6 --schedule cosine --momentum 0.5 --weights kaiming --epochs 2"),
+            began + "--epochs is 2, must be 5");
+  EXPECT_EQ(refused_with({{"recipe.--seed", ""}}, same),
+            "it was not made by rondo train resnet18: it does not say its --seed");
+}
+
+TEST_F(CommandTrain, ResumingOtherwiseSaysSo) {
+  const std::string path = results_ / "a", straight = results_ / "straight";
+  const std::string options = "--batch 6 --algorithm direct ";
+  ASSERT_EQ(run_line(resnet(options + "--weights kaiming --epochs 2 --save " + straight)).code, 0);
+  ASSERT_EQ(run_line(resnet(options + "--weights kaiming --epochs 1 --save " + path)).code, 0);
+  const Outcome weights = run_line(resnet(options + "--epochs 2 --resume " + path + " --save " + path));
+  EXPECT_EQ(weights.code, 0) << weights.err;
+  EXPECT_EQ(missing(weights.out, {"--weights normal changes nothing: the training began with kaiming",
+                                  "kaiming weights, seed 0"}),
+            "");
+  EXPECT_EQ(read_text(path), read_text(straight));
+  EXPECT_EQ(weights.out.find("--devices"), std::string::npos) << weights.out;
+
+  const Outcome devices = run_line(
+      resnet(options + "--weights kaiming --devices 0,0 --epochs 3 --resume " + path + " --save " + path));
+  EXPECT_EQ(devices.code, 0) << devices.err;
+  const std::string sums = ": from here on sums are added in another order\n";
+  EXPECT_EQ(missing(devices.out, {"with --devices 2, the checkpoint was made with 1" + sums}), "");
+  EXPECT_EQ(devices.out.find("--weights"), std::string::npos) << devices.out;
+  const Outcome algorithm =
+      run_line(resnet("--batch 6 --algorithm ring --weights kaiming --devices 0,0 --epochs 4 "
+                      "--resume " +
+                      path));
+  EXPECT_EQ(algorithm.code, 0) << algorithm.err;
+  EXPECT_EQ(missing(algorithm.out, {"with --algorithm ring, the checkpoint was made with direct" + sums}),
+            "");
+  EXPECT_EQ(algorithm.out.find("with --devices"), std::string::npos) << algorithm.out;
+}
+
+// Two processes with one --save: the second does nothing, the first loses nothing.
+TEST_F(CommandTrain, TwoRunsDoNotShareAFile) {
+  const std::string path = results_ / "shared", log = results_ / "shared.csv", link = results_ / "link";
+  std::filesystem::create_symlink("shared", link);
+  const std::string options = "--batch 6 --epochs 1000 ";
+  const pid_t first =
+      start(words_of(resnet(options + "--save " + path + " --log " + log)), streams_ / "first");
+  ASSERT_TRUE(comes(log)) << "the first epoch does not end";
+  const std::string taken =
+      concat(": is the output of another run, which has not ended (process ", first, ")");
+  for (const std::string& output :
+       {"--save " + path, "--resume " + path + " --save " + link, "--log " + log}) {
+    const Outcome second = run_line(resnet(options + output));
+    EXPECT_EQ(second.code, 2) << second.text();
+    EXPECT_EQ(second.out, "");
+    EXPECT_EQ(missing(second.err, {output.substr(output.rfind("--")) + taken}), "");
+  }
+  EXPECT_EQ(missing(run_line("plot " + log + " --svg " + path).err, {"--svg " + path + taken}), "");
+  kill(first, SIGKILL);
+  EXPECT_EQ(wait_for(first).code, 1000 + SIGKILL);
+
+  // The lock went with the process; what goes on has it now.
+  const pid_t next = start(words_of(resnet(options + "--save " + path + " --resume " + path)));
+  const std::string lock_file = results_ / ".shared.rondo-lock";
+  ASSERT_TRUE(comes_true([&] { return read_text(lock_file) == std::to_string(next); }));
+  ASSERT_TRUE(comes_true([&] { return read_text(streams_ / "out").find("resumed") != std::string::npos; }));
+  std::filesystem::remove(path);
+  ASSERT_TRUE(comes(path));
+  kill(next, SIGTERM);
+  const Outcome stopped = wait_for(next);
+  EXPECT_EQ(stopped.code, 128 + SIGTERM) << stopped.text();
+  EXPECT_FALSE(std::filesystem::exists(lock_file));
+}
+
+// Another program writes the file meanwhile, without the lock.
+TEST_F(CommandTrain, AFailureAfterTheBeginningIsNoWrongArgument) {
+  const std::string path = results_ / "a";
+  const pid_t child = start(words_of(resnet("--batch 6 --epochs 1000 --save " + path)));
+  ASSERT_TRUE(comes(path));
+  Outcome outcome;
+  {
+    int other = -1;
+    const std::string temporary = results_ / ".a.rondo-tmp";
+    ASSERT_TRUE(comes_true([&] {
+      if (other >= 0) close(other);
+      other = open(temporary.c_str(), O_WRONLY | O_CREAT, 0600);
+      struct stat mine {
+      }, named{};
+      return flock(other, LOCK_EX | LOCK_NB) == 0 && fstat(other, &mine) == 0 &&
+             stat(temporary.c_str(), &named) == 0 && mine.st_ino == named.st_ino;
+    }));
+    outcome = wait_for(child);
+    close(other);
+  }
+  EXPECT_EQ(outcome.code, 1) << outcome.text();
+  EXPECT_EQ(missing(outcome.err, {path + ": somebody else is writing it at this moment"}), "");
+}
+
+// The terminal goes: the system and the shell both say so.
+TEST_F(CommandTrain, AHangUpLeavesACheckpoint) {
+  const std::string path = results_ / "a", log = results_ / "a.csv";
+  const std::string options = "--batch 2 --lr 0.001 --epochs 1000 --save " + path;
+  const pid_t child = start(words_of(resnet(options + " --log " + log)));
+  ASSERT_TRUE(comes(log));
+  for (int i = 0; i < 2; ++i) kill(child, SIGHUP);
+  const Outcome stopped = wait_for(child);
+  EXPECT_EQ(stopped.code, 128 + SIGHUP) << stopped.text();
+  EXPECT_EQ(missing(stopped.out, {"stopped in epoch ", "--resume " + path + " goes on"}), "")
+      << stopped.text();
+  const auto place = std::regex("stopped in epoch (\\d+) after (\\d+) steps");
+  std::smatch said;
+  ASSERT_TRUE(std::regex_search(stopped.out, said, place));
+  const Safetensors file = read_safetensors(path);
+  EXPECT_EQ(file.metadata.at("epoch"), said[1]);
+  EXPECT_EQ(file.metadata.at("epoch_steps"), said[2]);
+}
+
+TEST_F(CommandTrain, UnderNohupAHangUpIsNotHeard) {
+  const std::string path = results_ / "a";
+  const auto before = signal(SIGHUP, SIG_IGN);  // the child inherits it
+  const pid_t child = start(words_of(resnet("--batch 6 --epochs 1000 --save " + path)));
+  signal(SIGHUP, before);
+  ASSERT_TRUE(comes(path));
+  kill(child, SIGHUP);
+  std::filesystem::remove(path);
+  EXPECT_TRUE(comes(path)) << "it did not go on";
+  kill(child, SIGTERM);
+  EXPECT_EQ(wait_for(child).code, 128 + SIGTERM);
 }
 
 TEST_F(CommandTrain, NamesWhatIsNotFinite) {

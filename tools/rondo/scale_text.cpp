@@ -103,8 +103,6 @@ std::string scale_words(int64_t bytes, const Cluster& cluster, int64_t most) {
 
 void show_scale(const ScaleArguments& arguments, std::ostream& out) {
   const OutputFile plot("--plot", arguments.plot), json("--json", arguments.json);
-  if (plot.wanted() && plot.target() == json.target())
-    throw Error(bad_argument("--plot and --json are the same file, '", plot.path(), "'"));
   const Cluster cluster = cluster_of(arguments);
   out << heading(arguments, cluster);
   for (const int64_t bytes : arguments.bytes)

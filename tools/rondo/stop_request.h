@@ -1,12 +1,10 @@
-// StopRequest: Ctrl-C and SIGTERM ask the work to end by itself; a second one ends the program at once.
+// StopRequest: Ctrl-C, SIGTERM and SIGHUP ask the work to end by itself; a second Ctrl-C or SIGTERM ends the program at once.
+// SIGHUP may come twice when a terminal goes, from the system and from the shell: more of it changes nothing.
 #pragma once
-
-#include <csignal>
-#include <iterator>
 
 namespace rondo::program {
 
-// One at a time.
+// One at a time. A signal that was ignored before (nohup) stays ignored.
 class StopRequest {
  public:
   StopRequest();
@@ -16,10 +14,6 @@ class StopRequest {
 
   // The signal that came, 0 as long as none did.
   static int signal();
-
- private:
-  static constexpr int kSignals[] = {SIGINT, SIGTERM};
-  struct sigaction before_[std::size(kSignals)];
 };
 
 }  // namespace rondo::program

@@ -162,7 +162,8 @@ CLI::App* add_resnet18(CLI::App& train, NetworkArguments& to) {
            "Batch normalisation over each device's shard instead of the whole batch");
   add_memory(*resnet, to.micro_batches, to.checkpoint_layers);
   add_image_training(*resnet, to);
-  add(*resnet, "--save", "FILE", "Write a checkpoint after each epoch, and when Ctrl-C ends the training",
+  add(*resnet, "--save", "FILE",
+      "Write a checkpoint after each epoch, and when Ctrl-C, SIGTERM or SIGHUP ends the training",
       [&](const std::string& s) { to.save = read_path("--save", s); });
   add(*resnet, "--resume", "FILE", "Go on from a checkpoint, as if there had been no stop",
       [&](const std::string& s) { to.resume = read_path("--resume", s); });

@@ -111,9 +111,6 @@ double flops_of_a_step(const nn::Graph& graph, int64_t batch) {
 
 void train_mlp(const MlpArguments& arguments, std::ostream& out, const Terminal& terminal) {
   const OutputFile json("--json", arguments.json), timeline("--trace", arguments.trace);
-  if (json.wanted() && json.target() == timeline.target())
-    throw Error(
-        bad_argument("--trace '", timeline.path(), "' is the same file as --json's, must be another"));
   const nn::DataParallelOptions options = options_for(arguments);
   const nn::AnyModule network = nn::mlp(arguments.layers, arguments.width, arguments.outputs);
   const nn::Shape input = {1, 1, arguments.inputs};

@@ -1,5 +1,7 @@
 #include <rondo/nn/fit.h>
 #include <rondo/nn/models.h>
+#include <rondo/nn/parse.h>
+#include <rondo/nn/safetensors.h>
 #include <rondo/tools/rondo/devices.h>
 #include <rondo/tools/rondo/format.h>
 #include <rondo/tools/rondo/links/link_file.h>
@@ -10,8 +12,12 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <map>
 #include <optional>
+#include <set>
+#include <span>
 #include <sstream>
+#include <utility>
 
 namespace rondo::program {
 
@@ -91,13 +97,43 @@ Plan plan_for(const NetworkArguments& arguments, const FashionMnist& data) {
   plan.model.keep_finite = true;
   plan.steps = (samples + plan.model.batch - 1) / plan.model.batch;
   plan.fit.learning_rate.check({plan.steps, plan.steps * arguments.epochs});
-  plan.fit.from.recipe =
-      concat("--lr ", plan.rate, " --schedule ", arguments.schedule, " --warm-up ", arguments.warm_up,
-             arguments.schedule.starts_with("cosine") ? concat(" --epochs ", arguments.epochs) : "", " on ",
-             grouped(samples), " images");
   check(arguments.optimizer);
   plan.model.devices = arguments.devices ? take_devices(arguments.devices) : devices_for(1);
   return plan;
+}
+
+constexpr const char *kDevices = "--devices", *kAlgorithm = "--algorithm", *kWeights = "--weights";
+
+// Everything that the bits of the training depend on, except for what `rondo train resnet18` always does alike.
+std::map<std::string, std::string> recipe_of(const Plan& plan, const NetworkArguments& arguments,
+                                             const FashionMnist& data) {
+  const auto flag = [](bool on) { return on ? "on" : "off"; };
+  const auto stored = [](const char* name, const std::vector<uint8_t>& values) {
+    return StoredTensor{
+        name, StoredType::u8, {static_cast<int64_t>(values.size())}, std::as_bytes(std::span(values))};
+  };
+  const OptimizerArguments& optimizer = arguments.optimizer;
+  std::map<std::string, std::string> recipe = {
+      {kDevices, exact_text(plan.model.devices.size())},
+      {kAlgorithm, name_of(plan.model.algorithm)},
+      {kWeights, arguments.weights},
+      {"--batch", exact_text(plan.model.batch)},
+      {"--data",
+       concat(data.train_count, " images with the checksum ",
+              checksum(std::vector{stored("images", data.train_images), stored("labels", data.train_labels)},
+                       {}))},
+      {"--local-statistics", flag(arguments.local_statistics)},
+      {"--lr", exact_text(plan.rate)},
+      {"--micro-batches", exact_text(arguments.micro_batches)},
+      {"--momentum", exact_text(optimizer.momentum)},
+      {"--nesterov", flag(optimizer.nesterov)},
+      {"--optimizer", name_of(optimizer.kind)},
+      {"--schedule", arguments.schedule},
+      {"--seed", exact_text(arguments.seed)},
+      {"--warm-up", exact_text(arguments.warm_up)},
+      {"--weight-decay", exact_text(optimizer.weight_decay)}};
+  if (arguments.schedule.starts_with("cosine")) recipe["--epochs"] = exact_text(arguments.epochs);
+  return recipe;
 }
 
 std::string recipe(const Plan& plan, const NetworkArguments& arguments) {
@@ -105,7 +141,7 @@ std::string recipe(const Plan& plan, const NetworkArguments& arguments) {
                             ", learning rate ", plan.rate);
   if (arguments.schedule != "constant") said += " (" + arguments.schedule + ")";
   if (arguments.warm_up > 0) said += concat(", warm-up of ", grouped(arguments.warm_up), " steps");
-  said += concat(", ", arguments.weights, " weights, seed ", plan.model.seed);
+  said += concat(", ", plan.fit.from.recipe.at(kWeights), " weights, seed ", plan.model.seed);
   if (plan.model.devices.size() > 1)
     said += concat(", ", name_of(plan.model.algorithm), " all-reduce",
                    plan.model.shared_statistics ? "" : ", local statistics");
@@ -122,33 +158,64 @@ class Follower final : public nn::FitObserver {
   // What diverged does not take the place of what can go on.
   void before_save(const EpochReport& report) override { run_.show_hopeless(report); }
   void on_epoch(const EpochReport& report) override { run_.show(report); }
-  bool stop() override { return StopRequest::signal() != 0; }
+  bool stop() override {
+    began_ = true;
+    return StopRequest::signal() != 0;
+  }
+  // Whether a step was taken.
+  bool began() const { return began_; }
 
  private:
   RunFollower run_;
+  bool began_ = false;
 };
 
-nn::TrainingPlace resume(const NetworkArguments& arguments, const Plan& plan, nn::DataParallel& model,
-                         nn::Optimizer& optimizer) {
-  const nn::TrainingPlace place = nn::load_checkpoint(arguments.resume, model, optimizer);
-  const auto refuse = [&](const auto&... why) {
-    throw Error(bad_argument("--resume '", arguments.resume, "': ", why...));
-  };
-  if (place.epoch < 1 || place.step < 0 || place.step >= plan.steps)
-    refuse("it goes on in epoch ", place.epoch, " after ", place.step,
-           " steps, must be an epoch from 1 and fewer than ", plan.steps, " steps");
-  if (place.recipe != plan.fit.from.recipe)
-    refuse("it was trained with ", place.recipe, ", must be with ", plan.fit.from.recipe);
-  if (place.seed != plan.fit.seed)
-    throw Error(bad_argument("--seed is ", plan.fit.seed, ", must be ", place.seed,
-                             ", that of the checkpoint '", arguments.resume, "'"));
-  if (place.batch != plan.model.batch)
-    throw Error(bad_argument("--batch is ", plan.model.batch, ", must be ", place.batch,
-                             ", that of the checkpoint '", arguments.resume, "'"));
+// Refuses a training of which this one would not be the rest. All that differs is named, except for what differs because
+// something else does: a default that follows from the batch, from the devices or from the schedule.
+void check_goes_on(const nn::TrainingPlace& place, const Plan& plan, const NetworkArguments& arguments) {
+  const std::map<std::string, std::string>&ours = plan.fit.from.recipe, &theirs = place.recipe;
+  const auto differs = [&](const std::string& option) { return ours.at(option) != theirs.at(option); };
+  const std::set<std::string> may_differ = {kDevices, kAlgorithm, kWeights};
+  for (const auto& [option, value] : ours)
+    if (!theirs.contains(option) && option != "--epochs")
+      throw Error(
+          bad_argument("it was not made by rondo train ", arguments.model, ": it does not say its ", option));
+  std::string different;
+  for (const auto& [option, value] : ours) {
+    if (!theirs.contains(option) || !differs(option) || may_differ.contains(option)) continue;
+    if (option == "--lr" && !arguments.lr && differs("--batch")) continue;
+    const bool follows = option == "--batch" && !arguments.batch && differs(kDevices);
+    different +=
+        concat(different.empty() ? "" : "; ", option, " is ", value,
+               follows ? concat(" with --devices ", ours.at(kDevices)) : "", ", must be ", theirs.at(option));
+  }
+  if (!different.empty()) throw Error(bad_argument("this is not how its training began: ", different));
+  if (place.epoch < 1 || place.step >= plan.steps)
+    throw Error(bad_argument("it goes on in epoch ", place.epoch, " after ", place.step,
+                             " steps, must be an epoch from 1 and fewer than ", plan.steps, " steps"));
   if (place.epoch > plan.fit.epochs)
-    throw Error(bad_argument("--epochs is ", plan.fit.epochs, ", must be more: the checkpoint '",
-                             arguments.resume, "' has ", place.epoch - 1, " done"));
-  return place;
+    throw Error(
+        bad_argument("--epochs is ", plan.fit.epochs, ", must be more: it has ", place.epoch - 1, " done"));
+}
+
+// What differs and is allowed to, a line each.
+void show_differences(const std::map<std::string, std::string>& ours,
+                      const std::map<std::string, std::string>& theirs, std::ostream& out,
+                      const Terminal& terminal) {
+  const auto differs = [&](const std::string& option) { return ours.at(option) != theirs.at(option); };
+  constexpr const char* kOtherSums = ": from here on sums are added in another order";
+  if (differs(kDevices))
+    show_field(out, terminal, "",
+               concat("with --devices ", ours.at(kDevices), ", the checkpoint was made with ",
+                      theirs.at(kDevices), kOtherSums));
+  else if (differs(kAlgorithm) && ours.at(kDevices) != "1")
+    show_field(out, terminal, "",
+               concat("with --algorithm ", ours.at(kAlgorithm), ", the checkpoint was made with ",
+                      theirs.at(kAlgorithm), kOtherSums));
+  if (differs(kWeights))
+    show_field(out, terminal, "",
+               concat("--weights ", ours.at(kWeights), " changes nothing: the training began with ",
+                      theirs.at(kWeights)));
 }
 
 }  // namespace
@@ -165,10 +232,6 @@ int train_network(const NetworkArguments& arguments, std::ostream& out, const Te
     if (file->wanted() && file->target() == resumed)
       throw Error(
           bad_argument("--resume '", arguments.resume, "' is the file of another output, must be another"));
-  for (const OutputFile* file : {&files.log, &files.plot, &files.trace})
-    if (checkpoint.wanted() && file->target() == checkpoint.target())
-      throw Error(bad_argument("--save '", arguments.save,
-                               "' is the same file as another output's, must be another"));
   const FashionMnist data = load_images(arguments);
   Plan plan = plan_for(arguments, data);
   const nn::NamedModel network = nn::model(arguments.model, nn::weight_init(arguments.weights));
@@ -179,6 +242,7 @@ int train_network(const NetworkArguments& arguments, std::ostream& out, const Te
     if (plan.model.algorithm == Algorithm::automatic)
       plan.model.algorithm = best_algorithm(*links.table, plan.model.devices, plan.model.bucket_bytes);
   }
+  plan.fit.from.recipe = recipe_of(plan, arguments, data);
   std::ostringstream head;  // shown when nothing can be refused any more
   show_placement(plan.model.devices, arguments.devices.has_value(), head, terminal);
   show_images(data, arguments.limit.has_value(), head, terminal);
@@ -195,10 +259,16 @@ int train_network(const NetworkArguments& arguments, std::ostream& out, const Te
   nn::DataParallel model(network.network, network.input, plan.model);
   const std::unique_ptr<nn::Optimizer> optimizer = make_optimizer(model, arguments.optimizer, plan.rate);
   if (!arguments.resume.empty()) {
-    plan.fit.from = resume(arguments, plan, model, *optimizer);
+    const nn::TrainingPlace place =
+        nn::load_checkpoint(arguments.resume, model, *optimizer,
+                            [&](const nn::TrainingPlace& there) { check_goes_on(there, plan, arguments); });
+    const std::map<std::string, std::string> asked = std::exchange(plan.fit.from, place).recipe;
+    plan.fit.from.recipe = asked;
+    plan.fit.from.recipe.at(kWeights) = place.recipe.at(kWeights);  // with which it began
     show_field(head, terminal, "resumed",
                concat(arguments.resume, ": epoch ", grouped(plan.fit.from.epoch), ", ",
                       grouped(plan.fit.from.step), " of its steps are done"));
+    show_differences(asked, place.recipe, head, terminal);
   }
   show_field(head, terminal, "training",
              concat(grouped(plan.fit.epochs), plan.fit.epochs == 1 ? " epoch of " : " epochs of ",
@@ -217,7 +287,13 @@ int train_network(const NetworkArguments& arguments, std::ostream& out, const Te
     RunFollower run(display, files, title, plan.rate);
     if (!arguments.resume.empty()) run.continue_log(plan.fit.from.epoch);
     Follower follower(std::move(run));
-    result = nn::fit(model, *optimizer, data, plan.fit, follower, trace ? &*trace : nullptr);
+    try {
+      result = nn::fit(model, *optimizer, data, plan.fit, follower, trace ? &*trace : nullptr);
+    } catch (const Error& error) {
+      // What was asked for made sense, or it had not begun.
+      if (follower.began()) throw TrainingFailed(error.what());
+      throw;
+    }
   }
   out << "\n";
   if (result.end == nn::FitResult::End::diverged)

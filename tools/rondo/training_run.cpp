@@ -14,16 +14,7 @@
 namespace rondo::program {
 
 TrainingFiles::TrainingFiles(const ImageTraining& arguments)
-    : log("--log", arguments.log), plot("--plot", arguments.plot), trace("--trace", arguments.trace) {
-  std::map<std::string, std::string> option_of;  // by target
-  for (const auto& [option, file] : {std::pair{"--log", &log}, {"--plot", &plot}, {"--trace", &trace}}) {
-    if (!file->wanted()) continue;
-    const auto [other, is_new] = option_of.emplace(file->target(), option);
-    if (!is_new)
-      throw Error(bad_argument(option, " '", file->path(), "' is the same file as ", other->second,
-                               "'s, must be another"));
-  }
-}
+    : log("--log", arguments.log), plot("--plot", arguments.plot), trace("--trace", arguments.trace) {}
 
 void show_field(std::ostream& out, const Terminal& terminal, const std::string& label,
                 const std::string& text) {

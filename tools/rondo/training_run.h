@@ -23,7 +23,7 @@ class TrainingFailed : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-// The files that are asked for, checked before the work starts. Throws a bad_argument Error, also where two are the same file.
+// The files that are asked for, checked before the work starts.
 struct TrainingFiles {
   TrainingFiles() = default;  // none
   explicit TrainingFiles(const ImageTraining& arguments);

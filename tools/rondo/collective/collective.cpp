@@ -152,11 +152,7 @@ std::vector<int> devices_of(const CollectiveArguments& arguments) {
 struct Files {
   Files() = default;  // none
   explicit Files(const CollectiveArguments& arguments)
-      : json("--json", arguments.json), timeline("--trace", arguments.trace) {
-    if (json.wanted() && json.target() == timeline.target())
-      throw Error(
-          bad_argument("--trace '", timeline.path(), "' is the same file as --json's, must be another"));
-  }
+      : json("--json", arguments.json), timeline("--trace", arguments.trace) {}
 
   OutputFile json, timeline;
 };
