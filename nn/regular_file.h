@@ -20,8 +20,8 @@ class RegularFile {
 
   int64_t size() const { return size_; }  // in bytes, when the file was opened
 
-  // Reads `bytes` bytes that begin at the byte `from`. Throws an Error: bad_argument where the file has become
-  // shorter, out_of_resources where reading fails.
+  // Reads `bytes` bytes that begin at the byte `from`. Throws an Error: bad_argument where the file has
+  // become shorter, out_of_resources where reading fails.
   void read(void* to, int64_t bytes, int64_t from) const;
 
   // The whole contents as a std::string or a std::vector<uint8_t>. Throws as read() does, and a bad_argument

@@ -7,7 +7,7 @@ function(add_consumers version)
   endforeach()
   target_link_libraries(consumer PRIVATE rondo::kernels rondo::collectives)
   target_link_libraries(trainer PRIVATE rondo::nn)
-  # What the libraries' targets add to how the programs are compiled; expect_no_options() in run.cmake looks at it.
+  # What the libraries' targets add to how the programs are compiled, for expect_no_options() of run.cmake.
   set(added "")
   foreach(program consumer trainer)
     foreach(kind COMPILE_OPTIONS LINK_OPTIONS)

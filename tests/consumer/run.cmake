@@ -1,4 +1,5 @@
-# refused(text command ...): an error unless the command fails and says the text, of which spaces and line ends count alike.
+# refused(text command ...): an error unless the command fails and says the text, of which spaces and line
+# ends count alike.
 function(refused text)
   execute_process(COMMAND ${ARGN} RESULT_VARIABLE result OUTPUT_VARIABLE output ERROR_VARIABLE output)
   string(REGEX REPLACE "[ \n]+" " " line "${output}")
@@ -8,8 +9,8 @@ function(refused text)
   endif()
 endfunction()
 
-# expect_no_options(build): the programs of programs.cmake are compiled and linked as their project says, and with nothing that
-# comes from Rondo.
+# expect_no_options(build): the programs of programs.cmake are compiled and linked as their project says, and
+# with nothing that comes from Rondo.
 function(expect_no_options build)
   file(READ ${build}/added_options added)
   if(NOT added STREQUAL "")

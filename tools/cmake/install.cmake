@@ -1,5 +1,6 @@
-# cmake --install, and what find_package(rondo CONFIG) finds afterwards: one component for each of rondo::kernels,
-# rondo::collectives, rondo::nn and rondo::across_hosts, which asks for what it needs and no more.
+# cmake --install, and what find_package(rondo CONFIG) finds afterwards: one component for each of
+# rondo::kernels, rondo::collectives, rondo::nn and rondo::across_hosts, which asks for what it needs and no
+# more.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
@@ -34,8 +35,8 @@ if(RONDO_MPI_FOUND)
   set(rondo_across_hosts_needs "MPI COMPONENTS CXX" MPI::MPI_CXX)
 endif()
 
-# The headers. A .cuh is a kernel's own: what it holds depends on the flags that it is compiled with (core/lanes.cuh), and
-# the libraries' are not their users'.
+# The headers. A .cuh is a kernel's own: what it holds depends on the flags that it is compiled with
+# (core/lanes.cuh), and the libraries' are not their users'.
 foreach(part kernels collectives nn)
   install(DIRECTORY ${PROJECT_SOURCE_DIR}/${part} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/rondo
           FILES_MATCHING PATTERN "*.h")

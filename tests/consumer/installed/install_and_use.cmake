@@ -1,5 +1,5 @@
-# cmake -DBUILD=... -DFOLDER=... -DTYPE=... -DRUN=ON -DCOMPILER=... -DCPU=... -P: installs the build into an empty folder,
-# builds the project beside this file and those below it against it, and runs what comes out.
+# cmake -DBUILD=... -DFOLDER=... -DTYPE=... -DRUN=ON -DCOMPILER=... -DCPU=... -P: installs the build into an
+# empty folder, builds the project beside this file and those below it against it, and runs what comes out.
 include(${CMAKE_CURRENT_LIST_DIR}/../run.cmake)
 
 file(REMOVE_RECURSE ${FOLDER})
@@ -27,7 +27,8 @@ refused("rondo component 'nn' needs ZLIB, which was not found" ${components} -DW
 refused("rondo has no component 'kernel', must be one of kernels, collectives, nn, across_hosts"
   ${components} "-DWANTED=kernels\;kernel")
 
-# What a header says may not depend on the instructions that its user compiles for: the libraries were compiled for others.
+# What a header says may not depend on the instructions that its user compiles for: the libraries were
+# compiled for others.
 if(CPU STREQUAL "x86-64")
   file(GLOB_RECURSE headers RELATIVE ${FOLDER}/prefix/include ${FOLDER}/prefix/include/rondo/*)
   file(GLOB_RECURSE of_executor RELATIVE ${FOLDER}/prefix/include/rondo-simt ${FOLDER}/prefix/include/rondo-simt/*.h*)
