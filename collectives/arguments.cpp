@@ -19,6 +19,21 @@ Status check_one_a_rank(const char* operation, const char* argument, size_t size
                       ", one for each rank of the communicator");
 }
 
+// An enumerator by its name; one that does not exist, made from a number by a cast, by its number.
+template <class Enum>
+std::string described(Enum value, std::span<const Enum> all) {
+  return std::find(all.begin(), all.end(), value) != all.end() ? std::string(name_of(value))
+                                                               : std::to_string(static_cast<int>(value));
+}
+
+// The names of all, with commas between them.
+template <class Enum>
+std::string names_of(std::span<const Enum> all) {
+  std::string names;
+  for (const Enum value : all) names += concat(names.empty() ? "" : ", ", name_of(value));
+  return names;
+}
+
 // Which vector a message is about; put into words only where there is a message.
 struct Whose {
   const char* name;
@@ -44,11 +59,29 @@ Status check_memory(const char* operation, Whose whose, ConstDataView view, int 
   return fail("is in the memory of device ", attributes.device, ", must be in that of device ", device);
 }
 
-// The whole vector: its size, its type, its place.
+Status check_type(const char* operation, Whose whose, DType dtype) {
+  constexpr std::span<const DType> kAll = kDTypes;
+  if (std::find(kAll.begin(), kAll.end(), dtype) != kAll.end()) return {};
+  return bad_argument(operation, ": ", whose, " is of the type ", described(dtype, kAll),
+                      ", must be one of: ", names_of(kAll));
+}
+
+template <class View>
+Status check_types(const Arguments& a, const Operand<View>& operand) {
+  for (int index = 0; index < operand.count(); ++index)
+    RONDO_RETURN_IF_ERROR(check_type(a.operation, {operand.name, " of rank ", operand.rank(index)},
+                                     operand.views[static_cast<size_t>(index)].dtype));
+  return {};
+}
+
+// The whole vector: its size, its type, its place. Both types exist.
 Status check_vector(const char* operation, Whose whose, ConstDataView view, int64_t size, const char* why,
                     DType dtype, int device) {
   const auto fail = [&](const auto&... parts) { return bad_argument(operation, ": ", whose, " ", parts...); };
   if (view.size < 0) return fail("has the size ", view.size, ", must not be negative");
+  if (view.size > kMostVectorBytes / size_of(view.dtype))
+    return fail("has ", view.size, " elements, must have at most ", kMostVectorBytes / size_of(view.dtype),
+                " of ", name_of(view.dtype));
   if (view.size != size) return fail("has ", view.size, " elements, must have ", size, " ", why);
   if (view.dtype != dtype) return fail("is ", name_of(view.dtype), ", must be ", name_of(dtype));
   return check_memory(operation, whose, view, device);
@@ -152,6 +185,8 @@ Status check_arguments(const Arguments& arguments, RankStreams streams) {
   RONDO_RETURN_IF_ERROR(check_state(arguments.operation, arguments.communicator));
   if (!arguments.across_processes)
     RONDO_RETURN_IF_ERROR(check_one_process(arguments.operation, arguments.communicator));
+  RONDO_RETURN_IF_ERROR(check_types(arguments, arguments.written));
+  RONDO_RETURN_IF_ERROR(check_types(arguments, arguments.read));
   RONDO_RETURN_IF_ERROR(check_operand(arguments, arguments.written));
   RONDO_RETURN_IF_ERROR(check_operand(arguments, arguments.read));
   RONDO_RETURN_IF_ERROR(check_streams(arguments.operation, arguments.communicator, streams));
@@ -161,10 +196,12 @@ Status check_arguments(const Arguments& arguments, RankStreams streams) {
 Status check_on_device(const char* operation, DataView output, RankInputs inputs, int device) {
   if (inputs.empty() || inputs.size() > static_cast<size_t>(kMaxRanks))
     return bad_argument(operation, ": there are ", inputs.size(), " inputs, must be 1 to ", kMaxRanks);
+  RONDO_RETURN_IF_ERROR(check_type(operation, {"output", " ", 0}, output.dtype));
   RONDO_RETURN_IF_ERROR(
       check_vector(operation, {"output", " ", 0}, output, output.size, "", output.dtype, device));
   for (size_t i = 0; i < inputs.size(); ++i) {
     const Whose whose = {"input", " ", static_cast<int>(i)};
+    RONDO_RETURN_IF_ERROR(check_type(operation, whose, inputs[i].dtype));
     RONDO_RETURN_IF_ERROR(
         check_vector(operation, whose, inputs[i], output.size, "like the output", output.dtype, device));
     if (overlap(output, inputs[i]) && output.data != inputs[i].data)
@@ -221,18 +258,30 @@ Status check_root(const char* operation, const Communicator& communicator, int r
 }
 
 Status check_algorithm(const char* operation, Algorithm algorithm, std::initializer_list<Algorithm> known) {
-  if (algorithm == Algorithm::automatic) return {};
-  std::string names;
-  for (Algorithm candidate : known) {
-    if (candidate == algorithm) return {};
-    names += concat(", ", name_of(candidate));
-  }
-  return bad_argument(operation, ": the algorithm is ", name_of(algorithm), ", must be one of: automatic",
-                      names);
+  if (algorithm == Algorithm::automatic || std::find(known.begin(), known.end(), algorithm) != known.end())
+    return {};
+  constexpr Algorithm kAll[] = {Algorithm::automatic, Algorithm::ring, Algorithm::direct, Algorithm::root,
+                                Algorithm::hierarchical};
+  return bad_argument(operation, ": the algorithm is ", described<Algorithm>(algorithm, kAll),
+                      ", must be one of: automatic, ", names_of<Algorithm>({known.begin(), known.end()}));
 }
 
-Status check_order(const char* operation, const ReduceOptions& options) {
+Status check_reduction(const char* operation, Reduction reduction, SumOrder order) {
+  constexpr std::span<const Reduction> kAll = kReductions;
+  if (std::find(kAll.begin(), kAll.end(), reduction) == kAll.end())
+    return bad_argument(operation, ": the reduction is ", described(reduction, kAll),
+                        ", must be one of: ", names_of(kAll));
+  if (order != SumOrder::left_to_right && order != SumOrder::balanced_tree)
+    return bad_argument(operation, ": the order is ", static_cast<int>(order),
+                        ", must be left_to_right or balanced_tree");
+  return {};
+}
+
+Status check_options(const char* operation, const ReduceOptions& options,
+                     std::initializer_list<Algorithm> known) {
   const Algorithm algorithm = options.algorithm;
+  RONDO_RETURN_IF_ERROR(check_algorithm(operation, algorithm, known));
+  RONDO_RETURN_IF_ERROR(check_reduction(operation, options.reduction, options.order));
   if (options.order == SumOrder::left_to_right ||
       (algorithm != Algorithm::ring && algorithm != Algorithm::hierarchical))
     return {};

@@ -40,6 +40,9 @@ Status check_state(const char* operation, const Communicator& communicator);
 // One a rank, of its device; all are being captured into a graph, or none.
 Status check_streams(const char* operation, const Communicator& communicator, RankStreams streams);
 
+// Both are enumerators that exist.
+Status check_reduction(const char* operation, Reduction reduction, SumOrder order);
+
 // 1 to kMaxRanks inputs of the output's size and type, all in the memory of `device`; the output overlaps none, or is it.
 Status check_on_device(const char* operation, DataView output, RankInputs inputs, int device);
 
@@ -59,8 +62,10 @@ Status check_root(const char* operation, const Communicator& communicator, int r
 // `algorithm` is automatic or one of `known`.
 Status check_algorithm(const char* operation, Algorithm algorithm, std::initializer_list<Algorithm> known);
 
-// The order of additions is one that the algorithm has.
-Status check_order(const char* operation, const ReduceOptions& options);
+// Each is an enumerator that exists, the algorithm is automatic or one of `known`, and the order of additions is one that
+// the algorithm has.
+Status check_options(const char* operation, const ReduceOptions& options,
+                     std::initializer_list<Algorithm> known);
 
 // The algorithm is one that several processes have, if there are several.
 Status check_across_processes(const char* operation, const ReduceOptions& options,

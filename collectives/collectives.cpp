@@ -104,10 +104,8 @@ View first_of(std::span<const View> views) {
 Status check_all_reduce(const char* operation, RankOutputs outputs, RankInputs inputs,
                         const ReduceOptions& options, const Communicator& communicator, RankStreams streams) {
   const DataView first = first_of(outputs);
-  RONDO_RETURN_IF_ERROR(
-      check_algorithm(operation, options.algorithm,
-                      {Algorithm::ring, Algorithm::direct, Algorithm::root, Algorithm::hierarchical}));
-  RONDO_RETURN_IF_ERROR(check_order(operation, options));
+  RONDO_RETURN_IF_ERROR(check_options(
+      operation, options, {Algorithm::ring, Algorithm::direct, Algorithm::root, Algorithm::hierarchical}));
   RONDO_RETURN_IF_ERROR(check_across_processes(operation, options, communicator));
   Arguments arguments = {operation,
                          communicator,
@@ -263,8 +261,7 @@ Status reduce_scatter(RankOutputs outputs, RankInputs inputs, const ReduceOption
   constexpr const char* kName = "reduce_scatter";
   const int ranks = communicator.size();
   const DataView first = first_of(outputs);
-  RONDO_RETURN_IF_ERROR(check_algorithm(kName, options.algorithm, {Algorithm::ring, Algorithm::direct}));
-  RONDO_RETURN_IF_ERROR(check_order(kName, options));
+  RONDO_RETURN_IF_ERROR(check_options(kName, options, {Algorithm::ring, Algorithm::direct}));
   RONDO_RETURN_IF_ERROR(check_blocks(kName, "output", ranks, first.size));
   RONDO_RETURN_IF_ERROR(
       check_arguments({kName,
@@ -334,8 +331,7 @@ Status reduce(DataView output, RankInputs inputs, int root, const ReduceOptions&
               Communicator& communicator, RankStreams streams) {
   constexpr const char* kName = "reduce";
   RONDO_RETURN_IF_ERROR(check_root(kName, communicator, root));
-  RONDO_RETURN_IF_ERROR(check_algorithm(kName, options.algorithm, {Algorithm::ring, Algorithm::direct}));
-  RONDO_RETURN_IF_ERROR(check_order(kName, options));
+  RONDO_RETURN_IF_ERROR(check_options(kName, options, {Algorithm::ring, Algorithm::direct}));
   RONDO_RETURN_IF_ERROR(check_arguments({kName,
                                          communicator,
                                          {"output", {&output, 1}, output.size, "", root},
@@ -375,6 +371,7 @@ Status all_to_all(RankOutputs outputs, RankInputs inputs, Communicator& communic
 Status reduce_on_device(DataView output, RankInputs inputs, Reduction reduction, SumOrder order,
                         cudaStream_t stream) {
   constexpr const char* kName = "reduce_on_device";
+  RONDO_RETURN_IF_ERROR(check_reduction(kName, reduction, order));
   int device = 0;
   RONDO_CUDA(cudaGetDevice(&device));
   RONDO_RETURN_IF_ERROR(check_on_device(kName, output, inputs, device));

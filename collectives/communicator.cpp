@@ -1,6 +1,7 @@
 #include <rondo/collectives/across_hosts/exchange.h>
 #include <rondo/collectives/combine/combine.h>
 #include <rondo/collectives/communicator.h>
+#include <rondo/collectives/data_view.h>
 #include <rondo/kernels/core/platform.h>
 
 #include <algorithm>
@@ -52,33 +53,24 @@ void check_groups(int ranks, const CommunicatorOptions& options) {
                              kLeastSlotBytes * (ranks / m + 1), " for ", ranks / m, " groups"));
 }
 
-void check(const std::vector<int>& devices, const CommunicatorOptions& options) {
-  if (devices.empty())
-    throw Error(bad_argument("communicator: the list of devices is empty, must name one device a rank"));
-  if (devices.size() > static_cast<size_t>(kMaxRanks))
-    throw Error(bad_argument("communicator: the list of devices has ", devices.size(),
-                             " entries, must have at most ", kMaxRanks));
-  const int present = device_count();
-  for (size_t rank = 0; rank < devices.size(); ++rank)
-    if (devices[rank] < 0 || devices[rank] >= present)
-      throw Error(bad_argument("communicator: the device of rank ", rank, " is ", devices[rank],
-                               ", must be at least 0 and below ", present, ", the number of devices"));
+void check(int ranks, const CommunicatorOptions& options) {
+  if (ranks < 1 || ranks > kMaxRanks)
+    throw Error(bad_argument("communicator: there are ", ranks, " ranks, must be 1 to ", kMaxRanks));
   if (options.slot_bytes < kLeastSlotBytes)
     throw Error(bad_argument("communicator: slot_bytes is ", options.slot_bytes, ", must be at least ",
                              kLeastSlotBytes));
-  constexpr int64_t kMostBytes = int64_t{1} << 50;  // beyond any device, and far from where sums overflow
-  if (options.slot_bytes > kMostBytes)
-    throw Error(
-        bad_argument("communicator: slot_bytes is ", options.slot_bytes, ", must be at most ", kMostBytes));
-  if (options.bucket_bytes > kMostBytes)
+  if (options.slot_bytes > kMostVectorBytes)
+    throw Error(bad_argument("communicator: slot_bytes is ", options.slot_bytes, ", must be at most ",
+                             kMostVectorBytes));
+  if (options.bucket_bytes > kMostVectorBytes)
     throw Error(bad_argument("communicator: bucket_bytes is ", options.bucket_bytes, ", must be at most ",
-                             kMostBytes));
+                             kMostVectorBytes));
   if (options.bucket_bytes < 0)
     throw Error(
         bad_argument("communicator: bucket_bytes is ", options.bucket_bytes, ", must not be negative"));
   throw_if_error(check(options.links));
-  if (!options.ring_order.empty()) check_order(options.ring_order, devices.size());
-  check_groups(static_cast<int>(devices.size()), options);
+  if (!options.ring_order.empty()) check_order(options.ring_order, static_cast<size_t>(ranks));
+  check_groups(ranks, options);
 }
 
 // The devices of the CPU executor are parts of one machine's memory.
@@ -87,6 +79,17 @@ bool share_one_memory(const std::vector<int>& devices) {
 }
 
 }  // namespace
+
+Status check_devices(const char* owner, std::span<const int> devices) {
+  if (devices.empty())
+    return bad_argument(owner, ": the list of devices is empty, must name one device a rank");
+  const int present = device_count();
+  for (size_t rank = 0; rank < devices.size(); ++rank)
+    if (devices[rank] < 0 || devices[rank] >= present)
+      return bad_argument(owner, ": the device of rank ", rank, " is ", devices[rank],
+                          ", must be at least 0 and below ", present, ", the number of devices");
+  return {};
+}
 
 int64_t Communicator::slot_stride(const CommunicatorOptions& options) {
   return rounded_up(options.slot_bytes) + kLeadBytes;
@@ -99,14 +102,16 @@ int64_t Communicator::slots_bytes(int ranks, const CommunicatorOptions& options)
 }
 
 int64_t Communicator::bytes_per_rank(int ranks, const CommunicatorOptions& options) {
+  check(ranks, options);
   return slots_bytes(ranks, options) + rounded_up(options.bucket_bytes);
 }
 
 Communicator::Communicator(std::vector<int> devices, CommunicatorOptions options)
     : options_(std::move(options)) {
   if (options_.processes && options_.processes->size() == 1) options_.processes = nullptr;
-  check(devices, options_);
+  throw_if_error(check_devices("communicator", devices));
   const auto ranks = static_cast<int>(devices.size());
+  check(ranks, options_);
   options_.slot_bytes = rounded_up(options_.slot_bytes);
   options_.links.slot_bytes = options_.slot_bytes;
   options_.links.ranks_share_one_memory = share_one_memory(devices);

@@ -42,6 +42,9 @@ struct CommunicatorOptions {
   ProcessGroup* processes = nullptr;
 };
 
+// Of each rank a device that this machine has; the message begins with `owner`.
+Status check_devices(const char* owner, std::span<const int> devices);
+
 // Rank r works on devices[r]. A device may appear several times: nothing in a collective spins, so ranks that
 // share a device just take turns.
 //
@@ -72,7 +75,8 @@ class Communicator {
   // Over all processes.
   int total_size() const;
 
-  // Device memory that a communicator of so many ranks takes on each.
+  // Device memory that a communicator of so many ranks takes on each. Throws a bad_argument Error where there can be no
+  // such communicator.
   static int64_t bytes_per_rank(int ranks, const CommunicatorOptions& options);
 
   // Operations record their copies and sums into `trace` (rank r's under rank r, streams "copies" and "sums");

@@ -1,5 +1,6 @@
 #include <rondo/nn/data_parallel.h>
 
+#include <rondo/collectives/arguments.h>
 #include <rondo/collectives/collectives.h>
 #include <rondo/kernels/activation/add.h>
 #include <rondo/kernels/core/launch_trace.h>
@@ -27,6 +28,18 @@ DataParallelOptions checked(DataParallelOptions options) {
            ", the batch");
   if (options.checkpoint_layers < 0)
     refuse("checkpoint_layers is ", options.checkpoint_layers, ", must be at least 0");
+  throw_if_error(
+      check_algorithm("DataParallel", options.algorithm,
+                      {Algorithm::ring, Algorithm::direct, Algorithm::root, Algorithm::hierarchical}));
+  if (options.placement != BatchPlacement::sharded && options.placement != BatchPlacement::replicated)
+    refuse("the placement is ", static_cast<int>(options.placement), ", must be sharded or replicated");
+  return options;
+}
+
+// A forecast may be for another machine; a model is on this one.
+DataParallelOptions checked_here(DataParallelOptions options) {
+  options = checked(std::move(options));
+  throw_if_error(check_devices("DataParallel", options.devices));
   return options;
 }
 
@@ -90,7 +103,7 @@ MemoryForecast forecast(const Graph& graph, const DataParallelOptions& wanted, O
 
 DataParallel::DataParallel(const AnyModule& network, Shape input, DataParallelOptions options)
     : graph_(make_graph(network, input)),
-      options_(checked(std::move(options))),
+      options_(checked_here(std::move(options))),
       compute_(options_.devices),
       exchange_(options_.devices),
       most_(most_samples(options_)),

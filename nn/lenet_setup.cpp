@@ -1,5 +1,6 @@
 #include <rondo/nn/lenet_setup.h>
 
+#include <rondo/collectives/arguments.h>
 #include <rondo/collectives/ring_schedule.h>
 #include <rondo/nn/lenet_processes.h>
 
@@ -21,11 +22,16 @@ int64_t largest_shard(const FashionMnist& data, const Options& options) {
 void check_options(const FashionMnist& data, const Options& options) {
   const auto refuse = [](auto... parts) { throw Error(bad_argument("training LeNet: ", parts...)); };
   if (options.devices.empty()) refuse("no device was given, must be at least 1");
+  throw_if_error(check_devices("training LeNet", options.devices));
   if (options.epochs < 1) refuse("epochs is ", options.epochs, ", must be at least 1");
   if (!std::isfinite(options.lr) || options.lr <= 0) refuse("lr is ", options.lr, ", must be above 0");
   if (data.train_count < 1 || data.test_count < 1)
     refuse("there are ", data.train_count, " training and ", data.test_count,
            " test images, must be at least 1 each");
+  if (options.inspect_steps < 0) refuse("inspect_steps is ", options.inspect_steps, ", must not be negative");
+  throw_if_error(
+      rondo::check_options("training LeNet", {.algorithm = options.algorithm, .order = options.order},
+                           {Algorithm::ring, Algorithm::direct, Algorithm::root, Algorithm::hierarchical}));
   if (options.batch_size < 1) refuse("batch_size is ", options.batch_size, ", must be at least 1");
   if (options.processes && options.order != SumOrder::left_to_right)
     refuse("several processes add from left to right, and have no fixed order over any number of devices");
@@ -84,6 +90,7 @@ CommunicatorOptions communicator_options(const Options& options) {
 }
 
 int64_t bytes_per_rank(const FashionMnist& data, const Options& options) {
+  check_options(data, options);
   const auto data_set =
       data.train_images.size() + data.train_labels.size() + data.test_images.size() + data.test_labels.size();
   const auto ranks = static_cast<int>(options.devices.size());

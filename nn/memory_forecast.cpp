@@ -40,6 +40,10 @@ MemoryForecast forecast_training(const Graph& graph, const ForecastOptions& opti
                              " optimizer arenas and ", options.optimizer.bytes, " bytes beside them, ",
                              options.ranks,
                              " ranks: none may be negative, and the ranks must be at least 1"));
+  constexpr int64_t kMostSamples = int64_t{1} << 31;
+  if (options.batch > kMostSamples)
+    throw Error(
+        bad_argument("memory forecast: a batch of ", options.batch, ", must be at most ", kMostSamples));
   const MemoryPlan plan = plan_training(graph, options.batch, options.plan);
   const ReplicaMemory replica = Replica::memory(graph, plan, options.batch);
   int64_t exchange = 0;

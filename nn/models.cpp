@@ -50,6 +50,7 @@ AnyModule resnet18(int64_t classes, WeightInit weights) {
 }
 
 AnyModule mlp(int64_t layers, int64_t width, int64_t outputs, WeightInit weights) {
+  if (layers < 0) throw Error(bad_argument("mlp: it has ", layers, " layers, must have at least 0"));
   std::vector<AnyModule> modules;
   for (int64_t layer = 0; layer < layers; ++layer) {
     modules.push_back(Linear(width, {.weights = weights}));

@@ -10,10 +10,29 @@ std::string text(const Shape& shape) {
   return concat(shape.height, " x ", shape.width, " x ", shape.channels);
 }
 
+int64_t checked_product(const std::string& name, std::initializer_list<int64_t> sides) {
+  return checked_product(name, std::span(sides.begin(), sides.size()));
+}
+
+int64_t checked_product(const std::string& name, std::span<const int64_t> sides) {
+  int64_t size = 1;
+  for (const int64_t side : sides) {
+    if (side < 0 || (side > 0 && size > kMostElements / side)) {
+      std::string all;
+      for (const int64_t each : sides) all += concat(all.empty() ? "" : " x ", each);
+      throw Error(bad_argument(name, " is ", all, ", no side may be negative, and the product at most ",
+                               kMostElements));
+    }
+    size *= side;
+  }
+  return size;
+}
+
 Graph::Graph(Shape input) : output_shape_(input) {
   if (input.height < 1 || input.width < 1 || input.channels < 1)
     throw Error(bad_argument("graph: the input is ", input.height, " x ", input.width, " x ", input.channels,
                              ", every side must be at least 1"));
+  checked_product("graph: the input", {input.height, input.width, input.channels});
   values_.push_back({.shape = input, .uses = {}});
 }
 
@@ -25,8 +44,7 @@ Graph::Scope::~Scope() { graph_.scope_.resize(length_); }
 
 Parameter Graph::make(const std::string& name, std::vector<int64_t> shape, Init init, int64_t& arena) const {
   Parameter parameter{scope_ + name, std::move(shape), init, 0, arena};
-  parameter.size =
-      std::accumulate(parameter.shape.begin(), parameter.shape.end(), int64_t{1}, std::multiplies<>());
+  parameter.size = checked_product("graph: '" + parameter.name + "'", parameter.shape);
   constexpr int64_t kAlign = 4;  // 16 bytes: vector accesses begin there
   arena += (parameter.size + kAlign - 1) / kAlign * kAlign;
   return parameter;
@@ -56,6 +74,8 @@ int Graph::resolved(int value) const {
 
 Value Graph::add(std::unique_ptr<Op> op, const std::vector<Value>& inputs, Shape output,
                  std::vector<int> parameters, std::vector<int> states) {
+  checked_product("graph: the output of " + op->description(),
+                  {output.height, output.width, output.channels});
   const int node = static_cast<int>(nodes_.size()), value = static_cast<int>(values_.size());
   std::vector<int> ids;
   for (const Value& input : inputs) {

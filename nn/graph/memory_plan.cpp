@@ -61,6 +61,9 @@ class Planner {
   Planner(const Graph& graph, int64_t batch, bool input_gradient)
       : graph_(graph), batch_(batch), input_gradient_(input_gradient) {
     if (batch < 0) throw Error(bad_argument("memory plan: the batch is ", batch, ", must be at least 0"));
+    for (const Graph::ValueInfo& value : graph.values())
+      checked_product("memory plan: a batch of a tensor",
+                      {batch, value.shape.height, value.shape.width, value.shape.channels});
     values_.assign(graph.values().size(), kNowhere);
     gradients_ = values_;
   }

@@ -4,6 +4,8 @@
 #include <rondo/kernels/core/view.h>
 
 #include <cstdint>
+#include <initializer_list>
+#include <span>
 #include <string>
 
 namespace rondo::nn {
@@ -17,6 +19,12 @@ struct Shape {
   int64_t size() const { return height * width * channels; }
   bool operator==(const Shape&) const = default;
 };
+
+// The product of the sides of what `name` names. Throws a bad_argument Error for a negative side, and for a product beyond
+// any device's memory: up to there no size of a tensor overflows.
+inline constexpr int64_t kMostElements = int64_t{1} << 48;
+int64_t checked_product(const std::string& name, std::initializer_list<int64_t> sides);
+int64_t checked_product(const std::string& name, std::span<const int64_t> sides);
 
 // "28 x 28 x 1", or "128" of a vector.
 std::string text(const Shape& shape);

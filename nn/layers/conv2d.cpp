@@ -4,6 +4,7 @@
 #include <rondo/kernels/reduce/bias_gradient.h>
 
 #include <algorithm>
+#include <limits>
 
 namespace rondo::nn {
 
@@ -81,6 +82,13 @@ Value Conv2d::build(Graph& graph, Value x) const {
                              " with stride ", options.stride_h, " x ", options.stride_w, " and padding ",
                              options.pad_h, " x ", options.pad_w,
                              ": all but the padding must be at least 1"));
+  constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
+  const int64_t most = std::max(
+      {filter_.height, filter_.width, options.stride_h, options.stride_w, options.pad_h, options.pad_w});
+  if (most > kMost)
+    throw Error(bad_argument("Conv2d: a side of the filter, the stride or the padding is ", most,
+                             ", must be at most ", kMost));
+  checked_product("Conv2d: the weight", {out_channels_, filter_.height, filter_.width, x.shape.channels});
   if (x.shape.height + 2 * options.pad_h < filter_.height ||
       x.shape.width + 2 * options.pad_w < filter_.width)
     throw Error(bad_argument("Conv2d: the filter of ", filter_.height, " x ", filter_.width,

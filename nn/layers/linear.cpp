@@ -59,6 +59,7 @@ class LinearOp : public Op {
 Value Linear::build(Graph& graph, Value x) const {
   if (outputs_ < 1) throw Error(bad_argument("Linear: it has ", outputs_, " outputs, must have at least 1"));
   const int64_t inputs = x.shape.size();
+  checked_product("Linear: the weight", {inputs, outputs_});
   const Fans fans = {inputs, outputs_};
   std::vector<int> parameters = {
       graph.parameter("weight", {inputs, outputs_}, options_.weights.weights(fans))};

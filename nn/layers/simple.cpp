@@ -4,6 +4,9 @@
 #include <rondo/kernels/pool/pool.h>
 #include <rondo/kernels/random/dropout.h>
 
+#include <algorithm>
+#include <limits>
+
 namespace rondo::nn {
 
 namespace {
@@ -65,11 +68,16 @@ Value build_pool(Pool kind, const char* name, Size2d window, const PoolOptions& 
   const PoolWindow pool = {window.height, window.width,           stride.height,
                            stride.width,  options.padding.height, options.padding.width};
   if (window.height < 1 || window.width < 1 || options.stride.height < 0 || options.stride.width < 0 ||
-      pool.pad_h < 0 || pool.pad_w < 0 || 2 * pool.pad_h > window.height || 2 * pool.pad_w > window.width)
+      pool.pad_h < 0 || pool.pad_w < 0 || pool.pad_h > window.height / 2 || pool.pad_w > window.width / 2)
     throw Error(bad_argument(name, ": the window is ", window.height, " x ", window.width, ", the stride ",
                              options.stride.height, " x ", options.stride.width, " and the padding ",
                              pool.pad_h, " x ", pool.pad_w,
                              ": the window must be at least 1, the padding at most half of it"));
+  constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
+  const int64_t most = std::max({window.height, window.width, stride.height, stride.width});
+  if (most > kMost)
+    throw Error(
+        bad_argument(name, ": a side of the window or the stride is ", most, ", must be at most ", kMost));
   const Shape out = {pooled_size(x.shape.height, window.height, stride.height, pool.pad_h),
                      pooled_size(x.shape.width, window.width, stride.width, pool.pad_w), x.shape.channels};
   if (out.height < 1 || out.width < 1)

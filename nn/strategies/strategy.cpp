@@ -1,5 +1,6 @@
 #include <rondo/nn/strategies/strategy.h>
 
+#include <rondo/collectives/communicator.h>
 #include <rondo/collectives/peer_access.h>
 #include <rondo/nn/graph/replica.h>
 #include <rondo/nn/strategies/data_partition.h>
@@ -30,7 +31,7 @@ std::unique_ptr<Strategy> make_strategy(StrategyKind kind, const AnyModule& netw
 
 const StrategyOptions& checked(const char* name, const StrategyOptions& options) {
   constexpr int64_t kMostSamples = int64_t{1} << 31;
-  if (options.devices.empty()) throw Error(bad_argument(name, ": the list of devices is empty"));
+  throw_if_error(check_devices(name, options.devices));
   if (options.batch < 1 || options.batch > kMostSamples)
     throw Error(bad_argument(name, ": the batch is ", options.batch, ", must be at least 1 and at most ",
                              kMostSamples));

@@ -27,6 +27,32 @@ TEST(AllReduceViews, SomeRanksInPlaceOthersNot) {
   EXPECT_TRUE(all_near(a.download(1), {10, 20}, 0));
 }
 
+// Rank 0 fetches everyone's vector into scratch memory that hardly holds an element of each, and the bucket lies behind it.
+TEST(AllReduceViews, ManyRanksWithTheSmallestSlots) {
+  for (const int ranks : {13, 25, 64}) {
+    SCOPED_TRACE(concat(ranks, " ranks"));
+    World world(place(ranks, Placement::spread), CommunicatorOptions{.slot_bytes = 64, .bucket_bytes = 256});
+    const Communicator::Rank& first = world.communicator.of(0);
+    ASSERT_GE(first.scratch.bytes(), ranks * 2 * ring::kChunkAlignment + 256) << "rounds would never end";
+    const auto inputs = exact_inputs(ranks, 70, 8);
+    RankVectors one(world.devices, inputs, 1), two(world.devices, exact_inputs(ranks, 40, 9), 2),
+        three(world.devices, exact_inputs(ranks, 20, 10), 3);
+    ASSERT_TRUE(ok(sum_by(Algorithm::root, world, one)));
+    std::vector<std::vector<DataView>> lists;
+    for (int rank = 0; rank < ranks; ++rank) lists.push_back({two.view(rank), three.view(rank)});
+    ASSERT_TRUE(
+        ok(all_reduce_many(lists, {.algorithm = Algorithm::root}, world.communicator, world.handles)));
+    world.synchronize();
+    for (size_t rank = 0; rank < inputs.size(); ++rank) {
+      ASSERT_TRUE(all_equal_bits(one.download(rank), documented_sum(inputs, Algorithm::root)));
+      ASSERT_TRUE(
+          all_equal_bits(two.download(rank), documented_sum(exact_inputs(ranks, 40, 9), Algorithm::root)));
+      ASSERT_TRUE(
+          all_equal_bits(three.download(rank), documented_sum(exact_inputs(ranks, 20, 10), Algorithm::root)));
+    }
+  }
+}
+
 TEST(AllReduceViews, NothingToDoIsFine) {
   World world(place(2, Placement::spread));
   const std::vector<DataView> nothing(2);

@@ -265,23 +265,5 @@ TEST_F(ArgumentStreams, OfTheRanksDevice) {
   expect_refused("the stream of rank 1 is of device 1, must be of device 0");
 }
 
-TEST_F(ArgumentStreams, AllCapturedOrNone) {
-  cudaGraph_t graph = nullptr;
-  RankVectors out(world_.devices, kSize);  // memory can't be had while a stream is captured
-  std::vector<Status> statuses;
-  ASSERT_EQ(cudaStreamBeginCapture(streams_[0], cudaStreamCaptureModeRelaxed), cudaSuccess);
-  statuses.push_back(scatter(blocks_, inputs(wholes_)));
-  statuses.push_back(gather(wholes_, inputs(blocks_)));
-  statuses.push_back(send(blocks_, wholes_[0].part(0, kBlock), 0));
-  statuses.push_back(collect(wholes_[0].part(0, kBlock), inputs(blocks_), 0));
-  statuses.push_back(exchange(out.views(), inputs(wholes_)));
-  statuses.push_back(many(lists_of(blocks_)));
-  statuses.push_back(barrier(world_.communicator, streams_));
-  ASSERT_EQ(cudaStreamEndCapture(streams_[0], &graph), cudaSuccess);
-  ASSERT_EQ(cudaGraphDestroy(graph), cudaSuccess);
-  for (const Status& status : statuses)
-    EXPECT_TRUE(refused(status, "the stream of rank 1 is not being captured and that of rank 0 is"));
-}
-
 }  // namespace
 }  // namespace rondo::test

@@ -23,6 +23,27 @@ TEST(Communicator, RefusesImpossibleDevicesAndSlots) {
   EXPECT_TRUE(refused(refusal({0, 0}, 63), "slot_bytes is 63, must be at least 64"));
   EXPECT_TRUE(refused(refusal({0, 0}, -16), "slot_bytes is -16"));
   EXPECT_TRUE(ok(refusal({0, 0}, 64)));
+  EXPECT_TRUE(refused(refusal(std::vector<int>(65, 0)), "there are 65 ranks, must be 1 to 64"));
+}
+
+// The memory of a communicator that can't be made is not a number either.
+TEST(Communicator, RefusesToForecastWhatCanNotBe) {
+  const auto forecast = [](int ranks, const CommunicatorOptions& options) -> Status {
+    try {
+      Communicator::bytes_per_rank(ranks, options);
+    } catch (const Error& error) {
+      return error.status();
+    }
+    return {};
+  };
+  EXPECT_TRUE(ok(forecast(64, {})));
+  for (const int ranks : {0, -1, 65})
+    EXPECT_TRUE(refused(forecast(ranks, {}), concat("there are ", ranks, " ranks, must be 1 to 64")));
+  EXPECT_TRUE(refused(forecast(2, {.slot_bytes = -16}), "slot_bytes is -16"));
+  EXPECT_TRUE(refused(forecast(2, {.slot_bytes = INT64_MAX}), "slot_bytes is 9223372036854775807"));
+  EXPECT_TRUE(refused(forecast(2, {.bucket_bytes = -1}), "bucket_bytes is -1"));
+  EXPECT_TRUE(refused(forecast(2, {.bucket_bytes = INT64_MAX}), "bucket_bytes is 9223372036854775807"));
+  EXPECT_TRUE(refused(forecast(4, {.group_size = -2}), "group_size is -2"));
 }
 
 TEST(Communicator, SaysWhenMemoryIsShortAndTheNextOneWorks) {

@@ -301,6 +301,20 @@ TEST(DataParallel, RefusesWhatDoesNotFit) {
   DataParallelOptions options = small_options(1);
   options.devices = {};
   EXPECT_EQ(made_with(options), "DataParallel: the list of devices is empty");
+  options.devices = {0, -1};
+  EXPECT_EQ(made_with(options),
+            concat("DataParallel: the device of rank 1 is -1, must be at least 0 and below ", device_count(),
+                   ", the number of devices"));
+  options.devices = {device_count()};
+  EXPECT_EQ(test::missing(made_with(options), {"the device of rank 0 is", "the number of devices"}), "");
+  options = small_options(2);
+  options.algorithm = static_cast<Algorithm>(77);
+  EXPECT_EQ(made_with(options),
+            "DataParallel: the algorithm is 77, must be one of: automatic, ring, direct, root, "
+            "hierarchical");
+  options = small_options(2);
+  options.placement = static_cast<BatchPlacement>(9);
+  EXPECT_EQ(made_with(options), "DataParallel: the placement is 9, must be sharded or replicated");
   options = small_options(1);
   options.batch = 0;
   EXPECT_EQ(made_with(options), "DataParallel: the batch is 0, must be at least 1");

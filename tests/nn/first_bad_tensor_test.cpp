@@ -1,14 +1,19 @@
 // The hunt for the first NaN finds what was planted, where it was planted.
 #include <gtest/gtest.h>
 
+#include <rondo/kernels/random/dropout.h>
+#include <rondo/nn/data_parallel.h>
 #include <rondo/nn/first_bad_tensor.h>
+#include <rondo/tests/nn/fixed_batch.h>
 #include <rondo/tests/nn/fleet.h>
 #include <rondo/tests/nn/small_networks.h>
 #include <rondo/tests/support/compare.h>
 #include <rondo/tests/support/inputs.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
+#include <set>
 
 namespace rondo::nn {
 namespace {
@@ -185,6 +190,55 @@ TEST(FirstBadTensor, FindsOverflow) {
   EXPECT_EQ(
       first_bad_in_backward(twice.replicas, kTraining).value_or(BadTensor{}).text(),
       "1.body.0 (dropout 0): gradient of its input, added to that of others [sample 0, element 1] is inf");
+}
+
+// Inputs that overflow where dropout keeps them: the first of those is named, and which it is depends on the number of the
+// step that the hunt takes again.
+TEST(FirstBadTensor, DropsWhatTheStepDropped) {
+  constexpr int64_t kSteps = 6, kWidth = 64;
+  for (const int ranks : {1, 3})
+    for (const int64_t micro_batches : {1, 2}) {
+      SCOPED_TRACE(concat(ranks, " ranks, ", micro_batches, " micro-batches"));
+      DataParallel model(Sequential{Dropout(0.5f), Linear(3)}, {1, 1, kWidth},
+                         {.devices = spread(ranks),
+                          .batch = 6,
+                          .seed = 5,
+                          .micro_batches = micro_batches,
+                          .keep_finite = true});
+      Sgd sgd(model);
+      test::FixedBatch source(model, std::vector<float>(6 * kWidth, 3e38f), std::vector<int32_t>(6, 0));
+      for (int64_t step = 0; step < kSteps; ++step) model.train_step(source, sgd);
+      const auto first_kept = [](int64_t step) {
+        const Buffer<int64_t> number(std::vector<int64_t>{step});
+        const Buffer<float> ones(std::vector<float>(kWidth, 1));
+        Buffer<float> kept(kWidth);
+        const Stream stream;
+        throw_if_error(
+            dropout({kept.data(), kWidth}, {ones.data(), kWidth}, 0.5f, {5, 0, number.data(), 0}, stream));
+        stream.synchronize();
+        const std::vector<float> values = kept.download();
+        return std::find(values.begin(), values.end(), 2.0f) - values.begin();
+      };
+      std::set<int64_t> places;
+      for (const int64_t steps_ago : {0, 1, 6, 3, 4, 2, 5}) {
+        SCOPED_TRACE(concat(steps_ago, " steps ago"));
+        source.fails = true;  // the number is put back after a failure, too
+        EXPECT_THROW(model.first_bad(source, steps_ago), Error);
+        source.fails = false;
+        const std::optional<BadTensor> bad = model.first_bad(source, steps_ago);
+        ASSERT_TRUE(bad.has_value());
+        places.insert(first_kept(kSteps - steps_ago));
+        EXPECT_EQ(bad->text(), concat("0 (dropout 0.5): output [sample 0, element ",
+                                      first_kept(kSteps - steps_ago), "] is inf"));
+      }
+      EXPECT_GT(places.size(), 2u) << "the steps drop the same";
+      for (Replica& replica : model.replicas()) {
+        const DeviceScope scope(replica.device());
+        int64_t step = 0;
+        RONDO_CUDA_THROW(cudaMemcpy(&step, replica.step(), sizeof step, cudaMemcpyDeviceToHost));
+        EXPECT_EQ(step, kSteps);
+      }
+    }
 }
 
 // Hunting trains nothing: running statistics are what they were.

@@ -8,6 +8,8 @@
 #include <rondo/tests/support/inputs.h>
 #include <rondo/tests/support/status_checks.h>
 
+#include <limits>
+
 namespace rondo::nn {
 namespace {
 
@@ -115,6 +117,20 @@ TEST(Graph, RefusesWhatDoesNotFit) {
   EXPECT_TRUE(says(refusal(Residual(Conv2d(3, 3)), kSmallInput),
                    "the body makes 7 x 7 x 3 and the shortcut 9 x 9 x 2"));
   EXPECT_TRUE(says(refusal(Linear(1), {0, 1, 1}), "the input is 0 x 1 x 1"));
+  // Products that 64 bits do not hold.
+  constexpr int64_t kHuge = int64_t{1} << 62, kMost = std::numeric_limits<int64_t>::max();
+  EXPECT_TRUE(says(refusal(Linear(kHuge), kSmallInput), "4611686018427387904"));
+  EXPECT_TRUE(says(refusal(Linear(kMost), kSmallInput), "9223372036854775807"));
+  EXPECT_TRUE(says(refusal(Conv2d(kHuge, 3), kSmallInput), "4611686018427387904"));
+  EXPECT_TRUE(says(refusal(Conv2d(4, kHuge, {.padding = kHuge}), kSmallInput), "4611686018427387904"));
+  EXPECT_TRUE(says(refusal(Conv2d(4, 3, {.stride = kMost}), kSmallInput), "9223372036854775807"));
+  EXPECT_TRUE(says(refusal(MaxPool2d(3, {.padding = kHuge}), kSmallInput), "4611686018427387904"));
+  EXPECT_TRUE(says(refusal(AvgPool2d(kMost, {.padding = kHuge - 1}), kSmallInput), "9223372036854775807"));
+  EXPECT_TRUE(says(refusal(MaxPool2d(2, {.stride = kMost}), kSmallInput), "9223372036854775807"));
+  EXPECT_TRUE(says(refusal(Linear(1), {1 << 20, 1 << 20, 1 << 20}), "1048576 x 1048576 x 1048576"));
+  const Graph graph = make_graph(Linear(2), {1, 1, 3});
+  EXPECT_THROW(plan_training(graph, kHuge), Error);
+  EXPECT_THROW(plan_inference(graph, kHuge), Error);
   Fleet fleet(Linear(2), {1, 1, 3}, {0}, 4, trained);
   EXPECT_THROW(fleet.replicas[0].set_batch(5, 0), Error);
   EXPECT_THROW(fleet.replicas[0].set_batch(-1, 0), Error);

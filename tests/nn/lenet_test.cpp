@@ -253,11 +253,23 @@ TEST(LeNet, RefusesOptionsThatMakeNoSense) {
   EXPECT_TRUE(contains(message_for([](Options& o) { o.devices = {0, 9999}; }), "9999"));
   EXPECT_TRUE(contains(message_for([](Options& o) { o.devices = {-1}; }), "-1"));
   EXPECT_TRUE(contains(message_for([](Options& o) { o.epochs = 0; }), "epochs is 0"));
+  EXPECT_TRUE(contains(message_for([](Options& o) { o.inspect_steps = -1; }), "inspect_steps is -1"));
+  EXPECT_TRUE(contains(message_for([](Options& o) { o.group_size = -1; }), "group_size is -1"));
+  EXPECT_TRUE(contains(message_for([](Options& o) { o.algorithm = static_cast<Algorithm>(77); }),
+                       "training LeNet: the algorithm is 77"));
+  EXPECT_TRUE(contains(message_for([](Options& o) { o.order = static_cast<SumOrder>(77); }),
+                       "training LeNet: the order is 77"));
   EXPECT_TRUE(contains(message_for([](Options& o) { o.lr = -0.5f; }), "lr is -0.5"));
   EXPECT_TRUE(contains(message_for([](Options& o) { o.lr = std::nanf(""); }), "lr is nan"));
   EXPECT_TRUE(contains(message_for([](Options& o) { o.batch_size = 0; }), "batch_size is 0"));
   EXPECT_TRUE(contains(message_for([](Options& o) { o.batch_size = 1; }), "2 ranks share a batch of 1"));
   EXPECT_TRUE(contains(message_for([](Options& o) { o.devices = {0, 0, 0, 0, 0}; }), "5 ranks share 4"));
+  // The forecast refuses what the training refuses.
+  Options none = options_for(2), groups = options_for(2);
+  none.devices = {};
+  groups.group_size = -1;
+  EXPECT_THROW(bytes_per_rank(data, none), Error);
+  EXPECT_THROW(bytes_per_rank(data, groups), Error);
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <rondo/nn/models.h>
 #include <rondo/tests/nn/fleet.h>
 #include <rondo/tests/nn/small_networks.h>
+#include <rondo/tests/program/files.h>
 #include <rondo/tests/support/status_checks.h>
 
 #include <memory>
@@ -118,6 +119,18 @@ TEST(MemoryForecast, SaysWhatDoesNotFit) {
       forecast_training(graph, {.batch = 1, .plan = {}, .optimizer = {.arenas = -1}, .communicators = {}}),
       Error);
   EXPECT_THROW(forecast_training(graph, {.batch = 1, .plan = {}, .ranks = 0, .communicators = {}}), Error);
+  for (const int64_t batch : {(int64_t{1} << 31) + 1, int64_t{1} << 62})
+    EXPECT_EQ(test::complaint([&] { forecast_training(graph, {.batch = batch, .plan = {}}); }),
+              concat("memory forecast: a batch of ", batch, ", must be at most 2147483648"));
+  EXPECT_EQ(test::complaint([&] {
+              forecast_training(graph, {.batch = 1, .plan = {}, .ranks = 65, .communicators = {{}}});
+            }),
+            "communicator: there are 65 ranks, must be 1 to 64");
+  EXPECT_EQ(test::complaint([&] {
+              forecast_training(graph,
+                                {.batch = 1, .plan = {}, .ranks = 2, .communicators = {{.slot_bytes = -16}}});
+            }),
+            "communicator: slot_bytes is -16, must be at least 64");
 }
 
 }  // namespace

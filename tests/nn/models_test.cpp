@@ -49,6 +49,7 @@ TEST(Models, UnknownNamesAreRefused) {
   } catch (const Error& error) {
     EXPECT_STREQ(error.what(), "the model is 'alexnet', must be one of: lenet, resnet18, mlp");
   }
+  EXPECT_THROW(mlp(-1), Error);
 }
 
 TEST(Summary, AddsUp) {

@@ -209,10 +209,18 @@ TEST(Strategies, PiecesKeepWhatIsFused) {
   EXPECT_EQ(pieces[5].cost, 3 * 10 * linear + 2 * (1280 + 10));
 }
 
+std::vector<std::pair<size_t, size_t>> sizes_and_parts(size_t most) {
+  std::vector<std::pair<size_t, size_t>> all;
+  for (size_t size = 1; size <= most; ++size)
+    for (size_t parts = 1; parts <= size; ++parts) all.emplace_back(size, parts);
+  return all;
+}
+
 TEST(Strategies, TheMostExpensiveStageCostsLeast) {
   test::Random random(3);
-  for (size_t size = 1; size <= 7; ++size)
-    for (size_t parts = 1; parts <= size; ++parts) {
+  int against_squares = 0;  // cases in which the least sum of squares alone is another split
+  for (int draw = 0; draw < 40; ++draw)
+    for (const auto& [size, parts] : sizes_and_parts(7)) {
       std::vector<double> costs;
       for (size_t i = 0; i < size; ++i) costs.push_back(static_cast<double>(random.below(20)));
       // The most expensive part first, and then the sum of squares.
@@ -226,19 +234,24 @@ TEST(Strategies, TheMostExpensiveStageCostsLeast) {
         }
         return std::pair(most, squares);
       };
-      std::pair<double, double> least = {1e9, 0};
+      std::pair<double, double> least = {1e9, 0}, of_least_squares = {0, 1e9};
       for (unsigned cuts = 0; cuts < 1u << (size - 1); ++cuts) {  // bit i: a part begins at i + 1
         std::vector<size_t> begins = {0};
         for (size_t i = 0; i + 1 < size; ++i)
           if (cuts >> i & 1) begins.push_back(i + 1);
-        if (begins.size() == parts) least = std::min(least, value_of(begins));
+        if (begins.size() != parts) continue;
+        const std::pair<double, double> value = value_of(begins);
+        least = std::min(least, value);
+        if (value.second < of_least_squares.second) of_least_squares = value;
       }
+      against_squares += of_least_squares.first > least.first;
       const std::vector<size_t> begins = balanced_parts(costs, parts);
       ASSERT_EQ(begins.size(), parts);
       EXPECT_EQ(begins[0], 0u);
       for (size_t k = 1; k < parts; ++k) EXPECT_LT(begins[k - 1], begins[k]);
-      EXPECT_EQ(value_of(begins), least);
+      ASSERT_EQ(value_of(begins), least);
     }
+  EXPECT_GT(against_squares, 0);
 }
 
 // ---- memory ----
@@ -372,6 +385,10 @@ TEST(Strategies, RefuseWhatTheyCannotCut) {
     StrategyOptions options = options_for(2);
     options.devices = {};
     EXPECT_TRUE(says(made(kind, Linear(3), options), "the list of devices is empty"));
+    options.devices = {0, -1};
+    EXPECT_TRUE(says(made(kind, Linear(3), options), "the device of rank 1 is -1, must be at least 0"));
+    options.devices = {device_count()};
+    EXPECT_TRUE(says(made(kind, Linear(3), options), "the device of rank 0 is"));
     options = options_for(1);
     options.batch = 0;
     EXPECT_TRUE(says(made(kind, Linear(3), options), "the batch is 0, must be at least 1"));

@@ -4,6 +4,7 @@
 #include <rondo/kernels/data/batch.h>
 #include <rondo/nn/device_images.h>
 #include <rondo/nn/models.h>
+#include <rondo/tests/nn/fixed_batch.h>
 #include <rondo/tests/nn/small_data.h>
 #include <rondo/tests/nn/small_models.h>
 #include <rondo/tests/program/files.h>
@@ -100,6 +101,45 @@ TEST(TrainingStep, AnotherOptimizerIsAnotherStep) {
     for (int step = 0; step < 3; ++step) model.train_step(x, some_labels(12, 4), *sgd);
     EXPECT_EQ(all_equal_bits(parameters_of(model), before) == testing::AssertionSuccess(), rate == 0.0f);
   }
+}
+
+// What `take_steps` does is the same with replays and, while there is a trace, without. Its kinds of steps take turns, three of
+// each, so that each is recorded before the other one comes.
+template <class Steps>
+void expect_replayed_as_enqueued(Steps take_steps) {
+  std::vector<float> parameters[2];
+  for (const bool traced : {false, true}) {
+    DataParallel model(small_network(), kSmallInput, small_options(2));
+    Sgd sgd(model, {.learning_rate = 0.02f});
+    Trace trace(model.options().devices);
+    if (traced) model.set_trace(&trace);
+    take_steps(model, sgd);
+    parameters[traced] = parameters_of(model);
+  }
+  EXPECT_TRUE(all_equal_bits(parameters[0], parameters[1]));
+}
+
+// The same samples with labels and with target values, from the host.
+TEST(TrainingStep, AnotherLossIsAnotherStep) {
+  const std::vector<float> x = normal_values(12 * kSmallInput.size(), 1), targets = normal_values(12 * 4, 2);
+  const std::vector<int32_t> labels = some_labels(12, 4);
+  for (const bool first_by_label : {true, false})
+    expect_replayed_as_enqueued([&](DataParallel& model, Optimizer& optimizer) {
+      for (int step = 0; step < 12; ++step)
+        if ((step / 3 % 2 == 0) == first_by_label)
+          model.train_step(x, labels, optimizer);
+        else
+          model.train_step(x, targets, optimizer);
+    });
+}
+
+TEST(TrainingStep, AnotherSourceIsAnotherStep) {
+  expect_replayed_as_enqueued([](DataParallel& model, Optimizer& optimizer) {
+    test::FixedBatch one(model, normal_values(12 * kSmallInput.size(), 1), some_labels(12, 4));
+    test::FixedBatch other(model, normal_values(12 * kSmallInput.size(), 2), std::vector<int32_t>(12, 3));
+    for (int step = 0; step < 12; ++step) model.train_step(step / 3 % 2 == 0 ? one : other, optimizer);
+    model.streams().synchronize();
+  });
 }
 
 TEST(TrainingStep, PiecesAddUpToTheBatch) {

@@ -1,0 +1,234 @@
+// What every operation of collectives.h must refuse, asked of all of them in one sweep: a first test reads the header, and
+// fails where an operation is missing from the list below.
+#include <rondo/tests/collectives/world.h>
+
+#include <fstream>
+#include <functional>
+#include <iterator>
+#include <limits>
+#include <regex>
+#include <set>
+
+namespace rondo::test {
+namespace {
+
+// What an operation is called with.
+struct Call {
+  std::vector<DataView> outputs;
+  std::vector<ConstDataView> inputs;
+  ReduceOptions options;
+  std::vector<cudaStream_t> streams;
+};
+
+struct Operation {
+  const char* name;
+  int64_t output_size, input_size;  // of each vector, in elements; -1: the operation takes none
+  bool takes_algorithm, takes_reduction, takes_streams;
+  std::function<Status(const Call&, Communicator&)> run;
+};
+
+constexpr int kRanks = 3, kRoot = 1;
+constexpr int64_t kBlock = 10, kWhole = kRanks * kBlock;
+
+std::vector<Operation> operations() {
+  return {
+      {"all_reduce", kWhole, kWhole, true, true, true,
+       [](const Call& c, Communicator& communicator) {
+         return all_reduce(c.outputs, c.inputs, c.options, communicator, c.streams);
+       }},
+      {"all_reduce", kWhole, -1, true, true, true,
+       [](const Call& c, Communicator& communicator) {
+         return all_reduce(c.outputs, c.options, communicator, c.streams);
+       }},
+      {"all_reduce_many", kWhole, -1, true, true, true,
+       [](const Call& c, Communicator& communicator) {
+         std::vector<std::vector<DataView>> lists;
+         for (const DataView& view : c.outputs) lists.push_back({view});
+         return all_reduce_many(lists, c.options, communicator, c.streams);
+       }},
+      {"reduce_scatter", kBlock, kWhole, true, true, true,
+       [](const Call& c, Communicator& communicator) {
+         return reduce_scatter(c.outputs, c.inputs, c.options, communicator, c.streams);
+       }},
+      {"all_gather", kWhole, kBlock, true, false, true,
+       [](const Call& c, Communicator& communicator) {
+         return all_gather(c.outputs, c.inputs, c.options.algorithm, communicator, c.streams);
+       }},
+      {"broadcast", kWhole, kWhole, true, false, true,
+       [](const Call& c, Communicator& communicator) {
+         return broadcast(c.outputs, c.inputs[kRoot], kRoot, c.options.algorithm, communicator, c.streams);
+       }},
+      {"reduce", kWhole, kWhole, true, true, true,
+       [](const Call& c, Communicator& communicator) {
+         return reduce(c.outputs[kRoot], c.inputs, kRoot, c.options, communicator, c.streams);
+       }},
+      {"all_to_all", kWhole, kWhole, false, false, true,
+       [](const Call& c, Communicator& communicator) {
+         return all_to_all(c.outputs, c.inputs, communicator, c.streams);
+       }},
+      {"reduce_on_device", kWhole, kWhole, false, true, false,
+       [](const Call& c, Communicator& communicator) {
+         const DeviceScope scope(communicator.device(0));
+         return reduce_on_device(c.outputs[0], {c.inputs.data(), 2}, c.options.reduction, c.options.order,
+                                 c.streams[0]);
+       }},
+      {"barrier", -1, -1, false, false, true,
+       [](const Call& c, Communicator& communicator) { return barrier(communicator, c.streams); }},
+  };
+}
+
+class EveryOperation : public testing::Test {
+ protected:
+  Call call_of(const Operation& operation) const {
+    Call call{out_.views(), in_.const_views(), {}, world_.handles};
+    for (DataView& output : call.outputs) output.size = operation.output_size;
+    for (ConstDataView& input : call.inputs) input.size = operation.input_size;
+    return call;
+  }
+  // run() with what `change` makes of a good call, of which nothing may have happened.
+  template <class Change>
+  Status changed(const Operation& operation, Change change) {
+    Call call = call_of(operation);
+    change(call);
+    return operation.run(call, world_.communicator);
+  }
+  void expect_nothing_happened() {
+    world_.synchronize();
+    EXPECT_TRUE(ok(world_.communicator.state()));
+    for (size_t rank = 0; rank < kRanks; ++rank) {
+      EXPECT_TRUE(all_equal_bits(in_.download(rank), values_[rank]));
+      EXPECT_TRUE(all_equal_bits(out_.download(rank), values_[rank]));
+    }
+  }
+
+  World world_{place(kRanks, Placement::pairs)};  // ranks 0 and 1 on device 0, rank 2 on device 1
+  std::vector<std::vector<float>> values_ = exact_inputs(kRanks, kWhole, 3);
+  RankVectors in_{world_.devices, values_}, out_{world_.devices, values_};
+};
+
+TEST_F(EveryOperation, IsHere) {
+  std::ifstream header(COLLECTIVES_HEADER);
+  const std::string text{std::istreambuf_iterator<char>(header), {}};
+  const std::regex declaration(R"(\bStatus (\w+)\()");
+  std::set<std::string> declared, here;
+  for (std::sregex_iterator match(text.begin(), text.end(), declaration), end; match != end; ++match)
+    declared.insert((*match)[1]);
+  for (const Operation& operation : operations()) here.insert(operation.name);
+  EXPECT_EQ(here, declared);
+}
+
+// Nothing below is refused for another reason than the one that it is about.
+TEST_F(EveryOperation, TakesWhatIsChangedBelow) {
+  for (const Operation& operation : operations()) {
+    SCOPED_TRACE(operation.name);
+    EXPECT_TRUE(ok(changed(operation, [](Call&) {})));
+    world_.synchronize();
+  }
+}
+
+TEST_F(EveryOperation, RefusesEnumeratorsThatDoNotExist) {
+  for (const Operation& operation : operations()) {
+    SCOPED_TRACE(operation.name);
+    const auto expect_refused = [&](auto change, const auto&... says) {
+      EXPECT_TRUE(refused(changed(operation, change), concat(operation.name, says...)));
+    };
+    for (const int number : {77, 255, static_cast<int>(Algorithm::hierarchical) + 1}) {
+      if (!operation.takes_algorithm) continue;
+      expect_refused([&](Call& c) { c.options.algorithm = static_cast<Algorithm>(number); },
+                     ": the algorithm is ", number, ", must be one of: automatic, ring, direct");
+    }
+    for (const int number : {77, 255, static_cast<int>(std::size(kReductions))}) {
+      if (!operation.takes_reduction) continue;
+      expect_refused([&](Call& c) { c.options.reduction = static_cast<Reduction>(number); },
+                     ": the reduction is ", number, ", must be one of: sum, product");
+    }
+    for (const int number : {77, 255, 2}) {
+      if (!operation.takes_reduction) continue;
+      expect_refused([&](Call& c) { c.options.order = static_cast<SumOrder>(number); }, ": the order is ",
+                     number, ", must be left_to_right or balanced_tree");
+    }
+    for (const int number : {77, 255, static_cast<int>(std::size(kDTypes))}) {
+      if (operation.output_size < 0) continue;
+      const auto dtype = static_cast<DType>(number);
+      const std::string says = concat("is of the type ", number, ", must be one of: float32, float64");
+      const auto outputs = [&](Call& c) {
+        for (DataView& view : c.outputs) view.dtype = dtype;
+      };
+      const auto inputs = [&](Call& c) {
+        for (ConstDataView& view : c.inputs) view.dtype = dtype;
+      };
+      EXPECT_TRUE(refused(changed(operation, outputs), says));
+      if (operation.input_size < 0) continue;
+      EXPECT_TRUE(refused(changed(operation, inputs), says));
+      EXPECT_TRUE(refused(changed(operation, [&](Call& c) { outputs(c), inputs(c); }), says));
+    }
+  }
+  expect_nothing_happened();
+}
+
+// A number of elements whose bytes are not a number of 64 bits, or whose end is not an address. All are multiples of 3.
+TEST_F(EveryOperation, RefusesSizesWhoseBytesOverflow) {
+  for (const Operation& operation : operations()) {
+    if (operation.output_size < 0) continue;
+    for (const DType dtype : kDTypes)
+      for (const int64_t size :
+           {int64_t{3} << 49, int64_t{3} << 60, int64_t{3} << 61, std::numeric_limits<int64_t>::max() - 1}) {
+        SCOPED_TRACE(concat(operation.name, ", ", size, " elements of ", name_of(dtype)));
+        const auto refusal = changed(operation, [&](Call& c) {
+          for (DataView& view : c.outputs) view = {view.data, size, dtype};
+          for (ConstDataView& view : c.inputs) view = {view.data, size, dtype};
+        });
+        EXPECT_EQ(refusal.code(), StatusCode::bad_argument) << refusal.message();
+        EXPECT_NE(refusal.message().find(std::to_string(size)), std::string::npos) << refusal.message();
+      }
+  }
+  expect_nothing_happened();
+}
+
+TEST_F(EveryOperation, RefusesNegativeSizes) {
+  for (const Operation& operation : operations()) {
+    if (operation.output_size < 0) continue;
+    for (const int64_t size : {int64_t{-3}, std::numeric_limits<int64_t>::min() + 2}) {  // multiples of 3
+      SCOPED_TRACE(concat(operation.name, ", ", size));
+      EXPECT_TRUE(refused(changed(operation,
+                                  [&](Call& c) {
+                                    for (DataView& view : c.outputs) view.size = size;
+                                    for (ConstDataView& view : c.inputs) view.size = size;
+                                  }),
+                          concat("has the size ", size, ", must not be negative")));
+    }
+  }
+  expect_nothing_happened();
+}
+
+// Whichever ranks' streams are being captured.
+TEST_F(EveryOperation, RefusesStreamsOfWhichSomeAreCaptured) {
+  for (unsigned captured = 1; captured < (1u << kRanks) - 1; ++captured) {  // bit r: rank r's is
+    const auto is = [&](int rank) { return (captured >> rank & 1) != 0; };
+    for (int rank = 0; rank < kRanks; ++rank) {
+      const DeviceScope scope(world_.devices[static_cast<size_t>(rank)]);
+      if (!is(rank)) continue;
+      ASSERT_EQ(
+          cudaStreamBeginCapture(world_.streams[static_cast<size_t>(rank)], cudaStreamCaptureModeRelaxed),
+          cudaSuccess);
+    }
+    const int other = is(0) != is(1) ? 1 : 2;  // the first that differs from rank 0
+    for (const Operation& operation : operations()) {
+      if (!operation.takes_streams) continue;
+      EXPECT_TRUE(
+          refused(changed(operation, [](Call&) {}),
+                  concat(operation.name, ": the stream of rank ", other, is(other) ? " is" : " is not",
+                         " being captured and that of rank 0 ", is(0) ? "is" : "is not")));
+    }
+    for (int rank = 0; rank < kRanks; ++rank) {
+      if (!is(rank)) continue;
+      cudaGraph_t graph = nullptr;
+      ASSERT_EQ(cudaStreamEndCapture(world_.streams[static_cast<size_t>(rank)], &graph), cudaSuccess);
+      ASSERT_EQ(cudaGraphDestroy(graph), cudaSuccess);
+    }
+  }
+  expect_nothing_happened();
+}
+
+}  // namespace
+}  // namespace rondo::test

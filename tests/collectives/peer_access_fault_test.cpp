@@ -1,0 +1,138 @@
+// connect() where a link or the driver fails in ways that the executor has no fault for: the calls that it makes are taken
+// over by the linker (--wrap, CMakeLists.txt), under the names that the executor's headers make of them.
+#include <rondo/collectives/peer_access.h>
+#include <rondo/kernels/core/platform.h>
+#include <rondo/tests/collectives/world.h>
+
+#include <cuda_runtime_api.h>
+#include <simt/faults.h>
+
+#include <functional>
+
+namespace rondo::test {
+
+namespace {
+
+// What enabling an access answers instead of trying it; success: it is tried.
+cudaError_t answer = cudaSuccess;
+// What becomes of the words that the owner of a memory reads back.
+std::function<void(uint32_t* words, size_t count)> spoil;
+
+}  // namespace
+
+cudaError_t real_enable(int peer, unsigned flags) asm("__real__Z26cudaDeviceEnablePeerAccessij");
+cudaError_t wrapped_enable(int peer, unsigned flags) asm("__wrap__Z26cudaDeviceEnablePeerAccessij");
+cudaError_t wrapped_enable(int peer, unsigned flags) {
+  if (answer == cudaSuccess) return real_enable(peer, flags);
+  // As CUDA does, the error is kept for cudaGetLastError(): that of a call which fails.
+  static_cast<void>(real_enable(-1, flags));
+  return answer;
+}
+
+cudaError_t real_copy(void* to, const void* from, size_t bytes, cudaMemcpyKind kind, cudaStream_t stream) asm(
+    "__real__Z15cudaMemcpyAsyncPvPKvm14cudaMemcpyKindP11CUstream_st");
+cudaError_t wrapped_copy(
+    void* to, const void* from, size_t bytes, cudaMemcpyKind kind,
+    cudaStream_t stream) asm("__wrap__Z15cudaMemcpyAsyncPvPKvm14cudaMemcpyKindP11CUstream_st");
+cudaError_t wrapped_copy(void* to, const void* from, size_t bytes, cudaMemcpyKind kind, cudaStream_t stream) {
+  const cudaError_t error = real_copy(to, from, bytes, kind, stream);
+  if (!spoil || kind != cudaMemcpyDeviceToHost || error != cudaSuccess) return error;
+  const cudaError_t done = cudaStreamSynchronize(stream);
+  if (done == cudaSuccess) spoil(static_cast<uint32_t*>(to), bytes / sizeof(uint32_t));
+  return done;
+}
+
+namespace {
+
+class PeerAccessFault : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (device_count() < 3) GTEST_SKIP() << "needs 3 devices";
+  }
+  void TearDown() override {
+    answer = cudaSuccess;
+    spoil = nullptr;
+    EXPECT_EQ(cudaGetLastError(), cudaSuccess) << "an error was left behind";
+  }
+};
+
+// A trial that looks at some of the words only takes a broken link for a good one.
+TEST_F(PeerAccessFault, AnyWordThatIsWrongShows) {
+  const Buffer<uint32_t> small = [] {
+    const DeviceScope scope(1);
+    return Buffer<uint32_t>(100);
+  }();
+  for (const auto& [memory, words] : {std::pair{false, 1024}, {true, 100}})
+    for (const int word : {0, 1, 2, words / 2, words - 2, words - 1}) {
+      SCOPED_TRACE(concat("word ", word, " of ", words));
+      int seen = 0;
+      spoil = [&, wrong = static_cast<size_t>(word)](uint32_t* found, size_t count) {
+        seen = static_cast<int>(count);
+        found[wrong] ^= 0x8000;
+      };
+      const PeerAccess access =
+          memory ? connect(0, 1, const_cast<uint32_t*>(small.data()), 400) : connect(0, 1);
+      EXPECT_STREQ(name_of(access), "broken");
+      EXPECT_EQ(seen, words);
+    }
+  spoil = nullptr;
+  EXPECT_STREQ(name_of(connect(0, 1)), "direct");
+}
+
+// Stores that go to another place, or that all bring the same.
+TEST_F(PeerAccessFault, StoresThatAreShiftedOrRepeatedShow) {
+  spoil = [](uint32_t* found, size_t count) { std::rotate(found, found + 1, found + count); };
+  EXPECT_STREQ(name_of(connect(0, 1)), "broken");
+  spoil = [](uint32_t* found, size_t count) { std::fill_n(found, count, found[0]); };
+  EXPECT_STREQ(name_of(connect(0, 1)), "broken");
+}
+
+// Access that fails the trial must not stay open: copies would take the same link.
+TEST_F(PeerAccessFault, ABrokenLinkIsClosedAgain) {
+  spoil = [](uint32_t* found, size_t) { found[0] = 0; };
+  EXPECT_STREQ(name_of(connect(0, 1)), "broken");
+  const DeviceScope scope(0);
+  EXPECT_EQ(cudaDeviceDisablePeerAccess(1), cudaErrorPeerAccessNotEnabled);
+  EXPECT_EQ(cudaGetLastError(), cudaErrorPeerAccessNotEnabled);
+}
+
+TEST_F(PeerAccessFault, ALinkThatIsOpenAlreadyIsNoError) {
+  for (int i = 0; i < 2; ++i) EXPECT_STREQ(name_of(connect(0, 1)), "direct");
+}
+
+// A device can reach a limited number of peers; the others are reached by copies.
+TEST_F(PeerAccessFault, WithoutRoomForAPeerThereIsNoAccess) {
+  answer = cudaErrorTooManyPeers;
+  EXPECT_STREQ(name_of(connect(0, 1)), "unsupported");
+  EXPECT_EQ(cudaGetLastError(), cudaSuccess) << "an error was left behind";
+  World world({0, 1, 2}, 256);
+  EXPECT_FALSE(world.communicator.all_reach_all());
+  for (int from = 0; from < 3; ++from)
+    for (int to = 0; to < 3; ++to) EXPECT_EQ(world.communicator.reaches(from, to), from == to);
+  const auto inputs = exact_inputs(3, 500, 6);
+  for (const Algorithm algorithm : kAlgorithms) {
+    RankVectors data(world.devices, inputs);
+    ASSERT_TRUE(ok(sum_by(algorithm, world, data)));
+    world.synchronize();
+    for (size_t rank = 0; rank < 3; ++rank)
+      EXPECT_TRUE(all_equal_bits(data.download(rank), documented_sum(inputs, algorithm))) << algorithm;
+  }
+}
+
+// Any other failure is the device's, and is told with both devices.
+TEST_F(PeerAccessFault, AnotherFailureIsTold) {
+  answer = cudaErrorNvlinkUncorrectable;
+  try {
+    connect(0, 1);
+    ADD_FAILURE() << "connected";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.status().code(), StatusCode::device_failed);
+    EXPECT_NE(error.status().message().find("letting device 0 reach the memory of device 1"),
+              std::string::npos)
+        << error.what();
+  }
+  static_cast<void>(cudaGetLastError());
+}
+
+}  // namespace
+}  // namespace rondo::test
