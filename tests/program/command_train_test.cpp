@@ -126,7 +126,8 @@ TEST_F(CommandTrain, ResumingAsAnotherTrainingIsRefused) {
     EXPECT_EQ(outcome.out, "");
     const std::string begin = "rondo: " + from + ": ";
     EXPECT_TRUE(outcome.err.starts_with(begin) && outcome.err.ends_with("\n")) << outcome.err;
-    return outcome.err.substr(begin.size(), outcome.err.size() - begin.size() - 1);
+    return outcome.err.substr(std::min(begin.size(), outcome.err.size()),
+                              outcome.err.size() - begin.size() - 1);
   };
   const std::string began = "this is not how its training began: ";
   const std::pair<std::string, std::string> changes[] = {
