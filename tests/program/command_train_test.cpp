@@ -97,7 +97,7 @@ TEST_F(CommandTrain, StopsAndGoesOn) {
       resnet(options + "--resume " + parts + " --save " + parts + " --log " + (results_ / "parts.csv")));
   ASSERT_EQ(rest.code, 0) << rest.text();
   EXPECT_EQ(missing(rest.text(), {"resumed"}), "") << rest.text();
-  EXPECT_EQ(read_text(parts), read_text(results_ / "straight")) << "the checkpoints differ";
+  EXPECT_TRUE(read_text(parts) == read_text(results_ / "straight")) << "the checkpoints differ";
   const std::vector<EpochReport> a = log_in(results_ / "straight.csv"), b = log_in(results_ / "parts.csv");
   ASSERT_EQ(b.size(), 3u);
   for (size_t epoch = 0; epoch < 3; ++epoch) EXPECT_EQ(a[epoch].test_accuracy, b[epoch].test_accuracy);
@@ -107,7 +107,7 @@ TEST_F(CommandTrain, StopsAndGoesOn) {
   EXPECT_EQ(missing(done.text(), {"--epochs is 3", "has 3 done"}), "") << done.text();
   const std::string bytes = read_text(parts);
   EXPECT_EQ(run_line(resnet(options + "--resume " + parts + " --plot " + parts)).code, 2);
-  EXPECT_EQ(read_text(parts), bytes) << "the checkpoint is not a picture";
+  EXPECT_TRUE(read_text(parts) == bytes) << "the checkpoint is not a picture";
 }
 
 // What the bits depend on must be as it was, and the message names the options that differ, and no others.
@@ -126,7 +126,8 @@ TEST_F(CommandTrain, ResumingAsAnotherTrainingIsRefused) {
     EXPECT_EQ(outcome.out, "");
     const std::string begin = "rondo: " + from + ": ";
     EXPECT_TRUE(outcome.err.starts_with(begin) && outcome.err.ends_with("\n")) << outcome.err;
-    return outcome.err.substr(begin.size(), outcome.err.size() - begin.size() - 1);
+    return outcome.err.substr(std::min(begin.size(), outcome.err.size()),
+                              outcome.err.size() - begin.size() - 1);
   };
   const std::string began = "this is not how its training began: ";
   const std::pair<std::string, std::string> changes[] = {
@@ -157,7 +158,7 @@ TEST_F(CommandTrain, ResumingAsAnotherTrainingIsRefused) {
       "");
   EXPECT_EQ(refusal("--batch 6 --schedule step:2:0.5 --momentum 0.5 --weights kaiming --epochs 1", path),
             "--epochs is 1, must be more: it has 1 done");
-  EXPECT_EQ(read_text(path), bytes);
+  EXPECT_TRUE(read_text(path) == bytes);
 
   // As it would have been written by another training, or by another program.
   const auto refused_with = [&](const std::map<std::string, std::string>& metadata,
@@ -193,7 +194,7 @@ TEST_F(CommandTrain, ResumingOtherwiseSaysSo) {
   EXPECT_EQ(missing(weights.out, {"--weights normal changes nothing: the training began with kaiming",
                                   "kaiming weights, seed 0"}),
             "");
-  EXPECT_EQ(read_text(path), read_text(straight));
+  EXPECT_TRUE(read_text(path) == read_text(straight));
   EXPECT_EQ(weights.out.find("--devices"), std::string::npos) << weights.out;
 
   const Outcome devices = run_line(
@@ -319,7 +320,7 @@ TEST_F(CommandTrain, WhatDivergedDoesNotReplaceTheCheckpoint) {
   const Outcome outcome = run_line(resnet("--batch 4 --epochs 1 --lr 30 --save " + path));
   EXPECT_EQ(outcome.code, 1);
   EXPECT_EQ(missing(outcome.text(), {"the loss of epoch 1 is", "diverged"}), "") << outcome.text();
-  EXPECT_EQ(read_text(path), kept);
+  EXPECT_TRUE(read_text(path) == kept);
 }
 
 TEST_F(CommandTrain, ResNetRefuses) {
