@@ -1,9 +1,9 @@
 #include <rondo/collectives/across_hosts/process_group.h>
 #include <rondo/collectives/arguments.h>
 #include <rondo/collectives/combine/combine.h>
+#include <rondo/kernels/core/overlap.h>
 
 #include <algorithm>
-#include <functional>
 #include <limits>
 #include <ostream>
 #include <string>
@@ -100,13 +100,9 @@ Status check_operand(const Arguments& a, const Operand<View>& operand) {
   return {};
 }
 
+// Addresses are unique over all devices.
 bool overlap(ConstDataView a, ConstDataView b) {
-  // std::less orders pointers of different allocations too, and addresses are unique over all devices.
-  constexpr std::less<const std::byte*> before;
-  const auto* a_begin = static_cast<const std::byte*>(a.data);
-  const auto* b_begin = static_cast<const std::byte*>(b.data);
-  return a.size > 0 && b.size > 0 && before(a_begin, b_begin + b.bytes()) &&
-         before(b_begin, a_begin + a.bytes());
+  return rondo::overlap(MemoryExtent::packed(a.data, a.bytes()), MemoryExtent::packed(b.data, b.bytes()));
 }
 
 bool in_place(const Arguments& a, int rank, ConstDataView output, ConstDataView input) {

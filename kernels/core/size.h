@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <initializer_list>
+#include <span>
 
 namespace rondo {
 
@@ -11,7 +12,7 @@ namespace rondo {
 inline constexpr int64_t kMaxBytes = int64_t{1} << 57;
 
 // The product of sizes of which none is negative; INT64_MAX where it is larger.
-constexpr int64_t saturating_product(std::initializer_list<int64_t> sizes) {
+constexpr int64_t saturating_product(std::span<const int64_t> sizes) {
   int64_t product = 1;
   for (const int64_t size : sizes)
     if (size == 0) return 0;
@@ -20,6 +21,9 @@ constexpr int64_t saturating_product(std::initializer_list<int64_t> sizes) {
     product *= size;
   }
   return product;
+}
+constexpr int64_t saturating_product(std::initializer_list<int64_t> sizes) {
+  return saturating_product(std::span(sizes.begin(), sizes.size()));
 }
 
 }  // namespace rondo

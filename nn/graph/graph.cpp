@@ -15,17 +15,13 @@ int64_t checked_product(const std::string& name, std::initializer_list<int64_t> 
 }
 
 int64_t checked_product(const std::string& name, std::span<const int64_t> sides) {
-  int64_t size = 1;
-  for (const int64_t side : sides) {
-    if (side < 0 || (side > 0 && size > kMostElements / side)) {
-      std::string all;
-      for (const int64_t each : sides) all += concat(all.empty() ? "" : " x ", each);
-      throw Error(bad_argument(name, " is ", all, ", no side may be negative, and the product at most ",
-                               kMostElements));
-    }
-    size *= side;
-  }
-  return size;
+  const bool negative = std::any_of(sides.begin(), sides.end(), [](int64_t side) { return side < 0; });
+  const int64_t size = negative ? 0 : saturating_product(sides);
+  if (!negative && size <= kMostElements) return size;
+  std::string all;
+  for (const int64_t side : sides) all += concat(all.empty() ? "" : " x ", side);
+  throw Error(
+      bad_argument(name, " is ", all, ", no side may be negative, and the product at most ", kMostElements));
 }
 
 Graph::Graph(Shape input) : output_shape_(input) {
