@@ -4,6 +4,7 @@
 #include <rondo/kernels/core/overlap.h>
 
 #include <algorithm>
+#include <functional>
 #include <limits>
 #include <ostream>
 #include <string>
