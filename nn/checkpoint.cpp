@@ -96,8 +96,8 @@ std::string checksum_text(const std::vector<StoredTensor>& tensors, Metadata met
   return exact_text(checksum(tensors, metadata));
 }
 
-// Every format of Rondo's own has a checksum. A file of another format may have one, so that damage to the name of the format
-// does not switch it off.
+// Every format of Rondo's own has a checksum. A file of another format may have one, so that damage to the
+// name of the format does not switch it off.
 void check_contents(const Safetensors& file) {
   const auto format = file.metadata.find("format");
   const bool ours =

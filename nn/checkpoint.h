@@ -34,8 +34,8 @@ void save_checkpoint(const std::string& path, DataParallel& model, Optimizer& op
 // devices; with the same number and the same options the following steps give the same bits. Waits for the steps that were
 // enqueued before. Throws rondo::Error: bad_argument for a file of another network, optimizer or seed, with counters below 0 or
 // above 2^62, with tensors too many or too few, or damaged, and for running statistics of each replica that are not as many as the replicas: then nothing has
-// changed. After device_failed neither may be used. `accept` sees the place before anything is compared, and may throw a bad_argument
-// Error to refuse it.
+// changed. After device_failed neither may be used. `accept` sees the place before anything is compared, and
+// may throw a bad_argument Error to refuse it.
 TrainingPlace load_checkpoint(const std::string& path, DataParallel& model, Optimizer& optimizer,
                               const std::function<void(const TrainingPlace&)>& accept = {});
 

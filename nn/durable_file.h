@@ -14,17 +14,18 @@ namespace rondo {
 // the disk is full. Then the file is what it was, and the temporary is gone.
 void replace_file(const std::string& path, std::span<const std::span<const std::byte>> pieces);
 
-// The file that `path` means, after links have been followed: equal for two names of the same file. Throws as replace_file() does.
+// The file that `path` means, after links have been followed: equal for two names of the same file. Throws as
+// replace_file() does.
 std::string target_of(const std::string& path);
 
-// Keeps a file for one process that will write it again and again: while one has it, another FileLock for it is refused. It does not
-// disturb replace_file(). What is locked is a file beside it (".NAME.rondo-lock") that holds the id of the process; it is removed at the
-// end. The lock goes with the process, also when that is killed; then the file stays, and the next one takes it over. File systems
-// without locks refuse nobody.
+// Keeps a file for one process that will write it again and again: while one has it, another FileLock for it
+// is refused. It does not disturb replace_file(). What is locked is a file beside it (".NAME.rondo-lock")
+// that holds the id of the process; it is removed at the end. The lock goes with the process, also when that
+// is killed; then the file stays, and the next one takes it over. File systems without locks refuse nobody.
 class FileLock {
  public:
-  // Makes sure too that replace_file() could begin: makes and removes its temporary. Throws as it does, and a bad_argument Error where
-  // another has the lock.
+  // Makes sure too that replace_file() could begin: makes and removes its temporary. Throws as it does, and a
+  // bad_argument Error where another has the lock.
   explicit FileLock(const std::string& path);
   ~FileLock();
   FileLock(const FileLock&) = delete;

@@ -33,9 +33,9 @@ struct Safetensors {
 // what it should be, out_of_resources where the disk or the memory fails.
 Safetensors read_safetensors(const std::string& path);
 
-// CRC-32 of everything that a file with these contents says: the header that write_safetensors() would write if the tensors lay in
-// the order of their names, then their bytes in this order. It does not depend on where in a file they lie. Throws as
-// write_safetensors() does.
+// CRC-32 of everything that a file with these contents says: the header that write_safetensors() would write
+// if the tensors lay in the order of their names, then their bytes in this order. It does not depend on where
+// in a file they lie. Throws as write_safetensors() does.
 uint32_t checksum(std::span<const StoredTensor> tensors, const std::map<std::string, std::string>& metadata);
 
 // Replaces the file (nn/durable_file.h). The tensors are laid out by falling size of their elements, otherwise in the given

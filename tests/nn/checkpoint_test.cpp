@@ -411,8 +411,8 @@ TEST_F(CheckpointFile, RefusesCountersThatCountNothing) {
     }
 }
 
-// Every byte of the length and of the header, and some of the data: in a flipped bit, in the case of a letter, in a white space
-// that JSON takes for the one that was there, and in a value that occurs beside it.
+// Every byte of the length and of the header, and some of the data: in a flipped bit, in the case of a
+// letter, in a white space that JSON takes for the one that was there, and in a value that occurs beside it.
 TEST_F(CheckpointFile, RefusesEveryChangedByte) {
   Training training(1, make_adam);
   const auto damage = [&](const auto& load) {

@@ -225,7 +225,7 @@ TEST_F(CommandTrain, TwoRunsDoNotShareAFile) {
       concat(": is the output of another run, which has not ended (process ", first, ")");
   for (const std::string& output :
        {"--save " + path, "--resume " + path + " --save " + link, "--log " + log}) {
-    const Outcome second = run_line(resnet(options + output));
+    const Outcome second = run_line(resnet("--batch 6 --epochs 1 " + output));
     EXPECT_EQ(second.code, 2) << second.text();
     EXPECT_EQ(second.out, "");
     EXPECT_EQ(missing(second.err, {output.substr(output.rfind("--")) + taken}), "");

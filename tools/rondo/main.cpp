@@ -1,6 +1,6 @@
 // The program rondo. Exit codes: 0 done; 1 the work failed (memory, a device, a full disk, a diverged
-// training, wrong elements); 2 what was asked for makes no sense, and nothing was done; 129, 130 and 143 a training was
-// ended by SIGHUP, SIGINT (Ctrl-C) or SIGTERM, after its step and with its checkpoint.
+// training, wrong elements); 2 what was asked for makes no sense, and nothing was done; 129, 130 and 143 a
+// training was ended by SIGHUP, SIGINT (Ctrl-C) or SIGTERM, after its step and with its checkpoint.
 
 #include <rondo/kernels/core/status.h>
 #include <rondo/tools/rondo/arguments.h>

@@ -15,9 +15,9 @@ class OutputFile {
   OutputFile();  // not asked for
 
   // `option` names the argument in messages. An empty path means "not asked for". Makes sure that `path` can
-  // be written, and keeps it from other runs until the end (nn/durable_file.h, FileLock); a signal that ends the
-  // program takes the lock's file with it. Throws a bad_argument Error when the path can't be written, another
-  // run has it, or another output of this one is the same file.
+  // be written, and keeps it from other runs until the end (nn/durable_file.h, FileLock); a signal that ends
+  // the program takes the lock's file with it. Throws a bad_argument Error when the path can't be written,
+  // another run has it, or another output of this one is the same file.
   OutputFile(const std::string& option, const std::string& path);
   OutputFile(OutputFile&&) noexcept;
   ~OutputFile();
@@ -30,8 +30,8 @@ class OutputFile {
   const std::string& target() const { return target_; }
 
   // Replaces the file's contents (nn/durable_file.h), so that a reader sees the old contents or the new, never a part; a signal
-  // that would end the program waits until that is done. Throws Error, which is no bad_argument: what was asked for made
-  // sense. Then the file is what it was.
+  // that would end the program waits until that is done. Throws Error, which is no bad_argument: what was
+  // asked for made sense. Then the file is what it was.
   void write(std::string_view contents) const;
 
  private:

@@ -1,5 +1,6 @@
-// StopRequest: Ctrl-C, SIGTERM and SIGHUP ask the work to end by itself; a second Ctrl-C or SIGTERM ends the program at once.
-// SIGHUP may come twice when a terminal goes, from the system and from the shell: more of it changes nothing.
+// StopRequest: Ctrl-C, SIGTERM and SIGHUP ask the work to end by itself; a second Ctrl-C or SIGTERM ends the
+// program at once. SIGHUP may come twice when a terminal goes, from the system and from the shell: more of it
+// changes nothing.
 #pragma once
 
 namespace rondo::program {

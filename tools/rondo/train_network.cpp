@@ -104,7 +104,8 @@ Plan plan_for(const NetworkArguments& arguments, const FashionMnist& data) {
 
 constexpr const char *kDevices = "--devices", *kAlgorithm = "--algorithm", *kWeights = "--weights";
 
-// Everything that the bits of the training depend on, except for what `rondo train resnet18` always does alike.
+// Everything that the bits of the training depend on, except for what `rondo train resnet18` always does
+// alike.
 std::map<std::string, std::string> recipe_of(const Plan& plan, const NetworkArguments& arguments,
                                              const FashionMnist& data) {
   const auto flag = [](bool on) { return on ? "on" : "off"; };
@@ -170,8 +171,9 @@ class Follower final : public nn::FitObserver {
   bool began_ = false;
 };
 
-// Refuses a training of which this one would not be the rest. All that differs is named, except for what differs because
-// something else does: a default that follows from the batch, from the devices or from the schedule.
+// Refuses a training of which this one would not be the rest. All that differs is named, except for what
+// differs because something else does: a default that follows from the batch, from the devices or from the
+// schedule.
 void check_goes_on(const nn::TrainingPlace& place, const Plan& plan, const NetworkArguments& arguments) {
   const std::map<std::string, std::string>&ours = plan.fit.from.recipe, &theirs = place.recipe;
   const auto differs = [&](const std::string& option) { return ours.at(option) != theirs.at(option); };
