@@ -41,6 +41,7 @@ std::string describe_device(int device) {
 }
 
 Status request_devices(int count) {
+  if (count < 0) return bad_argument("request_devices: count is ", count, ", must not be negative");
 #ifdef __SIMT__
   if (count > simt::kMostDevices)
     return bad_argument("device ", count - 1, " was asked for and the CPU executor makes at most ",

@@ -20,7 +20,7 @@ std::string describe_device(int device);
 int device_count();
 
 // Makes sure that devices 0 .. count-1 exist. The CPU executor makes as many as asked for, before the first
-// device is used; on GPUs a count beyond the machine's is a bad argument.
+// device is used; on GPUs a count beyond the machine's is a bad argument. So is a negative count.
 Status request_devices(int count);
 
 }  // namespace rondo

@@ -2,6 +2,7 @@
 
 #include <rondo/kernels/core/buffer.h>
 #include <rondo/kernels/core/check.h>
+#include <rondo/kernels/core/platform.h>
 #include <rondo/kernels/core/status.h>
 #include <rondo/tests/support/status_checks.h>
 
@@ -190,6 +191,11 @@ TEST(ArgumentCheck, Workspaces) {
   EXPECT_TRUE(refused(check({memory + 8, 16}, 8), "must be aligned to 16 bytes"));
   EXPECT_TRUE(refused(check({memory, -1}, 0), "workspace.bytes is -1"));
   EXPECT_TRUE(refused(check({memory, 33}, 16), "workspace overlaps x"));
+}
+
+TEST(Platform, ANegativeCountOfDevicesIsRefused) {
+  EXPECT_TRUE(refused(request_devices(-1), "count is -1"));
+  EXPECT_TRUE(ok(request_devices(0)));
 }
 
 TEST(Buffer, SizesThatOverflowAreRefused) {
