@@ -114,7 +114,7 @@ void check_rows_that_end_within_a_wide_copy(const GemmVariant& variant, bool tra
             {.shape = shape,
              .options = {.transpose_a = transpose_a, .transpose_b = transpose_b},
              .stride_multiple = multiple},
-            true, 0);
+            true);
 }
 
 class Gemm : public testing::TestWithParam<GemmVariant> {};
