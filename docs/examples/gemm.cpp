@@ -9,9 +9,9 @@ int main() {
   const rondo::Buffer<float> a(std::vector<float>{1, 2, 3, 4}), b(std::vector<float>{1, 0, -1, 0, 1, -1});
   const rondo::Buffer<float> bias(std::vector<float>{10, 20, 1});
   rondo::Buffer<float> c(m * n);
-  rondo::Buffer<std::byte> scratch(rondo::gemm_workspace_bytes({m, n, k}));
   rondo::Stream stream;
 
+  rondo::Buffer<std::byte> scratch(rondo::gemm_workspace_bytes({m, n, k}));
   rondo::Status status =
       rondo::gemm(rondo::matrix(c.data(), m, n), rondo::matrix(a.data(), m, k), rondo::matrix(b.data(), k, n),
                   {.bias = {bias.data(), n}, .relu = true}, {scratch.data(), scratch.bytes()}, stream);

@@ -42,6 +42,8 @@ bool aligned(const void* data, int64_t alignment) {
 
 }  // namespace
 
+void ArgumentCheck::keep(Status violation) { status_ = std::move(violation); }
+
 bool ArgumentCheck::left_out(const OperandShape& shape) {
   return shape.data == nullptr && std::find(shape.sides.begin(), shape.sides.begin() + shape.dimensions, 0) !=
                                       shape.sides.begin() + shape.dimensions;

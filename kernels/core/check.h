@@ -105,7 +105,7 @@ class ArgumentCheck {
   }
   template <class... Parts>
   void fail(const Parts&... parts) {
-    if (ok()) status_ = bad_argument(operation_, ": ", parts...);
+    if (ok()) keep(bad_argument(operation_, ": ", parts...));
   }
   // `value` is one of the enumerators 0 ... last.
   template <class Enum>
@@ -139,6 +139,7 @@ class ArgumentCheck {
   };
   static constexpr int kMostOperands = 12;
 
+  void keep(Status violation);
   static bool left_out(const OperandShape& shape);
   void add(const char* name, const OperandShape& shape, bool written, Names may_be);
   void add(const Operand& operand);
