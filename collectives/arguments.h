@@ -62,8 +62,8 @@ Status check_root(const char* operation, const Communicator& communicator, int r
 // `algorithm` is automatic or one of `known`.
 Status check_algorithm(const char* operation, Algorithm algorithm, std::initializer_list<Algorithm> known);
 
-// Each is an enumerator that exists, the algorithm is automatic or one of `known`, and the order of additions is one that
-// the algorithm has.
+// Each is an enumerator that exists, the algorithm is automatic or one of `known`, and the order of additions
+// is one that the algorithm has.
 Status check_options(const char* operation, const ReduceOptions& options,
                      std::initializer_list<Algorithm> known);
 

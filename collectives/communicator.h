@@ -75,8 +75,8 @@ class Communicator {
   // Over all processes.
   int total_size() const;
 
-  // Device memory that a communicator of so many ranks takes on each. Throws a bad_argument Error where there can be no
-  // such communicator.
+  // Device memory that a communicator of so many ranks takes on each. Throws a bad_argument Error where there
+  // can be no such communicator.
   static int64_t bytes_per_rank(int ranks, const CommunicatorOptions& options);
 
   // Operations record their copies and sums into `trace` (rank r's under rank r, streams "copies" and "sums");

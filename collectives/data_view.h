@@ -33,7 +33,8 @@ struct BasicDataView {
   }
 };
 
-// The most bytes of a vector: beyond any device's memory, and far from where sums of sizes and addresses overflow.
+// The most bytes of a vector: beyond any device's memory, and far from where sums of sizes and addresses
+// overflow.
 inline constexpr int64_t kMostVectorBytes = int64_t{1} << 50;
 
 using DataView = BasicDataView<void>;

@@ -75,8 +75,8 @@ Options in_fixed_order(Options options);
 // The layers in order, for a batch of one image.
 std::vector<LayerSummary> summary();
 
-// Bytes of device memory that each rank holds for these options, data set included. Throws a bad_argument Error as train()
-// does.
+// Bytes of device memory that each rank holds for these options, data set included. Throws a bad_argument
+// Error as train() does.
 int64_t bytes_per_rank(const FashionMnist& data, const Options& options);
 
 // Trains and reports after each epoch. `trace` may be null; if not, the first steps are recorded into it.

@@ -2,7 +2,8 @@
 //
 // Both functions: float32, exact (no rounding), any alignment of 4 bytes; bound by memory traffic, which is
 // one read of each input and one write. The output may be an input itself (the same pointer), else they must
-// not overlap. Errors: bad_argument for a negative or unequal size, or a null pointer with a size above zero.
+// not overlap. Errors: bad_argument for a negative or unequal size, a null or misaligned pointer, an
+// overlap.
 #pragma once
 
 #include <cuda_runtime_api.h>

@@ -15,9 +15,10 @@
 // Empty: no images, or no output channels: nothing is summed. Results that are sums of nothing are written as
 //   zeros (dw of an empty batch; dx where no filter reaches; y without input channels is relu(bias)).
 // Aliasing: the output may not overlap an input or the workspace.
-// Infinities and NaN: an output is not finite where a term of its sum over the image is not finite. Terms over
-//   the padding are 0 * filter, which kernels may leave out. So where an infinite or NaN weight meets the
-//   padding only, the output is NaN or the sum without these terms; which of the two is not promised.
+// Infinities and NaN: a term whose x or dx lies outside the image is zero times the other factor, and kernels
+// may
+//   leave it out. Where that factor is infinite or NaN (a weight, or for dw a value of dy), the result is NaN
+//   or the sum without the term; which of the two is not promised. All other terms count, before the ReLU.
 // Numerics: products and sums in fp32, in a fixed order; a product and its sum are rounded once (a fused
 //   multiply-add) on GPUs, and on CPUs where the build has the FMA instruction. Winograd's algorithm rounds sums of up
 //   to 16 inputs before it multiplies them, and adds fewer products: its errors are about those of the direct sum.
@@ -39,11 +40,11 @@ namespace rondo {
 // 3 x 3 filters with stride 1, padding up to 2 and channels in multiples of 16. automatic: winograd where it saves
 // products.
 //
-// The price of winograd: it adds and subtracts neighbouring inputs, and neighbouring weights, before it
-// multiplies. Sums of four values near the largest float overflow: values above 2^125 (4e37) give infinity or
-// NaN where the direct sum may be finite. And an infinity among the inputs makes most of the outputs that see
-// it NaN, where the direct sum is infinite. Outputs that do not see it are the same. Where that matters, ask
-// for direct.
+// The price of winograd: it adds and subtracts neighbouring values before it multiplies. Sums of values near
+// the largest float overflow: values above 2^125 (4e37) give infinity or NaN where the direct sum may be
+// finite. An infinity in x makes most of the values of y that see it NaN, where the direct sum is infinite;
+// the values that do not see it are the same. For dx and dy it is alike. In dw an infinity in x or dy makes
+// all nine taps of its channel NaN or infinite. Where that matters, ask for direct.
 enum class ConvAlgorithm { automatic, direct, winograd };
 
 struct Conv2dOptions {

@@ -122,7 +122,8 @@ Conv2dWorkspaceBytes conv2d_workspace_bytes(const ImageView<const float>& x,
   if (!check_conv2d_shapes({"conv2d_workspace_bytes", "x", "y", "filter"}, x, y, filter, options, &g).ok())
     return {};
   Conv2dWorkspaceBytes bytes;
-  if (winograd::wanted(g, options)) bytes.forward = bytes.data_gradient = winograd::workspace_bytes(g);
+  if (g.images > 0 && winograd::wanted(g, options))
+    bytes.forward = bytes.data_gradient = winograd::workspace_bytes(g);
   bytes.filter_gradient = plan_of(g, options, {}).workspace_bytes;
   return bytes;
 }

@@ -192,7 +192,7 @@ Status conv2d_forward(std::optional<TileId> tile, ImageView<float> y, ImageView<
   const VectorView<const float>& bias = epilogue.bias;
   ConvGeometry g;
   RONDO_RETURN_IF_ERROR(check_conv2d_shapes({kName, "x", "y", "filter"}, x, y, filter, options, &g));
-  const bool by_winograd = !tile && winograd::wanted(g, options);
+  const bool by_winograd = !tile && y.size() > 0 && winograd::wanted(g, options);
   ArgumentCheck check(kName);
   check.output("y", y);
   check.input("x", x);
@@ -204,7 +204,7 @@ Status conv2d_forward(std::optional<TileId> tile, ImageView<float> y, ImageView<
   check.workspace(workspace, by_winograd ? winograd::workspace_bytes(g) : 0);
   RONDO_RETURN_IF_ERROR(check.status());
 
-  if (by_winograd && y.size() > 0)
+  if (by_winograd)
     return winograd::forward(winograd::tile_kind(), y.data, x.data, filter.data, bias.data, epilogue.relu, g,
                              static_cast<float*>(workspace.data), stream);
   if (!tile && y.size() > 0 && has_few_channels(g))
@@ -224,7 +224,7 @@ Status conv2d_data_gradient(std::optional<TileId> tile, ImageView<float> dx, Ima
   constexpr const char* kName = "conv2d_data_gradient";
   ConvGeometry g;
   RONDO_RETURN_IF_ERROR(check_conv2d_shapes({kName, "dx", "dy", "filter"}, dx, dy, filter, options, &g));
-  const bool by_winograd = !tile && winograd::wanted(g, options);
+  const bool by_winograd = !tile && dx.size() > 0 && winograd::wanted(g, options);
   ArgumentCheck check(kName);
   check.output("dx", dx);
   check.input("dy", dy);
@@ -232,7 +232,7 @@ Status conv2d_data_gradient(std::optional<TileId> tile, ImageView<float> dx, Ima
   check.workspace(workspace, by_winograd ? winograd::workspace_bytes(g) : 0);
   RONDO_RETURN_IF_ERROR(check.status());
 
-  if (by_winograd && dx.size() > 0)
+  if (by_winograd)
     return winograd::data_gradient(winograd::tile_kind(), dx.data, dy.data, filter.data, g,
                                    static_cast<float*>(workspace.data), stream);
   Parameters p = {};

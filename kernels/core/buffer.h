@@ -32,7 +32,7 @@ class DeviceScope {
 };
 
 // `size` elements on the device that is current when it is made; uninitialised. Throws bad_argument for a
-// negative size, out_of_resources where the memory is not there.
+// negative size, and out_of_resources if the memory cannot be allocated.
 template <class T>
 class Buffer {
  public:

@@ -1,7 +1,6 @@
 #include <rondo/kernels/core/check.h>
 
 #include <algorithm>
-#include <cassert>
 #include <cstring>
 
 namespace rondo {
@@ -45,8 +44,8 @@ bool aligned(const void* data, int64_t alignment) {
 void ArgumentCheck::keep(Status violation) { status_ = std::move(violation); }
 
 bool ArgumentCheck::left_out(const OperandShape& shape) {
-  return shape.data == nullptr && std::find(shape.sides.begin(), shape.sides.begin() + shape.dimensions, 0) !=
-                                      shape.sides.begin() + shape.dimensions;
+  const auto* begin = shape.sides.data();
+  return shape.data == nullptr && *std::min_element(begin, begin + shape.dimensions) == 0;
 }
 
 void ArgumentCheck::add(const char* name, const OperandShape& shape, bool written, Names may_be) {
@@ -68,7 +67,8 @@ void ArgumentCheck::add(const char* name, const OperandShape& shape, bool writte
   if (shape.dimensions == 2 && shape.stride > shape.sides[1])
     operand.memory = {shape.data, shape.sides[0], shape.sides[1] * shape.element_bytes,
                       shape.stride * shape.element_bytes};
-  assert(may_be.size() <= operand.may_be.size());
+  if (may_be.size() > operand.may_be.size())
+    return fail(name, " may be more than ", may_be.size(), " operands");
   std::copy(may_be.begin(), may_be.end(), operand.may_be.begin());
   add(operand);
 }
@@ -87,7 +87,7 @@ void ArgumentCheck::workspace(const Workspace& workspace, int64_t bytes) {
 }
 
 void ArgumentCheck::add(const Operand& operand) {
-  assert(count_ < kMostOperands);
+  if (count_ == kMostOperands) return fail("more than ", kMostOperands, " operands");
   if (ok()) operands_[static_cast<size_t>(count_++)] = operand;
 }
 

@@ -11,7 +11,7 @@
 // The rules are the same for all operations:
 //   - No size is negative, and no operand spans more than kMaxBytes.
 //   - A pointer to elements is not null, and is aligned to its element type.
-//   - An operand that may be left out is left out by a view without data and without elements.
+//   - An operand that may be left out is left out by an empty view: no data and no elements.
 //   - An output shares no memory with another operand or with the workspace. Where the operation allows an
 //     output to be an input (in place), both have the same pointer and the same strides.
 //   - A workspace has at least the bytes that the operation's size function returns, and is aligned to
@@ -137,7 +137,7 @@ class ArgumentCheck {
     bool written;
     std::array<const char*, 2> may_be;
   };
-  static constexpr int kMostOperands = 12;
+  static constexpr int kMostOperands = 16;
 
   void keep(Status violation);
   static bool left_out(const OperandShape& shape);

@@ -1,5 +1,6 @@
 // Views: plain, non-owning descriptions of device memory, passed by value. They convert from T to const T,
-// so that an output can be passed where an input is asked for, and never the other way round.
+// so that an output can be passed where an input is asked for, and never the other way round. An operand that
+// may be left out is left out by an empty view: no data and no elements, as {} is.
 //
 // Unless an operation says otherwise (collectives do), the memory and the stream that it is given belong to
 // the device that is current when it is called.

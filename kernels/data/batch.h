@@ -14,7 +14,8 @@ namespace rondo {
 // order = a random permutation of 0 ... order.size - 1, a pure function of (seed, *epoch): the same on every
 // device and on the CPU (data/permutation.h says how, and how uniform it is). `epoch` is device memory,
 // aligned to 8; order.size < 2^31. Every element is computed by itself: no sort, no workspace. Errors:
-// bad_argument for a bad size or a null pointer. size == 0 does nothing. Traffic: one write of order.
+// bad_argument for a bad size, a null or misaligned pointer, an overlap. size == 0 does nothing. Traffic: one
+// write of order.
 [[nodiscard]] Status shuffle(VectorView<int32_t> order, uint64_t seed, const int64_t* epoch,
                              cudaStream_t stream);
 
@@ -33,18 +34,19 @@ struct BatchPosition {
 // For (byte / 255 - mean) / deviation pass scale = 1 / (255 deviation) and shift = -mean / deviation.
 //
 // x: [shard, h, w, c] float32; labels: shard x int32; images: [samples, h, w, c] uint8; image_labels: samples
-// x uint8; order: int32, or a view without data for the order of the data set itself. Any alignment of the
+// x uint8; order: int32, or an empty view for the order of the data set itself. Any alignment of the
 // element's own size. A position beyond the end of order, or an index outside the data set, is found on the
 // device, where no Status can tell: such a sample is all NaN with the label -1, which softmax_cross_entropy()
 // counts as bad. Errors: bad_argument for negative sizes, shapes that do not fit, null or misaligned
-// pointers, batch < first + shard. A shard of zero samples does nothing. Traffic: reads the bytes once,
-// writes four times as many.
+// pointers, an overlap, batch < first + shard. A shard of zero samples does nothing. Traffic: reads the bytes
+// once, writes four times as many.
 [[nodiscard]] Status gather_batch(ImageView<float> x, VectorView<int32_t> labels,
                                   ImageView<const uint8_t> images, VectorView<const uint8_t> image_labels,
                                   VectorView<const int32_t> order, BatchPosition position, float scale,
                                   float shift, cudaStream_t stream);
 
-// *counter += amount, in stream order. counter: device memory, aligned to 8.
+// *counter += amount, in stream order. counter: device memory, aligned to 8. Errors: bad_argument for a null
+// or misaligned pointer.
 [[nodiscard]] Status advance(int64_t* counter, int64_t amount, cudaStream_t stream);
 
 }  // namespace rondo

@@ -27,7 +27,7 @@ int64_t softmax_cross_entropy_workspace_bytes(int64_t rows, int64_t classes);
 // part of it these rows are. (Bishop, Pattern Recognition and Machine Learning, section 4.3.4.)
 //
 // logits is [rows, classes] row-major, any stride >= classes; gradient the same shape with a stride of its
-// own, may be the logits themselves (same pointer and stride), and may be left out (a view without data):
+// own, may be the logits themselves (same pointer and stride), and may be left out (an empty view):
 // then only the tally is made. labels: rows elements. Types: float32, int32; 4-byte alignment. tally: device
 // memory, aligned to 8. Numerics: float32 with the largest logit subtracted, so nothing overflows; a loss
 // near 0 and the gradient of a right and certain prediction keep their relative accuracy (log1p, and 1 - p is

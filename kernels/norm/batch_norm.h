@@ -14,10 +14,11 @@
 // the number of rows that went into the sums, over all devices. gamma, beta, mean, inv_deviation: [channels].
 //
 // For all functions: float32 unless said otherwise, any alignment of 4 bytes (doubles: 8), 16-byte accesses where
-// alignment and channels allow. Determinism: row i always meets the same
-// partners in the same order. rows == 0 gives sums of 0. Errors: bad_argument for negative sizes, sizes that do not
-// belong together, null or misaligned pointers, a workspace too small, count < 1, eps or momentum out of range, more
-// than 2^20 channels, an overlap. An output overlaps no other operand unless its function says so.
+// alignment and channels allow. Determinism: row i always meets the same partners in the same
+// order. rows == 0 gives sums of 0. An operand that may be left out is left out by an empty view. Errors:
+// bad_argument for negative sizes, sizes that do not belong together, null or misaligned pointers, a
+// workspace too small, count < 1, eps or momentum out of range, more than 2^20 channels, an overlap. An
+// output overlaps no other operand unless its function says so.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -38,7 +39,7 @@ int64_t batch_norm_workspace_bytes(int64_t rows, int64_t channels);
 [[nodiscard]] Status batch_norm_sums(VectorView<double> sums, MatrixView<const float> x, Workspace workspace,
                                      cudaStream_t stream);
 
-// What a layer keeps between steps, for evaluation. Both may be left out (views without data).
+// What a layer keeps between steps, for evaluation. Both may be left out.
 struct RunningStatistics {
   VectorView<float> mean, variance;
   float momentum = 0.1f;  // in [0, 1]: the weight of the new batch
@@ -57,7 +58,7 @@ struct RunningStatistics {
 
 // What follows the normalisation in the same pass.
 struct BatchNormEpilogue {
-  MatrixView<const float> residual = {};  // added; a view without data: nothing is
+  MatrixView<const float> residual = {};  // added; may be left out
   bool relu = false;                      // max(0, .) of the sum; a NaN stays NaN
 };
 
@@ -69,8 +70,8 @@ struct BatchNormEpilogue {
                                 VectorView<const float> beta, const BatchNormEpilogue& epilogue,
                                 cudaStream_t stream);
 
-// What the forward pass left behind: its input and what it was normalised with. `y` is the output after a ReLU, or a
-// view without data where there was none: with it, g = dy where y > 0 and 0 elsewhere, else g = dy.
+// What the forward pass left behind: its input and what it was normalised with. `y` is the output after a
+// ReLU, or an empty view where there was none: with it, g = dy where y > 0 and 0 elsewhere, else g = dy.
 struct BatchNormSaved {
   MatrixView<const float> x;
   VectorView<const float> mean, inv_deviation;
@@ -80,8 +81,8 @@ struct BatchNormSaved {
 // sums[c] = sum over i of g[i, c] = d beta;   sums[channels + c] = sum over i of g[i, c] * xhat[i, c] = d gamma
 //
 // Summed in double. The gradients of beta and gamma over this device's rows are also written as floats (they are part
-// of the gradient that is reduced over the devices anyway); either may be left out. Traffic:
-// reads dy and x (and y) once.
+// of the gradient that is reduced over the devices anyway); either may be left out.
+// Traffic: reads dy and x (and y) once.
 [[nodiscard]] Status batch_norm_backward_sums(VectorView<double> sums, VectorView<float> gamma_gradient,
                                               VectorView<float> beta_gradient, MatrixView<const float> dy,
                                               const BatchNormSaved& saved, Workspace workspace,

@@ -43,9 +43,8 @@ struct AdamClock {
 // and before that, decoupled: parameters[i] *= 1 - rate * weight_decay
 //
 // PyTorch's torch.optim.Adam and AdamW. `first` and `second` begin as zeros. float32, any alignment of 4
-// bytes (the clock and the
-// guard: 8); nothing may overlap. Only operations that IEEE 754 rounds correctly, in a fixed order: replicas
-// stay bitwise equal.
+// bytes (the clock and the guard: 8); nothing may overlap. Only operations that IEEE 754 rounds correctly, in
+// a fixed order: replicas stay bitwise equal.
 // Errors: bad_argument for sizes that differ or are negative, null or misaligned pointers, an overlap, betas
 // outside [0, 1), eps or weight decay negative or not finite. Traffic: 28 bytes an element.
 [[nodiscard]] Status adam_update(VectorView<float> parameters, VectorView<float> first,

@@ -15,8 +15,7 @@ struct SgdOptions {
   float weight_decay = 0;
   bool nesterov = false;
   // One in device memory; null: none. Where it is not kAllFinite (kernels/reduce/first_nonfinite.h) the step
-  // changes
-  // nothing: a NaN or infinity among the gradients spoils neither parameters nor velocity.
+  // changes nothing: a NaN or infinity among the gradients spoils neither parameters nor velocity.
   const unsigned long long* guard = nullptr;
 };
 
@@ -26,7 +25,7 @@ struct SgdOptions {
 //
 // PyTorch's torch.optim.SGD with dampening 0 (Sutskever et al., "On the importance of initialization and
 // momentum in deep learning", 2013, in the form where the learning rate is outside the velocity). `velocity`
-// begins as zeros. With momentum 0 it may be left out: the result has the same bits.
+// begins as zeros. With momentum 0 it may be left out (an empty view): the result has the same bits.
 // `learning_rate` is one float in device memory, as for every optimizer, so that a recorded step follows a
 // schedule. float32, any alignment of 4 bytes (the guard: 8). Nothing may overlap. Every
 // operation is a named fused multiply-add, so that replicas on any device stay bitwise equal. Errors:

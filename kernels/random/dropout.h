@@ -24,7 +24,8 @@ struct DropoutStream {
 // (random/philox.h; the index / 4-th block of the sequence 2^32 layer + step.) Forward, and backward too: dx = dropout(dy)
 // with the same stream. float32, one rounding (x * (1 / (1 - probability)), the factor rounded once); a dropped element
 // is +0 even where x is NaN or infinite. y may be x, else they must not overlap. Errors: bad_argument for sizes that
-// differ, null pointers, a negative `first`, a probability outside [0, 1). Traffic: one read, one write.
+// differ, null or misaligned pointers, an overlap, a `first` outside [0, 2^57], a probability outside [0, 1).
+// Traffic: one read, one write.
 [[nodiscard]] Status dropout(VectorView<float> y, VectorView<const float> x, float probability,
                              const DropoutStream& random, cudaStream_t stream);
 

@@ -14,9 +14,8 @@ namespace rondo {
 // Shapes:        a, b: the same size, on the stream's device (or on a peer with access); count: one element
 //                in device memory, which the caller sets to zero when counting starts.
 // Determinism:   integer addition, so the result does not depend on the order of the blocks.
-// Errors:        bad_argument for different sizes, a null or misaligned pointer, a count that is not one
-// element or
-//                overlaps a or b.
+// Errors:        bad_argument for different sizes, a null or misaligned pointer, a count that is not
+//                one element or overlaps a or b.
 // Traffic:       reads 8 bytes per position.
 [[nodiscard]] Status count_differences(VectorView<unsigned long long> count, VectorView<const float> a,
                                        VectorView<const float> b, cudaStream_t stream);

@@ -16,9 +16,8 @@ constexpr unsigned long long kAllFinite = ~0ull;
 //
 // Shapes:        x: any size and alignment, on the stream's device; index: one element in device memory.
 // Determinism:   the minimum of integers, so the result does not depend on the order of the blocks.
-// Errors:        bad_argument for a negative size, a null or misaligned pointer, an index that is not one
-// element or
-//                lies in x.
+// Errors:        bad_argument for a negative size, a null or misaligned pointer, an index that is
+//                not one element or overlaps x.
 // Traffic:       reads x once.
 [[nodiscard]] Status first_nonfinite(VectorView<unsigned long long> index, VectorView<const float> x, bool keep,
                                      cudaStream_t stream);

@@ -20,8 +20,8 @@ struct Shape {
   bool operator==(const Shape&) const = default;
 };
 
-// The product of the sides of what `name` names. Throws a bad_argument Error for a negative side, and for a product beyond
-// any device's memory: up to there no size of a tensor overflows.
+// The product of the sides of what `name` names. Throws a bad_argument Error for a negative side, and for a
+// product beyond any device's memory: up to there no size of a tensor overflows.
 inline constexpr int64_t kMostElements = int64_t{1} << 48;
 int64_t checked_product(const std::string& name, std::initializer_list<int64_t> sides);
 int64_t checked_product(const std::string& name, std::span<const int64_t> sides);

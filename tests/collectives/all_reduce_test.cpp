@@ -27,7 +27,8 @@ TEST(AllReduceViews, SomeRanksInPlaceOthersNot) {
   EXPECT_TRUE(all_near(a.download(1), {10, 20}, 0));
 }
 
-// Rank 0 fetches everyone's vector into scratch memory that hardly holds an element of each, and the bucket lies behind it.
+// Rank 0 fetches everyone's vector into scratch memory that hardly holds an element of each, and the bucket
+// lies behind it.
 TEST(AllReduceViews, ManyRanksWithTheSmallestSlots) {
   for (const int ranks : {13, 25, 64}) {
     SCOPED_TRACE(concat(ranks, " ranks"));

@@ -96,7 +96,8 @@ TEST(EnqueuedOrder, HierarchicalAllReduce) {
   }
 }
 
-// Slices of more than two groups, each rounded up to an alignment unit, are still in the slot that they are fetched into.
+// Slices of more than two groups, each rounded up to an alignment unit, are still in the slot that they are
+// fetched into.
 TEST(EnqueuedOrder, SlicesOfManyGroupsFitTheirSlot) {
   const PeerLinks links(Reach::none);
   constexpr auto kFloat = DType::float32, kBytes = DType::uint8, kBfloat = DType::bfloat16;
@@ -104,21 +105,24 @@ TEST(EnqueuedOrder, SlicesOfManyGroupsFitTheirSlot) {
   for (const auto& [ranks, m] : {std::pair{3, 1}, {8, 1}, {10, 2}})
     for (const DType dtype : {kFloat, kBytes, kBfloat})
       expect_hierarchical(ranks, m, 64 * (ranks / m + 1), dtype, Reduction::average, 70 * m);
-  // Chunks of two pieces of which 13 slices are much longer than the piece: were no room reserved for them, or half of it,
-  // those of the second piece would reach beyond its slot, and the room behind it, into the partial sums of the first.
+  // Chunks of two pieces of which 13 slices are much longer than the piece: were no room reserved for them,
+  // or half of it, those of the second piece would reach beyond its slot, and the room behind it, into the
+  // partial sums of the first.
   expect_hierarchical(13, 1, 896, kFloat, Reduction::sum, 2 * 216);
   expect_hierarchical(13, 1, 1104, kBfloat, Reduction::sum, 2 * 224);
   expect_hierarchical(13, 1, 1440, kBytes, Reduction::average, 2 * 256);
 }
 
-// fetch.cpp cuts the scratch memory into a region for each rank. Four of the smallest slots are enough for 12.
+// fetch.cpp cuts the scratch memory into a region for each rank. Four of the smallest slots are enough for
+// 12.
 TEST(EnqueuedOrder, ScratchOfManyRanksWithTheSmallestSlots) {
   const PeerLinks links(Reach::none);
   for (const int ranks : {13, 25, 64}) {
     SCOPED_TRACE(concat(ranks, " ranks"));
     World world(place(ranks, Placement::spread), CommunicatorOptions{.slot_bytes = 64, .bucket_bytes = 256});
     Communicator& communicator = world.communicator;
-    // With less than two alignment units a rank, one for the lead, a round would fetch nothing, and they would never end.
+    // With less than two alignment units a rank, one for the lead, a round would fetch nothing, and they
+    // would never end.
     const int64_t scratch = communicator.bucket(0) - communicator.inbox(0, 0);
     ASSERT_GE(scratch, ranks * 2 * ring::kChunkAlignment);
     ASSERT_EQ(communicator.of(0).scratch.bytes(), scratch + 256);

@@ -1,5 +1,5 @@
-// What every operation of collectives.h must refuse, asked of all of them in one sweep: a first test reads the header, and
-// fails where an operation is missing from the list below.
+// What every operation of collectives.h must refuse, asked of all of them in one sweep: a first test reads
+// the header, and fails where an operation is missing from the list below.
 #include <rondo/tests/collectives/world.h>
 
 #include <fstream>
@@ -166,7 +166,8 @@ TEST_F(EveryOperation, RefusesEnumeratorsThatDoNotExist) {
   expect_nothing_happened();
 }
 
-// A number of elements whose bytes are not a number of 64 bits, or whose end is not an address. All are multiples of 3.
+// A number of elements whose bytes are not a number of 64 bits, or whose end is not an address. All are
+// multiples of 3.
 TEST_F(EveryOperation, RefusesSizesWhoseBytesOverflow) {
   for (const Operation& operation : operations()) {
     if (operation.output_size < 0) continue;

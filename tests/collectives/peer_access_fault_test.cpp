@@ -1,5 +1,6 @@
-// connect() where a link or the driver fails in ways that the executor has no fault for: the calls that it makes are taken
-// over by the linker (--wrap, CMakeLists.txt), under the names that the executor's headers make of them.
+// connect() where a link or the driver fails in ways that the executor has no fault for: the calls that it
+// makes are taken over by the linker (--wrap, CMakeLists.txt), under the names that the executor's headers
+// make of them.
 #include <rondo/collectives/peer_access.h>
 #include <rondo/kernels/core/platform.h>
 #include <rondo/tests/collectives/world.h>

@@ -237,8 +237,8 @@ class Conv2dRefuses : public testing::Test {
   }
 };
 
-// The rule of conv2d.h for a weight that is not finite, on the path of few channels, by implicit GEMMs in which a tile
-// has one position of the image (many images) or several, and by Winograd's algorithm.
+// The rule of conv2d.h for a weight that is not finite, on the path of few channels, by implicit GEMMs in
+// which a tile has one position of the image (many images) or several, and by Winograd's algorithm.
 TEST(Conv2dValues, AnInfiniteWeightOverThePaddingIsNanOrLeftOut) {
   Stream stream;
   for (const int64_t channels : {1, 8, 32})

@@ -237,8 +237,8 @@ TEST(WinogradValues, NanAndInfinityStayInTheirReach) {
       }
 }
 
-// The price that conv2d.h names: an infinity becomes NaN in outputs that the direct sum makes infinite, and values above
-// 2^125 overflow.
+// The price that conv2d.h names: an infinity becomes NaN in outputs that the direct sum makes infinite, and
+// values above 2^125 overflow.
 TEST(WinogradValues, ThePriceOfInfinitiesAndOfHugeValues) {
   ConvCase c = {1, 6, 6, 32, 32, 3, 3, {1, 1, 1, 1}};
   Stream stream;

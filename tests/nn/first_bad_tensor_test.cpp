@@ -192,8 +192,8 @@ TEST(FirstBadTensor, FindsOverflow) {
       "1.body.0 (dropout 0): gradient of its input, added to that of others [sample 0, element 1] is inf");
 }
 
-// Inputs that overflow where dropout keeps them: the first of those is named, and which it is depends on the number of the
-// step that the hunt takes again.
+// Inputs that overflow where dropout keeps them: the first of those is named, and which it is depends on the
+// number of the step that the hunt takes again.
 TEST(FirstBadTensor, DropsWhatTheStepDropped) {
   constexpr int64_t kSteps = 6, kWidth = 64;
   for (const int ranks : {1, 3})

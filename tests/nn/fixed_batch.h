@@ -1,4 +1,5 @@
-// FixedBatch: a source that gives the same labelled samples in every step, from the memory of the model's devices.
+// FixedBatch: a source that gives the same labelled samples in every step, from the memory of the model's
+// devices.
 #pragma once
 
 #include <rondo/nn/data_parallel.h>

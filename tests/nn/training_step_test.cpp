@@ -103,8 +103,8 @@ TEST(TrainingStep, AnotherOptimizerIsAnotherStep) {
   }
 }
 
-// What `take_steps` does is the same with replays and, while there is a trace, without. Its kinds of steps take turns, three of
-// each, so that each is recorded before the other one comes.
+// What `take_steps` does is the same with replays and, while there is a trace, without. Its kinds of steps
+// take turns, three of each, so that each is recorded before the other one comes.
 template <class Steps>
 void expect_replayed_as_enqueued(Steps take_steps) {
   std::vector<float> parameters[2];
