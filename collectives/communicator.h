@@ -42,7 +42,7 @@ struct CommunicatorOptions {
   ProcessGroup* processes = nullptr;
 };
 
-// Of each rank a device that this machine has; the message begins with `owner`.
+// Checks that this machine has the device of each rank. The message begins with `owner`.
 Status check_devices(const char* owner, std::span<const int> devices);
 
 // Rank r works on devices[r]. A device may appear several times: nothing in a collective spins, so ranks that

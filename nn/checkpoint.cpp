@@ -90,7 +90,7 @@ std::string fingerprint(const Graph& graph) {
   return sha256({reinterpret_cast<const uint8_t*>(description.data()), description.size()});
 }
 
-// Of tensors and metadata, except for itself.
+// The checksum of tensors and metadata, without the entry of the checksum.
 std::string checksum_text(const std::vector<StoredTensor>& tensors, Metadata metadata) {
   metadata.erase(kChecksum);
   return exact_text(checksum(tensors, metadata));

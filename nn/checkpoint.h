@@ -18,7 +18,7 @@ struct TrainingPlace {
   int64_t step = 0;   // how many of the epoch's steps are taken
   uint64_t seed = 0;  // of the order
   int64_t batch = 0;  // samples of a step
-  // What else the caller must do alike, by names of his; kept as it is.
+  // Further settings that must be equal on resuming, by names that the caller chooses. Stored unchanged.
   std::map<std::string, std::string> recipe = {};
   bool operator==(const TrainingPlace&) const = default;
 };

@@ -87,8 +87,9 @@ std::string holder(const fs::path& lock_file) {
   return process ? concat(" (process ", *process, ")") : "";
 }
 
-// Opens a file beside `path` for us alone; `taken` says what it means that we are not. Its name is fixed, so
-// that what killed processes leave does not pile up; the lock keeps apart those who are alive.
+// Opens a file beside `path` and locks it; `taken` returns the message for a file that another process has
+// locked. The name is fixed, so that the files of killed processes do not pile up; the lock separates
+// processes that run at the same time.
 template <class Taken>
 Descriptor open_alone(const std::string& path, const fs::path& name, Taken taken) {
   constexpr mode_t kOrdinary = 0666;  // less what the user's umask takes away

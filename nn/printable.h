@@ -1,4 +1,4 @@
-// Text from outside as a terminal may get it.
+// Makes text from users and files safe to print on a terminal.
 #pragma once
 
 #include <cstddef>
@@ -7,8 +7,8 @@
 
 namespace rondo {
 
-// Bytes of the UTF-8 character that `text` begins with (RFC 3629); 0 where that is none that XML allows, or
-// `text` is empty.
+// Bytes of the UTF-8 character that `text` begins with (RFC 3629); 0 if the bytes are not a
+// character that XML allows, or `text` is empty.
 size_t utf8_length(std::string_view text);
 
 // `text`, in which \n, \t and \r are written so, and every other control character (of ASCII, and U+0080 to

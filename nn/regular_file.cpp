@@ -22,7 +22,8 @@ const char* kind_of(mode_t mode) {
 
 RegularFile::RegularFile(const std::string& path) : path_(path) {
   struct stat status;
-  // Looked at first: opening a pipe wakes who waits to write to it, and opening a device can have effects.
+  // The type is checked before opening: opening a pipe would wake a process that waits to write to it, and
+  // opening a device can have effects.
   if (stat(path_.c_str(), &status) != 0) fail("can't be opened (", std::strerror(errno), ")");
   check_kind(status.st_mode);
   // And again: the name may mean another file by now.

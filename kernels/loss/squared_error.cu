@@ -49,6 +49,7 @@ int64_t blocks_for(int64_t size) { return ceil_div(size, kElementsPerBlock); }
 }  // namespace
 
 int64_t squared_error_workspace_bytes(int64_t rows, int64_t cols) {
+  if (rows < 0 || cols < 0) return 0;
   return saturating_product({blocks_for(saturating_product({rows, cols})), sizeof(double)});
 }
 

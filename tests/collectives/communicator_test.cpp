@@ -26,7 +26,7 @@ TEST(Communicator, RefusesImpossibleDevicesAndSlots) {
   EXPECT_TRUE(refused(refusal(std::vector<int>(65, 0)), "there are 65 ranks, must be 1 to 64"));
 }
 
-// The memory of a communicator that can't be made is not a number either.
+// bytes_per_rank() refuses the options that the constructor refuses.
 TEST(Communicator, RefusesToForecastWhatCanNotBe) {
   const auto forecast = [](int ranks, const CommunicatorOptions& options) -> Status {
     try {

@@ -117,7 +117,7 @@ TEST_F(EveryOperation, IsHere) {
   EXPECT_EQ(here, declared);
 }
 
-// Nothing below is refused for another reason than the one that it is about.
+// The unchanged calls succeed, so each refusal below has only the cause that its test names.
 TEST_F(EveryOperation, TakesWhatIsChangedBelow) {
   for (const Operation& operation : operations()) {
     SCOPED_TRACE(operation.name);

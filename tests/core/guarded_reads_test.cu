@@ -13,7 +13,7 @@ namespace {
 
 constexpr int64_t kNowhere = INT64_MIN;
 
-// Reads `size` elements from `x` on, and the one at `stray`, of which it makes nothing.
+// Sums `size` elements of `x`, and reads the element at `stray` without using it.
 template <class T>
 __global__ void read_kernel(T* sum, const T* x, int64_t size, int64_t stray) {
   T total = 0;

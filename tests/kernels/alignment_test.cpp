@@ -6,7 +6,7 @@
 // asan). So a pack width that ignores one of the pointers fails here under tools/test asan, and may pass
 // without it.
 //
-// A new operation is added to operations().
+// Operations are found in the headers, so that none is forgotten.
 #include <gtest/gtest.h>
 
 #include <rondo/kernels/activation/add.h>
@@ -25,12 +25,14 @@
 #include <rondo/kernels/reduce/bias_gradient.h>
 #include <rondo/kernels/reduce/count_differences.h>
 #include <rondo/kernels/reduce/first_nonfinite.h>
+#include <rondo/tests/kernels/declared_operations.h>
 #include <rondo/tests/kernels/reference/conv_reference.h>
 #include <rondo/tests/support/compare.h>
 #include <rondo/tests/support/guarded_buffer.h>
 #include <rondo/tests/support/inputs.h>
 #include <rondo/tests/support/status_checks.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <functional>
@@ -398,6 +400,17 @@ TEST_P(Alignment, OfEachOperandAloneDoesNotShow) {
           EXPECT_TRUE(all_equal_bits(results(Operands(offset, which, other)), want))
               << "operand " << which << " is " << other << " from alignment, the others " << offset;
         }
+  }
+}
+
+TEST(AlignedOperations, AreAllThatTheHeadersDeclare) {
+  // These access one element at a time.
+  const std::set<std::string> narrow = {"adam_begin_step", "advance", "shuffle"};
+  for (const std::string& name : declared_operations()) {
+    const bool here = std::any_of(operations().begin(), operations().end(), [&](const Operation& operation) {
+      return operation.name == name || operation.name.starts_with(name + "_");
+    });
+    EXPECT_NE(here, narrow.contains(name)) << name;
   }
 }
 

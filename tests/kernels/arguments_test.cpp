@@ -21,11 +21,10 @@
 #include <rondo/kernels/reduce/bias_gradient.h>
 #include <rondo/kernels/reduce/count_differences.h>
 #include <rondo/kernels/reduce/first_nonfinite.h>
+#include <rondo/tests/kernels/declared_operations.h>
 #include <rondo/tests/kernels/spoilt_arguments.h>
 #include <rondo/tests/support/status_checks.h>
 
-#include <filesystem>
-#include <fstream>
 #include <functional>
 #include <regex>
 #include <set>
@@ -452,29 +451,41 @@ INSTANTIATE_TEST_SUITE_P(Kernels, EveryOperation, testing::ValuesIn(all_operatio
   return std::regex_replace(info.param.name, std::regex("/"), "_");
 });
 
-// The functions that the headers declare: `[[nodiscard]] Status name(`, and the rungs of the ladder.
-std::set<std::string> declared_operations() {
-  const std::regex declaration(R"(\[\[nodiscard\]\] Status (\w+)\()"),
-      rung(R"(RONDO_GEMM_RUNG\((gemm_\w+)\))");
-  std::set<std::string> names;
-  for (const auto& entry : std::filesystem::recursive_directory_iterator(RONDO_KERNELS_FOLDER)) {
-    if (entry.path().extension() != ".h") continue;
-    std::ifstream file(entry.path());
-    const std::string text(std::istreambuf_iterator<char>(file), {});
-    for (const std::regex& pattern : {declaration, rung})
-      for (std::sregex_iterator match(text.begin(), text.end(), pattern), end; match != end; ++match)
-        names.insert((*match)[1]);
-  }
-  names.erase("name");  // the parameter of the macro that declares the rungs
-  return names;
-}
-
 TEST(Operations, AllThatTheHeadersDeclareAreTried) {
   const std::set<std::string> declared = declared_operations();
   EXPECT_GT(declared.size(), 30u);
   std::set<std::string> tried;
   for (const Operation& operation : all_operations()) tried.insert(operation.function());
   EXPECT_EQ(tried, declared);
+}
+
+// An empty view leaves an operand out; a null pointer with elements, or with a negative side, does not.
+TEST(OptionalOperands, AreLeftOutByEmptyViews) {
+  const Stream stream;
+  Buffer<float> prediction(std::vector<float>(16, 1)), target(std::vector<float>(16, 2));
+  Buffer<LossTally> tally(std::vector<LossTally>(1));
+  Buffer<std::byte> scratch(squared_error_workspace_bytes(4, 4));
+  const auto loss = [&](MatrixView<float> gradient) {
+    return squared_error(gradient, tally.data(), matrix<const float>(prediction.data(), 4, 4),
+                         matrix<const float>(target.data(), 4, 4), 1, {scratch.data(), scratch.bytes()},
+                         stream);
+  };
+  EXPECT_TRUE(ok(loss({})));
+  EXPECT_TRUE(ok(loss({nullptr, 0, 4})));
+  EXPECT_TRUE(refused(loss({nullptr, 4, 4}), "gradient is null with 16 elements"));
+  EXPECT_TRUE(refused(loss({nullptr, 0, -4, 0}), "gradient is 0 x -4"));
+}
+
+TEST(Workspaces, OfEmptyBatchesAreEmpty) {
+  const Stream stream;
+  Buffer<float> filter(std::vector<float>(64 * 9 * 64, 1)), dw(64 * 9 * 64);
+  const ImageView<float> none = {nullptr, 0, 8, 8, 64};
+  const FilterView<const float> weights = {filter.data(), 64, 3, 3, 64};
+  const Conv2dOptions options = {.pad_h = 1, .pad_w = 1, .algorithm = ConvAlgorithm::winograd};
+  EXPECT_EQ(conv2d_workspace_bytes(none, weights, options).forward, 0);
+  EXPECT_TRUE(ok(conv2d_forward(none, none, weights, options, {}, {}, stream)));
+  EXPECT_TRUE(ok(conv2d_data_gradient(none, none, weights, options, {}, stream)));
+  EXPECT_TRUE(ok(conv2d_filter_gradient({dw.data(), 64, 3, 3, 64}, none, none, options, {}, stream)));
 }
 
 // Sizes of workspaces for shapes that no memory holds: more than any memory, and no overflow on the way.

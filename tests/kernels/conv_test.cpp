@@ -267,6 +267,51 @@ TEST(Conv2dValues, AnInfiniteWeightOverThePaddingIsNanOrLeftOut) {
     }
 }
 
+// The same rule for both gradients: a corner of dy that is infinite, and an infinite weight.
+TEST(Conv2dValues, AnInfiniteFactorOverThePaddingIsNanOrLeftOutOfGradients) {
+  Stream stream;
+  for (const int64_t channels : {1, 8})
+    for (const int64_t images : {1, 300}) {
+      const ConvCase c = {images, 4, 4, channels, 8, 3, 3, {1, 1, 1, 1, ConvAlgorithm::direct}};
+      std::vector<float> gradient(static_cast<size_t>(c.y_size()), 1),
+          weights(static_cast<size_t>(c.filter_size()), 1);
+      const auto fits = [&](float value, bool reached, float sum) {
+        return reached ? !std::isfinite(value) : std::isnan(value) || value == sum;
+      };
+      const auto what = concat(channels, " channels, ", images, " images");
+      GuardedBuffer<float> x(std::vector<float>(static_cast<size_t>(c.x_size()), 1)), dw(c.filter_size()),
+          dx(c.x_size()), scratch(workspace_bytes(c).filter_gradient / 4);
+
+      gradient[0] = INFINITY;  // the first image's top left, out channel 0
+      GuardedBuffer<float> infinite_dy(gradient);
+      ASSERT_TRUE(ok(
+          conv2d_filter_gradient(filter_view(c, dw.data()), y_view<const float>(c, infinite_dy.data()),
+                                 x_view<const float>(c, x.data()), c.options, scratch.workspace(), stream)));
+      const std::vector<float> got_dw = dw.download();
+      for (int64_t i = 0; i < 9 * channels; ++i) {
+        const int64_t s = i / channels % 3, r = i / channels / 3;
+        const auto pixels = [](int64_t tap) { return tap == 1 ? 4 : 3; };
+        const auto sum = static_cast<float>(images * pixels(r) * pixels(s));
+        EXPECT_TRUE(fits(got_dw[static_cast<size_t>(i)], r > 0 && s > 0, sum))
+            << what << ", tap " << r << ", " << s;
+      }
+
+      weights[0] = INFINITY;  // of out channel 0, the tap at the top left, channel 0
+      GuardedBuffer<float> dy(std::vector<float>(static_cast<size_t>(c.y_size()), 1)), filter(weights);
+      ASSERT_TRUE(
+          ok(conv2d_data_gradient(x_view(c, dx.data()), y_view<const float>(c, dy.data()),
+                                  filter_view<const float>(c, filter.data()), c.options, {}, stream)));
+      const std::vector<float> got_dx = dx.download();
+      for (int64_t i = 0; i < c.x_size(); i += channels) {
+        const int64_t w = i / channels % 4, h = i / channels / 4 % 4;
+        const auto outputs = [](int64_t at) { return at == 0 || at == 3 ? 2 : 3; };
+        const auto sum = static_cast<float>(8 * outputs(h) * outputs(w));  // of the finite terms
+        EXPECT_TRUE(fits(got_dx[static_cast<size_t>(i)], h < 3 && w < 3, sum))
+            << what << ", pixel " << h << ", " << w;
+      }
+    }
+}
+
 TEST_F(Conv2dRefuses, BadOptions) {
   expect_refused(xs(), ys(), ws(), {.stride_h = 0}, "stride_h is 0");
   expect_refused(xs(), ys(), ws(), {.stride_w = -1}, "stride_w is -1");

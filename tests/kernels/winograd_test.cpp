@@ -266,6 +266,28 @@ TEST(WinogradValues, ThePriceOfInfinitiesAndOfHugeValues) {
   }
   EXPECT_EQ(nans, 8 * c.k);
 
+  // In dw all nine taps of the channel are lost, those too that do not see the pixel.
+  const auto filter_gradient = [&](ConvAlgorithm algorithm) {
+    c.options.algorithm = algorithm;
+    GuardedBuffer<float> in(x), gradient(std::vector<float>(static_cast<size_t>(c.y_size()), 1)),
+        dw(c.filter_size()), scratch(workspace_bytes(c).filter_gradient / 4);
+    EXPECT_TRUE(ok(conv2d_filter_gradient(filter_view(c, dw.data()), y_view<const float>(c, gradient.data()),
+                                          x_view<const float>(c, in.data()), c.options, scratch.workspace(),
+                                          stream)));
+    return dw.download();
+  };
+  x.assign(x.size(), 1);
+  x[0] = INFINITY;  // seen by the four taps of channel 0 at the top left
+  const std::vector<float> direct_dw = filter_gradient(ConvAlgorithm::direct),
+                           winograd_dw = filter_gradient(ConvAlgorithm::winograd);
+  const auto not_finite = [](const std::vector<float>& values) {
+    return std::count_if(values.begin(), values.end(), [](float one) { return !std::isfinite(one); });
+  };
+  EXPECT_EQ(not_finite(direct_dw), 4 * c.k);
+  EXPECT_EQ(not_finite(winograd_dw), 9 * c.k);
+  for (size_t i = 0; i < direct_dw.size(); ++i)
+    if (i % static_cast<size_t>(c.c) != 0) ASSERT_EQ(winograd_dw[i], direct_dw[i]);
+
   // One weight of 1: the direct sum is x itself.
   std::vector<float> identity(static_cast<size_t>(c.filter_size()), 0);
   for (int64_t k = 0; k < c.k; ++k) identity[static_cast<size_t>((k * 9 + 4) * c.c + k)] = 1;

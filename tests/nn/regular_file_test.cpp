@@ -84,7 +84,7 @@ TEST_F(RegularFileTest, EveryReaderRefusesEverythingElse) {
             path_ + ": can't be opened (No such file or directory)");
 }
 
-// Who waits to write to a pipe goes on waiting: it was looked at, not opened.
+// A process that waits to write to a pipe keeps waiting, because the pipe is not opened.
 TEST_F(RegularFileTest, APipeIsNotOpened) {
   ASSERT_EQ(mkfifo(path_.c_str(), 0600), 0);
   const pid_t writer = fork();

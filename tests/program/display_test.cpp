@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 #include <rondo/tools/rondo/display.h>
+#include <rondo/tools/rondo/training_run.h>
 
 #include <algorithm>
 #include <sstream>
@@ -20,6 +21,12 @@ size_t count(const std::string& text, const std::string& part) {
   size_t found = 0;
   for (size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++found;
   return found;
+}
+
+TEST(Field, ControlCharactersAreEscaped) {
+  std::ostringstream out;
+  show_field(out, kPlain, "resumed", "c\x1b[31m\n.safetensors");
+  EXPECT_NE(out.str().find("c\\x1b[31m\\n.safetensors\n"), std::string::npos) << out.str();
 }
 
 // How many columns `text` takes: escape sequences none, a UTF-8 character one.

@@ -131,6 +131,11 @@ TEST_F(StartDeathTest, RefusesLateCopies) {
   expect_refused("SIMT_LATE_COPIES", "0 to 1", and_no_numbers({"2", "256", "4294967296", "yes"}));
 }
 
+TEST_F(StartDeathTest, EscapesControlCharacters) {
+  EXPECT_EXIT(first_call("SIMT_WORKERS", "\x1b[31m2\n"), testing::ExitedWithCode(2),
+              "^simt: SIMT_WORKERS=.x1b.31m2.x0a is not a whole number");
+}
+
 // No variable leaks into the next, nor are the ends of a range refused.
 TEST_F(StartDeathTest, TakesTheEndsOfEachRange) {
   const auto all = [](const char* devices, const char* memory, const char* seed, const char* late) {

@@ -1,5 +1,6 @@
 #include <rondo/kernels/core/platform.h>
 #include <rondo/kernels/core/status.h>
+#include <rondo/nn/printable.h>
 #include <rondo/nn/regular_file.h>
 #include <rondo/tools/rondo/csv_log.h>
 #include <rondo/tools/rondo/format.h>
@@ -18,7 +19,7 @@ TrainingFiles::TrainingFiles(const ImageTraining& arguments)
 
 void show_field(std::ostream& out, const Terminal& terminal, const std::string& label,
                 const std::string& text) {
-  out << inked(terminal, Ink::dim, left(label, 10)) << text << "\n";
+  out << inked(terminal, Ink::dim, left(label, 10)) << printable(text) << "\n";
 }
 
 void show_placement(const std::vector<int>& devices, bool asked, std::ostream& out,

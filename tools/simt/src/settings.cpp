@@ -6,6 +6,8 @@
 #include <cstdlib>
 #include <cstring>
 #include <limits>
+#include <string>
+#include <string_view>
 #include <thread>
 
 #include "runtime.h"
@@ -23,6 +25,17 @@ constexpr int kMostWorkersByDefault = kMostWorkers;
 
 constexpr uint64_t kNoLimit = std::numeric_limits<uint64_t>::max();
 
+// `text` without control characters, which a terminal would obey.
+std::string printable(std::string_view text) {
+  std::string shown;
+  for (const char c : text) {
+    char code[8];
+    std::snprintf(code, sizeof(code), "\\x%02x", static_cast<unsigned char>(c));
+    shown += c >= ' ' && c <= '~' ? std::string(1, c) : code;
+  }
+  return shown;
+}
+
 // A setting that cannot be read must not be ignored silently: the run would not be the one that was asked
 // for. The process ends without its exit handlers: one that makes a CUDA call would need the settings, which
 // are being made.
@@ -33,8 +46,9 @@ std::optional<uint64_t> from_environment(const char* name, uint64_t least, uint6
   const char* end = text + std::strlen(text);
   const auto [stop, problem] = std::from_chars(text, end, value);
   if (problem != std::errc{} || stop != end || value < least || value > most) {
-    std::fprintf(stderr, "simt: %s=%s is not a whole number from %llu to %llu\n", name, text,
-                 static_cast<unsigned long long>(least), static_cast<unsigned long long>(most));
+    std::fprintf(stderr, "simt: %s=%s is not a whole number from %llu to %llu\n", name,
+                 printable(text).c_str(), static_cast<unsigned long long>(least),
+                 static_cast<unsigned long long>(most));
     std::fflush(nullptr);
     std::_Exit(2);
   }

@@ -1,0 +1,36 @@
+// The operations that the headers of kernels/ declare: what the tests that go over all operations must not
+// forget.
+#pragma once
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <regex>
+#include <set>
+#include <string>
+
+namespace rondo::test {
+
+// The names of all functions that return a Status, and of the rungs of the ladder. Headers of core/ and those
+// that no user includes declare none.
+inline std::set<std::string> declared_operations() {
+  const std::set<std::string> internal = {"conv_geometry.h", "few_channels.h",   "implicit_gemm.h",
+                                          "winograd.h",      "gemm_arguments.h", "gemm_06_pipelined.h",
+                                          "gemm_config.h"};
+  const std::regex function(R"(\bStatus\s+(\w+)\s*\()"), rung(R"(RONDO_GEMM_RUNG\((gemm_\w+)\))");
+  std::set<std::string> names;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(RONDO_KERNELS_FOLDER)) {
+    const std::filesystem::path& path = entry.path();
+    if (path.extension() != ".h" || path.parent_path().filename() == "core") continue;
+    if (internal.contains(path.filename())) continue;
+    std::ifstream file(path);
+    const std::string text(std::istreambuf_iterator<char>(file), {});
+    for (const std::regex& pattern : {function, rung})
+      for (std::sregex_iterator match(text.begin(), text.end(), pattern), end; match != end; ++match)
+        names.insert((*match)[1]);
+  }
+  names.erase("name");  // the parameter of the macro that declares the rungs
+  return names;
+}
+
+}  // namespace rondo::test
