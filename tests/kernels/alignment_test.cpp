@@ -326,7 +326,7 @@ void add_gemms(std::vector<Operation>& all) {
     for (const bool transpose_a : {false, true})
       for (const bool transpose_b : {false, true})
         all.push_back(
-            {concat(variant.id, transpose_a ? "_at" : "", transpose_b ? "_bt" : ""),
+            {concat(function_of(variant), transpose_a ? "_at" : "", transpose_b ? "_bt" : ""),
              [=, run = variant.run](Operands& o) {
                float *c = o.in_out(kM * kN), *a = o.in(kM * kK), *b = o.in(kK * kN), *bias = o.in(kN);
                return run(

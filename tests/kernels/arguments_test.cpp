@@ -44,9 +44,8 @@ std::ostream& operator<<(std::ostream& out, const Operation& operation) { return
 std::vector<Operation> gemms() {
   std::vector<Operation> all;
   for (const GemmVariant& variant : gemm_variants()) {
-    const bool rung = std::string(variant.id) != "gemm";
     all.push_back(
-        {(rung ? "gemm_" : "") + std::string(variant.id), [variant](Arguments& a, cudaStream_t stream) {
+        {function_of(variant), [variant](Arguments& a, cudaStream_t stream) {
            const int64_t m = a.size("m", 5), n = a.size("n", 6), k = a.size("k", 600);
            const auto va = a.input("a", MatrixView<const float>{nullptr, m, k, a.size("a.stride", 602, 600)});
            const auto vb = a.input("b", MatrixView<const float>{nullptr, k, n, a.size("b.stride", 7, 6)});

@@ -2,6 +2,8 @@
 // forget.
 #pragma once
 
+#include <rondo/kernels/gemm/gemm_variants.h>
+
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -10,6 +12,12 @@
 #include <string>
 
 namespace rondo::test {
+
+// The function of a variant: gemm_01_naive, ..., gemm.
+inline std::string function_of(const GemmVariant& variant) {
+  const std::string id = variant.id;
+  return id == "gemm" ? id : "gemm_" + id;
+}
 
 // The names of all functions that return a Status, and of the rungs of the ladder. Headers of core/ and those
 // that no user includes declare none.
