@@ -42,9 +42,10 @@ class Arguments {
   };
 
   explicit Arguments(Memory& memory) : memory_(memory) {}
-  // The same call once more, spoilt in way number `way` of the good call.
-  Arguments(Memory& memory, const Arguments& good, int way)
-      : memory_(memory), way_(way), known_(good.operands_) {}
+  // The same call once more, spoilt in way number `way`, or in none. `first` is the first call, which knows no
+  // other operands yet and so counts no overlaps.
+  Arguments(Memory& memory, const Arguments& first, int way = -1)
+      : memory_(memory), way_(way), known_(first.operands_) {}
 
   int ways() const { return count_; }
   const std::string& spoilt() const { return spoilt_; }  // how
