@@ -51,7 +51,10 @@ std::vector<Operation> gemms() {
            const auto vb = a.input("b", MatrixView<const float>{nullptr, k, n, a.size("b.stride", 7, 6)});
            const auto vc = a.output("c", MatrixView<float>{nullptr, m, n, a.size("c.stride", 8, 6)});
            const GemmOptions options = {.bias = a.input("bias", VectorView<const float>{nullptr, n})};
-           return variant.run(vc, va, vb, options, a.workspace(gemm_workspace_bytes({m, n, k})), stream);
+           const bool splits_k =
+               function_of(variant) == "gemm" || function_of(variant) == "gemm_06_pipelined";
+           const int64_t bytes = splits_k ? gemm_workspace_bytes({m, n, k}) : 0;
+           return variant.run(vc, va, vb, options, a.workspace(bytes), stream);
          }});
   }
   return all;
