@@ -49,7 +49,7 @@ class RegularFile {
   int64_t size_ = 0;
 };
 
-// The largest log, table of links or the like that is read. The log of the longest training has 20 MB.
+// The largest log, table of links or the like that is read.
 inline constexpr int64_t kMostTextBytes = int64_t{64} << 20;
 
 }  // namespace rondo

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <span>
 
 namespace rondo {
 namespace {
@@ -16,15 +17,7 @@ std::string text_of(const OperandShape& shape) {
 
 // The product of the sides, which are not negative.
 int64_t elements_of(const OperandShape& shape) {
-  const auto& s = shape.sides;
-  switch (shape.dimensions) {
-    case 1:
-      return s[0];
-    case 2:
-      return saturating_product({s[0], s[1]});
-    default:
-      return saturating_product({s[0], s[1], s[2], s[3]});
-  }
+  return saturating_product(std::span(shape.sides).first(static_cast<size_t>(shape.dimensions)));
 }
 
 // The bytes of the smallest operand with elements that has these sides: a side of zero counts as one, so that

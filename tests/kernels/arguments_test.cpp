@@ -1,6 +1,7 @@
 // Every public operation, with every argument spoilt in every way: the call is refused, its message begins
 // with the name of the operation, and no memory is changed. Operations are found in the headers, so that none
 // is forgotten.
+// Above 400 lines: there is one entry for each operation.
 
 #include <gtest/gtest.h>
 
