@@ -24,11 +24,8 @@ bool is_done(const Arrivals::Operation& operation) {
 }  // namespace
 
 bool is_over(cudaEvent_t event) {
-  // A query is among the calls that would spoil a capture of this thread, or a global one.
-  cudaStreamCaptureMode mode = cudaStreamCaptureModeRelaxed;
-  static_cast<void>(cudaThreadExchangeStreamCaptureMode(&mode));
+  const RelaxedCaptureScope relaxed;
   const bool over = cudaEventQuery(event) == cudaSuccess;
-  static_cast<void>(cudaThreadExchangeStreamCaptureMode(&mode));
   if (!over) static_cast<void>(cudaGetLastError());
   return over;
 }

@@ -16,7 +16,9 @@ Enqueue::Enqueue(const char* operation, Communicator& communicator, std::span<co
   for (int rank = 0; rank < ranks(); ++rank) own_[static_cast<size_t>(rank)] = sums(rank);
 }
 
-Enqueue::~Enqueue() { static_cast<void>(cudaSetDevice(callers_device_)); }
+Enqueue::~Enqueue() {
+  if (current_device_ != callers_device_) static_cast<void>(cudaSetDevice(callers_device_));
+}
 
 Status Enqueue::make_current(int rank) {
   current_rank_ = rank;

@@ -15,20 +15,40 @@
 namespace rondo {
 
 // Makes `device` current until the end of the scope.
+//
+// CUDA makes a context, some hundred megabytes, on each device that becomes current, and device 0 is current in a
+// thread that has never called cudaSetDevice(). A program that leaves device 0 out makes one of its own devices
+// current first: otherwise the end of the first scope makes a context on device 0.
 class DeviceScope {
  public:
-  explicit DeviceScope(int device) {
+  explicit DeviceScope(int device) : device_(device) {
     RONDO_CUDA_THROW(cudaGetDevice(&previous_));
     if (device == previous_) return;
     const cudaError_t error = cudaSetDevice(device);
     if (error != cudaSuccess) throw Error(from_cuda(error, concat("making device ", device, " current")));
   }
-  ~DeviceScope() { static_cast<void>(cudaSetDevice(previous_)); }
+  ~DeviceScope() {
+    if (device_ != previous_) static_cast<void>(cudaSetDevice(previous_));
+  }
   DeviceScope(const DeviceScope&) = delete;
   DeviceScope& operator=(const DeviceScope&) = delete;
 
  private:
+  int device_;
   int previous_ = 0;
+};
+
+// Until the end of the scope this thread may query and wait for events while streams are captured, by whichever
+// thread: such calls would invalidate the capture otherwise. Not for calls that a capture must contain.
+class RelaxedCaptureScope {
+ public:
+  RelaxedCaptureScope() { static_cast<void>(cudaThreadExchangeStreamCaptureMode(&mode_)); }
+  ~RelaxedCaptureScope() { static_cast<void>(cudaThreadExchangeStreamCaptureMode(&mode_)); }
+  RelaxedCaptureScope(const RelaxedCaptureScope&) = delete;
+  RelaxedCaptureScope& operator=(const RelaxedCaptureScope&) = delete;
+
+ private:
+  cudaStreamCaptureMode mode_ = cudaStreamCaptureModeRelaxed;
 };
 
 // `size` elements on the device that is current when it is made; uninitialised. Throws bad_argument for a

@@ -1,3 +1,4 @@
+#include <rondo/kernels/core/event_times.h>
 #include <rondo/kernels/core/trace.h>
 
 #include <chrono>
@@ -21,19 +22,24 @@ void stamp(cudaEvent_t event, int device, cudaStream_t stream) {
       cudaEventRecordWithFlags(event, stream, captured ? cudaEventRecordExternal : cudaEventRecordDefault));
 }
 
+float milliseconds_between(cudaEvent_t begin, cudaEvent_t end) {
+  float milliseconds = 0;
+  RONDO_CUDA_THROW(cudaEventElapsedTime(&milliseconds, begin, end));
+  return milliseconds;
+}
+
 }  // namespace
 
+// On streams of their own: the default stream would wait for others, and must not be used while they are captured.
 Trace::Trace(std::vector<int> devices) : devices_(std::move(devices)) {
-  for (int device : devices_) {
-    DeviceScope scope(device);
-    RONDO_CUDA_THROW(cudaDeviceSynchronize());
-  }
+  const RelaxedCaptureScope relaxed;
   const double begin = microseconds_now();
   for (int device : devices_) {
     DeviceScope scope(device);
     const auto [zero, is_new] = zeros_.try_emplace(device);
     if (!is_new) continue;
-    RONDO_CUDA_THROW(cudaEventRecord(zero->second.event, nullptr));
+    const Stream stream;
+    RONDO_CUDA_THROW(cudaEventRecord(zero->second.event, stream));
     RONDO_CUDA_THROW(cudaEventSynchronize(zero->second.event));
     zero->second.microseconds = microseconds_now() - begin;
   }
@@ -71,21 +77,28 @@ void Trace::end(size_t index, cudaStream_t stream) {
 
 std::vector<TraceSpan> Trace::collect() const {
   throw_if_error(failure_);
-  for (int device : devices_) {
-    DeviceScope scope(device);
-    RONDO_CUDA_THROW(cudaDeviceSynchronize());
-  }
+  const RelaxedCaptureScope relaxed;
+  std::map<int, std::vector<size_t>> records_of;  // of each device
+  for (size_t i = 0; i < recorded_.size(); ++i)
+    records_of[devices_[static_cast<size_t>(recorded_[i].span.rank)]].push_back(i);
+
   std::vector<TraceSpan> spans;
   for (const Record& record : recorded_) {
-    const Zero& zero = zeros_.at(devices_[static_cast<size_t>(record.span.rank)]);
-    const auto since_start = [&](const Event& event) {
-      float milliseconds = 0;
-      RONDO_CUDA_THROW(cudaEventElapsedTime(&milliseconds, zero.event, event));
-      return zero.microseconds + 1e3 * static_cast<double>(milliseconds);
-    };
+    RONDO_CUDA_THROW(cudaEventSynchronize(record.end));
     spans.push_back(record.span);
-    spans.back().begin_us = since_start(record.begin);
-    spans.back().end_us = since_start(record.end);
+  }
+  for (const auto& [device, records] : records_of) {
+    const Zero& zero = zeros_.at(device);
+    const auto begin_of = [&](size_t i) -> cudaEvent_t { return recorded_[records[i]].begin; };
+    const std::vector<double> begins = event_times(
+        records.size(), [&](size_t i) { return milliseconds_between(zero.event, begin_of(i)); },
+        [&](size_t i, size_t j) { return milliseconds_between(begin_of(i), begin_of(j)); });
+    for (size_t i = 0; i < records.size(); ++i) {
+      TraceSpan& span = spans[records[i]];
+      span.begin_us = zero.microseconds + begins[i];
+      span.end_us =
+          span.begin_us + 1e3 * static_cast<double>(milliseconds_between(begin_of(i), recorded_[records[i]].end));
+    }
   }
   return spans;
 }
