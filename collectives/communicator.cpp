@@ -2,6 +2,7 @@
 #include <rondo/collectives/combine/combine.h>
 #include <rondo/collectives/communicator.h>
 #include <rondo/collectives/data_view.h>
+#include <rondo/collectives/pack.h>
 #include <rondo/kernels/core/platform.h>
 
 #include <algorithm>
@@ -73,6 +74,13 @@ void check(int ranks, const CommunicatorOptions& options) {
   check_groups(ranks, options);
 }
 
+// CUDA loads a kernel at its first launch on a device, and waits for the device then.
+Status load_kernels() {
+  RONDO_RETURN_IF_ERROR(load_combine_kernels());
+  RONDO_RETURN_IF_ERROR(load_pack_kernels());
+  return load_trial_kernel();
+}
+
 // The devices of the CPU executor are parts of one machine's memory.
 bool share_one_memory(const std::vector<int>& devices) {
   return std::string(platform()) == "cpu" || std::equal(devices.begin() + 1, devices.end(), devices.begin());
@@ -127,6 +135,7 @@ Communicator::Communicator(std::vector<int> devices, CommunicatorOptions options
   ranks_.reserve(devices.size());
   for (int device : devices) {
     const DeviceScope scope(device);  // memory, streams and events belong to the device that is current
+    throw_if_error(load_kernels());
     Rank& rank = ranks_.emplace_back();
     rank.device = device;
     rank.scratch = Buffer<std::byte>(bytes_per_rank(ranks, options_));
@@ -169,13 +178,13 @@ bool Communicator::reaches(int rank, int other) const {
 }
 
 void Communicator::abort(Status reason) {
-  const std::lock_guard lock(mutex_);
+  const std::lock_guard lock(state_mutex_);
   if (state_.ok()) state_ = std::move(reason);
 }
 
 Status Communicator::state() const {
   {
-    const std::lock_guard lock(mutex_);
+    const std::lock_guard lock(state_mutex_);
     if (!state_.ok() || !options_.processes) return state_;
   }
   return options_.processes->state();
@@ -209,9 +218,25 @@ Status Communicator::wait(std::span<const cudaStream_t> streams, std::chrono::mi
   return state();
 }
 
+namespace {
+
+// Not try_lock_for(): the thread sanitizer of g++ 12 does not know what that calls.
+std::unique_lock<std::mutex> lock_for(std::mutex& mutex, std::chrono::milliseconds timeout) {
+  std::unique_lock lock(mutex, std::try_to_lock);
+  for (const auto begin = std::chrono::steady_clock::now();
+       !lock && std::chrono::steady_clock::now() - begin < timeout; static_cast<void>(lock.try_lock()))
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  return lock;
+}
+
+}  // namespace
+
 std::string Communicator::what_is_missing(std::chrono::milliseconds timeout) const {
-  const std::lock_guard lock(mutex_);  // other threads may be enqueuing
   const auto late = concat(" not done after ", timeout.count(), " ms: ");
+  const std::unique_lock lock = lock_for(mutex_, std::chrono::seconds(1));  // other threads may be enqueuing
+  if (!lock)
+    return concat("the streams' work was", late, "a thread is in the middle of enqueuing an operation, which blocks ",
+                  "while a stream's queue is full, so that it is not known who is missing");
   const Arrivals::Operation* open = arrivals_.first_open();
   if (!open)
     return concat("the streams' work was", late, "all operations that were enqueued are, ",

@@ -102,4 +102,9 @@ Status unpack(const char* operation, std::span<const DataView> vectors, const vo
                                       stream);
 }
 
+Status load_pack_kernels() {
+  RONDO_RETURN_IF_ERROR(load("pack", move_kernel<Way::into_bucket>));
+  return load("unpack", move_kernel<Way::out_of_bucket>);
+}
+
 }  // namespace rondo

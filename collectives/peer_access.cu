@@ -75,6 +75,8 @@ PeerAccess connect(int device, int peer, void* memory, int64_t bytes) {
   return try_access(device, peer, static_cast<uint32_t*>(memory), std::min(words, kTrialWords));
 }
 
+Status load_trial_kernel() { return load("peer access trial", write_pattern); }
+
 PeerAccess connect(int device, int peer) {
   if (device == peer) return PeerAccess::same_device;
   const DeviceScope owner(peer);

@@ -1,6 +1,8 @@
 // Whether one device's kernels really reach another device's memory.
 #pragma once
 
+#include <rondo/kernels/core/status.h>
+
 #include <cstdint>
 
 namespace rondo {
@@ -21,7 +23,10 @@ const char* name_of(PeerAccess access);
 PeerAccess connect(int device, int peer);
 
 // The same, tried in `bytes` (at least 4) of the peer's memory, whose contents are lost. Waits for nothing but the
-// trial: work that is stuck on the devices does not hold it up.
+// trial, so that work that is stuck on the devices does not hold it up, where load_trial_kernel() came before.
 PeerAccess connect(int device, int peer, void* memory, int64_t bytes);
+
+// Loads the kernel of the trial on the current device (launch.cuh, load()).
+Status load_trial_kernel();
 
 }  // namespace rondo

@@ -5,12 +5,20 @@ namespace rondo {
 template <class T>
 Status combine_of(const char* operation, Reduction reduction, SumOrder order, const Combination& c,
                   cudaStream_t stream);  // combine.cuh, which only a CUDA compiler reads
+template <class T>
+Status load_combine_of();
 
 Status combine(const char* operation, DType dtype, Reduction reduction, SumOrder order,
                const Combination& combination, cudaStream_t stream) {
   return visit(dtype, [&](auto element) {
     return combine_of<decltype(element)>(operation, reduction, order, combination, stream);
   });
+}
+
+Status load_combine_kernels() {
+  for (const DType dtype : kDTypes)
+    RONDO_RETURN_IF_ERROR(visit(dtype, [](auto element) { return load_combine_of<decltype(element)>(); }));
+  return {};
 }
 
 DType accumulator_of(DType dtype, Reduction reduction) {

@@ -180,6 +180,15 @@ bool lies_alike(const void* partial, int64_t lead) {
          0;
 }
 
+// The order of additions matters to floats only.
+template <class T, Reduction R, class Vectors>
+auto kernel_of(SumOrder order) {
+  using Accumulator = typename Arithmetic<T, R>::Accumulator;
+  if constexpr (!std::is_integral_v<Accumulator> && R != Reduction::min && R != Reduction::max)
+    if (order == SumOrder::balanced_tree) return combine_kernel<T, R, SumOrder::balanced_tree, Vectors>;
+  return combine_kernel<T, R, SumOrder::left_to_right, Vectors>;
+}
+
 template <class T, Reduction R, class Vectors>
 Status launch_combine(const char* operation, SumOrder order, const Vectors& c, cudaStream_t stream) {
   using Accumulator = typename Arithmetic<T, R>::Accumulator;
@@ -192,13 +201,7 @@ Status launch_combine(const char* operation, SumOrder order, const Vectors& c, c
   shape.block_x = kCombineThreads;
   constexpr int64_t kElementsPerBlock = 16 / sizeof(T) * kCombineThreads * kPacksPerThread;
   shape.grid_x = c.size == 0 ? 0 : ceil_div(c.size + lead, kElementsPerBlock);
-  // The order of additions matters to floats only.
-  if constexpr (!std::is_integral_v<Accumulator> && R != Reduction::min && R != Reduction::max)
-    if (order == SumOrder::balanced_tree)
-      return launch(operation, shape, stream, combine_kernel<T, R, SumOrder::balanced_tree, Vectors>, c,
-                    static_cast<int>(lead), packed);
-  return launch(operation, shape, stream, combine_kernel<T, R, SumOrder::left_to_right, Vectors>, c,
-                static_cast<int>(lead), packed);
+  return launch(operation, shape, stream, kernel_of<T, R, Vectors>(order), c, static_cast<int>(lead), packed);
 }
 
 template <class T, Reduction R>
@@ -206,6 +209,15 @@ Status launch_combine(const char* operation, SumOrder order, const Combination& 
   if (c.inputs <= kFewVectors && c.outputs <= kFewVectors)
     return launch_combine<T, R>(operation, order, Operands<kFewVectors>(c), stream);
   return launch_combine<T, R>(operation, order, Operands<kMaxRanks>(c), stream);
+}
+
+template <class T, Reduction R>
+Status load_combine() {
+  for (const SumOrder order : {SumOrder::left_to_right, SumOrder::balanced_tree}) {
+    RONDO_RETURN_IF_ERROR(load("combine", kernel_of<T, R, Operands<kFewVectors>>(order)));
+    RONDO_RETURN_IF_ERROR(load("combine", kernel_of<T, R, Operands<kMaxRanks>>(order)));
+  }
+  return {};
 }
 
 }  // namespace detail
@@ -226,6 +238,15 @@ Status combine_of(const char* operation, Reduction reduction, SumOrder order, co
       break;
   }
   return detail::launch_combine<T, Reduction::sum>(operation, order, c, stream);
+}
+
+template <class T>
+Status load_combine_of() {
+  RONDO_RETURN_IF_ERROR((detail::load_combine<T, Reduction::sum>()));
+  RONDO_RETURN_IF_ERROR((detail::load_combine<T, Reduction::product>()));
+  RONDO_RETURN_IF_ERROR((detail::load_combine<T, Reduction::min>()));
+  RONDO_RETURN_IF_ERROR((detail::load_combine<T, Reduction::max>()));
+  return detail::load_combine<T, Reduction::average>();
 }
 
 }  // namespace rondo

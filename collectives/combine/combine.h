@@ -30,6 +30,9 @@ struct Combination {
 Status combine(const char* operation, DType dtype, Reduction reduction, SumOrder order,
                const Combination& combination, cudaStream_t stream);
 
+// Loads all kernels of combine() on the current device (launch.cuh, load()).
+Status load_combine_kernels();
+
 // The type of partial results.
 DType accumulator_of(DType dtype, Reduction reduction);
 

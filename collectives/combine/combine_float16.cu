@@ -2,4 +2,5 @@
 
 namespace rondo {
 template Status combine_of<__half>(const char*, Reduction, SumOrder, const Combination&, cudaStream_t);
+template Status load_combine_of<__half>();
 }

@@ -2,4 +2,5 @@
 
 namespace rondo {
 template Status combine_of<int32_t>(const char*, Reduction, SumOrder, const Combination&, cudaStream_t);
+template Status load_combine_of<int32_t>();
 }

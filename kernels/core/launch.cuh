@@ -36,6 +36,15 @@ inline Status check_grid(const char* name, const LaunchShape& shape) {
                       " is beyond 2147483647 x 65535 x 65535; split the problem");
 }
 
+// Loads `kernel` on the current device. CUDA loads a kernel at its first launch there, and may wait for the
+// device to be idle: what must be launched beside work that may be stuck is loaded before. May wait likewise.
+template <class... Parameters>
+Status load(const char* name, void (*kernel)(Parameters...)) {
+  cudaFuncAttributes attributes;
+  const cudaError_t error = cudaFuncGetAttributes(&attributes, reinterpret_cast<const void*>(kernel));
+  return error == cudaSuccess ? Status() : from_cuda(error, concat("loading the kernel ", name));
+}
+
 // Starts `kernel` on `stream`. A grid with a zero side is a problem of size zero: nothing is launched.
 template <class... Parameters>
 Status launch(const char* name, const LaunchShape& shape, cudaStream_t stream, void (*kernel)(Parameters...),

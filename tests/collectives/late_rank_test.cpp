@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <optional>
+#include <thread>
 
 namespace rondo::test {
 namespace {
@@ -111,17 +112,40 @@ TEST_P(LateRankOf, IsNamedThoughOthersFollow) {
   world_.synchronize();
 }
 
-// The host runs far ahead. Nothing grows, and what is known of the first one is not lost.
-TEST_F(LateRank, IsNamedWithThousandsInFlight) {
+// The host runs ahead as far as a stream's queue lets it. What is known of the first one is not lost.
+TEST_F(LateRank, IsNamedWithMoreInFlightThanAreFollowed) {
+  constexpr int kBarriers = 100;
+  static_assert(kBarriers > Arrivals::kFollowed);
   {
     Hold hold(world_.handles[2]);
-    const auto begin = std::chrono::steady_clock::now();
-    enqueue_barriers(10'000);
-    EXPECT_LT(std::chrono::steady_clock::now() - begin, milliseconds(10'000));
+    enqueue_barriers(kBarriers);
     const std::string message = wait_in_vain();
     expect_missing(message, "barrier", 2);
-    EXPECT_NE(message.find("; behind it wait 9999 more"), std::string::npos) << message;
+    EXPECT_NE(message.find("; behind it wait 99 more"), std::string::npos) << message;
   }
+  world_.synchronize();
+}
+
+// A thread that enqueues without end blocks when a queue is full, in the middle of an operation. Another thread's
+// wait() ends in time all the same, and the abort ends the first one when it comes on.
+TEST_F(LateRank, IsReportedWhileAnotherThreadIsBlocked) {
+  Status last;
+  std::thread enqueues;
+  {
+    Hold hold(world_.handles[2]);
+    enqueues = std::thread([&] {
+      for (int i = 0; i < 10'000 && last.ok(); ++i) last = barrier(world_.communicator, world_.handles);
+    });
+    std::this_thread::sleep_for(milliseconds(200));
+    const auto begin = std::chrono::steady_clock::now();
+    const std::string message = wait_in_vain();
+    EXPECT_LT(std::chrono::steady_clock::now() - begin, milliseconds(3000));
+    EXPECT_TRUE(message.find("a thread is in the middle of enqueuing") != std::string::npos ||
+                message.find("rank 2 has not arrived") != std::string::npos)
+        << message;
+  }
+  enqueues.join();
+  EXPECT_EQ(last.code(), StatusCode::timed_out) << last.message();
   world_.synchronize();
 }
 
