@@ -14,6 +14,19 @@ int64_t slice_bytes(int processes, int64_t slot_bytes) {
   return (slot_bytes / processes + kSpareBytes) / ring::kChunkAlignment * ring::kChunkAlignment;
 }
 
+std::shared_ptr<Event> event_on(int device) {
+  const DeviceScope scope(device);
+  return std::make_shared<Event>();
+}
+
+// The id of the capture that `stream` is in; 0 where it is in none.
+Status capture_of(cudaStream_t stream, bool captured, unsigned long long* id) {
+  cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
+  *id = 0;
+  if (captured) RONDO_CUDA(cudaStreamGetCaptureInfo(stream, &status, id));
+  return {};
+}
+
 void check(const ProcessGroup& group, int64_t slot_bytes) {
   constexpr int64_t kMostSlotBytes = int64_t{1} << 30;  // what one message may have
   if (group.size() > kMaxRanks)
@@ -49,7 +62,11 @@ int64_t Exchange::pinned_bytes(int processes, int ranks, int64_t slot_bytes) {
 }
 
 Exchange::Exchange(ProcessGroup& group, const Communicator& communicator)
-    : group_(group), ranks_(communicator.size()), slot_bytes_(communicator.options().slot_bytes) {
+    : group_(group),
+      ranks_(communicator.size()),
+      slot_bytes_(communicator.options().slot_bytes),
+      sent_(event_on(communicator.device(0))),
+      sent_captured_(event_on(communicator.device(0))) {
   check(group, slot_bytes_);
   const std::lock_guard turn(group.turn());
   throw_if_error(agree(group, Layout{ranks_, slot_bytes_, communicator.options().bucket_bytes}));
@@ -84,14 +101,36 @@ Exchange::Messages& Exchange::new_messages(bool captured) {
   return messages;
 }
 
+// What was recorded into another graph can't be waited for.
+Status Exchange::wait_for_last_messages(cudaStream_t stream, bool captured) {
+  const ProcessGroup::LastMessages& last = group_.last_messages(captured);
+  unsigned long long capture = 0;
+  RONDO_RETURN_IF_ERROR(capture_of(stream, captured, &capture));
+  if (last.event && last.capture == capture) RONDO_CUDA(cudaStreamWaitEvent(stream, *last.event, 0));
+  return {};
+}
+
+Status Exchange::record_last_messages(cudaStream_t stream, bool captured) {
+  ProcessGroup::LastMessages& last = group_.last_messages(captured);
+  RONDO_RETURN_IF_ERROR(capture_of(stream, captured, &last.capture));
+  last.event = captured ? sent_captured_ : sent_;
+  RONDO_CUDA(cudaEventRecord(*last.event, stream));
+  return {};
+}
+
 Status Exchange::send_and_receive(Enqueue& enqueue, Messages& messages, const char* what) {
   messages.what = concat(enqueue.operation(), ", ", what);
   RONDO_RETURN_IF_ERROR(enqueue.meet_sums());
   RONDO_RETURN_IF_ERROR(enqueue.on(0, [&]() -> Status {
     const cudaStream_t stream = enqueue.sums(0);
-    const Trace::Scope span = trace_span(enqueue.communicator().trace(), 0, "message", "sums", stream, what);
-    RONDO_CUDA(cudaLaunchHostFunc(stream, Messages::run, &messages));
-    return {};
+    const bool captured = enqueue.captured();
+    RONDO_RETURN_IF_ERROR(wait_for_last_messages(stream, captured));
+    {
+      const Trace::Scope span =
+          trace_span(enqueue.communicator().trace(), 0, "message", "sums", stream, what);
+      RONDO_CUDA(cudaLaunchHostFunc(stream, Messages::run, &messages));
+    }
+    return record_last_messages(stream, captured);
   }));
   return enqueue.meet_sums();
 }

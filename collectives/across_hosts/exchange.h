@@ -13,6 +13,12 @@
 // Ranks meet before and after a message. A host function only sends and receives; the streams wait for it as for any
 // work, so that a recorded graph contains it, and nothing waits on the caller's thread. When it fails, the process
 // group remembers why, all later messages are refused at once, and the results are void.
+//
+// CUDA may run the host functions of all streams one after another. If two communicators' messages came in one order
+// here and in the other order in another process, each process would wait inside the one that the other has not begun.
+// So all messages of a process group are chained by events in the order in which they were enqueued, which is the same
+// in all processes. Graphs that contain messages are ordered by the caller: their replays, and operations that are
+// enqueued directly, must come in the same order in all processes, each after the end of the one before.
 #pragma once
 
 #include <rondo/collectives/across_hosts/agreement.h>
@@ -51,6 +57,8 @@ class Exchange {
  private:
   struct Messages;
   Status send_and_receive(Enqueue& enqueue, Messages& messages, const char* what);
+  Status wait_for_last_messages(cudaStream_t stream, bool captured);
+  Status record_last_messages(cudaStream_t stream, bool captured);
   Messages& new_messages(bool captured);
   std::byte* staged(int position, int slot) const;
   std::byte* received(int position, int slot, int process) const;
@@ -61,6 +69,7 @@ class Exchange {
   int64_t number_ = 0;
   int tag_ = 0;
   std::byte* pinned_ = nullptr;
+  const std::shared_ptr<Event> sent_, sent_captured_;  // of rank 0's device; see record_last_messages()
   std::list<Messages> messages_;  // what host functions have been given
 };
 

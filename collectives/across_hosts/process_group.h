@@ -6,11 +6,14 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <mutex>
 #include <span>
 #include <string>
 
 namespace rondo {
+
+class Event;
 
 // It must outlive what uses it: communicators, recorded graphs, and work that is left behind. After a failure there may
 // be host functions on streams, and buffers of messages, that still refer to it when their communicator has gone: end
@@ -52,8 +55,16 @@ class ProcessGroup {
   // Counts up; the same everywhere, since all processes make the same calls. Under turn().
   int next_tag() { return 1 + static_cast<int>(tags_++ % (kTags - 1)); }
 
+  // The end of the messages that were put on streams last, whoever did it (exchange.cpp). Under turn().
+  struct LastMessages {
+    std::shared_ptr<Event> event;    // null: none yet
+    unsigned long long capture = 0;  // the id of the capture that has recorded it
+  };
+  LastMessages& last_messages(bool captured) { return captured ? last_captured_ : last_; }
+
  private:
   std::mutex turn_;
+  LastMessages last_, last_captured_;
   uint64_t tags_ = 0;
 };
 

@@ -91,6 +91,11 @@ bool joined(const Graph& graph, const std::vector<int>& tail) {
   return std::find(reached.begin(), reached.end(), false) == reached.end();
 }
 
+cudaStreamCaptureStatus capture_status(const Stream& stream) {
+  if (!stream.capture) return cudaStreamCaptureStatusNone;
+  return stream.capture->invalidated ? cudaStreamCaptureStatusInvalidated : cudaStreamCaptureStatusActive;
+}
+
 }  // namespace
 
 cudaError_t cudaStreamBeginCapture(cudaStream_t handle, cudaStreamCaptureMode mode) {
@@ -143,9 +148,19 @@ cudaError_t cudaStreamIsCapturing(cudaStream_t handle, cudaStreamCaptureStatus* 
     require(status, cudaErrorInvalidValue);
     std::lock_guard lock(runtime.mutex);
     const auto stream = runtime.stream(handle);
-    *status = !stream->capture               ? cudaStreamCaptureStatusNone
-              : stream->capture->invalidated ? cudaStreamCaptureStatusInvalidated
-                                             : cudaStreamCaptureStatusActive;
+    *status = capture_status(*stream);
+    return cudaSuccess;
+  });
+}
+
+// The graph's nodes have no handles here, so only the status and the number of the capture are told.
+cudaError_t cudaStreamGetCaptureInfo(cudaStream_t handle, cudaStreamCaptureStatus* status, unsigned long long* id) {
+  return api([&](Runtime& runtime) {
+    require(status, cudaErrorInvalidValue);
+    std::lock_guard lock(runtime.mutex);
+    const auto stream = runtime.stream(handle);
+    *status = capture_status(*stream);
+    if (id && *status == cudaStreamCaptureStatusActive) *id = stream->capture->id;
     return cudaSuccess;
   });
 }

@@ -26,6 +26,9 @@ inline void require(bool condition, cudaError_t error) {
 
 struct Event;
 
+// Handles of all kinds, and what else needs a number of its own, are drawn from one counter and never used again.
+uintptr_t new_handle();
+
 // A captured operation. Without `operation` it stands for an event: one that it records at every replay, or
 // one that it waits for.
 struct Node {
@@ -49,6 +52,7 @@ struct GraphExec {
 struct Stream;
 
 struct Capture {
+  const uintptr_t id = new_handle();
   std::shared_ptr<Graph> graph = std::make_shared<Graph>();
   cudaStreamCaptureMode mode = cudaStreamCaptureModeGlobal;
   std::thread::id thread;
@@ -85,9 +89,7 @@ struct Device {
   std::unordered_map<const void*, size_t> shared_opt_in;  // by kernel
 };
 
-// Maps handles to objects. Handles of all kinds are drawn from one counter and never used again.
-uintptr_t new_handle();
-
+// Maps handles to objects.
 template <class T>
 class Handles {
  public:
