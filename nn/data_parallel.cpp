@@ -223,7 +223,7 @@ void DataParallel::train_step(BatchSource& source, Optimizer& optimizer) {
 
 void DataParallel::take_step(BatchSource& source, Optimizer& optimizer) {
   const int64_t batch = source.next_batch();
-  const auto enqueue = [&] { enqueue_step(source, batch, optimizer); };
+  const auto enqueue = [this, &source, batch, &optimizer] { enqueue_step(source, batch, optimizer); };
   try {
     if (trace_) {
       const LaunchTrace kernels_shown(trace_, compute_.streams());

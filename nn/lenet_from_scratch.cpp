@@ -340,6 +340,8 @@ Result train(const FashionMnist& data, const Options& options, Observer& observe
     result.epochs.push_back(report);
     observer.on_epoch(report);
   }
+  for (const auto* graph : {&last_step, &whole_step})
+    if (*graph && !(*graph)->refusal().ok()) result.graph_refusal = (*graph)->refusal();
   result.parameters = replicas[0].parameter_arena.download();
   if (options.verify) {
     result.verified_steps = steps * options.epochs;

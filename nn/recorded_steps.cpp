@@ -22,6 +22,7 @@ void RecordedSteps::run(const StepKind& kind, StreamGroup& group, const std::fun
   if (!seen.graph) seen.graph = std::make_unique<StepGraph>(group, enqueue);
   group.join();
   seen.graph->launch();
+  if (refusal_.ok()) refusal_ = seen.graph->refusal();
   group.fork();
 }
 

@@ -14,8 +14,10 @@ namespace rondo {
 class StepGraph {
  public:
   // Records what `enqueue` puts on the group's streams; nothing runs yet. `enqueue` must only use these
-  // streams, and may only do what can be recorded (no allocation, no synchronisation).
-  StepGraph(StreamGroup& group, const std::function<void()>& enqueue);
+  // streams, and may only do what can be recorded (no allocation, no synchronisation). It is kept, with all that it
+  // refers to: where CUDA cannot make the recording executable, or refuses its first launch, launch() calls it
+  // instead. (Copies between devices without peer access are not documented to work inside a graph.)
+  StepGraph(StreamGroup& group, std::function<void()> enqueue);
   ~StepGraph();
   StepGraph(StepGraph&& other) noexcept;
   StepGraph& operator=(StepGraph&&) = delete;
@@ -24,9 +26,17 @@ class StepGraph {
   // group's fork() and join().
   void launch();
 
+  // Why launch() does not replay but enqueues call by call; ok where it replays.
+  const Status& refusal() const { return refusal_; }
+
  private:
-  cudaStream_t stream_;
+  void refuse(cudaError_t error, const char* what);
+
+  StreamGroup& group_;
+  std::function<void()> enqueue_;
   cudaGraphExec_t executable_ = nullptr;
+  bool launched_ = false;
+  Status refusal_;
 };
 
 }  // namespace rondo

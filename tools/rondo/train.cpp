@@ -154,6 +154,7 @@ void train_and_show(const TrainArguments& arguments, const TrainingFiles& files,
     result = lenet::train(data, run, follower, trace ? &*trace : nullptr);
   }
   out << "\n";
+  show_graph_refusal(result.graph_refusal, out, terminal);
   if (options.verify) show_verification(result.verified_steps, result.differing_values, out, terminal);
   if (files.trace.wanted()) files.trace.write(trace_json(trace->collect(), trace->devices()));
   show_written(files, out);

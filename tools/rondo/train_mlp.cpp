@@ -171,6 +171,7 @@ void train_mlp(const MlpArguments& arguments, std::ostream& out, const Terminal&
       throw TrainingFailed(concat("the loss of step ", step + 1, " is ", losses[step],
                                   ": the training diverged; a learning rate below ", arguments.lr,
                                   " may help"));
+  show_graph_refusal(model.graph_refusal(), out, terminal);
   if (check) show_verification(static_cast<int64_t>(losses.size()), check->differences(), out, terminal);
   const double flops = flops_of_a_step(graph, options.batch) / timing.mean();
   show_field(

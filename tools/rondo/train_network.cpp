@@ -303,6 +303,7 @@ int train_network(const NetworkArguments& arguments, std::ostream& out, const Te
         concat("the loss of epoch ", result.place.epoch, ", step ", result.place.step + 1, " is not finite: ",
                result.bad_tensor.empty() ? "no tensor could be found that is not" : result.bad_tensor,
                "; a learning rate below ", plan.rate, " may help"));
+  show_graph_refusal(model.graph_refusal(), out, terminal);
   if (plan.fit.verify) show_verification(result.verified_steps, result.differing_values, out, terminal);
   if (files.trace.wanted()) files.trace.write(trace_json(trace->collect(), trace->devices()));
   show_written(files, out);

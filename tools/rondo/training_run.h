@@ -73,6 +73,9 @@ class RunFollower {
   std::vector<EpochReport> epochs_;
 };
 
+// Says why the steps were not run as graphs, where they were not.
+void show_graph_refusal(const Status& refusal, std::ostream& out, const Terminal& terminal);
+
 // Throws TrainingFailed where values differed.
 void show_verification(int64_t steps, int64_t differing_values, std::ostream& out, const Terminal& terminal);
 void show_written(const TrainingFiles& files, std::ostream& out);

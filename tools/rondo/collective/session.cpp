@@ -138,6 +138,7 @@ std::vector<double> Session::time(const CollectiveCall& call, const Vectors& vec
     RONDO_CUDA_THROW(cudaEventRecord(ends[static_cast<size_t>(local)], streams_.stream(local)));
   }
   streams_.synchronize();
+  if (graph) throw_if_error(graph->refusal());  // what is called a graph's time must be that
   std::vector<double> seconds;
   const double times = options_.iterations * static_cast<double>(std::max(options_.graph_launches, 1));
   for (size_t local = 0; local < ends.size(); ++local) {
