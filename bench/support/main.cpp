@@ -40,6 +40,7 @@ void add_context() {
 }  // namespace
 
 int main(int argc, char** argv) {
+  rondo::set_cuda_environment();
   benchmark::Initialize(&argc, argv);
   if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 2;
   if (rondo::device_count() == 0) {

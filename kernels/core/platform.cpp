@@ -2,6 +2,8 @@
 
 #include <rondo/kernels/core/platform.h>
 
+#include <cstdlib>
+
 #ifdef __SIMT__
 #include <simt/settings.h>
 #endif
@@ -13,6 +15,8 @@ const char* platform() { return "cpu"; }
 #else
 const char* platform() { return "cuda"; }
 #endif
+
+void set_cuda_environment() { setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", /*overwrite=*/0); }
 
 std::string device_label(int device) { return concat(platform(), ":", device); }
 

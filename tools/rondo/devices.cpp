@@ -43,6 +43,13 @@ int count_devices() {
                      "no CUDA device was found; the preset cpu builds a rondo that needs none"));
 }
 
+// The one that CUDA takes where nobody says which. Else device 0, which may not be among them, would get a context
+// (DeviceScope).
+std::vector<int> first_made_current(std::vector<int> devices) {
+  RONDO_CUDA_THROW(cudaSetDevice(devices[0]));
+  return devices;
+}
+
 }  // namespace
 
 void show_devices(const DevicesArguments& arguments, std::ostream& out) {
@@ -70,7 +77,7 @@ void show_devices(const DevicesArguments& arguments, std::ostream& out) {
 std::vector<int> take_devices(const std::optional<std::vector<int>>& asked) {
   if (asked) {
     throw_if_error(request_devices(*std::max_element(asked->begin(), asked->end()) + 1));
-    return *asked;
+    return first_made_current(*asked);
   }
   return devices_for(TrainArguments::kDefaultReplicas);
 }
@@ -78,7 +85,7 @@ std::vector<int> take_devices(const std::optional<std::vector<int>>& asked) {
 std::vector<int> devices_for(int ranks) {
   // Only the CPU executor can make what is missing; on GPUs the ranks share what is there.
   static_cast<void>(request_devices(ranks));
-  return in_turn(ranks, count_devices());
+  return first_made_current(in_turn(ranks, count_devices()));
 }
 
 std::vector<int> in_turn(int ranks, int present) {

@@ -14,10 +14,11 @@ namespace rondo::program {
 void show_devices(const DevicesArguments& arguments, std::ostream& out);
 
 // The devices of the ranks: those asked for or, where nothing was asked, devices_for() kDefaultReplicas ranks. They
-// exist when this returns. Throws rondo::Error.
+// exist when this returns, and the first is current. Throws rondo::Error.
 std::vector<int> take_devices(const std::optional<std::vector<int>>& asked);
 
-// A device for each of `ranks` ranks as long as there are as many, else in turn. They exist when this returns.
+// A device for each of `ranks` ranks as long as there are as many, else in turn. They exist when this returns, and the
+// first is current.
 std::vector<int> devices_for(int ranks);
 
 // `ranks` ranks, in turn on the `present` devices, which are at least 1.

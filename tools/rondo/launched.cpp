@@ -48,7 +48,8 @@ std::vector<int> device_for(const ProcessGroup& processes) {
   int before = 0;  // processes of this host that come before this one
   for (int process = 0; process < processes.index(); ++process)
     if (processes.host(process) == processes.host(processes.index())) ++before;
-  return std::string(platform()) == "cpu" ? devices_for(1) : std::vector<int>{devices_for(before + 1).back()};
+  if (std::string(platform()) == "cpu") return devices_for(1);
+  return take_devices(std::vector<int>{before % std::max(device_count(), 1)});
 }
 
 void end_all(ProcessGroup& processes, const std::string& message, int exit_code) {

@@ -2,6 +2,7 @@
 // training, wrong elements); 2 what was asked for makes no sense, and nothing was done; 129, 130 and 143 a
 // training was ended by SIGHUP, SIGINT (Ctrl-C) or SIGTERM, after its step and with its checkpoint.
 
+#include <rondo/kernels/core/platform.h>
 #include <rondo/kernels/core/status.h>
 #include <rondo/tools/rondo/arguments.h>
 #include <rondo/tools/rondo/collective/collective.h>
@@ -108,6 +109,7 @@ int complain(const std::string& message, int code, rondo::ProcessGroup* processe
 
 int main(int argc, char** argv) {
   std::signal(SIGXFSZ, SIG_IGN);  // a file beyond the limit is then a write that fails, not the end at once
+  rondo::set_cuda_environment();
   std::unique_ptr<rondo::ProcessGroup> processes;  // outlives what fails, so that it can end the others
   try {
     const CommandLine line = rondo::program::parse_command_line(argc, argv);
