@@ -77,6 +77,17 @@ TEST(AcrossHosts, CommunicatorsThatDifferAreRefused) {
   expect_says(output, " has 2 ranks and process 0 (pid ");
 }
 
+// CUDA may run host functions one after another: in which order must not depend on which is ready first.
+TEST(AcrossHosts, MessagesOfTwoCommunicatorsKeepOneOrder) {
+  SKIP_WITHOUT_MPI();
+  for (const int ranks : {1, 2}) {
+    const Output output = run(launch(2, program(concat("order ", ranks, " 0")), 3000));
+    ASSERT_EQ(output.exit_code, 0) << output.text;
+    expect_says(output, "enqueued ");
+    expect_says(output, "replayed ");
+  }
+}
+
 void expect_process_1_to_blame(const std::string& scenario, const std::string& doing) {
   const Output output = run(launch(4, program(scenario), 800));
   EXPECT_EQ(output.exit_code, 3) << output.text;

@@ -8,6 +8,7 @@
 //                                 replays of a graph
 //   program die LOCAL 0           process 1 is killed there
 //   program forever LOCAL 0       operations without end; process 0 says "running" after some
+//   program order LOCAL 0         two communicators whose messages become ready in another order in process 1
 //   program row LOCAL 0           process 1 stops, the last process waits for it, and process 0 for the last
 //
 // TIMEOUT_MS is how long a process waits for another. Exit code: 3 where rondo::Error was thrown.
@@ -196,6 +197,52 @@ struct Program {
     }
   }
 
+  // Enqueued call by call, then replayed from one graph in which neither is before the other.
+  void order() const {
+    Ranks a = ranks(1024), b = ranks(1024);
+    Vectors<float> of_a(a, 300), of_b(b, 400);
+    const auto reduce = [](Ranks& all, const Vectors<float>& data) {
+      throw_if_error(all_reduce(data.views, {}, all.communicator, all.streams));
+    };
+    const auto sleep = [](void*) { std::this_thread::sleep_for(std::chrono::milliseconds(100)); };
+    const auto enqueue = [&] {
+      throw_if_error(from_cuda(cudaLaunchHostFunc((second() ? b : a).streams[0], sleep, nullptr), "sleep"));
+      reduce(a, of_a);
+      reduce(b, of_b);
+    };
+    const auto finish = [&](const char* how) {
+      for (Ranks* all : {&a, &b}) throw_if_error(all->communicator.wait(all->streams, std::chrono::minutes(2)));
+      say(a, of_a, how);
+      say(b, of_b, how);
+    };
+    enqueue();
+    finish("enqueued");
+
+    std::vector<Event> begun, done;
+    for (const int device : a.devices) {
+      const DeviceScope scope(device);
+      begun.emplace_back();
+      done.emplace_back();
+    }
+    const auto after = [&](cudaStream_t second, cudaStream_t first, cudaEvent_t event) {
+      throw_if_error(from_cuda(cudaEventRecord(event, first), "record"));
+      throw_if_error(from_cuda(cudaStreamWaitEvent(second, event, 0), "wait"));
+    };
+    const auto on_each = [&](auto work) {
+      for (size_t rank = 0; rank < a.devices.size(); ++rank) {
+        const DeviceScope scope(a.devices[rank]);
+        work(rank);
+      }
+    };
+    const Recorded both(a, [&] {
+      on_each([&](size_t rank) { after(b.streams[rank], a.streams[rank], begun[rank]); });
+      enqueue();
+      on_each([&](size_t rank) { after(a.streams[rank], b.streams[rank], done[rank]); });
+    });
+    both.launch();
+    finish("replayed");
+  }
+
   // Process 0 waits for the last, which waits for process 1, which has stopped: who is to blame?
   void row() const {
     const int last = processes->size() - 1, own = processes->index();
@@ -228,6 +275,7 @@ int run(int argc, char** argv) {
     if (scenario == "stop") program.fail_with(SIGSTOP, false);
     if (scenario == "stop_replay") program.fail_with(SIGSTOP, true);
     if (scenario == "die") program.fail_with(SIGKILL, true);
+    if (scenario == "order") program.order();
     if (scenario == "row") program.row();
     if (scenario == "forever") program.forever();
     return 0;
