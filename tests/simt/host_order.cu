@@ -34,6 +34,9 @@ TEST_F(HostOrder, AStreamRunsInOrder) {
 // One stream writes, the other reads; with and without an event between them.
 int read_after_write(uint64_t seed, bool ordered) {
   simt::set_seed({});
+  cudaFuncAttributes attributes;  // asked for so that the kernels are loaded: a launch that loads may wait
+  EXPECT_EQ(cudaFuncGetAttributes(&attributes, store), cudaSuccess);
+  EXPECT_EQ(cudaFuncGetAttributes(&attributes, copy_value), cudaSuccess);
   int* data = allocate<int>(2);
   EXPECT_EQ(cudaMemset(data, 0, 2 * sizeof(int)), cudaSuccess);
   EXPECT_EQ(cudaDeviceSynchronize(), cudaSuccess);

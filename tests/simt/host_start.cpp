@@ -78,6 +78,8 @@ std::string literally(const std::string& text) {
   return expression;
 }
 
+__global__ void nothing() {}
+
 void first_call(const char* variable, const std::string& value) {
   set(variable, value);
   int count = 0;
@@ -131,6 +133,78 @@ TEST_F(StartDeathTest, RefusesLateCopies) {
   expect_refused("SIMT_LATE_COPIES", "0 to 1", and_no_numbers({"2", "256", "4294967296", "yes"}));
 }
 
+TEST_F(StartDeathTest, RefusesTheLengthOfAQueue) {
+  expect_refused("SIMT_QUEUE_LENGTH", "1 to 1048576", and_no_numbers({"0", "1048577"}));
+}
+
+TEST_F(StartDeathTest, RefusesConnections) {
+  expect_refused("CUDA_DEVICE_MAX_CONNECTIONS", "1 to 32", and_no_numbers({"0", "33"}));
+}
+
+TEST_F(StartDeathTest, RefusesWaitsAndReports) {
+  expect_refused("SIMT_ALLOCATION_WAITS", "0 to 1", and_no_numbers({"2"}));
+  expect_refused("SIMT_REPORT_CONTEXTS", "0 to 1", and_no_numbers({"2"}));
+}
+
+TEST_F(StartDeathTest, RefusesAWayOfLoading) {
+  for (const std::string value : {"eager", "EAGER ", "1", "EAGERLY", " "})
+    EXPECT_EXIT(first_call("CUDA_MODULE_LOADING", value), testing::ExitedWithCode(2),
+                "^simt: CUDA_MODULE_LOADING=" + literally(value) + " is not LAZY, DEFAULT or EAGER\n$");
+}
+
+TEST_F(StartDeathTest, TakesTheVariablesOfWaits) {
+  const auto all = [](const char* length, const char* connections, const char* waits, const char* loading) {
+    set("SIMT_QUEUE_LENGTH", length);
+    set("CUDA_DEVICE_MAX_CONNECTIONS", connections);
+    set("SIMT_ALLOCATION_WAITS", waits);
+    set("CUDA_MODULE_LOADING", loading);
+    const simt::Settings& found = simt::settings();
+    bool right = std::to_string(found.queue_length) == length;
+    right = right && std::to_string(found.connections) == connections;
+    right = right && std::to_string(found.allocation_waits) == waits;
+    end_with(right && found.lazy_loading == (std::string(loading) != "EAGER"));
+  };
+  EXPECT_EXIT(all("1", "1", "0", "EAGER"), testing::ExitedWithCode(kRight), "^$");
+  EXPECT_EXIT(all("1048576", "32", "1", "LAZY"), testing::ExitedWithCode(kRight), "^$");
+  EXPECT_EXIT(all("5", "7", "1", "DEFAULT"), testing::ExitedWithCode(kRight), "^$");
+}
+
+TEST_F(StartDeathTest, ReportsContexts) {
+  const auto touch = [](bool asked, std::vector<int> devices) {
+    set("SIMT_REPORT_CONTEXTS", asked ? "1" : "0");
+    int count = 0;
+    cudaGetDeviceCount(&count);
+    for (const int device : devices) cudaSetDevice(device);
+    if (devices.size() == 3) cudaDeviceReset();  // hides nothing
+    end_with(true);
+  };
+  EXPECT_EXIT(touch(false, {1, 2}), testing::ExitedWithCode(kRight), "^$");
+  EXPECT_EXIT(touch(true, {}), testing::ExitedWithCode(kRight), "^simt: contexts on devices none\n$");
+  EXPECT_EXIT(touch(true, {2, 1}), testing::ExitedWithCode(kRight), "^simt: contexts on devices 1, 2\n$");
+  EXPECT_EXIT(touch(true, {0, 1, 7}), testing::ExitedWithCode(kRight),
+              "^simt: contexts on devices 0, 1, 7\n$");
+}
+
+// A blocked host function has a thread of its own: the only worker is free.
+TEST_F(StartDeathTest, ABlockedHostFunctionTakesNoWorker) {
+  const auto run = [] {
+    set("SIMT_WORKERS", "1");
+    const cudaStream_t held = make_stream(), other = make_stream();
+    const auto config = shape(1, 1, other);
+    cudaFuncAttributes attributes;
+    Gate gate;
+    bool right = cudaFuncGetAttributes(&attributes, nothing) == cudaSuccess;
+    gate.hold(held);
+    usleep(50'000);  // the function runs by now
+    right = right && cudaLaunchKernelEx(&config, nothing) == cudaSuccess;
+    for (int i = 0; i < 5000 && cudaStreamQuery(other) == cudaErrorNotReady; ++i) usleep(1000);
+    right = right && cudaStreamQuery(other) == cudaSuccess && cudaStreamQuery(held) == cudaErrorNotReady;
+    gate.open();
+    end_with(right && cudaDeviceSynchronize() == cudaSuccess);
+  };
+  EXPECT_EXIT(run(), testing::ExitedWithCode(kRight), "^$");
+}
+
 TEST_F(StartDeathTest, EscapesControlCharacters) {
   EXPECT_EXIT(first_call("SIMT_WORKERS", "\x1b[31m2\n"), testing::ExitedWithCode(2),
               "^simt: SIMT_WORKERS=.x1b.31m2.x0a is not a whole number");
@@ -158,12 +232,16 @@ TEST_F(StartDeathTest, TakesTheEndsOfEachRange) {
 
 TEST_F(StartDeathTest, AnEmptyVariableIsNotSet) {
   const auto all = [] {
-    for (const char* name : {"SIMT_DEVICES", "SIMT_WORKERS", "SIMT_MEMORY", "SIMT_SEED", "SIMT_LATE_COPIES"})
+    for (const char* name : {"SIMT_DEVICES", "SIMT_WORKERS", "SIMT_MEMORY", "SIMT_SEED", "SIMT_LATE_COPIES",
+                             "SIMT_QUEUE_LENGTH", "CUDA_DEVICE_MAX_CONNECTIONS", "CUDA_MODULE_LOADING",
+                             "SIMT_ALLOCATION_WAITS", "SIMT_REPORT_CONTEXTS"})
       set(name, "");
     int count = 0;
     const simt::Settings& found = simt::settings();
     end_with(cudaGetDeviceCount(&count) == cudaSuccess && count == 8 && found.workers >= 1 && !found.seed &&
-             !found.late_copies && found.memory_bytes == size_t{8} << 30);
+             !found.late_copies && found.memory_bytes == size_t{8} << 30 && found.queue_length == 1024 &&
+             found.connections == 8 && found.lazy_loading && !found.allocation_waits &&
+             !found.report_contexts);
   };
   EXPECT_EXIT(all(), testing::ExitedWithCode(kRight), "^$");
 }
@@ -206,6 +284,8 @@ TEST_F(StartDeathTest, SaysHowManyThreadsStarted) {
     EXPECT_EXIT(start_with(started, 8), testing::ExitedWithCode(kRight),
                 "^simt: the executor could not start: only " + std::to_string(started) +
                     " of 8 worker threads could be started: [^\n]*; SIMT_WORKERS asks for fewer\n$");
+  EXPECT_EXIT(start_with(8, 8), testing::ExitedWithCode(kRight),
+              "only the 8 worker threads, not that for host functions, could be started: ");
   EXPECT_EXIT(start_with(0, 1024), testing::ExitedWithCode(kRight), "only 0 of 1024 worker threads");
 }
 

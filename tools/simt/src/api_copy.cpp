@@ -100,9 +100,9 @@ cudaError_t copy_on_stream(Runtime& runtime, Copy copy, Kinds kinds, cudaStream_
   std::vector<TaskPtr> tasks;
   int device = 0;
   {
-    std::lock_guard lock(runtime.mutex);
+    std::unique_lock lock(runtime.mutex);
     if (wait == Wait::always) runtime.forbid_during_capture();
-    const auto stream = runtime.stream(handle);
+    const auto stream = runtime.stream_with_room(lock, handle, "a copy");
     device = stream->device;
     const bool captured = stream->capture != nullptr;
     std::shared_ptr<std::vector<char>> staged;
@@ -138,6 +138,8 @@ void check_peers(Runtime& runtime, const void* to, int to_device, const void* fr
                  size_t bytes) {
   runtime.check_ordinal(to_device);
   runtime.check_ordinal(from_device);
+  runtime.make_context(to_device);
+  runtime.make_context(from_device);
   if (bytes == 0) return;
   const Place destination = examine(runtime.memory, to, bytes, Side::device);
   const Place source = examine(runtime.memory, from, bytes, Side::device);
@@ -234,6 +236,6 @@ cudaError_t cudaMemsetAsync(void* to, int value, size_t bytes, cudaStream_t hand
       std::memset(static_cast<char*>(to) + begin, value, std::min(kPieceBytes, bytes - begin));
       return Fault{};
     };
-    return runtime.submit(handle, std::move(operation));
+    return runtime.submit(handle, std::move(operation), "a fill");
   });
 }

@@ -7,7 +7,7 @@ using namespace simt;
 namespace {
 
 cudaError_t version(int* value) {
-  return api([&](Runtime&) {
+  return api_without_context([&](Runtime&) {
     require(value, cudaErrorInvalidValue);
     *value = CUDART_VERSION;
     return cudaSuccess;
@@ -20,7 +20,7 @@ cudaError_t cudaDriverGetVersion(int* value) { return version(value); }
 cudaError_t cudaRuntimeGetVersion(int* value) { return version(value); }
 
 cudaError_t cudaGetDeviceCount(int* count) {
-  return api([&](Runtime& runtime) {
+  return api_without_context([&](Runtime& runtime) {
     require(count, cudaErrorInvalidValue);
     *count = static_cast<int>(runtime.devices.size());
     return cudaSuccess;
@@ -28,7 +28,7 @@ cudaError_t cudaGetDeviceCount(int* count) {
 }
 
 cudaError_t cudaGetDevice(int* device) {
-  return api([&](Runtime&) {
+  return api_without_context([&](Runtime&) {
     require(device, cudaErrorInvalidValue);
     *device = host_thread().device;
     return cudaSuccess;
@@ -36,15 +36,16 @@ cudaError_t cudaGetDevice(int* device) {
 }
 
 cudaError_t cudaSetDevice(int device) {
-  return api([&](Runtime& runtime) {
+  return api_without_context([&](Runtime& runtime) {
     runtime.check_ordinal(device);
     host_thread().device = device;
+    runtime.make_context(device);
     return cudaSuccess;
   });
 }
 
 cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device) {
-  return api([&](Runtime& runtime) {
+  return api_without_context([&](Runtime& runtime) {
     require(properties, cudaErrorInvalidValue);
     runtime.check_ordinal(device);
     *properties = properties_of(runtime, device);
@@ -53,7 +54,7 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device) {
 }
 
 cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int device) {
-  return api([&](Runtime& runtime) {
+  return api_without_context([&](Runtime& runtime) {
     require(value, cudaErrorInvalidValue);
     runtime.check_ordinal(device);
     *value = attribute_of(properties_of(runtime, device), attribute);
@@ -67,6 +68,7 @@ cudaError_t cudaDeviceSynchronize() {
     const int device = host_thread().device;
     {
       std::lock_guard lock(runtime.mutex);
+      runtime.forbid_synchronizing_while_capturing(device);
       runtime.forbid_during_capture();
       tasks = runtime.pending(runtime.current_device());
     }
@@ -74,9 +76,10 @@ cudaError_t cudaDeviceSynchronize() {
   });
 }
 
-// Everything that belongs to the device goes: memory, streams, events, peer access, the sticky error.
+// Everything that belongs to the device goes: memory, streams, events, captures, peer access, loaded kernels, the
+// context, the sticky error.
 cudaError_t cudaDeviceReset() {
-  return api([](Runtime& runtime) {
+  return api_without_context([](Runtime& runtime) {
     const int ordinal = host_thread().device;
     Device& device = *runtime.devices[static_cast<size_t>(ordinal)];
     std::vector<TaskPtr> tasks;
@@ -88,10 +91,16 @@ cudaError_t cudaDeviceReset() {
     std::lock_guard lock(runtime.mutex);
     runtime.streams.remove_if([&](const Stream& stream) { return stream.device == ordinal; });
     runtime.events.remove_if([&](const Event& event) { return event.device == ordinal; });
+    runtime.end_captures_of(ordinal);
+    for (const auto& stream : device.streams) stream->destroyed = true;
     device.streams.clear();
     device.strays.clear();
     device.legacy->tail.clear();
     device.shared_opt_in.clear();
+    device.loaded.clear();
+    device.queues.fill(nullptr);
+    device.streams_made = 0;
+    device.context = false;
     runtime.memory.release_all_of(ordinal);
     device.failure = cudaSuccess;
     host_thread().last_error = cudaSuccess;
@@ -100,7 +109,7 @@ cudaError_t cudaDeviceReset() {
 }
 
 cudaError_t cudaDeviceCanAccessPeer(int* can_access, int device, int peer) {
-  return api([&](Runtime& runtime) {
+  return api_without_context([&](Runtime& runtime) {
     require(can_access, cudaErrorInvalidValue);
     runtime.check_ordinal(device);
     runtime.check_ordinal(peer);
@@ -116,6 +125,7 @@ cudaError_t cudaDeviceEnablePeerAccess(int peer, unsigned int flags) {
     require(peer != device, cudaErrorInvalidDevice);
     require(flags == 0, cudaErrorInvalidValue);
     runtime.current_device();
+    runtime.make_context(peer);
     std::lock_guard lock(runtime.mutex);
     require(runtime.memory.link(device, peer) != PeerAccess::absent, cudaErrorPeerAccessUnsupported);
     require(!runtime.memory.peer_enabled(device, peer), cudaErrorPeerAccessAlreadyEnabled);
@@ -137,7 +147,7 @@ cudaError_t cudaDeviceDisablePeerAccess(int peer) {
 }
 
 cudaError_t cudaDeviceGetP2PAttribute(int* value, cudaDeviceP2PAttr attribute, int source, int destination) {
-  return api([&](Runtime& runtime) {
+  return api_without_context([&](Runtime& runtime) {
     require(value, cudaErrorInvalidValue);
     runtime.check_ordinal(source);
     runtime.check_ordinal(destination);

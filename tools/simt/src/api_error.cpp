@@ -6,6 +6,7 @@ namespace {
 // A dead device answers with its error for ever; any other error is told once.
 cudaError_t last_error(bool forget) {
   using namespace simt;
+  if (host_thread().in_host_function) return cudaErrorNotPermitted;
   cudaError_t error = host_thread().last_error;
   if (Runtime::started()) {
     try {

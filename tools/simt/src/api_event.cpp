@@ -39,9 +39,9 @@ cudaError_t cudaEventRecordWithFlags(cudaEvent_t event_handle, cudaStream_t stre
                                      unsigned int flags) {
   return api([&](Runtime& runtime) {
     require(flags == cudaEventRecordDefault || flags == cudaEventRecordExternal, cudaErrorInvalidValue);
-    std::lock_guard lock(runtime.mutex);
+    std::unique_lock lock(runtime.mutex);
+    const auto stream = runtime.stream_with_room(lock, stream_handle, "an event record");
     const auto event = runtime.event(event_handle);
-    const auto stream = runtime.stream(stream_handle);
     require(event->device == stream->device, cudaErrorInvalidResourceHandle);
     runtime.forbid_implicit_dependency(*stream);
     if (!stream->capture) {
@@ -64,7 +64,7 @@ cudaError_t cudaEventRecordWithFlags(cudaEvent_t event_handle, cudaStream_t stre
 cudaError_t cudaStreamWaitEvent(cudaStream_t stream_handle, cudaEvent_t event_handle, unsigned int flags) {
   return api([&](Runtime& runtime) {
     require(flags == cudaEventWaitDefault || flags == cudaEventWaitExternal, cudaErrorInvalidValue);
-    std::lock_guard lock(runtime.mutex);
+    std::unique_lock lock(runtime.mutex);
     const auto event = runtime.event(event_handle);
     const auto stream = runtime.stream(stream_handle);
     runtime.forbid_implicit_dependency(*stream);
@@ -74,15 +74,10 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t stream_handle, cudaEvent_t event_ha
       runtime.add_node(stream, std::move(node));
     } else if (stream->capture || event->capture) {
       runtime.wait_in_capture(stream, *event);
-    } else if (event->task && !event->task->finished()) {
-      if (stream->legacy) {
-        // A wait in the legacy stream holds up the blocking streams as well, like any other work in it.
-        stream->tail.push_back(event->task);
-        runtime.append(*stream, nullptr);
-      } else {
-        std::erase_if(stream->tail, [](const TaskPtr& task) { return task->finished(); });
-        stream->tail.push_back(event->task);
-      }
+    } else if (const TaskPtr recorded = event->task; recorded && !recorded->finished()) {
+      runtime.make_room(lock, stream, "a wait for an event");
+      runtime.append(*stream, nullptr,
+                     recorded);  // holds up what shares the hardware queue, like any operation
     }
     return cudaSuccess;
   });

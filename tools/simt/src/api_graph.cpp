@@ -31,6 +31,8 @@ void Runtime::launch_graph(const std::shared_ptr<Stream>& stream, GraphExec& exe
   const auto end = std::make_shared<Task>();
   for (TaskPtr& task : predecessors(*stream)) edges.push_back({std::move(task), begin});
   if (exec.last && !exec.last->finished()) edges.push_back({exec.last, begin});
+  TaskPtr& last = queue(*stream);
+  if (last) edges.push_back({last, begin});
   for (const Node& node : nodes) {
     const TaskPtr task = make_task(node.operation);
     if (node.predecessors.empty()) edges.push_back({begin, task});
@@ -46,8 +48,11 @@ void Runtime::launch_graph(const std::shared_ptr<Stream>& stream, GraphExec& exe
   if (nodes.empty()) edges.push_back({begin, end});
   tasks.push_back(begin);
   tasks.push_back(end);
+  end->backlog = stream->backlog;  // a launch is one operation, whatever is in the graph
+  ++end->backlog->unfinished;
   scheduler.submit(tasks, edges);
   stream->tail.assign(1, end);
+  last = end;
   exec.last = end;
   for (const int device : exec.devices) {
     if (device == stream->device) continue;
@@ -106,8 +111,9 @@ cudaError_t cudaGraphUpload(cudaGraphExec_t exec, cudaStream_t stream) {
 cudaError_t cudaGraphLaunch(cudaGraphExec_t exec, cudaStream_t stream) {
   return api([&](Runtime& runtime) {
     {
-      std::lock_guard lock(runtime.mutex);
-      runtime.launch_graph(runtime.stream(stream), *runtime.execs.get(exec));
+      std::unique_lock lock(runtime.mutex);
+      const auto on = runtime.stream_with_room(lock, stream, "a graph launch");
+      runtime.launch_graph(on, *runtime.execs.get(exec));
     }
     runtime.scheduler.throttle();
     return cudaSuccess;

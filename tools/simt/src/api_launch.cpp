@@ -94,10 +94,12 @@ cudaError_t launch(const cudaLaunchConfig_t* config, Launch launch) {
     operation->run = [work, &memory = runtime.memory](uint64_t block) { return work->run(memory, block); };
     operation->leave = [kernel = &work->kernel] { join_blocks(*kernel); };
     {
-      std::lock_guard lock(runtime.mutex);
+      std::unique_lock lock(runtime.mutex);
       require(config->dynamicSmemBytes <= shared_limit(device, work->launch.kernel), cudaErrorInvalidValue);
       const auto stream = runtime.stream(config->stream);
       require(stream->device == host_thread().device, cudaErrorInvalidResourceHandle);
+      runtime.load(lock, work->launch.kernel);
+      runtime.make_room(lock, stream, "a kernel launch");
       runtime.enqueue(stream, std::move(operation));
     }
     runtime.scheduler.throttle();
@@ -113,7 +115,8 @@ cudaError_t cudaFuncSetAttribute(const void* kernel, cudaFuncAttribute attribute
   return api([&](Runtime& runtime) {
     require(kernel, cudaErrorInvalidDeviceFunction);
     Device& device = runtime.current_device();
-    std::lock_guard lock(runtime.mutex);
+    std::unique_lock lock(runtime.mutex);
+    runtime.load(lock, kernel);
     switch (attribute) {
       case cudaFuncAttributeMaxDynamicSharedMemorySize:
         require(value >= 0 && static_cast<size_t>(value) <= kSharedPerBlockOptIn, cudaErrorInvalidValue);
@@ -133,7 +136,8 @@ cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* attributes, const void* ke
     require(attributes, cudaErrorInvalidValue);
     require(kernel, cudaErrorInvalidDeviceFunction);
     Device& device = runtime.current_device();
-    std::lock_guard lock(runtime.mutex);
+    std::unique_lock lock(runtime.mutex);
+    runtime.load(lock, kernel);
     *attributes = {};
     attributes->maxThreadsPerBlock = kThreadsPerBlock;
     attributes->numRegs = 32;
@@ -151,6 +155,11 @@ cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, const voi
     require(blocks, cudaErrorInvalidValue);
     require(kernel, cudaErrorInvalidDeviceFunction);
     require(block_size >= 1, cudaErrorInvalidValue);
+    runtime.current_device();
+    {
+      std::unique_lock lock(runtime.mutex);
+      runtime.load(lock, kernel);
+    }
     const cudaDeviceProp p = properties_of(runtime, host_thread().device);
     const size_t shared = shared_bytes + p.reservedSharedMemPerBlock;
     *blocks = block_size > p.maxThreadsPerBlock

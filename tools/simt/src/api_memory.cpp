@@ -1,5 +1,6 @@
 // Allocation.
 #include <memory>
+#include <string>
 
 #include "runtime.h"
 
@@ -15,8 +16,10 @@ cudaError_t free_memory(void* pointer, bool host) {
     const bool ours = range && range->begin == reinterpret_cast<uintptr_t>(pointer);
     require(ours && (range->device == Memory::kHost) == host, cudaErrorInvalidValue);
     std::vector<TaskPtr> tasks;
+    std::chrono::milliseconds patience;
     {
       std::lock_guard lock(runtime.mutex);
+      patience = simt::settings().patience;
       runtime.forbid_during_capture();
       for (size_t i = 0; i < runtime.devices.size(); ++i) {
         if (!host && static_cast<int>(i) != range->device) continue;
@@ -25,10 +28,38 @@ cudaError_t free_memory(void* pointer, bool host) {
         for (TaskPtr& task : runtime.pending(*runtime.devices[i])) tasks.push_back(std::move(task));
       }
     }
-    const cudaError_t failure = wait_for(tasks, host ? host_thread().device : range->device);
+    LongWait notice(patience, [host, device = range->device] {
+      return host ? std::string("cudaFreeHost waits until all devices are idle")
+                  : "cudaFree waits until device " + std::to_string(device) + " is idle";
+    });
+    const cudaError_t failure = wait_for(tasks, host ? host_thread().device : range->device, &notice);
     const cudaError_t released = runtime.memory.release(pointer, host);
     return failure != cudaSuccess ? failure : released;
   });
+}
+
+// Checks that memory may be allocated now, and waits where settings().allocation_waits says so.
+void wait_before_allocation(Runtime& runtime, bool host) {
+  const int device = host_thread().device;
+  std::vector<TaskPtr> tasks;
+  std::chrono::milliseconds patience;
+  {
+    std::lock_guard lock(runtime.mutex);
+    patience = simt::settings().patience;
+    runtime.forbid_during_capture();
+    runtime.current_device();
+    if (!simt::settings().allocation_waits) return;
+    for (size_t i = 0; i < runtime.devices.size(); ++i)
+      if (host || static_cast<int>(i) == device)
+        for (TaskPtr& task : runtime.pending(*runtime.devices[i])) tasks.push_back(std::move(task));
+  }
+  LongWait notice(patience, [=] {
+    return host ? std::string("cudaHostAlloc waits until all devices are idle (SIMT_ALLOCATION_WAITS)")
+                : "cudaMalloc waits until device " + std::to_string(device) +
+                      " is idle (SIMT_ALLOCATION_WAITS)";
+  });
+  const cudaError_t failure = wait_for(tasks, device, &notice);
+  require(failure == cudaSuccess, failure);
 }
 
 }  // namespace
@@ -36,11 +67,7 @@ cudaError_t free_memory(void* pointer, bool host) {
 cudaError_t cudaMalloc(void** pointer, size_t bytes) {
   return api([&](Runtime& runtime) {
     require(pointer, cudaErrorInvalidValue);
-    {
-      std::lock_guard lock(runtime.mutex);
-      runtime.forbid_during_capture();
-    }
-    runtime.current_device();
+    wait_before_allocation(runtime, false);
     return runtime.memory.allocate(host_thread().device, bytes, pointer);
   });
 }
@@ -51,11 +78,7 @@ cudaError_t cudaHostAlloc(void** pointer, size_t bytes, unsigned int flags) {
   return api([&](Runtime& runtime) {
     constexpr unsigned known = cudaHostAllocPortable | cudaHostAllocMapped | cudaHostAllocWriteCombined;
     require(pointer && (flags & ~known) == 0, cudaErrorInvalidValue);
-    {
-      std::lock_guard lock(runtime.mutex);
-      runtime.forbid_during_capture();
-    }
-    runtime.current_device();
+    wait_before_allocation(runtime, true);
     return runtime.memory.allocate(Memory::kHost, bytes, pointer);
   });
 }
@@ -96,8 +119,8 @@ cudaError_t cudaFreeAsync(void* pointer, cudaStream_t handle) {
     const auto range = runtime.memory.find(pointer);
     const bool ours = range && range->begin == reinterpret_cast<uintptr_t>(pointer);
     require(ours && range->device != Memory::kHost, cudaErrorInvalidValue);
-    std::lock_guard lock(runtime.mutex);
-    const auto stream = runtime.stream(handle);
+    std::unique_lock lock(runtime.mutex);
+    const auto stream = runtime.stream_with_room(lock, handle, "cudaFreeAsync");
     require(!stream->capture, cudaErrorStreamCaptureUnsupported);
     auto operation = std::make_shared<Operation>();
     operation->device = stream->device;

@@ -22,6 +22,8 @@ cudaError_t cudaStreamCreateWithPriority(cudaStream_t* handle, unsigned int flag
     stream->device = host_thread().device;
     stream->blocking = (flags & cudaStreamNonBlocking) == 0;
     std::lock_guard lock(runtime.mutex);
+    const auto connections = static_cast<uint64_t>(simt::settings().connections);
+    stream->queue = runtime.scheduler.drawn(connections).value_or(device.streams_made++ % connections);
     device.streams.insert(stream);
     runtime.streams.add(std::move(stream), handle);
     return cudaSuccess;
@@ -112,9 +114,11 @@ cudaError_t cudaLaunchHostFunc(cudaStream_t handle, cudaHostFn_t function, void*
     auto operation = std::make_shared<Operation>();
     operation->host_function = true;
     operation->run = [function, user_data](uint64_t) {
+      host_thread().in_host_function = true;
       function(user_data);
+      host_thread().in_host_function = false;
       return Fault{};
     };
-    return runtime.submit(handle, std::move(operation));
+    return runtime.submit(handle, std::move(operation), "a host function");
   });
 }

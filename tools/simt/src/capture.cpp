@@ -65,6 +65,28 @@ void Runtime::forbid_use_while_capturing(const Stream& stream) {
   forbid_during_capture();
 }
 
+void Runtime::forbid_synchronizing_while_capturing(int device) {
+  bool capturing = false;
+  for (const auto& capture : captures)
+    for (const auto& captured : capture->streams)
+      if (captured->device == device) capturing = capture->invalidated = true;
+  require(!capturing, cudaErrorStreamCaptureUnsupported);
+}
+
+void Runtime::end_captures_of(int device) {
+  std::erase_if(captures, [&](const auto& capture) {
+    const bool part = std::any_of(capture->streams.begin(), capture->streams.end(),
+                                  [&](const auto& stream) { return stream->device == device; });
+    if (!part) return false;
+    capture->invalidated = capture->ended = true;
+    for (const auto& member : capture->streams) {
+      member->capture = nullptr;
+      member->captured_tail.clear();
+    }
+    return true;
+  });
+}
+
 void Runtime::forbid_implicit_dependency(const Stream& stream) {
   if (!stream.legacy) return;
   for (const auto& capture : captures)
@@ -166,7 +188,7 @@ cudaError_t cudaStreamGetCaptureInfo(cudaStream_t handle, cudaStreamCaptureStatu
 }
 
 cudaError_t cudaThreadExchangeStreamCaptureMode(cudaStreamCaptureMode* mode) {
-  return api([&](Runtime&) {
+  return api_without_context([&](Runtime&) {
     require(mode && *mode >= cudaStreamCaptureModeGlobal && *mode <= cudaStreamCaptureModeRelaxed,
             cudaErrorInvalidValue);
     std::swap(*mode, host_thread().capture_mode);

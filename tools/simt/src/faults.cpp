@@ -5,7 +5,7 @@
 namespace simt {
 
 void fail_copy(uint64_t n) {
-  static_cast<void>(api([&](Runtime& runtime) {
+  static_cast<void>(answer([&](Runtime& runtime) {
     std::lock_guard lock(runtime.mutex);
     runtime.copies_until_failure = n;
     return cudaSuccess;
@@ -13,7 +13,7 @@ void fail_copy(uint64_t n) {
 }
 
 cudaError_t set_peer_access(int device, int peer, PeerAccess access) {
-  return api([&](Runtime& runtime) {
+  return answer([&](Runtime& runtime) {
     runtime.check_ordinal(device);
     runtime.check_ordinal(peer);
     require(device != peer, cudaErrorInvalidDevice);

@@ -5,6 +5,9 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <string>
+
+#include "kernel_name.h"
 
 namespace simt {
 namespace {
@@ -21,8 +24,16 @@ std::vector<std::unique_ptr<Device>> make_devices(int count) {
     devices.push_back(std::make_unique<Device>());
     devices.back()->legacy->device = i;
     devices.back()->legacy->legacy = true;
+    devices.back()->legacy->queue = kMostConnections;
   }
   return devices;
+}
+
+void report_contexts(const Runtime& runtime) {
+  std::string list;
+  for (size_t i = 0; i < runtime.devices.size(); ++i)
+    if (runtime.devices[i]->had_context) list += (list.empty() ? "" : ", ") + std::to_string(i);
+  std::fprintf(stderr, "simt: contexts on devices %s\n", list.empty() ? "none" : list.c_str());
 }
 
 }  // namespace
@@ -64,6 +75,7 @@ Runtime& Runtime::get() {
         if (getpid() != owner) return;  // a forked child has no workers
         ended = true;
         instance.load()->scheduler.shut_down();
+        if (simt::settings().report_contexts) report_contexts(*instance.load());
       });
       return fresh;
     } catch (const std::exception& error) {
@@ -80,6 +92,21 @@ bool Runtime::started() { return instance != nullptr; }
 
 void Runtime::check_ordinal(int device) const {
   require(device >= 0 && device < static_cast<int>(devices.size()), cudaErrorInvalidDevice);
+}
+
+void Runtime::make_context(int device) {
+  Device& touched = *devices[static_cast<size_t>(device)];
+  if (touched.context.load(std::memory_order_relaxed)) return;
+  touched.context = true;
+  touched.had_context = true;
+}
+
+std::vector<int> devices_with_context() {
+  std::vector<int> found;
+  if (const Runtime* runtime = instance)
+    for (size_t i = 0; i < runtime->devices.size(); ++i)
+      if (runtime->devices[i]->context) found.push_back(static_cast<int>(i));
+  return found;
 }
 
 Device& Runtime::current_device() {
@@ -136,12 +163,63 @@ std::vector<TaskPtr> Runtime::pending(Device& device) {
   return tasks;
 }
 
-TaskPtr Runtime::append(Stream& stream, std::shared_ptr<const Operation> operation) {
+std::shared_ptr<Stream> Runtime::stream_with_room(std::unique_lock<std::mutex>& lock, cudaStream_t handle,
+                                                  const char* what) {
+  auto found = stream(handle);
+  make_room(lock, found, what);
+  return found;
+}
+
+// Operations that a stream captures take no room.
+void Runtime::make_room(std::unique_lock<std::mutex>& lock, const std::shared_ptr<Stream>& stream,
+                        const char* what) {
+  while (!stream->capture && stream->backlog->unfinished >= settings().queue_length) {
+    const int limit = settings().queue_length, device = stream->device;
+    LongWait notice(settings().patience, [=] {
+      return std::string(what) + " needs room in its stream, of device " + std::to_string(device) +
+             ", where " + std::to_string(limit) + " operations are unfinished (SIMT_QUEUE_LENGTH)";
+    });
+    lock.unlock();
+    const bool room = scheduler.wait_for_room(*stream->backlog, limit, notice);
+    lock.lock();
+    require(room, cudaErrorCudartUnloading);
+    require(!stream->destroyed, cudaErrorInvalidResourceHandle);
+    const cudaError_t failure = devices[static_cast<size_t>(device)]->failure;
+    require(failure == cudaSuccess, failure);
+  }
+}
+
+// With a seed every other time, so that waiting does not hide what lacks an event.
+void Runtime::load(std::unique_lock<std::mutex>& lock, const void* kernel) {
+  const int ordinal = host_thread().device;
+  Device& device = *devices[static_cast<size_t>(ordinal)];
+  if (device.loaded.contains(kernel)) return;
+  const std::vector<TaskPtr> tasks = settings().lazy_loading ? pending(device) : std::vector<TaskPtr>{};
+  if (!tasks.empty() && scheduler.drawn(2).value_or(0) == 0) {
+    LongWait notice(settings().patience, [=] {
+      return "kernel " + kernel_name(kernel) + " must be loaded on device " + std::to_string(ordinal) +
+             ", which waits until the device is idle (cudaFuncGetAttributes loads it earlier)";
+    });
+    lock.unlock();
+    const cudaError_t failure = wait_for(tasks, ordinal, &notice);
+    lock.lock();
+    require(failure == cudaSuccess, failure);
+  }
+  device.loaded.insert(kernel);
+}
+
+TaskPtr Runtime::append(Stream& stream, std::shared_ptr<const Operation> operation, const TaskPtr& event) {
   TaskPtr task = make_task(std::move(operation));
+  task->backlog = stream.backlog;
+  ++task->backlog->unfinished;
   std::vector<Scheduler::Edge> edges;
   for (TaskPtr& before : predecessors(stream)) edges.push_back({std::move(before), task});
+  if (event) edges.push_back({event, task});
+  TaskPtr& last = queue(stream);
+  if (last && (stream.tail.empty() || last != stream.tail.front())) edges.push_back({last, task});
   scheduler.submit({&task, 1}, edges);
   stream.tail.assign(1, task);
+  last = task;
   return task;
 }
 
@@ -156,10 +234,10 @@ void Runtime::enqueue(const std::shared_ptr<Stream>& stream, std::shared_ptr<con
   append(*stream, std::move(operation));
 }
 
-cudaError_t Runtime::submit(cudaStream_t handle, std::shared_ptr<Operation> operation) {
+cudaError_t Runtime::submit(cudaStream_t handle, std::shared_ptr<Operation> operation, const char* what) {
   {
-    std::lock_guard lock(mutex);
-    const auto on = stream(handle);
+    std::unique_lock lock(mutex);
+    const auto on = stream_with_room(lock, handle, what);
     operation->device = on->device;
     enqueue(on, std::move(operation));
   }
@@ -167,9 +245,9 @@ cudaError_t Runtime::submit(cudaStream_t handle, std::shared_ptr<Operation> oper
   return cudaSuccess;
 }
 
-cudaError_t wait_for(const std::vector<TaskPtr>& tasks, int device) {
+cudaError_t wait_for(const std::vector<TaskPtr>& tasks, int device, LongWait* notice) {
   Runtime& runtime = Runtime::get();
-  for (const TaskPtr& task : tasks) runtime.scheduler.wait(task);
+  for (const TaskPtr& task : tasks) runtime.scheduler.wait(task, notice);
   return runtime.devices[static_cast<size_t>(device)]->failure;
 }
 

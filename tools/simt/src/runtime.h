@@ -5,6 +5,7 @@
 #include <cuda_runtime_api.h>
 #include <simt/settings.h>
 
+#include <array>
 #include <mutex>
 #include <thread>
 #include <unordered_map>
@@ -67,6 +68,8 @@ struct Stream {
   bool legacy = false;
   bool blocking = true;       // orders itself with the legacy stream
   bool destroyed = false;     // its handle is gone, its work is not
+  size_t queue = 0;           // which hardware queue of its device
+  std::shared_ptr<Backlog> backlog = std::make_shared<Backlog>();
   std::vector<TaskPtr> tail;  // what the next operation waits for
 
   std::shared_ptr<Capture> capture;  // null: not capturing
@@ -83,10 +86,16 @@ struct Event {
 
 struct Device {
   std::atomic<cudaError_t> failure{cudaSuccess};  // sticky
+  std::atomic<bool> context{false};
+  std::atomic<bool> had_context{false};  // now or before a reset
   std::shared_ptr<Stream> legacy = std::make_shared<Stream>();
   std::unordered_set<std::shared_ptr<Stream>> streams;  // destroyed ones too, until their work is done
   std::vector<TaskPtr> strays;  // ends of graphs that work here, launched into streams of other devices
   std::unordered_map<const void*, size_t> shared_opt_in;  // by kernel
+  std::unordered_set<const void*> loaded;                 // kernels
+  // The last operation of each hardware queue. The legacy stream has one of its own, behind the others.
+  std::array<TaskPtr, kMostConnections + 1> queues;
+  size_t streams_made = 0;
 };
 
 // Maps handles to objects.
@@ -122,6 +131,7 @@ class Handles {
 struct HostThread {
   int device = 0;
   cudaError_t last_error = cudaSuccess;
+  bool in_host_function = false;
   cudaStreamCaptureMode capture_mode = cudaStreamCaptureModeGlobal;
 };
 HostThread& host_thread();
@@ -145,18 +155,33 @@ struct Runtime {
   void check_ordinal(int device) const;
   // The device that is current for this thread; throws its sticky error.
   Device& current_device();
+  // A device gets its context from the first call that needs one.
+  void make_context(int device);
   // Enqueues an operation that asks nothing of its stream, on the stream's device.
-  cudaError_t submit(cudaStream_t handle, std::shared_ptr<Operation> operation);
+  cudaError_t submit(cudaStream_t handle, std::shared_ptr<Operation> operation, const char* what);
 
   // The rest needs the mutex.
   // The stream behind a handle, alive, of a device that is alive.
   std::shared_ptr<Stream> stream(cudaStream_t handle);
   std::shared_ptr<Event> event(cudaEvent_t handle) { return events.get(handle); }
 
+  // The same, with room for one more operation, which `what` names to a user. This and the next two let go of the
+  // mutex while they wait.
+  std::shared_ptr<Stream> stream_with_room(std::unique_lock<std::mutex>& lock, cudaStream_t handle,
+                                           const char* what);
+  void make_room(std::unique_lock<std::mutex>& lock, const std::shared_ptr<Stream>& stream, const char* what);
+  // Loads a kernel on the current device, unless that was done: waits until the device is idle.
+  void load(std::unique_lock<std::mutex>& lock, const void* kernel);
+
   // Puts an operation at the end of a stream: as a task, or as a node while the stream is capturing.
   void enqueue(const std::shared_ptr<Stream>& stream, std::shared_ptr<const Operation> operation);
-  // The same for a task; without operation it is a marker. The stream must not be capturing.
-  TaskPtr append(Stream& stream, std::shared_ptr<const Operation> operation);
+  // The same for a task, which also waits for `event`; without operation it is a marker. The stream must not be
+  // capturing.
+  TaskPtr append(Stream& stream, std::shared_ptr<const Operation> operation, const TaskPtr& event = nullptr);
+  // What is last in the hardware queue of a stream. All that share the queue run one after another.
+  TaskPtr& queue(const Stream& stream) {
+    return devices[static_cast<size_t>(stream.device)]->queues[stream.queue];
+  }
   // A task that does `operation`, or fails in its place when fail_copy() says so.
   TaskPtr make_task(std::shared_ptr<const Operation> operation);
   // All that the next operation of a stream waits for, and all that a device has pending.
@@ -171,6 +196,10 @@ struct Runtime {
   void forbid_during_capture();
   // The same for a synchronisation with `stream`.
   void forbid_use_while_capturing(const Stream& stream);
+  // The same for a synchronisation with a whole device, whoever captures and in whatever mode.
+  void forbid_synchronizing_while_capturing(int device);
+  // Ends, without a graph, the captures that a stream of `device` is part of.
+  void end_captures_of(int device);
   // The same for a use of the legacy stream, which would wait for capturing streams.
   void forbid_implicit_dependency(const Stream& stream);
 
@@ -181,11 +210,12 @@ struct Runtime {
 };
 
 // Waits without the mutex; then answers the sticky error of `device`, if any.
-cudaError_t wait_for(const std::vector<TaskPtr>& tasks, int device);
+cudaError_t wait_for(const std::vector<TaskPtr>& tasks, int device, LongWait* notice = nullptr);
 
-// The frame of every API function: turns exceptions into the return value and keeps the thread's last error.
+// Turns exceptions into the return value and keeps the thread's last error: the frame of the executor's own
+// functions.
 template <class Body>
-cudaError_t api(Body&& body) noexcept {
+cudaError_t answer(Body&& body) noexcept {
   cudaError_t error;
   try {
     error = body(Runtime::get());
@@ -196,6 +226,23 @@ cudaError_t api(Body&& body) noexcept {
   }
   if (error != cudaSuccess) host_thread().last_error = error;
   return error;
+}
+
+// The frame of an API function that needs no context. A host function may not call any.
+template <class Body>
+cudaError_t api_without_context(Body&& body) noexcept {
+  if (host_thread().in_host_function) return cudaErrorNotPermitted;
+  return answer(body);
+}
+
+// The frame of all others. As in CUDA, each makes a context of the thread's current device, even where it names
+// an object of another device.
+template <class Body>
+cudaError_t api(Body&& body) noexcept {
+  return api_without_context([&](Runtime& runtime) {
+    runtime.make_context(host_thread().device);
+    return body(runtime);
+  });
 }
 
 }  // namespace simt

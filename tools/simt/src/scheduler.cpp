@@ -1,6 +1,7 @@
 #include "scheduler.h"
 
 #include <algorithm>
+#include <cstdio>
 #include <numeric>
 #include <stdexcept>
 #include <string>
@@ -25,15 +26,18 @@ void relax() {
 Scheduler::Scheduler(int workers, std::optional<uint64_t> seed, Hooks hooks)
     : workers_(workers), hooks_(std::move(hooks)) {
   set_seed(seed);
-  threads_.reserve(static_cast<size_t>(workers_));
+  threads_.reserve(static_cast<size_t>(workers_) + 1);
   try {
     for (int i = 0; i < workers_; ++i) threads_.emplace_back([this] { work(); });
+    threads_.emplace_back([this] { call_host_functions(); });
   } catch (const std::exception& error) {
     const size_t started = threads_.size();
     shut_down();  // they wait on this object, which is about to go
-    throw std::runtime_error("only " + std::to_string(started) + " of " + std::to_string(workers_) +
-                             " worker threads could be started: " + error.what() +
-                             "; SIMT_WORKERS asks for fewer");
+    const std::string workers = std::to_string(workers_) + " worker threads";
+    const std::string which = static_cast<int>(started) < workers_
+                                  ? "only " + std::to_string(started) + " of " + workers
+                                  : "only the " + workers + ", not that for host functions,";
+    throw std::runtime_error(which + " could be started: " + error.what() + "; SIMT_WORKERS asks for fewer");
   }
 }
 
@@ -43,6 +47,7 @@ void Scheduler::shut_down() {
     stopping_ = true;
   }
   work_arrived_.notify_all();
+  host_function_arrived_.notify_all();
   for (std::thread& thread : threads_) thread.join();
   threads_.clear();
 }
@@ -52,6 +57,12 @@ void Scheduler::set_seed(std::optional<uint64_t> seed) {
   std::lock_guard lock(mutex_);
   seeded_ = seed.has_value();
   if (seed) random_.seed(*seed);
+}
+
+std::optional<uint64_t> Scheduler::drawn(uint64_t below) {
+  if (!seeded_) return {};
+  std::lock_guard lock(mutex_);
+  return draw(below);
 }
 
 uint64_t Scheduler::draw(uint64_t below) { return random_() % below; }
@@ -75,6 +86,11 @@ void Scheduler::submit(std::span<const TaskPtr> tasks, std::span<const Edge> edg
 
 void Scheduler::make_ready(const TaskPtr& task) {
   if (!task->operation) return finish(task);
+  if (task->operation->host_function && !seeded_) {
+    host_functions_.push_back(task);
+    host_function_arrived_.notify_one();
+    return;
+  }
   ready_.push_back(task);
   ready_count_.store(static_cast<int>(ready_.size()), std::memory_order_relaxed);
 }
@@ -88,7 +104,12 @@ void Scheduler::finish(const TaskPtr& first) {
     if (!task->operation) task->finished_at = std::chrono::steady_clock::now();
     task->done.store(true, std::memory_order_release);
     --pending_;
-    if (task->awaited || (all_awaited_ && pending_ == 0)) task_finished_.notify_all();
+    bool awaited = task->awaited;
+    if (Backlog* backlog = task->backlog.get()) {
+      --backlog->unfinished;
+      awaited = awaited || backlog->awaited > 0;
+    }
+    if (awaited || (all_awaited_ && pending_ == 0)) task_finished_.notify_all();
     for (TaskPtr& successor : task->successors) {
       if (--successor->waiting > 0) continue;
       if (successor->operation)
@@ -140,15 +161,10 @@ TaskPtr Scheduler::take(std::unique_lock<std::mutex>& lock) {
 }
 
 // A waiting host thread works too: it need not wake anybody to see a short kernel done. But what became ready by its
-// work, and what it does not take, it must tell to the workers, for they may all sleep. Host functions are left to
-// them, since one may wait for what this thread does next.
+// work, and what it does not take, it must tell to the workers, for they may all sleep.
 bool Scheduler::help(std::unique_lock<std::mutex>& lock) {
   if (seeded_) return !drawing_ && run_one_drawn(lock);
   if (ready_.empty()) return false;
-  if (ready_.front()->operation->host_function) {
-    if (sleeping_ > 0 && spinning_ == 0) work_arrived_.notify_one();
-    return false;  // locked all the time: what the caller waits for may not finish unseen
-  }
   const TaskPtr task = join_front();
   wake_workers(lock);
   run_pieces(*task);
@@ -164,6 +180,22 @@ void Scheduler::work() {
     run_pieces(*task);
     lock.lock();
     leave(task);
+  }
+}
+
+// One after another over the whole process, as CUDA may run them.
+void Scheduler::call_host_functions() {
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    host_function_arrived_.wait(lock, [this] { return stopping_ || !host_functions_.empty(); });
+    if (stopping_) return;
+    const TaskPtr task = std::move(host_functions_.front());
+    host_functions_.pop_front();
+    lock.unlock();
+    run_range(*task->operation, 0, 1);
+    lock.lock();
+    finish(task);
+    if (sleeping_ > 0 && spinning_ == 0 && !ready_.empty()) work_arrived_.notify_one();
   }
 }
 
@@ -230,15 +262,39 @@ bool Scheduler::run_one_drawn(std::unique_lock<std::mutex>& lock) {
   return true;
 }
 
-void Scheduler::wait(const TaskPtr& task) {
+void LongWait::tell() {
+  told_ = true;
+  std::fprintf(stderr, "simt: blocked for %g s: %s\n", std::chrono::duration<double>(patience_).count(),
+               what_().c_str());
+}
+
+void Scheduler::sleep(std::unique_lock<std::mutex>& lock, LongWait* notice) {
+  if (!notice || notice->told()) return task_finished_.wait(lock);
+  if (task_finished_.wait_until(lock, notice->deadline()) == std::cv_status::timeout) notice->tell();
+}
+
+void Scheduler::wait(const TaskPtr& task, LongWait* notice) {
   if (task->finished()) return;
   std::unique_lock lock(mutex_);
   while (!task->finished() && !stopping_) {
     if (help(lock)) continue;
     task->awaited = true;
-    task_finished_.wait(lock);
+    sleep(lock, notice);
   }
   if (!seeded_) wake_workers(lock);
+}
+
+bool Scheduler::wait_for_room(Backlog& backlog, int limit, LongWait& notice) {
+  std::unique_lock lock(mutex_);
+  while (backlog.unfinished >= limit && !stopping_) {
+    if (help(lock)) continue;
+    ++backlog.awaited;
+    sleep(lock, &notice);
+    --backlog.awaited;
+  }
+  const bool room = backlog.unfinished < limit;
+  if (!seeded_) wake_workers(lock);
+  return room;
 }
 
 void Scheduler::wait_all() {

@@ -39,20 +39,31 @@ std::string printable(std::string_view text) {
 // A setting that cannot be read must not be ignored silently: the run would not be the one that was asked
 // for. The process ends without its exit handlers: one that makes a CUDA call would need the settings, which
 // are being made.
+[[noreturn]] void refuse(const char* name, const char* text, const std::string& what_is_right) {
+  std::fprintf(stderr, "simt: %s=%s is not %s\n", name, printable(text).c_str(), what_is_right.c_str());
+  std::fflush(nullptr);
+  std::_Exit(2);
+}
+
 std::optional<uint64_t> from_environment(const char* name, uint64_t least, uint64_t most) {
   const char* text = std::getenv(name);
   if (!text || !*text) return {};
   uint64_t value = 0;
   const char* end = text + std::strlen(text);
   const auto [stop, problem] = std::from_chars(text, end, value);
-  if (problem != std::errc{} || stop != end || value < least || value > most) {
-    std::fprintf(stderr, "simt: %s=%s is not a whole number from %llu to %llu\n", name,
-                 printable(text).c_str(), static_cast<unsigned long long>(least),
-                 static_cast<unsigned long long>(most));
-    std::fflush(nullptr);
-    std::_Exit(2);
-  }
+  if (problem != std::errc{} || stop != end || value < least || value > most)
+    refuse(name, text, "a whole number from " + std::to_string(least) + " to " + std::to_string(most));
   return value;
+}
+
+// CUDA's own variable, with CUDA's values.
+bool lazy_loading_of_environment() {
+  const char* name = "CUDA_MODULE_LOADING";
+  const char* text = std::getenv(name);
+  const std::string_view value = text ? text : "";
+  if (value != "" && value != "LAZY" && value != "DEFAULT" && value != "EAGER")
+    refuse(name, text, "LAZY, DEFAULT or EAGER");
+  return value != "EAGER";
 }
 
 Settings read_environment() {
@@ -66,6 +77,15 @@ Settings read_environment() {
   if (const auto value = from_environment("SIMT_MEMORY", 1, kNoLimit)) settings.memory_bytes = *value;
   if (const auto value = from_environment("SIMT_LATE_COPIES", 0, 1)) settings.late_copies = *value != 0;
   if (const auto value = from_environment("SIMT_SEED", 0, kNoLimit)) settings.seed = *value;
+  if (const auto value = from_environment("SIMT_QUEUE_LENGTH", 1, kLongestQueue))
+    settings.queue_length = static_cast<int>(*value);
+  if (const auto value = from_environment("CUDA_DEVICE_MAX_CONNECTIONS", 1, kMostConnections))
+    settings.connections = static_cast<int>(*value);
+  if (const auto value = from_environment("SIMT_ALLOCATION_WAITS", 0, 1))
+    settings.allocation_waits = *value != 0;
+  if (const auto value = from_environment("SIMT_REPORT_CONTEXTS", 0, 1))
+    settings.report_contexts = *value != 0;
+  settings.lazy_loading = lazy_loading_of_environment();
   return settings;
 }
 
@@ -73,6 +93,20 @@ cudaError_t set_count(int Settings::*field, int value, int most) {
   if (value < 1 || value > most) return cudaErrorInvalidValue;
   if (Runtime::started()) return cudaErrorSetOnActiveProcess;
   mutable_settings().*field = value;
+  return cudaSuccess;
+}
+
+// The runtime reads these while it holds its mutex.
+template <class T>
+void change(T Settings::*field, T value) {
+  std::unique_lock<std::mutex> lock;
+  if (Runtime::started()) lock = std::unique_lock(Runtime::get().mutex);
+  mutable_settings().*field = value;
+}
+
+cudaError_t change_count(int Settings::*field, int value, int most) {
+  if (value < 1 || value > most) return cudaErrorInvalidValue;
+  change(field, value);
   return cudaSuccess;
 }
 
@@ -88,11 +122,21 @@ const Settings& settings() { return mutable_settings(); }
 cudaError_t set_device_count(int devices) { return set_count(&Settings::devices, devices, kMostDevices); }
 cudaError_t set_worker_count(int workers) { return set_count(&Settings::workers, workers, kMostWorkers); }
 
+void set_lazy_loading(bool lazy) { change(&Settings::lazy_loading, lazy); }
+void set_allocation_waits(bool waits) { change(&Settings::allocation_waits, waits); }
+void set_patience(std::chrono::milliseconds patience) { change(&Settings::patience, patience); }
+cudaError_t set_queue_length(int operations) {
+  return change_count(&Settings::queue_length, operations, kLongestQueue);
+}
+cudaError_t set_connections(int queues) {
+  return change_count(&Settings::connections, queues, kMostConnections);
+}
+
 void set_late_copies(bool late) { mutable_settings().late_copies = late; }
 
 cudaError_t set_memory_limit(int device, size_t bytes) {
   if (device < 0 || device >= settings().devices) return cudaErrorInvalidDevice;
-  return api([&](Runtime& runtime) {
+  return answer([&](Runtime& runtime) {
     runtime.memory.set_limit(device, bytes);
     return cudaSuccess;
   });

@@ -24,6 +24,12 @@ struct Operation {
   std::function<void()> leave;  // may be empty; each thread calls it after its last piece
 };
 
+// How much of a stream is not done.
+struct Backlog {
+  std::atomic<int> unfinished{0};  // operations
+  int awaited = 0;                 // host threads that sleep until there is room; guarded by the scheduler
+};
+
 struct Task;
 using TaskPtr = std::shared_ptr<Task>;
 
@@ -35,6 +41,7 @@ struct Task {
   std::shared_ptr<const Operation> operation;  // null: a marker, finished as soon as its predecessors are
   std::atomic<uint64_t> next_piece{0};
   std::atomic<bool> done{false};
+  std::shared_ptr<Backlog> backlog;                   // null: counts for no stream
   std::chrono::steady_clock::time_point finished_at;  // of a marker; valid once done
 
   // Guarded by the scheduler.

@@ -3,14 +3,18 @@
 
 #include <simt/kernel.h>
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 namespace simt {
 
 inline constexpr int kMostDevices = 1024;
 inline constexpr int kMostWorkers = 1024;
+inline constexpr int kMostConnections = 32;
+inline constexpr int kLongestQueue = 1 << 20;
 
 struct Settings {
   int devices = 8;                        // SIMT_DEVICES: 1 to kMostDevices
@@ -19,16 +23,22 @@ struct Settings {
   size_t memory_bytes = size_t{8} << 30;  // SIMT_MEMORY: limit of one device, in bytes; at least 1
   bool late_copies = false;  // SIMT_LATE_COPIES: 0 or 1; 1: cp.async copies when it is waited for
   std::optional<uint64_t> seed;           // SIMT_SEED: draw the order of execution from it
+  bool lazy_loading = true;       // CUDA_MODULE_LOADING: LAZY or DEFAULT; EAGER: no kernel is loaded late
+  int queue_length = 1024;        // SIMT_QUEUE_LENGTH: unfinished operations of a stream, 1 to kLongestQueue
+  int connections = 8;            // CUDA_DEVICE_MAX_CONNECTIONS: hardware queues, 1 to kMostConnections
+  bool allocation_waits = false;  // SIMT_ALLOCATION_WAITS: 0 or 1; 1: cudaMalloc and cudaHostAlloc wait
+  bool report_contexts = false;   // SIMT_REPORT_CONTEXTS: 0 or 1; 1: a line on stderr when the process ends
+  std::chrono::milliseconds patience{10'000};  // after which a wait that was not asked for is told
 };
 
-// The settings in force. Reads the environment at the first call. All values are decimal digits; an empty
-// variable counts as not set. Any other value ends the process: a message on stderr and exit code 2.
+// The settings in force. Reads the environment at the first call. All values but CUDA_MODULE_LOADING's are decimal
+// digits; an empty variable counts as not set. Any other value ends the process: a message on stderr and exit code 2.
 const Settings& settings();
 
 // Both answer cudaErrorSetOnActiveProcess after the first CUDA call that needed a device,
 // cudaErrorInvalidValue for a number below one or above the most.
 //
-// The first CUDA call starts the worker threads. Where not all of them start (a limit on processes or on
+// The first CUDA call starts the worker threads, and one for host functions. Where not all of them start (a limit on processes or on
 // memory), those that did are ended, one line on stderr says how many there were, and that call and all later
 // ones answer cudaErrorInitializationError.
 cudaError_t set_device_count(int devices);
@@ -46,6 +56,32 @@ void set_seed(std::optional<uint64_t> seed);
 // When cp.async copies: at once, or only when its group is waited for, with 0xFF in the destination
 // meanwhile. A kernel must be right both ways. Takes effect for blocks that start afterwards.
 void set_late_copies(bool late);
+
+// What a GPU may do and a program must therefore bear. README.md, "Waits that a GPU may add", has the details. All
+// take effect from the next call on.
+//
+// Whether a kernel is loaded by its first launch on a device, which waits until the device is idle. A kernel that is
+// loaded stays so until cudaDeviceReset().
+void set_lazy_loading(bool lazy);
+// How many operations of a stream may be unfinished: the next one blocks its caller. cudaErrorInvalidValue for
+// less than one and more than kLongestQueue.
+cudaError_t set_queue_length(int operations);
+// How many hardware queues of a device the streams share that are made from now on. cudaErrorInvalidValue for less
+// than one and more than kMostConnections.
+cudaError_t set_connections(int queues);
+// Whether cudaMalloc waits until its device is idle, and cudaHostAlloc until all are.
+void set_allocation_waits(bool waits);
+// How long one of these waits, or that of cudaFree, lasts until a line on stderr says what waits for what. The wait
+// goes on.
+void set_patience(std::chrono::milliseconds patience);
+
+// The devices that have a context: from the first call that needs one to cudaDeviceReset(). Each costs a GPU's
+// memory some hundred MB. Every call makes one of the thread's current device, except those that ask what devices
+// there are and what they can do, and those about errors, versions and cudaDeviceReset(); cudaSetDevice() makes one
+// of the device that it names, cudaDeviceEnablePeerAccess() and copies between peers of both devices.
+// SIMT_REPORT_CONTEXTS=1 prints one line when the process ends, such as "simt: contexts on devices 1, 2": the devices
+// that ever had one, or "none". A process that made no CUDA call prints nothing.
+std::vector<int> devices_with_context();
 
 // The last fault of any kernel of this process; error == cudaSuccess when there was none.
 Fault last_fault();

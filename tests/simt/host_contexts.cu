@@ -1,0 +1,226 @@
+// Contexts: which call makes one, and on which device. And what may not touch a device while one of its streams is
+// captured.
+#include <functional>
+#include <future>
+
+#include "host_support.h"
+
+namespace simt_test {
+namespace {
+
+__global__ void nothing() {}
+
+// Starts without any context.
+class HostContexts : public HostTest {
+ protected:
+  void SetUp() override {
+    HostTest::SetUp();
+    int count = 0;
+    CUDA_OK(cudaGetDeviceCount(&count));
+    for (int device = count - 1; device >= 0; --device) {
+      CUDA_OK(cudaSetDevice(device));
+      CUDA_OK(cudaDeviceReset());
+    }
+    ASSERT_EQ(simt::devices_with_context(), std::vector<int>{});
+  }
+};
+
+using Devices = std::vector<int>;
+
+// What has a context after some calls of a new thread, whose current device is 0.
+Devices after(std::function<void()> calls) {
+  std::thread(calls).join();
+  return simt::devices_with_context();
+}
+
+TEST_F(HostContexts, QuestionsMakeNone) {
+  EXPECT_EQ(after([] {
+              int value = 0;
+              cudaDeviceProp properties;
+              CUDA_OK(cudaGetDeviceCount(&value));
+              CUDA_OK(cudaGetDevice(&value));
+              CUDA_OK(cudaGetDeviceProperties(&properties, 1));
+              CUDA_OK(cudaDeviceGetAttribute(&value, cudaDevAttrWarpSize, 1));
+              CUDA_OK(cudaDeviceCanAccessPeer(&value, 1, 2));
+              CUDA_OK(cudaDeviceGetP2PAttribute(&value, cudaDevP2PAttrAccessSupported, 1, 2));
+              CUDA_OK(cudaRuntimeGetVersion(&value));
+              CUDA_OK(cudaGetLastError());
+            }),
+            Devices{});
+}
+
+TEST_F(HostContexts, ChoosingADeviceMakesItsOwn) {
+  EXPECT_EQ(after([] { CUDA_OK(cudaSetDevice(2)); }), Devices{2});
+  EXPECT_EQ(after([] {
+              CUDA_OK(cudaSetDevice(1));
+              CUDA_OK(cudaDeviceReset());
+              CUDA_ERROR(cudaSetDevice(99), cudaErrorInvalidDevice);
+            }),
+            Devices{2});
+}
+
+// Each of these, called first, makes one of device 0.
+TEST_F(HostContexts, AnyOtherCallMakesOneOfTheCurrentDevice) {
+  const std::vector<std::function<cudaError_t()>> calls = {
+      [] { return cudaFree(nullptr); },
+      [] { return cudaFreeHost(nullptr); },
+      [] { return cudaDeviceSynchronize(); },
+      [] { return cudaStreamSynchronize(nullptr); },
+      [] {
+        void* memory = nullptr;
+        return cudaMalloc(&memory, 16);
+      },
+      [] {
+        void* memory = nullptr;
+        const cudaError_t error = cudaMallocHost(&memory, 16);
+        cudaFreeHost(memory);
+        return error;
+      },
+      [] {
+        size_t free, total;
+        return cudaMemGetInfo(&free, &total);
+      },
+      [] {
+        cudaStream_t stream;
+        return cudaStreamCreate(&stream);
+      },
+      [] {
+        cudaEvent_t event;
+        return cudaEventCreate(&event);
+      },
+      [] {
+        const auto config = shape(1, 1);
+        return cudaLaunchKernelEx(&config, nothing);
+      },
+      [] {
+        cudaFuncAttributes attributes;
+        return cudaFuncGetAttributes(&attributes, nothing);
+      },
+  };
+  for (size_t i = 0; i < calls.size(); ++i) {
+    EXPECT_EQ(after([&] { CUDA_OK(calls[i]()); }), Devices{0}) << "call " << i;
+    EXPECT_EQ(after([] { CUDA_OK(cudaDeviceReset()); }), Devices{});
+  }
+}
+
+// Wrong on purpose: a thread that never chose a device asks for an event of device 2, and so makes a context of
+// device 0. The right one chooses first.
+TEST_F(HostContexts, AHandleOfAnotherDeviceIsNoChoice) {
+  cudaEvent_t event = nullptr;
+  EXPECT_EQ(after([&] {
+              CUDA_OK(cudaSetDevice(2));
+              event = make_event();
+            }),
+            Devices{2});
+  EXPECT_EQ(after([&] {
+              CUDA_OK(cudaSetDevice(2));
+              CUDA_OK(cudaEventQuery(event));
+            }),
+            Devices{2});
+  EXPECT_EQ(after([&] { CUDA_OK(cudaEventQuery(event)); }), (Devices{0, 2}));
+}
+
+// Wrong on purpose: putting back the device that was never chosen.
+TEST_F(HostContexts, GoingBackToADeviceTouchesIt) {
+  EXPECT_EQ(after([] {
+              int before = -1;
+              CUDA_OK(cudaGetDevice(&before));
+              CUDA_OK(cudaSetDevice(3));
+              CUDA_OK(cudaSetDevice(before));
+            }),
+            (Devices{0, 3}));
+}
+
+TEST_F(HostContexts, PeersNeedTwo) {
+  EXPECT_EQ(after([] {
+              CUDA_OK(cudaSetDevice(1));
+              CUDA_OK(cudaDeviceEnablePeerAccess(3, 0));
+            }),
+            (Devices{1, 3}));
+}
+
+class Captures : public HostContexts {
+ protected:
+  void begin(cudaStreamCaptureMode mode) {
+    stream_ = make_stream();
+    CUDA_OK(cudaStreamBeginCapture(stream_, mode));
+  }
+  cudaError_t end() {
+    cudaGraph_t graph = nullptr;
+    const cudaError_t error = cudaStreamEndCapture(stream_, &graph);
+    if (graph) cudaGraphDestroy(graph);
+    cudaStreamDestroy(stream_);
+    return error;
+  }
+  static cudaError_t synchronize_from_another_thread(int device) {
+    return std::async(std::launch::async,
+                      [device] {
+                        cudaSetDevice(device);
+                        return cudaDeviceSynchronize();
+                      })
+        .get();
+  }
+
+  cudaStream_t stream_ = nullptr;
+};
+
+// Wrong on purpose: whoever captures, and in whatever mode, the device can't be waited for.
+TEST_F(Captures, ADeviceIsNotSynchronizedMeanwhile) {
+  for (const auto mode :
+       {cudaStreamCaptureModeGlobal, cudaStreamCaptureModeThreadLocal, cudaStreamCaptureModeRelaxed}) {
+    begin(mode);
+    EXPECT_EQ(synchronize_from_another_thread(0), cudaErrorStreamCaptureUnsupported) << mode;
+    EXPECT_EQ(end(), cudaErrorStreamCaptureInvalidated) << mode;
+    begin(mode);
+    CUDA_ERROR(cudaDeviceSynchronize(), cudaErrorStreamCaptureUnsupported);
+    EXPECT_EQ(end(), cudaErrorStreamCaptureInvalidated) << mode;
+    cudaGetLastError();
+  }
+}
+
+TEST_F(Captures, OnlyDevicesThatTakePartAreConcerned) {
+  CUDA_OK(cudaSetDevice(1));
+  const cudaStream_t joins = make_stream();
+  const cudaEvent_t back = make_event();
+  CUDA_OK(cudaSetDevice(0));
+  const cudaEvent_t fork = make_event();
+  begin(cudaStreamCaptureModeRelaxed);
+  EXPECT_EQ(synchronize_from_another_thread(1), cudaSuccess);
+  CUDA_OK(cudaEventRecord(fork, stream_));
+  CUDA_OK(cudaStreamWaitEvent(joins, fork));
+  CUDA_OK(cudaEventRecord(back, joins));
+  CUDA_OK(cudaStreamWaitEvent(stream_, back));
+  EXPECT_EQ(synchronize_from_another_thread(2), cudaSuccess);
+  EXPECT_EQ(synchronize_from_another_thread(1), cudaErrorStreamCaptureUnsupported);
+  EXPECT_EQ(end(), cudaErrorStreamCaptureInvalidated);
+  cudaGetLastError();
+}
+
+// The right way: waiting for a stream or an event of one's own.
+TEST_F(Captures, AnotherStreamCanBeWaitedFor) {
+  for (const auto mode : {cudaStreamCaptureModeThreadLocal, cudaStreamCaptureModeRelaxed}) {
+    begin(mode);
+    const auto wait = [] {
+      const cudaStream_t own = make_stream();
+      const cudaEvent_t event = make_event();
+      EXPECT_EQ(cudaEventRecord(event, own), cudaSuccess);
+      EXPECT_EQ(cudaStreamSynchronize(own), cudaSuccess);
+      EXPECT_EQ(cudaEventSynchronize(event), cudaSuccess);
+      EXPECT_EQ(cudaStreamDestroy(own), cudaSuccess);
+    };
+    std::thread(wait).join();
+    EXPECT_EQ(end(), cudaSuccess) << mode;
+    EXPECT_EQ(synchronize_from_another_thread(0), cudaSuccess);
+  }
+}
+
+TEST_F(Captures, AResetEndsThem) {
+  begin(cudaStreamCaptureModeGlobal);
+  CUDA_OK(cudaDeviceReset());
+  cudaGraph_t graph = nullptr;
+  CUDA_ERROR(cudaStreamEndCapture(stream_, &graph), cudaErrorInvalidResourceHandle);
+  CUDA_OK(cudaDeviceSynchronize());
+}
+
+}  // namespace
+}  // namespace simt_test
