@@ -7,6 +7,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <memory>
 #include <thread>
 #include <vector>
 
@@ -47,18 +48,22 @@ class HostTest : public testing::Test {
   }
 };
 
-// A host function that holds its stream up until it is opened.
+// A host function that holds its stream up until it is opened, or gone.
 class Gate {
  public:
   ~Gate() { open(); }
-  void open() { open_ = true; }
-  void hold(cudaStream_t stream) { ASSERT_EQ(cudaLaunchHostFunc(stream, wait, this), cudaSuccess); }
+  void open() { *open_ = true; }
+  void hold(cudaStream_t stream) {
+    ASSERT_EQ(cudaLaunchHostFunc(stream, wait, new std::shared_ptr(open_)), cudaSuccess);
+  }
 
  private:
-  static void wait(void* gate) {
-    while (!static_cast<Gate*>(gate)->open_) std::this_thread::sleep_for(std::chrono::microseconds(100));
+  using Open = std::shared_ptr<std::atomic<bool>>;
+  static void wait(void* open) {  // may outlive the gate
+    const std::unique_ptr<Open> gate(static_cast<Open*>(open));
+    while (!**gate) std::this_thread::sleep_for(std::chrono::microseconds(100));
   }
-  std::atomic<bool> open_{false};
+  Open open_ = std::make_shared<std::atomic<bool>>(false);
 };
 
 template <class T>
