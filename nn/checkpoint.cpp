@@ -103,7 +103,7 @@ void check_contents(const Safetensors& file) {
   const bool ours =
       format != file.metadata.end() && (format->second == kCheckpoint || format->second == kParameters);
   if (!ours && !file.metadata.contains(kChecksum)) return;
-  const std::string &want = entry(file.metadata, kChecksum), is = checksum_text(file.tensors, file.metadata);
+  const std::string want = entry(file.metadata, kChecksum), is = checksum_text(file.tensors, file.metadata);
   if (want != is)
     fail("its contents are not those that were written: the ", kChecksum, " in its metadata is ",
          shown_name(want), ", theirs is ", is);
