@@ -56,7 +56,9 @@ def run_program(runner, step_name, command, limit, silence, left_out=(), cwd=Non
             outcome.complete = True
             break
         if not running:  # such as in the preparation of a suite: which tests are to blame is not known
-            runner.fail(step, f"{step['note']}; ended between two tests")
+            if step["state"] == "passed":
+                step["state"] = "failed"
+            runner.explain(step, f"{step['note']}; ended between two tests")
             break
         what = "CRASHED" if step["state"] != "timed out" else "HUNG" if "printed nothing" in step["note"] else "STOPPED"
         outcome.tests[running] = (what, step["seconds"])
