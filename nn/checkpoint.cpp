@@ -38,8 +38,8 @@ auto about(const std::string& path, Work work) {
   }
 }
 
-const std::string& entry(const Metadata& metadata, const std::string& key) {
-  const auto found = metadata.find(key);
+const std::string& entry(const Metadata& metadata, std::string_view key) {
+  const auto found = metadata.find(std::string(key));
   if (found == metadata.end()) fail("its metadata has no '", key, "'");
   return found->second;
 }
@@ -103,7 +103,7 @@ void check_contents(const Safetensors& file) {
   const bool ours =
       format != file.metadata.end() && (format->second == kCheckpoint || format->second == kParameters);
   if (!ours && !file.metadata.contains(kChecksum)) return;
-  const std::string want = entry(file.metadata, kChecksum), is = checksum_text(file.tensors, file.metadata);
+  const std::string &want = entry(file.metadata, kChecksum), is = checksum_text(file.tensors, file.metadata);
   if (want != is)
     fail("its contents are not those that were written: the ", kChecksum, " in its metadata is ",
          shown_name(want), ", theirs is ", is);

@@ -56,6 +56,14 @@ class RunnerTest(InTemporaryFolder):
         self.assertFalse(runner.run("absent", [self.folder / "nothing"], limit=5))
         self.assertEqual(runner.steps[0]["state"], "failed")
 
+    def test_a_part_ends_with_its_share_of_what_is_left(self):
+        runner = self.runner(seconds=40)
+        runner.begin_part(1 / 20)
+        self.assertFalse(runner.run("slow", ["sleep", "30"], limit=30))
+        self.assertLess(runner.steps[0]["seconds"], 4)
+        runner.begin_part(1)
+        self.assertGreater(runner.left(), 30)
+
     def test_after_the_deadline_nothing_is_started(self):
         runner = self.runner(seconds=0)
         self.assertFalse(runner.run("late", ["touch", self.folder / "started"], limit=5))
@@ -259,7 +267,9 @@ class CommandTest(InTemporaryFolder):
         for arguments, named in (([a_file, "--build", BUILD], str(a_file)),
                                  ([self.folder / "report", "--build", self.folder], str(self.folder)),
                                  ([self.folder / "report", "--minutes", "0"], "0.0"),
-                                 ([self.folder / "report", "--minutes", "nan"], "nan")):
+                                 ([self.folder / "report", "--minutes", "nan"], "nan"),
+                                 ([self.folder / "report", "--only", "nothing"], "nothing"),
+                                 ([self.folder / "report", "--only", "build", "--build", BUILD], str(BUILD))):
             done = self.command(*map(str, arguments))
             self.assertEqual(done.returncode, 2, done.stdout)
             self.assertIn(named, done.stderr)
@@ -270,10 +280,12 @@ class CommandTest(InTemporaryFolder):
         (build / "CMakeCache.txt").write_text("")
         program = build / "bench/bench_broken"
         program.write_text("#!/bin/sh\necho out of order\nexit 3\n")
+        looks = build / "bench/bench_looks"  # at the report, in the midst of a part
+        looks.write_text(f"#!/bin/sh\ncp {self.folder}/report/report.json {self.folder}/within_a_part.json\n")
         rondo = build / "rondo"  # passes, and does not write what it should
         rondo.write_text("#!/bin/sh\n"
                          f"[ $1 != allreduce ] || cp {self.folder}/report/report.json {self.folder}/so_far.json\n")
-        for file in (program, rondo):
+        for file in (program, looks, rondo):
             file.chmod(file.stat().st_mode | stat.S_IXUSR)
         done = self.command(self.folder / "report", "--build", build, "--data", self.folder / "absent")
         self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
@@ -281,6 +293,7 @@ class CommandTest(InTemporaryFolder):
         for part in ("mlp", "links", "collectives"):
             self.assertEqual(states[f"report of {part}"], "failed")
         self.assertIn("links", [step["name"] for step in json.loads((self.folder / "so_far.json").read_text())["steps"]])
+        self.assertIn("bench_broken", (self.folder / "within_a_part.json").read_text())
         self.assertEqual(states["bench_broken"], "failed")
         self.assertEqual(states["tests"], "failed")  # there are none in this folder
         self.assertEqual(states["lenet beside its peers"], "skipped")

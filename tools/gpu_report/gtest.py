@@ -60,7 +60,7 @@ def run_program(runner, step_name, command, limit, silence, left_out=(), cwd=Non
                 step["state"] = "failed"
             runner.explain(step, f"{step['note']}; ended between two tests")
             break
-        what = "CRASHED" if step["state"] != "timed out" else "HUNG" if "printed nothing" in step["note"] else "STOPPED"
+        what = "CRASHED" if step["state"] != "timed out" else "HUNG"
         outcome.tests[running] = (what, step["seconds"])
         runner.explain(step, f"{what.lower()} in {running} ({step['note']})")
     return outcome
