@@ -92,7 +92,7 @@ print(f"[==========] {len(ran)} tests from 1 test suite ran. (1 ms total)", flus
 output = arguments.get("--gtest_output", "")[5:]
 if output:
     suites = [{"name": name.split(".")[0], "testsuite": [
-        {"name": name.split(".")[1], "status": "RUN", "time": "3s" if deed == "is_slow" else "0.012s",
+        {"name": name.split(".")[1], "status": "RUN", "time": "3.5s" if deed == "is_slow" else "0.012s",
          "result": "SKIPPED" if deed == "skips" else "COMPLETED",
          **({"failures": [{}]} if deed == "fails" else {})}]} for name, deed in ran]
     Path(output).write_text(json.dumps({"testsuites": suites}))
@@ -117,7 +117,7 @@ class TestProgramsTest(InTemporaryFolder):
     def test_results_are_googletests_own(self):
         outcome = self.run_program(self.program(A="passes", B="fails", C="skips", D="is_slow"), results=self.folder / "own.json")
         self.assertEqual(self.outcomes(outcome), {"S.A": "OK", "S.B": "FAILED", "S.C": "SKIPPED", "S.D": "OK"})
-        self.assertEqual(outcome.tests["S.D"][1], 3)
+        self.assertEqual(outcome.tests["S.D"][1], 3.5)
         self.assertTrue(outcome.complete)
         self.assertEqual([step["state"] for step in self.runner.steps], ["failed"])
 
@@ -207,15 +207,18 @@ class ChecksTest(InTemporaryFolder):
     def test_a_program_at_a_time(self):
         self.add("kernel_test", "kernels", A="passes", Slow="is_slow", B="hangs", C="passes")
         self.add("net_test", "nn", A="fails", B="crashes")
+        self.add("ring_test", "collectives", A="passes", B="crashes")
         self.add("grid_test", "heavy", A="passes")
         report = self.report()
         tests = report["tests"]
-        self.assertEqual(sorted(tests["failed"]), ["kernel_test.S.B (hung)", "net_test.S.A", "net_test.S.B (crashed)"])
-        self.assertEqual((tests["tests"], tests["failures"], tests["incomplete"]), (6, 3, []))
+        self.assertEqual(sorted(tests["failed"]), ["kernel_test.S.B (hung)", "net_test.S.A", "net_test.S.B (crashed)",
+                                                   "ring_test.S.B (crashed)"])
+        self.assertEqual((tests["tests"], tests["failures"], tests["incomplete"]), (8, 4, []))
 
         memcheck = report["sanitizer"]["memcheck kernel_test"]
         self.assertEqual(memcheck["left_out"], ["S.Slow", "S.B"])
         self.assertEqual((memcheck["tests"], memcheck["complete"]), (2, True))
+        self.assertEqual(report["sanitizer"]["memcheck ring_test"]["failed"], ["S.B"])
         states = {step["name"]: (step["state"], step["note"]) for step in self.runner.steps}
         self.assertEqual(states["memcheck kernel_test"], ("failed", "exit code 99: ========= ERROR SUMMARY: 3 errors"))
         self.assertEqual(states["synccheck kernel_test"][0], "timed out")

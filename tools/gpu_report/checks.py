@@ -22,7 +22,6 @@ class Checks:
         self.quick = quick
         self.jobs = side_by_side(preset)
         self.seconds = {}  # of the tests, {program: {test: seconds}}
-        self.hung = {}  # {program: [test]}
 
     def tests(self, report):
         programs = [(name, path) for name, path, labels in gtest.list_programs(self.build_folder)
@@ -50,7 +49,6 @@ class Checks:
             if not outcome.complete:
                 found["incomplete"].append(name)
             self.seconds[name] = {test: seconds for test, (_, seconds) in outcome.tests.items()}
-            self.hung[name] = outcome.names("HUNG", "STOPPED")
             found["seconds"][name] = round(sum(self.seconds[name].values()), 2)
 
     def sanitizer(self, report):
@@ -73,8 +71,8 @@ class Checks:
 
             def run(program):
                 name, path = program
-                slow = [test for test, seconds in self.seconds.get(name, {}).items() if seconds > MOST_SECONDS[checker]]
-                left_out = list(dict.fromkeys([*slow, *self.hung.get(name, [])]))
+                # The time of a test that hung is that of its program. One that crashed is looked at.
+                left_out = [test for test, seconds in self.seconds.get(name, {}).items() if seconds > MOST_SECONDS[checker]]
                 outcome = gtest.run_program(self.runner, f"{checker} {name}", [*self.command(tool, checker), path],
                                             limit=limit, silence=self.silence(), left_out=left_out, cwd=Path(path).parent)
                 return name, left_out, outcome
