@@ -55,7 +55,7 @@ class PlatformTest(unittest.TestCase):
             self.assertEqual(self.platform(CAPABILITIES=capabilities)[:2], ["cuda", architectures], capabilities)
 
     def test_an_older_gpu_is_left_to_the_executor(self):
-        preset, _, reason = self.platform(CAPABILITIES="7.0")
+        preset, _, reason = self.platform(CAPABILITIES="7.0", NVCC_KNOWS="50 60 70 75 80 90")
         self.assertEqual(preset, "cpu")
         self.assertIn("7.5", reason)
 
