@@ -12,6 +12,7 @@
 #include <rondo/collectives/data_view.h>
 #include <rondo/kernels/core/trace.h>
 
+#include <array>
 #include <mutex>
 #include <span>
 

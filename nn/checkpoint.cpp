@@ -38,8 +38,8 @@ auto about(const std::string& path, Work work) {
   }
 }
 
-const std::string& entry(const Metadata& metadata, const std::string& key) {
-  const auto found = metadata.find(key);
+const std::string& entry(const Metadata& metadata, std::string_view key) {
+  const auto found = metadata.find(std::string(key));
   if (found == metadata.end()) fail("its metadata has no '", key, "'");
   return found->second;
 }

@@ -3,6 +3,7 @@
 #include <rondo/nn/idx.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <filesystem>
 
 namespace rondo {
@@ -102,6 +103,11 @@ void keep_first(std::vector<uint8_t>& images, std::vector<uint8_t>& labels, int6
 }
 
 }  // namespace
+
+std::string fashion_mnist_directory() {
+  const char* named = std::getenv("RONDO_DATA");
+  return named && *named ? named : kInstalledFashionMnist;
+}
 
 FashionMnist load_fashion_mnist(const std::string& directory, Checksums checksums) {
   std::error_code ignored;

@@ -25,7 +25,10 @@ struct FashionMnist {
 };
 
 // Where the Debian and Ubuntu package dataset-fashion-mnist puts the files.
-inline constexpr const char* kFashionMnistDirectory = "/usr/share/datasets/fashion-mnist";
+inline constexpr const char* kInstalledFashionMnist = "/usr/share/datasets/fashion-mnist";
+
+// The directory that the environment variable RONDO_DATA names, else kInstalledFashionMnist.
+std::string fashion_mnist_directory();
 
 enum class Checksums {
   require,  // files that are not Fashion-MNIST's are an error

@@ -6,7 +6,7 @@
 
 int main(int argc, char** argv) {
   using namespace rondo;
-  const auto data = load_fashion_mnist(argc > 1 ? argv[1] : kFashionMnistDirectory, Checksums::report);
+  const auto data = load_fashion_mnist(argc > 1 ? argv[1] : fashion_mnist_directory(), Checksums::report);
   nn::DataParallel model(nn::lenet(), {28, 28, 1}, {.devices = {0, 0}, .batch = 256});  // {0, 1}: two GPUs
   nn::Sgd sgd(model);
   const nn::FitOptions options = {.epochs = 10, .learning_rate = nn::LearningRate::constant(0.2)};

@@ -9,6 +9,7 @@
 #include <rondo/tests/support/status_checks.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <map>
 #include <numeric>

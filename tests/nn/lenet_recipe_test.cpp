@@ -6,6 +6,7 @@
 #include <rondo/kernels/core/platform.h>
 #include <rondo/nn/lenet_from_scratch.h>
 #include <rondo/tests/support/compare.h>
+#include <rondo/tests/support/real_images.h>
 
 #include <algorithm>
 #include <cmath>
@@ -19,17 +20,26 @@ std::vector<int> ranks(int count) {
   return devices;
 }
 
-const FashionMnist& data() {
-  static const FashionMnist loaded = load_fashion_mnist(kFashionMnistDirectory, Checksums::require);
-  return loaded;
-}
+class Recipe : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (!loaded()) GTEST_SKIP() << test::kNoRealImages;
+  }
+  static const FashionMnist& data() { return *loaded(); }
+
+ private:
+  static const std::optional<FashionMnist>& loaded() {
+    static const std::optional<FashionMnist> images = test::real_images();
+    return images;
+  }
+};
 
 struct Recorder : Observer {
   std::vector<StepReport> steps;
   void on_step(const StepReport& step) override { steps.push_back(step); }
 };
 
-TEST(Recipe, FirstTwoHundredLossesDoNotDependOnTheNumberOfDevices) {
+TEST_F(Recipe, FirstTwoHundredLossesDoNotDependOnTheNumberOfDevices) {
   FashionMnist first_steps = data();
   keep_first(first_steps, 200 * 256 + 96);  // 200 whole steps and a ragged one
   Options options;
@@ -61,7 +71,7 @@ TEST(Recipe, FirstTwoHundredLossesDoNotDependOnTheNumberOfDevices) {
   }
 }
 
-TEST(Recipe, InFixedOrderTwoHundredStepsGiveTheSameBitsOnAnyNumberOfDevices) {
+TEST_F(Recipe, InFixedOrderTwoHundredStepsGiveTheSameBitsOnAnyNumberOfDevices) {
   FashionMnist first_steps = data();
   keep_first(first_steps, 200 * 256);
   std::vector<float> of_one;
@@ -79,7 +89,7 @@ TEST(Recipe, InFixedOrderTwoHundredStepsGiveTheSameBitsOnAnyNumberOfDevices) {
   }
 }
 
-class Seeds : public testing::TestWithParam<std::tuple<int, int>> {};
+class Seeds : public Recipe, public testing::WithParamInterface<std::tuple<int, int>> {};
 
 TEST_P(Seeds, TenEpochsReachTheBand) {
   const auto [seed, count] = GetParam();

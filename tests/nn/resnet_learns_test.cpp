@@ -5,16 +5,16 @@
 #include <rondo/nn/fit.h>
 #include <rondo/nn/models.h>
 #include <rondo/tests/nn/small_models.h>
-
-#include <filesystem>
+#include <rondo/tests/support/real_images.h>
 
 namespace rondo::nn {
 namespace {
 
 // rondo train resnet18 --devices 2 --limit 2000 --batch 64 --lr 0.05 --weights kaiming --epochs 3
 TEST(ResNet, LearnsFromTwoThousandImages) {
-  if (!std::filesystem::exists(kFashionMnistDirectory)) GTEST_SKIP() << "Fashion-MNIST is not installed";
-  FashionMnist data = load_fashion_mnist(kFashionMnistDirectory, Checksums::require);
+  std::optional<FashionMnist> found = test::real_images();
+  if (!found) GTEST_SKIP() << test::kNoRealImages;
+  FashionMnist& data = *found;
   keep_first(data, 2000);
   DataParallelOptions options;
   options.devices = test::spread(2);

@@ -16,8 +16,10 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <cstdlib>
 #include <functional>
 #include <map>
+#include <optional>
 #include <regex>
 #include <thread>
 
@@ -46,6 +48,32 @@ class CommandTrain : public BuiltProgram {
 
 std::vector<EpochReport> log_in(const std::string& path) {
   return program::parse_csv_log(path, read_text(path));
+}
+
+// Sets RONDO_DATA, and puts it back.
+class DataVariable {
+ public:
+  DataVariable() {
+    if (const char* value = std::getenv(kName)) before_ = value;
+  }
+  ~DataVariable() { before_ ? setenv(kName, before_->c_str(), 1) : unsetenv(kName); }
+  void set(const std::string& value) { setenv(kName, value.c_str(), 1); }
+
+ private:
+  static constexpr const char* kName = "RONDO_DATA";
+  std::optional<std::string> before_;
+};
+
+TEST_F(CommandTrain, AVariableNamesTheDataSetWhereNoOptionDoes) {
+  DataVariable variable;
+  variable.set(data_.path());
+  const Outcome outcome = run_line("train lenet --batch 4 --epochs 1 --devices 1");
+  EXPECT_EQ(outcome.code, 0) << outcome.text();
+  EXPECT_EQ(missing(outcome.text(), {"not the original", "12 training and 6 test images"}), "");
+
+  variable.set(data_ / "absent");
+  expect_refused("train lenet", {"absent does not exist", "--data DIR", "RONDO_DATA=DIR"});
+  EXPECT_EQ(run_line("train lenet --batch 4 --epochs 1 --data " + data_.path().string()).code, 0);
 }
 
 TEST_F(CommandTrain, ResNetOnTwoDevices) {

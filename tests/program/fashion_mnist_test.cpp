@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 #include <rondo/nn/fashion_mnist.h>
 #include <rondo/tests/program/files.h>
+#include <rondo/tests/support/real_images.h>
 
 namespace rondo::test {
 namespace {
@@ -115,12 +116,11 @@ TEST_F(DataSet, NoImages) {
   expect_refused({"train-images-idx3-ubyte.gz", "no images"});
 }
 
-// The real data, where the distribution's package is installed.
+// The real data, where it is.
 TEST(FashionMnistFiles, AreAuthentic) {
-  if (!std::filesystem::exists(kFashionMnistDirectory))
-    GTEST_SKIP() << "dataset-fashion-mnist is not installed";
-  const FashionMnist data = load_fashion_mnist(kFashionMnistDirectory, Checksums::require);
-  EXPECT_TRUE(data.authentic);
+  const std::optional<FashionMnist> found = real_images();
+  if (!found) GTEST_SKIP() << kNoRealImages;
+  const FashionMnist& data = *found;
   EXPECT_EQ(data.train_count, 60'000);
   EXPECT_EQ(data.test_count, 10'000);
   EXPECT_EQ(data.train_images.size(), 60'000u * 784);

@@ -6,6 +6,8 @@ set(CMAKE_CXX_STANDARD_REQUIRED ON)
 set(CMAKE_CXX_EXTENSIONS OFF)
 set(CMAKE_CXX_VISIBILITY_PRESET default)
 find_package(Threads REQUIRED)
+include(${CMAKE_CURRENT_LIST_DIR}/architectures.cmake)
+include(${CMAKE_CURRENT_LIST_DIR}/packages.cmake)
 
 # One spelling of an include, in the tree and installed: <rondo/kernels/gemm/gemm.h>.
 set(RONDO_INCLUDE_DIR ${PROJECT_BINARY_DIR}/include)
@@ -25,10 +27,13 @@ if(RONDO_CUDA)
   if(RONDO_SANITIZE)
     message(FATAL_ERROR "RONDO_SANITIZE=${RONDO_SANITIZE} needs the CPU executor: set RONDO_CUDA=OFF")
   endif()
-  if(NOT DEFINED CMAKE_CUDA_ARCHITECTURES)
-    set(CMAKE_CUDA_ARCHITECTURES 80 90 CACHE STRING "GPU architectures to build for")
+  if(DEFINED CMAKE_CUDA_ARCHITECTURES OR DEFINED ENV{CUDAARCHS})
+    set(architectures_given ON)
   endif()
   enable_language(CUDA)
+  if(NOT architectures_given)
+    rondo_default_architectures()
+  endif()
   # CMake 3.25 does not know yet how nvcc is asked for C++20.
   if(NOT CMAKE_CUDA20_STANDARD_COMPILE_OPTION)
     set(CMAKE_CUDA20_STANDARD_COMPILE_OPTION -std=c++20)
@@ -43,12 +48,7 @@ else()
   target_link_libraries(rondo_options INTERFACE simt)
 endif()
 
-# -Wrestrict: g++ 12 sees overlaps in std::string where there are none (GCC bug 105651).
-set(rondo_warnings -Wall -Wextra -Wno-restrict)
-if(RONDO_WERROR)
-  list(APPEND rondo_warnings -Werror)
-endif()
-list(JOIN rondo_warnings "," rondo_host_warnings)
+include(${CMAKE_CURRENT_LIST_DIR}/warnings.cmake)
 
 # rondo_target(NAME): the options of one target. Its .cu files are CUDA for nvcc and C++ for the executor.
 function(rondo_target name)
@@ -58,11 +58,14 @@ function(rondo_target name)
   set(kernel_files ${sources})
   list(FILTER kernel_files INCLUDE REGEX "\\.cu$")
   if(RONDO_CUDA)
-    # A spill is a performance bug here: ptxas names it, and RONDO_WERROR makes it an error.
+    # A spill is a performance bug here: ptxas names it, and rondo_werror_nvcc makes it an error.
     target_compile_options(${name} PRIVATE
       $<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=${rondo_host_warnings} -Xptxas=-warn-spills -lineinfo --extended-lambda>)
-    if(RONDO_WERROR)
-      target_compile_options(${name} PRIVATE $<$<COMPILE_LANGUAGE:CUDA>:--Werror=all-warnings -Xptxas=-Werror>)
+    if(rondo_werror_nvcc)
+      target_compile_options(${name} PRIVATE $<$<COMPILE_LANGUAGE:CUDA>:-Xptxas=-Werror>)
+    endif()
+    if(rondo_werror_nvcc AND rondo_werror_host)  # it goes to the host compiler, too
+      target_compile_options(${name} PRIVATE $<$<COMPILE_LANGUAGE:CUDA>:--Werror=all-warnings>)
     endif()
   else()
     target_link_libraries(${name} PRIVATE $<BUILD_INTERFACE:simt_kernel_options>)

@@ -29,6 +29,10 @@ def cpu_name():
     return names[0] if names else platform.processor()
 
 
+def cores():
+    return len(os.sched_getaffinity(0))
+
+
 def memory_bytes():
     return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
 
@@ -42,7 +46,7 @@ def facts(root, nvcc):
     release = re.search(r"release [\d.]+, V([\d.]+)", answer(nvcc, "--version")) if nvcc else None
     return {
         "cpu": cpu_name(),
-        "cores": len(os.sched_getaffinity(0)),
+        "cores": cores(),
         "memory_gib": round(memory_bytes() / 2**30, 1),
         "system": platform.platform(),
         "gpus": gpus(),

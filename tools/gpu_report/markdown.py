@@ -25,7 +25,8 @@ def table(header, rows):
 
 def summary(report):
     return (f"# Rondo on {title(report)}\n\n" + machine_table(report) + originals(report)
-            + shared(report) + mlp(report) + tests(report) + benchmarks(report) + links(report) + collectives(report) + steps(report))
+            + shared(report) + mlp(report) + tests(report) + benchmarks(report) + links(report) + collectives(report)
+            + sanitizer(report) + steps(report))
 
 
 def title(report):
@@ -41,7 +42,7 @@ def machine_table(report):
         rows.append([f"GPU {number}", ", ".join(f"{key} {value}" for key, value in gpu.items())])
     rows += [["CPU", f"{facts['cpu']}, {facts['cores']} cores, {facts['memory_gib']} GiB"],
              ["system", facts["system"]], ["CUDA toolkit", facts["cuda_toolkit"] or "none"],
-             ["compiler", facts["compiler"]], ["took", f"{report['seconds']} s"]]
+             ["compiler", facts["compiler"]], ["took", f"{report.get('seconds', 0)} s"]]
     return table(["", ""], rows)
 
 
@@ -50,7 +51,15 @@ def tests(report):
     if not found:
         return ""
     text = f"## Tests\n\n{found['tests']} tests, {found['failures']} failed, {found['skipped']} skipped.\n\n"
-    return text + "".join(f"- failed: {name}\n" for name in found["failed"]) + ("\n" if found["failed"] else "")
+    lines = [*(f"failed: {name}" for name in found["failed"]),
+             *(f"not all tests had their turn: {name}" for name in found["incomplete"])]
+    return text + "".join(f"- {line}\n" for line in lines) + ("\n" if lines else "")
+
+
+def sanitizer(report):
+    rows = [[name, run["tests"], ", ".join(run["failed"]), len(run["left_out"]), "" if run["complete"] else "not all"]
+            for name, run in (report["sanitizer"] or {}).items()]
+    return "## compute-sanitizer\n\n" + table(["checker and program", "tests", "failed", "left out as slow", ""], rows) if rows else ""
 
 
 def originals(report):

@@ -3,72 +3,121 @@
 import os
 import signal
 import subprocess
+import threading
 import time
+
+SECONDS_BETWEEN_LOOKS = 0.2
 
 
 class Runner:
-    """Steps that share one deadline. A step's limit is its own or what is left, whichever is shorter."""
+    """Steps that share one deadline. A step's limit is its own or what is left of its part of the time, whichever
+    is shorter. Steps may run side by side, from several threads."""
 
     def __init__(self, logs, seconds):
         self.logs = logs
         self.logs.mkdir(exist_ok=True)
         self.deadline = time.monotonic() + seconds
+        self.part_deadline = self.deadline
+        self.lock = threading.Lock()
         self.steps = []
+        self.recorded = lambda: None  # called after each step
+
+    def begin_part(self, share):
+        """What is started from here on ends within this share of the time that is left."""
+        now = time.monotonic()
+        self.part_deadline = now + share * (self.deadline - now)
 
     def left(self):
-        return self.deadline - time.monotonic()
+        return self.part_deadline - time.monotonic()
 
     def run(self, name, command, limit, cwd=None, env=None):
         """Runs a command as a step; True when it ended with exit code 0 in time. Without a limit (None) it may
         take as long as it likes, for what must not be stopped half-way."""
+        return self.step(name, command, limit, cwd=cwd, env=env)["state"] == "passed"
+
+    def step(self, name, command, limit, silence=None, cwd=None, env=None):
+        """The same; gives what is on record. A program that prints nothing for `silence` seconds hangs, and is
+        stopped as well."""
         if limit is not None:
             limit = min(limit, self.left())
         if limit is not None and limit < 1:
-            self.note(name, "skipped", "no time was left for it")
-            return False
+            return self.note(name, "skipped", "no time was left for it")
         command = [str(part) for part in command]
-        print(f"{name} ...", end=" ", flush=True)
-        log = self.logs / f"{name.replace(' ', '_').replace('/', '_')}.txt"
+        log = self.log_of(name)
         begin = time.monotonic()
+        code = None
         with log.open("wb") as output:
             try:
                 # A process group of its own, so that a step that runs out of time takes its children with it.
                 process = subprocess.Popen(command, cwd=cwd, env={**os.environ, **(env or {})}, stdout=output,
                                            stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL,
                                            start_new_session=True)
-                state, note = self.wait(process, limit, log)
+                state, note = self.wait(process, limit, silence, log)
+                code = process.returncode
             except OSError as error:
                 state, note = "failed", f"{command[0]}: {error.strerror}"
-        self.record(name, state, time.monotonic() - begin, note, command)
-        return state == "passed"
+        return self.record(name, state, time.monotonic() - begin, note, command, code)
 
-    def wait(self, process, limit, log):
+    def log_of(self, name):
+        return self.logs / f"{name.replace(' ', '_').replace('/', '_')}.txt"
+
+    def wait(self, process, limit, silence, log):
         try:
-            code = process.wait(timeout=limit)
-        except subprocess.TimeoutExpired:
-            os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
-            return "timed out", f"stopped after {limit:.0f} s"
+            reason = self.overdue(process, limit, silence, log)
         except BaseException:  # Ctrl-C reaches this process only: the step has a session of its own
             os.killpg(process.pid, signal.SIGTERM)
             raise
-        if code == 0:
+        if reason:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+            return "timed out", reason
+        if process.returncode == 0:
             return "passed", ""
         lines = [line for line in log.read_text(errors="replace").splitlines() if line.strip()]
-        return "failed", f"exit code {code}: {lines[-1][:200] if lines else 'no output'}"
+        return "failed", f"exit code {process.returncode}: {lines[-1][:200] if lines else 'no output'}"
+
+    def overdue(self, process, limit, silence, log):
+        """Waits; why the process has to be stopped, or nothing when it has ended by itself."""
+        begin = said_something = time.monotonic()
+        size = 0
+        while True:
+            now = time.monotonic()
+            until_stop = float("inf") if limit is None else begin + limit - now
+            until_hung = float("inf") if silence is None else said_something + silence - now
+            if until_stop <= 0:
+                return f"stopped after {limit:.0f} s"
+            if until_hung <= 0:
+                return f"stopped after {silence:.0f} s in which it printed nothing"
+            wait = min(until_stop, until_hung, SECONDS_BETWEEN_LOOKS if silence else 3600)
+            try:
+                process.wait(timeout=wait)
+                return None
+            except subprocess.TimeoutExpired:
+                pass
+            if silence and log.stat().st_size != size:
+                size, said_something = log.stat().st_size, time.monotonic()
 
     def note(self, name, state, why):
         """A step for which nothing was started."""
-        print(f"{name} ...", end=" ")
-        self.record(name, state, 0, why, [])
+        return self.record(name, state, 0, why, [], None)
 
-    def fail(self, why):
-        """The step that ran last did end, but not well."""
-        self.steps[-1]["state"] = "failed"
-        self.steps[-1]["note"] = why
-        print(f"    failed: {why}")
+    def fail(self, step, why):
+        """The step did end, but not well."""
+        step["state"] = "failed"
+        self.explain(step, why)
 
-    def record(self, name, state, seconds, note, command):
-        print(f"{state} ({seconds:.1f} s){': ' + note if note else ''}", flush=True)
-        self.steps.append({"name": name, "state": state, "seconds": round(seconds, 2), "note": note,
-                           "command": " ".join(command)})
+    def explain(self, step, note):
+        """What is known about a step after it is on record."""
+        with self.lock:
+            step["note"] = note
+            print(f"    {step['name']} {step['state']}: {note}", flush=True)
+            self.recorded()
+
+    def record(self, name, state, seconds, note, command, code):
+        step = {"name": name, "state": state, "seconds": round(seconds, 2), "note": note,
+                "command": " ".join(command), "exit_code": code}
+        with self.lock:
+            print(f"{name} ... {state} ({seconds:.1f} s){': ' + note if note else ''}", flush=True)
+            self.steps.append(step)
+            self.recorded()
+        return step

@@ -1,28 +1,29 @@
-"""The steps of a report, in the order of what one would miss most if time ran out."""
+"""The steps of a report. Tests come first, then what one would miss most if time ran out."""
 
 import csv
 import datetime
 import json
 import os
-import shutil
 import subprocess
 import sys
 import time
-import xml.etree.ElementTree as xml
 from functools import partial
 from pathlib import Path
 
-from . import machine
+from . import checks, machine, markdown
 from .runner import Runner
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "bench/originals"))
-from peers import outcome, table  # noqa: E402
+from peers import outcome, recipes, table  # noqa: E402
 
-INSTALLED_DATA = Path("/usr/share/datasets/fashion-mnist")
+DATA = Path(recipes.DATA)
 QUICK_SIZES = {"lenet": ["--limit", "512", "--epochs", "2"], "mlp": ["--layers", "6", "--width", "64", "--batch", "64"],
                "resnet18": ["--limit", "16", "--batch", "8", "--epochs", "1"]}
 CPU_SIZES = {**QUICK_SIZES, "lenet": ["--limit", "10240", "--epochs", "3"]}
+
+
+PARTS = ("build", "links", "tests", "originals", "training", "benchmarks", "collectives", "sanitizer", "compiled")
 
 
 def make_report(arguments, directory):
@@ -42,10 +43,21 @@ def make_report(arguments, directory):
         "clocks_while_benchmarking": [], "links": None, "collectives": {}, "sanitizer": None,
         "steps": runner.steps,
     }
-    for part in Steps(arguments, directory, runner, preset, nvcc).parts():
-        take(part, report, runner)
+
+    def write():  # whoever ends this early has that much
         report["seconds"] = round(time.monotonic() - begin, 1)
-        outcome.write_json(directory / "report.json", report)  # whoever ends this early has that much
+        outcome.write_json(directory / "report.json", report)
+        (directory / "report.md").write_text(markdown.summary(report))
+
+    runner.recorded = write
+    left = Steps(arguments, directory, runner, preset, nvcc).parts()
+    while left:
+        (part, weight), *later = left
+        # Each part has its share of the time, and what an earlier one leaves is for all that follow.
+        runner.begin_part(weight / sum(weight for _, weight in left))
+        take(part, report, runner)
+        write()
+        left = later
     return report
 
 
@@ -79,27 +91,42 @@ class Steps:
         self.nvcc = nvcc
         self.prebuilt = arguments.build is not None
         self.build_folder = Path(arguments.build or ROOT / "build" / preset).resolve()
-        self.data = Path(arguments.data) if arguments.data else INSTALLED_DATA
+        self.data = Path(arguments.data) if arguments.data else DATA
+        self.only = arguments.only
+        self.checks = checks.Checks(runner, self.build_folder, directory, preset, nvcc, arguments.quick)
 
     def parts(self):
-        """Each adds to a report what it finds."""
-        return [*([] if self.prebuilt else [self.build]),
-                partial(self.originals, "lenet", 80, 40), partial(self.originals, "mlp", 150, 60),
-                partial(self.originals, "resnet18", 240, 100),
-                self.shared, self.mlp, self.tests, self.benchmarks, self.links, self.collectives,
-                *(partial(self.compiled, original) for original in ("lenet", "mlp", "resnet18")), self.sanitizer]
+        """[(part, share)]: each adds to a report what it finds. Tests come first: the time of a wrong result is none."""
+        originals = [(partial(self.originals, original), share)
+                     for original, share in (("lenet", 2), ("mlp", 2.5), ("resnet18", 3.5))]
+        compiled = [(partial(self.compiled, original), 0.7) for original in ("lenet", "mlp", "resnet18")]
+        named = {
+            "build": [(self.build, 25)],
+            "links": [(self.links, 0.5)],
+            "tests": [(self.checks.tests, 4)],
+            "originals": originals,
+            "training": [(self.shared, 1.2), (self.mlp, 0.8)],
+            "benchmarks": [(self.benchmarks, 3.5)],
+            "collectives": [(self.collectives, 1.2)],
+            "sanitizer": [(self.checks.sanitizer, 4)],
+            "compiled": compiled,
+        }
+        wanted = self.only or [name for name in PARTS if name != "build" or not self.prebuilt]
+        return [part for name in PARTS if name in wanted for part in named[name]]
 
     def build(self, _):
         # No limit: a package manager that is killed half-way leaves its database broken.
         self.runner.run("setup", [ROOT / "tools/setup"], limit=None)
-        # What is missing stops the build, which says so; what is there may be enough for it.
-        build = f'source "{ROOT}/tools/platform.sh"; build {self.preset}'
-        self.runner.run("build", ["bash", "-c", build], limit=300)
+        # What is missing stops the build, which says so; what is there may be enough for it. A target that does not
+        # compile does not keep the others from being built.
+        build = f'source "{ROOT}/tools/platform.sh"; keep_going=true build {self.preset}'
+        self.runner.run("build", ["bash", "-c", build], limit=self.runner.left())
 
     # The three originals, each program in a process of its own on one device.
 
-    def originals(self, original, limit, of_each, report):
-        self.beside(report, f"{original} beside its peers", original, ["rondo", "eager", "jax", "graph"], limit, of_each)
+    def originals(self, original, report):
+        limit = self.runner.left()
+        self.beside(report, f"{original} beside its peers", original, ["rondo", "eager", "jax", "graph"], limit, limit / 2)
 
     def compiled(self, original, report):
         """More of PyTorch, when there is time left: compiling takes most of it."""
@@ -107,7 +134,8 @@ class Steps:
         if self.quick:
             self.runner.note(step, "skipped", "not in a quick report")
         else:
-            self.beside(report, step, original, ["compiled"], limit=70, of_each=60)
+            limit = self.runner.left()
+            self.beside(report, step, original, ["compiled"], limit, max(1, limit - 10))
 
     def beside(self, report, step, original, programs, limit, of_each):
         if original != "mlp" and not self.has_data(step):
@@ -135,7 +163,7 @@ class Steps:
     def has_data(self, step):
         if self.data.is_dir():
             return True
-        self.runner.note(step, "skipped", f"{self.data} does not exist; --data names a folder with Fashion-MNIST")
+        self.runner.note(step, "skipped", f"{self.data} does not exist; --data or RONDO_DATA names a folder with Fashion-MNIST")
         return False
 
     # The same on two ranks that share a device.
@@ -167,35 +195,6 @@ class Steps:
             if self.runner.run(f"mlp, {mode} on 2 ranks of one device", command, limit=30):
                 report["mlp"][mode] = json.loads(output.read_text())
 
-    # Tests.
-
-    def tests(self, report):
-        output = (self.directory / "tests.xml").resolve()
-        command = ["ctest", "--test-dir", self.build_folder, "-j", os.cpu_count(), "--timeout", "120",
-                   "--no-tests=error", "--output-on-failure", "--output-junit", output]
-        # A few are enough to show that this step works. The programs under bench/ run below, by themselves.
-        command += ["-L", "core"] if self.quick else ["-LE", "heavy|bench"]
-        output.unlink(missing_ok=True)
-        self.runner.run("tests", command, limit=150)
-        report["tests"] = read_junit(output) if output.exists() else None
-
-    def sanitizer(self, report):
-        if self.preset != "cuda":
-            self.runner.note("memcheck", "skipped", "compute-sanitizer looks at GPUs; without one: tools/test asan")
-            return
-        tool = shutil.which("compute-sanitizer") or shutil.which("compute-sanitizer", path=str(Path(self.nvcc).parent))
-        if not tool:
-            self.runner.note("memcheck", "skipped", "compute-sanitizer was not found, neither in PATH nor beside nvcc")
-            return
-        programs = executables(self.build_folder / "tests/kernels") + executables(self.build_folder / "tests/collectives")
-        if self.quick:
-            programs = programs[:1]
-        report["sanitizer"] = {
-            program.name: self.runner.run(
-                f"memcheck {program.name}",
-                [tool, "--tool", "memcheck", "--error-exitcode", "99", program, "--gtest_brief=1"], limit=60)
-            for program in programs}
-
     # Benchmarks.
 
     def benchmarks(self, report):
@@ -220,13 +219,12 @@ class Steps:
                 command.append("--benchmark_filter=launch|bytes:65536/")
             elif program.name in short:
                 command.append(short[program.name])
-            # Each has its share of what is left, of which a quarter is kept for what follows.
-            share = 0.75 * self.runner.left() / (len(programs) - number)
-            passed = self.runner.run(program.name, command, limit=max(10, share))
+            # Each has its share of what is left for all of them.
+            step = self.runner.step(program.name, command, limit=self.runner.left() / (len(programs) - number))
             results[program.name] = read_benchmark(output)
             wrong = [entry["name"] for entry in results[program.name]["benchmarks"] if entry.get("error_occurred")]
-            if passed and wrong:
-                self.runner.fail(f"wrong results or errors: {', '.join(wrong)[:200]}")
+            if step["state"] == "passed" and wrong:
+                self.runner.fail(step, f"wrong results or errors: {', '.join(wrong)[:200]}")
         if not programs:
             self.runner.note("benchmarks", "failed", f"no program was found in {self.build_folder / 'bench'}")
 
@@ -278,13 +276,6 @@ def read_log(path):
     later = epochs[1:] or epochs  # the first epoch loads kernels
     return {"epochs": epochs, "sec_per_epoch": sum(epoch["seconds"] for epoch in later) / len(later),
             "test_accuracy": epochs[-1]["test_accuracy"]}
-
-
-def read_junit(path):
-    suite = xml.parse(path).getroot()
-    failed = [case.get("name") for case in suite.iter("testcase") if case.find("failure") is not None]
-    return {"tests": int(suite.get("tests")), "failures": int(suite.get("failures")),
-            "skipped": int(suite.get("skipped")), "failed": failed}
 
 
 def read_benchmark(path):

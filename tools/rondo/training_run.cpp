@@ -44,14 +44,15 @@ void show_placement(const std::vector<int>& devices, bool asked, std::ostream& o
 }
 
 FashionMnist load_images(const ImageTraining& arguments) {
-  const std::string directory = arguments.data.value_or(kFashionMnistDirectory);
+  const std::string directory = arguments.data.value_or(fashion_mnist_directory());
+  const bool named = arguments.data || directory != kInstalledFashionMnist;
   if (!arguments.data && !std::filesystem::exists(directory)) {
     throw Error(
-        bad_argument("Fashion-MNIST is not installed (", directory,
+        bad_argument("Fashion-MNIST was not found (", directory,
                      " does not exist): install the package dataset-fashion-mnist, or name a directory with "
-                     "its four files by --data DIR"));
+                     "its four files by --data DIR or RONDO_DATA=DIR"));
   }
-  FashionMnist data = load_fashion_mnist(directory, arguments.data ? Checksums::report : Checksums::require);
+  FashionMnist data = load_fashion_mnist(directory, named ? Checksums::report : Checksums::require);
   if (arguments.limit) keep_first(data, *arguments.limit);
   return data;
 }

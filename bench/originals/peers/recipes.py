@@ -1,8 +1,9 @@
 """The three originals: what is trained, on what and how. What is not said here is the frameworks' own."""
 
 import dataclasses
+import os
 
-DATA = "/usr/share/datasets/fashion-mnist"
+DATA = os.environ.get("RONDO_DATA") or "/usr/share/datasets/fashion-mnist"
 TRAINING_IMAGES = 60000
 TEST_IMAGES = 10000
 CLASSES = 10

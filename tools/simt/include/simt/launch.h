@@ -42,9 +42,11 @@ struct Packed {
 template <class T>
 Argument describe(T& argument) {
   constexpr bool is_data_pointer = std::is_pointer_v<T> && !std::is_function_v<std::remove_pointer_t<T>>;
+#if __has_builtin(__builtin_clear_padding)  // clang 22 has none
   // What lies between a struct's members is no argument: an old address there would be taken for a pointer. An empty struct has
   // no place of its own in the tuple, and its one byte is another argument's.
   if constexpr (std::is_class_v<T> && !std::is_empty_v<T>) __builtin_clear_padding(&argument);
+#endif
   return {&argument, sizeof(T), is_data_pointer};
 }
 

@@ -1,0 +1,110 @@
+"""The parts of a report that say whether results are right: the tests, and the same under compute-sanitizer."""
+
+import shutil
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from . import gtest, machine
+
+CHECKERS = ("memcheck", "racecheck", "synccheck")
+# A checker makes kernels ten to a hundred times slower: tests that take longer without it are left out.
+MOST_SECONDS = {"memcheck": 2.0, "racecheck": 0.5, "synccheck": 0.5}
+CONTEXT_GIB = 2  # of a GPU's memory for each program that runs beside others
+
+
+class Checks:
+    def __init__(self, runner, build_folder, directory, preset, nvcc, quick):
+        self.runner = runner
+        self.build_folder = build_folder
+        self.directory = directory
+        self.preset = preset
+        self.nvcc = nvcc
+        self.quick = quick
+        self.jobs = side_by_side(preset)
+        self.seconds = {}  # of the tests, {program: {test: seconds}}
+
+    def tests(self, report):
+        programs = [(name, path) for name, path, labels in gtest.list_programs(self.build_folder)
+                    # A few are enough to show that this step works.
+                    if ("core" in labels if self.quick else "heavy" not in labels)]
+        if not programs:
+            self.runner.note("tests", "failed", f"no program is listed in {self.build_folder / 'test_programs.txt'}")
+            return
+        folder = self.directory.resolve() / "tests"
+        folder.mkdir(exist_ok=True)
+        found = report["tests"] = {"tests": 0, "failures": 0, "skipped": 0, "failed": [], "incomplete": [], "seconds": {}}
+
+        def run(program):
+            name, path = program
+            outcome = gtest.run_program(self.runner, f"test {name}", [path], limit=self.runner.left(),
+                                        silence=self.silence(), cwd=Path(path).parent, results=folder / f"{name}.json")
+            return name, outcome
+
+        for name, outcome in self.side_by_side(run, programs):
+            bad = outcome.names("FAILED", "CRASHED", "HUNG", "STOPPED")
+            found["tests"] += len(outcome.tests)
+            found["failures"] += len(bad)
+            found["skipped"] += len(outcome.names("SKIPPED"))
+            found["failed"] += [f"{name}.{test}" + how(outcome.tests[test][0]) for test in bad]
+            if not outcome.complete:
+                found["incomplete"].append(name)
+            self.seconds[name] = {test: seconds for test, (_, seconds) in outcome.tests.items()}
+            found["seconds"][name] = round(sum(self.seconds[name].values()), 2)
+
+    def sanitizer(self, report):
+        if self.preset != "cuda":
+            self.runner.note("memcheck", "skipped", "compute-sanitizer looks at GPUs; without one: tools/test asan")
+            return
+        tool = shutil.which("compute-sanitizer") or shutil.which("compute-sanitizer", path=str(Path(self.nvcc).parent))
+        if not tool:
+            self.runner.note("memcheck", "skipped", "compute-sanitizer was not found, neither in PATH nor beside nvcc")
+            return
+        programs = [(name, path, labels) for name, path, labels in gtest.list_programs(self.build_folder)
+                    if {"core", "kernels", "collectives"} & set(labels)]
+        if self.quick:
+            programs = programs[:1]
+        report["sanitizer"] = {}
+        for number, checker in enumerate(CHECKERS):
+            # Races and barriers are looked for where threads of a block work together.
+            wanted = [(name, path) for name, path, labels in programs if checker == "memcheck" or "kernels" in labels]
+            limit = self.runner.left() / (len(CHECKERS) - number)
+
+            def run(program):
+                name, path = program
+                # The time of a test that hung is that of its program. One that crashed is looked at.
+                left_out = [test for test, seconds in self.seconds.get(name, {}).items() if seconds > MOST_SECONDS[checker]]
+                outcome = gtest.run_program(self.runner, f"{checker} {name}", [*self.command(tool, checker), path],
+                                            limit=limit, silence=self.silence(), left_out=left_out, cwd=Path(path).parent)
+                return name, left_out, outcome
+
+            for name, left_out, outcome in self.side_by_side(run, wanted):
+                report["sanitizer"][f"{checker} {name}"] = {
+                    "tests": len(outcome.tests), "left_out": left_out, "complete": outcome.complete,
+                    "failed": outcome.names("FAILED", "CRASHED", "HUNG", "STOPPED")}
+
+    @staticmethod
+    def command(tool, checker):
+        command = [tool, "--tool", checker, "--error-exitcode", "99"]
+        # Tests provoke errors of API calls on purpose.
+        return command + (["--report-api-errors", "no"] if checker == "memcheck" else [])
+
+    def silence(self):
+        """Seconds without a line after which a test hangs."""
+        return 60 if self.preset == "cuda" else 150
+
+    def side_by_side(self, run, programs):
+        with ThreadPoolExecutor(self.jobs) as pool:
+            yield from pool.map(run, programs)
+
+
+def how(outcome):
+    return "" if outcome == "FAILED" else f" ({outcome.lower()})"
+
+
+def side_by_side(preset):
+    """How many programs run at a time: each computes its references on a core, and has a context on the GPU."""
+    jobs = machine.cores()
+    if preset == "cuda":
+        memory = [float(gpu["memory.total"].split()[0]) / 1024 for gpu in machine.gpus() if gpu["memory.total"][:1].isdigit()]
+        jobs = min(jobs, 8, int(min(memory, default=CONTEXT_GIB) / CONTEXT_GIB))
+    return max(1, jobs)
