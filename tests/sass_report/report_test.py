@@ -212,8 +212,9 @@ class Compiler(unittest.TestCase):
                                                    "plain": {"threads": None, "dynamic_shared": 0}})
 
     def test_what_cuobjdump_prints(self):
-        printed = " Function f:\n  REG:22 STACK:0 SHARED:16 LOCAL:0 CONSTANT[0]:568\n Function g:\n  REG:9 STACK:8 SHARED:0 LOCAL:0\n"
-        self.assertEqual(collect.read_usage(printed), {
+        printed = " Function f:\n  REG:22 STACK:0 SHARED:1040 LOCAL:0 CONSTANT[0]:568\n Function g:\n  REG:9 STACK:8 SHARED:0 LOCAL:0\n"
+        self.assertEqual(collect.read_usage(printed, "80")["f"]["static_shared"], 1040)
+        self.assertEqual(collect.read_usage(printed, "90a"), {
             "f": {"registers": 22, "spill_stores": 0, "spill_loads": 0, "stack": 0, "static_shared": 16},
             "g": {"registers": 9, "spill_stores": None, "spill_loads": None, "stack": 8, "static_shared": 0}})
 

@@ -35,10 +35,12 @@ def first_error(log):
 RESOURCES = re.compile(r"REG:(\d+) STACK:(\d+) SHARED:(\d+) LOCAL:(\d+)")
 
 
-def read_usage(printed):
+def read_usage(printed, architecture):
     """{kernel: registers, stack, static shared memory} of `cuobjdump -res-usage`, which does not tell spills. A kernel
     without a stack has none."""
     kernels, name = {}, None
+    # From 9.0 on, the memory that each block has for the system is counted, where a block has any at all.
+    reserve = occupancy.KIB if int(architecture.rstrip("af")) >= 90 else 0
     for line in printed.splitlines():
         if found := re.match(r"\s*Function (\S+):", line):
             name = found.group(1)
@@ -46,7 +48,7 @@ def read_usage(printed):
             registers, stack, shared, local = map(int, found.groups())
             spills = None if stack or local else 0
             kernels[name] = {"registers": registers, "spill_stores": spills, "spill_loads": spills,
-                             "stack": stack + local, "static_shared": shared}
+                             "stack": stack + local, "static_shared": max(0, shared - reserve)}
     return kernels
 
 
@@ -66,7 +68,7 @@ def of_object(compiler, cuobjdump, nvdisasm, unit, wanted):
         for cubin in sorted(Path(folder).glob("*.cubin")):
             architecture = re.search(r"\.sm_(\w+)\.cubin$", cubin.name).group(1)
             if not wanted or architecture in wanted:
-                kernels = read_usage(ask("-res-usage", cubin.name))
+                kernels = read_usage(ask("-res-usage", cubin.name), architecture)
                 found.setdefault(architecture, {}).update(add_code(kernels, cubin, nvdisasm, compiler.cache))
     return found
 
