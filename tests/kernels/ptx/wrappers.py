@@ -1,0 +1,108 @@
+"""Compares each inline-PTX wrapper of kernels/core/ptx with the instruction that it is to be, operands in order.
+
+    wrappers.py NVCC INCLUDE_FOLDER
+
+For kernels/core/ptx/NAME.cuh, NAME.cu has a kernel for each wrapper and NAME.ptx the instruction that nvcc must emit
+for it. Registers are followed back to the kernel's parameters, so that operands have names that no compiler chooses.
+"""
+
+import re
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+WRAPPERS = HERE.parents[2] / "kernels/core/ptx"
+NVCC, INCLUDE = sys.argv[1:3]
+
+KERNEL = re.compile(r"\.visible \.entry (\w+)\(([^)]*)\)(.*?)\n}", re.DOTALL)
+ASSEMBLY = re.compile(r"// begin inline asm\n(.*?)// end inline asm", re.DOTALL)
+REGISTER = re.compile(r"%[a-z]+\d+")
+
+
+def statements(text):
+    return [re.sub(r"\s+", " ", part).strip() for part in re.sub(r"//.*", "", text).split(";")]
+
+
+def value_of(operand, definitions, names):
+    """What a register holds, in terms of the kernel's parameters: 'shared + to', 'valid ? 4 : 0'."""
+    operand = operand.strip()
+    if operand not in definitions:
+        return "shared" if re.fullmatch(r"\w*shared\w*", operand) else operand
+    opcode, operands = definitions[operand]
+    values = [value_of(part, definitions, names) for part in operands]
+    name, kind = opcode.split(".")[0], opcode.split(".")[1] if "." in opcode else ""
+    if name == "ld" and kind == "param":
+        return names[int(re.search(r"_param_(\d+)\]$", operands[0]).group(1))]
+    if name in ("mov", "cvt", "cvta") or (name == "and" and values[1] in ("1", "255")):
+        return values[0]
+    if name == "add":
+        return " + ".join(sorted(values, key=lambda value: value != "shared"))
+    if name == "setp" and kind in ("eq", "ne") and values[1] == "0":
+        return ("not " if kind == "eq" else "") + values[0]
+    if name == "selp":
+        yes, no, condition = values
+        return f"{condition[4:]} ? {no} : {yes}" if condition.startswith("not ") else f"{condition} ? {yes} : {no}"
+    return f"{opcode}({', '.join(values)})"
+
+
+def instructions(ptx, source):
+    """{kernel: its inline assembly, with the parameters' names from the source}."""
+    found = {}
+    for kernel, _, body in KERNEL.findall(ptx):
+        signature = re.search(rf"\b{kernel}\(([^)]*)\)", source).group(1)
+        names = [part.split()[-1].strip("*&") for part in signature.split(",") if part.strip()]
+        definitions = {}
+        for statement in statements(ASSEMBLY.sub("", body)):
+            if match := re.match(r"(\S+) (%[a-z]+\d+), (.*)", statement):
+                opcode, register, operands = match.groups()
+                definitions[register] = (opcode, operands.split(", "))
+        assembly = [part for block in ASSEMBLY.findall(body) for part in statements(block) if part]
+        found[kernel] = "; ".join(REGISTER.sub(lambda register: value_of(register.group(), definitions, names), part)
+                                  for part in assembly)
+    return found
+
+
+def compiled(source):
+    with tempfile.TemporaryDirectory() as folder:
+        made = Path(folder) / "wrappers.ptx"
+        subprocess.run([NVCC, "-std=c++20", "-O3", "-arch=compute_80", "-allow-unsupported-compiler", f"-I{INCLUDE}", "-ptx",
+                        str(source), "-o", str(made)], check=True)
+        return made.read_text()
+
+
+def expected(golden):
+    lines = [line for line in golden.read_text().splitlines() if line and not line.startswith("#")]
+    return {name.strip(): instruction.strip() for name, instruction in (line.split(":", 1) for line in lines)}
+
+
+def wrappers_of(header):
+    """The functions of a header that have assembly in them."""
+    functions = re.split(r"\b__device__\b", re.sub(r"//.*", "", header.read_text()))[1:]
+    return [re.search(r"(\w+)\(", function).group(1) for function in functions if re.search(r"\basm\b", function)]
+
+
+class Wrappers(unittest.TestCase):
+    maxDiff = None
+
+    def test_each_is_the_instruction_that_it_is_to_be(self):
+        for golden in sorted(HERE.glob("*.ptx")):
+            with self.subTest(golden.name):
+                source = golden.with_suffix(".cu")
+                self.assertEqual(instructions(compiled(source), source.read_text()), expected(golden))
+
+    def test_none_is_left_out(self):
+        for header in sorted(WRAPPERS.glob("*.cuh")):
+            golden = HERE / f"{header.stem}.ptx"
+            kernels = expected(golden) if golden.exists() else {}
+            wrappers = wrappers_of(header)
+            self.assertTrue(wrappers, header)
+            for wrapper in wrappers:
+                self.assertTrue(any(re.fullmatch(rf"{wrapper}(_\d+)?", kernel) for kernel in kernels),
+                                f"{golden.name} has no kernel of {wrapper}() of {header.name}")
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])

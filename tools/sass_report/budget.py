@@ -1,0 +1,102 @@
+"""What must not grow worse: registers, spills, stack, resident warps and the share of multiply-adds of each kernel."""
+
+import json
+
+from . import occupancy
+
+TOLERANCE = 0.005  # of the share of multiply-adds: a few instructions beside a loop of some hundred
+THREADS_OF_BLOCK = 1024  # the most; what a kernel without launch bounds must be able to have
+
+
+def key_of(row):
+    return f"{row['file']}: {row['kernel']}"
+
+
+def entry_of(row):
+    """The budget of a kernel as it is now. Spills and a stack are named only where there are any."""
+    entry = {"registers": row["registers"]}
+    if row["warps"] is not None:
+        entry["warps"] = row["warps"]
+    if row["hot"] == "loop" and row["fma_share"]:
+        entry["fma_share"] = row["fma_share"]
+    entry |= {name: value for name, value in (("spills", spills(row)), ("stack", row["stack"])) if value}
+    return entry
+
+
+def spills(row):
+    stores, loads = row["spill_stores"], row["spill_loads"]
+    return None if stores is None else stores + loads
+
+
+def make(report):
+    kernels = {}
+    for row in report["kernels"]:
+        kernels.setdefault(key_of(row), {})[row["arch"]] = entry_of(row)
+    return {"toolkit": report["toolkit"], "kernels": kernels}
+
+
+def text_of(budget):
+    """JSON with a line for each kernel and architecture, so that a change is a line of a diff."""
+    lines = ["{", f' "toolkit": {json.dumps(budget["toolkit"])},', ' "kernels": {']
+    kernels = sorted(budget["kernels"].items())
+    for number, (name, of_kernel) in enumerate(kernels):
+        lines.append(f"  {json.dumps(name)}: {{")
+        entries = sorted(of_kernel.items(), key=lambda item: (len(item[0]), item[0]))
+        for position, (arch, entry) in enumerate(entries):
+            lines.append(f"   {json.dumps(arch)}: {json.dumps(entry)}{',' if position + 1 < len(entries) else ''}")
+        lines.append("  }," if number + 1 < len(kernels) else "  }")
+    return "\n".join([*lines, " }", "}", ""])
+
+
+def architectures(budget):
+    return sorted({arch for of_kernel in budget["kernels"].values() for arch in of_kernel}, key=lambda arch: (len(arch), arch))
+
+
+def cannot_start(row):
+    """Why no block of the kernel can be started, or nothing; no toolkit excuses it."""
+    where = f"{key_of(row)}, sm_{row['arch']}"
+    threads = row["threads"] or THREADS_OF_BLOCK
+    if row["registers"] * threads > occupancy.REGISTERS:
+        return f"{where}: registers x threads is {row['registers']} x {threads}, the limit is {occupancy.REGISTERS}"
+    if row["blocks"] == 0:
+        return f"{where}: no block fits on a multiprocessor, limited by {row['limited_by']}"
+    return None
+
+
+def compare(report, budget, all_files=True):
+    """(what is worse than the budget, what cannot be launched at all), a line each: kernel, quantity, budget, value."""
+    worse, broken = [], []
+    budgeted = set(architectures(budget))
+    rows = {(key_of(row), row["arch"]): row for row in report["kernels"]}
+    for (name, arch), row in rows.items():
+        if problem := cannot_start(row):
+            broken.append(problem)
+        # Of an architecture that the budget does not know, spills and stacks are held.
+        entry = budget["kernels"].get(name, {}).get(arch) if arch in budgeted else {"registers": 255}
+        if entry is None:
+            worse.append(f"{name}, sm_{arch}: the budget does not have it")
+            continue
+
+        def most(quantity, value):
+            allowed = entry.get(quantity, 0)
+            if value is not None and value > allowed:
+                worse.append(f"{name}, sm_{arch}: {quantity} {value}, budget {allowed}")
+
+        most("registers", row["registers"])
+        most("spills", spills(row))
+        most("stack", row["stack"])
+        if row["warps"] is not None and row["warps"] < entry.get("warps", 0):
+            worse.append(f"{name}, sm_{arch}: resident warps {row['warps']}, budget {entry['warps']}")
+        if row.get("fma_share") is not None and row["fma_share"] < entry.get("fma_share", 0) - TOLERANCE:
+            worse.append(f"{name}, sm_{arch}: share of multiply-adds {row['fma_share']:.3f}, "
+                         f"budget {entry['fma_share']:.3f} less {TOLERANCE}")
+    if all_files:
+        for name, of_kernel in budget["kernels"].items():
+            for arch in of_kernel:
+                if arch in report["architectures"] and (name, arch) not in rows:
+                    worse.append(f"{name}, sm_{arch}: is in the budget, and was not compiled")
+    for failure in report["failures"]:
+        worse.append(f"{failure['file']}, sm_{failure['arch']}: {failure['error']}")
+    for warning in report["warnings"]:
+        worse.append(f"{warning['file']}, sm_{warning['arch']}: {warning['code']}{warning['text']}")
+    return worse, broken

@@ -1,0 +1,15 @@
+// Stands in for kernels/core/shared.cuh when tools/sass-report reads what a block needs: the same memory as a static
+// array, whose size the compiler then writes into the PTX. Nothing that runs is compiled with it.
+#pragma once
+
+#include <cuda_runtime.h>
+
+namespace rondo {
+
+template <class T>
+__device__ __forceinline__ T& shared_memory() {
+  __shared__ __align__(128) unsigned char rondo_shared_bytes[sizeof(T)];
+  return *reinterpret_cast<T*>(rondo_shared_bytes);
+}
+
+}  // namespace rondo

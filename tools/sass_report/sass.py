@@ -1,0 +1,305 @@
+"""Reads nvdisasm's listing of a cubin: instructions, loops, and what the hottest loop of a kernel is made of."""
+
+import re
+from dataclasses import dataclass, field
+
+INSTRUCTION = re.compile(r"^\s+/\*([0-9a-f]{4,})\*/\s+(?:@(!?\w+)\s+)?([A-Z][A-Z0-9_.a-z]*)\s*([^;]*);")
+SECTION = re.compile(r"^\s*\.section\s+\.text\.([^,\s]+)\s*,")
+LABEL = re.compile(r"^([.$\w]+):\s*$")
+TARGET = re.compile(r"`\(([^)]+)\)")
+INDIRECT_TARGETS = re.compile(r"\.L_\w+")
+
+
+@dataclass
+class Instruction:
+    address: int
+    guard: str  # the predicate in front, without the @; empty when there is none
+    opcode: str  # with its modifiers, such as LDS.U.128
+    operands: str
+
+    @property
+    def name(self):
+        return self.opcode.split(".")[0]
+
+    @property
+    def modifiers(self):
+        return self.opcode.split(".")[1:]
+
+
+@dataclass
+class Function:
+    instructions: list = field(default_factory=list)
+    labels: dict = field(default_factory=dict)  # name: index of the instruction that follows
+
+
+def functions(listing):
+    """{mangled name of a kernel: Function} of what `nvdisasm -c` prints."""
+    found, function = {}, None
+    for line in listing.splitlines():
+        if section := re.match(r"^\s*\.section\s+(\S+?),", line):
+            text = SECTION.match(line)
+            function = found.setdefault(text.group(1), Function()) if text else None
+            if not text:
+                section = None
+        if function is None:
+            continue
+        if instruction := INSTRUCTION.match(line):
+            address, guard, opcode, operands = instruction.groups()
+            function.instructions.append(Instruction(int(address, 16), guard or "", opcode, operands.strip()))
+        elif label := LABEL.match(line):
+            function.labels[label.group(1)] = len(function.instructions)
+    return {name: function for name, function in found.items() if function.instructions}
+
+
+def never(instruction):
+    return instruction.guard in ("!PT", "!UPT")
+
+
+def conditional(instruction):
+    """Whether the next instruction may follow a branch."""
+    if instruction.guard not in ("", "PT", "UPT"):
+        return True
+    return instruction.name == "BRA" and not instruction.operands.startswith("`(")
+
+
+def follow(function):
+    """For each instruction the indices of those that may come next, and the indices where subroutines begin."""
+    code, labels = function.instructions, function.labels
+    rejoin = {}  # convergence barrier: where its BSYNCs go on
+    for instruction in code:
+        if instruction.name == "BSSY":
+            for target in TARGET.findall(instruction.operands):
+                rejoin.setdefault(instruction.operands.split(",")[0], set()).add(labels[target])
+    following, subroutines = [], set()
+    for index, instruction in enumerate(code):
+        after = {index + 1} if index + 1 < len(code) else set()
+        name = instruction.name
+        if never(instruction):
+            following.append(after)
+            continue
+        targets = {labels[target] for target in TARGET.findall(instruction.operands) if target in labels}
+        if name == "BRA" or name == "JMP":
+            following.append(targets | (after if conditional(instruction) else set()))
+        elif name in ("BRX", "JMX", "BRXU", "JMXU"):
+            targets = {labels[target] for target in INDIRECT_TARGETS.findall(instruction.operands) if target in labels}
+            following.append(targets | (after if conditional(instruction) else set()))
+        elif name in ("EXIT", "RET", "KILL"):
+            following.append(after if conditional(instruction) else set())
+        elif name == "BSYNC":
+            ends = rejoin.get(instruction.operands.split(",")[0], set())
+            # The usual place is right behind; a BSYNC that stands out of line jumps.
+            following.append(after if after & ends or not ends else ends)
+        else:
+            if name == "CALL":
+                subroutines |= targets
+            following.append(after)
+    return [{index for index in after if index < len(code)} for after in following], subroutines
+
+
+@dataclass
+class Loop:
+    header: int  # index of its first instruction in the flow
+    body: set  # indices of its instructions
+
+
+def blocks_of(following, entries):
+    """Basic blocks: {leader: (indices, leaders that may follow)} of what can be reached."""
+    into = {}
+    for index, after in enumerate(following):
+        for target in after:
+            into.setdefault(target, set()).add(index)
+    leaders = set(entries)
+    for index, after in enumerate(following):
+        if len(after) != 1 or after != {index + 1}:
+            leaders |= after
+    leaders |= {target for target, origins in into.items() if origins != {target - 1}}
+    blocks, waiting = {}, list(entries)
+    while waiting:
+        leader = waiting.pop()
+        if leader in blocks:
+            continue
+        indices = [leader]
+        while following[indices[-1]] == {indices[-1] + 1} and indices[-1] + 1 not in leaders:
+            indices.append(indices[-1] + 1)
+        blocks[leader] = (indices, following[indices[-1]])
+        waiting.extend(following[indices[-1]])
+    return blocks
+
+
+ROOT = -1  # stands before the kernel's first instruction and before each subroutine
+
+
+def dominators(blocks, entries):
+    """{leader: the nearest block that every way to it goes through}."""
+    after = {leader: edges for leader, (_, edges) in blocks.items()}
+    after[ROOT] = set(entries)
+    order, seen, stack = [], {ROOT}, [(ROOT, iter(sorted(after[ROOT])))]
+    while stack:
+        node, rest = stack[-1]
+        for target in rest:
+            if target not in seen:
+                seen.add(target)
+                stack.append((target, iter(sorted(after[target]))))
+                break
+        else:
+            order.append(node)
+            stack.pop()
+    rank = {node: number for number, node in enumerate(order)}  # postorder: the root has the highest
+    before = {}
+    for node, edges in after.items():
+        for target in edges:
+            before.setdefault(target, []).append(node)
+    nearest, changed = {ROOT: ROOT}, True
+    while changed:
+        changed = False
+        for node in reversed(order[:-1]):
+            new = None
+            for origin in before[node]:
+                if origin not in nearest:
+                    continue
+                if new is None:
+                    new = origin
+                    continue
+                other = origin
+                while new != other:
+                    while rank[new] < rank[other]:
+                        new = nearest[new]
+                    while rank[other] < rank[new]:
+                        other = nearest[other]
+            if nearest.get(node) != new:
+                nearest[node], changed = new, True
+    return nearest
+
+
+def loops(function):
+    """The natural loops of a kernel: a branch back to a block that every way to the branch goes through."""
+    following, subroutines = follow(function)
+    entries = {0} | subroutines
+    blocks = blocks_of(following, entries)
+    nearest = dominators(blocks, entries)
+
+    def dominates(header, node):
+        while node not in (header, ROOT):
+            node = nearest[node]
+        return node == header
+
+    before = {}
+    for leader, (_, edges) in blocks.items():
+        for target in edges:
+            before.setdefault(target, set()).add(leader)
+    found = {}
+    for leader, (_, edges) in blocks.items():
+        for header in edges:
+            if not dominates(header, leader):
+                continue
+            inside, waiting = found.setdefault(header, {header}), [leader]
+            while waiting:
+                node = waiting.pop()
+                if node not in inside:
+                    inside.add(node)
+                    waiting.extend(before.get(node, ()))
+    result = []
+    for header, leaders in found.items():
+        body = {index for leader in leaders for index in blocks[leader][0]}
+        # Behind the end of a kernel stands a branch to itself.
+        if len(body) > 1:
+            result.append(Loop(header, body))
+    return result
+
+
+def innermost(all_loops):
+    return [loop for loop in all_loops
+            if not any(other is not loop and other.header in loop.body and other.body < loop.body for other in all_loops)]
+
+
+FMA = ("FFMA", "FFMA2", "DFMA", "HFMA2")
+TENSOR = ("HMMA", "IMMA", "DMMA", "QMMA", "OMMA", "HGMMA", "IGMMA", "QGMMA", "UTCHMMA", "UTCQMMA", "UTCIMMA", "UTCOMMA")
+FP32 = ("FFMA", "FFMA2", "FADD", "FADD2", "FMUL", "FMUL2")
+FP64 = ("DFMA", "DADD", "DMUL", "DSETP", "DMNMX")
+LOGIC = ("IADD3", "IADD", "LOP3", "ISETP", "FSETP", "FMNMX", "FMNMX3", "SHF", "SEL", "FSEL", "PRMT", "MOV", "LEA", "IMNMX",
+         "VIMNMX", "VIMNMX3", "VIADD", "VIADDMNMX", "IABS", "PLOP3", "SGXT", "BMSK", "FCHK", "P2R", "R2P", "HADD2", "HMUL2", "HSETP2", "HMNMX2")
+SPECIAL = ("MUFU", "I2F", "F2I", "F2F", "I2I", "FRND", "POPC", "FLO", "BREV")
+MEMORY = ("LDG", "STG", "LDS", "STS", "LDGSTS", "LD", "ST", "LDSM", "STSM", "ATOMG", "ATOM", "ATOMS", "RED", "UBLKCP",
+          "UTMALDG", "UTMASTG")
+
+
+def width(instruction):
+    """Bits that a memory instruction moves for each thread."""
+    for modifier in instruction.modifiers:
+        if modifier in ("64", "128", "256"):
+            return int(modifier)
+        if modifier in ("U8", "S8"):
+            return 8
+        if modifier in ("U16", "S16"):
+            return 16
+    return 32
+
+
+def mix(instructions):
+    """What a stretch of code is made of: instructions by kind. All counts are of a warp's instructions."""
+    counts = {"instructions": len(instructions)}
+
+    def count(key):
+        counts[key] = counts.get(key, 0) + 1
+
+    for instruction in instructions:
+        name = instruction.name
+        if never(instruction):
+            count("never")  # ptxas puts `@!PT LDS RZ, [RZ]` beside copies; it takes an issue slot and does nothing
+            continue
+        if name in FMA:
+            count("fma")
+        if name in TENSOR:
+            count("tensor")
+        if name in FP32:
+            count("fp32")
+        elif name in FP64:
+            count("fp64")
+        elif name == "IMAD":
+            count("imad")
+        elif name in LOGIC:
+            count("logic")
+        elif name in SPECIAL:
+            count("special")
+        elif name in ("BAR", "SYNCS", "WARPSYNC", "SHFL", "DEPBAR", "LDGDEPBAR"):
+            count({"BAR": "barriers", "SYNCS": "barriers", "SHFL": "shuffles", "WARPSYNC": "warp_barriers"}.get(name, "waits"))
+        elif name == "LDGSTS":
+            count(f"cp_async_{width(instruction)}")
+        elif name in ("LDS", "STS", "LDG", "STG"):
+            count({"LDS": "shared_load", "STS": "shared_store", "LDG": "global_load", "STG": "global_store"}[name]
+                  + f"_{width(instruction)}")
+        elif name in ("LDSM", "STSM"):
+            count("matrix_load" if name == "LDSM" else "matrix_store")
+        elif name in ("ATOM", "ATOMG", "ATOMS", "RED"):
+            count("atomics")
+        elif name in ("LD", "ST"):
+            count("generic")
+        elif name in ("LDL", "STL"):
+            count("local")
+    return counts
+
+
+def hottest(function):
+    """(the hottest loop or nothing, all loops): of the innermost loops the one with most multiply-adds (those of the
+    tensor cores included); where no loop has any, the one with most memory instructions; then the longest."""
+    def heat(loop):
+        names = [function.instructions[index].name for index in loop.body if not never(function.instructions[index])]
+        return (sum(name in FMA or name in TENSOR for name in names), sum(name in MEMORY for name in names), len(names), -loop.header)
+
+    all_loops = loops(function)
+    return max(innermost(all_loops), key=heat, default=None), all_loops
+
+
+def describe(function):
+    """What the report keeps of a kernel's code."""
+    code = function.instructions
+    end = next((index for index in range(len(code) - 1, -1, -1) if code[index].name not in ("NOP", "BRA")), 0) + 1
+    loop, all_loops = hottest(function)
+    body = sorted(loop.body) if loop else range(end)
+    result = {"instructions": end, "loops": len(all_loops), "hot": "loop" if loop else "all",
+              "mix": mix([code[index] for index in body])}
+    # What surrounds the loop, such as the copies and barriers of a slab whose products are a loop of their own.
+    around = min((other for other in all_loops if loop and loop.body < other.body), key=lambda other: len(other.body), default=None)
+    if around:
+        result["around"] = mix([code[index] for index in sorted(around.body - loop.body)])
+    return result
