@@ -161,7 +161,7 @@ cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, const voi
     *blocks = block_size > p.maxThreadsPerBlock
                   ? 0
                   : std::min({p.maxBlocksPerMultiProcessor, p.maxThreadsPerMultiProcessor / block_size,
-                              static_cast<int>(p.sharedMemPerMultiprocessor / shared)});
+                              static_cast<int>(p.sharedMemPerMultiprocessor / std::max<size_t>(shared, 1))});
     return cudaSuccess;
   });
 }
