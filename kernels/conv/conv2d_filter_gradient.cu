@@ -145,9 +145,11 @@ Status conv2d_filter_gradient(std::optional<TileId> tile, FilterView<float> dw, 
 
   auto* parts = static_cast<float*>(workspace.data);
   const GemmConfig& config = plan.config;
+  DeviceFacts device;
+  RONDO_RETURN_IF_ERROR(device_facts(&device));
   if (plan.winograd)
-    return winograd::filter_gradient(winograd::tile_kind(), dw.data, dy.data, x.data, g, config.splits, parts,
-                                     stream);
+    return winograd::filter_gradient(winograd::tile_kind(device), dw.data, dy.data, x.data, g, config.splits,
+                                     parts, stream);
   if (plan.few_channels)
     return few_channels_filter_gradient(dw.data, dy.data, x.data, g, config.splits, parts, stream);
 
@@ -160,11 +162,7 @@ Status conv2d_filter_gradient(std::optional<TileId> tile, FilterView<float> dw, 
   p.pixels_per_split = split ? config.k_per_split : std::max<int64_t>(g.output_pixels, 1);
   if (split) p.partials = {parts, g.patch, g.k, config.splits};
 
-  if (!tile) {
-    DeviceFacts device;
-    RONDO_RETURN_IF_ERROR(device_facts(&device));
-    tile = choose_tile(g.patch, g.k, config.splits, kPatchNeeds, device);
-  }
+  if (!tile) tile = choose_tile(g.patch, g.k, config.splits, kPatchNeeds, device);
   RONDO_RETURN_IF_ERROR(with_tile(*tile, [&]<class Tile>() {
     static_assert(sizeof(Shared<Tile>) ==
                   sizeof(TileShared<Tile, Order::across_k>) + kPatchNeeds.bytes_per_row * Tile::kM);

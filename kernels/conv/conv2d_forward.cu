@@ -204,9 +204,12 @@ Status conv2d_forward(std::optional<TileId> tile, ImageView<float> y, ImageView<
   check.workspace(workspace, by_winograd ? winograd::workspace_bytes(g) : 0);
   RONDO_RETURN_IF_ERROR(check.status());
 
-  if (by_winograd)
-    return winograd::forward(winograd::tile_kind(), y.data, x.data, filter.data, bias.data, epilogue.relu, g,
-                             static_cast<float*>(workspace.data), stream);
+  if (by_winograd) {
+    DeviceFacts device;
+    RONDO_RETURN_IF_ERROR(device_facts(&device));
+    return winograd::forward(winograd::tile_kind(device), y.data, x.data, filter.data, bias.data,
+                             epilogue.relu, g, static_cast<float*>(workspace.data), stream);
+  }
   if (!tile && y.size() > 0 && has_few_channels(g))
     return few_channels_forward(y.data, x.data, filter.data, bias.data, epilogue.relu, g, stream);
   Parameters p = {};
@@ -232,9 +235,12 @@ Status conv2d_data_gradient(std::optional<TileId> tile, ImageView<float> dx, Ima
   check.workspace(workspace, by_winograd ? winograd::workspace_bytes(g) : 0);
   RONDO_RETURN_IF_ERROR(check.status());
 
-  if (by_winograd)
-    return winograd::data_gradient(winograd::tile_kind(), dx.data, dy.data, filter.data, g,
+  if (by_winograd) {
+    DeviceFacts device;
+    RONDO_RETURN_IF_ERROR(device_facts(&device));
+    return winograd::data_gradient(winograd::tile_kind(device), dx.data, dy.data, filter.data, g,
                                    static_cast<float*>(workspace.data), stream);
+  }
   Parameters p = {};
   p.geometry = g;
   p.from = dy.data, p.filter = filter.data, p.to = dx.data;

@@ -15,6 +15,12 @@ int64_t visible_taps(int size, int outputs, int pad) {
 
 }  // namespace
 
+TileKind tile_kind(const DeviceFacts& device) {
+  const auto fits = [&](TileKind kind) { return shared_bytes(kind) <= device.shared_bytes_per_block; };
+  if (device.vectors && fits(TileKind::vectors)) return TileKind::vectors;
+  return fits(TileKind::gpu) ? TileKind::gpu : TileKind::small_gpu;
+}
+
 bool fits(const ConvGeometry& g) {
   return g.r == 3 && g.s == 3 && g.stride_h == 1 && g.stride_w == 1 && g.pad_h <= 2 && g.pad_w <= 2 &&
          g.c > 0 && g.k > 0 && g.c % 16 == 0 && g.k % 16 == 0;

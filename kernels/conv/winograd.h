@@ -7,13 +7,19 @@
 #pragma once
 
 #include <rondo/kernels/conv/conv_geometry.h>
+#include <rondo/kernels/gemm/gemm_config.h>
 
 namespace rondo::winograd {
 
-// Which tile multiplies: that of GPUs, or that of vector registers, which the CPU executor alone has.
-enum class TileKind { gpu, vectors };
-// The one that suits the build.
-TileKind tile_kind();
+// Which tile multiplies: that of GPUs, a smaller one for those whose blocks have little shared memory, or that of vector
+// registers, which the CPU executor alone has. The first two add in the same order.
+enum class TileKind { gpu, small_gpu, vectors };
+// Shared memory that a device must let a block have. 99 KB is the limit of sm_86, sm_89 and sm_120, 64 KB that of sm_75.
+constexpr int64_t shared_bytes(TileKind kind) {
+  return int64_t{kind == TileKind::gpu ? 99 : kind == TileKind::small_gpu ? 64 : 227} << 10;
+}
+// The one that suits build and device.
+TileKind tile_kind(const DeviceFacts& device);
 
 // Can the algorithm do this? Filters of 3 x 3, strides of 1, padding of at most 2, channels in multiples of 16.
 bool fits(const ConvGeometry& geometry);

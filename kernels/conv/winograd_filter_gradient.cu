@@ -41,7 +41,7 @@ struct Shared {
   };
   union {
     Slabs slabs[Tile::kStages];
-    alignas(64) Products<Tile, 2> products;
+    alignas(64) Products<Tile> products;
   };
 };
 
@@ -142,9 +142,9 @@ __global__ __launch_bounds__(Tile::kThreads, 1) void winograd_filter_gradient_ke
                  [&](int slice) { store_filters<Tile>(p, shared, dw, row0, column0 + slice); });
 }
 
-template <class Tile>
+template <TileKind kind, class Tile>
 Status launch_filter_gradient(Parameters& p, int64_t parts, cudaStream_t stream) {
-  static_assert(kFitsEveryGpu<Tile, Shared<Tile>>);
+  static_assert(sizeof(Shared<Tile>) <= shared_bytes(kind));
   p.blocks_of_columns = ceil_div(p.geometry.c, Tile::kColumns);
   return launch("conv2d_filter_gradient",
                 {.grid_x = static_cast<int64_t>(ceil_div(p.geometry.k, Tile::kRows)) * p.blocks_of_columns,
@@ -182,8 +182,11 @@ Status filter_gradient(TileKind kind, float* dw, const float* dy, const float* x
   const auto run = [&] {
     if constexpr (kVectorTiles)
       if (kind == TileKind::vectors)
-        return launch_filter_gradient<VectorTile<64, 28, kTileRegisters.count / 4>>(p, parts, stream);
-    return launch_filter_gradient<GpuTile<8>>(p, parts, stream);
+        return launch_filter_gradient<TileKind::vectors, VectorTile<64, 28, kTileRegisters.count / 4, 2>>(
+            p, parts, stream);
+    if (kind == TileKind::small_gpu)
+      return launch_filter_gradient<TileKind::small_gpu, GpuTile<4, 4>>(p, parts, stream);
+    return launch_filter_gradient<TileKind::gpu, GpuTile<8, 2>>(p, parts, stream);
   };
   RONDO_RETURN_IF_ERROR(run());
   return parts > 1 ? sum_partials({workspace, g.k, g.patch, parts}, dw, g.patch, 1, Epilogue{}, stream)

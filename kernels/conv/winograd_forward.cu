@@ -47,7 +47,7 @@ template <class Tile>
 struct Shared {
   union {
     alignas(64) float inputs[Tile::kStages][kFrequencies][Inputs<Tile>::kFloats];
-    alignas(64) Products<Tile, Tile::kVectors ? 1 : 2> products;
+    alignas(64) Products<Tile> products;
   };
   Place places[Tile::kRows];  // of the inputs
   Place to_places[Tile::kRows];
@@ -133,9 +133,9 @@ __global__ __launch_bounds__(Tile::kThreads, 1) void winograd_forward_kernel(con
                  [&](int first) { store_outputs<Tile>(p, shared, rows, panel * kPanel + first); });
 }
 
-template <class Tile>
+template <TileKind kind, class Tile>
 Status launch_forward(const char* name, Parameters& p, cudaStream_t stream) {
-  static_assert(kFitsEveryGpu<Tile, Shared<Tile>>);
+  static_assert(sizeof(Shared<Tile>) <= shared_bytes(kind));
   const int64_t blocks_of_tiles = ceil_div<int64_t>(p.tiles, Tile::kRows);
   p.blocks_of_tiles =
       static_cast<int>(std::min<int64_t>(blocks_of_tiles, INT32_MAX));  // more are refused by launch()
@@ -152,13 +152,12 @@ Status convolve(const char* name, TileKind kind, Parameters& p, int images, cuda
   p.epilogue.aligned = copy_width(p.to, p.filter.columns, 4) == 4;
   if constexpr (kVectorTiles)
     if (kind == TileKind::vectors)
-      return launch_forward<VectorTile<4 * kTallRows, 64, kTallRows>>(name, p, stream);
-  return launch_forward<GpuTile<16>>(name, p, stream);
+      return launch_forward<TileKind::vectors, VectorTile<4 * kTallRows, 64, kTallRows, 1>>(name, p, stream);
+  if (kind == TileKind::small_gpu) return launch_forward<TileKind::small_gpu, GpuTile<8, 4>>(name, p, stream);
+  return launch_forward<TileKind::gpu, GpuTile<16, 2>>(name, p, stream);
 }
 
 }  // namespace
-
-TileKind tile_kind() { return kVectorTiles ? TileKind::vectors : TileKind::gpu; }
 
 int64_t workspace_bytes(const ConvGeometry& g) {
   return static_cast<int64_t>(sizeof(float)) *

@@ -12,13 +12,14 @@
 namespace rondo::winograd {
 
 template <int ThreadsM, int ThreadsN, int PerThreadM, int PerThreadN, int Rows, int Columns, int Inner,
-          int Stages, bool Vectors>
+          int Stages, int Slices, bool Vectors>
 struct WinogradTile {
   static constexpr bool kVectors = Vectors;
   static constexpr int kThreadsM = ThreadsM, kThreadsN = ThreadsN;
   static constexpr int kPerFrequency = ThreadsM * ThreadsN, kThreads = kFrequencies * kPerFrequency;
   static constexpr int kPerThreadM = PerThreadM, kPerThreadN = PerThreadN;
   static constexpr int kRows = Rows, kColumns = Columns, kInner = Inner, kStages = Stages;
+  static constexpr int kSlices = Slices;  // of the columns, of which the products are stored one at a time
   static constexpr int kPartsM = Rows / (ThreadsM * PerThreadM), kPartsN = Columns / (ThreadsN * PerThreadN);
   // Channels that a thread transforms at once: a vector register of them.
   static constexpr int kLanes = Vectors ? kTileRegisters.lanes : 1;
@@ -26,15 +27,11 @@ struct WinogradTile {
 };
 
 // 8 x 8 sums of one frequency are 64 registers, of the 128 that 512 threads may have.
-template <int Inner>
-using GpuTile = WinogradTile<4, 8, 8, 8, 32, 64, Inner, 2, false>;
-// What every GPU lets a block have: 99 KB, the limit of sm_86, sm_89 and sm_120.
-inline constexpr int64_t kGpuSharedBytes = 99 << 10;
-template <class Tile, class Shared>
-inline constexpr bool kFitsEveryGpu = Tile::kVectors || sizeof(Shared) <= kGpuSharedBytes;
+template <int Inner, int Slices>
+using GpuTile = WinogradTile<4, 8, 8, 8, 32, 64, Inner, 2, Slices, false>;
 // All frequencies of the slabs lie in a core's second cache, those of one and its register tiles in the first.
-template <int Rows, int Inner, int PerThreadM>
-using VectorTile = WinogradTile<1, 1, PerThreadM, 2 * kTileRegisters.lanes, Rows, 64, Inner, 1, true>;
+template <int Rows, int Inner, int PerThreadM, int Slices>
+using VectorTile = WinogradTile<1, 1, PerThreadM, 2 * kTileRegisters.lanes, Rows, 64, Inner, 1, Slices, true>;
 
 // The sums of the calling thread.
 template <class Tile>
@@ -146,9 +143,9 @@ __device__ __forceinline__ void mainloop(int chunks, Transform transform, Multip
 }
 
 // The products of all frequencies in shared memory, where they meet; a slice of the columns at a time.
-template <class Tile, int Slices>
+template <class Tile>
 struct Products {
-  static constexpr int kColumns = Tile::kColumns / Slices;
+  static constexpr int kColumns = Tile::kColumns / Tile::kSlices;
   static constexpr int kStride = kColumns + 4 * !Tile::kVectors;
 
   float values[kFrequencies][Tile::kRows * kStride + 16];
@@ -160,10 +157,9 @@ struct Products {
 };
 
 // each(first column) for every slice, when its products are there.
-template <class Tile, int Slices, class Each>
-__device__ __forceinline__ void for_each_slice(const Sums<Tile>& sums, Products<Tile, Slices>& products,
-                                               Each each) {
-  using Slice = Products<Tile, Slices>;
+template <class Tile, class Each>
+__device__ __forceinline__ void for_each_slice(const Sums<Tile>& sums, Products<Tile>& products, Each each) {
+  using Slice = Products<Tile>;
   RONDO_UNROLL_BY(1)
   for (int first = 0; first < Tile::kColumns; first += Slice::kColumns) {
     if (first > 0) __syncthreads();

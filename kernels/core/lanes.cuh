@@ -7,10 +7,15 @@
 // and spreads a scalar from memory for free. Left to itself, a compiler's guess of which loop to vectorise
 // differs by a factor of ten between two spellings of the same tile; here there is nothing to guess.
 //
-// load() and store() want 16-byte alignment; the others take any pointer to float.
+// load(), store() and Broadcast want 16-byte alignment, and a build with RONDO_CHECK_ALIGNMENT checks it; the others take any
+// pointer to float.
 #pragma once
 
 #include <cuda_runtime.h>
+
+#ifdef __SIMT__
+#include <simt/alignment.h>
+#endif
 
 #include <cstdint>
 #include <utility>
@@ -58,14 +63,22 @@ struct Lanes {
   static constexpr int kVectors = N / kWidth;
   Vector v[kVectors];
 
-  static __device__ __forceinline__ Lanes load(const float* from) { return load_unaligned(from); }
+  static constexpr int kAlignment = N == 1 ? 4 : 16;  // of a GPU's accesses
+
+  static __device__ __forceinline__ Lanes load(const float* from) {
+    simt::check_aligned<kAlignment>("a load of Lanes", from);
+    return load_unaligned(from);
+  }
   static __device__ __forceinline__ Lanes load_unaligned(const float* from) {
     Lanes lanes;
     RONDO_UNROLL
     for (int j = 0; j < kVectors; ++j) __builtin_memcpy(&lanes.v[j], from + j * kWidth, sizeof(Vector));
     return lanes;
   }
-  __device__ __forceinline__ void store(float* to) const { store_unaligned(to); }
+  __device__ __forceinline__ void store(float* to) const {
+    simt::check_aligned<kAlignment>("a store of Lanes", to);
+    store_unaligned(to);
+  }
   __device__ __forceinline__ void store_unaligned(float* to) const {
     RONDO_UNROLL
     for (int j = 0; j < kVectors; ++j) __builtin_memcpy(to + j * kWidth, &v[j], sizeof(Vector));
@@ -214,7 +227,9 @@ struct Broadcast {
   static_assert(N == 4, "one 16-byte load");
 #ifdef __SIMT__
   const float* from;
-  explicit __device__ __forceinline__ Broadcast(const float* values) : from(values) {}
+  explicit __device__ __forceinline__ Broadcast(const float* values) : from(values) {
+    simt::check_aligned<16>("a Broadcast", from);
+  }
   __device__ __forceinline__ float operator[](int i) const { return from[i]; }
 #else
   float4 four;

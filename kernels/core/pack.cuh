@@ -23,11 +23,17 @@ struct alignas(N * sizeof(T) < 16 ? N * sizeof(T) : 16) Pack {
 
 template <int N, class T>
 __device__ __forceinline__ Pack<T, N> load_pack(const T* from) {
+#ifdef __SIMT__
+  simt::check_aligned<alignof(Pack<T, N>)>("a load of a Pack", from);
+#endif
   return *reinterpret_cast<const Pack<T, N>*>(from);
 }
 
 template <class T, int N>
 __device__ __forceinline__ void store_pack(T* to, const Pack<T, N>& pack) {
+#ifdef __SIMT__
+  simt::check_aligned<alignof(Pack<T, N>)>("a store of a Pack", to);
+#endif
   *reinterpret_cast<Pack<T, N>*>(to) = pack;
 }
 

@@ -35,7 +35,7 @@ std::string describe_device(int device) {
       from_cuda(cudaGetDeviceProperties(&properties, device), concat("asking for device ", device));
   if (!status.ok()) return status.message();
 #ifdef __SIMT__
-  return concat(device_label(device), ", ", properties.name, " on ", properties.multiProcessorCount,
+  return concat(device_label(device), ", ", properties.name, " on ", simt::settings().workers,
                 " worker threads shared by all devices");
 #else
   return concat(device_label(device), ", ", properties.name, ", ", properties.multiProcessorCount,

@@ -45,6 +45,25 @@ StatusCode kind_of(cudaError_t error) {
   }
 }
 
+// Does the program lack kernels that the device can run?
+bool lacks_kernels(cudaError_t error) {
+  return error == cudaErrorNoKernelImageForDevice || error == cudaErrorInvalidDeviceFunction ||
+         error == cudaErrorUnsupportedPtxVersion;
+}
+
+// What to do about it; empty when the device does not answer.
+std::string missing_kernels_text() {
+  int device = 0;
+  cudaDeviceProp properties;
+  if (cudaGetDevice(&device) != cudaSuccess || cudaGetDeviceProperties(&properties, device) != cudaSuccess) {
+    static_cast<void>(cudaGetLastError());
+    return {};
+  }
+  return concat("this program was not compiled for device ", device, ", ", properties.name,
+                ", of compute capability ", properties.major, ".", properties.minor,
+                "; configure it with -DCMAKE_CUDA_ARCHITECTURES=", properties.major, properties.minor);
+}
+
 }  // namespace
 
 Status from_cuda(cudaError_t error, const std::string& what) {
@@ -52,8 +71,9 @@ Status from_cuda(cudaError_t error, const std::string& what) {
   // A recoverable error stays behind as "last error" and would be blamed on the next launch: take it away.
   // A sticky one comes back by itself.
   static_cast<void>(cudaGetLastError());
-  return Status(kind_of(error),
-                concat(what, ": ", cudaGetErrorString(error), " (", cudaGetErrorName(error), ")"));
+  std::string why = lacks_kernels(error) ? missing_kernels_text() : "";
+  if (why.empty()) why = cudaGetErrorString(error);
+  return Status(kind_of(error), concat(what, ": ", why, " (", cudaGetErrorName(error), ")"));
 }
 
 }  // namespace rondo

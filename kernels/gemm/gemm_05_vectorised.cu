@@ -6,6 +6,7 @@
 // Next:      load the next slab while this one is multiplied (gemm_06).
 #include <rondo/kernels/gemm/gemm_variants.h>
 #include <rondo/kernels/core/launch.cuh>
+#include <rondo/kernels/core/pack.cuh>
 #include <rondo/kernels/core/shared.cuh>
 #include <rondo/kernels/gemm/epilogue.cuh>
 #include <rondo/kernels/gemm/tile_mainloop.cuh>
@@ -23,12 +24,12 @@ struct Operand {
   bool aligned;  // 16 bytes: data, stride and cols
 
   // The four values that begin at (row, col); zero outside.
-  __device__ __forceinline__ float4 four(int64_t row, int64_t col) const {
+  __device__ __forceinline__ Pack<float, 4> four(int64_t row, int64_t col) const {
     const float* from = data + row * stride + col;
-    if (row >= rows || col >= cols) return make_float4(0, 0, 0, 0);
-    if (aligned) return *reinterpret_cast<const float4*>(from);
-    return make_float4(from[0], col + 1 < cols ? from[1] : 0, col + 2 < cols ? from[2] : 0,
-                       col + 3 < cols ? from[3] : 0);
+    if (row >= rows || col >= cols) return {};
+    if (aligned) return load_pack<4>(from);
+    return {
+        {from[0], col + 1 < cols ? from[1] : 0, col + 2 < cols ? from[2] : 0, col + 3 < cols ? from[3] : 0}};
   }
 };
 
@@ -39,13 +40,13 @@ __device__ __forceinline__ void copy_slab(float* slab, const Operand& operand, i
   for (int e = 4 * threadIdx.x; e < Outer * Square::kK; e += 4 * Square::kThreads) {
     const int across = e / kAlong, along = e % kAlong;
     const int k = order == Order::along_k ? along : across, outer = order == Order::along_k ? across : along;
-    const float4 four =
+    const auto four =
         order == Order::along_k ? operand.four(outer0 + outer, k0 + k) : operand.four(k0 + k, outer0 + outer);
     constexpr int dk = order == Order::along_k ? 1 : 0, douter = 1 - dk;
-    slab[Slab::at(k, outer)] = four.x;
-    slab[Slab::at(k + dk, outer + douter)] = four.y;
-    slab[Slab::at(k + 2 * dk, outer + 2 * douter)] = four.z;
-    slab[Slab::at(k + 3 * dk, outer + 3 * douter)] = four.w;
+    slab[Slab::at(k, outer)] = four.v[0];
+    slab[Slab::at(k + dk, outer + douter)] = four.v[1];
+    slab[Slab::at(k + 2 * dk, outer + 2 * douter)] = four.v[2];
+    slab[Slab::at(k + 3 * dk, outer + 3 * douter)] = four.v[3];
   }
 }
 

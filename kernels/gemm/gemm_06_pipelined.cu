@@ -98,8 +98,12 @@ Status gemm_06_pipelined(MatrixView<float> c, MatrixView<const float> a, MatrixV
   GemmArguments arguments;
   RONDO_RETURN_IF_ERROR(
       check_gemm("gemm_06_pipelined", SplitsK::yes, c, a, b, options, workspace, &arguments));
+  DeviceFacts device;
+  RONDO_RETURN_IF_ERROR(device_facts(&device));
   GemmConfig config = split_k({arguments.m, arguments.n, arguments.k});
-  config.tile = TileId::k128x128;
+  const TileFacts& large = tile_facts()[static_cast<size_t>(TileId::k128x128)];
+  const bool fits = shared_bytes(large, {order_of_a(arguments)}) <= device.shared_bytes_per_block;
+  config.tile = fits ? TileId::k128x128 : TileId::k64x64;
   return launch_gemm_06("gemm_06_pipelined", arguments, config, workspace, stream);
 }
 

@@ -1,4 +1,5 @@
-// The kernel of rung 06 with its configuration as an argument: gemm() chooses one, the rung has a fixed one.
+// The kernel of rung 06 with its configuration as an argument: gemm() chooses one, the rung has 128x128, or
+// 64x64 where a block has too little shared memory.
 #pragma once
 
 #include <rondo/kernels/gemm/gemm_arguments.h>

@@ -41,10 +41,17 @@ GemmConfig split_k(const GemmShape& shape) {
 
 TileId choose_tile(int64_t m, int64_t n, int64_t splits, const SharedNeeds& needs,
                    const DeviceFacts& device) {
-  TileId best = device.vectors ? TileId::kVectors64x64 : TileId::k64x64;
+  const auto fits = [&](const TileFacts& tile) {
+    return shared_bytes(tile, needs) <= device.shared_bytes_per_block;
+  };
+  // The executor has no vector tile that fits into the shared memory of a small GPU (SIMT_GPU), but that GPU's tiles.
+  const bool vectors = device.vectors && std::ranges::any_of(tile_facts(), [&](const TileFacts& tile) {
+                         return tile.vectors && fits(tile);
+                       });
+  TileId best = TileId::k64x64;
   double least = std::numeric_limits<double>::infinity();
   for (const TileFacts& tile : tile_facts()) {
-    if (tile.vectors != device.vectors || shared_bytes(tile, needs) > device.shared_bytes_per_block) continue;
+    if (tile.vectors != vectors || !fits(tile)) continue;
     const int64_t blocks = saturating_product({pieces(m, tile.m), pieces(n, tile.n), splits});
     const int64_t rounds = pieces(blocks, std::max(1, device.multiprocessors));
     const double time = static_cast<double>(rounds) * tile.m * tile.n / tile.efficiency;

@@ -52,7 +52,7 @@ constexpr int64_t shared_bytes(const TileFacts& tile, const SharedNeeds& needs) 
 
 struct DeviceFacts {
   int multiprocessors = 0;
-  int shared_bytes_per_block = 0;  // the most that a block may ask for: 99 KB on sm_86, 227 KB on sm_90
+  int shared_bytes_per_block = 0;  // the most that a block may ask for: 64 KB on sm_75, 227 KB on sm_90
   bool vectors = false;            // threads have vector registers: the CPU executor
 };
 // Of the current device.

@@ -1,5 +1,6 @@
 // The second pass of split-K; see split_k.cuh. One thread adds the parts of four neighbouring results: its
 // loads are 16 bytes wide, and a warp reads 512 bytes in a row of each part. Bound: bytes.
+#include <rondo/kernels/core/pack.cuh>
 #include <rondo/kernels/gemm/split_k.cuh>
 
 namespace rondo {
@@ -16,8 +17,9 @@ __global__ __launch_bounds__(kThreads) void sum_partials_kernel(Partials partial
   float sums[4] = {0, 0, 0, 0};
   RONDO_UNROLL_BY(4)
   for (int64_t part = 0; part < partials.count; ++part) {
-    const float4 values = *reinterpret_cast<const float4*>(partials.data + part * size + first);
-    sums[0] += values.x, sums[1] += values.y, sums[2] += values.z, sums[3] += values.w;
+    const auto values = load_pack<4>(partials.data + part * size + first);
+    RONDO_UNROLL
+    for (int j = 0; j < 4; ++j) sums[j] += values.v[j];
   }
   const int64_t row = first / partials.stride(), column = first % partials.stride();
   RONDO_UNROLL

@@ -14,6 +14,10 @@
 
 #include <algorithm>
 
+#ifdef __SIMT__
+#include <simt/faults.h>
+#endif
+
 namespace rondo::test {
 namespace {
 
@@ -56,6 +60,21 @@ TEST(Launch, ABadShapeIsRefusedByName) {
   EXPECT_EQ(cudaGetLastError(), cudaSuccess);
   EXPECT_TRUE(ok(launch("fine", {.grid_x = 0}, stream, write_position_kernel, nullptr, 0)));
 }
+
+#ifdef __SIMT__
+TEST(Launch, AMissingKernelImageNamesTheOption) {
+  const Stream stream;
+  const auto start = [&](int64_t shared_bytes) {
+    return launch("the_kernel", {.shared_bytes = shared_bytes}, stream, write_position_kernel, nullptr, 0);
+  };
+  simt::set_kernel_images(false);
+  const Status status = start(0), opting_in = start(50 << 10);
+  simt::set_kernel_images(true);
+  EXPECT_TRUE(refused(status, "-DCMAKE_CUDA_ARCHITECTURES=90 (cudaErrorNoKernelImageForDevice)"));
+  EXPECT_TRUE(refused(opting_in, "-DCMAKE_CUDA_ARCHITECTURES=90 (cudaErrorNoKernelImageForDevice)"));
+  EXPECT_EQ(cudaGetLastError(), cudaSuccess);
+}
+#endif
 
 struct Shared {
   alignas(128) float values[64];

@@ -45,6 +45,23 @@ TEST(Status, CudaMessageSaysWhatWasTriedAndWhy) {
   EXPECT_NE(status.message().find("cudaErrorMemoryAllocation"), std::string::npos) << status.message();
 }
 
+TEST(Status, AProgramWithoutTheDevicesKernelsNamesDeviceAndOption) {
+  cudaDeviceProp device;
+  ASSERT_EQ(cudaGetDeviceProperties(&device, 0), cudaSuccess);
+  const std::string capability = concat(device.major, ".", device.minor),
+                    option = concat("-DCMAKE_CUDA_ARCHITECTURES=", device.major, device.minor, " ");
+  for (const cudaError_t error :
+       {cudaErrorNoKernelImageForDevice, cudaErrorInvalidDeviceFunction, cudaErrorUnsupportedPtxVersion}) {
+    const Status status = from_cuda(error, "gemm");
+    EXPECT_EQ(status.code(), StatusCode::bad_argument);
+    for (const std::string& part : {std::string("gemm: "), std::string(device.name), capability, option,
+                                    std::string(cudaGetErrorName(error))})
+      EXPECT_NE(status.message().find(part), std::string::npos) << part << ": " << status.message();
+    EXPECT_EQ(status.message().find('\n'), std::string::npos);
+  }
+  EXPECT_EQ(from_cuda(cudaErrorInvalidValue, "gemm").message().find("CMAKE"), std::string::npos);
+}
+
 // An error that a caller was told about must not be blamed on the next call.
 TEST(Status, FromCudaClearsTheLastError) {
   const Status status = from_cuda(cudaSetDevice(1 << 20), "choosing a device");

@@ -9,6 +9,7 @@
 namespace rondo::test {
 namespace {
 
+constexpr int kSm75 = 65536;
 constexpr int kSm86 = 101376;  // bytes of shared memory that a block may have, also on sm_89 and sm_120
 constexpr int kSm90 = 232448;
 
@@ -87,8 +88,18 @@ TEST(GemmConfig, ATileThatTheDeviceCannotHoldIsNotChosen) {
   EXPECT_EQ(choose_tile(4096, 4096, 1, {}, {2, 0}), TileId::k64x64);
 }
 
-// With 99 KB every product of LeNet's training step gets a tile that fits, on every device of that kind.
-TEST(GemmConfig, EveryProductOfLeNetFitsInto99KilobytesABlock) {
+// The executor with the limits of a small GPU has no vector tile that fits; then it takes that GPU's tiles.
+TEST(GemmConfig, WithoutRoomForVectorTilesThoseOfGpusAreChosen) {
+  for (const SharedNeeds& needs : {kGatherNeeds, kPatchNeeds, SharedNeeds{}})
+    for (const int64_t columns : {10, 50, 4096}) {
+      const TileId tile = choose_tile(4096, columns, 1, needs, {40, kSm75, true});
+      EXPECT_EQ(tile, choose_tile(4096, columns, 1, needs, {40, kSm75}));
+      EXPECT_LE(shared_bytes(facts_of(tile), needs), kSm75);
+    }
+}
+
+// Every product of LeNet's training step gets a tile that fits, on every device with 64 KB and with 99 KB.
+TEST(GemmConfig, EveryProductOfLeNetFits) {
   struct Product {
     const char* name;
     GemmShape shape;
@@ -110,13 +121,14 @@ TEST(GemmConfig, EveryProductOfLeNetFitsInto99KilobytesABlock) {
         {"logits, dw", {128, 10, batch}, across, true},
         {"logits, dx", {batch, 128, 10}, along, true},
     };
-    for (const int multiprocessors : {24, 28, 58, 68, 72, 82, 84, 108, 132})
-      for (const Product& p : products) {
-        const int64_t splits = p.splits ? split_k(p.shape).splits : 1;
-        const TileId tile = choose_tile(p.shape.m, p.shape.n, splits, p.needs, {multiprocessors, kSm86});
-        EXPECT_LE(shared_bytes(facts_of(tile), p.needs), kSm86)
-            << p.name << ", batch " << batch << ", " << multiprocessors << " multiprocessors";
-      }
+    for (const int most : {kSm75, kSm86})
+      for (const int multiprocessors : {24, 28, 40, 58, 68, 72, 82, 84, 108, 132})
+        for (const Product& p : products) {
+          const int64_t splits = p.splits ? split_k(p.shape).splits : 1;
+          const TileId tile = choose_tile(p.shape.m, p.shape.n, splits, p.needs, {multiprocessors, most});
+          EXPECT_LE(shared_bytes(facts_of(tile), p.needs), most)
+              << p.name << ", batch " << batch << ", " << multiprocessors << " multiprocessors";
+        }
   }
 }
 

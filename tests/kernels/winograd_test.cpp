@@ -10,6 +10,7 @@
 #include <rondo/tests/support/inputs.h>
 #include <rondo/tests/support/status_checks.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <utility>
@@ -27,9 +28,16 @@ ConvGeometry geometry_of(const ConvCase& c) {
   return g;
 }
 
+// Those that build and device can have.
 std::vector<TileKind> kinds() {
-  if (winograd::tile_kind() == TileKind::vectors) return {TileKind::gpu, TileKind::vectors};
-  return {TileKind::gpu};
+  DeviceFacts device;
+  EXPECT_TRUE(ok(device_facts(&device)));
+  std::vector<TileKind> kinds;
+  for (const TileKind kind : {TileKind::gpu, TileKind::small_gpu, TileKind::vectors})
+    if (winograd::shared_bytes(kind) <= device.shared_bytes_per_block &&
+        (kind != TileKind::vectors || device.vectors))
+      kinds.push_back(kind);
+  return kinds;
 }
 
 class Winograd : public testing::TestWithParam<ConvCase> {
@@ -211,6 +219,31 @@ TEST(WinogradBits, AnImageGetsTheSameInEveryBatch) {
     EXPECT_TRUE(all_equal_bits(among.first, repeated(alone.first)));
     EXPECT_TRUE(all_equal_bits(among.second, repeated(alone.second)));
   }
+}
+
+// A GPU with little shared memory has a smaller tile, and the same results.
+TEST(WinogradValues, BothTilesOfGpusGiveTheSameBits) {
+  if (std::ranges::count(kinds(), TileKind::gpu) == 0) GTEST_SKIP() << "a block has too little shared memory";
+  const ConvCase c = {5, 9, 8, 48, 80, 3, 3, {1, 1, 1, 1}};
+  const ConvGeometry g = geometry_of(c);
+  Stream stream;
+  GuardedBuffer<float> x(normal_values(c.x_size(), 1)), gradient(normal_values(c.y_size(), 2)),
+      filter(normal_values(c.filter_size(), 3)), scratch(winograd::workspace_bytes(g) / 4);
+  std::vector<float> y[2], dx[2], dw[2];
+  for (const TileKind kind : {TileKind::gpu, TileKind::small_gpu}) {
+    const int i = kind == TileKind::small_gpu;
+    GuardedBuffer<float> out(c.y_size()), to_x(c.x_size()), to_filter(c.filter_size());
+    ASSERT_TRUE(ok(winograd::forward(kind, out.data(), x.data(), filter.data(), nullptr, false, g,
+                                     scratch.data(), stream)));
+    ASSERT_TRUE(ok(winograd::data_gradient(kind, to_x.data(), gradient.data(), filter.data(), g,
+                                           scratch.data(), stream)));
+    ASSERT_TRUE(ok(
+        winograd::filter_gradient(kind, to_filter.data(), gradient.data(), x.data(), g, 1, nullptr, stream)));
+    y[i] = out.download(), dx[i] = to_x.download(), dw[i] = to_filter.download();
+  }
+  EXPECT_TRUE(all_equal_bits(y[1], y[0]));
+  EXPECT_TRUE(all_equal_bits(dx[1], dx[0]));
+  EXPECT_TRUE(all_equal_bits(dw[1], dw[0]));
 }
 
 // A pixel that an output does not see goes into none of the frequencies that the output sums.

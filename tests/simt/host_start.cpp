@@ -205,6 +205,70 @@ TEST_F(StartDeathTest, ABlockedHostFunctionTakesNoWorker) {
   EXPECT_EXIT(run(), testing::ExitedWithCode(kRight), "^$");
 }
 
+TEST_F(StartDeathTest, RefusesAGpu) {
+  for (const std::string name : {"v100", "T4", "t4 ", " ", "7.5", "75"})
+    EXPECT_EXIT(first_call("SIMT_GPU", name), testing::ExitedWithCode(2),
+                "^simt: SIMT_GPU=" + literally(name) +
+                    " is no GPU whose limits are known; there are t4, a100, rtx4090, h100, b200\n$");
+}
+
+// The properties of a device, the attributes that say the same, and what launches are refused for.
+bool has_limits(const std::string& title, int major, int minor, int multiprocessors, int shared_opt_in_kb,
+                int threads, int blocks) {
+  cudaDeviceProp p;
+  if (cudaGetDeviceProperties(&p, 3) != cudaSuccess) return false;
+  bool right = p.name == "CPU executor" + title && p.major == major && p.minor == minor;
+  right = right && p.multiProcessorCount == multiprocessors && p.maxThreadsPerBlock == 1024;
+  right = right && p.maxThreadsPerMultiProcessor == threads && p.maxBlocksPerMultiProcessor == blocks;
+  const int most = shared_opt_in_kb << 10;
+  int attribute = 0;
+  right = right && p.sharedMemPerBlock == 48 << 10 && p.sharedMemPerBlockOptin == static_cast<size_t>(most);
+  right = right &&
+          cudaDeviceGetAttribute(&attribute, cudaDevAttrMaxSharedMemoryPerBlockOptin, 0) == cudaSuccess &&
+          attribute == most;
+  right = right && p.sharedMemPerMultiprocessor == p.sharedMemPerBlockOptin + p.reservedSharedMemPerBlock;
+  const auto kernel = reinterpret_cast<const void*>(nothing);
+  constexpr cudaFuncAttribute kShared = cudaFuncAttributeMaxDynamicSharedMemorySize;
+  right = right && cudaFuncSetAttribute(kernel, kShared, most + 1) == cudaErrorInvalidValue;
+  right = right && cudaFuncSetAttribute(kernel, kShared, most) == cudaSuccess;
+  const auto fits = shape(1, 1024, nullptr, static_cast<size_t>(most)),
+             shared = shape(1, 32, nullptr, static_cast<size_t>(most) + 1), wide = shape(1, 1025);
+  right = right && cudaLaunchKernelEx(&fits, nothing) == cudaSuccess;
+  right = right && cudaLaunchKernelEx(&shared, nothing) == cudaErrorInvalidValue;
+  right = right && cudaLaunchKernelEx(&wide, nothing) == cudaErrorInvalidConfiguration;
+  // By shared memory, by threads, by blocks.
+  int resident = 0;
+  const auto resident_are = [&](int block, size_t bytes, int expected) {
+    return cudaOccupancyMaxActiveBlocksPerMultiprocessor(&resident, kernel, block, bytes) == cudaSuccess &&
+           resident == expected;
+  };
+  right = right && resident_are(32, static_cast<size_t>(most), 1);
+  right = right && resident_are(512, 0, threads / 512) && resident_are(32, 0, std::min(blocks, threads / 32));
+  return right && cudaDeviceSynchronize() == cudaSuccess;
+}
+
+// The numbers once more, from the tables of compute capabilities 7.5, 8.0, 8.9, 9.0 and 10.0.
+TEST_F(StartDeathTest, HasTheLimitsOfANamedGpu) {
+  const auto named = [](bool by_call, const char* name, auto... limits) {
+    if (by_call)
+      end_with(simt::set_gpu(name) == cudaSuccess && has_limits(limits...) &&
+               simt::set_gpu(name) == cudaErrorSetOnActiveProcess);
+    set("SIMT_GPU", name);
+    end_with(has_limits(limits...) && simt::settings().gpu == name);
+  };
+  for (const bool by_call : {false, true}) {
+    const auto right = testing::ExitedWithCode(kRight);
+    EXPECT_EXIT(named(by_call, "t4", " (limits of a T4)", 7, 5, 40, 64, 1024, 16), right, "^$");
+    EXPECT_EXIT(named(by_call, "a100", " (limits of an A100)", 8, 0, 108, 163, 2048, 32), right, "^$");
+    EXPECT_EXIT(named(by_call, "rtx4090", " (limits of an RTX 4090)", 8, 9, 128, 99, 1536, 24), right, "^$");
+    EXPECT_EXIT(named(by_call, "h100", " (limits of an H100)", 9, 0, 132, 227, 2048, 32), right, "^$");
+    EXPECT_EXIT(named(by_call, "b200", " (limits of a B200)", 10, 0, 148, 227, 2048, 32), right, "^$");
+    EXPECT_EXIT(named(by_call, "", "", 9, 0, simt::settings().workers, 227, 2048, 32), right, "^$");
+  }
+  EXPECT_EXIT(end_with(simt::set_gpu("v100") == cudaErrorInvalidValue && simt::settings().gpu.empty()),
+              testing::ExitedWithCode(kRight), "^$");
+}
+
 TEST_F(StartDeathTest, EscapesControlCharacters) {
   EXPECT_EXIT(first_call("SIMT_WORKERS", "\x1b[31m2\n"), testing::ExitedWithCode(2),
               "^simt: SIMT_WORKERS=.x1b.31m2.x0a is not a whole number");
@@ -232,16 +296,16 @@ TEST_F(StartDeathTest, TakesTheEndsOfEachRange) {
 
 TEST_F(StartDeathTest, AnEmptyVariableIsNotSet) {
   const auto all = [] {
-    for (const char* name : {"SIMT_DEVICES", "SIMT_WORKERS", "SIMT_MEMORY", "SIMT_SEED", "SIMT_LATE_COPIES",
+    for (const char* name : {"SIMT_DEVICES", "SIMT_WORKERS", "SIMT_MEMORY", "SIMT_SEED", "SIMT_LATE_COPIES", "SIMT_GPU",
                              "SIMT_QUEUE_LENGTH", "CUDA_DEVICE_MAX_CONNECTIONS", "CUDA_MODULE_LOADING",
                              "SIMT_ALLOCATION_WAITS", "SIMT_REPORT_CONTEXTS"})
       set(name, "");
     int count = 0;
     const simt::Settings& found = simt::settings();
     end_with(cudaGetDeviceCount(&count) == cudaSuccess && count == 8 && found.workers >= 1 && !found.seed &&
-             !found.late_copies && found.memory_bytes == size_t{8} << 30 && found.queue_length == 1024 &&
-             found.connections == 8 && found.lazy_loading && !found.allocation_waits &&
-             !found.report_contexts);
+             !found.late_copies && found.gpu.empty() && found.memory_bytes == size_t{8} << 30 &&
+             found.queue_length == 1024 && found.connections == 8 && found.lazy_loading &&
+             !found.allocation_waits && !found.report_contexts);
   };
   EXPECT_EXIT(all(), testing::ExitedWithCode(kRight), "^$");
 }

@@ -1,4 +1,5 @@
-// cp.async: copies from global to shared memory that run beside the arithmetic (sm_80 and newer).
+// cp.async: copies from global to shared memory that run beside the arithmetic. The instruction is one of sm_80 and newer;
+// on sm_75 a copy is a load and a store, done when cp_async() returns, and the other two do nothing.
 //
 //   cp_async<16>(to, from, valid)   starts one copy of 4, 8 or 16 bytes, aligned to its size; !valid writes
 //                                   zeros and does not read `from`, which is how tiles get their tails.
@@ -9,6 +10,8 @@
 #pragma once
 
 #include <cuda_runtime.h>
+
+#include <type_traits>
 
 #ifdef __SIMT__
 #include <simt/wide_copy.h>
@@ -23,6 +26,12 @@ __device__ __forceinline__ void cp_async(void* to_shared, const void* from_globa
     simt::async_copy<Bytes>(to_shared, from_global, valid);
   else
     simt::async_copy_wide<Bytes>(to_shared, from_global, valid);
+#elif defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
+  static_assert(Bytes == 4 || Bytes == 8 || Bytes == 16);
+  using Chunk = std::conditional_t<Bytes == 4, unsigned, std::conditional_t<Bytes == 8, uint2, uint4>>;
+  Chunk chunk = {};
+  if (valid) chunk = *static_cast<const Chunk*>(from_global);
+  *static_cast<Chunk*>(to_shared) = chunk;
 #else
   static_assert(Bytes == 4 || Bytes == 8 || Bytes == 16);
   const unsigned to = static_cast<unsigned>(__cvta_generic_to_shared(to_shared));
@@ -40,7 +49,7 @@ __device__ __forceinline__ void cp_async(void* to_shared, const void* from_globa
 __device__ __forceinline__ void cp_async_commit() {
 #ifdef __SIMT__
   simt::async_commit();
-#else
+#elif !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800
   asm volatile("cp.async.commit_group;" ::: "memory");
 #endif
 }
@@ -49,7 +58,7 @@ template <int Groups>
 __device__ __forceinline__ void cp_async_wait() {
 #ifdef __SIMT__
   simt::async_wait(Groups);
-#else
+#elif !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800
   asm volatile("cp.async.wait_group %0;" ::"n"(Groups) : "memory");
 #endif
 }

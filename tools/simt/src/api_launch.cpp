@@ -3,6 +3,8 @@
 #include <climits>
 
 #include "broken_link.h"
+#include "gpu_limits.h"
+#include "kernel_image.h"
 #include "kernel_name.h"
 #include "properties.h"
 #include "runtime.h"
@@ -74,6 +76,7 @@ cudaError_t launch(const cudaLaunchConfig_t* config, Launch launch) {
     require(config, cudaErrorInvalidValue);
     require(launch.kernel, cudaErrorInvalidDeviceFunction);
     Device& device = runtime.current_device();
+    require_kernel_image();
     check_shape(*config);
     check_attributes(*config);
 
@@ -115,11 +118,12 @@ cudaError_t cudaFuncSetAttribute(const void* kernel, cudaFuncAttribute attribute
   return api([&](Runtime& runtime) {
     require(kernel, cudaErrorInvalidDeviceFunction);
     Device& device = runtime.current_device();
+    require_kernel_image();
     std::unique_lock lock(runtime.mutex);
     runtime.load(lock, kernel);
     switch (attribute) {
       case cudaFuncAttributeMaxDynamicSharedMemorySize:
-        require(value >= 0 && static_cast<size_t>(value) <= kSharedPerBlockOptIn, cudaErrorInvalidValue);
+        require(value >= 0 && value <= limits().shared_opt_in_kb << 10, cudaErrorInvalidValue);
         device.shared_opt_in[kernel] = static_cast<size_t>(value);
         return cudaSuccess;
       case cudaFuncAttributePreferredSharedMemoryCarveout:
@@ -136,13 +140,13 @@ cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* attributes, const void* ke
     require(attributes, cudaErrorInvalidValue);
     require(kernel, cudaErrorInvalidDeviceFunction);
     Device& device = runtime.current_device();
+    require_kernel_image();
     std::unique_lock lock(runtime.mutex);
     runtime.load(lock, kernel);
     *attributes = {};
     attributes->maxThreadsPerBlock = kThreadsPerBlock;
     attributes->numRegs = 32;
-    attributes->ptxVersion = 90;
-    attributes->binaryVersion = 90;
+    attributes->ptxVersion = attributes->binaryVersion = 10 * limits().major + limits().minor;
     attributes->maxDynamicSharedSizeBytes = static_cast<int>(shared_limit(device, kernel));
     return cudaSuccess;
   });
@@ -154,6 +158,7 @@ cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, const voi
   return api([&](Runtime& runtime) {
     require(blocks, cudaErrorInvalidValue);
     require(kernel, cudaErrorInvalidDeviceFunction);
+    require_kernel_image();
     require(block_size >= 1, cudaErrorInvalidValue);
     runtime.current_device();
     {
@@ -165,7 +170,7 @@ cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, const voi
     *blocks = block_size > p.maxThreadsPerBlock
                   ? 0
                   : std::min({p.maxBlocksPerMultiProcessor, p.maxThreadsPerMultiProcessor / block_size,
-                              static_cast<int>(p.sharedMemPerMultiprocessor / shared)});
+                              static_cast<int>(p.sharedMemPerMultiprocessor / std::max<size_t>(shared, 1))});
     return cudaSuccess;
   });
 }

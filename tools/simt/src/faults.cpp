@@ -1,8 +1,18 @@
 #include <simt/faults.h>
 
+#include <atomic>
+
+#include "kernel_image.h"
 #include "runtime.h"
 
 namespace simt {
+namespace {
+std::atomic<bool> kernel_images{true};
+}  // namespace
+
+void set_kernel_images(bool present) { kernel_images = present; }
+
+void require_kernel_image() { require(kernel_images, cudaErrorNoKernelImageForDevice); }
 
 void fail_copy(uint64_t n) {
   static_cast<void>(answer([&](Runtime& runtime) {

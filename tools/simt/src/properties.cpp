@@ -1,27 +1,34 @@
 #include "properties.h"
 
+#include "gpu_limits.h"
+
 #include <climits>
 #include <cstdio>
 #include <string>
 
 namespace simt {
+namespace {
+constexpr size_t kilobytes(int count) { return static_cast<size_t>(count) << 10; }
+}  // namespace
 
 cudaDeviceProp properties_of(const Runtime& runtime, int device) {
   cudaDeviceProp p = {};
-  std::snprintf(p.name, sizeof(p.name), "CPU executor");
+  const GpuLimits& gpu = limits();
+  const std::string name = *gpu.title ? std::string(" (limits of ") + gpu.title + ")" : "";
+  std::snprintf(p.name, sizeof(p.name), "CPU executor%s", name.c_str());
   p.uuid.bytes[15] = static_cast<char>(device);
   p.totalGlobalMem = runtime.memory.limit(device);
   p.sharedMemPerBlock = kSharedPerBlock;
-  p.sharedMemPerBlockOptin = kSharedPerBlockOptIn;
-  p.sharedMemPerMultiprocessor = kSharedPerMultiprocessor;
-  p.reservedSharedMemPerBlock = kSharedReservedPerBlock;
+  p.sharedMemPerBlockOptin = kilobytes(gpu.shared_opt_in_kb);
+  p.sharedMemPerMultiprocessor = kilobytes(gpu.shared_kb);
+  p.reservedSharedMemPerBlock = kilobytes(gpu.shared_reserved_kb);
   p.regsPerBlock = 65536;
   p.regsPerMultiprocessor = 65536;
   p.warpSize = 32;
   p.memPitch = INT_MAX;
   p.maxThreadsPerBlock = kThreadsPerBlock;
-  p.maxThreadsPerMultiProcessor = 2048;
-  p.maxBlocksPerMultiProcessor = 32;
+  p.maxThreadsPerMultiProcessor = gpu.threads;
+  p.maxBlocksPerMultiProcessor = gpu.blocks;
   p.maxThreadsDim[0] = 1024;
   p.maxThreadsDim[1] = 1024;
   p.maxThreadsDim[2] = 64;
@@ -29,10 +36,10 @@ cudaDeviceProp properties_of(const Runtime& runtime, int device) {
   p.maxGridSize[1] = 65535;
   p.maxGridSize[2] = 65535;
   p.totalConstMem = 64 << 10;
-  p.major = 9;
-  p.minor = 0;
+  p.major = gpu.major;
+  p.minor = gpu.minor;
   p.textureAlignment = 512;
-  p.multiProcessorCount = runtime.scheduler.workers();
+  p.multiProcessorCount = gpu.multiprocessors ? gpu.multiprocessors : runtime.scheduler.workers();
   p.integrated = 1;
   p.canMapHostMemory = 1;
   p.concurrentKernels = 1;

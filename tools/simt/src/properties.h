@@ -5,10 +5,8 @@
 
 namespace simt {
 
-inline constexpr size_t kSharedPerBlock = 48 << 10;        // without opting in
-inline constexpr size_t kSharedPerBlockOptIn = 227 << 10;  // the most that a kernel may opt in to
-inline constexpr size_t kSharedPerMultiprocessor = 228 << 10;
-inline constexpr size_t kSharedReservedPerBlock = 1 << 10;
+// The same on every GPU; gpu_limits.h has what differs.
+inline constexpr size_t kSharedPerBlock = 48 << 10;  // without opting in
 inline constexpr int kThreadsPerBlock = 1024;
 
 cudaDeviceProp properties_of(const Runtime& runtime, int device);

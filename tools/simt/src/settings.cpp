@@ -10,6 +10,7 @@
 #include <string_view>
 #include <thread>
 
+#include "gpu_limits.h"
 #include "runtime.h"
 #include "settings_store.h"
 
@@ -39,8 +40,8 @@ std::string printable(std::string_view text) {
 // A setting that cannot be read must not be ignored silently: the run would not be the one that was asked
 // for. The process ends without its exit handlers: one that makes a CUDA call would need the settings, which
 // are being made.
-[[noreturn]] void refuse(const char* name, const char* text, const std::string& what_is_right) {
-  std::fprintf(stderr, "simt: %s=%s is not %s\n", name, printable(text).c_str(), what_is_right.c_str());
+[[noreturn]] void refuse(const char* name, std::string_view text, const std::string& problem) {
+  std::fprintf(stderr, "simt: %s=%s is %s\n", name, printable(text).c_str(), problem.c_str());
   std::fflush(nullptr);
   std::_Exit(2);
 }
@@ -52,7 +53,7 @@ std::optional<uint64_t> from_environment(const char* name, uint64_t least, uint6
   const char* end = text + std::strlen(text);
   const auto [stop, problem] = std::from_chars(text, end, value);
   if (problem != std::errc{} || stop != end || value < least || value > most)
-    refuse(name, text, "a whole number from " + std::to_string(least) + " to " + std::to_string(most));
+    refuse(name, text, "not a whole number from " + std::to_string(least) + " to " + std::to_string(most));
   return value;
 }
 
@@ -62,8 +63,15 @@ bool lazy_loading_of_environment() {
   const char* text = std::getenv(name);
   const std::string_view value = text ? text : "";
   if (value != "" && value != "LAZY" && value != "DEFAULT" && value != "EAGER")
-    refuse(name, text, "LAZY, DEFAULT or EAGER");
+    refuse(name, text, "not LAZY, DEFAULT or EAGER");
   return value != "EAGER";
+}
+
+std::string gpu_from_environment() {
+  const char* name = std::getenv("SIMT_GPU");
+  if (!name || !*name) return {};
+  if (!find_gpu(name)) refuse("SIMT_GPU", name, "no GPU whose limits are known; there are " + known_gpus());
+  return name;
 }
 
 Settings read_environment() {
@@ -76,6 +84,7 @@ Settings read_environment() {
     settings.workers = static_cast<int>(*value);
   if (const auto value = from_environment("SIMT_MEMORY", 1, kNoLimit)) settings.memory_bytes = *value;
   if (const auto value = from_environment("SIMT_LATE_COPIES", 0, 1)) settings.late_copies = *value != 0;
+  settings.gpu = gpu_from_environment();
   if (const auto value = from_environment("SIMT_SEED", 0, kNoLimit)) settings.seed = *value;
   if (const auto value = from_environment("SIMT_QUEUE_LENGTH", 1, kLongestQueue))
     settings.queue_length = static_cast<int>(*value);
@@ -130,6 +139,13 @@ cudaError_t set_queue_length(int operations) {
 }
 cudaError_t set_connections(int queues) {
   return change_count(&Settings::connections, queues, kMostConnections);
+}
+
+cudaError_t set_gpu(std::string_view name) {
+  if (!name.empty() && !find_gpu(name)) return cudaErrorInvalidValue;
+  if (Runtime::started()) return cudaErrorSetOnActiveProcess;
+  mutable_settings().gpu = name;
+  return cudaSuccess;
 }
 
 void set_late_copies(bool late) { mutable_settings().late_copies = late; }

@@ -14,6 +14,10 @@ namespace simt {
 // launch of the graph, in the order of the capture. Only one copy fails; n == 0 calls the failure off.
 void fail_copy(uint64_t n);
 
+// false: as in a program that was not compiled for the device's architecture, every launch, and whatever else asks for a
+// kernel, answers cudaErrorNoKernelImageForDevice.
+void set_kernel_images(bool present);
+
 enum class PeerAccess {
   works,
   absent,  // cudaDeviceCanAccessPeer answers 0, cudaDeviceEnablePeerAccess cudaErrorPeerAccessUnsupported

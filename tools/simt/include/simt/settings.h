@@ -7,6 +7,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <string>
+#include <string_view>
 #include <vector>
 
 namespace simt {
@@ -22,6 +24,7 @@ struct Settings {
                                           // default: one a core
   size_t memory_bytes = size_t{8} << 30;  // SIMT_MEMORY: limit of one device, in bytes; at least 1
   bool late_copies = false;  // SIMT_LATE_COPIES: 0 or 1; 1: cp.async copies when it is waited for
+  std::string gpu;           // SIMT_GPU: whose limits of a block hold; empty: the executor's own
   std::optional<uint64_t> seed;           // SIMT_SEED: draw the order of execution from it
   bool lazy_loading = true;       // CUDA_MODULE_LOADING: LAZY or DEFAULT; EAGER: no kernel is loaded late
   int queue_length = 1024;        // SIMT_QUEUE_LENGTH: unfinished operations of a stream, 1 to kLongestQueue
@@ -31,8 +34,9 @@ struct Settings {
   std::chrono::milliseconds patience{10'000};  // after which a wait that was not asked for is told
 };
 
-// The settings in force. Reads the environment at the first call. All values but CUDA_MODULE_LOADING's are decimal
-// digits; an empty variable counts as not set. Any other value ends the process: a message on stderr and exit code 2.
+// The settings in force. Reads the environment at the first call. All values but those of SIMT_GPU and
+// CUDA_MODULE_LOADING are decimal digits; an empty variable counts as not set. Any other value ends the process: a
+// message on stderr and exit code 2.
 const Settings& settings();
 
 // Both answer cudaErrorSetOnActiveProcess after the first CUDA call that needed a device,
@@ -43,6 +47,14 @@ const Settings& settings();
 // ones answer cudaErrorInitializationError.
 cudaError_t set_device_count(int devices);
 cudaError_t set_worker_count(int workers);
+
+// The GPU whose limits all devices have from now on: threads, shared memory and compute capability, blocks and threads of a
+// multiprocessor and how many of these there are, as the properties tell them and launches are checked. One of t4, a100,
+// rtx4090, h100 and b200; empty: the executor's own, which are those of an h100 with a multiprocessor for each worker. Answers
+// cudaErrorInvalidValue for another name, cudaErrorSetOnActiveProcess after the first CUDA call that needed a device.
+//
+// How many registers a kernel would use is not known here: a launch that a GPU refuses for lack of them goes through.
+cudaError_t set_gpu(std::string_view name);
 
 // The limit of one device's memory; what is allocated already stays.
 cudaError_t set_memory_limit(int device, size_t bytes);
