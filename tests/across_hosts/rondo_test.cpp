@@ -29,6 +29,17 @@ std::string figures(const std::string& log) {
   return kept;
 }
 
+TEST_F(RondoAcrossHosts, EachProcessTouchesItsDevicesOnly) {
+  SKIP_WITHOUT_MPI();
+  const Output output = run("SIMT_REPORT_CONTEXTS=1 " + launch(2, train("--devices 1,2")));
+  ASSERT_EQ(output.exit_code, 0) << output.text;
+  size_t processes = 0;
+  for (size_t at = 0; (at = output.text.find("simt: contexts on devices ", at)) != std::string::npos;
+       ++at, ++processes)
+    EXPECT_EQ(output.text.find("simt: contexts on devices 1, 2\n", at), at) << output.text;
+  EXPECT_EQ(processes, 2u) << output.text;
+}
+
 TEST_F(RondoAcrossHosts, TrainsAsOneProcessDoesInGroups) {
   SKIP_WITHOUT_MPI();
   const std::string one = results_ / "one.csv", two = results_ / "two.csv";

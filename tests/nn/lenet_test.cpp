@@ -8,6 +8,10 @@
 #include <rondo/nn/lenet_setup.h>
 #include <rondo/tests/nn/small_data.h>
 
+#ifdef __SIMT__
+#include <simt/faults.h>
+#endif
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -94,6 +98,28 @@ TEST_P(Ranks, StepsReplayedFromGraphsGiveTheSameBitsAsStepsOneByOne) {
   ASSERT_EQ(recorder.steps.size(), 6u);
   EXPECT_EQ(replayed.parameters, one_by_one.parameters);
 }
+
+#ifdef __SIMT__
+TEST_P(Ranks, WithoutGraphsItIsTheSameAndTold) {
+  const FashionMnist data = test::small_data(75, 20);
+  const Options options = options_for(GetParam());
+  Recorder recorder;
+  const auto set_access = [&](simt::PeerAccess access) {
+    for (const int a : options.devices)
+      for (const int b : options.devices)
+        if (a != b) ASSERT_EQ(simt::set_peer_access(a, b, access), cudaSuccess);
+  };
+  set_access(simt::PeerAccess::absent);
+  const Result replayed = train(data, options, recorder);
+  simt::set_staged_graph_copies(simt::StagedGraphCopies::not_launched);
+  const Result call_by_call = train(data, options, recorder);
+  simt::set_staged_graph_copies(simt::StagedGraphCopies::work);
+  set_access(simt::PeerAccess::works);
+  EXPECT_TRUE(replayed.graph_refusal.ok()) << replayed.graph_refusal.message();
+  EXPECT_EQ(call_by_call.graph_refusal.ok(), GetParam() == 1) << "a single rank copies nothing";
+  EXPECT_EQ(call_by_call.parameters, replayed.parameters);
+}
+#endif
 
 INSTANTIATE_TEST_SUITE_P(LeNet, Ranks, testing::Values(1, 2, 3, 4, 5), testing::PrintToStringParamName());
 

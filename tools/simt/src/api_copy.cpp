@@ -119,7 +119,8 @@ cudaError_t copy_on_stream(Runtime& runtime, Copy copy, Kinds kinds, cudaStream_
     }
     auto operation = make_operation(copy, std::move(staged));
     operation->device = stream->device;
-    operation->device_to_device = to.device != Memory::kHost && from.device != Memory::kHost;
+    if (to.device != Memory::kHost && from.device != Memory::kHost)
+      operation->copies = Operation::Link{from.device, to.device};
     runtime.enqueue(stream, std::move(operation));
     if (blocking && !captured) tasks = stream->tail;
   }

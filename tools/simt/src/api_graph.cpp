@@ -84,6 +84,7 @@ cudaError_t cudaGraphInstantiate(cudaGraphExec_t* handle, cudaGraph_t graph, uns
     std::lock_guard lock(runtime.mutex);
     auto exec = std::make_shared<GraphExec>();
     exec->graph = runtime.graphs.get(graph);  // a captured graph never changes again
+    runtime.refuse_staged_copies(*exec->graph, StagedGraphCopies::not_instantiated);
     const std::vector<Node>& nodes = exec->graph->nodes;
     std::vector<bool> inner(nodes.size());
     for (const Node& node : nodes) {
@@ -113,7 +114,9 @@ cudaError_t cudaGraphLaunch(cudaGraphExec_t exec, cudaStream_t stream) {
     {
       std::unique_lock lock(runtime.mutex);
       const auto on = runtime.stream_with_room(lock, stream, "a graph launch");
-      runtime.launch_graph(on, *runtime.execs.get(exec));
+      const auto executable = runtime.execs.get(exec);
+      runtime.refuse_staged_copies(*executable->graph, StagedGraphCopies::not_launched);
+      runtime.launch_graph(on, *executable);
     }
     runtime.scheduler.throttle();
     return cudaSuccess;

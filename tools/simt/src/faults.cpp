@@ -8,11 +8,25 @@
 namespace simt {
 namespace {
 std::atomic<bool> kernel_images{true};
+std::atomic<StagedGraphCopies> staged_graph_copies{StagedGraphCopies::work};
 }  // namespace
 
 void set_kernel_images(bool present) { kernel_images = present; }
 
 void require_kernel_image() { require(kernel_images, cudaErrorNoKernelImageForDevice); }
+
+void set_staged_graph_copies(StagedGraphCopies copies) { staged_graph_copies = copies; }
+
+void Runtime::refuse_staged_copies(const Graph& graph, StagedGraphCopies refused) const {
+  if (staged_graph_copies != refused) return;
+  for (const Node& node : graph.nodes) {
+    if (!node.operation || !node.operation->copies) continue;
+    const auto [from, to] = *node.operation->copies;
+    const bool staged =
+        memory.link(from, to) == PeerAccess::absent || memory.link(to, from) == PeerAccess::absent;
+    require(!staged, cudaErrorNotSupported);
+  }
+}
 
 void fail_copy(uint64_t n) {
   static_cast<void>(answer([&](Runtime& runtime) {
@@ -36,7 +50,7 @@ cudaError_t set_peer_access(int device, int peer, PeerAccess access) {
 
 // Decided at issue, not when the copy runs: so the same copy fails whatever the order of execution.
 TaskPtr Runtime::make_task(std::shared_ptr<const Operation> operation) {
-  const bool counts = operation && operation->device_to_device && copies_until_failure > 0;
+  const bool counts = operation && operation->copies && copies_until_failure > 0;
   if (!counts || --copies_until_failure > 0) return std::make_shared<Task>(std::move(operation));
   auto failing = std::make_shared<Operation>();
   failing->device = operation->device;

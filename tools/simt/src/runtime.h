@@ -187,6 +187,8 @@ struct Runtime {
   // All that the next operation of a stream waits for, and all that a device has pending.
   std::vector<TaskPtr> predecessors(const Stream& stream);
   std::vector<TaskPtr> pending(Device& device);
+  // Answers cudaErrorNotSupported where set_staged_graph_copies() has it so for this graph.
+  void refuse_staged_copies(const Graph& graph, StagedGraphCopies refused) const;
   void launch_graph(const std::shared_ptr<Stream>& stream, GraphExec& exec);
 
   // During a capture.

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <vector>
 
 namespace simt {
@@ -18,7 +19,10 @@ namespace simt {
 struct Operation {
   int device = 0;
   bool host_function = false;
-  bool device_to_device = false;  // a copy from device memory to device memory
+  struct Link {
+    int from, to;
+  };
+  std::optional<Link> copies;     // the devices of a copy from device memory to device memory
   uint64_t pieces = 1;            // independent parts, which workers share out: blocks of a kernel
   std::function<Fault(uint64_t piece)> run;
   std::function<void()> leave;  // may be empty; each thread calls it after its last piece

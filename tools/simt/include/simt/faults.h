@@ -31,4 +31,14 @@ enum class PeerAccess {
 // cudaErrorInvalidDevice for a device that is not there, or for a device and itself.
 cudaError_t set_peer_access(int device, int peer, PeerAccess access);
 
+enum class StagedGraphCopies {
+  work,              // as on streams
+  not_instantiated,  // cudaGraphInstantiate answers cudaErrorNotSupported
+  not_launched,      // cudaGraphLaunch does
+};
+
+// What becomes of a graph with a copy between two devices of which one does not reach the other (PeerAccess::absent).
+// Such copies go through the host, and CUDA does not say whether they can be nodes of a graph.
+void set_staged_graph_copies(StagedGraphCopies copies);
+
 }  // namespace simt
