@@ -218,6 +218,13 @@ class Compiler(unittest.TestCase):
             "f": {"registers": 22, "spill_stores": 0, "spill_loads": 0, "stack": 0, "static_shared": 16},
             "g": {"registers": 9, "spill_stores": None, "spill_loads": None, "stack": 8, "static_shared": 0}})
 
+    def test_kernels_of_a_library_are_no_rows(self):
+        found = {"registers": 16, "spill_stores": 0, "spill_loads": 0, "stack": 0, "static_shared": 0}
+        unit = compile.Unit("kernels/a.cu", "", [], "", [])
+        rows = collect.rows_of(unit, "90", {"_ZN5rondo1kEi": dict(found), "_ZN3cub11EmptyKernelIvEEvv": dict(found)},
+                               {"_ZN5rondo1kEi": {"threads": 128, "dynamic_shared": 1000}})
+        self.assertEqual([(row["kernel"], row["threads"], row["warps"]) for row in rows], [("k", 128, 64)])
+
     def test_names_without_what_says_nothing(self):
         self.assertEqual(compile.short_name("void rondo::(anonymous namespace)::f<rondo::T<8, false>, (rondo::E)1>"
                                             "(rondo::(anonymous namespace)::P)"), "f<T<8, false>, (E)1>")

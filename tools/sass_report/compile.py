@@ -1,5 +1,6 @@
 """Compiles the kernels as the preset cuda does, one architecture at a time, and keeps what the compiler said."""
 
+import functools
 import hashlib
 import json
 import os
@@ -49,6 +50,7 @@ def how_to_get(name):
             f"or give --{name} FILE")
 
 
+@functools.cache
 def release(program):
     """The version of a program of the toolkit, such as 13.0.88."""
     printed = subprocess.run([program, "--version"], capture_output=True, text=True).stdout
