@@ -102,7 +102,7 @@ class Steps:
         compiled = [(partial(self.compiled, original), 0.7) for original in ("lenet", "mlp", "resnet18")]
         named = {
             "build": [(self.build, 25)],
-            "links": [(self.links, 0.5)],
+            "links": [(self.links, 2.5)],
             "tests": [(self.checks.tests, 4)],
             "originals": originals,
             "training": [(self.shared, 1.2), (self.mlp, 0.8)],
