@@ -185,7 +185,7 @@ Status filter_gradient(TileKind kind, float* dw, const float* dy, const float* x
         return launch_filter_gradient<TileKind::vectors, VectorTile<64, 28, kTileRegisters.count / 4, 2>>(
             p, parts, stream);
     if (kind == TileKind::small_gpu)
-      return launch_filter_gradient<TileKind::small_gpu, GpuTile<4, 4>>(p, parts, stream);
+      return launch_filter_gradient<TileKind::small_gpu, GpuTile<8, 4, 1>>(p, parts, stream);
     return launch_filter_gradient<TileKind::gpu, GpuTile<8, 2>>(p, parts, stream);
   };
   RONDO_RETURN_IF_ERROR(run());

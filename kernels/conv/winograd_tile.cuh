@@ -27,8 +27,8 @@ struct WinogradTile {
 };
 
 // 8 x 8 sums of one frequency are 64 registers, of the 128 that 512 threads may have.
-template <int Inner, int Slices>
-using GpuTile = WinogradTile<4, 8, 8, 8, 32, 64, Inner, 2, Slices, false>;
+template <int Inner, int Slices, int Stages = 2>
+using GpuTile = WinogradTile<4, 8, 8, 8, 32, 64, Inner, Stages, Slices, false>;
 // All frequencies of the slabs lie in a core's second cache, those of one and its register tiles in the first.
 template <int Rows, int Inner, int PerThreadM, int Slices>
 using VectorTile = WinogradTile<1, 1, PerThreadM, 2 * kTileRegisters.lanes, Rows, 64, Inner, 1, Slices, true>;
