@@ -31,7 +31,7 @@ class CommandContexts : public BuiltProgram {
 TEST_F(CommandContexts, OfTrainings) {
   const std::string data = " --batch 4 --epochs 1 --data " + data_.path().string();
   expect_contexts("train lenet --devices 1,2 --verify" + data, "1, 2");
-  expect_contexts("train lenet --devices 3" + data, "3");
+  expect_contexts("train lenet --devices 3,3" + data, "3");
   expect_contexts("train resnet18 --devices 1,2 --verify" + data, "1, 2");
   expect_contexts("train mlp --layers 2 --width 8 --batch 4 --steps 1 --devices 2,1", "1, 2");
 }

@@ -13,7 +13,18 @@ __global__ void times_ten_plus(int* out, int digit) { *out = *out * 10 + digit; 
 
 __global__ void take_five_milliseconds() { std::this_thread::sleep_for(std::chrono::milliseconds(5)); }
 
-using HostOrder = HostTest;
+// The kernels are loaded beforehand: a first launch would wait for what a test holds up.
+class HostOrder : public HostTest {
+ protected:
+  void SetUp() override {
+    HostTest::SetUp();
+    cudaFuncAttributes attributes;
+    CUDA_OK(cudaFuncGetAttributes(&attributes, store));
+    CUDA_OK(cudaFuncGetAttributes(&attributes, copy_value));
+    CUDA_OK(cudaFuncGetAttributes(&attributes, times_ten_plus));
+    CUDA_OK(cudaFuncGetAttributes(&attributes, take_five_milliseconds));
+  }
+};
 
 TEST_F(HostOrder, AStreamRunsInOrder) {
   for (const auto seed :
@@ -34,9 +45,6 @@ TEST_F(HostOrder, AStreamRunsInOrder) {
 // One stream writes, the other reads; with and without an event between them.
 int read_after_write(uint64_t seed, bool ordered) {
   simt::set_seed({});
-  cudaFuncAttributes attributes;  // asked for so that the kernels are loaded: a launch that loads may wait
-  EXPECT_EQ(cudaFuncGetAttributes(&attributes, store), cudaSuccess);
-  EXPECT_EQ(cudaFuncGetAttributes(&attributes, copy_value), cudaSuccess);
   int* data = allocate<int>(2);
   EXPECT_EQ(cudaMemset(data, 0, 2 * sizeof(int)), cudaSuccess);
   EXPECT_EQ(cudaDeviceSynchronize(), cudaSuccess);
