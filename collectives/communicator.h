@@ -86,8 +86,8 @@ class Communicator {
   // Waits on the host until everything that was enqueued on `streams`, one a rank, is done. When a rank's device
   // has failed, the answer is device_failed for all of them: no rank's result can be trusted. When `timeout` is
   // over, it is timed_out and names the first operation that is not done, the ranks that have not arrived at it, and how
-  // far the others came. In both cases the communicator is aborted. A rank that never arrives is seen only by a thread
-  // that can call this: see "Queues" in collectives.h.
+  // far the others came. In both cases the communicator is aborted. A rank that never arrives is seen only by
+  // a thread that can call this: see "Queues" in collectives.h.
   Status wait(std::span<const cudaStream_t> streams, std::chrono::milliseconds timeout);
 
   // From now on every operation is refused with `reason`. Work that is enqueued already can't be taken back;

@@ -23,7 +23,8 @@ const char* name_of(PeerAccess access);
 PeerAccess connect(int device, int peer);
 
 // The same, tried in `bytes` (at least 4) of the peer's memory, whose contents are lost. Waits for nothing but the
-// trial, so that work that is stuck on the devices does not hold it up, where load_trial_kernel() came before.
+// trial, so that work that is stuck on the devices does not hold it up, where load_trial_kernel() came
+// before.
 PeerAccess connect(int device, int peer, void* memory, int64_t bytes);
 
 // Loads the kernel of the trial on the current device (launch.cuh, load()).

@@ -96,7 +96,8 @@ class DataParallel {
   // One step on the next batch of a source on the devices, such as ShuffledBatches.
   void train_step(BatchSource& source, Optimizer& optimizer);
 
-  // Why steps are enqueued call by call and not as recorded graphs (StepGraph::refusal()); ok where they are graphs.
+  // Why steps are enqueued call by call and not as recorded graphs (StepGraph::refusal()); ok where they are
+  // graphs.
   const Status& graph_refusal() const { return recorded_.refusal(); }
 
   // Sums since the last call, over all replicas: losses, correct predictions, samples. Waits.

@@ -20,10 +20,10 @@ struct StepKind {
 
 class RecordedSteps {
  public:
-  // Runs one step, on the streams of `group`, in the order of each of them; stream 0 is then behind all of it. The
-  // first step of a kind is enqueued as it is, call by call: many kinds come once. The second one is recorded, and it
-  // and all others are launched as one graph. The kinds that have not been seen for longest are forgotten. `enqueue`
-  // is kept as long as its kind comes again.
+  // Runs one step, on the streams of `group`, in the order of each of them; stream 0 is then behind all of
+  // it. The first step of a kind is enqueued as it is, call by call: many kinds come once. The second one is
+  // recorded, and it and all others are launched as one graph. The kinds that have not been seen for longest
+  // are forgotten. `enqueue` is kept as long as its kind comes again.
   void run(const StepKind& kind, StreamGroup& group, const std::function<void()>& enqueue);
 
   // Why the steps are not run as graphs (StepGraph::refusal()); ok where they are.

@@ -14,9 +14,9 @@ namespace rondo {
 class StepGraph {
  public:
   // Records what `enqueue` puts on the group's streams; nothing runs yet. `enqueue` must only use these
-  // streams, and may only do what can be recorded (no allocation, no synchronisation). It is kept, with all that it
-  // refers to: where CUDA cannot make the recording executable, or refuses its first launch, launch() calls it
-  // instead. (Copies between devices without peer access are not documented to work inside a graph.)
+  // streams, and may only do what can be recorded (no allocation, no synchronisation). It is kept, with all
+  // that it refers to: where CUDA cannot make the recording executable, or refuses its first launch, launch()
+  // calls it instead. (Copies between devices without peer access are not documented to work inside a graph.)
   StepGraph(StreamGroup& group, std::function<void()> enqueue);
   ~StepGraph();
   StepGraph(StepGraph&& other) noexcept;

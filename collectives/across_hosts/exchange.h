@@ -14,11 +14,12 @@
 // work, so that a recorded graph contains it, and nothing waits on the caller's thread. When it fails, the process
 // group remembers why, all later messages are refused at once, and the results are void.
 //
-// CUDA may run the host functions of all streams one after another. If two communicators' messages came in one order
-// here and in the other order in another process, each process would wait inside the one that the other has not begun.
-// So all messages of a process group are chained by events in the order in which they were enqueued, which is the same
-// in all processes. Graphs that contain messages are ordered by the caller: their replays, and operations that are
-// enqueued directly, must come in the same order in all processes, each after the end of the one before.
+// CUDA may run the host functions of all streams one after another. If two communicators' messages came in
+// one order here and in the other order in another process, each process would wait inside the one that the
+// other has not begun. So all messages of a process group are chained by events in the order in which they
+// were enqueued, which is the same in all processes. Graphs that contain messages are ordered by the caller:
+// their replays, and operations that are enqueued directly, must come in the same order in all processes,
+// each after the end of the one before.
 #pragma once
 
 #include <rondo/collectives/across_hosts/agreement.h>

@@ -11,10 +11,11 @@
 
 namespace rondo::winograd {
 
-// Which tile multiplies: that of GPUs, a smaller one for those whose blocks have little shared memory, or that of vector
-// registers, which the CPU executor alone has. The first two add in the same order.
+// Which tile multiplies: that of GPUs, a smaller one for those whose blocks have little shared memory, or
+// that of vector registers, which the CPU executor alone has. The first two add in the same order.
 enum class TileKind { gpu, small_gpu, vectors };
-// Shared memory that a device must let a block have. 99 KB is the limit of sm_86, sm_89 and sm_120, 64 KB that of sm_75.
+// Shared memory that a device must let a block have. 99 KB is the limit of sm_86, sm_89 and sm_120, 64 KB
+// that of sm_75.
 constexpr int64_t shared_bytes(TileKind kind) {
   return int64_t{kind == TileKind::gpu ? 99 : kind == TileKind::small_gpu ? 64 : 227} << 10;
 }

@@ -16,9 +16,9 @@ namespace rondo {
 
 // Makes `device` current until the end of the scope.
 //
-// CUDA makes a context, some hundred megabytes, on each device that becomes current, and device 0 is current in a
-// thread that has never called cudaSetDevice(). A program that leaves device 0 out makes one of its own devices
-// current first: otherwise the end of the first scope makes a context on device 0.
+// CUDA makes a context, some hundred megabytes, on each device that becomes current, and device 0 is current
+// in a thread that has never called cudaSetDevice(). A program that leaves device 0 out makes one of its own
+// devices current first: otherwise the end of the first scope makes a context on device 0.
 class DeviceScope {
  public:
   explicit DeviceScope(int device) : device_(device) {
@@ -38,7 +38,8 @@ class DeviceScope {
   int previous_ = 0;
 };
 
-// Until the end of the scope this thread may query and wait for events while streams are captured, by whichever
+// Until the end of the scope this thread may query and wait for events while streams are captured, by
+// whichever
 // thread: such calls would invalidate the capture otherwise. Not for calls that a capture must contain.
 class RelaxedCaptureScope {
  public:

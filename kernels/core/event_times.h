@@ -1,8 +1,8 @@
 // event_times(): when events happened, from what CUDA tells of them.
 //
-// cudaEventElapsedTime() answers with a float in milliseconds: the time since an event of 100 s ago is a multiple
-// of 8 microseconds, which is longer than many kernels. So each event is measured against one that came shortly
-// before it, and only the way to that one is long.
+// cudaEventElapsedTime() answers with a float in milliseconds: the time since an event of 100 s ago is a
+// multiple of 8 microseconds, which is longer than many kernels. So each event is measured against one that
+// came shortly before it, and only the way to that one is long.
 #pragma once
 
 #include <algorithm>
@@ -12,9 +12,10 @@
 
 namespace rondo {
 
-// The times of events 0 .. count-1 of one device in microseconds since its event `zero`, which comes before all of
-// them. since_zero(i) and between(i, j), from i to j, are float milliseconds as CUDA has them. The distance of two
-// events with no pause of more than 100 ms between them is exact to 0.02 us for each such 100 ms.
+// The times of events 0 .. count-1 of one device in microseconds since its event `zero`, which comes before
+// all of them. since_zero(i) and between(i, j), from i to j, are float milliseconds as CUDA has them. The
+// distance of two events with no pause of more than 100 ms between them is exact to 0.02 us for each such 100
+// ms.
 template <class SinceZero, class Between>
 std::vector<double> event_times(size_t count, SinceZero since_zero, Between between) {
   constexpr double kFarMilliseconds = 100;

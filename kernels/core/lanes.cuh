@@ -7,8 +7,8 @@
 // and spreads a scalar from memory for free. Left to itself, a compiler's guess of which loop to vectorise
 // differs by a factor of ten between two spellings of the same tile; here there is nothing to guess.
 //
-// load(), store() and Broadcast want 16-byte alignment, and a build with RONDO_CHECK_ALIGNMENT checks it; the others take any
-// pointer to float.
+// load(), store() and Broadcast want 16-byte alignment, and a build with RONDO_CHECK_ALIGNMENT checks it; the
+// others take any pointer to float.
 #pragma once
 
 #include <cuda_runtime.h>

@@ -11,11 +11,13 @@ namespace rondo {
 // "cuda" or "cpu".
 const char* platform();
 
-// Sets variables of CUDA's that the user has not set. To be called before the first CUDA call, which reads them.
+// Sets variables of CUDA's that the user has not set. To be called before the first CUDA call, which reads
+// them.
 //
-// CUDA_DEVICE_MAX_CONNECTIONS=32: a device has 8 hardware queues by default, and streams that share one wait for each
-// other. Each rank on a device has a stream of its caller's and two of its communicator's, so that three ranks on one
-// device are enough for an exchange that waits behind a backward pass, or behind work that is stuck.
+// CUDA_DEVICE_MAX_CONNECTIONS=32: a device has 8 hardware queues by default, and streams that share one wait
+// for each other. Each rank on a device has a stream of its caller's and two of its communicator's, so that
+// three ranks on one device are enough for an exchange that waits behind a backward pass, or behind work that
+// is stuck.
 void set_cuda_environment();
 
 // "cuda:0" or "cpu:0".

@@ -47,8 +47,9 @@ Status bad_argument(const Parts&... parts) {
   return Status(StatusCode::bad_argument, concat(parts...));
 }
 
-// The Status of a CUDA call; `what` says what was tried. Clears the error where CUDA lets one go on. Where the program has no
-// kernels for the current device's architecture, the message names the device and the option that compiles them.
+// The Status of a CUDA call; `what` says what was tried. Clears the error where CUDA lets one go on. Where
+// the program has no kernels for the current device's architecture, the message names the device and the
+// option that compiles them.
 Status from_cuda(cudaError_t error, const std::string& what);
 
 // What nn and the programs throw; carries the Status it was made from.

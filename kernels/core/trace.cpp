@@ -30,7 +30,8 @@ float milliseconds_between(cudaEvent_t begin, cudaEvent_t end) {
 
 }  // namespace
 
-// On streams of their own: the default stream would wait for others, and must not be used while they are captured.
+// On streams of their own: the default stream would wait for others, and must not be used while they are
+// captured.
 Trace::Trace(std::vector<int> devices) : devices_(std::move(devices)) {
   const RelaxedCaptureScope relaxed;
   const double begin = microseconds_now();

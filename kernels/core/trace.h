@@ -28,9 +28,9 @@ struct TraceSpan {
 
 class Trace {
  public:
-  // devices[rank] is the device that the rank's spans run on; a device may appear several times. The moment of this
-  // call is the common zero. Clocks of two devices agree to some ten microseconds on idle devices; within a device
-  // the times are as exact as CUDA's events (event_times.h).
+  // devices[rank] is the device that the rank's spans run on; a device may appear several times. The moment
+  // of this call is the common zero. Clocks of two devices agree to some ten microseconds on idle devices;
+  // within a device the times are as exact as CUDA's events (event_times.h).
   explicit Trace(std::vector<int> devices);
 
   // Ends its span when it goes.
@@ -59,8 +59,8 @@ class Trace {
   Scope scope(std::string name, std::string category, int rank, std::string stream_label,
               cudaStream_t stream);
 
-  // All spans in the order in which they were opened. Waits for their ends, and for nothing else: other threads may
-  // record graphs meanwhile. Throws the first failure that scope() met.
+  // All spans in the order in which they were opened. Waits for their ends, and for nothing else: other
+  // threads may record graphs meanwhile. Throws the first failure that scope() met.
   std::vector<TraceSpan> collect() const;
 
   const std::vector<int>& devices() const { return devices_; }

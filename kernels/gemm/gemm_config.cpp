@@ -44,7 +44,8 @@ TileId choose_tile(int64_t m, int64_t n, int64_t splits, const SharedNeeds& need
   const auto fits = [&](const TileFacts& tile) {
     return shared_bytes(tile, needs) <= device.shared_bytes_per_block;
   };
-  // The executor has no vector tile that fits into the shared memory of a small GPU (SIMT_GPU), but that GPU's tiles.
+  // The executor has no vector tile that fits into the shared memory of a small GPU (SIMT_GPU), but that
+  // GPU's tiles.
   const bool vectors = device.vectors && std::ranges::any_of(tile_facts(), [&](const TileFacts& tile) {
                          return tile.vectors && fits(tile);
                        });

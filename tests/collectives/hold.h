@@ -9,7 +9,8 @@
 
 namespace rondo::test {
 
-// Whoever does not wait for a stream that is held must not share a hardware queue with it. Set before CUDA starts.
+// Whoever does not wait for a stream that is held must not share a hardware queue with it. Set before CUDA
+// starts.
 [[maybe_unused]] inline const bool has_queues = [] {
   set_cuda_environment();
   return true;

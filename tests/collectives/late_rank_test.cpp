@@ -126,8 +126,8 @@ TEST_F(LateRank, IsNamedWithMoreInFlightThanAreFollowed) {
   world_.synchronize();
 }
 
-// A thread that enqueues without end blocks when a queue is full, in the middle of an operation. Another thread's
-// wait() ends in time all the same, and the abort ends the first one when it comes on.
+// A thread that enqueues without end blocks when a queue is full, in the middle of an operation. Another
+// thread's wait() ends in time all the same, and the abort ends the first one when it comes on.
 TEST_F(LateRank, IsReportedWhileAnotherThreadIsBlocked) {
   Status last;
   std::thread enqueues;

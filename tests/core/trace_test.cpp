@@ -10,7 +10,8 @@
 namespace rondo {
 namespace {
 
-// To wait for a device, or for its default stream, while one of its streams is captured is an error, whoever does it.
+// To wait for a device, or for its default stream, while one of its streams is captured is an error, whoever
+// does it.
 TEST(Trace, IsMadeAndCollectedWhileAStreamIsCaptured) {
   const Stream captured, traced;
   cudaGraph_t graph = nullptr;

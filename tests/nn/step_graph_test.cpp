@@ -44,7 +44,8 @@ TEST(StepGraph, AFailureWhileRecordingLeavesTheStreamsUsable) {
 }
 
 #ifdef __SIMT__
-// Between devices that do not reach each other CUDA may refuse to have a copy inside a graph: the step runs all the same.
+// Between devices that do not reach each other CUDA may refuse to have a copy inside a graph: the step runs
+// all the same.
 class RefusedGraph : public testing::TestWithParam<simt::StagedGraphCopies> {
  protected:
   void SetUp() override { set(simt::PeerAccess::absent, GetParam()); }

@@ -1,5 +1,5 @@
-// Contexts: which call makes one, and on which device. And what may not touch a device while one of its streams is
-// captured.
+// Contexts: which call makes one, and on which device. And what may not touch a device while one of its
+// streams is captured.
 #include <functional>
 #include <future>
 
@@ -103,8 +103,8 @@ TEST_F(HostContexts, AnyOtherCallMakesOneOfTheCurrentDevice) {
   }
 }
 
-// Wrong on purpose: a thread that never chose a device asks for an event of device 2, and so makes a context of
-// device 0. The right one chooses first.
+// Wrong on purpose: a thread that never chose a device asks for an event of device 2, and so makes a context
+// of device 0. The right one chooses first.
 TEST_F(HostContexts, AHandleOfAnotherDeviceIsNoChoice) {
   cudaEvent_t event = nullptr;
   EXPECT_EQ(after([&] {

@@ -1,5 +1,6 @@
-// Waits that a GPU may add: for a kernel that is loaded, for room in a queue, for what shares a hardware queue, for
-// an allocation. Each program here that is wrong on purpose waits for something that only its own host would do next.
+// Waits that a GPU may add: for a kernel that is loaded, for room in a queue, for what shares a hardware
+// queue, for an allocation. Each program here that is wrong on purpose waits for something that only its own
+// host would do next.
 #include <algorithm>
 #include <functional>
 #include <future>
@@ -18,7 +19,8 @@ __global__ void add_one(int* out) { ++*out; }
 using std::chrono::milliseconds;
 using CudaCall = std::function<cudaError_t()>;
 
-// A call on a thread of its own, which may block. Where a test ends early, the gate is opened before it is joined.
+// A call on a thread of its own, which may block. Where a test ends early, the gate is opened before it is
+// joined.
 class Call {
  public:
   Call(Gate& gate, CudaCall call) : gate_(gate), answer_(std::async(std::launch::async, std::move(call))) {}
@@ -56,7 +58,8 @@ bool stays_away(cudaStream_t stream) {
   return cudaStreamQuery(stream) == cudaErrorNotReady;
 }
 
-// Starts with devices 0 and 1 as they are at first: nothing is loaded, and the first stream gets the first queue.
+// Starts with devices 0 and 1 as they are at first: nothing is loaded, and the first stream gets the first
+// queue.
 class HostWaits : public HostTest {
  protected:
   void SetUp() override {
@@ -199,7 +202,8 @@ TEST_F(Loading, EagerlyNothingWaits) {
   CUDA_OK(first.get());
 }
 
-// With a seed loading waits or not, so that it does not hide the events that are missing at every first launch.
+// With a seed loading waits or not, so that it does not hide the events that are missing at every first
+// launch.
 TEST_F(Loading, ASeedDrawsWhetherItWaits) {
   int waited = 0;
   const int seeds = 32;
@@ -275,7 +279,8 @@ TEST_F(Queues, The1025thOperationBlocks) {
   CUDA_OK(cudaStreamSynchronize(stream_));
 }
 
-// A graph of 20 nodes is one operation, and so is a wait for an event. Each kind can be the one that is too many.
+// A graph of 20 nodes is one operation, and so is a wait for an event. Each kind can be the one that is too
+// many.
 TEST_F(Queues, AnOperationOfAnyKindCountsOne) {
   const cudaEvent_t pending = make_event(), event = make_event();
   for (size_t last = 0; last < 7; ++last) {
@@ -374,7 +379,8 @@ class Connections : public HostWaits {
   }
 };
 
-// Wrong on purpose: a host function waits for a kernel of another stream, which nothing promises to run meanwhile.
+// Wrong on purpose: a host function waits for a kernel of another stream, which nothing promises to run
+// meanwhile.
 TEST_F(Connections, WhoWaitsForAnotherStreamNeedsLuck) {
   struct Wait {
     int* flag = nullptr;

@@ -43,8 +43,8 @@ int count_devices() {
                      "no CUDA device was found; the preset cpu builds a rondo that needs none"));
 }
 
-// The one that CUDA takes where nobody says which. Else device 0, which may not be among them, would get a context
-// (DeviceScope).
+// The one that CUDA takes where nobody says which. Else device 0, which may not be among them, would get a
+// context (DeviceScope).
 std::vector<int> first_made_current(std::vector<int> devices) {
   RONDO_CUDA_THROW(cudaSetDevice(devices[0]));
   return devices;

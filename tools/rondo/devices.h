@@ -17,8 +17,8 @@ void show_devices(const DevicesArguments& arguments, std::ostream& out);
 // exist when this returns, and the first is current. Throws rondo::Error.
 std::vector<int> take_devices(const std::optional<std::vector<int>>& asked);
 
-// A device for each of `ranks` ranks as long as there are as many, else in turn. They exist when this returns, and the
-// first is current.
+// A device for each of `ranks` ranks as long as there are as many, else in turn. They exist when this
+// returns, and the first is current.
 std::vector<int> devices_for(int ranks);
 
 // `ranks` ranks, in turn on the `present` devices, which are at least 1.

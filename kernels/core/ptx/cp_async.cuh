@@ -1,5 +1,6 @@
-// cp.async: copies from global to shared memory that run beside the arithmetic. The instruction is one of sm_80 and newer;
-// on sm_75 a copy is a load and a store, done when cp_async() returns, and the other two do nothing.
+// cp.async: copies from global to shared memory that run beside the arithmetic. The instruction is one of
+// sm_80 and newer; on sm_75 a copy is a load and a store, done when cp_async() returns, and the other two do
+// nothing.
 //
 //   cp_async<16>(to, from, valid)   starts one copy of 4, 8 or 16 bytes, aligned to its size; !valid writes
 //                                   zeros and does not read `from`, which is how tiles get their tails.

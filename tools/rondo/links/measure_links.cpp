@@ -49,8 +49,8 @@ Buffer<std::byte> buffer_on(int device, int64_t bytes) {
 
 int64_t in_packs(int64_t bytes) { return std::max(bytes / kCopyMultiple, int64_t{1}) * kCopyMultiple; }
 
-// A chain in a graph, so that the host's calls are not in the time. Where CUDA refuses the copy inside a graph they
-// are (StepGraph).
+// A chain in a graph, so that the host's calls are not in the time. Where CUDA refuses the copy inside a
+// graph they are (StepGraph).
 double seconds_of_one_in_chain(int device, int repeats, const std::function<void(cudaStream_t)>& enqueue) {
   StreamGroup group({device});
   StepGraph chain(group, [&] {

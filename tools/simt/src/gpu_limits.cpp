@@ -5,9 +5,11 @@
 namespace simt {
 namespace {
 
-// By compute capability: CUDA C++ Programming Guide, "Technical Specifications per Compute Capability". Multiprocessors: the
-// vendor's white papers of the Turing, Ampere, Ada, Hopper (SXM5) and Blackwell architectures. The same on all of
-// them: 1024 threads a block, 48 KB of shared memory without opting in, 65536 registers a block and a multiprocessor.
+// By compute capability: CUDA C++ Programming Guide, "Technical Specifications per Compute Capability".
+// Multiprocessors: the vendor's white papers of the Turing, Ampere, Ada, Hopper (SXM5) and Blackwell
+// architectures. The same on all of
+// them: 1024 threads a block, 48 KB of shared memory without opting in, 65536 registers a block and a
+// multiprocessor.
 constexpr GpuLimits kGpus[] = {
     {"t4", "a T4", 7, 5, 40, 64, 64, 0, 1024, 16},
     {"a100", "an A100", 8, 0, 108, 163, 164, 1, 2048, 32},

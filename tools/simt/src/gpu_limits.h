@@ -12,7 +12,8 @@ struct GpuLimits {
   const char* title;  // as the vendor writes it, with its article
   int major, minor;   // compute capability
   int multiprocessors;
-  // Shared memory in KB: the most that a kernel may opt in to, of a multiprocessor, and what the system takes of each block.
+  // Shared memory in KB: the most that a kernel may opt in to, of a multiprocessor, and what the system takes
+  // of each block.
   int shared_opt_in_kb, shared_kb, shared_reserved_kb;
   int threads, blocks;  // resident on a multiprocessor
 };

@@ -27,7 +27,8 @@ inline void require(bool condition, cudaError_t error) {
 
 struct Event;
 
-// Handles of all kinds, and what else needs a number of its own, are drawn from one counter and never used again.
+// Handles of all kinds, and what else needs a number of its own, are drawn from one counter and never used
+// again.
 uintptr_t new_handle();
 
 // A captured operation. Without `operation` it stands for an event: one that it records at every replay, or
@@ -165,8 +166,8 @@ struct Runtime {
   std::shared_ptr<Stream> stream(cudaStream_t handle);
   std::shared_ptr<Event> event(cudaEvent_t handle) { return events.get(handle); }
 
-  // The same, with room for one more operation, which `what` names to a user. This and the next two let go of the
-  // mutex while they wait.
+  // The same, with room for one more operation, which `what` names to a user. This and the next two let go of
+  // the mutex while they wait.
   std::shared_ptr<Stream> stream_with_room(std::unique_lock<std::mutex>& lock, cudaStream_t handle,
                                            const char* what);
   void make_room(std::unique_lock<std::mutex>& lock, const std::shared_ptr<Stream>& stream, const char* what);
@@ -175,8 +176,8 @@ struct Runtime {
 
   // Puts an operation at the end of a stream: as a task, or as a node while the stream is capturing.
   void enqueue(const std::shared_ptr<Stream>& stream, std::shared_ptr<const Operation> operation);
-  // The same for a task, which also waits for `event`; without operation it is a marker. The stream must not be
-  // capturing.
+  // The same for a task, which also waits for `event`; without operation it is a marker. The stream must not
+  // be capturing.
   TaskPtr append(Stream& stream, std::shared_ptr<const Operation> operation, const TaskPtr& event = nullptr);
   // What is last in the hardware queue of a stream. All that share the queue run one after another.
   TaskPtr& queue(const Stream& stream) {
@@ -237,8 +238,8 @@ cudaError_t api_without_context(Body&& body) noexcept {
   return answer(body);
 }
 
-// The frame of all others. As in CUDA, each makes a context of the thread's current device, even where it names
-// an object of another device.
+// The frame of all others. As in CUDA, each makes a context of the thread's current device, even where it
+// names an object of another device.
 template <class Body>
 cudaError_t api(Body&& body) noexcept {
   return api_without_context([&](Runtime& runtime) {

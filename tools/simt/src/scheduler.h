@@ -1,7 +1,7 @@
 // Runs tasks when their predecessors have finished: on a pool of workers in the order in which they became
-// ready, or, with a seed, on the host thread that waits, in an order drawn from the seed. Without a seed, host
-// functions have a thread of their own, so that one that blocks takes no worker from the kernels. Both ways they run
-// one after another.
+// ready, or, with a seed, on the host thread that waits, in an order drawn from the seed. Without a seed,
+// host functions have a thread of their own, so that one that blocks takes no worker from the kernels. Both
+// ways they run one after another.
 //
 // One mutex guards the edges of the graph and the queue. A worker takes it once a task (it hands in the last
 // one and takes the next in the same hold), and the blocks of a kernel are shared out by an atomic counter,
@@ -21,7 +21,8 @@
 
 namespace simt {
 
-// Says once on stderr that a host thread has been blocked for long, in a wait that its program did not ask for.
+// Says once on stderr that a host thread has been blocked for long, in a wait that its program did not ask
+// for.
 class LongWait {
  public:
   LongWait(std::chrono::milliseconds patience, std::function<std::string()> what)

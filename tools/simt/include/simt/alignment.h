@@ -1,8 +1,8 @@
-// Accesses of several values at once. A GPU faults where their address is not a multiple of their size; the processor that
-// stands in for it does not mind, so code for both asks here.
+// Accesses of several values at once. A GPU faults where their address is not a multiple of their size; the
+// processor that stands in for it does not mind, so code for both asks here.
 //
-// The checks stand in inner loops. They are compiled in where RONDO_CHECK_ALIGNMENT is on (SIMT_CHECK_ALIGNMENT is
-// defined): in the presets asan and tsan.
+// The checks stand in inner loops. They are compiled in where RONDO_CHECK_ALIGNMENT is on
+// (SIMT_CHECK_ALIGNMENT is defined): in the presets asan and tsan.
 #pragma once
 
 #include <cstddef>

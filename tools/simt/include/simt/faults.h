@@ -14,8 +14,8 @@ namespace simt {
 // launch of the graph, in the order of the capture. Only one copy fails; n == 0 calls the failure off.
 void fail_copy(uint64_t n);
 
-// false: as in a program that was not compiled for the device's architecture, every launch, and whatever else asks for a
-// kernel, answers cudaErrorNoKernelImageForDevice.
+// false: as in a program that was not compiled for the device's architecture, every launch, and whatever else
+// asks for a kernel, answers cudaErrorNoKernelImageForDevice.
 void set_kernel_images(bool present);
 
 enum class PeerAccess {
@@ -37,8 +37,9 @@ enum class StagedGraphCopies {
   not_launched,      // cudaGraphLaunch does
 };
 
-// What becomes of a graph with a copy between two devices of which one does not reach the other (PeerAccess::absent).
-// Such copies go through the host, and CUDA does not say whether they can be nodes of a graph.
+// What becomes of a graph with a copy between two devices of which one does not reach the other
+// (PeerAccess::absent). Such copies go through the host, and CUDA does not say whether they can be nodes of a
+// graph.
 void set_staged_graph_copies(StagedGraphCopies copies);
 
 }  // namespace simt
