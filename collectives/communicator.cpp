@@ -235,7 +235,8 @@ std::string Communicator::what_is_missing(std::chrono::milliseconds timeout) con
   const auto late = concat(" not done after ", timeout.count(), " ms: ");
   const std::unique_lock lock = lock_for(mutex_, std::chrono::seconds(1));  // other threads may be enqueuing
   if (!lock)
-    return concat("the streams' work was", late, "a thread is in the middle of enqueuing an operation, which blocks ",
+    return concat("the streams' work was", late,
+                  "a thread is in the middle of enqueuing an operation, which blocks ",
                   "while a stream's queue is full, so that it is not known who is missing");
   const Arrivals::Operation* open = arrivals_.first_open();
   if (!open)

@@ -16,7 +16,6 @@ Status pack(const char* operation, void* bucket, std::span<const DataView> vecto
 Status unpack(const char* operation, std::span<const DataView> vectors, const void* bucket,
               cudaStream_t stream);
 
-
 // Loads the kernels of both on the current device (launch.cuh, load()).
 Status load_pack_kernels();
 

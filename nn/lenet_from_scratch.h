@@ -56,7 +56,7 @@ struct Result {
   std::vector<float> parameters;  // rank 0's arena at the end
   int64_t verified_steps = 0;     // with Options::verify: steps after which all replicas were compared
   int64_t differing_values = 0;   // ... and how many values differed in any bit, over all of them
-  Status graph_refusal;           // why steps were not run as graphs (StepGraph::refusal()); ok where they were
+  Status graph_refusal;  // why steps were not run as graphs (StepGraph::refusal()); ok where they were
 };
 
 struct LayerSummary {

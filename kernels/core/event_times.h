@@ -29,8 +29,7 @@ std::vector<double> event_times(size_t count, SinceZero since_zero, Between betw
   size_t anchor = 0;  // in `order`
   for (size_t at = 0; at < count; ++at) {
     const size_t event = order[at];
-    const double milliseconds =
-        at == 0 ? coarse[event] : static_cast<double>(between(order[anchor], event));
+    const double milliseconds = at == 0 ? coarse[event] : static_cast<double>(between(order[anchor], event));
     times[event] = 1e3 * milliseconds + (at == 0 ? 0 : times[order[anchor]]);
     if (at > 0 && milliseconds > kFarMilliseconds) anchor = at;
   }

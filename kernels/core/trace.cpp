@@ -97,8 +97,8 @@ std::vector<TraceSpan> Trace::collect() const {
     for (size_t i = 0; i < records.size(); ++i) {
       TraceSpan& span = spans[records[i]];
       span.begin_us = zero.microseconds + begins[i];
-      span.end_us =
-          span.begin_us + 1e3 * static_cast<double>(milliseconds_between(begin_of(i), recorded_[records[i]].end));
+      span.end_us = span.begin_us +
+                    1e3 * static_cast<double>(milliseconds_between(begin_of(i), recorded_[records[i]].end));
     }
   }
   return spans;

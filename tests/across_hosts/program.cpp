@@ -211,7 +211,8 @@ struct Program {
       reduce(b, of_b);
     };
     const auto finish = [&](const char* how) {
-      for (Ranks* all : {&a, &b}) throw_if_error(all->communicator.wait(all->streams, std::chrono::minutes(2)));
+      for (Ranks* all : {&a, &b})
+        throw_if_error(all->communicator.wait(all->streams, std::chrono::minutes(2)));
       say(a, of_a, how);
       say(b, of_b, how);
     };

@@ -22,7 +22,8 @@ TEST(EventTimes, AreExactAfterMinutesOfEvents) {
   std::vector<double> times;
   for (double t = 3; t < 200e6; t += 20'000.25) times.push_back(t);
   const std::vector<double> found = told(times);
-  for (size_t i = 0; i < times.size(); ++i) ASSERT_NEAR(found[i], times[i], 0.02 * (1 + times[i] / 100e3)) << i;
+  for (size_t i = 0; i < times.size(); ++i)
+    ASSERT_NEAR(found[i], times[i], 0.02 * (1 + times[i] / 100e3)) << i;
   for (size_t i = 1; i < times.size(); ++i) ASSERT_NEAR(found[i] - found[i - 1], 20'000.25, 0.02) << i;
 }
 

@@ -39,7 +39,8 @@ TEST(Trace, ShowsWhenAndHowLong) {
     ASSERT_EQ(cudaLaunchHostFunc(stream, sleep, nullptr), cudaSuccess);
   }
   const std::vector<TraceSpan> spans = trace.collect();
-  const double all = std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - begin).count();
+  const double all =
+      std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - begin).count();
   ASSERT_EQ(spans.size(), 1u);
   EXPECT_GE(spans[0].begin_us, 4900);
   EXPECT_GE(spans[0].end_us - spans[0].begin_us, 19'900);

@@ -6,8 +6,8 @@
 
 int main() {
   int major, minor, registers, shared, threads, warps, of_multiprocessor, of_block, reserved;
-  while (std::cin >> major >> minor >> registers >> shared >> threads >> warps >> of_multiprocessor >> of_block >>
-         reserved) {
+  while (std::cin >> major >> minor >> registers >> shared >> threads >> warps >> of_multiprocessor >>
+         of_block >> reserved) {
     cudaOccDeviceProp device;
     device.computeMajor = major;
     device.computeMinor = minor;

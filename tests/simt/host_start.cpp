@@ -296,9 +296,9 @@ TEST_F(StartDeathTest, TakesTheEndsOfEachRange) {
 
 TEST_F(StartDeathTest, AnEmptyVariableIsNotSet) {
   const auto all = [] {
-    for (const char* name : {"SIMT_DEVICES", "SIMT_WORKERS", "SIMT_MEMORY", "SIMT_SEED", "SIMT_LATE_COPIES", "SIMT_GPU",
-                             "SIMT_QUEUE_LENGTH", "CUDA_DEVICE_MAX_CONNECTIONS", "CUDA_MODULE_LOADING",
-                             "SIMT_ALLOCATION_WAITS", "SIMT_REPORT_CONTEXTS"})
+    for (const char* name : {"SIMT_DEVICES", "SIMT_WORKERS", "SIMT_MEMORY", "SIMT_SEED", "SIMT_LATE_COPIES",
+                             "SIMT_GPU", "SIMT_QUEUE_LENGTH", "CUDA_DEVICE_MAX_CONNECTIONS",
+                             "CUDA_MODULE_LOADING", "SIMT_ALLOCATION_WAITS", "SIMT_REPORT_CONTEXTS"})
       set(name, "");
     int count = 0;
     const simt::Settings& found = simt::settings();

@@ -90,7 +90,9 @@ CLI::App* add_strategies(CLI::App& app, StrategiesArguments& to) {
       [&](const std::string& s) {
         to.seed = read_integer<uint64_t>("--seed", s, 0, std::numeric_limits<uint64_t>::max());
       });
-  add(*strategies, "--data", "DIR", "Where Fashion-MNIST's four files are, gzipped or not [RONDO_DATA of the environment, else where they are "
+  add(*strategies, "--data", "DIR",
+      "Where Fashion-MNIST's four files are, gzipped or not [RONDO_DATA of the environment, else where they "
+      "are "
       "installed]",
       [&](const std::string& s) { to.data = read_path("--data", s); });
   add(*strategies, "--json", "FILE.json", "Write all figures as JSON",

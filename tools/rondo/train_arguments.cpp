@@ -87,7 +87,9 @@ void add_image_training(CLI::App& app, ImageTraining& to) {
   add_algorithm(app, to.algorithm);
   add(app, "--limit", "SAMPLES", "Use only the first SAMPLES training and test images",
       [&](const std::string& s) { to.limit = read_integer<int64_t>("--limit", s, 1, kMaxSamples); });
-  add(app, "--data", "DIR", "Where the four data files are, gzipped or not [RONDO_DATA of the environment, else where they are installed]",
+  add(app, "--data", "DIR",
+      "Where the four data files are, gzipped or not [RONDO_DATA of the environment, else where they are "
+      "installed]",
       [&](const std::string& s) { to.data = read_path("--data", s); });
   add(app, "--log", "FILE.csv", "Write each epoch's figures as CSV",
       [&](const std::string& s) { to.log = read_path("--log", s); });

@@ -176,7 +176,8 @@ cudaError_t cudaStreamIsCapturing(cudaStream_t handle, cudaStreamCaptureStatus* 
 }
 
 // The graph's nodes have no handles here, so only the status and the number of the capture are told.
-cudaError_t cudaStreamGetCaptureInfo(cudaStream_t handle, cudaStreamCaptureStatus* status, unsigned long long* id) {
+cudaError_t cudaStreamGetCaptureInfo(cudaStream_t handle, cudaStreamCaptureStatus* status,
+                                     unsigned long long* id) {
   return api([&](Runtime& runtime) {
     require(status, cudaErrorInvalidValue);
     std::lock_guard lock(runtime.mutex);
