@@ -92,8 +92,7 @@ CLI::App* add_strategies(CLI::App& app, StrategiesArguments& to) {
       });
   add(*strategies, "--data", "DIR",
       "Where Fashion-MNIST's four files are, gzipped or not [RONDO_DATA of the environment, else where they "
-      "are "
-      "installed]",
+      "are installed]",
       [&](const std::string& s) { to.data = read_path("--data", s); });
   add(*strategies, "--json", "FILE.json", "Write all figures as JSON",
       [&](const std::string& s) { to.json = read_path("--json", s); });
