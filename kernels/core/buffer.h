@@ -38,8 +38,7 @@ class DeviceScope {
   int previous_ = 0;
 };
 
-// Until the end of the scope this thread may query and wait for events while streams are captured, by
-// whichever
+// Until the end of the scope this thread may query and wait for events while streams are captured, by any
 // thread: such calls would invalidate the capture otherwise. Not for calls that a capture must contain.
 class RelaxedCaptureScope {
  public:
