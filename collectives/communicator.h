@@ -91,7 +91,8 @@ class Communicator {
   Status wait(std::span<const cudaStream_t> streams, std::chrono::milliseconds timeout);
 
   // From now on every operation is refused with `reason`. Work that is enqueued already can't be taken back;
-  // so that it may run on when the communicator goes, its memory is not freed. A new communicator can be made at once.
+  // it may outlive the communicator, so its memory is then not freed. A new communicator can be made at once,
+  // unless cudaMalloc waits for the device (docs/gpu.md, "Allocations").
   void abort(Status reason);
 
   // ok, or why the communicator was aborted.

@@ -4,6 +4,7 @@
 #include <rondo/tests/collectives/exact_data.h>
 #include <rondo/tests/collectives/world.h>
 
+#include <chrono>
 #include <condition_variable>
 #include <mutex>
 
@@ -19,15 +20,21 @@ namespace rondo::test {
 // Holds a stream until it goes.
 class Hold {
  public:
-  explicit Hold(cudaStream_t stream) {
+  explicit Hold(cudaStream_t stream) : stream_(stream) {
     RONDO_CUDA_THROW(cudaLaunchHostFunc(
         stream, [](void* hold) { static_cast<Hold*>(hold)->wait(); }, this));
   }
+  // The function may not have begun. Under SIMT_SEED it begins when the host asks for its stream, not before.
   ~Hold() {
     std::unique_lock lock(mutex_);
     released_ = true;
     changed_.notify_all();
-    changed_.wait(lock, [this] { return left_; });
+    while (!left_) {
+      lock.unlock();
+      (void)cudaStreamQuery(stream_);
+      lock.lock();
+      changed_.wait_for(lock, std::chrono::milliseconds(1), [this] { return left_; });
+    }
   }
 
  private:
@@ -37,6 +44,7 @@ class Hold {
     left_ = true;
     changed_.notify_all();
   }
+  const cudaStream_t stream_;
   std::mutex mutex_;
   std::condition_variable changed_;
   bool released_ = false, left_ = false;

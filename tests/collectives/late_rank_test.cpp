@@ -8,11 +8,6 @@
 namespace rondo::test {
 namespace {
 
-#ifdef __SIMT__
-// Each stream that is held keeps a worker; the others' work needs one more.
-[[maybe_unused]] const cudaError_t enough_workers = simt::set_worker_count(4);
-#endif
-
 using std::chrono::milliseconds;
 constexpr int kRanks = 3;
 constexpr milliseconds kTimeout{250};

@@ -50,17 +50,25 @@ TEST_F(HostFunctions, OfAllDevicesRunOneAfterAnother) {
   CUDA_OK(cudaStreamDestroy(other));
 }
 
-// The right way: what the first waits for comes from the host.
+// The right way: what the first waits for comes from the host. With a seed it begins when the host asks for its stream.
 TEST_F(HostFunctions, OneThatWaitsForTheHostEnds) {
-  const cudaStream_t stream = make_stream();
-  Pair pair;
-  pair.patience = std::chrono::seconds(60);
-  CUDA_OK(cudaLaunchHostFunc(stream, Pair::first, &pair));
-  while (!pair.first_runs) std::this_thread::yield();
-  Pair::second(&pair);
-  CUDA_OK(cudaStreamSynchronize(stream));
-  EXPECT_TRUE(pair.first_saw_second);
-  CUDA_OK(cudaStreamDestroy(stream));
+  for (const auto seed :
+       {std::optional<uint64_t>{}, std::optional<uint64_t>{1}, std::optional<uint64_t>{2}}) {
+    simt::set_seed(seed);
+    const cudaStream_t stream = make_stream(), other = make_stream();
+    Pair pair;
+    pair.patience = std::chrono::seconds(60);
+    CUDA_OK(cudaLaunchHostFunc(stream, Pair::first, &pair));
+    while (!pair.first_runs) EXPECT_EQ(cudaStreamQuery(stream), cudaErrorNotReady);
+    CUDA_OK(cudaLaunchHostFunc(
+        other, [](void*) {}, nullptr));
+    EXPECT_EQ(cudaStreamQuery(other), cudaErrorNotReady) << "it runs behind the first";
+    Pair::second(&pair);
+    CUDA_OK(cudaDeviceSynchronize());
+    EXPECT_TRUE(pair.first_saw_second);
+    CUDA_OK(cudaStreamDestroy(stream));
+    CUDA_OK(cudaStreamDestroy(other));
+  }
 }
 
 struct Calls {

@@ -99,7 +99,6 @@ cudaError_t cudaDeviceReset() {
     device.shared_opt_in.clear();
     device.loaded.clear();
     device.queues.fill(nullptr);
-    device.streams_made = 0;
     device.context = false;
     runtime.memory.release_all_of(ordinal);
     device.failure = cudaSuccess;

@@ -22,8 +22,7 @@ cudaError_t cudaStreamCreateWithPriority(cudaStream_t* handle, unsigned int flag
     stream->device = host_thread().device;
     stream->blocking = (flags & cudaStreamNonBlocking) == 0;
     std::lock_guard lock(runtime.mutex);
-    const auto connections = static_cast<uint64_t>(simt::settings().connections);
-    stream->queue = runtime.scheduler.drawn(connections).value_or(device.streams_made++ % connections);
+    stream->queue = runtime.queue_for_new_stream(device);
     device.streams.insert(stream);
     runtime.streams.add(std::move(stream), handle);
     return cudaSuccess;

@@ -189,6 +189,17 @@ void Runtime::make_room(std::unique_lock<std::mutex>& lock, const std::shared_pt
   }
 }
 
+size_t Runtime::queue_for_new_stream(const Device& device) {
+  std::vector<int> streams(static_cast<size_t>(settings().connections), 0);
+  for (const auto& stream : device.streams)
+    if (stream->queue < streams.size()) ++streams[stream->queue];
+  const int fewest = *std::min_element(streams.begin(), streams.end());
+  std::vector<size_t> candidates;
+  for (size_t queue = 0; queue < streams.size(); ++queue)
+    if (streams[queue] == fewest) candidates.push_back(queue);
+  return candidates[scheduler.drawn(candidates.size()).value_or(0)];
+}
+
 // With a seed every other time, so that waiting does not hide what lacks an event.
 void Runtime::load(std::unique_lock<std::mutex>& lock, const void* kernel) {
   const int ordinal = host_thread().device;

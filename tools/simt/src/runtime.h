@@ -96,7 +96,6 @@ struct Device {
   std::unordered_set<const void*> loaded;                 // kernels
   // The last operation of each hardware queue. The legacy stream has one of its own, behind the others.
   std::array<TaskPtr, kMostConnections + 1> queues;
-  size_t streams_made = 0;
 };
 
 // Maps handles to objects.
@@ -179,6 +178,8 @@ struct Runtime {
   // The same for a task, which also waits for `event`; without operation it is a marker. The stream must not
   // be capturing.
   TaskPtr append(Stream& stream, std::shared_ptr<const Operation> operation, const TaskPtr& event = nullptr);
+  // One of the hardware queues with the fewest streams: the first, or a drawn one.
+  size_t queue_for_new_stream(const Device& device);
   // What is last in the hardware queue of a stream. All that share the queue run one after another.
   TaskPtr& queue(const Stream& stream) {
     return devices[static_cast<size_t>(stream.device)]->queues[stream.queue];

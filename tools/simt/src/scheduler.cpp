@@ -14,6 +14,8 @@ namespace {
 constexpr int kSpins = 100;
 // With a seed nothing runs by itself; beyond so many tasks some do, as a GPU's queue would push back.
 constexpr int64_t kLazyLimit = 4096;
+// How long a drawn host function holds up the drawing.
+constexpr std::chrono::milliseconds kHostFunctionTime{20};
 
 void relax() {
 #if defined(__x86_64__)
@@ -86,13 +88,15 @@ void Scheduler::submit(std::span<const TaskPtr> tasks, std::span<const Edge> edg
 
 void Scheduler::make_ready(const TaskPtr& task) {
   if (!task->operation) return finish(task);
-  if (task->operation->host_function && !seeded_) {
-    host_functions_.push_back(task);
-    host_function_arrived_.notify_one();
-    return;
-  }
+  if (task->operation->host_function && !seeded_) return hand_over(task);
   ready_.push_back(task);
   ready_count_.store(static_cast<int>(ready_.size()), std::memory_order_relaxed);
+}
+
+// Host functions have a thread of their own.
+void Scheduler::hand_over(const TaskPtr& host_function) {
+  host_functions_.push_back(host_function);
+  host_function_arrived_.notify_one();
 }
 
 // Marks a task as done and releases its successors; those that are markers finish in the same go.
@@ -189,12 +193,13 @@ void Scheduler::call_host_functions() {
   for (;;) {
     host_function_arrived_.wait(lock, [this] { return stopping_ || !host_functions_.empty(); });
     if (stopping_) return;
-    const TaskPtr task = std::move(host_functions_.front());
-    host_functions_.pop_front();
+    const TaskPtr task = host_functions_.front();
     lock.unlock();
     run_range(*task->operation, 0, 1);
     lock.lock();
+    host_functions_.pop_front();
     finish(task);
+    if (seeded_) task_finished_.notify_all();
     if (sleeping_ > 0 && spinning_ == 0 && !ready_.empty()) work_arrived_.notify_one();
   }
 }
@@ -246,6 +251,11 @@ bool Scheduler::run_one_drawn(std::unique_lock<std::mutex>& lock) {
   const auto chosen = ready_.begin() + static_cast<std::ptrdiff_t>(draw(ready_.size()));
   const TaskPtr task = *chosen;
   const Operation& operation = *task->operation;
+  if (operation.host_function) {
+    ready_.erase(chosen);
+    call_drawn(lock, task);
+    return true;
+  }
   std::vector<uint64_t> order(operation.pieces);  // may throw, so the task is still in the queue
   ready_.erase(chosen);
   drawing_ = true;
@@ -260,6 +270,18 @@ bool Scheduler::run_one_drawn(std::unique_lock<std::mutex>& lock) {
   finish(task);
   task_finished_.notify_all();
   return true;
+}
+
+// What is drawn next may depend on a host function that has ended, so the same seed repeats the same order only where
+// its end is waited for. But a host function may itself wait for what the host does next, and the drawing must go on.
+void Scheduler::call_drawn(std::unique_lock<std::mutex>& lock, const TaskPtr& host_function) {
+  const bool others_wait = !host_functions_.empty();
+  hand_over(host_function);
+  if (others_wait) return;
+  drawing_ = true;
+  task_finished_.wait_for(lock, kHostFunctionTime, [&] { return host_function->finished() || stopping_; });
+  drawing_ = false;
+  task_finished_.notify_all();
 }
 
 void LongWait::tell() {

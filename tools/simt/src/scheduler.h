@@ -75,6 +75,8 @@ class Scheduler {
  private:
   void work();
   void call_host_functions();
+  void hand_over(const TaskPtr& host_function);
+  void call_drawn(std::unique_lock<std::mutex>& lock, const TaskPtr& host_function);
   TaskPtr take(std::unique_lock<std::mutex>& lock);
   TaskPtr join_front();
   void pop_front();
@@ -99,7 +101,7 @@ class Scheduler {
   std::condition_variable work_arrived_;
   std::condition_variable host_function_arrived_;
   std::condition_variable task_finished_;
-  std::deque<TaskPtr> host_functions_;  // that are ready, unless there is a seed
+  std::deque<TaskPtr> host_functions_;  // the one that runs, and those that were handed over behind it
   std::deque<TaskPtr> ready_;
   std::atomic<int> ready_count_{0};  // size of ready_, for workers that spin
   int sleeping_ = 0;
