@@ -135,7 +135,8 @@ Communicator::Communicator(std::vector<int> devices, CommunicatorOptions options
   ranks_.reserve(devices.size());
   for (int device : devices) {
     const DeviceScope scope(device);  // memory, streams and events belong to the device that is current
-    const bool new_device = std::none_of(ranks_.begin(), ranks_.end(), [&](const Rank& r) { return r.device == device; });
+    const bool new_device =
+        std::none_of(ranks_.begin(), ranks_.end(), [&](const Rank& r) { return r.device == device; });
     if (new_device) throw_if_error(load_kernels());
     Rank& rank = ranks_.emplace_back();
     rank.device = device;
