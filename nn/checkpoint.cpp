@@ -116,7 +116,12 @@ void append(std::vector<DeviceTensor>& to, std::vector<DeviceTensor> tensors) {
 // Parameters and states; once for all replicas, except for the states of replicas that each gather their own.
 std::vector<DeviceTensor> tensors_to_save(DataParallel& model, Metadata& metadata) {
   std::vector<DeviceTensor> tensors = parameter_tensors(model);
-  const bool own = !model.options().shared_statistics && !places_agree(state_tensors(model, false));
+  bool own = !model.options().shared_statistics && !model.graph().states().empty();
+  if (own && model.world().processes())
+    fail(
+        "each replica has running statistics of its own, and those of other processes are not here: must "
+        "share them");
+  own = own && !places_agree(state_tensors(model, false));
   if (own) metadata["own_statistics"] = exact_text(model.devices());
   append(tensors, state_tensors(model, own));
   return tensors;
@@ -198,7 +203,7 @@ void save_checkpoint(const std::string& path, DataParallel& model, Optimizer& op
     model.check_sound();
     Metadata metadata = {{"format", kCheckpoint},
                          {"seed", exact_text(model.options().seed)},
-                         {"replicas", exact_text(model.devices())},
+                         {"replicas", exact_text(model.world().size())},
                          {"optimizer", optimizer.kind()},
                          {"learning_rate", exact_text(optimizer.learning_rate())},
                          {"epoch", exact_text(place.epoch)},

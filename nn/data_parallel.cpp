@@ -29,8 +29,16 @@ DataParallelOptions checked(DataParallelOptions options) {
   if (options.checkpoint_layers < 0)
     refuse("checkpoint_layers is ", options.checkpoint_layers, ", must be at least 0");
   throw_if_error(
-      check_algorithm("DataParallel", options.algorithm,
-                      {Algorithm::ring, Algorithm::direct, Algorithm::root, Algorithm::hierarchical}));
+      rondo::check_options("DataParallel", {.algorithm = options.algorithm, .order = options.order},
+                           {Algorithm::ring, Algorithm::direct, Algorithm::root, Algorithm::hierarchical}));
+  if (options.processes && options.order != SumOrder::left_to_right)
+    refuse("several processes add from left to right, and have no fixed order over any number of devices");
+  if (options.processes || options.group_size > 0) {
+    if (options.algorithm != Algorithm::automatic && options.algorithm != Algorithm::hierarchical)
+      refuse("the algorithm is ", name_of(options.algorithm), ", must be automatic or hierarchical in ",
+             options.processes ? "several processes" : "groups");
+    options.algorithm = Algorithm::hierarchical;
+  }
   if (options.placement != BatchPlacement::sharded && options.placement != BatchPlacement::replicated)
     refuse("the placement is ", static_cast<int>(options.placement), ", must be sharded or replicated");
   return options;
@@ -54,28 +62,52 @@ std::vector<Event> an_event_each(const std::vector<int>& devices) {
 
 int64_t divided_up(int64_t count, int64_t parts) { return (count + parts - 1) / parts; }
 
+int64_t ranks_of(const DataParallelOptions& options) {
+  return static_cast<int64_t>(options.devices.size()) * (options.processes ? options.processes->size() : 1);
+}
+
 // Samples that a replica works on at a time.
 int64_t most_samples(const DataParallelOptions& options) {
-  const auto replicas = static_cast<int64_t>(options.devices.size());
+  const int64_t replicas = ranks_of(options);
   const bool sharded = options.placement == BatchPlacement::sharded;
   return divided_up(sharded ? divided_up(options.batch, replicas) : options.batch, options.micro_batches);
 }
 
 // Replicas that see the same samples have nothing to tell each other.
 bool exchanges(const DataParallelOptions& options) {
-  return options.placement == BatchPlacement::sharded && options.devices.size() > 1;
+  return options.placement == BatchPlacement::sharded && ranks_of(options) > 1;
+}
+CommunicatorOptions with_ranks_of(const DataParallelOptions& options, CommunicatorOptions communicator) {
+  communicator.bucket_bytes = 0;
+  communicator.group_size = options.group_size;
+  communicator.processes = options.processes;
+  return communicator;
 }
 std::optional<CommunicatorOptions> of_gradients(const DataParallelOptions& options, const Graph& graph) {
   if (!exchanges(options) || graph.parameter_arena_size() == 0) return std::nullopt;
-  return CommunicatorOptions{.bucket_bytes = 0};
+  return with_ranks_of(options, {});
 }
 std::optional<CommunicatorOptions> of_statistics(const DataParallelOptions& options) {
   if (!exchanges(options) || !options.shared_statistics) return std::nullopt;
-  return CommunicatorOptions{.slot_bytes = 64 << 10, .bucket_bytes = 0};
+  return with_ranks_of(options, {.slot_bytes = 64 << 10});
 }
 std::unique_ptr<Communicator> communicator(const std::vector<int>& devices,
                                            const std::optional<CommunicatorOptions>& options) {
   return options ? std::make_unique<Communicator>(devices, *options) : nullptr;
+}
+
+// What the processes would otherwise train differently, or wait for in vain.
+void check_same(const DataParallelOptions& options, const Graph& graph, const World& world) {
+  const auto same = [&](const char* what, const auto& value) { world.check_same(what, concat(value)); };
+  same("the batch", options.batch);
+  same("the seed", options.seed);
+  same("bucket_bytes", options.bucket_bytes);
+  same("micro_batches", options.micro_batches);
+  same("the placement", static_cast<int>(options.placement));
+  same("shared_statistics", options.shared_statistics);
+  same("keep_finite", options.keep_finite);
+  same("the network's number of parameters", graph.parameter_count());
+  same("the network's number of operations", graph.nodes().size());
 }
 
 // Of rank 0, which speaks for all.
@@ -85,6 +117,28 @@ PhaseTimer timer_of(const StreamGroup& streams) {
 }
 
 }  // namespace
+
+DataParallelOptions in_fixed_order(DataParallelOptions options) {
+  const auto refuse = [](const auto&... why) {
+    throw Error(bad_argument("DataParallel in fixed order: ", why...));
+  };
+  const auto devices = static_cast<int>(options.devices.size());
+  if (devices < 1 || devices > kSampleBlocks)
+    refuse("there are ", devices, " devices, must be 1 to ", kSampleBlocks, ", the number of sample blocks");
+  if (options.batch < kSampleBlocks)
+    refuse("the batch has ", options.batch, " samples, must have at least ", kSampleBlocks,
+           ", one for each sample block");
+  if (options.processes) refuse("there are several processes, which add from left to right");
+  if (options.algorithm != Algorithm::automatic && options.algorithm != Algorithm::direct)
+    refuse("the algorithm is ", name_of(options.algorithm), ", must be automatic or direct");
+  std::vector<int> of_block;
+  for (int block = 0; block < kSampleBlocks; ++block)
+    of_block.push_back(options.devices[static_cast<size_t>(block * devices / kSampleBlocks)]);
+  options.devices = of_block;
+  options.algorithm = Algorithm::direct;
+  options.order = SumOrder::balanced_tree;
+  return options;
+}
 
 MemoryForecast forecast(const Graph& graph, const DataParallelOptions& wanted, OptimizerSize optimizer) {
   const DataParallelOptions options = checked(wanted);
@@ -104,6 +158,7 @@ MemoryForecast forecast(const Graph& graph, const DataParallelOptions& wanted, O
 DataParallel::DataParallel(const AnyModule& network, Shape input, DataParallelOptions options)
     : graph_(make_graph(network, input)),
       options_(checked_here(std::move(options))),
+      world_("DataParallel", static_cast<int>(options_.devices.size()), options_.processes),
       compute_(options_.devices),
       exchange_(options_.devices),
       most_(most_samples(options_)),
@@ -114,6 +169,7 @@ DataParallel::DataParallel(const AnyModule& network, Shape input, DataParallelOp
       statistics_(communicator(options_.devices, of_statistics(options_))),
       timer_(timer_of(compute_)),
       timer_of_rest_(timer_of(compute_)) {
+  check_same(options_, graph_, world_);
   const MemoryPlan plan = plan_training(graph_, most_, {.checkpoint_layers = options_.checkpoint_layers});
   const int64_t outputs = graph_.output().shape.size();
   const int64_t loss_workspace = std::max(softmax_cross_entropy_workspace_bytes(most_, outputs),
@@ -133,18 +189,52 @@ DataParallel::DataParallel(const AnyModule& network, Shape input, DataParallelOp
     // The same seed gives the same values everywhere.
     replicas_.back().initialise(options_.seed);
   }
+  if (world_.processes()) copy_initial_values();
+}
+
+// The hosts' GPUs may be of different kinds, whose random numbers could differ in their last bits.
+void DataParallel::copy_initial_values() {
+  compute_.synchronize();
+  for (const bool parameters : {true, false}) {
+    const auto of = [&](Replica& replica) { return parameters ? replica.parameters() : replica.states(); };
+    std::vector<float> values(static_cast<size_t>(of(replicas_[0]).size));
+    const size_t bytes = values.size() * sizeof(float);
+    RONDO_CUDA_THROW(cudaMemcpy(values.data(), of(replicas_[0]).data, bytes, cudaMemcpyDeviceToHost));
+    world_.copy_from_first(std::as_writable_bytes(std::span(values)), "copying the initial values");
+    on_each([&](Replica& replica, size_t) {
+      RONDO_CUDA_THROW(cudaMemcpy(of(replica).data, values.data(), bytes, cudaMemcpyHostToDevice));
+      RONDO_CUDA_THROW(cudaStreamSynchronize(cudaStreamLegacy));
+    });
+  }
 }
 
 DataParallel::~DataParallel() {
   for (cudaStream_t stream : compute_.streams()) static_cast<void>(cudaStreamSynchronize(stream));
 }
 
-Pass DataParallel::pass(bool training) {
-  return {training, options_.seed, training ? statistics_.get() : nullptr};
+// The statistics of a layer are a few hundred numbers: sent to all at once, where no process lies between.
+Pass DataParallel::training_pass(int64_t batch, int64_t piece) {
+  const bool grouped = options_.algorithm == Algorithm::hierarchical;
+  int64_t samples = 0;
+  for (int rank = 0; rank < world_.size(); ++rank) samples += piece_of_shard(batch, rank, piece).size;
+  return {
+      .training = true,
+      .seed = options_.seed,
+      .shared_statistics = statistics_.get(),
+      .how = {.algorithm = grouped ? Algorithm::hierarchical : Algorithm::direct, .order = options_.order},
+      .whole_batch = samples};
 }
 
-Shard DataParallel::training_shard(int64_t batch, size_t rank) const {
-  return sharded() ? shard_of(batch, static_cast<int64_t>(rank), devices()) : Shard{0, batch};
+Shard DataParallel::training_shard(int64_t batch, int64_t rank) const {
+  return sharded() ? shard_of(batch, rank, world_.size()) : Shard{0, batch};
+}
+
+// Of the batch's micro-batches.
+Shard DataParallel::piece_of_shard(int64_t batch, int64_t rank, int64_t piece) const {
+  const Shard shard = training_shard(batch, rank);
+  Shard part = shard_of(shard.size, piece, options_.micro_batches);
+  part.first += shard.first;
+  return part;
 }
 
 LossTarget DataParallel::target_of(size_t rank, int64_t samples) {
@@ -179,7 +269,8 @@ template <class Targets>
 void DataParallel::stage(std::span<const float> x, Targets targets) {
   const int64_t batch = batch_of(x);
   std::vector<Shard> shards;
-  for (size_t rank = 0; rank < replicas_.size(); ++rank) shards.push_back(training_shard(batch, rank));
+  for (int rank = 0; rank < world_.local(); ++rank)
+    shards.push_back(training_shard(batch, world_.first() + rank));
   if (!staged_) staged_ = std::make_unique<StagedBatch>(replicas_, most_ * options_.micro_batches);
   staged_->stage(replicas_, shards, x, targets);
 }
@@ -246,13 +337,13 @@ void DataParallel::take_step(BatchSource& source, Optimizer& optimizer) {
 void DataParallel::enqueue_step(BatchSource& source, int64_t batch, Optimizer& optimizer) {
   PhaseTimer& timer = batch == options_.batch ? timer_ : timer_of_rest_;
   timed_ = timed_ || batch == options_.batch;
-  const Pass training = pass(true);
   const auto time = [&](Phase phase) {
     const DeviceScope scope(compute_.device(0));
     timer.end(phase);
   };
   for (int64_t piece = 0; piece < options_.micro_batches; ++piece) {
     const bool last = piece + 1 == options_.micro_batches;
+    const Pass training = training_pass(batch, piece);
     timer.begin();
     load_piece(source, batch, piece);
     if (last) on_each([&](Replica& replica, size_t rank) { source.advance(replica, rank); });
@@ -272,9 +363,7 @@ void DataParallel::enqueue_step(BatchSource& source, int64_t batch, Optimizer& o
 
 void DataParallel::load_piece(BatchSource& source, int64_t batch, int64_t piece) {
   on_each([&](Replica& replica, size_t rank) {
-    const Shard shard = training_shard(batch, rank);
-    Shard part = shard_of(shard.size, piece, options_.micro_batches);
-    part.first += shard.first;
+    const Shard part = piece_of_shard(batch, world_.first() + static_cast<int64_t>(rank), piece);
     replica.set_batch(part.size, part.first);
     source.load(replica, rank, part, target_of(rank, part.size));
   });
@@ -326,7 +415,8 @@ void DataParallel::reduce(const GradientBucket& bucket) {
     parts.push_back(part);
   });
   if (gradients_)
-    throw_if_error(all_reduce(parts, {.algorithm = options_.algorithm}, *gradients_, exchange_.streams()));
+    throw_if_error(all_reduce(parts, {.algorithm = options_.algorithm, .order = options_.order}, *gradients_,
+                              exchange_.streams()));
 }
 
 // The same step on every device. The gradients are sums over the batch: dividing by its whole size here, once, is right for

@@ -25,6 +25,7 @@
 #include <rondo/nn/recorded_steps.h>
 #include <rondo/nn/staged_batch.h>
 #include <rondo/nn/stream_group.h>
+#include <rondo/nn/world.h>
 
 #include <cstdint>
 #include <memory>
@@ -52,7 +53,9 @@ struct DataParallelOptions {
   // its own too, the training differs with the number of devices, and so does what evaluation says of an image with its
   // place in the batch.
   bool shared_statistics = true;
-  Algorithm algorithm = Algorithm::automatic;  // of the gradients' all-reduce
+  Algorithm algorithm = Algorithm::automatic;  // of the gradients' all-reduce; with groups or processes hierarchical
+  SumOrder order = SumOrder::left_to_right;    // in which the all-reduces add; balanced_tree: with Algorithm::direct
+  int group_size = 0;                          // CommunicatorOptions::group_size
   int64_t bucket_bytes =
       int64_t{1} << 20;  // of a bucket of gradients; larger ones are quicker and begin later
   // Gradient accumulation: each device takes its shard in so many pieces, one after the other, adds up their gradients, and takes
@@ -64,7 +67,17 @@ struct DataParallelOptions {
   // A step whose gradients hold a NaN or infinity changes neither parameters nor optimizer, and nor does any after it: so that
   // first_bad() finds where it came from. Reads the gradients once more.
   bool keep_finite = false;
+  // Processes that train together, each with as many devices; null: this one alone. `batch` is over the ranks of all. All
+  // processes make the same calls with the same values, and the same batches. The group must outlive the model.
+  ProcessGroup* processes = nullptr;
 };
+
+// Options with which the parameters have the same bits on 1 to 8 devices: each batch is cut into kSampleBlocks blocks of
+// samples, each block has a replica, the devices share the replicas, and sums over blocks are balanced trees. (GPUs of
+// different architectures may still differ.) Throws a bad_argument Error for more devices than blocks, fewer samples than
+// blocks, several processes, or another algorithm than automatic and direct.
+inline constexpr int kSampleBlocks = 8;
+DataParallelOptions in_fixed_order(DataParallelOptions options);
 
 // The device memory that each replica will take, with its optimizer (Sgd::size(), Adam::kSize); a batch from the host or images
 // on the devices come on top. Throws a bad_argument Error.
@@ -77,7 +90,8 @@ class DataParallel {
 
   ~DataParallel();  // waits for the steps
 
-  int devices() const { return static_cast<int>(replicas_.size()); }
+  int devices() const { return static_cast<int>(replicas_.size()); }  // of this process
+  const World& world() const { return world_; }
   const Graph& graph() const { return graph_; }
   std::span<Replica> replicas() { return replicas_; }
   const DataParallelOptions& options() const { return options_; }
@@ -103,7 +117,8 @@ class DataParallel {
   // Sums since the last call, over all replicas: losses, correct predictions, samples. Waits.
   LossTally take_tally();
 
-  // The network's outputs in evaluation, in the order of the samples, of any number of them. Waits.
+  // The network's outputs in evaluation, in the order of the samples, of any number of them. Waits. Each process computes
+  // all of them.
   std::vector<float> predict(std::span<const float> x);
 
   // Losses and correct predictions in evaluation, of any number of samples. Waits.
@@ -147,32 +162,35 @@ class DataParallel {
   };
 
   bool sharded() const { return options_.placement == BatchPlacement::sharded; }
-  Shard training_shard(int64_t batch, size_t rank) const;
+  Shard training_shard(int64_t batch, int64_t rank) const;  // of all ranks
+  Shard piece_of_shard(int64_t batch, int64_t rank, int64_t piece) const;
   int64_t batch_of(std::span<const float> x) const;
   void check_step(const Optimizer& optimizer) const;
   template <class Targets>
   void stage(std::span<const float> x, Targets targets);
   void take_step(BatchSource& source, Optimizer& optimizer);
   void enqueue_step(BatchSource& source, int64_t batch, Optimizer& optimizer);
+  void copy_initial_values();
   void load_piece(BatchSource& source, int64_t batch, int64_t piece);
   void enqueue_loss(Loss loss, bool with_gradient);
   void accumulate(int64_t piece);
   void reduce(const GradientBucket& bucket);
   void update(int64_t batch, Optimizer& optimizer);
   template <class Load, class After>
-  void evaluate_in_batches(int64_t samples, Load load, After after);
+  void evaluate_in_batches(int64_t samples, const World& ranks, Load load, After after);
   template <class Work>
   auto beside_training(Work work);
   template <class Load>
   LossTally evaluate_with(int64_t samples, Load load);
-  LossTally sum_and_clear(size_t ranks);
+  std::vector<LossTally> clear_tallies();
   template <class Work>
   void on_each(Work work);
-  Pass pass(bool training);
+  Pass training_pass(int64_t batch, int64_t piece);
   LossTarget target_of(size_t rank, int64_t samples);
 
   Graph graph_;
   DataParallelOptions options_;
+  World world_;
   StreamGroup compute_, exchange_;
   int64_t most_;  // samples that a replica has room for
   std::vector<Replica> replicas_;

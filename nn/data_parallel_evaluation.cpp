@@ -11,19 +11,19 @@
 
 namespace rondo::nn {
 
-// As many samples at a time as there is room for: load(replica, rank, shard) of all samples, forward, then after(first, count).
+// As many samples at a time as `ranks` have room for: load(replica, rank, shard) of all samples, forward, then after(first, count).
 template <class Load, class After>
-void DataParallel::evaluate_in_batches(int64_t samples, Load load, After after) {
-  const int64_t room = most_ * devices();
+void DataParallel::evaluate_in_batches(int64_t samples, const World& ranks, Load load, After after) {
+  const int64_t room = most_ * ranks.size();
   for (int64_t begin = 0; begin < samples; begin += room) {
     const int64_t count = std::min(room, samples - begin);
     on_each([&](Replica& replica, size_t rank) {
-      Shard shard = shard_of(count, static_cast<int64_t>(rank), devices());
+      Shard shard = shard_of(count, ranks.first() + static_cast<int64_t>(rank), ranks.size());
       shard.first += begin;
       replica.set_batch(shard.size, shard.first);
       if (shard.size > 0) load(replica, rank, shard);
     });
-    nn::forward(replicas_, pass(false));
+    nn::forward(replicas_, {.seed = options_.seed});
     after(begin, count);
   }
 }
@@ -33,7 +33,8 @@ template <class Work>
 auto DataParallel::beside_training(Work work) {
   const LossTally of_training = take_tally();
   const auto put_back = [&] {
-    sum_and_clear(replicas_.size());
+    clear_tallies();
+    if (world_.first() > 0) return;  // the sum is that of all ranks
     const DeviceScope scope(replicas_[0].device());
     targets_[0].tally.upload(std::vector<LossTally>{of_training});
   };
@@ -50,8 +51,9 @@ auto DataParallel::beside_training(Work work) {
 template <class Load>
 LossTally DataParallel::evaluate_with(int64_t samples, Load load) {
   return beside_training([&] {
-    evaluate_in_batches(samples, load, [&](int64_t, int64_t) { enqueue_loss(Loss::cross_entropy, false); });
-    return sum_and_clear(replicas_.size());
+    evaluate_in_batches(samples, world_, load,
+                        [&](int64_t, int64_t) { enqueue_loss(Loss::cross_entropy, false); });
+    return world_.sum(clear_tallies());
   });
 }
 
@@ -63,7 +65,7 @@ std::vector<float> DataParallel::predict(std::span<const float> x) {
                              ", the size of a sample"));
   std::vector<float> all(static_cast<size_t>(size / sample * outputs));
   evaluate_in_batches(
-      size / sample,
+      size / sample, World("DataParallel", devices(), nullptr),
       [&](Replica& replica, size_t, Shard shard) {
         upload_shard(replica.input().data, x, shard, sample, replica.stream());
       },
@@ -97,22 +99,24 @@ LossTally DataParallel::evaluate(const DeviceImages& images) {
   });
 }
 
-LossTally DataParallel::take_tally() { return sum_and_clear(tallies().size()); }
+LossTally DataParallel::take_tally() {
+  std::vector<LossTally> own = clear_tallies();
+  if (!sharded()) {
+    own.resize(1);  // the others see the same samples
+    if (world_.first() > 0) own[0] = {};
+  }
+  return world_.sum(own);
+}
 
-LossTally DataParallel::sum_and_clear(size_t ranks) {
+// What they were, of each replica.
+std::vector<LossTally> DataParallel::clear_tallies() {
   compute_.synchronize();
-  LossTally sum;
+  std::vector<LossTally> were;
   on_each([&](Replica&, size_t rank) {
-    if (rank < ranks) {
-      const LossTally one = targets_[rank].tally.download()[0];
-      sum.loss += one.loss;
-      sum.correct += one.correct;
-      sum.rows += one.rows;
-      sum.bad_labels += one.bad_labels;
-    }
+    were.push_back(targets_[rank].tally.download()[0]);
     targets_[rank].tally.fill_bytes(0);
   });
-  return sum;
+  return were;
 }
 
 std::vector<const LossTally*> DataParallel::tallies() const {
@@ -165,18 +169,18 @@ void DataParallel::forget_bad_gradient() {
 
 std::optional<BadTensor> DataParallel::first_bad(BatchSource& source, int64_t steps_ago) {
   const int64_t batch = source.next_batch();
-  const Pass training = pass(true);
   const auto move_steps = [&](int64_t steps) {
     on_each(
         [&](Replica& replica, size_t) { throw_if_error(advance(replica.step(), steps, replica.stream())); });
   };
   const auto hunt = [&]() -> std::optional<BadTensor> {
     for (int64_t piece = 0; piece < options_.micro_batches; ++piece) {
+      const Pass training = training_pass(batch, piece);
       load_piece(source, batch, piece);
       compute_.synchronize();
-      if (const auto bad = first_bad_in_forward(replicas_, training)) return bad;
+      if (const auto bad = first_bad_in_forward(replicas_, training, &world_)) return bad;
       enqueue_loss(source.loss(), true);
-      if (const auto bad = first_bad_in_backward(replicas_, training)) return bad;
+      if (const auto bad = first_bad_in_backward(replicas_, training, &world_)) return bad;
     }
     return std::nullopt;
   };
@@ -196,9 +200,12 @@ std::optional<BadTensor> DataParallel::first_bad(BatchSource& source, int64_t st
 int64_t DataParallel::differing_values() {
   std::vector<VectorView<const float>> parameters;
   for (Replica& replica : replicas_) parameters.push_back(replica.parameters());
-  ReplicaCheck check(compute_, parameters);
+  ReplicaCheck check(compute_, parameters, options_.processes);
   check.enqueue();
-  return check.differences();
+  const int64_t own = check.differences();
+  int64_t all = 0;
+  for (const int64_t differences : world_.gather(own, "adding up differences")) all += differences;
+  return all;
 }
 
 }  // namespace rondo::nn

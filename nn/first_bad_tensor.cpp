@@ -2,6 +2,8 @@
 
 #include <rondo/kernels/reduce/first_nonfinite.h>
 
+#include <algorithm>
+#include <array>
 #include <vector>
 
 namespace rondo::nn {
@@ -28,7 +30,7 @@ std::string position_in(const Tensor& tensor, int64_t first, int64_t index) {
 // Looks at tensors until one is bad.
 class Hunt {
  public:
-  explicit Hunt(std::span<Replica> replicas) : replicas_(replicas) {
+  Hunt(std::span<Replica> replicas, const World* world) : replicas_(replicas), world_(world) {
     for (Replica& replica : replicas) {
       const DeviceScope scope(replica.device());
       found_.emplace_back(1);
@@ -55,8 +57,33 @@ class Hunt {
   }
 
  private:
+  // What all processes have to know of a bad tensor whose name they know.
+  struct Found {
+    int replica = -1;
+    std::array<char, 120> position = {};
+    int64_t index = 0;
+    float value = 0;
+  };
+
   template <class View, class Position>
   void look(View view, const std::string& name, Position position) {
+    if (result_) return;
+    look_here(view, name, position);
+    if (!world_ || !world_->processes()) return;
+    Found own;
+    if (result_) {
+      own = {result_->replica + world_->first(), {}, result_->index, result_->value};
+      std::copy_n(result_->position.begin(), std::min(result_->position.size(), own.position.size() - 1),
+                  own.position.begin());
+    }
+    result_.reset();
+    for (const Found& found : world_->gather(own, "looking for the first tensor that is not finite"))
+      if (found.replica >= 0 && !result_)
+        result_ = BadTensor{found.replica, name, found.position.data(), found.index, found.value};
+  }
+
+  template <class View, class Position>
+  void look_here(View view, const std::string& name, Position position) {
     for (size_t r = 0; r < replicas_.size() && !result_; ++r) {
       Replica& replica = replicas_[r];
       const VectorView<float> elements = view(replica);
@@ -75,6 +102,7 @@ class Hunt {
   }
 
   std::span<Replica> replicas_;
+  const World* world_;
   std::vector<Buffer<unsigned long long>> found_;
   std::optional<BadTensor> result_;
 };
@@ -103,9 +131,10 @@ std::string BadTensor::text() const {
   return concat(replica > 0 ? concat("replica ", replica, ": ") : "", tensor, " ", position, " is ", value);
 }
 
-std::optional<BadTensor> first_bad_in_forward(std::span<Replica> replicas, const Pass& pass) {
+std::optional<BadTensor> first_bad_in_forward(std::span<Replica> replicas, const Pass& pass,
+                                              const World* world) {
   const Graph& graph = replicas[0].graph();
-  Hunt hunt(replicas);
+  Hunt hunt(replicas, world);
   for (const Parameter& p : graph.parameters())
     hunt.look_at(p.name, p, [&](Replica& replica) { return replica.parameter(p); });
   // In training forward does not read them: what is wrong in them is no cause.
@@ -125,9 +154,10 @@ std::optional<BadTensor> first_bad_in_forward(std::span<Replica> replicas, const
   return hunt.result();
 }
 
-std::optional<BadTensor> first_bad_in_backward(std::span<Replica> replicas, const Pass& pass) {
+std::optional<BadTensor> first_bad_in_backward(std::span<Replica> replicas, const Pass& pass,
+                                               const World* world) {
   const Graph& graph = replicas[0].graph();
-  Hunt hunt(replicas);
+  Hunt hunt(replicas, world);
   hunt.look_at("the gradient of the network's output",
                [](Replica& replica) { return replica.output_gradient(); });
   if (hunt.result()) return hunt.result();

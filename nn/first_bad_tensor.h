@@ -7,6 +7,7 @@
 #pragma once
 
 #include <rondo/nn/graph/replica.h>
+#include <rondo/nn/world.h>
 
 #include <optional>
 #include <span>
@@ -28,10 +29,14 @@ struct BadTensor {
 // The first of what forward() reads and writes: parameters, in evaluation states, input, then each operation's output. The replicas'
 // inputs must be set (a pass may have overwritten them), and are those of the pass; states are put back as they were. Of
 // several replicas the lowest is named. Waits for each operation. Throws rondo::Error, as forward() does.
-std::optional<BadTensor> first_bad_in_forward(std::span<Replica> replicas, const Pass& pass);
+//
+// With several processes, which call this together, the replicas of all are looked at, and all get the same answer.
+std::optional<BadTensor> first_bad_in_forward(std::span<Replica> replicas, const Pass& pass,
+                                              const World* world = nullptr);
 
 // The first of what backward() reads and writes: the output's gradient, then of each operation, from the last to the first,
 // the gradients of its parameters and of its inputs. After forward(), with the output's gradient set.
-std::optional<BadTensor> first_bad_in_backward(std::span<Replica> replicas, const Pass& pass);
+std::optional<BadTensor> first_bad_in_backward(std::span<Replica> replicas, const Pass& pass,
+                                               const World* world = nullptr);
 
 }  // namespace rondo::nn

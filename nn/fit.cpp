@@ -4,6 +4,7 @@
 #include <rondo/nn/loss_probe.h>
 #include <rondo/nn/replica_check.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <thread>
@@ -29,7 +30,7 @@ double seconds_since(std::chrono::steady_clock::time_point begin) {
 ReplicaCheck check_of(DataParallel& model) {
   std::vector<VectorView<const float>> parameters;
   for (Replica& replica : model.replicas()) parameters.push_back(replica.parameters());
-  return ReplicaCheck(model.streams(), parameters);
+  return ReplicaCheck(model.streams(), parameters, model.world().processes());
 }
 
 // One run of fit(): the loop, and what it knows while it goes on.
@@ -38,6 +39,7 @@ class Run {
   Run(DataParallel& model, Optimizer& optimizer, const FashionMnist& data, const FitOptions& options,
       FitObserver& observer, Trace* trace)
       : model_(model),
+        world_(model.world()),
         optimizer_(optimizer),
         options_(options),
         observer_(observer),
@@ -50,6 +52,7 @@ class Run {
         check_(check_of(model)) {
     options.learning_rate.check(run_);
     check_from();
+    check_same();
     result_.place = {options.from.epoch, options.from.step, options.seed, model.options().batch,
                      options.from.recipe};
   }
@@ -62,6 +65,7 @@ class Run {
       batches_.begin_epoch(epoch_, first_step_);
       while (!batches_.done() && result_.end == FitResult::End::done) step();
       while (probe_.in_flight()) follow();
+      agree_on_end();
       if (result_.end != FitResult::End::diverged) look_at_gradients();
       if (result_.end == FitResult::End::diverged) {
         find_bad_tensor();
@@ -73,7 +77,10 @@ class Run {
         save();
       }
     }
-    if (options_.verify) result_.differing_values = check_.differences();
+    if (options_.verify) {
+      for (const int64_t differing : world_.gather(check_.differences(), "adding up differences"))
+        result_.differing_values += differing;
+    }
     return std::move(result_);
   }
 
@@ -92,6 +99,21 @@ class Run {
              from.batch, ", must be of ", options_.seed, " and ", model_.options().batch);
   }
 
+  // What the processes would otherwise train differently, or wait for in vain.
+  void check_same() const {
+    const auto same = [&](const char* what, const auto& value) { world_.check_same(what, concat(value)); };
+    same("the number of epochs", options_.epochs);
+    same("the seed of the samples' order", options_.seed);
+    same("the number of training images", train_.size());
+    same("the number of test images", test_.size());
+    for (const int64_t step : {int64_t{0}, run_.steps / 2, run_.steps - 1})
+      same("the learning rate", options_.learning_rate.at(step, run_));
+    same("verify", options_.verify);
+    same("the epoch to begin with", options_.from.epoch);
+    same("the step to begin with", options_.from.step);
+    same("the number of traces", trace_ ? 1 : 0);
+  }
+
   void step() {
     const int64_t step = (epoch_ - 1) * run_.steps_per_epoch + batches_.step();
     const float rate = options_.learning_rate.at(step, run_);
@@ -104,6 +126,21 @@ class Run {
     }
     while (!probe_.look()) follow();
     if (result_.end == FitResult::End::done && observer_.stop()) result_.end = FitResult::End::stopped;
+    agree_on_end();
+  }
+
+  // All processes end after the same step, whichever has seen a reason.
+  void agree_on_end() {
+    if (!world_.processes()) return;
+    struct Seen {
+      FitResult::End end;
+      int64_t bad_step;
+    };
+    for (const Seen& seen : world_.gather(Seen{result_.end, bad_step_}, "agreeing on the end")) {
+      if (seen.end == FitResult::End::diverged && (result_.end != seen.end || seen.bad_step < bad_step_))
+        bad_step_ = seen.bad_step;
+      result_.end = std::max(result_.end, seen.end);
+    }
   }
 
   // What the devices have done meanwhile.
@@ -113,7 +150,8 @@ class Run {
     ++seen_;
     if (result_.end == FitResult::End::diverged) return;
     const double loss = seen->loss / static_cast<double>(seen->rows);
-    observer_.on_progress({epoch_, seen->rows, train_.size(), loss, seconds_since(begin_)});
+    const int64_t rows = std::min(seen->rows * world_.process_count(), train_.size());
+    observer_.on_progress({epoch_, rows, train_.size(), loss, seconds_since(begin_)});
     if (std::isfinite(loss)) return;
     result_.end = FitResult::End::diverged;
     bad_step_ = seen_ - 1;
@@ -141,7 +179,8 @@ class Run {
   }
 
   void save() {
-    if (!options_.checkpoint.empty()) save_checkpoint(options_.checkpoint, model_, optimizer_, result_.place);
+    if (!options_.checkpoint.empty() && world_.first() == 0)
+      save_checkpoint(options_.checkpoint, model_, optimizer_, result_.place);
   }
 
   // A gradient may be lost where the loss is not; from then on no step has changed anything.
@@ -163,6 +202,7 @@ class Run {
   }
 
   DataParallel& model_;
+  const World& world_;
   Optimizer& optimizer_;
   const FitOptions& options_;
   FitObserver& observer_;

@@ -121,8 +121,8 @@ void get_params(Replica& r, uint64_t seed) {
   const VectorView<float> weights[] = {
       {w.w1.data, w.w1.size()}, {w.w2.data, w.w2.size()}, elements(w.w3), elements(w.w4)};
   RONDO_CUDA_THROW(cudaMemsetAsync(w.all.data, 0, static_cast<size_t>(r.parameter_arena.bytes()), r.stream));
-  for (uint64_t sequence = 0; sequence < std::size(weights); ++sequence)
-    check(fill_normal(weights[sequence], 0.0f, kDeviation, {seed, sequence}, r.stream));
+  for (uint64_t i = 0; i < std::size(weights); ++i)  // between them are the biases'
+    check(fill_normal(weights[i], 0.0f, kDeviation, {seed, 2 * i}, r.stream));
 }
 
 void copy_params(Replica& to, const Replica& from) {

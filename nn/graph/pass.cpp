@@ -17,6 +17,7 @@ class PassRunner {
       whole_batch_ += replica.batch_;
       streams_.push_back(replica.stream_);
     }
+    if (pass.whole_batch > 0) whole_batch_ = pass.whole_batch;
     const std::vector<Step>& steps = replicas[0].plan_.steps;
     while (steps[outside_].moment.kind != Kind::outside) ++outside_;
     check_same_schedule();
@@ -88,7 +89,7 @@ class PassRunner {
   void share(const std::vector<Call>& calls, int64_t size, bool backward) {
     std::vector<DataView> sums;
     for (const Call& call : calls) sums.push_back({call.sums[backward ? 1 : 0], size, DType::float64});
-    throw_if_error(all_reduce(sums, {.algorithm = Algorithm::direct}, *pass_.shared_statistics, streams_));
+    throw_if_error(all_reduce(sums, pass_.how, *pass_.shared_statistics, streams_));
   }
 
   void prepare(Call& call, Replica& replica, const Step& step) {

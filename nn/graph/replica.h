@@ -1,7 +1,7 @@
 // Replica: what one copy of a network holds in a device's memory; forward() and backward(): a pass over all replicas.
 #pragma once
 
-#include <rondo/collectives/communicator.h>
+#include <rondo/collectives/collectives.h>
 #include <rondo/kernels/core/buffer.h>
 #include <rondo/nn/graph/graph.h>
 #include <rondo/nn/graph/memory_plan.h>
@@ -18,6 +18,8 @@ struct Pass {
   uint64_t seed = 0;
   // Adds the statistics of the replicas, rank r's of replica r; null: each has its own.
   Communicator* shared_statistics = nullptr;
+  ReduceOptions how = {.algorithm = Algorithm::direct};  // they are added
+  int64_t whole_batch = 0;  // samples of all ranks of shared_statistics; 0: those of `replicas`
 };
 
 // Device memory of a replica, in bytes.

@@ -1,0 +1,54 @@
+// World: the ranks that train together, over all processes.
+#pragma once
+
+#include <rondo/collectives/across_hosts/gather.h>
+#include <rondo/kernels/loss/cross_entropy.h>
+
+#include <array>
+#include <cstddef>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace rondo::nn {
+
+// This process has the ranks first() .. first() + local() - 1 of size(); each process has as many. All processes make
+// the same calls in the same order, and each call waits for all of them. With one process nothing waits.
+class World {
+ public:
+  // `processes` may be null: one process. Throws bad_argument Errors that begin with `what`, here and below.
+  World(const char* what, int local, ProcessGroup* processes);
+
+  int local() const { return local_; }
+  int size() const { return local_ * process_count(); }
+  int first() const { return local_ * process_index(); }
+  ProcessGroup* processes() const { return processes_; }
+  int process_count() const { return processes_ ? processes_->size() : 1; }
+  int process_index() const { return processes_ ? processes_->index() : 0; }
+
+  // `own` of every process, in their order.
+  template <class T>
+  std::vector<T> gather(const T& own, const std::string& what) const {
+    if (!processes_) return {own};
+    const std::lock_guard turn(processes_->turn());
+    std::vector<T> all;
+    throw_if_error(rondo::gather(*processes_, own, all, concat(what_, ": ", what)));
+    return all;
+  }
+
+  // Throws a bad_argument Error in every process where `own` of one is not that of process 0.
+  void check_same(const std::string& what, const std::string& own) const;
+
+  // Of all ranks in their order, so that the sum is that of one process with as many ranks.
+  LossTally sum(std::span<const LossTally> of_local_ranks) const;
+
+  // Replaces `bytes` by those of process 0.
+  void copy_from_first(std::span<std::byte> bytes, const std::string& what) const;
+
+ private:
+  const char* what_;
+  int local_;
+  ProcessGroup* processes_;
+};
+
+}  // namespace rondo::nn
