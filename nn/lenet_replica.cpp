@@ -1,11 +1,14 @@
 #include <rondo/nn/lenet_replica.h>
 
+#include <rondo/collectives/arguments.h>
 #include <rondo/kernels/conv/conv2d.h>
 #include <rondo/kernels/gemm/gemm.h>
 #include <rondo/kernels/reduce/bias_gradient.h>
 #include <rondo/nn/arena.h>
 
 #include <algorithm>
+#include <cmath>
+#include <map>
 
 namespace rondo::lenet {
 
@@ -125,9 +128,9 @@ DeviceData::DeviceData(const FashionMnist& host, int device) {
   test = upload(host.test_images, host.test_labels, host.test_count);
 }
 
-Replica::Replica(int rank, int device, cudaStream_t stream, std::shared_ptr<const DeviceData> data,
-                 int64_t max_images, float learning_rate)
-    : rank(rank), device(device), stream(stream), data(std::move(data)), max_images(max_images) {
+Replica::Replica(int device, cudaStream_t stream, std::shared_ptr<const DeviceData> data, int64_t max_images,
+                 float learning_rate)
+    : device(device), stream(stream), data(std::move(data)), max_images(max_images) {
   DeviceScope scope(device);
   // The gaps between the tensors of an arena take part in the sums and in the update: they must be zero.
   parameter_arena = zeros<float>(parameter_arena_size());
@@ -143,16 +146,41 @@ Replica::Replica(int rank, int device, cudaStream_t stream, std::shared_ptr<cons
   zero = zeros<int64_t>(1);
   lr = Buffer<float>(std::vector<float>{learning_rate});
   tally = zeros<LossTally>(1);
-  test_tally = zeros<LossTally>(1);
   scratch = Buffer<unsigned char>(scratch_bytes(max_images));
 }
 
-int64_t replica_bytes(int64_t max_images, int64_t train_count) {
-  const int64_t floats = 2 * parameter_arena_size() + 2 * activation_arena_size(max_images);
-  const int64_t samples = (max_images + train_count) * static_cast<int64_t>(sizeof(int32_t));
-  const int64_t counters = 3 * static_cast<int64_t>(sizeof(int64_t)) +
-                           2 * static_cast<int64_t>(sizeof(LossTally)) + static_cast<int64_t>(sizeof(float));
-  return floats * static_cast<int64_t>(sizeof(float)) + samples + counters + scratch_bytes(max_images);
+void check_options(const FashionMnist& data, const Options& options) {
+  const auto refuse = [](auto... parts) { throw Error(bad_argument("training LeNet: ", parts...)); };
+  if (options.devices.empty()) refuse("no device was given, must be at least 1");
+  throw_if_error(check_devices("training LeNet", options.devices));
+  if (options.epochs < 1) refuse("epochs is ", options.epochs, ", must be at least 1");
+  if (!std::isfinite(options.lr) || options.lr <= 0) refuse("lr is ", options.lr, ", must be above 0");
+  if (data.train_count < 1 || data.test_count < 1)
+    refuse("there are ", data.train_count, " training and ", data.test_count,
+           " test images, must be at least 1 each");
+  throw_if_error(check_algorithm("training LeNet", options.algorithm,
+                                 {Algorithm::ring, Algorithm::direct, Algorithm::root}));
+  if (options.batch_size < 1) refuse("batch_size is ", options.batch_size, ", must be at least 1");
+  const auto ranks = static_cast<int64_t>(options.devices.size());
+  if (ranks > options.batch_size)
+    refuse(ranks, " ranks share a batch of ", options.batch_size,
+           ": there must be at least one sample for each");
+  if (ranks > data.train_count)
+    refuse(ranks, " ranks share ", data.train_count, " training images: there must be at least one for each");
+}
+
+std::vector<Replica> make_replicas(const FashionMnist& data, const Options& options,
+                                   const StreamGroup& streams) {
+  const auto ranks = static_cast<int64_t>(options.devices.size());
+  const int64_t largest_shard = (std::min(options.batch_size, data.train_count) + ranks - 1) / ranks;
+  std::map<int, std::shared_ptr<const DeviceData>> data_on;
+  std::vector<Replica> replicas;
+  for (int rank = 0; rank < streams.size(); ++rank) {
+    const int device = streams.device(rank);
+    if (!data_on.contains(device)) data_on[device] = std::make_shared<const DeviceData>(data, device);
+    replicas.emplace_back(device, streams.stream(rank), data_on[device], largest_shard, options.lr);
+  }
+  return replicas;
 }
 
 }  // namespace rondo::lenet

@@ -1,15 +1,27 @@
 // What one rank of LeNet's training holds: the shapes of the network, and their places in device memory.
 #pragma once
 
+#include <rondo/collectives/algorithm.h>
 #include <rondo/kernels/core/buffer.h>
 #include <rondo/kernels/core/view.h>
 #include <rondo/kernels/loss/cross_entropy.h>
 #include <rondo/nn/fashion_mnist.h>
+#include <rondo/nn/stream_group.h>
 
 #include <cstdint>
 #include <memory>
+#include <vector>
 
 namespace rondo::lenet {
+
+struct Options {
+  std::vector<int> devices{0, 1};  // one entry a rank; the same device may appear several times
+  int64_t batch_size = 256;        // over all devices together
+  float lr = 0.2f;
+  int64_t epochs = 10;
+  uint64_t seed = 0;                           // of the weights and of the order of the samples
+  Algorithm algorithm = Algorithm::automatic;  // of the all-reduce
+};
 
 inline constexpr int64_t kSide = FashionMnist::kHeight;
 inline constexpr int64_t kClasses = FashionMnist::kClasses;
@@ -49,6 +61,13 @@ struct Activations {
 int64_t activation_arena_size(int64_t images);
 Activations activations_in(float* arena, int64_t images);
 
+// The rows of an image tensor: one for each image and position, one column for each channel.
+inline MatrixView<const float> rows(const ImageView<float>& image) {
+  return matrix<const float>(image.data, image.images * image.height * image.width, image.channels);
+}
+inline VectorView<float> elements(const MatrixView<float>& m) { return {m.data, m.rows * m.cols}; }
+inline VectorView<float> elements(const FilterView<float>& f) { return {f.data, f.size()}; }
+
 // The data set in a device's memory, shared by the ranks on that device.
 struct DeviceData {
   DeviceData(const FashionMnist& host, int device);
@@ -65,10 +84,9 @@ struct DeviceData {
 
 struct Replica {
   // Room for shards of up to `max_images`; everything is allocated on `device`.
-  Replica(int rank, int device, cudaStream_t stream, std::shared_ptr<const DeviceData> data,
-          int64_t max_images, float learning_rate);
+  Replica(int device, cudaStream_t stream, std::shared_ptr<const DeviceData> data, int64_t max_images,
+          float learning_rate);
 
-  int rank;
   int device;
   cudaStream_t stream;
   std::shared_ptr<const DeviceData> data;
@@ -81,8 +99,7 @@ struct Replica {
   Buffer<int64_t> step, epoch;  // counters that the device itself advances
   Buffer<int64_t> zero;         // one that never moves
   Buffer<float> lr;             // the learning rate
-  Buffer<LossTally> tally;      // of this epoch's training
-  Buffer<LossTally> test_tally;
+  Buffer<LossTally> tally;      // of this epoch's training, or of the evaluation behind it
   Buffer<unsigned char> scratch;
 
   // The first `images` images' worth of each.
@@ -93,7 +110,11 @@ struct Replica {
   Workspace workspace() { return {scratch.data(), scratch.bytes()}; }
 };
 
-// Bytes of device memory that one Replica takes, without the data set.
-int64_t replica_bytes(int64_t max_images, int64_t train_count);
+// Throws a bad_argument Error that names the value and what would be valid.
+void check_options(const FashionMnist& data, const Options& options);
+
+// One replica a rank, on the group's devices and streams; ranks of one device share the data set.
+std::vector<Replica> make_replicas(const FashionMnist& data, const Options& options,
+                                   const StreamGroup& streams);
 
 }  // namespace rondo::lenet

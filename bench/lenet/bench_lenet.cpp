@@ -1,9 +1,11 @@
-// An epoch of LeNet with the trainer of nn/lenet_from_scratch.cpp: what all kernels and the ring are there
-// for. On random images, so that it needs no data set; `rondo train lenet` times the real one.
+// An epoch of LeNet, by the trainer and by the lesson, nn/lenet_from_scratch.cpp. On random images, so that it needs no data
+// set; `rondo train lenet` times the real one.
 
 #include <rondo/bench/support/bench.h>
 #include <rondo/kernels/core/platform.h>
+#include <rondo/nn/fit.h>
 #include <rondo/nn/lenet_from_scratch.h>
+#include <rondo/nn/models.h>
 #include <rondo/tests/support/inputs.h>
 
 #include <cmath>
@@ -38,17 +40,30 @@ std::vector<int> devices_for(int ranks) {
   return devices;
 }
 
+constexpr int kEpochs = 2;  // the first loads kernels and touches memory, the second is timed
+
+EpochReport by_lesson(const FashionMnist& data, const std::vector<int>& devices) {
+  lenet::Observer nobody;
+  return lenet::train(data, {.devices = devices, .epochs = kEpochs}, nobody).epochs.back();
+}
+
+EpochReport by_trainer(const FashionMnist& data, const std::vector<int>& devices) {
+  nn::DataParallel model(nn::lenet(10, nn::weight_init("normal")), {28, 28, 1},
+                         {.devices = devices, .batch = 256});
+  nn::Sgd sgd(model);
+  return nn::fit(model, sgd, data, {.epochs = kEpochs, .learning_rate = nn::LearningRate::constant(0.2)})
+      .epochs.back();
+}
+
+template <auto train>
 void lenet_epoch(benchmark::State& state) {
   const int64_t samples = state.range(0);
   const FashionMnist data = random_images(samples);
-  lenet::Options options;
-  options.devices = devices_for(static_cast<int>(state.range(1)));
-  options.epochs = 2;  // the first loads kernels and touches memory, the second is timed
-  lenet::Observer nobody;
+  const std::vector<int> devices = devices_for(static_cast<int>(state.range(1)));
   double seconds = 0;
   for (auto _ : state) {
     try {
-      const EpochReport epoch = lenet::train(data, options, nobody).epochs.back();
+      const EpochReport epoch = train(data, devices);
       // With weights near zero and random labels it stays near the logarithm of the number of classes.
       if (!(std::abs(epoch.train_loss - std::log(10.0)) < 0.5))
         return state.SkipWithError("the loss is wrong");
@@ -64,11 +79,14 @@ void lenet_epoch(benchmark::State& state) {
   state.counters["share"] = bound_of({.flops = kTrainingFlops * images}).seconds / seconds;
   state.SetLabel("of fp32 FMA peak");
 }
-BENCHMARK(lenet_epoch)
-    ->ArgNames({"samples", "ranks"})
-    ->ArgsProduct({{4096, 60000}, {1, 2}})
-    ->UseManualTime()
-    ->Unit(benchmark::kMillisecond);
+void arguments(benchmark::internal::Benchmark* epoch) {
+  epoch->ArgNames({"samples", "ranks"})
+      ->ArgsProduct({{4096, 60000}, {1, 2}})
+      ->UseManualTime()
+      ->Unit(benchmark::kMillisecond);
+}
+BENCHMARK(lenet_epoch<by_trainer>)->Name("lenet_epoch")->Apply(arguments);
+BENCHMARK(lenet_epoch<by_lesson>)->Name("lenet_from_scratch_epoch")->Apply(arguments);
 
 }  // namespace
 }  // namespace rondo::bench

@@ -36,18 +36,54 @@ TEST(AcrossHosts, FourProcessesOfTwoRanks) {
   expect_same_bits(4, 2);
 }
 
-TEST(AcrossHosts, LeNetLearnsTheSameInTwoProcesses) {
+TEST(AcrossHosts, TrainingIsTheSameInTwoProcesses) {
   SKIP_WITHOUT_MPI();
-  expect_same_output(ACROSS_HOSTS_LENET " 4 2", 2, ACROSS_HOSTS_LENET " 2 0", 100);
+  expect_same_output(ACROSS_HOSTS_TRAINING " 4 2", 2, ACROSS_HOSTS_TRAINING " 2 0", 100);
 }
-TEST(AcrossHosts, LeNetLearnsTheSameInFourProcesses) {
+TEST(AcrossHosts, TrainingIsTheSameInFourProcesses) {
   SKIP_WITHOUT_MPI();
-  expect_same_output(ACROSS_HOSTS_LENET " 4 1", 4, ACROSS_HOSTS_LENET " 1 0", 100);
+  expect_same_output(ACROSS_HOSTS_TRAINING " 4 1", 4, ACROSS_HOSTS_TRAINING " 1 0", 100);
+}
+
+// Three lines, each the same; the processes print them in any order.
+void expect_the_same_of_three(const std::string& mode, const std::string& line) {
+  const Output output = run(launch(3, ACROSS_HOSTS_TRAINING " " + mode + " 0"));
+  ASSERT_EQ(output.exit_code, 0) << output.text;
+  EXPECT_EQ(output.text, line + "\n" + line + "\n" + line + "\n");
+}
+
+// The search runs in all processes together.
+TEST(AcrossHosts, ABadInputOfOneProcessIsFoundByAll) {
+  SKIP_WITHOUT_MPI();
+  expect_the_same_of_three("bad",
+                           "replica 5: the network's input [image 15, row 3, column 4, channel 0] is inf");
+}
+
+TEST(AcrossHosts, OneProcessThatIsAskedToStopStopsAll) {
+  SKIP_WITHOUT_MPI();
+  expect_the_same_of_three("stop", "stopped in epoch 2 after 1 steps: ");
+}
+
+TEST(AcrossHosts, ALostLossEndsAll) {
+  SKIP_WITHOUT_MPI();
+  const Output output = run(launch(3, ACROSS_HOSTS_TRAINING " diverge 0"));
+  ASSERT_EQ(output.exit_code, 0) << output.text;
+  const std::string line = output.text.substr(0, output.text.find('\n') + 1);
+  EXPECT_EQ(output.text, line + line + line);
+  expect_says(output, "diverged in epoch 1 after ");
+}
+
+TEST(AcrossHosts, TrainingsThatDifferAreRefused) {
+  SKIP_WITHOUT_MPI();
+  const Output output = run(launch(2, ACROSS_HOSTS_TRAINING " batch 0"));
+  EXPECT_EQ(output.exit_code, 3) << output.text;
+  expect_says(output, "DataParallel: the batch is 51 in process 1 (pid ");
+  expect_says(output, " and 50 in process 0 (pid ");
 }
 
 TEST(AcrossHosts, AReplicaThatDiffersInOneProcessIsFound) {
   SKIP_WITHOUT_MPI();
-  const Output output = run(launch(3, ACROSS_HOSTS_LENET " check 0"));
+  const Output output = run(launch(3, ACROSS_HOSTS_TRAINING " check 0"));
   ASSERT_EQ(output.exit_code, 0) << output.text;
   EXPECT_EQ(output.text, "0 0 0 \n0 0 1 \n");
 }

@@ -1,4 +1,4 @@
-// `rondo train lenet` and `rondo allreduce` in several processes, as a user starts them.
+// `rondo train` and `rondo allreduce` in several processes, as a user starts them.
 #include <rondo/tests/across_hosts/launcher.h>
 #include <rondo/tests/program/files.h>
 
@@ -57,6 +57,41 @@ TEST_F(RondoAcrossHosts, TrainsAsOneProcessDoesInGroups) {
       << "only the first process shows";
 }
 
+TEST_F(RondoAcrossHosts, ResNetIsThatOfOneProcess) {
+  SKIP_WITHOUT_MPI();
+  const std::string command = RONDO_PROGRAM " train resnet18 --data " + data_.path().string() +
+                              " --limit 8 --batch 8 --epochs 1 --log ";
+  const std::string one = results_ / "one.csv", two = results_ / "two.csv";
+  const Output alone = run("SIMT_WORKERS=2 " + command + one + " --devices 2");
+  const Output together =
+      run(launch(2, command + two + " --devices 1 --verify --save " + (results_ / "checkpoint")));
+  ASSERT_EQ(alone.exit_code, 0) << alone.text;
+  ASSERT_EQ(together.exit_code, 0) << together.text;
+  EXPECT_EQ(figures(read_text(two)), figures(read_text(one)));
+  expect_says(together, "verified: all replicas bitwise equal after each of 1 steps");
+  EXPECT_EQ(together.text.find("wrote "), together.text.rfind("wrote " + two))
+      << "only the first process writes";
+}
+
+TEST_F(RondoAcrossHosts, TheMlpIsThatOfOneProcess) {
+  SKIP_WITHOUT_MPI();
+  const std::string command =
+      RONDO_PROGRAM " train mlp --layers 3 --width 16 --inputs 8 --batch 12 --steps 3 ";
+  const auto loss = [](const Output& output) {
+    const size_t begin = output.text.find("loss ");
+    return output.text.substr(begin, output.text.find('\n', begin) - begin);
+  };
+  for (const std::string mode : {"sharded", "replicated"}) {
+    const Output alone = run("SIMT_WORKERS=2 " + command + "--devices 4 --mode " + mode +
+                             (mode == "sharded" ? " --group 2" : ""));
+    const Output together = run(launch(2, command + "--devices 2 --verify --mode " + mode));
+    ASSERT_EQ(alone.exit_code, 0) << alone.text;
+    ASSERT_EQ(together.exit_code, 0) << together.text;
+    EXPECT_EQ(loss(together), loss(alone)) << mode;
+    expect_says(together, "verified: all replicas bitwise equal");
+  }
+}
+
 TEST_F(RondoAcrossHosts, ATimelineIsOfTheFirstProcess) {
   SKIP_WITHOUT_MPI();
   const std::string timeline = results_ / "timeline.json";
@@ -76,6 +111,9 @@ TEST_F(RondoAcrossHosts, AMistakeInAllProcessesIsToldOnce) {
       {train("--algorithm ring"), "--algorithm is 'ring', must be automatic in 3 processes"},
       {train("--fixed-order"), "--fixed-order is not possible in 3 processes"},
       {train("--group 2"), "--group is 2, must not be given in 3 processes"},
+      {train("--from-scratch"), "--from-scratch is for one process, 3 were started"},
+      {RONDO_PROGRAM " train mlp --mode single",
+       "--mode is 'single', must be sharded or replicated in 3 processes"},
       {RONDO_PROGRAM " broadcast -b 1K -e 1K", "rondo broadcast is for one process, 3 were started"},
   };
   for (const auto& mistake : mistakes) {
@@ -91,7 +129,7 @@ TEST_F(RondoAcrossHosts, DifferentOptionsAreRefused) {
   SKIP_WITHOUT_MPI();
   const Output output = run(launch(2, "sh -c '" + train("--seed $OMPI_COMM_WORLD_RANK") + "'"));
   EXPECT_EQ(output.exit_code, 2) << output.text;
-  expect_says(output, "training LeNet: seed is 1 in process 1 (pid ");
+  expect_says(output, "DataParallel: the seed is 1 in process 1 (pid ");
 }
 
 // Each of these was a timeout, or a message of MPI's.

@@ -1,12 +1,14 @@
-// The promises of data-parallel training: the number of devices changes nothing but the time.
+// The lesson: the number of devices changes nothing but the time, and the trainer computes the same bits.
 
 #include <gtest/gtest.h>
 
 #include <rondo/kernels/core/platform.h>
+#include <rondo/nn/fit.h>
 #include <rondo/nn/lenet_from_scratch.h>
-#include <rondo/nn/lenet_replica.h>
-#include <rondo/nn/lenet_setup.h>
+#include <rondo/nn/models.h>
 #include <rondo/tests/nn/small_data.h>
+#include <rondo/tests/nn/small_models.h>
+#include <rondo/tests/support/compare.h>
 
 #ifdef __SIMT__
 #include <simt/faults.h>
@@ -14,7 +16,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <numeric>
 
 namespace rondo::lenet {
@@ -28,13 +29,33 @@ std::vector<int> devices_for(int ranks) {
   return devices;
 }
 
+// What there was to see after each step.
 struct Recorder : Observer {
-  std::vector<StepReport> steps;
+  struct Step {
+    double loss;                   // mean over its samples
+    std::vector<float> gradients;  // of rank 0, after the all-reduce
+  };
+  std::vector<Step> steps;
   std::vector<EpochReport> epochs;
-  std::vector<TrainingProgress> progress;
-  void on_step(const StepReport& step) override { steps.push_back(step); }
-  void on_epoch(const EpochReport& epoch) override { epochs.push_back(epoch); }
-  void on_progress(const TrainingProgress& seen) override { progress.push_back(seen); }
+  int64_t samples = 0, differing_replicas = 0;
+
+  void after_step(int64_t, int64_t samples_done, std::span<const Replica> replicas) override {
+    RONDO_CUDA_THROW(cudaStreamSynchronize(replicas[0].stream));
+    if (samples_done < samples) samples = 0, loss_ = 0;  // a new epoch
+    double loss = 0;
+    for (const Replica& replica : replicas) {
+      loss += replica.tally.download()[0].loss;
+      differing_replicas +=
+          !test::all_equal_bits(replica.parameter_arena.download(), replicas[0].parameter_arena.download());
+    }
+    steps.push_back({(loss - loss_) / static_cast<double>(samples_done - samples),
+                     replicas[0].gradient_arena.download()});
+    samples = samples_done, loss_ = loss;
+  }
+  void after_epoch(const EpochReport& epoch) override { epochs.push_back(epoch); }
+
+ private:
+  double loss_ = 0;
 };
 
 Options options_for(int ranks) {
@@ -61,22 +82,17 @@ double distance(const std::vector<float>& x, const std::vector<float>& y) {
 class Ranks : public testing::TestWithParam<int> {};
 
 TEST_P(Ranks, ReplicasStayBitwiseEqualAfterEveryStep) {
-  Options options = options_for(GetParam());
-  options.verify = true;
   Recorder recorder;
-  const Result result = train(test::small_data(75, 20), options, recorder);
-  EXPECT_EQ(result.verified_steps, 6);
-  EXPECT_EQ(result.differing_values, 0);
+  train(test::small_data(75, 20), options_for(GetParam()), recorder);
+  EXPECT_EQ(recorder.steps.size(), 6u);
+  EXPECT_EQ(recorder.differing_replicas, 0);
 }
 
 TEST_P(Ranks, GradientsAndLossesAreThoseOfOneDevice) {
   const FashionMnist data = test::small_data(75, 20);
   Recorder one, many;
-  Options options = options_for(1);
-  options.inspect_steps = 6;
-  train(data, options, one);
-  options.devices = devices_for(GetParam());
-  train(data, options, many);
+  train(data, options_for(1), one);
+  train(data, options_for(GetParam()), many);
   ASSERT_EQ(one.steps.size(), 6u);
   ASSERT_EQ(many.steps.size(), 6u);
   // Only the first step starts from the same parameters; later ones carry its rounding along.
@@ -87,41 +103,60 @@ TEST_P(Ranks, GradientsAndLossesAreThoseOfOneDevice) {
         << "step " << step;
 }
 
-// The graph is the step, and not something like it.
-TEST_P(Ranks, StepsReplayedFromGraphsGiveTheSameBitsAsStepsOneByOne) {
-  const FashionMnist data = test::small_data(75, 20);
-  Options options = options_for(GetParam());
-  Recorder recorder;
-  const Result replayed = train(data, options, recorder);
-  options.inspect_steps = std::numeric_limits<int64_t>::max();
-  const Result one_by_one = train(data, options, recorder);
-  ASSERT_EQ(recorder.steps.size(), 6u);
-  EXPECT_EQ(replayed.parameters, one_by_one.parameters);
-}
-
 #ifdef __SIMT__
-TEST_P(Ranks, WithoutGraphsItIsTheSameAndTold) {
+TEST_P(Ranks, WithoutGraphsItIsTheSame) {
   const FashionMnist data = test::small_data(75, 20);
   const Options options = options_for(GetParam());
-  Recorder recorder;
+  Observer nobody;
   const auto set_access = [&](simt::PeerAccess access) {
     for (const int a : options.devices)
-      for (const int b : options.devices)
-        if (a != b) ASSERT_EQ(simt::set_peer_access(a, b, access), cudaSuccess);
+      for (const int b : options.devices) {
+        if (a != b) {
+          ASSERT_EQ(simt::set_peer_access(a, b, access), cudaSuccess);
+        }
+      }
   };
   set_access(simt::PeerAccess::absent);
-  const Result replayed = train(data, options, recorder);
+  const Result replayed = train(data, options, nobody);
   simt::set_staged_graph_copies(simt::StagedGraphCopies::not_launched);
-  const Result call_by_call = train(data, options, recorder);
+  const Result call_by_call = train(data, options, nobody);
   simt::set_staged_graph_copies(simt::StagedGraphCopies::work);
   set_access(simt::PeerAccess::works);
-  EXPECT_TRUE(replayed.graph_refusal.ok()) << replayed.graph_refusal.message();
-  EXPECT_EQ(call_by_call.graph_refusal.ok(), GetParam() == 1) << "a single rank copies nothing";
   EXPECT_EQ(call_by_call.parameters, replayed.parameters);
 }
 #endif
 
 INSTANTIATE_TEST_SUITE_P(LeNet, Ranks, testing::Values(1, 2, 3, 4, 5), testing::PrintToStringParamName());
+
+// The lesson and the trainer, written without each other, are each other's oracle.
+class Trainer : public testing::TestWithParam<int> {};
+
+TEST_P(Trainer, GivesTheBitsOfTheLesson) {
+  const FashionMnist data = test::small_data(75, 20);
+  Options options = options_for(GetParam());
+  options.algorithm =
+      Algorithm::direct;  // the trainer reduces bucket by bucket: the order must not depend on the place
+  Observer nobody;
+  const Result lesson = train(data, options, nobody);
+
+  nn::DataParallel model(nn::lenet(10, nn::weight_init("normal")), {28, 28, 1},
+                         {.devices = options.devices,
+                          .batch = options.batch_size,
+                          .seed = options.seed,
+                          .algorithm = options.algorithm});
+  nn::Sgd sgd(model);
+  const nn::FitResult trained =
+      nn::fit(model, sgd, data,
+              {.epochs = 2, .seed = options.seed, .learning_rate = nn::LearningRate::constant(options.lr)});
+  EXPECT_TRUE(test::all_equal_bits(test::parameters_of(model), lesson.parameters));
+  ASSERT_EQ(trained.epochs.size(), 2u);
+  for (size_t epoch = 0; epoch < 2; ++epoch) {
+    EXPECT_EQ(trained.epochs[epoch].train_loss, lesson.epochs[epoch].train_loss);
+    EXPECT_EQ(trained.epochs[epoch].test_accuracy, lesson.epochs[epoch].test_accuracy);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(LeNet, Trainer, testing::Values(1, 2, 3), testing::PrintToStringParamName());
 
 TEST(LeNet, RanksMayShareADevice) {
   const FashionMnist data = test::small_data(75, 20);
@@ -129,19 +164,16 @@ TEST(LeNet, RanksMayShareADevice) {
   Recorder recorder;
   const Result apart = train(data, options, recorder);
   options.devices = {0, 0};
-  options.verify = true;
   const Result together = train(data, options, recorder);
-  EXPECT_EQ(together.differing_values, 0);
+  EXPECT_EQ(recorder.differing_replicas, 0);
   EXPECT_EQ(together.parameters, apart.parameters);
 }
 
 TEST(LeNet, AShardMayBeEmpty) {
-  Options options = options_for(5);  // the last step of 67 images in batches of 32 has 3, for 5 ranks
-  options.verify = true;
-  Recorder recorder;
-  const Result result = train(test::small_data(67, 3), options, recorder);
-  EXPECT_EQ(result.differing_values, 0);
-  EXPECT_EQ(recorder.progress.back().samples_done, 67);
+  Recorder recorder;  // the last step of 67 images in batches of 32 has 3, for 5 ranks
+  train(test::small_data(67, 3), options_for(5), recorder);
+  EXPECT_EQ(recorder.differing_replicas, 0);
+  EXPECT_EQ(recorder.samples, 67);
 }
 
 TEST(LeNet, ABatchMayBeLargerThanTheDataSet) {
@@ -179,83 +211,10 @@ TEST(LeNet, ReportsWhatItDid) {
   Recorder recorder;
   const Result result = train(test::small_data(75, 20), options_for(2), recorder);
   ASSERT_EQ(recorder.epochs.size(), 2u);
+  EXPECT_EQ(result.epochs.size(), 2u);
   const EpochReport& epoch = recorder.epochs[1];
   EXPECT_EQ(epoch.epoch, 2);
   EXPECT_GT(epoch.seconds, 0);
-  EXPECT_NEAR(std::accumulate(epoch.phases.begin(), epoch.phases.end(), 0.0), epoch.seconds, 1e-9);
-  for (double phase : epoch.phases) EXPECT_GT(phase, 0);
-  EXPECT_EQ(result.verified_steps, 0);
-}
-
-TEST(LeNet, ATimelineShowsKernelsAndRingSteps) {
-  Options options = options_for(2);
-  options.algorithm = Algorithm::ring;
-  Trace trace(options.devices);
-  Recorder recorder;
-  train(test::small_data(75, 20), options, recorder, &trace);
-  int kernels = 0, copies = 0;
-  for (const TraceSpan& span : trace.collect()) {
-    EXPECT_GE(span.end_us, span.begin_us) << span.name;
-    if (span.category == "kernel") ++kernels;
-    if (span.category == "copy") ++copies;
-  }
-  EXPECT_GE(kernels, 3 * 2 * 20);    // 3 steps, 2 ranks, at least 20 kernels each
-  EXPECT_EQ(copies, 3 * 2 * 2 * 2);  // 3 steps, 2 ranks, 2 (n - 1) copies each, in 2 pieces
-}
-
-// What is announced is what is taken. On a GPU the device's free memory is everybody's, and rounded.
-// The share of an epoch that the phases of training spend in the update, whose work does not depend on the batch:
-// the median of many epochs, as each is measured on a single step.
-double update_share(int64_t train_images, int64_t batch_size) {
-  Options options = options_for(1);
-  options.batch_size = batch_size;
-  options.epochs = 15;
-  Recorder recorder;
-  train(test::small_data(train_images, 1), options, recorder);
-  std::vector<double> shares;
-  for (const EpochReport& epoch : recorder.epochs)
-    shares.push_back(epoch.phases[static_cast<size_t>(Phase::update)] / epoch.seconds);
-  std::nth_element(shares.begin(), shares.begin() + 7, shares.end());
-  return shares[7];
-}
-
-// In an epoch that ends with a batch of a single image, the phases are not split as that one was.
-TEST(LeNet, PhasesAreThoseOfAWholeBatch) {
-  if (std::string(platform()) != "cpu")
-    GTEST_SKIP() << "a GPU may be as quick with a batch as with one image";
-  const double whole = update_share(64, 64), single = update_share(1, 1);
-  ASSERT_LT(3 * whole, single);
-  EXPECT_LT(update_share(64 + 1, 64), std::sqrt(whole * single)) << whole << " and " << single;
-}
-
-TEST(LeNet, BytesPerRankIsWhatIsAllocated) {
-  if (std::string(platform()) != "cpu") GTEST_SKIP() << "only the executor counts bytes";
-  const FashionMnist data = test::small_data(75, 20);
-  for (const int ranks : {1, 3})
-    for (const int64_t batch_size : {32, 100}) {
-      Options options = options_for(ranks);
-      options.batch_size = batch_size;
-      const auto free_bytes = [&](int device) {
-        const DeviceScope scope(device);
-        size_t free = 0, total = 0;
-        RONDO_CUDA_THROW(cudaMemGetInfo(&free, &total));
-        return static_cast<int64_t>(free);
-      };
-      std::vector<int64_t> before;
-      for (const int device : options.devices) before.push_back(free_bytes(device));
-      const StreamGroup streams(options.devices);
-      const std::vector<Replica> replicas = make_replicas(data, options, streams);
-      const Communicator ring(options.devices, communicator_options(options));
-      for (size_t rank = 0; rank < before.size(); ++rank)
-        EXPECT_EQ(before[rank] - free_bytes(options.devices[rank]), bytes_per_rank(data, options))
-            << "rank " << rank << " of " << ranks << ", batch " << batch_size;
-    }
-}
-
-TEST(LeNet, TheParametersAreTheTextbooks) {
-  int64_t parameters = 0;
-  for (const LayerSummary& layer : summary()) parameters += layer.parameters;
-  EXPECT_EQ(parameters, 129068);
 }
 
 TEST(LeNet, RefusesOptionsThatMakeNoSense) {
@@ -279,23 +238,13 @@ TEST(LeNet, RefusesOptionsThatMakeNoSense) {
   EXPECT_TRUE(contains(message_for([](Options& o) { o.devices = {0, 9999}; }), "9999"));
   EXPECT_TRUE(contains(message_for([](Options& o) { o.devices = {-1}; }), "-1"));
   EXPECT_TRUE(contains(message_for([](Options& o) { o.epochs = 0; }), "epochs is 0"));
-  EXPECT_TRUE(contains(message_for([](Options& o) { o.inspect_steps = -1; }), "inspect_steps is -1"));
-  EXPECT_TRUE(contains(message_for([](Options& o) { o.group_size = -1; }), "group_size is -1"));
   EXPECT_TRUE(contains(message_for([](Options& o) { o.algorithm = static_cast<Algorithm>(77); }),
                        "training LeNet: the algorithm is 77"));
-  EXPECT_TRUE(contains(message_for([](Options& o) { o.order = static_cast<SumOrder>(77); }),
-                       "training LeNet: the order is 77"));
   EXPECT_TRUE(contains(message_for([](Options& o) { o.lr = -0.5f; }), "lr is -0.5"));
   EXPECT_TRUE(contains(message_for([](Options& o) { o.lr = std::nanf(""); }), "lr is nan"));
   EXPECT_TRUE(contains(message_for([](Options& o) { o.batch_size = 0; }), "batch_size is 0"));
   EXPECT_TRUE(contains(message_for([](Options& o) { o.batch_size = 1; }), "2 ranks share a batch of 1"));
   EXPECT_TRUE(contains(message_for([](Options& o) { o.devices = {0, 0, 0, 0, 0}; }), "5 ranks share 4"));
-  // The forecast refuses what the training refuses.
-  Options none = options_for(2), groups = options_for(2);
-  none.devices = {};
-  groups.group_size = -1;
-  EXPECT_THROW(bytes_per_rank(data, none), Error);
-  EXPECT_THROW(bytes_per_rank(data, groups), Error);
 }
 
 }  // namespace

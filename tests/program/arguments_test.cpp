@@ -6,10 +6,10 @@ namespace {
 using test::complaint;
 using test::missing;
 
-TrainArguments train(const std::string& options) {
+NetworkArguments train(const std::string& options) {
   const CommandLine line = parse("train lenet " + options);
-  EXPECT_EQ(line.action, CommandLine::Action::train);
-  return line.train;
+  EXPECT_EQ(line.action, CommandLine::Action::train_lenet);
+  return line.lenet;
 }
 
 void expect_training_refused(const std::string& options, const std::vector<std::string>& parts) {
@@ -17,10 +17,11 @@ void expect_training_refused(const std::string& options, const std::vector<std::
 }
 
 TEST(Arguments, Defaults) {
-  const TrainArguments a = train("");
+  const NetworkArguments a = train("");
   EXPECT_FALSE(a.devices);
   EXPECT_FALSE(a.batch);
-  EXPECT_EQ(a.lr, 0.2f);
+  EXPECT_FALSE(a.lr);
+  EXPECT_EQ(a.recipe.rate, 0.2);
   EXPECT_EQ(a.epochs, 10);
   EXPECT_EQ(a.seed, 0u);
   EXPECT_FALSE(a.limit);
@@ -30,12 +31,12 @@ TEST(Arguments, Defaults) {
 }
 
 TEST(Arguments, EveryOptionArrives) {
-  const TrainArguments a = train(
+  const NetworkArguments a = train(
       "--devices 0,1,0 --batch 64 --lr 1e-2 --epochs 3 --seed 18446744073709551615 --limit 1000 --data d "
       "--log l.csv --plot p.svg --trace t.json --verify");
   EXPECT_EQ(a.devices, (std::vector<int>{0, 1, 0}));
   EXPECT_EQ(a.batch, 64);
-  EXPECT_EQ(a.lr, 0.01f);
+  EXPECT_EQ(a.lr, 0.01);
   EXPECT_EQ(a.epochs, 3);
   EXPECT_EQ(a.seed, ~uint64_t{0});
   EXPECT_EQ(a.limit, 1000);
@@ -47,12 +48,12 @@ TEST(Arguments, EveryOptionArrives) {
 }
 
 TEST(Arguments, OptionsMayStandBeforeTheModel) {
-  EXPECT_EQ(parse("train --epochs 3 lenet").train.epochs, 3);
+  EXPECT_EQ(parse("train --epochs 3 lenet").lenet.epochs, 3);
   const CommandLine line = parse("train --verify --log resnet18 --epochs=3 lenet --seed 5");
-  EXPECT_EQ(line.action, CommandLine::Action::train);
-  EXPECT_EQ(line.train.log, "resnet18") << "a value is no model";
-  EXPECT_TRUE(line.train.verify);
-  EXPECT_EQ(line.train.epochs, 3);
+  EXPECT_EQ(line.action, CommandLine::Action::train_lenet);
+  EXPECT_EQ(line.lenet.log, "resnet18") << "a value is no model";
+  EXPECT_TRUE(line.lenet.verify);
+  EXPECT_EQ(line.lenet.epochs, 3);
   EXPECT_EQ(parse("train --data mlp resnet18").action, CommandLine::Action::train_resnet18);
 }
 
@@ -89,7 +90,7 @@ TEST(Arguments, LearningRate) {
        {"0", "-0", "-0.1", "nan", "-nan", "inf", "-inf", "1e50", "1e-60", "1001", "abc", "0,2"}) {
     expect_training_refused("--lr " + bad, {"--lr", "'" + bad + "'", "must be a number above 0"});
   }
-  EXPECT_EQ(train("--lr 1000").lr, 1000.0f);
+  EXPECT_EQ(train("--lr 1000").lr, 1000.0);
 }
 
 // Of every command that has a rate, whether it is read as a float or as a double.

@@ -148,9 +148,9 @@ TEST(CollectiveArguments, Links) {
 }
 
 TEST(CollectiveArguments, TrainTakesAnAlgorithm) {
-  EXPECT_EQ(parse("train lenet").train.algorithm, Algorithm::automatic);
+  EXPECT_EQ(parse("train lenet").lenet.algorithm, Algorithm::automatic);
   for (const Algorithm algorithm : kAlgorithms)
-    EXPECT_EQ(parse(concat("train lenet --algorithm ", name_of(algorithm))).train.algorithm, algorithm);
+    EXPECT_EQ(parse(concat("train lenet --algorithm ", name_of(algorithm))).lenet.algorithm, algorithm);
   expect_refused("train lenet --algorithm tree",
                  {"--algorithm", "'tree'", "automatic, ring, direct or root"});
   expect_refused("train lenet --algorithm Ring", {"'Ring'"});

@@ -288,7 +288,7 @@ TEST_F(Command, TrainsAndWritesEverything) {
   EXPECT_EQ(outcome.err, "");
   EXPECT_EQ(
       missing(outcome.out, {"40 training and 20 test images", "not the original Fashion-MNIST",
-                            "LeNet, 129,068 parameters", "conv 20 @ 3x3, ReLU", "conv 50 @ 5x5, ReLU",
+                            "lenet, 129,068 parameters (rondo summary lenet shows them)",
                             "2 epochs of 3 steps", "1/2", "2/2", "bitwise equal after each of 6 steps"}),
       "");
   EXPECT_EQ(outcome.out.find('\x1b'), std::string::npos) << "control characters in a file";

@@ -21,7 +21,9 @@
 #include <map>
 #include <optional>
 #include <regex>
+#include <set>
 #include <thread>
+#include <tuple>
 
 namespace rondo::test {
 namespace {
@@ -74,6 +76,74 @@ TEST_F(CommandTrain, AVariableNamesTheDataSetWhereNoOptionDoes) {
   variable.set(data_ / "absent");
   expect_refused("train lenet", {"absent does not exist", "--data DIR", "RONDO_DATA=DIR"});
   EXPECT_EQ(run_line("train lenet --batch 4 --epochs 1 --data " + data_.path().string()).code, 0);
+}
+
+// Epoch, loss and accuracy.
+std::vector<std::tuple<int64_t, double, double>> figures_in(const std::string& path) {
+  std::vector<std::tuple<int64_t, double, double>> figures;
+  for (const EpochReport& epoch : log_in(path))
+    figures.emplace_back(epoch.epoch, epoch.train_loss, epoch.test_accuracy);
+  return figures;
+}
+
+TEST_F(CommandTrain, TheLessonGivesTheFiguresOfTheTrainer) {
+  const std::string command =
+      "train lenet --epochs 2 --batch 5 --devices 2 --data " + data_.path().string() + " --log ";
+  const std::string trainer = results_ / "trainer.csv", lesson = results_ / "lesson.csv";
+  ASSERT_EQ(run_line(command + trainer).code, 0);
+  const Outcome outcome = run_line(command + lesson + " --from-scratch --plot " + (results_ / "plot.svg"));
+  ASSERT_EQ(outcome.code, 0) << outcome.text();
+  EXPECT_EQ(missing(outcome.out,
+                    {"129,068 parameters", "2 epochs of 3 steps", "from scratch", "wrote ", "test acc: "}),
+            "");
+  EXPECT_EQ(figures_in(lesson), figures_in(trainer));
+  EXPECT_EQ(figures_in(lesson).size(), 2u);
+}
+
+TEST_F(CommandTrain, TheLessonRefusesWhatItDoesNotHave) {
+  const std::string command = "train lenet --from-scratch --data " + data_.path().string() + " ";
+  for (const std::string option :
+       {"--checkpoint-layers 2", "--fixed-order", "--group 1", "--micro-batches 2", "--momentum 0.5",
+        "--optimizer adam", "--save file", "--schedule cosine", "--trace file", "--verify", "--warm-up 3",
+        "--weight-decay 0.1", "--weights kaiming", "--nesterov", "--resume file", "--local-statistics"})
+    expect_refused(command + option,
+                   {option.substr(0, option.find(' ')) + " is not possible with --from-scratch"});
+  EXPECT_EQ(results_.files(), 0u);
+}
+
+// What only ResNet could do.
+TEST_F(CommandTrain, LeNetIsSavedAndGoesOn) {
+  const std::string command = "train lenet --batch 5 --optimizer adam --lr 0.001 --data " + data_.path().string() + " ";
+  const std::string whole = results_ / "whole", part = results_ / "part";
+  ASSERT_EQ(run_line(command + "--epochs 3 --save " + whole).code, 0);
+  ASSERT_EQ(run_line(command + "--epochs 1 --save " + part).code, 0);
+  const Outcome outcome = run_line(command + "--epochs 3 --save " + part + " --resume " + part);
+  ASSERT_EQ(outcome.code, 0) << outcome.text();
+  EXPECT_EQ(read_text(part), read_text(whole));
+}
+
+TEST_F(CommandTrain, EveryTrainingHasAFixedOrder) {
+  for (const std::string& command :
+       {"train lenet --batch 9 --epochs 2 --data " + data_.path().string(),
+        std::string("train mlp --layers 2 --width 8 --inputs 4 --batch 9 --steps 2")}) {
+    std::set<std::string> seen;
+    for (const std::string devices : {"1", "2", "3"}) {
+      const Outcome outcome = run_line(command + " --fixed-order --verify --devices " + devices +
+                                       (command.find("mlp") == std::string::npos
+                                            ? " --save " + (results_ / "fixed")
+                                            : std::string(" --json ") + (results_ / "fixed")));
+      ASSERT_EQ(outcome.code, 0) << outcome.text();
+      const std::string text = read_text(results_ / "fixed");
+      seen.insert(command.find("mlp") == std::string::npos ? text
+                                                           : nlohmann::json::parse(text).at("losses").dump());
+    }
+    EXPECT_EQ(seen.size(), 1u) << command;
+  }
+}
+
+TEST_F(CommandTrain, LocalStatisticsNeedSome) {
+  expect_refused("train lenet --local-statistics --data " + data_.path().string(),
+                 {"--local-statistics is not possible with lenet, which has no batch normalisation"});
 }
 
 TEST_F(CommandTrain, ResNetOnTwoDevices) {
@@ -363,7 +433,10 @@ TEST_F(CommandTrain, ResNetRefuses) {
   expect_refused(resnet("--schedule step:0:0.1"), {"step:0:0.1"});
   expect_refused(resnet("--batch 6 --epochs 2 --warm-up 5"), {"warm-up", "5", "4"});
   expect_refused(resnet("--checkpoint-layers -1"), {"--checkpoint-layers is '-1'"});
-  expect_refused(resnet("--fixed-order"), {"--fixed-order"});
+  expect_refused(resnet("--fixed-order --algorithm ring"),
+                 {"--algorithm", "automatic or direct with --fixed-order"});
+  expect_refused(resnet("--fixed-order --group 1"), {"--fixed-order is not possible with --group"});
+  expect_refused(resnet("--devices 2 --group 3"), {"--group is 3, must divide 2"});
   expect_refused(resnet("--resume " + (results_ / "absent")), {"absent"});
   expect_refused(resnet("--save " + (results_ / "absent/file")), {"--save", "absent"});
   expect_refused(resnet("--save " + (results_ / "a") + " --log " + (results_ / "a")), {"same file"});

@@ -132,7 +132,7 @@ CommandLine parse_command_line(int argc, const char* const* argv) {
       "rondo");
   app.require_subcommand(0, 1);
   app.set_version_flag("--version", concat("rondo ", RONDO_VERSION_STRING, " (", platform(), ")"));
-  const TrainCommands train = add_train(app, line.train, line.resnet18, line.mlp);
+  const TrainCommands train = add_train(app, line.lenet, line.resnet18, line.mlp);
   const CLI::App* devices = add_devices(app, line.devices);
   const CLI::App* links = add_links(app, line.links);
   std::array<CollectiveArguments, std::size(kVerbs)> collectives;
@@ -169,7 +169,7 @@ CommandLine parse_command_line(int argc, const char* const* argv) {
     throw Error(bad_argument(one_line(error.what()), "; rondo ", command, "--help shows what is valid"));
   }
   if (train.lenet->parsed()) {
-    line.action = CommandLine::Action::train;
+    line.action = CommandLine::Action::train_lenet;
   } else if (train.resnet18->parsed()) {
     line.action = CommandLine::Action::train_resnet18;
   } else if (train.mlp->parsed()) {

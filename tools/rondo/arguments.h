@@ -50,7 +50,7 @@ struct ScaleArguments {
 struct CommandLine {
   enum class Action {
     print_text,
-    train,
+    train_lenet,
     train_resnet18,
     train_mlp,
     devices,
@@ -64,9 +64,8 @@ struct CommandLine {
     summary
   };
   Action action = Action::print_text;
-  std::string text;      // for print_text: the help or the version
-  TrainArguments train;  // of LeNet
-  NetworkArguments resnet18;
+  std::string text;  // for print_text: the help or the version
+  NetworkArguments lenet, resnet18;
   MlpArguments mlp;
   DevicesArguments devices;
   LinksArguments links;

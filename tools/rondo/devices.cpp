@@ -79,7 +79,7 @@ std::vector<int> take_devices(const std::optional<std::vector<int>>& asked) {
     throw_if_error(request_devices(*std::max_element(asked->begin(), asked->end()) + 1));
     return first_made_current(*asked);
   }
-  return devices_for(TrainArguments::kDefaultReplicas);
+  return devices_for(kDefaultReplicas);
 }
 
 std::vector<int> devices_for(int ranks) {

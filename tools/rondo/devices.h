@@ -10,6 +10,9 @@
 
 namespace rondo::program {
 
+// Of a training or a measurement that was not told how many.
+inline constexpr int kDefaultReplicas = 2;
+
 // Throws rondo::Error.
 void show_devices(const DevicesArguments& arguments, std::ostream& out);
 

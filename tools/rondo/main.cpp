@@ -16,7 +16,7 @@
 #include <rondo/tools/rondo/strategies.h>
 #include <rondo/tools/rondo/summary.h>
 #include <rondo/tools/rondo/terminal.h>
-#include <rondo/tools/rondo/train.h>
+#include <rondo/tools/rondo/train_from_scratch.h>
 #include <rondo/tools/rondo/train_mlp.h>
 #include <rondo/tools/rondo/train_network.h>
 
@@ -33,38 +33,45 @@ constexpr int kWorkFailed = 1;
 constexpr int kBadArgument = 2;
 constexpr int kStopped = 128;  // and the signal's number, as shells count
 
-// The processes that train or measure together; all other commands mind their own business, but what would train the same
-// several times is refused.
+// The processes that train or measure together. All other commands ignore MPI.
 std::unique_ptr<rondo::ProcessGroup> processes_for(const CommandLine& line) {
-  if (line.action == CommandLine::Action::train)
-    return rondo::program::join_launched(std::chrono::seconds(line.train.timeout));
-  if (line.action == CommandLine::Action::collective)
-    return rondo::program::join_launched(std::chrono::seconds(line.collective.timeout));
-  if ((line.action == CommandLine::Action::train_resnet18 || line.action == CommandLine::Action::train_mlp) &&
-      rondo::program::was_launched())
-    throw rondo::Error(
-        rondo::bad_argument("only rondo train lenet runs in several processes, must be started by itself"));
-  return nullptr;
+  using Action = CommandLine::Action;
+  const auto join = [](int timeout) { return rondo::program::join_launched(std::chrono::seconds(timeout)); };
+  switch (line.action) {
+    case Action::train_lenet:
+      return join(line.lenet.timeout);
+    case Action::train_resnet18:
+      return join(line.resnet18.timeout);
+    case Action::train_mlp:
+      return join(line.mlp.timeout);
+    case Action::collective:
+      return join(line.collective.timeout);
+    default:
+      return nullptr;
+  }
 }
 
 // Returns the signal that ended the work before its time, or 0.
 int run(const CommandLine& line, rondo::ProcessGroup* processes) {
   int signal = 0;
+  // What a launcher gives to its processes looks like a terminal, whatever it does with it.
+  const rondo::program::Terminal terminal =
+      processes ? rondo::program::Terminal() : rondo::program::ask_terminal();
   switch (line.action) {
     case CommandLine::Action::print_text:
       std::cout << line.text;
       break;
-    case CommandLine::Action::train:
-      // What a launcher gives to its processes looks like a terminal, whatever it does with it.
-      rondo::program::train(line.train, std::cout,
-                            processes ? rondo::program::Terminal() : rondo::program::ask_terminal(),
-                            processes);
+    case CommandLine::Action::train_lenet:
+      if (line.lenet.from_scratch)
+        rondo::program::train_from_scratch(line.lenet, std::cout, terminal, processes);
+      else
+        signal = rondo::program::train_network(line.lenet, std::cout, terminal, processes);
       break;
     case CommandLine::Action::train_resnet18:
-      signal = rondo::program::train_network(line.resnet18, std::cout, rondo::program::ask_terminal());
+      signal = rondo::program::train_network(line.resnet18, std::cout, terminal, processes);
       break;
     case CommandLine::Action::train_mlp:
-      rondo::program::train_mlp(line.mlp, std::cout, rondo::program::ask_terminal());
+      rondo::program::train_mlp(line.mlp, std::cout, terminal, processes);
       break;
     case CommandLine::Action::devices:
       rondo::program::show_devices(line.devices, std::cout);
@@ -88,7 +95,7 @@ int run(const CommandLine& line, rondo::ProcessGroup* processes) {
       rondo::program::run_strategies(line.strategies, std::cout);
       break;
     case CommandLine::Action::shard:
-      rondo::program::show_shard(line.shard, std::cout, rondo::program::ask_terminal());
+      rondo::program::show_shard(line.shard, std::cout, terminal);
       break;
     case CommandLine::Action::summary:
       rondo::program::show_summary(line.summary, std::cout);

@@ -23,8 +23,8 @@ constexpr int kMaxSteps = 1'000'000;
 constexpr int64_t kMaxLayers = 10'000;
 constexpr int64_t kMaxWidth = 1'000'000;
 
-constexpr const char* kFlags[] = {"--verify",      "--nesterov", "--local-statistics",
-                                  "--fixed-order", "--help",     "-h"};
+constexpr const char* kFlags[] = {
+    "--verify", "--nesterov", "--local-statistics", "--fixed-order", "--from-scratch", "--help", "-h"};
 constexpr const char* kModels[] = {"lenet", "resnet18", "mlp"};
 
 // In [0, end).
@@ -56,35 +56,33 @@ void add_seed(CLI::App& app, uint64_t& to, const std::string& help) {
   });
 }
 
-void add_algorithm(CLI::App& app, Algorithm& to) {
-  add(app, "--algorithm", "NAME", "Of the all-reduce: automatic, ring, direct or root [automatic]",
-      [&](const std::string& s) { to = read_algorithm(s); });
-}
-
-void add_verify(CLI::App& app, bool& to) {
-  add_flag(app, "--verify", to, "After every step, check that all replicas are bitwise equal");
-}
-
 void add_trace(CLI::App& app, std::string& to) {
   add(app, "--trace", "FILE.json", "Write a timeline of the first steps for Perfetto or chrome://tracing",
       [&](const std::string& s) { to = read_path("--trace", s); });
 }
 
-void add_placement(CLI::App& app, std::optional<std::vector<int>>& devices, std::optional<int64_t>& batch,
-                   const std::string& default_devices, const std::string& default_batch,
-                   int64_t most = kMaxSamples) {
+void add_ranks(CLI::App& app, RanksArguments& to, const std::string& default_devices,
+               const std::string& default_batch, int64_t most = kMaxSamples) {
   add(app, "--devices", "N|LIST",
       "A count, or a list such as 0,1,0: a replica an entry [" + default_devices + "]",
-      [&](const std::string& s) { devices = parse_devices(s); });
+      [&](const std::string& s) { to.devices = parse_devices(s); });
   add(app, "--batch", "N", "Samples a step, over all devices together [" + default_batch + "]",
-      [&batch, most](const std::string& s) { batch = read_integer<int64_t>("--batch", s, 1, most); });
+      [&to, most](const std::string& s) { to.batch = read_integer<int64_t>("--batch", s, 1, most); });
+  add(app, "--algorithm", "NAME", "Of the all-reduce: automatic, ring, direct or root [automatic]",
+      [&](const std::string& s) { to.algorithm = read_algorithm(s); });
+  add_flag(app, "--fixed-order", to.fixed_order,
+           "Sum gradients over 8 blocks of each batch: same bits on 1 to 8 devices");
+  add(app, "--group", "N", "Reduce hierarchically, in groups of N replicas, as N replicas in each process do",
+      [&](const std::string& s) { to.group = read_group(s); });
+  add(app, "--timeout", "SECONDS", "How long processes (mpirun) wait for each other [60]",
+      [&](const std::string& s) { to.timeout = read_timeout("--timeout", s); });
+  add_flag(app, "--verify", to.verify, "After every step, check that all replicas are bitwise equal");
 }
 
 void add_image_training(CLI::App& app, ImageTraining& to) {
   add(app, "--epochs", "N", "Passes over the training data [10]",
       [&](const std::string& s) { to.epochs = read_integer<int>("--epochs", s, 1, kMaxEpochs); });
   add_seed(app, to.seed, "Seed of the weights and of the samples' order [0]");
-  add_algorithm(app, to.algorithm);
   add(app, "--limit", "SAMPLES", "Use only the first SAMPLES training and test images",
       [&](const std::string& s) { to.limit = read_integer<int64_t>("--limit", s, 1, kMaxSamples); });
   add(app, "--data", "DIR",
@@ -96,7 +94,6 @@ void add_image_training(CLI::App& app, ImageTraining& to) {
   add(app, "--plot", "FILE.svg", "Draw loss and test accuracy by epoch",
       [&](const std::string& s) { to.plot = read_path("--plot", s); });
   add_trace(app, to.trace);
-  add_verify(app, to.verify);
 }
 
 void add_optimizer(CLI::App& app, OptimizerArguments& to) {
@@ -124,51 +121,50 @@ void add_memory(CLI::App& app, int64_t& micro_batches, int& checkpoint_layers) {
       });
 }
 
-CLI::App* add_lenet(CLI::App& train, TrainArguments& to) {
-  CLI::App* lenet = train.add_subcommand("lenet", "LeNet on Fashion-MNIST, from scratch");
-  add_placement(*lenet, to.devices, to.batch, "2", "256");
-  add(*lenet, "--lr", "RATE", "Learning rate [0.2]",
-      [&](const std::string& s) { to.lr = read_learning_rate<float>(s); });
-  add_image_training(*lenet, to);
-  add(*lenet, "--group", "N",
-      "Reduce hierarchically, in groups of N replicas, as N replicas in each process do",
-      [&](const std::string& s) { to.group = read_group(s); });
-  add(*lenet, "--timeout", "SECONDS", "How long processes (mpirun) wait for each other [60]",
-      [&](const std::string& s) { to.timeout = read_timeout("--timeout", s); });
-  add_flag(*lenet, "--fixed-order", to.fixed_order,
-           "Sum gradients over 8 blocks of each batch: same bits on 1 to 8 devices");
-  return lenet;
-}
-
-CLI::App* add_resnet18(CLI::App& train, NetworkArguments& to) {
-  CLI::App* resnet = train.add_subcommand("resnet18", "ResNet-18 on Fashion-MNIST");
-  add_placement(*resnet, to.devices, to.batch, "1", "256 for each device");
-  add(*resnet, "--lr", "RATE", "Learning rate [0.1 for every 256 samples of the batch]",
+void add_network(CLI::App& app, NetworkArguments& to, const std::string& default_devices,
+                 const std::string& default_batch, const std::string& default_rate) {
+  add_ranks(app, to, default_devices, default_batch);
+  add(app, "--lr", "RATE", "Learning rate [" + default_rate + "]",
       [&](const std::string& s) { to.lr = read_learning_rate<double>(s); });
-  add(*resnet, "--schedule", "NAME",
+  add(app, "--schedule", "NAME",
       "Of the learning rate: constant, step:EPOCHS:GAMMA, cosine or cosine:MIN [constant]",
       [&](const std::string& s) {
         static_cast<void>(nn::parse_learning_rate(s, kMaxLearningRate));
         to.schedule = s;
       });
-  add(*resnet, "--warm-up", "STEPS", "Steps in which the learning rate rises to its value [0]",
+  add(app, "--warm-up", "STEPS", "Steps in which the learning rate rises to its value [0]",
       [&](const std::string& s) { to.warm_up = read_integer<int64_t>("--warm-up", s, 0, kMaxSamples); });
-  add_optimizer(*resnet, to.optimizer);
-  add(*resnet, "--weights", "NAME",
+  add_optimizer(app, to.optimizer);
+  add(app, "--weights", "NAME",
       "How they begin: normal (deviation 0.01), default, xavier or kaiming [normal]",
       [&](const std::string& s) {
         static_cast<void>(nn::weight_init(s));
         to.weights = s;
       });
-  add_flag(*resnet, "--local-statistics", to.local_statistics,
+  add_flag(app, "--local-statistics", to.local_statistics,
            "Batch normalisation over each device's shard instead of the whole batch");
-  add_memory(*resnet, to.micro_batches, to.checkpoint_layers);
-  add_image_training(*resnet, to);
-  add(*resnet, "--save", "FILE",
+  add_memory(app, to.micro_batches, to.checkpoint_layers);
+  add_image_training(app, to);
+  add(app, "--save", "FILE",
       "Write a checkpoint after each epoch, and when Ctrl-C, SIGTERM or SIGHUP ends the training",
       [&](const std::string& s) { to.save = read_path("--save", s); });
-  add(*resnet, "--resume", "FILE", "Go on from a checkpoint, as if there had been no stop",
+  add(app, "--resume", "FILE", "Go on from a checkpoint, as if there had been no stop",
       [&](const std::string& s) { to.resume = read_path("--resume", s); });
+}
+
+CLI::App* add_lenet(CLI::App& train, NetworkArguments& to) {
+  CLI::App* lenet = train.add_subcommand("lenet", "LeNet on Fashion-MNIST");
+  to.model = "lenet";
+  to.recipe = kLeNetRecipe;
+  add_network(*lenet, to, "2", "256", "0.2");
+  add_flag(*lenet, "--from-scratch", to.from_scratch,
+           "Train by the lesson, nn/lenet_from_scratch.cpp: the same bits, and only the options that it has");
+  return lenet;
+}
+
+CLI::App* add_resnet18(CLI::App& train, NetworkArguments& to) {
+  CLI::App* resnet = train.add_subcommand("resnet18", "ResNet-18 on Fashion-MNIST");
+  add_network(*resnet, to, "1", "256 for each device", "0.1 for every 256 samples of the batch");
   return resnet;
 }
 
@@ -183,8 +179,7 @@ CLI::App* add_mlp(CLI::App& train, MlpArguments& to) {
       [&](const std::string& s) {
         to.mode = read_name("--mode", s, {MlpMode::single, MlpMode::sharded, MlpMode::replicated});
       });
-  add_placement(*mlp, to.devices, to.batch, "1 in the mode single, else 2", "6912 for each device",
-                kMaxMlpBatch);
+  add_ranks(*mlp, to, "1 in the mode single, else 2", "6912 for each device", kMaxMlpBatch);
   size("--layers", to.layers, kMaxLayers, "Hidden layers");
   size("--width", to.width, kMaxWidth, "Of a hidden layer");
   size("--inputs", to.inputs, kMaxWidth, "Of the first layer");
@@ -195,9 +190,7 @@ CLI::App* add_mlp(CLI::App& train, MlpArguments& to) {
   add(*mlp, "--steps", "N", "Steps that are timed, after the first two [7]",
       [&](const std::string& s) { to.steps = read_integer<int>("--steps", s, 1, kMaxSteps); });
   add_seed(*mlp, to.seed, "Seed of the weights and of the data [0]");
-  add_algorithm(*mlp, to.algorithm);
   add_memory(*mlp, to.micro_batches, to.checkpoint_layers);
-  add_verify(*mlp, to.verify);
   add(*mlp, "--json", "FILE.json", "Write all figures as JSON",
       [&](const std::string& s) { to.json = read_path("--json", s); });
   add_trace(*mlp, to.trace);
@@ -230,7 +223,8 @@ const char* name_of(MlpMode mode) {
   return "?";
 }
 
-TrainCommands add_train(CLI::App& app, TrainArguments& lenet, NetworkArguments& resnet18, MlpArguments& mlp) {
+TrainCommands add_train(CLI::App& app, NetworkArguments& lenet, NetworkArguments& resnet18,
+                        MlpArguments& mlp) {
   CLI::App* train = app.add_subcommand("train", "Train a model data-parallel over several devices");
   train->require_subcommand(1);
   return {add_lenet(*train, lenet), add_resnet18(*train, resnet18), add_mlp(*train, mlp)};

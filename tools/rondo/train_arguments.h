@@ -1,4 +1,4 @@
-// What may be said to `rondo train lenet`, `rondo train resnet18` and `rondo train mlp`.
+// Options of `rondo train lenet`, `rondo train resnet18` and `rondo train mlp`.
 #pragma once
 
 #include <rondo/collectives/algorithm.h>
@@ -14,28 +14,24 @@ class App;
 
 namespace rondo::program {
 
-// What all that train on images may be told. A path that is empty was not asked for.
-struct ImageTraining {
-  std::optional<std::vector<int>> devices;
+// Options of every training: the ranks and what is exchanged between them.
+struct RanksArguments {
+  std::optional<std::vector<int>> devices;  // of this process
   std::optional<int64_t> batch;
-  int epochs = 10;
-  uint64_t seed = 0;
   Algorithm algorithm = Algorithm::automatic;
-  std::optional<int64_t> limit;  // samples to use of each half of the data
-  std::optional<std::string> data;
-  std::string log, plot, trace;
+  bool fixed_order = false;
+  int group = 0;     // ranks in a group of the hierarchical all-reduce; 0: all
+  int timeout = 60;  // seconds for which processes wait for each other
   bool verify = false;
 };
 
-struct TrainArguments : ImageTraining {
-  // Not given: kDefaultReplicas, on as many devices as there are; kDefaultBatch, or all samples where there are fewer.
-  static constexpr int64_t kDefaultBatch = 256;
-  static constexpr int kDefaultReplicas = 2;
-
-  float lr = 0.2f;
-  bool fixed_order = false;
-  int group = 0;     // ranks in a group of the algorithm hierarchical; 0: all
-  int timeout = 60;  // seconds for which processes wait for each other
+// Options of a training on images. A path that is empty was not asked for.
+struct ImageTraining : RanksArguments {
+  int epochs = 10;
+  uint64_t seed = 0;
+  std::optional<int64_t> limit;  // samples to use of each half of the data
+  std::optional<std::string> data;
+  std::string log, plot, trace;
 };
 
 enum class OptimizerKind { sgd, adam, adamw };
@@ -49,12 +45,19 @@ struct OptimizerArguments {
   float weight_decay = 0;
 };
 
-struct NetworkArguments : ImageTraining {
-  // Not given: one device, and of each device so many samples at such a rate.
-  static constexpr int64_t kBatchOfADevice = 256;
-  static constexpr double kRateOfADevice = 0.1;
+// What a network is trained with where nothing else is asked for.
+struct Recipe {
+  int replicas;  // of one process; of several 1 each
+  int64_t batch;
+  double rate;
+  bool for_each_replica;  // the batch is that of each replica, and the rate goes with the batch
+};
+inline constexpr Recipe kLeNetRecipe = {2, 256, 0.2, false}, kResNet18Recipe = {1, 256, 0.1, true};
 
+struct NetworkArguments : ImageTraining {
   std::string model = "resnet18";
+  Recipe recipe = kResNet18Recipe;
+  bool from_scratch = false;  // by nn/lenet_from_scratch.cpp
   std::optional<double> lr;
   std::string schedule = "constant";
   int64_t warm_up = 0;  // steps
@@ -69,22 +72,19 @@ struct NetworkArguments : ImageTraining {
 enum class MlpMode { single, sharded, replicated };
 const char* name_of(MlpMode mode);
 
-struct MlpArguments {
-  // Not given: one device in the mode single, two in the others; and of each device so many samples.
+struct MlpArguments : RanksArguments {
+  // Not given: one device in the mode single and in each of several processes, else two; and of each device so many
+  // samples.
   static constexpr int64_t kBatchOfADevice = 256 * 27;
 
   MlpMode mode = MlpMode::sharded;
-  std::optional<std::vector<int>> devices;
-  std::optional<int64_t> batch;
   int64_t layers = 90, width = 2056, inputs = 1024, outputs = 10;
   double lr = 1e-4;
   OptimizerArguments optimizer = {.kind = OptimizerKind::adam};
   int steps = 7;
   uint64_t seed = 0;
-  Algorithm algorithm = Algorithm::automatic;
   int64_t micro_batches = 1;
   int checkpoint_layers = 0;
-  bool verify = false;
   std::string json, trace;
 };
 
@@ -93,7 +93,8 @@ inline constexpr const char* kTrainedModels = "lenet, resnet18 or mlp";
 struct TrainCommands {
   const CLI::App *lenet, *resnet18, *mlp;
 };
-TrainCommands add_train(CLI::App& app, TrainArguments& lenet, NetworkArguments& resnet18, MlpArguments& mlp);
+TrainCommands add_train(CLI::App& app, NetworkArguments& lenet, NetworkArguments& resnet18,
+                        MlpArguments& mlp);
 
 // The words of a command line, without the program's name. The model comes directly after "train", wherever it was. Throws a bad_argument Error for a model that there is not.
 std::vector<std::string> words_of(int argc, const char* const* argv);

@@ -5,9 +5,10 @@
 #include <rondo/nn/data_parallel.h>
 #include <rondo/nn/models.h>
 #include <rondo/nn/replica_check.h>
-#include <rondo/tools/rondo/devices.h>
 #include <rondo/tools/rondo/format.h>
+#include <rondo/tools/rondo/launched.h>
 #include <rondo/tools/rondo/output_file.h>
+#include <rondo/tools/rondo/ranks.h>
 #include <rondo/tools/rondo/trace_json.h>
 #include <rondo/tools/rondo/train_mlp.h>
 #include <rondo/tools/rondo/train_network.h>
@@ -27,25 +28,33 @@ namespace {
 // Before the steps that are timed: the first one is enqueued kernel by kernel, the second is recorded.
 constexpr int kFirstSteps = 2;
 
-nn::DataParallelOptions options_for(const MlpArguments& arguments) {
+nn::DataParallelOptions options_for(const MlpArguments& arguments, ProcessGroup* processes) {
   const bool single = arguments.mode == MlpMode::single;
+  if (single && processes)
+    throw Error(bad_argument("--mode is 'single', must be sharded or replicated in ", processes->size(),
+                             " processes"));
   if (single && arguments.devices && arguments.devices->size() != 1)
     throw Error(bad_argument("--devices asks for ", arguments.devices->size(),
                              " replicas, must be 1 with --mode single"));
-  const size_t replicas = arguments.devices ? arguments.devices->size() : single ? 1 : 2;
+  const int in_one = single ? 1 : 2;
+  const int64_t replicas = replicas_for(arguments, in_one, processes);
   nn::DataParallelOptions options;
-  options.batch = arguments.batch.value_or(MlpArguments::kBatchOfADevice * static_cast<int64_t>(replicas));
+  options.batch = arguments.batch.value_or(MlpArguments::kBatchOfADevice * replicas);
   if (arguments.micro_batches > options.batch)
     throw Error(bad_argument("--micro-batches is ", arguments.micro_batches, ", must be at most ",
                              options.batch, ", the batch"));
   options.seed = arguments.seed;
-  options.algorithm = arguments.algorithm;
   options.micro_batches = arguments.micro_batches;
   options.checkpoint_layers = arguments.checkpoint_layers;
   if (arguments.mode == MlpMode::replicated) options.placement = nn::BatchPlacement::replicated;
   check(arguments.optimizer);
-  options.devices =
-      arguments.devices ? take_devices(arguments.devices) : devices_for(static_cast<int>(replicas));
+  if (arguments.fixed_order && arguments.mode != MlpMode::sharded)
+    throw Error(bad_argument("--fixed-order is not possible with --mode ", name_of(arguments.mode),
+                             ": no sum goes over devices"));
+  if (arguments.group > 0 && arguments.mode != MlpMode::sharded)
+    throw Error(bad_argument("--group is not possible with --mode ", name_of(arguments.mode),
+                             ": nothing is reduced"));
+  set_ranks(options, arguments, in_one, processes);
   return options;
 }
 
@@ -109,19 +118,26 @@ double flops_of_a_step(const nn::Graph& graph, int64_t batch) {
 
 }  // namespace
 
-void train_mlp(const MlpArguments& arguments, std::ostream& out, const Terminal& terminal) {
-  const OutputFile json("--json", arguments.json), timeline("--trace", arguments.trace);
-  const nn::DataParallelOptions options = options_for(arguments);
+void train_mlp(const MlpArguments& arguments, std::ostream& to, const Terminal& of_output,
+               ProcessGroup* processes) {
+  const bool first = !processes || processes->index() == 0;
+  std::ostream nowhere(nullptr);
+  std::ostream& out = first ? to : nowhere;
+  const Terminal terminal = first ? of_output : Terminal();
+  const OutputFile json = first ? OutputFile("--json", arguments.json) : OutputFile(),
+                   timeline = first ? OutputFile("--trace", arguments.trace) : OutputFile();
+  const nn::DataParallelOptions options = options_for(arguments, processes);
   const nn::AnyModule network = nn::mlp(arguments.layers, arguments.width, arguments.outputs);
   const nn::Shape input = {1, 1, arguments.inputs};
   const nn::Graph graph = nn::make_graph(network, input);
   const int64_t in_batch =
       options.batch * (arguments.inputs + arguments.outputs) * static_cast<int64_t>(sizeof(float));
   const int64_t of_replica =
-      arguments.mode == MlpMode::sharded ? in_batch / static_cast<int64_t>(options.devices.size()) : in_batch;
+      arguments.mode == MlpMode::sharded ? in_batch / replicas_for(arguments, 2, processes) : in_batch;
 
   std::ostringstream head;  // shown when nothing can be refused any more
-  show_placement(options.devices, arguments.devices.has_value(), head, terminal);
+  if (processes) show_field(head, terminal, "processes", places_text(*processes));
+  show_placement(shown_devices(options), arguments.devices.has_value(), head, terminal);
   show_field(head, terminal, "model",
              concat("MLP of ", grouped(arguments.layers), " layers of width ", grouped(arguments.width), ", ",
                     grouped(arguments.inputs), " inputs, ", grouped(arguments.outputs),
@@ -140,9 +156,10 @@ void train_mlp(const MlpArguments& arguments, std::ostream& out, const Terminal&
   std::vector<VectorView<const float>> parameters;
   for (nn::Replica& replica : model.replicas()) parameters.push_back(replica.parameters());
   std::optional<ReplicaCheck> check;
-  if (arguments.verify) check.emplace(model.streams(), parameters);
+  if (arguments.verify) check.emplace(model.streams(), parameters, processes);
   std::optional<Trace> trace;
-  if (timeline.wanted()) trace.emplace(options.devices);
+  if (!arguments.trace.empty())
+    trace.emplace(options.devices);  // in all processes: it changes how a step is run
 
   Timing timing;
   std::vector<double> losses;
@@ -172,7 +189,12 @@ void train_mlp(const MlpArguments& arguments, std::ostream& out, const Terminal&
                                   ": the training diverged; a learning rate below ", arguments.lr,
                                   " may help"));
   show_graph_refusal(model.graph_refusal(), out, terminal);
-  if (check) show_verification(static_cast<int64_t>(losses.size()), check->differences(), out, terminal);
+  if (check) {
+    int64_t differing = 0;
+    for (const int64_t there : model.world().gather(check->differences(), "adding up differences"))
+      differing += there;
+    show_verification(static_cast<int64_t>(losses.size()), differing, out, terminal);
+  }
   const double flops = flops_of_a_step(graph, options.batch) / timing.mean();
   show_field(
       out, terminal, "loss",
@@ -186,6 +208,7 @@ void train_mlp(const MlpArguments& arguments, std::ostream& out, const Terminal&
     const nlohmann::json all = {
         {"mode", name_of(arguments.mode)},
         {"devices", options.devices},
+        {"processes", processes ? processes->size() : 1},
         {"device", describe_device(options.devices[0])},
         {"layers", arguments.layers},
         {"width", arguments.width},
@@ -207,7 +230,7 @@ void train_mlp(const MlpArguments& arguments, std::ostream& out, const Terminal&
     json.write(all.dump(2) + "\n");
     out << "wrote " << json.shown() << "\n";
   }
-  if (trace) {
+  if (timeline.wanted()) {
     timeline.write(trace_json(trace->collect(), trace->devices()));
     out << "wrote " << timeline.shown() << "\n";
   }

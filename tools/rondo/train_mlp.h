@@ -1,6 +1,7 @@
 // `rondo train mlp`: time and memory of a training step of a deep MLP, on one device, with a split batch, or all of it everywhere.
 #pragma once
 
+#include <rondo/collectives/across_hosts/process_group.h>
 #include <rondo/tools/rondo/terminal.h>
 #include <rondo/tools/rondo/train_arguments.h>
 
@@ -9,6 +10,9 @@
 namespace rondo::program {
 
 // Throws rondo::Error (a bad_argument before the training starts and before any file is written) and TrainingFailed.
-void train_mlp(const MlpArguments& arguments, std::ostream& out, const Terminal& terminal);
+// `processes`: those that train together, each with its own call; null: this one alone. The first of them shows and writes
+// everything.
+void train_mlp(const MlpArguments& arguments, std::ostream& out, const Terminal& terminal,
+               ProcessGroup* processes = nullptr);
 
 }  // namespace rondo::program

@@ -2,9 +2,9 @@
 #include <rondo/nn/models.h>
 #include <rondo/nn/parse.h>
 #include <rondo/nn/safetensors.h>
-#include <rondo/tools/rondo/devices.h>
 #include <rondo/tools/rondo/format.h>
-#include <rondo/tools/rondo/links/link_file.h>
+#include <rondo/tools/rondo/launched.h>
+#include <rondo/tools/rondo/ranks.h>
 #include <rondo/tools/rondo/stop_request.h>
 #include <rondo/tools/rondo/trace_json.h>
 #include <rondo/tools/rondo/train_network.h>
@@ -58,37 +58,35 @@ std::string text(const OptimizerArguments& arguments) {
   return text;
 }
 
-namespace {
-
-// Everything that was asked for, with what was not said filled in.
-struct Plan {
-  nn::DataParallelOptions model;
-  nn::FitOptions fit;
-  double rate;
-  int64_t steps;  // of an epoch
-};
-
-Plan plan_for(const NetworkArguments& arguments, const FashionMnist& data) {
+TrainingPlan plan_for(const NetworkArguments& arguments, const FashionMnist& data, ProcessGroup* processes) {
   const std::string why =
       arguments.limit ? concat(" (--limit ", *arguments.limit, ")") : std::string(" in the training data");
-  const auto replicas = static_cast<int64_t>(arguments.devices ? arguments.devices->size() : 1);
+  const Recipe& recipe = arguments.recipe;
+  const int64_t replicas = replicas_for(arguments, recipe.replicas, processes);
   const int64_t samples = data.train_count;
+  if (replicas > samples)
+    throw Error(bad_argument("--devices asks for ", replicas, " replicas",
+                             arguments.devices ? "" : " when it is not given", ", must be at most ", samples,
+                             ", the number of samples", why));
   if (arguments.batch && *arguments.batch > samples)
     throw Error(bad_argument("--batch is ", *arguments.batch, ", must be at most ", samples,
                              ", the number of samples", why));
-  Plan plan;
-  plan.model.batch =
-      std::min(arguments.batch.value_or(NetworkArguments::kBatchOfADevice * replicas), samples);
+  if (arguments.batch && *arguments.batch < replicas)
+    throw Error(bad_argument("--batch is ", *arguments.batch, ": it must be at least ", replicas,
+                             ", one sample for each of the ", replicas, " replicas of --devices"));
+  TrainingPlan plan;
+  const int64_t batch = recipe.batch * (recipe.for_each_replica ? replicas : 1);
+  plan.model.batch = std::min(arguments.batch.value_or(batch), samples);
   if (arguments.micro_batches > plan.model.batch)
     throw Error(bad_argument("--micro-batches is ", arguments.micro_batches, ", must be at most ",
                              plan.model.batch, ", the batch"));
   plan.model.seed = arguments.seed;
   plan.model.shared_statistics = !arguments.local_statistics;
-  plan.model.algorithm = arguments.algorithm;
   plan.model.micro_batches = arguments.micro_batches;
   plan.model.checkpoint_layers = arguments.checkpoint_layers;
-  plan.rate = arguments.lr.value_or(nn::scaled_to_batch(NetworkArguments::kRateOfADevice, plan.model.batch,
-                                                        NetworkArguments::kBatchOfADevice));
+  plan.rate = arguments.lr.value_or(recipe.for_each_replica
+                                        ? nn::scaled_to_batch(recipe.rate, plan.model.batch, recipe.batch)
+                                        : recipe.rate);
   plan.fit.epochs = arguments.epochs;
   plan.fit.seed = arguments.seed;
   plan.fit.learning_rate = nn::parse_learning_rate(arguments.schedule, plan.rate, arguments.warm_up);
@@ -98,15 +96,21 @@ Plan plan_for(const NetworkArguments& arguments, const FashionMnist& data) {
   plan.steps = (samples + plan.model.batch - 1) / plan.model.batch;
   plan.fit.learning_rate.check({plan.steps, plan.steps * arguments.epochs});
   check(arguments.optimizer);
-  plan.model.devices = arguments.devices ? take_devices(arguments.devices) : devices_for(1);
+  if (processes && arguments.local_statistics && !arguments.save.empty())
+    throw Error(bad_argument(
+        "--save is not possible with --local-statistics in ", processes->size(),
+        " processes: each replica has statistics of its own, and a checkpoint is of one process"));
+  set_ranks(plan.model, arguments, recipe.replicas, processes);
   return plan;
 }
+
+namespace {
 
 constexpr const char *kDevices = "--devices", *kAlgorithm = "--algorithm", *kWeights = "--weights";
 
 // Everything that the bits of the training depend on, except for what `rondo train resnet18` always does
 // alike.
-std::map<std::string, std::string> recipe_of(const Plan& plan, const NetworkArguments& arguments,
+std::map<std::string, std::string> recipe_of(const TrainingPlan& plan, const NetworkArguments& arguments,
                                              const FashionMnist& data) {
   const auto flag = [](bool on) { return on ? "on" : "off"; };
   const auto stored = [](const char* name, const std::vector<uint8_t>& values) {
@@ -115,7 +119,7 @@ std::map<std::string, std::string> recipe_of(const Plan& plan, const NetworkArgu
   };
   const OptimizerArguments& optimizer = arguments.optimizer;
   std::map<std::string, std::string> recipe = {
-      {kDevices, exact_text(plan.model.devices.size())},
+      {kDevices, ranks_text(plan.model)},
       {kAlgorithm, name_of(plan.model.algorithm)},
       {kWeights, arguments.weights},
       {"--batch", exact_text(plan.model.batch)},
@@ -137,14 +141,15 @@ std::map<std::string, std::string> recipe_of(const Plan& plan, const NetworkArgu
   return recipe;
 }
 
-std::string recipe(const Plan& plan, const NetworkArguments& arguments) {
+std::string recipe(const TrainingPlan& plan, const NetworkArguments& arguments) {
   std::string said = concat("batch ", grouped(plan.model.batch), ", ", text(arguments.optimizer),
                             ", learning rate ", plan.rate);
   if (arguments.schedule != "constant") said += " (" + arguments.schedule + ")";
   if (arguments.warm_up > 0) said += concat(", warm-up of ", grouped(arguments.warm_up), " steps");
   said += concat(", ", plan.fit.from.recipe.at(kWeights), " weights, seed ", plan.model.seed);
-  if (plan.model.devices.size() > 1)
+  if (plan.model.devices.size() > 1 || plan.model.processes)
     said += concat(", ", name_of(plan.model.algorithm), " all-reduce",
+                   plan.model.order == SumOrder::balanced_tree ? ", fixed order" : "",
                    plan.model.shared_statistics ? "" : ", local statistics");
   if (plan.model.micro_batches > 1) said += concat(", ", grouped(plan.model.micro_batches), " micro-batches");
   if (plan.model.checkpoint_layers > 0)
@@ -174,7 +179,8 @@ class Follower final : public nn::FitObserver {
 // Refuses a training of which this one would not be the rest. All that differs is named, except for what
 // differs because something else does: a default that follows from the batch, from the devices or from the
 // schedule.
-void check_goes_on(const nn::TrainingPlace& place, const Plan& plan, const NetworkArguments& arguments) {
+void check_goes_on(const nn::TrainingPlace& place, const TrainingPlan& plan,
+                   const NetworkArguments& arguments) {
   const std::map<std::string, std::string>&ours = plan.fit.from.recipe, &theirs = place.recipe;
   const auto differs = [&](const std::string& option) { return ours.at(option) != theirs.at(option); };
   const std::set<std::string> may_differ = {kDevices, kAlgorithm, kWeights};
@@ -222,9 +228,12 @@ void show_differences(const std::map<std::string, std::string>& ours,
 
 }  // namespace
 
-int train_network(const NetworkArguments& arguments, std::ostream& out, const Terminal& terminal) {
-  const TrainingFiles files(arguments);
-  const OutputFile checkpoint("--save", arguments.save);
+namespace {
+
+// Every process trains; the first one has files and an output.
+int train_and_show(const NetworkArguments& arguments, const TrainingFiles& files,
+                   const OutputFile& checkpoint, std::ostream& out, const Terminal& terminal,
+                   ProcessGroup* processes) {
   std::error_code ignored;
   const std::string resumed =
       arguments.resume.empty()
@@ -235,23 +244,22 @@ int train_network(const NetworkArguments& arguments, std::ostream& out, const Te
       throw Error(
           bad_argument("--resume '", arguments.resume, "' is the file of another output, must be another"));
   const FashionMnist data = load_images(arguments);
-  Plan plan = plan_for(arguments, data);
+  TrainingPlan plan = plan_for(arguments, data, processes);
   const nn::NamedModel network = nn::model(arguments.model, nn::weight_init(arguments.weights));
-  const StoredLinks links = stored_links(plan.model.devices);
   const nn::Graph graph = nn::make_graph(network.network, network.input);
-  if (links.table && plan.model.devices.size() > 1) {
-    plan.model.devices = best_placement(*links.table, plan.model.devices);
-    if (plan.model.algorithm == Algorithm::automatic)
-      plan.model.algorithm = best_algorithm(*links.table, plan.model.devices, plan.model.bucket_bytes);
-  }
+  if (arguments.local_statistics && graph.states().empty())
+    throw Error(bad_argument("--local-statistics is not possible with ", arguments.model,
+                             ", which has no batch normalisation"));
+  const std::string links = use_links(plan.model, plan.model.bucket_bytes);
   plan.fit.from.recipe = recipe_of(plan, arguments, data);
   std::ostringstream head;  // shown when nothing can be refused any more
-  show_placement(plan.model.devices, arguments.devices.has_value(), head, terminal);
+  if (processes) show_field(head, terminal, "processes", places_text(*processes));
+  show_placement(shown_devices(plan.model), arguments.devices.has_value(), head, terminal);
   show_images(data, arguments.limit.has_value(), head, terminal);
   show_field(head, terminal, "model",
              concat(arguments.model, ", ", grouped(graph.parameter_count()), " parameters (rondo summary ",
                     arguments.model, " shows them)"));
-  if (!links.note.empty()) show_field(head, terminal, "links", links.note);
+  if (!links.empty()) show_field(head, terminal, "links", links);
 
   const int64_t images = static_cast<int64_t>(data.train_images.size() + data.test_images.size() +
                                               data.train_labels.size() + data.test_labels.size());
@@ -278,14 +286,15 @@ int train_network(const NetworkArguments& arguments, std::ostream& out, const Te
   out << head.str() << std::endl;
 
   std::optional<Trace> trace;
-  if (files.trace.wanted()) trace.emplace(plan.model.devices);
+  if (!arguments.trace.empty())
+    trace.emplace(plan.model.devices);  // in all processes: it changes how a step is run
   const StopRequest stop_request;
   nn::FitResult result;
   {
     Display display(out, terminal, arguments.epochs);
     display.show(TrainingProgress{.epoch = 1, .samples = data.train_count});
     const RunTitle title = {arguments.model + (data.authentic ? " on Fashion-MNIST" : ""),
-                            recipe(plan, arguments) + " on " + device_list(plan.model.devices)};
+                            recipe(plan, arguments) + " on " + device_list(shown_devices(plan.model))};
     RunFollower run(display, files, title, plan.rate);
     if (!arguments.resume.empty()) run.continue_log(plan.fit.from.epoch);
     Follower follower(std::move(run));
@@ -315,8 +324,20 @@ int train_network(const NetworkArguments& arguments, std::ostream& out, const Te
         << std::endl;
     return StopRequest::signal();
   }
-  out << inked(terminal, Ink::bold, last_line(result.epochs, plan.model.devices)) << std::endl;
+  out << inked(terminal, Ink::bold, last_line(result.epochs, shown_devices(plan.model)))
+      << (processes ? concat(" in each of ", processes->size(), " processes") : "") << std::endl;
   return 0;
+}
+
+}  // namespace
+
+int train_network(const NetworkArguments& arguments, std::ostream& out, const Terminal& terminal,
+                  ProcessGroup* processes) {
+  if (!processes || processes->index() == 0)
+    return train_and_show(arguments, TrainingFiles(arguments), OutputFile("--save", arguments.save), out,
+                          terminal, processes);
+  std::ostream nowhere(nullptr);
+  return train_and_show(arguments, TrainingFiles(), OutputFile(), nowhere, {}, processes);
 }
 
 }  // namespace rondo::program

@@ -1,7 +1,7 @@
-// `rondo train resnet18`: a network of modules behind nn::DataParallel, trained by nn::fit.
+// `rondo train lenet` and `rondo train resnet18`: a network of modules behind nn::DataParallel, trained by nn::fit.
 #pragma once
 
-#include <rondo/nn/data_parallel.h>
+#include <rondo/nn/fit.h>
 #include <rondo/tools/rondo/terminal.h>
 #include <rondo/tools/rondo/train_arguments.h>
 
@@ -12,7 +12,22 @@ namespace rondo::program {
 
 // Returns the signal that ended the training before its time, or 0. Throws rondo::Error (a bad_argument before the training starts
 // and before any file is written) and TrainingFailed.
-int train_network(const NetworkArguments& arguments, std::ostream& out, const Terminal& terminal);
+//
+// `processes`: those that train together, each with its own call; null: this one alone. The first of them shows and writes
+// everything.
+int train_network(const NetworkArguments& arguments, std::ostream& out, const Terminal& terminal,
+                  ProcessGroup* processes = nullptr);
+
+// Everything that was asked for, with what was not said filled in.
+struct TrainingPlan {
+  nn::DataParallelOptions model;
+  nn::FitOptions fit;
+  double rate;
+  int64_t steps;  // of an epoch
+};
+// Refuses what does not fit the data, and only then what this machine does not have: a message does not depend
+// on the machine where it need not. Throws a bad_argument Error.
+TrainingPlan plan_for(const NetworkArguments& arguments, const FashionMnist& data, ProcessGroup* processes);
 
 // Throws a bad_argument Error for options that the optimizer does not have.
 void check(const OptimizerArguments& arguments);

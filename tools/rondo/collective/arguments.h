@@ -22,7 +22,7 @@ enum class TimeOf { rank0, mean, least, most };
 struct CollectiveArguments {
   Verb verb = Verb::all_reduce;
   std::optional<std::vector<int>> devices;  // not given: as many as `ranks`, in turn on what is there
-  std::optional<int> ranks;                 // not given: TrainArguments::kDefaultReplicas
+  std::optional<int> ranks;                 // not given: kDefaultReplicas
   int64_t least_bytes = int64_t{32} << 20;
   std::optional<int64_t> most_bytes;  // not given: 32M, or least_bytes where that is more
   int64_t step_bytes = 1 << 20;

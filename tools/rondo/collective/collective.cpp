@@ -146,7 +146,7 @@ void check_memory(const CollectiveArguments& arguments, const std::vector<int>& 
 
 std::vector<int> devices_of(const CollectiveArguments& arguments) {
   if (arguments.devices) return take_devices(arguments.devices);
-  return devices_for(arguments.ranks.value_or(TrainArguments::kDefaultReplicas));
+  return devices_for(arguments.ranks.value_or(kDefaultReplicas));
 }
 
 struct Files {

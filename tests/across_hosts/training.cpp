@@ -1,0 +1,166 @@
+// A network with layers of all kinds, trained for a moment in one process or several; process 0 prints all that came of it.
+//
+//   training LOCAL GROUP    alone, LOCAL ranks in groups of GROUP stand for processes of GROUP ranks
+//   training bad 0          one image of the last process holds an infinity: each process prints what was found
+//   training diverge 0      the loss is lost: each process prints where it ended
+//   training stop 0         the last process is asked to stop: each process prints where it ended
+//   training batch 0        another batch in each process
+//   training check 0        no training: replicas of which one value of the last process differs, and what is counted
+#include <rondo/collectives/across_hosts/mpi_process_group.h>
+#include <rondo/nn/fit.h>
+#include <rondo/nn/replica_check.h>
+#include <rondo/tests/across_hosts/fingerprint.h>
+#include <rondo/tests/nn/fixed_batch.h>
+#include <rondo/tests/nn/small_data.h>
+#include <rondo/tests/nn/small_models.h>
+
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <limits>
+
+namespace rondo::test {
+namespace {
+
+nn::AnyModule network() {
+  using namespace nn;
+  return Sequential{
+      Conv2d(6, 3, {.stride = 2}), BatchNorm2d(), ReLU(), MaxPool2d(2), Dropout(0.2f), Linear(10)};
+}
+
+nn::DataParallelOptions options_for(int local, int group, ProcessGroup* processes) {
+  return {.devices = Ranks::spread(local),
+          .batch = 50,
+          .seed = 7,
+          .group_size = group,
+          .bucket_bytes = 2000,
+          .micro_batches = 2,
+          .keep_finite = true,
+          .processes = processes};
+}
+
+class StopAfter final : public nn::FitObserver {
+ public:
+  explicit StopAfter(int steps) : left_(steps) {}
+  bool stop() override { return --left_ == 0; }
+
+ private:
+  int left_;
+};
+
+std::string shown(const nn::FitResult& result) {
+  const char* ends[] = {"done", "stopped", "diverged"};
+  return concat(ends[static_cast<int>(result.end)], " in epoch ", result.place.epoch, " after ",
+                result.place.step, " steps: ", result.bad_tensor);
+}
+
+void train(int local, int group, ProcessGroup* processes) {
+  nn::DataParallel model(network(), {28, 28, 1}, options_for(local, group, processes));
+  nn::Adam adam(model);
+  const nn::FitOptions fit = {
+      .epochs = 2, .seed = 7, .learning_rate = nn::LearningRate::constant(0.01), .verify = true};
+  const nn::FitResult result = nn::fit(model, adam, small_data(130, 41), fit);
+  const std::vector<float> parameters = parameters_of(model);
+  const std::vector<float> outputs = model.predict(normal_values(3 * 784, 5));
+  if (processes && processes->index() > 0) return;
+  for (const EpochReport& report : result.epochs)
+    std::printf("epoch %d loss %a accuracy %a\n", static_cast<int>(report.epoch), report.train_loss,
+                report.test_accuracy);
+  for (const auto* values : {&parameters, &outputs})
+    std::printf("%016llx\n",
+                static_cast<unsigned long long>(hash_of(values->data(), values->size() * sizeof(float))));
+  std::printf("%d values differ in %d steps\n", static_cast<int>(result.differing_values),
+              static_cast<int>(result.verified_steps));
+}
+
+// Each process says what it knows.
+void stop_together(ProcessGroup& processes) {
+  nn::DataParallel model(network(), {28, 28, 1}, options_for(2, 0, &processes));
+  nn::Sgd sgd(model);
+  const bool last = processes.index() == processes.size() - 1;
+  StopAfter observer(last ? 4 : 1000);  // an epoch has 3 steps
+  const nn::FitOptions fit = {.epochs = 5, .learning_rate = nn::LearningRate::constant(0.01)};
+  std::printf("%s\n", shown(nn::fit(model, sgd, small_data(130, 41), fit, observer)).c_str());
+}
+
+// Sample 15 has an infinity where the last process sees it.
+void find_bad_input(ProcessGroup& processes) {
+  constexpr int64_t kSamples = 18;
+  nn::DataParallelOptions options = options_for(2, 0, &processes);
+  options.micro_batches = 1;
+  nn::DataParallel model(network(), {28, 28, 1}, options);
+  std::vector<float> x = normal_values(kSamples * 784, 5);
+  if (processes.index() == processes.size() - 1)
+    x[15 * 784 + 3 * 28 + 4] = std::numeric_limits<float>::infinity();
+  FixedBatch batch(model, x, some_labels(kSamples, 10));
+  const auto bad = model.first_bad(batch, 0);
+  std::printf("%s\n", bad ? bad->text().c_str() : "nothing");
+}
+
+// So large a rate that the loss is lost.
+void diverge(ProcessGroup& processes) {
+  nn::DataParallel model(network(), {28, 28, 1}, options_for(2, 0, &processes));
+  nn::Sgd sgd(model);
+  const nn::FitOptions fit = {.epochs = 5, .learning_rate = nn::LearningRate::constant(1e25)};
+  std::printf("%s\n", shown(nn::fit(model, sgd, small_data(130, 41), fit)).c_str());
+}
+
+void check_replicas(ProcessGroup& processes) {
+  StreamGroup streams({0, 0});
+  std::vector<float> values = normal_values(1000, 5);
+  Buffer<float> first(values), second(values);
+  const std::vector<VectorView<const float>> replicas = {{first.data(), 1000}, {second.data(), 1000}};
+  ReplicaCheck check(streams, replicas, &processes);
+  const auto count = [&] {
+    streams.fork();
+    check.enqueue();
+    streams.join();
+    std::vector<int64_t> all;
+    throw_if_error(gather(processes, check.differences(), all, "counting"));
+    if (processes.index() > 0) return;
+    for (int64_t differences : all) std::printf("%d ", static_cast<int>(differences));
+    std::printf("\n");
+  };
+  count();
+  values[123] = std::abs(values[123]) * 2;  // more than the others have, as an integer too
+  if (processes.index() == processes.size() - 1) {
+    first.upload(values);
+    second.upload(values);
+  }
+  count();
+}
+
+int run(int argc, char** argv) {
+  if (argc != 3) return 2;
+  std::unique_ptr<ProcessGroup> processes;
+  try {
+    if (std::getenv("OMPI_COMM_WORLD_SIZE")) processes = make_mpi_process_group({std::chrono::seconds(20)});
+    if (std::string(argv[1]) == "check") {
+      check_replicas(*processes);
+      return 0;
+    }
+    const std::string mode = argv[1];
+    if (mode == "bad" || mode == "diverge" || mode == "stop") {
+      (mode == "bad" ? find_bad_input : mode == "diverge" ? diverge : stop_together)(*processes);
+      return 0;
+    }
+    if (mode == "batch") {
+      nn::DataParallelOptions options = options_for(1, 0, processes.get());
+      options.batch += processes->index();
+      nn::DataParallel model(network(), {28, 28, 1}, options);
+      return 0;
+    }
+    train(std::atoi(argv[1]), processes ? 0 : std::atoi(argv[2]), processes.get());
+    return 0;
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "%s\n", error.what());
+    std::fflush(nullptr);
+    if (processes) processes->abort(3);
+    return 3;
+  }
+}
+
+}  // namespace
+}  // namespace rondo::test
+
+int main(int argc, char** argv) { return rondo::test::run(argc, argv); }
