@@ -149,8 +149,13 @@ struct Combiner {
   }
 };
 
+// Blocks of a multiprocessor that ptxas makes room for; 0: as it likes. For 10.0 it likes 6 of these with 16 elements a
+// pack, and spills.
+template <class T>
+inline constexpr int kLeastBlocks = sizeof(T) == 1 ? 2 : 0;
+
 template <class T, Reduction R, SumOrder Order, class Vectors>
-__global__ void __launch_bounds__(kCombineThreads)
+__global__ void __launch_bounds__(kCombineThreads, kLeastBlocks<T>)
     combine_kernel(const __grid_constant__ Vectors c, int lead, bool packed) {
   constexpr int kWidth = 16 / sizeof(T);
   const int64_t warp = static_cast<int64_t>(blockIdx.x) * (kCombineThreads / kWarp) + threadIdx.x / kWarp;
