@@ -33,8 +33,9 @@ using GpuTile = WinogradTile<4, 8, 8, 8, 32, 64, Inner, Stages, Slices, false>;
 template <int Rows, int Inner, int PerThreadM, int Slices>
 using VectorTile = WinogradTile<1, 1, PerThreadM, 2 * kTileRegisters.lanes, Rows, 64, Inner, 1, Slices, true>;
 
-// Steps of the inner dimension whose loads come before their products. Four at once spill registers on 10.0.
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ == 1000
+// Steps of the inner dimension whose loads come before their products. Four at once spill registers on 10.0
+// and 12.0.
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 1000
 inline constexpr int kUnrolled = 2;
 #else
 inline constexpr int kUnrolled = 4;
