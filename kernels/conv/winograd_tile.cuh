@@ -33,6 +33,14 @@ using GpuTile = WinogradTile<4, 8, 8, 8, 32, 64, Inner, Stages, Slices, false>;
 template <int Rows, int Inner, int PerThreadM, int Slices>
 using VectorTile = WinogradTile<1, 1, PerThreadM, 2 * kTileRegisters.lanes, Rows, 64, Inner, 1, Slices, true>;
 
+// Steps of the inner dimension whose loads come before their products. Four at once spill registers on 10.0
+// and 12.0.
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 1000
+inline constexpr int kUnrolled = 2;
+#else
+inline constexpr int kUnrolled = 4;
+#endif
+
 // The sums of the calling thread.
 template <class Tile>
 struct Sums {
@@ -96,7 +104,7 @@ struct Sums {
     for (int i = 0; i < Tile::kPerThreadM; ++i) local[i] = sums[i];
     RONDO_UNROLL_BY(1)
     for (int first = 0; first < inner; first += 4) {
-      RONDO_UNROLL
+      RONDO_UNROLL_BY(kUnrolled)
       for (int k = first; k < first + 4; ++k) {
         const Row columns = Row::load(b + k * b_stride);
         if constexpr (kRowStep == 1 && !Tile::kVectors) {

@@ -51,7 +51,7 @@ __device__ __forceinline__ void copy_slab(float* slab, const Operand& operand, i
 }
 
 template <Order OrderA, Order OrderB>
-__global__ __launch_bounds__(Square::kThreads) void gemm_05_vectorised_kernel(const GemmArguments g,
+__global__ __launch_bounds__(Square::kThreads, 1) void gemm_05_vectorised_kernel(const GemmArguments g,
                                                                               Operand a, Operand b,
                                                                               int64_t tiles_n,
                                                                               Epilogue epilogue) {
