@@ -14,12 +14,9 @@
 //                |               |
 //       w -= lr/256 * g     w -= lr/256 * g      sgd_update: the same step on both
 //
-// Both copies start equal, see the same sum of gradients and take the same step, so they stay equal, bit for bit,
-// without ever being copied again. One device would have computed the same sum from all 256 images, so the number of
-// devices changes the time and not the training.
-//
-// From top to bottom: the network, the parts of data parallelism, the loop that calls them. Where the memory lies is in
-// lenet_replica.h. Layouts are NHWC, filters KRSC, matrices row-major.
+// Both copies start equal, see the same sum of gradients and take the same step, so they stay equal, bit for bit. One
+// device would have computed the same sum from all 256 images: the number of devices changes the time and nothing else.
+// The memory is in lenet_replica.h. Layouts are NHWC, filters KRSC, matrices row-major.
 #include <rondo/nn/lenet_from_scratch.h>
 
 #include <rondo/collectives/collectives.h>

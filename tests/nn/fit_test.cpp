@@ -8,6 +8,7 @@
 #include <rondo/tests/program/files.h>
 #include <rondo/tests/support/compare.h>
 
+#include <algorithm>
 #include <cmath>
 #include <iterator>
 #include <limits>
@@ -283,6 +284,46 @@ TEST(Fit, RefusesWhatDoesNotFit) {
   const std::string warm_up =
       refusal([](FitOptions& o) { o.learning_rate = LearningRate::constant(0.1).with_warm_up(100); });
   EXPECT_EQ(test::missing(warm_up, {"warm-up", "100", "12"}), "");
+}
+
+// The share of an epoch that the phases of training spend in the update, whose work does not depend on the batch:
+// the median of many epochs, as each is measured on a single step.
+double update_share(int64_t train_images, int64_t batch) {
+  DataParallel model(lenet(), kInput, {.batch = batch});
+  Sgd sgd(model);
+  const FitResult result = fit(model, sgd, test::small_data(train_images, 1), {.epochs = 15});
+  std::vector<double> shares;
+  for (const EpochReport& epoch : result.epochs)
+    shares.push_back(epoch.phases[static_cast<size_t>(Phase::update)] / epoch.seconds);
+  std::nth_element(shares.begin(), shares.begin() + 7, shares.end());
+  return shares[7];
+}
+
+// In an epoch that ends with a batch of a single image, the phases are not split as that one was.
+TEST(Fit, PhasesAreThoseOfAWholeBatch) {
+  if (std::string(platform()) != "cpu")
+    GTEST_SKIP() << "a GPU may be as quick with a batch as with one image";
+  const double whole = update_share(64, 64), single = update_share(1, 1);
+  ASSERT_LT(3 * whole, single);
+  EXPECT_LT(update_share(64 + 1, 64), std::sqrt(whole * single)) << whole << " and " << single;
+}
+
+TEST(Fit, ATimelineShowsKernelsAndRingSteps) {
+  DataParallel model(
+      lenet(), kInput,
+      {.devices = spread(2), .batch = 32, .algorithm = Algorithm::ring, .bucket_bytes = 1 << 30});
+  Sgd sgd(model);
+  Trace trace(model.options().devices);
+  FitObserver nobody;
+  fit(model, sgd, test::small_data(75, 20), {.epochs = 2}, nobody, &trace);
+  int kernels = 0, copies = 0;
+  for (const TraceSpan& span : trace.collect()) {
+    EXPECT_GE(span.end_us, span.begin_us) << span.name;
+    if (span.category == "kernel") ++kernels;
+    if (span.category == "copy") ++copies;
+  }
+  EXPECT_GE(kernels, 3 * 2 * 20);  // 3 steps, 2 ranks, at least 20 kernels each
+  EXPECT_EQ(copies, 3 * 2 * 2);    // 3 steps, 2 ranks, 2 (n - 1) copies each
 }
 
 }  // namespace

@@ -2,7 +2,7 @@
 // line.
 #pragma once
 
-#include <rondo/nn/lenet_from_scratch.h>
+#include <rondo/nn/training_report.h>
 
 #include <span>
 #include <string>

@@ -2,7 +2,7 @@
 // now and then where it can't, and one row of figures an epoch.
 #pragma once
 
-#include <rondo/nn/lenet_from_scratch.h>
+#include <rondo/nn/training_report.h>
 #include <rondo/tools/rondo/terminal.h>
 
 #include <ostream>

@@ -1,7 +1,7 @@
 // `rondo plot`: the logs of several training runs in one picture.
 #pragma once
 
-#include <rondo/nn/lenet_from_scratch.h>
+#include <rondo/nn/training_report.h>
 #include <rondo/tools/rondo/plot_arguments.h>
 
 #include <ostream>
