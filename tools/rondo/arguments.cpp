@@ -26,69 +26,69 @@ constexpr int kMaxDevicesPerNode = 4096;
 constexpr int64_t kMaxClusterDevices = 1 << 20;
 constexpr int64_t kMaxBatch = 1'000'000;
 
-CLI::App* add_devices(CLI::App& app, DevicesArguments& to) {
-  CLI::App* devices = app.add_subcommand("devices", "Show the devices and which of them reach each other");
-  add(*devices, "--devices", "N", "Show at least this many; the CPU executor makes as many as asked",
-      [&](const std::string& s) { to.count = read_integer<int>("--devices", s, 1, kMaxDevices); });
+Command add_devices(const Command& app, DevicesArguments& to) {
+  const Command devices = app.add_command("devices", "Show the devices and which of them reach each other");
+  devices.add("--devices", "N", "Show at least this many; the CPU executor makes as many as asked",
+              [&](const std::string& s) { to.count = read_integer<int>("--devices", s, 1, kMaxDevices); });
   return devices;
 }
 
-CLI::App* add_summary(CLI::App& app, SummaryArguments& to) {
-  CLI::App* summary = app.add_subcommand("summary", "Show the layers of a network and what they cost");
-  add(*summary, "model", "MODEL", "lenet, resnet18 or mlp", [&](const std::string& s) {
-    to.model = s;
-  })->required();
-  add(*summary, "--batch", "N", "Samples on one device, for the memory [256]",
-      [&](const std::string& s) { to.batch = read_integer<int64_t>("--batch", s, 1, kMaxBatch); });
-  add(*summary, "--checkpoint-layers", "N",
-      "Keep activations only every N operations and compute the others again; 0: keep all [0]",
-      [&](const std::string& s) {
-        to.checkpoint_layers = read_integer<int>("--checkpoint-layers", s, 0, 1'000'000);
-      });
-  add(*summary, "--svg", "FILE.svg", "Draw the network, too",
-      [&](const std::string& s) { to.svg = read_path("--svg", s); });
+Command add_summary(const Command& app, SummaryArguments& to) {
+  const Command summary = app.add_command("summary", "Show the layers of a network and what they cost");
+  summary.add("model", "MODEL", "lenet, resnet18 or mlp", [&](const std::string& s) { to.model = s; })
+      .required();
+  summary.add("--batch", "N", "Samples on one device, for the memory [256]",
+              [&](const std::string& s) { to.batch = read_integer<int64_t>("--batch", s, 1, kMaxBatch); });
+  summary.add("--checkpoint-layers", "N",
+              "Keep activations only every N operations and compute the others again; 0: keep all [0]",
+              [&](const std::string& s) {
+                to.checkpoint_layers = read_integer<int>("--checkpoint-layers", s, 0, 1'000'000);
+              });
+  summary.add("--svg", "FILE.svg", "Draw the network, too",
+              [&](const std::string& s) { to.svg = read_path("--svg", s); });
   return summary;
 }
 
-CLI::App* add_schedule(CLI::App& app, ScheduleArguments& to) {
-  CLI::App* schedule =
-      app.add_subcommand("schedule", "Show which chunk goes where at which step of the ring");
-  add(*schedule, "--ranks", "N", "Ranks in the ring, from 1 to 64", [&](const std::string& s) {
-    to.ranks = read_integer<int>("--ranks", s, 1, kMaxRanks);
-  })->required();
-  add(*schedule, "--bytes", "SIZE", "Size of each rank's data, such as 1000, 25MB or 16MiB [16MiB]",
-      [&](const std::string& s) { to.bytes = parse_byte_count("--bytes", s, 0); });
-  add(*schedule, "--svg", "FILE.svg", "Draw it instead of printing a table",
-      [&](const std::string& s) { to.svg = read_path("--svg", s); });
+Command add_schedule(const Command& app, ScheduleArguments& to) {
+  const Command schedule =
+      app.add_command("schedule", "Show which chunk goes where at which step of the ring");
+  schedule
+      .add("--ranks", "N", "Ranks in the ring, from 1 to 64",
+           [&](const std::string& s) { to.ranks = read_integer<int>("--ranks", s, 1, kMaxRanks); })
+      .required();
+  schedule.add("--bytes", "SIZE", "Size of each rank's data, such as 1000, 25MB or 16MiB [16MiB]",
+               [&](const std::string& s) { to.bytes = parse_byte_count("--bytes", s, 0); });
+  schedule.add("--svg", "FILE.svg", "Draw it instead of printing a table",
+               [&](const std::string& s) { to.svg = read_path("--svg", s); });
   return schedule;
 }
 
-CLI::App* add_scale(CLI::App& app, ScaleArguments& to) {
-  CLI::App* scale = app.add_subcommand("scale", "Predict an all-reduce on up to thousands of devices");
-  add(*scale, "--links", "INSIDE,BETWEEN",
-      "nvlink, pcie or network: inside nodes and between them [nvlink,network]",
-      [&](const std::string& s) { std::tie(to.inside, to.between) = parse_links(s); });
-  add(*scale, "--alpha", "US,US", "Microseconds of a step, inside and between, instead of the links' own",
-      [&](const std::string& s) { to.alpha_us = parse_inside_between("--alpha", s); });
-  add(*scale, "--bandwidth", "GB/S,GB/S",
-      "Of a device inside and of an adapter between, instead of the links' own",
-      [&](const std::string& s) { to.bandwidth_gb = parse_inside_between("--bandwidth", s); });
-  add(*scale, "--gpus-per-node", "N", "Devices of a node [8]", [&](const std::string& s) {
+Command add_scale(const Command& app, ScaleArguments& to) {
+  const Command scale = app.add_command("scale", "Predict an all-reduce on up to thousands of devices");
+  scale.add("--links", "INSIDE,BETWEEN",
+            "nvlink, pcie or network: inside nodes and between them [nvlink,network]",
+            [&](const std::string& s) { std::tie(to.inside, to.between) = parse_links(s); });
+  scale.add("--alpha", "US,US", "Microseconds of a step, inside and between, instead of the links' own",
+            [&](const std::string& s) { to.alpha_us = parse_inside_between("--alpha", s); });
+  scale.add("--bandwidth", "GB/S,GB/S",
+            "Of a device inside and of an adapter between, instead of the links' own",
+            [&](const std::string& s) { to.bandwidth_gb = parse_inside_between("--bandwidth", s); });
+  scale.add("--gpus-per-node", "N", "Devices of a node [8]", [&](const std::string& s) {
     to.devices_per_node = read_integer<int>("--gpus-per-node", s, 1, kMaxDevicesPerNode);
   });
-  add(*scale, "--adapters-per-node", "N", "Network adapters of a node [as many as devices]",
-      [&](const std::string& s) {
-        to.adapters_per_node = read_integer<int>("--adapters-per-node", s, 1, kMaxDevicesPerNode);
-      });
-  add(*scale, "--bytes", "LIST", "Sizes of each device's data [1MB,25MB,1GB]",
-      [&](const std::string& s) { to.bytes = parse_sizes("--bytes", s); });
-  add(*scale, "--devices", "N", "The largest number of devices [8192]", [&](const std::string& s) {
+  scale.add("--adapters-per-node", "N", "Network adapters of a node [as many as devices]",
+            [&](const std::string& s) {
+              to.adapters_per_node = read_integer<int>("--adapters-per-node", s, 1, kMaxDevicesPerNode);
+            });
+  scale.add("--bytes", "LIST", "Sizes of each device's data [1MB,25MB,1GB]",
+            [&](const std::string& s) { to.bytes = parse_sizes("--bytes", s); });
+  scale.add("--devices", "N", "The largest number of devices [8192]", [&](const std::string& s) {
     to.devices = read_integer<int64_t>("--devices", s, 2, kMaxClusterDevices);
   });
-  add(*scale, "--plot", "FILE.svg", "Draw time by devices, both axes logarithmic",
-      [&](const std::string& s) { to.plot = read_path("--plot", s); });
-  add(*scale, "--json", "FILE.json", "Write all figures as JSON",
-      [&](const std::string& s) { to.json = read_path("--json", s); });
+  scale.add("--plot", "FILE.svg", "Draw time by devices, both axes logarithmic",
+            [&](const std::string& s) { to.plot = read_path("--plot", s); });
+  scale.add("--json", "FILE.json", "Write all figures as JSON",
+            [&](const std::string& s) { to.json = read_path("--json", s); });
   return scale;
 }
 
@@ -132,18 +132,20 @@ CommandLine parse_command_line(int argc, const char* const* argv) {
       "rondo");
   app.require_subcommand(0, 1);
   app.set_version_flag("--version", concat("rondo ", RONDO_VERSION_STRING, " (", platform(), ")"));
-  const TrainCommands train = add_train(app, line.lenet, line.resnet18, line.mlp);
-  const CLI::App* devices = add_devices(app, line.devices);
-  const CLI::App* links = add_links(app, line.links);
+  const Command program(&app);
+  const TrainCommands train = add_train(program, line.lenet, line.resnet18, line.mlp);
+  const Command devices = add_devices(program, line.devices);
+  const Command links = add_links(program, line.links);
   std::array<CollectiveArguments, std::size(kVerbs)> collectives;
-  std::array<const CLI::App*, std::size(kVerbs)> commands;
-  for (size_t i = 0; i < std::size(kVerbs); ++i) commands[i] = add_collective(app, kVerbs[i], collectives[i]);
-  const CLI::App* schedule = add_schedule(app, line.schedule);
-  const CLI::App* scale = add_scale(app, line.scale);
-  const CLI::App* shard = add_shard(app, line.shard);
-  const CLI::App* strategies = add_strategies(app, line.strategies);
-  const CLI::App* summary = add_summary(app, line.summary);
-  const CLI::App* plot = add_plot(app, line.plot);
+  std::vector<Command> commands;
+  for (size_t i = 0; i < std::size(kVerbs); ++i)
+    commands.push_back(add_collective(program, kVerbs[i], collectives[i]));
+  const Command schedule = add_schedule(program, line.schedule);
+  const Command scale = add_scale(program, line.scale);
+  const Command shard = add_shard(program, line.shard);
+  const Command strategies = add_strategies(program, line.strategies);
+  const Command summary = add_summary(program, line.summary);
+  const Command plot = add_plot(program, line.plot);
 
   try {
     const std::vector<std::string> words = words_of(argc, argv);
@@ -157,10 +159,10 @@ CommandLine parse_command_line(int argc, const char* const* argv) {
     line.text = std::string(version.what()) + "\n";
     return line;
   } catch (const CLI::RequiredError&) {
-    if (schedule->parsed()) throw Error(bad_argument("--ranks was not given: rondo schedule --ranks 4"));
-    if (strategies->parsed())
+    if (schedule.parsed()) throw Error(bad_argument("--ranks was not given: rondo schedule --ranks 4"));
+    if (strategies.parsed())
       throw Error(bad_argument("no model was named, must be lenet or mlp: rondo strategies lenet"));
-    if (summary->parsed())
+    if (summary.parsed())
       throw Error(bad_argument("no model was named, must be lenet, resnet18 or mlp: rondo summary resnet18"));
     throw Error(bad_argument("no model was named, must be ", kTrainedModels, ": rondo train lenet"));
   } catch (const CLI::ParseError& error) {
@@ -168,34 +170,34 @@ CommandLine parse_command_line(int argc, const char* const* argv) {
         app.get_subcommands().empty() ? "" : app.get_subcommands()[0]->get_name() + " ";
     throw Error(bad_argument(one_line(error.what()), "; rondo ", command, "--help shows what is valid"));
   }
-  if (train.lenet->parsed()) {
+  if (train.lenet.parsed()) {
     line.action = CommandLine::Action::train_lenet;
-  } else if (train.resnet18->parsed()) {
+  } else if (train.resnet18.parsed()) {
     line.action = CommandLine::Action::train_resnet18;
-  } else if (train.mlp->parsed()) {
+  } else if (train.mlp.parsed()) {
     line.action = CommandLine::Action::train_mlp;
-  } else if (devices->parsed()) {
+  } else if (devices.parsed()) {
     line.action = CommandLine::Action::devices;
-  } else if (links->parsed()) {
+  } else if (links.parsed()) {
     line.action = CommandLine::Action::links;
-  } else if (schedule->parsed()) {
+  } else if (schedule.parsed()) {
     line.action = CommandLine::Action::schedule;
-  } else if (scale->parsed()) {
+  } else if (scale.parsed()) {
     line.action = CommandLine::Action::scale;
-  } else if (strategies->parsed()) {
+  } else if (strategies.parsed()) {
     line.action = CommandLine::Action::strategies;
-  } else if (shard->parsed()) {
+  } else if (shard.parsed()) {
     line.action = CommandLine::Action::shard;
-  } else if (summary->parsed()) {
+  } else if (summary.parsed()) {
     line.action = CommandLine::Action::summary;
-  } else if (plot->parsed()) {
+  } else if (plot.parsed()) {
     check(line.plot);
     line.action = CommandLine::Action::plot;
   } else {
     line.text = app.help();
   }
   for (size_t i = 0; i < std::size(kVerbs); ++i) {
-    if (!commands[i]->parsed()) continue;
+    if (!commands[i].parsed()) continue;
     line.action = CommandLine::Action::collective;
     line.collective = collectives[i];
   }

@@ -1,14 +1,12 @@
-// How options are added to a command, and how their values are read: what is not valid gets one line that names the
-// option, the value and what would be valid.
+// How the values of options are read. A value that is not valid gets one line that names the option, the value and what
+// would be valid.
 #pragma once
-
-#include <CLI/CLI.hpp>
 
 #include <rondo/collectives/algorithm.h>
 #include <rondo/kernels/core/status.h>
 #include <rondo/nn/parse.h>
+#include <rondo/tools/rondo/command.h>
 
-#include <functional>
 #include <optional>
 #include <string>
 
@@ -51,13 +49,6 @@ inline int read_group(const std::string& text) { return read_integer<int>("--gro
 inline int read_timeout(const std::string& option, const std::string& text) {
   constexpr int kMost = 24 * 3600;
   return read_integer<int>(option, text, 1, kMost);
-}
-
-using Reader = std::function<void(const std::string&)>;
-
-inline CLI::Option* add(CLI::App& app, const std::string& name, const std::string& value,
-                        const std::string& help, const Reader& read) {
-  return app.add_option_function<std::string>(name, read, help)->type_name(value);
 }
 
 }  // namespace rondo::program

@@ -38,30 +38,19 @@ void check(const PlotArguments& arguments) {
   run_names(arguments);
 }
 
-CLI::App* add_plot(CLI::App& app, PlotArguments& to) {
-  CLI::App* plot =
-      app.add_subcommand("plot", "Draw what rondo train --log wrote, several runs in one picture");
-  plot->add_option_function<std::vector<std::string>>(
-          "runs",
-          [&](const std::vector<std::string>& runs) {
-            for (const std::string& run : runs) to.runs.push_back(read_path("RUN.csv", run));
-          },
-          "Logs of training runs, at most 8; regular files, not pipes")
-      ->type_name("RUN.csv");
-  plot->add_option_function<std::vector<std::string>>(
-          "--name",
-          [&](const std::vector<std::string>& names) {
-            for (const std::string& name : names) {
-              if (name.empty())
-                throw Error(bad_argument("--name is empty, must be what the legend calls a run"));
-              to.names.push_back(name);
-            }
-          },
-          "What the legend calls a run, once for each in their order [the files' names]")
-      ->type_name("NAME")
-      ->allow_extra_args(false);
-  add(*plot, "--svg", "FILE.svg", "The picture",
-      [&](const std::string& s) { to.svg = read_path("--svg", s); });
+Command add_plot(const Command& app, PlotArguments& to) {
+  const Command plot =
+      app.add_command("plot", "Draw what rondo train --log wrote, several runs in one picture");
+  plot.add_list("runs", "RUN.csv", "Logs of training runs, at most 8; regular files, not pipes",
+                [&](const std::string& run) { to.runs.push_back(read_path("RUN.csv", run)); });
+  plot.add_list("--name", "NAME",
+                "What the legend calls a run, once for each in their order [the files' names]",
+                [&](const std::string& name) {
+                  if (name.empty())
+                    throw Error(bad_argument("--name is empty, must be what the legend calls a run"));
+                  to.names.push_back(name);
+                });
+  plot.add("--svg", "FILE.svg", "The picture", [&](const std::string& s) { to.svg = read_path("--svg", s); });
   return plot;
 }
 

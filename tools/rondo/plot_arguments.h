@@ -1,12 +1,10 @@
 // What may be said to `rondo plot`.
 #pragma once
 
+#include <rondo/tools/rondo/command.h>
+
 #include <string>
 #include <vector>
-
-namespace CLI {
-class App;
-}
 
 namespace rondo::program {
 
@@ -18,7 +16,7 @@ struct PlotArguments {
   std::string svg;
 };
 
-CLI::App* add_plot(CLI::App& app, PlotArguments& to);
+Command add_plot(const Command& app, PlotArguments& to);
 // What only shows when all was read. Throws a bad_argument Error.
 void check(const PlotArguments& arguments);
 

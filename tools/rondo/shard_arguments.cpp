@@ -97,37 +97,40 @@ void check(const ShardArguments& arguments) {
                                std::string(kMeshAxes, arguments.mesh.size())));
 }
 
-CLI::App* add_shard(CLI::App& app, ShardArguments& to) {
-  CLI::App* shard = app.add_subcommand("shard", "Show how an array lies on the devices");
-  CLI::Option* array = add(*shard, "--array", "NAME", "Of a training run: batch, parameters or optimizer",
-                           [&](const std::string& s) { to.array = by_name("--array", s, kArrays); });
-  add(*shard, "--model", "MODEL", "lenet, resnet18 or mlp [lenet]", [&](const std::string& s) {
-    to.model = s;
-  })->needs(array);
-  add(*shard, "--optimizer", "NAME", "sgd or adam [adam]", [&](const std::string& s) {
-    to.optimizer = read_optimizer(s);
-  })->needs(array);
-  add(*shard, "--devices", "N", "How many devices there are [2]", [&](const std::string& s) {
-    to.devices = read_integer<int>("--devices", s, 1, kMostDevices);
-  })->needs(array);
-  add(*shard, "--batch", "N", "Samples of a step, over all devices together [256]",
-      [&](const std::string& s) { to.batch = read_integer<int64_t>("--batch", s, 1, kMostRows); })
-      ->needs(array);
-  add(*shard, "--mode", "MODE", "single, sharded or replicated [sharded]", [&](const std::string& s) {
-    to.mode = by_name("--mode", s, kModes);
-  })->needs(array);
-  CLI::Option* shape = add(*shard, "--shape", "RxC", "Any array: its rows and columns, such as 8192x1024",
-                           [&](const std::string& s) { to.shape = parse_shape(s); });
-  CLI::Option* mesh = add(*shard, "--mesh", "XxY", "Devices in rows and columns, such as 2x4",
-                          [&](const std::string& s) { to.mesh = parse_mesh(s); });
-  CLI::Option* spec =
-      add(*shard, "--spec", "AXES,AXES", "Axes of the mesh that split rows and columns: x,- or x,y or -,xy",
-          [&](const std::string& s) { to.spec = parse_spec(s); });
-  shape->excludes(array)->needs(mesh, spec);
-  mesh->needs(shape);
-  spec->needs(shape);
-  add(*shard, "--svg", "FILE.svg", "Draw it, too",
-      [&](const std::string& s) { to.svg = read_path("--svg", s); });
+Command add_shard(const Command& app, ShardArguments& to) {
+  const Command shard = app.add_command("shard", "Show how an array lies on the devices");
+  const Option array = shard.add("--array", "NAME", "Of a training run: batch, parameters or optimizer",
+                                 [&](const std::string& s) { to.array = by_name("--array", s, kArrays); });
+  shard.add("--model", "MODEL", "lenet, resnet18 or mlp [lenet]", [&](const std::string& s) { to.model = s; })
+      .needs(array);
+  shard
+      .add("--optimizer", "NAME", "sgd or adam [adam]",
+           [&](const std::string& s) { to.optimizer = read_optimizer(s); })
+      .needs(array);
+  shard
+      .add("--devices", "N", "How many devices there are [2]",
+           [&](const std::string& s) { to.devices = read_integer<int>("--devices", s, 1, kMostDevices); })
+      .needs(array);
+  shard
+      .add("--batch", "N", "Samples of a step, over all devices together [256]",
+           [&](const std::string& s) { to.batch = read_integer<int64_t>("--batch", s, 1, kMostRows); })
+      .needs(array);
+  shard
+      .add("--mode", "MODE", "single, sharded or replicated [sharded]",
+           [&](const std::string& s) { to.mode = by_name("--mode", s, kModes); })
+      .needs(array);
+  const Option shape = shard.add("--shape", "RxC", "Any array: its rows and columns, such as 8192x1024",
+                                 [&](const std::string& s) { to.shape = parse_shape(s); });
+  const Option mesh = shard.add("--mesh", "XxY", "Devices in rows and columns, such as 2x4",
+                                [&](const std::string& s) { to.mesh = parse_mesh(s); });
+  const Option spec =
+      shard.add("--spec", "AXES,AXES", "Axes of the mesh that split rows and columns: x,- or x,y or -,xy",
+                [&](const std::string& s) { to.spec = parse_spec(s); });
+  shape.excludes(array).needs(mesh).needs(spec);
+  mesh.needs(shape);
+  spec.needs(shape);
+  shard.add("--svg", "FILE.svg", "Draw it, too",
+            [&](const std::string& s) { to.svg = read_path("--svg", s); });
   return shard;
 }
 

@@ -1,14 +1,12 @@
 // What may be said to `rondo shard`.
 #pragma once
 
+#include <rondo/tools/rondo/command.h>
+
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
-
-namespace CLI {
-class App;
-}
 
 namespace rondo::program {
 
@@ -39,7 +37,7 @@ struct ShardArguments {
   std::string svg;  // empty: not asked for
 };
 
-CLI::App* add_shard(CLI::App& app, ShardArguments& to);
+Command add_shard(const Command& app, ShardArguments& to);
 // What only shows when all was read. Throws a bad_argument Error.
 void check(const ShardArguments& arguments);
 

@@ -55,47 +55,52 @@ void check(const StrategiesArguments& arguments) {
   refuse("--width", arguments.width);
 }
 
-CLI::App* add_strategies(CLI::App& app, StrategiesArguments& to) {
+Command add_strategies(const Command& app, StrategiesArguments& to) {
   to.strategies.assign(std::begin(nn::kStrategies), std::end(nn::kStrategies));
-  CLI::App* strategies = app.add_subcommand(
+  const Command strategies = app.add_command(
       "strategies",
       "Train on several devices in four ways, and lay loss, memory, traffic and time side by side");
-  add(*strategies, "model", "MODEL", "lenet, on Fashion-MNIST, or mlp, on numbers made up",
-      [&](const std::string& s) {
-        if (s != "lenet" && s != "mlp")
-          throw Error(bad_argument("the model is '", s, "', must be lenet or mlp"));
-        to.model = s;
-      })
-      ->required();
-  add(*strategies, "--strategy", "LIST",
-      "Some of network,layerwise,data, compared with original, which is always there [all]",
-      [&](const std::string& s) { to.strategies = parse_strategies(s); });
-  add(*strategies, "--devices", "N|LIST", "A count, or a list such as 0,1,0: a rank an entry [2]",
-      [&](const std::string& s) { to.devices = parse_devices(s); });
-  add(*strategies, "--batch", "N", "Samples a step [64]",
-      [&](const std::string& s) { to.batch = read_integer<int64_t>("--batch", s, 1, kMostSamples); });
-  add(*strategies, "--micro-batches", "N", "Into how many the network partition cuts the batch [4]",
-      [&](const std::string& s) {
-        to.micro_batches = read_integer<int64_t>("--micro-batches", s, 1, kMostSamples);
-      });
-  add(*strategies, "--steps", "N", "Steps of each strategy [5]",
-      [&](const std::string& s) { to.steps = read_integer<int>("--steps", s, 1, kMostSteps); });
-  add(*strategies, "--lr", "RATE", "Learning rate [0.1 for lenet, 0.001 for the mlp]",
-      [&](const std::string& s) { to.lr = read_learning_rate<float>(s); });
-  add(*strategies, "--layers", "N", "Hidden layers of the mlp [6]",
-      [&](const std::string& s) { to.layers = read_integer<int64_t>("--layers", s, 0, kMostLayers); });
-  add(*strategies, "--width", "N", "Of the mlp's hidden layers [128]",
-      [&](const std::string& s) { to.width = read_integer<int64_t>("--width", s, 1, kMostWidth); });
-  add(*strategies, "--seed", "N", "Seed of the weights, and of the numbers made up [0]",
-      [&](const std::string& s) {
-        to.seed = read_integer<uint64_t>("--seed", s, 0, std::numeric_limits<uint64_t>::max());
-      });
-  add(*strategies, "--data", "DIR",
+  strategies
+      .add("model", "MODEL", "lenet, on Fashion-MNIST, or mlp, on numbers made up",
+           [&](const std::string& s) {
+             if (s != "lenet" && s != "mlp")
+               throw Error(bad_argument("the model is '", s, "', must be lenet or mlp"));
+             to.model = s;
+           })
+      .required();
+  strategies.add("--strategy", "LIST",
+                 "Some of network,layerwise,data, compared with original, which is always there [all]",
+                 [&](const std::string& s) { to.strategies = parse_strategies(s); });
+  strategies.add("--devices", "N|LIST", "A count, or a list such as 0,1,0: a rank an entry [2]",
+                 [&](const std::string& s) { to.devices = parse_devices(s); });
+  strategies.add("--batch", "N", "Samples a step [64]", [&](const std::string& s) {
+    to.batch = read_integer<int64_t>("--batch", s, 1, kMostSamples);
+  });
+  strategies.add("--micro-batches", "N", "Into how many the network partition cuts the batch [4]",
+                 [&](const std::string& s) {
+                   to.micro_batches = read_integer<int64_t>("--micro-batches", s, 1, kMostSamples);
+                 });
+  strategies.add("--steps", "N", "Steps of each strategy [5]",
+                 [&](const std::string& s) { to.steps = read_integer<int>("--steps", s, 1, kMostSteps); });
+  strategies.add("--lr", "RATE", "Learning rate [0.1 for lenet, 0.001 for the mlp]",
+                 [&](const std::string& s) { to.lr = read_learning_rate<float>(s); });
+  strategies.add("--layers", "N", "Hidden layers of the mlp [6]", [&](const std::string& s) {
+    to.layers = read_integer<int64_t>("--layers", s, 0, kMostLayers);
+  });
+  strategies.add("--width", "N", "Of the mlp's hidden layers [128]", [&](const std::string& s) {
+    to.width = read_integer<int64_t>("--width", s, 1, kMostWidth);
+  });
+  strategies.add("--seed", "N", "Seed of the weights, and of the numbers made up [0]",
+                 [&](const std::string& s) {
+                   to.seed = read_integer<uint64_t>("--seed", s, 0, std::numeric_limits<uint64_t>::max());
+                 });
+  strategies.add(
+      "--data", "DIR",
       "Where Fashion-MNIST's four files are, gzipped or not [RONDO_DATA of the environment, else where they "
       "are installed]",
       [&](const std::string& s) { to.data = read_path("--data", s); });
-  add(*strategies, "--json", "FILE.json", "Write all figures as JSON",
-      [&](const std::string& s) { to.json = read_path("--json", s); });
+  strategies.add("--json", "FILE.json", "Write all figures as JSON",
+                 [&](const std::string& s) { to.json = read_path("--json", s); });
   return strategies;
 }
 

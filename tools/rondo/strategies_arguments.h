@@ -2,15 +2,12 @@
 #pragma once
 
 #include <rondo/nn/strategies/strategy.h>
+#include <rondo/tools/rondo/command.h>
 
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
-
-namespace CLI {
-class App;
-}
 
 namespace rondo::program {
 
@@ -32,7 +29,7 @@ struct StrategiesArguments {
   static constexpr int64_t kLayers = 6, kWidth = 128;
 };
 
-CLI::App* add_strategies(CLI::App& app, StrategiesArguments& to);
+Command add_strategies(const Command& app, StrategiesArguments& to);
 
 // What no option says by itself: sizes of the mlp with another model, micro-batches without samples. Throws a bad_argument Error.
 void check(const StrategiesArguments& arguments);

@@ -2,15 +2,12 @@
 #pragma once
 
 #include <rondo/collectives/algorithm.h>
+#include <rondo/tools/rondo/command.h>
 
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
-
-namespace CLI {
-class App;
-}
 
 namespace rondo::program {
 
@@ -91,9 +88,9 @@ struct MlpArguments : RanksArguments {
 inline constexpr const char* kTrainedModels = "lenet, resnet18 or mlp";
 
 struct TrainCommands {
-  const CLI::App *lenet, *resnet18, *mlp;
+  Command lenet, resnet18, mlp;
 };
-TrainCommands add_train(CLI::App& app, NetworkArguments& lenet, NetworkArguments& resnet18,
+TrainCommands add_train(const Command& app, NetworkArguments& lenet, NetworkArguments& resnet18,
                         MlpArguments& mlp);
 
 // The words of a command line, without the program's name. The model comes directly after "train", wherever it was. Throws a bad_argument Error for a model that there is not.

@@ -41,53 +41,53 @@ void check_sizes(const CollectiveArguments& arguments) {
                              " sizes; a larger one or -f 2 makes fewer"));
 }
 
-void add_sizes(CLI::App& app, CollectiveArguments& to) {
-  add(app, "-b,--minbytes", "SIZE", concat("The first size, such as ", kSizeExamples, " [32M]"),
-      [&](const std::string& s) { to.least_bytes = parse_size("-b", s); });
-  add(app, "-e,--maxbytes", "SIZE", "The last size [32M]",
-      [&](const std::string& s) { to.most_bytes = parse_size("-e", s); });
-  CLI::Option* step = add(app, "-i,--stepbytes", "SIZE", "How much is added for the next size [1M]",
-                          [&](const std::string& s) { to.step_bytes = parse_size("-i", s); });
-  add(app, "-f,--stepfactor", "N", "By what the next size is multiplied, instead of -i",
-      [&](const std::string& s) { to.factor = read_integer<int>("-f", s, 2, 1 << 20); })
-      ->excludes(step);
+void add_sizes(const Command& app, CollectiveArguments& to) {
+  app.add("-b,--minbytes", "SIZE", concat("The first size, such as ", kSizeExamples, " [32M]"),
+          [&](const std::string& s) { to.least_bytes = parse_size("-b", s); });
+  app.add("-e,--maxbytes", "SIZE", "The last size [32M]",
+          [&](const std::string& s) { to.most_bytes = parse_size("-e", s); });
+  const Option step = app.add("-i,--stepbytes", "SIZE", "How much is added for the next size [1M]",
+                              [&](const std::string& s) { to.step_bytes = parse_size("-i", s); });
+  app.add("-f,--stepfactor", "N", "By what the next size is multiplied, instead of -i",
+          [&](const std::string& s) { to.factor = read_integer<int>("-f", s, 2, 1 << 20); })
+      .excludes(step);
 }
 
-void add_placement(CLI::App& app, CollectiveArguments& to) {
-  CLI::Option* ranks =
-      add(app, "-g,--ngpus", "N", "Ranks; where there are fewer devices they share [2]",
-          [&](const std::string& s) { to.ranks = read_integer<int>("-g", s, 1, kMaxRanks); });
-  add(app, "--devices", "N|LIST", "The ranks' devices: a count, or a list such as 0,1,0",
-      [&](const std::string& s) { to.devices = parse_devices(s); })
-      ->excludes(ranks);
+void add_placement(const Command& app, CollectiveArguments& to) {
+  const Option ranks =
+      app.add("-g,--ngpus", "N", "Ranks; where there are fewer devices they share [2]",
+              [&](const std::string& s) { to.ranks = read_integer<int>("-g", s, 1, kMaxRanks); });
+  app.add("--devices", "N|LIST", "The ranks' devices: a count, or a list such as 0,1,0",
+          [&](const std::string& s) { to.devices = parse_devices(s); })
+      .excludes(ranks);
 }
 
-void add_timing(CLI::App& app, CollectiveArguments& to) {
-  add(app, "-n,--iters", "N", "Timed iterations [20]",
-      [&](const std::string& s) { to.iterations = read_integer<int>("-n", s, 1, kMostIterations); });
-  add(app, "-w,--warmup_iters", "N", "Iterations before them [1]",
-      [&](const std::string& s) { to.warm_up = read_integer<int>("-w", s, 0, kMostIterations); });
-  add(app, "-c,--check", "N", "Runs whose results are checked, without tolerance; 0: none [1]",
-      [&](const std::string& s) { to.checks = read_integer<int>("-c", s, 0, kMostIterations); });
-  add(app, "-a,--average", "0|1|2|3",
-      "The time is that of 0 rank 0, 1 their mean, 2 the fastest, 3 the slowest [1]",
-      [&](const std::string& s) { to.time_of = static_cast<TimeOf>(read_integer<int>("-a", s, 0, 3)); });
-  add(app, "-G,--cudagraph", "N", "Record the iterations as one graph and launch it N times; 0: no graph [0]",
-      [&](const std::string& s) { to.graph_launches = read_integer<int>("-G", s, 0, kMostIterations); });
+void add_timing(const Command& app, CollectiveArguments& to) {
+  app.add("-n,--iters", "N", "Timed iterations [20]",
+          [&](const std::string& s) { to.iterations = read_integer<int>("-n", s, 1, kMostIterations); });
+  app.add("-w,--warmup_iters", "N", "Iterations before them [1]",
+          [&](const std::string& s) { to.warm_up = read_integer<int>("-w", s, 0, kMostIterations); });
+  app.add("-c,--check", "N", "Runs whose results are checked, without tolerance; 0: none [1]",
+          [&](const std::string& s) { to.checks = read_integer<int>("-c", s, 0, kMostIterations); });
+  app.add("-a,--average", "0|1|2|3",
+          "The time is that of 0 rank 0, 1 their mean, 2 the fastest, 3 the slowest [1]",
+          [&](const std::string& s) { to.time_of = static_cast<TimeOf>(read_integer<int>("-a", s, 0, 3)); });
+  app.add("-G,--cudagraph", "N", "Record the iterations as one graph and launch it N times; 0: no graph [0]",
+          [&](const std::string& s) { to.graph_launches = read_integer<int>("-G", s, 0, kMostIterations); });
 }
 
-void add_data(CLI::App& app, CollectiveArguments& to) {
-  add(app, "-d,--datatype", "TYPE", "float, double, half, bfloat16, int32, int64, uint8 or all [float]",
-      [&](const std::string& s) { to.dtypes = read_names("-d", s, kDTypes); });
+void add_data(const Command& app, CollectiveArguments& to) {
+  app.add("-d,--datatype", "TYPE", "float, double, half, bfloat16, int32, int64, uint8 or all [float]",
+          [&](const std::string& s) { to.dtypes = read_names("-d", s, kDTypes); });
   if (reduces(to.verb))
-    add(app, "-o,--op", "OP", "sum, prod, min, max, avg or all [sum]",
-        [&](const std::string& s) { to.reductions = read_names("-o", s, kReductions); });
+    app.add("-o,--op", "OP", "sum, prod, min, max, avg or all [sum]",
+            [&](const std::string& s) { to.reductions = read_names("-o", s, kReductions); });
   if (has_root(to.verb))
-    add(app, "-r,--root", "RANK", "Root, or all: each rank in turn [0]", [&](const std::string& s) {
+    app.add("-r,--root", "RANK", "Root, or all: each rank in turn [0]", [&](const std::string& s) {
       to.root = s == "all" ? std::nullopt : std::optional(read_integer<int>("-r", s, 0, kMaxRanks - 1));
     });
-  add(app, "-u,--misalign", "N", "Elements by which all buffers begin behind a boundary of 16 bytes [0]",
-      [&](const std::string& s) { to.misalign = read_integer<int>("-u", s, 0, kMostMisalign); });
+  app.add("-u,--misalign", "N", "Elements by which all buffers begin behind a boundary of 16 bytes [0]",
+          [&](const std::string& s) { to.misalign = read_integer<int>("-u", s, 0, kMostMisalign); });
 }
 
 // Which algorithms there are is the operation's own affair: all-reduce has three, all-to-all one.
@@ -112,30 +112,29 @@ std::vector<int64_t> CollectiveArguments::sizes() const {
   return all;
 }
 
-CLI::App* add_collective(CLI::App& app, Verb verb, CollectiveArguments& to) {
+Command add_collective(const Command& app, Verb verb, CollectiveArguments& to) {
   to.verb = verb;
-  CLI::App* command = app.add_subcommand(
+  const Command command = app.add_command(
       command_of(verb), concat("Time and check ", command_of(verb), ", beside the machine's bound"));
-  add_placement(*command, to);
-  add_sizes(*command, to);
-  add_timing(*command, to);
-  add_data(*command, to);
-  add(*command, "--algorithm", "NAME",
-      verb == Verb::all_reduce   ? "automatic, ring, direct or root [automatic]"
-      : verb == Verb::all_to_all ? "automatic or direct [automatic]"
-                                 : "automatic, ring or direct [automatic]",
-      [verb, &to](const std::string& s) { to.algorithm = algorithm_for(verb, s); });
-  add(*command, "--json", "FILE.json", "Write all figures as JSON",
-      [&](const std::string& s) { to.json = read_path("--json", s); });
-  add(*command, "--trace", "FILE.json", "Write a timeline of one iteration of the last size",
-      [&](const std::string& s) { to.trace = read_path("--trace", s); });
+  add_placement(command, to);
+  add_sizes(command, to);
+  add_timing(command, to);
+  add_data(command, to);
+  command.add("--algorithm", "NAME",
+              verb == Verb::all_reduce   ? "automatic, ring, direct or root [automatic]"
+              : verb == Verb::all_to_all ? "automatic or direct [automatic]"
+                                         : "automatic, ring or direct [automatic]",
+              [verb, &to](const std::string& s) { to.algorithm = algorithm_for(verb, s); });
+  command.add("--json", "FILE.json", "Write all figures as JSON",
+              [&](const std::string& s) { to.json = read_path("--json", s); });
+  command.add("--trace", "FILE.json", "Write a timeline of one iteration of the last size",
+              [&](const std::string& s) { to.trace = read_path("--trace", s); });
   if (verb == Verb::all_reduce)
-    add(*command, "--group", "N",
-        "Reduce hierarchically, in groups of N ranks, as N ranks in each process do",
-        [&to](const std::string& s) { to.group = read_group(s); });
-  add(*command, "-T,--timeout", "SECONDS", "How long processes (mpirun) wait for each other [60]",
-      [&to](const std::string& s) { to.timeout = read_timeout("-T", s); });
-  command->callback([&to] { check_sizes(to); });
+    command.add("--group", "N", "Reduce hierarchically, in groups of N ranks, as N ranks in each process do",
+                [&to](const std::string& s) { to.group = read_group(s); });
+  command.add("-T,--timeout", "SECONDS", "How long processes (mpirun) wait for each other [60]",
+              [&to](const std::string& s) { to.timeout = read_timeout("-T", s); });
+  command.when_parsed([&to] { check_sizes(to); });
   return command;
 }
 

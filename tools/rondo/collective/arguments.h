@@ -5,14 +5,11 @@
 #include <rondo/collectives/reduction.h>
 #include <rondo/kernels/core/dtype.h>
 #include <rondo/tools/rondo/collective/verb.h>
+#include <rondo/tools/rondo/command.h>
 
 #include <optional>
 #include <string>
 #include <vector>
-
-namespace CLI {
-class App;
-}
 
 namespace rondo::program {
 
@@ -45,7 +42,7 @@ struct CollectiveArguments {
   std::vector<int64_t> sizes() const;  // bytes, rising
 };
 
-CLI::App* add_collective(CLI::App& app, Verb verb, CollectiveArguments& to);
+Command add_collective(const Command& app, Verb verb, CollectiveArguments& to);
 
 // "64M" is 64 * 2^20 bytes, as in nccl-tests, with K, M, G or T; and whatever read_byte_count() takes, from 1 on.
 int64_t parse_size(const std::string& option, const std::string& text);

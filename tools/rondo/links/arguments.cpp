@@ -4,14 +4,14 @@
 
 namespace rondo::program {
 
-CLI::App* add_links(CLI::App& app, LinksArguments& to) {
-  CLI::App* links = app.add_subcommand("links", "Measure the devices and the links between them");
-  add(*links, "--devices", "N|LIST", "A count, or a list such as 0,1,3 [all]",
-      [&](const std::string& s) { to.devices = parse_devices(s); });
-  CLI::Option* store =
-      add(*links, "--store", "FILE.json", "Where the figures are kept [~/.cache/rondo/links.json]",
-          [&](const std::string& s) { to.store = read_path("--store", s); });
-  links->add_flag("--no-store", to.no_store, "Keep nothing")->disable_flag_override()->excludes(store);
+Command add_links(const Command& app, LinksArguments& to) {
+  const Command links = app.add_command("links", "Measure the devices and the links between them");
+  links.add("--devices", "N|LIST", "A count, or a list such as 0,1,3 [all]",
+            [&](const std::string& s) { to.devices = parse_devices(s); });
+  const Option store =
+      links.add("--store", "FILE.json", "Where the figures are kept [~/.cache/rondo/links.json]",
+                [&](const std::string& s) { to.store = read_path("--store", s); });
+  links.add_flag("--no-store", to.no_store, "Keep nothing").excludes(store);
   return links;
 }
 

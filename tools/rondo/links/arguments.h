@@ -1,13 +1,11 @@
 // What may be said to `rondo links`.
 #pragma once
 
+#include <rondo/tools/rondo/command.h>
+
 #include <optional>
 #include <string>
 #include <vector>
-
-namespace CLI {
-class App;
-}
 
 namespace rondo::program {
 
@@ -17,6 +15,6 @@ struct LinksArguments {
   bool no_store = false;
 };
 
-CLI::App* add_links(CLI::App& app, LinksArguments& to);
+Command add_links(const Command& app, LinksArguments& to);
 
 }  // namespace rondo::program
