@@ -224,6 +224,7 @@ TrainingPlace load_checkpoint(const std::string& path, DataParallel& model, Opti
   return about(path, [&] {
     check_belongs(optimizer, model);
     const Safetensors file = read(path);
+    model.world().check_same("the checkpoint's checksum", entry(file.metadata, kChecksum));
     expect(file.metadata, "format", kCheckpoint, "that of a training");
     const TrainingPlace place = place_in(file.metadata);
     if (accept) accept(place);
@@ -256,6 +257,7 @@ void save_parameters(const std::string& path, DataParallel& model) {
 void load_parameters(const std::string& path, DataParallel& model) {
   about(path, [&] {
     const Safetensors file = read(path);
+    model.world().check_same("the file's checksum", checksum_text(file.tensors, file.metadata));
     const std::string& format = entry(file.metadata, "format");
     if (format != kParameters && format != kCheckpoint && format != kForeignParameters)
       fail("its format is '", shown_name(format), "', must be '", kCheckpoint, "', '", kParameters, "' or '",

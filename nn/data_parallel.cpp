@@ -28,9 +28,6 @@ DataParallelOptions checked(DataParallelOptions options) {
            ", the batch");
   if (options.checkpoint_layers < 0)
     refuse("checkpoint_layers is ", options.checkpoint_layers, ", must be at least 0");
-  throw_if_error(
-      rondo::check_options("DataParallel", {.algorithm = options.algorithm, .order = options.order},
-                           {Algorithm::ring, Algorithm::direct, Algorithm::root, Algorithm::hierarchical}));
   if (options.processes && options.order != SumOrder::left_to_right)
     refuse("several processes add from left to right, and have no fixed order over any number of devices");
   if (options.processes || options.group_size > 0) {
@@ -39,6 +36,9 @@ DataParallelOptions checked(DataParallelOptions options) {
              options.processes ? "several processes" : "groups");
     options.algorithm = Algorithm::hierarchical;
   }
+  throw_if_error(
+      rondo::check_options("DataParallel", {.algorithm = options.algorithm, .order = options.order},
+                           {Algorithm::ring, Algorithm::direct, Algorithm::root, Algorithm::hierarchical}));
   if (options.placement != BatchPlacement::sharded && options.placement != BatchPlacement::replicated)
     refuse("the placement is ", static_cast<int>(options.placement), ", must be sharded or replicated");
   return options;
@@ -97,7 +97,8 @@ std::unique_ptr<Communicator> communicator(const std::vector<int>& devices,
 }
 
 // What the processes would otherwise train differently, or wait for in vain.
-void check_same(const DataParallelOptions& options, const Graph& graph, const World& world) {
+World world_of(const DataParallelOptions& options, const Graph& graph) {
+  const World world("DataParallel", static_cast<int>(options.devices.size()), options.processes);
   const auto same = [&](const char* what, const auto& value) { world.check_same(what, concat(value)); };
   same("the batch", options.batch);
   same("the seed", options.seed);
@@ -108,6 +109,7 @@ void check_same(const DataParallelOptions& options, const Graph& graph, const Wo
   same("keep_finite", options.keep_finite);
   same("the network's number of parameters", graph.parameter_count());
   same("the network's number of operations", graph.nodes().size());
+  return world;
 }
 
 // Of rank 0, which speaks for all.
@@ -129,6 +131,7 @@ DataParallelOptions in_fixed_order(DataParallelOptions options) {
     refuse("the batch has ", options.batch, " samples, must have at least ", kSampleBlocks,
            ", one for each sample block");
   if (options.processes) refuse("there are several processes, which add from left to right");
+  if (options.group_size > 0) refuse("group_size is ", options.group_size, ", must be 0");
   if (options.algorithm != Algorithm::automatic && options.algorithm != Algorithm::direct)
     refuse("the algorithm is ", name_of(options.algorithm), ", must be automatic or direct");
   std::vector<int> of_block;
@@ -158,7 +161,7 @@ MemoryForecast forecast(const Graph& graph, const DataParallelOptions& wanted, O
 DataParallel::DataParallel(const AnyModule& network, Shape input, DataParallelOptions options)
     : graph_(make_graph(network, input)),
       options_(checked_here(std::move(options))),
-      world_("DataParallel", static_cast<int>(options_.devices.size()), options_.processes),
+      world_(world_of(options_, graph_)),
       compute_(options_.devices),
       exchange_(options_.devices),
       most_(most_samples(options_)),
@@ -169,7 +172,6 @@ DataParallel::DataParallel(const AnyModule& network, Shape input, DataParallelOp
       statistics_(communicator(options_.devices, of_statistics(options_))),
       timer_(timer_of(compute_)),
       timer_of_rest_(timer_of(compute_)) {
-  check_same(options_, graph_, world_);
   const MemoryPlan plan = plan_training(graph_, most_, {.checkpoint_layers = options_.checkpoint_layers});
   const int64_t outputs = graph_.output().shape.size();
   const int64_t loss_workspace = std::max(softmax_cross_entropy_workspace_bytes(most_, outputs),

@@ -75,7 +75,7 @@ struct DataParallelOptions {
 // Options with which the parameters have the same bits on 1 to 8 devices: each batch is cut into kSampleBlocks blocks of
 // samples, each block has a replica, the devices share the replicas, and sums over blocks are balanced trees. (GPUs of
 // different architectures may still differ.) Throws a bad_argument Error for more devices than blocks, fewer samples than
-// blocks, several processes, or another algorithm than automatic and direct.
+// blocks, several processes, groups, or another algorithm than automatic and direct.
 inline constexpr int kSampleBlocks = 8;
 DataParallelOptions in_fixed_order(DataParallelOptions options);
 

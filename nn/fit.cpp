@@ -2,12 +2,15 @@
 
 #include <rondo/nn/device_images.h>
 #include <rondo/nn/loss_probe.h>
+#include <rondo/nn/parse.h>
 #include <rondo/nn/replica_check.h>
 
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <optional>
 #include <thread>
+#include <utility>
 
 namespace rondo::nn {
 
@@ -27,10 +30,11 @@ double seconds_since(std::chrono::steady_clock::time_point begin) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
 }
 
-ReplicaCheck check_of(DataParallel& model) {
+std::optional<ReplicaCheck> check_of(DataParallel& model, bool verify) {
+  if (!verify) return std::nullopt;
   std::vector<VectorView<const float>> parameters;
   for (Replica& replica : model.replicas()) parameters.push_back(replica.parameters());
-  return ReplicaCheck(model.streams(), parameters, model.world().processes());
+  return std::optional<ReplicaCheck>(std::in_place, model.streams(), parameters, model.world().processes());
 }
 
 // One run of fit(): the loop, and what it knows while it goes on.
@@ -49,7 +53,7 @@ class Run {
         batches_(model, train_, model.options().batch, options.seed),
         run_{batches_.steps(), batches_.steps() * options.epochs},
         probe_(model.streams().device(0), model.streams().stream(0), model.tallies(), kStepsAhead),
-        check_(check_of(model)) {
+        check_(check_of(model, options.verify)) {
     options.learning_rate.check(run_);
     check_from();
     check_same();
@@ -77,8 +81,8 @@ class Run {
         save();
       }
     }
-    if (options_.verify) {
-      for (const int64_t differing : world_.gather(check_.differences(), "adding up differences"))
+    if (check_) {
+      for (const int64_t differing : world_.gather(check_->differences(), "adding up differences"))
         result_.differing_values += differing;
     }
     return std::move(result_);
@@ -107,11 +111,14 @@ class Run {
     same("the number of training images", train_.size());
     same("the number of test images", test_.size());
     for (const int64_t step : {int64_t{0}, run_.steps / 2, run_.steps - 1})
-      same("the learning rate", options_.learning_rate.at(step, run_));
+      world_.check_same("the learning rate", exact_text(options_.learning_rate.at(step, run_)));
+    world_.check_same("the optimizer", optimizer_.kind());
+    for (const OptimizerSetting& setting : optimizer_.settings())
+      world_.check_same(setting.name, exact_text(setting.value));
     same("verify", options_.verify);
     same("the epoch to begin with", options_.from.epoch);
     same("the step to begin with", options_.from.step);
-    same("the number of traces", trace_ ? 1 : 0);
+    same("whether there is a trace", trace_ != nullptr);
   }
 
   void step() {
@@ -120,8 +127,8 @@ class Run {
     if (rate != optimizer_.learning_rate()) optimizer_.set_learning_rate(rate);
     model_.set_trace(step < kTracedSteps ? trace_ : nullptr);
     model_.train_step(batches_, optimizer_);
-    if (options_.verify) {
-      check_.enqueue();
+    if (check_) {
+      check_->enqueue();
       ++result_.verified_steps;
     }
     while (!probe_.look()) follow();
@@ -148,11 +155,11 @@ class Run {
     const std::optional<LossTally> seen = probe_.poll();
     if (!seen) return std::this_thread::sleep_for(std::chrono::microseconds(20));
     ++seen_;
-    if (result_.end == FitResult::End::diverged) return;
     const double loss = seen->loss / static_cast<double>(seen->rows);
     const int64_t rows = std::min(seen->rows * world_.process_count(), train_.size());
     observer_.on_progress({epoch_, rows, train_.size(), loss, seconds_since(begin_)});
-    if (std::isfinite(loss)) return;
+    // Another process may have lost its loss in a later step.
+    if (std::isfinite(loss) || (result_.end == FitResult::End::diverged && bad_step_ < seen_)) return;
     result_.end = FitResult::End::diverged;
     bad_step_ = seen_ - 1;
   }
@@ -211,7 +218,7 @@ class Run {
   ShuffledBatches batches_;
   TrainingRun run_;
   LossProbe probe_;
-  ReplicaCheck check_;
+  std::optional<ReplicaCheck> check_;
   int64_t epoch_ = 0, first_step_ = 0;
   int64_t seen_ = 0, bad_step_ = 0;  // steps of the epoch whose losses were seen; that with the first bad one
   std::chrono::steady_clock::time_point begin_;

@@ -8,6 +8,8 @@ namespace rondo::nn {
 
 World::World(const char* what, int local, ProcessGroup* processes)
     : what_(what), local_(local), processes_(processes) {
+  if (local > kMaxRanks)
+    throw Error(bad_argument(what_, ": there are ", local, " devices, must be at most ", kMaxRanks));
   const std::vector<int> ranks = gather(local, "comparing the numbers of ranks");
   for (size_t process = 1; process < ranks.size(); ++process)
     if (ranks[process] != ranks[0])

@@ -132,6 +132,32 @@ TEST_F(RondoAcrossHosts, DifferentOptionsAreRefused) {
   expect_says(output, "DataParallel: the seed is 1 in process 1 (pid ");
 }
 
+TEST_F(RondoAcrossHosts, DifferentTrainingsAreRefused) {
+  SKIP_WITHOUT_MPI();
+  const std::string lenet = train("--devices 1 --timeout 10 "),
+                    mlp = RONDO_PROGRAM
+                    " train mlp --timeout 10 --layers 1 --width 4 --inputs 4 --batch 4 --steps 2 ";
+  const struct {
+    std::string commands[2];
+    std::string says;
+  } differences[] = {
+      {{lenet, lenet + "--momentum 0.9"}, "--momentum is 0.9"},
+      {{lenet + "--lr 0.2000005", lenet}, "--lr is 0.2 in process 1"},
+      {{lenet, lenet + "--limit 39"}, "--data is "},
+      {{lenet, lenet + "--local-statistics"}, "which has no batch normalisation"},
+      {{mlp, mlp + "--lr 0.5"}, "--lr is 0.5 in process 1"},
+      {{mlp, mlp + "--steps 3"}, "--steps is 3 in process 1"},
+      {{mlp, mlp + "--verify"}, "--verify is given in process 1"},
+      {{mlp, mlp + "--mode replicated"}, "the placement is 1 in process 1"},
+  };
+  for (const auto& difference : differences) {
+    const Output output = run(launch(1, difference.commands[0] + " : -np 1 " + difference.commands[1]));
+    EXPECT_EQ(output.exit_code, 2) << output.text;
+    expect_says(output, difference.says);
+    EXPECT_LT(output.seconds, 10) << difference.says;
+  }
+}
+
 // Each of these was a timeout, or a message of MPI's.
 TEST_F(RondoAcrossHosts, DifferentOptionsOfTheAllReduceAreRefused) {
   SKIP_WITHOUT_MPI();

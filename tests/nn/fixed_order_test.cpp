@@ -51,6 +51,12 @@ TEST(Groups, TrainAsTheyAreAdded) {
   const Trained trained = train(network(), {.devices = spread(4), .batch = 50, .group_size = 2});
   EXPECT_EQ(trained.result.differing_values, 0);
   EXPECT_THROW(train(network(), {.devices = spread(4), .batch = 50, .group_size = 3}), Error);
+  EXPECT_THROW(DataParallel(network(), {28, 28, 1},
+                            {.devices = spread(4), .order = SumOrder::balanced_tree, .group_size = 2}),
+               Error);
+  EXPECT_THROW(DataParallel(network(), {28, 28, 1},
+                            {.devices = std::vector<int>(65, 0), .placement = BatchPlacement::replicated}),
+               Error);
 }
 
 // Ragged batches too: blocks of different sizes, and some that are empty.
@@ -89,6 +95,7 @@ TEST(FixedOrder, RefusesWhatHasNone) {
   expect_refused({.devices = {}}, "there are 0 devices, must be 1 to 8");
   expect_refused({.batch = 7}, "the batch has 7 samples, must have at least 8, one for each sample block");
   expect_refused({.algorithm = Algorithm::ring}, "the algorithm is ring, must be automatic or direct");
+  expect_refused({.group_size = 2}, "group_size is 2, must be 0");
   EXPECT_EQ(in_fixed_order({.batch = 8}).devices.size(), 8u);
 }
 

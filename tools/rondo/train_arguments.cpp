@@ -58,7 +58,7 @@ void add_trace(const Command& app, std::string& to) {
 void add_ranks(const Command& app, RanksArguments& to, const std::string& default_devices,
                const std::string& default_batch, int64_t most = kMaxSamples) {
   app.add("--devices", "N|LIST",
-          "A count, or a list such as 0,1,0: a replica an entry [" + default_devices + "]",
+          "A count, or a list such as 0,1,0: a replica an entry [" + default_devices + "; with mpirun 1]",
           [&](const std::string& s) { to.devices = parse_devices(s); });
   app.add("--batch", "N", "Samples a step, over all devices together [" + default_batch + "]",
           [&to, most](const std::string& s) { to.batch = read_integer<int64_t>("--batch", s, 1, most); });
@@ -150,9 +150,8 @@ Command add_lenet(const Command& train, NetworkArguments& to) {
   to.model = "lenet";
   to.recipe = kLeNetRecipe;
   add_network(lenet, to, "2", "256", "0.2");
-  lenet.add_flag(
-      "--from-scratch", to.from_scratch,
-      "Train by the lesson, nn/lenet_from_scratch.cpp: the same bits, and only the options that it has");
+  lenet.add_flag("--from-scratch", to.from_scratch,
+                 "Train by the lesson, nn/lenet_from_scratch.cpp, which has fewer options");
   return lenet;
 }
 

@@ -27,6 +27,7 @@ void refuse_what_the_lesson_lacks(const NetworkArguments& a, const ProcessGroup*
       {"--resume", !a.resume.empty()},
       {"--save", !a.save.empty()},
       {"--schedule", a.schedule != none.schedule},
+      {"--timeout", a.timeout != none.timeout},
       {"--trace", !a.trace.empty()},
       {"--verify", a.verify},
       {"--warm-up", a.warm_up != none.warm_up},

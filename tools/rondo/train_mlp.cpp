@@ -4,6 +4,7 @@
 #include <rondo/kernels/random/random.h>
 #include <rondo/nn/data_parallel.h>
 #include <rondo/nn/models.h>
+#include <rondo/nn/parse.h>
 #include <rondo/nn/replica_check.h>
 #include <rondo/tools/rondo/format.h>
 #include <rondo/tools/rondo/launched.h>
@@ -51,6 +52,9 @@ nn::DataParallelOptions options_for(const MlpArguments& arguments, ProcessGroup*
   if (arguments.fixed_order && arguments.mode != MlpMode::sharded)
     throw Error(bad_argument("--fixed-order is not possible with --mode ", name_of(arguments.mode),
                              ": no sum goes over devices"));
+  if (arguments.algorithm != Algorithm::automatic && arguments.mode != MlpMode::sharded)
+    throw Error(bad_argument("--algorithm is not possible with --mode ", name_of(arguments.mode),
+                             ": nothing is reduced"));
   if (arguments.group > 0 && arguments.mode != MlpMode::sharded)
     throw Error(bad_argument("--group is not possible with --mode ", name_of(arguments.mode),
                              ": nothing is reduced"));
@@ -133,7 +137,9 @@ void train_mlp(const MlpArguments& arguments, std::ostream& to, const Terminal& 
   const int64_t in_batch =
       options.batch * (arguments.inputs + arguments.outputs) * static_cast<int64_t>(sizeof(float));
   const int64_t of_replica =
-      arguments.mode == MlpMode::sharded ? in_batch / replicas_for(arguments, 2, processes) : in_batch;
+      arguments.mode == MlpMode::sharded
+          ? in_batch / (static_cast<int64_t>(options.devices.size()) * (processes ? processes->size() : 1))
+          : in_batch;
 
   std::ostringstream head;  // shown when nothing can be refused any more
   if (processes) show_field(head, terminal, "processes", places_text(*processes));
@@ -144,8 +150,11 @@ void train_mlp(const MlpArguments& arguments, std::ostream& to, const Terminal& 
                     " outputs: ", grouped(graph.parameter_count()), " parameters"));
   show_field(
       head, terminal, "training",
-      concat(name_of(arguments.mode), ", batch ", grouped(options.batch), ", ", text(arguments.optimizer),
-             ", learning rate ", arguments.lr, ", squared error, seed ", arguments.seed));
+      concat(
+          name_of(arguments.mode), ", batch ", grouped(options.batch), ", ", text(arguments.optimizer),
+          ", learning rate ", arguments.lr, ", squared error, seed ", arguments.seed,
+          arguments.mode == MlpMode::sharded ? concat(", ", name_of(options.algorithm), " all-reduce") : "",
+          arguments.fixed_order ? ", fixed order" : ""));
   show_memory(nn::forecast(graph, options, size_of(arguments.optimizer)), options.devices,
               {{"the batch", of_replica}}, head, terminal);
   out << head.str() << std::endl;
@@ -155,6 +164,19 @@ void train_mlp(const MlpArguments& arguments, std::ostream& to, const Terminal& 
   const std::unique_ptr<nn::Optimizer> optimizer = make_optimizer(model, arguments.optimizer, arguments.lr);
   std::vector<VectorView<const float>> parameters;
   for (nn::Replica& replica : model.replicas()) parameters.push_back(replica.parameters());
+  const std::pair<const char*, std::string> recipe[] = {
+      {"--lr", exact_text(arguments.lr)},
+      {"--optimizer", text(arguments.optimizer)},
+      {"--momentum", exact_text(arguments.optimizer.momentum)},
+      {"--weight-decay", exact_text(arguments.optimizer.weight_decay)},
+      {"--layers", exact_text(arguments.layers)},
+      {"--width", exact_text(arguments.width)},
+      {"--inputs", exact_text(arguments.inputs)},
+      {"--outputs", exact_text(arguments.outputs)},
+      {"--steps", exact_text(arguments.steps)},
+      {"--verify", arguments.verify ? "given" : "not given"},
+      {"--trace", arguments.trace.empty() ? "not given" : "given"}};
+  for (const auto& [option, value] : recipe) model.world().check_same(option, value);
   std::optional<ReplicaCheck> check;
   if (arguments.verify) check.emplace(model.streams(), parameters, processes);
   std::optional<Trace> trace;
@@ -207,7 +229,9 @@ void train_mlp(const MlpArguments& arguments, std::ostream& to, const Terminal& 
   if (json.wanted()) {
     const nlohmann::json all = {
         {"mode", name_of(arguments.mode)},
-        {"devices", options.devices},
+        {"devices", shown_devices(options)},
+        {"ranks", ranks_text(options)},
+        {"algorithm", name_of(options.algorithm)},
         {"processes", processes ? processes->size() : 1},
         {"device", describe_device(options.devices[0])},
         {"layers", arguments.layers},

@@ -66,6 +66,7 @@ TrainingPlan plan_for(const NetworkArguments& arguments, const FashionMnist& dat
   const int64_t samples = data.train_count;
   if (replicas > samples)
     throw Error(bad_argument("--devices asks for ", replicas, " replicas",
+                             processes ? concat(" in ", processes->size(), " processes") : "",
                              arguments.devices ? "" : " when it is not given", ", must be at most ", samples,
                              ", the number of samples", why));
   if (arguments.batch && *arguments.batch > samples)
@@ -212,10 +213,13 @@ void show_differences(const std::map<std::string, std::string>& ours,
                       const Terminal& terminal) {
   const auto differs = [&](const std::string& option) { return ours.at(option) != theirs.at(option); };
   constexpr const char* kOtherSums = ": from here on sums are added in another order";
+  const auto ranks = [](const std::string& text) {
+    return (text.find(' ') == std::string::npos ? "--devices " : "sums over ") + text;
+  };
   if (differs(kDevices))
     show_field(out, terminal, "",
-               concat("with --devices ", ours.at(kDevices), ", the checkpoint was made with ",
-                      theirs.at(kDevices), kOtherSums));
+               concat("with ", ranks(ours.at(kDevices)), ", the checkpoint was made with ",
+                      ranks(theirs.at(kDevices)), kOtherSums));
   else if (differs(kAlgorithm) && ours.at(kDevices) != "1")
     show_field(out, terminal, "",
                concat("with --algorithm ", ours.at(kAlgorithm), ", the checkpoint was made with ",
@@ -268,6 +272,7 @@ int train_and_show(const NetworkArguments& arguments, const TrainingFiles& files
               head, terminal);
   nn::DataParallel model(network.network, network.input, plan.model);
   const std::unique_ptr<nn::Optimizer> optimizer = make_optimizer(model, arguments.optimizer, plan.rate);
+  for (const auto& [option, value] : plan.fit.from.recipe) model.world().check_same(option, value);
   if (!arguments.resume.empty()) {
     const nn::TrainingPlace place =
         nn::load_checkpoint(arguments.resume, model, *optimizer,

@@ -191,8 +191,11 @@ void Runtime::make_room(std::unique_lock<std::mutex>& lock, const std::shared_pt
 
 size_t Runtime::queue_for_new_stream(const Device& device) {
   std::vector<int> streams(static_cast<size_t>(settings().connections), 0);
-  for (const auto& stream : device.streams)
-    if (stream->queue < streams.size()) ++streams[stream->queue];
+  for (const auto& stream : device.streams) {
+    const bool gone = stream->destroyed && std::all_of(stream->tail.begin(), stream->tail.end(),
+                                                       [](const TaskPtr& task) { return task->finished(); });
+    if (!gone && stream->queue < streams.size()) ++streams[stream->queue];
+  }
   const int fewest = *std::min_element(streams.begin(), streams.end());
   std::vector<size_t> candidates;
   for (size_t queue = 0; queue < streams.size(); ++queue)
