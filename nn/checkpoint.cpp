@@ -224,8 +224,8 @@ TrainingPlace load_checkpoint(const std::string& path, DataParallel& model, Opti
   return about(path, [&] {
     check_belongs(optimizer, model);
     const Safetensors file = read(path);
-    model.world().check_same("the checkpoint's checksum", entry(file.metadata, kChecksum));
     expect(file.metadata, "format", kCheckpoint, "that of a training");
+    model.world().check_same("the checkpoint's checksum", entry(file.metadata, kChecksum));
     const TrainingPlace place = place_in(file.metadata);
     if (accept) accept(place);
     check_same_optimizer(file.metadata, optimizer);

@@ -136,7 +136,7 @@ TEST_F(RondoAcrossHosts, DifferentTrainingsAreRefused) {
   SKIP_WITHOUT_MPI();
   const std::string lenet = train("--devices 1 --timeout 10 "),
                     mlp = RONDO_PROGRAM
-                    " train mlp --timeout 10 --layers 1 --width 4 --inputs 4 --batch 4 --steps 2 ";
+                    " train mlp --timeout 10 --layers 1 --width 4 --inputs 4 --batch 4 ";
   const struct {
     std::string commands[2];
     std::string says;
@@ -146,7 +146,7 @@ TEST_F(RondoAcrossHosts, DifferentTrainingsAreRefused) {
       {{lenet, lenet + "--limit 39"}, "--data is "},
       {{lenet, lenet + "--local-statistics"}, "which has no batch normalisation"},
       {{mlp, mlp + "--lr 0.5"}, "--lr is 0.5 in process 1"},
-      {{mlp, mlp + "--steps 3"}, "--steps is 3 in process 1"},
+      {{mlp + "--steps 2", mlp + "--steps 3"}, "--steps is 3 in process 1"},
       {{mlp, mlp + "--verify"}, "--verify is given in process 1"},
       {{mlp, mlp + "--mode replicated"}, "the placement is 1 in process 1"},
   };

@@ -213,13 +213,14 @@ void show_differences(const std::map<std::string, std::string>& ours,
                       const Terminal& terminal) {
   const auto differs = [&](const std::string& option) { return ours.at(option) != theirs.at(option); };
   constexpr const char* kOtherSums = ": from here on sums are added in another order";
+  const bool counts = (ours.at(kDevices) + theirs.at(kDevices)).find(' ') == std::string::npos;
   const auto ranks = [](const std::string& text) {
     return (text.find(' ') == std::string::npos ? "--devices " : "sums over ") + text;
   };
   if (differs(kDevices))
     show_field(out, terminal, "",
                concat("with ", ranks(ours.at(kDevices)), ", the checkpoint was made with ",
-                      ranks(theirs.at(kDevices)), kOtherSums));
+                      counts ? theirs.at(kDevices) : ranks(theirs.at(kDevices)), kOtherSums));
   else if (differs(kAlgorithm) && ours.at(kDevices) != "1")
     show_field(out, terminal, "",
                concat("with --algorithm ", ours.at(kAlgorithm), ", the checkpoint was made with ",
