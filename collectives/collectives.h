@@ -23,8 +23,8 @@
 //           communicator: no rank's result can be trusted then, and Communicator::state() tells why. A failure
 //           that comes later, while the work runs, is told by Communicator::wait().
 // Memory    No device memory is allocated, and nobody waits for a device.
-// Queues    An operation puts some calls on each stream for each rank and each piece of the data. The queue of a
-//           CUDA stream holds about a thousand calls that have not run. Beyond that the calling thread blocks
+// Queues    An operation puts some calls on each stream for each rank and each piece of the data. The queue of
+//           a CUDA stream holds about a thousand calls that have not run. Beyond that the calling thread blocks
 //           until the devices have come further, and for ever where a rank never arrives: call
 //           Communicator::wait() in between, or from another thread. CUDA does not promise that it serves
 //           other threads while one is blocked.

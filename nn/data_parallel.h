@@ -67,15 +67,17 @@ struct DataParallelOptions {
   // A step whose gradients hold a NaN or infinity changes neither parameters nor optimizer, and nor does any after it: so that
   // first_bad() finds where it came from. Reads the gradients once more.
   bool keep_finite = false;
-  // Processes that train together, each with as many devices; null: this one alone. `batch` is over the ranks of all. All
-  // processes make the same calls with the same values, and the same batches. The group must outlive the model.
+  // Processes that train together, each with as many devices; null: this one alone. `batch` is over the ranks
+  // of all. All processes make the same calls with the same values, and the same batches. The group must
+  // outlive the model.
   ProcessGroup* processes = nullptr;
 };
 
-// Options with which the parameters have the same bits on 1 to 8 devices: each batch is cut into kSampleBlocks blocks of
-// samples, each block has a replica, the devices share the replicas, and sums over blocks are balanced trees. (GPUs of
-// different architectures may still differ.) Throws a bad_argument Error for more devices than blocks, fewer samples than
-// blocks, several processes, groups, or another algorithm than automatic and direct.
+// Options with which the parameters have the same bits on 1 to 8 devices: each batch is cut into
+// kSampleBlocks blocks of samples, each block has a replica, the devices share the replicas, and sums over
+// blocks are balanced trees. (GPUs of different architectures may still differ.) Throws a bad_argument Error
+// for more devices than blocks, fewer samples than blocks, several processes, groups, or another algorithm
+// than automatic and direct.
 inline constexpr int kSampleBlocks = 8;
 DataParallelOptions in_fixed_order(DataParallelOptions options);
 
@@ -117,8 +119,8 @@ class DataParallel {
   // Sums since the last call, over all replicas: losses, correct predictions, samples. Waits.
   LossTally take_tally();
 
-  // The network's outputs in evaluation, in the order of the samples, of any number of them. Waits. Each process computes
-  // all of them.
+  // The network's outputs in evaluation, in the order of the samples, of any number of them. Waits. Each
+  // process computes all of them.
   std::vector<float> predict(std::span<const float> x);
 
   // Losses and correct predictions in evaluation, of any number of samples. Waits.

@@ -11,7 +11,8 @@
 
 namespace rondo::nn {
 
-// As many samples at a time as `ranks` have room for: load(replica, rank, shard) of all samples, forward, then after(first, count).
+// As many samples at a time as `ranks` have room for: load(replica, rank, shard) of all samples, forward,
+// then after(first, count).
 template <class Load, class After>
 void DataParallel::evaluate_in_batches(int64_t samples, const World& ranks, Load load, After after) {
   const int64_t room = most_ * ranks.size();

@@ -30,7 +30,8 @@ struct BadTensor {
 // inputs must be set (a pass may have overwritten them), and are those of the pass; states are put back as they were. Of
 // several replicas the lowest is named. Waits for each operation. Throws rondo::Error, as forward() does.
 //
-// With several processes, which call this together, the replicas of all are looked at, and all get the same answer.
+// With several processes, which call this together, the replicas of all are looked at, and all get the same
+// answer.
 std::optional<BadTensor> first_bad_in_forward(std::span<Replica> replicas, const Pass& pass,
                                               const World* world = nullptr);
 

@@ -54,8 +54,9 @@ struct FitResult {
 
 // Batches are as large as the model's; the last of an epoch is what is left. A training that goes on in the middle of an epoch
 // reports of it what is left of it. A model with keep_finite ends with the parameters that it had before the loss was lost. `trace` may be null; if not, the first steps
-// are recorded into it. Of several processes (DataParallelOptions::processes) all call fit() with the same values; the first
-// writes the checkpoint. Each may see a request to stop, and all end after the same step. Throws rondo::Error.
+// are recorded into it. Of several processes (DataParallelOptions::processes) all call fit() with the same
+// values; the first writes the checkpoint. Each may see a request to stop, and all end after the same step.
+// Throws rondo::Error.
 FitResult fit(DataParallel& model, Optimizer& optimizer, const FashionMnist& data, const FitOptions& options,
               FitObserver& observer, Trace* trace = nullptr);
 FitResult fit(DataParallel& model, Optimizer& optimizer, const FashionMnist& data, const FitOptions& options);

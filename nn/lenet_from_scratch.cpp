@@ -119,7 +119,7 @@ std::vector<nn::Shard> split_batch(int64_t batch, int64_t ranks) {
   return shards;
 }
 
-// Replaces every replica's gradients by their sum over all replicas: collectives/README.md explains the algorithms.
+// Replaces every replica's gradients by their sum over all replicas (collectives/README.md).
 void all_reduce(std::vector<Replica>& replicas, Communicator& ring, const StreamGroup& streams,
                 Algorithm algorithm) {
   std::vector<DataView> gradients;
@@ -215,8 +215,8 @@ Result train(const FashionMnist& data, const Options& options, Observer& observe
 
   get_params(replicas, options.seed);
 
-  // An epoch is `whole` steps of a batch and one of what is left. Each kind of step is recorded once, as a graph over all
-  // devices, and replayed with one call.
+  // An epoch is `whole` steps of a batch and one of what is left. Each kind of step is recorded once, as a graph
+  // over all devices, and replayed with one call.
   const int64_t whole = data.train_count / options.batch_size, rest = data.train_count % options.batch_size;
   const auto record = [&](int64_t samples) {
     return StepGraph(streams, [&, samples] { train_batch(replicas, ring, streams, options, samples); });

@@ -1,6 +1,7 @@
-// LeNet on Fashion-MNIST, trained data-parallel from scratch: the lesson, which calls the kernels directly. Read
-// lenet_from_scratch.cpp. nn::DataParallel trains the same network, to the same bits where the all-reduce adds in the same order
-// (Algorithm::direct), and has everything that the lesson leaves out: checkpoints, several processes, other optimizers.
+// LeNet on Fashion-MNIST, trained data-parallel from scratch: the lesson, which calls the kernels directly.
+// Read lenet_from_scratch.cpp. nn::DataParallel trains the same network, to the same bits where the
+// all-reduce adds in the same order (Algorithm::direct), and has everything that the lesson leaves out:
+// checkpoints, several processes, other optimizers.
 #pragma once
 
 #include <rondo/collectives/algorithm.h>

@@ -12,8 +12,9 @@
 
 namespace rondo::nn {
 
-// This process has the ranks first() .. first() + local() - 1 of size(); each process has as many. All processes make
-// the same calls in the same order, and each call waits for all of them. With one process nothing waits.
+// This process has the ranks first() .. first() + local() - 1 of size(); each process has as many. All
+// processes make the same calls in the same order, and each call waits for all of them. With one process
+// nothing waits.
 class World {
  public:
   // `processes` may be null: one process. Throws bad_argument Errors that begin with `what`, here and below.

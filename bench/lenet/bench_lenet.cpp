@@ -1,5 +1,5 @@
-// An epoch of LeNet, by the trainer and by the lesson, nn/lenet_from_scratch.cpp. On random images, so that it needs no data
-// set; `rondo train lenet` times the real one.
+// An epoch of LeNet, by the trainer and by the lesson, nn/lenet_from_scratch.cpp. On random images, so that
+// it needs no data set; `rondo train lenet` times the real one.
 
 #include <rondo/bench/support/bench.h>
 #include <rondo/kernels/core/platform.h>

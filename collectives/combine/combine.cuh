@@ -150,8 +150,8 @@ struct Combiner {
   }
 };
 
-// Blocks of a multiprocessor for which ptxas must leave registers; 0: its own choice, which is too many, so that it spills,
-// for 16 elements a pack on 10.0 and for averages of floats on 8.6 and 8.9.
+// Blocks of a multiprocessor for which ptxas must leave registers; 0: its own choice, which is too many, so
+// that it spills, for 16 elements a pack on 10.0 and for averages of floats on 8.6 and 8.9.
 template <class T, Reduction R, SumOrder Order>
 constexpr int least_blocks() {
   if (sizeof(T) == 1) return 2;

@@ -1,11 +1,12 @@
-// A network with layers of all kinds, trained for a moment in one process or several; process 0 prints all that came of it.
+// A network with layers of all kinds, trained for a moment in one process or several; process 0 prints what
+// came of it.
 //
 //   training LOCAL GROUP    alone, LOCAL ranks in groups of GROUP stand for processes of GROUP ranks
-//   training bad 0          one image of the last process holds an infinity: each process prints what was found
+//   training bad 0          one image of the last process is infinite: each process prints what it found
 //   training diverge 0      the loss is lost: each process prints where it ended
 //   training stop 0         the last process is asked to stop: each process prints where it ended
 //   training batch 0        another batch in each process
-//   training check 0        no training: replicas of which one value of the last process differs, and what is counted
+//   training check 0        no training: replicas of which one value of the last process differs, counted
 #include <rondo/collectives/across_hosts/mpi_process_group.h>
 #include <rondo/nn/fit.h>
 #include <rondo/nn/replica_check.h>

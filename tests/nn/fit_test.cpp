@@ -286,8 +286,8 @@ TEST(Fit, RefusesWhatDoesNotFit) {
   EXPECT_EQ(test::missing(warm_up, {"warm-up", "100", "12"}), "");
 }
 
-// The share of an epoch that the phases of training spend in the update, whose work does not depend on the batch:
-// the median of many epochs, as each is measured on a single step.
+// The share of an epoch that the phases of training spend in the update, whose work does not depend on the
+// batch: the median of many epochs, as each is measured on a single step.
 double update_share(int64_t train_images, int64_t batch) {
   DataParallel model(lenet(), kInput, {.batch = batch});
   Sgd sgd(model);

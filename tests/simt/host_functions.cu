@@ -50,7 +50,8 @@ TEST_F(HostFunctions, OfAllDevicesRunOneAfterAnother) {
   CUDA_OK(cudaStreamDestroy(other));
 }
 
-// The right way: what the first waits for comes from the host. With a seed it begins when the host asks for its stream.
+// The right way: what the first waits for comes from the host. With a seed it begins when the host asks for
+// its stream.
 TEST_F(HostFunctions, OneThatWaitsForTheHostEnds) {
   for (const auto seed :
        {std::optional<uint64_t>{}, std::optional<uint64_t>{1}, std::optional<uint64_t>{2}}) {

@@ -482,8 +482,8 @@ TEST_F(Connections, AGraphOccupiesTheQueueOfItsLaunch) {
   CUDA_OK(cudaGraphDestroy(graph));
 }
 
-// Of three streams with two queues, the last shares one with the first or with the second. Two streams that share a queue
-// keep the order of submission; two that do not lose it sooner or later.
+// Of three streams with two queues, the last shares one with the first or with the second. Two streams that
+// share a queue keep the order of submission; two that do not lose it sooner or later.
 TEST_F(Connections, ASeedDrawsThem) {
   int shared = 0;
   const int seeds = 24;

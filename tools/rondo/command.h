@@ -1,5 +1,5 @@
-// Command: a command of the program and its options. CLI11 is included by command.cpp and arguments.cpp alone: its header takes
-// longer to compile than all files that add options.
+// Command: a command of the program and its options. CLI11 is included by command.cpp and arguments.cpp
+// alone: its header takes longer to compile than all files that add options.
 #pragma once
 
 #include <functional>
@@ -35,10 +35,12 @@ class Command {
   void require_command() const;
   Command add_command(const std::string& name, const std::string& help) const;
 
-  // An option ("--name", "-n,--name") or a positional argument ("name"); `value` stands for its value in the help.
+  // An option ("--name", "-n,--name") or a positional argument ("name"); `value` stands for its value in the
+  // help.
   Option add(const std::string& name, const std::string& value, const std::string& help,
              const Reader& read) const;
-  // `read` gets each value. An option takes one value each time that it is given, a positional argument any number.
+  // `read` gets each value. An option takes one value each time that it is given, a positional argument any
+  // number.
   Option add_list(const std::string& name, const std::string& value, const std::string& help,
                   const Reader& read) const;
   Option add_flag(const std::string& name, bool& to, const std::string& help) const;

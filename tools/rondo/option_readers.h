@@ -1,5 +1,5 @@
-// How the values of options are read. A value that is not valid gets one line that names the option, the value and what
-// would be valid.
+// How the values of options are read. A value that is not valid gets one line that names the option, the
+// value and what would be valid.
 #pragma once
 
 #include <rondo/collectives/algorithm.h>

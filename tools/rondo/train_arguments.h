@@ -70,8 +70,8 @@ enum class MlpMode { single, sharded, replicated };
 const char* name_of(MlpMode mode);
 
 struct MlpArguments : RanksArguments {
-  // Not given: one device in the mode single and in each of several processes, else two; and of each device so many
-  // samples.
+  // Not given: one device in the mode single and in each of several processes, else two; and of each device
+  // so many samples.
   static constexpr int64_t kBatchOfADevice = 256 * 27;
 
   MlpMode mode = MlpMode::sharded;

@@ -9,8 +9,8 @@
 
 namespace rondo::program {
 
-// Throws rondo::Error (a bad_argument before the training starts and before any file is written, also for options that the
-// lesson does not have, and in several processes) and TrainingFailed.
+// Throws rondo::Error (a bad_argument before the training starts and before any file is written, also for
+// options that the lesson does not have, and in several processes) and TrainingFailed.
 void train_from_scratch(const NetworkArguments& arguments, std::ostream& out, const Terminal& terminal,
                         const ProcessGroup* processes = nullptr);
 

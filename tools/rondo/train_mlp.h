@@ -10,8 +10,8 @@
 namespace rondo::program {
 
 // Throws rondo::Error (a bad_argument before the training starts and before any file is written) and TrainingFailed.
-// `processes`: those that train together, each with its own call; null: this one alone. The first of them shows and writes
-// everything.
+// `processes`: those that train together, each with its own call; null: this one alone. The first of them
+// shows and writes everything.
 void train_mlp(const MlpArguments& arguments, std::ostream& out, const Terminal& terminal,
                ProcessGroup* processes = nullptr);
 

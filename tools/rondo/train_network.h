@@ -1,4 +1,5 @@
-// `rondo train lenet` and `rondo train resnet18`: a network of modules behind nn::DataParallel, trained by nn::fit.
+// `rondo train lenet` and `rondo train resnet18`: a network of modules behind nn::DataParallel, trained by
+// nn::fit.
 #pragma once
 
 #include <rondo/nn/fit.h>
@@ -13,8 +14,8 @@ namespace rondo::program {
 // Returns the signal that ended the training before its time, or 0. Throws rondo::Error (a bad_argument before the training starts
 // and before any file is written) and TrainingFailed.
 //
-// `processes`: those that train together, each with its own call; null: this one alone. The first of them shows and writes
-// everything.
+// `processes`: those that train together, each with its own call; null: this one alone. The first of them
+// shows and writes everything.
 int train_network(const NetworkArguments& arguments, std::ostream& out, const Terminal& terminal,
                   ProcessGroup* processes = nullptr);
 
@@ -25,8 +26,8 @@ struct TrainingPlan {
   double rate;
   int64_t steps;  // of an epoch
 };
-// Refuses what does not fit the data, and only then what this machine does not have: a message does not depend
-// on the machine where it need not. Throws a bad_argument Error.
+// Refuses what does not fit the data, and only then what this machine does not have: a message does not
+// depend on the machine where it need not. Throws a bad_argument Error.
 TrainingPlan plan_for(const NetworkArguments& arguments, const FashionMnist& data, ProcessGroup* processes);
 
 // Throws a bad_argument Error for options that the optimizer does not have.

@@ -272,8 +272,9 @@ bool Scheduler::run_one_drawn(std::unique_lock<std::mutex>& lock) {
   return true;
 }
 
-// What is drawn next may depend on a host function that has ended, so the same seed repeats the same order only where
-// its end is waited for. But a host function may itself wait for what the host does next, and the drawing must go on.
+// What is drawn next may depend on a host function that has ended, so the same seed repeats the same order
+// only where its end is waited for. But a host function may itself wait for what the host does next, and the
+// drawing must go on.
 void Scheduler::call_drawn(std::unique_lock<std::mutex>& lock, const TaskPtr& host_function) {
   const bool others_wait = !host_functions_.empty();
   hand_over(host_function);
