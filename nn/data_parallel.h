@@ -53,9 +53,10 @@ struct DataParallelOptions {
   // its own too, the training differs with the number of devices, and so does what evaluation says of an image with its
   // place in the batch.
   bool shared_statistics = true;
-  Algorithm algorithm = Algorithm::automatic;  // of the gradients' all-reduce; with groups or processes hierarchical
-  SumOrder order = SumOrder::left_to_right;    // in which the all-reduces add; balanced_tree: with Algorithm::direct
-  int group_size = 0;                          // CommunicatorOptions::group_size
+  // Of the gradients' all-reduce: with groups or several processes it is hierarchical.
+  Algorithm algorithm = Algorithm::automatic;
+  SumOrder order = SumOrder::left_to_right;  // of all sums over replicas; balanced_tree: with Algorithm::direct
+  int group_size = 0;                        // CommunicatorOptions::group_size
   int64_t bucket_bytes =
       int64_t{1} << 20;  // of a bucket of gradients; larger ones are quicker and begin later
   // Gradient accumulation: each device takes its shard in so many pieces, one after the other, adds up their gradients, and takes

@@ -14,8 +14,8 @@
 //                |               |
 //       w -= lr/256 * g     w -= lr/256 * g      sgd_update: the same step on both
 //
-// Both copies start equal, see the same sum of gradients and take the same step, so they stay equal, bit for bit. One
-// device would have computed the same sum from all 256 images: the number of devices changes the time and nothing else.
+// Both copies start equal, see the same sum of gradients and take the same step, so they stay equal, bit for
+// bit. One device would have computed the same sum from all 256 images: only the time changes.
 // The memory is in lenet_replica.h. Layouts are NHWC, filters KRSC, matrices row-major.
 #include <rondo/nn/lenet_from_scratch.h>
 
@@ -90,8 +90,8 @@ void backward(Replica& r, int64_t images) {
 
 // ---- Data parallelism ----
 
-// The same initial parameters on every device: weights from N(0, 0.01^2), biases 0. Each tensor has its own sequence of
-// random numbers. Rank 0's are copied to the others: a copy is equal on any device.
+// The same initial parameters on every device: weights from N(0, 0.01^2), biases 0. Each tensor has its own
+// sequence of random numbers. Rank 0's are copied to the others: a copy is equal on any device.
 void get_params(std::vector<Replica>& replicas, uint64_t seed) {
   constexpr float kDeviation = 0.01f;
   const Replica& first = replicas[0];
@@ -108,8 +108,8 @@ void get_params(std::vector<Replica>& replicas, uint64_t seed) {
   RONDO_CUDA_THROW(cudaStreamSynchronize(first.stream));
 }
 
-// Which part of a batch each rank computes: samples first .. first + size - 1. The parts differ by at most one sample;
-// with fewer samples than ranks, some are empty, and their gradients are zero.
+// Which part of a batch each rank computes: samples first .. first + size - 1. The parts differ by at most one
+// sample; with fewer samples than ranks, some are empty, and their gradients are zero.
 std::vector<nn::Shard> split_batch(int64_t batch, int64_t ranks) {
   std::vector<nn::Shard> shards;
   for (int64_t rank = 0; rank < ranks; ++rank) {
@@ -142,8 +142,8 @@ void update(Replica& r, float scale) {
   check(sgd_update(r.parameters.all, {}, r.gradients.all, r.lr.data(), {.scale = scale}, r.stream));
 }
 
-// One training step on `samples` samples: the size of the batch, or what is left of it at an epoch's end. Each call
-// only enqueues work on the replica's own stream, so the replicas run side by side.
+// One training step on `samples` samples: the batch, or what is left at an epoch's end. Each call only enqueues
+// work on the replica's own stream, so the replicas run side by side.
 void train_batch(std::vector<Replica>& replicas, Communicator& ring, const StreamGroup& streams,
                  const Options& options, int64_t samples) {
   const std::vector<nn::Shard> shards = split_batch(samples, streams.size());
@@ -215,8 +215,8 @@ Result train(const FashionMnist& data, const Options& options, Observer& observe
 
   get_params(replicas, options.seed);
 
-  // An epoch is `whole` steps of a batch and one of what is left. Each kind of step is recorded once, as a graph
-  // over all devices, and replayed with one call.
+  // An epoch is `whole` steps of a batch and one of what is left. Each kind of step is recorded once, as a
+  // graph over all devices, and replayed with one call.
   const int64_t whole = data.train_count / options.batch_size, rest = data.train_count % options.batch_size;
   const auto record = [&](int64_t samples) {
     return StepGraph(streams, [&, samples] { train_batch(replicas, ring, streams, options, samples); });
