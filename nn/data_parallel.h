@@ -55,7 +55,7 @@ struct DataParallelOptions {
   bool shared_statistics = true;
   // Of the gradients' all-reduce: with groups or several processes it is hierarchical.
   Algorithm algorithm = Algorithm::automatic;
-  SumOrder order = SumOrder::left_to_right;  // of all sums over replicas; balanced_tree: with Algorithm::direct
+  SumOrder order = SumOrder::left_to_right;  // of sums over replicas; balanced_tree: with Algorithm::direct
   int group_size = 0;                        // CommunicatorOptions::group_size
   int64_t bucket_bytes =
       int64_t{1} << 20;  // of a bucket of gradients; larger ones are quicker and begin later

@@ -108,8 +108,8 @@ void get_params(std::vector<Replica>& replicas, uint64_t seed) {
   RONDO_CUDA_THROW(cudaStreamSynchronize(first.stream));
 }
 
-// Which part of a batch each rank computes: samples first .. first + size - 1. The parts differ by at most one
-// sample; with fewer samples than ranks, some are empty, and their gradients are zero.
+// Which part of a batch each rank computes: samples first .. first + size - 1. The parts differ by at most
+// one sample; with fewer samples than ranks, some are empty, and their gradients are zero.
 std::vector<nn::Shard> split_batch(int64_t batch, int64_t ranks) {
   std::vector<nn::Shard> shards;
   for (int64_t rank = 0; rank < ranks; ++rank) {
@@ -142,8 +142,8 @@ void update(Replica& r, float scale) {
   check(sgd_update(r.parameters.all, {}, r.gradients.all, r.lr.data(), {.scale = scale}, r.stream));
 }
 
-// One training step on `samples` samples: the batch, or what is left at an epoch's end. Each call only enqueues
-// work on the replica's own stream, so the replicas run side by side.
+// One training step on `samples` samples: the batch, or what is left at an epoch's end. Each call only
+// enqueues work on the replica's own stream, so the replicas run side by side.
 void train_batch(std::vector<Replica>& replicas, Communicator& ring, const StreamGroup& streams,
                  const Options& options, int64_t samples) {
   const std::vector<nn::Shard> shards = split_batch(samples, streams.size());
