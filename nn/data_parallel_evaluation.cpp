@@ -203,10 +203,7 @@ int64_t DataParallel::differing_values() {
   for (Replica& replica : replicas_) parameters.push_back(replica.parameters());
   ReplicaCheck check(compute_, parameters, options_.processes);
   check.enqueue();
-  const int64_t own = check.differences();
-  int64_t all = 0;
-  for (const int64_t differences : world_.gather(own, "adding up differences")) all += differences;
-  return all;
+  return world_.sum(check.differences(), "adding up differences");
 }
 
 }  // namespace rondo::nn

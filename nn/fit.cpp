@@ -81,10 +81,7 @@ class Run {
         save();
       }
     }
-    if (check_) {
-      for (const int64_t differing : world_.gather(check_->differences(), "adding up differences"))
-        result_.differing_values += differing;
-    }
+    if (check_) result_.differing_values = world_.sum(check_->differences(), "adding up differences");
     return std::move(result_);
   }
 

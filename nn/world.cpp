@@ -44,6 +44,12 @@ LossTally World::sum(std::span<const LossTally> of_local_ranks) const {
   return total;
 }
 
+int64_t World::sum(int64_t own, const std::string& what) const {
+  int64_t total = 0;
+  for (const int64_t one : gather(own, what)) total += one;
+  return total;
+}
+
 void World::copy_from_first(std::span<std::byte> bytes, const std::string& what) const {
   if (!processes_) return;
   constexpr size_t kMostBytes = size_t{1} << 30;  // MPI counts in int

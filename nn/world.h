@@ -42,6 +42,8 @@ class World {
 
   // Of all ranks in their order, so that the sum is that of one process with as many ranks.
   LossTally sum(std::span<const LossTally> of_local_ranks) const;
+  // Of one number of each process.
+  int64_t sum(int64_t own, const std::string& what) const;
 
   // Replaces `bytes` by those of process 0.
   void copy_from_first(std::span<std::byte> bytes, const std::string& what) const;

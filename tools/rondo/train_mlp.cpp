@@ -211,12 +211,9 @@ void train_mlp(const MlpArguments& arguments, std::ostream& to, const Terminal& 
                                   ": the training diverged; a learning rate below ", arguments.lr,
                                   " may help"));
   show_graph_refusal(model.graph_refusal(), out, terminal);
-  if (check) {
-    int64_t differing = 0;
-    for (const int64_t there : model.world().gather(check->differences(), "adding up differences"))
-      differing += there;
-    show_verification(static_cast<int64_t>(losses.size()), differing, out, terminal);
-  }
+  if (check)
+    show_verification(static_cast<int64_t>(losses.size()),
+                      model.world().sum(check->differences(), "adding up differences"), out, terminal);
   const double flops = flops_of_a_step(graph, options.batch) / timing.mean();
   show_field(
       out, terminal, "loss",
