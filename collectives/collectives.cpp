@@ -1,11 +1,11 @@
 // The operations: check, choose the algorithm, enqueue.
 #include <rondo/collectives/across_hosts/exchange.h>
 #include <rondo/collectives/arguments.h>
-#include <rondo/collectives/direct.h>
-#include <rondo/collectives/hierarchical.h>
+#include <rondo/collectives/algorithms/direct.h>
+#include <rondo/collectives/algorithms/hierarchical.h>
 #include <rondo/collectives/pack.h>
-#include <rondo/collectives/ring.h>
-#include <rondo/collectives/root.h>
+#include <rondo/collectives/algorithms/ring.h>
+#include <rondo/collectives/algorithms/root.h>
 
 #include <algorithm>
 

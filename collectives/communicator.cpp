@@ -3,7 +3,7 @@
 #include <rondo/collectives/communicator.h>
 #include <rondo/collectives/data_view.h>
 #include <rondo/collectives/pack.h>
-#include <rondo/kernels/core/platform.h>
+#include <rondo/kernels/runtime/platform.h>
 
 #include <algorithm>
 #include <map>

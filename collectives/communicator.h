@@ -2,11 +2,11 @@
 #pragma once
 
 #include <rondo/collectives/algorithm.h>
-#include <rondo/collectives/arrivals.h>
-#include <rondo/collectives/cost_model.h>
+#include <rondo/collectives/operation_tracker.h>
+#include <rondo/collectives/models/cost_model.h>
 #include <rondo/collectives/peer_access.h>
-#include <rondo/collectives/ring_schedule.h>
-#include <rondo/kernels/core/buffer.h>
+#include <rondo/collectives/algorithms/ring_schedule.h>
+#include <rondo/kernels/runtime/buffer.h>
 
 #include <array>
 #include <chrono>

@@ -1,5 +1,5 @@
 #include <rondo/collectives/peer_access.h>
-#include <rondo/kernels/core/buffer.h>
+#include <rondo/kernels/runtime/buffer.h>
 #include <rondo/kernels/core/launch.cuh>
 
 #include <algorithm>

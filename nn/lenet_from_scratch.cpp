@@ -28,8 +28,8 @@
 #include <rondo/kernels/pool/pool.h>
 #include <rondo/kernels/random/random.h>
 #include <rondo/kernels/reduce/bias_gradient.h>
-#include <rondo/nn/shard.h>
-#include <rondo/nn/step_graph.h>
+#include <rondo/nn/train/shard.h>
+#include <rondo/nn/train/step_graph.h>
 
 #include <algorithm>
 #include <chrono>

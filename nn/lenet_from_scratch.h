@@ -5,9 +5,9 @@
 #pragma once
 
 #include <rondo/collectives/algorithm.h>
-#include <rondo/nn/fashion_mnist.h>
+#include <rondo/nn/data/fashion_mnist.h>
 #include <rondo/nn/lenet_replica.h>
-#include <rondo/nn/training_report.h>
+#include <rondo/nn/train/training_report.h>
 
 #include <cstdint>
 #include <span>

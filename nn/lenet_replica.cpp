@@ -4,7 +4,7 @@
 #include <rondo/kernels/conv/conv2d.h>
 #include <rondo/kernels/gemm/gemm.h>
 #include <rondo/kernels/reduce/bias_gradient.h>
-#include <rondo/nn/arena.h>
+#include <rondo/nn/graph/arena.h>
 
 #include <algorithm>
 #include <cmath>

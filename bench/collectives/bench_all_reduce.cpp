@@ -7,7 +7,7 @@
 
 #include <rondo/bench/support/bench.h>
 #include <rondo/collectives/collectives.h>
-#include <rondo/kernels/core/platform.h>
+#include <rondo/kernels/runtime/platform.h>
 
 #include <cmath>
 #include <set>

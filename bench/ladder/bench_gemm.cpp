@@ -1,7 +1,7 @@
 // The GEMM ladder, rung by rung, and gemm() on the shapes of LeNet's linear layers.
 
 #include <rondo/bench/support/bench.h>
-#include <rondo/kernels/core/platform.h>
+#include <rondo/kernels/runtime/platform.h>
 #include <rondo/kernels/gemm/gemm_variants.h>
 
 #include <cmath>

@@ -2,11 +2,11 @@
 // it needs no data set; `rondo train lenet` times the real one.
 
 #include <rondo/bench/support/bench.h>
-#include <rondo/kernels/core/platform.h>
-#include <rondo/nn/fit.h>
+#include <rondo/kernels/runtime/platform.h>
+#include <rondo/nn/train/fit.h>
 #include <rondo/nn/lenet_from_scratch.h>
-#include <rondo/nn/models.h>
-#include <rondo/tests/support/inputs.h>
+#include <rondo/nn/models/models.h>
+#include <rondo/bench/support/inputs.h>
 
 #include <cmath>
 
@@ -14,7 +14,7 @@ namespace rondo::bench {
 namespace {
 
 FashionMnist random_images(int64_t count) {
-  test::Random random(1);
+  bench::Random random(1);
   FashionMnist data;
   data.train_count = count;
   data.test_count = 1;

@@ -2,11 +2,11 @@
 // batch is random and always the same, so its loss must fall; resnet_beside_pytorch times the same step with PyTorch.
 
 #include <rondo/bench/support/bench.h>
-#include <rondo/kernels/core/platform.h>
-#include <rondo/nn/data_parallel.h>
-#include <rondo/nn/models.h>
-#include <rondo/nn/summary.h>
-#include <rondo/tests/support/inputs.h>
+#include <rondo/kernels/runtime/platform.h>
+#include <rondo/nn/train/data_parallel.h>
+#include <rondo/nn/models/models.h>
+#include <rondo/nn/diagnostics/summary.h>
+#include <rondo/bench/support/inputs.h>
 
 #include <algorithm>
 #include <chrono>
@@ -31,7 +31,7 @@ struct Batch {
 };
 
 Batch random_batch(int64_t size) {
-  test::Random random(1);
+  bench::Random random(1);
   Batch batch;
   for (int64_t i = 0; i < size * 28 * 28; ++i) batch.images.push_back(static_cast<float>(random.normal()));
   for (int64_t i = 0; i < size; ++i) batch.labels.push_back(static_cast<int32_t>(random.below(kClasses)));

@@ -1,6 +1,6 @@
 #include <rondo/bench/support/bench.h>
 #include <rondo/bench/support/row.h>
-#include <rondo/tests/support/inputs.h>
+#include <rondo/bench/support/inputs.h>
 
 #include <algorithm>
 #include <vector>
@@ -88,7 +88,7 @@ double seconds_of(cudaStream_t stream, const std::function<void(cudaStream_t)>& 
 
 Buffer<float> normal_buffer(int64_t count, uint64_t seed) {
   Buffer<float> buffer(count);
-  const std::vector<float> values = test::normal_values(std::min(count, kNormalPeriod), seed);
+  const std::vector<float> values = bench::normal_values(std::min(count, kNormalPeriod), seed);
   int64_t filled = static_cast<int64_t>(values.size());
   RONDO_CUDA_THROW(
       cudaMemcpy(buffer.data(), values.data(), values.size() * sizeof(float), cudaMemcpyHostToDevice));

@@ -14,7 +14,7 @@
 #include <benchmark/benchmark.h>
 
 #include <rondo/bench/support/peaks.h>
-#include <rondo/kernels/core/buffer.h>
+#include <rondo/kernels/runtime/buffer.h>
 
 #include <cstdint>
 #include <functional>

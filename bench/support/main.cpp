@@ -6,7 +6,7 @@
 #include <rondo_commit.h>
 
 #include <rondo/bench/support/peaks.h>
-#include <rondo/kernels/core/platform.h>
+#include <rondo/kernels/runtime/platform.h>
 
 #include <exception>
 #include <iostream>

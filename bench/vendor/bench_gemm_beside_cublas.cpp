@@ -5,7 +5,7 @@
 
 #include <rondo/bench/support/bench.h>
 #include <rondo/kernels/gemm/gemm_variants.h>
-#include <rondo/tests/support/inputs.h>
+#include <rondo/bench/support/inputs.h>
 
 #include <cuda_bf16.h>
 
@@ -58,7 +58,7 @@ struct Matrices {
 bool is_product(const Matrices& matrices, double rounding) {
   const auto [m, n, k, transposed] = matrices.problem;
   const std::vector<float> a = matrices.a.download(), b = matrices.b.download(), c = matrices.c.download();
-  test::Random random(3);
+  bench::Random random(3);
   for (int sample = 0; sample < 200; ++sample) {
     const int64_t i = random.below(m), j = random.below(n);
     double sum = 0, magnitude = 0;

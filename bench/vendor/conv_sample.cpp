@@ -1,5 +1,5 @@
 #include <rondo/bench/vendor/conv_sample.h>
-#include <rondo/tests/support/inputs.h>
+#include <rondo/bench/support/inputs.h>
 
 #include <cmath>
 
@@ -36,7 +36,7 @@ bool is_convolution(const ConvLayer& l, ConvOp op, Channels channels, const std:
               at_filter = {channels, l.r, l.s, l.c};
   const auto inside = [&](int64_t h, int64_t w) { return h >= 0 && h < l.h && w >= 0 && w < l.w; };
 
-  test::Random random(4);
+  bench::Random random(4);
   for (int sample = 0; sample < 50; ++sample) {
     const int64_t n = random.below(l.n), k = random.below(l.k), c = random.below(l.c);
     Sum sum;

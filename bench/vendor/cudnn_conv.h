@@ -4,7 +4,7 @@
 #include <cudnn.h>
 
 #include <rondo/bench/vendor/conv_sample.h>
-#include <rondo/kernels/core/buffer.h>
+#include <rondo/kernels/runtime/buffer.h>
 
 #include <memory>
 #include <string>

@@ -1,5 +1,5 @@
 #include <rondo/collectives/across_hosts/exchange.h>
-#include <rondo/collectives/partial_sums.h>
+#include <rondo/collectives/algorithms/partial_sums.h>
 
 namespace rondo {
 

@@ -23,8 +23,8 @@
 #pragma once
 
 #include <rondo/collectives/across_hosts/agreement.h>
-#include <rondo/collectives/enqueue.h>
-#include <rondo/collectives/ring_steps.h>
+#include <rondo/collectives/operation_builder.h>
+#include <rondo/collectives/algorithms/ring_steps.h>
 
 #include <atomic>
 #include <functional>

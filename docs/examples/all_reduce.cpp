@@ -1,6 +1,6 @@
 // The sum of what four ranks have, in every rank's place; here they share one device.
 #include <rondo/collectives/collectives.h>
-#include <rondo/kernels/core/buffer.h>
+#include <rondo/kernels/runtime/buffer.h>
 
 #include <iostream>
 

@@ -1,5 +1,5 @@
 // One product with a bias and a ReLU: c = max(a b + bias, 0).
-#include <rondo/kernels/core/buffer.h>
+#include <rondo/kernels/runtime/buffer.h>
 #include <rondo/kernels/gemm/gemm.h>
 
 #include <iostream>

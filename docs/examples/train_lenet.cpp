@@ -1,6 +1,6 @@
 // LeNet on Fashion-MNIST, data-parallel on two ranks: train_lenet [DIRECTORY]
-#include <rondo/nn/fit.h>
-#include <rondo/nn/models.h>
+#include <rondo/nn/train/fit.h>
+#include <rondo/nn/models/models.h>
 
 #include <cstdio>
 

@@ -1,5 +1,5 @@
 #include <rondo/kernels/conv/conv_geometry.h>
-#include <rondo/kernels/conv/winograd.h>
+#include <rondo/kernels/conv/winograd/winograd.h>
 
 #include <initializer_list>
 #include <utility>

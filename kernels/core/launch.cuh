@@ -5,7 +5,7 @@
 
 #include <cuda_runtime.h>
 
-#include <rondo/kernels/core/launch_trace.h>
+#include <rondo/kernels/core/launch_observer.h>
 #include <rondo/kernels/core/status.h>
 
 #include <cstdint>
@@ -66,8 +66,10 @@ Status launch(const char* name, const LaunchShape& shape, cudaStream_t stream, v
   config.blockDim = dim3(static_cast<unsigned>(shape.block_x), static_cast<unsigned>(shape.block_y), 1);
   config.dynamicSmemBytes = static_cast<size_t>(shape.shared_bytes);
   config.stream = stream;
-  const Trace::Scope span = LaunchTrace::span(name, stream);
-  cudaError_t error = cudaLaunchKernelEx(&config, kernel, arguments...);
+  LaunchObserver* const observer = LaunchObserver::current;
+  if (observer) observer->before_launch(name, stream);
+  const cudaError_t error = cudaLaunchKernelEx(&config, kernel, arguments...);
+  if (observer) observer->after_launch();
   if (error == cudaSuccess) return {};
   return from_cuda(error, concat(name, ", ", shape.grid_x, " x ", shape.grid_y, " x ", shape.grid_z,
                                  " blocks of ", shape.block_x * shape.block_y, " threads, ",

@@ -1,4 +1,4 @@
-// Graph: a network as a list of operations, made once by modules (nn/module.h) and then the same for every replica.
+// Graph: a network as a list of operations, made once by modules (nn/layers/module.h) and then the same for every replica.
 #pragma once
 
 #include <rondo/nn/graph/op.h>

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <rondo/collectives/collectives.h>
-#include <rondo/kernels/core/buffer.h>
+#include <rondo/kernels/runtime/buffer.h>
 #include <rondo/nn/graph/graph.h>
 #include <rondo/nn/graph/memory_plan.h>
 

@@ -1,7 +1,7 @@
 // Batch normalisation, as a layer.
 #pragma once
 
-#include <rondo/nn/module.h>
+#include <rondo/nn/layers/module.h>
 
 namespace rondo::nn {
 

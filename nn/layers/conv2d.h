@@ -2,8 +2,8 @@
 #pragma once
 
 #include <rondo/kernels/conv/conv2d.h>
-#include <rondo/nn/init.h>
-#include <rondo/nn/module.h>
+#include <rondo/nn/layers/init.h>
+#include <rondo/nn/layers/module.h>
 
 namespace rondo::nn {
 

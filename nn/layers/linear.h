@@ -1,8 +1,8 @@
 // A fully connected layer.
 #pragma once
 
-#include <rondo/nn/init.h>
-#include <rondo/nn/module.h>
+#include <rondo/nn/layers/init.h>
+#include <rondo/nn/layers/module.h>
 
 namespace rondo::nn {
 

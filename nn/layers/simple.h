@@ -2,7 +2,7 @@
 #pragma once
 
 #include <rondo/nn/layers/conv2d.h>
-#include <rondo/nn/module.h>
+#include <rondo/nn/layers/module.h>
 
 namespace rondo::nn {
 

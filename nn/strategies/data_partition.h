@@ -1,9 +1,9 @@
-// DataPartition: data parallelism as one of the strategies. It is nn/data_parallel.h with the plain step of SGD; the lesson is
+// DataPartition: data parallelism as one of the strategies. It is nn/train/data_parallel.h with the plain step of SGD; the lesson is
 // nn/lenet_from_scratch.cpp.
 #pragma once
 
-#include <rondo/nn/data_parallel.h>
-#include <rondo/nn/optimizers.h>
+#include <rondo/nn/train/data_parallel.h>
+#include <rondo/nn/optim/optimizers.h>
 #include <rondo/nn/strategies/strategy.h>
 
 namespace rondo::nn {

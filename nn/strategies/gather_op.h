@@ -19,7 +19,7 @@
 #pragma once
 
 #include <rondo/nn/graph/op.h>
-#include <rondo/nn/shard.h>
+#include <rondo/nn/train/shard.h>
 
 #include <vector>
 

@@ -1,7 +1,7 @@
 // LossHead: what comes behind a network's last layer on one device: labels or targets, the loss, and its gradient.
 #pragma once
 
-#include <rondo/kernels/core/buffer.h>
+#include <rondo/kernels/runtime/buffer.h>
 #include <rondo/nn/strategies/strategy.h>
 
 namespace rondo::nn {

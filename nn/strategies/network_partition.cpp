@@ -29,7 +29,7 @@
 
 #include <rondo/nn/strategies/network_partition.h>
 
-#include <rondo/nn/shard.h>
+#include <rondo/nn/train/shard.h>
 
 #include <algorithm>
 

@@ -1,6 +1,6 @@
 // Where a network is cut into stages: pure functions.
 //
-// A network is a chain of modules (chain_of() in nn/module.h). A module that adds no operation of its own, a ReLU that has gone
+// A network is a chain of modules (chain_of() in nn/layers/module.h). A module that adds no operation of its own, a ReLU that has gone
 // into the convolution before it or a Flatten, stays with the module before it; so what the chain falls into are pieces of
 // one or more operations, and the cuts lie between pieces. The cost of a piece is what it computes in a step of so many
 // samples, in multiplications and additions:
@@ -15,7 +15,7 @@
 // alike; of several such, those that lie first.
 #pragma once
 
-#include <rondo/nn/module.h>
+#include <rondo/nn/layers/module.h>
 
 #include <cstddef>
 #include <vector>

@@ -10,7 +10,7 @@
 #pragma once
 
 #include <rondo/kernels/loss/cross_entropy.h>
-#include <rondo/nn/module.h>
+#include <rondo/nn/layers/module.h>
 
 #include <cstdint>
 #include <memory>

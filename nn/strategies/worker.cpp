@@ -3,7 +3,7 @@
 #include <rondo/kernels/activation/add.h>
 #include <rondo/kernels/data/batch.h>
 #include <rondo/kernels/optimizer/sgd.h>
-#include <rondo/nn/arena.h>
+#include <rondo/nn/graph/arena.h>
 #include <rondo/nn/graph/replica.h>
 
 #include <algorithm>

@@ -6,7 +6,7 @@
 // the sum; that place is as large as the largest node's parameters, not as all of them.
 #pragma once
 
-#include <rondo/kernels/core/buffer.h>
+#include <rondo/kernels/runtime/buffer.h>
 #include <rondo/nn/graph/graph.h>
 #include <rondo/nn/graph/memory_plan.h>
 #include <rondo/nn/strategies/strategy.h>

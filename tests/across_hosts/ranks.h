@@ -3,7 +3,7 @@
 
 #include <rondo/collectives/across_hosts/process_group.h>
 #include <rondo/collectives/collectives.h>
-#include <rondo/kernels/core/platform.h>
+#include <rondo/kernels/runtime/platform.h>
 #include <rondo/tests/support/inputs.h>
 
 #include <vector>

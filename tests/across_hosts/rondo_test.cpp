@@ -1,6 +1,6 @@
 // `rondo train` and `rondo allreduce` in several processes, as a user starts them.
 #include <rondo/tests/across_hosts/launcher.h>
-#include <rondo/tests/program/files.h>
+#include <rondo/tests/rondo/support/files.h>
 
 #include <algorithm>
 #include <sstream>

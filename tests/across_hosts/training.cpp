@@ -8,12 +8,12 @@
 //   training batch 0        another batch in each process
 //   training check 0        no training: replicas of which one value of the last process differs, counted
 #include <rondo/collectives/across_hosts/mpi_process_group.h>
-#include <rondo/nn/fit.h>
-#include <rondo/nn/replica_check.h>
+#include <rondo/nn/train/fit.h>
+#include <rondo/nn/diagnostics/replica_check.h>
 #include <rondo/tests/across_hosts/fingerprint.h>
-#include <rondo/tests/nn/fixed_batch.h>
-#include <rondo/tests/nn/small_data.h>
-#include <rondo/tests/nn/small_models.h>
+#include <rondo/tests/nn/train/fixed_batch.h>
+#include <rondo/tests/nn/models/small_data.h>
+#include <rondo/tests/nn/models/small_models.h>
 
 #include <cmath>
 #include <cstdio>

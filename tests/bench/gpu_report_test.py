@@ -314,14 +314,14 @@ class CommandTest(InTemporaryFolder):
         self.assertTrue(report["machine"]["cpu"])
         if steps.DATA.is_dir():
             self.assertEqual({name: len(run["epochs"]) for name, run in report["shared"].items()}, {"lenet": 2, "resnet18": 1})
-            for original, rows in report["originals"].items():
+            for network, rows in report["networks"].items():
                 # What else there is depends on what can be imported here.
-                self.assertIn("rondo", [row["program"] for row in rows], original)
+                self.assertIn("rondo", [row["program"] for row in rows], network)
                 for row in rows:
-                    self.assertNotIn("error", row["runs"][0], original)
+                    self.assertNotIn("error", row["runs"][0], network)
                     self.assertGreater(row["times_rondo"], 0)
-            self.assertEqual(list(report["originals"]), ["lenet", "mlp", "resnet18"])
-        of_rondo = [row["runs"][0] for row in report["originals"]["mlp"] if row["program"] == "rondo"]
+            self.assertEqual(list(report["networks"]), ["lenet", "mlp", "resnet18"])
+        of_rondo = [row["runs"][0] for row in report["networks"]["mlp"] if row["program"] == "rondo"]
         self.assertEqual(len(of_rondo), 2)
         losses = [run["losses"][-1] for run in [*of_rondo, *report["mlp"].values()]]
         self.assertEqual(len(losses), 4)
@@ -332,7 +332,7 @@ class CommandTest(InTemporaryFolder):
             self.assertEqual((run["ranks"], run["wrong"]), (2, 0))
             self.assertGreater(run["rows"][0]["reached"], 0)
         text = (self.folder / "report/report.md").read_text()
-        for heading in ("## The originals", "## Tests", "## Benchmarks", "## Links", "## Collectives", "## Steps", "launch_eager"):
+        for heading in ("## The networks", "## Tests", "## Benchmarks", "## Links", "## Collectives", "## Steps", "launch_eager"):
             self.assertIn(heading, text)
 
 

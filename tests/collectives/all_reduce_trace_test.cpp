@@ -1,5 +1,5 @@
 // The ring's steps as spans of a trace.
-#include <rondo/kernels/core/trace.h>
+#include <rondo/kernels/runtime/trace.h>
 #include <rondo/tests/collectives/world.h>
 
 namespace rondo::test {

@@ -2,7 +2,7 @@
 // makes are taken over by the linker (--wrap, CMakeLists.txt), under the names that the executor's headers
 // make of them.
 #include <rondo/collectives/peer_access.h>
-#include <rondo/kernels/core/platform.h>
+#include <rondo/kernels/runtime/platform.h>
 #include <rondo/tests/collectives/world.h>
 
 #include <cuda_runtime_api.h>

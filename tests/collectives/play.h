@@ -2,7 +2,7 @@
 // of streams and memory (stream_model.h), and the settings in which it is played.
 #pragma once
 
-#include <rondo/tests/collectives/stream_model.h>
+#include <rondo/tests/collectives/algorithms/stream_model.h>
 #include <rondo/tests/collectives/worlds.h>
 
 #include <simt/faults.h>

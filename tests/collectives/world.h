@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <rondo/collectives/collectives.h>
-#include <rondo/kernels/core/platform.h>
+#include <rondo/kernels/runtime/platform.h>
 #include <rondo/tests/collectives/vectors.h>
 #include <rondo/tests/support/compare.h>
 #include <rondo/tests/support/inputs.h>

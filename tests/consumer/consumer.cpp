@@ -1,7 +1,7 @@
 // One product and one all-reduce, written against the public headers alone.
 
 #include <rondo/collectives/collectives.h>
-#include <rondo/kernels/core/buffer.h>
+#include <rondo/kernels/runtime/buffer.h>
 #include <rondo/kernels/gemm/gemm.h>
 #include <rondo/version.h>
 

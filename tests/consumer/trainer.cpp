@@ -1,7 +1,7 @@
 // LeNet on two devices, in the lines that a user writes.
 
-#include <rondo/nn/data_parallel.h>
-#include <rondo/nn/models.h>
+#include <rondo/nn/train/data_parallel.h>
+#include <rondo/nn/models/models.h>
 #include <rondo/version.h>
 
 #include <cstdio>

@@ -1,6 +1,6 @@
 // The programs of docs/examples do what they say, and the README quotes them word by word.
 #include <gtest/gtest.h>
-#include <rondo/tests/program/files.h>
+#include <rondo/tests/rondo/support/files.h>
 
 #include <algorithm>
 #include <array>

@@ -21,7 +21,7 @@
 #include <gtest/gtest.h>
 
 #include <rondo/collectives/collectives.h>
-#include <rondo/kernels/core/platform.h>
+#include <rondo/kernels/runtime/platform.h>
 #include <rondo/kernels/optimizer/sgd.h>
 #include <rondo/tests/support/compare.h>
 

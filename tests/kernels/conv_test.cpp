@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <rondo/kernels/conv/conv2d.h>
-#include <rondo/kernels/conv/implicit_gemm.h>
+#include <rondo/kernels/conv/implicit_gemm/implicit_gemm.h>
 #include <rondo/kernels/gemm/gemm_config.h>
 #include <rondo/tests/kernels/reference/conv_reference.h>
 #include <rondo/tests/support/compare.h>

@@ -1,7 +1,7 @@
 // How products are cut into blocks: pure functions, so no device is needed.
 #include <gtest/gtest.h>
 
-#include <rondo/kernels/conv/implicit_gemm.h>
+#include <rondo/kernels/conv/implicit_gemm/implicit_gemm.h>
 #include <rondo/kernels/gemm/gemm_config.h>
 
 #include <sstream>

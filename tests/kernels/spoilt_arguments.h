@@ -8,7 +8,7 @@
 
 #include <gtest/gtest.h>
 
-#include <rondo/kernels/core/buffer.h>
+#include <rondo/kernels/runtime/buffer.h>
 #include <rondo/kernels/core/check.h>
 #include <rondo/kernels/core/view.h>
 

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <rondo/kernels/conv/conv2d.h>
-#include <rondo/kernels/conv/winograd.h>
+#include <rondo/kernels/conv/winograd/winograd.h>
 #include <rondo/tests/kernels/reference/conv_reference.h>
 #include <rondo/tests/support/compare.h>
 #include <rondo/tests/support/guarded_buffer.h>

@@ -16,7 +16,7 @@
 #include <cuda_runtime.h>  // defines __SIMT__ where it is the executor's
 #include <gtest/gtest.h>
 
-#include <rondo/kernels/core/buffer.h>
+#include <rondo/kernels/runtime/buffer.h>
 #include <rondo/kernels/core/view.h>
 
 #include <atomic>

@@ -1,7 +1,7 @@
 // Fashion-MNIST itself, for tests that are about its images. They skip where it is not.
 #pragma once
 
-#include <rondo/nn/fashion_mnist.h>
+#include <rondo/nn/data/fashion_mnist.h>
 
 #include <filesystem>
 #include <optional>

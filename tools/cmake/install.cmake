@@ -18,10 +18,10 @@ endfunction()
 
 # PACKAGE TARGET of what a component needs beside other components. Threads come with CMake.
 if(RONDO_CUDA)
-  rondo_install(core rondo_options rondo_core)
+  rondo_install(core rondo_options rondo_core rondo_runtime)
   set(rondo_core_needs "CUDAToolkit 12.8" CUDA::cudart_static)
 else()
-  rondo_install(core rondo_options rondo_core simt)
+  rondo_install(core rondo_options rondo_core rondo_runtime simt)
   install(DIRECTORY ${PROJECT_SOURCE_DIR}/tools/simt/include/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/rondo-simt)
   if(NOT SIMT_X86_64)
     set(rondo_core_needs "Boost 1.74 COMPONENTS context" Boost::context)
@@ -36,12 +36,12 @@ if(RONDO_MPI_FOUND)
 endif()
 
 # The headers. A .cuh is a kernel's own: what it holds depends on the flags that it is compiled with
-# (core/lanes.cuh), and the libraries' are not their users'.
+# (core/vec.cuh), and the libraries' are not their users'.
 foreach(part kernels collectives nn)
   install(DIRECTORY ${PROJECT_SOURCE_DIR}/${part} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/rondo
           FILES_MATCHING PATTERN "*.h")
 endforeach()
-install(FILES ${RONDO_INCLUDE_DIR}/rondo/version.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/rondo)
+install(FILES ${RONDO_VERSION_DIR}/rondo/version.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/rondo)
 if(TARGET rondo)
   install(TARGETS rondo RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 endif()

@@ -9,18 +9,33 @@ find_package(Threads REQUIRED)
 include(${CMAKE_CURRENT_LIST_DIR}/architectures.cmake)
 include(${CMAKE_CURRENT_LIST_DIR}/packages.cmake)
 
-# One spelling of an include, in the tree and installed: <rondo/kernels/gemm/gemm.h>.
+# An include has one spelling, in the tree and installed: <rondo/kernels/gemm/gemm.h>. Each target has an
+# include folder of its own below this one, so that it sees the headers of the targets that it links and no
+# others.
 set(RONDO_INCLUDE_DIR ${PROJECT_BINARY_DIR}/include)
-file(MAKE_DIRECTORY ${RONDO_INCLUDE_DIR}/rondo)
-foreach(part kernels collectives nn bench tests tools)
-  file(CREATE_LINK ${PROJECT_SOURCE_DIR}/${part} ${RONDO_INCLUDE_DIR}/rondo/${part} SYMBOLIC)
-endforeach()
 
-configure_file(${PROJECT_SOURCE_DIR}/tools/cmake/version.h.in ${RONDO_INCLUDE_DIR}/rondo/version.h @ONLY)
+# rondo_headers(TARGET FOLDER...): TARGET owns the headers of these source folders.
+function(rondo_headers target)
+  set(root ${RONDO_INCLUDE_DIR}/${target})
+  foreach(folder ${ARGN})
+    cmake_path(GET folder PARENT_PATH parent)
+    file(MAKE_DIRECTORY ${root}/rondo/${parent})
+    file(CREATE_LINK ${PROJECT_SOURCE_DIR}/${folder} ${root}/rondo/${folder} SYMBOLIC)
+  endforeach()
+  get_target_property(type ${target} TYPE)
+  if(type STREQUAL INTERFACE_LIBRARY)
+    target_include_directories(${target} INTERFACE $<BUILD_INTERFACE:${root}>)
+  else()
+    target_include_directories(${target} PUBLIC $<BUILD_INTERFACE:${root}>)
+  endif()
+endfunction()
+
+set(RONDO_VERSION_DIR ${RONDO_INCLUDE_DIR}/rondo_options)
+configure_file(${PROJECT_SOURCE_DIR}/tools/cmake/version.h.in ${RONDO_VERSION_DIR}/rondo/version.h @ONLY)
 
 add_library(rondo_options INTERFACE)
 target_include_directories(rondo_options INTERFACE
-  $<BUILD_INTERFACE:${RONDO_INCLUDE_DIR}> $<INSTALL_INTERFACE:include>)
+  $<BUILD_INTERFACE:${RONDO_VERSION_DIR}> $<INSTALL_INTERFACE:include>)
 target_compile_features(rondo_options INTERFACE cxx_std_20)
 
 if(RONDO_CUDA)

@@ -3,8 +3,8 @@
 import sys
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "bench/originals"))
-from peers import table as of_originals  # noqa: E402
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "bench/frameworks"))
+from peers import table as of_networks  # noqa: E402
 
 
 def quantity(value, unit):
@@ -24,7 +24,7 @@ def table(header, rows):
 
 
 def summary(report):
-    return (f"# Rondo on {title(report)}\n\n" + machine_table(report) + originals(report)
+    return (f"# Rondo on {title(report)}\n\n" + machine_table(report) + networks(report)
             + shared(report) + mlp(report) + tests(report) + benchmarks(report) + links(report) + collectives(report)
             + sanitizer(report) + steps(report))
 
@@ -62,16 +62,16 @@ def sanitizer(report):
     return "## compute-sanitizer\n\n" + table(["checker and program", "tests", "failed", "left out as slow", ""], rows) if rows else ""
 
 
-def originals(report):
+def networks(report):
     text = "".join(f"- {framework}: {version}\n" for framework, version in report["frameworks"].items()) + "\n"
-    for original, rows in report["originals"].items():
-        text += f"### {original}\n\n" + table(of_originals.header(original), [of_originals.cells(row) for row in rows])
-    return "## The originals beside PyTorch and JAX\n\n" + text if report["originals"] else ""
+    for network, rows in report["networks"].items():
+        text += f"### {network}\n\n" + table(of_networks.header(network), [of_networks.cells(row) for row in rows])
+    return "## The networks beside PyTorch and JAX\n\n" + text if report["networks"] else ""
 
 
 def shared(report):
-    rows = [[original, f"{len(run['epochs'])}", quantity(run["sec_per_epoch"], "s"), f"{run['test_accuracy']:.4f}"]
-            for original, run in report["shared"].items()]
+    rows = [[network, f"{len(run['epochs'])}", quantity(run["sec_per_epoch"], "s"), f"{run['test_accuracy']:.4f}"]
+            for network, run in report["shared"].items()]
     header = ["network", "epochs", "time an epoch", "test accuracy"]
     return "## Fashion-MNIST on two ranks of one device\n\n" + table(header, rows) if rows else ""
 

@@ -14,7 +14,7 @@ from . import checks, machine, markdown
 from .runner import Runner
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "bench/originals"))
+sys.path.insert(0, str(ROOT / "bench/frameworks"))
 from peers import outcome, recipes, table  # noqa: E402
 
 DATA = Path(recipes.DATA)
@@ -23,7 +23,7 @@ QUICK_SIZES = {"lenet": ["--limit", "512", "--epochs", "2"], "mlp": ["--layers",
 CPU_SIZES = {**QUICK_SIZES, "lenet": ["--limit", "10240", "--epochs", "3"]}
 
 
-PARTS = ("build", "links", "tests", "originals", "training", "benchmarks", "collectives", "sanitizer", "compiled")
+PARTS = ("build", "links", "tests", "networks", "training", "benchmarks", "collectives", "sanitizer", "compiled")
 
 
 def make_report(arguments, directory):
@@ -39,7 +39,7 @@ def make_report(arguments, directory):
         "preset_reason": reason,
         "quick": arguments.quick,
         "machine": machine.facts(ROOT, nvcc),
-        "originals": {}, "frameworks": {}, "shared": {}, "mlp": {}, "tests": None, "benchmarks": {},
+        "networks": {}, "frameworks": {}, "shared": {}, "mlp": {}, "tests": None, "benchmarks": {},
         "clocks_while_benchmarking": [], "links": None, "collectives": {}, "sanitizer": None,
         "steps": runner.steps,
     }
@@ -97,14 +97,14 @@ class Steps:
 
     def parts(self):
         """[(part, share)]: each adds to a report what it finds. Tests come first: the time of a wrong result is none."""
-        originals = [(partial(self.originals, original), share)
-                     for original, share in (("lenet", 2), ("mlp", 2.5), ("resnet18", 3.5))]
-        compiled = [(partial(self.compiled, original), 0.7) for original in ("lenet", "mlp", "resnet18")]
+        networks = [(partial(self.networks, network), share)
+                     for network, share in (("lenet", 2), ("mlp", 2.5), ("resnet18", 3.5))]
+        compiled = [(partial(self.compiled, network), 0.7) for network in ("lenet", "mlp", "resnet18")]
         named = {
             "build": [(self.build, 25)],
             "links": [(self.links, 2.5)],
             "tests": [(self.checks.tests, 4)],
-            "originals": originals,
+            "networks": networks,
             "training": [(self.shared, 1.2), (self.mlp, 0.8)],
             "benchmarks": [(self.benchmarks, 3.5)],
             "collectives": [(self.collectives, 1.2)],
@@ -122,42 +122,42 @@ class Steps:
         build = f'source "{ROOT}/tools/platform.sh"; keep_going=true build {self.preset}'
         self.runner.run("build", ["bash", "-c", build], limit=self.runner.left())
 
-    # The three originals, each program in a process of its own on one device.
+    # The three networks, each program in a process of its own on one device.
 
-    def originals(self, original, report):
+    def networks(self, network, report):
         limit = self.runner.left()
-        self.beside(report, f"{original} beside its peers", original, ["rondo", "eager", "jax", "graph"], limit, limit / 2)
+        self.beside(report, f"{network} beside its peers", network, ["rondo", "eager", "jax", "graph"], limit, limit / 2)
 
-    def compiled(self, original, report):
+    def compiled(self, network, report):
         """More of PyTorch, when there is time left: compiling takes most of it."""
-        step = f"{original} by torch.compile"
+        step = f"{network} by torch.compile"
         if self.quick:
             self.runner.note(step, "skipped", "not in a quick report")
         else:
             limit = self.runner.left()
-            self.beside(report, step, original, ["compiled"], limit, max(1, limit - 10))
+            self.beside(report, step, network, ["compiled"], limit, max(1, limit - 10))
 
-    def beside(self, report, step, original, programs, limit, of_each):
-        if original != "mlp" and not self.has_data(step):
+    def beside(self, report, step, network, programs, limit, of_each):
+        if network != "mlp" and not self.has_data(step):
             return
-        output = self.directory / f"originals_{original}_{programs[-1]}.json"
+        output = self.directory / f"networks_{network}_{programs[-1]}.json"
         output.unlink(missing_ok=True)
         # It ends by itself before it is ended: then what it found is complete.
         seconds = max(1, min(limit, self.runner.left()) - 3)
-        command = [sys.executable, ROOT / "bench/originals/originals_beside_peers", self.build_folder / "rondo",
-                   "--originals", original, "--programs", *programs, "--device", "cuda" if self.preset == "cuda" else "cpu",
+        command = [sys.executable, ROOT / "bench/frameworks/networks_beside_peers", self.build_folder / "rondo",
+                   "--networks", network, "--programs", *programs, "--device", "cuda" if self.preset == "cuda" else "cpu",
                    "--data", self.data, "--json", output, "--cores", os.cpu_count(), "--timeout", of_each,
                    "--minutes", seconds / 60]
         if self.quick:
-            command += QUICK_SIZES[original]
+            command += QUICK_SIZES[network]
         elif self.preset == "cpu":
-            command += CPU_SIZES[original]
+            command += CPU_SIZES[network]
         self.runner.run(step, command, limit=limit)
         if output.exists():
             found = json.loads(output.read_text())
             report["frameworks"].update(found["frameworks"])
-            rows = report["originals"].setdefault(original, [])
-            rows += found["originals"][original]
+            rows = report["networks"].setdefault(network, [])
+            rows += found["networks"][network]
             table.summarise(rows)
 
     def has_data(self, step):
@@ -169,21 +169,21 @@ class Steps:
     # The same on two ranks that share a device.
 
     def shared(self, report):
-        for original in ("lenet", "resnet18"):
-            step = f"{original} on 2 ranks of one device"
+        for network in ("lenet", "resnet18"):
+            step = f"{network} on 2 ranks of one device"
             if not self.has_data(step):
                 continue
-            log = self.directory / f"{original}_0_0.csv"
-            command = [self.build_folder / "rondo", "train", original, "--devices", "0,0", "--data", self.data,
+            log = self.directory / f"{network}_0_0.csv"
+            command = [self.build_folder / "rondo", "train", network, "--devices", "0,0", "--data", self.data,
                        "--log", log, "--plot", log.with_suffix(".svg")]
             if self.quick:
-                command += [*QUICK_SIZES[original], "--verify"]
+                command += [*QUICK_SIZES[network], "--verify"]
             elif self.preset == "cpu":
-                command += CPU_SIZES[original]
-            elif original == "resnet18":
+                command += CPU_SIZES[network]
+            elif network == "resnet18":
                 command += ["--epochs", "2"]
             if self.runner.run(step, command, limit=40):
-                report["shared"][original] = read_log(log)
+                report["shared"][network] = read_log(log)
 
     def mlp(self, report):
         for mode in ("sharded", "replicated"):

@@ -1,12 +1,12 @@
 #include <CLI/CLI.hpp>
 
-#include <rondo/kernels/core/platform.h>
+#include <rondo/kernels/runtime/platform.h>
 #include <rondo/kernels/core/status.h>
 #include <rondo/tools/rondo/arguments.h>
-#include <rondo/tools/rondo/byte_count.h>
-#include <rondo/tools/rondo/format.h>
-#include <rondo/tools/rondo/option_readers.h>
-#include <rondo/tools/rondo/scale_arguments.h>
+#include <rondo/tools/rondo/support/byte_count.h>
+#include <rondo/tools/rondo/support/format.h>
+#include <rondo/tools/rondo/support/option_readers.h>
+#include <rondo/tools/rondo/scale/arguments.h>
 #include <rondo/version.h>
 
 #include <array>

@@ -2,13 +2,13 @@
 #pragma once
 
 #include <rondo/collectives/algorithm.h>
-#include <rondo/collectives/scale_links.h>
+#include <rondo/collectives/models/scale_links.h>
 #include <rondo/tools/rondo/collective/arguments.h>
 #include <rondo/tools/rondo/links/arguments.h>
-#include <rondo/tools/rondo/plot_arguments.h>
-#include <rondo/tools/rondo/shard_arguments.h>
-#include <rondo/tools/rondo/strategies_arguments.h>
-#include <rondo/tools/rondo/train_arguments.h>
+#include <rondo/tools/rondo/plot/arguments.h>
+#include <rondo/tools/rondo/shard/arguments.h>
+#include <rondo/tools/rondo/strategies/arguments.h>
+#include <rondo/tools/rondo/train/arguments.h>
 
 #include <cstdint>
 #include <optional>

@@ -2,23 +2,23 @@
 // training, wrong elements); 2 what was asked for makes no sense, and nothing was done; 129, 130 and 143 a
 // training was ended by SIGHUP, SIGINT (Ctrl-C) or SIGTERM, after its step and with its checkpoint.
 
-#include <rondo/kernels/core/platform.h>
+#include <rondo/kernels/runtime/platform.h>
 #include <rondo/kernels/core/status.h>
 #include <rondo/tools/rondo/arguments.h>
 #include <rondo/tools/rondo/collective/collective.h>
-#include <rondo/tools/rondo/devices.h>
-#include <rondo/tools/rondo/launched.h>
+#include <rondo/tools/rondo/devices/devices.h>
+#include <rondo/tools/rondo/support/launched.h>
 #include <rondo/tools/rondo/links/links.h>
-#include <rondo/tools/rondo/plot.h>
-#include <rondo/tools/rondo/scale.h>
-#include <rondo/tools/rondo/schedule.h>
-#include <rondo/tools/rondo/shard.h>
-#include <rondo/tools/rondo/strategies.h>
-#include <rondo/tools/rondo/summary.h>
-#include <rondo/tools/rondo/terminal.h>
-#include <rondo/tools/rondo/train_from_scratch.h>
-#include <rondo/tools/rondo/train_mlp.h>
-#include <rondo/tools/rondo/train_network.h>
+#include <rondo/tools/rondo/plot/plot.h>
+#include <rondo/tools/rondo/scale/scale.h>
+#include <rondo/tools/rondo/schedule/schedule.h>
+#include <rondo/tools/rondo/shard/shard.h>
+#include <rondo/tools/rondo/strategies/strategies.h>
+#include <rondo/tools/rondo/summary/summary.h>
+#include <rondo/tools/rondo/support/terminal.h>
+#include <rondo/tools/rondo/train/train_from_scratch.h>
+#include <rondo/tools/rondo/train/train_mlp.h>
+#include <rondo/tools/rondo/train/train_network.h>
 
 #include <csignal>
 #include <iostream>

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <rondo/kernels/loss/cross_entropy.h>
-#include <rondo/tests/nn/fleet.h>
+#include <rondo/tests/nn/train/model_fixture.h>
 
 #include <vector>
 

@@ -1,4 +1,4 @@
-// ReferenceNetwork: the networks of nn/models.h in double precision, written down a second time.
+// ReferenceNetwork: the networks of nn/models/models.h in double precision, written down a second time.
 //
 // Its layers are those of the graph, one for one and in the same order: a ReLU belongs to the layer that it follows.
 #pragma once

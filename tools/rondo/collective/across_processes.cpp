@@ -1,7 +1,7 @@
 #include <rondo/collectives/across_hosts/gather.h>
 #include <rondo/tools/rondo/collective/across_processes.h>
-#include <rondo/tools/rondo/format.h>
-#include <rondo/tools/rondo/launched.h>
+#include <rondo/tools/rondo/support/format.h>
+#include <rondo/tools/rondo/support/launched.h>
 #include <rondo/tools/rondo/links/measure_links.h>
 
 #include <algorithm>

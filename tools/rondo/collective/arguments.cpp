@@ -1,8 +1,8 @@
 #include <rondo/collectives/combine/combine.h>
 #include <rondo/tools/rondo/arguments.h>
-#include <rondo/tools/rondo/byte_count.h>
+#include <rondo/tools/rondo/support/byte_count.h>
 #include <rondo/tools/rondo/collective/arguments.h>
-#include <rondo/tools/rondo/option_readers.h>
+#include <rondo/tools/rondo/support/option_readers.h>
 
 #include <algorithm>
 #include <cctype>

@@ -5,7 +5,7 @@
 #include <rondo/collectives/reduction.h>
 #include <rondo/kernels/core/dtype.h>
 #include <rondo/tools/rondo/collective/verb.h>
-#include <rondo/tools/rondo/command.h>
+#include <rondo/tools/rondo/support/command.h>
 
 #include <optional>
 #include <string>

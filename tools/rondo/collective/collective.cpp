@@ -1,16 +1,16 @@
-#include <rondo/tools/rondo/byte_count.h>
+#include <rondo/tools/rondo/support/byte_count.h>
 #include <rondo/tools/rondo/collective/across_processes.h>
 #include <rondo/tools/rondo/collective/collective.h>
 #include <rondo/tools/rondo/collective/cost.h>
 #include <rondo/tools/rondo/collective/same_options.h>
 #include <rondo/tools/rondo/collective/session.h>
-#include <rondo/tools/rondo/devices.h>
-#include <rondo/tools/rondo/format.h>
-#include <rondo/tools/rondo/launched.h>
+#include <rondo/tools/rondo/devices/devices.h>
+#include <rondo/tools/rondo/support/format.h>
+#include <rondo/tools/rondo/support/launched.h>
 #include <rondo/tools/rondo/links/link_file.h>
 #include <rondo/tools/rondo/links/measure_links.h>
-#include <rondo/tools/rondo/output_file.h>
-#include <rondo/tools/rondo/trace_json.h>
+#include <rondo/tools/rondo/support/output_file.h>
+#include <rondo/tools/rondo/train/trace_json.h>
 
 #include <algorithm>
 #include <numeric>

@@ -1,4 +1,4 @@
-// What a collective operation spends its time on, as collectives/cost_model.h predicts it for an all-reduce.
+// What a collective operation spends its time on, as collectives/models/cost_model.h predicts it for an all-reduce.
 #pragma once
 
 #include <rondo/tools/rondo/collective/verb.h>

@@ -2,7 +2,7 @@
 // bound, how much of it was reached, and what the cost model says the time is spent on.
 #pragma once
 
-#include <rondo/collectives/alpha_beta.h>
+#include <rondo/collectives/models/alpha_beta.h>
 #include <rondo/tools/rondo/collective/arguments.h>
 
 #include <optional>

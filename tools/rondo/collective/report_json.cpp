@@ -1,4 +1,4 @@
-#include <rondo/kernels/core/platform.h>
+#include <rondo/kernels/runtime/platform.h>
 #include <rondo/tools/rondo/collective/report.h>
 
 #include <nlohmann/json.hpp>

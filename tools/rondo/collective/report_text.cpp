@@ -1,6 +1,6 @@
-#include <rondo/kernels/core/platform.h>
+#include <rondo/kernels/runtime/platform.h>
 #include <rondo/tools/rondo/collective/report.h>
-#include <rondo/tools/rondo/format.h>
+#include <rondo/tools/rondo/support/format.h>
 
 #include <array>
 #include <cmath>

@@ -1,5 +1,5 @@
 #include <rondo/collectives/across_hosts/gather.h>
-#include <rondo/tools/rondo/byte_count.h>
+#include <rondo/tools/rondo/support/byte_count.h>
 #include <rondo/tools/rondo/collective/same_options.h>
 
 #include <array>

@@ -1,4 +1,4 @@
-#include <rondo/nn/step_graph.h>
+#include <rondo/nn/train/step_graph.h>
 #include <rondo/tools/rondo/collective/session.h>
 
 #include <algorithm>

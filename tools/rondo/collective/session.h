@@ -1,7 +1,7 @@
 // Session: the ranks' buffers and streams, and one measurement: fill, run, count what is wrong, then time.
 #pragma once
 
-#include <rondo/nn/stream_group.h>
+#include <rondo/nn/train/stream_group.h>
 #include <rondo/tools/rondo/collective/engine.h>
 #include <rondo/tools/rondo/collective/exact_values.h>
 

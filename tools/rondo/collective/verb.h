@@ -1,7 +1,7 @@
 // The collective operations as the program measures them: sizes, factors and bounds.
 #pragma once
 
-#include <rondo/collectives/cost_model.h>
+#include <rondo/collectives/models/cost_model.h>
 
 #include <cstdint>
 #include <vector>

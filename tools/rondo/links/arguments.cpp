@@ -1,6 +1,6 @@
 #include <rondo/tools/rondo/arguments.h>
 #include <rondo/tools/rondo/links/arguments.h>
-#include <rondo/tools/rondo/option_readers.h>
+#include <rondo/tools/rondo/support/option_readers.h>
 
 namespace rondo::program {
 

@@ -1,7 +1,7 @@
 // What may be said to `rondo links`.
 #pragma once
 
-#include <rondo/tools/rondo/command.h>
+#include <rondo/tools/rondo/support/command.h>
 
 #include <optional>
 #include <string>

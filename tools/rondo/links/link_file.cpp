@@ -1,6 +1,6 @@
-#include <rondo/kernels/core/platform.h>
-#include <rondo/nn/printable.h>
-#include <rondo/nn/regular_file.h>
+#include <rondo/kernels/runtime/platform.h>
+#include <rondo/nn/io/printable.h>
+#include <rondo/nn/io/regular_file.h>
 #include <rondo/tools/rondo/links/link_file.h>
 
 #include <nlohmann/json.hpp>

@@ -1,6 +1,6 @@
 #include <cuda_runtime_api.h>
-#include <rondo/collectives/ring_order.h>
-#include <rondo/kernels/core/platform.h>
+#include <rondo/collectives/models/ring_order.h>
+#include <rondo/kernels/runtime/platform.h>
 #include <rondo/tools/rondo/links/device_name.h>
 #include <rondo/tools/rondo/links/link_table.h>
 

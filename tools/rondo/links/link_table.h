@@ -2,7 +2,7 @@
 // ranks of a collective operation.
 #pragma once
 
-#include <rondo/collectives/cost_model.h>
+#include <rondo/collectives/models/cost_model.h>
 #include <rondo/collectives/peer_access.h>
 
 #include <string>

@@ -1,12 +1,12 @@
-#include <rondo/collectives/ring_order.h>
-#include <rondo/kernels/core/platform.h>
-#include <rondo/tools/rondo/devices.h>
-#include <rondo/tools/rondo/format.h>
+#include <rondo/collectives/models/ring_order.h>
+#include <rondo/kernels/runtime/platform.h>
+#include <rondo/tools/rondo/devices/devices.h>
+#include <rondo/tools/rondo/support/format.h>
 #include <rondo/tools/rondo/links/link_file.h>
 #include <rondo/tools/rondo/links/links.h>
 #include <rondo/tools/rondo/links/measure_links.h>
-#include <rondo/tools/rondo/output_file.h>
-#include <rondo/tools/rondo/text_table.h>
+#include <rondo/tools/rondo/support/output_file.h>
+#include <rondo/tools/rondo/support/text_table.h>
 
 #include <algorithm>
 #include <filesystem>

@@ -1,7 +1,7 @@
 #include <cuda_runtime_api.h>
-#include <rondo/kernels/core/buffer.h>
-#include <rondo/kernels/core/platform.h>
-#include <rondo/nn/step_graph.h>
+#include <rondo/kernels/runtime/buffer.h>
+#include <rondo/kernels/runtime/platform.h>
+#include <rondo/nn/train/step_graph.h>
 #include <rondo/tools/rondo/links/copy_kernel.h>
 #include <rondo/tools/rondo/links/device_name.h>
 #include <rondo/tools/rondo/links/measure_links.h>

@@ -1,6 +1,6 @@
 // One product, in a program that knows the kernels alone and is compiled without an option.
 
-#include <rondo/kernels/core/buffer.h>
+#include <rondo/kernels/runtime/buffer.h>
 #include <rondo/kernels/gemm/gemm.h>
 
 #if defined(PLAIN_X86_64) && (defined(__AVX__) || defined(__FMA__) || defined(__SSE3__))

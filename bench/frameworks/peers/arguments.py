@@ -1,0 +1,36 @@
+"""The command lines of the processes of a peer."""
+
+import argparse
+
+from . import recipes
+
+
+def make_parser(description):
+    parser = argparse.ArgumentParser(description=description)
+    parser.add_argument("network", choices=recipes.NETWORKS)
+    parser.add_argument("--device", choices=("cpu", "cuda"), required=True)
+    parser.add_argument("--data", default=recipes.DATA)
+    parser.add_argument("--checkpoint-layers", type=int, default=0)
+    parser.add_argument("--cores", type=int, required=True)
+    recipes.add_size_arguments(parser)
+    return parser
+
+
+def parse(parser):
+    arguments = parser.parse_args()
+    recipes.check_sizes(parser, arguments)
+    return arguments, recipes.recipe_of(arguments.network, arguments, arguments.checkpoint_layers)
+
+
+def parse_training(description, forms):
+    parser = make_parser(description)
+    parser.add_argument("--form", choices=forms, default=forms[0])
+    parser.add_argument("--json", required=True, help="where the outcome goes")
+    return parse(parser)
+
+
+def parse_step(description):
+    parser = make_parser(description)
+    parser.add_argument("--step-from", help="tensors before the step [the framework's own]")
+    parser.add_argument("--step-to", required=True, help="tensors after it; those before it where none are given")
+    return parse(parser)

@@ -1,0 +1,74 @@
+"""The three networks: what is trained, on what and how. What is not said here is the frameworks' own."""
+
+import dataclasses
+import os
+
+DATA = os.environ.get("RONDO_DATA") or "/usr/share/datasets/fashion-mnist"
+TRAINING_IMAGES = 60000
+TEST_IMAGES = 10000
+CLASSES = 10
+DEVIATION = 0.01  # of the convolutions' and linear layers' initial weights where images are learned; biases begin at 0
+WARM_UP_STEPS = 2  # of the MLP: not timed, as in `rondo train mlp`
+
+NETWORKS = ("lenet", "resnet18", "mlp")
+DEFAULT_BATCH = {"lenet": 256, "resnet18": 256, "mlp": 256 * 27}
+DEFAULT_RATE = {"lenet": 0.2, "resnet18": 0.1, "mlp": 1e-4}
+
+
+@dataclasses.dataclass(frozen=True)
+class Recipe:
+    network: str
+    batch: int
+    learning_rate: float  # of plain SGD; of Adam for the MLP
+    seed: int = 0
+    # LeNet and ResNet-18
+    epochs: int = 10
+    images: int = TRAINING_IMAGES  # the first so many of the training data ...
+    test_images: int = TEST_IMAGES  # ... and of the test data
+    # The MLP
+    layers: int = 90  # of `width`, with a ReLU each; behind them one of `outputs`
+    width: int = 2056
+    inputs: int = 1024
+    outputs: int = 10
+    steps: int = 7  # timed ones
+    checkpoint_layers: int = 0  # keep activations only every so many layers; 0: all
+
+
+def add_size_arguments(parser):
+    """Sizes, whose defaults are the networks'."""
+    parser.add_argument("--batch", type=int, help="samples a step [256; 6912 for the MLP]")
+    parser.add_argument("--lr", type=float, help="learning rate [0.2, 0.1 and 0.0001]")
+    for name, what in (("seed", "of weights and order"), ("epochs", "of LeNet and ResNet-18"), ("layers", "of the MLP"),
+                       ("width", "of the MLP's layers"), ("inputs", "of the MLP"), ("outputs", "of the MLP"),
+                       ("steps", "of the MLP that are timed")):
+        default = getattr(Recipe, name)
+        parser.add_argument(f"--{name}", type=int, default=default, help=f"{what} [{default}]")
+    parser.add_argument("--limit", type=int, help="only the first so many training and test images")
+
+
+def check_sizes(parser, arguments):
+    for name in ("batch", "epochs", "limit", "layers", "width", "inputs", "outputs", "steps"):
+        value = getattr(arguments, name)
+        if value is not None and value < 1:
+            parser.error(f"--{name} is {value}, must be at least 1")
+    if arguments.lr is not None and not 0 < arguments.lr <= 1000:
+        parser.error(f"--lr is {arguments.lr}, must be above 0 and at most 1000")
+
+
+def recipe_of(network, arguments, checkpoint_layers=0):
+    images = min(arguments.limit or TRAINING_IMAGES, TRAINING_IMAGES)
+    batch = arguments.batch or DEFAULT_BATCH[network]
+    return Recipe(
+        network=network,
+        batch=batch if network == "mlp" else min(batch, images),
+        learning_rate=arguments.lr or DEFAULT_RATE[network],
+        seed=arguments.seed,
+        epochs=arguments.epochs,
+        images=images,
+        test_images=min(arguments.limit or TEST_IMAGES, TEST_IMAGES),
+        layers=arguments.layers,
+        width=arguments.width,
+        inputs=arguments.inputs,
+        outputs=arguments.outputs,
+        steps=arguments.steps,
+        checkpoint_layers=checkpoint_layers)

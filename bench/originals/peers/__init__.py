@@ -1,1 +1,0 @@
-"""The programs that originals_beside_peers compares, and what they share."""

@@ -1,0 +1,155 @@
+// The direct algorithms: every rank deals with every other one, and nothing is passed on.
+//
+// The all-reduce has two phases instead of the ring's 2(n-1) steps. Rank r is responsible for shard r of the data,
+// one n-th of it:
+//
+//   1. It reads shard r of all n inputs and sums them, from rank 0 to rank n-1, in registers.
+//   2. It writes the sum to shard r of all n outputs.
+//
+// Where every rank reaches every other one's memory both phases are one kernel a rank, and nothing is moved twice:
+// n ranks that share a device read n vectors and write n, which is the least that any algorithm can do. Nobody
+// but rank r touches shard r, so the ranks only have to begin and to end together.
+//
+// Where they don't, rank r fetches the shards into its scratch memory, sums them there, and copies the result out:
+// the same order, the same bits. The scratch is cut into n regions, and what does not fit goes in several rounds.
+#include <rondo/collectives/algorithms/direct.h>
+#include <rondo/collectives/algorithms/staged_copy.h>
+#include <rondo/collectives/algorithms/ring_schedule.h>
+
+namespace rondo::direct {
+
+namespace {
+
+// One rank's kernel: its shard of all inputs, to wherever it must go.
+struct Shard {
+  Combination combination;
+
+  Shard(const Enqueue& enqueue, int64_t size) {
+    combination.size = size;
+    combination.divisor = enqueue.ranks();
+  }
+  void read(ConstDataView from) { combination.in[combination.inputs++] = from.data; }
+  void write(DataView to) { combination.out[combination.outputs++] = to.data; }
+};
+
+Status sum_on_callers_stream(Enqueue& enqueue, int rank, DType dtype, const ReduceOptions& options,
+                             const Shard& shard) {
+  if (shard.combination.size == 0) return {};
+  return enqueue.sum(rank, enqueue.callers()[static_cast<size_t>(rank)], dtype, options.reduction,
+                     options.order, shard.combination, "sum shard ", rank);
+}
+
+// outputs[r] = input of rank r's block for rank s ... : each rank copies to the others, the nearest to its right
+// first, so that not everyone sends to the same one at the same time.
+template <class BlockOf>
+Status send_to_all(Enqueue& enqueue, BlockOf block_of) {
+  RONDO_RETURN_IF_ERROR(enqueue.fork());
+  const int ranks = enqueue.ranks();
+  for (int rank = 0; rank < ranks; ++rank)
+    for (int other = 0; other < ranks; ++other)
+      if (other != rank)
+        RONDO_RETURN_IF_ERROR(enqueue.wait(enqueue.copies(rank), rank, enqueue.entered(other)));
+  for (int distance = 0; distance < ranks; ++distance)
+    for (int rank = 0; rank < ranks; ++rank) {
+      const int to = (rank + distance) % ranks;
+      const auto [output, input] = block_of(rank, to);
+      if (output.data == input.data || input.size == 0) continue;
+      RONDO_RETURN_IF_ERROR(enqueue.copy(rank, enqueue.copies(rank), {output.data, to}, {input.data, rank},
+                                         input.bytes(), "send to rank ", to));
+    }
+  return enqueue.join(Enqueue::Senders::all);
+}
+
+struct BlockCopy {
+  DataView output;
+  ConstDataView input;
+};
+
+}  // namespace
+
+Status all_reduce(Enqueue& enqueue, RankOutputs outputs, RankInputs inputs, const ReduceOptions& options) {
+  const int ranks = enqueue.ranks();
+  const DType dtype = outputs[0].dtype;
+  const auto shard_of = [&](int rank) {
+    return ring::chunk_of(outputs[0].size, ranks, rank, size_of(dtype));
+  };
+  if (!enqueue.communicator().all_reach_all()) {
+    RONDO_RETURN_IF_ERROR(enqueue.fork());
+    RONDO_RETURN_IF_ERROR(enqueue.meet_sums());
+    for (int rank = 0; rank < ranks; ++rank)
+      RONDO_RETURN_IF_ERROR(fetch_sum_hand_out(enqueue, rank, outputs, inputs, shard_of(rank), options));
+    RONDO_RETURN_IF_ERROR(enqueue.meet_sums());
+    return enqueue.join(Enqueue::Senders::left);
+  }
+  RONDO_RETURN_IF_ERROR(enqueue.begin_together());
+  for (int rank = 0; rank < ranks; ++rank) {
+    const ring::Chunk chunk = shard_of(rank);
+    Shard shard(enqueue, chunk.size);
+    for (const ConstDataView& input : inputs) shard.read(input.part(chunk.begin, chunk.size));
+    for (const DataView& output : outputs) shard.write(output.part(chunk.begin, chunk.size));
+    RONDO_RETURN_IF_ERROR(sum_on_callers_stream(enqueue, rank, dtype, options, shard));
+  }
+  return enqueue.end_together();
+}
+
+Status reduce_scatter(Enqueue& enqueue, RankOutputs outputs, RankInputs inputs,
+                      const ReduceOptions& options) {
+  const int64_t block = outputs[0].size;
+  const bool reachable = enqueue.communicator().all_reach_all();
+  if (!reachable) RONDO_RETURN_IF_ERROR(enqueue.fork());
+  RONDO_RETURN_IF_ERROR(reachable ? enqueue.begin_together() : enqueue.meet_sums());
+  for (int rank = 0; rank < enqueue.ranks(); ++rank) {
+    const DataView output = outputs[static_cast<size_t>(rank)];
+    if (!reachable) {
+      RONDO_RETURN_IF_ERROR(fetch_and_sum(enqueue, rank, output, inputs, rank * block, options));
+      continue;
+    }
+    Shard shard(enqueue, block);
+    for (const ConstDataView& input : inputs) shard.read(input.part(rank * block, block));
+    shard.write(output);
+    RONDO_RETURN_IF_ERROR(sum_on_callers_stream(enqueue, rank, output.dtype, options, shard));
+  }
+  if (reachable) return enqueue.end_together();
+  RONDO_RETURN_IF_ERROR(enqueue.meet_sums());
+  return enqueue.join(Enqueue::Senders::left);
+}
+
+Status reduce(Enqueue& enqueue, DataView output, RankInputs inputs, int root, const ReduceOptions& options) {
+  if (!enqueue.communicator().all_reach_all()) {
+    RONDO_RETURN_IF_ERROR(enqueue.fork());
+    RONDO_RETURN_IF_ERROR(enqueue.meet_sums());
+    RONDO_RETURN_IF_ERROR(fetch_and_sum(enqueue, root, output, inputs, 0, options));
+    RONDO_RETURN_IF_ERROR(enqueue.meet_sums());
+    return enqueue.join(Enqueue::Senders::left);
+  }
+  RONDO_RETURN_IF_ERROR(enqueue.begin_together());
+  Shard all(enqueue, output.size);
+  for (const ConstDataView& input : inputs) all.read(input);
+  all.write(output);
+  RONDO_RETURN_IF_ERROR(sum_on_callers_stream(enqueue, root, output.dtype, options, all));
+  return enqueue.end_together();
+}
+
+Status all_gather(Enqueue& enqueue, RankOutputs outputs, RankInputs inputs) {
+  const int64_t block = inputs[0].size;
+  return send_to_all(enqueue, [&](int from, int to) {
+    return BlockCopy{outputs[static_cast<size_t>(to)].part(from * block, block),
+                     inputs[static_cast<size_t>(from)]};
+  });
+}
+
+Status all_to_all(Enqueue& enqueue, RankOutputs outputs, RankInputs inputs) {
+  const int64_t block = inputs[0].size / enqueue.ranks();
+  return send_to_all(enqueue, [&](int from, int to) {
+    return BlockCopy{outputs[static_cast<size_t>(to)].part(from * block, block),
+                     inputs[static_cast<size_t>(from)].part(to * block, block)};
+  });
+}
+
+Status broadcast(Enqueue& enqueue, RankOutputs outputs, ConstDataView input, int root) {
+  return send_to_all(enqueue, [&](int from, int to) {
+    return from == root ? BlockCopy{outputs[static_cast<size_t>(to)], input} : BlockCopy{};
+  });
+}
+
+}  // namespace rondo::direct

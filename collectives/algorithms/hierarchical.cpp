@@ -1,0 +1,131 @@
+// The hierarchical all-reduce, for ranks in groups: inside a group the links are fast, between groups they are slow.
+//
+//   1. Reduce-scatter by a ring in each group. A rank then holds its group's partial sum of one chunk: unfinished, not
+//      rounded, not divided.
+//   2. The ranks that hold the same chunk, one of each group, add their partial sums, from group 0 to the last, and
+//      finish them.
+//   3. All-gather by a ring in each group.
+//
+// A byte crosses between two groups once on its way to the sum and once on its way back, instead of once for every
+// rank. Step 2 is a direct all-reduce: the chunk is cut into a slice for each group; the rank of group k reads slice k
+// of all partial sums, and writes the result to slice k of all outputs.
+//
+// Where the groups are processes, step 2 goes by messages: across_hosts/exchange.h. The order of the additions is
+// the same, and so are the bits.
+#include <rondo/collectives/across_hosts/exchange.h>
+#include <rondo/collectives/algorithms/hierarchical.h>
+#include <rondo/collectives/algorithms/partial_sums.h>
+#include <rondo/collectives/algorithms/ring_steps.h>
+
+namespace rondo::hierarchical {
+
+namespace {
+
+using ring::Ring;
+
+// Step 2 where one process sees all groups.
+class Groups {
+ public:
+  Groups(Enqueue& enqueue, const Ring& ring, DType dtype, Reduction reduction)
+      : enqueue_(enqueue),
+        communicator_(enqueue.communicator()),
+        ring_(ring),
+        groups_(enqueue.ranks() / ring.ranks()),
+        dtype_(dtype),
+        reduction_(reduction) {}
+
+  // The room that fetched slices take in an inbox's slot beyond a piece: each may be longer by an alignment unit.
+  static int64_t reserved(int groups, DType dtype) {
+    return groups * (ring::kChunkAlignment / size_of(dtype));
+  }
+
+  // The slice of the rank at position p, in one slot.
+  template <class PlaceOf>
+  Status sum_slice(int p, int slot, PlaceOf place_of) {
+    const int m = ring_.ranks(), own_group = p / m;
+    const Ring::Held own = ring_.held(p, slot, place_of);
+    const ring::Chunk slice = ring::chunk_of(own.piece.size, groups_, own_group, size_of(dtype_));
+    if (slice.size == 0) return {};
+    PartialSums sums(dtype_, reduction_, slice.size, enqueue_.ranks());
+    for (int group = 0; group < groups_; ++group) {
+      const Ring::Held held = ring_.held(group * m + p % m, slot, place_of);
+      const ConstDataView partial = held.partial.part(slice.begin, slice.size);
+      if (group == own_group || communicator_.all_reach_all()) {
+        sums.read(partial);
+        continue;
+      }
+      const ConstDataView region = {region_of(own, slot, group, slice.size), slice.size, partial.dtype};
+      RONDO_RETURN_IF_ERROR(enqueue_.copy(
+          own.rank, enqueue_.sums(own.rank), {const_cast<void*>(region.data), own.rank},
+          {partial.data, held.rank}, partial.bytes(), "fetch chunk ", own.chunk, " from rank ", held.rank));
+      sums.read(region);
+    }
+    const DataView output = own.output.part(slice.begin, slice.size);
+    sums.write(output);
+    if (communicator_.all_reach_all())
+      for (int group = 0; group < groups_; ++group)
+        if (group != own_group)
+          sums.write(ring_.held(group * m + p % m, slot, place_of).output.part(slice.begin, slice.size));
+    RONDO_RETURN_IF_ERROR(sums.enqueue(enqueue_, own.rank, own.partial.part(slice.begin, slice.size),
+                                       "add the groups' chunk ", own.chunk));
+    if (communicator_.all_reach_all()) return {};
+    for (int distance = 1; distance < groups_; ++distance) {
+      const int group = (own_group + distance) % groups_;
+      const Ring::Held held = ring_.held(group * m + p % m, slot, place_of);
+      const DataView to = held.output.part(slice.begin, slice.size);
+      RONDO_RETURN_IF_ERROR(enqueue_.copy(own.rank, enqueue_.sums(own.rank), {to.data, held.rank},
+                                          {output.data, own.rank}, to.bytes(), "send chunk ", own.chunk,
+                                          " to rank ", held.rank));
+    }
+    return {};
+  }
+
+ private:
+  // Where the slice of another group lies in the inbox. Slices have at most this size, rounded up to the alignment.
+  void* region_of(const Ring::Held& own, int slot, int group, int64_t slice) const {
+    const int64_t unit = ring::kChunkAlignment / size_of(dtype_);
+    const int64_t stride = (slice + unit - 1) / unit * unit * size_of(ring_.partial_type());
+    void* inbox = communicator_.inbox(own.rank, slot);
+    return static_cast<std::byte*>(Ring::in_slot(inbox, ring_.partial_type(), own.input)) + group * stride;
+  }
+
+  Enqueue& enqueue_;
+  Communicator& communicator_;
+  const Ring& ring_;
+  int groups_;
+  DType dtype_;
+  Reduction reduction_;
+};
+
+}  // namespace
+
+Status all_reduce(Enqueue& enqueue, RankOutputs outputs, RankInputs inputs, Reduction reduction) {
+  const DType dtype = outputs[0].dtype;
+  const int64_t size = outputs[0].size, bytes = size_of(dtype);
+  Ring ring(enqueue, outputs, inputs, reduction, Ring::Stand::groups);
+  const int m = ring.ranks(), groups = enqueue.ranks() / m;
+  const auto place_of = [&](int index) {
+    const ring::Chunk chunk = ring::chunk_of(size, m, index, bytes);
+    return Ring::Place{chunk.begin, chunk.begin, chunk.size};
+  };
+  const int64_t whole = ring::whole_chunk(size, m, bytes);
+  RONDO_RETURN_IF_ERROR(enqueue.fork());
+  if (Exchange* exchange = enqueue.communicator().exchange()) {
+    const auto held = [&](int rank, int slot) { return ring.held(rank, slot, place_of); };
+    RONDO_RETURN_IF_ERROR(ring.run_in_groups(
+        whole, 0, place_of, [&] { return exchange->bring_together(enqueue, held, dtype, reduction); }));
+  } else {
+    Groups sums(enqueue, ring, dtype, reduction);
+    RONDO_RETURN_IF_ERROR(
+        ring.run_in_groups(whole, Groups::reserved(groups, dtype), place_of, [&]() -> Status {
+          RONDO_RETURN_IF_ERROR(enqueue.meet_sums());
+          for (int slot = 0; slot < ring::kSlots; ++slot)
+            for (int p = 0; p < enqueue.ranks(); ++p)
+              RONDO_RETURN_IF_ERROR(sums.sum_slice(p, slot, place_of));
+          return enqueue.meet_sums();
+        }));
+  }
+  return enqueue.join(Enqueue::Senders::left);
+}
+
+}  // namespace rondo::hierarchical

@@ -1,0 +1,15 @@
+// The ring, for the operations that have it. The arguments were checked; n > 1 and there is something to do.
+#pragma once
+
+#include <rondo/collectives/collectives.h>
+#include <rondo/collectives/operation_builder.h>
+
+namespace rondo::ring {
+
+Status all_reduce(Enqueue& enqueue, RankOutputs outputs, RankInputs inputs, Reduction reduction);
+Status reduce_scatter(Enqueue& enqueue, RankOutputs outputs, RankInputs inputs, Reduction reduction);
+Status all_gather(Enqueue& enqueue, RankOutputs outputs, RankInputs inputs);
+Status broadcast(Enqueue& enqueue, RankOutputs outputs, ConstDataView input, int root);
+Status reduce(Enqueue& enqueue, DataView output, RankInputs inputs, int root, Reduction reduction);
+
+}  // namespace rondo::ring

@@ -1,0 +1,93 @@
+// The schedule of the ring: which chunk goes where at which step. Pure functions, no CUDA; README.md has the
+// picture, tests/collectives/algorithms/ring_schedule_test.cpp runs them for 1 to 64 ranks without a device.
+//
+// n ranks stand in a ring; rank r sends to its right neighbour r + 1 and receives from its left one. The data
+// is cut into n chunks. In 2(n-1) steps every rank sends one chunk a step:
+//
+//   step    0 ..  n-2   reduce-scatter: the receiver adds the chunk to its own. Chunk c starts at rank c and
+//                       has picked up every rank's share when it arrives at rank c - 1, its owner.
+//   step  n-1 .. 2n-3   all-gather: finished chunks go round once more and replace what the receivers have.
+//
+// The second phase starts where the first ends, so that one formula serves both: at step s rank r sends
+// chunk r - s (mod n).
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+namespace rondo::ring {
+
+enum class Phase { reduce_scatter, all_gather };
+
+constexpr int steps(int ranks) { return 2 * (ranks - 1); }
+constexpr Phase phase_of(int step, int ranks) {
+  return step < ranks - 1 ? Phase::reduce_scatter : Phase::all_gather;
+}
+
+constexpr int right_of(int rank, int ranks) { return rank + 1 == ranks ? 0 : rank + 1; }
+constexpr int left_of(int rank, int ranks) { return rank == 0 ? ranks - 1 : rank - 1; }
+
+// What `rank` sends to its right neighbour at `step`.
+constexpr int sent_chunk(int rank, int step, int ranks) {
+  return (rank - step + 2 * ranks) % ranks;  // 0 <= step < 2 * ranks keeps the dividend positive
+}
+// What it receives from its left neighbour: what that one sends.
+constexpr int received_chunk(int rank, int step, int ranks) {
+  return sent_chunk(left_of(rank, ranks), step, ranks);
+}
+
+// The rank that finishes the sum of a chunk, at the end of the reduce-scatter.
+constexpr int owner_of(int chunk, int ranks) { return left_of(chunk, ranks); }
+
+// Elements [begin, begin + size) of the data.
+struct Chunk {
+  int64_t begin = 0;
+  int64_t size = 0;
+};
+
+// A chunk begins at a multiple of so many bytes, counted from the begin of the data.
+inline constexpr int64_t kChunkAlignment = 16;
+
+// The size of a whole chunk: the data in `ranks` equal parts, rounded up to the alignment.
+constexpr int64_t whole_chunk(int64_t count, int ranks, int64_t element_bytes) {
+  const int64_t unit = kChunkAlignment / element_bytes;
+  const int64_t equal_part = count / ranks + (count % ranks != 0);
+  return (equal_part + unit - 1) / unit * unit;
+}
+
+// Whole chunks as long as the data lasts, then a short one, then empty ones.
+constexpr Chunk chunk_of(int64_t count, int ranks, int index, int64_t element_bytes) {
+  const int64_t whole = whole_chunk(count, ranks, element_bytes);
+  const int64_t begin = std::min(index * whole, count);
+  return {begin, std::min(whole, count - begin)};
+}
+
+// A chunk travels in pieces, so that one can be added while the next one is on its way; a rank has kSlots slots
+// to receive into, and piece i goes through slot i % kSlots.
+inline constexpr int kSlots = 2;
+// Below this a chunk is one piece: what overlapping saves is less than another copy costs.
+inline constexpr int64_t kSplitBytes = int64_t{256} << 10;
+
+struct Pieces {
+  int64_t count = 0;
+  int64_t size = 0;  // in elements, of all but the last
+};
+
+// The pieces of a chunk of `chunk` elements, none larger than `most` elements (at least one alignment unit).
+constexpr Pieces pieces_of(int64_t chunk, int64_t most, int64_t element_bytes) {
+  if (chunk == 0) return {};
+  const int64_t unit = kChunkAlignment / element_bytes;
+  const int64_t wanted =
+      std::max<int64_t>((chunk - 1) / most + 1, chunk * element_bytes < kSplitBytes ? 1 : kSlots);
+  const int64_t equal = (chunk - 1) / wanted + 1;
+  const int64_t size = std::min((equal + unit - 1) / unit * unit, most / unit * unit);
+  return {(chunk - 1) / size + 1, size};
+}
+
+// Piece `index` of a chunk; empty beyond its end.
+constexpr Chunk piece_of(Chunk chunk, Pieces pieces, int64_t index) {
+  const int64_t begin = std::min(index * pieces.size, chunk.size);
+  return {chunk.begin + begin, std::min(pieces.size, chunk.size - begin)};
+}
+
+}  // namespace rondo::ring

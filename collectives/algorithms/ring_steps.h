@@ -1,0 +1,306 @@
+// Ring: the steps of the ring as work on streams, for ring.cpp and hierarchical.cpp.
+//
+// Five words. A *rank* is a participant: a device (or a part of one), streams, a vector. A *chunk* is one of the n
+// parts that the vector is cut into. A *step* is the time in which every rank sends one chunk to its right
+// neighbour and receives one from its left; there are 2(n-1) of them. A *piece* is a part of a chunk, small enough
+// for a *slot*: scratch memory of a rank. Slots that its left neighbour fills are its inbox, slots that it fills
+// itself and sends from are its outbox.
+//
+// Who sends what at which step is written in ring_schedule.h; here is how a step becomes work on streams. Each
+// rank has two streams, one that copies and one that sums, so that while one piece is added the next one travels.
+// No stream ever waits for the host, nor a kernel for another kernel. What must happen in order is tied by events:
+//
+//   delivered  my copy is done                -> the right neighbour may use the piece
+//   freed      I have read my inbox's slot    -> the left neighbour may fill it again
+//   summed     I have filled my outbox's slot -> I may send it
+//   sent       my outbox's slot is sent       -> I may fill it again
+//
+//   reduce-scatter   rank r's copies                 rank r + 1's sums
+//                    wait for summed of my outbox
+//                    wait for freed of r + 1's inbox
+//                    copy my outbox to its inbox
+//                    record delivered, sent          wait for delivered of r, sent of my outbox
+//                                                    outbox = inbox + my input
+//                                                    record freed, summed
+//   all-gather       copy my output to r + 1's output
+//                    record delivered                (rank r + 1's copies wait for it before they pass it on)
+//
+// The first step sends the input as it is, and the last sum goes to the output, finished: divided where it is an
+// average, rounded where partial sums are wider than the data.
+//
+// In the all-gather a rank writes straight into its neighbour's output, without asking. After a reduce-scatter
+// that is safe: the finished chunk contains the neighbour's own share, so the neighbour has begun the operation and
+// has read its own chunk, and every event between that moment and this one lies on the path which the chunk took. An
+// all-gather alone first waits until the neighbour has begun.
+//
+// The ranks may also stand in several rings of m, the groups of hierarchical.cpp, which take the same steps side by
+// side. There a rank's last sum stays in its outbox, unfinished: what the groups have for a chunk is first brought
+// together, and the finished chunks go round afterwards.
+//
+// Events are recorded again and again: a wait means the record that is the latest when it is enqueued, and later
+// records don't change that. The loops below enqueue in exactly this order.
+#pragma once
+
+#include <rondo/collectives/collectives.h>
+#include <rondo/collectives/operation_builder.h>
+
+#include <ostream>
+
+namespace rondo::ring {
+
+// ", piece 3" in the name of a span; built only where somebody traces.
+struct PieceLabel {
+  int64_t piece;  // -1: there is only one
+  friend std::ostream& operator<<(std::ostream& out, PieceLabel label) {
+    return label.piece < 0 ? out : out << ", piece " << label.piece;
+  }
+};
+
+class Ring {
+ public:
+  // Where chunk c lies: from `input` on in every rank's input, from `output` on in its output.
+  struct Place {
+    int64_t input = 0;
+    int64_t output = 0;
+    int64_t size = 0;
+  };
+
+  enum class Stand { one_ring, groups };
+
+  Ring(Enqueue& enqueue, RankOutputs outputs, RankInputs inputs, Reduction reduction,
+       Stand stand = Stand::one_ring)
+      : enqueue_(enqueue),
+        communicator_(enqueue.communicator()),
+        outputs_(outputs),
+        inputs_(inputs),
+        dtype_(outputs[0].dtype),
+        partial_(accumulator_of(dtype_, reduction)),
+        reduction_(reduction),
+        grouped_(stand == Stand::groups),
+        ranks_(grouped_ ? communicator_.group_size() : communicator_.size()) {}
+
+  // Steps [first, last) over chunks of at most `whole` elements.
+  template <class PlaceOf>
+  Status run(int first, int last, int64_t whole, PlaceOf place_of) {
+    enqueue_.takes_steps(first, last);
+    RONDO_RETURN_IF_ERROR(begin(whole, 0));
+    for (piece_ = 0; piece_ < pieces_.count; piece_ += kSlots)
+      RONDO_RETURN_IF_ERROR(take_steps(first, last, first, place_of));
+    return {};
+  }
+
+  // All steps, in groups. Whenever the partial sums of kSlots pieces lie in the outboxes, bring_together() finishes
+  // them into the outputs, by work on the ranks' streams `sums`. It may use the inboxes' slots, which have
+  // `reserved` elements more than a piece.
+  template <class PlaceOf, class BringTogether>
+  Status run_in_groups(int64_t whole, int64_t reserved, PlaceOf place_of, BringTogether bring_together) {
+    RONDO_RETURN_IF_ERROR(begin(whole, reserved));
+    for (piece_ = 0; piece_ < pieces_.count; piece_ += kSlots) {
+      RONDO_RETURN_IF_ERROR(ranks_ == 1 ? widen(place_of(0)) : take_steps(0, ranks_ - 1, 0, place_of));
+      RONDO_RETURN_IF_ERROR(bring_together());
+      RONDO_RETURN_IF_ERROR(release_slots());
+      RONDO_RETURN_IF_ERROR(take_steps(ranks_ - 1, steps(ranks_), 0, place_of));
+    }
+    return wait_for_left();
+  }
+
+  // What bring_together() finds in slot `slot` of the rank at position p.
+  struct Held {
+    int rank;
+    int chunk;            // of which it is the owner
+    Chunk piece;          // within the chunk
+    ConstDataView input;  // the piece of the rank's input
+    DataView output;
+    DataView partial;  // in the outbox
+  };
+  template <class PlaceOf>
+  Held held(int p, int slot, PlaceOf place_of) const {
+    const int rank = rank_at(p), chunk = right_of(p % ranks_, ranks_);
+    const Place place = place_of(chunk);
+    const Chunk piece = piece_of({0, place.size}, pieces_, piece_ + slot);
+    const ConstDataView own = input(rank, place, piece);
+    return {rank,
+            chunk,
+            piece,
+            own,
+            output(rank, place, piece),
+            {in_slot(communicator_.outbox(rank, slot), partial_, own), piece.size, partial_}};
+  }
+
+  int ranks() const { return ranks_; }
+  int rank_at(int position) const {
+    return grouped_ ? communicator_.rank_in_groups(position) : communicator_.rank_at(position);
+  }
+  DType partial_type() const { return partial_; }
+
+  // A slot's beginning, moved so that what is put there lies to the 16-byte boundaries as `data` do.
+  static void* in_slot(void* slot, DType dtype, ConstDataView data) {
+    return static_cast<std::byte*>(slot) + lead_of(data.data, data.dtype) * size_of(dtype);
+  }
+
+ private:
+  Status begin(int64_t whole, int64_t reserved) {
+    const int64_t most = communicator_.slot_bytes() / std::max(size_of(partial_), size_of(dtype_)) - reserved;
+    pieces_ = pieces_of(whole, most, size_of(dtype_));
+    for (int rank = 0; rank < communicator_.size(); ++rank) RONDO_RETURN_IF_ERROR(free_all_slots(rank));
+    return {};
+  }
+
+  template <class PlaceOf>
+  Status take_steps(int first, int last, int first_of_all, PlaceOf place_of) {
+    for (int step = first; step < last; ++step)
+      for (slot_ = 0; slot_ < kSlots; ++slot_) {
+        for (int p = 0; p < communicator_.size(); ++p)
+          RONDO_RETURN_IF_ERROR(send(p, step, place_of(sent_chunk(p % ranks_, step, ranks_)), first_of_all));
+        for (int p = 0; p < communicator_.size(); ++p)
+          RONDO_RETURN_IF_ERROR(receive(p, step, place_of(received_chunk(p % ranks_, step, ranks_))));
+      }
+    return {};
+  }
+
+  // The partial sum of a group of one rank is its input.
+  Status widen(Place place) {
+    for (slot_ = 0; slot_ < kSlots; ++slot_)
+      for (int rank = 0; rank < communicator_.size(); ++rank) {
+        const Chunk piece = piece_of({0, place.size}, pieces_, piece_ + slot());
+        if (piece.size == 0) continue;
+        const ConstDataView own = input(rank, place, piece);
+        Combination sum;
+        sum.size = piece.size;
+        sum.in[sum.inputs++] = own.data;
+        sum.partial_out = in_slot(communicator_.outbox(rank, slot()), partial_, own);
+        RONDO_RETURN_IF_ERROR(enqueue_.sum(rank, communicator_.of(rank).sums, dtype_, reduction_,
+                                           SumOrder::left_to_right, sum, "widen", label()));
+      }
+    return {};
+  }
+
+  // The streams `sums` have come past bring_together(): finished pieces may be sent, inboxes filled again.
+  Status release_slots() {
+    for (int rank = 0; rank < communicator_.size(); ++rank) {
+      const Communicator::Rank& r = communicator_.of(rank);
+      for (size_t slot = 0; slot < kSlots; ++slot) {
+        RONDO_RETURN_IF_ERROR(enqueue_.record(r.summed[slot], r.sums, rank));
+        RONDO_RETURN_IF_ERROR(enqueue_.record(r.freed[slot], r.sums, rank));
+      }
+    }
+    return {};
+  }
+
+  // join() knows the neighbours of the one ring only.
+  Status wait_for_left() {
+    for (int p = 0; p < communicator_.size(); ++p) {
+      const int rank = rank_at(p), left = left_rank(p);
+      RONDO_RETURN_IF_ERROR(enqueue_.record_copied(left));
+      RONDO_RETURN_IF_ERROR(enqueue_.wait(communicator_.of(rank).sums, rank, enqueue_.copied(left)));
+    }
+    return {};
+  }
+
+  Status free_all_slots(int rank) {
+    const Communicator::Rank& r = communicator_.of(rank);
+    for (size_t slot = 0; slot < kSlots; ++slot) {
+      RONDO_RETURN_IF_ERROR(enqueue_.record(r.freed[slot], r.sums, rank));
+      RONDO_RETURN_IF_ERROR(enqueue_.record(r.sent[slot], r.copies, rank));
+    }
+    return {};
+  }
+
+  // The rank at position p sends a piece to its right neighbour: at first of its own share, then of the sums that
+  // it made, then of the finished chunks.
+  Status send(int p, int step, Place place, int first_step) {
+    const Chunk piece = piece_of({0, place.size}, pieces_, piece_ + slot_);
+    if (piece.size == 0) return {};
+    const int rank = rank_at(p), right = rank_at(group_of(p) + right_of(p % ranks_, ranks_));
+    const Communicator::Rank& me = communicator_.of(rank);
+    const Communicator::Rank& neighbour = communicator_.of(right);
+    const cudaStream_t copies = me.copies;
+    const bool reducing = phase_of(step, ranks_) == Phase::reduce_scatter;
+    ConstDataView from;
+    void* to = nullptr;
+    if (reducing && step == 0) {
+      from = input(rank, place, piece);
+    } else if (reducing) {
+      RONDO_RETURN_IF_ERROR(enqueue_.wait(copies, rank, me.summed[slot_]));
+      from = {in_slot(communicator_.outbox(rank, slot()), partial_, input(rank, place, piece)), piece.size,
+              partial_};
+    } else {
+      // Finished by a sum of its own, or received in the step before.
+      if (step == ranks_ - 1 && first_step == 0)
+        RONDO_RETURN_IF_ERROR(enqueue_.wait(copies, rank, me.summed[slot_]));
+      if (step > ranks_ - 1)
+        RONDO_RETURN_IF_ERROR(enqueue_.wait(copies, rank, delivered(left_rank(p), step - 1)));
+      from = output(rank, place, piece);
+    }
+    if (reducing) {
+      RONDO_RETURN_IF_ERROR(enqueue_.wait(copies, rank, neighbour.freed[slot_]));
+      to = in_slot(communicator_.inbox(right, slot()), from.dtype, input(right, place, piece));
+    } else {
+      to = output(right, place, piece).data;
+    }
+    RONDO_RETURN_IF_ERROR(enqueue_.copy(rank, copies, {to, right}, {from.data, rank}, from.bytes(),
+                                        "send chunk ", sent_chunk(p % ranks_, step, ranks_), label(),
+                                        " to rank ", right, ", step ", step));
+    if (reducing && step > 0) RONDO_RETURN_IF_ERROR(enqueue_.record(me.sent[slot_], copies, rank));
+    return enqueue_.record(delivered(rank, step), copies, rank);
+  }
+
+  // The rank at position p adds a piece from its left neighbour to its own share. In the all-gather there is
+  // nothing to do: the piece is where it belongs.
+  Status receive(int p, int step, Place place) {
+    const Chunk piece = piece_of({0, place.size}, pieces_, piece_ + slot_);
+    if (piece.size == 0 || phase_of(step, ranks_) == Phase::all_gather) return {};
+    const int rank = rank_at(p);
+    const Communicator::Rank& me = communicator_.of(rank);
+    const ConstDataView own = input(rank, place, piece);
+    Combination sum;
+    sum.size = piece.size;
+    sum.divisor = ranks_;
+    void* inbox = communicator_.inbox(rank, slot());
+    if (step == 0)
+      sum.in[sum.inputs++] = in_slot(inbox, dtype_, own);
+    else
+      sum.partial_in = in_slot(inbox, partial_, own);
+    sum.in[sum.inputs++] = own.data;
+    RONDO_RETURN_IF_ERROR(enqueue_.wait(me.sums, rank, delivered(left_rank(p), step)));
+    if (step == ranks_ - 2 && !grouped_) {
+      sum.out[sum.outputs++] = output(rank, place, piece).data;
+    } else {
+      RONDO_RETURN_IF_ERROR(enqueue_.wait(me.sums, rank, me.sent[slot_]));
+      sum.partial_out = in_slot(communicator_.outbox(rank, slot()), partial_, own);
+    }
+    RONDO_RETURN_IF_ERROR(enqueue_.sum(rank, me.sums, dtype_, reduction_, SumOrder::left_to_right, sum,
+                                       "add chunk ", received_chunk(p % ranks_, step, ranks_), label(),
+                                       ", step ", step));
+    RONDO_RETURN_IF_ERROR(enqueue_.record(me.freed[slot_], me.sums, rank));
+    return enqueue_.record(me.summed[slot_], me.sums, rank);
+  }
+
+  int slot() const { return static_cast<int>(slot_); }
+  PieceLabel label() const { return {pieces_.count > 1 ? piece_ + slot() : -1}; }
+  int group_of(int p) const { return p - p % ranks_; }  // the position of its first rank
+  int left_rank(int p) const { return rank_at(group_of(p) + left_of(p % ranks_, ranks_)); }
+  cudaEvent_t delivered(int rank, int step) const {
+    return communicator_.of(rank).delivered[static_cast<size_t>(step * kSlots) + slot_];
+  }
+  ConstDataView input(int rank, Place place, Chunk piece) const {
+    return inputs_[static_cast<size_t>(rank)].part(place.input + piece.begin, piece.size);
+  }
+  DataView output(int rank, Place place, Chunk piece) const {
+    return outputs_[static_cast<size_t>(rank)].part(place.output + piece.begin, piece.size);
+  }
+
+  Enqueue& enqueue_;
+  Communicator& communicator_;
+  RankOutputs outputs_;
+  RankInputs inputs_;
+  DType dtype_, partial_;
+  Reduction reduction_;
+  bool grouped_;
+  int ranks_;  // of a ring
+  Pieces pieces_;
+  int64_t piece_ = 0;  // piece_ + slot_ is the piece that is being enqueued
+  size_t slot_ = 0;
+};
+
+}  // namespace rondo::ring

@@ -1,0 +1,79 @@
+#include <rondo/collectives/algorithms/staged_copy.h>
+
+#include <algorithm>
+
+namespace rondo {
+
+namespace {
+
+// The scratch of a rank, in as many regions as there are ranks; region `rank` is not used: its input is at hand.
+class Regions {
+ public:
+  Regions(Communicator& communicator, int rank, DType dtype)
+      : base_(communicator.inbox(rank, 0)),
+        bytes_((communicator.bucket(rank) - base_) / communicator.size() / ring::kChunkAlignment *
+               ring::kChunkAlignment),
+        dtype_(dtype) {}
+
+  // What a region takes, with room for the lead.
+  int64_t elements() const { return (bytes_ - ring::kChunkAlignment) / size_of(dtype_); }
+  void* of(int rank, ConstDataView like) const {
+    return base_ + rank * bytes_ + lead_of(like.data, dtype_) * size_of(dtype_);
+  }
+
+ private:
+  std::byte* base_;
+  int64_t bytes_;
+  DType dtype_;
+};
+
+// inputs[r] from `begin` on, summed into `output`, which fits the regions.
+Status one_round(Enqueue& enqueue, int rank, DataView output, RankInputs inputs, int64_t begin,
+                 const Regions& regions, const ReduceOptions& options) {
+  Combination sum;
+  sum.size = output.size;
+  sum.divisor = enqueue.ranks();
+  sum.out[sum.outputs++] = output.data;
+  const ConstDataView own = inputs[static_cast<size_t>(rank)].part(begin, output.size);
+  for (int other = 0; other < enqueue.ranks(); ++other) {
+    const ConstDataView input = inputs[static_cast<size_t>(other)].part(begin, output.size);
+    if (other == rank) {
+      sum.in[sum.inputs++] = own.data;
+      continue;
+    }
+    void* region = regions.of(other, own);
+    RONDO_RETURN_IF_ERROR(enqueue.copy(rank, enqueue.sums(rank), {region, rank}, {input.data, other},
+                                       input.bytes(), "fetch from rank ", other));
+    sum.in[sum.inputs++] = region;
+  }
+  return enqueue.sum(rank, enqueue.sums(rank), output.dtype, options.reduction, options.order, sum, "sum");
+}
+
+}  // namespace
+
+Status fetch_and_sum(Enqueue& enqueue, int rank, DataView output, RankInputs inputs, int64_t begin,
+                     const ReduceOptions& options) {
+  const Regions regions(enqueue.communicator(), rank, output.dtype);
+  for (int64_t done = 0; done < output.size; done += regions.elements()) {
+    const int64_t size = std::min(regions.elements(), output.size - done);
+    RONDO_RETURN_IF_ERROR(
+        one_round(enqueue, rank, output.part(done, size), inputs, begin + done, regions, options));
+  }
+  return {};
+}
+
+Status fetch_sum_hand_out(Enqueue& enqueue, int rank, RankOutputs outputs, RankInputs inputs,
+                          ring::Chunk part, const ReduceOptions& options) {
+  if (part.size == 0) return {};
+  const DataView own = outputs[static_cast<size_t>(rank)].part(part.begin, part.size);
+  RONDO_RETURN_IF_ERROR(fetch_and_sum(enqueue, rank, own, inputs, part.begin, options));
+  for (int distance = 1; distance < enqueue.ranks(); ++distance) {
+    const int other = (rank + distance) % enqueue.ranks();
+    const DataView to = outputs[static_cast<size_t>(other)].part(part.begin, part.size);
+    RONDO_RETURN_IF_ERROR(enqueue.copy(rank, enqueue.sums(rank), {to.data, other}, {own.data, rank},
+                                       own.bytes(), "send to rank ", other));
+  }
+  return {};
+}
+
+}  // namespace rondo

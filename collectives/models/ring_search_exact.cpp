@@ -1,0 +1,84 @@
+// The best ring by dynamic programming. value(visited, last) is the best that can still come when the ranks in
+// `visited`, rank 0 among them, stand in line and `last` is at its end. It is computed from the full line
+// backwards, twice: the first time "best" means the fastest slowest link; the second time links slower than
+// that are forbidden, and it means the largest sum. Then the line is walked forwards, always to the smallest
+// rank that keeps the best value.
+#include <rondo/collectives/models/ring_search.h>
+
+#include <algorithm>
+#include <limits>
+
+namespace rondo::ring {
+
+namespace {
+
+constexpr int64_t kImpossible = -1;
+
+// Join(link, rest) is the value of a line whose next link is `link`, `rest` being the value after it.
+template <class Join>
+class Lines {
+ public:
+  Lines(const LinkTable& links, int64_t end, Join join)
+      : links_(links),
+        ranks_(links.ranks()),
+        everyone_((uint32_t{1} << ranks_) - 1),
+        end_(end),
+        join_(join),
+        values_(static_cast<size_t>(everyone_ + 1) * ranks_, kImpossible) {
+    for (uint32_t visited = everyone_; visited > 0; visited -= 1)
+      if (visited & 1)
+        for (int last = 0; last < ranks_; ++last)
+          if (visited >> last & 1) at(visited, last) = best_from(visited, last);
+  }
+
+  int64_t best() const { return value(1, 0); }
+
+  std::vector<int> walk() const {
+    std::vector<int> order = {0};
+    for (uint32_t visited = 1; visited != everyone_; visited |= uint32_t{1} << order.back()) {
+      const int last = order.back();
+      int next = 1;
+      while ((visited >> next & 1) || through(visited, last, next) != value(visited, last)) ++next;
+      order.push_back(next);
+    }
+    return order;
+  }
+
+ private:
+  size_t index(uint32_t visited, int last) const { return static_cast<size_t>(visited) * ranks_ + last; }
+  int64_t& at(uint32_t visited, int last) { return values_[index(visited, last)]; }
+  int64_t value(uint32_t visited, int last) const { return values_[index(visited, last)]; }
+
+  int64_t through(uint32_t visited, int last, int next) const {
+    return join_(links_.at(last, next), value(visited | uint32_t{1} << next, next));
+  }
+
+  int64_t best_from(uint32_t visited, int last) const {
+    if (visited == everyone_) return join_(links_.at(last, 0), end_);
+    int64_t best = kImpossible;
+    for (int next = 1; next < ranks_; ++next)
+      if (!(visited >> next & 1)) best = std::max(best, through(visited, last, next));
+    return best;
+  }
+
+  const LinkTable& links_;
+  int ranks_;
+  uint32_t everyone_;
+  int64_t end_;
+  Join join_;
+  std::vector<int64_t> values_;
+};
+
+}  // namespace
+
+std::vector<int> best_ring(const LinkTable& links) {
+  if (links.ranks() == 1) return {0};
+  const auto slower = [](int64_t link, int64_t rest) { return std::min(link, rest); };
+  const int64_t slowest = Lines(links, std::numeric_limits<int64_t>::max(), slower).best();
+  const auto sum = [slowest](int64_t link, int64_t rest) {
+    return link < slowest || rest == kImpossible ? kImpossible : link + rest;
+  };
+  return Lines(links, 0, sum).walk();
+}
+
+}  // namespace rondo::ring

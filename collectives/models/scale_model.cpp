@@ -1,0 +1,121 @@
+#include <rondo/collectives/models/scale_model.h>
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+
+namespace rondo {
+
+namespace {
+
+// The height of a binary tree over `count`: the least h with 2^h >= count.
+int height_of(int64_t count) {
+  int height = 0;
+  while ((int64_t{1} << height) < count) ++height;
+  return height;
+}
+
+// A group of devices in nodes: all of the cluster, or the part of it that one phase works on.
+struct Group {
+  double devices = 1, nodes = 1, inside = 1;  // inside: devices of one node
+  int height_inside = 0, height_between = 0;
+};
+
+Group group_of(int64_t devices, const Cluster& cluster) {
+  const int64_t inside = std::min<int64_t>(devices, cluster.devices_per_node), nodes = devices / inside;
+  return {.devices = static_cast<double>(devices),
+          .nodes = static_cast<double>(nodes),
+          .inside = static_cast<double>(inside),
+          .height_inside = height_of(inside),
+          .height_between = height_of(nodes)};
+}
+
+// The bandwidth at which all of the data can flow through a node: that of its devices' links, or of its
+// adapters where these are slower.
+double through_a_node(const Group& group, const Cluster& cluster) {
+  if (group.nodes == 1) return cluster.inside.bandwidth;
+  if (group.inside == 1) return cluster.node_bandwidth();
+  return std::min(cluster.inside.bandwidth, cluster.node_bandwidth());
+}
+
+// A chunk walks over 2(n-1) links, of which at least 2(nodes-1) lead from one node to another.
+double flat_ring(const Group& group, double bytes, const Cluster& cluster) {
+  const double steps = 2 * (group.devices - 1), between = 2 * (group.nodes - 1);
+  return (steps - between) * cluster.inside.alpha + between * cluster.between.alpha +
+         steps / group.devices * bytes / through_a_node(group, cluster);
+}
+
+// Data that passes `hops` links in a row in k pieces: while one piece is on the second link, the next is on the
+// first. `latency` is that of the hops together, `alpha` that of the slowest, `seconds` what the data alone takes
+// on one link. k - 1 more pieces than one cost alpha each, larger pieces cost (hops - 1)/k of the data's time;
+// the best k makes both equal.
+double pipelined(double latency, double hops, double alpha, double seconds) {
+  const double pieces = std::max(1.0, std::sqrt((hops - 1) * seconds / alpha));
+  return latency + seconds + (pieces - 1) * alpha + (hops - 1) * seconds / pieces;
+}
+
+// Up and down two trees. Each device is inside one of them and a leaf of the other, so that in all 2S go into
+// every device and 2S out.
+double tree(const Group& group, double bytes, const Cluster& cluster) {
+  if (group.devices == 1) return 0;
+  const double inside = 2 * group.height_inside, between = 2 * group.height_between;
+  const double latency = inside * cluster.inside.alpha + between * cluster.between.alpha;
+  const double slowest =
+      std::max(inside > 0 ? cluster.inside.alpha : 0, between > 0 ? cluster.between.alpha : 0);
+  return pipelined(latency, inside + between, slowest, 2 * bytes / through_a_node(group, cluster));
+}
+
+// Reduce-scatter, or all-gather, of all data inside a node.
+double half_a_ring(double devices, double bytes, const ScaleLink& link) {
+  return (devices - 1) * link.alpha + (devices - 1) / devices * bytes / link.bandwidth;
+}
+
+// What happens between the nodes: every device all-reduces its shard with those of the other nodes, all at the
+// same time, so that the node's data flows through all of its adapters.
+double between_nodes(ScaleAlgorithm algorithm, const Group& group, double bytes, const Cluster& cluster) {
+  const double alpha = cluster.between.alpha, seconds = bytes / cluster.node_bandwidth();
+  const double hops = 2 * group.height_between;
+  if (algorithm == ScaleAlgorithm::hierarchical_tree)
+    return pipelined(hops * alpha, hops, alpha, 2 * seconds);
+  return 2 * (group.nodes - 1) * (alpha + seconds / group.nodes);
+}
+
+}  // namespace
+
+const char* name_of(ScaleAlgorithm algorithm) {
+  constexpr const char* kNames[] = {"flat ring", "double binary tree", "hierarchical ring",
+                                    "hierarchical ring with trees"};
+  return kNames[static_cast<int>(algorithm)];
+}
+
+bool is_whole(int64_t devices, const Cluster& cluster) {
+  return devices <= cluster.devices_per_node || devices % cluster.devices_per_node == 0;
+}
+
+bool has_hierarchy(int64_t devices, const Cluster& cluster) {
+  return cluster.devices_per_node > 1 && devices > cluster.devices_per_node;
+}
+
+double predict(ScaleAlgorithm algorithm, int64_t devices, int64_t bytes, const Cluster& cluster) {
+  const Group group = group_of(devices, cluster);
+  const auto S = static_cast<double>(bytes);
+  const bool with_trees = algorithm == ScaleAlgorithm::hierarchical_tree;
+  if (algorithm == ScaleAlgorithm::tree) return tree(group, S, cluster);
+  if (algorithm == ScaleAlgorithm::flat_ring) return flat_ring(group, S, cluster);
+  if (!has_hierarchy(devices, cluster))
+    return with_trees && group.nodes > 1 ? tree(group, S, cluster) : flat_ring(group, S, cluster);
+  return 2 * half_a_ring(group.inside, S, cluster.inside) + between_nodes(algorithm, group, S, cluster);
+}
+
+ScaleAlgorithm fastest(int64_t devices, int64_t bytes, const Cluster& cluster) {
+  return *std::min_element(std::begin(kScaleAlgorithms), std::end(kScaleAlgorithms),
+                           [&](ScaleAlgorithm a, ScaleAlgorithm b) {
+                             return predict(a, devices, bytes, cluster) < predict(b, devices, bytes, cluster);
+                           });
+}
+
+int64_t next_whole(int64_t devices, const Cluster& cluster) {
+  return devices < cluster.devices_per_node ? devices + 1 : devices + cluster.devices_per_node;
+}
+
+}  // namespace rondo

@@ -1,0 +1,64 @@
+#include <rondo/collectives/operation_tracker.h>
+
+#include <algorithm>
+
+namespace rondo {
+
+namespace {
+
+Arrivals::Operation events_on(const std::vector<int>& devices) {
+  Arrivals::Operation made;
+  for (const int device : devices) {
+    const DeviceScope scope(device);
+    made.ranks.emplace_back();
+  }
+  return made;
+}
+
+bool is_done(const Arrivals::Operation& operation) {
+  return std::all_of(operation.ranks.begin(), operation.ranks.end(), [](const auto& marks) {
+    return is_over(marks.finished) && is_over(marks.copied) && is_over(marks.entered);
+  });
+}
+
+}  // namespace
+
+bool is_over(cudaEvent_t event) {
+  const RelaxedCaptureScope relaxed;
+  const bool over = cudaEventQuery(event) == cudaSuccess;
+  if (!over) static_cast<void>(cudaGetLastError());
+  return over;
+}
+
+Arrivals::Arrivals(const std::vector<int>& devices)
+    : overflow_(events_on(devices)), captured_(events_on(devices)) {
+  for (size_t i = 0; i < kFollowed; ++i) followed_.push_back(events_on(devices));
+}
+
+Arrivals::Operation& Arrivals::begin(const char* name, bool captured) {
+  Operation& oldest = followed_[next_];
+  const bool has_room = !captured && (oldest.number < 0 || is_done(oldest));
+  Operation& operation = captured ? captured_ : has_room ? oldest : overflow_;
+  operation.name = name;
+  operation.first_step = operation.last_step = 0;
+  operation.follows_unknown = overflowed_;
+  operation.number = count_;
+  if (captured) return operation;
+  ++count_;
+  overflowed_ = !has_room;
+  if (has_room) next_ = (next_ + 1) % kFollowed;
+  return operation;
+}
+
+const Arrivals::Operation* Arrivals::first_open() const {
+  const Operation* first = nullptr;
+  const auto look_at = [&](const Operation& operation) {
+    if (operation.number < 0 || is_done(operation)) return;
+    if (!first || operation.number < first->number) first = &operation;
+  };
+  for (const Operation& operation : followed_) look_at(operation);
+  look_at(overflow_);
+  return first;
+}
+
+}  // namespace rondo

@@ -1,0 +1,144 @@
+// Filter gradient for few channels: few results, each a sum over all pixels of the batch.
+//
+// A thread keeps 9 taps x 8 out channels in registers and walks along rows of dy: for each pixel it reads 8
+// values of dy and 9 of x, and makes 72 multiply-adds. The threads of a block that share results (its *row
+// lanes*) walk along different rows, and add up in shared memory in a fixed order; then come the blocks, by
+// sum_partials(). Bound: the bytes of dy.
+#include <rondo/kernels/conv/direct/few_channels.h>
+#include <rondo/kernels/core/launch.cuh>
+#include <rondo/kernels/core/shared.cuh>
+#include <rondo/kernels/gemm/split_k.cuh>
+
+#include <algorithm>
+
+namespace rondo {
+namespace {
+
+constexpr int kThreads = 128;
+constexpr int kTaps = 9;   // of one thread
+constexpr int kLanes = 8;  // out channels of one thread
+
+// How threads are laid out over the results; of the geometry alone.
+struct Layout {
+  int chunks;       // of kLanes out channels
+  int items;        // chunks x groups of kTaps taps: one is the results of a thread
+  int items_block;  // of one block
+  int row_lanes;
+};
+__host__ __device__ Layout layout_of(const ConvGeometry& g) {
+  Layout layout;
+  layout.chunks = ceil_div(g.k, kLanes);
+  layout.items = layout.chunks * ceil_div(g.patch, kTaps);
+  layout.items_block = layout.items < kThreads ? layout.items : kThreads;
+  layout.row_lanes = kThreads / (layout.items_block > 0 ? layout.items_block : 1);
+  return layout;
+}
+
+struct Parameters {
+  ConvGeometry geometry;
+  const float* x;
+  const float* dy;
+  float* dw;
+  int64_t rows_per_part;
+  Partials partials;  // data is null: the block stores the result itself
+};
+
+struct Shared {
+  float sums[kThreads][kTaps * kLanes];
+};
+
+__global__ __launch_bounds__(kThreads) void few_channels_filter_gradient_kernel(const Parameters p) {
+  auto& shared = shared_memory<Shared>();
+  const ConvGeometry& g = p.geometry;
+  const Layout layout = layout_of(g);
+  const int row_lane = threadIdx.x / layout.items_block;
+  const int item = blockIdx.y * layout.items_block + threadIdx.x % layout.items_block;
+  const int k0 = item % layout.chunks * kLanes, tap0 = item / layout.chunks * kTaps;
+
+  if (row_lane < layout.row_lanes && item < layout.items) {
+    int offset[kTaps], tap_r[kTaps], tap_s[kTaps];
+    RONDO_UNROLL
+    for (int t = 0; t < kTaps; ++t) {
+      const int tap = min(tap0 + t, g.patch - 1);  // beyond the last: again the last, for nobody
+      const int c = tap % g.c;
+      tap_s[t] = tap / g.c % g.s;
+      tap_r[t] = tap / g.c / g.s;
+      offset[t] = (tap_r[t] * g.w + tap_s[t]) * g.c + c;
+    }
+    Lanes<kLanes> sums[kTaps];
+    RONDO_UNROLL
+    for (int t = 0; t < kTaps; ++t) sums[t] = Lanes<kLanes>::zero();
+
+    const int64_t rows = static_cast<int64_t>(g.images) * g.p;
+    const int64_t begin = blockIdx.x * p.rows_per_part, end = min(begin + p.rows_per_part, rows);
+    for (int64_t row = begin + row_lane; row < end; row += layout.row_lanes) {
+      const int h0 = static_cast<int>(row % g.p) * g.stride_h - g.pad_h;
+      const float* image = p.x + row / g.p * g.h * g.w * g.c;
+      const float* dy = p.dy + row * g.q * g.k + k0;
+      for (int q = 0; q < g.q; ++q, dy += g.k) {
+        const Lanes<kLanes> lanes = Lanes<kLanes>::load_some(dy, g.k - k0);
+        const int w0 = q * g.stride_w - g.pad_w;
+        const float* from = image + (h0 * g.w + w0) * g.c;
+        if (h0 >= 0 && h0 + g.r <= g.h && w0 >= 0 && w0 + g.s <= g.w) {
+          RONDO_UNROLL
+          for (int t = 0; t < kTaps; ++t) sums[t].add_product(from[offset[t]], lanes);
+        } else {
+          RONDO_UNROLL
+          for (int t = 0; t < kTaps; ++t) {
+            const int h = h0 + tap_r[t], w = w0 + tap_s[t];
+            const bool visible = h >= 0 && h < g.h && w >= 0 && w < g.w;
+            if (visible) sums[t].add_product(from[offset[t]], lanes);
+          }
+        }
+      }
+    }
+    RONDO_UNROLL
+    for (int t = 0; t < kTaps; ++t) {
+      RONDO_UNROLL
+      for (int j = 0; j < kLanes; ++j) shared.sums[threadIdx.x][t * kLanes + j] = sums[t][j];
+    }
+  }
+  __syncthreads();
+
+  for (int e = threadIdx.x; e < layout.items_block * kTaps * kLanes; e += kThreads) {
+    const int local = e / (kTaps * kLanes), value = e % (kTaps * kLanes);
+    const int from_item = blockIdx.y * layout.items_block + local;
+    const int tap = from_item / layout.chunks * kTaps + value / kLanes;
+    const int k = from_item % layout.chunks * kLanes + value % kLanes;
+    if (from_item >= layout.items || tap >= g.patch || k >= g.k) continue;
+    float sum = 0;
+    for (int lane = 0; lane < layout.row_lanes; ++lane)
+      sum += shared.sums[lane * layout.items_block + local][value];
+    if (p.partials.data)
+      p.partials.row(blockIdx.x, tap)[k] = sum;
+    else
+      p.dw[static_cast<int64_t>(k) * g.patch + tap] = sum;
+  }
+}
+
+}  // namespace
+
+int64_t few_channels_parts(const ConvGeometry& g) {
+  constexpr int64_t kRowsOfALane = 2, kMostParts = 128;
+  const int64_t rows = static_cast<int64_t>(g.images) * g.p;
+  return std::clamp<int64_t>(ceil_div<int64_t>(rows, kRowsOfALane * layout_of(g).row_lanes), 1, kMostParts);
+}
+
+Status few_channels_filter_gradient(float* dw, const float* dy, const float* x, const ConvGeometry& g,
+                                    int64_t parts, float* workspace, cudaStream_t stream) {
+  Parameters p = {};
+  p.geometry = g;
+  p.x = x, p.dy = dy, p.dw = dw;
+  p.rows_per_part = ceil_div<int64_t>(static_cast<int64_t>(g.images) * g.p, parts);
+  if (parts > 1) p.partials = {workspace, g.patch, g.k, parts};
+  const Layout layout = layout_of(g);
+  const LaunchShape shape = {.grid_x = parts,
+                             .grid_y = ceil_div(layout.items, layout.items_block),
+                             .block_x = kThreads,
+                             .shared_bytes = sizeof(Shared)};
+  RONDO_RETURN_IF_ERROR(
+      launch("few_channels_filter_gradient", shape, stream, few_channels_filter_gradient_kernel, p));
+  return parts > 1 ? sum_partials(p.partials, dw, 1, g.patch, Epilogue{}, stream) : Status();
+}
+
+}  // namespace rondo

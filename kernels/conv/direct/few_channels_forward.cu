@@ -1,0 +1,117 @@
+// Forward convolution for few channels. A thread computes 8 neighbouring pixels x 8 out channels: for each
+// tap it reads one vector of 8 weights from shared memory and 8 values of x, and makes 64 multiply-adds of
+// them. x is small and stays in L1; y is written once, in pieces of 32 bytes. Bound: the bytes of y.
+#include <rondo/kernels/conv/direct/few_channels.h>
+#include <rondo/kernels/gemm/gemm_config.h>
+#include <rondo/kernels/core/launch.cuh>
+#include <rondo/kernels/core/shared.cuh>
+#include <rondo/kernels/gemm/epilogue.cuh>
+
+#include <algorithm>
+
+namespace rondo {
+namespace {
+
+constexpr int kThreads = 128;
+constexpr int kPixels = 8;             // of one thread, along a row
+constexpr int kLanes = 8;              // out channels of one thread
+constexpr int kMostFloats = 12 << 10;  // of a filter bank in shared memory: 48 KB, which every device has
+
+__host__ __device__ int chunks_of(int channels) { return ceil_div(channels, kLanes); }
+
+struct Parameters {
+  ConvGeometry geometry;
+  const float* x;
+  const float* filter;
+  float* y;
+  Epilogue epilogue;
+  int segments;   // of kPixels, in a row of y
+  int64_t items;  // one is the work of a thread: a segment x a chunk of channels
+};
+
+// The filter bank as [tap][out channel], zero beyond the last channel.
+struct Shared {
+  alignas(16) float weights[1];  // really patch x chunks * kLanes
+};
+
+// adjacent: neighbouring outputs see neighbouring values of x (one channel, stride 1).
+template <bool adjacent>
+__global__ __launch_bounds__(kThreads) void few_channels_forward_kernel(const Parameters p) {
+  float* weights = shared_memory<Shared>().weights;
+  const ConvGeometry& g = p.geometry;
+  const int chunks = chunks_of(g.k), stride = chunks * kLanes;
+  const int step = adjacent ? 1 : g.stride_w * g.c;  // in x, from one output to the next
+  for (int e = threadIdx.x; e < g.patch * stride; e += kThreads) {
+    const int tap = e / stride, k = e % stride;
+    weights[e] = k < g.k ? p.filter[k * g.patch + tap] : 0;
+  }
+  __syncthreads();
+
+  for (int64_t item = static_cast<int64_t>(blockIdx.x) * kThreads + threadIdx.x; item < p.items;
+       item += static_cast<int64_t>(gridDim.x) * kThreads) {
+    const int k = static_cast<int>(item % chunks) * kLanes;
+    const int64_t segment = item / chunks, row = segment / p.segments;
+    const int q0 = static_cast<int>(segment % p.segments) * kPixels;
+    const int h0 = static_cast<int>(row % g.p) * g.stride_h - g.pad_h, w0 = q0 * g.stride_w - g.pad_w;
+    const float* image = p.x + row / g.p * g.h * g.w * g.c;
+
+    Lanes<kLanes> sums[kPixels];
+    RONDO_UNROLL
+    for (int i = 0; i < kPixels; ++i) sums[i] = Lanes<kLanes>::zero();
+    const int w_last = w0 + (kPixels - 1) * g.stride_w + g.s - 1;  // what the last pixel's last tap reads
+    const bool inside = h0 >= 0 && h0 + g.r <= g.h && w0 >= 0 && w_last < g.w;
+    const float* weight = weights + k;
+    for (int r = 0; r < g.r; ++r) {
+      for (int s = 0; s < g.s; ++s) {
+        for (int c = 0; c < g.c; ++c, weight += stride) {
+          const Lanes<kLanes> lanes = Lanes<kLanes>::load(weight);
+          if (inside) {
+            const float* from = image + ((h0 + r) * g.w + w0 + s) * g.c + c;
+            RONDO_UNROLL
+            for (int i = 0; i < kPixels; ++i) sums[i].add_product(from[i * step], lanes);
+          } else {
+            const int h = h0 + r;
+            RONDO_UNROLL
+            for (int i = 0; i < kPixels; ++i) {
+              const int w = w0 + s + i * g.stride_w;
+              const bool visible = h >= 0 && h < g.h && w >= 0 && w < g.w;
+              if (visible) sums[i].add_product(image[(h * g.w + w) * g.c + c], lanes);
+            }
+          }
+        }
+      }
+    }
+    RONDO_UNROLL
+    for (int i = 0; i < kPixels; ++i)
+      if (q0 + i < g.q) p.epilogue.store_row(p.y + (row * g.q + q0 + i) * g.k, k, g.k, sums[i]);
+  }
+}
+
+}  // namespace
+
+bool has_few_channels(const ConvGeometry& g) {
+  return g.c <= 4 && static_cast<int64_t>(g.patch) * chunks_of(g.k) * kLanes <= kMostFloats;
+}
+
+Status few_channels_forward(float* y, const float* x, const float* filter, const float* bias, bool relu,
+                            const ConvGeometry& g, cudaStream_t stream) {
+  Parameters p = {};
+  p.geometry = g;
+  p.x = x, p.filter = filter, p.y = y;
+  p.epilogue = {.bias = bias, .relu = relu, .aligned = copy_width(y, g.k, 4) == 4};
+  p.segments = ceil_div(g.q, kPixels);
+  p.items = static_cast<int64_t>(g.images) * g.p * p.segments * chunks_of(g.k);
+  // Every block transposes the filter bank first, so there are only as many as keep the device busy.
+  DeviceFacts device;
+  RONDO_RETURN_IF_ERROR(device_facts(&device));
+  const int64_t shared_bytes = static_cast<int64_t>(sizeof(float)) * g.patch * chunks_of(g.k) * kLanes;
+  const LaunchShape shape = {.grid_x = std::min<int64_t>(ceil_div<int64_t>(p.items, kThreads),
+                                                         8 * std::max(1, device.multiprocessors)),
+                             .block_x = kThreads,
+                             .shared_bytes = std::max<int64_t>(shared_bytes, sizeof(Shared))};
+  return launch(
+      "few_channels_forward", shape, stream,
+      g.stride_w * g.c == 1 ? few_channels_forward_kernel<true> : few_channels_forward_kernel<false>, p);
+}
+
+}  // namespace rondo

@@ -1,0 +1,262 @@
+// Forward convolution and data gradient as one implicit GEMM: the matrix of patches is never built; the
+// loader gathers its slabs from the image straight into shared memory (gather_loader.cuh), and
+// tile_mainloop() does the rest, as in gemm_06.
+//
+//   forward:   rows = output pixels, columns = out channels, k = (tap, in channel)
+//   backward:  rows = input pixels,  columns = in channels,  k = (tap, out channel)
+//
+// Rows are ordered so that the image runs fastest wherever taps can fall outside (padding, backward): then
+// the rows of a tile mostly share their position, and with it the taps that are worth visiting (taps.cuh).
+// Without padding every tap of a forward pass hits, and rows follow memory instead, for the caches' sake. The backward
+// pass of a stride has its rows sorted by phase, and no block has two.
+#include <rondo/kernels/conv/conv_geometry.h>
+#include <rondo/kernels/conv/direct/few_channels.h>
+#include <rondo/kernels/conv/implicit_gemm/implicit_gemm.h>
+#include <rondo/kernels/conv/winograd/winograd.h>
+#include <rondo/kernels/core/check.h>
+#include <rondo/kernels/gemm/gemm_config.h>
+#include <rondo/kernels/conv/implicit_gemm/filter_loaders.cuh>
+#include <rondo/kernels/conv/implicit_gemm/gather_loader.cuh>
+#include <rondo/kernels/core/launch.cuh>
+#include <rondo/kernels/core/shared.cuh>
+#include <rondo/kernels/gemm/epilogue.cuh>
+#include <rondo/kernels/gemm/tile_mainloop.cuh>
+#include <rondo/kernels/gemm/tiles.cuh>
+
+#include <algorithm>
+
+namespace rondo {
+namespace {
+
+enum class Pass { forward, backward };
+
+struct Parameters {
+  ConvGeometry geometry;
+  const float* from;  // x or dy
+  const float* filter;
+  float* to;                     // y or dx
+  int from_width, filter_width;  // floats that one copy may take
+  bool image_fastest;
+  int tiles_n, blocks_per_phase;
+  Epilogue epilogue;
+};
+
+// The rows of a phase of a pass; forward there is one phase.
+struct Rows {
+  Axis h, w;
+  int images;
+  bool image_fastest;
+  int to_h, to_w, channels;  // of an image of the result
+
+  __host__ __device__ int64_t count() const { return static_cast<int64_t>(images) * h.rows * w.rows; }
+};
+template <Pass pass>
+__host__ __device__ Rows rows_of(const Parameters& p, int phase) {
+  const ConvGeometry& g = p.geometry;
+  if (pass == Pass::forward)
+    return {forward_axis(g.h, g.p, g.r, g.stride_h, g.pad_h),
+            forward_axis(g.w, g.q, g.s, g.stride_w, g.pad_w),
+            g.images,
+            p.image_fastest,
+            g.p,
+            g.q,
+            g.k};
+  const int phases_w = phases_of(g.w, g.stride_w);
+  return {backward_axis(g.h, g.p, g.r, g.stride_h, g.pad_h, phase / phases_w),
+          backward_axis(g.w, g.q, g.s, g.stride_w, g.pad_w, phase % phases_w),
+          g.images,
+          p.image_fastest,
+          g.h,
+          g.w,
+          g.c};
+}
+
+struct RowPlace {
+  int64_t image;
+  int h, w;
+};
+__device__ RowPlace place_of(const Rows& rows, int64_t row) {
+  const int64_t positions = static_cast<int64_t>(rows.h.rows) * rows.w.rows;
+  const int64_t image = rows.image_fastest ? row % rows.images : row / positions;
+  const int position = static_cast<int>(rows.image_fastest ? row / rows.images : row % positions);
+  return {image, position / rows.w.rows, position % rows.w.rows};
+}
+
+// Rows beyond the last are copies of it: they read valid memory, and nobody stores their results.
+__device__ GatherRow gather_row(const Rows& rows, int from_channels, int64_t row) {
+  const RowPlace place = place_of(rows, min(row, rows.count() - 1));
+  const int y = rows.h.from_first + place.h * rows.h.from_step,
+            x = rows.w.from_first + place.w * rows.w.from_step;
+  const int to_y = rows.h.to_first + place.h * rows.h.to_step,
+            to_x = rows.w.to_first + place.w * rows.w.to_step;
+  const int64_t from = (place.image * rows.h.size + y) * rows.w.size + x;
+  const int64_t to = (place.image * rows.to_h + to_y) * rows.to_w + to_x;
+  return {from * from_channels, to * rows.channels, y, x};
+}
+
+struct TileTaps {
+  TapWalk walk;
+  bool all_visible;  // for every row
+};
+
+// The taps that the rows [first, last] need.
+__device__ TileTaps tile_taps(const Rows& rows, int channels, int64_t first, int64_t last) {
+  RowPlace begin = {0, 0, 0}, end = {0, rows.h.rows - 1, rows.w.rows - 1};
+  bool one_position = false;
+  if (rows.image_fastest) {
+    const RowPlace a = place_of(rows, first), b = place_of(rows, last);
+    begin.h = a.h, end.h = b.h;
+    if (a.h == b.h) begin.w = a.w, end.w = b.w;
+    one_position = a.h == b.h && a.w == b.w;
+  }
+  const TapRange r = taps_between(rows.h, begin.h, end.h), s = taps_between(rows.w, begin.w, end.w);
+  return {TapWalk(r, s, channels), one_position || !rows.image_fastest};
+}
+
+template <class Tile>
+struct Shared {
+  TileShared<Tile, Order::along_k> tile;
+  GatherRow rows[Tile::kM];
+};
+
+template <class Tile, Pass pass>
+__global__ __launch_bounds__(Tile::kThreads, Tile::kBlocksAtOnce) void conv2d_kernel(const Parameters p) {
+  using FilterLoader = std::conditional_t<pass == Pass::forward, ForwardFilterLoader<SlabB<Tile>, Tile>,
+                                          BackwardFilterLoader<SlabB<Tile>, Tile>>;
+  auto& shared = shared_memory<Shared<Tile>>();
+  const ConvGeometry& g = p.geometry;
+  const int block = static_cast<int>(blockIdx.x) % p.blocks_per_phase;
+  const int64_t row0 = static_cast<int64_t>(block) / p.tiles_n * Tile::kM;
+  const int column0 = block % p.tiles_n * Tile::kN;
+  const Rows rows = rows_of<pass>(p, static_cast<int>(blockIdx.x) / p.blocks_per_phase);
+  if (row0 >= rows.count()) return;  // the first phase has the most rows
+  const int from_channels = pass == Pass::forward ? g.c : g.k;
+
+  for (int i = threadIdx.x; i < Tile::kM; i += Tile::kThreads)
+    shared.rows[i] = gather_row(rows, from_channels, row0 + i);
+  __syncthreads();
+
+  const TileTaps taps = tile_taps(rows, from_channels, row0, min(row0 + Tile::kM, rows.count()) - 1);
+  const GatherSource source = {p.from, from_channels, rows.h, rows.w, p.from_width};
+  const FilterSource filter = {p.filter, g.k, g.s, g.c, g.patch, p.filter_width, rows.h, rows.w};
+  GatherLoader<SlabA<Tile, Order::along_k>, Tile> a(source, taps.walk, shared.rows, taps.all_visible);
+  FilterLoader b(filter, taps.walk, column0);
+  Accumulators<Tile> acc;
+  tile_mainloop<Tile, Order::along_k>(acc, shared.tile, a, b, ceil_div(taps.walk.length(), Tile::kK));
+
+  const int thread_m = threadIdx.x / Tile::kThreadsN;
+  const int column = column0 + static_cast<int>(threadIdx.x) % Tile::kThreadsN * Tile::kPerThreadN;
+  RONDO_UNROLL
+  for (int i = 0; i < Tile::kPerThreadM; ++i) {
+    const int row = SlabA<Tile, Order::along_k>::row(thread_m, i);
+    if (row0 + row < rows.count())
+      p.epilogue.store_row(p.to + shared.rows[row].to, column, rows.channels, acc.row[i]);
+  }
+}
+
+template <Pass pass>
+Status launch_conv2d(const char* name, std::optional<TileId> tile, Parameters& p, cudaStream_t stream) {
+  const ConvGeometry& g = p.geometry;
+  const int columns = pass == Pass::forward ? g.k : g.c, from_channels = pass == Pass::forward ? g.c : g.k;
+  const int64_t phases =
+      pass == Pass::forward ? 1 : int64_t{phases_of(g.h, g.stride_h)} * phases_of(g.w, g.stride_w);
+  const int64_t rows = pass == Pass::forward ? g.output_pixels : static_cast<int64_t>(g.images) * g.h * g.w;
+  if (rows == 0 || columns == 0) return {};
+  p.from_width = copy_width(p.from, from_channels, from_channels);
+  p.filter_width = copy_width(p.filter, g.c, g.c);
+  p.epilogue.aligned = copy_width(p.to, columns, 4) == 4;
+  if (!tile) {
+    DeviceFacts device;
+    RONDO_RETURN_IF_ERROR(device_facts(&device));
+    tile = choose_tile(rows, columns, 1, kGatherNeeds, device);
+  }
+  return with_tile(*tile, [&]<class Tile>() {
+    static_assert(sizeof(Shared<Tile>) ==
+                  sizeof(TileShared<Tile, Order::along_k>) + kGatherNeeds.bytes_per_row * Tile::kM);
+    p.tiles_n = ceil_div(columns, Tile::kN);
+    const int64_t blocks = ceil_div<int64_t>(rows_of<pass>(p, 0).count(), Tile::kM) * p.tiles_n;
+    p.blocks_per_phase =
+        static_cast<int>(std::min<int64_t>(blocks, INT32_MAX));  // more are refused by launch()
+    const LaunchShape shape = {
+        .grid_x = blocks * phases, .block_x = Tile::kThreads, .shared_bytes = sizeof(Shared<Tile>)};
+    return launch(name, shape, stream, conv2d_kernel<Tile, pass>, p);
+  });
+}
+
+}  // namespace
+
+Status conv2d_forward(std::optional<TileId> tile, ImageView<float> y, ImageView<const float> x,
+                      FilterView<const float> filter, const Conv2dOptions& options,
+                      const Conv2dEpilogue& epilogue, Workspace workspace, cudaStream_t stream) {
+  constexpr const char* kName = "conv2d_forward";
+  const VectorView<const float>& bias = epilogue.bias;
+  ConvGeometry g;
+  RONDO_RETURN_IF_ERROR(check_conv2d_shapes({kName, "x", "y", "filter"}, x, y, filter, options, &g));
+  const bool by_winograd = !tile && y.size() > 0 && winograd::wanted(g, options);
+  ArgumentCheck check(kName);
+  check.output("y", y);
+  check.input("x", x);
+  check.input("filter", filter);
+  check.optional_input("bias", bias);
+  if (bias.data)
+    check.require(bias.size == g.k, "bias has ", bias.size, " elements, must be the out_channels of filter, ",
+                  g.k);
+  check.workspace(workspace, by_winograd ? winograd::workspace_bytes(g) : 0);
+  RONDO_RETURN_IF_ERROR(check.status());
+
+  if (by_winograd) {
+    DeviceFacts device;
+    RONDO_RETURN_IF_ERROR(device_facts(&device));
+    return winograd::forward(winograd::tile_kind(device), y.data, x.data, filter.data, bias.data,
+                             epilogue.relu, g, static_cast<float*>(workspace.data), stream);
+  }
+  if (!tile && y.size() > 0 && has_few_channels(g))
+    return few_channels_forward(y.data, x.data, filter.data, bias.data, epilogue.relu, g, stream);
+  Parameters p = {};
+  p.geometry = g;
+  p.from = x.data, p.filter = filter.data, p.to = y.data;
+  p.image_fastest = g.pad_h > 0 || g.pad_w > 0;
+  p.epilogue.bias = bias.data;
+  p.epilogue.relu = epilogue.relu;
+  return launch_conv2d<Pass::forward>(kName, tile, p, stream);
+}
+
+Status conv2d_data_gradient(std::optional<TileId> tile, ImageView<float> dx, ImageView<const float> dy,
+                            FilterView<const float> filter, const Conv2dOptions& options, Workspace workspace,
+                            cudaStream_t stream) {
+  constexpr const char* kName = "conv2d_data_gradient";
+  ConvGeometry g;
+  RONDO_RETURN_IF_ERROR(check_conv2d_shapes({kName, "dx", "dy", "filter"}, dx, dy, filter, options, &g));
+  const bool by_winograd = !tile && dx.size() > 0 && winograd::wanted(g, options);
+  ArgumentCheck check(kName);
+  check.output("dx", dx);
+  check.input("dy", dy);
+  check.input("filter", filter);
+  check.workspace(workspace, by_winograd ? winograd::workspace_bytes(g) : 0);
+  RONDO_RETURN_IF_ERROR(check.status());
+
+  if (by_winograd) {
+    DeviceFacts device;
+    RONDO_RETURN_IF_ERROR(device_facts(&device));
+    return winograd::data_gradient(winograd::tile_kind(device), dx.data, dy.data, filter.data, g,
+                                   static_cast<float*>(workspace.data), stream);
+  }
+  Parameters p = {};
+  p.geometry = g;
+  p.from = dy.data, p.filter = filter.data, p.to = dx.data;
+  p.image_fastest = true;
+  return launch_conv2d<Pass::backward>(kName, tile, p, stream);
+}
+
+Status conv2d_forward(ImageView<float> y, ImageView<const float> x, FilterView<const float> filter,
+                      const Conv2dOptions& options, const Conv2dEpilogue& epilogue, Workspace workspace,
+                      cudaStream_t stream) {
+  return conv2d_forward(std::nullopt, y, x, filter, options, epilogue, workspace, stream);
+}
+
+Status conv2d_data_gradient(ImageView<float> dx, ImageView<const float> dy, FilterView<const float> filter,
+                            const Conv2dOptions& options, Workspace workspace, cudaStream_t stream) {
+  return conv2d_data_gradient(std::nullopt, dx, dy, filter, options, workspace, stream);
+}
+
+}  // namespace rondo

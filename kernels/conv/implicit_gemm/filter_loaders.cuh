@@ -1,0 +1,138 @@
+// Operand B of an implicit GEMM: the filter bank, read in the order of the tile's taps.
+#pragma once
+
+#include <rondo/kernels/conv/implicit_gemm/taps.cuh>
+#include <rondo/kernels/core/ptx/cp_async.cuh>
+#include <rondo/kernels/gemm/matrix_loaders.cuh>
+
+namespace rondo {
+
+struct FilterSource {
+  const float* data;
+  int k, s, c;  // out channels, width, in channels
+  int patch;    // r * s * c
+  int width;    // floats that one copy may take
+  Axis h, w;    // which of its taps are walked
+
+  // Of tap (r, s) of the walk.
+  __device__ __forceinline__ int offset(int r, int s_) const {
+    return ((h.tap_first + r * h.tap_step) * s + w.tap_first + s_ * w.tap_step) * c;
+  }
+};
+
+// Forward: column = out channel, k = (r, s, c). The bank runs along k, so values are transposed on their way in: one by
+// one, or where a thread has vectors in blocks of 4 x 4.
+template <class Slab, class Tile>
+class ForwardFilterLoader {
+ public:
+  __device__ __forceinline__ ForwardFilterLoader(const FilterSource& source, const TapWalk& walk,
+                                                 int first_column)
+      : source_(source), walk_(walk), first_column_(first_column), step_(walk.at(Tile::kK)) {
+    const int chunk = !Tile::kVectors ? 1 : source.width < 16 ? 4 : 16;
+    position_ = walk.at(threadIdx.x % (Tile::kK / chunk) * chunk);
+  }
+
+  __device__ __forceinline__ void copy(float* slab) {
+    if constexpr (Tile::kVectors) {
+      if (source_.width >= 16)
+        copy_blocks<16>(slab);
+      else if (source_.width >= 4)
+        copy_blocks<4>(slab);
+      else
+        for (int k = threadIdx.x; k < Tile::kK; k += Tile::kThreads)
+          copy_values(slab, walk_.at(walked_ + k), k, 0, 1);
+      walked_ += Tile::kK;
+    } else {
+      constexpr int kColumns = Tile::kThreads / Tile::kK;
+      const int first = threadIdx.x / Tile::kK;
+      if (first < kColumns) copy_values(slab, position_, threadIdx.x % Tile::kK, first, kColumns);
+    }
+    walk_.advance(position_, step_);
+  }
+
+ private:
+  // At k of the slab, the columns first, first + step, ...
+  __device__ __forceinline__ void copy_values(float* slab, const TapPosition& position, int k, int first,
+                                              int step) const {
+    const int columns = source_.k - first_column_;
+    const bool inside = walk_.inside(position);
+    const float* from = at(position, first);
+    RONDO_UNROLL_BY(4)
+    for (int column = first; column < Tile::kN; column += step, from += step * source_.patch)
+      ptx::cp_async<4>(slab + Slab::at(k, column), from, inside && column < columns);
+  }
+  // V values along k of 4 columns at a time.
+  template <int V>
+  __device__ __forceinline__ void copy_blocks(float* slab) const {
+    constexpr int kPerColumn = Tile::kK / V, kColumns = Tile::kThreads / kPerColumn * 4;
+    const int k = threadIdx.x % kPerColumn * V, first = threadIdx.x / kPerColumn * 4;
+    const int columns = walk_.inside(position_) ? source_.k - first_column_ : 0;
+    const float* from = at(position_, first);
+    RONDO_UNROLL_BY(1)
+    for (int column = first; column < Tile::kN; column += kColumns, from += kColumns * source_.patch) {
+      RONDO_UNROLL
+      for (int j = 0; j < V; j += 4)
+        copy_transposed<Slab>(slab, k + j, column, from + j, source_.patch, columns - column);
+    }
+  }
+  __device__ __forceinline__ const float* at(const TapPosition& position, int column) const {
+    return source_.data + static_cast<int64_t>(first_column_ + column) * source_.patch +
+           source_.offset(walk_.r(position), walk_.s(position)) + position.channel;
+  }
+
+  const FilterSource& source_;
+  const TapWalk& walk_;
+  int first_column_;
+  int walked_ = 0;
+  TapPosition position_, step_;
+};
+
+// Backward: column = in channel, k = (r, s, out channel).
+template <class Slab, class Tile>
+class BackwardFilterLoader {
+ public:
+  __device__ __forceinline__ BackwardFilterLoader(const FilterSource& source, const TapWalk& walk,
+                                                  int first_column)
+      : source_(source),
+        walk_(walk),
+        first_column_(first_column),
+        position_(walk.at(threadIdx.x / kPerRow * kRows)),
+        step_(walk.at(kRows > 1 ? Tile::kK - kRows : Tile::kK)) {}
+
+  __device__ __forceinline__ void copy(float* slab) {
+    with_width < Tile::kWidestCopy<Tile::kN ? Tile::kWidestCopy : Tile::kN>(
+                     source_.width,
+                     [&]<int V>() {
+                       RONDO_UNROLL_BY(1)
+                       for (int j = 0; j < kRows; ++j) {
+                         copy_row<V>(slab, threadIdx.x / kPerRow * kRows + j);
+                         if (kRows > 1) walk_.advance(position_, {.channel = 1});
+                       }
+                     });
+    walk_.advance(position_, step_);
+  }
+
+ private:
+  static constexpr int kAtOnce = Tile::kK < Tile::kThreads ? Tile::kK : Tile::kThreads;
+  static constexpr int kRows = Tile::kK / kAtOnce;  // of a slab that a thread copies, one after the other
+  static constexpr int kPerRow = Tile::kThreads / kAtOnce;  // threads that share a row
+
+  template <int V>
+  __device__ __forceinline__ void copy_row(float* slab, int k) const {
+    if (k >= Tile::kK) return;
+    const int columns = source_.c - first_column_;
+    const bool inside = walk_.inside(position_);
+    const float* from = source_.data + static_cast<int64_t>(position_.channel) * source_.patch +
+                        source_.offset(walk_.r(position_), walk_.s(position_)) + first_column_;
+    RONDO_UNROLL_BY(4)
+    for (int column = threadIdx.x % kPerRow * V; column < Tile::kN; column += kPerRow * V)
+      ptx::cp_async<4 * V>(slab + Slab::at(k, column), from + column, inside && column < columns);
+  }
+
+  const FilterSource& source_;
+  const TapWalk& walk_;
+  int first_column_;
+  TapPosition position_, step_;
+};
+
+}  // namespace rondo

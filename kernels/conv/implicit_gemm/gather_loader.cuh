@@ -1,0 +1,86 @@
+// Operand A of an implicit GEMM, along k: row i holds, for every tap and channel, the value of the pixel that
+// row i sees through that tap. Forward it gathers from x, backward from dy (see Axis).
+#pragma once
+
+#include <rondo/kernels/conv/implicit_gemm/taps.cuh>
+#include <rondo/kernels/core/ptx/cp_async.cuh>
+#include <rondo/kernels/gemm/matrix_loaders.cuh>
+
+namespace rondo {
+
+// Where a row of the tile stands; kept in shared memory, since every slab needs it again.
+struct GatherRow {
+  int64_t from;  // offset of the pixel (y, x) of its image, which tap 0 reads
+  int64_t to;    // offset of its results
+  int y, x;
+};
+
+struct GatherSource {
+  const float* data;
+  int channels;
+  Axis h, w;
+  int width;  // floats that one copy may take
+};
+
+template <class Slab, class Tile>
+class GatherLoader {
+ public:
+  // all_visible: every tap of the walk hits the image for every row, so nobody has to look.
+  __device__ __forceinline__ GatherLoader(const GatherSource& source, const TapWalk& walk,
+                                          const GatherRow* rows, bool all_visible)
+      : source_(source), walk_(walk), rows_(rows), all_visible_(all_visible), step_(walk.at(Tile::kK)) {
+    const int width = source.width < Tile::kWidestCopy ? source.width : Tile::kWidestCopy;
+    position_ = walk.at(threadIdx.x % (Tile::kK / width) * width);
+  }
+
+  __device__ __forceinline__ void copy(float* slab) {
+    with_width<Tile::kWidestCopy>(source_.width, [&]<int V>() {
+      constexpr int kPerRow = Tile::kK / V, kRows = Tile::kThreads / kPerRow;
+      const int chunk = threadIdx.x % kPerRow, first = threadIdx.x / kPerRow;
+      if constexpr (kRows > 0) {
+        if (first < kRows) copy_chunks<V>(slab, position_, chunk * V, first, kRows);
+      } else {  // fewer threads than chunks of a row
+        for (int k = threadIdx.x * V; k < Tile::kK; k += Tile::kThreads * V)
+          copy_chunks<V>(slab, walk_.at(walked_ + k), k, 0, 1);
+      }
+    });
+    walk_.advance(position_, step_);
+    if constexpr (Tile::kVectors) walked_ += Tile::kK;
+  }
+
+ private:
+  // At k of the slab, the rows first, first + step, ...
+  template <int V>
+  __device__ __forceinline__ void copy_chunks(float* slab, const TapPosition& position, int k, int first,
+                                              int step) const {
+    const bool inside = walk_.inside(position);
+    const int dy = source_.h.direction * walk_.r(position), dx = source_.w.direction * walk_.s(position);
+    const float* from =
+        source_.data + (static_cast<int64_t>(dy) * source_.w.size + dx) * source_.channels + position.channel;
+    if (all_visible_) {
+      const GatherRow* rows = rows_;
+      RONDO_UNROLL_BY(4)
+      for (int i = first; i < Tile::kM; i += step)
+        ptx::cp_async<4 * V>(slab + Slab::at(k, i), from + rows[i].from, inside);
+      return;
+    }
+    RONDO_UNROLL_BY(2)
+    for (int i = first; i < Tile::kM; i += step) {
+      const GatherRow& row = rows_[i];
+      ptx::cp_async<4 * V>(slab + Slab::at(k, i), from + row.from, inside && visible(row.y + dy, row.x + dx));
+    }
+  }
+  __device__ __forceinline__ bool visible(int y, int x) const {
+    return static_cast<unsigned>(y) < static_cast<unsigned>(source_.h.size) &&
+           static_cast<unsigned>(x) < static_cast<unsigned>(source_.w.size);
+  }
+
+  const GatherSource& source_;
+  const TapWalk& walk_;
+  const GatherRow* rows_;
+  bool all_visible_;
+  int walked_ = 0;
+  TapPosition position_, step_;
+};
+
+}  // namespace rondo

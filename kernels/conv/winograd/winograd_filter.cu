@@ -1,0 +1,68 @@
+// A thread transforms the filters of N out channels x N in channels. Memory runs along the in channels; where columns
+// are out channels (forward), each tap's N x N values are transposed on their way.
+#include <rondo/kernels/conv/winograd/winograd_filter.cuh>
+#include <rondo/kernels/conv/winograd/winograd_math.cuh>
+
+namespace rondo::winograd {
+namespace {
+
+constexpr int kThreads = 64;
+constexpr int N = kVectorRegisters.count > 0 ? kVectorRegisters.lanes : 4;
+
+template <bool for_data_gradient>
+__global__ __launch_bounds__(kThreads) void transform_filter_kernel(float* __restrict__ to,
+                                                                    const float* __restrict__ filter, int k,
+                                                                    int c) {
+  const TransformedFilter layout = {to, for_data_gradient ? k : c, for_data_gradient ? c : k};
+  const int64_t item = static_cast<int64_t>(blockIdx.x) * kThreads + threadIdx.x;
+  const int per_row = layout.panels() * (kPanel / N);
+  const int column = static_cast<int>(item % per_row) * N;
+  const int row = static_cast<int>(item / per_row) * N;
+  if (row >= layout.inner) return;
+
+  Lanes<N> taps[N][3][3];  // [row], lanes are columns
+  if (column < layout.columns) {
+    const int k0 = for_data_gradient ? row : column, c0 = for_data_gradient ? column : row;
+    RONDO_UNROLL
+    for (int tap = 0; tap < 9; ++tap) {
+      Lanes<N> block[N];
+      RONDO_UNROLL
+      for (int i = 0; i < N; ++i)
+        block[i] = Lanes<N>::load_unaligned(filter + (static_cast<int64_t>(k0 + i) * 9 + tap) * c + c0);
+      if (!for_data_gradient) transpose(block);
+      const int turned = for_data_gradient ? 8 - tap : tap;
+      RONDO_UNROLL
+      for (int i = 0; i < N; ++i) taps[i][turned / 3][turned % 3] = block[i];
+    }
+  } else {
+    RONDO_UNROLL
+    for (int i = 0; i < N; ++i) RONDO_UNROLL
+    for (int tap = 0; tap < 9; ++tap) taps[i][tap / 3][tap % 3] = Lanes<N>::zero();
+  }
+  float* panel =
+      to + column / kPanel * layout.panel_floats() + static_cast<int64_t>(row) * kPanel + column % kPanel;
+  const int64_t frequency_stride = layout.panels() * layout.panel_floats();
+  RONDO_UNROLL
+  for (int i = 0; i < N; ++i)
+    transform_filter<N>(taps[i], [&](int frequency, const Lanes<N>& value) {
+      value.store(panel + frequency * frequency_stride + i * kPanel);
+    });
+}
+
+}  // namespace
+
+int64_t transformed_filter_floats(int inner, int columns) {
+  const TransformedFilter layout = {nullptr, inner, columns};
+  return kFrequencies * layout.panels() * layout.panel_floats();
+}
+
+Status transform_filter(float* to, const float* filter, int k, int c, bool for_data_gradient,
+                        cudaStream_t stream) {
+  const int64_t items = transformed_filter_floats(for_data_gradient ? k : c, for_data_gradient ? c : k) /
+                        (kFrequencies * N * N);
+  return launch("winograd_filter", {.grid_x = ceil_div<int64_t>(items, kThreads), .block_x = kThreads},
+                stream, for_data_gradient ? transform_filter_kernel<true> : transform_filter_kernel<false>,
+                to, filter, k, c);
+}
+
+}  // namespace rondo::winograd

@@ -1,0 +1,196 @@
+// Filter gradient: dw = G^T [ (A dy A^T) * (B^T d B) ] G, summed over the tiles of the whole batch. For each frequency
+// that sum is a matrix product:
+//
+//   rows = out channels, columns = in channels, inner = tiles of 2 x 2 outputs
+//
+// A block transforms both operands, chunk by chunk of the tiles, into shared memory, where a warp multiplies one
+// frequency. dw has few values, so blocks share rows and columns and split the tiles; the parts are added in order
+// (split_k.cuh).
+#include <rondo/kernels/conv/winograd/winograd.h>
+#include <rondo/kernels/conv/winograd/winograd_tile.cuh>
+#include <rondo/kernels/core/launch.cuh>
+#include <rondo/kernels/core/shared.cuh>
+#include <rondo/kernels/gemm/split_k.cuh>
+
+#include <algorithm>
+
+namespace rondo::winograd {
+namespace {
+
+struct Parameters {
+  ConvGeometry geometry;
+  const float* x;
+  const float* dy;
+  float* dw;  // of the first part; the others follow
+  int64_t tiles, tiles_per_part;
+  int tiles_h, tiles_w;
+  int blocks_of_columns;
+};
+
+// A transformed operand of a frequency: [tile][channel]. On a CPU the gap keeps the 16 frequencies of a tile out of one set
+// of the cache; on a GPU a warp's channels are neighbours and lie in different banks without it.
+template <class Tile, int Channels>
+inline constexpr int kSlabFloats = Tile::kInner* Channels + 16 * Tile::kVectors;
+
+template <class Tile>
+struct Shared {
+  struct Slabs {
+    alignas(64) float inputs[kFrequencies][kSlabFloats<Tile, Tile::kColumns>];
+    alignas(64) float gradients[kFrequencies][kSlabFloats<Tile, Tile::kRows>];
+    Place places[Tile::kInner], gradient_places[Tile::kInner];
+  };
+  union {
+    Slabs slabs[Tile::kStages];
+    alignas(64) Products<Tile> products;
+  };
+};
+
+// The place of every tile of a chunk; tiles beyond the part's last one see nothing, so they become zeros.
+template <class Tile>
+__device__ __forceinline__ void find_places(typename Shared<Tile>::Slabs& slabs, const Parameters& p,
+                                            int64_t first, int64_t end) {
+  const ConvGeometry& g = p.geometry;
+  for (int i = threadIdx.x; i < Tile::kInner; i += Tile::kThreads) {
+    slabs.places[i] = place_of<4>(first + i, end, p.tiles_h, p.tiles_w, g.h, g.w, g.c, g.pad_h, g.pad_w);
+    slabs.gradient_places[i] = place_of<2>(first + i, end, p.tiles_h, p.tiles_w, g.p, g.q, g.k, 0, 0);
+  }
+}
+
+// each(tile, channel) for the channels below `channels` of every tile of a chunk, shared by the block's threads: on a GPU
+// neighbours have neighbouring channels, a thread of vectors has all channels of a tile.
+template <class Tile, int Channels, class Each>
+__device__ __forceinline__ void for_each_item(int channels, Each each) {
+  constexpr int kAtOnce = Tile::kVectors ? 1 : Channels;  // threads that share a tile
+  RONDO_UNROLL_BY(1)
+  for (int item = threadIdx.x; item < Tile::kInner * kAtOnce; item += Tile::kThreads) RONDO_UNROLL_BY(1)
+  for (int c = item % kAtOnce * Tile::kLanes; c < channels; c += kAtOnce * Tile::kLanes)
+    each(item / kAtOnce, c);
+}
+
+template <class Tile>
+__device__ __forceinline__ void transform_chunk(typename Shared<Tile>::Slabs& slabs, const Parameters& p,
+                                                int row0, int column0) {
+  constexpr int N = Tile::kLanes;
+  const ConvGeometry& g = p.geometry;
+  for_each_item<Tile, Tile::kColumns>(min(Tile::kColumns, g.c - column0), [&](int tile, int c) {
+    const Place place = slabs.places[tile];
+    Lanes<N> v[4][4];
+    transformed_inputs<N>(v, p.x + place.from + column0 + c, place.inside, g.w, g.c);
+    RONDO_UNROLL
+    for (int f = 0; f < kFrequencies; ++f)
+      v[f / 4][f % 4].store_unaligned(slabs.inputs[f] + tile * Tile::kColumns + c);
+  });
+  for_each_item<Tile, Tile::kRows>(min(Tile::kRows, g.k - row0), [&](int tile, int k) {
+    const Place place = slabs.gradient_places[tile];
+    const float* from = p.dy + place.from + row0 + k;
+    Lanes<N> dy[2][2];
+    RONDO_UNROLL
+    for (int i = 0; i < 4; ++i)
+      dy[i / 2][i % 2] =
+          place.inside >> i & 1
+              ? Lanes<N>::load_unaligned(from + static_cast<int64_t>(i / 2 * g.q + i % 2) * g.k)
+              : Lanes<N>::zero();
+    transform_output_gradient<N>(dy, [&](int f, const Lanes<N>& value) {
+      value.store_unaligned(slabs.gradients[f] + tile * Tile::kRows + k);
+    });
+  });
+}
+
+template <class Tile>
+__device__ __forceinline__ void store_filters(const Parameters& p, const Shared<Tile>& shared, float* dw,
+                                              int row0, int column0) {
+  constexpr int N = Tile::kVectors ? Tile::kLanes : 4;
+  constexpr int kPerRow = decltype(shared.products)::kColumns / N;
+  const ConvGeometry& g = p.geometry;
+  RONDO_UNROLL_BY(1)
+  for (int item = threadIdx.x; item < Tile::kRows * kPerRow; item += Tile::kThreads) {
+    const int row = item / kPerRow, column = item % kPerRow * N;
+    if (row0 + row >= g.k || column0 + column >= g.c) continue;
+    float* to = dw + static_cast<int64_t>(row0 + row) * g.patch + column0 + column;
+    to_filter<N>([&](int f) { return shared.products.template load<N>(f, row, column); },
+                 [&](int r, int s, const Lanes<N>& value) { value.store_unaligned(to + (r * 3 + s) * g.c); });
+  }
+}
+
+template <class Tile>
+__global__ __launch_bounds__(Tile::kThreads, 1) void winograd_filter_gradient_kernel(const Parameters p) {
+  using Slabs = typename Shared<Tile>::Slabs;
+  auto& shared = shared_memory<Shared<Tile>>();
+  const int row0 = static_cast<int>(blockIdx.x) / p.blocks_of_columns * Tile::kRows;
+  const int column0 = static_cast<int>(blockIdx.x) % p.blocks_of_columns * Tile::kColumns;
+  const int64_t first = blockIdx.y * p.tiles_per_part, end = min(p.tiles, first + p.tiles_per_part);
+
+  const int frequency = Sums<Tile>::frequency();
+  Sums<Tile> sums;
+  sums.clear();
+  mainloop<Tile>(
+      static_cast<int>(ceil_div<int64_t>(end - first, Tile::kInner)),
+      [&](int chunk, int stage) {
+        Slabs& slabs = shared.slabs[stage];
+        find_places<Tile>(slabs, p, first + static_cast<int64_t>(chunk) * Tile::kInner, end);
+        __syncthreads();
+        transform_chunk<Tile>(slabs, p, row0, column0);
+      },
+      [&](int, int stage) {
+        Slabs& slabs = shared.slabs[stage];
+        sums.template multiply<1, Tile::kRows>(slabs.gradients[frequency], slabs.inputs[frequency],
+                                               Tile::kColumns, Tile::kInner, p.geometry.k - row0);
+      });
+
+  float* dw = p.dw + blockIdx.y * static_cast<int64_t>(p.geometry.k) * p.geometry.patch;
+  for_each_slice(sums, shared.products,
+                 [&](int slice) { store_filters<Tile>(p, shared, dw, row0, column0 + slice); });
+}
+
+template <TileKind kind, class Tile>
+Status launch_filter_gradient(Parameters& p, int64_t parts, cudaStream_t stream) {
+  static_assert(sizeof(Shared<Tile>) <= shared_bytes(kind));
+  p.blocks_of_columns = ceil_div(p.geometry.c, Tile::kColumns);
+  return launch("conv2d_filter_gradient",
+                {.grid_x = static_cast<int64_t>(ceil_div(p.geometry.k, Tile::kRows)) * p.blocks_of_columns,
+                 .grid_y = parts,
+                 .block_x = Tile::kThreads,
+                 .shared_bytes = sizeof(Shared<Tile>)},
+                stream, winograd_filter_gradient_kernel<Tile>, p);
+}
+
+int64_t tiles_of(const ConvGeometry& g) {
+  return static_cast<int64_t>(g.images) * ceil_div(g.p, 2) * ceil_div(g.q, 2);
+}
+
+}  // namespace
+
+int64_t filter_gradient_parts(const ConvGeometry& g) {
+  constexpr int64_t kEnoughBlocks = 128;  // of 64 x 64; a GPU's are half as large, which fills the large ones
+  constexpr int64_t kLeastTiles = 384;    // a shorter sum is not worth a second pass
+  const int64_t blocks = static_cast<int64_t>(ceil_div(g.k, 64)) * ceil_div(g.c, 64);
+  return std::max<int64_t>(1, std::min(kEnoughBlocks / blocks, tiles_of(g) / kLeastTiles));
+}
+
+int64_t filter_gradient_workspace_bytes(const ConvGeometry& g) {
+  const int64_t parts = filter_gradient_parts(g);
+  return parts == 1 ? 0 : partials_bytes(g.k, g.patch, parts);
+}
+
+Status filter_gradient(TileKind kind, float* dw, const float* dy, const float* x, const ConvGeometry& g,
+                       int64_t parts, float* workspace, cudaStream_t stream) {
+  Parameters p = {};
+  p.geometry = g;
+  p.x = x, p.dy = dy, p.dw = parts > 1 ? workspace : dw;
+  p.tiles_h = ceil_div(g.p, 2), p.tiles_w = ceil_div(g.q, 2);
+  p.tiles = tiles_of(g), p.tiles_per_part = ceil_div(p.tiles, parts);
+  const auto run = [&] {
+    if constexpr (kVectorTiles)
+      if (kind == TileKind::vectors)
+        return launch_filter_gradient<TileKind::vectors, VectorTile<64, 28, kTileRegisters.count / 4, 2>>(
+            p, parts, stream);
+    if (kind == TileKind::small_gpu)
+      return launch_filter_gradient<TileKind::small_gpu, GpuTile<8, 4, 1>>(p, parts, stream);
+    return launch_filter_gradient<TileKind::gpu, GpuTile<8, 2>>(p, parts, stream);
+  };
+  RONDO_RETURN_IF_ERROR(run());
+  return parts > 1 ? sum_partials({workspace, g.k, g.patch, parts}, dw, g.patch, 1, Epilogue{}, stream)
+                   : Status();
+}
+
+}  // namespace rondo::winograd

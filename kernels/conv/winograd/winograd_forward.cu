@@ -1,0 +1,186 @@
+// Forward convolution and data gradient: y = A^T [ (G g G^T) * (B^T d B) ] A, summed over the input channels. For each
+// frequency that sum is a matrix product:
+//
+//   rows = tiles of 2 x 2 outputs, columns = out channels, inner = in channels      (forward)
+//
+// A block transforms the inputs of its tiles into shared memory, chunk by chunk of the channels; a warp multiplies one
+// frequency, reading the transformed filter, of which it is the only reader in the block, from global memory; at the end
+// the products meet in shared memory and are transformed to outputs. The data gradient is the forward convolution of dy
+// with the filter turned by 180 degrees and a padding of 2 - pad.
+#include <rondo/kernels/conv/winograd/winograd.h>
+#include <rondo/kernels/conv/winograd/winograd_filter.cuh>
+#include <rondo/kernels/conv/winograd/winograd_tile.cuh>
+#include <rondo/kernels/core/launch.cuh>
+#include <rondo/kernels/core/shared.cuh>
+#include <rondo/kernels/gemm/epilogue.cuh>
+
+#include <algorithm>
+
+namespace rondo::winograd {
+namespace {
+
+struct Parameters {
+  const float* from;
+  TransformedFilter filter;
+  float* to;
+  int h, w;  // of `from`, whose channels are filter.inner
+  int p, q;  // of `to`, whose channels are filter.columns
+  int pad_h, pad_w;
+  int tiles_h, tiles_w;
+  int64_t tiles;
+  int blocks_of_tiles;
+  Epilogue epilogue;
+};
+
+// The transformed inputs of a frequency. On a GPU a thread multiplies neighbouring tiles of one channel; a gap of 4 behind
+// them lets the warp that transforms 4 tiles x 8 channels write to 32 banks. Vectors run along the channels of a tile, and a
+// gap of a line behind each frequency keeps a tile's 16 out of one set of the cache.
+template <class Tile>
+struct Inputs {
+  static constexpr int kRowStep = Tile::kVectors ? Tile::kInner : 1;
+  static constexpr int kStep = Tile::kVectors ? 1 : Tile::kRows + 4;
+  static constexpr int kFloats = Tile::kVectors ? Tile::kRows * Tile::kInner + 16 : Tile::kInner * kStep;
+  static __device__ __forceinline__ int at(int row, int channel) { return row * kRowStep + channel * kStep; }
+};
+
+template <class Tile>
+struct Shared {
+  union {
+    alignas(64) float inputs[Tile::kStages][kFrequencies][Inputs<Tile>::kFloats];
+    alignas(64) Products<Tile> products;
+  };
+  Place places[Tile::kRows];  // of the inputs
+  Place to_places[Tile::kRows];
+};
+
+template <class Tile>
+__device__ __forceinline__ void transform_chunk(float (*to)[Inputs<Tile>::kFloats], const Parameters& p,
+                                                const Place* places, int first, int rows) {
+  constexpr int kLanes = Tile::kLanes;
+  // A thread of a GPU transforms single channels; one of vectors all channels of a tile.
+  constexpr int kAtOnce = Tile::kVectors ? 1 : Tile::kInner;  // threads that share a tile
+  constexpr int kTiles = Tile::kVectors ? 1 : 4;              // of neighbouring threads
+  const int channels = min(Tile::kInner, p.filter.inner - first);
+  RONDO_UNROLL_BY(1)
+  for (int item = threadIdx.x; item < Tile::kRows * kAtOnce; item += Tile::kThreads) {
+    const int row = item / (kTiles * kAtOnce) * kTiles + item % kTiles;
+    if (row >= rows) continue;
+    const Place place = places[row];
+    RONDO_UNROLL_BY(1)
+    for (int c = item / kTiles % kAtOnce * kLanes; c < channels; c += kAtOnce * kLanes) {
+      Lanes<kLanes> v[4][4];
+      transformed_inputs<kLanes>(v, p.from + place.from + first + c, place.inside, p.w, p.filter.inner);
+      RONDO_UNROLL
+      for (int f = 0; f < kFrequencies; ++f)
+        v[f / 4][f % 4].store_unaligned(to[f] + Inputs<Tile>::at(row, c));
+    }
+  }
+}
+
+template <class Tile>
+__device__ __forceinline__ void store_outputs(const Parameters& p, const Shared<Tile>& shared, int rows,
+                                              int column0) {
+  constexpr int kLanes = Tile::kVectors ? Tile::kLanes : 4;
+  constexpr int kPerRow = decltype(shared.products)::kColumns / kLanes;
+  RONDO_UNROLL_BY(1)
+  for (int item = threadIdx.x; item < rows * kPerRow; item += Tile::kThreads) {
+    const int row = item / kPerRow, column = item % kPerRow * kLanes;
+    const Place place = shared.to_places[row];
+    Lanes<kLanes> y[2][2];
+    to_output<kLanes>(y, [&](int f) { return shared.products.template load<kLanes>(f, row, column); });
+    RONDO_UNROLL
+    for (int i = 0; i < 4; ++i)
+      if (place.inside >> i & 1)
+        p.epilogue.store_row(p.to + place.from + static_cast<int64_t>(i / 2 * p.q + i % 2) * p.filter.columns,
+                             column0 + column, p.filter.columns, y[i / 2][i % 2]);
+  }
+}
+
+template <class Tile>
+__global__ __launch_bounds__(Tile::kThreads, 1) void winograd_forward_kernel(const Parameters p) {
+  static_assert(Tile::kColumns == kPanel);
+  using In = Inputs<Tile>;
+  auto& shared = shared_memory<Shared<Tile>>();
+  const int64_t tile0 = static_cast<int64_t>(blockIdx.x) % p.blocks_of_tiles * Tile::kRows;
+  const int panel = static_cast<int>(blockIdx.x) / p.blocks_of_tiles;
+  const int rows = static_cast<int>(min(int64_t{Tile::kRows}, p.tiles - tile0));
+
+  for (int i = threadIdx.x; i < Tile::kRows; i += Tile::kThreads) {
+    shared.places[i] =
+        place_of<4>(tile0 + i, p.tiles, p.tiles_h, p.tiles_w, p.h, p.w, p.filter.inner, p.pad_h, p.pad_w);
+    shared.to_places[i] =
+        place_of<2>(tile0 + i, p.tiles, p.tiles_h, p.tiles_w, p.p, p.q, p.filter.columns, 0, 0);
+  }
+  __syncthreads();
+
+  const int frequency = Sums<Tile>::frequency();
+  const float* filter = p.filter.panel(frequency, panel);
+  Sums<Tile> sums;
+  sums.clear();
+  mainloop<Tile>(
+      ceil_div(p.filter.inner, Tile::kInner),
+      [&](int chunk, int stage) {
+        transform_chunk<Tile>(shared.inputs[stage], p, shared.places, chunk * Tile::kInner, rows);
+      },
+      [&](int chunk, int stage) {
+        const int first = chunk * Tile::kInner;
+        sums.template multiply<In::kRowStep, In::kStep>(shared.inputs[stage][frequency],
+                                                        filter + first * kPanel, kPanel,
+                                                        min(Tile::kInner, p.filter.inner - first), rows);
+      });
+
+  for_each_slice(sums, shared.products,
+                 [&](int first) { store_outputs<Tile>(p, shared, rows, panel * kPanel + first); });
+}
+
+template <TileKind kind, class Tile>
+Status launch_forward(const char* name, Parameters& p, cudaStream_t stream) {
+  static_assert(sizeof(Shared<Tile>) <= shared_bytes(kind));
+  const int64_t blocks_of_tiles = ceil_div<int64_t>(p.tiles, Tile::kRows);
+  p.blocks_of_tiles =
+      static_cast<int>(std::min<int64_t>(blocks_of_tiles, INT32_MAX));  // more are refused by launch()
+  return launch(name,
+                {.grid_x = blocks_of_tiles * p.filter.panels(),
+                 .block_x = Tile::kThreads,
+                 .shared_bytes = sizeof(Shared<Tile>)},
+                stream, winograd_forward_kernel<Tile>, p);
+}
+
+Status convolve(const char* name, TileKind kind, Parameters& p, int images, cudaStream_t stream) {
+  p.tiles_h = ceil_div(p.p, 2), p.tiles_w = ceil_div(p.q, 2);
+  p.tiles = static_cast<int64_t>(images) * p.tiles_h * p.tiles_w;
+  p.epilogue.aligned = copy_width(p.to, p.filter.columns, 4) == 4;
+  if constexpr (kVectorTiles)
+    if (kind == TileKind::vectors)
+      return launch_forward<TileKind::vectors, VectorTile<4 * kTallRows, 64, kTallRows, 1>>(name, p, stream);
+  if (kind == TileKind::small_gpu) return launch_forward<TileKind::small_gpu, GpuTile<8, 4>>(name, p, stream);
+  return launch_forward<TileKind::gpu, GpuTile<16, 2>>(name, p, stream);
+}
+
+}  // namespace
+
+int64_t workspace_bytes(const ConvGeometry& g) {
+  return static_cast<int64_t>(sizeof(float)) *
+         std::max(transformed_filter_floats(g.c, g.k), transformed_filter_floats(g.k, g.c));
+}
+
+Status forward(TileKind kind, float* y, const float* x, const float* filter, const float* bias, bool relu,
+               const ConvGeometry& g, float* workspace, cudaStream_t stream) {
+  RONDO_RETURN_IF_ERROR(transform_filter(workspace, filter, g.k, g.c, false, stream));
+  Parameters p = {};
+  p.from = x, p.to = y, p.filter = {workspace, g.c, g.k};
+  p.h = g.h, p.w = g.w, p.p = g.p, p.q = g.q, p.pad_h = g.pad_h, p.pad_w = g.pad_w;
+  p.epilogue.bias = bias, p.epilogue.relu = relu;
+  return convolve("conv2d_forward", kind, p, g.images, stream);
+}
+
+Status data_gradient(TileKind kind, float* dx, const float* dy, const float* filter, const ConvGeometry& g,
+                     float* workspace, cudaStream_t stream) {
+  RONDO_RETURN_IF_ERROR(transform_filter(workspace, filter, g.k, g.c, true, stream));
+  Parameters p = {};
+  p.from = dy, p.to = dx, p.filter = {workspace, g.k, g.c};
+  p.h = g.p, p.w = g.q, p.p = g.h, p.q = g.w, p.pad_h = 2 - g.pad_h, p.pad_w = 2 - g.pad_w;
+  return convolve("conv2d_data_gradient", kind, p, g.images, stream);
+}
+
+}  // namespace rondo::winograd

@@ -1,0 +1,216 @@
+// The shape of a block's work in the Winograd convolutions, and the loop that both of them share.
+//
+// A block multiplies 16 matrices at once, one for each frequency: kRows x kColumns results, kInner steps of the inner
+// dimension at a time. kThreadsM x kThreadsN threads stay with one frequency: a warp on a GPU, a single fiber on the CPU
+// executor. Each keeps kPartsM x kPartsN register tiles of kPerThreadM rows of kPerThreadN adjacent columns.
+#pragma once
+
+#include <rondo/kernels/conv/winograd/winograd_math.cuh>
+#include <rondo/kernels/core/launch.cuh>
+#include <rondo/kernels/gemm/tiles.cuh>
+
+namespace rondo::winograd {
+
+template <int ThreadsM, int ThreadsN, int PerThreadM, int PerThreadN, int Rows, int Columns, int Inner,
+          int Stages, int Slices, bool Vectors>
+struct WinogradTile {
+  static constexpr bool kVectors = Vectors;
+  static constexpr int kThreadsM = ThreadsM, kThreadsN = ThreadsN;
+  static constexpr int kPerFrequency = ThreadsM * ThreadsN, kThreads = kFrequencies * kPerFrequency;
+  static constexpr int kPerThreadM = PerThreadM, kPerThreadN = PerThreadN;
+  static constexpr int kRows = Rows, kColumns = Columns, kInner = Inner, kStages = Stages;
+  static constexpr int kSlices = Slices;  // of the columns, of which the products are stored one at a time
+  static constexpr int kPartsM = Rows / (ThreadsM * PerThreadM), kPartsN = Columns / (ThreadsN * PerThreadN);
+  // Channels that a thread transforms at once: a vector register of them.
+  static constexpr int kLanes = Vectors ? kTileRegisters.lanes : 1;
+  static_assert(kPartsM * ThreadsM * PerThreadM == Rows && kPartsN * ThreadsN * PerThreadN == Columns);
+};
+
+// 8 x 8 sums of one frequency are 64 registers, of the 128 that 512 threads may have.
+template <int Inner, int Slices, int Stages = 2>
+using GpuTile = WinogradTile<4, 8, 8, 8, 32, 64, Inner, Stages, Slices, false>;
+// All frequencies of the slabs lie in a core's second cache, those of one and its register tiles in the first.
+template <int Rows, int Inner, int PerThreadM, int Slices>
+using VectorTile = WinogradTile<1, 1, PerThreadM, 2 * kTileRegisters.lanes, Rows, 64, Inner, 1, Slices, true>;
+
+// Steps of the inner dimension whose loads come before their products. Four at once spill registers on 10.0
+// and 12.0.
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 1000
+inline constexpr int kUnrolled = 2;
+#else
+inline constexpr int kUnrolled = 4;
+#endif
+
+// The sums of the calling thread.
+template <class Tile>
+struct Sums {
+  using Row = Lanes<Tile::kPerThreadN>;
+  Row row[Tile::kPartsM][Tile::kPartsN][Tile::kPerThreadM];
+
+  static __device__ __forceinline__ int frequency() { return threadIdx.x / Tile::kPerFrequency; }
+  // The first row and column of a part.
+  static __device__ __forceinline__ int first_row(int part) {
+    const int thread = static_cast<int>(threadIdx.x) % Tile::kPerFrequency / Tile::kThreadsN;
+    return (part * Tile::kThreadsM + thread) * Tile::kPerThreadM;
+  }
+  static __device__ __forceinline__ int first_column(int part) {
+    const int thread = static_cast<int>(threadIdx.x) % Tile::kThreadsN;
+    return (part * Tile::kThreadsN + thread) * Tile::kPerThreadN;
+  }
+
+  __device__ __forceinline__ void clear() {
+    RONDO_UNROLL
+    for (int m = 0; m < Tile::kPartsM; ++m) RONDO_UNROLL
+    for (int n = 0; n < Tile::kPartsN; ++n) RONDO_UNROLL
+    for (int i = 0; i < Tile::kPerThreadM; ++i) row[m][n][i] = Row::zero();
+  }
+
+  // += A B, where A(i, k) is a[i * kRowStep + k * kStep], B(k, j) is b[k * b_stride + j], for rows below `rows`.
+  // `inner` is a multiple of 4.
+  template <int kRowStep, int kStep>
+  __device__ __forceinline__ void multiply(const float* a, const float* b, int b_stride, int inner,
+                                           int rows) {
+    RONDO_UNROLL
+    for (int n = 0; n < Tile::kPartsN; ++n) {
+      const float* columns = b + first_column(n);
+      RONDO_UNROLL_BY(1)
+      for (int m = 0; m < Tile::kPartsM; ++m) {
+        if (first_row(m) >= rows) break;
+        multiply_part<kRowStep, kStep>(row[m][n], a + first_row(m) * kRowStep, columns, b_stride, inner);
+      }
+    }
+  }
+
+  // The columns from `first` to `first` + kWidth - 1, to[row * stride + column - first].
+  template <int kWidth>
+  __device__ __forceinline__ void store(float* to, int stride, int first) const {
+    RONDO_UNROLL
+    for (int m = 0; m < Tile::kPartsM; ++m) RONDO_UNROLL
+    for (int n = 0; n < Tile::kPartsN; ++n) {
+      const int column = first_column(n) - first;
+      if (column < 0 || column >= kWidth) continue;
+      RONDO_UNROLL
+      for (int i = 0; i < Tile::kPerThreadM; ++i)
+        row[m][n][i].store(to + (first_row(m) + i) * stride + column);
+    }
+  }
+
+ private:
+  template <int kRowStep, int kStep>
+  static __device__ __forceinline__ void multiply_part(Row (&sums)[Tile::kPerThreadM], const float* a,
+                                                       const float* b, int b_stride, int inner) {
+    Row local[Tile::kPerThreadM];
+    RONDO_UNROLL
+    for (int i = 0; i < Tile::kPerThreadM; ++i) local[i] = sums[i];
+    RONDO_UNROLL_BY(1)
+    for (int first = 0; first < inner; first += 4) {
+      RONDO_UNROLL_BY(kUnrolled)
+      for (int k = first; k < first + 4; ++k) {
+        const Row columns = Row::load(b + k * b_stride);
+        if constexpr (kRowStep == 1 && !Tile::kVectors) {
+          RONDO_UNROLL
+          for (int i = 0; i < Tile::kPerThreadM; i += 4) {
+            const Broadcast<4> rows(a + k * kStep + i);
+            RONDO_UNROLL
+            for (int u = 0; u < 4; ++u) local[i + u].add_product(rows[u], columns);
+          }
+        } else {
+          RONDO_UNROLL
+          for (int i = 0; i < Tile::kPerThreadM; ++i)
+            local[i].add_product(a[i * kRowStep + k * kStep], columns);
+        }
+      }
+    }
+    RONDO_UNROLL
+    for (int i = 0; i < Tile::kPerThreadM; ++i) sums[i] = local[i];
+  }
+};
+
+// transform(chunk, stage) fills a stage of the slabs, multiply(chunk, stage) adds its products. With two stages the
+// threads that wait for memory and those that multiply overlap. Afterwards nobody needs the slabs any more.
+template <class Tile, class Transform, class Multiply>
+__device__ __forceinline__ void mainloop(int chunks, Transform transform, Multiply multiply) {
+  if constexpr (Tile::kStages == 1) {
+    RONDO_UNROLL_BY(1)
+    for (int chunk = 0; chunk < chunks; ++chunk) {
+      transform(chunk, 0);
+      __syncthreads();
+      multiply(chunk, 0);
+      __syncthreads();
+    }
+  } else {
+    if (chunks > 0) transform(0, 0);
+    RONDO_UNROLL_BY(1)
+    for (int chunk = 0; chunk < chunks; ++chunk) {
+      __syncthreads();
+      if (chunk + 1 < chunks) transform(chunk + 1, (chunk + 1) % 2);
+      multiply(chunk, chunk % 2);
+    }
+    __syncthreads();
+  }
+}
+
+// The products of all frequencies in shared memory, where they meet; a slice of the columns at a time.
+template <class Tile>
+struct Products {
+  static constexpr int kColumns = Tile::kColumns / Tile::kSlices;
+  static constexpr int kStride = kColumns + 4 * !Tile::kVectors;
+
+  float values[kFrequencies][Tile::kRows * kStride + 16];
+
+  template <int N>
+  __device__ __forceinline__ Lanes<N> load(int frequency, int row, int column) const {
+    return Lanes<N>::load(values[frequency] + row * kStride + column);
+  }
+};
+
+// each(first column) for every slice, when its products are there.
+template <class Tile, class Each>
+__device__ __forceinline__ void for_each_slice(const Sums<Tile>& sums, Products<Tile>& products, Each each) {
+  using Slice = Products<Tile>;
+  RONDO_UNROLL_BY(1)
+  for (int first = 0; first < Tile::kColumns; first += Slice::kColumns) {
+    if (first > 0) __syncthreads();
+    sums.template store<Slice::kColumns>(products.values[sums.frequency()], Slice::kStride, first);
+    __syncthreads();
+    each(first);
+  }
+}
+
+// Where the 4 x 4 inputs, or the 2 x 2 outputs, of a tile lie; bit 4 * i + j (2 * i + j) of `inside` is set when that
+// pixel exists. `from` may point beside the image when no pixel at the corner does.
+struct Place {
+  int64_t from;
+  unsigned inside;
+};
+
+// Tile number `tile` of images that are `tiles_h` x `tiles_w` tiles; the image's pixel (0, 0) is tile (0, 0)'s pixel
+// (pad_h, pad_w). size: pixels along an axis that a tile spans, 4 or 2.
+template <int size>
+__device__ inline Place place_of(int64_t tile, int64_t tiles, int tiles_h, int tiles_w, int height, int width,
+                                 int channels, int pad_h, int pad_w) {
+  if (tile >= tiles) return {0, 0};
+  const int tw = static_cast<int>(tile % tiles_w), th = static_cast<int>(tile / tiles_w % tiles_h);
+  const int64_t image = tile / tiles_w / tiles_h;
+  const int y = 2 * th - pad_h, x = 2 * tw - pad_w;
+  unsigned inside = 0;
+  for (int i = 0; i < size; ++i)
+    for (int j = 0; j < size; ++j)
+      if (y + i >= 0 && y + i < height && x + j >= 0 && x + j < width) inside |= 1u << (size * i + j);
+  return {((image * height + y) * width + x) * channels, inside};
+}
+
+// The 4 x 4 inputs of a tile, transformed.
+template <int N>
+__device__ __forceinline__ void transformed_inputs(Lanes<N> (&v)[4][4], const float* from, unsigned inside,
+                                                   int width, int channels) {
+  RONDO_UNROLL
+  for (int i = 0; i < 4; ++i) RONDO_UNROLL
+  for (int j = 0; j < 4; ++j)
+    v[i][j] = inside >> (4 * i + j) & 1
+                  ? Lanes<N>::load_unaligned(from + static_cast<int64_t>(i * width + j) * channels)
+                  : Lanes<N>::zero();
+  transform_input<N>(v);
+}
+
+}  // namespace rondo::winograd

@@ -1,0 +1,65 @@
+#include <cuda_runtime.h>
+
+#include <rondo/kernels/runtime/platform.h>
+
+#include <cstdlib>
+
+#ifdef __SIMT__
+#include <simt/settings.h>
+#endif
+
+namespace rondo {
+
+#ifdef __SIMT__
+const char* platform() { return "cpu"; }
+#else
+const char* platform() { return "cuda"; }
+#endif
+
+void set_cuda_environment() { setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", /*overwrite=*/0); }
+
+std::string device_label(int device) { return concat(platform(), ":", device); }
+
+int device_count() {
+  int count = 0;
+  if (cudaGetDeviceCount(&count) != cudaSuccess) {
+    static_cast<void>(cudaGetLastError());
+    return 0;
+  }
+  return count;
+}
+
+std::string describe_device(int device) {
+  cudaDeviceProp properties;
+  Status status =
+      from_cuda(cudaGetDeviceProperties(&properties, device), concat("asking for device ", device));
+  if (!status.ok()) return status.message();
+#ifdef __SIMT__
+  return concat(device_label(device), ", ", properties.name, " on ", simt::settings().workers,
+                " worker threads shared by all devices");
+#else
+  return concat(device_label(device), ", ", properties.name, ", ", properties.multiProcessorCount,
+                " multiprocessors, ", properties.totalGlobalMem >> 20, " MiB, compute capability ",
+                properties.major, ".", properties.minor);
+#endif
+}
+
+Status request_devices(int count) {
+  if (count < 0) return bad_argument("request_devices: count is ", count, ", must not be negative");
+#ifdef __SIMT__
+  if (count > simt::kMostDevices)
+    return bad_argument("device ", count - 1, " was asked for and the CPU executor makes at most ",
+                        simt::kMostDevices, " devices");
+  // Asking for the count would settle it: the executor makes its devices at the first CUDA call.
+  if (count > simt::settings().devices) static_cast<void>(simt::set_device_count(count));
+#endif
+  int present = 0;
+  const cudaError_t error = cudaGetDeviceCount(&present);
+  if (error == cudaErrorInitializationError) return from_cuda(error, "counting the devices");
+  if (error != cudaSuccess) static_cast<void>(cudaGetLastError());
+  if (count <= present) return {};
+  return bad_argument("device ", count - 1, " was asked for and this machine has ", present,
+                      " CUDA device(s); a device may be named several times, as in --devices 0,0");
+}
+
+}  // namespace rondo

@@ -1,0 +1,106 @@
+#include <rondo/nn/data/device_images.h>
+
+#include <rondo/kernels/data/batch.h>
+#include <rondo/nn/train/data_parallel.h>
+
+#include <limits>
+#include <map>
+
+namespace rondo::nn {
+
+DeviceImages::DeviceImages(DataParallel& model, std::span<const uint8_t> images,
+                           std::span<const uint8_t> labels)
+    : size_(static_cast<int64_t>(labels.size())) {
+  const auto sample = static_cast<size_t>(model.graph().input().shape.size());
+  if (labels.empty() || images.size() != labels.size() * sample)
+    throw Error(bad_argument("DeviceImages: there are ", images.size(), " bytes and ", labels.size(),
+                             " labels, must be ", sample, " bytes for each of at least one label"));
+  if (labels.size() > static_cast<size_t>(std::numeric_limits<int32_t>::max()))
+    throw Error(bad_argument("DeviceImages: there are ", labels.size(), " images, must be below 2^31"));
+  std::map<int, std::shared_ptr<OnDevice>> on;
+  for (Replica& replica : model.replicas()) {
+    std::shared_ptr<OnDevice>& there = on[replica.device()];
+    if (!there) {
+      const DeviceScope scope(replica.device());
+      there = std::make_shared<OnDevice>();
+      there->images = Buffer<uint8_t>(static_cast<int64_t>(images.size()));
+      there->labels = Buffer<uint8_t>(size_);
+      there->zero = Buffer<int64_t>(1);
+      there->images.upload(images);
+      there->labels.upload(labels);
+      there->zero.fill_bytes(0);
+    }
+    of_rank_.push_back(there);
+    replicas_.push_back(&replica);
+  }
+}
+
+void DeviceImages::check_serve(const Replica& replica, size_t rank) const {
+  if (rank >= replicas_.size() || replicas_[rank] != &replica)
+    throw Error(
+        bad_argument("DeviceImages: the images are on another model's devices, must be on this one's"));
+}
+
+void DeviceImages::gather(Replica& replica, size_t rank, VectorView<const int32_t> order, const int64_t* step,
+                          int64_t batch, Shard piece, VectorView<int32_t> labels) const {
+  constexpr float kScale = 1.0f / 255.0f;
+  check_serve(replica, rank);
+  const OnDevice& here = *of_rank_[rank];
+  const Tensor x = replica.input();
+  const ImageView<const uint8_t> images = {here.images.data(), size_, x.shape.height, x.shape.width,
+                                           x.shape.channels};
+  throw_if_error(gather_batch(x.image(), labels, images, {here.labels.data(), size_}, order,
+                              {step, batch, piece.first}, kScale, 0.0f, replica.stream()));
+}
+
+void DeviceImages::gather(Replica& replica, size_t rank, Shard piece, VectorView<int32_t> labels) const {
+  check_serve(replica, rank);
+  gather(replica, rank, {}, of_rank_[rank]->zero.data(), size_, piece, labels);
+}
+
+ShuffledBatches::ShuffledBatches(DataParallel& model, const DeviceImages& images, int64_t batch,
+                                 uint64_t seed)
+    : images_(images), batch_(batch), seed_(seed) {
+  if (batch < 1 || batch > model.options().batch)
+    throw Error(bad_argument("ShuffledBatches: the batch is ", batch, ", must be 1 to ",
+                             model.options().batch, ", the model's"));
+  for (Replica& replica : model.replicas()) {
+    images.check_serve(replica, places_.size());
+    const DeviceScope scope(replica.device());
+    places_.push_back({&replica, Buffer<int32_t>(images.size()), Buffer<int64_t>(1), Buffer<int64_t>(1)});
+  }
+  step_ = steps();  // no epoch has begun
+}
+
+void ShuffledBatches::begin_epoch(int64_t epoch, int64_t step) {
+  if (step < 0 || step > steps())
+    throw Error(
+        bad_argument("ShuffledBatches: the epoch is to go on at step ", step, ", must be 0 to ", steps()));
+  for (Place& place : places_) {
+    const DeviceScope scope(place.replica->device());
+    const cudaStream_t stream = place.replica->stream();
+    for (const auto& [counter, value] : {std::pair{&place.epoch, &epoch}, {&place.step, &step}})
+      RONDO_CUDA_THROW(
+          cudaMemcpyAsync(counter->data(), value, sizeof(*value), cudaMemcpyHostToDevice, stream));
+    throw_if_error(shuffle({place.order.data(), place.order.size()}, seed_, place.epoch.data(), stream));
+  }
+  step_ = step;
+}
+
+int64_t ShuffledBatches::next_batch() const {
+  if (done()) throw Error(bad_argument("ShuffledBatches: the epoch has no more steps, must be begun anew"));
+  return std::min(batch_, images_.size() - step_ * batch_);
+}
+
+void ShuffledBatches::load(Replica& replica, size_t rank, Shard piece, const LossTarget& target) {
+  images_.check_serve(replica, rank);
+  const Place& place = places_[rank];
+  images_.gather(replica, rank, {place.order.data(), place.order.size()}, place.step.data(), batch_, piece,
+                 target.labels);
+}
+
+void ShuffledBatches::advance(Replica& replica, size_t rank) {
+  throw_if_error(rondo::advance(places_[rank].step.data(), 1, replica.stream()));
+}
+
+}  // namespace rondo::nn

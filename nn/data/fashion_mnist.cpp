@@ -1,0 +1,138 @@
+#include <rondo/kernels/core/status.h>
+#include <rondo/nn/data/fashion_mnist.h>
+#include <rondo/nn/data/idx.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+
+namespace rondo {
+namespace {
+
+// A file of the data set: its name before and after the sign that some copies write as a dot, and the SHA-256
+// of the decompressed original. (Distributions compress again, so the .gz files themselves differ.)
+struct KnownFile {
+  const char* stem;
+  const char* suffix;
+  const char* sha256;
+};
+
+constexpr KnownFile kTrainImages = {"train-images", "idx3-ubyte",
+                                    "c59f468a2f672dc815687fe0f83887768d799fd8a3f3276145d20f83aa44d888"};
+constexpr KnownFile kTrainLabels = {"train-labels", "idx1-ubyte",
+                                    "bad3541b69d912435c50bb6ba87bec294ff4f6a2e1246121d8633921760443d9"};
+constexpr KnownFile kTestImages = {"t10k-images", "idx3-ubyte",
+                                   "5b4141f0afbad91edebe8549f8fcffe087ea10ca49f1dbef5c9a5cd8815ce37b"};
+constexpr KnownFile kTestLabels = {"t10k-labels", "idx1-ubyte",
+                                   "0402a96d92fd2663957122ceb108a494c5af83dab82d92729df917d7dec38c34"};
+
+std::string find_file(const std::string& directory, const KnownFile& file) {
+  for (const char* separator : {"-", "."}) {
+    for (const char* packing : {".gz", ""}) {
+      const std::filesystem::path path =
+          std::filesystem::path(directory) / concat(file.stem, separator, file.suffix, packing);
+      std::error_code ignored;  // a file that can't be looked at is reported as missing
+      if (std::filesystem::exists(path, ignored)) return path.string();
+    }
+  }
+  throw Error(bad_argument(directory, " has no file ", file.stem, "-", file.suffix,
+                           ".gz (nor the same without .gz), one of the four files of the data set"));
+}
+
+struct Half {  // the training or the test half
+  IdxArray images;
+  IdxArray labels;
+  bool authentic;
+};
+
+void check_images(const IdxArray& images, const std::string& path) {
+  if (images.shape.size() != 3) {
+    throw Error(
+        bad_argument(path, ": has ", images.shape.size(), " dimensions, must be 3 (images x 28 x 28)"));
+  }
+  if (images.shape[1] != FashionMnist::kHeight || images.shape[2] != FashionMnist::kWidth) {
+    throw Error(bad_argument(path, ": its images are ", images.shape[1], " x ", images.shape[2],
+                             " pixels, must be 28 x 28"));
+  }
+  if (images.shape[0] == 0) throw Error(bad_argument(path, ": holds no images, must be at least one"));
+}
+
+void check_labels(const IdxArray& labels, const std::string& path, int64_t images) {
+  if (labels.shape.size() != 1) {
+    throw Error(
+        bad_argument(path, ": has ", labels.shape.size(), " dimensions, must be 1 (a label an image)"));
+  }
+  if (labels.shape[0] != images) {
+    throw Error(bad_argument(path, ": holds ", labels.shape[0], " labels, must be ", images,
+                             ", the number of images beside it"));
+  }
+  const auto bad = std::find_if(labels.values.begin(), labels.values.end(),
+                                [](uint8_t label) { return label >= FashionMnist::kClasses; });
+  if (bad != labels.values.end()) {
+    throw Error(
+        bad_argument(path, ": label ", bad - labels.values.begin(), " is ", int{*bad}, ", must be 0 to 9"));
+  }
+}
+
+bool matches(const IdxArray& array, const KnownFile& file, const std::string& path, Checksums checksums) {
+  if (array.sha256 == file.sha256) return true;
+  if (checksums == Checksums::require) {
+    throw Error(bad_argument(path, ": its contents have the SHA-256 ", array.sha256, ", must be ",
+                             file.sha256, " (Fashion-MNIST)"));
+  }
+  return false;
+}
+
+Half load_half(const std::string& directory, const KnownFile& image_file, const KnownFile& label_file,
+               Checksums checksums) {
+  const std::string image_path = find_file(directory, image_file);
+  const std::string label_path = find_file(directory, label_file);
+  Half half{read_idx(image_path), read_idx(label_path), false};
+  check_images(half.images, image_path);
+  check_labels(half.labels, label_path, half.images.shape[0]);
+  const bool images_match = matches(half.images, image_file, image_path, checksums);
+  const bool labels_match = matches(half.labels, label_file, label_path, checksums);
+  half.authentic = images_match && labels_match;
+  return half;
+}
+
+void keep_first(std::vector<uint8_t>& images, std::vector<uint8_t>& labels, int64_t& count, int64_t samples) {
+  count = std::min(count, samples);
+  images.resize(static_cast<size_t>(count * FashionMnist::kImageBytes));
+  labels.resize(static_cast<size_t>(count));
+}
+
+}  // namespace
+
+std::string fashion_mnist_directory() {
+  const char* named = std::getenv("RONDO_DATA");
+  return named && *named ? named : kInstalledFashionMnist;
+}
+
+FashionMnist load_fashion_mnist(const std::string& directory, Checksums checksums) {
+  std::error_code ignored;
+  if (!std::filesystem::is_directory(directory, ignored)) {
+    const bool exists = std::filesystem::exists(directory, ignored);
+    throw Error(bad_argument("'", directory, "' ", exists ? "is not a directory" : "does not exist",
+                             ", must be a directory with the four files of Fashion-MNIST"));
+  }
+  Half train = load_half(directory, kTrainImages, kTrainLabels, checksums);
+  Half test = load_half(directory, kTestImages, kTestLabels, checksums);
+
+  FashionMnist data;
+  data.train_count = train.images.shape[0];
+  data.test_count = test.images.shape[0];
+  data.train_images = std::move(train.images.values);
+  data.train_labels = std::move(train.labels.values);
+  data.test_images = std::move(test.images.values);
+  data.test_labels = std::move(test.labels.values);
+  data.authentic = train.authentic && test.authentic;
+  return data;
+}
+
+void keep_first(FashionMnist& data, int64_t samples) {
+  keep_first(data.train_images, data.train_labels, data.train_count, samples);
+  keep_first(data.test_images, data.test_labels, data.test_count, samples);
+}
+
+}  // namespace rondo

@@ -1,0 +1,68 @@
+#include <rondo/nn/diagnostics/loss_probe.h>
+
+namespace rondo {
+
+LossProbe::LossProbe(int device, cudaStream_t stream, std::vector<const LossTally*> tallies, int capacity)
+    : device_(device), stream_(stream), tallies_(std::move(tallies)), capacity_(capacity) {
+  DeviceScope scope(device_);
+  for (int slot = 0; slot < capacity; ++slot) events_.emplace_back();
+  const size_t bytes = static_cast<size_t>(capacity) * tallies_.size() * sizeof(LossTally);
+  RONDO_CUDA_THROW(cudaMallocHost(reinterpret_cast<void**>(&pinned_), bytes));
+}
+
+LossProbe::~LossProbe() {
+  static_cast<void>(
+      cudaStreamSynchronize(stream_));  // copies into the pinned memory may still be on their way
+  static_cast<void>(cudaFreeHost(pinned_));
+}
+
+bool LossProbe::look() {
+  if (newest_ - oldest_ == capacity_) return false;
+  DeviceScope scope(device_);
+  const auto slot = static_cast<size_t>(newest_ % capacity_);
+  for (size_t rank = 0; rank < tallies_.size(); ++rank)
+    RONDO_CUDA_THROW(cudaMemcpyAsync(pinned_ + slot * tallies_.size() + rank, tallies_[rank],
+                                     sizeof(LossTally), cudaMemcpyDefault, stream_));
+  RONDO_CUDA_THROW(cudaEventRecord(events_[slot], stream_));
+  ++newest_;
+  return true;
+}
+
+std::optional<LossTally> LossProbe::poll() {
+  if (!in_flight()) return {};
+  const cudaError_t state = cudaEventQuery(events_[static_cast<size_t>(oldest_ % capacity_)]);
+  if (state == cudaErrorNotReady) {
+    static_cast<void>(cudaGetLastError());
+    return {};
+  }
+  throw_if_error(from_cuda(state, "looking how far the epoch is"));
+  return sum(oldest_++);
+}
+
+std::vector<LossTally> LossProbe::wait_for_each() {
+  RONDO_CUDA_THROW(cudaStreamSynchronize(stream_));
+  oldest_ = newest_;
+  look();
+  RONDO_CUDA_THROW(cudaStreamSynchronize(stream_));
+  const LossTally* seen = tallies_of(oldest_++);
+  return {seen, seen + tallies_.size()};
+}
+
+LossTally LossProbe::wait() {
+  wait_for_each();
+  return sum(oldest_ - 1);
+}
+
+LossTally LossProbe::sum(int64_t look) const {
+  LossTally total;
+  for (size_t rank = 0; rank < tallies_.size(); ++rank) {
+    const LossTally& tally = tallies_of(look)[rank];
+    total.loss += tally.loss;
+    total.correct += tally.correct;
+    total.rows += tally.rows;
+    total.bad_labels += tally.bad_labels;
+  }
+  return total;
+}
+
+}  // namespace rondo

@@ -1,0 +1,80 @@
+#include <rondo/nn/diagnostics/memory_estimate.h>
+
+#include <rondo/kernels/runtime/platform.h>
+#include <rondo/kernels/loss/cross_entropy.h>
+#include <rondo/kernels/loss/squared_error.h>
+
+#include <algorithm>
+#include <iomanip>
+#include <sstream>
+
+namespace rondo::nn {
+
+namespace {
+
+int64_t loss_bytes(int64_t batch, int64_t outputs) {
+  const int64_t labels = batch * static_cast<int64_t>(sizeof(int32_t));
+  const int64_t targets = batch * outputs * static_cast<int64_t>(sizeof(float));
+  const int64_t workspace = std::max(softmax_cross_entropy_workspace_bytes(batch, outputs),
+                                     squared_error_workspace_bytes(batch, outputs));
+  return labels + targets + static_cast<int64_t>(sizeof(LossTally)) + workspace;
+}
+
+std::string mebibytes(int64_t bytes) {
+  std::ostringstream text;
+  text << std::fixed << std::setprecision(1) << static_cast<double>(bytes) / (1 << 20) << " MiB";
+  return text.str();
+}
+
+}  // namespace
+
+int64_t MemoryForecast::total() const {
+  int64_t sum = 0;
+  for (const MemoryPart& part : parts) sum += part.bytes;
+  return sum;
+}
+
+MemoryForecast forecast_training(const Graph& graph, const ForecastOptions& options) {
+  if (options.batch < 0 || options.optimizer.arenas < 0 || options.optimizer.bytes < 0 || options.ranks < 1)
+    throw Error(bad_argument("memory forecast: a batch of ", options.batch, ", ", options.optimizer.arenas,
+                             " optimizer arenas and ", options.optimizer.bytes, " bytes beside them, ",
+                             options.ranks,
+                             " ranks: none may be negative, and the ranks must be at least 1"));
+  constexpr int64_t kMostSamples = int64_t{1} << 31;
+  if (options.batch > kMostSamples)
+    throw Error(
+        bad_argument("memory forecast: a batch of ", options.batch, ", must be at most ", kMostSamples));
+  const MemoryPlan plan = plan_training(graph, options.batch, options.plan);
+  const ReplicaMemory replica = Replica::memory(graph, plan, options.batch);
+  int64_t exchange = 0;
+  for (const CommunicatorOptions& communicator : options.communicators)
+    exchange += Communicator::bytes_per_rank(options.ranks, communicator);
+  return {{
+      {"parameters", replica.parameters},
+      {"gradients", (options.accumulates ? 2 : 1) * replica.gradients},
+      {"optimizer", options.optimizer.arenas * replica.parameters + options.optimizer.bytes},
+      {"layers' states", replica.states},
+      {"activations and their gradients", replica.arena},
+      {"shared statistics", replica.statistics},
+      {"workspace", replica.workspace},
+      {"labels, targets, loss", loss_bytes(options.batch, graph.output().shape.size())},
+      {"all-reduce", exchange},
+  }};
+}
+
+Status check_fits(const MemoryForecast& forecast, int device) {
+  size_t free = 0, total = 0;
+  {
+    const DeviceScope scope(device);
+    RONDO_CUDA(cudaMemGetInfo(&free, &total));
+  }
+  if (forecast.total() <= static_cast<int64_t>(free)) return {};
+  std::string parts;
+  for (const MemoryPart& part : forecast.parts)
+    if (part.bytes > 0) parts += (parts.empty() ? "" : ", ") + part.name + " " + mebibytes(part.bytes);
+  return Status(StatusCode::out_of_resources,
+                concat("training wants ", mebibytes(forecast.total()), ", and ", device_label(device),
+                       " has ", mebibytes(static_cast<int64_t>(free)), " free: ", parts));
+}
+
+}  // namespace rondo::nn

@@ -1,0 +1,183 @@
+#include <rondo/nn/diagnostics/nonfinite.h>
+
+#include <rondo/kernels/reduce/first_nonfinite.h>
+
+#include <algorithm>
+#include <array>
+#include <vector>
+
+namespace rondo::nn {
+
+namespace {
+
+// "[4, 0, 1, 7]" of a row-major tensor.
+std::string position_in(const std::vector<int64_t>& shape, int64_t index) {
+  std::string text = "]";
+  for (size_t side = shape.size(); side-- > 0; index /= shape[side])
+    text = concat(side > 0 ? ", " : "[", index % shape[side], text);
+  return text;
+}
+
+std::string position_in(const Tensor& tensor, int64_t first, int64_t index) {
+  const Shape& shape = tensor.shape;
+  const int64_t sample = first + index / shape.size(), channel = index % shape.channels;
+  if (shape.height == 1 && shape.width == 1) return concat("[sample ", sample, ", element ", channel, "]");
+  const int64_t column = index / shape.channels % shape.width;
+  const int64_t row = index / (shape.channels * shape.width) % shape.height;
+  return concat("[image ", sample, ", row ", row, ", column ", column, ", channel ", channel, "]");
+}
+
+// Looks at tensors until one is bad.
+class Hunt {
+ public:
+  Hunt(std::span<Replica> replicas, const World* world) : replicas_(replicas), world_(world) {
+    for (Replica& replica : replicas) {
+      const DeviceScope scope(replica.device());
+      found_.emplace_back(1);
+    }
+  }
+
+  const std::optional<BadTensor>& result() const { return result_; }
+
+  // `tensor_of(replica)` of each replica, called `name`.
+  template <class TensorOf>
+  void look_at(const std::string& name, TensorOf tensor_of) {
+    look([&](Replica& replica) { return tensor_of(replica).elements(); }, name,
+         [&](Replica& replica, int64_t index) {
+           return position_in(tensor_of(replica), replica.first(), index);
+         });
+  }
+  template <class Data>
+  void look_at(const std::string& name, const Parameter& parameter, Data data) {
+    look(
+        [&](Replica& replica) {
+          return VectorView<float>{data(replica), parameter.size};
+        },
+        name, [&](Replica&, int64_t index) { return position_in(parameter.shape, index); });
+  }
+
+ private:
+  // What all processes have to know of a bad tensor whose name they know.
+  struct Found {
+    int replica = -1;
+    std::array<char, 120> position = {};
+    int64_t index = 0;
+    float value = 0;
+  };
+
+  template <class View, class Position>
+  void look(View view, const std::string& name, Position position) {
+    if (result_) return;
+    look_here(view, name, position);
+    if (!world_ || !world_->processes()) return;
+    Found own;
+    if (result_) {
+      own = {result_->replica + world_->first(), {}, result_->index, result_->value};
+      std::copy_n(result_->position.begin(), std::min(result_->position.size(), own.position.size() - 1),
+                  own.position.begin());
+    }
+    result_.reset();
+    for (const Found& found : world_->gather(own, "looking for the first tensor that is not finite"))
+      if (found.replica >= 0 && !result_)
+        result_ = BadTensor{found.replica, name, found.position.data(), found.index, found.value};
+  }
+
+  template <class View, class Position>
+  void look_here(View view, const std::string& name, Position position) {
+    for (size_t r = 0; r < replicas_.size() && !result_; ++r) {
+      Replica& replica = replicas_[r];
+      const VectorView<float> elements = view(replica);
+      if (!elements.data) continue;
+      const DeviceScope scope(replica.device());
+      throw_if_error(first_nonfinite({found_[r].data(), 1}, elements, false, replica.stream()));
+      RONDO_CUDA_THROW(cudaStreamSynchronize(replica.stream()));
+      const unsigned long long found = found_[r].download()[0];
+      if (found == kAllFinite) continue;
+      const auto index = static_cast<int64_t>(found);
+      BadTensor& bad = result_.emplace();
+      bad = {static_cast<int>(r), name, position(replica, index), index, 0};
+      RONDO_CUDA_THROW(
+          cudaMemcpy(&bad.value, elements.data + index, sizeof(bad.value), cudaMemcpyDeviceToHost));
+    }
+  }
+
+  std::span<Replica> replicas_;
+  const World* world_;
+  std::vector<Buffer<unsigned long long>> found_;
+  std::optional<BadTensor> result_;
+};
+
+std::vector<float> saved_states(Replica& replica) {
+  std::vector<float> states(static_cast<size_t>(replica.states().size));
+  const DeviceScope scope(replica.device());
+  RONDO_CUDA_THROW(cudaMemcpyAsync(states.data(), replica.states().data, states.size() * sizeof(float),
+                                   cudaMemcpyDeviceToHost, replica.stream()));
+  RONDO_CUDA_THROW(cudaStreamSynchronize(replica.stream()));
+  return states;
+}
+
+void put_back(Replica& replica, const std::vector<float>& states) {
+  const DeviceScope scope(replica.device());
+  RONDO_CUDA_THROW(cudaMemcpyAsync(replica.states().data, states.data(), states.size() * sizeof(float),
+                                   cudaMemcpyHostToDevice, replica.stream()));
+  RONDO_CUDA_THROW(cudaStreamSynchronize(replica.stream()));
+}
+
+std::string name_of(const Graph::Node& node) { return concat(node.name, " (", node.op->description(), ")"); }
+
+}  // namespace
+
+std::string BadTensor::text() const {
+  return concat(replica > 0 ? concat("replica ", replica, ": ") : "", tensor, " ", position, " is ", value);
+}
+
+std::optional<BadTensor> first_bad_in_forward(std::span<Replica> replicas, const Pass& pass,
+                                              const World* world) {
+  const Graph& graph = replicas[0].graph();
+  Hunt hunt(replicas, world);
+  for (const Parameter& p : graph.parameters())
+    hunt.look_at(p.name, p, [&](Replica& replica) { return replica.parameter(p); });
+  // In training forward does not read them: what is wrong in them is no cause.
+  if (!pass.training)
+    for (const Parameter& s : graph.states())
+      hunt.look_at(s.name, s, [&](Replica& replica) { return replica.state(s); });
+  hunt.look_at("the network's input", [](Replica& replica) { return replica.input(); });
+  if (hunt.result()) return hunt.result();
+
+  std::vector<std::vector<float>> states;
+  for (Replica& replica : replicas) states.push_back(saved_states(replica));
+  forward(replicas, pass, [&](int node) {
+    hunt.look_at(name_of(graph.nodes()[static_cast<size_t>(node)]) + ": output",
+                 [&](Replica& replica) { return replica.output_of(node); });
+  });
+  for (size_t r = 0; r < replicas.size(); ++r) put_back(replicas[r], states[r]);
+  return hunt.result();
+}
+
+std::optional<BadTensor> first_bad_in_backward(std::span<Replica> replicas, const Pass& pass,
+                                               const World* world) {
+  const Graph& graph = replicas[0].graph();
+  Hunt hunt(replicas, world);
+  hunt.look_at("the gradient of the network's output",
+               [](Replica& replica) { return replica.output_gradient(); });
+  if (hunt.result()) return hunt.result();
+
+  backward(replicas, pass, [&](int index) {
+    const Graph::Node& node = graph.nodes()[static_cast<size_t>(index)];
+    for (int p : node.parameters) {
+      const Parameter& parameter = graph.parameters()[static_cast<size_t>(p)];
+      hunt.look_at(parameter.name + ": gradient", parameter,
+                   [&](Replica& replica) { return replica.gradients().data + parameter.offset; });
+    }
+    for (int i = 0; i < static_cast<int>(node.inputs.size()); ++i) {
+      const std::string name =
+          concat(name_of(node), ": gradient of ", node.inputs.size() > 1 ? concat("input ", i) : "its input");
+      hunt.look_at(name, [&](Replica& replica) { return replica.input_gradient_of(index, i); });
+      hunt.look_at(name + ", added to that of others",
+                   [&](Replica& replica) { return replica.added_to_by(index, i); });
+    }
+  });
+  return hunt.result();
+}
+
+}  // namespace rondo::nn

@@ -1,0 +1,275 @@
+#include <rondo/nn/io/checkpoint.h>
+#include <rondo/nn/io/device_tensors.h>
+#include <rondo/nn/io/parse.h>
+#include <rondo/nn/io/safetensors.h>
+#include <rondo/nn/io/sha256.h>
+#include <rondo/version.h>
+
+#include <cmath>
+#include <cstring>
+
+namespace rondo::nn {
+namespace {
+
+using Metadata = std::map<std::string, std::string>;
+
+constexpr const char* kCheckpoint = "rondo checkpoint";
+constexpr const char* kParameters = "rondo parameters";
+constexpr const char* kForeignParameters = "parameters";  // another program's, without a checksum
+constexpr const char* kFormatVersion = "2";
+constexpr const char* kChecksum = "crc32";
+constexpr std::string_view kRecipe = "recipe.";  // in front of the names that the caller gave
+constexpr const char* kLayouts = "activations NHWC, convolutions KRSC, linear [inputs, outputs]";
+
+template <class... Parts>
+[[noreturn]] void fail(const Parts&... parts) {
+  throw Error(bad_argument(parts...));
+}
+
+// All errors of `work` that are about the file or the arguments name the file.
+template <class Work>
+auto about(const std::string& path, Work work) {
+  try {
+    return work();
+  } catch (const Error& error) {
+    const bool named = std::string_view(error.what()).starts_with(path + ": ");
+    if (named || error.status().code() != StatusCode::bad_argument) throw;
+    throw Error(bad_argument(path, ": ", error.what()));
+  }
+}
+
+const std::string& entry(const Metadata& metadata, std::string_view key) {
+  const auto found = metadata.find(std::string(key));
+  if (found == metadata.end()) fail("its metadata has no '", key, "'");
+  return found->second;
+}
+
+template <class Number>
+Number number_of(const Metadata& metadata, const std::string& key) {
+  const std::string& text = entry(metadata, key);
+  const std::optional<Number> value = read_number<Number>(text);
+  if (!value || !(*value >= Number{}))
+    fail("its metadata has ", key, " '", shown_name(text), "', must be a number that is not negative");
+  return *value;
+}
+
+// Steps, epochs, samples: so many that one more is a number still.
+void check_count(const std::string& name, int64_t value) {
+  constexpr int64_t kMost = int64_t{1} << 62;
+  if (value < 0 || value > kMost) fail("its ", name, " is ", value, ", must be 0 to ", kMost);
+}
+
+void check_place(const TrainingPlace& place) {
+  check_count("epoch", place.epoch);
+  check_count("epoch_steps", place.step);
+  check_count("batch", place.batch);
+}
+
+// The file's own counters, which go on from where they are.
+void check_counters(const std::vector<const StoredTensor*>& tensors) {
+  for (const StoredTensor* tensor : tensors) {
+    if (tensor->type != StoredType::i64) continue;
+    int64_t value = 0;
+    std::memcpy(&value, tensor->bytes.data(), sizeof(value));
+    check_count("tensor '" + tensor->name + "'", value);
+  }
+}
+
+void expect(const Metadata& metadata, const std::string& key, const std::string& want,
+            const std::string& whose) {
+  const std::string& is = entry(metadata, key);
+  if (is != want) fail("its ", key, " is '", shown_name(is), "', ", whose, " is '", want, "'");
+}
+
+// What tells one network from another: the shapes of input and output, and all tensors.
+std::string fingerprint(const Graph& graph) {
+  std::string description = concat(text(graph.input().shape), " to ", text(graph.output().shape), "\n");
+  for (const auto* tensors : {&graph.parameters(), &graph.states()})
+    for (const Parameter& p : *tensors)
+      if (p.lasting) description += p.name + " " + text_of(StoredType::f32, p.shape) + "\n";
+  return sha256({reinterpret_cast<const uint8_t*>(description.data()), description.size()});
+}
+
+// The checksum of tensors and metadata, without the entry of the checksum.
+std::string checksum_text(const std::vector<StoredTensor>& tensors, Metadata metadata) {
+  metadata.erase(kChecksum);
+  return exact_text(checksum(tensors, metadata));
+}
+
+// Every format of Rondo's own has a checksum. A file of another format may have one, so that damage to the
+// name of the format does not switch it off.
+void check_contents(const Safetensors& file) {
+  const auto format = file.metadata.find("format");
+  const bool ours =
+      format != file.metadata.end() && (format->second == kCheckpoint || format->second == kParameters);
+  if (!ours && !file.metadata.contains(kChecksum)) return;
+  const std::string &want = entry(file.metadata, kChecksum), is = checksum_text(file.tensors, file.metadata);
+  if (want != is)
+    fail("its contents are not those that were written: the ", kChecksum, " in its metadata is ",
+         shown_name(want), ", theirs is ", is);
+}
+
+void append(std::vector<DeviceTensor>& to, std::vector<DeviceTensor> tensors) {
+  to.insert(to.end(), std::make_move_iterator(tensors.begin()), std::make_move_iterator(tensors.end()));
+}
+
+// Parameters and states; once for all replicas, except for the states of replicas that each gather their own.
+std::vector<DeviceTensor> tensors_to_save(DataParallel& model, Metadata& metadata) {
+  std::vector<DeviceTensor> tensors = parameter_tensors(model);
+  bool own = !model.options().shared_statistics && !model.graph().states().empty();
+  if (own && model.world().processes())
+    fail(
+        "each replica has running statistics of its own, and those of other processes are not here: must "
+        "share them");
+  own = own && !places_agree(state_tensors(model, false));
+  if (own) metadata["own_statistics"] = exact_text(model.devices());
+  append(tensors, state_tensors(model, own));
+  return tensors;
+}
+
+std::vector<DeviceTensor> tensors_to_load(DataParallel& model, const Metadata& metadata) {
+  std::vector<DeviceTensor> tensors = parameter_tensors(model);
+  const bool own = metadata.contains("own_statistics");
+  if (own) {
+    const auto replicas = number_of<int64_t>(metadata, "own_statistics");
+    if (model.options().shared_statistics || replicas != model.devices())
+      fail("it has running statistics for each of ", replicas, " replicas, but the model has ",
+           model.devices(), model.options().shared_statistics ? " that share theirs" : "",
+           ": must be as many, with their own");
+  }
+  append(tensors, state_tensors(model, own));
+  return tensors;
+}
+
+void write(const std::string& path, DataParallel& model, const std::vector<DeviceTensor>& tensors,
+           Metadata metadata) {
+  const HostTensors host = download(tensors);
+  metadata["format_version"] = kFormatVersion;
+  metadata["rondo_version"] = RONDO_VERSION_STRING;
+  metadata["layouts"] = kLayouts;
+  metadata["model"] = fingerprint(model.graph());
+  metadata[kChecksum] = checksum_text(host.tensors, metadata);
+  write_safetensors(path, host.tensors, metadata);
+}
+
+// A file of Rondo's, whole and of a version that is known.
+Safetensors read(const std::string& path) {
+  Safetensors file = read_safetensors(path);
+  const auto version = file.metadata.find("format_version");
+  if (version == file.metadata.end()) fail("it is not one of Rondo's: its metadata has no 'format_version'");
+  if (version->second == "1")
+    fail("its format_version is '1', which has no checksum of the metadata, must be '", kFormatVersion,
+         "': docs/checkpoints.md tells how to take over its parameters");
+  expect(file.metadata, "format_version", kFormatVersion, "the one that is known");
+  check_contents(file);
+  expect(file.metadata, "layouts", kLayouts, "the model's");
+  return file;
+}
+
+void check_belongs(const Optimizer& optimizer, DataParallel& model) {
+  for (size_t rank = 0; rank < model.replicas().size(); ++rank)
+    if (!optimizer.serves(model.replicas()[rank], rank))
+      fail("the optimizer was made for another model, must be for this one");
+}
+
+void check_same_model(const Metadata& metadata, const DataParallel& model) {
+  expect(metadata, "model", fingerprint(model.graph()), "the model's, of its tensors, input and output,");
+  expect(metadata, "seed", exact_text(model.options().seed), "the model's");
+}
+
+// Comes before the tensors: which they are depends on the settings.
+void check_same_optimizer(const Metadata& metadata, const Optimizer& optimizer) {
+  expect(metadata, "optimizer", optimizer.kind(), "that of this training");
+  for (const OptimizerSetting& setting : optimizer.settings())
+    expect(metadata, "optimizer." + setting.name, exact_text(setting.value), "the optimizer's");
+}
+
+TrainingPlace place_in(const Metadata& metadata) {
+  TrainingPlace place = {number_of<int64_t>(metadata, "epoch"), number_of<int64_t>(metadata, "epoch_steps"),
+                         number_of<uint64_t>(metadata, "data_seed"), number_of<int64_t>(metadata, "batch")};
+  for (const auto& [key, value] : metadata)
+    if (key.starts_with(kRecipe)) place.recipe[key.substr(kRecipe.size())] = value;
+  check_place(place);
+  return place;
+}
+
+}  // namespace
+
+void save_checkpoint(const std::string& path, DataParallel& model, Optimizer& optimizer,
+                     const TrainingPlace& place) {
+  about(path, [&] {
+    check_belongs(optimizer, model);
+    check_place(place);
+    model.check_sound();
+    Metadata metadata = {{"format", kCheckpoint},
+                         {"seed", exact_text(model.options().seed)},
+                         {"replicas", exact_text(model.world().size())},
+                         {"optimizer", optimizer.kind()},
+                         {"learning_rate", exact_text(optimizer.learning_rate())},
+                         {"epoch", exact_text(place.epoch)},
+                         {"epoch_steps", exact_text(place.step)},
+                         {"data_seed", exact_text(place.seed)},
+                         {"batch", exact_text(place.batch)}};
+    for (const auto& [name, value] : place.recipe) metadata[concat(kRecipe, name)] = value;
+    for (const OptimizerSetting& setting : optimizer.settings())
+      metadata["optimizer." + setting.name] = exact_text(setting.value);
+    std::vector<DeviceTensor> tensors = tensors_to_save(model, metadata);
+    append(tensors, training_tensors(model, optimizer));
+    write(path, model, tensors, std::move(metadata));
+  });
+}
+
+TrainingPlace load_checkpoint(const std::string& path, DataParallel& model, Optimizer& optimizer,
+                              const std::function<void(const TrainingPlace&)>& accept) {
+  return about(path, [&] {
+    check_belongs(optimizer, model);
+    const Safetensors file = read(path);
+    expect(file.metadata, "format", kCheckpoint, "that of a training");
+    model.world().check_same("the checkpoint's checksum", entry(file.metadata, kChecksum));
+    const TrainingPlace place = place_in(file.metadata);
+    if (accept) accept(place);
+    check_same_optimizer(file.metadata, optimizer);
+    std::vector<DeviceTensor> tensors = tensors_to_load(model, file.metadata);
+    append(tensors, training_tensors(model, optimizer));
+    const std::vector<const StoredTensor*> contents = matching(file, tensors);
+    check_counters(contents);
+    check_same_model(file.metadata, model);
+    const auto rate = number_of<float>(file.metadata, "learning_rate");
+    if (!std::isfinite(rate)) fail("its learning rate is ", rate, ", must be finite");
+    // Everything fits: from here on the model changes.
+    model.streams().synchronize();
+    upload(tensors, contents);
+    model.forget_bad_gradient();
+    optimizer.set_learning_rate(rate);
+    return place;
+  });
+}
+
+void save_parameters(const std::string& path, DataParallel& model) {
+  about(path, [&] {
+    model.check_sound();
+    Metadata metadata = {{"format", kParameters}};
+    const std::vector<DeviceTensor> tensors = tensors_to_save(model, metadata);
+    write(path, model, tensors, std::move(metadata));
+  });
+}
+
+void load_parameters(const std::string& path, DataParallel& model) {
+  about(path, [&] {
+    const Safetensors file = read(path);
+    model.world().check_same("the file's checksum", checksum_text(file.tensors, file.metadata));
+    const std::string& format = entry(file.metadata, "format");
+    if (format != kParameters && format != kCheckpoint && format != kForeignParameters)
+      fail("its format is '", shown_name(format), "', must be '", kCheckpoint, "', '", kParameters, "' or '",
+           kForeignParameters, "'");
+    const std::vector<DeviceTensor> tensors = tensors_to_load(model, file.metadata);
+    std::set<std::string> besides;
+    if (format == kCheckpoint) besides = {"training.", "optimizer."};
+    const std::vector<const StoredTensor*> contents = matching(file, tensors, besides);
+    model.streams().synchronize();
+    upload(tensors, contents);
+    model.forget_bad_gradient();
+  });
+}
+
+}  // namespace rondo::nn

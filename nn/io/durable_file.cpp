@@ -1,0 +1,195 @@
+#include <fcntl.h>
+#include <rondo/kernels/core/status.h>
+#include <rondo/nn/io/durable_file.h>
+#include <rondo/nn/io/parse.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <utility>
+
+namespace rondo {
+namespace {
+
+namespace fs = std::filesystem;
+
+template <class... Parts>
+[[noreturn]] void refuse(const std::string& path, const Parts&... parts) {
+  throw Error(bad_argument(path, ": ", parts...));
+}
+
+// What a call that has just set errno could not do.
+[[noreturn]] void failed(const std::string& path, const std::string& what) {
+  throw Error(
+      Status(StatusCode::out_of_resources, concat(path, ": ", what, " (", std::strerror(errno), ")")));
+}
+
+class Descriptor {
+ public:
+  Descriptor(const fs::path& path, int flags, mode_t mode = 0)
+      : value_(open(path.c_str(), flags | O_CLOEXEC, mode)) {}
+  ~Descriptor() { close(); }
+  Descriptor(Descriptor&& other) noexcept : value_(std::exchange(other.value_, -1)) {}
+  operator int() const { return value_; }
+  int release() { return std::exchange(value_, -1); }
+  int close() { return value_ < 0 ? 0 : ::close(std::exchange(value_, -1)); }
+
+ private:
+  int value_;
+};
+
+// Where the name leads: a link to a file that is not there yet means that file.
+fs::path end_of_links(const std::string& path) {
+  constexpr int kMostLinks = 40;  // as Linux has it
+  fs::path end = fs::absolute(path);
+  for (int links = 0; fs::is_symlink(fs::symlink_status(end)); ++links) {
+    if (links == kMostLinks) refuse(path, "is a link that leads to no file, but from link to link");
+    end = end.parent_path() / fs::read_symlink(end);
+  }
+  return fs::weakly_canonical(end.parent_path()) / end.filename();
+}
+
+fs::path checked_target(const std::string& path) try {
+  const fs::path target = path.empty() ? fs::path() : end_of_links(path);
+  if (!target.has_filename() || fs::is_directory(target)) refuse(path, "is a folder, must be a file");
+  if (!fs::is_directory(target.parent_path()))
+    refuse(path, "there is no folder ", target.parent_path().string(), " to write it to");
+  if (fs::exists(target)) {
+    if (!fs::is_regular_file(target)) refuse(path, "exists and is not an ordinary file");
+    if (access(target.c_str(), W_OK) != 0)
+      refuse(path, "exists and can't be replaced (", std::strerror(errno), ")");
+  }
+  return target;
+} catch (const fs::filesystem_error& error) {
+  refuse(path, "can't be written (", error.code().message(), ")");
+}
+
+bool is_still(int descriptor, const fs::path& name) {
+  struct stat mine, named;
+  return fstat(descriptor, &mine) == 0 && lstat(name.c_str(), &named) == 0 && mine.st_dev == named.st_dev &&
+         mine.st_ino == named.st_ino;
+}
+
+fs::path beside(const fs::path& target, const char* suffix) {
+  return target.parent_path() / concat(".", target.filename().string(), suffix);
+}
+
+// " (process 17)", as the lock's file says; "" where it does not.
+std::string holder(const fs::path& lock_file) {
+  const Descriptor file(lock_file, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
+  char text[32];
+  const ssize_t size = read(file, text, sizeof(text));
+  const auto process = read_number<pid_t>({text, static_cast<size_t>(std::max<ssize_t>(size, 0))});
+  return process ? concat(" (process ", *process, ")") : "";
+}
+
+// Opens a file beside `path` and locks it; `taken` returns the message for a file that another process has
+// locked. The name is fixed, so that the files of killed processes do not pile up; the lock separates
+// processes that run at the same time.
+template <class Taken>
+Descriptor open_alone(const std::string& path, const fs::path& name, Taken taken) {
+  constexpr mode_t kOrdinary = 0666;  // less what the user's umask takes away
+  for (;;) {
+    Descriptor file(name, O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK, kOrdinary);
+    if (file < 0) refuse(path, "can't be written (", std::strerror(errno), ")");
+    // Other errors: there are network file systems without locks.
+    if (flock(file, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) refuse(path, taken());
+    // Between our open and our lock its owner may have renamed or removed it.
+    if (is_still(file, name)) return file;
+  }
+}
+
+class Temporary {
+ public:
+  Temporary(const std::string& path, const fs::path& target)
+      : path_(path),
+        target_(target),
+        name_(beside(target, ".rondo-tmp")),
+        file_(open_alone(path, name_, [] { return "somebody else is writing it at this moment"; })) {}
+  ~Temporary() {
+    if (!renamed_) unlink(name_.c_str());  // before the lock goes
+  }
+  Temporary(const Temporary&) = delete;
+  Temporary& operator=(const Temporary&) = delete;
+
+  void write(std::span<const std::span<const std::byte>> pieces) {
+    struct stat old;
+    if (stat(target_.c_str(), &old) == 0) check(fchmod(file_, old.st_mode & 07777));
+    check(ftruncate(file_, 0));
+    for (const std::span<const std::byte> piece : pieces) write(piece);
+    check(fsync(file_));
+  }
+
+  void rename_to_target() {
+    check(rename(name_.c_str(), target_.c_str()));
+    renamed_ = true;
+  }
+
+ private:
+  void check(int result) const {
+    if (result != 0) failed(path_, "writing failed, the file is what it was");
+  }
+  void write(std::span<const std::byte> rest) {
+    while (!rest.empty()) {
+      const ssize_t written = ::write(file_, rest.data(), rest.size());
+      if (written >= 0)
+        rest = rest.subspan(static_cast<size_t>(written));
+      else if (errno != EINTR)
+        check(-1);
+    }
+  }
+
+  const std::string& path_;
+  const fs::path& target_;
+  fs::path name_;
+  Descriptor file_;
+  bool renamed_ = false;
+};
+
+// Makes the new name of a file last.
+void synchronise_folder(const std::string& path, const fs::path& folder) {
+  const Descriptor descriptor(folder, O_RDONLY | O_DIRECTORY);
+  // EINVAL: a file system that has nothing to synchronise there.
+  if (descriptor < 0 || (fsync(descriptor) != 0 && errno != EINVAL))
+    failed(path, "was replaced, but it is not certain that this outlasts a power failure");
+}
+
+}  // namespace
+
+std::string target_of(const std::string& path) { return checked_target(path).string(); }
+
+FileLock::FileLock(const std::string& path) {
+  const fs::path target = checked_target(path);
+  name_ = beside(target, ".rondo-lock").string();
+  Descriptor file = open_alone(
+      path, name_, [&] { return "is the output of another run, which has not ended" + holder(name_); });
+  try {
+    const Temporary trial(path, target);
+  } catch (...) {
+    unlink(name_.c_str());
+    throw;
+  }
+  const std::string process = std::to_string(getpid());
+  const bool noted = ftruncate(file, 0) == 0 && write(file, process.data(), process.size()) > 0;
+  static_cast<void>(noted);  // the message that refuses another run is right without it
+  descriptor_ = file.release();
+}
+
+FileLock::~FileLock() {
+  if (is_still(descriptor_, name_)) unlink(name_.c_str());  // before the lock goes
+  close(descriptor_);
+}
+
+void replace_file(const std::string& path, std::span<const std::span<const std::byte>> pieces) {
+  const fs::path target = checked_target(path);
+  Temporary file(path, target);
+  file.write(pieces);
+  file.rename_to_target();
+  synchronise_folder(path, target.parent_path());
+}
+
+}  // namespace rondo

@@ -1,0 +1,61 @@
+#include <fcntl.h>
+#include <rondo/nn/io/regular_file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+namespace rondo {
+namespace {
+
+const char* kind_of(mode_t mode) {
+  if (S_ISDIR(mode)) return "a directory";
+  if (S_ISFIFO(mode)) return "a pipe";
+  if (S_ISSOCK(mode)) return "a socket";
+  if (S_ISCHR(mode)) return "a character device";
+  if (S_ISBLK(mode)) return "a block device";
+  return "a special file";
+}
+
+}  // namespace
+
+RegularFile::RegularFile(const std::string& path) : path_(path) {
+  struct stat status;
+  // The type is checked before opening: opening a pipe would wake a process that waits to write to it, and
+  // opening a device can have effects.
+  if (stat(path_.c_str(), &status) != 0) fail("can't be opened (", std::strerror(errno), ")");
+  check_kind(status.st_mode);
+  // And again: the name may mean another file by now.
+  descriptor_ = open(path_.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+  if (descriptor_ < 0) fail("can't be opened (", std::strerror(errno), ")");
+  try {
+    if (fstat(descriptor_, &status) != 0) fail("can't be examined (", std::strerror(errno), ")");
+    check_kind(status.st_mode);
+  } catch (...) {
+    close(descriptor_);
+    throw;
+  }
+  size_ = status.st_size;
+}
+
+RegularFile::~RegularFile() { close(descriptor_); }
+
+void RegularFile::check_kind(unsigned mode) const {
+  if (!S_ISREG(mode)) fail("is ", kind_of(mode), ", must be a regular file");
+}
+
+void RegularFile::read(void* to, int64_t bytes, int64_t from) const {
+  auto* next = static_cast<char*>(to);
+  while (bytes > 0) {
+    const ssize_t got = pread(descriptor_, next, static_cast<size_t>(bytes), from);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0)
+      throw Error(Status(StatusCode::out_of_resources,
+                         concat(path_, ": reading failed (", std::strerror(errno), ")")));
+    if (got == 0) fail("became shorter while it was read");
+    next += got, from += got, bytes -= got;
+  }
+}
+
+}  // namespace rondo

@@ -1,0 +1,75 @@
+#include <rondo/nn/models/models.h>
+
+#include <rondo/nn/layers/batch_norm.h>
+#include <rondo/nn/layers/conv2d.h>
+#include <rondo/nn/layers/linear.h>
+#include <rondo/nn/layers/simple.h>
+
+namespace rondo::nn {
+
+namespace {
+
+AnyModule residual_block(int64_t channels, int64_t stride, WeightInit weights) {
+  const Sequential body = {Conv2d(channels, 3, {.stride = stride, .padding = 1, .weights = weights}),
+                           BatchNorm2d(), ReLU(), Conv2d(channels, 3, {.padding = 1, .weights = weights}),
+                           BatchNorm2d()};
+  if (stride == 1) return Residual(body);
+  return Residual(body, Conv2d(channels, 1, {.stride = stride, .weights = weights}));
+}
+
+AnyModule stage(int64_t channels, int64_t stride, WeightInit weights) {
+  return Sequential{residual_block(channels, stride, weights), residual_block(channels, 1, weights)};
+}
+
+}  // namespace
+
+AnyModule lenet(int64_t classes, WeightInit weights) {
+  return Sequential{Conv2d(20, 3, {.weights = weights}),
+                    ReLU(),
+                    AvgPool2d(2),
+                    Conv2d(50, 5, {.weights = weights}),
+                    ReLU(),
+                    AvgPool2d(2),
+                    Flatten(),
+                    Linear(128, {.weights = weights}),
+                    ReLU(),
+                    Linear(classes, {.weights = weights})};
+}
+
+AnyModule resnet18(int64_t classes, WeightInit weights) {
+  return Sequential{Conv2d(64, 3, {.padding = 1, .weights = weights}),
+                    BatchNorm2d(),
+                    ReLU(),
+                    stage(64, 1, weights),
+                    stage(128, 2, weights),
+                    stage(256, 2, weights),
+                    stage(512, 2, weights),
+                    GlobalAvgPool(),
+                    Flatten(),
+                    Linear(classes, {.weights = weights})};
+}
+
+AnyModule mlp(int64_t layers, int64_t width, int64_t outputs, WeightInit weights) {
+  if (layers < 0) throw Error(bad_argument("mlp: it has ", layers, " layers, must have at least 0"));
+  std::vector<AnyModule> modules;
+  for (int64_t layer = 0; layer < layers; ++layer) {
+    modules.push_back(Linear(width, {.weights = weights}));
+    modules.push_back(ReLU());
+  }
+  modules.push_back(Linear(outputs, {.weights = weights}));
+  return Sequential(std::move(modules));
+}
+
+std::vector<std::string> model_names() { return {"lenet", "resnet18", "mlp"}; }
+
+NamedModel model(const std::string& name, WeightInit weights) {
+  constexpr Shape kFashionMnist = {28, 28, 1};
+  if (name == "lenet") return {lenet(10, weights), kFashionMnist};
+  if (name == "resnet18") return {resnet18(10, weights), kFashionMnist};
+  if (name == "mlp") return {mlp(90, 2056, 10, weights), {1, 1, 1024}};
+  std::string names;
+  for (const std::string& known : model_names()) names += (names.empty() ? "" : ", ") + known;
+  throw Error(bad_argument("the model is '", name, "', must be one of: ", names));
+}
+
+}  // namespace rondo::nn

@@ -1,0 +1,101 @@
+#include <rondo/nn/train/data_parallel.h>
+#include <rondo/nn/optim/optimizers.h>
+
+#include <rondo/kernels/optimizer/sgd.h>
+#include <rondo/kernels/random/random.h>
+
+#include <cmath>
+
+namespace rondo::nn {
+
+Optimizer::Optimizer(DataParallel& model, float learning_rate, std::vector<std::string> arenas, int64_t bytes)
+    : learning_rate_(0), arena_names_(std::move(arenas)) {
+  for (Replica& replica : model.replicas()) {
+    const DeviceScope scope(replica.device());
+    State& state = states_.emplace_back(State{&replica, Buffer<float>(1), {}, Buffer<std::byte>(bytes)});
+    for (size_t i = 0; i < arena_names_.size(); ++i)
+      state.arenas.emplace_back(replica.parameters().size).fill_bytes(0);
+    state.beside.fill_bytes(0);
+  }
+  set_learning_rate(learning_rate);
+}
+
+Optimizer::~Optimizer() {
+  for (const State& state : states_) static_cast<void>(cudaStreamSynchronize(state.replica->stream()));
+}
+
+void Optimizer::set_learning_rate(float rate) {
+  if (!(rate >= 0) || !std::isfinite(rate))
+    throw Error(bad_argument("optimizer: the learning rate is ", rate, ", must be finite and not negative"));
+  learning_rate_ = rate;
+  for (State& state : states_) {
+    const DeviceScope scope(state.replica->device());
+    // In stream order, behind the steps that were enqueued before. The rate is the kernel's argument: a copy from pageable memory
+    // would first wait for the stream.
+    throw_if_error(fill_uniform({state.rate.data(), 1}, rate, rate, {}, state.replica->stream()));
+  }
+}
+
+OptimizerMemory Optimizer::memory(size_t rank) {
+  OptimizerMemory memory;
+  for (size_t i = 0; i < arena_names_.size(); ++i) {
+    Buffer<float>& arena = states_[rank].arenas[i];
+    memory.arenas.push_back({arena_names_[i], {arena.data(), arena.size()}});
+  }
+  return memory;
+}
+
+Sgd::Sgd(DataParallel& model, SgdOptions options)
+    : Optimizer(model, options.learning_rate,
+                options.momentum != 0 ? std::vector<std::string>{"momentum"} : std::vector<std::string>{}),
+      options_(options) {}
+
+std::vector<OptimizerSetting> Sgd::settings() const {
+  return {{"momentum", options_.momentum},
+          {"weight_decay", options_.weight_decay},
+          {"nesterov", options_.nesterov ? 1.0f : 0.0f}};
+}
+
+void Sgd::step(Replica& replica, size_t rank, float scale) {
+  State& s = state(rank);
+  const rondo::SgdOptions options = {scale, options_.momentum, options_.weight_decay, options_.nesterov,
+                                     replica.guard()};
+  VectorView<float> velocity;
+  if (!s.arenas.empty()) velocity = {s.arenas[0].data(), s.arenas[0].size()};
+  throw_if_error(sgd_update(replica.parameters(), velocity, replica.gradients(), s.rate.data(), options,
+                            replica.stream()));
+}
+
+Adam::Adam(DataParallel& model, AdamSettings settings)
+    : Optimizer(model, settings.learning_rate, {"first_moment", "second_moment"}, sizeof(AdamClock)),
+      settings_(settings) {}
+
+AdamClock* Adam::clock(size_t rank) { return reinterpret_cast<AdamClock*>(state(rank).beside.data()); }
+
+std::vector<OptimizerSetting> Adam::settings() const {
+  return {{"beta1", settings_.beta1},
+          {"beta2", settings_.beta2},
+          {"eps", settings_.eps},
+          {"weight_decay", settings_.weight_decay},
+          {"decoupled", settings_.decoupled ? 1.0f : 0.0f}};
+}
+
+// Of the clock the number of steps is enough: each step computes the rest from it.
+OptimizerMemory Adam::memory(size_t rank) {
+  OptimizerMemory memory = Optimizer::memory(rank);
+  memory.counters.push_back({"steps", &clock(rank)->steps});
+  return memory;
+}
+
+void Adam::step(Replica& replica, size_t rank, float scale) {
+  State& s = state(rank);
+  const AdamOptions options = {scale,          settings_.beta1,        settings_.beta2,
+                               settings_.eps,  settings_.weight_decay, settings_.decoupled,
+                               replica.guard()};
+  const auto arena = [&](size_t i) { return VectorView<float>{s.arenas[i].data(), s.arenas[i].size()}; };
+  throw_if_error(adam_begin_step(clock(rank), s.rate.data(), options, replica.stream()));
+  throw_if_error(adam_update(replica.parameters(), arena(0), arena(1), replica.gradients(), clock(rank),
+                             options, replica.stream()));
+}
+
+}  // namespace rondo::nn

@@ -1,0 +1,242 @@
+#include <rondo/nn/train/fit.h>
+
+#include <rondo/nn/data/device_images.h>
+#include <rondo/nn/diagnostics/loss_probe.h>
+#include <rondo/nn/io/parse.h>
+#include <rondo/nn/diagnostics/replica_check.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <optional>
+#include <thread>
+#include <utility>
+
+namespace rondo::nn {
+
+namespace {
+
+constexpr int64_t kTracedSteps = 3;  // how many steps a timeline shows
+// The host stays so many steps ahead of the devices: enough that they never wait for it, and few, so that it soon sees a
+// loss that is no number, and stops soon when it is asked to.
+constexpr int kStepsAhead = 3;
+
+template <class... Parts>
+[[noreturn]] void refuse(const Parts&... parts) {
+  throw Error(bad_argument("fit: ", parts...));
+}
+
+double seconds_since(std::chrono::steady_clock::time_point begin) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+}
+
+std::optional<ReplicaCheck> check_of(DataParallel& model, bool verify) {
+  if (!verify) return std::nullopt;
+  std::vector<VectorView<const float>> parameters;
+  for (Replica& replica : model.replicas()) parameters.push_back(replica.parameters());
+  return std::optional<ReplicaCheck>(std::in_place, model.streams(), parameters, model.world().processes());
+}
+
+// One run of fit(): the loop, and what it knows while it goes on.
+class Run {
+ public:
+  Run(DataParallel& model, Optimizer& optimizer, const FashionMnist& data, const FitOptions& options,
+      FitObserver& observer, Trace* trace)
+      : model_(model),
+        world_(model.world()),
+        optimizer_(optimizer),
+        options_(options),
+        observer_(observer),
+        trace_(trace),
+        train_(model, data.train_images, data.train_labels),
+        test_(model, data.test_images, data.test_labels),
+        batches_(model, train_, model.options().batch, options.seed),
+        run_{batches_.steps(), batches_.steps() * options.epochs},
+        probe_(model.streams().device(0), model.streams().stream(0), model.tallies(), kStepsAhead),
+        check_(check_of(model, options.verify)) {
+    options.learning_rate.check(run_);
+    check_from();
+    check_same();
+    result_.place = {options.from.epoch, options.from.step, options.seed, model.options().batch,
+                     options.from.recipe};
+  }
+
+  FitResult operator()() {
+    for (epoch_ = options_.from.epoch; epoch_ <= options_.epochs && result_.end == FitResult::End::done;
+         ++epoch_) {
+      begin_ = std::chrono::steady_clock::now();
+      first_step_ = seen_ = epoch_ == options_.from.epoch ? options_.from.step : 0;
+      batches_.begin_epoch(epoch_, first_step_);
+      while (!batches_.done() && result_.end == FitResult::End::done) step();
+      while (probe_.in_flight()) follow();
+      agree_on_end();
+      if (result_.end != FitResult::End::diverged) look_at_gradients();
+      if (result_.end == FitResult::End::diverged) {
+        find_bad_tensor();
+      } else if (result_.end == FitResult::End::done || batches_.done()) {
+        finish_epoch();
+        if (epoch_ == options_.epochs) result_.end = FitResult::End::done;  // whatever was asked meanwhile
+      } else {
+        move_to(epoch_, batches_.step());
+        save();
+      }
+    }
+    if (check_) result_.differing_values = world_.sum(check_->differences(), "adding up differences");
+    return std::move(result_);
+  }
+
+ private:
+  // In the middle of an epoch another order would show some of its samples twice, and others never.
+  void check_from() const {
+    const TrainingPlace& from = options_.from;
+    if (from.epoch < 1 || from.epoch > options_.epochs + 1)
+      refuse("the training is to go on in epoch ", from.epoch, ", must be 1 to ", options_.epochs, ", or ",
+             options_.epochs + 1, " when all is done");
+    if (from.step < 0 || from.step >= run_.steps_per_epoch)
+      refuse("the training is to go on after ", from.step, " steps of its epoch, must be 0 to ",
+             run_.steps_per_epoch - 1);
+    if (from.step > 0 && (from.seed != options_.seed || from.batch != model_.options().batch))
+      refuse("the training is to go on in the middle of an epoch of seed ", from.seed, " and batch ",
+             from.batch, ", must be of ", options_.seed, " and ", model_.options().batch);
+  }
+
+  // What the processes would otherwise train differently, or wait for in vain.
+  void check_same() const {
+    const auto same = [&](const char* what, const auto& value) { world_.check_same(what, concat(value)); };
+    same("the number of epochs", options_.epochs);
+    same("the seed of the samples' order", options_.seed);
+    same("the number of training images", train_.size());
+    same("the number of test images", test_.size());
+    for (const int64_t step : {int64_t{0}, run_.steps / 2, run_.steps - 1})
+      world_.check_same("the learning rate", exact_text(options_.learning_rate.at(step, run_)));
+    world_.check_same("the optimizer", optimizer_.kind());
+    for (const OptimizerSetting& setting : optimizer_.settings())
+      world_.check_same(setting.name, exact_text(setting.value));
+    same("verify", options_.verify);
+    same("the epoch to begin with", options_.from.epoch);
+    same("the step to begin with", options_.from.step);
+    same("whether there is a trace", trace_ != nullptr);
+  }
+
+  void step() {
+    const int64_t step = (epoch_ - 1) * run_.steps_per_epoch + batches_.step();
+    const float rate = options_.learning_rate.at(step, run_);
+    if (rate != optimizer_.learning_rate()) optimizer_.set_learning_rate(rate);
+    model_.set_trace(step < kTracedSteps ? trace_ : nullptr);
+    model_.train_step(batches_, optimizer_);
+    if (check_) {
+      check_->enqueue();
+      ++result_.verified_steps;
+    }
+    while (!probe_.look()) follow();
+    if (result_.end == FitResult::End::done && observer_.stop()) result_.end = FitResult::End::stopped;
+    agree_on_end();
+  }
+
+  // All processes end after the same step, whichever has seen a reason.
+  void agree_on_end() {
+    if (!world_.processes()) return;
+    struct Seen {
+      FitResult::End end;
+      int64_t bad_step;
+    };
+    for (const Seen& seen : world_.gather(Seen{result_.end, bad_step_}, "agreeing on the end")) {
+      if (seen.end == FitResult::End::diverged && (result_.end != seen.end || seen.bad_step < bad_step_))
+        bad_step_ = seen.bad_step;
+      result_.end = std::max(result_.end, seen.end);
+    }
+  }
+
+  // What the devices have done meanwhile.
+  void follow() {
+    const std::optional<LossTally> seen = probe_.poll();
+    if (!seen) return std::this_thread::sleep_for(std::chrono::microseconds(20));
+    ++seen_;
+    const double loss = seen->loss / static_cast<double>(seen->rows);
+    const int64_t rows = std::min(seen->rows * world_.process_count(), train_.size());
+    observer_.on_progress({epoch_, rows, train_.size(), loss, seconds_since(begin_)});
+    // Another process may have lost its loss in a later step.
+    if (std::isfinite(loss) || (result_.end == FitResult::End::diverged && bad_step_ < seen_)) return;
+    result_.end = FitResult::End::diverged;
+    bad_step_ = seen_ - 1;
+  }
+
+  void finish_epoch() {
+    EpochReport report;
+    report.epoch = epoch_;
+    const LossTally tally = model_.take_tally();
+    report.train_loss = tally.loss / static_cast<double>(tally.rows);
+    report.seconds = seconds_since(begin_);
+    report.phases = share_out(report.seconds, model_.phases());
+    report.test_accuracy =
+        static_cast<double>(model_.evaluate(test_).correct) / static_cast<double>(test_.size());
+    result_.epochs.push_back(report);
+    move_to(epoch_ + 1, 0);
+    if (!options_.checkpoint.empty()) observer_.before_save(report);
+    save();  // before anybody is told
+    observer_.on_epoch(report);
+  }
+
+  void move_to(int64_t epoch, int64_t step) {
+    result_.place.epoch = epoch;
+    result_.place.step = step;
+  }
+
+  void save() {
+    if (!options_.checkpoint.empty() && world_.first() == 0)
+      save_checkpoint(options_.checkpoint, model_, optimizer_, result_.place);
+  }
+
+  // A gradient may be lost where the loss is not; from then on no step has changed anything.
+  void look_at_gradients() {
+    const std::string parameter = model_.bad_gradient();
+    if (parameter.empty()) return;
+    result_.end = FitResult::End::diverged;
+    result_.bad_tensor = concat(parameter, ": gradient, in one of the last ", seen_ - first_step_, " steps");
+  }
+
+  // The step whose loss was the first that was not finite is taken once more.
+  void find_bad_tensor() {
+    if (!result_.bad_tensor.empty()) return;
+    const int64_t steps_ago = batches_.step() - bad_step_;
+    batches_.begin_epoch(epoch_, bad_step_);
+    move_to(epoch_, bad_step_);
+    if (const std::optional<BadTensor> bad = model_.first_bad(batches_, steps_ago))
+      result_.bad_tensor = bad->text();
+  }
+
+  DataParallel& model_;
+  const World& world_;
+  Optimizer& optimizer_;
+  const FitOptions& options_;
+  FitObserver& observer_;
+  Trace* trace_;
+  DeviceImages train_, test_;
+  ShuffledBatches batches_;
+  TrainingRun run_;
+  LossProbe probe_;
+  std::optional<ReplicaCheck> check_;
+  int64_t epoch_ = 0, first_step_ = 0;
+  int64_t seen_ = 0, bad_step_ = 0;  // steps of the epoch whose losses were seen; that with the first bad one
+  std::chrono::steady_clock::time_point begin_;
+  FitResult result_;
+};
+
+}  // namespace
+
+FitResult fit(DataParallel& model, Optimizer& optimizer, const FashionMnist& data, const FitOptions& options,
+              FitObserver& observer, Trace* trace) {
+  constexpr int64_t kMostEpochs = int64_t{1} << 31;  // the steps of all are a number still
+  if (options.epochs < 1 || options.epochs > kMostEpochs)
+    refuse("there are ", options.epochs, " epochs, must be 1 to ", kMostEpochs);
+  model.take_tally();  // what was counted before is not of this run
+  return Run(model, optimizer, data, options, observer, trace)();
+}
+
+FitResult fit(DataParallel& model, Optimizer& optimizer, const FashionMnist& data,
+              const FitOptions& options) {
+  FitObserver nobody;
+  return fit(model, optimizer, data, options, nobody);
+}
+
+}  // namespace rondo::nn

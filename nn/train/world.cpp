@@ -1,0 +1,67 @@
+#include <rondo/nn/train/world.h>
+
+#include <rondo/collectives/combine/combine.h>
+
+#include <algorithm>
+
+namespace rondo::nn {
+
+World::World(const char* what, int local, ProcessGroup* processes)
+    : what_(what), local_(local), processes_(processes) {
+  if (local > kMaxRanks)
+    throw Error(bad_argument(what_, ": there are ", local, " devices, must be at most ", kMaxRanks));
+  const std::vector<int> ranks = gather(local, "comparing the numbers of ranks");
+  for (size_t process = 1; process < ranks.size(); ++process)
+    if (ranks[process] != ranks[0])
+      throw Error(bad_argument(what_, ": there are ", ranks[process], " devices in ",
+                               processes_->name(static_cast<int>(process)), " and ", ranks[0], " in ",
+                               processes_->name(0), ", must be as many in all processes"));
+}
+
+void World::check_same(const std::string& what, const std::string& own) const {
+  if (!processes_) return;
+  std::array<char, 96> text = {};
+  std::copy_n(own.begin(), std::min(own.size(), text.size() - 1), text.begin());
+  const auto all = gather(text, concat("comparing ", what));
+  for (size_t process = 1; process < all.size(); ++process)
+    if (all[process] != all[0])
+      throw Error(bad_argument(what_, ": ", what, " is ", all[process].data(), " in ",
+                               processes_->name(static_cast<int>(process)), " and ", all[0].data(), " in ",
+                               processes_->name(0), ", must be the same in all processes"));
+}
+
+LossTally World::sum(std::span<const LossTally> of_local_ranks) const {
+  std::array<LossTally, kMaxRanks> own;
+  std::copy(of_local_ranks.begin(), of_local_ranks.end(), own.begin());
+  LossTally total;
+  for (const auto& tallies : gather(own, "adding up the loss"))
+    for (size_t rank = 0; rank < of_local_ranks.size(); ++rank) {
+      total.loss += tallies[rank].loss;
+      total.correct += tallies[rank].correct;
+      total.rows += tallies[rank].rows;
+      total.bad_labels += tallies[rank].bad_labels;
+    }
+  return total;
+}
+
+int64_t World::sum(int64_t own, const std::string& what) const {
+  int64_t total = 0;
+  for (const int64_t one : gather(own, what)) total += one;
+  return total;
+}
+
+void World::copy_from_first(std::span<std::byte> bytes, const std::string& what) const {
+  if (!processes_) return;
+  constexpr size_t kMostBytes = size_t{1} << 30;  // MPI counts in int
+  const std::lock_guard turn(processes_->turn());
+  for (; !bytes.empty(); bytes = bytes.subspan(std::min(bytes.size(), kMostBytes))) {
+    const auto size = static_cast<int64_t>(std::min(bytes.size(), kMostBytes));
+    std::vector<ProcessGroup::Message> sends, receives;
+    if (process_index() > 0) receives.push_back({0, bytes.data(), size});
+    for (int process = 1; process_index() == 0 && process < process_count(); ++process)
+      sends.push_back({process, bytes.data(), size});
+    throw_if_error(processes_->exchange(sends, receives, processes_->next_tag(), concat(what_, ": ", what)));
+  }
+}
+
+}  // namespace rondo::nn

@@ -1,0 +1,205 @@
+"""Tests of bench/frameworks. Argument: the build folder whose program rondo is run.
+
+The peers here are stand-ins for python3 that behave well or badly, so the tests need neither PyTorch nor JAX.
+"""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+import unittest.mock
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+COMMAND = ROOT / "bench/frameworks/networks_beside_peers"
+sys.path.insert(0, str(ROOT / "bench/frameworks"))
+from peers import data, launch, memory, outcome, recipes, rondo_peer, table, tensors  # noqa: E402
+
+BUILD = Path(sys.argv.pop(1)) if len(sys.argv) > 1 else ROOT / "build/cpu"
+SMALL_MLP = ["--networks", "mlp", "--layers", "3", "--width", "16", "--batch", "8", "--steps", "2"]
+
+
+class InTemporaryFolder(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = Path(folder.name)
+
+    def program(self, text):
+        path = self.folder / f"program{len(list(self.folder.iterdir()))}"
+        path.write_text("#!/bin/sh\n" + text)
+        path.chmod(0o755)
+        return path
+
+
+class CommandTest(InTemporaryFolder):
+    def run_command(self, *arguments):
+        return subprocess.run([sys.executable, COMMAND, *map(str, arguments)], capture_output=True, text=True)
+
+    def python(self, of_peer):
+        """A python3 that has every framework, and peers that do as they are told."""
+        return self.program(f'if [ "$1" = -c ]; then echo 9.9; exit; fi\n{of_peer}')
+
+    def report(self, *arguments):
+        output = self.folder / "report.json"
+        done = self.run_command(BUILD / "rondo", *SMALL_MLP, "--json", output, *arguments)
+        rows = {table.title(row): row for row in json.loads(output.read_text())["networks"]["mlp"]}
+        return done, rows
+
+    def test_a_peer_that_fails_is_recorded_and_the_rest_goes_on(self):
+        done, rows = self.report("--python", self.python("echo out of order; exit 3"))
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.assertEqual(list(rows), ["rondo", "rondo, checkpointing", "pytorch", "pytorch, checkpointing", "jax",
+                                      "jax, checkpointing", "pytorch, compiled"])
+        for title, row in rows.items():
+            if title.startswith("rondo"):
+                self.assertEqual(row["times_rondo"], 1)
+                self.assertEqual(len(row["runs"][0]["seconds"]), 2)
+            else:
+                self.assertEqual(row["runs"][0]["error"], "exit code 3: out of order")
+                self.assertIsNone(row["times_rondo"])
+        self.assertIn("out of order", done.stdout)
+
+    def test_what_a_peer_measured_before_it_was_stopped_counts(self):
+        text = json.dumps({"seconds": [7, 9], "losses": [1, 0.5]})
+        python = self.python(f"while [ $1 != --json ]; do shift; done; echo '{text}' > $2; sleep 60")
+        begin = time.monotonic()
+        done, rows = self.report("--programs", "rondo", "jax", "--timeout", "2", "--python", python)
+        self.assertLess(time.monotonic() - begin, 30)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.assertEqual(rows["jax"]["runs"][0]["error"], "stopped after 2 s")
+        self.assertEqual(rows["jax"]["seconds_mean"], 8)
+        self.assertEqual(rows["jax"]["times_rondo"], 8 / rows["rondo"]["seconds_mean"])
+
+    def test_who_is_ended_ends_the_run_in_progress(self):
+        begun, ended = self.folder / "begun", self.folder / "ended"
+        program = self.program(f"touch {begun}; sleep 3; touch {ended}")
+        process = subprocess.Popen([sys.executable, COMMAND, program, *SMALL_MLP, "--programs", "rondo"],
+                                   stdout=subprocess.DEVNULL)
+        while not begun.exists():
+            time.sleep(0.01)
+        process.terminate()
+        self.assertEqual(process.wait(), 128 + signal.SIGTERM)
+        time.sleep(3.5)
+        self.assertFalse(ended.exists())
+
+    def test_a_rondo_that_fails_fails(self):
+        output = self.folder / "report.json"
+        done = self.run_command(self.program("echo no device; exit 1\n"), *SMALL_MLP, "--programs", "rondo", "--json", output)
+        self.assertEqual(done.returncode, 1)
+        (row, _) = json.loads(output.read_text())["networks"]["mlp"]
+        self.assertEqual(row["runs"][0]["error"], "exit code 1: no device")
+
+    def test_without_time_nothing_is_started(self):
+        done, rows = self.report("--programs", "rondo", "--minutes", "0.001")
+        self.assertEqual(done.returncode, 1)
+        self.assertEqual(rows["rondo"]["runs"][0]["error"], "no time was left")
+
+    def test_bad_arguments(self):
+        for arguments, named in (([self.folder / "absent"], "absent"), ([COMMAND, "--batch", "0"], "0"),
+                                 ([COMMAND, "--lr", "nan"], "nan"), ([COMMAND, "--timeout", "0"], "--timeout"),
+                                 ([COMMAND, "--rounds", "0"], "--rounds"), ([COMMAND, "--networks", "vgg"], "vgg")):
+            done = self.run_command(*arguments)
+            self.assertEqual(done.returncode, 2, done.stdout)
+            self.assertIn(named, done.stderr)
+
+    @unittest.skipUnless(Path(recipes.DATA).is_dir(), "Fashion-MNIST is not installed")
+    def test_rondo_on_images(self):
+        output = self.folder / "report.json"
+        done = self.run_command(BUILD / "rondo", "--networks", "lenet", "resnet18", "--programs", "rondo", "--limit", "8",
+                                "--batch", "4", "--epochs", "2", "--json", output)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        for (row,), parameters in zip(json.loads(output.read_text())["networks"].values(), (129068, 11175818)):
+            (run,) = row["runs"]
+            self.assertEqual(run["parameters"], parameters)
+            self.assertEqual([epoch["epoch"] for epoch in run["epochs"]], [1, 2])
+            self.assertGreater(run["peak_bytes"], 4 * 2 * parameters)
+
+
+class LaunchTest(InTemporaryFolder):
+    def test_a_framework_that_nobody_has(self):
+        launch.MODULES["nothing"] = "no_such_module"
+        self.addCleanup(launch.MODULES.pop, "nothing")
+        python, why = launch.find_python("nothing", [str(self.folder / "absent")])
+        self.assertIsNone(python)
+        self.assertIn("No module named 'no_such_module'", why)
+        self.assertIn("absent", why)
+
+    def test_a_stopped_process_takes_its_children_along(self):
+        mark = self.folder / "went_on"
+        _, why = launch.run(["sh", "-c", f"(sleep 3; touch {mark}) & sleep 60"], 1, None)
+        self.assertEqual(why, "stopped after 1 s")
+        time.sleep(3)
+        self.assertFalse(mark.exists())
+
+    def test_a_child_with_a_session_of_its_own_is_not_waited_for(self):
+        for end, wanted in (("exit 0", None), ("sleep 60", "stopped after 2 s")):
+            begin = time.monotonic()
+            output, why = launch.run(["sh", "-c", f"echo told; setsid sleep 20 & {end}"], 2, None)
+            self.assertLess(time.monotonic() - begin, 10)
+            self.assertEqual((output, why), ("told\n", wanted))
+
+    def test_frameworks_are_imported_from_where_they_were_found(self):
+        (self.folder / "some_framework.py").write_text("")
+        with unittest.mock.patch.dict(os.environ, PYTHONPATH=str(self.folder)):
+            environment = launch.environment(1)
+        self.assertEqual(launch.run([sys.executable, "-c", "import peers, some_framework"], 20, environment), ("", None))
+
+
+class MemoryTest(unittest.TestCase):
+    def test_the_most_beyond_what_was_before(self):
+        values = [100, 150, 400, 300]
+        with memory.Watch(lambda: values.pop(0) if len(values) > 1 else values[0]) as watch:
+            while len(values) > 1:
+                time.sleep(0.01)
+        self.assertEqual(watch.most_bytes, 300)
+
+    def test_a_driver_that_fails(self):
+        def fail():
+            raise OSError("NVML's error 15")
+        with memory.Watch(fail) as watch:
+            pass
+        self.assertIsNone(watch.most_bytes)
+
+
+class OutcomeTest(InTemporaryFolder):
+    def test_the_first_epoch_is_told_apart(self):
+        epochs = [{"seconds": s, "train_loss": 1, "test_accuracy": a} for s, a in ((9, 0.1), (2, 0.5), (3, 0.6), (7, 0.8))]
+        found = outcome.with_summary({"epochs": epochs})
+        self.assertEqual((found["first_seconds"], found["seconds_median"], found["test_accuracy"]), (9, 3, 0.8))
+
+    def test_the_deviation_is_that_of_the_steps_themselves(self):
+        found = outcome.with_summary({"seconds": [1, 3], "losses": [5, 4]})
+        self.assertEqual((found["seconds_mean"], found["seconds_deviation"], found["train_loss"]), (2, 1, 4))
+
+    def test_products_of_tf32_are_refused(self):
+        outcome.demand_strict_fp32(1e-6, 1e-6)
+        for errors in ((2e-4, 0), (0, 2e-4)):
+            with self.assertRaises(SystemExit):
+                outcome.demand_strict_fp32(*errors)
+
+    def test_what_rondo_prints(self):
+        self.assertEqual(rondo_peer.bytes_of_a_replica("memory    1.5 GiB a replica\n"), 3 * 2**29)
+        self.assertEqual(rondo_peer.parameters("model     LeNet, 129,068 parameters\n"), 129068)
+        self.assertEqual(rondo_peer.device("devices   [cpu:0] CPU executor\n"), "CPU executor")
+
+    def test_tensors_come_back(self):
+        path = self.folder / "tensors"
+        tensors.write_tensors(path, {"a": ([2], b"\0\0\x80?\0\0\0@"), "b": ([], b"\0\0\0\0")}, {"losses": [1.5]})
+        found, about = tensors.read_tensors(path)
+        self.assertEqual(list(tensors.floats(found["a"][1])), [1, 2])
+        self.assertEqual((found["b"][0], about), ([], {"losses": "[1.5]"}))
+
+    @unittest.skipUnless(Path(recipes.DATA).is_dir(), "Fashion-MNIST is not installed")
+    def test_images(self):
+        images, labels = data.read_images(recipes.DATA, "t10k")
+        self.assertEqual((len(images), len(labels)), (recipes.TEST_IMAGES * 28 * 28, recipes.TEST_IMAGES))
+        self.assertEqual(set(labels), set(range(recipes.CLASSES)))
+
+
+if __name__ == "__main__":
+    unittest.main(buffer=True)

@@ -1,0 +1,51 @@
+// A trace leaves alone what it does not show.
+#include <gtest/gtest.h>
+
+#include <rondo/kernels/runtime/trace.h>
+#include <rondo/tests/support/status_checks.h>
+
+#include <chrono>
+#include <thread>
+
+namespace rondo {
+namespace {
+
+// To wait for a device, or for its default stream, while one of its streams is captured is an error, whoever
+// does it.
+TEST(Trace, IsMadeAndCollectedWhileAStreamIsCaptured) {
+  const Stream captured, traced;
+  cudaGraph_t graph = nullptr;
+  ASSERT_EQ(cudaStreamBeginCapture(captured, cudaStreamCaptureModeGlobal), cudaSuccess);
+  std::vector<TraceSpan> spans;
+  std::thread([&] {
+    Trace trace({0});
+    { const Trace::Scope span = trace.scope("nothing", "test", 0, "compute", traced); }
+    spans = trace.collect();
+  }).join();
+  ASSERT_EQ(cudaStreamEndCapture(captured, &graph), cudaSuccess) << "the trace has spoilt the capture";
+  ASSERT_EQ(cudaGraphDestroy(graph), cudaSuccess);
+  ASSERT_EQ(spans.size(), 1u);
+  EXPECT_LE(spans[0].begin_us, spans[0].end_us);
+}
+
+TEST(Trace, ShowsWhenAndHowLong) {
+  const Stream stream;
+  Trace trace({0});
+  const auto begin = std::chrono::steady_clock::now();
+  std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  const auto sleep = [](void*) { std::this_thread::sleep_for(std::chrono::milliseconds(20)); };
+  {
+    const Trace::Scope span = trace.scope("sleep", "test", 0, "compute", stream);
+    ASSERT_EQ(cudaLaunchHostFunc(stream, sleep, nullptr), cudaSuccess);
+  }
+  const std::vector<TraceSpan> spans = trace.collect();
+  const double all =
+      std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - begin).count();
+  ASSERT_EQ(spans.size(), 1u);
+  EXPECT_GE(spans[0].begin_us, 4900);
+  EXPECT_GE(spans[0].end_us - spans[0].begin_us, 19'900);
+  EXPECT_LE(spans[0].end_us, all + 1000);
+}
+
+}  // namespace
+}  // namespace rondo

@@ -1,0 +1,53 @@
+#include <gtest/gtest.h>
+
+#include <rondo/nn/diagnostics/loss_probe.h>
+
+#include <thread>
+
+namespace rondo {
+namespace {
+
+LossTally tally(double loss, int64_t rows) {
+  LossTally t;
+  t.loss = loss;
+  t.rows = rows;
+  t.correct = rows / 2;
+  return t;
+}
+
+TEST(LossProbe, AddsTheRanksAndKeepsTheOrderOfItsLooks) {
+  Stream stream;
+  Buffer<LossTally> first(1), second(1);
+  LossProbe probe(0, stream, {first.data(), second.data()}, 4);
+  EXPECT_FALSE(probe.in_flight());
+  EXPECT_FALSE(probe.poll().has_value());
+  for (int i = 1; i <= 3; ++i) {
+    first.upload(std::vector<LossTally>{tally(i, 10 * i)});
+    second.upload(std::vector<LossTally>{tally(0.5, 1)});
+    ASSERT_TRUE(probe.look());
+    stream.synchronize();
+  }
+  for (int i = 1; i <= 3; ++i) {
+    std::optional<LossTally> seen;
+    while (!(seen = probe.poll())) std::this_thread::yield();
+    EXPECT_EQ(seen->loss, i + 0.5);
+    EXPECT_EQ(seen->rows, 10 * i + 1);
+    EXPECT_EQ(seen->correct, 5 * i);
+  }
+  EXPECT_FALSE(probe.in_flight());
+}
+
+TEST(LossProbe, RefusesALookBeyondItsCapacityAndLosesNone) {
+  Stream stream;
+  Buffer<LossTally> only(std::vector<LossTally>{tally(7, 3)});
+  LossProbe probe(0, stream, {only.data()}, 2);
+  EXPECT_TRUE(probe.look());
+  EXPECT_TRUE(probe.look());
+  EXPECT_FALSE(probe.look());
+  EXPECT_EQ(probe.wait().loss, 7);
+  EXPECT_FALSE(probe.in_flight());
+  EXPECT_TRUE(probe.look());
+}
+
+}  // namespace
+}  // namespace rondo

@@ -1,0 +1,137 @@
+// The forecast of a training's memory against what the executor counts.
+#include <gtest/gtest.h>
+
+#include <rondo/kernels/runtime/platform.h>
+#include <rondo/nn/train/data_parallel.h>
+#include <rondo/nn/diagnostics/memory_estimate.h>
+#include <rondo/nn/models/models.h>
+#include <rondo/tests/nn/train/model_fixture.h>
+#include <rondo/tests/nn/models/small_networks.h>
+#include <rondo/tests/rondo/support/files.h>
+#include <rondo/tests/support/status_checks.h>
+
+#include <memory>
+
+namespace rondo::nn {
+namespace {
+
+int64_t free_bytes(int device) {
+  const DeviceScope scope(device);
+  size_t free = 0, total = 0;
+  RONDO_CUDA_THROW(cudaMemGetInfo(&free, &total));
+  return static_cast<int64_t>(free);
+}
+
+int64_t part(const MemoryForecast& forecast, const std::string& name) {
+  for (const MemoryPart& part : forecast.parts)
+    if (part.name == name) return part.bytes;
+  ADD_FAILURE() << "no part " << name;
+  return -1;
+}
+
+TEST(MemoryForecast, AReplicaAllocatesThat) {
+  if (std::string(platform()) != "cpu") GTEST_SKIP() << "only the executor counts bytes";
+  for (const auto& [name, network] : small_networks())
+    for (int checkpoint_layers : {0, 2})
+      for (int64_t batch : {1, 10}) {
+        SCOPED_TRACE(concat(name, ", checkpoint_layers ", checkpoint_layers, ", batch ", batch));
+        const Graph graph = make_graph(network, kSmallInput);
+        const MemoryPlan plan = plan_training(graph, batch, {.checkpoint_layers = checkpoint_layers});
+        const Stream stream;
+        const int64_t before = free_bytes(0);
+        const Replica replica(graph, 0, stream, plan, batch);
+        EXPECT_EQ(before - free_bytes(0), Replica::bytes(graph, plan, batch));
+      }
+}
+
+TEST(MemoryForecast, TrainingAllocatesThat) {
+  if (std::string(platform()) != "cpu") GTEST_SKIP() << "only the executor counts bytes";
+  for (const auto& [name, network] : small_networks())
+    for (int ranks : {1, 3})
+      for (bool adam : {false, true})  // and with Adam everything else that changes the memory
+        for (BatchPlacement placement : {BatchPlacement::sharded, BatchPlacement::replicated}) {
+          const float momentum = ranks == 1 ? 0.9f : 0;
+          SCOPED_TRACE(concat(name, ", ", ranks, " devices, ", adam ? "Adam" : "SGD", ", placement ",
+                              static_cast<int>(placement)));
+          const DataParallelOptions options = {.devices = spread(ranks),
+                                               .batch = 7,
+                                               .micro_batches = adam ? 2 : 1,
+                                               .checkpoint_layers = adam ? 2 : 0,
+                                               .placement = placement,
+                                               .keep_finite = adam};
+          std::vector<int64_t> before;
+          for (int device : options.devices) before.push_back(free_bytes(device));
+          DataParallel model(network, kSmallInput, options);
+          std::unique_ptr<Optimizer> optimizer;
+          if (adam)
+            optimizer = std::make_unique<Adam>(model);
+          else
+            optimizer = std::make_unique<Sgd>(model, SgdOptions{.momentum = momentum});
+          const int64_t total =
+              forecast(model.graph(), options, adam ? Adam::kSize : Sgd::size(momentum)).total();
+          for (size_t rank = 0; rank < options.devices.size(); ++rank)
+            EXPECT_EQ(before[rank] - free_bytes(options.devices[rank]), total) << "rank " << rank;
+        }
+}
+
+TEST(MemoryForecast, OnlyWhatExchangesHasRoomForIt) {
+  const Graph graph = make_graph(small_lenet(), kSmallInput);
+  const auto all_reduce = [&](int ranks, BatchPlacement placement, bool shared_statistics) {
+    return part(forecast(graph,
+                         {.devices = spread(ranks),
+                          .batch = 7,
+                          .shared_statistics = shared_statistics,
+                          .placement = placement},
+                         Sgd::size(0)),
+                "all-reduce");
+  };
+  EXPECT_EQ(all_reduce(1, BatchPlacement::sharded, true), 0);
+  EXPECT_EQ(all_reduce(3, BatchPlacement::replicated, true), 0);
+  EXPECT_GT(all_reduce(3, BatchPlacement::sharded, false), 0);
+  EXPECT_GT(all_reduce(3, BatchPlacement::sharded, true), all_reduce(3, BatchPlacement::sharded, false));
+}
+
+TEST(MemoryForecast, NamesItsParts) {
+  const Graph graph = make_graph(mlp(), {1, 1, 1024});
+  const MemoryForecast plain = forecast(graph, {.batch = 6912}, Adam::kSize),
+                       less = forecast(graph, {.batch = 6912, .checkpoint_layers = 10}, Adam::kSize);
+  EXPECT_EQ(part(plain, "parameters"), graph.parameter_arena_size() * 4);
+  EXPECT_EQ(part(plain, "gradients"), part(plain, "parameters"));
+  EXPECT_EQ(part(plain, "optimizer"), 2 * part(plain, "parameters") + Adam::kSize.bytes);
+  EXPECT_EQ(part(plain, "all-reduce"), 0);
+  EXPECT_LT(part(less, "activations and their gradients"),
+            part(plain, "activations and their gradients") / 4);
+  EXPECT_EQ(plain.total() - less.total(),
+            part(plain, "activations and their gradients") - part(less, "activations and their gradients"));
+}
+
+TEST(MemoryForecast, SaysWhatDoesNotFit) {
+  const int64_t free = free_bytes(0);
+  EXPECT_TRUE(test::ok(check_fits({{{"parameters", 1000}, {"workspace", 24}}}, 0)));
+  const Status status = check_fits({{{"parameters", free}, {"workspace", 0}, {"gradients", 3 << 20}}}, 0);
+  EXPECT_EQ(status.code(), StatusCode::out_of_resources);
+  for (const char* part : {"training wants ", " free: parameters ", ", gradients 3.0 MiB"})
+    EXPECT_NE(status.message().find(part), std::string::npos) << status.message();
+  EXPECT_EQ(status.message().find("workspace"), std::string::npos) << status.message();
+  const Graph graph = make_graph(small_lenet(), kSmallInput);
+  EXPECT_THROW(forecast_training(graph, {.batch = -1, .plan = {}, .communicators = {}}), Error);
+  EXPECT_THROW(
+      forecast_training(graph, {.batch = 1, .plan = {}, .optimizer = {.arenas = -1}, .communicators = {}}),
+      Error);
+  EXPECT_THROW(forecast_training(graph, {.batch = 1, .plan = {}, .ranks = 0, .communicators = {}}), Error);
+  for (const int64_t batch : {(int64_t{1} << 31) + 1, int64_t{1} << 62})
+    EXPECT_EQ(test::complaint([&] { forecast_training(graph, {.batch = batch, .plan = {}}); }),
+              concat("memory forecast: a batch of ", batch, ", must be at most 2147483648"));
+  EXPECT_EQ(test::complaint([&] {
+              forecast_training(graph, {.batch = 1, .plan = {}, .ranks = 65, .communicators = {{}}});
+            }),
+            "communicator: there are 65 ranks, must be 1 to 64");
+  EXPECT_EQ(test::complaint([&] {
+              forecast_training(graph,
+                                {.batch = 1, .plan = {}, .ranks = 2, .communicators = {{.slot_bytes = -16}}});
+            }),
+            "communicator: slot_bytes is -16, must be at least 64");
+}
+
+}  // namespace
+}  // namespace rondo::nn

@@ -1,0 +1,255 @@
+// The hunt for the first NaN finds what was planted, where it was planted.
+#include <gtest/gtest.h>
+
+#include <rondo/kernels/random/dropout.h>
+#include <rondo/nn/train/data_parallel.h>
+#include <rondo/nn/diagnostics/nonfinite.h>
+#include <rondo/tests/nn/train/fixed_batch.h>
+#include <rondo/tests/nn/train/model_fixture.h>
+#include <rondo/tests/nn/models/small_networks.h>
+#include <rondo/tests/support/compare.h>
+#include <rondo/tests/support/inputs.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <set>
+
+namespace rondo::nn {
+namespace {
+
+using test::normal_values;
+
+constexpr int64_t kBatch = 7;
+constexpr float kInfinity = std::numeric_limits<float>::infinity();
+
+// What to write where: element `index` of sample `sample` of the whole batch.
+struct Planted {
+  bool backward = false;
+  int64_t sample = 0, index = 0;
+  float value = 0;
+};
+
+// Passes everything on but what is planted. It reads its input again, so that it is recomputed where others are.
+class Planter : public Module {
+ public:
+  explicit Planter(Planted planted) : planted_(planted) {}
+  Value build(Graph& graph, Value x) const override {
+    return graph.add(std::make_unique<PlanterOp>(planted_), {x}, x.shape);
+  }
+
+ private:
+  class PlanterOp : public Op {
+   public:
+    explicit PlanterOp(Planted planted) : planted_(planted) {}
+    std::string description() const override { return "planter"; }
+    Saves saves() const override { return {.inputs = true}; }
+    Status forward(const OpRun& run) const override {
+      return pass_on(run, run.output, run.inputs[0], !planted_.backward);
+    }
+    Status backward(const OpRun& run) const override {
+      return pass_on(run, run.input_gradients[0], run.output_gradient, planted_.backward);
+    }
+
+   private:
+    Status pass_on(const OpRun& run, Tensor to, ConstTensor from, bool here) const {
+      RONDO_CUDA(cudaMemcpyAsync(to.data, from.data, static_cast<size_t>(to.size()) * sizeof(float),
+                                 cudaMemcpyDeviceToDevice, run.stream));
+      const int64_t sample = planted_.sample - run.first;
+      if (!here || sample < 0 || sample >= run.batch) return {};
+      RONDO_CUDA(cudaMemcpyAsync(to.data + sample * to.shape.size() + planted_.index, &planted_.value,
+                                 sizeof(float), cudaMemcpyHostToDevice, run.stream));
+      return {};
+    }
+    Planted planted_;
+  };
+  Planted planted_;
+};
+
+AnyModule with_planted(Planted planted) {
+  return Sequential{
+      Conv2d(4, 3),
+      BatchNorm2d(),
+      Residual(Sequential{Conv2d(4, 3, {.padding = 1}), Planter(planted), BatchNorm2d()}),
+      AvgPool2d(2),
+      Linear(5),
+      ReLU(),
+      Linear(3),
+  };
+}
+
+Fleet fleet_of(const AnyModule& network, int ranks, int64_t checkpoint_layers = 0) {
+  return Fleet(network, kSmallInput, spread(ranks), kBatch, [&](const Graph& graph, int64_t batch) {
+    return plan_training(graph, batch, {.checkpoint_layers = checkpoint_layers});
+  });
+}
+
+std::optional<BadTensor> hunt_forward(Fleet& fleet) {
+  fleet.upload(normal_values(kBatch * kSmallInput.size(), 1));
+  return first_bad_in_forward(fleet.replicas, kTraining);
+}
+
+std::optional<BadTensor> hunt_backward(Fleet& fleet, float gradient = 1) {
+  fleet.upload(normal_values(kBatch * kSmallInput.size(), 1));
+  forward(fleet.replicas, kTraining);
+  for (Replica& replica : fleet.replicas)
+    Fleet::put(replica, replica.output_gradient().data,
+               std::vector<float>(static_cast<size_t>(replica.output_gradient().size()), gradient));
+  return first_bad_in_backward(fleet.replicas, kTraining);
+}
+
+TEST(FirstBadTensor, WhereAllIsFiniteThereIsNone) {
+  for (const auto& [name, network] : small_networks())
+    for (int ranks : {1, 3}) {
+      SCOPED_TRACE(name);
+      Fleet fleet = fleet_of(network, ranks, ranks);
+      EXPECT_FALSE(hunt_forward(fleet).has_value());
+      EXPECT_FALSE(hunt_backward(fleet).has_value());
+    }
+}
+
+TEST(FirstBadTensor, FindsWhatForwardMakes) {
+  for (int ranks : {1, 3})
+    for (float value : {NAN, kInfinity, -kInfinity})
+      for (int64_t sample : {0, 3, 6}) {
+        SCOPED_TRACE(concat(ranks, " replicas, ", value, " in sample ", sample));
+        // 7 x 7 x 4: row 2, column 5, channel 1
+        Fleet fleet =
+            fleet_of(with_planted({.sample = sample, .index = (2 * 7 + 5) * 4 + 1, .value = value}), ranks);
+        const std::optional<BadTensor> bad = hunt_forward(fleet);
+        ASSERT_TRUE(bad.has_value());
+        EXPECT_EQ(bad->tensor, "2.body.1 (planter): output");
+        EXPECT_EQ(bad->position, concat("[image ", sample, ", row 2, column 5, channel 1]"));
+        const int replica = ranks == 1 ? 0 : sample < 2 ? 0 : sample < 4 ? 1 : 2;  // 2, 2 and 3 samples
+        EXPECT_EQ(bad->replica, replica);
+        EXPECT_EQ(bad->text(), concat(replica > 0 ? concat("replica ", replica, ": ") : "", bad->tensor, " ",
+                                      bad->position, " is ", value));
+        EXPECT_TRUE(std::isnan(value) ? std::isnan(bad->value) : bad->value == value);
+      }
+}
+
+TEST(FirstBadTensor, FindsWhatBackwardMakes) {
+  for (int ranks : {1, 3})
+    for (int64_t checkpoint_layers : {0, 2, 3}) {
+      SCOPED_TRACE(concat(ranks, " replicas, checkpoint_layers ", checkpoint_layers));
+      Fleet fleet = fleet_of(with_planted({.backward = true, .sample = 4, .index = 9, .value = NAN}), ranks,
+                             checkpoint_layers);
+      EXPECT_FALSE(hunt_forward(fleet).has_value());
+      const std::optional<BadTensor> bad = hunt_backward(fleet);
+      ASSERT_TRUE(bad.has_value());
+      EXPECT_EQ(bad->text(),
+                concat(ranks == 3 ? "replica 2: " : "",
+                       "2.body.1 (planter): gradient of its input [image 4, row 0, column 2, channel "
+                       "1] is nan"));
+    }
+}
+
+TEST(FirstBadTensor, FindsParametersStatesAndInputs) {
+  Fleet fleet = fleet_of(small_residual_network(), 3);
+  const auto spoil = [&](Replica& replica, float* place) {
+    Fleet::put(replica, place, std::vector<float>{kInfinity});
+  };
+  const auto reset = [&] {
+    for (Replica& replica : fleet.replicas) replica.initialise(7);
+  };
+  const auto text = [&] { return hunt_forward(fleet).value_or(BadTensor{}).text(); };
+  spoil(fleet.replicas[1], fleet.replicas[1].parameter(fleet.graph.parameters()[0]) + 17);  // [4, 3, 3, 2]
+  EXPECT_EQ(text(), "replica 1: 0.weight [0, 2, 2, 1] is inf");
+  reset();
+  const Parameter& state = fleet.graph.states()[1];
+  spoil(fleet.replicas[0], fleet.replicas[0].state(state) + 3);
+  EXPECT_FALSE(hunt_forward(fleet).has_value()) << "training does not read it";
+  fleet.upload(normal_values(kBatch * kSmallInput.size(), 1));
+  EXPECT_EQ(first_bad_in_forward(fleet.replicas, Pass{}).value_or(BadTensor{}).text(),
+            "1.running_var [3] is inf");
+  reset();
+  std::vector<float> x = normal_values(kBatch * kSmallInput.size(), 1);
+  x[static_cast<size_t>(5 * kSmallInput.size() + 2 * 9 * 2 + 3)] = NAN;
+  fleet.upload(x);
+  EXPECT_EQ(first_bad_in_forward(fleet.replicas, kTraining).value_or(BadTensor{}).text(),
+            "replica 2: the network's input [image 5, row 2, column 1, channel 1] is nan");
+  EXPECT_FALSE(hunt_forward(fleet).has_value());
+}
+
+// What overflows on the way: products, sums over a batch, sums of two paths.
+TEST(FirstBadTensor, FindsOverflow) {
+  Fleet fleet = fleet_of(small_lenet(), 1);
+  EXPECT_EQ(hunt_backward(fleet, kInfinity).value_or(BadTensor{}).text(),
+            "the gradient of the network's output [sample 0, element 0] is inf");
+  const std::optional<BadTensor> sum = hunt_backward(fleet, 1e38f);  // 7 of them are beyond the largest float
+  ASSERT_TRUE(sum.has_value());
+  EXPECT_EQ(sum->tensor.substr(0, 2), "9.");
+  EXPECT_NE(sum->tensor.find(": gradient"), std::string::npos) << sum->text();
+
+  // x + x: each path's gradient is finite, and their sum is not.
+  Fleet twice(Sequential{Dropout(0), Residual(Sequential{Dropout(0)})}, {1, 1, 2}, {0}, 1,
+              [](const Graph& graph, int64_t batch) { return plan_training(graph, batch); });
+  twice.upload({1, 1});
+  forward(twice.replicas, kTraining);
+  Fleet::put(twice.replicas[0], twice.replicas[0].output_gradient().data, std::vector<float>{1, 3e38f});
+  EXPECT_EQ(
+      first_bad_in_backward(twice.replicas, kTraining).value_or(BadTensor{}).text(),
+      "1.body.0 (dropout 0): gradient of its input, added to that of others [sample 0, element 1] is inf");
+}
+
+// Inputs that overflow where dropout keeps them: the first of those is named, and which it is depends on the
+// number of the step that the hunt takes again.
+TEST(FirstBadTensor, DropsWhatTheStepDropped) {
+  constexpr int64_t kSteps = 6, kWidth = 64;
+  for (const int ranks : {1, 3})
+    for (const int64_t micro_batches : {1, 2}) {
+      SCOPED_TRACE(concat(ranks, " ranks, ", micro_batches, " micro-batches"));
+      DataParallel model(Sequential{Dropout(0.5f), Linear(3)}, {1, 1, kWidth},
+                         {.devices = spread(ranks),
+                          .batch = 6,
+                          .seed = 5,
+                          .micro_batches = micro_batches,
+                          .keep_finite = true});
+      Sgd sgd(model);
+      test::FixedBatch source(model, std::vector<float>(6 * kWidth, 3e38f), std::vector<int32_t>(6, 0));
+      for (int64_t step = 0; step < kSteps; ++step) model.train_step(source, sgd);
+      const auto first_kept = [](int64_t step) {
+        const Buffer<int64_t> number(std::vector<int64_t>{step});
+        const Buffer<float> ones(std::vector<float>(kWidth, 1));
+        Buffer<float> kept(kWidth);
+        const Stream stream;
+        throw_if_error(
+            dropout({kept.data(), kWidth}, {ones.data(), kWidth}, 0.5f, {5, 0, number.data(), 0}, stream));
+        stream.synchronize();
+        const std::vector<float> values = kept.download();
+        return std::find(values.begin(), values.end(), 2.0f) - values.begin();
+      };
+      std::set<int64_t> places;
+      for (const int64_t steps_ago : {0, 1, 6, 3, 4, 2, 5}) {
+        SCOPED_TRACE(concat(steps_ago, " steps ago"));
+        source.fails = true;  // the number is put back after a failure, too
+        EXPECT_THROW(model.first_bad(source, steps_ago), Error);
+        source.fails = false;
+        const std::optional<BadTensor> bad = model.first_bad(source, steps_ago);
+        ASSERT_TRUE(bad.has_value());
+        places.insert(first_kept(kSteps - steps_ago));
+        EXPECT_EQ(bad->text(), concat("0 (dropout 0.5): output [sample 0, element ",
+                                      first_kept(kSteps - steps_ago), "] is inf"));
+      }
+      EXPECT_GT(places.size(), 2u) << "the steps drop the same";
+      for (Replica& replica : model.replicas()) {
+        const DeviceScope scope(replica.device());
+        int64_t step = 0;
+        RONDO_CUDA_THROW(cudaMemcpy(&step, replica.step(), sizeof step, cudaMemcpyDeviceToHost));
+        EXPECT_EQ(step, kSteps);
+      }
+    }
+}
+
+// Hunting trains nothing: running statistics are what they were.
+TEST(FirstBadTensor, PutsStatesBack) {
+  Fleet fleet = fleet_of(small_residual_network(), 2);
+  std::vector<std::vector<float>> before, after;
+  for (Replica& replica : fleet.replicas) before.push_back(Fleet::get(replica, replica.states()));
+  EXPECT_FALSE(hunt_forward(fleet).has_value());
+  for (Replica& replica : fleet.replicas) after.push_back(Fleet::get(replica, replica.states()));
+  EXPECT_EQ(before, after);
+}
+
+}  // namespace
+}  // namespace rondo::nn

@@ -1,0 +1,140 @@
+// Networks as graphs: evaluation, dropout, fused ReLUs, names, and what is refused.
+#include <gtest/gtest.h>
+
+#include <rondo/kernels/data/batch.h>
+#include <rondo/tests/nn/train/model_fixture.h>
+#include <rondo/tests/nn/models/small_networks.h>
+#include <rondo/tests/support/compare.h>
+#include <rondo/tests/support/inputs.h>
+#include <rondo/tests/support/status_checks.h>
+
+#include <limits>
+
+namespace rondo::nn {
+namespace {
+
+using test::all_equal_bits;
+using test::all_near;
+using test::normal_values;
+
+// Evaluation knows no batch: a sample's result does not depend on its company, and running statistics stay.
+TEST(Graph, EvaluationTreatsEverySampleByItself) {
+  Fleet fleet(small_residual_network(), kSmallInput, {0}, 6, trained);
+  const std::vector<float> x = normal_values(6 * kSmallInput.size(), 1);
+  fleet.upload(x);
+  forward(fleet.replicas, kTraining);  // so that the running statistics are not those of the beginning
+  const std::vector<float> states = fleet.get(fleet.replicas[0], fleet.replicas[0].states());
+  fleet.upload(x);
+  forward(fleet.replicas, {});
+  const std::vector<float> together = fleet.outputs();
+  fleet.replicas[0].set_batch(1, 0);
+  fleet.upload({x.begin() + 2 * kSmallInput.size(), x.begin() + 3 * kSmallInput.size()});
+  forward(fleet.replicas, {});
+  EXPECT_TRUE(all_near(fleet.outputs(), {together[6], together[7], together[8]}, 1e-5, 1e-5));
+  const std::vector<float> after = fleet.get(fleet.replicas[0], fleet.replicas[0].states());
+  for (const Parameter& state : fleet.graph.states()) {
+    if (state.name.find("running") == std::string::npos) continue;
+    for (int64_t i = 0; i < state.size; ++i)
+      EXPECT_EQ(after[static_cast<size_t>(state.offset + i)], states[static_cast<size_t>(state.offset + i)]);
+  }
+}
+
+TEST(Graph, DropoutFollowsTheStepCounter) {
+  Fleet fleet(Sequential{Flatten(), Dropout(0.5f)}, {1, 1, 64}, {0}, 2, trained);
+  const std::vector<float> ones(128, 1);
+  fleet.upload(ones);
+  forward(fleet.replicas, kTraining);
+  const std::vector<float> first = fleet.outputs();
+  EXPECT_GT(std::count(first.begin(), first.end(), 0.0f), 20);
+  forward(fleet.replicas, kTraining);
+  EXPECT_TRUE(all_equal_bits(fleet.outputs(), first)) << "the same step";
+  ASSERT_TRUE(test::ok(advance(fleet.replicas[0].step(), 1, fleet.replicas[0].stream())));
+  forward(fleet.replicas, kTraining);
+  EXPECT_FALSE(all_equal_bits(fleet.outputs(), first)) << "the next step";
+  forward(fleet.replicas, {});
+  EXPECT_TRUE(all_equal_bits(fleet.outputs(), ones)) << "evaluation";
+}
+
+TEST(Graph, ReluIsFusedWhereItCanBe) {
+  const Graph fused = make_graph(small_lenet(), kSmallInput);
+  for (const Graph::Node& node : fused.nodes()) EXPECT_NE(node.op->description(), "ReLU");
+  const Graph alone = make_graph(Sequential{MaxPool2d(2), ReLU()}, kSmallInput);
+  EXPECT_EQ(alone.nodes().back().op->description(), "ReLU") << "a maximum has no place for it";
+}
+
+TEST(Graph, NamesShapesAndCounts) {
+  const Graph graph = make_graph(Sequential{Conv2d(20, 3), ReLU(), AvgPool2d(2), Conv2d(50, 5), ReLU(),
+                                            AvgPool2d(2), Flatten(), Linear(128), ReLU(), Linear(10)},
+                                 {28, 28, 1});
+  EXPECT_EQ(graph.parameter_count(), 129'068);  // LeNet's
+  EXPECT_EQ(graph.output().shape, (Shape{1, 1, 10}));
+  std::vector<std::string> names;
+  for (const Parameter& parameter : graph.parameters()) {
+    names.push_back(parameter.name);
+    EXPECT_EQ(parameter.offset % 4, 0);
+  }
+  EXPECT_EQ(names, (std::vector<std::string>{"0.weight", "0.bias", "3.weight", "3.bias", "7.weight", "7.bias",
+                                             "9.weight", "9.bias"}));
+  EXPECT_EQ(text(Shape{9, 9, 50}), "9 x 9 x 50");
+  EXPECT_EQ(text(Shape{1, 1, 10}), "10");
+}
+
+TEST(Graph, TheSameSeedBeginsTheSame) {
+  Fleet a(small_residual_network(), kSmallInput, {0}, 2, trained),
+      b(small_residual_network(), kSmallInput, {0}, 2, trained);
+  EXPECT_TRUE(all_equal_bits(a.get(a.replicas[0], a.replicas[0].parameters()),
+                             b.get(b.replicas[0], b.replicas[0].parameters())));
+  b.replicas[0].initialise(8);
+  EXPECT_FALSE(all_equal_bits(a.get(a.replicas[0], a.replicas[0].parameters()),
+                              b.get(b.replicas[0], b.replicas[0].parameters())));
+}
+
+std::string refusal(const AnyModule& network, Shape input) {
+  try {
+    make_graph(network, input);
+  } catch (const Error& error) {
+    EXPECT_EQ(error.status().code(), StatusCode::bad_argument);
+    return error.what();
+  }
+  return "nothing was refused";
+}
+
+TEST(Graph, RefusesWhatDoesNotFit) {
+  const auto says = [](const std::string& text, const char* part) {
+    return text.find(part) != std::string::npos ? testing::AssertionSuccess()
+                                                : testing::AssertionFailure() << text;
+  };
+  EXPECT_TRUE(
+      says(refusal(Conv2d(4, 10), kSmallInput), "the filter of 10 x 10 does not fit the input of 9 x 9 x 2"));
+  EXPECT_TRUE(says(refusal(Conv2d(0, 3), kSmallInput), "Conv2d: 0 filters"));
+  EXPECT_TRUE(says(refusal(Conv2d(4, 3, {.stride = 0}), kSmallInput), "stride 0 x 0"));
+  EXPECT_TRUE(says(refusal(Conv2d(4, 3, {.padding = -1}), kSmallInput), "padding -1 x -1"));
+  EXPECT_TRUE(says(refusal(MaxPool2d(10), kSmallInput), "MaxPool2d: the window of 10 x 10 does not fit"));
+  EXPECT_TRUE(says(refusal(AvgPool2d(2, {.padding = 2}), kSmallInput), "AvgPool2d: the window is 2 x 2"));
+  EXPECT_TRUE(says(refusal(Linear(0), kSmallInput), "Linear: it has 0 outputs"));
+  EXPECT_TRUE(says(refusal(Dropout(1), kSmallInput), "the probability is 1"));
+  EXPECT_TRUE(says(refusal(BatchNorm2d({.eps = -1}), kSmallInput), "eps is -1"));
+  EXPECT_TRUE(says(refusal(Residual(Conv2d(3, 3)), kSmallInput),
+                   "the body makes 7 x 7 x 3 and the shortcut 9 x 9 x 2"));
+  EXPECT_TRUE(says(refusal(Linear(1), {0, 1, 1}), "the input is 0 x 1 x 1"));
+  // Products that 64 bits do not hold.
+  constexpr int64_t kHuge = int64_t{1} << 62, kMost = std::numeric_limits<int64_t>::max();
+  EXPECT_TRUE(says(refusal(Linear(kHuge), kSmallInput), "4611686018427387904"));
+  EXPECT_TRUE(says(refusal(Linear(kMost), kSmallInput), "9223372036854775807"));
+  EXPECT_TRUE(says(refusal(Conv2d(kHuge, 3), kSmallInput), "4611686018427387904"));
+  EXPECT_TRUE(says(refusal(Conv2d(4, kHuge, {.padding = kHuge}), kSmallInput), "4611686018427387904"));
+  EXPECT_TRUE(says(refusal(Conv2d(4, 3, {.stride = kMost}), kSmallInput), "9223372036854775807"));
+  EXPECT_TRUE(says(refusal(MaxPool2d(3, {.padding = kHuge}), kSmallInput), "4611686018427387904"));
+  EXPECT_TRUE(says(refusal(AvgPool2d(kMost, {.padding = kHuge - 1}), kSmallInput), "9223372036854775807"));
+  EXPECT_TRUE(says(refusal(MaxPool2d(2, {.stride = kMost}), kSmallInput), "9223372036854775807"));
+  EXPECT_TRUE(says(refusal(Linear(1), {1 << 20, 1 << 20, 1 << 20}), "1048576 x 1048576 x 1048576"));
+  const Graph graph = make_graph(Linear(2), {1, 1, 3});
+  EXPECT_THROW(plan_training(graph, kHuge), Error);
+  EXPECT_THROW(plan_inference(graph, kHuge), Error);
+  Fleet fleet(Linear(2), {1, 1, 3}, {0}, 4, trained);
+  EXPECT_THROW(fleet.replicas[0].set_batch(5, 0), Error);
+  EXPECT_THROW(fleet.replicas[0].set_batch(-1, 0), Error);
+}
+
+}  // namespace
+}  // namespace rondo::nn

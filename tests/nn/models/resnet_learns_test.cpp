@@ -1,0 +1,38 @@
+// ResNet-18 learns: minutes of training on a CPU, and an accuracy that guessing (0.1) and a linear model of so few images don't
+// reach by accident.
+#include <gtest/gtest.h>
+
+#include <rondo/nn/train/fit.h>
+#include <rondo/nn/models/models.h>
+#include <rondo/tests/nn/models/small_models.h>
+#include <rondo/tests/support/real_images.h>
+
+namespace rondo::nn {
+namespace {
+
+// rondo train resnet18 --devices 2 --limit 2000 --batch 64 --lr 0.05 --weights kaiming --epochs 3
+TEST(ResNet, LearnsFromTwoThousandImages) {
+  std::optional<FashionMnist> found = test::real_images();
+  if (!found) GTEST_SKIP() << test::kNoRealImages;
+  FashionMnist& data = *found;
+  keep_first(data, 2000);
+  DataParallelOptions options;
+  options.devices = test::spread(2);
+  options.batch = 64;
+  DataParallel model(resnet18(10, WeightInit::kaiming_normal()), {28, 28, 1}, options);
+  Sgd sgd(model);
+  FitOptions fit_options;
+  fit_options.epochs = 3;
+  fit_options.learning_rate = LearningRate::constant(0.05);
+  fit_options.verify = true;
+  const FitResult result = fit(model, sgd, data, fit_options);
+  ASSERT_EQ(result.epochs.size(), 3u);
+  double best = 0;
+  for (const EpochReport& epoch : result.epochs) best = std::max(best, epoch.test_accuracy);
+  EXPECT_GT(best, 0.60);
+  EXPECT_LT(result.epochs[2].train_loss, result.epochs[0].train_loss);
+  EXPECT_EQ(result.differing_values, 0);
+}
+
+}  // namespace
+}  // namespace rondo::nn

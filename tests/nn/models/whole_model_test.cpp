@@ -1,0 +1,249 @@
+// LeNet, ResNet-18 and the deep MLP against a second writing of them in double precision.
+//
+// Layer by layer: each operation of the graph gets the floats that it really got, and its result, and what it made of the
+// gradient, are compared with double's. Whole models: double goes from the images to the gradients by itself. And double's own
+// gradients are compared with finite differences of its loss.
+#include <gtest/gtest.h>
+
+#include <rondo/nn/models/models.h>
+#include <rondo/tests/nn/reference/float_step.h>
+#include <rondo/tests/nn/reference/network.h>
+#include <rondo/tests/support/compare.h>
+#include <rondo/tests/support/inputs.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <numeric>
+
+namespace rondo::test {
+namespace {
+
+using Floats = std::vector<float>;
+
+// A model in float with the same model in double, which has its parameters.
+struct Pair {
+  Pair(const nn::AnyModule& network, nn::Shape in, ReferenceNetwork twin, int64_t samples)
+      : input(in), batch(samples), fleet(network, in, {0}, samples, nn::trained), reference(std::move(twin)) {
+    const Floats all = nn::Fleet::get(fleet.replicas[0], fleet.replicas[0].parameters());
+    const auto& nodes = fleet.graph.nodes();
+    EXPECT_EQ(nodes.size(), reference.nodes().size());
+    for (size_t i = 0; i < nodes.size(); ++i)
+      for (size_t p = 0; p < nodes[i].parameters.size(); ++p) {
+        const nn::Parameter& parameter =
+            fleet.graph.parameters()[static_cast<size_t>(nodes[i].parameters[p])];
+        EXPECT_EQ(static_cast<size_t>(parameter.size), reference.parameters[i][p].size()) << parameter.name;
+        reference.parameters[i][p].assign(all.begin() + parameter.offset,
+                                          all.begin() + parameter.offset + parameter.size);
+      }
+    Random random(5);
+    for (int64_t n = 0; n < samples; ++n) labels.push_back(static_cast<int32_t>(random.below(10)));
+    x = normal_values(samples * in.size(), 6);
+  }
+
+  std::string name_of(size_t node) const {
+    return concat(fleet.graph.nodes()[node].name, " (", fleet.graph.nodes()[node].op->description(), ")");
+  }
+  std::string name_of(size_t node, size_t parameter) const {
+    const int number = fleet.graph.nodes()[node].parameters[parameter];
+    return fleet.graph.parameters()[static_cast<size_t>(number)].name;
+  }
+
+  nn::Shape input;
+  int64_t batch;
+  nn::Fleet fleet;
+  ReferenceNetwork reference;
+  Floats x;
+  std::vector<int32_t> labels;
+};
+
+double length(const Doubles& values) {
+  return std::sqrt(std::inner_product(values.begin(), values.end(), values.begin(), 0.0));
+}
+
+// The length of the difference by that of what it should be, or by `least` if that is longer.
+double relative_error(const Floats& got, const Doubles& want, double least) {
+  if (got.size() != want.size()) return NAN;
+  Doubles difference = want;
+  for (size_t i = 0; i < got.size(); ++i) difference[i] -= static_cast<double>(got[i]);
+  const double error = length(difference);
+  return error == 0 ? 0 : error / std::max(length(want), least);
+}
+
+// A NaN is no small error.
+testing::AssertionResult is_near(const Floats& got, const Doubles& want, double bound, double& largest,
+                                 double least = 0) {
+  const double error = relative_error(got, want, least);
+  largest = std::max(largest, error);
+  if (error <= bound) return testing::AssertionSuccess();
+  return testing::AssertionFailure() << "a relative error of " << error << ", allowed is " << bound;
+}
+
+// Of sums of up to 4608 products in float, in blocks; the errors that were seen are below half of it.
+constexpr double kOneLayer = 2e-6;
+
+// A bias in front of a batch normalisation has no gradient: the sums of the output's gradient are 0, up to rounding errors,
+// which are to be measured by what is summed.
+double least_length(size_t parameter, const Doubles& output_gradient) {
+  return parameter == 1 ? length(output_gradient) : 0;
+}
+
+void expect_layers_agree(Pair pair) {
+  const FloatStep step(pair.fleet, pair.x, pair.labels);
+  double forward_error = 0, input_error = 0, parameter_error = 0;
+  for (size_t i = 0; i < step.outputs.size(); ++i) {
+    SCOPED_TRACE(pair.name_of(i));
+    const ReferenceNetwork::Node& node = pair.reference.nodes()[i];
+    std::vector<Doubles> floats;
+    for (int input : node.inputs)
+      floats.push_back(to_double(input < 0 ? pair.x : step.outputs[static_cast<size_t>(input)]));
+    std::vector<const Doubles*> inputs;
+    for (const Doubles& input : floats) inputs.push_back(&input);
+    const std::vector<Doubles>& parameters = pair.reference.parameters[i];
+    EXPECT_TRUE(is_near(step.outputs[i], node.layer->forward(pair.batch, inputs, parameters), kOneLayer,
+                        forward_error));
+    const ReferenceGradients want = node.layer->backward(pair.batch, inputs, to_double(step.outputs[i]),
+                                                         to_double(step.output_gradients[i]), parameters);
+    for (size_t k = 0; k < want.inputs.size(); ++k) {
+      if (node.inputs[k] < 0) continue;
+      EXPECT_TRUE(is_near(step.input_gradients[i][k], want.inputs[k], kOneLayer, input_error))
+          << "input " << k;
+    }
+    for (size_t p = 0; p < want.parameters.size(); ++p)
+      EXPECT_TRUE(is_near(step.parameter_gradients[i][p], want.parameters[p], kOneLayer, parameter_error,
+                          least_length(p, to_double(step.output_gradients[i]))))
+          << pair.name_of(i, p);
+  }
+  std::printf("largest relative errors of a layer: %.1e forward, %.1e to inputs, %.1e to parameters\n",
+              forward_error, input_error, parameter_error);
+}
+
+void expect_models_agree(Pair pair, double bound, double gradient_bound) {
+  const FloatStep step(pair.fleet, pair.x, pair.labels);
+  ReferenceNetwork& reference = pair.reference;
+  reference.forward(to_double(pair.x), pair.batch);
+  double output_error = 0, gradient_error = 0, parameter_error = 0;
+  for (size_t i = 0; i < step.outputs.size(); ++i)
+    EXPECT_TRUE(is_near(step.outputs[i], reference.outputs[i], bound, output_error)) << pair.name_of(i);
+  const ReferenceLoss loss = cross_entropy(reference.outputs.back(), pair.labels);
+  EXPECT_NEAR(step.loss, loss.loss, bound * loss.loss);
+  const ReferenceNetwork::Gradients gradients = reference.backward(loss.gradient);
+  for (size_t i = 0; i < step.outputs.size(); ++i) {
+    EXPECT_TRUE(is_near(step.output_gradients[i], gradients.outputs[i], gradient_bound, gradient_error))
+        << pair.name_of(i);
+    for (size_t p = 0; p < step.parameter_gradients[i].size(); ++p)
+      EXPECT_TRUE(is_near(step.parameter_gradients[i][p], gradients.parameters[i][p], gradient_bound,
+                          parameter_error, least_length(p, gradients.outputs[i])))
+          << pair.name_of(i, p);
+  }
+  std::printf(
+      "largest relative errors of the model: %.1e outputs, %.1e their gradients, %.1e parameters' "
+      "gradients\n",
+      output_error, gradient_error, parameter_error);
+}
+
+// Central differences of the loss in double, of some of each parameter tensor. Where a ReLU changes sides on the way there is
+// a kink, and another parameter is drawn.
+void expect_gradients_are_slopes(Pair pair, int samples) {
+  ReferenceNetwork& reference = pair.reference;
+  reference.forward(to_double(pair.x), pair.batch);
+  const ReferenceNetwork::Gradients gradients =
+      reference.backward(cross_entropy(reference.outputs.back(), pair.labels).gradient);
+  const std::vector<bool> sides = reference.sides();
+  const std::vector<Doubles> outputs = reference.outputs;
+  Random random(8);
+  int kinks = 0;
+  for (size_t i = 0; i < reference.nodes().size(); ++i)
+    for (size_t p = 0; p < reference.parameters[i].size(); ++p) {
+      const Doubles& gradient = gradients.parameters[i][p];
+      const double scale = length(gradient) / std::sqrt(static_cast<double>(gradient.size()));
+      int compared = 0;
+      for (int attempt = 0; attempt < 10 * samples && compared < samples; ++attempt) {
+        const auto at = static_cast<size_t>(random.below(static_cast<int64_t>(gradient.size())));
+        double& parameter = reference.parameters[i][p][at];
+        const double value = parameter, step = 1e-6;
+        bool kink = false;
+        const auto loss_at = [&](double moved) {
+          parameter = moved;
+          reference.forward_from(i);
+          kink = kink || reference.sides() != sides;
+          return cross_entropy(reference.outputs.back(), pair.labels).loss;
+        };
+        const double slope = (loss_at(value + step) - loss_at(value - step)) / (2 * step);
+        parameter = value;
+        reference.outputs = outputs;
+        if (kink) {
+          ++kinks;
+          continue;
+        }
+        ++compared;
+        // Rounding on the way leaves 1e-14 of a difference of losses, and the step changes the slope itself.
+        EXPECT_NEAR(slope, gradient[at], 1e-14 / step + 1e-5 * (std::abs(gradient[at]) + scale))
+            << pair.name_of(i, p) << " [" << at << "]";
+      }
+      EXPECT_EQ(compared, samples) << pair.name_of(i, p) << ": there are kinks everywhere";
+    }
+  std::printf("%d kinks avoided\n", kinks);
+}
+
+Pair lenet_pair(int64_t batch) {
+  constexpr nn::Shape kInput = {28, 28, 1};
+  return {nn::lenet(), kInput, ReferenceNetwork::lenet(kInput), batch};
+}
+Pair resnet_pair(int64_t side, int64_t batch) {
+  const nn::Shape input = {side, side, 1};
+  return {nn::resnet18(), input, ReferenceNetwork::resnet18(input), batch};
+}
+Pair mlp_pair(int64_t layers, int64_t width, int64_t batch) {
+  constexpr nn::Shape kInput = {1, 1, 40};
+  return {nn::mlp(layers, width), kInput, ReferenceNetwork::mlp(kInput, layers, width), batch};
+}
+
+TEST(LayerByLayer, LeNet) { expect_layers_agree(lenet_pair(4)); }
+TEST(LayerByLayer, ResNet18) { expect_layers_agree(resnet_pair(12, 3)); }
+TEST(LayerByLayer, DeepMlp) { expect_layers_agree(mlp_pair(90, 24, 5)); }
+TEST(LayerByLayer, WideMlp) { expect_layers_agree(mlp_pair(3, 515, 9)); }
+
+TEST(WholeModel, LeNet) { expect_models_agree(lenet_pair(4), 1e-5, 1e-4); }
+TEST(WholeModel, ResNet18) { expect_models_agree(resnet_pair(12, 3), 1e-5, 1e-4); }
+TEST(WholeModel, DeepMlp) { expect_models_agree(mlp_pair(90, 24, 5), 1e-5, 1e-4); }
+TEST(WholeModel, WideMlp) { expect_models_agree(mlp_pair(3, 515, 9), 1e-5, 1e-4); }
+
+TEST(DoublePrecision, GradientsOfLeNetAreSlopes) { expect_gradients_are_slopes(lenet_pair(2), 4); }
+TEST(DoublePrecision, GradientsOfResNet18AreSlopes) { expect_gradients_are_slopes(resnet_pair(9, 2), 1); }
+TEST(DoublePrecision, GradientsOfTheMlpAreSlopes) { expect_gradients_are_slopes(mlp_pair(90, 24, 4), 3); }
+
+// PyTorch's convention, through three steps: new = 0.9 old + 0.1 batch, from 0 and 1, with the unbiased variance.
+TEST(RunningStatistics, OfResNet18FollowPyTorch) {
+  Pair pair = resnet_pair(8, 3);
+  const auto& nodes = pair.fleet.graph.nodes();
+  std::vector<ReferenceStatistics> want(nodes.size());
+  for (uint64_t pass = 0; pass < 3; ++pass) {
+    const FloatStep step(pair.fleet, normal_values(3 * pair.input.size(), 20 + pass), pair.labels);
+    const Floats states = nn::Fleet::get(pair.fleet.replicas[0], pair.fleet.replicas[0].states());
+    for (size_t i = 0; i < nodes.size(); ++i) {
+      if (nodes[i].states.empty()) continue;
+      SCOPED_TRACE(pair.name_of(i));
+      const Doubles x = to_double(step.outputs[static_cast<size_t>(pair.reference.nodes()[i].inputs[0])]);
+      const int64_t channels = pair.reference.nodes()[i].layer->output.channels;
+      const ReferenceStatistics batch = batch_statistics(x, channels);
+      const double rows = static_cast<double>(x.size()) / static_cast<double>(channels);
+      want[i].mean.resize(batch.mean.size(), 0);
+      want[i].variance.resize(batch.mean.size(), 1);
+      for (size_t c = 0; c < batch.mean.size(); ++c) {
+        want[i].mean[c] = 0.9 * want[i].mean[c] + 0.1 * batch.mean[c];
+        want[i].variance[c] = 0.9 * want[i].variance[c] + 0.1 * batch.variance[c] * rows / (rows - 1);
+      }
+      const auto state = [&](int which) {
+        const nn::Parameter& s =
+            pair.fleet.graph.states()[static_cast<size_t>(nodes[i].states[static_cast<size_t>(which)])];
+        return Floats(states.begin() + s.offset, states.begin() + s.offset + s.size);
+      };
+      EXPECT_TRUE(all_near(state(0), want[i].mean, 1e-6, 1e-6));
+      EXPECT_TRUE(all_near(state(1), want[i].variance, 0, 1e-6));
+    }
+  }
+}
+
+}  // namespace
+}  // namespace rondo::test

@@ -1,0 +1,432 @@
+// The four strategies: the same steps, in any order of execution, with the memory and the traffic that they say.
+// Over 400 lines: each promise is asked of all four with the same networks, batches and runs.
+#include <gtest/gtest.h>
+
+#include <rondo/kernels/runtime/platform.h>
+#include <rondo/nn/layers/batch_norm.h>
+#include <rondo/nn/layers/conv2d.h>
+#include <rondo/nn/layers/linear.h>
+#include <rondo/nn/layers/simple.h>
+#include <rondo/nn/models/models.h>
+#include <rondo/nn/strategies/network_partition.h>
+#include <rondo/nn/strategies/strategy.h>
+#include <rondo/tests/rondo/support/files.h>
+#include <rondo/tests/support/compare.h>
+#include <rondo/tests/support/inputs.h>
+#include <rondo/tests/support/random_order.h>
+
+#include <cmath>
+#include <map>
+
+namespace rondo::nn {
+namespace {
+
+using test::all_equal_bits;
+using test::normal_values;
+
+// A network, the shape of its inputs, and whether it learns labels or values.
+struct Task {
+  const char* name;
+  AnyModule network;
+  Shape input;
+  bool by_label;
+};
+
+Task lenet_task() { return {"lenet", lenet(), {28, 28, 1}, true}; }
+Task mlp_task() { return {"mlp", mlp(3, 22, 5), {1, 1, 17}, false}; }
+// Fewer outputs than ranks, Sequentials in Sequentials, and a Flatten at the beginning.
+Task odd_task() {
+  return {
+      "odd",
+      Sequential{Flatten(), Linear(99), Sequential{ReLU(), Linear(3)}, ReLU(), Linear(2), ReLU(), Linear(7)},
+      {5, 5, 3},
+      true};
+}
+// Strides, padding, a maximum, no bias, a ReLU that can't be fused, and fewer channels than ranks.
+Task conv_task() {
+  return {"conv",
+          Sequential{Conv2d(6, 3, {.stride = 2, .padding = 1, .bias = false}), MaxPool2d(2), ReLU(),
+                     Conv2d(3, 2), ReLU(), GlobalAvgPool(), Flatten(), Linear(4)},
+          {9, 9, 2},
+          true};
+}
+
+struct HostBatch {
+  std::vector<float> x, targets;
+  std::vector<int32_t> labels;
+  Batch view() const { return {x, labels, targets}; }
+};
+
+HostBatch some_batch(const Task& task, int64_t size, uint64_t seed) {
+  const int64_t outputs = make_graph(task.network, task.input).output().shape.size();
+  HostBatch batch{normal_values(size * task.input.size(), seed), {}, {}};
+  test::Random random(seed);
+  if (!task.by_label) batch.targets = normal_values(size * outputs, seed + 1000);
+  for (int64_t i = 0; task.by_label && i < size; ++i)
+    batch.labels.push_back(static_cast<int32_t>(random.below(outputs)));
+  return batch;
+}
+
+StrategyOptions options_for(int ranks, int64_t micro_batches = 4) {
+  StrategyOptions options;
+  options.devices.clear();
+  for (int rank = 0; rank < ranks; ++rank) options.devices.push_back(rank % device_count());
+  options.batch = 13;
+  options.learning_rate = 0.05f;
+  options.seed = 5;
+  options.micro_batches = micro_batches;
+  return options;
+}
+
+struct Trained {
+  std::vector<double> losses;  // of each step
+  std::vector<float> parameters;
+};
+
+// Some steps, ragged ones and one with fewer samples than ranks and micro-batches among them.
+Trained train(Strategy& strategy, const Task& task) {
+  Trained trained;
+  uint64_t seed = 1;
+  for (int64_t size : {13, 13, 7, 2, 13}) {
+    strategy.train_step(some_batch(task, size, ++seed).view());
+    const LossTally tally = strategy.take_tally();
+    EXPECT_EQ(tally.rows, size);
+    trained.losses.push_back(tally.loss);
+  }
+  trained.parameters = strategy.parameters();
+  return trained;
+}
+
+Trained train(StrategyKind kind, const Task& task, const StrategyOptions& options) {
+  return train(*make_strategy(kind, task.network, task.input, options), task);
+}
+
+double distance(const std::vector<float>& a, const std::vector<float>& b) {
+  double error = 0, size = 0;
+  for (size_t i = 0; i < a.size(); ++i) {
+    error += std::pow(double{a[i]} - b[i], 2);
+    size += std::pow(double{b[i]}, 2);
+  }
+  return std::sqrt(error / size);
+}
+
+// docs/strategies.md promises both bounds.
+constexpr double kLossBound = 1e-5, kParameterBound = 1e-5;
+
+TEST(Strategies, AllTakeTheStepsOfOneDevice) {
+  for (const Task& task : {lenet_task(), mlp_task(), conv_task(), odd_task()}) {
+    auto untouched = make_strategy(StrategyKind::original, task.network, task.input, options_for(1));
+    const std::vector<float> before = untouched->parameters();
+    const Trained one = train(*untouched, task);
+    EXPECT_GT(distance(one.parameters, before), 1e-3) << task.name << ": nothing was learned";
+    for (const StrategyKind kind : {StrategyKind::network, StrategyKind::layerwise, StrategyKind::data})
+      for (int ranks : {1, 2, 3, 4})
+        for (int64_t micro_batches : {1, 2, 5, 40}) {
+          if (kind != StrategyKind::network && micro_batches > 1) continue;
+          SCOPED_TRACE(concat(task.name, ", ", name_of(kind), ", ", ranks, " ranks, ", micro_batches,
+                              " micro-batches"));
+          auto strategy = make_strategy(kind, task.network, task.input, options_for(ranks, micro_batches));
+          EXPECT_TRUE(all_equal_bits(strategy->parameters(), before)) << "another beginning";
+          const Trained many = train(*strategy, task);
+          EXPECT_LE(distance(many.parameters, one.parameters), kParameterBound);
+          EXPECT_TRUE(test::all_near(many.losses, one.losses, 0, kLossBound));
+        }
+  }
+}
+
+// One micro-batch: every kernel sees the sizes that it sees on one device.
+TEST(Strategies, OneMicroBatchGivesTheBitsOfOneDevice) {
+  for (const Task& task : {lenet_task(), mlp_task(), conv_task(), odd_task()}) {
+    const Trained one = train(StrategyKind::original, task, options_for(1));
+    for (int ranks : {1, 2, 3, 4}) {
+      SCOPED_TRACE(concat(task.name, ", ", ranks, " ranks"));
+      const Trained many = train(StrategyKind::network, task, options_for(ranks, 1));
+      EXPECT_TRUE(all_equal_bits(many.parameters, one.parameters));
+      EXPECT_EQ(many.losses, one.losses);
+    }
+    EXPECT_TRUE(
+        all_equal_bits(train(StrategyKind::layerwise, task, options_for(1)).parameters, one.parameters));
+  }
+}
+
+// Whatever the streams' order: a missing event shows. The host's wait between the steps is left out, so that they mix.
+TEST(Strategies, NoOrderOfExecutionShows) {
+  for (const StrategyKind kind : {StrategyKind::network, StrategyKind::layerwise})
+    for (const Task& task : {mlp_task(), conv_task(), odd_task()}) {
+      std::vector<float> first;
+      std::vector<HostBatch> batches;
+      for (int64_t size : {13, 7, 3, 13})
+        batches.push_back(some_batch(task, size, static_cast<uint64_t>(size)));
+      for (uint64_t seed = 0; seed < 12; ++seed) {
+        std::optional<test::RandomOrder> order;
+        if (seed > 0) order.emplace(seed);
+        auto strategy = make_strategy(kind, task.network, task.input, options_for(3));
+        for (const HostBatch& batch : batches) strategy->train_step(batch.view());
+        const std::vector<float> after = strategy->parameters();
+        if (first.empty()) first = after;
+        EXPECT_TRUE(all_equal_bits(after, first)) << task.name << ", " << name_of(kind) << ", seed " << seed;
+      }
+    }
+}
+
+// Ranks may share a device.
+TEST(Strategies, RanksMayShareADevice) {
+  for (const StrategyKind kind : {StrategyKind::network, StrategyKind::layerwise}) {
+    StrategyOptions shared = options_for(3);
+    shared.devices = {1, 0, 1};
+    EXPECT_TRUE(all_equal_bits(train(kind, conv_task(), shared).parameters,
+                               train(kind, conv_task(), options_for(3)).parameters));
+  }
+}
+
+// What is random depends on the place in the network and in the batch, not on stage and micro-batch.
+TEST(Strategies, ANetworkThatIsCutDropsTheSame) {
+  const Task task = {"dropout",
+                     Sequential{Linear(20), Dropout(0.3f), ReLU(), Linear(9), Dropout(0.4f), Linear(4)},
+                     {1, 1, 6},
+                     true};
+  const Trained one = train(StrategyKind::original, task, options_for(1));
+  EXPECT_EQ(train(StrategyKind::network, task, options_for(4, 1)).losses, one.losses);
+  EXPECT_TRUE(test::all_near(train(StrategyKind::network, task, options_for(4, 5)).losses, one.losses, 0,
+                             kLossBound));
+}
+
+// ---- where a network is cut ----
+
+TEST(Strategies, PiecesKeepWhatIsFused) {
+  const std::vector<Piece> pieces = pieces_of(lenet(), {28, 28, 1}, 10);
+  std::vector<size_t> modules;
+  std::vector<int> nodes;
+  for (const Piece& piece : pieces) modules.push_back(piece.modules.size()), nodes.push_back(piece.nodes);
+  // conv + ReLU, pool, conv + ReLU, pool + Flatten, linear + ReLU, linear
+  EXPECT_EQ(modules, (std::vector<size_t>{2, 1, 2, 2, 2, 1}));
+  EXPECT_EQ(nodes, (std::vector<int>{1, 1, 1, 1, 1, 1}));
+  EXPECT_EQ(pieces[2].input, (Shape{13, 13, 20}));
+  // Forward and the filters' gradient, but nothing for the network's own input; and the update.
+  const double conv1 = 2.0 * 26 * 26 * 20 * 9;
+  EXPECT_EQ(pieces[0].cost, 2 * 10 * conv1 + 2 * (20 * 9 + 20));
+  const double linear = 2.0 * 128 * 10;
+  EXPECT_EQ(pieces[5].cost, 3 * 10 * linear + 2 * (1280 + 10));
+}
+
+std::vector<std::pair<size_t, size_t>> sizes_and_parts(size_t most) {
+  std::vector<std::pair<size_t, size_t>> all;
+  for (size_t size = 1; size <= most; ++size)
+    for (size_t parts = 1; parts <= size; ++parts) all.emplace_back(size, parts);
+  return all;
+}
+
+TEST(Strategies, TheMostExpensiveStageCostsLeast) {
+  test::Random random(3);
+  int against_squares = 0;  // cases in which the least sum of squares alone is another split
+  for (int draw = 0; draw < 40; ++draw)
+    for (const auto& [size, parts] : sizes_and_parts(7)) {
+      std::vector<double> costs;
+      for (size_t i = 0; i < size; ++i) costs.push_back(static_cast<double>(random.below(20)));
+      // The most expensive part first, and then the sum of squares.
+      const auto value_of = [&](const std::vector<size_t>& begins) {
+        double most = 0, squares = 0;
+        for (size_t k = 0; k < begins.size(); ++k) {
+          double sum = 0;
+          for (size_t i = begins[k]; i < (k + 1 < begins.size() ? begins[k + 1] : size); ++i) sum += costs[i];
+          most = std::max(most, sum);
+          squares += sum * sum;
+        }
+        return std::pair(most, squares);
+      };
+      std::pair<double, double> least = {1e9, 0}, of_least_squares = {0, 1e9};
+      for (unsigned cuts = 0; cuts < 1u << (size - 1); ++cuts) {  // bit i: a part begins at i + 1
+        std::vector<size_t> begins = {0};
+        for (size_t i = 0; i + 1 < size; ++i)
+          if (cuts >> i & 1) begins.push_back(i + 1);
+        if (begins.size() != parts) continue;
+        const std::pair<double, double> value = value_of(begins);
+        least = std::min(least, value);
+        if (value.second < of_least_squares.second) of_least_squares = value;
+      }
+      against_squares += of_least_squares.first > least.first;
+      const std::vector<size_t> begins = balanced_parts(costs, parts);
+      ASSERT_EQ(begins.size(), parts);
+      EXPECT_EQ(begins[0], 0u);
+      for (size_t k = 1; k < parts; ++k) EXPECT_LT(begins[k - 1], begins[k]);
+      ASSERT_EQ(value_of(begins), least);
+    }
+  EXPECT_GT(against_squares, 0);
+}
+
+// ---- memory ----
+
+std::map<int, int64_t> used_bytes() {
+  std::map<int, int64_t> used;
+  for (int device = 0; device < device_count(); ++device) {
+    const DeviceScope scope(device);
+    size_t free = 0, total = 0;
+    RONDO_CUDA_THROW(cudaMemGetInfo(&free, &total));
+    used[device] = static_cast<int64_t>(total - free);
+  }
+  return used;
+}
+
+TEST(Strategies, MemoryIsWhatTheRuntimeCounts) {
+  if (platform() != std::string("cpu")) GTEST_SKIP() << "a GPU hands out memory in large units";
+  for (const Task& task : {lenet_task(), odd_task()})
+    for (const StrategyKind kind : kStrategies)
+      for (int ranks : {1, 3}) {
+        SCOPED_TRACE(concat(task.name, ", ", name_of(kind), ", ", ranks, " ranks"));
+        const auto before = used_bytes();
+        auto strategy = make_strategy(kind, task.network, task.input, options_for(ranks));
+        strategy->train_step(some_batch(task, 13, 1).view());
+        strategy->take_tally();
+        std::map<int, int64_t> said = before;
+        for (const RankMemory& rank : strategy->memory()) said[rank.device] += rank.total();
+        EXPECT_EQ(used_bytes(), said);
+        strategy.reset();
+        EXPECT_EQ(used_bytes(), before);
+      }
+}
+
+// The formulas of docs/strategies.md, in bytes, for n ranks.
+TEST(Strategies, MemoryIsWhatTheFormulasSay) {
+  const Task task = lenet_task();
+  const StrategyOptions options = options_for(3);
+  const Graph graph = make_graph(task.network, task.input);
+  const auto memory = [&](StrategyKind kind) {
+    return make_strategy(kind, task.network, task.input, options)->memory();
+  };
+  const int64_t p = 4 * graph.parameter_arena_size(), a = 4 * plan_training(graph, 13).size;
+  const RankMemory original = memory(StrategyKind::original).at(0);
+  EXPECT_EQ(original.parameters, p);
+  EXPECT_EQ(original.gradients, p);
+  EXPECT_EQ(original.activations, a);
+
+  const std::vector<Piece> stages = stages_of(task.network, task.input, 13, 3);
+  const std::vector<RankMemory> network = memory(StrategyKind::network);
+  int64_t sum = 0;
+  for (size_t s = 0; s < 3; ++s) {
+    const Graph stage = make_graph(Sequential(stages[s].modules), stages[s].input);
+    EXPECT_EQ(network[s].parameters, 4 * stage.parameter_arena_size());
+    EXPECT_EQ(network[s].gradients, network[s].parameters);
+    EXPECT_EQ(network[s].activations, 4 * 4 * plan_training(stage, 4, {.input_gradient = s > 0}).size);
+    sum += network[s].parameters;
+  }
+  EXPECT_EQ(sum, p);
+
+  sum = 0;
+  for (const RankMemory& rank : memory(StrategyKind::layerwise)) {
+    EXPECT_EQ(rank.gradients, rank.parameters);
+    EXPECT_NEAR(static_cast<double>(rank.parameters), static_cast<double>(p) / 3,
+                0.05 * static_cast<double>(p));
+    sum += rank.parameters;
+  }
+  EXPECT_NEAR(static_cast<double>(sum), static_cast<double>(p), 3 * 8 * 3 * 4);  // gaps between the tensors
+
+  for (const RankMemory& rank : memory(StrategyKind::data)) {
+    EXPECT_EQ(rank.parameters, p);
+    EXPECT_EQ(rank.activations, 4 * plan_training(graph, 5).size);
+  }
+}
+
+// ---- traffic ----
+
+int64_t sent_by_a_step(StrategyKind kind, const Task& task, const StrategyOptions& options, int64_t size) {
+  auto strategy = make_strategy(kind, task.network, task.input, options);
+  strategy->train_step(some_batch(task, size, 1).view());
+  const int64_t once = strategy->sent_bytes();
+  strategy->train_step(some_batch(task, size, 2).view());
+  EXPECT_EQ(strategy->sent_bytes(), 2 * once);
+  strategy->take_tally();
+  return once;
+}
+
+TEST(Strategies, TrafficIsWhatTheFormulasSay) {
+  const Task task = lenet_task();
+  // What each of LeNet's layers hands on, behind its pooling, in floats.
+  const int64_t gathered[] = {13 * 13 * 20, 4 * 4 * 50, 128, 10};
+  for (int64_t n : {1, 2, 3, 4})
+    for (int64_t size : {13, 3}) {
+      const auto ranks = static_cast<int>(n);
+      SCOPED_TRACE(concat(n, " ranks, ", size, " samples"));
+      EXPECT_EQ(sent_by_a_step(StrategyKind::original, task, options_for(ranks), size), 0);
+      int64_t cuts = 0;
+      for (const Piece& stage : stages_of(task.network, task.input, 13, static_cast<size_t>(n)))
+        if (stage.first_node > 0) cuts += stage.input.size();
+      for (int64_t micro_batches : {1, 5})
+        EXPECT_EQ(sent_by_a_step(StrategyKind::network, task, options_for(ranks, micro_batches), size),
+                  2 * 4 * size * cuts);
+      int64_t all = 0;
+      for (int64_t one : gathered) all += one;
+      EXPECT_EQ(sent_by_a_step(StrategyKind::layerwise, task, options_for(ranks), size),
+                4 * size * (n - 1) * (2 * all - gathered[3]));
+      EXPECT_EQ(sent_by_a_step(StrategyKind::data, task, options_for(ranks), size),
+                2 * (n - 1) * 4 * make_graph(task.network, task.input).parameter_arena_size());
+    }
+}
+
+// ---- what is refused ----
+
+testing::AssertionResult says(const std::string& text, const char* part) {
+  if (text.find(part) != std::string::npos) return testing::AssertionSuccess();
+  return testing::AssertionFailure() << text;
+}
+
+TEST(Strategies, RefuseWhatTheyCannotCut) {
+  const auto made = [](StrategyKind kind, const AnyModule& network, const StrategyOptions& options) {
+    return test::complaint([&] { make_strategy(kind, network, {6, 6, 2}, options); });
+  };
+  const AnyModule normalised = Sequential{Conv2d(4, 3), BatchNorm2d(), ReLU(), Flatten(), Linear(3)};
+  EXPECT_TRUE(says(made(StrategyKind::network, normalised, options_for(2)), "the network must have none"));
+  EXPECT_TRUE(says(made(StrategyKind::layerwise, normalised, options_for(2)), "has the layer 'batch norm"));
+  EXPECT_TRUE(says(made(StrategyKind::layerwise, Sequential{Linear(3), Dropout(0.5f)}, options_for(2)),
+                   "has the layer 'dropout 0.5'"));
+  EXPECT_TRUE(says(made(StrategyKind::network, Sequential{Linear(3), ReLU(), Linear(2)}, options_for(3)),
+                   "3 devices, must be at most 2"));
+  for (const StrategyKind kind : kStrategies) {
+    SCOPED_TRACE(name_of(kind));
+    StrategyOptions options = options_for(2);
+    options.devices = {};
+    EXPECT_TRUE(says(made(kind, Linear(3), options), "the list of devices is empty"));
+    options.devices = {0, -1};
+    EXPECT_TRUE(says(made(kind, Linear(3), options), "the device of rank 1 is -1, must be at least 0"));
+    options.devices = {device_count()};
+    EXPECT_TRUE(says(made(kind, Linear(3), options), "the device of rank 0 is"));
+    options = options_for(1);
+    options.batch = 0;
+    EXPECT_TRUE(says(made(kind, Linear(3), options), "the batch is 0, must be at least 1"));
+    options = options_for(1);
+    options.micro_batches = 0;
+    EXPECT_TRUE(says(made(kind, Linear(3), options), "there are 0 micro-batches"));
+    options = options_for(1);
+    options.learning_rate = -1;
+    EXPECT_TRUE(says(made(kind, Linear(3), options), "the learning rate is -1"));
+  }
+}
+
+TEST(Strategies, RefuseABatchThatDoesNotFit) {
+  for (const StrategyKind kind : kStrategies) {
+    SCOPED_TRACE(name_of(kind));
+    auto strategy = make_strategy(kind, Linear(3), {1, 1, 4}, options_for(1));
+    const std::vector<float> x(56), targets(39);
+    const std::vector<int32_t> labels(13);
+    const std::span<const float> two(x.data(), 8);
+    EXPECT_TRUE(says(test::complaint([&] {
+                       strategy->train_step({x, labels});
+                     }),
+                     "has 56 values, must have 4 for each of 1 to 13"));
+    EXPECT_TRUE(says(test::complaint([&] {
+                       strategy->train_step({std::span(x).first(7), labels});
+                     }),
+                     "has 7 values"));
+    EXPECT_TRUE(says(test::complaint([&] { strategy->train_step({two}); }),
+                     "0 labels and 0 target values for 2 samples"));
+    EXPECT_TRUE(says(test::complaint([&] { strategy->train_step({two, labels}); }), "13 labels"));
+    EXPECT_TRUE(says(test::complaint([&] { strategy->train_step({two, {}, targets}); }), "39 target values"));
+    EXPECT_TRUE(says(test::complaint([&] {
+                       strategy->train_step({two, std::span(labels).first(2), targets});
+                     }),
+                     "must be 2 labels or 6"));
+    EXPECT_EQ(strategy->take_tally().rows, 0);
+  }
+}
+
+}  // namespace
+}  // namespace rondo::nn

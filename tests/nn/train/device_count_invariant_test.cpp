@@ -1,0 +1,103 @@
+// Training under every algorithm of the all-reduce, and in fixed order on any number of devices.
+#include <gtest/gtest.h>
+
+#include <rondo/nn/train/fit.h>
+#include <rondo/nn/models/models.h>
+#include <rondo/tests/nn/models/small_data.h>
+#include <rondo/tests/nn/models/small_models.h>
+#include <rondo/tests/support/compare.h>
+#include <rondo/tests/support/status_checks.h>
+
+namespace rondo::nn {
+namespace {
+
+using test::all_equal_bits;
+using test::spread;
+
+// With layers whose statistics are shared, and that draw random numbers.
+AnyModule network() {
+  return Sequential{
+      Conv2d(4, 3, {.stride = 2}), BatchNorm2d(), ReLU(), MaxPool2d(2), Dropout(0.2f), Linear(10)};
+}
+
+struct Trained {
+  std::vector<float> parameters;
+  FitResult result;
+};
+
+Trained train(const AnyModule& network, const DataParallelOptions& options) {
+  DataParallel model(network, {28, 28, 1}, options);
+  Sgd sgd(model, {.momentum = 0.9f});
+  const FitOptions fit_options = {.epochs = 3, .learning_rate = LearningRate::constant(0.2), .verify = true};
+  FitResult result = fit(model, sgd, test::small_data(123, 20), fit_options);
+  return {test::parameters_of(model), std::move(result)};
+}
+
+class Algorithms : public testing::TestWithParam<Algorithm> {};
+INSTANTIATE_TEST_SUITE_P(All, Algorithms,
+                         testing::Values(Algorithm::automatic, Algorithm::ring, Algorithm::direct,
+                                         Algorithm::root, Algorithm::hierarchical),
+                         [](const auto& info) { return std::string(name_of(info.param)); });
+
+TEST_P(Algorithms, ReplicasStayEqual) {
+  for (int count : {2, 4, 8}) {
+    const Trained trained = train(lenet(), {.devices = spread(count), .batch = 50, .algorithm = GetParam()});
+    EXPECT_EQ(trained.result.verified_steps, 9);
+    EXPECT_EQ(trained.result.differing_values, 0) << count << " devices";
+  }
+}
+
+TEST(Groups, TrainAsTheyAreAdded) {
+  const Trained trained = train(network(), {.devices = spread(4), .batch = 50, .group_size = 2});
+  EXPECT_EQ(trained.result.differing_values, 0);
+  EXPECT_THROW(train(network(), {.devices = spread(4), .batch = 50, .group_size = 3}), Error);
+  EXPECT_THROW(DataParallel(network(), {28, 28, 1},
+                            {.devices = spread(4), .order = SumOrder::balanced_tree, .group_size = 2}),
+               Error);
+  EXPECT_THROW(DataParallel(network(), {28, 28, 1},
+                            {.devices = std::vector<int>(65, 0), .placement = BatchPlacement::replicated}),
+               Error);
+}
+
+// Ragged batches too: blocks of different sizes, and some that are empty.
+TEST(FixedOrder, ParametersDoNotDependOnTheNumberOfDevices) {
+  for (const AnyModule& net : {lenet(), network()}) {
+    std::vector<float> of_one;
+    for (int count : {1, 2, 3, 4, 8}) {
+      const DataParallelOptions options = in_fixed_order({.devices = spread(count), .batch = 50});
+      EXPECT_EQ(options.devices.size(), static_cast<size_t>(kSampleBlocks));
+      const Trained trained = train(net, options);
+      EXPECT_EQ(trained.result.differing_values, 0);
+      if (count == 1) of_one = trained.parameters;
+      EXPECT_TRUE(all_equal_bits(trained.parameters, of_one)) << count << " devices";
+    }
+  }
+}
+
+// Else the test above would show nothing.
+TEST(FixedOrder, WithoutItTheNumberOfDevicesShows) {
+  const auto parameters = [](int count) {
+    return train(lenet(), {.devices = spread(count), .batch = 50, .algorithm = Algorithm::direct}).parameters;
+  };
+  EXPECT_FALSE(all_equal_bits(parameters(8), parameters(1)));
+}
+
+TEST(FixedOrder, RefusesWhatHasNone) {
+  const auto expect_refused = [](const DataParallelOptions& options, const char* words) {
+    try {
+      static_cast<void>(in_fixed_order(options));
+      ADD_FAILURE() << "nothing was refused";
+    } catch (const Error& error) {
+      EXPECT_TRUE(test::refused(error.status(), words));
+    }
+  };
+  expect_refused({.devices = std::vector<int>(9, 0)}, "there are 9 devices, must be 1 to 8");
+  expect_refused({.devices = {}}, "there are 0 devices, must be 1 to 8");
+  expect_refused({.batch = 7}, "the batch has 7 samples, must have at least 8, one for each sample block");
+  expect_refused({.algorithm = Algorithm::ring}, "the algorithm is ring, must be automatic or direct");
+  expect_refused({.group_size = 2}, "group_size is 2, must be 0");
+  EXPECT_EQ(in_fixed_order({.batch = 8}).devices.size(), 8u);
+}
+
+}  // namespace
+}  // namespace rondo::nn

@@ -1,0 +1,330 @@
+// fit(): a training that stops and goes on is one that did not stop; one that loses its loss says where.
+#include <gtest/gtest.h>
+
+#include <rondo/nn/train/fit.h>
+#include <rondo/nn/models/models.h>
+#include <rondo/tests/nn/models/small_data.h>
+#include <rondo/tests/nn/models/small_models.h>
+#include <rondo/tests/rondo/support/files.h>
+#include <rondo/tests/support/compare.h>
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+#include <limits>
+#include <memory>
+#include <regex>
+
+namespace rondo::nn {
+namespace {
+
+using test::all_equal_bits;
+using test::parameters_of;
+using test::spread;
+
+AnyModule network() {
+  return Sequential{
+      Conv2d(4, 3, {.stride = 2}), BatchNorm2d(), ReLU(), MaxPool2d(2), Dropout(0.2f), Linear(10)};
+}
+constexpr Shape kInput = {28, 28, 1};
+
+DataParallelOptions options_for(int ranks) {
+  DataParallelOptions options;
+  options.devices = spread(ranks);
+  options.batch = 16;
+  options.seed = 3;
+  return options;
+}
+
+// A model with its optimizer, as a new process would make them.
+struct Trained {
+  explicit Trained(const DataParallelOptions& options, bool adam = false)
+      : model(network(), kInput, options) {
+    if (adam)
+      optimizer = std::make_unique<Adam>(model);
+    else
+      optimizer = std::make_unique<Sgd>(model, SgdOptions{.momentum = 0.9f});
+  }
+  DataParallel model;
+  std::unique_ptr<Optimizer> optimizer;
+};
+
+// Stops after so many steps; -1: never.
+class StopAfter : public FitObserver {
+ public:
+  explicit StopAfter(int64_t steps) : left_(steps) {}
+  bool stop() override { return left_ > 0 && --left_ == 0; }
+
+ private:
+  int64_t left_;
+};
+
+FitOptions three_epochs() {
+  FitOptions options;
+  options.epochs = 3;
+  options.seed = 8;
+  options.learning_rate = LearningRate::cosine(0.05).with_warm_up(3);
+  return options;
+}
+
+TEST(Fit, GoesOnBitForBitWhereverItStopped) {
+  const FashionMnist data = test::small_data(70, 20);  // 4 batches of 16, and 6 images
+  for (int ranks : {1, 3})
+    for (const bool adam : {false, true}) {
+      Trained straight(options_for(ranks), adam);
+      const FitResult whole = fit(straight.model, *straight.optimizer, data, three_epochs());
+      ASSERT_EQ(whole.end, FitResult::End::done);
+      ASSERT_EQ(whole.epochs.size(), 3u);
+      for (int64_t stop_after : {1, 4, 5, 9, 10, 14}) {
+        SCOPED_TRACE(concat(ranks, " ranks, stopped after step ", stop_after));
+        const test::TemporaryDirectory directory;
+        FitOptions options = three_epochs();
+        options.checkpoint = directory / "checkpoint";
+        {
+          Trained first(options_for(ranks), adam);
+          StopAfter stop(stop_after);
+          const FitResult stopped = fit(first.model, *first.optimizer, data, options, stop);
+          ASSERT_EQ(stopped.end, FitResult::End::stopped);
+          EXPECT_EQ((stopped.place.epoch - 1) * 5 + stopped.place.step, stop_after);
+          EXPECT_EQ(stopped.epochs.size(), static_cast<size_t>(stop_after / 5));
+        }
+        Trained second(options_for(ranks), adam);
+        options.from = load_checkpoint(directory / "checkpoint", second.model, *second.optimizer);
+        const FitResult rest = fit(second.model, *second.optimizer, data, options);
+        EXPECT_EQ(rest.end, FitResult::End::done);
+        EXPECT_TRUE(all_equal_bits(parameters_of(second.model), parameters_of(straight.model)));
+        EXPECT_EQ(rest.epochs.back().test_accuracy, whole.epochs.back().test_accuracy);
+        if (stop_after <= 10) {
+          EXPECT_EQ(rest.epochs.back().train_loss, whole.epochs.back().train_loss);
+        }
+        EXPECT_EQ(rest.place, (TrainingPlace{4, 0, 8, 16}));
+      }
+    }
+}
+
+// Two epochs, a checkpoint as every epoch leaves one, and one epoch more.
+TEST(Fit, TwoEpochsAndOneAreThree) {
+  const FashionMnist data = test::small_data(70, 20);
+  const test::TemporaryDirectory directory;
+  FitOptions options = three_epochs();
+  options.learning_rate = LearningRate::constant(0.05);
+  Trained straight(options_for(2));
+  fit(straight.model, *straight.optimizer, data, options);
+  options.checkpoint = directory / "checkpoint";
+  options.epochs = 2;
+  {
+    Trained first(options_for(2));
+    fit(first.model, *first.optimizer, data, options);
+  }
+  Trained second(options_for(2));
+  options.from = load_checkpoint(directory / "checkpoint", second.model, *second.optimizer);
+  EXPECT_EQ(options.from, (TrainingPlace{3, 0, 8, 16}));
+  options.epochs = 3;
+  EXPECT_EQ(fit(second.model, *second.optimizer, data, options).epochs.size(), 1u);
+  EXPECT_TRUE(all_equal_bits(parameters_of(second.model), parameters_of(straight.model)));
+}
+
+TEST(Fit, AnObserverCanKeepTheCheckpointThatIsThere) {
+  struct Refuses : FitObserver {
+    void before_save(const EpochReport& e) override {
+      if (e.epoch == 2) throw Error(bad_argument("not this one"));
+    }
+  } observer;
+  const test::TemporaryDirectory directory;
+  const FashionMnist data = test::small_data(64, 10);
+  FitOptions options{.epochs = 2};
+  options.checkpoint = directory / "checkpoint";
+  Trained trained(options_for(2));
+  EXPECT_THROW(fit(trained.model, *trained.optimizer, data, options, observer), Error);
+  Trained second(options_for(2));
+  EXPECT_EQ(load_checkpoint(directory / "checkpoint", second.model, *second.optimizer).epoch, 2) << "goes on";
+}
+
+TEST(Fit, LearnsAndReports) {
+  struct Recorder : FitObserver {
+    void on_progress(const TrainingProgress& p) override { progress.push_back(p); }
+    void on_epoch(const EpochReport& e) override { epochs.push_back(e); }
+    std::vector<TrainingProgress> progress;
+    std::vector<EpochReport> epochs;
+  } recorder;
+  const FashionMnist data = test::small_data(400, 200);
+  DataParallelOptions options;
+  options.devices = spread(2);
+  options.batch = 50;
+  DataParallel model(lenet(), kInput, options);
+  Adam adam(model);
+  FitOptions fit_options;
+  fit_options.epochs = 8;
+  fit_options.learning_rate = LearningRate::constant(2e-3);
+  fit_options.verify = true;
+  const FitResult result = fit(model, adam, data, fit_options, recorder);
+  EXPECT_EQ(result.verified_steps, 64);
+  EXPECT_EQ(result.differing_values, 0);
+  ASSERT_EQ(recorder.epochs.size(), 8u);
+  EXPECT_LT(recorder.epochs.back().train_loss, 0.5 * recorder.epochs.front().train_loss);
+  EXPECT_GT(recorder.epochs.back().test_accuracy, 0.8);
+  ASSERT_EQ(recorder.progress.size(), 64u) << "one a step";
+  EXPECT_EQ(recorder.progress[0].samples_done, 50);
+  EXPECT_EQ(recorder.progress[7].samples_done, 400);
+  EXPECT_EQ(recorder.progress[8].epoch, 2);
+  double seconds = 0;
+  for (double phase : recorder.epochs[0].phases) seconds += phase;
+  EXPECT_NEAR(seconds, recorder.epochs[0].seconds, 1e-6 * seconds);
+}
+
+TEST(Fit, TheRateFollowsItsSchedule) {
+  const FashionMnist data = test::small_data(64, 10);
+  Trained trained(options_for(1));
+  FitOptions options = three_epochs();
+  options.learning_rate = LearningRate::step_decay(0.1, 1, 0.5);
+  fit(trained.model, *trained.optimizer, data, options);
+  EXPECT_FLOAT_EQ(trained.optimizer->learning_rate(), 0.025f);
+}
+
+// An enormous rate, and what it leads to: the step that made it is named, and the parameters are those before it.
+TEST(Fit, NamesTheFirstTensorThatIsNotFinite) {
+  for (const bool adam : {false, true}) {
+    // Ten steps an epoch, of which some are taken before the loss is seen; or two, and none is left.
+    const FashionMnist data = test::small_data(adam ? 32 : 160, 20);
+    DataParallelOptions model_options = options_for(2);
+    model_options.keep_finite = true;
+    Trained trained(model_options, adam);
+    FitOptions options = three_epochs();
+    options.learning_rate = LearningRate::constant(adam ? 1e19 : 3e18);
+    const FitResult result = fit(trained.model, *trained.optimizer, data, options);
+    ASSERT_EQ(result.end, FitResult::End::diverged);
+    // An operation of the next forward pass, not what it left behind.
+    EXPECT_TRUE(std::regex_search(result.bad_tensor, std::regex(": output .* is -?(nan|inf)")))
+        << result.bad_tensor;
+    for (float value : parameters_of(trained.model)) ASSERT_TRUE(std::isfinite(value));
+    EXPECT_EQ(trained.model.differing_values(), 0);
+  }
+}
+
+// Weights that overflow on the way back and not on the way forth: the loss stays finite, and nothing is learnt.
+TEST(Fit, AGradientThatIsLostIsSeenWhereTheLossIsNot) {
+  const FashionMnist data = test::small_data(64, 10);
+  DataParallelOptions model_options = options_for(2);
+  model_options.keep_finite = true;
+  DataParallel model(Sequential{Linear(8), Linear(8), Linear(10)}, kInput, model_options);
+  Sgd sgd(model);
+  for (Replica& replica : model.replicas()) {
+    const DeviceScope scope(replica.device());
+    const float scales[] = {1e-35f, 0, 1e22f, 0, 1e22f, 0};
+    for (size_t p = 0; p < std::size(scales); ++p) {
+      const Parameter& parameter = replica.graph().parameters()[p];
+      const std::vector<float> values(static_cast<size_t>(parameter.size), scales[p]);
+      RONDO_CUDA_THROW(cudaMemcpy(replica.parameter(parameter), values.data(), values.size() * sizeof(float),
+                                  cudaMemcpyHostToDevice));
+    }
+  }
+  const std::vector<float> before = parameters_of(model);
+  FitOptions options = three_epochs();
+  const FitResult result = fit(model, sgd, data, options);
+  EXPECT_EQ(result.end, FitResult::End::diverged);
+  EXPECT_NE(result.bad_tensor.find("gradient"), std::string::npos) << result.bad_tensor;
+  EXPECT_TRUE(all_equal_bits(parameters_of(model), before));
+  // A model that is loaded again trains again.
+  EXPECT_NE(model.bad_gradient(), "");
+  model.forget_bad_gradient();
+  EXPECT_EQ(model.bad_gradient(), "");
+}
+
+TEST(Fit, ALoadedModelTrainsAgain) {
+  const FashionMnist data = test::small_data(160, 20);
+  const test::TemporaryDirectory directory;
+  DataParallelOptions model_options = options_for(2);
+  model_options.keep_finite = true;
+  Trained trained(model_options);
+  save_checkpoint(directory / "checkpoint", trained.model, *trained.optimizer, {.epoch = 1});
+  FitOptions options = three_epochs();
+  options.learning_rate = LearningRate::constant(3e18);
+  ASSERT_EQ(fit(trained.model, *trained.optimizer, data, options).end, FitResult::End::diverged);
+  load_checkpoint(directory / "checkpoint", trained.model, *trained.optimizer);
+  const std::vector<float> before = parameters_of(trained.model);
+  options.learning_rate = LearningRate::constant(0.05);
+  ASSERT_EQ(fit(trained.model, *trained.optimizer, data, options).end, FitResult::End::done);
+  EXPECT_FALSE(all_equal_bits(parameters_of(trained.model), before));
+}
+
+// Asked to stop when there is nothing left to do: done is done.
+TEST(Fit, AStopAfterTheLastStepIsTheEnd) {
+  const FashionMnist data = test::small_data(70, 20);
+  Trained trained(options_for(1));
+  StopAfter stop(15);
+  const FitResult result = fit(trained.model, *trained.optimizer, data, three_epochs(), stop);
+  EXPECT_EQ(result.end, FitResult::End::done);
+  EXPECT_EQ(result.epochs.size(), 3u);
+}
+
+TEST(Fit, RefusesWhatDoesNotFit) {
+  const FashionMnist data = test::small_data(64, 10);  // 4 steps of 16
+  Trained trained(options_for(1));
+  const auto refusal = [&](auto change) {
+    FitOptions options = three_epochs();
+    change(options);
+    return test::complaint([&] { fit(trained.model, *trained.optimizer, data, options); });
+  };
+  EXPECT_EQ(refusal([](FitOptions& o) { o.epochs = 0; }), "fit: there are 0 epochs, must be 1 to 2147483648");
+  EXPECT_EQ(refusal([](FitOptions& o) { o.epochs = std::numeric_limits<int64_t>::max(); }),
+            "fit: there are 9223372036854775807 epochs, must be 1 to 2147483648");
+  for (const int64_t epoch : {0, 5})
+    EXPECT_EQ(
+        refusal([&](FitOptions& o) { o.from.epoch = epoch; }),
+        concat("fit: the training is to go on in epoch ", epoch, ", must be 1 to 3, or 4 when all is done"));
+  for (const int64_t step : {-1, 4})
+    EXPECT_EQ(refusal([&](FitOptions& o) {
+                o.from = {1, step, 8, 16};
+              }),
+              concat("fit: the training is to go on after ", step, " steps of its epoch, must be 0 to 3"));
+  for (const TrainingPlace& place : {TrainingPlace{1, 1, 9, 16}, TrainingPlace{1, 1, 8, 8}})
+    EXPECT_EQ(refusal([&](FitOptions& o) { o.from = place; }),
+              concat("fit: the training is to go on in the middle of an epoch of seed ", place.seed,
+                     " and batch ", place.batch, ", must be of 8 and 16"));
+  const std::string warm_up =
+      refusal([](FitOptions& o) { o.learning_rate = LearningRate::constant(0.1).with_warm_up(100); });
+  EXPECT_EQ(test::missing(warm_up, {"warm-up", "100", "12"}), "");
+}
+
+// The share of an epoch that the phases of training spend in the update, whose work does not depend on the
+// batch: the median of many epochs, as each is measured on a single step.
+double update_share(int64_t train_images, int64_t batch) {
+  DataParallel model(lenet(), kInput, {.batch = batch});
+  Sgd sgd(model);
+  const FitResult result = fit(model, sgd, test::small_data(train_images, 1), {.epochs = 15});
+  std::vector<double> shares;
+  for (const EpochReport& epoch : result.epochs)
+    shares.push_back(epoch.phases[static_cast<size_t>(Phase::update)] / epoch.seconds);
+  std::nth_element(shares.begin(), shares.begin() + 7, shares.end());
+  return shares[7];
+}
+
+// In an epoch that ends with a batch of a single image, the phases are not split as that one was.
+TEST(Fit, PhasesAreThoseOfAWholeBatch) {
+  if (std::string(platform()) != "cpu")
+    GTEST_SKIP() << "a GPU may be as quick with a batch as with one image";
+  const double whole = update_share(64, 64), single = update_share(1, 1);
+  ASSERT_LT(3 * whole, single);
+  EXPECT_LT(update_share(64 + 1, 64), std::sqrt(whole * single)) << whole << " and " << single;
+}
+
+TEST(Fit, ATimelineShowsKernelsAndRingSteps) {
+  DataParallel model(
+      lenet(), kInput,
+      {.devices = spread(2), .batch = 32, .algorithm = Algorithm::ring, .bucket_bytes = 1 << 30});
+  Sgd sgd(model);
+  Trace trace(model.options().devices);
+  FitObserver nobody;
+  fit(model, sgd, test::small_data(75, 20), {.epochs = 2}, nobody, &trace);
+  int kernels = 0, copies = 0;
+  for (const TraceSpan& span : trace.collect()) {
+    EXPECT_GE(span.end_us, span.begin_us) << span.name;
+    if (span.category == "kernel") ++kernels;
+    if (span.category == "copy") ++copies;
+  }
+  EXPECT_GE(kernels, 3 * 2 * 20);  // 3 steps, 2 ranks, at least 20 kernels each
+  EXPECT_EQ(copies, 3 * 2 * 2);    // 3 steps, 2 ranks, 2 (n - 1) copies each
+}
+
+}  // namespace
+}  // namespace rondo::nn

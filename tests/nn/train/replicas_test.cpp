@@ -1,0 +1,125 @@
+// A network's gradients against finite differences, and several replicas against one.
+#include <gtest/gtest.h>
+
+#include <rondo/tests/nn/train/model_fixture.h>
+#include <rondo/tests/nn/models/small_networks.h>
+#include <rondo/tests/support/compare.h>
+#include <rondo/tests/support/inputs.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+namespace rondo::nn {
+namespace {
+
+using test::all_equal_bits;
+using test::all_near;
+using test::normal_values;
+
+TEST(Replica, HasTheWorkspaceOfEverySmallerBatch) {
+  const Graph graph = make_graph(Sequential{Conv2d(512, 5, {.padding = 2})}, {7, 7, 1});
+  int64_t most = 0, less_than_before = 0;
+  for (int64_t batch = 0; batch <= 200; ++batch) {
+    int64_t wanted = 0;
+    for (const Graph::Node& node : graph.nodes()) wanted = std::max(wanted, node.op->workspace_bytes(batch));
+    most = std::max(most, wanted);
+    less_than_before += wanted < most;
+    EXPECT_EQ(workspace_bytes(graph, batch), most) << batch;
+  }
+  EXPECT_GT(less_than_before, 0) << "any workspace would do";
+}
+
+// The slope of the loss along random directions of the parameters, by central differences.
+TEST(Replicas, GradientsAreSlopes) {
+  for (const auto& [name, network] : small_networks()) {
+    SCOPED_TRACE(name);
+    constexpr int64_t kBatch = 5;
+    Fleet fleet(network, kSmallInput, {0}, kBatch, trained);
+    Replica& replica = fleet.replicas[0];
+    fleet.upload(normal_values(kBatch * kSmallInput.size(), 1));
+    const std::vector<float> parameters = fleet.get(replica, replica.parameters());
+    forward(fleet.replicas, kTraining);
+    const std::vector<float> weights = normal_values(replica.output().size(), 2);
+    const std::vector<double> gradient = fleet.gradients(weights, kTraining);
+    const auto loss_at = [&](const std::vector<float>& at) {
+      fleet.put(replica, replica.parameters().data, at);
+      fleet.upload(normal_values(kBatch * kSmallInput.size(), 1));  // backward may have overwritten the input
+      forward(fleet.replicas, kTraining);
+      const std::vector<float> output = fleet.outputs();
+      return std::inner_product(output.begin(), output.end(), weights.begin(), 0.0);
+    };
+    // Directions of one parameter tensor at a time, so that none hides behind a larger one. A ReLU or a maximum that
+    // changes its mind on the way makes a difference that is no slope: over all directions that is some per cent.
+    for (const Parameter& parameter : fleet.graph.parameters()) {
+      constexpr int kDirections = 9;
+      constexpr float kStep = 1e-4f;
+      double error = 0, size = 0;
+      for (uint64_t seed = 0; seed < kDirections; ++seed) {
+        const std::vector<float> direction = normal_values(parameter.size, seed);
+        std::vector<float> above = parameters, below = parameters;
+        double want = 0;
+        for (int64_t i = 0; i < parameter.size; ++i) {
+          const auto at = static_cast<size_t>(parameter.offset + i);
+          const float d = direction[static_cast<size_t>(i)];
+          above[at] += kStep * d;
+          below[at] -= kStep * d;
+          want += gradient[at] * d;
+        }
+        const double slope = (loss_at(above) - loss_at(below)) / (2 * kStep);
+        error += std::abs(slope - want);
+        size += std::abs(want);
+      }
+      EXPECT_LE(error, 0.15 * size + 0.02) << parameter.name << ": slopes of " << size << " in all";
+    }
+  }
+}
+
+// With shared statistics any number of replicas computes what one does, ragged and empty shards included.
+TEST(Replicas, WithSharedStatisticsAreOneNetwork) {
+  for (const auto& [name, network] : small_networks())
+    for (int64_t batch : {7, 2})
+      for (int ranks : {2, 3, 4}) {
+        SCOPED_TRACE(concat(name, ", ", batch, " samples, ", ranks, " replicas"));
+        Fleet one(network, kSmallInput, {0}, batch, trained),
+            many(network, kSmallInput, spread(ranks), batch, trained);
+        const Pass shared = many.shared();
+        const std::vector<float> x = normal_values(batch * kSmallInput.size(), 1);
+        one.upload(x);
+        many.upload(x);
+        forward(one.replicas, kTraining);
+        forward(many.replicas, shared);
+        const std::vector<float> want = one.outputs();
+        EXPECT_TRUE(all_near(many.outputs(), test::to_double(want), 2e-5, 1e-5));
+        const std::vector<float> weights = normal_values(static_cast<int64_t>(want.size()), 2);
+        const std::vector<double> gradient = one.gradients(weights, kTraining),
+                                  sum = many.gradients(weights, shared);
+        double error = 0, size = 0;
+        for (size_t i = 0; i < sum.size(); ++i) {
+          error += std::pow(sum[i] - gradient[i], 2);
+          size += std::pow(gradient[i], 2);
+        }
+        EXPECT_LE(std::sqrt(error / size), 1e-5);
+        if (many.graph.states().empty()) continue;
+        const std::vector<float> states = one.get(one.replicas[0], one.replicas[0].states());
+        for (Replica& replica : many.replicas)
+          EXPECT_TRUE(all_near(many.get(replica, replica.states()), test::to_double(states), 1e-5, 1e-4));
+      }
+}
+
+// Each with the statistics of its own shard: another network, as it should be.
+TEST(Replicas, LocalStatisticsAreNotShared) {
+  Fleet one(small_residual_network(), kSmallInput, {0}, 6, trained),
+      two(small_residual_network(), kSmallInput, spread(2), 6, trained);
+  const std::vector<float> x = normal_values(6 * kSmallInput.size(), 1);
+  one.upload(x);
+  two.upload(x);
+  forward(one.replicas, kTraining);
+  forward(two.replicas, kTraining);
+  EXPECT_FALSE(all_near(two.outputs(), test::to_double(one.outputs()), 1e-2));
+  EXPECT_FALSE(all_equal_bits(two.get(two.replicas[0], two.replicas[0].states()),
+                              two.get(two.replicas[1], two.replicas[1].states())));
+}
+
+}  // namespace
+}  // namespace rondo::nn

@@ -1,0 +1,338 @@
+// The step of DataParallel, whichever way it is taken: recorded or not, in pieces, from the host's memory or the devices' own.
+#include <gtest/gtest.h>
+
+#include <rondo/kernels/data/batch.h>
+#include <rondo/nn/data/device_images.h>
+#include <rondo/nn/models/models.h>
+#include <rondo/tests/nn/train/fixed_batch.h>
+#include <rondo/tests/nn/models/small_data.h>
+#include <rondo/tests/nn/models/small_models.h>
+#include <rondo/tests/rondo/support/files.h>
+#include <rondo/tests/support/compare.h>
+#include <rondo/tests/support/random_order.h>
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <set>
+
+namespace rondo::nn {
+namespace {
+
+using test::all_equal_bits;
+using test::distance;
+using test::kSmallInput;
+using test::normal_values;
+using test::parameters_of;
+using test::small_network;
+using test::small_options;
+using test::some_labels;
+using test::spread;
+
+// Batch normalisation is over each piece, so that pieces of a batch are not the batch.
+AnyModule without_batch_norm() {
+  return Sequential{Conv2d(6, 3, {.padding = 1}),
+                    ReLU(),
+                    MaxPool2d(2),
+                    Flatten(),
+                    Dropout(0.2f),
+                    Linear(16),
+                    ReLU(),
+                    Linear(4)};
+}
+
+// Batches of several sizes, each of them often enough to be recorded and replayed.
+void train(DataParallel& model, Optimizer& optimizer) {
+  uint64_t seed = 1;
+  for (int64_t batch : {12, 12, 7, 12, 7, 2, 7, 12, 2, 2, 12, 5, 11, 10, 9, 8, 12, 7})
+    model.train_step(normal_values(batch * kSmallInput.size(), ++seed), some_labels(batch, 4), optimizer);
+}
+
+// What is enqueued call by call while there is a trace is what is replayed where there is none.
+TEST(TrainingStep, ReplayedIsAsEnqueued) {
+  for (int ranks : {1, 3})
+    for (const bool adam : {false, true}) {
+      SCOPED_TRACE(concat(ranks, " ranks", adam ? ", Adam" : ", SGD"));
+      std::vector<float> parameters[2];
+      double losses[2];
+      for (const bool traced : {false, true}) {
+        DataParallel model(small_network(), kSmallInput, small_options(ranks));
+        std::unique_ptr<Optimizer> optimizer;
+        if (adam)
+          optimizer = std::make_unique<Adam>(model);
+        else
+          optimizer = std::make_unique<Sgd>(model, SgdOptions{.learning_rate = 0.05f, .momentum = 0.9f});
+        Trace trace(model.options().devices);
+        if (traced) model.set_trace(&trace);
+        train(model, *optimizer);
+        parameters[traced] = parameters_of(model);
+        losses[traced] = model.take_tally().loss;
+        EXPECT_EQ(model.differing_values(), 0);
+      }
+      EXPECT_TRUE(all_equal_bits(parameters[0], parameters[1]));
+      EXPECT_EQ(losses[0], losses[1]);
+    }
+}
+
+TEST(TrainingStep, ReplayedInAnyOrderOfTheDevices) {
+  std::vector<float> first;
+  for (uint64_t seed = 1; seed <= 6; ++seed) {
+    DataParallelOptions options = small_options(3);
+    options.micro_batches = 2;
+    DataParallel model(small_network(), kSmallInput, options);
+    Sgd sgd(model, {.learning_rate = 0.05f, .momentum = 0.9f});
+    const test::RandomOrder order(seed);
+    train(model, sgd);
+    const std::vector<float> after = parameters_of(model);
+    if (first.empty()) first = after;
+    EXPECT_TRUE(all_equal_bits(after, first)) << "seed " << seed;
+  }
+}
+
+// A recorded step belongs to the optimizer it was recorded with, also when another takes its place in memory.
+TEST(TrainingStep, AnotherOptimizerIsAnotherStep) {
+  DataParallel model(small_network(), kSmallInput, small_options(2));
+  const std::vector<float> x = normal_values(12 * kSmallInput.size(), 1);
+  std::optional<Sgd> sgd;
+  for (const float rate : {0.05f, 0.0f}) {
+    sgd.emplace(model, SgdOptions{.learning_rate = rate});
+    for (int step = 0; step < 3; ++step) model.train_step(x, some_labels(12, 4), *sgd);
+    const std::vector<float> before = parameters_of(model);
+    for (int step = 0; step < 3; ++step) model.train_step(x, some_labels(12, 4), *sgd);
+    EXPECT_EQ(all_equal_bits(parameters_of(model), before) == testing::AssertionSuccess(), rate == 0.0f);
+  }
+}
+
+// What `take_steps` does is the same with replays and, while there is a trace, without. Its kinds of steps
+// take turns, three of each, so that each is recorded before the other one comes.
+template <class Steps>
+void expect_replayed_as_enqueued(Steps take_steps) {
+  std::vector<float> parameters[2];
+  for (const bool traced : {false, true}) {
+    DataParallel model(small_network(), kSmallInput, small_options(2));
+    Sgd sgd(model, {.learning_rate = 0.02f});
+    Trace trace(model.options().devices);
+    if (traced) model.set_trace(&trace);
+    take_steps(model, sgd);
+    parameters[traced] = parameters_of(model);
+  }
+  EXPECT_TRUE(all_equal_bits(parameters[0], parameters[1]));
+}
+
+// The same samples with labels and with target values, from the host.
+TEST(TrainingStep, AnotherLossIsAnotherStep) {
+  const std::vector<float> x = normal_values(12 * kSmallInput.size(), 1), targets = normal_values(12 * 4, 2);
+  const std::vector<int32_t> labels = some_labels(12, 4);
+  for (const bool first_by_label : {true, false})
+    expect_replayed_as_enqueued([&](DataParallel& model, Optimizer& optimizer) {
+      for (int step = 0; step < 12; ++step)
+        if ((step / 3 % 2 == 0) == first_by_label)
+          model.train_step(x, labels, optimizer);
+        else
+          model.train_step(x, targets, optimizer);
+    });
+}
+
+TEST(TrainingStep, AnotherSourceIsAnotherStep) {
+  expect_replayed_as_enqueued([](DataParallel& model, Optimizer& optimizer) {
+    test::FixedBatch one(model, normal_values(12 * kSmallInput.size(), 1), some_labels(12, 4));
+    test::FixedBatch other(model, normal_values(12 * kSmallInput.size(), 2), std::vector<int32_t>(12, 3));
+    for (int step = 0; step < 12; ++step) model.train_step(step / 3 % 2 == 0 ? one : other, optimizer);
+    model.streams().synchronize();
+  });
+}
+
+TEST(TrainingStep, PiecesAddUpToTheBatch) {
+  std::vector<float> whole;
+  for (int ranks : {1, 2, 5})
+    for (int64_t pieces : {1, 2, 3, 12}) {
+      SCOPED_TRACE(concat(ranks, " ranks, ", pieces, " pieces"));
+      DataParallelOptions options = small_options(ranks);
+      options.micro_batches = pieces;
+      DataParallel model(without_batch_norm(), kSmallInput, options);
+      Sgd sgd(model, {.learning_rate = 0.05f, .momentum = 0.9f});
+      train(model, sgd);
+      const std::vector<float> after = parameters_of(model);
+      if (whole.empty()) whole = after;
+      EXPECT_LE(distance(after, whole), 2e-5);
+      EXPECT_EQ(model.differing_values(), 0);
+      const LossTally tally = model.take_tally();
+      EXPECT_EQ(tally.rows, 149);
+      const int64_t shard = (12 + ranks - 1) / ranks;
+      EXPECT_EQ(model.replicas()[0].max_batch(), (shard + pieces - 1) / pieces) << "the memory it takes";
+      EXPECT_EQ(model.predict(normal_values(29 * kSmallInput.size(), 3)).size(), 29u * 4);
+    }
+}
+
+// Every device computes the whole batch: as one device would, bit for bit.
+TEST(TrainingStep, ReplicatedIsTheSameOnEveryDevice) {
+  std::vector<float> one;
+  for (int ranks : {1, 3}) {
+    DataParallelOptions options = small_options(ranks);
+    options.placement = BatchPlacement::replicated;
+    DataParallel model(small_network(), kSmallInput, options);
+    Sgd sgd(model, {.learning_rate = 0.05f});
+    train(model, sgd);
+    EXPECT_EQ(model.differing_values(), 0);
+    const LossTally tally = model.take_tally();
+    EXPECT_EQ(tally.rows, 149) << "every sample counts once";
+    if (one.empty()) one = parameters_of(model);
+    EXPECT_TRUE(all_equal_bits(parameters_of(model), one));
+    const std::vector<float> x = normal_values(29 * kSmallInput.size(), 3);
+    EXPECT_EQ(model.evaluate(x, some_labels(29, 4)).rows, 29);
+  }
+}
+
+TEST(TrainingStep, RepeatedOnTheSameBatch) {
+  std::vector<float> parameters[2];
+  const std::vector<float> x = normal_values(9 * kSmallInput.size(), 1), y = normal_values(9 * 4, 2);
+  for (const bool repeated : {false, true}) {
+    DataParallel model(small_network(), kSmallInput, small_options(2));
+    Sgd sgd(model, {.learning_rate = 0.01f});
+    EXPECT_THROW(model.repeat_step(sgd), Error);
+    model.train_step(x, y, sgd);
+    for (int step = 0; step < 4; ++step) {
+      if (repeated)
+        model.repeat_step(sgd);
+      else
+        model.train_step(x, y, sgd);
+    }
+    parameters[repeated] = parameters_of(model);
+  }
+  EXPECT_TRUE(all_equal_bits(parameters[0], parameters[1]));
+}
+
+// Batches drawn on the devices are the batches that the host would have drawn.
+TEST(TrainingStep, FromTheDevicesAsFromTheHost) {
+  const FashionMnist data = test::small_data(50, 21);
+  const auto floats = [](std::span<const uint8_t> bytes) {
+    std::vector<float> values;
+    for (uint8_t byte : bytes) values.push_back(static_cast<float>(byte) * (1.0f / 255.0f));
+    return values;
+  };
+  DataParallelOptions options = small_options(3);
+  DataParallel on_device(lenet(), {28, 28, 1}, options), from_host(lenet(), {28, 28, 1}, options);
+  Sgd device_sgd(on_device), host_sgd(from_host);
+  const DeviceImages images(on_device, data.train_images, data.train_labels);
+  const DeviceImages tests(on_device, data.test_images, data.test_labels);
+  ShuffledBatches batches(on_device, images, 12, 9);
+  EXPECT_EQ(batches.steps(), 5);
+  EXPECT_TRUE(batches.done()) << "no epoch has begun";
+  EXPECT_THROW(on_device.train_step(batches, device_sgd), Error);
+
+  std::set<std::vector<int32_t>> orders;
+  for (int64_t epoch = 1; epoch <= 3; ++epoch) {
+    // The order, as a model that sees one sample a step would draw it.
+    std::vector<int32_t> order;
+    {
+      const Buffer<int64_t> on(std::vector<int64_t>{epoch});
+      Buffer<int32_t> drawn(50);
+      const Stream stream;
+      throw_if_error(shuffle({drawn.data(), 50}, 9, on.data(), stream));
+      stream.synchronize();
+      order = drawn.download();
+    }
+    orders.insert(order);
+    batches.begin_epoch(epoch);
+    for (int64_t begin = 0; begin < 50; begin += 12) {
+      const int64_t size = std::min<int64_t>(12, 50 - begin);
+      ASSERT_FALSE(batches.done());
+      EXPECT_EQ(batches.next_batch(), size);
+      on_device.train_step(batches, device_sgd);
+      std::vector<float> x;
+      std::vector<int32_t> labels;
+      for (int64_t i = begin; i < begin + size; ++i) {
+        const auto sample = static_cast<size_t>(order[static_cast<size_t>(i)]);
+        const std::vector<float> image = floats(std::span(data.train_images).subspan(sample * 784, 784));
+        x.insert(x.end(), image.begin(), image.end());
+        labels.push_back(data.train_labels[sample]);
+      }
+      from_host.train_step(x, labels, host_sgd);
+    }
+    EXPECT_TRUE(batches.done());
+  }
+  EXPECT_EQ(orders.size(), 3u) << "every epoch has its own order";
+  EXPECT_TRUE(all_equal_bits(parameters_of(on_device), parameters_of(from_host)));
+
+  const std::vector<int32_t> labels(data.test_labels.begin(), data.test_labels.end());
+  const LossTally device = on_device.evaluate(tests),
+                  host = from_host.evaluate(floats(data.test_images), labels);
+  EXPECT_EQ(device.loss, host.loss);
+  EXPECT_EQ(device.correct, host.correct);
+  EXPECT_EQ(device.rows, 21);
+}
+
+// An epoch that goes on in its middle sees the rest of the same samples.
+TEST(TrainingStep, AnEpochGoesOnWhereItStopped) {
+  const FashionMnist data = test::small_data(50, 1);
+  std::vector<float> parameters[2];
+  for (const bool stopped : {false, true}) {
+    DataParallel model(lenet(), {28, 28, 1}, small_options(2));
+    Sgd sgd(model);
+    const DeviceImages images(model, data.train_images, data.train_labels);
+    ShuffledBatches batches(model, images, 12, 9);
+    batches.begin_epoch(4);
+    while (!batches.done()) {
+      if (stopped && batches.step() == 3) {
+        batches.begin_epoch(5);
+        batches.begin_epoch(4, 3);
+      }
+      model.train_step(batches, sgd);
+    }
+    parameters[stopped] = parameters_of(model);
+    EXPECT_THROW(batches.begin_epoch(4, 6), Error);
+  }
+  EXPECT_TRUE(all_equal_bits(parameters[0], parameters[1]));
+}
+
+TEST(TrainingStep, PhasesAddUpToATime) {
+  DataParallelOptions options = small_options(2);
+  options.micro_batches = 3;
+  DataParallel model(small_network(), kSmallInput, options);
+  Sgd sgd(model);
+  const std::vector<float> x = normal_values(12 * kSmallInput.size(), 1);
+  for (int step = 0; step < 3; ++step) model.train_step(x, some_labels(12, 4), sgd);
+  model.take_tally();
+  const PhaseSeconds phases = model.phases();
+  for (double seconds : phases) EXPECT_GE(seconds, 0);
+  EXPECT_GT(phases[static_cast<size_t>(Phase::forward)], 0);
+  EXPECT_GT(phases[static_cast<size_t>(Phase::backward)], 0);
+}
+
+TEST(TrainingStep, ANetworkWithoutParametersIsANetwork) {
+  DataParallel model(Flatten(), {2, 2, 1}, small_options(2));
+  Sgd sgd(model);
+  for (int step = 0; step < 4; ++step) model.train_step(normal_values(12 * 4, 1), some_labels(12, 4), sgd);
+  EXPECT_EQ(model.take_tally().rows, 48);
+}
+
+TEST(TrainingStep, ImagesBelongToTheirModel) {
+  const FashionMnist data = test::small_data(20, 5);
+  DataParallel one(lenet(), {28, 28, 1}, small_options(1)), two(lenet(), {28, 28, 1}, small_options(2));
+  Sgd sgd(two);
+  const DeviceImages images(one, data.train_images, data.train_labels);
+  EXPECT_THROW(two.evaluate(images), Error);
+  EXPECT_THROW(ShuffledBatches(two, images, 4, 1), Error);
+  ShuffledBatches batches(one, images, 4, 1);
+  batches.begin_epoch(1);
+  EXPECT_THROW(two.train_step(batches, sgd), Error);
+  EXPECT_EQ(one.evaluate(images).rows, 20);
+}
+
+TEST(TrainingStep, RefusesWhatDoesNotFit) {
+  DataParallelOptions options = small_options(2);
+  options.micro_batches = 13;
+  EXPECT_EQ(test::complaint([&] { DataParallel(small_network(), kSmallInput, options); }),
+            "DataParallel: micro_batches is 13, must be at least 1 and at most 12, the batch");
+  DataParallel model(lenet(), {28, 28, 1}, small_options(2));
+  const std::vector<uint8_t> bytes(784 * 3), labels(3);
+  EXPECT_EQ(
+      test::complaint([&] { DeviceImages(model, bytes, std::span(labels).first(2)); }),
+      "DeviceImages: there are 2352 bytes and 2 labels, must be 784 bytes for each of at least one label");
+  const DeviceImages images(model, bytes, labels);
+  EXPECT_EQ(test::complaint([&] { ShuffledBatches(model, images, 13, 0); }),
+            "ShuffledBatches: the batch is 13, must be 1 to 12, the model's");
+}
+
+}  // namespace
+}  // namespace rondo::nn

@@ -1,0 +1,214 @@
+#include <rondo/tests/rondo/support/command_line.h>
+
+namespace rondo::program {
+namespace {
+
+using test::complaint;
+using test::missing;
+
+NetworkArguments train(const std::string& options) {
+  const CommandLine line = parse("train lenet " + options);
+  EXPECT_EQ(line.action, CommandLine::Action::train_lenet);
+  return line.lenet;
+}
+
+void expect_training_refused(const std::string& options, const std::vector<std::string>& parts) {
+  expect_refused("train lenet " + options, parts);
+}
+
+TEST(Arguments, Defaults) {
+  const NetworkArguments a = train("");
+  EXPECT_FALSE(a.devices);
+  EXPECT_FALSE(a.batch);
+  EXPECT_FALSE(a.lr);
+  EXPECT_EQ(a.recipe.rate, 0.2);
+  EXPECT_EQ(a.epochs, 10);
+  EXPECT_EQ(a.seed, 0u);
+  EXPECT_FALSE(a.limit);
+  EXPECT_FALSE(a.data);
+  EXPECT_EQ(a.log + a.plot + a.trace, "");
+  EXPECT_FALSE(a.verify);
+}
+
+TEST(Arguments, EveryOptionArrives) {
+  const NetworkArguments a = train(
+      "--devices 0,1,0 --batch 64 --lr 1e-2 --epochs 3 --seed 18446744073709551615 --limit 1000 --data d "
+      "--log l.csv --plot p.svg --trace t.json --verify");
+  EXPECT_EQ(a.devices, (std::vector<int>{0, 1, 0}));
+  EXPECT_EQ(a.batch, 64);
+  EXPECT_EQ(a.lr, 0.01);
+  EXPECT_EQ(a.epochs, 3);
+  EXPECT_EQ(a.seed, ~uint64_t{0});
+  EXPECT_EQ(a.limit, 1000);
+  EXPECT_EQ(a.data, "d");
+  EXPECT_EQ(a.log, "l.csv");
+  EXPECT_EQ(a.plot, "p.svg");
+  EXPECT_EQ(a.trace, "t.json");
+  EXPECT_TRUE(a.verify);
+}
+
+TEST(Arguments, OptionsMayStandBeforeTheModel) {
+  EXPECT_EQ(parse("train --epochs 3 lenet").lenet.epochs, 3);
+  const CommandLine line = parse("train --verify --log resnet18 --epochs=3 lenet --seed 5");
+  EXPECT_EQ(line.action, CommandLine::Action::train_lenet);
+  EXPECT_EQ(line.lenet.log, "resnet18") << "a value is no model";
+  EXPECT_TRUE(line.lenet.verify);
+  EXPECT_EQ(line.lenet.epochs, 3);
+  EXPECT_EQ(parse("train --data mlp resnet18").action, CommandLine::Action::train_resnet18);
+}
+
+TEST(Arguments, Devices) {
+  EXPECT_EQ(parse_devices("1"), std::vector<int>{0});
+  EXPECT_EQ(parse_devices("3"), (std::vector<int>{0, 1, 2}));
+  EXPECT_EQ(parse_devices("63,0"), (std::vector<int>{63, 0}));
+  EXPECT_EQ(parse_devices("64").size(), 64u);
+  for (const char* bad : {"",   "0",    "-1", "65",   "two",  "1.5",  "99999999999", "0x2",  " 2",  ",",
+                          "3,", "0,1,", ",0", "0,,1", "0,-1", "0,64", "0,a",         "0, 1", "0;1", "nan"}) {
+    EXPECT_EQ(
+        missing(complaint([&] { parse_devices(bad); }), {"--devices", concat("'", bad, "'"), "must be"}), "");
+  }
+  std::string many = "0";
+  for (int i = 0; i < 64; ++i) many += ",0";
+  EXPECT_EQ(missing(complaint([&] { parse_devices(many); }), {"at most 64", "has 65"}), "");
+}
+
+TEST(Arguments, WholeNumbers) {
+  for (const std::string option : {"--batch", "--epochs", "--limit"}) {
+    for (const std::string bad :
+         {"0", "-1", "abc", "1.5", "1e3", "99999999999999999999", "nan", "0x10", "5x"}) {
+      expect_training_refused(option + " " + bad,
+                              {option, "'" + bad + "'", "must be a whole number from 1 to"});
+    }
+  }
+  for (const std::string bad : {"-1", "abc", "18446744073709551616"}) {
+    expect_training_refused("--seed " + bad, {"--seed", "'" + bad + "'", "from 0 to 18446744073709551615"});
+  }
+}
+
+TEST(Arguments, LearningRate) {
+  for (const std::string bad :
+       {"0", "-0", "-0.1", "nan", "-nan", "inf", "-inf", "1e50", "1e-60", "1001", "abc", "0,2"}) {
+    expect_training_refused("--lr " + bad, {"--lr", "'" + bad + "'", "must be a number above 0"});
+  }
+  EXPECT_EQ(train("--lr 1000").lr, 1000.0);
+}
+
+// Of every command that has a rate, whether it is read as a float or as a double.
+TEST(Arguments, WhatAFloatCannotHold) {
+  for (const std::string command : {"train lenet", "train resnet18", "train mlp", "strategies lenet"}) {
+    for (const std::string bad : {"1e-60", "1e-320", "1e-400", "1e60", "1e400"})
+      expect_refused(
+          command + " --lr " + bad,
+          {"--lr is '" + bad + "'", "must be a number above 0 and at most 1000 that a float can hold"});
+    parse(command + " --lr 1e-30");
+  }
+  for (const std::string command : {"train resnet18", "train mlp"})
+    for (const std::string option : {"--momentum", "--weight-decay"})
+      for (const std::string bad : {"1e-60", "1e60", "-1e-60", "nan"})
+        expect_refused(
+            command + " " + option + " " + bad,
+            {option + " is '" + bad + "'", "must be a number from 0 to below 1 that a float can hold"});
+  for (const std::string bad :
+       {"step:1:1e-60", "step:1:1e60", "cosine:1e60", "cosine:-1e-60", "step:1:1e-400"})
+    expect_refused("train resnet18 --schedule " + bad, {"'" + bad + "'"});
+  for (const std::string option : {"--alpha", "--bandwidth"})
+    for (const std::string bad : {"1e-300,1", "1,1e-400", "1e60,1", "1,1e400", "0,1", "1,nan"})
+      expect_refused("scale " + option + " " + bad, {option + " is '" + bad + "'", "from 1e-9 to 1e9"});
+}
+
+// A comma too many is a slip of the finger in every list, wherever it stands.
+TEST(Arguments, EmptyEntriesOfLists) {
+  const std::pair<std::string, std::string> lists[] = {{"train lenet --devices", "0,1"},
+                                                       {"links --devices", "0,1"},
+                                                       {"allreduce --devices", "0,1"},
+                                                       {"strategies mlp --devices", "0,1"},
+                                                       {"strategies mlp --strategy", "data,network"},
+                                                       {"scale --links", "nvlink,network"},
+                                                       {"scale --alpha", "1,2"},
+                                                       {"scale --bandwidth", "1,2"},
+                                                       {"scale --bytes", "1MB,2MB"},
+                                                       {"shard --mesh 2x2 --shape 8x8 --spec", "x,y"}};
+  for (const auto& [option, good] : lists) {
+    parse(option + " " + good);
+    const size_t comma = good.find(',');
+    for (const std::string& bad : {good + ",", "," + good, good.substr(0, comma + 1), good.substr(comma),
+                                   good.substr(0, comma) + "," + good.substr(comma), std::string(",")})
+      EXPECT_NE(complaint([&] { parse(option + " " + bad); }), "") << option << " " << bad;
+  }
+}
+
+TEST(Arguments, EmptyValues) {
+  for (const char* option : {"--data", "--log", "--plot", "--trace"}) {
+    const char* words[] = {"rondo", "train", "lenet", option, ""};
+    EXPECT_EQ(missing(complaint([&] { parse_command_line(5, words); }), {option, "empty", "must be a path"}),
+              "");
+  }
+}
+
+TEST(Arguments, WhatIsNotThere) {
+  expect_training_refused("--bogus", {"--bogus", "--help"});
+  expect_training_refused("surplus", {"surplus"});
+  expect_training_refused("--batch", {"--batch"});
+  expect_training_refused("--batch 1 --batch 2", {"--batch"});
+  expect_training_refused("--verify=7", {"verify", "--help"});
+  EXPECT_EQ(missing(complaint([] { parse("train resnet"); }), {"'resnet'", "lenet"}), "");
+  EXPECT_EQ(missing(complaint([] { parse("train"); }), {"model", "lenet"}), "");
+  EXPECT_EQ(missing(complaint([] { parse("dance"); }), {"dance"}), "");
+  EXPECT_EQ(missing(complaint([] { parse("devices --devices 0"); }), {"'0'", "1 to 64"}), "");
+}
+
+TEST(Arguments, Schedule) {
+  const CommandLine line = parse("schedule --ranks 8 --bytes 25MB --svg s.svg");
+  EXPECT_EQ(line.action, CommandLine::Action::schedule);
+  EXPECT_EQ(line.schedule.ranks, 8);
+  EXPECT_EQ(line.schedule.bytes, 25'000'000);
+  EXPECT_EQ(line.schedule.svg, "s.svg");
+  EXPECT_EQ(parse("schedule --ranks 1").schedule.bytes, 16 << 20);
+  for (const std::string bad : {"0", "65", "-1", "four", ""})
+    EXPECT_EQ(missing(complaint([&] { parse("schedule --ranks=" + bad); }), {"--ranks"}), "") << bad;
+  EXPECT_EQ(missing(complaint([] { parse("schedule --ranks 65"); }), {"'65'", "from 1 to 64"}), "");
+  EXPECT_EQ(missing(complaint([] { parse("schedule"); }), {"--ranks", "rondo schedule --ranks 4"}), "");
+  EXPECT_EQ(missing(complaint([] { parse("schedule --ranks 4 --bytes much"); }), {"--bytes", "'much'"}), "");
+  EXPECT_EQ(
+      missing(complaint([] { parse("schedule --ranks 4 --bogus"); }), {"--bogus", "rondo schedule --help"}),
+      "");
+}
+
+TEST(Arguments, Scale) {
+  const CommandLine line = parse(
+      "scale --links pcie,network --alpha 1,2 --bandwidth 3,4 --gpus-per-node 6 --adapters-per-node 2 "
+      "--bytes 1kB,2kB --devices 100 --plot p.svg --json j.json");
+  EXPECT_EQ(line.action, CommandLine::Action::scale);
+  EXPECT_STREQ(line.scale.inside.name, "pcie");
+  EXPECT_STREQ(line.scale.between.name, "network");
+  EXPECT_EQ(line.scale.alpha_us, (std::pair<double, double>{1, 2}));
+  EXPECT_EQ(line.scale.bandwidth_gb, (std::pair<double, double>{3, 4}));
+  EXPECT_EQ(line.scale.devices_per_node, 6);
+  EXPECT_EQ(line.scale.adapters_per_node, 2);
+  EXPECT_EQ(line.scale.bytes, (std::vector<int64_t>{1000, 2000}));
+  EXPECT_EQ(line.scale.devices, 100);
+  EXPECT_EQ(line.scale.plot, "p.svg");
+  EXPECT_EQ(line.scale.json, "j.json");
+  EXPECT_EQ(parse("scale").scale.devices, 8192);
+  for (const char* bad : {"--devices 1", "--devices 1048577", "--gpus-per-node 0", "--adapters-per-node x",
+                          "--bytes 0", "--links nvlink", "--alpha 1", "--bandwidth 0,1"})
+    EXPECT_EQ(missing(complaint([&] { parse(std::string("scale ") + bad); }),
+                      {std::string(bad).substr(0, std::string(bad).find(' ')), "must be"}),
+              "");
+}
+
+TEST(Arguments, HelpAndVersion) {
+  for (const char* words : {"", "--help", "-h"}) {
+    const CommandLine line = parse(words);
+    EXPECT_EQ(line.action, CommandLine::Action::print_text);
+    EXPECT_EQ(missing(line.text, {"train", "devices", "--version"}), "");
+  }
+  EXPECT_EQ(missing(parse("train lenet --help").text,
+                    {"rondo train", "--devices", "--batch", "--lr", "--epochs", "--seed", "--limit", "--data",
+                     "--log", "--plot", "--trace", "--verify"}),
+            "");
+  EXPECT_EQ(parse("--version").text.rfind("rondo ", 0), 0u);
+}
+
+}  // namespace
+}  // namespace rondo::program

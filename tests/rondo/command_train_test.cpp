@@ -1,0 +1,488 @@
+// The built program, where networks of modules are trained: what is shown, stopped, resumed, refused.
+#include <gtest/gtest.h>
+#include <rondo/nn/io/safetensors.h>
+#include <rondo/tests/rondo/support/built_program.h>
+#include <rondo/tests/rondo/support/xml.h>
+#include <rondo/tools/rondo/train/csv_log.h>
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstdlib>
+#include <functional>
+#include <map>
+#include <optional>
+#include <regex>
+#include <set>
+#include <thread>
+#include <tuple>
+
+namespace rondo::test {
+namespace {
+
+class CommandTrain : public BuiltProgram {
+ protected:
+  CommandTrain() { write_data_set(data_.path(), 12, 6); }
+
+  std::string resnet(const std::string& options) {
+    return "train resnet18 --data " + data_.path().string() + " " + options;
+  }
+  static bool comes_true(const std::function<bool()>& condition) {
+    const auto begin = std::chrono::steady_clock::now();
+    while (!condition()) {
+      if (std::chrono::steady_clock::now() - begin > std::chrono::minutes(5)) return false;
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    }
+    return true;
+  }
+  static bool comes(const std::string& path) {
+    return comes_true([&] { return std::filesystem::exists(path); });
+  }
+};
+
+std::vector<EpochReport> log_in(const std::string& path) {
+  return program::parse_csv_log(path, read_text(path));
+}
+
+// Sets RONDO_DATA, and puts it back.
+class DataVariable {
+ public:
+  DataVariable() {
+    if (const char* value = std::getenv(kName)) before_ = value;
+  }
+  ~DataVariable() { before_ ? setenv(kName, before_->c_str(), 1) : unsetenv(kName); }
+  void set(const std::string& value) { setenv(kName, value.c_str(), 1); }
+
+ private:
+  static constexpr const char* kName = "RONDO_DATA";
+  std::optional<std::string> before_;
+};
+
+TEST_F(CommandTrain, AVariableNamesTheDataSetWhereNoOptionDoes) {
+  DataVariable variable;
+  variable.set(data_.path());
+  const Outcome outcome = run_line("train lenet --batch 4 --epochs 1 --devices 1");
+  EXPECT_EQ(outcome.code, 0) << outcome.text();
+  EXPECT_EQ(missing(outcome.text(), {"not the original", "12 training and 6 test images"}), "");
+
+  variable.set(data_ / "absent");
+  expect_refused("train lenet", {"absent does not exist", "--data DIR", "RONDO_DATA=DIR"});
+  EXPECT_EQ(run_line("train lenet --batch 4 --epochs 1 --data " + data_.path().string()).code, 0);
+}
+
+// Epoch, loss and accuracy.
+std::vector<std::tuple<int64_t, double, double>> figures_in(const std::string& path) {
+  std::vector<std::tuple<int64_t, double, double>> figures;
+  for (const EpochReport& epoch : log_in(path))
+    figures.emplace_back(epoch.epoch, epoch.train_loss, epoch.test_accuracy);
+  return figures;
+}
+
+TEST_F(CommandTrain, TheLessonGivesTheFiguresOfTheTrainer) {
+  const std::string command =
+      "train lenet --epochs 2 --batch 5 --devices 2 --data " + data_.path().string() + " --log ";
+  const std::string trainer = results_ / "trainer.csv", lesson = results_ / "lesson.csv";
+  ASSERT_EQ(run_line(command + trainer).code, 0);
+  const Outcome outcome = run_line(command + lesson + " --from-scratch --plot " + (results_ / "plot.svg"));
+  ASSERT_EQ(outcome.code, 0) << outcome.text();
+  EXPECT_EQ(missing(outcome.out,
+                    {"129,068 parameters", "2 epochs of 3 steps", "from scratch", "wrote ", "test acc: "}),
+            "");
+  EXPECT_EQ(figures_in(lesson), figures_in(trainer));
+  EXPECT_EQ(figures_in(lesson).size(), 2u);
+}
+
+TEST_F(CommandTrain, TheLessonRefusesWhatItDoesNotHave) {
+  const std::string command = "train lenet --from-scratch --data " + data_.path().string() + " ";
+  for (const std::string option :
+       {"--checkpoint-layers 2", "--fixed-order", "--group 1", "--micro-batches 2", "--momentum 0.5",
+        "--optimizer adam", "--save file", "--schedule cosine", "--trace file", "--verify", "--warm-up 3",
+        "--weight-decay 0.1", "--weights kaiming", "--nesterov", "--resume file", "--local-statistics"})
+    expect_refused(command + option,
+                   {option.substr(0, option.find(' ')) + " is not possible with --from-scratch"});
+  EXPECT_EQ(results_.files(), 0u);
+}
+
+// What only ResNet could do.
+TEST_F(CommandTrain, LeNetIsSavedAndGoesOn) {
+  const std::string command = "train lenet --batch 5 --optimizer adam --lr 0.001 --data " + data_.path().string() + " ";
+  const std::string whole = results_ / "whole", part = results_ / "part";
+  ASSERT_EQ(run_line(command + "--epochs 3 --save " + whole).code, 0);
+  ASSERT_EQ(run_line(command + "--epochs 1 --save " + part).code, 0);
+  const Outcome outcome = run_line(command + "--epochs 3 --save " + part + " --resume " + part);
+  ASSERT_EQ(outcome.code, 0) << outcome.text();
+  EXPECT_EQ(read_text(part), read_text(whole));
+}
+
+TEST_F(CommandTrain, EveryTrainingHasAFixedOrder) {
+  for (const std::string& command :
+       {"train lenet --batch 9 --epochs 2 --data " + data_.path().string(),
+        std::string("train mlp --layers 2 --width 8 --inputs 4 --batch 9 --steps 2")}) {
+    std::set<std::string> seen;
+    for (const std::string devices : {"1", "2", "3"}) {
+      const Outcome outcome = run_line(command + " --fixed-order --verify --devices " + devices +
+                                       (command.find("mlp") == std::string::npos
+                                            ? " --save " + (results_ / "fixed")
+                                            : std::string(" --json ") + (results_ / "fixed")));
+      ASSERT_EQ(outcome.code, 0) << outcome.text();
+      const std::string text = read_text(results_ / "fixed");
+      seen.insert(command.find("mlp") == std::string::npos ? text
+                                                           : nlohmann::json::parse(text).at("losses").dump());
+    }
+    EXPECT_EQ(seen.size(), 1u) << command;
+  }
+}
+
+TEST_F(CommandTrain, LocalStatisticsNeedSome) {
+  expect_refused("train lenet --local-statistics --data " + data_.path().string(),
+                 {"--local-statistics is not possible with lenet, which has no batch normalisation"});
+}
+
+TEST_F(CommandTrain, ResNetOnTwoDevices) {
+  const Outcome outcome = run_line(resnet(
+      "--batch 6 --epochs 2 --devices 2 --verify --momentum 0.9 --nesterov --weight-decay 1e-4 --warm-up 1 "
+      "--schedule cosine --micro-batches 2 --checkpoint-layers 4 --log " +
+      (results_ / "log.csv") + " --plot " + (results_ / "plot.svg") + " --trace " +
+      (results_ / "trace.json")));
+  ASSERT_EQ(outcome.code, 0) << outcome.text();
+  EXPECT_EQ(
+      missing(outcome.text(),
+              {"resnet18, 11,175,818 parameters", "2 epochs of 2 steps", "Nesterov's momentum 0.9",
+               "weight decay 0.0001", "warm-up of 1 steps", "2 micro-batches", "kept every 4 operations",
+               "verified: all replicas bitwise equal after each of 4 steps", "test acc: ", "sec/epoch on ["}),
+      "")
+      << outcome.text();
+  EXPECT_EQ(log_in(results_ / "log.csv").size(), 2u);
+  EXPECT_EQ(XmlCheck::fault(read_text(results_ / "plot.svg")), "");
+  EXPECT_FALSE(nlohmann::json::parse(read_text(results_ / "trace.json"))["traceEvents"].empty());
+}
+
+TEST_F(CommandTrain, TheRateFollowsTheBatch) {
+  const std::pair<const char*, const char*> rates[] = {{"", "batch 12, sgd, learning rate 0.0046875,"},
+                                                       {"--batch 6 --devices 2", "learning rate 0.00234375,"},
+                                                       {"--batch 6 --lr 0.03", "learning rate 0.03,"}};
+  for (const auto& [options, rate] : rates)
+    EXPECT_EQ(missing(run_line(resnet(std::string(options) + " --epochs 1")).text(), {rate}), "");
+}
+
+// Ctrl-C: the step ends, the checkpoint is there, and what goes on from it ends as a run that was never stopped.
+TEST_F(CommandTrain, StopsAndGoesOn) {
+  const std::string options = "--batch 6 --optimizer adamw --lr 0.001 --weights kaiming --epochs 3 ";
+  ASSERT_EQ(run_line(resnet(options + "--save " + (results_ / "straight") + " --log " +
+                            (results_ / "straight.csv")))
+                .code,
+            0);
+
+  const std::string parts = results_ / "parts";
+  const pid_t child =
+      start(words_of(resnet(options + "--save " + parts + " --log " + (results_ / "parts.csv"))));
+  ASSERT_TRUE(comes(parts));
+  kill(child, SIGINT);
+  const Outcome stopped = wait_for(child);
+  ASSERT_EQ(stopped.code, 128 + SIGINT) << stopped.text();
+  EXPECT_EQ(missing(stopped.text(), {"stopped in epoch ", "--resume " + parts + " goes on"}), "")
+      << stopped.text();
+
+  const Outcome rest = run_line(
+      resnet(options + "--resume " + parts + " --save " + parts + " --log " + (results_ / "parts.csv")));
+  ASSERT_EQ(rest.code, 0) << rest.text();
+  EXPECT_EQ(missing(rest.text(), {"resumed"}), "") << rest.text();
+  EXPECT_TRUE(read_text(parts) == read_text(results_ / "straight")) << "the checkpoints differ";
+  const std::vector<EpochReport> a = log_in(results_ / "straight.csv"), b = log_in(results_ / "parts.csv");
+  ASSERT_EQ(b.size(), 3u);
+  for (size_t epoch = 0; epoch < 3; ++epoch) EXPECT_EQ(a[epoch].test_accuracy, b[epoch].test_accuracy);
+
+  const Outcome done = run_line(resnet(options + "--resume " + parts));
+  EXPECT_EQ(done.code, 2);
+  EXPECT_EQ(missing(done.text(), {"--epochs is 3", "has 3 done"}), "") << done.text();
+  const std::string bytes = read_text(parts);
+  EXPECT_EQ(run_line(resnet(options + "--resume " + parts + " --plot " + parts)).code, 2);
+  EXPECT_TRUE(read_text(parts) == bytes) << "the checkpoint is not a picture";
+}
+
+// What the bits depend on must be as it was, and the message names the options that differ, and no others.
+TEST_F(CommandTrain, ResumingAsAnotherTrainingIsRefused) {
+  const std::string path = results_ / "a", also = results_ / "b";
+  const std::string same = "--batch 6 --schedule step:2:0.5 --momentum 0.5 --weights kaiming --epochs 2 ";
+  ASSERT_EQ(
+      run_line(resnet("--batch 6 --schedule step:2:0.5 --momentum 0.5 --weights kaiming --epochs 1 --save " +
+                      path))
+          .code,
+      0);
+  const std::string bytes = read_text(path);
+  const auto refusal = [&](const std::string& options, const std::string& from) {
+    const Outcome outcome = run_line(resnet(options + " --resume " + from));
+    EXPECT_EQ(outcome.code, 2) << options << outcome.text();
+    EXPECT_EQ(outcome.out, "");
+    const std::string begin = "rondo: " + from + ": ";
+    EXPECT_TRUE(outcome.err.starts_with(begin) && outcome.err.ends_with("\n")) << outcome.err;
+    return outcome.err.substr(std::min(begin.size(), outcome.err.size()),
+                              outcome.err.size() - begin.size() - 1);
+  };
+  const std::string began = "this is not how its training began: ";
+  const std::pair<std::string, std::string> changes[] = {
+      {"--seed 1", "--seed is 1, must be 0"},
+      {"--lr 0.002", "--lr is 0.002, must be 0.0023437500000000003"},
+      // Written with six digits they would be the same.
+      {"--lr 0.0023437501", "--lr is 0.0023437501, must be 0.0023437500000000003"},
+      {"--warm-up 1", "--warm-up is 1, must be 0"},
+      {"--local-statistics", "--local-statistics is on, must be off"},
+      {"--micro-batches 2", "--micro-batches is 2, must be 1"},
+      {"--nesterov", "--nesterov is on, must be off"},
+      {"--weight-decay 0.5 --seed 3", "--seed is 3, must be 0; --weight-decay is 0.5, must be 0"}};
+  for (const auto& [option, want] : changes) EXPECT_EQ(refusal(same + option, path), began + want);
+  EXPECT_EQ(refusal("--batch 4 --schedule step:2:0.5 --momentum 0.5 --weights kaiming --epochs 2", path),
+            began + "--batch is 4, must be 6")
+      << "the learning rate only follows";
+  EXPECT_EQ(
+      refusal("--batch 6 --optimizer adam --weights kaiming --epochs 2", path),
+      began +
+          "--momentum is 0, must be 0.5; --optimizer is adam, must be sgd; --schedule is constant, must be "
+          "step:2:0.5");
+  EXPECT_EQ(refusal("--batch 6 --momentum 0.5 --schedule cosine --weights kaiming --epochs 2", path),
+            began + "--schedule is cosine, must be step:2:0.5")
+      << "the epochs matter only to the cosine";
+  const std::string limited = refusal(same + "--limit 10", path);
+  EXPECT_EQ(
+      missing(limited, {"--data is 10 images with the checksum ", ", must be 12 images with the checksum "}),
+      "");
+  EXPECT_EQ(refusal("--batch 6 --schedule step:2:0.5 --momentum 0.5 --weights kaiming --epochs 1", path),
+            "--epochs is 1, must be more: it has 1 done");
+  EXPECT_TRUE(read_text(path) == bytes);
+
+  // As it would have been written by another training, or by another program.
+  const auto refused_with = [&](const std::map<std::string, std::string>& metadata,
+                                const std::string& options) {
+    Safetensors file = read_safetensors(path);
+    for (const auto& [key, value] : metadata) {
+      file.metadata[key] = value;
+      if (value.empty()) file.metadata.erase(key);
+    }
+    file.metadata.erase("crc32");
+    file.metadata["crc32"] = std::to_string(checksum(file.tensors, file.metadata));
+    write_safetensors(also, file.tensors, file.metadata);
+    return refusal(options, also);
+  };
+  EXPECT_EQ(refused_with({{"recipe.--batch", "5"}, {"recipe.--devices", "2"}},
+                         "--schedule step:2:0.5 --momentum 0.5 --weights kaiming --epochs 2"),
+            began + "--batch is 12 with --devices 1, must be 5")
+      << "nobody asked for this batch";
+  EXPECT_EQ(refused_with({{"recipe.--schedule", "cosine"}, {"recipe.--epochs", "5"}},
+                         "--batch 6 --schedule cosine --momentum 0.5 --weights kaiming --epochs 2"),
+            began + "--epochs is 2, must be 5");
+  EXPECT_EQ(refused_with({{"recipe.--seed", ""}}, same),
+            "it was not made by rondo train resnet18: it does not say its --seed");
+}
+
+TEST_F(CommandTrain, ResumingOtherwiseSaysSo) {
+  const std::string path = results_ / "a", straight = results_ / "straight";
+  const std::string options = "--batch 6 --algorithm direct ";
+  ASSERT_EQ(run_line(resnet(options + "--weights kaiming --epochs 2 --save " + straight)).code, 0);
+  ASSERT_EQ(run_line(resnet(options + "--weights kaiming --epochs 1 --save " + path)).code, 0);
+  const Outcome weights = run_line(resnet(options + "--epochs 2 --resume " + path + " --save " + path));
+  EXPECT_EQ(weights.code, 0) << weights.err;
+  EXPECT_EQ(missing(weights.out, {"--weights normal changes nothing: the training began with kaiming",
+                                  "kaiming weights, seed 0"}),
+            "");
+  EXPECT_TRUE(read_text(path) == read_text(straight));
+  EXPECT_EQ(weights.out.find("--devices"), std::string::npos) << weights.out;
+
+  const Outcome devices = run_line(
+      resnet(options + "--weights kaiming --devices 0,0 --epochs 3 --resume " + path + " --save " + path));
+  EXPECT_EQ(devices.code, 0) << devices.err;
+  const std::string sums = ": from here on sums are added in another order\n";
+  EXPECT_EQ(missing(devices.out, {"with --devices 2, the checkpoint was made with 1" + sums}), "");
+  EXPECT_EQ(devices.out.find("--weights"), std::string::npos) << devices.out;
+  const Outcome algorithm =
+      run_line(resnet("--batch 6 --algorithm ring --weights kaiming --devices 0,0 --epochs 4 "
+                      "--resume " +
+                      path));
+  EXPECT_EQ(algorithm.code, 0) << algorithm.err;
+  EXPECT_EQ(missing(algorithm.out, {"with --algorithm ring, the checkpoint was made with direct" + sums}),
+            "");
+  EXPECT_EQ(algorithm.out.find("with --devices"), std::string::npos) << algorithm.out;
+}
+
+// Two processes with one --save: the second does nothing, the first loses nothing.
+TEST_F(CommandTrain, TwoRunsDoNotShareAFile) {
+  const std::string path = results_ / "shared", log = results_ / "shared.csv", link = results_ / "link";
+  std::filesystem::create_symlink("shared", link);
+  const std::string options = "--batch 6 --epochs 1000 ";
+  const pid_t first =
+      start(words_of(resnet(options + "--save " + path + " --log " + log)), streams_ / "first");
+  ASSERT_TRUE(comes(log)) << "the first epoch does not end";
+  const std::string taken =
+      concat(": is the output of another run, which has not ended (process ", first, ")");
+  for (const std::string& output :
+       {"--save " + path, "--resume " + path + " --save " + link, "--log " + log}) {
+    const Outcome second = run_line(resnet("--batch 6 --epochs 1 " + output));
+    EXPECT_EQ(second.code, 2) << second.text();
+    EXPECT_EQ(second.out, "");
+    EXPECT_EQ(missing(second.err, {output.substr(output.rfind("--")) + taken}), "");
+  }
+  EXPECT_EQ(missing(run_line("plot " + log + " --svg " + path).err, {"--svg " + path + taken}), "");
+  kill(first, SIGKILL);
+  EXPECT_EQ(wait_for(first).code, 1000 + SIGKILL);
+
+  // The lock went with the process; what goes on has it now.
+  const pid_t next = start(words_of(resnet(options + "--save " + path + " --resume " + path)));
+  const std::string lock_file = results_ / ".shared.rondo-lock";
+  ASSERT_TRUE(comes_true([&] { return read_text(lock_file) == std::to_string(next); }));
+  ASSERT_TRUE(comes_true([&] { return read_text(streams_ / "out").find("resumed") != std::string::npos; }));
+  std::filesystem::remove(path);
+  ASSERT_TRUE(comes(path));
+  kill(next, SIGTERM);
+  const Outcome stopped = wait_for(next);
+  EXPECT_EQ(stopped.code, 128 + SIGTERM) << stopped.text();
+  EXPECT_FALSE(std::filesystem::exists(lock_file));
+}
+
+// Another program writes the file meanwhile, without the lock.
+TEST_F(CommandTrain, AFailureAfterTheBeginningIsNoWrongArgument) {
+  const std::string path = results_ / "a";
+  const pid_t child = start(words_of(resnet("--batch 6 --epochs 1000 --save " + path)));
+  ASSERT_TRUE(comes(path));
+  Outcome outcome;
+  {
+    int other = -1;
+    const std::string temporary = results_ / ".a.rondo-tmp";
+    ASSERT_TRUE(comes_true([&] {
+      if (other >= 0) close(other);
+      other = open(temporary.c_str(), O_WRONLY | O_CREAT, 0600);
+      struct stat mine {
+      }, named{};
+      return flock(other, LOCK_EX | LOCK_NB) == 0 && fstat(other, &mine) == 0 &&
+             stat(temporary.c_str(), &named) == 0 && mine.st_ino == named.st_ino;
+    }));
+    outcome = wait_for(child);
+    close(other);
+  }
+  EXPECT_EQ(outcome.code, 1) << outcome.text();
+  EXPECT_EQ(missing(outcome.err, {path + ": somebody else is writing it at this moment"}), "");
+}
+
+// The terminal goes: the system and the shell both say so.
+TEST_F(CommandTrain, AHangUpLeavesACheckpoint) {
+  const std::string path = results_ / "a", log = results_ / "a.csv";
+  const std::string options = "--batch 2 --lr 0.001 --epochs 1000 --save " + path;
+  const pid_t child = start(words_of(resnet(options + " --log " + log)));
+  ASSERT_TRUE(comes(log));
+  for (int i = 0; i < 2; ++i) kill(child, SIGHUP);
+  const Outcome stopped = wait_for(child);
+  EXPECT_EQ(stopped.code, 128 + SIGHUP) << stopped.text();
+  EXPECT_EQ(missing(stopped.out, {"stopped in epoch ", "--resume " + path + " goes on"}), "")
+      << stopped.text();
+  const auto place = std::regex("stopped in epoch (\\d+) after (\\d+) steps");
+  std::smatch said;
+  ASSERT_TRUE(std::regex_search(stopped.out, said, place));
+  const Safetensors file = read_safetensors(path);
+  EXPECT_EQ(file.metadata.at("epoch"), said[1]);
+  EXPECT_EQ(file.metadata.at("epoch_steps"), said[2]);
+}
+
+TEST_F(CommandTrain, UnderNohupAHangUpIsNotHeard) {
+  const std::string path = results_ / "a";
+  const auto before = signal(SIGHUP, SIG_IGN);  // the child inherits it
+  const pid_t child = start(words_of(resnet("--batch 6 --epochs 1000 --save " + path)));
+  signal(SIGHUP, before);
+  ASSERT_TRUE(comes(path));
+  kill(child, SIGHUP);
+  std::filesystem::remove(path);
+  EXPECT_TRUE(comes(path)) << "it did not go on";
+  kill(child, SIGTERM);
+  EXPECT_EQ(wait_for(child).code, 128 + SIGTERM);
+}
+
+TEST_F(CommandTrain, NamesWhatIsNotFinite) {
+  const Outcome outcome =
+      run_line(resnet("--batch 2 --lr 1000 --weights kaiming --epochs 60 --checkpoint-layers 8"));
+  EXPECT_EQ(outcome.code, 1);
+  EXPECT_TRUE(
+      std::regex_search(outcome.text(), std::regex("rondo: the loss of epoch \\d+, step \\d+ is not finite: "
+                                                   "\\S.*(is|:) .*(nan|inf).*learning rate below 1000")))
+      << outcome.text();
+}
+
+TEST_F(CommandTrain, WhatDivergedDoesNotReplaceTheCheckpoint) {
+  const std::string path = results_ / "kept";
+  ASSERT_EQ(run_line(resnet("--batch 4 --epochs 1 --lr 0.01 --save " + path)).code, 0);
+  const std::string kept = read_text(path);
+  const Outcome outcome = run_line(resnet("--batch 4 --epochs 1 --lr 30 --save " + path));
+  EXPECT_EQ(outcome.code, 1);
+  EXPECT_EQ(missing(outcome.text(), {"the loss of epoch 1 is", "diverged"}), "") << outcome.text();
+  EXPECT_TRUE(read_text(path) == kept);
+}
+
+TEST_F(CommandTrain, ResNetRefuses) {
+  expect_refused(resnet("--batch 13"), {"--batch is 13", "at most 12"});
+  expect_refused(resnet("--batch 6 --micro-batches 7"), {"--micro-batches is 7", "at most 6, the batch"});
+  expect_refused(resnet("--lr 0"), {"--lr is '0'", "above 0"});
+  expect_refused(resnet("--optimizer lion"), {"--optimizer is 'lion'", "sgd, adam or adamw"});
+  expect_refused(resnet("--optimizer adam --momentum 0.9"), {"--momentum", "adam"});
+  expect_refused(resnet("--nesterov"), {"--nesterov", "--momentum"});
+  expect_refused(resnet("--momentum 1"), {"--momentum is '1'", "below 1"});
+  expect_refused(resnet("--weights zero"), {"zero", "kaiming"});
+  expect_refused(resnet("--schedule step:0:0.1"), {"step:0:0.1"});
+  expect_refused(resnet("--batch 6 --epochs 2 --warm-up 5"), {"warm-up", "5", "4"});
+  expect_refused(resnet("--checkpoint-layers -1"), {"--checkpoint-layers is '-1'"});
+  expect_refused(resnet("--fixed-order --algorithm ring"),
+                 {"--algorithm", "automatic or direct with --fixed-order"});
+  expect_refused(resnet("--fixed-order --group 1"), {"--fixed-order is not possible with --group"});
+  expect_refused(resnet("--devices 2 --group 3"), {"--group is 3, must divide 2"});
+  expect_refused(resnet("--resume " + (results_ / "absent")), {"absent"});
+  expect_refused(resnet("--save " + (results_ / "absent/file")), {"--save", "absent"});
+  expect_refused(resnet("--save " + (results_ / "a") + " --log " + (results_ / "a")), {"same file"});
+}
+
+TEST_F(CommandTrain, MlpInAllModesHasTheSameLosses) {
+  std::vector<double> first;
+  for (const char* mode : {"single", "sharded", "replicated"})
+    for (const char* more : {"", " --checkpoint-layers 2", " --micro-batches 3"}) {
+      const Outcome outcome = run_line(
+          "train mlp --layers 5 --width 48 --inputs 40 --outputs 3 --batch 30 --steps 4 --lr 0.01 "
+          "--verify --mode " +
+          std::string(mode) + more + " --json " + (results_ / "m.json"));
+      ASSERT_EQ(outcome.code, 0) << outcome.text();
+      EXPECT_EQ(missing(outcome.text(), {"MLP of 5 layers of width 48", mode, "mean and deviation of 4 steps",
+                                         "at most on a device", "verified"}),
+                "")
+          << outcome.text();
+      const nlohmann::json json = nlohmann::json::parse(read_text(results_ / "m.json"));
+      EXPECT_EQ(json["parameters"], 40 * 48 + 48 + 4 * (48 * 48 + 48) + 48 * 3 + 3);
+      EXPECT_EQ(json["seconds"].size(), 4u);
+      const std::vector<double> losses = json["losses"];
+      ASSERT_EQ(losses.size(), 6u);
+      EXPECT_LT(losses.back(), losses.front());
+      if (first.empty()) first = losses;
+      for (size_t i = 0; i < losses.size(); ++i)
+        EXPECT_NEAR(losses[i], first[i], 2e-5 * first[i]) << mode << more;
+    }
+}
+
+TEST_F(CommandTrain, MlpRefuses) {
+  expect_refused("train mlp --mode alone", {"--mode is 'alone'", "single, sharded or replicated"});
+  expect_refused("train mlp --mode single --devices 2", {"2 replicas", "must be 1 with --mode single"});
+  expect_refused("train mlp --width 0", {"--width is '0'"});
+  expect_refused("train mlp --batch 4 --micro-batches 5", {"--micro-batches is 5", "at most 4"});
+  expect_refused("train mlp --json " + (results_ / "absent/f"), {"--json", "absent"});
+}
+
+// Said before anything is allocated, with the sizes.
+TEST_F(CommandTrain, MemoryIsForetold) {
+  const Outcome outcome = run_line("train mlp --mode single --layers 9000 --width 9000");
+  EXPECT_EQ(outcome.code, 1);
+  EXPECT_EQ(missing(outcome.text(), {"training wants ", " free: parameters ", "optimizer ", "activations"}),
+            "")
+      << outcome.text();
+}
+
+}  // namespace
+}  // namespace rondo::test

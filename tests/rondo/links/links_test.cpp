@@ -1,0 +1,253 @@
+// What `rondo links` measures, stores and reads back.
+#include <gtest/gtest.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <rondo/kernels/runtime/platform.h>
+#include <rondo/tests/rondo/support/files.h>
+#include <rondo/tools/rondo/links/device_name.h>
+#include <rondo/tools/rondo/links/link_file.h>
+#include <rondo/tools/rondo/links/links.h>
+#include <rondo/tools/rondo/links/measure_links.h>
+
+#include <nlohmann/json.hpp>
+
+#include <filesystem>
+#include <numeric>
+#include <sstream>
+
+#ifdef __SIMT__
+#include <simt/faults.h>
+#endif
+
+namespace rondo::program {
+namespace {
+
+using test::complaint;
+using test::missing;
+
+// Devices 0 to n-1 of this machine, all links alike.
+LinkTable even_table(int devices) {
+  LinkTable table{.platform = platform(), .date = "2026-01-02T03:04:05Z", .host_seconds_per_call = 1e-6};
+  for (int device = 0; device < devices; ++device)
+    table.devices.push_back({device, device_name(0), 1e12, 3e-6});
+  for (int from = 0; from < devices; ++from) {
+    for (int to = 0; to < devices; ++to)
+      table.links.push_back({50e9, 5e-6, 40e9, from == to ? PeerAccess::same_device : PeerAccess::direct});
+  }
+  return table;
+}
+Link& link_of(LinkTable& table, size_t from, size_t to) {
+  return table.links[from * table.devices.size() + to];
+}
+
+// $XDG_CACHE_HOME is a directory of the test's own.
+class Links : public ::testing::Test {
+ protected:
+  Links() {
+    throw_if_error(request_devices(std::string(platform()) == "cpu" ? 4 : 1));
+    setenv("XDG_CACHE_HOME", cache_.path().c_str(), 1);
+  }
+  ~Links() override { unsetenv("XDG_CACHE_HOME"); }
+
+  void store(const std::string& text) {
+    std::filesystem::create_directories(cache_.path() / "rondo");
+    test::write_file(cache_ / "rondo/links.json", test::bytes_of(text));
+  }
+
+  test::TemporaryDirectory cache_;
+};
+
+TEST_F(Links, ReadBackAsWritten) {
+  LinkTable table = even_table(3);
+  link_of(table, 0, 2) = {1.25e9, 7.5e-6, 1e9, PeerAccess::broken};
+  link_of(table, 2, 1).access = PeerAccess::unsupported;
+  const LinkTable back = parse_link_json("f", link_json(table));
+  EXPECT_EQ(back.platform, table.platform);
+  EXPECT_EQ(back.date, table.date);
+  EXPECT_EQ(back.host_seconds_per_call, table.host_seconds_per_call);
+  ASSERT_EQ(back.devices.size(), 3u);
+  for (size_t i = 0; i < 3; ++i) {
+    EXPECT_EQ(back.devices[i].device, table.devices[i].device);
+    EXPECT_EQ(back.devices[i].name, table.devices[i].name);
+    EXPECT_EQ(back.devices[i].memory_bandwidth, table.devices[i].memory_bandwidth);
+    EXPECT_EQ(back.devices[i].kernel_latency, table.devices[i].kernel_latency);
+  }
+  ASSERT_EQ(back.links.size(), 9u);
+  for (size_t i = 0; i < 9; ++i) {
+    EXPECT_EQ(back.links[i].bandwidth, table.links[i].bandwidth);
+    EXPECT_EQ(back.links[i].latency, table.links[i].latency);
+    EXPECT_EQ(back.links[i].kernel_bandwidth, table.links[i].kernel_bandwidth);
+    EXPECT_EQ(back.links[i].access, table.links[i].access);
+  }
+}
+
+TEST_F(Links, DamagedFilesAreNamed) {
+  const std::string good = link_json(even_table(2));
+  const auto with = [&](const std::string& what, const std::string& instead) {
+    std::string text = good;
+    const size_t at = text.find(what);
+    EXPECT_NE(at, std::string::npos) << what;
+    return text.replace(at, what.size(), instead);
+  };
+  const std::pair<std::string, std::string> bad[] = {
+      {"", "damaged"},
+      {"{", "damaged"},
+      {"[]", "not written by rondo links"},
+      {"{\"traceEvents\": []}", "not written by rondo links"},
+      {good.substr(0, good.size() / 2), "damaged"},
+      {with("\"rondo_links\": 1", "\"rondo_links\": 2"), "has version 2, must be 1"},
+      {with("\"host_seconds_per_call\": 1e-06", "\"host_seconds_per_call\": -1"),
+       "host_seconds_per_call is -1"},
+      {with("\"bandwidth\": 50000000000.0", "\"bandwidth\": 0"),
+       "bandwidth is 0, must be finite and above 0"},
+      {with("\"bandwidth\": 50000000000.0", "\"bandwidth\": null"), "damaged"},
+      {with("\"to\": 1", "\"to\": 7"), "out of its place"},
+      {with("\"access\": \"direct\"", "\"access\": \"telepathy\""), "'telepathy', must be"}};
+  for (const auto& [text, why] : bad)
+    EXPECT_EQ(missing(complaint([&] { parse_link_json("the file", text); }), {"the file", why}), "") << text;
+}
+
+TEST_F(Links, WhatIsStoredIsUsedWhereItFits) {
+  EXPECT_FALSE(stored_links({0}).table);
+  EXPECT_EQ(stored_links({0}).note, "");
+  store(link_json(even_table(1)));
+  const StoredLinks fitting = stored_links({0, 0});
+  ASSERT_TRUE(fitting.table);
+  EXPECT_EQ(fitting.table->links[0].bandwidth, 50e9);
+  EXPECT_EQ(missing(fitting.note, {cache_ / "rondo/links.json", "measured 2026-01-02T03:04:05Z", "used"}),
+            "");
+
+  const auto refused = [&](const std::string& text, const std::vector<int>& devices,
+                           const std::vector<std::string>& why) {
+    store(text);
+    const StoredLinks stored = stored_links(devices);
+    EXPECT_FALSE(stored.table);
+    EXPECT_EQ(missing(stored.note, why), "");
+    EXPECT_EQ(missing(stored.note, {"not used", "links.json"}), "");
+    EXPECT_EQ(stored.note.find('\n'), std::string::npos);
+  };
+  refused("{", {0}, {"damaged"});
+  refused(link_json(even_table(1)), {0, 1}, {"do not have", device_label(1)});
+  LinkTable foreign = even_table(1);
+  foreign.devices[0].name = "Difference Engine";
+  refused(link_json(foreign), {0}, {"Difference Engine", device_name(0)});
+  foreign.platform = "abacus";
+  refused(link_json(foreign), {0}, {"abacus", platform()});
+}
+
+// What a file says of itself comes to the terminal as text.
+TEST_F(Links, NotesArePrintable) {
+  LinkTable table = even_table(1);
+  table.date = "2026\x1b[2J\n";
+  store(link_json(table));
+  EXPECT_EQ(missing(stored_links({0}).note, {"measured 2026\\x1b[2J\\n, are used"}), "");
+  table.platform = "\x1b[31m";
+  store(link_json(table));
+  EXPECT_EQ(missing(stored_links({0}).note, {"\\x1b[31m", "not used"}), "");
+}
+
+TEST_F(Links, APipeIsNotWaitedFor) {
+  std::filesystem::create_directories(cache_.path() / "rondo");
+  const std::string path = cache_ / "rondo/links.json";
+  ASSERT_EQ(mkfifo(path.c_str(), 0600), 0);
+  alarm(30);
+  EXPECT_EQ(stored_links({0}).note, "are not used: " + path +
+                                        ": is a pipe, must be a regular file; rondo links --store FILE takes "
+                                        "another");
+  alarm(0);
+}
+
+TEST_F(Links, WhereTheFileIs) {
+  EXPECT_EQ(default_link_file(), cache_ / "rondo/links.json");
+  setenv("XDG_CACHE_HOME", "relative", 1);  // which the specification says to ignore
+  EXPECT_EQ(default_link_file(), std::string(getenv("HOME")) + "/.cache/rondo/links.json");
+}
+
+TEST_F(Links, ConstantsAreThoseOfTheSlowest) {
+  LinkTable table = even_table(4);
+  table.devices[2].memory_bandwidth = 7e11;
+  table.devices[3].kernel_latency = 9e-6;
+  link_of(table, 1, 2).bandwidth = 11e9;
+  link_of(table, 2, 3).latency = 8e-6;
+  link_of(table, 3, 1).kernel_bandwidth = 2e9;
+  const LinkConstants along = constants_of(table, {0, 1, 2, 3}, {0, 1, 2, 3});
+  EXPECT_EQ(along.wire_bandwidth, 11e9);
+  EXPECT_EQ(along.copy_latency, 8e-6);
+  EXPECT_EQ(along.peer_bandwidth, 2e9);
+  EXPECT_EQ(along.memory_bandwidth, 7e11);
+  EXPECT_EQ(along.kernel_latency, 9e-6);
+  EXPECT_EQ(along.host_seconds_per_call, 1e-6);
+  EXPECT_EQ(constants_of(table, {0, 1, 2, 3}, {0, 2, 1, 3}).wire_bandwidth, 50e9) << "not over the slow link";
+  EXPECT_TRUE(all_reach_all(table, {0, 1, 2, 3}));
+  link_of(table, 3, 0).access = PeerAccess::broken;
+  EXPECT_FALSE(all_reach_all(table, {0, 1, 2, 3}));
+  EXPECT_TRUE(all_reach_all(table, {0, 1, 2}));
+}
+
+TEST_F(Links, ARingAvoidsTheSlowLink) {
+  LinkTable table = even_table(4);
+  for (const auto& [from, to] : {std::pair{0, 1}, {1, 0}, {2, 3}, {3, 2}})
+    link_of(table, from, to).bandwidth = 5e9;
+  const std::vector<int> order = best_ring_order(table, {0, 1, 2, 3});
+  if (std::string(platform()) == "cpu") {
+    EXPECT_EQ(order, (std::vector<int>{0, 1, 2, 3})) << "one memory: no link is better";
+  } else {
+    EXPECT_EQ(constants_of(table, {0, 1, 2, 3}, order).wire_bandwidth, 50e9);
+  }
+  link_of(table, 1, 2).bandwidth = 50.4e9;  // noise
+  EXPECT_EQ(best_ring_order(even_table(4), {0, 1, 2, 3}), (std::vector<int>{0, 1, 2, 3}));
+}
+
+TEST_F(Links, MeasuredAndShown) {
+  const int count = std::min(device_count(), 3);
+  std::vector<int> devices(static_cast<size_t>(count));
+  std::iota(devices.begin(), devices.end(), 0);
+  devices.push_back(0);  // a device counts once
+  const LinkTable table =
+      measure_links(devices, {.copy_bytes = 1 << 16, .memory_bytes = 1 << 17, .repeats = 1});
+  EXPECT_TRUE(check(table).ok()) << check(table).message();
+  ASSERT_EQ(table.devices.size(), static_cast<size_t>(count));
+  EXPECT_EQ(table.between(0, 0).access, PeerAccess::same_device);
+  EXPECT_EQ(mismatch(table, devices), "");
+  for (const Link& link : table.links) EXPECT_GT(link.latency, 0);
+  for (const MeasuredDevice& device : table.devices) EXPECT_GT(device.kernel_latency, 0);
+  EXPECT_GT(table.host_seconds_per_call, 0);
+  EXPECT_EQ(missing(link_text(table), {"memory GB/s", "copy bandwidth", "copy latency", "peer access",
+                                       "ring order", "us a call", device_label(0), "self"}),
+            "");
+}
+
+TEST_F(Links, TheCommandStoresWhatItShows) {
+  std::ostringstream out;
+  show_links({.devices = std::vector<int>{0}, .store = cache_ / "mine.json"}, out);
+  EXPECT_EQ(missing(out.str(), {"wrote " + (cache_ / "mine.json")}), "");
+  const LinkTable table = parse_link_json("mine", test::read_text(cache_ / "mine.json"));
+  EXPECT_EQ(table.devices.size(), 1u);
+  EXPECT_EQ(mismatch(table, {0}), "");
+  EXPECT_EQ(cache_.files(), 1u) << "and nowhere else";
+  std::ostringstream again;
+  show_links({.devices = std::vector<int>{0}, .no_store = true}, again);
+  EXPECT_EQ(again.str().find("wrote"), std::string::npos);
+  EXPECT_EQ(cache_.files(), 1u);
+}
+
+#ifdef __SIMT__
+TEST_F(Links, BrokenAndMissingPeerAccessIsSaid) {
+  ASSERT_EQ(simt::set_peer_access(0, 1, simt::PeerAccess::broken), cudaSuccess);
+  ASSERT_EQ(simt::set_peer_access(1, 0, simt::PeerAccess::absent), cudaSuccess);
+  const LinkTable table =
+      measure_links({0, 1}, {.copy_bytes = 1 << 16, .memory_bytes = 1 << 17, .repeats = 1});
+  ASSERT_EQ(simt::set_peer_access(0, 1, simt::PeerAccess::works), cudaSuccess);
+  ASSERT_EQ(simt::set_peer_access(1, 0, simt::PeerAccess::works), cudaSuccess);
+  EXPECT_EQ(table.between(0, 1).access, PeerAccess::broken);
+  EXPECT_EQ(table.between(1, 0).access, PeerAccess::unsupported);
+  EXPECT_EQ(missing(link_text(table), {"cpu:0 -> cpu:1 is broken", "what a kernel wrote did not arrive",
+                                       "cpu:1 -> cpu:0 has no peer access", "staged through the host"}),
+            "");
+}
+#endif
+
+}  // namespace
+}  // namespace rondo::program

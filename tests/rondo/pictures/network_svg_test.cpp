@@ -1,0 +1,104 @@
+// The picture of a network against its graph.
+#include <gtest/gtest.h>
+#include <rondo/nn/layers/linear.h>
+#include <rondo/nn/layers/simple.h>
+#include <rondo/nn/models/models.h>
+#include <rondo/tests/rondo/support/files.h>
+#include <rondo/tests/rondo/support/xml.h>
+#include <rondo/tools/rondo/support/format.h>
+#include <rondo/tools/rondo/pictures/network_layout.h>
+#include <rondo/tools/rondo/pictures/network_svg.h>
+
+#include <set>
+
+namespace rondo::program {
+namespace {
+
+using test::missing;
+using test::XmlCheck;
+
+nn::Graph graph_of(const std::string& name) {
+  const nn::NamedModel model = nn::model(name);
+  return nn::make_graph(model.network, model.input);
+}
+
+const NetworkBox& source(const NetworkLayout& layout, size_t to, int which) {
+  for (const NetworkEdge& edge : layout.edges)
+    if (edge.to == to && which-- == 0) return layout.boxes[edge.from];
+  throw std::runtime_error("no such edge");
+}
+
+TEST(NetworkLayout, AChainGoesDown) {
+  const NetworkLayout lenet = lay_out(graph_of("lenet"));
+  ASSERT_EQ(lenet.boxes.size(), 7u);
+  EXPECT_EQ(lenet.columns, 1);
+  EXPECT_EQ(lenet.rows, 7);
+  for (size_t i = 0; i < lenet.boxes.size(); ++i) EXPECT_EQ(lenet.boxes[i].row, static_cast<int>(i));
+  ASSERT_EQ(lenet.edges.size(), 6u);
+  for (size_t i = 0; i < 6; ++i) EXPECT_EQ(lenet.edges[i], (NetworkEdge{i, i + 1}));
+}
+
+// Of the 8 blocks 5 add what went into them, 5 rows up, and 3 a convolution of it.
+TEST(NetworkLayout, ResidualsPassTheirBlocks) {
+  const NetworkLayout layout = lay_out(graph_of("resnet18"));
+  int skips = 0, shortcuts = 0;
+  for (size_t i = 0; i < layout.boxes.size(); ++i) {
+    if (layout.boxes[i].of.layer != "add, ReLU") continue;
+    const NetworkBox &body = source(layout, i, 0), &other = source(layout, i, 1);
+    EXPECT_EQ(body.row, layout.boxes[i].row - 1);
+    EXPECT_EQ(body.column, 0);
+    if (other.column == 0) {
+      ++skips;
+      EXPECT_EQ(other.row, layout.boxes[i].row - 5);
+    } else {
+      ++shortcuts;
+      EXPECT_EQ(other.column, 1);
+      EXPECT_EQ(other.of.layer.rfind("conv", 0), 0u) << other.of.layer;
+      EXPECT_NE(other.of.layer.find("@ 1x1, stride 2"), std::string::npos) << other.of.layer;
+    }
+  }
+  EXPECT_EQ(skips, 5);
+  EXPECT_EQ(shortcuts, 3);
+  std::set<std::pair<int, int>> places;
+  for (const NetworkBox& box : layout.boxes) EXPECT_TRUE(places.insert({box.row, box.column}).second);
+}
+
+TEST(NetworkLayout, EqualLayersAreOneBox) {
+  const NetworkLayout mlp = lay_out(graph_of("mlp"));
+  ASSERT_EQ(mlp.boxes.size(), 4u);  // input, first, 89 more, last
+  EXPECT_EQ(mlp.boxes[1].times, 1);
+  EXPECT_EQ(mlp.boxes[2].times, 89);
+  EXPECT_EQ(mlp.boxes[3].times, 1);
+  // What an addition sees in the middle is no part of a pile.
+  const NetworkLayout seen = lay_out(nn::make_graph(
+      nn::Residual(nn::Sequential{nn::Linear(4), nn::Residual(nn::Sequential{nn::Linear(4), nn::Linear(4)})}),
+      {1, 1, 4}));
+  ASSERT_EQ(seen.boxes.size(), 5u);  // input, linear, two linear, and two additions
+  EXPECT_EQ(seen.boxes[2].times, 2);
+}
+
+TEST(NetworkSvg, SaysWhatTheNetworkIs) {
+  for (const std::string& name : nn::model_names()) {
+    const nn::Graph graph = graph_of(name);
+    const std::string svg = network_svg(name, graph);
+    EXPECT_EQ(XmlCheck::fault(svg), "") << name;
+    EXPECT_EQ(missing(svg, {name + ": " + grouped(graph.parameter_count()) + " parameters"}), "");
+    const NetworkLayout layout = lay_out(graph);
+    int64_t operations = 0, parameters = 0;
+    for (const NetworkBox& box : layout.boxes) {
+      if (!box.of.name.empty()) operations += box.times;
+      parameters += box.times * box.of.parameters;
+      EXPECT_EQ(missing(svg, {">" + text(box.of.output), ">" + box.of.layer}), "") << name;
+    }
+    EXPECT_EQ(operations, static_cast<int64_t>(graph.nodes().size()));
+    EXPECT_EQ(parameters, graph.parameter_count());
+    int64_t boxes = 0;
+    for (size_t at = 0; (at = svg.find("<g><title>", at)) != std::string::npos; ++at) ++boxes;
+    EXPECT_EQ(boxes, static_cast<int64_t>(layout.boxes.size()));
+  }
+  EXPECT_EQ(missing(network_svg("mlp", graph_of("mlp")), {"linear 2056, ReLU, 89 times", "parameters each"}),
+            "");
+}
+
+}  // namespace
+}  // namespace rondo::program

@@ -1,0 +1,150 @@
+// `rondo strategies`: what may be said, and that the table and the JSON hold what the strategies do.
+#include <gtest/gtest.h>
+#include <rondo/kernels/runtime/platform.h>
+#include <rondo/nn/models/models.h>
+#include <rondo/tests/rondo/support/command_line.h>
+#include <rondo/tests/rondo/support/files.h>
+#include <rondo/tools/rondo/strategies/strategies.h>
+
+#include <nlohmann/json.hpp>
+
+#include <cmath>
+#include <sstream>
+
+namespace rondo::program {
+namespace {
+
+using nn::StrategyKind;
+using test::complaint;
+using test::missing;
+
+StrategiesArguments parsed(const std::string& words) {
+  const CommandLine line = parse("strategies " + words);
+  EXPECT_EQ(line.action, CommandLine::Action::strategies);
+  return line.strategies;
+}
+
+std::string run(const std::string& words) {
+  std::ostringstream out;
+  run_strategies(parsed(words), out);
+  return out.str();
+}
+
+std::string refusal(const std::string& words) {
+  return complaint([&] { run(words); });
+}
+
+nlohmann::json json_of(const std::string& words) {
+  const test::TemporaryDirectory directory;
+  EXPECT_EQ(missing(run(words + " --json " + (directory / "s.json")), {"wrote " + (directory / "s.json")}),
+            "");
+  return nlohmann::json::parse(test::read_text(directory / "s.json"));
+}
+
+TEST(StrategiesCommand, ReadsWhatIsAsked) {
+  const StrategiesArguments all = parsed("lenet");
+  EXPECT_EQ(all.strategies.size(), 4u);
+  EXPECT_FALSE(all.devices || all.lr || all.layers);
+  const StrategiesArguments some = parsed(
+      "mlp --strategy data,network --devices 0,1,0 --batch 9 --micro-batches 3 --steps 2 --lr 0.5 --layers 0 "
+      "--width 7 "
+      "--seed 4");
+  EXPECT_EQ(some.strategies,
+            (std::vector<StrategyKind>{StrategyKind::original, StrategyKind::data, StrategyKind::network}));
+  EXPECT_EQ(some.devices, (std::vector<int>{0, 1, 0}));
+  EXPECT_EQ(some.batch, 9);
+  EXPECT_EQ(some.micro_batches, 3);
+  EXPECT_EQ(some.steps, 2);
+  EXPECT_EQ(some.lr, 0.5f);
+  EXPECT_EQ(some.layers, 0);
+  EXPECT_EQ(some.width, 7);
+  EXPECT_EQ(some.seed, 4u);
+  EXPECT_EQ(parse_strategies("layerwise,original"),
+            (std::vector<StrategyKind>{StrategyKind::original, StrategyKind::layerwise}));
+}
+
+TEST(StrategiesCommand, RefusesWhatMakesNoSense) {
+  EXPECT_EQ(missing(refusal(""), {"no model was named", "lenet or mlp"}), "");
+  EXPECT_EQ(missing(refusal("resnet18"), {"'resnet18'", "lenet or mlp"}), "");
+  EXPECT_EQ(missing(refusal("mlp --strategy data,pipeline"), {"'pipeline'", "network, layerwise or data"}),
+            "");
+  EXPECT_EQ(missing(refusal("mlp --strategy data,data"), {"must name data once"}), "");
+  EXPECT_EQ(missing(refusal("mlp --strategy original,original"), {"must name original once"}), "");
+  EXPECT_EQ(missing(refusal("mlp --strategy data,"), {"'data,'", "entry ''", "must be original"}), "");
+  EXPECT_EQ(missing(refusal("mlp --batch 0"), {"--batch is '0'"}), "");
+  EXPECT_EQ(missing(refusal("mlp --micro-batches 0"), {"--micro-batches is '0'"}), "");
+  EXPECT_EQ(refusal("mlp --batch 3 --micro-batches 4"), "--micro-batches is 4, must be at most 3, the batch");
+  EXPECT_EQ(missing(refusal("mlp --strategy data --micro-batches 4"), {"4", "without the strategy network"}),
+            "");
+  EXPECT_EQ(missing(refusal("mlp --steps 0"), {"--steps is '0'"}), "");
+  EXPECT_EQ(missing(refusal("mlp --lr nan"), {"--lr is 'nan'"}), "");
+  EXPECT_EQ(missing(refusal("mlp --width 0"), {"--width is '0'"}), "");
+  EXPECT_EQ(missing(refusal("mlp --data /"), {"--data is '/'", "made up"}), "");
+  EXPECT_EQ(missing(refusal("lenet --layers 3"), {"--layers is 3", "lenet"}), "");
+  EXPECT_EQ(missing(refusal("lenet --width 3"), {"--width is 3", "lenet"}), "");
+  EXPECT_EQ(missing(refusal("lenet --data /absent"), {"/absent"}), "");
+  EXPECT_EQ(missing(refusal("mlp --layers 2 --devices 4"), {"4 devices, must be at most 3"}), "");
+}
+
+TEST(StrategiesCommand, LaysAllFourSideBySide) {
+  const nlohmann::json json = json_of("mlp --layers 2 --width 12 --devices 2 --batch 6 --steps 3");
+  EXPECT_EQ(json["platform"], platform());
+  EXPECT_EQ(json["batch"], 6);
+  ASSERT_EQ(json["strategies"].size(), 4u);
+  const nlohmann::json& original = json["strategies"][0];
+  EXPECT_EQ(original["strategy"], "original");
+  EXPECT_EQ(original["difference"], 0);
+  EXPECT_EQ(original["sent_bytes"], 0);
+  EXPECT_EQ(original["ranks"].size(), 1u);
+  EXPECT_LT(original["losses"][2].get<double>(), original["losses"][0].get<double>());
+  const int64_t parameters = 4 * nn::make_graph(nn::mlp(2, 12), {1, 1, 1024}).parameter_arena_size();
+  const int64_t sent[] = {0, 2 * 6 * 4 * 12, 6 * 4 * (2 * (12 + 12 + 10) - 10), 2 * parameters};
+  for (size_t i = 1; i < 4; ++i) {
+    const nlohmann::json& run = json["strategies"][i];
+    EXPECT_EQ(run["strategy"], name_of(nn::kStrategies[i]));
+    EXPECT_EQ(run["sent_bytes"], sent[i]);
+    EXPECT_LT(run["difference"], 1e-5);
+    EXPECT_EQ(run["ranks"].size(), 2u);
+    EXPECT_EQ(run["losses"].size(), 3u);
+    for (size_t step = 0; step < 3; ++step)
+      EXPECT_NEAR(run["losses"][step].get<double>(), original["losses"][step].get<double>(), 1e-4);
+    EXPECT_GT(run["step_seconds"], 0);
+    for (const nlohmann::json& rank : run["ranks"])
+      EXPECT_EQ(rank["bytes"],
+                rank["parameter_bytes"].get<int64_t>() + rank["gradient_bytes"].get<int64_t>() +
+                    rank["activation_bytes"].get<int64_t>() + rank["buffer_bytes"].get<int64_t>());
+  }
+  // Rounding shows in the last bits, and only there.
+  EXPECT_GT(json["strategies"][3]["difference"], 0);
+}
+
+TEST(StrategiesCommand, LeNetTakesItsBatchesFromTheData) {
+  const test::TemporaryDirectory data;
+  test::write_data_set(data.path(), 10, 5);
+  const std::string words =
+      "lenet --data " + data.path().string() + " --strategy layerwise --batch 4 --steps 3 ";
+  const nlohmann::json json = json_of(words);
+  const auto losses = json["strategies"][0]["losses"];
+  ASSERT_EQ(losses.size(), 3u);
+  // 10 images are two batches of 4; the third step sees the first batch again, after two updates.
+  EXPECT_NE(losses[0], losses[1]);
+  const nlohmann::json still = json_of(words + "--lr 1e-30");
+  EXPECT_EQ(still["strategies"][0]["losses"][0], still["strategies"][0]["losses"][2]);
+  EXPECT_NE(still["strategies"][0]["losses"][0], still["strategies"][0]["losses"][1]);
+  EXPECT_EQ(
+      missing(refusal("lenet --batch 11 --data " + data.path().string()), {"--batch is 11", "at most 10"}),
+      "");
+}
+
+TEST(StrategiesCommand, TheTableHasARowForEachRank) {
+  const std::string text = run("mlp --layers 1 --width 8 --devices 0,0 --batch 3 --steps 1");
+  EXPECT_EQ(missing(text, {"mlp, 8,290 parameters, batches of 3 (network: 3 micro-batches)", "1 step\n",
+                           "strategy", "sent a step", "none"}),
+            "");
+  size_t rows = 0;
+  for (size_t at = 0; (at = text.find(":0 ", at)) != std::string::npos; ++at) ++rows;
+  EXPECT_EQ(rows, 1u + 3 * 2);
+}
+
+}  // namespace
+}  // namespace rondo::program

@@ -1,0 +1,74 @@
+#include <gtest/gtest.h>
+
+#include <rondo/nn/models/models.h>
+#include <rondo/tests/rondo/support/command_line.h>
+#include <rondo/tests/rondo/support/files.h>
+#include <rondo/tests/rondo/support/xml.h>
+#include <rondo/tools/rondo/summary/summary.h>
+
+#include <sstream>
+
+namespace rondo::program {
+namespace {
+
+SummaryArguments parsed(const std::string& words) {
+  const CommandLine line = parse("summary " + words);
+  EXPECT_EQ(line.action, CommandLine::Action::summary);
+  return line.summary;
+}
+
+std::string refusal(const std::string& words) {
+  std::ostringstream out;
+  return test::complaint([&] { show_summary(parsed(words), out); });
+}
+
+TEST(SummaryCommand, TakesAModelAndABatch) {
+  EXPECT_EQ(parsed("resnet18").model, "resnet18");
+  EXPECT_EQ(parsed("resnet18").batch, 256);
+  EXPECT_EQ(parsed("mlp --batch 6912").batch, 6912);
+}
+
+TEST(SummaryCommand, DrawsThePictureWhereItIsAskedFor) {
+  const test::TemporaryDirectory folder;
+  std::ostringstream with, without;
+  show_summary(parsed("lenet --svg " + (folder / "lenet.svg")), with);
+  show_summary(parsed("lenet"), without);
+  EXPECT_EQ(with.str(), without.str());
+  EXPECT_EQ(test::XmlCheck::fault(test::read_text(folder / "lenet.svg")), "");
+  EXPECT_EQ(folder.files(), 1u);
+  EXPECT_NE(refusal("lenet --svg " + (folder / "absent/lenet.svg")).find("absent"), std::string::npos);
+}
+
+TEST(SummaryCommand, RefusesWhatMakesNoSense) {
+  EXPECT_EQ(refusal("alexnet"), "the model is 'alexnet', must be one of: lenet, resnet18, mlp");
+  EXPECT_EQ(refusal("lenet --batch 0"), "--batch is '0', must be a whole number from 1 to 1000000");
+  EXPECT_EQ(refusal(""), "no model was named, must be lenet, resnet18 or mlp: rondo summary resnet18");
+}
+
+TEST(SummaryCommand, ShowsEveryLayerAndTheSums) {
+  const nn::NamedModel model = nn::model("lenet");
+  const std::string text = summary_text("lenet", nn::make_graph(model.network, model.input), 1);
+  for (const char* part : {"28 x 28 x 1", "conv 20 @ 3x3, ReLU  26 x 26 x 20         200  243.4 k",
+                           "conv 50 @ 5x5, ReLU  9 x 9 x 50        25,050", "average of 2x2       4 x 4 x 50",
+                           "linear 128, ReLU     128              102,528",
+                           "lenet: 129,068 parameters (504.2 KiB", "4.5 MFLOP forward for a sample"})
+    EXPECT_NE(text.find(part), std::string::npos) << part << "\nin\n" << text;
+}
+
+// The deep MLP at its lesson's size, on paper: less than the 8.78 GiB that the lesson's own took.
+TEST(Summary, ForetellsWhatCheckpointingSaves) {
+  const nn::NamedModel model = nn::model("mlp");
+  const nn::Graph graph = nn::make_graph(model.network, model.input);
+  const auto gibibytes = [&](int checkpoint_layers) {
+    const std::string text = summary_text("mlp", graph, 256 * 27, checkpoint_layers);
+    const std::string before = "training with Adam takes ";
+    return std::stod(text.substr(text.find(before) + before.size())) *
+           (text.find(" GiB: parameters") != std::string::npos ? 1.0 : 1.0 / 1024);
+  };
+  EXPECT_GT(gibibytes(0), 8.78);
+  EXPECT_LT(gibibytes(10), 0.7 * gibibytes(0));
+  EXPECT_LT(gibibytes(10), 8.78);
+}
+
+}  // namespace
+}  // namespace rondo::program

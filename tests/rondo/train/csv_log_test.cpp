@@ -1,0 +1,80 @@
+#include <gtest/gtest.h>
+#include <rondo/tests/rondo/support/files.h>
+#include <rondo/tests/support/compare.h>
+#include <rondo/tools/rondo/train/csv_log.h>
+
+#include <cmath>
+#include <limits>
+
+namespace rondo::program {
+namespace {
+
+TEST(CsvLog, HeaderAndOneLineAnEpoch) {
+  const std::vector<EpochReport> epochs = {
+      {.epoch = 1, .train_loss = 2.25, .test_accuracy = 0.1, .seconds = 14.5, .phases = {0.5, 4, 8, 1, 1}},
+      {.epoch = 2, .train_loss = std::nan(""), .test_accuracy = 1.0 / 3, .seconds = 1e-5, .phases = {}}};
+  EXPECT_EQ(
+      csv_log(epochs),
+      "epoch,train_loss,test_accuracy,seconds,load_seconds,forward_seconds,backward_seconds,reduce_seconds,"
+      "update_seconds\n"
+      "1,2.25,0.1,14.5,0.5,4,8,1,1\n"
+      "2,nan,0.3333333333333333,1e-05,0,0,0,0,0\n");
+}
+
+TEST(CsvLog, NoEpochs) {
+  EXPECT_EQ(csv_log({}).find('\n'), csv_log({}).size() - 1);
+  EXPECT_TRUE(parse_csv_log("run.csv", csv_log({})).empty());
+}
+
+// Every double comes back with its bits; a NaN as a NaN.
+TEST(CsvLog, ReadsBackWhatItWrote) {
+  const double infinity = std::numeric_limits<double>::infinity();
+  const std::vector<EpochReport> written = {
+      {.epoch = 1,
+       .train_loss = 1.0 / 3,
+       .test_accuracy = 0.1,
+       .seconds = 5e-324,
+       .phases = {1, 2e-9, 3, 4, 0.7}},
+      {.epoch = 2, .train_loss = infinity, .test_accuracy = std::nan(""), .seconds = 1e300, .phases = {}},
+      {.epoch = 7, .train_loss = -0.0, .test_accuracy = 1, .seconds = 0.1 + 0.2, .phases = {5, 4, 3, 2, 1}}};
+  const std::vector<EpochReport> read = parse_csv_log("run.csv", csv_log(written));
+  ASSERT_EQ(read.size(), written.size());
+  const auto bits = [](const EpochReport& epoch) {
+    std::vector<double> figures = {epoch.train_loss, epoch.test_accuracy, epoch.seconds};
+    figures.insert(figures.end(), epoch.phases.begin(), epoch.phases.end());
+    return figures;
+  };
+  for (size_t i = 0; i < read.size(); ++i) {
+    EXPECT_EQ(read[i].epoch, written[i].epoch);
+    EXPECT_TRUE(test::all_equal_bits(bits(read[i]), bits(written[i]))) << "epoch " << written[i].epoch;
+  }
+}
+
+TEST(CsvLog, WhatIsNoLogIsNamed) {
+  const std::string head = csv_log({}), good = "1,2,0.5,3,0,0,0,0,0\n";
+  const auto refusal = [](const std::string& text) {
+    return test::complaint([&] { parse_csv_log("run.csv", text); });
+  };
+  for (const std::string& text :
+       {std::string(), std::string("epoch,train_loss\n"), good, "\n" + head, head.substr(1)})
+    EXPECT_EQ(test::missing(refusal(text), {"'run.csv'", "line 1", "'epoch,train_loss,"}), "") << text;
+  for (const char* line :
+       {"2,2,0.5,3,0,0,0,0", "2,2,0.5,3,0,0,0,0,0,0", "2,x,0.5,3,0,0,0,0,0", "2,,0.5,3,0,0,0,0,0",
+        "2,1 ,0.5,3,0,0,0,0,0", "1,2,0.5,3,0,0,0,0,0", "2.5,2,0.5,3,0,0,0,0,0", "nan,2,0.5,3,0,0,0,0,0",
+        "1e300,2,0.5,3,0,0,0,0,0", "", "2,2,0.5,3,0,0,0,0,0,"})
+    EXPECT_EQ(test::missing(refusal(head + good + line + "\n" + "3,2,0.5,3,0,0,0,0,0\n"),
+                            {"'run.csv'", "line 3", concat("'", line, "'")}),
+              "")
+        << line;
+  EXPECT_EQ(test::missing(refusal("\x7F"
+                                  "ELF\x02\x1B[31m\r" +
+                                  std::string(5000, 'x') + "\n"),
+                          {"line 1 is '\\x7fELF\\x02\\x1b[31m\\rxxx", "xxx...'"}),
+            "");
+  EXPECT_LT(refusal(std::string(5000, 'x')).size(), 400u);
+  for (const char* first : {"0", "-1"})
+    EXPECT_EQ(test::missing(refusal(head + first + ",2,0.5,3,0,0,0,0,0\n"), {"line 2"}), "") << first;
+}
+
+}  // namespace
+}  // namespace rondo::program

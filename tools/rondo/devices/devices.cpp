@@ -1,0 +1,97 @@
+#include <cuda_runtime_api.h>
+#include <rondo/kernels/runtime/platform.h>
+#include <rondo/kernels/core/status.h>
+#include <rondo/tools/rondo/devices/devices.h>
+#include <rondo/tools/rondo/support/format.h>
+#include <rondo/tools/rondo/support/text_table.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+namespace rondo::program {
+namespace {
+
+using Row = TextRow;
+
+Row describe(int device) {
+  cudaDeviceProp properties{};
+  RONDO_CUDA_THROW(cudaSetDevice(device));
+  RONDO_CUDA_THROW(cudaGetDeviceProperties(&properties, device));
+  size_t free = 0, total = 0;
+  RONDO_CUDA_THROW(cudaMemGetInfo(&free, &total));
+  return {device_label(device),
+          properties.name,
+          std::to_string(properties.multiProcessorCount),
+          byte_size(static_cast<int64_t>(total)),
+          byte_size(static_cast<int64_t>(free)),
+          concat(properties.major, ".", properties.minor)};
+}
+
+std::string reach(int from, int to) {
+  if (from == to) return "self";
+  int possible = 0;
+  RONDO_CUDA_THROW(cudaDeviceCanAccessPeer(&possible, from, to));
+  return possible ? "yes" : "no";
+}
+
+int count_devices() {
+  const int count = device_count();
+  if (count > 0) return count;
+  if (const Status why = request_devices(1); why.code() == StatusCode::device_failed) throw Error(why);
+  throw Error(Status(StatusCode::out_of_resources,
+                     "no CUDA device was found; the preset cpu builds a rondo that needs none"));
+}
+
+// The one that CUDA takes where nobody says which. Else device 0, which may not be among them, would get a
+// context (DeviceScope).
+std::vector<int> first_made_current(std::vector<int> devices) {
+  RONDO_CUDA_THROW(cudaSetDevice(devices[0]));
+  return devices;
+}
+
+}  // namespace
+
+void show_devices(const DevicesArguments& arguments, std::ostream& out) {
+  if (arguments.count) throw_if_error(request_devices(*arguments.count));
+  const int count = count_devices();
+  const bool on_cpu = std::string(platform()) == "cpu";
+  std::vector<Row> table = {{"device", "name", on_cpu ? "workers" : "SMs", "memory", "free", "capability"}};
+  for (int device = 0; device < count; ++device) table.push_back(describe(device));
+  show_table(table, out, 2);
+  if (on_cpu)
+    out << "\nThe worker threads are shared by all devices; there are as many devices as asked for.\n";
+
+  if (count == 1) return;
+  std::vector<Row> matrix = {{"peer access"}};
+  for (int to = 0; to < count; ++to) matrix[0].push_back(device_label(to));
+  for (int from = 0; from < count; ++from) {
+    Row row = {device_label(from)};
+    for (int to = 0; to < count; ++to) row.push_back(reach(from, to));
+    matrix.push_back(row);
+  }
+  out << "\n";
+  show_table(matrix, out, 1);
+}
+
+std::vector<int> take_devices(const std::optional<std::vector<int>>& asked) {
+  if (asked) {
+    throw_if_error(request_devices(*std::max_element(asked->begin(), asked->end()) + 1));
+    return first_made_current(*asked);
+  }
+  return devices_for(kDefaultReplicas);
+}
+
+std::vector<int> devices_for(int ranks) {
+  // Only the CPU executor can make what is missing; on GPUs the ranks share what is there.
+  static_cast<void>(request_devices(ranks));
+  return first_made_current(in_turn(ranks, count_devices()));
+}
+
+std::vector<int> in_turn(int ranks, int present) {
+  std::vector<int> devices;
+  for (int rank = 0; rank < ranks; ++rank) devices.push_back(rank % present);
+  return devices;
+}
+
+}  // namespace rondo::program

@@ -1,0 +1,57 @@
+#include <rondo/tools/rondo/support/option_readers.h>
+#include <rondo/tools/rondo/plot/arguments.h>
+
+#include <filesystem>
+#include <set>
+
+namespace rondo::program {
+namespace {
+
+std::string file_name(const std::string& path) {
+  const std::filesystem::path name = std::filesystem::path(path).filename();
+  return (name.extension() == ".csv" ? name.stem() : name).string();
+}
+
+}  // namespace
+
+std::vector<std::string> run_names(const PlotArguments& arguments) {
+  std::vector<std::string> names = arguments.names;
+  if (names.empty())
+    for (const std::string& path : arguments.runs) names.push_back(file_name(path));
+  std::set<std::string> seen;
+  for (const std::string& name : names)
+    if (!seen.insert(name).second)
+      throw Error(bad_argument("two runs are called '", name,
+                               "', must have different names: --name NAME, once for each"));
+  return names;
+}
+
+void check(const PlotArguments& arguments) {
+  constexpr const char* kExample = ": rondo plot one.csv two.csv --svg runs.svg";
+  if (arguments.runs.empty()) throw Error(bad_argument("no log of a training run was named", kExample));
+  if (arguments.runs.size() > kMostRuns)
+    throw Error(bad_argument("there are ", arguments.runs.size(), " runs, must be at most ", kMostRuns));
+  if (arguments.svg.empty()) throw Error(bad_argument("--svg was not given", kExample));
+  if (!arguments.names.empty() && arguments.names.size() != arguments.runs.size())
+    throw Error(bad_argument("there are ", arguments.runs.size(), " runs and ", arguments.names.size(),
+                             " names, must be one --name for each run, or none"));
+  run_names(arguments);
+}
+
+Command add_plot(const Command& app, PlotArguments& to) {
+  const Command plot =
+      app.add_command("plot", "Draw what rondo train --log wrote, several runs in one picture");
+  plot.add_list("runs", "RUN.csv", "Logs of training runs, at most 8; regular files, not pipes",
+                [&](const std::string& run) { to.runs.push_back(read_path("RUN.csv", run)); });
+  plot.add_list("--name", "NAME",
+                "What the legend calls a run, once for each in their order [the files' names]",
+                [&](const std::string& name) {
+                  if (name.empty())
+                    throw Error(bad_argument("--name is empty, must be what the legend calls a run"));
+                  to.names.push_back(name);
+                });
+  plot.add("--svg", "FILE.svg", "The picture", [&](const std::string& s) { to.svg = read_path("--svg", s); });
+  return plot;
+}
+
+}  // namespace rondo::program

@@ -1,0 +1,52 @@
+#include <rondo/kernels/core/status.h>
+#include <rondo/nn/io/parse.h>
+#include <rondo/tools/rondo/support/byte_count.h>
+#include <rondo/tools/rondo/scale/arguments.h>
+
+namespace rondo::program {
+namespace {
+
+constexpr double kLeastValue = 1e-9,
+                 kMostValue = 1e9;  // microseconds or GB/s: beyond is a slip of the finger
+
+}  // namespace
+
+std::pair<NamedLink, NamedLink> parse_links(const std::string& text) {
+  std::string names;
+  for (const NamedLink& link : kScaleLinks) names += (names.empty() ? "" : ", ") + std::string(link.name);
+  const auto fail = [&](const auto&... why) {
+    throw Error(bad_argument("--links is '", text, "', ", why..., ", such as nvlink,network"));
+  };
+  const std::vector<std::string> list = split(text, ',');
+  if (list.size() != 2) fail("must be the link inside nodes and the one between them");
+  for (const std::string& name : list)
+    if (!find_link(name)) fail("whose entry '", name, "' must be one of ", names);
+  return {*find_link(list[0]), *find_link(list[1])};
+}
+
+std::pair<double, double> parse_inside_between(const std::string& option, const std::string& text) {
+  const std::vector<std::string> list = split(text, ',');
+  double values[2] = {0, 0};
+  bool valid = list.size() == 2;
+  for (size_t i = 0; valid && i < 2; ++i) {
+    values[i] = read_number<double>(list[i]).value_or(0);
+    valid = values[i] >= kLeastValue && values[i] <= kMostValue;  // NaN fails
+  }
+  if (valid) return {values[0], values[1]};
+  throw Error(bad_argument(option, " is '", text, "', must be two numbers from 1e-9 to 1e9, ",
+                           "inside nodes and between them, such as 3.4,14"));
+}
+
+std::vector<int64_t> parse_sizes(const std::string& option, const std::string& text) {
+  std::vector<int64_t> sizes;
+  for (const std::string& entry : split(text, ',')) {
+    sizes.push_back(parse_byte_count(option, entry, 1));
+    if (sizes.size() > 1 && sizes[sizes.size() - 2] >= sizes.back())
+      throw Error(bad_argument(option, " is '", text, "', whose entry '", entry,
+                               "' must be larger than the one before"));
+  }
+  if (sizes.size() <= kMostSizes) return sizes;
+  throw Error(bad_argument(option, " has ", sizes.size(), " sizes, must have at most ", kMostSizes));
+}
+
+}  // namespace rondo::program

@@ -1,0 +1,107 @@
+#include <rondo/tools/rondo/strategies/arguments.h>
+
+#include <rondo/tools/rondo/arguments.h>
+#include <rondo/tools/rondo/support/option_readers.h>
+
+#include <algorithm>
+#include <limits>
+
+namespace rondo::program {
+namespace {
+
+// Bounds that only an accident goes beyond.
+constexpr int64_t kMostSamples = 1'000'000, kMostLayers = 10'000, kMostWidth = 1 << 20;
+constexpr int kMostSteps = 1'000'000;
+
+}  // namespace
+
+std::vector<nn::StrategyKind> parse_strategies(const std::string& text) {
+  std::vector<nn::StrategyKind> kinds = {nn::StrategyKind::original};
+  bool again = false;
+  for (const std::string& entry : split(text, ',')) {
+    const auto* const found = std::ranges::find(
+        nn::kStrategies, entry, [](nn::StrategyKind kind) { return std::string(name_of(kind)); });
+    if (found == std::end(nn::kStrategies))
+      throw Error(bad_argument("--strategy is '", text, "', whose entry '", entry,
+                               "' must be original, network, layerwise or data"));
+    const bool original = *found == nn::StrategyKind::original;
+    if (original ? again : std::ranges::count(kinds, *found) > 0)
+      throw Error(bad_argument("--strategy is '", text, "', must name ", entry, " once"));
+    if (original)
+      again = true;
+    else
+      kinds.push_back(*found);
+  }
+  return kinds;
+}
+
+void check(const StrategiesArguments& arguments) {
+  if (arguments.micro_batches > arguments.batch)
+    throw Error(bad_argument("--micro-batches is ", *arguments.micro_batches, ", must be at most ",
+                             arguments.batch, ", the batch"));
+  if (arguments.micro_batches && std::ranges::count(arguments.strategies, nn::StrategyKind::network) == 0)
+    throw Error(bad_argument("--micro-batches is ", *arguments.micro_batches,
+                             ", must not be given without the strategy network"));
+  if (arguments.model == "mlp") {
+    if (arguments.data)
+      throw Error(bad_argument("--data is '", *arguments.data,
+                               "', must not be given for the mlp, whose data is made up"));
+    return;
+  }
+  const auto refuse = [](const char* option, const std::optional<int64_t>& value) {
+    if (value) throw Error(bad_argument(option, " is ", *value, ", must not be given for lenet"));
+  };
+  refuse("--layers", arguments.layers);
+  refuse("--width", arguments.width);
+}
+
+Command add_strategies(const Command& app, StrategiesArguments& to) {
+  to.strategies.assign(std::begin(nn::kStrategies), std::end(nn::kStrategies));
+  const Command strategies = app.add_command(
+      "strategies",
+      "Train on several devices in four ways, and lay loss, memory, traffic and time side by side");
+  strategies
+      .add("model", "MODEL", "lenet, on Fashion-MNIST, or mlp, on numbers made up",
+           [&](const std::string& s) {
+             if (s != "lenet" && s != "mlp")
+               throw Error(bad_argument("the model is '", s, "', must be lenet or mlp"));
+             to.model = s;
+           })
+      .required();
+  strategies.add("--strategy", "LIST",
+                 "Some of network,layerwise,data, compared with original, which is always there [all]",
+                 [&](const std::string& s) { to.strategies = parse_strategies(s); });
+  strategies.add("--devices", "N|LIST", "A count, or a list such as 0,1,0: a rank an entry [2]",
+                 [&](const std::string& s) { to.devices = parse_devices(s); });
+  strategies.add("--batch", "N", "Samples a step [64]", [&](const std::string& s) {
+    to.batch = read_integer<int64_t>("--batch", s, 1, kMostSamples);
+  });
+  strategies.add("--micro-batches", "N", "Into how many the network partition cuts the batch [4]",
+                 [&](const std::string& s) {
+                   to.micro_batches = read_integer<int64_t>("--micro-batches", s, 1, kMostSamples);
+                 });
+  strategies.add("--steps", "N", "Steps of each strategy [5]",
+                 [&](const std::string& s) { to.steps = read_integer<int>("--steps", s, 1, kMostSteps); });
+  strategies.add("--lr", "RATE", "Learning rate [0.1 for lenet, 0.001 for the mlp]",
+                 [&](const std::string& s) { to.lr = read_learning_rate<float>(s); });
+  strategies.add("--layers", "N", "Hidden layers of the mlp [6]", [&](const std::string& s) {
+    to.layers = read_integer<int64_t>("--layers", s, 0, kMostLayers);
+  });
+  strategies.add("--width", "N", "Of the mlp's hidden layers [128]", [&](const std::string& s) {
+    to.width = read_integer<int64_t>("--width", s, 1, kMostWidth);
+  });
+  strategies.add("--seed", "N", "Seed of the weights, and of the numbers made up [0]",
+                 [&](const std::string& s) {
+                   to.seed = read_integer<uint64_t>("--seed", s, 0, std::numeric_limits<uint64_t>::max());
+                 });
+  strategies.add(
+      "--data", "DIR",
+      "Where Fashion-MNIST's four files are, gzipped or not [RONDO_DATA of the environment, else where they "
+      "are installed]",
+      [&](const std::string& s) { to.data = read_path("--data", s); });
+  strategies.add("--json", "FILE.json", "Write all figures as JSON",
+                 [&](const std::string& s) { to.json = read_path("--json", s); });
+  return strategies;
+}
+
+}  // namespace rondo::program

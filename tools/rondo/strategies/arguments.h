@@ -1,0 +1,40 @@
+// What may be said to `rondo strategies`.
+#pragma once
+
+#include <rondo/nn/strategies/strategy.h>
+#include <rondo/tools/rondo/support/command.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace rondo::program {
+
+struct StrategiesArguments {
+  std::string model;                         // lenet or mlp
+  std::vector<nn::StrategyKind> strategies;  // not given: all
+  std::optional<std::vector<int>> devices;   // not given: two ranks
+  int64_t batch = 64;
+  std::optional<int64_t> micro_batches;  // of the network partition; not given: kMicroBatches, or the batch
+  int steps = 5;
+  std::optional<float> lr;               // not given: kLearningRate of the model
+  std::optional<int64_t> layers, width;  // of the mlp alone; not given: kLayers, kWidth
+  uint64_t seed = 0;
+  std::optional<std::string> data;
+  std::string json;  // empty: not asked for
+
+  static constexpr float kLenetLearningRate = 0.1f, kMlpLearningRate = 0.001f;
+  static constexpr int64_t kMicroBatches = 4;
+  static constexpr int64_t kLayers = 6, kWidth = 128;
+};
+
+Command add_strategies(const Command& app, StrategiesArguments& to);
+
+// What no option says by itself: sizes of the mlp with another model, micro-batches without samples. Throws a bad_argument Error.
+void check(const StrategiesArguments& arguments);
+
+// "original,data": each of them once, the original first whether it is named or not: the others are compared with it.
+std::vector<nn::StrategyKind> parse_strategies(const std::string& text);
+
+}  // namespace rondo::program

@@ -1,0 +1,18 @@
+// `rondo summary`: the layers of a network, and what they cost; --svg: their picture (network_svg.h).
+#pragma once
+
+#include <rondo/nn/diagnostics/summary.h>
+#include <rondo/tools/rondo/arguments.h>
+
+#include <ostream>
+#include <string>
+
+namespace rondo::program {
+
+std::string summary_text(const std::string& model, const nn::Graph& graph, int64_t batch,
+                         int checkpoint_layers = 0);
+
+// Throws rondo::Error.
+void show_summary(const SummaryArguments& arguments, std::ostream& out);
+
+}  // namespace rondo::program

@@ -1,0 +1,54 @@
+// How the values of options are read. A value that is not valid gets one line that names the option, the
+// value and what would be valid.
+#pragma once
+
+#include <rondo/collectives/algorithm.h>
+#include <rondo/kernels/core/status.h>
+#include <rondo/nn/io/parse.h>
+#include <rondo/tools/rondo/support/command.h>
+
+#include <optional>
+#include <string>
+
+namespace rondo::program {
+
+template <class Integer>
+Integer read_integer(const std::string& option, const std::string& text, Integer low, Integer high) {
+  const std::optional<Integer> value = read_number<Integer>(text);
+  if (value && *value >= low && *value <= high) return *value;
+  throw Error(bad_argument(option, " is '", text, "', must be a whole number from ", low, " to ", high));
+}
+
+inline constexpr float kMaxLearningRate = 1000;  // more is a slip of the finger
+
+template <class Real>
+Real read_learning_rate(const std::string& text) {
+  const std::optional<Real> value = read_number<Real>(text);
+  // NaN fails both. The kernels take a float: what that rounds to 0 is 0.
+  if (value && static_cast<float>(*value) > 0 && *value <= kMaxLearningRate) return *value;
+  throw Error(bad_argument("--lr is '", text, "', must be a number above 0 and at most ", kMaxLearningRate,
+                           " that a float can hold"));
+}
+
+inline std::string read_path(const std::string& option, const std::string& text) {
+  if (!text.empty()) return text;
+  throw Error(bad_argument(option, " is empty, must be a path"));
+}
+
+inline Algorithm read_algorithm(const std::string& text) {
+  if (text == name_of(Algorithm::automatic)) return Algorithm::automatic;
+  for (const Algorithm algorithm : kAlgorithms) {
+    if (text == name_of(algorithm)) return algorithm;
+  }
+  throw Error(bad_argument("--algorithm is '", text, "', must be automatic, ring, direct or root"));
+}
+
+inline int read_group(const std::string& text) { return read_integer<int>("--group", text, 1, 64); }
+
+// Seconds.
+inline int read_timeout(const std::string& option, const std::string& text) {
+  constexpr int kMost = 24 * 3600;
+  return read_integer<int>(option, text, 1, kMost);
+}
+
+}  // namespace rondo::program

@@ -1,0 +1,246 @@
+#include <rondo/nn/layers/init.h>
+#include <rondo/nn/optim/learning_rate.h>
+#include <rondo/tools/rondo/arguments.h>
+#include <rondo/tools/rondo/support/option_readers.h>
+#include <rondo/tools/rondo/train/arguments.h>
+
+#include <algorithm>
+#include <array>
+#include <iterator>
+#include <limits>
+
+namespace rondo::program {
+
+namespace {
+
+// Bounds that only an accident goes beyond: they turn a slip of the finger into a message instead of an hour.
+constexpr int64_t kMaxSamples = 1'000'000'000;
+constexpr int64_t kMaxMlpBatch = 10'000'000;  // sizes in bytes stay within 64 bits
+constexpr int kMaxEpochs = 100'000;
+constexpr int kMaxSteps = 1'000'000;
+constexpr int64_t kMaxLayers = 10'000;
+constexpr int64_t kMaxWidth = 1'000'000;
+
+constexpr const char* kFlags[] = {
+    "--verify", "--nesterov", "--local-statistics", "--fixed-order", "--from-scratch", "--help", "-h"};
+constexpr const char* kModels[] = {"lenet", "resnet18", "mlp"};
+
+// In [0, end).
+float read_share(const std::string& option, const std::string& text, float end) {
+  const std::optional<float> value = read_number<float>(text);
+  if (value && *value >= 0 && *value < end) return *value;
+  throw Error(bad_argument(option, " is '", text, "', must be a number from 0 to below ", end,
+                           " that a float can hold"));
+}
+
+// Of an enum whose values count from 0.
+template <class Enum, size_t n>
+Enum read_name(const std::string& option, const std::string& text, const Enum (&values)[n]) {
+  std::string names;
+  for (size_t i = 0; i < n; ++i) {
+    if (text == name_of(values[i])) return values[i];
+    names += (i == 0 ? "" : i + 1 == n ? " or " : ", ") + std::string(name_of(values[i]));
+  }
+  throw Error(bad_argument(option, " is '", text, "', must be ", names));
+}
+
+void add_seed(const Command& app, uint64_t& to, const std::string& help) {
+  app.add("--seed", "N", help, [&](const std::string& s) {
+    to = read_integer<uint64_t>("--seed", s, 0, std::numeric_limits<uint64_t>::max());
+  });
+}
+
+void add_trace(const Command& app, std::string& to) {
+  app.add("--trace", "FILE.json", "Write a timeline of the first steps for Perfetto or chrome://tracing",
+          [&](const std::string& s) { to = read_path("--trace", s); });
+}
+
+void add_ranks(const Command& app, RanksArguments& to, const std::string& default_devices,
+               const std::string& default_batch, int64_t most = kMaxSamples) {
+  app.add("--devices", "N|LIST",
+          "A count, or a list such as 0,1,0: a replica an entry [" + default_devices + "; with mpirun 1]",
+          [&](const std::string& s) { to.devices = parse_devices(s); });
+  app.add("--batch", "N", "Samples a step, over all devices together [" + default_batch + "]",
+          [&to, most](const std::string& s) { to.batch = read_integer<int64_t>("--batch", s, 1, most); });
+  app.add("--algorithm", "NAME", "Of the all-reduce: automatic, ring, direct or root [automatic]",
+          [&](const std::string& s) { to.algorithm = read_algorithm(s); });
+  app.add_flag("--fixed-order", to.fixed_order,
+               "Sum gradients over 8 blocks of each batch: same bits on 1 to 8 devices");
+  app.add("--group", "N", "Reduce hierarchically, in groups of N replicas, as N replicas in each process do",
+          [&](const std::string& s) { to.group = read_group(s); });
+  app.add("--timeout", "SECONDS", "How long processes (mpirun) wait for each other [60]",
+          [&](const std::string& s) { to.timeout = read_timeout("--timeout", s); });
+  app.add_flag("--verify", to.verify, "After every step, check that all replicas are bitwise equal");
+}
+
+void add_image_training(const Command& app, ImageTraining& to) {
+  app.add("--epochs", "N", "Passes over the training data [10]",
+          [&](const std::string& s) { to.epochs = read_integer<int>("--epochs", s, 1, kMaxEpochs); });
+  add_seed(app, to.seed, "Seed of the weights and of the samples' order [0]");
+  app.add("--limit", "SAMPLES", "Use only the first SAMPLES training and test images",
+          [&](const std::string& s) { to.limit = read_integer<int64_t>("--limit", s, 1, kMaxSamples); });
+  app.add("--data", "DIR",
+          "Where the four data files are, gzipped or not [RONDO_DATA of the environment, else where they are "
+          "installed]",
+          [&](const std::string& s) { to.data = read_path("--data", s); });
+  app.add("--log", "FILE.csv", "Write each epoch's figures as CSV",
+          [&](const std::string& s) { to.log = read_path("--log", s); });
+  app.add("--plot", "FILE.svg", "Draw loss and test accuracy by epoch",
+          [&](const std::string& s) { to.plot = read_path("--plot", s); });
+  add_trace(app, to.trace);
+}
+
+void add_optimizer(const Command& app, OptimizerArguments& to) {
+  app.add("--optimizer", "NAME", concat("sgd, adam or adamw [", name_of(to.kind), "]"),
+          [&](const std::string& s) {
+            to.kind =
+                read_name("--optimizer", s, {OptimizerKind::sgd, OptimizerKind::adam, OptimizerKind::adamw});
+          });
+  app.add("--momentum", "SHARE", "Of sgd [0]",
+          [&](const std::string& s) { to.momentum = read_share("--momentum", s, 1); });
+  app.add_flag("--nesterov", to.nesterov, "Nesterov's momentum");
+  app.add("--weight-decay", "RATE", "Pulls the parameters towards 0 [0]",
+          [&](const std::string& s) { to.weight_decay = read_share("--weight-decay", s, 1); });
+}
+
+void add_memory(const Command& app, int64_t& micro_batches, int& checkpoint_layers) {
+  app.add("--micro-batches", "N", "Take each shard in N pieces and add up their gradients [1]",
+          [&](const std::string& s) {
+            micro_batches = read_integer<int64_t>("--micro-batches", s, 1, kMaxSamples);
+          });
+  app.add("--checkpoint-layers", "N",
+          "Keep activations only every N operations and compute the others again; 0: keep all [0]",
+          [&](const std::string& s) {
+            checkpoint_layers = read_integer<int>("--checkpoint-layers", s, 0, kMaxSteps);
+          });
+}
+
+void add_network(const Command& app, NetworkArguments& to, const std::string& default_devices,
+                 const std::string& default_batch, const std::string& default_rate) {
+  add_ranks(app, to, default_devices, default_batch);
+  app.add("--lr", "RATE", "Learning rate [" + default_rate + "]",
+          [&](const std::string& s) { to.lr = read_learning_rate<double>(s); });
+  app.add("--schedule", "NAME",
+          "Of the learning rate: constant, step:EPOCHS:GAMMA, cosine or cosine:MIN [constant]",
+          [&](const std::string& s) {
+            static_cast<void>(nn::parse_learning_rate(s, kMaxLearningRate));
+            to.schedule = s;
+          });
+  app.add("--warm-up", "STEPS", "Steps in which the learning rate rises to its value [0]",
+          [&](const std::string& s) { to.warm_up = read_integer<int64_t>("--warm-up", s, 0, kMaxSamples); });
+  add_optimizer(app, to.optimizer);
+  app.add("--weights", "NAME", "How they begin: normal (deviation 0.01), default, xavier or kaiming [normal]",
+          [&](const std::string& s) {
+            static_cast<void>(nn::weight_init(s));
+            to.weights = s;
+          });
+  app.add_flag("--local-statistics", to.local_statistics,
+               "Batch normalisation over each device's shard instead of the whole batch");
+  add_memory(app, to.micro_batches, to.checkpoint_layers);
+  add_image_training(app, to);
+  app.add("--save", "FILE",
+          "Write a checkpoint after each epoch, and when Ctrl-C, SIGTERM or SIGHUP ends the training",
+          [&](const std::string& s) { to.save = read_path("--save", s); });
+  app.add("--resume", "FILE", "Go on from a checkpoint, as if there had been no stop",
+          [&](const std::string& s) { to.resume = read_path("--resume", s); });
+}
+
+Command add_lenet(const Command& train, NetworkArguments& to) {
+  const Command lenet = train.add_command("lenet", "LeNet on Fashion-MNIST");
+  to.model = "lenet";
+  to.recipe = kLeNetRecipe;
+  add_network(lenet, to, "2", "256", "0.2");
+  lenet.add_flag("--from-scratch", to.from_scratch,
+                 "Train by the lesson, nn/lenet_from_scratch.cpp, which has fewer options");
+  return lenet;
+}
+
+Command add_resnet18(const Command& train, NetworkArguments& to) {
+  const Command resnet = train.add_command("resnet18", "ResNet-18 on Fashion-MNIST");
+  add_network(resnet, to, "1", "256 for each device", "0.1 for every 256 samples of the batch");
+  return resnet;
+}
+
+Command add_mlp(const Command& train, MlpArguments& to) {
+  const Command mlp = train.add_command("mlp", "A deep MLP on random data: time and memory of a step");
+  const auto size = [&](const char* option, int64_t& value, int64_t most, const char* help) {
+    mlp.add(option, "N", concat(help, " [", value, "]"),
+            [=, &value](const std::string& s) { value = read_integer<int64_t>(option, s, 1, most); });
+  };
+  mlp.add("--mode", "NAME",
+          "single: one device; sharded: the batch is split; replicated: every device has all of it [sharded]",
+          [&](const std::string& s) {
+            to.mode = read_name("--mode", s, {MlpMode::single, MlpMode::sharded, MlpMode::replicated});
+          });
+  add_ranks(mlp, to, "1 in the mode single, else 2", "6912 for each device", kMaxMlpBatch);
+  size("--layers", to.layers, kMaxLayers, "Hidden layers");
+  size("--width", to.width, kMaxWidth, "Of a hidden layer");
+  size("--inputs", to.inputs, kMaxWidth, "Of the first layer");
+  size("--outputs", to.outputs, kMaxWidth, "Of the last layer");
+  mlp.add("--lr", "RATE", "Learning rate [0.0001]",
+          [&](const std::string& s) { to.lr = read_learning_rate<double>(s); });
+  add_optimizer(mlp, to.optimizer);
+  mlp.add("--steps", "N", "Steps that are timed, after the first two [7]",
+          [&](const std::string& s) { to.steps = read_integer<int>("--steps", s, 1, kMaxSteps); });
+  add_seed(mlp, to.seed, "Seed of the weights and of the data [0]");
+  add_memory(mlp, to.micro_batches, to.checkpoint_layers);
+  mlp.add("--json", "FILE.json", "Write all figures as JSON",
+          [&](const std::string& s) { to.json = read_path("--json", s); });
+  add_trace(mlp, to.trace);
+  return mlp;
+}
+
+}  // namespace
+
+const char* name_of(OptimizerKind kind) {
+  switch (kind) {
+    case OptimizerKind::sgd:
+      return "sgd";
+    case OptimizerKind::adam:
+      return "adam";
+    case OptimizerKind::adamw:
+      return "adamw";
+  }
+  return "?";
+}
+
+const char* name_of(MlpMode mode) {
+  switch (mode) {
+    case MlpMode::single:
+      return "single";
+    case MlpMode::sharded:
+      return "sharded";
+    case MlpMode::replicated:
+      return "replicated";
+  }
+  return "?";
+}
+
+TrainCommands add_train(const Command& app, NetworkArguments& lenet, NetworkArguments& resnet18,
+                        MlpArguments& mlp) {
+  const Command train = app.add_command("train", "Train a model data-parallel over several devices");
+  train.require_command();
+  return {add_lenet(train, lenet), add_resnet18(train, resnet18), add_mlp(train, mlp)};
+}
+
+std::vector<std::string> words_of(int argc, const char* const* argv) {
+  std::vector<std::string> words(argv + 1, argv + argc);
+  if (words.size() > 1 && words[0] == "train") {
+    const auto is_model = [](const std::string& word) {
+      return std::find(std::begin(kModels), std::end(kModels), word) != std::end(kModels);
+    };
+    if (!words[1].starts_with('-') && !is_model(words[1]))
+      throw Error(bad_argument("the model is '", words[1], "', must be ", kTrainedModels));
+    // The first word that is neither an option nor an option's value.
+    auto model = words.begin() + 1;
+    while (model != words.end() && model->starts_with('-')) {
+      const bool has_value = model->find('=') == std::string::npos &&
+                             std::find(std::begin(kFlags), std::end(kFlags), *model) == std::end(kFlags);
+      model += has_value && model + 1 != words.end() ? 2 : 1;
+    }
+    if (model != words.end() && is_model(*model)) std::rotate(words.begin() + 1, model, model + 1);
+  }
+  return words;
+}
+
+}  // namespace rondo::program

@@ -1,0 +1,99 @@
+// Options of `rondo train lenet`, `rondo train resnet18` and `rondo train mlp`.
+#pragma once
+
+#include <rondo/collectives/algorithm.h>
+#include <rondo/tools/rondo/support/command.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace rondo::program {
+
+// Options of every training: the ranks and what is exchanged between them.
+struct RanksArguments {
+  std::optional<std::vector<int>> devices;  // of this process
+  std::optional<int64_t> batch;
+  Algorithm algorithm = Algorithm::automatic;
+  bool fixed_order = false;
+  int group = 0;     // ranks in a group of the hierarchical all-reduce; 0: all
+  int timeout = 60;  // seconds for which processes wait for each other
+  bool verify = false;
+};
+
+// Options of a training on images. A path that is empty was not asked for.
+struct ImageTraining : RanksArguments {
+  int epochs = 10;
+  uint64_t seed = 0;
+  std::optional<int64_t> limit;  // samples to use of each half of the data
+  std::optional<std::string> data;
+  std::string log, plot, trace;
+};
+
+enum class OptimizerKind { sgd, adam, adamw };
+const char* name_of(OptimizerKind kind);
+
+// How the parameters step.
+struct OptimizerArguments {
+  OptimizerKind kind = OptimizerKind::sgd;
+  float momentum = 0;
+  bool nesterov = false;
+  float weight_decay = 0;
+};
+
+// What a network is trained with where nothing else is asked for.
+struct Recipe {
+  int replicas;  // of one process; of several 1 each
+  int64_t batch;
+  double rate;
+  bool for_each_replica;  // the batch is that of each replica, and the rate goes with the batch
+};
+inline constexpr Recipe kLeNetRecipe = {2, 256, 0.2, false}, kResNet18Recipe = {1, 256, 0.1, true};
+
+struct NetworkArguments : ImageTraining {
+  std::string model = "resnet18";
+  Recipe recipe = kResNet18Recipe;
+  bool from_scratch = false;  // by nn/lenet_from_scratch.cpp
+  std::optional<double> lr;
+  std::string schedule = "constant";
+  int64_t warm_up = 0;  // steps
+  OptimizerArguments optimizer;
+  std::string weights = "normal";
+  bool local_statistics = false;
+  int64_t micro_batches = 1;
+  int checkpoint_layers = 0;
+  std::string save, resume;  // checkpoints
+};
+
+enum class MlpMode { single, sharded, replicated };
+const char* name_of(MlpMode mode);
+
+struct MlpArguments : RanksArguments {
+  // Not given: one device in the mode single and in each of several processes, else two; and of each device
+  // so many samples.
+  static constexpr int64_t kBatchOfADevice = 256 * 27;
+
+  MlpMode mode = MlpMode::sharded;
+  int64_t layers = 90, width = 2056, inputs = 1024, outputs = 10;
+  double lr = 1e-4;
+  OptimizerArguments optimizer = {.kind = OptimizerKind::adam};
+  int steps = 7;
+  uint64_t seed = 0;
+  int64_t micro_batches = 1;
+  int checkpoint_layers = 0;
+  std::string json, trace;
+};
+
+inline constexpr const char* kTrainedModels = "lenet, resnet18 or mlp";
+
+struct TrainCommands {
+  Command lenet, resnet18, mlp;
+};
+TrainCommands add_train(const Command& app, NetworkArguments& lenet, NetworkArguments& resnet18,
+                        MlpArguments& mlp);
+
+// The words of a command line, without the program's name. The model comes directly after "train", wherever it was. Throws a bad_argument Error for a model that there is not.
+std::vector<std::string> words_of(int argc, const char* const* argv);
+
+}  // namespace rondo::program

@@ -1,0 +1,78 @@
+#include <rondo/tools/rondo/train/csv_log.h>
+
+#include <rondo/kernels/core/status.h>
+#include <rondo/nn/io/printable.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <sstream>
+
+namespace rondo::program {
+namespace {
+
+std::string shortest(double value) {
+  std::array<char, 32> text;  // the longest shortest form of a double has 24 characters
+  const auto [end, error] = std::to_chars(text.data(), text.data() + text.size(), value);
+  return std::string(text.data(), end);
+}
+
+std::string head() {
+  std::string text = "epoch,train_loss,test_accuracy,seconds";
+  for (const char* name : kPhaseNames) text += std::string(",") + name + "_seconds";
+  return text;
+}
+
+constexpr size_t kMostShown = 100;  // bytes of a line of a file that may be anything
+
+}  // namespace
+
+std::string csv_log(std::span<const EpochReport> epochs) {
+  std::string text = head() + "\n";
+  for (const EpochReport& epoch : epochs) {
+    text += std::to_string(epoch.epoch);
+    for (double value : {epoch.train_loss, epoch.test_accuracy, epoch.seconds}) text += "," + shortest(value);
+    for (double phase : epoch.phases) text += "," + shortest(phase);
+    text += "\n";
+  }
+  return text;
+}
+
+std::vector<EpochReport> parse_csv_log(const std::string& name, const std::string& text) {
+  std::istringstream lines(text);
+  std::string line;
+  const auto refuse = [&](size_t number, const std::string& why) {
+    throw Error(
+        bad_argument("the log '", name, "', line ", number, " is '", excerpt(line, kMostShown), "', ", why));
+  };
+  if (!std::getline(lines, line) || line != head()) refuse(1, "must be '" + head() + "'");
+  std::vector<EpochReport> epochs;
+  for (size_t number = 2; std::getline(lines, line); ++number) {
+    std::vector<double> fields;
+    for (size_t begin = 0; begin <= line.size();) {
+      const size_t end = std::min(line.find(',', begin), line.size());
+      double value = 0;
+      const auto [stop, error] = std::from_chars(line.data() + begin, line.data() + end, value);
+      if (error != std::errc() || stop != line.data() + end) refuse(number, "must be numbers");
+      fields.push_back(value);
+      begin = end + 1;
+    }
+    EpochReport epoch;
+    if (fields.size() != 4 + epoch.phases.size())
+      refuse(number, concat("must have ", 4 + epoch.phases.size(), " numbers"));
+    constexpr double kMostEpochs = 1e9;
+    const double before = epochs.empty() ? 0 : static_cast<double>(epochs.back().epoch);
+    if (!(fields[0] > before && fields[0] <= kMostEpochs && std::trunc(fields[0]) == fields[0]))
+      refuse(number, "must begin with an epoch above that before it");
+    epoch.epoch = static_cast<int64_t>(fields[0]);
+    epoch.train_loss = fields[1];
+    epoch.test_accuracy = fields[2];
+    epoch.seconds = fields[3];
+    std::copy(fields.begin() + 4, fields.end(), epoch.phases.begin());
+    epochs.push_back(epoch);
+  }
+  return epochs;
+}
+
+}  // namespace rondo::program

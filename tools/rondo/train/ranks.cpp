@@ -1,0 +1,78 @@
+#include <rondo/tools/rondo/devices/devices.h>
+#include <rondo/tools/rondo/support/launched.h>
+#include <rondo/tools/rondo/links/link_file.h>
+#include <rondo/tools/rondo/train/ranks.h>
+
+#include <algorithm>
+
+namespace rondo::program {
+
+namespace {
+
+// Several processes reduce hierarchically, and so do groups.
+void check_together(const RanksArguments& arguments, int64_t replicas, const ProcessGroup* processes) {
+  if (arguments.fixed_order && arguments.algorithm != Algorithm::automatic &&
+      arguments.algorithm != Algorithm::direct)
+    throw Error(bad_argument("--algorithm is '", name_of(arguments.algorithm),
+                             "', must be automatic or direct with --fixed-order"));
+  if (!processes && arguments.group == 0) return;
+  const std::string with = processes ? concat("in ", processes->size(), " processes") : "with --group";
+  if (arguments.fixed_order) throw Error(bad_argument("--fixed-order is not possible ", with));
+  if (arguments.algorithm != Algorithm::automatic)
+    throw Error(bad_argument("--algorithm is '", name_of(arguments.algorithm), "', must be automatic ", with,
+                             ", which reduce hierarchically"));
+  if (processes && arguments.group > 0)
+    throw Error(bad_argument("--group is ", arguments.group, ", must not be given ", with,
+                             ", each of which is a group"));
+  if (!processes && replicas % arguments.group != 0)
+    throw Error(
+        bad_argument("--group is ", arguments.group, ", must divide ", replicas, ", the number of replicas"));
+}
+
+}  // namespace
+
+int64_t replicas_for(const RanksArguments& arguments, int in_one, const ProcessGroup* processes) {
+  const auto here = static_cast<int64_t>(arguments.devices ? arguments.devices->size()
+                                         : processes       ? 1
+                                                           : in_one);
+  return here * (processes ? processes->size() : 1);
+}
+
+void set_ranks(nn::DataParallelOptions& options, const RanksArguments& arguments, int in_one,
+               ProcessGroup* processes) {
+  check_together(arguments, replicas_for(arguments, in_one, processes), processes);
+  options.algorithm = processes || arguments.group > 0 ? Algorithm::hierarchical : arguments.algorithm;
+  options.group_size = processes ? 0 : arguments.group;
+  options.processes = processes;
+  options.devices = arguments.devices ? take_devices(arguments.devices)
+                    : processes       ? device_for(*processes)
+                                      : devices_for(in_one);
+  if (arguments.fixed_order) options = nn::in_fixed_order(options);
+}
+
+std::string use_links(nn::DataParallelOptions& options, int64_t bytes) {
+  const StoredLinks links = stored_links(options.devices);
+  if (links.table && options.devices.size() > 1 && options.order == SumOrder::left_to_right) {
+    options.devices = best_placement(*links.table, options.devices);
+    if (options.algorithm == Algorithm::automatic)
+      options.algorithm = best_algorithm(*links.table, options.devices, bytes);
+  }
+  return links.note;
+}
+
+std::vector<int> shown_devices(const nn::DataParallelOptions& options) {
+  std::vector<int> devices = options.devices;
+  if (options.order == SumOrder::balanced_tree)
+    devices.erase(std::unique(devices.begin(), devices.end()), devices.end());
+  return devices;
+}
+
+std::string ranks_text(const nn::DataParallelOptions& options) {
+  if (options.order == SumOrder::balanced_tree) return concat(nn::kSampleBlocks, " sample blocks");
+  const size_t here = options.devices.size();
+  if (options.processes)
+    return concat(here * static_cast<size_t>(options.processes->size()), " in groups of ", here);
+  return options.group_size > 0 ? concat(here, " in groups of ", options.group_size) : concat(here);
+}
+
+}  // namespace rondo::program

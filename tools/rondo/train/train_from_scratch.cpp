@@ -1,0 +1,112 @@
+#include <rondo/kernels/core/status.h>
+#include <rondo/nn/graph/graph.h>
+#include <rondo/nn/lenet_from_scratch.h>
+#include <rondo/nn/models/models.h>
+#include <rondo/tools/rondo/support/format.h>
+#include <rondo/tools/rondo/train/ranks.h>
+#include <rondo/tools/rondo/train/train_from_scratch.h>
+#include <rondo/tools/rondo/train/train_network.h>
+#include <rondo/tools/rondo/train/training_run.h>
+
+#include <chrono>
+
+namespace rondo::program {
+namespace {
+
+void refuse_what_the_lesson_lacks(const NetworkArguments& a, const ProcessGroup* processes) {
+  const NetworkArguments none;
+  const std::pair<const char*, bool> given[] = {
+      {"--checkpoint-layers", a.checkpoint_layers != none.checkpoint_layers},
+      {"--fixed-order", a.fixed_order},
+      {"--group", a.group != none.group},
+      {"--local-statistics", a.local_statistics},
+      {"--micro-batches", a.micro_batches != none.micro_batches},
+      {"--momentum", a.optimizer.momentum != none.optimizer.momentum},
+      {"--nesterov", a.optimizer.nesterov},
+      {"--optimizer", a.optimizer.kind != none.optimizer.kind},
+      {"--resume", !a.resume.empty()},
+      {"--save", !a.save.empty()},
+      {"--schedule", a.schedule != none.schedule},
+      {"--timeout", a.timeout != none.timeout},
+      {"--trace", !a.trace.empty()},
+      {"--verify", a.verify},
+      {"--warm-up", a.warm_up != none.warm_up},
+      {"--weight-decay", a.optimizer.weight_decay != none.optimizer.weight_decay},
+      {"--weights", a.weights != none.weights},
+  };
+  for (const auto& [option, is_given] : given)
+    if (is_given)
+      throw Error(bad_argument(option, " is not possible with --from-scratch: the lesson does not have it"));
+  if (processes)
+    throw Error(bad_argument("--from-scratch is for one process, ", processes->size(),
+                             " were started: the lesson does not have it"));
+}
+
+// Shows the run. To know how far the devices are, it waits for them a few times in each epoch.
+class LessonView final : public lenet::Observer {
+ public:
+  LessonView(RunFollower run, int64_t samples, int64_t batch)
+      : run_(std::move(run)), samples_(samples), every_(std::max(batch, samples / kLooksPerEpoch)) {}
+
+  void after_step(int64_t epoch, int64_t samples, std::span<const lenet::Replica> replicas) override {
+    if (epoch != epoch_) epoch_ = epoch, next_ = every_, begin_ = std::chrono::steady_clock::now();
+    if (samples < next_) return;
+    next_ += every_;
+    RONDO_CUDA_THROW(cudaStreamSynchronize(replicas[0].stream));
+    double loss = 0;
+    for (const lenet::Replica& replica : replicas) loss += replica.tally.download()[0].loss;
+    const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin_;
+    run_.show(TrainingProgress{epoch, samples, samples_, loss / static_cast<double>(samples), took.count()});
+  }
+  void after_epoch(const EpochReport& report) override { run_.show(report); }
+
+ private:
+  static constexpr int64_t kLooksPerEpoch = 20;
+  RunFollower run_;
+  int64_t samples_, every_, epoch_ = 0, next_ = 0;
+  std::chrono::steady_clock::time_point begin_;
+};
+
+}  // namespace
+
+void train_from_scratch(const NetworkArguments& arguments, std::ostream& out, const Terminal& terminal,
+                        const ProcessGroup* processes) {
+  refuse_what_the_lesson_lacks(arguments, processes);
+  const TrainingFiles files(arguments);
+  const FashionMnist data = load_images(arguments);
+  const TrainingPlan plan = plan_for(arguments, data, nullptr);
+  const lenet::Options options = {.devices = plan.model.devices,
+                                  .batch_size = plan.model.batch,
+                                  .lr = static_cast<float>(plan.rate),
+                                  .epochs = arguments.epochs,
+                                  .seed = arguments.seed,
+                                  .algorithm = plan.model.algorithm};
+  const std::string recipe =
+      concat("batch ", grouped(options.batch_size), ", learning rate ", options.lr, ", seed ", options.seed,
+             ", ", name_of(options.algorithm), " all-reduce, from scratch");
+  show_placement(options.devices, arguments.devices.has_value(), out, terminal);
+  show_images(data, arguments.limit.has_value(), out, terminal);
+  const nn::NamedModel network = nn::model(arguments.model, nn::weight_init(arguments.weights));
+  show_field(
+      out, terminal, "model",
+      concat(arguments.model, ", ", grouped(nn::make_graph(network.network, network.input).parameter_count()),
+             " parameters (rondo summary ", arguments.model, " shows them)"));
+  show_field(out, terminal, "training",
+             concat(grouped(options.epochs), options.epochs == 1 ? " epoch of " : " epochs of ",
+                    grouped(plan.steps), plan.steps == 1 ? " step, " : " steps, ", recipe));
+  out << std::endl;
+  lenet::Result result;
+  {
+    Display display(out, terminal, arguments.epochs);
+    display.show(TrainingProgress{.epoch = 1, .samples = data.train_count});
+    const RunTitle title = {"LeNet" + std::string(data.authentic ? " on Fashion-MNIST" : ""),
+                            recipe + " on " + device_list(options.devices)};
+    LessonView view({display, files, title, plan.rate}, data.train_count, options.batch_size);
+    result = lenet::train(data, options, view);
+  }
+  out << "\n";
+  show_written(files, out);
+  out << inked(terminal, Ink::bold, last_line(result.epochs, options.devices)) << std::endl;
+}
+
+}  // namespace rondo::program

@@ -1,0 +1,261 @@
+#include <nlohmann/json.hpp>
+
+#include <rondo/kernels/runtime/platform.h>
+#include <rondo/kernels/random/random.h>
+#include <rondo/nn/train/data_parallel.h>
+#include <rondo/nn/models/models.h>
+#include <rondo/nn/io/parse.h>
+#include <rondo/nn/diagnostics/replica_check.h>
+#include <rondo/tools/rondo/support/format.h>
+#include <rondo/tools/rondo/support/launched.h>
+#include <rondo/tools/rondo/support/output_file.h>
+#include <rondo/tools/rondo/train/ranks.h>
+#include <rondo/tools/rondo/train/trace_json.h>
+#include <rondo/tools/rondo/train/train_mlp.h>
+#include <rondo/tools/rondo/train/train_network.h>
+#include <rondo/tools/rondo/train/training_run.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <optional>
+#include <set>
+#include <sstream>
+
+namespace rondo::program {
+
+namespace {
+
+// Before the steps that are timed: the first one is enqueued kernel by kernel, the second is recorded.
+constexpr int kFirstSteps = 2;
+
+nn::DataParallelOptions options_for(const MlpArguments& arguments, ProcessGroup* processes) {
+  const bool single = arguments.mode == MlpMode::single;
+  if (single && processes)
+    throw Error(bad_argument("--mode is 'single', must be sharded or replicated in ", processes->size(),
+                             " processes"));
+  if (single && arguments.devices && arguments.devices->size() != 1)
+    throw Error(bad_argument("--devices asks for ", arguments.devices->size(),
+                             " replicas, must be 1 with --mode single"));
+  const int in_one = single ? 1 : 2;
+  const int64_t replicas = replicas_for(arguments, in_one, processes);
+  nn::DataParallelOptions options;
+  options.batch = arguments.batch.value_or(MlpArguments::kBatchOfADevice * replicas);
+  if (arguments.micro_batches > options.batch)
+    throw Error(bad_argument("--micro-batches is ", arguments.micro_batches, ", must be at most ",
+                             options.batch, ", the batch"));
+  options.seed = arguments.seed;
+  options.micro_batches = arguments.micro_batches;
+  options.checkpoint_layers = arguments.checkpoint_layers;
+  if (arguments.mode == MlpMode::replicated) options.placement = nn::BatchPlacement::replicated;
+  check(arguments.optimizer);
+  if (arguments.fixed_order && arguments.mode != MlpMode::sharded)
+    throw Error(bad_argument("--fixed-order is not possible with --mode ", name_of(arguments.mode),
+                             ": no sum goes over devices"));
+  if (arguments.algorithm != Algorithm::automatic && arguments.mode != MlpMode::sharded)
+    throw Error(bad_argument("--algorithm is not possible with --mode ", name_of(arguments.mode),
+                             ": nothing is reduced"));
+  if (arguments.group > 0 && arguments.mode != MlpMode::sharded)
+    throw Error(bad_argument("--group is not possible with --mode ", name_of(arguments.mode),
+                             ": nothing is reduced"));
+  set_ranks(options, arguments, in_one, processes);
+  return options;
+}
+
+// Normal numbers, the same for the same seed wherever they are drawn.
+std::vector<float> normal(int64_t count, uint64_t seed, uint64_t sequence) {
+  Buffer<float> values(count);
+  const Stream stream;
+  throw_if_error(fill_normal({values.data(), count}, 0, 1, {seed, sequence}, stream));
+  stream.synchronize();
+  return values.download();
+}
+
+struct Timing {
+  std::vector<double> seconds;
+  double mean() const {
+    double sum = 0;
+    for (double s : seconds) sum += s;
+    return sum / static_cast<double>(seconds.size());
+  }
+  // Of the runs themselves, not of what they are a sample of.
+  double deviation() const {
+    double sum = 0;
+    for (double s : seconds) sum += (s - mean()) * (s - mean());
+    return std::sqrt(sum / static_cast<double>(seconds.size()));
+  }
+};
+
+// What is allocated on each of the devices that take part.
+class MemoryWatch {
+ public:
+  explicit MemoryWatch(const std::vector<int>& devices) : devices_(devices.begin(), devices.end()) {
+    for (int device : devices_) before_.push_back(used(device));
+  }
+  // The most that a device has more than at the beginning: nothing is given back before the end.
+  int64_t peak() const {
+    int64_t most = 0, i = 0;
+    for (int device : devices_) most = std::max(most, used(device) - before_[static_cast<size_t>(i++)]);
+    return most;
+  }
+
+ private:
+  static int64_t used(int device) {
+    const DeviceScope scope(device);
+    size_t free = 0, total = 0;
+    RONDO_CUDA_THROW(cudaMemGetInfo(&free, &total));
+    return static_cast<int64_t>(total - free);
+  }
+  std::set<int> devices_;
+  std::vector<int64_t> before_;
+};
+
+std::string in_time(double seconds) {
+  return seconds >= 1 ? fixed(seconds, 2) + " s" : fixed(seconds * 1e3, seconds < 0.01 ? 2 : 1) + " ms";
+}
+
+double flops_of_a_step(const nn::Graph& graph, int64_t batch) {
+  double forward = 0;
+  for (const nn::Graph::Node& node : graph.nodes()) forward += node.op->flops();
+  return 3 * forward * static_cast<double>(batch);  // backward: as much for the weights and for the inputs
+}
+
+}  // namespace
+
+void train_mlp(const MlpArguments& arguments, std::ostream& to, const Terminal& of_output,
+               ProcessGroup* processes) {
+  const bool first = !processes || processes->index() == 0;
+  std::ostream nowhere(nullptr);
+  std::ostream& out = first ? to : nowhere;
+  const Terminal terminal = first ? of_output : Terminal();
+  const OutputFile json = first ? OutputFile("--json", arguments.json) : OutputFile(),
+                   timeline = first ? OutputFile("--trace", arguments.trace) : OutputFile();
+  const nn::DataParallelOptions options = options_for(arguments, processes);
+  const nn::AnyModule network = nn::mlp(arguments.layers, arguments.width, arguments.outputs);
+  const nn::Shape input = {1, 1, arguments.inputs};
+  const nn::Graph graph = nn::make_graph(network, input);
+  const int64_t in_batch =
+      options.batch * (arguments.inputs + arguments.outputs) * static_cast<int64_t>(sizeof(float));
+  const int64_t of_replica =
+      arguments.mode == MlpMode::sharded
+          ? in_batch / (static_cast<int64_t>(options.devices.size()) * (processes ? processes->size() : 1))
+          : in_batch;
+
+  std::ostringstream head;  // shown when nothing can be refused any more
+  if (processes) show_field(head, terminal, "processes", places_text(*processes));
+  show_placement(shown_devices(options), arguments.devices.has_value(), head, terminal);
+  show_field(head, terminal, "model",
+             concat("MLP of ", grouped(arguments.layers), " layers of width ", grouped(arguments.width), ", ",
+                    grouped(arguments.inputs), " inputs, ", grouped(arguments.outputs),
+                    " outputs: ", grouped(graph.parameter_count()), " parameters"));
+  show_field(
+      head, terminal, "training",
+      concat(
+          name_of(arguments.mode), ", batch ", grouped(options.batch), ", ", text(arguments.optimizer),
+          ", learning rate ", arguments.lr, ", squared error, seed ", arguments.seed,
+          arguments.mode == MlpMode::sharded ? concat(", ", name_of(options.algorithm), " all-reduce") : "",
+          arguments.fixed_order ? ", fixed order" : ""));
+  show_memory(nn::forecast(graph, options, size_of(arguments.optimizer)), options.devices,
+              {{"the batch", of_replica}}, head, terminal);
+  out << head.str() << std::endl;
+
+  const MemoryWatch memory(options.devices);
+  nn::DataParallel model(network, input, options);
+  const std::unique_ptr<nn::Optimizer> optimizer = make_optimizer(model, arguments.optimizer, arguments.lr);
+  std::vector<VectorView<const float>> parameters;
+  for (nn::Replica& replica : model.replicas()) parameters.push_back(replica.parameters());
+  const std::pair<const char*, std::string> recipe[] = {
+      {"--lr", exact_text(arguments.lr)},
+      {"--optimizer", text(arguments.optimizer)},
+      {"--momentum", exact_text(arguments.optimizer.momentum)},
+      {"--weight-decay", exact_text(arguments.optimizer.weight_decay)},
+      {"--layers", exact_text(arguments.layers)},
+      {"--width", exact_text(arguments.width)},
+      {"--inputs", exact_text(arguments.inputs)},
+      {"--outputs", exact_text(arguments.outputs)},
+      {"--steps", exact_text(arguments.steps)},
+      {"--verify", arguments.verify ? "given" : "not given"},
+      {"--trace", arguments.trace.empty() ? "not given" : "given"}};
+  for (const auto& [option, value] : recipe) model.world().check_same(option, value);
+  std::optional<ReplicaCheck> check;
+  if (arguments.verify) check.emplace(model.streams(), parameters, processes);
+  std::optional<Trace> trace;
+  if (!arguments.trace.empty())
+    trace.emplace(options.devices);  // in all processes: it changes how a step is run
+
+  Timing timing;
+  std::vector<double> losses;
+  const auto take = [&](auto step) {
+    const auto begin = std::chrono::steady_clock::now();
+    step();
+    model.streams().synchronize();
+    timing.seconds.push_back(std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
+    losses.push_back(model.take_tally().loss / static_cast<double>(options.batch * arguments.outputs));
+    if (check) check->enqueue();
+  };
+  {
+    const std::vector<float> x = normal(options.batch * arguments.inputs, arguments.seed, 1 << 20);
+    const std::vector<float> y = normal(options.batch * arguments.outputs, arguments.seed, 1 << 21);
+    model.set_trace(trace ? &*trace : nullptr);
+    take([&] { model.train_step(x, y, *optimizer); });
+    model.set_trace(nullptr);
+  }
+  for (int step = 1; step < kFirstSteps + arguments.steps; ++step)
+    take([&] { model.repeat_step(*optimizer); });
+  timing.seconds.erase(timing.seconds.begin(), timing.seconds.begin() + kFirstSteps);
+
+  const int64_t peak = memory.peak();
+  for (size_t step = 0; step < losses.size(); ++step)
+    if (!std::isfinite(losses[step]))
+      throw TrainingFailed(concat("the loss of step ", step + 1, " is ", losses[step],
+                                  ": the training diverged; a learning rate below ", arguments.lr,
+                                  " may help"));
+  show_graph_refusal(model.graph_refusal(), out, terminal);
+  if (check)
+    show_verification(static_cast<int64_t>(losses.size()),
+                      model.world().sum(check->differences(), "adding up differences"), out, terminal);
+  const double flops = flops_of_a_step(graph, options.batch) / timing.mean();
+  show_field(
+      out, terminal, "loss",
+      concat(losses.front(), " in the first step, ", losses.back(), " in the last of ", losses.size()));
+  show_field(out, terminal, "a step",
+             concat(in_time(timing.mean()), " ± ", in_time(timing.deviation()), " (mean and deviation of ",
+                    timing.seconds.size(), timing.seconds.size() == 1 ? " step), " : " steps), ",
+                    fixed(flops * 1e-12, flops < 1e12 ? 3 : 1), " TFLOP/s"));
+  show_field(out, terminal, "memory", byte_size(peak) + " at most on a device");
+  if (json.wanted()) {
+    const nlohmann::json all = {
+        {"mode", name_of(arguments.mode)},
+        {"devices", shown_devices(options)},
+        {"ranks", ranks_text(options)},
+        {"algorithm", name_of(options.algorithm)},
+        {"processes", processes ? processes->size() : 1},
+        {"device", describe_device(options.devices[0])},
+        {"layers", arguments.layers},
+        {"width", arguments.width},
+        {"inputs", arguments.inputs},
+        {"outputs", arguments.outputs},
+        {"batch", options.batch},
+        {"optimizer", text(arguments.optimizer)},
+        {"learning_rate", arguments.lr},
+        {"micro_batches", options.micro_batches},
+        {"checkpoint_layers", options.checkpoint_layers},
+        {"parameters", graph.parameter_count()},
+        {"seconds", timing.seconds},
+        {"seconds_mean", timing.mean()},
+        {"seconds_deviation", timing.deviation()},
+        {"flops_per_second", flops},
+        {"peak_bytes", peak},
+        {"losses", losses},
+    };
+    json.write(all.dump(2) + "\n");
+    out << "wrote " << json.shown() << "\n";
+  }
+  if (timeline.wanted()) {
+    timeline.write(trace_json(trace->collect(), trace->devices()));
+    out << "wrote " << timeline.shown() << "\n";
+  }
+  out << std::flush;
+}
+
+}  // namespace rondo::program

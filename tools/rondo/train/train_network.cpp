@@ -1,0 +1,349 @@
+#include <rondo/nn/train/fit.h>
+#include <rondo/nn/models/models.h>
+#include <rondo/nn/io/parse.h>
+#include <rondo/nn/io/safetensors.h>
+#include <rondo/tools/rondo/support/format.h>
+#include <rondo/tools/rondo/support/launched.h>
+#include <rondo/tools/rondo/train/ranks.h>
+#include <rondo/tools/rondo/support/stop_request.h>
+#include <rondo/tools/rondo/train/trace_json.h>
+#include <rondo/tools/rondo/train/train_network.h>
+#include <rondo/tools/rondo/train/training_run.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <set>
+#include <span>
+#include <sstream>
+#include <utility>
+
+namespace rondo::program {
+
+void check(const OptimizerArguments& arguments) {
+  if (arguments.kind == OptimizerKind::sgd) {
+    if (arguments.nesterov && arguments.momentum == 0)
+      throw Error(bad_argument("--nesterov wants a --momentum above 0"));
+    return;
+  }
+  if (arguments.momentum != 0 || arguments.nesterov)
+    throw Error(bad_argument(arguments.nesterov ? "--nesterov" : "--momentum", " is not possible with ",
+                             name_of(arguments.kind), ", must be with sgd"));
+}
+
+std::unique_ptr<nn::Optimizer> make_optimizer(nn::DataParallel& model, const OptimizerArguments& arguments,
+                                              double learning_rate) {
+  const auto rate = static_cast<float>(learning_rate);
+  if (arguments.kind == OptimizerKind::sgd)
+    return std::make_unique<nn::Sgd>(model, nn::SgdOptions{.learning_rate = rate,
+                                                           .momentum = arguments.momentum,
+                                                           .weight_decay = arguments.weight_decay,
+                                                           .nesterov = arguments.nesterov});
+  return std::make_unique<nn::Adam>(model,
+                                    nn::AdamSettings{.learning_rate = rate,
+                                                     .weight_decay = arguments.weight_decay,
+                                                     .decoupled = arguments.kind == OptimizerKind::adamw});
+}
+
+nn::OptimizerSize size_of(const OptimizerArguments& arguments) {
+  return arguments.kind == OptimizerKind::sgd ? nn::Sgd::size(arguments.momentum) : nn::Adam::kSize;
+}
+
+std::string text(const OptimizerArguments& arguments) {
+  std::string text = name_of(arguments.kind);
+  if (arguments.momentum > 0)
+    text += concat(", ", arguments.nesterov ? "Nesterov's " : "", "momentum ", arguments.momentum);
+  if (arguments.weight_decay > 0) text += concat(", weight decay ", arguments.weight_decay);
+  return text;
+}
+
+TrainingPlan plan_for(const NetworkArguments& arguments, const FashionMnist& data, ProcessGroup* processes) {
+  const std::string why =
+      arguments.limit ? concat(" (--limit ", *arguments.limit, ")") : std::string(" in the training data");
+  const Recipe& recipe = arguments.recipe;
+  const int64_t replicas = replicas_for(arguments, recipe.replicas, processes);
+  const int64_t samples = data.train_count;
+  if (replicas > samples)
+    throw Error(bad_argument("--devices asks for ", replicas, " replicas",
+                             processes ? concat(" in ", processes->size(), " processes") : "",
+                             arguments.devices ? "" : " when it is not given", ", must be at most ", samples,
+                             ", the number of samples", why));
+  if (arguments.batch && *arguments.batch > samples)
+    throw Error(bad_argument("--batch is ", *arguments.batch, ", must be at most ", samples,
+                             ", the number of samples", why));
+  if (arguments.batch && *arguments.batch < replicas)
+    throw Error(bad_argument("--batch is ", *arguments.batch, ": it must be at least ", replicas,
+                             ", one sample for each of the ", replicas, " replicas of --devices"));
+  TrainingPlan plan;
+  const int64_t batch = recipe.batch * (recipe.for_each_replica ? replicas : 1);
+  plan.model.batch = std::min(arguments.batch.value_or(batch), samples);
+  if (arguments.micro_batches > plan.model.batch)
+    throw Error(bad_argument("--micro-batches is ", arguments.micro_batches, ", must be at most ",
+                             plan.model.batch, ", the batch"));
+  plan.model.seed = arguments.seed;
+  plan.model.shared_statistics = !arguments.local_statistics;
+  plan.model.micro_batches = arguments.micro_batches;
+  plan.model.checkpoint_layers = arguments.checkpoint_layers;
+  plan.rate = arguments.lr.value_or(recipe.for_each_replica
+                                        ? nn::scaled_to_batch(recipe.rate, plan.model.batch, recipe.batch)
+                                        : recipe.rate);
+  plan.fit.epochs = arguments.epochs;
+  plan.fit.seed = arguments.seed;
+  plan.fit.learning_rate = nn::parse_learning_rate(arguments.schedule, plan.rate, arguments.warm_up);
+  plan.fit.verify = arguments.verify;
+  plan.fit.checkpoint = arguments.save;
+  plan.model.keep_finite = true;
+  plan.steps = (samples + plan.model.batch - 1) / plan.model.batch;
+  plan.fit.learning_rate.check({plan.steps, plan.steps * arguments.epochs});
+  check(arguments.optimizer);
+  if (processes && arguments.local_statistics && !arguments.save.empty())
+    throw Error(bad_argument(
+        "--save is not possible with --local-statistics in ", processes->size(),
+        " processes: each replica has statistics of its own, and a checkpoint is of one process"));
+  set_ranks(plan.model, arguments, recipe.replicas, processes);
+  return plan;
+}
+
+namespace {
+
+constexpr const char *kDevices = "--devices", *kAlgorithm = "--algorithm", *kWeights = "--weights";
+
+// Everything that the bits of the training depend on, except for what `rondo train resnet18` always does
+// alike.
+std::map<std::string, std::string> recipe_of(const TrainingPlan& plan, const NetworkArguments& arguments,
+                                             const FashionMnist& data) {
+  const auto flag = [](bool on) { return on ? "on" : "off"; };
+  const auto stored = [](const char* name, const std::vector<uint8_t>& values) {
+    return StoredTensor{
+        name, StoredType::u8, {static_cast<int64_t>(values.size())}, std::as_bytes(std::span(values))};
+  };
+  const OptimizerArguments& optimizer = arguments.optimizer;
+  std::map<std::string, std::string> recipe = {
+      {kDevices, ranks_text(plan.model)},
+      {kAlgorithm, name_of(plan.model.algorithm)},
+      {kWeights, arguments.weights},
+      {"--batch", exact_text(plan.model.batch)},
+      {"--data",
+       concat(data.train_count, " images with the checksum ",
+              checksum(std::vector{stored("images", data.train_images), stored("labels", data.train_labels)},
+                       {}))},
+      {"--local-statistics", flag(arguments.local_statistics)},
+      {"--lr", exact_text(plan.rate)},
+      {"--micro-batches", exact_text(arguments.micro_batches)},
+      {"--momentum", exact_text(optimizer.momentum)},
+      {"--nesterov", flag(optimizer.nesterov)},
+      {"--optimizer", name_of(optimizer.kind)},
+      {"--schedule", arguments.schedule},
+      {"--seed", exact_text(arguments.seed)},
+      {"--warm-up", exact_text(arguments.warm_up)},
+      {"--weight-decay", exact_text(optimizer.weight_decay)}};
+  if (arguments.schedule.starts_with("cosine")) recipe["--epochs"] = exact_text(arguments.epochs);
+  return recipe;
+}
+
+std::string recipe(const TrainingPlan& plan, const NetworkArguments& arguments) {
+  std::string said = concat("batch ", grouped(plan.model.batch), ", ", text(arguments.optimizer),
+                            ", learning rate ", plan.rate);
+  if (arguments.schedule != "constant") said += " (" + arguments.schedule + ")";
+  if (arguments.warm_up > 0) said += concat(", warm-up of ", grouped(arguments.warm_up), " steps");
+  said += concat(", ", plan.fit.from.recipe.at(kWeights), " weights, seed ", plan.model.seed);
+  if (plan.model.devices.size() > 1 || plan.model.processes)
+    said += concat(", ", name_of(plan.model.algorithm), " all-reduce",
+                   plan.model.order == SumOrder::balanced_tree ? ", fixed order" : "",
+                   plan.model.shared_statistics ? "" : ", local statistics");
+  if (plan.model.micro_batches > 1) said += concat(", ", grouped(plan.model.micro_batches), " micro-batches");
+  if (plan.model.checkpoint_layers > 0)
+    said += concat(", activations kept every ", plan.model.checkpoint_layers, " operations");
+  return said;
+}
+
+class Follower final : public nn::FitObserver {
+ public:
+  explicit Follower(RunFollower run) : run_(std::move(run)) {}
+  void on_progress(const TrainingProgress& progress) override { run_.show(progress); }
+  // What diverged does not take the place of what can go on.
+  void before_save(const EpochReport& report) override { run_.show_hopeless(report); }
+  void on_epoch(const EpochReport& report) override { run_.show(report); }
+  bool stop() override {
+    began_ = true;
+    return StopRequest::signal() != 0;
+  }
+  // Whether a step was taken.
+  bool began() const { return began_; }
+
+ private:
+  RunFollower run_;
+  bool began_ = false;
+};
+
+// Refuses a training of which this one would not be the rest. All that differs is named, except for what
+// differs because something else does: a default that follows from the batch, from the devices or from the
+// schedule.
+void check_goes_on(const nn::TrainingPlace& place, const TrainingPlan& plan,
+                   const NetworkArguments& arguments) {
+  const std::map<std::string, std::string>&ours = plan.fit.from.recipe, &theirs = place.recipe;
+  const auto differs = [&](const std::string& option) { return ours.at(option) != theirs.at(option); };
+  const std::set<std::string> may_differ = {kDevices, kAlgorithm, kWeights};
+  for (const auto& [option, value] : ours)
+    if (!theirs.contains(option) && option != "--epochs")
+      throw Error(
+          bad_argument("it was not made by rondo train ", arguments.model, ": it does not say its ", option));
+  std::string different;
+  for (const auto& [option, value] : ours) {
+    if (!theirs.contains(option) || !differs(option) || may_differ.contains(option)) continue;
+    if (option == "--lr" && !arguments.lr && differs("--batch")) continue;
+    const bool follows = option == "--batch" && !arguments.batch && differs(kDevices);
+    different +=
+        concat(different.empty() ? "" : "; ", option, " is ", value,
+               follows ? concat(" with --devices ", ours.at(kDevices)) : "", ", must be ", theirs.at(option));
+  }
+  if (!different.empty()) throw Error(bad_argument("this is not how its training began: ", different));
+  if (place.epoch < 1 || place.step >= plan.steps)
+    throw Error(bad_argument("it goes on in epoch ", place.epoch, " after ", place.step,
+                             " steps, must be an epoch from 1 and fewer than ", plan.steps, " steps"));
+  if (place.epoch > plan.fit.epochs)
+    throw Error(
+        bad_argument("--epochs is ", plan.fit.epochs, ", must be more: it has ", place.epoch - 1, " done"));
+}
+
+// What differs and is allowed to, a line each.
+void show_differences(const std::map<std::string, std::string>& ours,
+                      const std::map<std::string, std::string>& theirs, std::ostream& out,
+                      const Terminal& terminal) {
+  const auto differs = [&](const std::string& option) { return ours.at(option) != theirs.at(option); };
+  constexpr const char* kOtherSums = ": from here on sums are added in another order";
+  const bool counts = (ours.at(kDevices) + theirs.at(kDevices)).find(' ') == std::string::npos;
+  const auto ranks = [](const std::string& text) {
+    return (text.find(' ') == std::string::npos ? "--devices " : "sums over ") + text;
+  };
+  if (differs(kDevices))
+    show_field(out, terminal, "",
+               concat("with ", ranks(ours.at(kDevices)), ", the checkpoint was made with ",
+                      counts ? theirs.at(kDevices) : ranks(theirs.at(kDevices)), kOtherSums));
+  else if (differs(kAlgorithm) && ours.at(kDevices) != "1")
+    show_field(out, terminal, "",
+               concat("with --algorithm ", ours.at(kAlgorithm), ", the checkpoint was made with ",
+                      theirs.at(kAlgorithm), kOtherSums));
+  if (differs(kWeights))
+    show_field(out, terminal, "",
+               concat("--weights ", ours.at(kWeights), " changes nothing: the training began with ",
+                      theirs.at(kWeights)));
+}
+
+}  // namespace
+
+namespace {
+
+// Every process trains; the first one has files and an output.
+int train_and_show(const NetworkArguments& arguments, const TrainingFiles& files,
+                   const OutputFile& checkpoint, std::ostream& out, const Terminal& terminal,
+                   ProcessGroup* processes) {
+  std::error_code ignored;
+  const std::string resumed =
+      arguments.resume.empty()
+          ? ""
+          : std::filesystem::weakly_canonical(std::filesystem::absolute(arguments.resume), ignored).string();
+  for (const OutputFile* file : {&files.log, &files.plot, &files.trace})
+    if (file->wanted() && file->target() == resumed)
+      throw Error(
+          bad_argument("--resume '", arguments.resume, "' is the file of another output, must be another"));
+  const FashionMnist data = load_images(arguments);
+  TrainingPlan plan = plan_for(arguments, data, processes);
+  const nn::NamedModel network = nn::model(arguments.model, nn::weight_init(arguments.weights));
+  const nn::Graph graph = nn::make_graph(network.network, network.input);
+  if (arguments.local_statistics && graph.states().empty())
+    throw Error(bad_argument("--local-statistics is not possible with ", arguments.model,
+                             ", which has no batch normalisation"));
+  const std::string links = use_links(plan.model, plan.model.bucket_bytes);
+  plan.fit.from.recipe = recipe_of(plan, arguments, data);
+  std::ostringstream head;  // shown when nothing can be refused any more
+  if (processes) show_field(head, terminal, "processes", places_text(*processes));
+  show_placement(shown_devices(plan.model), arguments.devices.has_value(), head, terminal);
+  show_images(data, arguments.limit.has_value(), head, terminal);
+  show_field(head, terminal, "model",
+             concat(arguments.model, ", ", grouped(graph.parameter_count()), " parameters (rondo summary ",
+                    arguments.model, " shows them)"));
+  if (!links.empty()) show_field(head, terminal, "links", links);
+
+  const int64_t images = static_cast<int64_t>(data.train_images.size() + data.test_images.size() +
+                                              data.train_labels.size() + data.test_labels.size());
+  show_memory(nn::forecast(graph, plan.model, size_of(arguments.optimizer)), plan.model.devices,
+              {{"images and their order", images + data.train_count * static_cast<int64_t>(sizeof(int32_t))}},
+              head, terminal);
+  nn::DataParallel model(network.network, network.input, plan.model);
+  const std::unique_ptr<nn::Optimizer> optimizer = make_optimizer(model, arguments.optimizer, plan.rate);
+  for (const auto& [option, value] : plan.fit.from.recipe) model.world().check_same(option, value);
+  if (!arguments.resume.empty()) {
+    const nn::TrainingPlace place =
+        nn::load_checkpoint(arguments.resume, model, *optimizer,
+                            [&](const nn::TrainingPlace& there) { check_goes_on(there, plan, arguments); });
+    const std::map<std::string, std::string> asked = std::exchange(plan.fit.from, place).recipe;
+    plan.fit.from.recipe = asked;
+    plan.fit.from.recipe.at(kWeights) = place.recipe.at(kWeights);  // with which it began
+    show_field(head, terminal, "resumed",
+               concat(arguments.resume, ": epoch ", grouped(plan.fit.from.epoch), ", ",
+                      grouped(plan.fit.from.step), " of its steps are done"));
+    show_differences(asked, place.recipe, head, terminal);
+  }
+  show_field(head, terminal, "training",
+             concat(grouped(plan.fit.epochs), plan.fit.epochs == 1 ? " epoch of " : " epochs of ",
+                    grouped(plan.steps), plan.steps == 1 ? " step, " : " steps, ", recipe(plan, arguments)));
+  out << head.str() << std::endl;
+
+  std::optional<Trace> trace;
+  if (!arguments.trace.empty())
+    trace.emplace(plan.model.devices);  // in all processes: it changes how a step is run
+  const StopRequest stop_request;
+  nn::FitResult result;
+  {
+    Display display(out, terminal, arguments.epochs);
+    display.show(TrainingProgress{.epoch = 1, .samples = data.train_count});
+    const RunTitle title = {arguments.model + (data.authentic ? " on Fashion-MNIST" : ""),
+                            recipe(plan, arguments) + " on " + device_list(shown_devices(plan.model))};
+    RunFollower run(display, files, title, plan.rate);
+    if (!arguments.resume.empty()) run.continue_log(plan.fit.from.epoch);
+    Follower follower(std::move(run));
+    try {
+      result = nn::fit(model, *optimizer, data, plan.fit, follower, trace ? &*trace : nullptr);
+    } catch (const Error& error) {
+      // What was asked for made sense, or it had not begun.
+      if (follower.began()) throw TrainingFailed(error.what());
+      throw;
+    }
+  }
+  out << "\n";
+  if (result.end == nn::FitResult::End::diverged)
+    throw TrainingFailed(
+        concat("the loss of epoch ", result.place.epoch, ", step ", result.place.step + 1, " is not finite: ",
+               result.bad_tensor.empty() ? "no tensor could be found that is not" : result.bad_tensor,
+               "; a learning rate below ", plan.rate, " may help"));
+  show_graph_refusal(model.graph_refusal(), out, terminal);
+  if (plan.fit.verify) show_verification(result.verified_steps, result.differing_values, out, terminal);
+  if (files.trace.wanted()) files.trace.write(trace_json(trace->collect(), trace->devices()));
+  show_written(files, out);
+  if (checkpoint.wanted()) out << "wrote " << checkpoint.shown() << "\n";
+  if (result.end == nn::FitResult::End::stopped) {
+    out << inked(terminal, Ink::bold,
+                 concat("stopped in epoch ", result.place.epoch, " after ", grouped(result.place.step),
+                        " steps", checkpoint.wanted() ? "; --resume " + checkpoint.shown() + " goes on" : ""))
+        << std::endl;
+    return StopRequest::signal();
+  }
+  out << inked(terminal, Ink::bold, last_line(result.epochs, shown_devices(plan.model)))
+      << (processes ? concat(" in each of ", processes->size(), " processes") : "") << std::endl;
+  return 0;
+}
+
+}  // namespace
+
+int train_network(const NetworkArguments& arguments, std::ostream& out, const Terminal& terminal,
+                  ProcessGroup* processes) {
+  if (!processes || processes->index() == 0)
+    return train_and_show(arguments, TrainingFiles(arguments), OutputFile("--save", arguments.save), out,
+                          terminal, processes);
+  std::ostream nowhere(nullptr);
+  return train_and_show(arguments, TrainingFiles(), OutputFile(), nowhere, {}, processes);
+}
+
+}  // namespace rondo::program

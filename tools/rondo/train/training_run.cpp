@@ -1,0 +1,147 @@
+#include <rondo/kernels/runtime/platform.h>
+#include <rondo/kernels/core/status.h>
+#include <rondo/nn/io/printable.h>
+#include <rondo/nn/io/regular_file.h>
+#include <rondo/tools/rondo/train/csv_log.h>
+#include <rondo/tools/rondo/support/format.h>
+#include <rondo/tools/rondo/pictures/plot_svg.h>
+#include <rondo/tools/rondo/train/training_run.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <set>
+
+namespace rondo::program {
+
+TrainingFiles::TrainingFiles(const ImageTraining& arguments)
+    : log("--log", arguments.log), plot("--plot", arguments.plot), trace("--trace", arguments.trace) {}
+
+void show_field(std::ostream& out, const Terminal& terminal, const std::string& label,
+                const std::string& text) {
+  out << inked(terminal, Ink::dim, left(label, 10)) << printable(text) << "\n";
+}
+
+void show_placement(const std::vector<int>& devices, bool asked, std::ostream& out,
+                    const Terminal& terminal) {
+  std::vector<std::pair<std::string, std::vector<int>>> kinds;
+  for (int device : std::set<int>(devices.begin(), devices.end())) {
+    std::string kind = describe_device(device);
+    const std::string label = device_label(device) + ", ";
+    if (kind.starts_with(label)) kind.erase(0, label.size());
+    if (kinds.empty() || kinds.back().first != kind) kinds.push_back({kind, {}});
+    kinds.back().second.push_back(device);
+  }
+  const char* title = "devices";
+  for (const auto& [kind, members] : kinds) {
+    show_field(out, terminal, title, device_list(members) + " " + kind);
+    title = "";
+  }
+  if (devices.size() == std::set<int>(devices.begin(), devices.end()).size()) return;
+  show_field(out, terminal, "replicas",
+             asked ? device_list(devices)
+                   : concat("two ranks share ", device_label(0), ": this machine has one GPU"));
+}
+
+FashionMnist load_images(const ImageTraining& arguments) {
+  const std::string directory = arguments.data.value_or(fashion_mnist_directory());
+  const bool named = arguments.data || directory != kInstalledFashionMnist;
+  if (!arguments.data && !std::filesystem::exists(directory)) {
+    throw Error(
+        bad_argument("Fashion-MNIST was not found (", directory,
+                     " does not exist): install the package dataset-fashion-mnist, or name a directory with "
+                     "its four files by --data DIR or RONDO_DATA=DIR"));
+  }
+  FashionMnist data = load_fashion_mnist(directory, named ? Checksums::report : Checksums::require);
+  if (arguments.limit) keep_first(data, *arguments.limit);
+  return data;
+}
+
+void show_images(const FashionMnist& data, bool limited, std::ostream& out, const Terminal& terminal) {
+  show_field(
+      out, terminal, "data",
+      concat(data.authentic ? "Fashion-MNIST (SHA-256 verified): " : "not the original Fashion-MNIST: ",
+             limited ? "the first " : "", grouped(data.train_count), " training and ",
+             grouped(data.test_count), " test images of 28 x 28"));
+}
+
+void show_memory(nn::MemoryForecast forecast, const std::vector<int>& devices,
+                 const std::vector<nn::MemoryPart>& more, std::ostream& out, const Terminal& terminal) {
+  forecast.parts.insert(forecast.parts.end(), more.begin(), more.end());
+  show_field(out, terminal, "memory", byte_size(forecast.total()) + " a replica");
+  for (int device : std::set<int>(devices.begin(), devices.end())) {
+    nn::MemoryForecast there = forecast;
+    const int64_t replicas = std::count(devices.begin(), devices.end(), device);
+    for (nn::MemoryPart& part : there.parts) part.bytes *= replicas;
+    throw_if_error(nn::check_fits(there, device));
+  }
+}
+
+namespace {
+
+std::string picture(const std::vector<EpochReport>& epochs, const RunTitle& title) {
+  Curve loss{.colour = "#2a6fdb", .points = {}}, accuracy{.colour = "#e4572e", .points = {}};
+  double seconds = 0;
+  for (const EpochReport& epoch : epochs) {
+    loss.points.push_back({epoch.epoch, epoch.train_loss});
+    accuracy.points.push_back({epoch.epoch, epoch.test_accuracy});
+    seconds += epoch.seconds;
+  }
+  const std::string pace = duration(seconds / static_cast<double>(epochs.size())) + " an epoch";
+  return plot_svg(title.title, title.recipe + ", " + pace,
+                  {{.name = "training loss", .curves = {loss}},
+                   {.name = "test accuracy", .curves = {accuracy}, .top = 1, .as_percent = true}});
+}
+
+// Guessing has the loss log(10); what is hundreds of times worse does not come back.
+constexpr double kHopeless = 1000;
+bool is_hopeless(const EpochReport& report) { return !(report.train_loss < kHopeless); }  // NaN too
+
+}  // namespace
+
+void RunFollower::continue_log(int64_t epoch) {
+  if (!files_.log.wanted()) return;
+  if (!std::filesystem::exists(files_.log.target())) return;
+  const auto text = RegularFile(files_.log.target()).contents<std::string>(kMostTextBytes);
+  if (text.empty()) return;
+  for (const EpochReport& logged : parse_csv_log(files_.log.path(), text))
+    if (logged.epoch < epoch) epochs_.push_back(logged);
+}
+
+void RunFollower::show(const EpochReport& report) {
+  display_.show(report);
+  epochs_.push_back(report);
+  if (files_.log.wanted()) files_.log.write(csv_log(epochs_));
+  if (files_.plot.wanted()) files_.plot.write(picture(epochs_, title_));
+  if (is_hopeless(report)) {
+    throw TrainingFailed(concat("the loss of epoch ", report.epoch, " is ", loss_text(report.train_loss),
+                                ": the training diverged; a learning rate below ", learning_rate_,
+                                " may help"));
+  }
+}
+
+void RunFollower::show_hopeless(const EpochReport& report) {
+  if (is_hopeless(report)) show(report);
+}
+
+void show_graph_refusal(const Status& refusal, std::ostream& out, const Terminal& terminal) {
+  if (refusal.ok()) return;
+  show_field(out, terminal, "steps",
+             "enqueued call by call, which is slower: CUDA refused them as a graph, " + refusal.message());
+}
+
+void show_verification(int64_t steps, int64_t differing_values, std::ostream& out, const Terminal& terminal) {
+  if (differing_values != 0)
+    throw TrainingFailed(
+        concat("the replicas differ: ", differing_values, " values in ", steps, " steps, must be none"));
+  out << inked(terminal, Ink::good,
+               concat("verified: all replicas bitwise equal after each of ", grouped(steps), " steps"))
+      << "\n";
+}
+
+void show_written(const TrainingFiles& files, std::ostream& out) {
+  for (const OutputFile* file : {&files.log, &files.plot, &files.trace})
+    if (file->wanted()) out << "wrote " << file->shown() << "\n";
+}
+
+}  // namespace rondo::program
