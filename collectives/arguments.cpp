@@ -1,6 +1,6 @@
 #include <rondo/collectives/across_hosts/process_group.h>
 #include <rondo/collectives/arguments.h>
-#include <rondo/collectives/combine/combine.h>
+#include <rondo/collectives/reduce/reduce_vectors.h>
 #include <rondo/kernels/core/overlap.h>
 
 #include <algorithm>
@@ -211,7 +211,7 @@ Status check_one_process(const char* operation, const Communicator& communicator
   const ProcessGroup* processes = communicator.options().processes;
   if (!processes) return {};
   return bad_argument(operation, ": the communicator has ranks in ", processes->size(),
-                      " processes, must be of one process for all but all_reduce and all_reduce_many");
+                      " processes, must be of one process for all but all_reduce and all_reduce_coalesced");
 }
 
 Status check_apart(const char* operation, std::span<const std::vector<DataView>> lists) {

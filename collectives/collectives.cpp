@@ -20,11 +20,11 @@ Status enqueue(const char* operation, Communicator& communicator, RankStreams st
   RONDO_RETURN_IF_ERROR(is_captured(streams[0], captured));
   Status status;
   {
-    Enqueue verbs(operation, communicator, streams, captured);
-    status = work(verbs);
+    OperationBuilder builder(operation, communicator, streams, captured);
+    status = work(builder);
     if (!status.ok())
-      status = Status(status.code(), concat(operation, ", rank ", verbs.current_rank(), " on device ",
-                                            communicator.device(verbs.current_rank()), ": ", status.message(),
+      status = Status(status.code(), concat(operation, ", rank ", builder.current_rank(), " on device ",
+                                            communicator.device(builder.current_rank()), ": ", status.message(),
                                             "; the results of all ranks are void"));
   }
   if (!status.ok()) communicator.abort(status);
@@ -44,18 +44,18 @@ Algorithm ring_or_direct(Algorithm asked, const Communicator& communicator, int6
 }
 
 // What a single rank does, whatever the operation: its input is its result.
-Status keep_input(Enqueue& verbs, DataView output, ConstDataView input) {
+Status keep_input(OperationBuilder& builder, DataView output, ConstDataView input) {
   if (output.data == input.data) return {};
-  RONDO_RETURN_IF_ERROR(verbs.begin_together());
+  RONDO_RETURN_IF_ERROR(builder.begin_barrier());
   RONDO_RETURN_IF_ERROR(
-      verbs.copy(0, verbs.callers()[0], {output.data, 0}, {input.data, 0}, input.bytes(), "keep"));
-  return verbs.end_together();
+      builder.copy(0, builder.callers()[0], {output.data, 0}, {input.data, 0}, input.bytes(), "keep"));
+  return builder.end_barrier();
 }
 
 // A call that several processes make together: none begins before all agree, and their operations stay in one order.
-class Turn {
+class SerializedCall {
  public:
-  explicit Turn(Communicator& communicator) : exchange_(communicator.exchange()) {
+  explicit SerializedCall(Communicator& communicator) : exchange_(communicator.exchange()) {
     if (exchange_) turn_ = std::unique_lock(exchange_->group().turn());
   }
 
@@ -116,26 +116,26 @@ Status check_all_reduce(const char* operation, RankOutputs outputs, RankInputs i
   return check_arguments(arguments, streams);
 }
 
-Status enqueue_all_reduce(Enqueue& verbs, RankOutputs outputs, RankInputs inputs,
+Status enqueue_all_reduce(OperationBuilder& builder, RankOutputs outputs, RankInputs inputs,
                           const ReduceOptions& options) {
   const DataView first = outputs[0];
   if (first.size == 0) return {};
-  if (verbs.communicator().total_size() == 1) return keep_input(verbs, first, inputs[0]);
-  switch (chosen(options.algorithm, verbs.communicator(), first.bytes(), options.order)) {
+  if (builder.communicator().total_size() == 1) return keep_input(builder, first, inputs[0]);
+  switch (chosen(options.algorithm, builder.communicator(), first.bytes(), options.order)) {
     case Algorithm::direct:
-      return direct::all_reduce(verbs, outputs, inputs, options);
+      return direct::all_reduce(builder, outputs, inputs, options);
     case Algorithm::root:
-      return root::all_reduce(verbs, outputs, inputs, options);
+      return root::all_reduce(builder, outputs, inputs, options);
     case Algorithm::hierarchical:
-      return hierarchical::all_reduce(verbs, outputs, inputs, options.reduction);
+      return hierarchical::all_reduce(builder, outputs, inputs, options.reduction);
     default:
-      return ring::all_reduce(verbs, outputs, inputs, options.reduction);
+      return ring::all_reduce(builder, outputs, inputs, options.reduction);
   }
 }
 
 // All lists of one length, and vector k of all ranks as all_reduce() would take it. Vectors of different k may not
 // overlap either.
-Status check_many(const char* operation, std::span<const std::vector<DataView>> data,
+Status check_coalesced(const char* operation, std::span<const std::vector<DataView>> data,
                   const ReduceOptions& options, const Communicator& communicator, RankStreams streams) {
   if (static_cast<int>(data.size()) != communicator.size())
     return bad_argument(operation, ": there are ", data.size(), " lists of vectors, must be ",
@@ -156,11 +156,11 @@ Status check_many(const char* operation, std::span<const std::vector<DataView>> 
   return check_apart(operation, data);
 }
 
-// all_reduce_many(), bucket by bucket.
-class Many {
+// all_reduce_coalesced(), bucket by bucket.
+class CoalescedReduce {
  public:
-  Many(Enqueue& verbs, std::span<const std::vector<DataView>> data, const ReduceOptions& options)
-      : verbs_(verbs), communicator_(verbs.communicator()), data_(data), options_(options) {}
+  CoalescedReduce(OperationBuilder& builder, std::span<const std::vector<DataView>> data, const ReduceOptions& options)
+      : verbs_(builder), communicator_(builder.communicator()), data_(data), options_(options) {}
 
   Status run() {
     RONDO_RETURN_IF_ERROR(verbs_.fork());
@@ -172,7 +172,7 @@ class Many {
       first = last;
     }
     verbs_.use_callers_streams();
-    return verbs_.join(Enqueue::Senders::left);
+    return verbs_.join(OperationBuilder::Senders::prev);
   }
 
  private:
@@ -220,7 +220,7 @@ class Many {
   }
   RankOutputs views() const { return {views_.data(), static_cast<size_t>(verbs_.ranks())}; }
 
-  Enqueue& verbs_;
+  OperationBuilder& verbs_;
   Communicator& communicator_;
   std::span<const std::vector<DataView>> data_;
   const ReduceOptions& options_;
@@ -232,12 +232,12 @@ class Many {
 Status all_reduce(RankOutputs outputs, RankInputs inputs, const ReduceOptions& options,
                   Communicator& communicator, RankStreams streams) {
   constexpr const char* kName = "all_reduce";
-  Turn turn(communicator);
+  SerializedCall turn(communicator);
   RONDO_RETURN_IF_ERROR(turn.agree(kName,
                                    check_all_reduce(kName, outputs, inputs, options, communicator, streams),
                                    outputs.first(std::min<size_t>(outputs.size(), 1)), options.reduction));
   return enqueue(kName, communicator, streams,
-                 [&](Enqueue& verbs) { return enqueue_all_reduce(verbs, outputs, inputs, options); });
+                 [&](OperationBuilder& builder) { return enqueue_all_reduce(builder, outputs, inputs, options); });
 }
 
 Status all_reduce(RankOutputs data, const ReduceOptions& options, Communicator& communicator,
@@ -245,15 +245,15 @@ Status all_reduce(RankOutputs data, const ReduceOptions& options, Communicator& 
   return all_reduce(data, SameInputs(data), options, communicator, streams);
 }
 
-Status all_reduce_many(std::span<const std::vector<DataView>> data, const ReduceOptions& options,
+Status all_reduce_coalesced(std::span<const std::vector<DataView>> data, const ReduceOptions& options,
                        Communicator& communicator, RankStreams streams) {
-  constexpr const char* kName = "all_reduce_many";
-  Turn turn(communicator);
-  RONDO_RETURN_IF_ERROR(turn.agree(kName, check_many(kName, data, options, communicator, streams),
+  constexpr const char* kName = "all_reduce_coalesced";
+  SerializedCall turn(communicator);
+  RONDO_RETURN_IF_ERROR(turn.agree(kName, check_coalesced(kName, data, options, communicator, streams),
                                    data.empty() ? std::span<const DataView>() : data[0], options.reduction));
   if (data[0].empty()) return {};
   return enqueue(kName, communicator, streams,
-                 [&](Enqueue& verbs) { return Many(verbs, data, options).run(); });
+                 [&](OperationBuilder& builder) { return CoalescedReduce(builder, data, options).run(); });
 }
 
 Status reduce_scatter(RankOutputs outputs, RankInputs inputs, const ReduceOptions& options,
@@ -273,12 +273,12 @@ Status reduce_scatter(RankOutputs outputs, RankInputs inputs, const ReduceOption
                        first.size},
                       streams));
   if (first.size == 0) return {};
-  return enqueue(kName, communicator, streams, [&](Enqueue& verbs) {
-    if (ranks == 1) return keep_input(verbs, first, inputs[0]);
+  return enqueue(kName, communicator, streams, [&](OperationBuilder& builder) {
+    if (ranks == 1) return keep_input(builder, first, inputs[0]);
     if (ring_or_direct(options.algorithm, communicator, first.bytes() * ranks, options.order) ==
         Algorithm::direct)
-      return direct::reduce_scatter(verbs, outputs, inputs, options);
-    return ring::reduce_scatter(verbs, outputs, inputs, options.reduction);
+      return direct::reduce_scatter(builder, outputs, inputs, options);
+    return ring::reduce_scatter(builder, outputs, inputs, options.reduction);
   });
 }
 
@@ -299,11 +299,11 @@ Status all_gather(RankOutputs outputs, RankInputs inputs, Algorithm algorithm, C
                        first.size},
                       streams));
   if (first.size == 0) return {};
-  return enqueue(kName, communicator, streams, [&](Enqueue& verbs) {
-    if (ranks == 1) return keep_input(verbs, outputs[0], first);
+  return enqueue(kName, communicator, streams, [&](OperationBuilder& builder) {
+    if (ranks == 1) return keep_input(builder, outputs[0], first);
     if (ring_or_direct(algorithm, communicator, first.bytes() * ranks, {}) == Algorithm::direct)
-      return direct::all_gather(verbs, outputs, inputs);
-    return ring::all_gather(verbs, outputs, inputs);
+      return direct::all_gather(builder, outputs, inputs);
+    return ring::all_gather(builder, outputs, inputs);
   });
 }
 
@@ -319,11 +319,11 @@ Status broadcast(RankOutputs outputs, ConstDataView input, int root, Algorithm a
                                          input.dtype},
                                         streams));
   if (input.size == 0) return {};
-  return enqueue(kName, communicator, streams, [&](Enqueue& verbs) {
-    if (verbs.ranks() == 1) return keep_input(verbs, outputs[0], input);
+  return enqueue(kName, communicator, streams, [&](OperationBuilder& builder) {
+    if (builder.ranks() == 1) return keep_input(builder, outputs[0], input);
     if (ring_or_direct(algorithm, communicator, input.bytes(), {}) == Algorithm::direct)
-      return direct::broadcast(verbs, outputs, input, root);
-    return ring::broadcast(verbs, outputs, input, root);
+      return direct::broadcast(builder, outputs, input, root);
+    return ring::broadcast(builder, outputs, input, root);
   });
 }
 
@@ -339,11 +339,11 @@ Status reduce(DataView output, RankInputs inputs, int root, const ReduceOptions&
                                          output.dtype},
                                         streams));
   if (output.size == 0) return {};
-  return enqueue(kName, communicator, streams, [&](Enqueue& verbs) {
-    if (verbs.ranks() == 1) return keep_input(verbs, output, inputs[0]);
+  return enqueue(kName, communicator, streams, [&](OperationBuilder& builder) {
+    if (builder.ranks() == 1) return keep_input(builder, output, inputs[0]);
     if (ring_or_direct(options.algorithm, communicator, output.bytes(), options.order) == Algorithm::direct)
-      return direct::reduce(verbs, output, inputs, root, options);
-    return ring::reduce(verbs, output, inputs, root, options.reduction);
+      return direct::reduce(builder, output, inputs, root, options);
+    return ring::reduce(builder, output, inputs, root, options.reduction);
   });
 }
 
@@ -362,9 +362,9 @@ Status all_to_all(RankOutputs outputs, RankInputs inputs, Communicator& communic
   arguments.may_be_in_place = false;
   RONDO_RETURN_IF_ERROR(check_arguments(arguments, streams));
   if (first.size == 0) return {};
-  return enqueue(kName, communicator, streams, [&](Enqueue& verbs) {
-    if (verbs.ranks() == 1) return keep_input(verbs, outputs[0], first);
-    return direct::all_to_all(verbs, outputs, inputs);
+  return enqueue(kName, communicator, streams, [&](OperationBuilder& builder) {
+    if (builder.ranks() == 1) return keep_input(builder, outputs[0], first);
+    return direct::all_to_all(builder, outputs, inputs);
   });
 }
 
@@ -375,12 +375,12 @@ Status reduce_on_device(DataView output, RankInputs inputs, Reduction reduction,
   int device = 0;
   RONDO_CUDA(cudaGetDevice(&device));
   RONDO_RETURN_IF_ERROR(check_on_device(kName, output, inputs, device));
-  Combination all;
+  ReduceArguments all;
   all.size = output.size;
   all.divisor = static_cast<int>(inputs.size());
   for (const ConstDataView& input : inputs) all.in[all.inputs++] = input.data;
   all.out[all.outputs++] = output.data;
-  return combine(kName, output.dtype, reduction, order, all, stream);
+  return reduce_vectors(kName, output.dtype, reduction, order, all, stream);
 }
 
 Status barrier(Communicator& communicator, RankStreams streams) {
@@ -388,7 +388,7 @@ Status barrier(Communicator& communicator, RankStreams streams) {
   RONDO_RETURN_IF_ERROR(check_state(kName, communicator));
   RONDO_RETURN_IF_ERROR(check_one_process(kName, communicator));
   RONDO_RETURN_IF_ERROR(check_streams(kName, communicator, streams));
-  return enqueue(kName, communicator, streams, [](Enqueue& verbs) { return verbs.begin_together(); });
+  return enqueue(kName, communicator, streams, [](OperationBuilder& builder) { return builder.begin_barrier(); });
 }
 
 }  // namespace rondo

@@ -15,7 +15,7 @@
 //           get the same result, the same bits too. Each algorithm says in which order it adds.
 //           reduction.h has the arithmetic.
 // Processes A communicator may span several processes (communicator.h): n is then the number of all ranks, and every
-//           process gives its own. all_reduce() and all_reduce_many() must be called by all processes, in the same
+//           process gives its own. all_reduce() and all_reduce_coalesced() must be called by all processes, in the same
 //           order and with the same sizes, types and options; the call blocks until the others have come to it too
 //           (a recorded one when it is recorded), and the work then waits for theirs on the streams. What differs is
 //           a bad_argument in all of them.
@@ -23,7 +23,7 @@
 //           communicator: no rank's result can be trusted then, and Communicator::state() tells why. A failure
 //           that comes later, while the work runs, is told by Communicator::wait().
 // Memory    No device memory is allocated, and nobody waits for a device.
-// Queues    An operation puts some calls on each stream for each rank and each piece of the data. The queue of
+// Queues    An operation puts some calls on each stream for each rank and each segment of the data. The queue of
 //           a CUDA stream holds about a thousand calls that have not run. Beyond that the calling thread blocks
 //           until the devices have come further, and for ever where a rank never arrives: call
 //           Communicator::wait() in between, or from another thread. CUDA does not promise that it serves
@@ -76,7 +76,7 @@ struct ReduceOptions {
 // larger than the bucket is reduced where it lies.
 // Order     As all_reduce() of each bucket: direct and root don't notice, for the ring the chunks are those of
 //           the bucket, in which each vector begins at a multiple of 16 bytes.
-[[nodiscard]] Status all_reduce_many(std::span<const std::vector<DataView>> data,
+[[nodiscard]] Status all_reduce_coalesced(std::span<const std::vector<DataView>> data,
                                      const ReduceOptions& options, Communicator& communicator,
                                      RankStreams streams);
 
@@ -96,7 +96,7 @@ struct ReduceOptions {
                                 Communicator& communicator, RankStreams streams);
 
 // outputs[r][i] = input[i], where `input` is on the device of rank `root`; by ring (from neighbour to neighbour, in
-// pieces of a slot) or direct (root copies to each). In place: input is outputs[root].
+// segments of a slot) or direct (root copies to each). In place: input is outputs[root].
 [[nodiscard]] Status broadcast(RankOutputs outputs, ConstDataView input, int root, Algorithm algorithm,
                                Communicator& communicator, RankStreams streams);
 

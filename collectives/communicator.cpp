@@ -1,5 +1,5 @@
 #include <rondo/collectives/across_hosts/exchange.h>
-#include <rondo/collectives/combine/combine.h>
+#include <rondo/collectives/reduce/reduce_vectors.h>
 #include <rondo/collectives/communicator.h>
 #include <rondo/collectives/data_view.h>
 #include <rondo/collectives/pack.h>
@@ -15,7 +15,7 @@ namespace rondo {
 
 namespace {
 
-// Room behind a slot for data that begin up to 15 elements past a 16-byte boundary (combine.h, lead_of()).
+// Room behind a slot for data that begin up to 15 elements past a 16-byte boundary (reduce_vectors.h, lead_of()).
 constexpr int64_t kLeadBytes = 128;
 
 // An alignment unit of any type must fit a slot as partial sums: 16 bytes of uint8, summed as int32.
@@ -76,7 +76,7 @@ void check(int ranks, const CommunicatorOptions& options) {
 
 // CUDA loads a kernel at its first launch on a device, and waits for the device then.
 Status load_kernels() {
-  RONDO_RETURN_IF_ERROR(load_combine_kernels());
+  RONDO_RETURN_IF_ERROR(load_reduce_kernels());
   RONDO_RETURN_IF_ERROR(load_pack_kernels());
   return load_trial_kernel();
 }
@@ -131,7 +131,7 @@ Communicator::Communicator(std::vector<int> devices, CommunicatorOptions options
   group_order_ = options_.ring_order;
   std::stable_sort(group_order_.begin(), group_order_.end(),
                    [&](int a, int b) { return a / options_.group_size < b / options_.group_size; });
-  arrivals_ = Arrivals(devices);
+  tracker_ = OperationTracker(devices);
   ranks_.reserve(devices.size());
   for (int device : devices) {
     const DeviceScope scope(device);  // memory, streams and events belong to the device that is current
@@ -240,18 +240,18 @@ std::string Communicator::what_is_missing(std::chrono::milliseconds timeout) con
     return concat("the streams' work was", late,
                   "a thread is in the middle of enqueuing an operation, which blocks ",
                   "while a stream's queue is full, so that it is not known who is missing");
-  const Arrivals::Operation* open = arrivals_.first_open();
+  const OperationTracker::Operation* open = tracker_.first_open();
   if (!open)
     return concat("the streams' work was", late, "all operations that were enqueued are, ",
-                  arrivals_.captured_any() ? "and what is replayed from a graph does not tell how far it came"
+                  tracker_.captured_any() ? "and what is replayed from a graph does not tell how far it came"
                                            : "but something else that is on the streams is not");
-  const int64_t behind = arrivals_.behind(*open);
+  const int64_t behind = tracker_.behind(*open);
   return concat(open->name, " was", late, progress(*open),
                 behind > 0 ? concat("; behind it wait ", behind, " more") : "");
 }
 
 // Who is missing, and how far the others came.
-std::string Communicator::progress(const Arrivals::Operation& operation) const {
+std::string Communicator::progress(const OperationTracker::Operation& operation) const {
   std::string missing, others;
   int arrived = 0;
   for (int rank = 0; rank < size(); ++rank) {
@@ -261,10 +261,10 @@ std::string Communicator::progress(const Arrivals::Operation& operation) const {
     }
     ++arrived;
     // What tells of the steps is recorded anew by the next operation.
-    if (operation.first_step == operation.last_step || arrivals_.behind(operation) > 0) continue;
+    if (operation.first_step == operation.last_step || tracker_.behind(operation) > 0) continue;
     int position = 0;
     while (rank_at(position) != rank) ++position;
-    const Rank& left = of(rank_at(ring::left_of(position, size())));
+    const Rank& left = of(rank_at(ring::prev_position(position, size())));
     int step = operation.first_step;
     while (step < operation.last_step && is_over(left.delivered[static_cast<size_t>(step * ring::kSlots)]))
       ++step;
@@ -274,9 +274,9 @@ std::string Communicator::progress(const Arrivals::Operation& operation) const {
                            ring::received_chunk(position, step - 1, size()), " of step ", step - 1);
   }
   if (arrived == 0 && operation.follows_unknown)
-    return concat("no rank has arrived, and of what is before it, with more than ", Arrivals::kFollowed,
+    return concat("no rank has arrived, and of what is before it, with more than ", OperationTracker::kFollowed,
                   " operations in flight, it is not known who is missing");
-  if (arrived == 0 && arrivals_.captured_any())
+  if (arrived == 0 && tracker_.captured_any())
     return "no rank has arrived, and what is replayed from a graph before it does not tell how far it came";
   if (missing.empty()) return concat("all ranks have arrived", others);
   return missing + others;

@@ -24,10 +24,10 @@ class ProcessGroup;
 class Trace;
 
 struct CommunicatorOptions {
-  // Every rank gets 2 * ring::kSlots slots of this size, rounded up to 16 bytes. Chunks go round in pieces of
+  // Every rank gets 2 * ring::kSlots slots of this size, rounded up to 16 bytes. Chunks go round in segments of
   // at most a slot, each with its own latency: large slots are quicker and small ones stay in the cache.
   int64_t slot_bytes = int64_t{4} << 20;
-  // Size of the bucket into which all_reduce_many() fuses small buffers; 0: such calls are refused.
+  // Size of the bucket into which all_reduce_coalesced() fuses small buffers; 0: such calls are refused.
   int64_t bucket_bytes = int64_t{4} << 20;
   // ring_order[p] is the rank at position p of the ring; empty: 0, 1, 2, ... ring_order.h finds a good one.
   std::vector<int> ring_order = {};
@@ -38,7 +38,7 @@ struct CommunicatorOptions {
   int group_size = 0;
   // Several processes, on one host or many, make their communicators together, with as many ranks each: the ranks are
   // then numbered through, process by process, and each process is a group. Its own are given and asked for as ranks
-  // 0 .. size()-1 everywhere here. Only all_reduce() and all_reduce_many() reach across. The group must outlive it.
+  // 0 .. size()-1 everywhere here. Only all_reduce() and all_reduce_coalesced() reach across. The group must outlive it.
   ProcessGroup* processes = nullptr;
 };
 
@@ -98,17 +98,17 @@ class Communicator {
   // ok, or why the communicator was aborted.
   Status state() const;
 
-  // ---- The rest is for the algorithms, under the lock of an Enqueue (enqueue.h). ----
+  // ---- The rest is for the algorithms, under the lock of an OperationBuilder (enqueue.h). ----
 
   struct Rank {
     int device = 0;
     Buffer<std::byte> scratch;     // the inbox's slots, then the outbox's, then the bucket
     Stream copies, sums;           // the rank's own streams: what it sends, what it computes
-    std::vector<Event> delivered;  // at step * kSlots + slot: the piece is in the right neighbour's memory
+    std::vector<Event> delivered;  // at step * kSlots + slot: the segment is in the right neighbour's memory
     std::array<Event, ring::kSlots> freed;   // the inbox's slot has been read
     std::array<Event, ring::kSlots> summed;  // the outbox's slot has been filled
     std::array<Event, ring::kSlots> sent;    // the outbox's slot has been sent
-    Event arrived, met;                      // meet_sums(): this rank has come, all have (rank 0's)
+    Event arrived, met;                      // join_sums(): this rank has come, all have (rank 0's)
     Event begun;                             // fork() inside an operation that is made of several
   };
   Rank& of(int rank) { return ranks_[static_cast<size_t>(rank)]; }
@@ -125,18 +125,18 @@ class Communicator {
   Exchange* exchange() const { return exchange_.get(); }
   Trace* trace() const { return trace_; }
 
-  Arrivals& arrivals() { return arrivals_; }
+  OperationTracker& tracker() { return tracker_; }
   std::mutex& mutex() const { return mutex_; }
 
  private:
   static int64_t slot_stride(const CommunicatorOptions& options);
   static int64_t slots_bytes(int ranks, const CommunicatorOptions& options);
   std::string what_is_missing(std::chrono::milliseconds timeout) const;
-  std::string progress(const Arrivals::Operation& operation) const;
+  std::string progress(const OperationTracker::Operation& operation) const;
 
   CommunicatorOptions options_;
   std::vector<Rank> ranks_;
-  Arrivals arrivals_;
+  OperationTracker tracker_;
   std::vector<int> group_order_;
   bool all_reach_all_ = true;
   std::vector<bool> reaches_;  // [rank * size() + other]

@@ -2,7 +2,7 @@
 
 namespace rondo {
 
-Enqueue::Enqueue(const char* operation, Communicator& communicator, std::span<const cudaStream_t> callers,
+OperationBuilder::OperationBuilder(const char* operation, Communicator& communicator, std::span<const cudaStream_t> callers,
                  bool captured)
     : operation_(operation),
       communicator_(communicator),
@@ -10,17 +10,17 @@ Enqueue::Enqueue(const char* operation, Communicator& communicator, std::span<co
       callers_(callers),
       captured_(captured),
       lock_(communicator.mutex()),
-      following_(communicator.arrivals().begin(operation, captured)) {
+      following_(communicator.tracker().begin(operation, captured)) {
   static_cast<void>(cudaGetDevice(&callers_device_));
   current_device_ = callers_device_;
   for (int rank = 0; rank < ranks(); ++rank) own_[static_cast<size_t>(rank)] = sums(rank);
 }
 
-Enqueue::~Enqueue() {
+OperationBuilder::~OperationBuilder() {
   if (current_device_ != callers_device_) static_cast<void>(cudaSetDevice(callers_device_));
 }
 
-Status Enqueue::make_current(int rank) {
+Status OperationBuilder::make_current(int rank) {
   current_rank_ = rank;
   const int device = communicator_.device(rank);
   if (device == current_device_) return {};
@@ -29,13 +29,13 @@ Status Enqueue::make_current(int rank) {
   return {};
 }
 
-Status Enqueue::wait(cudaStream_t stream, int rank, cudaEvent_t event) {
+Status OperationBuilder::wait(cudaStream_t stream, int rank, cudaEvent_t event) {
   RONDO_RETURN_IF_ERROR(make_current(rank));
   RONDO_CUDA(cudaStreamWaitEvent(stream, event, cudaEventWaitDefault));
   return {};
 }
 
-Status Enqueue::record(cudaEvent_t event, cudaStream_t stream, int rank) {
+Status OperationBuilder::record(cudaEvent_t event, cudaStream_t stream, int rank) {
   RONDO_RETURN_IF_ERROR(make_current(rank));
   RONDO_CUDA(cudaEventRecord(event, stream));
   return {};
@@ -43,7 +43,7 @@ Status Enqueue::record(cudaEvent_t event, cudaStream_t stream, int rank) {
 
 // cudaMemcpyPeerAsync is right for every pair of devices, connected or not, but can't be captured; the plain copy
 // can, and finds the devices by the addresses.
-Status Enqueue::copy_bytes(int rank, cudaStream_t stream, RankMemory to, ConstRankMemory from,
+Status OperationBuilder::copy_bytes(int rank, cudaStream_t stream, RankMemory to, ConstRankMemory from,
                            int64_t bytes) {
   RONDO_RETURN_IF_ERROR(make_current(rank));
   const int to_device = communicator_.device(to.rank), from_device = communicator_.device(from.rank);
@@ -55,7 +55,7 @@ Status Enqueue::copy_bytes(int rank, cudaStream_t stream, RankMemory to, ConstRa
   return {};
 }
 
-Status Enqueue::fork() {
+Status OperationBuilder::fork() {
   for (int rank = 0; rank < ranks(); ++rank) {
     const Communicator::Rank& r = communicator_.of(rank);
     RONDO_RETURN_IF_ERROR(record(entered(rank), callers_[static_cast<size_t>(rank)], rank));
@@ -65,7 +65,7 @@ Status Enqueue::fork() {
   return {};
 }
 
-Status Enqueue::join(Senders senders) {
+Status OperationBuilder::join(Senders senders) {
   for (int rank = 0; rank < ranks(); ++rank) {
     RONDO_RETURN_IF_ERROR(record_copied(rank));
     RONDO_RETURN_IF_ERROR(record(marks(rank).finished, sums(rank), rank));
@@ -75,8 +75,8 @@ Status Enqueue::join(Senders senders) {
     const cudaStream_t caller = callers_[static_cast<size_t>(rank)];
     RONDO_RETURN_IF_ERROR(wait(caller, rank, marks(rank).finished));
     RONDO_RETURN_IF_ERROR(wait(caller, rank, copied(rank)));
-    if (senders == Senders::left) {
-      const int left = communicator_.rank_at(ring::left_of(position, ranks()));
+    if (senders == Senders::prev) {
+      const int left = communicator_.rank_at(ring::prev_position(position, ranks()));
       RONDO_RETURN_IF_ERROR(wait(caller, rank, copied(left)));
       continue;
     }
@@ -88,7 +88,7 @@ Status Enqueue::join(Senders senders) {
 
 // Through rank 0's stream: 3n - 2 calls, where everyone waiting for everyone would take n * n.
 template <class EventOf>
-Status Enqueue::meet(std::span<const cudaStream_t> streams, EventOf event_of) {
+Status OperationBuilder::join_streams(std::span<const cudaStream_t> streams, EventOf event_of) {
   for (int rank = 0; rank < ranks(); ++rank) {
     const cudaEvent_t event = event_of(rank);
     RONDO_RETURN_IF_ERROR(record(event, streams[static_cast<size_t>(rank)], rank));
@@ -102,33 +102,33 @@ Status Enqueue::meet(std::span<const cudaStream_t> streams, EventOf event_of) {
   return {};
 }
 
-Status Enqueue::begin_together() {
-  return meet(callers_, [this](int rank) { return entered(rank); });
+Status OperationBuilder::begin_barrier() {
+  return join_streams(callers_, [this](int rank) { return entered(rank); });
 }
 
-Status Enqueue::end_together() {
-  return meet(callers_, [this](int rank) -> cudaEvent_t { return marks(rank).finished; });
+Status OperationBuilder::end_barrier() {
+  return join_streams(callers_, [this](int rank) -> cudaEvent_t { return marks(rank).finished; });
 }
 
-Status Enqueue::meet_sums() {
-  return meet({own_.data(), static_cast<size_t>(ranks())},
+Status OperationBuilder::join_sums() {
+  return join_streams({own_.data(), static_cast<size_t>(ranks())},
               [this](int rank) -> cudaEvent_t { return communicator_.of(rank).arrived; });
 }
 
-Status Enqueue::record_copied(int rank) { return record(copied(rank), copies(rank), rank); }
+Status OperationBuilder::record_copied(int rank) { return record(copied(rank), copies(rank), rank); }
 
-void Enqueue::takes_steps(int first, int last) {
+void OperationBuilder::takes_steps(int first, int last) {
   if (inside_) return;  // one of several, all of which record the same events
   following_.first_step = first;
   following_.last_step = last;
 }
 
-void Enqueue::use_own_streams() {
+void OperationBuilder::use_own_streams() {
   callers_ = {own_.data(), static_cast<size_t>(ranks())};
   inside_ = true;
 }
 
-void Enqueue::use_callers_streams() {
+void OperationBuilder::use_callers_streams() {
   callers_ = outside_;
   inside_ = false;
 }

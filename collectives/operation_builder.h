@@ -1,13 +1,13 @@
-// Enqueue: the verbs in which the algorithms are written. One object is one operation while it is being put on
+// OperationBuilder: the verbs in which the algorithms are written. One object is one operation while it is being put on
 // the streams; it holds the communicator's lock, and puts the caller's current device back at its end.
 //
 // Each rank has two streams of its own beside the caller's: `copies`, on which it sends, and `sums`, on which
-// it computes. So a rank can add one piece while the next one travels. The callers' streams only fork into them
+// it computes. So a rank can add one segment while the next one travels. The callers' streams only fork into them
 // and are joined by them; that keeps the operations of one communicator in order, whatever streams they are
 // called with, and lets a recorded graph be complete in itself.
 #pragma once
 
-#include <rondo/collectives/combine/combine.h>
+#include <rondo/collectives/reduce/reduce_vectors.h>
 #include <rondo/collectives/communicator.h>
 #include <rondo/collectives/data_view.h>
 #include <rondo/kernels/runtime/trace.h>
@@ -28,14 +28,14 @@ struct ConstRankMemory {
   int rank;
 };
 
-class Enqueue {
+class OperationBuilder {
  public:
   // `captured`: the callers' streams are being recorded (arguments.h, is_captured()).
-  Enqueue(const char* operation, Communicator& communicator, std::span<const cudaStream_t> callers,
+  OperationBuilder(const char* operation, Communicator& communicator, std::span<const cudaStream_t> callers,
           bool captured);
-  ~Enqueue();
-  Enqueue(const Enqueue&) = delete;
-  Enqueue& operator=(const Enqueue&) = delete;
+  ~OperationBuilder();
+  OperationBuilder(const OperationBuilder&) = delete;
+  OperationBuilder& operator=(const OperationBuilder&) = delete;
 
   const char* operation() const { return operation_; }
   Communicator& communicator() { return communicator_; }
@@ -61,14 +61,14 @@ class Enqueue {
   Status fork();
   // The caller's stream of each rank waits for the rank's own streams, and for what is sent to it by `senders`:
   // the rank's left neighbour, or everyone.
-  enum class Senders { left, all };
+  enum class Senders { prev, all };
   Status join(Senders senders);
   // A barrier: what the callers' streams get from now on waits for what all of them have got so far. To be put at the
   // operation's beginning or end, where no fork() or join() is.
-  Status begin_together();
-  Status end_together();
+  Status begin_barrier();
+  Status end_barrier();
   // The same for the streams `sums`, anywhere in between.
-  Status meet_sums();
+  Status join_sums();
   // join(): what `rank` sends is sent.
   Status record_copied(int rank);
   cudaEvent_t copied(int rank) const { return marks(rank).copied; }
@@ -92,22 +92,22 @@ class Enqueue {
     return work();
   }
 
-  // combine() on `stream`, a stream of `rank`.
+  // reduce_vectors() on `stream`, a stream of `rank`.
   template <class... What>
   Status sum(int rank, cudaStream_t stream, DType dtype, Reduction reduction, SumOrder order,
-             const Combination& combination, const What&... what) {
+             const ReduceArguments& combination, const What&... what) {
     RONDO_RETURN_IF_ERROR(make_current(rank));
     const Trace::Scope span =
         trace_span(communicator_.trace(), rank, "sum", row_of(rank, stream), stream, what...);
-    return combine(operation_, dtype, reduction, order, combination, stream);
+    return reduce_vectors(operation_, dtype, reduction, order, combination, stream);
   }
 
  private:
-  using Marks = Arrivals::Operation::Marks;
+  using Marks = OperationTracker::Operation::Marks;
   const Marks& marks(int rank) const { return following_.ranks[static_cast<size_t>(rank)]; }
   // `event_of(rank)` is recorded on its stream.
   template <class EventOf>
-  Status meet(std::span<const cudaStream_t> streams, EventOf event_of);
+  Status join_streams(std::span<const cudaStream_t> streams, EventOf event_of);
   Status make_current(int rank);
   Status copy_bytes(int rank, cudaStream_t stream, RankMemory to, ConstRankMemory from, int64_t bytes);
   const char* row_of(int rank, cudaStream_t stream) const {
@@ -121,7 +121,7 @@ class Enqueue {
   bool captured_;
   bool inside_ = false;  // between use_own_streams() and use_callers_streams()
   std::unique_lock<std::mutex> lock_;
-  Arrivals::Operation& following_;
+  OperationTracker::Operation& following_;
   int callers_device_ = 0;
   int current_device_ = -1;
   int current_rank_ = 0;

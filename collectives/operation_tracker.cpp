@@ -6,8 +6,8 @@ namespace rondo {
 
 namespace {
 
-Arrivals::Operation events_on(const std::vector<int>& devices) {
-  Arrivals::Operation made;
+OperationTracker::Operation events_on(const std::vector<int>& devices) {
+  OperationTracker::Operation made;
   for (const int device : devices) {
     const DeviceScope scope(device);
     made.ranks.emplace_back();
@@ -15,7 +15,7 @@ Arrivals::Operation events_on(const std::vector<int>& devices) {
   return made;
 }
 
-bool is_done(const Arrivals::Operation& operation) {
+bool is_done(const OperationTracker::Operation& operation) {
   return std::all_of(operation.ranks.begin(), operation.ranks.end(), [](const auto& marks) {
     return is_over(marks.finished) && is_over(marks.copied) && is_over(marks.entered);
   });
@@ -30,12 +30,12 @@ bool is_over(cudaEvent_t event) {
   return over;
 }
 
-Arrivals::Arrivals(const std::vector<int>& devices)
+OperationTracker::OperationTracker(const std::vector<int>& devices)
     : overflow_(events_on(devices)), captured_(events_on(devices)) {
   for (size_t i = 0; i < kFollowed; ++i) followed_.push_back(events_on(devices));
 }
 
-Arrivals::Operation& Arrivals::begin(const char* name, bool captured) {
+OperationTracker::Operation& OperationTracker::begin(const char* name, bool captured) {
   Operation& oldest = followed_[next_];
   const bool has_room = !captured && (oldest.number < 0 || is_done(oldest));
   Operation& operation = captured ? captured_ : has_room ? oldest : overflow_;
@@ -50,7 +50,7 @@ Arrivals::Operation& Arrivals::begin(const char* name, bool captured) {
   return operation;
 }
 
-const Arrivals::Operation* Arrivals::first_open() const {
+const OperationTracker::Operation* OperationTracker::first_open() const {
   const Operation* first = nullptr;
   const auto look_at = [&](const Operation& operation) {
     if (operation.number < 0 || is_done(operation)) return;

@@ -1,4 +1,4 @@
-// Arrivals: how far every rank has come in the operations that are not done, so that a timeout can name who is missing.
+// OperationTracker: how far every rank has come in the operations that are not done, so that a timeout can name who is missing.
 //
 // Nothing is put on the streams for that: an operation needs three events on each rank anyway, one where the rank comes
 // to it and two behind its last work. Here every operation gets a set of its own. The sets are made once; one is used
@@ -13,7 +13,7 @@
 
 namespace rondo {
 
-class Arrivals {
+class OperationTracker {
  public:
   static constexpr size_t kFollowed = 64;
 
@@ -32,9 +32,9 @@ class Arrivals {
     bool follows_unknown = false;  // the one before has no events of its own
   };
 
-  Arrivals() = default;  // of no ranks
+  OperationTracker() = default;  // of no ranks
   // Rank r is on devices[r]. Throws rondo::Error.
-  explicit Arrivals(const std::vector<int>& devices);
+  explicit OperationTracker(const std::vector<int>& devices);
 
   // The operation that is enqueued next. One that is captured does not count: it runs when a graph is launched.
   Operation& begin(const char* name, bool captured);

@@ -66,7 +66,7 @@ void backward(Replica& r, int64_t images) {
   const Activations d = r.value_gradients(images);
 
   // The loss: d logits = softmax(logits) - onehot(label), not divided by anything yet.
-  check(softmax_cross_entropy(d.logits, r.tally.data(), a.logits, r.shard_labels(images), 1.0f, r.workspace(),
+  check(softmax_cross_entropy(d.logits, r.loss_stats.data(), a.logits, r.shard_labels(images), 1.0f, r.workspace(),
                               r.stream));
 
   check(gemm(g.w4, a.h3, d.logits, {.transpose_a = true}, r.workspace(), r.stream));
@@ -159,12 +159,12 @@ void train_batch(std::vector<Replica>& replicas, Communicator& ring, const Strea
   for (Replica& r : replicas) update(r, 1.0f / static_cast<float>(samples));
 }
 
-// The sum of the replicas' tallies: losses, correct predictions, samples. Waits.
-LossTally sum_of_tallies(const std::vector<Replica>& replicas, const StreamGroup& streams) {
+// The sum of the replicas' loss_stats: losses, correct predictions, samples. Waits.
+LossStats sum_of_tallies(const std::vector<Replica>& replicas, const StreamGroup& streams) {
   streams.synchronize();
-  LossTally sum;
+  LossStats sum;
   for (const Replica& r : replicas) {
-    const LossTally one = r.tally.download()[0];
+    const LossStats one = r.loss_stats.download()[0];
     sum.loss += one.loss;
     sum.correct += one.correct;
   }
@@ -179,12 +179,12 @@ double evaluate(std::vector<Replica>& replicas, StreamGroup& streams) {
   for (size_t rank = 0; rank < replicas.size(); ++rank) {
     Replica& r = replicas[rank];
     const DeviceScope scope(r.device);
-    RONDO_CUDA_THROW(cudaMemsetAsync(r.tally.data(), 0, sizeof(LossTally), r.stream));
+    RONDO_CUDA_THROW(cudaMemsetAsync(r.loss_stats.data(), 0, sizeof(LossStats), r.stream));
     for (int64_t done = 0; done < shards[rank].size; done += r.max_images) {
       const int64_t piece = std::min(r.max_images, shards[rank].size - done);
       load(r, r.data->test, {}, {r.zero.data(), images, shards[rank].first + done}, piece);
       forward(r, piece);
-      check(softmax_cross_entropy({}, r.tally.data(), r.values(piece).logits, r.shard_labels(piece), 1.0f,
+      check(softmax_cross_entropy({}, r.loss_stats.data(), r.values(piece).logits, r.shard_labels(piece), 1.0f,
                                   r.workspace(), r.stream));
     }
   }
@@ -200,7 +200,7 @@ void begin_epoch(std::vector<Replica>& replicas, StreamGroup& streams, uint64_t 
     check(advance(r.epoch.data(), 1, r.stream));
     check(shuffle({r.order.data(), r.order.size()}, seed, r.epoch.data(), r.stream));
     RONDO_CUDA_THROW(cudaMemsetAsync(r.step.data(), 0, sizeof(int64_t), r.stream));
-    RONDO_CUDA_THROW(cudaMemsetAsync(r.tally.data(), 0, sizeof(LossTally), r.stream));
+    RONDO_CUDA_THROW(cudaMemsetAsync(r.loss_stats.data(), 0, sizeof(LossStats), r.stream));
   }
   streams.join();
 }
@@ -234,7 +234,7 @@ Result train(const FashionMnist& data, const Options& options, Observer& observe
       observer.after_step(epoch, std::min((step + 1) * options.batch_size, data.train_count), replicas);
     }
     streams.fork();
-    const LossTally seen = sum_of_tallies(replicas, streams);
+    const LossStats seen = sum_of_tallies(replicas, streams);
     const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
     EpochReport report{.epoch = epoch, .seconds = took.count(), .phases = {}};
     report.train_loss = seen.loss / static_cast<double>(data.train_count);

@@ -145,7 +145,7 @@ Replica::Replica(int device, cudaStream_t stream, std::shared_ptr<const DeviceDa
   epoch = zeros<int64_t>(1);
   zero = zeros<int64_t>(1);
   lr = Buffer<float>(std::vector<float>{learning_rate});
-  tally = zeros<LossTally>(1);
+  loss_stats = zeros<LossStats>(1);
   scratch = Buffer<unsigned char>(scratch_bytes(max_images));
 }
 

@@ -99,7 +99,7 @@ struct Replica {
   Buffer<int64_t> step, epoch;  // counters that the device itself advances
   Buffer<int64_t> zero;         // one that never moves
   Buffer<float> lr;             // the learning rate
-  Buffer<LossTally> tally;      // of this epoch's training, or of the evaluation behind it
+  Buffer<LossStats> loss_stats;      // of this epoch's training, or of the evaluation behind it
   Buffer<unsigned char> scratch;
 
   // The first `images` images' worth of each.

@@ -188,7 +188,7 @@ void cross_entropy_of(benchmark::State& state, int64_t rows, int64_t classes) {
   for (size_t i = 0; i < label_values.size(); ++i)
     label_values[i] = static_cast<int32_t>(i % static_cast<size_t>(classes));
   Buffer<int32_t> labels(label_values);
-  Buffer<LossTally> tally(std::vector<LossTally>(1));
+  Buffer<LossStats> loss_stats(std::vector<LossStats>(1));
   Buffer<unsigned char> workspace(softmax_cross_entropy_workspace_bytes(rows, classes));
   const std::vector<float> host = logits.download();
   double sum = 0;
@@ -199,7 +199,7 @@ void cross_entropy_of(benchmark::State& state, int64_t rows, int64_t classes) {
   time_checked(
       state, kFloat * static_cast<double>(2 * rows * classes + rows),
       [&](cudaStream_t stream) {
-        return softmax_cross_entropy(matrix(gradient.data(), rows, classes), tally.data(),
+        return softmax_cross_entropy(matrix(gradient.data(), rows, classes), loss_stats.data(),
                                      matrix(logits.data(), rows, classes), {labels.data(), rows}, 1,
                                      {workspace.data(), workspace.bytes()}, stream);
       },

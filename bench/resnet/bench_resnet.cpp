@@ -47,7 +47,7 @@ void resnet18_step(benchmark::State& state) {
     nn::Sgd sgd(model, {.learning_rate = 0.01f});
     const auto step = [&] {  // the loss of the batch, before the parameters change
       model.train_step(batch.images, batch.labels, sgd);
-      return model.take_tally().loss;
+      return model.take_loss_stats().loss;
     };
     const double first_loss = step();
     step();  // two touch the memory and record the step; from now on it is replayed

@@ -2,7 +2,7 @@
 // of a thread's loads are on their way before the first is used.
 
 #include <rondo/bench/support/peak_kernels.h>
-#include <rondo/kernels/core/lanes.cuh>
+#include <rondo/kernels/core/vec.cuh>
 #include <rondo/kernels/core/launch.cuh>
 
 #include <cmath>
@@ -54,7 +54,7 @@ __global__ void __launch_bounds__(kThreads)
 }
 
 __global__ void __launch_bounds__(kFmaThreads) fma_kernel(float* __restrict__ sums, int length) {
-  using Chains = Lanes<kFmaLanes>;
+  using Chains = Vec<kFmaLanes>;
   Chains chains[kFmaRegisters], half = Chains::zero();
   for (int j = 0; j < kFmaLanes; ++j) half.set(j, 0.5f);
   for (int i = 0; i < kFmaRegisters; ++i)

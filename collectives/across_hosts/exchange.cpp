@@ -118,50 +118,50 @@ Status Exchange::record_last_messages(cudaStream_t stream, bool captured) {
   return {};
 }
 
-Status Exchange::send_and_receive(Enqueue& enqueue, Messages& messages, const char* what) {
-  messages.what = concat(enqueue.operation(), ", ", what);
-  RONDO_RETURN_IF_ERROR(enqueue.meet_sums());
-  RONDO_RETURN_IF_ERROR(enqueue.on(0, [&]() -> Status {
-    const cudaStream_t stream = enqueue.sums(0);
-    const bool captured = enqueue.captured();
+Status Exchange::send_and_receive(OperationBuilder& builder, Messages& messages, const char* what) {
+  messages.what = concat(builder.operation(), ", ", what);
+  RONDO_RETURN_IF_ERROR(builder.join_sums());
+  RONDO_RETURN_IF_ERROR(builder.on(0, [&]() -> Status {
+    const cudaStream_t stream = builder.sums(0);
+    const bool captured = builder.captured();
     RONDO_RETURN_IF_ERROR(wait_for_last_messages(stream, captured));
     {
       const Trace::Scope span =
-          trace_span(enqueue.communicator().trace(), 0, "message", "sums", stream, what);
+          trace_span(builder.communicator().trace(), 0, "message", "sums", stream, what);
       RONDO_CUDA(cudaLaunchHostFunc(stream, Messages::run, &messages));
     }
     return record_last_messages(stream, captured);
   }));
-  return enqueue.meet_sums();
+  return builder.join_sums();
 }
 
-Status Exchange::bring_together(Enqueue& enqueue, const HeldOf& held_of, DType dtype, Reduction reduction) {
+Status Exchange::reduce_across_processes(OperationBuilder& builder, const HeldOf& held_of, DType dtype, Reduction reduction) {
   const int processes = group_.size(), own = group_.index();
   const DType partial_type = accumulator_of(dtype, reduction);
-  const bool captured = enqueue.captured();
+  const bool captured = builder.captured();
   Messages& partial_sums = new_messages(captured);
   Messages& finished_sums = new_messages(captured);
   const auto slice_of = [&](const ring::Ring::Held& held, int process) {
-    return ring::chunk_of(held.piece.size, processes, process, size_of(dtype));
+    return ring::chunk_of(held.segment.size, processes, process, size_of(dtype));
   };
-  const auto each_piece = [&](auto work) -> Status {
+  const auto each_segment = [&](auto work) -> Status {
     for (int slot = 0; slot < ring::kSlots; ++slot)
       for (int position = 0; position < ranks_; ++position) {
         const ring::Ring::Held held = held_of(position, slot);
-        if (held.piece.size > 0) RONDO_RETURN_IF_ERROR(work(held, position, slot));
+        if (held.segment.size > 0) RONDO_RETURN_IF_ERROR(work(held, position, slot));
       }
     return {};
   };
-  // The finished piece takes the place of the partial one, which has been sent by then.
+  // The finished segment takes the place of the partial one, which has been sent by then.
   const auto staged_as = [&](DType type, const ring::Ring::Held& held, int position, int slot) {
-    return DataView(ring::Ring::in_slot(staged(position, slot), type, held.input), held.piece.size, type);
+    return DataView(ring::Ring::in_slot(staged(position, slot), type, held.input), held.segment.size, type);
   };
   const auto received_from = [&](int process, const ring::Ring::Held& held, int position, int slot) {
     return DataView(ring::Ring::in_slot(received(position, slot, process), partial_type, held.input),
                     slice_of(held, own).size, partial_type);
   };
 
-  RONDO_RETURN_IF_ERROR(each_piece([&](const ring::Ring::Held& held, int position, int slot) -> Status {
+  RONDO_RETURN_IF_ERROR(each_segment([&](const ring::Ring::Held& held, int position, int slot) -> Status {
     const DataView stage = staged_as(partial_type, held, position, slot);
     for (int process = 0; process < processes; ++process) {
       if (process == own) continue;
@@ -171,12 +171,12 @@ Status Exchange::bring_together(Enqueue& enqueue, const HeldOf& held_of, DType d
       if (out.size > 0) partial_sums.sends.push_back({process, out.data, out.bytes()});
       if (in.size > 0) partial_sums.receives.push_back({process, in.data, in.bytes()});
     }
-    return enqueue.copy(held.rank, enqueue.sums(held.rank), {stage.data, held.rank},
+    return builder.copy(held.rank, builder.sums(held.rank), {stage.data, held.rank},
                         {held.partial.data, held.rank}, stage.bytes(), "chunk ", held.chunk, " to the host");
   }));
-  RONDO_RETURN_IF_ERROR(send_and_receive(enqueue, partial_sums, "partial sums"));
+  RONDO_RETURN_IF_ERROR(send_and_receive(builder, partial_sums, "partial sums"));
 
-  RONDO_RETURN_IF_ERROR(each_piece([&](const ring::Ring::Held& held, int position, int slot) -> Status {
+  RONDO_RETURN_IF_ERROR(each_segment([&](const ring::Ring::Held& held, int position, int slot) -> Status {
     const DataView stage = staged_as(dtype, held, position, slot);
     const ring::Chunk mine = slice_of(held, own);
     const DataView result = stage.part(mine.begin, mine.size);
@@ -193,13 +193,13 @@ Status Exchange::bring_together(Enqueue& enqueue, const HeldOf& held_of, DType d
     for (int process = 0; process < processes; ++process)
       sums.read(process == own ? own_part : received_from(process, held, position, slot));
     sums.write(result);
-    return sums.enqueue(enqueue, held.rank, own_part, "add the processes' chunk ", held.chunk);
+    return sums.enqueue(builder, held.rank, own_part, "add the processes' chunk ", held.chunk);
   }));
-  RONDO_RETURN_IF_ERROR(send_and_receive(enqueue, finished_sums, "finished sums"));
+  RONDO_RETURN_IF_ERROR(send_and_receive(builder, finished_sums, "finished sums"));
 
-  return each_piece([&](const ring::Ring::Held& held, int position, int slot) {
+  return each_segment([&](const ring::Ring::Held& held, int position, int slot) {
     const DataView stage = staged_as(dtype, held, position, slot);
-    return enqueue.copy(held.rank, enqueue.sums(held.rank), {held.output.data, held.rank},
+    return builder.copy(held.rank, builder.sums(held.rank), {held.output.data, held.rank},
                         {stage.data, held.rank}, stage.bytes(), "chunk ", held.chunk, " from the host");
   });
 }

@@ -1,16 +1,16 @@
 // Exchange: the part of a hierarchical all-reduce that goes from process to process.
 //
 // Each process is a group of the algorithm (hierarchical.cpp). When its ring has left a partial sum of every chunk
-// on one of its ranks, the pieces go through pinned host memory:
+// on one of its ranks, the segments go through pinned host memory:
 //
-//   copy      partial piece -> host                            every rank, on its stream `sums`
-//   message   slice j of every piece to process j              one host function, on rank 0's stream
+//   copy      partial segment -> host                            every rank, on its stream `sums`
+//   message   slice j of every segment to process j              one host function, on rank 0's stream
 //   sum       the slices of all processes, from process 0 to the last, finished: the kernel of all other sums, which
 //             reads and writes the pinned memory
 //   message   the finished slice to every process              one host function
-//   copy      host -> the piece of the output
+//   copy      host -> the segment of the output
 //
-// Ranks meet before and after a message. A host function only sends and receives; the streams wait for it as for any
+// Ranks join_streams before and after a message. A host function only sends and receives; the streams wait for it as for any
 // work, so that a recorded graph contains it, and nothing waits on the caller's thread. When it fails, the process
 // group remembers why, all later messages are refused at once, and the results are void.
 //
@@ -48,16 +48,16 @@ class Exchange {
   // The tag of what is enqueued next; all its messages carry it. Under the group's turn().
   void begin_operation() { tag_ = group_.next_tag(); }
 
-  // The partial sums of one piece a slot and rank, held(position, slot), become the same piece of the outputs.
+  // The partial sums of one segment a slot and rank, held(position, slot), become the same segment of the outputs.
   using HeldOf = std::function<ring::Ring::Held(int position, int slot)>;
-  Status bring_together(Enqueue& enqueue, const HeldOf& held, DType dtype, Reduction reduction);
+  Status reduce_across_processes(OperationBuilder& builder, const HeldOf& held, DType dtype, Reduction reduction);
 
   // Pinned host memory of one process.
   static int64_t pinned_bytes(int processes, int ranks, int64_t slot_bytes);
 
  private:
   struct Messages;
-  Status send_and_receive(Enqueue& enqueue, Messages& messages, const char* what);
+  Status send_and_receive(OperationBuilder& builder, Messages& messages, const char* what);
   Status wait_for_last_messages(cudaStream_t stream, bool captured);
   Status record_last_messages(cudaStream_t stream, bool captured);
   Messages& new_messages(bool captured);

@@ -22,42 +22,42 @@ namespace {
 
 // One rank's kernel: its shard of all inputs, to wherever it must go.
 struct Shard {
-  Combination combination;
+  ReduceArguments combination;
 
-  Shard(const Enqueue& enqueue, int64_t size) {
+  Shard(const OperationBuilder& builder, int64_t size) {
     combination.size = size;
-    combination.divisor = enqueue.ranks();
+    combination.divisor = builder.ranks();
   }
   void read(ConstDataView from) { combination.in[combination.inputs++] = from.data; }
   void write(DataView to) { combination.out[combination.outputs++] = to.data; }
 };
 
-Status sum_on_callers_stream(Enqueue& enqueue, int rank, DType dtype, const ReduceOptions& options,
+Status sum_on_callers_stream(OperationBuilder& builder, int rank, DType dtype, const ReduceOptions& options,
                              const Shard& shard) {
   if (shard.combination.size == 0) return {};
-  return enqueue.sum(rank, enqueue.callers()[static_cast<size_t>(rank)], dtype, options.reduction,
+  return builder.sum(rank, builder.callers()[static_cast<size_t>(rank)], dtype, options.reduction,
                      options.order, shard.combination, "sum shard ", rank);
 }
 
 // outputs[r] = input of rank r's block for rank s ... : each rank copies to the others, the nearest to its right
 // first, so that not everyone sends to the same one at the same time.
 template <class BlockOf>
-Status send_to_all(Enqueue& enqueue, BlockOf block_of) {
-  RONDO_RETURN_IF_ERROR(enqueue.fork());
-  const int ranks = enqueue.ranks();
+Status send_to_all(OperationBuilder& builder, BlockOf block_of) {
+  RONDO_RETURN_IF_ERROR(builder.fork());
+  const int ranks = builder.ranks();
   for (int rank = 0; rank < ranks; ++rank)
     for (int other = 0; other < ranks; ++other)
       if (other != rank)
-        RONDO_RETURN_IF_ERROR(enqueue.wait(enqueue.copies(rank), rank, enqueue.entered(other)));
+        RONDO_RETURN_IF_ERROR(builder.wait(builder.copies(rank), rank, builder.entered(other)));
   for (int distance = 0; distance < ranks; ++distance)
     for (int rank = 0; rank < ranks; ++rank) {
       const int to = (rank + distance) % ranks;
       const auto [output, input] = block_of(rank, to);
       if (output.data == input.data || input.size == 0) continue;
-      RONDO_RETURN_IF_ERROR(enqueue.copy(rank, enqueue.copies(rank), {output.data, to}, {input.data, rank},
+      RONDO_RETURN_IF_ERROR(builder.copy(rank, builder.copies(rank), {output.data, to}, {input.data, rank},
                                          input.bytes(), "send to rank ", to));
     }
-  return enqueue.join(Enqueue::Senders::all);
+  return builder.join(OperationBuilder::Senders::all);
 }
 
 struct BlockCopy {
@@ -67,87 +67,87 @@ struct BlockCopy {
 
 }  // namespace
 
-Status all_reduce(Enqueue& enqueue, RankOutputs outputs, RankInputs inputs, const ReduceOptions& options) {
-  const int ranks = enqueue.ranks();
+Status all_reduce(OperationBuilder& builder, RankOutputs outputs, RankInputs inputs, const ReduceOptions& options) {
+  const int ranks = builder.ranks();
   const DType dtype = outputs[0].dtype;
   const auto shard_of = [&](int rank) {
     return ring::chunk_of(outputs[0].size, ranks, rank, size_of(dtype));
   };
-  if (!enqueue.communicator().all_reach_all()) {
-    RONDO_RETURN_IF_ERROR(enqueue.fork());
-    RONDO_RETURN_IF_ERROR(enqueue.meet_sums());
+  if (!builder.communicator().all_reach_all()) {
+    RONDO_RETURN_IF_ERROR(builder.fork());
+    RONDO_RETURN_IF_ERROR(builder.join_sums());
     for (int rank = 0; rank < ranks; ++rank)
-      RONDO_RETURN_IF_ERROR(fetch_sum_hand_out(enqueue, rank, outputs, inputs, shard_of(rank), options));
-    RONDO_RETURN_IF_ERROR(enqueue.meet_sums());
-    return enqueue.join(Enqueue::Senders::left);
+      RONDO_RETURN_IF_ERROR(fetch_sum_hand_out(builder, rank, outputs, inputs, shard_of(rank), options));
+    RONDO_RETURN_IF_ERROR(builder.join_sums());
+    return builder.join(OperationBuilder::Senders::prev);
   }
-  RONDO_RETURN_IF_ERROR(enqueue.begin_together());
+  RONDO_RETURN_IF_ERROR(builder.begin_barrier());
   for (int rank = 0; rank < ranks; ++rank) {
     const ring::Chunk chunk = shard_of(rank);
-    Shard shard(enqueue, chunk.size);
+    Shard shard(builder, chunk.size);
     for (const ConstDataView& input : inputs) shard.read(input.part(chunk.begin, chunk.size));
     for (const DataView& output : outputs) shard.write(output.part(chunk.begin, chunk.size));
-    RONDO_RETURN_IF_ERROR(sum_on_callers_stream(enqueue, rank, dtype, options, shard));
+    RONDO_RETURN_IF_ERROR(sum_on_callers_stream(builder, rank, dtype, options, shard));
   }
-  return enqueue.end_together();
+  return builder.end_barrier();
 }
 
-Status reduce_scatter(Enqueue& enqueue, RankOutputs outputs, RankInputs inputs,
+Status reduce_scatter(OperationBuilder& builder, RankOutputs outputs, RankInputs inputs,
                       const ReduceOptions& options) {
   const int64_t block = outputs[0].size;
-  const bool reachable = enqueue.communicator().all_reach_all();
-  if (!reachable) RONDO_RETURN_IF_ERROR(enqueue.fork());
-  RONDO_RETURN_IF_ERROR(reachable ? enqueue.begin_together() : enqueue.meet_sums());
-  for (int rank = 0; rank < enqueue.ranks(); ++rank) {
+  const bool reachable = builder.communicator().all_reach_all();
+  if (!reachable) RONDO_RETURN_IF_ERROR(builder.fork());
+  RONDO_RETURN_IF_ERROR(reachable ? builder.begin_barrier() : builder.join_sums());
+  for (int rank = 0; rank < builder.ranks(); ++rank) {
     const DataView output = outputs[static_cast<size_t>(rank)];
     if (!reachable) {
-      RONDO_RETURN_IF_ERROR(fetch_and_sum(enqueue, rank, output, inputs, rank * block, options));
+      RONDO_RETURN_IF_ERROR(fetch_and_sum(builder, rank, output, inputs, rank * block, options));
       continue;
     }
-    Shard shard(enqueue, block);
+    Shard shard(builder, block);
     for (const ConstDataView& input : inputs) shard.read(input.part(rank * block, block));
     shard.write(output);
-    RONDO_RETURN_IF_ERROR(sum_on_callers_stream(enqueue, rank, output.dtype, options, shard));
+    RONDO_RETURN_IF_ERROR(sum_on_callers_stream(builder, rank, output.dtype, options, shard));
   }
-  if (reachable) return enqueue.end_together();
-  RONDO_RETURN_IF_ERROR(enqueue.meet_sums());
-  return enqueue.join(Enqueue::Senders::left);
+  if (reachable) return builder.end_barrier();
+  RONDO_RETURN_IF_ERROR(builder.join_sums());
+  return builder.join(OperationBuilder::Senders::prev);
 }
 
-Status reduce(Enqueue& enqueue, DataView output, RankInputs inputs, int root, const ReduceOptions& options) {
-  if (!enqueue.communicator().all_reach_all()) {
-    RONDO_RETURN_IF_ERROR(enqueue.fork());
-    RONDO_RETURN_IF_ERROR(enqueue.meet_sums());
-    RONDO_RETURN_IF_ERROR(fetch_and_sum(enqueue, root, output, inputs, 0, options));
-    RONDO_RETURN_IF_ERROR(enqueue.meet_sums());
-    return enqueue.join(Enqueue::Senders::left);
+Status reduce(OperationBuilder& builder, DataView output, RankInputs inputs, int root, const ReduceOptions& options) {
+  if (!builder.communicator().all_reach_all()) {
+    RONDO_RETURN_IF_ERROR(builder.fork());
+    RONDO_RETURN_IF_ERROR(builder.join_sums());
+    RONDO_RETURN_IF_ERROR(fetch_and_sum(builder, root, output, inputs, 0, options));
+    RONDO_RETURN_IF_ERROR(builder.join_sums());
+    return builder.join(OperationBuilder::Senders::prev);
   }
-  RONDO_RETURN_IF_ERROR(enqueue.begin_together());
-  Shard all(enqueue, output.size);
+  RONDO_RETURN_IF_ERROR(builder.begin_barrier());
+  Shard all(builder, output.size);
   for (const ConstDataView& input : inputs) all.read(input);
   all.write(output);
-  RONDO_RETURN_IF_ERROR(sum_on_callers_stream(enqueue, root, output.dtype, options, all));
-  return enqueue.end_together();
+  RONDO_RETURN_IF_ERROR(sum_on_callers_stream(builder, root, output.dtype, options, all));
+  return builder.end_barrier();
 }
 
-Status all_gather(Enqueue& enqueue, RankOutputs outputs, RankInputs inputs) {
+Status all_gather(OperationBuilder& builder, RankOutputs outputs, RankInputs inputs) {
   const int64_t block = inputs[0].size;
-  return send_to_all(enqueue, [&](int from, int to) {
+  return send_to_all(builder, [&](int from, int to) {
     return BlockCopy{outputs[static_cast<size_t>(to)].part(from * block, block),
                      inputs[static_cast<size_t>(from)]};
   });
 }
 
-Status all_to_all(Enqueue& enqueue, RankOutputs outputs, RankInputs inputs) {
-  const int64_t block = inputs[0].size / enqueue.ranks();
-  return send_to_all(enqueue, [&](int from, int to) {
+Status all_to_all(OperationBuilder& builder, RankOutputs outputs, RankInputs inputs) {
+  const int64_t block = inputs[0].size / builder.ranks();
+  return send_to_all(builder, [&](int from, int to) {
     return BlockCopy{outputs[static_cast<size_t>(to)].part(from * block, block),
                      inputs[static_cast<size_t>(from)].part(to * block, block)};
   });
 }
 
-Status broadcast(Enqueue& enqueue, RankOutputs outputs, ConstDataView input, int root) {
-  return send_to_all(enqueue, [&](int from, int to) {
+Status broadcast(OperationBuilder& builder, RankOutputs outputs, ConstDataView input, int root) {
+  return send_to_all(builder, [&](int from, int to) {
     return from == root ? BlockCopy{outputs[static_cast<size_t>(to)], input} : BlockCopy{};
   });
 }

@@ -6,11 +6,11 @@
 
 namespace rondo::direct {
 
-Status all_reduce(Enqueue& enqueue, RankOutputs outputs, RankInputs inputs, const ReduceOptions& options);
-Status reduce_scatter(Enqueue& enqueue, RankOutputs outputs, RankInputs inputs, const ReduceOptions& options);
-Status all_gather(Enqueue& enqueue, RankOutputs outputs, RankInputs inputs);
-Status broadcast(Enqueue& enqueue, RankOutputs outputs, ConstDataView input, int root);
-Status reduce(Enqueue& enqueue, DataView output, RankInputs inputs, int root, const ReduceOptions& options);
-Status all_to_all(Enqueue& enqueue, RankOutputs outputs, RankInputs inputs);
+Status all_reduce(OperationBuilder& builder, RankOutputs outputs, RankInputs inputs, const ReduceOptions& options);
+Status reduce_scatter(OperationBuilder& builder, RankOutputs outputs, RankInputs inputs, const ReduceOptions& options);
+Status all_gather(OperationBuilder& builder, RankOutputs outputs, RankInputs inputs);
+Status broadcast(OperationBuilder& builder, RankOutputs outputs, ConstDataView input, int root);
+Status reduce(OperationBuilder& builder, DataView output, RankInputs inputs, int root, const ReduceOptions& options);
+Status all_to_all(OperationBuilder& builder, RankOutputs outputs, RankInputs inputs);
 
 }  // namespace rondo::direct

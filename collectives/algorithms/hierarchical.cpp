@@ -26,15 +26,15 @@ using ring::Ring;
 // Step 2 where one process sees all groups.
 class Groups {
  public:
-  Groups(Enqueue& enqueue, const Ring& ring, DType dtype, Reduction reduction)
-      : enqueue_(enqueue),
-        communicator_(enqueue.communicator()),
+  Groups(OperationBuilder& builder, const Ring& ring, DType dtype, Reduction reduction)
+      : builder_(builder),
+        communicator_(builder.communicator()),
         ring_(ring),
-        groups_(enqueue.ranks() / ring.ranks()),
+        groups_(builder.ranks() / ring.ranks()),
         dtype_(dtype),
         reduction_(reduction) {}
 
-  // The room that fetched slices take in an inbox's slot beyond a piece: each may be longer by an alignment unit.
+  // The room that fetched slices take in an inbox's slot beyond a segment: each may be longer by an alignment unit.
   static int64_t reserved(int groups, DType dtype) {
     return groups * (ring::kChunkAlignment / size_of(dtype));
   }
@@ -44,9 +44,9 @@ class Groups {
   Status sum_slice(int p, int slot, PlaceOf place_of) {
     const int m = ring_.ranks(), own_group = p / m;
     const Ring::Held own = ring_.held(p, slot, place_of);
-    const ring::Chunk slice = ring::chunk_of(own.piece.size, groups_, own_group, size_of(dtype_));
+    const ring::Chunk slice = ring::chunk_of(own.segment.size, groups_, own_group, size_of(dtype_));
     if (slice.size == 0) return {};
-    PartialSums sums(dtype_, reduction_, slice.size, enqueue_.ranks());
+    PartialSums sums(dtype_, reduction_, slice.size, builder_.ranks());
     for (int group = 0; group < groups_; ++group) {
       const Ring::Held held = ring_.held(group * m + p % m, slot, place_of);
       const ConstDataView partial = held.partial.part(slice.begin, slice.size);
@@ -55,8 +55,8 @@ class Groups {
         continue;
       }
       const ConstDataView region = {region_of(own, slot, group, slice.size), slice.size, partial.dtype};
-      RONDO_RETURN_IF_ERROR(enqueue_.copy(
-          own.rank, enqueue_.sums(own.rank), {const_cast<void*>(region.data), own.rank},
+      RONDO_RETURN_IF_ERROR(builder_.copy(
+          own.rank, builder_.sums(own.rank), {const_cast<void*>(region.data), own.rank},
           {partial.data, held.rank}, partial.bytes(), "fetch chunk ", own.chunk, " from rank ", held.rank));
       sums.read(region);
     }
@@ -66,14 +66,14 @@ class Groups {
       for (int group = 0; group < groups_; ++group)
         if (group != own_group)
           sums.write(ring_.held(group * m + p % m, slot, place_of).output.part(slice.begin, slice.size));
-    RONDO_RETURN_IF_ERROR(sums.enqueue(enqueue_, own.rank, own.partial.part(slice.begin, slice.size),
+    RONDO_RETURN_IF_ERROR(sums.enqueue(builder_, own.rank, own.partial.part(slice.begin, slice.size),
                                        "add the groups' chunk ", own.chunk));
     if (communicator_.all_reach_all()) return {};
     for (int distance = 1; distance < groups_; ++distance) {
       const int group = (own_group + distance) % groups_;
       const Ring::Held held = ring_.held(group * m + p % m, slot, place_of);
       const DataView to = held.output.part(slice.begin, slice.size);
-      RONDO_RETURN_IF_ERROR(enqueue_.copy(own.rank, enqueue_.sums(own.rank), {to.data, held.rank},
+      RONDO_RETURN_IF_ERROR(builder_.copy(own.rank, builder_.sums(own.rank), {to.data, held.rank},
                                           {output.data, own.rank}, to.bytes(), "send chunk ", own.chunk,
                                           " to rank ", held.rank));
     }
@@ -89,7 +89,7 @@ class Groups {
     return static_cast<std::byte*>(Ring::in_slot(inbox, ring_.partial_type(), own.input)) + group * stride;
   }
 
-  Enqueue& enqueue_;
+  OperationBuilder& builder_;
   Communicator& communicator_;
   const Ring& ring_;
   int groups_;
@@ -99,33 +99,33 @@ class Groups {
 
 }  // namespace
 
-Status all_reduce(Enqueue& enqueue, RankOutputs outputs, RankInputs inputs, Reduction reduction) {
+Status all_reduce(OperationBuilder& builder, RankOutputs outputs, RankInputs inputs, Reduction reduction) {
   const DType dtype = outputs[0].dtype;
   const int64_t size = outputs[0].size, bytes = size_of(dtype);
-  Ring ring(enqueue, outputs, inputs, reduction, Ring::Stand::groups);
-  const int m = ring.ranks(), groups = enqueue.ranks() / m;
+  Ring ring(builder, outputs, inputs, reduction, Ring::Stand::groups);
+  const int m = ring.ranks(), groups = builder.ranks() / m;
   const auto place_of = [&](int index) {
     const ring::Chunk chunk = ring::chunk_of(size, m, index, bytes);
     return Ring::Place{chunk.begin, chunk.begin, chunk.size};
   };
   const int64_t whole = ring::whole_chunk(size, m, bytes);
-  RONDO_RETURN_IF_ERROR(enqueue.fork());
-  if (Exchange* exchange = enqueue.communicator().exchange()) {
+  RONDO_RETURN_IF_ERROR(builder.fork());
+  if (Exchange* exchange = builder.communicator().exchange()) {
     const auto held = [&](int rank, int slot) { return ring.held(rank, slot, place_of); };
     RONDO_RETURN_IF_ERROR(ring.run_in_groups(
-        whole, 0, place_of, [&] { return exchange->bring_together(enqueue, held, dtype, reduction); }));
+        whole, 0, place_of, [&] { return exchange->reduce_across_processes(builder, held, dtype, reduction); }));
   } else {
-    Groups sums(enqueue, ring, dtype, reduction);
+    Groups sums(builder, ring, dtype, reduction);
     RONDO_RETURN_IF_ERROR(
         ring.run_in_groups(whole, Groups::reserved(groups, dtype), place_of, [&]() -> Status {
-          RONDO_RETURN_IF_ERROR(enqueue.meet_sums());
+          RONDO_RETURN_IF_ERROR(builder.join_sums());
           for (int slot = 0; slot < ring::kSlots; ++slot)
-            for (int p = 0; p < enqueue.ranks(); ++p)
+            for (int p = 0; p < builder.ranks(); ++p)
               RONDO_RETURN_IF_ERROR(sums.sum_slice(p, slot, place_of));
-          return enqueue.meet_sums();
+          return builder.join_sums();
         }));
   }
-  return enqueue.join(Enqueue::Senders::left);
+  return builder.join(OperationBuilder::Senders::prev);
 }
 
 }  // namespace rondo::hierarchical

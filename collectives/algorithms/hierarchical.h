@@ -7,6 +7,6 @@
 
 namespace rondo::hierarchical {
 
-Status all_reduce(Enqueue& enqueue, RankOutputs outputs, RankInputs inputs, Reduction reduction);
+Status all_reduce(OperationBuilder& builder, RankOutputs outputs, RankInputs inputs, Reduction reduction);
 
 }  // namespace rondo::hierarchical

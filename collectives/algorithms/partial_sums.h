@@ -22,25 +22,25 @@ class PartialSums {
   // On the stream `sums` of `rank`. `scratch` has the partial type and may be one of what is read: where the data are
   // narrower than their partial sums, these are added there first.
   template <class... What>
-  Status enqueue(Enqueue& enqueue, int rank, DataView scratch, const What&... what) {
-    const cudaStream_t stream = enqueue.sums(rank);
+  Status enqueue(OperationBuilder& builder, int rank, DataView scratch, const What&... what) {
+    const cudaStream_t stream = builder.sums(rank);
     if (partial_ == dtype_) {
       add_.outputs = finish_.outputs;
       std::copy_n(finish_.out, finish_.outputs, add_.out);
-      return enqueue.sum(rank, stream, dtype_, reduction_, SumOrder::left_to_right, add_, what...);
+      return builder.sum(rank, stream, dtype_, reduction_, SumOrder::left_to_right, add_, what...);
     }
     // An average is divided at its end only; everything else adds wide numbers as it adds narrow ones.
     const Reduction wide = reduction_ == Reduction::average ? Reduction::sum : reduction_;
     add_.out[add_.outputs++] = scratch.data;
     finish_.partial_in = scratch.data;
-    RONDO_RETURN_IF_ERROR(enqueue.sum(rank, stream, partial_, wide, SumOrder::left_to_right, add_, what...));
-    return enqueue.sum(rank, stream, dtype_, reduction_, SumOrder::left_to_right, finish_, "finish");
+    RONDO_RETURN_IF_ERROR(builder.sum(rank, stream, partial_, wide, SumOrder::left_to_right, add_, what...));
+    return builder.sum(rank, stream, dtype_, reduction_, SumOrder::left_to_right, finish_, "finish");
   }
 
  private:
   DType dtype_, partial_;
   Reduction reduction_;
-  Combination add_, finish_;
+  ReduceArguments add_, finish_;
 };
 
 }  // namespace rondo

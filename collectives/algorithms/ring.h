@@ -6,10 +6,10 @@
 
 namespace rondo::ring {
 
-Status all_reduce(Enqueue& enqueue, RankOutputs outputs, RankInputs inputs, Reduction reduction);
-Status reduce_scatter(Enqueue& enqueue, RankOutputs outputs, RankInputs inputs, Reduction reduction);
-Status all_gather(Enqueue& enqueue, RankOutputs outputs, RankInputs inputs);
-Status broadcast(Enqueue& enqueue, RankOutputs outputs, ConstDataView input, int root);
-Status reduce(Enqueue& enqueue, DataView output, RankInputs inputs, int root, Reduction reduction);
+Status all_reduce(OperationBuilder& builder, RankOutputs outputs, RankInputs inputs, Reduction reduction);
+Status reduce_scatter(OperationBuilder& builder, RankOutputs outputs, RankInputs inputs, Reduction reduction);
+Status all_gather(OperationBuilder& builder, RankOutputs outputs, RankInputs inputs);
+Status broadcast(OperationBuilder& builder, RankOutputs outputs, ConstDataView input, int root);
+Status reduce(OperationBuilder& builder, DataView output, RankInputs inputs, int root, Reduction reduction);
 
 }  // namespace rondo::ring

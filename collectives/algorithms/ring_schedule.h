@@ -24,8 +24,8 @@ constexpr Phase phase_of(int step, int ranks) {
   return step < ranks - 1 ? Phase::reduce_scatter : Phase::all_gather;
 }
 
-constexpr int right_of(int rank, int ranks) { return rank + 1 == ranks ? 0 : rank + 1; }
-constexpr int left_of(int rank, int ranks) { return rank == 0 ? ranks - 1 : rank - 1; }
+constexpr int next_position(int rank, int ranks) { return rank + 1 == ranks ? 0 : rank + 1; }
+constexpr int prev_position(int rank, int ranks) { return rank == 0 ? ranks - 1 : rank - 1; }
 
 // What `rank` sends to its right neighbour at `step`.
 constexpr int sent_chunk(int rank, int step, int ranks) {
@@ -33,11 +33,11 @@ constexpr int sent_chunk(int rank, int step, int ranks) {
 }
 // What it receives from its left neighbour: what that one sends.
 constexpr int received_chunk(int rank, int step, int ranks) {
-  return sent_chunk(left_of(rank, ranks), step, ranks);
+  return sent_chunk(prev_position(rank, ranks), step, ranks);
 }
 
 // The rank that finishes the sum of a chunk, at the end of the reduce-scatter.
-constexpr int owner_of(int chunk, int ranks) { return left_of(chunk, ranks); }
+constexpr int owner_of(int chunk, int ranks) { return prev_position(chunk, ranks); }
 
 // Elements [begin, begin + size) of the data.
 struct Chunk {
@@ -62,19 +62,19 @@ constexpr Chunk chunk_of(int64_t count, int ranks, int index, int64_t element_by
   return {begin, std::min(whole, count - begin)};
 }
 
-// A chunk travels in pieces, so that one can be added while the next one is on its way; a rank has kSlots slots
-// to receive into, and piece i goes through slot i % kSlots.
+// A chunk travels in segments, so that one can be added while the next one is on its way; a rank has kSlots slots
+// to receive into, and segment i goes through slot i % kSlots.
 inline constexpr int kSlots = 2;
-// Below this a chunk is one piece: what overlapping saves is less than another copy costs.
+// Below this a chunk is one segment: what overlapping saves is less than another copy costs.
 inline constexpr int64_t kSplitBytes = int64_t{256} << 10;
 
-struct Pieces {
+struct Segments {
   int64_t count = 0;
   int64_t size = 0;  // in elements, of all but the last
 };
 
-// The pieces of a chunk of `chunk` elements, none larger than `most` elements (at least one alignment unit).
-constexpr Pieces pieces_of(int64_t chunk, int64_t most, int64_t element_bytes) {
+// The segments of a chunk of `chunk` elements, none larger than `most` elements (at least one alignment unit).
+constexpr Segments segments_of(int64_t chunk, int64_t most, int64_t element_bytes) {
   if (chunk == 0) return {};
   const int64_t unit = kChunkAlignment / element_bytes;
   const int64_t wanted =
@@ -84,10 +84,10 @@ constexpr Pieces pieces_of(int64_t chunk, int64_t most, int64_t element_bytes) {
   return {(chunk - 1) / size + 1, size};
 }
 
-// Piece `index` of a chunk; empty beyond its end.
-constexpr Chunk piece_of(Chunk chunk, Pieces pieces, int64_t index) {
-  const int64_t begin = std::min(index * pieces.size, chunk.size);
-  return {chunk.begin + begin, std::min(pieces.size, chunk.size - begin)};
+// Segment `index` of a chunk; empty beyond its end.
+constexpr Chunk segment_of(Chunk chunk, Segments segments, int64_t index) {
+  const int64_t begin = std::min(index * segments.size, chunk.size);
+  return {chunk.begin + begin, std::min(segments.size, chunk.size - begin)};
 }
 
 }  // namespace rondo::ring

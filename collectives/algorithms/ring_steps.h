@@ -2,15 +2,15 @@
 //
 // Five words. A *rank* is a participant: a device (or a part of one), streams, a vector. A *chunk* is one of the n
 // parts that the vector is cut into. A *step* is the time in which every rank sends one chunk to its right
-// neighbour and receives one from its left; there are 2(n-1) of them. A *piece* is a part of a chunk, small enough
+// neighbour and receives one from its left; there are 2(n-1) of them. A *segment* is a part of a chunk, small enough
 // for a *slot*: scratch memory of a rank. Slots that its left neighbour fills are its inbox, slots that it fills
 // itself and sends from are its outbox.
 //
 // Who sends what at which step is written in ring_schedule.h; here is how a step becomes work on streams. Each
-// rank has two streams, one that copies and one that sums, so that while one piece is added the next one travels.
+// rank has two streams, one that copies and one that sums, so that while one segment is added the next one travels.
 // No stream ever waits for the host, nor a kernel for another kernel. What must happen in order is tied by events:
 //
-//   delivered  my copy is done                -> the right neighbour may use the piece
+//   delivered  my copy is done                -> the right neighbour may use the segment
 //   freed      I have read my inbox's slot    -> the left neighbour may fill it again
 //   summed     I have filled my outbox's slot -> I may send it
 //   sent       my outbox's slot is sent       -> I may fill it again
@@ -38,7 +38,7 @@
 // together, and the finished chunks go round afterwards.
 //
 // Events are recorded again and again: a wait means the record that is the latest when it is enqueued, and later
-// records don't change that. The loops below enqueue in exactly this order.
+// records don't change that. The loops below builder in exactly this order.
 #pragma once
 
 #include <rondo/collectives/collectives.h>
@@ -48,11 +48,11 @@
 
 namespace rondo::ring {
 
-// ", piece 3" in the name of a span; built only where somebody traces.
-struct PieceLabel {
-  int64_t piece;  // -1: there is only one
-  friend std::ostream& operator<<(std::ostream& out, PieceLabel label) {
-    return label.piece < 0 ? out : out << ", piece " << label.piece;
+// ", segment 3" in the name of a span; built only where somebody traces.
+struct SegmentLabel {
+  int64_t segment;  // -1: there is only one
+  friend std::ostream& operator<<(std::ostream& out, SegmentLabel label) {
+    return label.segment < 0 ? out : out << ", segment " << label.segment;
   }
 };
 
@@ -67,10 +67,10 @@ class Ring {
 
   enum class Stand { one_ring, groups };
 
-  Ring(Enqueue& enqueue, RankOutputs outputs, RankInputs inputs, Reduction reduction,
+  Ring(OperationBuilder& builder, RankOutputs outputs, RankInputs inputs, Reduction reduction,
        Stand stand = Stand::one_ring)
-      : enqueue_(enqueue),
-        communicator_(enqueue.communicator()),
+      : builder_(builder),
+        communicator_(builder.communicator()),
         outputs_(outputs),
         inputs_(inputs),
         dtype_(outputs[0].dtype),
@@ -82,49 +82,49 @@ class Ring {
   // Steps [first, last) over chunks of at most `whole` elements.
   template <class PlaceOf>
   Status run(int first, int last, int64_t whole, PlaceOf place_of) {
-    enqueue_.takes_steps(first, last);
+    builder_.takes_steps(first, last);
     RONDO_RETURN_IF_ERROR(begin(whole, 0));
-    for (piece_ = 0; piece_ < pieces_.count; piece_ += kSlots)
+    for (segment_ = 0; segment_ < segments_.count; segment_ += kSlots)
       RONDO_RETURN_IF_ERROR(take_steps(first, last, first, place_of));
     return {};
   }
 
-  // All steps, in groups. Whenever the partial sums of kSlots pieces lie in the outboxes, bring_together() finishes
+  // All steps, in groups. Whenever the partial sums of kSlots segments lie in the outboxes, reduce_across_processes() finishes
   // them into the outputs, by work on the ranks' streams `sums`. It may use the inboxes' slots, which have
-  // `reserved` elements more than a piece.
-  template <class PlaceOf, class BringTogether>
-  Status run_in_groups(int64_t whole, int64_t reserved, PlaceOf place_of, BringTogether bring_together) {
+  // `reserved` elements more than a segment.
+  template <class PlaceOf, class ReduceAcrossProcesses>
+  Status run_in_groups(int64_t whole, int64_t reserved, PlaceOf place_of, ReduceAcrossProcesses reduce_across_processes) {
     RONDO_RETURN_IF_ERROR(begin(whole, reserved));
-    for (piece_ = 0; piece_ < pieces_.count; piece_ += kSlots) {
+    for (segment_ = 0; segment_ < segments_.count; segment_ += kSlots) {
       RONDO_RETURN_IF_ERROR(ranks_ == 1 ? widen(place_of(0)) : take_steps(0, ranks_ - 1, 0, place_of));
-      RONDO_RETURN_IF_ERROR(bring_together());
+      RONDO_RETURN_IF_ERROR(reduce_across_processes());
       RONDO_RETURN_IF_ERROR(release_slots());
       RONDO_RETURN_IF_ERROR(take_steps(ranks_ - 1, steps(ranks_), 0, place_of));
     }
     return wait_for_left();
   }
 
-  // What bring_together() finds in slot `slot` of the rank at position p.
+  // What reduce_across_processes() finds in slot `slot` of the rank at position p.
   struct Held {
     int rank;
     int chunk;            // of which it is the owner
-    Chunk piece;          // within the chunk
-    ConstDataView input;  // the piece of the rank's input
+    Chunk segment;          // within the chunk
+    ConstDataView input;  // the segment of the rank's input
     DataView output;
     DataView partial;  // in the outbox
   };
   template <class PlaceOf>
   Held held(int p, int slot, PlaceOf place_of) const {
-    const int rank = rank_at(p), chunk = right_of(p % ranks_, ranks_);
+    const int rank = rank_at(p), chunk = next_position(p % ranks_, ranks_);
     const Place place = place_of(chunk);
-    const Chunk piece = piece_of({0, place.size}, pieces_, piece_ + slot);
-    const ConstDataView own = input(rank, place, piece);
+    const Chunk segment = segment_of({0, place.size}, segments_, segment_ + slot);
+    const ConstDataView own = input(rank, place, segment);
     return {rank,
             chunk,
-            piece,
+            segment,
             own,
-            output(rank, place, piece),
-            {in_slot(communicator_.outbox(rank, slot), partial_, own), piece.size, partial_}};
+            output(rank, place, segment),
+            {in_slot(communicator_.outbox(rank, slot), partial_, own), segment.size, partial_}};
   }
 
   int ranks() const { return ranks_; }
@@ -141,7 +141,7 @@ class Ring {
  private:
   Status begin(int64_t whole, int64_t reserved) {
     const int64_t most = communicator_.slot_bytes() / std::max(size_of(partial_), size_of(dtype_)) - reserved;
-    pieces_ = pieces_of(whole, most, size_of(dtype_));
+    segments_ = segments_of(whole, most, size_of(dtype_));
     for (int rank = 0; rank < communicator_.size(); ++rank) RONDO_RETURN_IF_ERROR(free_all_slots(rank));
     return {};
   }
@@ -162,26 +162,26 @@ class Ring {
   Status widen(Place place) {
     for (slot_ = 0; slot_ < kSlots; ++slot_)
       for (int rank = 0; rank < communicator_.size(); ++rank) {
-        const Chunk piece = piece_of({0, place.size}, pieces_, piece_ + slot());
-        if (piece.size == 0) continue;
-        const ConstDataView own = input(rank, place, piece);
-        Combination sum;
-        sum.size = piece.size;
+        const Chunk segment = segment_of({0, place.size}, segments_, segment_ + slot());
+        if (segment.size == 0) continue;
+        const ConstDataView own = input(rank, place, segment);
+        ReduceArguments sum;
+        sum.size = segment.size;
         sum.in[sum.inputs++] = own.data;
         sum.partial_out = in_slot(communicator_.outbox(rank, slot()), partial_, own);
-        RONDO_RETURN_IF_ERROR(enqueue_.sum(rank, communicator_.of(rank).sums, dtype_, reduction_,
+        RONDO_RETURN_IF_ERROR(builder_.sum(rank, communicator_.of(rank).sums, dtype_, reduction_,
                                            SumOrder::left_to_right, sum, "widen", label()));
       }
     return {};
   }
 
-  // The streams `sums` have come past bring_together(): finished pieces may be sent, inboxes filled again.
+  // The streams `sums` have come past reduce_across_processes(): finished segments may be sent, inboxes filled again.
   Status release_slots() {
     for (int rank = 0; rank < communicator_.size(); ++rank) {
       const Communicator::Rank& r = communicator_.of(rank);
       for (size_t slot = 0; slot < kSlots; ++slot) {
-        RONDO_RETURN_IF_ERROR(enqueue_.record(r.summed[slot], r.sums, rank));
-        RONDO_RETURN_IF_ERROR(enqueue_.record(r.freed[slot], r.sums, rank));
+        RONDO_RETURN_IF_ERROR(builder_.record(r.summed[slot], r.sums, rank));
+        RONDO_RETURN_IF_ERROR(builder_.record(r.freed[slot], r.sums, rank));
       }
     }
     return {};
@@ -190,9 +190,9 @@ class Ring {
   // join() knows the neighbours of the one ring only.
   Status wait_for_left() {
     for (int p = 0; p < communicator_.size(); ++p) {
-      const int rank = rank_at(p), left = left_rank(p);
-      RONDO_RETURN_IF_ERROR(enqueue_.record_copied(left));
-      RONDO_RETURN_IF_ERROR(enqueue_.wait(communicator_.of(rank).sums, rank, enqueue_.copied(left)));
+      const int rank = rank_at(p), prev = prev_rank(p);
+      RONDO_RETURN_IF_ERROR(builder_.record_copied(prev));
+      RONDO_RETURN_IF_ERROR(builder_.wait(communicator_.of(rank).sums, rank, builder_.copied(prev)));
     }
     return {};
   }
@@ -200,61 +200,61 @@ class Ring {
   Status free_all_slots(int rank) {
     const Communicator::Rank& r = communicator_.of(rank);
     for (size_t slot = 0; slot < kSlots; ++slot) {
-      RONDO_RETURN_IF_ERROR(enqueue_.record(r.freed[slot], r.sums, rank));
-      RONDO_RETURN_IF_ERROR(enqueue_.record(r.sent[slot], r.copies, rank));
+      RONDO_RETURN_IF_ERROR(builder_.record(r.freed[slot], r.sums, rank));
+      RONDO_RETURN_IF_ERROR(builder_.record(r.sent[slot], r.copies, rank));
     }
     return {};
   }
 
-  // The rank at position p sends a piece to its right neighbour: at first of its own share, then of the sums that
+  // The rank at position p sends a segment to its right neighbour: at first of its own share, then of the sums that
   // it made, then of the finished chunks.
   Status send(int p, int step, Place place, int first_step) {
-    const Chunk piece = piece_of({0, place.size}, pieces_, piece_ + slot_);
-    if (piece.size == 0) return {};
-    const int rank = rank_at(p), right = rank_at(group_of(p) + right_of(p % ranks_, ranks_));
+    const Chunk segment = segment_of({0, place.size}, segments_, segment_ + slot_);
+    if (segment.size == 0) return {};
+    const int rank = rank_at(p), next = rank_at(group_of(p) + next_position(p % ranks_, ranks_));
     const Communicator::Rank& me = communicator_.of(rank);
-    const Communicator::Rank& neighbour = communicator_.of(right);
+    const Communicator::Rank& neighbour = communicator_.of(next);
     const cudaStream_t copies = me.copies;
     const bool reducing = phase_of(step, ranks_) == Phase::reduce_scatter;
     ConstDataView from;
     void* to = nullptr;
     if (reducing && step == 0) {
-      from = input(rank, place, piece);
+      from = input(rank, place, segment);
     } else if (reducing) {
-      RONDO_RETURN_IF_ERROR(enqueue_.wait(copies, rank, me.summed[slot_]));
-      from = {in_slot(communicator_.outbox(rank, slot()), partial_, input(rank, place, piece)), piece.size,
+      RONDO_RETURN_IF_ERROR(builder_.wait(copies, rank, me.summed[slot_]));
+      from = {in_slot(communicator_.outbox(rank, slot()), partial_, input(rank, place, segment)), segment.size,
               partial_};
     } else {
       // Finished by a sum of its own, or received in the step before.
       if (step == ranks_ - 1 && first_step == 0)
-        RONDO_RETURN_IF_ERROR(enqueue_.wait(copies, rank, me.summed[slot_]));
+        RONDO_RETURN_IF_ERROR(builder_.wait(copies, rank, me.summed[slot_]));
       if (step > ranks_ - 1)
-        RONDO_RETURN_IF_ERROR(enqueue_.wait(copies, rank, delivered(left_rank(p), step - 1)));
-      from = output(rank, place, piece);
+        RONDO_RETURN_IF_ERROR(builder_.wait(copies, rank, delivered(prev_rank(p), step - 1)));
+      from = output(rank, place, segment);
     }
     if (reducing) {
-      RONDO_RETURN_IF_ERROR(enqueue_.wait(copies, rank, neighbour.freed[slot_]));
-      to = in_slot(communicator_.inbox(right, slot()), from.dtype, input(right, place, piece));
+      RONDO_RETURN_IF_ERROR(builder_.wait(copies, rank, neighbour.freed[slot_]));
+      to = in_slot(communicator_.inbox(next, slot()), from.dtype, input(next, place, segment));
     } else {
-      to = output(right, place, piece).data;
+      to = output(next, place, segment).data;
     }
-    RONDO_RETURN_IF_ERROR(enqueue_.copy(rank, copies, {to, right}, {from.data, rank}, from.bytes(),
+    RONDO_RETURN_IF_ERROR(builder_.copy(rank, copies, {to, next}, {from.data, rank}, from.bytes(),
                                         "send chunk ", sent_chunk(p % ranks_, step, ranks_), label(),
-                                        " to rank ", right, ", step ", step));
-    if (reducing && step > 0) RONDO_RETURN_IF_ERROR(enqueue_.record(me.sent[slot_], copies, rank));
-    return enqueue_.record(delivered(rank, step), copies, rank);
+                                        " to rank ", next, ", step ", step));
+    if (reducing && step > 0) RONDO_RETURN_IF_ERROR(builder_.record(me.sent[slot_], copies, rank));
+    return builder_.record(delivered(rank, step), copies, rank);
   }
 
-  // The rank at position p adds a piece from its left neighbour to its own share. In the all-gather there is
-  // nothing to do: the piece is where it belongs.
+  // The rank at position p adds a segment from its left neighbour to its own share. In the all-gather there is
+  // nothing to do: the segment is where it belongs.
   Status receive(int p, int step, Place place) {
-    const Chunk piece = piece_of({0, place.size}, pieces_, piece_ + slot_);
-    if (piece.size == 0 || phase_of(step, ranks_) == Phase::all_gather) return {};
+    const Chunk segment = segment_of({0, place.size}, segments_, segment_ + slot_);
+    if (segment.size == 0 || phase_of(step, ranks_) == Phase::all_gather) return {};
     const int rank = rank_at(p);
     const Communicator::Rank& me = communicator_.of(rank);
-    const ConstDataView own = input(rank, place, piece);
-    Combination sum;
-    sum.size = piece.size;
+    const ConstDataView own = input(rank, place, segment);
+    ReduceArguments sum;
+    sum.size = segment.size;
     sum.divisor = ranks_;
     void* inbox = communicator_.inbox(rank, slot());
     if (step == 0)
@@ -262,35 +262,35 @@ class Ring {
     else
       sum.partial_in = in_slot(inbox, partial_, own);
     sum.in[sum.inputs++] = own.data;
-    RONDO_RETURN_IF_ERROR(enqueue_.wait(me.sums, rank, delivered(left_rank(p), step)));
+    RONDO_RETURN_IF_ERROR(builder_.wait(me.sums, rank, delivered(prev_rank(p), step)));
     if (step == ranks_ - 2 && !grouped_) {
-      sum.out[sum.outputs++] = output(rank, place, piece).data;
+      sum.out[sum.outputs++] = output(rank, place, segment).data;
     } else {
-      RONDO_RETURN_IF_ERROR(enqueue_.wait(me.sums, rank, me.sent[slot_]));
+      RONDO_RETURN_IF_ERROR(builder_.wait(me.sums, rank, me.sent[slot_]));
       sum.partial_out = in_slot(communicator_.outbox(rank, slot()), partial_, own);
     }
-    RONDO_RETURN_IF_ERROR(enqueue_.sum(rank, me.sums, dtype_, reduction_, SumOrder::left_to_right, sum,
+    RONDO_RETURN_IF_ERROR(builder_.sum(rank, me.sums, dtype_, reduction_, SumOrder::left_to_right, sum,
                                        "add chunk ", received_chunk(p % ranks_, step, ranks_), label(),
                                        ", step ", step));
-    RONDO_RETURN_IF_ERROR(enqueue_.record(me.freed[slot_], me.sums, rank));
-    return enqueue_.record(me.summed[slot_], me.sums, rank);
+    RONDO_RETURN_IF_ERROR(builder_.record(me.freed[slot_], me.sums, rank));
+    return builder_.record(me.summed[slot_], me.sums, rank);
   }
 
   int slot() const { return static_cast<int>(slot_); }
-  PieceLabel label() const { return {pieces_.count > 1 ? piece_ + slot() : -1}; }
+  SegmentLabel label() const { return {segments_.count > 1 ? segment_ + slot() : -1}; }
   int group_of(int p) const { return p - p % ranks_; }  // the position of its first rank
-  int left_rank(int p) const { return rank_at(group_of(p) + left_of(p % ranks_, ranks_)); }
+  int prev_rank(int p) const { return rank_at(group_of(p) + prev_position(p % ranks_, ranks_)); }
   cudaEvent_t delivered(int rank, int step) const {
     return communicator_.of(rank).delivered[static_cast<size_t>(step * kSlots) + slot_];
   }
-  ConstDataView input(int rank, Place place, Chunk piece) const {
-    return inputs_[static_cast<size_t>(rank)].part(place.input + piece.begin, piece.size);
+  ConstDataView input(int rank, Place place, Chunk segment) const {
+    return inputs_[static_cast<size_t>(rank)].part(place.input + segment.begin, segment.size);
   }
-  DataView output(int rank, Place place, Chunk piece) const {
-    return outputs_[static_cast<size_t>(rank)].part(place.output + piece.begin, piece.size);
+  DataView output(int rank, Place place, Chunk segment) const {
+    return outputs_[static_cast<size_t>(rank)].part(place.output + segment.begin, segment.size);
   }
 
-  Enqueue& enqueue_;
+  OperationBuilder& builder_;
   Communicator& communicator_;
   RankOutputs outputs_;
   RankInputs inputs_;
@@ -298,8 +298,8 @@ class Ring {
   Reduction reduction_;
   bool grouped_;
   int ranks_;  // of a ring
-  Pieces pieces_;
-  int64_t piece_ = 0;  // piece_ + slot_ is the piece that is being enqueued
+  Segments segments_;
+  int64_t segment_ = 0;  // segment_ + slot_ is the segment that is being enqueued
   size_t slot_ = 0;
 };
 

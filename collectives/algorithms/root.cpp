@@ -10,14 +10,14 @@
 
 namespace rondo::root {
 
-Status all_reduce(Enqueue& enqueue, RankOutputs outputs, RankInputs inputs, const ReduceOptions& options) {
+Status all_reduce(OperationBuilder& builder, RankOutputs outputs, RankInputs inputs, const ReduceOptions& options) {
   constexpr int kRoot = 0;
-  RONDO_RETURN_IF_ERROR(enqueue.fork());
-  RONDO_RETURN_IF_ERROR(enqueue.meet_sums());
+  RONDO_RETURN_IF_ERROR(builder.fork());
+  RONDO_RETURN_IF_ERROR(builder.join_sums());
   RONDO_RETURN_IF_ERROR(
-      fetch_sum_hand_out(enqueue, kRoot, outputs, inputs, ring::Chunk{0, outputs[0].size}, options));
-  RONDO_RETURN_IF_ERROR(enqueue.meet_sums());
-  return enqueue.join(Enqueue::Senders::left);
+      fetch_sum_hand_out(builder, kRoot, outputs, inputs, ring::Chunk{0, outputs[0].size}, options));
+  RONDO_RETURN_IF_ERROR(builder.join_sums());
+  return builder.join(OperationBuilder::Senders::prev);
 }
 
 }  // namespace rondo::root

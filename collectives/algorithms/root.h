@@ -6,6 +6,6 @@
 
 namespace rondo::root {
 
-Status all_reduce(Enqueue& enqueue, RankOutputs outputs, RankInputs inputs, const ReduceOptions& options);
+Status all_reduce(OperationBuilder& builder, RankOutputs outputs, RankInputs inputs, const ReduceOptions& options);
 
 }  // namespace rondo::root

@@ -28,49 +28,49 @@ class Regions {
 };
 
 // inputs[r] from `begin` on, summed into `output`, which fits the regions.
-Status one_round(Enqueue& enqueue, int rank, DataView output, RankInputs inputs, int64_t begin,
+Status one_round(OperationBuilder& builder, int rank, DataView output, RankInputs inputs, int64_t begin,
                  const Regions& regions, const ReduceOptions& options) {
-  Combination sum;
+  ReduceArguments sum;
   sum.size = output.size;
-  sum.divisor = enqueue.ranks();
+  sum.divisor = builder.ranks();
   sum.out[sum.outputs++] = output.data;
   const ConstDataView own = inputs[static_cast<size_t>(rank)].part(begin, output.size);
-  for (int other = 0; other < enqueue.ranks(); ++other) {
+  for (int other = 0; other < builder.ranks(); ++other) {
     const ConstDataView input = inputs[static_cast<size_t>(other)].part(begin, output.size);
     if (other == rank) {
       sum.in[sum.inputs++] = own.data;
       continue;
     }
     void* region = regions.of(other, own);
-    RONDO_RETURN_IF_ERROR(enqueue.copy(rank, enqueue.sums(rank), {region, rank}, {input.data, other},
+    RONDO_RETURN_IF_ERROR(builder.copy(rank, builder.sums(rank), {region, rank}, {input.data, other},
                                        input.bytes(), "fetch from rank ", other));
     sum.in[sum.inputs++] = region;
   }
-  return enqueue.sum(rank, enqueue.sums(rank), output.dtype, options.reduction, options.order, sum, "sum");
+  return builder.sum(rank, builder.sums(rank), output.dtype, options.reduction, options.order, sum, "sum");
 }
 
 }  // namespace
 
-Status fetch_and_sum(Enqueue& enqueue, int rank, DataView output, RankInputs inputs, int64_t begin,
+Status fetch_and_sum(OperationBuilder& builder, int rank, DataView output, RankInputs inputs, int64_t begin,
                      const ReduceOptions& options) {
-  const Regions regions(enqueue.communicator(), rank, output.dtype);
+  const Regions regions(builder.communicator(), rank, output.dtype);
   for (int64_t done = 0; done < output.size; done += regions.elements()) {
     const int64_t size = std::min(regions.elements(), output.size - done);
     RONDO_RETURN_IF_ERROR(
-        one_round(enqueue, rank, output.part(done, size), inputs, begin + done, regions, options));
+        one_round(builder, rank, output.part(done, size), inputs, begin + done, regions, options));
   }
   return {};
 }
 
-Status fetch_sum_hand_out(Enqueue& enqueue, int rank, RankOutputs outputs, RankInputs inputs,
+Status fetch_sum_hand_out(OperationBuilder& builder, int rank, RankOutputs outputs, RankInputs inputs,
                           ring::Chunk part, const ReduceOptions& options) {
   if (part.size == 0) return {};
   const DataView own = outputs[static_cast<size_t>(rank)].part(part.begin, part.size);
-  RONDO_RETURN_IF_ERROR(fetch_and_sum(enqueue, rank, own, inputs, part.begin, options));
-  for (int distance = 1; distance < enqueue.ranks(); ++distance) {
-    const int other = (rank + distance) % enqueue.ranks();
+  RONDO_RETURN_IF_ERROR(fetch_and_sum(builder, rank, own, inputs, part.begin, options));
+  for (int distance = 1; distance < builder.ranks(); ++distance) {
+    const int other = (rank + distance) % builder.ranks();
     const DataView to = outputs[static_cast<size_t>(other)].part(part.begin, part.size);
-    RONDO_RETURN_IF_ERROR(enqueue.copy(rank, enqueue.sums(rank), {to.data, other}, {own.data, rank},
+    RONDO_RETURN_IF_ERROR(builder.copy(rank, builder.sums(rank), {to.data, other}, {own.data, rank},
                                        own.bytes(), "send to rank ", other));
   }
   return {};

@@ -22,17 +22,17 @@ double three_of(double bytes, const LinkConstants& constants) {  // two are read
   return 3 * bytes / constants.memory_bandwidth;
 }
 
-// 2(n-1) steps, each a copy of a chunk to the neighbour; in the first n-1 a sum follows. Chunks go in pieces, two at
+// 2(n-1) steps, each a copy of a chunk to the neighbour; in the first n-1 a sum follows. Chunks go in segments, two at
 // a time (ring_schedule.h): while one is added, the next is copied, so that of each two sums a step only what takes
-// longer than the copies shows, and the last one of all. A piece alone is first copied, then added.
+// longer than the copies shows, and the last one of all. A segment alone is first copied, then added.
 Work ring_work(int ranks, int64_t bytes, const LinkConstants& constants) {
-  const ring::Pieces pieces = ring::pieces_of(ring::whole_chunk(bytes, ranks, 1), constants.slot_bytes, 1);
+  const ring::Segments segments = ring::segments_of(ring::whole_chunk(bytes, ranks, 1), constants.slot_bytes, 1);
   static_assert(ring::kSlots == 2);
-  const double n = ranks, S = static_cast<double>(bytes), count = static_cast<double>(pieces.count);
-  const auto pairs = static_cast<double>(pieces.count / 2), alone = static_cast<double>(pieces.count % 2);
-  const double piece = S / n / count, reduce_steps = n - 1, steps = 2 * reduce_steps;
-  const double copy = constants.copy_latency + piece / constants.wire_bandwidth;
-  const double sum = three_of(piece, constants), late = std::max(0.0, constants.kernel_latency + sum - copy);
+  const double n = ranks, S = static_cast<double>(bytes), count = static_cast<double>(segments.count);
+  const auto pairs = static_cast<double>(segments.count / 2), alone = static_cast<double>(segments.count % 2);
+  const double segment = S / n / count, reduce_steps = n - 1, steps = 2 * reduce_steps;
+  const double copy = constants.copy_latency + segment / constants.wire_bandwidth;
+  const double sum = three_of(segment, constants), late = std::max(0.0, constants.kernel_latency + sum - copy);
   return {.copies_in_turn = count * steps,
           .kernels_in_turn = pairs + alone * reduce_steps,
           .calls = count * n * (steps + reduce_steps),

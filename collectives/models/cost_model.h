@@ -23,7 +23,7 @@ struct LinkConstants {
   double peer_bandwidth = 25e9;         // B/s in each direction: from and to all other ranks at once
   double memory_bandwidth = 1e12;       // B/s of one device's memory, reads and writes together
   bool ranks_share_one_memory = false;  // all ranks on one device; false: each on its own
-  int64_t slot_bytes = int64_t{4} << 20;  // CommunicatorOptions::slot_bytes: the largest piece that is copied
+  int64_t slot_bytes = int64_t{4} << 20;  // CommunicatorOptions::slot_bytes: the largest segment that is copied
 };
 
 // Every time is finite and not negative, every bandwidth finite and above 0, a slot has at least 16 bytes.

@@ -45,13 +45,13 @@ double flat_ring(const Group& group, double bytes, const Cluster& cluster) {
          steps / group.devices * bytes / through_a_node(group, cluster);
 }
 
-// Data that passes `hops` links in a row in k pieces: while one piece is on the second link, the next is on the
+// Data that passes `hops` links in a row in k segments: while one segment is on the second link, the next is on the
 // first. `latency` is that of the hops together, `alpha` that of the slowest, `seconds` what the data alone takes
-// on one link. k - 1 more pieces than one cost alpha each, larger pieces cost (hops - 1)/k of the data's time;
+// on one link. k - 1 more segments than one cost alpha each, larger segments cost (hops - 1)/k of the data's time;
 // the best k makes both equal.
 double pipelined(double latency, double hops, double alpha, double seconds) {
-  const double pieces = std::max(1.0, std::sqrt((hops - 1) * seconds / alpha));
-  return latency + seconds + (pieces - 1) * alpha + (hops - 1) * seconds / pieces;
+  const double segments = std::max(1.0, std::sqrt((hops - 1) * seconds / alpha));
+  return latency + seconds + (segments - 1) * alpha + (hops - 1) * seconds / segments;
 }
 
 // Up and down two trees. Each device is inside one of them and a leaf of the other, so that in all 2S go into

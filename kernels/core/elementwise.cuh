@@ -27,7 +27,7 @@ __global__ void __launch_bounds__(slots::kThreads)
     if (packed && begin >= 0 && begin + N <= size) {
       Pack<float, N> result;
       [&](auto... packs) {
-        RONDO_LANES
+        RONDO_SIMD
         for (int j = 0; j < N; ++j) result.v[j] = operation(packs.v[j]...);
       }(load_pack<N>(in + begin)...);
       store_pack(out + begin, result);

@@ -5,7 +5,7 @@
 // be.
 #pragma once
 
-#include <rondo/kernels/core/lanes.cuh>
+#include <rondo/kernels/core/vec.cuh>
 
 #include <algorithm>
 #include <cstdint>

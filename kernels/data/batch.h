@@ -31,7 +31,7 @@ struct BatchPosition {
 // For every sample i of the shard, with s = order[position(i)]:
 //   x[i, h, w, c] = images[s, h, w, c] * scale + shift     (one rounding)
 //   labels[i]     = image_labels[s]
-// For (byte / 255 - mean) / deviation pass scale = 1 / (255 deviation) and shift = -mean / deviation.
+// For (byte / 255 - mean) / stddev pass scale = 1 / (255 stddev) and shift = -mean / stddev.
 //
 // x: [shard, h, w, c] float32; labels: shard x int32; images: [samples, h, w, c] uint8; image_labels: samples
 // x uint8; order: int32, or an empty view for the order of the data set itself. Any alignment of the

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <rondo/kernels/gemm/gemm_arguments.h>
-#include <rondo/kernels/core/lanes.cuh>
+#include <rondo/kernels/core/vec.cuh>
 
 #include <algorithm>
 #include <cstdint>
@@ -26,13 +26,13 @@ struct Epilogue {
   // Stores the N columns that begin at `column` of the row `row`, as far as they are among its `columns`.
   template <int N>
   __device__ __forceinline__ void store_row(float* row, int64_t column, int64_t columns,
-                                            const Lanes<N>& sums) const {
+                                            const Vec<N>& sums) const {
     float* to = row + column;
     const int64_t count = columns - column;
-    Lanes<N> result = sums;
+    Vec<N> result = sums;
     result.scale(alpha);
-    if (beta != 0) result.add_product(beta, Lanes<N>::load_some(to, count));
-    if (bias != nullptr) result.add(Lanes<N>::load_some(bias + column, count));
+    if (beta != 0) result.add_product(beta, Vec<N>::load_some(to, count));
+    if (bias != nullptr) result.add(Vec<N>::load_some(bias + column, count));
     if (relu) result.relu();
     if (aligned && count >= N)
       result.store(to);

@@ -2,10 +2,10 @@
 //            and makes 64 multiply-adds of them, instead of reading 2 for 1.
 // Builds on: gemm_03_shared_tiles.
 // Limit now: instructions. Values travel one by one, from global and from shared memory: 16 loads for 64
-//            multiply-adds; and while a slab is loaded, nobody computes.
+//            multiply-adds; and while a k-tile is loaded, nobody computes.
 // Next:      four values a load (gemm_05).
 #include <rondo/kernels/gemm/gemm_variants.h>
-#include <rondo/kernels/core/lanes.cuh>
+#include <rondo/kernels/core/vec.cuh>
 #include <rondo/kernels/core/launch.cuh>
 #include <rondo/kernels/core/shared.cuh>
 #include <rondo/kernels/gemm/gemm_elements.cuh>
@@ -15,7 +15,7 @@ namespace {
 
 constexpr int kPerThread = 8;                // results along each side of a thread's square
 constexpr int kSide = 64;                    // of the block's square
-constexpr int kDepth = 16;                   // of a slab
+constexpr int kDepth = 16;                   // of a k-tile
 constexpr int kAcross = kSide / kPerThread;  // threads along each side
 constexpr int kThreads = kAcross * kAcross;
 

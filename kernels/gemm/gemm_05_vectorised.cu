@@ -1,9 +1,9 @@
 // Idea:      four values a load. A thread's columns are adjacent now, so 16-byte loads fetch them from shared
-//            memory; gaps in the slab keep those loads free of bank conflicts (tile.cuh), and global memory
+//            memory; gaps in the k-tile keep those loads free of bank conflicts (tile.cuh), and global memory
 //            is read 16 bytes at a time wherever the matrices are aligned.
 // Builds on: gemm_04_register_tiles.
-// Limit now: waiting. Load, barrier, multiply, barrier: the arithmetic stands still while a slab arrives.
-// Next:      load the next slab while this one is multiplied (gemm_06).
+// Limit now: waiting. Load, barrier, multiply, barrier: the arithmetic stands still while a k-tile arrives.
+// Next:      load the next k-tile while this one is multiplied (gemm_06).
 #include <rondo/kernels/gemm/gemm_variants.h>
 #include <rondo/kernels/core/launch.cuh>
 #include <rondo/kernels/core/pack.cuh>
@@ -33,20 +33,20 @@ struct Operand {
   }
 };
 
-// Copies the slab whose first row and first k are `outer0` and `k0`.
-template <class Slab, Order order, int Outer>
-__device__ __forceinline__ void copy_slab(float* slab, const Operand& operand, int64_t outer0, int64_t k0) {
-  constexpr int kAlong = order == Order::along_k ? Square::kK : Outer;  // values of a row that is contiguous
+// Copies the k-tile whose first row and first k are `outer0` and `k0`.
+template <class KTile, Order order, int Outer>
+__device__ __forceinline__ void copy_k_tile(float* k_tile, const Operand& operand, int64_t outer0, int64_t k0) {
+  constexpr int kAlong = order == Order::k_major ? Square::kK : Outer;  // values of a row that is contiguous
   for (int e = 4 * threadIdx.x; e < Outer * Square::kK; e += 4 * Square::kThreads) {
     const int across = e / kAlong, along = e % kAlong;
-    const int k = order == Order::along_k ? along : across, outer = order == Order::along_k ? across : along;
+    const int k = order == Order::k_major ? along : across, outer = order == Order::k_major ? across : along;
     const auto four =
-        order == Order::along_k ? operand.four(outer0 + outer, k0 + k) : operand.four(k0 + k, outer0 + outer);
-    constexpr int dk = order == Order::along_k ? 1 : 0, douter = 1 - dk;
-    slab[Slab::at(k, outer)] = four.v[0];
-    slab[Slab::at(k + dk, outer + douter)] = four.v[1];
-    slab[Slab::at(k + 2 * dk, outer + 2 * douter)] = four.v[2];
-    slab[Slab::at(k + 3 * dk, outer + 3 * douter)] = four.v[3];
+        order == Order::k_major ? operand.four(outer0 + outer, k0 + k) : operand.four(k0 + k, outer0 + outer);
+    constexpr int dk = order == Order::k_major ? 1 : 0, douter = 1 - dk;
+    k_tile[KTile::at(k, outer)] = four.v[0];
+    k_tile[KTile::at(k + dk, outer + douter)] = four.v[1];
+    k_tile[KTile::at(k + 2 * dk, outer + 2 * douter)] = four.v[2];
+    k_tile[KTile::at(k + 3 * dk, outer + 3 * douter)] = four.v[3];
   }
 }
 
@@ -59,16 +59,16 @@ __global__ __launch_bounds__(Square::kThreads, 1) void gemm_05_vectorised_kernel
   const int64_t i0 = blockIdx.x / tiles_n * Square::kM, j0 = blockIdx.x % tiles_n * Square::kN;
   Accumulators<Square> acc = {};
   for (int64_t k0 = 0; k0 < g.k; k0 += Square::kK) {
-    copy_slab<SlabA<Square, OrderA>, OrderA, Square::kM>(shared.a[0], a, i0, k0);
-    copy_slab<SlabB<Square>, OrderB, Square::kN>(shared.b[0], b, j0, k0);
+    copy_k_tile<KTileA<Square, OrderA>, OrderA, Square::kM>(shared.a[0], a, i0, k0);
+    copy_k_tile<KTileB<Square>, OrderB, Square::kN>(shared.b[0], b, j0, k0);
     __syncthreads();
-    multiply_slab<Square, OrderA>(acc, shared.a[0], shared.b[0]);
+    multiply_k_tile<Square, OrderA>(acc, shared.a[0], shared.b[0]);
     __syncthreads();
   }
   const int thread_m = threadIdx.x / Square::kThreadsN, thread_n = threadIdx.x % Square::kThreadsN;
   RONDO_UNROLL
   for (int i = 0; i < Square::kPerThreadM; ++i) {
-    const int64_t row = i0 + SlabA<Square, OrderA>::row(thread_m, i);
+    const int64_t row = i0 + KTileA<Square, OrderA>::row(thread_m, i);
     if (row < g.m)
       epilogue.store_row(g.c + row * g.c_stride, j0 + thread_n * Square::kPerThreadN, g.n, acc.row[i]);
   }
@@ -90,7 +90,7 @@ Status gemm_05_vectorised(MatrixView<float> c, MatrixView<const float> a, Matrix
                                .shared_bytes = shared_bytes};
     return launch("gemm_05_vectorised", shape, stream, kernel, g, in_a, in_b, tiles_n, epilogue);
   };
-  constexpr Order along = Order::along_k, across = Order::across_k;
+  constexpr Order along = Order::k_major, across = Order::mn_major;
   constexpr int64_t kAlongBytes = sizeof(TileShared<Square, along>),
                     kAcrossBytes = sizeof(TileShared<Square, across>);
   if (g.transpose_a)

@@ -1,4 +1,4 @@
-// Idea:      while a slab is multiplied, the next one is on its way: cp.async copies straight from global to
+// Idea:      while a k-tile is multiplied, the next one is on its way: cp.async copies straight from global to
 //            shared memory, without registers, and its zero fill makes tails cost nothing. Few results and a
 //            long sum: blocks share a tile and split k (split_k.cuh).
 // Builds on: gemm_05_vectorised.
@@ -36,11 +36,11 @@ __global__ __launch_bounds__(Tile::kThreads,
   const int64_t k0 = blockIdx.y * p.k_per_split;
   const int64_t k = min(g.k - k0, p.k_per_split);
 
-  MatrixLoader<OrderA, SlabA<Tile, OrderA>, Tile::kM, Tile> a(
-      g.a + (OrderA == Order::along_k ? m0 * g.a_stride + k0 : k0 * g.a_stride + m0), g.a_stride, g.m - m0, k,
+  MatrixLoader<OrderA, KTileA<Tile, OrderA>, Tile::kM, Tile> a(
+      g.a + (OrderA == Order::k_major ? m0 * g.a_stride + k0 : k0 * g.a_stride + m0), g.a_stride, g.m - m0, k,
       p.a_width);
-  MatrixLoader<OrderB, SlabB<Tile>, Tile::kN, Tile> b(
-      g.b + (OrderB == Order::along_k ? n0 * g.b_stride + k0 : k0 * g.b_stride + n0), g.b_stride, g.n - n0, k,
+  MatrixLoader<OrderB, KTileB<Tile>, Tile::kN, Tile> b(
+      g.b + (OrderB == Order::k_major ? n0 * g.b_stride + k0 : k0 * g.b_stride + n0), g.b_stride, g.n - n0, k,
       p.b_width);
   Accumulators<Tile> acc;
   tile_mainloop<Tile, OrderA>(acc, shared, a, b, ceil_div<int64_t>(k, Tile::kK));
@@ -49,7 +49,7 @@ __global__ __launch_bounds__(Tile::kThreads,
   const int64_t column = n0 + threadIdx.x % Tile::kThreadsN * Tile::kPerThreadN;
   RONDO_UNROLL
   for (int i = 0; i < Tile::kPerThreadM; ++i) {
-    const int64_t row = m0 + SlabA<Tile, OrderA>::row(thread_m, i);
+    const int64_t row = m0 + KTileA<Tile, OrderA>::row(thread_m, i);
     if (row < g.m) {
       float* to = p.partials.data ? p.partials.row(blockIdx.y, row) : g.c + row * g.c_stride;
       p.epilogue.store_row(to, column, g.n, acc.row[i]);
@@ -83,7 +83,7 @@ Status launch_gemm_06(const char* name, const GemmArguments& g, GemmConfig confi
   if (split) p.partials = {static_cast<float*>(workspace.data), g.m, g.n, config.splits};
 
   RONDO_RETURN_IF_ERROR(with_tile(config.tile, [&]<class Tile>() {
-    constexpr Order along = Order::along_k, across = Order::across_k;
+    constexpr Order along = Order::k_major, across = Order::mn_major;
     if (g.transpose_a)
       return g.transpose_b ? launch_kernel<Tile, across, along>(name, p, config.splits, stream)
                            : launch_kernel<Tile, across, across>(name, p, config.splits, stream);

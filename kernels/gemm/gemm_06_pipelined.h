@@ -8,7 +8,7 @@
 namespace rondo {
 
 inline Order order_of_a(const GemmArguments& arguments) {
-  return arguments.transpose_a ? Order::across_k : Order::along_k;
+  return arguments.transpose_a ? Order::mn_major : Order::k_major;
 }
 
 // `workspace` has room for all parts of the sum over k.

@@ -12,7 +12,7 @@ namespace rondo {
 
 // How the values of an operand follow each other in global memory: those that meet in one result (along k),
 // or those of one step of k, for adjacent rows of A or columns of B (across k).
-enum class Order { along_k, across_k };
+enum class Order { k_major, mn_major };
 
 // The last ones are of vector registers, for the CPU executor alone.
 enum class TileId {
@@ -34,19 +34,19 @@ struct TileFacts {
   const char* name;
   bool vectors;
   int m, n, threads;
-  int bytes_along_k, bytes_across_k;  // shared memory of a block's slabs, by the order of A
+  int bytes_k_major, bytes_mn_major;  // shared memory of a block's k-tiles, by the order of A
   double efficiency;  // of the multiply-adds, relative to the best tile, when the tile is full
 };
 // Those that this build has, in the order of TileId: a GPU has no vectors.
 std::span<const TileFacts> tile_facts();
 
-// What an operation keeps in shared memory: slabs, and its own notes on each row of the tile.
+// What an operation keeps in shared memory: k-tiles, and its own notes on each row of the tile.
 struct SharedNeeds {
-  Order order_a = Order::along_k;
+  Order order_a = Order::k_major;
   int bytes_per_row = 0;
 };
 constexpr int64_t shared_bytes(const TileFacts& tile, const SharedNeeds& needs) {
-  return (needs.order_a == Order::along_k ? tile.bytes_along_k : tile.bytes_across_k) +
+  return (needs.order_a == Order::k_major ? tile.bytes_k_major : tile.bytes_mn_major) +
          static_cast<int64_t>(tile.m) * needs.bytes_per_row;
 }
 

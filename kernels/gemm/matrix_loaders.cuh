@@ -23,26 +23,26 @@ __device__ __forceinline__ void with_width(int width, Copy&& copy) {
     copy.template operator()<1>();
 }
 
-// Copies the block of 4 x 4 values that begins at (k, outer) of a slab stored across k, from memory that runs along k:
+// Copies the block of 4 x 4 values that begins at (k, outer) of a k-tile stored across k, from memory that runs along k:
 // 4 values each at `from`, from + stride, ... Of the four rows the first `rows` are there; the others are zeros.
-template <class Slab>
-__device__ __forceinline__ void copy_transposed(float* slab, int k, int outer, const float* from,
+template <class KTile>
+__device__ __forceinline__ void copy_transposed(float* k_tile, int k, int outer, const float* from,
                                                 int64_t stride, int rows) {
-  Lanes<4> block[4];
+  Vec<4> block[4];
   if (rows >= 4) {
     RONDO_UNROLL
-    for (int i = 0; i < 4; ++i) block[i] = Lanes<4>::load(from + i * stride);
+    for (int i = 0; i < 4; ++i) block[i] = Vec<4>::load(from + i * stride);
   } else {
     RONDO_UNROLL
-    for (int i = 0; i < 4; ++i) block[i] = i < rows ? Lanes<4>::load(from + i * stride) : Lanes<4>::zero();
+    for (int i = 0; i < 4; ++i) block[i] = i < rows ? Vec<4>::load(from + i * stride) : Vec<4>::zero();
   }
   transpose(block);
   RONDO_UNROLL
-  for (int i = 0; i < 4; ++i) block[i].store(slab + Slab::at(k + i, outer));
+  for (int i = 0; i < 4; ++i) block[i].store(k_tile + KTile::at(k + i, outer));
 }
 
 // An operand whose rows run along k, or across k: one row per step of k.
-template <Order order, class Slab, int Outer, class Tile>
+template <Order order, class KTile, int Outer, class Tile>
 class MatrixLoader {
  public:
   // The operand's block begins at `from`, has `outer` values left across k and `k` along it; its rows lie `stride`
@@ -55,19 +55,19 @@ class MatrixLoader {
         k_left_(k),
         width_(width) {}
 
-  __device__ __forceinline__ void copy(float* slab) {
-    // A slab that is not contiguous along k has the values transposed on their way in: one by one, or where a thread
+  __device__ __forceinline__ void copy(float* k_tile) {
+    // A k-tile that is not contiguous along k has the values transposed on their way in: one by one, or where a thread
     // has vectors in blocks.
-    if constexpr (order == Order::across_k)
+    if constexpr (order == Order::mn_major)
       with_width < Tile::kWidestCopy<Outer ? Tile::kWidestCopy : Outer>(
-                       width_, [&]<int V>() { copy_across<V>(slab); });
-    else if constexpr (Slab::kContiguousAlongK)
-      with_width<Tile::kWidestCopy>(width_, [&]<int V>() { copy_along<V>(slab); });
+                       width_, [&]<int V>() { copy_across<V>(k_tile); });
+    else if constexpr (KTile::kKMajor)
+      with_width<Tile::kWidestCopy>(width_, [&]<int V>() { copy_along<V>(k_tile); });
     else if (Tile::kVectors && width_ >= 4)
-      copy_blocks(slab);
+      copy_blocks(k_tile);
     else
-      copy_along<1>(slab);
-    from_ += order == Order::along_k ? kK : kK * stride_;
+      copy_along<1>(k_tile);
+    from_ += order == Order::k_major ? kK : kK * stride_;
     k_left_ -= kK;
   }
 
@@ -75,7 +75,7 @@ class MatrixLoader {
   static constexpr int kK = Tile::kK, kThreads = Tile::kThreads;
 
   template <int V>
-  __device__ __forceinline__ void copy_along(float* slab) const {
+  __device__ __forceinline__ void copy_along(float* k_tile) const {
     constexpr int kPerRow = kK / V;                                   // chunks of a row
     constexpr int kAtOnce = kPerRow < kThreads ? kPerRow : kThreads;  // of them
     constexpr int kRows = kThreads / kAtOnce;                         // rows that are copied at once
@@ -88,20 +88,20 @@ class MatrixLoader {
       const float* from = from_ + first * stride_ + k;
       RONDO_UNROLL_BY(4)
       for (int row = first; row < Outer; row += kRows, from += kRows * stride_)
-        ptx::cp_async<4 * V>(slab + Slab::at(k, row), from, inside && row < outer_);
+        ptx::cp_async<4 * V>(k_tile + KTile::at(k, row), from, inside && row < outer_);
     }
   }
 
-  __device__ __forceinline__ void copy_blocks(float* slab) const {
+  __device__ __forceinline__ void copy_blocks(float* k_tile) const {
     constexpr int kPerRow = kK / 4, kRows = kThreads / kPerRow * 4;
     const int k = threadIdx.x % kPerRow * 4, first = threadIdx.x / kPerRow * 4;
     RONDO_UNROLL_BY(1)
     for (int row = first; row < Outer; row += kRows)
-      copy_transposed<Slab>(slab, k, row, from_ + row * stride_ + k, stride_, k < k_left_ ? outer_ - row : 0);
+      copy_transposed<KTile>(k_tile, k, row, from_ + row * stride_ + k, stride_, k < k_left_ ? outer_ - row : 0);
   }
 
   template <int V>
-  __device__ __forceinline__ void copy_across(float* slab) const {
+  __device__ __forceinline__ void copy_across(float* k_tile) const {
     constexpr int kAtOnce = kK < kThreads ? kK : kThreads;  // rows that are copied at once
     constexpr int kPerRow = kThreads / kAtOnce;             // threads that share a row
     const int first = threadIdx.x / kPerRow;
@@ -112,7 +112,7 @@ class MatrixLoader {
       const float* from = from_ + k * stride_;
       RONDO_UNROLL_BY(4)
       for (int outer = threadIdx.x % kPerRow * V; outer < Outer; outer += kPerRow * V)
-        ptx::cp_async<4 * V>(slab + Slab::at(k, outer), from + outer, inside && outer < outer_);
+        ptx::cp_async<4 * V>(k_tile + KTile::at(k, outer), from + outer, inside && outer < outer_);
     }
   }
 

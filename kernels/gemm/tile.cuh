@@ -1,12 +1,12 @@
 // The shape of a block's work and of its shared memory.
 //
-// A block computes a tile of kM x kN results, kK values of the inner dimension at a time (a *slab*). Its
+// A block computes a tile of kM x kN results, kK values of the inner dimension at a time (a *k-tile*). Its
 // threads form a grid of kThreadsM x kThreadsN, and each keeps a *register tile* of kPerThreadM rows of
-// kPerThreadN adjacent columns. The slab of A and the slab of B lie in shared memory, kStages of each.
+// kPerThreadN adjacent columns. The k-tile of A and the k-tile of B lie in shared memory, kStages of each.
 #pragma once
 
 #include <rondo/kernels/gemm/gemm_config.h>
-#include <rondo/kernels/core/lanes.cuh>
+#include <rondo/kernels/core/vec.cuh>
 
 #include <cstdint>
 
@@ -23,30 +23,30 @@ struct Tile {
   static constexpr int kBlocksAtOnce = 256 / ((kThreads + 31) / 32 * 32);
   static constexpr int kM = ThreadsM * PerThreadM, kN = ThreadsN * PerThreadN, kK = K, kStages = Stages;
   static_assert(Vectors ? kK % kThreads == 0 || kThreads % kK == 0 : kThreads >= kK,
-                "every row of a slab needs a thread that copies it");
+                "every row of a k_tile needs a thread that copies it");
   // Floats that one copy may take. The executor has no lanes that share a wide access, but wide registers.
   static constexpr int kWidestCopy = Vectors ? 64 : 4;
   static_assert(kK % 4 == 0 && kPerThreadM % 4 == 0 && kPerThreadN % 4 == 0);
 };
 
-// A slab that is stored with one row per row of the tile. The row is 4 floats longer than it must be, so that
+// A k-tile that is stored with one row per row of the tile. The row is 4 floats longer than it must be, so that
 // threads that read different rows at the same k hit different banks; or a cache line, so that the rows do not compete
 // for a few sets of the cache.
 template <class Tile, int Outer>
-struct RowsAlongK {
-  static constexpr bool kContiguousAlongK = true;
+struct KMajorRows {
+  static constexpr bool kKMajor = true;
   static constexpr int kStride = Tile::kK + (Tile::kVectors ? 16 : 4);
   static constexpr int kFloats = Outer * kStride;
   static __device__ __forceinline__ int at(int k, int outer) { return outer * kStride + k; }
 };
 
-// A slab that is stored with one row per step of k. Each thread reads PerThread adjacent values; a gap of 4
+// A k-tile that is stored with one row per step of k. Each thread reads PerThread adjacent values; a gap of 4
 // after each thread's share lets 8 neighbours read 16 bytes each without a bank conflict (strides of 12 and
 // 20 floats visit all banks in turn), and still leaves every share contiguous. In a cache the whole row is contiguous,
 // with a gap of one line behind it.
 template <class Tile, int Threads, int PerThread>
-struct RowsAcrossK {
-  static constexpr bool kContiguousAlongK = false;
+struct MnMajorRows {
+  static constexpr bool kKMajor = false;
   static constexpr int kGap = Tile::kVectors ? 0 : 4;
   static constexpr int kStride = Threads * (PerThread + kGap) + (Tile::kVectors ? 16 : 0);
   static constexpr int kFloats = Tile::kK * kStride;
@@ -56,28 +56,28 @@ struct RowsAcrossK {
 };
 
 template <class Tile, Order OrderA>
-struct SlabA : RowsAlongK<Tile, Tile::kM> {
+struct KTileA : KMajorRows<Tile, Tile::kM> {
   // The tile's row that is row i of thread row `thread`.
   static __device__ __forceinline__ int row(int thread, int i) {
     return Tile::kVectors ? thread * Tile::kPerThreadM + i : thread + i * Tile::kThreadsM;
   }
 };
 template <class Tile>
-struct SlabA<Tile, Order::across_k> : RowsAcrossK<Tile, Tile::kThreadsM, Tile::kPerThreadM> {
+struct KTileA<Tile, Order::mn_major> : MnMajorRows<Tile, Tile::kThreadsM, Tile::kPerThreadM> {
   static __device__ __forceinline__ int row(int thread, int i) { return thread * Tile::kPerThreadM + i; }
 };
 template <class Tile>
-using SlabB = RowsAcrossK<Tile, Tile::kThreadsN, Tile::kPerThreadN>;
+using KTileB = MnMajorRows<Tile, Tile::kThreadsN, Tile::kPerThreadN>;
 
 template <class Tile, Order OrderA>
 struct TileShared {
-  alignas(Tile::kVectors ? 64 : 16) float a[Tile::kStages][SlabA<Tile, OrderA>::kFloats];
-  alignas(Tile::kVectors ? 64 : 16) float b[Tile::kStages][SlabB<Tile>::kFloats];
+  alignas(Tile::kVectors ? 64 : 16) float a[Tile::kStages][KTileA<Tile, OrderA>::kFloats];
+  alignas(Tile::kVectors ? 64 : 16) float b[Tile::kStages][KTileB<Tile>::kFloats];
 };
 
 template <class Tile>
 struct Accumulators {
-  Lanes<Tile::kPerThreadN> row[Tile::kPerThreadM];
+  Vec<Tile::kPerThreadN> row[Tile::kPerThreadM];
 };
 
 }  // namespace rondo

@@ -1,8 +1,8 @@
-// The loop in which a GEMM and a convolution spend their time: slabs stream through shared memory while the
-// register tiles accumulate the products. What the slabs are made of is the loaders' business: a loader has
+// The loop in which a GEMM and a convolution spend their time: k-tiles stream through shared memory while the
+// register tiles accumulate the products. What the k-tiles are made of is the loaders' business: a loader has
 //
-//   copy(float* slab)   starts the copies (cp.async) of the calling thread's share of the next slab, and
-//                       writes zeros wherever the slab sticks out of the problem
+//   copy(float* k-tile)   starts the copies (cp.async) of the calling thread's share of the next k-tile, and
+//                       writes zeros wherever the k-tile sticks out of the problem
 //
 // All threads of the block call tile_mainloop() together.
 #pragma once
@@ -12,20 +12,20 @@
 
 namespace rondo {
 
-// acc += A slab * B slab, for the register tile of the calling thread.
+// acc += A k-tile * B k-tile, for the register tile of the calling thread.
 template <class Tile, Order OrderA>
-__device__ __forceinline__ void multiply_slab(Accumulators<Tile>& acc, const float* a, const float* b) {
-  using A = SlabA<Tile, OrderA>;
-  using B = SlabB<Tile>;
-  using Columns = Lanes<Tile::kPerThreadN>;
+__device__ __forceinline__ void multiply_k_tile(Accumulators<Tile>& acc, const float* a, const float* b) {
+  using A = KTileA<Tile, OrderA>;
+  using B = KTileB<Tile>;
+  using Columns = Vec<Tile::kPerThreadN>;
   const int thread_m = threadIdx.x / Tile::kThreadsN, thread_n = threadIdx.x % Tile::kThreadsN;
   b += B::at(0, thread_n * Tile::kPerThreadN);
   a += A::at(0, A::row(thread_m, 0));
 
   if constexpr (Tile::kVectors) {
     // Values of A are read one by one as they are used, so that the registers are left to the sums.
-    constexpr int kRowStep = OrderA == Order::along_k ? A::kStride : 1;
-    constexpr int kStep = OrderA == Order::along_k ? 1 : A::kStride;
+    constexpr int kRowStep = OrderA == Order::k_major ? A::kStride : 1;
+    constexpr int kStep = OrderA == Order::k_major ? 1 : A::kStride;
     RONDO_UNROLL_BY(4)
     for (int k = 0; k < Tile::kK; ++k) {
       const Columns columns = Columns::load(b + k * B::kStride);
@@ -33,7 +33,7 @@ __device__ __forceinline__ void multiply_slab(Accumulators<Tile>& acc, const flo
       for (int i = 0; i < Tile::kPerThreadM; ++i)
         acc.row[i].add_product(a[i * kRowStep + k * kStep], columns);
     }
-  } else if constexpr (OrderA == Order::along_k) {
+  } else if constexpr (OrderA == Order::k_major) {
     RONDO_UNROLL_BY(1)
     for (int k = 0; k < Tile::kK; k += 4) {
       Columns columns[4];
@@ -60,18 +60,18 @@ __device__ __forceinline__ void multiply_slab(Accumulators<Tile>& acc, const flo
   }
 }
 
-// acc = the sum over `slabs` slabs. While one is multiplied, the next kStages - 1 are on their way; one
-// barrier a slab is enough, since it says both "everybody's copies of this slab have arrived" and "everybody
-// is done with the slab whose place is filled next".
+// acc = the sum over `k-tiles` k-tiles. While one is multiplied, the next kStages - 1 are on their way; one
+// barrier a k-tile is enough, since it says both "everybody's copies of this k-tile have arrived" and "everybody
+// is done with the k-tile whose place is filled next".
 template <class Tile, Order OrderA, class LoaderA, class LoaderB>
 __device__ __forceinline__ void tile_mainloop(Accumulators<Tile>& acc, TileShared<Tile, OrderA>& shared,
-                                              LoaderA& a, LoaderB& b, int64_t slabs) {
+                                              LoaderA& a, LoaderB& b, int64_t k_tiles) {
   RONDO_UNROLL
-  for (int i = 0; i < Tile::kPerThreadM; ++i) acc.row[i] = Lanes<Tile::kPerThreadN>::zero();
+  for (int i = 0; i < Tile::kPerThreadM; ++i) acc.row[i] = Vec<Tile::kPerThreadN>::zero();
 
   RONDO_UNROLL
   for (int stage = 0; stage < Tile::kStages - 1; ++stage) {
-    if (stage < slabs) {
+    if (stage < k_tiles) {
       a.copy(shared.a[stage]);
       b.copy(shared.b[stage]);
     }
@@ -79,15 +79,15 @@ __device__ __forceinline__ void tile_mainloop(Accumulators<Tile>& acc, TileShare
   }
   int reading = 0, filling = Tile::kStages - 1;
   RONDO_UNROLL_BY(1)
-  for (int64_t slab = 0; slab < slabs; ++slab) {
+  for (int64_t k_tile = 0; k_tile < k_tiles; ++k_tile) {
     ptx::cp_async_wait<Tile::kStages - 2>();
     __syncthreads();
-    if (slab + Tile::kStages - 1 < slabs) {
+    if (k_tile + Tile::kStages - 1 < k_tiles) {
       a.copy(shared.a[filling]);
       b.copy(shared.b[filling]);
     }
     ptx::cp_async_commit();
-    multiply_slab<Tile, OrderA>(acc, shared.a[reading], shared.b[reading]);
+    multiply_k_tile<Tile, OrderA>(acc, shared.a[reading], shared.b[reading]);
     filling = reading;
     reading = reading + 1 == Tile::kStages ? 0 : reading + 1;
   }

@@ -12,8 +12,8 @@ constexpr TileFacts facts_of(TileId id, const char* name, double efficiency) {
           Tile::kM,
           Tile::kN,
           Tile::kThreads,
-          static_cast<int>(sizeof(TileShared<Tile, Order::along_k>)),
-          static_cast<int>(sizeof(TileShared<Tile, Order::across_k>)),
+          static_cast<int>(sizeof(TileShared<Tile, Order::k_major>)),
+          static_cast<int>(sizeof(TileShared<Tile, Order::mn_major>)),
           efficiency};
 }
 

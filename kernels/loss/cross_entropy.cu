@@ -1,6 +1,6 @@
 // Few classes: a thread makes a row. Many classes: a block makes a row, with the classes dealt out to its
-// threads. Either way every block leaves one partial tally, and a last block adds the partial tallies in a
-// fixed tree; a single block adds to the caller's tally itself.
+// threads. Either way every block leaves one partial loss_stats, and a last block adds the partial loss_stats in a
+// fixed tree; a single block adds to the caller's loss_stats itself.
 
 #include <rondo/kernels/core/check.h>
 #include <rondo/kernels/loss/cross_entropy.h>
@@ -28,7 +28,7 @@ struct Larger {
 };
 
 struct AddTallies {
-  __device__ LossTally operator()(const LossTally& a, const LossTally& b) const {
+  __device__ LossStats operator()(const LossStats& a, const LossStats& b) const {
     return {a.loss + b.loss, a.correct + b.correct, a.rows + b.rows, a.bad_labels + b.bad_labels};
   }
 };
@@ -36,7 +36,7 @@ struct AddTallies {
 struct Shared {
   cub::BlockReduce<Maximum, kThreads>::TempStorage maxima;
   cub::BlockReduce<float, kThreads>::TempStorage sums;
-  cub::BlockReduce<LossTally, kThreads>::TempStorage tallies;
+  cub::BlockReduce<LossStats, kThreads>::TempStorage loss_stats;
   Maximum maximum;
   float others;
 };
@@ -59,30 +59,30 @@ struct Softmax {
     return j == maximum.at ? -others / (1.0f + others) : probability(logit) - 1.0f;
   }
 
-  __device__ LossTally tally(float label_logit, int label) const {
+  __device__ LossStats loss_stats(float label_logit, int label) const {
     const float loss = log1pf(others) + (maximum.value - label_logit);
     return {loss, loss == loss && label == maximum.at, 1, 0};
   }
 };
 
-__device__ LossTally tally_of_bad_label() { return {nan(""), 0, 1, 1}; }
+__device__ LossStats stats_of_bad_label() { return {nan(""), 0, 1, 1}; }
 
-// Called by the whole block, with the tally of each thread. Leaves the block's where the next pass finds it.
-__device__ void finish_block(LossTally thread_tally, LossTally* tally, LossTally* partial) {
-  const LossTally sum = cub::BlockReduce<LossTally, kThreads>(shared_memory<Shared>().tallies)
-                            .Reduce(thread_tally, AddTallies());
+// Called by the whole block, with the loss_stats of each thread. Leaves the block's where the next pass finds it.
+__device__ void finish_block(LossStats thread_stats, LossStats* loss_stats, LossStats* partial) {
+  const LossStats sum = cub::BlockReduce<LossStats, kThreads>(shared_memory<Shared>().loss_stats)
+                            .Reduce(thread_stats, AddTallies());
   if (threadIdx.x != 0) return;
   if (gridDim.x == 1)
-    *tally = AddTallies()(*tally, sum);
+    *loss_stats = AddTallies()(*loss_stats, sum);
   else
     partial[blockIdx.x] = sum;
 }
 
 __global__ void __launch_bounds__(kThreads)
-    row_per_thread_kernel(MatrixView<float> gradient, LossTally* tally, LossTally* partial,
+    row_per_thread_kernel(MatrixView<float> gradient, LossStats* loss_stats, LossStats* partial,
                           MatrixView<const float> logits, const int32_t* labels, float scale) {
   const int64_t row = static_cast<int64_t>(blockIdx.x) * kThreads + threadIdx.x;
-  LossTally row_tally = {};
+  LossStats row_stats = {};
   if (row < logits.rows) {
     const int classes = static_cast<int>(logits.cols);
     const int label = labels[row];
@@ -95,17 +95,17 @@ __global__ void __launch_bounds__(kThreads)
     const Softmax softmax(maximum, others);
 
     const bool good = label >= 0 && label < classes;
-    row_tally = good ? softmax.tally(z[label], label) : tally_of_bad_label();
+    row_stats = good ? softmax.loss_stats(z[label], label) : stats_of_bad_label();
     if (gradient.data != nullptr) {
       float* dz = gradient.data + row * gradient.stride;
       for (int j = 0; j < classes; ++j) dz[j] = good ? softmax.gradient(z[j], j, label) * scale : 0.0f;
     }
   }
-  finish_block(row_tally, tally, partial);
+  finish_block(row_stats, loss_stats, partial);
 }
 
 __global__ void __launch_bounds__(kThreads)
-    row_per_block_kernel(MatrixView<float> gradient, LossTally* tally, LossTally* partial,
+    row_per_block_kernel(MatrixView<float> gradient, LossStats* loss_stats, LossStats* partial,
                          MatrixView<const float> logits, const int32_t* labels, float scale) {
   Shared& shared = shared_memory<Shared>();
   const int64_t row = blockIdx.x;
@@ -135,16 +135,16 @@ __global__ void __launch_bounds__(kThreads)
     for (int j = first; j < classes; j += kThreads)
       dz[j] = good ? softmax.gradient(z[j], j, label) * scale : 0.0f;
   }
-  LossTally row_tally = {};
-  if (first == 0) row_tally = good ? softmax.tally(label_logit, label) : tally_of_bad_label();
-  finish_block(row_tally, tally, partial);
+  LossStats row_stats = {};
+  if (first == 0) row_stats = good ? softmax.loss_stats(label_logit, label) : stats_of_bad_label();
+  finish_block(row_stats, loss_stats, partial);
 }
 
 __global__ void __launch_bounds__(kThreads)
-    sum_tallies_kernel(LossTally* tally, const LossTally* partial, int64_t size) {
-  LossTally sum = {};
+    sum_tallies_kernel(LossStats* loss_stats, const LossStats* partial, int64_t size) {
+  LossStats sum = {};
   for (int64_t i = threadIdx.x; i < size; i += kThreads) sum = AddTallies()(sum, partial[i]);
-  finish_block(sum, tally, nullptr);
+  finish_block(sum, loss_stats, nullptr);
 }
 
 bool row_per_thread(int64_t classes) { return classes <= kMaxClassesPerThread; }
@@ -157,16 +157,16 @@ int64_t blocks_for(int64_t rows, int64_t classes) {
 
 int64_t softmax_cross_entropy_workspace_bytes(int64_t rows, int64_t classes) {
   const int64_t blocks = blocks_for(rows, classes);
-  return blocks <= 1 ? 0 : saturating_product({blocks, sizeof(LossTally)});
+  return blocks <= 1 ? 0 : saturating_product({blocks, sizeof(LossStats)});
 }
 
-Status softmax_cross_entropy(MatrixView<float> gradient, LossTally* tally, MatrixView<const float> logits,
+Status softmax_cross_entropy(MatrixView<float> gradient, LossStats* loss_stats, MatrixView<const float> logits,
                              VectorView<const int32_t> labels, float scale, Workspace workspace,
                              cudaStream_t stream) {
   constexpr const char* kName = "softmax_cross_entropy";
   ArgumentCheck check(kName);
   check.optional_output("gradient", gradient, {"logits"});
-  check.output_value("tally", tally);
+  check.output_value("loss_stats", loss_stats);
   check.input("logits", logits);
   check.input("labels", labels);
   check.require(labels.size == logits.rows, "labels.size is ", labels.size,
@@ -181,14 +181,14 @@ Status softmax_cross_entropy(MatrixView<float> gradient, LossTally* tally, Matri
   shape.grid_x = blocks_for(logits.rows, logits.cols);
   shape.block_x = kThreads;
   shape.shared_bytes = sizeof(Shared);
-  auto* partial = static_cast<LossTally*>(workspace.data);
+  auto* partial = static_cast<LossStats*>(workspace.data);
   RONDO_RETURN_IF_ERROR(launch(kName, shape, stream,
                                row_per_thread(logits.cols) ? row_per_thread_kernel : row_per_block_kernel,
-                               gradient, tally, partial, logits, labels.data, scale));
+                               gradient, loss_stats, partial, logits, labels.data, scale));
   if (shape.grid_x <= 1) return {};
   const int64_t partials = shape.grid_x;
   shape.grid_x = 1;
-  return launch(kName, shape, stream, sum_tallies_kernel, tally, partial, partials);
+  return launch(kName, shape, stream, sum_tallies_kernel, loss_stats, partial, partials);
 }
 
 }  // namespace rondo

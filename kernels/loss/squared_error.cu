@@ -1,5 +1,5 @@
 // A block takes kElementsPerBlock neighbours and leaves the sum of their squared errors; a last block adds these sums, in
-// order, to the tally.
+// order, to the loss_stats.
 
 #include <rondo/kernels/core/check.h>
 #include <rondo/kernels/loss/squared_error.h>
@@ -35,13 +35,13 @@ __global__ void __launch_bounds__(kThreads)
 }
 
 __global__ void __launch_bounds__(kThreads)
-    add_to_tally_kernel(LossTally* tally, const double* partial, int64_t blocks, int64_t rows) {
+    add_loss_stats_kernel(LossStats* loss_stats, const double* partial, int64_t blocks, int64_t rows) {
   double sum = 0;
   for (int64_t i = threadIdx.x; i < blocks; i += kThreads) sum += partial[i];
   sum = Reduce(shared_memory<Shared>().sums).Sum(sum);
   if (threadIdx.x != 0) return;
-  tally->loss += sum;
-  tally->rows += rows;
+  loss_stats->loss += sum;
+  loss_stats->rows += rows;
 }
 
 int64_t blocks_for(int64_t size) { return ceil_div(size, kElementsPerBlock); }
@@ -53,12 +53,12 @@ int64_t squared_error_workspace_bytes(int64_t rows, int64_t cols) {
   return saturating_product({blocks_for(saturating_product({rows, cols})), sizeof(double)});
 }
 
-Status squared_error(MatrixView<float> gradient, LossTally* tally, MatrixView<const float> prediction,
+Status squared_error(MatrixView<float> gradient, LossStats* loss_stats, MatrixView<const float> prediction,
                      MatrixView<const float> target, float scale, Workspace workspace, cudaStream_t stream) {
   constexpr const char* kName = "squared_error";
   ArgumentCheck check(kName);
   check.optional_output("gradient", gradient, {"prediction"});
-  check.output_value("tally", tally);
+  check.output_value("loss_stats", loss_stats);
   check.input("prediction", prediction);
   check.input("target", target);
   check.same_shape("target", target, "prediction", prediction);
@@ -81,7 +81,7 @@ Status squared_error(MatrixView<float> gradient, LossTally* tally, MatrixView<co
                                prediction.data, target.data, size, scale));
   const int64_t blocks = shape.grid_x;
   shape.grid_x = 1;
-  return launch(kName, shape, stream, add_to_tally_kernel, tally, partial, blocks, prediction.rows);
+  return launch(kName, shape, stream, add_loss_stats_kernel, loss_stats, partial, blocks, prediction.rows);
 }
 
 }  // namespace rondo

@@ -18,7 +18,7 @@ struct SumsAndSquares {
     int cols;
     __device__ __forceinline__ void add(Pair<N>& sum, int64_t row) const {
       const auto element = load_pack<N>(x + row * cols);
-      RONDO_LANES
+      RONDO_SIMD
       for (int k = 0; k < N; ++k) {
         const double value = element.v[k];
         sum.first[k] += value;
@@ -33,7 +33,7 @@ struct SumsAndSquares {
 };
 
 struct Statistics {
-  float *mean, *inv_deviation, *running_mean, *running_variance;
+  float *mean, *inv_std, *running_mean, *running_variance;
   const double* sums;
   double count;
   float eps, momentum;
@@ -55,7 +55,7 @@ __global__ void __launch_bounds__(kChannelThreads) statistics_kernel(Statistics 
   double variance = fma(-mean, mean, s.sums[channels + c] / s.count);
   if (variance < 0) variance = 0;
   s.mean[c] = static_cast<float>(mean);
-  s.inv_deviation[c] = static_cast<float>(1.0 / sqrt(variance + static_cast<double>(s.eps)));
+  s.inv_std[c] = static_cast<float>(1.0 / sqrt(variance + static_cast<double>(s.eps)));
   const double unbiased = s.count > 1 ? variance * (s.count / (s.count - 1)) : variance;
   if (s.running_mean) s.running_mean[c] = average(s.running_mean[c], static_cast<float>(mean), s.momentum);
   if (s.running_variance)
@@ -63,10 +63,10 @@ __global__ void __launch_bounds__(kChannelThreads) statistics_kernel(Statistics 
 }
 
 __global__ void __launch_bounds__(kChannelThreads)
-    deviation_kernel(float* inv_deviation, const float* variance, float eps, int channels) {
+    inv_std_kernel(float* inv_std, const float* variance, float eps, int channels) {
   const int c = static_cast<int>(blockIdx.x) * kChannelThreads + static_cast<int>(threadIdx.x);
   if (c >= channels) return;
-  inv_deviation[c] =
+  inv_std[c] =
       static_cast<float>(1.0 / sqrt(static_cast<double>(variance[c]) + static_cast<double>(eps)));
 }
 
@@ -79,7 +79,7 @@ LaunchShape thread_per_channel(int64_t channels) {
 
 struct Normalise {
   float* y;
-  const float *x, *residual, *mean, *inv_deviation, *gamma, *beta;
+  const float *x, *residual, *mean, *inv_std, *gamma, *beta;
   int cols;
   bool relu;
 
@@ -92,14 +92,14 @@ struct Normalise {
     __device__ __forceinline__ void row(int64_t row) const {
       const int64_t at = row * n.cols + col;
       auto value = load_pack<N>(n.x + at);
-      RONDO_LANES
+      RONDO_SIMD
       for (int k = 0; k < N; ++k) value.v[k] = fmaf(value.v[k] - mean.v[k], scale.v[k], beta.v[k]);
       if (n.residual) {
         const auto residual = load_pack<N>(n.residual + at);
-        RONDO_LANES
+        RONDO_SIMD
         for (int k = 0; k < N; ++k) value.v[k] += residual.v[k];
       }
-      if (n.relu) RONDO_LANES
+      if (n.relu) RONDO_SIMD
       for (int k = 0; k < N; ++k) value.v[k] = value.v[k] <= 0 ? 0.0f : value.v[k];
       store_pack(n.y + at, value);
     }
@@ -107,10 +107,10 @@ struct Normalise {
   template <int N>
   __device__ Channel<N> channel(int col) const {
     Channel<N> c{*this, col, {}, {}, {}};
-    RONDO_LANES
+    RONDO_SIMD
     for (int k = 0; k < N; ++k) {
       c.mean.v[k] = mean[col + k];
-      c.scale.v[k] = gamma[col + k] * inv_deviation[col + k];
+      c.scale.v[k] = gamma[col + k] * inv_std[col + k];
       c.beta.v[k] = beta[col + k];
     }
     return c;
@@ -135,14 +135,14 @@ Status batch_norm_sums(VectorView<double> sums, MatrixView<const float> x, Works
                      pack_width<kWidestPack>(x.cols, x.data), workspace, stream);
 }
 
-Status batch_norm_statistics(VectorView<float> mean, VectorView<float> inv_deviation,
+Status batch_norm_statistics(VectorView<float> mean, VectorView<float> inv_std,
                              const RunningStatistics& running, VectorView<const double> sums, int64_t count,
                              float eps, cudaStream_t stream) {
   constexpr const char* kName = "batch_norm_statistics";
   const int64_t channels = mean.size;
   BatchNormCheck check(kName, 1, channels);
   check.output_channels("mean", mean);
-  check.output_channels("inv_deviation", inv_deviation);
+  check.output_channels("inv_std", inv_std);
   check.optional_output_channels("running.mean", running.mean);
   check.optional_output_channels("running.variance", running.variance);
   check.input_channels("sums", sums, 2);
@@ -152,7 +152,7 @@ Status batch_norm_statistics(VectorView<float> mean, VectorView<float> inv_devia
                 ", must be at least 0 and at most 1");
   RONDO_RETURN_IF_ERROR(check.status());
   const Statistics s = {mean.data,
-                        inv_deviation.data,
+                        inv_std.data,
                         running.mean.data,
                         running.variance.data,
                         sums.data,
@@ -163,21 +163,21 @@ Status batch_norm_statistics(VectorView<float> mean, VectorView<float> inv_devia
                 static_cast<int>(channels));
 }
 
-Status batch_norm_deviation(VectorView<float> inv_deviation, VectorView<const float> variance, float eps,
+Status batch_norm_inv_std(VectorView<float> inv_std, VectorView<const float> variance, float eps,
                             cudaStream_t stream) {
-  constexpr const char* kName = "batch_norm_deviation";
-  const int64_t channels = inv_deviation.size;
+  constexpr const char* kName = "batch_norm_inv_std";
+  const int64_t channels = inv_std.size;
   BatchNormCheck check(kName, 1, channels);
-  check.output_channels("inv_deviation", inv_deviation);
+  check.output_channels("inv_std", inv_std);
   check.input_channels("variance", variance);
   check.eps(eps);
   RONDO_RETURN_IF_ERROR(check.status());
-  return launch(kName, thread_per_channel(channels), stream, deviation_kernel, inv_deviation.data,
+  return launch(kName, thread_per_channel(channels), stream, inv_std_kernel, inv_std.data,
                 variance.data, eps, static_cast<int>(channels));
 }
 
 Status batch_norm(MatrixView<float> y, MatrixView<const float> x, VectorView<const float> mean,
-                  VectorView<const float> inv_deviation, VectorView<const float> gamma,
+                  VectorView<const float> inv_std, VectorView<const float> gamma,
                   VectorView<const float> beta, const BatchNormEpilogue& epilogue, cudaStream_t stream) {
   constexpr const char* kName = "batch_norm";
   const MatrixView<const float>& residual = epilogue.residual;
@@ -185,7 +185,7 @@ Status batch_norm(MatrixView<float> y, MatrixView<const float> x, VectorView<con
   check.input_matrix("x", x);
   check.output_matrix("y", y, {"x", "residual"});
   check.input_channels("mean", mean);
-  check.input_channels("inv_deviation", inv_deviation);
+  check.input_channels("inv_std", inv_std);
   check.input_channels("gamma", gamma);
   check.input_channels("beta", beta);
   check.optional_input_matrix("residual", residual);
@@ -195,7 +195,7 @@ Status batch_norm(MatrixView<float> y, MatrixView<const float> x, VectorView<con
                                x.data,
                                residual.data,
                                mean.data,
-                               inv_deviation.data,
+                               inv_std.data,
                                gamma.data,
                                beta.data,
                                static_cast<int>(x.cols),

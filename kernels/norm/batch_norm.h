@@ -3,15 +3,15 @@
 //   forward, training     batch_norm_sums        sums over the batch, one pass over x
 //                         (all_reduce of the sums, where devices share their statistics)
 //                         batch_norm_statistics  mean and deviation from the sums; running statistics
-//                         batch_norm             y = gamma * xhat + beta, with xhat = (x - mean) * inv_deviation
-//   forward, evaluation   batch_norm_deviation   from the running variance, then batch_norm
+//                         batch_norm             y = gamma * xhat + beta, with xhat = (x - mean) * inv_std
+//   forward, evaluation   batch_norm_inv_std   from the running variance, then batch_norm
 //   backward              batch_norm_backward_sums, (all_reduce), batch_norm_backward
 //
 // The sums are a vector of their own, so that *synchronised* statistics are one all-reduce of 2 * channels doubles
 // between two calls, and local ones are nothing at all.
 //
 // x, y and their gradients are [rows, channels] row-major and packed: an NHWC tensor with rows = n * h * w. `count` is
-// the number of rows that went into the sums, over all devices. gamma, beta, mean, inv_deviation: [channels].
+// the number of rows that went into the sums, over all devices. gamma, beta, mean, inv_std: [channels].
 //
 // For all functions: float32 unless said otherwise, any alignment of 4 bytes (doubles: 8), 16-byte accesses where
 // alignment and channels allow. Determinism: row i always meets the same partners in the same
@@ -45,15 +45,15 @@ struct RunningStatistics {
   float momentum = 0.1f;  // in [0, 1]: the weight of the new batch
 };
 
-// mean[c] = sums[c] / count;   inv_deviation[c] = 1 / sqrt(variance + eps),   variance = sums[channels + c] / count - mean^2
+// mean[c] = sums[c] / count;   inv_std[c] = 1 / sqrt(variance + eps),   variance = sums[channels + c] / count - mean^2
 // running.mean = (1 - momentum) * running.mean + momentum * mean;   running.variance the same with the unbiased
 // variance * count / (count - 1), or with the variance itself where count is 1 (PyTorch's convention)
-[[nodiscard]] Status batch_norm_statistics(VectorView<float> mean, VectorView<float> inv_deviation,
+[[nodiscard]] Status batch_norm_statistics(VectorView<float> mean, VectorView<float> inv_std,
                                            const RunningStatistics& running, VectorView<const double> sums,
                                            int64_t count, float eps, cudaStream_t stream);
 
-// inv_deviation[c] = 1 / sqrt(variance[c] + eps)
-[[nodiscard]] Status batch_norm_deviation(VectorView<float> inv_deviation, VectorView<const float> variance,
+// inv_std[c] = 1 / sqrt(variance[c] + eps)
+[[nodiscard]] Status batch_norm_inv_std(VectorView<float> inv_std, VectorView<const float> variance,
                                           float eps, cudaStream_t stream);
 
 // What follows the normalisation in the same pass.
@@ -62,11 +62,11 @@ struct BatchNormEpilogue {
   bool relu = false;                      // max(0, .) of the sum; a NaN stays NaN
 };
 
-// y[i, c] = epilogue(gamma[c] * (x[i, c] - mean[c]) * inv_deviation[c] + beta[c])
+// y[i, c] = epilogue(gamma[c] * (x[i, c] - mean[c]) * inv_std[c] + beta[c])
 //
 // y may be x or the residual. Traffic: reads x (and the residual) once, writes y once.
 [[nodiscard]] Status batch_norm(MatrixView<float> y, MatrixView<const float> x, VectorView<const float> mean,
-                                VectorView<const float> inv_deviation, VectorView<const float> gamma,
+                                VectorView<const float> inv_std, VectorView<const float> gamma,
                                 VectorView<const float> beta, const BatchNormEpilogue& epilogue,
                                 cudaStream_t stream);
 
@@ -74,7 +74,7 @@ struct BatchNormEpilogue {
 // ReLU, or an empty view where there was none: with it, g = dy where y > 0 and 0 elsewhere, else g = dy.
 struct BatchNormSaved {
   MatrixView<const float> x;
-  VectorView<const float> mean, inv_deviation;
+  VectorView<const float> mean, inv_std;
   MatrixView<const float> y = {};
 };
 
@@ -88,7 +88,7 @@ struct BatchNormSaved {
                                               const BatchNormSaved& saved, Workspace workspace,
                                               cudaStream_t stream);
 
-// dx[i, c] = gamma[c] * inv_deviation[c] * (g[i, c] - sums[c] / count - xhat[i, c] * sums[channels + c] / count)
+// dx[i, c] = gamma[c] * inv_std[c] * (g[i, c] - sums[c] / count - xhat[i, c] * sums[channels + c] / count)
 //
 // and residual_gradient = g, where it is not left out: the gradient of what the epilogue added. Writes both in the same
 // pass; either may be dy. Traffic: reads dy and x (and y) once, writes dx (and residual_gradient) once.

@@ -1,6 +1,6 @@
-// With xhat = (x - mean) * inv_deviation, and mean and deviation functions of x themselves, the chain rule gives
+// With xhat = (x - mean) * inv_std, and mean and deviation functions of x themselves, the chain rule gives
 //
-//   dx = gamma * inv_deviation * (g - mean over the batch of g - xhat * mean over the batch of (g * xhat))
+//   dx = gamma * inv_std * (g - mean over the batch of g - xhat * mean over the batch of (g * xhat))
 //
 // so that two sums over the batch are needed before the first element of dx is known: two passes.
 #include <rondo/kernels/norm/batch_norm.h>
@@ -20,30 +20,30 @@ struct Recovered {
 };
 
 struct Saved {
-  const float *dy, *x, *y, *mean, *inv_deviation;
+  const float *dy, *x, *y, *mean, *inv_std;
   int cols;
 
   template <int N>
   struct Channel {
     const Saved& s;
     int col;
-    Pack<float, N> mean, inv_deviation;
+    Pack<float, N> mean, inv_std;
 
     __device__ __forceinline__ Recovered<N> recover(int64_t row) const {
       const int64_t at = row * s.cols + col;
       Recovered<N> r = {load_pack<N>(s.dy + at), load_pack<N>(s.x + at)};
       if (s.y) {
         const auto y = load_pack<N>(s.y + at);
-        RONDO_LANES
+        RONDO_SIMD
         for (int k = 0; k < N; ++k) r.g.v[k] = y.v[k] > 0 ? r.g.v[k] : 0.0f;
       }
-      RONDO_LANES
-      for (int k = 0; k < N; ++k) r.xhat.v[k] = (r.xhat.v[k] - mean.v[k]) * inv_deviation.v[k];
+      RONDO_SIMD
+      for (int k = 0; k < N; ++k) r.xhat.v[k] = (r.xhat.v[k] - mean.v[k]) * inv_std.v[k];
       return r;
     }
     __device__ __forceinline__ void add(Pair<N>& sum, int64_t row) const {
       const Recovered<N> r = recover(row);
-      RONDO_LANES
+      RONDO_SIMD
       for (int k = 0; k < N; ++k) {
         sum.first[k] += r.g.v[k];
         sum.second[k] = fma(static_cast<double>(r.g.v[k]), static_cast<double>(r.xhat.v[k]), sum.second[k]);
@@ -53,10 +53,10 @@ struct Saved {
   template <int N>
   __device__ Channel<N> channel(int col) const {
     Channel<N> c{*this, col, {}, {}};
-    RONDO_LANES
+    RONDO_SIMD
     for (int k = 0; k < N; ++k) {
       c.mean.v[k] = mean[col + k];
-      c.inv_deviation.v[k] = inv_deviation[col + k];
+      c.inv_std.v[k] = inv_std[col + k];
     }
     return c;
   }
@@ -79,7 +79,7 @@ struct Backward {
       const int64_t at = row * b.saved.cols + saved.col;
       const Recovered<N> r = saved.recover(row);
       Pack<float, N> dx;
-      RONDO_LANES
+      RONDO_SIMD
       for (int k = 0; k < N; ++k)
         dx.v[k] = scale.v[k] * fmaf(-r.xhat.v[k], mean_gx.v[k], r.g.v[k] - mean_g.v[k]);
       store_pack(b.dx + at, dx);
@@ -89,9 +89,9 @@ struct Backward {
   template <int N>
   __device__ Channel<N> channel(int col) const {
     Channel<N> c{*this, saved.template channel<N>(col), {}, {}, {}};
-    RONDO_LANES
+    RONDO_SIMD
     for (int k = 0; k < N; ++k) {
-      c.scale.v[k] = gamma[col + k] * saved.inv_deviation[col + k];
+      c.scale.v[k] = gamma[col + k] * saved.inv_std[col + k];
       c.mean_g.v[k] = static_cast<float>(sums[col + k] / count);
       c.mean_gx.v[k] = static_cast<float>(sums[saved.cols + col + k] / count);
     }
@@ -115,7 +115,7 @@ void check_saved(BatchNormCheck& check, MatrixView<const float> dy, const BatchN
   check.input_matrix("saved.x", saved.x);
   check.optional_input_matrix("saved.y", saved.y);
   check.input_channels("saved.mean", saved.mean);
-  check.input_channels("saved.inv_deviation", saved.inv_deviation);
+  check.input_channels("saved.inv_std", saved.inv_std);
 }
 
 Saved pointers(MatrixView<const float> dy, const BatchNormSaved& saved) {
@@ -123,7 +123,7 @@ Saved pointers(MatrixView<const float> dy, const BatchNormSaved& saved) {
           saved.x.data,
           saved.y.data,
           saved.mean.data,
-          saved.inv_deviation.data,
+          saved.inv_std.data,
           static_cast<int>(dy.cols)};
 }
 

@@ -1,7 +1,7 @@
 // column_sums(): two sums over the rows of a matrix for every column, in double, whatever the summands are.
 //
-// A block sums kRowsPerBlock rows of kColsPerBlock columns. Its threads stand in kLanes lanes of rows: lane l adds the
-// rows l, l + kLanes, ... in registers, N neighbouring columns a thread; then the lanes are added in order through
+// A block sums kRowsPerBlock rows of kColsPerBlock columns. Its threads stand in kRowThreads lanes of rows: lane l adds the
+// rows l, l + kRowThreads, ... in registers, N neighbouring columns a thread; then the lanes are added in order through
 // shared memory. With more rows than one block takes, the blocks' sums are rows of partial sums, and the same kernel
 // sums these. Which rows meet in which order depends on the row numbers alone.
 #pragma once
@@ -15,7 +15,7 @@
 namespace rondo::norm {
 
 constexpr int kColsPerBlock = 32;
-constexpr int kLanes = 16;
+constexpr int kRowThreads = 16;
 constexpr int kRowsPerBlock = 512;
 
 template <int N>
@@ -24,14 +24,14 @@ struct Pair {
 };
 
 struct Shared {
-  double first[kLanes][kColsPerBlock], second[kLanes][kColsPerBlock];
+  double first[kRowThreads][kColsPerBlock], second[kRowThreads][kColsPerBlock];
 };
 
 // `summand` is a functor: summand.channel<N>(col) prepares for N columns from `col` on, and what it returns adds a row to
 // a Pair<N>: channel.add(pair, row). `result` takes, for every block of rows, cols first sums and then cols second
 // ones.
 template <int N, class Summand>
-__global__ void __launch_bounds__(kLanes* kColsPerBlock / N)
+__global__ void __launch_bounds__(kRowThreads* kColsPerBlock / N)
     column_sums_kernel(double* __restrict__ result, Summand summand, int64_t rows, int cols,
                        int64_t rows_per_block) {
   Shared& shared = shared_memory<Shared>();
@@ -44,7 +44,7 @@ __global__ void __launch_bounds__(kLanes* kColsPerBlock / N)
   Pair<N> sum;
   if (block_col + thread_col < cols) {
     const auto channel = summand.template channel<N>(block_col + thread_col);
-    for (int64_t row = first + lane; row < last; row += kLanes) channel.add(sum, row);
+    for (int64_t row = first + lane; row < last; row += kRowThreads) channel.add(sum, row);
   }
   for (int k = 0; k < N; ++k) {
     shared.first[lane][thread_col + k] = sum.first[k];
@@ -57,7 +57,7 @@ __global__ void __launch_bounds__(kLanes* kColsPerBlock / N)
   for (int j = thread; j < static_cast<int>(blockDim.x) * N; j += threads) {
     if (block_col + j >= cols) return;
     double a = shared.first[0][j], b = shared.second[0][j];
-    for (int i = 1; i < kLanes; ++i) a += shared.first[i][j], b += shared.second[i][j];
+    for (int i = 1; i < kRowThreads; ++i) a += shared.first[i][j], b += shared.second[i][j];
     double* to = result + static_cast<int64_t>(blockIdx.x) * 2 * cols + block_col + j;
     to[0] = a;
     to[cols] = b;
@@ -92,7 +92,7 @@ Status launch_column_sums(const char* name, double* result, const Summand& summa
   shape.grid_x = std::max<int64_t>(ceil_div(rows, rows_per_block), 1);
   shape.grid_y = ceil_div<int64_t>(cols, kColsPerBlock);
   shape.block_x = static_cast<int>(ceil_div<int64_t>(std::min<int64_t>(cols, kColsPerBlock), N));
-  shape.block_y = kLanes;
+  shape.block_y = kRowThreads;
   shape.shared_bytes = sizeof(Shared);
   return launch(name, shape, stream, column_sums_kernel<N, Summand>, result, summand, rows,
                 static_cast<int>(cols), rows_per_block);

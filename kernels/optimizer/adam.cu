@@ -18,26 +18,26 @@ __device__ double power(double base, int64_t exponent) {
   return result;
 }
 
-__global__ void begin_step_kernel(AdamClock* clock, const float* learning_rate, float beta1, float beta2,
-                                  const unsigned long long* guard) {
-  if (!may_step(guard)) return;
-  const int64_t steps = clock->steps + 1;
-  clock->steps = steps;
-  clock->correction1 = static_cast<float>(1 - power(beta1, steps));
-  clock->correction2 = static_cast<float>(1 - power(beta2, steps));
-  clock->rate = *learning_rate;
+__global__ void begin_step_kernel(AdamState* state, const float* learning_rate, float beta1, float beta2,
+                                  const unsigned long long* found_inf) {
+  if (!may_step(found_inf)) return;
+  const int64_t steps = state->steps + 1;
+  state->steps = steps;
+  state->correction1 = static_cast<float>(1 - power(beta1, steps));
+  state->correction2 = static_cast<float>(1 - power(beta2, steps));
+  state->rate = *learning_rate;
 }
 
 struct Adam {
   AdamOptions options;
-  const AdamClock* clock;
+  const AdamState* state;
   float step_size = 0, correction2 = 0, shrink = 0;
 
   __device__ bool begin() {
-    step_size = clock->rate / clock->correction1;
-    correction2 = clock->correction2;
-    shrink = options.decoupled ? fmaf(-clock->rate, options.weight_decay, 1.0f) : 1.0f;
-    return may_step(options.guard);
+    step_size = state->rate / state->correction1;
+    correction2 = state->correction2;
+    shrink = options.decoupled ? fmaf(-state->rate, options.weight_decay, 1.0f) : 1.0f;
+    return may_step(options.found_inf);
   }
   // fmaf by name: whether a compiler fuses must not decide a bit of the result.
   __device__ __forceinline__ void operator()(float& parameter, float gradient, float& first,
@@ -46,8 +46,8 @@ struct Adam {
     if (!options.decoupled) g = fmaf(options.weight_decay, parameter, g);
     first = fmaf(options.beta1, first, (1 - options.beta1) * g);
     second = fmaf(options.beta2, second, (1 - options.beta2) * g * g);
-    const float deviation = sqrtf(second / correction2) + options.eps;
-    parameter = fmaf(-step_size, first / deviation, shrink * parameter);
+    const float denominator = sqrtf(second / correction2) + options.eps;
+    parameter = fmaf(-step_size, first / denominator, shrink * parameter);
   }
 };
 
@@ -57,35 +57,35 @@ void check_options(OptimizerCheck& check, const AdamOptions& options) {
   check.not_negative("eps", options.eps);
   check.not_negative("weight_decay", options.weight_decay);
   check.finite("scale", options.scale);
-  check.optional_input_value("guard", options.guard);
+  check.optional_input_value("found_inf", options.found_inf);
 }
 
 }  // namespace
 
-Status adam_begin_step(AdamClock* clock, const float* learning_rate, const AdamOptions& options,
+Status adam_begin_step(AdamState* state, const float* learning_rate, const AdamOptions& options,
                        cudaStream_t stream) {
   constexpr const char* kName = "adam_begin_step";
   OptimizerCheck check(kName);
-  check.output_value("clock", clock);
+  check.output_value("state", state);
   check.input_value("learning_rate", learning_rate);
   check_options(check, options);
   RONDO_RETURN_IF_ERROR(check.status());
-  return launch(kName, {}, stream, begin_step_kernel, clock, learning_rate, options.beta1, options.beta2,
-                options.guard);
+  return launch(kName, {}, stream, begin_step_kernel, state, learning_rate, options.beta1, options.beta2,
+                options.found_inf);
 }
 
 Status adam_update(VectorView<float> parameters, VectorView<float> first, VectorView<float> second,
-                   VectorView<const float> gradient, const AdamClock* clock, const AdamOptions& options,
+                   VectorView<const float> gradient, const AdamState* state, const AdamOptions& options,
                    cudaStream_t stream) {
   constexpr const char* kName = "adam_update";
   OptimizerCheck check(kName, parameters);
   check.state("first", first);
   check.state("second", second);
   check.gradient(gradient);
-  check.input_value("clock", clock);
+  check.input_value("state", state);
   check_options(check, options);
   RONDO_RETURN_IF_ERROR(check.status());
-  return update(kName, Adam{options, clock}, parameters.size, parameters.data, gradient.data, stream,
+  return update(kName, Adam{options, state}, parameters.size, parameters.data, gradient.data, stream,
                 first.data, second.data);
 }
 

@@ -15,7 +15,7 @@ struct Plain {
 
   __device__ bool begin() {
     rate = *learning_rate;
-    return may_step(options.guard);
+    return may_step(options.found_inf);
   }
   // fmaf by name: whether a compiler fuses must not decide a bit of the result.
   __device__ __forceinline__ float slope(float parameter, float gradient) const {
@@ -44,7 +44,7 @@ Status sgd_update(VectorView<float> parameters, VectorView<float> velocity, Vect
   if (!plain) check.state("velocity", velocity);
   check.gradient(gradient);
   check.input_value("learning_rate", learning_rate);
-  check.optional_input_value("guard", options.guard);
+  check.optional_input_value("found_inf", options.found_inf);
   check.decay_rate("momentum", options.momentum);
   check.not_negative("weight_decay", options.weight_decay);
   check.finite("scale", options.scale);

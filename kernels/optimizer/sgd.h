@@ -16,7 +16,7 @@ struct SgdOptions {
   bool nesterov = false;
   // One in device memory; null: none. Where it is not kAllFinite (kernels/reduce/first_nonfinite.h) the step
   // changes nothing: a NaN or infinity among the gradients spoils neither parameters nor velocity.
-  const unsigned long long* guard = nullptr;
+  const unsigned long long* found_inf = nullptr;
 };
 
 // With g = scale * gradient[i] + weight_decay * parameters[i]:
@@ -27,7 +27,7 @@ struct SgdOptions {
 // momentum in deep learning", 2013, in the form where the learning rate is outside the velocity). `velocity`
 // begins as zeros. With momentum 0 it may be left out (an empty view): the result has the same bits.
 // `learning_rate` is one float in device memory, as for every optimizer, so that a recorded step follows a
-// schedule. float32, any alignment of 4 bytes (the guard: 8). Nothing may overlap. Every
+// schedule. float32, any alignment of 4 bytes (the found_inf: 8). Nothing may overlap. Every
 // operation is a named fused multiply-add, so that replicas on any device stay bitwise equal. Errors:
 // bad_argument for sizes that differ or are negative, null or misaligned pointers, an overlap, momentum
 // outside [0, 1), a negative weight decay, a scale that is not finite. Traffic: 20 bytes an element, 12

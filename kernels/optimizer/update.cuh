@@ -10,9 +10,9 @@
 
 namespace rondo::optimizer {
 
-// A guard is what first_nonfinite() left of the gradients; null: nobody looks.
-__device__ __forceinline__ bool may_step(const unsigned long long* guard) {
-  return !guard || *guard == kAllFinite;
+// A found_inf is what first_nonfinite() left of the gradients; null: nobody looks.
+__device__ __forceinline__ bool may_step(const unsigned long long* found_inf) {
+  return !found_inf || *found_inf == kAllFinite;
 }
 
 template <int N, class Rule, class... State>
@@ -21,7 +21,7 @@ __device__ __forceinline__ void update_pack(const Rule& rule, int64_t at, float*
   Pack<float, N> p = load_pack<N>(parameters + at);
   const Pack<float, N> g = load_pack<N>(gradient + at);
   [&](auto... s) {
-    RONDO_LANES
+    RONDO_SIMD
     for (int k = 0; k < N; ++k) rule(p.v[k], g.v[k], s.v[k]...);
     (store_pack(states + at, s), ...);
   }(load_pack<N>(states + at)...);

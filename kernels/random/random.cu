@@ -26,12 +26,12 @@ struct Uniform {
 };
 
 struct Normal {
-  float mean, deviation;
+  float mean, stddev;
 
   __device__ Pack<float, 4> operator()(const PhiloxBlock& block) const {
     const NormalPair a = normal_pair(block.v[0], block.v[1]), b = normal_pair(block.v[2], block.v[3]);
-    return {{fmaf(deviation, a.first, mean), fmaf(deviation, a.second, mean), fmaf(deviation, b.first, mean),
-             fmaf(deviation, b.second, mean)}};
+    return {{fmaf(stddev, a.first, mean), fmaf(stddev, a.second, mean), fmaf(stddev, b.first, mean),
+             fmaf(stddev, b.second, mean)}};
   }
 };
 
@@ -72,14 +72,14 @@ Status fill_uniform(VectorView<float> x, float low, float high, RandomStream ran
   return fill("fill_uniform", x, random, Uniform{low, high - low}, stream);
 }
 
-Status fill_normal(VectorView<float> x, float mean, float deviation, RandomStream random,
+Status fill_normal(VectorView<float> x, float mean, float stddev, RandomStream random,
                    cudaStream_t stream) {
   ArgumentCheck check("fill_normal");
   check.output("x", x);
-  check.require(std::isfinite(mean) && std::isfinite(deviation) && deviation >= 0, "the mean is ", mean,
-                " and the deviation ", deviation, ", must be finite and the deviation at least 0");
+  check.require(std::isfinite(mean) && std::isfinite(stddev) && stddev >= 0, "the mean is ", mean,
+                " and the stddev ", stddev, ", must be finite and the stddev at least 0");
   RONDO_RETURN_IF_ERROR(check.status());
-  return fill("fill_normal", x, random, Normal{mean, deviation}, stream);
+  return fill("fill_normal", x, random, Normal{mean, stddev}, stream);
 }
 
 }  // namespace rondo

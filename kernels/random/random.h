@@ -7,7 +7,7 @@
 // Both functions: float32, any alignment of 4 bytes; every bit of the result is promised, since only
 // operations are used that IEEE 754 rounds correctly (+, *, fma, sqrt). Traffic: one write. Errors:
 // bad_argument for a negative size, a null pointer with a size above zero, low > high, a negative standard
-// deviation, or a bound that is not finite.
+// stddev, or a bound that is not finite.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -27,10 +27,10 @@ struct RandomStream {
 [[nodiscard]] Status fill_uniform(VectorView<float> x, float low, float high, RandomStream random,
                                   cudaStream_t stream);
 
-// x[i] = mean + deviation * z, rounded once, with z from the standard normal distribution, by the transform
+// x[i] = mean + stddev * z, rounded once, with z from the standard normal distribution, by the transform
 // of Box and Muller (1958). |z| <= 6.8: the tail beyond has a probability of 1e-11. Against the same
 // transform in exact arithmetic z is within 1e-6 (random/normal.h).
-[[nodiscard]] Status fill_normal(VectorView<float> x, float mean, float deviation, RandomStream random,
+[[nodiscard]] Status fill_normal(VectorView<float> x, float mean, float stddev, RandomStream random,
                                  cudaStream_t stream);
 
 }  // namespace rondo

@@ -1,5 +1,5 @@
-// A block sums kRowsPerBlock rows of up to kColsPerBlock columns. Its threads stand in kLanes lanes of rows:
-// lane l adds the rows l, l + kLanes, ... in registers, a pack of columns a thread; then the lanes are added
+// A block sums kRowsPerBlock rows of up to kColsPerBlock columns. Its threads stand in kRowThreads lanes of rows:
+// lane l adds the rows l, l + kRowThreads, ... in registers, a pack of columns a thread; then the lanes are added
 // in order through shared memory. With more rows than one block takes, the blocks' sums are a matrix of
 // partial sums, and the same kernel sums that.
 //
@@ -18,16 +18,16 @@ namespace rondo {
 namespace {
 
 constexpr int kColsPerBlock = 32;  // 128 bytes of a row: one cache line
-constexpr int kLanes = 32;
+constexpr int kRowThreads = 32;
 constexpr int kRowsPerBlock = 512;
 
 struct Shared {
-  float sums[kLanes][kColsPerBlock];
+  float sums[kRowThreads][kColsPerBlock];
 };
 
 // result[block of rows][j] = sum over the block's rows i of x[i][j] + beta * result[...][j]
 template <int N>
-__global__ void __launch_bounds__(kLanes* kColsPerBlock / N)
+__global__ void __launch_bounds__(kRowThreads* kColsPerBlock / N)
     column_sums_kernel(float* __restrict__ result, const float* __restrict__ x, int64_t rows, int cols,
                        int64_t stride, int64_t rows_per_block, float beta) {
   Shared& shared = shared_memory<Shared>();
@@ -39,9 +39,9 @@ __global__ void __launch_bounds__(kLanes* kColsPerBlock / N)
 
   Pack<float, N> sum = {};
   if (block_col + thread_col < cols)
-    for (int64_t row = first + lane; row < last; row += kLanes) {
+    for (int64_t row = first + lane; row < last; row += kRowThreads) {
       const auto element = load_pack<N>(x + row * stride + block_col + thread_col);
-      RONDO_LANES
+      RONDO_SIMD
       for (int k = 0; k < N; ++k) sum.v[k] += element.v[k];
     }
   for (int k = 0; k < N; ++k) shared.sums[lane][thread_col + k] = sum.v[k];
@@ -52,7 +52,7 @@ __global__ void __launch_bounds__(kLanes* kColsPerBlock / N)
   for (int j = thread; j < static_cast<int>(blockDim.x) * N; j += block_threads) {
     if (block_col + j >= cols) return;
     float total = shared.sums[0][j];
-    for (int i = 1; i < kLanes; ++i) total += shared.sums[i][j];
+    for (int i = 1; i < kRowThreads; ++i) total += shared.sums[i][j];
     float* to = result + static_cast<int64_t>(blockIdx.x) * cols + block_col + j;
     *to = beta == 0 ? total : fmaf(beta, *to, total);
   }
@@ -67,7 +67,7 @@ Status launch_column_sums(float* result, MatrixView<const float> x, int64_t rows
   shape.grid_x = std::max<int64_t>(ceil_div(x.rows, rows_per_block), 1);
   shape.grid_y = ceil_div<int64_t>(x.cols, kColsPerBlock);
   shape.block_x = static_cast<int>(std::min<int64_t>(x.cols, kColsPerBlock)) / width;
-  shape.block_y = kLanes;
+  shape.block_y = kRowThreads;
   shape.shared_bytes = sizeof(Shared);
   const auto kernel = width > 4    ? column_sums_kernel<kWidestPack>
                       : width == 4 ? column_sums_kernel<4>

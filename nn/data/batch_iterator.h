@@ -1,4 +1,4 @@
-// BatchSource: where the samples of a training step come from, in the memory of the replicas' devices.
+// BatchIterator: where the samples of a training step come from, in the memory of the replicas' devices.
 #pragma once
 
 #include <rondo/kernels/core/view.h>
@@ -23,9 +23,9 @@ struct LossTarget {
 
 // What a source enqueues for a step may be recorded and replayed for the following ones: places that move on from step to
 // step must do so in device memory.
-class BatchSource : public Unique {
+class BatchIterator : public Unique {
  public:
-  virtual ~BatchSource() = default;
+  virtual ~BatchIterator() = default;
 
   // Samples of the next step, over all replicas.
   virtual int64_t next_batch() const = 0;

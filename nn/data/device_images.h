@@ -42,7 +42,7 @@ class DeviceImages {
   std::vector<std::shared_ptr<const OnDevice>> of_rank_;
 };
 
-class ShuffledBatches : public BatchSource {
+class ShuffledBatches : public BatchIterator {
  public:
   // Batches of `batch` samples, the last of an epoch being what is left. The images must outlive it.
   ShuffledBatches(DataParallel& model, const DeviceImages& images, int64_t batch, uint64_t seed);

@@ -18,7 +18,7 @@ void upload_shard(T* to, std::span<const T> all, Shard shard, int64_t width, cud
                                    cudaMemcpyHostToDevice, stream));
 }
 
-class StagedBatch : public BatchSource {
+class StagedBatch : public BatchIterator {
  public:
   // Room for shards of up to `most` samples.
   StagedBatch(std::span<Replica> replicas, int64_t most);

@@ -2,11 +2,11 @@
 
 namespace rondo {
 
-LossProbe::LossProbe(int device, cudaStream_t stream, std::vector<const LossTally*> tallies, int capacity)
-    : device_(device), stream_(stream), tallies_(std::move(tallies)), capacity_(capacity) {
+LossProbe::LossProbe(int device, cudaStream_t stream, std::vector<const LossStats*> loss_stats, int capacity)
+    : device_(device), stream_(stream), tallies_(std::move(loss_stats)), capacity_(capacity) {
   DeviceScope scope(device_);
   for (int slot = 0; slot < capacity; ++slot) events_.emplace_back();
-  const size_t bytes = static_cast<size_t>(capacity) * tallies_.size() * sizeof(LossTally);
+  const size_t bytes = static_cast<size_t>(capacity) * tallies_.size() * sizeof(LossStats);
   RONDO_CUDA_THROW(cudaMallocHost(reinterpret_cast<void**>(&pinned_), bytes));
 }
 
@@ -22,13 +22,13 @@ bool LossProbe::look() {
   const auto slot = static_cast<size_t>(newest_ % capacity_);
   for (size_t rank = 0; rank < tallies_.size(); ++rank)
     RONDO_CUDA_THROW(cudaMemcpyAsync(pinned_ + slot * tallies_.size() + rank, tallies_[rank],
-                                     sizeof(LossTally), cudaMemcpyDefault, stream_));
+                                     sizeof(LossStats), cudaMemcpyDefault, stream_));
   RONDO_CUDA_THROW(cudaEventRecord(events_[slot], stream_));
   ++newest_;
   return true;
 }
 
-std::optional<LossTally> LossProbe::poll() {
+std::optional<LossStats> LossProbe::poll() {
   if (!in_flight()) return {};
   const cudaError_t state = cudaEventQuery(events_[static_cast<size_t>(oldest_ % capacity_)]);
   if (state == cudaErrorNotReady) {
@@ -39,28 +39,28 @@ std::optional<LossTally> LossProbe::poll() {
   return sum(oldest_++);
 }
 
-std::vector<LossTally> LossProbe::wait_for_each() {
+std::vector<LossStats> LossProbe::wait_for_each() {
   RONDO_CUDA_THROW(cudaStreamSynchronize(stream_));
   oldest_ = newest_;
   look();
   RONDO_CUDA_THROW(cudaStreamSynchronize(stream_));
-  const LossTally* seen = tallies_of(oldest_++);
+  const LossStats* seen = tallies_of(oldest_++);
   return {seen, seen + tallies_.size()};
 }
 
-LossTally LossProbe::wait() {
+LossStats LossProbe::wait() {
   wait_for_each();
   return sum(oldest_ - 1);
 }
 
-LossTally LossProbe::sum(int64_t look) const {
-  LossTally total;
+LossStats LossProbe::sum(int64_t look) const {
+  LossStats total;
   for (size_t rank = 0; rank < tallies_.size(); ++rank) {
-    const LossTally& tally = tallies_of(look)[rank];
-    total.loss += tally.loss;
-    total.correct += tally.correct;
-    total.rows += tally.rows;
-    total.bad_labels += tally.bad_labels;
+    const LossStats& loss_stats = tallies_of(look)[rank];
+    total.loss += loss_stats.loss;
+    total.correct += loss_stats.correct;
+    total.rows += loss_stats.rows;
+    total.bad_labels += loss_stats.bad_labels;
   }
   return total;
 }

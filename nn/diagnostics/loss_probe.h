@@ -1,6 +1,6 @@
 // LossProbe: how far an epoch is, without waiting for it.
 //
-// While the host queues an epoch's steps, it also queues, now and then, a copy of the ranks' tallies into
+// While the host queues an epoch's steps, it also queues, now and then, a copy of the ranks' loss_stats into
 // pinned host memory, with an event behind it. The host looks whether the next event has happened; the
 // devices never wait for anybody.
 #pragma once
@@ -16,37 +16,37 @@ namespace rondo {
 
 class LossProbe {
  public:
-  // `tallies[rank]` are the device tallies to watch. At most `capacity` probes are in flight.
-  LossProbe(int device, cudaStream_t stream, std::vector<const LossTally*> tallies, int capacity);
+  // `loss_stats[rank]` are the device loss_stats to watch. At most `capacity` probes are in flight.
+  LossProbe(int device, cudaStream_t stream, std::vector<const LossStats*> loss_stats, int capacity);
   ~LossProbe();
   LossProbe(const LossProbe&) = delete;
   LossProbe& operator=(const LossProbe&) = delete;
 
-  // Queues a look at the tallies, behind what the stream has been given so far. False when `capacity` looks
+  // Queues a look at the loss_stats, behind what the stream has been given so far. False when `capacity` looks
   // are in flight already.
   bool look();
 
-  // The sum of the ranks' tallies as the oldest look saw them, if that has happened. Never waits.
-  std::optional<LossTally> poll();
+  // The sum of the ranks' loss_stats as the oldest look saw them, if that has happened. Never waits.
+  std::optional<LossStats> poll();
 
-  // Queues a look and waits for it: the tallies as they are now, in the order of the ranks.
-  std::vector<LossTally> wait_for_each();
+  // Queues a look and waits for it: the loss_stats as they are now, in the order of the ranks.
+  std::vector<LossStats> wait_for_each();
   // Their sum.
-  LossTally wait();
+  LossStats wait();
 
   bool in_flight() const { return oldest_ < newest_; }
 
  private:
-  const LossTally* tallies_of(int64_t look) const {
+  const LossStats* tallies_of(int64_t look) const {
     return pinned_ + static_cast<size_t>(look % capacity_) * tallies_.size();
   }
-  LossTally sum(int64_t look) const;
+  LossStats sum(int64_t look) const;
 
   int device_;
   cudaStream_t stream_;
-  std::vector<const LossTally*> tallies_;
+  std::vector<const LossStats*> tallies_;
   int64_t capacity_;
-  LossTally* pinned_ = nullptr;  // [capacity][ranks]
+  LossStats* pinned_ = nullptr;  // [capacity][ranks]
   std::vector<Event> events_;
   int64_t oldest_ = 0;  // looks are numbered; look i uses slot i % capacity
   int64_t newest_ = 0;

@@ -17,7 +17,7 @@ int64_t loss_bytes(int64_t batch, int64_t outputs) {
   const int64_t targets = batch * outputs * static_cast<int64_t>(sizeof(float));
   const int64_t workspace = std::max(softmax_cross_entropy_workspace_bytes(batch, outputs),
                                      squared_error_workspace_bytes(batch, outputs));
-  return labels + targets + static_cast<int64_t>(sizeof(LossTally)) + workspace;
+  return labels + targets + static_cast<int64_t>(sizeof(LossStats)) + workspace;
 }
 
 std::string mebibytes(int64_t bytes) {
@@ -28,22 +28,22 @@ std::string mebibytes(int64_t bytes) {
 
 }  // namespace
 
-int64_t MemoryForecast::total() const {
+int64_t MemoryEstimate::total() const {
   int64_t sum = 0;
   for (const MemoryPart& part : parts) sum += part.bytes;
   return sum;
 }
 
-MemoryForecast forecast_training(const Graph& graph, const ForecastOptions& options) {
+MemoryEstimate estimate_training(const Graph& graph, const EstimateOptions& options) {
   if (options.batch < 0 || options.optimizer.arenas < 0 || options.optimizer.bytes < 0 || options.ranks < 1)
-    throw Error(bad_argument("memory forecast: a batch of ", options.batch, ", ", options.optimizer.arenas,
+    throw Error(bad_argument("memory estimate: a batch of ", options.batch, ", ", options.optimizer.arenas,
                              " optimizer arenas and ", options.optimizer.bytes, " bytes beside them, ",
                              options.ranks,
                              " ranks: none may be negative, and the ranks must be at least 1"));
   constexpr int64_t kMostSamples = int64_t{1} << 31;
   if (options.batch > kMostSamples)
     throw Error(
-        bad_argument("memory forecast: a batch of ", options.batch, ", must be at most ", kMostSamples));
+        bad_argument("memory estimate: a batch of ", options.batch, ", must be at most ", kMostSamples));
   const MemoryPlan plan = plan_training(graph, options.batch, options.plan);
   const ReplicaMemory replica = Replica::memory(graph, plan, options.batch);
   int64_t exchange = 0;
@@ -62,18 +62,18 @@ MemoryForecast forecast_training(const Graph& graph, const ForecastOptions& opti
   }};
 }
 
-Status check_fits(const MemoryForecast& forecast, int device) {
+Status check_fits(const MemoryEstimate& estimate, int device) {
   size_t free = 0, total = 0;
   {
     const DeviceScope scope(device);
     RONDO_CUDA(cudaMemGetInfo(&free, &total));
   }
-  if (forecast.total() <= static_cast<int64_t>(free)) return {};
+  if (estimate.total() <= static_cast<int64_t>(free)) return {};
   std::string parts;
-  for (const MemoryPart& part : forecast.parts)
+  for (const MemoryPart& part : estimate.parts)
     if (part.bytes > 0) parts += (parts.empty() ? "" : ", ") + part.name + " " + mebibytes(part.bytes);
   return Status(StatusCode::out_of_resources,
-                concat("training wants ", mebibytes(forecast.total()), ", and ", device_label(device),
+                concat("training wants ", mebibytes(estimate.total()), ", and ", device_label(device),
                        " has ", mebibytes(static_cast<int64_t>(free)), " free: ", parts));
 }
 

@@ -37,7 +37,7 @@ class Hunt {
     }
   }
 
-  const std::optional<BadTensor>& result() const { return result_; }
+  const std::optional<NonfiniteTensor>& result() const { return result_; }
 
   // `tensor_of(replica)` of each replica, called `name`.
   template <class TensorOf>
@@ -79,7 +79,7 @@ class Hunt {
     result_.reset();
     for (const Found& found : world_->gather(own, "looking for the first tensor that is not finite"))
       if (found.replica >= 0 && !result_)
-        result_ = BadTensor{found.replica, name, found.position.data(), found.index, found.value};
+        result_ = NonfiniteTensor{found.replica, name, found.position.data(), found.index, found.value};
   }
 
   template <class View, class Position>
@@ -94,7 +94,7 @@ class Hunt {
       const unsigned long long found = found_[r].download()[0];
       if (found == kAllFinite) continue;
       const auto index = static_cast<int64_t>(found);
-      BadTensor& bad = result_.emplace();
+      NonfiniteTensor& bad = result_.emplace();
       bad = {static_cast<int>(r), name, position(replica, index), index, 0};
       RONDO_CUDA_THROW(
           cudaMemcpy(&bad.value, elements.data + index, sizeof(bad.value), cudaMemcpyDeviceToHost));
@@ -104,7 +104,7 @@ class Hunt {
   std::span<Replica> replicas_;
   const World* world_;
   std::vector<Buffer<unsigned long long>> found_;
-  std::optional<BadTensor> result_;
+  std::optional<NonfiniteTensor> result_;
 };
 
 std::vector<float> saved_states(Replica& replica) {
@@ -127,11 +127,11 @@ std::string name_of(const Graph::Node& node) { return concat(node.name, " (", no
 
 }  // namespace
 
-std::string BadTensor::text() const {
+std::string NonfiniteTensor::text() const {
   return concat(replica > 0 ? concat("replica ", replica, ": ") : "", tensor, " ", position, " is ", value);
 }
 
-std::optional<BadTensor> first_bad_in_forward(std::span<Replica> replicas, const Pass& pass,
+std::optional<NonfiniteTensor> first_bad_in_forward(std::span<Replica> replicas, const Pass& pass,
                                               const World* world) {
   const Graph& graph = replicas[0].graph();
   Hunt hunt(replicas, world);
@@ -154,7 +154,7 @@ std::optional<BadTensor> first_bad_in_forward(std::span<Replica> replicas, const
   return hunt.result();
 }
 
-std::optional<BadTensor> first_bad_in_backward(std::span<Replica> replicas, const Pass& pass,
+std::optional<NonfiniteTensor> first_bad_in_backward(std::span<Replica> replicas, const Pass& pass,
                                                const World* world) {
   const Graph& graph = replicas[0].graph();
   Hunt hunt(replicas, world);

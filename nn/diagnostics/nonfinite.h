@@ -15,7 +15,7 @@
 
 namespace rondo::nn {
 
-struct BadTensor {
+struct NonfiniteTensor {
   int replica = 0;
   std::string tensor;  // "3.0.body.1 (batch norm, ReLU): output", "0.weight: gradient"
   std::string
@@ -32,12 +32,12 @@ struct BadTensor {
 //
 // With several processes, which call this together, the replicas of all are looked at, and all get the same
 // answer.
-std::optional<BadTensor> first_bad_in_forward(std::span<Replica> replicas, const Pass& pass,
+std::optional<NonfiniteTensor> first_bad_in_forward(std::span<Replica> replicas, const Pass& pass,
                                               const World* world = nullptr);
 
 // The first of what backward() reads and writes: the output's gradient, then of each operation, from the last to the first,
 // the gradients of its parameters and of its inputs. After forward(), with the output's gradient set.
-std::optional<BadTensor> first_bad_in_backward(std::span<Replica> replicas, const Pass& pass,
+std::optional<NonfiniteTensor> first_bad_in_backward(std::span<Replica> replicas, const Pass& pass,
                                                const World* world = nullptr);
 
 }  // namespace rondo::nn

@@ -25,7 +25,7 @@ struct Summary {
   int64_t batch = 0;
   int64_t parameter_bytes = 0;  // and as many for the gradients
   int64_t training_bytes = 0;   // activations and their gradients, memory reused
-  MemoryForecast training;      // everything, with Adam
+  MemoryEstimate training;      // everything, with Adam
   int64_t training_bytes_without_reuse = 0;
   int64_t evaluation_bytes = 0;  // activations
 };

@@ -56,7 +56,7 @@ int Graph::state(const std::string& name, std::vector<int64_t> shape, Init init)
   return static_cast<int>(states_.size()) - 1;
 }
 
-int Graph::passing_state(const std::string& name, std::vector<int64_t> shape) {
+int Graph::non_persistent_buffer(const std::string& name, std::vector<int64_t> shape) {
   const int number = state(name, std::move(shape), Init::zeros());
   states_.back().lasting = false;
   return number;

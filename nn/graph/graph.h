@@ -19,11 +19,11 @@ struct Value {
 struct Init {
   enum class Kind { zeros, ones, normal, uniform };
   Kind kind = Kind::zeros;
-  float scale = 0;  // normal: the standard deviation; uniform: from -scale to scale
+  float scale = 0;  // normal: the standard stddev; uniform: from -scale to scale
 
   static Init zeros() { return {}; }
   static Init ones() { return {Kind::ones, 0}; }
-  static Init normal(float deviation) { return {Kind::normal, deviation}; }
+  static Init normal(float stddev) { return {Kind::normal, stddev}; }
   static Init uniform(float bound) { return {Kind::uniform, bound}; }
 };
 
@@ -82,7 +82,7 @@ class Graph {
 
   int parameter(const std::string& name, std::vector<int64_t> shape, Init init);
   int state(const std::string& name, std::vector<int64_t> shape, Init init);
-  int passing_state(const std::string& name, std::vector<int64_t> shape);  // not lasting; begins as zeros
+  int non_persistent_buffer(const std::string& name, std::vector<int64_t> shape);  // not lasting; begins as zeros
   Value add(std::unique_ptr<Op> op, const std::vector<Value>& inputs, Shape output,
             std::vector<int> parameters = {}, std::vector<int> states = {});
   Value reshape(Value value, Shape shape);  // costs nothing

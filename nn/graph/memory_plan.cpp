@@ -6,7 +6,7 @@ namespace rondo::nn {
 
 namespace {
 
-using Kind = Moment::Kind;
+using Kind = ScheduleEntry::Kind;
 
 // A tensor and its life, from the first to the last moment, both included.
 struct Life {
@@ -68,9 +68,9 @@ class Planner {
     gradients_ = values_;
   }
 
-  MemoryPlan run(const std::vector<Moment>& schedule, bool training) {
+  MemoryPlan run(const std::vector<ScheduleEntry>& schedule, bool training) {
     plan_.input = write(values_, input());
-    for (const Moment& moment : schedule) {
+    for (const ScheduleEntry& moment : schedule) {
       Step& step = plan_.steps.emplace_back();
       step.moment = moment;
       switch (moment.kind) {

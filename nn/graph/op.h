@@ -12,7 +12,7 @@
 namespace rondo::nn {
 
 // What one call of an operation works on. Pointers are those of one replica; its device is current.
-struct OpRun {
+struct OpContext {
   int64_t batch = 0;         // samples here
   int64_t first = 0;         // samples of the whole batch that other replicas have before these
   int64_t summed_batch = 0;  // samples that went into `sums`: these, or those of all replicas
@@ -58,11 +58,11 @@ class Op {
   // Doubles that forward_sums() leaves in run.sums[0] and backward_sums() in run.sums[1], before forward() and backward();
   // in between they are added over all replicas, where the replicas share their statistics.
   virtual int64_t shared_sums() const { return 0; }
-  virtual Status forward_sums(const OpRun&) const { return {}; }
-  virtual Status backward_sums(const OpRun&) const { return {}; }
+  virtual Status forward_sums(const OpContext&) const { return {}; }
+  virtual Status backward_sums(const OpContext&) const { return {}; }
 
-  virtual Status forward(const OpRun& run) const = 0;
-  virtual Status backward(const OpRun& run) const = 0;
+  virtual Status forward(const OpContext& run) const = 0;
+  virtual Status backward(const OpContext& run) const = 0;
 
   // Takes a ReLU into the operation's own last pass, when it is asked before it is used. False: it can't.
   virtual bool fuse_relu() { return false; }

@@ -9,7 +9,7 @@ namespace rondo::nn {
 // One pass over all replicas, step by step of their plans: the replicas' work runs side by side on their streams, and
 // where they share statistics they meet in the middle of an operation.
 class PassRunner {
-  using Kind = Moment::Kind;
+  using Kind = ScheduleEntry::Kind;
 
  public:
   PassRunner(std::span<Replica> replicas, const Pass& pass) : replicas_(replicas), pass_(pass) {
@@ -49,20 +49,20 @@ class PassRunner {
     std::vector<Tensor> input_gradients;
     std::vector<float*> parameters, gradients, states;
     double* sums[2];
-    OpRun run;
+    OpContext run;
   };
 
   // Steps [begin, end); `after_node` hears of those of one kind.
   void run(size_t begin, size_t end, Kind heard, const std::function<void(int)>& after_node) {
     for (size_t step = begin; step < end; ++step) {
-      const Moment& moment = replicas_[0].plan_.steps[step].moment;
+      const ScheduleEntry& moment = replicas_[0].plan_.steps[step].moment;
       run(step);
       if (after_node && moment.kind == heard) after_node(moment.node);
     }
   }
 
   void run(size_t index) {
-    const Moment& moment = replicas_[0].plan_.steps[index].moment;
+    const ScheduleEntry& moment = replicas_[0].plan_.steps[index].moment;
     const Op& op = *graph().nodes()[static_cast<size_t>(moment.node)].op;
     const bool backward = moment.kind == Kind::backward;
     std::vector<Call> calls(replicas_.size());
@@ -70,10 +70,10 @@ class PassRunner {
       prepare(calls[r], replicas_[r], replicas_[r].plan_.steps[index]);
     if (op.shared_sums() > 0 && (backward || (moment.kind == Kind::forward && pass_.training))) {
       on_each(calls,
-              [&](const OpRun& run) { return backward ? op.backward_sums(run) : op.forward_sums(run); });
-      if (pass_.shared_statistics) share(calls, op.shared_sums(), backward);
+              [&](const OpContext& run) { return backward ? op.backward_sums(run) : op.forward_sums(run); });
+      if (pass_.sync_batch_norm) share(calls, op.shared_sums(), backward);
     }
-    on_each(calls, [&](const OpRun& run) { return backward ? op.backward(run) : op.forward(run); });
+    on_each(calls, [&](const OpContext& run) { return backward ? op.backward(run) : op.forward(run); });
     if (backward)
       for (Replica& replica : replicas_) add_contributions(replica, replica.plan_.steps[index]);
   }
@@ -89,7 +89,7 @@ class PassRunner {
   void share(const std::vector<Call>& calls, int64_t size, bool backward) {
     std::vector<DataView> sums;
     for (const Call& call : calls) sums.push_back({call.sums[backward ? 1 : 0], size, DType::float64});
-    throw_if_error(all_reduce(sums, pass_.how, *pass_.shared_statistics, streams_));
+    throw_if_error(all_reduce(sums, pass_.how, *pass_.sync_batch_norm, streams_));
   }
 
   void prepare(Call& call, Replica& replica, const Step& step) {
@@ -111,10 +111,10 @@ class PassRunner {
     for (int s : node.states) call.states.push_back(replica.state(graph.states()[static_cast<size_t>(s)]));
     call.sums[0] = replica.sums_.data();
     call.sums[1] = replica.sums_.data() + node.op->shared_sums();
-    OpRun& run = call.run;
+    OpContext& run = call.run;
     run.batch = replica.batch_;
     run.first = replica.first_;
-    run.summed_batch = pass_.shared_statistics ? whole_batch_ : replica.batch_;
+    run.summed_batch = pass_.sync_batch_norm ? whole_batch_ : replica.batch_;
     run.training = pass_.training;
     run.recompute = step.moment.kind == Kind::recompute;
     run.seed = pass_.seed;

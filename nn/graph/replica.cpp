@@ -85,8 +85,8 @@ void Replica::initialise(uint64_t seed) {
   for (const Parameter& s : graph_.states()) fill(state(s), s, seed, sequence++);
 }
 
-const Step& Replica::step_of(Moment::Kind kind, int node) const {
-  const auto step = std::ranges::find(plan_.steps, Moment{kind, node}, &Step::moment);
+const Step& Replica::step_of(ScheduleEntry::Kind kind, int node) const {
+  const auto step = std::ranges::find(plan_.steps, ScheduleEntry{kind, node}, &Step::moment);
   if (step == plan_.steps.end())
     throw Error(bad_argument("replica: node ", node, " has no such step, there are ", graph_.nodes().size(),
                              " nodes, and the memory may be planned for evaluation"));
@@ -94,18 +94,18 @@ const Step& Replica::step_of(Moment::Kind kind, int node) const {
 }
 
 Tensor Replica::output_of(int node) {
-  const Step& step = step_of(Moment::Kind::forward, node);
+  const Step& step = step_of(ScheduleEntry::Kind::forward, node);
   return tensor(step.output, shape_of(graph_.nodes()[static_cast<size_t>(node)].output));
 }
 
 Tensor Replica::input_gradient_of(int node, int i) {
-  const Step& step = step_of(Moment::Kind::backward, node);
+  const Step& step = step_of(ScheduleEntry::Kind::backward, node);
   const int value = graph_.nodes()[static_cast<size_t>(node)].inputs.at(static_cast<size_t>(i));
   return tensor(step.input_gradients[static_cast<size_t>(i)], shape_of(value));
 }
 
 Tensor Replica::added_to_by(int node, int i) {
-  const Step& step = step_of(Moment::Kind::backward, node);
+  const Step& step = step_of(ScheduleEntry::Kind::backward, node);
   const int value = graph_.nodes()[static_cast<size_t>(node)].inputs.at(static_cast<size_t>(i));
   return tensor(step.added_to[static_cast<size_t>(i)], shape_of(value));
 }

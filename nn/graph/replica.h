@@ -17,9 +17,9 @@ struct Pass {
   bool training = false;
   uint64_t seed = 0;
   // Adds the statistics of the replicas, rank r's of replica r; null: each has its own.
-  Communicator* shared_statistics = nullptr;
+  Communicator* sync_batch_norm = nullptr;
   ReduceOptions how = {.algorithm = Algorithm::direct};  // they are added
-  int64_t whole_batch = 0;  // samples of all ranks of shared_statistics; 0: those of `replicas`
+  int64_t whole_batch = 0;  // samples of all ranks of sync_batch_norm; 0: those of `replicas`
 };
 
 // Device memory of a replica, in bytes.
@@ -72,8 +72,8 @@ class Replica {
   Tensor input_gradient_of(int node, int i);
   Tensor added_to_by(int node, int i);
   // What first_nonfinite() finds among the gradients, where somebody looks for it; null else. Optimizers pass it on.
-  const unsigned long long* guard() const { return guard_; }
-  void set_guard(const unsigned long long* guard) { guard_ = guard; }
+  const unsigned long long* found_inf() const { return found_inf_; }
+  void set_found_inf(const unsigned long long* found_inf) { found_inf_ = found_inf; }
   int64_t* step() { return step_.data(); }  // a counter that whoever trains advances
 
   // Fills parameters and states as their layers want them, on the replica's stream; the same seed, the same values.
@@ -92,7 +92,7 @@ class Replica {
   Tensor tensor(int64_t place, const Shape& shape) {
     return {place == kNowhere ? nullptr : arena_.data() + place, batch_, shape};
   }
-  const Step& step_of(Moment::Kind kind, int node) const;
+  const Step& step_of(ScheduleEntry::Kind kind, int node) const;
   const Shape& shape_of(int value) const { return graph_.values()[static_cast<size_t>(value)].shape; }
   void fill(float* data, const Parameter& parameter, uint64_t seed, uint64_t sequence);
 
@@ -101,7 +101,7 @@ class Replica {
   cudaStream_t stream_;
   MemoryPlan plan_;
   int64_t max_batch_;
-  const unsigned long long* guard_ = nullptr;
+  const unsigned long long* found_inf_ = nullptr;
   int64_t batch_ = 0, first_ = 0;
   Buffer<float> parameters_, gradients_, states_, arena_;
   Buffer<double> sums_;

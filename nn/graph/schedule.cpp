@@ -6,7 +6,7 @@ namespace rondo::nn {
 
 namespace {
 
-using Kind = Moment::Kind;
+using Kind = ScheduleEntry::Kind;
 
 struct Segment {
   int begin, end;  // nodes
@@ -23,7 +23,7 @@ bool is_internal(const Graph& graph, const Segment& segment, int value) {
 
 // The operations that have to run once more before the segment goes backward: those that make what backward reads, and
 // what these are made of.
-std::vector<Moment> recomputed(const Graph& graph, const Segment& segment) {
+std::vector<ScheduleEntry> recomputed(const Graph& graph, const Segment& segment) {
   std::vector<bool> needed(graph.values().size());
   const auto need_inputs = [&](const Graph::Node& node) {
     for (int input : node.inputs) needed[static_cast<size_t>(graph.resolved(input))] = true;
@@ -33,7 +33,7 @@ std::vector<Moment> recomputed(const Graph& graph, const Segment& segment) {
     if (node.op->saves().inputs) need_inputs(node);
     if (node.op->saves().output) needed[static_cast<size_t>(node.output)] = true;
   }
-  std::vector<Moment> moments;
+  std::vector<ScheduleEntry> moments;
   for (int i = segment.end - 1; i >= segment.begin; --i) {
     const Graph::Node& node = graph.nodes()[static_cast<size_t>(i)];
     if (!needed[static_cast<size_t>(node.output)] || !is_internal(graph, segment, node.output)) continue;
@@ -46,26 +46,26 @@ std::vector<Moment> recomputed(const Graph& graph, const Segment& segment) {
 
 }  // namespace
 
-std::vector<Moment> evaluation_schedule(const Graph& graph) {
-  std::vector<Moment> moments;
+std::vector<ScheduleEntry> evaluation_schedule(const Graph& graph) {
+  std::vector<ScheduleEntry> moments;
   for (int node = 0; node < static_cast<int>(graph.nodes().size()); ++node)
     moments.push_back({Kind::forward, node});
   moments.push_back({Kind::outside});
   return moments;
 }
 
-std::vector<Moment> training_schedule(const Graph& graph, int64_t checkpoint_layers) {
+std::vector<ScheduleEntry> training_schedule(const Graph& graph, int64_t checkpoint_layers) {
   if (checkpoint_layers < 0)
     throw Error(bad_argument("schedule: checkpoint_layers is ", checkpoint_layers,
                              ", must be at least 1, or 0 for no recomputing"));
-  std::vector<Moment> moments = evaluation_schedule(graph);
+  std::vector<ScheduleEntry> moments = evaluation_schedule(graph);
   const auto nodes = static_cast<int>(graph.nodes().size());
   const int length =
       checkpoint_layers > 0 ? static_cast<int>(std::min<int64_t>(checkpoint_layers, nodes)) : nodes;
   for (int end = nodes; end > 0;) {
     const Segment segment = {(end - 1) / length * length, end};
     if (end < nodes)
-      for (const Moment& moment : recomputed(graph, segment)) moments.push_back(moment);
+      for (const ScheduleEntry& moment : recomputed(graph, segment)) moments.push_back(moment);
     for (int node = end - 1; node >= segment.begin; --node) moments.push_back({Kind::backward, node});
     end = segment.begin;
   }

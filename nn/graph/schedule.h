@@ -8,7 +8,7 @@
 
 namespace rondo::nn {
 
-struct Moment {
+struct ScheduleEntry {
   enum class Kind {
     forward,
     outside,  // of no operation: whoever runs the network reads its result, and in training writes its gradient
@@ -17,11 +17,11 @@ struct Moment {
   };
   Kind kind = Kind::outside;
   int node = -1;
-  bool operator==(const Moment&) const = default;
+  bool operator==(const ScheduleEntry&) const = default;
 };
 
 // Forward of all operations, and the moment in which the result is read.
-std::vector<Moment> evaluation_schedule(const Graph& graph);
+std::vector<ScheduleEntry> evaluation_schedule(const Graph& graph);
 
 // The same, and then all operations backward in reverse.
 //
@@ -29,6 +29,6 @@ std::vector<Moment> evaluation_schedule(const Graph& graph);
 // into segments of k. A value that is used in its own segment only need not outlive it: before the segment goes backward,
 // those of its operations whose result is needed again run forward once more. The last segment goes backward while
 // its values are still there. Throws a bad_argument Error for a negative k.
-std::vector<Moment> training_schedule(const Graph& graph, int64_t checkpoint_layers = 0);
+std::vector<ScheduleEntry> training_schedule(const Graph& graph, int64_t checkpoint_layers = 0);
 
 }  // namespace rondo::nn

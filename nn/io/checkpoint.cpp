@@ -59,7 +59,7 @@ void check_count(const std::string& name, int64_t value) {
   if (value < 0 || value > kMost) fail("its ", name, " is ", value, ", must be 0 to ", kMost);
 }
 
-void check_place(const TrainingPlace& place) {
+void check_place(const TrainingState& place) {
   check_count("epoch", place.epoch);
   check_count("epoch_steps", place.step);
   check_count("batch", place.batch);
@@ -116,7 +116,7 @@ void append(std::vector<DeviceTensor>& to, std::vector<DeviceTensor> tensors) {
 // Parameters and states; once for all replicas, except for the states of replicas that each gather their own.
 std::vector<DeviceTensor> tensors_to_save(DataParallel& model, Metadata& metadata) {
   std::vector<DeviceTensor> tensors = parameter_tensors(model);
-  bool own = !model.options().shared_statistics && !model.graph().states().empty();
+  bool own = !model.options().sync_batch_norm && !model.graph().states().empty();
   if (own && model.world().processes())
     fail(
         "each replica has running statistics of its own, and those of other processes are not here: must "
@@ -132,9 +132,9 @@ std::vector<DeviceTensor> tensors_to_load(DataParallel& model, const Metadata& m
   const bool own = metadata.contains("own_statistics");
   if (own) {
     const auto replicas = number_of<int64_t>(metadata, "own_statistics");
-    if (model.options().shared_statistics || replicas != model.devices())
+    if (model.options().sync_batch_norm || replicas != model.devices())
       fail("it has running statistics for each of ", replicas, " replicas, but the model has ",
-           model.devices(), model.options().shared_statistics ? " that share theirs" : "",
+           model.devices(), model.options().sync_batch_norm ? " that share theirs" : "",
            ": must be as many, with their own");
   }
   append(tensors, state_tensors(model, own));
@@ -184,8 +184,8 @@ void check_same_optimizer(const Metadata& metadata, const Optimizer& optimizer) 
     expect(metadata, "optimizer." + setting.name, exact_text(setting.value), "the optimizer's");
 }
 
-TrainingPlace place_in(const Metadata& metadata) {
-  TrainingPlace place = {number_of<int64_t>(metadata, "epoch"), number_of<int64_t>(metadata, "epoch_steps"),
+TrainingState place_in(const Metadata& metadata) {
+  TrainingState place = {number_of<int64_t>(metadata, "epoch"), number_of<int64_t>(metadata, "epoch_steps"),
                          number_of<uint64_t>(metadata, "data_seed"), number_of<int64_t>(metadata, "batch")};
   for (const auto& [key, value] : metadata)
     if (key.starts_with(kRecipe)) place.recipe[key.substr(kRecipe.size())] = value;
@@ -196,7 +196,7 @@ TrainingPlace place_in(const Metadata& metadata) {
 }  // namespace
 
 void save_checkpoint(const std::string& path, DataParallel& model, Optimizer& optimizer,
-                     const TrainingPlace& place) {
+                     const TrainingState& place) {
   about(path, [&] {
     check_belongs(optimizer, model);
     check_place(place);
@@ -219,14 +219,14 @@ void save_checkpoint(const std::string& path, DataParallel& model, Optimizer& op
   });
 }
 
-TrainingPlace load_checkpoint(const std::string& path, DataParallel& model, Optimizer& optimizer,
-                              const std::function<void(const TrainingPlace&)>& accept) {
+TrainingState load_checkpoint(const std::string& path, DataParallel& model, Optimizer& optimizer,
+                              const std::function<void(const TrainingState&)>& accept) {
   return about(path, [&] {
     check_belongs(optimizer, model);
     const Safetensors file = read(path);
     expect(file.metadata, "format", kCheckpoint, "that of a training");
     model.world().check_same("the checkpoint's checksum", entry(file.metadata, kChecksum));
-    const TrainingPlace place = place_in(file.metadata);
+    const TrainingState place = place_in(file.metadata);
     if (accept) accept(place);
     check_same_optimizer(file.metadata, optimizer);
     std::vector<DeviceTensor> tensors = tensors_to_load(model, file.metadata);
@@ -239,7 +239,7 @@ TrainingPlace load_checkpoint(const std::string& path, DataParallel& model, Opti
     // Everything fits: from here on the model changes.
     model.streams().synchronize();
     upload(tensors, contents);
-    model.forget_bad_gradient();
+    model.clear_nonfinite_gradient();
     optimizer.set_learning_rate(rate);
     return place;
   });
@@ -268,7 +268,7 @@ void load_parameters(const std::string& path, DataParallel& model) {
     const std::vector<const StoredTensor*> contents = matching(file, tensors, besides);
     model.streams().synchronize();
     upload(tensors, contents);
-    model.forget_bad_gradient();
+    model.clear_nonfinite_gradient();
   });
 }
 

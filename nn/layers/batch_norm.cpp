@@ -19,34 +19,34 @@ class BatchNormOp : public Op {
   }
   int64_t shared_sums() const override { return 2 * shape_.channels; }
 
-  Status forward_sums(const OpRun& run) const override {
+  Status forward_sums(const OpContext& run) const override {
     return batch_norm_sums(sums(run, 0), run.inputs[0].pixels(), run.workspace, run.stream);
   }
 
-  Status forward(const OpRun& run) const override {
+  Status forward(const OpContext& run) const override {
     if (run.training && run.summed_batch == 0) return {};  // nothing to learn from, and nothing to normalise
-    const VectorView<float> mean = channels(run.states[2]), inv_deviation = channels(run.states[3]);
+    const VectorView<float> mean = channels(run.states[2]), inv_std = channels(run.states[3]);
     // When it is computed again, the batch's statistics are still there, and have gone into the running ones.
     if (run.training && !run.recompute) {
       const RunningStatistics running = {channels(run.states[0]), channels(run.states[1]), options_.momentum};
-      RONDO_RETURN_IF_ERROR(batch_norm_statistics(mean, inv_deviation, running, sums(run, 0), count(run),
+      RONDO_RETURN_IF_ERROR(batch_norm_statistics(mean, inv_std, running, sums(run, 0), count(run),
                                                   options_.eps, run.stream));
     } else if (!run.training) {
       RONDO_RETURN_IF_ERROR(
-          batch_norm_deviation(inv_deviation, channels(run.states[1]), options_.eps, run.stream));
+          batch_norm_inv_std(inv_std, channels(run.states[1]), options_.eps, run.stream));
     }
     return batch_norm(run.output.pixels(), run.inputs[0].pixels(),
-                      run.training ? mean : channels(run.states[0]), inv_deviation,
+                      run.training ? mean : channels(run.states[0]), inv_std,
                       channels(run.parameters[0]), channels(run.parameters[1]), {.relu = relu_}, run.stream);
   }
 
-  Status backward_sums(const OpRun& run) const override {
+  Status backward_sums(const OpContext& run) const override {
     return batch_norm_backward_sums(sums(run, 1), channels(run.parameter_gradients[0]),
                                     channels(run.parameter_gradients[1]), run.output_gradient.pixels(),
                                     saved(run), run.workspace, run.stream);
   }
 
-  Status backward(const OpRun& run) const override {
+  Status backward(const OpContext& run) const override {
     if (!run.input_gradients[0].data || run.summed_batch == 0) return {};
     return batch_norm_backward(run.input_gradients[0].pixels(), {}, run.output_gradient.pixels(), saved(run),
                                channels(run.parameters[0]), sums(run, 1), count(run), run.stream);
@@ -54,12 +54,12 @@ class BatchNormOp : public Op {
 
  private:
   VectorView<float> channels(float* data) const { return {data, shape_.channels}; }
-  VectorView<double> sums(const OpRun& run, size_t which) const {
+  VectorView<double> sums(const OpContext& run, size_t which) const {
     return {run.sums[which], 2 * shape_.channels};
   }
   // Rows that went into the sums
-  int64_t count(const OpRun& run) const { return run.summed_batch * shape_.height * shape_.width; }
-  BatchNormSaved saved(const OpRun& run) const {
+  int64_t count(const OpContext& run) const { return run.summed_batch * shape_.height * shape_.width; }
+  BatchNormSaved saved(const OpContext& run) const {
     BatchNormSaved saved = {run.inputs[0].pixels(), channels(run.states[2]), channels(run.states[3])};
     if (relu_) saved.y = run.output.pixels();
     return saved;
@@ -82,8 +82,8 @@ Value BatchNorm2d::build(Graph& graph, Value x) const {
   // The last two are what forward leaves for backward.
   const std::vector<int> states = {graph.state("running_mean", channels, Init::zeros()),
                                    graph.state("running_var", channels, Init::ones()),
-                                   graph.passing_state("batch_mean", channels),
-                                   graph.passing_state("batch_inv_deviation", channels)};
+                                   graph.non_persistent_buffer("batch_mean", channels),
+                                   graph.non_persistent_buffer("batch_inv_std", channels)};
   return graph.add(std::make_unique<BatchNormOp>(x.shape, options_), {x}, x.shape, parameters, states);
 }
 

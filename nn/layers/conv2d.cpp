@@ -37,7 +37,7 @@ class ConvOp : public Op {
     return std::max({of_conv.forward, of_conv.data_gradient, of_conv.filter_gradient, bias_ ? of_bias : 0});
   }
 
-  Status forward(const OpRun& run) const override {
+  Status forward(const OpContext& run) const override {
     Conv2dEpilogue epilogue{.relu = relu_};
     if (bias_) epilogue.bias = {run.parameters[1], out_.channels};
     return conv2d_forward(run.output.image(), run.inputs[0].image(), filter<const float>(run.parameters[0]),
@@ -45,7 +45,7 @@ class ConvOp : public Op {
   }
 
   // The gradient of the ReLU takes the place of that of the output: nobody else reads it.
-  Status backward(const OpRun& run) const override {
+  Status backward(const OpContext& run) const override {
     const Tensor& dy = run.output_gradient;
     if (relu_)
       RONDO_RETURN_IF_ERROR(relu_backward(dy.elements(), dy.elements(), run.output.elements(), run.stream));

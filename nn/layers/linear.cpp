@@ -25,7 +25,7 @@ class LinearOp : public Op {
          gemm_workspace_bytes({batch, inputs_, outputs_}), bias_gradient_workspace_bytes(batch, outputs_)});
   }
 
-  Status forward(const OpRun& run) const override {
+  Status forward(const OpContext& run) const override {
     GemmOptions options{.relu = relu_};
     if (bias_) options.bias = {run.parameters[1], outputs_};
     return gemm(run.output.samples(), run.inputs[0].samples(),
@@ -34,7 +34,7 @@ class LinearOp : public Op {
   }
 
   // The gradient of the ReLU takes the place of that of the output: nobody else reads it.
-  Status backward(const OpRun& run) const override {
+  Status backward(const OpContext& run) const override {
     const Tensor& dy = run.output_gradient;
     if (relu_)
       RONDO_RETURN_IF_ERROR(relu_backward(dy.elements(), dy.elements(), run.output.elements(), run.stream));

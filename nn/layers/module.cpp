@@ -15,10 +15,10 @@ class AddOp : public Op {
   std::string description() const override { return relu_ ? "add, ReLU" : "add"; }
   Saves saves() const override { return {.output = relu_}; }
   bool fuse_relu() override { return relu_ = true; }
-  Status forward(const OpRun& run) const override {
+  Status forward(const OpContext& run) const override {
     return add(run.output.elements(), run.inputs[0].elements(), run.inputs[1].elements(), relu_, run.stream);
   }
-  Status backward(const OpRun& run) const override {
+  Status backward(const OpContext& run) const override {
     for (const Tensor& dx : run.input_gradients) {
       if (!dx.data) continue;
       if (relu_)

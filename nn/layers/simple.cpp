@@ -15,10 +15,10 @@ class ReluOp : public Op {
  public:
   std::string description() const override { return "ReLU"; }
   Saves saves() const override { return {.output = true}; }
-  Status forward(const OpRun& run) const override {
+  Status forward(const OpContext& run) const override {
     return relu(run.output.elements(), run.inputs[0].elements(), run.stream);
   }
-  Status backward(const OpRun& run) const override {
+  Status backward(const OpContext& run) const override {
     if (!run.input_gradients[0].data) return {};
     return relu_backward(run.input_gradients[0].elements(), run.output_gradient.elements(),
                          run.output.elements(), run.stream);
@@ -41,12 +41,12 @@ class PoolOp : public Op {
     return {.inputs = kind_ == Pool::maximum, .output = kind_ == Pool::maximum};
   }
 
-  Status forward(const OpRun& run) const override {
+  Status forward(const OpContext& run) const override {
     if (kind_ == Pool::maximum)
       return max_pool(run.output.image(), run.inputs[0].image(), window_, run.stream);
     return avg_pool(run.output.image(), run.inputs[0].image(), window_, AverageOver::window, run.stream);
   }
-  Status backward(const OpRun& run) const override {
+  Status backward(const OpContext& run) const override {
     const ImageView<float> dx = run.input_gradients[0].image();
     if (!dx.data) return {};
     if (kind_ == Pool::maximum)
@@ -91,7 +91,7 @@ class DropoutOp : public Op {
   DropoutOp(float probability, uint32_t layer) : probability_(probability), layer_(layer) {}
   std::string description() const override { return concat("dropout ", probability_); }
 
-  Status forward(const OpRun& run) const override {
+  Status forward(const OpContext& run) const override {
     if (run.training)
       return dropout(run.output.elements(), run.inputs[0].elements(), probability_, stream(run), run.stream);
     RONDO_CUDA(cudaMemcpyAsync(run.output.data, run.inputs[0].data,
@@ -99,14 +99,14 @@ class DropoutOp : public Op {
                                cudaMemcpyDeviceToDevice, run.stream));
     return {};
   }
-  Status backward(const OpRun& run) const override {
+  Status backward(const OpContext& run) const override {
     if (!run.input_gradients[0].data) return {};
     return dropout(run.input_gradients[0].elements(), run.output_gradient.elements(), probability_,
                    stream(run), run.stream);
   }
 
  private:
-  DropoutStream stream(const OpRun& run) const {
+  DropoutStream stream(const OpContext& run) const {
     return {run.seed, layer_, run.step, run.first * run.output.shape.size()};
   }
 

@@ -48,10 +48,10 @@ LearningRate LearningRate::cosine(double rate, double minimum) {
   return result;
 }
 
-LearningRate LearningRate::with_warm_up(int64_t steps) const {
+LearningRate LearningRate::with_warmup(int64_t steps) const {
   if (steps < 0) throw Error(bad_argument("the warm-up has ", steps, " steps, must have at least 0"));
   LearningRate result = *this;
-  result.warm_up_ = steps;
+  result.warmup_ = steps;
   return result;
 }
 
@@ -59,8 +59,8 @@ void LearningRate::check(TrainingRun run) const {
   if (run.steps < 1 || run.steps_per_epoch < 1)
     throw Error(bad_argument("the run has ", run.steps, " steps, ", run.steps_per_epoch,
                              " an epoch, both must be at least 1"));
-  if (warm_up_ > run.steps)
-    throw Error(bad_argument("the warm-up has ", warm_up_, " steps, must have at most ", run.steps,
+  if (warmup_ > run.steps)
+    throw Error(bad_argument("the warm-up has ", warmup_, " steps, must have at most ", run.steps,
                              ", those of the whole run"));
 }
 
@@ -72,11 +72,11 @@ float LearningRate::at(int64_t step, TrainingRun run) const {
   double rate = rate_;
   if (kind_ == Kind::step_decay)
     rate *= std::pow(gamma_, static_cast<double>(step / run.steps_per_epoch / epochs_));
-  if (kind_ == Kind::cosine && step >= warm_up_) {
-    const double done = static_cast<double>(step - warm_up_) / static_cast<double>(run.steps - warm_up_);
+  if (kind_ == Kind::cosine && step >= warmup_) {
+    const double done = static_cast<double>(step - warmup_) / static_cast<double>(run.steps - warmup_);
     rate = minimum_ + (rate_ - minimum_) * (1 + std::cos(std::numbers::pi * done)) / 2;
   }
-  if (step < warm_up_) rate *= static_cast<double>(step + 1) / static_cast<double>(warm_up_);
+  if (step < warmup_) rate *= static_cast<double>(step + 1) / static_cast<double>(warmup_);
   return static_cast<float>(rate);
 }
 
@@ -87,7 +87,7 @@ double scaled_to_batch(double rate, int64_t batch, int64_t chosen_for) {
   return rate * static_cast<double>(batch) / static_cast<double>(chosen_for);
 }
 
-LearningRate parse_learning_rate(const std::string& schedule, double rate, int64_t warm_up) {
+LearningRate parse_learning_rate(const std::string& schedule, double rate, int64_t warmup) {
   const auto fail = [&](const auto&... why) {
     throw Error(bad_argument("the learning rate's schedule is '", schedule, "', ", why...));
   };
@@ -108,7 +108,7 @@ LearningRate parse_learning_rate(const std::string& schedule, double rate, int64
   } else if (schedule != "constant") {
     fail("must be constant, step:EPOCHS:GAMMA, cosine or cosine:MIN, such as step:30:0.1");
   }
-  return result.with_warm_up(warm_up);
+  return result.with_warmup(warmup);
 }
 
 }  // namespace rondo::nn

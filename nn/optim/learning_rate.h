@@ -1,6 +1,6 @@
 // LearningRate: the learning rate of every step of a training run.
 //
-//   const auto schedule = nn::LearningRate::cosine(0.4).with_warm_up(500);
+//   const auto schedule = nn::LearningRate::cosine(0.4).with_warmup(500);
 //   for (int64_t step = 0; step < run.steps; ++step) {
 //     sgd.set_learning_rate(schedule.at(step, run));
 //     ...
@@ -33,7 +33,7 @@ class LearningRate {
 
   // The same, times (s + 1) / steps in the first `steps` steps: Goyal et al., "Accurate, large minibatch SGD", 2017. The last of
   // them has the whole rate. Epochs of step_decay() count from the run's beginning. Throws a bad_argument Error below 0.
-  LearningRate with_warm_up(int64_t steps) const;
+  LearningRate with_warmup(int64_t steps) const;
 
   // Throws a bad_argument Error for a run that is shorter than the warm-up, or has no steps at all.
   void check(TrainingRun run) const;
@@ -46,7 +46,7 @@ class LearningRate {
 
   Kind kind_;
   double rate_, gamma_ = 1, minimum_ = 0;
-  int64_t epochs_ = 1, warm_up_ = 0;
+  int64_t epochs_ = 1, warmup_ = 0;
 };
 
 // The rate for a batch of another size than the one that `rate` was chosen for: rate * batch / chosen_for. Goyal et al., 2017:
@@ -56,6 +56,6 @@ double scaled_to_batch(double rate, int64_t batch, int64_t chosen_for);
 
 // From a command line: "constant", "step:EPOCHS:GAMMA", "cosine" or "cosine:MIN". Throws a bad_argument Error that names the part
 // that is wrong.
-LearningRate parse_learning_rate(const std::string& schedule, double rate, int64_t warm_up = 0);
+LearningRate parse_learning_rate(const std::string& schedule, double rate, int64_t warmup = 0);
 
 }  // namespace rondo::nn

@@ -59,7 +59,7 @@ std::vector<OptimizerSetting> Sgd::settings() const {
 void Sgd::step(Replica& replica, size_t rank, float scale) {
   State& s = state(rank);
   const rondo::SgdOptions options = {scale, options_.momentum, options_.weight_decay, options_.nesterov,
-                                     replica.guard()};
+                                     replica.found_inf()};
   VectorView<float> velocity;
   if (!s.arenas.empty()) velocity = {s.arenas[0].data(), s.arenas[0].size()};
   throw_if_error(sgd_update(replica.parameters(), velocity, replica.gradients(), s.rate.data(), options,
@@ -67,10 +67,10 @@ void Sgd::step(Replica& replica, size_t rank, float scale) {
 }
 
 Adam::Adam(DataParallel& model, AdamSettings settings)
-    : Optimizer(model, settings.learning_rate, {"first_moment", "second_moment"}, sizeof(AdamClock)),
+    : Optimizer(model, settings.learning_rate, {"first_moment", "second_moment"}, sizeof(AdamState)),
       settings_(settings) {}
 
-AdamClock* Adam::clock(size_t rank) { return reinterpret_cast<AdamClock*>(state(rank).beside.data()); }
+AdamState* Adam::state(size_t rank) { return reinterpret_cast<AdamState*>(state(rank).beside.data()); }
 
 std::vector<OptimizerSetting> Adam::settings() const {
   return {{"beta1", settings_.beta1},
@@ -80,10 +80,10 @@ std::vector<OptimizerSetting> Adam::settings() const {
           {"decoupled", settings_.decoupled ? 1.0f : 0.0f}};
 }
 
-// Of the clock the number of steps is enough: each step computes the rest from it.
+// Of the state the number of steps is enough: each step computes the rest from it.
 OptimizerMemory Adam::memory(size_t rank) {
   OptimizerMemory memory = Optimizer::memory(rank);
-  memory.counters.push_back({"steps", &clock(rank)->steps});
+  memory.counters.push_back({"steps", &state(rank)->steps});
   return memory;
 }
 
@@ -91,10 +91,10 @@ void Adam::step(Replica& replica, size_t rank, float scale) {
   State& s = state(rank);
   const AdamOptions options = {scale,          settings_.beta1,        settings_.beta2,
                                settings_.eps,  settings_.weight_decay, settings_.decoupled,
-                               replica.guard()};
+                               replica.found_inf()};
   const auto arena = [&](size_t i) { return VectorView<float>{s.arenas[i].data(), s.arenas[i].size()}; };
-  throw_if_error(adam_begin_step(clock(rank), s.rate.data(), options, replica.stream()));
-  throw_if_error(adam_update(replica.parameters(), arena(0), arena(1), replica.gradients(), clock(rank),
+  throw_if_error(adam_begin_step(state(rank), s.rate.data(), options, replica.stream()));
+  throw_if_error(adam_update(replica.parameters(), arena(0), arena(1), replica.gradients(), state(rank),
                              options, replica.stream()));
 }
 

@@ -37,7 +37,7 @@ struct OptimizerSetting {
 // What an optimizer takes beside each replica, in the memory of its device.
 struct OptimizerSize {
   int arenas = 0;     // of the parameters' size
-  int64_t bytes = 0;  // beside them: the learning rate, Adam's clock
+  int64_t bytes = 0;  // beside them: the learning rate, Adam's state
 };
 
 // Belongs to the model that it was made for, and must go before it.
@@ -114,7 +114,7 @@ struct AdamSettings {
 // kernels/optimizer/adam.h
 class Adam : public Optimizer {
  public:
-  static constexpr OptimizerSize kSize = {2, sizeof(float) + sizeof(AdamClock)};
+  static constexpr OptimizerSize kSize = {2, sizeof(float) + sizeof(AdamState)};
   explicit Adam(DataParallel& model, AdamSettings settings = {});
   void step(Replica& replica, size_t rank, float scale) override;
   std::string kind() const override { return "adam"; }
@@ -122,7 +122,7 @@ class Adam : public Optimizer {
   OptimizerMemory memory(size_t rank) override;
 
  private:
-  AdamClock* clock(size_t rank);
+  AdamState* state(size_t rank);
 
   AdamSettings settings_;
 };

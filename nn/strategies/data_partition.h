@@ -14,7 +14,7 @@ class DataPartition : public Strategy {
   DataPartition(const AnyModule& network, Shape input, const StrategyOptions& options);
 
   void train_step(const Batch& batch) override;
-  LossTally take_tally() override { return model_.take_tally(); }
+  LossStats take_loss_stats() override { return model_.take_loss_stats(); }
   std::vector<float> parameters() override;
   // DataParallel keeps its buffers to itself: they are what the runtime's own count of free memory says beside the replicas, after
   // the first step, in which it makes some of them. On a GPU it hands out memory in large units, so that figure is rounded up there.

@@ -9,7 +9,7 @@ namespace rondo::nn {
 
 namespace {
 
-float* workspace_of(const OpRun& run) { return static_cast<float*>(run.workspace.data); }
+float* workspace_of(const OpContext& run) { return static_cast<float*>(run.workspace.data); }
 
 template <class T>
 MatrixView<T> columns_of(T* whole, int64_t rows, int64_t channels, Shard columns) {
@@ -28,23 +28,23 @@ int64_t GatherOp::workspace_bytes(int64_t batch) const {
   return (inbox_size(batch) + rows(batch) * whole_.channels) * static_cast<int64_t>(sizeof(float));
 }
 
-float* GatherOp::forward_inbox(const OpRun& run, int from) const {
+float* GatherOp::forward_inbox(const OpContext& run, int from) const {
   return workspace_of(run) + rows(run.batch) * columns(from).first;
 }
 
-float* GatherOp::backward_inbox(const OpRun& run, int from) const {
+float* GatherOp::backward_inbox(const OpContext& run, int from) const {
   const auto slot = std::find(senders_.begin(), senders_.end(), from) - senders_.begin();
   return workspace_of(run) + slot * block_size(run.batch, rank_);
 }
 
-float* GatherOp::block_of(const OpRun& run, int to) const {
+float* GatherOp::block_of(const OpContext& run, int to) const {
   if (to == rank_) return backward_inbox(run, rank_);
   return workspace_of(run) + inbox_size(run.batch) + rows(run.batch) * columns(to).first;
 }
 
-const float* GatherOp::outbox(const OpRun& run, int to) const { return block_of(run, to); }
+const float* GatherOp::outbox(const OpContext& run, int to) const { return block_of(run, to); }
 
-Status GatherOp::forward(const OpRun& run) const {
+Status GatherOp::forward(const OpContext& run) const {
   const int64_t rows = this->rows(run.batch), channels = whole_.channels;
   for (int from = 0; from < ranks_; ++from) {
     const Shard part = columns(from);
@@ -56,7 +56,7 @@ Status GatherOp::forward(const OpRun& run) const {
   return {};
 }
 
-Status GatherOp::pack(const OpRun& run) const {
+Status GatherOp::pack(const OpContext& run) const {
   const int64_t rows = this->rows(run.batch), channels = whole_.channels;
   const float* partial = run.output_gradient.data;
   for (int to = 0; to < ranks_; ++to) {
@@ -67,7 +67,7 @@ Status GatherOp::pack(const OpRun& run) const {
   return {};
 }
 
-Status GatherOp::backward(const OpRun& run) const {
+Status GatherOp::backward(const OpContext& run) const {
   const Shard own = columns(rank_);
   if (own.size == 0) return {};
   const int64_t rows = this->rows(run.batch);

@@ -14,7 +14,7 @@
 // That is a reduce-scatter, and moves half as much as an all-reduce that nobody needs. Behind the last layer every rank
 // computes the whole loss by itself, its gradient is complete, and the own columns are just taken out.
 //
-// The operation does what one rank does by itself; the blocks are carried by LayerwisePartition. Inbox and outbox lie in the
+// The operation does what one rank does by itself; the blocks are carried by TensorParallel. Inbox and outbox lie in the
 // workspace: between the meetings of the ranks no other operation uses it.
 #pragma once
 
@@ -45,20 +45,20 @@ class GatherOp : public Op {
   int64_t block_size(int64_t batch, int rank) const { return rows(batch) * columns(rank).size; }
 
   // Where the own slice of rank `from` is to be put in this rank's workspace before forward().
-  float* forward_inbox(const OpRun& run, int from) const;
+  float* forward_inbox(const OpContext& run, int from) const;
   // Where rank `from`, one of the senders, has to put its block before backward().
-  float* backward_inbox(const OpRun& run, int from) const;
+  float* backward_inbox(const OpContext& run, int from) const;
   // Where pack() leaves the block for rank `to`.
-  const float* outbox(const OpRun& run, int to) const;
+  const float* outbox(const OpContext& run, int to) const;
 
   // Cuts the partial sum into blocks: the own one into the inbox, the others into the outbox. For senders.
-  Status pack(const OpRun& run) const;
-  Status forward(const OpRun& run) const override;
-  Status backward(const OpRun& run) const override;
+  Status pack(const OpContext& run) const;
+  Status forward(const OpContext& run) const override;
+  Status backward(const OpContext& run) const override;
 
  private:
   int64_t inbox_size(int64_t batch) const;
-  float* block_of(const OpRun& run, int to) const;
+  float* block_of(const OpContext& run, int to) const;
 
   Shape whole_;
   int rank_, ranks_;

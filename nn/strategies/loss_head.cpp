@@ -11,10 +11,10 @@ LossHead::LossHead(int device, cudaStream_t stream, int64_t batch, int64_t outpu
   const DeviceScope scope(device);
   labels_ = Buffer<int32_t>(batch);
   targets_ = Buffer<float>(batch * outputs);
-  tally_ = Buffer<LossTally>(1);
+  loss_stats_ = Buffer<LossStats>(1);
   workspace_ = Buffer<std::byte>(std::max(softmax_cross_entropy_workspace_bytes(batch, outputs),
                                           squared_error_workspace_bytes(batch, outputs)));
-  tally_.fill_bytes(0);
+  loss_stats_.fill_bytes(0);
 }
 
 void LossHead::upload(const Batch& part, int64_t first) {
@@ -33,25 +33,25 @@ void LossHead::run(const Tensor& output, const Tensor& gradient, int64_t first) 
   const Workspace workspace = {workspace_.data(), workspace_.bytes()};
   const MatrixView<const float> predictions = ConstTensor(output).samples();
   if (by_label_)
-    throw_if_error(softmax_cross_entropy(gradient.samples(), tally_.data(), predictions,
+    throw_if_error(softmax_cross_entropy(gradient.samples(), loss_stats_.data(), predictions,
                                          {labels_.data() + first, output.batch}, 1.0f, workspace, stream_));
   else
     throw_if_error(
-        squared_error(gradient.samples(), tally_.data(), predictions,
+        squared_error(gradient.samples(), loss_stats_.data(), predictions,
                       matrix<const float>(targets_.data() + first * outputs_, output.batch, outputs_), 1.0f,
                       workspace, stream_));
 }
 
-LossTally LossHead::take_tally() {
+LossStats LossHead::take_loss_stats() {
   const DeviceScope scope(device_);
   RONDO_CUDA_THROW(cudaStreamSynchronize(stream_));
-  const LossTally tally = tally_.download()[0];
-  tally_.fill_bytes(0);
-  return tally;
+  const LossStats loss_stats = loss_stats_.download()[0];
+  loss_stats_.fill_bytes(0);
+  return loss_stats;
 }
 
 int64_t LossHead::bytes() const {
-  return labels_.bytes() + targets_.bytes() + tally_.bytes() + workspace_.bytes();
+  return labels_.bytes() + targets_.bytes() + loss_stats_.bytes() + workspace_.bytes();
 }
 
 }  // namespace rondo::nn

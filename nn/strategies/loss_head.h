@@ -13,11 +13,11 @@ class LossHead {
 
   // Copies what is wanted of samples [first, first + the size of the part) to the device.
   void upload(const Batch& part, int64_t first);
-  // gradient = the gradient of the summed losses of the samples from `first` on; adds the losses to the tally. After upload().
+  // gradient = the gradient of the summed losses of the samples from `first` on; adds the losses to the loss_stats. After upload().
   void run(const Tensor& output, const Tensor& gradient, int64_t first);
 
   // Sums since the last call. Waits for the stream.
-  LossTally take_tally();
+  LossStats take_loss_stats();
   int64_t bytes() const;
 
  private:
@@ -27,7 +27,7 @@ class LossHead {
   bool by_label_ = true;
   Buffer<int32_t> labels_;
   Buffer<float> targets_;
-  Buffer<LossTally> tally_;
+  Buffer<LossStats> loss_stats_;
   Buffer<std::byte> workspace_;
 };
 

@@ -12,7 +12,7 @@ class OneDevice : public Strategy {
   OneDevice(const AnyModule& network, Shape input, const StrategyOptions& options);
 
   void train_step(const Batch& batch) override;
-  LossTally take_tally() override { return head_.take_tally(); }
+  LossStats take_loss_stats() override { return head_.take_loss_stats(); }
   std::vector<float> parameters() override;
   std::vector<RankMemory> memory() const override;
   int64_t sent_bytes() const override { return 0; }

@@ -86,7 +86,7 @@ std::vector<size_t> balanced_parts(const std::vector<double>& costs, size_t part
 std::vector<Piece> stages_of(const AnyModule& network, Shape input, int64_t batch, size_t stages) {
   const std::vector<Piece> pieces = pieces_of(network, input, batch);
   if (stages > pieces.size())
-    throw Error(bad_argument("network partition: ", stages, " devices, must be at most ", pieces.size(),
+    throw Error(bad_argument("pipeline parallel: ", stages, " devices, must be at most ", pieces.size(),
                              ", the pieces that this network can be cut into"));
   std::vector<double> costs;
   for (const Piece& piece : pieces) costs.push_back(piece.cost);

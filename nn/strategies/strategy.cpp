@@ -4,8 +4,8 @@
 #include <rondo/collectives/peer_access.h>
 #include <rondo/nn/graph/replica.h>
 #include <rondo/nn/strategies/data_partition.h>
-#include <rondo/nn/strategies/layerwise_partition.h>
-#include <rondo/nn/strategies/network_partition.h>
+#include <rondo/nn/strategies/tensor_parallel.h>
+#include <rondo/nn/strategies/pipeline_parallel.h>
 #include <rondo/nn/strategies/one_device.h>
 
 #include <algorithm>
@@ -17,12 +17,12 @@ namespace rondo::nn {
 std::unique_ptr<Strategy> make_strategy(StrategyKind kind, const AnyModule& network, Shape input,
                                         const StrategyOptions& options) {
   switch (kind) {
-    case StrategyKind::original:
+    case StrategyKind::single:
       return std::make_unique<OneDevice>(network, input, options);
-    case StrategyKind::network:
-      return std::make_unique<NetworkPartition>(network, input, options);
-    case StrategyKind::layerwise:
-      return std::make_unique<LayerwisePartition>(network, input, options);
+    case StrategyKind::pipeline:
+      return std::make_unique<PipelineParallel>(network, input, options);
+    case StrategyKind::tensor:
+      return std::make_unique<TensorParallel>(network, input, options);
     case StrategyKind::data:
       return std::make_unique<DataPartition>(network, input, options);
   }

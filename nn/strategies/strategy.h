@@ -1,9 +1,9 @@
 // Strategy: one way of training a network on several devices. There are four of them, all with the same parameters at the
 // beginning, the same batches, the same loss and the same plain step of SGD, so that they can be laid side by side:
 //
-//   original   one device has all                                            one_device.h
-//   network    each device has some of the layers, one after the other      network_partition.h
-//   layerwise  each device has some of the outputs of every layer           layerwise_partition.h
+//   single     one device has all                                            one_device.h
+//   pipeline   each device has some of the layers, one after the other      pipeline_parallel.h
+//   tensor     each device has some of the outputs of every layer           tensor_parallel.h
 //   data       each device has some of the samples                          data_partition.h
 //
 // docs/strategies.md draws them and says what each costs.
@@ -25,8 +25,7 @@ struct StrategyOptions {
   int64_t batch = 256;             // the most samples of a step
   float learning_rate = 0.1f;
   uint64_t seed = 0;  // of the parameters
-  int64_t micro_batches =
-      4;  // into how many a network partition cuts the batch; as many as samples where those are fewer
+  int64_t micro_batches = 4;  // of the pipeline; at most one for each sample
 };
 
 // Samples in the host's memory, one after the other, and what is wanted of them: a label each (softmax cross-entropy), or as
@@ -56,7 +55,7 @@ class Strategy {
   // sizes that don't belong together, and nothing has happened.
   virtual void train_step(const Batch& batch) = 0;
   // Sums since the last call: losses, right predictions, samples. Waits.
-  virtual LossTally take_tally() = 0;
+  virtual LossStats take_loss_stats() = 0;
   // The whole network's, as make_graph() lays them out. Waits.
   virtual std::vector<float> parameters() = 0;
   // Of each rank.
@@ -65,15 +64,15 @@ class Strategy {
   virtual int64_t sent_bytes() const = 0;
 };
 
-enum class StrategyKind { original, network, layerwise, data };
-inline constexpr StrategyKind kStrategies[] = {StrategyKind::original, StrategyKind::network,
-                                               StrategyKind::layerwise, StrategyKind::data};
+enum class StrategyKind { single, pipeline, tensor, data };
+inline constexpr StrategyKind kStrategies[] = {StrategyKind::single, StrategyKind::pipeline,
+                                               StrategyKind::tensor, StrategyKind::data};
 constexpr const char* name_of(StrategyKind kind) {
-  constexpr const char* kNames[] = {"original", "network", "layerwise", "data"};
+  constexpr const char* kNames[] = {"single", "pipeline", "tensor", "data"};
   return kNames[static_cast<int>(kind)];
 }
 
-// The original takes the first device alone. Throws rondo::Error: bad_argument, out_of_resources.
+// `single` uses the first device alone. Throws rondo::Error: bad_argument, out_of_resources.
 std::unique_ptr<Strategy> make_strategy(StrategyKind kind, const AnyModule& network, Shape input,
                                         const StrategyOptions& options);
 

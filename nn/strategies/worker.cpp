@@ -79,7 +79,7 @@ void Worker::prepare(Call& call, int index, int64_t micro, Direction direction, 
     call.gradients.push_back(into ? layout.place(into, parameter.size)
                                   : gradients_.data() + parameter.offset);
   }
-  OpRun& run = call.run;
+  OpContext& run = call.run;
   run.batch = run.summed_batch = samples_[static_cast<size_t>(micro)];
   run.first = firsts_[static_cast<size_t>(micro)];
   run.training = true;

@@ -52,7 +52,7 @@ class Worker {
 
   // The pointers of one operation's call.
   struct Call {
-    OpRun run;
+    OpContext run;
     std::vector<ConstTensor> inputs;
     std::vector<Tensor> input_gradients;
     std::vector<float*> parameters, gradients;

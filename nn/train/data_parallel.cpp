@@ -44,7 +44,7 @@ DataParallelOptions checked(DataParallelOptions options) {
   return options;
 }
 
-// A forecast may be for another machine; a model is on this one.
+// A estimate may be for another machine; a model is on this one.
 DataParallelOptions checked_here(DataParallelOptions options) {
   options = checked(std::move(options));
   throw_if_error(check_devices("DataParallel", options.devices));
@@ -88,7 +88,7 @@ std::optional<CommunicatorOptions> of_gradients(const DataParallelOptions& optio
   return with_ranks_of(options, {});
 }
 std::optional<CommunicatorOptions> of_statistics(const DataParallelOptions& options) {
-  if (!exchanges(options) || !options.shared_statistics) return std::nullopt;
+  if (!exchanges(options) || !options.sync_batch_norm) return std::nullopt;
   return with_ranks_of(options, {.slot_bytes = 64 << 10});
 }
 std::unique_ptr<Communicator> communicator(const std::vector<int>& devices,
@@ -105,7 +105,7 @@ World world_of(const DataParallelOptions& options, const Graph& graph) {
   same("bucket_bytes", options.bucket_bytes);
   same("micro_batches", options.micro_batches);
   same("the placement", static_cast<int>(options.placement));
-  same("shared_statistics", options.shared_statistics);
+  same("sync_batch_norm", options.sync_batch_norm);
   same("keep_finite", options.keep_finite);
   same("the network's number of parameters", graph.parameter_count());
   same("the network's number of operations", graph.nodes().size());
@@ -120,7 +120,7 @@ PhaseTimer timer_of(const StreamGroup& streams) {
 
 }  // namespace
 
-DataParallelOptions in_fixed_order(DataParallelOptions options) {
+DataParallelOptions with_device_count_invariance(DataParallelOptions options) {
   const auto refuse = [](const auto&... why) {
     throw Error(bad_argument("DataParallel in fixed order: ", why...));
   };
@@ -143,18 +143,18 @@ DataParallelOptions in_fixed_order(DataParallelOptions options) {
   return options;
 }
 
-MemoryForecast forecast(const Graph& graph, const DataParallelOptions& wanted, OptimizerSize optimizer) {
+MemoryEstimate estimate_memory(const Graph& graph, const DataParallelOptions& wanted, OptimizerSize optimizer) {
   const DataParallelOptions options = checked(wanted);
   std::vector<CommunicatorOptions> communicators;
   for (const auto& each : {of_gradients(options, graph), of_statistics(options)})
     if (each) communicators.push_back(*each);
-  MemoryForecast made = forecast_training(graph, {.batch = most_samples(options),
+  MemoryEstimate made = estimate_training(graph, {.batch = most_samples(options),
                                                   .plan = {.checkpoint_layers = options.checkpoint_layers},
                                                   .accumulates = options.micro_batches > 1,
                                                   .optimizer = optimizer,
                                                   .ranks = static_cast<int>(options.devices.size()),
                                                   .communicators = std::move(communicators)});
-  if (options.keep_finite) made.parts.push_back({"guard of the gradients", sizeof(unsigned long long)});
+  if (options.keep_finite) made.parts.push_back({"found_inf of the gradients", sizeof(unsigned long long)});
   return made;
 }
 
@@ -180,13 +180,13 @@ DataParallel::DataParallel(const AnyModule& network, Shape input, DataParallelOp
   for (int rank = 0; rank < compute_.size(); ++rank) {
     const DeviceScope scope(compute_.device(rank));
     replicas_.emplace_back(graph_, compute_.device(rank), compute_.stream(rank), plan, most_);
-    targets_.push_back({Buffer<int32_t>(most_), Buffer<float>(most_ * outputs), Buffer<LossTally>(1),
+    targets_.push_back({Buffer<int32_t>(most_), Buffer<float>(most_ * outputs), Buffer<LossStats>(1),
                         Buffer<std::byte>(loss_workspace)});
-    targets_.back().tally.fill_bytes(0);
+    targets_.back().loss_stats.fill_bytes(0);
     if (options_.micro_batches > 1) accumulated_.emplace_back(graph_.parameter_arena_size());
     if (options_.keep_finite) {
-      guards_.emplace_back(1).fill_bytes(0xff);
-      replicas_.back().set_guard(guards_.back().data());
+      found_inf_.emplace_back(1).fill_bytes(0xff);
+      replicas_.back().set_found_inf(found_inf_.back().data());
     }
     // The same seed gives the same values everywhere.
     replicas_.back().initialise(options_.seed);
@@ -222,7 +222,7 @@ Pass DataParallel::training_pass(int64_t batch, int64_t piece) {
   return {
       .training = true,
       .seed = options_.seed,
-      .shared_statistics = statistics_.get(),
+      .sync_batch_norm = statistics_.get(),
       .how = {.algorithm = grouped ? Algorithm::hierarchical : Algorithm::direct, .order = options_.order},
       .whole_batch = samples};
 }
@@ -305,7 +305,7 @@ void DataParallel::repeat_step(Optimizer& optimizer) {
   take_step(*staged_, optimizer);
 }
 
-void DataParallel::train_step(BatchSource& source, Optimizer& optimizer) {
+void DataParallel::train_step(BatchIterator& source, Optimizer& optimizer) {
   check_step(optimizer);
   const int64_t batch = source.next_batch();
   if (batch < 1 || batch > options_.batch)
@@ -314,7 +314,7 @@ void DataParallel::train_step(BatchSource& source, Optimizer& optimizer) {
   take_step(source, optimizer);
 }
 
-void DataParallel::take_step(BatchSource& source, Optimizer& optimizer) {
+void DataParallel::take_step(BatchIterator& source, Optimizer& optimizer) {
   const int64_t batch = source.next_batch();
   const auto enqueue = [this, &source, batch, &optimizer] { enqueue_step(source, batch, optimizer); };
   try {
@@ -336,7 +336,7 @@ void DataParallel::take_step(BatchSource& source, Optimizer& optimizer) {
   }
 }
 
-void DataParallel::enqueue_step(BatchSource& source, int64_t batch, Optimizer& optimizer) {
+void DataParallel::enqueue_step(BatchIterator& source, int64_t batch, Optimizer& optimizer) {
   PhaseTimer& timer = batch == options_.batch ? timer_ : timer_of_rest_;
   timed_ = timed_ || batch == options_.batch;
   const auto time = [&](Phase phase) {
@@ -363,7 +363,7 @@ void DataParallel::enqueue_step(BatchSource& source, int64_t batch, Optimizer& o
   update(batch, optimizer);
 }
 
-void DataParallel::load_piece(BatchSource& source, int64_t batch, int64_t piece) {
+void DataParallel::load_piece(BatchIterator& source, int64_t batch, int64_t piece) {
   on_each([&](Replica& replica, size_t rank) {
     const Shard part = piece_of_shard(batch, world_.first() + static_cast<int64_t>(rank), piece);
     replica.set_batch(part.size, part.first);
@@ -371,7 +371,7 @@ void DataParallel::load_piece(BatchSource& source, int64_t batch, int64_t piece)
   });
 }
 
-// Adds each replica's losses, of the samples that it has now, to its tally.
+// Adds each replica's losses, of the samples that it has now, to its loss_stats.
 void DataParallel::enqueue_loss(Loss loss, bool with_gradient) {
   on_each([&](Replica& replica, size_t rank) {
     Target& target = targets_[rank];
@@ -381,9 +381,9 @@ void DataParallel::enqueue_loss(Loss loss, bool with_gradient) {
     const LossTarget wanted = target_of(rank, replica.batch());
     const Workspace workspace = {target.workspace.data(), target.workspace.bytes()};
     throw_if_error(loss == Loss::cross_entropy
-                       ? softmax_cross_entropy(gradient, target.tally.data(), outputs, wanted.labels, 1.0f,
+                       ? softmax_cross_entropy(gradient, target.loss_stats.data(), outputs, wanted.labels, 1.0f,
                                                workspace, replica.stream())
-                       : squared_error(gradient, target.tally.data(), outputs, wanted.values, 1.0f, workspace,
+                       : squared_error(gradient, target.loss_stats.data(), outputs, wanted.values, 1.0f, workspace,
                                        replica.stream()));
   });
 }
@@ -432,8 +432,8 @@ void DataParallel::update(int64_t batch, Optimizer& optimizer) {
       RONDO_CUDA_THROW(cudaStreamWaitEvent(replica.stream(), reduced_[rank], 0));
     }
     if (rank == 0) timer.end(Phase::reduce);
-    if (replica.guard())
-      throw_if_error(first_nonfinite({guards_[rank].data(), 1}, replica.gradients(), true, replica.stream()));
+    if (replica.found_inf())
+      throw_if_error(first_nonfinite({found_inf_[rank].data(), 1}, replica.gradients(), true, replica.stream()));
     optimizer.step(replica, rank, mean);
     throw_if_error(advance(replica.step(), 1, replica.stream()));
     if (rank == 0) timer.end(Phase::update);

@@ -52,7 +52,7 @@ struct DataParallelOptions {
   // libraries do by default, without the all-reduce inside each layer; then each replica has running statistics of
   // its own too, the training differs with the number of devices, and so does what evaluation says of an image with its
   // place in the batch.
-  bool shared_statistics = true;
+  bool sync_batch_norm = true;
   // Of the gradients' all-reduce: with groups or several processes it is hierarchical.
   Algorithm algorithm = Algorithm::automatic;
   SumOrder order = SumOrder::left_to_right;  // of sums over replicas; balanced_tree: with Algorithm::direct
@@ -66,7 +66,7 @@ struct DataParallelOptions {
   int checkpoint_layers = 0;
   BatchPlacement placement = BatchPlacement::sharded;
   // A step whose gradients hold a NaN or infinity changes neither parameters nor optimizer, and nor does any after it: so that
-  // first_bad() finds where it came from. Reads the gradients once more.
+  // first_nonfinite_tensor() finds where it came from. Reads the gradients once more.
   bool keep_finite = false;
   // Processes that train together, each with as many devices; null: this one alone. `batch` is over the ranks
   // of all. All processes make the same calls with the same values, and the same batches. The group must
@@ -80,11 +80,11 @@ struct DataParallelOptions {
 // for more devices than blocks, fewer samples than blocks, several processes, groups, or another algorithm
 // than automatic and direct.
 inline constexpr int kSampleBlocks = 8;
-DataParallelOptions in_fixed_order(DataParallelOptions options);
+DataParallelOptions with_device_count_invariance(DataParallelOptions options);
 
 // The device memory that each replica will take, with its optimizer (Sgd::size(), Adam::kSize); a batch from the host or images
 // on the devices come on top. Throws a bad_argument Error.
-MemoryForecast forecast(const Graph& graph, const DataParallelOptions& options, OptimizerSize optimizer);
+MemoryEstimate estimate_memory(const Graph& graph, const DataParallelOptions& options, OptimizerSize optimizer);
 
 class DataParallel {
  public:
@@ -102,7 +102,7 @@ class DataParallel {
   // One step on a batch in the host's memory: x holds samples of the input's shape, one after the other, at most
   // options().batch of them. The loss is the softmax cross-entropy of labels[i] in [0, outputs), or the squared error summed
   // over a sample's outputs, and its mean over the batch is what goes down. The work goes on after the call: pageable memory
-  // may be used again at once, pinned memory when the step is done (take_tally() waits for it). The optimizer must have been
+  // may be used again at once, pinned memory when the step is done (take_loss_stats() waits for it). The optimizer must have been
   // made for this model. Throws rondo::Error: bad_argument for sizes that do not belong together, and nothing has happened;
   // after any other failure in the middle of a step the replicas may differ, and every later step is refused with the
   // first reason.
@@ -111,35 +111,35 @@ class DataParallel {
   // One more step on the batch that the host gave last: nothing is copied.
   void repeat_step(Optimizer& optimizer);
   // One step on the next batch of a source on the devices, such as ShuffledBatches.
-  void train_step(BatchSource& source, Optimizer& optimizer);
+  void train_step(BatchIterator& source, Optimizer& optimizer);
 
   // Why steps are enqueued call by call and not as recorded graphs (StepGraph::refusal()); ok where they are
   // graphs.
   const Status& graph_refusal() const { return recorded_.refusal(); }
 
   // Sums since the last call, over all replicas: losses, correct predictions, samples. Waits.
-  LossTally take_tally();
+  LossStats take_loss_stats();
 
   // The network's outputs in evaluation, in the order of the samples, of any number of them. Waits. Each
   // process computes all of them.
   std::vector<float> predict(std::span<const float> x);
 
   // Losses and correct predictions in evaluation, of any number of samples. Waits.
-  LossTally evaluate(std::span<const float> x, std::span<const int32_t> labels);
-  LossTally evaluate(const DeviceImages& images);
+  LossStats evaluate(std::span<const float> x, std::span<const int32_t> labels);
+  LossStats evaluate(const DeviceImages& images);
 
   // With keep_finite: the parameter whose gradient was the first that was not finite, "" as long as all were. Waits.
-  std::string bad_gradient();
+  std::string nonfinite_gradient();
   // Throws rondo::Error where the model is not what its steps should have made of it: a step failed, a device has, or a gradient
   // was not finite. Waits.
   void check_sound();
   // Steps change something again. load_checkpoint() and load_parameters() do this, too.
-  void forget_bad_gradient();
+  void clear_nonfinite_gradient();
 
   // Takes the source's next step again, as it was `steps_ago` steps before, operation by operation, until one makes a NaN or
   // infinity; nothing when none does. Parameters, states and optimizer stay as they are. With keep_finite, which has kept the
   // parameters. Waits. Throws rondo::Error.
-  std::optional<BadTensor> first_bad(BatchSource& source, int64_t steps_ago);
+  std::optional<NonfiniteTensor> first_nonfinite_tensor(BatchIterator& source, int64_t steps_ago);
 
   // How many values differ in any bit between the replicas' parameters: 0, or something is wrong. Waits.
   int64_t differing_values();
@@ -148,8 +148,8 @@ class DataParallel {
 
   // The replicas' streams. After a step that of rank 0 is behind all of it.
   StreamGroup& streams() { return compute_; }
-  // Of the ranks whose samples count, in device memory: what take_tally() adds and sets to zero.
-  std::vector<const LossTally*> tallies() const;
+  // Of the ranks whose samples count, in device memory: what take_loss_stats() adds and sets to zero.
+  std::vector<const LossStats*> loss_stats() const;
   // Where the time of the last step of a whole batch went, all 0 where there was none yet. The steps must be done.
   PhaseSeconds phases() const;
   // While there is one, steps are not replayed but enqueued kernel by kernel and shown in it.
@@ -160,7 +160,7 @@ class DataParallel {
   struct Target {
     Buffer<int32_t> labels;
     Buffer<float> values;
-    Buffer<LossTally> tally;
+    Buffer<LossStats> loss_stats;
     Buffer<std::byte> workspace;
   };
 
@@ -171,10 +171,10 @@ class DataParallel {
   void check_step(const Optimizer& optimizer) const;
   template <class Targets>
   void stage(std::span<const float> x, Targets targets);
-  void take_step(BatchSource& source, Optimizer& optimizer);
-  void enqueue_step(BatchSource& source, int64_t batch, Optimizer& optimizer);
+  void take_step(BatchIterator& source, Optimizer& optimizer);
+  void enqueue_step(BatchIterator& source, int64_t batch, Optimizer& optimizer);
   void copy_initial_values();
-  void load_piece(BatchSource& source, int64_t batch, int64_t piece);
+  void load_piece(BatchIterator& source, int64_t batch, int64_t piece);
   void enqueue_loss(Loss loss, bool with_gradient);
   void accumulate(int64_t piece);
   void reduce(const GradientBucket& bucket);
@@ -184,8 +184,8 @@ class DataParallel {
   template <class Work>
   auto beside_training(Work work);
   template <class Load>
-  LossTally evaluate_with(int64_t samples, Load load);
-  std::vector<LossTally> clear_tallies();
+  LossStats evaluate_with(int64_t samples, Load load);
+  std::vector<LossStats> clear_loss_stats();
   template <class Work>
   void on_each(Work work);
   Pass training_pass(int64_t batch, int64_t piece);
@@ -198,7 +198,7 @@ class DataParallel {
   int64_t most_;  // samples that a replica has room for
   std::vector<Replica> replicas_;
   std::vector<Target> targets_;
-  std::vector<Buffer<unsigned long long>> guards_;  // with keep_finite
+  std::vector<Buffer<unsigned long long>> found_inf_;  // with keep_finite
   std::vector<Buffer<float>> accumulated_;  // the gradients of a step's pieces so far; with several of them
   std::vector<GradientBucket> buckets_;
   std::vector<Event> ready_, reduced_;  // of each rank: a bucket is complete; all are reduced

@@ -29,15 +29,15 @@ void DataParallel::evaluate_in_batches(int64_t samples, const World& ranks, Load
   }
 }
 
-// Keeps the tally of training: what else goes through the loss must not mix with it.
+// Keeps the loss_stats of training: what else goes through the loss must not mix with it.
 template <class Work>
 auto DataParallel::beside_training(Work work) {
-  const LossTally of_training = take_tally();
+  const LossStats of_training = take_loss_stats();
   const auto put_back = [&] {
-    clear_tallies();
+    clear_loss_stats();
     if (world_.first() > 0) return;  // the sum is that of all ranks
     const DeviceScope scope(replicas_[0].device());
-    targets_[0].tally.upload(std::vector<LossTally>{of_training});
+    targets_[0].loss_stats.upload(std::vector<LossStats>{of_training});
   };
   try {
     auto result = work();
@@ -50,11 +50,11 @@ auto DataParallel::beside_training(Work work) {
 }
 
 template <class Load>
-LossTally DataParallel::evaluate_with(int64_t samples, Load load) {
+LossStats DataParallel::evaluate_with(int64_t samples, Load load) {
   return beside_training([&] {
     evaluate_in_batches(samples, world_, load,
                         [&](int64_t, int64_t) { enqueue_loss(Loss::cross_entropy, false); });
-    return world_.sum(clear_tallies());
+    return world_.sum(clear_loss_stats());
   });
 }
 
@@ -83,7 +83,7 @@ std::vector<float> DataParallel::predict(std::span<const float> x) {
   return all;
 }
 
-LossTally DataParallel::evaluate(std::span<const float> x, std::span<const int32_t> labels) {
+LossStats DataParallel::evaluate(std::span<const float> x, std::span<const int32_t> labels) {
   const auto sample = static_cast<size_t>(graph_.input().shape.size());
   if (x.size() != labels.size() * sample)
     throw Error(bad_argument("DataParallel: there are ", x.size(), " values and ", labels.size(),
@@ -94,14 +94,14 @@ LossTally DataParallel::evaluate(std::span<const float> x, std::span<const int32
   });
 }
 
-LossTally DataParallel::evaluate(const DeviceImages& images) {
+LossStats DataParallel::evaluate(const DeviceImages& images) {
   return evaluate_with(images.size(), [&](Replica& replica, size_t rank, Shard shard) {
     images.gather(replica, rank, shard, target_of(rank, shard.size).labels);
   });
 }
 
-LossTally DataParallel::take_tally() {
-  std::vector<LossTally> own = clear_tallies();
+LossStats DataParallel::take_loss_stats() {
+  std::vector<LossStats> own = clear_loss_stats();
   if (!sharded()) {
     own.resize(1);  // the others see the same samples
     if (world_.first() > 0) own[0] = {};
@@ -110,19 +110,19 @@ LossTally DataParallel::take_tally() {
 }
 
 // What they were, of each replica.
-std::vector<LossTally> DataParallel::clear_tallies() {
+std::vector<LossStats> DataParallel::clear_loss_stats() {
   compute_.synchronize();
-  std::vector<LossTally> were;
+  std::vector<LossStats> were;
   on_each([&](Replica&, size_t rank) {
-    were.push_back(targets_[rank].tally.download()[0]);
-    targets_[rank].tally.fill_bytes(0);
+    were.push_back(targets_[rank].loss_stats.download()[0]);
+    targets_[rank].loss_stats.fill_bytes(0);
   });
   return were;
 }
 
-std::vector<const LossTally*> DataParallel::tallies() const {
-  std::vector<const LossTally*> all;
-  for (const Target& target : targets_) all.push_back(target.tally.data());
+std::vector<const LossStats*> DataParallel::loss_stats() const {
+  std::vector<const LossStats*> all;
+  for (const Target& target : targets_) all.push_back(target.loss_stats.data());
   if (!sharded()) all.resize(1);  // the others see the same samples
   return all;
 }
@@ -141,11 +141,11 @@ void DataParallel::set_trace(Trace* trace) {
   if (gradients_) gradients_->set_trace(trace);
 }
 
-std::string DataParallel::bad_gradient() {
+std::string DataParallel::nonfinite_gradient() {
   compute_.synchronize();
   unsigned long long first = kAllFinite;
   on_each([&](Replica&, size_t rank) {
-    if (rank < guards_.size()) first = std::min(first, guards_[rank].download()[0]);
+    if (rank < found_inf_.size()) first = std::min(first, found_inf_[rank].download()[0]);
   });
   if (first == kAllFinite) return "";
   const auto index = static_cast<int64_t>(first);
@@ -156,25 +156,25 @@ std::string DataParallel::bad_gradient() {
 
 void DataParallel::check_sound() {
   throw_if_error(failure_);
-  if (const std::string parameter = bad_gradient(); !parameter.empty())
+  if (const std::string parameter = nonfinite_gradient(); !parameter.empty())
     throw Error(bad_argument("DataParallel: the gradient of '", parameter,
                              "' was not finite in a step that was taken, and no step since has learned"));
 }
 
-void DataParallel::forget_bad_gradient() {
+void DataParallel::clear_nonfinite_gradient() {
   compute_.synchronize();
   on_each([&](Replica&, size_t rank) {
-    if (rank < guards_.size()) guards_[rank].fill_bytes(0xff);
+    if (rank < found_inf_.size()) found_inf_[rank].fill_bytes(0xff);
   });
 }
 
-std::optional<BadTensor> DataParallel::first_bad(BatchSource& source, int64_t steps_ago) {
+std::optional<NonfiniteTensor> DataParallel::first_nonfinite_tensor(BatchIterator& source, int64_t steps_ago) {
   const int64_t batch = source.next_batch();
   const auto move_steps = [&](int64_t steps) {
     on_each(
         [&](Replica& replica, size_t) { throw_if_error(advance(replica.step(), steps, replica.stream())); });
   };
-  const auto hunt = [&]() -> std::optional<BadTensor> {
+  const auto hunt = [&]() -> std::optional<NonfiniteTensor> {
     for (int64_t piece = 0; piece < options_.micro_batches; ++piece) {
       const Pass training = training_pass(batch, piece);
       load_piece(source, batch, piece);
@@ -188,7 +188,7 @@ std::optional<BadTensor> DataParallel::first_bad(BatchSource& source, int64_t st
   return beside_training([&] {
     move_steps(-steps_ago);
     try {
-      const std::optional<BadTensor> bad = hunt();
+      const std::optional<NonfiniteTensor> bad = hunt();
       move_steps(steps_ago);
       return bad;
     } catch (...) {

@@ -52,7 +52,7 @@ class Run {
         test_(model, data.test_images, data.test_labels),
         batches_(model, train_, model.options().batch, options.seed),
         run_{batches_.steps(), batches_.steps() * options.epochs},
-        probe_(model.streams().device(0), model.streams().stream(0), model.tallies(), kStepsAhead),
+        probe_(model.streams().device(0), model.streams().stream(0), model.loss_stats(), kStepsAhead),
         check_(check_of(model, options.verify)) {
     options.learning_rate.check(run_);
     check_from();
@@ -72,7 +72,7 @@ class Run {
       agree_on_end();
       if (result_.end != FitResult::End::diverged) look_at_gradients();
       if (result_.end == FitResult::End::diverged) {
-        find_bad_tensor();
+        find_nonfinite_tensor();
       } else if (result_.end == FitResult::End::done || batches_.done()) {
         finish_epoch();
         if (epoch_ == options_.epochs) result_.end = FitResult::End::done;  // whatever was asked meanwhile
@@ -88,7 +88,7 @@ class Run {
  private:
   // In the middle of an epoch another order would show some of its samples twice, and others never.
   void check_from() const {
-    const TrainingPlace& from = options_.from;
+    const TrainingState& from = options_.from;
     if (from.epoch < 1 || from.epoch > options_.epochs + 1)
       refuse("the training is to go on in epoch ", from.epoch, ", must be 1 to ", options_.epochs, ", or ",
              options_.epochs + 1, " when all is done");
@@ -149,7 +149,7 @@ class Run {
 
   // What the devices have done meanwhile.
   void follow() {
-    const std::optional<LossTally> seen = probe_.poll();
+    const std::optional<LossStats> seen = probe_.poll();
     if (!seen) return std::this_thread::sleep_for(std::chrono::microseconds(20));
     ++seen_;
     const double loss = seen->loss / static_cast<double>(seen->rows);
@@ -164,8 +164,8 @@ class Run {
   void finish_epoch() {
     EpochReport report;
     report.epoch = epoch_;
-    const LossTally tally = model_.take_tally();
-    report.train_loss = tally.loss / static_cast<double>(tally.rows);
+    const LossStats loss_stats = model_.take_loss_stats();
+    report.train_loss = loss_stats.loss / static_cast<double>(loss_stats.rows);
     report.seconds = seconds_since(begin_);
     report.phases = share_out(report.seconds, model_.phases());
     report.test_accuracy =
@@ -189,20 +189,20 @@ class Run {
 
   // A gradient may be lost where the loss is not; from then on no step has changed anything.
   void look_at_gradients() {
-    const std::string parameter = model_.bad_gradient();
+    const std::string parameter = model_.nonfinite_gradient();
     if (parameter.empty()) return;
     result_.end = FitResult::End::diverged;
-    result_.bad_tensor = concat(parameter, ": gradient, in one of the last ", seen_ - first_step_, " steps");
+    result_.nonfinite_tensor = concat(parameter, ": gradient, in one of the last ", seen_ - first_step_, " steps");
   }
 
   // The step whose loss was the first that was not finite is taken once more.
-  void find_bad_tensor() {
-    if (!result_.bad_tensor.empty()) return;
+  void find_nonfinite_tensor() {
+    if (!result_.nonfinite_tensor.empty()) return;
     const int64_t steps_ago = batches_.step() - bad_step_;
     batches_.begin_epoch(epoch_, bad_step_);
     move_to(epoch_, bad_step_);
-    if (const std::optional<BadTensor> bad = model_.first_bad(batches_, steps_ago))
-      result_.bad_tensor = bad->text();
+    if (const std::optional<NonfiniteTensor> bad = model_.first_nonfinite_tensor(batches_, steps_ago))
+      result_.nonfinite_tensor = bad->text();
   }
 
   DataParallel& model_;
@@ -229,7 +229,7 @@ FitResult fit(DataParallel& model, Optimizer& optimizer, const FashionMnist& dat
   constexpr int64_t kMostEpochs = int64_t{1} << 31;  // the steps of all are a number still
   if (options.epochs < 1 || options.epochs > kMostEpochs)
     refuse("there are ", options.epochs, " epochs, must be 1 to ", kMostEpochs);
-  model.take_tally();  // what was counted before is not of this run
+  model.take_loss_stats();  // what was counted before is not of this run
   return Run(model, optimizer, data, options, observer, trace)();
 }
 

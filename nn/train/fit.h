@@ -27,7 +27,7 @@ struct FitOptions {
   // A checkpoint (checkpoint.h) that is replaced after every epoch, and when the training is stopped; empty: none.
   std::string checkpoint = {};
   // Where the training goes on, as load_checkpoint() returned it; of a training that begins, the first epoch.
-  TrainingPlace from = {.epoch = 1};
+  TrainingState from = {.epoch = 1};
 };
 
 // Called by the training thread while the devices work.
@@ -47,8 +47,8 @@ struct FitResult {
   End end = End::done;
   std::vector<EpochReport> epochs;  // those that were finished
   int64_t verified_steps = 0;       // with FitOptions::verify: steps after which all replicas were compared
-  TrainingPlace place;              // where it would go on
-  std::string bad_tensor;           // diverged: the first tensor that was not finite, where it could be found
+  TrainingState place;              // where it would go on
+  std::string nonfinite_tensor;           // diverged: the first tensor that was not finite, where it could be found
   int64_t differing_values = 0;     // ... and how many values differed in any bit, over all of them
 };
 

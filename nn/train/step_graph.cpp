@@ -3,7 +3,7 @@
 namespace rondo {
 
 StepGraph::StepGraph(StreamGroup& group, std::function<void()> enqueue)
-    : group_(group), enqueue_(std::move(enqueue)) {
+    : group_(group), builder_(std::move(enqueue)) {
   DeviceScope scope(group.device(0));
   const cudaStream_t stream = group.stream(0);
   // Thread-local: other threads of the program may allocate and synchronise meanwhile.
@@ -11,7 +11,7 @@ StepGraph::StepGraph(StreamGroup& group, std::function<void()> enqueue)
   cudaGraph_t graph = nullptr;
   try {
     group.fork();  // draws the other streams into the recording
-    enqueue_();
+    builder_();
     group.join();  // every branch must lead back to the stream that began it
   } catch (...) {
     static_cast<void>(cudaStreamEndCapture(stream, &graph));
@@ -31,7 +31,7 @@ StepGraph::~StepGraph() {
 
 StepGraph::StepGraph(StepGraph&& other) noexcept
     : group_(other.group_),
-      enqueue_(std::move(other.enqueue_)),
+      builder_(std::move(other.builder_)),
       executable_(std::exchange(other.executable_, nullptr)),
       launched_(other.launched_),
       refusal_(std::move(other.refusal_)) {}
@@ -55,7 +55,7 @@ void StepGraph::launch() {
     refuse(error, "launching the step's graph");
   }
   group_.fork();
-  enqueue_();
+  builder_();
   group_.join();
 }
 

@@ -33,7 +33,7 @@ class StepGraph {
   void refuse(cudaError_t error, const char* what);
 
   StreamGroup& group_;
-  std::function<void()> enqueue_;
+  std::function<void()> builder_;
   cudaGraphExec_t executable_ = nullptr;
   bool launched_ = false;
   Status refusal_;

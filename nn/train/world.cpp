@@ -1,6 +1,6 @@
 #include <rondo/nn/train/world.h>
 
-#include <rondo/collectives/combine/combine.h>
+#include <rondo/collectives/reduce/reduce_vectors.h>
 
 #include <algorithm>
 
@@ -30,16 +30,16 @@ void World::check_same(const std::string& what, const std::string& own) const {
                                processes_->name(0), ", must be the same in all processes"));
 }
 
-LossTally World::sum(std::span<const LossTally> of_local_ranks) const {
-  std::array<LossTally, kMaxRanks> own;
+LossStats World::sum(std::span<const LossStats> of_local_ranks) const {
+  std::array<LossStats, kMaxRanks> own;
   std::copy(of_local_ranks.begin(), of_local_ranks.end(), own.begin());
-  LossTally total;
-  for (const auto& tallies : gather(own, "adding up the loss"))
+  LossStats total;
+  for (const auto& loss_stats : gather(own, "adding up the loss"))
     for (size_t rank = 0; rank < of_local_ranks.size(); ++rank) {
-      total.loss += tallies[rank].loss;
-      total.correct += tallies[rank].correct;
-      total.rows += tallies[rank].rows;
-      total.bad_labels += tallies[rank].bad_labels;
+      total.loss += loss_stats[rank].loss;
+      total.correct += loss_stats[rank].correct;
+      total.rows += loss_stats[rank].rows;
+      total.bad_labels += loss_stats[rank].bad_labels;
     }
   return total;
 }

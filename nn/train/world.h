@@ -41,7 +41,7 @@ class World {
   void check_same(const std::string& what, const std::string& own) const;
 
   // Of all ranks in their order, so that the sum is that of one process with as many ranks.
-  LossTally sum(std::span<const LossTally> of_local_ranks) const;
+  LossStats sum(std::span<const LossStats> of_local_ranks) const;
   // Of one number of each process.
   int64_t sum(int64_t own, const std::string& what) const;
 

@@ -140,7 +140,7 @@ TEST(Hierarchical, FusesManyVectors) {
       lists[static_cast<size_t>(rank)].push_back(vectors.back().view(rank));
   }
   ASSERT_TRUE(
-      ok(all_reduce_many(lists, {.algorithm = Algorithm::hierarchical}, world.communicator, world.handles)));
+      ok(all_reduce_coalesced(lists, {.algorithm = Algorithm::hierarchical}, world.communicator, world.handles)));
   world.synchronize();
   const auto want = hierarchical_sum(inputs, 2);
   for (const RankVectors& vector : vectors)

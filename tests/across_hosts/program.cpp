@@ -59,7 +59,7 @@ struct Program {
     for (size_t rank = 0; rank < ranks.devices.size(); ++rank)
       lists.push_back({a.views[rank], b.views[rank], c.views[rank]});
     throw_if_error(
-        all_reduce_many(lists, {.algorithm = Algorithm::hierarchical}, ranks.communicator, ranks.streams));
+        all_reduce_coalesced(lists, {.algorithm = Algorithm::hierarchical}, ranks.communicator, ranks.streams));
     for (const Vectors<float>* vectors : {&a, &b, &c}) say(ranks, *vectors, "one of many");
   }
 

@@ -109,7 +109,7 @@ TEST_F(RondoAcrossHosts, AMistakeInAllProcessesIsToldOnce) {
     std::string command, says;
   } mistakes[] = {
       {train("--algorithm ring"), "--algorithm is 'ring', must be automatic in 3 processes"},
-      {train("--fixed-order"), "--fixed-order is not possible in 3 processes"},
+      {train("--device-count-invariant"), "--device-count-invariant is not possible in 3 processes"},
       {train("--group 2"), "--group is 2, must not be given in 3 processes"},
       {train("--from-scratch"), "--from-scratch is for one process, 3 were started"},
       {RONDO_PROGRAM " train mlp --mode single",
@@ -144,7 +144,7 @@ TEST_F(RondoAcrossHosts, DifferentTrainingsAreRefused) {
       {{lenet, lenet + "--momentum 0.9"}, "--momentum is 0.9"},
       {{lenet + "--lr 0.2000005", lenet}, "--lr is 0.2 in process 1"},
       {{lenet, lenet + "--limit 39"}, "--data is "},
-      {{lenet, lenet + "--local-statistics"}, "which has no batch normalisation"},
+      {{lenet, lenet + "--no-sync-bn"}, "which has no batch normalisation"},
       {{mlp, mlp + "--lr 0.5"}, "--lr is 0.5 in process 1"},
       {{mlp + "--steps 2", mlp + "--steps 3"}, "--steps is 3 in process 1"},
       {{mlp, mlp + "--verify"}, "--verify is given in process 1"},

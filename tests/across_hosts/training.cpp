@@ -52,7 +52,7 @@ class StopAfter final : public nn::FitObserver {
 std::string shown(const nn::FitResult& result) {
   const char* ends[] = {"done", "stopped", "diverged"};
   return concat(ends[static_cast<int>(result.end)], " in epoch ", result.place.epoch, " after ",
-                result.place.step, " steps: ", result.bad_tensor);
+                result.place.step, " steps: ", result.nonfinite_tensor);
 }
 
 void train(int local, int group, ProcessGroup* processes) {
@@ -94,7 +94,7 @@ void find_bad_input(ProcessGroup& processes) {
   if (processes.index() == processes.size() - 1)
     x[15 * 784 + 3 * 28 + 4] = std::numeric_limits<float>::infinity();
   FixedBatch batch(model, x, some_labels(kSamples, 10));
-  const auto bad = model.first_bad(batch, 0);
+  const auto bad = model.first_nonfinite_tensor(batch, 0);
   std::printf("%s\n", bad ? bad->text().c_str() : "nothing");
 }
 

@@ -1,8 +1,8 @@
 // accumulator_of() is at run time what Arithmetic<T, R>::Accumulator is for the compiler.
 #include <gtest/gtest.h>
 
-#include <rondo/collectives/combine/combine.h>
-#include <rondo/collectives/combine/arithmetic.cuh>
+#include <rondo/collectives/reduce/reduce_vectors.h>
+#include <rondo/collectives/reduce/arithmetic.cuh>
 
 namespace rondo::test {
 namespace {

@@ -1,4 +1,4 @@
-// all_reduce_many(): vectors of several types, fewer and more than the bucket takes, each reduced in place.
+// all_reduce_coalesced(): vectors of several types, fewer and more than the bucket takes, each reduced in place.
 #include <rondo/tests/collectives/exact_data.h>
 #include <rondo/tests/collectives/worlds.h>
 
@@ -49,7 +49,7 @@ class Members {
 
 constexpr int64_t kSizes[] = {0, 1, 2, 15, 16, 17, 100, 1023, 2500};
 
-void expect_many(int ranks, Placement placement, int64_t bucket_bytes, Algorithm algorithm,
+void expect_coalesced(int ranks, Placement placement, int64_t bucket_bytes, Algorithm algorithm,
                  Reduction reduction, size_t vectors, uint64_t seed) {
   SCOPED_TRACE(concat(ranks, " ranks ", placement, ", bucket of ", bucket_bytes, " bytes, ", algorithm, ", ",
                       name_of(reduction), ", ", vectors, " vectors, seed ", seed));
@@ -61,40 +61,40 @@ void expect_many(int ranks, Placement placement, int64_t bucket_bytes, Algorithm
     if (random.below(4) == 0) dtype = kDTypes[static_cast<size_t>(random.below(std::size(kDTypes)))];
     members.add(dtype, reduction, kSizes[static_cast<size_t>(random.below(std::size(kSizes)))]);
   }
-  ASSERT_TRUE(ok(all_reduce_many(members.lists(), {.reduction = reduction, .algorithm = algorithm},
+  ASSERT_TRUE(ok(all_reduce_coalesced(members.lists(), {.reduction = reduction, .algorithm = algorithm},
                                  world.communicator, world.handles)));
   world.synchronize();
   members.expect_reduced();
 }
 
-TEST(AllReduceMany, ReducesEveryVector) {
+TEST(AllReduceCoalesced, ReducesEveryVector) {
   uint64_t seed = 0;
   for (const Algorithm algorithm : kAlgorithms)
     for (const int ranks : {1, 2, 3, 8})
       for (const int64_t bucket_bytes : {16, 1000, 64 << 10}) {
         ++seed;
-        expect_many(ranks, seed % 2 ? Placement::spread : Placement::pairs, bucket_bytes, algorithm,
+        expect_coalesced(ranks, seed % 2 ? Placement::spread : Placement::pairs, bucket_bytes, algorithm,
                     kReductions[seed % std::size(kReductions)], 20, seed);
         if (HasFatalFailure()) return;
       }
 }
 
 // One launch packs 64 vectors; all of these fit one bucket.
-TEST(AllReduceMany, ReducesMoreVectorsThanOneLaunchPacks) {
+TEST(AllReduceCoalesced, ReducesMoreVectorsThanOneLaunchPacks) {
   for (const size_t vectors : {63, 64, 65, 200}) {
     World world(place(3, Placement::spread),
                 CommunicatorOptions{.slot_bytes = 4096, .bucket_bytes = 1 << 20});
     Members members(world);
     for (size_t k = 0; k < vectors; ++k)
       members.add(DType::bfloat16, Reduction::sum, k % 7 == 3 ? 0 : static_cast<int64_t>(k % 50) + 1);
-    ASSERT_TRUE(ok(all_reduce_many(members.lists(), {}, world.communicator, world.handles)));
+    ASSERT_TRUE(ok(all_reduce_coalesced(members.lists(), {}, world.communicator, world.handles)));
     world.synchronize();
     members.expect_reduced();
   }
 }
 
 // The bucket is used again for the next vectors, in every legal order of the operations.
-TEST(AllReduceMany, ABucketIsFilledAgainOnlyWhenItWasEmptied) {
+TEST(AllReduceCoalesced, ABucketIsFilledAgainOnlyWhenItWasEmptied) {
   for (uint64_t seed = 0; seed < 30; ++seed) {
     World world(place(3, seed % 2 ? Placement::spread : Placement::together),
                 CommunicatorOptions{.slot_bytes = 128, .bucket_bytes = 256});
@@ -103,20 +103,20 @@ TEST(AllReduceMany, ABucketIsFilledAgainOnlyWhenItWasEmptied) {
     RandomOrder order(seed);
     const Algorithm algorithm = kAlgorithms[seed % std::size(kAlgorithms)];
     ASSERT_TRUE(
-        ok(all_reduce_many(members.lists(), {.algorithm = algorithm}, world.communicator, world.handles)));
+        ok(all_reduce_coalesced(members.lists(), {.algorithm = algorithm}, world.communicator, world.handles)));
     world.synchronize();
     members.expect_reduced();
     if (HasFatalFailure()) FAIL() << "seed " << seed;
   }
 }
 
-TEST(AllReduceMany, NoVectorsAreFine) {
+TEST(AllReduceCoalesced, NoVectorsAreFine) {
   World world(place(2, Placement::spread));
   EXPECT_TRUE(
-      ok(all_reduce_many(std::vector<std::vector<DataView>>(2), {}, world.communicator, world.handles)));
+      ok(all_reduce_coalesced(std::vector<std::vector<DataView>>(2), {}, world.communicator, world.handles)));
   Members empty(world);
   for (int k = 0; k < 3; ++k) empty.add(DType::float64, Reduction::sum, 0);
-  EXPECT_TRUE(ok(all_reduce_many(empty.lists(), {}, world.communicator, world.handles)));
+  EXPECT_TRUE(ok(all_reduce_coalesced(empty.lists(), {}, world.communicator, world.handles)));
   world.synchronize();
 }
 

@@ -1,8 +1,8 @@
 // The whole grid of all_reduce(), and vectors of more than 2^31 elements: minutes.
 //
 // Every product of rank count, size up to 65537, type, reduction, in place or not, alignment and algorithm is run; ranks
-// that share a device at every fifth alignment. The largest sizes meet every type, reduction, algorithm and number of
-// ranks, each with an alignment and a slot size of its own: what an alignment does is done at the ends of pieces, of
+// that share a device at every fifth alignment. The largest sizes join_streams every type, reduction, algorithm and number of
+// ranks, each with an alignment and a slot size of its own: what an alignment does is done at the ends of segments, of
 // which 65537 elements in slots of 64 KiB have every kind.
 #include <rondo/tests/collectives/all_reduce_case.h>
 

@@ -1,5 +1,5 @@
 // all_reduce() computes every element right: a selection of the grid in which every two values of ranks, size, type,
-// reduction, algorithm, alignment, placement and slot size meet. all_reduce_full_grid_test.cpp walks through all.
+// reduction, algorithm, alignment, placement and slot size join_streams. all_reduce_full_grid_test.cpp walks through all.
 #include <rondo/tests/collectives/all_reduce_case.h>
 #include <rondo/tests/collectives/worlds.h>
 

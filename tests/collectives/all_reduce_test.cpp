@@ -42,7 +42,7 @@ TEST(AllReduceViews, ManyRanksWithTheSmallestSlots) {
     std::vector<std::vector<DataView>> lists;
     for (int rank = 0; rank < ranks; ++rank) lists.push_back({two.view(rank), three.view(rank)});
     ASSERT_TRUE(
-        ok(all_reduce_many(lists, {.algorithm = Algorithm::root}, world.communicator, world.handles)));
+        ok(all_reduce_coalesced(lists, {.algorithm = Algorithm::root}, world.communicator, world.handles)));
     world.synchronize();
     for (size_t rank = 0; rank < inputs.size(); ++rank) {
       ASSERT_TRUE(all_equal_bits(one.download(rank), documented_sum(inputs, Algorithm::root)));

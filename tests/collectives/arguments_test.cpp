@@ -48,7 +48,7 @@ class Arguments : public testing::Test {
     return all_to_all(out, in, world_.communicator, streams_);
   }
   Status many(const std::vector<Outputs>& lists, const ReduceOptions& options = {}) {
-    return all_reduce_many(lists, options, world_.communicator, streams_);
+    return all_reduce_coalesced(lists, options, world_.communicator, streams_);
   }
   Inputs inputs(const Outputs& views) const { return {views.begin(), views.end()}; }
   // Views with one of them changed.
@@ -83,9 +83,9 @@ TEST_F(Arguments, OneVectorARank) {
       refused(collect(wholes_[0].part(0, kBlock), inputs(two), 0), "reduce: there are 2 inputs, must be 3"));
   EXPECT_TRUE(refused(exchange(two_wholes, inputs(wholes_)), "all_to_all: there are 2 outputs, must be 3"));
   EXPECT_TRUE(refused(many({{blocks_[0]}, {blocks_[1]}}),
-                      "all_reduce_many: there are 2 lists of vectors, must be 3"));
+                      "all_reduce_coalesced: there are 2 lists of vectors, must be 3"));
   EXPECT_TRUE(
-      refused(many({{blocks_[0]}, {blocks_[1]}, {}}), "all_reduce_many: rank 2 has 0 vectors, must have 1"));
+      refused(many({{blocks_[0]}, {blocks_[1]}, {}}), "all_reduce_coalesced: rank 2 has 0 vectors, must have 1"));
 }
 
 TEST_F(Arguments, Sizes) {
@@ -234,7 +234,7 @@ TEST_F(Arguments, AlgorithmsAndOrdersThatThereAre) {
 
 TEST_F(Arguments, ManyNeedsABucket) {
   World without(place(kRanks, Placement::pairs), int64_t{64});
-  EXPECT_TRUE(refused(all_reduce_many(lists_of(blocks_), {}, without.communicator, without.handles),
+  EXPECT_TRUE(refused(all_reduce_coalesced(lists_of(blocks_), {}, without.communicator, without.handles),
                       "made with bucket_bytes 0, must be above 0"));
 }
 
@@ -247,7 +247,7 @@ class ArgumentStreams : public Arguments {
     EXPECT_TRUE(refused(gather(wholes_, inputs(blocks_)), "all_gather: " + says));
     EXPECT_TRUE(refused(send(blocks_, apart, 0), "broadcast: " + says));
     EXPECT_TRUE(refused(collect(apart, inputs(blocks_), 0), "reduce: " + says));
-    EXPECT_TRUE(refused(many(lists_of(blocks_)), "all_reduce_many: " + says));
+    EXPECT_TRUE(refused(many(lists_of(blocks_)), "all_reduce_coalesced: " + says));
     EXPECT_TRUE(refused(barrier(world_.communicator, streams_), "barrier: " + says));
     RankVectors out(world_.devices, kSize);
     EXPECT_TRUE(refused(exchange(out.views(), inputs(wholes_)), "all_to_all: " + says));

@@ -27,7 +27,7 @@ TEST(Communicator, RefusesImpossibleDevicesAndSlots) {
 }
 
 // bytes_per_rank() refuses the options that the constructor refuses.
-TEST(Communicator, RefusesToForecastWhatCanNotBe) {
+TEST(Communicator, RefusesImpossibleOptions) {
   const auto forecast = [](int ranks, const CommunicatorOptions& options) -> Status {
     try {
       Communicator::bytes_per_rank(ranks, options);

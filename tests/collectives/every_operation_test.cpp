@@ -40,11 +40,11 @@ std::vector<Operation> operations() {
        [](const Call& c, Communicator& communicator) {
          return all_reduce(c.outputs, c.options, communicator, c.streams);
        }},
-      {"all_reduce_many", kWhole, -1, true, true, true,
+      {"all_reduce_coalesced", kWhole, -1, true, true, true,
        [](const Call& c, Communicator& communicator) {
          std::vector<std::vector<DataView>> lists;
          for (const DataView& view : c.outputs) lists.push_back({view});
-         return all_reduce_many(lists, c.options, communicator, c.streams);
+         return all_reduce_coalesced(lists, c.options, communicator, c.streams);
        }},
       {"reduce_scatter", kBlock, kWhole, true, true, true,
        [](const Call& c, Communicator& communicator) {

@@ -31,7 +31,7 @@ class LateRank : public testing::Test {
           << message;
   }
 
-  // The bucket takes one small vector only, so that all_reduce_many() has several rounds.
+  // The bucket takes one small vector only, so that all_reduce_coalesced() has several rounds.
   World world_{place(kRanks, Placement::spread), CommunicatorOptions{.slot_bytes = 1024, .bucket_bytes = 16}};
   Vectors data_{world_}, results_{world_};
 };
@@ -59,11 +59,11 @@ std::vector<Operation> operations() {
        {Algorithm::ring, Algorithm::direct, Algorithm::root, Algorithm::hierarchical})
     all.push_back(all_reduce_by(algorithm));
   for (const Algorithm algorithm : {Algorithm::ring, Algorithm::direct}) {
-    all.push_back({"all_reduce_many", [=](const Vectors& in, const Vectors& out, World& w) {
+    all.push_back({"all_reduce_coalesced", [=](const Vectors& in, const Vectors& out, World& w) {
                      std::vector<std::vector<DataView>> lists(kRanks);
                      for (size_t rank = 0; rank < kRanks; ++rank)
                        lists[rank] = {in.views[rank], out.views[rank].part(0, 3), out.views[rank].part(4, 8)};
-                     return all_reduce_many(lists, {.algorithm = algorithm}, w.communicator, w.handles);
+                     return all_reduce_coalesced(lists, {.algorithm = algorithm}, w.communicator, w.handles);
                    }});
     all.push_back({"reduce_scatter", [=](const Vectors& in, const Vectors& out, World& w) {
                      return reduce_scatter(blocks(out), inputs(in), {.algorithm = algorithm}, w.communicator,
@@ -110,7 +110,7 @@ TEST_P(LateRankOf, IsNamedThoughOthersFollow) {
 // The host runs ahead as far as a stream's queue lets it. What is known of the first one is not lost.
 TEST_F(LateRank, IsNamedWithMoreInFlightThanAreFollowed) {
   constexpr int kBarriers = 100;
-  static_assert(kBarriers > Arrivals::kFollowed);
+  static_assert(kBarriers > OperationTracker::kFollowed);
   {
     Hold hold(world_.handles[2]);
     enqueue_barriers(kBarriers);
@@ -154,7 +154,7 @@ TEST_F(LateRank, IsNamedAfterThousandsAreDone) {
   {
     Hold hold(world_.handles[0]);
     ASSERT_TRUE(ok(all_reduce_by(Algorithm::root).enqueue(data_, results_, world_)));
-    enqueue_barriers(static_cast<int>(Arrivals::kFollowed) - 1);
+    enqueue_barriers(static_cast<int>(OperationTracker::kFollowed) - 1);
     expect_missing(wait_in_vain(), "all_reduce", 0);
   }
   world_.synchronize();
@@ -181,7 +181,7 @@ TEST_F(LateRank, IsNamedInTheMiddle) {
 TEST_F(LateRank, IsNotKnownBeyondWhatIsFollowed) {
   {
     std::optional<Hold> all(std::in_place, world_.handles[0]);
-    enqueue_barriers(static_cast<int>(Arrivals::kFollowed) + 10);
+    enqueue_barriers(static_cast<int>(OperationTracker::kFollowed) + 10);
     const Event before;
     ASSERT_EQ(cudaEventRecord(before, world_.handles[0]), cudaSuccess);
     Hold hold(world_.handles[2]);
@@ -221,13 +221,13 @@ TEST(LateRankAlone, IsNamed) {
 }
 
 // To ask for an event spoils a recording, if one does not take care.
-TEST(Arrivals, AreLookedAtWhileSomethingElseIsRecorded) {
+TEST(OperationTracker, AreLookedAtWhileSomethingElseIsRecorded) {
   World world(place(kRanks, Placement::spread));
   const DeviceScope scope(0);
   const Stream recorded;
   cudaGraph_t graph = nullptr;
   ASSERT_EQ(cudaStreamBeginCapture(recorded, cudaStreamCaptureModeGlobal), cudaSuccess);
-  for (size_t i = 0; i < 2 * Arrivals::kFollowed; ++i)
+  for (size_t i = 0; i < 2 * OperationTracker::kFollowed; ++i)
     ASSERT_TRUE(ok(barrier(world.communicator, world.handles)));
   ASSERT_EQ(cudaStreamEndCapture(recorded, &graph), cudaSuccess);
   ASSERT_EQ(cudaGraphDestroy(graph), cudaSuccess);

@@ -111,7 +111,7 @@ TEST_F(MissingRank, EverythingIsRefusedAfterwards) {
   }
   const std::vector<ConstDataView> block_inputs(blocks.begin(), blocks.end());
   refused_for_that("all_reduce", all_reduce(v, {}, c, streams));
-  refused_for_that("all_reduce_many", all_reduce_many(lists, {}, c, streams));
+  refused_for_that("all_reduce_coalesced", all_reduce_coalesced(lists, {}, c, streams));
   refused_for_that("reduce_scatter", reduce_scatter(blocks, in, {}, c, streams));
   refused_for_that("all_gather", all_gather(v, block_inputs, Algorithm::ring, c, streams));
   refused_for_that("broadcast", broadcast(v, in[0], 0, Algorithm::ring, c, streams));

@@ -60,7 +60,7 @@ class MixedWork {
                                  communicator_, streams));
     RONDO_RETURN_IF_ERROR(
         all_to_all(exchanged_.views(), exchanged_from_.const_views(), communicator_, streams));
-    return all_reduce_many(parts_of(grouped_), {.algorithm = Algorithm::hierarchical}, communicator_,
+    return all_reduce_coalesced(parts_of(grouped_), {.algorithm = Algorithm::hierarchical}, communicator_,
                            streams);
   }
 
@@ -78,7 +78,7 @@ class MixedWork {
       if (auto ok = all_equal_bits(by_root_.download(r), short_.want); !ok)
         return fail("all_reduce by root", ok);
       if (auto ok = all_equal_bits(grouped_.download(r), float_.want); !ok)
-        return fail("all_reduce_many", ok);
+        return fail("all_reduce_coalesced", ok);
       if (auto ok = all_equal_bits(gathered_.download(r), int_.want); !ok)
         return fail("reduce_scatter and all_gather", ok);
       if (auto ok = all_equal_bits(sent_.download(r), short_.inputs[static_cast<size_t>(root())]); !ok)
@@ -116,7 +116,7 @@ class MixedWork {
   ExactData<__nv_bfloat16> average_;
 };
 
-// Options under which every call of MixedWork takes several pieces, and groups of two ranks.
+// Options under which every call of MixedWork takes several segments, and groups of two ranks.
 inline CommunicatorOptions mixed_options(int ranks) {
   CommunicatorOptions options{.slot_bytes = 256, .bucket_bytes = 1024};
   if (ranks % 2 == 0) options.group_size = 2;

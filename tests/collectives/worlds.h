@@ -62,7 +62,7 @@ inline std::ostream& operator<<(std::ostream& out, const Setting& s) {
              << s.other_offset;
 }
 
-// try_one(world, setting) in settings that are drawn from the seed; any two values of any two fields meet.
+// try_one(world, setting) in settings that are drawn from the seed; any two values of any two fields join_streams.
 template <class Try>
 void for_settings(uint64_t seed, Try try_one) {
   constexpr int kRanks[] = {1, 2, 3, 4, 5, 8, 13};

@@ -17,7 +17,7 @@ int main() {
     for (size_t pixel = 0; pixel < 392; ++pixel) images[i * 784 + (i % 2) * 392 + pixel] = 1;
   }
   for (int step = 0; step < 30; ++step) model.train_step(images, labels, sgd);
-  const LossTally result = model.evaluate(images, labels);
+  const LossStats result = model.evaluate(images, labels);
   std::printf("Rondo %s: %d of %d right, %d values differ between the replicas\n", RONDO_VERSION_STRING,
               static_cast<int>(result.correct), static_cast<int>(result.rows),
               static_cast<int>(model.differing_values()));

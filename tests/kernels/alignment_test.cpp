@@ -171,7 +171,7 @@ void add_flat_operations(std::vector<Operation>& all) {
                    float *p = o.in_out(kSize), *m = o.in_out(kSize),
                          *v = o.in_out(positive(exact_values(kSize, 9))), *g = o.in(kSize);
                    return adam_update({p, kSize}, {m, kSize}, {v, kSize}, {g, kSize},
-                                      o.aligned(AdamClock{3, 0.5f, 0.25f, 0.1f}), {}, o.stream());
+                                      o.aligned(AdamState{3, 0.5f, 0.25f, 0.1f}), {}, o.stream());
                  }});
 }
 
@@ -207,13 +207,13 @@ void add_data_and_losses(std::vector<Operation>& all) {
                      float *gradient = o.out(kRows * classes), *logits = o.in(kRows * classes);
                      int32_t* labels = o.in<int32_t>({0, 11, 3, 4, 7});
                      return softmax_cross_entropy(
-                         matrix(gradient, kRows, classes), o.aligned(LossTally{}),
+                         matrix(gradient, kRows, classes), o.aligned(LossStats{}),
                          matrix<const float>(logits, kRows, classes), {labels, kRows}, 0.5f,
                          o.workspace(softmax_cross_entropy_workspace_bytes(kRows, classes)), o.stream());
                    }});
   all.push_back({"squared_error", [](Operands& o) {
                    float *gradient = o.out(40 * 32), *prediction = o.in(40 * 32), *target = o.in(40 * 32);
-                   return squared_error(matrix(gradient, 40, 32), o.aligned(LossTally{}),
+                   return squared_error(matrix(gradient, 40, 32), o.aligned(LossStats{}),
                                         matrix<const float>(prediction, 40, 32),
                                         matrix<const float>(target, 40, 32), 0.5f,
                                         o.workspace(squared_error_workspace_bytes(40, 32)), o.stream());
@@ -280,9 +280,9 @@ void add_batch_norm_statistics(std::vector<Operation>& all) {
                        {{running_mean, kChannels}, {running_variance, kChannels}, 0.25f},
                        {sums, 2 * kChannels}, 10, 1e-5f, o.stream());
                  }});
-  all.push_back({"batch_norm_deviation", [](Operands& o) {
+  all.push_back({"batch_norm_inv_std", [](Operands& o) {
                    float *inv = o.out(kChannels), *variance = o.in(positive(exact_values(kChannels, 1)));
-                   return batch_norm_deviation({inv, kChannels}, {variance, kChannels}, 1e-5f, o.stream());
+                   return batch_norm_inv_std({inv, kChannels}, {variance, kChannels}, 1e-5f, o.stream());
                  }});
 }
 

@@ -199,7 +199,7 @@ BatchNormSaved saved_of(Arguments& a, int64_t rows, int64_t channels) {
   BatchNormSaved saved;
   saved.x = a.input("saved.x", matrix);
   saved.mean = a.input("saved.mean", vector);
-  saved.inv_deviation = a.input("saved.inv_deviation", vector);
+  saved.inv_std = a.input("saved.inv_std", vector);
   saved.y = a.input("saved.y", matrix);
   return saved;
 }
@@ -217,17 +217,17 @@ std::vector<Operation> norms() {
        [](Arguments& a, cudaStream_t stream) {
          const int64_t channels = a.size("channels", 4);
          const auto each = VectorView<float>{nullptr, channels};
-         const auto mean = a.output("mean", each), deviation = a.output("inv_deviation", each);
+         const auto mean = a.output("mean", each), deviation = a.output("inv_std", each);
          const RunningStatistics running = {a.output("running.mean", each),
                                             a.output("running.variance", each)};
          const auto sums = a.input("sums", VectorView<const double>{nullptr, twice(channels)});
          return batch_norm_statistics(mean, deviation, running, sums, 3, 1e-5f, stream);
        }},
-      {"batch_norm_deviation",
+      {"batch_norm_inv_std",
        [](Arguments& a, cudaStream_t stream) {
          const int64_t channels = a.size("channels", 4);
-         const auto deviation = a.output("inv_deviation", VectorView<float>{nullptr, channels});
-         return batch_norm_deviation(
+         const auto deviation = a.output("inv_std", VectorView<float>{nullptr, channels});
+         return batch_norm_inv_std(
              deviation, a.input("variance", VectorView<const float>{nullptr, channels}), 1e-5f, stream);
        }},
       {"batch_norm",
@@ -237,7 +237,7 @@ std::vector<Operation> norms() {
          const auto vector = VectorView<const float>{nullptr, channels};
          const auto y = a.output("y", MatrixView<float>{nullptr, rows, channels}, {"x", "residual"});
          const auto x = a.input("x", matrix);
-         const auto mean = a.input("mean", vector), deviation = a.input("inv_deviation", vector);
+         const auto mean = a.input("mean", vector), deviation = a.input("inv_std", vector);
          const auto gamma = a.input("gamma", vector), beta = a.input("beta", vector);
          return batch_norm(y, x, mean, deviation, gamma, beta, {a.input("residual", matrix), true}, stream);
        }},
@@ -312,20 +312,20 @@ std::vector<Operation> losses() {
        [](Arguments& a, cudaStream_t stream) {
          const int64_t rows = a.size("rows", 300), classes = a.size("classes", 10, 1);
          const auto gradient = a.output("gradient", MatrixView<float>{nullptr, rows, classes}, {"logits"});
-         auto* tally = a.output_value<LossTally>("tally");
+         auto* loss_stats = a.output_value<LossStats>("loss_stats");
          const auto logits = a.input("logits", MatrixView<const float>{nullptr, rows, classes});
          const auto labels = a.input("labels", VectorView<const int32_t>{nullptr, rows});
-         return softmax_cross_entropy(gradient, tally, logits, labels, 1,
+         return softmax_cross_entropy(gradient, loss_stats, logits, labels, 1,
                                       a.workspace(softmax_cross_entropy_workspace_bytes(rows, classes)),
                                       stream);
        }},
       {"squared_error", [](Arguments& a, cudaStream_t stream) {
          const int64_t rows = a.size("rows", 30), cols = a.size("cols", 10);
          const auto gradient = a.output("gradient", MatrixView<float>{nullptr, rows, cols}, {"prediction"});
-         auto* tally = a.output_value<LossTally>("tally");
+         auto* loss_stats = a.output_value<LossStats>("loss_stats");
          const auto prediction = a.input("prediction", MatrixView<const float>{nullptr, rows, cols});
          const auto target = a.input("target", MatrixView<const float>{nullptr, rows, cols});
-         return squared_error(gradient, tally, prediction, target, 1,
+         return squared_error(gradient, loss_stats, prediction, target, 1,
                               a.workspace(squared_error_workspace_bytes(rows, cols)), stream);
        }}};
 }
@@ -346,7 +346,7 @@ std::vector<Operation> optimizers() {
           {"sgd_update/plain", [sgd](Arguments& a, cudaStream_t stream) { return sgd(a, false, stream); }},
           {"adam_begin_step",
            [](Arguments& a, cudaStream_t stream) {
-             auto* clock = a.output_value<AdamClock>("clock");
+             auto* clock = a.output_value<AdamState>("clock");
              const auto* rate = a.input_value<float>("learning_rate");
              return adam_begin_step(clock, rate, {.guard = a.optional_value<unsigned long long>("guard")},
                                     stream);
@@ -357,7 +357,7 @@ std::vector<Operation> optimizers() {
              const auto parameters = a.output("parameters", each), first = a.output("first", each),
                         second = a.output("second", each);
              const auto gradient = a.input("gradient", VectorView<const float>{nullptr, size});
-             const auto* clock = a.input_value<AdamClock>("clock");
+             const auto* clock = a.input_value<AdamState>("clock");
              return adam_update(parameters, first, second, gradient, clock,
                                 {.guard = a.optional_value<unsigned long long>("guard")}, stream);
            }}};
@@ -469,10 +469,10 @@ TEST(Operations, AllThatTheHeadersDeclareAreTried) {
 TEST(OptionalOperands, AreLeftOutByEmptyViews) {
   const Stream stream;
   Buffer<float> prediction(std::vector<float>(16, 1)), target(std::vector<float>(16, 2));
-  Buffer<LossTally> tally(std::vector<LossTally>(1));
+  Buffer<LossStats> loss_stats(std::vector<LossStats>(1));
   Buffer<std::byte> scratch(squared_error_workspace_bytes(4, 4));
   const auto loss = [&](MatrixView<float> gradient) {
-    return squared_error(gradient, tally.data(), matrix<const float>(prediction.data(), 4, 4),
+    return squared_error(gradient, loss_stats.data(), matrix<const float>(prediction.data(), 4, 4),
                          matrix<const float>(target.data(), 4, 4), 1, {scratch.data(), scratch.bytes()},
                          stream);
   };

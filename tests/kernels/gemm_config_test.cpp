@@ -36,8 +36,8 @@ TEST(GemmConfig, OnlyFewResultsWithALongSumAreSplit) {
 
 TEST(GemmConfig, TheSplitDoesNotDependOnTheDevice) {
   const GemmShape shape = {500, 50, 20736};
-  const GemmConfig small = choose_gemm_config(shape, Order::along_k, {2, kSm86});
-  const GemmConfig large = choose_gemm_config(shape, Order::along_k, {132, kSm90});
+  const GemmConfig small = choose_gemm_config(shape, Order::k_major, {2, kSm86});
+  const GemmConfig large = choose_gemm_config(shape, Order::k_major, {132, kSm90});
   EXPECT_EQ(small.splits, large.splits);
   EXPECT_EQ(small.k_per_split, large.k_per_split);
 }
@@ -80,7 +80,7 @@ TEST(GemmConfig, ATileThatTheDeviceCannotHoldIsNotChosen) {
   EXPECT_EQ(shared_bytes(facts_of(TileId::k256x56), kGatherNeeds), kSm86);
   EXPECT_EQ(choose_tile(20736, 50, 1, kGatherNeeds, {2, kSm86}), TileId::k256x56);
   EXPECT_NE(choose_tile(20736, 50, 1, kGatherNeeds, {2, kSm86 - 1}), TileId::k256x56);
-  for (const SharedNeeds& needs : {SharedNeeds{Order::across_k}, kPatchNeeds}) {
+  for (const SharedNeeds& needs : {SharedNeeds{Order::mn_major}, kPatchNeeds}) {
     EXPECT_EQ(choose_tile(20736, 50, 1, needs, {2, kSm90}), TileId::k256x56);
     EXPECT_NE(choose_tile(20736, 50, 1, needs, {2, kSm86}), TileId::k256x56);
   }
@@ -106,7 +106,7 @@ TEST(GemmConfig, EveryProductOfLeNetFits) {
     SharedNeeds needs;
     bool splits = false;
   };
-  const SharedNeeds along = {Order::along_k}, across = {Order::across_k};
+  const SharedNeeds along = {Order::k_major}, across = {Order::mn_major};
   for (const int64_t batch : {1, 32, 64, 128, 256, 10000}) {
     const Product products[] = {
         {"conv1", {batch * 26 * 26, 20, 9}, kGatherNeeds},

@@ -266,7 +266,7 @@ class GemmTile : public testing::TestWithParam<TileFacts> {
   bool fits(bool transpose_a) const {
     DeviceFacts device;
     EXPECT_TRUE(ok(device_facts(&device)));
-    return shared_bytes(GetParam(), {transpose_a ? Order::across_k : Order::along_k}) <=
+    return shared_bytes(GetParam(), {transpose_a ? Order::mn_major : Order::k_major}) <=
            device.shared_bytes_per_block;
   }
 };

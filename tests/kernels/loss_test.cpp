@@ -59,23 +59,23 @@ int64_t reference_correct(const Batch& b) {
 }
 
 struct Result {
-  LossTally tally;
+  LossStats loss_stats;
   std::vector<float> gradient;  // rows * classes
 };
 
 // Runs with a gradient of stride classes + 3 and checks that only the matrix itself was written.
-Result run(const Batch& b, float scale, LossTally before = {}, int offset = 0) {
+Result run(const Batch& b, float scale, LossStats before = {}, int offset = 0) {
   const Stream stream;
   const GuardedBuffer<float> logits(b.logits, offset);
   const GuardedBuffer<int32_t> labels(b.labels, offset);
   const int64_t stride = b.classes + 3;
   GuardedBuffer<float> gradient(std::vector<float>(static_cast<size_t>(b.rows * stride), 7.0f), offset);
-  GuardedBuffer<LossTally> tally(std::vector<LossTally>{before});
+  GuardedBuffer<LossStats> loss_stats(std::vector<LossStats>{before});
   GuardedBuffer<unsigned char> workspace(softmax_cross_entropy_workspace_bytes(b.rows, b.classes));
-  EXPECT_TRUE(ok(softmax_cross_entropy(gradient.matrix(b.rows, b.classes, stride), tally.data(),
+  EXPECT_TRUE(ok(softmax_cross_entropy(gradient.matrix(b.rows, b.classes, stride), loss_stats.data(),
                                        logits.matrix(b.rows, b.classes, b.stride), {labels.data(), b.rows},
                                        scale, workspace.workspace(), stream)));
-  Result result = {tally.download()[0], {}};
+  Result result = {loss_stats.download()[0], {}};
   const std::vector<float> padded = gradient.download();
   for (int64_t i = 0; i < b.rows; ++i)
     for (int64_t j = 0; j < stride; ++j) {
@@ -98,12 +98,12 @@ TEST(CrossEntropy, LossAndCountsMatchDoublePrecision) {
     const Batch batch = random_batch(rows, classes, classes + rows % 3, 2, 1);
     double want = 0;
     for (int64_t i = 0; i < rows; ++i) want += reference_loss(batch, i);
-    const LossTally tally = run(batch, 1, {}, static_cast<int>(rows % 4)).tally;
-    EXPECT_TRUE(std::abs(tally.loss - want) <= 2e-6 * want + 1e-12 * static_cast<double>(classes))
-        << rows << " x " << classes << ": " << tally.loss << " instead of " << want;
-    EXPECT_EQ(tally.correct, reference_correct(batch)) << rows << " x " << classes;
-    EXPECT_EQ(tally.rows, rows);
-    EXPECT_EQ(tally.bad_labels, 0);
+    const LossStats loss_stats = run(batch, 1, {}, static_cast<int>(rows % 4)).loss_stats;
+    EXPECT_TRUE(std::abs(loss_stats.loss - want) <= 2e-6 * want + 1e-12 * static_cast<double>(classes))
+        << rows << " x " << classes << ": " << loss_stats.loss << " instead of " << want;
+    EXPECT_EQ(loss_stats.correct, reference_correct(batch)) << rows << " x " << classes;
+    EXPECT_EQ(loss_stats.rows, rows);
+    EXPECT_EQ(loss_stats.bad_labels, 0);
   }
 }
 
@@ -138,7 +138,7 @@ TEST(CrossEntropy, KeepsRelativeAccuracyNearZero) {
     batch.logits[1] = 30;
     const double others = static_cast<double>(classes - 1) * std::exp(-30.0);
     const Result result = run(batch, 1);
-    EXPECT_NEAR(result.tally.loss, others, 1e-5 * others);
+    EXPECT_NEAR(result.loss_stats.loss, others, 1e-5 * others);
     EXPECT_NEAR(result.gradient[1], -others, 1e-5 * others);
     EXPECT_NEAR(result.gradient[0], std::exp(-30.0), 1e-5 * std::exp(-30.0));
   }
@@ -149,8 +149,8 @@ TEST(CrossEntropy, LargeLogitsDoNotOverflow) {
     Batch batch = {1, classes, classes, std::vector<float>(static_cast<size_t>(classes), -3e38f), {0}};
     batch.logits[0] = 3e38f;
     const Result right = run(batch, 1);
-    EXPECT_EQ(right.tally.loss, 0);
-    EXPECT_EQ(right.tally.correct, 1);
+    EXPECT_EQ(right.loss_stats.loss, 0);
+    EXPECT_EQ(right.loss_stats.correct, 1);
     EXPECT_TRUE(all_near(right.gradient, std::vector<double>(static_cast<size_t>(classes)), 0));
   }
 }
@@ -160,7 +160,7 @@ TEST(CrossEntropy, OfEqualLogitsTheFirstIsThePrediction) {
     for (const int32_t label : {0, 1, 3}) {
       Batch batch = {1, classes, classes, std::vector<float>(static_cast<size_t>(classes), 0.5f), {label}};
       batch.logits[0] = -1;
-      EXPECT_EQ(run(batch, 1).tally.correct, label == 1) << classes << " classes, label " << label;
+      EXPECT_EQ(run(batch, 1).loss_stats.correct, label == 1) << classes << " classes, label " << label;
     }
 }
 
@@ -179,8 +179,8 @@ TEST(CrossEntropy, NanAndInfinityShow) {
                                {batch.labels[1]}}) == 1;
         batch.logits[at] = bad;
         const Result result = run(batch, 1);
-        EXPECT_TRUE(std::isnan(result.tally.loss));
-        EXPECT_EQ(result.tally.correct, second_is_correct) << "a row without a loss was counted";
+        EXPECT_TRUE(std::isnan(result.loss_stats.loss));
+        EXPECT_EQ(result.loss_stats.correct, second_is_correct) << "a row without a loss was counted";
         for (int64_t j = 0; j < classes; ++j)
           EXPECT_TRUE(std::isnan(result.gradient[static_cast<size_t>(j)]))
               << bad << " at " << at << ", class " << j;
@@ -194,7 +194,7 @@ TEST(CrossEntropy, MinusInfinityIsAProbabilityOfZero) {
     Batch batch = {1, classes, classes, std::vector<float>(static_cast<size_t>(classes), -kInfinity), {1}};
     batch.logits[0] = batch.logits[1] = 2;
     const Result result = run(batch, 1);
-    EXPECT_NEAR(result.tally.loss, std::log(2.0), 1e-6);
+    EXPECT_NEAR(result.loss_stats.loss, std::log(2.0), 1e-6);
     EXPECT_NEAR(result.gradient[0], 0.5, 1e-6);
     EXPECT_NEAR(result.gradient[1], -0.5, 1e-6);
     EXPECT_EQ(result.gradient[2], 0);
@@ -208,9 +208,9 @@ TEST(CrossEntropy, ALabelOutOfRangeIsCountedAndNotUsed) {
       const std::vector<float> clean = run(batch, 1).gradient;
       batch.labels[1] = bad;
       const Result result = run(batch, 1);
-      EXPECT_EQ(result.tally.bad_labels, 1);
-      EXPECT_EQ(result.tally.rows, 3);
-      EXPECT_TRUE(std::isnan(result.tally.loss));
+      EXPECT_EQ(result.loss_stats.bad_labels, 1);
+      EXPECT_EQ(result.loss_stats.rows, 3);
+      EXPECT_TRUE(std::isnan(result.loss_stats.loss));
       std::vector<float> want = clean;
       std::fill(want.begin() + classes, want.begin() + 2 * classes, 0.0f);
       EXPECT_TRUE(all_equal_bits(result.gradient, want)) << bad;
@@ -220,12 +220,12 @@ TEST(CrossEntropy, ALabelOutOfRangeIsCountedAndNotUsed) {
 TEST(CrossEntropy, AddsToTheTally) {
   for (const int64_t rows : {1, 300}) {
     const Batch batch = random_batch(rows, 10, 10, 1, 7);
-    const LossTally from_zero = run(batch, 1).tally;
-    const LossTally tally = run(batch, 1, {100, 5, 6, 7}).tally;
-    EXPECT_EQ(tally.loss, 100 + from_zero.loss);
-    EXPECT_EQ(tally.correct, 5 + from_zero.correct);
-    EXPECT_EQ(tally.rows, 6 + rows);
-    EXPECT_EQ(tally.bad_labels, 7);
+    const LossStats from_zero = run(batch, 1).loss_stats;
+    const LossStats loss_stats = run(batch, 1, {100, 5, 6, 7}).loss_stats;
+    EXPECT_EQ(loss_stats.loss, 100 + from_zero.loss);
+    EXPECT_EQ(loss_stats.correct, 5 + from_zero.correct);
+    EXPECT_EQ(loss_stats.rows, 6 + rows);
+    EXPECT_EQ(loss_stats.bad_labels, 7);
   }
 }
 
@@ -236,13 +236,13 @@ TEST(CrossEntropy, GradientMayTakeTheLogitsPlace) {
     const Result want = run(batch, 0.5f);
     GuardedBuffer<float> logits(batch.logits);
     const GuardedBuffer<int32_t> labels(batch.labels);
-    GuardedBuffer<LossTally> tally(std::vector<LossTally>{{}});
+    GuardedBuffer<LossStats> loss_stats(std::vector<LossStats>{{}});
     GuardedBuffer<unsigned char> workspace(softmax_cross_entropy_workspace_bytes(rows, classes));
     const MatrixView<float> view = matrix(logits.data(), rows, classes);
-    ASSERT_TRUE(ok(softmax_cross_entropy(view, tally.data(), view, {labels.data(), rows}, 0.5f,
+    ASSERT_TRUE(ok(softmax_cross_entropy(view, loss_stats.data(), view, {labels.data(), rows}, 0.5f,
                                          workspace.workspace(), stream)));
     EXPECT_TRUE(all_equal_bits(logits.download(), want.gradient));
-    EXPECT_EQ(tally.download()[0].loss, want.tally.loss);
+    EXPECT_EQ(loss_stats.download()[0].loss, want.loss_stats.loss);
   }
 }
 
@@ -257,14 +257,14 @@ TEST(CrossEntropy, GradientMayTakeTheLogitsPlaceWhicheverThreadHasTheLabel) {
     const RandomOrder order(seed);
     const Stream stream;
     GuardedBuffer<float> logits(batch.logits);
-    GuardedBuffer<LossTally> tally(std::vector<LossTally>{{}});
+    GuardedBuffer<LossStats> loss_stats(std::vector<LossStats>{{}});
     GuardedBuffer<unsigned char> workspace(softmax_cross_entropy_workspace_bytes(batch.rows, kClasses));
     const MatrixView<float> view = matrix(logits.data(), batch.rows, kClasses);
-    ASSERT_TRUE(ok(softmax_cross_entropy(view, tally.data(), view, {labels.data(), batch.rows}, 0.5f,
+    ASSERT_TRUE(ok(softmax_cross_entropy(view, loss_stats.data(), view, {labels.data(), batch.rows}, 0.5f,
                                          workspace.workspace(), stream)));
     EXPECT_TRUE(all_equal_bits(logits.download(), want.gradient)) << "seed " << seed;
-    EXPECT_EQ(tally.download()[0].loss, want.tally.loss) << "seed " << seed;
-    EXPECT_EQ(tally.download()[0].correct, want.tally.correct) << "seed " << seed;
+    EXPECT_EQ(loss_stats.download()[0].loss, want.loss_stats.loss) << "seed " << seed;
+    EXPECT_EQ(loss_stats.download()[0].correct, want.loss_stats.correct) << "seed " << seed;
   }
 }
 
@@ -274,62 +274,62 @@ TEST(CrossEntropy, WithoutAGradientTheTallyIsTheSame) {
     const Batch batch = random_batch(rows, classes, classes, 1, 9);
     const GuardedBuffer<float> logits(batch.logits);
     const GuardedBuffer<int32_t> labels(batch.labels);
-    GuardedBuffer<LossTally> tally(std::vector<LossTally>{{}});
+    GuardedBuffer<LossStats> loss_stats(std::vector<LossStats>{{}});
     GuardedBuffer<unsigned char> workspace(softmax_cross_entropy_workspace_bytes(rows, classes));
-    ASSERT_TRUE(ok(softmax_cross_entropy({}, tally.data(), matrix(logits.data(), rows, classes),
+    ASSERT_TRUE(ok(softmax_cross_entropy({}, loss_stats.data(), matrix(logits.data(), rows, classes),
                                          {labels.data(), rows}, 1, workspace.workspace(), stream)));
-    const LossTally want = run(batch, 1).tally;
-    EXPECT_EQ(tally.download()[0].loss, want.loss);
-    EXPECT_EQ(tally.download()[0].correct, want.correct);
+    const LossStats want = run(batch, 1).loss_stats;
+    EXPECT_EQ(loss_stats.download()[0].loss, want.loss);
+    EXPECT_EQ(loss_stats.download()[0].correct, want.correct);
     EXPECT_TRUE(all_equal_bits(logits.download(), batch.logits));
   }
 }
 
 TEST(CrossEntropy, NoRowsChangeNothing) {
   const Stream stream;
-  GuardedBuffer<LossTally> tally(std::vector<LossTally>{{1, 2, 3, 4}});
-  ASSERT_TRUE(ok(softmax_cross_entropy({}, tally.data(), {nullptr, 0, 10, 10}, {}, 1, {}, stream)));
-  EXPECT_EQ(tally.download()[0].loss, 1);
-  EXPECT_EQ(tally.download()[0].rows, 3);
+  GuardedBuffer<LossStats> loss_stats(std::vector<LossStats>{{1, 2, 3, 4}});
+  ASSERT_TRUE(ok(softmax_cross_entropy({}, loss_stats.data(), {nullptr, 0, 10, 10}, {}, 1, {}, stream)));
+  EXPECT_EQ(loss_stats.download()[0].loss, 1);
+  EXPECT_EQ(loss_stats.download()[0].rows, 3);
 }
 
 TEST(CrossEntropy, BadArguments) {
   const Stream stream;
   GuardedBuffer<float> z(300 * 10), dz(300 * 10);
   GuardedBuffer<int32_t> y(300);
-  GuardedBuffer<LossTally> memory(1), workspace(3);
+  GuardedBuffer<LossStats> memory(1), workspace(3);
   const MatrixView<const float> logits = {z.data(), 2, 10, 10}, many = {z.data(), 300, 10, 10};
   const MatrixView<float> gradient = matrix(dz.data(), 2, 10);
   const VectorView<const int32_t> labels = {y.data(), 2}, many_labels = {y.data(), 300};
-  LossTally* tally = memory.data();
-  auto* misaligned = reinterpret_cast<LossTally*>(reinterpret_cast<char*>(tally) + 4);
-  const auto call = [&](MatrixView<float> g, LossTally* t, MatrixView<const float> x,
+  LossStats* loss_stats = memory.data();
+  auto* misaligned = reinterpret_cast<LossStats*>(reinterpret_cast<char*>(loss_stats) + 4);
+  const auto call = [&](MatrixView<float> g, LossStats* t, MatrixView<const float> x,
                         VectorView<const int32_t> l,
                         Workspace w) { return softmax_cross_entropy(g, t, x, l, 1, w, stream); };
-  EXPECT_TRUE(refused(call(gradient, nullptr, logits, labels, {}), "softmax_cross_entropy: tally is null"));
-  EXPECT_TRUE(refused(call(gradient, misaligned, logits, labels, {}), "tally is at"));
-  EXPECT_TRUE(refused(call(gradient, tally, {nullptr, 2, 10, 10}, labels, {}), "logits is null"));
-  EXPECT_TRUE(refused(call(gradient, tally, {z.data(), -2, 10, 10}, labels, {}), "logits is -2 x 10"));
-  EXPECT_TRUE(refused(call(gradient, tally, {z.data(), 2, 10, 9}, labels, {}), "logits.stride is 9"));
-  EXPECT_TRUE(refused(call({}, tally, {z.data(), 2, 0, 0}, labels, {}), "logits.cols is 0"));
-  EXPECT_TRUE(refused(call(gradient, tally, logits, {nullptr, 2}, {}), "labels is null"));
+  EXPECT_TRUE(refused(call(gradient, nullptr, logits, labels, {}), "softmax_cross_entropy: loss_stats is null"));
+  EXPECT_TRUE(refused(call(gradient, misaligned, logits, labels, {}), "loss_stats is at"));
+  EXPECT_TRUE(refused(call(gradient, loss_stats, {nullptr, 2, 10, 10}, labels, {}), "logits is null"));
+  EXPECT_TRUE(refused(call(gradient, loss_stats, {z.data(), -2, 10, 10}, labels, {}), "logits is -2 x 10"));
+  EXPECT_TRUE(refused(call(gradient, loss_stats, {z.data(), 2, 10, 9}, labels, {}), "logits.stride is 9"));
+  EXPECT_TRUE(refused(call({}, loss_stats, {z.data(), 2, 0, 0}, labels, {}), "logits.cols is 0"));
+  EXPECT_TRUE(refused(call(gradient, loss_stats, logits, {nullptr, 2}, {}), "labels is null"));
   EXPECT_TRUE(
-      refused(call(gradient, tally, logits, {y.data(), 3}, {}), "labels.size is 3, must be logits.rows = 2"));
+      refused(call(gradient, loss_stats, logits, {y.data(), 3}, {}), "labels.size is 3, must be logits.rows = 2"));
   EXPECT_TRUE(
-      refused(call({dz.data(), 3, 10, 10}, tally, logits, labels, {}), "gradient is 3 x 10, must be 2 x 10"));
-  EXPECT_TRUE(refused(call({dz.data(), 2, 9, 10}, tally, logits, labels, {}), "gradient is 2 x 9"));
-  EXPECT_TRUE(refused(call({dz.data(), 2, 10, 9}, tally, logits, labels, {}), "gradient.stride is 9"));
+      refused(call({dz.data(), 3, 10, 10}, loss_stats, logits, labels, {}), "gradient is 3 x 10, must be 2 x 10"));
+  EXPECT_TRUE(refused(call({dz.data(), 2, 9, 10}, loss_stats, logits, labels, {}), "gradient is 2 x 9"));
+  EXPECT_TRUE(refused(call({dz.data(), 2, 10, 9}, loss_stats, logits, labels, {}), "gradient.stride is 9"));
   EXPECT_EQ(softmax_cross_entropy_workspace_bytes(300, 10), workspace.workspace().bytes);
-  EXPECT_TRUE(refused(call({}, tally, many, many_labels, {}), "workspace has 0 bytes"));
-  EXPECT_TRUE(refused(call({}, tally, many, many_labels, {workspace.data(), 95}), "must have at least 96"));
-  EXPECT_TRUE(refused(call({}, tally, many, many_labels, {nullptr, 96}), "workspace is null"));
-  EXPECT_TRUE(refused(call({}, tally, many, many_labels, {reinterpret_cast<char*>(workspace.data()) + 4, 96}),
+  EXPECT_TRUE(refused(call({}, loss_stats, many, many_labels, {}), "workspace has 0 bytes"));
+  EXPECT_TRUE(refused(call({}, loss_stats, many, many_labels, {workspace.data(), 95}), "must have at least 96"));
+  EXPECT_TRUE(refused(call({}, loss_stats, many, many_labels, {nullptr, 96}), "workspace is null"));
+  EXPECT_TRUE(refused(call({}, loss_stats, many, many_labels, {reinterpret_cast<char*>(workspace.data()) + 4, 96}),
                       "must be aligned to 16"));
 }
 
 struct SquaredErrorResult {
   std::vector<float> gradient;
-  LossTally tally;
+  LossStats loss_stats;
 };
 
 SquaredErrorResult squared_error_of(const std::vector<float>& prediction, const std::vector<float>& target,
@@ -337,13 +337,13 @@ SquaredErrorResult squared_error_of(const std::vector<float>& prediction, const 
   const Stream stream;
   GuardedBuffer<float> y(prediction, offset), gradient(rows * cols, offset);
   const GuardedBuffer<float> t(target, offset);
-  GuardedBuffer<LossTally> tally(std::vector<LossTally>{{10, 2, 3, 1}});
+  GuardedBuffer<LossStats> loss_stats(std::vector<LossStats>{{10, 2, 3, 1}});
   GuardedBuffer<unsigned char> workspace(squared_error_workspace_bytes(rows, cols));
   GuardedBuffer<float>& to = in_place ? y : gradient;
   EXPECT_TRUE(
-      ok(squared_error(matrix(to.data(), rows, cols), tally.data(), matrix<const float>(y.data(), rows, cols),
+      ok(squared_error(matrix(to.data(), rows, cols), loss_stats.data(), matrix<const float>(y.data(), rows, cols),
                        matrix(t.data(), rows, cols), scale, workspace.workspace(), stream)));
-  return {to.download(), tally.download()[0]};
+  return {to.download(), loss_stats.download()[0]};
 }
 
 TEST(SquaredError, LossAndGradientAreTheDefinition) {
@@ -360,10 +360,10 @@ TEST(SquaredError, LossAndGradientAreTheDefinition) {
           loss += error * error;
           gradient.push_back(2 * error * 0.125);
         }
-        EXPECT_NEAR(got.tally.loss, loss, 2e-7 * loss);
-        EXPECT_EQ(got.tally.rows, 3 + rows);
-        EXPECT_EQ(got.tally.correct, 2);
-        EXPECT_EQ(got.tally.bad_labels, 1);
+        EXPECT_NEAR(got.loss_stats.loss, loss, 2e-7 * loss);
+        EXPECT_EQ(got.loss_stats.rows, 3 + rows);
+        EXPECT_EQ(got.loss_stats.correct, 2);
+        EXPECT_EQ(got.loss_stats.bad_labels, 1);
         EXPECT_TRUE(all_near(got.gradient, gradient, 1e-7, 2e-7)) << rows << " x " << cols;
       }
 }
@@ -371,33 +371,33 @@ TEST(SquaredError, LossAndGradientAreTheDefinition) {
 TEST(SquaredError, GradientMayBeLeftOut) {
   const Stream stream;
   const GuardedBuffer<float> y({1, 2, 3}), t({1, 1, 1});
-  GuardedBuffer<LossTally> tally(std::vector<LossTally>(1));
+  GuardedBuffer<LossStats> loss_stats(std::vector<LossStats>(1));
   GuardedBuffer<double> workspace(1);
-  ASSERT_TRUE(ok(squared_error({}, tally.data(), matrix(y.data(), 1, 3), matrix(t.data(), 1, 3), 1,
+  ASSERT_TRUE(ok(squared_error({}, loss_stats.data(), matrix(y.data(), 1, 3), matrix(t.data(), 1, 3), 1,
                                workspace.workspace(), stream)));
-  EXPECT_EQ(tally.download()[0].loss, 5);
+  EXPECT_EQ(loss_stats.download()[0].loss, 5);
 }
 
 TEST(SquaredError, BadArguments) {
   const Stream stream;
   GuardedBuffer<float> a(6), b(6), c(6);
-  GuardedBuffer<LossTally> tally(std::vector<LossTally>(1));
+  GuardedBuffer<LossStats> loss_stats(std::vector<LossStats>(1));
   GuardedBuffer<double> workspace(1);
-  const auto call = [&](MatrixView<float> g, LossTally* to, MatrixView<const float> y,
+  const auto call = [&](MatrixView<float> g, LossStats* to, MatrixView<const float> y,
                         MatrixView<const float> t,
                         Workspace w) { return squared_error(g, to, y, t, 1, w, stream); };
   const MatrixView<float> g = matrix(a.data(), 2, 3);
   const MatrixView<const float> y = matrix<const float>(b.data(), 2, 3),
                                 t = matrix<const float>(c.data(), 2, 3);
   const Workspace w = workspace.workspace();
-  EXPECT_TRUE(refused(call(g, nullptr, y, t, w), "tally is null"));
+  EXPECT_TRUE(refused(call(g, nullptr, y, t, w), "loss_stats is null"));
   EXPECT_TRUE(
-      refused(call(matrix(a.data(), 3, 2), tally.data(), y, t, w), "gradient is 3 x 2, must be 2 x 3"));
-  EXPECT_TRUE(refused(call(g, tally.data(), y, matrix<const float>(c.data(), 1, 3), w), "target is 1 x 3"));
-  EXPECT_TRUE(refused(call(g, tally.data(), {nullptr, 2, 3, 3}, t, w), "prediction is null"));
+      refused(call(matrix(a.data(), 3, 2), loss_stats.data(), y, t, w), "gradient is 3 x 2, must be 2 x 3"));
+  EXPECT_TRUE(refused(call(g, loss_stats.data(), y, matrix<const float>(c.data(), 1, 3), w), "target is 1 x 3"));
+  EXPECT_TRUE(refused(call(g, loss_stats.data(), {nullptr, 2, 3, 3}, t, w), "prediction is null"));
   EXPECT_TRUE(
-      refused(call(g, tally.data(), y, {c.data(), 2, 3, 4}, w), "target.stride is 4, must be cols = 3"));
-  EXPECT_TRUE(refused(call(g, tally.data(), y, t, {}), "workspace has 0 bytes"));
+      refused(call(g, loss_stats.data(), y, {c.data(), 2, 3, 4}, w), "target.stride is 4, must be cols = 3"));
+  EXPECT_TRUE(refused(call(g, loss_stats.data(), y, t, {}), "workspace has 0 bytes"));
 }
 
 }  // namespace

@@ -70,7 +70,7 @@ struct Layer {
         beta(beta_values, s.offset),
         y(s.rows * s.channels, s.offset),
         mean(s.channels),
-        inv_deviation(s.channels, s.offset),
+        inv_std(s.channels, s.offset),
         sums(2 * s.channels),
         workspace(batch_norm_workspace_bytes(s.rows, s.channels)) {}
 
@@ -78,7 +78,7 @@ struct Layer {
     return matrix(buffer.data(), shape.rows, shape.channels);
   }
   BatchNormSaved saved(bool relu) {
-    return {as_matrix(x), mean.view(), inv_deviation.view(),
+    return {as_matrix(x), mean.view(), inv_std.view(),
             relu ? MatrixView<const float>(as_matrix(y)) : MatrixView<const float>{}};
   }
   Reference reference() const {
@@ -94,15 +94,15 @@ struct Layer {
   }
   void forward(const BatchNormEpilogue& epilogue, const RunningStatistics& running = {}) {
     ASSERT_TRUE(ok(batch_norm_sums(sums.view(), as_matrix(x), workspace.workspace(), stream)));
-    ASSERT_TRUE(ok(batch_norm_statistics(mean.view(), inv_deviation.view(), running, sums.view(),
+    ASSERT_TRUE(ok(batch_norm_statistics(mean.view(), inv_std.view(), running, sums.view(),
                                          std::max<int64_t>(shape.rows, 1), kEps, stream)));
-    ASSERT_TRUE(ok(batch_norm(as_matrix(y), as_matrix(x), mean.view(), inv_deviation.view(), gamma.view(),
+    ASSERT_TRUE(ok(batch_norm(as_matrix(y), as_matrix(x), mean.view(), inv_std.view(), gamma.view(),
                               beta.view(), epilogue, stream)));
   }
 
   Shape shape;
   std::vector<float> x_values, gamma_values, beta_values;
-  GuardedBuffer<float> x, gamma, beta, y, mean, inv_deviation;
+  GuardedBuffer<float> x, gamma, beta, y, mean, inv_std;
   GuardedBuffer<double> sums;
   GuardedBuffer<unsigned char> workspace;
   Stream stream;
@@ -136,9 +136,9 @@ TEST(BatchNorm, KeepsTheVarianceBesideALargeMean) {
   layer.forward({});
   Reference want = layer.reference();
   want.forward();
-  Doubles inv_deviation;
-  for (double variance : want.variance) inv_deviation.push_back(1 / std::sqrt(variance + kEps));
-  EXPECT_TRUE(all_near(layer.inv_deviation.download(), inv_deviation, 0, 1e-6));
+  Doubles inv_std;
+  for (double variance : want.variance) inv_std.push_back(1 / std::sqrt(variance + kEps));
+  EXPECT_TRUE(all_near(layer.inv_std.download(), inv_std, 0, 1e-6));
 }
 
 TEST(BatchNorm, AConstantChannelIsItsBeta) {
@@ -194,10 +194,10 @@ TEST(BatchNorm, EvaluationUsesTheRunningStatistics) {
   layer.mean.upload(mean);
   const GuardedBuffer<float> running_variance(variance);
   ASSERT_TRUE(
-      ok(batch_norm_deviation(layer.inv_deviation.view(), {running_variance.data(), 6}, kEps, layer.stream)));
+      ok(batch_norm_inv_std(layer.inv_std.view(), {running_variance.data(), 6}, kEps, layer.stream)));
   ASSERT_TRUE(
       ok(batch_norm(layer.as_matrix(layer.y), layer.as_matrix(layer.x), layer.mean.view(),
-                    layer.inv_deviation.view(), layer.gamma.view(), layer.beta.view(), {}, layer.stream)));
+                    layer.inv_std.view(), layer.gamma.view(), layer.beta.view(), {}, layer.stream)));
   Doubles want;
   for (size_t i = 0; i < layer.x_values.size(); ++i)
     want.push_back(layer.gamma_values[i % 6] * (double{layer.x_values[i]} - mean[i % 6]) /
@@ -214,11 +214,11 @@ TEST(BatchNorm, YMayTakeThePlaceOfXOrOfTheResidual) {
   in_place.forward({});
   ASSERT_TRUE(
       ok(batch_norm(in_place.as_matrix(residual_too), in_place.as_matrix(in_place.x), in_place.mean.view(),
-                    in_place.inv_deviation.view(), in_place.gamma.view(), in_place.beta.view(),
+                    in_place.inv_std.view(), in_place.gamma.view(), in_place.beta.view(),
                     {in_place.as_matrix(residual_too), true}, in_place.stream)));
   EXPECT_TRUE(all_equal_bits(residual_too.download(), apart.y.download()));
   ASSERT_TRUE(ok(batch_norm(in_place.as_matrix(in_place.x), in_place.as_matrix(in_place.x),
-                            in_place.mean.view(), in_place.inv_deviation.view(), in_place.gamma.view(),
+                            in_place.mean.view(), in_place.inv_std.view(), in_place.gamma.view(),
                             in_place.beta.view(), {in_place.as_matrix(residual), true}, in_place.stream)));
   EXPECT_TRUE(all_equal_bits(in_place.x.download(), apart.y.download()));
 }
@@ -400,7 +400,7 @@ TEST(BatchNorm, BadArguments) {
       refused(sums_of({l.sums.data(), 2 * wide}, {l.x.data(), 0, wide, wide}), "channels, must be at most"));
 
   const auto statistics = [&](int64_t count, float eps, const RunningStatistics& running) {
-    return batch_norm_statistics(l.mean.view(), l.inv_deviation.view(), running, l.sums.view(), count, eps,
+    return batch_norm_statistics(l.mean.view(), l.inv_std.view(), running, l.sums.view(), count, eps,
                                  l.stream);
   };
   EXPECT_TRUE(refused(statistics(0, kEps, {}), "count is 0, must be at least 1"));
@@ -411,16 +411,16 @@ TEST(BatchNorm, BadArguments) {
   EXPECT_TRUE(refused(statistics(1, kEps, {{}, {l.gamma.data(), 5}}), "running.variance.size is 5"));
   EXPECT_TRUE(
       refused(batch_norm_statistics(l.mean.view(), {l.gamma.data(), 3}, {}, l.sums.view(), 1, kEps, l.stream),
-              "inv_deviation.size is 3"));
+              "inv_std.size is 3"));
   EXPECT_TRUE(refused(
-      batch_norm_statistics(l.mean.view(), l.inv_deviation.view(), {}, {l.sums.data(), 4}, 1, kEps, l.stream),
+      batch_norm_statistics(l.mean.view(), l.inv_std.view(), {}, {l.sums.data(), 4}, 1, kEps, l.stream),
       "sums.size is 4, must be 8"));
-  EXPECT_TRUE(refused(batch_norm_deviation(l.mean.view(), {l.gamma.data(), 3}, kEps, l.stream),
+  EXPECT_TRUE(refused(batch_norm_inv_std(l.mean.view(), {l.gamma.data(), 3}, kEps, l.stream),
                       "variance.size is 3"));
-  EXPECT_TRUE(refused(batch_norm_deviation(l.mean.view(), l.gamma.view(), 1, l.stream), "eps is 1"));
+  EXPECT_TRUE(refused(batch_norm_inv_std(l.mean.view(), l.gamma.view(), 1, l.stream), "eps is 1"));
 
   const auto apply = [&](MatrixView<float> to, int64_t channels, const BatchNormEpilogue& epilogue) {
-    return batch_norm(to, x, l.mean.view(), l.inv_deviation.view(), {l.gamma.data(), channels}, l.beta.view(),
+    return batch_norm(to, x, l.mean.view(), l.inv_std.view(), {l.gamma.data(), channels}, l.beta.view(),
                       epilogue, l.stream);
   };
   EXPECT_TRUE(refused(apply({l.y.data(), 9, 4, 4}, 4, {}), "y is 9 x 4, must be 10 x 4"));

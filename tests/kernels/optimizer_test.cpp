@@ -96,12 +96,12 @@ TEST(Sgd, WithoutMomentumTheVelocityMayBeLeftOut) {
   }
 }
 
-// A guard that names an element stops the whole step. With kAllFinite the step is the one without a guard.
+// A found_inf that names an element stops the whole step. With kAllFinite the step is the one without a found_inf.
 TEST(Sgd, AGuardStopsTheStep) {
   const Stream stream;
   const std::vector<float> p = normal_values(1001, 1), v = normal_values(1001, 2), g = normal_values(1001, 3);
   const GuardedBuffer<float> gradient(g), rate(std::vector<float>{0.1f});
-  GuardedBuffer<unsigned long long> guard(1);
+  GuardedBuffer<unsigned long long> found_inf(1);
   for (const bool with_velocity : {false, true}) {
     const auto step = [&](const unsigned long long* options_guard) {
       GuardedBuffer<float> parameters(p), velocity(v);
@@ -111,13 +111,13 @@ TEST(Sgd, AGuardStopsTheStep) {
       return std::pair(parameters.download(), velocity.download());
     };
     for (const unsigned long long bad : {0ull, 3ull, 1000ull, kAllFinite - 1}) {
-      guard.upload({bad});
-      const auto [parameters, velocity] = step(guard.data());
+      found_inf.upload({bad});
+      const auto [parameters, velocity] = step(found_inf.data());
       EXPECT_TRUE(all_equal_bits(parameters, p)) << bad;
       EXPECT_TRUE(all_equal_bits(velocity, v)) << bad;
     }
-    guard.upload({kAllFinite});
-    const auto got = step(guard.data()), want = step(nullptr);
+    found_inf.upload({kAllFinite});
+    const auto got = step(found_inf.data()), want = step(nullptr);
     EXPECT_NE(got.first, p);
     EXPECT_TRUE(all_equal_bits(got.first, want.first));
     EXPECT_TRUE(all_equal_bits(got.second, want.second));
@@ -170,19 +170,19 @@ TEST(Adam, FollowsItsDefinitionOverSteps) {
         const std::vector<float> p = normal_values(size, 1), zeros(p.size(), 0);
         GuardedBuffer<float> parameters(p, offset), first(zeros, offset), second(zeros, offset),
             rate(std::vector<float>{0.01f});
-        GuardedBuffer<AdamClock> clock(std::vector<AdamClock>(1));
+        GuardedBuffer<AdamState> state(std::vector<AdamState>(1));
         std::vector<AdamReference> want;
         for (const float value : p) want.push_back({value});
         for (int t = 1; t <= 6; ++t) {
           const std::vector<float> g = normal_values(size, static_cast<uint64_t>(20 + t));
           const GuardedBuffer<float> gradient(g, offset);
-          ASSERT_TRUE(ok(adam_begin_step(clock.data(), rate.data(), options, stream)));
+          ASSERT_TRUE(ok(adam_begin_step(state.data(), rate.data(), options, stream)));
           ASSERT_TRUE(ok(adam_update(parameters.view(), first.view(), second.view(), {gradient.data(), size},
-                                     clock.data(), options, stream)));
+                                     state.data(), options, stream)));
           for (size_t i = 0; i < g.size(); ++i) want[i].step(g[i], 0.01f, t, options);
           stream.synchronize();
         }
-        EXPECT_EQ(clock.download()[0].steps, 6);
+        EXPECT_EQ(state.download()[0].steps, 6);
         std::vector<double> values;
         for (const AdamReference& one : want) values.push_back(one.parameter);
         EXPECT_TRUE(all_near(parameters.download(), values, 3e-6))
@@ -196,10 +196,10 @@ TEST(Adam, FirstStepHasTheSizeOfTheLearningRate) {
   GuardedBuffer<float> parameters({0, 0, 0}), first({0, 0, 0}), second({0, 0, 0}),
       rate(std::vector<float>{0.125f});
   const GuardedBuffer<float> gradient({1000, -0.001f, 0});
-  GuardedBuffer<AdamClock> clock(std::vector<AdamClock>(1));
-  ASSERT_TRUE(ok(adam_begin_step(clock.data(), rate.data(), {}, stream)));
+  GuardedBuffer<AdamState> state(std::vector<AdamState>(1));
+  ASSERT_TRUE(ok(adam_begin_step(state.data(), rate.data(), {}, stream)));
   ASSERT_TRUE(ok(adam_update(parameters.view(), first.view(), second.view(), {gradient.data(), 3},
-                             clock.data(), {}, stream)));
+                             state.data(), {}, stream)));
   EXPECT_TRUE(all_near(parameters.download(), {-0.125, 0.125, 0}, 1e-5));
 }
 
@@ -208,9 +208,9 @@ TEST(Adam, ClockCorrectsTheBiasAtAnyStep) {
   const Stream stream;
   const GuardedBuffer<float> rate(std::vector<float>{1});
   for (const int64_t before : {0, 1, 9, 999, 99'999}) {
-    GuardedBuffer<AdamClock> clock(std::vector<AdamClock>(1, AdamClock{before}));
-    ASSERT_TRUE(ok(adam_begin_step(clock.data(), rate.data(), {}, stream)));
-    const AdamClock got = clock.download()[0];
+    GuardedBuffer<AdamState> state(std::vector<AdamState>(1, AdamState{before}));
+    ASSERT_TRUE(ok(adam_begin_step(state.data(), rate.data(), {}, stream)));
+    const AdamState got = state.download()[0];
     const auto t = static_cast<double>(before + 1);
     EXPECT_EQ(got.steps, before + 1);
     EXPECT_NEAR(got.correction1, 1 - std::pow(double{0.9f}, t), 1e-7 * got.correction1);
@@ -218,47 +218,47 @@ TEST(Adam, ClockCorrectsTheBiasAtAnyStep) {
   }
 }
 
-// A guard that names an element stops the whole step: neither the clock nor the arrays change. With
-// kAllFinite the step is the one without a guard.
+// A found_inf that names an element stops the whole step: neither the state nor the arrays change. With
+// kAllFinite the step is the one without a found_inf.
 TEST(Adam, AGuardStopsTheStepAndItsCount) {
   const Stream stream;
   const std::vector<float> p = normal_values(1001, 1), m = normal_values(1001, 2), g = normal_values(1001, 4);
   std::vector<float> v = normal_values(1001, 3);
   for (float& value : v) value *= value;
-  const AdamClock before = {7, 0.5f, 0.25f, 0.125f};
+  const AdamState before = {7, 0.5f, 0.25f, 0.125f};
   const GuardedBuffer<float> gradient(g), rate(std::vector<float>{0.01f});
-  GuardedBuffer<unsigned long long> guard(1);
+  GuardedBuffer<unsigned long long> found_inf(1);
   struct Result {
-    AdamClock clock;
+    AdamState state;
     std::vector<float> parameters, first, second;
   };
   const auto step = [&](const unsigned long long* options_guard) {
     GuardedBuffer<float> parameters(p), first(m), second(v);
-    GuardedBuffer<AdamClock> clock(std::vector<AdamClock>{before});
+    GuardedBuffer<AdamState> state(std::vector<AdamState>{before});
     AdamOptions options;
-    options.guard = options_guard;
-    EXPECT_TRUE(ok(adam_begin_step(clock.data(), rate.data(), options, stream)));
+    options.found_inf = options_guard;
+    EXPECT_TRUE(ok(adam_begin_step(state.data(), rate.data(), options, stream)));
     EXPECT_TRUE(ok(adam_update(parameters.view(), first.view(), second.view(), {gradient.data(), 1001},
-                               clock.data(), options, stream)));
-    return Result{clock.download()[0], parameters.download(), first.download(), second.download()};
+                               state.data(), options, stream)));
+    return Result{state.download()[0], parameters.download(), first.download(), second.download()};
   };
   for (const unsigned long long bad : {0ull, 3ull, 1000ull, kAllFinite - 1}) {
-    guard.upload({bad});
-    const Result got = step(guard.data());
-    EXPECT_EQ(got.clock.steps, before.steps) << bad;
-    EXPECT_EQ(got.clock.correction1, before.correction1) << bad;
-    EXPECT_EQ(got.clock.correction2, before.correction2) << bad;
-    EXPECT_EQ(got.clock.rate, before.rate) << bad;
+    found_inf.upload({bad});
+    const Result got = step(found_inf.data());
+    EXPECT_EQ(got.state.steps, before.steps) << bad;
+    EXPECT_EQ(got.state.correction1, before.correction1) << bad;
+    EXPECT_EQ(got.state.correction2, before.correction2) << bad;
+    EXPECT_EQ(got.state.rate, before.rate) << bad;
     EXPECT_TRUE(all_equal_bits(got.parameters, p)) << bad;
     EXPECT_TRUE(all_equal_bits(got.first, m)) << bad;
     EXPECT_TRUE(all_equal_bits(got.second, v)) << bad;
   }
-  guard.upload({kAllFinite});
-  const Result got = step(guard.data()), want = step(nullptr);
-  EXPECT_EQ(got.clock.steps, before.steps + 1);
-  EXPECT_EQ(got.clock.rate, 0.01f);
-  EXPECT_EQ(got.clock.correction1, want.clock.correction1);
-  EXPECT_EQ(got.clock.correction2, want.clock.correction2);
+  found_inf.upload({kAllFinite});
+  const Result got = step(found_inf.data()), want = step(nullptr);
+  EXPECT_EQ(got.state.steps, before.steps + 1);
+  EXPECT_EQ(got.state.rate, 0.01f);
+  EXPECT_EQ(got.state.correction1, want.state.correction1);
+  EXPECT_EQ(got.state.correction2, want.state.correction2);
   EXPECT_NE(got.parameters, p);
   EXPECT_TRUE(all_equal_bits(got.parameters, want.parameters));
   EXPECT_TRUE(all_equal_bits(got.first, want.first));
@@ -268,31 +268,31 @@ TEST(Adam, AGuardStopsTheStepAndItsCount) {
 TEST(Adam, BadArguments) {
   const Stream stream;
   GuardedBuffer<float> a(4), b(4), c(4), d(4), rate(std::vector<float>{1});
-  GuardedBuffer<AdamClock> clock(std::vector<AdamClock>(1));
+  GuardedBuffer<AdamState> state(std::vector<AdamState>(1));
   const auto update = [&](VectorView<float> m, VectorView<float> v, VectorView<const float> g,
-                          const AdamClock* at,
+                          const AdamState* at,
                           const AdamOptions& o) { return adam_update(a.view(), m, v, g, at, o, stream); };
-  EXPECT_TRUE(refused(update({b.data(), 3}, c.view(), d.view(), clock.data(), {}), "first.size is 3"));
-  EXPECT_TRUE(refused(update(b.view(), {c.data(), 5}, d.view(), clock.data(), {}), "second.size is 5"));
-  EXPECT_TRUE(refused(update(b.view(), c.view(), {nullptr, 4}, clock.data(), {}), "gradient is null"));
-  EXPECT_TRUE(refused(update(b.view(), c.view(), d.view(), nullptr, {}), "clock is null"));
-  EXPECT_TRUE(refused(adam_begin_step(nullptr, rate.data(), {}, stream), "clock is null"));
-  EXPECT_TRUE(refused(adam_begin_step(clock.data(), nullptr, {}, stream), "learning_rate is null"));
+  EXPECT_TRUE(refused(update({b.data(), 3}, c.view(), d.view(), state.data(), {}), "first.size is 3"));
+  EXPECT_TRUE(refused(update(b.view(), {c.data(), 5}, d.view(), state.data(), {}), "second.size is 5"));
+  EXPECT_TRUE(refused(update(b.view(), c.view(), {nullptr, 4}, state.data(), {}), "gradient is null"));
+  EXPECT_TRUE(refused(update(b.view(), c.view(), d.view(), nullptr, {}), "state is null"));
+  EXPECT_TRUE(refused(adam_begin_step(nullptr, rate.data(), {}, stream), "state is null"));
+  EXPECT_TRUE(refused(adam_begin_step(state.data(), nullptr, {}, stream), "learning_rate is null"));
   AdamOptions options;
   options.beta1 = 1;
-  EXPECT_TRUE(refused(adam_begin_step(clock.data(), rate.data(), options, stream), "beta1 is 1"));
+  EXPECT_TRUE(refused(adam_begin_step(state.data(), rate.data(), options, stream), "beta1 is 1"));
   options = {};
   options.beta2 = -0.1f;
-  EXPECT_TRUE(refused(update(b.view(), c.view(), d.view(), clock.data(), options), "beta2 is -0.1"));
+  EXPECT_TRUE(refused(update(b.view(), c.view(), d.view(), state.data(), options), "beta2 is -0.1"));
   options = {};
   options.eps = NAN;
-  EXPECT_TRUE(refused(update(b.view(), c.view(), d.view(), clock.data(), options), "eps is nan"));
+  EXPECT_TRUE(refused(update(b.view(), c.view(), d.view(), state.data(), options), "eps is nan"));
   options = {};
   options.weight_decay = -1;
-  EXPECT_TRUE(refused(update(b.view(), c.view(), d.view(), clock.data(), options), "weight_decay is -1"));
+  EXPECT_TRUE(refused(update(b.view(), c.view(), d.view(), state.data(), options), "weight_decay is -1"));
   options = {};
   options.scale = INFINITY;
-  EXPECT_TRUE(refused(update(b.view(), c.view(), d.view(), clock.data(), options), "scale is inf"));
+  EXPECT_TRUE(refused(update(b.view(), c.view(), d.view(), state.data(), options), "scale is inf"));
 }
 
 }  // namespace

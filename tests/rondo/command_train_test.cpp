@@ -103,9 +103,9 @@ TEST_F(CommandTrain, TheLessonGivesTheFiguresOfTheTrainer) {
 TEST_F(CommandTrain, TheLessonRefusesWhatItDoesNotHave) {
   const std::string command = "train lenet --from-scratch --data " + data_.path().string() + " ";
   for (const std::string option :
-       {"--checkpoint-layers 2", "--fixed-order", "--group 1", "--micro-batches 2", "--momentum 0.5",
-        "--optimizer adam", "--save file", "--schedule cosine", "--trace file", "--verify", "--warm-up 3",
-        "--weight-decay 0.1", "--weights kaiming", "--nesterov", "--resume file", "--local-statistics"})
+       {"--checkpoint-layers 2", "--device-count-invariant", "--group 1", "--micro-batches 2", "--momentum 0.5",
+        "--optimizer adam", "--save file", "--schedule cosine", "--trace file", "--verify", "--warmup-steps 3",
+        "--weight-decay 0.1", "--weights kaiming", "--nesterov", "--resume file", "--no-sync-bn"})
     expect_refused(command + option,
                    {option.substr(0, option.find(' ')) + " is not possible with --from-scratch"});
   EXPECT_EQ(results_.files(), 0u);
@@ -128,7 +128,7 @@ TEST_F(CommandTrain, EveryTrainingHasAFixedOrder) {
         std::string("train mlp --layers 2 --width 8 --inputs 4 --batch 9 --steps 2")}) {
     std::set<std::string> seen;
     for (const std::string devices : {"1", "2", "3"}) {
-      const Outcome outcome = run_line(command + " --fixed-order --verify --devices " + devices +
+      const Outcome outcome = run_line(command + " --device-count-invariant --verify --devices " + devices +
                                        (command.find("mlp") == std::string::npos
                                             ? " --save " + (results_ / "fixed")
                                             : std::string(" --json ") + (results_ / "fixed")));
@@ -142,13 +142,13 @@ TEST_F(CommandTrain, EveryTrainingHasAFixedOrder) {
 }
 
 TEST_F(CommandTrain, LocalStatisticsNeedSome) {
-  expect_refused("train lenet --local-statistics --data " + data_.path().string(),
-                 {"--local-statistics is not possible with lenet, which has no batch normalisation"});
+  expect_refused("train lenet --no-sync-bn --data " + data_.path().string(),
+                 {"--no-sync-bn is not possible with lenet, which has no batch normalisation"});
 }
 
 TEST_F(CommandTrain, ResNetOnTwoDevices) {
   const Outcome outcome = run_line(resnet(
-      "--batch 6 --epochs 2 --devices 2 --verify --momentum 0.9 --nesterov --weight-decay 1e-4 --warm-up 1 "
+      "--batch 6 --epochs 2 --devices 2 --verify --momentum 0.9 --nesterov --weight-decay 1e-4 --warmup-steps 1 "
       "--schedule cosine --micro-batches 2 --checkpoint-layers 4 --log " +
       (results_ / "log.csv") + " --plot " + (results_ / "plot.svg") + " --trace " +
       (results_ / "trace.json")));
@@ -233,8 +233,8 @@ TEST_F(CommandTrain, ResumingAsAnotherTrainingIsRefused) {
       {"--lr 0.002", "--lr is 0.002, must be 0.0023437500000000003"},
       // Written with six digits they would be the same.
       {"--lr 0.0023437501", "--lr is 0.0023437501, must be 0.0023437500000000003"},
-      {"--warm-up 1", "--warm-up is 1, must be 0"},
-      {"--local-statistics", "--local-statistics is on, must be off"},
+      {"--warmup-steps 1", "--warmup-steps is 1, must be 0"},
+      {"--no-sync-bn", "--no-sync-bn is on, must be off"},
       {"--micro-batches 2", "--micro-batches is 2, must be 1"},
       {"--nesterov", "--nesterov is on, must be off"},
       {"--weight-decay 0.5 --seed 3", "--seed is 3, must be 0; --weight-decay is 0.5, must be 0"}};
@@ -431,11 +431,11 @@ TEST_F(CommandTrain, ResNetRefuses) {
   expect_refused(resnet("--momentum 1"), {"--momentum is '1'", "below 1"});
   expect_refused(resnet("--weights zero"), {"zero", "kaiming"});
   expect_refused(resnet("--schedule step:0:0.1"), {"step:0:0.1"});
-  expect_refused(resnet("--batch 6 --epochs 2 --warm-up 5"), {"warm-up", "5", "4"});
+  expect_refused(resnet("--batch 6 --epochs 2 --warmup-steps 5"), {"warm-up", "5", "4"});
   expect_refused(resnet("--checkpoint-layers -1"), {"--checkpoint-layers is '-1'"});
-  expect_refused(resnet("--fixed-order --algorithm ring"),
-                 {"--algorithm", "automatic or direct with --fixed-order"});
-  expect_refused(resnet("--fixed-order --group 1"), {"--fixed-order is not possible with --group"});
+  expect_refused(resnet("--device-count-invariant --algorithm ring"),
+                 {"--algorithm", "automatic or direct with --device-count-invariant"});
+  expect_refused(resnet("--device-count-invariant --group 1"), {"--device-count-invariant is not possible with --group"});
   expect_refused(resnet("--devices 2 --group 3"), {"--group is 3, must divide 2"});
   expect_refused(resnet("--resume " + (results_ / "absent")), {"absent"});
   expect_refused(resnet("--save " + (results_ / "absent/file")), {"--save", "absent"});

@@ -231,9 +231,9 @@ class Compiler(unittest.TestCase):
         self.assertEqual(compile.short_name("void rondo::norm::g<4>(double*, long)"), "g<4>")
 
     def test_the_files_that_a_source_reads(self):
-        depends = f"out: {compile.ROOT}/kernels/core/lanes.cuh \\\n  /usr/include/stdio.h ../../kernels/gemm/tile.cuh\n"
+        depends = f"out: {compile.ROOT}/kernels/core/vec.cuh \\\n  /usr/include/stdio.h ../../kernels/gemm/tile.cuh\n"
         self.assertEqual(compile.project_files(depends, compile.ROOT / "build/cuda"),
-                         ["kernels/core/lanes.cuh", "kernels/gemm/tile.cuh"])
+                         ["kernels/core/vec.cuh", "kernels/gemm/tile.cuh"])
 
 
 def row(**changes):

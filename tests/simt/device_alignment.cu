@@ -1,5 +1,5 @@
 // Wide accesses at addresses at which a GPU faults, with the checks of RONDO_CHECK_ALIGNMENT compiled in.
-#include <rondo/kernels/core/lanes.cuh>
+#include <rondo/kernels/core/vec.cuh>
 #include <rondo/kernels/core/pack.cuh>
 
 #include <cstddef>
@@ -40,14 +40,14 @@ void expect_multiples_of(size_t size, const std::string& what, size_t step, Acce
 
 template <int N>
 void expect_lanes_check() {
-  using Lanes = rondo::Lanes<N>;
+  using Vec = rondo::Vec<N>;
   constexpr size_t kSize = N == 1 ? 4 : 16;  // of one access of a GPU, however many there are
-  expect_multiples_of(kSize, "a load of Lanes", 4, [](size_t bytes) { Lanes::load(at<float>(bytes)); });
-  expect_multiples_of(kSize, "a store of Lanes", 4,
-                      [](size_t bytes) { Lanes::zero().store(at<float>(bytes)); });
+  expect_multiples_of(kSize, "a load of Vec", 4, [](size_t bytes) { Vec::load(at<float>(bytes)); });
+  expect_multiples_of(kSize, "a store of Vec", 4,
+                      [](size_t bytes) { Vec::zero().store(at<float>(bytes)); });
   expect_multiples_of(1, "", 4, [](size_t bytes) {
-    Lanes::load_unaligned(at<float>(bytes)).store_unaligned(at<float>(bytes));
-    Lanes::load_some(at<float>(bytes), 1).store_some(at<float>(bytes), 1);
+    Vec::load_unaligned(at<float>(bytes)).store_unaligned(at<float>(bytes));
+    Vec::load_some(at<float>(bytes), 1).store_some(at<float>(bytes), 1);
   });
 }
 

@@ -105,10 +105,10 @@ int run(const CommandLine& line, rondo::ProcessGroup* processes) {
   return signal;
 }
 
-int complain(const std::string& message, int code, rondo::ProcessGroup* processes) {
+int print_error(const std::string& message, int code, rondo::ProcessGroup* processes) {
   if (processes) rondo::program::end_all(*processes, message, code);
   std::cout.flush();
-  rondo::program::complain(message);
+  rondo::program::print_error(message);
   return code;
 }
 
@@ -125,10 +125,10 @@ int main(int argc, char** argv) {
     return signal == 0 ? 0 : kStopped + signal;
   } catch (const rondo::Error& error) {
     const bool asked_wrongly = error.status().code() == rondo::StatusCode::bad_argument;
-    return complain(error.what(), asked_wrongly ? kBadArgument : kWorkFailed, processes.get());
+    return print_error(error.what(), asked_wrongly ? kBadArgument : kWorkFailed, processes.get());
   } catch (const std::bad_alloc&) {
-    return complain("the machine's memory is exhausted", kWorkFailed, processes.get());
+    return print_error("the machine's memory is exhausted", kWorkFailed, processes.get());
   } catch (const std::exception& error) {
-    return complain(error.what(), kWorkFailed, processes.get());
+    return print_error(error.what(), kWorkFailed, processes.get());
   }
 }

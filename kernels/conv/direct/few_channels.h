@@ -1,5 +1,5 @@
 // Convolution of images with so few channels (a first layer) that an implicit GEMM would mostly multiply
-// padding: 3 x 3 x 1 taps fill 9 of the 32 values of a slab. conv2d_forward() and conv2d_filter_gradient()
+// padding: 3 x 3 x 1 taps fill 9 of the 32 values of a k-tile. conv2d_forward() and conv2d_filter_gradient()
 // choose; these take arguments that have been checked.
 #pragma once
 

@@ -16,21 +16,21 @@ namespace {
 
 constexpr int kThreads = 128;
 constexpr int kTaps = 9;   // of one thread
-constexpr int kLanes = 8;  // out channels of one thread
+constexpr int kVecSize = 8;  // out channels of one thread
 
 // How threads are laid out over the results; of the geometry alone.
 struct Layout {
-  int chunks;       // of kLanes out channels
+  int chunks;       // of kVecSize out channels
   int items;        // chunks x groups of kTaps taps: one is the results of a thread
   int items_block;  // of one block
-  int row_lanes;
+  int row_threads;
 };
 __host__ __device__ Layout layout_of(const ConvGeometry& g) {
   Layout layout;
-  layout.chunks = ceil_div(g.k, kLanes);
+  layout.chunks = ceil_div(g.k, kVecSize);
   layout.items = layout.chunks * ceil_div(g.patch, kTaps);
   layout.items_block = layout.items < kThreads ? layout.items : kThreads;
-  layout.row_lanes = kThreads / (layout.items_block > 0 ? layout.items_block : 1);
+  layout.row_threads = kThreads / (layout.items_block > 0 ? layout.items_block : 1);
   return layout;
 }
 
@@ -44,18 +44,18 @@ struct Parameters {
 };
 
 struct Shared {
-  float sums[kThreads][kTaps * kLanes];
+  float sums[kThreads][kTaps * kVecSize];
 };
 
 __global__ __launch_bounds__(kThreads) void few_channels_filter_gradient_kernel(const Parameters p) {
   auto& shared = shared_memory<Shared>();
   const ConvGeometry& g = p.geometry;
   const Layout layout = layout_of(g);
-  const int row_lane = threadIdx.x / layout.items_block;
+  const int row_thread = threadIdx.x / layout.items_block;
   const int item = blockIdx.y * layout.items_block + threadIdx.x % layout.items_block;
-  const int k0 = item % layout.chunks * kLanes, tap0 = item / layout.chunks * kTaps;
+  const int k0 = item % layout.chunks * kVecSize, tap0 = item / layout.chunks * kTaps;
 
-  if (row_lane < layout.row_lanes && item < layout.items) {
+  if (row_thread < layout.row_threads && item < layout.items) {
     int offset[kTaps], tap_r[kTaps], tap_s[kTaps];
     RONDO_UNROLL
     for (int t = 0; t < kTaps; ++t) {
@@ -65,29 +65,29 @@ __global__ __launch_bounds__(kThreads) void few_channels_filter_gradient_kernel(
       tap_r[t] = tap / g.c / g.s;
       offset[t] = (tap_r[t] * g.w + tap_s[t]) * g.c + c;
     }
-    Lanes<kLanes> sums[kTaps];
+    Vec<kVecSize> sums[kTaps];
     RONDO_UNROLL
-    for (int t = 0; t < kTaps; ++t) sums[t] = Lanes<kLanes>::zero();
+    for (int t = 0; t < kTaps; ++t) sums[t] = Vec<kVecSize>::zero();
 
     const int64_t rows = static_cast<int64_t>(g.images) * g.p;
     const int64_t begin = blockIdx.x * p.rows_per_part, end = min(begin + p.rows_per_part, rows);
-    for (int64_t row = begin + row_lane; row < end; row += layout.row_lanes) {
+    for (int64_t row = begin + row_thread; row < end; row += layout.row_threads) {
       const int h0 = static_cast<int>(row % g.p) * g.stride_h - g.pad_h;
       const float* image = p.x + row / g.p * g.h * g.w * g.c;
       const float* dy = p.dy + row * g.q * g.k + k0;
       for (int q = 0; q < g.q; ++q, dy += g.k) {
-        const Lanes<kLanes> lanes = Lanes<kLanes>::load_some(dy, g.k - k0);
+        const Vec<kVecSize> vec = Vec<kVecSize>::load_some(dy, g.k - k0);
         const int w0 = q * g.stride_w - g.pad_w;
         const float* from = image + (h0 * g.w + w0) * g.c;
         if (h0 >= 0 && h0 + g.r <= g.h && w0 >= 0 && w0 + g.s <= g.w) {
           RONDO_UNROLL
-          for (int t = 0; t < kTaps; ++t) sums[t].add_product(from[offset[t]], lanes);
+          for (int t = 0; t < kTaps; ++t) sums[t].add_product(from[offset[t]], vec);
         } else {
           RONDO_UNROLL
           for (int t = 0; t < kTaps; ++t) {
             const int h = h0 + tap_r[t], w = w0 + tap_s[t];
             const bool visible = h >= 0 && h < g.h && w >= 0 && w < g.w;
-            if (visible) sums[t].add_product(from[offset[t]], lanes);
+            if (visible) sums[t].add_product(from[offset[t]], vec);
           }
         }
       }
@@ -95,19 +95,19 @@ __global__ __launch_bounds__(kThreads) void few_channels_filter_gradient_kernel(
     RONDO_UNROLL
     for (int t = 0; t < kTaps; ++t) {
       RONDO_UNROLL
-      for (int j = 0; j < kLanes; ++j) shared.sums[threadIdx.x][t * kLanes + j] = sums[t][j];
+      for (int j = 0; j < kVecSize; ++j) shared.sums[threadIdx.x][t * kVecSize + j] = sums[t][j];
     }
   }
   __syncthreads();
 
-  for (int e = threadIdx.x; e < layout.items_block * kTaps * kLanes; e += kThreads) {
-    const int local = e / (kTaps * kLanes), value = e % (kTaps * kLanes);
+  for (int e = threadIdx.x; e < layout.items_block * kTaps * kVecSize; e += kThreads) {
+    const int local = e / (kTaps * kVecSize), value = e % (kTaps * kVecSize);
     const int from_item = blockIdx.y * layout.items_block + local;
-    const int tap = from_item / layout.chunks * kTaps + value / kLanes;
-    const int k = from_item % layout.chunks * kLanes + value % kLanes;
+    const int tap = from_item / layout.chunks * kTaps + value / kVecSize;
+    const int k = from_item % layout.chunks * kVecSize + value % kVecSize;
     if (from_item >= layout.items || tap >= g.patch || k >= g.k) continue;
     float sum = 0;
-    for (int lane = 0; lane < layout.row_lanes; ++lane)
+    for (int lane = 0; lane < layout.row_threads; ++lane)
       sum += shared.sums[lane * layout.items_block + local][value];
     if (p.partials.data)
       p.partials.row(blockIdx.x, tap)[k] = sum;
@@ -119,9 +119,9 @@ __global__ __launch_bounds__(kThreads) void few_channels_filter_gradient_kernel(
 }  // namespace
 
 int64_t few_channels_parts(const ConvGeometry& g) {
-  constexpr int64_t kRowsOfALane = 2, kMostParts = 128;
+  constexpr int64_t kRowsPerThread = 2, kMostParts = 128;
   const int64_t rows = static_cast<int64_t>(g.images) * g.p;
-  return std::clamp<int64_t>(ceil_div<int64_t>(rows, kRowsOfALane * layout_of(g).row_lanes), 1, kMostParts);
+  return std::clamp<int64_t>(ceil_div<int64_t>(rows, kRowsPerThread * layout_of(g).row_threads), 1, kMostParts);
 }
 
 Status few_channels_filter_gradient(float* dw, const float* dy, const float* x, const ConvGeometry& g,

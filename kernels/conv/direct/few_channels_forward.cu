@@ -14,10 +14,10 @@ namespace {
 
 constexpr int kThreads = 128;
 constexpr int kPixels = 8;             // of one thread, along a row
-constexpr int kLanes = 8;              // out channels of one thread
+constexpr int kVecSize = 8;              // out channels of one thread
 constexpr int kMostFloats = 12 << 10;  // of a filter bank in shared memory: 48 KB, which every device has
 
-__host__ __device__ int chunks_of(int channels) { return ceil_div(channels, kLanes); }
+__host__ __device__ int chunks_of(int channels) { return ceil_div(channels, kVecSize); }
 
 struct Parameters {
   ConvGeometry geometry;
@@ -31,7 +31,7 @@ struct Parameters {
 
 // The filter bank as [tap][out channel], zero beyond the last channel.
 struct Shared {
-  alignas(16) float weights[1];  // really patch x chunks * kLanes
+  alignas(16) float weights[1];  // really patch x chunks * kVecSize
 };
 
 // adjacent: neighbouring outputs see neighbouring values of x (one channel, stride 1).
@@ -39,7 +39,7 @@ template <bool adjacent>
 __global__ __launch_bounds__(kThreads) void few_channels_forward_kernel(const Parameters p) {
   float* weights = shared_memory<Shared>().weights;
   const ConvGeometry& g = p.geometry;
-  const int chunks = chunks_of(g.k), stride = chunks * kLanes;
+  const int chunks = chunks_of(g.k), stride = chunks * kVecSize;
   const int step = adjacent ? 1 : g.stride_w * g.c;  // in x, from one output to the next
   for (int e = threadIdx.x; e < g.patch * stride; e += kThreads) {
     const int tap = e / stride, k = e % stride;
@@ -49,33 +49,33 @@ __global__ __launch_bounds__(kThreads) void few_channels_forward_kernel(const Pa
 
   for (int64_t item = static_cast<int64_t>(blockIdx.x) * kThreads + threadIdx.x; item < p.items;
        item += static_cast<int64_t>(gridDim.x) * kThreads) {
-    const int k = static_cast<int>(item % chunks) * kLanes;
+    const int k = static_cast<int>(item % chunks) * kVecSize;
     const int64_t segment = item / chunks, row = segment / p.segments;
     const int q0 = static_cast<int>(segment % p.segments) * kPixels;
     const int h0 = static_cast<int>(row % g.p) * g.stride_h - g.pad_h, w0 = q0 * g.stride_w - g.pad_w;
     const float* image = p.x + row / g.p * g.h * g.w * g.c;
 
-    Lanes<kLanes> sums[kPixels];
+    Vec<kVecSize> sums[kPixels];
     RONDO_UNROLL
-    for (int i = 0; i < kPixels; ++i) sums[i] = Lanes<kLanes>::zero();
+    for (int i = 0; i < kPixels; ++i) sums[i] = Vec<kVecSize>::zero();
     const int w_last = w0 + (kPixels - 1) * g.stride_w + g.s - 1;  // what the last pixel's last tap reads
     const bool inside = h0 >= 0 && h0 + g.r <= g.h && w0 >= 0 && w_last < g.w;
     const float* weight = weights + k;
     for (int r = 0; r < g.r; ++r) {
       for (int s = 0; s < g.s; ++s) {
         for (int c = 0; c < g.c; ++c, weight += stride) {
-          const Lanes<kLanes> lanes = Lanes<kLanes>::load(weight);
+          const Vec<kVecSize> vec = Vec<kVecSize>::load(weight);
           if (inside) {
             const float* from = image + ((h0 + r) * g.w + w0 + s) * g.c + c;
             RONDO_UNROLL
-            for (int i = 0; i < kPixels; ++i) sums[i].add_product(from[i * step], lanes);
+            for (int i = 0; i < kPixels; ++i) sums[i].add_product(from[i * step], vec);
           } else {
             const int h = h0 + r;
             RONDO_UNROLL
             for (int i = 0; i < kPixels; ++i) {
               const int w = w0 + s + i * g.stride_w;
               const bool visible = h >= 0 && h < g.h && w >= 0 && w < g.w;
-              if (visible) sums[i].add_product(image[(h * g.w + w) * g.c + c], lanes);
+              if (visible) sums[i].add_product(image[(h * g.w + w) * g.c + c], vec);
             }
           }
         }
@@ -90,7 +90,7 @@ __global__ __launch_bounds__(kThreads) void few_channels_forward_kernel(const Pa
 }  // namespace
 
 bool has_few_channels(const ConvGeometry& g) {
-  return g.c <= 4 && static_cast<int64_t>(g.patch) * chunks_of(g.k) * kLanes <= kMostFloats;
+  return g.c <= 4 && static_cast<int64_t>(g.patch) * chunks_of(g.k) * kVecSize <= kMostFloats;
 }
 
 Status few_channels_forward(float* y, const float* x, const float* filter, const float* bias, bool relu,
@@ -104,7 +104,7 @@ Status few_channels_forward(float* y, const float* x, const float* filter, const
   // Every block transposes the filter bank first, so there are only as many as keep the device busy.
   DeviceFacts device;
   RONDO_RETURN_IF_ERROR(device_facts(&device));
-  const int64_t shared_bytes = static_cast<int64_t>(sizeof(float)) * g.patch * chunks_of(g.k) * kLanes;
+  const int64_t shared_bytes = static_cast<int64_t>(sizeof(float)) * g.patch * chunks_of(g.k) * kVecSize;
   const LaunchShape shape = {.grid_x = std::min<int64_t>(ceil_div<int64_t>(p.items, kThreads),
                                                          8 * std::max(1, device.multiprocessors)),
                              .block_x = kThreads,

@@ -36,14 +36,14 @@ struct Parameters {
 
 template <class Tile>
 struct Shared {
-  TileShared<Tile, Order::across_k> tile;
+  TileShared<Tile, Order::mn_major> tile;
   PatchTap taps[Tile::kM];
 };
 
 template <class Tile>
 __global__ __launch_bounds__(Tile::kThreads,
                              Tile::kBlocksAtOnce) void conv2d_filter_gradient_kernel(const Parameters p) {
-  using SlabRows = SlabA<Tile, Order::across_k>;
+  using KTileRows = KTileA<Tile, Order::mn_major>;
   auto& shared = shared_memory<Shared<Tile>>();
   const ConvGeometry& g = p.geometry;
   const int row0 = static_cast<int>(blockIdx.x) / p.tiles_n * Tile::kM;
@@ -55,18 +55,18 @@ __global__ __launch_bounds__(Tile::kThreads,
     shared.taps[i] = patch_tap(g, row0 + i, p.x_width);
   __syncthreads();
 
-  PatchLoader<SlabRows, Tile> a(p.x, g, shared.taps, first, pixels, p.x_width);
-  MatrixLoader<Order::across_k, SlabB<Tile>, Tile::kN, Tile> b(p.dy + first * g.k + column0, g.k,
+  PatchLoader<KTileRows, Tile> a(p.x, g, shared.taps, first, pixels, p.x_width);
+  MatrixLoader<Order::mn_major, KTileB<Tile>, Tile::kN, Tile> b(p.dy + first * g.k + column0, g.k,
                                                                g.k - column0, pixels, p.dy_width);
   Accumulators<Tile> acc;
-  tile_mainloop<Tile, Order::across_k>(acc, shared.tile, a, b, ceil_div<int64_t>(pixels, Tile::kK));
+  tile_mainloop<Tile, Order::mn_major>(acc, shared.tile, a, b, ceil_div<int64_t>(pixels, Tile::kK));
 
   const int thread_m = threadIdx.x / Tile::kThreadsN;
   const int column = column0 + static_cast<int>(threadIdx.x) % Tile::kThreadsN * Tile::kPerThreadN;
   if (p.partials.data) {
     RONDO_UNROLL
     for (int i = 0; i < Tile::kPerThreadM; ++i) {
-      const int row = row0 + SlabRows::row(thread_m, i);
+      const int row = row0 + KTileRows::row(thread_m, i);
       if (row < g.patch)
         Epilogue{.aligned = true}.store_row(p.partials.row(blockIdx.y, row), column, g.k, acc.row[i]);
     }
@@ -79,7 +79,7 @@ __global__ __launch_bounds__(Tile::kThreads,
     float* to = p.dw + static_cast<int64_t>(column + j) * g.patch;
     RONDO_UNROLL
     for (int i = 0; i < Tile::kPerThreadM; ++i) {
-      const int row = row0 + SlabRows::row(thread_m, i);
+      const int row = row0 + KTileRows::row(thread_m, i);
       if (row < g.patch) to[row] = acc.row[i][j];
     }
   }
@@ -165,7 +165,7 @@ Status conv2d_filter_gradient(std::optional<TileId> tile, FilterView<float> dw, 
   if (!tile) tile = choose_tile(g.patch, g.k, config.splits, kPatchNeeds, device);
   RONDO_RETURN_IF_ERROR(with_tile(*tile, [&]<class Tile>() {
     static_assert(sizeof(Shared<Tile>) ==
-                  sizeof(TileShared<Tile, Order::across_k>) + kPatchNeeds.bytes_per_row * Tile::kM);
+                  sizeof(TileShared<Tile, Order::mn_major>) + kPatchNeeds.bytes_per_row * Tile::kM);
     p.tiles_n = ceil_div(g.k, Tile::kN);
     const LaunchShape shape = {.grid_x = ceil_div<int64_t>(g.patch, Tile::kM) * p.tiles_n,
                                .grid_y = config.splits,

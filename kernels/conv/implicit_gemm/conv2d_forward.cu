@@ -1,5 +1,5 @@
 // Forward convolution and data gradient as one implicit GEMM: the matrix of patches is never built; the
-// loader gathers its slabs from the image straight into shared memory (gather_loader.cuh), and
+// loader gathers its k-tiles from the image straight into shared memory (gather_loader.cuh), and
 // tile_mainloop() does the rest, as in gemm_06.
 //
 //   forward:   rows = output pixels, columns = out channels, k = (tap, in channel)
@@ -115,14 +115,14 @@ __device__ TileTaps tile_taps(const Rows& rows, int channels, int64_t first, int
 
 template <class Tile>
 struct Shared {
-  TileShared<Tile, Order::along_k> tile;
+  TileShared<Tile, Order::k_major> tile;
   GatherRow rows[Tile::kM];
 };
 
 template <class Tile, Pass pass>
 __global__ __launch_bounds__(Tile::kThreads, Tile::kBlocksAtOnce) void conv2d_kernel(const Parameters p) {
-  using FilterLoader = std::conditional_t<pass == Pass::forward, ForwardFilterLoader<SlabB<Tile>, Tile>,
-                                          BackwardFilterLoader<SlabB<Tile>, Tile>>;
+  using FilterLoader = std::conditional_t<pass == Pass::forward, ForwardFilterLoader<KTileB<Tile>, Tile>,
+                                          BackwardFilterLoader<KTileB<Tile>, Tile>>;
   auto& shared = shared_memory<Shared<Tile>>();
   const ConvGeometry& g = p.geometry;
   const int block = static_cast<int>(blockIdx.x) % p.blocks_per_phase;
@@ -139,16 +139,16 @@ __global__ __launch_bounds__(Tile::kThreads, Tile::kBlocksAtOnce) void conv2d_ke
   const TileTaps taps = tile_taps(rows, from_channels, row0, min(row0 + Tile::kM, rows.count()) - 1);
   const GatherSource source = {p.from, from_channels, rows.h, rows.w, p.from_width};
   const FilterSource filter = {p.filter, g.k, g.s, g.c, g.patch, p.filter_width, rows.h, rows.w};
-  GatherLoader<SlabA<Tile, Order::along_k>, Tile> a(source, taps.walk, shared.rows, taps.all_visible);
+  GatherLoader<KTileA<Tile, Order::k_major>, Tile> a(source, taps.walk, shared.rows, taps.all_visible);
   FilterLoader b(filter, taps.walk, column0);
   Accumulators<Tile> acc;
-  tile_mainloop<Tile, Order::along_k>(acc, shared.tile, a, b, ceil_div(taps.walk.length(), Tile::kK));
+  tile_mainloop<Tile, Order::k_major>(acc, shared.tile, a, b, ceil_div(taps.walk.length(), Tile::kK));
 
   const int thread_m = threadIdx.x / Tile::kThreadsN;
   const int column = column0 + static_cast<int>(threadIdx.x) % Tile::kThreadsN * Tile::kPerThreadN;
   RONDO_UNROLL
   for (int i = 0; i < Tile::kPerThreadM; ++i) {
-    const int row = SlabA<Tile, Order::along_k>::row(thread_m, i);
+    const int row = KTileA<Tile, Order::k_major>::row(thread_m, i);
     if (row0 + row < rows.count())
       p.epilogue.store_row(p.to + shared.rows[row].to, column, rows.channels, acc.row[i]);
   }
@@ -172,7 +172,7 @@ Status launch_conv2d(const char* name, std::optional<TileId> tile, Parameters& p
   }
   return with_tile(*tile, [&]<class Tile>() {
     static_assert(sizeof(Shared<Tile>) ==
-                  sizeof(TileShared<Tile, Order::along_k>) + kGatherNeeds.bytes_per_row * Tile::kM);
+                  sizeof(TileShared<Tile, Order::k_major>) + kGatherNeeds.bytes_per_row * Tile::kM);
     p.tiles_n = ceil_div(columns, Tile::kN);
     const int64_t blocks = ceil_div<int64_t>(rows_of<pass>(p, 0).count(), Tile::kM) * p.tiles_n;
     p.blocks_per_phase =

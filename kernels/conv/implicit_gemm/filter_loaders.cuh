@@ -22,7 +22,7 @@ struct FilterSource {
 
 // Forward: column = out channel, k = (r, s, c). The bank runs along k, so values are transposed on their way in: one by
 // one, or where a thread has vectors in blocks of 4 x 4.
-template <class Slab, class Tile>
+template <class KTile, class Tile>
 class ForwardFilterLoader {
  public:
   __device__ __forceinline__ ForwardFilterLoader(const FilterSource& source, const TapWalk& walk,
@@ -32,38 +32,38 @@ class ForwardFilterLoader {
     position_ = walk.at(threadIdx.x % (Tile::kK / chunk) * chunk);
   }
 
-  __device__ __forceinline__ void copy(float* slab) {
+  __device__ __forceinline__ void copy(float* k_tile) {
     if constexpr (Tile::kVectors) {
       if (source_.width >= 16)
-        copy_blocks<16>(slab);
+        copy_blocks<16>(k_tile);
       else if (source_.width >= 4)
-        copy_blocks<4>(slab);
+        copy_blocks<4>(k_tile);
       else
         for (int k = threadIdx.x; k < Tile::kK; k += Tile::kThreads)
-          copy_values(slab, walk_.at(walked_ + k), k, 0, 1);
+          copy_values(k_tile, walk_.at(walked_ + k), k, 0, 1);
       walked_ += Tile::kK;
     } else {
       constexpr int kColumns = Tile::kThreads / Tile::kK;
       const int first = threadIdx.x / Tile::kK;
-      if (first < kColumns) copy_values(slab, position_, threadIdx.x % Tile::kK, first, kColumns);
+      if (first < kColumns) copy_values(k_tile, position_, threadIdx.x % Tile::kK, first, kColumns);
     }
     walk_.advance(position_, step_);
   }
 
  private:
-  // At k of the slab, the columns first, first + step, ...
-  __device__ __forceinline__ void copy_values(float* slab, const TapPosition& position, int k, int first,
+  // At k of the k-tile, the columns first, first + step, ...
+  __device__ __forceinline__ void copy_values(float* k_tile, const TapPosition& position, int k, int first,
                                               int step) const {
     const int columns = source_.k - first_column_;
     const bool inside = walk_.inside(position);
     const float* from = at(position, first);
     RONDO_UNROLL_BY(4)
     for (int column = first; column < Tile::kN; column += step, from += step * source_.patch)
-      ptx::cp_async<4>(slab + Slab::at(k, column), from, inside && column < columns);
+      ptx::cp_async<4>(k_tile + KTile::at(k, column), from, inside && column < columns);
   }
   // V values along k of 4 columns at a time.
   template <int V>
-  __device__ __forceinline__ void copy_blocks(float* slab) const {
+  __device__ __forceinline__ void copy_blocks(float* k_tile) const {
     constexpr int kPerColumn = Tile::kK / V, kColumns = Tile::kThreads / kPerColumn * 4;
     const int k = threadIdx.x % kPerColumn * V, first = threadIdx.x / kPerColumn * 4;
     const int columns = walk_.inside(position_) ? source_.k - first_column_ : 0;
@@ -72,7 +72,7 @@ class ForwardFilterLoader {
     for (int column = first; column < Tile::kN; column += kColumns, from += kColumns * source_.patch) {
       RONDO_UNROLL
       for (int j = 0; j < V; j += 4)
-        copy_transposed<Slab>(slab, k + j, column, from + j, source_.patch, columns - column);
+        copy_transposed<KTile>(k_tile, k + j, column, from + j, source_.patch, columns - column);
     }
   }
   __device__ __forceinline__ const float* at(const TapPosition& position, int column) const {
@@ -88,7 +88,7 @@ class ForwardFilterLoader {
 };
 
 // Backward: column = in channel, k = (r, s, out channel).
-template <class Slab, class Tile>
+template <class KTile, class Tile>
 class BackwardFilterLoader {
  public:
   __device__ __forceinline__ BackwardFilterLoader(const FilterSource& source, const TapWalk& walk,
@@ -99,13 +99,13 @@ class BackwardFilterLoader {
         position_(walk.at(threadIdx.x / kPerRow * kRows)),
         step_(walk.at(kRows > 1 ? Tile::kK - kRows : Tile::kK)) {}
 
-  __device__ __forceinline__ void copy(float* slab) {
+  __device__ __forceinline__ void copy(float* k_tile) {
     with_width < Tile::kWidestCopy<Tile::kN ? Tile::kWidestCopy : Tile::kN>(
                      source_.width,
                      [&]<int V>() {
                        RONDO_UNROLL_BY(1)
                        for (int j = 0; j < kRows; ++j) {
-                         copy_row<V>(slab, threadIdx.x / kPerRow * kRows + j);
+                         copy_row<V>(k_tile, threadIdx.x / kPerRow * kRows + j);
                          if (kRows > 1) walk_.advance(position_, {.channel = 1});
                        }
                      });
@@ -114,11 +114,11 @@ class BackwardFilterLoader {
 
  private:
   static constexpr int kAtOnce = Tile::kK < Tile::kThreads ? Tile::kK : Tile::kThreads;
-  static constexpr int kRows = Tile::kK / kAtOnce;  // of a slab that a thread copies, one after the other
+  static constexpr int kRows = Tile::kK / kAtOnce;  // of a k-tile that a thread copies, one after the other
   static constexpr int kPerRow = Tile::kThreads / kAtOnce;  // threads that share a row
 
   template <int V>
-  __device__ __forceinline__ void copy_row(float* slab, int k) const {
+  __device__ __forceinline__ void copy_row(float* k_tile, int k) const {
     if (k >= Tile::kK) return;
     const int columns = source_.c - first_column_;
     const bool inside = walk_.inside(position_);
@@ -126,7 +126,7 @@ class BackwardFilterLoader {
                         source_.offset(walk_.r(position_), walk_.s(position_)) + first_column_;
     RONDO_UNROLL_BY(4)
     for (int column = threadIdx.x % kPerRow * V; column < Tile::kN; column += kPerRow * V)
-      ptx::cp_async<4 * V>(slab + Slab::at(k, column), from + column, inside && column < columns);
+      ptx::cp_async<4 * V>(k_tile + KTile::at(k, column), from + column, inside && column < columns);
   }
 
   const FilterSource& source_;

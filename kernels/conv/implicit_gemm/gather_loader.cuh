@@ -8,7 +8,7 @@
 
 namespace rondo {
 
-// Where a row of the tile stands; kept in shared memory, since every slab needs it again.
+// Where a row of the tile stands; kept in shared memory, since every k-tile needs it again.
 struct GatherRow {
   int64_t from;  // offset of the pixel (y, x) of its image, which tap 0 reads
   int64_t to;    // offset of its results
@@ -22,7 +22,7 @@ struct GatherSource {
   int width;  // floats that one copy may take
 };
 
-template <class Slab, class Tile>
+template <class KTile, class Tile>
 class GatherLoader {
  public:
   // all_visible: every tap of the walk hits the image for every row, so nobody has to look.
@@ -33,15 +33,15 @@ class GatherLoader {
     position_ = walk.at(threadIdx.x % (Tile::kK / width) * width);
   }
 
-  __device__ __forceinline__ void copy(float* slab) {
+  __device__ __forceinline__ void copy(float* k_tile) {
     with_width<Tile::kWidestCopy>(source_.width, [&]<int V>() {
       constexpr int kPerRow = Tile::kK / V, kRows = Tile::kThreads / kPerRow;
       const int chunk = threadIdx.x % kPerRow, first = threadIdx.x / kPerRow;
       if constexpr (kRows > 0) {
-        if (first < kRows) copy_chunks<V>(slab, position_, chunk * V, first, kRows);
+        if (first < kRows) copy_chunks<V>(k_tile, position_, chunk * V, first, kRows);
       } else {  // fewer threads than chunks of a row
         for (int k = threadIdx.x * V; k < Tile::kK; k += Tile::kThreads * V)
-          copy_chunks<V>(slab, walk_.at(walked_ + k), k, 0, 1);
+          copy_chunks<V>(k_tile, walk_.at(walked_ + k), k, 0, 1);
       }
     });
     walk_.advance(position_, step_);
@@ -49,9 +49,9 @@ class GatherLoader {
   }
 
  private:
-  // At k of the slab, the rows first, first + step, ...
+  // At k of the k-tile, the rows first, first + step, ...
   template <int V>
-  __device__ __forceinline__ void copy_chunks(float* slab, const TapPosition& position, int k, int first,
+  __device__ __forceinline__ void copy_chunks(float* k_tile, const TapPosition& position, int k, int first,
                                               int step) const {
     const bool inside = walk_.inside(position);
     const int dy = source_.h.direction * walk_.r(position), dx = source_.w.direction * walk_.s(position);
@@ -61,13 +61,13 @@ class GatherLoader {
       const GatherRow* rows = rows_;
       RONDO_UNROLL_BY(4)
       for (int i = first; i < Tile::kM; i += step)
-        ptx::cp_async<4 * V>(slab + Slab::at(k, i), from + rows[i].from, inside);
+        ptx::cp_async<4 * V>(k_tile + KTile::at(k, i), from + rows[i].from, inside);
       return;
     }
     RONDO_UNROLL_BY(2)
     for (int i = first; i < Tile::kM; i += step) {
       const GatherRow& row = rows_[i];
-      ptx::cp_async<4 * V>(slab + Slab::at(k, i), from + row.from, inside && visible(row.y + dy, row.x + dx));
+      ptx::cp_async<4 * V>(k_tile + KTile::at(k, i), from + row.from, inside && visible(row.y + dy, row.x + dx));
     }
   }
   __device__ __forceinline__ bool visible(int y, int x) const {

@@ -10,8 +10,8 @@
 namespace rondo {
 
 // What forward and data gradient, and the filter gradient, keep in the shared memory of a block.
-inline constexpr SharedNeeds kGatherNeeds = {Order::along_k, 24};
-inline constexpr SharedNeeds kPatchNeeds = {Order::across_k, 12};
+inline constexpr SharedNeeds kGatherNeeds = {Order::k_major, 24};
+inline constexpr SharedNeeds kPatchNeeds = {Order::mn_major, 12};
 
 // A tile: the implicit GEMM with it, whatever algorithm the options name. No tile: the one that suits shape and device; few channels go their own way (few_channels.h), and so does what
 // Winograd's algorithm saves products of (winograd.h).

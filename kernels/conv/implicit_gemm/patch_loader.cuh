@@ -1,5 +1,5 @@
-// Operand A of the filter gradient, across k: k = output pixel, row = (tap, in channel). A row of the slab is
-// one patch of the image, so each thread stays with one pixel of the slab and copies its share of the patch.
+// Operand A of the filter gradient, across k: k = output pixel, row = (tap, in channel). A row of the k-tile is
+// one patch of the image, so each thread stays with one pixel of the k-tile and copies its share of the patch.
 #pragma once
 
 #include <rondo/kernels/conv/conv_geometry.h>
@@ -22,7 +22,7 @@ __device__ inline PatchTap patch_tap(const ConvGeometry& g, int row, int width) 
   return {(r * g.w + s) * g.c + c, r, s};
 }
 
-template <class Slab, class Tile>
+template <class KTile, class Tile>
 class PatchLoader {
  public:
   // `pixels` output pixels are left, beginning with number `first`.
@@ -35,11 +35,11 @@ class PatchLoader {
     image_ = static_cast<int>(pixel / g.q / g.p);
   }
 
-  __device__ __forceinline__ void copy(float* slab) {
+  __device__ __forceinline__ void copy(float* k_tile) {
     with_width<Tile::kWidestCopy>(width_, [&]<int V>() {
       RONDO_UNROLL_BY(1)
       for (int j = 0; j < kPixels; ++j) {
-        copy_pixel<V>(slab, threadIdx.x / kPerRow * kPixels + j);
+        copy_pixel<V>(k_tile, threadIdx.x / kPerRow * kPixels + j);
         if (kPixels > 1) go_on(1);
       }
     });
@@ -49,7 +49,7 @@ class PatchLoader {
 
  private:
   static constexpr int kAtOnce = Tile::kK < Tile::kThreads ? Tile::kK : Tile::kThreads;
-  static constexpr int kPixels = Tile::kK / kAtOnce;  // of a slab that a thread copies, one after the other
+  static constexpr int kPixels = Tile::kK / kAtOnce;  // of a k-tile that a thread copies, one after the other
   static constexpr int kPerRow = Tile::kThreads / kAtOnce;  // threads that share a pixel
 
   __device__ __forceinline__ void go_on(int pixels) {
@@ -61,7 +61,7 @@ class PatchLoader {
   }
 
   template <int V>
-  __device__ __forceinline__ void copy_pixel(float* slab, int k) const {
+  __device__ __forceinline__ void copy_pixel(float* k_tile, int k) const {
     if (k >= Tile::kK) return;
     const ConvGeometry& g = geometry_;
     const bool inside = k < left_;
@@ -72,14 +72,14 @@ class PatchLoader {
     if (g.pad_h == 0 && g.pad_w == 0) {  // every tap hits
       RONDO_UNROLL_BY(4)
       for (int row = threadIdx.x % kPerRow * V; row < Tile::kM; row += kPerRow * V)
-        ptx::cp_async<4 * V>(slab + Slab::at(k, row), pixel + taps[row].offset, inside);
+        ptx::cp_async<4 * V>(k_tile + KTile::at(k, row), pixel + taps[row].offset, inside);
       return;
     }
     for (int row = threadIdx.x % kPerRow * V; row < Tile::kM; row += kPerRow * V) {
       const PatchTap& tap = taps[row];
       const bool visible = static_cast<unsigned>(y + tap.y) < static_cast<unsigned>(g.h) &&
                            static_cast<unsigned>(x + tap.x) < static_cast<unsigned>(g.w);
-      ptx::cp_async<4 * V>(slab + Slab::at(k, row), pixel + tap.offset, inside && visible);
+      ptx::cp_async<4 * V>(k_tile + KTile::at(k, row), pixel + tap.offset, inside && visible);
     }
   }
 

@@ -20,15 +20,15 @@ __global__ __launch_bounds__(kThreads) void transform_filter_kernel(float* __res
   const int row = static_cast<int>(item / per_row) * N;
   if (row >= layout.inner) return;
 
-  Lanes<N> taps[N][3][3];  // [row], lanes are columns
+  Vec<N> taps[N][3][3];  // [row], lanes are columns
   if (column < layout.columns) {
     const int k0 = for_data_gradient ? row : column, c0 = for_data_gradient ? column : row;
     RONDO_UNROLL
     for (int tap = 0; tap < 9; ++tap) {
-      Lanes<N> block[N];
+      Vec<N> block[N];
       RONDO_UNROLL
       for (int i = 0; i < N; ++i)
-        block[i] = Lanes<N>::load_unaligned(filter + (static_cast<int64_t>(k0 + i) * 9 + tap) * c + c0);
+        block[i] = Vec<N>::load_unaligned(filter + (static_cast<int64_t>(k0 + i) * 9 + tap) * c + c0);
       if (!for_data_gradient) transpose(block);
       const int turned = for_data_gradient ? 8 - tap : tap;
       RONDO_UNROLL
@@ -37,14 +37,14 @@ __global__ __launch_bounds__(kThreads) void transform_filter_kernel(float* __res
   } else {
     RONDO_UNROLL
     for (int i = 0; i < N; ++i) RONDO_UNROLL
-    for (int tap = 0; tap < 9; ++tap) taps[i][tap / 3][tap % 3] = Lanes<N>::zero();
+    for (int tap = 0; tap < 9; ++tap) taps[i][tap / 3][tap % 3] = Vec<N>::zero();
   }
   float* panel =
       to + column / kPanel * layout.panel_floats() + static_cast<int64_t>(row) * kPanel + column % kPanel;
   const int64_t frequency_stride = layout.panels() * layout.panel_floats();
   RONDO_UNROLL
   for (int i = 0; i < N; ++i)
-    transform_filter<N>(taps[i], [&](int frequency, const Lanes<N>& value) {
+    transform_filter<N>(taps[i], [&](int frequency, const Vec<N>& value) {
       value.store(panel + frequency * frequency_stride + i * kPanel);
     });
 }

@@ -30,29 +30,29 @@ struct Parameters {
 // A transformed operand of a frequency: [tile][channel]. On a CPU the gap keeps the 16 frequencies of a tile out of one set
 // of the cache; on a GPU a warp's channels are neighbours and lie in different banks without it.
 template <class Tile, int Channels>
-inline constexpr int kSlabFloats = Tile::kInner* Channels + 16 * Tile::kVectors;
+inline constexpr int kKTileFloats = Tile::kInner* Channels + 16 * Tile::kVectors;
 
 template <class Tile>
 struct Shared {
-  struct Slabs {
-    alignas(64) float inputs[kFrequencies][kSlabFloats<Tile, Tile::kColumns>];
-    alignas(64) float gradients[kFrequencies][kSlabFloats<Tile, Tile::kRows>];
+  struct KTiles {
+    alignas(64) float inputs[kFrequencies][kKTileFloats<Tile, Tile::kColumns>];
+    alignas(64) float gradients[kFrequencies][kKTileFloats<Tile, Tile::kRows>];
     Place places[Tile::kInner], gradient_places[Tile::kInner];
   };
   union {
-    Slabs slabs[Tile::kStages];
+    KTiles k_tiles[Tile::kStages];
     alignas(64) Products<Tile> products;
   };
 };
 
 // The place of every tile of a chunk; tiles beyond the part's last one see nothing, so they become zeros.
 template <class Tile>
-__device__ __forceinline__ void find_places(typename Shared<Tile>::Slabs& slabs, const Parameters& p,
+__device__ __forceinline__ void find_places(typename Shared<Tile>::KTiles& k_tiles, const Parameters& p,
                                             int64_t first, int64_t end) {
   const ConvGeometry& g = p.geometry;
   for (int i = threadIdx.x; i < Tile::kInner; i += Tile::kThreads) {
-    slabs.places[i] = place_of<4>(first + i, end, p.tiles_h, p.tiles_w, g.h, g.w, g.c, g.pad_h, g.pad_w);
-    slabs.gradient_places[i] = place_of<2>(first + i, end, p.tiles_h, p.tiles_w, g.p, g.q, g.k, 0, 0);
+    k_tiles.places[i] = place_of<4>(first + i, end, p.tiles_h, p.tiles_w, g.h, g.w, g.c, g.pad_h, g.pad_w);
+    k_tiles.gradient_places[i] = place_of<2>(first + i, end, p.tiles_h, p.tiles_w, g.p, g.q, g.k, 0, 0);
   }
 }
 
@@ -63,35 +63,35 @@ __device__ __forceinline__ void for_each_item(int channels, Each each) {
   constexpr int kAtOnce = Tile::kVectors ? 1 : Channels;  // threads that share a tile
   RONDO_UNROLL_BY(1)
   for (int item = threadIdx.x; item < Tile::kInner * kAtOnce; item += Tile::kThreads) RONDO_UNROLL_BY(1)
-  for (int c = item % kAtOnce * Tile::kLanes; c < channels; c += kAtOnce * Tile::kLanes)
+  for (int c = item % kAtOnce * Tile::kVecSize; c < channels; c += kAtOnce * Tile::kVecSize)
     each(item / kAtOnce, c);
 }
 
 template <class Tile>
-__device__ __forceinline__ void transform_chunk(typename Shared<Tile>::Slabs& slabs, const Parameters& p,
+__device__ __forceinline__ void transform_chunk(typename Shared<Tile>::KTiles& k_tiles, const Parameters& p,
                                                 int row0, int column0) {
-  constexpr int N = Tile::kLanes;
+  constexpr int N = Tile::kVecSize;
   const ConvGeometry& g = p.geometry;
   for_each_item<Tile, Tile::kColumns>(min(Tile::kColumns, g.c - column0), [&](int tile, int c) {
-    const Place place = slabs.places[tile];
-    Lanes<N> v[4][4];
+    const Place place = k_tiles.places[tile];
+    Vec<N> v[4][4];
     transformed_inputs<N>(v, p.x + place.from + column0 + c, place.inside, g.w, g.c);
     RONDO_UNROLL
     for (int f = 0; f < kFrequencies; ++f)
-      v[f / 4][f % 4].store_unaligned(slabs.inputs[f] + tile * Tile::kColumns + c);
+      v[f / 4][f % 4].store_unaligned(k_tiles.inputs[f] + tile * Tile::kColumns + c);
   });
   for_each_item<Tile, Tile::kRows>(min(Tile::kRows, g.k - row0), [&](int tile, int k) {
-    const Place place = slabs.gradient_places[tile];
+    const Place place = k_tiles.gradient_places[tile];
     const float* from = p.dy + place.from + row0 + k;
-    Lanes<N> dy[2][2];
+    Vec<N> dy[2][2];
     RONDO_UNROLL
     for (int i = 0; i < 4; ++i)
       dy[i / 2][i % 2] =
           place.inside >> i & 1
-              ? Lanes<N>::load_unaligned(from + static_cast<int64_t>(i / 2 * g.q + i % 2) * g.k)
-              : Lanes<N>::zero();
-    transform_output_gradient<N>(dy, [&](int f, const Lanes<N>& value) {
-      value.store_unaligned(slabs.gradients[f] + tile * Tile::kRows + k);
+              ? Vec<N>::load_unaligned(from + static_cast<int64_t>(i / 2 * g.q + i % 2) * g.k)
+              : Vec<N>::zero();
+    transform_output_gradient<N>(dy, [&](int f, const Vec<N>& value) {
+      value.store_unaligned(k_tiles.gradients[f] + tile * Tile::kRows + k);
     });
   });
 }
@@ -99,7 +99,7 @@ __device__ __forceinline__ void transform_chunk(typename Shared<Tile>::Slabs& sl
 template <class Tile>
 __device__ __forceinline__ void store_filters(const Parameters& p, const Shared<Tile>& shared, float* dw,
                                               int row0, int column0) {
-  constexpr int N = Tile::kVectors ? Tile::kLanes : 4;
+  constexpr int N = Tile::kVectors ? Tile::kVecSize : 4;
   constexpr int kPerRow = decltype(shared.products)::kColumns / N;
   const ConvGeometry& g = p.geometry;
   RONDO_UNROLL_BY(1)
@@ -108,13 +108,13 @@ __device__ __forceinline__ void store_filters(const Parameters& p, const Shared<
     if (row0 + row >= g.k || column0 + column >= g.c) continue;
     float* to = dw + static_cast<int64_t>(row0 + row) * g.patch + column0 + column;
     to_filter<N>([&](int f) { return shared.products.template load<N>(f, row, column); },
-                 [&](int r, int s, const Lanes<N>& value) { value.store_unaligned(to + (r * 3 + s) * g.c); });
+                 [&](int r, int s, const Vec<N>& value) { value.store_unaligned(to + (r * 3 + s) * g.c); });
   }
 }
 
 template <class Tile>
 __global__ __launch_bounds__(Tile::kThreads, 1) void winograd_filter_gradient_kernel(const Parameters p) {
-  using Slabs = typename Shared<Tile>::Slabs;
+  using KTiles = typename Shared<Tile>::KTiles;
   auto& shared = shared_memory<Shared<Tile>>();
   const int row0 = static_cast<int>(blockIdx.x) / p.blocks_of_columns * Tile::kRows;
   const int column0 = static_cast<int>(blockIdx.x) % p.blocks_of_columns * Tile::kColumns;
@@ -126,14 +126,14 @@ __global__ __launch_bounds__(Tile::kThreads, 1) void winograd_filter_gradient_ke
   mainloop<Tile>(
       static_cast<int>(ceil_div<int64_t>(end - first, Tile::kInner)),
       [&](int chunk, int stage) {
-        Slabs& slabs = shared.slabs[stage];
-        find_places<Tile>(slabs, p, first + static_cast<int64_t>(chunk) * Tile::kInner, end);
+        KTiles& k_tiles = shared.k_tiles[stage];
+        find_places<Tile>(k_tiles, p, first + static_cast<int64_t>(chunk) * Tile::kInner, end);
         __syncthreads();
-        transform_chunk<Tile>(slabs, p, row0, column0);
+        transform_chunk<Tile>(k_tiles, p, row0, column0);
       },
       [&](int, int stage) {
-        Slabs& slabs = shared.slabs[stage];
-        sums.template multiply<1, Tile::kRows>(slabs.gradients[frequency], slabs.inputs[frequency],
+        KTiles& k_tiles = shared.k_tiles[stage];
+        sums.template multiply<1, Tile::kRows>(k_tiles.gradients[frequency], k_tiles.inputs[frequency],
                                                Tile::kColumns, Tile::kInner, p.geometry.k - row0);
       });
 
@@ -182,7 +182,7 @@ Status filter_gradient(TileKind kind, float* dw, const float* dy, const float* x
   const auto run = [&] {
     if constexpr (kVectorTiles)
       if (kind == TileKind::vectors)
-        return launch_filter_gradient<TileKind::vectors, VectorTile<64, 28, kTileRegisters.count / 4, 2>>(
+        return launch_filter_gradient<TileKind::vectors, CpuTile<64, 28, kTileRegisters.count / 4, 2>>(
             p, parts, stream);
     if (kind == TileKind::small_gpu)
       return launch_filter_gradient<TileKind::small_gpu, GpuTile<8, 4, 1>>(p, parts, stream);

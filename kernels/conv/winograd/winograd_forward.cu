@@ -56,7 +56,7 @@ struct Shared {
 template <class Tile>
 __device__ __forceinline__ void transform_chunk(float (*to)[Inputs<Tile>::kFloats], const Parameters& p,
                                                 const Place* places, int first, int rows) {
-  constexpr int kLanes = Tile::kLanes;
+  constexpr int kVecSize = Tile::kVecSize;
   // A thread of a GPU transforms single channels; one of vectors all channels of a tile.
   constexpr int kAtOnce = Tile::kVectors ? 1 : Tile::kInner;  // threads that share a tile
   constexpr int kTiles = Tile::kVectors ? 1 : 4;              // of neighbouring threads
@@ -67,9 +67,9 @@ __device__ __forceinline__ void transform_chunk(float (*to)[Inputs<Tile>::kFloat
     if (row >= rows) continue;
     const Place place = places[row];
     RONDO_UNROLL_BY(1)
-    for (int c = item / kTiles % kAtOnce * kLanes; c < channels; c += kAtOnce * kLanes) {
-      Lanes<kLanes> v[4][4];
-      transformed_inputs<kLanes>(v, p.from + place.from + first + c, place.inside, p.w, p.filter.inner);
+    for (int c = item / kTiles % kAtOnce * kVecSize; c < channels; c += kAtOnce * kVecSize) {
+      Vec<kVecSize> v[4][4];
+      transformed_inputs<kVecSize>(v, p.from + place.from + first + c, place.inside, p.w, p.filter.inner);
       RONDO_UNROLL
       for (int f = 0; f < kFrequencies; ++f)
         v[f / 4][f % 4].store_unaligned(to[f] + Inputs<Tile>::at(row, c));
@@ -80,14 +80,14 @@ __device__ __forceinline__ void transform_chunk(float (*to)[Inputs<Tile>::kFloat
 template <class Tile>
 __device__ __forceinline__ void store_outputs(const Parameters& p, const Shared<Tile>& shared, int rows,
                                               int column0) {
-  constexpr int kLanes = Tile::kVectors ? Tile::kLanes : 4;
-  constexpr int kPerRow = decltype(shared.products)::kColumns / kLanes;
+  constexpr int kVecSize = Tile::kVectors ? Tile::kVecSize : 4;
+  constexpr int kPerRow = decltype(shared.products)::kColumns / kVecSize;
   RONDO_UNROLL_BY(1)
   for (int item = threadIdx.x; item < rows * kPerRow; item += Tile::kThreads) {
-    const int row = item / kPerRow, column = item % kPerRow * kLanes;
+    const int row = item / kPerRow, column = item % kPerRow * kVecSize;
     const Place place = shared.to_places[row];
-    Lanes<kLanes> y[2][2];
-    to_output<kLanes>(y, [&](int f) { return shared.products.template load<kLanes>(f, row, column); });
+    Vec<kVecSize> y[2][2];
+    to_output<kVecSize>(y, [&](int f) { return shared.products.template load<kVecSize>(f, row, column); });
     RONDO_UNROLL
     for (int i = 0; i < 4; ++i)
       if (place.inside >> i & 1)
@@ -152,7 +152,7 @@ Status convolve(const char* name, TileKind kind, Parameters& p, int images, cuda
   p.epilogue.aligned = copy_width(p.to, p.filter.columns, 4) == 4;
   if constexpr (kVectorTiles)
     if (kind == TileKind::vectors)
-      return launch_forward<TileKind::vectors, VectorTile<4 * kTallRows, 64, kTallRows, 1>>(name, p, stream);
+      return launch_forward<TileKind::vectors, CpuTile<4 * kTallRows, 64, kTallRows, 1>>(name, p, stream);
   if (kind == TileKind::small_gpu) return launch_forward<TileKind::small_gpu, GpuTile<8, 4>>(name, p, stream);
   return launch_forward<TileKind::gpu, GpuTile<16, 2>>(name, p, stream);
 }

@@ -12,18 +12,18 @@
 // The matrices hold 0, 1 and 1/2 only: the transforms add, and round little. Source: Lavin and Gray, "Fast algorithms
 // for convolutional neural networks", CVPR 2016, after Winograd, "Arithmetic complexity of computations", 1980.
 //
-// Each function multiplies one axis; the callers apply it to rows, then to columns. A Lanes is several channels, which
+// Each function multiplies one axis; the callers apply it to rows, then to columns. A Vec is several channels, which
 // never mix. The 4 x 4 results are called *frequencies* 0 to 15, row by row.
 #pragma once
 
-#include <rondo/kernels/core/lanes.cuh>
+#include <rondo/kernels/core/vec.cuh>
 
 namespace rondo::winograd {
 
 inline constexpr int kFrequencies = 16;
 
 template <int N>
-using L = Lanes<N>;
+using L = Vec<N>;
 
 // B^T d
 template <int N>

@@ -22,16 +22,16 @@ struct WinogradTile {
   static constexpr int kSlices = Slices;  // of the columns, of which the products are stored one at a time
   static constexpr int kPartsM = Rows / (ThreadsM * PerThreadM), kPartsN = Columns / (ThreadsN * PerThreadN);
   // Channels that a thread transforms at once: a vector register of them.
-  static constexpr int kLanes = Vectors ? kTileRegisters.lanes : 1;
+  static constexpr int kVecSize = Vectors ? kTileRegisters.lanes : 1;
   static_assert(kPartsM * ThreadsM * PerThreadM == Rows && kPartsN * ThreadsN * PerThreadN == Columns);
 };
 
 // 8 x 8 sums of one frequency are 64 registers, of the 128 that 512 threads may have.
 template <int Inner, int Slices, int Stages = 2>
 using GpuTile = WinogradTile<4, 8, 8, 8, 32, 64, Inner, Stages, Slices, false>;
-// All frequencies of the slabs lie in a core's second cache, those of one and its register tiles in the first.
+// All frequencies of the k-tiles lie in a core's second cache, those of one and its register tiles in the first.
 template <int Rows, int Inner, int PerThreadM, int Slices>
-using VectorTile = WinogradTile<1, 1, PerThreadM, 2 * kTileRegisters.lanes, Rows, 64, Inner, 1, Slices, true>;
+using CpuTile = WinogradTile<1, 1, PerThreadM, 2 * kTileRegisters.lanes, Rows, 64, Inner, 1, Slices, true>;
 
 // Steps of the inner dimension whose loads come before their products. Four at once spill registers on 10.0
 // and 12.0.
@@ -44,7 +44,7 @@ inline constexpr int kUnrolled = 4;
 // The sums of the calling thread.
 template <class Tile>
 struct Sums {
-  using Row = Lanes<Tile::kPerThreadN>;
+  using Row = Vec<Tile::kPerThreadN>;
   Row row[Tile::kPartsM][Tile::kPartsN][Tile::kPerThreadM];
 
   static __device__ __forceinline__ int frequency() { return threadIdx.x / Tile::kPerFrequency; }
@@ -126,8 +126,8 @@ struct Sums {
   }
 };
 
-// transform(chunk, stage) fills a stage of the slabs, multiply(chunk, stage) adds its products. With two stages the
-// threads that wait for memory and those that multiply overlap. Afterwards nobody needs the slabs any more.
+// transform(chunk, stage) fills a stage of the k-tiles, multiply(chunk, stage) adds its products. With two stages the
+// threads that wait for memory and those that multiply overlap. Afterwards nobody needs the k-tiles any more.
 template <class Tile, class Transform, class Multiply>
 __device__ __forceinline__ void mainloop(int chunks, Transform transform, Multiply multiply) {
   if constexpr (Tile::kStages == 1) {
@@ -159,8 +159,8 @@ struct Products {
   float values[kFrequencies][Tile::kRows * kStride + 16];
 
   template <int N>
-  __device__ __forceinline__ Lanes<N> load(int frequency, int row, int column) const {
-    return Lanes<N>::load(values[frequency] + row * kStride + column);
+  __device__ __forceinline__ Vec<N> load(int frequency, int row, int column) const {
+    return Vec<N>::load(values[frequency] + row * kStride + column);
   }
 };
 
@@ -202,14 +202,14 @@ __device__ inline Place place_of(int64_t tile, int64_t tiles, int tiles_h, int t
 
 // The 4 x 4 inputs of a tile, transformed.
 template <int N>
-__device__ __forceinline__ void transformed_inputs(Lanes<N> (&v)[4][4], const float* from, unsigned inside,
+__device__ __forceinline__ void transformed_inputs(Vec<N> (&v)[4][4], const float* from, unsigned inside,
                                                    int width, int channels) {
   RONDO_UNROLL
   for (int i = 0; i < 4; ++i) RONDO_UNROLL
   for (int j = 0; j < 4; ++j)
     v[i][j] = inside >> (4 * i + j) & 1
-                  ? Lanes<N>::load_unaligned(from + static_cast<int64_t>(i * width + j) * channels)
-                  : Lanes<N>::zero();
+                  ? Vec<N>::load_unaligned(from + static_cast<int64_t>(i * width + j) * channels)
+                  : Vec<N>::zero();
   transform_input<N>(v);
 }
 

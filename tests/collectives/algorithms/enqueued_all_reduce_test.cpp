@@ -1,4 +1,4 @@
-// What all_reduce() and all_reduce_many() put on streams; enqueued_order_test.cpp has the other operations, and says how.
+// What all_reduce() and all_reduce_coalesced() put on streams; enqueued_order_test.cpp has the other operations, and says how.
 #include <rondo/tests/collectives/play.h>
 
 namespace rondo::test {
@@ -105,8 +105,8 @@ TEST(EnqueuedOrder, SlicesOfManyGroupsFitTheirSlot) {
   for (const auto& [ranks, m] : {std::pair{3, 1}, {8, 1}, {10, 2}})
     for (const DType dtype : {kFloat, kBytes, kBfloat})
       expect_hierarchical(ranks, m, 64 * (ranks / m + 1), dtype, Reduction::average, 70 * m);
-  // Chunks of two pieces of which 13 slices are much longer than the piece: were no room reserved for them,
-  // or half of it, those of the second piece would reach beyond its slot, and the room behind it, into the
+  // Chunks of two segments of which 13 slices are much longer than the segment: were no room reserved for them,
+  // or half of it, those of the second segment would reach beyond its slot, and the room behind it, into the
   // partial sums of the first.
   expect_hierarchical(13, 1, 896, kFloat, Reduction::sum, 2 * 216);
   expect_hierarchical(13, 1, 1104, kBfloat, Reduction::sum, 2 * 224);
@@ -144,7 +144,7 @@ PlaceInBucket place_in_bucket(int64_t i) {
   return {i < 164 ? i - 161 : i - 160, 40};
 }
 
-TEST(EnqueuedOrder, AllReduceMany) {
+TEST(EnqueuedOrder, AllReduceCoalesced) {
   for_setups({1, 2, 3, 5}, kReducers, [](World& world, Algorithm algorithm) {
     const std::vector<int> ring = ring_of(world);
     const auto ranks = static_cast<int64_t>(ring.size());
@@ -157,7 +157,7 @@ TEST(EnqueuedOrder, AllReduceMany) {
         lists[rank].push_back(play.input[rank].part(begin, size));
     for (int repeat = 0; repeat < 2; ++repeat) {
       play.before();
-      ASSERT_TRUE(ok(all_reduce_many(lists, {.algorithm = algorithm}, world.communicator, play.handles)));
+      ASSERT_TRUE(ok(all_reduce_coalesced(lists, {.algorithm = algorithm}, world.communicator, play.handles)));
       play.after([&](int, int64_t i) {
         const PlaceInBucket in_bucket = place_in_bucket(i);
         const int64_t chunk = ((in_bucket.size + ranks - 1) / ranks + 3) / 4 * 4;

@@ -25,10 +25,10 @@ RONDO_WRAPPED(cudaError_t, copy, "_Z15cudaMemcpyAsyncPvPKvm14cudaMemcpyKindP11CU
 RONDO_WRAPPED(cudaError_t, copy_peer, "_Z19cudaMemcpyPeerAsyncPviPKvimP11CUstream_st",
               (void* to, int to_device, const void* from, int from_device, size_t bytes,
                cudaStream_t stream));
-RONDO_WRAPPED(Status, combine,
+RONDO_WRAPPED(Status, reduce_vectors,
               "_ZN5rondo7combineEPKcNS_5DTypeENS_9ReductionENS_8SumOrderERKNS_11CombinationEP11CUstream_st",
               (const char* operation, DType dtype, Reduction reduction, SumOrder order,
-               const Combination& combination, cudaStream_t stream));
+               const ReduceArguments& combination, cudaStream_t stream));
 RONDO_WRAPPED(Status, pack,
               "_ZN5rondo4packEPKcPvSt4spanIKNS_13BasicDataViewIvEELm18446744073709551615EEP11CUstream_st",
               (const char* operation, void* bucket, std::span<const DataView> vectors, cudaStream_t stream));
@@ -59,7 +59,7 @@ cudaError_t copy_peer_wrapped(void* to, int to_device, const void* from, int fro
   return cudaSuccess;
 }
 Status combine_wrapped(const char* operation, DType dtype, Reduction reduction, SumOrder order,
-                       const Combination& combination, cudaStream_t stream) {
+                       const ReduceArguments& combination, cudaStream_t stream) {
   if (!active) return real_combine(operation, dtype, reduction, order, combination, stream);
   active->sum(stream, dtype, reduction, combination);
   return {};

@@ -28,7 +28,7 @@ Ranks after_step(const Ranks& before, int step) {
   const int ranks = static_cast<int>(before.size());
   Ranks after = before;
   for (int rank = 0; rank < ranks; ++rank) {
-    const auto left = static_cast<size_t>(left_of(rank, ranks));
+    const auto left = static_cast<size_t>(prev_position(rank, ranks));
     const auto chunk = static_cast<size_t>(received_chunk(rank, step, ranks));
     Shares& mine = after[static_cast<size_t>(rank)][chunk];
     Shares sum = before[left][chunk];
@@ -59,9 +59,9 @@ TEST(RingSchedule, NeighboursAreEachOthers) {
   for (int ranks = 1; ranks <= kMostRanks; ++ranks) {
     std::vector<int> receivers(static_cast<size_t>(ranks), 0);
     for (int rank = 0; rank < ranks; ++rank) {
-      ASSERT_EQ(left_of(right_of(rank, ranks), ranks), rank);
-      ASSERT_EQ(right_of(left_of(rank, ranks), ranks), rank);
-      ++receivers.at(static_cast<size_t>(right_of(rank, ranks)));
+      ASSERT_EQ(prev_position(next_position(rank, ranks), ranks), rank);
+      ASSERT_EQ(next_position(prev_position(rank, ranks), ranks), rank);
+      ++receivers.at(static_cast<size_t>(next_position(rank, ranks)));
     }
     for (int times : receivers) ASSERT_EQ(times, 1);
   }
@@ -72,7 +72,7 @@ TEST(RingSchedule, EverySendHasItsReceive) {
     for (int step = 0; step < steps(ranks); ++step) {
       std::vector<int> sent(static_cast<size_t>(ranks), 0);
       for (int rank = 0; rank < ranks; ++rank) {
-        ASSERT_EQ(received_chunk(right_of(rank, ranks), step, ranks), sent_chunk(rank, step, ranks));
+        ASSERT_EQ(received_chunk(next_position(rank, ranks), step, ranks), sent_chunk(rank, step, ranks));
         ++sent.at(static_cast<size_t>(sent_chunk(rank, step, ranks)));
       }
       for (int times : sent) ASSERT_EQ(times, 1) << "a chunk travels twice in one step";
@@ -201,27 +201,27 @@ TEST(Chunks, EveryRankSendsItsPart) {
     }
 }
 
-// Pieces cover a chunk once, none is larger than a slot, all but the last are equal and begin aligned, and a large
+// Segments cover a chunk once, none is larger than a slot, all but the last are equal and begin aligned, and a large
 // chunk has enough of them to keep all slots busy.
-TEST(Pieces, CoverTheChunkAndFitTheSlots) {
+TEST(Segments, CoverTheChunkAndFitTheSlots) {
   for (int64_t element_bytes : {1, 2, 4, 8})
     for (int64_t most : {64, 100, 1000, 1 << 20})
       for (int64_t size : {0, 1, 3, 63, 64, 65, 1000, 65537, 1 << 20, (1 << 20) + 1, 10'556'587}) {
         const int64_t unit = kChunkAlignment / element_bytes;
-        const Pieces pieces = pieces_of(size, most, element_bytes);
+        const Segments segments = segments_of(size, most, element_bytes);
         int64_t covered = 0;
-        for (int64_t index = 0; index < pieces.count; ++index) {
-          const Chunk piece = piece_of({7, size}, pieces, index);
-          ASSERT_GT(piece.size, 0);
-          ASSERT_LE(piece.size, most);
-          ASSERT_EQ(piece.begin, 7 + covered);
+        for (int64_t index = 0; index < segments.count; ++index) {
+          const Chunk segment = segment_of({7, size}, segments, index);
+          ASSERT_GT(segment.size, 0);
+          ASSERT_LE(segment.size, most);
+          ASSERT_EQ(segment.begin, 7 + covered);
           ASSERT_EQ(covered * element_bytes % kChunkAlignment, 0);
-          ASSERT_TRUE(index + 1 == pieces.count || piece.size % unit == 0);
-          covered += piece.size;
+          ASSERT_TRUE(index + 1 == segments.count || segment.size % unit == 0);
+          covered += segment.size;
         }
-        ASSERT_EQ(covered, size) << "pieces of at most " << most;
-        ASSERT_EQ(piece_of({7, size}, pieces, pieces.count).size, 0);
-        ASSERT_TRUE(size * element_bytes < kSplitBytes || pieces.count >= kSlots);
+        ASSERT_EQ(covered, size) << "segments of at most " << most;
+        ASSERT_EQ(segment_of({7, size}, segments, segments.count).size, 0);
+        ASSERT_TRUE(size * element_bytes < kSplitBytes || segments.count >= kSlots);
       }
 }
 

@@ -40,7 +40,7 @@ bool StreamModel::before(const Access& earlier) const {
   return earlier.time == 0 || (earlier.stream < clock_->size() && earlier.time <= (*clock_)[earlier.stream]);
 }
 
-void StreamModel::complain(const char* kind, const Access& earlier) {
+void StreamModel::report(const char* kind, const Access& earlier) {
   if (problems_.size() < 5)
     problems_.push_back(concat(kind, ": ", work_[now_.stream].back(), " on stream ", now_.stream,
                                " is not ordered after ", work_[earlier.stream][earlier.time - 1],
@@ -51,7 +51,7 @@ Term StreamModel::load(const void* address, int64_t bytes) {
   Term term = 0;
   for (int64_t byte = 0; byte < bytes; byte += granule_) {
     Cell& cell = memory_[reinterpret_cast<uintptr_t>(address) + static_cast<uintptr_t>(byte)];
-    if (!before(cell.written)) complain("a read after a write", cell.written);
+    if (!before(cell.written)) report("a read after a write", cell.written);
     if (byte == 0) term = cell.term;
     if (term != cell.term) problems_.push_back("an element is read that was written in parts");
     const auto same = std::find_if(cell.read.begin(), cell.read.end(),
@@ -67,9 +67,9 @@ Term StreamModel::load(const void* address, int64_t bytes) {
 void StreamModel::store(void* address, int64_t bytes, Term term) {
   for (int64_t byte = 0; byte < bytes; byte += granule_) {
     Cell& cell = memory_[reinterpret_cast<uintptr_t>(address) + static_cast<uintptr_t>(byte)];
-    if (!before(cell.written)) complain("a write after a write", cell.written);
+    if (!before(cell.written)) report("a write after a write", cell.written);
     for (const Access& access : cell.read)
-      if (!before(access)) complain("a write after a read", access);
+      if (!before(access)) report("a write after a read", access);
     cell.written = now_;
     cell.read.clear();
     cell.term = term;
@@ -86,7 +86,7 @@ void StreamModel::copy(cudaStream_t stream, void* to, const void* from, int64_t 
     store(static_cast<std::byte*>(to) + byte, granule_, moved[static_cast<size_t>(byte / granule_)]);
 }
 
-void StreamModel::sum(cudaStream_t stream, DType dtype, Reduction reduction, const Combination& c) {
+void StreamModel::sum(cudaStream_t stream, DType dtype, Reduction reduction, const ReduceArguments& c) {
   begin_work(stream, "a sum");
   ++sums_;
   const int64_t bytes = size_of(dtype), partial_bytes = size_of(accumulator_of(dtype, reduction));

@@ -1,15 +1,15 @@
 // StreamModel: work on streams as CUDA orders it, and nothing else. It keeps what happens before what (vector
-// clocks of streams and events), and for every piece of memory who wrote and read it last and which expression it
+// clocks of streams and events), and for every segment of memory who wrote and read it last and which expression it
 // holds. So it finds
 //
 //   every pair of accesses to the same memory, one of them a write, that no event puts in order, whether or not they
-//   ever meet in a run, and
+//   ever join_streams in a run, and
 //   what an operation computes as an expression: which shares are added, each how often, in which order.
 #pragma once
 
 #include <cuda_runtime_api.h>
 
-#include <rondo/collectives/combine/combine.h>
+#include <rondo/collectives/reduce/reduce_vectors.h>
 #include <rondo/collectives/data_view.h>
 
 #include <cstdint>
@@ -46,7 +46,7 @@ class StreamModel {
   void record(cudaEvent_t event, cudaStream_t stream);
   void wait(cudaStream_t stream, cudaEvent_t event);
   void copy(cudaStream_t stream, void* to, const void* from, int64_t bytes);
-  void sum(cudaStream_t stream, DType dtype, Reduction reduction, const Combination& combination);
+  void sum(cudaStream_t stream, DType dtype, Reduction reduction, const ReduceArguments& combination);
   void pack(cudaStream_t stream, void* bucket, std::span<const DataView> vectors, bool into_bucket);
 
   // Work of the caller: fills a vector, one term an element; reads it.
@@ -80,7 +80,7 @@ class StreamModel {
   bool before(const Access& earlier) const;
   Term load(const void* address, int64_t bytes);
   void store(void* address, int64_t bytes, Term term);
-  void complain(const char* kind, const Access& earlier);
+  void report(const char* kind, const Access& earlier);
 
   int64_t granule_;
   Terms terms_;

@@ -81,7 +81,7 @@ class SumOrderOf : public testing::TestWithParam<Parameters> {
  protected:
   static constexpr int64_t kBlock = 601;
 
-  // test(element, world, ring) for worlds of 2 to 16 ranks, the ring in order and shuffled, in one piece and many.
+  // test(element, world, ring) for worlds of 2 to 16 ranks, the ring in order and shuffled, in one segment and many.
   template <class Test>
   void for_worlds(Test test) {
     for (const int ranks : {2, 3, 4, 7, 8, 16})
@@ -181,8 +181,8 @@ TEST_P(ReduceOrderOf, ReduceIsAsDocumented) {
   });
 }
 
-// all_reduce_many() is all_reduce() of the bucket, in which every vector begins at a multiple of 16 bytes.
-TEST(AllReduceManyOrder, IsThatOfTheBucket) {
+// all_reduce_coalesced() is all_reduce() of the bucket, in which every vector begins at a multiple of 16 bytes.
+TEST(AllReduceCoalescedOrder, IsThatOfTheBucket) {
   constexpr int kRanks = 5;
   const std::vector<int64_t> sizes = {7, 0, 130, 64, 1};
   for (const Algorithm algorithm : kAlgorithms) {
@@ -202,7 +202,7 @@ TEST(AllReduceManyOrder, IsThatOfTheBucket) {
       }
     }
     const std::vector<float> want = documented_sum(bucket, algorithm);
-    ASSERT_TRUE(ok(all_reduce_many(lists, {.algorithm = algorithm}, world.communicator, world.handles)));
+    ASSERT_TRUE(ok(all_reduce_coalesced(lists, {.algorithm = algorithm}, world.communicator, world.handles)));
     world.synchronize();
     for (size_t k = 0; k < sizes.size(); ++k)
       for (size_t rank = 0; rank < kRanks; ++rank) {

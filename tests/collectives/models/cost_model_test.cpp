@@ -14,7 +14,7 @@ namespace {
 constexpr double kMicro = 1e-6, kMilli = 1e-3;
 constexpr int64_t k400MB = 400'000'000;
 
-// Round figures, a host that costs nothing, and slots that take a chunk in two pieces.
+// Round figures, a host that costs nothing, and slots that take a chunk in two segments.
 LinkConstants wires() {
   return {.host_seconds_per_call = 0,
           .copy_latency = 10 * kMicro,
@@ -93,7 +93,7 @@ TEST(CostModel, TheHostSetsThePaceWhereItIsSlower) {
   EXPECT_NEAR(predict(Algorithm::direct, 8, 1000, constants, true).host, 8 * 4 * kMicro, 1e-12);
   EXPECT_NEAR(predict(Algorithm::direct, 8, 1000, constants, false).host, 8 * 15 * 4 * kMicro, 1e-12);
   EXPECT_NEAR(predict(Algorithm::root, 8, 1000, constants, true).host, 15 * 4 * kMicro, 1e-12);
-  EXPECT_NEAR(predict(Algorithm::ring, 8, k400MB, constants, true).host, 2 * small.host, 1e-12);  // 2 pieces
+  EXPECT_NEAR(predict(Algorithm::ring, 8, k400MB, constants, true).host, 2 * small.host, 1e-12);  // 2 segments
   const Cost large = predict(Algorithm::ring, 8, k400MB, constants, true);
   EXPECT_EQ(large.seconds(), large.on_devices());
 }
@@ -107,19 +107,19 @@ TEST(CostModel, NamesTheLargestTerm) {
   EXPECT_STREQ(name_of(Term::host), "host");
 }
 
-// A chunk below ring::kSplitBytes is one piece: copied, then added.
+// A chunk below ring::kSplitBytes is one segment: copied, then added.
 TEST(CostModel, SumsOfSmallChunksHideNowhere) {
   expect_cost(predict(Algorithm::ring, 4, 400'000, wires(), true), 75 * kMicro, 6 * kMicro, 0.9 * kMicro);
 }
 
 TEST(CostModel, SmallSlotsCostLatency) {
   LinkConstants constants = wires();
-  constants.slot_bytes = 25'000'000;  // 4 pieces a chunk: 24 copies and 2 late sums in turn
+  constants.slot_bytes = 25'000'000;  // 4 segments a chunk: 24 copies and 2 late sums in turn
   expect_cost(predict(Algorithm::ring, 4, k400MB, constants, true), 250 * kMicro, 6 * kMilli, 0.15 * kMilli);
   // 4 and 16 rounds of fetching 3 parts each.
   EXPECT_NEAR(predict(Algorithm::direct, 4, k400MB, constants, false).latency, (150 + 20) * kMicro, 1e-12);
   EXPECT_NEAR(predict(Algorithm::root, 4, k400MB, constants, true).latency, (510 + 80) * kMicro, 1e-12);
-  constants.slot_bytes = 40'000'000;  // 3 pieces: two that hide each other's sums, and one alone
+  constants.slot_bytes = 40'000'000;  // 3 segments: two that hide each other's sums, and one alone
   const Cost three = predict(Algorithm::ring, 4, k400MB, constants, true);
   EXPECT_NEAR(three.latency, (18 * 10 + 4 * 5) * kMicro, 1e-12);
   EXPECT_NEAR(three.reduction, 0.4 * kMilli, 1e-9);
@@ -172,7 +172,7 @@ TEST(CostModel, MoreDataNeverTakesLessAndNothingBeatsTheBound) {
 }
 
 // Where other ranks are reached by copies at a fifth of the neighbours' bandwidth: 75 us + 17.25 ps a byte of the
-// ring meet 65 us + 65 ps a byte of the root at 209,424 bytes.
+// ring join_streams 65 us + 65 ps a byte of the root at 209,424 bytes.
 TEST(Choose, RootForSmallDataThenRing) {
   LinkConstants constants = wires();
   constants.peer_bandwidth = 20e9;
@@ -190,7 +190,7 @@ TEST(Choose, RootWhereTheHostIsSlow) {
   EXPECT_EQ(choose(8, 1000, constants, true), Algorithm::direct);
 }
 
-// With peers at half the wire's bandwidth, 5 us + 30 ps a byte meet the ring's 125 us + 15.375 ps a byte.
+// With peers at half the wire's bandwidth, 5 us + 30 ps a byte join_streams the ring's 125 us + 15.375 ps a byte.
 TEST(Choose, DirectWherePeersAreReachedUntilTheRingIsFaster) {
   LinkConstants constants = wires();
   constants.peer_bandwidth = 50e9;

@@ -36,7 +36,7 @@ double trees(int64_t devices, const Cluster& c) {
 TEST(ScaleModel, OneNode) {
   const Cluster c = cluster(4, 4);
   EXPECT_NEAR(flat(4, c), 6 * 2 * kMicro + 1.5e-3, 1e-12);  // 6 steps, 1.5 S at 100 GB/s
-  // Twice a height of 2, and 2 S: 4 * 2 + 2000 us, and for k pieces 2 (k - 1) + 3 * 2000 / k us.
+  // Twice a height of 2, and 2 S: 4 * 2 + 2000 us, and for k segments 2 (k - 1) + 3 * 2000 / k us.
   EXPECT_NEAR(tree(4, c), (2008 + 2 * std::sqrt(6000 * 2.0) - 2) * kMicro, 1e-12);
   EXPECT_EQ(tree(3, c), tree(4, c));  // 3 devices need the height of 4
   EXPECT_EQ(rings(4, c), flat(4, c));
@@ -47,11 +47,11 @@ TEST(ScaleModel, OneNode) {
 TEST(ScaleModel, FourNodesOfFour) {
   const Cluster c = cluster(4, 4);  // 40 GB/s between nodes
   EXPECT_NEAR(flat(16, c), 24 * 2 * kMicro + 6 * 10 * kMicro + 30.0 / 16 * 2.5e-3, 1e-12);
-  // The slowest of 8 hops takes 10 us: 48 + 5000 us, and for k pieces 10 (k - 1) + 7 * 5000 / k us.
+  // The slowest of 8 hops takes 10 us: 48 + 5000 us, and for k segments 10 (k - 1) + 7 * 5000 / k us.
   EXPECT_NEAR(tree(16, c), (5048 + 2 * std::sqrt(35000 * 10.0) - 10) * kMicro, 1e-12);
   // Inside twice 3 steps with 3/4 S at 100 GB/s; between 6 steps with 1.5 S at 40 GB/s.
   EXPECT_NEAR(rings(16, c), 6 * 2 * kMicro + 1.5e-3 + 6 * 10 * kMicro + 1.5 * 2.5e-3, 1e-12);
-  // Between, 4 hops and 2 S: 40 + 5000 us, and for k pieces 10 (k - 1) + 3 * 5000 / k us.
+  // Between, 4 hops and 2 S: 40 + 5000 us, and for k segments 10 (k - 1) + 3 * 5000 / k us.
   EXPECT_NEAR(trees(16, c), 12 * kMicro + 1.5e-3 + (5040 + 2 * std::sqrt(15000 * 10.0) - 10) * kMicro, 1e-12);
 }
 

@@ -7,8 +7,8 @@
 namespace rondo {
 namespace {
 
-LossTally tally(double loss, int64_t rows) {
-  LossTally t;
+LossStats loss_stats(double loss, int64_t rows) {
+  LossStats t;
   t.loss = loss;
   t.rows = rows;
   t.correct = rows / 2;
@@ -17,18 +17,18 @@ LossTally tally(double loss, int64_t rows) {
 
 TEST(LossProbe, AddsTheRanksAndKeepsTheOrderOfItsLooks) {
   Stream stream;
-  Buffer<LossTally> first(1), second(1);
+  Buffer<LossStats> first(1), second(1);
   LossProbe probe(0, stream, {first.data(), second.data()}, 4);
   EXPECT_FALSE(probe.in_flight());
   EXPECT_FALSE(probe.poll().has_value());
   for (int i = 1; i <= 3; ++i) {
-    first.upload(std::vector<LossTally>{tally(i, 10 * i)});
-    second.upload(std::vector<LossTally>{tally(0.5, 1)});
+    first.upload(std::vector<LossStats>{loss_stats(i, 10 * i)});
+    second.upload(std::vector<LossStats>{loss_stats(0.5, 1)});
     ASSERT_TRUE(probe.look());
     stream.synchronize();
   }
   for (int i = 1; i <= 3; ++i) {
-    std::optional<LossTally> seen;
+    std::optional<LossStats> seen;
     while (!(seen = probe.poll())) std::this_thread::yield();
     EXPECT_EQ(seen->loss, i + 0.5);
     EXPECT_EQ(seen->rows, 10 * i + 1);
@@ -39,7 +39,7 @@ TEST(LossProbe, AddsTheRanksAndKeepsTheOrderOfItsLooks) {
 
 TEST(LossProbe, RefusesALookBeyondItsCapacityAndLosesNone) {
   Stream stream;
-  Buffer<LossTally> only(std::vector<LossTally>{tally(7, 3)});
+  Buffer<LossStats> only(std::vector<LossStats>{loss_stats(7, 3)});
   LossProbe probe(0, stream, {only.data()}, 2);
   EXPECT_TRUE(probe.look());
   EXPECT_TRUE(probe.look());

@@ -1,4 +1,4 @@
-// The forecast of a training's memory against what the executor counts.
+// The estimate of a training's memory against what the executor counts.
 #include <gtest/gtest.h>
 
 #include <rondo/kernels/runtime/platform.h>
@@ -22,14 +22,14 @@ int64_t free_bytes(int device) {
   return static_cast<int64_t>(free);
 }
 
-int64_t part(const MemoryForecast& forecast, const std::string& name) {
-  for (const MemoryPart& part : forecast.parts)
+int64_t part(const MemoryEstimate& estimate, const std::string& name) {
+  for (const MemoryPart& part : estimate.parts)
     if (part.name == name) return part.bytes;
   ADD_FAILURE() << "no part " << name;
   return -1;
 }
 
-TEST(MemoryForecast, AReplicaAllocatesThat) {
+TEST(MemoryEstimate, AReplicaAllocatesThat) {
   if (std::string(platform()) != "cpu") GTEST_SKIP() << "only the executor counts bytes";
   for (const auto& [name, network] : small_networks())
     for (int checkpoint_layers : {0, 2})
@@ -44,7 +44,7 @@ TEST(MemoryForecast, AReplicaAllocatesThat) {
       }
 }
 
-TEST(MemoryForecast, TrainingAllocatesThat) {
+TEST(MemoryEstimate, TrainingAllocatesThat) {
   if (std::string(platform()) != "cpu") GTEST_SKIP() << "only the executor counts bytes";
   for (const auto& [name, network] : small_networks())
     for (int ranks : {1, 3})
@@ -68,19 +68,19 @@ TEST(MemoryForecast, TrainingAllocatesThat) {
           else
             optimizer = std::make_unique<Sgd>(model, SgdOptions{.momentum = momentum});
           const int64_t total =
-              forecast(model.graph(), options, adam ? Adam::kSize : Sgd::size(momentum)).total();
+              estimate_memory(model.graph(), options, adam ? Adam::kSize : Sgd::size(momentum)).total();
           for (size_t rank = 0; rank < options.devices.size(); ++rank)
             EXPECT_EQ(before[rank] - free_bytes(options.devices[rank]), total) << "rank " << rank;
         }
 }
 
-TEST(MemoryForecast, OnlyWhatExchangesHasRoomForIt) {
+TEST(MemoryEstimate, OnlyWhatExchangesHasRoomForIt) {
   const Graph graph = make_graph(small_lenet(), kSmallInput);
-  const auto all_reduce = [&](int ranks, BatchPlacement placement, bool shared_statistics) {
-    return part(forecast(graph,
+  const auto all_reduce = [&](int ranks, BatchPlacement placement, bool sync_batch_norm) {
+    return part(estimate_memory(graph,
                          {.devices = spread(ranks),
                           .batch = 7,
-                          .shared_statistics = shared_statistics,
+                          .sync_batch_norm = sync_batch_norm,
                           .placement = placement},
                          Sgd::size(0)),
                 "all-reduce");
@@ -91,10 +91,10 @@ TEST(MemoryForecast, OnlyWhatExchangesHasRoomForIt) {
   EXPECT_GT(all_reduce(3, BatchPlacement::sharded, true), all_reduce(3, BatchPlacement::sharded, false));
 }
 
-TEST(MemoryForecast, NamesItsParts) {
+TEST(MemoryEstimate, NamesItsParts) {
   const Graph graph = make_graph(mlp(), {1, 1, 1024});
-  const MemoryForecast plain = forecast(graph, {.batch = 6912}, Adam::kSize),
-                       less = forecast(graph, {.batch = 6912, .checkpoint_layers = 10}, Adam::kSize);
+  const MemoryEstimate plain = estimate_memory(graph, {.batch = 6912}, Adam::kSize),
+                       less = estimate_memory(graph, {.batch = 6912, .checkpoint_layers = 10}, Adam::kSize);
   EXPECT_EQ(part(plain, "parameters"), graph.parameter_arena_size() * 4);
   EXPECT_EQ(part(plain, "gradients"), part(plain, "parameters"));
   EXPECT_EQ(part(plain, "optimizer"), 2 * part(plain, "parameters") + Adam::kSize.bytes);
@@ -105,7 +105,7 @@ TEST(MemoryForecast, NamesItsParts) {
             part(plain, "activations and their gradients") - part(less, "activations and their gradients"));
 }
 
-TEST(MemoryForecast, SaysWhatDoesNotFit) {
+TEST(MemoryEstimate, SaysWhatDoesNotFit) {
   const int64_t free = free_bytes(0);
   EXPECT_TRUE(test::ok(check_fits({{{"parameters", 1000}, {"workspace", 24}}}, 0)));
   const Status status = check_fits({{{"parameters", free}, {"workspace", 0}, {"gradients", 3 << 20}}}, 0);
@@ -114,20 +114,20 @@ TEST(MemoryForecast, SaysWhatDoesNotFit) {
     EXPECT_NE(status.message().find(part), std::string::npos) << status.message();
   EXPECT_EQ(status.message().find("workspace"), std::string::npos) << status.message();
   const Graph graph = make_graph(small_lenet(), kSmallInput);
-  EXPECT_THROW(forecast_training(graph, {.batch = -1, .plan = {}, .communicators = {}}), Error);
+  EXPECT_THROW(estimate_training(graph, {.batch = -1, .plan = {}, .communicators = {}}), Error);
   EXPECT_THROW(
-      forecast_training(graph, {.batch = 1, .plan = {}, .optimizer = {.arenas = -1}, .communicators = {}}),
+      estimate_training(graph, {.batch = 1, .plan = {}, .optimizer = {.arenas = -1}, .communicators = {}}),
       Error);
-  EXPECT_THROW(forecast_training(graph, {.batch = 1, .plan = {}, .ranks = 0, .communicators = {}}), Error);
+  EXPECT_THROW(estimate_training(graph, {.batch = 1, .plan = {}, .ranks = 0, .communicators = {}}), Error);
   for (const int64_t batch : {(int64_t{1} << 31) + 1, int64_t{1} << 62})
-    EXPECT_EQ(test::complaint([&] { forecast_training(graph, {.batch = batch, .plan = {}}); }),
-              concat("memory forecast: a batch of ", batch, ", must be at most 2147483648"));
+    EXPECT_EQ(test::complaint([&] { estimate_training(graph, {.batch = batch, .plan = {}}); }),
+              concat("memory estimate: a batch of ", batch, ", must be at most 2147483648"));
   EXPECT_EQ(test::complaint([&] {
-              forecast_training(graph, {.batch = 1, .plan = {}, .ranks = 65, .communicators = {{}}});
+              estimate_training(graph, {.batch = 1, .plan = {}, .ranks = 65, .communicators = {{}}});
             }),
             "communicator: there are 65 ranks, must be 1 to 64");
   EXPECT_EQ(test::complaint([&] {
-              forecast_training(graph,
+              estimate_training(graph,
                                 {.batch = 1, .plan = {}, .ranks = 2, .communicators = {{.slot_bytes = -16}}});
             }),
             "communicator: slot_bytes is -16, must be at least 64");

@@ -44,15 +44,15 @@ class Planter : public Module {
     explicit PlanterOp(Planted planted) : planted_(planted) {}
     std::string description() const override { return "planter"; }
     Saves saves() const override { return {.inputs = true}; }
-    Status forward(const OpRun& run) const override {
+    Status forward(const OpContext& run) const override {
       return pass_on(run, run.output, run.inputs[0], !planted_.backward);
     }
-    Status backward(const OpRun& run) const override {
+    Status backward(const OpContext& run) const override {
       return pass_on(run, run.input_gradients[0], run.output_gradient, planted_.backward);
     }
 
    private:
-    Status pass_on(const OpRun& run, Tensor to, ConstTensor from, bool here) const {
+    Status pass_on(const OpContext& run, Tensor to, ConstTensor from, bool here) const {
       RONDO_CUDA(cudaMemcpyAsync(to.data, from.data, static_cast<size_t>(to.size()) * sizeof(float),
                                  cudaMemcpyDeviceToDevice, run.stream));
       const int64_t sample = planted_.sample - run.first;
@@ -84,12 +84,12 @@ Fleet fleet_of(const AnyModule& network, int ranks, int64_t checkpoint_layers = 
   });
 }
 
-std::optional<BadTensor> hunt_forward(Fleet& fleet) {
+std::optional<NonfiniteTensor> hunt_forward(Fleet& fleet) {
   fleet.upload(normal_values(kBatch * kSmallInput.size(), 1));
   return first_bad_in_forward(fleet.replicas, kTraining);
 }
 
-std::optional<BadTensor> hunt_backward(Fleet& fleet, float gradient = 1) {
+std::optional<NonfiniteTensor> hunt_backward(Fleet& fleet, float gradient = 1) {
   fleet.upload(normal_values(kBatch * kSmallInput.size(), 1));
   forward(fleet.replicas, kTraining);
   for (Replica& replica : fleet.replicas)
@@ -98,7 +98,7 @@ std::optional<BadTensor> hunt_backward(Fleet& fleet, float gradient = 1) {
   return first_bad_in_backward(fleet.replicas, kTraining);
 }
 
-TEST(FirstBadTensor, WhereAllIsFiniteThereIsNone) {
+TEST(FirstNonfinite, WhereAllIsFiniteThereIsNone) {
   for (const auto& [name, network] : small_networks())
     for (int ranks : {1, 3}) {
       SCOPED_TRACE(name);
@@ -108,7 +108,7 @@ TEST(FirstBadTensor, WhereAllIsFiniteThereIsNone) {
     }
 }
 
-TEST(FirstBadTensor, FindsWhatForwardMakes) {
+TEST(FirstNonfinite, FindsWhatForwardMakes) {
   for (int ranks : {1, 3})
     for (float value : {NAN, kInfinity, -kInfinity})
       for (int64_t sample : {0, 3, 6}) {
@@ -116,7 +116,7 @@ TEST(FirstBadTensor, FindsWhatForwardMakes) {
         // 7 x 7 x 4: row 2, column 5, channel 1
         Fleet fleet =
             fleet_of(with_planted({.sample = sample, .index = (2 * 7 + 5) * 4 + 1, .value = value}), ranks);
-        const std::optional<BadTensor> bad = hunt_forward(fleet);
+        const std::optional<NonfiniteTensor> bad = hunt_forward(fleet);
         ASSERT_TRUE(bad.has_value());
         EXPECT_EQ(bad->tensor, "2.body.1 (planter): output");
         EXPECT_EQ(bad->position, concat("[image ", sample, ", row 2, column 5, channel 1]"));
@@ -128,14 +128,14 @@ TEST(FirstBadTensor, FindsWhatForwardMakes) {
       }
 }
 
-TEST(FirstBadTensor, FindsWhatBackwardMakes) {
+TEST(FirstNonfinite, FindsWhatBackwardMakes) {
   for (int ranks : {1, 3})
     for (int64_t checkpoint_layers : {0, 2, 3}) {
       SCOPED_TRACE(concat(ranks, " replicas, checkpoint_layers ", checkpoint_layers));
       Fleet fleet = fleet_of(with_planted({.backward = true, .sample = 4, .index = 9, .value = NAN}), ranks,
                              checkpoint_layers);
       EXPECT_FALSE(hunt_forward(fleet).has_value());
-      const std::optional<BadTensor> bad = hunt_backward(fleet);
+      const std::optional<NonfiniteTensor> bad = hunt_backward(fleet);
       ASSERT_TRUE(bad.has_value());
       EXPECT_EQ(bad->text(),
                 concat(ranks == 3 ? "replica 2: " : "",
@@ -144,7 +144,7 @@ TEST(FirstBadTensor, FindsWhatBackwardMakes) {
     }
 }
 
-TEST(FirstBadTensor, FindsParametersStatesAndInputs) {
+TEST(FirstNonfinite, FindsParametersStatesAndInputs) {
   Fleet fleet = fleet_of(small_residual_network(), 3);
   const auto spoil = [&](Replica& replica, float* place) {
     Fleet::put(replica, place, std::vector<float>{kInfinity});
@@ -152,7 +152,7 @@ TEST(FirstBadTensor, FindsParametersStatesAndInputs) {
   const auto reset = [&] {
     for (Replica& replica : fleet.replicas) replica.initialise(7);
   };
-  const auto text = [&] { return hunt_forward(fleet).value_or(BadTensor{}).text(); };
+  const auto text = [&] { return hunt_forward(fleet).value_or(NonfiniteTensor{}).text(); };
   spoil(fleet.replicas[1], fleet.replicas[1].parameter(fleet.graph.parameters()[0]) + 17);  // [4, 3, 3, 2]
   EXPECT_EQ(text(), "replica 1: 0.weight [0, 2, 2, 1] is inf");
   reset();
@@ -160,23 +160,23 @@ TEST(FirstBadTensor, FindsParametersStatesAndInputs) {
   spoil(fleet.replicas[0], fleet.replicas[0].state(state) + 3);
   EXPECT_FALSE(hunt_forward(fleet).has_value()) << "training does not read it";
   fleet.upload(normal_values(kBatch * kSmallInput.size(), 1));
-  EXPECT_EQ(first_bad_in_forward(fleet.replicas, Pass{}).value_or(BadTensor{}).text(),
+  EXPECT_EQ(first_bad_in_forward(fleet.replicas, Pass{}).value_or(NonfiniteTensor{}).text(),
             "1.running_var [3] is inf");
   reset();
   std::vector<float> x = normal_values(kBatch * kSmallInput.size(), 1);
   x[static_cast<size_t>(5 * kSmallInput.size() + 2 * 9 * 2 + 3)] = NAN;
   fleet.upload(x);
-  EXPECT_EQ(first_bad_in_forward(fleet.replicas, kTraining).value_or(BadTensor{}).text(),
+  EXPECT_EQ(first_bad_in_forward(fleet.replicas, kTraining).value_or(NonfiniteTensor{}).text(),
             "replica 2: the network's input [image 5, row 2, column 1, channel 1] is nan");
   EXPECT_FALSE(hunt_forward(fleet).has_value());
 }
 
 // What overflows on the way: products, sums over a batch, sums of two paths.
-TEST(FirstBadTensor, FindsOverflow) {
+TEST(FirstNonfinite, FindsOverflow) {
   Fleet fleet = fleet_of(small_lenet(), 1);
-  EXPECT_EQ(hunt_backward(fleet, kInfinity).value_or(BadTensor{}).text(),
+  EXPECT_EQ(hunt_backward(fleet, kInfinity).value_or(NonfiniteTensor{}).text(),
             "the gradient of the network's output [sample 0, element 0] is inf");
-  const std::optional<BadTensor> sum = hunt_backward(fleet, 1e38f);  // 7 of them are beyond the largest float
+  const std::optional<NonfiniteTensor> sum = hunt_backward(fleet, 1e38f);  // 7 of them are beyond the largest float
   ASSERT_TRUE(sum.has_value());
   EXPECT_EQ(sum->tensor.substr(0, 2), "9.");
   EXPECT_NE(sum->tensor.find(": gradient"), std::string::npos) << sum->text();
@@ -188,13 +188,13 @@ TEST(FirstBadTensor, FindsOverflow) {
   forward(twice.replicas, kTraining);
   Fleet::put(twice.replicas[0], twice.replicas[0].output_gradient().data, std::vector<float>{1, 3e38f});
   EXPECT_EQ(
-      first_bad_in_backward(twice.replicas, kTraining).value_or(BadTensor{}).text(),
+      first_bad_in_backward(twice.replicas, kTraining).value_or(NonfiniteTensor{}).text(),
       "1.body.0 (dropout 0): gradient of its input, added to that of others [sample 0, element 1] is inf");
 }
 
 // Inputs that overflow where dropout keeps them: the first of those is named, and which it is depends on the
 // number of the step that the hunt takes again.
-TEST(FirstBadTensor, DropsWhatTheStepDropped) {
+TEST(FirstNonfinite, DropsWhatTheStepDropped) {
   constexpr int64_t kSteps = 6, kWidth = 64;
   for (const int ranks : {1, 3})
     for (const int64_t micro_batches : {1, 2}) {
@@ -223,9 +223,9 @@ TEST(FirstBadTensor, DropsWhatTheStepDropped) {
       for (const int64_t steps_ago : {0, 1, 6, 3, 4, 2, 5}) {
         SCOPED_TRACE(concat(steps_ago, " steps ago"));
         source.fails = true;  // the number is put back after a failure, too
-        EXPECT_THROW(model.first_bad(source, steps_ago), Error);
+        EXPECT_THROW(model.first_nonfinite_tensor(source, steps_ago), Error);
         source.fails = false;
-        const std::optional<BadTensor> bad = model.first_bad(source, steps_ago);
+        const std::optional<NonfiniteTensor> bad = model.first_nonfinite_tensor(source, steps_ago);
         ASSERT_TRUE(bad.has_value());
         places.insert(first_kept(kSteps - steps_ago));
         EXPECT_EQ(bad->text(), concat("0 (dropout 0.5): output [sample 0, element ",
@@ -242,7 +242,7 @@ TEST(FirstBadTensor, DropsWhatTheStepDropped) {
 }
 
 // Hunting trains nothing: running statistics are what they were.
-TEST(FirstBadTensor, PutsStatesBack) {
+TEST(FirstNonfinite, PutsStatesBack) {
   Fleet fleet = fleet_of(small_residual_network(), 2);
   std::vector<std::vector<float>> before, after;
   for (Replica& replica : fleet.replicas) before.push_back(Fleet::get(replica, replica.states()));

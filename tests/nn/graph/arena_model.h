@@ -53,7 +53,7 @@ class ArenaModel {
   }
 
  private:
-  using Kind = nn::Moment::Kind;
+  using Kind = nn::ScheduleEntry::Kind;
 
   // What a cell holds: a value, a gradient, a contribution to one.
   struct Tensor {

@@ -24,8 +24,8 @@ class NoOp : public Op {
   explicit NoOp(Saves saves) : saves_(saves) {}
   std::string description() const override { return "nothing"; }
   Saves saves() const override { return saves_; }
-  Status forward(const OpRun&) const override { return {}; }
-  Status backward(const OpRun&) const override { return {}; }
+  Status forward(const OpContext&) const override { return {}; }
+  Status backward(const OpContext&) const override { return {}; }
 
  private:
   Saves saves_;
@@ -99,14 +99,14 @@ MemoryPlan without_reuse(const Graph& graph, int64_t batch, const PlanOptions& o
   const auto write = [&](std::map<int, int64_t>& places, int value) { return places[value] = fresh(value); };
   plan.input = write(values, 0);
   for (Step& step : plan.steps) {
-    if (step.moment.kind == Moment::Kind::outside) {
+    if (step.moment.kind == ScheduleEntry::Kind::outside) {
       const int output = graph.resolved(graph.output().id);
       plan.output = values.at(output);
       plan.output_gradient = write(gradients, output);
       continue;
     }
     const Graph::Node& node = graph.nodes()[static_cast<size_t>(step.moment.node)];
-    const bool backward = step.moment.kind == Moment::Kind::backward;
+    const bool backward = step.moment.kind == ScheduleEntry::Kind::backward;
     if (backward) step.output_gradient = gradients.at(node.output);
     step.output = backward ? values.at(node.output) : write(values, node.output);
     for (size_t i = 0; i < node.inputs.size(); ++i) {

@@ -110,10 +110,10 @@ class Recorder : public Module {
     std::string description() const override { return "recorder"; }
     Saves saves() const override { return {.inputs = true, .output = true}; }
     int64_t shared_sums() const override { return 1; }
-    Status forward_sums(const OpRun&) const override { return note("sums"); }
-    Status forward(const OpRun& run) const override { return note(run.recompute ? "again" : "forward"); }
-    Status backward_sums(const OpRun&) const override { return note("backward sums"); }
-    Status backward(const OpRun& run) const override { return note(run.recompute ? "wrong" : "backward"); }
+    Status forward_sums(const OpContext&) const override { return note("sums"); }
+    Status forward(const OpContext& run) const override { return note(run.recompute ? "again" : "forward"); }
+    Status backward_sums(const OpContext&) const override { return note("backward sums"); }
+    Status backward(const OpContext& run) const override { return note(run.recompute ? "wrong" : "backward"); }
 
    private:
     Status note(const char* call) const {
@@ -143,14 +143,14 @@ TEST(Recompute, MakesNoSumsAgain) {
 TEST(Recompute, RunsOnlyWhatIsNeededAgain) {
   const Graph graph =
       make_graph(mlp(9, 8), {1, 1, 4});  // 10 operations, each reads its input and its own output again
-  using Kind = Moment::Kind;
-  const auto count = [](const std::vector<Moment>& schedule, Kind kind) {
-    return std::ranges::count(schedule, kind, &Moment::kind);
+  using Kind = ScheduleEntry::Kind;
+  const auto count = [](const std::vector<ScheduleEntry>& schedule, Kind kind) {
+    return std::ranges::count(schedule, kind, &ScheduleEntry::kind);
   };
   for (int k : {0, 1, 10, 11}) EXPECT_EQ(count(training_schedule(graph, k), Kind::recompute), 0) << k;
   // Segments of 0-3, 4-7, 8-9: the last is not run again, and of the others not the one whose result others use.
-  const std::vector<Moment> schedule = training_schedule(graph, 4);
-  std::vector<Moment> want;
+  const std::vector<ScheduleEntry> schedule = training_schedule(graph, 4);
+  std::vector<ScheduleEntry> want;
   for (int node = 0; node < 10; ++node) want.push_back({Kind::forward, node});
   want.push_back({Kind::outside, -1});
   for (int node : {9, 8}) want.push_back({Kind::backward, node});
@@ -165,7 +165,7 @@ TEST(Recompute, RunsOnlyWhatIsNeededAgain) {
 TEST(Recompute, LeavesOutWhatNobodyReads) {
   const Graph graph = make_graph(
       Sequential{AvgPool2d(1), AvgPool2d(1), AvgPool2d(1), Flatten(), Linear(3), Linear(2)}, {2, 2, 1});
-  for (const Moment& moment : training_schedule(graph, 3)) EXPECT_NE(moment.kind, Moment::Kind::recompute);
+  for (const ScheduleEntry& moment : training_schedule(graph, 3)) EXPECT_NE(moment.kind, ScheduleEntry::Kind::recompute);
 }
 
 // The linear layer reads the second average again, which is made of the first.
@@ -173,8 +173,8 @@ TEST(Recompute, MakesWhatIsNeededOfWhatItIsMadeOf) {
   const AnyModule network =
       Sequential{AvgPool2d(1), AvgPool2d(1), Flatten(), Linear(3), Linear(3), Linear(3)};
   std::vector<int> again;
-  for (const Moment& moment : training_schedule(make_graph(network, {2, 2, 1}), 3))
-    if (moment.kind == Moment::Kind::recompute) again.push_back(moment.node);
+  for (const ScheduleEntry& moment : training_schedule(make_graph(network, {2, 2, 1}), 3))
+    if (moment.kind == ScheduleEntry::Kind::recompute) again.push_back(moment.node);
   EXPECT_EQ(again, (std::vector<int>{0, 1}));
 }
 

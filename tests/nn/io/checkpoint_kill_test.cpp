@@ -55,9 +55,9 @@ TEST(KilledWhileSaving, LeavesTheOldOrTheNewCheckpoint) {
     ASSERT_NO_FATAL_FAILURE(write_and_kill(path, std::chrono::microseconds(random.below(20'000))));
     // Only a save that was cut off leaves its temporary.
     in_the_middle += std::filesystem::exists(directory / ".a.rondo-tmp");
-    TrainingPlace place;
+    TrainingState place;
     ASSERT_NO_THROW(place = load_checkpoint(path, trainings.one.model, trainings.one.sgd));
-    ASSERT_TRUE(place == TrainingPlace(1, 0, 0, 4) || place == TrainingPlace(2, 0, 0, 4)) << place.epoch;
+    ASSERT_TRUE(place == TrainingState(1, 0, 0, 4) || place == TrainingState(2, 0, 0, 4)) << place.epoch;
     ASSERT_TRUE(test::all_equal_bits(test::parameters_of(trainings.one.model), place.epoch == 1 ? one : two));
     ++found[place.epoch - 1];
   }

@@ -60,13 +60,13 @@ class LostModel : public testing::Test {
 TEST_F(LostModel, AGradientThatIsNotFinite) {
   step(std::numeric_limits<float>::infinity());
   expect_not_saved(StatusCode::bad_argument, "the gradient of '0.weight' was not finite");
-  model_->forget_bad_gradient();
+  model_->clear_nonfinite_gradient();
   save_parameters(parameters_, *model_);
 }
 
 // The first rank's part of the step is enqueued, and the second's is not.
 TEST_F(LostModel, AStepThatFailsHalfWay) {
-  class Half : public BatchSource {
+  class Half : public BatchIterator {
    public:
     int64_t next_batch() const override { return 12; }
     Loss loss() const override { return Loss::cross_entropy; }

@@ -30,9 +30,9 @@ using test::small_network;
 using test::some_labels;
 using test::spread;
 
-DataParallelOptions options_for(int ranks, bool shared_statistics = true) {
+DataParallelOptions options_for(int ranks, bool sync_batch_norm = true) {
   DataParallelOptions options = test::small_options(ranks);
-  options.shared_statistics = shared_statistics;
+  options.sync_batch_norm = sync_batch_norm;
   return options;
 }
 
@@ -45,8 +45,8 @@ std::unique_ptr<Optimizer> make_sgd(DataParallel& model) {
 std::unique_ptr<Optimizer> make_adam(DataParallel& model) { return std::make_unique<Adam>(model); }
 
 struct Training {
-  explicit Training(int ranks, const MakeOptimizer& make = make_sgd, bool shared_statistics = true)
-      : model(small_network(), kSmallInput, options_for(ranks, shared_statistics)), optimizer(make(model)) {}
+  explicit Training(int ranks, const MakeOptimizer& make = make_sgd, bool sync_batch_norm = true)
+      : model(small_network(), kSmallInput, options_for(ranks, sync_batch_norm)), optimizer(make(model)) {}
 
   // Steps `first` to `last`, excluded; a batch of its own for each, and a learning rate that falls on the way.
   void train(int first, int last) {
@@ -68,7 +68,7 @@ testing::AssertionResult same_bytes(const std::string& a, const std::string& b) 
   return all_equal_bits(std::vector<uint8_t>(a.begin(), a.end()), std::vector<uint8_t>(b.begin(), b.end()));
 }
 
-const TrainingPlace kPlace = {
+const TrainingState kPlace = {
     7, 4, std::numeric_limits<uint64_t>::max(), 12, {{"--lr", "0.1"}, {"", "empty"}, {"=\n", ""}}};
 
 class CheckpointFile : public testing::Test {
@@ -109,13 +109,13 @@ class CheckpointFile : public testing::Test {
 TEST_F(CheckpointFile, TrainingGoesOnBitForBit) {
   for (const MakeOptimizer& make : {MakeOptimizer(make_sgd), MakeOptimizer(make_adam)})
     for (const int ranks : {1, 3})
-      for (const bool shared_statistics : {true, false}) {
-        Training straight(ranks, make, shared_statistics), first(ranks, make, shared_statistics);
-        SCOPED_TRACE(concat(ranks, " devices, ", straight.optimizer->kind(), ", shared ", shared_statistics));
+      for (const bool sync_batch_norm : {true, false}) {
+        Training straight(ranks, make, sync_batch_norm), first(ranks, make, sync_batch_norm);
+        SCOPED_TRACE(concat(ranks, " devices, ", straight.optimizer->kind(), ", shared ", sync_batch_norm));
         straight.train(0, 6);
         first.train(0, 4);
         save_checkpoint(path_, first.model, *first.optimizer, kPlace);
-        Training second(ranks, make, shared_statistics);
+        Training second(ranks, make, sync_batch_norm);
         second.train(0, 1);  // what was there before must not matter
         EXPECT_EQ(load_checkpoint(path_, second.model, *second.optimizer), kPlace);
         EXPECT_EQ(second.optimizer->learning_rate(), 0.01f);
@@ -153,8 +153,8 @@ TEST_F(CheckpointFile, TheOrderOfTheSamplesGoesOn) {
   straight.steps(2);
   save_checkpoint(path_, straight.model, straight.sgd, {1, straight.batches.step(), 3, 20});
   straight.steps(3);
-  const TrainingPlace place = load_checkpoint(path_, second.model, second.sgd);
-  EXPECT_EQ(place, (TrainingPlace{1, 2, 3, 20}));
+  const TrainingState place = load_checkpoint(path_, second.model, second.sgd);
+  EXPECT_EQ(place, (TrainingState{1, 2, 3, 20}));
   second.batches.begin_epoch(place.epoch, place.step);
   second.steps(3);
   EXPECT_TRUE(second.batches.done());
@@ -314,7 +314,7 @@ TEST_F(CheckpointFile, RefusesAnotherTraining) {
 TEST_F(CheckpointFile, TheCallerCanRefuseThePlace) {
   Training training(2), adam(2, make_adam);
   save_checkpoint(path_, adam.model, *adam.optimizer, kPlace);
-  const auto refuse = [](const TrainingPlace& place) {
+  const auto refuse = [](const TrainingState& place) {
     EXPECT_EQ(place, kPlace);
     throw Error(bad_argument("not with ", place.recipe.at("--lr")));
   };

@@ -19,7 +19,7 @@ using Values = std::vector<float>;
 // The parameters of a network as they begin, in the order in which they were made.
 std::vector<Values> beginning(const AnyModule& network, Shape input, uint64_t seed = 3) {
   DataParallel model(network, input, {.devices = {0}, .batch = 1, .seed = seed});
-  model.take_tally();  // waits
+  model.take_loss_stats();  // waits
   std::vector<Values> all;
   for (const Parameter& parameter : model.graph().parameters()) {
     all.emplace_back(static_cast<size_t>(parameter.size));

@@ -136,7 +136,7 @@ struct OneStep : Observer {
   std::vector<float> gradients;
   void after_step(int64_t, int64_t, std::span<const Replica> replicas) override {
     RONDO_CUDA_THROW(cudaStreamSynchronize(replicas[0].stream));
-    loss = replicas[0].tally.download()[0].loss;
+    loss = replicas[0].loss_stats.download()[0].loss;
     gradients = replicas[0].gradient_arena.download();
   }
 };

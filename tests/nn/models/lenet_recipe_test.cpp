@@ -44,7 +44,7 @@ struct Recorder : Observer {
   void after_step(int64_t, int64_t, std::span<const Replica> replicas) override {
     RONDO_CUDA_THROW(cudaStreamSynchronize(replicas[0].stream));
     double loss = 0;
-    for (const Replica& replica : replicas) loss += replica.tally.download()[0].loss;
+    for (const Replica& replica : replicas) loss += replica.loss_stats.download()[0].loss;
     losses.push_back(loss);
     if (losses.size() == 1) first_gradients = replicas[0].gradient_arena.download();
   }
@@ -89,7 +89,7 @@ TEST_F(Recipe, InFixedOrderTwoHundredStepsGiveTheSameBitsOnAnyNumberOfDevices) {
   std::vector<float> of_one;
   for (int count : {1, 2, 4, 8}) {
     nn::DataParallel model(nn::lenet(10, nn::weight_init("normal")), {28, 28, 1},
-                           nn::in_fixed_order({.devices = ranks(count), .batch = 256}));
+                           nn::with_device_count_invariance({.devices = ranks(count), .batch = 256}));
     nn::Sgd sgd(model);
     const nn::FitResult result =
         nn::fit(model, sgd, first_steps,

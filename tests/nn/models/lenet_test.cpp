@@ -44,7 +44,7 @@ struct Recorder : Observer {
     if (samples_done < samples) samples = 0, loss_ = 0;  // a new epoch
     double loss = 0;
     for (const Replica& replica : replicas) {
-      loss += replica.tally.download()[0].loss;
+      loss += replica.loss_stats.download()[0].loss;
       differing_replicas +=
           !test::all_equal_bits(replica.parameter_arena.download(), replicas[0].parameter_arena.download());
     }

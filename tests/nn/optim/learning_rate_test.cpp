@@ -49,29 +49,29 @@ TEST(LearningRate, CosineFallsToItsMinimum) {
 }
 
 TEST(LearningRate, WarmsUp) {
-  const LearningRate rate = LearningRate::constant(0.4).with_warm_up(4);
+  const LearningRate rate = LearningRate::constant(0.4).with_warmup(4);
   EXPECT_FLOAT_EQ(rate.at(0, kRun), 0.1f);
   EXPECT_FLOAT_EQ(rate.at(1, kRun), 0.2f);
   EXPECT_FLOAT_EQ(rate.at(2, kRun), 0.3f);
   for (const int64_t step : {3, 4, 59}) EXPECT_EQ(rate.at(step, kRun), 0.4f);
-  EXPECT_EQ(LearningRate::constant(0.4).with_warm_up(1).at(0, kRun), 0.4f);
-  EXPECT_EQ(LearningRate::constant(0.4).with_warm_up(0).at(0, kRun), 0.4f);
+  EXPECT_EQ(LearningRate::constant(0.4).with_warmup(1).at(0, kRun), 0.4f);
+  EXPECT_EQ(LearningRate::constant(0.4).with_warmup(0).at(0, kRun), 0.4f);
 }
 
 // The cosine begins where the warm-up ends; the epochs of step decay do not.
 TEST(LearningRate, WarmsUpBeforeEachSchedule) {
-  const LearningRate cosine = LearningRate::cosine(1).with_warm_up(20);
+  const LearningRate cosine = LearningRate::cosine(1).with_warmup(20);
   EXPECT_FLOAT_EQ(cosine.at(9, kRun), 0.5f);
   EXPECT_EQ(cosine.at(19, kRun), 1.0f);
   EXPECT_EQ(cosine.at(20, kRun), 1.0f);
   EXPECT_FLOAT_EQ(cosine.at(40, kRun), 0.5f);
   EXPECT_TRUE(falls(cosine, 19));
-  const LearningRate steps = LearningRate::step_decay(1, 1, 0.5).with_warm_up(20);
+  const LearningRate steps = LearningRate::step_decay(1, 1, 0.5).with_warmup(20);
   EXPECT_FLOAT_EQ(steps.at(9, kRun), 0.5f);
   EXPECT_FLOAT_EQ(steps.at(14, kRun), 0.375f);
   EXPECT_FLOAT_EQ(steps.at(20, kRun), 0.25f);
-  const TrainingRun only_warm_up = {5, 20};
-  EXPECT_EQ(cosine.at(19, only_warm_up), 1.0f);
+  const TrainingRun only_warmup = {5, 20};
+  EXPECT_EQ(cosine.at(19, only_warmup), 1.0f);
 }
 
 TEST(LearningRate, ScalesWithTheBatch) {
@@ -98,8 +98,8 @@ TEST(LearningRate, RefusesWhatMakesNoSense) {
   for (const double minimum : {-0.1, 0.6, nan})
     EXPECT_EQ(missing(complaint([&] { LearningRate::cosine(0.5, minimum); }), {"from 0 to 0.5"}), "");
   const LearningRate rate = LearningRate::constant(1);
-  EXPECT_EQ(complaint([&] { rate.with_warm_up(-1); }), "the warm-up has -1 steps, must have at least 0");
-  EXPECT_EQ(complaint([&] { rate.with_warm_up(61).at(0, kRun); }),
+  EXPECT_EQ(complaint([&] { rate.with_warmup(-1); }), "the warm-up has -1 steps, must have at least 0");
+  EXPECT_EQ(complaint([&] { rate.with_warmup(61).at(0, kRun); }),
             "the warm-up has 61 steps, must have at most 60, those of the whole run");
   EXPECT_EQ(complaint([&] { rate.at(60, kRun); }),
             "the learning rate of step 60 was asked for, must be from 0 to 59");
@@ -118,7 +118,7 @@ TEST(LearningRate, FromACommandLine) {
   EXPECT_TRUE(same(parse_learning_rate("step:2:0.1", 0.3), LearningRate::step_decay(0.3, 2, 0.1)));
   EXPECT_TRUE(same(parse_learning_rate("cosine", 0.3), LearningRate::cosine(0.3)));
   EXPECT_TRUE(
-      same(parse_learning_rate("cosine:1e-2", 0.3, 7), LearningRate::cosine(0.3, 0.01).with_warm_up(7)));
+      same(parse_learning_rate("cosine:1e-2", 0.3, 7), LearningRate::cosine(0.3, 0.01).with_warmup(7)));
   for (const char* bad : {"", "linear", "step", "step:3", "step:1:0.1:2", "cosine:0:1", "constant:1"})
     EXPECT_EQ(missing(complaint([&] { parse_learning_rate(bad, 0.3); }),
                       {concat("'", bad, "'"), "must be constant, step:EPOCHS:GAMMA, cosine or cosine:MIN"}),

@@ -24,14 +24,14 @@ struct FloatStep {
 
     const auto rows = static_cast<int64_t>(labels.size());
     const Buffer<int32_t> on_device(labels);
-    Buffer<LossTally> tally(1);
-    tally.fill_bytes(0);
+    Buffer<LossStats> loss_stats(1);
+    loss_stats.fill_bytes(0);
     Buffer<std::byte> workspace(softmax_cross_entropy_workspace_bytes(rows, replica.output().shape.size()));
     throw_if_error(softmax_cross_entropy(
-        replica.output_gradient().samples(), tally.data(), nn::ConstTensor(replica.output()).samples(),
+        replica.output_gradient().samples(), loss_stats.data(), nn::ConstTensor(replica.output()).samples(),
         {on_device.data(), rows}, 1.0f, {workspace.data(), workspace.bytes()}, replica.stream()));
     output_gradients.back() = get(replica.output_gradient());
-    loss = tally.download()[0].loss;
+    loss = loss_stats.download()[0].loss;
 
     input_gradients.resize(nodes.size());
     nn::backward(fleet.replicas, nn::kTraining, [&](int index) {

@@ -8,7 +8,7 @@
 #include <rondo/nn/layers/linear.h>
 #include <rondo/nn/layers/simple.h>
 #include <rondo/nn/models/models.h>
-#include <rondo/nn/strategies/network_partition.h>
+#include <rondo/nn/strategies/pipeline_parallel.h>
 #include <rondo/nn/strategies/strategy.h>
 #include <rondo/tests/rondo/support/files.h>
 #include <rondo/tests/support/compare.h>
@@ -89,9 +89,9 @@ Trained train(Strategy& strategy, const Task& task) {
   uint64_t seed = 1;
   for (int64_t size : {13, 13, 7, 2, 13}) {
     strategy.train_step(some_batch(task, size, ++seed).view());
-    const LossTally tally = strategy.take_tally();
-    EXPECT_EQ(tally.rows, size);
-    trained.losses.push_back(tally.loss);
+    const LossStats loss_stats = strategy.take_loss_stats();
+    EXPECT_EQ(loss_stats.rows, size);
+    trained.losses.push_back(loss_stats.loss);
   }
   trained.parameters = strategy.parameters();
   return trained;
@@ -115,14 +115,14 @@ constexpr double kLossBound = 1e-5, kParameterBound = 1e-5;
 
 TEST(Strategies, AllTakeTheStepsOfOneDevice) {
   for (const Task& task : {lenet_task(), mlp_task(), conv_task(), odd_task()}) {
-    auto untouched = make_strategy(StrategyKind::original, task.network, task.input, options_for(1));
+    auto untouched = make_strategy(StrategyKind::single, task.network, task.input, options_for(1));
     const std::vector<float> before = untouched->parameters();
     const Trained one = train(*untouched, task);
     EXPECT_GT(distance(one.parameters, before), 1e-3) << task.name << ": nothing was learned";
-    for (const StrategyKind kind : {StrategyKind::network, StrategyKind::layerwise, StrategyKind::data})
+    for (const StrategyKind kind : {StrategyKind::pipeline, StrategyKind::tensor, StrategyKind::data})
       for (int ranks : {1, 2, 3, 4})
         for (int64_t micro_batches : {1, 2, 5, 40}) {
-          if (kind != StrategyKind::network && micro_batches > 1) continue;
+          if (kind != StrategyKind::pipeline && micro_batches > 1) continue;
           SCOPED_TRACE(concat(task.name, ", ", name_of(kind), ", ", ranks, " ranks, ", micro_batches,
                               " micro-batches"));
           auto strategy = make_strategy(kind, task.network, task.input, options_for(ranks, micro_batches));
@@ -137,21 +137,21 @@ TEST(Strategies, AllTakeTheStepsOfOneDevice) {
 // One micro-batch: every kernel sees the sizes that it sees on one device.
 TEST(Strategies, OneMicroBatchGivesTheBitsOfOneDevice) {
   for (const Task& task : {lenet_task(), mlp_task(), conv_task(), odd_task()}) {
-    const Trained one = train(StrategyKind::original, task, options_for(1));
+    const Trained one = train(StrategyKind::single, task, options_for(1));
     for (int ranks : {1, 2, 3, 4}) {
       SCOPED_TRACE(concat(task.name, ", ", ranks, " ranks"));
-      const Trained many = train(StrategyKind::network, task, options_for(ranks, 1));
+      const Trained many = train(StrategyKind::pipeline, task, options_for(ranks, 1));
       EXPECT_TRUE(all_equal_bits(many.parameters, one.parameters));
       EXPECT_EQ(many.losses, one.losses);
     }
     EXPECT_TRUE(
-        all_equal_bits(train(StrategyKind::layerwise, task, options_for(1)).parameters, one.parameters));
+        all_equal_bits(train(StrategyKind::tensor, task, options_for(1)).parameters, one.parameters));
   }
 }
 
 // Whatever the streams' order: a missing event shows. The host's wait between the steps is left out, so that they mix.
 TEST(Strategies, NoOrderOfExecutionShows) {
-  for (const StrategyKind kind : {StrategyKind::network, StrategyKind::layerwise})
+  for (const StrategyKind kind : {StrategyKind::pipeline, StrategyKind::tensor})
     for (const Task& task : {mlp_task(), conv_task(), odd_task()}) {
       std::vector<float> first;
       std::vector<HostBatch> batches;
@@ -171,7 +171,7 @@ TEST(Strategies, NoOrderOfExecutionShows) {
 
 // Ranks may share a device.
 TEST(Strategies, RanksMayShareADevice) {
-  for (const StrategyKind kind : {StrategyKind::network, StrategyKind::layerwise}) {
+  for (const StrategyKind kind : {StrategyKind::pipeline, StrategyKind::tensor}) {
     StrategyOptions shared = options_for(3);
     shared.devices = {1, 0, 1};
     EXPECT_TRUE(all_equal_bits(train(kind, conv_task(), shared).parameters,
@@ -185,9 +185,9 @@ TEST(Strategies, ANetworkThatIsCutDropsTheSame) {
                      Sequential{Linear(20), Dropout(0.3f), ReLU(), Linear(9), Dropout(0.4f), Linear(4)},
                      {1, 1, 6},
                      true};
-  const Trained one = train(StrategyKind::original, task, options_for(1));
-  EXPECT_EQ(train(StrategyKind::network, task, options_for(4, 1)).losses, one.losses);
-  EXPECT_TRUE(test::all_near(train(StrategyKind::network, task, options_for(4, 5)).losses, one.losses, 0,
+  const Trained one = train(StrategyKind::single, task, options_for(1));
+  EXPECT_EQ(train(StrategyKind::pipeline, task, options_for(4, 1)).losses, one.losses);
+  EXPECT_TRUE(test::all_near(train(StrategyKind::pipeline, task, options_for(4, 5)).losses, one.losses, 0,
                              kLossBound));
 }
 
@@ -276,7 +276,7 @@ TEST(Strategies, MemoryIsWhatTheRuntimeCounts) {
         const auto before = used_bytes();
         auto strategy = make_strategy(kind, task.network, task.input, options_for(ranks));
         strategy->train_step(some_batch(task, 13, 1).view());
-        strategy->take_tally();
+        strategy->take_loss_stats();
         std::map<int, int64_t> said = before;
         for (const RankMemory& rank : strategy->memory()) said[rank.device] += rank.total();
         EXPECT_EQ(used_bytes(), said);
@@ -294,13 +294,13 @@ TEST(Strategies, MemoryIsWhatTheFormulasSay) {
     return make_strategy(kind, task.network, task.input, options)->memory();
   };
   const int64_t p = 4 * graph.parameter_arena_size(), a = 4 * plan_training(graph, 13).size;
-  const RankMemory original = memory(StrategyKind::original).at(0);
-  EXPECT_EQ(original.parameters, p);
-  EXPECT_EQ(original.gradients, p);
-  EXPECT_EQ(original.activations, a);
+  const RankMemory single = memory(StrategyKind::single).at(0);
+  EXPECT_EQ(single.parameters, p);
+  EXPECT_EQ(single.gradients, p);
+  EXPECT_EQ(single.activations, a);
 
   const std::vector<Piece> stages = stages_of(task.network, task.input, 13, 3);
-  const std::vector<RankMemory> network = memory(StrategyKind::network);
+  const std::vector<RankMemory> network = memory(StrategyKind::pipeline);
   int64_t sum = 0;
   for (size_t s = 0; s < 3; ++s) {
     const Graph stage = make_graph(Sequential(stages[s].modules), stages[s].input);
@@ -312,7 +312,7 @@ TEST(Strategies, MemoryIsWhatTheFormulasSay) {
   EXPECT_EQ(sum, p);
 
   sum = 0;
-  for (const RankMemory& rank : memory(StrategyKind::layerwise)) {
+  for (const RankMemory& rank : memory(StrategyKind::tensor)) {
     EXPECT_EQ(rank.gradients, rank.parameters);
     EXPECT_NEAR(static_cast<double>(rank.parameters), static_cast<double>(p) / 3,
                 0.05 * static_cast<double>(p));
@@ -334,7 +334,7 @@ int64_t sent_by_a_step(StrategyKind kind, const Task& task, const StrategyOption
   const int64_t once = strategy->sent_bytes();
   strategy->train_step(some_batch(task, size, 2).view());
   EXPECT_EQ(strategy->sent_bytes(), 2 * once);
-  strategy->take_tally();
+  strategy->take_loss_stats();
   return once;
 }
 
@@ -346,16 +346,16 @@ TEST(Strategies, TrafficIsWhatTheFormulasSay) {
     for (int64_t size : {13, 3}) {
       const auto ranks = static_cast<int>(n);
       SCOPED_TRACE(concat(n, " ranks, ", size, " samples"));
-      EXPECT_EQ(sent_by_a_step(StrategyKind::original, task, options_for(ranks), size), 0);
+      EXPECT_EQ(sent_by_a_step(StrategyKind::single, task, options_for(ranks), size), 0);
       int64_t cuts = 0;
       for (const Piece& stage : stages_of(task.network, task.input, 13, static_cast<size_t>(n)))
         if (stage.first_node > 0) cuts += stage.input.size();
       for (int64_t micro_batches : {1, 5})
-        EXPECT_EQ(sent_by_a_step(StrategyKind::network, task, options_for(ranks, micro_batches), size),
+        EXPECT_EQ(sent_by_a_step(StrategyKind::pipeline, task, options_for(ranks, micro_batches), size),
                   2 * 4 * size * cuts);
       int64_t all = 0;
       for (int64_t one : gathered) all += one;
-      EXPECT_EQ(sent_by_a_step(StrategyKind::layerwise, task, options_for(ranks), size),
+      EXPECT_EQ(sent_by_a_step(StrategyKind::tensor, task, options_for(ranks), size),
                 4 * size * (n - 1) * (2 * all - gathered[3]));
       EXPECT_EQ(sent_by_a_step(StrategyKind::data, task, options_for(ranks), size),
                 2 * (n - 1) * 4 * make_graph(task.network, task.input).parameter_arena_size());
@@ -374,11 +374,11 @@ TEST(Strategies, RefuseWhatTheyCannotCut) {
     return test::complaint([&] { make_strategy(kind, network, {6, 6, 2}, options); });
   };
   const AnyModule normalised = Sequential{Conv2d(4, 3), BatchNorm2d(), ReLU(), Flatten(), Linear(3)};
-  EXPECT_TRUE(says(made(StrategyKind::network, normalised, options_for(2)), "the network must have none"));
-  EXPECT_TRUE(says(made(StrategyKind::layerwise, normalised, options_for(2)), "has the layer 'batch norm"));
-  EXPECT_TRUE(says(made(StrategyKind::layerwise, Sequential{Linear(3), Dropout(0.5f)}, options_for(2)),
+  EXPECT_TRUE(says(made(StrategyKind::pipeline, normalised, options_for(2)), "the network must have none"));
+  EXPECT_TRUE(says(made(StrategyKind::tensor, normalised, options_for(2)), "has the layer 'batch norm"));
+  EXPECT_TRUE(says(made(StrategyKind::tensor, Sequential{Linear(3), Dropout(0.5f)}, options_for(2)),
                    "has the layer 'dropout 0.5'"));
-  EXPECT_TRUE(says(made(StrategyKind::network, Sequential{Linear(3), ReLU(), Linear(2)}, options_for(3)),
+  EXPECT_TRUE(says(made(StrategyKind::pipeline, Sequential{Linear(3), ReLU(), Linear(2)}, options_for(3)),
                    "3 devices, must be at most 2"));
   for (const StrategyKind kind : kStrategies) {
     SCOPED_TRACE(name_of(kind));
@@ -424,7 +424,7 @@ TEST(Strategies, RefuseABatchThatDoesNotFit) {
                        strategy->train_step({two, std::span(labels).first(2), targets});
                      }),
                      "must be 2 labels or 6"));
-    EXPECT_EQ(strategy->take_tally().rows, 0);
+    EXPECT_EQ(strategy->take_loss_stats().rows, 0);
   }
 }
 

@@ -111,13 +111,13 @@ class LastFirst : public Module {
     class Bias : public Op {
      public:
       std::string description() const override { return "bias"; }
-      Status forward(const OpRun& run) const override {
+      Status forward(const OpContext& run) const override {
         RONDO_CUDA(cudaMemcpyAsync(run.output.data, run.inputs[0].data,
                                    static_cast<size_t>(run.output.size()) * sizeof(float),
                                    cudaMemcpyDeviceToDevice, run.stream));
         return {};
       }
-      Status backward(const OpRun&) const override { return {}; }
+      Status backward(const OpContext&) const override { return {}; }
     };
     const int early = graph.parameter("early", {100}, Init::zeros());
     x = modules_[0].build(graph, x);
@@ -149,7 +149,7 @@ TEST(DataParallel, EveryStepDrawsAnew) {
   std::vector<double> losses;
   for (int step = 0; step < 3; ++step) {
     model.train_step(x, some_labels(8, 4), sgd);
-    losses.push_back(model.take_tally().loss);
+    losses.push_back(model.take_loss_stats().loss);
   }
   EXPECT_NE(losses[0], losses[1]);
   EXPECT_NE(losses[1], losses[2]);
@@ -173,19 +173,19 @@ TEST(DataParallel, Learns) {
   options.batch = 50;
   DataParallel model(lenet(), {28, 28, 1}, options);
   nn::Adam adam(model, {.learning_rate = 2e-3f});
-  const LossTally before = model.evaluate(test_x, test_labels);
+  const LossStats before = model.evaluate(test_x, test_labels);
   EXPECT_EQ(before.rows, 200);
   EXPECT_NEAR(before.loss / 200, std::log(10.0), 0.3);
-  LossTally last;
+  LossStats last;
   for (int epoch = 0; epoch < 10; ++epoch) {
     for (size_t begin = 0; begin < 400; begin += 50)
       model.train_step(std::span(x).subspan(begin * 784, 50 * 784), std::span(labels).subspan(begin, 50),
                        adam);
-    last = model.take_tally();
+    last = model.take_loss_stats();
     EXPECT_EQ(last.rows, 400);
   }
   EXPECT_LT(last.loss / 400, 0.5);
-  const LossTally after = model.evaluate(test_x, test_labels);
+  const LossStats after = model.evaluate(test_x, test_labels);
   EXPECT_GT(after.correct, 160) << "of 200";
   EXPECT_EQ(model.differing_values(), 0);
 }
@@ -205,10 +205,10 @@ TEST(DataParallel, SquaredErrorGoesDown) {
   double first = 0, last = 0;
   for (int step = 0; step < 150; ++step) {
     model.train_step(x, targets, adam);
-    if (step == 0) first = model.take_tally().loss;
-    if (step == 148) model.take_tally();
+    if (step == 0) first = model.take_loss_stats().loss;
+    if (step == 148) model.take_loss_stats();
   }
-  last = model.take_tally().loss;
+  last = model.take_loss_stats().loss;
   EXPECT_LT(last, 0.02 * first);
   EXPECT_EQ(model.differing_values(), 0);
 }
@@ -236,8 +236,8 @@ TEST(DataParallel, EvaluatingLeavesTheTallyOfTrainingAlone) {
   Sgd sgd(model);
   model.train_step(normal_values(12 * kSmallInput.size(), 1), some_labels(12, 4), sgd);
   EXPECT_EQ(model.evaluate(normal_values(5 * kSmallInput.size(), 1), some_labels(5, 4)).rows, 5);
-  EXPECT_EQ(model.take_tally().rows, 12);
-  EXPECT_EQ(model.take_tally().rows, 0);
+  EXPECT_EQ(model.take_loss_stats().rows, 12);
+  EXPECT_EQ(model.take_loss_stats().rows, 0);
 }
 
 TEST(DataParallel, LearningRateFollowsASchedule) {
@@ -283,7 +283,7 @@ TEST(DataParallel, RefusesAnOptimizerOfAnotherModel) {
 // The same image says the same, wherever in the batch it stands: the running statistics are one.
 TEST(DataParallel, EvaluationDoesNotDependOnThePlaceInTheBatch) {
   DataParallelOptions options = small_options(2);
-  options.shared_statistics = DataParallelOptions{}.shared_statistics;
+  options.sync_batch_norm = DataParallelOptions{}.sync_batch_norm;
   DataParallel model(small_network(), kSmallInput, options);
   Sgd sgd(model);
   for (uint64_t seed : {1, 2, 3})

@@ -64,7 +64,7 @@ TEST(FixedOrder, ParametersDoNotDependOnTheNumberOfDevices) {
   for (const AnyModule& net : {lenet(), network()}) {
     std::vector<float> of_one;
     for (int count : {1, 2, 3, 4, 8}) {
-      const DataParallelOptions options = in_fixed_order({.devices = spread(count), .batch = 50});
+      const DataParallelOptions options = with_device_count_invariance({.devices = spread(count), .batch = 50});
       EXPECT_EQ(options.devices.size(), static_cast<size_t>(kSampleBlocks));
       const Trained trained = train(net, options);
       EXPECT_EQ(trained.result.differing_values, 0);
@@ -85,7 +85,7 @@ TEST(FixedOrder, WithoutItTheNumberOfDevicesShows) {
 TEST(FixedOrder, RefusesWhatHasNone) {
   const auto expect_refused = [](const DataParallelOptions& options, const char* words) {
     try {
-      static_cast<void>(in_fixed_order(options));
+      static_cast<void>(with_device_count_invariance(options));
       ADD_FAILURE() << "nothing was refused";
     } catch (const Error& error) {
       EXPECT_TRUE(test::refused(error.status(), words));
@@ -96,7 +96,7 @@ TEST(FixedOrder, RefusesWhatHasNone) {
   expect_refused({.batch = 7}, "the batch has 7 samples, must have at least 8, one for each sample block");
   expect_refused({.algorithm = Algorithm::ring}, "the algorithm is ring, must be automatic or direct");
   expect_refused({.group_size = 2}, "group_size is 2, must be 0");
-  EXPECT_EQ(in_fixed_order({.batch = 8}).devices.size(), 8u);
+  EXPECT_EQ(with_device_count_invariance({.batch = 8}).devices.size(), 8u);
 }
 
 }  // namespace

@@ -48,7 +48,7 @@ class Stepper {
       model_.train_step(x, test::some_labels(batch, kOutputs), sgd_);
     else
       model_.train_step(x, test::normal_values(batch * kOutputs, 8), sgd_);
-    EXPECT_EQ(model_.take_tally().rows, batch);  // and waits
+    EXPECT_EQ(model_.take_loss_stats().rows, batch);  // and waits
     std::vector<Floats> all;
     for (Replica& replica : model_.replicas()) {
       Floats& values = all.emplace_back(static_cast<size_t>(replica.gradients().size));

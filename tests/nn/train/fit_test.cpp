@@ -63,7 +63,7 @@ FitOptions three_epochs() {
   FitOptions options;
   options.epochs = 3;
   options.seed = 8;
-  options.learning_rate = LearningRate::cosine(0.05).with_warm_up(3);
+  options.learning_rate = LearningRate::cosine(0.05).with_warmup(3);
   return options;
 }
 
@@ -97,7 +97,7 @@ TEST(Fit, GoesOnBitForBitWhereverItStopped) {
         if (stop_after <= 10) {
           EXPECT_EQ(rest.epochs.back().train_loss, whole.epochs.back().train_loss);
         }
-        EXPECT_EQ(rest.place, (TrainingPlace{4, 0, 8, 16}));
+        EXPECT_EQ(rest.place, (TrainingState{4, 0, 8, 16}));
       }
     }
 }
@@ -118,7 +118,7 @@ TEST(Fit, TwoEpochsAndOneAreThree) {
   }
   Trained second(options_for(2));
   options.from = load_checkpoint(directory / "checkpoint", second.model, *second.optimizer);
-  EXPECT_EQ(options.from, (TrainingPlace{3, 0, 8, 16}));
+  EXPECT_EQ(options.from, (TrainingState{3, 0, 8, 16}));
   options.epochs = 3;
   EXPECT_EQ(fit(second.model, *second.optimizer, data, options).epochs.size(), 1u);
   EXPECT_TRUE(all_equal_bits(parameters_of(second.model), parameters_of(straight.model)));
@@ -194,8 +194,8 @@ TEST(Fit, NamesTheFirstTensorThatIsNotFinite) {
     const FitResult result = fit(trained.model, *trained.optimizer, data, options);
     ASSERT_EQ(result.end, FitResult::End::diverged);
     // An operation of the next forward pass, not what it left behind.
-    EXPECT_TRUE(std::regex_search(result.bad_tensor, std::regex(": output .* is -?(nan|inf)")))
-        << result.bad_tensor;
+    EXPECT_TRUE(std::regex_search(result.nonfinite_tensor, std::regex(": output .* is -?(nan|inf)")))
+        << result.nonfinite_tensor;
     for (float value : parameters_of(trained.model)) ASSERT_TRUE(std::isfinite(value));
     EXPECT_EQ(trained.model.differing_values(), 0);
   }
@@ -222,12 +222,12 @@ TEST(Fit, AGradientThatIsLostIsSeenWhereTheLossIsNot) {
   FitOptions options = three_epochs();
   const FitResult result = fit(model, sgd, data, options);
   EXPECT_EQ(result.end, FitResult::End::diverged);
-  EXPECT_NE(result.bad_tensor.find("gradient"), std::string::npos) << result.bad_tensor;
+  EXPECT_NE(result.nonfinite_tensor.find("gradient"), std::string::npos) << result.nonfinite_tensor;
   EXPECT_TRUE(all_equal_bits(parameters_of(model), before));
   // A model that is loaded again trains again.
-  EXPECT_NE(model.bad_gradient(), "");
-  model.forget_bad_gradient();
-  EXPECT_EQ(model.bad_gradient(), "");
+  EXPECT_NE(model.nonfinite_gradient(), "");
+  model.clear_nonfinite_gradient();
+  EXPECT_EQ(model.nonfinite_gradient(), "");
 }
 
 TEST(Fit, ALoadedModelTrainsAgain) {
@@ -277,13 +277,13 @@ TEST(Fit, RefusesWhatDoesNotFit) {
                 o.from = {1, step, 8, 16};
               }),
               concat("fit: the training is to go on after ", step, " steps of its epoch, must be 0 to 3"));
-  for (const TrainingPlace& place : {TrainingPlace{1, 1, 9, 16}, TrainingPlace{1, 1, 8, 8}})
+  for (const TrainingState& place : {TrainingState{1, 1, 9, 16}, TrainingState{1, 1, 8, 8}})
     EXPECT_EQ(refusal([&](FitOptions& o) { o.from = place; }),
               concat("fit: the training is to go on in the middle of an epoch of seed ", place.seed,
                      " and batch ", place.batch, ", must be of 8 and 16"));
-  const std::string warm_up =
-      refusal([](FitOptions& o) { o.learning_rate = LearningRate::constant(0.1).with_warm_up(100); });
-  EXPECT_EQ(test::missing(warm_up, {"warm-up", "100", "12"}), "");
+  const std::string warmup =
+      refusal([](FitOptions& o) { o.learning_rate = LearningRate::constant(0.1).with_warmup(100); });
+  EXPECT_EQ(test::missing(warmup, {"warm-up", "100", "12"}), "");
 }
 
 // The share of an epoch that the phases of training spend in the update, whose work does not depend on the

@@ -9,7 +9,7 @@
 
 namespace rondo::test {
 
-class FixedBatch : public nn::BatchSource {
+class FixedBatch : public nn::BatchIterator {
  public:
   FixedBatch(nn::DataParallel& model, const std::vector<float>& x, const std::vector<int32_t>& labels)
       : batch_(static_cast<int64_t>(labels.size())) {

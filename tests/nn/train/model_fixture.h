@@ -98,7 +98,7 @@ struct Fleet {
   // A pass of training in which the replicas share their statistics.
   Pass shared() {
     Pass pass = kTraining;
-    pass.shared_statistics = &statistics;
+    pass.sync_batch_norm = &statistics;
     return pass;
   }
 

@@ -66,7 +66,7 @@ TEST(TrainingStep, ReplayedIsAsEnqueued) {
         if (traced) model.set_trace(&trace);
         train(model, *optimizer);
         parameters[traced] = parameters_of(model);
-        losses[traced] = model.take_tally().loss;
+        losses[traced] = model.take_loss_stats().loss;
         EXPECT_EQ(model.differing_values(), 0);
       }
       EXPECT_TRUE(all_equal_bits(parameters[0], parameters[1]));
@@ -156,8 +156,8 @@ TEST(TrainingStep, PiecesAddUpToTheBatch) {
       if (whole.empty()) whole = after;
       EXPECT_LE(distance(after, whole), 2e-5);
       EXPECT_EQ(model.differing_values(), 0);
-      const LossTally tally = model.take_tally();
-      EXPECT_EQ(tally.rows, 149);
+      const LossStats loss_stats = model.take_loss_stats();
+      EXPECT_EQ(loss_stats.rows, 149);
       const int64_t shard = (12 + ranks - 1) / ranks;
       EXPECT_EQ(model.replicas()[0].max_batch(), (shard + pieces - 1) / pieces) << "the memory it takes";
       EXPECT_EQ(model.predict(normal_values(29 * kSmallInput.size(), 3)).size(), 29u * 4);
@@ -174,8 +174,8 @@ TEST(TrainingStep, ReplicatedIsTheSameOnEveryDevice) {
     Sgd sgd(model, {.learning_rate = 0.05f});
     train(model, sgd);
     EXPECT_EQ(model.differing_values(), 0);
-    const LossTally tally = model.take_tally();
-    EXPECT_EQ(tally.rows, 149) << "every sample counts once";
+    const LossStats loss_stats = model.take_loss_stats();
+    EXPECT_EQ(loss_stats.rows, 149) << "every sample counts once";
     if (one.empty()) one = parameters_of(model);
     EXPECT_TRUE(all_equal_bits(parameters_of(model), one));
     const std::vector<float> x = normal_values(29 * kSmallInput.size(), 3);
@@ -255,7 +255,7 @@ TEST(TrainingStep, FromTheDevicesAsFromTheHost) {
   EXPECT_TRUE(all_equal_bits(parameters_of(on_device), parameters_of(from_host)));
 
   const std::vector<int32_t> labels(data.test_labels.begin(), data.test_labels.end());
-  const LossTally device = on_device.evaluate(tests),
+  const LossStats device = on_device.evaluate(tests),
                   host = from_host.evaluate(floats(data.test_images), labels);
   EXPECT_EQ(device.loss, host.loss);
   EXPECT_EQ(device.correct, host.correct);
@@ -292,7 +292,7 @@ TEST(TrainingStep, PhasesAddUpToATime) {
   Sgd sgd(model);
   const std::vector<float> x = normal_values(12 * kSmallInput.size(), 1);
   for (int step = 0; step < 3; ++step) model.train_step(x, some_labels(12, 4), sgd);
-  model.take_tally();
+  model.take_loss_stats();
   const PhaseSeconds phases = model.phases();
   for (double seconds : phases) EXPECT_GE(seconds, 0);
   EXPECT_GT(phases[static_cast<size_t>(Phase::forward)], 0);
@@ -303,7 +303,7 @@ TEST(TrainingStep, ANetworkWithoutParametersIsANetwork) {
   DataParallel model(Flatten(), {2, 2, 1}, small_options(2));
   Sgd sgd(model);
   for (int step = 0; step < 4; ++step) model.train_step(normal_values(12 * 4, 1), some_labels(12, 4), sgd);
-  EXPECT_EQ(model.take_tally().rows, 48);
+  EXPECT_EQ(model.take_loss_stats().rows, 48);
 }
 
 TEST(TrainingStep, ImagesBelongToTheirModel) {

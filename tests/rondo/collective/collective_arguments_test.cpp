@@ -19,7 +19,7 @@ TEST(CollectiveArguments, Defaults) {
   EXPECT_FALSE(a.ranks);
   EXPECT_EQ(a.sizes(), std::vector<int64_t>{32 << 20});
   EXPECT_EQ(a.iterations, 20);
-  EXPECT_EQ(a.warm_up, 1);
+  EXPECT_EQ(a.warmup, 1);
   EXPECT_EQ(a.checks, 1);
   EXPECT_EQ(a.dtypes, std::vector<DType>{DType::float32});
   EXPECT_EQ(a.reductions, std::vector<Reduction>{Reduction::sum});
@@ -38,7 +38,7 @@ TEST(CollectiveArguments, EveryOptionArrives) {
   EXPECT_EQ(a.sizes(), (std::vector<int64_t>{1024, 2048, 3072}));
   EXPECT_EQ(a.ranks, 8);
   EXPECT_EQ(a.iterations, 5);
-  EXPECT_EQ(a.warm_up, 2);
+  EXPECT_EQ(a.warmup, 2);
   EXPECT_EQ(a.checks, 3);
   EXPECT_EQ(a.dtypes, std::vector<DType>{DType::float16});
   EXPECT_EQ(a.reductions, std::vector<Reduction>{Reduction::product});

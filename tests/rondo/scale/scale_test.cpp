@@ -49,21 +49,21 @@ TEST(Scale, TableCounts) {
   EXPECT_EQ(table_counts(cluster, 9), (std::vector<int64_t>{2, 4, 8}));
 }
 
-// Every whole count lies in a span exactly if the algorithm is faster there, and in the reign of the fastest.
-TEST(Scale, SpansAndReignsAreTheModels) {
+// Every whole count lies in a span exactly if the algorithm is faster there, and in the fastest_span of the fastest.
+TEST(Scale, SpansAreTheModels) {
   for (const int devices_per_node : {1, 6, 8})
     for (const int64_t bytes : {int64_t{1000}, k25MB, int64_t{1'000'000'000}}) {
       ScaleArguments arguments;
       arguments.devices_per_node = devices_per_node;
       const Cluster cluster = cluster_of(arguments);
-      const std::vector<Reign> rulers = reigns(bytes, cluster, 2000);
-      size_t ruler = 0;
+      const std::vector<FastestSpan> spans = fastest_spans(bytes, cluster, 2000);
+      size_t span_index = 0;
       for (int64_t devices = 2; devices <= 2000; devices = next_whole(devices, cluster)) {
-        if (devices > rulers.at(ruler).span.last) ++ruler;
-        ASSERT_GE(devices, rulers.at(ruler).span.first);
-        ASSERT_EQ(rulers.at(ruler).algorithm, fastest(devices, bytes, cluster)) << devices << " devices";
+        if (devices > spans.at(span_index).span.last) ++span_index;
+        ASSERT_GE(devices, spans.at(span_index).span.first);
+        ASSERT_EQ(spans.at(span_index).algorithm, fastest(devices, bytes, cluster)) << devices << " devices";
       }
-      EXPECT_EQ(ruler + 1, rulers.size());
+      EXPECT_EQ(span_index + 1, spans.size());
       for (const ScaleAlgorithm algorithm : kScaleAlgorithms) {
         const std::vector<Span> spans = beats_flat_ring(algorithm, bytes, cluster, 2000);
         for (int64_t devices = 2; devices <= 2000; devices = next_whole(devices, cluster)) {
@@ -172,9 +172,9 @@ TEST(Scale, ThePictureHasEverySizeAndEveryCrossing) {
                           ">hierarchical ring with trees<"}),
             "");
   for (const int64_t bytes : arguments.bytes)
-    for (const Reign& reign : reigns(bytes, cluster_of(arguments), arguments.devices))
-      if (reign.span.first > 2) {
-        EXPECT_EQ(missing(svg, {">" + grouped(reign.span.first) + "<"}), "");
+    for (const FastestSpan& fastest_span : fastest_spans(bytes, cluster_of(arguments), arguments.devices))
+      if (fastest_span.span.first > 2) {
+        EXPECT_EQ(missing(svg, {">" + grouped(fastest_span.span.first) + "<"}), "");
       }
   arguments.devices = 2;  // a single count
   EXPECT_EQ(XmlCheck::fault(scale_svg(arguments)), "");

@@ -50,7 +50,7 @@ TEST(StrategiesCommand, ReadsWhatIsAsked) {
       "--width 7 "
       "--seed 4");
   EXPECT_EQ(some.strategies,
-            (std::vector<StrategyKind>{StrategyKind::original, StrategyKind::data, StrategyKind::network}));
+            (std::vector<StrategyKind>{StrategyKind::single, StrategyKind::data, StrategyKind::pipeline}));
   EXPECT_EQ(some.devices, (std::vector<int>{0, 1, 0}));
   EXPECT_EQ(some.batch, 9);
   EXPECT_EQ(some.micro_batches, 3);
@@ -59,18 +59,18 @@ TEST(StrategiesCommand, ReadsWhatIsAsked) {
   EXPECT_EQ(some.layers, 0);
   EXPECT_EQ(some.width, 7);
   EXPECT_EQ(some.seed, 4u);
-  EXPECT_EQ(parse_strategies("layerwise,original"),
-            (std::vector<StrategyKind>{StrategyKind::original, StrategyKind::layerwise}));
+  EXPECT_EQ(parse_strategies("tensor,single"),
+            (std::vector<StrategyKind>{StrategyKind::single, StrategyKind::tensor}));
 }
 
 TEST(StrategiesCommand, RefusesWhatMakesNoSense) {
   EXPECT_EQ(missing(refusal(""), {"no model was named", "lenet or mlp"}), "");
   EXPECT_EQ(missing(refusal("resnet18"), {"'resnet18'", "lenet or mlp"}), "");
-  EXPECT_EQ(missing(refusal("mlp --strategy data,pipeline"), {"'pipeline'", "network, layerwise or data"}),
+  EXPECT_EQ(missing(refusal("mlp --strategy data,pipeline"), {"'pipeline'", "pipeline, tensor or data"}),
             "");
   EXPECT_EQ(missing(refusal("mlp --strategy data,data"), {"must name data once"}), "");
-  EXPECT_EQ(missing(refusal("mlp --strategy original,original"), {"must name original once"}), "");
-  EXPECT_EQ(missing(refusal("mlp --strategy data,"), {"'data,'", "entry ''", "must be original"}), "");
+  EXPECT_EQ(missing(refusal("mlp --strategy single,single"), {"must name single once"}), "");
+  EXPECT_EQ(missing(refusal("mlp --strategy data,"), {"'data,'", "entry ''", "must be single"}), "");
   EXPECT_EQ(missing(refusal("mlp --batch 0"), {"--batch is '0'"}), "");
   EXPECT_EQ(missing(refusal("mlp --micro-batches 0"), {"--micro-batches is '0'"}), "");
   EXPECT_EQ(refusal("mlp --batch 3 --micro-batches 4"), "--micro-batches is 4, must be at most 3, the batch");
@@ -91,12 +91,12 @@ TEST(StrategiesCommand, LaysAllFourSideBySide) {
   EXPECT_EQ(json["platform"], platform());
   EXPECT_EQ(json["batch"], 6);
   ASSERT_EQ(json["strategies"].size(), 4u);
-  const nlohmann::json& original = json["strategies"][0];
-  EXPECT_EQ(original["strategy"], "original");
-  EXPECT_EQ(original["difference"], 0);
-  EXPECT_EQ(original["sent_bytes"], 0);
-  EXPECT_EQ(original["ranks"].size(), 1u);
-  EXPECT_LT(original["losses"][2].get<double>(), original["losses"][0].get<double>());
+  const nlohmann::json& single = json["strategies"][0];
+  EXPECT_EQ(single["strategy"], "single");
+  EXPECT_EQ(single["difference"], 0);
+  EXPECT_EQ(single["sent_bytes"], 0);
+  EXPECT_EQ(single["ranks"].size(), 1u);
+  EXPECT_LT(single["losses"][2].get<double>(), single["losses"][0].get<double>());
   const int64_t parameters = 4 * nn::make_graph(nn::mlp(2, 12), {1, 1, 1024}).parameter_arena_size();
   const int64_t sent[] = {0, 2 * 6 * 4 * 12, 6 * 4 * (2 * (12 + 12 + 10) - 10), 2 * parameters};
   for (size_t i = 1; i < 4; ++i) {
@@ -107,7 +107,7 @@ TEST(StrategiesCommand, LaysAllFourSideBySide) {
     EXPECT_EQ(run["ranks"].size(), 2u);
     EXPECT_EQ(run["losses"].size(), 3u);
     for (size_t step = 0; step < 3; ++step)
-      EXPECT_NEAR(run["losses"][step].get<double>(), original["losses"][step].get<double>(), 1e-4);
+      EXPECT_NEAR(run["losses"][step].get<double>(), single["losses"][step].get<double>(), 1e-4);
     EXPECT_GT(run["step_seconds"], 0);
     for (const nlohmann::json& rank : run["ranks"])
       EXPECT_EQ(rank["bytes"],
@@ -122,7 +122,7 @@ TEST(StrategiesCommand, LeNetTakesItsBatchesFromTheData) {
   const test::TemporaryDirectory data;
   test::write_data_set(data.path(), 10, 5);
   const std::string words =
-      "lenet --data " + data.path().string() + " --strategy layerwise --batch 4 --steps 3 ";
+      "lenet --data " + data.path().string() + " --strategy tensor --batch 4 --steps 3 ";
   const nlohmann::json json = json_of(words);
   const auto losses = json["strategies"][0]["losses"];
   ASSERT_EQ(losses.size(), 3u);

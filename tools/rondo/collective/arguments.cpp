@@ -1,4 +1,4 @@
-#include <rondo/collectives/combine/combine.h>
+#include <rondo/collectives/reduce/reduce_vectors.h>
 #include <rondo/tools/rondo/arguments.h>
 #include <rondo/tools/rondo/support/byte_count.h>
 #include <rondo/tools/rondo/collective/arguments.h>
@@ -66,7 +66,7 @@ void add_timing(const Command& app, CollectiveArguments& to) {
   app.add("-n,--iters", "N", "Timed iterations [20]",
           [&](const std::string& s) { to.iterations = read_integer<int>("-n", s, 1, kMostIterations); });
   app.add("-w,--warmup_iters", "N", "Iterations before them [1]",
-          [&](const std::string& s) { to.warm_up = read_integer<int>("-w", s, 0, kMostIterations); });
+          [&](const std::string& s) { to.warmup = read_integer<int>("-w", s, 0, kMostIterations); });
   app.add("-c,--check", "N", "Runs whose results are checked, without tolerance; 0: none [1]",
           [&](const std::string& s) { to.checks = read_integer<int>("-c", s, 0, kMostIterations); });
   app.add("-a,--average", "0|1|2|3",

@@ -25,7 +25,7 @@ struct CollectiveArguments {
   int64_t step_bytes = 1 << 20;
   int factor = 0;  // 0: sizes grow by step_bytes
   int iterations = 20;
-  int warm_up = 1;
+  int warmup = 1;
   int checks = 1;  // runs whose result is checked; 0: none
   std::vector<DType> dtypes = {DType::float32};
   std::vector<Reduction> reductions = {Reduction::sum};

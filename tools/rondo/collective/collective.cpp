@@ -121,7 +121,7 @@ void check_group(const CollectiveArguments& arguments, int ranks) {
 
 SessionOptions session_options(const CollectiveArguments& arguments) {
   return {.iterations = arguments.iterations,
-          .warm_up = arguments.warm_up,
+          .warmup = arguments.warmup,
           .checks = arguments.checks,
           .graph_launches = arguments.graph_launches,
           .misalign = arguments.misalign};

@@ -14,12 +14,12 @@ struct Demand {
   double moved = 0, summed = 0;    // read and written in memory by all ranks: to move, and to add
 };
 
-// A pipeline of pieces from neighbour to neighbour.
-double pieces_of(int64_t bytes, const LinkConstants& constants) {
+// A pipeline of segments from neighbour to neighbour.
+double segments_of(int64_t bytes, const LinkConstants& constants) {
   return std::max(1.0, std::ceil(static_cast<double>(bytes) / static_cast<double>(constants.slot_bytes)));
 }
 
-Demand ring_demand(Verb verb, double n, double pieces) {
+Demand ring_demand(Verb verb, double n, double segments) {
   const double steps = n - 1;
   switch (verb) {
     case Verb::reduce_scatter:  // a step: each rank sends a chunk, and its receiver adds one
@@ -32,11 +32,11 @@ Demand ring_demand(Verb verb, double n, double pieces) {
     case Verb::all_gather:
       return {.copies = steps, .calls = n * n, .wire = steps / n, .moved = 2 * n};
     case Verb::broadcast:
-      return {.copies = steps + pieces - 1, .calls = steps * pieces + 1, .wire = 1, .moved = 2 * n};
+      return {.copies = steps + segments - 1, .calls = steps * segments + 1, .wire = 1, .moved = 2 * n};
     default:  // reduce: as the broadcast backwards, with a sum at each rank
-      return {.copies = steps + pieces - 1,
+      return {.copies = steps + segments - 1,
               .kernels = steps,
-              .calls = 2 * steps * pieces,
+              .calls = 2 * steps * segments,
               .wire = 1,
               .moved = 2 * steps,
               .summed = 3 * steps};
@@ -64,7 +64,7 @@ Cost cost_of(Verb verb, Algorithm algorithm, int ranks, int64_t bytes, const Lin
     return predict(algorithm, ranks, bytes, constants, peers_reachable);
   const bool ring = algorithm == Algorithm::ring;
   const Demand demand =
-      ring ? ring_demand(verb, ranks, pieces_of(bytes, constants)) : direct_demand(verb, ranks);
+      ring ? ring_demand(verb, ranks, segments_of(bytes, constants)) : direct_demand(verb, ranks);
   const double S = static_cast<double>(bytes);
   Cost cost{.latency = demand.copies * constants.copy_latency + demand.kernels * constants.kernel_latency,
             .host = demand.calls * constants.host_seconds_per_call};

@@ -53,7 +53,7 @@ std::array<Option, 16> options_of(const CollectiveArguments& a, int ranks) {
            {"-f", a.factor, number},
            {"-i", a.factor > 0 ? 0 : a.step_bytes, bytes},
            {"-n", a.iterations, number},
-           {"-w", a.warm_up, number},
+           {"-w", a.warmup, number},
            {"-c", a.checks, number},
            {"-G", a.graph_launches, number},
            {"-d", set_of(a.dtypes), names<DType>},

@@ -116,8 +116,8 @@ std::vector<double> Session::time(const CollectiveCall& call, const Vectors& vec
   };
   std::optional<StepGraph> graph;
   if (options_.graph_launches > 0) graph.emplace(streams_, [&] { iterate(options_.iterations); });
-  iterate(options_.warm_up);
-  if (graph && options_.warm_up > 0) graph->launch();
+  iterate(options_.warmup);
+  if (graph && options_.warmup > 0) graph->launch();
   streams_.synchronize();
 
   std::vector<Event> begins, ends;

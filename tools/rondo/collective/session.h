@@ -13,7 +13,7 @@ namespace rondo::program {
 
 struct SessionOptions {
   int iterations = 20;
-  int warm_up = 1;
+  int warmup = 1;
   int checks = 1;
   int graph_launches = 0;
   int misalign = 0;

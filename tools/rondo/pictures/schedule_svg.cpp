@@ -109,7 +109,7 @@ class SchedulePicture {
     std::string text;
     for (int rank = 0; rank < ranks_; ++rank)
       text += words(left_ - 16, y(rank) + cell_height() / 2 + label_size_ * 0.36, "end", label_size_, kInk,
-                    concat("rank ", rank, " \u2192 ", ring::right_of(rank, ranks_)));
+                    concat("rank ", rank, " \u2192 ", ring::next_position(rank, ranks_)));
     return text;
   }
 

@@ -43,8 +43,8 @@ std::vector<Span> beats_flat_ring(ScaleAlgorithm algorithm, int64_t bytes, const
   return spans;
 }
 
-std::vector<Reign> reigns(int64_t bytes, const Cluster& cluster, int64_t most) {
-  std::vector<Reign> result;
+std::vector<FastestSpan> fastest_spans(int64_t bytes, const Cluster& cluster, int64_t most) {
+  std::vector<FastestSpan> result;
   for (int64_t devices = 2; devices <= most; devices = next_whole(devices, cluster)) {
     const ScaleAlgorithm algorithm = fastest(devices, bytes, cluster);
     if (result.empty() || result.back().algorithm != algorithm)

@@ -28,11 +28,11 @@ std::vector<Span> beats_flat_ring(ScaleAlgorithm algorithm, int64_t bytes, const
                                   int64_t most);
 
 // What is the fastest where: spans side by side from 2 devices to the last count up to `most`.
-struct Reign {
+struct FastestSpan {
   ScaleAlgorithm algorithm;
   Span span;
 };
-std::vector<Reign> reigns(int64_t bytes, const Cluster& cluster, int64_t most);
+std::vector<FastestSpan> fastest_spans(int64_t bytes, const Cluster& cluster, int64_t most);
 
 // Whether an algorithm is something of its own: the hierarchical ones are that only where there is a hierarchy.
 bool applies(ScaleAlgorithm algorithm, int64_t devices, const Cluster& cluster);

@@ -24,7 +24,7 @@ Json link_json(const NamedLink& named, const ScaleLink& link) {
 }
 
 Json size_json(int64_t bytes, const Cluster& cluster, int64_t most) {
-  Json rows = Json::array(), challenges, rulers = Json::array();
+  Json rows = Json::array(), challenges, spans = Json::array();
   for (const int64_t devices : table_counts(cluster, most)) {
     Json seconds;
     for (const ScaleAlgorithm algorithm : kScaleAlgorithms)
@@ -39,10 +39,10 @@ Json size_json(int64_t bytes, const Cluster& cluster, int64_t most) {
       spans.push_back({span.first, span.last});
     challenges[name_of(algorithm)] = spans;
   }
-  for (const Reign& reign : reigns(bytes, cluster, most))
-    rulers.push_back(
-        {{"algorithm", name_of(reign.algorithm)}, {"devices", {reign.span.first, reign.span.last}}});
-  return {{"bytes", bytes}, {"rows", rows}, {"fastest", rulers}, {"beats_flat_ring", challenges}};
+  for (const FastestSpan& fastest_span : fastest_spans(bytes, cluster, most))
+    spans.push_back(
+        {{"algorithm", name_of(fastest_span.algorithm)}, {"devices", {fastest_span.span.first, fastest_span.span.last}}});
+  return {{"bytes", bytes}, {"rows", rows}, {"fastest", spans}, {"beats_flat_ring", challenges}};
 }
 
 // Enough counts for a smooth curve, and those at which something is marked.
@@ -71,7 +71,7 @@ std::vector<LogMark> marks_of(int64_t bytes, const Cluster& cluster, int64_t mos
     });
     if (devices > 2 && !there) marks.push_back(added);
   };
-  for (const Reign& reign : reigns(bytes, cluster, most)) mark(reign.algorithm, reign.span.first);
+  for (const FastestSpan& fastest_span : fastest_spans(bytes, cluster, most)) mark(fastest_span.algorithm, fastest_span.span.first);
   for (const ScaleAlgorithm algorithm : kScaleAlgorithms)
     for (const Span& span : beats_flat_ring(algorithm, bytes, cluster, most)) mark(algorithm, span.first);
   return marks;

@@ -87,12 +87,12 @@ std::string scale_table(int64_t bytes, const Cluster& cluster, int64_t most) {
 }
 
 std::string scale_words(int64_t bytes, const Cluster& cluster, int64_t most) {
-  const std::vector<Reign> rulers = reigns(bytes, cluster, most);
-  const int64_t last = rulers.back().span.last;
+  const std::vector<FastestSpan> spans = fastest_spans(bytes, cluster, most);
+  const int64_t last = spans.back().span.last;
   std::string text;
-  for (const Reign& reign : rulers)
-    text += concat(text.empty() ? "fastest: the " : ", the ", name_of(reign.algorithm), " ",
-                   rulers.size() == 1 ? "at every number of devices" : span_text(reign.span, last));
+  for (const FastestSpan& fastest_span : spans)
+    text += concat(text.empty() ? "fastest: the " : ", the ", name_of(fastest_span.algorithm), " ",
+                   spans.size() == 1 ? "at every number of devices" : span_text(fastest_span.span, last));
   text += "\n";
   for (const ScaleAlgorithm algorithm : kScaleAlgorithms) {
     if (algorithm == ScaleAlgorithm::flat_ring) continue;

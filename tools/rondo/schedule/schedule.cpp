@@ -17,7 +17,7 @@ int64_t chunk_bytes(int index, int ranks, int64_t bytes) {
   return ring::chunk_of(bytes, ranks, index, 1).size;
 }
 
-std::string hop(int rank, int ranks) { return concat(rank, " -> ", ring::right_of(rank, ranks)); }
+std::string hop(int rank, int ranks) { return concat(rank, " -> ", ring::next_position(rank, ranks)); }
 
 // Ranks by steps [first, end): the chunk that is sent.
 std::string steps_text(int ranks, int64_t bytes, int first, int end) {
@@ -53,7 +53,7 @@ Transfer transfer_of(int rank, int step, int ranks, int64_t bytes) {
   const bool adds = ring::phase_of(step, ranks) == ring::Phase::reduce_scatter;
   return {.step = step,
           .from = rank,
-          .to = ring::right_of(rank, ranks),
+          .to = ring::next_position(rank, ranks),
           .chunk = chunk,
           .bytes = chunk_bytes(chunk, ranks, bytes),
           .shares = adds ? step + 1 : ranks,

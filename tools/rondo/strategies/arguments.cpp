@@ -16,18 +16,18 @@ constexpr int kMostSteps = 1'000'000;
 }  // namespace
 
 std::vector<nn::StrategyKind> parse_strategies(const std::string& text) {
-  std::vector<nn::StrategyKind> kinds = {nn::StrategyKind::original};
+  std::vector<nn::StrategyKind> kinds = {nn::StrategyKind::single};
   bool again = false;
   for (const std::string& entry : split(text, ',')) {
     const auto* const found = std::ranges::find(
         nn::kStrategies, entry, [](nn::StrategyKind kind) { return std::string(name_of(kind)); });
     if (found == std::end(nn::kStrategies))
       throw Error(bad_argument("--strategy is '", text, "', whose entry '", entry,
-                               "' must be original, network, layerwise or data"));
-    const bool original = *found == nn::StrategyKind::original;
-    if (original ? again : std::ranges::count(kinds, *found) > 0)
+                               "' must be single, pipeline, tensor or data"));
+    const bool single = *found == nn::StrategyKind::single;
+    if (single ? again : std::ranges::count(kinds, *found) > 0)
       throw Error(bad_argument("--strategy is '", text, "', must name ", entry, " once"));
-    if (original)
+    if (single)
       again = true;
     else
       kinds.push_back(*found);
@@ -39,7 +39,7 @@ void check(const StrategiesArguments& arguments) {
   if (arguments.micro_batches > arguments.batch)
     throw Error(bad_argument("--micro-batches is ", *arguments.micro_batches, ", must be at most ",
                              arguments.batch, ", the batch"));
-  if (arguments.micro_batches && std::ranges::count(arguments.strategies, nn::StrategyKind::network) == 0)
+  if (arguments.micro_batches && std::ranges::count(arguments.strategies, nn::StrategyKind::pipeline) == 0)
     throw Error(bad_argument("--micro-batches is ", *arguments.micro_batches,
                              ", must not be given without the strategy network"));
   if (arguments.model == "mlp") {
@@ -69,14 +69,14 @@ Command add_strategies(const Command& app, StrategiesArguments& to) {
            })
       .required();
   strategies.add("--strategy", "LIST",
-                 "Some of network,layerwise,data, compared with original, which is always there [all]",
+                 "Some of pipeline,tensor,data; each is compared with a single device [all]",
                  [&](const std::string& s) { to.strategies = parse_strategies(s); });
   strategies.add("--devices", "N|LIST", "A count, or a list such as 0,1,0: a rank an entry [2]",
                  [&](const std::string& s) { to.devices = parse_devices(s); });
   strategies.add("--batch", "N", "Samples a step [64]", [&](const std::string& s) {
     to.batch = read_integer<int64_t>("--batch", s, 1, kMostSamples);
   });
-  strategies.add("--micro-batches", "N", "Into how many the network partition cuts the batch [4]",
+  strategies.add("--micro-batches", "N", "Micro-batches of the pipeline [4]",
                  [&](const std::string& s) {
                    to.micro_batches = read_integer<int64_t>("--micro-batches", s, 1, kMostSamples);
                  });

@@ -16,7 +16,7 @@ struct StrategiesArguments {
   std::vector<nn::StrategyKind> strategies;  // not given: all
   std::optional<std::vector<int>> devices;   // not given: two ranks
   int64_t batch = 64;
-  std::optional<int64_t> micro_batches;  // of the network partition; not given: kMicroBatches, or the batch
+  std::optional<int64_t> micro_batches;  // of the pipeline; not given: kMicroBatches, or the batch
   int steps = 5;
   std::optional<float> lr;               // not given: kLearningRate of the model
   std::optional<int64_t> layers, width;  // of the mlp alone; not given: kLayers, kWidth
@@ -34,7 +34,7 @@ Command add_strategies(const Command& app, StrategiesArguments& to);
 // What no option says by itself: sizes of the mlp with another model, micro-batches without samples. Throws a bad_argument Error.
 void check(const StrategiesArguments& arguments);
 
-// "original,data": each of them once, the original first whether it is named or not: the others are compared with it.
+// "single,data": each once. The single device comes first, named or not, because the others are compared with it.
 std::vector<nn::StrategyKind> parse_strategies(const std::string& text);
 
 }  // namespace rondo::program

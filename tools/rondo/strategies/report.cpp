@@ -61,7 +61,7 @@ std::string strategies_text(const StrategyReport& report) {
       table.push_back(row);
     }
   const bool has_network = std::any_of(report.runs.begin(), report.runs.end(), [](const StrategyRun& run) {
-    return run.kind == nn::StrategyKind::network;
+    return run.kind == nn::StrategyKind::pipeline;
   });
   const std::string micro_batches =
       has_network ? concat(" (network: ", grouped(report.micro_batches), " micro-batches)") : "";
@@ -72,7 +72,7 @@ std::string strategies_text(const StrategyReport& report) {
   show_table(table, out, 2);
   out << "\nmemory of each rank; sent from rank to rank, by all of them together; loss of the last step's "
          "batch;\n"
-         "difference: the largest of a parameter to the original's, after the last step; time: the median\n";
+         "difference: the largest difference of a parameter from the single device's, after the last step; time: the median\n";
   return out.str();
 }
 

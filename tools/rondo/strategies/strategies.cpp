@@ -101,8 +101,8 @@ StrategyRun train(nn::Strategy& strategy, const StrategyReport& report, const Sa
     strategy.train_step(samples.batch(step));
     wait_for(report.devices);
     seconds.push_back(std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
-    const LossTally tally = strategy.take_tally();
-    run.losses.push_back(tally.loss / static_cast<double>(tally.rows));
+    const LossStats loss_stats = strategy.take_loss_stats();
+    run.losses.push_back(loss_stats.loss / static_cast<double>(loss_stats.rows));
     run.sent_bytes = strategy.sent_bytes() - sent;
   }
   run.step_seconds = median(seconds);
@@ -138,7 +138,7 @@ void run_strategies(const StrategiesArguments& arguments, std::ostream& out) {
   report.steps = arguments.steps;
   report.lr = arguments.lr.value_or(lenet ? StrategiesArguments::kLenetLearningRate
                                           : StrategiesArguments::kMlpLearningRate);
-  if (arguments.devices && std::ranges::count(arguments.strategies, nn::StrategyKind::network) > 0)
+  if (arguments.devices && std::ranges::count(arguments.strategies, nn::StrategyKind::pipeline) > 0)
     static_cast<void>(nn::stages_of(model.network, model.input, arguments.batch, arguments.devices->size()));
 
   FashionMnist data;
@@ -164,13 +164,13 @@ void run_strategies(const StrategiesArguments& arguments, std::ostream& out) {
                                        .learning_rate = report.lr,
                                        .seed = arguments.seed,
                                        .micro_batches = report.micro_batches};
-  std::vector<float> original, parameters;
+  std::vector<float> reference, parameters;
   for (const nn::StrategyKind kind : arguments.strategies) {
     const auto strategy = nn::make_strategy(kind, model.network, model.input, options);
     StrategyRun run = train(*strategy, report, *samples, parameters);
     run.kind = kind;
-    if (kind == nn::StrategyKind::original) original = parameters;
-    run.difference = largest_difference(parameters, original);
+    if (kind == nn::StrategyKind::single) reference = parameters;
+    run.difference = largest_difference(parameters, reference);
     report.runs.push_back(std::move(run));
   }
   out << strategies_text(report);

@@ -12,9 +12,9 @@ namespace rondo::program {
 
 // What one strategy did.
 struct StrategyRun {
-  nn::StrategyKind kind = nn::StrategyKind::original;
+  nn::StrategyKind kind = nn::StrategyKind::single;
   std::vector<double> losses;  // of each step: the mean over its batch, before its update
-  double difference = 0;       // the largest of a parameter to the original's, after all steps
+  double difference = 0;       // the largest of a parameter from the single device's, after all steps
   std::vector<nn::RankMemory> memory;
   int64_t sent_bytes = 0;   // by all ranks, in the last step
   double step_seconds = 0;  // the median
@@ -26,7 +26,7 @@ struct StrategyReport {
   int64_t batch = 0, micro_batches = 0, parameters = 0;
   int steps = 0;
   float lr = 0;
-  std::vector<StrategyRun> runs;  // the original first
+  std::vector<StrategyRun> runs;  // the single device first
 };
 
 std::string strategies_text(const StrategyReport& report);

@@ -11,7 +11,7 @@
 
 namespace rondo::program {
 
-void complain(const std::string& message) { std::cerr << "rondo: " + printable(message) + "\n"; }
+void print_error(const std::string& message) { std::cerr << "rondo: " + printable(message) + "\n"; }
 
 bool was_launched() {
   for (const char* size : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS"})
@@ -26,7 +26,7 @@ std::unique_ptr<ProcessGroup> join_launched(std::chrono::seconds timeout) {
   constexpr int kWorkFailed = 1;
   std::unique_ptr<ProcessGroup> processes = make_mpi_process_group(
       {.timeout = timeout, .on_failure = [](ProcessGroup& group, const Status& failure) {
-         complain(concat(group.name(group.index()), ": ", failure.message()));
+         print_error(concat(group.name(group.index()), ": ", failure.message()));
          group.abort(kWorkFailed);
        }});
   // A single process is like one that was started by hand; MPI goes with the object.
@@ -56,7 +56,7 @@ void end_all(ProcessGroup& processes, const std::string& message, int exit_code)
   // On a busy machine a launcher takes more than a second to end the others.
   if (processes.index() > 0) std::this_thread::sleep_for(std::chrono::seconds(3));
   std::cout.flush();
-  complain(concat(processes.name(processes.index()), ": ", message));
+  print_error(concat(processes.name(processes.index()), ": ", message));
   processes.abort(exit_code);
   std::abort();  // g++ 12 does not believe a virtual function that it never returns
 }

@@ -12,7 +12,7 @@ namespace rondo::program {
 
 // Tells what went wrong, as one line in one piece: what other processes say meanwhile is before it or behind
 // it. Control characters, which only values from outside can have, are escaped.
-void complain(const std::string& message);
+void print_error(const std::string& message);
 
 // Whether a launcher of MPI has started this process and others, as the environment tells: Open MPI, MPICH and what
 // follows their conventions, Slurm with PMIx or PMI-2.

@@ -22,7 +22,7 @@ constexpr int64_t kMaxLayers = 10'000;
 constexpr int64_t kMaxWidth = 1'000'000;
 
 constexpr const char* kFlags[] = {
-    "--verify", "--nesterov", "--local-statistics", "--fixed-order", "--from-scratch", "--help", "-h"};
+    "--verify", "--nesterov", "--no-sync-bn", "--device-count-invariant", "--from-scratch", "--help", "-h"};
 constexpr const char* kModels[] = {"lenet", "resnet18", "mlp"};
 
 // In [0, end).
@@ -64,7 +64,7 @@ void add_ranks(const Command& app, RanksArguments& to, const std::string& defaul
           [&to, most](const std::string& s) { to.batch = read_integer<int64_t>("--batch", s, 1, most); });
   app.add("--algorithm", "NAME", "Of the all-reduce: automatic, ring, direct or root [automatic]",
           [&](const std::string& s) { to.algorithm = read_algorithm(s); });
-  app.add_flag("--fixed-order", to.fixed_order,
+  app.add_flag("--device-count-invariant", to.device_count_invariant,
                "Sum gradients over 8 blocks of each batch: same bits on 1 to 8 devices");
   app.add("--group", "N", "Reduce hierarchically, in groups of N replicas, as N replicas in each process do",
           [&](const std::string& s) { to.group = read_group(s); });
@@ -126,15 +126,15 @@ void add_network(const Command& app, NetworkArguments& to, const std::string& de
             static_cast<void>(nn::parse_learning_rate(s, kMaxLearningRate));
             to.schedule = s;
           });
-  app.add("--warm-up", "STEPS", "Steps in which the learning rate rises to its value [0]",
-          [&](const std::string& s) { to.warm_up = read_integer<int64_t>("--warm-up", s, 0, kMaxSamples); });
+  app.add("--warmup-steps", "STEPS", "Steps in which the learning rate rises to its value [0]",
+          [&](const std::string& s) { to.warmup = read_integer<int64_t>("--warmup-steps", s, 0, kMaxSamples); });
   add_optimizer(app, to.optimizer);
   app.add("--weights", "NAME", "How they begin: normal (deviation 0.01), default, xavier or kaiming [normal]",
           [&](const std::string& s) {
             static_cast<void>(nn::weight_init(s));
             to.weights = s;
           });
-  app.add_flag("--local-statistics", to.local_statistics,
+  app.add_flag("--no-sync-bn", to.no_sync_bn,
                "Batch normalisation over each device's shard instead of the whole batch");
   add_memory(app, to.micro_batches, to.checkpoint_layers);
   add_image_training(app, to);

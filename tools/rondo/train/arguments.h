@@ -16,7 +16,7 @@ struct RanksArguments {
   std::optional<std::vector<int>> devices;  // of this process
   std::optional<int64_t> batch;
   Algorithm algorithm = Algorithm::automatic;
-  bool fixed_order = false;
+  bool device_count_invariant = false;
   int group = 0;     // ranks in a group of the hierarchical all-reduce; 0: all
   int timeout = 60;  // seconds for which processes wait for each other
   bool verify = false;
@@ -57,10 +57,10 @@ struct NetworkArguments : ImageTraining {
   bool from_scratch = false;  // by nn/lenet_from_scratch.cpp
   std::optional<double> lr;
   std::string schedule = "constant";
-  int64_t warm_up = 0;  // steps
+  int64_t warmup = 0;  // steps
   OptimizerArguments optimizer;
   std::string weights = "normal";
-  bool local_statistics = false;
+  bool no_sync_bn = false;
   int64_t micro_batches = 1;
   int checkpoint_layers = 0;
   std::string save, resume;  // checkpoints

@@ -11,13 +11,13 @@ namespace {
 
 // Several processes reduce hierarchically, and so do groups.
 void check_together(const RanksArguments& arguments, int64_t replicas, const ProcessGroup* processes) {
-  if (arguments.fixed_order && arguments.algorithm != Algorithm::automatic &&
+  if (arguments.device_count_invariant && arguments.algorithm != Algorithm::automatic &&
       arguments.algorithm != Algorithm::direct)
     throw Error(bad_argument("--algorithm is '", name_of(arguments.algorithm),
-                             "', must be automatic or direct with --fixed-order"));
+                             "', must be automatic or direct with --device-count-invariant"));
   if (!processes && arguments.group == 0) return;
   const std::string with = processes ? concat("in ", processes->size(), " processes") : "with --group";
-  if (arguments.fixed_order) throw Error(bad_argument("--fixed-order is not possible ", with));
+  if (arguments.device_count_invariant) throw Error(bad_argument("--device-count-invariant is not possible ", with));
   if (arguments.algorithm != Algorithm::automatic)
     throw Error(bad_argument("--algorithm is '", name_of(arguments.algorithm), "', must be automatic ", with,
                              ", which reduce hierarchically"));
@@ -47,7 +47,7 @@ void set_ranks(nn::DataParallelOptions& options, const RanksArguments& arguments
   options.devices = arguments.devices ? take_devices(arguments.devices)
                     : processes       ? device_for(*processes)
                                       : devices_for(in_one);
-  if (arguments.fixed_order) options = nn::in_fixed_order(options);
+  if (arguments.device_count_invariant) options = nn::with_device_count_invariance(options);
 }
 
 std::string use_links(nn::DataParallelOptions& options, int64_t bytes) {

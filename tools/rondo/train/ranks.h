@@ -1,4 +1,4 @@
-// The ranks of a training: what --devices, --algorithm, --group, --fixed-order and the processes of mpirun
+// The ranks of a training: what --devices, --algorithm, --group, --device-count-invariant and the processes of mpirun
 // come to.
 #pragma once
 

@@ -17,9 +17,9 @@ void refuse_what_the_lesson_lacks(const NetworkArguments& a, const ProcessGroup*
   const NetworkArguments none;
   const std::pair<const char*, bool> given[] = {
       {"--checkpoint-layers", a.checkpoint_layers != none.checkpoint_layers},
-      {"--fixed-order", a.fixed_order},
+      {"--device-count-invariant", a.device_count_invariant},
       {"--group", a.group != none.group},
-      {"--local-statistics", a.local_statistics},
+      {"--no-sync-bn", a.no_sync_bn},
       {"--micro-batches", a.micro_batches != none.micro_batches},
       {"--momentum", a.optimizer.momentum != none.optimizer.momentum},
       {"--nesterov", a.optimizer.nesterov},
@@ -30,7 +30,7 @@ void refuse_what_the_lesson_lacks(const NetworkArguments& a, const ProcessGroup*
       {"--timeout", a.timeout != none.timeout},
       {"--trace", !a.trace.empty()},
       {"--verify", a.verify},
-      {"--warm-up", a.warm_up != none.warm_up},
+      {"--warmup-steps", a.warmup != none.warmup},
       {"--weight-decay", a.optimizer.weight_decay != none.optimizer.weight_decay},
       {"--weights", a.weights != none.weights},
   };
@@ -45,7 +45,7 @@ void refuse_what_the_lesson_lacks(const NetworkArguments& a, const ProcessGroup*
 // Shows the run. To know how far the devices are, it waits for them a few times in each epoch.
 class LessonView final : public lenet::Observer {
  public:
-  LessonView(RunFollower run, int64_t samples, int64_t batch)
+  LessonView(RunCallbacks run, int64_t samples, int64_t batch)
       : run_(std::move(run)), samples_(samples), every_(std::max(batch, samples / kLooksPerEpoch)) {}
 
   void after_step(int64_t epoch, int64_t samples, std::span<const lenet::Replica> replicas) override {
@@ -54,7 +54,7 @@ class LessonView final : public lenet::Observer {
     next_ += every_;
     RONDO_CUDA_THROW(cudaStreamSynchronize(replicas[0].stream));
     double loss = 0;
-    for (const lenet::Replica& replica : replicas) loss += replica.tally.download()[0].loss;
+    for (const lenet::Replica& replica : replicas) loss += replica.loss_stats.download()[0].loss;
     const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin_;
     run_.show(TrainingProgress{epoch, samples, samples_, loss / static_cast<double>(samples), took.count()});
   }
@@ -62,7 +62,7 @@ class LessonView final : public lenet::Observer {
 
  private:
   static constexpr int64_t kLooksPerEpoch = 20;
-  RunFollower run_;
+  RunCallbacks run_;
   int64_t samples_, every_, epoch_ = 0, next_ = 0;
   std::chrono::steady_clock::time_point begin_;
 };

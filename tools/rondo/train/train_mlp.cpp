@@ -49,8 +49,8 @@ nn::DataParallelOptions options_for(const MlpArguments& arguments, ProcessGroup*
   options.checkpoint_layers = arguments.checkpoint_layers;
   if (arguments.mode == MlpMode::replicated) options.placement = nn::BatchPlacement::replicated;
   check(arguments.optimizer);
-  if (arguments.fixed_order && arguments.mode != MlpMode::sharded)
-    throw Error(bad_argument("--fixed-order is not possible with --mode ", name_of(arguments.mode),
+  if (arguments.device_count_invariant && arguments.mode != MlpMode::sharded)
+    throw Error(bad_argument("--device-count-invariant is not possible with --mode ", name_of(arguments.mode),
                              ": no sum goes over devices"));
   if (arguments.algorithm != Algorithm::automatic && arguments.mode != MlpMode::sharded)
     throw Error(bad_argument("--algorithm is not possible with --mode ", name_of(arguments.mode),
@@ -154,8 +154,8 @@ void train_mlp(const MlpArguments& arguments, std::ostream& to, const Terminal& 
           name_of(arguments.mode), ", batch ", grouped(options.batch), ", ", text(arguments.optimizer),
           ", learning rate ", arguments.lr, ", squared error, seed ", arguments.seed,
           arguments.mode == MlpMode::sharded ? concat(", ", name_of(options.algorithm), " all-reduce") : "",
-          arguments.fixed_order ? ", fixed order" : ""));
-  show_memory(nn::forecast(graph, options, size_of(arguments.optimizer)), options.devices,
+          arguments.device_count_invariant ? ", fixed order" : ""));
+  show_memory(nn::estimate_memory(graph, options, size_of(arguments.optimizer)), options.devices,
               {{"the batch", of_replica}}, head, terminal);
   out << head.str() << std::endl;
 
@@ -190,7 +190,7 @@ void train_mlp(const MlpArguments& arguments, std::ostream& to, const Terminal& 
     step();
     model.streams().synchronize();
     timing.seconds.push_back(std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
-    losses.push_back(model.take_tally().loss / static_cast<double>(options.batch * arguments.outputs));
+    losses.push_back(model.take_loss_stats().loss / static_cast<double>(options.batch * arguments.outputs));
     if (check) check->enqueue();
   };
   {

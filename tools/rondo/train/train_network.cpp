@@ -82,7 +82,7 @@ TrainingPlan plan_for(const NetworkArguments& arguments, const FashionMnist& dat
     throw Error(bad_argument("--micro-batches is ", arguments.micro_batches, ", must be at most ",
                              plan.model.batch, ", the batch"));
   plan.model.seed = arguments.seed;
-  plan.model.shared_statistics = !arguments.local_statistics;
+  plan.model.sync_batch_norm = !arguments.no_sync_bn;
   plan.model.micro_batches = arguments.micro_batches;
   plan.model.checkpoint_layers = arguments.checkpoint_layers;
   plan.rate = arguments.lr.value_or(recipe.for_each_replica
@@ -90,16 +90,16 @@ TrainingPlan plan_for(const NetworkArguments& arguments, const FashionMnist& dat
                                         : recipe.rate);
   plan.fit.epochs = arguments.epochs;
   plan.fit.seed = arguments.seed;
-  plan.fit.learning_rate = nn::parse_learning_rate(arguments.schedule, plan.rate, arguments.warm_up);
+  plan.fit.learning_rate = nn::parse_learning_rate(arguments.schedule, plan.rate, arguments.warmup);
   plan.fit.verify = arguments.verify;
   plan.fit.checkpoint = arguments.save;
   plan.model.keep_finite = true;
   plan.steps = (samples + plan.model.batch - 1) / plan.model.batch;
   plan.fit.learning_rate.check({plan.steps, plan.steps * arguments.epochs});
   check(arguments.optimizer);
-  if (processes && arguments.local_statistics && !arguments.save.empty())
+  if (processes && arguments.no_sync_bn && !arguments.save.empty())
     throw Error(bad_argument(
-        "--save is not possible with --local-statistics in ", processes->size(),
+        "--save is not possible with --no-sync-bn in ", processes->size(),
         " processes: each replica has statistics of its own, and a checkpoint is of one process"));
   set_ranks(plan.model, arguments, recipe.replicas, processes);
   return plan;
@@ -128,7 +128,7 @@ std::map<std::string, std::string> recipe_of(const TrainingPlan& plan, const Net
        concat(data.train_count, " images with the checksum ",
               checksum(std::vector{stored("images", data.train_images), stored("labels", data.train_labels)},
                        {}))},
-      {"--local-statistics", flag(arguments.local_statistics)},
+      {"--no-sync-bn", flag(arguments.no_sync_bn)},
       {"--lr", exact_text(plan.rate)},
       {"--micro-batches", exact_text(arguments.micro_batches)},
       {"--momentum", exact_text(optimizer.momentum)},
@@ -136,7 +136,7 @@ std::map<std::string, std::string> recipe_of(const TrainingPlan& plan, const Net
       {"--optimizer", name_of(optimizer.kind)},
       {"--schedule", arguments.schedule},
       {"--seed", exact_text(arguments.seed)},
-      {"--warm-up", exact_text(arguments.warm_up)},
+      {"--warmup-steps", exact_text(arguments.warmup)},
       {"--weight-decay", exact_text(optimizer.weight_decay)}};
   if (arguments.schedule.starts_with("cosine")) recipe["--epochs"] = exact_text(arguments.epochs);
   return recipe;
@@ -146,21 +146,21 @@ std::string recipe(const TrainingPlan& plan, const NetworkArguments& arguments) 
   std::string said = concat("batch ", grouped(plan.model.batch), ", ", text(arguments.optimizer),
                             ", learning rate ", plan.rate);
   if (arguments.schedule != "constant") said += " (" + arguments.schedule + ")";
-  if (arguments.warm_up > 0) said += concat(", warm-up of ", grouped(arguments.warm_up), " steps");
+  if (arguments.warmup > 0) said += concat(", warm-up of ", grouped(arguments.warmup), " steps");
   said += concat(", ", plan.fit.from.recipe.at(kWeights), " weights, seed ", plan.model.seed);
   if (plan.model.devices.size() > 1 || plan.model.processes)
     said += concat(", ", name_of(plan.model.algorithm), " all-reduce",
                    plan.model.order == SumOrder::balanced_tree ? ", fixed order" : "",
-                   plan.model.shared_statistics ? "" : ", local statistics");
+                   plan.model.sync_batch_norm ? "" : ", local statistics");
   if (plan.model.micro_batches > 1) said += concat(", ", grouped(plan.model.micro_batches), " micro-batches");
   if (plan.model.checkpoint_layers > 0)
     said += concat(", activations kept every ", plan.model.checkpoint_layers, " operations");
   return said;
 }
 
-class Follower final : public nn::FitObserver {
+class RunObserver final : public nn::FitObserver {
  public:
-  explicit Follower(RunFollower run) : run_(std::move(run)) {}
+  explicit RunObserver(RunCallbacks run) : run_(std::move(run)) {}
   void on_progress(const TrainingProgress& progress) override { run_.show(progress); }
   // What diverged does not take the place of what can go on.
   void before_save(const EpochReport& report) override { run_.show_hopeless(report); }
@@ -173,14 +173,14 @@ class Follower final : public nn::FitObserver {
   bool began() const { return began_; }
 
  private:
-  RunFollower run_;
+  RunCallbacks run_;
   bool began_ = false;
 };
 
 // Refuses a training of which this one would not be the rest. All that differs is named, except for what
 // differs because something else does: a default that follows from the batch, from the devices or from the
 // schedule.
-void check_goes_on(const nn::TrainingPlace& place, const TrainingPlan& plan,
+void check_goes_on(const nn::TrainingState& place, const TrainingPlan& plan,
                    const NetworkArguments& arguments) {
   const std::map<std::string, std::string>&ours = plan.fit.from.recipe, &theirs = place.recipe;
   const auto differs = [&](const std::string& option) { return ours.at(option) != theirs.at(option); };
@@ -252,8 +252,8 @@ int train_and_show(const NetworkArguments& arguments, const TrainingFiles& files
   TrainingPlan plan = plan_for(arguments, data, processes);
   const nn::NamedModel network = nn::model(arguments.model, nn::weight_init(arguments.weights));
   const nn::Graph graph = nn::make_graph(network.network, network.input);
-  if (arguments.local_statistics && graph.states().empty())
-    throw Error(bad_argument("--local-statistics is not possible with ", arguments.model,
+  if (arguments.no_sync_bn && graph.states().empty())
+    throw Error(bad_argument("--no-sync-bn is not possible with ", arguments.model,
                              ", which has no batch normalisation"));
   const std::string links = use_links(plan.model, plan.model.bucket_bytes);
   plan.fit.from.recipe = recipe_of(plan, arguments, data);
@@ -268,16 +268,16 @@ int train_and_show(const NetworkArguments& arguments, const TrainingFiles& files
 
   const int64_t images = static_cast<int64_t>(data.train_images.size() + data.test_images.size() +
                                               data.train_labels.size() + data.test_labels.size());
-  show_memory(nn::forecast(graph, plan.model, size_of(arguments.optimizer)), plan.model.devices,
+  show_memory(nn::estimate_memory(graph, plan.model, size_of(arguments.optimizer)), plan.model.devices,
               {{"images and their order", images + data.train_count * static_cast<int64_t>(sizeof(int32_t))}},
               head, terminal);
   nn::DataParallel model(network.network, network.input, plan.model);
   const std::unique_ptr<nn::Optimizer> optimizer = make_optimizer(model, arguments.optimizer, plan.rate);
   for (const auto& [option, value] : plan.fit.from.recipe) model.world().check_same(option, value);
   if (!arguments.resume.empty()) {
-    const nn::TrainingPlace place =
+    const nn::TrainingState place =
         nn::load_checkpoint(arguments.resume, model, *optimizer,
-                            [&](const nn::TrainingPlace& there) { check_goes_on(there, plan, arguments); });
+                            [&](const nn::TrainingState& there) { check_goes_on(there, plan, arguments); });
     const std::map<std::string, std::string> asked = std::exchange(plan.fit.from, place).recipe;
     plan.fit.from.recipe = asked;
     plan.fit.from.recipe.at(kWeights) = place.recipe.at(kWeights);  // with which it began
@@ -301,14 +301,14 @@ int train_and_show(const NetworkArguments& arguments, const TrainingFiles& files
     display.show(TrainingProgress{.epoch = 1, .samples = data.train_count});
     const RunTitle title = {arguments.model + (data.authentic ? " on Fashion-MNIST" : ""),
                             recipe(plan, arguments) + " on " + device_list(shown_devices(plan.model))};
-    RunFollower run(display, files, title, plan.rate);
+    RunCallbacks run(display, files, title, plan.rate);
     if (!arguments.resume.empty()) run.continue_log(plan.fit.from.epoch);
-    Follower follower(std::move(run));
+    RunObserver observer(std::move(run));
     try {
-      result = nn::fit(model, *optimizer, data, plan.fit, follower, trace ? &*trace : nullptr);
+      result = nn::fit(model, *optimizer, data, plan.fit, observer, trace ? &*trace : nullptr);
     } catch (const Error& error) {
       // What was asked for made sense, or it had not begun.
-      if (follower.began()) throw TrainingFailed(error.what());
+      if (observer.began()) throw TrainingFailed(error.what());
       throw;
     }
   }
@@ -316,7 +316,7 @@ int train_and_show(const NetworkArguments& arguments, const TrainingFiles& files
   if (result.end == nn::FitResult::End::diverged)
     throw TrainingFailed(
         concat("the loss of epoch ", result.place.epoch, ", step ", result.place.step + 1, " is not finite: ",
-               result.bad_tensor.empty() ? "no tensor could be found that is not" : result.bad_tensor,
+               result.nonfinite_tensor.empty() ? "no tensor could be found that is not" : result.nonfinite_tensor,
                "; a learning rate below ", plan.rate, " may help"));
   show_graph_refusal(model.graph_refusal(), out, terminal);
   if (plan.fit.verify) show_verification(result.verified_steps, result.differing_values, out, terminal);

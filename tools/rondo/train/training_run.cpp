@@ -65,12 +65,12 @@ void show_images(const FashionMnist& data, bool limited, std::ostream& out, cons
              grouped(data.test_count), " test images of 28 x 28"));
 }
 
-void show_memory(nn::MemoryForecast forecast, const std::vector<int>& devices,
+void show_memory(nn::MemoryEstimate estimate, const std::vector<int>& devices,
                  const std::vector<nn::MemoryPart>& more, std::ostream& out, const Terminal& terminal) {
-  forecast.parts.insert(forecast.parts.end(), more.begin(), more.end());
-  show_field(out, terminal, "memory", byte_size(forecast.total()) + " a replica");
+  estimate.parts.insert(estimate.parts.end(), more.begin(), more.end());
+  show_field(out, terminal, "memory", byte_size(estimate.total()) + " a replica");
   for (int device : std::set<int>(devices.begin(), devices.end())) {
-    nn::MemoryForecast there = forecast;
+    nn::MemoryEstimate there = estimate;
     const int64_t replicas = std::count(devices.begin(), devices.end(), device);
     for (nn::MemoryPart& part : there.parts) part.bytes *= replicas;
     throw_if_error(nn::check_fits(there, device));
@@ -94,12 +94,12 @@ std::string picture(const std::vector<EpochReport>& epochs, const RunTitle& titl
 }
 
 // Guessing has the loss log(10); what is hundreds of times worse does not come back.
-constexpr double kHopeless = 1000;
-bool is_hopeless(const EpochReport& report) { return !(report.train_loss < kHopeless); }  // NaN too
+constexpr double kDivergedLoss = 1000;
+bool has_diverged(const EpochReport& report) { return !(report.train_loss < kDivergedLoss); }  // NaN too
 
 }  // namespace
 
-void RunFollower::continue_log(int64_t epoch) {
+void RunCallbacks::continue_log(int64_t epoch) {
   if (!files_.log.wanted()) return;
   if (!std::filesystem::exists(files_.log.target())) return;
   const auto text = RegularFile(files_.log.target()).contents<std::string>(kMostTextBytes);
@@ -108,20 +108,20 @@ void RunFollower::continue_log(int64_t epoch) {
     if (logged.epoch < epoch) epochs_.push_back(logged);
 }
 
-void RunFollower::show(const EpochReport& report) {
+void RunCallbacks::show(const EpochReport& report) {
   display_.show(report);
   epochs_.push_back(report);
   if (files_.log.wanted()) files_.log.write(csv_log(epochs_));
   if (files_.plot.wanted()) files_.plot.write(picture(epochs_, title_));
-  if (is_hopeless(report)) {
+  if (has_diverged(report)) {
     throw TrainingFailed(concat("the loss of epoch ", report.epoch, " is ", loss_text(report.train_loss),
                                 ": the training diverged; a learning rate below ", learning_rate_,
                                 " may help"));
   }
 }
 
-void RunFollower::show_hopeless(const EpochReport& report) {
-  if (is_hopeless(report)) show(report);
+void RunCallbacks::show_hopeless(const EpochReport& report) {
+  if (has_diverged(report)) show(report);
 }
 
 void show_graph_refusal(const Status& refusal, std::ostream& out, const Terminal& terminal) {

@@ -43,7 +43,7 @@ void show_images(const FashionMnist& data, bool limited, std::ostream& out, cons
 
 // Shows what each replica takes, with `more` that belongs to it. Throws an out_of_resources Error with the table where a device
 // does not have as much free as its replicas will take together.
-void show_memory(nn::MemoryForecast forecast, const std::vector<int>& devices,
+void show_memory(nn::MemoryEstimate estimate, const std::vector<int>& devices,
                  const std::vector<nn::MemoryPart>& more, std::ostream& out, const Terminal& terminal);
 
 // What a picture of the run says beside its curves.
@@ -54,9 +54,9 @@ struct RunTitle {
 
 // Shows the run as it goes, and keeps the log and the picture up to date, so that a run that is stopped by
 // hand has left what it had. Throws TrainingFailed when the training diverged.
-class RunFollower {
+class RunCallbacks {
  public:
-  RunFollower(Display& display, const TrainingFiles& files, RunTitle title, double learning_rate)
+  RunCallbacks(Display& display, const TrainingFiles& files, RunTitle title, double learning_rate)
       : display_(display), files_(files), title_(std::move(title)), learning_rate_(learning_rate) {}
   // The epochs before `epoch` that are in the log already, of a training that goes on.
   void continue_log(int64_t epoch);

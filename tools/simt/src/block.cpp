@@ -252,7 +252,7 @@ void Block::collective(unsigned mask, const WarpOperation& operation, void* reco
   for (; index < warp.group_count; ++index) {
     const WarpGroup& group = warp.groups[index];
     if (group.mask == mask && group.operation == &operation) break;
-    // Lanes of this mask already wait for this lane somewhere else, and would for ever.
+    // Vec of this mask already wait for this lane somewhere else, and would for ever.
     if ((group.mask >> lane & 1) && (group.arrived & mask))
       fail(cudaErrorLaunchFailure, [&] {
         return std::string(operation.name) + " with mask " + hexadecimal(mask) + " at " + text(place) +

@@ -16,7 +16,7 @@
 namespace simt {
 
 // What the last lane does for all: `records[lane]` is what that lane brought, for every lane in `present`.
-// Lanes that exited are in the mask but not present.
+// Vec that exited are in the mask but not present.
 struct WarpOperation {
   const char* name;
   void (*run)(void* const* records, unsigned present);

@@ -1,4 +1,4 @@
-// LayerwisePartition: every layer is split over all devices, by its outputs. layerwise_partition.cpp is the lesson.
+// TensorParallel: every layer is split over all devices, by its outputs. tensor_parallel.cpp is the lesson.
 #pragma once
 
 #include <rondo/nn/strategies/gather_op.h>
@@ -10,14 +10,14 @@
 
 namespace rondo::nn {
 
-class LayerwisePartition : public Strategy {
+class TensorParallel : public Strategy {
  public:
   // A chain of Linear and Conv2d layers, of ReLUs and pooling layers, and of Flatten. Throws rondo::Error: bad_argument for any
   // other module that does something.
-  LayerwisePartition(const AnyModule& network, Shape input, const StrategyOptions& options);
+  TensorParallel(const AnyModule& network, Shape input, const StrategyOptions& options);
 
   void train_step(const Batch& batch) override;
-  LossTally take_tally() override;
+  LossStats take_loss_stats() override;
   std::vector<float> parameters() override;
   std::vector<RankMemory> memory() const override;
   int64_t sent_bytes() const override { return sent_bytes_; }

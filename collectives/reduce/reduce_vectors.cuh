@@ -1,4 +1,4 @@
-// The kernel behind combine(), for one type. Each type is instantiated in a file of its own, combine_*.cu.
+// The kernel behind reduce_vectors(), for one type. Each type is instantiated in a file of its own, combine_*.cu.
 //
 // As in elementwise.cuh the data is cut at the 16-byte boundaries of memory: a thread takes packs of 16 bytes
 // where all pointers lie alike towards the boundaries, and single elements at the ends and elsewhere. Each
@@ -10,8 +10,8 @@
 // vector lies in one page and in different sets of the cache.
 #pragma once
 
-#include <rondo/collectives/combine/combine.h>
-#include <rondo/collectives/combine/arithmetic.cuh>
+#include <rondo/collectives/reduce/reduce_vectors.h>
+#include <rondo/collectives/reduce/arithmetic.cuh>
 #include <rondo/kernels/core/launch.cuh>
 #include <rondo/kernels/core/pack.cuh>
 
@@ -21,7 +21,7 @@
 namespace rondo {
 namespace detail {
 
-constexpr int kCombineThreads = 256;
+constexpr int kReduceThreads = 256;
 constexpr int kPacksPerThread = 4;
 constexpr int kFewVectors = 8;
 constexpr int kWarp = 32;
@@ -51,14 +51,14 @@ struct Elements {
   }
 };
 
-// A Combination with room for fewer vectors, as a kernel's argument. Most launches have few, and arguments are not
+// A ReduceArguments with room for fewer vectors, as a kernel's argument. Most launches have few, and arguments are not
 // free: a GPU fetches them for every block, and the CPU executor copies them for every thread.
 template <int Capacity>
 struct Operands {
   static constexpr int kLevels =
       std::bit_width(static_cast<unsigned>(Capacity));  // of a tree over the inputs
 
-  explicit Operands(const Combination& c)
+  explicit Operands(const ReduceArguments& c)
       : inputs(c.inputs),
         outputs(c.outputs),
         divisor(c.divisor),
@@ -78,7 +78,7 @@ struct Operands {
 };
 
 template <class T, Reduction R, int N, class Vectors>
-struct Combiner {
+struct Reducer {
   using Math = Arithmetic<T, R>;
   using Accumulator = typename Math::Accumulator;
   using Sums = Elements<N, Accumulator>;
@@ -93,7 +93,7 @@ struct Combiner {
   }
   static __device__ __forceinline__ void add(Sums& sums, const Sums& more) {
 #pragma unroll
-    for (int j = 0; j < N; ++j) sums.v[j] = Math::combine(sums.v[j], more.v[j]);
+    for (int j = 0; j < N; ++j) sums.v[j] = Math::reduce_vectors(sums.v[j], more.v[j]);
   }
 
   static __device__ __forceinline__ Sums left_to_right(const Vectors& c, int64_t begin) {
@@ -160,19 +160,19 @@ constexpr int least_blocks() {
 }
 
 template <class T, Reduction R, SumOrder Order, class Vectors>
-__global__ void __launch_bounds__(kCombineThreads, (least_blocks<T, R, Order>()))
-    combine_kernel(const __grid_constant__ Vectors c, int lead, bool packed) {
+__global__ void __launch_bounds__(kReduceThreads, (least_blocks<T, R, Order>()))
+    reduce_kernel(const __grid_constant__ Vectors c, int lead, bool packed) {
   constexpr int kWidth = 16 / sizeof(T);
-  const int64_t warp = static_cast<int64_t>(blockIdx.x) * (kCombineThreads / kWarp) + threadIdx.x / kWarp;
+  const int64_t warp = static_cast<int64_t>(blockIdx.x) * (kReduceThreads / kWarp) + threadIdx.x / kWarp;
   const int64_t first = warp * (kWarp * kPacksPerThread) + threadIdx.x % kWarp;
   for (int pack = 0; pack < kPacksPerThread; ++pack) {
     const int64_t begin = (first + pack * kWarp) * kWidth - lead;
     if (packed && begin >= 0 && begin + kWidth <= c.size) {
-      Combiner<T, R, kWidth, Vectors>::template run<Order>(c, begin);
+      Reducer<T, R, kWidth, Vectors>::template run<Order>(c, begin);
     } else {
       for (int j = 0; j < kWidth; ++j)
         if (begin + j >= 0 && begin + j < c.size)
-          Combiner<T, R, 1, Vectors>::template run<Order>(c, begin + j);
+          Reducer<T, R, 1, Vectors>::template run<Order>(c, begin + j);
     }
   }
 }
@@ -195,12 +195,12 @@ template <class T, Reduction R, class Vectors>
 auto kernel_of(SumOrder order) {
   using Accumulator = typename Arithmetic<T, R>::Accumulator;
   if constexpr (!std::is_integral_v<Accumulator> && R != Reduction::min && R != Reduction::max)
-    if (order == SumOrder::balanced_tree) return combine_kernel<T, R, SumOrder::balanced_tree, Vectors>;
-  return combine_kernel<T, R, SumOrder::left_to_right, Vectors>;
+    if (order == SumOrder::balanced_tree) return reduce_kernel<T, R, SumOrder::balanced_tree, Vectors>;
+  return reduce_kernel<T, R, SumOrder::left_to_right, Vectors>;
 }
 
 template <class T, Reduction R, class Vectors>
-Status launch_combine(const char* operation, SumOrder order, const Vectors& c, cudaStream_t stream) {
+Status launch_reduce(const char* operation, SumOrder order, const Vectors& c, cudaStream_t stream) {
   using Accumulator = typename Arithmetic<T, R>::Accumulator;
   const int64_t lead = elements_past_boundary<T>(c.inputs > 0 ? c.in[0] : c.out[0]);
   bool packed =
@@ -208,24 +208,24 @@ Status launch_combine(const char* operation, SumOrder order, const Vectors& c, c
   for (int i = 0; i < c.inputs; ++i) packed = packed && elements_past_boundary<T>(c.in[i]) == lead;
   for (int i = 0; i < c.outputs; ++i) packed = packed && elements_past_boundary<T>(c.out[i]) == lead;
   LaunchShape shape;
-  shape.block_x = kCombineThreads;
-  constexpr int64_t kElementsPerBlock = 16 / sizeof(T) * kCombineThreads * kPacksPerThread;
+  shape.block_x = kReduceThreads;
+  constexpr int64_t kElementsPerBlock = 16 / sizeof(T) * kReduceThreads * kPacksPerThread;
   shape.grid_x = c.size == 0 ? 0 : ceil_div(c.size + lead, kElementsPerBlock);
   return launch(operation, shape, stream, kernel_of<T, R, Vectors>(order), c, static_cast<int>(lead), packed);
 }
 
 template <class T, Reduction R>
-Status launch_combine(const char* operation, SumOrder order, const Combination& c, cudaStream_t stream) {
+Status launch_reduce(const char* operation, SumOrder order, const ReduceArguments& c, cudaStream_t stream) {
   if (c.inputs <= kFewVectors && c.outputs <= kFewVectors)
-    return launch_combine<T, R>(operation, order, Operands<kFewVectors>(c), stream);
-  return launch_combine<T, R>(operation, order, Operands<kMaxRanks>(c), stream);
+    return launch_reduce<T, R>(operation, order, Operands<kFewVectors>(c), stream);
+  return launch_reduce<T, R>(operation, order, Operands<kMaxRanks>(c), stream);
 }
 
 template <class T, Reduction R>
-Status load_combine() {
+Status load_reduce() {
   for (const SumOrder order : {SumOrder::left_to_right, SumOrder::balanced_tree}) {
-    RONDO_RETURN_IF_ERROR(load("combine", kernel_of<T, R, Operands<kFewVectors>>(order)));
-    RONDO_RETURN_IF_ERROR(load("combine", kernel_of<T, R, Operands<kMaxRanks>>(order)));
+    RONDO_RETURN_IF_ERROR(load("reduce_vectors", kernel_of<T, R, Operands<kFewVectors>>(order)));
+    RONDO_RETURN_IF_ERROR(load("reduce_vectors", kernel_of<T, R, Operands<kMaxRanks>>(order)));
   }
   return {};
 }
@@ -233,30 +233,30 @@ Status load_combine() {
 }  // namespace detail
 
 template <class T>
-Status combine_of(const char* operation, Reduction reduction, SumOrder order, const Combination& c,
+Status reduce_of(const char* operation, Reduction reduction, SumOrder order, const ReduceArguments& c,
                   cudaStream_t stream) {
   switch (reduction) {
     case Reduction::product:
-      return detail::launch_combine<T, Reduction::product>(operation, order, c, stream);
+      return detail::launch_reduce<T, Reduction::product>(operation, order, c, stream);
     case Reduction::min:
-      return detail::launch_combine<T, Reduction::min>(operation, order, c, stream);
+      return detail::launch_reduce<T, Reduction::min>(operation, order, c, stream);
     case Reduction::max:
-      return detail::launch_combine<T, Reduction::max>(operation, order, c, stream);
+      return detail::launch_reduce<T, Reduction::max>(operation, order, c, stream);
     case Reduction::average:
-      return detail::launch_combine<T, Reduction::average>(operation, order, c, stream);
+      return detail::launch_reduce<T, Reduction::average>(operation, order, c, stream);
     case Reduction::sum:
       break;
   }
-  return detail::launch_combine<T, Reduction::sum>(operation, order, c, stream);
+  return detail::launch_reduce<T, Reduction::sum>(operation, order, c, stream);
 }
 
 template <class T>
-Status load_combine_of() {
-  RONDO_RETURN_IF_ERROR((detail::load_combine<T, Reduction::sum>()));
-  RONDO_RETURN_IF_ERROR((detail::load_combine<T, Reduction::product>()));
-  RONDO_RETURN_IF_ERROR((detail::load_combine<T, Reduction::min>()));
-  RONDO_RETURN_IF_ERROR((detail::load_combine<T, Reduction::max>()));
-  return detail::load_combine<T, Reduction::average>();
+Status load_reduce_of() {
+  RONDO_RETURN_IF_ERROR((detail::load_reduce<T, Reduction::sum>()));
+  RONDO_RETURN_IF_ERROR((detail::load_reduce<T, Reduction::product>()));
+  RONDO_RETURN_IF_ERROR((detail::load_reduce<T, Reduction::min>()));
+  RONDO_RETURN_IF_ERROR((detail::load_reduce<T, Reduction::max>()));
+  return detail::load_reduce<T, Reduction::average>();
 }
 
 }  // namespace rondo

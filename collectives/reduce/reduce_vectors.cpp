@@ -1,23 +1,23 @@
-#include <rondo/collectives/combine/combine.h>
+#include <rondo/collectives/reduce/reduce_vectors.h>
 
 namespace rondo {
 
 template <class T>
-Status combine_of(const char* operation, Reduction reduction, SumOrder order, const Combination& c,
-                  cudaStream_t stream);  // combine.cuh, which only a CUDA compiler reads
+Status reduce_of(const char* operation, Reduction reduction, SumOrder order, const ReduceArguments& c,
+                  cudaStream_t stream);  // reduce_vectors.cuh, which only a CUDA compiler reads
 template <class T>
-Status load_combine_of();
+Status load_reduce_of();
 
-Status combine(const char* operation, DType dtype, Reduction reduction, SumOrder order,
-               const Combination& combination, cudaStream_t stream) {
+Status reduce_vectors(const char* operation, DType dtype, Reduction reduction, SumOrder order,
+               const ReduceArguments& combination, cudaStream_t stream) {
   return visit(dtype, [&](auto element) {
-    return combine_of<decltype(element)>(operation, reduction, order, combination, stream);
+    return reduce_of<decltype(element)>(operation, reduction, order, combination, stream);
   });
 }
 
-Status load_combine_kernels() {
+Status load_reduce_kernels() {
   for (const DType dtype : kDTypes)
-    RONDO_RETURN_IF_ERROR(visit(dtype, [](auto element) { return load_combine_of<decltype(element)>(); }));
+    RONDO_RETURN_IF_ERROR(visit(dtype, [](auto element) { return load_reduce_of<decltype(element)>(); }));
   return {};
 }
 

@@ -1,4 +1,4 @@
-// combine(): the one computation of all collectives. Vectors become one, element by element.
+// reduce_vectors(): the one computation of all collectives. Vectors become one, element by element.
 #pragma once
 
 #include <rondo/collectives/reduction.h>
@@ -15,7 +15,7 @@ inline constexpr int kMaxRanks = 64;
 // what an unfinished reduction is passed on as: with `partial_out` there are no outputs and nothing is rounded
 // or divided. An output may be an input or `partial_in` may be `partial_out`: each element is read before it is
 // written, by the same thread. Otherwise nothing may overlap.
-struct Combination {
+struct ReduceArguments {
   int inputs = 0;
   int outputs = 0;
   const void* in[kMaxRanks] = {};
@@ -27,11 +27,11 @@ struct Combination {
 };
 
 // The order of the additions is that of `in`, partial_in first. balanced_tree knows no partial results.
-Status combine(const char* operation, DType dtype, Reduction reduction, SumOrder order,
-               const Combination& combination, cudaStream_t stream);
+Status reduce_vectors(const char* operation, DType dtype, Reduction reduction, SumOrder order,
+               const ReduceArguments& combination, cudaStream_t stream);
 
-// Loads all kernels of combine() on the current device (launch.cuh, load()).
-Status load_combine_kernels();
+// Loads all kernels of reduce_vectors() on the current device (launch.cuh, load()).
+Status load_reduce_kernels();
 
 // The type of partial results.
 DType accumulator_of(DType dtype, Reduction reduction);

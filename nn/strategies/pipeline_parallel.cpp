@@ -27,7 +27,7 @@
 // a place of micro-batch i in stage s + 1 was last used, a step ago, before its gradient was sent to stage s; stage s waited
 // for that gradient before it went backward, before it took its step, and so before it computed what is sent now.
 
-#include <rondo/nn/strategies/network_partition.h>
+#include <rondo/nn/strategies/pipeline_parallel.h>
 
 #include <rondo/nn/train/shard.h>
 
@@ -37,7 +37,7 @@ namespace rondo::nn {
 
 namespace {
 
-constexpr const char* kName = "network partition";
+constexpr const char* kName = "pipeline parallel";
 
 std::vector<Event> events(int device, int64_t count) {
   const DeviceScope scope(device);
@@ -55,7 +55,7 @@ ParameterPart part_of(const Graph& whole, const Piece& piece, const Graph& graph
 
 }  // namespace
 
-NetworkPartition::NetworkPartition(const AnyModule& network, Shape input, const StrategyOptions& options)
+PipelineParallel::PipelineParallel(const AnyModule& network, Shape input, const StrategyOptions& options)
     : options_(checked(kName, options)),
       whole_(make_graph(network, input)),
       pieces_(stages_of(network, input, options.batch, options.devices.size())) {
@@ -96,7 +96,7 @@ NetworkPartition::NetworkPartition(const AnyModule& network, Shape input, const 
 }
 
 // From the memory of one stage to that of another, beside what both of them compute.
-void NetworkPartition::send(Stage& from, const Tensor& what, Event& ready, Stage& to, const Tensor& where,
+void PipelineParallel::send(Stage& from, const Tensor& what, Event& ready, Stage& to, const Tensor& where,
                             Event& arrived) {
   const DeviceScope scope(from.worker->device());
   const cudaStream_t sending = *from.sending;
@@ -111,7 +111,7 @@ void NetworkPartition::send(Stage& from, const Tensor& what, Event& ready, Stage
 }
 
 // A micro-batch through all stages, and through the loss: every F of one number in the picture.
-void NetworkPartition::forward(int64_t micro, int64_t first) {
+void PipelineParallel::forward(int64_t micro, int64_t first) {
   const auto i = static_cast<size_t>(micro);
   for (size_t s = 0; s < stages_.size(); ++s) {
     Stage& stage = stages_[s];
@@ -127,7 +127,7 @@ void NetworkPartition::forward(int64_t micro, int64_t first) {
 }
 
 // ... and every B.
-void NetworkPartition::backward(int64_t micro, bool add) {
+void PipelineParallel::backward(int64_t micro, bool add) {
   const auto i = static_cast<size_t>(micro);
   for (size_t s = stages_.size(); s-- > 0;) {
     Stage& stage = stages_[s];
@@ -139,7 +139,7 @@ void NetworkPartition::backward(int64_t micro, bool add) {
   }
 }
 
-void NetworkPartition::train_step(const Batch& batch) {
+void PipelineParallel::train_step(const Batch& batch) {
   const int64_t size = checked_size(kName, batch, whole_, options_.batch);
   const int64_t micros = std::min(options_.micro_batches, size);  // none is empty
   for (int64_t micro = 0; micro < micros; ++micro) {
@@ -153,13 +153,13 @@ void NetworkPartition::train_step(const Batch& batch) {
   for (Stage& stage : stages_) stage.worker->update(1.0f / static_cast<float>(size));
 }
 
-std::vector<float> NetworkPartition::parameters() {
+std::vector<float> PipelineParallel::parameters() {
   std::vector<float> all(static_cast<size_t>(whole_.parameter_arena_size()), 0.0f);
   for (Stage& stage : stages_) put_parts(all, {stage.part}, stage.worker->parameters());
   return all;
 }
 
-std::vector<RankMemory> NetworkPartition::memory() const {
+std::vector<RankMemory> PipelineParallel::memory() const {
   std::vector<RankMemory> all;
   for (const Stage& stage : stages_) all.push_back(stage.worker->memory());
   all.back().buffers += head_->bytes();

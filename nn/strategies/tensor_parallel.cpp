@@ -30,9 +30,9 @@
 // records and all others wait for. An exchange is: meet (all inboxes are free, all blocks are ready), send, meet (all has
 // arrived).
 
-#include <rondo/nn/strategies/layerwise_partition.h>
+#include <rondo/nn/strategies/tensor_parallel.h>
 
-#include <rondo/collectives/combine/combine.h>
+#include <rondo/collectives/reduce/reduce_vectors.h>
 
 #include <numeric>
 
@@ -40,7 +40,7 @@ namespace rondo::nn {
 
 namespace {
 
-constexpr const char* kName = "layerwise partition";
+constexpr const char* kName = "tensor parallel";
 
 const StrategyOptions& checked(const StrategyOptions& options) {
   nn::checked(kName, options);
@@ -68,7 +68,7 @@ ParameterPart part_of(const Parameter& whole, const Parameter& mine, Shard outpu
 }  // namespace
 
 // Follows the chain of modules with two graphs: that of the rank, and the whole network's, which knows the whole shapes.
-class LayerwisePartition::Builder {
+class TensorParallel::Builder {
  public:
   Builder(Shape input, int rank, int ranks)
       : rank_(rank), ranks_(ranks), whole_(input), made_{Graph(input), {}, {}, {}, {}, {}} {
@@ -150,7 +150,7 @@ class LayerwisePartition::Builder {
   GatherOp* last_gather_ = nullptr;
 };
 
-LayerwisePartition::LayerwisePartition(const AnyModule& network, Shape input, const StrategyOptions& options)
+TensorParallel::TensorParallel(const AnyModule& network, Shape input, const StrategyOptions& options)
     : options_(checked(options)), whole_(make_graph(network, input)) {
   const std::vector<float> initial = initial_parameters(whole_, options.devices[0], options.seed);
   const auto ranks = static_cast<int>(options.devices.size());
@@ -171,14 +171,14 @@ LayerwisePartition::LayerwisePartition(const AnyModule& network, Shape input, co
   }
 }
 
-Shard LayerwisePartition::between(const Rank& rank, size_t layer) const {
+Shard TensorParallel::between(const Rank& rank, size_t layer) const {
   const int begin = layer == 0 ? 0 : rank.gathers[layer - 1].node + 1;
   const int end = layer < rank.gathers.size() ? rank.gathers[layer].node : rank.worker->nodes();
   return {begin, end - begin};
 }
 
 // What each rank's stream gets from now on waits for what all streams have got so far.
-void LayerwisePartition::meet() {
+void TensorParallel::meet() {
   for (Rank& rank : ranks_) {
     const DeviceScope scope(rank.worker->device());
     RONDO_CUDA_THROW(cudaEventRecord(*rank.reached, rank.worker->stream()));
@@ -188,7 +188,7 @@ void LayerwisePartition::meet() {
       if (&other != &rank) RONDO_CUDA_THROW(cudaStreamWaitEvent(rank.worker->stream(), *other.reached, 0));
 }
 
-void LayerwisePartition::send(int from, const float* what, int to, float* where, int64_t size) {
+void TensorParallel::send(int from, const float* what, int to, float* where, int64_t size) {
   if (size == 0) return;
   Worker& sender = *ranks_[static_cast<size_t>(from)].worker;
   const int64_t bytes = size * static_cast<int64_t>(sizeof(float));
@@ -199,14 +199,14 @@ void LayerwisePartition::send(int from, const float* what, int to, float* where,
 }
 
 // Every rank's slice of a layer's result to every rank.
-void LayerwisePartition::gather(size_t layer) {
+void TensorParallel::gather(size_t layer) {
   std::vector<Worker::Call> calls(ranks_.size());
   for (size_t r = 0; r < calls.size(); ++r)
     ranks_[r].worker->prepare(calls[r], ranks_[r].gathers[layer].node, 0, Worker::Direction::forward);
   meet();
   for (int from = 0; from < ranks(); ++from)
     for (int to = 0; to < ranks(); ++to) {
-      const OpRun& sender = calls[static_cast<size_t>(from)].run;
+      const OpContext& sender = calls[static_cast<size_t>(from)].run;
       const GatherOp& op = *ranks_[static_cast<size_t>(to)].gathers[layer].op;
       if (from == to) continue;
       send(from, sender.inputs[0].data, to, op.forward_inbox(calls[static_cast<size_t>(to)].run, from),
@@ -217,7 +217,7 @@ void LayerwisePartition::gather(size_t layer) {
 }
 
 // The columns of each rank's partial sums to the rank that they belong to, which adds them.
-void LayerwisePartition::scatter(size_t layer) {
+void TensorParallel::scatter(size_t layer) {
   std::vector<Worker::Call> calls(ranks_.size());
   for (size_t r = 0; r < calls.size(); ++r)
     ranks_[r].worker->prepare(calls[r], ranks_[r].gathers[layer].node, 0, Worker::Direction::backward);
@@ -231,7 +231,7 @@ void LayerwisePartition::scatter(size_t layer) {
   for (int from : senders)
     for (int to = 0; to < ranks(); ++to) {
       if (from == to) continue;
-      const OpRun& receiver = calls[static_cast<size_t>(to)].run;
+      const OpContext& receiver = calls[static_cast<size_t>(to)].run;
       const GatherOp& op = *ranks_[static_cast<size_t>(to)].gathers[layer].op;
       send(from,
            ranks_[static_cast<size_t>(from)].gathers[layer].op->outbox(calls[static_cast<size_t>(from)].run,
@@ -242,7 +242,7 @@ void LayerwisePartition::scatter(size_t layer) {
   for (Rank& rank : ranks_) rank.worker->backward(rank.gathers[layer].node);
 }
 
-void LayerwisePartition::train_step(const Batch& batch) {
+void TensorParallel::train_step(const Batch& batch) {
   const int64_t size = checked_size(kName, batch, whole_, options_.batch);
   for (Rank& rank : ranks_) {
     rank.worker->set_batch(0, size, 0);
@@ -269,19 +269,19 @@ void LayerwisePartition::train_step(const Batch& batch) {
 }
 
 // Every rank has the same sums.
-LossTally LayerwisePartition::take_tally() {
-  LossTally tally;
-  for (size_t r = ranks_.size(); r-- > 0;) tally = ranks_[r].head->take_tally();
-  return tally;
+LossStats TensorParallel::take_loss_stats() {
+  LossStats loss_stats;
+  for (size_t r = ranks_.size(); r-- > 0;) loss_stats = ranks_[r].head->take_loss_stats();
+  return loss_stats;
 }
 
-std::vector<float> LayerwisePartition::parameters() {
+std::vector<float> TensorParallel::parameters() {
   std::vector<float> all(static_cast<size_t>(whole_.parameter_arena_size()), 0.0f);
   for (Rank& rank : ranks_) put_parts(all, rank.parts, rank.worker->parameters());
   return all;
 }
 
-std::vector<RankMemory> LayerwisePartition::memory() const {
+std::vector<RankMemory> TensorParallel::memory() const {
   std::vector<RankMemory> all;
   for (const Rank& rank : ranks_) {
     all.push_back(rank.worker->memory());

@@ -1,9 +1,9 @@
-// Lanes<N>: N consecutive floats that one CUDA thread works on at once; Broadcast<N>: N consecutive floats
-// each of which multiplies whole Lanes.
+// Vec<N>: N consecutive floats that one CUDA thread works on at once; Broadcast<N>: N consecutive floats
+// each of which multiplies whole Vec.
 //
 // They are the inner loop of every tile: acc[i] += a[i] * b, a row of the thread's register tile at a time.
-// A GPU has scalar registers, so Lanes are plain floats there, and only the loads and stores are wide. A CPU
-// has vector registers: Lanes are one of them, and a Broadcast stays in memory, since the multiply-add reads
+// A GPU has scalar registers, so Vec are plain floats there, and only the loads and stores are wide. A CPU
+// has vector registers: Vec are one of them, and a Broadcast stays in memory, since the multiply-add reads
 // and spreads a scalar from memory for free. Left to itself, a compiler's guess of which loop to vectorise
 // differs by a factor of ten between two spellings of the same tile; here there is nothing to guess.
 //
@@ -21,16 +21,16 @@
 #include <utility>
 
 // How often the loop that follows is unrolled: completely (its bounds are compile-time constants), or N
-// times. RONDO_LANES is for a loop that does the same with neighbouring values of one thread: instructions one after the
+// times. RONDO_SIMD is for a loop that does the same with neighbouring values of one thread: instructions one after the
 // other on a GPU, one vector instruction on a CPU, where g++ sees it as long as nobody unrolls the loop first.
 #ifdef __SIMT__
 #define RONDO_UNROLL _Pragma("GCC unroll 64")
 #define RONDO_UNROLL_BY(N) RONDO_PRAGMA(GCC unroll N)
-#define RONDO_LANES _Pragma("GCC unroll 1")
+#define RONDO_SIMD _Pragma("GCC unroll 1")
 #else
 #define RONDO_UNROLL _Pragma("unroll")
 #define RONDO_UNROLL_BY(N) RONDO_PRAGMA(unroll N)
-#define RONDO_LANES _Pragma("unroll")
+#define RONDO_SIMD _Pragma("unroll")
 #endif
 #define RONDO_PRAGMA(text) _Pragma(#text)
 
@@ -51,7 +51,7 @@ inline constexpr VectorRegisters kVectorRegisters = {4, 16};
 #endif
 
 template <int N>
-struct Lanes {
+struct Vec {
   static_assert(N == 1 || N % 4 == 0, "lanes are loaded four at a time; or there is only one");
 #ifdef __SIMT__
   // One vector, or several where N is more than a register's or no power of two.
@@ -65,35 +65,35 @@ struct Lanes {
 
   static constexpr int kAlignment = N == 1 ? 4 : 16;  // of a GPU's accesses
 
-  static __device__ __forceinline__ Lanes load(const float* from) {
-    simt::check_aligned<kAlignment>("a load of Lanes", from);
+  static __device__ __forceinline__ Vec load(const float* from) {
+    simt::check_aligned<kAlignment>("a load of Vec", from);
     return load_unaligned(from);
   }
-  static __device__ __forceinline__ Lanes load_unaligned(const float* from) {
-    Lanes lanes;
+  static __device__ __forceinline__ Vec load_unaligned(const float* from) {
+    Vec vec;
     RONDO_UNROLL
-    for (int j = 0; j < kVectors; ++j) __builtin_memcpy(&lanes.v[j], from + j * kWidth, sizeof(Vector));
-    return lanes;
+    for (int j = 0; j < kVectors; ++j) __builtin_memcpy(&vec.v[j], from + j * kWidth, sizeof(Vector));
+    return vec;
   }
   __device__ __forceinline__ void store(float* to) const {
-    simt::check_aligned<kAlignment>("a store of Lanes", to);
+    simt::check_aligned<kAlignment>("a store of Vec", to);
     store_unaligned(to);
   }
   __device__ __forceinline__ void store_unaligned(float* to) const {
     RONDO_UNROLL
     for (int j = 0; j < kVectors; ++j) __builtin_memcpy(to + j * kWidth, &v[j], sizeof(Vector));
   }
-  __device__ __forceinline__ void add_product(float scalar, const Lanes& lanes) {
+  __device__ __forceinline__ void add_product(float scalar, const Vec& vec) {
     RONDO_UNROLL
-    for (int j = 0; j < kVectors; ++j) v[j] += scalar * lanes.v[j];
+    for (int j = 0; j < kVectors; ++j) v[j] += scalar * vec.v[j];
   }
-  __device__ __forceinline__ void add(const Lanes& lanes) {
+  __device__ __forceinline__ void add(const Vec& vec) {
     RONDO_UNROLL
-    for (int j = 0; j < kVectors; ++j) v[j] += lanes.v[j];
+    for (int j = 0; j < kVectors; ++j) v[j] += vec.v[j];
   }
-  __device__ __forceinline__ void subtract(const Lanes& lanes) {
+  __device__ __forceinline__ void subtract(const Vec& vec) {
     RONDO_UNROLL
-    for (int j = 0; j < kVectors; ++j) v[j] -= lanes.v[j];
+    for (int j = 0; j < kVectors; ++j) v[j] -= vec.v[j];
   }
   __device__ __forceinline__ void scale(float scalar) {
     RONDO_UNROLL
@@ -106,21 +106,21 @@ struct Lanes {
 #else
   float v[N];
 
-  static __device__ __forceinline__ Lanes load(const float* from) {
+  static __device__ __forceinline__ Vec load(const float* from) {
     static_assert(N % 4 == 0);
-    Lanes lanes;
+    Vec vec;
 #pragma unroll
     for (int j = 0; j < N; j += 4) {
       const float4 four = *reinterpret_cast<const float4*>(from + j);
-      lanes.v[j] = four.x, lanes.v[j + 1] = four.y, lanes.v[j + 2] = four.z, lanes.v[j + 3] = four.w;
+      vec.v[j] = four.x, vec.v[j + 1] = four.y, vec.v[j + 2] = four.z, vec.v[j + 3] = four.w;
     }
-    return lanes;
+    return vec;
   }
-  static __device__ __forceinline__ Lanes load_unaligned(const float* from) {
-    Lanes lanes;
+  static __device__ __forceinline__ Vec load_unaligned(const float* from) {
+    Vec vec;
 #pragma unroll
-    for (int j = 0; j < N; ++j) lanes.v[j] = from[j];
-    return lanes;
+    for (int j = 0; j < N; ++j) vec.v[j] = from[j];
+    return vec;
   }
   __device__ __forceinline__ void store(float* to) const {
     static_assert(N % 4 == 0);
@@ -132,17 +132,17 @@ struct Lanes {
 #pragma unroll
     for (int j = 0; j < N; ++j) to[j] = v[j];
   }
-  __device__ __forceinline__ void add_product(float scalar, const Lanes& lanes) {
+  __device__ __forceinline__ void add_product(float scalar, const Vec& vec) {
 #pragma unroll
-    for (int j = 0; j < N; ++j) v[j] += scalar * lanes.v[j];
+    for (int j = 0; j < N; ++j) v[j] += scalar * vec.v[j];
   }
-  __device__ __forceinline__ void add(const Lanes& lanes) {
+  __device__ __forceinline__ void add(const Vec& vec) {
 #pragma unroll
-    for (int j = 0; j < N; ++j) v[j] += lanes.v[j];
+    for (int j = 0; j < N; ++j) v[j] += vec.v[j];
   }
-  __device__ __forceinline__ void subtract(const Lanes& lanes) {
+  __device__ __forceinline__ void subtract(const Vec& vec) {
 #pragma unroll
-    for (int j = 0; j < N; ++j) v[j] -= lanes.v[j];
+    for (int j = 0; j < N; ++j) v[j] -= vec.v[j];
   }
   __device__ __forceinline__ void scale(float scalar) {
 #pragma unroll
@@ -154,12 +154,12 @@ struct Lanes {
   }
 #endif
 
-  static __device__ __forceinline__ Lanes zero() { return Lanes{}; }
-  friend __device__ __forceinline__ Lanes operator+(Lanes a, const Lanes& b) {
+  static __device__ __forceinline__ Vec zero() { return Vec{}; }
+  friend __device__ __forceinline__ Vec operator+(Vec a, const Vec& b) {
     a.add(b);
     return a;
   }
-  friend __device__ __forceinline__ Lanes operator-(Lanes a, const Lanes& b) {
+  friend __device__ __forceinline__ Vec operator-(Vec a, const Vec& b) {
     a.subtract(b);
     return a;
   }
@@ -168,7 +168,7 @@ struct Lanes {
   __device__ __forceinline__ void set(int j, float value) { reinterpret_cast<float*>(&v)[j] = value; }
 
   // The first `count` values; the others are 0.
-  static __device__ __forceinline__ Lanes load_some(const float* from, int64_t count) {
+  static __device__ __forceinline__ Vec load_some(const float* from, int64_t count) {
     if (count >= N) return load_unaligned(from);
     float values[N];
 #pragma unroll
@@ -195,7 +195,7 @@ __device__ __forceinline__ void swap_quarters(Vector& a, Vector& b, std::integer
   a = upper;
 }
 template <int width, int N>
-__device__ __forceinline__ void transpose(Lanes<N> (&rows)[N]) {
+__device__ __forceinline__ void transpose(Vec<N> (&rows)[N]) {
   RONDO_UNROLL
   for (int i = 0; i < N; ++i)
     if (!(i & width))
@@ -204,13 +204,13 @@ __device__ __forceinline__ void transpose(Lanes<N> (&rows)[N]) {
 }
 }  // namespace detail
 template <int N>
-__device__ __forceinline__ void transpose(Lanes<N> (&rows)[N]) {
-  static_assert(Lanes<N>::kVectors == 1);
+__device__ __forceinline__ void transpose(Vec<N> (&rows)[N]) {
+  static_assert(Vec<N>::kVectors == 1);
   detail::transpose<1>(rows);
 }
 #else
 template <int N>
-__device__ __forceinline__ void transpose(Lanes<N> (&rows)[N]) {
+__device__ __forceinline__ void transpose(Vec<N> (&rows)[N]) {
 #pragma unroll
   for (int i = 0; i < N; ++i)
 #pragma unroll

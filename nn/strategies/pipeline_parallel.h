@@ -1,5 +1,5 @@
-// NetworkPartition: consecutive layers on different devices, through which the batch flows in micro-batches.
-// network_partition.cpp is the lesson, stage_split.h says where the network is cut.
+// PipelineParallel: consecutive layers on different devices, through which the batch flows in micro-batches.
+// pipeline_parallel.cpp is the lesson, stage_split.h says where the network is cut.
 #pragma once
 
 #include <rondo/nn/strategies/loss_head.h>
@@ -11,14 +11,14 @@
 
 namespace rondo::nn {
 
-class NetworkPartition : public Strategy {
+class PipelineParallel : public Strategy {
  public:
   // A stage for each device. Throws rondo::Error: bad_argument where the network can't be cut into so many, or has layers that
   // look at the batch as a whole (batch normalisation).
-  NetworkPartition(const AnyModule& network, Shape input, const StrategyOptions& options);
+  PipelineParallel(const AnyModule& network, Shape input, const StrategyOptions& options);
 
   void train_step(const Batch& batch) override;
-  LossTally take_tally() override { return head_->take_tally(); }
+  LossStats take_loss_stats() override { return head_->take_loss_stats(); }
   std::vector<float> parameters() override;
   std::vector<RankMemory> memory() const override;
   int64_t sent_bytes() const override { return sent_bytes_; }
