@@ -36,7 +36,7 @@ struct Arithmetic {
 
   static __device__ __forceinline__ Accumulator widen(T x) { return static_cast<Accumulator>(x); }
 
-  static __device__ __forceinline__ Accumulator reduce_vectors(Accumulator a, Accumulator b) {
+  static __device__ __forceinline__ Accumulator add(Accumulator a, Accumulator b) {
     if constexpr (R == Reduction::min)
       return is_less(b, a) || is_nan(b) ? b : a;
     else if constexpr (R == Reduction::max)

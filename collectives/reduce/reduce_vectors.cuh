@@ -1,4 +1,4 @@
-// The kernel behind reduce_vectors(), for one type. Each type is instantiated in a file of its own, combine_*.cu.
+// The kernel behind reduce_vectors(), for one type. Each type is instantiated in a file of its own, reduce_*.cu.
 //
 // As in elementwise.cuh the data is cut at the 16-byte boundaries of memory: a thread takes packs of 16 bytes
 // where all pointers lie alike towards the boundaries, and single elements at the ends and elsewhere. Each
@@ -14,6 +14,7 @@
 #include <rondo/collectives/reduce/arithmetic.cuh>
 #include <rondo/kernels/core/launch.cuh>
 #include <rondo/kernels/core/pack.cuh>
+#include <rondo/kernels/core/slots.cuh>
 
 #include <bit>
 #include <type_traits>
@@ -93,7 +94,7 @@ struct Reducer {
   }
   static __device__ __forceinline__ void add(Sums& sums, const Sums& more) {
 #pragma unroll
-    for (int j = 0; j < N; ++j) sums.v[j] = Math::reduce_vectors(sums.v[j], more.v[j]);
+    for (int j = 0; j < N; ++j) sums.v[j] = Math::add(sums.v[j], more.v[j]);
   }
 
   static __device__ __forceinline__ Sums left_to_right(const Vectors& c, int64_t begin) {
@@ -167,13 +168,9 @@ __global__ void __launch_bounds__(kReduceThreads, (least_blocks<T, R, Order>()))
   const int64_t first = warp * (kWarp * kPacksPerThread) + threadIdx.x % kWarp;
   for (int pack = 0; pack < kPacksPerThread; ++pack) {
     const int64_t begin = (first + pack * kWarp) * kWidth - lead;
-    if (packed && begin >= 0 && begin + kWidth <= c.size) {
-      Reducer<T, R, kWidth, Vectors>::template run<Order>(c, begin);
-    } else {
-      for (int j = 0; j < kWidth; ++j)
-        if (begin + j >= 0 && begin + j < c.size)
-          Reducer<T, R, 1, Vectors>::template run<Order>(c, begin + j);
-    }
+    slots::visit<kWidth>(
+        begin, c.size, packed, [&] { Reducer<T, R, kWidth, Vectors>::template run<Order>(c, begin); },
+        [&](int64_t i) { Reducer<T, R, 1, Vectors>::template run<Order>(c, i); });
   }
 }
 

@@ -24,17 +24,15 @@ __global__ void __launch_bounds__(slots::kThreads)
 #pragma unroll
   for (int slot = 0; slot < slots::kPerThread; ++slot) {
     const int64_t begin = first + slot * slots::kStep;
-    if (packed && begin >= 0 && begin + N <= size) {
+    const auto pack = [&] {
       Pack<float, N> result;
       [&](auto... packs) {
         RONDO_SIMD
         for (int j = 0; j < N; ++j) result.v[j] = operation(packs.v[j]...);
       }(load_pack<N>(in + begin)...);
       store_pack(out + begin, result);
-    } else {
-      for (int j = 0; j < N; ++j)
-        if (begin + j >= 0 && begin + j < size) out[begin + j] = operation(in[begin + j]...);
-    }
+    };
+    slots::visit<N>(begin, size, packed, pack, [&](int64_t i) { out[i] = operation(in[i]...); });
   }
 }
 

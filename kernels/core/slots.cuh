@@ -29,6 +29,18 @@ __device__ __forceinline__ int64_t first_begin(int lead) {
 }
 inline constexpr int kStep = kSlotFloats * (kVectors ? 1 : kThreads);
 
+// One slot of N elements: pack() where it lies within the array and the array's pointers are aligned alike
+// (`packed`), else element(i) for each of its elements that the array has.
+template <int N, class Pack, class Element>
+__device__ __forceinline__ void visit(int64_t begin, int64_t size, bool packed, Pack pack, Element element) {
+  if (packed && begin >= 0 && begin + N <= size) {
+    pack();
+  } else {
+    for (int j = 0; j < N; ++j)
+      if (begin + j >= 0 && begin + j < size) element(begin + j);
+  }
+}
+
 inline LaunchShape shape_of(int64_t size, int lead) {
   return {.grid_x = size == 0 ? 0 : ceil_div<int64_t>(size + lead, kSlotFloats * kThreads * kPerThread),
           .block_x = kThreads};

@@ -1,7 +1,7 @@
 #include <rondo/kernels/norm/batch_norm.h>
 #include <rondo/kernels/norm/batch_norm_checks.h>
-#include <rondo/kernels/norm/column_sums.cuh>
 #include <rondo/kernels/norm/row_map.cuh>
+#include <rondo/kernels/reduce/column_sums.cuh>
 
 namespace rondo {
 namespace {
@@ -9,6 +9,8 @@ namespace {
 using namespace norm;
 
 struct SumsAndSquares {
+  using Value = double;
+  static constexpr int kSums = 2, kRowThreads = 16;
   const float* x;
   int cols;
 
@@ -16,13 +18,13 @@ struct SumsAndSquares {
   struct Channel {
     const float* x;
     int cols;
-    __device__ __forceinline__ void add(Pair<N>& sum, int64_t row) const {
+    __device__ __forceinline__ void add(columns::Sums<double, 2, N>& sums, int64_t row) const {
       const auto element = load_pack<N>(x + row * cols);
       RONDO_SIMD
       for (int k = 0; k < N; ++k) {
         const double value = element.v[k];
-        sum.first[k] += value;
-        sum.second[k] = fma(value, value, sum.second[k]);
+        sums.of[0][k] += value;
+        sums.of[1][k] = fma(value, value, sums.of[1][k]);
       }
     }
   };
@@ -120,7 +122,7 @@ struct Normalise {
 }  // namespace
 
 int64_t batch_norm_workspace_bytes(int64_t rows, int64_t channels) {
-  return column_sums_workspace_bytes(rows, channels);
+  return columns::workspace_bytes<double, 2>(rows, channels);
 }
 
 Status batch_norm_sums(VectorView<double> sums, MatrixView<const float> x, Workspace workspace,
@@ -131,7 +133,7 @@ Status batch_norm_sums(VectorView<double> sums, MatrixView<const float> x, Works
   check.output_channels("sums", sums, 2);
   check.workspace(workspace, batch_norm_workspace_bytes(x.rows, x.cols));
   RONDO_RETURN_IF_ERROR(check.status());
-  return column_sums(kName, sums.data, SumsAndSquares{x.data, static_cast<int>(x.cols)}, x.rows, x.cols,
+  return columns::column_sums(kName, sums.data, SumsAndSquares{x.data, static_cast<int>(x.cols)}, x.rows, x.cols,
                      pack_width<kWidestPack>(x.cols, x.data), workspace, stream);
 }
 

@@ -5,8 +5,8 @@
 // so that two sums over the batch are needed before the first element of dx is known: two passes.
 #include <rondo/kernels/norm/batch_norm.h>
 #include <rondo/kernels/norm/batch_norm_checks.h>
-#include <rondo/kernels/norm/column_sums.cuh>
 #include <rondo/kernels/norm/row_map.cuh>
+#include <rondo/kernels/reduce/column_sums.cuh>
 
 namespace rondo {
 namespace {
@@ -20,6 +20,8 @@ struct Recovered {
 };
 
 struct Saved {
+  using Value = double;
+  static constexpr int kSums = 2, kRowThreads = 16;
   const float *dy, *x, *y, *mean, *inv_std;
   int cols;
 
@@ -41,12 +43,13 @@ struct Saved {
       for (int k = 0; k < N; ++k) r.xhat.v[k] = (r.xhat.v[k] - mean.v[k]) * inv_std.v[k];
       return r;
     }
-    __device__ __forceinline__ void add(Pair<N>& sum, int64_t row) const {
+    __device__ __forceinline__ void add(columns::Sums<double, 2, N>& sums, int64_t row) const {
       const Recovered<N> r = recover(row);
       RONDO_SIMD
       for (int k = 0; k < N; ++k) {
-        sum.first[k] += r.g.v[k];
-        sum.second[k] = fma(static_cast<double>(r.g.v[k]), static_cast<double>(r.xhat.v[k]), sum.second[k]);
+        sums.of[0][k] += r.g.v[k];
+        sums.of[1][k] =
+            fma(static_cast<double>(r.g.v[k]), static_cast<double>(r.xhat.v[k]), sums.of[1][k]);
       }
     }
   };
@@ -140,7 +143,7 @@ Status batch_norm_backward_sums(VectorView<double> sums, VectorView<float> gamma
   check.optional_output_channels("beta_gradient", beta_gradient);
   check.workspace(workspace, batch_norm_workspace_bytes(dy.rows, dy.cols));
   RONDO_RETURN_IF_ERROR(check.status());
-  RONDO_RETURN_IF_ERROR(column_sums(kName, sums.data, pointers(dy, saved), dy.rows, dy.cols,
+  RONDO_RETURN_IF_ERROR(columns::column_sums(kName, sums.data, pointers(dy, saved), dy.rows, dy.cols,
                                     pack_width<kWidestPack>(dy.cols, dy.data, saved.x.data, saved.y.data),
                                     workspace, stream));
   if (!gamma_gradient.data && !beta_gradient.data) return {};

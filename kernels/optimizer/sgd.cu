@@ -7,8 +7,8 @@ namespace {
 
 using namespace optimizer;
 
-// Without momentum and velocity; the roundings are those of Momentum with a momentum of 0.
-struct Plain {
+// Without a velocity the roundings are those of a momentum of 0.
+struct Sgd {
   SgdOptions options;
   const float* learning_rate;
   float rate = 0;
@@ -24,9 +24,6 @@ struct Plain {
   __device__ __forceinline__ void operator()(float& parameter, float gradient) const {
     parameter = fmaf(-rate, slope(parameter, gradient), parameter);
   }
-};
-
-struct Momentum : Plain {
   __device__ __forceinline__ void operator()(float& parameter, float gradient, float& velocity) const {
     const float g = slope(parameter, gradient);
     velocity = fmaf(options.momentum, velocity, g);
@@ -49,11 +46,9 @@ Status sgd_update(VectorView<float> parameters, VectorView<float> velocity, Vect
   check.not_negative("weight_decay", options.weight_decay);
   check.finite("scale", options.scale);
   RONDO_RETURN_IF_ERROR(check.status());
-  if (plain)
-    return update(kName, Plain{options, learning_rate}, parameters.size, parameters.data, gradient.data,
-                  stream);
-  return update(kName, Momentum{{options, learning_rate}}, parameters.size, parameters.data, gradient.data,
-                stream, velocity.data);
+  const Sgd rule = {options, learning_rate};
+  if (plain) return update(kName, rule, parameters.size, parameters.data, gradient.data, stream);
+  return update(kName, rule, parameters.size, parameters.data, gradient.data, stream, velocity.data);
 }
 
 }  // namespace rondo

@@ -38,13 +38,9 @@ __global__ void __launch_bounds__(slots::kThreads)
 #pragma unroll
   for (int slot = 0; slot < slots::kPerThread; ++slot) {
     const int64_t begin = first + slot * slots::kStep;
-    if (packed && begin >= 0 && begin + N <= size) {
-      update_pack<N>(rule, begin, parameters, gradient, states...);
-    } else {
-      for (int j = 0; j < N; ++j)
-        if (begin + j >= 0 && begin + j < size)
-          update_pack<1>(rule, begin + j, parameters, gradient, states...);
-    }
+    slots::visit<N>(
+        begin, size, packed, [&] { update_pack<N>(rule, begin, parameters, gradient, states...); },
+        [&](int64_t i) { update_pack<1>(rule, i, parameters, gradient, states...); });
   }
 }
 

@@ -8,7 +8,7 @@ namespace {
 
 using Kind = ScheduleEntry::Kind;
 
-// A tensor and its life, from the first to the last moment, both included.
+// A tensor and its life, from the first to the last entry, both included.
 struct Life {
   int64_t size;
   int first, last;
@@ -70,10 +70,10 @@ class Planner {
 
   MemoryPlan run(const std::vector<ScheduleEntry>& schedule, bool training) {
     plan_.input = write(values_, input());
-    for (const ScheduleEntry& moment : schedule) {
+    for (const ScheduleEntry& entry : schedule) {
       Step& step = plan_.steps.emplace_back();
-      step.moment = moment;
-      switch (moment.kind) {
+      step.entry = entry;
+      switch (entry.kind) {
         case Kind::forward:
         case Kind::recompute:
           forward(step);
@@ -101,7 +101,7 @@ class Planner {
   int input() const { return graph_.input().id; }
   int output() const { return graph_.resolved(graph_.output().id); }
   const Graph::Node& node_of(const Step& step) const {
-    return graph_.nodes()[static_cast<size_t>(step.moment.node)];
+    return graph_.nodes()[static_cast<size_t>(step.entry.node)];
   }
   const Shape& shape(int value) const { return graph_.values()[static_cast<size_t>(value)].shape; }
 
@@ -138,7 +138,7 @@ class Planner {
     for (int i = 0; i < static_cast<int>(node.inputs.size()); ++i) {
       const int value = graph_.resolved(node.inputs[static_cast<size_t>(i)]);
       const bool wanted = value != input() || input_gradient_;
-      const bool first = graph_.first_writer(value) == Graph::Use{step.moment.node, i};
+      const bool first = graph_.first_writer(value) == Graph::Use{step.entry.node, i};
       step.input_gradients.push_back(!wanted ? kNowhere
                                      : first ? write(gradients_, value)
                                              : begin_life(value));

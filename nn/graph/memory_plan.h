@@ -19,7 +19,7 @@ constexpr int64_t kNowhere = -1;
 
 // A moment, and where its operation finds what it works on. What backward does not read (Op::saves()) is nowhere.
 struct Step {
-  ScheduleEntry moment;
+  ScheduleEntry entry;
   std::vector<int64_t> inputs;
   int64_t output = kNowhere;
   int64_t output_gradient = kNowhere;

@@ -1,5 +1,5 @@
 #include <rondo/collectives/collectives.h>
-#include <rondo/kernels/activation/add.h>
+#include <rondo/nn/graph/op_call.h>
 #include <rondo/nn/graph/replica.h>
 
 #include <algorithm>
@@ -19,7 +19,7 @@ class PassRunner {
     }
     if (pass.whole_batch > 0) whole_batch_ = pass.whole_batch;
     const std::vector<Step>& steps = replicas[0].plan_.steps;
-    while (steps[outside_].moment.kind != Kind::outside) ++outside_;
+    while (steps[outside_].entry.kind != Kind::outside) ++outside_;
     check_same_schedule();
   }
 
@@ -33,76 +33,69 @@ class PassRunner {
   }
 
  private:
+  static auto tensors_of(Replica& replica) {
+    return [&replica](int64_t place, int value) {
+      return replica.tensor(place, replica.graph_.values()[static_cast<size_t>(value)].shape);
+    };
+  }
+
   const Graph& graph() const { return replicas_[0].graph_; }
 
   // Replicas may have batches, and so places, of their own.
   void check_same_schedule() const {
     for (const Replica& replica : replicas_)
-      if (!std::ranges::equal(replica.plan_.steps, replicas_[0].plan_.steps, {}, &Step::moment,
-                              &Step::moment))
+      if (!std::ranges::equal(replica.plan_.steps, replicas_[0].plan_.steps, {}, &Step::entry,
+                              &Step::entry))
         throw Error(bad_argument("pass: the replicas' memory was planned for different schedules"));
   }
 
-  // The pointers of one operation's call; the spans of a run point into this.
-  struct Call {
-    std::vector<ConstTensor> inputs;
-    std::vector<Tensor> input_gradients;
-    std::vector<float*> parameters, gradients, states;
-    double* sums[2];
-    OpContext run;
-  };
-
-  // Steps [begin, end); `after_node` hears of those of one kind.
-  void run(size_t begin, size_t end, Kind heard, const std::function<void(int)>& after_node) {
+  // Steps [begin, end); calls after_node(node) after each step of `kind`.
+  void run(size_t begin, size_t end, Kind kind, const std::function<void(int)>& after_node) {
     for (size_t step = begin; step < end; ++step) {
-      const ScheduleEntry& moment = replicas_[0].plan_.steps[step].moment;
+      const ScheduleEntry& entry = replicas_[0].plan_.steps[step].entry;
       run(step);
-      if (after_node && moment.kind == heard) after_node(moment.node);
+      if (after_node && entry.kind == kind) after_node(entry.node);
     }
   }
 
   void run(size_t index) {
-    const ScheduleEntry& moment = replicas_[0].plan_.steps[index].moment;
-    const Op& op = *graph().nodes()[static_cast<size_t>(moment.node)].op;
-    const bool backward = moment.kind == Kind::backward;
-    std::vector<Call> calls(replicas_.size());
+    const ScheduleEntry& entry = replicas_[0].plan_.steps[index].entry;
+    const Op& op = *graph().nodes()[static_cast<size_t>(entry.node)].op;
+    const bool backward = entry.kind == Kind::backward;
+    std::vector<OpCall> calls(replicas_.size());
     for (size_t r = 0; r < calls.size(); ++r)
       prepare(calls[r], replicas_[r], replicas_[r].plan_.steps[index]);
-    if (op.shared_sums() > 0 && (backward || (moment.kind == Kind::forward && pass_.training))) {
+    if (op.shared_sums() > 0 && (backward || (entry.kind == Kind::forward && pass_.training))) {
       on_each(calls,
-              [&](const OpContext& run) { return backward ? op.backward_sums(run) : op.forward_sums(run); });
+              [&](const OpContext& context) { return backward ? op.backward_sums(context) : op.forward_sums(context); });
       if (pass_.sync_batch_norm) share(calls, op.shared_sums(), backward);
     }
-    on_each(calls, [&](const OpContext& run) { return backward ? op.backward(run) : op.forward(run); });
+    on_each(calls, [&](const OpContext& context) { return backward ? op.backward(context) : op.forward(context); });
     if (backward)
-      for (Replica& replica : replicas_) add_contributions(replica, replica.plan_.steps[index]);
+      for (Replica& replica : replicas_) {
+        const DeviceScope scope(replica.device_);
+        add_contributions(graph().nodes()[static_cast<size_t>(entry.node)], replica.plan_.steps[index],
+                          replica.stream_, tensors_of(replica));
+      }
   }
 
   template <class Work>
-  void on_each(const std::vector<Call>& calls, Work work) {
+  void on_each(const std::vector<OpCall>& calls, Work work) {
     for (size_t r = 0; r < calls.size(); ++r) {
       const DeviceScope scope(replicas_[r].device_);
-      throw_if_error(work(calls[r].run));
+      throw_if_error(work(calls[r].context));
     }
   }
 
-  void share(const std::vector<Call>& calls, int64_t size, bool backward) {
+  void share(const std::vector<OpCall>& calls, int64_t size, bool backward) {
     std::vector<DataView> sums;
-    for (const Call& call : calls) sums.push_back({call.sums[backward ? 1 : 0], size, DType::float64});
+    for (const OpCall& call : calls) sums.push_back({call.sums[backward ? 1 : 0], size, DType::float64});
     throw_if_error(all_reduce(sums, pass_.how, *pass_.sync_batch_norm, streams_));
   }
 
-  void prepare(Call& call, Replica& replica, const Step& step) {
+  void prepare(OpCall& call, Replica& replica, const Step& step) {
     const Graph& graph = replica.graph_;
-    const Graph::Node& node = graph.nodes()[static_cast<size_t>(step.moment.node)];
-    const bool backward = step.moment.kind == Kind::backward;
-    const auto tensor = [&](int64_t place, int value) {
-      return replica.tensor(place, graph.values()[static_cast<size_t>(value)].shape);
-    };
-    for (size_t i = 0; i < node.inputs.size(); ++i) {
-      call.inputs.push_back(tensor(step.inputs[i], node.inputs[i]));
-      if (backward) call.input_gradients.push_back(tensor(step.input_gradients[i], node.inputs[i]));
-    }
+    const Graph::Node& node = graph.nodes()[static_cast<size_t>(step.entry.node)];
     for (int p : node.parameters) {
       const int64_t offset = graph.parameters()[static_cast<size_t>(p)].offset;
       call.parameters.push_back(replica.parameters_.data() + offset);
@@ -111,36 +104,16 @@ class PassRunner {
     for (int s : node.states) call.states.push_back(replica.state(graph.states()[static_cast<size_t>(s)]));
     call.sums[0] = replica.sums_.data();
     call.sums[1] = replica.sums_.data() + node.op->shared_sums();
-    OpContext& run = call.run;
-    run.batch = replica.batch_;
-    run.first = replica.first_;
-    run.summed_batch = pass_.sync_batch_norm ? whole_batch_ : replica.batch_;
-    run.training = pass_.training;
-    run.recompute = step.moment.kind == Kind::recompute;
-    run.seed = pass_.seed;
-    run.step = replica.step_.data();
-    run.inputs = call.inputs;
-    run.output = tensor(step.output, node.output);
-    if (backward) run.output_gradient = tensor(step.output_gradient, node.output);
-    run.input_gradients = call.input_gradients;
-    run.parameters = call.parameters;
-    run.parameter_gradients = call.gradients;
-    run.states = call.states;
-    run.sums = call.sums;
-    run.workspace = {replica.workspace_.data(), replica.workspace_.bytes()};
-    run.stream = replica.stream_;
-  }
-
-  void add_contributions(Replica& replica, const Step& step) {
-    const Graph::Node& node = replica.graph_.nodes()[static_cast<size_t>(step.moment.node)];
-    const DeviceScope scope(replica.device_);
-    for (size_t i = 0; i < node.inputs.size(); ++i) {
-      if (step.added_to[i] == kNowhere) continue;
-      const Shape& shape = replica.graph_.values()[static_cast<size_t>(node.inputs[i])].shape;
-      const VectorView<float> sum = replica.tensor(step.added_to[i], shape).elements();
-      const VectorView<float> contribution = replica.tensor(step.input_gradients[i], shape).elements();
-      throw_if_error(add(sum, sum, contribution, false, replica.stream_));
-    }
+    OpContext& context = call.context;
+    context.batch = replica.batch_;
+    context.first = replica.first_;
+    context.summed_batch = pass_.sync_batch_norm ? whole_batch_ : replica.batch_;
+    context.training = pass_.training;
+    context.seed = pass_.seed;
+    context.step = replica.step_.data();
+    context.workspace = {replica.workspace_.data(), replica.workspace_.bytes()};
+    context.stream = replica.stream_;
+    call.bind(node, step, tensors_of(replica));
   }
 
   std::span<Replica> replicas_;

@@ -86,7 +86,7 @@ void Replica::initialise(uint64_t seed) {
 }
 
 const Step& Replica::step_of(ScheduleEntry::Kind kind, int node) const {
-  const auto step = std::ranges::find(plan_.steps, ScheduleEntry{kind, node}, &Step::moment);
+  const auto step = std::ranges::find(plan_.steps, ScheduleEntry{kind, node}, &Step::entry);
   if (step == plan_.steps.end())
     throw Error(bad_argument("replica: node ", node, " has no such step, there are ", graph_.nodes().size(),
                              " nodes, and the memory may be planned for evaluation"));

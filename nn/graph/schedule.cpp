@@ -33,43 +33,43 @@ std::vector<ScheduleEntry> recomputed(const Graph& graph, const Segment& segment
     if (node.op->saves().inputs) need_inputs(node);
     if (node.op->saves().output) needed[static_cast<size_t>(node.output)] = true;
   }
-  std::vector<ScheduleEntry> moments;
+  std::vector<ScheduleEntry> schedule;
   for (int i = segment.end - 1; i >= segment.begin; --i) {
     const Graph::Node& node = graph.nodes()[static_cast<size_t>(i)];
     if (!needed[static_cast<size_t>(node.output)] || !is_internal(graph, segment, node.output)) continue;
     need_inputs(node);
-    moments.push_back({Kind::recompute, i});
+    schedule.push_back({Kind::recompute, i});
   }
-  std::reverse(moments.begin(), moments.end());
-  return moments;
+  std::reverse(schedule.begin(), schedule.end());
+  return schedule;
 }
 
 }  // namespace
 
 std::vector<ScheduleEntry> evaluation_schedule(const Graph& graph) {
-  std::vector<ScheduleEntry> moments;
+  std::vector<ScheduleEntry> schedule;
   for (int node = 0; node < static_cast<int>(graph.nodes().size()); ++node)
-    moments.push_back({Kind::forward, node});
-  moments.push_back({Kind::outside});
-  return moments;
+    schedule.push_back({Kind::forward, node});
+  schedule.push_back({Kind::outside});
+  return schedule;
 }
 
 std::vector<ScheduleEntry> training_schedule(const Graph& graph, int64_t checkpoint_layers) {
   if (checkpoint_layers < 0)
     throw Error(bad_argument("schedule: checkpoint_layers is ", checkpoint_layers,
                              ", must be at least 1, or 0 for no recomputing"));
-  std::vector<ScheduleEntry> moments = evaluation_schedule(graph);
+  std::vector<ScheduleEntry> schedule = evaluation_schedule(graph);
   const auto nodes = static_cast<int>(graph.nodes().size());
   const int length =
       checkpoint_layers > 0 ? static_cast<int>(std::min<int64_t>(checkpoint_layers, nodes)) : nodes;
   for (int end = nodes; end > 0;) {
     const Segment segment = {(end - 1) / length * length, end};
     if (end < nodes)
-      for (const ScheduleEntry& moment : recomputed(graph, segment)) moments.push_back(moment);
-    for (int node = end - 1; node >= segment.begin; --node) moments.push_back({Kind::backward, node});
+      for (const ScheduleEntry& entry : recomputed(graph, segment)) schedule.push_back(entry);
+    for (int node = end - 1; node >= segment.begin; --node) schedule.push_back({Kind::backward, node});
     end = segment.begin;
   }
-  return moments;
+  return schedule;
 }
 
 }  // namespace rondo::nn

@@ -1,3 +1,4 @@
+#include <rondo/nn/diagnostics/model_checks.h>
 #include <rondo/nn/io/checkpoint.h>
 #include <rondo/nn/io/device_tensors.h>
 #include <rondo/nn/io/parse.h>
@@ -239,7 +240,7 @@ TrainingState load_checkpoint(const std::string& path, DataParallel& model, Opti
     // Everything fits: from here on the model changes.
     model.streams().synchronize();
     upload(tensors, contents);
-    model.clear_nonfinite_gradient();
+    clear_nonfinite_gradient(model);
     optimizer.set_learning_rate(rate);
     return place;
   });
@@ -268,7 +269,7 @@ void load_parameters(const std::string& path, DataParallel& model) {
     const std::vector<const StoredTensor*> contents = matching(file, tensors, besides);
     model.streams().synchronize();
     upload(tensors, contents);
-    model.clear_nonfinite_gradient();
+    clear_nonfinite_gradient(model);
   });
 }
 

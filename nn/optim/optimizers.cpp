@@ -70,7 +70,7 @@ Adam::Adam(DataParallel& model, AdamSettings settings)
     : Optimizer(model, settings.learning_rate, {"first_moment", "second_moment"}, sizeof(AdamState)),
       settings_(settings) {}
 
-AdamState* Adam::state(size_t rank) { return reinterpret_cast<AdamState*>(state(rank).beside.data()); }
+AdamState* Adam::adam_state(size_t rank) { return reinterpret_cast<AdamState*>(state(rank).beside.data()); }
 
 std::vector<OptimizerSetting> Adam::settings() const {
   return {{"beta1", settings_.beta1},
@@ -80,10 +80,10 @@ std::vector<OptimizerSetting> Adam::settings() const {
           {"decoupled", settings_.decoupled ? 1.0f : 0.0f}};
 }
 
-// Of the state the number of steps is enough: each step computes the rest from it.
+// The number of steps is enough: each step computes the rest of the state from it.
 OptimizerMemory Adam::memory(size_t rank) {
   OptimizerMemory memory = Optimizer::memory(rank);
-  memory.counters.push_back({"steps", &state(rank)->steps});
+  memory.counters.push_back({"steps", &adam_state(rank)->steps});
   return memory;
 }
 
@@ -93,8 +93,8 @@ void Adam::step(Replica& replica, size_t rank, float scale) {
                                settings_.eps,  settings_.weight_decay, settings_.decoupled,
                                replica.found_inf()};
   const auto arena = [&](size_t i) { return VectorView<float>{s.arenas[i].data(), s.arenas[i].size()}; };
-  throw_if_error(adam_begin_step(state(rank), s.rate.data(), options, replica.stream()));
-  throw_if_error(adam_update(replica.parameters(), arena(0), arena(1), replica.gradients(), state(rank),
+  throw_if_error(adam_begin_step(adam_state(rank), s.rate.data(), options, replica.stream()));
+  throw_if_error(adam_update(replica.parameters(), arena(0), arena(1), replica.gradients(), adam_state(rank),
                              options, replica.stream()));
 }
 

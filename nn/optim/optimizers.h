@@ -122,7 +122,7 @@ class Adam : public Optimizer {
   OptimizerMemory memory(size_t rank) override;
 
  private:
-  AdamState* state(size_t rank);
+  AdamState* adam_state(size_t rank);
 
   AdamSettings settings_;
 };

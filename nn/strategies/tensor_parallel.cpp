@@ -200,16 +200,16 @@ void TensorParallel::send(int from, const float* what, int to, float* where, int
 
 // Every rank's slice of a layer's result to every rank.
 void TensorParallel::gather(size_t layer) {
-  std::vector<Worker::Call> calls(ranks_.size());
+  std::vector<OpCall> calls(ranks_.size());
   for (size_t r = 0; r < calls.size(); ++r)
     ranks_[r].worker->prepare(calls[r], ranks_[r].gathers[layer].node, 0, Worker::Direction::forward);
   meet();
   for (int from = 0; from < ranks(); ++from)
     for (int to = 0; to < ranks(); ++to) {
-      const OpContext& sender = calls[static_cast<size_t>(from)].run;
+      const OpContext& sender = calls[static_cast<size_t>(from)].context;
       const GatherOp& op = *ranks_[static_cast<size_t>(to)].gathers[layer].op;
       if (from == to) continue;
-      send(from, sender.inputs[0].data, to, op.forward_inbox(calls[static_cast<size_t>(to)].run, from),
+      send(from, sender.inputs[0].data, to, op.forward_inbox(calls[static_cast<size_t>(to)].context, from),
            op.block_size(sender.batch, from));
     }
   meet();
@@ -218,23 +218,23 @@ void TensorParallel::gather(size_t layer) {
 
 // The columns of each rank's partial sums to the rank that they belong to, which adds them.
 void TensorParallel::scatter(size_t layer) {
-  std::vector<Worker::Call> calls(ranks_.size());
+  std::vector<OpCall> calls(ranks_.size());
   for (size_t r = 0; r < calls.size(); ++r)
     ranks_[r].worker->prepare(calls[r], ranks_[r].gathers[layer].node, 0, Worker::Direction::backward);
   const std::vector<int>& senders = ranks_[0].gathers[layer].op->senders();
   for (int from : senders) {
     const Rank& sender = ranks_[static_cast<size_t>(from)];
     const DeviceScope scope(sender.worker->device());
-    throw_if_error(sender.gathers[layer].op->pack(calls[static_cast<size_t>(from)].run));
+    throw_if_error(sender.gathers[layer].op->pack(calls[static_cast<size_t>(from)].context));
   }
   if (!senders.empty()) meet();
   for (int from : senders)
     for (int to = 0; to < ranks(); ++to) {
       if (from == to) continue;
-      const OpContext& receiver = calls[static_cast<size_t>(to)].run;
+      const OpContext& receiver = calls[static_cast<size_t>(to)].context;
       const GatherOp& op = *ranks_[static_cast<size_t>(to)].gathers[layer].op;
       send(from,
-           ranks_[static_cast<size_t>(from)].gathers[layer].op->outbox(calls[static_cast<size_t>(from)].run,
+           ranks_[static_cast<size_t>(from)].gathers[layer].op->outbox(calls[static_cast<size_t>(from)].context,
                                                                        to),
            to, op.backward_inbox(receiver, from), op.block_size(receiver.batch, to));
     }

@@ -64,14 +64,8 @@ const Step& Worker::step_of(int index, Direction direction) const {
   return plan_.steps[static_cast<size_t>(direction == Direction::forward ? index : 2 * nodes() - index)];
 }
 
-void Worker::prepare(Call& call, int index, int64_t micro, Direction direction, float* into) {
-  const bool backward = direction == Direction::backward;
+void Worker::prepare(OpCall& call, int index, int64_t micro, Direction direction, float* into) {
   const Graph::Node& n = node(index);
-  const Step& step = step_of(index, direction);
-  for (size_t i = 0; i < n.inputs.size(); ++i) {
-    call.inputs.push_back(tensor(micro, step.inputs[i], n.inputs[i]));
-    if (backward) call.input_gradients.push_back(tensor(micro, step.input_gradients[i], n.inputs[i]));
-  }
   ArenaLayout layout;
   for (int p : n.parameters) {
     const Parameter& parameter = graph_.parameters()[static_cast<size_t>(p)];
@@ -79,20 +73,16 @@ void Worker::prepare(Call& call, int index, int64_t micro, Direction direction, 
     call.gradients.push_back(into ? layout.place(into, parameter.size)
                                   : gradients_.data() + parameter.offset);
   }
-  OpContext& run = call.run;
-  run.batch = run.summed_batch = samples_[static_cast<size_t>(micro)];
-  run.first = firsts_[static_cast<size_t>(micro)];
-  run.training = true;
-  run.seed = options_.seed;
-  run.step = step_.data();
-  run.inputs = call.inputs;
-  run.output = tensor(micro, step.output, n.output);
-  if (backward) run.output_gradient = tensor(micro, step.output_gradient, n.output);
-  run.input_gradients = call.input_gradients;
-  run.parameters = call.parameters;
-  run.parameter_gradients = call.gradients;
-  run.workspace = {workspace_.data(), workspace_.bytes()};
-  run.stream = stream_;
+  OpContext& context = call.context;
+  context.batch = context.summed_batch = samples_[static_cast<size_t>(micro)];
+  context.first = firsts_[static_cast<size_t>(micro)];
+  context.training = true;
+  context.seed = options_.seed;
+  context.step = step_.data();
+  context.workspace = {workspace_.data(), workspace_.bytes()};
+  context.stream = stream_;
+  call.bind(n, step_of(index, direction),
+            [&](int64_t place, int value) { return tensor(micro, place, value); });
 }
 
 void Worker::upload_input(int64_t micro, std::span<const float> x) {
@@ -103,19 +93,20 @@ void Worker::upload_input(int64_t micro, std::span<const float> x) {
 
 void Worker::forward(int index, int64_t micro) {
   const DeviceScope scope(device());
-  Call call;
+  OpCall call;
   prepare(call, index, micro, Direction::forward);
-  throw_if_error(op(index).forward(call.run));
+  throw_if_error(op(index).forward(call.context));
 }
 
 void Worker::backward(int index, int64_t micro, bool add) {
   const DeviceScope scope(device());
   const bool apart = add && !node(index).parameters.empty();
-  Call call;
+  OpCall call;
   prepare(call, index, micro, Direction::backward, apart ? node_gradients_.data() : nullptr);
-  throw_if_error(op(index).backward(call.run));
+  throw_if_error(op(index).backward(call.context));
   if (apart) add_to_sums(index);
-  add_contributions(index, micro);
+  add_contributions(node(index), step_of(index, Direction::backward), stream_,
+                    [&](int64_t place, int value) { return tensor(micro, place, value); });
 }
 
 void Worker::add_to_sums(int index) {
@@ -125,17 +116,6 @@ void Worker::add_to_sums(int index) {
     const VectorView<float> sum = {gradients_.data() + parameter.offset, parameter.size};
     throw_if_error(rondo::add(
         sum, sum, {layout.place(node_gradients_.data(), parameter.size), parameter.size}, false, stream_));
-  }
-}
-
-void Worker::add_contributions(int index, int64_t micro) {
-  const Step& step = step_of(index, Direction::backward);
-  for (size_t i = 0; i < step.added_to.size(); ++i) {
-    if (step.added_to[i] == kNowhere) continue;
-    const int value = node(index).inputs[i];
-    const VectorView<float> sum = tensor(micro, step.added_to[i], value).elements();
-    throw_if_error(
-        rondo::add(sum, sum, tensor(micro, step.input_gradients[i], value).elements(), false, stream_));
   }
 }
 

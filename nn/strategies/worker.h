@@ -9,6 +9,7 @@
 #include <rondo/kernels/runtime/buffer.h>
 #include <rondo/nn/graph/graph.h>
 #include <rondo/nn/graph/memory_plan.h>
+#include <rondo/nn/graph/op_call.h>
 #include <rondo/nn/strategies/strategy.h>
 
 #include <span>
@@ -50,16 +51,9 @@ class Worker {
 
   enum class Direction { forward, backward };
 
-  // The pointers of one operation's call.
-  struct Call {
-    OpContext run;
-    std::vector<ConstTensor> inputs;
-    std::vector<Tensor> input_gradients;
-    std::vector<float*> parameters, gradients;
-  };
   // `call` is filled for a node, whose spans then point into it: it must stay where it is. `into`: where the gradients of
   // the node's parameters go; null: to their place among all.
-  void prepare(Call& call, int node, int64_t micro, Direction direction, float* into = nullptr);
+  void prepare(OpCall& call, int node, int64_t micro, Direction direction, float* into = nullptr);
 
   void upload_input(int64_t micro, std::span<const float> x);
   void forward(int node, int64_t micro = 0);
@@ -86,7 +80,6 @@ class Worker {
     return tensor(micro, place, graph_.values()[static_cast<size_t>(value)].shape);
   }
   const Step& step_of(int node, Direction direction) const;
-  void add_contributions(int node, int64_t micro);
   void add_to_sums(int node);
 
   const Graph& graph_;

@@ -1,3 +1,4 @@
+#include <rondo/nn/diagnostics/model_checks.h>
 #include <rondo/nn/train/fit.h>
 
 #include <rondo/nn/data/device_images.h>
@@ -52,7 +53,7 @@ class Run {
         test_(model, data.test_images, data.test_labels),
         batches_(model, train_, model.options().batch, options.seed),
         run_{batches_.steps(), batches_.steps() * options.epochs},
-        probe_(model.streams().device(0), model.streams().stream(0), model.loss_stats(), kStepsAhead),
+        probe_(model.streams().device(0), model.streams().stream(0), model.group().loss_stats(), kStepsAhead),
         check_(check_of(model, options.verify)) {
     options.learning_rate.check(run_);
     check_from();
@@ -72,7 +73,7 @@ class Run {
       agree_on_end();
       if (result_.end != FitResult::End::diverged) look_at_gradients();
       if (result_.end == FitResult::End::diverged) {
-        find_nonfinite_tensor();
+        repeat_bad_step();
       } else if (result_.end == FitResult::End::done || batches_.done()) {
         finish_epoch();
         if (epoch_ == options_.epochs) result_.end = FitResult::End::done;  // whatever was asked meanwhile
@@ -189,19 +190,19 @@ class Run {
 
   // A gradient may be lost where the loss is not; from then on no step has changed anything.
   void look_at_gradients() {
-    const std::string parameter = model_.nonfinite_gradient();
+    const std::string parameter = nonfinite_gradient(model_);
     if (parameter.empty()) return;
     result_.end = FitResult::End::diverged;
     result_.nonfinite_tensor = concat(parameter, ": gradient, in one of the last ", seen_ - first_step_, " steps");
   }
 
   // The step whose loss was the first that was not finite is taken once more.
-  void find_nonfinite_tensor() {
+  void repeat_bad_step() {
     if (!result_.nonfinite_tensor.empty()) return;
     const int64_t steps_ago = batches_.step() - bad_step_;
     batches_.begin_epoch(epoch_, bad_step_);
     move_to(epoch_, bad_step_);
-    if (const std::optional<NonfiniteTensor> bad = model_.first_nonfinite_tensor(batches_, steps_ago))
+    if (const std::optional<NonfiniteTensor> bad = nn::find_nonfinite_tensor(model_, batches_, steps_ago))
       result_.nonfinite_tensor = bad->text();
   }
 

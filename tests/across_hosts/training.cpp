@@ -8,6 +8,7 @@
 //   training batch 0        another batch in each process
 //   training check 0        no training: replicas of which one value of the last process differs, counted
 #include <rondo/collectives/across_hosts/mpi_process_group.h>
+#include <rondo/nn/diagnostics/model_checks.h>
 #include <rondo/nn/train/fit.h>
 #include <rondo/nn/diagnostics/replica_check.h>
 #include <rondo/tests/across_hosts/fingerprint.h>
@@ -94,7 +95,7 @@ void find_bad_input(ProcessGroup& processes) {
   if (processes.index() == processes.size() - 1)
     x[15 * 784 + 3 * 28 + 4] = std::numeric_limits<float>::infinity();
   FixedBatch batch(model, x, some_labels(kSamples, 10));
-  const auto bad = model.first_nonfinite_tensor(batch, 0);
+  const auto bad = find_nonfinite_tensor(model, batch, 0);
   std::printf("%s\n", bad ? bad->text().c_str() : "nothing");
 }
 

@@ -1,5 +1,6 @@
 // LeNet on two devices, in the lines that a user writes.
 
+#include <rondo/nn/diagnostics/model_checks.h>
 #include <rondo/nn/train/data_parallel.h>
 #include <rondo/nn/models/models.h>
 #include <rondo/version.h>
@@ -20,6 +21,6 @@ int main() {
   const LossStats result = model.evaluate(images, labels);
   std::printf("Rondo %s: %d of %d right, %d values differ between the replicas\n", RONDO_VERSION_STRING,
               static_cast<int>(result.correct), static_cast<int>(result.rows),
-              static_cast<int>(model.differing_values()));
-  return result.correct == 64 && model.differing_values() == 0 ? 0 : 1;
+              static_cast<int>(differing_values(model)));
+  return result.correct == 64 && differing_values(model) == 0 ? 0 : 1;
 }

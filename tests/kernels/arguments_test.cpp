@@ -339,16 +339,16 @@ std::vector<Operation> optimizers() {
     const auto gradient = a.input("gradient", VectorView<const float>{nullptr, size});
     const auto* rate = a.input_value<float>("learning_rate");
     const SgdOptions options = {.momentum = with_velocity ? 0.9f : 0,
-                                .guard = a.optional_value<unsigned long long>("guard")};
+                                .found_inf = a.optional_value<unsigned long long>("found_inf")};
     return sgd_update(parameters, velocity, gradient, rate, options, stream);
   };
   return {{"sgd_update/momentum", [sgd](Arguments& a, cudaStream_t stream) { return sgd(a, true, stream); }},
           {"sgd_update/plain", [sgd](Arguments& a, cudaStream_t stream) { return sgd(a, false, stream); }},
           {"adam_begin_step",
            [](Arguments& a, cudaStream_t stream) {
-             auto* clock = a.output_value<AdamState>("clock");
+             auto* state = a.output_value<AdamState>("state");
              const auto* rate = a.input_value<float>("learning_rate");
-             return adam_begin_step(clock, rate, {.guard = a.optional_value<unsigned long long>("guard")},
+             return adam_begin_step(state, rate, {.found_inf = a.optional_value<unsigned long long>("found_inf")},
                                     stream);
            }},
           {"adam_update", [](Arguments& a, cudaStream_t stream) {
@@ -357,9 +357,9 @@ std::vector<Operation> optimizers() {
              const auto parameters = a.output("parameters", each), first = a.output("first", each),
                         second = a.output("second", each);
              const auto gradient = a.input("gradient", VectorView<const float>{nullptr, size});
-             const auto* clock = a.input_value<AdamState>("clock");
-             return adam_update(parameters, first, second, gradient, clock,
-                                {.guard = a.optional_value<unsigned long long>("guard")}, stream);
+             const auto* state = a.input_value<AdamState>("state");
+             return adam_update(parameters, first, second, gradient, state,
+                                {.found_inf = a.optional_value<unsigned long long>("found_inf")}, stream);
            }}};
 }
 

@@ -1,5 +1,3 @@
-#include <CLI/CLI.hpp>
-
 #include <rondo/kernels/runtime/platform.h>
 #include <rondo/kernels/core/status.h>
 #include <rondo/tools/rondo/arguments.h>
@@ -92,11 +90,6 @@ Command add_scale(const Command& app, ScaleArguments& to) {
   return scale;
 }
 
-std::string one_line(std::string text) {
-  const size_t end = text.find('\n');
-  return end == std::string::npos ? text : text.substr(0, end);
-}
-
 }  // namespace
 
 std::vector<int> parse_devices(const std::string& text) {
@@ -126,13 +119,12 @@ std::vector<int> parse_devices(const std::string& text) {
 
 CommandLine parse_command_line(int argc, const char* const* argv) {
   CommandLine line;
-  CLI::App app(
+  CommandParser parser(
+      "rondo",
       "Rondo: hand-written CUDA kernels, a ring all-reduce, and the data-parallel trainer built on both.\n"
       "The same kernels run on NVIDIA GPUs and, without one, on the CPU.",
-      "rondo");
-  app.require_subcommand(0, 1);
-  app.set_version_flag("--version", concat("rondo ", RONDO_VERSION_STRING, " (", platform(), ")"));
-  const Command program(&app);
+      concat("rondo ", RONDO_VERSION_STRING, " (", platform(), ")"));
+  const Command program = parser.command();
   const TrainCommands train = add_train(program, line.lenet, line.resnet18, line.mlp);
   const Command devices = add_devices(program, line.devices);
   const Command links = add_links(program, line.links);
@@ -147,28 +139,20 @@ CommandLine parse_command_line(int argc, const char* const* argv) {
   const Command summary = add_summary(program, line.summary);
   const Command plot = add_plot(program, line.plot);
 
-  try {
-    const std::vector<std::string> words = words_of(argc, argv);
-    std::vector<const char*> in_order = {argv[0]};
-    for (const std::string& word : words) in_order.push_back(word.c_str());
-    app.parse(static_cast<int>(in_order.size()), in_order.data());
-  } catch (const CLI::CallForHelp&) {
-    line.text = app.help();  // of the subcommand, where one was named
+  std::vector<std::string> words = words_of(argc, argv);
+  words.insert(words.begin(), argv[0]);
+  const CommandParser::Outcome outcome = parser.parse(words);
+  if (outcome == CommandParser::Outcome::text) {
+    line.text = parser.text();
     return line;
-  } catch (const CLI::CallForVersion& version) {
-    line.text = std::string(version.what()) + "\n";
-    return line;
-  } catch (const CLI::RequiredError&) {
+  }
+  if (outcome == CommandParser::Outcome::missing) {
     if (schedule.parsed()) throw Error(bad_argument("--ranks was not given: rondo schedule --ranks 4"));
     if (strategies.parsed())
       throw Error(bad_argument("no model was named, must be lenet or mlp: rondo strategies lenet"));
     if (summary.parsed())
       throw Error(bad_argument("no model was named, must be lenet, resnet18 or mlp: rondo summary resnet18"));
     throw Error(bad_argument("no model was named, must be ", kTrainedModels, ": rondo train lenet"));
-  } catch (const CLI::ParseError& error) {
-    const std::string command =
-        app.get_subcommands().empty() ? "" : app.get_subcommands()[0]->get_name() + " ";
-    throw Error(bad_argument(one_line(error.what()), "; rondo ", command, "--help shows what is valid"));
   }
   if (train.lenet.parsed()) {
     line.action = CommandLine::Action::train_lenet;
@@ -194,7 +178,7 @@ CommandLine parse_command_line(int argc, const char* const* argv) {
     check(line.plot);
     line.action = CommandLine::Action::plot;
   } else {
-    line.text = app.help();
+    line.text = parser.help();
   }
   for (size_t i = 0; i < std::size(kVerbs); ++i) {
     if (!commands[i].parsed()) continue;

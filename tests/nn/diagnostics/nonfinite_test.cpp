@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <rondo/kernels/random/dropout.h>
+#include <rondo/nn/diagnostics/model_checks.h>
 #include <rondo/nn/train/data_parallel.h>
 #include <rondo/nn/diagnostics/nonfinite.h>
 #include <rondo/tests/nn/train/fixed_batch.h>
@@ -223,9 +224,9 @@ TEST(FirstNonfinite, DropsWhatTheStepDropped) {
       for (const int64_t steps_ago : {0, 1, 6, 3, 4, 2, 5}) {
         SCOPED_TRACE(concat(steps_ago, " steps ago"));
         source.fails = true;  // the number is put back after a failure, too
-        EXPECT_THROW(model.first_nonfinite_tensor(source, steps_ago), Error);
+        EXPECT_THROW(find_nonfinite_tensor(model, source, steps_ago), Error);
         source.fails = false;
-        const std::optional<NonfiniteTensor> bad = model.first_nonfinite_tensor(source, steps_ago);
+        const std::optional<NonfiniteTensor> bad = find_nonfinite_tensor(model, source, steps_ago);
         ASSERT_TRUE(bad.has_value());
         places.insert(first_kept(kSteps - steps_ago));
         EXPECT_EQ(bad->text(), concat("0 (dropout 0.5): output [sample 0, element ",

@@ -25,9 +25,9 @@ class ArenaModel {
     write(plan_.input, value(0), "the input");
     for (const nn::Step& step : plan_.steps) {
       now_ = &step - plan_.steps.data();
-      switch (step.moment.kind) {
+      switch (step.entry.kind) {
         case Kind::forward:
-          expect(step.moment.node == next++, "an operation out of order");
+          expect(step.entry.node == next++, "an operation out of order");
           forward(step);
           break;
         case Kind::outside:
@@ -40,7 +40,7 @@ class ArenaModel {
           forward(step);
           break;
         case Kind::backward:
-          expect(step.moment.node == --next, "an operation backward out of order");
+          expect(step.entry.node == --next, "an operation backward out of order");
           backward(step, wanted);
           break;
       }
@@ -89,7 +89,7 @@ class ArenaModel {
   }
 
   const nn::Graph::Node& node_of(const nn::Step& step) const {
-    return graph_.nodes()[static_cast<size_t>(step.moment.node)];
+    return graph_.nodes()[static_cast<size_t>(step.entry.node)];
   }
 
   void forward(const nn::Step& step) {

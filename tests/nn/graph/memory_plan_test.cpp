@@ -99,14 +99,14 @@ MemoryPlan without_reuse(const Graph& graph, int64_t batch, const PlanOptions& o
   const auto write = [&](std::map<int, int64_t>& places, int value) { return places[value] = fresh(value); };
   plan.input = write(values, 0);
   for (Step& step : plan.steps) {
-    if (step.moment.kind == ScheduleEntry::Kind::outside) {
+    if (step.entry.kind == ScheduleEntry::Kind::outside) {
       const int output = graph.resolved(graph.output().id);
       plan.output = values.at(output);
       plan.output_gradient = write(gradients, output);
       continue;
     }
-    const Graph::Node& node = graph.nodes()[static_cast<size_t>(step.moment.node)];
-    const bool backward = step.moment.kind == ScheduleEntry::Kind::backward;
+    const Graph::Node& node = graph.nodes()[static_cast<size_t>(step.entry.node)];
+    const bool backward = step.entry.kind == ScheduleEntry::Kind::backward;
     if (backward) step.output_gradient = gradients.at(node.output);
     step.output = backward ? values.at(node.output) : write(values, node.output);
     for (size_t i = 0; i < node.inputs.size(); ++i) {

@@ -165,7 +165,7 @@ TEST(Recompute, RunsOnlyWhatIsNeededAgain) {
 TEST(Recompute, LeavesOutWhatNobodyReads) {
   const Graph graph = make_graph(
       Sequential{AvgPool2d(1), AvgPool2d(1), AvgPool2d(1), Flatten(), Linear(3), Linear(2)}, {2, 2, 1});
-  for (const ScheduleEntry& moment : training_schedule(graph, 3)) EXPECT_NE(moment.kind, ScheduleEntry::Kind::recompute);
+  for (const ScheduleEntry& entry : training_schedule(graph, 3)) EXPECT_NE(entry.kind, ScheduleEntry::Kind::recompute);
 }
 
 // The linear layer reads the second average again, which is made of the first.
@@ -173,8 +173,8 @@ TEST(Recompute, MakesWhatIsNeededOfWhatItIsMadeOf) {
   const AnyModule network =
       Sequential{AvgPool2d(1), AvgPool2d(1), Flatten(), Linear(3), Linear(3), Linear(3)};
   std::vector<int> again;
-  for (const ScheduleEntry& moment : training_schedule(make_graph(network, {2, 2, 1}), 3))
-    if (moment.kind == ScheduleEntry::Kind::recompute) again.push_back(moment.node);
+  for (const ScheduleEntry& entry : training_schedule(make_graph(network, {2, 2, 1}), 3))
+    if (entry.kind == ScheduleEntry::Kind::recompute) again.push_back(entry.node);
   EXPECT_EQ(again, (std::vector<int>{0, 1}));
 }
 

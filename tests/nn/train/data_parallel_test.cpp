@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <rondo/kernels/runtime/platform.h>
+#include <rondo/nn/diagnostics/model_checks.h>
 #include <rondo/nn/train/data_parallel.h>
 #include <rondo/nn/layers/batch_norm.h>
 #include <rondo/nn/layers/conv2d.h>
@@ -53,7 +54,7 @@ TEST(DataParallel, AnyNumberOfDevicesTakesTheSameSteps) {
         optimizer = std::make_unique<Sgd>(model, SgdOptions{.learning_rate = 0.05f, .momentum = 0.9f});
       const std::vector<float> before = parameters_of(model), after = train(model, *optimizer);
       EXPECT_GT(distance(after, before), 1e-3) << "nothing was learned";
-      EXPECT_EQ(model.differing_values(), 0) << "the replicas differ";
+      EXPECT_EQ(differing_values(model), 0) << "the replicas differ";
       if (ranks == 1) one = after;
       // Adam divides by the size of the gradient: where that is nearly 0, rounding decides.
       EXPECT_LE(distance(after, one), adam ? 2e-3 : 2e-5);
@@ -187,7 +188,7 @@ TEST(DataParallel, Learns) {
   EXPECT_LT(last.loss / 400, 0.5);
   const LossStats after = model.evaluate(test_x, test_labels);
   EXPECT_GT(after.correct, 160) << "of 200";
-  EXPECT_EQ(model.differing_values(), 0);
+  EXPECT_EQ(differing_values(model), 0);
 }
 
 TEST(DataParallel, SquaredErrorGoesDown) {
@@ -210,7 +211,7 @@ TEST(DataParallel, SquaredErrorGoesDown) {
   }
   last = model.take_loss_stats().loss;
   EXPECT_LT(last, 0.02 * first);
-  EXPECT_EQ(model.differing_values(), 0);
+  EXPECT_EQ(differing_values(model), 0);
 }
 
 // Any number of samples, more than a batch and not a multiple of it, in their order.

@@ -1,6 +1,7 @@
 // fit(): a training that stops and goes on is one that did not stop; one that loses its loss says where.
 #include <gtest/gtest.h>
 
+#include <rondo/nn/diagnostics/model_checks.h>
 #include <rondo/nn/train/fit.h>
 #include <rondo/nn/models/models.h>
 #include <rondo/tests/nn/models/small_data.h>
@@ -197,7 +198,7 @@ TEST(Fit, NamesTheFirstTensorThatIsNotFinite) {
     EXPECT_TRUE(std::regex_search(result.nonfinite_tensor, std::regex(": output .* is -?(nan|inf)")))
         << result.nonfinite_tensor;
     for (float value : parameters_of(trained.model)) ASSERT_TRUE(std::isfinite(value));
-    EXPECT_EQ(trained.model.differing_values(), 0);
+    EXPECT_EQ(differing_values(trained.model), 0);
   }
 }
 
@@ -225,9 +226,9 @@ TEST(Fit, AGradientThatIsLostIsSeenWhereTheLossIsNot) {
   EXPECT_NE(result.nonfinite_tensor.find("gradient"), std::string::npos) << result.nonfinite_tensor;
   EXPECT_TRUE(all_equal_bits(parameters_of(model), before));
   // A model that is loaded again trains again.
-  EXPECT_NE(model.nonfinite_gradient(), "");
-  model.clear_nonfinite_gradient();
-  EXPECT_EQ(model.nonfinite_gradient(), "");
+  EXPECT_NE(nonfinite_gradient(model), "");
+  clear_nonfinite_gradient(model);
+  EXPECT_EQ(nonfinite_gradient(model), "");
 }
 
 TEST(Fit, ALoadedModelTrainsAgain) {

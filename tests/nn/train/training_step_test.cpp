@@ -3,6 +3,7 @@
 
 #include <rondo/kernels/data/batch.h>
 #include <rondo/nn/data/device_images.h>
+#include <rondo/nn/diagnostics/model_checks.h>
 #include <rondo/nn/models/models.h>
 #include <rondo/tests/nn/train/fixed_batch.h>
 #include <rondo/tests/nn/models/small_data.h>
@@ -67,7 +68,7 @@ TEST(TrainingStep, ReplayedIsAsEnqueued) {
         train(model, *optimizer);
         parameters[traced] = parameters_of(model);
         losses[traced] = model.take_loss_stats().loss;
-        EXPECT_EQ(model.differing_values(), 0);
+        EXPECT_EQ(differing_values(model), 0);
       }
       EXPECT_TRUE(all_equal_bits(parameters[0], parameters[1]));
       EXPECT_EQ(losses[0], losses[1]);
@@ -155,7 +156,7 @@ TEST(TrainingStep, PiecesAddUpToTheBatch) {
       const std::vector<float> after = parameters_of(model);
       if (whole.empty()) whole = after;
       EXPECT_LE(distance(after, whole), 2e-5);
-      EXPECT_EQ(model.differing_values(), 0);
+      EXPECT_EQ(differing_values(model), 0);
       const LossStats loss_stats = model.take_loss_stats();
       EXPECT_EQ(loss_stats.rows, 149);
       const int64_t shard = (12 + ranks - 1) / ranks;
@@ -173,7 +174,7 @@ TEST(TrainingStep, ReplicatedIsTheSameOnEveryDevice) {
     DataParallel model(small_network(), kSmallInput, options);
     Sgd sgd(model, {.learning_rate = 0.05f});
     train(model, sgd);
-    EXPECT_EQ(model.differing_values(), 0);
+    EXPECT_EQ(differing_values(model), 0);
     const LossStats loss_stats = model.take_loss_stats();
     EXPECT_EQ(loss_stats.rows, 149) << "every sample counts once";
     if (one.empty()) one = parameters_of(model);

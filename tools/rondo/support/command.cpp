@@ -1,8 +1,7 @@
 #include <CLI/CLI.hpp>
 
+#include <rondo/kernels/core/status.h>
 #include <rondo/tools/rondo/support/command.h>
-
-#include <vector>
 
 namespace rondo::program {
 
@@ -50,5 +49,38 @@ Option Command::add_flag(const std::string& name, bool& to, const std::string& h
 void Command::when_parsed(const std::function<void()>& check) const { app_->callback(check); }
 
 bool Command::parsed() const { return app_->parsed(); }
+
+CommandParser::CommandParser(const std::string& name, const std::string& description,
+                             const std::string& version)
+    : app_(std::make_unique<CLI::App>(description, name)) {
+  app_->require_subcommand(0, 1);
+  app_->set_version_flag("--version", version);
+}
+CommandParser::~CommandParser() = default;
+
+std::string CommandParser::help() const { return app_->help(); }
+
+CommandParser::Outcome CommandParser::parse(const std::vector<std::string>& words) {
+  std::vector<const char*> arguments;
+  for (const std::string& word : words) arguments.push_back(word.c_str());
+  try {
+    app_->parse(static_cast<int>(arguments.size()), arguments.data());
+  } catch (const CLI::CallForHelp&) {
+    text_ = help();
+    return Outcome::text;
+  } catch (const CLI::CallForVersion& version) {
+    text_ = std::string(version.what()) + "\n";
+    return Outcome::text;
+  } catch (const CLI::RequiredError&) {
+    return Outcome::missing;
+  } catch (const CLI::ParseError& error) {
+    const std::string command =
+        app_->get_subcommands().empty() ? "" : app_->get_subcommands()[0]->get_name() + " ";
+    const std::string why = error.what();
+    throw Error(bad_argument(why.substr(0, why.find('\n')), "; rondo ", command,
+                             "--help shows what is valid"));
+  }
+  return Outcome::parsed;
+}
 
 }  // namespace rondo::program

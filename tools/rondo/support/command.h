@@ -1,9 +1,11 @@
-// Command: a command of the program and its options. CLI11 is included by command.cpp and arguments.cpp
-// alone: its header takes longer to compile than all files that add options.
+// Command: a command of the program and its options. Only command.cpp includes CLI11, whose header takes
+// longer to compile than all files that add options.
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <string>
+#include <vector>
 
 namespace CLI {
 class App;
@@ -51,6 +53,30 @@ class Command {
 
  private:
   CLI::App* app_;
+};
+
+// The parser of a command line, which owns all commands.
+class CommandParser {
+ public:
+  CommandParser(const std::string& name, const std::string& description, const std::string& version);
+  ~CommandParser();
+
+  Command command() const { return Command(app_.get()); }
+  // The help of the command that was parsed.
+  std::string help() const;
+
+  enum class Outcome {
+    parsed,
+    text,     // help or version was asked for: text() has it
+    missing,  // a required argument was not given
+  };
+  // `words`: the command line, with the program's name. Throws a bad_argument Error.
+  Outcome parse(const std::vector<std::string>& words);
+  const std::string& text() const { return text_; }
+
+ private:
+  std::unique_ptr<CLI::App> app_;
+  std::string text_;
 };
 
 }  // namespace rondo::program

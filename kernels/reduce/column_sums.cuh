@@ -1,0 +1,152 @@
+// column_sums(): sums over the rows of a matrix, for each column.
+//
+// A block sums kRowsPerBlock rows of kColsPerBlock columns. Its threads form a grid of kRowThreads rows; the
+// threads of row l add the matrix rows l, l + kRowThreads, ... in registers, N neighbouring columns for each
+// thread. Then the kRowThreads partial sums of a column are added in order, in shared memory. If the matrix
+// has more rows than one block takes, the sums of the blocks are partial sums in the workspace, and the same
+// kernel adds them. The order of additions depends on the row numbers alone: not on N, and not on the device.
+#pragma once
+
+#include <rondo/kernels/core/launch.cuh>
+#include <rondo/kernels/core/pack.cuh>
+#include <rondo/kernels/core/shared.cuh>
+#include <rondo/kernels/core/size.h>
+#include <rondo/kernels/core/view.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <type_traits>
+
+namespace rondo::columns {
+
+inline constexpr int kColsPerBlock = 32;  // of floats: one cache line
+inline constexpr int kRowsPerBlock = 512;
+
+// What a thread adds up: kSums sums for each of N columns.
+template <class Value, int kSums, int N>
+struct Sums {
+  Value of[kSums][N] = {};
+};
+
+template <class Summand>
+struct Shared {
+  typename Summand::Value sums[Summand::kSums][Summand::kRowThreads][kColsPerBlock];
+};
+
+// How a block's sum gets to its place: it replaces the value there.
+struct Replace {
+  template <class Value>
+  __device__ __forceinline__ Value operator()(Value sum, const Value*) const {
+    return sum;
+  }
+};
+
+// `summand` is a functor with the type Value, the numbers kSums and kRowThreads, and channel<N>(col), which
+// prepares N columns from `col` on; channel.add(sums, row) adds a row to Sums<Value, kSums, N>. `result` takes,
+// for each block of rows, `cols` values of the first sum, then `cols` of the second.
+template <int N, class Summand, class Finish>
+__global__ void __launch_bounds__(Summand::kRowThreads* kColsPerBlock / N)
+    column_sums_kernel(typename Summand::Value* __restrict__ result, Summand summand, int64_t rows, int cols,
+                       int64_t rows_per_block, Finish finish) {
+  using Value = typename Summand::Value;
+  constexpr int kSums = Summand::kSums, kRowThreads = Summand::kRowThreads;
+  auto& shared = shared_memory<Shared<Summand>>();
+  const int block_col = static_cast<int>(blockIdx.y) * kColsPerBlock;
+  const int thread_col = static_cast<int>(threadIdx.x) * N;
+  const int row_thread = static_cast<int>(threadIdx.y);
+  const int64_t first = static_cast<int64_t>(blockIdx.x) * rows_per_block;
+  const int64_t last = min(first + rows_per_block, rows);
+
+  Sums<Value, kSums, N> sums;
+  if (block_col + thread_col < cols) {
+    const auto channel = summand.template channel<N>(block_col + thread_col);
+    for (int64_t row = first + row_thread; row < last; row += kRowThreads) channel.add(sums, row);
+  }
+#pragma unroll
+  for (int s = 0; s < kSums; ++s)
+    for (int k = 0; k < N; ++k) shared.sums[s][row_thread][thread_col + k] = sums.of[s][k];
+  __syncthreads();
+
+  const int thread = row_thread * static_cast<int>(blockDim.x) + static_cast<int>(threadIdx.x);
+  const int threads = static_cast<int>(blockDim.x * blockDim.y);
+  for (int j = thread; j < static_cast<int>(blockDim.x) * N; j += threads) {
+    if (block_col + j >= cols) return;
+    Value* to = result + static_cast<int64_t>(blockIdx.x) * kSums * cols + block_col + j;
+#pragma unroll
+    for (int s = 0; s < kSums; ++s) {
+      Value total = shared.sums[s][0][j];
+      for (int i = 1; i < kRowThreads; ++i) total += shared.sums[s][i][j];
+      to[s * cols] = finish(total, to + s * cols);
+    }
+  }
+}
+
+// The summand of the second pass: rows of partial sums.
+template <class Summand>
+struct PartialSums {
+  using Value = typename Summand::Value;
+  static constexpr int kSums = Summand::kSums, kRowThreads = Summand::kRowThreads;
+  const Value* partial;
+  int cols;
+
+  template <int N>
+  struct Channel {
+    static_assert(N == 1);
+    const Value* from;
+    int cols;
+    __device__ __forceinline__ void add(Sums<Value, kSums, 1>& sums, int64_t row) const {
+#pragma unroll
+      for (int s = 0; s < kSums; ++s) sums.of[s][0] += from[row * kSums * cols + s * cols];
+    }
+  };
+  template <int N>
+  __device__ Channel<N> channel(int col) const {
+    return {partial + col, cols};
+  }
+};
+
+template <int N, class Summand, class Finish>
+Status launch_width(const char* name, typename Summand::Value* result, const Summand& summand, int64_t rows,
+                    int64_t cols, int64_t rows_per_block, const Finish& finish, cudaStream_t stream) {
+  LaunchShape shape;
+  shape.grid_x = std::max<int64_t>(ceil_div(rows, rows_per_block), 1);
+  shape.grid_y = ceil_div<int64_t>(cols, kColsPerBlock);
+  shape.block_x = static_cast<int>(ceil_div<int64_t>(std::min<int64_t>(cols, kColsPerBlock), N));
+  shape.block_y = Summand::kRowThreads;
+  shape.shared_bytes = sizeof(Shared<Summand>);
+  return launch(name, shape, stream, column_sums_kernel<N, Summand, Finish>, result, summand, rows,
+                static_cast<int>(cols), rows_per_block, finish);
+}
+
+template <class Summand, class Finish>
+Status launch_columns(const char* name, typename Summand::Value* result, const Summand& summand,
+                      int64_t rows, int64_t cols, int width, const Finish& finish, cudaStream_t stream) {
+  const auto with = [&]<int N>(std::integral_constant<int, N>) {
+    return launch_width<N>(name, result, summand, rows, cols, kRowsPerBlock, finish, stream);
+  };
+  return width > 4    ? with(std::integral_constant<int, kWidestPack>())
+         : width == 4 ? with(std::integral_constant<int, 4>())
+         : width == 2 ? with(std::integral_constant<int, 2>())
+                      : with(std::integral_constant<int, 1>());
+}
+
+template <class Value, int kSums>
+int64_t workspace_bytes(int64_t rows, int64_t cols) {
+  if (rows <= kRowsPerBlock) return 0;
+  return saturating_product({ceil_div<int64_t>(rows, kRowsPerBlock), kSums, cols, sizeof(Value)});
+}
+
+// `width`: the neighbouring columns that `summand` can take at once: kWidestPack, 4, 2 or 1. `finish(sum, to)`
+// is what is stored at `to`.
+template <class Summand, class Finish = Replace>
+Status column_sums(const char* name, typename Summand::Value* sums, const Summand& summand, int64_t rows,
+                   int64_t cols, int width, Workspace workspace, cudaStream_t stream, Finish finish = {}) {
+  if (rows <= kRowsPerBlock) return launch_columns(name, sums, summand, rows, cols, width, finish, stream);
+  auto* const partial = static_cast<typename Summand::Value*>(workspace.data);
+  RONDO_RETURN_IF_ERROR(launch_columns(name, partial, summand, rows, cols, width, Replace{}, stream));
+  const int64_t blocks = ceil_div<int64_t>(rows, kRowsPerBlock);
+  return launch_width<1>(name, sums, PartialSums<Summand>{partial, static_cast<int>(cols)}, blocks, cols,
+                         blocks, finish, stream);
+}
+
+}  // namespace rondo::columns

@@ -1,0 +1,52 @@
+// OpCall: the arguments of one call of an operation, and the memory that they refer to.
+#pragma once
+
+#include <rondo/kernels/activation/add.h>
+#include <rondo/nn/graph/graph.h>
+#include <rondo/nn/graph/memory_plan.h>
+#include <rondo/nn/graph/op.h>
+
+#include <vector>
+
+namespace rondo::nn {
+
+// The context's spans refer to the other members, so a call stays where it was bound.
+struct OpCall {
+  OpContext context;
+  std::vector<ConstTensor> inputs;
+  std::vector<Tensor> input_gradients;
+  std::vector<float*> parameters, gradients, states;
+  double* sums[2] = {};
+
+  // Fills the context's tensors and spans for `step` of `node`. tensor(place, value) is the tensor of a value
+  // of the graph at a place in the arena. Parameters, gradients, states and sums must be filled before.
+  template <class TensorAt>
+  void bind(const Graph::Node& node, const Step& step, TensorAt tensor) {
+    const bool backward = step.entry.kind == ScheduleEntry::Kind::backward;
+    for (size_t i = 0; i < node.inputs.size(); ++i) {
+      inputs.push_back(tensor(step.inputs[i], node.inputs[i]));
+      if (backward) input_gradients.push_back(tensor(step.input_gradients[i], node.inputs[i]));
+    }
+    context.recompute = step.entry.kind == ScheduleEntry::Kind::recompute;
+    context.inputs = inputs;
+    context.output = tensor(step.output, node.output);
+    if (backward) context.output_gradient = tensor(step.output_gradient, node.output);
+    context.input_gradients = input_gradients;
+    context.parameters = parameters;
+    context.parameter_gradients = gradients;
+    context.states = states;
+    context.sums = sums;
+  }
+};
+
+// After backward of `node`: adds the gradients of inputs that several operations use to the sums so far.
+template <class TensorAt>
+void add_contributions(const Graph::Node& node, const Step& step, cudaStream_t stream, TensorAt tensor) {
+  for (size_t i = 0; i < step.added_to.size(); ++i) {
+    if (step.added_to[i] == kNowhere) continue;
+    const VectorView<float> sum = tensor(step.added_to[i], node.inputs[i]).elements();
+    throw_if_error(add(sum, sum, tensor(step.input_gradients[i], node.inputs[i]).elements(), false, stream));
+  }
+}
+
+}  // namespace rondo::nn

@@ -1,0 +1,186 @@
+#include <rondo/kernels/loss/squared_error.h>
+#include <rondo/kernels/reduce/first_nonfinite.h>
+#include <rondo/nn/train/replica_group.h>
+
+#include <algorithm>
+
+namespace rondo::nn {
+
+namespace {
+
+DataParallelOptions checked_here(DataParallelOptions options) {
+  options = checked(std::move(options));
+  throw_if_error(check_devices("DataParallel", options.devices));
+  return options;
+}
+
+// Options that must agree: with others the processes would train differently, or wait for each other forever.
+World make_world(const DataParallelOptions& options, const Graph& graph) {
+  const World world("DataParallel", static_cast<int>(options.devices.size()), options.processes);
+  const auto same = [&](const char* what, const auto& value) { world.check_same(what, concat(value)); };
+  same("the batch", options.batch);
+  same("the seed", options.seed);
+  same("bucket_bytes", options.bucket_bytes);
+  same("micro_batches", options.micro_batches);
+  same("the placement", static_cast<int>(options.placement));
+  same("sync_batch_norm", options.sync_batch_norm);
+  same("keep_finite", options.keep_finite);
+  same("the network's number of parameters", graph.parameter_count());
+  same("the network's number of operations", graph.nodes().size());
+  return world;
+}
+
+}  // namespace
+
+ReplicaGroup::ReplicaGroup(const AnyModule& network, Shape input, DataParallelOptions options)
+    : graph_(make_graph(network, input)),
+      options_(checked_here(std::move(options))),
+      world_(make_world(options_, graph_)),
+      streams_(options_.devices),
+      samples_per_replica_(nn::samples_per_replica(options_)) {
+  if (const auto exchange = statistics_exchange(options_))
+    statistics_ = std::make_unique<Communicator>(options_.devices, *exchange);
+  const int64_t samples = samples_per_replica_, outputs = graph_.output().shape.size();
+  const MemoryPlan plan = plan_training(graph_, samples, {.checkpoint_layers = options_.checkpoint_layers});
+  const int64_t loss_workspace = std::max(softmax_cross_entropy_workspace_bytes(samples, outputs),
+                                          squared_error_workspace_bytes(samples, outputs));
+  replicas_.reserve(options_.devices.size());
+  for (int rank = 0; rank < streams_.size(); ++rank) {
+    const DeviceScope scope(streams_.device(rank));
+    Replica& replica =
+        replicas_.emplace_back(graph_, streams_.device(rank), streams_.stream(rank), plan, samples);
+    losses_.push_back({Buffer<int32_t>(samples), Buffer<float>(samples * outputs), Buffer<LossStats>(1),
+                       Buffer<std::byte>(loss_workspace)});
+    losses_.back().stats.fill_bytes(0);
+    if (options_.keep_finite) {
+      found_inf_.emplace_back(1).fill_bytes(0xff);
+      replica.set_found_inf(found_inf_.back().data());
+    }
+    replica.initialise(options_.seed);  // the same values on every replica
+  }
+  if (world_.processes()) copy_initial_values();
+}
+
+void ReplicaGroup::wait() noexcept {
+  for (cudaStream_t stream : streams_.streams()) static_cast<void>(cudaStreamSynchronize(stream));
+}
+
+// The hosts may have GPUs of different kinds, whose random numbers may differ in the last bit.
+void ReplicaGroup::copy_initial_values() {
+  streams_.synchronize();
+  for (const bool parameters : {true, false}) {
+    const auto of = [&](Replica& replica) { return parameters ? replica.parameters() : replica.states(); };
+    std::vector<float> values(static_cast<size_t>(of(replicas_[0]).size));
+    const size_t bytes = values.size() * sizeof(float);
+    RONDO_CUDA_THROW(cudaMemcpy(values.data(), of(replicas_[0]).data, bytes, cudaMemcpyDeviceToHost));
+    world_.copy_from_first(std::as_writable_bytes(std::span(values)), "copying the initial values");
+    on_each([&](Replica& replica, size_t) {
+      RONDO_CUDA_THROW(cudaMemcpy(of(replica).data, values.data(), bytes, cudaMemcpyHostToDevice));
+      RONDO_CUDA_THROW(cudaStreamSynchronize(cudaStreamLegacy));
+    });
+  }
+}
+
+Shard ReplicaGroup::shard(int64_t batch, int64_t rank) const {
+  return sharded() ? shard_of(batch, rank, world_.size()) : Shard{0, batch};
+}
+
+Shard ReplicaGroup::micro_batch(int64_t batch, int64_t rank, int64_t index) const {
+  const Shard whole = shard(batch, rank);
+  Shard part = shard_of(whole.size, index, options_.micro_batches);
+  part.first += whole.first;
+  return part;
+}
+
+LossTarget ReplicaGroup::target(size_t rank, int64_t samples) {
+  LossMemory& loss = losses_[rank];
+  return {{loss.labels.data(), samples}, matrix(loss.values.data(), samples, graph_.output().shape.size())};
+}
+
+void ReplicaGroup::load(BatchIterator& batches, int64_t batch, int64_t index) {
+  on_each([&](Replica& replica, size_t rank) {
+    const Shard part = micro_batch(batch, world_.first() + static_cast<int64_t>(rank), index);
+    replica.set_batch(part.size, part.first);
+    batches.load(replica, rank, part, target(rank, part.size));
+  });
+}
+
+// The statistics of a layer are a few hundred numbers, so the direct algorithm is fastest within a process.
+Pass ReplicaGroup::training_pass(int64_t batch, int64_t index) {
+  const bool grouped = options_.algorithm == Algorithm::hierarchical;
+  int64_t samples = 0;
+  for (int rank = 0; rank < world_.size(); ++rank) samples += micro_batch(batch, rank, index).size;
+  return {
+      .training = true,
+      .seed = options_.seed,
+      .sync_batch_norm = statistics_.get(),
+      .how = {.algorithm = grouped ? Algorithm::hierarchical : Algorithm::direct, .order = options_.order},
+      .whole_batch = samples};
+}
+
+void ReplicaGroup::enqueue_loss(Loss loss, bool with_gradient) {
+  on_each([&](Replica& replica, size_t rank) {
+    LossMemory& memory = losses_[rank];
+    const MatrixView<float> gradient =
+        with_gradient ? replica.output_gradient().samples() : MatrixView<float>();
+    const MatrixView<const float> outputs = ConstTensor(replica.output()).samples();
+    const LossTarget wanted = target(rank, replica.batch());
+    LossStats* const stats = memory.stats.data();
+    const Workspace workspace = {memory.workspace.data(), memory.workspace.bytes()};
+    throw_if_error(loss == Loss::cross_entropy
+                       ? softmax_cross_entropy(gradient, stats, outputs, wanted.labels, 1.0f, workspace,
+                                               replica.stream())
+                       : squared_error(gradient, stats, outputs, wanted.values, 1.0f, workspace,
+                                       replica.stream()));
+  });
+}
+
+LossStats ReplicaGroup::take_loss_stats() {
+  std::vector<LossStats> own = clear_loss_stats();
+  if (!sharded()) {
+    own.resize(1);  // all replicas computed the same samples
+    if (world_.first() > 0) own[0] = {};
+  }
+  return world_.sum(own);
+}
+
+std::vector<LossStats> ReplicaGroup::clear_loss_stats() {
+  streams_.synchronize();
+  std::vector<LossStats> stats;
+  on_each([&](Replica&, size_t rank) {
+    stats.push_back(losses_[rank].stats.download()[0]);
+    losses_[rank].stats.fill_bytes(0);
+  });
+  return stats;
+}
+
+std::vector<const LossStats*> ReplicaGroup::loss_stats() const {
+  std::vector<const LossStats*> stats;
+  for (const LossMemory& loss : losses_) stats.push_back(loss.stats.data());
+  if (!sharded()) stats.resize(1);
+  return stats;
+}
+
+void ReplicaGroup::enqueue_nonfinite_check(size_t rank) {
+  if (found_inf_.empty()) return;
+  throw_if_error(first_nonfinite({found_inf_[rank].data(), 1}, replicas_[rank].gradients(), true,
+                                 replicas_[rank].stream()));
+}
+
+unsigned long long ReplicaGroup::found_inf() {
+  streams_.synchronize();
+  unsigned long long first = kAllFinite;
+  on_each([&](Replica&, size_t rank) {
+    if (rank < found_inf_.size()) first = std::min(first, found_inf_[rank].download()[0]);
+  });
+  return first;
+}
+
+void ReplicaGroup::clear_found_inf() {
+  streams_.synchronize();
+  on_each([&](Replica&, size_t rank) {
+    if (rank < found_inf_.size()) found_inf_[rank].fill_bytes(0xff);
+  });
+}
+
+}  // namespace rondo::nn
