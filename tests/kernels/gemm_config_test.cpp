@@ -76,7 +76,7 @@ TEST(GemmConfig, VectorTilesAreOnlyForDevicesWithVectors) {
 }
 
 TEST(GemmConfig, ATileThatTheDeviceCannotHoldIsNotChosen) {
-  // 256x56 is the tile for 50 columns. With gathered (K-major) operands it just fits into 99 KB, MN-major it
+  // 256x56 is the tile for 50 columns. Gathered it just fits into 99 KB, MN-major it
   // does not.
   EXPECT_EQ(shared_bytes(facts_of(TileId::k256x56), kGatherNeeds), kSm86);
   EXPECT_EQ(choose_tile(20736, 50, 1, kGatherNeeds, {2, kSm86}), TileId::k256x56);

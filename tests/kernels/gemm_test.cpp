@@ -134,7 +134,7 @@ TEST_P(Gemm, OddSizesTransposesAndAlignments) {
                 true);
 }
 
-// Rows that begin at an address for wide copies but end within one.
+// Rows that begin aligned for wide copies and end within one.
 TEST_P(Gemm, RowsThatEndWithinAWideCopy) {
   for (const bool transpose_a : {false, true})
     for (const bool transpose_b : {false, true})
