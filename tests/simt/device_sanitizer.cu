@@ -23,13 +23,13 @@ void write_shared_at(size_t index) {
   });
 }
 
-TEST_F(SanitizerDeathTest, AddressSanitizerSeesTheEndOfSharedMemory) {
+TEST_F(SanitizerDeathTest, AddressSanitizerDetectsTheEndOfSharedMemory) {
   write_shared_at(63);
   EXPECT_DEATH(write_shared_at(64), "AddressSanitizer: heap-buffer-overflow");
   EXPECT_DEATH(write_shared_at(static_cast<size_t>(-1)), "AddressSanitizer: heap-buffer-overflow");
 }
 
-TEST_F(SanitizerDeathTest, AddressSanitizerSeesLocalArrays) {
+TEST_F(SanitizerDeathTest, AddressSanitizerDetectsLocalArrays) {
   EXPECT_DEATH(run({1, 64},
                    [] {
                      int local[4] = {};
@@ -41,7 +41,7 @@ TEST_F(SanitizerDeathTest, AddressSanitizerSeesLocalArrays) {
                "AddressSanitizer: stack-buffer-overflow");
 }
 
-TEST_F(SanitizerDeathTest, UndefinedBehaviourIsSeen) {
+TEST_F(SanitizerDeathTest, UndefinedBehaviourIsDetected) {
   EXPECT_DEATH(run({1, 64},
                    [] {
                      volatile int big = 0x7FFFFFFF;
@@ -65,7 +65,7 @@ void exchange(unsigned threads, bool barrier) {
   });
 }
 
-TEST_F(SanitizerDeathTest, ThreadSanitizerSeesAMissingBarrier) {
+TEST_F(SanitizerDeathTest, ThreadSanitizerDetectsAMissingBarrier) {
   for (const unsigned threads : {2u, 64u, 256u}) {
     exchange(threads, true);
     EXPECT_EXIT((exchange(threads, false), std::exit(0)), testing::ExitedWithCode(kRaceFound), "data race");
@@ -86,7 +86,7 @@ void rounds(bool second_barrier) {
   });
 }
 
-TEST_F(SanitizerDeathTest, ThreadSanitizerSeesTheMissingSecondBarrier) {
+TEST_F(SanitizerDeathTest, ThreadSanitizerDetectsTheMissingSecondBarrier) {
   rounds(true);
   EXPECT_EXIT((rounds(false), std::exit(0)), testing::ExitedWithCode(kRaceFound), "data race");
 }
@@ -102,7 +102,7 @@ void warp_exchange(bool syncwarp) {
   });
 }
 
-TEST_F(SanitizerDeathTest, ThreadSanitizerSeesAMissingSyncwarp) {
+TEST_F(SanitizerDeathTest, ThreadSanitizerDetectsAMissingSyncwarp) {
   warp_exchange(true);
   EXPECT_EXIT((warp_exchange(false), std::exit(0)), testing::ExitedWithCode(kRaceFound), "data race");
 }
@@ -113,7 +113,7 @@ void blocks_write(bool same_word, int workers) {
   run_parallel(workers, {2, 32}, [&] { words[(same_word ? 0 : blockIdx.x * 32) + threadIdx.x] = 1; });
 }
 
-TEST_F(SanitizerDeathTest, ThreadSanitizerSeesRacesOfBlocks) {
+TEST_F(SanitizerDeathTest, ThreadSanitizerDetectsRacesOfBlocks) {
   for (const int workers : {1, 2}) {
     blocks_write(false, workers);
     EXPECT_EXIT((blocks_write(true, workers), std::exit(0)), testing::ExitedWithCode(kRaceFound),

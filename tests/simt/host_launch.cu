@@ -62,7 +62,7 @@ TEST_F(HostLaunch, EveryBlockOfAGridRunsOnce) {
   }
 }
 
-TEST_F(HostLaunch, RefusesShapesThatNoGpuTakes) {
+TEST_F(HostLaunch, RefusesShapesThatNoGpuSupports) {
   const auto refused = [](dim3 grid, dim3 block) {
     auto config = shape(1, 1);
     config.gridDim = grid;

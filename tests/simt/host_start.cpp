@@ -154,7 +154,7 @@ TEST_F(StartDeathTest, RefusesAnUnknownModuleLoading) {
                 "^simt: CUDA_MODULE_LOADING=" + literally(value) + " is not LAZY, DEFAULT or EAGER\n$");
 }
 
-TEST_F(StartDeathTest, TakesTheVariablesOfWaits) {
+TEST_F(StartDeathTest, ReadsTheVariablesOfWaits) {
   const auto all = [](const char* length, const char* connections, const char* waits, const char* loading) {
     set("SIMT_QUEUE_LENGTH", length);
     set("CUDA_DEVICE_MAX_CONNECTIONS", connections);
@@ -277,7 +277,7 @@ TEST_F(StartDeathTest, EscapesControlCharacters) {
 }
 
 // A variable does not affect the next one, and the ends of a range are accepted.
-TEST_F(StartDeathTest, TakesTheEndsOfEachRange) {
+TEST_F(StartDeathTest, AcceptsTheEndsOfEachRange) {
   const auto all = [](const char* devices, const char* memory, const char* seed, const char* late) {
     set("SIMT_DEVICES", devices);
     set("SIMT_MEMORY", memory);
