@@ -1,4 +1,4 @@
-// The sum of what four ranks have, in every rank's place; here they share one device.
+// All-reduce over four ranks: every rank gets the sum of the ranks' vectors. Here all ranks share one device.
 #include <rondo/collectives/collectives.h>
 #include <rondo/kernels/runtime/buffer.h>
 
@@ -22,5 +22,5 @@ int main() {
   rondo::throw_if_error(rondo::all_reduce(vectors, {.algorithm = rondo::Algorithm::ring}, communicator, on));
   for (rondo::Stream& stream : streams) stream.synchronize();
   for (rondo::Buffer<float>& buffer : buffers)
-    std::cout << buffer.download()[0] << ' ' << buffer.download()[1] << '\n';  // 10 100, from each
+    std::cout << buffer.download()[0] << ' ' << buffer.download()[1] << '\n';  // prints 10 100 for each rank
 }

@@ -1,4 +1,4 @@
-// One product with a bias and a ReLU: c = max(a b + bias, 0).
+// Matrix product with a bias and a ReLU: c = max(a b + bias, 0).
 #include <rondo/kernels/runtime/buffer.h>
 #include <rondo/kernels/gemm/gemm.h>
 
@@ -21,5 +21,5 @@ int main() {
   }
   stream.synchronize();
   for (float value : c.download()) std::cout << value << ' ';
-  std::cout << '\n';  // 11 22 0 13 24 0
+  std::cout << '\n';  // prints 11 22 0 13 24 0
 }

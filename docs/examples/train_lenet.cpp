@@ -1,4 +1,4 @@
-// LeNet on Fashion-MNIST, data-parallel on two ranks: train_lenet [DIRECTORY]
+// Trains LeNet on Fashion-MNIST, data-parallel on two ranks. Usage: train_lenet [DIRECTORY]
 #include <rondo/nn/train/fit.h>
 #include <rondo/nn/models/models.h>
 

@@ -12,7 +12,7 @@ namespace {
 
 constexpr int64_t kCount = 3 * kStreamMultiple;
 
-// Runs one call and waits for it.
+// Runs one call and waits for its end.
 void run(const Enqueue& enqueue) {
   Stream stream;
   const Status status = enqueue(stream);
@@ -36,7 +36,7 @@ TEST(StreamKernels, TriadAddsAMultiple) {
 }
 
 TEST(StreamKernels, ReadSumsEveryValueOnce) {
-  // Small whole numbers: every sum is exact, so a value left out or taken twice shows.
+  // Small whole numbers make every sum exact, so that an omitted or repeated value is detected.
   std::vector<float> values(kCount);
   double expected = 0;
   for (size_t i = 0; i < values.size(); ++i) expected += values[i] = static_cast<float>(i % 61);
@@ -66,7 +66,7 @@ TEST(StreamKernels, RefuseSizesThatDoNotFit) {
   EXPECT_EQ(fma_chains(all, 1, 1, nullptr).code(), StatusCode::bad_argument);
 }
 
-TEST(NormalBuffer, HasMeanZeroAndVarianceOneBeyondItsPeriodToo) {
+TEST(NormalBuffer, HasMeanZeroAndVarianceOneBeyondItsPeriod) {
   const std::vector<float> values = normal_buffer(3'000'001, 5).download();
   double sum = 0, squares = 0;
   for (float value : values) {
@@ -80,8 +80,7 @@ TEST(NormalBuffer, HasMeanZeroAndVarianceOneBeyondItsPeriodToo) {
 }
 
 TEST(Row, RunsItsCallsInOrder) {
-  // Call i copies piece i to piece i + 1, so the last piece is the first only when all ran, one after the
-  // other.
+  // Call i copies piece i to piece i + 1. The last piece equals the first one only if all calls ran in order.
   constexpr int kCalls = 6;
   Buffer<float> pieces = normal_buffer((kCalls + 1) * kStreamMultiple, 1);
   const auto piece = [&](int i) {
@@ -109,7 +108,7 @@ TEST(Row, PassesOnTheErrorOfACall) {
   EXPECT_THROW(Row(
                    stream, [](cudaStream_t) { return bad_argument("no"); }, 3),
                Error);
-  run(empty_kernel);  // the stream's capture has ended: work goes on
+  run(empty_kernel);  // the capture of the stream has ended, so the stream still works
 }
 
 TEST(Bound, IsTheLargerOfArithmeticAndTraffic) {

@@ -1,4 +1,4 @@
-"""Tests of tools/gpu-report. Argument: the build folder of which a quick report is made."""
+"""Tests of tools/gpu-report. Argument: the build folder for which the tests make a quick report."""
 
 import json
 import os
@@ -71,7 +71,8 @@ class RunnerTest(InTemporaryFolder):
         self.assertFalse((self.folder / "started").exists())
 
 
-# Stands in for a GoogleTest program: what it does with each test stands in a file beside it, as "NAME DEED" lines.
+# A fake GoogleTest program. A file beside it has a line "NAME DEED" for each test, with the outcome of the
+# test.
 FAKE_PROGRAM = """#!/usr/bin/env python3
 import json, os, sys, time
 from pathlib import Path
@@ -170,7 +171,7 @@ def fake_program(path, deeds):
 
 
 class ChecksTest(InTemporaryFolder):
-    """Tests and checkers of a build for GPUs, with programs and a compute-sanitizer that stand in."""
+    """Tests and checkers of a build for GPUs, with fake test programs and a fake compute-sanitizer."""
 
     def setUp(self):
         super().setUp()
@@ -179,7 +180,7 @@ class ChecksTest(InTemporaryFolder):
         self.programs = []
         tool = self.folder / "bin/compute-sanitizer"
         tool.parent.mkdir()
-        # Finds an error in each program but under synccheck, where nothing ends.
+        # Reports errors in each program, except that synccheck hangs.
         tool.write_text("#!/bin/sh\n"
                         f"echo \"$@\" >> {self.folder}/calls\n"
                         "case \"$*\" in *synccheck*) sleep 600 ;; esac\n"
@@ -315,7 +316,7 @@ class CommandTest(InTemporaryFolder):
         if steps.DATA.is_dir():
             self.assertEqual({name: len(run["epochs"]) for name, run in report["shared"].items()}, {"lenet": 2, "resnet18": 1})
             for network, rows in report["networks"].items():
-                # What else there is depends on what can be imported here.
+                # The other rows depend on the frameworks that can be imported here.
                 self.assertIn("rondo", [row["program"] for row in rows], network)
                 for row in rows:
                     self.assertNotIn("error", row["runs"][0], network)

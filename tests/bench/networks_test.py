@@ -1,6 +1,6 @@
-"""Tests of bench/frameworks. Argument: the build folder whose program rondo is run.
+"""Tests of bench/frameworks. Argument: the build folder whose rondo program is run.
 
-The peers here are stand-ins for python3 that behave well or badly, so the tests need neither PyTorch nor JAX.
+The frameworks' python3 is a fake that behaves well or badly, so the tests need neither PyTorch nor JAX.
 """
 
 import json
@@ -41,7 +41,7 @@ class CommandTest(InTemporaryFolder):
         return subprocess.run([sys.executable, COMMAND, *map(str, arguments)], capture_output=True, text=True)
 
     def python(self, of_peer):
-        """A python3 that has every framework, and peers that do as they are told."""
+        """A fake python3 that has every framework, and whose peer programs run `of_peer`."""
         return self.program(f'if [ "$1" = -c ]; then echo 9.9; exit; fi\n{of_peer}')
 
     def report(self, *arguments):

@@ -1,4 +1,4 @@
-// One product and one all-reduce, written against the public headers alone.
+// One matrix product and one all-reduce, written with the public headers only.
 
 #include <rondo/collectives/collectives.h>
 #include <rondo/kernels/runtime/buffer.h>
@@ -8,7 +8,7 @@
 #include <iostream>
 #include <string>
 
-// The header says the version of the project that it belongs to.
+// The header has the version of its project.
 static_assert(std::string_view(RONDO_VERSION_STRING) == EXPECTED_VERSION);
 
 int main() {

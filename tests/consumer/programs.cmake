@@ -1,5 +1,5 @@
-# Programs as a user links them: the libraries' names and nothing else (the README's "Linking it"). `version` is the one that they
-# must find.
+# Programs that link Rondo as a user does, with the libraries' names only (see "Linking it" in the README).
+# They check that the version is `version`.
 function(add_consumers version)
   foreach(program consumer trainer)
     add_executable(${program} ${CMAKE_CURRENT_FUNCTION_LIST_DIR}/${program}.cpp)
@@ -7,7 +7,7 @@ function(add_consumers version)
   endforeach()
   target_link_libraries(consumer PRIVATE rondo::kernels rondo::collectives)
   target_link_libraries(trainer PRIVATE rondo::nn)
-  # What the libraries' targets add to how the programs are compiled, for expect_no_options() of run.cmake.
+  # Options that the libraries' targets add to the programs, for expect_no_options() in run.cmake.
   set(added "")
   foreach(program consumer trainer)
     foreach(kind COMPILE_OPTIONS LINK_OPTIONS)

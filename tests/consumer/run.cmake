@@ -1,5 +1,5 @@
-# refused(text command ...): an error unless the command fails and says the text, of which spaces and line
-# ends count alike.
+# refused(text command ...): fails unless the command fails and its output contains the text. Line ends and
+# repeated spaces count as one space.
 function(refused text)
   execute_process(COMMAND ${ARGN} RESULT_VARIABLE result OUTPUT_VARIABLE output ERROR_VARIABLE output)
   string(REGEX REPLACE "[ \n]+" " " line "${output}")
@@ -9,8 +9,7 @@ function(refused text)
   endif()
 endfunction()
 
-# expect_no_options(build): the programs of programs.cmake are compiled and linked as their project says, and
-# with nothing that comes from Rondo.
+# expect_no_options(build): Rondo adds no compile or link options to the programs of programs.cmake.
 function(expect_no_options build)
   file(READ ${build}/added_options added)
   if(NOT added STREQUAL "")
@@ -18,7 +17,7 @@ function(expect_no_options build)
   endif()
 endfunction()
 
-# run(command ...): an error with all that it said where it fails.
+# run(command ...): runs the command, and fails with its output if it fails.
 function(run)
   execute_process(COMMAND ${ARGN} RESULT_VARIABLE result OUTPUT_VARIABLE output ERROR_VARIABLE output)
   if(NOT result EQUAL 0)

@@ -1,4 +1,4 @@
-// LeNet on two devices, in the lines that a user writes.
+// LeNet on two ranks, as in a user's program.
 
 #include <rondo/nn/diagnostics/model_checks.h>
 #include <rondo/nn/train/data_parallel.h>

@@ -1,4 +1,4 @@
-// The programs of docs/examples do what they say, and the README quotes them word by word.
+// The programs of docs/examples print the documented output, and the README quotes them verbatim.
 #include <gtest/gtest.h>
 #include <rondo/tests/rondo/support/files.h>
 
@@ -10,7 +10,7 @@
 namespace rondo::test {
 namespace {
 
-// What a command writes; a failure when it fails.
+// The standard output of a command, which must succeed.
 std::string output_of(const std::string& command) {
   FILE* pipe = popen(command.c_str(), "r");
   std::string text;
@@ -24,7 +24,7 @@ TEST(Examples, Gemm) { EXPECT_EQ(output_of(GEMM), "11 22 0 13 24 0 \n"); }
 
 TEST(Examples, AllReduce) { EXPECT_EQ(output_of(ALL_REDUCE), "10 100\n10 100\n10 100\n10 100\n"); }
 
-// Two classes that a child can tell apart: the upper half is bright, or the lower.
+// Images of two classes that are easy to tell apart: either the upper or the lower half is bright.
 void write_halves(const TemporaryDirectory& data, const std::string& name, uint32_t count) {
   Bytes images, labels;
   for (uint32_t i = 0; i < count; ++i) {
@@ -54,7 +54,7 @@ TEST(Examples, TrainLenet) {
   EXPECT_LT(losses.back(), 0.7 * losses.front());
 }
 
-// Lines without what is around them; empty ones are left out.
+// The lines of a text without leading and trailing blanks. Empty lines are omitted.
 std::vector<std::string> lines_of(const std::string& text) {
   std::vector<std::string> lines;
   std::istringstream in(text);
@@ -78,15 +78,15 @@ TEST(Examples, AreShort) {
     EXPECT_GT(lines.size(), 10u) << name;
     EXPECT_LE(lines.size(), 30u) << name;
   }
-  // What main() does in LeNet's, a line's continuation not counted.
+  // The number of statements in the main() of LeNet's program.
   const std::string lenet = source_of("train_lenet");
   const size_t body = lenet.find("int main");
   ASSERT_NE(body, std::string::npos);
   EXPECT_LE(std::count(lenet.begin() + static_cast<std::ptrdiff_t>(body), lenet.end(), ';'), 15);
 }
 
-// Each C++ block of the README stands, in one piece, in one of the programs.
-TEST(Examples, AreWhatTheReadmeQuotes) {
+// Each C++ block of the README must occur as consecutive lines in one of the programs.
+TEST(Examples, AreQuotedByTheReadme) {
   const std::string readme = read_text(std::string(SOURCE_DIR) + "/README.md");
   const std::string open = "```cpp\n", close = "```";
   int quotes = 0;

@@ -16,9 +16,9 @@ namespace {
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 
-// All sizes and alignments are tested with the elementwise kernel itself (core/launch_test.cu); a few show
-// that it is called with the right arguments.
-TEST(Relu, KeepsWhatIsPositive) {
+// core/launch_test.cu tests the elementwise kernel with all sizes and alignments. The few sizes here check
+// that it gets the right arguments.
+TEST(Relu, KeepsPositiveValues) {
   const Stream stream;
   for (const int64_t size : {0, 1, 5, 4099}) {
     const std::vector<float> x = normal_values(size, 1);
@@ -50,7 +50,7 @@ TEST(Relu, InPlace) {
   EXPECT_TRUE(all_equal_bits(x.download(), {0, 2, 0, 4, 0}));
 }
 
-TEST(ReluBackward, LetsTheGradientThroughWhereYIsPositive) {
+TEST(ReluBackward, PassesTheGradientWhereYIsPositive) {
   const Stream stream;
   for (const int64_t size : {0, 1, 5, 4099}) {
     const std::vector<float> dy = normal_values(size, 1);
@@ -102,7 +102,7 @@ TEST(Relu, BadArguments) {
   EXPECT_TRUE(ok(relu_backward({nullptr, 0}, {nullptr, 0}, {nullptr, 0}, stream)));
 }
 
-TEST(Add, SumsAndRectifies) {
+TEST(Add, SumsAndAppliesRelu) {
   const Stream stream;
   for (const int64_t size : {0, 1, 5, 4099})
     for (const bool with_relu : {false, true}) {
@@ -119,7 +119,7 @@ TEST(Add, SumsAndRectifies) {
     }
 }
 
-TEST(Add, NanStaysOne) {
+TEST(Add, PropagatesNan) {
   const Stream stream;
   const GuardedBuffer<float> a({kNan, -kInfinity, kInfinity}), b({1, 1, -kInfinity});
   GuardedBuffer<float> out(3);

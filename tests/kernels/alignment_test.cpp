@@ -1,12 +1,12 @@
-// Every operation with each of its operands in turn aligned differently from the others: the bits of the
-// result must not depend on it.
+// Runs every operation with each operand in turn aligned differently from the others. The bits of the result
+// must not depend on the alignment.
 //
-// A GPU also refuses an access of 8 or 16 bytes at an address that is not a multiple of that. The executor
+// A GPU faults on an access of 8 or 16 bytes at an address that is not a multiple of that size. The executor
 // checks this for cp.async only; for a Pack or a float4 the undefined-behaviour sanitizer does (tools/test
-// asan). So a pack width that ignores one of the pointers fails here under tools/test asan, and may pass
+// asan). A pack width that ignores one of the pointers therefore fails under tools/test asan, but may pass
 // without it.
 //
-// Operations are found in the headers, so that none is forgotten.
+// The list of operations is read from the headers, so that no operation is missed.
 #include <gtest/gtest.h>
 
 #include <rondo/kernels/activation/add.h>
@@ -43,8 +43,8 @@
 namespace rondo::test {
 namespace {
 
-// The operands of one call. All lie `offset` elements behind an address aligned to 256 bytes, except
-// number `which`, which lies `other_offset` elements behind one.
+// The operands of one call. Each lies `offset` elements behind an address aligned to 256 bytes, except that
+// operand number `which` lies `other_offset` elements behind one.
 class Operands {
  public:
   explicit Operands(int64_t offset, int which = -1, int64_t other_offset = 0)
@@ -64,7 +64,8 @@ class Operands {
     return written<T>(std::make_shared<GuardedBuffer<T>>(values, next()));
   }
   float* in_out(int64_t size) { return in_out(exact_values(size, static_cast<uint64_t>(count_ + 1))); }
-  // Workspaces and the structs that a step shares have an alignment of their own, which the operations check.
+  // Workspaces and the structs of a step (AdamState, LossStats) have a required alignment, which operations
+  // check.
   Workspace workspace(int64_t bytes) {
     const auto buffer = std::make_shared<GuardedBuffer<unsigned char>>(bytes);
     kept_.push_back(buffer);
@@ -77,7 +78,7 @@ class Operands {
   const Stream& stream() const { return stream_; }
 
   int count() const { return count_; }
-  // The bytes of all that was written.
+  // The bytes of all outputs.
   std::vector<unsigned char> results() const {
     std::vector<unsigned char> bytes;
     for (const auto& download : downloads_) download(bytes);
@@ -120,7 +121,7 @@ std::vector<float> positive(std::vector<float> values) {
   return values;
 }
 
-// A flat array of many slots, with an end of its own.
+// A flat array of many slots, with a tail.
 constexpr int64_t kSize = 1003;
 
 void add_flat_operations(std::vector<Operation>& all) {
@@ -220,7 +221,7 @@ void add_data_and_losses(std::vector<Operation>& all) {
                  }});
 }
 
-// Channels in which every width of a pack fits, also that of a vector register.
+// A number of channels that every pack width divides, also the width of a vector register.
 constexpr int64_t kChannels = 32;
 
 void add_batch_norm(std::vector<Operation>& all, int64_t rows) {
@@ -296,7 +297,7 @@ void add_pools(std::vector<Operation>& all, const std::string& name, const PoolW
                    float *y = o.out(y_size), *x = o.in(x_size);
                    return max_pool(y_view(y), x_view(x), window, o.stream());
                  }});
-  // Every element of y is 0.5: some of x are equal to it, and so the maximum of their windows.
+  // Every element of y is 0.5. The elements of x that equal it count as the maximum of their windows.
   all.push_back({"max_pool_backward_" + name, [=](Operands& o) {
                    float *dx = o.out(x_size), *dy = o.in(y_size),
                          *y = o.in(std::vector<float>(static_cast<size_t>(y_size), 0.5f)), *x = o.in(x_size);
@@ -388,7 +389,7 @@ class Alignment : public testing::TestWithParam<Operation> {
   int operand_count = 0;
 };
 
-TEST_P(Alignment, OfEachOperandAloneDoesNotShow) {
+TEST_P(Alignment, OfOneOperandDoesNotChangeTheResult) {
   const std::vector<unsigned char> want = results(Operands(0));
   ASSERT_FALSE(want.empty());
   const int operands = operand_count;
@@ -403,8 +404,8 @@ TEST_P(Alignment, OfEachOperandAloneDoesNotShow) {
   }
 }
 
-TEST(AlignedOperations, AreAllThatTheHeadersDeclare) {
-  // These access one element at a time.
+TEST(AlignedOperations, CoverAllDeclaredOperations) {
+  // These access one element at a time, so their alignment is not tested.
   const std::set<std::string> narrow = {"adam_begin_step", "advance", "shuffle"};
   for (const std::string& name : declared_operations()) {
     const bool here = std::any_of(operations().begin(), operations().end(), [&](const Operation& operation) {

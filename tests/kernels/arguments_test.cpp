@@ -1,7 +1,7 @@
-// Every public operation, with every argument spoilt in every way: the call is refused, its message begins
-// with the name of the operation, and no memory is changed. Operations are found in the headers, so that none
-// is forgotten.
-// Above 400 lines: there is one entry for each operation.
+// Calls every public operation with each argument made invalid in several ways. The call must be refused, its
+// message must begin with the name of the operation, and no memory may change. The list of operations is read
+// from the headers, so that no operation is missed.
+// Above 400 lines because there is one entry for each operation.
 
 #include <gtest/gtest.h>
 
@@ -33,7 +33,7 @@
 namespace rondo::test {
 namespace {
 
-// `name`: the function's; behind a slash, which of its optional arguments are there.
+// `name`: the function's name; after a slash, the optional arguments that the call passes.
 struct Operation {
   std::string name;
   std::function<Status(Arguments&, cudaStream_t)> call;
@@ -97,7 +97,7 @@ struct ConvArguments {
   Conv2dOptions options;
 };
 
-// With few channels, with an implicit GEMM, and by Winograd's algorithm.
+// The paths for few channels, for implicit GEMMs and for Winograd's algorithm.
 std::vector<Operation> convolutions() {
   std::vector<Operation> all;
   for (const int64_t channels : {1, 6, 16}) {
@@ -428,7 +428,7 @@ std::vector<Operation> all_operations() {
 
 class EveryOperation : public testing::TestWithParam<Operation> {};
 
-TEST_P(EveryOperation, RefusesEachSpoiltArgumentAndChangesNothing) {
+TEST_P(EveryOperation, RefusesEachInvalidArgumentAndChangesNothing) {
   const Operation& operation = GetParam();
   const Stream stream;
   Arguments::Memory memory;
@@ -457,16 +457,16 @@ INSTANTIATE_TEST_SUITE_P(Kernels, EveryOperation, testing::ValuesIn(all_operatio
   return std::regex_replace(info.param.name, std::regex("/"), "_");
 });
 
-TEST(Operations, AllThatTheHeadersDeclareAreTried) {
+TEST(Operations, AllDeclaredOperationsAreTested) {
   const std::set<std::string> declared = declared_operations();
   EXPECT_GT(declared.size(), 30u);
-  std::set<std::string> tried;
-  for (const Operation& operation : all_operations()) tried.insert(operation.function());
-  EXPECT_EQ(tried, declared);
+  std::set<std::string> tested;
+  for (const Operation& operation : all_operations()) tested.insert(operation.function());
+  EXPECT_EQ(tested, declared);
 }
 
-// An empty view leaves an operand out; a null pointer with elements, or with a negative side, does not.
-TEST(OptionalOperands, AreLeftOutByEmptyViews) {
+// An empty view omits an operand. A null pointer with elements, or with a negative side, is refused.
+TEST(OptionalOperands, AreOmittedByEmptyViews) {
   const Stream stream;
   Buffer<float> prediction(std::vector<float>(16, 1)), target(std::vector<float>(16, 2));
   Buffer<LossStats> loss_stats(std::vector<LossStats>(1));
@@ -494,7 +494,7 @@ TEST(Workspaces, OfEmptyBatchesAreEmpty) {
   EXPECT_TRUE(ok(conv2d_filter_gradient({dw.data(), 64, 3, 3, 64}, none, none, options, {}, stream)));
 }
 
-// Sizes of workspaces for shapes that no memory holds: more than any memory, and no overflow on the way.
+// Workspace sizes of shapes that fit into no memory: more than any memory, without overflow.
 TEST(WorkspaceBytes, OfHugeShapesAreHuge) {
   constexpr int64_t kHuge = int64_t{1} << 62;
   EXPECT_GT(gemm_workspace_bytes({4, 4, kHuge}), 0);
@@ -523,7 +523,7 @@ TEST(OutputSizes, OfImpossibleArgumentsAreZero) {
   EXPECT_EQ(conv2d_output_size(8, 3, 2, 1), 4);
 }
 
-TEST(PoolWindow, AStrideThatIsLeftOutIsTheWindowsSide) {
+TEST(PoolWindow, StrideDefaultsToTheWindowSize) {
   constexpr PoolWindow window = {.height = 3, .width = 5};
   static_assert(window.stride_h == 3 && window.stride_w == 5);
 }

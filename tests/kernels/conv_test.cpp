@@ -1,4 +1,4 @@
-// The convolutions against their definition in double precision, for every path: widths of copies 4, 2, 1;
+// The convolutions against their definition in double precision, for every path: copies of 4, 2 and 1 floats;
 // padding, strides, tails, tiles whose rows do and do not share a position, few channels, split sums.
 #include <gtest/gtest.h>
 
@@ -20,7 +20,7 @@ namespace {
 
 class Conv2d : public testing::TestWithParam<ConvCase> {
  protected:
-  // Exact inputs: up to 4096 products sum without rounding, so equality is what is asked for.
+  // Exact inputs: sums of up to 4096 products have no rounding, so the test requires equality.
   void SetUp() override {
     const ConvCase& c = GetParam();
     x = exact_values(c.x_size(), 1);
@@ -65,7 +65,7 @@ TEST_P(Conv2d, DataGradientAtEveryAlignment) {
 
 TEST_P(Conv2d, FilterGradientAtEveryAlignment) {
   const ConvCase& c = GetParam();
-  // Many summands: exact only up to 4096 of them, then a bound in terms of their number.
+  // The sum is exact up to 4096 summands. Beyond that the bound is proportional to their number.
   const double summands = static_cast<double>(c.n * c.p() * c.q());
   const double tolerance = summands <= 4096 ? 0 : summands * 0x1p-24;
   const std::vector<double> expected = conv2d_filter_gradient_reference(c, y, x);
@@ -79,8 +79,8 @@ TEST_P(Conv2d, FilterGradientAtEveryAlignment) {
   }
 }
 
-// A large device would take the smallest tile for all of these shapes; here each tile is run, and few
-// channels too go through the implicit GEMM.
+// On a large device gemm() would choose the smallest tile for all of these shapes. This test runs every tile,
+// and sends few channels through the implicit GEMM too.
 TEST_P(Conv2d, EveryTileOfTheImplicitGemm) {
   const ConvCase& c = GetParam();
   DeviceFacts device;
@@ -89,7 +89,7 @@ TEST_P(Conv2d, EveryTileOfTheImplicitGemm) {
                             expected_dx = conv2d_data_gradient_reference(c, y, filter),
                             expected_dw = conv2d_filter_gradient_reference(c, y, x);
   const double summands = static_cast<double>(c.n * c.p() * c.q());
-  // Whatever kernel the shape would get, with a tile the filter gradient is a product of this shape.
+  // Given a tile, the filter gradient is a product of this shape, whatever kernel would be chosen otherwise.
   const int64_t bytes = gemm_workspace_bytes({c.r * c.s * c.c, c.k, c.n * c.p() * c.q()});
   for (const TileFacts& tile : tile_facts())
     for (const int64_t offset : {0, 1}) {
@@ -132,9 +132,9 @@ INSTANTIATE_TEST_SUITE_P(
         ConvCase{2, 11, 9, 8, 12, 3, 3, {2, 2, 1, 1}},  // strides
         ConvCase{3, 10, 13, 3, 5, 2, 4, {3, 2, 0, 1}},  // a stride beyond the filter: gaps
         ConvCase{257, 5, 6, 2, 3, 3, 3, {2, 3, 1, 2}},  // strides, tiles of one position
-        ConvCase{2, 5, 9, 32, 8, 1, 1, {2, 2, 0, 0}},   // 1x1 with a stride: three of four phases see nothing
+        ConvCase{2, 5, 9, 32, 8, 1, 1, {2, 2, 0, 0}},   // 1x1 with a stride: three of four phases are empty
         ConvCase{2, 4, 3, 3, 4, 3, 2, {9, 1000, 1, 0}},               // strides beyond the image
-        ConvCase{2, 5, 4, 3, 8, 3, 2, {INT32_MAX, INT32_MAX, 1, 0}},  // beyond what any index may hold
+        ConvCase{2, 5, 4, 3, 8, 3, 2, {INT32_MAX, INT32_MAX, 1, 0}},  // beyond the range of any index
         ConvCase{2, 5, 4, 8, 8, 3, 2, {INT32_MAX, INT32_MAX, 1, 0}},
         ConvCase{1, 8, 8, 130, 70, 1, 1},                // 1x1: a plain product
         ConvCase{9, 7, 6, 64, 128, 3, 3, {1, 1, 1, 1}},  // the widest copies of the executor
@@ -143,9 +143,8 @@ INSTANTIATE_TEST_SUITE_P(
         ConvCase{1, 40, 33, 2, 3, 7, 1, {1, 2, 3, 0}}),  // a column of taps
     testing::PrintToStringParamName());
 
-// The kernels of a first layer have one loop for runs of pixels inside the image, one for runs at its
-// edge, and one for a single channel with stride 1. Every width of an image up to several runs meets all
-// of them.
+// The first-layer kernels have one loop for runs of pixels inside the image, one for runs at its edge, and
+// one for a single channel with stride 1. Image widths from one to several runs exercise all of them.
 class FirstLayer : public testing::TestWithParam<std::tuple<int64_t, int64_t>> {};
 
 TEST_P(FirstLayer, EveryWidthPaddingAndStride) {
@@ -175,9 +174,9 @@ TEST_P(FirstLayer, EveryWidthPaddingAndStride) {
 INSTANTIATE_TEST_SUITE_P(ChannelsAndStrides, FirstLayer,
                          testing::Combine(testing::Values(1, 3), testing::Values(1, 2, 3)));
 
-TEST(Conv2dEmpty, NothingToDoAndSumsOfNothing) {
+TEST(Conv2dEmpty, EmptyOutputsAndEmptySums) {
   Stream stream;
-  // No images: y is empty, dw is a sum of nothing.
+  // No images: y is empty, dw is an empty sum.
   const ConvCase none = {0, 4, 4, 2, 3, 3, 3};
   GuardedBuffer<float> filter(exact_values(none.filter_size(), 1)), dw(none.filter_size());
   EXPECT_TRUE(ok(conv2d_forward(y_view<float>(none, nullptr), x_view<const float>(none, nullptr),
@@ -196,7 +195,7 @@ TEST(Conv2dEmpty, NothingToDoAndSumsOfNothing) {
                                 {.bias = bias.view(), .relu = true}, {}, stream)));
   EXPECT_TRUE(all_near(y.download(), {1.5, 0, 1.5, 0, 1.5, 0, 1.5, 0}, 0));
 
-  // No output channels: dx is a sum of nothing.
+  // No output channels: dx is an empty sum.
   const ConvCase no_output = {1, 4, 4, 2, 0, 3, 3};
   GuardedBuffer<float> dx(no_output.x_size());
   EXPECT_TRUE(ok(conv2d_data_gradient(x_view(no_output, dx.data()), y_view<const float>(no_output, nullptr),
@@ -204,7 +203,7 @@ TEST(Conv2dEmpty, NothingToDoAndSumsOfNothing) {
   EXPECT_TRUE(all_near(dx.download(), std::vector<double>(static_cast<size_t>(no_output.x_size())), 0));
 }
 
-TEST(Conv2dValues, NanPassesTheReluAndStaysInItsReach) {
+TEST(Conv2dValues, NanPassesTheReluAndReachesOnlyItsOutputs) {
   const ConvCase c = {1, 1, 5, 1, 1, 1, 2};
   Stream stream;
   GuardedBuffer<float> x(std::vector<float>{1, 2, NAN, -4, -5}), filter(std::vector<float>{1, 1}),
@@ -228,7 +227,7 @@ class Conv2dRefuses : public testing::Test {
   ImageView<float> ys() { return y_view(c, y.data()); }
   FilterView<float> ws() { return filter_view(c, filter.data()); }
 
-  // All three operations see the same three shapes, so all three must refuse the same faults.
+  // All three operations get the same three shapes and must refuse the same faults.
   void expect_refused(ImageView<float> xv, ImageView<float> yv, FilterView<float> wv,
                       const Conv2dOptions& options, const std::string& says) {
     EXPECT_TRUE(refused(conv2d_forward(yv, xv, wv, options, {}, {}, stream), says));
@@ -237,20 +236,20 @@ class Conv2dRefuses : public testing::Test {
   }
 };
 
-// The rule of conv2d.h for a weight that is not finite, on the path of few channels, by implicit GEMMs in
-// which a tile has one position of the image (many images) or several, and by Winograd's algorithm.
-TEST(Conv2dValues, AnInfiniteWeightOverThePaddingIsNanOrLeftOut) {
+// The rule of conv2d.h for a weight that is not finite: on the path for few channels, with implicit GEMMs
+// whose tiles hold one position of the image (many images) or several, and with Winograd's algorithm.
+TEST(Conv2dValues, AnInfiniteWeightOverThePaddingGivesNanOrIsSkipped) {
   Stream stream;
   for (const int64_t channels : {1, 8, 32})
     for (const int64_t images : {1, 300}) {
       const ConvCase c = {images, 4, 4, channels, 32, 3, 3, {1, 1, 1, 1}};
       std::vector<float> weights(static_cast<size_t>(c.filter_size()), 1);
-      weights[0] = INFINITY;  // of out channel 0, the tap at the top left
-      GuardedBuffer<float> x(std::vector<float>(static_cast<size_t>(c.x_size()), 1)), filter(weights), y(c.y_size()),
-          scratch(workspace_bytes(c).forward / 4);
+      weights[0] = INFINITY;  // out channel 0, the top left tap
+      GuardedBuffer<float> x(std::vector<float>(static_cast<size_t>(c.x_size()), 1)), filter(weights),
+          y(c.y_size()), scratch(workspace_bytes(c).forward / 4);
       ASSERT_TRUE(ok(conv2d_forward(y_view(c, y.data()), x_view<const float>(c, x.data()),
-                                    filter_view<const float>(c, filter.data()), c.options, {}, scratch.workspace(),
-                                    stream)));
+                                    filter_view<const float>(c, filter.data()), c.options, {},
+                                    scratch.workspace(), stream)));
       const std::vector<float> got = y.download();
       for (int64_t i = 0; i < c.y_size(); ++i) {
         const int64_t k = i % c.k, q = i / c.k % 4, p = i / c.k / 4 % 4;
@@ -258,7 +257,8 @@ TEST(Conv2dValues, AnInfiniteWeightOverThePaddingIsNanOrLeftOut) {
         const auto sum = static_cast<float>(visible(p) * visible(q) * channels);  // of the finite terms
         const float value = got[static_cast<size_t>(i)];
         if (k > 0)
-          ASSERT_EQ(value, sum) << "another out channel, " << channels << " channels, " << images << " images";
+          ASSERT_EQ(value, sum) << "another out channel, " << channels << " channels, " << images
+                                << " images";
         else if (p > 0 && q > 0)
           ASSERT_FALSE(std::isfinite(value)) << "the weight meets the image at " << p << ", " << q;
         else
@@ -267,8 +267,8 @@ TEST(Conv2dValues, AnInfiniteWeightOverThePaddingIsNanOrLeftOut) {
     }
 }
 
-// The same rule for both gradients: a corner of dy that is infinite, and an infinite weight.
-TEST(Conv2dValues, AnInfiniteFactorOverThePaddingIsNanOrLeftOutOfGradients) {
+// The same rule for both gradients: an infinite value in a corner of dy, and an infinite weight.
+TEST(Conv2dValues, AnInfiniteFactorOverThePaddingGivesNanOrIsSkippedInGradients) {
   Stream stream;
   for (const int64_t channels : {1, 8})
     for (const int64_t images : {1, 300}) {
@@ -296,7 +296,7 @@ TEST(Conv2dValues, AnInfiniteFactorOverThePaddingIsNanOrLeftOutOfGradients) {
             << what << ", tap " << r << ", " << s;
       }
 
-      weights[0] = INFINITY;  // of out channel 0, the tap at the top left, channel 0
+      weights[0] = INFINITY;  // out channel 0, the top left tap, channel 0
       GuardedBuffer<float> dy(std::vector<float>(static_cast<size_t>(c.y_size()), 1)), filter(weights);
       ASSERT_TRUE(
           ok(conv2d_data_gradient(x_view(c, dx.data()), y_view<const float>(c, dy.data()),
@@ -315,8 +315,10 @@ TEST(Conv2dValues, AnInfiniteFactorOverThePaddingIsNanOrLeftOutOfGradients) {
 TEST_F(Conv2dRefuses, BadOptions) {
   expect_refused(xs(), ys(), ws(), {.stride_h = 0}, "stride_h is 0");
   expect_refused(xs(), ys(), ws(), {.stride_w = -1}, "stride_w is -1");
-  expect_refused(xs(), ys(), ws(), {.stride_h = int64_t{1} << 31}, "stride_h is 2147483648, must be from 1 to");
-  expect_refused(xs(), ys(), ws(), {.algorithm = static_cast<ConvAlgorithm>(77)}, "algorithm is the enumerator 77");
+  expect_refused(xs(), ys(), ws(), {.stride_h = int64_t{1} << 31},
+                 "stride_h is 2147483648, must be from 1 to");
+  expect_refused(xs(), ys(), ws(), {.algorithm = static_cast<ConvAlgorithm>(77)},
+                 "algorithm is the enumerator 77");
   expect_refused(xs(), ys(), ws(), {.pad_h = -1}, "pad_h is -1");
   expect_refused(xs(), ys(), ws(), {.pad_w = -2}, "pad_w is -2");
   expect_refused(xs(), ys(), ws(), {.pad_w = int64_t{1} << 40}, "pad_w");

@@ -34,8 +34,8 @@ TEST(Permutation, HoldsEveryElementOnce) {
   }
 }
 
-// Computed by a second implementation of the definition. A run that goes on from a checkpoint needs the
-// same order, so it must not change from version to version.
+// Values of a second implementation of the definition. A run that resumes from a checkpoint needs the same
+// order, so the order must not change from version to version.
 TEST(Permutation, KnownAnswers) {
   EXPECT_EQ(permutation(12, 42, 1), (std::vector<int32_t>{3, 0, 4, 6, 7, 8, 1, 9, 11, 10, 2, 5}));
   const uint64_t high = uint64_t{1} << 32;
@@ -51,7 +51,7 @@ TEST(Permutation, KnownAnswers) {
             (std::vector<int32_t>{1742473090, 1892318844, 1729660139, 1774841646}));
 }
 
-// At the largest size every element is still in range and place 0 ... 999 hold different ones.
+// At the largest size every element is in range, and places 0 ... 999 hold different elements.
 TEST(Permutation, LargestSize) {
   const Permutation element(INT32_MAX, 1, 2);
   std::map<int32_t, int> seen;
@@ -66,7 +66,7 @@ TEST(Permutation, LargestSize) {
 template <class Counts>
 double chi_square_deviations(const Counts& counts, double cells, double total) {
   const double expected = total / cells;
-  double chi = (cells - static_cast<double>(counts.size())) * expected;  // cells that never came
+  double chi = (cells - static_cast<double>(counts.size())) * expected;  // cells with a count of 0
   for (const auto& [cell, count] : counts) chi += (count - expected) * (count - expected) / expected;
   return (chi - (cells - 1)) / std::sqrt(2 * (cells - 1));
 }
@@ -136,10 +136,10 @@ struct Batch {
 constexpr float kScale = 1 / (255 * 0.353f), kShift = -0.286f / 0.353f;
 
 struct Request {
-  std::vector<int32_t> order;  // empty: none is passed
+  std::vector<int32_t> order;  // empty: no order is passed
   int64_t step, batch, first, shard;
   int x_offset = 0, image_offset = 0;
-  int64_t order_size = -1;  // negative: all of it
+  int64_t order_size = -1;  // negative: the whole order
 };
 
 Batch gather(const DataSet& data, const Request& request) {
@@ -159,7 +159,7 @@ Batch gather(const DataSet& data, const Request& request) {
   return {x.download(), y.download()};
 }
 
-// The samples of `request` made on the host; -1 stands for a sample that does not exist.
+// The batch of `samples`, computed on the host; -1 stands for a sample that does not exist.
 Batch expected(const DataSet& data, const std::vector<int64_t>& samples) {
   Batch want;
   for (const int64_t sample : samples) {
@@ -172,7 +172,8 @@ Batch expected(const DataSet& data, const std::vector<int64_t>& samples) {
   return want;
 }
 
-// Sizes for every width of pack, each with aligned and misaligned arrays, to the last bit.
+// Sizes for every pack width, each with aligned and misaligned arrays. The result must be exact to the last
+// bit.
 TEST(GatherBatch, NormalisesTheSamplesOfTheOrder) {
   for (const auto& [height, width, channels] :
        {std::array<int64_t, 3>{28, 28, 1}, {5, 7, 1}, {3, 2, 3}, {1, 1, 1}, {32, 32, 3}})
@@ -189,7 +190,7 @@ TEST(GatherBatch, NormalisesTheSamplesOfTheOrder) {
     }
 }
 
-TEST(GatherBatch, WithoutAnOrderTakesTheSamplesAsTheyLie) {
+TEST(GatherBatch, WithoutAnOrderTakesTheSamplesInStorageOrder) {
   const DataSet data = random_data(20, 4, 4, 1);
   const Batch batch = gather(data, {{}, 3, 5, 2, 3});
   const Batch want = expected(data, {17, 18, 19});
@@ -197,7 +198,7 @@ TEST(GatherBatch, WithoutAnOrderTakesTheSamplesAsTheyLie) {
   EXPECT_EQ(batch.labels, want.labels);
 }
 
-// Shards of an epoch, put together, are the epoch.
+// The shards of an epoch together are the epoch.
 TEST(GatherBatch, ShardsCoverTheEpochOnce) {
   const DataSet data = random_data(23, 1, 1, 1);
   const std::vector<int32_t> order = permutation(23, 9, 9);
@@ -228,7 +229,7 @@ TEST(GatherBatch, ASampleThatDoesNotExistIsMarked) {
   };
   expect_only({{0, -1, 4, 3}, 0, 4, 0, 4}, {0, -1, -1, 3});
   expect_only({{3, 2}, 0, 4, 0, 4}, {3, 2, -1, -1});
-  // What lies behind the end of an order does not belong to it.
+  // Elements beyond order_size are not part of the order.
   Request short_order = {{0, 1, 2, 3}, 0, 4, 0, 4};
   short_order.order_size = 2;
   expect_only(short_order, {0, 1, -1, -1});
@@ -236,13 +237,13 @@ TEST(GatherBatch, ASampleThatDoesNotExistIsMarked) {
   expect_only({{}, -1, 3, 0, 3}, {-1, -1, -1});
 }
 
-TEST(GatherBatch, AnEmptyShardIsNothing) {
+TEST(GatherBatch, AnEmptyShardWritesNothing) {
   const DataSet data = random_data(4, 2, 2, 1);
   EXPECT_TRUE(gather(data, {{}, 0, 3, 3, 0}).labels.empty());
 }
 
-// What a captured graph of one step does when it is launched again and again.
-TEST(Advance, TheNextStepIsTheNextBatch) {
+// A captured graph of one step that is launched repeatedly.
+TEST(Advance, MovesOnToTheNextBatch) {
   const Stream stream;
   const DataSet data = random_data(6, 1, 1, 1);
   const GuardedBuffer<uint8_t> images(data.images), image_labels(data.labels);
@@ -311,7 +312,7 @@ TEST(Data, BadArguments) {
   EXPECT_TRUE(refused(call(x, y, images, image_labels, {}, {counter.data(), 9, -1}), "2 samples from -1 on"));
 }
 
-TEST(CopyColumns, CopiesTheseAndNoOthers) {
+TEST(CopyColumns, CopiesOnlyTheGivenColumns) {
   const Stream stream;
   for (const auto& [rows, cols] :
        {std::pair<int64_t, int64_t>{0, 3}, {5, 0}, {1, 1}, {7, 5}, {3000, 1}, {401, 17}}) {

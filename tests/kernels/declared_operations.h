@@ -1,5 +1,4 @@
-// The operations that the headers of kernels/ declare: what the tests that go over all operations must not
-// forget.
+// The list of operations declared in the headers of kernels/. Tests of all operations use it to find gaps.
 #pragma once
 
 #include <rondo/kernels/gemm/gemm_variants.h>
@@ -13,14 +12,14 @@
 
 namespace rondo::test {
 
-// The function of a variant: gemm_01_naive, ..., gemm.
+// The function name of a variant: gemm_01_naive, ..., gemm.
 inline std::string function_of(const GemmVariant& variant) {
   const std::string id = variant.id;
   return id == "gemm" ? id : "gemm_" + id;
 }
 
-// The names of all functions that return a Status, and of the rungs of the ladder. Headers of core/ and those
-// that no user includes declare none.
+// The names of all functions that return a Status, and of the steps of the GEMM ladder. Skips the headers of
+// core/ and internal headers, which declare no operations.
 inline std::set<std::string> declared_operations() {
   const std::set<std::string> internal = {"conv_geometry.h", "few_channels.h",   "implicit_gemm.h",
                                           "winograd.h",      "gemm_arguments.h", "gemm_06_pipelined.h",
@@ -37,7 +36,7 @@ inline std::set<std::string> declared_operations() {
       for (std::sregex_iterator match(text.begin(), text.end(), pattern), end; match != end; ++match)
         names.insert((*match)[1]);
   }
-  names.erase("name");  // the parameter of the macro that declares the rungs
+  names.erase("name");  // the parameter of the macro that declares the steps
   return names;
 }
 

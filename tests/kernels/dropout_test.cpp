@@ -29,7 +29,7 @@ struct Layer {
   }
 };
 
-// What the host computes from the same words, at any size, alignment and place in the batch.
+// The device must match the host's computation from the same random words, at any size, alignment and shard.
 TEST(Dropout, IsTheDocumentedFunction) {
   const Layer layer = {.step = (int64_t{7} << 32) + 11};
   for (const int64_t size : {0, 1, 3, 4, 5, 1023, 1025, 5000})
@@ -48,7 +48,7 @@ TEST(Dropout, IsTheDocumentedFunction) {
       }
 }
 
-TEST(Dropout, DropsTheShareAndKeepsTheMean) {
+TEST(Dropout, DropsTheGivenShareAndKeepsTheMean) {
   constexpr int64_t kSize = 100'000;
   const std::vector<float> y = Layer()(std::vector<float>(kSize, 1));
   int64_t dropped = 0;
@@ -59,8 +59,8 @@ TEST(Dropout, DropsTheShareAndKeepsTheMean) {
   EXPECT_NEAR(sum / kSize, 1, 5 * deviation / 0.7 / kSize);
 }
 
-// So that any number of devices trains the same network.
-TEST(Dropout, AShardDrawsWhatTheWholeBatchDraws) {
+// Any number of devices then trains the same network.
+TEST(Dropout, AShardHasTheMaskOfTheWholeBatch) {
   const std::vector<float> x = normal_values(1000, 2), whole = Layer()(x);
   std::vector<float> joined;
   for (const auto& [begin, end] : {std::pair<int64_t, int64_t>{0, 333}, {333, 334}, {334, 1000}}) {
@@ -78,7 +78,7 @@ TEST(Dropout, SeedLayerAndStepEachChangeTheMask) {
   EXPECT_EQ(Layer()(x), mask);
 }
 
-TEST(Dropout, ADroppedNanIsZeroAndProbabilityZeroKeepsAll) {
+TEST(Dropout, ADroppedNanIsZeroAndProbabilityZeroDropsNothing) {
   const std::vector<float> x(64, NAN);
   const std::vector<float> y = Layer()(x), ones = Layer()(std::vector<float>(64, 1));
   for (size_t i = 0; i < y.size(); ++i) EXPECT_EQ(std::isnan(y[i]), ones[i] != 0);

@@ -1,4 +1,4 @@
-// How products are cut into blocks: pure functions, so no device is needed.
+// How products are split into blocks. These are pure functions, so no device is needed.
 #include <gtest/gtest.h>
 
 #include <rondo/kernels/conv/implicit_gemm/implicit_gemm.h>
@@ -10,12 +10,12 @@ namespace rondo::test {
 namespace {
 
 constexpr int kSm75 = 65536;
-constexpr int kSm86 = 101376;  // bytes of shared memory that a block may have, also on sm_89 and sm_120
+constexpr int kSm86 = 101376;  // maximum bytes of shared memory of a block, also on sm_89 and sm_120
 constexpr int kSm90 = 232448;
 
 const TileFacts& facts_of(TileId id) { return tile_facts()[static_cast<size_t>(id)]; }
 
-TEST(GemmConfig, ThePartsOfASumCoverItOnceAndNoneIsEmpty) {
+TEST(GemmConfig, TheSplitsCoverTheSumOnceAndNoneIsEmpty) {
   for (const int64_t m : {1, 50, 500, 4096})
     for (const int64_t n : {1, 20, 128, 5000})
       for (int64_t k = 0; k < 70000; k = k * 3 / 2 + 1) {
@@ -28,7 +28,7 @@ TEST(GemmConfig, ThePartsOfASumCoverItOnceAndNoneIsEmpty) {
       }
 }
 
-TEST(GemmConfig, OnlyFewResultsWithALongSumAreSplit) {
+TEST(GemmConfig, OnlyLongSumsWithFewResultsAreSplit) {
   EXPECT_EQ(split_k({4096, 4096, 100000}).splits, 1);
   EXPECT_EQ(split_k({50, 500, 200}).splits, 1);
   EXPECT_GT(split_k({50, 500, 20736}).splits, 8);
@@ -47,11 +47,11 @@ TEST(GemmConfig, ATileThatFitsTheColumnsIsChosen) {
   EXPECT_EQ(choose_tile(20736, 50, 1, kGatherNeeds, cpu), TileId::k256x56);
   EXPECT_EQ(choose_tile(43264, 20, 1, kGatherNeeds, cpu), TileId::k256x24);
   EXPECT_EQ(choose_tile(4096, 4096, 1, {}, cpu), TileId::k128x128);
-  // Few large tiles would leave most multiprocessors idle.
+  // With few large tiles most multiprocessors would be idle.
   EXPECT_EQ(choose_tile(512, 512, 1, {}, {132, kSm90}), TileId::k64x64);
 }
 
-TEST(GemmConfig, VectorTilesAreForThreadsWithVectorsAndForNobodyElse) {
+TEST(GemmConfig, VectorTilesAreOnlyForDevicesWithVectors) {
   bool present = false;
   for (const TileFacts& tile : tile_facts()) {
     EXPECT_EQ(tile.id, facts_of(tile.id).id) << tile.name;
@@ -76,7 +76,8 @@ TEST(GemmConfig, VectorTilesAreForThreadsWithVectorsAndForNobodyElse) {
 }
 
 TEST(GemmConfig, ATileThatTheDeviceCannotHoldIsNotChosen) {
-  // 256x56 would be the tile for 50 columns: gathered it just fits into 99 KB, across k it does not.
+  // 256x56 is the tile for 50 columns. Gathered it just fits into 99 KB, MN-major it
+  // does not.
   EXPECT_EQ(shared_bytes(facts_of(TileId::k256x56), kGatherNeeds), kSm86);
   EXPECT_EQ(choose_tile(20736, 50, 1, kGatherNeeds, {2, kSm86}), TileId::k256x56);
   EXPECT_NE(choose_tile(20736, 50, 1, kGatherNeeds, {2, kSm86 - 1}), TileId::k256x56);
@@ -84,12 +85,13 @@ TEST(GemmConfig, ATileThatTheDeviceCannotHoldIsNotChosen) {
     EXPECT_EQ(choose_tile(20736, 50, 1, needs, {2, kSm90}), TileId::k256x56);
     EXPECT_NE(choose_tile(20736, 50, 1, needs, {2, kSm86}), TileId::k256x56);
   }
-  // Where nothing fits the launch will say so; the choice is still a tile.
+  // If no tile fits, a tile is chosen anyway and the launch returns the error.
   EXPECT_EQ(choose_tile(4096, 4096, 1, {}, {2, 0}), TileId::k64x64);
 }
 
-// The executor with the limits of a small GPU has no vector tile that fits; then it takes that GPU's tiles.
-TEST(GemmConfig, WithoutRoomForVectorTilesThoseOfGpusAreChosen) {
+// With the limits of a small GPU no vector tile fits into the executor's shared memory: that GPU's tiles are
+// used.
+TEST(GemmConfig, WithoutRoomForVectorTilesGpuTilesAreChosen) {
   for (const SharedNeeds& needs : {kGatherNeeds, kPatchNeeds, SharedNeeds{}})
     for (const int64_t columns : {10, 50, 4096}) {
       const TileId tile = choose_tile(4096, columns, 1, needs, {40, kSm75, true});
@@ -98,7 +100,7 @@ TEST(GemmConfig, WithoutRoomForVectorTilesThoseOfGpusAreChosen) {
     }
 }
 
-// Every product of LeNet's training step gets a tile that fits, on every device with 64 KB and with 99 KB.
+// Every product of LeNet's training step gets a tile that fits, on every device with 64 KB or with 99 KB.
 TEST(GemmConfig, EveryProductOfLeNetFits) {
   struct Product {
     const char* name;

@@ -1,4 +1,4 @@
-// Every rung of the GEMM ladder and gemm() itself: the same contract, the same tests.
+// Every step of the GEMM ladder and gemm() itself have the same contract, so they share the tests.
 #include <gtest/gtest.h>
 
 #include <rondo/kernels/gemm/gemm.h>
@@ -14,7 +14,7 @@
 #include <ostream>
 #include <string>
 
-// GoogleTest's print of a parameter, which is also the test's name.
+// GoogleTest prints a parameter with this; the text is also the test's name.
 namespace rondo {
 void PrintTo(const GemmVariant& variant, std::ostream* out) { *out << variant.id; }
 void PrintTo(const TileFacts& tile, std::ostream* out) { *out << tile.name; }
@@ -23,8 +23,8 @@ void PrintTo(const TileFacts& tile, std::ostream* out) { *out << tile.name; }
 namespace rondo::test {
 namespace {
 
-// One problem with its operands on the device. Strides are the columns plus `padding`, pointers are `offset`
-// floats away from their 256-byte alignment. What lies between the rows of A and B is NaN.
+// One problem with its operands on the device. Strides are the columns plus `padding`, and pointers are
+// `offset` floats away from 256-byte alignment. The gaps between the rows of A and B are NaN.
 struct Problem {
   GemmShape shape;
   GemmOptions options;
@@ -49,15 +49,15 @@ std::string describe(const Problem& p) {
                 ", offset ", p.offset, ", strides in multiples of ", p.stride_multiple);
 }
 
-// rows x stride values of which `cols` of each row are numbers.
+// rows x stride values, of which the first `cols` of each row are the matrix and the others NaN.
 std::vector<float> with_gaps(std::vector<float> values, int64_t cols, int64_t stride) {
   for (size_t i = 0; i < values.size(); ++i)
     if (static_cast<int64_t>(i) % stride >= cols) values[i] = NAN;
   return values;
 }
 
-// Runs the problem and compares with the reference: exactly when `exact`, else within the bound of gemm.h.
-// What lies between the rows of C must stay as it was.
+// Runs the problem and compares with the reference: exactly if `exact`, else within the bound of gemm.h.
+// The gaps between the rows of C must not change.
 void check(const GemmVariant& variant, const Problem& p, bool exact) {
   const auto values = [&](int64_t size, uint64_t seed) {
     return exact ? exact_values(size, seed) : normal_values(size, seed);
@@ -134,7 +134,7 @@ TEST_P(Gemm, OddSizesTransposesAndAlignments) {
                 true);
 }
 
-// Rows that begin where wide copies may and end where they may not.
+// Rows that begin aligned for wide copies and end within one.
 TEST_P(Gemm, RowsThatEndWithinAWideCopy) {
   for (const bool transpose_a : {false, true})
     for (const bool transpose_b : {false, true})
@@ -162,7 +162,7 @@ TEST_P(Gemm, EmptySums) {
     check(GetParam(), {{9, 11, 0}, {.beta = beta, .relu = true}, 1, 0, true}, true);
 }
 
-TEST_P(Gemm, NothingToDo) {
+TEST_P(Gemm, EmptyResults) {
   Stream stream;
   const MatrixView<float> nothing = {nullptr, 0, 5, 5};
   GuardedBuffer<float> b(exact_values(15, 1));
@@ -222,7 +222,7 @@ TEST_P(Gemm, RefusesBadArguments) {
 INSTANTIATE_TEST_SUITE_P(Ladder, Gemm, testing::ValuesIn(gemm_variants().begin(), gemm_variants().end()),
                          testing::PrintToStringParamName());
 
-// gemm() takes small tiles for small problems on a large device; here each tile is run whatever the device.
+// gemm() chooses small tiles for small problems on a large device. This runs every tile on any device.
 template <TileId tile>
 Status gemm_with_tile(MatrixView<float> c, MatrixView<const float> a, MatrixView<const float> b,
                       const GemmOptions& options, Workspace workspace, cudaStream_t stream) {
@@ -307,7 +307,7 @@ INSTANTIATE_TEST_SUITE_P(Tiles, GemmTile, testing::ValuesIn(tile_facts().begin()
                          testing::PrintToStringParamName());
 
 // Split-K: a long sum, few results.
-TEST(GemmSplit, AddsThePartsInOrder) {
+TEST(GemmSplit, AddsTheSplitsInOrder) {
   const GemmVariant production = gemm_variants().back();
   for (const GemmShape& shape : {GemmShape{50, 47, 4096}, GemmShape{9, 20, 3000}, GemmShape{256, 128, 800}}) {
     EXPECT_GT(gemm_workspace_bytes(shape), 0);
@@ -336,7 +336,7 @@ TEST(GemmSplit, ATooSmallWorkspaceIsRefused) {
   EXPECT_TRUE(ok(run({}, 0))) << "a sum over nothing is not split";
 }
 
-TEST(GemmSplit, TheSameBitsInEveryRunAndAtEveryAlignment) {
+TEST(GemmSplit, SameBitsInEveryRunAndAtEveryAlignment) {
   const GemmShape shape = {65, 33, 2500};
   const std::vector<float> a = normal_values(shape.m * shape.k, 1), b = normal_values(shape.k * shape.n, 2);
   std::vector<float> first;

@@ -26,7 +26,7 @@ struct Batch {
   double logit(int64_t i, int64_t j) const { return logits[static_cast<size_t>(i * stride + j)]; }
 };
 
-// The labels are random, with a few certain and right predictions among them.
+// Random labels, and some confident correct predictions.
 Batch random_batch(int64_t rows, int64_t classes, int64_t stride, double spread, uint64_t seed) {
   Batch batch = {rows, classes, stride, normal_values(rows * stride, seed), {}};
   Random random(seed + 1);
@@ -38,7 +38,7 @@ Batch random_batch(int64_t rows, int64_t classes, int64_t stride, double spread,
   return batch;
 }
 
-// -log softmax(logits[i])[label] in double precision, with no cancellation where the loss is near 0.
+// -log softmax(logits[i])[label] in double precision, without cancellation for losses near 0.
 double reference_loss(const Batch& b, int64_t i) {
   int64_t at = 0;
   for (int64_t j = 1; j < b.classes; ++j)
@@ -63,7 +63,7 @@ struct Result {
   std::vector<float> gradient;  // rows * classes
 };
 
-// Runs with a gradient of stride classes + 3 and checks that only the matrix itself was written.
+// Runs with a gradient of stride classes + 3 and checks that only the matrix itself is written.
 Result run(const Batch& b, float scale, LossStats before = {}, int offset = 0) {
   const Stream stream;
   const GuardedBuffer<float> logits(b.logits, offset);
@@ -88,7 +88,7 @@ Result run(const Batch& b, float scale, LossStats before = {}, int offset = 0) {
   return result;
 }
 
-// Both kernels (one thread a row; one block a row), one block and several, ragged ends.
+// Both kernels (a thread per row, a block per row), with one block and several, and ragged ends.
 const std::vector<std::pair<int64_t, int64_t>> kShapes = {
     {1, 1},  {1, 10},   {127, 10}, {128, 10}, {129, 10}, {1000, 10}, {300, 64}, {1, 65},
     {2, 65}, {200, 65}, {7, 127},  {5, 128},  {3, 129},  {9, 1000},  {2, 5000}};
@@ -107,7 +107,7 @@ TEST(CrossEntropy, LossAndCountsMatchDoublePrecision) {
   }
 }
 
-// The gradient against central differences of the double precision loss: no formula in common.
+// The gradient against central differences of the loss in double precision: the two share no formula.
 TEST(CrossEntropy, GradientMatchesFiniteDifferences) {
   const double step = 1e-5;
   const float scale = 0.125f;
@@ -116,7 +116,7 @@ TEST(CrossEntropy, GradientMatchesFiniteDifferences) {
     const std::vector<float> gradient = run(batch, scale).gradient;
     std::vector<double> want;
     for (int64_t i = 0; i < rows; ++i) {
-      // Shifted logits need double precision, so the sum of exponentials is differentiated here, not
+      // Shifted logits need double precision, so this differentiates the sum of exponentials instead of
       // reference_loss.
       const auto loss_shifted = [&](int64_t j, double shift) {
         double sum = 0;
@@ -131,7 +131,7 @@ TEST(CrossEntropy, GradientMatchesFiniteDifferences) {
   }
 }
 
-// A certain and right prediction: what is left of loss and gradient is tiny, and must not drown in rounding.
+// For a confident correct prediction, loss and gradient are tiny and must keep their relative accuracy.
 TEST(CrossEntropy, KeepsRelativeAccuracyNearZero) {
   for (const int64_t classes : {int64_t{3}, int64_t{300}}) {
     Batch batch = {1, classes, classes, std::vector<float>(static_cast<size_t>(classes), 0.0f), {1}};
@@ -155,7 +155,7 @@ TEST(CrossEntropy, LargeLogitsDoNotOverflow) {
   }
 }
 
-TEST(CrossEntropy, OfEqualLogitsTheFirstIsThePrediction) {
+TEST(CrossEntropy, FirstOfEqualLogitsIsThePrediction) {
   for (const int64_t classes : {int64_t{4}, int64_t{200}})
     for (const int32_t label : {0, 1, 3}) {
       Batch batch = {1, classes, classes, std::vector<float>(static_cast<size_t>(classes), 0.5f), {label}};
@@ -164,7 +164,7 @@ TEST(CrossEntropy, OfEqualLogitsTheFirstIsThePrediction) {
     }
 }
 
-TEST(CrossEntropy, NanAndInfinityShow) {
+TEST(CrossEntropy, NanAndInfinityReachTheResults) {
   for (const int64_t classes : {int64_t{4}, int64_t{200}})
     for (const float bad : {kNan, kInfinity})
       for (const size_t at : {0, 2}) {
@@ -184,12 +184,12 @@ TEST(CrossEntropy, NanAndInfinityShow) {
         for (int64_t j = 0; j < classes; ++j)
           EXPECT_TRUE(std::isnan(result.gradient[static_cast<size_t>(j)]))
               << bad << " at " << at << ", class " << j;
-        // The other row is none of its business.
+        // The other row must not change.
         EXPECT_TRUE(std::equal(clean.begin() + classes, clean.end(), result.gradient.begin() + classes));
       }
 }
 
-TEST(CrossEntropy, MinusInfinityIsAProbabilityOfZero) {
+TEST(CrossEntropy, MinusInfinityHasProbabilityZero) {
   for (const int64_t classes : {int64_t{3}, int64_t{200}}) {
     Batch batch = {1, classes, classes, std::vector<float>(static_cast<size_t>(classes), -kInfinity), {1}};
     batch.logits[0] = batch.logits[1] = 2;
@@ -201,7 +201,7 @@ TEST(CrossEntropy, MinusInfinityIsAProbabilityOfZero) {
   }
 }
 
-TEST(CrossEntropy, ALabelOutOfRangeIsCountedAndNotUsed) {
+TEST(CrossEntropy, ALabelOutOfRangeIsOnlyCounted) {
   for (const int64_t classes : {int64_t{10}, int64_t{100}})
     for (const int32_t bad : {-1, static_cast<int32_t>(classes), INT32_MAX, INT32_MIN}) {
       Batch batch = random_batch(3, classes, classes, 1, 6);
@@ -217,7 +217,7 @@ TEST(CrossEntropy, ALabelOutOfRangeIsCountedAndNotUsed) {
     }
 }
 
-TEST(CrossEntropy, AddsToTheTally) {
+TEST(CrossEntropy, AddsToTheLossStats) {
   for (const int64_t rows : {1, 300}) {
     const Batch batch = random_batch(rows, 10, 10, 1, 7);
     const LossStats from_zero = run(batch, 1).loss_stats;
@@ -229,7 +229,7 @@ TEST(CrossEntropy, AddsToTheTally) {
   }
 }
 
-TEST(CrossEntropy, GradientMayTakeTheLogitsPlace) {
+TEST(CrossEntropy, GradientInPlaceOfTheLogits) {
   const Stream stream;
   for (const auto& [rows, classes] : {std::pair<int64_t, int64_t>{200, 10}, {5, 300}}) {
     const Batch batch = random_batch(rows, classes, classes, 1, 8);
@@ -246,8 +246,9 @@ TEST(CrossEntropy, GradientMayTakeTheLogitsPlace) {
   }
 }
 
-// Row per block, in any order of the threads: the label's logit is read before any thread overwrites it.
-TEST(CrossEntropy, GradientMayTakeTheLogitsPlaceWhicheverThreadHasTheLabel) {
+// A block per row, with the threads in any order: the label's logit must be read before a thread overwrites
+// it.
+TEST(CrossEntropy, InPlaceInAnyOrderOfTheThreads) {
   constexpr int64_t kClasses = 300;
   Batch batch = random_batch(6, kClasses, kClasses, 1, 8);
   batch.labels = {0, 1, 127, 128, 256, 299};
@@ -268,7 +269,7 @@ TEST(CrossEntropy, GradientMayTakeTheLogitsPlaceWhicheverThreadHasTheLabel) {
   }
 }
 
-TEST(CrossEntropy, WithoutAGradientTheTallyIsTheSame) {
+TEST(CrossEntropy, WithoutAGradientTheLossStatsAreTheSame) {
   const Stream stream;
   for (const auto& [rows, classes] : {std::pair<int64_t, int64_t>{200, 10}, {5, 300}}) {
     const Batch batch = random_batch(rows, classes, classes, 1, 9);
@@ -306,25 +307,28 @@ TEST(CrossEntropy, BadArguments) {
   const auto call = [&](MatrixView<float> g, LossStats* t, MatrixView<const float> x,
                         VectorView<const int32_t> l,
                         Workspace w) { return softmax_cross_entropy(g, t, x, l, 1, w, stream); };
-  EXPECT_TRUE(refused(call(gradient, nullptr, logits, labels, {}), "softmax_cross_entropy: loss_stats is null"));
+  EXPECT_TRUE(
+      refused(call(gradient, nullptr, logits, labels, {}), "softmax_cross_entropy: loss_stats is null"));
   EXPECT_TRUE(refused(call(gradient, misaligned, logits, labels, {}), "loss_stats is at"));
   EXPECT_TRUE(refused(call(gradient, loss_stats, {nullptr, 2, 10, 10}, labels, {}), "logits is null"));
   EXPECT_TRUE(refused(call(gradient, loss_stats, {z.data(), -2, 10, 10}, labels, {}), "logits is -2 x 10"));
   EXPECT_TRUE(refused(call(gradient, loss_stats, {z.data(), 2, 10, 9}, labels, {}), "logits.stride is 9"));
   EXPECT_TRUE(refused(call({}, loss_stats, {z.data(), 2, 0, 0}, labels, {}), "logits.cols is 0"));
   EXPECT_TRUE(refused(call(gradient, loss_stats, logits, {nullptr, 2}, {}), "labels is null"));
-  EXPECT_TRUE(
-      refused(call(gradient, loss_stats, logits, {y.data(), 3}, {}), "labels.size is 3, must be logits.rows = 2"));
-  EXPECT_TRUE(
-      refused(call({dz.data(), 3, 10, 10}, loss_stats, logits, labels, {}), "gradient is 3 x 10, must be 2 x 10"));
+  EXPECT_TRUE(refused(call(gradient, loss_stats, logits, {y.data(), 3}, {}),
+                      "labels.size is 3, must be logits.rows = 2"));
+  EXPECT_TRUE(refused(call({dz.data(), 3, 10, 10}, loss_stats, logits, labels, {}),
+                      "gradient is 3 x 10, must be 2 x 10"));
   EXPECT_TRUE(refused(call({dz.data(), 2, 9, 10}, loss_stats, logits, labels, {}), "gradient is 2 x 9"));
   EXPECT_TRUE(refused(call({dz.data(), 2, 10, 9}, loss_stats, logits, labels, {}), "gradient.stride is 9"));
   EXPECT_EQ(softmax_cross_entropy_workspace_bytes(300, 10), workspace.workspace().bytes);
   EXPECT_TRUE(refused(call({}, loss_stats, many, many_labels, {}), "workspace has 0 bytes"));
-  EXPECT_TRUE(refused(call({}, loss_stats, many, many_labels, {workspace.data(), 95}), "must have at least 96"));
+  EXPECT_TRUE(
+      refused(call({}, loss_stats, many, many_labels, {workspace.data(), 95}), "must have at least 96"));
   EXPECT_TRUE(refused(call({}, loss_stats, many, many_labels, {nullptr, 96}), "workspace is null"));
-  EXPECT_TRUE(refused(call({}, loss_stats, many, many_labels, {reinterpret_cast<char*>(workspace.data()) + 4, 96}),
-                      "must be aligned to 16"));
+  EXPECT_TRUE(
+      refused(call({}, loss_stats, many, many_labels, {reinterpret_cast<char*>(workspace.data()) + 4, 96}),
+              "must be aligned to 16"));
 }
 
 struct SquaredErrorResult {
@@ -340,13 +344,13 @@ SquaredErrorResult squared_error_of(const std::vector<float>& prediction, const 
   GuardedBuffer<LossStats> loss_stats(std::vector<LossStats>{{10, 2, 3, 1}});
   GuardedBuffer<unsigned char> workspace(squared_error_workspace_bytes(rows, cols));
   GuardedBuffer<float>& to = in_place ? y : gradient;
-  EXPECT_TRUE(
-      ok(squared_error(matrix(to.data(), rows, cols), loss_stats.data(), matrix<const float>(y.data(), rows, cols),
-                       matrix(t.data(), rows, cols), scale, workspace.workspace(), stream)));
+  EXPECT_TRUE(ok(squared_error(matrix(to.data(), rows, cols), loss_stats.data(),
+                               matrix<const float>(y.data(), rows, cols), matrix(t.data(), rows, cols), scale,
+                               workspace.workspace(), stream)));
   return {to.download(), loss_stats.download()[0]};
 }
 
-TEST(SquaredError, LossAndGradientAreTheDefinition) {
+TEST(SquaredError, LossAndGradientMatchTheDefinition) {
   for (const auto& [rows, cols] :
        {std::pair<int64_t, int64_t>{0, 5}, {1, 1}, {3, 10}, {2048, 1}, {683, 3}, {700, 10}})
     for (const int64_t offset : {0, 1})
@@ -368,7 +372,7 @@ TEST(SquaredError, LossAndGradientAreTheDefinition) {
       }
 }
 
-TEST(SquaredError, GradientMayBeLeftOut) {
+TEST(SquaredError, GradientIsOptional) {
   const Stream stream;
   const GuardedBuffer<float> y({1, 2, 3}), t({1, 1, 1});
   GuardedBuffer<LossStats> loss_stats(std::vector<LossStats>(1));
@@ -393,7 +397,8 @@ TEST(SquaredError, BadArguments) {
   EXPECT_TRUE(refused(call(g, nullptr, y, t, w), "loss_stats is null"));
   EXPECT_TRUE(
       refused(call(matrix(a.data(), 3, 2), loss_stats.data(), y, t, w), "gradient is 3 x 2, must be 2 x 3"));
-  EXPECT_TRUE(refused(call(g, loss_stats.data(), y, matrix<const float>(c.data(), 1, 3), w), "target is 1 x 3"));
+  EXPECT_TRUE(
+      refused(call(g, loss_stats.data(), y, matrix<const float>(c.data(), 1, 3), w), "target is 1 x 3"));
   EXPECT_TRUE(refused(call(g, loss_stats.data(), {nullptr, 2, 3, 3}, t, w), "prediction is null"));
   EXPECT_TRUE(
       refused(call(g, loss_stats.data(), y, {c.data(), 2, 3, 4}, w), "target.stride is 4, must be cols = 3"));

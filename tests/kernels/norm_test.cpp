@@ -1,5 +1,5 @@
 // Batch normalisation against its definition in double precision.
-// Over 400 lines: forward, backward and running statistics share one reference and one set of cases.
+// Over 400 lines because forward, backward and running statistics share one reference and one set of cases.
 #include <gtest/gtest.h>
 
 #include <rondo/kernels/norm/batch_norm.h>
@@ -18,7 +18,7 @@ constexpr float kEps = 1e-5f;
 
 struct Shape {
   int64_t rows, channels;
-  int offset = 0;  // from alignment, in elements
+  int offset = 0;  // misalignment, in elements
 };
 
 const std::vector<Shape> kShapes = {{1, 1},         {2, 3, 1},    {17, 4},    {31, 20, 2},
@@ -29,7 +29,7 @@ std::string describe(const Shape& s) { return concat(s.rows, " x ", s.channels, 
 
 using Doubles = std::vector<double>;
 
-// The layer in double precision, from floats.
+// The layer in double precision, with float inputs.
 struct Reference {
   Shape shape;
   Doubles x, gamma, beta, residual;
@@ -108,7 +108,7 @@ struct Layer {
   Stream stream;
 };
 
-TEST(BatchNorm, ForwardIsTheDefinition) {
+TEST(BatchNorm, ForwardMatchesTheDefinition) {
   for (const Shape& shape : kShapes)
     for (bool relu : {false, true})
       for (bool with_residual : {false, true}) {
@@ -130,8 +130,8 @@ TEST(BatchNorm, ForwardIsTheDefinition) {
       }
 }
 
-// A mean of a thousand deviations: a sum of squares in float would have lost the variance altogether.
-TEST(BatchNorm, KeepsTheVarianceBesideALargeMean) {
+// A mean of a thousand standard deviations: a sum of squares in float would lose the variance.
+TEST(BatchNorm, KeepsTheVarianceWithALargeMean) {
   Layer layer({4000, 8}, 3, 1000);
   layer.forward({});
   Reference want = layer.reference();
@@ -141,7 +141,7 @@ TEST(BatchNorm, KeepsTheVarianceBesideALargeMean) {
   EXPECT_TRUE(all_near(layer.inv_std.download(), inv_std, 0, 1e-6));
 }
 
-TEST(BatchNorm, AConstantChannelIsItsBeta) {
+TEST(BatchNorm, AConstantChannelGivesBeta) {
   Layer layer({100, 3});
   layer.x.upload(std::vector<float>(300, 0.1f));
   layer.forward({});
@@ -149,7 +149,7 @@ TEST(BatchNorm, AConstantChannelIsItsBeta) {
   for (size_t i = 0; i < y.size(); ++i) ASSERT_NEAR(y[i], layer.beta_values[i % 3], 1e-4);
 }
 
-// PyTorch's convention: new = (1 - momentum) * old + momentum * batch, with the unbiased variance of the batch.
+// PyTorch's convention: new = (1 - momentum) * old + momentum * batch, with the unbiased batch variance.
 TEST(BatchNorm, RunningStatisticsFollowPyTorch) {
   constexpr float kMomentum = 0.1f;
   const Shape shape = {50, 5};
@@ -169,8 +169,8 @@ TEST(BatchNorm, RunningStatisticsFollowPyTorch) {
   }
 }
 
-// A batch whose statistics are small beside the running ones keeps all its bits.
-TEST(BatchNorm, WithAMomentumOfOneTheRunningStatisticsAreTheBatchs) {
+// Batch statistics that are small compared with the running ones keep all their bits.
+TEST(BatchNorm, MomentumOneReplacesTheRunningStatistics) {
   Layer layer({2, 1});
   layer.x.upload({0, 2e-4f});
   GuardedBuffer<float> running_mean(std::vector<float>{1000}), running_variance(std::vector<float>{1});
@@ -206,7 +206,7 @@ TEST(BatchNorm, EvaluationUsesTheRunningStatistics) {
   EXPECT_TRUE(all_near(layer.y.download(), want, 2e-6, 2e-6));
 }
 
-TEST(BatchNorm, YMayTakeThePlaceOfXOrOfTheResidual) {
+TEST(BatchNorm, OutputInPlaceOfTheInputOrTheResidual) {
   const Shape shape = {40, 12};
   Layer apart(shape), in_place(shape);
   GuardedBuffer<float> residual(normal_values(480, 9)), residual_too(normal_values(480, 9));
@@ -223,7 +223,7 @@ TEST(BatchNorm, YMayTakeThePlaceOfXOrOfTheResidual) {
   EXPECT_TRUE(all_equal_bits(in_place.x.download(), apart.y.download()));
 }
 
-// d (sum of dy * y) / d parameter by central differences of the definition in double.
+// d (sum of dy * y) / d parameter by central differences of the definition in double precision.
 struct Differences {
   Reference layer;
   Doubles dy;
@@ -251,7 +251,7 @@ struct Differences {
   }
 };
 
-TEST(BatchNormBackward, IsTheSlopeOfTheDefinition) {
+TEST(BatchNormBackward, MatchesFiniteDifferences) {
   for (const Shape& shape : {Shape{2, 3}, Shape{9, 4}, Shape{23, 5, 1}, Shape{40, 2, 1}})
     for (bool relu : {false, true}) {
       SCOPED_TRACE(concat(describe(shape), relu ? ", relu" : ""));
@@ -278,8 +278,8 @@ TEST(BatchNormBackward, IsTheSlopeOfTheDefinition) {
     }
 }
 
-// The formula in double, at every shape.
-TEST(BatchNormBackward, IsTheFormula) {
+// Against the formula in double precision, for every shape.
+TEST(BatchNormBackward, MatchesTheFormula) {
   for (const Shape& shape : kShapes)
     for (bool relu : {false, true}) {
       SCOPED_TRACE(concat(describe(shape), relu ? ", relu" : ""));
@@ -308,7 +308,7 @@ TEST(BatchNormBackward, IsTheFormula) {
         want.push_back(reference.gamma[c] / std::sqrt(reference.variance[c] + kEps) *
                        (g[i] - sum[c] / n - reference.xhat[i] * sum_x[c] / n));
       }
-      // Two rows that nearly agree have a large slope: measure against the largest factor.
+      // Two nearly equal rows have a large slope: the bound is relative to the largest factor.
       double largest = 1;
       for (size_t c = 0; c < channels; ++c)
         largest = std::max(largest, std::abs(reference.gamma[c]) / std::sqrt(reference.variance[c] + kEps));
@@ -316,8 +316,8 @@ TEST(BatchNormBackward, IsTheFormula) {
     }
 }
 
-// The sums and each gradient are the same whichever gradients are asked for.
-TEST(BatchNormBackward, EitherGradientMayBeLeftOut) {
+// The sums and each gradient do not depend on which gradients are requested.
+TEST(BatchNormBackward, EachGradientIsOptional) {
   for (const Shape& shape : {Shape{40, 5}, Shape{600, 130, 1}}) {
     SCOPED_TRACE(describe(shape));
     Layer layer(shape);
@@ -342,7 +342,7 @@ TEST(BatchNormBackward, EitherGradientMayBeLeftOut) {
   }
 }
 
-// Synchronised statistics: sums of two parts, added, are the sums of the whole.
+// Synchronised batch norm: the sums of two parts add up to the sums of the whole.
 TEST(BatchNorm, SumsOfPartsAddUp) {
   Layer whole({900, 10});
   whole.forward({});
@@ -373,10 +373,10 @@ TEST(BatchNorm, SameBitsAtAnyAlignment) {
   }
 }
 
-TEST(BatchNorm, NanStaysOne) {
+TEST(BatchNorm, PropagatesNan) {
   Layer layer({20, 2});
   std::vector<float> x = layer.x_values;
-  x[6] = NAN;  // of channel 0
+  x[6] = NAN;  // channel 0
   layer.x.upload(x);
   layer.forward({{}, true});
   const std::vector<float> y = layer.y.download();

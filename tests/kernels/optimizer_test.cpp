@@ -13,7 +13,7 @@
 namespace rondo::test {
 namespace {
 
-// A product and one fused multiply-add an element, to the last bit: this is what keeps replicas equal.
+// One product and one fused multiply-add per element, exact to the last bit: this keeps replicas identical.
 TEST(Sgd, IsOneFusedMultiplyAdd) {
   const Stream stream;
   const GuardedBuffer<float> rate(std::vector<float>{0.9f});
@@ -39,7 +39,7 @@ struct MomentumReference {
   }
 };
 
-TEST(Sgd, WithMomentumFollowsItsDefinitionOverSteps) {
+TEST(Sgd, WithMomentumMatchesItsDefinitionOverSteps) {
   const Stream stream;
   for (const bool nesterov : {false, true})
     for (const float decay : {0.0f, 0.01f})
@@ -68,7 +68,7 @@ TEST(Sgd, WithMomentumFollowsItsDefinitionOverSteps) {
       }
 }
 
-TEST(Sgd, GoesDownhill) {
+TEST(Sgd, MovesAgainstTheGradient) {
   const Stream stream;
   GuardedBuffer<float> parameters({1, 1, 1}), rate(std::vector<float>{0.5f});
   const GuardedBuffer<float> gradient({2, -4, 0});
@@ -77,7 +77,7 @@ TEST(Sgd, GoesDownhill) {
   EXPECT_TRUE(all_equal_bits(parameters.download(), {0.75f, 1.5f, 1}));
 }
 
-TEST(Sgd, WithoutMomentumTheVelocityMayBeLeftOut) {
+TEST(Sgd, VelocityIsOptionalWithoutMomentum) {
   const Stream stream;
   for (const float decay : {0.0f, 0.01f}) {
     const std::vector<float> p = normal_values(1001, 1), g = normal_values(1001, 2);
@@ -96,8 +96,9 @@ TEST(Sgd, WithoutMomentumTheVelocityMayBeLeftOut) {
   }
 }
 
-// A found_inf that names an element stops the whole step. With kAllFinite the step is the one without a found_inf.
-TEST(Sgd, AGuardStopsTheStep) {
+// If found_inf holds an element's index, the step is skipped. With kAllFinite the step is the one without
+// found_inf.
+TEST(Sgd, FoundInfSkipsTheStep) {
   const Stream stream;
   const std::vector<float> p = normal_values(1001, 1), v = normal_values(1001, 2), g = normal_values(1001, 3);
   const GuardedBuffer<float> gradient(g), rate(std::vector<float>{0.1f});
@@ -158,7 +159,7 @@ struct AdamReference {
   }
 };
 
-TEST(Adam, FollowsItsDefinitionOverSteps) {
+TEST(Adam, MatchesItsDefinitionOverSteps) {
   const Stream stream;
   for (const bool decoupled : {false, true})
     for (const float decay : {0.0f, 0.05f})
@@ -190,7 +191,8 @@ TEST(Adam, FollowsItsDefinitionOverSteps) {
       }
 }
 
-// The first step has the size of the learning rate, whatever the size of the gradient: the corrections of the bias.
+// Because of the bias correction, the first step has the size of the learning rate for any size of the
+// gradient.
 TEST(Adam, FirstStepHasTheSizeOfTheLearningRate) {
   const Stream stream;
   GuardedBuffer<float> parameters({0, 0, 0}), first({0, 0, 0}), second({0, 0, 0}),
@@ -203,8 +205,9 @@ TEST(Adam, FirstStepHasTheSizeOfTheLearningRate) {
   EXPECT_TRUE(all_near(parameters.download(), {-0.125, 0.125, 0}, 1e-5));
 }
 
-// After many steps beta2^t is nearly 0, and before that nearly 1: both ends must keep their digits.
-TEST(Adam, ClockCorrectsTheBiasAtAnyStep) {
+// beta2^t is nearly 1 in the first steps and nearly 0 after many: the correction must be accurate at both
+// ends.
+TEST(Adam, StateHasTheBiasCorrectionsAtAnyStep) {
   const Stream stream;
   const GuardedBuffer<float> rate(std::vector<float>{1});
   for (const int64_t before : {0, 1, 9, 999, 99'999}) {
@@ -218,9 +221,9 @@ TEST(Adam, ClockCorrectsTheBiasAtAnyStep) {
   }
 }
 
-// A found_inf that names an element stops the whole step: neither the state nor the arrays change. With
-// kAllFinite the step is the one without a found_inf.
-TEST(Adam, AGuardStopsTheStepAndItsCount) {
+// If found_inf holds an element's index, the whole step is skipped: neither the state nor the arrays change.
+// With kAllFinite the step is the one without found_inf.
+TEST(Adam, FoundInfSkipsTheStepAndItsCount) {
   const Stream stream;
   const std::vector<float> p = normal_values(1001, 1), m = normal_values(1001, 2), g = normal_values(1001, 4);
   std::vector<float> v = normal_values(1001, 3);

@@ -43,7 +43,7 @@ struct Case {
 const std::vector<Case> kCases = {
     {3, 26, 26, 20, {2, 2, 2, 2, 0, 0}},  // LeNet's first
     {2, 8, 8, 50, {2, 2, 2, 2, 0, 0}},    // LeNet's second
-    {2, 9, 7, 8, {3, 3, 2, 2, 1, 1}},     // the one of ResNet: windows overlap
+    {2, 9, 7, 8, {3, 3, 2, 2, 1, 1}},     // ResNet's: windows overlap
     {2, 5, 5, 16, {5, 5, 1, 1, 0, 0}},    // global
     {1, 1, 1, 1, {1, 1, 1, 1, 0, 0}},
     {2, 7, 9, 3, {3, 2, 1, 3, 1, 0}},    // gaps between windows, odd channels
@@ -51,12 +51,12 @@ const std::vector<Case> kCases = {
     {1, 6, 13, 6, {4, 5, 2, 1, 2, 2}, 1},
     {2, 4, 6, 4, {2, 2, 2, 2, 1, 1}, 1},  // whole rows of padding, misaligned
     {2, 4, 6, 4, {2, 2, 2, 2, 0, 0}, 2},
-    {9, 5, 4, 2, {2, 2, 2, 2, 0, 0}},    // more images than a thread takes in one go; odd sides
-    {6, 3, 3, 257, {2, 2, 1, 1, 0, 0}},  // more channels than a block takes in one go
-    {1, 3, 151, 4, {3, 3, 1, 1, 1, 1}},  // more columns than a block takes
+    {9, 5, 4, 2, {2, 2, 2, 2, 0, 0}},    // more images than a thread handles at once; odd sides
+    {6, 3, 3, 257, {2, 2, 1, 1, 0, 0}},  // more channels than a block handles at once
+    {1, 3, 151, 4, {3, 3, 1, 1, 1, 1}},  // more columns than a block handles
     {0, 4, 4, 4, {2, 2, 2, 2, 0, 0}},
     {2, 4, 4, 0, {2, 2, 2, 2, 0, 0}},
-    // One number away from the window that is known when the kernels are compiled.
+    // One number away from the window that the kernels have as a compile-time constant.
     {2, 7, 6, 4, {3, 2, 2, 2, 0, 0}},
     {2, 7, 6, 4, {1, 2, 2, 2, 0, 0}},
     {2, 6, 7, 4, {2, 3, 2, 2, 0, 0}},
@@ -69,7 +69,7 @@ const std::vector<Case> kCases = {
     {2, 6, 6, 4, {2, 2, 2, 2, 0, 1}},
 };
 
-// Calls visit(y index, indices of the x in the window, row by row) for every window and channel.
+// Calls visit(index in y, indices of the window's elements in x, row by row) for every window and channel.
 template <class Visit>
 void for_each_window(const Case& c, Visit visit) {
   size_t y = 0;
@@ -109,7 +109,7 @@ TEST(AvgPool, MatchesDoublePrecision) {
     }
 }
 
-// The backward pass is the transpose of the forward pass: <dy, pool(x)> = <pool_backward(dy), x>, element by
+// The backward pass is the transpose of the forward pass, <dy, pool(x)> = <pool_backward(dy), x>, element by
 // element.
 TEST(AvgPoolBackward, MatchesDoublePrecision) {
   const Stream stream;
@@ -128,7 +128,7 @@ TEST(AvgPoolBackward, MatchesDoublePrecision) {
     }
 }
 
-// -1, 0 and 1: ties, and zeros, are everywhere.
+// -1, 0 and 1: many ties and zeros.
 std::vector<float> tied_values(int64_t count, uint64_t seed) {
   Random random(seed);
   std::vector<float> values;
@@ -136,7 +136,7 @@ std::vector<float> tied_values(int64_t count, uint64_t seed) {
   return values;
 }
 
-TEST(AvgPoolReluBackward, IsTheGradientWhereTheReluIsActive) {
+TEST(AvgPoolReluBackward, GivesTheGradientWhereTheReluIsActive) {
   const Stream stream;
   for (const Case& c : kCases)
     for (const AverageOver over : {AverageOver::window, AverageOver::image}) {
@@ -188,7 +188,7 @@ TEST(MaxPool, ForwardIsExactAndBackwardGoesToTheFirstMaximum) {
     }
 }
 
-TEST(MaxPool, NanWinsAndGetsTheGradient) {
+TEST(MaxPool, NanIsTheMaximumAndGetsTheGradient) {
   const Stream stream;
   const Case c = {1, 2, 4, 1, {2, 2, 2, 2, 0, 0}};
   const float inf = INFINITY;
@@ -212,8 +212,7 @@ TEST(Pool, PooledSizeIsTheFloorOfTheFormula) {
   EXPECT_EQ(pooled_size(4, 5, 1, 0), 0);
 }
 
-// Every operation goes through the same checks; every check is tried once, and that each operation makes
-// them.
+// All operations use the same checks: the test covers every check once, and one check for every operation.
 TEST(Pool, BadArguments) {
   const Stream stream;
   GuardedBuffer<float> a(16), b(16), pooled(4);

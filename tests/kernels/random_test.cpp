@@ -20,7 +20,7 @@ void expect_block(PhiloxBlock got, PhiloxBlock want) {
   for (int i = 0; i < 4; ++i) EXPECT_EQ(got.v[i], want.v[i]) << "word " << i;
 }
 
-// The known answers that the authors of the paper publish with their reference implementation, Random123.
+// The known answers of Random123, the reference implementation by the paper's authors.
 TEST(Philox, KnownAnswers) {
   expect_block(philox4x32_10({{0, 0, 0, 0}}, 0), {{0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8}});
   expect_block(philox4x32_10({{0xffffffff, 0xffffffff, 0xffffffff, 0xffffffff}}, 0xffffffffffffffff),
@@ -49,7 +49,8 @@ std::vector<float> normal(int64_t size, float mean, float deviation, RandomStrea
   return x.download();
 }
 
-// What the host computes from the same words: the device must give the same bits, at any alignment and size.
+// The device must give the same bits as the host's computation from the same words, at any alignment and
+// size.
 TEST(FillUniform, IsTheDocumentedFunctionOfSeedSequenceAndIndex) {
   const RandomStream random = {.seed = 42, .sequence = 7};
   for (const int64_t size : {0, 1, 3, 4, 5, 1023, 1024, 1025, 5000})
@@ -78,8 +79,8 @@ TEST(FillNormal, IsTheDocumentedFunctionOfSeedSequenceAndIndex) {
     }
 }
 
-// Made from the definition with rational numbers, rounded after every operation: the bits of every platform,
-// for ever.
+// Computed from the definition in rational arithmetic, rounded after every operation. These bits must never
+// change, on any platform.
 TEST(FillRandom, FrozenBits) {
   const std::vector<float> uniforms = uniform(4, 0, 1, {.seed = 1, .sequence = 2});
   const std::vector<float> normals = normal(4, 0, 1, {.seed = 1, .sequence = 2});
@@ -90,7 +91,7 @@ TEST(FillRandom, FrozenBits) {
                                          0xbe103a07, 0x3fcfd47d, 0x3ed12a88}));
 }
 
-// The pair against the transform in double precision, for words of every size and the borders of every
+// The pair against the transform in double precision, for words of every size and at the boundaries of every
 // branch.
 TEST(NormalPair, IsWithinItsBoundOfTheExactTransform) {
   std::vector<uint32_t> words = {0, 1, 2, 0xffffffff, 0xfffffffe, 3u << 30, (3u << 30) - 1};
@@ -112,7 +113,7 @@ TEST(NormalPair, IsWithinItsBoundOfTheExactTransform) {
   EXPECT_GT(worst, 1e-8) << "the comparison compares nothing";
 }
 
-// Chi-square of `counts` with equal expectations, in standard deviations from its mean.
+// Chi-square of `counts` against equal expectations, in standard deviations from its mean.
 double chi_square_deviations(const std::vector<int64_t>& counts, int64_t total) {
   const double expected = static_cast<double>(total) / static_cast<double>(counts.size());
   double chi = 0;
@@ -144,7 +145,7 @@ TEST(FillNormal, HasTheDistribution) {
   EXPECT_LT(std::abs(chi_square_deviations(counts, size)), 4);
 }
 
-// Neighbours, and streams with neighbouring seeds or sequences, have nothing in common.
+// Adjacent values, and streams with adjacent seeds or sequences, are uncorrelated.
 TEST(FillNormal, StreamsAndNeighboursAreIndependent) {
   const int64_t size = 100'000;
   const std::vector<float> a = normal(size, 0, 1, {.seed = 5, .sequence = 0});

@@ -53,11 +53,11 @@ const std::vector<Case> kCases = {
     {16385, 3, 3, 0},    {20'000, 20, 20, 0}, {600, 0, 0, 0},
 };
 
-// Inputs whose sums are exact in any order: every element of the matrix counts exactly once.
+// Inputs whose sums are exact in any order: every element of the matrix must count exactly once.
 TEST(BiasGradient, ExactSums) {
   for (const Case& c : kCases) {
     std::vector<float> x = exact_values(c.rows * c.stride, 1);
-    // What lies between the rows is not part of the matrix.
+    // The gaps between the rows are not part of the matrix.
     for (int64_t i = 0; i < c.rows; ++i)
       for (int64_t j = c.cols; j < c.stride; ++j) x[static_cast<size_t>(i * c.stride + j)] = NAN;
     const std::vector<float> db(static_cast<size_t>(c.cols), NAN);  // must not be read
@@ -77,7 +77,7 @@ TEST(BiasGradient, ErrorIsWithinItsBound) {
   }
 }
 
-TEST(BiasGradient, BetaAddsToWhatWasThere) {
+TEST(BiasGradient, BetaAddsToTheOldValue) {
   for (const Case& c : {Case{0, 3, 3, 0}, Case{100, 20, 20, 0}, Case{1000, 20, 20, 1}}) {
     const std::vector<float> x = exact_values(c.rows * c.stride, 3), db = exact_values(c.cols, 4);
     std::vector<double> want = column_sums(x, c).sum;
@@ -86,7 +86,7 @@ TEST(BiasGradient, BetaAddsToWhatWasThere) {
   }
 }
 
-// The order of the sum must not depend on how wide the loads are.
+// The order of the sum must not depend on the width of the loads.
 TEST(BiasGradient, SameBitsAtAnyAlignment) {
   const std::vector<float> x = normal_values(3000 * 20, 5), db(20);
   const std::vector<float> aligned = bias_gradient_of(x, {3000, 20, 20, 0}, db, 0);
@@ -120,7 +120,7 @@ TEST(BiasGradient, BadArguments) {
       refused(bias_gradient({db.data(), wide}, {dy.data(), 0, wide, wide}, 0, none, stream), "dy.cols is"));
 }
 
-TEST(CountDifferences, CountsEveryPositionThatDiffers) {
+TEST(CountDifferences, CountsEveryDifference) {
   const Stream stream;
   for (const int64_t size : {0, 1, 7, 2048, 5001}) {
     const std::vector<float> a = normal_values(size, 1);
@@ -165,7 +165,7 @@ unsigned long long first_nonfinite_of(const std::vector<float>& x, int offset) {
   return index.download()[0];
 }
 
-// Wherever they lie, alone or with others behind them.
+// At any position, alone or with other nonfinite elements after it.
 TEST(FirstNonfinite, IsTheSmallestIndex) {
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
   for (const int64_t size : {1, 2, 255, 257, 2048, 2049, 7001})

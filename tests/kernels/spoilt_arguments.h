@@ -1,9 +1,9 @@
-// Arguments: hands out the arguments of one call of an operation, and spoils one of them.
+// Arguments: supplies the arguments of one call of an operation, and makes one of them invalid ("spoils" it).
 //
-// A call asks for its sizes, operands, workspace and enumerators by name. Each can be spoilt in several ways,
-// which are numbered in the order in which the call asks. So a call is made once with good arguments, which
-// counts the ways, and then once for each of them. The operands lie in one block of device memory, which a
-// refused call must not change.
+// A call requests its sizes, operands, workspace and enumerators by name. Each can be spoilt in several ways,
+// which are numbered in the order of the requests. The test makes the call once with good arguments to count
+// the ways, and then once for each way. The operands lie in one block of device memory, which a refused call
+// must not change.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -22,17 +22,17 @@ namespace rondo::test {
 
 class Arguments {
  public:
-  // The memory of the calls: a room for each operand, whose middle is the operand's begin.
+  // The memory of the calls: one slot for each operand, which begins in the middle of its slot.
   class Memory {
    public:
-    Memory() : bytes_(kRooms * kRoomBytes) { bytes_.fill_bytes(0); }
-    std::byte* begin_of(int operand) { return bytes_.data() + operand * kRoomBytes + kRoomBytes / 2; }
+    Memory() : bytes_(kSlots * kSlotBytes) { bytes_.fill_bytes(0); }
+    std::byte* begin_of(int operand) { return bytes_.data() + operand * kSlotBytes + kSlotBytes / 2; }
     std::vector<std::byte> contents() const { return bytes_.download(); }
 
    private:
     Buffer<std::byte> bytes_;
   };
-  static constexpr int64_t kRooms = 14, kRoomBytes = 160 << 10, kMostBytes = kRoomBytes / 2;
+  static constexpr int64_t kSlots = 14, kSlotBytes = 160 << 10, kMaxBytes = kSlotBytes / 2;
 
   enum class Must { succeed, be_refused };
   struct Operand {
@@ -42,26 +42,26 @@ class Arguments {
   };
 
   explicit Arguments(Memory& memory) : memory_(memory) {}
-  // The same call once more, spoilt in way number `way`, or in none. `first` is the first call, which knows no
-  // other operands yet and so counts no overlaps.
+  // The same call again, spoilt in way number `way`, or not spoilt if it is negative. `first` is the first
+  // call, for which the other operands are not known yet, so that it counts no overlaps.
   Arguments(Memory& memory, const Arguments& first, int way = -1)
-      : memory_(memory), way_(way), known_(first.operands_) {}
+      : memory_(memory), way_(way), good_operands_(first.operands_) {}
 
   int ways() const { return count_; }
-  const std::string& spoilt() const { return spoilt_; }  // how
+  const std::string& spoilt() const { return spoilt_; }  // a description of what is spoilt
   Must must() const { return must_; }
 
-  // `low`: the least value that is allowed.
+  // `low`: the smallest allowed value.
   int64_t size(const char* name, int64_t good, int64_t low = 0) {
     constexpr int64_t kHuge = int64_t{1} << 62;
     for (const int64_t bad : {low - 1, kHuge, kHuge + 1, kHuge + 4, INT64_MAX})
-      if (now(concat(name, " = ", bad))) return bad;
+      if (spoil(concat(name, " = ", bad))) return bad;
     return good;
   }
   template <class Enum>
   Enum enumerator(const char* name, Enum good) {
     for (const int bad : {77, -1})
-      if (now(concat(name, " = ", bad))) return static_cast<Enum>(bad);
+      if (spoil(concat(name, " = ", bad))) return static_cast<Enum>(bad);
     return good;
   }
   template <class View>
@@ -85,36 +85,37 @@ class Arguments {
     return output(name, VectorView<T>{nullptr, 1}).data;
   }
   Workspace workspace(int64_t bytes) {
-    const int64_t lent = std::clamp<int64_t>(bytes, 16, kMostBytes);
+    const int64_t lent = std::clamp<int64_t>(bytes, 16, kMaxBytes);
     std::byte* data = place("workspace", lent, {});
     Workspace workspace = {data, lent};
-    if (bytes > 0 && now("the workspace is a byte too small")) workspace.bytes = bytes - 1;
-    if (now("the workspace is null")) workspace.data = nullptr;
-    if (now("the workspace is misaligned")) workspace.data = data + 8;
-    if (now("the workspace has a negative size")) workspace.bytes = -16;
-    for (size_t i = 0; i < known_.size(); ++i)
-      if (known_[i].name != "workspace" && now(concat("the workspace overlaps ", known_[i].name)))
+    if (bytes > 0 && spoil("the workspace is a byte too small")) workspace.bytes = bytes - 1;
+    if (spoil("the workspace is null")) workspace.data = nullptr;
+    if (spoil("the workspace is misaligned")) workspace.data = data + 8;
+    if (spoil("the workspace has a negative size")) workspace.bytes = -16;
+    for (size_t i = 0; i < good_operands_.size(); ++i)
+      if (good_operands_[i].name != "workspace" &&
+          spoil(concat("the workspace overlaps ", good_operands_[i].name)))
         workspace.data = memory_.begin_of(static_cast<int>(i));
     return workspace;
   }
 
  private:
-  // Whether the way that comes next is the one to be taken.
-  bool now(const std::string& how) {
+  // Counts a way, and returns whether the call is to be spoilt in this way.
+  bool spoil(const std::string& how) {
     if (count_++ != way_) return false;
     spoilt_ = how;
     must_ = Must::be_refused;
     return true;
   }
 
-  // From the first to the last element, of good arguments.
+  // The bytes from the first to the last element of a good argument.
   static int64_t bytes_of(const OperandShape& shape) {
     int64_t elements = 1;
     if (shape.dimensions == 2)
       elements = (shape.sides[0] - 1) * shape.stride + shape.sides[1];
     else
       for (int i = 0; i < shape.dimensions; ++i) elements *= shape.sides[static_cast<size_t>(i)];
-    EXPECT_LE(elements * shape.element_bytes, kMostBytes);
+    EXPECT_LE(elements * shape.element_bytes, kMaxBytes);
     return elements * shape.element_bytes;
   }
 
@@ -128,24 +129,24 @@ class Arguments {
                bool may_be_null = false) {
     using T = std::remove_pointer_t<decltype(view.data)>;
     using Byte = std::conditional_t<std::is_const_v<T>, const std::byte, std::byte>;
-    std::byte* data = place(name, known_.empty() ? bytes_of(shape_of(view)) : 0, may_be);
-    if (!may_be_null && now(concat(name, " is null"))) data = nullptr;
-    if (alignof(T) > 1 && now(concat(name, " is misaligned"))) data += alignof(T) / 2;
-    for (size_t i = 0; written && i < known_.size(); ++i) {
-      const Operand& other = known_[i];
+    std::byte* data = place(name, good_operands_.empty() ? bytes_of(shape_of(view)) : 0, may_be);
+    if (!may_be_null && spoil(concat(name, " is null"))) data = nullptr;
+    if (alignof(T) > 1 && spoil(concat(name, " is misaligned"))) data += alignof(T) / 2;
+    for (size_t i = 0; written && i < good_operands_.size(); ++i) {
+      const Operand& other = good_operands_[i];
       if (other.name == name || other.name == "workspace") continue;
       std::byte* begin = memory_.begin_of(static_cast<int>(i));
       const auto allows = [](const std::vector<std::string>& names, const std::string& wanted) {
         return std::find(names.begin(), names.end(), wanted) != names.end();
       };
-      if (now(concat(name, " is ", other.name))) {
+      if (spoil(concat(name, " is ", other.name))) {
         data = begin;
         if (allows(may_be, other.name) || allows(other.may_be, name)) must_ = Must::succeed;
       }
-      if (now(concat("the last element of ", name, " lies in ", other.name)))
-        data = begin - (known_[operands_.size() - 1].bytes - static_cast<int64_t>(sizeof(T)));
-      // An element further: for operands of one element that is beside the other, and no overlap.
-      if (other.bytes > static_cast<int64_t>(sizeof(T)) && now(concat(name, " begins in ", other.name)))
+      if (spoil(concat("the last element of ", name, " lies in ", other.name)))
+        data = begin - (good_operands_[operands_.size() - 1].bytes - static_cast<int64_t>(sizeof(T)));
+      // One element further. An operand of one element would then lie beside the other and not overlap it.
+      if (other.bytes > static_cast<int64_t>(sizeof(T)) && spoil(concat(name, " begins in ", other.name)))
         data = begin + sizeof(T);
     }
     view.data = reinterpret_cast<T*>(static_cast<Byte*>(data));
@@ -154,7 +155,7 @@ class Arguments {
 
   Memory& memory_;
   int way_ = -1;
-  std::vector<Operand> known_;  // those of the good call
+  std::vector<Operand> good_operands_;  // the operands of the good call
   std::vector<Operand> operands_;
   int count_ = 0;
   std::string spoilt_;

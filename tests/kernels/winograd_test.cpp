@@ -1,5 +1,6 @@
-// Winograd's algorithm against the definition of the convolutions, with the tile of GPUs and with that of vectors; when
-// it is chosen; that its bits do not depend on the batch; and how its errors compare with the direct sum's.
+// Winograd's algorithm: compares it with the definition of the convolutions, with the tiles of GPUs and with
+// the vector tile; tests when it is chosen, that its bits do not depend on the batch, and the size of its
+// errors.
 #include <gtest/gtest.h>
 
 #include <rondo/kernels/conv/conv2d.h>
@@ -28,7 +29,7 @@ ConvGeometry geometry_of(const ConvCase& c) {
   return g;
 }
 
-// Those that build and device can have.
+// The tiles that this build and device support.
 std::vector<TileKind> kinds() {
   DeviceFacts device;
   EXPECT_TRUE(ok(device_facts(&device)));
@@ -44,13 +45,14 @@ class Winograd : public testing::TestWithParam<ConvCase> {
  protected:
   const ConvCase& c = GetParam();
   const ConvGeometry g = geometry_of(c);
-  // Exact inputs of 7 bits: all sums, the transformed ones too, fit 24 bits, so equality is what is asked for.
+  // Exact inputs of 7 bits: all sums, also the transformed ones, fit into 24 bits, so the test requires
+  // equality.
   const std::vector<float> x = exact_values(c.x_size(), 1), y = exact_values(c.y_size(), 2),
                            filter = exact_values(c.filter_size(), 3), bias = exact_values(c.k, 4);
   Stream stream;
 };
 
-TEST_P(Winograd, ForwardAndDataGradientAreThoseOfTheDefinition) {
+TEST_P(Winograd, ForwardAndDataGradientMatchTheDefinition) {
   const std::vector<double> expected_y = conv2d_reference(c, x, filter, bias, true),
                             expected_plain = conv2d_reference(c, x, filter, {}, false),
                             expected_dx = conv2d_data_gradient_reference(c, y, filter);
@@ -72,7 +74,7 @@ TEST_P(Winograd, ForwardAndDataGradientAreThoseOfTheDefinition) {
     }
 }
 
-TEST_P(Winograd, FilterGradientIsThatOfTheDefinitionInAnyNumberOfParts) {
+TEST_P(Winograd, FilterGradientMatchesTheDefinitionForAnyNumberOfParts) {
   const std::vector<double> expected = conv2d_filter_gradient_reference(c, y, x);
   const int64_t parts = winograd::filter_gradient_parts(g);
   for (const TileKind kind : kinds())
@@ -90,18 +92,18 @@ TEST_P(Winograd, FilterGradientIsThatOfTheDefinitionInAnyNumberOfParts) {
 INSTANTIATE_TEST_SUITE_P(
     Shapes, Winograd,
     testing::Values(
-        ConvCase{1, 1, 1, 16, 16, 3, 3, {1, 1, 1, 1}},   // the smallest: one tile, three outputs of it unused
-        ConvCase{2, 7, 7, 32, 48, 3, 3, {1, 1, 1, 1}},   // odd: half tiles at two edges
-        ConvCase{3, 5, 6, 48, 16, 3, 3},                 // no padding: dx has padding 2
-        ConvCase{2, 3, 2, 16, 32, 3, 3, {1, 1, 2, 2}},   // padding 2: dx has none
-        ConvCase{1, 9, 4, 16, 80, 3, 3, {1, 1, 2, 0}},   // two panels, the second not full
-        ConvCase{9, 8, 8, 64, 64, 3, 3, {1, 1, 1, 1}},   // several blocks of tiles, the last not full
-        ConvCase{4, 4, 4, 144, 64, 3, 3, {1, 1, 1, 1}},  // several chunks of channels, the last not full
+        ConvCase{1, 1, 1, 16, 16, 3, 3, {1, 1, 1, 1}},  // the smallest: one tile, three of its outputs unused
+        ConvCase{2, 7, 7, 32, 48, 3, 3, {1, 1, 1, 1}},  // odd: half tiles at two edges
+        ConvCase{3, 5, 6, 48, 16, 3, 3},                // no padding: dx has padding 2
+        ConvCase{2, 3, 2, 16, 32, 3, 3, {1, 1, 2, 2}},  // padding 2: dx has none
+        ConvCase{1, 9, 4, 16, 80, 3, 3, {1, 1, 2, 0}},  // two panels, the second not full
+        ConvCase{9, 8, 8, 64, 64, 3, 3, {1, 1, 1, 1}},  // several blocks of tiles, the last not full
+        ConvCase{4, 4, 4, 144, 64, 3, 3, {1, 1, 1, 1}},   // several chunks of channels, the last not full
         ConvCase{257, 3, 5, 16, 16, 3, 3, {1, 1, 1, 1}},  // parts of a filter gradient
-        ConvCase{0, 4, 4, 16, 16, 3, 3}),                 // no images: dw is a sum of nothing
+        ConvCase{0, 4, 4, 16, 16, 3, 3}),                 // no images: dw is an empty sum
     testing::PrintToStringParamName());
 
-TEST(WinogradChoice, WhereItSavesProductsWhateverTheBatch) {
+TEST(WinogradChoice, PaysWhereItSavesProductsForAnyBatch) {
   const auto pays = [](int64_t n, int64_t size, int64_t channels, int64_t pad) {
     return winograd::pays(geometry_of({n, size, size, channels, channels, 3, 3, {1, 1, pad, pad}}));
   };
@@ -121,7 +123,7 @@ TEST(WinogradChoice, WhereItSavesProductsWhateverTheBatch) {
   EXPECT_FALSE(winograd::fits(geometry_of({2, 8, 8, 64, 50, 3, 3, {1, 1, 1, 1}}))) << "out channels";
 }
 
-// What the three public operations compute from normal data by an algorithm.
+// The results of the three public operations for normally distributed data.
 struct Results {
   std::vector<float> y, dx, dw;
 };
@@ -159,7 +161,7 @@ TEST(WinogradChoice, AutomaticWhereItPays) {
   EXPECT_NE(direct.dw, winograd.dw);
 }
 
-TEST(WinogradChoice, WhatItCannotDoIsRefused) {
+TEST(WinogradChoice, UnsupportedShapesAreRefused) {
   Stream stream;
   ConvCase c = {1, 6, 6, 32, 32, 3, 3, {1, 1, 1, 1, ConvAlgorithm::winograd}};
   GuardedBuffer<float> x(c.x_size()), y(c.y_size()), filter(c.filter_size()), scratch(64);
@@ -178,8 +180,8 @@ TEST(WinogradChoice, WhatItCannotDoIsRefused) {
   EXPECT_TRUE(refused(forward(), "stride 2 x 1"));
 }
 
-// 2^32 blocks, whose number an int would hold as 0. Nothing is read or written: the addresses are made up.
-TEST(WinogradChoice, MoreBlocksThanAGridHasAreRefused) {
+// 2^32 blocks, which would be 0 as a 32-bit number. Nothing is read or written: the addresses are invalid.
+TEST(WinogradChoice, MoreBlocksThanAGridAllowsAreRefused) {
   const ConvGeometry g = geometry_of({int64_t{1} << 27, 64, 64, 16, 16, 3, 3, {1, 1, 1, 1}});
   float* nowhere = reinterpret_cast<float*>(uintptr_t{1} << 40);
   GuardedBuffer<float> filter(normal_values(16 * 9 * 16, 1)), scratch(winograd::workspace_bytes(g) / 4);
@@ -189,8 +191,8 @@ TEST(WinogradChoice, MoreBlocksThanAGridHasAreRefused) {
                       "the grid 4294967296 x 1 x 1 is beyond"));
 }
 
-// The same image over and over: its tiles lie elsewhere in a block every time.
-TEST(WinogradBits, AnImageGetsTheSameInEveryBatch) {
+// A batch of copies of one image, whose tiles have a different position in a block for each copy.
+TEST(WinogradBits, DoNotDependOnTheBatch) {
   ConvCase one = {1, 5, 5, 48, 32, 3, 3, {1, 1, 1, 1}}, many = one;
   many.n = 13;
   const auto repeated = [&](const std::vector<float>& image) {
@@ -221,7 +223,7 @@ TEST(WinogradBits, AnImageGetsTheSameInEveryBatch) {
   }
 }
 
-// A GPU with little shared memory has a smaller tile, and the same results.
+// A GPU with little shared memory uses a smaller tile, with the same results.
 TEST(WinogradValues, BothTilesOfGpusGiveTheSameBits) {
   if (std::ranges::count(kinds(), TileKind::gpu) == 0) GTEST_SKIP() << "a block has too little shared memory";
   const ConvCase c = {5, 9, 8, 48, 80, 3, 3, {1, 1, 1, 1}};
@@ -246,8 +248,8 @@ TEST(WinogradValues, BothTilesOfGpusGiveTheSameBits) {
   EXPECT_TRUE(all_equal_bits(dw[1], dw[0]));
 }
 
-// A pixel that an output does not see goes into none of the frequencies that the output sums.
-TEST(WinogradValues, NanAndInfinityStayInTheirReach) {
+// A NaN or infinity in x reaches only the outputs whose 3 x 3 window contains its pixel.
+TEST(WinogradValues, NanAndInfinityReachOnlyTheirOutputs) {
   const ConvCase c = {1, 9, 8, 32, 32, 3, 3, {1, 1, 1, 1}};
   const ConvGeometry g = geometry_of(c);
   Stream stream;
@@ -270,17 +272,18 @@ TEST(WinogradValues, NanAndInfinityStayInTheirReach) {
       }
 }
 
-// The price that conv2d.h names: an infinity becomes NaN in outputs that the direct sum makes infinite, and
+// The limits that conv2d.h states: an infinity becomes NaN in outputs that the direct sum makes infinite, and
 // values above 2^125 overflow.
-TEST(WinogradValues, ThePriceOfInfinitiesAndOfHugeValues) {
+TEST(WinogradValues, InfinitiesAndHugeValuesHaveDocumentedLimits) {
   ConvCase c = {1, 6, 6, 32, 32, 3, 3, {1, 1, 1, 1}};
   Stream stream;
-  const auto forward = [&](ConvAlgorithm algorithm, const std::vector<float>& x, const std::vector<float>& filter) {
+  const auto forward = [&](ConvAlgorithm algorithm, const std::vector<float>& x,
+                           const std::vector<float>& filter) {
     c.options.algorithm = algorithm;
     GuardedBuffer<float> in(x), weights(filter), out(c.y_size()), scratch(workspace_bytes(c).forward / 4);
     EXPECT_TRUE(ok(conv2d_forward(y_view(c, out.data()), x_view<const float>(c, in.data()),
-                                  filter_view<const float>(c, weights.data()), c.options, {}, scratch.workspace(),
-                                  stream)));
+                                  filter_view<const float>(c, weights.data()), c.options, {},
+                                  scratch.workspace(), stream)));
     return out.download();
   };
   std::vector<float> x(static_cast<size_t>(c.x_size()), 1), ones(static_cast<size_t>(c.filter_size()), 1);
@@ -299,7 +302,7 @@ TEST(WinogradValues, ThePriceOfInfinitiesAndOfHugeValues) {
   }
   EXPECT_EQ(nans, 8 * c.k);
 
-  // In dw all nine taps of the channel are lost, those too that do not see the pixel.
+  // In dw all nine taps of the channel lose their value, also those that do not see the pixel.
   const auto filter_gradient = [&](ConvAlgorithm algorithm) {
     c.options.algorithm = algorithm;
     GuardedBuffer<float> in(x), gradient(std::vector<float>(static_cast<size_t>(c.y_size()), 1)),
@@ -325,14 +328,15 @@ TEST(WinogradValues, ThePriceOfInfinitiesAndOfHugeValues) {
     }
   }
 
-  // One weight of 1: the direct sum is x itself.
+  // One weight of 1: the direct sum equals x.
   std::vector<float> identity(static_cast<size_t>(c.filter_size()), 0);
   for (int64_t k = 0; k < c.k; ++k) identity[static_cast<size_t>((k * 9 + 4) * c.c + k)] = 1;
   for (const float value : {0x1p124f, 0x1p127f}) {
     const std::vector<float> huge(static_cast<size_t>(c.x_size()), value);
     const std::vector<float> y = forward(ConvAlgorithm::winograd, huge, identity);
     EXPECT_EQ(forward(ConvAlgorithm::direct, huge, identity), huge);
-    EXPECT_EQ(std::all_of(y.begin(), y.end(), [](float one) { return std::isfinite(one); }), value < 0x1p125f) << value;
+    EXPECT_EQ(std::all_of(y.begin(), y.end(), [](float one) { return std::isfinite(one); }), value < 0x1p125f)
+        << value;
   }
 }
 
@@ -345,7 +349,7 @@ double rms_error(const std::vector<float>& got, const std::vector<double>& want)
   return std::sqrt(sum / static_cast<double>(got.size()));
 }
 
-TEST(WinogradNumerics, ErrorsAreAboutThoseOfTheDirectSum) {
+TEST(WinogradNumerics, ErrorsAreSimilarToTheDirectSums) {
   const ConvCase c = {2, 8, 8, 256, 32, 3, 3, {1, 1, 1, 1}};
   const std::vector<float> x = normal_values(c.x_size(), 1), dy = normal_values(c.y_size(), 2),
                            filter = normal_values(c.filter_size(), 3);

@@ -93,8 +93,8 @@ TEST(Arguments, LearningRate) {
   EXPECT_EQ(train("--lr 1000").lr, 1000.0);
 }
 
-// Of every command that has a rate, whether it is read as a float or as a double.
-TEST(Arguments, WhatAFloatCannotHold) {
+// Every command with a learning rate refuses it, whether the command reads a float or a double.
+TEST(Arguments, ValuesOutOfTheRangeOfFloat) {
   for (const std::string command : {"train lenet", "train resnet18", "train mlp", "strategies lenet"}) {
     for (const std::string bad : {"1e-60", "1e-320", "1e-400", "1e60", "1e400"})
       expect_refused(
@@ -116,7 +116,7 @@ TEST(Arguments, WhatAFloatCannotHold) {
       expect_refused("scale " + option + " " + bad, {option + " is '" + bad + "'", "from 1e-9 to 1e9"});
 }
 
-// A comma too many is a slip of the finger in every list, wherever it stands.
+// An extra comma is refused in every list and at every position: it is probably a typing error.
 TEST(Arguments, EmptyEntriesOfLists) {
   const std::pair<std::string, std::string> lists[] = {{"train lenet --devices", "0,1"},
                                                        {"links --devices", "0,1"},
@@ -145,7 +145,7 @@ TEST(Arguments, EmptyValues) {
   }
 }
 
-TEST(Arguments, WhatIsNotThere) {
+TEST(Arguments, UnknownOptionsAndMissingValues) {
   expect_training_refused("--bogus", {"--bogus", "--help"});
   expect_training_refused("surplus", {"surplus"});
   expect_training_refused("--batch", {"--batch"});

@@ -1,4 +1,4 @@
-// The built program, where collectives are measured and chosen: exit codes and messages.
+// The built program: exit codes and messages of the commands that measure and choose collectives.
 #include <gtest/gtest.h>
 #include <stdlib.h>
 
@@ -37,8 +37,8 @@ TEST_F(CommandCollective, BadValuesAreOneLine) {
                  {"the batch has 7 samples", "at least 8, one for each sample block"});
 }
 
-// Before anything is measured or shown.
-TEST_F(CommandCollective, WhatDoesNotFitIsSaidAtOnce) {
+// The error comes before anything is measured or printed.
+TEST_F(CommandCollective, SizesThatDoNotFitAreRefusedImmediately) {
   for (const char* size : {"256T", "256TiB"}) {
     const Outcome outcome = run_line(concat("allreduce -g 2 -b ", size));
     EXPECT_EQ(outcome.code, 1) << outcome.text();

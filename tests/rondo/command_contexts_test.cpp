@@ -1,5 +1,5 @@
-// The built program makes a context on the devices that it was asked for, and on no other: each costs a GPU
-// some hundred megabytes. The executor says which devices had one.
+// The built program creates contexts only on the requested devices, because each context takes some hundred
+// megabytes of a GPU. The executor reports the devices that had one.
 #include <gtest/gtest.h>
 #include <stdlib.h>
 

@@ -1,5 +1,4 @@
-// The built program, as a user meets it: exit codes, messages, and the files that it leaves or does not
-// leave.
+// The built program: exit codes, messages, and the files that it leaves.
 #include <gtest/gtest.h>
 #include <rondo/kernels/runtime/platform.h>
 #include <rondo/nn/data/fashion_mnist.h>
@@ -27,7 +26,7 @@ class Command : public BuiltProgram {
   Outcome train(const std::string& options) { return run_line("train lenet " + options); }
   std::string small() { return "--data " + data_.path().string() + " --epochs 2 --batch 16 "; }
 
-  // Whatever else is asked for.
+  // Refused, whatever the other options are.
   void expect_refused(const std::string& options, const std::vector<std::string>& parts) {
     BuiltProgram::expect_refused("train lenet --log " + (results_ / "log.csv") + " --plot " +
                                      (results_ / "plot.svg") + " --trace " + (results_ / "trace.json") + " " +
@@ -56,9 +55,9 @@ TEST_F(Command, Devices) {
   EXPECT_EQ(missing(outcome.out, {"device", "name", "memory", ":0", "capability"}), "");
 }
 
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // they need terabytes of addresses
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // these need terabytes of address space
 
-// A thousand stacks of 8 MiB are more than the addresses that there are.
+// A thousand stacks of 8 MiB exceed the address space limit.
 TEST_F(Command, ThreadsThatCannotStart) {
   if (std::string(platform()) != "cpu") GTEST_SKIP() << "the CPU executor's threads";
   for (const std::string command : {"devices", "train mlp", "links"}) {
@@ -139,7 +138,7 @@ TEST_F(Command, Plot) {
   EXPECT_EQ(run({"plot"}).code, 2);
 }
 
-// A pipe that nobody writes to would be waited for, and /dev/zero has no end.
+// Reading a pipe without a writer would block, and /dev/zero has no end.
 TEST_F(Command, SpecialFilesAreRefused) {
   alarm(60);
   const std::string pipe = results_ / "pipe";
@@ -165,7 +164,7 @@ TEST_F(Command, SpecialFilesAreRefused) {
   EXPECT_EQ(results_.files(), 1u) << "nothing but the pipe";
 }
 
-// What a value from outside says to the terminal stays text, and one line.
+// Control characters in an external value are escaped, so that the message stays one line.
 TEST_F(Command, ControlCharactersAreEscaped) {
   const std::string evil = "\x1b[2J\n\x07\xc2\x9b", shown = "\\x1b[2J\\n\\x07\\xc2\\x9b";
   const auto plain = [](const std::string& text) {
@@ -194,7 +193,7 @@ TEST_F(Command, ControlCharactersAreEscaped) {
   }
   EXPECT_EQ(missing(run({"schedule", "--ranks", evil}).err, {"'" + shown + "'"}), "");
 
-  // What is printed where all went well, too.
+  // A run that succeeds prints such values, too.
   const std::string log =
       "epoch,train_loss,test_accuracy,seconds,load_seconds,forward_seconds,backward_seconds,reduce_seconds,"
       "update_seconds\n1,2,0.5,3,0,0,0,0,0\n";
@@ -242,7 +241,7 @@ TEST_F(Command, DevicesThatAreNotThere) {
   expect_refused(small() + "--devices 0,63", {"device 63", "this machine has", "--devices 0,0"});
 }
 
-// Nothing asked: two ranks, with a device each where there are two.
+// The default is two ranks, each on its own device if there are two devices.
 TEST_F(Command, DevicesByDefault) {
   const Outcome outcome = train(small());
   ASSERT_EQ(outcome.code, 0) << outcome.err;
@@ -280,7 +279,7 @@ TEST_F(Command, OutputsAreCheckedBeforeTheTraining) {
   EXPECT_EQ(results_.files(), 0u);
 }
 
-TEST_F(Command, TrainsAndWritesEverything) {
+TEST_F(Command, TrainsAndWritesAllOutputs) {
   const Outcome outcome =
       train(small() + "--devices 0,0 --verify --log " + (results_ / "log.csv") + " --plot " +
             (results_ / "plot.svg") + " --trace " + (results_ / "trace.json"));
@@ -332,8 +331,8 @@ TEST_F(Command, TheSameArgumentsGiveTheSameNumbers) {
   EXPECT_EQ(figures("a.csv"), figures("b.csv"));
 }
 
-// A learning rate that blows up is a failure of the run, not of the arguments: exit code 1, and what was
-// learnt until then is in the log.
+// A diverging learning rate is a failure of the run and not a wrong argument: the exit code is 1, and the log
+// has the epochs before.
 TEST_F(Command, DivergenceIsReported) {
   const Outcome outcome = train("--data " + data_.path().string() +
                                 " --batch 16 --lr 1000 --epochs 20 --log " + (results_ / "log.csv"));
@@ -343,12 +342,12 @@ TEST_F(Command, DivergenceIsReported) {
   EXPECT_EQ(results_.files(), 1u);
 }
 
-// A write beyond the limit raises a signal that would end the program and leave a temporary.
+// A write beyond the file size limit raises a signal, which would end the program and leave a temporary file.
 TEST_F(Command, AFileBeyondTheLimitIsAFailure) {
   rlimit limit{};
   ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &limit), 0);
   const rlimit small_files = {4096, limit.rlim_max};  // enough for the streams, too little for the trace
-  const auto handler = signal(SIGXFSZ, SIG_DFL);      // what is ignored here would be ignored in the program
+  const auto handler = signal(SIGXFSZ, SIG_DFL);      // a signal ignored here would be ignored in the program
   ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &small_files), 0);
   const Outcome outcome = train(small() + "--trace " + (results_ / "trace.json"));
   ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &limit), 0);

@@ -1,4 +1,5 @@
-// The built program, where networks of modules are trained: what is shown, stopped, resumed, refused.
+// The built program: training of networks of modules, with what it prints, and how it stops, resumes and
+// refuses.
 #include <gtest/gtest.h>
 #include <rondo/nn/io/safetensors.h>
 #include <rondo/tests/rondo/support/built_program.h>
@@ -52,7 +53,7 @@ std::vector<EpochReport> log_in(const std::string& path) {
   return program::parse_csv_log(path, read_text(path));
 }
 
-// Sets RONDO_DATA, and puts it back.
+// Sets RONDO_DATA, and restores it at the end of the scope.
 class DataVariable {
  public:
   DataVariable() {
@@ -66,7 +67,7 @@ class DataVariable {
   std::optional<std::string> before_;
 };
 
-TEST_F(CommandTrain, AVariableNamesTheDataSetWhereNoOptionDoes) {
+TEST_F(CommandTrain, TheVariableNamesTheDataSetWithoutAnOption) {
   DataVariable variable;
   variable.set(data_.path());
   const Outcome outcome = run_line("train lenet --batch 4 --epochs 1 --devices 1");
@@ -86,7 +87,7 @@ std::vector<std::tuple<int64_t, double, double>> figures_in(const std::string& p
   return figures;
 }
 
-TEST_F(CommandTrain, TheLessonGivesTheFiguresOfTheTrainer) {
+TEST_F(CommandTrain, TheLessonGivesTheNumbersOfTheTrainer) {
   const std::string command =
       "train lenet --epochs 2 --batch 5 --devices 2 --data " + data_.path().string() + " --log ";
   const std::string trainer = results_ / "trainer.csv", lesson = results_ / "lesson.csv";
@@ -100,7 +101,7 @@ TEST_F(CommandTrain, TheLessonGivesTheFiguresOfTheTrainer) {
   EXPECT_EQ(figures_in(lesson).size(), 2u);
 }
 
-TEST_F(CommandTrain, TheLessonRefusesWhatItDoesNotHave) {
+TEST_F(CommandTrain, TheLessonRefusesUnsupportedOptions) {
   const std::string command = "train lenet --from-scratch --data " + data_.path().string() + " ";
   for (const std::string option :
        {"--checkpoint-layers 2", "--device-count-invariant", "--group 1", "--micro-batches 2", "--momentum 0.5",
@@ -111,8 +112,7 @@ TEST_F(CommandTrain, TheLessonRefusesWhatItDoesNotHave) {
   EXPECT_EQ(results_.files(), 0u);
 }
 
-// What only ResNet could do.
-TEST_F(CommandTrain, LeNetIsSavedAndGoesOn) {
+TEST_F(CommandTrain, LeNetIsSavedAndResumed) {
   const std::string command = "train lenet --batch 5 --optimizer adam --lr 0.001 --data " + data_.path().string() + " ";
   const std::string whole = results_ / "whole", part = results_ / "part";
   ASSERT_EQ(run_line(command + "--epochs 3 --save " + whole).code, 0);
@@ -122,7 +122,7 @@ TEST_F(CommandTrain, LeNetIsSavedAndGoesOn) {
   EXPECT_EQ(read_text(part), read_text(whole));
 }
 
-TEST_F(CommandTrain, EveryTrainingHasAFixedOrder) {
+TEST_F(CommandTrain, EveryTrainingCanBeDeviceCountInvariant) {
   for (const std::string& command :
        {"train lenet --batch 9 --epochs 2 --data " + data_.path().string(),
         std::string("train mlp --layers 2 --width 8 --inputs 4 --batch 9 --steps 2")}) {
@@ -141,7 +141,7 @@ TEST_F(CommandTrain, EveryTrainingHasAFixedOrder) {
   }
 }
 
-TEST_F(CommandTrain, LocalStatisticsNeedSome) {
+TEST_F(CommandTrain, NoSyncBnNeedsBatchNorm) {
   expect_refused("train lenet --no-sync-bn --data " + data_.path().string(),
                  {"--no-sync-bn is not possible with lenet, which has no batch normalisation"});
 }
@@ -173,8 +173,9 @@ TEST_F(CommandTrain, TheRateFollowsTheBatch) {
     EXPECT_EQ(missing(run_line(resnet(std::string(options) + " --epochs 1")).text(), {rate}), "");
 }
 
-// Ctrl-C: the step ends, the checkpoint is there, and what goes on from it ends as a run that was never stopped.
-TEST_F(CommandTrain, StopsAndGoesOn) {
+// Ctrl-C: the current step ends and a checkpoint is written. A run resumed from it ends like one never
+// stopped.
+TEST_F(CommandTrain, StopsAndResumes) {
   const std::string options = "--batch 6 --optimizer adamw --lr 0.001 --weights kaiming --epochs 3 ";
   ASSERT_EQ(run_line(resnet(options + "--save " + (results_ / "straight") + " --log " +
                             (results_ / "straight.csv")))
@@ -208,7 +209,7 @@ TEST_F(CommandTrain, StopsAndGoesOn) {
   EXPECT_TRUE(read_text(parts) == bytes) << "the checkpoint is not a picture";
 }
 
-// What the bits depend on must be as it was, and the message names the options that differ, and no others.
+// Everything that the bits depend on must be unchanged. The message names exactly the options that differ.
 TEST_F(CommandTrain, ResumingAsAnotherTrainingIsRefused) {
   const std::string path = results_ / "a", also = results_ / "b";
   const std::string same = "--batch 6 --schedule step:2:0.5 --momentum 0.5 --weights kaiming --epochs 2 ";
@@ -231,7 +232,7 @@ TEST_F(CommandTrain, ResumingAsAnotherTrainingIsRefused) {
   const std::pair<std::string, std::string> changes[] = {
       {"--seed 1", "--seed is 1, must be 0"},
       {"--lr 0.002", "--lr is 0.002, must be 0.0023437500000000003"},
-      // Written with six digits they would be the same.
+      // With six digits the two values would be equal.
       {"--lr 0.0023437501", "--lr is 0.0023437501, must be 0.0023437500000000003"},
       {"--warmup-steps 1", "--warmup-steps is 1, must be 0"},
       {"--no-sync-bn", "--no-sync-bn is on, must be off"},
@@ -258,7 +259,7 @@ TEST_F(CommandTrain, ResumingAsAnotherTrainingIsRefused) {
             "--epochs is 1, must be more: it has 1 done");
   EXPECT_TRUE(read_text(path) == bytes);
 
-  // As it would have been written by another training, or by another program.
+  // Metadata as another training, or another program, would have written it.
   const auto refused_with = [&](const std::map<std::string, std::string>& metadata,
                                 const std::string& options) {
     Safetensors file = read_safetensors(path);
@@ -282,7 +283,7 @@ TEST_F(CommandTrain, ResumingAsAnotherTrainingIsRefused) {
             "it was not made by rondo train resnet18: it does not say its --seed");
 }
 
-TEST_F(CommandTrain, ResumingOtherwiseSaysSo) {
+TEST_F(CommandTrain, ResumingWithOtherOptionsIsReported) {
   const std::string path = results_ / "a", straight = results_ / "straight";
   const std::string options = "--batch 6 --algorithm direct ";
   ASSERT_EQ(run_line(resnet(options + "--weights kaiming --epochs 2 --save " + straight)).code, 0);
@@ -311,7 +312,7 @@ TEST_F(CommandTrain, ResumingOtherwiseSaysSo) {
   EXPECT_EQ(algorithm.out.find("with --devices"), std::string::npos) << algorithm.out;
 }
 
-// Two processes with one --save: the second does nothing, the first loses nothing.
+// Two processes with the same --save: the second one is refused, and the first one loses nothing.
 TEST_F(CommandTrain, TwoRunsDoNotShareAFile) {
   const std::string path = results_ / "shared", log = results_ / "shared.csv", link = results_ / "link";
   std::filesystem::create_symlink("shared", link);
@@ -332,7 +333,7 @@ TEST_F(CommandTrain, TwoRunsDoNotShareAFile) {
   kill(first, SIGKILL);
   EXPECT_EQ(wait_for(first).code, 1000 + SIGKILL);
 
-  // The lock went with the process; what goes on has it now.
+  // The lock ended with the process. The resumed run holds it now.
   const pid_t next = start(words_of(resnet(options + "--save " + path + " --resume " + path)));
   const std::string lock_file = results_ / ".shared.rondo-lock";
   ASSERT_TRUE(comes_true([&] { return read_text(lock_file) == std::to_string(next); }));
@@ -345,8 +346,8 @@ TEST_F(CommandTrain, TwoRunsDoNotShareAFile) {
   EXPECT_FALSE(std::filesystem::exists(lock_file));
 }
 
-// Another program writes the file meanwhile, without the lock.
-TEST_F(CommandTrain, AFailureAfterTheBeginningIsNoWrongArgument) {
+// Another program, which does not use the lock, writes the file during the run.
+TEST_F(CommandTrain, AFailureAfterTheStartIsNotABadArgument) {
   const std::string path = results_ / "a";
   const pid_t child = start(words_of(resnet("--batch 6 --epochs 1000 --save " + path)));
   ASSERT_TRUE(comes(path));
@@ -369,7 +370,7 @@ TEST_F(CommandTrain, AFailureAfterTheBeginningIsNoWrongArgument) {
   EXPECT_EQ(missing(outcome.err, {path + ": somebody else is writing it at this moment"}), "");
 }
 
-// The terminal goes: the system and the shell both say so.
+// The terminal closes: both the system and the shell send SIGHUP.
 TEST_F(CommandTrain, AHangUpLeavesACheckpoint) {
   const std::string path = results_ / "a", log = results_ / "a.csv";
   const std::string options = "--batch 2 --lr 0.001 --epochs 1000 --save " + path;
@@ -388,7 +389,7 @@ TEST_F(CommandTrain, AHangUpLeavesACheckpoint) {
   EXPECT_EQ(file.metadata.at("epoch_steps"), said[2]);
 }
 
-TEST_F(CommandTrain, UnderNohupAHangUpIsNotHeard) {
+TEST_F(CommandTrain, UnderNohupAHangUpIsIgnored) {
   const std::string path = results_ / "a";
   const auto before = signal(SIGHUP, SIG_IGN);  // the child inherits it
   const pid_t child = start(words_of(resnet("--batch 6 --epochs 1000 --save " + path)));
@@ -401,7 +402,7 @@ TEST_F(CommandTrain, UnderNohupAHangUpIsNotHeard) {
   EXPECT_EQ(wait_for(child).code, 128 + SIGTERM);
 }
 
-TEST_F(CommandTrain, NamesWhatIsNotFinite) {
+TEST_F(CommandTrain, NamesTheNonfiniteTensor) {
   const Outcome outcome =
       run_line(resnet("--batch 2 --lr 1000 --weights kaiming --epochs 60 --checkpoint-layers 8"));
   EXPECT_EQ(outcome.code, 1);
@@ -411,7 +412,7 @@ TEST_F(CommandTrain, NamesWhatIsNotFinite) {
       << outcome.text();
 }
 
-TEST_F(CommandTrain, WhatDivergedDoesNotReplaceTheCheckpoint) {
+TEST_F(CommandTrain, ADivergedStateDoesNotReplaceTheCheckpoint) {
   const std::string path = results_ / "kept";
   ASSERT_EQ(run_line(resnet("--batch 4 --epochs 1 --lr 0.01 --save " + path)).code, 0);
   const std::string kept = read_text(path);
@@ -475,8 +476,8 @@ TEST_F(CommandTrain, MlpRefuses) {
   expect_refused("train mlp --json " + (results_ / "absent/f"), {"--json", "absent"});
 }
 
-// Said before anything is allocated, with the sizes.
-TEST_F(CommandTrain, MemoryIsForetold) {
+// The error comes before any allocation, and names the sizes.
+TEST_F(CommandTrain, MemoryIsEstimated) {
   const Outcome outcome = run_line("train mlp --mode single --layers 9000 --width 9000");
   EXPECT_EQ(outcome.code, 1);
   EXPECT_EQ(missing(outcome.text(), {"training wants ", " free: parameters ", "optimizer ", "activations"}),

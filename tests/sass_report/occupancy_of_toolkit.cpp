@@ -1,5 +1,5 @@
-// What the toolkit's cuda_occupancy.h says of the cases on standard input: "major minor registers shared
-// threads" and the device's limits, a line each; the resident blocks are printed.
+// Reads cases from standard input, one per line: "major minor registers shared threads" and the device's
+// limits. Prints the resident blocks that the toolkit's cuda_occupancy.h computes for each.
 #include <cuda_occupancy.h>
 
 #include <iostream>

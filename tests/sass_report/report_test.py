@@ -1,4 +1,4 @@
-"""Tests of the parts of tools/sass-report. Neither nvcc nor a disassembler is needed."""
+"""Tests of the parts of tools/sass-report. They need neither nvcc nor a disassembler."""
 
 import random
 import shutil
@@ -64,7 +64,7 @@ class Mix(unittest.TestCase):
 
     def test_of_a_real_kernel(self):
         found = sass.describe(listing("gemm_03.sm_90.sass")["gemm_03"])
-        # 16 steps of k, each one multiply-add, one load of B, and a quarter of a load of A.
+        # 16 steps of k, each with one multiply-add, one load of B, and a quarter of a load of A.
         for kind, count in {"instructions": 84, "fma": 16, "shared_load_32": 16, "shared_load_128": 4, "shared_store_32": 2,
                             "global_load_32": 2, "barriers": 2}.items():
             self.assertEqual(found["mix"].get(kind), count, kind)
@@ -81,23 +81,24 @@ class Occupancy(unittest.TestCase):
         return occupancy.resident_blocks(occupancy.LIMITS[architecture], registers, shared, threads)
 
     def test_registers_are_handed_out_to_warps_in_units_of_256(self):
-        # 33 registers: 1056 a warp, so 1280; a quarter of the file has room for 12 warps, all of it for 48.
+        # 33 registers: 1056 per warp, rounded up to 1280. A quarter of the file holds 12 warps, all of it 48.
         self.assertEqual(self.blocks("90", 33, 0, 256), (6, "registers"))
         self.assertEqual(self.blocks("90", 32, 0, 256), (8, "warps"))
-        # 255: 8160, so 8192; two warps a quarter.
+        # 255 registers: 8160 per warp, rounded up to 8192. A quarter of the file holds two warps.
         self.assertEqual(self.blocks("90", 255, 0, 128), (2, "registers"))
-        # 168: 5376; three a quarter, and 12 warps are one block of 12.
+        # 168 registers: 5376 per warp. A quarter of the file holds three warps, and 12 warps are one block of
+        # 12.
         self.assertEqual(self.blocks("90", 168, 0, 384), (1, "registers"))
 
     def test_a_warp_that_is_not_full_counts_in_full(self):
         self.assertEqual(self.blocks("80", 255, 0, 33), (4, "registers"))
 
     def test_shared_memory_has_a_reserve_and_a_unit(self):
-        # 83968 + 1024 bytes: one on 100 KiB, one on 164, two on 228.
+        # 83968 + 1024 bytes: one block in 100 KiB, one in 164 KiB, two in 228 KiB.
         self.assertEqual(self.blocks("86", 64, 83968, 128), (1, "shared memory"))
         self.assertEqual(self.blocks("80", 64, 83968, 128), (1, "shared memory"))
         self.assertEqual(self.blocks("90", 64, 83968, 128), (2, "shared memory"))
-        # 7.5 has no reserve: two blocks of 32 KiB fit in its 64, and 256 bytes more are too much.
+        # 7.5 has no reserve: two blocks of 32 KiB fit into its 64 KiB. With 256 bytes more, only one fits.
         self.assertEqual(self.blocks("75", 32, 32768, 128), (2, "shared memory"))
         self.assertEqual(self.blocks("75", 32, 32769, 128), (1, "shared memory"))
 
@@ -113,7 +114,7 @@ class Occupancy(unittest.TestCase):
         self.assertEqual(self.blocks("86", 32, 99 * 1024 + 1, 32), (0, "shared memory"))
 
     def test_the_toolkit_says_the_same(self):
-        """cuda_occupancy.h is NVIDIA's own calculator, and runs without a GPU."""
+        """cuda_occupancy.h is NVIDIA's own calculator. It needs no GPU."""
         nvcc = shutil.which("nvcc") or "/usr/local/cuda/bin/nvcc"
         include = Path(nvcc).resolve().parents[1] / "include"
         if not (include / "cuda_occupancy.h").exists() or not shutil.which("c++"):

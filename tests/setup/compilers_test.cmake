@@ -1,5 +1,5 @@
-# cmake -DFOLDER=... -P: which compilers' warnings are errors, and for which architectures the preset cuda is built. The
-# compilers are stand-ins.
+# cmake -DFOLDER=... -P: tests for which compilers warnings are errors, and for which architectures the preset
+# cuda is built. The compilers are fakes.
 cmake_minimum_required(VERSION 3.25)
 set(cmake_folder ${CMAKE_CURRENT_LIST_DIR}/../../tools/cmake)
 file(REMOVE_RECURSE ${FOLDER})
@@ -11,7 +11,8 @@ endfunction()
 program(g++-12 "echo 12.2.0")
 program(g++-13 "echo 13.1.0")
 
-# expect(host nvcc WERROR COMPILER VERSION [NVCC HOST]): whether warnings of the host compiler and of nvcc are errors.
+# expect(host nvcc WERROR COMPILER VERSION [NVCC HOST]): whether warnings of the host compiler and nvcc are
+# errors.
 function(expect host nvcc werror id version)
   set(RONDO_WERROR ${werror})
   set(CMAKE_CXX_COMPILER_ID ${id})
@@ -41,7 +42,8 @@ expect(ON OFF KNOWN GNU 12.2.0 13.1.20 g++-12)
 expect(OFF ON KNOWN GNU 12.2.0 13.0.88 g++-13)
 expect(OFF OFF KNOWN GNU 13.1.0 12.8.93 g++-13)
 
-# expect_architectures(LIST nvcc-knows...): from those, one binary each, and PTX of the newest.
+# expect_architectures(LIST nvcc-knows...): one binary for each supported architecture of nvcc, and PTX of the
+# newest.
 include(${cmake_folder}/architectures.cmake)
 function(expect_architectures expected)
   string(REPLACE ";" " " known "${ARGN}")

@@ -1,4 +1,4 @@
-"""Tests of tools/platform.sh: nvcc, nvidia-smi and cmake are stand-ins."""
+"""Tests of tools/platform.sh. nvcc, nvidia-smi and cmake are fakes."""
 
 import os
 import subprocess
@@ -51,7 +51,7 @@ class PlatformTest(unittest.TestCase):
     def test_architectures_are_those_of_the_gpus(self):
         for capabilities, architectures in (("7.5", "75-real"), ("9.0", "90-real"), ("9.0 8.0 9.0", "80-real;90-real"),
                                             ("12.0", "120-real"), ("7.0 8.6", "86-real"),
-                                            ("8.7", "86"), ("12.1", "120")):  # nvcc does not know these two
+                                            ("8.7", "86"), ("12.1", "120")):  # nvcc does not support these two
             self.assertEqual(self.platform(CAPABILITIES=capabilities)[:2], ["cuda", architectures], capabilities)
 
     def test_an_older_gpu_is_left_to_the_executor(self):
@@ -69,7 +69,7 @@ class PlatformTest(unittest.TestCase):
         self.assertEqual(self.platform(CAPABILITIES="9.0", CUDAARCHS="75;80")[1], "75;80")
 
     def build(self, build_output, exit_code=0):
-        """A build in a checkout of its own, by a cmake that prints this."""
+        """Builds in a checkout of its own, with a fake cmake that prints `build_output`."""
         tools = self.folder / "checkout/tools"
         tools.mkdir(parents=True)
         (tools / "platform.sh").write_text((ROOT / "tools/platform.sh").read_text())

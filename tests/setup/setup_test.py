@@ -1,4 +1,4 @@
-"""Tests of tools/setup: the programs that it asks (cmake, apt-get, id) are stand-ins that keep a list of their calls."""
+"""Tests of tools/setup. The programs that it calls (cmake, apt-get, id) are fakes. apt-get records its calls."""
 
 import os
 import shutil
@@ -9,15 +9,17 @@ import unittest
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-# What the script itself needs, so that nothing else is in its PATH.
+# The programs that the script needs. Its PATH contains no others.
 TOOLS = ("bash", "env", "dirname", "mktemp", "rm", "sed", "tr", "tail", "uname", "c++", "ninja", "cat", "grep")
 
-# Prints what is missing: the lines of a file that the stand-in of apt-get takes packages' names from.
+# The fake cmake: prints the names of the missing packages, from a file from which the fake apt-get removes
+# lines.
 CMAKE = """#!/bin/bash
 sed 's/ .*//; s/^/missing /' "$STATE/missing"
 exit "$(cat "$STATE/cmake_exit" 2>/dev/null || echo 0)"
 """
-# Lines of $STATE/missing are "NAME PACKAGE..."; apt-get knows no package that is named in $STATE/unknown.
+# Lines of $STATE/missing are "NAME PACKAGE...". The fake apt-get cannot find the packages listed in
+# $STATE/unknown.
 APT_GET = """#!/bin/bash
 echo "$@" >> "$STATE/calls"
 case " $* " in *" update "*) exit 100 ;; esac
@@ -118,7 +120,7 @@ class SetupTest(unittest.TestCase):
     def test_without_cmake_everything_is_asked_for(self):
         (self.path / "cmake").unlink()
         done = self.setup()
-        self.assertEqual(done.returncode, 1)  # it is not there after this apt-get either
+        self.assertEqual(done.returncode, 1)  # the fake apt-get does not install it
         self.assertIn("libgtest-dev", self.calls[0])
         self.assertIn(" cmake ", self.calls[0])
 
@@ -136,7 +138,7 @@ class SetupTest(unittest.TestCase):
 
 
 class NeedsTest(unittest.TestCase):
-    """The real CMake: sources and headers below a prefix are found."""
+    """The real CMake finds sources and headers below a prefix."""
 
     def missing(self, *options, **variables):
         with tempfile.TemporaryDirectory() as scratch:
@@ -146,7 +148,7 @@ class NeedsTest(unittest.TestCase):
         text = done.stdout + done.stderr
         return {line.split()[1] for line in text.splitlines() if line.startswith("missing ")}
 
-    # find_package() and find_path() see nothing that is installed.
+    # Options that hide installed packages from find_package() and find_path().
     BARE = [f"-DCMAKE_DISABLE_FIND_PACKAGE_{name}=ON" for name in ("GTest", "benchmark", "CLI11", "nlohmann_json")] + [
         "-DCMAKE_IGNORE_PREFIX_PATH=/usr;/usr/local"]
 

@@ -1,4 +1,4 @@
-// Wide accesses at addresses at which a GPU faults, with the checks of RONDO_CHECK_ALIGNMENT compiled in.
+// Misaligned wide accesses, on which a GPU faults, with the checks of RONDO_CHECK_ALIGNMENT compiled in.
 #include <rondo/kernels/core/vec.cuh>
 #include <rondo/kernels/core/pack.cuh>
 
@@ -17,7 +17,7 @@ T* at(size_t bytes) {
   return reinterpret_cast<T*>(memory + bytes);
 }
 
-// `access(bytes)` accesses memory + bytes, and takes multiples of `size` only.
+// `access(bytes)` accesses memory + bytes. It must fail unless `bytes` is a multiple of `size`.
 template <class Access>
 void expect_multiples_of(size_t size, const std::string& what, size_t step, Access access) {
   for (size_t bytes = 0; bytes < 64; bytes += step) {
@@ -41,7 +41,7 @@ void expect_multiples_of(size_t size, const std::string& what, size_t step, Acce
 template <int N>
 void expect_lanes_check() {
   using Vec = rondo::Vec<N>;
-  constexpr size_t kSize = N == 1 ? 4 : 16;  // of one access of a GPU, however many there are
+  constexpr size_t kSize = N == 1 ? 4 : 16;  // bytes of one access on a GPU; a Vec may need several
   expect_multiples_of(kSize, "a load of Vec", 4, [](size_t bytes) { Vec::load(at<float>(bytes)); });
   expect_multiples_of(kSize, "a store of Vec", 4,
                       [](size_t bytes) { Vec::zero().store(at<float>(bytes)); });
@@ -51,7 +51,7 @@ void expect_lanes_check() {
   });
 }
 
-TEST(Alignment, OfLanes) {
+TEST(Alignment, OfVec) {
   expect_lanes_check<1>();
   expect_lanes_check<4>();
   expect_lanes_check<8>();

@@ -13,7 +13,7 @@ std::vector<float> counting(size_t n) {
   return values;
 }
 
-// Copies tile after tile, the next one on its way while the present one is summed up.
+// Copies tile after tile: the next tile is copied while the current one is summed.
 void pipeline(const float* from, int tiles, float* sum, bool waits) {
   const int t = static_cast<int>(threadIdx.x);
   const auto start = [&](int tile) {
@@ -48,12 +48,12 @@ TEST(AsyncCopy, PipelineIsRightInBothModes) {
 }
 
 TEST(AsyncCopy, AMissingWaitShowsInLateMode) {
-  EXPECT_EQ(piped_total(false), kTotal);  // goes unnoticed
+  EXPECT_EQ(piped_total(false), kTotal);  // not detected
   LateCopies late;
   EXPECT_TRUE(std::isnan(piped_total(false)));
 }
 
-TEST(AsyncCopy, GroupsAreDoneOldestFirst) {
+TEST(AsyncCopy, GroupsCompleteInOrder) {
   LateCopies late;
   const std::vector<float> from = counting(4);
   run_ok({1, 2, 8 * sizeof(float)}, [&] {
@@ -67,7 +67,7 @@ TEST(AsyncCopy, GroupsAreDoneOldestFirst) {
       simt::async_copy<4>(to + i, &from[i]);
       simt::async_commit();
     }
-    simt::async_commit();  // an empty group counts too
+    simt::async_commit();  // an empty group counts as well
     simt::async_copy<8>(to + 2, &from[2]);
     EXPECT_EQ(done(), 0);
     simt::async_wait(3);
@@ -77,7 +77,7 @@ TEST(AsyncCopy, GroupsAreDoneOldestFirst) {
     simt::async_wait(1);
     EXPECT_EQ(done(), 2);
     simt::async_wait(0);
-    EXPECT_EQ(done(), 2);  // the last copy is in no group yet
+    EXPECT_EQ(done(), 2);  // the last copy is not in a group yet
     simt::async_commit();
     simt::async_wait(0);
     EXPECT_EQ(done(), 4);
@@ -104,7 +104,7 @@ TEST(AsyncCopy, MisalignedAddressesAreFaults) {
   EXPECT_NE(fault.message.find("the destination is 4 bytes past"), std::string::npos) << fault.message;
 }
 
-TEST(AsyncCopy, AThreadStartsWithoutTheCopiesOfAnother) {
+TEST(AsyncCopy, AThreadDoesNotInheritTheCopiesOfAnother) {
   LateCopies late;
   const std::vector<float> from = counting(4);
   run_ok({3, 4, 64}, [&] {  // these threads share a stack, one after the other

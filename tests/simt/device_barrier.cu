@@ -34,7 +34,7 @@ TEST(Threads, KeepTheirCoordinatesAcrossABarrier) {
   EXPECT_EQ(wrong, 0);
 }
 
-// Each thread reads what its neighbour wrote, round after round.
+// In each round, each thread reads what the next thread wrote.
 static void rotate(int rounds, int* result) {
   const unsigned n = blockDim.x, t = threadIdx.x;
   shared<int>(t) = static_cast<int>(t);
@@ -55,7 +55,7 @@ TEST(Barrier, OrdersSharedMemory) {
   }
 }
 
-TEST(Barrier, RightKernelsGiveTheSameUnderEverySeed) {
+TEST(Barrier, CorrectKernelsGiveTheSameUnderEverySeed) {
   for (uint64_t seed = 0; seed < 20; ++seed) {
     Seed scope(seed);
     std::vector<int> result(100);
@@ -85,8 +85,8 @@ TEST(Barrier, SeedsChangeTheOrderAndRepeatIt) {
   EXPECT_FALSE(std::equal(one.begin(), one.begin() + 64, one.begin() + 64));  // waking up
 }
 
-// Without the barrier a thread reads its neighbour before or after that has written.
-TEST(Barrier, AMissingOneShowsUnderSomeSeed) {
+// Without the barrier, a thread may read the other's value before or after it is written.
+TEST(Barrier, AMissingBarrierIsDetectedUnderSomeSeed) {
   if (kThreadSanitizer) GTEST_SKIP() << "it would say so: see device_sanitizer.cu";
   int wrong_seeds = 0;
   for (uint64_t seed = 0; seed < 10; ++seed) {
@@ -108,7 +108,7 @@ TEST(Barrier, DoesNotWaitForThreadsThatExited) {
     if (t >= 40) return;
     shared<int>(threadIdx.x) = t;
     __syncthreads();
-    if (t < 10) return;  // while others wait: the last of these completes the barrier below
+    if (t < 10) return;  // while others wait: the last of these exits completes the barrier below
     __syncthreads();
     result[threadIdx.x] = shared<int>(49 - threadIdx.x);
   });
@@ -118,7 +118,7 @@ TEST(Barrier, DoesNotWaitForThreadsThatExited) {
 TEST(Barrier, IsCompletedByAThreadThatExits) {
   std::atomic<int> after{0};
   run_ok({1, 8}, [&] {
-    if (threadIdx.x == 7) return;  // the last to run: the others wait already
+    if (threadIdx.x == 7) return;  // the last thread to run: the others already wait
     __syncthreads();
     ++after;
   });
@@ -138,7 +138,7 @@ TEST(Barrier, Votes) {
   EXPECT_EQ(wrong, 0);
 }
 
-TEST(Barrier, VotesCountOnlyThreadsThatAreThere) {
+TEST(Barrier, VotesCountOnlyThreadsThatHaveNotExited) {
   std::atomic<int> all{0};
   run_ok({1, 70}, [&] {
     if (threadIdx.x >= 50) return;
@@ -147,9 +147,9 @@ TEST(Barrier, VotesCountOnlyThreadsThatAreThere) {
   EXPECT_EQ(all, 50);
 }
 
-TEST(SharedMemory, IsAlignedPoisonedAndOfTheAskedSize) {
+TEST(SharedMemory, IsAlignedPoisonedAndOfTheRequestedSize) {
   for (int repeat = 0; repeat < 3;
-       ++repeat) {  // the second block finds what the first left unless it is cleared
+       ++repeat) {  // unless it is cleared, the second block finds the data of the first
     run_ok({2, 1, 1000}, [&] {
       auto* bytes = static_cast<unsigned char*>(simt::shared_memory(1000));
       ASSERT_EQ(reinterpret_cast<uintptr_t>(bytes) % 128, 0u);
@@ -159,7 +159,7 @@ TEST(SharedMemory, IsAlignedPoisonedAndOfTheAskedSize) {
   }
 }
 
-TEST(Threads, BlocksOnSeveralWorkersDoNotMeet) {
+TEST(Threads, BlocksOnSeveralWorkersDoNotInterfere) {
   std::vector<int> sums(50);
   run_parallel(4, {50, 64, 256}, [&] {
     shared<int>(threadIdx.x) = static_cast<int>(blockIdx.x * threadIdx.x);

@@ -89,7 +89,7 @@ TEST(Cub, BlockScan) {
   EXPECT_EQ(wrong, 0);
 }
 
-// Device memory with the values, which are copied back at the end.
+// The values in device memory. They are copied back at the end.
 template <class T>
 class OnDevice {
  public:
@@ -110,7 +110,7 @@ class OnDevice {
   size_t size_;
 };
 
-// CUB's two calls around `algorithm(storage, bytes)`.
+// Makes CUB's two calls of `algorithm(storage, bytes)`: one for the size, one for the work.
 template <class Algorithm>
 void run_device_wide(Algorithm algorithm) {
   size_t bytes = 0;

@@ -1,6 +1,6 @@
-// Kernels that are wrong on purpose: each must end with a report that says what is wrong, and leave the
-// executor able to run the next kernel.
-#undef NDEBUG  // assert() is one of the ways to fail
+// Defective kernels: each must end with a report of its defect, and the executor must be able to run the next
+// kernel.
+#undef NDEBUG  // assert() is one of the tested failures
 #include <cassert>
 #include <stdexcept>
 
@@ -114,7 +114,7 @@ TEST(Fault, Exceptions) {
   expect_fault(run({1, 64}, [] { throw 1; }), cudaErrorLaunchFailure, {"an exception left the kernel"});
 }
 
-TEST(Fault, ExceptionsInsideAThreadArePrivateToIt) {
+TEST(Fault, ExceptionsCaughtInAThreadStayInIt) {
   std::atomic<int> caught{0};
   run_ok({1, 64}, [&] {
     __syncthreads();
@@ -143,13 +143,13 @@ TEST(Fault, EveryBlockOfManyWorkersCanFail) {
   }
 }
 
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // which have messages of their own
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // these have their own messages
 __attribute__((noinline)) int deep(int depth) {
   volatile char frame[1000] = {};
   return depth == 0 ? frame[0] : deep(depth - 1) + frame[1];
 }
 
-TEST(FaultDeathTest, AStackThatIsUsedUp) {
+TEST(FaultDeathTest, StackOverflow) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   run_ok({1, 2}, [] { EXPECT_EQ(deep(40), 0); });
   EXPECT_DEATH(run({1, 2}, [] { deep(100); }), "used up its stack");

@@ -16,7 +16,7 @@ TEST(Math, MinAndMaxPreferNumbersToNan) {
   EXPECT_TRUE(std::isnan(max(nan, nan)));
   EXPECT_EQ(max(2.0, 1.0f), 2.0);
   EXPECT_EQ(min(3, 4u), 3u);
-  EXPECT_EQ(max(-1, 4u), 0xFFFFFFFFu);  // as in CUDA, the int becomes unsigned
+  EXPECT_EQ(max(-1, 4u), 0xFFFFFFFFu);  // as in CUDA, the int is converted to unsigned
   EXPECT_EQ(min(-3LL, 4LL), -3LL);
   EXPECT_EQ(max(int64_t{-3}, int64_t{4}), 4);
 }
@@ -73,7 +73,7 @@ TEST(Math, SinAndCosOfPiAreExactWhereTheyShouldBe) {
 }
 
 TEST(Math, ProductsAndSumsAreRoundedOneByOne) {
-  volatile float a = 1 + 0x1p-12f, b = 1 - 0x1p-12f;  // a * b is 1 - 2^-24, which rounds to 1 or stays
+  volatile float a = 1 + 0x1p-12f, b = 1 - 0x1p-12f;  // a * b = 1 - 2^-24
   EXPECT_EQ(__fadd_rn(__fmul_rn(a, b), -1.0f), (float)((double)(float)((double)a * b) - 1));
   EXPECT_EQ(__fmaf_rn(a, b, -1.0f), -0x1p-24f);
   EXPECT_NEAR(rsqrtf(4.0f), 0.5f, 1e-7f);

@@ -9,8 +9,8 @@
 
 namespace {
 
-// Every 16-bit value survives the way to float and back; between two neighbours the middle goes to the even
-// one, and what is next to the middle to the nearer one.
+// Every 16-bit value survives the conversion to float and back. Between two adjacent values the midpoint
+// rounds to the even one, and the floats next to the midpoint round to the nearer one.
 template <class T>
 void rounding() {
   for (unsigned bits = 0; bits < 0x10000; ++bits) {

@@ -1,5 +1,5 @@
-// What the sanitizers must see in kernels. Each case is a program that is wrong and runs as a death test, so
-// it is there only in the sanitizer's own build; the other cases show that right programs are clean.
+// The sanitizers must report defects in kernels. Each death test is a defective program and runs only in that
+// sanitizer's build. The other tests show that correct programs give no report.
 #include <algorithm>
 #include <cstdlib>
 
@@ -23,17 +23,17 @@ void write_shared_at(size_t index) {
   });
 }
 
-TEST_F(SanitizerDeathTest, AddressSanitizerSeesTheEndOfSharedMemory) {
+TEST_F(SanitizerDeathTest, AddressSanitizerDetectsTheEndOfSharedMemory) {
   write_shared_at(63);
   EXPECT_DEATH(write_shared_at(64), "AddressSanitizer: heap-buffer-overflow");
   EXPECT_DEATH(write_shared_at(static_cast<size_t>(-1)), "AddressSanitizer: heap-buffer-overflow");
 }
 
-TEST_F(SanitizerDeathTest, AddressSanitizerSeesLocalArrays) {
+TEST_F(SanitizerDeathTest, AddressSanitizerDetectsLocalArrays) {
   EXPECT_DEATH(run({1, 64},
                    [] {
                      int local[4] = {};
-                     int* hidden = local;  // else the undefined-behaviour sanitizer is the first to see it
+                     int* hidden = local;  // or else the undefined-behaviour sanitizer reports it first
                      asm volatile("" : "+r"(hidden));
                      __syncthreads();
                      hidden[threadIdx.x % 5] = 1;
@@ -41,7 +41,7 @@ TEST_F(SanitizerDeathTest, AddressSanitizerSeesLocalArrays) {
                "AddressSanitizer: stack-buffer-overflow");
 }
 
-TEST_F(SanitizerDeathTest, UndefinedBehaviourIsSeen) {
+TEST_F(SanitizerDeathTest, UndefinedBehaviourIsDetected) {
   EXPECT_DEATH(run({1, 64},
                    [] {
                      volatile int big = 0x7FFFFFFF;
@@ -56,7 +56,7 @@ TEST_F(SanitizerDeathTest, UndefinedBehaviourIsSeen) {
 
 constexpr int kRaceFound = 66;  // the thread sanitizer's exit code
 
-// Every thread reads what another wrote, with or without a barrier between.
+// Every thread reads what another thread wrote, with or without a barrier in between.
 void exchange(unsigned threads, bool barrier) {
   run_ok({1, threads, threads * sizeof(int)}, [=] {
     shared<int>(threadIdx.x) = static_cast<int>(threadIdx.x);
@@ -65,14 +65,14 @@ void exchange(unsigned threads, bool barrier) {
   });
 }
 
-TEST_F(SanitizerDeathTest, ThreadSanitizerSeesAMissingBarrier) {
+TEST_F(SanitizerDeathTest, ThreadSanitizerDetectsAMissingBarrier) {
   for (const unsigned threads : {2u, 64u, 256u}) {
     exchange(threads, true);
     EXPECT_EXIT((exchange(threads, false), std::exit(0)), testing::ExitedWithCode(kRaceFound), "data race");
   }
 }
 
-// The second barrier of a loop, which keeps the next round's writes from this round's reads.
+// The second barrier of a loop separates the writes of the next round from the reads of this round.
 void rounds(bool second_barrier) {
   run_ok({1, 64, 256}, [=] {
     int sum = 0;
@@ -86,7 +86,7 @@ void rounds(bool second_barrier) {
   });
 }
 
-TEST_F(SanitizerDeathTest, ThreadSanitizerSeesTheMissingSecondBarrier) {
+TEST_F(SanitizerDeathTest, ThreadSanitizerDetectsTheMissingSecondBarrier) {
   rounds(true);
   EXPECT_EXIT((rounds(false), std::exit(0)), testing::ExitedWithCode(kRaceFound), "data race");
 }
@@ -97,23 +97,23 @@ void warp_exchange(bool syncwarp) {
     const unsigned lane = threadIdx.x % 32;
     const unsigned half = lane < 16 ? 0x0000FFFFu : 0xFFFF0000u;
     if (syncwarp) __syncwarp(half);
-    __ballot_sync(half, 1);  // a vote orders no memory
+    __ballot_sync(half, 1);  // a vote does not order memory
     EXPECT_EQ(shared<int>(threadIdx.x ^ 15), 1);
   });
 }
 
-TEST_F(SanitizerDeathTest, ThreadSanitizerSeesAMissingSyncwarp) {
+TEST_F(SanitizerDeathTest, ThreadSanitizerDetectsAMissingSyncwarp) {
   warp_exchange(true);
   EXPECT_EXIT((warp_exchange(false), std::exit(0)), testing::ExitedWithCode(kRaceFound), "data race");
 }
 
-// Two blocks write the same word; also when one worker runs them one after the other.
+// Two blocks write the same word, also if one worker runs both in sequence.
 void blocks_write(bool same_word, int workers) {
   std::vector<int> words(64);
   run_parallel(workers, {2, 32}, [&] { words[(same_word ? 0 : blockIdx.x * 32) + threadIdx.x] = 1; });
 }
 
-TEST_F(SanitizerDeathTest, ThreadSanitizerSeesRacesOfBlocks) {
+TEST_F(SanitizerDeathTest, ThreadSanitizerDetectsRacesOfBlocks) {
   for (const int workers : {1, 2}) {
     blocks_write(false, workers);
     EXPECT_EXIT((blocks_write(true, workers), std::exit(0)), testing::ExitedWithCode(kRaceFound),
@@ -121,7 +121,7 @@ TEST_F(SanitizerDeathTest, ThreadSanitizerSeesRacesOfBlocks) {
   }
 }
 
-TEST(Sanitizer, TheLastBlockMayReadWhatAllWroteBehindFences) {
+TEST(Sanitizer, TheLastBlockMayReadWhatAllBlocksWroteBeforeFences) {
   std::vector<int> partial(20);
   unsigned finished = 0;
   int sum = 0;

@@ -1,4 +1,4 @@
-// Runs kernels block by block, without streams and devices.
+// Runs kernels block by block, without streams or devices.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -40,7 +40,7 @@ inline uint64_t block_count(const simt::Kernel& kernel) {
   return uint64_t{kernel.grid.x} * kernel.grid.y * kernel.grid.z;
 }
 
-// Runs all blocks, up to the first fault, on the calling thread.
+// Runs all blocks on the calling thread, up to the first fault.
 inline simt::Fault run(Shape shape, std::function<void()> body) {
   const simt::Kernel kernel = make_kernel(shape, std::move(body));
   simt::Fault fault;
@@ -50,13 +50,13 @@ inline simt::Fault run(Shape shape, std::function<void()> body) {
   return fault;
 }
 
-// The same, which must succeed.
+// Runs all blocks, which must succeed.
 inline void run_ok(Shape shape, std::function<void()> body) {
   const simt::Fault fault = run(shape, std::move(body));
   ASSERT_EQ(fault.error, cudaSuccess) << fault.message;
 }
 
-// Runs the blocks on `workers` threads at once.
+// Runs the blocks on `workers` threads concurrently.
 inline void run_parallel(int workers, Shape shape, std::function<void()> body) {
   const simt::Kernel kernel = make_kernel(shape, std::move(body));
   std::atomic<uint64_t> next{0};
@@ -70,7 +70,7 @@ inline void run_parallel(int workers, Shape shape, std::function<void()> body) {
   for (std::thread& thread : threads) thread.join();
 }
 
-// What the executor is asked to do differently, until the end of the scope.
+// Settings of the executor that last until the end of the scope.
 struct Seed {
   explicit Seed(uint64_t seed) { simt::set_seed(seed); }
   ~Seed() { simt::set_seed(std::nullopt); }

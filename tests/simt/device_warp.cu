@@ -60,7 +60,7 @@ TEST(Warp, ReductionByShuffles) {
   for (int t = 0; t < 96; ++t) EXPECT_EQ(sums[t], t / 32 * 1024 + 496);
 }
 
-TEST(Warp, DivergedGroupsOfOneWarpDoNotMeet) {
+TEST(Warp, DivergedGroupsOfOneWarpDoNotInterfere) {
   for (uint64_t seed = 0; seed < 5; ++seed) {
     Seed scope(seed);
     std::atomic<int> wrong{0};
@@ -69,7 +69,7 @@ TEST(Warp, DivergedGroupsOfOneWarpDoNotMeet) {
       const unsigned part = lane % 3;
       unsigned mask = 0;
       for (unsigned l = part; l < 32; l += 3) mask |= 1u << l;
-      for (unsigned round = 0; round <= part * 4; ++round) {  // the groups do not even shuffle equally often
+      for (unsigned round = 0; round <= part * 4; ++round) {  // a different number of shuffles in each group
         const int got = __shfl_sync(mask, static_cast<int>(lane + 100 * round), static_cast<int>(part + 9));
         wrong += got != static_cast<int>(part + 9 + 100 * round);
       }
@@ -174,7 +174,7 @@ __attribute__((no_sanitize("thread"))) void multiply(void* const* records, unsig
     if (present >> l & 1) static_cast<Factor*>(records[l])->product = product;
 }
 
-TEST(Warp, CollectiveOfOnesOwn) {
+TEST(Warp, CustomCollective) {
   static constexpr simt::WarpOperation kProduct = {"product", multiply};
   std::atomic<int> wrong{0};
   run_ok({1, 32}, [&] {

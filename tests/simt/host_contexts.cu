@@ -1,5 +1,5 @@
-// Contexts: which call makes one, and on which device. And what may not touch a device while one of its
-// streams is captured.
+// Contexts: which calls create one, and on which device. Captures: which calls must not touch a device while
+// one of its streams is captured.
 #include <functional>
 #include <future>
 
@@ -10,7 +10,7 @@ namespace {
 
 __global__ void nothing() {}
 
-// Starts without any context.
+// Every test starts without any context.
 class HostContexts : public HostTest {
  protected:
   void SetUp() override {
@@ -27,13 +27,13 @@ class HostContexts : public HostTest {
 
 using Devices = std::vector<int>;
 
-// What has a context after some calls of a new thread, whose current device is 0.
+// The devices with a context after some calls of a new thread, whose current device is 0.
 Devices after(std::function<void()> calls) {
   std::thread(calls).join();
   return simt::devices_with_context();
 }
 
-TEST_F(HostContexts, QuestionsMakeNone) {
+TEST_F(HostContexts, QueriesCreateNone) {
   EXPECT_EQ(after([] {
               int value = 0;
               cudaDeviceProp properties;
@@ -49,7 +49,7 @@ TEST_F(HostContexts, QuestionsMakeNone) {
             Devices{});
 }
 
-TEST_F(HostContexts, ChoosingADeviceMakesItsOwn) {
+TEST_F(HostContexts, SettingADeviceCreatesItsContext) {
   EXPECT_EQ(after([] { CUDA_OK(cudaSetDevice(2)); }), Devices{2});
   EXPECT_EQ(after([] {
               CUDA_OK(cudaSetDevice(1));
@@ -59,8 +59,8 @@ TEST_F(HostContexts, ChoosingADeviceMakesItsOwn) {
             Devices{2});
 }
 
-// Each of these, called first, makes one of device 0.
-TEST_F(HostContexts, AnyOtherCallMakesOneOfTheCurrentDevice) {
+// Each of these calls, made first, creates a context of device 0.
+TEST_F(HostContexts, AnyOtherCallCreatesOneOfTheCurrentDevice) {
   const std::vector<std::function<cudaError_t()>> calls = {
       [] { return cudaFree(nullptr); },
       [] { return cudaFreeHost(nullptr); },
@@ -103,9 +103,9 @@ TEST_F(HostContexts, AnyOtherCallMakesOneOfTheCurrentDevice) {
   }
 }
 
-// Wrong on purpose: a thread that never chose a device asks for an event of device 2, and so makes a context
-// of device 0. The right one chooses first.
-TEST_F(HostContexts, AHandleOfAnotherDeviceIsNoChoice) {
+// A defective program: a thread that never set a device queries an event of device 2, which creates a context
+// of device 0. A correct program sets the device first.
+TEST_F(HostContexts, AHandleOfAnotherDeviceDoesNotSetTheDevice) {
   cudaEvent_t event = nullptr;
   EXPECT_EQ(after([&] {
               CUDA_OK(cudaSetDevice(2));
@@ -120,8 +120,8 @@ TEST_F(HostContexts, AHandleOfAnotherDeviceIsNoChoice) {
   EXPECT_EQ(after([&] { CUDA_OK(cudaEventQuery(event)); }), (Devices{0, 2}));
 }
 
-// Wrong on purpose: putting back the device that was never chosen.
-TEST_F(HostContexts, GoingBackToADeviceTouchesIt) {
+// A defective program: it restores a device that was never set.
+TEST_F(HostContexts, RestoringADeviceCreatesItsContext) {
   EXPECT_EQ(after([] {
               int before = -1;
               CUDA_OK(cudaGetDevice(&before));
@@ -131,7 +131,7 @@ TEST_F(HostContexts, GoingBackToADeviceTouchesIt) {
             (Devices{0, 3}));
 }
 
-TEST_F(HostContexts, PeersNeedTwo) {
+TEST_F(HostContexts, PeerAccessCreatesBothContexts) {
   EXPECT_EQ(after([] {
               CUDA_OK(cudaSetDevice(1));
               CUDA_OK(cudaDeviceEnablePeerAccess(3, 0));
@@ -164,8 +164,8 @@ class Captures : public HostContexts {
   cudaStream_t stream_ = nullptr;
 };
 
-// Wrong on purpose: whoever captures, and in whatever mode, the device can't be waited for.
-TEST_F(Captures, ADeviceIsNotSynchronizedMeanwhile) {
+// A defective program: during a capture by any thread, in any mode, the device cannot be synchronised.
+TEST_F(Captures, ADeviceCannotBeSynchronized) {
   for (const auto mode :
        {cudaStreamCaptureModeGlobal, cudaStreamCaptureModeThreadLocal, cudaStreamCaptureModeRelaxed}) {
     begin(mode);
@@ -178,7 +178,7 @@ TEST_F(Captures, ADeviceIsNotSynchronizedMeanwhile) {
   }
 }
 
-TEST_F(Captures, OnlyDevicesThatTakePartAreConcerned) {
+TEST_F(Captures, OnlyDevicesInTheCaptureAreAffected) {
   CUDA_OK(cudaSetDevice(1));
   const cudaStream_t joins = make_stream();
   const cudaEvent_t back = make_event();
@@ -196,8 +196,8 @@ TEST_F(Captures, OnlyDevicesThatTakePartAreConcerned) {
   cudaGetLastError();
 }
 
-// The right way: waiting for a stream or an event of one's own.
-TEST_F(Captures, AnotherStreamCanBeWaitedFor) {
+// A correct program: it waits for its own stream or event.
+TEST_F(Captures, AnotherStreamCanBeSynchronized) {
   for (const auto mode : {cudaStreamCaptureModeThreadLocal, cudaStreamCaptureModeRelaxed}) {
     begin(mode);
     const auto wait = [] {

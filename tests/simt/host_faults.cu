@@ -1,4 +1,4 @@
-// Hardware that breaks on demand.
+// Hardware faults on request.
 #include <simt/faults.h>
 
 #include "host_support.h"
@@ -21,7 +21,7 @@ __global__ void store_and_load(View view, int value, int* back, const int* from)
   *back = *from;
 }
 
-// Two devices with some numbers of their own: device d has 10 d, 10 d + 1, ...
+// Each device has some numbers in memory: device d has 10 d, 10 d + 1, ...
 class HostFaults : public HostTest {
  protected:
   static constexpr int kCount = 4;
@@ -29,7 +29,7 @@ class HostFaults : public HostTest {
   void SetUp() override {
     HostTest::SetUp();
     fill();
-    testing::internal::CaptureStderr();  // faults are reported there
+    testing::internal::CaptureStderr();  // the executor reports faults there
   }
   void TearDown() override {
     simt::fail_copy(0);
@@ -56,7 +56,7 @@ class HostFaults : public HostTest {
     cudaDeviceReset();
     cudaSetDevice(0);
   }
-  // Copies number i of device 0 to where it belongs on device 1.
+  // Copies number i of device 0 to place i on device 1.
   cudaError_t send(int i, cudaStream_t stream = nullptr) {
     return cudaMemcpyPeerAsync(memory_[1] + i, 1, memory_[0] + i, 0, sizeof(int), stream);
   }
@@ -70,7 +70,7 @@ class HostFaults : public HostTest {
   int* memory_[2];
 };
 
-TEST_F(HostFaults, TheChosenCopyFailsAndOnlyThatOne) {
+TEST_F(HostFaults, OnlyTheChosenCopyFails) {
   simt::fail_copy(2);
   CUDA_OK(send(0));
   CUDA_OK(send(1));
@@ -79,7 +79,7 @@ TEST_F(HostFaults, TheChosenCopyFailsAndOnlyThatOne) {
   EXPECT_EQ(cudaMemset(memory_[0], 0, 4), cudaErrorNvlinkUncorrectable) << "the error stays";
   EXPECT_EQ(cudaGetLastError(), cudaErrorNvlinkUncorrectable);
 
-  CUDA_OK(cudaSetDevice(1));  // which is not dead
+  CUDA_OK(cudaSetDevice(1));  // this device still works
   EXPECT_EQ(read(memory_[1]), 0);
   EXPECT_EQ(read(memory_[1] + 1), 11) << "a copy that failed writes nothing";
 
@@ -92,8 +92,8 @@ TEST_F(HostFaults, TheChosenCopyFailsAndOnlyThatOne) {
   EXPECT_EQ(read(memory_[1] + 1), 0x01010101);
 }
 
-TEST_F(HostFaults, WhatIsOrderedAfterTheCopyDoesNotRun) {
-  simt::set_seed(1);  // nothing runs before the host waits
+TEST_F(HostFaults, WorkOrderedAfterTheCopyDoesNotRun) {
+  simt::set_seed(1);  // nothing runs until the host waits
   bool ran = false;
   simt::fail_copy(1);
   CUDA_OK(send(0));
@@ -111,13 +111,13 @@ TEST_F(HostFaults, OnlyCopiesBetweenDeviceMemoriesCount) {
   CUDA_OK(cudaMemcpyAsync(memory_[0], &there, sizeof(int), cudaMemcpyHostToDevice));
   CUDA_OK(cudaMemcpyAsync(pinned, memory_[0], sizeof(int), cudaMemcpyDefault));
   CUDA_OK(cudaMemsetAsync(memory_[0], 0, sizeof(int)));
-  CUDA_OK(cudaMemcpyAsync(memory_[0] + 1, memory_[0], sizeof(int), cudaMemcpyDefault));  // the first
+  CUDA_OK(cudaMemcpyAsync(memory_[0] + 1, memory_[0], sizeof(int), cudaMemcpyDefault));  // the first copy
   CUDA_OK(cudaDeviceSynchronize());
   EXPECT_EQ(cudaMemcpy(memory_[1], memory_[0], sizeof(int), cudaMemcpyDefault), cudaErrorNvlinkUncorrectable);
   EXPECT_EQ(cudaFreeHost(pinned), cudaErrorNvlinkUncorrectable);
 }
 
-TEST_F(HostFaults, AFailureCanBeCalledOff) {
+TEST_F(HostFaults, AFailureCanBeCancelled) {
   simt::fail_copy(1);
   simt::fail_copy(0);
   CUDA_OK(send(0));
@@ -128,7 +128,7 @@ TEST_F(HostFaults, CopiesOfAGraphCountAtEveryLaunch) {
   const cudaStream_t stream = make_stream();
   cudaGraph_t graph = nullptr;
   cudaGraphExec_t exec = nullptr;
-  simt::fail_copy(5);  // the capture itself counts nothing
+  simt::fail_copy(5);  // the capture itself does not count
   CUDA_OK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
   for (int i = 0; i < 2; ++i)
     CUDA_OK(cudaMemcpyAsync(memory_[1] + i, memory_[0] + i, sizeof(int), cudaMemcpyDefault, stream));
@@ -144,12 +144,12 @@ TEST_F(HostFaults, CopiesOfAGraphCountAtEveryLaunch) {
   CUDA_OK(cudaGraphDestroy(graph));
 }
 
-// The host's order decides, not the order of execution.
+// The order of the host's calls decides, not the order of execution.
 TEST_F(HostFaults, TheSameCopyFailsUnderEverySeed) {
   for (uint64_t seed = 0; seed < 20; ++seed) {
     CUDA_OK(cudaSetDevice(0));
     simt::set_seed(seed);
-    cudaStream_t streams[2];  // one on each device: the copies may run in either order
+    cudaStream_t streams[2];  // one per device: the copies may run in either order
     for (int d = 1; d >= 0; --d) {
       CUDA_OK(cudaSetDevice(d));
       streams[d] = make_stream();
@@ -182,7 +182,7 @@ TEST_F(HostFaults, AbsentPeerAccessIsRefused) {
   EXPECT_EQ(read(memory_[1] + 1), 1);
 }
 
-TEST_F(HostFaults, AbsentPeerAccessEndsWhatWasEnabled) {
+TEST_F(HostFaults, AbsentPeerAccessDisablesEnabledAccess) {
   CUDA_OK(cudaDeviceEnablePeerAccess(1, 0));
   CUDA_OK(simt::set_peer_access(0, 1, PeerAccess::absent));
   const auto config = shape(1, 1);
@@ -190,7 +190,7 @@ TEST_F(HostFaults, AbsentPeerAccessEndsWhatWasEnabled) {
   EXPECT_EQ(cudaDeviceSynchronize(), cudaErrorIllegalAddress);
 }
 
-TEST_F(HostFaults, ABrokenLinkLosesWhatKernelsWrite) {
+TEST_F(HostFaults, ABrokenLinkLosesKernelWrites) {
   CUDA_OK(simt::set_peer_access(0, 1, PeerAccess::broken));
   int value = -1;
   CUDA_OK(cudaDeviceCanAccessPeer(&value, 0, 1));
@@ -214,8 +214,8 @@ TEST_F(HostFaults, ABrokenLinkLosesWhatKernelsWrite) {
   EXPECT_EQ(read(memory_[0] + 3), 8) << "the other way is another link";
 }
 
-// What the kernel believes to have written is nowhere: a later kernel does not find it either.
-TEST_F(HostFaults, ABrokenLinkIsOneMemoryToTheKernel) {
+// Values that the kernel wrote over a broken link are lost: a later kernel does not read them either.
+TEST_F(HostFaults, ABrokenLinkIsConsistentWithinAKernel) {
   CUDA_OK(simt::set_peer_access(0, 1, PeerAccess::broken));
   CUDA_OK(cudaDeviceEnablePeerAccess(1, 0));
   run(store_and_load, View{1, memory_[1]}, 5, memory_[0], memory_[1] + 1);
@@ -231,7 +231,7 @@ TEST_F(HostFaults, ABrokenLinkStillHasToBeEnabled) {
   EXPECT_EQ(cudaDeviceSynchronize(), cudaErrorIllegalAddress);
 }
 
-TEST_F(HostFaults, ALinkCanBeMended) {
+TEST_F(HostFaults, ALinkCanBeRepaired) {
   CUDA_OK(simt::set_peer_access(0, 1, PeerAccess::broken));
   CUDA_OK(cudaDeviceEnablePeerAccess(1, 0));
   CUDA_OK(simt::set_peer_access(0, 1, PeerAccess::works));
@@ -239,7 +239,7 @@ TEST_F(HostFaults, ALinkCanBeMended) {
   EXPECT_EQ(read(memory_[1]), 5);
 }
 
-TEST_F(HostFaults, ALinkHasTwoEnds) {
+TEST_F(HostFaults, ALinkNeedsTwoValidDevices) {
   CUDA_ERROR(simt::set_peer_access(0, 0, PeerAccess::broken), cudaErrorInvalidDevice);
   CUDA_ERROR(simt::set_peer_access(0, 99, PeerAccess::broken), cudaErrorInvalidDevice);
   CUDA_ERROR(simt::set_peer_access(-1, 0, PeerAccess::broken), cudaErrorInvalidDevice);

@@ -1,4 +1,4 @@
-// Host functions: one after another over the whole process, and without CUDA.
+// Host functions: they run one at a time in the whole process, and must not call CUDA.
 #include "host_support.h"
 
 namespace simt_test {
@@ -21,8 +21,9 @@ struct Pair {
   static void second(void* pair) { static_cast<Pair*>(pair)->second_runs = true; }
 };
 
-// Wrong on purpose: one waits for another, of another stream. Without its patience it would never end.
-TEST_F(HostFunctions, OneThatWaitsForAnotherWaitsForEver) {
+// A defective program: one host function waits for another one of another stream. Without the time limit it
+// would never end.
+TEST_F(HostFunctions, AFunctionThatWaitsForAnotherNeverSeesIt) {
   const cudaStream_t one = make_stream(), other = make_stream();
   Pair pair;
   CUDA_OK(cudaLaunchHostFunc(one, Pair::first, &pair));
@@ -35,8 +36,8 @@ TEST_F(HostFunctions, OneThatWaitsForAnotherWaitsForEver) {
   CUDA_OK(cudaStreamDestroy(other));
 }
 
-// The same on two devices: they share the one thread.
-TEST_F(HostFunctions, OfAllDevicesRunOneAfterAnother) {
+// The same on two devices: they share one thread for host functions.
+TEST_F(HostFunctions, OfAllDevicesRunOneAtATime) {
   const cudaStream_t one = make_stream();
   CUDA_OK(cudaSetDevice(1));
   const cudaStream_t other = make_stream();
@@ -50,9 +51,9 @@ TEST_F(HostFunctions, OfAllDevicesRunOneAfterAnother) {
   CUDA_OK(cudaStreamDestroy(other));
 }
 
-// The right way: what the first waits for comes from the host. With a seed it begins when the host asks for
-// its stream.
-TEST_F(HostFunctions, OneThatWaitsForTheHostEnds) {
+// A correct program: the host supplies what the first host function waits for. With a seed, the function
+// begins when the host queries its stream.
+TEST_F(HostFunctions, AFunctionThatWaitsForTheHostEnds) {
   for (const auto seed :
        {std::optional<uint64_t>{}, std::optional<uint64_t>{1}, std::optional<uint64_t>{2}}) {
     simt::set_seed(seed);

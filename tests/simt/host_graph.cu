@@ -30,7 +30,7 @@ class HostGraph : public HostTest {
   void begin(cudaStreamCaptureMode mode = cudaStreamCaptureModeGlobal) {
     CUDA_OK(cudaStreamBeginCapture(stream_, mode));
   }
-  // Ends the capture, which must have been spoilt.
+  // Ends the capture, which must have been invalidated.
   void end_invalidated() {
     cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
     cudaGraph_t graph = nullptr;
@@ -74,7 +74,7 @@ TEST_F(HostGraph, CaptureRunsNothingAndReplaysRunInOrder) {
     const cudaGraphExec_t digits = end();
     for (int i = 0; i < 3; ++i) CUDA_OK(cudaGraphLaunch(exec, stream_));
     for (int i = 0; i < 8; ++i) CUDA_OK(cudaGraphLaunch(digits, stream_));
-    CUDA_OK(cudaGraphExecDestroy(digits));  // while pending
+    CUDA_OK(cudaGraphExecDestroy(digits));  // while it is pending
     CUDA_OK(cudaStreamSynchronize(stream_));
     EXPECT_EQ(read(out_), 1234);
     EXPECT_EQ(read(out_ + 1), 55555555);
@@ -84,7 +84,7 @@ TEST_F(HostGraph, CaptureRunsNothingAndReplaysRunInOrder) {
   }
 }
 
-// Replays of one exec never overlap, not even from different streams.
+// Replays of one executable graph never overlap, even from different streams.
 TEST_F(HostGraph, ReplaysFromTwoStreamsAreOrdered) {
   begin();
   add_digit(stream_, out_, 1);
@@ -106,7 +106,7 @@ TEST_F(HostGraph, ReplaysFromTwoStreamsAreOrdered) {
   CUDA_OK(cudaStreamDestroy(other));
 }
 
-// A fork to a second device and a join; the contents change between the replays.
+// A fork to a second device and a join. The contents of the memory change between the replays.
 TEST_F(HostGraph, ReplaysOverTwoDevicesSeeNewContents) {
   for (uint64_t seed = 0; seed < 8; ++seed) {
     if (seed > 0) simt::set_seed(seed);
@@ -156,9 +156,9 @@ TEST_F(HostGraph, ADeviceWaitsForItsPartOfAGraph) {
   CUDA_OK(cudaEventRecord(done, remote));
   CUDA_OK(cudaStreamWaitEvent(stream_, done));
   const cudaGraphExec_t exec = end();
-  simt::set_seed(1);  // nothing runs unless it is waited for
+  simt::set_seed(1);  // nothing runs until it is waited for
   CUDA_OK(cudaGraphLaunch(exec, stream_));
-  CUDA_OK(cudaDeviceSynchronize());  // of device 1; the stream belongs to device 0
+  CUDA_OK(cudaDeviceSynchronize());  // device 1; the stream belongs to device 0
   EXPECT_TRUE(ran);
   CUDA_OK(cudaGraphExecDestroy(exec));
   CUDA_OK(cudaStreamDestroy(remote));
@@ -187,7 +187,7 @@ TEST_F(HostGraph, ExternalEventsFireAtEveryReplay) {
   CUDA_OK(cudaEventDestroy(stop));
 }
 
-// The pointers of a graph are checked at every replay, not only at the first.
+// The pointers of a graph are checked at every replay.
 TEST_F(HostGraph, ReplayingFreedMemoryIsAFault) {
   int* temporary = allocate<int>(1);
   CUDA_OK(cudaMemset(temporary, 0, sizeof(int)));
@@ -254,7 +254,7 @@ TEST_F(HostGraph, UnjoinedWorkIsRefused) {
   CUDA_OK(cudaStreamDestroy(fork));
 }
 
-TEST_F(HostGraph, SynchronisingSpoilsACapture) {
+TEST_F(HostGraph, SynchronisingInvalidatesACapture) {
   begin();
   CUDA_ERROR(cudaStreamSynchronize(stream_), cudaErrorStreamCaptureUnsupported);
   end_invalidated();
@@ -280,7 +280,7 @@ TEST_F(HostGraph, SynchronisingSpoilsACapture) {
   end_invalidated();
 }
 
-TEST_F(HostGraph, TheModeSaysWhomACaptureStops) {
+TEST_F(HostGraph, TheModeDecidesWhichThreadsMayCallUnsafeFunctions) {
   const auto elsewhere = [](cudaError_t expected) {
     std::thread([expected] {
       void* p = nullptr;
@@ -308,7 +308,7 @@ TEST_F(HostGraph, TheModeSaysWhomACaptureStops) {
   CUDA_OK(cudaFree(p));
 }
 
-TEST_F(HostGraph, OnlyTheThreadThatBeganEnds) {
+TEST_F(HostGraph, OnlyTheThreadThatBeganMayEnd) {
   begin();
   std::thread([this] {
     cudaGraph_t graph = nullptr;
@@ -321,7 +321,7 @@ TEST_F(HostGraph, TheLegacyStreamCannotDependOnACapture) {
   CUDA_ERROR(cudaStreamBeginCapture(nullptr, cudaStreamCaptureModeGlobal), cudaErrorStreamCaptureUnsupported);
   begin();
   const auto config = shape(1, 1);
-  CUDA_OK(cudaLaunchKernelEx(&config, times_ten_plus, out_, 1));  // stream_ does not block
+  CUDA_OK(cudaLaunchKernelEx(&config, times_ten_plus, out_, 1));  // stream_ is non-blocking
   CUDA_OK(cudaGraphExecDestroy(end()));
   const cudaStream_t blocking = make_stream(cudaStreamDefault);
   CUDA_OK(cudaStreamBeginCapture(blocking, cudaStreamCaptureModeGlobal));
@@ -331,7 +331,7 @@ TEST_F(HostGraph, TheLegacyStreamCannotDependOnACapture) {
   CUDA_OK(cudaStreamDestroy(blocking));
 }
 
-TEST_F(HostGraph, EventsTieStreamsToOneCapture) {
+TEST_F(HostGraph, EventsAddStreamsToACapture) {
   const cudaStream_t other = make_stream();
   const cudaEvent_t outside = make_event();
   CUDA_OK(cudaEventRecord(outside, other));
@@ -348,7 +348,7 @@ TEST_F(HostGraph, EventsTieStreamsToOneCapture) {
   cudaGraph_t graph = nullptr;
   CUDA_ERROR(cudaStreamEndCapture(other, &graph), cudaErrorStreamCaptureInvalidated);
   end_invalidated();
-  CUDA_ERROR(cudaStreamWaitEvent(other, event_), cudaErrorCapturedEvent);  // its capture is over
+  CUDA_ERROR(cudaStreamWaitEvent(other, event_), cudaErrorCapturedEvent);  // the event's capture has ended
   CUDA_OK(cudaEventRecord(event_, other));
   CUDA_OK(cudaEventSynchronize(event_));
   CUDA_OK(cudaStreamDestroy(other));

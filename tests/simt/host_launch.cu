@@ -1,4 +1,4 @@
-// Launches: what a kernel receives, and every launch that a GPU refuses.
+// Launches: the arguments that a kernel receives, and every launch that a GPU refuses.
 #include "host_support.h"
 
 namespace simt_test {
@@ -35,7 +35,7 @@ TEST_F(HostLaunch, ArgumentsOfEveryKindArriveByValue) {
   Mixed mixed{2.0, 1, counts};
   const auto config = shape(2, 32);
   CUDA_OK(cudaLaunchKernelEx(&config, fill, out, mixed, 100, 1.5));  // int and double are converted
-  mixed.scale = -1;                                                  // too late to matter
+  mixed.scale = -1;                                                  // after the launch, so without effect
   std::vector<int> host(64);
   CUDA_OK(cudaMemcpy(host.data(), out, 64 * sizeof(int), cudaMemcpyDeviceToHost));
   for (int i = 0; i < 64; ++i) ASSERT_EQ(host[static_cast<size_t>(i)], 3 * i + 108);
@@ -62,7 +62,7 @@ TEST_F(HostLaunch, EveryBlockOfAGridRunsOnce) {
   }
 }
 
-TEST_F(HostLaunch, RefusesShapesThatNoGpuTakes) {
+TEST_F(HostLaunch, RefusesShapesThatNoGpuSupports) {
   const auto refused = [](dim3 grid, dim3 block) {
     auto config = shape(1, 1);
     config.gridDim = grid;
@@ -103,7 +103,7 @@ TEST_F(HostLaunch, SharedMemoryBeyond48KbNeedsOptingIn) {
   CUDA_ERROR(cudaFuncSetAttribute(nothing, cudaFuncAttributeMaxDynamicSharedMemorySize, -1),
              cudaErrorInvalidValue);
 
-  // The choice belongs to one device.
+  // The setting belongs to one device.
   config.dynamicSmemBytes = 100 << 10;
   CUDA_OK(cudaSetDevice(1));
   CUDA_ERROR(cudaLaunchKernelEx(&config, nothing), cudaErrorInvalidValue);
@@ -128,7 +128,7 @@ TEST_F(HostLaunch, RefusesForeignAndDeadStreams) {
   CUDA_OK(cudaDeviceSynchronize());
 }
 
-TEST_F(HostLaunch, RefusesWhatItCannotDo) {
+TEST_F(HostLaunch, RefusesUnsupportedLaunches) {
   const auto config = shape(1, 1);
   CUDA_ERROR(cudaLaunchKernelEx(nullptr, nothing), cudaErrorInvalidValue);
   CUDA_ERROR(cudaLaunchKernelEx(&config, static_cast<void (*)()>(nullptr)), cudaErrorInvalidDeviceFunction);
@@ -144,7 +144,7 @@ TEST_F(HostLaunch, RefusesWhatItCannotDo) {
   CUDA_OK(cudaDeviceSynchronize());
 }
 
-// A bad pointer kills the context: every later call says so, until the device is reset.
+// A bad pointer invalidates the context: every later call returns the error until the device is reset.
 TEST_F(HostLaunch, AFaultIsStickyUntilReset) {
   CUDA_OK(cudaSetDevice(2));
   int on_the_host = 0;
@@ -172,7 +172,7 @@ TEST_F(HostLaunch, AFaultIsStickyUntilReset) {
   EXPECT_EQ(cudaMemcpy(&on_the_host, survivor, 4, cudaMemcpyDeviceToHost), cudaErrorIllegalAddress);
   EXPECT_EQ(cudaLaunchKernelEx(&config, nothing), cudaErrorIllegalAddress);
 
-  CUDA_OK(cudaSetDevice(1));  // the other devices live on
+  CUDA_OK(cudaSetDevice(1));  // the other devices still work
   EXPECT_EQ(cudaDeviceSynchronize(), cudaSuccess);
 
   CUDA_OK(cudaSetDevice(2));
@@ -187,7 +187,7 @@ TEST_F(HostLaunch, AFaultIsStickyUntilReset) {
   CUDA_OK(cudaFree(fresh));
 }
 
-TEST_F(HostLaunch, FreedMemoryIsNoArgument) {
+TEST_F(HostLaunch, FreedMemoryIsNotAValidArgument) {
   CUDA_OK(cudaSetDevice(2));
   int* p = allocate<int>(1);
   CUDA_OK(cudaFree(p));
@@ -199,7 +199,7 @@ TEST_F(HostLaunch, FreedMemoryIsNoArgument) {
   CUDA_OK(cudaDeviceReset());
 }
 
-TEST_F(HostLaunch, ErrorsBelongToTheirThreadAndAreToldOnce) {
+TEST_F(HostLaunch, ErrorsBelongToTheirThreadAndAreReturnedOnce) {
   EXPECT_EQ(cudaSetDevice(99), cudaErrorInvalidDevice);
   std::thread([] { EXPECT_EQ(cudaGetLastError(), cudaSuccess); }).join();
   EXPECT_EQ(cudaPeekAtLastError(), cudaErrorInvalidDevice);

@@ -66,14 +66,14 @@ TEST_F(HostMemory, RunningOutIsRecoverable) {
   CUDA_ERROR(cudaMalloc(&more, 200 << 10), cudaErrorMemoryAllocation);
   EXPECT_EQ(more, nullptr);
   CUDA_ERROR(cudaMalloc(&more, SIZE_MAX), cudaErrorMemoryAllocation);
-  CUDA_OK(cudaMemset(most, 0, 900 << 10));  // the device is as good as before
+  CUDA_OK(cudaMemset(most, 0, 900 << 10));  // the device still works
   CUDA_OK(cudaFree(most));
   CUDA_OK(cudaMalloc(&more, 1 << 20));
   CUDA_OK(cudaFree(more));
   ASSERT_EQ(simt::set_memory_limit(4, simt::settings().memory_bytes), cudaSuccess);
 }
 
-TEST_F(HostMemory, FreeTakesOnlyWhatMallocGave) {
+TEST_F(HostMemory, FreeTakesOnlyAllocatedPointers) {
   int* p = allocate<int>(8);
   void* pinned = nullptr;
   CUDA_OK(cudaMallocHost(&pinned, 64));
@@ -94,7 +94,7 @@ TEST_F(HostMemory, FreeTakesOnlyWhatMallocGave) {
   CUDA_ERROR(cudaHostAlloc(&none, 4, 0x80), cudaErrorInvalidValue);
 }
 
-TEST_F(HostMemory, PointersTellWhoOwnsThem) {
+TEST_F(HostMemory, PointerAttributesNameTheDevice) {
   CUDA_OK(cudaSetDevice(2));
   char* p = allocate<char>(10);
   void* pinned = nullptr;
@@ -183,10 +183,10 @@ TEST_F(HostMemory, RefusesCopiesOfTheWrongKindOrRange) {
   CUDA_OK(cudaFree(q));
 }
 
-// CUDA takes a pageable source away before the call returns, and a pinned one when the copy runs.
-TEST_F(HostMemory, PageableSourcesMayBeReusedAtOnce) {
+// CUDA copies from a pageable source before the call returns, and from a pinned source when the copy runs.
+TEST_F(HostMemory, PageableSourcesMayBeReusedImmediately) {
   for (const size_t bytes : {size_t{16}, size_t{1} << 20}) {
-    simt::set_seed(1);  // nothing runs by itself
+    simt::set_seed(1);  // nothing runs until it is waited for
     const cudaStream_t stream = make_stream();
     char* p = allocate<char>(bytes);
     std::vector<char> host(bytes, 1);
@@ -199,12 +199,12 @@ TEST_F(HostMemory, PageableSourcesMayBeReusedAtOnce) {
     CUDA_OK(cudaMallocHost(&pinned, bytes));
     std::memset(pinned, 3, bytes);
     CUDA_OK(cudaMemcpyAsync(p, pinned, bytes, cudaMemcpyHostToDevice, stream));
-    std::memset(pinned, 4, bytes);  // a bug of the program, and it shows
+    std::memset(pinned, 4, bytes);  // a defect of the program, which changes the result
     CUDA_OK(cudaStreamSynchronize(stream));
     EXPECT_EQ(read(p + bytes - 1), 4);
 
     CUDA_OK(cudaMemcpyAsync(host.data(), p, bytes, cudaMemcpyDeviceToHost, stream));
-    EXPECT_EQ(host.back(), 4);  // into pageable memory the call waits
+    EXPECT_EQ(host.back(), 4);  // a copy to pageable memory has completed when the call returns
     CUDA_OK(cudaFreeHost(pinned));
     CUDA_OK(cudaFree(p));
     CUDA_OK(cudaStreamDestroy(stream));

@@ -1,4 +1,4 @@
-// Streams and events: what they order, what they leave open, and what happens to work that nobody ordered.
+// Streams and events: what they order, what they leave unordered, and the effects of missing ordering.
 #include "host_support.h"
 
 #include <future>
@@ -13,7 +13,7 @@ __global__ void times_ten_plus(int* out, int digit) { *out = *out * 10 + digit; 
 
 __global__ void take_five_milliseconds() { std::this_thread::sleep_for(std::chrono::milliseconds(5)); }
 
-// The kernels are loaded beforehand: a first launch would wait for what a test holds up.
+// The kernels are loaded in advance: a first launch would wait for the work that a test holds up.
 class HostOrder : public HostTest {
  protected:
   void SetUp() override {
@@ -42,7 +42,7 @@ TEST_F(HostOrder, AStreamRunsInOrder) {
   }
 }
 
-// One stream writes, the other reads; with and without an event between them.
+// One stream writes, the other reads, with or without an event between them.
 int read_after_write(uint64_t seed, bool ordered) {
   simt::set_seed({});
   int* data = allocate<int>(2);
@@ -68,7 +68,7 @@ int read_after_write(uint64_t seed, bool ordered) {
   return seen;
 }
 
-TEST_F(HostOrder, SomeSeedShowsAMissingEvent) {
+TEST_F(HostOrder, SomeSeedDetectsAMissingEvent) {
   std::vector<int> seen, again;
   for (uint64_t seed = 0; seed < 32; ++seed) seen.push_back(read_after_write(seed, false));
   for (uint64_t seed = 0; seed < 32; ++seed) again.push_back(read_after_write(seed, false));
@@ -76,7 +76,7 @@ TEST_F(HostOrder, SomeSeedShowsAMissingEvent) {
   EXPECT_EQ(seen, again) << "a seed must repeat its order";
 }
 
-TEST_F(HostOrder, NoSeedBreaksARightProgram) {
+TEST_F(HostOrder, NoSeedBreaksACorrectProgram) {
   for (uint64_t seed = 0; seed < 64; ++seed) ASSERT_EQ(read_after_write(seed, true), 1) << "seed " << seed;
 }
 
@@ -93,7 +93,7 @@ TEST_F(HostOrder, EventsOrderAcrossDevices) {
       streams[d] = make_stream();
       events[d] = make_event();
     }
-    // 0 makes a value and each next device adds a digit to what it receives.
+    // Device 0 computes a value, and each next device appends a digit to the value that it receives.
     for (int d = 0; d < 3; ++d) {
       CUDA_OK(cudaSetDevice(d));
       const auto config = shape(1, 1, streams[d]);
@@ -115,10 +115,10 @@ TEST_F(HostOrder, EventsOrderAcrossDevices) {
   }
 }
 
-TEST_F(HostOrder, AWaitMeansTheRecordBeforeIt) {
+TEST_F(HostOrder, AWaitIsForTheLatestRecordBeforeIt) {
   const cudaStream_t first = make_stream(), second = make_stream();
   const cudaEvent_t event = make_event();
-  CUDA_OK(cudaStreamWaitEvent(second, event));  // never recorded: nothing to wait for
+  CUDA_OK(cudaStreamWaitEvent(second, event));  // the event was never recorded: no wait
   CUDA_OK(cudaEventQuery(event));
   CUDA_OK(cudaEventRecord(event, first));
   CUDA_OK(cudaStreamWaitEvent(second, event));
@@ -128,7 +128,7 @@ TEST_F(HostOrder, AWaitMeansTheRecordBeforeIt) {
   EXPECT_EQ(cudaEventQuery(event), cudaErrorNotReady);
   CUDA_OK(cudaStreamSynchronize(second));
   EXPECT_EQ(cudaStreamQuery(first), cudaErrorNotReady);
-  CUDA_OK(cudaEventDestroy(event));  // while pending
+  CUDA_OK(cudaEventDestroy(event));  // while it is pending
   gate.open();
   CUDA_OK(cudaStreamSynchronize(first));
   CUDA_OK(cudaStreamQuery(first));
@@ -165,7 +165,7 @@ TEST_F(HostOrder, TheLegacyStreamWaitsForBlockingStreamsOnly) {
   {
     Gate gate;
     gate.hold(other);
-    CUDA_OK(cudaStreamSynchronize(nullptr));  // a non-blocking stream is none of its business
+    CUDA_OK(cudaStreamSynchronize(nullptr));  // does not wait for a non-blocking stream
     gate.open();
     CUDA_OK(cudaDeviceSynchronize());
   }
@@ -222,9 +222,9 @@ TEST_F(HostOrder, HostFunctionsRunInTheirStream) {
   CUDA_ERROR(cudaLaunchHostFunc(nullptr, nullptr, nullptr), cudaErrorInvalidValue);
 }
 
-// The kernel most likely runs on the thread that waits, while all workers sleep. One of them must be woken for the
-// host function, which the waiting thread leaves alone.
-TEST_F(HostOrder, AHostFunctionRunsThoughAllWorkersSleep) {
+// The waiting thread most likely runs the kernel itself, while all workers sleep. One of them must be woken
+// for the host function, which the waiting thread does not run.
+TEST_F(HostOrder, AHostFunctionRunsEvenIfAllWorkersSleep) {
   const cudaStream_t stream = make_stream();
   int* const device = allocate<int>(1);
   const auto config = shape(1, 1, stream);
@@ -246,8 +246,9 @@ TEST_F(HostOrder, AHostFunctionRunsThoughAllWorkersSleep) {
   CUDA_OK(cudaStreamDestroy(stream));
 }
 
-// The same for what follows the kernel that the host waits for: it must run while the host only asks for it.
-TEST_F(HostOrder, WhatFollowsAnAwaitedEventRunsThoughAllWorkersSleep) {
+// The same for work that follows the kernel that the host waits for: it must run while the host only queries
+// it.
+TEST_F(HostOrder, WorkAfterAnAwaitedEventRunsEvenIfAllWorkersSleep) {
   const cudaStream_t stream = make_stream();
   const cudaEvent_t event = make_event();
   const auto config = shape(1, 1, stream);
@@ -284,7 +285,7 @@ TEST_F(HostOrder, PollingMakesProgressWithASeed) {
   CUDA_OK(cudaStreamDestroy(stream));
 }
 
-TEST_F(HostOrder, ElapsedTimeIsThatOfTheWorkBetween) {
+TEST_F(HostOrder, ElapsedTimeIsTheTimeOfTheWorkBetween) {
   const cudaStream_t stream = make_stream();
   const cudaEvent_t start = make_event(cudaEventDefault), end = make_event(cudaEventDefault);
   const cudaEvent_t untimed = make_event();

@@ -1,4 +1,4 @@
-// Peers: who may touch whose memory.
+// Peer access: which device may access the memory of which other device.
 #include "host_support.h"
 
 namespace simt_test {
@@ -24,7 +24,7 @@ class HostPeer : public HostTest {
       CUDA_OK(cudaDeviceSynchronize());
     }
     CUDA_OK(cudaSetDevice(0));
-    testing::internal::CaptureStderr();  // faults are reported there
+    testing::internal::CaptureStderr();  // the executor reports faults there
   }
   void TearDown() override {
     testing::internal::GetCapturedStderr();
@@ -34,7 +34,7 @@ class HostPeer : public HostTest {
     }
     HostTest::TearDown();
   }
-  // The message of the fault that the work of device 0 must end in.
+  // The message of the fault in which the work of device 0 must end.
   std::string fault() {
     EXPECT_EQ(cudaDeviceSynchronize(), cudaErrorIllegalAddress);
     return simt::last_fault().message;
@@ -67,7 +67,7 @@ TEST_F(HostPeer, EnabledAccessWorksOneWay) {
   EXPECT_NE(fault().find("memory of device 0"), std::string::npos);
 }
 
-TEST_F(HostPeer, ViewsAreInspectedToo) {
+TEST_F(HostPeer, PointersInViewsAreChecked) {
   const auto config = shape(1, 1);
   CUDA_OK(cudaLaunchKernelEx(&config, read_view, p_[0], View{1, p_[1]}));
   const std::string message = fault();
@@ -82,13 +82,13 @@ TEST_F(HostPeer, HarmlessPointersPass) {
   CUDA_OK(cudaLaunchKernelEx(&config, ignore, p_[0] + 4, View{0, p_[0] + 4}));  // one past the end
   CUDA_OK(cudaLaunchKernelEx(&config, ignore, nullptr, View{-1, nullptr}));
   CUDA_OK(cudaLaunchKernelEx(&config, ignore, pinned, View{1, pinned}));
-  // What a struct carries may be any number.
+  // A word of a struct may be a number instead of a pointer, so a host address in it is not an error.
   CUDA_OK(cudaLaunchKernelEx(&config, ignore, nullptr, View{1, reinterpret_cast<int*>(&on_the_host)}));
   CUDA_OK(cudaDeviceSynchronize());
   CUDA_OK(cudaFreeHost(pinned));
 }
 
-TEST_F(HostPeer, PageablePointersDoNot) {
+TEST_F(HostPeer, PageablePointersFail) {
   const auto config = shape(1, 1);
   int on_the_host = 0;
   CUDA_OK(cudaLaunchKernelEx(&config, add_from, p_[0], &on_the_host));
@@ -113,7 +113,7 @@ TEST_F(HostPeer, CopiesNeedNoAccess) {
   EXPECT_EQ(read(p_[1]), 9);
 }
 
-TEST_F(HostPeer, RefusesWhatMakesNoSense) {
+TEST_F(HostPeer, RefusesBadCalls) {
   int value = -1;
   CUDA_OK(cudaDeviceCanAccessPeer(&value, 0, 1));
   EXPECT_EQ(value, 1);

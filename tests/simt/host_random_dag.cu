@@ -1,7 +1,8 @@
-// Random programs over many streams, devices and events against a sequential model.
+// Random programs over many streams, devices and events, compared with a sequential model.
 //
-// Every operation mixes one cell into another. The program orders by events every pair of operations that
-// touch the same cell (and no other pair), so any legal order gives the result of the sequential one.
+// Every operation mixes one cell into another. The program uses events to order every pair of operations that
+// access the same cell, and no other pair. Any legal order therefore gives the result of the sequential
+// order.
 #include "host_support.h"
 
 #include <random>
@@ -100,7 +101,7 @@ class HostRandomDag : public HostTest {
     for (const cudaStream_t stream : streams_) CUDA_OK(cudaStreamSynchronize(stream));
   }
 
-  // Issues the program. `forget`: the step before which no waits are issued, a defect; -1 for none.
+  // Issues the program. `forget`: the step before which no waits are issued, which is a defect; -1 for none.
   void issue(const std::vector<Step>& program, std::vector<cudaEvent_t>& events, int forget = -1) {
     struct Access {
       int step = -1;
@@ -158,8 +159,8 @@ TEST_F(HostRandomDag, EveryLegalOrderGivesTheSequentialResult) {
   }
 }
 
-// The same as a graph: forked from the first stream, joined back into it, and replayed.
-TEST_F(HostRandomDag, CapturedProgramsGiveItToo) {
+// The same program as a graph: forked from the first stream, joined back into it, and replayed.
+TEST_F(HostRandomDag, CapturedProgramsGiveTheSequentialResult) {
   std::mt19937 random(2);
   for (int round = 0; round < 20; ++round) {
     if (round >= 10) simt::set_seed(static_cast<uint64_t>(round));
@@ -199,8 +200,8 @@ TEST_F(HostRandomDag, CapturedProgramsGiveItToo) {
   }
 }
 
-// Without the waits of one step in the middle, some seed must give another result: the seeds do search.
-TEST_F(HostRandomDag, ForgottenWaitsAreFound) {
+// Without the waits of one step in the middle, some seed must give another result: seeds find missing waits.
+TEST_F(HostRandomDag, MissingWaitsAreFound) {
   std::mt19937 random(3);
   int found = 0;
   const int programs = 10;

@@ -1,5 +1,5 @@
-// How the executor starts: settings of the environment that it refuses, and threads and memory that are
-// short. Each case is a process of its own, as a process starts the executor once.
+// The start of the executor: values of environment variables that it refuses, and a lack of threads or
+// memory. Each case is a process of its own, because a process starts the executor once.
 #include "host_support.h"
 
 #include <dlfcn.h>
@@ -16,23 +16,24 @@
 #include <thread>
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define SANITIZED  // they keep an account of mappings, which must not pass them by
+#define SANITIZED  // these sanitizers track mappings, so mmap() must not be replaced
 #endif
 
 namespace {
 
-// How many more pthread_create() lets begin. So few that no executor exhausts the machine.
+// How many more threads pthread_create() may start. The default keeps the executor from exhausting the
+// machine.
 std::atomic<int> threads_left{1500};
-std::atomic<bool> mappings_fail{false};  // of this program's own files; the C library has its own
+std::atomic<bool> mappings_fail{false};  // calls from this program only, not from within the C library
 
-// Frees as a Buffer of static storage does: settings that are refused must not hang in it.
+// Frees memory at exit, like a Buffer in static storage. This must not hang after refused settings.
 struct AtExit {
   ~AtExit() { cudaFree(nullptr); }
 } at_exit;
 
 }  // namespace
 
-// Both take the C library's place for the whole program.
+// These two replace the C library's functions in the whole program.
 extern "C" int pthread_create(pthread_t* thread, const pthread_attr_t* attributes, void* (*body)(void*),
                               void* argument) noexcept {
   static const auto real = reinterpret_cast<decltype(&pthread_create)>(dlsym(RTLD_NEXT, "pthread_create"));
@@ -57,11 +58,11 @@ struct Start : testing::Test {
 };
 using StartDeathTest = Start;
 
-constexpr int kRight = 7;  // the exit code of a process in which everything was as it must be
+constexpr int kPassed = 7;  // the exit code of a process in which all checks passed
 
-void end_with(bool right) { std::exit(right ? kRight : 1); }
+void end_with(bool right) { std::exit(right ? kPassed : 1); }
 
-// A process that hangs is a failure soon.
+// Sets a variable, and a time limit of 60 s so that a process that hangs fails.
 void set(const char* variable, const std::string& value) {
   alarm(60);
   setenv(variable, value.c_str(), 1);
@@ -72,7 +73,7 @@ long threads_of_process() {
   return std::distance(begin(tasks), end(tasks));
 }
 
-// A regular expression that only `text` matches.
+// A regular expression that matches only `text`.
 std::string literally(const std::string& text) {
   std::string expression;
   for (const char c : text) expression.append("[").append(1, c).append("]");
@@ -147,13 +148,13 @@ TEST_F(StartDeathTest, RefusesWaitsAndReports) {
   expect_refused("SIMT_REPORT_CONTEXTS", "0 to 1", and_no_numbers({"2"}));
 }
 
-TEST_F(StartDeathTest, RefusesAWayOfLoading) {
+TEST_F(StartDeathTest, RefusesAnUnknownModuleLoading) {
   for (const std::string value : {"eager", "EAGER ", "1", "EAGERLY", " "})
     EXPECT_EXIT(first_call("CUDA_MODULE_LOADING", value), testing::ExitedWithCode(2),
                 "^simt: CUDA_MODULE_LOADING=" + literally(value) + " is not LAZY, DEFAULT or EAGER\n$");
 }
 
-TEST_F(StartDeathTest, TakesTheVariablesOfWaits) {
+TEST_F(StartDeathTest, ReadsTheVariablesOfWaits) {
   const auto all = [](const char* length, const char* connections, const char* waits, const char* loading) {
     set("SIMT_QUEUE_LENGTH", length);
     set("CUDA_DEVICE_MAX_CONNECTIONS", connections);
@@ -165,9 +166,9 @@ TEST_F(StartDeathTest, TakesTheVariablesOfWaits) {
     right = right && std::to_string(found.allocation_waits) == waits;
     end_with(right && found.lazy_loading == (std::string(loading) != "EAGER"));
   };
-  EXPECT_EXIT(all("1", "1", "0", "EAGER"), testing::ExitedWithCode(kRight), "^$");
-  EXPECT_EXIT(all("1048576", "32", "1", "LAZY"), testing::ExitedWithCode(kRight), "^$");
-  EXPECT_EXIT(all("5", "7", "1", "DEFAULT"), testing::ExitedWithCode(kRight), "^$");
+  EXPECT_EXIT(all("1", "1", "0", "EAGER"), testing::ExitedWithCode(kPassed), "^$");
+  EXPECT_EXIT(all("1048576", "32", "1", "LAZY"), testing::ExitedWithCode(kPassed), "^$");
+  EXPECT_EXIT(all("5", "7", "1", "DEFAULT"), testing::ExitedWithCode(kPassed), "^$");
 }
 
 TEST_F(StartDeathTest, ReportsContexts) {
@@ -176,17 +177,17 @@ TEST_F(StartDeathTest, ReportsContexts) {
     int count = 0;
     cudaGetDeviceCount(&count);
     for (const int device : devices) cudaSetDevice(device);
-    if (devices.size() == 3) cudaDeviceReset();  // hides nothing
+    if (devices.size() == 3) cudaDeviceReset();  // must not change the report
     end_with(true);
   };
-  EXPECT_EXIT(touch(false, {1, 2}), testing::ExitedWithCode(kRight), "^$");
-  EXPECT_EXIT(touch(true, {}), testing::ExitedWithCode(kRight), "^simt: contexts on devices none\n$");
-  EXPECT_EXIT(touch(true, {2, 1}), testing::ExitedWithCode(kRight), "^simt: contexts on devices 1, 2\n$");
-  EXPECT_EXIT(touch(true, {0, 1, 7}), testing::ExitedWithCode(kRight),
+  EXPECT_EXIT(touch(false, {1, 2}), testing::ExitedWithCode(kPassed), "^$");
+  EXPECT_EXIT(touch(true, {}), testing::ExitedWithCode(kPassed), "^simt: contexts on devices none\n$");
+  EXPECT_EXIT(touch(true, {2, 1}), testing::ExitedWithCode(kPassed), "^simt: contexts on devices 1, 2\n$");
+  EXPECT_EXIT(touch(true, {0, 1, 7}), testing::ExitedWithCode(kPassed),
               "^simt: contexts on devices 0, 1, 7\n$");
 }
 
-// A blocked host function has a thread of its own: the only worker is free.
+// A blocked host function runs on its own thread, so the only worker stays free.
 TEST_F(StartDeathTest, ABlockedHostFunctionTakesNoWorker) {
   const auto run = [] {
     set("SIMT_WORKERS", "1");
@@ -196,14 +197,14 @@ TEST_F(StartDeathTest, ABlockedHostFunctionTakesNoWorker) {
     Gate gate;
     bool right = cudaFuncGetAttributes(&attributes, nothing) == cudaSuccess;
     gate.hold(held);
-    usleep(50'000);  // the function runs by now
+    usleep(50'000);  // by now the function runs
     right = right && cudaLaunchKernelEx(&config, nothing) == cudaSuccess;
     for (int i = 0; i < 5000 && cudaStreamQuery(other) == cudaErrorNotReady; ++i) usleep(1000);
     right = right && cudaStreamQuery(other) == cudaSuccess && cudaStreamQuery(held) == cudaErrorNotReady;
     gate.open();
     end_with(right && cudaDeviceSynchronize() == cudaSuccess);
   };
-  EXPECT_EXIT(run(), testing::ExitedWithCode(kRight), "^$");
+  EXPECT_EXIT(run(), testing::ExitedWithCode(kPassed), "^$");
 }
 
 TEST_F(StartDeathTest, RefusesAGpu) {
@@ -213,7 +214,7 @@ TEST_F(StartDeathTest, RefusesAGpu) {
                     " is no GPU whose limits are known; there are t4, a100, rtx4090, h100, b200\n$");
 }
 
-// The properties of a device, the attributes that say the same, and what launches are refused for.
+// Checks a device's properties, the equivalent attributes, and the limits above which launches are refused.
 bool has_limits(const std::string& title, int major, int minor, int multiprocessors, int shared_opt_in_kb,
                 int threads, int blocks) {
   cudaDeviceProp p;
@@ -248,7 +249,7 @@ bool has_limits(const std::string& title, int major, int minor, int multiprocess
   return right && cudaDeviceSynchronize() == cudaSuccess;
 }
 
-// The numbers once more, from the tables of compute capabilities 7.5, 8.0, 8.9, 9.0 and 10.0.
+// The expected numbers come from the tables of compute capabilities 7.5, 8.0, 8.9, 9.0 and 10.0.
 TEST_F(StartDeathTest, HasTheLimitsOfANamedGpu) {
   const auto named = [](bool by_call, const char* name, auto... limits) {
     if (by_call)
@@ -258,7 +259,7 @@ TEST_F(StartDeathTest, HasTheLimitsOfANamedGpu) {
     end_with(has_limits(limits...) && simt::settings().gpu == name);
   };
   for (const bool by_call : {false, true}) {
-    const auto right = testing::ExitedWithCode(kRight);
+    const auto right = testing::ExitedWithCode(kPassed);
     EXPECT_EXIT(named(by_call, "t4", " (limits of a T4)", 7, 5, 40, 64, 1024, 16), right, "^$");
     EXPECT_EXIT(named(by_call, "a100", " (limits of an A100)", 8, 0, 108, 163, 2048, 32), right, "^$");
     EXPECT_EXIT(named(by_call, "rtx4090", " (limits of an RTX 4090)", 8, 9, 128, 99, 1536, 24), right, "^$");
@@ -267,7 +268,7 @@ TEST_F(StartDeathTest, HasTheLimitsOfANamedGpu) {
     EXPECT_EXIT(named(by_call, "", "", 9, 0, simt::settings().workers, 227, 2048, 32), right, "^$");
   }
   EXPECT_EXIT(end_with(simt::set_gpu("v100") == cudaErrorInvalidValue && simt::settings().gpu.empty()),
-              testing::ExitedWithCode(kRight), "^$");
+              testing::ExitedWithCode(kPassed), "^$");
 }
 
 TEST_F(StartDeathTest, EscapesControlCharacters) {
@@ -275,8 +276,8 @@ TEST_F(StartDeathTest, EscapesControlCharacters) {
               "^simt: SIMT_WORKERS=.x1b.31m2.x0a is not a whole number");
 }
 
-// No variable leaks into the next, nor are the ends of a range refused.
-TEST_F(StartDeathTest, TakesTheEndsOfEachRange) {
+// A variable does not affect the next one, and the ends of a range are accepted.
+TEST_F(StartDeathTest, AcceptsTheEndsOfEachRange) {
   const auto all = [](const char* devices, const char* memory, const char* seed, const char* late) {
     set("SIMT_DEVICES", devices);
     set("SIMT_MEMORY", memory);
@@ -290,9 +291,9 @@ TEST_F(StartDeathTest, TakesTheEndsOfEachRange) {
     right = right && simt::settings().seed && std::to_string(*simt::settings().seed) == seed;
     end_with(right && std::to_string(simt::settings().late_copies) == late);
   };
-  EXPECT_EXIT(all("1", "1", "0", "0"), testing::ExitedWithCode(kRight), "^$");
+  EXPECT_EXIT(all("1", "1", "0", "0"), testing::ExitedWithCode(kPassed), "^$");
   EXPECT_EXIT(all("1024", "18446744073709551615", "18446744073709551615", "1"),
-              testing::ExitedWithCode(kRight), "^$");
+              testing::ExitedWithCode(kPassed), "^$");
 }
 
 TEST_F(StartDeathTest, AnEmptyVariableIsNotSet) {
@@ -308,10 +309,10 @@ TEST_F(StartDeathTest, AnEmptyVariableIsNotSet) {
              found.queue_length == 1024 && found.connections == 8 && found.lazy_loading &&
              !found.allocation_waits && !found.report_contexts);
   };
-  EXPECT_EXIT(all(), testing::ExitedWithCode(kRight), "^$");
+  EXPECT_EXIT(all(), testing::ExitedWithCode(kPassed), "^$");
 }
 
-TEST_F(StartDeathTest, AProgramAsksForNoMoreEither) {
+TEST_F(StartDeathTest, ProgramsHaveTheSameLimits) {
   const auto ask = [] {
     bool right = true;
     for (const int bad : {INT_MIN, -1, 0, 1025, INT_MAX})
@@ -323,13 +324,13 @@ TEST_F(StartDeathTest, AProgramAsksForNoMoreEither) {
     right = right && simt::set_device_count(1024) == cudaSuccess;
     end_with(right && cudaGetDeviceCount(&count) == cudaSuccess && count == 1024);
   };
-  EXPECT_EXIT(ask(), testing::ExitedWithCode(kRight), "^$");
+  EXPECT_EXIT(ask(), testing::ExitedWithCode(kPassed), "^$");
 }
 
-// All calls fail in the same way, the message comes once, and no thread is left.
+// All calls return the same error, the message is printed once, and no thread is left.
 void start_with(int threads, int wanted) {
   set("SIMT_WORKERS", std::to_string(wanted));
-  std::thread([] {}).join();  // with the first one the thread sanitizer starts one of its own
+  std::thread([] {}).join();  // with the first thread, the thread sanitizer starts one of its own
   const long before = threads_of_process();
   threads_left = threads;
   int count = 0;
@@ -340,49 +341,50 @@ void start_with(int threads, int wanted) {
   right = right && cudaMalloc(&memory, 4) == cudaErrorInitializationError;
   right = right && cudaDeviceSynchronize() == cudaErrorInitializationError;
   right = right && simt::set_memory_limit(0, 4) == cudaErrorInitializationError;
-  // A thread that was joined may be listed for a moment more.
+  // A joined thread may still be listed for a moment.
   for (int i = 0; i < 1000 && threads_of_process() > before; ++i) usleep(1000);
   end_with(right && threads_of_process() == before);
 }
 
-TEST_F(StartDeathTest, SaysHowManyThreadsStarted) {
+TEST_F(StartDeathTest, ReportsHowManyThreadsStarted) {
   for (int started = 0; started < 8; ++started)
-    EXPECT_EXIT(start_with(started, 8), testing::ExitedWithCode(kRight),
+    EXPECT_EXIT(start_with(started, 8), testing::ExitedWithCode(kPassed),
                 "^simt: the executor could not start: only " + std::to_string(started) +
                     " of 8 worker threads could be started: [^\n]*; SIMT_WORKERS asks for fewer\n$");
-  EXPECT_EXIT(start_with(8, 8), testing::ExitedWithCode(kRight),
+  EXPECT_EXIT(start_with(8, 8), testing::ExitedWithCode(kPassed),
               "only the 8 worker threads, not that for host functions, could be started: ");
-  EXPECT_EXIT(start_with(0, 1024), testing::ExitedWithCode(kRight), "only 0 of 1024 worker threads");
+  EXPECT_EXIT(start_with(0, 1024), testing::ExitedWithCode(kPassed), "only 0 of 1024 worker threads");
 }
 
 #ifndef SANITIZED
 
-__global__ void meet() { __syncthreads(); }
+__global__ void barrier_kernel() { __syncthreads(); }
 
-// The stacks of a kernel's threads cannot be had: the first of a worker or of the host thread that helps, or
-// those of a block's other threads, at its first barrier.
+// A kernel's threads get no stacks: either the first stack of a worker or of the host thread that helps, or
+// the stacks of a block's other threads, at its first barrier.
 void launch_without_stacks(bool seeded, bool first_stack) {
   set("SIMT_WORKERS", "2");
   if (seeded) set("SIMT_SEED", "1");
   const auto one = shape(1, 1), many = shape(20, 64);
   bool right = true;
   if (first_stack) {
-    for (int i = 0; i < 100; ++i) right = right && cudaLaunchKernelEx(&one, meet) == cudaSuccess;
+    for (int i = 0; i < 100; ++i) right = right && cudaLaunchKernelEx(&one, barrier_kernel) == cudaSuccess;
     right = right && cudaDeviceSynchronize() == cudaSuccess;
   }
   mappings_fail = true;
-  right = right && cudaLaunchKernelEx(&many, meet) == cudaSuccess;
+  right = right && cudaLaunchKernelEx(&many, barrier_kernel) == cudaSuccess;
   right = right && cudaDeviceSynchronize() == cudaErrorLaunchFailure;
   mappings_fail = false;
-  right = right && cudaDeviceReset() == cudaSuccess && cudaLaunchKernelEx(&many, meet) == cudaSuccess;
+  right =
+      right && cudaDeviceReset() == cudaSuccess && cudaLaunchKernelEx(&many, barrier_kernel) == cudaSuccess;
   end_with(right && cudaDeviceSynchronize() == cudaSuccess);
 }
 
-TEST_F(StartDeathTest, AKernelWithoutStacksIsAnErrorOfTheKernel) {
+TEST_F(StartDeathTest, AKernelWithoutStacksIsALaunchFailure) {
   for (const bool seeded : {false, true}) {
-    EXPECT_EXIT(launch_without_stacks(seeded, false), testing::ExitedWithCode(kRight),
+    EXPECT_EXIT(launch_without_stacks(seeded, false), testing::ExitedWithCode(kPassed),
                 "cudaErrorLaunchFailure: no host memory");
-    EXPECT_EXIT(launch_without_stacks(seeded, true), testing::ExitedWithCode(kRight),
+    EXPECT_EXIT(launch_without_stacks(seeded, true), testing::ExitedWithCode(kPassed),
                 "cudaErrorLaunchFailure: ");
   }
 }

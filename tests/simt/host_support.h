@@ -1,4 +1,4 @@
-// What the tests of the executor's host half share.
+// Helpers for the tests of the executor's host part.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -11,7 +11,7 @@
 #include <thread>
 #include <vector>
 
-// A CUDA call that must succeed, and one that must answer a certain error. The latter leaves no error behind.
+// CUDA_OK: the call must succeed. CUDA_ERROR: it must return the error, which is then cleared.
 #define CUDA_OK(call)               \
   do {                              \
     ASSERT_EQ((call), cudaSuccess); \
@@ -34,7 +34,7 @@ inline cudaLaunchConfig_t shape(unsigned grid, unsigned block, cudaStream_t stre
   return config;
 }
 
-// Every test starts and ends on device 0, without seed and without error.
+// Every test starts and ends on device 0, without a seed and without an error.
 class HostTest : public testing::Test {
  protected:
   void SetUp() override { start_over(); }
@@ -48,7 +48,7 @@ class HostTest : public testing::Test {
   }
 };
 
-// A host function that holds its stream up until it is opened, or gone.
+// A host function that blocks its stream until the gate is opened or destroyed.
 class Gate {
  public:
   ~Gate() { open(); }

@@ -1,6 +1,6 @@
-// Waits that a GPU may add: for a kernel that is loaded, for room in a queue, for what shares a hardware
-// queue, for an allocation. Each program here that is wrong on purpose waits for something that only its own
-// host would do next.
+// Waits that CUDA may add: for a kernel to be loaded, for space in a queue, for work that shares a hardware
+// queue, for an allocation. Each defective program here waits for an action that its own host would take only
+// afterwards.
 #include <algorithm>
 #include <functional>
 #include <future>
@@ -19,8 +19,8 @@ __global__ void add_one(int* out) { ++*out; }
 using std::chrono::milliseconds;
 using CudaCall = std::function<cudaError_t()>;
 
-// A call on a thread of its own, which may block. Where a test ends early, the gate is opened before it is
-// joined.
+// A call on its own thread, which may block. If a test ends early, the destructor opens the gate before it
+// joins the thread.
 class Call {
  public:
   Call(Gate& gate, CudaCall call) : gate_(gate), answer_(std::async(std::launch::async, std::move(call))) {}
@@ -53,12 +53,12 @@ bool runs_soon(cudaStream_t stream) {
   return cudaStreamQuery(stream) == cudaSuccess;
 }
 
-bool stays_away(cudaStream_t stream) {
+bool stays_pending(cudaStream_t stream) {
   std::this_thread::sleep_for(milliseconds(50));
   return cudaStreamQuery(stream) == cudaErrorNotReady;
 }
 
-// Starts with devices 0 and 1 as they are at first: nothing is loaded, and the first stream gets the first
+// Resets devices 0 and 1 before every test: no kernel is loaded, and the first stream gets the first hardware
 // queue.
 class HostWaits : public HostTest {
  protected:
@@ -91,7 +91,7 @@ class HostWaits : public HostTest {
 
 using Loading = HostWaits;
 
-// Wrong on purpose: the host means to open the gate after a launch that waits for what is behind the gate.
+// A defective program: the host opens the gate after a launch that waits for the work behind the gate.
 TEST_F(Loading, TheFirstLaunchWaitsUntilTheDeviceIsIdle) {
   const cudaStream_t held = make_stream(), free = make_stream();
   Gate gate;
@@ -103,11 +103,11 @@ TEST_F(Loading, TheFirstLaunchWaitsUntilTheDeviceIsIdle) {
   CUDA_OK(cudaStreamSynchronize(free));
 }
 
-// The right way.
+// A correct program: it loads the kernels first.
 TEST_F(Loading, AKernelThatIsLoadedRunsBesideStuckWork) {
   const cudaStream_t held = make_stream(), free = make_stream();
   CUDA_OK(load(nothing));
-  CUDA_OK(launch(other, free));  // loads, too
+  CUDA_OK(launch(other, free));  // a launch loads as well
   CUDA_OK(cudaStreamSynchronize(free));
   Gate gate;
   gate.hold(held);
@@ -121,7 +121,7 @@ TEST_F(Loading, AKernelThatIsLoadedRunsBesideStuckWork) {
   }
 }
 
-TEST_F(Loading, WhatElseNeedsTheKernelLoadsItAndWaits) {
+TEST_F(Loading, OtherCallsThatNeedTheKernelLoadItAndWait) {
   const std::vector<CudaCall> calls = {
       [] { return load(nothing); },
       [] { return cudaFuncSetAttribute(nothing, cudaFuncAttributeMaxDynamicSharedMemorySize, 64); },
@@ -182,7 +182,7 @@ TEST_F(Loading, ACapturedLaunchLoads) {
   CUDA_OK(cudaGraphDestroy(graph));
 }
 
-TEST_F(Loading, AResetForgets) {
+TEST_F(Loading, AResetUnloads) {
   CUDA_OK(load(nothing));
   CUDA_OK(cudaDeviceReset());
   const cudaStream_t held = make_stream();
@@ -192,7 +192,7 @@ TEST_F(Loading, AResetForgets) {
   EXPECT_TRUE(first.blocks());
 }
 
-TEST_F(Loading, EagerlyNothingWaits) {
+TEST_F(Loading, EagerLoadingDoesNotWait) {
   simt::set_lazy_loading(false);
   const cudaStream_t held = make_stream(), free = make_stream();
   Gate gate;
@@ -202,9 +202,9 @@ TEST_F(Loading, EagerlyNothingWaits) {
   CUDA_OK(first.get());
 }
 
-// With a seed loading waits or not, so that it does not hide the events that are missing at every first
-// launch.
-TEST_F(Loading, ASeedDrawsWhetherItWaits) {
+// With a seed, a load waits or does not wait. Otherwise the wait at every first launch would hide missing
+// events.
+TEST_F(Loading, TheSeedDecidesWhetherALoadWaits) {
   int waited = 0;
   const int seeds = 32;
   for (int seed = 0; seed < seeds; ++seed) {
@@ -244,7 +244,7 @@ class Queues : public HostWaits {
     HostWaits::TearDown();
   }
 
-  // Puts one operation of each kind in the stream.
+  // The operations of each kind, for the stream.
   std::vector<CudaCall> operations(cudaEvent_t pending, cudaEvent_t event) {
     return {
         [this] { return launch(nothing, stream_); },
@@ -265,7 +265,7 @@ class Queues : public HostWaits {
   cudaGraphExec_t exec_ = nullptr;
 };
 
-// Wrong on purpose: the host enqueues more than fits behind a gate that it means to open afterwards.
+// A defective program: the host enqueues more than fits behind a gate that it opens only afterwards.
 TEST_F(Queues, The1025thOperationBlocks) {
   Gate gate;
   gate.hold(stream_);
@@ -279,8 +279,8 @@ TEST_F(Queues, The1025thOperationBlocks) {
   CUDA_OK(cudaStreamSynchronize(stream_));
 }
 
-// A graph of 20 nodes is one operation, and so is a wait for an event. Each kind can be the one that is too
-// many.
+// A graph of 20 nodes counts as one operation, and so does a wait for an event. An operation of any kind can
+// be the one that does not fit.
 TEST_F(Queues, AnOperationOfAnyKindCountsOne) {
   const cudaEvent_t pending = make_event(), event = make_event();
   for (size_t last = 0; last < 7; ++last) {
@@ -303,7 +303,7 @@ TEST_F(Queues, AnOperationOfAnyKindCountsOne) {
   }
 }
 
-TEST_F(Queues, WhatIsDoneOrCapturedTakesNoRoom) {
+TEST_F(Queues, CompletedAndCapturedWorkTakesNoSpace) {
   CUDA_OK(simt::set_queue_length(2));
   const cudaEvent_t done = make_event();
   CUDA_OK(cudaEventRecord(done, side_));
@@ -325,7 +325,7 @@ TEST_F(Queues, WhatIsDoneOrCapturedTakesNoRoom) {
   CUDA_OK(cudaGraphDestroy(graph));
 }
 
-TEST_F(Queues, AStreamThatGoesLetsItsCallersGo) {
+TEST_F(Queues, DestroyingAStreamReleasesBlockedCallers) {
   CUDA_OK(simt::set_queue_length(2));
   const cudaStream_t stream = make_stream();
   Gate gate;
@@ -338,8 +338,8 @@ TEST_F(Queues, AStreamThatGoesLetsItsCallersGo) {
   EXPECT_EQ(one_more.get(), cudaErrorInvalidResourceHandle);
 }
 
-// More operations than fit, under a seed too: the host that is blocked runs what makes room.
-TEST_F(Queues, RightProgramsOfAnyLengthPass) {
+// More operations than fit, also with a seed: the blocked host runs the work that makes space.
+TEST_F(Queues, CorrectProgramsOfAnyLengthPass) {
   CUDA_OK(simt::set_queue_length(3));
   for (const auto seed :
        {std::optional<uint64_t>{}, std::optional<uint64_t>{1}, std::optional<uint64_t>{2}}) {
@@ -355,7 +355,7 @@ TEST_F(Queues, RightProgramsOfAnyLengthPass) {
   }
 }
 
-TEST_F(Queues, HaveARange) {
+TEST_F(Queues, LengthHasLimits) {
   for (const int bad : {-1, 0, simt::kLongestQueue + 1})
     EXPECT_EQ(simt::set_queue_length(bad), cudaErrorInvalidValue);
   for (const int bad : {-1, 0, simt::kMostConnections + 1})
@@ -370,7 +370,7 @@ class Connections : public HostWaits {
     HostWaits::SetUp();
     CUDA_OK(load(nothing));
   }
-  // Streams in the order of their making, of so many hardware queues.
+  // Streams in the order of their creation, over `queues` hardware queues.
   static std::vector<cudaStream_t> streams(int count, int queues) {
     EXPECT_EQ(simt::set_connections(queues), cudaSuccess);
     std::vector<cudaStream_t> made;
@@ -379,9 +379,9 @@ class Connections : public HostWaits {
   }
 };
 
-// Wrong on purpose: a host function waits for a kernel of another stream, which nothing promises to run
-// meanwhile.
-TEST_F(Connections, WhoWaitsForAnotherStreamNeedsLuck) {
+// A defective program: a host function waits for a kernel of another stream, which is not guaranteed to run
+// at the same time.
+TEST_F(Connections, AWaitForAnotherStreamMayDeadlock) {
   struct Wait {
     int* flag = nullptr;
     std::atomic<bool> seen{false};
@@ -414,17 +414,17 @@ TEST_F(Connections, WhoWaitsForAnotherStreamNeedsLuck) {
   }
 }
 
-// Round robin: of three streams and two queues the first and the third share one.
-TEST_F(Connections, AreDealtOutInTurn) {
+// Round robin: of three streams on two queues, the first and the third share one.
+TEST_F(Connections, AreAssignedRoundRobin) {
   const auto three = streams(3, 2);
   Gate gate;
   gate.hold(three[0]);
   CUDA_OK(launch(nothing, three[1]));
   CUDA_OK(launch(nothing, three[2]));
-  CUDA_OK(launch(nothing, nullptr));  // the legacy stream has a queue of its own
+  CUDA_OK(launch(nothing, nullptr));  // the legacy stream has its own queue
   EXPECT_TRUE(runs_soon(three[1]));
   EXPECT_TRUE(runs_soon(nullptr));
-  EXPECT_TRUE(stays_away(three[2]));
+  EXPECT_TRUE(stays_pending(three[2]));
   gate.open();
   CUDA_OK(cudaStreamSynchronize(three[2]));
 }
@@ -442,7 +442,7 @@ TEST_F(Connections, BelongToADevice) {
   EXPECT_TRUE(runs_soon(there[0]));
 }
 
-// The second stream waits for the first; the fourth shares its queue, and waits with it.
+// The second stream waits for the first. The fourth shares the second's queue, and therefore waits too.
 TEST_F(Connections, AWaitForAnEventOccupiesTheQueue) {
   const auto four = streams(4, 2);
   const cudaEvent_t event = make_event();
@@ -453,7 +453,7 @@ TEST_F(Connections, AWaitForAnEventOccupiesTheQueue) {
   EXPECT_TRUE(runs_soon(four[3]));
   CUDA_OK(cudaStreamWaitEvent(four[1], event));
   CUDA_OK(launch(nothing, four[3]));
-  EXPECT_TRUE(stays_away(four[3]));
+  EXPECT_TRUE(stays_pending(four[3]));
   gate.open();
   CUDA_OK(cudaStreamSynchronize(four[3]));
 }
@@ -475,16 +475,16 @@ TEST_F(Connections, AGraphOccupiesTheQueueOfItsLaunch) {
   CUDA_OK(cudaStreamWaitEvent(four[1], event));
   CUDA_OK(cudaGraphLaunch(exec, four[1]));
   CUDA_OK(launch(nothing, four[3]));
-  EXPECT_TRUE(stays_away(four[3]));
+  EXPECT_TRUE(stays_pending(four[3]));
   gate.open();
   CUDA_OK(cudaStreamSynchronize(four[3]));
   CUDA_OK(cudaGraphExecDestroy(exec));
   CUDA_OK(cudaGraphDestroy(graph));
 }
 
-// Of three streams with two queues, the last shares one with the first or with the second. Two streams that
-// share a queue keep the order of submission; two that do not lose it sooner or later.
-TEST_F(Connections, ASeedDrawsThem) {
+// Of three streams on two queues, the last shares one with the first or with the second. Two streams that
+// share a queue keep the order of submission. Two that do not share one lose it under some seed.
+TEST_F(Connections, TheSeedAssignsThem) {
   int shared = 0;
   const int seeds = 24;
   for (int seed = 0; seed < seeds; ++seed) {
@@ -513,8 +513,8 @@ TEST_F(Connections, ASeedDrawsThem) {
 
 using Allocation = HostWaits;
 
-// Wrong on purpose: the host allocates while only it can open the gate.
-TEST_F(Allocation, WaitsWhereItIsAskedTo) {
+// A defective program: the host allocates memory, and only the host can open the gate.
+TEST_F(Allocation, WaitsIfEnabled) {
   const std::vector<CudaCall> calls = {[] {
                                          void* memory = nullptr;
                                          return cudaMalloc(&memory, 16);
@@ -539,10 +539,10 @@ TEST_F(Allocation, WaitsWhereItIsAskedTo) {
       }
 }
 
-// What a wait says when it lasts.
+// Messages about long waits.
 class Patience : public HostWaits {
  protected:
-  std::string told_by(CudaCall call) {
+  std::string stderr_of(CudaCall call) {
     simt::set_patience(milliseconds(50));
     const cudaStream_t held = make_stream();
     testing::internal::CaptureStderr();
@@ -559,34 +559,34 @@ class Patience : public HostWaits {
   }
 };
 
-TEST_F(Patience, EndsInOneLine) {
+TEST_F(Patience, ReportsALongWaitInOneLine) {
   int* memory = allocate<int>(1);
   int* pinned = nullptr;
   CUDA_OK(cudaMallocHost(&pinned, sizeof(int)));
-  EXPECT_EQ(told_by([] { return cudaDeviceSynchronize(); }), "") << "that wait was asked for";
-  EXPECT_EQ(told_by([] { return launch(nothing, nullptr); }),
+  EXPECT_EQ(stderr_of([] { return cudaDeviceSynchronize(); }), "") << "that wait was asked for";
+  EXPECT_EQ(stderr_of([] { return launch(nothing, nullptr); }),
             "simt: blocked for 0.05 s: kernel simt_test::(anonymous namespace)::nothing() must be loaded on "
             "device 0, "
             "which waits until the device is idle (cudaFuncGetAttributes loads it earlier)\n");
-  EXPECT_EQ(told_by([&] { return cudaFree(memory); }),
+  EXPECT_EQ(stderr_of([&] { return cudaFree(memory); }),
             "simt: blocked for 0.05 s: cudaFree waits until device 0 is idle\n");
-  EXPECT_EQ(told_by([&] { return cudaFreeHost(pinned); }),
+  EXPECT_EQ(stderr_of([&] { return cudaFreeHost(pinned); }),
             "simt: blocked for 0.05 s: cudaFreeHost waits until all devices are idle\n");
   simt::set_allocation_waits(true);
-  EXPECT_EQ(told_by([&] { return cudaMalloc(&memory, 4); }),
+  EXPECT_EQ(stderr_of([&] { return cudaMalloc(&memory, 4); }),
             "simt: blocked for 0.05 s: cudaMalloc waits until device 0 is idle (SIMT_ALLOCATION_WAITS)\n");
   EXPECT_EQ(
-      told_by([&] { return cudaMallocHost(&pinned, 4); }),
+      stderr_of([&] { return cudaMallocHost(&pinned, 4); }),
       "simt: blocked for 0.05 s: cudaHostAlloc waits until all devices are idle (SIMT_ALLOCATION_WAITS)\n");
 }
 
-TEST_F(Patience, NamesTheQueueThatIsFull) {
+TEST_F(Patience, NamesTheFullQueue) {
   simt::set_lazy_loading(false);
-  CUDA_OK(simt::set_connections(1));  // so that the second stream waits for the first
+  CUDA_OK(simt::set_connections(1));  // the second stream then waits for the first
   CUDA_OK(simt::set_queue_length(1));
   int* const memory = allocate<int>(1);
   const cudaStream_t full = make_stream();
-  EXPECT_EQ(told_by([&] {
+  EXPECT_EQ(stderr_of([&] {
               const cudaError_t first = launch(nothing, full);
               return first == cudaSuccess ? cudaMemsetAsync(memory, 0, 4, full) : first;
             }),

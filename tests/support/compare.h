@@ -1,4 +1,4 @@
-// Comparisons that NaN cannot pass. Every one reports the first bad element and how many there are.
+// Comparisons that fail on NaN. Each reports the first bad element and the number of bad elements.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -12,7 +12,7 @@
 
 namespace rondo::test {
 
-// |got[i] - want[i]| <= bound(i) for every i. An infinity equals itself; NaN equals nothing.
+// |got[i] - want[i]| <= bound(i) for every i. An infinity equals itself. NaN equals nothing.
 template <class T, class Bound>
 testing::AssertionResult all_within(const std::vector<T>& got, const std::vector<double>& want, Bound bound) {
   if (got.size() != want.size())
@@ -39,7 +39,7 @@ testing::AssertionResult all_near(const std::vector<T>& got, const std::vector<d
                     [&](size_t i) { return absolute + (relative > 0 ? relative * std::abs(want[i]) : 0.0); });
 }
 
-// A number as a stream shows it: small integers as numbers, 16-bit floats as floats.
+// A value in printable form: small integers as numbers, 16-bit floats as floats.
 template <class T>
 auto shown(T x) {
   if constexpr (std::is_arithmetic_v<T>)
@@ -48,7 +48,7 @@ auto shown(T x) {
     return static_cast<float>(x);
 }
 
-// The same bits, so that -0 is not 0 and a NaN equals the same NaN.
+// Bitwise equality: -0 differs from 0, and a NaN equals a NaN of the same bits.
 template <class T>
 testing::AssertionResult all_equal_bits(const std::vector<T>& got, const std::vector<T>& want) {
   if (got.size() != want.size())

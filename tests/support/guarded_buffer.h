@@ -1,19 +1,19 @@
-// GuardedBuffer: device memory in which a wrong index shows.
+// GuardedBuffer: device memory that detects accesses out of range.
 //
-// The elements lie between two guard zones and start as poison (a NaN in float), so that
-// reading what was never written gives NaN and writing outside is found when the buffer goes. `offset` shifts
-// the first element away from its 256-byte alignment, in elements: vector paths must cope with pointers that
-// are aligned to one element only.
+// The elements lie between two guard zones and are initialised with poison (a NaN as float). Reading an
+// element that was never written therefore gives NaN, and the destructor detects a write outside the
+// elements. `offset` shifts the first element away from its 256-byte alignment, in elements, because
+// vectorised paths must handle pointers that are aligned to one element only.
 //
-// Under the address sanitizer the guard zones are poisoned for it too, and so is all that a matrix() leaves
-// out: a kernel, a copy or a memset that touches them ends the program with a report of the place, also where
-// it makes no use of what it has read. The sanitizer keeps one state for 8 bytes: how many of them may be
-// touched, counted from the first. So a zone begins at any byte, but where an element follows it within the
-// same 8 bytes, the up to 7 bytes before that element stay open: before the first element where `offset`
-// leaves it misaligned to 8 bytes, and before the rows of a matrix that begin so.
+// With the address sanitizer, the guard zones and all elements outside of a matrix() are poisoned for it too.
+// A kernel, copy or memset that touches them ends the program with a report of the location, even if the
+// value read is not used. The sanitizer keeps one state for each 8 bytes: how many of them, counted from the
+// first, are accessible. A zone can therefore begin at any byte. Where an element follows the zone within the
+// same 8 bytes, the up to 7 bytes before that element stay accessible: before the first element if `offset`
+// misaligns it to 8 bytes, and before each row of a matrix that is misaligned to 8 bytes.
 #pragma once
 
-#include <cuda_runtime.h>  // defines __SIMT__ where it is the executor's
+#include <cuda_runtime.h>  // the executor's defines __SIMT__
 #include <gtest/gtest.h>
 
 #include <rondo/kernels/runtime/buffer.h>
@@ -25,7 +25,7 @@
 #include <span>
 #include <vector>
 
-// Of the executor's memory only: of a GPU's the sanitizer knows nothing.
+// For the executor's memory only: the sanitizer does not track memory of a GPU.
 #ifdef __SIMT__
 #ifdef __SANITIZE_ADDRESS__
 #define RONDO_POISONS_FOR_SANITIZER
@@ -70,7 +70,7 @@ class GuardedBuffer {
   GuardedBuffer(const GuardedBuffer&) = delete;
   GuardedBuffer& operator=(const GuardedBuffer&) = delete;
 
-  // Nobody can forget the check: it is made here.
+  // Checks the guard zones, so that no test can forget to.
   ~GuardedBuffer() {
     try {
       EXPECT_TRUE(guards_intact());
@@ -86,7 +86,7 @@ class GuardedBuffer {
   VectorView<T> view() { return {data(), size_}; }
   Workspace workspace() { return {data(), size_ * static_cast<int64_t>(sizeof(T))}; }
 
-  // Rows of `cols` elements, `stride` apart, from element `first` on. All other elements are poisoned.
+  // A view of rows of `cols` elements, `stride` apart, from element `first` on. Poisons all other elements.
   MatrixView<T> matrix(int64_t rows, int64_t cols, int64_t stride, int64_t first = 0) {
     poison_outside({data() + first, rows, cols, stride});
     return {data() + first, rows, cols, stride};
@@ -95,7 +95,7 @@ class GuardedBuffer {
     poison_outside({data() + first, rows, cols, stride});
     return {data() + first, rows, cols, stride};
   }
-  // For tests of this class: the guard zones may be touched from now on, under the sanitizer too.
+  // For tests of this class: makes the guard zones accessible, also under the sanitizer.
   void leave_open() {
     left_open_ = true;
     open();
@@ -107,10 +107,11 @@ class GuardedBuffer {
     const Opened opened(*this);
     const DeviceScope scope(device_);
     RONDO_CUDA_THROW(cudaMemcpy(data(), values.data(), values.size() * sizeof(T), cudaMemcpyHostToDevice));
-    RONDO_CUDA_THROW(cudaStreamSynchronize(cudaStreamLegacy));  // for streams that do not wait for it
+    // Streams that do not wait for the legacy stream need the data too.
+    RONDO_CUDA_THROW(cudaStreamSynchronize(cudaStreamLegacy));
   }
 
-  // Waits for everything that runs on the buffer's device, then copies the elements.
+  // Waits for all work on the buffer's device, then copies the elements.
   std::vector<T> download() const {
     const DeviceScope scope(device_);
     RONDO_CUDA_THROW(cudaDeviceSynchronize());
@@ -132,11 +133,11 @@ class GuardedBuffer {
  private:
   static constexpr int64_t kGuardBytes = 512;  // a multiple of every alignment in use
 
-  // A signalling NaN as float, whose lower half is the buffer's own: a kernel that reads beyond one buffer
-  // and writes beyond another cannot leave the poison as it was, neither by copying nor by computing with it.
+  // A signalling NaN as float whose lower half is the buffer's number. A kernel that reads beyond one buffer
+  // and writes beyond another therefore changes the poison, whether it copies the value or computes with it.
   uint32_t poison() const { return 0xFFBF'0000u | (number_ & 0xFFFFu); }
 
-  // The buffer's own accesses.
+  // Unpoisons the memory while the buffer itself accesses it.
   struct Opened {
     explicit Opened(const GuardedBuffer& of) : buffer(of) { buffer.open(); }
     ~Opened() { buffer.close(); }
@@ -147,7 +148,7 @@ class GuardedBuffer {
   void open() const { open_bytes(memory_.data(), memory_.size()); }
   void close() const {
     if (left_open_) return;
-    const unsigned char* past = memory_.data();  // of what is dealt with
+    const unsigned char* past = memory_.data();  // end of the bytes that are handled
     const auto poison_up_to = [&](const void* end) {
       poison_bytes(past, static_cast<const unsigned char*>(end) - past);
     };
@@ -193,7 +194,7 @@ class GuardedBuffer {
   int device_ = current_device();
   int64_t size_;
   int64_t begin_;
-  mutable MatrixView<const T> matrix_;  // what may be touched; without data: all elements
+  mutable MatrixView<const T> matrix_;  // the accessible elements; without data: all
   bool left_open_ = false;
   Buffer<unsigned char> memory_;
 };

@@ -1,4 +1,4 @@
-// Inputs of the tests: reproducible from a seed, the same on every machine.
+// Test inputs: reproducible from a seed, identical on every machine.
 #pragma once
 
 #include <cmath>
@@ -7,8 +7,7 @@
 
 namespace rondo::test {
 
-// SplitMix64 (Steele, Lea, Flood 2014): small, and with no state that a standard library may define
-// differently.
+// SplitMix64 (Steele, Lea, Flood 2014): small, and independent of the standard library.
 class Random {
  public:
   explicit Random(uint64_t seed) : state_(seed * 0x9E3779B97F4A7C15u + 1) {}
@@ -36,8 +35,8 @@ inline std::vector<float> normal_values(int64_t count, uint64_t seed) {
   return values;
 }
 
-// Multiples of 1/64 in [-1, 1]: products are multiples of 2^-12, so sums of up to 4096 of them are exact in
-// fp32 in any order, and a result can be compared for equality.
+// Multiples of 1/64 in [-1, 1]. Products are multiples of 2^-12, so sums of up to 4096 of them are exact in
+// fp32 in any order, and results can be compared for equality.
 inline std::vector<float> exact_values(int64_t count, uint64_t seed) {
   Random random(seed);
   std::vector<float> values(static_cast<size_t>(count));

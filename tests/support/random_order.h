@@ -1,8 +1,8 @@
-// RandomOrder: the executor runs what follows in an order drawn from the seed, until the end of the scope. On GPUs
-// the order is the GPU's.
+// RandomOrder: until the end of the scope, the executor runs work in an order drawn from the seed. No effect
+// on GPUs.
 #pragma once
 
-#include <cuda_runtime.h>  // defines __SIMT__ where it is the executor's
+#include <cuda_runtime.h>  // the executor's defines __SIMT__
 
 #include <cstdint>
 #include <optional>

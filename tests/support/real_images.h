@@ -1,4 +1,4 @@
-// Fashion-MNIST itself, for tests that are about its images. They skip where it is not.
+// The original Fashion-MNIST, for tests that depend on its images. The tests skip if it is missing.
 #pragma once
 
 #include <rondo/nn/data/fashion_mnist.h>
@@ -11,7 +11,7 @@ namespace rondo::test {
 constexpr const char* kNoRealImages =
     "Fashion-MNIST is neither installed nor in the directory that RONDO_DATA names";
 
-// Nothing where there is none. RONDO_DATA may name another data set; what is installed must be the original.
+// Empty if there is no data. RONDO_DATA may name another data set; the installed data must be the original.
 inline std::optional<FashionMnist> real_images() {
   const std::string directory = fashion_mnist_directory();
   if (!std::filesystem::exists(directory)) return {};

@@ -14,7 +14,7 @@ inline testing::AssertionResult ok(const Status& status) {
   return testing::AssertionFailure() << name_of(status.code()) << ": " << status.message();
 }
 
-// A bad argument whose message says `says`.
+// True for a bad_argument whose message contains `says`.
 inline testing::AssertionResult refused(const Status& status, const std::string& says) {
   if (status.code() != StatusCode::bad_argument)
     return testing::AssertionFailure()

@@ -1,5 +1,6 @@
-# cmake -DSOURCE=... -DVERSION=... -DFOLDER=... -DBUILD=ON|OFF -P: configures the project beside this file against the sources, by
-# FetchContent and by add_subdirectory, in an empty folder. With BUILD it also builds and runs the first: minutes.
+# cmake -DSOURCE=... -DVERSION=... -DFOLDER=... -DBUILD=ON|OFF -P: in an empty folder, configures the project
+# beside this file with Rondo's sources, by FetchContent and by add_subdirectory. With BUILD it also builds
+# and runs the first one, which takes minutes.
 include(${CMAKE_CURRENT_LIST_DIR}/../run.cmake)
 
 file(REMOVE_RECURSE ${FOLDER})

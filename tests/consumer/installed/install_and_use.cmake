@@ -1,5 +1,6 @@
 # cmake -DBUILD=... -DFOLDER=... -DTYPE=... -DRUN=ON -DCOMPILER=... -DCPU=... -P: installs the build into an
-# empty folder, builds the project beside this file and those below it against it, and runs what comes out.
+# empty folder, builds the project beside this file and the project in components against it, and runs their
+# programs.
 include(${CMAKE_CURRENT_LIST_DIR}/../run.cmake)
 
 file(REMOVE_RECURSE ${FOLDER})
@@ -15,7 +16,7 @@ if(RUN)
   run(${FOLDER}/prefix/bin/rondo --version)
 endif()
 
-# The kernels alone, on a machine that has nothing else.
+# The kernels only, on a machine without the other dependencies.
 set(components ${CMAKE_COMMAND} -S ${CMAKE_CURRENT_LIST_DIR}/components -B ${FOLDER}/components
     -DCMAKE_PREFIX_PATH=${FOLDER}/prefix -DCMAKE_BUILD_TYPE=${TYPE} -DCPU=${CPU})
 run(${components} -DWANTED=)
@@ -27,8 +28,8 @@ refused("rondo component 'nn' needs ZLIB, which was not found" ${components} -DW
 refused("rondo has no component 'kernel', must be one of kernels, collectives, nn, across_hosts"
   ${components} "-DWANTED=kernels\;kernel")
 
-# What a header says may not depend on the instructions that its user compiles for: the libraries were
-# compiled for others.
+# The libraries and their user may be compiled for different instruction sets, so the text of the preprocessed
+# headers must not depend on it.
 if(CPU STREQUAL "x86-64")
   file(GLOB_RECURSE headers RELATIVE ${FOLDER}/prefix/include ${FOLDER}/prefix/include/rondo/*)
   file(GLOB_RECURSE of_executor RELATIVE ${FOLDER}/prefix/include/rondo-simt ${FOLDER}/prefix/include/rondo-simt/*.h*)

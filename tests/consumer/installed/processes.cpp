@@ -1,4 +1,4 @@
-// A program for several processes that was started as one.
+// A program for several processes, run as a single process.
 
 #include <rondo/collectives/across_hosts/mpi_process_group.h>
 

@@ -1,4 +1,4 @@
-// The tests' own instrument: a buffer that waits for the right device and sees what is written beside it.
+// GuardedBuffer waits for its own device and detects writes outside its elements.
 #include <gtest/gtest-spi.h>
 #include <gtest/gtest.h>
 
@@ -28,7 +28,7 @@ TEST(GuardedBuffer, WaitsForItsOwnDevice) {
   }
 }
 
-TEST(GuardedBuffer, SeesAWriteOnEitherSide) {
+TEST(GuardedBuffer, DetectsAWriteOnEitherSide) {
   for (const int64_t outside : {-1, 3}) {
     GuardedBuffer<int> buffer(3, 1);
     buffer.leave_open();
@@ -42,8 +42,8 @@ TEST(GuardedBuffer, SeesAWriteOnEitherSide) {
   }
 }
 
-// What a kernel reads beyond one buffer and writes beyond another is no poison there.
-TEST(GuardedBuffer, SeesThePoisonOfAnother) {
+// A kernel that reads beyond one buffer and writes beyond another must be detected: poison differs by buffer.
+TEST(GuardedBuffer, DetectsThePoisonOfAnotherBuffer) {
   GuardedBuffer<int> one(3), other(3);
   one.leave_open();
   other.leave_open();
@@ -54,7 +54,7 @@ TEST(GuardedBuffer, SeesThePoisonOfAnother) {
   RONDO_CUDA_THROW(cudaMemcpy(other.data() + 3, &before, sizeof(int), cudaMemcpyDefault));
 }
 
-TEST(GuardedBuffer, LooksWhenItGoes) {
+TEST(GuardedBuffer, ChecksInTheDestructor) {
   const auto written_beside = [] {
     GuardedBuffer<int> buffer(3);
     buffer.leave_open();

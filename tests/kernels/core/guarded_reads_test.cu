@@ -1,5 +1,5 @@
-// What the address sanitizer sees of a kernel that leaves its operands: a read too, whose value is dropped.
-// Each planted error is a death test, so it is there only in the sanitizer's own build.
+// The address sanitizer must report a kernel that accesses memory outside its operands, also a read whose
+// value is dropped. Each planted error is a death test, so only the address sanitizer's build has it.
 #include <gtest/gtest.h>
 
 #include <rondo/tests/support/guarded_buffer.h>
@@ -13,7 +13,7 @@ namespace {
 
 constexpr int64_t kNowhere = INT64_MIN;
 
-// Sums `size` elements of `x`, and reads the element at `stray` without using it.
+// Sums `size` elements of `x`, and reads element `stray` without using it.
 template <class T>
 __global__ void read_kernel(T* sum, const T* x, int64_t size, int64_t stray) {
   T total = 0;
@@ -34,7 +34,7 @@ class GuardedReads : public testing::Test {
     std::iota(values.begin(), values.end(), T{1});
     return values;
   }
-  // A row of `buffer` and what is `stray` elements from its beginning.
+  // Sums a row of a buffer; the kernel also reads the element `stray` elements from the row's beginning.
   static T sum(const T* row, int64_t size, int64_t stray) {
     const Stream stream;
     GuardedBuffer<T> result(1);
@@ -50,7 +50,7 @@ class GuardedReads : public testing::Test {
 using Types = testing::Types<unsigned char, float, double>;
 TYPED_TEST_SUITE(GuardedReads, Types);
 
-TYPED_TEST(GuardedReads, EveryElementMayBeTouched) {
+TYPED_TEST(GuardedReads, EveryElementIsAccessible) {
   for (const int64_t offset : {0, 1, 2, 3})
     for (const int64_t size : {1, 2, 3, 7, 8, 9}) {
       GuardedBuffer<TypeParam> buffer(this->numbers(size), offset);
@@ -60,8 +60,8 @@ TYPED_TEST(GuardedReads, EveryElementMayBeTouched) {
     }
 }
 
-// All of it stays readable for the test, and every row for the kernel, also where a row begins anywhere.
-TYPED_TEST(GuardedReads, EveryRowMayBeTouched) {
+// The test can access the whole buffer, and the kernel every row, at any beginning of a row.
+TYPED_TEST(GuardedReads, EveryRowIsAccessible) {
   for (const int64_t first : {0, 1, 2})
     for (const int64_t cols : {1, 3, 4})
       for (const int64_t gap : {0, 1, 2, 7}) {
@@ -83,7 +83,7 @@ template <class T>
 class GuardedReadsDeathTest : public GuardedReads<T> {
  protected:
   GuardedReadsDeathTest() { GTEST_FLAG_SET(death_test_style, "threadsafe"); }
-  // The elements of 8 bytes less one: so many may be open before an element that is misaligned.
+  // The number of elements in 7 bytes: so many can stay accessible before a misaligned element.
   static constexpr int64_t kOpen = 8 / sizeof(T) - 1;
 };
 using ShortTypes = testing::Types<unsigned char, float>;  // each report takes its time
@@ -92,7 +92,7 @@ TYPED_TEST_SUITE(GuardedReadsDeathTest, ShortTypes);
 constexpr const char* kRead = "AddressSanitizer: use-after-poison(.|\n)*READ of size(.|\n)*read_kernel";
 constexpr const char* kWrite = "AddressSanitizer: use-after-poison(.|\n)*WRITE of size(.|\n)*write_kernel";
 
-TYPED_TEST(GuardedReadsDeathTest, SeesBothSides) {
+TYPED_TEST(GuardedReadsDeathTest, DetectsAccessesOnBothSides) {
   for (const int64_t offset : {0, 1})
     for (const int64_t size : {0, 5}) {
       GuardedBuffer<TypeParam> buffer(this->numbers(size), offset);
@@ -103,7 +103,7 @@ TYPED_TEST(GuardedReadsDeathTest, SeesBothSides) {
     }
 }
 
-TYPED_TEST(GuardedReadsDeathTest, SeesWhatLiesBetweenRows) {
+TYPED_TEST(GuardedReadsDeathTest, DetectsAccessesBetweenRows) {
   constexpr int64_t kCols = 5, kGap = 2 * (this->kOpen + 1), kStride = kCols + kGap, kFirst = kGap;
   GuardedBuffer<TypeParam> buffer(this->numbers(kFirst + 3 * kStride));
   const MatrixView<TypeParam> matrix = buffer.matrix(3, kCols, kStride, kFirst);
@@ -114,11 +114,11 @@ TYPED_TEST(GuardedReadsDeathTest, SeesWhatLiesBetweenRows) {
     EXPECT_DEATH(this->write(begin, kCols), kWrite) << row;
   }
   EXPECT_DEATH(this->sum(buffer.data(), 1, kNowhere), kRead);
-  static_cast<void>(buffer.download());  // and it is closed again afterwards
+  static_cast<void>(buffer.download());  // poisons again afterwards
   EXPECT_DEATH(this->sum(matrix.data, kCols, kCols), kRead);
 }
 
-TYPED_TEST(GuardedReadsDeathTest, SeesCopiesAndFills) {
+TYPED_TEST(GuardedReadsDeathTest, DetectsCopiesAndFills) {
   GuardedBuffer<TypeParam> from(this->numbers(5)), to(5);
   const size_t bytes = 6 * sizeof(TypeParam);
   std::vector<TypeParam> host(6);

@@ -1,4 +1,4 @@
-// launch() and the pieces that only kernels see: shared memory, packs, the elementwise kernel's head and
+// launch() and the parts that only kernels include: shared memory, packs, the elementwise kernel's head and
 // tail.
 
 #include <gtest/gtest.h>
@@ -39,14 +39,14 @@ TEST(Launch, EveryThreadOfEveryBlockRunsOnce) {
   EXPECT_TRUE(all_equal_bits(out.download(), want));
 }
 
-TEST(Launch, AnEmptyGridIsNothing) {
+TEST(Launch, AnEmptyGridLaunchesNothing) {
   const Stream stream;
   EXPECT_TRUE(ok(launch("empty", {.grid_x = 0}, stream, write_position_kernel, nullptr, 0)));
   EXPECT_TRUE(ok(launch("empty", {.grid_y = 0}, stream, write_position_kernel, nullptr, 0)));
   stream.synchronize();
 }
 
-TEST(Launch, ABadShapeIsRefusedByName) {
+TEST(Launch, ABadShapeIsRefusedWithTheKernelsName) {
   const Stream stream;
   const auto try_shape = [&](LaunchShape shape) {
     return launch("the_kernel", shape, stream, write_position_kernel, nullptr, 0);
@@ -88,7 +88,7 @@ __global__ void reverse_kernel(float* out, const float* in, int* misalignment) {
   if (threadIdx.x == 0) *misalignment = static_cast<int>(reinterpret_cast<uintptr_t>(&shared) % 128);
 }
 
-TEST(SharedMemory, IsOneAlignedStructThatTheBlockShares) {
+TEST(SharedMemory, IsOneAlignedStructSharedByTheBlock) {
   const Stream stream;
   std::vector<float> values = normal_values(64, 1);
   const GuardedBuffer<float> in(values);
@@ -115,11 +115,12 @@ TEST(Pack, WidthFollowsLengthAndEveryPointer) {
   EXPECT_EQ(pack_width(4, reinterpret_cast<unsigned char*>(memory) + 2), 2);
 }
 
-struct Combine {
+struct TwiceAPlusB {
   __device__ float operator()(float a, float b) const { return 2 * a + b; }
 };
 
-// Every size around the slots, thread runs and blocks, with every misalignment of each array.
+// Every size around the boundaries of slots, of a thread's run and of blocks, with every misalignment of each
+// array.
 TEST(Elementwise, EverySizeAndMisalignment) {
   const Stream stream;
   for (const int64_t size : {0,  1,  2,    3,    4,    5,    7,    8,    9,     15,    16,    17,
@@ -130,7 +131,8 @@ TEST(Elementwise, EverySizeAndMisalignment) {
       const std::vector<float> a = exact_values(size, 1), b = exact_values(size, 2);
       const GuardedBuffer<float> in_a(a, out_offset), in_b(b, b_offset);
       GuardedBuffer<float> out(size, out_offset);
-      ASSERT_TRUE(ok(elementwise("combine", stream, Combine{}, out.data(), size, in_a.data(), in_b.data())));
+      ASSERT_TRUE(
+          ok(elementwise("combine", stream, TwiceAPlusB{}, out.data(), size, in_a.data(), in_b.data())));
       std::vector<double> want;
       for (size_t i = 0; i < a.size(); ++i) want.push_back(2.0 * a[i] + b[i]);
       EXPECT_TRUE(all_near(out.download(), want, 0))
@@ -143,7 +145,8 @@ TEST(Elementwise, InPlace) {
   const std::vector<float> a = exact_values(5000, 1), b = exact_values(5000, 2);
   GuardedBuffer<float> out(a, 3);
   const GuardedBuffer<float> in_b(b, 3);
-  ASSERT_TRUE(ok(elementwise("combine", stream, Combine{}, out.data(), out.size(), out.data(), in_b.data())));
+  ASSERT_TRUE(
+      ok(elementwise("combine", stream, TwiceAPlusB{}, out.data(), out.size(), out.data(), in_b.data())));
   std::vector<double> want;
   for (size_t i = 0; i < a.size(); ++i) want.push_back(2.0 * a[i] + b[i]);
   EXPECT_TRUE(all_near(out.download(), want, 0));

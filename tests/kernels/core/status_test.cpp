@@ -39,7 +39,7 @@ TEST(Status, KindOfACudaError) {
   EXPECT_EQ(from_cuda(cudaErrorLaunchFailure, "x").code(), StatusCode::device_failed);
 }
 
-TEST(Status, CudaMessageSaysWhatWasTriedAndWhy) {
+TEST(Status, CudaMessageHasTheCallAndTheReason) {
   const Status status = from_cuda(cudaErrorMemoryAllocation, "allocating 12 bytes");
   EXPECT_NE(status.message().find("allocating 12 bytes: "), std::string::npos) << status.message();
   EXPECT_NE(status.message().find("cudaErrorMemoryAllocation"), std::string::npos) << status.message();
@@ -62,7 +62,7 @@ TEST(Status, AProgramWithoutTheDevicesKernelsNamesDeviceAndOption) {
   EXPECT_EQ(from_cuda(cudaErrorInvalidValue, "gemm").message().find("CMAKE"), std::string::npos);
 }
 
-// An error that a caller was told about must not be blamed on the next call.
+// An error that was reported to the caller must not be reported again by the next call.
 TEST(Status, FromCudaClearsTheLastError) {
   const Status status = from_cuda(cudaSetDevice(1 << 20), "choosing a device");
   EXPECT_EQ(status.code(), StatusCode::bad_argument);
@@ -82,7 +82,7 @@ TEST(Status, ReturnIfErrorReturnsTheFirstOne) {
   EXPECT_EQ(reached, 1);
 }
 
-TEST(Status, ErrorCarriesIt) {
+TEST(Status, ErrorHoldsTheStatus) {
   EXPECT_NO_THROW(throw_if_error(Status()));
   try {
     throw_if_error(Status(StatusCode::out_of_resources, "no memory"));
@@ -93,7 +93,7 @@ TEST(Status, ErrorCarriesIt) {
   }
 }
 
-TEST(Buffer, TooMuchMemoryIsOutOfResourcesAndSaysHowMuch) {
+TEST(Buffer, TooMuchMemoryIsOutOfResourcesWithTheSize) {
   try {
     const Buffer<float> buffer(int64_t{1} << 50);
     FAIL() << "4 PiB were allocated";
@@ -105,7 +105,7 @@ TEST(Buffer, TooMuchMemoryIsOutOfResourcesAndSaysHowMuch) {
   EXPECT_EQ(Buffer<float>(std::vector<float>{1, 2}).download(), (std::vector<float>{1, 2}));
 }
 
-// What a check of one operand says.
+// The result of a check of one operand.
 template <class View>
 Status check_input(const char* name, const View& view) {
   ArgumentCheck check("op");
@@ -147,7 +147,7 @@ TEST(ArgumentCheck, SizesWhoseProductOverflows) {
   refuses(MatrixView<float>{values, 1, 3, kHuge});
   refuses(ImageView<float>{values, kHuge, 2, 2, 1});
   refuses(
-      ImageView<float>{values, 0, int64_t{1} << 31, int64_t{1} << 31, 4});  // no images, yet a huge sample
+      ImageView<float>{values, 0, int64_t{1} << 31, int64_t{1} << 31, 4});  // no images, but a huge sample
   refuses(FilterView<float>{values, int64_t{1} << 31, int64_t{1} << 31, 4, 1});
   EXPECT_TRUE(ok(check_input("x", VectorView<float>{values, int64_t{1} << 55})));
   EXPECT_EQ(saturating_product({kHuge, 4}), INT64_MAX);

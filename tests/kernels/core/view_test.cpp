@@ -5,7 +5,7 @@
 namespace rondo::test {
 namespace {
 
-// An output can be read as an input; an input cannot be written.
+// A writable view converts to a read-only view, but not the other way round.
 template <template <class> class View>
 constexpr bool converts_one_way = std::is_convertible_v<View<float>, View<const float>> &&
                                   !std::is_convertible_v<View<const float>, View<float>> &&
@@ -15,7 +15,7 @@ static_assert(converts_one_way<MatrixView>);
 static_assert(converts_one_way<ImageView>);
 static_assert(converts_one_way<FilterView>);
 
-// Views travel into kernels by value.
+// Views are passed to kernels by value.
 static_assert(std::is_trivially_copyable_v<MatrixView<float>> && std::is_aggregate_v<MatrixView<float>>);
 static_assert(std::is_trivially_copyable_v<ImageView<float>> && std::is_aggregate_v<ImageView<float>>);
 
@@ -46,7 +46,7 @@ TEST(View, ConversionKeepsEveryMember) {
   EXPECT_EQ(filter.in_channels, 5);
 }
 
-TEST(View, DenseMatrixHasTheStrideOfItsColumns) {
+TEST(View, DenseMatrixHasItsColumnsAsStride) {
   float data[6];
   const MatrixView<float> view = matrix(data, 2, 3);
   EXPECT_EQ(view.rows, 2);
@@ -54,13 +54,13 @@ TEST(View, DenseMatrixHasTheStrideOfItsColumns) {
   EXPECT_EQ(view.stride, 3);
 }
 
-TEST(View, AStrideThatIsLeftOutIsTheColumns) {
+TEST(View, StrideDefaultsToTheColumns) {
   float data[6];
   const MatrixView<float> view = {data, 2, 3};
   EXPECT_EQ(view.stride, 3);
 }
 
-TEST(View, SizesAreOf64Bits) {
+TEST(View, SizesHave64Bits) {
   const ImageView<float> image = {nullptr, 1 << 20, 1 << 10, 1 << 10, 1 << 4};
   EXPECT_EQ(image.size(), int64_t{1} << 44);
   const FilterView<float> filter = {nullptr, 1 << 15, 1 << 10, 1 << 10, 1 << 4};

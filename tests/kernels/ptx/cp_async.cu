@@ -1,5 +1,5 @@
 // One kernel for each wrapper of kernels/core/ptx/cp_async.cuh. wrappers.py compares the PTX of each with the
-// instruction in cp_async.ptx; the parameters' names are the operands' names there.
+// instruction in cp_async.ptx, whose operands have the names of the kernel's parameters.
 #include <rondo/kernels/core/ptx/cp_async.cuh>
 
 namespace {

@@ -1,9 +1,10 @@
-"""Compares each inline-PTX wrapper of kernels/core/ptx with the instruction that it is to be, operands in order.
+"""Compares each inline-PTX wrapper of kernels/core/ptx with the expected instruction and its operands.
 
     wrappers.py NVCC INCLUDE_FOLDER
 
-For kernels/core/ptx/NAME.cuh, NAME.cu has a kernel for each wrapper and NAME.ptx the instruction that nvcc must emit
-for it. Registers are followed back to the kernel's parameters, so that operands have names that no compiler chooses.
+For kernels/core/ptx/NAME.cuh, NAME.cu has a kernel for each wrapper, and NAME.ptx has the instruction that
+nvcc must emit for it. Registers are traced back to the kernel's parameters, because the compiler may choose
+any registers.
 """
 
 import re
@@ -27,7 +28,7 @@ def statements(text):
 
 
 def value_of(operand, definitions, names):
-    """What a register holds, in terms of the kernel's parameters: 'shared + to', 'valid ? 4 : 0'."""
+    """The value of a register in terms of the kernel's parameters: 'shared + to', 'valid ? 4 : 0'."""
     operand = operand.strip()
     if operand not in definitions:
         return "shared" if re.fullmatch(r"\w*shared\w*", operand) else operand
@@ -49,7 +50,7 @@ def value_of(operand, definitions, names):
 
 
 def instructions(ptx, source):
-    """{kernel: its inline assembly, with the parameters' names from the source}."""
+    """{kernel: its inline assembly, with the parameter names of the source}."""
     found = {}
     for kernel, _, body in KERNEL.findall(ptx):
         signature = re.search(rf"\b{kernel}\(([^)]*)\)", source).group(1)
@@ -79,7 +80,7 @@ def expected(golden):
 
 
 def wrappers_of(header):
-    """The functions of a header that have assembly in them."""
+    """The names of a header's functions that contain inline assembly."""
     functions = re.split(r"\b__device__\b", re.sub(r"//.*", "", header.read_text()))[1:]
     return [re.search(r"(\w+)\(", function).group(1) for function in functions if re.search(r"\basm\b", function)]
 

@@ -1,5 +1,5 @@
-// A convolution as the tests name one, its views, and its result and gradients in double precision, all three from one
-// loop over the terms of the definition.
+// A test case of a convolution, its views, and its result and gradients in double precision. All three are
+// computed from one loop over the terms of the definition.
 #pragma once
 
 #include <rondo/kernels/conv/conv2d.h>
@@ -40,14 +40,14 @@ inline Conv2dWorkspaceBytes workspace_bytes(const ConvCase& c) {
                                 c.options);
 }
 
-// GoogleTest's print of a case, which is also the test's name.
+// GoogleTest prints a case with this; the text is also the test's name.
 inline void PrintTo(const ConvCase& c, std::ostream* out) {
   *out << "n" << c.n << "_" << c.h << "x" << c.w << "x" << c.c << "_k" << c.k << "_" << c.r << "x" << c.s
        << "_stride" << c.options.stride_h << c.options.stride_w << "_pad" << c.options.pad_h
        << c.options.pad_w;
 }
 
-// visit(index in x, index in y, index in the filter) for every product that the definition sums.
+// Calls visit(index in x, index in y, index in the filter) for every product in the definition's sums.
 template <class Visit>
 void for_each_term(const ConvCase& conv, Visit visit) {
   const Conv2dOptions& o = conv.options;

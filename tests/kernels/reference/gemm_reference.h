@@ -11,10 +11,11 @@ namespace rondo::test {
 
 struct GemmReference {
   std::vector<double> values;     // m x n, packed
-  std::vector<double> magnitude;  // of the same sum with all terms positive: what rounding errors scale with
+  std::vector<double>
+      magnitude;  // the same sum over absolute values, to which rounding errors are proportional
 };
 
-// The arrays begin where the views of gemm() begin, with the same strides.
+// The arrays begin at the data of the views passed to gemm() and have the same strides.
 inline GemmReference gemm_reference(const GemmShape& shape, const std::vector<float>& a, int64_t a_stride,
                                     const std::vector<float>& b, int64_t b_stride,
                                     const std::vector<float>& c, int64_t c_stride, const GemmOptions& options,

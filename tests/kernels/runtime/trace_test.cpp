@@ -1,4 +1,4 @@
-// A trace leaves alone what it does not show.
+// A trace does not disturb work that it does not record.
 #include <gtest/gtest.h>
 
 #include <rondo/kernels/runtime/trace.h>
@@ -10,8 +10,8 @@
 namespace rondo {
 namespace {
 
-// To wait for a device, or for its default stream, while one of its streams is captured is an error, whoever
-// does it.
+// While a stream of a device is captured, waiting for the device or its default stream is an error in every
+// thread.
 TEST(Trace, IsMadeAndCollectedWhileAStreamIsCaptured) {
   const Stream captured, traced;
   cudaGraph_t graph = nullptr;
@@ -28,7 +28,7 @@ TEST(Trace, IsMadeAndCollectedWhileAStreamIsCaptured) {
   EXPECT_LE(spans[0].begin_us, spans[0].end_us);
 }
 
-TEST(Trace, ShowsWhenAndHowLong) {
+TEST(Trace, RecordsBeginAndDuration) {
   const Stream stream;
   Trace trace({0});
   const auto begin = std::chrono::steady_clock::now();

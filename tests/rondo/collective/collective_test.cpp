@@ -1,4 +1,4 @@
-// `rondo allreduce` and its sisters from the inside: what is measured, what counts as wrong, what is printed.
+// The internals of `rondo allreduce` and the other collective commands: measurements, error counts, output.
 #include <gtest/gtest.h>
 
 #include <rondo/kernels/runtime/platform.h>
@@ -50,7 +50,7 @@ std::vector<Words> table_rows(const std::string& text) {
   return rows;
 }
 
-// Spoils the first `elements` bytes of rank `rank`'s output after every operation.
+// After every operation, corrupts the first `elements` bytes of rank `rank`'s output.
 class FaultyEngine final : public Engine {
  public:
   FaultyEngine(std::vector<int> devices, int rank, int64_t bytes)
@@ -85,7 +85,7 @@ class Collective : public ::testing::Test {
   test::TemporaryDirectory files_;
 };
 
-TEST_F(Collective, EveryVerbAlgorithmTypeAndReductionIsRight) {
+TEST_F(Collective, EveryVerbAlgorithmTypeAndReductionIsCorrect) {
   for (const Verb verb : kVerbs) {
     for (const Algorithm algorithm :
          {Algorithm::automatic, Algorithm::ring, Algorithm::direct, Algorithm::root}) {
@@ -119,7 +119,7 @@ TEST_F(Collective, EveryVerbAlgorithmTypeAndReductionIsRight) {
   }
 }
 
-TEST_F(Collective, GraphsAreRightToo) {
+TEST_F(Collective, GraphsAreCorrect) {
   for (const Verb verb : kVerbs) {
     CollectiveArguments arguments = small(verb, 3000);
     arguments.graph_launches = 2;
@@ -152,7 +152,7 @@ TEST_F(Collective, WrongElementsAreCountedOverAllChecks) {
   EXPECT_EQ(nlohmann::json::parse(collective_json(report)).at("wrong"), 20);
 }
 
-TEST_F(Collective, OnlyTheRootIsCheckedWhereOnlyItReceives) {
+TEST_F(Collective, OnlyTheRootIsCheckedIfOnlyTheRootReceives) {
   CollectiveArguments arguments = small(Verb::reduce, 4000);
   for (const int root : {0, 1}) {
     arguments.root = root;
@@ -164,7 +164,7 @@ TEST_F(Collective, OnlyTheRootIsCheckedWhereOnlyItReceives) {
   }
 }
 
-TEST_F(Collective, UncheckedIsNotCalledRight) {
+TEST_F(Collective, UncheckedResultsAreNotReportedAsCorrect) {
   CollectiveArguments arguments = small(Verb::all_reduce, 4000);
   arguments.checks = 0;
   LocalEngine engine(devices_for(2), {.bucket_bytes = 0});
@@ -177,9 +177,9 @@ TEST_F(Collective, UncheckedIsNotCalledRight) {
 }
 
 #ifdef __SIMT__
-// A link that breaks after it was probed: what rank 0's kernel reads from rank 1 and writes to it is lost, so that
-// shard 0 is wrong on both.
-TEST_F(Collective, ALinkThatLosesStoresIsFound) {
+// A link that breaks after it was probed. The data that rank 0's kernel reads from rank 1 or writes to it is
+// lost, so shard 0 is wrong on both ranks.
+TEST_F(Collective, ALinkThatLosesStoresIsDetected) {
   CollectiveArguments arguments = small(Verb::all_reduce, 4096);
   arguments.algorithm = Algorithm::direct;
   LocalEngine engine({0, 1}, {.bucket_bytes = 0});
@@ -210,7 +210,7 @@ TEST_F(Collective, Columns) {
                              "out-of-place", "in-place", "algorithm", "bound", "reached", "mostly", "(us)",
                              "(GB/s)"}),
             "");
-  // Every heading ends where its figures end.
+  // Every heading ends in the column in which its numbers end.
   std::istringstream lines(header);
   std::string names;
   for (std::string line; std::getline(lines, line);) {
@@ -248,7 +248,7 @@ TEST_F(Collective, MovedDataHasNoReduction) {
   EXPECT_EQ(words[12], "N/A");
 }
 
-TEST_F(Collective, RunsAndWritesEverything) {
+TEST_F(Collective, RunsAndWritesAllOutputs) {
   CollectiveArguments arguments = small(Verb::all_reduce, 1 << 10);
   arguments.most_bytes = 1 << 14;
   arguments.factor = 4;
@@ -298,7 +298,7 @@ TEST_F(Collective, BadValuesThatNeedTheRanks) {
   EXPECT_EQ(out.str(), "");
 }
 
-TEST_F(Collective, StoredLinksAreUsedAndSaid) {
+TEST_F(Collective, StoredLinksAreUsedAndReported) {
   std::filesystem::create_directories(files_.path() / "rondo");
   test::write_file(files_ / "rondo/links.json", test::bytes_of("{"));
   std::ostringstream out;

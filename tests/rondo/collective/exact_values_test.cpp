@@ -36,7 +36,7 @@ int64_t wrong_in(const std::vector<T>& output, const ExactData& data,
   return static_cast<int64_t>(wrong.download()[0]);
 }
 
-// As reduction.h says, in the order given, with partial results in the accumulator's type.
+// The definition in reduction.h: reduces in the given order, with partial results in the accumulator's type.
 template <class T, class Partial>
 T reduced(Reduction reduction, const std::vector<std::vector<T>>& inputs, const std::vector<size_t>& order,
           size_t i) {
@@ -101,8 +101,9 @@ TYPED_TEST(ExactValues, EveryWrongElementIsCounted) {
   EXPECT_EQ(wrong_in(output, data), 3);
 }
 
-// A sum that lacks a rank, or has one twice, is wrong nearly everywhere; so is the result of another seed.
-TYPED_TEST(ExactValues, WhatGoesWrongShows) {
+// A sum without one rank, or with one rank twice, is wrong in nearly all elements. So is the result of
+// another seed.
+TYPED_TEST(ExactValues, WrongResultsAreDetected) {
   constexpr int kRanks = 8;
   for (const Reduction reduction : kReductions) {
     const ExactData data{.reduction = reduction, .ranks = kRanks, .seed = 9};
@@ -116,7 +117,7 @@ TYPED_TEST(ExactValues, WhatGoesWrongShows) {
     for (int rank = 0; rank < kRanks; ++rank) inputs.push_back(input_of<TypeParam>(data, rank));
     for (size_t missing = 0; missing < kRanks; ++missing) {
       std::vector<size_t> order = {0, 1, 2, 3, 4, 5, 6, 7};
-      order[missing] = (missing + 1) % kRanks;  // which then is there twice
+      order[missing] = (missing + 1) % kRanks;  // this rank is then in the sum twice
       std::vector<TypeParam> output;
       for (size_t i = 0; i < kSize; ++i)
         output.push_back(reduced<TypeParam, typename TestFixture::Partial>(reduction, inputs, order, i));
@@ -130,7 +131,7 @@ TYPED_TEST(ExactValues, MovedDataIsKnownByItsRankAndIndex) {
   const std::vector<TypeParam> one = input_of<TypeParam>(data, 1), two = input_of<TypeParam>(data, 2);
   EXPECT_EQ(wrong_in(one, data, {.block = kSize, .first_rank = 1}), 0);
   EXPECT_GT(wrong_in(one, data, {.block = kSize, .first_rank = 2}), kSize / 2);
-  // Elements 100 to 109 of rank 1, then those of rank 2.
+  // Elements 100 to 109 of rank 1, then elements 100 to 109 of rank 2.
   std::vector<TypeParam> gathered(one.begin() + 100, one.begin() + 110);
   gathered.insert(gathered.end(), two.begin() + 100, two.begin() + 110);
   EXPECT_EQ(wrong_in(gathered, data, {.block = 10, .first_index = 100, .first_rank = 1}), 0);

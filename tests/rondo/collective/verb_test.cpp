@@ -56,7 +56,7 @@ TEST(Verb, BoundInOneMemory) {
   }
 }
 
-// Two ranks on each of two devices: a wire between two, and four ranks' memory in two.
+// Two ranks on each of two devices: one wire between the devices, and four ranks' data in two memories.
 TEST(Verb, BoundOfSharedDevices) {
   LinkConstants c = constants();
   const std::vector<int> devices = {0, 0, 1, 1};
@@ -65,7 +65,7 @@ TEST(Verb, BoundOfSharedDevices) {
   EXPECT_DOUBLE_EQ(bound_of(Verb::all_reduce, devices, false, 100, c), 20) << "2 * 2 S / memory";
 }
 
-TEST(Verb, CostsNameWhatDominates) {
+TEST(Verb, CostsNameTheDominantTerm) {
   LinkConstants c;
   for (const Verb verb : kVerbs) {
     if (verb == Verb::all_to_all) continue;
@@ -83,8 +83,8 @@ TEST(Verb, CostsNameWhatDominates) {
             predict(Algorithm::ring, 4, 1 << 20, c, true).seconds());
 }
 
-// More bytes or more ranks never cost less, and no prediction is below what the bound says about the wire.
-TEST(Verb, CostsGrow) {
+// The cost does not decrease with more bytes or more ranks, and no prediction is below the bound of the wire.
+TEST(Verb, CostsDoNotDecrease) {
   const LinkConstants c;
   for (const Verb verb : kVerbs) {
     const Algorithm algorithm = Algorithm::direct;

@@ -1,4 +1,4 @@
-// What `rondo links` measures, stores and reads back.
+// The measurements of `rondo links`, and the file in which it stores them.
 #include <gtest/gtest.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -27,7 +27,7 @@ namespace {
 using test::complaint;
 using test::missing;
 
-// Devices 0 to n-1 of this machine, all links alike.
+// Devices 0 to n-1 of this machine. All links are equal.
 LinkTable even_table(int devices) {
   LinkTable table{.platform = platform(), .date = "2026-01-02T03:04:05Z", .host_seconds_per_call = 1e-6};
   for (int device = 0; device < devices; ++device)
@@ -42,7 +42,7 @@ Link& link_of(LinkTable& table, size_t from, size_t to) {
   return table.links[from * table.devices.size() + to];
 }
 
-// $XDG_CACHE_HOME is a directory of the test's own.
+// Sets $XDG_CACHE_HOME to a temporary directory.
 class Links : public ::testing::Test {
  protected:
   Links() {
@@ -109,7 +109,7 @@ TEST_F(Links, DamagedFilesAreNamed) {
     EXPECT_EQ(missing(complaint([&] { parse_link_json("the file", text); }), {"the file", why}), "") << text;
 }
 
-TEST_F(Links, WhatIsStoredIsUsedWhereItFits) {
+TEST_F(Links, StoredLinksAreUsedIfTheyMatch) {
   EXPECT_FALSE(stored_links({0}).table);
   EXPECT_EQ(stored_links({0}).note, "");
   store(link_json(even_table(1)));
@@ -137,7 +137,7 @@ TEST_F(Links, WhatIsStoredIsUsedWhereItFits) {
   refused(link_json(foreign), {0}, {"abacus", platform()});
 }
 
-// What a file says of itself comes to the terminal as text.
+// Control characters in a file's own notes are escaped before they are printed.
 TEST_F(Links, NotesArePrintable) {
   LinkTable table = even_table(1);
   table.date = "2026\x1b[2J\n";
@@ -148,7 +148,7 @@ TEST_F(Links, NotesArePrintable) {
   EXPECT_EQ(missing(stored_links({0}).note, {"\\x1b[31m", "not used"}), "");
 }
 
-TEST_F(Links, APipeIsNotWaitedFor) {
+TEST_F(Links, APipeDoesNotBlock) {
   std::filesystem::create_directories(cache_.path() / "rondo");
   const std::string path = cache_ / "rondo/links.json";
   ASSERT_EQ(mkfifo(path.c_str(), 0600), 0);
@@ -159,13 +159,13 @@ TEST_F(Links, APipeIsNotWaitedFor) {
   alarm(0);
 }
 
-TEST_F(Links, WhereTheFileIs) {
+TEST_F(Links, PathOfTheFile) {
   EXPECT_EQ(default_link_file(), cache_ / "rondo/links.json");
-  setenv("XDG_CACHE_HOME", "relative", 1);  // which the specification says to ignore
+  setenv("XDG_CACHE_HOME", "relative", 1);  // the XDG specification requires that it is ignored
   EXPECT_EQ(default_link_file(), std::string(getenv("HOME")) + "/.cache/rondo/links.json");
 }
 
-TEST_F(Links, ConstantsAreThoseOfTheSlowest) {
+TEST_F(Links, ConstantsAreOfTheSlowestLink) {
   LinkTable table = even_table(4);
   table.devices[2].memory_bandwidth = 7e11;
   table.devices[3].kernel_latency = 9e-6;
@@ -204,7 +204,7 @@ TEST_F(Links, MeasuredAndShown) {
   const int count = std::min(device_count(), 3);
   std::vector<int> devices(static_cast<size_t>(count));
   std::iota(devices.begin(), devices.end(), 0);
-  devices.push_back(0);  // a device counts once
+  devices.push_back(0);  // a device that occurs twice counts once
   const LinkTable table =
       measure_links(devices, {.copy_bytes = 1 << 16, .memory_bytes = 1 << 17, .repeats = 1});
   EXPECT_TRUE(check(table).ok()) << check(table).message();
@@ -234,7 +234,7 @@ TEST_F(Links, TheCommandStoresWhatItShows) {
 }
 
 #ifdef __SIMT__
-TEST_F(Links, BrokenAndMissingPeerAccessIsSaid) {
+TEST_F(Links, BrokenAndMissingPeerAccessIsReported) {
   ASSERT_EQ(simt::set_peer_access(0, 1, simt::PeerAccess::broken), cudaSuccess);
   ASSERT_EQ(simt::set_peer_access(1, 0, simt::PeerAccess::absent), cudaSuccess);
   const LinkTable table =

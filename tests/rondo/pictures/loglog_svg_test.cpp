@@ -57,7 +57,7 @@ TEST(LogLogSvg, WellFormed) {
   }
 }
 
-// Equal factors are equal distances, to the right and upwards.
+// Equal factors are equal distances on both axes.
 TEST(LogLogSvg, BothAxesAreLogarithmic) {
   const std::vector<Points> drawn =
       paths(loglog_svg(plot_of({{{2, 1e-5}, {8, 1e-4}, {32, 1e-3}, {64, 1e-2}}})), "#2a6fdb");
@@ -70,7 +70,7 @@ TEST(LogLogSvg, BothAxesAreLogarithmic) {
   EXPECT_LT(p[1].second, p[0].second);
 }
 
-TEST(LogLogSvg, TheEnvelopeIsTheLowestOfAll) {
+TEST(LogLogSvg, TheEnvelopeIsTheMinimum) {
   const std::string svg = loglog_svg(plot_of({{{2, 1}, {4, 4}, {8, 16}}, {{2, 3}, {4, 3}, {8, 3}}}));
   const std::vector<Points> curves = paths(svg, "#2a6fdb"), envelope = paths(svg, "#fff0c2");
   ASSERT_EQ(curves.size(), 2u);
@@ -78,7 +78,7 @@ TEST(LogLogSvg, TheEnvelopeIsTheLowestOfAll) {
   EXPECT_EQ(envelope[0], (Points{curves[0][0], curves[1][1], curves[1][2]}));
 }
 
-TEST(LogLogSvg, LabelsOfNeighboursDoNotTouch) {
+TEST(LogLogSvg, AdjacentLabelsDoNotOverlap) {
   const std::string svg =
       loglog_svg(plot_of({{{2, 1}, {2048, 100}}}, {{100, 5, "100"}, {101, 5, "101"}, {102, 5, "102"}}));
   std::vector<double> heights;

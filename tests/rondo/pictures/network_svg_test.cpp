@@ -1,4 +1,4 @@
-// The picture of a network against its graph.
+// Compares the picture of a network with its graph.
 #include <gtest/gtest.h>
 #include <rondo/nn/layers/linear.h>
 #include <rondo/nn/layers/simple.h>
@@ -38,7 +38,7 @@ TEST(NetworkLayout, AChainGoesDown) {
   for (size_t i = 0; i < 6; ++i) EXPECT_EQ(lenet.edges[i], (NetworkEdge{i, i + 1}));
 }
 
-// Of the 8 blocks 5 add what went into them, 5 rows up, and 3 a convolution of it.
+// 5 of the 8 blocks add their input, from 5 rows above, and 3 add a convolution of it.
 TEST(NetworkLayout, ResidualsPassTheirBlocks) {
   const NetworkLayout layout = lay_out(graph_of("resnet18"));
   int skips = 0, shortcuts = 0;
@@ -69,7 +69,7 @@ TEST(NetworkLayout, EqualLayersAreOneBox) {
   EXPECT_EQ(mlp.boxes[1].times, 1);
   EXPECT_EQ(mlp.boxes[2].times, 89);
   EXPECT_EQ(mlp.boxes[3].times, 1);
-  // What an addition sees in the middle is no part of a pile.
+  // A layer whose output is also an input of an addition is not merged with its equal neighbours.
   const NetworkLayout seen = lay_out(nn::make_graph(
       nn::Residual(nn::Sequential{nn::Linear(4), nn::Residual(nn::Sequential{nn::Linear(4), nn::Linear(4)})}),
       {1, 1, 4}));
@@ -77,7 +77,7 @@ TEST(NetworkLayout, EqualLayersAreOneBox) {
   EXPECT_EQ(seen.boxes[2].times, 2);
 }
 
-TEST(NetworkSvg, SaysWhatTheNetworkIs) {
+TEST(NetworkSvg, DescribesTheNetwork) {
   for (const std::string& name : nn::model_names()) {
     const nn::Graph graph = graph_of(name);
     const std::string svg = network_svg(name, graph);

@@ -14,7 +14,7 @@ namespace {
 
 using test::XmlCheck;
 
-// From epoch 1 on.
+// A curve whose first epoch is 1.
 Curve curve(const std::string& colour, const std::vector<double>& values) {
   Curve curve{.colour = colour, .points = {}};
   for (double value : values) curve.points.push_back({static_cast<int64_t>(curve.points.size()) + 1, value});
@@ -34,7 +34,7 @@ size_t count(const std::string& text, const std::string& part) {
   return found;
 }
 
-// All numbers of an attribute such as cx="12.5".
+// All numbers in attributes such as cx="12.5".
 std::vector<double> numbers(const std::string& svg, const std::string& attribute) {
   std::vector<double> found;
   const std::string key = " " + attribute + "=\"";
@@ -53,7 +53,7 @@ TEST(XmlCheckItself, FindsFaults) {
   }
 }
 
-TEST(PlotSvg, IsWellFormedWhateverTheValues) {
+TEST(PlotSvg, IsWellFormedForAnyValues) {
   const double nan = std::nan(""), infinity = std::numeric_limits<double>::infinity();
   const std::vector<std::vector<double>> cases = {{},
                                                   {0},
@@ -80,8 +80,8 @@ TEST(PlotSvg, EscapesText) {
   EXPECT_NE(svg.find("a &lt; b &amp; &quot;c&quot; &gt;"), std::string::npos);
 }
 
-// A file's name may be any bytes, and what is not UTF-8 no browser would show.
-TEST(PlotSvg, WhatIsNoUtf8IsReplaced) {
+// A file name may have any bytes, and browsers refuse an SVG that is not valid UTF-8.
+TEST(PlotSvg, InvalidUtf8IsReplaced) {
   const std::string mark = "\xEF\xBF\xBD";
   for (const char* good : {"é", "€", "😀", "\xED\x9F\xBF", "\xEE\x80\x80", "\xF4\x8F\xBF\xBF", "\xC2\x80"})
     EXPECT_EQ(svg::escaped(good), good);
@@ -106,7 +106,7 @@ TEST(PlotSvg, WhatIsNoUtf8IsReplaced) {
 TEST(PlotSvg, DrawsEveryPointInsideThePicture) {
   const std::string svg = draw({2.3, 1.2, 0.8, 0.5}, {0.1, 0.5, 0.7, 0.8});
   EXPECT_EQ(count(svg, "<path"), 2u);
-  EXPECT_EQ(count(svg, "<circle"), 2u * 4 + 2);  // and one in each legend
+  EXPECT_EQ(count(svg, "<circle"), 2u * 4 + 2);  // plus one in each legend
   const double width = numbers(svg, "width").at(0), height = numbers(svg, "height").at(0);
   for (double x : numbers(svg, "cx")) EXPECT_TRUE(x > 0 && x < width) << x;
   for (double y : numbers(svg, "cy")) EXPECT_TRUE(y > 0 && y < height) << y;
@@ -116,7 +116,7 @@ TEST(PlotSvg, DrawsEveryPointInsideThePicture) {
   }
 }
 
-// A larger value stands higher (y grows downwards), and the axis reads what the points say.
+// A larger value is drawn higher (y grows downwards), in proportion to the axis.
 TEST(PlotSvg, HeightFollowsTheValue) {
   const std::vector<double> y = numbers(draw({2, 1, 0.5}, {0, 0.5, 1}), "cy");
   ASSERT_EQ(y.size(), 8u);  // the legend's dot, then three points; twice
@@ -132,7 +132,7 @@ TEST(PlotSvg, AGapWhereThereIsNoValue) {
   EXPECT_EQ(count(svg.substr(path, svg.find('"', path + 4) - path), "M"), 2u);
 }
 
-// Of a curve's path, as pairs of x and y.
+// The corners of the path of a curve, as pairs of x and y.
 std::vector<std::pair<double, double>> corners(const std::string& svg, const std::string& colour) {
   std::vector<std::pair<double, double>> found;
   std::smatch path;
@@ -144,7 +144,7 @@ std::vector<std::pair<double, double>> corners(const std::string& svg, const std
   return found;
 }
 
-// Two curves of a panel have the same axes, and each its own epochs.
+// The curves of a panel share its axes, and each has its own epochs.
 TEST(PlotSvg, SeveralCurvesShareTheAxes) {
   const Panel panel{.name = "loss",
                     .curves = {curve("#111111", {3, 2, 1, 3, 2}), {"#222222", {{2, 2}, {3, 4}, {4, 0}}}}};

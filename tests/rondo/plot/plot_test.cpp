@@ -1,4 +1,4 @@
-// `rondo plot`: logs of training runs become one picture, and what cannot be drawn is refused.
+// `rondo plot`: draws logs of training runs in one picture, and refuses files that it cannot draw.
 #include <gtest/gtest.h>
 #include <rondo/tests/rondo/support/command_line.h>
 #include <rondo/tests/rondo/support/files.h>
@@ -27,7 +27,7 @@ EpochReport epoch(int64_t number, double loss, double accuracy, double seconds) 
   return {.epoch = number, .train_loss = loss, .test_accuracy = accuracy, .seconds = seconds, .phases = {}};
 }
 
-// Of all curves, panel by panel.
+// The paths of all curves, panel by panel.
 Strings paths(const std::string& svg) {
   Strings found;
   const std::regex path("<path d=\"([^\"]*)\"");
@@ -40,7 +40,7 @@ size_t corners(const std::string& path) {
                              std::count(path.begin(), path.end(), 'L'));
 }
 
-// From the top of the page down.
+// The y coordinates of a path, measured from the top of the page.
 std::vector<double> heights(const std::string& path) {
   std::vector<double> found;
   std::istringstream words(path);
@@ -55,7 +55,7 @@ class Plot : public testing::Test {
     test::write_file(directory_ / name, bytes_of(csv_log(epochs)));
     return directory_ / name;
   }
-  // What it prints.
+  // Returns the printed text.
   std::string plot(const Strings& runs, const Strings& names = {}) {
     std::ostringstream out;
     show_plot({.runs = runs, .names = names, .svg = svg_}, out);
@@ -87,13 +87,13 @@ TEST_F(Plot, EachRunHasACurveInEachPanel) {
   EXPECT_NE(curves[3].rfind(curves[2], 0), 0u);
   EXPECT_NE(curves[3].find(curves[2].substr(curves[2].find('L'))), std::string::npos)
       << "the same accuracy in epoch 2";
-  // The seconds: 10 and 20 beside 5 and 5.
+  // The seconds: 10 and 20 in one run, 5 and 5 in the other.
   const std::vector<double> one = heights(curves[4]), two = heights(curves[5]);
   EXPECT_NEAR(two[0] - one[0], (one[0] - one[1]) / 2, 0.02);
   EXPECT_EQ(two[0], two[1]);
 }
 
-TEST_F(Plot, NamesAreTheUsersAndEscaped) {
+TEST_F(Plot, NamesAreAsGivenAndEscaped) {
   const std::string one = log("one.csv", short_), two = log("two.csv", long_);
   EXPECT_EQ(plot({one, two}, {"<1 & \"only\">", "zwei Geräte"}).substr(0, 15), "<1 & \"only\">: 2");
   const std::string svg = read_text(svg_);
@@ -101,7 +101,7 @@ TEST_F(Plot, NamesAreTheUsersAndEscaped) {
   EXPECT_EQ(missing(svg, {"&lt;1 &amp; &quot;only&quot;&gt;: 2 epochs", "zwei Geräte: 4 epochs"}), "");
 }
 
-TEST_F(Plot, OneRunAndTheMostOfThem) {
+TEST_F(Plot, OneRunAndTheMaximum) {
   plot({log("one.csv", {short_[0]})});
   EXPECT_EQ(XmlCheck::fault(read_text(svg_)), "");
   Strings runs;
@@ -128,7 +128,7 @@ TEST_F(Plot, RefusesWhatItCannotDraw) {
   EXPECT_FALSE(std::filesystem::exists(svg_)) << "nothing may be left";
 }
 
-// A slip of the finger must not cost the log.
+// A typing error must not overwrite a log.
 TEST_F(Plot, NeverWritesOverALog) {
   const std::string one = log("one.csv", short_), before = read_text(one);
   std::filesystem::create_symlink(one, directory_ / "link.csv");
@@ -153,7 +153,7 @@ TEST(PlotArguments, AreRead) {
             (Strings{"one", "two.1", "three"}));
 }
 
-TEST(PlotArguments, WhatIsWrongIsNamed) {
+TEST(PlotArguments, ErrorsNameTheArgument) {
   expect_refused("plot --svg runs.svg", {"no log"});
   expect_refused("plot one.csv", {"--svg was not given"});
   expect_refused("plot one.csv --svg", {"--svg"});

@@ -1,4 +1,4 @@
-// What `rondo scale` says against the model, count by count.
+// Compares the output of `rondo scale` with the cost model for each number of devices.
 #include <gtest/gtest.h>
 #include <rondo/tests/rondo/support/files.h>
 #include <rondo/tests/rondo/support/xml.h>
@@ -49,8 +49,9 @@ TEST(Scale, TableCounts) {
   EXPECT_EQ(table_counts(cluster, 9), (std::vector<int64_t>{2, 4, 8}));
 }
 
-// Every whole count lies in a span exactly if the algorithm is faster there, and in the fastest_span of the fastest.
-TEST(Scale, SpansAreTheModels) {
+// A number of devices is in an algorithm's span exactly if that algorithm is faster there, and in the fastest
+// algorithm's fastest_span.
+TEST(Scale, SpansMatchTheModel) {
   for (const int devices_per_node : {1, 6, 8})
     for (const int64_t bytes : {int64_t{1000}, k25MB, int64_t{1'000'000'000}}) {
       ScaleArguments arguments;
@@ -87,7 +88,7 @@ TEST(Scale, TimesHaveThreeDigits) {
   EXPECT_EQ(time_text(5e-8), "0.05 us");
 }
 
-// One row a count, one star a row, at the time of the fastest.
+// One row for each number of devices, and one star in each row, at the fastest time.
 TEST(Scale, TheTableMarksTheFastest) {
   const Cluster cluster = cluster_of({});
   std::istringstream lines(scale_table(k25MB, cluster, 8192));
@@ -107,12 +108,13 @@ TEST(Scale, TheTableMarksTheFastest) {
   EXPECT_FALSE(std::getline(lines, line));
 }
 
-// Planted so that the crossing is known: 2 (n-1) steps of 1 us against trees that need 100 us a hop.
+// Constants with a known crossing: 2 (n-1) ring steps of 1 us against trees with 100 us per hop.
 TEST(Scale, WordsNameTheCrossing) {
   const Cluster cluster{
       .inside = {1e-6, 1e15}, .between = {1e-6, 1e15}, .devices_per_node = 1, .adapters_per_node = 1};
   const std::string words = scale_words(1, cluster, 64);
-  // A tree of n devices has 2 ceil(log2 n) steps and the ring 2 (n - 1): equal up to 3 - 1 = 2 steps.
+  // With n devices a tree takes 2 ceil(log2 n) steps and the ring 2 (n - 1): the same number for n = 2 and n
+  // = 3.
   EXPECT_EQ(words,
             "fastest: the flat ring from 2 to 3 devices, the double binary tree from 4 devices on\n"
             "from 4 devices on the double binary tree beats the flat ring\n"
@@ -126,7 +128,7 @@ TEST(Scale, WordsNameTheCrossing) {
             "");
 }
 
-// The height of a tree jumps where a power of two is passed: there it may fall behind once more.
+// The height of a tree increases after each power of two: there it may become slower again.
 TEST(Scale, WordsNameEverySpan) {
   ScaleArguments arguments;
   std::tie(arguments.inside, arguments.between) = parse_links("pcie,network");

@@ -1,4 +1,4 @@
-// The table and the picture of the ring against its schedule, cell by cell.
+// Compares the table and the picture of the ring with its schedule, cell by cell.
 #include <gtest/gtest.h>
 #include <rondo/collectives/algorithms/ring_schedule.h>
 #include <rondo/tests/rondo/support/files.h>
@@ -17,7 +17,7 @@ namespace {
 using test::missing;
 using test::XmlCheck;
 
-// What the picture says about one transfer, and where and in which colour.
+// One transfer in the picture: its text, position and colour.
 struct Cell {
   int step = 0, from = 0, chunk = 0, to = 0;
   int64_t bytes = 0;
@@ -86,7 +86,7 @@ std::vector<Cell> read_cells(const std::string& svg) {
 
 constexpr int64_t kSizes[] = {0, 1, 100, 4096, 16 << 20, 1'000'003};
 
-TEST(ScheduleSvg, EveryCellIsTheSchedules) {
+TEST(ScheduleSvg, EveryCellMatchesTheSchedule) {
   for (const int ranks : {1, 2, 3, 4, 7, 8, 17, 64})
     for (const int64_t bytes : kSizes) {
       const std::string svg = schedule_svg(ranks, bytes);
@@ -108,8 +108,9 @@ TEST(ScheduleSvg, EveryCellIsTheSchedules) {
     }
 }
 
-// Rows by rank, columns by step, one colour a chunk; a cell is filled by the shares that are in the sum.
-TEST(ScheduleSvg, PlaceColourAndFillingMeanWhatTheyShould) {
+// Rows are ranks, columns are steps, each chunk has one colour. The filled part of a cell is the share of
+// ranks in the sum.
+TEST(ScheduleSvg, PositionColourAndFillMatchTheSchedule) {
   const int ranks = 6;
   const std::vector<Cell> cells = read_cells(schedule_svg(ranks, 6000));
   std::map<int, double> rows, columns;
@@ -145,7 +146,7 @@ TEST(ScheduleSvg, StaysOnThePage) {
   }
 }
 
-// The table of collectives/README.md, turned: ranks are rows here.
+// The table of collectives/README.md, transposed: here, rows are ranks.
 TEST(ScheduleText, FourRanks) {
   EXPECT_EQ(schedule_text(4, 4096),
             "Ring all-reduce of 4 KiB over 4 ranks: 6 steps, 4 chunks of 1 KiB\n"
@@ -173,7 +174,7 @@ TEST(ScheduleText, EmptyChunksAndOneRank) {
   EXPECT_EQ(chunk_sizes(4, 0), "chunks 0 to 3 empty");
 }
 
-// Wide tables are cut into blocks; every rank still has its row in each, and all steps are there.
+// Wide tables are split into blocks. Every rank has a row in each block, and no step is missing.
 TEST(ScheduleText, LinesStayShort) {
   const std::string text = schedule_text(64, 1 << 20);
   std::istringstream lines(text);

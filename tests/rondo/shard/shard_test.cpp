@@ -1,4 +1,4 @@
-// `rondo shard`: the pictures, and that what they show is what a model does.
+// `rondo shard`: the pictures, and that they match the sharding of a model.
 #include <gtest/gtest.h>
 #include <rondo/kernels/runtime/platform.h>
 #include <rondo/nn/train/data_parallel.h>
@@ -27,7 +27,7 @@ ShardArguments parsed(const std::string& words) {
 
 Sharding sharding(const std::string& words) { return sharding_of(parsed(words)); }
 
-// With the platform's name out of the way, as on the CPU: "cuda:0" would be wider.
+// Without the platform's name, so that the width is the same on the CPU and on GPUs ("cuda:0" is wider).
 std::string plain(const std::string& words, int width = 40) {
   return shard_text(sharding(words), {.width = width});
 }
@@ -36,7 +36,7 @@ std::string refusal(const std::string& words) {
   return complaint([&] { sharding(words); });
 }
 
-// Each device's own part, as text.
+// The part of each device, as text.
 std::vector<std::string> parts_of(const Sharding& sharding) {
   std::vector<std::string> parts(static_cast<size_t>(sharding.devices), "nothing");
   for (const ArrayPart& part : sharding.parts)
@@ -96,7 +96,7 @@ TEST(Shard, AMeshSplitsBothAxes) {
             "cpu:7   3 to 5  20 to 39  240 bytes\n");
 }
 
-// Device 4 i + j of a mesh of 2 x 4 has place i on x and j on y.
+// Device 4 i + j of a mesh of 2 x 4 has position i on x and j on y.
 TEST(Shard, EveryDeviceHasItsPart) {
   using Parts = std::vector<std::string>;
   EXPECT_EQ(parts_of(sharding("--shape 8x8 --mesh 2x4 --spec x,y")),
@@ -124,7 +124,7 @@ TEST(Shard, MoreDevicesThanSamples) {
             (std::vector<std::string>{"0+0,0+784", "0+0,0+784", "0+1,0+784", "1+0,0+784", "1+1,0+784"}));
 }
 
-// Adam, to see how large its states are.
+// An Adam whose state sizes the test can read.
 class OpenAdam : public nn::Adam {
  public:
   using Adam::Adam;
@@ -135,7 +135,7 @@ class OpenAdam : public nn::Adam {
   }
 };
 
-TEST(Shard, IsWhatAModelDoes) {
+TEST(Shard, MatchesAModel) {
   const nn::NamedModel lenet = nn::model("lenet");
   nn::DataParallel model(lenet.network, lenet.input, {.devices = {0, 0, 0}, .batch = 10});
   OpenAdam adam(model);
@@ -149,7 +149,7 @@ TEST(Shard, IsWhatAModelDoes) {
   EXPECT_EQ(floats("--array parameters"), model.replicas()[0].parameters().size);
   EXPECT_EQ(floats("--array optimizer"), adam.floats(0));
   EXPECT_EQ(floats("--array optimizer --optimizer sgd"), model.replicas()[0].parameters().size);
-  // A whole batch on every device is what the mode replicated means.
+  // In the mode `replicated`, every device has the whole batch.
   nn::DataParallel whole(lenet.network, lenet.input,
                          {.devices = {0, 0}, .batch = 4, .placement = nn::BatchPlacement::replicated});
   nn::Sgd sgd(whole);
@@ -162,13 +162,13 @@ TEST(Shard, IsWhatAModelDoes) {
   EXPECT_EQ(sharding("--array parameters --devices 3").parts.at(0).devices, (std::vector<int>{0, 1, 2}));
 }
 
-TEST(Shard, ColoursAndLinesOnlyWhereTheyCanBeShown) {
+TEST(Shard, ColoursAndLinesOnlyIfSupported) {
   const Sharding two = sharding("--array batch --batch 4");
   const std::string bare = shard_text(two, {}), coloured = shard_text(two, {.colour = true, .unicode = true});
   EXPECT_EQ(bare.find('\x1b'), std::string::npos);
   EXPECT_TRUE(std::ranges::all_of(bare, [](char c) { return c == '\n' || (c >= ' ' && c <= '~'); }));
   EXPECT_EQ(missing(coloured, {"┌", "├", "│", "┘", "\x1b[30;48;5;117m", "\x1b[30;48;5;222m"}), "");
-  // Without the colours and with the other lines it is the same picture.
+  // Without colours, and with the other line characters, the picture is the same.
   std::string same = std::regex_replace(coloured, std::regex("\x1b\\[[0-9;]*m"), "");
   for (const char* corner : {"┌", "┐", "├", "┤", "└", "┘"})
     same = std::regex_replace(same, std::regex(corner), "+");
@@ -215,8 +215,8 @@ TEST(ShardSvg, IsWellFormedAndHasEveryPart) {
             "");
 }
 
-// Boxes are as large as their parts, and fill the picture.
-TEST(ShardSvg, IsInProportion) {
+// The area of each box is proportional to its part, and the boxes fill the picture.
+TEST(ShardSvg, IsProportional) {
   const std::string svg = shard_svg(sharding("--shape 30x40 --mesh 3x4 --spec x,y"));
   const std::regex box(
       "<g><title>[^<]*</title>\\n<rect x=\"([0-9.]+)\" y=\"([0-9.]+)\" "
@@ -231,7 +231,7 @@ TEST(ShardSvg, IsInProportion) {
   for (const double height : heights) EXPECT_NEAR(height, 400.0 / 3 - 3, 0.02);
 }
 
-TEST(Shard, RefusesWhatMakesNoSense) {
+TEST(Shard, RefusesBadArguments) {
   EXPECT_EQ(missing(refusal(""), {"no array was named", "--array batch", "--shape"}), "");
   EXPECT_EQ(refusal("--array weights"), "--array is 'weights', must be one of: batch, parameters, optimizer");
   EXPECT_EQ(refusal("--array batch --mode split"),

@@ -1,4 +1,4 @@
-// `rondo strategies`: what may be said, and that the table and the JSON hold what the strategies do.
+// `rondo strategies`: its arguments, and that its table and JSON match the strategies.
 #include <gtest/gtest.h>
 #include <rondo/kernels/runtime/platform.h>
 #include <rondo/nn/models/models.h>
@@ -41,7 +41,7 @@ nlohmann::json json_of(const std::string& words) {
   return nlohmann::json::parse(test::read_text(directory / "s.json"));
 }
 
-TEST(StrategiesCommand, ReadsWhatIsAsked) {
+TEST(StrategiesCommand, ReadsItsArguments) {
   const StrategiesArguments all = parsed("lenet");
   EXPECT_EQ(all.strategies.size(), 4u);
   EXPECT_FALSE(all.devices || all.lr || all.layers);
@@ -63,7 +63,7 @@ TEST(StrategiesCommand, ReadsWhatIsAsked) {
             (std::vector<StrategyKind>{StrategyKind::single, StrategyKind::tensor}));
 }
 
-TEST(StrategiesCommand, RefusesWhatMakesNoSense) {
+TEST(StrategiesCommand, RefusesBadArguments) {
   EXPECT_EQ(missing(refusal(""), {"no model was named", "lenet or mlp"}), "");
   EXPECT_EQ(missing(refusal("resnet18"), {"'resnet18'", "lenet or mlp"}), "");
   EXPECT_EQ(missing(refusal("mlp --strategy data,pipeline"), {"'pipeline'", "pipeline, tensor or data"}),
@@ -86,7 +86,7 @@ TEST(StrategiesCommand, RefusesWhatMakesNoSense) {
   EXPECT_EQ(missing(refusal("mlp --layers 2 --devices 4"), {"4 devices, must be at most 3"}), "");
 }
 
-TEST(StrategiesCommand, LaysAllFourSideBySide) {
+TEST(StrategiesCommand, ComparesAllFour) {
   const nlohmann::json json = json_of("mlp --layers 2 --width 12 --devices 2 --batch 6 --steps 3");
   EXPECT_EQ(json["platform"], platform());
   EXPECT_EQ(json["batch"], 6);
@@ -114,7 +114,7 @@ TEST(StrategiesCommand, LaysAllFourSideBySide) {
                 rank["parameter_bytes"].get<int64_t>() + rank["gradient_bytes"].get<int64_t>() +
                     rank["activation_bytes"].get<int64_t>() + rank["buffer_bytes"].get<int64_t>());
   }
-  // Rounding shows in the last bits, and only there.
+  // The results differ by rounding errors only.
   EXPECT_GT(json["strategies"][3]["difference"], 0);
 }
 
@@ -126,7 +126,7 @@ TEST(StrategiesCommand, LeNetTakesItsBatchesFromTheData) {
   const nlohmann::json json = json_of(words);
   const auto losses = json["strategies"][0]["losses"];
   ASSERT_EQ(losses.size(), 3u);
-  // 10 images are two batches of 4; the third step sees the first batch again, after two updates.
+  // 10 images are two batches of 4. The third step uses the first batch again, after two updates.
   EXPECT_NE(losses[0], losses[1]);
   const nlohmann::json still = json_of(words + "--lr 1e-30");
   EXPECT_EQ(still["strategies"][0]["losses"][0], still["strategies"][0]["losses"][2]);

@@ -28,7 +28,7 @@ TEST(SummaryCommand, TakesAModelAndABatch) {
   EXPECT_EQ(parsed("mlp --batch 6912").batch, 6912);
 }
 
-TEST(SummaryCommand, DrawsThePictureWhereItIsAskedFor) {
+TEST(SummaryCommand, DrawsThePictureOnRequest) {
   const test::TemporaryDirectory folder;
   std::ostringstream with, without;
   show_summary(parsed("lenet --svg " + (folder / "lenet.svg")), with);
@@ -39,7 +39,7 @@ TEST(SummaryCommand, DrawsThePictureWhereItIsAskedFor) {
   EXPECT_NE(refusal("lenet --svg " + (folder / "absent/lenet.svg")).find("absent"), std::string::npos);
 }
 
-TEST(SummaryCommand, RefusesWhatMakesNoSense) {
+TEST(SummaryCommand, RefusesBadArguments) {
   EXPECT_EQ(refusal("alexnet"), "the model is 'alexnet', must be one of: lenet, resnet18, mlp");
   EXPECT_EQ(refusal("lenet --batch 0"), "--batch is '0', must be a whole number from 1 to 1000000");
   EXPECT_EQ(refusal(""), "no model was named, must be lenet, resnet18 or mlp: rondo summary resnet18");
@@ -55,8 +55,9 @@ TEST(SummaryCommand, ShowsEveryLayerAndTheSums) {
     EXPECT_NE(text.find(part), std::string::npos) << part << "\nin\n" << text;
 }
 
-// The deep MLP at its lesson's size, on paper: less than the 8.78 GiB that the lesson's own took.
-TEST(Summary, ForetellsWhatCheckpointingSaves) {
+// The estimate for the deep MLP at the size of its lesson: less than the lesson's own program, which took
+// 8.78 GiB.
+TEST(Summary, EstimatesTheSavingsOfCheckpointing) {
   const nn::NamedModel model = nn::model("mlp");
   const nn::Graph graph = nn::make_graph(model.network, model.input);
   const auto gibibytes = [&](int checkpoint_layers) {

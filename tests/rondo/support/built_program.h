@@ -1,4 +1,4 @@
-// The built program, started as a user starts it.
+// Starts the built program as a user does.
 #pragma once
 
 #include <fcntl.h>
@@ -26,12 +26,12 @@ struct Outcome {
 
 class BuiltProgram : public ::testing::Test {
  protected:
-  // "train lenet --epochs 2": words are divided by spaces.
+  // Splits "train lenet --epochs 2" at its spaces.
   static std::vector<std::string> words_of(const std::string& line) {
     std::istringstream stream(line);
     return {std::istream_iterator<std::string>(stream), {}};
   }
-  // What comes out of it goes to `stdout_path`, or to the outcome.
+  // Its standard output goes to `stdout_path`, or to the outcome if that is empty.
   pid_t start(std::vector<std::string> words, const std::string& stdout_path = "") {
     words.insert(words.begin(), RONDO_PROGRAM);
     std::vector<char*> argv;
@@ -58,7 +58,7 @@ class BuiltProgram : public ::testing::Test {
     return wait_for(start(std::move(words), stdout_path));
   }
   Outcome run_line(const std::string& line) { return run(words_of(line)); }
-  // Exit code 2, one line that holds `parts`, and nothing else, in no file either.
+  // Exit code 2, one line that contains `parts`, no other output and no file.
   void expect_refused(const std::string& line, const std::vector<std::string>& parts) {
     const Outcome outcome = run_line(line);
     EXPECT_EQ(outcome.code, 2) << line;

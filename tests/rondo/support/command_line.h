@@ -1,4 +1,4 @@
-// Command lines as a user types them.
+// Parses command lines as a user types them.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -12,7 +12,7 @@
 
 namespace rondo::program {
 
-// "allreduce -b 8": without the program's name; words are divided by spaces.
+// Parses "allreduce -b 8": without the program's name, split at its spaces.
 inline CommandLine parse(const std::string& words) {
   std::vector<std::string> list = {"rondo"};
   std::istringstream stream(words);
@@ -22,7 +22,7 @@ inline CommandLine parse(const std::string& words) {
   return parse_command_line(static_cast<int>(pointers.size()), pointers.data());
 }
 
-// The line is refused, and the message has all of `parts`.
+// The command line is refused, and the message contains all of `parts`.
 inline void expect_refused(const std::string& words, const std::vector<std::string>& parts) {
   EXPECT_EQ(test::missing(test::complaint([&] { parse(words); }), parts), "") << words;
 }

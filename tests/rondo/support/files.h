@@ -1,4 +1,4 @@
-// Files for tests: directories that vanish, data in the IDX format, gzip, and deliberate damage.
+// Files for tests: temporary directories, data in the IDX format, gzip, and deliberate damage.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -78,14 +78,14 @@ inline Bytes idx(const std::vector<uint32_t>& shape, const Bytes& values) {
   return bytes;
 }
 
-// Values that are all different from their neighbours, so that a shift by one shows.
+// Adjacent values differ, so that a shift by one is detected.
 inline Bytes pattern(size_t count, int modulus) {
   Bytes values(count);
   for (size_t i = 0; i < count; ++i) values[i] = static_cast<uint8_t>((i * 7 + i / 13) % modulus);
   return values;
 }
 
-// A whole small data set, gzipped: `train` and `test` images with labels.
+// A small complete data set, gzipped: `train` and `test` images with labels.
 inline void write_data_set(const std::filesystem::path& directory, uint32_t train, uint32_t test) {
   write_file(directory / "train-images-idx3-ubyte.gz", gzip(idx({train, 28, 28}, pattern(train * 784, 251))));
   write_file(directory / "train-labels-idx1-ubyte.gz", gzip(idx({train}, pattern(train, 10))));
@@ -93,7 +93,7 @@ inline void write_data_set(const std::filesystem::path& directory, uint32_t trai
   write_file(directory / "t10k-labels-idx1-ubyte.gz", gzip(idx({test}, pattern(test, 9))));
 }
 
-// The message of the bad_argument Error that `action` throws; a failure when it throws none.
+// The message of the bad_argument Error that `action` throws. Fails if it throws none.
 template <class Action>
 std::string complaint(const Action& action) {
   try {
@@ -108,7 +108,7 @@ std::string complaint(const Action& action) {
   return "";
 }
 
-// What of `parts` is missing in `text`; empty when all are there.
+// The first of `parts` that is not in `text`, or an empty string.
 inline std::string missing(const std::string& text, const std::vector<std::string>& parts) {
   for (const std::string& part : parts) {
     if (text.find(part) == std::string::npos) return "'" + part + "' is not in: " + text;

@@ -22,7 +22,7 @@ class Output : public ::testing::Test {
   test::TemporaryDirectory directory_;
 };
 
-TEST_F(Output, NotAskedFor) {
+TEST_F(Output, NotRequested) {
   EXPECT_FALSE(OutputFile().wanted());
   EXPECT_FALSE(OutputFile("--log", "").wanted());
 }
@@ -46,7 +46,7 @@ TEST_F(Output, WritesAndReplaces) {
   EXPECT_EQ(directory_.files(), 1u) << "a temporary or a lock is left";
 }
 
-TEST_F(Output, CheckingKeepsWhatIsThere) {
+TEST_F(Output, CheckingKeepsAnExistingFile) {
   test::write_file(directory_ / "a.csv", test::bytes_of("old"));
   const OutputFile file("--log", directory_ / "a.csv");
   EXPECT_EQ(test::read_text(directory_ / "a.csv"), "old");
@@ -63,7 +63,7 @@ TEST_F(Output, LinksAreFollowed) {
   EXPECT_TRUE(std::filesystem::is_symlink(directory_ / "link"));
 }
 
-TEST_F(Output, TwoAreNotTheSameFile) {
+TEST_F(Output, TwoOutputsMustBeDifferentFiles) {
   std::filesystem::create_symlink("a", directory_ / "link");
   const OutputFile log("--log", directory_ / "a");
   EXPECT_EQ(complaint([&] { OutputFile("--plot", directory_ / "link"); }),
@@ -73,15 +73,15 @@ TEST_F(Output, TwoAreNotTheSameFile) {
   const OutputFile again("--trace", directory_ / "c");
 }
 
-TEST_F(Output, AnotherRunsIsRefused) {
+TEST_F(Output, AnotherRunsFileIsRefused) {
   const FileLock other(directory_ / "a.csv");
   EXPECT_EQ(complaint([&] { OutputFile("--log", directory_ / "a.csv"); }),
             concat("--log ", directory_ / "a.csv",
                    ": is the output of another run, which has not ended (process ", getpid(), ")"));
 }
 
-// The path was right when the work began: what happens to it meanwhile is no wrong argument.
-TEST_F(Output, WhatCanNoLongerBeWrittenIsNoBadArgument) {
+// The path was valid when the work began. If it becomes invalid later, the error is not a bad argument.
+TEST_F(Output, AFailureToWriteIsNotABadArgument) {
   std::filesystem::create_directory(directory_ / "folder");
   const OutputFile file("--log", directory_ / "folder/a.csv");
   std::filesystem::remove_all(directory_ / "folder");
@@ -94,15 +94,15 @@ TEST_F(Output, WhatCanNoLongerBeWrittenIsNoBadArgument) {
   }
 }
 
-// Why, and that nothing else is left, is DurableFile's.
-TEST_F(Output, WhatCannotBeWritten) {
+// DurableFile's tests cover the reasons, and that no other file is left.
+TEST_F(Output, AnUnwritablePathIsRefused) {
   const std::string absent = directory_ / "absent/a.csv";
   EXPECT_EQ(complaint([&] { OutputFile("--log", absent); }),
             "--log " + absent + ": there is no folder " + (directory_ / "absent") + " to write it to");
   EXPECT_EQ(directory_.files(), 0u);
 }
 
-// Ctrl-C while a file is being written: first the file is finished, and the lock goes too.
+// Ctrl-C during a write: the write is completed first, and the lock is removed.
 TEST_F(Output, AnInterruptLeavesNoTemporary) {
   const auto write_until_interrupted = [&] {
     std::thread user([&] {
@@ -112,14 +112,14 @@ TEST_F(Output, AnInterruptLeavesNoTemporary) {
     });
     const OutputFile file("--log", directory_ / "a.csv");
     for (int i = 0; i < 100; ++i) file.write(std::string(10'000'000, 'x'));
-    std::_Exit(0);  // nothing came
+    std::_Exit(0);  // no signal arrived
   };
   EXPECT_EXIT(write_until_interrupted(), testing::KilledBySignal(SIGINT), "");
   for (const auto& entry : std::filesystem::directory_iterator(directory_.path()))
     EXPECT_EQ(entry.path().filename(), "a.csv");
 }
 
-TEST_F(Output, ASignalTakesTheLocksWithIt) {
+TEST_F(Output, ASignalRemovesTheLocks) {
   for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
     const auto ended = [&] {
       const OutputFile log("--log", directory_ / "a.csv"), plot("--plot", directory_ / "b.svg");
@@ -131,8 +131,8 @@ TEST_F(Output, ASignalTakesTheLocksWithIt) {
   }
 }
 
-// Also while the work is asked to end by itself, and the second signal does not wait for it.
-TEST_F(Output, ASecondSignalTakesTheLocksWithIt) {
+// Also after the first signal requested an orderly end: the second signal does not wait for it.
+TEST_F(Output, ASecondSignalRemovesTheLocks) {
   const auto ended = [&] {
     const OutputFile log("--log", directory_ / "a.csv");
     const StopRequest request;
@@ -144,13 +144,13 @@ TEST_F(Output, ASecondSignalTakesTheLocksWithIt) {
   EXPECT_EQ(directory_.files(), 0u);
 }
 
-TEST(StopRequest, NotesTheFirstSignal) {
+TEST(StopRequest, RecordsTheFirstSignal) {
   for (const int first : {SIGINT, SIGTERM, SIGHUP}) {
     const auto asked = [&] {
       const StopRequest request;
       if (StopRequest::signal() != 0) std::exit(1);
       raise(first);
-      // A terminal that goes may send it twice.
+      // A terminal that closes may send it twice.
       for (int i = 0; i < 2; ++i) raise(SIGHUP);
       std::exit(StopRequest::signal());
     };
@@ -170,8 +170,8 @@ TEST(StopRequest, ASecondSignalEndsTheProgram) {
   }
 }
 
-// As nohup does it.
-TEST(StopRequest, WhatIsIgnoredStaysIgnored) {
+// As with nohup.
+TEST(StopRequest, IgnoredSignalsStayIgnored) {
   const auto asked = [&] {
     signal(SIGHUP, SIG_IGN);
     {
@@ -198,8 +198,8 @@ TEST(DeferredSignals, WaitForTheEndOfTheScope) {
   EXPECT_EXIT(interrupted(), testing::KilledBySignal(SIGTERM), "^the rest is done$");
 }
 
-// Of two signals the ignored one must not make the other forgotten.
-TEST(DeferredSignals, EachDoesWhatItWouldHaveDone) {
+// Of two deferred signals, an ignored one must not hide the other.
+TEST(DeferredSignals, EachHasItsUsualEffect) {
   const auto interrupted = [] {
     signal(SIGHUP, SIG_IGN);
     signal(SIGTERM, SIG_IGN);

@@ -1,5 +1,5 @@
-// A small check that a text is well-formed XML: elements are closed in order, attributes are quoted and named
-// once, and no bare & or < is left. Enough for what Rondo writes; it knows no DTDs and no CDATA.
+// A small check for well-formed XML: elements are closed in order, attributes are quoted and unique, and
+// there is no unescaped & or <. It covers the XML that Rondo writes, without DTDs and CDATA.
 #pragma once
 
 #include <cctype>
@@ -11,7 +11,7 @@ namespace rondo::test {
 
 class XmlCheck {
  public:
-  // Empty when `text` is well-formed, else what is wrong.
+  // Empty if `text` is well-formed, else the fault.
   static std::string fault(const std::string& text) { return XmlCheck(text).run(); }
 
  private:

@@ -9,7 +9,7 @@
 namespace rondo::program {
 namespace {
 
-TEST(CsvLog, HeaderAndOneLineAnEpoch) {
+TEST(CsvLog, HeaderAndOneLinePerEpoch) {
   const std::vector<EpochReport> epochs = {
       {.epoch = 1, .train_loss = 2.25, .test_accuracy = 0.1, .seconds = 14.5, .phases = {0.5, 4, 8, 1, 1}},
       {.epoch = 2, .train_loss = std::nan(""), .test_accuracy = 1.0 / 3, .seconds = 1e-5, .phases = {}}};
@@ -26,8 +26,8 @@ TEST(CsvLog, NoEpochs) {
   EXPECT_TRUE(parse_csv_log("run.csv", csv_log({})).empty());
 }
 
-// Every double comes back with its bits; a NaN as a NaN.
-TEST(CsvLog, ReadsBackWhatItWrote) {
+// Every double is read back with the same bits, and a NaN as a NaN.
+TEST(CsvLog, ReadsBackItsOutput) {
   const double infinity = std::numeric_limits<double>::infinity();
   const std::vector<EpochReport> written = {
       {.epoch = 1,
@@ -50,7 +50,7 @@ TEST(CsvLog, ReadsBackWhatItWrote) {
   }
 }
 
-TEST(CsvLog, WhatIsNoLogIsNamed) {
+TEST(CsvLog, AFileThatIsNoLogIsNamed) {
   const std::string head = csv_log({}), good = "1,2,0.5,3,0,0,0,0,0\n";
   const auto refusal = [](const std::string& text) {
     return test::complaint([&] { parse_csv_log("run.csv", text); });

@@ -29,7 +29,7 @@ TEST(Field, ControlCharactersAreEscaped) {
   EXPECT_NE(out.str().find("c\\x1b[31m\\n.safetensors\n"), std::string::npos) << out.str();
 }
 
-// How many columns `text` takes: escape sequences none, a UTF-8 character one.
+// The number of columns of `text`: an escape sequence has none, a UTF-8 character one.
 size_t columns(const std::string& text) {
   size_t width = 0;
   for (size_t i = 0; i < text.size(); ++i) {
@@ -42,7 +42,7 @@ size_t columns(const std::string& text) {
   return width;
 }
 
-TEST(ProgressLine, SaysWhatOneWantsToKnow) {
+TEST(ProgressLine, ShowsProgressLossAndTime) {
   EXPECT_EQ(progress_line(kHalf, 10, kAscii),
             "epoch  2/10 ################................  50 %  loss 1.2500  3,000 images/s  2:50 left");
 }
@@ -65,12 +65,12 @@ TEST(ProgressLine, FitsEveryTerminal) {
   }
 }
 
-TEST(ProgressLine, ColourOnlyWhereWanted) {
+TEST(ProgressLine, ColourOnlyOnRequest) {
   EXPECT_NE(progress_line(kHalf, 10, kColourful).find("\x1b["), std::string::npos);
   EXPECT_EQ(progress_line(kHalf, 10, kAscii).find('\x1b'), std::string::npos);
 }
 
-TEST(EpochRow, StandsUnderItsHeader) {
+TEST(EpochRow, AlignsWithItsHeader) {
   const std::string header = epoch_header(), row = epoch_row(kReport, 10);
   EXPECT_EQ(header.size(), row.size());
   for (const char* name : {"epoch", "loss", "test acc", "load", "forward", "backward", "reduce", "update"}) {
@@ -81,7 +81,7 @@ TEST(EpochRow, StandsUnderItsHeader) {
   }
 }
 
-TEST(LastLine, IsTheTextbooks) {
+TEST(LastLine, MatchesTheTextbook) {
   std::vector<EpochReport> epochs = {kReport, kReport};
   epochs[0].seconds = 14.6;
   epochs[1].seconds = 13.8;
@@ -128,7 +128,7 @@ TEST(Display, PlainLinesAreFewAndWithoutControlCharacters) {
   }
   const std::string text = out.str();
   EXPECT_EQ(count(text, "images/s"), 4u)
-      << text;  // after 10 and 20 s of each epoch; its end is the row's matter
+      << text;  // after 10 and 20 s of each epoch; the row shows its end
   EXPECT_EQ(count(text, "\n"), 4u + 3u);
   EXPECT_TRUE(std::none_of(text.begin(), text.end(), [](char c) { return c == '\r' || c == '\x1b'; }));
 }

@@ -40,7 +40,7 @@ TEST(TraceJson, ReadsBackAsWritten) {
   }
 }
 
-TEST(TraceJson, ARowForEachStreamOfEachRank) {
+TEST(TraceJson, HasARowForEachStreamOfEachRank) {
   const Json document = Json::parse(trace_json(kSpans, {0, 0}));
   const std::vector<Json> spans = events(document, "X");
   EXPECT_EQ(spans[0].at("tid"), spans[2].at("tid"));
@@ -63,7 +63,7 @@ TEST(TraceJson, RanksAreNamedAfterTheirDevices) {
   EXPECT_EQ(name.substr(name.size() - 2), ":1");
 }
 
-TEST(TraceJson, SurvivesBytesThatAreNoText) {
+TEST(TraceJson, AcceptsBytesThatAreNotText) {
   std::vector<TraceSpan> spans = {kSpans[0]};
   spans[0].name = "\xff\xfe";
   EXPECT_EQ(events(Json::parse(trace_json(spans, {0})), "X").size(), 1u);

@@ -1,4 +1,4 @@
-// One product, in a program that knows the kernels alone and is compiled without an option.
+// One matrix product, in a program that includes only the kernels' headers and is compiled without options.
 
 #include <rondo/kernels/runtime/buffer.h>
 #include <rondo/kernels/gemm/gemm.h>
