@@ -1,4 +1,4 @@
-// all_gather(): every rank gets every rank's block.
+// all_gather(): every rank gets the blocks of all ranks.
 #include <rondo/tests/collectives/exact_data.h>
 #include <rondo/tests/collectives/worlds.h>
 

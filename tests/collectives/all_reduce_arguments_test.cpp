@@ -1,4 +1,4 @@
-// Everything that all_reduce() must refuse, naming the rank, and that a refusal changes nothing.
+// All errors of all_reduce(): each names the rank, and a refused call changes nothing.
 #include <rondo/tests/collectives/world.h>
 
 namespace rondo::test {
@@ -11,7 +11,7 @@ class AllReduceArguments : public testing::Test {
  protected:
   static constexpr int64_t kSize = 40;
 
-  // Calls it with these arguments; afterwards nothing may have changed on any device.
+  // Calls all_reduce() and checks that nothing changed on any device.
   Status attempt(const Outputs& outputs, const Inputs& inputs) {
     return attempt(outputs, inputs, world_.handles);
   }

@@ -1,4 +1,4 @@
-// One all-reduce of exact data, and everything that is looked at afterwards.
+// One all-reduce of exact data and all checks of its result.
 #pragma once
 
 #include <rondo/tests/collectives/exact_data.h>
@@ -13,7 +13,7 @@ struct AllReduceCase {
   Reduction reduction = Reduction::sum;
   bool in_place = false;
   int64_t input_offset = 0, output_offset = 0;  // from a 256-byte boundary, in elements
-  bool staggered = false;                       // each rank is one element further off than its predecessor
+  bool staggered = false;  // each rank's offset is one element larger than the previous rank's
   SumOrder order = SumOrder::left_to_right;
 };
 
@@ -23,7 +23,7 @@ inline std::string describe(const AllReduceCase& c) {
                 c.staggered ? ", staggered" : "", c.order == SumOrder::balanced_tree ? ", tree" : "");
 }
 
-// Outputs begin as poison, lie between guards, and the inputs of a call out of place stay as they are.
+// Outputs start as poison and are between guards. Out of place, the inputs must not change.
 template <class T>
 testing::AssertionResult all_reduces(World& world, const AllReduceCase& c, const ExactData<T>& data) {
   const auto size = static_cast<int64_t>(data.want.size());

@@ -1,4 +1,5 @@
-// all_reduce_coalesced(): vectors of several types, fewer and more than the bucket takes, each reduced in place.
+// all_reduce_coalesced(): vectors of several types, some that fit the bucket and some that do not, reduced in
+// place.
 #include <rondo/tests/collectives/exact_data.h>
 #include <rondo/tests/collectives/worlds.h>
 
@@ -7,7 +8,7 @@
 namespace rondo::test {
 namespace {
 
-// One vector of every rank, of a type that only its maker knows.
+// One vector of every rank, with its type erased.
 struct Member {
   std::vector<DataView> views;  // [rank]
   std::function<testing::AssertionResult()> reduced;
@@ -50,7 +51,7 @@ class Members {
 constexpr int64_t kSizes[] = {0, 1, 2, 15, 16, 17, 100, 1023, 2500};
 
 void expect_coalesced(int ranks, Placement placement, int64_t bucket_bytes, Algorithm algorithm,
-                 Reduction reduction, size_t vectors, uint64_t seed) {
+                      Reduction reduction, size_t vectors, uint64_t seed) {
   SCOPED_TRACE(concat(ranks, " ranks ", placement, ", bucket of ", bucket_bytes, " bytes, ", algorithm, ", ",
                       name_of(reduction), ", ", vectors, " vectors, seed ", seed));
   World world(place(ranks, placement), CommunicatorOptions{.slot_bytes = 256, .bucket_bytes = bucket_bytes});
@@ -62,7 +63,7 @@ void expect_coalesced(int ranks, Placement placement, int64_t bucket_bytes, Algo
     members.add(dtype, reduction, kSizes[static_cast<size_t>(random.below(std::size(kSizes)))]);
   }
   ASSERT_TRUE(ok(all_reduce_coalesced(members.lists(), {.reduction = reduction, .algorithm = algorithm},
-                                 world.communicator, world.handles)));
+                                      world.communicator, world.handles)));
   world.synchronize();
   members.expect_reduced();
 }
@@ -74,12 +75,12 @@ TEST(AllReduceCoalesced, ReducesEveryVector) {
       for (const int64_t bucket_bytes : {16, 1000, 64 << 10}) {
         ++seed;
         expect_coalesced(ranks, seed % 2 ? Placement::spread : Placement::pairs, bucket_bytes, algorithm,
-                    kReductions[seed % std::size(kReductions)], 20, seed);
+                         kReductions[seed % std::size(kReductions)], 20, seed);
         if (HasFatalFailure()) return;
       }
 }
 
-// One launch packs 64 vectors; all of these fit one bucket.
+// One launch packs 64 vectors. All vectors here fit one bucket.
 TEST(AllReduceCoalesced, ReducesMoreVectorsThanOneLaunchPacks) {
   for (const size_t vectors : {63, 64, 65, 200}) {
     World world(place(3, Placement::spread),
@@ -93,7 +94,7 @@ TEST(AllReduceCoalesced, ReducesMoreVectorsThanOneLaunchPacks) {
   }
 }
 
-// The bucket is used again for the next vectors, in every legal order of the operations.
+// The bucket is reused for the next vectors, under every legal order of the operations.
 TEST(AllReduceCoalesced, ABucketIsFilledAgainOnlyWhenItWasEmptied) {
   for (uint64_t seed = 0; seed < 30; ++seed) {
     World world(place(3, seed % 2 ? Placement::spread : Placement::together),
@@ -102,8 +103,8 @@ TEST(AllReduceCoalesced, ABucketIsFilledAgainOnlyWhenItWasEmptied) {
     for (int k = 0; k < 12; ++k) members.add(DType::float32, Reduction::sum, 21 + k);
     RandomOrder order(seed);
     const Algorithm algorithm = kAlgorithms[seed % std::size(kAlgorithms)];
-    ASSERT_TRUE(
-        ok(all_reduce_coalesced(members.lists(), {.algorithm = algorithm}, world.communicator, world.handles)));
+    ASSERT_TRUE(ok(
+        all_reduce_coalesced(members.lists(), {.algorithm = algorithm}, world.communicator, world.handles)));
     world.synchronize();
     members.expect_reduced();
     if (HasFatalFailure()) FAIL() << "seed " << seed;

@@ -1,9 +1,9 @@
-// The whole grid of all_reduce(), and vectors of more than 2^31 elements: minutes.
+// The complete grid of all_reduce(), and vectors of more than 2^31 elements. Takes minutes.
 //
-// Every product of rank count, size up to 65537, type, reduction, in place or not, alignment and algorithm is run; ranks
-// that share a device at every fifth alignment. The largest sizes join_streams every type, reduction, algorithm and number of
-// ranks, each with an alignment and a slot size of its own: what an alignment does is done at the ends of segments, of
-// which 65537 elements in slots of 64 KiB have every kind.
+// Runs every combination of rank count, size up to 65537, type, reduction, placement of the output, alignment
+// and algorithm; if the ranks share a device, every fifth alignment. The largest sizes are combined with
+// every type, reduction, algorithm and rank count, but only with one alignment and slot size each: alignment
+// matters only at the ends of segments, and 65537 elements in slots of 64 KiB have all kinds of segments.
 #include <rondo/tests/collectives/all_reduce_case.h>
 
 namespace rondo::test {
@@ -17,7 +17,8 @@ class AllReduceFullGrid : public testing::TestWithParam<Parameters> {
   Algorithm algorithm() const { return std::get<0>(GetParam()); }
   DType dtype() const { return std::get<1>(GetParam()); }
 
-  // Every reduction, in place and not, at every alignment of inputs and outputs alike and not alike, or every n-th.
+  // Every reduction, in place and out of place, with every n-th alignment: the same for inputs and outputs,
+  // and different.
   void expect_right(World& world, int64_t size, int64_t every = 1) {
     const int ranks = world.communicator.size();
     visit(dtype(), [&](auto element) {
@@ -64,7 +65,7 @@ TEST_P(AllReduceFullGrid, SixtyFiveThousandAndOne) {
   }
 }
 
-// The largest only for few ranks, for the sake of the memory.
+// The largest size runs with few ranks only, to save memory.
 TEST_P(AllReduceFullGrid, Millions) {
   std::vector<std::pair<int, int64_t>> cases;
   for (const int ranks : kRanks) cases.emplace_back(ranks, 1'000'003);
@@ -87,7 +88,7 @@ TEST_P(AllReduceFullGrid, Millions) {
   }
 }
 
-// Indices beyond 32 bits. The sum of element i is i * 3 modulo 256, with a shift where bits 31 and above change.
+// Indices beyond 32 bits. The sum of element i is 3 (i + (i >> 24)) modulo 256, so that its high bits matter.
 class AllReduceHuge : public testing::TestWithParam<Algorithm> {};
 INSTANTIATE_TEST_SUITE_P(All, AllReduceHuge, testing::ValuesIn(kAlgorithms),
                          [](const auto& info) { return std::string(name_of(info.param)); });

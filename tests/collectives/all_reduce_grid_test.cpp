@@ -1,5 +1,6 @@
-// all_reduce() computes every element right: a selection of the grid in which every two values of ranks, size, type,
-// reduction, algorithm, alignment, placement and slot size join_streams. all_reduce_full_grid_test.cpp walks through all.
+// Every element of all_reduce() is correct: a selection of the grid that covers every pair of values of
+// ranks, size, type, reduction, algorithm, alignment, placement and slot size. all_reduce_full_grid_test.cpp
+// runs the whole grid.
 #include <rondo/tests/collectives/all_reduce_case.h>
 #include <rondo/tests/collectives/worlds.h>
 
@@ -60,7 +61,7 @@ TEST_P(AllReduceGrid, EveryElementIsRight) {
   }
 }
 
-// Beyond kSplitBytes chunks are split, beyond a slot they take rounds.
+// Chunks above kSplitBytes are split; chunks of more than a slot per segment take several rounds.
 TEST(AllReduceLarge, EveryElementIsRight) {
   Worlds worlds;
   int next = 0;

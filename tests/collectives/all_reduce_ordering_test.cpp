@@ -1,6 +1,6 @@
-// all_reduce() among other work: what comes before and after it on the streams, many at once, two
-// communicators, recorded into a graph. On the executor the legal orders are drawn from seeds, so that a
-// missing event shows; the slots are poisoned, so that a chunk used too early is a NaN.
+// all_reduce() with other work before and after it on the streams, many calls in flight, two communicators,
+// and captured in a graph. The executor draws legal orders from seeds, so that a missing event is detected.
+// The slots are poisoned, so that a chunk that is used too early is NaN.
 #include <rondo/tests/collectives/knot.h>
 
 #include <cmath>
@@ -8,7 +8,8 @@
 namespace rondo::test {
 namespace {
 
-// The thread sanitizer makes every CUDA thread a thread, and sees a race in any order.
+// The thread sanitizer runs every CUDA thread as a host thread and detects races in any order, so fewer runs
+// suffice.
 #ifdef __SANITIZE_THREAD__
 constexpr bool kFewer = true;
 #else
@@ -36,8 +37,8 @@ std::vector<float> sum_of(const std::vector<std::vector<float>>& inputs) {
   return sum;
 }
 
-// Each stream makes its input just before, and takes its result and spoils everything just after, without
-// any other order between the ranks than the operation's own.
+// Each stream writes its input directly before the operation, and copies the result and poisons everything
+// directly after it. Only the operation itself orders the ranks.
 void expect_order_on_streams(World& world, Algorithm algorithm, int64_t size, bool in_place) {
   const auto inputs = exact_inputs(world.communicator.size(), size, 5);
   RankVectors source(world.devices, inputs);
@@ -92,7 +93,7 @@ TEST_P(AllReduceOrder, TheDefaultStreamWillDo) {
   for (size_t rank = 0; rank < 3; ++rank) EXPECT_TRUE(all_equal_bits(data.download(rank), sum_of(inputs)));
 }
 
-// All at once, the host waits only at the end. Each reduces a part of its own.
+// Enqueues 1000 operations and waits once, at the end. Each reduces its own part.
 TEST_P(AllReduceOrder, AThousandMayBeInFlight) {
   constexpr int kOperations = kFewer ? 100 : 1000;
   constexpr int64_t kPart = 7;
@@ -112,7 +113,7 @@ TEST_P(AllReduceOrder, AThousandMayBeInFlight) {
   }
 }
 
-// Two rings over the same devices, one of them the other way round, each on streams of its own.
+// Two rings over the same devices in opposite directions, each with its own streams.
 TEST_P(AllReduceOrder, CommunicatorsDoNotDisturbEachOther) {
   for (int seed = 0; seed < kSeeds / 4; ++seed) {
     std::vector<int> devices = place(4, Placement::spread);
@@ -133,8 +134,8 @@ TEST_P(AllReduceOrder, CommunicatorsDoNotDisturbEachOther) {
   }
 }
 
-// Fork, reduce twice with a communicator that has been used before, join: one graph over all devices. stress_test.cpp
-// replays all operations, more often.
+// Fork, reduce twice with a communicator that has been used before, join: one graph over all devices.
+// stress_test.cpp replays all operations, and more often.
 TEST_P(AllReduceOrder, ARecordedOneIsReplayedWithChangedContents) {
   constexpr int kReplays = kFewer ? 20 : 200;
   for (int ranks : {1, 2, 3, 4}) {
@@ -173,7 +174,7 @@ TEST_P(AllReduceOrder, ARecordedOneIsReplayedWithChangedContents) {
     }
     ASSERT_EQ(cudaGraphExecDestroy(executable), cudaSuccess);
 
-    // And after the recording it works at once again.
+    // After the capture, uncaptured calls work again.
     const auto inputs = exact_inputs(ranks, size, 99);
     data.upload(inputs);
     ASSERT_TRUE(ok(sum_by(GetParam(), world, data)));

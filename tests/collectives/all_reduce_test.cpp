@@ -1,4 +1,5 @@
-// Which views all_reduce() takes, and that it leaves the current device alone. What it computes: all_reduce_grid_test.cpp.
+// The views that all_reduce() accepts; it does not change the current device. all_reduce_grid_test.cpp checks
+// results.
 #include <rondo/tests/collectives/world.h>
 
 namespace rondo::test {
@@ -27,8 +28,8 @@ TEST(AllReduceViews, SomeRanksInPlaceOthersNot) {
   EXPECT_TRUE(all_near(a.download(1), {10, 20}, 0));
 }
 
-// Rank 0 fetches everyone's vector into scratch memory that hardly holds an element of each, and the bucket
-// lies behind it.
+// Rank 0 copies all vectors to its scratch memory, which holds hardly one element of each. The bucket follows
+// directly after it.
 TEST(AllReduceViews, ManyRanksWithTheSmallestSlots) {
   for (const int ranks : {13, 25, 64}) {
     SCOPED_TRACE(concat(ranks, " ranks"));

@@ -1,4 +1,4 @@
-// The ring's steps as spans of a trace.
+// The steps of the ring as spans of a trace.
 #include <rondo/kernels/runtime/trace.h>
 #include <rondo/tests/collectives/world.h>
 
@@ -14,7 +14,7 @@ std::vector<TraceSpan> spans_of(const std::vector<TraceSpan>& all, int rank, con
 
 TEST(AllReduceTrace, ShowsEveryCopyAndEverySum) {
   constexpr int kRanks = 4;
-  World world(place(kRanks, Placement::together));  // one device, so that all times are of one clock
+  World world(place(kRanks, Placement::together));  // one device, so that all times are from one clock
   const auto inputs = exact_inputs(kRanks, 1000, 1);
   RankVectors data(world.devices, inputs);
   Trace trace(world.devices);
@@ -82,7 +82,7 @@ TEST(AllReduceTrace, ShowsTheLatestReplayOfAGraph) {
   for (int replay = 0; replay < 3; ++replay) {
     ASSERT_EQ(cudaGraphLaunch(executable, world.handles[0]), cudaSuccess);
     const std::vector<TraceSpan> spans = trace.collect();
-    ASSERT_EQ(spans.size(), 6u);  // 2 copies and a sum a rank
+    ASSERT_EQ(spans.size(), 6u);  // 2 copies and 1 sum per rank
     for (const TraceSpan& span : spans) {
       EXPECT_GE(span.begin_us, last_end);
       EXPECT_GE(span.end_us, span.begin_us);

@@ -1,5 +1,5 @@
-// What the operations beside all_reduce() must refuse (its own refusals: all_reduce_arguments_test.cpp), naming the
-// rank and the value; and that a refusal changes nothing.
+// Errors of the operations other than all_reduce() (all_reduce_arguments_test.cpp has those of all_reduce()):
+// each names the rank and the value, and a refused call changes nothing.
 #include <rondo/tests/collectives/world.h>
 
 #include <limits>
@@ -31,7 +31,7 @@ class Arguments : public testing::Test {
     }
   }
 
-  // Each call, with one vector a rank of kBlock or of kSize elements.
+  // The operations, with one vector per rank of kBlock or kSize elements.
   Status scatter(const Outputs& out, const Inputs& in, const ReduceOptions& options = {}) {
     return reduce_scatter(out, in, options, world_.communicator, streams_);
   }
@@ -51,13 +51,13 @@ class Arguments : public testing::Test {
     return all_reduce_coalesced(lists, options, world_.communicator, streams_);
   }
   Inputs inputs(const Outputs& views) const { return {views.begin(), views.end()}; }
-  // Views with one of them changed.
+  // The views with that of `rank` changed.
   template <class Change>
   Outputs but(Outputs views, size_t rank, Change change) const {
     change(views[rank]);
     return views;
   }
-  // Lists of one vector a rank.
+  // Lists with one vector per rank.
   static std::vector<Outputs> lists_of(const Outputs& views) {
     std::vector<Outputs> lists;
     for (const DataView& view : views) lists.push_back({view});
@@ -84,8 +84,8 @@ TEST_F(Arguments, OneVectorARank) {
   EXPECT_TRUE(refused(exchange(two_wholes, inputs(wholes_)), "all_to_all: there are 2 outputs, must be 3"));
   EXPECT_TRUE(refused(many({{blocks_[0]}, {blocks_[1]}}),
                       "all_reduce_coalesced: there are 2 lists of vectors, must be 3"));
-  EXPECT_TRUE(
-      refused(many({{blocks_[0]}, {blocks_[1]}, {}}), "all_reduce_coalesced: rank 2 has 0 vectors, must have 1"));
+  EXPECT_TRUE(refused(many({{blocks_[0]}, {blocks_[1]}, {}}),
+                      "all_reduce_coalesced: rank 2 has 0 vectors, must have 1"));
 }
 
 TEST_F(Arguments, Sizes) {
@@ -182,7 +182,7 @@ TEST_F(Arguments, MemoryOfTheRanksDevice) {
                       "the input of rank 2 is in the memory of device 0"));
 }
 
-// In place is one place only; everything else lies apart.
+// An output must be exactly in place or not overlap anything.
 TEST_F(Arguments, InPlaceOrApart) {
   Outputs out;
   for (int rank = 0; rank < kRanks; ++rank) out.push_back(wholes_[static_cast<size_t>(rank)].part(0, kBlock));
@@ -238,7 +238,7 @@ TEST_F(Arguments, ManyNeedsABucket) {
                       "made with bucket_bytes 0, must be above 0"));
 }
 
-// All operations with streams that are not as they must be.
+// All operations with invalid streams.
 class ArgumentStreams : public Arguments {
  protected:
   void expect_refused(const std::string& says) {

@@ -1,4 +1,4 @@
-// barrier(): what follows on any stream starts after what comes before on every stream.
+// barrier(): later work on any stream starts after the earlier work of all streams.
 #include <rondo/tests/collectives/world.h>
 
 #include <atomic>
@@ -6,7 +6,7 @@
 namespace rondo::test {
 namespace {
 
-// Each stream counts up before the barrier, and after it notes how far all have come.
+// Each stream increments a counter before the barrier and reads it after the barrier.
 TEST(Barrier, NobodyGoesOnBeforeAllHaveArrived) {
   struct Visit {
     std::atomic<int>* arrived;

@@ -1,4 +1,4 @@
-// broadcast(): every rank gets the vector of any root.
+// broadcast(): every rank gets the vector of the root, for every root.
 #include <rondo/tests/collectives/exact_data.h>
 #include <rondo/tests/collectives/worlds.h>
 

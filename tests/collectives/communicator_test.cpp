@@ -6,7 +6,7 @@
 namespace rondo::test {
 namespace {
 
-// The Status with which making a communicator fails.
+// The Status with which the constructor of a communicator fails.
 Status refusal(std::vector<int> devices, int64_t slot_bytes = 64) {
   try {
     Communicator communicator(std::move(devices), {.slot_bytes = slot_bytes, .bucket_bytes = 0});
@@ -92,7 +92,7 @@ TEST(Communicator, ConnectsItsDevicesBothWays) {
     }
 }
 
-// A trial leaves a pattern in the scratch memory of the rank that it was made with.
+// The check of a link leaves a pattern in the scratch memory of the rank that it used.
 TEST(Communicator, TriesEachLinkOnce) {
   if (device_count() < 2) GTEST_SKIP() << "one device has no links";
   Communicator communicator({0, 1, 0, 1, 1});

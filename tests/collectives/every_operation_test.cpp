@@ -1,5 +1,5 @@
-// What every operation of collectives.h must refuse, asked of all of them in one sweep: a first test reads
-// the header, and fails where an operation is missing from the list below.
+// Errors that every operation of collectives.h must return, tested for all operations. The first test reads
+// the header and fails if an operation is missing from the list below.
 #include <rondo/tests/collectives/world.h>
 
 #include <fstream>
@@ -12,7 +12,7 @@
 namespace rondo::test {
 namespace {
 
-// What an operation is called with.
+// The arguments of an operation.
 struct Call {
   std::vector<DataView> outputs;
   std::vector<ConstDataView> inputs;
@@ -22,7 +22,7 @@ struct Call {
 
 struct Operation {
   const char* name;
-  int64_t output_size, input_size;  // of each vector, in elements; -1: the operation takes none
+  int64_t output_size, input_size;  // of each vector, in elements; -1: the operation has none
   bool takes_algorithm, takes_reduction, takes_streams;
   std::function<Status(const Call&, Communicator&)> run;
 };
@@ -85,7 +85,7 @@ class EveryOperation : public testing::Test {
     for (ConstDataView& input : call.inputs) input.size = operation.input_size;
     return call;
   }
-  // run() with what `change` makes of a good call, of which nothing may have happened.
+  // Runs the operation with a valid call that `change` has modified.
   template <class Change>
   Status changed(const Operation& operation, Change change) {
     Call call = call_of(operation);
@@ -117,7 +117,7 @@ TEST_F(EveryOperation, IsHere) {
   EXPECT_EQ(here, declared);
 }
 
-// The unchanged calls succeed, so each refusal below has only the cause that its test names.
+// The unchanged calls succeed, so each error below has only the cause that its test names.
 TEST_F(EveryOperation, TakesWhatIsChangedBelow) {
   for (const Operation& operation : operations()) {
     SCOPED_TRACE(operation.name);
@@ -166,8 +166,7 @@ TEST_F(EveryOperation, RefusesEnumeratorsThatDoNotExist) {
   expect_nothing_happened();
 }
 
-// A number of elements whose bytes are not a number of 64 bits, or whose end is not an address. All are
-// multiples of 3.
+// Sizes whose number of bytes overflows 64 bits, or whose end overflows an address. All are multiples of 3.
 TEST_F(EveryOperation, RefusesSizesWhoseBytesOverflow) {
   for (const Operation& operation : operations()) {
     if (operation.output_size < 0) continue;
@@ -202,9 +201,10 @@ TEST_F(EveryOperation, RefusesNegativeSizes) {
   expect_nothing_happened();
 }
 
-// Whichever ranks' streams are being captured.
+// Any subset of the ranks' streams is being captured.
 TEST_F(EveryOperation, RefusesStreamsOfWhichSomeAreCaptured) {
-  for (unsigned captured = 1; captured < (1u << kRanks) - 1; ++captured) {  // bit r: rank r's is
+  // Bit r of `captured`: the stream of rank r is being captured.
+  for (unsigned captured = 1; captured < (1u << kRanks) - 1; ++captured) {
     const auto is = [&](int rank) { return (captured >> rank & 1) != 0; };
     for (int rank = 0; rank < kRanks; ++rank) {
       const DeviceScope scope(world_.devices[static_cast<size_t>(rank)]);
@@ -213,7 +213,7 @@ TEST_F(EveryOperation, RefusesStreamsOfWhichSomeAreCaptured) {
           cudaStreamBeginCapture(world_.streams[static_cast<size_t>(rank)], cudaStreamCaptureModeRelaxed),
           cudaSuccess);
     }
-    const int other = is(0) != is(1) ? 1 : 2;  // the first that differs from rank 0
+    const int other = is(0) != is(1) ? 1 : 2;  // the first rank that differs from rank 0
     for (const Operation& operation : operations()) {
       if (!operation.takes_streams) continue;
       EXPECT_TRUE(

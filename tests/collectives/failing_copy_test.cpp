@@ -1,4 +1,4 @@
-// A copy that fails, each one of an all-reduce in turn: nobody ever gets a wrong number and an ok.
+// Each copy of an all-reduce fails in turn: no call returns ok with a wrong result.
 #include <rondo/tests/collectives/exact_data.h>
 #include <rondo/tests/collectives/world.h>
 
@@ -20,14 +20,14 @@ void set_all_links(simt::PeerAccess access) {
 
 struct Parameters {
   Algorithm algorithm;
-  bool staged;  // no access to peers
-  bool lazy;    // the failure comes while the host waits; otherwise it may come while it still enqueues
+  bool staged;  // without peer access
+  bool lazy;    // the copy fails while the host waits; otherwise it may fail while the host still enqueues
 };
 class FailingCopy : public testing::TestWithParam<Parameters> {
  protected:
   void SetUp() override {
     if (GetParam().staged) set_all_links(simt::PeerAccess::absent);
-    testing::internal::CaptureStderr();  // the executor reports faults there
+    testing::internal::CaptureStderr();  // the executor reports faults on stderr
   }
   void TearDown() override {
     simt::fail_copy(0);
@@ -38,7 +38,7 @@ class FailingCopy : public testing::TestWithParam<Parameters> {
 
   enum class Outcome { no_such_copy, failed };
 
-  // The all-reduce whose copy number k fails.
+  // Runs an all-reduce whose k-th copy fails.
   void attempt(uint64_t k, Outcome& outcome) {
     {
       World world({0, 1, 2}, 64);
@@ -62,8 +62,8 @@ class FailingCopy : public testing::TestWithParam<Parameters> {
       } else {
         expect_failure(world, views, enqueued, waited);
       }
-      // What the other devices were about to write must be written before the memory goes; nobody can synchronise with a
-      // device that has failed, but the executor waits for all of them here.
+      // Work of the other devices must be done before the memory is freed. A failed device cannot be
+      // synchronised, but the executor waits for all devices here.
       simt::set_seed(std::nullopt);
     }
     for (int device = 0; device < kRanks; ++device) {

@@ -1,4 +1,5 @@
-// What the tests of late ranks share: a stream that is held, and vectors that nobody waits for.
+// StreamBlocker blocks a stream; UnguardedVectors can be used while devices are stuck. For the tests of late
+// ranks.
 #pragma once
 
 #include <rondo/tests/collectives/exact_data.h>
@@ -10,21 +11,22 @@
 
 namespace rondo::test {
 
-// Whoever does not wait for a stream that is held must not share a hardware queue with it. Set before CUDA
-// starts.
+// A stream that must run while another one is blocked must not share a hardware queue with it. Set before
+// CUDA starts.
 [[maybe_unused]] inline const bool has_queues = [] {
   set_cuda_environment();
   return true;
 }();
 
-// Holds a stream until it goes.
+// Blocks a stream until it is destroyed.
 class Hold {
  public:
   explicit Hold(cudaStream_t stream) : stream_(stream) {
     RONDO_CUDA_THROW(cudaLaunchHostFunc(
         stream, [](void* hold) { static_cast<Hold*>(hold)->wait(); }, this));
   }
-  // The function may not have begun. Under SIMT_SEED it begins when the host asks for its stream, not before.
+  // Waits until the host function has returned. Under SIMT_SEED the function starts only when the host
+  // queries its stream.
   ~Hold() {
     std::unique_lock lock(mutex_);
     released_ = true;
@@ -54,7 +56,7 @@ inline bool says(const Status& status, const std::string& words) {
   return status.message().find(words) != std::string::npos;
 }
 
-// One vector a rank, without guards: nothing here may wait for a device that is stuck.
+// One vector per rank, without guards: nothing here may wait for a stuck device.
 struct Vectors {
   explicit Vectors(const World& world, int64_t size = 12)
       : data(exact_data<float>(Reduction::sum, world.communicator.size(), size, 1)) {

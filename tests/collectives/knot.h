@@ -1,5 +1,5 @@
-// Knot: an event a stream, with which the rest waits for stream 0, or stream 0 for the rest. So all streams come into
-// one recording, and out of it again.
+// StreamForkJoin: forks all streams from stream 0 and joins them back, so that one capture contains all of
+// them.
 #pragma once
 
 #include <rondo/tests/collectives/world.h>

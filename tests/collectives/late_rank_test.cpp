@@ -1,4 +1,5 @@
-// A rank that does not arrive while many operations are in flight: wait() names the first that is not done, and that rank.
+// A rank does not arrive while many operations are in flight: wait() names the first unfinished operation and
+// the rank.
 #include <rondo/tests/collectives/hold.h>
 
 #include <functional>
@@ -23,7 +24,7 @@ class LateRank : public testing::Test {
     EXPECT_EQ(status.code(), StatusCode::timed_out);
     return status.message();
   }
-  // The message names `rank` and nobody else.
+  // The message names `rank` and no other rank.
   static void expect_missing(const std::string& message, const std::string& operation, int rank) {
     EXPECT_EQ(message.find(concat(operation, " was not done after 250 ms: ")), 0u) << message;
     for (int other = 0; other < kRanks; ++other)
@@ -31,7 +32,7 @@ class LateRank : public testing::Test {
           << message;
   }
 
-  // The bucket takes one small vector only, so that all_reduce_coalesced() has several rounds.
+  // The bucket holds only one small vector, so all_reduce_coalesced() takes several rounds.
   World world_{place(kRanks, Placement::spread), CommunicatorOptions{.slot_bytes = 1024, .bucket_bytes = 16}};
   Vectors data_{world_}, results_{world_};
 };
@@ -107,7 +108,7 @@ TEST_P(LateRankOf, IsNamedThoughOthersFollow) {
   world_.synchronize();
 }
 
-// The host runs ahead as far as a stream's queue lets it. What is known of the first one is not lost.
+// The host runs ahead as far as a stream's queue allows. The first operation is still known.
 TEST_F(LateRank, IsNamedWithMoreInFlightThanAreFollowed) {
   constexpr int kBarriers = 100;
   static_assert(kBarriers > OperationTracker::kFollowed);
@@ -121,8 +122,9 @@ TEST_F(LateRank, IsNamedWithMoreInFlightThanAreFollowed) {
   world_.synchronize();
 }
 
-// A thread that enqueues without end blocks when a queue is full, in the middle of an operation. Another
-// thread's wait() ends in time all the same, and the abort ends the first one when it comes on.
+// A thread that enqueues without end blocks in the middle of an operation when a queue is full. wait() in
+// another thread still returns in time, and the first thread's next call fails because the communicator was
+// aborted.
 TEST_F(LateRank, IsReportedWhileAnotherThreadIsBlocked) {
   Status last;
   std::thread enqueues;
@@ -144,7 +146,7 @@ TEST_F(LateRank, IsReportedWhileAnotherThreadIsBlocked) {
   world_.synchronize();
 }
 
-// The sets of events have been used many times over, some of them while others were in use.
+// The sets of events have been reused many times, some of them while others were in use.
 TEST_F(LateRank, IsNamedAfterThousandsAreDone) {
   for (int round = 0; round < 40; ++round) {
     enqueue_barriers(round * 4);
@@ -160,7 +162,7 @@ TEST_F(LateRank, IsNamedAfterThousandsAreDone) {
   world_.synchronize();
 }
 
-// Some of those in flight get done before it.
+// Some operations in flight finish before the one that is stuck.
 TEST_F(LateRank, IsNamedInTheMiddle) {
   {
     std::optional<Hold> all(std::in_place, world_.handles[0]);
@@ -177,7 +179,7 @@ TEST_F(LateRank, IsNamedInTheMiddle) {
   world_.synchronize();
 }
 
-// What has no events of its own is not made up.
+// Operations without their own events are reported as unknown.
 TEST_F(LateRank, IsNotKnownBeyondWhatIsFollowed) {
   {
     std::optional<Hold> all(std::in_place, world_.handles[0]);
@@ -220,7 +222,7 @@ TEST(LateRankAlone, IsNamed) {
   world.synchronize();
 }
 
-// To ask for an event spoils a recording, if one does not take care.
+// cudaEventQuery during a global capture would invalidate it without the relaxed mode.
 TEST(OperationTracker, AreLookedAtWhileSomethingElseIsRecorded) {
   World world(place(kRanks, Placement::spread));
   const DeviceScope scope(0);

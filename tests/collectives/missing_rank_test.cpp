@@ -1,5 +1,5 @@
-// A rank that never arrives: wait() says so in time and names it, the communicator is refused from then on, and
-// whoever makes a new one on other streams goes on at once, while the old work is still stuck.
+// A rank that never arrives: wait() returns in time and names it, later calls on the communicator fail, and a
+// new communicator on other streams works at once, while the old work is still stuck.
 #include <rondo/tests/collectives/hold.h>
 
 #include <optional>
@@ -14,7 +14,7 @@ constexpr milliseconds kTimeout{500};
 struct Case {
   Algorithm algorithm;
   int missing;
-  std::string others;  // what the message says of one that arrived
+  std::string others;  // the message's text about a rank that arrived
 };
 void PrintTo(const Case& c, std::ostream* out) {
   *out << c.algorithm << ", rank " << c.missing << " is missing";
@@ -24,7 +24,7 @@ class MissingRank : public testing::TestWithParam<Case> {
  protected:
   static constexpr int kRanks = 3;
 
-  // The operation is stuck; wait() gives up in time.
+  // The operation is stuck; wait() times out as requested.
   Status wait_in_vain() {
     const auto begin = Clock::now();
     Status status = old_->communicator.wait(old_->handles, kTimeout);

@@ -1,4 +1,4 @@
-// MixedWork: one call of every operation, by all algorithms and on several types, and what must come of it.
+// MixedWork: one call of every operation, with all algorithms and several types, and the expected results.
 #pragma once
 
 #include <rondo/tests/collectives/exact_data.h>
@@ -8,7 +8,7 @@ namespace rondo::test {
 
 class MixedWork {
  public:
-  // `world` has a bucket. Vectors have n * block elements where an operation has blocks.
+  // `world` needs a bucket. Operations with blocks use vectors of n * block elements.
   explicit MixedWork(World& world, int64_t block = 37)
       : communicator_(world.communicator),
         ranks_(world.communicator.size()),
@@ -25,7 +25,7 @@ class MixedWork {
         exchanged_from_(world.devices, ranks_ * block, 3),
         exchanged_(world.devices, ranks_ * block) {}
 
-  // New contents. Waits for the copies.
+  // Uploads new inputs. Waits for the copies.
   void upload(uint64_t seed) {
     float_ = exact_data<float>(Reduction::sum, ranks_, ranks_ * block_, seed);
     short_ = exact_data<float>(Reduction::sum, ranks_, block_, seed);
@@ -39,8 +39,8 @@ class MixedWork {
     sent_.upload(short_.inputs);
   }
 
-  // All operations, one behind the other; the sum of scattered_from_ goes through the scattered blocks to everyone,
-  // and what rank 1 (or the last) has in sent_, to everyone.
+  // Enqueues all operations in sequence. scattered_from_ is reduced into scattered_ and gathered from there;
+  // sent_ is broadcast from rank 1 (the last rank if there is only one).
   Status enqueue(const std::vector<cudaStream_t>& streams) {
     const auto reduced = [&](const std::vector<DataView>& views, Algorithm algorithm) {
       return all_reduce(views, {.algorithm = algorithm}, communicator_, streams);
@@ -61,10 +61,10 @@ class MixedWork {
     RONDO_RETURN_IF_ERROR(
         all_to_all(exchanged_.views(), exchanged_from_.const_views(), communicator_, streams));
     return all_reduce_coalesced(parts_of(grouped_), {.algorithm = Algorithm::hierarchical}, communicator_,
-                           streams);
+                                streams);
   }
 
-  // After the streams are done.
+  // Checks the results. The streams must be idle.
   testing::AssertionResult right() const {
     for (int rank = 0; rank < ranks_; ++rank) {
       const auto r = static_cast<size_t>(rank);
@@ -116,7 +116,7 @@ class MixedWork {
   ExactData<__nv_bfloat16> average_;
 };
 
-// Options under which every call of MixedWork takes several segments, and groups of two ranks.
+// Options with which every call of MixedWork takes several segments and groups have two ranks.
 inline CommunicatorOptions mixed_options(int ranks) {
   CommunicatorOptions options{.slot_bytes = 256, .bucket_bytes = 1024};
   if (ranks % 2 == 0) options.group_size = 2;

@@ -1,6 +1,5 @@
-// connect() where a link or the driver fails in ways that the executor has no fault for: the calls that it
-// makes are taken over by the linker (--wrap, CMakeLists.txt), under the names that the executor's headers
-// make of them.
+// connect() if a link or the driver fails in ways that the executor cannot simulate: the linker redirects its
+// calls (--wrap, CMakeLists.txt). The mangled names come from the executor's headers.
 #include <rondo/collectives/peer_access.h>
 #include <rondo/kernels/runtime/platform.h>
 #include <rondo/tests/collectives/world.h>
@@ -14,9 +13,9 @@ namespace rondo::test {
 
 namespace {
 
-// What enabling an access answers instead of trying it; success: it is tried.
+// The error that enabling access returns; cudaSuccess: the real call is made.
 cudaError_t answer = cudaSuccess;
-// What becomes of the words that the owner of a memory reads back.
+// Modifies the words that the owner of the memory reads back.
 std::function<void(uint32_t* words, size_t count)> spoil;
 
 }  // namespace
@@ -25,7 +24,7 @@ cudaError_t real_enable(int peer, unsigned flags) asm("__real__Z26cudaDeviceEnab
 cudaError_t wrapped_enable(int peer, unsigned flags) asm("__wrap__Z26cudaDeviceEnablePeerAccessij");
 cudaError_t wrapped_enable(int peer, unsigned flags) {
   if (answer == cudaSuccess) return real_enable(peer, flags);
-  // As CUDA does, the error is kept for cudaGetLastError(): that of a call which fails.
+  // As in CUDA, the error stays for cudaGetLastError(): make a real call that fails.
   static_cast<void>(real_enable(-1, flags));
   return answer;
 }
@@ -57,7 +56,7 @@ class PeerAccessFault : public testing::Test {
   }
 };
 
-// A trial that looks at some of the words only takes a broken link for a good one.
+// A check of only some words would accept a broken link.
 TEST_F(PeerAccessFault, AnyWordThatIsWrongShows) {
   const Buffer<uint32_t> small = [] {
     const DeviceScope scope(1);
@@ -80,7 +79,7 @@ TEST_F(PeerAccessFault, AnyWordThatIsWrongShows) {
   EXPECT_STREQ(name_of(connect(0, 1)), "direct");
 }
 
-// Stores that go to another place, or that all bring the same.
+// Stores to a wrong address, or that all store the same value.
 TEST_F(PeerAccessFault, StoresThatAreShiftedOrRepeatedShow) {
   spoil = [](uint32_t* found, size_t count) { std::rotate(found, found + 1, found + count); };
   EXPECT_STREQ(name_of(connect(0, 1)), "broken");
@@ -88,7 +87,7 @@ TEST_F(PeerAccessFault, StoresThatAreShiftedOrRepeatedShow) {
   EXPECT_STREQ(name_of(connect(0, 1)), "broken");
 }
 
-// Access that fails the trial must not stay open: copies would take the same link.
+// Access that fails the check must be disabled again: copies would use the same link.
 TEST_F(PeerAccessFault, ABrokenLinkIsClosedAgain) {
   spoil = [](uint32_t* found, size_t) { found[0] = 0; };
   EXPECT_STREQ(name_of(connect(0, 1)), "broken");
@@ -101,7 +100,7 @@ TEST_F(PeerAccessFault, ALinkThatIsOpenAlreadyIsNoError) {
   for (int i = 0; i < 2; ++i) EXPECT_STREQ(name_of(connect(0, 1)), "direct");
 }
 
-// A device can reach a limited number of peers; the others are reached by copies.
+// A device has a maximum number of peers; the others are accessed by copies.
 TEST_F(PeerAccessFault, WithoutRoomForAPeerThereIsNoAccess) {
   answer = cudaErrorTooManyPeers;
   EXPECT_STREQ(name_of(connect(0, 1)), "unsupported");
@@ -120,7 +119,7 @@ TEST_F(PeerAccessFault, WithoutRoomForAPeerThereIsNoAccess) {
   }
 }
 
-// Any other failure is the device's, and is told with both devices.
+// Any other error is a failure of the device; the message names both devices.
 TEST_F(PeerAccessFault, AnotherFailureIsTold) {
   answer = cudaErrorNvlinkUncorrectable;
   try {

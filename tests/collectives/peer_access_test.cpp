@@ -1,5 +1,5 @@
-// Devices that don't reach each other's memory, or only say so: the communicator finds out, and every operation is
-// right all the same.
+// Devices without peer access, or that only report it: the communicator detects it, and every operation still
+// returns correct results.
 #include <rondo/tests/collectives/mixed_work.h>
 
 #include <simt/faults.h>
@@ -9,7 +9,7 @@ namespace {
 
 constexpr int kDevices = 4;
 
-// What is wrong with the links from device `from` to device `to`.
+// A fault of the links from device `from` to device `to`.
 struct Fault {
   const char* name;
   simt::PeerAccess access;
@@ -73,7 +73,7 @@ TEST_P(PeerLinks, AreNotNeeded) {
   }
 }
 
-// The same bits as where peers are reached.
+// The bits are the same with and without peer access.
 TEST_P(PeerLinks, DoNotShowInTheBits) {
   const auto inputs = normal_inputs(4, 1001, 3);
   for (const SumOrder order : {SumOrder::left_to_right, SumOrder::balanced_tree}) {

@@ -1,5 +1,5 @@
-// What the tests of what operations put on streams share: an operation among the caller's own work, played in a model
-// of streams and memory (stream_model.h), and the settings in which it is played.
+// Helpers for the tests of enqueued work: an operation and the caller's surrounding work, simulated in a
+// model of streams and memory (stream_model.h), and the configurations in which they run.
 #pragma once
 
 #include <rondo/tests/collectives/algorithms/stream_model.h>
@@ -15,7 +15,7 @@ inline std::vector<Term> shares_of(Terms& terms, int rank, int64_t size) {
   return shares;
 }
 
-// Shares of element `element` added along `ranks`.
+// The sum of the ranks' shares of `element`, added in the order of `ranks`.
 inline Term sum_along(Terms& terms, const std::vector<int>& ranks, int64_t element) {
   Term sum = terms.share(ranks[0], element);
   for (size_t k = 1; k < ranks.size(); ++k) sum = terms.sum(sum, terms.share(ranks[k], element));
@@ -28,8 +28,9 @@ inline std::vector<int> in_order(int ranks) {
   return order;
 }
 
-// One operation among the caller's own work: before it every stream fills its rank's input and spoils its output;
-// after it every stream looks at the output and spoils both. Streams are the operation's own.
+// Simulates one operation and the caller's surrounding work. before(): each stream writes its rank's input
+// and poisons its output. after(): each stream checks the output and poisons both. Each object has its own
+// streams.
 class Play {
  public:
   Play(World& world, StreamModel& model, DType dtype, int64_t inputs, int64_t outputs, bool in_place)
@@ -51,7 +52,7 @@ class Play {
                    shares_of(model_.terms(), static_cast<int>(rank), input[rank].size));
     }
   }
-  // want(rank, element)
+  // want(rank, element) is the expected term.
   template <class Want>
   void after(Want want) {
     for (size_t rank = 0; rank < input.size(); ++rank) {
@@ -79,7 +80,7 @@ class Play {
   std::vector<Buffer<std::byte>> memory_;
 };
 
-// Whether kernels reach the memory of other devices; the direct algorithms differ.
+// Whether kernels have peer access to other devices; it changes the direct algorithms.
 enum class Reach { all, none };
 
 class PeerLinks {
@@ -96,7 +97,7 @@ class PeerLinks {
   Reach reach_;
 };
 
-// test(world, algorithm) by ring, and directly with and without access to peers.
+// Calls test(world, algorithm) for ring, and for the other algorithms with and without peer access.
 template <class Test>
 void for_setups(std::initializer_list<int> ranks, std::initializer_list<Algorithm> algorithms, Test test) {
   for (const Reach reach : {Reach::all, Reach::none}) {

@@ -1,4 +1,4 @@
-// reduce(): any root gets the reduction, and nobody else gets anything.
+// reduce(): the root gets the reduction, for every root; the other ranks do not change.
 #include <rondo/tests/collectives/exact_data.h>
 #include <rondo/tests/collectives/worlds.h>
 

@@ -1,4 +1,4 @@
-// Much at a time: all operations mixed, in drawn orders, in one graph, from several threads.
+// Stress tests: all operations mixed, in random orders, in one graph, and from several threads.
 #include <rondo/tests/collectives/knot.h>
 #include <rondo/tests/collectives/mixed_work.h>
 
@@ -7,7 +7,8 @@
 namespace rondo::test {
 namespace {
 
-// The thread sanitizer makes every CUDA thread a thread, and sees a race in any order.
+// The thread sanitizer runs every CUDA thread as a host thread and detects races in any order, so fewer runs
+// suffice.
 #ifdef __SANITIZE_THREAD__
 constexpr int kOperations = 500, kSeeds = 10, kReplays = 30;
 #else
@@ -31,7 +32,7 @@ TEST(Stress, TenThousandSmallOnesInFlight) {
   for (size_t rank = 0; rank < kRanks; ++rank) EXPECT_TRUE(all_equal_bits(vectors.download(rank), data.want));
 }
 
-// Nothing orders the operations but the communicator and the ranks' streams.
+// Only the communicator and the ranks' streams order the operations.
 TEST(Stress, AHundredOrdersOfEverything) {
   for (uint64_t seed = 0; seed < kSeeds; ++seed) {
     const int ranks = static_cast<int>(2 + seed % 4);
@@ -50,7 +51,7 @@ TEST(Stress, AHundredOrdersOfEverything) {
     }
     RandomOrder order(seed);
     ASSERT_TRUE(ok(first.enqueue(world.handles)));
-    ASSERT_TRUE(ok(second.enqueue(others)));  // on streams that know nothing of the first ones
+    ASSERT_TRUE(ok(second.enqueue(others)));  // on streams that are not ordered with the first ones
     world.synchronize();
     for (const Stream& stream : other_streams) stream.synchronize();
     ASSERT_TRUE(first.right()) << "seed " << seed;
@@ -86,7 +87,7 @@ TEST(Stress, AThousandReplaysOfEverything) {
 
 constexpr int kThreads = 4, kRounds = 25;
 
-// work(thread) on so many threads at once.
+// Runs work(thread) on kThreads threads at the same time.
 template <class Work>
 void on_threads(Work work) {
   std::vector<std::thread> threads;
@@ -107,7 +108,7 @@ TEST(Stress, FourCommunicatorsFromFourThreads) {
   });
 }
 
-// Every thread has streams and vectors of its own; the scratch memory is everyone's.
+// Every thread has its own streams and vectors; all share the scratch memory.
 TEST(Stress, OneCommunicatorFromFourThreads) {
   World world(place(4, Placement::spread), mixed_options(4));
   on_threads([&world](int thread) {

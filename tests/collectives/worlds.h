@@ -1,5 +1,5 @@
-// Worlds that several cases share, since making one takes longer than using it; and the settings in which the
-// operations are tried.
+// A cache of worlds, because creating one takes longer than using it, and the settings in which the
+// operations are tested.
 #pragma once
 
 #include <rondo/tests/collectives/pairwise.h>
@@ -11,7 +11,7 @@
 
 namespace rondo::test {
 
-// A ring order in which hardly anyone stays where he was.
+// A random ring order that depends only on the number of ranks.
 inline std::vector<int> shuffled_ring(int ranks) {
   std::vector<int> order(static_cast<size_t>(ranks));
   std::iota(order.begin(), order.end(), 0);
@@ -29,7 +29,7 @@ class Worlds {
       CommunicatorOptions options{.slot_bytes = slot_bytes, .bucket_bytes = 0};
       if (shuffled) options.ring_order = shuffled_ring(ranks);
       if (slot_bytes >= 2048 && ranks % 2 == 0)
-        options.group_size = ranks / 2;  // a slot holds a slice a group
+        options.group_size = ranks / 2;  // a slot must hold one slice per group
       world = std::make_unique<World>(place(ranks, placement), options);
     }
     return *world;
@@ -39,12 +39,12 @@ class Worlds {
   std::map<std::tuple<int, Placement, int64_t, bool>, std::unique_ptr<World>> worlds_;
 };
 
-// How an operation is called, but for what is its own.
+// The parameters that all operations have in common.
 struct Setting {
   int ranks = 1;
   Placement placement = Placement::spread;
   int64_t slot_bytes = 64;
-  bool shuffled = false;  // the ring's order
+  bool shuffled = false;  // the ring order
   int64_t size = 0;       // of a block
   DType dtype = DType::float32;
   Reduction reduction = Reduction::sum;
@@ -62,7 +62,8 @@ inline std::ostream& operator<<(std::ostream& out, const Setting& s) {
              << s.other_offset;
 }
 
-// try_one(world, setting) in settings that are drawn from the seed; any two values of any two fields join_streams.
+// Calls try_one(world, setting) with settings drawn from the seed, so that every pair of values of any two
+// fields occurs.
 template <class Try>
 void for_settings(uint64_t seed, Try try_one) {
   constexpr int kRanks[] = {1, 2, 3, 4, 5, 8, 13};

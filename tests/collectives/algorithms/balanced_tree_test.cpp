@@ -1,5 +1,5 @@
-// SumOrder::balanced_tree adds as reduction.h says: T(a, b) = T(a, a + p) + T(a + p, b) with p the largest power of
-// two below b - a.
+// SumOrder::balanced_tree adds as reduction.h documents: T(a, b) = T(a, a + p) + T(a + p, b) with p the
+// largest power of two below b - a.
 #include <rondo/tests/collectives/exact_data.h>
 #include <rondo/tests/collectives/world.h>
 
@@ -67,7 +67,7 @@ TEST_P(BalancedTree, SixtyFourRanks) {
   EXPECT_TRUE(all_equal_bits(reduced_by_tree(world, inputs, GetParam()), tree_sum(inputs, 0, 64)));
 }
 
-// The algorithms that are not of all_reduce() alone.
+// The algorithms that operations other than all_reduce() support.
 class BalancedTreeOfOthers : public testing::TestWithParam<Algorithm> {};
 INSTANTIATE_TEST_SUITE_P(All, BalancedTreeOfOthers, testing::Values(Algorithm::direct, Algorithm::automatic),
                          [](const auto& info) { return std::string(name_of(info.param)); });
@@ -89,7 +89,7 @@ TEST_P(BalancedTreeOfOthers, ReduceScatterAndReduceAddByTreeToo) {
   }
 }
 
-// Who adds 8 ranks at once, and who adds twice 4 and then the two sums, gets the same bits.
+// Adding 8 ranks at once gives the same bits as adding 4 ranks twice and then the two sums.
 TEST_P(BalancedTree, ASubtreeIsASumOfItsOwn) {
   World eight(place(8, Placement::spread)), four(place(4, Placement::spread)),
       two(place(2, Placement::spread));
@@ -102,7 +102,7 @@ TEST_P(BalancedTree, ASubtreeIsASumOfItsOwn) {
       all_equal_bits(reduced_by_tree(two, halves, GetParam()), reduced_by_tree(eight, inputs, GetParam())));
 }
 
-// Integers do not notice the order, and neither do the choice of the least and the largest.
+// The order does not change the results of integers, min and max.
 TEST_P(BalancedTree, OtherReductionsAreWhatTheyAre) {
   World world(place(5, Placement::spread));
   for (const Reduction reduction : kReductions) {

@@ -1,6 +1,6 @@
-// What the operations put on streams, played in a model of streams and memory (stream_model.h) for up to 64 ranks:
-// whatever touches the same byte is put in order by an event, every share is added once and in the documented order,
-// and no rank sends more than its part. Nothing runs, so nothing depends on luck.
+// Simulates the enqueued work of the operations for up to 64 ranks in a model of streams and memory
+// (stream_model.h): events order all conflicting accesses, every share is added once and in the documented
+// order, and no rank sends more than its part. Nothing runs, so the result does not depend on timing.
 #include <rondo/tests/collectives/play.h>
 
 namespace rondo::test {
@@ -81,7 +81,7 @@ TEST(EnqueuedOrder, BroadcastAndReduce) {
             model.terms(),
             algorithm == Algorithm::ring ? around(ring, position_of(ring, root) + 1) : in_order(ranks), i);
       });
-      // And once more, the other way round, with the events that are recorded by now.
+      // Broadcast once more after the reduce, with events that have been recorded before.
       given.before();
       ASSERT_TRUE(
           ok(broadcast(given.output, given.input[r], root, algorithm, world.communicator, given.handles)));
@@ -107,7 +107,7 @@ TEST(EnqueuedOrder, AllToAll) {
   });
 }
 
-// The model itself sees what it is there for.
+// The model detects missing events.
 TEST(StreamModel, SeesAMissingEvent) {
   World world(place(2, Placement::together));
   StreamModel unused;

@@ -1,5 +1,5 @@
-// The calls with which the collectives put work on streams, taken over by the linker (--wrap, CMakeLists.txt). The
-// names are what the executor's headers make of them.
+// Redirects the stream calls of the collectives (linker option --wrap, CMakeLists.txt). The mangled names
+// come from the executor's headers.
 #include <rondo/collectives/pack.h>
 #include <rondo/tests/collectives/algorithms/stream_model.h>
 

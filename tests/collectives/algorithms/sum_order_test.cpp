@@ -1,5 +1,5 @@
-// In which order each operation adds, bit by bit: collectives.h promises an order for every algorithm, and here is
-// that promise as a plain loop. The data are such that another order gives other bits.
+// The order in which each operation adds, bit by bit: plain loops in the order that collectives.h documents
+// for each algorithm. The data are such that another order gives other bits.
 #include <rondo/tests/collectives/exact_data.h>
 #include <rondo/tests/collectives/worlds.h>
 
@@ -8,8 +8,8 @@
 namespace rondo::test {
 namespace {
 
-// Small numbers, and for each element two ranks with a large one and its negative: what is added between them loses
-// its last bits. 16-bit floats, too, show that when they are summed in fp32.
+// Small numbers, and for each element two ranks with a large number and its negative, so that sums between
+// these two lose their last bits. This also affects 16-bit floats, which are summed in fp32.
 template <class T>
 std::vector<std::vector<T>> touchy_inputs(int ranks, int64_t size) {
   const double large = std::is_same_v<T, double> ? 0x1p43 : 0x1p14;
@@ -26,7 +26,7 @@ std::vector<std::vector<T>> touchy_inputs(int ranks, int64_t size) {
 }
 
 template <class T>
-using Sum = std::conditional_t<std::is_same_v<T, double>, double, float>;  // what partial sums are kept in
+using Sum = std::conditional_t<std::is_same_v<T, double>, double, float>;  // the type of partial sums
 
 // ranks[0] + ranks[1] + ... from left to right, rounded once.
 template <class T>
@@ -37,7 +37,7 @@ T sum_along(const std::vector<std::vector<T>>& inputs, const std::vector<int>& r
   return static_cast<T>(sum);
 }
 
-// The ranks from `position` on, once around the ring.
+// All ranks of the ring in order, beginning at `position`.
 std::vector<int> around(const std::vector<int>& ring, size_t position) {
   std::vector<int> ranks;
   for (size_t k = 0; k < ring.size(); ++k) ranks.push_back(ring[(position + k) % ring.size()]);
@@ -52,8 +52,9 @@ size_t position_of(const std::vector<int>& ring, int rank) {
   return static_cast<size_t>(std::find(ring.begin(), ring.end(), rank) - ring.begin());
 }
 
-// The sum of every element, where element i is added along order_of(i). Checks that the data would tell: the sum
-// along the order reversed, and along the other algorithm's, must differ somewhere.
+// The sum of every element, where element i is added in the order order_of(i). Checks that the data is
+// sensitive to the order: the reversed order and the order shifted by one rank must give other bits
+// somewhere.
 template <class T>
 std::vector<T> witness(const std::vector<std::vector<T>>& inputs,
                        const std::function<std::vector<int>(int64_t element)>& order_of) {
@@ -81,7 +82,8 @@ class SumOrderOf : public testing::TestWithParam<Parameters> {
  protected:
   static constexpr int64_t kBlock = 601;
 
-  // test(element, world, ring) for worlds of 2 to 16 ranks, the ring in order and shuffled, in one segment and many.
+  // Calls test(element, world, ring) for 2 to 16 ranks, with the ring in order and shuffled, in one segment
+  // and in many.
   template <class Test>
   void for_worlds(Test test) {
     for (const int ranks : {2, 3, 4, 7, 8, 16})
@@ -125,7 +127,7 @@ TEST_P(AllReduceOrderOf, IsAsDocumented) {
     const auto ranks = static_cast<int64_t>(ring.size());
     const int64_t size = kBlock;
     const auto inputs = touchy_inputs<T>(static_cast<int>(ranks), size);
-    // A chunk is an n-th part, rounded up to 16 bytes; chunk c begins at the rank at position c.
+    // A chunk is an n-th part, rounded up to 16 bytes. Chunk c begins at the rank at position c.
     int64_t chunk = (size + ranks - 1) / ranks;
     while (chunk * static_cast<int64_t>(sizeof(T)) % 16 != 0) ++chunk;
     const std::vector<T> want = witness<T>(inputs, [&](int64_t i) {
@@ -143,7 +145,7 @@ class ReduceOrderOf : public SumOrderOf {};
 INSTANTIATE_TEST_SUITE_P(All, ReduceOrderOf, testing::ValuesIn(by({Algorithm::ring, Algorithm::direct})),
                          name_parameters);
 
-// The ring ends where the result belongs, so it begins one position behind.
+// The ring ends at the owner of the result, so it begins one position after it.
 TEST_P(ReduceOrderOf, ReduceScatterIsAsDocumented) {
   for_worlds([&](auto element, World& world, const std::vector<int>& ring) {
     using T = decltype(element);
@@ -181,7 +183,8 @@ TEST_P(ReduceOrderOf, ReduceIsAsDocumented) {
   });
 }
 
-// all_reduce_coalesced() is all_reduce() of the bucket, in which every vector begins at a multiple of 16 bytes.
+// all_reduce_coalesced() adds as all_reduce() of the bucket, in which every vector begins at a multiple of 16
+// bytes.
 TEST(AllReduceCoalescedOrder, IsThatOfTheBucket) {
   constexpr int kRanks = 5;
   const std::vector<int64_t> sizes = {7, 0, 130, 64, 1};
