@@ -1,4 +1,4 @@
-// Several processes do what one does, bit by bit; and when one of them does not, the others say which.
+// Several processes give the same bits as one process. If a process stops, the error of the others names it.
 #include <rondo/collectives/across_hosts/waiting.h>
 #include <rondo/tests/across_hosts/launcher.h>
 
@@ -9,7 +9,7 @@ namespace {
 
 std::string program(const std::string& arguments) { return ACROSS_HOSTS_PROGRAM " " + arguments; }
 
-// What one process says with all the ranks, in groups, and several with theirs.
+// Compares the output of one process that runs all ranks in groups with that of several processes.
 void expect_same_output(const std::string& alone, int processes, const std::string& together, size_t least) {
   const Output one = run("SIMT_WORKERS=2 " + alone), several = run(launch(processes, together));
   ASSERT_EQ(one.exit_code, 0) << one.text;
@@ -45,14 +45,14 @@ TEST(AcrossHosts, TrainingIsTheSameInFourProcesses) {
   expect_same_output(ACROSS_HOSTS_TRAINING " 4 1", 4, ACROSS_HOSTS_TRAINING " 1 0", 100);
 }
 
-// Three lines, each the same; the processes print them in any order.
+// Expects the same line from three processes, in any order.
 void expect_the_same_of_three(const std::string& mode, const std::string& line) {
   const Output output = run(launch(3, ACROSS_HOSTS_TRAINING " " + mode + " 0"));
   ASSERT_EQ(output.exit_code, 0) << output.text;
   EXPECT_EQ(output.text, line + "\n" + line + "\n" + line + "\n");
 }
 
-// The search runs in all processes together.
+// All processes search together.
 TEST(AcrossHosts, ABadInputOfOneProcessIsFoundByAll) {
   SKIP_WITHOUT_MPI();
   expect_the_same_of_three("bad",
@@ -113,7 +113,7 @@ TEST(AcrossHosts, CommunicatorsThatDifferAreRefused) {
   expect_says(output, " has 2 ranks and process 0 (pid ");
 }
 
-// CUDA may run host functions one after another: in which order must not depend on which is ready first.
+// CUDA may run host functions one after another. Their order must not depend on which one is ready first.
 TEST(AcrossHosts, MessagesOfTwoCommunicatorsKeepOneOrder) {
   SKIP_WITHOUT_MPI();
   for (const int ranks : {1, 2}) {
@@ -129,7 +129,7 @@ void expect_process_1_to_blame(const std::string& scenario, const std::string& d
   EXPECT_EQ(output.exit_code, 3) << output.text;
   EXPECT_LT(output.seconds, 15);
   expect_says(output, doing + ": nothing came from process 1 (pid ");
-  // But for what process 1 itself says when it is woken, to be ended.
+  // Ignores the lines of process 1 itself, which prints when it is resumed to be ended.
   std::istringstream lines(output.text);
   for (std::string line; std::getline(lines, line);) {
     if (line.starts_with("process 1 ")) continue;
@@ -151,7 +151,7 @@ TEST(AcrossHosts, TheFirstInARowOfThoseThatWaitIsNamed) {
   expect_process_1_to_blame("row 1 0", "");
 }
 
-// The launcher itself sees that one, and ends the others.
+// Here the launcher detects the failure and ends the other processes.
 TEST(AcrossHosts, AKilledProcessEndsTheOthers) {
   SKIP_WITHOUT_MPI();
   const Output output = run(launch(3, program("die 1 0")));

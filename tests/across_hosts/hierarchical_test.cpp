@@ -1,5 +1,5 @@
-// The hierarchical all-reduce in one process: every type, reduction, size and grouping, the order it documents, and
-// devices that do not reach each other.
+// The hierarchical all-reduce in one process: every type, reduction, size and grouping, the documented order
+// of additions, and devices without peer access.
 #include <rondo/tests/across_hosts/documented_sum.h>
 #include <rondo/tests/collectives/all_reduce_case.h>
 #include <rondo/tests/collectives/exact_data.h>
@@ -87,7 +87,7 @@ TEST_P(Hierarchical, AddsInTheDocumentedOrder) {
   }
 }
 
-// Each stream takes its result and spoils its memory as soon as the operation lets it.
+// Each stream copies its result and poisons its memory directly after the operation.
 TEST_P(Hierarchical, IsOrderedByItsEvents) {
   const auto [ranks, m] = GetParam();
   constexpr int64_t kSize = 300;
@@ -115,7 +115,7 @@ TEST_P(Hierarchical, IsOrderedByItsEvents) {
   }
 }
 
-// The ring inside a group follows the communicator's order; the groups stay where they are.
+// The ring inside a group uses the communicator's ring order; the order of the groups is fixed.
 TEST(Hierarchical, FollowsTheRingOrderInsideItsGroups) {
   CommunicatorOptions options = in_groups(3, 1024);
   options.ring_order = {4, 1, 3, 0, 2, 5};  // group 0: 1, 0, 2; group 1: 4, 3, 5
@@ -139,8 +139,8 @@ TEST(Hierarchical, FusesManyVectors) {
     for (int rank = 0; rank < 4; ++rank)
       lists[static_cast<size_t>(rank)].push_back(vectors.back().view(rank));
   }
-  ASSERT_TRUE(
-      ok(all_reduce_coalesced(lists, {.algorithm = Algorithm::hierarchical}, world.communicator, world.handles)));
+  ASSERT_TRUE(ok(all_reduce_coalesced(lists, {.algorithm = Algorithm::hierarchical}, world.communicator,
+                                      world.handles)));
   world.synchronize();
   const auto want = hierarchical_sum(inputs, 2);
   for (const RankVectors& vector : vectors)

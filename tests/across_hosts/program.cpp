@@ -1,17 +1,17 @@
-// The program that across_hosts_test.cpp starts, alone and in several processes.
+// The program that across_hosts_test.cpp starts, in one process and in several.
 //
-//   program bits LOCAL GROUP      all-reduces of many kinds; process 0 prints a line each, with a hash of the result.
-//                                 Alone, LOCAL ranks in groups of GROUP stand for processes of GROUP ranks.
-//   program mismatch LOCAL 0      calls that differ between the processes, and what they answer
-//   program layout LOCAL 0        process 1 makes one rank more
-//   program stop LOCAL 0          process 1 stops itself between two of many operations; stop_replay: which are
-//                                 replays of a graph
-//   program die LOCAL 0           process 1 is killed there
-//   program forever LOCAL 0       operations without end; process 0 says "running" after some
-//   program order LOCAL 0         two communicators whose messages become ready in another order in process 1
+//   program bits LOCAL GROUP      all-reduces of many kinds; process 0 prints a line with a hash for each.
+//                                 In one process, LOCAL ranks in groups of GROUP replace several processes.
+//   program mismatch LOCAL 0      calls that differ between the processes; prints the returned errors
+//   program layout LOCAL 0        process 1 has one rank more than the others
+//   program stop LOCAL 0          process 1 stops itself after half of the operations
+//   program stop_replay LOCAL 0   the same, if the operations are replays of a graph
+//   program die LOCAL 0           process 1 is killed at the same point
+//   program forever LOCAL 0       endless operations; process 0 prints "running" after some
+//   program order LOCAL 0         two communicators, whose messages become ready in another order in process 1
 //   program row LOCAL 0           process 1 stops, the last process waits for it, and process 0 for the last
 //
-// TIMEOUT_MS is how long a process waits for another. Exit code: 3 where rondo::Error was thrown.
+// TIMEOUT_MS: how long a process waits for another. Exit code 3: an exception was thrown.
 #include <rondo/collectives/across_hosts/gather.h>
 #include <rondo/collectives/across_hosts/mpi_process_group.h>
 #include <rondo/tests/across_hosts/fingerprint.h>
@@ -58,12 +58,12 @@ struct Program {
     std::vector<std::vector<DataView>> lists;
     for (size_t rank = 0; rank < ranks.devices.size(); ++rank)
       lists.push_back({a.views[rank], b.views[rank], c.views[rank]});
-    throw_if_error(
-        all_reduce_coalesced(lists, {.algorithm = Algorithm::hierarchical}, ranks.communicator, ranks.streams));
+    throw_if_error(all_reduce_coalesced(lists, {.algorithm = Algorithm::hierarchical}, ranks.communicator,
+                                        ranks.streams));
     for (const Vectors<float>* vectors : {&a, &b, &c}) say(ranks, *vectors, "one of many");
   }
 
-  // Two operations, recorded once and replayed.
+  // Captures two operations once and replays them.
   void replayed(Ranks& ranks) const {
     Vectors<float> data(ranks, 3000);
     const Recorded twice(ranks, [&] {
@@ -122,7 +122,8 @@ struct Program {
     say(all, data, "and all is well afterwards:");
   }
 
-  // Process 1 has one of its two streams recorded, which it notices alone, and before anybody has begun.
+  // Process 1 has one of its two streams captured. Only process 1 can detect this, before any process has
+  // begun.
   void capture_one(Ranks& all, const Vectors<float>& data) const {
     const DeviceScope scope(all.devices[0]);
     if (second())
@@ -138,7 +139,8 @@ struct Program {
     throw_if_error(all.communicator.state());
   }
 
-  // Of other kinds; of one kind and other sizes; and what is too large for one message.
+  // Gathers of different kinds; of the same kind with different sizes; and of values too large for one
+  // message.
   void gather_different_things() const {
     const auto expect_refused = [](const Status& status, const char* what) {
       if (status.message().find(what) == std::string::npos)
@@ -197,7 +199,7 @@ struct Program {
     }
   }
 
-  // Enqueued call by call, then replayed from one graph in which neither is before the other.
+  // Two operations, first enqueued directly, then replayed from one graph that does not order them.
   void order() const {
     Ranks a = ranks(1024), b = ranks(1024);
     Vectors<float> of_a(a, 300), of_b(b, 400);
@@ -244,7 +246,8 @@ struct Program {
     finish("replayed");
   }
 
-  // Process 0 waits for the last, which waits for process 1, which has stopped: who is to blame?
+  // Process 0 waits for the last process, which waits for process 1, which has stopped. The error must name
+  // process 1.
   void row() const {
     const int last = processes->size() - 1, own = processes->index();
     char byte = 0;

@@ -1,4 +1,4 @@
-// `rondo train` and `rondo allreduce` in several processes, as a user starts them.
+// `rondo train` and `rondo allreduce` in several processes, started as a user would.
 #include <rondo/tests/across_hosts/launcher.h>
 #include <rondo/tests/rondo/support/files.h>
 
@@ -17,7 +17,7 @@ class RondoAcrossHosts : public testing::Test {
   TemporaryDirectory data_, results_;
 };
 
-// Epoch, loss and accuracy of each line of a log: what does not depend on the time it took.
+// Epoch, loss and accuracy of each line of a log: the columns that do not depend on time.
 std::string figures(const std::string& log) {
   std::istringstream lines(log);
   std::string kept;
@@ -135,8 +135,7 @@ TEST_F(RondoAcrossHosts, DifferentOptionsAreRefused) {
 TEST_F(RondoAcrossHosts, DifferentTrainingsAreRefused) {
   SKIP_WITHOUT_MPI();
   const std::string lenet = train("--devices 1 --timeout 10 "),
-                    mlp = RONDO_PROGRAM
-                    " train mlp --timeout 10 --layers 1 --width 4 --inputs 4 --batch 4 ";
+                    mlp = RONDO_PROGRAM " train mlp --timeout 10 --layers 1 --width 4 --inputs 4 --batch 4 ";
   const struct {
     std::string commands[2];
     std::string says;
@@ -158,7 +157,7 @@ TEST_F(RondoAcrossHosts, DifferentTrainingsAreRefused) {
   }
 }
 
-// Each of these was a timeout, or a message of MPI's.
+// Without the check, each of these would time out or fail with an error of MPI.
 TEST_F(RondoAcrossHosts, DifferentOptionsOfTheAllReduceAreRefused) {
   SKIP_WITHOUT_MPI();
   const std::string measure = "allreduce -T 10 ", small = measure + "-b 1K -e 2K -f 2 ";
