@@ -8,7 +8,7 @@
 //   program stop_replay LOCAL 0   the same, if the operations are replays of a graph
 //   program die LOCAL 0           process 1 is killed at the same point
 //   program forever LOCAL 0       endless operations; process 0 prints "running" after some
-//   program order LOCAL 0         two communicators, whose messages become ready in another order in process 1
+//   program order LOCAL 0         two communicators; their messages get ready in another order in process 1
 //   program row LOCAL 0           process 1 stops, the last process waits for it, and process 0 for the last
 //
 // TIMEOUT_MS: how long a process waits for another. Exit code 3: an exception was thrown.

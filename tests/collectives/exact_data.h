@@ -7,7 +7,6 @@
 //   min, max       any number, including infinities
 //   integer types  any bits: sums and products wrap the same in every order. int64 values for an average are
 //                  small enough that the sum does not wrap.
-//                  below an average does not wrap.
 #pragma once
 
 #include <cuda_bf16.h>

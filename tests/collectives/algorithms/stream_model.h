@@ -1,10 +1,10 @@
 // StreamModel: a model of work on streams as CUDA orders it. It tracks the happens-before relation with
 // vector clocks of streams and events, and for every granule of memory its last write and reads and the
-// expression that it holds. It detects
+// expression that it holds. It finds
 //
-//   every pair of conflicting accesses to the same memory that no event orders, whether or not they collide
-//   in a run, and which expression an operation computes: which shares are added, how often, and in which
-//   order.
+//   - every pair of conflicting accesses to the same memory that no event orders, even if they do not collide
+//     in a run;
+//   - the expression that an operation computes: which shares are added, how often, and in which order.
 #pragma once
 
 #include <cuda_runtime_api.h>
