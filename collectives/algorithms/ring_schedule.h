@@ -4,8 +4,8 @@
 // n ranks form a ring: rank r sends to the next rank, r + 1, and receives from the previous one. The data is
 // cut into n chunks. In 2(n-1) steps every rank sends one chunk per step:
 //
-//   step    0 ..  n-2   reduce-scatter: the receiver adds the chunk to its own. Chunk c starts at rank c. When it
-//                       arrives at rank c - 1, its owner, it contains every rank's share.
+//   step    0 ..  n-2   reduce-scatter: the receiver adds the chunk to its own. Chunk c starts at rank c. At
+//                       rank c - 1, its owner, it contains every rank's share.
 //   step  n-1 .. 2n-3   all-gather: finished chunks go around the ring and replace the receivers' chunks.
 //
 // The second phase starts where the first ends, so one formula covers both: at step s rank r sends
