@@ -51,7 +51,7 @@ inline std::string launch(int processes, const std::string& command, int timeout
 #define SKIP_WITHOUT_MPI() \
   if (!has_launcher()) GTEST_SKIP() << "no MPI, or no " MPIEXEC " that runs"
 
-inline void expect_says(const Output& output, const std::string& what) {
+inline void expect_contains(const Output& output, const std::string& what) {
   EXPECT_NE(output.text.find(what), std::string::npos) << "'" << what << "' is not in:\n" << output.text;
 }
 

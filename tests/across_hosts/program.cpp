@@ -35,7 +35,7 @@ struct Program {
   Ranks ranks(int64_t slot_bytes) const { return Ranks(processes, local, group, slot_bytes); }
 
   template <class T>
-  void say(Ranks& ranks, const Vectors<T>& vectors, const std::string& what) const {
+  void print_hash(Ranks& ranks, const Vectors<T>& vectors, const std::string& what) const {
     const uint64_t hash = fingerprint(processes, ranks, vectors);
     if (first()) std::printf("%s %016llx\n", what.c_str(), static_cast<unsigned long long>(hash));
   }
@@ -50,17 +50,17 @@ struct Program {
       throw_if_error(all_reduce(out.views, inputs, options, ranks.communicator, ranks.streams));
     else
       throw_if_error(all_reduce(out.views, options, ranks.communicator, ranks.streams));
-    say(ranks, out, concat(name_of(dtype_of<T>), " ", name_of(reduction), " ", size));
+    print_hash(ranks, out, concat(name_of(dtype_of<T>), " ", name_of(reduction), " ", size));
   }
 
-  void many(Ranks& ranks) const {
+  void coalesced(Ranks& ranks) const {
     Vectors<float> a(ranks, 100), b(ranks, 333), c(ranks, 5000);
     std::vector<std::vector<DataView>> lists;
     for (size_t rank = 0; rank < ranks.devices.size(); ++rank)
       lists.push_back({a.views[rank], b.views[rank], c.views[rank]});
     throw_if_error(all_reduce_coalesced(lists, {.algorithm = Algorithm::hierarchical}, ranks.communicator,
                                         ranks.streams));
-    for (const Vectors<float>* vectors : {&a, &b, &c}) say(ranks, *vectors, "one of many");
+    for (const Vectors<float>* vectors : {&a, &b, &c}) print_hash(ranks, *vectors, "one of many");
   }
 
   // Captures two operations once and replays them.
@@ -74,7 +74,7 @@ struct Program {
     for (int replay = 0; replay < 3; ++replay) {
       data.reset(ranks);
       for (int i = 0; i < 2; ++i) twice.launch();
-      say(ranks, data, "replayed");
+      print_hash(ranks, data, "replayed");
     }
   }
 
@@ -87,12 +87,12 @@ struct Program {
             if ((size < 2000 && slot_bytes == 1024) ||
                 (size >= 2000 && (reduction == Reduction::sum || reduction == Reduction::average)))
               visit(dtype, [&](auto element) { reduce<decltype(element)>(all, reduction, size); });
-      many(all);
+      coalesced(all);
       replayed(all);
     }
   }
 
-  void answer(const Status& status) const {
+  void print_status(const Status& status) const {
     if (first()) std::printf("%s: %s\n", name_of(status.code()), status.message().c_str());
   }
 
@@ -102,7 +102,7 @@ struct Program {
     Vectors<float> data(all, 100), longer(all, 101);
     Vectors<int32_t> integers(all, 100);
     const auto call = [&](const std::vector<DataView>& views, const ReduceOptions& options) {
-      answer(all_reduce(views, options, all.communicator, all.streams));
+      print_status(all_reduce(views, options, all.communicator, all.streams));
     };
     call(second() ? longer.views : data.views, sum);
     call(second() ? integers.views : data.views, sum);
@@ -111,7 +111,7 @@ struct Program {
                   : data.views,
          sum);
     call(data.views, {.algorithm = Algorithm::ring});
-    answer(barrier(all.communicator, all.streams));
+    print_status(barrier(all.communicator, all.streams));
     capture_one(all, data);
     gather_different_things();
     throw_if_error(all.communicator.wait(all.streams, std::chrono::minutes(2)));
@@ -119,7 +119,7 @@ struct Program {
       if (data.buffers[rank].download() != all.values<float>(static_cast<int>(rank), 100))
         throw std::runtime_error("a refused call has changed its data");
     call(data.views, sum);
-    say(all, data, "and all is well afterwards:");
+    print_hash(all, data, "and all is well afterwards:");
   }
 
   // Process 1 has one of its two streams captured. Only process 1 can detect this, before any process has
@@ -135,7 +135,7 @@ struct Program {
       throw_if_error(from_cuda(cudaStreamEndCapture(all.streams[0], &graph), "capture"));
       throw_if_error(from_cuda(cudaGraphDestroy(graph), "capture"));
     }
-    answer(status);
+    print_status(status);
     throw_if_error(all.communicator.state());
   }
 
@@ -154,7 +154,7 @@ struct Program {
     for (const std::string kind : {"lists", "numbers"}) {
       const Status status =
           second() ? gather(*processes, list, lists, kind) : gather(*processes, 7, numbers, "numbers");
-      answer(status);
+      print_status(status);
       expect_refused(status, second() ? "process 1" : "(1200 bytes) and process 0");
     }
     expect_refused(gather(*processes, 7, numbers, second() ? "other numbers" : "numbers"),
@@ -215,8 +215,8 @@ struct Program {
     const auto finish = [&](const char* how) {
       for (Ranks* all : {&a, &b})
         throw_if_error(all->communicator.wait(all->streams, std::chrono::minutes(2)));
-      say(a, of_a, how);
-      say(b, of_b, how);
+      print_hash(a, of_a, how);
+      print_hash(b, of_b, how);
     };
     enqueue();
     finish("enqueued");

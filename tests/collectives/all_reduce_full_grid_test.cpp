@@ -19,8 +19,8 @@ class AllReduceFullGrid : public testing::TestWithParam<Parameters> {
 
   // Every reduction, in place and out of place, with every n-th alignment: the same for inputs and outputs,
   // and different.
-  void expect_right(World& world, int64_t size, int64_t every = 1) {
-    const int ranks = world.communicator.size();
+  void expect_right(CommunicatorFixture& fixture, int64_t size, int64_t every = 1) {
+    const int ranks = fixture.communicator.size();
     visit(dtype(), [&](auto element) {
       for (const Reduction reduction : kReductions) {
         const auto data =
@@ -33,7 +33,7 @@ class AllReduceFullGrid : public testing::TestWithParam<Parameters> {
                                   .input_offset = offset,
                                   .output_offset = offset % 2 ? offset * 7 % 16 : offset,
                                   .staggered = offset % 3 == 2};
-            ASSERT_TRUE(all_reduces(world, c, data)) << ranks << " ranks, " << size << " elements";
+            ASSERT_TRUE(all_reduces(fixture, c, data)) << ranks << " ranks, " << size << " elements";
           }
       }
     });
@@ -49,9 +49,9 @@ INSTANTIATE_TEST_SUITE_P(All, AllReduceFullGrid,
 TEST_P(AllReduceFullGrid, SmallSizes) {
   for (const int ranks : kRanks)
     for (const Placement placement : {Placement::spread, Placement::together}) {
-      World world(place(ranks, placement), 1024);
+      CommunicatorFixture fixture(place(ranks, placement), 1024);
       for (const int64_t size : {0, 1, ranks - 1, ranks, ranks + 1, 2 * ranks - 1, 1000}) {
-        expect_right(world, size, placement == Placement::together ? 5 : 1);
+        expect_right(fixture, size, placement == Placement::together ? 5 : 1);
         if (HasFatalFailure()) return;
       }
     }
@@ -59,8 +59,8 @@ TEST_P(AllReduceFullGrid, SmallSizes) {
 
 TEST_P(AllReduceFullGrid, SixtyFiveThousandAndOne) {
   for (const int ranks : kRanks) {
-    World world(place(ranks, Placement::spread), 64 << 10);
-    expect_right(world, 65537);
+    CommunicatorFixture fixture(place(ranks, Placement::spread), 64 << 10);
+    expect_right(fixture, 65537);
     if (HasFatalFailure()) return;
   }
 }
@@ -72,7 +72,7 @@ TEST_P(AllReduceFullGrid, Millions) {
   for (const int ranks : {1, 2, 3, 2, 3}) cases.emplace_back(ranks, 16'777'217);
   int next = 0;
   for (const auto& [ranks, size] : cases) {
-    World world(place(ranks, Placement::spread), next % 3 ? 4 << 20 : 64 << 10);
+    CommunicatorFixture fixture(place(ranks, Placement::spread), next % 3 ? 4 << 20 : 64 << 10);
     const Reduction reduction = kReductions[static_cast<size_t>(next) % std::size(kReductions)];
     const AllReduceCase c{.algorithm = algorithm(),
                           .reduction = reduction,
@@ -82,7 +82,7 @@ TEST_P(AllReduceFullGrid, Millions) {
     ++next;
     visit(dtype(), [&, ranks = ranks, size = size](auto element) {
       const auto data = exact_data<decltype(element)>(reduction, ranks, size, 9);
-      ASSERT_TRUE(all_reduces(world, c, data)) << ranks << " ranks, " << size << " elements";
+      ASSERT_TRUE(all_reduces(fixture, c, data)) << ranks << " ranks, " << size << " elements";
     });
     if (HasFatalFailure()) return;
   }
@@ -98,7 +98,7 @@ TEST_P(AllReduceHuge, MoreThanTwoToThe31Elements) {
   const auto element = [](int64_t i, int64_t rank) {
     return static_cast<uint8_t>((i + (i >> 24)) * (rank + 1));
   };
-  World world({0, 0}, int64_t{4} << 20);
+  CommunicatorFixture fixture({0, 0}, int64_t{4} << 20);
   std::vector<Buffer<uint8_t>> memory;
   std::vector<DataView> views;
   std::vector<uint8_t> window(static_cast<size_t>(kWindow));
@@ -114,8 +114,8 @@ TEST_P(AllReduceHuge, MoreThanTwoToThe31Elements) {
                                   cudaMemcpyHostToDevice));
     });
   }
-  ASSERT_TRUE(ok(all_reduce(views, {.algorithm = GetParam()}, world.communicator, world.handles)));
-  world.synchronize();
+  ASSERT_TRUE(ok(all_reduce(views, {.algorithm = GetParam()}, fixture.communicator, fixture.handles)));
+  fixture.synchronize();
   for (const Buffer<uint8_t>& of_rank : memory)
     for_windows([&](int64_t begin, int64_t size) {
       RONDO_CUDA_THROW(cudaMemcpy(window.data(), of_rank.data() + begin, static_cast<size_t>(size),

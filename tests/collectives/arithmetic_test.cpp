@@ -3,7 +3,7 @@
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 
-#include <rondo/tests/collectives/world.h>
+#include <rondo/tests/collectives/communicator_fixture.h>
 
 #include <cmath>
 #include <limits>
@@ -16,11 +16,11 @@ class Numbers : public testing::TestWithParam<Algorithm> {
   // The reduction of one vector per rank; it must be the same on all ranks.
   template <class T>
   std::vector<T> reduced(Reduction reduction, const std::vector<std::vector<T>>& inputs) const {
-    World world(place(static_cast<int>(inputs.size()), Placement::spread));
-    TypedVectors<T> data(world.devices, inputs);
+    CommunicatorFixture fixture(place(static_cast<int>(inputs.size()), Placement::spread));
+    TypedVectors<T> data(fixture.devices, inputs);
     EXPECT_TRUE(ok(all_reduce(data.views(), {.reduction = reduction, .algorithm = GetParam()},
-                              world.communicator, world.handles)));
-    world.synchronize();
+                              fixture.communicator, fixture.handles)));
+    fixture.synchronize();
     const std::vector<T> result = data.download(0);
     for (size_t rank = 1; rank < inputs.size(); ++rank)
       EXPECT_TRUE(all_equal_bits(data.download(rank), result));

@@ -1,29 +1,29 @@
 // MixedWork: one call of every operation, with all algorithms and several types, and the expected results.
 #pragma once
 
+#include <rondo/tests/collectives/communicator_fixture.h>
 #include <rondo/tests/collectives/exact_data.h>
-#include <rondo/tests/collectives/world.h>
 
 namespace rondo::test {
 
 class MixedWork {
  public:
-  // `world` needs a bucket. Operations with blocks use vectors of n * block elements.
-  explicit MixedWork(World& world, int64_t block = 37)
-      : communicator_(world.communicator),
-        ranks_(world.communicator.size()),
+  // `fixture` needs a bucket. Operations with blocks use vectors of n * block elements.
+  explicit MixedWork(CommunicatorFixture& fixture, int64_t block = 37)
+      : communicator_(fixture.communicator),
+        ranks_(fixture.communicator.size()),
         block_(block),
-        by_ring_(world.devices, ranks_ * block),
-        direct_(world.devices, ranks_ * block, 1),
-        by_root_(world.devices, block, 3),
-        grouped_(world.devices, ranks_ * block, 2),
-        scattered_from_(world.devices, ranks_ * block, 1),
-        scattered_(world.devices, block, 2),
-        gathered_(world.devices, ranks_ * block),
-        sent_(world.devices, block),
-        averaged_(world.devices, block, 5),
-        exchanged_from_(world.devices, ranks_ * block, 3),
-        exchanged_(world.devices, ranks_ * block) {}
+        by_ring_(fixture.devices, ranks_ * block),
+        direct_(fixture.devices, ranks_ * block, 1),
+        by_root_(fixture.devices, block, 3),
+        grouped_(fixture.devices, ranks_ * block, 2),
+        scattered_from_(fixture.devices, ranks_ * block, 1),
+        scattered_(fixture.devices, block, 2),
+        gathered_(fixture.devices, ranks_ * block),
+        sent_(fixture.devices, block),
+        averaged_(fixture.devices, block, 5),
+        exchanged_from_(fixture.devices, ranks_ * block, 3),
+        exchanged_(fixture.devices, ranks_ * block) {}
 
   // Uploads new inputs. Waits for the copies.
   void upload(uint64_t seed) {

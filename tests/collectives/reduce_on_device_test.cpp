@@ -1,6 +1,6 @@
 // reduce_on_device(): its results, also in place, and its errors.
+#include <rondo/tests/collectives/communicator_fixture.h>
 #include <rondo/tests/collectives/exact_data.h>
-#include <rondo/tests/collectives/world.h>
 
 namespace rondo::test {
 namespace {

@@ -2,8 +2,8 @@
 // at the sizes where the formulas cross.
 #include <gtest/gtest.h>
 
-#include <rondo/collectives/models/cost_model.h>
 #include <rondo/collectives/algorithms/ring_schedule.h>
+#include <rondo/collectives/models/cost_model.h>
 
 #include <cmath>
 #include <limits>
@@ -110,7 +110,7 @@ TEST(CostModel, NamesTheLargestTerm) {
 }
 
 // A chunk below ring::kSplitBytes is one segment, which is copied and then added.
-TEST(CostModel, SumsOfSmallChunksHideNowhere) {
+TEST(CostModel, SumsOfSmallChunksAreNotHidden) {
   expect_cost(predict(Algorithm::ring, 4, 400'000, wires(), true), 75 * kMicro, 6 * kMicro, 0.9 * kMicro);
 }
 
@@ -128,7 +128,7 @@ TEST(CostModel, SmallSlotsCostLatency) {
 }
 
 // 3 ms for the sum of half a chunk, 0.51 ms for its copy: the difference counts twice in each of 3 steps.
-TEST(CostModel, SumsThatAreSlowerThanCopiesShow) {
+TEST(CostModel, SumsSlowerThanCopiesAreNotHidden) {
   LinkConstants constants = wires();
   constants.memory_bandwidth = 50e9;
   EXPECT_NEAR(predict(Algorithm::ring, 4, k400MB, constants, true).reduction,

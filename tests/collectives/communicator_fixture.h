@@ -1,5 +1,5 @@
-// World for the tests of collectives: ranks on devices with their streams, and a plain loop that sums in the
-// order that all_reduce() documents.
+// CommunicatorFixture: ranks on devices with their streams, for the tests of collectives. documented_sum(): a
+// plain loop that sums in the order that all_reduce() documents.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -47,8 +47,8 @@ inline std::vector<int> place(int ranks, Placement placement) {
 
 // A communicator and one stream per rank. The scratch memory starts as NaN, so that reading unsent data is
 // detected.
-struct World {
-  explicit World(std::vector<int> rank_devices, CommunicatorOptions options = small_options())
+struct CommunicatorFixture {
+  explicit CommunicatorFixture(std::vector<int> rank_devices, CommunicatorOptions options = small_options())
       : devices(std::move(rank_devices)), communicator(devices, options) {
     for (int device : devices) {
       DeviceScope scope(device);
@@ -56,8 +56,9 @@ struct World {
     }
     poison_scratch();
   }
-  World(std::vector<int> rank_devices, int64_t slot_bytes)
-      : World(std::move(rank_devices), CommunicatorOptions{.slot_bytes = slot_bytes, .bucket_bytes = 0}) {}
+  CommunicatorFixture(std::vector<int> rank_devices, int64_t slot_bytes)
+      : CommunicatorFixture(std::move(rank_devices),
+                            CommunicatorOptions{.slot_bytes = slot_bytes, .bucket_bytes = 0}) {}
 
   static CommunicatorOptions small_options() { return {.slot_bytes = 64 << 10, .bucket_bytes = 64 << 10}; }
 
@@ -112,13 +113,13 @@ inline std::vector<float> documented_sum(const std::vector<std::vector<float>>& 
 }
 
 // all_reduce() with sum, by `algorithm`.
-inline Status sum_by(Algorithm algorithm, World& world, const RankVectors& outputs,
+inline Status sum_by(Algorithm algorithm, CommunicatorFixture& fixture, const RankVectors& outputs,
                      const RankVectors& inputs) {
-  return all_reduce(outputs.views(), inputs.const_views(), {.algorithm = algorithm}, world.communicator,
-                    world.handles);
+  return all_reduce(outputs.views(), inputs.const_views(), {.algorithm = algorithm}, fixture.communicator,
+                    fixture.handles);
 }
-inline Status sum_by(Algorithm algorithm, World& world, const RankVectors& data) {
-  return all_reduce(data.views(), {.algorithm = algorithm}, world.communicator, world.handles);
+inline Status sum_by(Algorithm algorithm, CommunicatorFixture& fixture, const RankVectors& data) {
+  return all_reduce(data.views(), {.algorithm = algorithm}, fixture.communicator, fixture.handles);
 }
 
 }  // namespace rondo::test

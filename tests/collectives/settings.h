@@ -1,9 +1,9 @@
-// A cache of worlds, because creating one takes longer than using it, and the settings in which the
+// A cache of fixtures, because creating one takes longer than using it, and the settings in which the
 // operations are tested.
 #pragma once
 
+#include <rondo/tests/collectives/communicator_fixture.h>
 #include <rondo/tests/collectives/pairwise.h>
-#include <rondo/tests/collectives/world.h>
 
 #include <map>
 #include <numeric>
@@ -21,22 +21,22 @@ inline std::vector<int> shuffled_ring(int ranks) {
   return order;
 }
 
-class Worlds {
+class FixtureCache {
  public:
-  World& of(int ranks, Placement placement, int64_t slot_bytes, bool shuffled = false) {
-    auto& world = worlds_[{ranks, placement, slot_bytes, shuffled}];
-    if (!world) {
+  CommunicatorFixture& of(int ranks, Placement placement, int64_t slot_bytes, bool shuffled = false) {
+    auto& fixture = fixtures_[{ranks, placement, slot_bytes, shuffled}];
+    if (!fixture) {
       CommunicatorOptions options{.slot_bytes = slot_bytes, .bucket_bytes = 0};
       if (shuffled) options.ring_order = shuffled_ring(ranks);
       if (slot_bytes >= 2048 && ranks % 2 == 0)
         options.group_size = ranks / 2;  // a slot must hold one slice per group
-      world = std::make_unique<World>(place(ranks, placement), options);
+      fixture = std::make_unique<CommunicatorFixture>(place(ranks, placement), options);
     }
-    return *world;
+    return *fixture;
   }
 
  private:
-  std::map<std::tuple<int, Placement, int64_t, bool>, std::unique_ptr<World>> worlds_;
+  std::map<std::tuple<int, Placement, int64_t, bool>, std::unique_ptr<CommunicatorFixture>> fixtures_;
 };
 
 // The parameters that all operations have in common.
@@ -62,7 +62,7 @@ inline std::ostream& operator<<(std::ostream& out, const Setting& s) {
              << s.other_offset;
 }
 
-// Calls try_one(world, setting) with settings drawn from the seed, so that every pair of values of any two
+// Calls try_one(fixture, setting) with settings drawn from the seed, so that every pair of values of any two
 // fields occurs.
 template <class Try>
 void for_settings(uint64_t seed, Try try_one) {
@@ -82,7 +82,7 @@ void for_settings(uint64_t seed, Try try_one) {
                                     2,
                                     16,
                                     16};
-  Worlds worlds;
+  FixtureCache fixtures;
   for (const GridPoint& p : pairwise(extents, seed)) {
     const auto at = [&p](const auto& values, size_t dimension) {
       return values[static_cast<size_t>(p[dimension])];
@@ -99,10 +99,10 @@ void for_settings(uint64_t seed, Try try_one) {
                     .offset = p[9],
                     .other_offset = p[10],
                     .seed = seed};
-    World& world = worlds.of(s.ranks, s.placement, s.slot_bytes, s.shuffled);
-    world.poison_scratch();
+    CommunicatorFixture& fixture = fixtures.of(s.ranks, s.placement, s.slot_bytes, s.shuffled);
+    fixture.poison_scratch();
     SCOPED_TRACE(concat(s));
-    try_one(world, s);
+    try_one(fixture, s);
     if (testing::Test::HasFatalFailure()) return;
   }
 }

@@ -2,8 +2,8 @@
 // ranks.
 #pragma once
 
+#include <rondo/tests/collectives/communicator_fixture.h>
 #include <rondo/tests/collectives/exact_data.h>
-#include <rondo/tests/collectives/world.h>
 
 #include <chrono>
 #include <condition_variable>
@@ -19,15 +19,15 @@ namespace rondo::test {
 }();
 
 // Blocks a stream until it is destroyed.
-class Hold {
+class StreamBlocker {
  public:
-  explicit Hold(cudaStream_t stream) : stream_(stream) {
+  explicit StreamBlocker(cudaStream_t stream) : stream_(stream) {
     RONDO_CUDA_THROW(cudaLaunchHostFunc(
-        stream, [](void* hold) { static_cast<Hold*>(hold)->wait(); }, this));
+        stream, [](void* blocker) { static_cast<StreamBlocker*>(blocker)->wait(); }, this));
   }
   // Waits until the host function has returned. Under SIMT_SEED the function starts only when the host
   // queries its stream.
-  ~Hold() {
+  ~StreamBlocker() {
     std::unique_lock lock(mutex_);
     released_ = true;
     changed_.notify_all();
@@ -52,16 +52,16 @@ class Hold {
   bool released_ = false, left_ = false;
 };
 
-inline bool says(const Status& status, const std::string& words) {
+inline bool message_contains(const Status& status, const std::string& words) {
   return status.message().find(words) != std::string::npos;
 }
 
 // One vector per rank, without guards: nothing here may wait for a stuck device.
-struct Vectors {
-  explicit Vectors(const World& world, int64_t size = 12)
-      : data(exact_data<float>(Reduction::sum, world.communicator.size(), size, 1)) {
-    for (size_t rank = 0; rank < world.devices.size(); ++rank) {
-      DeviceScope scope(world.devices[rank]);
+struct UnguardedVectors {
+  explicit UnguardedVectors(const CommunicatorFixture& fixture, int64_t size = 12)
+      : data(exact_data<float>(Reduction::sum, fixture.communicator.size(), size, 1)) {
+    for (size_t rank = 0; rank < fixture.devices.size(); ++rank) {
+      DeviceScope scope(fixture.devices[rank]);
       buffers.emplace_back(data.inputs[rank]);
       views.push_back(VectorView<float>{buffers.back().data(), size});
     }
