@@ -151,7 +151,8 @@ struct Reducer {
 };
 
 // Minimum blocks per multiprocessor, which limits the registers. 0: ptxas decides. Its own choice takes so
-// many registers that it spills for 16 elements per pack on 10.0 and for averages of floats on 8.6 and 8.9.
+// many registers that it spills: on compute capability 10.0 for 16 elements per pack, on 8.6 and 8.9 for
+// averages of floats.
 template <class T, Reduction R, SumOrder Order>
 constexpr int least_blocks() {
   if (sizeof(T) == 1) return 2;
