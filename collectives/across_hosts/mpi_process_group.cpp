@@ -211,7 +211,7 @@ class MpiProcessGroup final : public ProcessGroup {
   MPI_Comm world_ = MPI_COMM_NULL;
   int size_ = 0, index_ = 0;
   std::vector<Place> places_;
-  std::mutex mpi_;  // held for every MPI call: MPI was initialised for one thread at a time
+  std::mutex mpi_;  // held for every MPI call: only MPI_THREAD_SERIALIZED is guaranteed
   mutable std::mutex failure_mutex_;
   Status failure_;
 };
