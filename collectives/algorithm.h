@@ -1,4 +1,4 @@
-// Algorithm: the ways in which a collective operation can be carried out.
+// Algorithm: how a collective operation is carried out.
 #pragma once
 
 #include <cstdint>
@@ -8,14 +8,14 @@
 namespace rondo {
 
 enum class Algorithm : uint8_t {
-  automatic,     // the fastest by the cost model (cost_model.h)
-  ring,          // chunks walk from neighbour to neighbour
-  direct,        // every rank reads its shard from all others, sums it, and hands it to all others
-  root,          // rank 0 fetches everything, sums, and hands out: the textbook's baseline
-  hierarchical,  // rings in groups of ranks, and the groups directly; across processes, the only one
+  automatic,     // the fastest according to the cost model (cost_model.h)
+  ring,          // each rank sends chunks to the next rank
+  direct,        // every rank reads its shard from all others, sums it, and writes it to all others
+  root,          // rank 0 reads all inputs, sums, and copies the result to all: the textbook baseline
+  hierarchical,  // rings inside groups of ranks, direct between groups; the only one across processes
 };
 
-// Those that take all ranks for one group.
+// The algorithms that treat all ranks as one group.
 inline constexpr Algorithm kAlgorithms[] = {Algorithm::ring, Algorithm::direct, Algorithm::root};
 
 constexpr const char* name_of(Algorithm algorithm) {
@@ -23,7 +23,7 @@ constexpr const char* name_of(Algorithm algorithm) {
   return kNames[static_cast<int>(algorithm)];
 }
 
-// The algorithm of that name; nothing where there is none.
+// Returns the algorithm with that name, or nullopt if there is none.
 constexpr std::optional<Algorithm> parse_algorithm(std::string_view name) {
   for (const Algorithm algorithm :
        {Algorithm::automatic, Algorithm::ring, Algorithm::direct, Algorithm::root, Algorithm::hierarchical})

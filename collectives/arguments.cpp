@@ -20,14 +20,14 @@ Status check_one_a_rank(const char* operation, const char* argument, size_t size
                       ", one for each rank of the communicator");
 }
 
-// An enumerator by its name; one that does not exist, made from a number by a cast, by its number.
+// The name of an enumerator; for an invalid value (from a cast) its number.
 template <class Enum>
 std::string described(Enum value, std::span<const Enum> all) {
   return std::find(all.begin(), all.end(), value) != all.end() ? std::string(name_of(value))
                                                                : std::to_string(static_cast<int>(value));
 }
 
-// The names of all, with commas between them.
+// The names of all, separated by commas.
 template <class Enum>
 std::string names_of(std::span<const Enum> all) {
   std::string names;
@@ -35,7 +35,7 @@ std::string names_of(std::span<const Enum> all) {
   return names;
 }
 
-// Which vector a message is about; put into words only where there is a message.
+// Identifies a vector in a message; formatted only if there is an error.
 struct Whose {
   const char* name;
   const char* number_of;  // " of rank ", or nothing
@@ -75,7 +75,7 @@ Status check_types(const Arguments& a, const Operand<View>& operand) {
   return {};
 }
 
-// The whole vector: its size, its type, its place. Both types exist.
+// Checks a vector's size, type and memory. Both dtypes must be valid.
 Status check_vector(const char* operation, Whose whose, ConstDataView view, int64_t size, const char* why,
                     DType dtype, int device) {
   const auto fail = [&](const auto&... parts) { return bad_argument(operation, ": ", whose, " ", parts...); };
@@ -101,7 +101,7 @@ Status check_operand(const Arguments& a, const Operand<View>& operand) {
   return {};
 }
 
-// Addresses are unique over all devices.
+// Addresses are unique across devices.
 bool overlap(ConstDataView a, ConstDataView b) {
   return rondo::overlap(MemoryExtent::packed(a.data, a.bytes()), MemoryExtent::packed(b.data, b.bytes()));
 }
@@ -161,7 +161,7 @@ Status check_streams(const char* operation, const Communicator& communicator, Ra
   RONDO_RETURN_IF_ERROR(check_one_a_rank(operation, "stream", streams.size(), communicator));
   for (int rank = 0; rank < communicator.size(); ++rank) {
     const cudaStream_t stream = streams[static_cast<size_t>(rank)];
-    if (stream == nullptr) continue;  // the null stream is every device's own
+    if (stream == nullptr) continue;  // the null stream belongs to every device
     int device = 0;
     RONDO_CUDA(cudaStreamGetDevice(stream, &device));
     if (device != communicator.device(rank))

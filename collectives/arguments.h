@@ -1,19 +1,19 @@
-// The checks that every collective makes before anything happens. Since one process sees all ranks, a size, a type
-// or a device that differs between ranks is found here, and not by a hang.
+// Argument checks of the collectives, made before anything is enqueued. One process has the arguments of all
+// its ranks, so a size, type or device that differs between ranks returns an error instead of causing a hang.
 #pragma once
 
 #include <rondo/collectives/collectives.h>
 
 namespace rondo {
 
-// What an operation writes and reads: one vector a rank, or, with a root, one vector of that rank alone.
+// The vectors that an operation writes or reads: one per rank, or, if it has a root, one vector of that rank.
 template <class View>
 struct Operand {
   const char* name;
   std::span<const View> views;
-  int64_t size;     // that each must have
-  const char* why;  // in words: "like the output of rank 0"
-  int root = -1;    // >= 0: there is one vector, of this rank
+  int64_t size;     // required size of each vector
+  const char* why;  // reason for the size, for the message: "like the output of rank 0"
+  int root = -1;    // >= 0: there is a single vector, of this rank
 
   int count() const { return static_cast<int>(views.size()); }
   int rank(int index) const { return root >= 0 ? root : index; }
@@ -25,49 +25,51 @@ struct Arguments {
   Operand<DataView> written;
   Operand<ConstDataView> read;
   DType dtype;
-  // In place, rank r's output lies in_place_blocks * r * block elements behind the beginning of its input.
+  // In place, rank r's output begins in_place_blocks * r * block elements after the beginning of its input.
   int in_place_blocks = 0;
   int64_t block = 0;
   bool may_be_in_place = true;
-  bool across_processes = false;  // the operation can be one of several processes
+  bool across_processes = false;  // the operation can run across several processes
 };
 
-// One vector and stream a rank; sizes, types and devices as they must be; nothing that is written overlaps anything
-// else, in place excepted; the communicator was not aborted.
+// Checks that there is one vector and one stream per rank, their sizes, types and devices, that no output
+// overlaps another vector except in place, and that the communicator was not aborted.
 Status check_arguments(const Arguments& arguments, RankStreams streams);
 
 Status check_state(const char* operation, const Communicator& communicator);
-// One a rank, of its device; all are being captured into a graph, or none.
+// Checks that there is one stream per rank, on that rank's device, and that either all or none are being
+// captured.
 Status check_streams(const char* operation, const Communicator& communicator, RankStreams streams);
 
-// Both are enumerators that exist.
+// Checks that both are valid enumerators.
 Status check_reduction(const char* operation, Reduction reduction, SumOrder order);
 
-// 1 to kMaxRanks inputs of the output's size and type, all in the memory of `device`; the output overlaps none, or is it.
+// Checks that there are 1 to kMaxRanks inputs of the output's size and type, that all vectors are in the
+// memory of `device`, and that the output overlaps no input unless it is that input.
 Status check_on_device(const char* operation, DataView output, RankInputs inputs, int device);
 
-// A communicator of one process, or an operation that several can do together.
+// Checks that the communicator has a single process.
 Status check_one_process(const char* operation, const Communicator& communicator);
 
-// No two vectors of all these lists overlap.
+// Checks that no two vectors of all these lists overlap.
 Status check_apart(const char* operation, std::span<const std::vector<DataView>> lists);
 
 Status is_captured(cudaStream_t stream, bool& captured);
 
-// `blocks` blocks of `block` elements each; a negative size or an overflow is a bad argument.
+// Checks that the size of `blocks` blocks of `block` elements each is not negative and does not overflow.
 Status check_blocks(const char* operation, const char* argument, int blocks, int64_t block);
 
 Status check_root(const char* operation, const Communicator& communicator, int root);
 
-// `algorithm` is automatic or one of `known`.
+// Checks that `algorithm` is automatic or one of `known`.
 Status check_algorithm(const char* operation, Algorithm algorithm, std::initializer_list<Algorithm> known);
 
-// Each is an enumerator that exists, the algorithm is automatic or one of `known`, and the order of additions
-// is one that the algorithm has.
+// Checks that all enumerators are valid, that the algorithm is automatic or one of `known`, and that the
+// algorithm supports the order of additions.
 Status check_options(const char* operation, const ReduceOptions& options,
                      std::initializer_list<Algorithm> known);
 
-// The algorithm is one that several processes have, if there are several.
+// With several processes: checks that the algorithm and the order of additions work across processes.
 Status check_across_processes(const char* operation, const ReduceOptions& options,
                               const Communicator& communicator);
 

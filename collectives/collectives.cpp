@@ -1,4 +1,4 @@
-// The operations: check, choose the algorithm, enqueue.
+// The operations: check the arguments, choose the algorithm, enqueue the work.
 #include <rondo/collectives/across_hosts/exchange.h>
 #include <rondo/collectives/arguments.h>
 #include <rondo/collectives/algorithms/direct.h>
@@ -13,7 +13,7 @@ namespace rondo {
 
 namespace {
 
-// Puts the operation on the streams; when that fails in the middle the ranks are out of step for good.
+// Enqueues the operation. A failure halfway leaves the ranks out of step, so it aborts the communicator.
 template <class Work>
 Status enqueue(const char* operation, Communicator& communicator, RankStreams streams, Work work) {
   bool captured = false;
@@ -24,8 +24,8 @@ Status enqueue(const char* operation, Communicator& communicator, RankStreams st
     status = work(builder);
     if (!status.ok())
       status = Status(status.code(), concat(operation, ", rank ", builder.current_rank(), " on device ",
-                                            communicator.device(builder.current_rank()), ": ", status.message(),
-                                            "; the results of all ranks are void"));
+                                            communicator.device(builder.current_rank()), ": ",
+                                            status.message(), "; the results of all ranks are void"));
   }
   if (!status.ok()) communicator.abort(status);
   return status;
@@ -43,23 +43,24 @@ Algorithm ring_or_direct(Algorithm asked, const Communicator& communicator, int6
   return algorithm == Algorithm::root ? Algorithm::direct : algorithm;
 }
 
-// What a single rank does, whatever the operation: its input is its result.
+// The operation of a single rank: the output is the input.
 Status keep_input(OperationBuilder& builder, DataView output, ConstDataView input) {
   if (output.data == input.data) return {};
   RONDO_RETURN_IF_ERROR(builder.begin_barrier());
   RONDO_RETURN_IF_ERROR(
-      builder.copy(0, builder.callers()[0], {output.data, 0}, {input.data, 0}, input.bytes(), "keep"));
+      builder.copy(0, builder.callers()[0], {output.data, 0}, {input.data, 0}, input.bytes(), "copy own share"));
   return builder.end_barrier();
 }
 
-// A call that several processes make together: none begins before all agree, and their operations stay in one order.
+// A call that several processes make together. Nothing starts before all agree, and the processes' operations
+// stay in the same order.
 class SerializedCall {
  public:
   explicit SerializedCall(Communicator& communicator) : exchange_(communicator.exchange()) {
     if (exchange_) turn_ = std::unique_lock(exchange_->group().turn());
   }
 
-  // `checked`: what this process thinks of the call, which its first vectors make up.
+  // `checked`: the result of this process's own argument checks. `vectors`: those of its rank 0.
   Status agree(const char* operation, const Status& checked, std::span<const DataView> vectors,
                Reduction reduction) {
     if (!exchange_) return checked;
@@ -83,7 +84,7 @@ class SerializedCall {
   std::unique_lock<std::mutex> turn_;
 };
 
-// The inputs of a call in place.
+// The inputs of an in-place call.
 class SameInputs {
  public:
   explicit SameInputs(RankOutputs data) : size_(std::min<size_t>(data.size(), kMaxRanks)) {
@@ -133,10 +134,10 @@ Status enqueue_all_reduce(OperationBuilder& builder, RankOutputs outputs, RankIn
   }
 }
 
-// All lists of one length, and vector k of all ranks as all_reduce() would take it. Vectors of different k may not
-// overlap either.
+// Checks that all lists have the same length, vector k of all ranks as all_reduce() does, and that vectors of
+// different k do not overlap.
 Status check_coalesced(const char* operation, std::span<const std::vector<DataView>> data,
-                  const ReduceOptions& options, const Communicator& communicator, RankStreams streams) {
+                       const ReduceOptions& options, const Communicator& communicator, RankStreams streams) {
   if (static_cast<int>(data.size()) != communicator.size())
     return bad_argument(operation, ": there are ", data.size(), " lists of vectors, must be ",
                         communicator.size(), ", one for each rank of the communicator");
@@ -159,28 +160,29 @@ Status check_coalesced(const char* operation, std::span<const std::vector<DataVi
 // all_reduce_coalesced(), bucket by bucket.
 class CoalescedReduce {
  public:
-  CoalescedReduce(OperationBuilder& builder, std::span<const std::vector<DataView>> data, const ReduceOptions& options)
-      : verbs_(builder), communicator_(builder.communicator()), data_(data), options_(options) {}
+  CoalescedReduce(OperationBuilder& builder, std::span<const std::vector<DataView>> data,
+                  const ReduceOptions& options)
+      : builder_(builder), communicator_(builder.communicator()), data_(data), options_(options) {}
 
   Status run() {
-    RONDO_RETURN_IF_ERROR(verbs_.fork());
-    verbs_.use_own_streams();
+    RONDO_RETURN_IF_ERROR(builder_.fork());
+    builder_.use_own_streams();
     const std::vector<DataView>& vectors = data_[0];
     for (size_t first = 0; first < vectors.size();) {
       const size_t last = end_of_bucket(first);
       RONDO_RETURN_IF_ERROR(last - first == 1 ? reduce_alone(first) : reduce_bucket(first, last));
       first = last;
     }
-    verbs_.use_callers_streams();
-    return verbs_.join(OperationBuilder::Senders::prev);
+    builder_.use_callers_streams();
+    return builder_.join(OperationBuilder::Senders::prev);
   }
 
  private:
-  // As many as have the type of the first and fit the bucket together, but one at least.
+  // The end of a bucket that begins at `first`: as many vectors as have the same type and fit, at least one.
   size_t end_of_bucket(size_t first) const {
     const std::vector<DataView>& vectors = data_[0];
     const int64_t room = communicator_.options().bucket_bytes;
-    const auto bytes_of = [&](size_t index) {  // each begins aligned: its own size is enough
+    const auto bytes_of = [&](size_t index) {  // each vector begins aligned, so its own size is sufficient
       return packed_size(part(0, index, index + 1)) * size_of(vectors[index].dtype);
     };
     size_t last = first + 1;
@@ -192,25 +194,25 @@ class CoalescedReduce {
   }
 
   Status reduce_alone(size_t index) {
-    for (int rank = 0; rank < verbs_.ranks(); ++rank)
+    for (int rank = 0; rank < builder_.ranks(); ++rank)
       views_[static_cast<size_t>(rank)] = part(rank, index, index + 1)[0];
-    return enqueue_all_reduce(verbs_, views(), SameInputs(views()), options_);
+    return enqueue_all_reduce(builder_, views(), SameInputs(views()), options_);
   }
 
   Status reduce_bucket(size_t first, size_t last) {
     const int64_t size = packed_size(part(0, first, last));
-    for (int rank = 0; rank < verbs_.ranks(); ++rank) {
+    for (int rank = 0; rank < builder_.ranks(); ++rank) {
       std::byte* bucket = communicator_.bucket(rank);
       views_[static_cast<size_t>(rank)] = {bucket, size, data_[0][first].dtype};
-      RONDO_RETURN_IF_ERROR(verbs_.on(rank, [&] {
-        return pack(verbs_.operation(), bucket, part(rank, first, last), verbs_.sums(rank));
+      RONDO_RETURN_IF_ERROR(builder_.on(rank, [&] {
+        return pack(builder_.operation(), bucket, part(rank, first, last), builder_.sums(rank));
       }));
     }
-    RONDO_RETURN_IF_ERROR(enqueue_all_reduce(verbs_, views(), SameInputs(views()), options_));
-    for (int rank = 0; rank < verbs_.ranks(); ++rank)
-      RONDO_RETURN_IF_ERROR(verbs_.on(rank, [&] {
-        return unpack(verbs_.operation(), part(rank, first, last), communicator_.bucket(rank),
-                      verbs_.sums(rank));
+    RONDO_RETURN_IF_ERROR(enqueue_all_reduce(builder_, views(), SameInputs(views()), options_));
+    for (int rank = 0; rank < builder_.ranks(); ++rank)
+      RONDO_RETURN_IF_ERROR(builder_.on(rank, [&] {
+        return unpack(builder_.operation(), part(rank, first, last), communicator_.bucket(rank),
+                      builder_.sums(rank));
       }));
     return {};
   }
@@ -218,9 +220,9 @@ class CoalescedReduce {
   std::span<const DataView> part(int rank, size_t first, size_t last) const {
     return std::span(data_[static_cast<size_t>(rank)]).subspan(first, last - first);
   }
-  RankOutputs views() const { return {views_.data(), static_cast<size_t>(verbs_.ranks())}; }
+  RankOutputs views() const { return {views_.data(), static_cast<size_t>(builder_.ranks())}; }
 
-  OperationBuilder& verbs_;
+  OperationBuilder& builder_;
   Communicator& communicator_;
   std::span<const std::vector<DataView>> data_;
   const ReduceOptions& options_;
@@ -236,8 +238,9 @@ Status all_reduce(RankOutputs outputs, RankInputs inputs, const ReduceOptions& o
   RONDO_RETURN_IF_ERROR(turn.agree(kName,
                                    check_all_reduce(kName, outputs, inputs, options, communicator, streams),
                                    outputs.first(std::min<size_t>(outputs.size(), 1)), options.reduction));
-  return enqueue(kName, communicator, streams,
-                 [&](OperationBuilder& builder) { return enqueue_all_reduce(builder, outputs, inputs, options); });
+  return enqueue(kName, communicator, streams, [&](OperationBuilder& builder) {
+    return enqueue_all_reduce(builder, outputs, inputs, options);
+  });
 }
 
 Status all_reduce(RankOutputs data, const ReduceOptions& options, Communicator& communicator,
@@ -246,7 +249,7 @@ Status all_reduce(RankOutputs data, const ReduceOptions& options, Communicator& 
 }
 
 Status all_reduce_coalesced(std::span<const std::vector<DataView>> data, const ReduceOptions& options,
-                       Communicator& communicator, RankStreams streams) {
+                            Communicator& communicator, RankStreams streams) {
   constexpr const char* kName = "all_reduce_coalesced";
   SerializedCall turn(communicator);
   RONDO_RETURN_IF_ERROR(turn.agree(kName, check_coalesced(kName, data, options, communicator, streams),
@@ -388,7 +391,8 @@ Status barrier(Communicator& communicator, RankStreams streams) {
   RONDO_RETURN_IF_ERROR(check_state(kName, communicator));
   RONDO_RETURN_IF_ERROR(check_one_process(kName, communicator));
   RONDO_RETURN_IF_ERROR(check_streams(kName, communicator, streams));
-  return enqueue(kName, communicator, streams, [](OperationBuilder& builder) { return builder.begin_barrier(); });
+  return enqueue(kName, communicator, streams,
+                 [](OperationBuilder& builder) { return builder.begin_barrier(); });
 }
 
 }  // namespace rondo

@@ -15,10 +15,10 @@ namespace rondo {
 
 namespace {
 
-// Room behind a slot for data that begin up to 15 elements past a 16-byte boundary (reduce_vectors.h, lead_of()).
+// Spare bytes after a slot, for data that begin up to 15 elements after a 16-byte boundary (lead_of()).
 constexpr int64_t kLeadBytes = 128;
 
-// An alignment unit of any type must fit a slot as partial sums: 16 bytes of uint8, summed as int32.
+// A slot must hold an alignment unit of any type as partial sums: 16 bytes of uint8, summed as int32.
 constexpr int64_t kLeastSlotBytes = 64;
 
 int64_t rounded_up(int64_t bytes) {
@@ -48,7 +48,7 @@ void check_groups(int ranks, const CommunicatorOptions& options) {
   if (m < 0 || ranks % m != 0)
     throw Error(bad_argument("communicator: group_size is ", m, ", must be 0 or divide ", ranks,
                              ", the number of ranks"));
-  // Step 2 of the algorithm puts slices of all groups into a slot.
+  // Step 2 of the hierarchical algorithm puts slices of all groups into one slot.
   if (ranks > m && options.slot_bytes < kLeastSlotBytes * (ranks / m + 1))
     throw Error(bad_argument("communicator: slot_bytes is ", options.slot_bytes, ", must be at least ",
                              kLeastSlotBytes * (ranks / m + 1), " for ", ranks / m, " groups"));
@@ -74,14 +74,14 @@ void check(int ranks, const CommunicatorOptions& options) {
   check_groups(ranks, options);
 }
 
-// CUDA loads a kernel at its first launch on a device, and waits for the device then.
+// CUDA loads a kernel at its first launch on a device, which synchronises with the device. Load all now.
 Status load_kernels() {
   RONDO_RETURN_IF_ERROR(load_reduce_kernels());
   RONDO_RETURN_IF_ERROR(load_pack_kernels());
   return load_trial_kernel();
 }
 
-// The devices of the CPU executor are parts of one machine's memory.
+// All devices of the CPU executor are in the memory of one machine.
 bool share_one_memory(const std::vector<int>& devices) {
   return std::string(platform()) == "cpu" || std::equal(devices.begin() + 1, devices.end(), devices.begin());
 }
@@ -103,7 +103,7 @@ int64_t Communicator::slot_stride(const CommunicatorOptions& options) {
   return rounded_up(options.slot_bytes) + kLeadBytes;
 }
 
-// Cut into n regions instead of slots (fetch.cpp), it must hold a little for each rank.
+// staged_copy.cpp cuts this memory into n regions instead of slots; each region needs a minimum size.
 int64_t Communicator::slots_bytes(int ranks, const CommunicatorOptions& options) {
   if (ranks == 1 && !options.processes) return 0;
   return std::max(2 * ring::kSlots * slot_stride(options), kLeastSlotBytes * ranks);
@@ -134,7 +134,7 @@ Communicator::Communicator(std::vector<int> devices, CommunicatorOptions options
   tracker_ = OperationTracker(devices);
   ranks_.reserve(devices.size());
   for (int device : devices) {
-    const DeviceScope scope(device);  // memory, streams and events belong to the device that is current
+    const DeviceScope scope(device);  // memory, streams and events belong to the current device
     const bool new_device =
         std::none_of(ranks_.begin(), ranks_.end(), [&](const Rank& r) { return r.device == device; });
     if (new_device) throw_if_error(load_kernels());
@@ -143,8 +143,8 @@ Communicator::Communicator(std::vector<int> devices, CommunicatorOptions options
     rank.scratch = Buffer<std::byte>(bytes_per_rank(ranks, options_));
     for (int event = 0; event < ring::steps(ranks) * ring::kSlots; ++event) rank.delivered.emplace_back();
   }
-  // Tried in the scratch memory: to free memory of its own would wait for the devices, which may be stuck.
-  std::map<std::pair<int, int>, PeerAccess> links;  // ranks that share a device share its links
+  // The check uses the scratch memory: freeing other memory would wait for the devices, which may be stuck.
+  std::map<std::pair<int, int>, PeerAccess> links;  // ranks on the same device share its links
   for (int device : devices)
     for (Rank& peer : ranks_) {
       const auto [link, is_new] = links.try_emplace({device, peer.device});
@@ -161,13 +161,13 @@ int Communicator::total_size() const {
 
 Communicator::~Communicator() {
   if (state().ok()) return;
-  // Freeing memory waits for everything that its device does, on the callers' streams too, and that may be stuck for
-  // ever: leave it to the work that may still run.
+  // cudaFree waits for all work of the device, including the callers' streams, and that work may be stuck
+  // forever. So the memory is leaked on purpose; enqueued work may still use it.
   static std::mutex mutex;
   struct LeftBehind {
     std::vector<Rank> ranks;
     std::vector<std::unique_ptr<Exchange>>
-        exchanges;  // host functions that are still to come read its messages
+        exchanges;  // host functions that have not run yet read its messages
   };
   static LeftBehind& left_behind = *new LeftBehind;
   const std::lock_guard lock(mutex);
@@ -222,7 +222,7 @@ Status Communicator::wait(std::span<const cudaStream_t> streams, std::chrono::mi
 
 namespace {
 
-// Not try_lock_for(): the thread sanitizer of g++ 12 does not know what that calls.
+// Used instead of try_lock_for(), whose implementation the thread sanitizer of g++ 12 does not support.
 std::unique_lock<std::mutex> lock_for(std::mutex& mutex, std::chrono::milliseconds timeout) {
   std::unique_lock lock(mutex, std::try_to_lock);
   for (const auto begin = std::chrono::steady_clock::now();
@@ -244,13 +244,13 @@ std::string Communicator::what_is_missing(std::chrono::milliseconds timeout) con
   if (!open)
     return concat("the streams' work was", late, "all operations that were enqueued are, ",
                   tracker_.captured_any() ? "and what is replayed from a graph does not tell how far it came"
-                                           : "but something else that is on the streams is not");
+                                          : "but something else that is on the streams is not");
   const int64_t behind = tracker_.behind(*open);
   return concat(open->name, " was", late, progress(*open),
                 behind > 0 ? concat("; behind it wait ", behind, " more") : "");
 }
 
-// Who is missing, and how far the others came.
+// Names the missing ranks and the progress of the others.
 std::string Communicator::progress(const OperationTracker::Operation& operation) const {
   std::string missing, others;
   int arrived = 0;
@@ -260,7 +260,7 @@ std::string Communicator::progress(const OperationTracker::Operation& operation)
       continue;
     }
     ++arrived;
-    // What tells of the steps is recorded anew by the next operation.
+    // Each operation records the events of the steps again, so they are valid for the last one only.
     if (operation.first_step == operation.last_step || tracker_.behind(operation) > 0) continue;
     int position = 0;
     while (rank_at(position) != rank) ++position;
@@ -274,8 +274,8 @@ std::string Communicator::progress(const OperationTracker::Operation& operation)
                            ring::received_chunk(position, step - 1, size()), " of step ", step - 1);
   }
   if (arrived == 0 && operation.follows_unknown)
-    return concat("no rank has arrived, and of what is before it, with more than ", OperationTracker::kFollowed,
-                  " operations in flight, it is not known who is missing");
+    return concat("no rank has arrived, and of what is before it, with more than ",
+                  OperationTracker::kFollowed, " operations in flight, it is not known who is missing");
   if (arrived == 0 && tracker_.captured_any())
     return "no rank has arrived, and what is replayed from a graph before it does not tell how far it came";
   if (missing.empty()) return concat("all ranks have arrived", others);

@@ -1,4 +1,5 @@
-// Communicator: the ranks that take part in collective operations, and what the algorithms need between them.
+// Communicator: the ranks that take part in collective operations, with their streams, events and scratch
+// memory.
 #pragma once
 
 #include <rondo/collectives/algorithm.h>
@@ -24,37 +25,40 @@ class ProcessGroup;
 class Trace;
 
 struct CommunicatorOptions {
-  // Every rank gets 2 * ring::kSlots slots of this size, rounded up to 16 bytes. Chunks go round in segments of
-  // at most a slot, each with its own latency: large slots are quicker and small ones stay in the cache.
+  // Every rank gets 2 * ring::kSlots slots of this size, rounded up to 16 bytes. Chunks are sent in segments
+  // of at most a slot, each with its own latency: large slots are faster, small slots stay in the cache.
   int64_t slot_bytes = int64_t{4} << 20;
-  // Size of the bucket into which all_reduce_coalesced() fuses small buffers; 0: such calls are refused.
+  // Size of the bucket into which all_reduce_coalesced() packs small buffers. 0: all_reduce_coalesced()
+  // returns bad_argument.
   int64_t bucket_bytes = int64_t{4} << 20;
-  // ring_order[p] is the rank at position p of the ring; empty: 0, 1, 2, ... ring_order.h finds a good one.
+  // ring_order[p] is the rank at position p of the ring. Empty: 0, 1, 2, ... ring_order.h searches for a good
+  // one.
   std::vector<int> ring_order = {};
-  // What Algorithm::automatic decides by. slot_bytes and ranks_share_one_memory are set by the communicator itself.
+  // Input of Algorithm::automatic. The communicator sets slot_bytes and ranks_share_one_memory itself.
   LinkConstants links = {};
-  // Of the algorithm `hierarchical`: ranks 0 .. m-1 are group 0, the next m are group 1, and so on, each in the order
-  // in which ring_order names them. Must divide the number of ranks; 0: all ranks are one group.
+  // For the algorithm `hierarchical`: ranks 0 .. m-1 are group 0, the next m ranks group 1, and so on. Inside
+  // a group the order is that of ring_order. Must divide the number of ranks. 0: all ranks are one group.
   int group_size = 0;
-  // Several processes, on one host or many, make their communicators together, with as many ranks each: the ranks are
-  // then numbered through, process by process, and each process is a group. Its own are given and asked for as ranks
-  // 0 .. size()-1 everywhere here. Only all_reduce() and all_reduce_coalesced() reach across. The group must outlive it.
+  // Connects the communicators of several processes, on one host or many. All processes must construct theirs
+  // together, with the same number of ranks each. Ranks are numbered process by process and each process is
+  // one group. In this interface a process's own ranks are always 0 .. size()-1. Only all_reduce() and
+  // all_reduce_coalesced() work across processes. The group must outlive the communicator.
   ProcessGroup* processes = nullptr;
 };
 
-// Checks that this machine has the device of each rank. The message begins with `owner`.
+// Checks that each rank's device exists on this machine. The error message begins with `owner`.
 Status check_devices(const char* owner, std::span<const int> devices);
 
-// Rank r works on devices[r]. A device may appear several times: nothing in a collective spins, so ranks that
-// share a device just take turns.
+// Rank r works on devices[r]. A device may appear several times: no kernel of a collective spins, so the work
+// of ranks that share a device runs one after the other.
 //
-// Operations on a communicator may be called from several host threads; each is enqueued as a whole, and they
-// run in the order in which they were enqueued, whatever the callers' streams. That order does not reach into
-// recorded graphs: replays that use the same communicator must be ordered by the caller. Communicators do not
-// know of each other; several may be used at the same time, on the same devices too.
+// Several host threads may call operations on one communicator. Each operation is enqueued as a whole.
+// Operations run in the order in which they were enqueued, whatever the callers' streams. This does not
+// extend to captured graphs: the caller must order replays that use the same communicator. Communicators are
+// independent of each other; several may be used at the same time, also on the same devices.
 //
-// It owns device memory and therefore throws rondo::Error where it is made. Operations on it allocate
-// nothing. It must outlive the work that was enqueued on it, and every graph that recorded it.
+// The constructor allocates device memory and throws rondo::Error. Operations allocate nothing. The
+// communicator must outlive the work enqueued on it and every graph that recorded it.
 class Communicator {
  public:
   explicit Communicator(std::vector<int> devices, CommunicatorOptions options = {});
@@ -66,50 +70,50 @@ class Communicator {
   int device(int rank) const { return of(rank).device; }
   const CommunicatorOptions& options() const { return options_; }
 
-  // Whether kernels of `rank` reach the memory of `other`: tried, not believed (peer_access.h). Where they don't,
-  // copies are staged through the host.
+  // Whether kernels of `rank` can access the memory of `other`, verified by a write and a read-back
+  // (peer_access.h). If not, copies are staged through the host.
   bool reaches(int rank, int other) const;
   bool all_reach_all() const { return all_reach_all_; }
 
   int group_size() const { return options_.group_size; }
-  // Over all processes.
+  // The number of ranks of all processes.
   int total_size() const;
 
-  // Device memory that a communicator of so many ranks takes on each. Throws a bad_argument Error where there
-  // can be no such communicator.
+  // Device memory per rank of a communicator with `ranks` ranks. Throws a bad_argument Error if the arguments
+  // are invalid.
   static int64_t bytes_per_rank(int ranks, const CommunicatorOptions& options);
 
-  // Operations record their copies and sums into `trace` (rank r's under rank r, streams "copies" and "sums");
-  // null: they don't. The trace must have at least size() ranks and outlive its use here.
+  // Operations record their copies and sums into `trace`, those of rank r under rank r, streams "copies" and
+  // "sums". null: no trace. The trace must have at least size() ranks and stay valid until it is replaced.
   void set_trace(Trace* trace) { trace_ = trace; }
 
-  // Waits on the host until everything that was enqueued on `streams`, one a rank, is done. When a rank's device
-  // has failed, the answer is device_failed for all of them: no rank's result can be trusted. When `timeout` is
-  // over, it is timed_out and names the first operation that is not done, the ranks that have not arrived at it, and how
-  // far the others came. In both cases the communicator is aborted. A rank that never arrives is seen only by
-  // a thread that can call this: see "Queues" in collectives.h.
+  // Blocks the host until all work enqueued on `streams`, one per rank, is done. If a rank's device has
+  // failed, returns device_failed: the results of all ranks are invalid. After `timeout`, returns timed_out;
+  // the message names the first unfinished operation, the ranks that have not arrived at it, and the progress
+  // of the others. In both cases the communicator is aborted. A rank that never arrives is detected only if
+  // some thread can still call wait(): see "Queues" in collectives.h.
   Status wait(std::span<const cudaStream_t> streams, std::chrono::milliseconds timeout);
 
-  // From now on every operation is refused with `reason`. Work that is enqueued already can't be taken back;
-  // it may outlive the communicator, so its memory is then not freed. A new communicator can be made at once,
-  // unless cudaMalloc waits for the device (docs/gpu.md, "Allocations").
+  // All later operations return `reason`. Work that is already enqueued cannot be cancelled and may outlive
+  // the communicator, so the communicator's memory is leaked on purpose. A new communicator can be made at
+  // once, unless cudaMalloc waits for the device (docs/gpu.md, "Allocations").
   void abort(Status reason);
 
-  // ok, or why the communicator was aborted.
+  // ok, or the reason for which the communicator was aborted.
   Status state() const;
 
-  // ---- The rest is for the algorithms, under the lock of an OperationBuilder (enqueue.h). ----
+  // ---- The rest is for the algorithms, under the lock of an OperationBuilder (operation_builder.h). ----
 
   struct Rank {
     int device = 0;
-    Buffer<std::byte> scratch;     // the inbox's slots, then the outbox's, then the bucket
-    Stream copies, sums;           // the rank's own streams: what it sends, what it computes
-    std::vector<Event> delivered;  // at step * kSlots + slot: the segment is in the right neighbour's memory
+    Buffer<std::byte> scratch;     // slots of the inbox, slots of the outbox, bucket
+    Stream copies, sums;           // the rank's own streams: for sends, for computation
+    std::vector<Event> delivered;  // [step * kSlots + slot]: the segment is in the next rank's memory
     std::array<Event, ring::kSlots> freed;   // the inbox's slot has been read
     std::array<Event, ring::kSlots> summed;  // the outbox's slot has been filled
     std::array<Event, ring::kSlots> sent;    // the outbox's slot has been sent
-    Event arrived, met;                      // join_sums(): this rank has come, all have (rank 0's)
-    Event begun;                             // fork() inside an operation that is made of several
+    Event arrived, met;                      // join_sums(): this rank has arrived; all have (rank 0's)
+    Event begun;                             // fork() inside an operation that consists of several
   };
   Rank& of(int rank) { return ranks_[static_cast<size_t>(rank)]; }
   const Rank& of(int rank) const { return ranks_[static_cast<size_t>(rank)]; }
@@ -119,9 +123,9 @@ class Communicator {
   std::byte* outbox(int rank, int slot) { return inbox(rank, ring::kSlots + slot); }
   std::byte* bucket(int rank) { return inbox(rank, 0) + slots_bytes(size(), options_); }
   int rank_at(int position) const { return options_.ring_order[static_cast<size_t>(position)]; }
-  // Positions group_size() * g and up are those of the ring in group g.
+  // Positions g * group_size() .. (g + 1) * group_size() - 1 are the ring of group g.
   int rank_in_groups(int position) const { return group_order_[static_cast<size_t>(position)]; }
-  // What goes to other processes; null where there are none.
+  // The exchange with other processes; null with a single process.
   Exchange* exchange() const { return exchange_.get(); }
   Trace* trace() const { return trace_; }
 
@@ -142,8 +146,8 @@ class Communicator {
   std::vector<bool> reaches_;  // [rank * size() + other]
   Trace* trace_ = nullptr;
   Status state_;
-  mutable std::mutex state_mutex_;  // of state_; never held while something is enqueued
-  mutable std::mutex mutex_;        // held while an operation is enqueued, which blocks where a queue is full
+  mutable std::mutex state_mutex_;  // protects state_; never held while work is enqueued
+  mutable std::mutex mutex_;        // held while an operation is enqueued, which blocks if a queue is full
   std::unique_ptr<Exchange> exchange_;
 };
 

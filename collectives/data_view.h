@@ -1,4 +1,4 @@
-// DataView: `size` elements of a type that is known at run time, one after the other in a device's memory.
+// DataView: `size` contiguous elements in device memory, of a type that is known at run time.
 #pragma once
 
 #include <rondo/kernels/core/dtype.h>
@@ -33,8 +33,8 @@ struct BasicDataView {
   }
 };
 
-// The most bytes of a vector: beyond any device's memory, and far from where sums of sizes and addresses
-// overflow.
+// The maximum size of a vector in bytes: larger than any device's memory, small enough that sums of sizes and
+// addresses do not overflow.
 inline constexpr int64_t kMostVectorBytes = int64_t{1} << 50;
 
 using DataView = BasicDataView<void>;

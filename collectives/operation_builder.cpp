@@ -2,8 +2,8 @@
 
 namespace rondo {
 
-OperationBuilder::OperationBuilder(const char* operation, Communicator& communicator, std::span<const cudaStream_t> callers,
-                 bool captured)
+OperationBuilder::OperationBuilder(const char* operation, Communicator& communicator,
+                                   std::span<const cudaStream_t> callers, bool captured)
     : operation_(operation),
       communicator_(communicator),
       outside_(callers),
@@ -41,10 +41,10 @@ Status OperationBuilder::record(cudaEvent_t event, cudaStream_t stream, int rank
   return {};
 }
 
-// cudaMemcpyPeerAsync is right for every pair of devices, connected or not, but can't be captured; the plain copy
-// can, and finds the devices by the addresses.
+// cudaMemcpyPeerAsync works for every pair of devices, with or without peer access, but cannot be captured.
+// The plain copy can; it derives the devices from the addresses.
 Status OperationBuilder::copy_bytes(int rank, cudaStream_t stream, RankMemory to, ConstRankMemory from,
-                           int64_t bytes) {
+                                    int64_t bytes) {
   RONDO_RETURN_IF_ERROR(make_current(rank));
   const int to_device = communicator_.device(to.rank), from_device = communicator_.device(from.rank);
   if (captured_ || to_device == from_device)
@@ -86,7 +86,7 @@ Status OperationBuilder::join(Senders senders) {
   return {};
 }
 
-// Through rank 0's stream: 3n - 2 calls, where everyone waiting for everyone would take n * n.
+// Through rank 0's stream: 3n - 2 calls. If every stream waited for every other one it would be n * n.
 template <class EventOf>
 Status OperationBuilder::join_streams(std::span<const cudaStream_t> streams, EventOf event_of) {
   for (int rank = 0; rank < ranks(); ++rank) {
@@ -112,13 +112,13 @@ Status OperationBuilder::end_barrier() {
 
 Status OperationBuilder::join_sums() {
   return join_streams({own_.data(), static_cast<size_t>(ranks())},
-              [this](int rank) -> cudaEvent_t { return communicator_.of(rank).arrived; });
+                      [this](int rank) -> cudaEvent_t { return communicator_.of(rank).arrived; });
 }
 
 Status OperationBuilder::record_copied(int rank) { return record(copied(rank), copies(rank), rank); }
 
 void OperationBuilder::takes_steps(int first, int last) {
-  if (inside_) return;  // one of several, all of which record the same events
+  if (inside_) return;  // one of several operations, which all record the same events
   following_.first_step = first;
   following_.last_step = last;
 }

@@ -1,10 +1,10 @@
-// OperationBuilder: the verbs in which the algorithms are written. One object is one operation while it is being put on
-// the streams; it holds the communicator's lock, and puts the caller's current device back at its end.
+// OperationBuilder: the primitives with which the algorithms enqueue work. One object builds one operation.
+// It holds the communicator's lock and restores the caller's current device in its destructor.
 //
-// Each rank has two streams of its own beside the caller's: `copies`, on which it sends, and `sums`, on which
-// it computes. So a rank can add one segment while the next one travels. The callers' streams only fork into them
-// and are joined by them; that keeps the operations of one communicator in order, whatever streams they are
-// called with, and lets a recorded graph be complete in itself.
+// Each rank has two streams in addition to the caller's: `copies` for sends and `sums` for computation, so
+// that a rank can add one segment while the next one is in transit. The callers' streams only fork into these
+// and join them again. This keeps the operations of one communicator in order whatever streams the callers
+// use, and makes a captured graph self-contained.
 #pragma once
 
 #include <rondo/collectives/reduce/reduce_vectors.h>
@@ -18,7 +18,7 @@
 
 namespace rondo {
 
-// Where a copy begins or ends: memory of a rank.
+// Source or destination of a copy, in the memory of a rank.
 struct RankMemory {
   void* data;
   int rank;
@@ -30,9 +30,9 @@ struct ConstRankMemory {
 
 class OperationBuilder {
  public:
-  // `captured`: the callers' streams are being recorded (arguments.h, is_captured()).
+  // `captured`: the callers' streams are being captured (is_captured() in arguments.h).
   OperationBuilder(const char* operation, Communicator& communicator, std::span<const cudaStream_t> callers,
-          bool captured);
+                   bool captured);
   ~OperationBuilder();
   OperationBuilder(const OperationBuilder&) = delete;
   OperationBuilder& operator=(const OperationBuilder&) = delete;
@@ -40,43 +40,43 @@ class OperationBuilder {
   const char* operation() const { return operation_; }
   Communicator& communicator() { return communicator_; }
   int ranks() const { return communicator_.size(); }
-  // For whom the latest work was enqueued, or was to be.
+  // Rank of the last enqueued operation, for error messages.
   int current_rank() const { return current_rank_; }
   std::span<const cudaStream_t> callers() const { return callers_; }
   cudaStream_t copies(int rank) const { return communicator_.of(rank).copies; }
   cudaStream_t sums(int rank) const { return communicator_.of(rank).sums; }
   bool captured() const { return captured_; }
 
-  // Where `rank` has come to the operation.
+  // Recorded where `rank` arrives at the operation.
   cudaEvent_t entered(int rank) const { return inside_ ? communicator_.of(rank).begun : marks(rank).entered; }
-  // The operation takes the ring's steps [first, last).
+  // Declares that the operation runs the ring's steps [first, last).
   void takes_steps(int first, int last);
 
-  // For an operation made of several: what follows takes the ranks' streams `sums` for the callers'. To be put between
-  // fork() and join().
+  // For an operation that consists of several: until use_callers_streams(), the ranks' streams `sums` act as
+  // the callers' streams. Call these between fork() and join().
   void use_own_streams();
   void use_callers_streams();
 
-  // The rank's own streams wait for the caller's; nothing else of the operation may come before it.
+  // The rank's own streams wait for the caller's. Must be the first call of the operation.
   Status fork();
-  // The caller's stream of each rank waits for the rank's own streams, and for what is sent to it by `senders`:
-  // the rank's left neighbour, or everyone.
+  // The caller's stream of each rank waits for the rank's own streams and for the sends of `senders`: the
+  // previous rank in the ring, or all ranks.
   enum class Senders { prev, all };
   Status join(Senders senders);
-  // A barrier: what the callers' streams get from now on waits for what all of them have got so far. To be put at the
-  // operation's beginning or end, where no fork() or join() is.
+  // Barriers: later work on the callers' streams waits for the earlier work of all of them. For the beginning
+  // and end of an operation that does not use fork() and join().
   Status begin_barrier();
   Status end_barrier();
-  // The same for the streams `sums`, anywhere in between.
+  // The same barrier for the streams `sums`, between fork() and join().
   Status join_sums();
-  // join(): what `rank` sends is sent.
+  // Records copied(rank): all sends of `rank` so far are done.
   Status record_copied(int rank);
   cudaEvent_t copied(int rank) const { return marks(rank).copied; }
 
   Status wait(cudaStream_t stream, int rank, cudaEvent_t event);
   Status record(cudaEvent_t event, cudaStream_t stream, int rank);
 
-  // Copies on `stream`, a stream of `rank`, which sends or fetches. The trace shows it as `what`.
+  // Copies on `stream`, a stream of `rank`. `what` is the name of the copy in the trace.
   template <class... What>
   Status copy(int rank, cudaStream_t stream, RankMemory to, ConstRankMemory from, int64_t bytes,
               const What&... what) {
@@ -85,14 +85,14 @@ class OperationBuilder {
     return copy_bytes(rank, stream, to, from, bytes);
   }
 
-  // Any work for the device of `rank`.
+  // Runs `work` with the device of `rank` current.
   template <class Work>
   Status on(int rank, Work work) {
     RONDO_RETURN_IF_ERROR(make_current(rank));
     return work();
   }
 
-  // reduce_vectors() on `stream`, a stream of `rank`.
+  // Calls reduce_vectors() on `stream`, a stream of `rank`. `what` is the name of the sum in the trace.
   template <class... What>
   Status sum(int rank, cudaStream_t stream, DType dtype, Reduction reduction, SumOrder order,
              const ReduceArguments& combination, const What&... what) {
@@ -105,7 +105,7 @@ class OperationBuilder {
  private:
   using Marks = OperationTracker::Operation::Marks;
   const Marks& marks(int rank) const { return following_.ranks[static_cast<size_t>(rank)]; }
-  // `event_of(rank)` is recorded on its stream.
+  // Barrier over `streams`; event_of(rank) is recorded on streams[rank].
   template <class EventOf>
   Status join_streams(std::span<const cudaStream_t> streams, EventOf event_of);
   Status make_current(int rank);

@@ -1,6 +1,6 @@
-// One kernel moves up to kVectors vectors: a network's gradients are many and small, and a copy for each would cost
-// more than what it carries. The blocks of the grid are dealt out to the vectors; each block finds its vector by
-// its number.
+// One kernel moves up to kVectors vectors. A network has many small gradients; one copy for each would cost
+// more than the transfer itself. Each vector gets a range of the grid's blocks; a block finds its vector by
+// its index.
 #include <rondo/collectives/pack.h>
 #include <rondo/kernels/core/launch.cuh>
 #include <rondo/kernels/core/pack.cuh>
@@ -22,14 +22,14 @@ struct Parts {
   int count = 0;
   std::byte* bucket = nullptr;
   std::byte* vector[kVectors] = {};
-  int64_t begin[kVectors] = {};  // in the bucket
+  int64_t begin[kVectors] = {};  // offset in the bucket
   int64_t bytes[kVectors] = {};
   int64_t first_block[kVectors + 1] = {};
 };
 
 enum class Way { into_bucket, out_of_bucket };
 
-// 16 bytes of the bucket, which are aligned there; the vector need not be.
+// Moves up to 16 bytes. The address in the bucket is aligned; the address in the vector need not be.
 template <Way W>
 __device__ __forceinline__ void move(std::byte* bucket, std::byte* vector, int64_t bytes) {
   const bool whole = bytes >= kAlignment && reinterpret_cast<uintptr_t>(vector) % kAlignment == 0;

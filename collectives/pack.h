@@ -1,4 +1,4 @@
-// Many vectors, one behind the other in a bucket, and back.
+// Packs many vectors into a contiguous bucket and unpacks them.
 #pragma once
 
 #include <rondo/collectives/data_view.h>
@@ -8,15 +8,15 @@
 
 namespace rondo {
 
-// The elements that the vectors take in a bucket, in which each begins at a multiple of 16 bytes.
+// The number of elements that the vectors take in a bucket, in which each begins at a multiple of 16 bytes.
 int64_t packed_size(std::span<const DataView> vectors);
 
-// On the current device. Gaps between the vectors are set to zero by pack() and ignored by unpack().
+// Both work on the current device. pack() sets the gaps between vectors to zero; unpack() ignores them.
 Status pack(const char* operation, void* bucket, std::span<const DataView> vectors, cudaStream_t stream);
 Status unpack(const char* operation, std::span<const DataView> vectors, const void* bucket,
               cudaStream_t stream);
 
-// Loads the kernels of both on the current device (launch.cuh, load()).
+// Loads the kernels of pack() and unpack() on the current device (load() in launch.cuh).
 Status load_pack_kernels();
 
 }  // namespace rondo

@@ -11,7 +11,7 @@ namespace {
 
 constexpr int64_t kTrialWords = 1024;
 
-// Every word differs, so that a lost, a shifted and a repeated store all show.
+// All words differ, so that lost, shifted and repeated stores are detected.
 __host__ __device__ constexpr uint32_t pattern(uint32_t word) { return word * 2654435761u + 12345u; }
 
 __global__ void write_pattern(uint32_t* to, int64_t words) {
@@ -19,7 +19,8 @@ __global__ void write_pattern(uint32_t* to, int64_t words) {
   if (word < words) to[word] = pattern(static_cast<uint32_t>(word));
 }
 
-// The owner reads it back with a copy of its own: a copy between the devices might be staged, and hide it.
+// The owner copies the data to the host itself: a copy between the devices could be staged and hide the
+// error.
 bool stores_arrive(int device, int peer, uint32_t* memory, int64_t words) {
   const DeviceScope owner(peer);
   const auto bytes = static_cast<size_t>(words) * sizeof(uint32_t);

@@ -1,4 +1,4 @@
-// Whether one device's kernels really reach another device's memory.
+// Verifies that a kernel on one device can write to another device's memory.
 #pragma once
 
 #include <rondo/kernels/core/status.h>
@@ -9,25 +9,26 @@ namespace rondo {
 
 enum class PeerAccess {
   same_device,
-  direct,       // a kernel wrote into the peer's memory and the peer read it back
-  unsupported,  // the machine says that it can't
-  broken,       // the machine says that it can, and the peer did not find what was written
+  direct,       // a kernel wrote to the peer's memory and the host read it back
+  unsupported,  // CUDA reports no access
+  broken,       // CUDA reports access, but the written data did not arrive
 };
 
 const char* name_of(PeerAccess access);
 
-// Opens the memory of `peer` to kernels of `device`, and tries it: the kernel stores a pattern, the
-// owner copies it to the host. Machines are known that report access, take the stores and lose them (an
-// IOMMU between the devices is the usual reason). Access that fails the trial is closed again, so that copies
-// are staged through the host. Throws rondo::Error when a device fails. Waits for the devices.
+// Enables peer access from kernels of `device` to the memory of `peer` and verifies it: a kernel stores a
+// pattern and the owner of the memory copies it to the host. Some machines report access, accept the stores
+// and lose them, usually because of an IOMMU between the devices. If the check fails, access is disabled
+// again, so that copies are staged through the host. Throws rondo::Error if a device fails. Synchronises with
+// both devices.
 PeerAccess connect(int device, int peer);
 
-// The same, tried in `bytes` (at least 4) of the peer's memory, whose contents are lost. Waits for nothing but the
-// trial, so that work that is stuck on the devices does not hold it up, where load_trial_kernel() came
-// before.
+// The same check in `bytes` (at least 4) of the peer's memory, whose contents are overwritten. If
+// load_trial_kernel() was called before, it waits only for its own work, so that stuck work on the devices
+// does not delay it.
 PeerAccess connect(int device, int peer, void* memory, int64_t bytes);
 
-// Loads the kernel of the trial on the current device (launch.cuh, load()).
+// Loads the kernel of the check on the current device (load() in launch.cuh).
 Status load_trial_kernel();
 
 }  // namespace rondo

@@ -5,8 +5,8 @@ namespace rondo {
 
 namespace {
 
-// Behind what a region holds: room to lie to the 16-byte boundaries as the data do, and for a slice that is rounded
-// up to an alignment unit of partial sums.
+// Spare bytes after a region: for the same offset from a 16-byte boundary as the data, and for a slice that
+// is rounded up to an alignment unit of partial sums.
 constexpr int64_t kSpareBytes = 256;
 
 int64_t stage_bytes(int64_t slot_bytes) { return slot_bytes + kSpareBytes; }
@@ -19,7 +19,7 @@ std::shared_ptr<Event> event_on(int device) {
   return std::make_shared<Event>();
 }
 
-// The id of the capture that `stream` is in; 0 where it is in none.
+// The id of the capture of `stream`; 0 if it is not being captured.
 Status capture_of(cudaStream_t stream, bool captured, unsigned long long* id) {
   cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
   *id = 0;
@@ -28,7 +28,7 @@ Status capture_of(cudaStream_t stream, bool captured, unsigned long long* id) {
 }
 
 void check(const ProcessGroup& group, int64_t slot_bytes) {
-  constexpr int64_t kMostSlotBytes = int64_t{1} << 30;  // what one message may have
+  constexpr int64_t kMostSlotBytes = int64_t{1} << 30;  // the limit of a single message
   if (group.size() > kMaxRanks)
     throw Error(
         bad_argument("communicator: there are ", group.size(), " processes, must be at most ", kMaxRanks));
@@ -44,13 +44,13 @@ struct Exchange::Messages {
   std::string what;
   int tag = 0;
   std::vector<ProcessGroup::Message> sends, receives;
-  bool captured = false;  // a graph may ask for it again and again
+  bool captured = false;  // a graph may run it several times
   std::atomic<bool> done = false;
 
-  // The host function.
+  // Runs as a host function.
   static void run(void* data) {
     auto& messages = *static_cast<Messages*>(data);
-    // The group remembers a failure: there is nobody here to tell.
+    // The process group stores a failure; a host function has no caller to return it to.
     static_cast<void>(
         messages.group->exchange(messages.sends, messages.receives, messages.tag, messages.what));
     messages.done = true;
@@ -78,7 +78,7 @@ Exchange::Exchange(ProcessGroup& group, const Communicator& communicator)
 }
 
 Exchange::~Exchange() {
-  // Messages that were given up may still write there.
+  // After a failure, abandoned messages may still write there.
   if (group_.state().ok()) static_cast<void>(cudaFreeHost(pinned_));
 }
 
@@ -101,7 +101,7 @@ Exchange::Messages& Exchange::new_messages(bool captured) {
   return messages;
 }
 
-// What was recorded into another graph can't be waited for.
+// An event that was recorded in another graph cannot be waited for.
 Status Exchange::wait_for_last_messages(cudaStream_t stream, bool captured) {
   const ProcessGroup::LastMessages& last = group_.last_messages(captured);
   unsigned long long capture = 0;
@@ -135,7 +135,8 @@ Status Exchange::send_and_receive(OperationBuilder& builder, Messages& messages,
   return builder.join_sums();
 }
 
-Status Exchange::reduce_across_processes(OperationBuilder& builder, const HeldOf& held_of, DType dtype, Reduction reduction) {
+Status Exchange::reduce_across_processes(OperationBuilder& builder, const HeldOf& held_of, DType dtype,
+                                         Reduction reduction) {
   const int processes = group_.size(), own = group_.index();
   const DType partial_type = accumulator_of(dtype, reduction);
   const bool captured = builder.captured();
@@ -152,7 +153,7 @@ Status Exchange::reduce_across_processes(OperationBuilder& builder, const HeldOf
       }
     return {};
   };
-  // The finished segment takes the place of the partial one, which has been sent by then.
+  // The finished segment replaces the partial one, which has been sent before.
   const auto staged_as = [&](DType type, const ring::Ring::Held& held, int position, int slot) {
     return DataView(ring::Ring::in_slot(staged(position, slot), type, held.input), held.segment.size, type);
   };

@@ -1,25 +1,26 @@
-// Exchange: the part of a hierarchical all-reduce that goes from process to process.
+// Exchange: the part of a hierarchical all-reduce that sends messages between processes.
 //
-// Each process is a group of the algorithm (hierarchical.cpp). When its ring has left a partial sum of every chunk
-// on one of its ranks, the segments go through pinned host memory:
+// Each process is a group of the algorithm (hierarchical.cpp). When the ring of a process has left a partial
+// sum of each chunk on one of its ranks, the segments go through pinned host memory:
 //
 //   copy      partial segment -> host                            every rank, on its stream `sums`
 //   message   slice j of every segment to process j              one host function, on rank 0's stream
-//   sum       the slices of all processes, from process 0 to the last, finished: the kernel of all other sums, which
-//             reads and writes the pinned memory
-//   message   the finished slice to every process              one host function
+//   sum       adds the slices of all processes, from process 0 to the last, and finishes them, with the same
+//             kernel as all sums (reduce_vectors()), which reads and writes the pinned memory
+//   message   the finished slice to every process                one host function
 //   copy      host -> the segment of the output
 //
-// Ranks join_streams before and after a message. A host function only sends and receives; the streams wait for it as for any
-// work, so that a recorded graph contains it, and nothing waits on the caller's thread. When it fails, the process
-// group remembers why, all later messages are refused at once, and the results are void.
+// A barrier of the ranks precedes and follows each message. A host function only sends and receives. The
+// streams wait for it as for any other work, so a captured graph contains it and the caller's thread does not
+// wait. If it fails, the process group stores the reason, all later messages are refused at once, and the
+// results are invalid.
 //
-// CUDA may run the host functions of all streams one after another. If two communicators' messages came in
-// one order here and in the other order in another process, each process would wait inside the one that the
-// other has not begun. So all messages of a process group are chained by events in the order in which they
-// were enqueued, which is the same in all processes. Graphs that contain messages are ordered by the caller:
-// their replays, and operations that are enqueued directly, must come in the same order in all processes,
-// each after the end of the one before.
+// CUDA may run the host functions of all streams one after another. If two communicators' messages ran in one
+// order in one process and in the other order in another, each process would wait inside the message that the
+// other has not started. Therefore events chain all messages of a process group in the order in which they
+// were enqueued, which is the same in all processes. The caller orders graphs that contain messages: their
+// replays and directly enqueued operations must run in the same order in all processes, each after the end of
+// the previous one.
 #pragma once
 
 #include <rondo/collectives/across_hosts/agreement.h>
@@ -32,11 +33,11 @@
 
 namespace rondo {
 
-// It must outlive the host functions that were given its messages, and graphs that recorded them: a communicator that
-// was aborted leaves its Exchange behind with them, for good, and the process group has to stay as long.
+// An Exchange must outlive the host functions that use its messages and the graphs that recorded them. An
+// aborted communicator leaks its Exchange on purpose, so the process group must also stay alive.
 class Exchange {
  public:
-  // All processes make theirs at the same time. Throws rondo::Error.
+  // All processes must construct it at the same time. Throws rondo::Error.
   Exchange(ProcessGroup& group, const Communicator& communicator);
   ~Exchange();
   Exchange(const Exchange&) = delete;
@@ -45,14 +46,16 @@ class Exchange {
   ProcessGroup& group() { return group_; }
   int64_t communicator() const { return number_; }
 
-  // The tag of what is enqueued next; all its messages carry it. Under the group's turn().
+  // Sets the tag of all messages of the next operation. The caller holds the group's turn().
   void begin_operation() { tag_ = group_.next_tag(); }
 
-  // The partial sums of one segment a slot and rank, held(position, slot), become the same segment of the outputs.
+  // Turns the partial sums held(position, slot), one segment per slot and rank, into the same segments of the
+  // outputs.
   using HeldOf = std::function<ring::Ring::Held(int position, int slot)>;
-  Status reduce_across_processes(OperationBuilder& builder, const HeldOf& held, DType dtype, Reduction reduction);
+  Status reduce_across_processes(OperationBuilder& builder, const HeldOf& held, DType dtype,
+                                 Reduction reduction);
 
-  // Pinned host memory of one process.
+  // Bytes of pinned host memory in each process.
   static int64_t pinned_bytes(int processes, int ranks, int64_t slot_bytes);
 
  private:
@@ -70,8 +73,8 @@ class Exchange {
   int64_t number_ = 0;
   int tag_ = 0;
   std::byte* pinned_ = nullptr;
-  const std::shared_ptr<Event> sent_, sent_captured_;  // of rank 0's device; see record_last_messages()
-  std::list<Messages> messages_;  // what host functions have been given
+  const std::shared_ptr<Event> sent_, sent_captured_;  // on rank 0's device; see record_last_messages()
+  std::list<Messages> messages_;                       // in use by host functions
 };
 
 }  // namespace rondo

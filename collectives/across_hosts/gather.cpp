@@ -6,7 +6,7 @@ namespace rondo {
 
 namespace {
 
-// Of one size whatever is gathered, so that no two can be mixed up.
+// Has a fixed size whatever is gathered, so that headers of different gathers cannot be confused.
 struct Header {
   char kind[40] = {};
   int64_t bytes = 0;
@@ -16,7 +16,7 @@ static_assert(sizeof(Header) == 128);
 
 constexpr int kTag = 0;
 
-// Messages of `bytes` bytes, from `mine` to everybody and from everybody to all[process].
+// Exchanges messages of `bytes` bytes: `mine` is sent to all, all[process] is received from each.
 Status exchange_with_all(ProcessGroup& group, const void* mine, int64_t bytes, void* all,
                          const std::string& what) {
   std::vector<ProcessGroup::Message> sends, receives;

@@ -1,4 +1,5 @@
-// gather(): a value of every process for every process, and a clear answer when they are not all there for the same.
+// gather(): collects one value from every process in every process, and checks that all processes gather the
+// same kind.
 #pragma once
 
 #include <rondo/collectives/across_hosts/process_group.h>
@@ -8,15 +9,16 @@
 
 namespace rondo {
 
-// `mine`, of `bytes` bytes, of every process, in their order, into `all`. Under turn().
+// Gathers `bytes` bytes at `mine` from every process into `all`, in process order. The caller holds turn().
 //
-// Everybody first sends one message of 128 bytes: the kind of what is gathered and its size, and the value itself
-// where it is small. When these differ the answer is a bad_argument in all processes, which names one that differs, and
-// no message is left behind: nothing is lost. Kinds are compared by their first 39 characters.
+// Each process first sends one message of 128 bytes with the kind of the value, its size, and the value
+// itself if it is small. If kinds or sizes differ, all processes return bad_argument, which names one that
+// differs. No message is left over, so the group can still be used. Kinds are compared by their first 39
+// characters.
 Status gather_bytes(ProcessGroup& group, const void* mine, int64_t bytes, void* all, const std::string& what,
                     const std::string& kind);
 
-// `what` it is for, for the message of a failure; `kind`: what must be the same in all processes, otherwise `what`.
+// `what`: the purpose, for the error message. `kind`: must be the same in all processes; defaults to `what`.
 template <class T>
 Status gather(ProcessGroup& group, const T& mine, std::vector<T>& all, const std::string& what,
               const std::string& kind = "") {

@@ -12,7 +12,7 @@ namespace rondo {
 
 namespace {
 
-constexpr int kCallTag = ProcessGroup::kTags;  // MPI promises tags up to 32767
+constexpr int kCallTag = ProcessGroup::kTags;  // MPI guarantees tags up to 32767
 
 Status from_mpi(int error, const std::string& what) {
   if (error == MPI_SUCCESS) return {};
@@ -113,7 +113,7 @@ class MpiProcessGroup final : public ProcessGroup {
   }
 
  private:
-  // The messages of one exchange. What was not received when it ends will not be: its memory may go.
+  // The messages of one exchange. The destructor cancels outstanding receives, so their memory may be freed.
   struct Open {
     Open(MpiProcessGroup& group, std::span<const Message> sends, std::span<const Message> to_receive)
         : group(group), messages(to_receive.begin(), to_receive.end()), receives(to_receive.size()) {
@@ -130,7 +130,7 @@ class MpiProcessGroup final : public ProcessGroup {
         MPI_Request_free(&requests[i]);
       }
     }
-    // The processes whose messages are not done, each once.
+    // The processes with unfinished messages, without duplicates.
     std::vector<int> missed() const {
       std::set<int> processes;
       for (size_t i = 0; i < messages.size(); ++i)
@@ -139,14 +139,14 @@ class MpiProcessGroup final : public ProcessGroup {
     }
 
     MpiProcessGroup& group;
-    std::vector<Message> messages;  // those to be received, then those to be sent
+    std::vector<Message> messages;  // the receives, then the sends
     size_t receives;
     std::vector<MPI_Request> requests;
     std::vector<int> indices;
     std::vector<MPI_Status> statuses;
   };
 
-  // How many of the messages are done since it was asked last.
+  // `finished`: the number of messages that completed since the previous call.
   Status test(Open& open, int& finished, const std::string& what) {
     const std::lock_guard lock(mpi_);
     const int error = MPI_Testsome(static_cast<int>(open.requests.size()), open.requests.data(), &finished,
@@ -196,7 +196,7 @@ class MpiProcessGroup final : public ProcessGroup {
                                                      silent.empty() ? ", though it runs" : "")));
   }
 
-  // The first failure stays.
+  // Stores the first failure only.
   Status fail(Status failure) {
     const std::lock_guard lock(failure_mutex_);
     if (!failure_.ok()) return failure_;
@@ -211,7 +211,7 @@ class MpiProcessGroup final : public ProcessGroup {
   MPI_Comm world_ = MPI_COMM_NULL;
   int size_ = 0, index_ = 0;
   std::vector<Place> places_;
-  std::mutex mpi_;  // around every call of MPI: it is promised one thread at a time
+  std::mutex mpi_;  // held for every MPI call: only MPI_THREAD_SERIALIZED is guaranteed
   mutable std::mutex failure_mutex_;
   Status failure_;
 };

@@ -1,4 +1,4 @@
-// The processes that mpirun, or another launcher of MPI, started together.
+// The process group of the processes that mpirun, or another MPI launcher, started together.
 #pragma once
 
 #include <rondo/collectives/across_hosts/process_group.h>
@@ -10,21 +10,22 @@
 namespace rondo {
 
 struct MpiOptions {
-  // How long nothing may arrive before those that are missed are given up. A process that takes longer for what it
-  // does between two messages, reading its data for instance, needs more.
+  // exchange() fails if no message arrives for this long. Use a larger value if a process can take longer
+  // between two messages, for example to read its data.
   std::chrono::milliseconds timeout = std::chrono::seconds(60);
-  // Called once, before anybody else learns that the group has failed, by the thread that found it: for a program that
-  // ends then, whatever its other threads wait for. Must not ask the group for state() or exchange().
+  // Called once, by the thread that detects a failure, before the failure becomes visible to others. It lets
+  // a program exit whatever its other threads wait for. Must not call the group's state() or exchange().
   std::function<void(ProcessGroup&, const Status&)> on_failure = {};
 };
 
-// Whether this build has MPI (CMake: RONDO_MPI).
+// Whether this build includes MPI (CMake: RONDO_MPI).
 bool has_mpi();
 
-// Initialises MPI where the caller has not, with MPI_THREAD_SERIALIZED at least, and takes a communicator of its own
-// beside MPI_COMM_WORLD; messages go by non-blocking calls, one thread at a time. A program that calls MPI itself from
-// another thread must have initialised it with MPI_THREAD_MULTIPLE. When the group goes, and is ok, it finalises what
-// it has initialised. Every process of the world must make one. Throws rondo::Error; a bad_argument without MPI.
+// Initialises MPI if the caller has not, and duplicates MPI_COMM_WORLD. MPI must provide at least
+// MPI_THREAD_SERIALIZED. Messages are non-blocking, and one thread at a time calls MPI. If the program itself
+// calls MPI from another thread, it must have initialised MPI with MPI_THREAD_MULTIPLE. The destructor
+// finalises MPI if the group initialised it and has not failed. Every process of the world must create a
+// group. Throws rondo::Error; without MPI a bad_argument.
 std::unique_ptr<ProcessGroup> make_mpi_process_group(MpiOptions options = {});
 
 }  // namespace rondo

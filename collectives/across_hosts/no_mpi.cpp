@@ -1,4 +1,4 @@
-// Stands in for mpi_process_group.cpp where MPI was not found.
+// Replaces mpi_process_group.cpp if MPI was not found.
 #include <rondo/collectives/across_hosts/mpi_process_group.h>
 
 namespace rondo {

@@ -1,8 +1,8 @@
-// Waiting: how long somebody has waited for messages, and whether those that are missed are to blame.
+// Waiting: measures how long a thread has waited for messages and decides which process to blame.
 //
-// A process that is stopped keeps others waiting, and these keep others waiting in turn. So that the right one is
-// named, whoever has waited for half of the timeout calls out from then on; who is missed and was not heard of lately
-// has not even come as far as to wait.
+// A stopped process blocks others, and these block others in turn. Waiting processes announce it, so that the
+// error names the one that stopped: after half of the timeout a process sends calls to all others. A missing
+// process from which no call came recently is not waiting itself.
 //
 //   while (something is missing)  if (it came) something_happened(); else pause();
 #pragma once
@@ -21,7 +21,7 @@ class Waiting {
 
   explicit Waiting(std::chrono::milliseconds timeout) : timeout_(timeout) {}
 
-  // A message has arrived or was taken.
+  // Call when a message has arrived or was sent.
   void something_happened() {
     waited_ = {};
     rounds_ = 0;
@@ -30,7 +30,7 @@ class Waiting {
 
   bool is_long() const { return waited_ >= timeout_ / 2; }
 
-  // Of those that are missed: who was not heard of lately.
+  // The processes in `missed` from which no call came recently.
   std::vector<int> silent(const std::vector<int>& missed) const {
     std::vector<int> found;
     for (int process : missed) {
@@ -40,27 +40,28 @@ class Waiting {
     return found;
   }
 
-  // Whoever waits for one that waits itself gives up later, so that the last in such a row is the one to tell.
+  // If all missing processes are themselves waiting, the timeout is longer, so that the process that waits
+  // for the stopped one reports the error first.
   bool is_over(const std::vector<int>& missed) const {
     return waited_ >= timeout_ && (!silent(missed).empty() || waited_ >= timeout_ * 3 / 2);
   }
 
-  // Whether it is time to call out (again).
+  // Whether to send calls now.
   bool call_out() {
     if (!is_long() || Clock::now() - called_ < timeout_ / 16) return false;
     called_ = Clock::now();
     return true;
   }
 
-  // Lets others have the core: messages between neighbours take microseconds, those for which it takes longer are
-  // looked for every 50 us.
+  // Yields the core. Messages between nearby processes take microseconds; after 1000 yields it sleeps 50 us
+  // each time.
   void pause() {
     constexpr int kYields = 1000;
     if (++rounds_ < kYields)
       std::this_thread::yield();
     else
       std::this_thread::sleep_for(std::chrono::microseconds(50));
-    // A process that was itself stopped in between has not waited for so long.
+    // If this process was itself stopped, the time does not count as waiting.
     const Clock::time_point now = Clock::now();
     waited_ += std::min<Clock::duration>(now - last_, timeout_ / 8);
     last_ = now;

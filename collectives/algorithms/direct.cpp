@@ -1,17 +1,18 @@
-// The direct algorithms: every rank deals with every other one, and nothing is passed on.
+// The direct algorithms: every rank exchanges data with every other rank; no rank forwards data.
 //
-// The all-reduce has two phases instead of the ring's 2(n-1) steps. Rank r is responsible for shard r of the data,
-// one n-th of it:
+// The all-reduce has two phases instead of the ring's 2(n-1) steps. Rank r computes shard r, the r-th of n
+// parts of the data:
 //
-//   1. It reads shard r of all n inputs and sums them, from rank 0 to rank n-1, in registers.
+//   1. It reads shard r of all n inputs and sums them in registers, from rank 0 to rank n-1.
 //   2. It writes the sum to shard r of all n outputs.
 //
-// Where every rank reaches every other one's memory both phases are one kernel a rank, and nothing is moved twice:
-// n ranks that share a device read n vectors and write n, which is the least that any algorithm can do. Nobody
-// but rank r touches shard r, so the ranks only have to begin and to end together.
+// If all ranks have peer access to each other, both phases are one kernel per rank and no data is moved
+// twice: n ranks that share a device read n vectors and write n, the minimum for any algorithm. Only rank r
+// accesses shard r, so the ranks only need a barrier at the beginning and at the end.
 //
-// Where they don't, rank r fetches the shards into its scratch memory, sums them there, and copies the result out:
-// the same order, the same bits. The scratch is cut into n regions, and what does not fit goes in several rounds.
+// Otherwise rank r copies the shards to its scratch memory, sums them there and copies the result to the
+// others, in the same order and with the same bits. The scratch memory is cut into n regions. Larger shards
+// take several rounds.
 #include <rondo/collectives/algorithms/direct.h>
 #include <rondo/collectives/algorithms/staged_copy.h>
 #include <rondo/collectives/algorithms/ring_schedule.h>
@@ -20,7 +21,7 @@ namespace rondo::direct {
 
 namespace {
 
-// One rank's kernel: its shard of all inputs, to wherever it must go.
+// The arguments of one rank's kernel: its shard of all inputs, and the outputs.
 struct Shard {
   ReduceArguments combination;
 
@@ -39,8 +40,8 @@ Status sum_on_callers_stream(OperationBuilder& builder, int rank, DType dtype, c
                      options.order, shard.combination, "sum shard ", rank);
 }
 
-// outputs[r] = input of rank r's block for rank s ... : each rank copies to the others, the nearest to its right
-// first, so that not everyone sends to the same one at the same time.
+// block_of(r, s) is the block that rank r sends to rank s. Each rank begins with the rank after itself, so
+// that the ranks do not all send to the same one at the same time.
 template <class BlockOf>
 Status send_to_all(OperationBuilder& builder, BlockOf block_of) {
   RONDO_RETURN_IF_ERROR(builder.fork());
@@ -67,7 +68,8 @@ struct BlockCopy {
 
 }  // namespace
 
-Status all_reduce(OperationBuilder& builder, RankOutputs outputs, RankInputs inputs, const ReduceOptions& options) {
+Status all_reduce(OperationBuilder& builder, RankOutputs outputs, RankInputs inputs,
+                  const ReduceOptions& options) {
   const int ranks = builder.ranks();
   const DType dtype = outputs[0].dtype;
   const auto shard_of = [&](int rank) {
@@ -114,7 +116,8 @@ Status reduce_scatter(OperationBuilder& builder, RankOutputs outputs, RankInputs
   return builder.join(OperationBuilder::Senders::prev);
 }
 
-Status reduce(OperationBuilder& builder, DataView output, RankInputs inputs, int root, const ReduceOptions& options) {
+Status reduce(OperationBuilder& builder, DataView output, RankInputs inputs, int root,
+              const ReduceOptions& options) {
   if (!builder.communicator().all_reach_all()) {
     RONDO_RETURN_IF_ERROR(builder.fork());
     RONDO_RETURN_IF_ERROR(builder.join_sums());

@@ -1,17 +1,18 @@
-// The hierarchical all-reduce, for ranks in groups: inside a group the links are fast, between groups they are slow.
+// The hierarchical all-reduce, for ranks in groups with fast links inside a group and slow links between
+// groups.
 //
-//   1. Reduce-scatter by a ring in each group. A rank then holds its group's partial sum of one chunk: unfinished, not
-//      rounded, not divided.
-//   2. The ranks that hold the same chunk, one of each group, add their partial sums, from group 0 to the last, and
-//      finish them.
+//   1. Reduce-scatter by a ring in each group. A rank then holds its group's partial sum of one chunk, not
+//      rounded and not divided.
+//   2. The ranks that hold the same chunk, one in each group, add their partial sums from group 0 to the last
+//      and finish them.
 //   3. All-gather by a ring in each group.
 //
-// A byte crosses between two groups once on its way to the sum and once on its way back, instead of once for every
-// rank. Step 2 is a direct all-reduce: the chunk is cut into a slice for each group; the rank of group k reads slice k
-// of all partial sums, and writes the result to slice k of all outputs.
+// Each byte crosses between two groups once on its way to the sum and once on its way back, instead of once
+// for every rank. Step 2 is a direct all-reduce: the chunk is cut into one slice per group. The rank of group
+// k reads slice k of all partial sums and writes the result to slice k of all outputs.
 //
-// Where the groups are processes, step 2 goes by messages: across_hosts/exchange.h. The order of the additions is
-// the same, and so are the bits.
+// If the groups are processes, step 2 uses messages (across_hosts/exchange.h). The order of the additions and
+// the bits are the same.
 #include <rondo/collectives/across_hosts/exchange.h>
 #include <rondo/collectives/algorithms/hierarchical.h>
 #include <rondo/collectives/algorithms/partial_sums.h>
@@ -23,7 +24,7 @@ namespace {
 
 using ring::Ring;
 
-// Step 2 where one process sees all groups.
+// Step 2 if all groups are in one process.
 class Groups {
  public:
   Groups(OperationBuilder& builder, const Ring& ring, DType dtype, Reduction reduction)
@@ -34,12 +35,13 @@ class Groups {
         dtype_(dtype),
         reduction_(reduction) {}
 
-  // The room that fetched slices take in an inbox's slot beyond a segment: each may be longer by an alignment unit.
+  // The space that copied slices need in an inbox slot beyond a segment: each may be longer by an alignment
+  // unit.
   static int64_t reserved(int groups, DType dtype) {
     return groups * (ring::kChunkAlignment / size_of(dtype));
   }
 
-  // The slice of the rank at position p, in one slot.
+  // Computes the slice of the rank at position p, in one slot.
   template <class PlaceOf>
   Status sum_slice(int p, int slot, PlaceOf place_of) {
     const int m = ring_.ranks(), own_group = p / m;
@@ -81,7 +83,8 @@ class Groups {
   }
 
  private:
-  // Where the slice of another group lies in the inbox. Slices have at most this size, rounded up to the alignment.
+  // The address in the inbox for another group's slice. No slice is larger than `slice` rounded up to the
+  // alignment.
   void* region_of(const Ring::Held& own, int slot, int group, int64_t slice) const {
     const int64_t unit = ring::kChunkAlignment / size_of(dtype_);
     const int64_t stride = (slice + unit - 1) / unit * unit * size_of(ring_.partial_type());
@@ -112,8 +115,9 @@ Status all_reduce(OperationBuilder& builder, RankOutputs outputs, RankInputs inp
   RONDO_RETURN_IF_ERROR(builder.fork());
   if (Exchange* exchange = builder.communicator().exchange()) {
     const auto held = [&](int rank, int slot) { return ring.held(rank, slot, place_of); };
-    RONDO_RETURN_IF_ERROR(ring.run_in_groups(
-        whole, 0, place_of, [&] { return exchange->reduce_across_processes(builder, held, dtype, reduction); }));
+    RONDO_RETURN_IF_ERROR(ring.run_in_groups(whole, 0, place_of, [&] {
+      return exchange->reduce_across_processes(builder, held, dtype, reduction);
+    }));
   } else {
     Groups sums(builder, ring, dtype, reduction);
     RONDO_RETURN_IF_ERROR(

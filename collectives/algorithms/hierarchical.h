@@ -1,5 +1,5 @@
-// The hierarchical all-reduce: rings inside groups of ranks, and the groups beside each other. The arguments were
-// checked and there is something to do.
+// The hierarchical all-reduce: rings inside groups of ranks, and a direct exchange between the groups. The
+// arguments have been checked; the size is not 0.
 #pragma once
 
 #include <rondo/collectives/collectives.h>

@@ -1,4 +1,4 @@
-// PartialSums: unfinished sums of several groups of ranks become one finished result.
+// PartialSums: adds the unfinished sums of several groups of ranks and finishes the result.
 #pragma once
 
 #include <rondo/collectives/data_view.h>
@@ -9,7 +9,7 @@ namespace rondo {
 // outputs[i] = finish(partial[0][i] (+) partial[1][i] (+) ...), in the order of the calls of read().
 class PartialSums {
  public:
-  // Of `size` elements of `dtype`; an average goes over `divisor` inputs.
+  // For `size` elements of `dtype`. An average divides by `divisor`.
   PartialSums(DType dtype, Reduction reduction, int64_t size, int divisor)
       : dtype_(dtype), partial_(accumulator_of(dtype, reduction)), reduction_(reduction) {
     finish_.size = add_.size = size;
@@ -19,8 +19,9 @@ class PartialSums {
   void read(ConstDataView partial) { add_.in[add_.inputs++] = partial.data; }
   void write(DataView output) { finish_.out[finish_.outputs++] = output.data; }
 
-  // On the stream `sums` of `rank`. `scratch` has the partial type and may be one of what is read: where the data are
-  // narrower than their partial sums, these are added there first.
+  // Enqueues on the stream `sums` of `rank`. `scratch` has the partial type and may be one of the inputs. If
+  // the data type is narrower than the partial type, the partial sums are added there before they are
+  // finished.
   template <class... What>
   Status enqueue(OperationBuilder& builder, int rank, DataView scratch, const What&... what) {
     const cudaStream_t stream = builder.sums(rank);
@@ -29,7 +30,7 @@ class PartialSums {
       std::copy_n(finish_.out, finish_.outputs, add_.out);
       return builder.sum(rank, stream, dtype_, reduction_, SumOrder::left_to_right, add_, what...);
     }
-    // An average is divided at its end only; everything else adds wide numbers as it adds narrow ones.
+    // Only the last step divides an average; otherwise the reduction is the same for the partial type.
     const Reduction wide = reduction_ == Reduction::average ? Reduction::sum : reduction_;
     add_.out[add_.outputs++] = scratch.data;
     finish_.partial_in = scratch.data;

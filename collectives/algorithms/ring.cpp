@@ -1,5 +1,5 @@
-// The operations of the ring: reduce-scatter, all-gather, and both in a row, which is the all-reduce. How a step
-// becomes work on streams is told in ring_steps.h.
+// The operations of the ring: reduce-scatter, all-gather, and the all-reduce, which is both in sequence.
+// ring_steps.h describes how a step becomes work on streams.
 #include <rondo/collectives/algorithms/ring.h>
 #include <rondo/collectives/algorithms/ring_steps.h>
 
@@ -7,7 +7,7 @@ namespace rondo::ring {
 
 namespace {
 
-// Nobody sends to a neighbour that has not begun.
+// Each rank's sends wait until the next rank has started.
 Status fork_to_gather(OperationBuilder& builder) {
   Communicator& communicator = builder.communicator();
   RONDO_RETURN_IF_ERROR(builder.fork());
@@ -18,10 +18,11 @@ Status fork_to_gather(OperationBuilder& builder) {
   return {};
 }
 
-// A rank's own part of a gathered output.
+// Copies a rank's own part to its output.
 Status copy_own_share(OperationBuilder& builder, int rank, DataView to, ConstDataView from) {
   if (to.data == from.data) return {};
-  return builder.copy(rank, builder.copies(rank), {to.data, rank}, {from.data, rank}, from.bytes(), "copy_own_share");
+  return builder.copy(rank, builder.copies(rank), {to.data, rank}, {from.data, rank}, from.bytes(),
+                      "copy own share");
 }
 
 }  // namespace
@@ -38,8 +39,9 @@ Status all_reduce(OperationBuilder& builder, RankOutputs outputs, RankInputs inp
   return builder.join(OperationBuilder::Senders::prev);
 }
 
-// Block r must end with rank r: it is the chunk whose owner that rank is.
-Status reduce_scatter(OperationBuilder& builder, RankOutputs outputs, RankInputs inputs, Reduction reduction) {
+// Block r must end at rank r, so it is the chunk that rank r owns.
+Status reduce_scatter(OperationBuilder& builder, RankOutputs outputs, RankInputs inputs,
+                      Reduction reduction) {
   const int ranks = builder.ranks();
   const int64_t block = outputs[0].size;
   Ring ring(builder, outputs, inputs, reduction);
@@ -56,15 +58,16 @@ Status all_gather(OperationBuilder& builder, RankOutputs outputs, RankInputs inp
   Ring ring(builder, outputs, inputs, Reduction::max);
   RONDO_RETURN_IF_ERROR(fork_to_gather(builder));
   for (int rank = 0; rank < ranks; ++rank)
-    RONDO_RETURN_IF_ERROR(copy_own_share(builder, rank, outputs[static_cast<size_t>(rank)].part(rank * block, block),
-                               inputs[static_cast<size_t>(rank)]));
+    RONDO_RETURN_IF_ERROR(copy_own_share(builder, rank,
+                                         outputs[static_cast<size_t>(rank)].part(rank * block, block),
+                                         inputs[static_cast<size_t>(rank)]));
   RONDO_RETURN_IF_ERROR(ring.run(ranks - 1, steps(ranks), block, [&](int index) {
     return Ring::Place{0, ring.rank_at(owner_of(index, ranks)) * block, block};
   }));
   return builder.join(OperationBuilder::Senders::prev);
 }
 
-// An all-gather in which only root's chunk holds anything.
+// An all-gather in which only root's chunk is not empty.
 Status broadcast(OperationBuilder& builder, RankOutputs outputs, ConstDataView input, int root) {
   const int ranks = builder.ranks();
   Ring ring(builder, outputs, {}, Reduction::max);
@@ -76,7 +79,7 @@ Status broadcast(OperationBuilder& builder, RankOutputs outputs, ConstDataView i
   return builder.join(OperationBuilder::Senders::prev);
 }
 
-// A reduce-scatter in which only root's chunk holds anything.
+// A reduce-scatter in which only root's chunk is not empty.
 Status reduce(OperationBuilder& builder, DataView output, RankInputs inputs, int root, Reduction reduction) {
   const int ranks = builder.ranks();
   std::array<DataView, kMaxRanks> outputs;

@@ -1,4 +1,4 @@
-// The ring, for the operations that have it. The arguments were checked; n > 1 and there is something to do.
+// The ring algorithms. The arguments have been checked; n > 1 and the size is not 0.
 #pragma once
 
 #include <rondo/collectives/collectives.h>

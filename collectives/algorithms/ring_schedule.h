@@ -1,14 +1,14 @@
-// The schedule of the ring: which chunk goes where at which step. Pure functions, no CUDA; README.md has the
-// picture, tests/collectives/algorithms/ring_schedule_test.cpp runs them for 1 to 64 ranks without a device.
+// The schedule of the ring: which chunk each rank sends at which step. Pure functions without CUDA. README.md
+// has a picture; tests/collectives/algorithms/ring_schedule_test.cpp checks 1 to 64 ranks without a device.
 //
-// n ranks stand in a ring; rank r sends to its right neighbour r + 1 and receives from its left one. The data
-// is cut into n chunks. In 2(n-1) steps every rank sends one chunk a step:
+// n ranks form a ring: rank r sends to the next rank, r + 1, and receives from the previous one. The data is
+// cut into n chunks. In 2(n-1) steps every rank sends one chunk per step:
 //
-//   step    0 ..  n-2   reduce-scatter: the receiver adds the chunk to its own. Chunk c starts at rank c and
-//                       has picked up every rank's share when it arrives at rank c - 1, its owner.
-//   step  n-1 .. 2n-3   all-gather: finished chunks go round once more and replace what the receivers have.
+//   step    0 ..  n-2   reduce-scatter: the receiver adds the chunk to its own. Chunk c starts at rank c. At
+//                       rank c - 1, its owner, it contains every rank's share.
+//   step  n-1 .. 2n-3   all-gather: finished chunks go around the ring and replace the receivers' chunks.
 //
-// The second phase starts where the first ends, so that one formula serves both: at step s rank r sends
+// The second phase starts where the first ends, so one formula covers both: at step s rank r sends
 // chunk r - s (mod n).
 #pragma once
 
@@ -27,16 +27,16 @@ constexpr Phase phase_of(int step, int ranks) {
 constexpr int next_position(int rank, int ranks) { return rank + 1 == ranks ? 0 : rank + 1; }
 constexpr int prev_position(int rank, int ranks) { return rank == 0 ? ranks - 1 : rank - 1; }
 
-// What `rank` sends to its right neighbour at `step`.
+// The chunk that `rank` sends to the next rank at `step`.
 constexpr int sent_chunk(int rank, int step, int ranks) {
   return (rank - step + 2 * ranks) % ranks;  // 0 <= step < 2 * ranks keeps the dividend positive
 }
-// What it receives from its left neighbour: what that one sends.
+// The chunk that `rank` receives at `step`: the one that the previous rank sends.
 constexpr int received_chunk(int rank, int step, int ranks) {
   return sent_chunk(prev_position(rank, ranks), step, ranks);
 }
 
-// The rank that finishes the sum of a chunk, at the end of the reduce-scatter.
+// The rank that completes the sum of a chunk at the end of the reduce-scatter.
 constexpr int owner_of(int chunk, int ranks) { return prev_position(chunk, ranks); }
 
 // Elements [begin, begin + size) of the data.
@@ -45,35 +45,35 @@ struct Chunk {
   int64_t size = 0;
 };
 
-// A chunk begins at a multiple of so many bytes, counted from the begin of the data.
+// Chunks begin at multiples of this many bytes from the beginning of the data.
 inline constexpr int64_t kChunkAlignment = 16;
 
-// The size of a whole chunk: the data in `ranks` equal parts, rounded up to the alignment.
+// The size of a full chunk: an equal part of the data, rounded up to the alignment.
 constexpr int64_t whole_chunk(int64_t count, int ranks, int64_t element_bytes) {
   const int64_t unit = kChunkAlignment / element_bytes;
   const int64_t equal_part = count / ranks + (count % ranks != 0);
   return (equal_part + unit - 1) / unit * unit;
 }
 
-// Whole chunks as long as the data lasts, then a short one, then empty ones.
+// The first chunks are full, then one may be shorter, and the rest are empty.
 constexpr Chunk chunk_of(int64_t count, int ranks, int index, int64_t element_bytes) {
   const int64_t whole = whole_chunk(count, ranks, element_bytes);
   const int64_t begin = std::min(index * whole, count);
   return {begin, std::min(whole, count - begin)};
 }
 
-// A chunk travels in segments, so that one can be added while the next one is on its way; a rank has kSlots slots
-// to receive into, and segment i goes through slot i % kSlots.
+// A chunk is sent in segments, so that one can be added while the next one is in transit. A rank receives
+// into kSlots slots; segment i uses slot i % kSlots.
 inline constexpr int kSlots = 2;
-// Below this a chunk is one segment: what overlapping saves is less than another copy costs.
+// A smaller chunk is a single segment: overlap would save less than the additional copy costs.
 inline constexpr int64_t kSplitBytes = int64_t{256} << 10;
 
 struct Segments {
   int64_t count = 0;
-  int64_t size = 0;  // in elements, of all but the last
+  int64_t size = 0;  // in elements; the last segment may be shorter
 };
 
-// The segments of a chunk of `chunk` elements, none larger than `most` elements (at least one alignment unit).
+// Cuts `chunk` elements into segments of at most `most` elements (`most` is at least one alignment unit).
 constexpr Segments segments_of(int64_t chunk, int64_t most, int64_t element_bytes) {
   if (chunk == 0) return {};
   const int64_t unit = kChunkAlignment / element_bytes;
@@ -84,7 +84,7 @@ constexpr Segments segments_of(int64_t chunk, int64_t most, int64_t element_byte
   return {(chunk - 1) / size + 1, size};
 }
 
-// Segment `index` of a chunk; empty beyond its end.
+// Segment `index` of a chunk; empty after the end of the chunk.
 constexpr Chunk segment_of(Chunk chunk, Segments segments, int64_t index) {
   const int64_t begin = std::min(index * segments.size, chunk.size);
   return {chunk.begin + begin, std::min(segments.size, chunk.size - begin)};

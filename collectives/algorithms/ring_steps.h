@@ -1,44 +1,45 @@
-// Ring: the steps of the ring as work on streams, for ring.cpp and hierarchical.cpp.
+// Ring: enqueues the steps of the ring on streams, for ring.cpp and hierarchical.cpp.
 //
-// Five words. A *rank* is a participant: a device (or a part of one), streams, a vector. A *chunk* is one of the n
-// parts that the vector is cut into. A *step* is the time in which every rank sends one chunk to its right
-// neighbour and receives one from its left; there are 2(n-1) of them. A *segment* is a part of a chunk, small enough
-// for a *slot*: scratch memory of a rank. Slots that its left neighbour fills are its inbox, slots that it fills
-// itself and sends from are its outbox.
+// Terms. A *rank* is a participant: a device (or a part of one), streams and a vector. A *chunk* is one of
+// the n parts of the vector. In a *step* every rank sends one chunk to the next rank and receives one from
+// the previous rank; there are 2(n-1) steps. A *segment* is a part of a chunk that fits a *slot*. A slot is
+// scratch memory of a rank. The previous rank writes to the slots of the inbox; the rank itself fills the
+// slots of its outbox and sends from them.
 //
-// Who sends what at which step is written in ring_schedule.h; here is how a step becomes work on streams. Each
-// rank has two streams, one that copies and one that sums, so that while one segment is added the next one travels.
-// No stream ever waits for the host, nor a kernel for another kernel. What must happen in order is tied by events:
+// ring_schedule.h computes which chunk each rank sends at which step. This file turns a step into work on
+// streams. Each rank has two streams, one for copies and one for sums, so that one segment is added while the
+// next one is in transit. No stream waits for the host and no kernel waits for another kernel. Events enforce
+// the order:
 //
-//   delivered  my copy is done                -> the right neighbour may use the segment
-//   freed      I have read my inbox's slot    -> the left neighbour may fill it again
-//   summed     I have filled my outbox's slot -> I may send it
-//   sent       my outbox's slot is sent       -> I may fill it again
+//   delivered  rank r's copy is done                  -> rank r + 1 may use the segment
+//   freed      rank r has read a slot of its inbox    -> rank r - 1 may fill the slot again
+//   summed     rank r has filled a slot of its outbox -> rank r may send it
+//   sent       rank r's outbox slot has been sent     -> rank r may fill it again
 //
 //   reduce-scatter   rank r's copies                 rank r + 1's sums
-//                    wait for summed of my outbox
+//                    wait for summed of r's outbox
 //                    wait for freed of r + 1's inbox
-//                    copy my outbox to its inbox
-//                    record delivered, sent          wait for delivered of r, sent of my outbox
-//                                                    outbox = inbox + my input
+//                    copy r's outbox to r + 1's inbox
+//                    record delivered, sent          wait for delivered of r, sent of r + 1's outbox
+//                                                    outbox = inbox + input
 //                                                    record freed, summed
-//   all-gather       copy my output to r + 1's output
-//                    record delivered                (rank r + 1's copies wait for it before they pass it on)
+//   all-gather       copy r's output to r + 1's output
+//                    record delivered                (rank r + 1's copies wait for it before they forward it)
 //
-// The first step sends the input as it is, and the last sum goes to the output, finished: divided where it is an
-// average, rounded where partial sums are wider than the data.
+// The first step sends the input unchanged. The last sum is finished and written to the output: an average is
+// divided, and partial sums wider than the data are rounded.
 //
-// In the all-gather a rank writes straight into its neighbour's output, without asking. After a reduce-scatter
-// that is safe: the finished chunk contains the neighbour's own share, so the neighbour has begun the operation and
-// has read its own chunk, and every event between that moment and this one lies on the path which the chunk took. An
-// all-gather alone first waits until the neighbour has begun.
+// In the all-gather a rank writes directly to the next rank's output without waiting for it. This is safe
+// after a reduce-scatter: the finished chunk contains the next rank's share, so the next rank has started the
+// operation and has read its own chunk, and events along the chunk's path order that read before this write.
+// An all-gather alone first waits until the next rank has started.
 //
-// The ranks may also stand in several rings of m, the groups of hierarchical.cpp, which take the same steps side by
-// side. There a rank's last sum stays in its outbox, unfinished: what the groups have for a chunk is first brought
-// together, and the finished chunks go round afterwards.
+// The ranks may also form several rings of m ranks, the groups of hierarchical.cpp, which run the same steps
+// side by side. Then a rank's last sum stays unfinished in its outbox. The groups' partial sums of a chunk
+// are combined first; the finished chunks are gathered afterwards.
 //
-// Events are recorded again and again: a wait means the record that is the latest when it is enqueued, and later
-// records don't change that. The loops below builder in exactly this order.
+// Events are reused. A wait refers to the latest record at the time the wait is enqueued; later records do
+// not change it. The loops below enqueue in exactly this order.
 #pragma once
 
 #include <rondo/collectives/collectives.h>
@@ -48,7 +49,7 @@
 
 namespace rondo::ring {
 
-// ", segment 3" in the name of a span; built only where somebody traces.
+// ", segment 3" in the name of a span; formatted only if a trace is active.
 struct SegmentLabel {
   int64_t segment;  // -1: there is only one
   friend std::ostream& operator<<(std::ostream& out, SegmentLabel label) {
@@ -58,7 +59,7 @@ struct SegmentLabel {
 
 class Ring {
  public:
-  // Where chunk c lies: from `input` on in every rank's input, from `output` on in its output.
+  // The position of chunk c: its first element in every rank's input and in every rank's output.
   struct Place {
     int64_t input = 0;
     int64_t output = 0;
@@ -79,7 +80,7 @@ class Ring {
         grouped_(stand == Stand::groups),
         ranks_(grouped_ ? communicator_.group_size() : communicator_.size()) {}
 
-  // Steps [first, last) over chunks of at most `whole` elements.
+  // Runs steps [first, last) over chunks of at most `whole` elements.
   template <class PlaceOf>
   Status run(int first, int last, int64_t whole, PlaceOf place_of) {
     builder_.takes_steps(first, last);
@@ -89,11 +90,12 @@ class Ring {
     return {};
   }
 
-  // All steps, in groups. Whenever the partial sums of kSlots segments lie in the outboxes, reduce_across_processes() finishes
-  // them into the outputs, by work on the ranks' streams `sums`. It may use the inboxes' slots, which have
-  // `reserved` elements more than a segment.
+  // Runs all steps in groups. Each time the outboxes hold the partial sums of kSlots segments,
+  // reduce_across_processes() finishes them into the outputs with work on the ranks' streams `sums`. It may
+  // use the slots of the inboxes, which have room for `reserved` elements more than a segment.
   template <class PlaceOf, class ReduceAcrossProcesses>
-  Status run_in_groups(int64_t whole, int64_t reserved, PlaceOf place_of, ReduceAcrossProcesses reduce_across_processes) {
+  Status run_in_groups(int64_t whole, int64_t reserved, PlaceOf place_of,
+                       ReduceAcrossProcesses reduce_across_processes) {
     RONDO_RETURN_IF_ERROR(begin(whole, reserved));
     for (segment_ = 0; segment_ < segments_.count; segment_ += kSlots) {
       RONDO_RETURN_IF_ERROR(ranks_ == 1 ? widen(place_of(0)) : take_steps(0, ranks_ - 1, 0, place_of));
@@ -104,11 +106,11 @@ class Ring {
     return wait_for_left();
   }
 
-  // What reduce_across_processes() finds in slot `slot` of the rank at position p.
+  // The input of reduce_across_processes() in slot `slot` of the rank at position p.
   struct Held {
     int rank;
-    int chunk;            // of which it is the owner
-    Chunk segment;          // within the chunk
+    int chunk;            // the chunk that the rank owns
+    Chunk segment;        // within the chunk
     ConstDataView input;  // the segment of the rank's input
     DataView output;
     DataView partial;  // in the outbox
@@ -133,7 +135,7 @@ class Ring {
   }
   DType partial_type() const { return partial_; }
 
-  // A slot's beginning, moved so that what is put there lies to the 16-byte boundaries as `data` do.
+  // An address in a slot with the same offset from a 16-byte boundary, in elements, as `data`.
   static void* in_slot(void* slot, DType dtype, ConstDataView data) {
     return static_cast<std::byte*>(slot) + lead_of(data.data, data.dtype) * size_of(dtype);
   }
@@ -158,7 +160,7 @@ class Ring {
     return {};
   }
 
-  // The partial sum of a group of one rank is its input.
+  // In a group of one rank the partial sum is the input, widened to the partial type.
   Status widen(Place place) {
     for (slot_ = 0; slot_ < kSlots; ++slot_)
       for (int rank = 0; rank < communicator_.size(); ++rank) {
@@ -175,7 +177,7 @@ class Ring {
     return {};
   }
 
-  // The streams `sums` have come past reduce_across_processes(): finished segments may be sent, inboxes filled again.
+  // After reduce_across_processes(): finished segments may be sent and inboxes filled again.
   Status release_slots() {
     for (int rank = 0; rank < communicator_.size(); ++rank) {
       const Communicator::Rank& r = communicator_.of(rank);
@@ -187,7 +189,7 @@ class Ring {
     return {};
   }
 
-  // join() knows the neighbours of the one ring only.
+  // join() only waits for the previous rank in the single ring of all ranks.
   Status wait_for_left() {
     for (int p = 0; p < communicator_.size(); ++p) {
       const int rank = rank_at(p), prev = prev_rank(p);
@@ -206,8 +208,8 @@ class Ring {
     return {};
   }
 
-  // The rank at position p sends a segment to its right neighbour: at first of its own share, then of the sums that
-  // it made, then of the finished chunks.
+  // The rank at position p sends a segment to the next rank: of its own share in step 0, then of its partial
+  // sums, then of the finished chunks.
   Status send(int p, int step, Place place, int first_step) {
     const Chunk segment = segment_of({0, place.size}, segments_, segment_ + slot_);
     if (segment.size == 0) return {};
@@ -222,10 +224,10 @@ class Ring {
       from = input(rank, place, segment);
     } else if (reducing) {
       RONDO_RETURN_IF_ERROR(builder_.wait(copies, rank, me.summed[slot_]));
-      from = {in_slot(communicator_.outbox(rank, slot()), partial_, input(rank, place, segment)), segment.size,
-              partial_};
+      from = {in_slot(communicator_.outbox(rank, slot()), partial_, input(rank, place, segment)),
+              segment.size, partial_};
     } else {
-      // Finished by a sum of its own, or received in the step before.
+      // Finished by this rank's own sum, or received in the previous step.
       if (step == ranks_ - 1 && first_step == 0)
         RONDO_RETURN_IF_ERROR(builder_.wait(copies, rank, me.summed[slot_]));
       if (step > ranks_ - 1)
@@ -245,8 +247,8 @@ class Ring {
     return builder_.record(delivered(rank, step), copies, rank);
   }
 
-  // The rank at position p adds a segment from its left neighbour to its own share. In the all-gather there is
-  // nothing to do: the segment is where it belongs.
+  // Reduce-scatter: the rank at position p adds a segment from the previous rank to its own share.
+  // All-gather: nothing to do, because the previous rank wrote the segment to the output.
   Status receive(int p, int step, Place place) {
     const Chunk segment = segment_of({0, place.size}, segments_, segment_ + slot_);
     if (segment.size == 0 || phase_of(step, ranks_) == Phase::all_gather) return {};
@@ -278,7 +280,7 @@ class Ring {
 
   int slot() const { return static_cast<int>(slot_); }
   SegmentLabel label() const { return {segments_.count > 1 ? segment_ + slot() : -1}; }
-  int group_of(int p) const { return p - p % ranks_; }  // the position of its first rank
+  int group_of(int p) const { return p - p % ranks_; }  // the position of the group's first rank
   int prev_rank(int p) const { return rank_at(group_of(p) + prev_position(p % ranks_, ranks_)); }
   cudaEvent_t delivered(int rank, int step) const {
     return communicator_.of(rank).delivered[static_cast<size_t>(step * kSlots) + slot_];
@@ -297,9 +299,9 @@ class Ring {
   DType dtype_, partial_;
   Reduction reduction_;
   bool grouped_;
-  int ranks_;  // of a ring
+  int ranks_;  // number of ranks in one ring
   Segments segments_;
-  int64_t segment_ = 0;  // segment_ + slot_ is the segment that is being enqueued
+  int64_t segment_ = 0;  // segment_ + slot_ is the segment being enqueued
   size_t slot_ = 0;
 };
 

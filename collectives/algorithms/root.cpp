@@ -1,16 +1,17 @@
-// The textbook's all-reduce: rank 0 fetches everyone's vector, adds them up, and hands the sum to everyone.
+// The textbook all-reduce: rank 0 reads all vectors, adds them and copies the sum to every rank.
 //
 //   for i in 1 .. n-1:  data[0] += data[i]        (through rank 0's scratch memory, in rounds)
 //   for i in 1 .. n-1:  data[i]  = data[0]
 //
-// It is the baseline. Every byte goes over rank 0's wires, (n-1) S in and (n-1) S out, one after the other, while the
-// other ranks have nothing to do; the ring and the direct algorithm spread the same work over all of them.
+// This is the baseline. All data crosses rank 0's links, (n-1) S in and then (n-1) S out, while the other
+// ranks are idle. The ring and the direct algorithm distribute the same work over all ranks.
 #include <rondo/collectives/algorithms/staged_copy.h>
 #include <rondo/collectives/algorithms/root.h>
 
 namespace rondo::root {
 
-Status all_reduce(OperationBuilder& builder, RankOutputs outputs, RankInputs inputs, const ReduceOptions& options) {
+Status all_reduce(OperationBuilder& builder, RankOutputs outputs, RankInputs inputs,
+                  const ReduceOptions& options) {
   constexpr int kRoot = 0;
   RONDO_RETURN_IF_ERROR(builder.fork());
   RONDO_RETURN_IF_ERROR(builder.join_sums());

@@ -1,4 +1,4 @@
-// The textbook's all-reduce. The arguments were checked; n > 1 and there is something to do.
+// The textbook all-reduce. The arguments have been checked; n > 1 and the size is not 0.
 #pragma once
 
 #include <rondo/collectives/collectives.h>
@@ -6,6 +6,7 @@
 
 namespace rondo::root {
 
-Status all_reduce(OperationBuilder& builder, RankOutputs outputs, RankInputs inputs, const ReduceOptions& options);
+Status all_reduce(OperationBuilder& builder, RankOutputs outputs, RankInputs inputs,
+                  const ReduceOptions& options);
 
 }  // namespace rondo::root

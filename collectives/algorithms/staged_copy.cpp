@@ -6,7 +6,7 @@ namespace rondo {
 
 namespace {
 
-// The scratch of a rank, in as many regions as there are ranks; region `rank` is not used: its input is at hand.
+// The scratch memory of a rank, cut into one region per rank. Region `rank` is unused: its input is local.
 class Regions {
  public:
   Regions(Communicator& communicator, int rank, DType dtype)
@@ -15,7 +15,7 @@ class Regions {
                ring::kChunkAlignment),
         dtype_(dtype) {}
 
-  // What a region takes, with room for the lead.
+  // Elements that fit a region, with spare space for the lead (lead_of()).
   int64_t elements() const { return (bytes_ - ring::kChunkAlignment) / size_of(dtype_); }
   void* of(int rank, ConstDataView like) const {
     return base_ + rank * bytes_ + lead_of(like.data, dtype_) * size_of(dtype_);
@@ -27,7 +27,7 @@ class Regions {
   DType dtype_;
 };
 
-// inputs[r] from `begin` on, summed into `output`, which fits the regions.
+// Sums inputs[r] from element `begin` on into `output`, which fits a region.
 Status one_round(OperationBuilder& builder, int rank, DataView output, RankInputs inputs, int64_t begin,
                  const Regions& regions, const ReduceOptions& options) {
   ReduceArguments sum;

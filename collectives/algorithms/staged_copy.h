@@ -1,5 +1,6 @@
-// Sums of what lies in other ranks' memories, by copies: for the root algorithm, and for ranks that can't reach each
-// other. Everything goes on the rank's own stream `sums`; the ranks must have met before and join_streams after.
+// Sums of vectors in other ranks' memory, by copies: for the root algorithm and for ranks without peer
+// access. All work is on the rank's own stream `sums`. The caller adds a barrier (join_sums()) before and
+// after.
 #pragma once
 
 #include <rondo/collectives/collectives.h>
@@ -7,11 +8,11 @@
 
 namespace rondo {
 
-// output = the sum over the ranks of inputs[r] from element `begin` on, output.size elements, made by `rank`.
+// output = sum over all ranks of inputs[r] from element `begin` on, output.size elements, computed by `rank`.
 Status fetch_and_sum(OperationBuilder& builder, int rank, DataView output, RankInputs inputs, int64_t begin,
                      const ReduceOptions& options);
 
-// The same for a part of every output: `rank` sums it into its own and copies it to all others.
+// The same for a part of every output: `rank` sums the part into its own output and copies it to all others.
 Status fetch_sum_hand_out(OperationBuilder& builder, int rank, RankOutputs outputs, RankInputs inputs,
                           ring::Chunk part, const ReduceOptions& options);
 

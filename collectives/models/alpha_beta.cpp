@@ -31,7 +31,7 @@ struct Line {
   double alpha = 0, slope = 0;
 };
 
-// Around the weighted means, where sizes from bytes to gigabytes cancel nothing.
+// Computed around the weighted means, so that sizes from bytes to gigabytes do not cancel.
 Line best_line(std::span<const TimedSize> samples) {
   double weights = 0, bytes = 0, seconds = 0;
   for (const TimedSize& sample : samples) {
@@ -50,7 +50,7 @@ Line best_line(std::span<const TimedSize> samples) {
   if (slope < 0) return {mean_seconds, 0};
   const double alpha = mean_seconds - slope * mean_bytes;
   if (alpha >= 0) return {alpha, slope};
-  double products = 0, squares = 0;  // the best line through zero
+  double products = 0, squares = 0;  // the best line through the origin
   for (const TimedSize& sample : samples) {
     products += weight(sample) * sample.bytes * sample.seconds;
     squares += weight(sample) * sample.bytes * sample.bytes;

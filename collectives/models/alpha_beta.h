@@ -1,5 +1,5 @@
-// The straight line behind measurements of a link: t(S) = alpha + S / beta. alpha is what no bytes cost, beta
-// the bandwidth that large sizes approach; S = alpha * beta needs twice the time of its bytes alone.
+// Fits a straight line to measurements of a link: t(S) = alpha + S / beta. alpha is the time of 0 bytes, beta
+// the bandwidth that large sizes approach. S = alpha * beta bytes take twice the time S / beta.
 #pragma once
 
 #include <rondo/kernels/core/status.h>
@@ -15,16 +15,16 @@ struct TimedSize {
 
 struct AlphaBetaFit {
   double alpha = 0;     // seconds
-  double beta = 0;      // bytes per second; infinite where the time does not grow with the size
+  double beta = 0;      // bytes per second; infinite if the time does not grow with the size
   double residual = 0;  // root mean square of (fitted - measured) / measured
 
   double seconds(double bytes) const { return alpha + bytes / beta; }
 };
 
-// Least squares with relative weights: each sample's miss is taken as a part of its own time, so that a
-// microsecond counts for the small sizes what a millisecond counts for the large ones. Neither alpha nor
-// 1 / beta comes out negative: where the line would cross zero, the best one that does not is taken.
-// Needs two different sizes at least; bytes not negative, seconds above 0, all finite.
+// Least squares of the relative errors: each sample's error is divided by its own time, so that small and
+// large sizes count equally. alpha and 1 / beta are never negative: if one would be, the best line with 0
+// instead is returned. Requires at least two different sizes; all values finite, bytes not negative, seconds
+// above 0.
 Status fit(std::span<const TimedSize> samples, AlphaBetaFit& result);
 
 }  // namespace rondo

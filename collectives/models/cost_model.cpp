@@ -8,31 +8,34 @@ namespace rondo {
 
 namespace {
 
-// What one all-reduce asks for. "In turn" is the longest path, on which each waits for the one before.
+// The work of one all-reduce. "In turn" counts along the longest path of dependent items.
 struct Work {
   double copies_in_turn = 0;
   double kernels_in_turn = 0;
   double calls = 0;        // copies and kernels of all ranks
-  double wire_bytes = 0;   // over the busiest wire, in its busier direction
-  double sum_seconds = 0;  // reading and writing memory for sums, as far as no copy hides it; ranks apart
-  double sum_traffic = 0;  // bytes that all sums of all ranks read and write beyond what is copied
+  double wire_bytes = 0;   // over the busiest link, in its busier direction
+  double sum_seconds = 0;  // memory time of sums that copies do not hide; each rank on its own device
+  double sum_traffic = 0;  // bytes read and written by all sums of all ranks, in addition to the copies
 };
 
-double three_of(double bytes, const LinkConstants& constants) {  // two are read, one is written
+double three_of(double bytes, const LinkConstants& constants) {  // two reads, one write
   return 3 * bytes / constants.memory_bandwidth;
 }
 
-// 2(n-1) steps, each a copy of a chunk to the neighbour; in the first n-1 a sum follows. Chunks go in segments, two at
-// a time (ring_schedule.h): while one is added, the next is copied, so that of each two sums a step only what takes
-// longer than the copies shows, and the last one of all. A segment alone is first copied, then added.
+// 2(n-1) steps, each a copy of a chunk to the next rank; a sum follows in the first n-1. Chunks are sent in
+// pairs of segments (ring_schedule.h): while one segment is added, the next is copied. So of each two sums in
+// a step only the part longer than the copies counts, plus the last sum of all. A single segment is copied,
+// then added.
 Work ring_work(int ranks, int64_t bytes, const LinkConstants& constants) {
-  const ring::Segments segments = ring::segments_of(ring::whole_chunk(bytes, ranks, 1), constants.slot_bytes, 1);
+  const ring::Segments segments =
+      ring::segments_of(ring::whole_chunk(bytes, ranks, 1), constants.slot_bytes, 1);
   static_assert(ring::kSlots == 2);
   const double n = ranks, S = static_cast<double>(bytes), count = static_cast<double>(segments.count);
   const auto pairs = static_cast<double>(segments.count / 2), alone = static_cast<double>(segments.count % 2);
   const double segment = S / n / count, reduce_steps = n - 1, steps = 2 * reduce_steps;
   const double copy = constants.copy_latency + segment / constants.wire_bandwidth;
-  const double sum = three_of(segment, constants), late = std::max(0.0, constants.kernel_latency + sum - copy);
+  const double sum = three_of(segment, constants),
+               late = std::max(0.0, constants.kernel_latency + sum - copy);
   return {.copies_in_turn = count * steps,
           .kernels_in_turn = pairs + alone * reduce_steps,
           .calls = count * n * (steps + reduce_steps),
@@ -41,14 +44,15 @@ Work ring_work(int ranks, int64_t bytes, const LinkConstants& constants) {
           .sum_traffic = 3 * reduce_steps * S};
 }
 
-// One kernel a rank, all at once: loads its shard from all inputs, stores the sum to all outputs. What it sums
-// is in registers already, so no memory is touched again.
+// One kernel per rank, all at the same time. Each reads its shard from all inputs and stores the sum to all
+// outputs. The sum is computed in registers, so it causes no further memory traffic.
 Work direct_work(double n, double S) {
   return {.kernels_in_turn = 1, .calls = n, .wire_bytes = 2 * (n - 1) * S / n};
 }
 
-// `ranks` of the n ranks, side by side, fetch a part of everybody's data, sum it and hand it out. Fetching goes in
-// rounds of as much as the scratch memory takes from each: 2 kSlots slots for n vectors.
+// `ranks` of the n ranks, in parallel, copy a part of all ranks' data, sum it and copy the result to all. The
+// copies go in rounds; a round takes from each rank what fits its share of the scratch memory: 2 kSlots slots
+// for n vectors.
 Work fetch_work(double n, double ranks, double part, const LinkConstants& constants) {
   const double region = 2 * ring::kSlots * static_cast<double>(constants.slot_bytes) / n;
   const double rounds = std::ceil(part / region), copies = (n - 1) * (rounds + 1);
@@ -113,9 +117,9 @@ double memory_traffic(Algorithm algorithm, int ranks, int64_t bytes) {
   switch (algorithm) {
     case Algorithm::direct:  // every input is read once, every output written once
       return 2 * n * S;
-    case Algorithm::root:  // copies read and write, the sum reads n vectors and writes one
+    case Algorithm::root:  // copies read and write; the sum reads n vectors and writes one
       return 2 * 2 * (n - 1) * S + (n + 1) * S;
-    default:  // n chunks a step: copied, and in half of the steps summed
+    default:  // n chunks per step are copied; in half of the steps they are also summed
       return (n - 1) * (2 + 3) * S + (n - 1) * 2 * S;
   }
 }

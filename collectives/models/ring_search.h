@@ -1,4 +1,4 @@
-// The searches behind ring_order(): an exact one for few ranks and a heuristic for many.
+// The searches of ring_order(): exact for few ranks, heuristic for many.
 #pragma once
 
 #include <cstddef>
@@ -7,7 +7,7 @@
 
 namespace rondo::ring {
 
-// Directed links between ranks, in whole bytes a second, so that sums are exact and ties are ties.
+// Directed links between ranks in whole B/s, so that sums are exact and equal rings compare equal.
 class LinkTable {
  public:
   explicit LinkTable(int ranks) : ranks_(ranks), values_(static_cast<size_t>(ranks) * ranks, 0) {}
@@ -25,7 +25,7 @@ class LinkTable {
 
 inline constexpr int kMostRanksExact = 14;
 
-// Both start with rank 0 and order rings as ring_order() promises; good_ring() may miss the best one.
+// Both start with rank 0 and rank rings as ring_order() documents. good_ring() may miss the best one.
 std::vector<int> best_ring(const LinkTable& links);
 std::vector<int> good_ring(const LinkTable& links);
 

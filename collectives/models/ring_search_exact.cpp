@@ -1,8 +1,8 @@
-// The best ring by dynamic programming. value(visited, last) is the best that can still come when the ranks in
-// `visited`, rank 0 among them, stand in line and `last` is at its end. It is computed from the full line
-// backwards, twice: the first time "best" means the fastest slowest link; the second time links slower than
-// that are forbidden, and it means the largest sum. Then the line is walked forwards, always to the smallest
-// rank that keeps the best value.
+// The best ring by dynamic programming. A line is a path that starts at rank 0. value(visited, last) is the
+// best value of the remaining links if the line contains the ranks `visited`, including rank 0, and ends at
+// `last`. Values are computed from the full line backwards, in two passes: the first maximises the slowest
+// link; the second forbids slower links and maximises the sum. Then the line is built forwards, always with
+// the smallest rank that keeps the best value.
 #include <rondo/collectives/models/ring_search.h>
 
 #include <algorithm>
@@ -14,7 +14,7 @@ namespace {
 
 constexpr int64_t kImpossible = -1;
 
-// Join(link, rest) is the value of a line whose next link is `link`, `rest` being the value after it.
+// Join(link, rest) is the value of a line whose next link is `link`; `rest` is the value after that link.
 template <class Join>
 class Lines {
  public:

@@ -1,6 +1,6 @@
-// A good ring for many ranks. From several ranks a greedy ring is drawn, always to the fastest link that is
-// left; each is then improved by two moves as long as one helps: a stretch is turned round (2-opt), or a short
-// stretch is put elsewhere as it is (or-opt, which keeps directions and so suits links that differ by them).
+// A good ring for many ranks. Greedy rings start at several ranks and always follow the fastest remaining
+// link. Each is improved with two moves until neither helps: 2-opt reverses a section; or-opt moves a short
+// section elsewhere without reversing it, which suits links whose two directions differ.
 #include <rondo/collectives/models/ring_search.h>
 
 #include <algorithm>
@@ -14,13 +14,13 @@ namespace {
 
 using Order = std::vector<int>;
 
-constexpr int kStarts = 8;        // greedy rings that are improved
-constexpr int kLongestMoved = 3;  // ranks that or-opt moves together
-constexpr int kKicks = 100;       // random disturbances of the best ring, each improved again
-constexpr uint32_t kSeed = 2026;  // the same input, the same order
+constexpr int kStarts = 8;        // greedy rings to improve
+constexpr int kLongestMoved = 3;  // most ranks that or-opt moves together
+constexpr int kKicks = 100;       // random changes to the best ring, each improved again
+constexpr uint32_t kSeed = 2026;  // fixed: the same input gives the same order
 
-// How good a ring is. While searching, the number of equally slow links counts before the sum: with two of them
-// no single move makes the slowest link faster, but it can make them fewer.
+// The quality of a ring. During the search, the number of links as slow as the slowest counts before the sum:
+// if there are two, no single move makes the slowest link faster, but a move can reduce their number.
 struct Quality {
   int64_t slowest = std::numeric_limits<int64_t>::max();
   int slowest_links = 0;
@@ -60,8 +60,7 @@ Order greedy(const LinkTable& links, int start) {
   return order;
 }
 
-// The moves on one ring. A move that adds a link slower than the slowest is refused at once, which is why the
-// search is quick.
+// The moves on one ring. A move that adds a link slower than the slowest is rejected at once, which is fast.
 class Improvement {
  public:
   Improvement(const LinkTable& links, Order& order)
@@ -76,7 +75,7 @@ class Improvement {
   }
 
  private:
-  // Makes the first move that helps, and says whether there was one.
+  // Makes the first move that improves the ring. Returns false if there is none.
   bool move_once() {
     for (int begin = 0; begin < n_; ++begin) {
       for (int end = begin + 2; end <= n_; ++end)
@@ -98,7 +97,7 @@ class Improvement {
     return take_if_better();
   }
 
-  // The stretches [begin, middle) and [middle, end) change places.
+  // Exchanges the sections [begin, middle) and [middle, end).
   bool exchange(int begin, int middle, int end) {
     if (end - begin == n_) return false;  // the same ring
     if (slower(begin - 1, middle) || slower(end - 1, begin) || slower(middle - 1, end)) return false;
@@ -107,7 +106,7 @@ class Improvement {
     return take_if_better();
   }
 
-  // Whether the link between two places of the ring is slower than all that are in it.
+  // Whether the link between two positions is slower than all links in the ring.
   bool slower(int from, int to) const { return links_.at(at(from), at(to)) < quality_.slowest; }
   int at(int place) const { return order_[static_cast<size_t>((place + n_) % n_)]; }
 
@@ -126,7 +125,8 @@ class Improvement {
   Order moved_;
 };
 
-// Three cuts, and the two stretches between them change places: a move that the two above cannot undo at once.
+// Cuts the ring at three random positions and exchanges the two sections between them. The moves above cannot
+// undo this in one move.
 Order kicked(const Order& order, std::mt19937& random) {
   const auto n = static_cast<uint32_t>(order.size());
   std::ptrdiff_t cuts[3];

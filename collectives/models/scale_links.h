@@ -1,5 +1,5 @@
-// Links by name, with what others have published about them. None of these figures was measured by Rondo; use
-// them to compare shapes, and your own fit (alpha_beta.h) for your own cluster.
+// Named links with published figures. Rondo measured none of them. Use them to compare algorithms; fit your
+// own cluster with alpha_beta.h.
 #pragma once
 
 #include <rondo/collectives/models/scale_model.h>
@@ -15,8 +15,8 @@ struct NamedLink {
   const char* source;
 };
 
-// The latencies are those of one ring step in the cost model of NCCL 2.30 (src/graph/tuning.cc, protocol Simple);
-// the bandwidths of NVLink and PCIe are its src/graph/topo.h.
+// Latencies: one ring step in the cost model of NCCL 2.30 (src/graph/tuning.cc, protocol Simple). Bandwidths
+// of NVLink and PCIe: its src/graph/topo.h.
 inline constexpr NamedLink kScaleLinks[] = {
     {"nvlink", {3.4e-6, 370.8e9}, "NVLink 4, 18 links of 20.6 GB/s; NCCL's tuning.cc and topo.h"},
     {"pcie", {5.7e-6, 12e9}, "PCIe 3.0 x16; NCCL's tuning.cc and topo.h"},

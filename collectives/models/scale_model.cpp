@@ -8,16 +8,16 @@ namespace rondo {
 
 namespace {
 
-// The height of a binary tree over `count`: the least h with 2^h >= count.
+// The height of a binary tree over `count` nodes: the smallest h with 2^h >= count.
 int height_of(int64_t count) {
   int height = 0;
   while ((int64_t{1} << height) < count) ++height;
   return height;
 }
 
-// A group of devices in nodes: all of the cluster, or the part of it that one phase works on.
+// Devices in nodes: the whole cluster, or the part of it that takes part in one phase.
 struct Group {
-  double devices = 1, nodes = 1, inside = 1;  // inside: devices of one node
+  double devices = 1, nodes = 1, inside = 1;  // inside: devices per node
   int height_inside = 0, height_between = 0;
 };
 
@@ -30,32 +30,31 @@ Group group_of(int64_t devices, const Cluster& cluster) {
           .height_between = height_of(nodes)};
 }
 
-// The bandwidth at which all of the data can flow through a node: that of its devices' links, or of its
-// adapters where these are slower.
+// The bandwidth of all data through a node: the minimum of its devices' links and its adapters.
 double through_a_node(const Group& group, const Cluster& cluster) {
   if (group.nodes == 1) return cluster.inside.bandwidth;
   if (group.inside == 1) return cluster.node_bandwidth();
   return std::min(cluster.inside.bandwidth, cluster.node_bandwidth());
 }
 
-// A chunk walks over 2(n-1) links, of which at least 2(nodes-1) lead from one node to another.
+// A chunk crosses 2(n-1) links, of which at least 2(nodes-1) connect different nodes.
 double flat_ring(const Group& group, double bytes, const Cluster& cluster) {
   const double steps = 2 * (group.devices - 1), between = 2 * (group.nodes - 1);
   return (steps - between) * cluster.inside.alpha + between * cluster.between.alpha +
          steps / group.devices * bytes / through_a_node(group, cluster);
 }
 
-// Data that passes `hops` links in a row in k segments: while one segment is on the second link, the next is on the
-// first. `latency` is that of the hops together, `alpha` that of the slowest, `seconds` what the data alone takes
-// on one link. k - 1 more segments than one cost alpha each, larger segments cost (hops - 1)/k of the data's time;
-// the best k makes both equal.
+// Data that crosses `hops` links one after the other in k segments: while one segment is on the second link,
+// the next is on the first. `latency` is the sum over the hops, `alpha` that of the slowest hop, `seconds`
+// the time of the data on one link without latency. k segments add (k - 1) alpha and (hops - 1)/k seconds;
+// the best k makes the two equal.
 double pipelined(double latency, double hops, double alpha, double seconds) {
   const double segments = std::max(1.0, std::sqrt((hops - 1) * seconds / alpha));
   return latency + seconds + (segments - 1) * alpha + (hops - 1) * seconds / segments;
 }
 
-// Up and down two trees. Each device is inside one of them and a leaf of the other, so that in all 2S go into
-// every device and 2S out.
+// Up and down two trees. Each device is an inner node of one tree and a leaf of the other, so each device
+// receives 2S and sends 2S in total.
 double tree(const Group& group, double bytes, const Cluster& cluster) {
   if (group.devices == 1) return 0;
   const double inside = 2 * group.height_inside, between = 2 * group.height_between;
@@ -65,13 +64,13 @@ double tree(const Group& group, double bytes, const Cluster& cluster) {
   return pipelined(latency, inside + between, slowest, 2 * bytes / through_a_node(group, cluster));
 }
 
-// Reduce-scatter, or all-gather, of all data inside a node.
+// The time of a reduce-scatter or an all-gather of all data inside a node.
 double half_a_ring(double devices, double bytes, const ScaleLink& link) {
   return (devices - 1) * link.alpha + (devices - 1) / devices * bytes / link.bandwidth;
 }
 
-// What happens between the nodes: every device all-reduces its shard with those of the other nodes, all at the
-// same time, so that the node's data flows through all of its adapters.
+// The phase between nodes: every device all-reduces its shard with the same shard of the other nodes. All
+// devices do so at the same time, so the node's data uses all of its adapters.
 double between_nodes(ScaleAlgorithm algorithm, const Group& group, double bytes, const Cluster& cluster) {
   const double alpha = cluster.between.alpha, seconds = bytes / cluster.node_bandwidth();
   const double hops = 2 * group.height_between;

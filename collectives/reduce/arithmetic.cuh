@@ -1,4 +1,4 @@
-// Arithmetic<T, R>: how elements of type T are combined by reduction R. reduction.h has the rules.
+// Arithmetic<T, R>: how reduction R combines elements of type T. reduction.h documents the rules.
 #pragma once
 
 #include <cuda_bf16.h>
@@ -16,7 +16,7 @@ inline constexpr bool kNarrowFloat = std::is_same_v<T, __nv_bfloat16> || std::is
 
 namespace detail {
 
-// What partial results are kept in, and travel as. A minimum needs no more than the type itself.
+// The type of partial results. min and max need only the type itself.
 template <class T, Reduction R>
 constexpr auto accumulator() {
   constexpr bool picks = R == Reduction::min || R == Reduction::max;
@@ -42,7 +42,7 @@ struct Arithmetic {
     else if constexpr (R == Reduction::max)
       return is_less(a, b) || is_nan(b) ? b : a;
     else if constexpr (std::is_integral_v<Accumulator>) {
-      // Unsigned, because signed overflow is undefined; the low bits are the same.
+      // Unsigned because signed overflow is undefined; the low bits are the same.
       const auto x = static_cast<uint64_t>(a), y = static_cast<uint64_t>(b);
       return static_cast<Accumulator>(R == Reduction::product ? x * y : x + y);
     } else if constexpr (R == Reduction::product)
@@ -59,7 +59,7 @@ struct Arithmetic {
   }
 
  private:
-  // 16-bit floats are compared as floats.
+  // 16-bit floats are compared as fp32.
   static __device__ __forceinline__ auto comparable(Accumulator x) {
     if constexpr (kNarrowFloat<Accumulator>)
       return static_cast<float>(x);

@@ -3,4 +3,4 @@
 namespace rondo {
 template Status reduce_of<__half>(const char*, Reduction, SumOrder, const ReduceArguments&, cudaStream_t);
 template Status load_reduce_of<__half>();
-}
+}  // namespace rondo

@@ -3,4 +3,4 @@
 namespace rondo {
 template Status reduce_of<float>(const char*, Reduction, SumOrder, const ReduceArguments&, cudaStream_t);
 template Status load_reduce_of<float>();
-}
+}  // namespace rondo

@@ -4,12 +4,12 @@ namespace rondo {
 
 template <class T>
 Status reduce_of(const char* operation, Reduction reduction, SumOrder order, const ReduceArguments& c,
-                  cudaStream_t stream);  // reduce_vectors.cuh, which only a CUDA compiler reads
+                 cudaStream_t stream);  // in reduce_vectors.cuh, which only a CUDA compiler can read
 template <class T>
 Status load_reduce_of();
 
 Status reduce_vectors(const char* operation, DType dtype, Reduction reduction, SumOrder order,
-               const ReduceArguments& combination, cudaStream_t stream) {
+                      const ReduceArguments& combination, cudaStream_t stream) {
   return visit(dtype, [&](auto element) {
     return reduce_of<decltype(element)>(operation, reduction, order, combination, stream);
   });

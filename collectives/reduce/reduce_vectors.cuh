@@ -1,13 +1,13 @@
-// The kernel behind reduce_vectors(), for one type. Each type is instantiated in a file of its own, reduce_*.cu.
+// The kernel of reduce_vectors() for one type. Each type is instantiated in its own file, reduce_<type>.cu.
 //
-// As in elementwise.cuh the data is cut at the 16-byte boundaries of memory: a thread takes packs of 16 bytes
-// where all pointers lie alike towards the boundaries, and single elements at the ends and elsewhere. Each
-// element is read once from every input and written once to every output, and nothing else is moved: that is
-// the whole traffic of a direct all-reduce.
+// As in elementwise.cuh, the data is cut at the 16-byte boundaries of memory. A thread processes packs of 16
+// bytes if all pointers have the same offset from the boundaries; otherwise, and at the ends, single
+// elements. Each element is read once from every input and written once to every output. That is the whole
+// traffic of a direct all-reduce.
 //
-// A warp's packs are neighbours, kPacksPerThread times 512 bytes: as good as any for a GPU, whose loads are whole
-// lines either way, and on the CPU executor, where one thread comes after the other, all that a thread touches of a
-// vector lies in one page and in different sets of the cache.
+// A thread's kPacksPerThread packs are 512 bytes apart, and those of a warp are contiguous in each round. GPU
+// loads are whole cache lines either way. On the CPU executor, which runs one thread after the other, a
+// thread then touches one page of each vector and different sets of the cache.
 #pragma once
 
 #include <rondo/collectives/reduce/reduce_vectors.h>
@@ -27,7 +27,7 @@ constexpr int kPacksPerThread = 4;
 constexpr int kFewVectors = 8;
 constexpr int kWarp = 32;
 
-// N elements of any type, in as many 16-byte accesses as they need.
+// N elements of any type, moved in as few 16-byte accesses as possible.
 template <int N, class T>
 struct Elements {
   static constexpr int kWidth = N * sizeof(T) <= 16 ? N : 16 / static_cast<int>(sizeof(T));
@@ -52,12 +52,12 @@ struct Elements {
   }
 };
 
-// A ReduceArguments with room for fewer vectors, as a kernel's argument. Most launches have few, and arguments are not
-// free: a GPU fetches them for every block, and the CPU executor copies them for every thread.
+// ReduceArguments with room for fewer vectors, as a kernel argument. Most launches have few vectors, and
+// arguments have a cost: a GPU reads them for every block, and the CPU executor copies them for every thread.
 template <int Capacity>
 struct Operands {
   static constexpr int kLevels =
-      std::bit_width(static_cast<unsigned>(Capacity));  // of a tree over the inputs
+      std::bit_width(static_cast<unsigned>(Capacity));  // levels of a tree over the inputs
 
   explicit Operands(const ReduceArguments& c)
       : inputs(c.inputs),
@@ -108,8 +108,8 @@ struct Reducer {
     return sums;
   }
 
-  // A binary counter: level k holds the sum of 2^k neighbours, or nothing where bit k of the number of inputs
-  // taken so far is 0.
+  // A binary counter: level k holds the sum of 2^k consecutive inputs if bit k of the number of inputs read
+  // so far is set; otherwise it is empty.
   static __device__ __forceinline__ Sums balanced_tree(const Vectors& c, int64_t begin) {
     constexpr int kLevels = Vectors::kLevels;
     Sums level[kLevels] = {};
@@ -129,7 +129,7 @@ struct Reducer {
       }
     }
     Sums sums = {};
-    bool first = true;  // the smallest subtree, which stands furthest to the right
+    bool first = true;  // the smallest subtree, which is the rightmost
 #pragma unroll
     for (int k = 0; k < kLevels; ++k) {
       if (!(c.inputs >> k & 1)) continue;
@@ -151,8 +151,9 @@ struct Reducer {
   }
 };
 
-// Blocks of a multiprocessor for which ptxas must leave registers; 0: its own choice, which is too many, so
-// that it spills, for 16 elements a pack on 10.0 and for averages of floats on 8.6 and 8.9.
+// Minimum blocks per multiprocessor, which limits the registers. 0: ptxas decides. Its own choice takes so
+// many registers that it spills: on compute capability 10.0 for 16 elements per pack, on 8.6 and 8.9 for
+// averages of floats.
 template <class T, Reduction R, SumOrder Order>
 constexpr int least_blocks() {
   if (sizeof(T) == 1) return 2;
@@ -179,7 +180,7 @@ int64_t elements_past_boundary(const void* data) {
   return static_cast<int64_t>(reinterpret_cast<uintptr_t>(data) % 16 / sizeof(T));
 }
 
-// Whether a partial result lies so that packs of it begin at a boundary where packs of the data do.
+// Whether packs of a partial result begin at a 16-byte boundary where packs of the data do.
 template <class T, class Accumulator>
 bool lies_alike(const void* partial, int64_t lead) {
   if (!partial) return true;
@@ -187,7 +188,7 @@ bool lies_alike(const void* partial, int64_t lead) {
          0;
 }
 
-// The order of additions matters to floats only.
+// The order of additions matters only for floats.
 template <class T, Reduction R, class Vectors>
 auto kernel_of(SumOrder order) {
   using Accumulator = typename Arithmetic<T, R>::Accumulator;
@@ -231,7 +232,7 @@ Status load_reduce() {
 
 template <class T>
 Status reduce_of(const char* operation, Reduction reduction, SumOrder order, const ReduceArguments& c,
-                  cudaStream_t stream) {
+                 cudaStream_t stream) {
   switch (reduction) {
     case Reduction::product:
       return detail::launch_reduce<T, Reduction::product>(operation, order, c, stream);

@@ -27,7 +27,7 @@ struct Larger {
   }
 };
 
-struct AddTallies {
+struct AddStats {
   __device__ LossStats operator()(const LossStats& a, const LossStats& b) const {
     return {a.loss + b.loss, a.correct + b.correct, a.rows + b.rows, a.bad_labels + b.bad_labels};
   }
@@ -70,10 +70,10 @@ __device__ LossStats stats_of_bad_label() { return {nan(""), 0, 1, 1}; }
 // Called by the whole block, with the loss_stats of each thread. Leaves the block's where the next pass finds it.
 __device__ void finish_block(LossStats thread_stats, LossStats* loss_stats, LossStats* partial) {
   const LossStats sum = cub::BlockReduce<LossStats, kThreads>(shared_memory<Shared>().loss_stats)
-                            .Reduce(thread_stats, AddTallies());
+                            .Reduce(thread_stats, AddStats());
   if (threadIdx.x != 0) return;
   if (gridDim.x == 1)
-    *loss_stats = AddTallies()(*loss_stats, sum);
+    *loss_stats = AddStats()(*loss_stats, sum);
   else
     partial[blockIdx.x] = sum;
 }
@@ -141,9 +141,9 @@ __global__ void __launch_bounds__(kThreads)
 }
 
 __global__ void __launch_bounds__(kThreads)
-    sum_tallies_kernel(LossStats* loss_stats, const LossStats* partial, int64_t size) {
+    sum_loss_stats_kernel(LossStats* loss_stats, const LossStats* partial, int64_t size) {
   LossStats sum = {};
-  for (int64_t i = threadIdx.x; i < size; i += kThreads) sum = AddTallies()(sum, partial[i]);
+  for (int64_t i = threadIdx.x; i < size; i += kThreads) sum = AddStats()(sum, partial[i]);
   finish_block(sum, loss_stats, nullptr);
 }
 
@@ -188,7 +188,7 @@ Status softmax_cross_entropy(MatrixView<float> gradient, LossStats* loss_stats, 
   if (shape.grid_x <= 1) return {};
   const int64_t partials = shape.grid_x;
   shape.grid_x = 1;
-  return launch(kName, shape, stream, sum_tallies_kernel, loss_stats, partial, partials);
+  return launch(kName, shape, stream, sum_loss_stats_kernel, loss_stats, partial, partials);
 }
 
 }  // namespace rondo

@@ -1,4 +1,4 @@
-// Several processes do what one does, bit by bit; and when one of them does not, the others say which.
+// Several processes give the same bits as one process. If a process stops, the error of the others names it.
 #include <rondo/collectives/across_hosts/waiting.h>
 #include <rondo/tests/across_hosts/launcher.h>
 
@@ -9,7 +9,7 @@ namespace {
 
 std::string program(const std::string& arguments) { return ACROSS_HOSTS_PROGRAM " " + arguments; }
 
-// What one process says with all the ranks, in groups, and several with theirs.
+// Compares the output of one process that runs all ranks in groups with that of several processes.
 void expect_same_output(const std::string& alone, int processes, const std::string& together, size_t least) {
   const Output one = run("SIMT_WORKERS=2 " + alone), several = run(launch(processes, together));
   ASSERT_EQ(one.exit_code, 0) << one.text;
@@ -45,14 +45,14 @@ TEST(AcrossHosts, TrainingIsTheSameInFourProcesses) {
   expect_same_output(ACROSS_HOSTS_TRAINING " 4 1", 4, ACROSS_HOSTS_TRAINING " 1 0", 100);
 }
 
-// Three lines, each the same; the processes print them in any order.
+// Expects the same line from three processes, in any order.
 void expect_the_same_of_three(const std::string& mode, const std::string& line) {
   const Output output = run(launch(3, ACROSS_HOSTS_TRAINING " " + mode + " 0"));
   ASSERT_EQ(output.exit_code, 0) << output.text;
   EXPECT_EQ(output.text, line + "\n" + line + "\n" + line + "\n");
 }
 
-// The search runs in all processes together.
+// All processes search together.
 TEST(AcrossHosts, ABadInputOfOneProcessIsFoundByAll) {
   SKIP_WITHOUT_MPI();
   expect_the_same_of_three("bad",
@@ -70,15 +70,15 @@ TEST(AcrossHosts, ALostLossEndsAll) {
   ASSERT_EQ(output.exit_code, 0) << output.text;
   const std::string line = output.text.substr(0, output.text.find('\n') + 1);
   EXPECT_EQ(output.text, line + line + line);
-  expect_says(output, "diverged in epoch 1 after ");
+  expect_contains(output, "diverged in epoch 1 after ");
 }
 
 TEST(AcrossHosts, TrainingsThatDifferAreRefused) {
   SKIP_WITHOUT_MPI();
   const Output output = run(launch(2, ACROSS_HOSTS_TRAINING " batch 0"));
   EXPECT_EQ(output.exit_code, 3) << output.text;
-  expect_says(output, "DataParallel: the batch is 51 in process 1 (pid ");
-  expect_says(output, " and 50 in process 0 (pid ");
+  expect_contains(output, "DataParallel: the batch is 51 in process 1 (pid ");
+  expect_contains(output, " and 50 in process 0 (pid ");
 }
 
 TEST(AcrossHosts, AReplicaThatDiffersInOneProcessIsFound) {
@@ -92,66 +92,66 @@ TEST(AcrossHosts, CallsThatDifferAreRefusedEverywhere) {
   SKIP_WITHOUT_MPI();
   const Output output = run(launch(2, program("mismatch 2 0")));
   ASSERT_EQ(output.exit_code, 0) << output.text;
-  expect_says(output, "bad argument: all_reduce: process 1 (pid ");
-  expect_says(output, " calls all_reduce of 101 elements of float32, sum, on communicator ");
-  expect_says(output, " calls all_reduce of 100 elements of int32, sum, on communicator ");
-  expect_says(output, " calls all_reduce of 100 elements of float32, max, on communicator ");
-  expect_says(output, " refused its call, so that nothing was done");
-  expect_says(output, "the algorithm is ring, must be hierarchical or automatic across 2 processes");
-  expect_says(output, "barrier: the communicator has ranks in 2 processes");
-  expect_says(output, "all_reduce: process 1 (pid ");
-  expect_says(output, " is at 'lists' (1200 bytes) and process 0 (pid ");
-  expect_says(output, " is at 'numbers' (1200 bytes) and process 0 (pid ");
-  expect_says(output, " at 'numbers' (4 bytes), must be at the same");
-  expect_says(output, "and all is well afterwards: ");
+  expect_contains(output, "bad argument: all_reduce: process 1 (pid ");
+  expect_contains(output, " calls all_reduce of 101 elements of float32, sum, on communicator ");
+  expect_contains(output, " calls all_reduce of 100 elements of int32, sum, on communicator ");
+  expect_contains(output, " calls all_reduce of 100 elements of float32, max, on communicator ");
+  expect_contains(output, " refused its call, so that nothing was done");
+  expect_contains(output, "the algorithm is ring, must be hierarchical or automatic across 2 processes");
+  expect_contains(output, "barrier: the communicator has ranks in 2 processes");
+  expect_contains(output, "all_reduce: process 1 (pid ");
+  expect_contains(output, " is at 'lists' (1200 bytes) and process 0 (pid ");
+  expect_contains(output, " is at 'numbers' (1200 bytes) and process 0 (pid ");
+  expect_contains(output, " at 'numbers' (4 bytes), must be at the same");
+  expect_contains(output, "and all is well afterwards: ");
 }
 
 TEST(AcrossHosts, CommunicatorsThatDifferAreRefused) {
   SKIP_WITHOUT_MPI();
   const Output output = run(launch(2, program("layout 1 0")));
   EXPECT_EQ(output.exit_code, 3);
-  expect_says(output, " has 2 ranks and process 0 (pid ");
+  expect_contains(output, " has 2 ranks and process 0 (pid ");
 }
 
-// CUDA may run host functions one after another: in which order must not depend on which is ready first.
+// CUDA may run host functions one after another. Their order must not depend on which one is ready first.
 TEST(AcrossHosts, MessagesOfTwoCommunicatorsKeepOneOrder) {
   SKIP_WITHOUT_MPI();
   for (const int ranks : {1, 2}) {
     const Output output = run(launch(2, program(concat("order ", ranks, " 0")), 3000));
     ASSERT_EQ(output.exit_code, 0) << output.text;
-    expect_says(output, "enqueued ");
-    expect_says(output, "replayed ");
+    expect_contains(output, "enqueued ");
+    expect_contains(output, "replayed ");
   }
 }
 
-void expect_process_1_to_blame(const std::string& scenario, const std::string& doing) {
+void expect_process_1_named(const std::string& scenario, const std::string& doing) {
   const Output output = run(launch(4, program(scenario), 800));
   EXPECT_EQ(output.exit_code, 3) << output.text;
   EXPECT_LT(output.seconds, 15);
-  expect_says(output, doing + ": nothing came from process 1 (pid ");
-  // But for what process 1 itself says when it is woken, to be ended.
+  expect_contains(output, doing + ": nothing came from process 1 (pid ");
+  // Ignores the lines of process 1 itself, which prints when it is resumed to be ended.
   std::istringstream lines(output.text);
   for (std::string line; std::getline(lines, line);) {
     if (line.starts_with("process 1 ")) continue;
-    for (const char* innocent : {"from process 0", "from process 2", "from process 3", " and process "})
-      EXPECT_EQ(line.find(innocent), std::string::npos) << output.text;
+    for (const char* other : {"from process 0", "from process 2", "from process 3", " and process "})
+      EXPECT_EQ(line.find(other), std::string::npos) << output.text;
   }
 }
 
 TEST(AcrossHosts, AStoppedProcessIsNamed) {
   SKIP_WITHOUT_MPI();
-  expect_process_1_to_blame("stop 1 0", "the call of all_reduce");
+  expect_process_1_named("stop 1 0", "the call of all_reduce");
 }
 TEST(AcrossHosts, AProcessThatStopsBetweenReplaysIsNamed) {
   SKIP_WITHOUT_MPI();
-  expect_process_1_to_blame("stop_replay 1 0", "all_reduce, partial sums");
+  expect_process_1_named("stop_replay 1 0", "all_reduce, partial sums");
 }
-TEST(AcrossHosts, TheFirstInARowOfThoseThatWaitIsNamed) {
+TEST(AcrossHosts, TheProcessThatOthersWaitForIsNamed) {
   SKIP_WITHOUT_MPI();
-  expect_process_1_to_blame("row 1 0", "");
+  expect_process_1_named("row 1 0", "");
 }
 
-// The launcher itself sees that one, and ends the others.
+// Here the launcher detects the failure and ends the other processes.
 TEST(AcrossHosts, AKilledProcessEndsTheOthers) {
   SKIP_WITHOUT_MPI();
   const Output output = run(launch(3, program("die 1 0")));
@@ -164,7 +164,7 @@ void pause_for(Waiting& waiting, std::chrono::milliseconds time) {
   while (Waiting::Clock::now() < end) waiting.pause();
 }
 
-TEST(Waiting, BlamesWhoWasNotHeardOf) {
+TEST(Waiting, BlamesTheSilentProcess) {
   using std::chrono::milliseconds;
   Waiting waiting(milliseconds(800));
   waiting.heard_of(3);

@@ -1,4 +1,4 @@
-// The order in which the hierarchical all-reduce promises to add, as a plain loop. Written from collectives.h.
+// A plain loop that adds in the order that collectives.h documents for the hierarchical all-reduce.
 #pragma once
 
 #include <rondo/kernels/core/dtype.h>
@@ -7,8 +7,9 @@
 
 namespace rondo::test {
 
-// Of `inputs`, one a rank, in groups of m: inside a group the ring's order, which begins at another rank for every
-// chunk, then group after group. 16-bit floats are added in fp32 and rounded at the end.
+// Sums `inputs`, one per rank, in groups of m ranks: inside a group in the order of the ring, which begins at
+// a different rank for each chunk, then group after group. 16-bit floats are added in fp32 and rounded at the
+// end.
 template <class T>
 std::vector<T> hierarchical_sum(const std::vector<std::vector<T>>& inputs, size_t m) {
   using Wide = std::conditional_t<sizeof(T) == 2, float, T>;

@@ -1,4 +1,4 @@
-// A hash of results, the same in all ranks of all processes or an error.
+// fingerprint(): a hash of the results; throws if they are not the same on all ranks of all processes.
 #pragma once
 
 #include <rondo/collectives/across_hosts/gather.h>
@@ -16,7 +16,7 @@ inline uint64_t hash_of(const void* data, size_t bytes) {
   return hash;
 }
 
-// Waits for the streams, and compares what the ranks hold.
+// Waits for the streams and compares the vectors of all ranks.
 template <class T>
 uint64_t fingerprint(ProcessGroup* processes, Ranks& ranks, const Vectors<T>& vectors) {
   throw_if_error(ranks.communicator.wait(ranks.streams, std::chrono::minutes(2)));

@@ -1,10 +1,10 @@
-// The hierarchical all-reduce in one process: every type, reduction, size and grouping, the order it documents, and
-// devices that do not reach each other.
+// The hierarchical all-reduce in one process: every type, reduction, size and grouping, the documented order
+// of additions, and devices without peer access.
 #include <rondo/tests/across_hosts/documented_sum.h>
 #include <rondo/tests/collectives/all_reduce_case.h>
+#include <rondo/tests/collectives/communicator_fixture.h>
 #include <rondo/tests/collectives/exact_data.h>
-#include <rondo/tests/collectives/world.h>
-#include <rondo/tests/collectives/worlds.h>
+#include <rondo/tests/collectives/settings.h>
 
 #ifdef __SIMT__
 #include <simt/faults.h>
@@ -33,13 +33,13 @@ INSTANTIATE_TEST_SUITE_P(Groups, Hierarchical, testing::ValuesIn(kGroupings), []
 TEST_P(Hierarchical, ReducesEveryTypeAndSize) {
   const auto [ranks, m] = GetParam();
   for (const int64_t slot_bytes : {1024, 64 << 10}) {
-    World world(place(ranks, Placement::pairs), in_groups(m, slot_bytes));
+    CommunicatorFixture fixture(place(ranks, Placement::pairs), in_groups(m, slot_bytes));
     uint64_t seed = 0;
     for (const int64_t size : {1, 3, 16, 257, 3001})
       for (const DType dtype : kDTypes)
         for (const Reduction reduction : kReductions) {
           ++seed;
-          world.poison_scratch();
+          fixture.poison_scratch();
           const AllReduceCase c{.algorithm = Algorithm::hierarchical,
                                 .reduction = reduction,
                                 .in_place = seed % 2 == 0,
@@ -48,7 +48,7 @@ TEST_P(Hierarchical, ReducesEveryTypeAndSize) {
                                 .staggered = seed % 4 == 0};
           visit(dtype, [&](auto element) {
             using T = decltype(element);
-            ASSERT_TRUE(all_reduces(world, c, exact_data<T>(reduction, ranks, size, seed)))
+            ASSERT_TRUE(all_reduces(fixture, c, exact_data<T>(reduction, ranks, size, seed)))
                 << name_of(dtype) << ", " << size << " elements";
           });
         }
@@ -67,12 +67,12 @@ std::vector<std::vector<T>> normals(int ranks, int64_t size) {
 
 template <class T>
 void expect_documented_order(Grouping grouping, int64_t size) {
-  World world(place(grouping.ranks, Placement::spread), in_groups(grouping.m, 1024));
+  CommunicatorFixture fixture(place(grouping.ranks, Placement::spread), in_groups(grouping.m, 1024));
   const auto inputs = normals<T>(grouping.ranks, size);
-  TypedVectors<T> data(world.devices, inputs);
-  ASSERT_TRUE(ok(
-      all_reduce(data.views(), {.algorithm = Algorithm::hierarchical}, world.communicator, world.handles)));
-  world.synchronize();
+  TypedVectors<T> data(fixture.devices, inputs);
+  ASSERT_TRUE(ok(all_reduce(data.views(), {.algorithm = Algorithm::hierarchical}, fixture.communicator,
+                            fixture.handles)));
+  fixture.synchronize();
   const auto want = hierarchical_sum(inputs, static_cast<size_t>(grouping.m));
   for (size_t rank = 0; rank < inputs.size(); ++rank)
     ASSERT_TRUE(all_equal_bits(data.download(rank), want)) << "rank " << rank << ", " << size << " elements";
@@ -87,61 +87,61 @@ TEST_P(Hierarchical, AddsInTheDocumentedOrder) {
   }
 }
 
-// Each stream takes its result and spoils its memory as soon as the operation lets it.
+// Each stream copies its result and poisons its memory directly after the operation.
 TEST_P(Hierarchical, IsOrderedByItsEvents) {
   const auto [ranks, m] = GetParam();
   constexpr int64_t kSize = 300;
-  World world(place(ranks, Placement::spread), in_groups(m, 1024));
+  CommunicatorFixture fixture(place(ranks, Placement::spread), in_groups(m, 1024));
   const auto inputs = normals<float>(ranks, kSize);
   const auto once = hierarchical_sum(inputs, static_cast<size_t>(m));
   const auto twice =
       hierarchical_sum(std::vector<std::vector<float>>(inputs.size(), once), static_cast<size_t>(m));
   for (uint64_t seed = 1; seed <= 40; ++seed) {
     const RandomOrder order(seed);
-    RankVectors in(world.devices, inputs), out(world.devices, kSize), result(world.devices, kSize);
-    world.poison_scratch();
-    ASSERT_TRUE(ok(sum_by(Algorithm::hierarchical, world, out, in)));
-    ASSERT_TRUE(ok(sum_by(Algorithm::hierarchical, world, out)));
+    RankVectors in(fixture.devices, inputs), out(fixture.devices, kSize), result(fixture.devices, kSize);
+    fixture.poison_scratch();
+    ASSERT_TRUE(ok(sum_by(Algorithm::hierarchical, fixture, out, in)));
+    ASSERT_TRUE(ok(sum_by(Algorithm::hierarchical, fixture, out)));
     for (size_t rank = 0; rank < inputs.size(); ++rank) {
       const DataView from = out.views()[rank], to = result.views()[rank];
       const auto bytes = static_cast<size_t>(from.bytes());
       RONDO_CUDA_THROW(
-          cudaMemcpyAsync(to.data, from.data, bytes, cudaMemcpyDeviceToDevice, world.handles[rank]));
-      RONDO_CUDA_THROW(cudaMemsetAsync(from.data, 0xFF, bytes, world.handles[rank]));
+          cudaMemcpyAsync(to.data, from.data, bytes, cudaMemcpyDeviceToDevice, fixture.handles[rank]));
+      RONDO_CUDA_THROW(cudaMemsetAsync(from.data, 0xFF, bytes, fixture.handles[rank]));
     }
-    world.synchronize();
+    fixture.synchronize();
     for (size_t rank = 0; rank < inputs.size(); ++rank)
       ASSERT_TRUE(all_equal_bits(result.download(rank), twice)) << "seed " << seed << ", rank " << rank;
   }
 }
 
-// The ring inside a group follows the communicator's order; the groups stay where they are.
+// The ring inside a group uses the communicator's ring order; the order of the groups is fixed.
 TEST(Hierarchical, FollowsTheRingOrderInsideItsGroups) {
   CommunicatorOptions options = in_groups(3, 1024);
   options.ring_order = {4, 1, 3, 0, 2, 5};  // group 0: 1, 0, 2; group 1: 4, 3, 5
-  World world(place(6, Placement::spread), options);
+  CommunicatorFixture fixture(place(6, Placement::spread), options);
   const auto inputs = normals<float>(6, 777);
-  RankVectors data(world.devices, inputs);
-  ASSERT_TRUE(ok(sum_by(Algorithm::hierarchical, world, data)));
-  world.synchronize();
+  RankVectors data(fixture.devices, inputs);
+  ASSERT_TRUE(ok(sum_by(Algorithm::hierarchical, fixture, data)));
+  fixture.synchronize();
   const auto want =
       hierarchical_sum<float>({inputs[1], inputs[0], inputs[2], inputs[4], inputs[3], inputs[5]}, 3);
   for (size_t rank = 0; rank < 6; ++rank) ASSERT_TRUE(all_equal_bits(data.download(rank), want));
 }
 
 TEST(Hierarchical, FusesManyVectors) {
-  World world(place(4, Placement::spread), in_groups(2, 1024));
+  CommunicatorFixture fixture(place(4, Placement::spread), in_groups(2, 1024));
   std::vector<RankVectors> vectors;
   std::vector<std::vector<DataView>> lists(4);
   const auto inputs = exact_inputs(4, 300, 9);
   for (int k = 0; k < 5; ++k) {
-    vectors.emplace_back(world.devices, inputs);
+    vectors.emplace_back(fixture.devices, inputs);
     for (int rank = 0; rank < 4; ++rank)
       lists[static_cast<size_t>(rank)].push_back(vectors.back().view(rank));
   }
-  ASSERT_TRUE(
-      ok(all_reduce_coalesced(lists, {.algorithm = Algorithm::hierarchical}, world.communicator, world.handles)));
-  world.synchronize();
+  ASSERT_TRUE(ok(all_reduce_coalesced(lists, {.algorithm = Algorithm::hierarchical}, fixture.communicator,
+                                      fixture.handles)));
+  fixture.synchronize();
   const auto want = hierarchical_sum(inputs, 2);
   for (const RankVectors& vector : vectors)
     for (size_t rank = 0; rank < 4; ++rank) ASSERT_TRUE(all_equal_bits(vector.download(rank), want));
@@ -149,9 +149,9 @@ TEST(Hierarchical, FusesManyVectors) {
 
 #ifdef __SIMT__
 TEST(Hierarchical, CopiesWhereDevicesDoNotReachEachOther) {
-  struct Severed {
-    Severed() { set(simt::PeerAccess::absent); }
-    ~Severed() { set(simt::PeerAccess::works); }
+  struct WithoutPeerAccess {
+    WithoutPeerAccess() { set(simt::PeerAccess::absent); }
+    ~WithoutPeerAccess() { set(simt::PeerAccess::works); }
     static void set(simt::PeerAccess access) {
       for (int a = 0; a < 2; ++a)
         for (int b = 2; b < 4; ++b) {
@@ -159,9 +159,9 @@ TEST(Hierarchical, CopiesWhereDevicesDoNotReachEachOther) {
           static_cast<void>(simt::set_peer_access(b, a, access));
         }
     }
-  } severed;
-  World world(place(4, Placement::spread), in_groups(2, 1024));
-  ASSERT_FALSE(world.communicator.all_reach_all());
+  } without_peer_access;
+  CommunicatorFixture fixture(place(4, Placement::spread), in_groups(2, 1024));
+  ASSERT_FALSE(fixture.communicator.all_reach_all());
   expect_documented_order<float>({4, 2}, 3001);
   expect_documented_order<__nv_bfloat16>({4, 2}, 3001);
   expect_documented_order<float>({4, 1}, 3001);
@@ -169,7 +169,7 @@ TEST(Hierarchical, CopiesWhereDevicesDoNotReachEachOther) {
   for (const Reduction reduction : kReductions)
     for (const int64_t size : {1, 37, 2000})
       ASSERT_TRUE(all_reduces(
-          world, {.algorithm = Algorithm::hierarchical, .reduction = reduction, .staggered = true},
+          fixture, {.algorithm = Algorithm::hierarchical, .reduction = reduction, .staggered = true},
           exact_data<uint8_t>(reduction, 4, size, ++seed)));
 }
 #endif
@@ -188,11 +188,11 @@ TEST(Hierarchical, RefusesGroupsThatDoNotFit) {
   EXPECT_EQ(making(4, 1024), "communicator: group_size is 4, must be 0 or divide 6, the number of ranks");
   EXPECT_EQ(making(-1, 1024), "communicator: group_size is -1, must be 0 or divide 6, the number of ranks");
   EXPECT_EQ(making(1, 64), "communicator: slot_bytes is 64, must be at least 448 for 6 groups");
-  World world(place(4, Placement::spread), in_groups(2, 1024));
-  RankVectors data(world.devices, 10);
+  CommunicatorFixture fixture(place(4, Placement::spread), in_groups(2, 1024));
+  RankVectors data(fixture.devices, 10);
   EXPECT_TRUE(refused(
       all_reduce(data.views(), {.algorithm = Algorithm::hierarchical, .order = SumOrder::balanced_tree},
-                 world.communicator, world.handles),
+                 fixture.communicator, fixture.handles),
       "a balanced tree, which the algorithm hierarchical does not have"));
 }
 

@@ -1,4 +1,4 @@
-// Commands, alone and in several processes: for tests of programs that MPI's launcher starts.
+// Runs commands, alone and in several processes, for tests of programs that the MPI launcher starts.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -15,7 +15,7 @@ namespace rondo::test {
 
 struct Output {
   int exit_code;
-  std::string text;  // of standard output and error
+  std::string text;  // standard output and error
   double seconds;
 };
 
@@ -37,8 +37,8 @@ inline bool has_launcher() {
   return has_mpi() && run("command -v " MPIEXEC " && " MPIEXEC " --version").exit_code == 0;
 }
 
-// Settings for a machine that has fewer cores than processes, and on which the user may be root. MPI that is not
-// Open MPI ignores them.
+// Settings for a machine with fewer cores than processes, and for the user root. MPI implementations other
+// than Open MPI ignore them.
 inline constexpr const char* kSettings =
     "OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1 "
     "OMPI_MCA_btl_vader_single_copy_mechanism=none SIMT_WORKERS=1 ";
@@ -51,7 +51,7 @@ inline std::string launch(int processes, const std::string& command, int timeout
 #define SKIP_WITHOUT_MPI() \
   if (!has_launcher()) GTEST_SKIP() << "no MPI, or no " MPIEXEC " that runs"
 
-inline void expect_says(const Output& output, const std::string& what) {
+inline void expect_contains(const Output& output, const std::string& what) {
   EXPECT_NE(output.text.find(what), std::string::npos) << "'" << what << "' is not in:\n" << output.text;
 }
 

@@ -1,17 +1,17 @@
-// The program that across_hosts_test.cpp starts, alone and in several processes.
+// The program that across_hosts_test.cpp starts, in one process and in several.
 //
-//   program bits LOCAL GROUP      all-reduces of many kinds; process 0 prints a line each, with a hash of the result.
-//                                 Alone, LOCAL ranks in groups of GROUP stand for processes of GROUP ranks.
-//   program mismatch LOCAL 0      calls that differ between the processes, and what they answer
-//   program layout LOCAL 0        process 1 makes one rank more
-//   program stop LOCAL 0          process 1 stops itself between two of many operations; stop_replay: which are
-//                                 replays of a graph
-//   program die LOCAL 0           process 1 is killed there
-//   program forever LOCAL 0       operations without end; process 0 says "running" after some
-//   program order LOCAL 0         two communicators whose messages become ready in another order in process 1
+//   program bits LOCAL GROUP      all-reduces of many kinds; process 0 prints a line with a hash for each.
+//                                 In one process, LOCAL ranks in groups of GROUP replace several processes.
+//   program mismatch LOCAL 0      calls that differ between the processes; prints the returned errors
+//   program layout LOCAL 0        process 1 has one rank more than the others
+//   program stop LOCAL 0          process 1 stops itself after half of the operations
+//   program stop_replay LOCAL 0   the same, if the operations are replays of a graph
+//   program die LOCAL 0           process 1 is killed at the same point
+//   program forever LOCAL 0       endless operations; process 0 prints "running" after some
+//   program order LOCAL 0         two communicators; their messages get ready in another order in process 1
 //   program row LOCAL 0           process 1 stops, the last process waits for it, and process 0 for the last
 //
-// TIMEOUT_MS is how long a process waits for another. Exit code: 3 where rondo::Error was thrown.
+// TIMEOUT_MS: how long a process waits for another. Exit code 3: an exception was thrown.
 #include <rondo/collectives/across_hosts/gather.h>
 #include <rondo/collectives/across_hosts/mpi_process_group.h>
 #include <rondo/tests/across_hosts/fingerprint.h>
@@ -35,7 +35,7 @@ struct Program {
   Ranks ranks(int64_t slot_bytes) const { return Ranks(processes, local, group, slot_bytes); }
 
   template <class T>
-  void say(Ranks& ranks, const Vectors<T>& vectors, const std::string& what) const {
+  void print_hash(Ranks& ranks, const Vectors<T>& vectors, const std::string& what) const {
     const uint64_t hash = fingerprint(processes, ranks, vectors);
     if (first()) std::printf("%s %016llx\n", what.c_str(), static_cast<unsigned long long>(hash));
   }
@@ -50,20 +50,20 @@ struct Program {
       throw_if_error(all_reduce(out.views, inputs, options, ranks.communicator, ranks.streams));
     else
       throw_if_error(all_reduce(out.views, options, ranks.communicator, ranks.streams));
-    say(ranks, out, concat(name_of(dtype_of<T>), " ", name_of(reduction), " ", size));
+    print_hash(ranks, out, concat(name_of(dtype_of<T>), " ", name_of(reduction), " ", size));
   }
 
-  void many(Ranks& ranks) const {
+  void coalesced(Ranks& ranks) const {
     Vectors<float> a(ranks, 100), b(ranks, 333), c(ranks, 5000);
     std::vector<std::vector<DataView>> lists;
     for (size_t rank = 0; rank < ranks.devices.size(); ++rank)
       lists.push_back({a.views[rank], b.views[rank], c.views[rank]});
-    throw_if_error(
-        all_reduce_coalesced(lists, {.algorithm = Algorithm::hierarchical}, ranks.communicator, ranks.streams));
-    for (const Vectors<float>* vectors : {&a, &b, &c}) say(ranks, *vectors, "one of many");
+    throw_if_error(all_reduce_coalesced(lists, {.algorithm = Algorithm::hierarchical}, ranks.communicator,
+                                        ranks.streams));
+    for (const Vectors<float>* vectors : {&a, &b, &c}) print_hash(ranks, *vectors, "one of many");
   }
 
-  // Two operations, recorded once and replayed.
+  // Captures two operations once and replays them.
   void replayed(Ranks& ranks) const {
     Vectors<float> data(ranks, 3000);
     const Recorded twice(ranks, [&] {
@@ -74,7 +74,7 @@ struct Program {
     for (int replay = 0; replay < 3; ++replay) {
       data.reset(ranks);
       for (int i = 0; i < 2; ++i) twice.launch();
-      say(ranks, data, "replayed");
+      print_hash(ranks, data, "replayed");
     }
   }
 
@@ -87,12 +87,12 @@ struct Program {
             if ((size < 2000 && slot_bytes == 1024) ||
                 (size >= 2000 && (reduction == Reduction::sum || reduction == Reduction::average)))
               visit(dtype, [&](auto element) { reduce<decltype(element)>(all, reduction, size); });
-      many(all);
+      coalesced(all);
       replayed(all);
     }
   }
 
-  void answer(const Status& status) const {
+  void print_status(const Status& status) const {
     if (first()) std::printf("%s: %s\n", name_of(status.code()), status.message().c_str());
   }
 
@@ -102,7 +102,7 @@ struct Program {
     Vectors<float> data(all, 100), longer(all, 101);
     Vectors<int32_t> integers(all, 100);
     const auto call = [&](const std::vector<DataView>& views, const ReduceOptions& options) {
-      answer(all_reduce(views, options, all.communicator, all.streams));
+      print_status(all_reduce(views, options, all.communicator, all.streams));
     };
     call(second() ? longer.views : data.views, sum);
     call(second() ? integers.views : data.views, sum);
@@ -111,7 +111,7 @@ struct Program {
                   : data.views,
          sum);
     call(data.views, {.algorithm = Algorithm::ring});
-    answer(barrier(all.communicator, all.streams));
+    print_status(barrier(all.communicator, all.streams));
     capture_one(all, data);
     gather_different_things();
     throw_if_error(all.communicator.wait(all.streams, std::chrono::minutes(2)));
@@ -119,10 +119,11 @@ struct Program {
       if (data.buffers[rank].download() != all.values<float>(static_cast<int>(rank), 100))
         throw std::runtime_error("a refused call has changed its data");
     call(data.views, sum);
-    say(all, data, "and all is well afterwards:");
+    print_hash(all, data, "and all is well afterwards:");
   }
 
-  // Process 1 has one of its two streams recorded, which it notices alone, and before anybody has begun.
+  // Process 1 has one of its two streams captured. Only process 1 can detect this, before any process has
+  // begun.
   void capture_one(Ranks& all, const Vectors<float>& data) const {
     const DeviceScope scope(all.devices[0]);
     if (second())
@@ -134,11 +135,12 @@ struct Program {
       throw_if_error(from_cuda(cudaStreamEndCapture(all.streams[0], &graph), "capture"));
       throw_if_error(from_cuda(cudaGraphDestroy(graph), "capture"));
     }
-    answer(status);
+    print_status(status);
     throw_if_error(all.communicator.state());
   }
 
-  // Of other kinds; of one kind and other sizes; and what is too large for one message.
+  // Gathers of different kinds; of the same kind with different sizes; and of values too large for one
+  // message.
   void gather_different_things() const {
     const auto expect_refused = [](const Status& status, const char* what) {
       if (status.message().find(what) == std::string::npos)
@@ -152,7 +154,7 @@ struct Program {
     for (const std::string kind : {"lists", "numbers"}) {
       const Status status =
           second() ? gather(*processes, list, lists, kind) : gather(*processes, 7, numbers, "numbers");
-      answer(status);
+      print_status(status);
       expect_refused(status, second() ? "process 1" : "(1200 bytes) and process 0");
     }
     expect_refused(gather(*processes, 7, numbers, second() ? "other numbers" : "numbers"),
@@ -197,7 +199,7 @@ struct Program {
     }
   }
 
-  // Enqueued call by call, then replayed from one graph in which neither is before the other.
+  // Two operations, first enqueued directly, then replayed from one graph that does not order them.
   void order() const {
     Ranks a = ranks(1024), b = ranks(1024);
     Vectors<float> of_a(a, 300), of_b(b, 400);
@@ -213,8 +215,8 @@ struct Program {
     const auto finish = [&](const char* how) {
       for (Ranks* all : {&a, &b})
         throw_if_error(all->communicator.wait(all->streams, std::chrono::minutes(2)));
-      say(a, of_a, how);
-      say(b, of_b, how);
+      print_hash(a, of_a, how);
+      print_hash(b, of_b, how);
     };
     enqueue();
     finish("enqueued");
@@ -244,7 +246,8 @@ struct Program {
     finish("replayed");
   }
 
-  // Process 0 waits for the last, which waits for process 1, which has stopped: who is to blame?
+  // Process 0 waits for the last process, which waits for process 1, which has stopped. The error must name
+  // process 1.
   void row() const {
     const int last = processes->size() - 1, own = processes->index();
     char byte = 0;

@@ -1,4 +1,4 @@
-// What the test program of several processes runs on: the ranks of this process, in a communicator of all.
+// Ranks: the ranks of one process of the test program, in a communicator of all processes.
 #pragma once
 
 #include <rondo/collectives/across_hosts/process_group.h>
@@ -11,7 +11,7 @@
 namespace rondo::test {
 
 struct Ranks {
-  // `processes` may be null: then `local` ranks in groups of `group` stand for as many processes.
+  // If `processes` is null, `local` ranks in groups of `group` replace several processes.
   Ranks(ProcessGroup* processes, int local, int group, int64_t slot_bytes)
       : first(processes ? processes->index() * local : 0),
         devices(spread(local)),
@@ -34,7 +34,7 @@ struct Ranks {
     return options;
   }
 
-  // Numbers whose sum depends on the order, from the rank among all and the element.
+  // Values whose sum depends on the order of additions. They depend on the global rank and the element.
   template <class T>
   std::vector<T> values(int local_rank, int64_t size) const {
     std::vector<T> made;
@@ -47,14 +47,14 @@ struct Ranks {
     return made;
   }
 
-  int first;  // the rank among all of local rank 0
+  int first;  // global rank of local rank 0
   std::vector<int> devices;
   Communicator communicator;
   std::vector<Stream> handles;
   std::vector<cudaStream_t> streams;
 };
 
-// What `enqueue` puts on the ranks' streams, as a graph.
+// A graph of the work that `enqueue` puts on the ranks' streams.
 class Recorded {
  public:
   template <class Function>
@@ -91,7 +91,7 @@ class Recorded {
   cudaGraphExec_t executable_ = nullptr;
 };
 
-// One vector a rank.
+// One vector per rank.
 template <class T>
 struct Vectors {
   Vectors(const Ranks& ranks, int64_t size) {

@@ -1,12 +1,12 @@
-// A network with layers of all kinds, trained for a moment in one process or several; process 0 prints what
-// came of it.
+// Trains a network with all kinds of layers for a few steps, in one process or several. Process 0 prints the
+// results.
 //
-//   training LOCAL GROUP    alone, LOCAL ranks in groups of GROUP stand for processes of GROUP ranks
+//   training LOCAL GROUP    one process: LOCAL ranks in groups of GROUP replace processes of GROUP ranks
 //   training bad 0          one image of the last process is infinite: each process prints what it found
-//   training diverge 0      the loss is lost: each process prints where it ended
-//   training stop 0         the last process is asked to stop: each process prints where it ended
-//   training batch 0        another batch in each process
-//   training check 0        no training: replicas of which one value of the last process differs, counted
+//   training diverge 0      the loss diverges: each process prints where it stopped
+//   training stop 0         the last process is asked to stop: each process prints where it stopped
+//   training batch 0        each process uses a different batch size
+//   training check 0        no training: counts the differences if one value of the last process differs
 #include <rondo/collectives/across_hosts/mpi_process_group.h>
 #include <rondo/nn/diagnostics/model_checks.h>
 #include <rondo/nn/train/fit.h>
@@ -75,7 +75,7 @@ void train(int local, int group, ProcessGroup* processes) {
               static_cast<int>(result.verified_steps));
 }
 
-// Each process says what it knows.
+// Each process prints its result.
 void stop_together(ProcessGroup& processes) {
   nn::DataParallel model(network(), {28, 28, 1}, options_for(2, 0, &processes));
   nn::Sgd sgd(model);
@@ -85,7 +85,7 @@ void stop_together(ProcessGroup& processes) {
   std::printf("%s\n", shown(nn::fit(model, sgd, small_data(130, 41), fit, observer)).c_str());
 }
 
-// Sample 15 has an infinity where the last process sees it.
+// Sample 15 contains an infinity in the last process only.
 void find_bad_input(ProcessGroup& processes) {
   constexpr int64_t kSamples = 18;
   nn::DataParallelOptions options = options_for(2, 0, &processes);
@@ -99,7 +99,7 @@ void find_bad_input(ProcessGroup& processes) {
   std::printf("%s\n", bad ? bad->text().c_str() : "nothing");
 }
 
-// So large a rate that the loss is lost.
+// The learning rate is so large that the loss diverges.
 void diverge(ProcessGroup& processes) {
   nn::DataParallel model(network(), {28, 28, 1}, options_for(2, 0, &processes));
   nn::Sgd sgd(model);
@@ -124,7 +124,7 @@ void check_replicas(ProcessGroup& processes) {
     std::printf("\n");
   };
   count();
-  values[123] = std::abs(values[123]) * 2;  // more than the others have, as an integer too
+  values[123] = std::abs(values[123]) * 2;  // larger than the others' value, also as an integer
   if (processes.index() == processes.size() - 1) {
     first.upload(values);
     second.upload(values);

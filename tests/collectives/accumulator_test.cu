@@ -1,4 +1,4 @@
-// accumulator_of() is at run time what Arithmetic<T, R>::Accumulator is for the compiler.
+// accumulator_of() returns at run time the type that Arithmetic<T, R>::Accumulator has at compile time.
 #include <gtest/gtest.h>
 
 #include <rondo/collectives/reduce/reduce_vectors.h>

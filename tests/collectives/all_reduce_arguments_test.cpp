@@ -1,5 +1,5 @@
-// Everything that all_reduce() must refuse, naming the rank, and that a refusal changes nothing.
-#include <rondo/tests/collectives/world.h>
+// All errors of all_reduce(): each names the rank, and a refused call changes nothing.
+#include <rondo/tests/collectives/communicator_fixture.h>
 
 namespace rondo::test {
 namespace {
@@ -11,13 +11,13 @@ class AllReduceArguments : public testing::Test {
  protected:
   static constexpr int64_t kSize = 40;
 
-  // Calls it with these arguments; afterwards nothing may have changed on any device.
+  // Calls all_reduce() and checks that nothing changed on any device.
   Status attempt(const Outputs& outputs, const Inputs& inputs) {
-    return attempt(outputs, inputs, world_.handles);
+    return attempt(outputs, inputs, fixture_.handles);
   }
   Status attempt(const Outputs& outputs, const Inputs& inputs, const std::vector<cudaStream_t>& streams) {
-    Status status = all_reduce(outputs, inputs, {}, world_.communicator, streams);
-    world_.synchronize();
+    Status status = all_reduce(outputs, inputs, {}, fixture_.communicator, streams);
+    fixture_.synchronize();
     for (size_t rank = 0; rank < 3; ++rank) {
       EXPECT_TRUE(all_equal_bits(in_.download(rank), values_[rank]));
       EXPECT_TRUE(all_equal_bits(out_.download(rank), values_[rank]));
@@ -25,10 +25,10 @@ class AllReduceArguments : public testing::Test {
     return status;
   }
 
-  World world_{place(3, Placement::pairs)};
+  CommunicatorFixture fixture_{place(3, Placement::pairs)};
   std::vector<std::vector<float>> values_ = exact_inputs(3, kSize, 3);
-  RankVectors in_{world_.devices, values_};
-  RankVectors out_{world_.devices, values_};
+  RankVectors in_{fixture_.devices, values_};
+  RankVectors out_{fixture_.devices, values_};
   Outputs outputs_ = out_.views();
   Inputs inputs_ = in_.const_views();
 };
@@ -37,10 +37,11 @@ TEST_F(AllReduceArguments, OneOfEachARank) {
   EXPECT_TRUE(refused(attempt({outputs_[0], outputs_[1]}, inputs_), "there are 2 outputs, must be 3"));
   EXPECT_TRUE(refused(attempt(outputs_, {inputs_[0]}), "there are 1 inputs, must be 3"));
   EXPECT_TRUE(refused(attempt(outputs_, {}), "there are 0 inputs, must be 3"));
-  std::vector<cudaStream_t> streams = world_.handles;
+  std::vector<cudaStream_t> streams = fixture_.handles;
   streams.push_back(streams[0]);
   EXPECT_TRUE(refused(attempt(outputs_, inputs_, streams), "there are 4 streams, must be 3"));
-  EXPECT_TRUE(refused(all_reduce(Outputs{}, {}, world_.communicator, world_.handles), "there are 0 outputs"));
+  EXPECT_TRUE(
+      refused(all_reduce(Outputs{}, {}, fixture_.communicator, fixture_.handles), "there are 0 outputs"));
 }
 
 TEST_F(AllReduceArguments, OneSize) {
@@ -110,7 +111,7 @@ TEST_F(AllReduceArguments, NothingWrittenOverlapsAnything) {
   twice[1] = out_.views()[0].part(1, 20);
   EXPECT_TRUE(
       refused(attempt(twice, inputs), "the output of rank 0 overlaps the output of rank 1, must lie apart"));
-  EXPECT_TRUE(refused(all_reduce(twice, {}, world_.communicator, world_.handles), "overlaps the"));
+  EXPECT_TRUE(refused(all_reduce(twice, {}, fixture_.communicator, fixture_.handles), "overlaps the"));
 }
 
 TEST_F(AllReduceArguments, VectorsThatTouchAreFine) {
@@ -120,20 +121,20 @@ TEST_F(AllReduceArguments, VectorsThatTouchAreFine) {
     outputs.push_back(whole.part(0, 20));
     inputs.push_back(whole.part(20, 20));
   }
-  EXPECT_TRUE(ok(all_reduce(outputs, inputs, {}, world_.communicator, world_.handles)));
-  world_.synchronize();
+  EXPECT_TRUE(ok(all_reduce(outputs, inputs, {}, fixture_.communicator, fixture_.handles)));
+  fixture_.synchronize();
 }
 
 TEST_F(AllReduceArguments, OrdersThatTheAlgorithmHas) {
   EXPECT_TRUE(
       refused(all_reduce(outputs_, inputs_, {.algorithm = Algorithm::ring, .order = SumOrder::balanced_tree},
-                         world_.communicator, world_.handles),
+                         fixture_.communicator, fixture_.handles),
               "a balanced tree, which the algorithm ring does not have"));
 }
 
 TEST_F(AllReduceArguments, StreamsOfTheRanksDevices) {
   if (device_count() < 2) GTEST_SKIP() << "one device has no streams of another";
-  std::vector<cudaStream_t> streams = world_.handles;  // ranks 0 and 1 on device 0, rank 2 on device 1
+  std::vector<cudaStream_t> streams = fixture_.handles;  // ranks 0 and 1 on device 0, rank 2 on device 1
   std::swap(streams[1], streams[2]);
   EXPECT_TRUE(refused(attempt(outputs_, inputs_, streams),
                       "the stream of rank 1 is of device 1, must be of device 0"));
@@ -141,13 +142,13 @@ TEST_F(AllReduceArguments, StreamsOfTheRanksDevices) {
 
 TEST_F(AllReduceArguments, StreamsAllCapturedOrNone) {
   cudaGraph_t graph = nullptr;
-  ASSERT_EQ(cudaStreamBeginCapture(world_.handles[0], cudaStreamCaptureModeRelaxed), cudaSuccess);
-  Status status = all_reduce(outputs_, inputs_, {}, world_.communicator, world_.handles);
-  ASSERT_EQ(cudaStreamEndCapture(world_.handles[0], &graph), cudaSuccess);
+  ASSERT_EQ(cudaStreamBeginCapture(fixture_.handles[0], cudaStreamCaptureModeRelaxed), cudaSuccess);
+  Status status = all_reduce(outputs_, inputs_, {}, fixture_.communicator, fixture_.handles);
+  ASSERT_EQ(cudaStreamEndCapture(fixture_.handles[0], &graph), cudaSuccess);
   ASSERT_EQ(cudaGraphDestroy(graph), cudaSuccess);
   EXPECT_TRUE(refused(status, "the stream of rank 1 is not being captured and that of rank 0 is"));
-  EXPECT_TRUE(ok(all_reduce(outputs_, inputs_, {}, world_.communicator, world_.handles)));
-  world_.synchronize();
+  EXPECT_TRUE(ok(all_reduce(outputs_, inputs_, {}, fixture_.communicator, fixture_.handles)));
+  fixture_.synchronize();
 }
 
 }  // namespace

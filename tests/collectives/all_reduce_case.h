@@ -1,8 +1,8 @@
-// One all-reduce of exact data, and everything that is looked at afterwards.
+// One all-reduce of exact data and all checks of its result.
 #pragma once
 
+#include <rondo/tests/collectives/communicator_fixture.h>
 #include <rondo/tests/collectives/exact_data.h>
-#include <rondo/tests/collectives/world.h>
 
 #include <string>
 
@@ -13,7 +13,7 @@ struct AllReduceCase {
   Reduction reduction = Reduction::sum;
   bool in_place = false;
   int64_t input_offset = 0, output_offset = 0;  // from a 256-byte boundary, in elements
-  bool staggered = false;                       // each rank is one element further off than its predecessor
+  bool staggered = false;  // each rank's offset is one element larger than the previous rank's
   SumOrder order = SumOrder::left_to_right;
 };
 
@@ -23,23 +23,24 @@ inline std::string describe(const AllReduceCase& c) {
                 c.staggered ? ", staggered" : "", c.order == SumOrder::balanced_tree ? ", tree" : "");
 }
 
-// Outputs begin as poison, lie between guards, and the inputs of a call out of place stay as they are.
+// Outputs start as poison and are between guards. Out of place, the inputs must not change.
 template <class T>
-testing::AssertionResult all_reduces(World& world, const AllReduceCase& c, const ExactData<T>& data) {
+testing::AssertionResult all_reduces(CommunicatorFixture& fixture, const AllReduceCase& c,
+                                     const ExactData<T>& data) {
   const auto size = static_cast<int64_t>(data.want.size());
   const auto offsets = [&](int64_t first) {
     return [=, &c](int rank) { return (first + (c.staggered ? rank : 0)) % 16; };
   };
-  TypedVectors<T> in(world.devices, size, offsets(c.input_offset));
+  TypedVectors<T> in(fixture.devices, size, offsets(c.input_offset));
   in.upload(data.inputs);
-  TypedVectors<T> out(world.devices, c.in_place ? 0 : size, offsets(c.output_offset));
+  TypedVectors<T> out(fixture.devices, c.in_place ? 0 : size, offsets(c.output_offset));
   const TypedVectors<T>& result = c.in_place ? in : out;
   const ReduceOptions options{.reduction = c.reduction, .algorithm = c.algorithm, .order = c.order};
   const Status status =
-      c.in_place ? all_reduce(in.views(), options, world.communicator, world.handles)
-                 : all_reduce(out.views(), in.const_views(), options, world.communicator, world.handles);
+      c.in_place ? all_reduce(in.views(), options, fixture.communicator, fixture.handles)
+                 : all_reduce(out.views(), in.const_views(), options, fixture.communicator, fixture.handles);
   if (!status.ok()) return ok(status) << ", " << describe(c);
-  world.synchronize();
+  fixture.synchronize();
   for (size_t rank = 0; rank < data.inputs.size(); ++rank) {
     const auto right = all_equal_bits(result.download(rank), data.want);
     if (!right)

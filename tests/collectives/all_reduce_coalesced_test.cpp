@@ -1,23 +1,25 @@
-// all_reduce_coalesced(): vectors of several types, fewer and more than the bucket takes, each reduced in place.
+// all_reduce_coalesced(): vectors of several types, some that fit the bucket and some that do not, reduced in
+// place.
 #include <rondo/tests/collectives/exact_data.h>
-#include <rondo/tests/collectives/worlds.h>
+#include <rondo/tests/collectives/settings.h>
 
 #include <functional>
 
 namespace rondo::test {
 namespace {
 
-// One vector of every rank, of a type that only its maker knows.
+// One vector of every rank, with its type erased.
 struct Member {
   std::vector<DataView> views;  // [rank]
   std::function<testing::AssertionResult()> reduced;
 };
 
 template <class T>
-Member make_member(const World& world, Reduction reduction, int64_t size, uint64_t seed) {
-  auto data = std::make_shared<ExactData<T>>(exact_data<T>(reduction, world.communicator.size(), size, seed));
+Member make_member(const CommunicatorFixture& fixture, Reduction reduction, int64_t size, uint64_t seed) {
+  auto data =
+      std::make_shared<ExactData<T>>(exact_data<T>(reduction, fixture.communicator.size(), size, seed));
   auto vectors =
-      std::make_shared<TypedVectors<T>>(world.devices, data->inputs, static_cast<int64_t>(seed % 16));
+      std::make_shared<TypedVectors<T>>(fixture.devices, data->inputs, static_cast<int64_t>(seed % 16));
   return {vectors->views(), [data, vectors] {
             for (size_t rank = 0; rank < data->inputs.size(); ++rank)
               if (auto right = all_equal_bits(vectors->download(rank), data->want); !right)
@@ -28,12 +30,13 @@ Member make_member(const World& world, Reduction reduction, int64_t size, uint64
 
 class Members {
  public:
-  explicit Members(const World& world) : world_(world), lists_(world.devices.size()) {}
+  explicit Members(const CommunicatorFixture& fixture) : fixture_(fixture), lists_(fixture.devices.size()) {}
 
   void add(DType dtype, Reduction reduction, int64_t size) {
     const uint64_t seed = members_.size() + 1;
-    members_.push_back(visit(
-        dtype, [&](auto element) { return make_member<decltype(element)>(world_, reduction, size, seed); }));
+    members_.push_back(visit(dtype, [&](auto element) {
+      return make_member<decltype(element)>(fixture_, reduction, size, seed);
+    }));
     for (size_t rank = 0; rank < lists_.size(); ++rank) lists_[rank].push_back(members_.back().views[rank]);
   }
   const std::vector<std::vector<DataView>>& lists() const { return lists_; }
@@ -42,7 +45,7 @@ class Members {
   }
 
  private:
-  const World& world_;
+  const CommunicatorFixture& fixture_;
   std::vector<Member> members_;
   std::vector<std::vector<DataView>> lists_;  // [rank][vector]
 };
@@ -50,11 +53,12 @@ class Members {
 constexpr int64_t kSizes[] = {0, 1, 2, 15, 16, 17, 100, 1023, 2500};
 
 void expect_coalesced(int ranks, Placement placement, int64_t bucket_bytes, Algorithm algorithm,
-                 Reduction reduction, size_t vectors, uint64_t seed) {
+                      Reduction reduction, size_t vectors, uint64_t seed) {
   SCOPED_TRACE(concat(ranks, " ranks ", placement, ", bucket of ", bucket_bytes, " bytes, ", algorithm, ", ",
                       name_of(reduction), ", ", vectors, " vectors, seed ", seed));
-  World world(place(ranks, placement), CommunicatorOptions{.slot_bytes = 256, .bucket_bytes = bucket_bytes});
-  Members members(world);
+  CommunicatorFixture fixture(place(ranks, placement),
+                              CommunicatorOptions{.slot_bytes = 256, .bucket_bytes = bucket_bytes});
+  Members members(fixture);
   Random random(seed);
   DType dtype = DType::float32;
   for (size_t k = 0; k < vectors; ++k) {
@@ -62,8 +66,8 @@ void expect_coalesced(int ranks, Placement placement, int64_t bucket_bytes, Algo
     members.add(dtype, reduction, kSizes[static_cast<size_t>(random.below(std::size(kSizes)))]);
   }
   ASSERT_TRUE(ok(all_reduce_coalesced(members.lists(), {.reduction = reduction, .algorithm = algorithm},
-                                 world.communicator, world.handles)));
-  world.synchronize();
+                                      fixture.communicator, fixture.handles)));
+  fixture.synchronize();
   members.expect_reduced();
 }
 
@@ -74,50 +78,50 @@ TEST(AllReduceCoalesced, ReducesEveryVector) {
       for (const int64_t bucket_bytes : {16, 1000, 64 << 10}) {
         ++seed;
         expect_coalesced(ranks, seed % 2 ? Placement::spread : Placement::pairs, bucket_bytes, algorithm,
-                    kReductions[seed % std::size(kReductions)], 20, seed);
+                         kReductions[seed % std::size(kReductions)], 20, seed);
         if (HasFatalFailure()) return;
       }
 }
 
-// One launch packs 64 vectors; all of these fit one bucket.
+// One launch packs 64 vectors. All vectors here fit one bucket.
 TEST(AllReduceCoalesced, ReducesMoreVectorsThanOneLaunchPacks) {
   for (const size_t vectors : {63, 64, 65, 200}) {
-    World world(place(3, Placement::spread),
-                CommunicatorOptions{.slot_bytes = 4096, .bucket_bytes = 1 << 20});
-    Members members(world);
+    CommunicatorFixture fixture(place(3, Placement::spread),
+                                CommunicatorOptions{.slot_bytes = 4096, .bucket_bytes = 1 << 20});
+    Members members(fixture);
     for (size_t k = 0; k < vectors; ++k)
       members.add(DType::bfloat16, Reduction::sum, k % 7 == 3 ? 0 : static_cast<int64_t>(k % 50) + 1);
-    ASSERT_TRUE(ok(all_reduce_coalesced(members.lists(), {}, world.communicator, world.handles)));
-    world.synchronize();
+    ASSERT_TRUE(ok(all_reduce_coalesced(members.lists(), {}, fixture.communicator, fixture.handles)));
+    fixture.synchronize();
     members.expect_reduced();
   }
 }
 
-// The bucket is used again for the next vectors, in every legal order of the operations.
+// The bucket is reused for the next vectors, under every legal order of the operations.
 TEST(AllReduceCoalesced, ABucketIsFilledAgainOnlyWhenItWasEmptied) {
   for (uint64_t seed = 0; seed < 30; ++seed) {
-    World world(place(3, seed % 2 ? Placement::spread : Placement::together),
-                CommunicatorOptions{.slot_bytes = 128, .bucket_bytes = 256});
-    Members members(world);
+    CommunicatorFixture fixture(place(3, seed % 2 ? Placement::spread : Placement::together),
+                                CommunicatorOptions{.slot_bytes = 128, .bucket_bytes = 256});
+    Members members(fixture);
     for (int k = 0; k < 12; ++k) members.add(DType::float32, Reduction::sum, 21 + k);
     RandomOrder order(seed);
     const Algorithm algorithm = kAlgorithms[seed % std::size(kAlgorithms)];
-    ASSERT_TRUE(
-        ok(all_reduce_coalesced(members.lists(), {.algorithm = algorithm}, world.communicator, world.handles)));
-    world.synchronize();
+    ASSERT_TRUE(ok(all_reduce_coalesced(members.lists(), {.algorithm = algorithm}, fixture.communicator,
+                                        fixture.handles)));
+    fixture.synchronize();
     members.expect_reduced();
     if (HasFatalFailure()) FAIL() << "seed " << seed;
   }
 }
 
 TEST(AllReduceCoalesced, NoVectorsAreFine) {
-  World world(place(2, Placement::spread));
-  EXPECT_TRUE(
-      ok(all_reduce_coalesced(std::vector<std::vector<DataView>>(2), {}, world.communicator, world.handles)));
-  Members empty(world);
+  CommunicatorFixture fixture(place(2, Placement::spread));
+  EXPECT_TRUE(ok(all_reduce_coalesced(std::vector<std::vector<DataView>>(2), {}, fixture.communicator,
+                                      fixture.handles)));
+  Members empty(fixture);
   for (int k = 0; k < 3; ++k) empty.add(DType::float64, Reduction::sum, 0);
-  EXPECT_TRUE(ok(all_reduce_coalesced(empty.lists(), {}, world.communicator, world.handles)));
-  world.synchronize();
+  EXPECT_TRUE(ok(all_reduce_coalesced(empty.lists(), {}, fixture.communicator, fixture.handles)));
+  fixture.synchronize();
 }
 
 }  // namespace

@@ -1,9 +1,9 @@
-// The whole grid of all_reduce(), and vectors of more than 2^31 elements: minutes.
+// The complete grid of all_reduce(), and vectors of more than 2^31 elements. Takes minutes.
 //
-// Every product of rank count, size up to 65537, type, reduction, in place or not, alignment and algorithm is run; ranks
-// that share a device at every fifth alignment. The largest sizes join_streams every type, reduction, algorithm and number of
-// ranks, each with an alignment and a slot size of its own: what an alignment does is done at the ends of segments, of
-// which 65537 elements in slots of 64 KiB have every kind.
+// Runs every combination of rank count, size up to 65537, type, reduction, placement of the output, alignment
+// and algorithm; if the ranks share a device, every fifth alignment. The largest sizes are combined with
+// every type, reduction, algorithm and rank count, but only with one alignment and slot size each: alignment
+// matters only at the ends of segments, and 65537 elements in slots of 64 KiB have all kinds of segments.
 #include <rondo/tests/collectives/all_reduce_case.h>
 
 namespace rondo::test {
@@ -17,9 +17,10 @@ class AllReduceFullGrid : public testing::TestWithParam<Parameters> {
   Algorithm algorithm() const { return std::get<0>(GetParam()); }
   DType dtype() const { return std::get<1>(GetParam()); }
 
-  // Every reduction, in place and not, at every alignment of inputs and outputs alike and not alike, or every n-th.
-  void expect_right(World& world, int64_t size, int64_t every = 1) {
-    const int ranks = world.communicator.size();
+  // Every reduction, in place and out of place, with every n-th alignment: the same for inputs and outputs,
+  // and different.
+  void expect_right(CommunicatorFixture& fixture, int64_t size, int64_t every = 1) {
+    const int ranks = fixture.communicator.size();
     visit(dtype(), [&](auto element) {
       for (const Reduction reduction : kReductions) {
         const auto data =
@@ -32,7 +33,7 @@ class AllReduceFullGrid : public testing::TestWithParam<Parameters> {
                                   .input_offset = offset,
                                   .output_offset = offset % 2 ? offset * 7 % 16 : offset,
                                   .staggered = offset % 3 == 2};
-            ASSERT_TRUE(all_reduces(world, c, data)) << ranks << " ranks, " << size << " elements";
+            ASSERT_TRUE(all_reduces(fixture, c, data)) << ranks << " ranks, " << size << " elements";
           }
       }
     });
@@ -48,9 +49,9 @@ INSTANTIATE_TEST_SUITE_P(All, AllReduceFullGrid,
 TEST_P(AllReduceFullGrid, SmallSizes) {
   for (const int ranks : kRanks)
     for (const Placement placement : {Placement::spread, Placement::together}) {
-      World world(place(ranks, placement), 1024);
+      CommunicatorFixture fixture(place(ranks, placement), 1024);
       for (const int64_t size : {0, 1, ranks - 1, ranks, ranks + 1, 2 * ranks - 1, 1000}) {
-        expect_right(world, size, placement == Placement::together ? 5 : 1);
+        expect_right(fixture, size, placement == Placement::together ? 5 : 1);
         if (HasFatalFailure()) return;
       }
     }
@@ -58,20 +59,20 @@ TEST_P(AllReduceFullGrid, SmallSizes) {
 
 TEST_P(AllReduceFullGrid, SixtyFiveThousandAndOne) {
   for (const int ranks : kRanks) {
-    World world(place(ranks, Placement::spread), 64 << 10);
-    expect_right(world, 65537);
+    CommunicatorFixture fixture(place(ranks, Placement::spread), 64 << 10);
+    expect_right(fixture, 65537);
     if (HasFatalFailure()) return;
   }
 }
 
-// The largest only for few ranks, for the sake of the memory.
+// The largest size runs with few ranks only, to save memory.
 TEST_P(AllReduceFullGrid, Millions) {
   std::vector<std::pair<int, int64_t>> cases;
   for (const int ranks : kRanks) cases.emplace_back(ranks, 1'000'003);
   for (const int ranks : {1, 2, 3, 2, 3}) cases.emplace_back(ranks, 16'777'217);
   int next = 0;
   for (const auto& [ranks, size] : cases) {
-    World world(place(ranks, Placement::spread), next % 3 ? 4 << 20 : 64 << 10);
+    CommunicatorFixture fixture(place(ranks, Placement::spread), next % 3 ? 4 << 20 : 64 << 10);
     const Reduction reduction = kReductions[static_cast<size_t>(next) % std::size(kReductions)];
     const AllReduceCase c{.algorithm = algorithm(),
                           .reduction = reduction,
@@ -81,13 +82,13 @@ TEST_P(AllReduceFullGrid, Millions) {
     ++next;
     visit(dtype(), [&, ranks = ranks, size = size](auto element) {
       const auto data = exact_data<decltype(element)>(reduction, ranks, size, 9);
-      ASSERT_TRUE(all_reduces(world, c, data)) << ranks << " ranks, " << size << " elements";
+      ASSERT_TRUE(all_reduces(fixture, c, data)) << ranks << " ranks, " << size << " elements";
     });
     if (HasFatalFailure()) return;
   }
 }
 
-// Indices beyond 32 bits. The sum of element i is i * 3 modulo 256, with a shift where bits 31 and above change.
+// Indices beyond 32 bits. The sum of element i is 3 (i + (i >> 24)) modulo 256, so that its high bits matter.
 class AllReduceHuge : public testing::TestWithParam<Algorithm> {};
 INSTANTIATE_TEST_SUITE_P(All, AllReduceHuge, testing::ValuesIn(kAlgorithms),
                          [](const auto& info) { return std::string(name_of(info.param)); });
@@ -97,7 +98,7 @@ TEST_P(AllReduceHuge, MoreThanTwoToThe31Elements) {
   const auto element = [](int64_t i, int64_t rank) {
     return static_cast<uint8_t>((i + (i >> 24)) * (rank + 1));
   };
-  World world({0, 0}, int64_t{4} << 20);
+  CommunicatorFixture fixture({0, 0}, int64_t{4} << 20);
   std::vector<Buffer<uint8_t>> memory;
   std::vector<DataView> views;
   std::vector<uint8_t> window(static_cast<size_t>(kWindow));
@@ -113,8 +114,8 @@ TEST_P(AllReduceHuge, MoreThanTwoToThe31Elements) {
                                   cudaMemcpyHostToDevice));
     });
   }
-  ASSERT_TRUE(ok(all_reduce(views, {.algorithm = GetParam()}, world.communicator, world.handles)));
-  world.synchronize();
+  ASSERT_TRUE(ok(all_reduce(views, {.algorithm = GetParam()}, fixture.communicator, fixture.handles)));
+  fixture.synchronize();
   for (const Buffer<uint8_t>& of_rank : memory)
     for_windows([&](int64_t begin, int64_t size) {
       RONDO_CUDA_THROW(cudaMemcpy(window.data(), of_rank.data() + begin, static_cast<size_t>(size),

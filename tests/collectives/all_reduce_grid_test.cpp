@@ -1,7 +1,8 @@
-// all_reduce() computes every element right: a selection of the grid in which every two values of ranks, size, type,
-// reduction, algorithm, alignment, placement and slot size join_streams. all_reduce_full_grid_test.cpp walks through all.
+// Every element of all_reduce() is correct: a selection of the grid that covers every pair of values of
+// ranks, size, type, reduction, algorithm, alignment, placement and slot size. all_reduce_full_grid_test.cpp
+// runs the whole grid.
 #include <rondo/tests/collectives/all_reduce_case.h>
-#include <rondo/tests/collectives/worlds.h>
+#include <rondo/tests/collectives/settings.h>
 
 namespace rondo::test {
 namespace {
@@ -22,7 +23,7 @@ class AllReduceGrid : public testing::TestWithParam<int> {};
 INSTANTIATE_TEST_SUITE_P(Seed, AllReduceGrid, testing::Range(1, 5));
 
 TEST_P(AllReduceGrid, EveryElementIsRight) {
-  Worlds worlds;
+  FixtureCache fixtures;
   const std::vector<int> extents = {std::size(kRanks),
                                     kSizes,
                                     std::size(kDTypes),
@@ -47,12 +48,12 @@ TEST_P(AllReduceGrid, EveryElementIsRight) {
                           .input_offset = p[8],
                           .output_offset = p[9],
                           .staggered = p[10] == 1};
-    World& world = worlds.of(ranks, at(kPlacements, 6), at(kSlotBytes, 7));
-    world.poison_scratch();
+    CommunicatorFixture& fixture = fixtures.of(ranks, at(kPlacements, 6), at(kSlotBytes, 7));
+    fixture.poison_scratch();
     visit(dtype, [&](auto element) {
       const auto data =
           exact_data<decltype(element)>(c.reduction, ranks, size, static_cast<uint64_t>(size) + 1);
-      ASSERT_TRUE(all_reduces(world, c, data))
+      ASSERT_TRUE(all_reduces(fixture, c, data))
           << ranks << " ranks " << at(kPlacements, 6) << ", " << size << " elements, " << name_of(dtype)
           << ", slots of " << at(kSlotBytes, 7) << " bytes";
     });
@@ -60,9 +61,9 @@ TEST_P(AllReduceGrid, EveryElementIsRight) {
   }
 }
 
-// Beyond kSplitBytes chunks are split, beyond a slot they take rounds.
+// Chunks above kSplitBytes are split; chunks of more than a slot per segment take several rounds.
 TEST(AllReduceLarge, EveryElementIsRight) {
-  Worlds worlds;
+  FixtureCache fixtures;
   int next = 0;
   for (const Algorithm algorithm : kAlgorithms)
     for (const int ranks : {2, 3, 8}) {
@@ -72,7 +73,7 @@ TEST(AllReduceLarge, EveryElementIsRight) {
       visit(dtype, [&](auto element) {
         const auto data = exact_data<decltype(element)>(c.reduction, ranks, 600'011, 3);
         for (const int64_t slot_bytes : {64 << 10, 4 << 20})
-          ASSERT_TRUE(all_reduces(worlds.of(ranks, Placement::spread, slot_bytes), c, data))
+          ASSERT_TRUE(all_reduces(fixtures.of(ranks, Placement::spread, slot_bytes), c, data))
               << ranks << " ranks, " << name_of(dtype) << ", slots of " << slot_bytes << " bytes";
       });
     }

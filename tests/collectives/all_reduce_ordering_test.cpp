@@ -1,14 +1,15 @@
-// all_reduce() among other work: what comes before and after it on the streams, many at once, two
-// communicators, recorded into a graph. On the executor the legal orders are drawn from seeds, so that a
-// missing event shows; the slots are poisoned, so that a chunk used too early is a NaN.
-#include <rondo/tests/collectives/knot.h>
+// all_reduce() with other work before and after it on the streams, many calls in flight, two communicators,
+// and captured in a graph. The executor draws legal orders from seeds, so that a missing event is detected.
+// The slots are poisoned, so that a chunk that is used too early is NaN.
+#include <rondo/tests/collectives/fork_join.h>
 
 #include <cmath>
 
 namespace rondo::test {
 namespace {
 
-// The thread sanitizer makes every CUDA thread a thread, and sees a race in any order.
+// The thread sanitizer runs every CUDA thread as a host thread and detects races in any order, so fewer runs
+// suffice.
 #ifdef __SANITIZE_THREAD__
 constexpr bool kFewer = true;
 #else
@@ -36,22 +37,22 @@ std::vector<float> sum_of(const std::vector<std::vector<float>>& inputs) {
   return sum;
 }
 
-// Each stream makes its input just before, and takes its result and spoils everything just after, without
-// any other order between the ranks than the operation's own.
-void expect_order_on_streams(World& world, Algorithm algorithm, int64_t size, bool in_place) {
-  const auto inputs = exact_inputs(world.communicator.size(), size, 5);
-  RankVectors source(world.devices, inputs);
-  RankVectors in(world.devices, size), out(world.devices, size), result(world.devices, size);
+// Each stream writes its input directly before the operation, and copies the result and poisons everything
+// directly after it. Only the operation itself orders the ranks.
+void expect_order_on_streams(CommunicatorFixture& fixture, Algorithm algorithm, int64_t size, bool in_place) {
+  const auto inputs = exact_inputs(fixture.communicator.size(), size, 5);
+  RankVectors source(fixture.devices, inputs);
+  RankVectors in(fixture.devices, size), out(fixture.devices, size), result(fixture.devices, size);
   const RankVectors& data = in_place ? in : out;
   for (size_t rank = 0; rank < inputs.size(); ++rank)
-    copy_on(world.handles[rank], source.const_views()[rank], in.views()[rank]);
-  ASSERT_TRUE(ok(sum_by(algorithm, world, data, in)));
+    copy_on(fixture.handles[rank], source.const_views()[rank], in.views()[rank]);
+  ASSERT_TRUE(ok(sum_by(algorithm, fixture, data, in)));
   for (size_t rank = 0; rank < inputs.size(); ++rank) {
-    copy_on(world.handles[rank], data.const_views()[rank], result.views()[rank]);
-    poison_on(world.handles[rank], in.views()[rank]);
-    poison_on(world.handles[rank], out.views()[rank]);
+    copy_on(fixture.handles[rank], data.const_views()[rank], result.views()[rank]);
+    poison_on(fixture.handles[rank], in.views()[rank]);
+    poison_on(fixture.handles[rank], out.views()[rank]);
   }
-  world.synchronize();
+  fixture.synchronize();
   const std::vector<float> want = sum_of(inputs);
   for (size_t rank = 0; rank < inputs.size(); ++rank) {
     ASSERT_TRUE(all_equal_bits(result.download(rank), want)) << "rank " << rank;
@@ -66,59 +67,59 @@ TEST_P(AllReduceOrder, FollowsAndPrecedesTheStreamsOtherWork) {
       for (bool in_place : {true, false}) {
         SCOPED_TRACE(concat(GetParam(), ", seed ", seed, ", ", ranks, " ranks, ",
                             in_place ? "in place" : "out of place"));
-        World world(place(ranks, seed % 2 ? Placement::spread : Placement::pairs), 64);
+        CommunicatorFixture fixture(place(ranks, seed % 2 ? Placement::spread : Placement::pairs), 64);
         RandomOrder order(static_cast<uint64_t>(seed));
-        expect_order_on_streams(world, GetParam(), 131, in_place);
+        expect_order_on_streams(fixture, GetParam(), 131, in_place);
         if (HasFatalFailure()) return;
       }
 }
 
 TEST_P(AllReduceOrder, OneStreamMayServeAllRanksOfADevice) {
-  World world(place(4, Placement::together));
-  world.handles.assign(4, world.handles[0]);
-  for (bool in_place : {true, false}) expect_order_on_streams(world, GetParam(), 1000, in_place);
+  CommunicatorFixture fixture(place(4, Placement::together));
+  fixture.handles.assign(4, fixture.handles[0]);
+  for (bool in_place : {true, false}) expect_order_on_streams(fixture, GetParam(), 1000, in_place);
 }
 
 TEST_P(AllReduceOrder, TheDefaultStreamWillDo) {
-  World world(place(3, Placement::spread));
-  world.handles.assign(3, nullptr);
+  CommunicatorFixture fixture(place(3, Placement::spread));
+  fixture.handles.assign(3, nullptr);
   const auto inputs = exact_inputs(3, 100, 1);
-  RankVectors data(world.devices, inputs);
-  ASSERT_TRUE(ok(sum_by(GetParam(), world, data)));
-  for (int device : world.devices) {
+  RankVectors data(fixture.devices, inputs);
+  ASSERT_TRUE(ok(sum_by(GetParam(), fixture, data)));
+  for (int device : fixture.devices) {
     DeviceScope scope(device);
     ASSERT_EQ(cudaDeviceSynchronize(), cudaSuccess);
   }
   for (size_t rank = 0; rank < 3; ++rank) EXPECT_TRUE(all_equal_bits(data.download(rank), sum_of(inputs)));
 }
 
-// All at once, the host waits only at the end. Each reduces a part of its own.
+// Enqueues 1000 operations and waits once, at the end. Each reduces its own part.
 TEST_P(AllReduceOrder, AThousandMayBeInFlight) {
   constexpr int kOperations = kFewer ? 100 : 1000;
   constexpr int64_t kPart = 7;
   for (int ranks : {2, 4}) {
-    World world(place(ranks, Placement::spread));
+    CommunicatorFixture fixture(place(ranks, Placement::spread));
     const auto inputs = exact_inputs(ranks, kOperations * kPart, 11);
-    RankVectors data(world.devices, inputs);
+    RankVectors data(fixture.devices, inputs);
     RandomOrder order(1);
     for (int i = 0; i < kOperations; ++i) {
       std::vector<DataView> parts;
       for (DataView whole : data.views()) parts.push_back(whole.part(i * kPart, kPart));
-      ASSERT_TRUE(ok(all_reduce(parts, {.algorithm = GetParam()}, world.communicator, world.handles)));
+      ASSERT_TRUE(ok(all_reduce(parts, {.algorithm = GetParam()}, fixture.communicator, fixture.handles)));
     }
-    world.synchronize();
+    fixture.synchronize();
     for (size_t rank = 0; rank < inputs.size(); ++rank)
       EXPECT_TRUE(all_equal_bits(data.download(rank), sum_of(inputs))) << "rank " << rank << " of " << ranks;
   }
 }
 
-// Two rings over the same devices, one of them the other way round, each on streams of its own.
+// Two rings over the same devices in opposite directions, each with its own streams.
 TEST_P(AllReduceOrder, CommunicatorsDoNotDisturbEachOther) {
   for (int seed = 0; seed < kSeeds / 4; ++seed) {
     std::vector<int> devices = place(4, Placement::spread);
-    World forward(devices, 64);
+    CommunicatorFixture forward(devices, 64);
     std::reverse(devices.begin(), devices.end());
-    World backward(devices, 128);
+    CommunicatorFixture backward(devices, 128);
     const auto inputs = exact_inputs(4, 301, 1), other_inputs = exact_inputs(4, 500, 2);
     RankVectors data(forward.devices, inputs), other_data(backward.devices, other_inputs);
     RandomOrder order(static_cast<uint64_t>(seed));
@@ -133,38 +134,38 @@ TEST_P(AllReduceOrder, CommunicatorsDoNotDisturbEachOther) {
   }
 }
 
-// Fork, reduce twice with a communicator that has been used before, join: one graph over all devices. stress_test.cpp
-// replays all operations, more often.
+// Fork, reduce twice with a communicator that has been used before, join: one graph over all devices.
+// stress_test.cpp replays all operations, and more often.
 TEST_P(AllReduceOrder, ARecordedOneIsReplayedWithChangedContents) {
   constexpr int kReplays = kFewer ? 20 : 200;
   for (int ranks : {1, 2, 3, 4}) {
-    World world(place(ranks, Placement::spread), 64);
-    Knot knot(world);
+    CommunicatorFixture fixture(place(ranks, Placement::spread), 64);
+    StreamForkJoin fork_join(fixture);
     const auto size = static_cast<int64_t>(16 * ranks + 5);  // two passes
-    RankVectors data(world.devices, exact_inputs(ranks, size, 0));
-    RankVectors copy(world.devices, size);
-    ASSERT_TRUE(ok(sum_by(GetParam(), world, copy, data)));
+    RankVectors data(fixture.devices, exact_inputs(ranks, size, 0));
+    RankVectors copy(fixture.devices, size);
+    ASSERT_TRUE(ok(sum_by(GetParam(), fixture, copy, data)));
 
     cudaGraph_t graph = nullptr;
     cudaGraphExec_t executable = nullptr;
-    ASSERT_EQ(cudaStreamBeginCapture(world.handles[0], cudaStreamCaptureModeThreadLocal), cudaSuccess);
-    knot.fork();
-    const Status out_of_place = sum_by(GetParam(), world, copy, data);
-    const Status in_place = sum_by(GetParam(), world, data);
-    knot.join();
-    ASSERT_EQ(cudaStreamEndCapture(world.handles[0], &graph), cudaSuccess);
+    ASSERT_EQ(cudaStreamBeginCapture(fixture.handles[0], cudaStreamCaptureModeThreadLocal), cudaSuccess);
+    fork_join.fork();
+    const Status out_of_place = sum_by(GetParam(), fixture, copy, data);
+    const Status in_place = sum_by(GetParam(), fixture, data);
+    fork_join.join();
+    ASSERT_EQ(cudaStreamEndCapture(fixture.handles[0], &graph), cudaSuccess);
     ASSERT_TRUE(ok(out_of_place));
     ASSERT_TRUE(ok(in_place));
     ASSERT_EQ(cudaGraphInstantiate(&executable, graph, 0), cudaSuccess);
     ASSERT_EQ(cudaGraphDestroy(graph), cudaSuccess);
-    world.synchronize();
+    fixture.synchronize();
 
     for (int replay = 0; replay < kReplays; ++replay) {
       RandomOrder order(static_cast<uint64_t>(replay));
       const auto inputs = exact_inputs(ranks, size, static_cast<uint64_t>(replay) + 1);
       data.upload(inputs);
-      ASSERT_EQ(cudaGraphLaunch(executable, world.handles[0]), cudaSuccess);
-      ASSERT_EQ(cudaStreamSynchronize(world.handles[0]), cudaSuccess);
+      ASSERT_EQ(cudaGraphLaunch(executable, fixture.handles[0]), cudaSuccess);
+      ASSERT_EQ(cudaStreamSynchronize(fixture.handles[0]), cudaSuccess);
       const std::vector<float> want = sum_of(inputs);
       for (size_t rank = 0; rank < inputs.size(); ++rank) {
         ASSERT_TRUE(all_equal_bits(copy.download(rank), want)) << ranks << " ranks, replay " << replay;
@@ -173,11 +174,11 @@ TEST_P(AllReduceOrder, ARecordedOneIsReplayedWithChangedContents) {
     }
     ASSERT_EQ(cudaGraphExecDestroy(executable), cudaSuccess);
 
-    // And after the recording it works at once again.
+    // After the capture, uncaptured calls work again.
     const auto inputs = exact_inputs(ranks, size, 99);
     data.upload(inputs);
-    ASSERT_TRUE(ok(sum_by(GetParam(), world, data)));
-    world.synchronize();
+    ASSERT_TRUE(ok(sum_by(GetParam(), fixture, data)));
+    fixture.synchronize();
     for (size_t rank = 0; rank < inputs.size(); ++rank)
       EXPECT_TRUE(all_equal_bits(data.download(rank), sum_of(inputs)));
   }

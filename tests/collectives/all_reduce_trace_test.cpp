@@ -1,6 +1,6 @@
-// The ring's steps as spans of a trace.
+// The steps of the ring as spans of a trace.
 #include <rondo/kernels/runtime/trace.h>
-#include <rondo/tests/collectives/world.h>
+#include <rondo/tests/collectives/communicator_fixture.h>
 
 namespace rondo::test {
 namespace {
@@ -14,14 +14,15 @@ std::vector<TraceSpan> spans_of(const std::vector<TraceSpan>& all, int rank, con
 
 TEST(AllReduceTrace, ShowsEveryCopyAndEverySum) {
   constexpr int kRanks = 4;
-  World world(place(kRanks, Placement::together));  // one device, so that all times are of one clock
+  CommunicatorFixture fixture(
+      place(kRanks, Placement::together));  // one device, so that all times are from one clock
   const auto inputs = exact_inputs(kRanks, 1000, 1);
-  RankVectors data(world.devices, inputs);
-  Trace trace(world.devices);
-  world.communicator.set_trace(&trace);
-  ASSERT_TRUE(ok(sum_by(Algorithm::ring, world, data)));
-  world.communicator.set_trace(nullptr);
-  ASSERT_TRUE(ok(sum_by(Algorithm::ring, world, data)));
+  RankVectors data(fixture.devices, inputs);
+  Trace trace(fixture.devices);
+  fixture.communicator.set_trace(&trace);
+  ASSERT_TRUE(ok(sum_by(Algorithm::ring, fixture, data)));
+  fixture.communicator.set_trace(nullptr);
+  ASSERT_TRUE(ok(sum_by(Algorithm::ring, fixture, data)));
   const std::vector<TraceSpan> spans = trace.collect();
 
   for (int rank = 0; rank < kRanks; ++rank) {
@@ -48,12 +49,12 @@ TEST(AllReduceTrace, ShowsEveryCopyAndEverySum) {
 }
 
 TEST(AllReduceTrace, KeepsTheErrorOfARankItDoesNotHave) {
-  World world(place(3, Placement::spread));
-  RankVectors data(world.devices, exact_inputs(3, 100, 1));
-  Trace too_small({world.devices[0], world.devices[1]});
-  world.communicator.set_trace(&too_small);
-  ASSERT_TRUE(ok(sum_by(Algorithm::ring, world, data)));
-  world.synchronize();
+  CommunicatorFixture fixture(place(3, Placement::spread));
+  RankVectors data(fixture.devices, exact_inputs(3, 100, 1));
+  Trace too_small({fixture.devices[0], fixture.devices[1]});
+  fixture.communicator.set_trace(&too_small);
+  ASSERT_TRUE(ok(sum_by(Algorithm::ring, fixture, data)));
+  fixture.synchronize();
   try {
     static_cast<void>(too_small.collect());
     FAIL() << "a span of rank 2 in a trace of two ranks";
@@ -63,26 +64,26 @@ TEST(AllReduceTrace, KeepsTheErrorOfARankItDoesNotHave) {
 }
 
 TEST(AllReduceTrace, ShowsTheLatestReplayOfAGraph) {
-  World world({0});
+  CommunicatorFixture fixture({0});
   constexpr int kRanks = 2;
-  World ring(place(kRanks, Placement::together));
-  ring.handles.assign(kRanks, world.handles[0]);
+  CommunicatorFixture ring(place(kRanks, Placement::together));
+  ring.handles.assign(kRanks, fixture.handles[0]);
   RankVectors data(ring.devices, exact_inputs(kRanks, 64, 1));
   Trace trace(ring.devices);
   ring.communicator.set_trace(&trace);
   cudaGraph_t graph = nullptr;
   cudaGraphExec_t executable = nullptr;
-  ASSERT_EQ(cudaStreamBeginCapture(world.handles[0], cudaStreamCaptureModeThreadLocal), cudaSuccess);
+  ASSERT_EQ(cudaStreamBeginCapture(fixture.handles[0], cudaStreamCaptureModeThreadLocal), cudaSuccess);
   const Status status = sum_by(Algorithm::ring, ring, data);
-  ASSERT_EQ(cudaStreamEndCapture(world.handles[0], &graph), cudaSuccess);
+  ASSERT_EQ(cudaStreamEndCapture(fixture.handles[0], &graph), cudaSuccess);
   ASSERT_TRUE(ok(status));
   ASSERT_EQ(cudaGraphInstantiate(&executable, graph, 0), cudaSuccess);
   ASSERT_EQ(cudaGraphDestroy(graph), cudaSuccess);
   double last_end = 0;
   for (int replay = 0; replay < 3; ++replay) {
-    ASSERT_EQ(cudaGraphLaunch(executable, world.handles[0]), cudaSuccess);
+    ASSERT_EQ(cudaGraphLaunch(executable, fixture.handles[0]), cudaSuccess);
     const std::vector<TraceSpan> spans = trace.collect();
-    ASSERT_EQ(spans.size(), 6u);  // 2 copies and a sum a rank
+    ASSERT_EQ(spans.size(), 6u);  // 2 copies and 1 sum per rank
     for (const TraceSpan& span : spans) {
       EXPECT_GE(span.begin_us, last_end);
       EXPECT_GE(span.end_us, span.begin_us);

@@ -1,17 +1,17 @@
 // all_to_all(): block r of rank s becomes block s of rank r.
 #include <rondo/tests/collectives/exact_data.h>
-#include <rondo/tests/collectives/worlds.h>
+#include <rondo/tests/collectives/settings.h>
 
 namespace rondo::test {
 namespace {
 
 template <class T>
-void expect_transposed(World& world, const Setting& s) {
+void expect_transposed(CommunicatorFixture& fixture, const Setting& s) {
   const auto values = distinct_values<T>(s.ranks, s.ranks * s.size);
-  TypedVectors<T> in(world.devices, values, s.offset);
-  TypedVectors<T> out(world.devices, s.ranks * s.size, s.other_offset);
-  ASSERT_TRUE(ok(all_to_all(out.views(), in.const_views(), world.communicator, world.handles)));
-  world.synchronize();
+  TypedVectors<T> in(fixture.devices, values, s.offset);
+  TypedVectors<T> out(fixture.devices, s.ranks * s.size, s.other_offset);
+  ASSERT_TRUE(ok(all_to_all(out.views(), in.const_views(), fixture.communicator, fixture.handles)));
+  fixture.synchronize();
   for (int rank = 0; rank < s.ranks; ++rank) {
     std::vector<T> want;
     for (const std::vector<T>& sender : values) {
@@ -25,8 +25,8 @@ void expect_transposed(World& world, const Setting& s) {
 }
 
 TEST(AllToAll, EveryBlockArrivesAtItsRank) {
-  for_settings(1, [](World& world, const Setting& s) {
-    visit(s.dtype, [&](auto element) { expect_transposed<decltype(element)>(world, s); });
+  for_settings(1, [](CommunicatorFixture& fixture, const Setting& s) {
+    visit(s.dtype, [&](auto element) { expect_transposed<decltype(element)>(fixture, s); });
   });
 }
 

@@ -1,6 +1,6 @@
-// What the operations beside all_reduce() must refuse (its own refusals: all_reduce_arguments_test.cpp), naming the
-// rank and the value; and that a refusal changes nothing.
-#include <rondo/tests/collectives/world.h>
+// Errors of the operations other than all_reduce() (all_reduce_arguments_test.cpp has those of all_reduce()):
+// each names the rank and the value, and a refused call changes nothing.
+#include <rondo/tests/collectives/communicator_fixture.h>
 
 #include <limits>
 
@@ -23,52 +23,53 @@ class Arguments : public testing::Test {
     }
   }
   void TearDown() override {
-    world_.synchronize();
-    EXPECT_TRUE(ok(world_.communicator.state()));
+    fixture_.synchronize();
+    EXPECT_TRUE(ok(fixture_.communicator.state()));
     for (size_t rank = 0; rank < kRanks; ++rank) {
       EXPECT_TRUE(all_equal_bits(blocks.download(rank), block_values[rank])) << "a refusal changed something";
       EXPECT_TRUE(all_equal_bits(wholes.download(rank), whole_values[rank])) << "a refusal changed something";
     }
   }
 
-  // Each call, with one vector a rank of kBlock or of kSize elements.
+  // The operations, with one vector per rank of kBlock or kSize elements.
   Status scatter(const Outputs& out, const Inputs& in, const ReduceOptions& options = {}) {
-    return reduce_scatter(out, in, options, world_.communicator, streams_);
+    return reduce_scatter(out, in, options, fixture_.communicator, streams_);
   }
   Status gather(const Outputs& out, const Inputs& in, Algorithm algorithm = Algorithm::ring) {
-    return all_gather(out, in, algorithm, world_.communicator, streams_);
+    return all_gather(out, in, algorithm, fixture_.communicator, streams_);
   }
   Status send(const Outputs& out, ConstDataView in, int root, Algorithm algorithm = Algorithm::ring) {
-    return broadcast(out, in, root, algorithm, world_.communicator, streams_);
+    return broadcast(out, in, root, algorithm, fixture_.communicator, streams_);
   }
   Status collect(DataView out, const Inputs& in, int root, const ReduceOptions& options = {}) {
-    return reduce(out, in, root, options, world_.communicator, streams_);
+    return reduce(out, in, root, options, fixture_.communicator, streams_);
   }
   Status exchange(const Outputs& out, const Inputs& in) {
-    return all_to_all(out, in, world_.communicator, streams_);
+    return all_to_all(out, in, fixture_.communicator, streams_);
   }
-  Status many(const std::vector<Outputs>& lists, const ReduceOptions& options = {}) {
-    return all_reduce_coalesced(lists, options, world_.communicator, streams_);
+  Status coalesced(const std::vector<Outputs>& lists, const ReduceOptions& options = {}) {
+    return all_reduce_coalesced(lists, options, fixture_.communicator, streams_);
   }
   Inputs inputs(const Outputs& views) const { return {views.begin(), views.end()}; }
-  // Views with one of them changed.
+  // The views with that of `rank` changed.
   template <class Change>
-  Outputs but(Outputs views, size_t rank, Change change) const {
+  Outputs with_changed(Outputs views, size_t rank, Change change) const {
     change(views[rank]);
     return views;
   }
-  // Lists of one vector a rank.
+  // Lists with one vector per rank.
   static std::vector<Outputs> lists_of(const Outputs& views) {
     std::vector<Outputs> lists;
     for (const DataView& view : views) lists.push_back({view});
     return lists;
   }
 
-  World world_{place(kRanks, Placement::pairs)};  // ranks 0 and 1 on device 0, rank 2 on device 1
-  Streams streams_ = world_.handles;
+  CommunicatorFixture fixture_{
+      place(kRanks, Placement::pairs)};  // ranks 0 and 1 on device 0, rank 2 on device 1
+  Streams streams_ = fixture_.handles;
   std::vector<std::vector<float>> block_values = exact_inputs(kRanks, kBlock, 3);
   std::vector<std::vector<float>> whole_values = exact_inputs(kRanks, kSize, 4);
-  RankVectors blocks{world_.devices, block_values}, wholes{world_.devices, whole_values};
+  RankVectors blocks{fixture_.devices, block_values}, wholes{fixture_.devices, whole_values};
   Outputs blocks_, wholes_;
 };
 
@@ -82,37 +83,37 @@ TEST_F(Arguments, OneVectorARank) {
   EXPECT_TRUE(
       refused(collect(wholes_[0].part(0, kBlock), inputs(two), 0), "reduce: there are 2 inputs, must be 3"));
   EXPECT_TRUE(refused(exchange(two_wholes, inputs(wholes_)), "all_to_all: there are 2 outputs, must be 3"));
-  EXPECT_TRUE(refused(many({{blocks_[0]}, {blocks_[1]}}),
+  EXPECT_TRUE(refused(coalesced({{blocks_[0]}, {blocks_[1]}}),
                       "all_reduce_coalesced: there are 2 lists of vectors, must be 3"));
-  EXPECT_TRUE(
-      refused(many({{blocks_[0]}, {blocks_[1]}, {}}), "all_reduce_coalesced: rank 2 has 0 vectors, must have 1"));
+  EXPECT_TRUE(refused(coalesced({{blocks_[0]}, {blocks_[1]}, {}}),
+                      "all_reduce_coalesced: rank 2 has 0 vectors, must have 1"));
 }
 
 TEST_F(Arguments, Sizes) {
   const auto shorter = [](DataView& view) { --view.size; };
-  EXPECT_TRUE(refused(scatter(but(blocks_, 1, shorter), inputs(wholes_)),
+  EXPECT_TRUE(refused(scatter(with_changed(blocks_, 1, shorter), inputs(wholes_)),
                       "the output of rank 1 has 9 elements, must have 10"));
-  EXPECT_TRUE(refused(scatter(blocks_, inputs(but(wholes_, 2, shorter))),
+  EXPECT_TRUE(refused(scatter(blocks_, inputs(with_changed(wholes_, 2, shorter))),
                       "the input of rank 2 has 29 elements, must have 30"));
-  EXPECT_TRUE(refused(gather(but(wholes_, 2, shorter), inputs(blocks_)),
+  EXPECT_TRUE(refused(gather(with_changed(wholes_, 2, shorter), inputs(blocks_)),
                       "the output of rank 2 has 29 elements, must have 30"));
-  EXPECT_TRUE(refused(gather(wholes_, inputs(but(blocks_, 1, shorter))),
+  EXPECT_TRUE(refused(gather(wholes_, inputs(with_changed(blocks_, 1, shorter))),
                       "the input of rank 1 has 9 elements, must have 10"));
-  EXPECT_TRUE(refused(send(but(blocks_, 2, shorter), wholes_[0].part(0, kBlock), 0),
+  EXPECT_TRUE(refused(send(with_changed(blocks_, 2, shorter), wholes_[0].part(0, kBlock), 0),
                       "the output of rank 2 has 9 elements"));
-  EXPECT_TRUE(refused(collect(wholes_[1].part(0, kBlock), inputs(but(blocks_, 0, shorter)), 1),
+  EXPECT_TRUE(refused(collect(wholes_[1].part(0, kBlock), inputs(with_changed(blocks_, 0, shorter)), 1),
                       "the input of rank 0 has 9 elements"));
   const Outputs other = {blocks_[0], blocks_[1], blocks_[2]};
   EXPECT_TRUE(refused(exchange(other, inputs(other)),
                       "the input of rank 0 has 10 elements, must have a multiple of 3"));
-  EXPECT_TRUE(refused(exchange(but(wholes_, 1, shorter), inputs(wholes_)),
+  EXPECT_TRUE(refused(exchange(with_changed(wholes_, 1, shorter), inputs(wholes_)),
                       "the output of rank 1 has 29 elements, must have 30"));
-  EXPECT_TRUE(
-      refused(many(lists_of(but(blocks_, 1, shorter))), "the output of rank 1 has 9 elements, must have 10"));
-  EXPECT_TRUE(refused(many(lists_of(but(blocks_, 1, shorter))), "in vector 0"));
+  EXPECT_TRUE(refused(coalesced(lists_of(with_changed(blocks_, 1, shorter))),
+                      "the output of rank 1 has 9 elements, must have 10"));
+  EXPECT_TRUE(refused(coalesced(lists_of(with_changed(blocks_, 1, shorter))), "in vector 0"));
 }
 
-TEST_F(Arguments, SizesThatAreNone) {
+TEST_F(Arguments, InvalidSizes) {
   const auto negative = [](DataView& view) { view.size = -1; };
   const auto all_negative = [&](Outputs views) {
     for (DataView& view : views) negative(view);
@@ -124,65 +125,67 @@ TEST_F(Arguments, SizesThatAreNone) {
   EXPECT_TRUE(refused(send(all_negative(blocks_), all_negative(blocks_)[0], 0), "has the size -1"));
   EXPECT_TRUE(
       refused(collect(all_negative(blocks_)[0], inputs(all_negative(blocks_)), 0), "has the size -1"));
-  EXPECT_TRUE(refused(many(lists_of(all_negative(blocks_))), "has the size -1"));
+  EXPECT_TRUE(refused(coalesced(lists_of(all_negative(blocks_))), "has the size -1"));
   const auto huge = [](DataView& view) { view.size = std::numeric_limits<int64_t>::max() / 2; };
-  EXPECT_TRUE(refused(scatter(but(blocks_, 0, huge), inputs(wholes_)),
+  EXPECT_TRUE(refused(scatter(with_changed(blocks_, 0, huge), inputs(wholes_)),
                       "the output of rank 0 has 4611686018427387903 elements, must have at most"));
-  EXPECT_TRUE(refused(gather(wholes_, inputs(but(blocks_, 0, huge))),
+  EXPECT_TRUE(refused(gather(wholes_, inputs(with_changed(blocks_, 0, huge))),
                       "the input of rank 0 has 4611686018427387903 elements, must have at most"));
 }
 
 TEST_F(Arguments, Types) {
   const auto other = [](DataView& view) { view.dtype = DType::int32; };
-  EXPECT_TRUE(refused(scatter(but(blocks_, 1, other), inputs(wholes_)),
+  EXPECT_TRUE(refused(scatter(with_changed(blocks_, 1, other), inputs(wholes_)),
                       "the output of rank 1 is int32, must be float32"));
-  EXPECT_TRUE(refused(scatter(blocks_, inputs(but(wholes_, 0, other))),
+  EXPECT_TRUE(refused(scatter(blocks_, inputs(with_changed(wholes_, 0, other))),
                       "the input of rank 0 is int32, must be float32"));
-  EXPECT_TRUE(refused(gather(but(wholes_, 0, other), inputs(blocks_)),
+  EXPECT_TRUE(refused(gather(with_changed(wholes_, 0, other), inputs(blocks_)),
                       "the output of rank 0 is int32, must be float32"));
-  EXPECT_TRUE(
-      refused(send(but(blocks_, 2, other), wholes_[0].part(0, kBlock), 0), "the output of rank 2 is int32"));
-  EXPECT_TRUE(refused(collect(wholes_[1].part(0, kBlock), inputs(but(blocks_, 2, other)), 1),
+  EXPECT_TRUE(refused(send(with_changed(blocks_, 2, other), wholes_[0].part(0, kBlock), 0),
+                      "the output of rank 2 is int32"));
+  EXPECT_TRUE(refused(collect(wholes_[1].part(0, kBlock), inputs(with_changed(blocks_, 2, other)), 1),
                       "the input of rank 2 is int32"));
-  EXPECT_TRUE(refused(exchange(wholes_, inputs(but(wholes_, 1, other))), "is int32"));
-  EXPECT_TRUE(
-      refused(many(lists_of(but(blocks_, 2, other))), "the output of rank 2 is int32, must be float32"));
+  EXPECT_TRUE(refused(exchange(wholes_, inputs(with_changed(wholes_, 1, other))), "is int32"));
+  EXPECT_TRUE(refused(coalesced(lists_of(with_changed(blocks_, 2, other))),
+                      "the output of rank 2 is int32, must be float32"));
 }
 
 TEST_F(Arguments, PointersThatCanBeUsed) {
   const auto null = [](DataView& view) { view.data = nullptr; };
-  const auto crooked = [](DataView& view) { view.data = static_cast<std::byte*>(view.data) + 1; };
+  const auto misaligned = [](DataView& view) { view.data = static_cast<std::byte*>(view.data) + 1; };
   std::vector<float> host(kSize);
   const auto on_host = [&](DataView& view) { view.data = host.data(); };
-  EXPECT_TRUE(refused(scatter(but(blocks_, 1, null), inputs(wholes_)),
+  EXPECT_TRUE(refused(scatter(with_changed(blocks_, 1, null), inputs(wholes_)),
                       "the output of rank 1 is null with 10 elements"));
-  EXPECT_TRUE(refused(gather(wholes_, inputs(but(blocks_, 2, crooked))), "the input of rank 2 is at"));
-  EXPECT_TRUE(refused(send(but(blocks_, 0, on_host), wholes_[1].part(0, kBlock), 1),
+  EXPECT_TRUE(
+      refused(gather(wholes_, inputs(with_changed(blocks_, 2, misaligned))), "the input of rank 2 is at"));
+  EXPECT_TRUE(refused(send(with_changed(blocks_, 0, on_host), wholes_[1].part(0, kBlock), 1),
                       "which is not a device's memory, must be of device 0"));
   EXPECT_TRUE(refused(send(blocks_, ConstDataView(host.data(), kBlock, DType::float32), 1),
                       "the input of rank 1 is at"));
   EXPECT_TRUE(refused(collect({nullptr, kBlock, DType::float32}, inputs(blocks_), 2),
                       "the output of rank 2 is null"));
-  EXPECT_TRUE(refused(exchange(but(wholes_, 2, crooked), inputs(wholes_)), "must be aligned to 4 bytes"));
-  EXPECT_TRUE(refused(many(lists_of(but(blocks_, 1, on_host))), "the output of rank 1 is at"));
+  EXPECT_TRUE(
+      refused(exchange(with_changed(wholes_, 2, misaligned), inputs(wholes_)), "must be aligned to 4 bytes"));
+  EXPECT_TRUE(refused(coalesced(lists_of(with_changed(blocks_, 1, on_host))), "the output of rank 1 is at"));
 }
 
 TEST_F(Arguments, MemoryOfTheRanksDevice) {
   if (device_count() < 2) GTEST_SKIP() << "one device has no memory of another";
-  const auto elsewhere = [&](DataView& view) { view.data = wholes_[0].data; };  // device 0
-  EXPECT_TRUE(refused(scatter(but(blocks_, 2, elsewhere), inputs(wholes_)),
+  const auto on_device_0 = [&](DataView& view) { view.data = wholes_[0].data; };
+  EXPECT_TRUE(refused(scatter(with_changed(blocks_, 2, on_device_0), inputs(wholes_)),
                       "the output of rank 2 is in the memory of device 0, must be in that of device 1"));
-  EXPECT_TRUE(refused(gather(wholes_, inputs(but(blocks_, 2, elsewhere))),
+  EXPECT_TRUE(refused(gather(wholes_, inputs(with_changed(blocks_, 2, on_device_0))),
                       "the input of rank 2 is in the memory of device 0"));
   EXPECT_TRUE(refused(send(blocks_, wholes_[0].part(0, kBlock), 2),
                       "the input of rank 2 is in the memory of device 0"));
   EXPECT_TRUE(refused(collect(wholes_[2].part(0, kBlock), inputs(blocks_), 1),
                       "the output of rank 1 is in the memory of device 1"));
-  EXPECT_TRUE(refused(exchange(wholes_, inputs(but(wholes_, 2, elsewhere))),
+  EXPECT_TRUE(refused(exchange(wholes_, inputs(with_changed(wholes_, 2, on_device_0))),
                       "the input of rank 2 is in the memory of device 0"));
 }
 
-// In place is one place only; everything else lies apart.
+// An output must be exactly in place or not overlap anything.
 TEST_F(Arguments, InPlaceOrApart) {
   Outputs out;
   for (int rank = 0; rank < kRanks; ++rank) out.push_back(wholes_[static_cast<size_t>(rank)].part(0, kBlock));
@@ -201,56 +204,56 @@ TEST_F(Arguments, InPlaceOrApart) {
   Outputs same = blocks_;
   same[1].data = same[0].data;
   EXPECT_TRUE(refused(scatter(same, inputs(wholes_)), "the output of rank 0 overlaps the output of rank 1"));
-  EXPECT_TRUE(refused(many({{blocks_[0], blocks_[0].part(9, 1)},
-                            {blocks_[1], wholes_[1].part(0, 1)},
-                            {blocks_[2], wholes_[2].part(0, 1)}}),
+  EXPECT_TRUE(refused(coalesced({{blocks_[0], blocks_[0].part(9, 1)},
+                                 {blocks_[1], wholes_[1].part(0, 1)},
+                                 {blocks_[2], wholes_[2].part(0, 1)}}),
                       "vector 1 of rank 0 overlaps vector 0 of rank 0"));
 }
 
 TEST_F(Arguments, Roots) {
   for (const int root : {-1, 3}) {
-    const std::string says = concat("root is ", root, ", must be at least 0 and below 3");
-    EXPECT_TRUE(refused(send(blocks_, wholes_[0].part(0, kBlock), root), "broadcast: " + says));
-    EXPECT_TRUE(refused(collect(wholes_[0].part(0, kBlock), inputs(blocks_), root), "reduce: " + says));
+    const std::string expected = concat("root is ", root, ", must be at least 0 and below 3");
+    EXPECT_TRUE(refused(send(blocks_, wholes_[0].part(0, kBlock), root), "broadcast: " + expected));
+    EXPECT_TRUE(refused(collect(wholes_[0].part(0, kBlock), inputs(blocks_), root), "reduce: " + expected));
   }
 }
 
-TEST_F(Arguments, AlgorithmsAndOrdersThatThereAre) {
+TEST_F(Arguments, UnsupportedAlgorithmsAndOrders) {
   for (const Algorithm algorithm : {Algorithm::root, Algorithm::hierarchical}) {
-    const std::string says =
+    const std::string expected =
         concat("the algorithm is ", algorithm, ", must be one of: automatic, ring, direct");
-    EXPECT_TRUE(refused(scatter(blocks_, inputs(wholes_), {.algorithm = algorithm}), says));
-    EXPECT_TRUE(refused(gather(wholes_, inputs(blocks_), algorithm), says));
-    EXPECT_TRUE(refused(send(blocks_, wholes_[0].part(0, kBlock), 0, algorithm), says));
+    EXPECT_TRUE(refused(scatter(blocks_, inputs(wholes_), {.algorithm = algorithm}), expected));
+    EXPECT_TRUE(refused(gather(wholes_, inputs(blocks_), algorithm), expected));
+    EXPECT_TRUE(refused(send(blocks_, wholes_[0].part(0, kBlock), 0, algorithm), expected));
     EXPECT_TRUE(
-        refused(collect(wholes_[0].part(0, kBlock), inputs(blocks_), 0, {.algorithm = algorithm}), says));
+        refused(collect(wholes_[0].part(0, kBlock), inputs(blocks_), 0, {.algorithm = algorithm}), expected));
   }
   const ReduceOptions tree{.algorithm = Algorithm::ring, .order = SumOrder::balanced_tree};
-  const std::string says = "a balanced tree, which the algorithm ring does not have";
-  EXPECT_TRUE(refused(scatter(blocks_, inputs(wholes_), tree), says));
-  EXPECT_TRUE(refused(collect(wholes_[0].part(0, kBlock), inputs(blocks_), 0, tree), says));
-  EXPECT_TRUE(refused(many(lists_of(blocks_), tree), says));
+  const std::string expected = "a balanced tree, which the algorithm ring does not have";
+  EXPECT_TRUE(refused(scatter(blocks_, inputs(wholes_), tree), expected));
+  EXPECT_TRUE(refused(collect(wholes_[0].part(0, kBlock), inputs(blocks_), 0, tree), expected));
+  EXPECT_TRUE(refused(coalesced(lists_of(blocks_), tree), expected));
 }
 
-TEST_F(Arguments, ManyNeedsABucket) {
-  World without(place(kRanks, Placement::pairs), int64_t{64});
+TEST_F(Arguments, CoalescedNeedsABucket) {
+  CommunicatorFixture without(place(kRanks, Placement::pairs), int64_t{64});
   EXPECT_TRUE(refused(all_reduce_coalesced(lists_of(blocks_), {}, without.communicator, without.handles),
                       "made with bucket_bytes 0, must be above 0"));
 }
 
-// All operations with streams that are not as they must be.
+// All operations with invalid streams.
 class ArgumentStreams : public Arguments {
  protected:
-  void expect_refused(const std::string& says) {
+  void expect_refused(const std::string& expected) {
     const DataView apart = wholes_[0].part(0, kBlock);
-    EXPECT_TRUE(refused(scatter(blocks_, inputs(wholes_)), "reduce_scatter: " + says));
-    EXPECT_TRUE(refused(gather(wholes_, inputs(blocks_)), "all_gather: " + says));
-    EXPECT_TRUE(refused(send(blocks_, apart, 0), "broadcast: " + says));
-    EXPECT_TRUE(refused(collect(apart, inputs(blocks_), 0), "reduce: " + says));
-    EXPECT_TRUE(refused(many(lists_of(blocks_)), "all_reduce_coalesced: " + says));
-    EXPECT_TRUE(refused(barrier(world_.communicator, streams_), "barrier: " + says));
-    RankVectors out(world_.devices, kSize);
-    EXPECT_TRUE(refused(exchange(out.views(), inputs(wholes_)), "all_to_all: " + says));
+    EXPECT_TRUE(refused(scatter(blocks_, inputs(wholes_)), "reduce_scatter: " + expected));
+    EXPECT_TRUE(refused(gather(wholes_, inputs(blocks_)), "all_gather: " + expected));
+    EXPECT_TRUE(refused(send(blocks_, apart, 0), "broadcast: " + expected));
+    EXPECT_TRUE(refused(collect(apart, inputs(blocks_), 0), "reduce: " + expected));
+    EXPECT_TRUE(refused(coalesced(lists_of(blocks_)), "all_reduce_coalesced: " + expected));
+    EXPECT_TRUE(refused(barrier(fixture_.communicator, streams_), "barrier: " + expected));
+    RankVectors out(fixture_.devices, kSize);
+    EXPECT_TRUE(refused(exchange(out.views(), inputs(wholes_)), "all_to_all: " + expected));
   }
 };
 

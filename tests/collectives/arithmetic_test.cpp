@@ -1,9 +1,9 @@
-// The rules of reduction.h that numbers at the edge show: what wraps, what is rounded and how often, where NaN and
-// infinity go. By every algorithm.
+// Edge cases of the rules of reduction.h: what wraps, how often results are rounded, and how NaN and infinity
+// propagate. With every algorithm.
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 
-#include <rondo/tests/collectives/world.h>
+#include <rondo/tests/collectives/communicator_fixture.h>
 
 #include <cmath>
 #include <limits>
@@ -13,14 +13,14 @@ namespace {
 
 class Numbers : public testing::TestWithParam<Algorithm> {
  protected:
-  // The reduction of one vector a rank, which must be the same for all ranks.
+  // The reduction of one vector per rank; it must be the same on all ranks.
   template <class T>
   std::vector<T> reduced(Reduction reduction, const std::vector<std::vector<T>>& inputs) const {
-    World world(place(static_cast<int>(inputs.size()), Placement::spread));
-    TypedVectors<T> data(world.devices, inputs);
+    CommunicatorFixture fixture(place(static_cast<int>(inputs.size()), Placement::spread));
+    TypedVectors<T> data(fixture.devices, inputs);
     EXPECT_TRUE(ok(all_reduce(data.views(), {.reduction = reduction, .algorithm = GetParam()},
-                              world.communicator, world.handles)));
-    world.synchronize();
+                              fixture.communicator, fixture.handles)));
+    fixture.synchronize();
     const std::vector<T> result = data.download(0);
     for (size_t rank = 1; rank < inputs.size(); ++rank)
       EXPECT_TRUE(all_equal_bits(data.download(rank), result));
@@ -66,7 +66,7 @@ TEST_P(Numbers, TheSumBelowAnAverageOfInt64Wraps) {
   EXPECT_EQ(reduced<int64_t>(Reduction::average, {{kMost<int64_t>}, {kMost<int64_t>}})[0], -1);
 }
 
-// Whoever brings it, whatever comes before and after.
+// NaN at any rank makes the result NaN, whatever the other ranks have.
 template <class T>
 void expect_nan(const std::vector<T>& values) {
   for (size_t i = 0; i < values.size(); ++i) EXPECT_TRUE(std::isnan(static_cast<double>(values[i]))) << i;
@@ -96,7 +96,8 @@ TEST_P(Numbers, InfinitiesAddUpAndCancel) {
             (std::vector{-kInfinity, kInfinity}));
 }
 
-// Partial sums are fp32: what would overflow, or drown, on the way in 16 bits does not.
+// Partial sums are fp32, so intermediate sums neither overflow nor lose small addends as they would in 16
+// bits.
 TEST_P(Numbers, SixteenBitsAreRoundedOnceAtTheEnd) {
   const auto half = [&](Reduction reduction, const std::vector<std::vector<__half>>& inputs) {
     return static_cast<float>(reduced<__half>(reduction, inputs)[0]);
@@ -114,7 +115,7 @@ TEST_P(Numbers, SixteenBitsAreRoundedOnceAtTheEnd) {
   EXPECT_EQ(static_cast<float>(ones[0]), 260) << "259, to even; in bfloat16: 256";
 }
 
-// The quotient is rounded in fp32: a multiplication by 1/n, or a division of parts, gives other bits.
+// The division is in fp32. A multiplication by 1/n, or dividing the inputs, would give other bits.
 TEST_P(Numbers, TheAverageOfFloatsIsADivisionAtTheEnd) {
   constexpr int kRanks = 7;
   std::vector<std::vector<float>> inputs(kRanks, std::vector<float>(100, 0));

@@ -1,16 +1,16 @@
-// broadcast(): every rank gets the vector of any root.
+// broadcast(): every rank gets the vector of the root, for every root.
 #include <rondo/tests/collectives/exact_data.h>
-#include <rondo/tests/collectives/worlds.h>
+#include <rondo/tests/collectives/settings.h>
 
 namespace rondo::test {
 namespace {
 
 template <class T>
-void expect_everywhere(World& world, const Setting& s, int root) {
+void expect_everywhere(CommunicatorFixture& fixture, const Setting& s, int root) {
   const auto r = static_cast<size_t>(root);
   const auto values = distinct_values<T>(1, s.size)[0];
-  TypedVectors<T> in({world.devices[r]}, {values}, s.offset);
-  TypedVectors<T> out(world.devices, s.size, s.other_offset);
+  TypedVectors<T> in({fixture.devices[r]}, {values}, s.offset);
+  TypedVectors<T> out(fixture.devices, s.size, s.other_offset);
   ConstDataView input = in.const_views()[0];
   if (s.in_place) {
     input = out.views()[r];
@@ -20,9 +20,9 @@ void expect_everywhere(World& world, const Setting& s, int root) {
                 cudaSuccess);
     }
   }
-  ASSERT_TRUE(ok(broadcast(out.views(), input, root, s.algorithm, world.communicator, world.handles)));
-  world.synchronize();
-  for (size_t rank = 0; rank < world.devices.size(); ++rank)
+  ASSERT_TRUE(ok(broadcast(out.views(), input, root, s.algorithm, fixture.communicator, fixture.handles)));
+  fixture.synchronize();
+  for (size_t rank = 0; rank < fixture.devices.size(); ++rank)
     ASSERT_TRUE(all_equal_bits(out.download(rank), values)) << "rank " << rank << ", root " << root;
   ASSERT_TRUE(all_equal_bits(in.download(0), values)) << "the input, root " << root;
 }
@@ -31,9 +31,9 @@ class Broadcast : public testing::TestWithParam<int> {};
 INSTANTIATE_TEST_SUITE_P(Seed, Broadcast, testing::Range(1, 3));
 
 TEST_P(Broadcast, EveryRankGetsTheRootsVector) {
-  for_settings(static_cast<uint64_t>(GetParam()), [](World& world, const Setting& s) {
+  for_settings(static_cast<uint64_t>(GetParam()), [](CommunicatorFixture& fixture, const Setting& s) {
     for (int root = 0; root < s.ranks; ++root)
-      visit(s.dtype, [&](auto element) { expect_everywhere<decltype(element)>(world, s, root); });
+      visit(s.dtype, [&](auto element) { expect_everywhere<decltype(element)>(fixture, s, root); });
   });
 }
 

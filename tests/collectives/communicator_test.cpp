@@ -1,4 +1,4 @@
-#include <rondo/tests/collectives/world.h>
+#include <rondo/tests/collectives/communicator_fixture.h>
 
 #include <cstdlib>
 #include <set>
@@ -6,7 +6,7 @@
 namespace rondo::test {
 namespace {
 
-// The Status with which making a communicator fails.
+// The Status with which the constructor of a communicator fails.
 Status refusal(std::vector<int> devices, int64_t slot_bytes = 64) {
   try {
     Communicator communicator(std::move(devices), {.slot_bytes = slot_bytes, .bucket_bytes = 0});
@@ -28,7 +28,7 @@ TEST(Communicator, RefusesImpossibleDevicesAndSlots) {
 
 // bytes_per_rank() refuses the options that the constructor refuses.
 TEST(Communicator, RefusesImpossibleOptions) {
-  const auto forecast = [](int ranks, const CommunicatorOptions& options) -> Status {
+  const auto options_error = [](int ranks, const CommunicatorOptions& options) -> Status {
     try {
       Communicator::bytes_per_rank(ranks, options);
     } catch (const Error& error) {
@@ -36,23 +36,23 @@ TEST(Communicator, RefusesImpossibleOptions) {
     }
     return {};
   };
-  EXPECT_TRUE(ok(forecast(64, {})));
+  EXPECT_TRUE(ok(options_error(64, {})));
   for (const int ranks : {0, -1, 65})
-    EXPECT_TRUE(refused(forecast(ranks, {}), concat("there are ", ranks, " ranks, must be 1 to 64")));
-  EXPECT_TRUE(refused(forecast(2, {.slot_bytes = -16}), "slot_bytes is -16"));
-  EXPECT_TRUE(refused(forecast(2, {.slot_bytes = INT64_MAX}), "slot_bytes is 9223372036854775807"));
-  EXPECT_TRUE(refused(forecast(2, {.bucket_bytes = -1}), "bucket_bytes is -1"));
-  EXPECT_TRUE(refused(forecast(2, {.bucket_bytes = INT64_MAX}), "bucket_bytes is 9223372036854775807"));
-  EXPECT_TRUE(refused(forecast(4, {.group_size = -2}), "group_size is -2"));
+    EXPECT_TRUE(refused(options_error(ranks, {}), concat("there are ", ranks, " ranks, must be 1 to 64")));
+  EXPECT_TRUE(refused(options_error(2, {.slot_bytes = -16}), "slot_bytes is -16"));
+  EXPECT_TRUE(refused(options_error(2, {.slot_bytes = INT64_MAX}), "slot_bytes is 9223372036854775807"));
+  EXPECT_TRUE(refused(options_error(2, {.bucket_bytes = -1}), "bucket_bytes is -1"));
+  EXPECT_TRUE(refused(options_error(2, {.bucket_bytes = INT64_MAX}), "bucket_bytes is 9223372036854775807"));
+  EXPECT_TRUE(refused(options_error(4, {.group_size = -2}), "group_size is -2"));
 }
 
-TEST(Communicator, SaysWhenMemoryIsShortAndTheNextOneWorks) {
+TEST(Communicator, ReportsOutOfMemoryAndTheNextOneWorks) {
   EXPECT_EQ(refusal({0, 0}, int64_t{1} << 49).code(), StatusCode::out_of_resources);
   EXPECT_TRUE(refused(refusal({0, 0}, INT64_MAX), "slot_bytes is 9223372036854775807, must be at most"));
   EXPECT_TRUE(ok(refusal({0, 0})));
 }
 
-TEST(Communicator, KeepsWhatItWasGiven) {
+TEST(Communicator, KeepsItsOptions) {
   const std::vector<int> devices = place(5, Placement::pairs);
   Communicator communicator(devices, {.slot_bytes = 1000, .bucket_bytes = 100});
   ASSERT_EQ(communicator.size(), 5);
@@ -92,7 +92,7 @@ TEST(Communicator, ConnectsItsDevicesBothWays) {
     }
 }
 
-// A trial leaves a pattern in the scratch memory of the rank that it was made with.
+// The check of a link leaves a pattern in the scratch memory of the rank that it used.
 TEST(Communicator, TriesEachLinkOnce) {
   if (device_count() < 2) GTEST_SKIP() << "one device has no links";
   Communicator communicator({0, 1, 0, 1, 1});

@@ -1,6 +1,6 @@
-// What every operation of collectives.h must refuse, asked of all of them in one sweep: a first test reads
-// the header, and fails where an operation is missing from the list below.
-#include <rondo/tests/collectives/world.h>
+// Errors that every operation of collectives.h must return, tested for all operations. The first test reads
+// the header and fails if an operation is missing from the list below.
+#include <rondo/tests/collectives/communicator_fixture.h>
 
 #include <fstream>
 #include <functional>
@@ -12,7 +12,7 @@
 namespace rondo::test {
 namespace {
 
-// What an operation is called with.
+// The arguments of an operation.
 struct Call {
   std::vector<DataView> outputs;
   std::vector<ConstDataView> inputs;
@@ -22,7 +22,7 @@ struct Call {
 
 struct Operation {
   const char* name;
-  int64_t output_size, input_size;  // of each vector, in elements; -1: the operation takes none
+  int64_t output_size, input_size;  // of each vector, in elements; -1: the operation has none
   bool takes_algorithm, takes_reduction, takes_streams;
   std::function<Status(const Call&, Communicator&)> run;
 };
@@ -80,57 +80,58 @@ std::vector<Operation> operations() {
 class EveryOperation : public testing::Test {
  protected:
   Call call_of(const Operation& operation) const {
-    Call call{out_.views(), in_.const_views(), {}, world_.handles};
+    Call call{out_.views(), in_.const_views(), {}, fixture_.handles};
     for (DataView& output : call.outputs) output.size = operation.output_size;
     for (ConstDataView& input : call.inputs) input.size = operation.input_size;
     return call;
   }
-  // run() with what `change` makes of a good call, of which nothing may have happened.
+  // Runs the operation with a valid call that `change` has modified.
   template <class Change>
   Status changed(const Operation& operation, Change change) {
     Call call = call_of(operation);
     change(call);
-    return operation.run(call, world_.communicator);
+    return operation.run(call, fixture_.communicator);
   }
   void expect_nothing_happened() {
-    world_.synchronize();
-    EXPECT_TRUE(ok(world_.communicator.state()));
+    fixture_.synchronize();
+    EXPECT_TRUE(ok(fixture_.communicator.state()));
     for (size_t rank = 0; rank < kRanks; ++rank) {
       EXPECT_TRUE(all_equal_bits(in_.download(rank), values_[rank]));
       EXPECT_TRUE(all_equal_bits(out_.download(rank), values_[rank]));
     }
   }
 
-  World world_{place(kRanks, Placement::pairs)};  // ranks 0 and 1 on device 0, rank 2 on device 1
+  CommunicatorFixture fixture_{
+      place(kRanks, Placement::pairs)};  // ranks 0 and 1 on device 0, rank 2 on device 1
   std::vector<std::vector<float>> values_ = exact_inputs(kRanks, kWhole, 3);
-  RankVectors in_{world_.devices, values_}, out_{world_.devices, values_};
+  RankVectors in_{fixture_.devices, values_}, out_{fixture_.devices, values_};
 };
 
-TEST_F(EveryOperation, IsHere) {
+TEST_F(EveryOperation, IsListed) {
   std::ifstream header(COLLECTIVES_HEADER);
   const std::string text{std::istreambuf_iterator<char>(header), {}};
   const std::regex declaration(R"(\bStatus (\w+)\()");
-  std::set<std::string> declared, here;
+  std::set<std::string> declared, listed;
   for (std::sregex_iterator match(text.begin(), text.end(), declaration), end; match != end; ++match)
     declared.insert((*match)[1]);
-  for (const Operation& operation : operations()) here.insert(operation.name);
-  EXPECT_EQ(here, declared);
+  for (const Operation& operation : operations()) listed.insert(operation.name);
+  EXPECT_EQ(listed, declared);
 }
 
-// The unchanged calls succeed, so each refusal below has only the cause that its test names.
-TEST_F(EveryOperation, TakesWhatIsChangedBelow) {
+// The unchanged calls succeed, so each error below has only the cause that its test names.
+TEST_F(EveryOperation, AcceptsTheUnchangedCalls) {
   for (const Operation& operation : operations()) {
     SCOPED_TRACE(operation.name);
     EXPECT_TRUE(ok(changed(operation, [](Call&) {})));
-    world_.synchronize();
+    fixture_.synchronize();
   }
 }
 
 TEST_F(EveryOperation, RefusesEnumeratorsThatDoNotExist) {
   for (const Operation& operation : operations()) {
     SCOPED_TRACE(operation.name);
-    const auto expect_refused = [&](auto change, const auto&... says) {
-      EXPECT_TRUE(refused(changed(operation, change), concat(operation.name, says...)));
+    const auto expect_refused = [&](auto change, const auto&... expected) {
+      EXPECT_TRUE(refused(changed(operation, change), concat(operation.name, expected...)));
     };
     for (const int number : {77, 255, static_cast<int>(Algorithm::hierarchical) + 1}) {
       if (!operation.takes_algorithm) continue;
@@ -150,24 +151,23 @@ TEST_F(EveryOperation, RefusesEnumeratorsThatDoNotExist) {
     for (const int number : {77, 255, static_cast<int>(std::size(kDTypes))}) {
       if (operation.output_size < 0) continue;
       const auto dtype = static_cast<DType>(number);
-      const std::string says = concat("is of the type ", number, ", must be one of: float32, float64");
+      const std::string expected = concat("is of the type ", number, ", must be one of: float32, float64");
       const auto outputs = [&](Call& c) {
         for (DataView& view : c.outputs) view.dtype = dtype;
       };
       const auto inputs = [&](Call& c) {
         for (ConstDataView& view : c.inputs) view.dtype = dtype;
       };
-      EXPECT_TRUE(refused(changed(operation, outputs), says));
+      EXPECT_TRUE(refused(changed(operation, outputs), expected));
       if (operation.input_size < 0) continue;
-      EXPECT_TRUE(refused(changed(operation, inputs), says));
-      EXPECT_TRUE(refused(changed(operation, [&](Call& c) { outputs(c), inputs(c); }), says));
+      EXPECT_TRUE(refused(changed(operation, inputs), expected));
+      EXPECT_TRUE(refused(changed(operation, [&](Call& c) { outputs(c), inputs(c); }), expected));
     }
   }
   expect_nothing_happened();
 }
 
-// A number of elements whose bytes are not a number of 64 bits, or whose end is not an address. All are
-// multiples of 3.
+// Sizes whose number of bytes overflows 64 bits, or whose end overflows an address. All are multiples of 3.
 TEST_F(EveryOperation, RefusesSizesWhoseBytesOverflow) {
   for (const Operation& operation : operations()) {
     if (operation.output_size < 0) continue;
@@ -202,18 +202,19 @@ TEST_F(EveryOperation, RefusesNegativeSizes) {
   expect_nothing_happened();
 }
 
-// Whichever ranks' streams are being captured.
+// Any subset of the ranks' streams is being captured.
 TEST_F(EveryOperation, RefusesStreamsOfWhichSomeAreCaptured) {
-  for (unsigned captured = 1; captured < (1u << kRanks) - 1; ++captured) {  // bit r: rank r's is
+  // Bit r of `captured`: the stream of rank r is being captured.
+  for (unsigned captured = 1; captured < (1u << kRanks) - 1; ++captured) {
     const auto is = [&](int rank) { return (captured >> rank & 1) != 0; };
     for (int rank = 0; rank < kRanks; ++rank) {
-      const DeviceScope scope(world_.devices[static_cast<size_t>(rank)]);
+      const DeviceScope scope(fixture_.devices[static_cast<size_t>(rank)]);
       if (!is(rank)) continue;
       ASSERT_EQ(
-          cudaStreamBeginCapture(world_.streams[static_cast<size_t>(rank)], cudaStreamCaptureModeRelaxed),
+          cudaStreamBeginCapture(fixture_.streams[static_cast<size_t>(rank)], cudaStreamCaptureModeRelaxed),
           cudaSuccess);
     }
-    const int other = is(0) != is(1) ? 1 : 2;  // the first that differs from rank 0
+    const int other = is(0) != is(1) ? 1 : 2;  // the first rank that differs from rank 0
     for (const Operation& operation : operations()) {
       if (!operation.takes_streams) continue;
       EXPECT_TRUE(
@@ -224,7 +225,7 @@ TEST_F(EveryOperation, RefusesStreamsOfWhichSomeAreCaptured) {
     for (int rank = 0; rank < kRanks; ++rank) {
       if (!is(rank)) continue;
       cudaGraph_t graph = nullptr;
-      ASSERT_EQ(cudaStreamEndCapture(world_.streams[static_cast<size_t>(rank)], &graph), cudaSuccess);
+      ASSERT_EQ(cudaStreamEndCapture(fixture_.streams[static_cast<size_t>(rank)], &graph), cudaSuccess);
       ASSERT_EQ(cudaGraphDestroy(graph), cudaSuccess);
     }
   }

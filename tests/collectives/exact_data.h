@@ -1,12 +1,12 @@
-// Data of which every correct algorithm computes the same bits, in whatever order it combines them, and these bits,
-// computed without any of Rondo's arithmetic. So a comparison needs no tolerance.
+// Inputs for which every correct algorithm computes the same bits, in any order of additions, and the
+// expected bits, computed without Rondo's arithmetic. Comparisons need no tolerance.
 //
-//   sum, average   integers so small that fp32 (double for float64) holds every partial sum; what is rounded is
-//                  rounded once: the sum to 16 bits, the quotient of an average
-//   product        powers of two and signs, but for one rank, which brings a full mantissa
-//   min, max       any number, the infinities among them
-//   integer types  any bits: sums and products wrap alike in every order. int64 stays so small that the sum
-//                  below an average does not wrap.
+//   sum, average   integers small enough that every partial sum is exact in fp32 (double for float64). The
+//                  only rounding is that of the 16-bit sum or of the average's quotient.
+//   product        powers of two with signs, except for one rank, which has a full mantissa
+//   min, max       any number, including infinities
+//   integer types  any bits: sums and products wrap the same in every order. int64 values for an average are
+//                  small enough that the sum does not wrap.
 #pragma once
 
 #include <cuda_bf16.h>
@@ -28,7 +28,7 @@ struct ExactData {
   std::vector<T> want;
 };
 
-// Significant bits of a float that is to be summed over up to 64 ranks.
+// Significant bits of a summand, for sums over up to 64 ranks.
 template <class T>
 constexpr int kSummandBits = std::is_same_v<T, double>          ? 46
                              : std::is_same_v<T, float>         ? 18
@@ -40,10 +40,10 @@ T rounded(double x) {
   if constexpr (std::is_same_v<T, double>)
     return x;
   else
-    return static_cast<T>(static_cast<float>(x));  // 16-bit floats: fp32 first, which holds x
+    return static_cast<T>(static_cast<float>(x));  // 16-bit floats: through fp32, in which x is exact
 }
 
-// `mantissa`: this rank brings the full mantissa of a product.
+// `mantissa`: this rank has the full mantissa of a product.
 template <class T>
 T exact_float(Reduction reduction, Random& random, bool mantissa) {
   constexpr int64_t kBound = int64_t{1} << kSummandBits<T>;
@@ -70,7 +70,7 @@ T exact_integer(Reduction reduction, Random& random) {
   return static_cast<T>(bits);
 }
 
-// The reduction of one element, in double or in 64 bits.
+// The reduction of one element, in double or 64-bit integers.
 template <class T>
 T exact_result(Reduction reduction, const std::vector<std::vector<T>>& inputs, size_t element) {
   using Wide = std::conditional_t<std::is_integral_v<T>, uint64_t, double>;
@@ -112,7 +112,7 @@ ExactData<T> exact_data(Reduction reduction, int ranks, int64_t size, uint64_t s
   return data;
 }
 
-// Elements that are all different as far as the type allows, for operations that only move.
+// Elements that are all different, as far as the type allows. For operations that only move data.
 template <class T>
 std::vector<std::vector<T>> distinct_values(int ranks, int64_t size) {
   std::vector<std::vector<T>> values(static_cast<size_t>(ranks));

@@ -1,6 +1,6 @@
-// A copy that fails, each one of an all-reduce in turn: nobody ever gets a wrong number and an ok.
+// Each copy of an all-reduce fails in turn: no call returns ok with a wrong result.
+#include <rondo/tests/collectives/communicator_fixture.h>
 #include <rondo/tests/collectives/exact_data.h>
-#include <rondo/tests/collectives/world.h>
 
 #include <simt/faults.h>
 
@@ -20,14 +20,14 @@ void set_all_links(simt::PeerAccess access) {
 
 struct Parameters {
   Algorithm algorithm;
-  bool staged;  // no access to peers
-  bool lazy;    // the failure comes while the host waits; otherwise it may come while it still enqueues
+  bool staged;  // without peer access
+  bool lazy;    // the copy fails while the host waits; otherwise it may fail while the host still enqueues
 };
 class FailingCopy : public testing::TestWithParam<Parameters> {
  protected:
   void SetUp() override {
     if (GetParam().staged) set_all_links(simt::PeerAccess::absent);
-    testing::internal::CaptureStderr();  // the executor reports faults there
+    testing::internal::CaptureStderr();  // the executor reports faults on stderr
   }
   void TearDown() override {
     simt::fail_copy(0);
@@ -38,10 +38,10 @@ class FailingCopy : public testing::TestWithParam<Parameters> {
 
   enum class Outcome { no_such_copy, failed };
 
-  // The all-reduce whose copy number k fails.
+  // Runs an all-reduce whose k-th copy fails.
   void attempt(uint64_t k, Outcome& outcome) {
     {
-      World world({0, 1, 2}, 64);
+      CommunicatorFixture fixture({0, 1, 2}, 64);
       const auto data = exact_data<float>(Reduction::sum, kRanks, 70, k);
       std::vector<Buffer<float>> buffers;
       std::vector<DataView> views;
@@ -53,17 +53,17 @@ class FailingCopy : public testing::TestWithParam<Parameters> {
       if (GetParam().lazy) simt::set_seed(k);
       simt::fail_copy(k);
       const Status enqueued =
-          all_reduce(views, {.algorithm = GetParam().algorithm}, world.communicator, world.handles);
-      const Status waited = world.communicator.wait(world.handles, kLongEnough);
+          all_reduce(views, {.algorithm = GetParam().algorithm}, fixture.communicator, fixture.handles);
+      const Status waited = fixture.communicator.wait(fixture.handles, kLongEnough);
       outcome = waited.ok() ? Outcome::no_such_copy : Outcome::failed;
       if (waited.ok()) {
         ASSERT_TRUE(ok(enqueued));
         for (const Buffer<float>& buffer : buffers) ASSERT_TRUE(all_equal_bits(buffer.download(), data.want));
       } else {
-        expect_failure(world, views, enqueued, waited);
+        expect_failure(fixture, views, enqueued, waited);
       }
-      // What the other devices were about to write must be written before the memory goes; nobody can synchronise with a
-      // device that has failed, but the executor waits for all of them here.
+      // Work of the other devices must be done before the memory is freed. A failed device cannot be
+      // synchronised, but the executor waits for all devices here.
       simt::set_seed(std::nullopt);
     }
     for (int device = 0; device < kRanks; ++device) {
@@ -73,8 +73,8 @@ class FailingCopy : public testing::TestWithParam<Parameters> {
     static_cast<void>(cudaGetLastError());
   }
 
-  void expect_failure(World& world, const std::vector<DataView>& views, const Status& enqueued,
-                      const Status& waited) {
+  void expect_failure(CommunicatorFixture& fixture, const std::vector<DataView>& views,
+                      const Status& enqueued, const Status& waited) {
     EXPECT_EQ(waited.code(), StatusCode::device_failed);
     EXPECT_NE(waited.message().find("rank "), std::string::npos) << waited.message();
     if (GetParam().lazy) {
@@ -82,10 +82,10 @@ class FailingCopy : public testing::TestWithParam<Parameters> {
       EXPECT_NE(waited.message().find("the results of all ranks are void"), std::string::npos)
           << waited.message();
     }
-    EXPECT_EQ(world.communicator.state().code(), StatusCode::device_failed);
-    EXPECT_EQ(world.communicator.wait(world.handles, kLongEnough).code(), StatusCode::device_failed)
+    EXPECT_EQ(fixture.communicator.state().code(), StatusCode::device_failed);
+    EXPECT_EQ(fixture.communicator.wait(fixture.handles, kLongEnough).code(), StatusCode::device_failed)
         << "at once";
-    const Status next = all_reduce(views, {}, world.communicator, world.handles);
+    const Status next = all_reduce(views, {}, fixture.communicator, fixture.handles);
     EXPECT_EQ(next.code(), StatusCode::device_failed);
     EXPECT_NE(next.message().find("the communicator was aborted"), std::string::npos) << next.message();
   }
@@ -102,7 +102,7 @@ INSTANTIATE_TEST_SUITE_P(All, FailingCopy,
                                          info.param.lazy ? "" : "_at_once");
                          });
 
-TEST_P(FailingCopy, IsNeverAWrongNumber) {
+TEST_P(FailingCopy, NeverReturnsOkWithAWrongResult) {
   Outcome outcome = Outcome::failed;
   uint64_t k = 1;
   for (; outcome == Outcome::failed; ++k) {

@@ -1,5 +1,6 @@
-// A rank that does not arrive while many operations are in flight: wait() names the first that is not done, and that rank.
-#include <rondo/tests/collectives/hold.h>
+// A rank does not arrive while many operations are in flight: wait() names the first unfinished operation and
+// the rank.
+#include <rondo/tests/collectives/stream_blocker.h>
 
 #include <functional>
 #include <optional>
@@ -14,16 +15,16 @@ constexpr milliseconds kTimeout{250};
 
 class LateRank : public testing::Test {
  protected:
-  void wait_for_all() { ASSERT_TRUE(ok(world_.communicator.wait(world_.handles, milliseconds(20'000)))); }
+  void wait_for_all() { ASSERT_TRUE(ok(fixture_.communicator.wait(fixture_.handles, milliseconds(20'000)))); }
   void enqueue_barriers(int count) {
-    for (int i = 0; i < count; ++i) ASSERT_TRUE(ok(barrier(world_.communicator, world_.handles)));
+    for (int i = 0; i < count; ++i) ASSERT_TRUE(ok(barrier(fixture_.communicator, fixture_.handles)));
   }
-  std::string wait_in_vain() {
-    const Status status = world_.communicator.wait(world_.handles, kTimeout);
+  std::string wait_until_timeout() {
+    const Status status = fixture_.communicator.wait(fixture_.handles, kTimeout);
     EXPECT_EQ(status.code(), StatusCode::timed_out);
     return status.message();
   }
-  // The message names `rank` and nobody else.
+  // The message names `rank` and no other rank.
   static void expect_missing(const std::string& message, const std::string& operation, int rank) {
     EXPECT_EQ(message.find(concat(operation, " was not done after 250 ms: ")), 0u) << message;
     for (int other = 0; other < kRanks; ++other)
@@ -31,25 +32,27 @@ class LateRank : public testing::Test {
           << message;
   }
 
-  // The bucket takes one small vector only, so that all_reduce_coalesced() has several rounds.
-  World world_{place(kRanks, Placement::spread), CommunicatorOptions{.slot_bytes = 1024, .bucket_bytes = 16}};
-  Vectors data_{world_}, results_{world_};
+  // The bucket holds only one small vector, so all_reduce_coalesced() takes several rounds.
+  CommunicatorFixture fixture_{place(kRanks, Placement::spread),
+                               CommunicatorOptions{.slot_bytes = 1024, .bucket_bytes = 16}};
+  UnguardedVectors data_{fixture_}, results_{fixture_};
 };
 
 struct Operation {
   std::string name;
-  std::function<Status(const Vectors& in, const Vectors& out, World&)> enqueue;
+  std::function<Status(const UnguardedVectors& in, const UnguardedVectors& out, CommunicatorFixture&)>
+      enqueue;
 };
 void PrintTo(const Operation& operation, std::ostream* out) { *out << operation.name; }
 
-std::vector<ConstDataView> inputs(const Vectors& v) { return {v.views.begin(), v.views.end()}; }
-std::vector<DataView> blocks(const Vectors& v) {
+std::vector<ConstDataView> inputs(const UnguardedVectors& v) { return {v.views.begin(), v.views.end()}; }
+std::vector<DataView> blocks(const UnguardedVectors& v) {
   std::vector<DataView> parts;
   for (const DataView& view : v.views) parts.push_back(view.part(0, view.size / kRanks));
   return parts;
 }
 Operation all_reduce_by(Algorithm algorithm) {
-  return {"all_reduce", [=](const Vectors& in, const Vectors&, World& w) {
+  return {"all_reduce", [=](const UnguardedVectors& in, const UnguardedVectors&, CommunicatorFixture& w) {
             return all_reduce(in.views, {.algorithm = algorithm}, w.communicator, w.handles);
           }};
 }
@@ -59,32 +62,37 @@ std::vector<Operation> operations() {
        {Algorithm::ring, Algorithm::direct, Algorithm::root, Algorithm::hierarchical})
     all.push_back(all_reduce_by(algorithm));
   for (const Algorithm algorithm : {Algorithm::ring, Algorithm::direct}) {
-    all.push_back({"all_reduce_coalesced", [=](const Vectors& in, const Vectors& out, World& w) {
+    all.push_back({"all_reduce_coalesced",
+                   [=](const UnguardedVectors& in, const UnguardedVectors& out, CommunicatorFixture& w) {
                      std::vector<std::vector<DataView>> lists(kRanks);
                      for (size_t rank = 0; rank < kRanks; ++rank)
                        lists[rank] = {in.views[rank], out.views[rank].part(0, 3), out.views[rank].part(4, 8)};
                      return all_reduce_coalesced(lists, {.algorithm = algorithm}, w.communicator, w.handles);
                    }});
-    all.push_back({"reduce_scatter", [=](const Vectors& in, const Vectors& out, World& w) {
+    all.push_back({"reduce_scatter",
+                   [=](const UnguardedVectors& in, const UnguardedVectors& out, CommunicatorFixture& w) {
                      return reduce_scatter(blocks(out), inputs(in), {.algorithm = algorithm}, w.communicator,
                                            w.handles);
                    }});
-    all.push_back({"all_gather", [=](const Vectors& in, const Vectors& out, World& w) {
-                     const std::vector<DataView> parts = blocks(in);
-                     return all_gather(out.views, std::vector<ConstDataView>(parts.begin(), parts.end()),
-                                       algorithm, w.communicator, w.handles);
-                   }});
-    all.push_back({"broadcast", [=](const Vectors& in, const Vectors& out, World& w) {
-                     return broadcast(out.views, in.views[0], 0, algorithm, w.communicator, w.handles);
-                   }});
-    all.push_back({"reduce", [=](const Vectors& in, const Vectors& out, World& w) {
-                     return reduce(out.views[0], inputs(in), 0, {.algorithm = algorithm}, w.communicator,
-                                   w.handles);
-                   }});
+    all.push_back(
+        {"all_gather", [=](const UnguardedVectors& in, const UnguardedVectors& out, CommunicatorFixture& w) {
+           const std::vector<DataView> parts = blocks(in);
+           return all_gather(out.views, std::vector<ConstDataView>(parts.begin(), parts.end()), algorithm,
+                             w.communicator, w.handles);
+         }});
+    all.push_back(
+        {"broadcast", [=](const UnguardedVectors& in, const UnguardedVectors& out, CommunicatorFixture& w) {
+           return broadcast(out.views, in.views[0], 0, algorithm, w.communicator, w.handles);
+         }});
+    all.push_back(
+        {"reduce", [=](const UnguardedVectors& in, const UnguardedVectors& out, CommunicatorFixture& w) {
+           return reduce(out.views[0], inputs(in), 0, {.algorithm = algorithm}, w.communicator, w.handles);
+         }});
   }
-  all.push_back({"all_to_all", [](const Vectors& in, const Vectors& out, World& w) {
-                   return all_to_all(out.views, inputs(in), w.communicator, w.handles);
-                 }});
+  all.push_back(
+      {"all_to_all", [](const UnguardedVectors& in, const UnguardedVectors& out, CommunicatorFixture& w) {
+         return all_to_all(out.views, inputs(in), w.communicator, w.handles);
+       }});
   return all;
 }
 
@@ -95,45 +103,46 @@ TEST_P(LateRankOf, IsNamedThoughOthersFollow) {
   enqueue_barriers(5);
   wait_for_all();
   {
-    Hold hold(world_.handles[1]);
-    ASSERT_TRUE(ok(GetParam().enqueue(data_, results_, world_)));
+    StreamBlocker blocker(fixture_.handles[1]);
+    ASSERT_TRUE(ok(GetParam().enqueue(data_, results_, fixture_)));
     enqueue_barriers(2);
-    ASSERT_TRUE(ok(all_reduce_by(Algorithm::ring).enqueue(data_, results_, world_)));
-    const std::string message = wait_in_vain();
+    ASSERT_TRUE(ok(all_reduce_by(Algorithm::ring).enqueue(data_, results_, fixture_)));
+    const std::string message = wait_until_timeout();
     expect_missing(message, GetParam().name, 1);
     EXPECT_NE(message.find("; behind it wait 3 more"), std::string::npos) << message;
     EXPECT_EQ(message.find("received"), std::string::npos) << "of which operation? " << message;
   }
-  world_.synchronize();
+  fixture_.synchronize();
 }
 
-// The host runs ahead as far as a stream's queue lets it. What is known of the first one is not lost.
-TEST_F(LateRank, IsNamedWithMoreInFlightThanAreFollowed) {
+// The host runs ahead as far as a stream's queue allows. The first operation is still known.
+TEST_F(LateRank, IsNamedWithMoreInFlightThanAreTracked) {
   constexpr int kBarriers = 100;
   static_assert(kBarriers > OperationTracker::kFollowed);
   {
-    Hold hold(world_.handles[2]);
+    StreamBlocker blocker(fixture_.handles[2]);
     enqueue_barriers(kBarriers);
-    const std::string message = wait_in_vain();
+    const std::string message = wait_until_timeout();
     expect_missing(message, "barrier", 2);
     EXPECT_NE(message.find("; behind it wait 99 more"), std::string::npos) << message;
   }
-  world_.synchronize();
+  fixture_.synchronize();
 }
 
-// A thread that enqueues without end blocks when a queue is full, in the middle of an operation. Another
-// thread's wait() ends in time all the same, and the abort ends the first one when it comes on.
+// A thread that enqueues without end blocks in the middle of an operation when a queue is full. wait() in
+// another thread still returns in time, and the first thread's next call fails because the communicator was
+// aborted.
 TEST_F(LateRank, IsReportedWhileAnotherThreadIsBlocked) {
   Status last;
   std::thread enqueues;
   {
-    Hold hold(world_.handles[2]);
+    StreamBlocker blocker(fixture_.handles[2]);
     enqueues = std::thread([&] {
-      for (int i = 0; i < 10'000 && last.ok(); ++i) last = barrier(world_.communicator, world_.handles);
+      for (int i = 0; i < 10'000 && last.ok(); ++i) last = barrier(fixture_.communicator, fixture_.handles);
     });
     std::this_thread::sleep_for(milliseconds(200));
     const auto begin = std::chrono::steady_clock::now();
-    const std::string message = wait_in_vain();
+    const std::string message = wait_until_timeout();
     EXPECT_LT(std::chrono::steady_clock::now() - begin, milliseconds(3000));
     EXPECT_TRUE(message.find("a thread is in the middle of enqueuing") != std::string::npos ||
                 message.find("rank 2 has not arrived") != std::string::npos)
@@ -141,10 +150,10 @@ TEST_F(LateRank, IsReportedWhileAnotherThreadIsBlocked) {
   }
   enqueues.join();
   EXPECT_EQ(last.code(), StatusCode::timed_out) << last.message();
-  world_.synchronize();
+  fixture_.synchronize();
 }
 
-// The sets of events have been used many times over, some of them while others were in use.
+// The sets of events have been reused many times, some of them while others were in use.
 TEST_F(LateRank, IsNamedAfterThousandsAreDone) {
   for (int round = 0; round < 40; ++round) {
     enqueue_barriers(round * 4);
@@ -152,86 +161,86 @@ TEST_F(LateRank, IsNamedAfterThousandsAreDone) {
   }
   wait_for_all();
   {
-    Hold hold(world_.handles[0]);
-    ASSERT_TRUE(ok(all_reduce_by(Algorithm::root).enqueue(data_, results_, world_)));
+    StreamBlocker blocker(fixture_.handles[0]);
+    ASSERT_TRUE(ok(all_reduce_by(Algorithm::root).enqueue(data_, results_, fixture_)));
     enqueue_barriers(static_cast<int>(OperationTracker::kFollowed) - 1);
-    expect_missing(wait_in_vain(), "all_reduce", 0);
+    expect_missing(wait_until_timeout(), "all_reduce", 0);
   }
-  world_.synchronize();
+  fixture_.synchronize();
 }
 
-// Some of those in flight get done before it.
+// Some operations in flight finish before the one that is stuck.
 TEST_F(LateRank, IsNamedInTheMiddle) {
   {
-    std::optional<Hold> all(std::in_place, world_.handles[0]);
+    std::optional<StreamBlocker> all(std::in_place, fixture_.handles[0]);
     enqueue_barriers(30);
     const Event before;
-    ASSERT_EQ(cudaEventRecord(before, world_.handles[0]), cudaSuccess);
-    Hold hold(world_.handles[2]);
-    ASSERT_TRUE(ok(all_reduce_by(Algorithm::direct).enqueue(data_, results_, world_)));
+    ASSERT_EQ(cudaEventRecord(before, fixture_.handles[0]), cudaSuccess);
+    StreamBlocker blocker(fixture_.handles[2]);
+    ASSERT_TRUE(ok(all_reduce_by(Algorithm::direct).enqueue(data_, results_, fixture_)));
     enqueue_barriers(100);
     all.reset();
     ASSERT_EQ(cudaEventSynchronize(before), cudaSuccess);
-    expect_missing(wait_in_vain(), "all_reduce", 2);
+    expect_missing(wait_until_timeout(), "all_reduce", 2);
   }
-  world_.synchronize();
+  fixture_.synchronize();
 }
 
-// What has no events of its own is not made up.
-TEST_F(LateRank, IsNotKnownBeyondWhatIsFollowed) {
+// Operations without their own events are reported as unknown.
+TEST_F(LateRank, IsUnknownBeyondTheTrackedOperations) {
   {
-    std::optional<Hold> all(std::in_place, world_.handles[0]);
+    std::optional<StreamBlocker> all(std::in_place, fixture_.handles[0]);
     enqueue_barriers(static_cast<int>(OperationTracker::kFollowed) + 10);
     const Event before;
-    ASSERT_EQ(cudaEventRecord(before, world_.handles[0]), cudaSuccess);
-    Hold hold(world_.handles[2]);
+    ASSERT_EQ(cudaEventRecord(before, fixture_.handles[0]), cudaSuccess);
+    StreamBlocker blocker(fixture_.handles[2]);
     enqueue_barriers(10);
     all.reset();
     ASSERT_EQ(cudaEventSynchronize(before), cudaSuccess);
-    const std::string message = wait_in_vain();
+    const std::string message = wait_until_timeout();
     EXPECT_NE(
         message.find("barrier was not done after 250 ms: no rank has arrived, and of what is before it"),
         std::string::npos)
         << message;
   }
-  world_.synchronize();
+  fixture_.synchronize();
 }
 
-TEST_F(LateRank, IsTheCallersOwnAffairAfterTheLastOperation) {
+TEST_F(LateRank, IsNotNamedAfterTheLastOperation) {
   enqueue_barriers(3);
   {
-    Hold hold(world_.handles[1]);
-    EXPECT_NE(wait_in_vain().find("all operations that were enqueued are, but something else"),
+    StreamBlocker blocker(fixture_.handles[1]);
+    EXPECT_NE(wait_until_timeout().find("all operations that were enqueued are, but something else"),
               std::string::npos);
   }
-  world_.synchronize();
+  fixture_.synchronize();
 }
 
 TEST(LateRankAlone, IsNamed) {
-  World world({0});
-  Vectors in(world), out(world);
+  CommunicatorFixture fixture({0});
+  UnguardedVectors in(fixture), out(fixture);
   {
-    Hold hold(world.handles[0]);
-    ASSERT_TRUE(ok(all_reduce(out.views, inputs(in), {}, world.communicator, world.handles)));
-    const Status status = world.communicator.wait(world.handles, kTimeout);
-    EXPECT_TRUE(says(status, "all_reduce was not done after 250 ms: rank 0 has not arrived"))
+    StreamBlocker blocker(fixture.handles[0]);
+    ASSERT_TRUE(ok(all_reduce(out.views, inputs(in), {}, fixture.communicator, fixture.handles)));
+    const Status status = fixture.communicator.wait(fixture.handles, kTimeout);
+    EXPECT_TRUE(message_contains(status, "all_reduce was not done after 250 ms: rank 0 has not arrived"))
         << status.message();
   }
-  world.synchronize();
+  fixture.synchronize();
 }
 
-// To ask for an event spoils a recording, if one does not take care.
-TEST(OperationTracker, AreLookedAtWhileSomethingElseIsRecorded) {
-  World world(place(kRanks, Placement::spread));
+// cudaEventQuery during a global capture would invalidate it without the relaxed mode.
+TEST(OperationTracker, CanBeQueriedDuringAnotherCapture) {
+  CommunicatorFixture fixture(place(kRanks, Placement::spread));
   const DeviceScope scope(0);
   const Stream recorded;
   cudaGraph_t graph = nullptr;
   ASSERT_EQ(cudaStreamBeginCapture(recorded, cudaStreamCaptureModeGlobal), cudaSuccess);
   for (size_t i = 0; i < 2 * OperationTracker::kFollowed; ++i)
-    ASSERT_TRUE(ok(barrier(world.communicator, world.handles)));
+    ASSERT_TRUE(ok(barrier(fixture.communicator, fixture.handles)));
   ASSERT_EQ(cudaStreamEndCapture(recorded, &graph), cudaSuccess);
   ASSERT_EQ(cudaGraphDestroy(graph), cudaSuccess);
-  world.synchronize();
+  fixture.synchronize();
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
-// A rank that never arrives: wait() says so in time and names it, the communicator is refused from then on, and
-// whoever makes a new one on other streams goes on at once, while the old work is still stuck.
-#include <rondo/tests/collectives/hold.h>
+// A rank that never arrives: wait() returns in time and names it, later calls on the communicator fail, and a
+// new communicator on other streams works at once, while the old work is still stuck.
+#include <rondo/tests/collectives/stream_blocker.h>
 
 #include <optional>
 
@@ -14,7 +14,7 @@ constexpr milliseconds kTimeout{500};
 struct Case {
   Algorithm algorithm;
   int missing;
-  std::string others;  // what the message says of one that arrived
+  std::string others;  // the message's text about a rank that arrived
 };
 void PrintTo(const Case& c, std::ostream* out) {
   *out << c.algorithm << ", rank " << c.missing << " is missing";
@@ -24,8 +24,8 @@ class MissingRank : public testing::TestWithParam<Case> {
  protected:
   static constexpr int kRanks = 3;
 
-  // The operation is stuck; wait() gives up in time.
-  Status wait_in_vain() {
+  // The operation is stuck; wait() times out as requested.
+  Status wait_until_timeout() {
     const auto begin = Clock::now();
     Status status = old_->communicator.wait(old_->handles, kTimeout);
     const auto took = Clock::now() - begin;
@@ -34,8 +34,8 @@ class MissingRank : public testing::TestWithParam<Case> {
     return status;
   }
 
-  std::optional<World> old_{std::in_place, place(kRanks, Placement::spread)};
-  std::optional<Vectors> old_vectors_{std::in_place, *old_};
+  std::optional<CommunicatorFixture> old_{std::in_place, place(kRanks, Placement::spread)};
+  std::optional<UnguardedVectors> old_vectors_{std::in_place, *old_};
 };
 INSTANTIATE_TEST_SUITE_P(
     All, MissingRank,
@@ -49,19 +49,19 @@ TEST_P(MissingRank, IsNamedAndLeftBehind) {
   if (simt::settings().allocation_waits) GTEST_SKIP() << "allocations wait for the stuck device";
 #endif
   const Case& c = GetParam();
-  std::optional<World> fresh;
-  std::optional<Vectors> fresh_vectors;
+  std::optional<CommunicatorFixture> fresh;
+  std::optional<UnguardedVectors> fresh_vectors;
   {
-    Hold hold(old_->handles[static_cast<size_t>(c.missing)]);
+    StreamBlocker blocker(old_->handles[static_cast<size_t>(c.missing)]);
     ASSERT_TRUE(
         ok(all_reduce(old_vectors_->views, {.algorithm = c.algorithm}, old_->communicator, old_->handles)));
-    const Status status = wait_in_vain();
+    const Status status = wait_until_timeout();
     EXPECT_EQ(status.code(), StatusCode::timed_out);
-    EXPECT_TRUE(
-        says(status, concat("all_reduce was not done after 500 ms: rank ", c.missing, " has not arrived")))
+    EXPECT_TRUE(message_contains(
+        status, concat("all_reduce was not done after 500 ms: rank ", c.missing, " has not arrived")))
         << status.message();
-    EXPECT_TRUE(says(status, c.others)) << status.message();
-    EXPECT_FALSE(says(status, concat("rank ", (c.missing + 1) % kRanks, " has not arrived")))
+    EXPECT_TRUE(message_contains(status, c.others)) << status.message();
+    EXPECT_FALSE(message_contains(status, concat("rank ", (c.missing + 1) % kRanks, " has not arrived")))
         << status.message();
     EXPECT_EQ(old_->communicator.state().message(), status.message());
     EXPECT_EQ(old_->communicator.wait(old_->handles, kTimeout).message(), status.message()) << "at once";
@@ -84,25 +84,25 @@ TEST_P(MissingRank, IsNamedAndLeftBehind) {
 }
 
 TEST_F(MissingRank, EverythingIsRefusedAfterwards) {
-  World& world = *old_;
+  CommunicatorFixture& fixture = *old_;
   {
-    Hold hold(world.handles[2]);
-    ASSERT_TRUE(ok(barrier(world.communicator, world.handles)));
-    const Status status = wait_in_vain();
-    EXPECT_TRUE(says(status, "barrier was not done after 500 ms: rank 2 has not arrived"))
+    StreamBlocker blocker(fixture.handles[2]);
+    ASSERT_TRUE(ok(barrier(fixture.communicator, fixture.handles)));
+    const Status status = wait_until_timeout();
+    EXPECT_TRUE(message_contains(status, "barrier was not done after 500 ms: rank 2 has not arrived"))
         << status.message();
   }
-  const auto refused_for_that = [&](const char* operation, const Status& status) {
+  const auto expect_aborted = [&](const char* operation, const Status& status) {
     EXPECT_EQ(status.code(), StatusCode::timed_out) << operation;
-    EXPECT_TRUE(
-        says(status, concat(operation, ": the communicator was aborted: barrier was not done after 500 ms: ",
-                            "rank 2 has not arrived")))
+    EXPECT_TRUE(message_contains(
+        status, concat(operation, ": the communicator was aborted: barrier was not done after 500 ms: ",
+                       "rank 2 has not arrived")))
         << status.message();
   };
   const auto& v = old_vectors_->views;
   const std::vector<ConstDataView> in(v.begin(), v.end());
-  Communicator& c = world.communicator;
-  const auto& streams = world.handles;
+  Communicator& c = fixture.communicator;
+  const auto& streams = fixture.handles;
   std::vector<DataView> blocks;
   std::vector<std::vector<DataView>> lists;
   for (const DataView& view : v) {
@@ -110,33 +110,33 @@ TEST_F(MissingRank, EverythingIsRefusedAfterwards) {
     lists.push_back({view});
   }
   const std::vector<ConstDataView> block_inputs(blocks.begin(), blocks.end());
-  refused_for_that("all_reduce", all_reduce(v, {}, c, streams));
-  refused_for_that("all_reduce_coalesced", all_reduce_coalesced(lists, {}, c, streams));
-  refused_for_that("reduce_scatter", reduce_scatter(blocks, in, {}, c, streams));
-  refused_for_that("all_gather", all_gather(v, block_inputs, Algorithm::ring, c, streams));
-  refused_for_that("broadcast", broadcast(v, in[0], 0, Algorithm::ring, c, streams));
-  refused_for_that("reduce", reduce(v[0], in, 0, {}, c, streams));
-  refused_for_that("all_to_all", all_to_all(v, in, c, streams));
-  refused_for_that("barrier", barrier(c, streams));
+  expect_aborted("all_reduce", all_reduce(v, {}, c, streams));
+  expect_aborted("all_reduce_coalesced", all_reduce_coalesced(lists, {}, c, streams));
+  expect_aborted("reduce_scatter", reduce_scatter(blocks, in, {}, c, streams));
+  expect_aborted("all_gather", all_gather(v, block_inputs, Algorithm::ring, c, streams));
+  expect_aborted("broadcast", broadcast(v, in[0], 0, Algorithm::ring, c, streams));
+  expect_aborted("reduce", reduce(v[0], in, 0, {}, c, streams));
+  expect_aborted("all_to_all", all_to_all(v, in, c, streams));
+  expect_aborted("barrier", barrier(c, streams));
 }
 
-TEST(Wait, SaysOkWhenAllIsDone) {
-  World world(place(3, Placement::spread));
-  Vectors vectors(world);
-  ASSERT_TRUE(ok(world.communicator.wait(world.handles, milliseconds(0)))) << "nothing was enqueued";
-  ASSERT_TRUE(ok(all_reduce(vectors.views, {}, world.communicator, world.handles)));
-  EXPECT_TRUE(ok(world.communicator.wait(world.handles, milliseconds(10'000))));
+TEST(Wait, ReturnsOkWhenAllIsDone) {
+  CommunicatorFixture fixture(place(3, Placement::spread));
+  UnguardedVectors vectors(fixture);
+  ASSERT_TRUE(ok(fixture.communicator.wait(fixture.handles, milliseconds(0)))) << "nothing was enqueued";
+  ASSERT_TRUE(ok(all_reduce(vectors.views, {}, fixture.communicator, fixture.handles)));
+  EXPECT_TRUE(ok(fixture.communicator.wait(fixture.handles, milliseconds(10'000))));
   for (const Buffer<float>& buffer : vectors.buffers)
     EXPECT_TRUE(all_equal_bits(buffer.download(), vectors.data.want));
-  EXPECT_TRUE(refused(world.communicator.wait({}, milliseconds(1)), "there are 0 streams, must be 3"));
-  EXPECT_TRUE(ok(world.communicator.state())) << "a bad argument changes nothing";
+  EXPECT_TRUE(refused(fixture.communicator.wait({}, milliseconds(1)), "there are 0 streams, must be 3"));
+  EXPECT_TRUE(ok(fixture.communicator.state())) << "a bad argument changes nothing";
 }
 
-TEST(Wait, TellsOfAGraphThatItCannotLookInside) {
-  World world({0});
-  World two({0, 0});
-  two.handles.assign(2, world.handles[0]);
-  Vectors vectors(two);
+TEST(Wait, ReportsThatGraphsAreNotTracked) {
+  CommunicatorFixture fixture({0});
+  CommunicatorFixture two({0, 0});
+  two.handles.assign(2, fixture.handles[0]);
+  UnguardedVectors vectors(two);
   cudaGraph_t graph = nullptr;
   cudaGraphExec_t executable = nullptr;
   ASSERT_EQ(cudaStreamBeginCapture(two.handles[0], cudaStreamCaptureModeThreadLocal), cudaSuccess);
@@ -146,11 +146,11 @@ TEST(Wait, TellsOfAGraphThatItCannotLookInside) {
   ASSERT_TRUE(ok(captured));
   ASSERT_EQ(cudaGraphInstantiate(&executable, graph, 0), cudaSuccess);
   {
-    Hold hold(two.handles[0]);
+    StreamBlocker blocker(two.handles[0]);
     ASSERT_EQ(cudaGraphLaunch(executable, two.handles[0]), cudaSuccess);
     const Status status = two.communicator.wait(two.handles, milliseconds(50));
     EXPECT_EQ(status.code(), StatusCode::timed_out);
-    EXPECT_TRUE(says(status, "what is replayed from a graph does not tell how far it came"))
+    EXPECT_TRUE(message_contains(status, "what is replayed from a graph does not tell how far it came"))
         << status.message();
   }
   ASSERT_EQ(cudaStreamSynchronize(two.handles[0]), cudaSuccess);
@@ -159,11 +159,11 @@ TEST(Wait, TellsOfAGraphThatItCannotLookInside) {
 }
 
 TEST(Abort, TheFirstReasonStays) {
-  World world(place(2, Placement::spread));
-  world.communicator.abort(Status(StatusCode::out_of_resources, "the trainer has stopped"));
-  world.communicator.abort(Status(StatusCode::device_failed, "later"));
-  EXPECT_EQ(world.communicator.state().message(), "the trainer has stopped");
-  const Status status = barrier(world.communicator, world.handles);
+  CommunicatorFixture fixture(place(2, Placement::spread));
+  fixture.communicator.abort(Status(StatusCode::out_of_resources, "the trainer has stopped"));
+  fixture.communicator.abort(Status(StatusCode::device_failed, "later"));
+  EXPECT_EQ(fixture.communicator.state().message(), "the trainer has stopped");
+  const Status status = barrier(fixture.communicator, fixture.handles);
   EXPECT_EQ(status.code(), StatusCode::out_of_resources);
   EXPECT_EQ(status.message(), "barrier: the communicator was aborted: the trainer has stopped");
 }

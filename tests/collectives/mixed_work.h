@@ -1,31 +1,31 @@
-// MixedWork: one call of every operation, by all algorithms and on several types, and what must come of it.
+// MixedWork: one call of every operation, with all algorithms and several types, and the expected results.
 #pragma once
 
+#include <rondo/tests/collectives/communicator_fixture.h>
 #include <rondo/tests/collectives/exact_data.h>
-#include <rondo/tests/collectives/world.h>
 
 namespace rondo::test {
 
 class MixedWork {
  public:
-  // `world` has a bucket. Vectors have n * block elements where an operation has blocks.
-  explicit MixedWork(World& world, int64_t block = 37)
-      : communicator_(world.communicator),
-        ranks_(world.communicator.size()),
+  // `fixture` needs a bucket. Operations with blocks use vectors of n * block elements.
+  explicit MixedWork(CommunicatorFixture& fixture, int64_t block = 37)
+      : communicator_(fixture.communicator),
+        ranks_(fixture.communicator.size()),
         block_(block),
-        by_ring_(world.devices, ranks_ * block),
-        direct_(world.devices, ranks_ * block, 1),
-        by_root_(world.devices, block, 3),
-        grouped_(world.devices, ranks_ * block, 2),
-        scattered_from_(world.devices, ranks_ * block, 1),
-        scattered_(world.devices, block, 2),
-        gathered_(world.devices, ranks_ * block),
-        sent_(world.devices, block),
-        averaged_(world.devices, block, 5),
-        exchanged_from_(world.devices, ranks_ * block, 3),
-        exchanged_(world.devices, ranks_ * block) {}
+        by_ring_(fixture.devices, ranks_ * block),
+        direct_(fixture.devices, ranks_ * block, 1),
+        by_root_(fixture.devices, block, 3),
+        grouped_(fixture.devices, ranks_ * block, 2),
+        scattered_from_(fixture.devices, ranks_ * block, 1),
+        scattered_(fixture.devices, block, 2),
+        gathered_(fixture.devices, ranks_ * block),
+        sent_(fixture.devices, block),
+        averaged_(fixture.devices, block, 5),
+        exchanged_from_(fixture.devices, ranks_ * block, 3),
+        exchanged_(fixture.devices, ranks_ * block) {}
 
-  // New contents. Waits for the copies.
+  // Uploads new inputs. Waits for the copies.
   void upload(uint64_t seed) {
     float_ = exact_data<float>(Reduction::sum, ranks_, ranks_ * block_, seed);
     short_ = exact_data<float>(Reduction::sum, ranks_, block_, seed);
@@ -39,8 +39,8 @@ class MixedWork {
     sent_.upload(short_.inputs);
   }
 
-  // All operations, one behind the other; the sum of scattered_from_ goes through the scattered blocks to everyone,
-  // and what rank 1 (or the last) has in sent_, to everyone.
+  // Enqueues all operations in sequence. scattered_from_ is reduced into scattered_ and gathered from there;
+  // sent_ is broadcast from rank 1 (the last rank if there is only one).
   Status enqueue(const std::vector<cudaStream_t>& streams) {
     const auto reduced = [&](const std::vector<DataView>& views, Algorithm algorithm) {
       return all_reduce(views, {.algorithm = algorithm}, communicator_, streams);
@@ -61,10 +61,10 @@ class MixedWork {
     RONDO_RETURN_IF_ERROR(
         all_to_all(exchanged_.views(), exchanged_from_.const_views(), communicator_, streams));
     return all_reduce_coalesced(parts_of(grouped_), {.algorithm = Algorithm::hierarchical}, communicator_,
-                           streams);
+                                streams);
   }
 
-  // After the streams are done.
+  // Checks the results. The streams must be idle.
   testing::AssertionResult right() const {
     for (int rank = 0; rank < ranks_; ++rank) {
       const auto r = static_cast<size_t>(rank);
@@ -116,7 +116,7 @@ class MixedWork {
   ExactData<__nv_bfloat16> average_;
 };
 
-// Options under which every call of MixedWork takes several segments, and groups of two ranks.
+// Options with which every call of MixedWork takes several segments and groups have two ranks.
 inline CommunicatorOptions mixed_options(int ranks) {
   CommunicatorOptions options{.slot_bytes = 256, .bucket_bytes = 1024};
   if (ranks % 2 == 0) options.group_size = 2;

@@ -1,6 +1,5 @@
-// Cases of a grid that is too large to be walked through: so many that every value of every dimension meets every
-// value of every other one at least once, drawn from a seed, so that the corners of three and more are others for
-// each seed.
+// Pairwise testing of a grid that is too large to test completely: the cases, drawn from a seed, cover every
+// pair of values of any two dimensions. Which combinations of three or more values occur depends on the seed.
 #pragma once
 
 #include <rondo/tests/support/inputs.h>

@@ -1,5 +1,5 @@
-// Devices that don't reach each other's memory, or only say so: the communicator finds out, and every operation is
-// right all the same.
+// Devices without peer access, or that only report it: the communicator detects it, and every operation still
+// returns correct results.
 #include <rondo/tests/collectives/mixed_work.h>
 
 #include <simt/faults.h>
@@ -9,7 +9,7 @@ namespace {
 
 constexpr int kDevices = 4;
 
-// What is wrong with the links from device `from` to device `to`.
+// A fault of the links from device `from` to device `to`.
 struct Fault {
   const char* name;
   simt::PeerAccess access;
@@ -45,7 +45,7 @@ INSTANTIATE_TEST_SUITE_P(
                           [](int from, int to) { return from / 2 != to / 2; }}),
     [](const auto& info) { return std::string(info.param.name); });
 
-TEST_P(PeerLinks, AreTriedAndNotBelieved) {
+TEST_P(PeerLinks, AreVerifiedByWriteAndReadBack) {
   for (int from = 0; from < kDevices; ++from)
     for (int to = 0; to < kDevices; ++to) {
       const PeerAccess expected = from == to                                      ? PeerAccess::same_device
@@ -63,29 +63,29 @@ TEST_P(PeerLinks, AreTriedAndNotBelieved) {
 
 TEST_P(PeerLinks, AreNotNeeded) {
   for (uint64_t seed = 0; seed < 8; ++seed) {
-    World world({0, 1, 2, 3}, mixed_options(4));
-    MixedWork work(world);
+    CommunicatorFixture fixture({0, 1, 2, 3}, mixed_options(4));
+    MixedWork work(fixture);
     work.upload(seed);
     RandomOrder order(seed);
-    ASSERT_TRUE(ok(work.enqueue(world.handles)));
-    world.synchronize();
+    ASSERT_TRUE(ok(work.enqueue(fixture.handles)));
+    fixture.synchronize();
     ASSERT_TRUE(work.right()) << "seed " << seed;
   }
 }
 
-// The same bits as where peers are reached.
+// The bits are the same with and without peer access.
 TEST_P(PeerLinks, DoNotShowInTheBits) {
   const auto inputs = normal_inputs(4, 1001, 3);
   for (const SumOrder order : {SumOrder::left_to_right, SumOrder::balanced_tree}) {
     std::vector<std::vector<float>> results;
-    for (const bool mended : {false, true}) {
-      if (mended) set(simt::PeerAccess::works);
-      World world({0, 1, 2, 3}, 256);
-      ASSERT_EQ(world.communicator.all_reach_all(), mended);
-      RankVectors data(world.devices, inputs, 1);
+    for (const bool repaired : {false, true}) {
+      if (repaired) set(simt::PeerAccess::works);
+      CommunicatorFixture fixture({0, 1, 2, 3}, 256);
+      ASSERT_EQ(fixture.communicator.all_reach_all(), repaired);
+      RankVectors data(fixture.devices, inputs, 1);
       ASSERT_TRUE(ok(all_reduce(data.views(), {.algorithm = Algorithm::direct, .order = order},
-                                world.communicator, world.handles)));
-      world.synchronize();
+                                fixture.communicator, fixture.handles)));
+      fixture.synchronize();
       results.push_back(data.download(2));
     }
     EXPECT_TRUE(all_equal_bits(results[0], results[1]));

@@ -1,6 +1,6 @@
-// reduce_on_device(): its results, in place too, and what it refuses.
+// reduce_on_device(): its results, also in place, and its errors.
+#include <rondo/tests/collectives/communicator_fixture.h>
 #include <rondo/tests/collectives/exact_data.h>
-#include <rondo/tests/collectives/world.h>
 
 namespace rondo::test {
 namespace {
@@ -36,7 +36,7 @@ TEST_F(ReduceOnDevice, ReducesEveryTypeAlsoIntoAnInput) {
       }
 }
 
-// The output may be an input, and touch one; a part of it may not be a part of one.
+// The output may be one of the inputs or be adjacent to one, but must not overlap one partially.
 TEST_F(ReduceOnDevice, RefusesAnOutputThatIsPartlyAnInput) {
   const auto values = exact_inputs(2, 3 * kSize, 4);
   RankVectors memory({0, 0}, values);

@@ -1,5 +1,5 @@
-// Much at a time: all operations mixed, in drawn orders, in one graph, from several threads.
-#include <rondo/tests/collectives/knot.h>
+// Stress tests: all operations mixed, in random orders, in one graph, and from several threads.
+#include <rondo/tests/collectives/fork_join.h>
 #include <rondo/tests/collectives/mixed_work.h>
 
 #include <thread>
@@ -7,7 +7,8 @@
 namespace rondo::test {
 namespace {
 
-// The thread sanitizer makes every CUDA thread a thread, and sees a race in any order.
+// The thread sanitizer runs every CUDA thread as a host thread and detects races in any order, so fewer runs
+// suffice.
 #ifdef __SANITIZE_THREAD__
 constexpr int kOperations = 500, kSeeds = 10, kReplays = 30;
 #else
@@ -17,41 +18,41 @@ constexpr int kOperations = 10'000, kSeeds = 100, kReplays = 1000;
 TEST(Stress, TenThousandSmallOnesInFlight) {
   constexpr int kRanks = 2;
   constexpr int64_t kPart = 3;
-  World world(place(kRanks, Placement::spread));
+  CommunicatorFixture fixture(place(kRanks, Placement::spread));
   const auto data = exact_data<float>(Reduction::sum, kRanks, kOperations * kPart, 1);
-  RankVectors vectors(world.devices, data.inputs);
+  RankVectors vectors(fixture.devices, data.inputs);
   for (int i = 0; i < kOperations; ++i) {
     const std::vector<DataView> parts = {vectors.view(0).part(i * kPart, kPart),
                                          vectors.view(1).part(i * kPart, kPart)};
     ASSERT_TRUE(
         ok(all_reduce(parts, {.algorithm = kAlgorithms[static_cast<size_t>(i) % std::size(kAlgorithms)]},
-                      world.communicator, world.handles)));
+                      fixture.communicator, fixture.handles)));
   }
-  world.synchronize();
+  fixture.synchronize();
   for (size_t rank = 0; rank < kRanks; ++rank) EXPECT_TRUE(all_equal_bits(vectors.download(rank), data.want));
 }
 
-// Nothing orders the operations but the communicator and the ranks' streams.
+// Only the communicator and the ranks' streams order the operations.
 TEST(Stress, AHundredOrdersOfEverything) {
   for (uint64_t seed = 0; seed < kSeeds; ++seed) {
     const int ranks = static_cast<int>(2 + seed % 4);
-    World world(place(ranks, seed % 3 == 0   ? Placement::spread
-                             : seed % 3 == 1 ? Placement::pairs
-                                             : Placement::together),
-                mixed_options(ranks));
-    MixedWork first(world), second(world, 11);
+    CommunicatorFixture fixture(place(ranks, seed % 3 == 0   ? Placement::spread
+                                             : seed % 3 == 1 ? Placement::pairs
+                                                             : Placement::together),
+                                mixed_options(ranks));
+    MixedWork first(fixture), second(fixture, 11);
     first.upload(seed);
     second.upload(seed + 1000);
     std::vector<Stream> other_streams;
     std::vector<cudaStream_t> others;
-    for (const int device : world.devices) {
+    for (const int device : fixture.devices) {
       DeviceScope scope(device);
       others.push_back(other_streams.emplace_back());
     }
     RandomOrder order(seed);
-    ASSERT_TRUE(ok(first.enqueue(world.handles)));
-    ASSERT_TRUE(ok(second.enqueue(others)));  // on streams that know nothing of the first ones
-    world.synchronize();
+    ASSERT_TRUE(ok(first.enqueue(fixture.handles)));
+    ASSERT_TRUE(ok(second.enqueue(others)));  // on streams that are not ordered with the first ones
+    fixture.synchronize();
     for (const Stream& stream : other_streams) stream.synchronize();
     ASSERT_TRUE(first.right()) << "seed " << seed;
     ASSERT_TRUE(second.right()) << "seed " << seed;
@@ -60,25 +61,25 @@ TEST(Stress, AHundredOrdersOfEverything) {
 
 TEST(Stress, AThousandReplaysOfEverything) {
   constexpr int kRanks = 4;
-  World world(place(kRanks, Placement::spread), mixed_options(kRanks));
-  MixedWork work(world);
-  Knot knot(world);
+  CommunicatorFixture fixture(place(kRanks, Placement::spread), mixed_options(kRanks));
+  MixedWork work(fixture);
+  StreamForkJoin fork_join(fixture);
   cudaGraph_t graph = nullptr;
   cudaGraphExec_t executable = nullptr;
-  ASSERT_EQ(cudaStreamBeginCapture(world.handles[0], cudaStreamCaptureModeThreadLocal), cudaSuccess);
-  knot.fork();
-  const Status status = work.enqueue(world.handles);
-  knot.join();
-  ASSERT_EQ(cudaStreamEndCapture(world.handles[0], &graph), cudaSuccess);
+  ASSERT_EQ(cudaStreamBeginCapture(fixture.handles[0], cudaStreamCaptureModeThreadLocal), cudaSuccess);
+  fork_join.fork();
+  const Status status = work.enqueue(fixture.handles);
+  fork_join.join();
+  ASSERT_EQ(cudaStreamEndCapture(fixture.handles[0], &graph), cudaSuccess);
   ASSERT_TRUE(ok(status));
   ASSERT_EQ(cudaGraphInstantiate(&executable, graph, 0), cudaSuccess);
   ASSERT_EQ(cudaGraphDestroy(graph), cudaSuccess);
   for (uint64_t replay = 0; replay < kReplays; ++replay) {
     RandomOrder order(replay);
     work.upload(replay);
-    world.poison_scratch();
-    ASSERT_EQ(cudaGraphLaunch(executable, world.handles[0]), cudaSuccess);
-    ASSERT_EQ(cudaStreamSynchronize(world.handles[0]), cudaSuccess);
+    fixture.poison_scratch();
+    ASSERT_EQ(cudaGraphLaunch(executable, fixture.handles[0]), cudaSuccess);
+    ASSERT_EQ(cudaStreamSynchronize(fixture.handles[0]), cudaSuccess);
     ASSERT_TRUE(work.right()) << "replay " << replay;
   }
   ASSERT_EQ(cudaGraphExecDestroy(executable), cudaSuccess);
@@ -86,7 +87,7 @@ TEST(Stress, AThousandReplaysOfEverything) {
 
 constexpr int kThreads = 4, kRounds = 25;
 
-// work(thread) on so many threads at once.
+// Runs work(thread) on kThreads threads at the same time.
 template <class Work>
 void on_threads(Work work) {
   std::vector<std::thread> threads;
@@ -96,28 +97,29 @@ void on_threads(Work work) {
 
 TEST(Stress, FourCommunicatorsFromFourThreads) {
   on_threads([](int thread) {
-    World world(place(4, thread % 2 ? Placement::pairs : Placement::spread), mixed_options(4));
-    MixedWork work(world, 30 + thread);
+    CommunicatorFixture fixture(place(4, thread % 2 ? Placement::pairs : Placement::spread),
+                                mixed_options(4));
+    MixedWork work(fixture, 30 + thread);
     for (int round = 0; round < kRounds; ++round) {
       work.upload(static_cast<uint64_t>(thread * 100 + round));
-      ASSERT_TRUE(ok(work.enqueue(world.handles)));
-      world.synchronize();
+      ASSERT_TRUE(ok(work.enqueue(fixture.handles)));
+      fixture.synchronize();
       ASSERT_TRUE(work.right()) << "thread " << thread << ", round " << round;
     }
   });
 }
 
-// Every thread has streams and vectors of its own; the scratch memory is everyone's.
+// Every thread has its own streams and vectors; all share the scratch memory.
 TEST(Stress, OneCommunicatorFromFourThreads) {
-  World world(place(4, Placement::spread), mixed_options(4));
-  on_threads([&world](int thread) {
+  CommunicatorFixture fixture(place(4, Placement::spread), mixed_options(4));
+  on_threads([&fixture](int thread) {
     std::vector<Stream> streams;
     std::vector<cudaStream_t> handles;
-    for (const int device : world.devices) {
+    for (const int device : fixture.devices) {
       DeviceScope scope(device);
       handles.push_back(streams.emplace_back());
     }
-    MixedWork work(world, 30 + thread);
+    MixedWork work(fixture, 30 + thread);
     for (int round = 0; round < kRounds; ++round) {
       work.upload(static_cast<uint64_t>(thread * 100 + round));
       ASSERT_TRUE(ok(work.enqueue(handles)));

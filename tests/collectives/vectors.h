@@ -1,4 +1,4 @@
-// TypedVectors: one guarded vector a rank, on the rank's device.
+// TypedVectors: one guarded vector per rank, on the rank's device.
 #pragma once
 
 #include <rondo/collectives/data_view.h>
@@ -15,7 +15,7 @@ class TypedVectors {
  public:
   using OffsetOf = std::function<int64_t(int rank)>;
 
-  // Uninitialised, that is poisoned. `offset`: of the first element from a 256-byte boundary, in elements.
+  // Filled with poison. offset_of(rank): elements from a 256-byte boundary to the first element.
   TypedVectors(const std::vector<int>& devices, int64_t size, const OffsetOf& offset_of) {
     for (size_t rank = 0; rank < devices.size(); ++rank) {
       DeviceScope scope(devices[rank]);

@@ -1,22 +1,25 @@
-// An exercise: the all-reduce that everyone writes once.
+// An exercise: a common mistake in an all-reduce.
 //
-// The textbook's all-reduce is four lines of Python over a list `data` with one gradient a device:
+// The textbook all-reduce is four lines of Python over a list `data` with one gradient per device:
 //
 //     for i in range(1, len(data)):
 //         data[0][:] += data[i].to(data[0].device)
 //     for i in range(1, len(data)):
 //         data[i][:] = data[0].to(data[i].device)
 //
-// Leave out one `[:]`, and `data[i] = ...` no longer writes into the memory of gradient i. It makes a new array and
-// binds entry i of the *list* to it. Whoever looks at the list finds the right sums; the optimizer, which holds the
-// gradients themselves, finds what was there before. Nothing fails. The replicas take different steps and drift apart,
-// and the training goes on, a little worse than on one device.
+// Without `[:]`, `data[i] = ...` does not write to the memory of gradient i. It creates a new array and binds
+// entry i of the *list* to it. The list then contains the right sums, but the optimizer, which uses the
+// gradients themselves, reads the old values. No error is reported. The replicas take different steps and
+// diverge from each other; training continues with slightly worse results than on one device.
 //
-// Below is the same slip in C++, where a view is what a list's entry is in Python: a name for memory, not the memory.
+// Below is the same mistake in C++. A view corresponds to a Python list entry: it refers to memory and does
+// not own it.
 //
-// Questions. 1. Which line of rebinding_all_reduce() is wrong, and what must it be? 2. Why does the first check pass? 3. A
-// test that trains for one step and looks at the loss passes too: why? Which check of `rondo train` would have found it
-// after the first step?
+// Questions.
+//   1. Which line of rebinding_all_reduce() is wrong, and what must it be?
+//   2. Why does the first check pass?
+//   3. Why does a test that trains for one step and checks the loss pass, too? Which check of `rondo train`
+//      would have detected the mistake after the first step?
 
 #include <gtest/gtest.h>
 
@@ -37,7 +40,7 @@ std::vector<float> read(DataView view) {
   return values;
 }
 
-// What the wrong version makes: a new array, on the device of the entry that it replaces.
+// The wrong version creates these: a new array on the device of the entry that it replaces.
 struct NewArrays {
   std::vector<Buffer<float>> made;
   DataView operator()(int device, const std::vector<float>& values) {
@@ -47,7 +50,7 @@ struct NewArrays {
   }
 };
 
-// Wrong on purpose.
+// Wrong on purpose; see the exercise above.
 void rebinding_all_reduce(std::vector<DataView>& data, const std::vector<int>& devices,
                           NewArrays& new_array) {
   std::vector<float> sum = read(data[0]);

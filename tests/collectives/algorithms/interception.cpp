@@ -1,5 +1,5 @@
-// The calls with which the collectives put work on streams, taken over by the linker (--wrap, CMakeLists.txt). The
-// names are what the executor's headers make of them.
+// Redirects the stream calls of the collectives (linker option --wrap, CMakeLists.txt). The mangled names
+// come from the executor's headers.
 #include <rondo/collectives/pack.h>
 #include <rondo/tests/collectives/algorithms/stream_model.h>
 
@@ -26,9 +26,9 @@ RONDO_WRAPPED(cudaError_t, copy_peer, "_Z19cudaMemcpyPeerAsyncPviPKvimP11CUstrea
               (void* to, int to_device, const void* from, int from_device, size_t bytes,
                cudaStream_t stream));
 RONDO_WRAPPED(Status, reduce_vectors,
-              "_ZN5rondo7combineEPKcNS_5DTypeENS_9ReductionENS_8SumOrderERKNS_11CombinationEP11CUstream_st",
+              "_ZN5rondo14reduce_vectorsEPKcNS_5DTypeENS_9ReductionENS_8SumOrderERKNS_15ReduceArgumentsEP11CUstream_st",
               (const char* operation, DType dtype, Reduction reduction, SumOrder order,
-               const ReduceArguments& combination, cudaStream_t stream));
+               const ReduceArguments& arguments, cudaStream_t stream));
 RONDO_WRAPPED(Status, pack,
               "_ZN5rondo4packEPKcPvSt4spanIKNS_13BasicDataViewIvEELm18446744073709551615EEP11CUstream_st",
               (const char* operation, void* bucket, std::span<const DataView> vectors, cudaStream_t stream));
@@ -58,10 +58,10 @@ cudaError_t copy_peer_wrapped(void* to, int to_device, const void* from, int fro
   active->copy(stream, to, from, static_cast<int64_t>(bytes));
   return cudaSuccess;
 }
-Status combine_wrapped(const char* operation, DType dtype, Reduction reduction, SumOrder order,
-                       const ReduceArguments& combination, cudaStream_t stream) {
-  if (!active) return real_combine(operation, dtype, reduction, order, combination, stream);
-  active->sum(stream, dtype, reduction, combination);
+Status reduce_vectors_wrapped(const char* operation, DType dtype, Reduction reduction, SumOrder order,
+                       const ReduceArguments& arguments, cudaStream_t stream) {
+  if (!active) return real_reduce_vectors(operation, dtype, reduction, order, arguments, stream);
+  active->sum(stream, dtype, reduction, arguments);
   return {};
 }
 Status pack_wrapped(const char* operation, void* bucket, std::span<const DataView> vectors,

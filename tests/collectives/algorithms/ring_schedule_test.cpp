@@ -1,5 +1,5 @@
-// The ring's schedule, for every number of ranks from 1 to 64 and without a device: the steps are played
-// with lists of ranks in place of numbers.
+// The ring's schedule for 1 to 64 ranks, without a device: the steps run on lists of ranks instead of
+// numbers.
 #include <gtest/gtest.h>
 
 #include <rondo/collectives/algorithms/ring_schedule.h>
@@ -12,7 +12,7 @@ namespace {
 
 constexpr int kMostRanks = 64;
 
-// What a rank holds of a chunk: whose shares are in it, in the order in which they were added.
+// The ranks whose shares a chunk contains, in the order in which they were added.
 using Shares = std::vector<int>;
 using Ranks = std::vector<std::vector<Shares>>;  // [rank][chunk]
 
@@ -23,7 +23,7 @@ Ranks own_shares(int ranks) {
   return held;
 }
 
-// One step: everybody sends what he holds at its begin.
+// One step: every rank sends the chunk that it held before the step.
 Ranks after_step(const Ranks& before, int step) {
   const int ranks = static_cast<int>(before.size());
   Ranks after = before;
@@ -38,7 +38,7 @@ Ranks after_step(const Ranks& before, int step) {
   return after;
 }
 
-// Every rank once, from the chunk's number upwards and around: the order that all_reduce() promises.
+// The order that all_reduce() documents: every rank once, from the chunk's number upwards and around.
 Shares promised_order(int chunk, int ranks) {
   Shares order;
   for (int i = 0; i < ranks; ++i) order.push_back((chunk + i) % ranks);
@@ -109,8 +109,9 @@ TEST(RingSchedule, AllGatherGivesEveryRankEveryFinishedChunk) {
   }
 }
 
-// The only write into a neighbour's output that no slot and no event of its own guards: whoever receives a
-// finished chunk has sent his own sum of it before, so that nobody still reads what is overwritten.
+// Writes to the next rank's output are the only ones that are not protected by a slot and its event. A rank
+// that receives a finished chunk has already sent its own partial sum of it, so nothing still reads the
+// overwritten data.
 TEST(RingSchedule, OutputIsOverwrittenOnlyAfterItWasSentOn) {
   for (int ranks = 2; ranks <= kMostRanks; ++ranks)
     for (int rank = 0; rank < ranks; ++rank) {
@@ -166,8 +167,8 @@ TEST(Chunks, CoverTheDataOnceAndBeginAligned) {
       }
 }
 
-// A whole chunk is less than one element and one alignment unit longer than the n-th part, so a pass over
-// n slots' worth of data just fits.
+// A full chunk is less than one element and one alignment unit longer than the n-th part, so a pass over n
+// slots of data fits.
 TEST(Chunks, AreAsEqualAsTheAlignmentAllows) {
   for (int64_t element_bytes : {1, 2, 4, 8})
     for (int ranks = 1; ranks <= kMostRanks; ++ranks) {
@@ -182,7 +183,7 @@ TEST(Chunks, AreAsEqualAsTheAlignmentAllows) {
     }
 }
 
-// 2 (n-1)/n * S bytes, up to one alignment unit a step.
+// 2 (n-1)/n * S bytes, up to one alignment unit per step.
 TEST(Chunks, EveryRankSendsItsPart) {
   constexpr int64_t kElementBytes = 4;
   for (int ranks = 2; ranks <= kMostRanks; ++ranks)
@@ -197,12 +198,12 @@ TEST(Chunks, EveryRankSendsItsPart) {
             << "rank " << rank << " of " << ranks << ", " << count << " elements";
         all += bytes;
       }
-      ASSERT_EQ(all, 2 * (ranks - 1) * count * kElementBytes);  // over all ranks it is exact
+      ASSERT_EQ(all, 2 * (ranks - 1) * count * kElementBytes);  // the sum over all ranks is exact
     }
 }
 
-// Segments cover a chunk once, none is larger than a slot, all but the last are equal and begin aligned, and a large
-// chunk has enough of them to keep all slots busy.
+// The segments cover the chunk once, none is larger than a slot, all but the last have equal sizes and begin
+// aligned, and a large chunk has enough segments to keep all slots busy.
 TEST(Segments, CoverTheChunkAndFitTheSlots) {
   for (int64_t element_bytes : {1, 2, 4, 8})
     for (int64_t most : {64, 100, 1000, 1 << 20})
@@ -225,7 +226,7 @@ TEST(Segments, CoverTheChunkAndFitTheSlots) {
       }
 }
 
-// The pictures in collectives/README.md, by the compiler.
+// The examples of collectives/README.md, at compile time.
 static_assert(sent_chunk(0, 0, 4) == 0 && sent_chunk(0, 1, 4) == 3 && sent_chunk(0, 5, 4) == 3);
 static_assert(received_chunk(0, 0, 4) == 3 && received_chunk(2, 2, 4) == 3);
 static_assert(owner_of(0, 4) == 3 && owner_of(3, 4) == 2);

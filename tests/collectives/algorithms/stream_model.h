@@ -1,10 +1,10 @@
-// StreamModel: work on streams as CUDA orders it, and nothing else. It keeps what happens before what (vector
-// clocks of streams and events), and for every segment of memory who wrote and read it last and which expression it
-// holds. So it finds
+// StreamModel: a model of work on streams as CUDA orders it. It tracks the happens-before relation with
+// vector clocks of streams and events, and for every granule of memory its last write and reads and the
+// expression that it holds. It finds
 //
-//   every pair of accesses to the same memory, one of them a write, that no event puts in order, whether or not they
-//   ever join_streams in a run, and
-//   what an operation computes as an expression: which shares are added, each how often, in which order.
+//   - every pair of conflicting accesses to the same memory that no event orders, even if they do not collide
+//     in a run;
+//   - the expression that an operation computes: which shares are added, how often, and in which order.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -21,14 +21,14 @@
 
 namespace rondo::test {
 
-// An expression: a number for each, the same for the same. 0 is what was never written.
+// The number of an expression; equal expressions have equal numbers. 0: memory that was never written.
 using Term = int;
 
 class Terms {
  public:
   Term share(int rank, int64_t element) { return of(kShare, rank, element); }
   Term sum(Term a, Term b) { return of(kSum, a, b); }
-  Term finished(Term a) { return of(kFinished, a, 0); }  // rounded or divided: what an output gets
+  Term finished(Term a) { return of(kFinished, a, 0); }  // rounded or divided: the value of an output
 
  private:
   enum Kind { kShare, kSum, kFinished };
@@ -40,7 +40,7 @@ class Terms {
 
 class StreamModel {
  public:
-  // `granule`: all accesses begin and end at multiples of so many bytes.
+  // All accesses begin and end at multiples of `granule` bytes.
   explicit StreamModel(int64_t granule = 1) : granule_(granule) {}
 
   void record(cudaEvent_t event, cudaStream_t stream);
@@ -49,25 +49,25 @@ class StreamModel {
   void sum(cudaStream_t stream, DType dtype, Reduction reduction, const ReduceArguments& combination);
   void pack(cudaStream_t stream, void* bucket, std::span<const DataView> vectors, bool into_bucket);
 
-  // Work of the caller: fills a vector, one term an element; reads it.
+  // Work of the caller: writes a vector, one term per element; reads a vector.
   void write(cudaStream_t stream, DataView vector, const std::vector<Term>& terms);
   std::vector<Term> read(cudaStream_t stream, ConstDataView vector);
 
   Terms& terms() { return terms_; }
   int64_t bytes_copied_on(cudaStream_t stream) { return bytes_copied_[stream]; }
   int64_t sums() const { return sums_; }
-  // What is wrong; the first few.
+  // The first problems found.
   const std::vector<std::string>& problems() const { return problems_; }
 
  private:
-  using Clock = std::vector<uint32_t>;  // [stream]: how much of its work has happened before
+  using Clock = std::vector<uint32_t>;  // [stream]: how much of its work happened before
   struct Access {
     size_t stream = 0;
     uint32_t time = 0;  // 0: never
   };
   struct Cell {
     Access written;
-    std::vector<Access> read;  // since then, the latest of each stream
+    std::vector<Access> read;  // reads since the write, the latest of each stream
     Term term = 0;
   };
   struct Stream {
@@ -85,17 +85,17 @@ class StreamModel {
   int64_t granule_;
   Terms terms_;
   std::unordered_map<cudaStream_t, Stream> streams_;
-  std::vector<std::vector<const char*>> work_;  // [stream][time - 1]: what it was
+  std::vector<std::vector<const char*>> work_;  // [stream][time - 1]: the kind of work
   std::unordered_map<cudaEvent_t, Clock> events_;
   std::unordered_map<uintptr_t, Cell> memory_;  // by granule
   std::unordered_map<cudaStream_t, int64_t> bytes_copied_;
   std::vector<std::string> problems_;
   Access now_;
-  const Clock* clock_ = nullptr;  // of the work that is being done
+  const Clock* clock_ = nullptr;  // of the current work
   int64_t sums_ = 0;
 };
 
-// While one lives, what the collectives put on streams goes to `model` instead of the device.
+// While an object exists, the stream calls of the collectives go to `model` instead of the device.
 class Interception {
  public:
   explicit Interception(StreamModel& model);

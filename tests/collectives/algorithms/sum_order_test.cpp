@@ -1,17 +1,17 @@
-// In which order each operation adds, bit by bit: collectives.h promises an order for every algorithm, and here is
-// that promise as a plain loop. The data are such that another order gives other bits.
+// The order in which each operation adds, bit by bit: plain loops in the order that collectives.h documents
+// for each algorithm. The data are such that another order gives other bits.
 #include <rondo/tests/collectives/exact_data.h>
-#include <rondo/tests/collectives/worlds.h>
+#include <rondo/tests/collectives/settings.h>
 
 #include <functional>
 
 namespace rondo::test {
 namespace {
 
-// Small numbers, and for each element two ranks with a large one and its negative: what is added between them loses
-// its last bits. 16-bit floats, too, show that when they are summed in fp32.
+// Small numbers, and for each element two ranks with a large number and its negative, so that sums between
+// these two lose their last bits. This also affects 16-bit floats, which are summed in fp32.
 template <class T>
-std::vector<std::vector<T>> touchy_inputs(int ranks, int64_t size) {
+std::vector<std::vector<T>> order_sensitive_inputs(int ranks, int64_t size) {
   const double large = std::is_same_v<T, double> ? 0x1p43 : 0x1p14;
   std::vector<std::vector<T>> inputs;
   for (int rank = 0; rank < ranks; ++rank) {
@@ -26,7 +26,7 @@ std::vector<std::vector<T>> touchy_inputs(int ranks, int64_t size) {
 }
 
 template <class T>
-using Sum = std::conditional_t<std::is_same_v<T, double>, double, float>;  // what partial sums are kept in
+using Sum = std::conditional_t<std::is_same_v<T, double>, double, float>;  // the type of partial sums
 
 // ranks[0] + ranks[1] + ... from left to right, rounded once.
 template <class T>
@@ -37,13 +37,13 @@ T sum_along(const std::vector<std::vector<T>>& inputs, const std::vector<int>& r
   return static_cast<T>(sum);
 }
 
-// The ranks from `position` on, once around the ring.
+// All ranks of the ring in order, beginning at `position`.
 std::vector<int> around(const std::vector<int>& ring, size_t position) {
   std::vector<int> ranks;
   for (size_t k = 0; k < ring.size(); ++k) ranks.push_back(ring[(position + k) % ring.size()]);
   return ranks;
 }
-std::vector<int> upwards(int ranks) {
+std::vector<int> ascending(int ranks) {
   std::vector<int> order(static_cast<size_t>(ranks));
   std::iota(order.begin(), order.end(), 0);
   return order;
@@ -52,11 +52,12 @@ size_t position_of(const std::vector<int>& ring, int rank) {
   return static_cast<size_t>(std::find(ring.begin(), ring.end(), rank) - ring.begin());
 }
 
-// The sum of every element, where element i is added along order_of(i). Checks that the data would tell: the sum
-// along the order reversed, and along the other algorithm's, must differ somewhere.
+// The sum of every element, where element i is added in the order order_of(i). Checks that the data is
+// sensitive to the order: the reversed order and the order shifted by one rank must give other bits
+// somewhere.
 template <class T>
-std::vector<T> witness(const std::vector<std::vector<T>>& inputs,
-                       const std::function<std::vector<int>(int64_t element)>& order_of) {
+std::vector<T> sum_in_order(const std::vector<std::vector<T>>& inputs,
+                            const std::function<std::vector<int>(int64_t element)>& order_of) {
   std::vector<T> sum, reversed, rotated;
   for (size_t i = 0; i < inputs[0].size(); ++i) {
     std::vector<int> order = order_of(static_cast<int64_t>(i));
@@ -81,19 +82,20 @@ class SumOrderOf : public testing::TestWithParam<Parameters> {
  protected:
   static constexpr int64_t kBlock = 601;
 
-  // test(element, world, ring) for worlds of 2 to 16 ranks, the ring in order and shuffled, in one segment and many.
+  // Calls test(element, fixture, ring) for 2 to 16 ranks, with the ring in order and shuffled, in one segment
+  // and in many.
   template <class Test>
-  void for_worlds(Test test) {
+  void for_fixtures(Test test) {
     for (const int ranks : {2, 3, 4, 7, 8, 16})
       for (const bool shuffled : {false, true})
         for (const int64_t slot_bytes : {int64_t{64}, int64_t{64} << 10}) {
           SCOPED_TRACE(concat(ranks, " ranks", shuffled ? " shuffled" : "", ", slots of ", slot_bytes));
           CommunicatorOptions options{.slot_bytes = slot_bytes, .bucket_bytes = 0};
-          std::vector<int> ring = shuffled ? shuffled_ring(ranks) : upwards(ranks);
+          std::vector<int> ring = shuffled ? shuffled_ring(ranks) : ascending(ranks);
           options.ring_order = ring;
-          World world(place(ranks, Placement::spread), options);
+          CommunicatorFixture fixture(place(ranks, Placement::spread), options);
           visit(GetParam().dtype, [&](auto element) {
-            if constexpr (!std::is_integral_v<decltype(element)>) test(element, world, ring);
+            if constexpr (!std::is_integral_v<decltype(element)>) test(element, fixture, ring);
           });
           if (HasFailure()) return;
         }
@@ -120,20 +122,20 @@ INSTANTIATE_TEST_SUITE_P(All, AllReduceOrderOf,
                          name_parameters);
 
 TEST_P(AllReduceOrderOf, IsAsDocumented) {
-  for_worlds([&](auto element, World& world, const std::vector<int>& ring) {
+  for_fixtures([&](auto element, CommunicatorFixture& fixture, const std::vector<int>& ring) {
     using T = decltype(element);
     const auto ranks = static_cast<int64_t>(ring.size());
     const int64_t size = kBlock;
-    const auto inputs = touchy_inputs<T>(static_cast<int>(ranks), size);
-    // A chunk is an n-th part, rounded up to 16 bytes; chunk c begins at the rank at position c.
+    const auto inputs = order_sensitive_inputs<T>(static_cast<int>(ranks), size);
+    // A chunk is an n-th part, rounded up to 16 bytes. Chunk c begins at the rank at position c.
     int64_t chunk = (size + ranks - 1) / ranks;
     while (chunk * static_cast<int64_t>(sizeof(T)) % 16 != 0) ++chunk;
-    const std::vector<T> want = witness<T>(inputs, [&](int64_t i) {
-      return by_ring() ? around(ring, static_cast<size_t>(i / chunk)) : upwards(static_cast<int>(ranks));
+    const std::vector<T> want = sum_in_order<T>(inputs, [&](int64_t i) {
+      return by_ring() ? around(ring, static_cast<size_t>(i / chunk)) : ascending(static_cast<int>(ranks));
     });
-    TypedVectors<T> data(world.devices, inputs, 3);
-    ASSERT_TRUE(ok(all_reduce(data.views(), options(), world.communicator, world.handles)));
-    world.synchronize();
+    TypedVectors<T> data(fixture.devices, inputs, 3);
+    ASSERT_TRUE(ok(all_reduce(data.views(), options(), fixture.communicator, fixture.handles)));
+    fixture.synchronize();
     for (size_t rank = 0; rank < inputs.size(); ++rank)
       ASSERT_TRUE(all_equal_bits(data.download(rank), want)) << "rank " << rank;
   });
@@ -143,19 +145,19 @@ class ReduceOrderOf : public SumOrderOf {};
 INSTANTIATE_TEST_SUITE_P(All, ReduceOrderOf, testing::ValuesIn(by({Algorithm::ring, Algorithm::direct})),
                          name_parameters);
 
-// The ring ends where the result belongs, so it begins one position behind.
+// The ring ends at the owner of the result, so it begins one position after it.
 TEST_P(ReduceOrderOf, ReduceScatterIsAsDocumented) {
-  for_worlds([&](auto element, World& world, const std::vector<int>& ring) {
+  for_fixtures([&](auto element, CommunicatorFixture& fixture, const std::vector<int>& ring) {
     using T = decltype(element);
     const auto ranks = static_cast<int>(ring.size());
-    const auto inputs = touchy_inputs<T>(ranks, ranks * kBlock);
-    const std::vector<T> want = witness<T>(inputs, [&](int64_t i) {
-      return by_ring() ? around(ring, position_of(ring, static_cast<int>(i / kBlock)) + 1) : upwards(ranks);
+    const auto inputs = order_sensitive_inputs<T>(ranks, ranks * kBlock);
+    const std::vector<T> want = sum_in_order<T>(inputs, [&](int64_t i) {
+      return by_ring() ? around(ring, position_of(ring, static_cast<int>(i / kBlock)) + 1) : ascending(ranks);
     });
-    TypedVectors<T> in(world.devices, inputs), out(world.devices, kBlock);
+    TypedVectors<T> in(fixture.devices, inputs), out(fixture.devices, kBlock);
     ASSERT_TRUE(
-        ok(reduce_scatter(out.views(), in.const_views(), options(), world.communicator, world.handles)));
-    world.synchronize();
+        ok(reduce_scatter(out.views(), in.const_views(), options(), fixture.communicator, fixture.handles)));
+    fixture.synchronize();
     for (int rank = 0; rank < ranks; ++rank)
       ASSERT_TRUE(all_equal_bits(out.download(static_cast<size_t>(rank)), block_of(want, rank, kBlock)))
           << "rank " << rank;
@@ -163,37 +165,38 @@ TEST_P(ReduceOrderOf, ReduceScatterIsAsDocumented) {
 }
 
 TEST_P(ReduceOrderOf, ReduceIsAsDocumented) {
-  for_worlds([&](auto element, World& world, const std::vector<int>& ring) {
+  for_fixtures([&](auto element, CommunicatorFixture& fixture, const std::vector<int>& ring) {
     using T = decltype(element);
     const auto ranks = static_cast<int>(ring.size());
-    const auto inputs = touchy_inputs<T>(ranks, kBlock);
-    TypedVectors<T> in(world.devices, inputs);
+    const auto inputs = order_sensitive_inputs<T>(ranks, kBlock);
+    TypedVectors<T> in(fixture.devices, inputs);
     for (const int root : {0, ranks / 2, ranks - 1}) {
-      const std::vector<T> want = witness<T>(inputs, [&](int64_t) {
-        return by_ring() ? around(ring, position_of(ring, root) + 1) : upwards(ranks);
+      const std::vector<T> want = sum_in_order<T>(inputs, [&](int64_t) {
+        return by_ring() ? around(ring, position_of(ring, root) + 1) : ascending(ranks);
       });
-      TypedVectors<T> out({world.devices[static_cast<size_t>(root)]}, kBlock);
-      ASSERT_TRUE(
-          ok(reduce(out.views()[0], in.const_views(), root, options(), world.communicator, world.handles)));
-      world.synchronize();
+      TypedVectors<T> out({fixture.devices[static_cast<size_t>(root)]}, kBlock);
+      ASSERT_TRUE(ok(
+          reduce(out.views()[0], in.const_views(), root, options(), fixture.communicator, fixture.handles)));
+      fixture.synchronize();
       ASSERT_TRUE(all_equal_bits(out.download(0), want)) << "root " << root;
     }
   });
 }
 
-// all_reduce_coalesced() is all_reduce() of the bucket, in which every vector begins at a multiple of 16 bytes.
+// all_reduce_coalesced() adds as all_reduce() of the bucket, in which every vector begins at a multiple of 16
+// bytes.
 TEST(AllReduceCoalescedOrder, IsThatOfTheBucket) {
   constexpr int kRanks = 5;
   const std::vector<int64_t> sizes = {7, 0, 130, 64, 1};
   for (const Algorithm algorithm : kAlgorithms) {
-    World world(place(kRanks, Placement::spread));
+    CommunicatorFixture fixture(place(kRanks, Placement::spread));
     std::vector<std::unique_ptr<RankVectors>> vectors;
     std::vector<std::vector<DataView>> lists(kRanks);
     std::vector<std::vector<float>> bucket(kRanks);
     std::vector<size_t> begins;
     for (const int64_t size : sizes) {
-      const auto inputs = touchy_inputs<float>(kRanks, size);
-      vectors.push_back(std::make_unique<RankVectors>(world.devices, inputs));
+      const auto inputs = order_sensitive_inputs<float>(kRanks, size);
+      vectors.push_back(std::make_unique<RankVectors>(fixture.devices, inputs));
       begins.push_back(bucket[0].size());
       for (size_t rank = 0; rank < kRanks; ++rank) {
         lists[rank].push_back(vectors.back()->views()[rank]);
@@ -202,8 +205,9 @@ TEST(AllReduceCoalescedOrder, IsThatOfTheBucket) {
       }
     }
     const std::vector<float> want = documented_sum(bucket, algorithm);
-    ASSERT_TRUE(ok(all_reduce_coalesced(lists, {.algorithm = algorithm}, world.communicator, world.handles)));
-    world.synchronize();
+    ASSERT_TRUE(
+        ok(all_reduce_coalesced(lists, {.algorithm = algorithm}, fixture.communicator, fixture.handles)));
+    fixture.synchronize();
     for (size_t k = 0; k < sizes.size(); ++k)
       for (size_t rank = 0; rank < kRanks; ++rank) {
         const auto begin = want.begin() + static_cast<std::ptrdiff_t>(begins[k]);

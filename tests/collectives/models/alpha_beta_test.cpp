@@ -10,7 +10,7 @@
 namespace rondo {
 namespace {
 
-// Sizes from 1 KB to 1 GB; every time is off by up to `noise` of itself.
+// Sizes from 1 KB to 1 GB. The relative error of every time is up to `noise`.
 std::vector<TimedSize> planted(double alpha, double beta, double noise) {
   std::mt19937 random(7);
   std::uniform_real_distribution<double> factor(1 - noise, 1 + noise);
@@ -40,7 +40,7 @@ TEST(AlphaBeta, RecoversItFromNoise) {
   EXPECT_NEAR(result.residual, 0.1 / std::sqrt(3.0), 0.015);  // of a uniform distribution
 }
 
-// Worked by hand: weights 1 and 1/4 on the line through (0, 1), (0, 2) and (4, 2), (4, 2).
+// Computed by hand: weights 1 and 1/4 on the line through (0, 1), (0, 2) and (4, 2), (4, 2).
 TEST(AlphaBeta, WeighsEachSampleByItsOwnTime) {
   AlphaBetaFit result;
   const std::vector<TimedSize> samples = {{0, 1}, {0, 2}, {4, 2}, {4, 2}};
@@ -52,7 +52,7 @@ TEST(AlphaBeta, WeighsEachSampleByItsOwnTime) {
 
 TEST(AlphaBeta, NothingComesOutNegative) {
   AlphaBetaFit result;
-  const std::vector<TimedSize> steep = {{10, 1}, {20, 3}};  // a line that would start at -1
+  const std::vector<TimedSize> steep = {{10, 1}, {20, 3}};  // the line would start at -1
   ASSERT_TRUE(fit(steep, result).ok());
   EXPECT_EQ(result.alpha, 0);
   EXPECT_NEAR(1 / result.beta, (10.0 / 1 + 20.0 / 3) / (100.0 / 1 + 400.0 / 9), 1e-12);

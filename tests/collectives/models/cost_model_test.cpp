@@ -1,9 +1,9 @@
-// The cost model against figures worked out by hand, traffic counted along the ring's schedule, and the sizes
-// at which the formulas cross.
+// The cost model compared with figures computed by hand, with traffic counted along the ring's schedule, and
+// at the sizes where the formulas cross.
 #include <gtest/gtest.h>
 
-#include <rondo/collectives/models/cost_model.h>
 #include <rondo/collectives/algorithms/ring_schedule.h>
+#include <rondo/collectives/models/cost_model.h>
 
 #include <cmath>
 #include <limits>
@@ -14,7 +14,7 @@ namespace {
 constexpr double kMicro = 1e-6, kMilli = 1e-3;
 constexpr int64_t k400MB = 400'000'000;
 
-// Round figures, a host that costs nothing, and slots that take a chunk in two segments.
+// Round figures, a host without cost, and slots that cut a chunk into two segments.
 LinkConstants wires() {
   return {.host_seconds_per_call = 0,
           .copy_latency = 10 * kMicro,
@@ -39,12 +39,13 @@ void expect_cost(const Cost& cost, double latency, double wire, double reduction
 }
 
 TEST(CostModel, FourRanksOnWires) {
-  // Ring: 12 copies of half a chunk in turn, 6 chunks of 100 MB over the wire. The copies hide all sums but the
-  // last, of half a chunk.
+  // Ring: 12 copies of half a chunk in sequence, 6 chunks of 100 MB over the link. The copies hide all sums
+  // except the last one, of half a chunk.
   expect_cost(predict(Algorithm::ring, 4, k400MB, wires(), true), 125 * kMicro, 6 * kMilli, 0.15 * kMilli);
-  // Direct: one kernel; 3 chunks read and 3 written by each rank, the same the other way by the others.
+  // Direct: one kernel; each rank reads 3 chunks and writes 3, and the others do the same in the other
+  // direction.
   expect_cost(predict(Algorithm::direct, 4, k400MB, wires(), true), 5 * kMicro, 6 * kMilli, 0);
-  // Root: 6 whole vectors over one wire; 4 read and 1 written by the sum.
+  // Root: 6 whole vectors over one link; the sum reads 4 vectors and writes 1.
   expect_cost(predict(Algorithm::root, 4, k400MB, wires(), true), 65 * kMicro, 24 * kMilli, 2 * kMilli);
   EXPECT_NEAR(lower_bound(4, k400MB, wires()), 6 * kMilli, 1e-12);
 }
@@ -64,7 +65,7 @@ TEST(CostModel, ThePeersBandwidthIsForTheDirectOneOnly) {
   EXPECT_NEAR(predict(Algorithm::ring, 4, k400MB, constants, true).wire, 6 * kMilli, 1e-12);
 }
 
-// Every access to memory that the ring makes, counted step by step.
+// Counts every memory access of the ring step by step.
 TEST(CostModel, TrafficOfTheRingIsWhatItsStepsMove) {
   for (int ranks = 2; ranks <= 16; ++ranks) {
     const int64_t bytes = int64_t{16} * ranks * 1000;  // whole chunks
@@ -87,13 +88,14 @@ TEST(CostModel, TheHostSetsThePaceWhereItIsSlower) {
   LinkConstants constants = wires();
   constants.host_seconds_per_call = 4 * kMicro;
   const Cost small = predict(Algorithm::ring, 8, 1000, constants, true);
-  EXPECT_NEAR(small.host, 8 * 21 * 4 * kMicro, 1e-12);  // 14 copies and 7 sums a rank
+  EXPECT_NEAR(small.host, 8 * 21 * 4 * kMicro, 1e-12);  // 14 copies and 7 sums per rank
   EXPECT_EQ(small.seconds(), small.host);
   EXPECT_EQ(small.dominating(), Term::host);
   EXPECT_NEAR(predict(Algorithm::direct, 8, 1000, constants, true).host, 8 * 4 * kMicro, 1e-12);
   EXPECT_NEAR(predict(Algorithm::direct, 8, 1000, constants, false).host, 8 * 15 * 4 * kMicro, 1e-12);
   EXPECT_NEAR(predict(Algorithm::root, 8, 1000, constants, true).host, 15 * 4 * kMicro, 1e-12);
-  EXPECT_NEAR(predict(Algorithm::ring, 8, k400MB, constants, true).host, 2 * small.host, 1e-12);  // 2 segments
+  // 2 segments per chunk.
+  EXPECT_NEAR(predict(Algorithm::ring, 8, k400MB, constants, true).host, 2 * small.host, 1e-12);
   const Cost large = predict(Algorithm::ring, 8, k400MB, constants, true);
   EXPECT_EQ(large.seconds(), large.on_devices());
 }
@@ -107,26 +109,26 @@ TEST(CostModel, NamesTheLargestTerm) {
   EXPECT_STREQ(name_of(Term::host), "host");
 }
 
-// A chunk below ring::kSplitBytes is one segment: copied, then added.
-TEST(CostModel, SumsOfSmallChunksHideNowhere) {
+// A chunk below ring::kSplitBytes is one segment, which is copied and then added.
+TEST(CostModel, SumsOfSmallChunksAreNotHidden) {
   expect_cost(predict(Algorithm::ring, 4, 400'000, wires(), true), 75 * kMicro, 6 * kMicro, 0.9 * kMicro);
 }
 
 TEST(CostModel, SmallSlotsCostLatency) {
   LinkConstants constants = wires();
-  constants.slot_bytes = 25'000'000;  // 4 segments a chunk: 24 copies and 2 late sums in turn
+  constants.slot_bytes = 25'000'000;  // 4 segments per chunk: 24 copies and 2 unhidden sums in sequence
   expect_cost(predict(Algorithm::ring, 4, k400MB, constants, true), 250 * kMicro, 6 * kMilli, 0.15 * kMilli);
-  // 4 and 16 rounds of fetching 3 parts each.
+  // 4 and 16 rounds, each of which copies 3 parts.
   EXPECT_NEAR(predict(Algorithm::direct, 4, k400MB, constants, false).latency, (150 + 20) * kMicro, 1e-12);
   EXPECT_NEAR(predict(Algorithm::root, 4, k400MB, constants, true).latency, (510 + 80) * kMicro, 1e-12);
-  constants.slot_bytes = 40'000'000;  // 3 segments: two that hide each other's sums, and one alone
+  constants.slot_bytes = 40'000'000;  // 3 segments: a pair that hides its sums, and a single one
   const Cost three = predict(Algorithm::ring, 4, k400MB, constants, true);
   EXPECT_NEAR(three.latency, (18 * 10 + 4 * 5) * kMicro, 1e-12);
   EXPECT_NEAR(three.reduction, 0.4 * kMilli, 1e-9);
 }
 
-// 3 ms for the sum of half a chunk, 0.51 ms for its copy: what is later shows in each of 3 steps, twice.
-TEST(CostModel, SumsThatAreSlowerThanCopiesShow) {
+// 3 ms for the sum of half a chunk, 0.51 ms for its copy: the difference counts twice in each of 3 steps.
+TEST(CostModel, SumsSlowerThanCopiesAreNotHidden) {
   LinkConstants constants = wires();
   constants.memory_bandwidth = 50e9;
   EXPECT_NEAR(predict(Algorithm::ring, 4, k400MB, constants, true).reduction,
@@ -135,7 +137,7 @@ TEST(CostModel, SumsThatAreSlowerThanCopiesShow) {
 
 TEST(CostModel, DirectWithoutPeersFetchesAndHandsOut) {
   expect_cost(predict(Algorithm::direct, 4, k400MB, wires(), false), 65 * kMicro, 6 * kMilli, 0.5 * kMilli);
-  // On one memory everybody is a peer.
+  // On one memory all ranks have peer access.
   EXPECT_EQ(predict(Algorithm::direct, 4, k400MB, one_memory(), false).seconds(),
             predict(Algorithm::direct, 4, k400MB, one_memory(), true).seconds());
 }
@@ -171,8 +173,8 @@ TEST(CostModel, MoreDataNeverTakesLessAndNothingBeatsTheBound) {
           expect_sensible(algorithm, ranks, constants, peers_reachable);
 }
 
-// Where other ranks are reached by copies at a fifth of the neighbours' bandwidth: 75 us + 17.25 ps a byte of the
-// ring join_streams 65 us + 65 ps a byte of the root at 209,424 bytes.
+// Without peer access, and with copies at a fifth of the bandwidth between consecutive ranks: the ring's 75
+// us + 17.25 ps per byte and the root's 65 us + 65 ps per byte are equal at 209,424 bytes.
 TEST(Choose, RootForSmallDataThenRing) {
   LinkConstants constants = wires();
   constants.peer_bandwidth = 20e9;
@@ -182,7 +184,7 @@ TEST(Choose, RootForSmallDataThenRing) {
   EXPECT_EQ(choose(4, k400MB, constants, false), Algorithm::ring);
 }
 
-// Eight ranks ask for 21 calls each, the root for 15 in all.
+// Eight ranks need 21 calls each; the root algorithm needs 15 in total.
 TEST(Choose, RootWhereTheHostIsSlow) {
   LinkConstants constants = wires();
   constants.host_seconds_per_call = 50 * kMicro;
@@ -190,7 +192,8 @@ TEST(Choose, RootWhereTheHostIsSlow) {
   EXPECT_EQ(choose(8, 1000, constants, true), Algorithm::direct);
 }
 
-// With peers at half the wire's bandwidth, 5 us + 30 ps a byte join_streams the ring's 125 us + 15.375 ps a byte.
+// With peers at half the link's bandwidth: direct takes 5 us + 30 ps per byte, the ring 125 us + 15.375 ps
+// per byte.
 TEST(Choose, DirectWherePeersAreReachedUntilTheRingIsFaster) {
   LinkConstants constants = wires();
   constants.peer_bandwidth = 50e9;

@@ -1,5 +1,5 @@
-// The order of ranks against all orders where these can be tried, and against rings that were hidden in the
-// matrix where they can't.
+// ring_order() compared with all orders where these can be enumerated, and with rings hidden in the matrix
+// for more ranks.
 #include <gtest/gtest.h>
 
 #include <rondo/collectives/models/ring_order.h>
@@ -18,13 +18,13 @@ class Matrix {
  public:
   explicit Matrix(int ranks, double everywhere = 0)
       : n_(static_cast<size_t>(ranks)), values_(n_ * n_, everywhere) {
-    for (size_t i = 0; i < n_; ++i) values_[i * n_ + i] = std::nan("");  // nobody may read the diagonal
+    for (size_t i = 0; i < n_; ++i) values_[i * n_ + i] = std::nan("");  // the diagonal must not be read
   }
   double& at(int from, int to) { return values_[static_cast<size_t>(from) * n_ + static_cast<size_t>(to)]; }
   const std::vector<double>& values() const { return values_; }
   int ranks() const { return static_cast<int>(n_); }
 
-  // Every link by itself, or the same in both directions.
+  // Each link has its own value, or the same value in both directions.
   template <class Value>
   static Matrix of(int ranks, bool symmetric, const Value& value) {
     Matrix matrix(ranks);
@@ -60,7 +60,7 @@ std::vector<int> in_turn(int ranks) {
   return order;
 }
 
-// All (n-1)! rings that start with rank 0, in the alphabet's order; whole numbers, so that sums are exact.
+// All (n-1)! rings that start with rank 0, in lexicographic order; whole numbers, so that sums are exact.
 std::vector<int> by_trying_all(const Matrix& matrix) {
   std::vector<int> order = in_turn(matrix.ranks()), best = order;
   do {
@@ -88,7 +88,7 @@ TEST(RingOrder, RanksInTurnWhereAllLinksAreEqual) {
     ASSERT_EQ(order_of(Matrix(ranks, 25e9)), in_turn(ranks));
 }
 
-// A ring through all ranks in a random order, at 100 and more; all other links below 50.
+// A ring through all ranks in random order, at 100 and more; all other links are below 50.
 Matrix with_hidden_ring(int ranks, std::mt19937& random, std::vector<int>& hidden, double decoys) {
   std::uniform_real_distribution<double> slow(10, 50), fast(100, 120), chance(0, 1);
   Matrix matrix =
@@ -109,7 +109,7 @@ TEST(RingOrder, FindsAHiddenRing) {
   }
 }
 
-// Fast links that lead nowhere: every fifth of the others is as fast as those of the hidden ring.
+// Misleading fast links: a fifth of the other links are as fast as those of the hidden ring.
 TEST(RingOrder, IsNotLedAstrayByFastLinksElsewhere) {
   std::mt19937 random(3);
   for (const int ranks : {14, 16, 24, 64})
@@ -120,7 +120,7 @@ TEST(RingOrder, IsNotLedAstrayByFastLinksElsewhere) {
     }
 }
 
-// Pairs with fast links, whose numbers are shuffled: the ring uses every one of them.
+// Pairs with fast links and shuffled ranks: the ring uses all of these links.
 TEST(RingOrder, KeepsPairsTogether) {
   std::mt19937 random(4);
   for (const int ranks : {8, 32}) {
@@ -158,7 +158,7 @@ TEST(RingOrder, HoldsEveryRankOnce) {
 TEST(RingOrder, SlowestLinkGoesOnceAround) {
   Matrix matrix(3, 9);
   matrix.at(2, 0) = 4;
-  matrix.at(0, 2) = 1;  // against the ring's direction
+  matrix.at(0, 2) = 1;  // opposite to the ring's direction
   const std::vector<int> order = {0, 1, 2};
   EXPECT_EQ(slowest_link(order, matrix.values()), 4);
   EXPECT_TRUE(std::isinf(slowest_link(std::vector<int>{0}, Matrix(1).values())));

@@ -1,4 +1,5 @@
-// The formulas for clusters against figures worked out by hand, and against each other where they must agree.
+// The formulas for clusters compared with figures computed by hand, and with each other where they must
+// agree.
 #include <gtest/gtest.h>
 
 #include <rondo/collectives/models/scale_links.h>
@@ -14,7 +15,7 @@ namespace {
 constexpr double kMicro = 1e-6;
 constexpr int64_t k100MB = 100'000'000;
 
-// Inside 2 us and 100 GB/s a device; between 10 us and 10 GB/s an adapter.
+// Inside a node: 2 us and 100 GB/s per device. Between nodes: 10 us and 10 GB/s per adapter.
 Cluster cluster(int devices_per_node, int adapters) {
   return {.inside = {2 * kMicro, 100e9},
           .between = {10 * kMicro, 10e9},
@@ -38,7 +39,7 @@ TEST(ScaleModel, OneNode) {
   EXPECT_NEAR(flat(4, c), 6 * 2 * kMicro + 1.5e-3, 1e-12);  // 6 steps, 1.5 S at 100 GB/s
   // Twice a height of 2, and 2 S: 4 * 2 + 2000 us, and for k segments 2 (k - 1) + 3 * 2000 / k us.
   EXPECT_NEAR(tree(4, c), (2008 + 2 * std::sqrt(6000 * 2.0) - 2) * kMicro, 1e-12);
-  EXPECT_EQ(tree(3, c), tree(4, c));  // 3 devices need the height of 4
+  EXPECT_EQ(tree(3, c), tree(4, c));  // 3 devices need the same height as 4
   EXPECT_EQ(rings(4, c), flat(4, c));
   EXPECT_EQ(trees(4, c), flat(4, c));
   for (const ScaleAlgorithm algorithm : kScaleAlgorithms) EXPECT_EQ(predict(algorithm, 1, k100MB, c), 0);
@@ -49,9 +50,9 @@ TEST(ScaleModel, FourNodesOfFour) {
   EXPECT_NEAR(flat(16, c), 24 * 2 * kMicro + 6 * 10 * kMicro + 30.0 / 16 * 2.5e-3, 1e-12);
   // The slowest of 8 hops takes 10 us: 48 + 5000 us, and for k segments 10 (k - 1) + 7 * 5000 / k us.
   EXPECT_NEAR(tree(16, c), (5048 + 2 * std::sqrt(35000 * 10.0) - 10) * kMicro, 1e-12);
-  // Inside twice 3 steps with 3/4 S at 100 GB/s; between 6 steps with 1.5 S at 40 GB/s.
+  // Inside: twice 3 steps with 3/4 S at 100 GB/s. Between: 6 steps with 1.5 S at 40 GB/s.
   EXPECT_NEAR(rings(16, c), 6 * 2 * kMicro + 1.5e-3 + 6 * 10 * kMicro + 1.5 * 2.5e-3, 1e-12);
-  // Between, 4 hops and 2 S: 40 + 5000 us, and for k segments 10 (k - 1) + 3 * 5000 / k us.
+  // Between nodes, 4 hops and 2 S: 40 + 5000 us, and for k segments 10 (k - 1) + 3 * 5000 / k us.
   EXPECT_NEAR(trees(16, c), 12 * kMicro + 1.5e-3 + (5040 + 2 * std::sqrt(15000 * 10.0) - 10) * kMicro, 1e-12);
 }
 
@@ -63,7 +64,7 @@ TEST(ScaleModel, TheSlowerOfNodeAndAdaptersCounts) {
 
 TEST(ScaleModel, NodesOfOneDevice) {
   Cluster c = cluster(1, 2);
-  c.inside.bandwidth = 1;  // nothing is inside
+  c.inside.bandwidth = 1;  // no link is inside a node
   EXPECT_NEAR(flat(5, c), 8 * 10 * kMicro + 1.6 * 5e-3, 1e-12);
   EXPECT_NEAR(tree(5, c), (60 + 10000 + 2 * std::sqrt(50000 * 10.0) - 10) * kMicro, 1e-12);
   EXPECT_EQ(rings(5, c), flat(5, c));
@@ -82,14 +83,15 @@ TEST(ScaleModel, WholeCounts) {
   EXPECT_FALSE(has_hierarchy(12, cluster(1, 1)));
 }
 
-// What is too small to be cut goes up and down whole.
+// Data that is too small to be cut goes up and down the tree in one segment.
 TEST(ScaleModel, OnePieceOfSmallData) {
   const Cluster c = cluster(4, 4);
   EXPECT_NEAR(predict(ScaleAlgorithm::tree, 4, 1000, c), 4 * (2 * kMicro + 2000 / 100e9), 1e-15);
   EXPECT_NEAR(predict(ScaleAlgorithm::tree, 2, 1000, c), 2 * (2 * kMicro + 2000 / 100e9), 1e-15);
 }
 
-// In the end it is the number of steps that counts: trees beat rings, and a ring of nodes one of devices.
+// For many nodes the number of steps dominates: trees beat rings, and a ring of nodes beats a ring of
+// devices.
 TEST(ScaleModel, LargeClustersNeedLogarithms) {
   const Cluster c = {.inside = find_link("nvlink")->link, .between = find_link("network")->link};
   for (const int64_t bytes : {int64_t{1} << 20, int64_t{25} << 20, int64_t{1} << 30}) {
@@ -119,7 +121,7 @@ TEST(ScaleModel, NeverFasterWithMoreDataNorWithMoreNodes) {
   }
 }
 
-// None is below what the links allow: (n-1)/n of the data in and out of every device, twice.
+// No prediction is below what the links allow: (n-1)/n of the data in and out of every device, twice.
 TEST(ScaleModel, NothingBeatsTheBound) {
   const Cluster c = cluster(8, 8);
   for (int64_t devices = 2; devices <= 1024; devices = next_whole(devices, c))

@@ -1,5 +1,5 @@
-// What the tests of collectives need: ranks placed on devices, their streams and vectors, and the sum in
-// the order that all_reduce() documents, as a plain loop.
+// CommunicatorFixture: ranks on devices with their streams, for the tests of collectives. documented_sum(): a
+// plain loop that sums in the order that all_reduce() documents.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -20,14 +20,15 @@
 
 namespace rondo {
 
-// Where argument-dependent look-up finds it
+// In namespace rondo, where argument-dependent lookup finds it.
 inline std::ostream& operator<<(std::ostream& out, Algorithm algorithm) { return out << name_of(algorithm); }
 
 }  // namespace rondo
 
 namespace rondo::test {
 
-// spread: over all devices, round and round. together: all on device 0. pairs: neighbours share a device.
+// spread: round robin over all devices. together: all on device 0. pairs: two consecutive ranks share a
+// device.
 enum class Placement { spread, together, pairs };
 
 inline std::ostream& operator<<(std::ostream& out, Placement placement) {
@@ -44,9 +45,10 @@ inline std::vector<int> place(int ranks, Placement placement) {
   return devices;
 }
 
-// A communicator and a stream a rank. The scratch memory begins as NaN, so that adding what nobody sent shows.
-struct World {
-  explicit World(std::vector<int> rank_devices, CommunicatorOptions options = small_options())
+// A communicator and one stream per rank. The scratch memory starts as NaN, so that reading unsent data is
+// detected.
+struct CommunicatorFixture {
+  explicit CommunicatorFixture(std::vector<int> rank_devices, CommunicatorOptions options = small_options())
       : devices(std::move(rank_devices)), communicator(devices, options) {
     for (int device : devices) {
       DeviceScope scope(device);
@@ -54,8 +56,9 @@ struct World {
     }
     poison_scratch();
   }
-  World(std::vector<int> rank_devices, int64_t slot_bytes)
-      : World(std::move(rank_devices), CommunicatorOptions{.slot_bytes = slot_bytes, .bucket_bytes = 0}) {}
+  CommunicatorFixture(std::vector<int> rank_devices, int64_t slot_bytes)
+      : CommunicatorFixture(std::move(rank_devices),
+                            CommunicatorOptions{.slot_bytes = slot_bytes, .bucket_bytes = 0}) {}
 
   static CommunicatorOptions small_options() { return {.slot_bytes = 64 << 10, .bucket_bytes = 64 << 10}; }
 
@@ -88,14 +91,14 @@ inline std::vector<std::vector<float>> normal_inputs(int ranks, int64_t size, ui
   return values;
 }
 
-// inputs[first] + inputs[first + 1] + ... around the ring, from left to right, in fp32.
+// inputs[first] + inputs[first + 1] + ... around the ring, from left to right in fp32.
 inline float sum_from(const std::vector<std::vector<float>>& inputs, size_t first, size_t element) {
   float sum = inputs[first][element];
   for (size_t k = 1; k < inputs.size(); ++k) sum += inputs[(first + k) % inputs.size()][element];
   return sum;
 }
 
-// What all_reduce() promises of sums, bit by bit. Written from its documentation and not with ring_schedule.h.
+// The documented bits of a sum by all_reduce(). Does not use ring_schedule.h.
 inline std::vector<float> documented_sum(const std::vector<std::vector<float>>& inputs, Algorithm algorithm) {
   const auto ranks = static_cast<int64_t>(inputs.size());
   const auto size = static_cast<int64_t>(inputs[0].size());
@@ -109,14 +112,14 @@ inline std::vector<float> documented_sum(const std::vector<std::vector<float>>& 
   return sum;
 }
 
-// all_reduce() of sums by `algorithm`.
-inline Status sum_by(Algorithm algorithm, World& world, const RankVectors& outputs,
+// all_reduce() with sum, by `algorithm`.
+inline Status sum_by(Algorithm algorithm, CommunicatorFixture& fixture, const RankVectors& outputs,
                      const RankVectors& inputs) {
-  return all_reduce(outputs.views(), inputs.const_views(), {.algorithm = algorithm}, world.communicator,
-                    world.handles);
+  return all_reduce(outputs.views(), inputs.const_views(), {.algorithm = algorithm}, fixture.communicator,
+                    fixture.handles);
 }
-inline Status sum_by(Algorithm algorithm, World& world, const RankVectors& data) {
-  return all_reduce(data.views(), {.algorithm = algorithm}, world.communicator, world.handles);
+inline Status sum_by(Algorithm algorithm, CommunicatorFixture& fixture, const RankVectors& data) {
+  return all_reduce(data.views(), {.algorithm = algorithm}, fixture.communicator, fixture.handles);
 }
 
 }  // namespace rondo::test

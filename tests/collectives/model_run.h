@@ -1,9 +1,9 @@
-// What the tests of what operations put on streams share: an operation among the caller's own work, played in a model
-// of streams and memory (stream_model.h), and the settings in which it is played.
+// Helpers for the tests of enqueued work: an operation and the caller's surrounding work, simulated in a
+// model of streams and memory (stream_model.h), and the configurations in which they run.
 #pragma once
 
 #include <rondo/tests/collectives/algorithms/stream_model.h>
-#include <rondo/tests/collectives/worlds.h>
+#include <rondo/tests/collectives/settings.h>
 
 #include <simt/faults.h>
 
@@ -15,7 +15,7 @@ inline std::vector<Term> shares_of(Terms& terms, int rank, int64_t size) {
   return shares;
 }
 
-// Shares of element `element` added along `ranks`.
+// The sum of the ranks' shares of `element`, added in the order of `ranks`.
 inline Term sum_along(Terms& terms, const std::vector<int>& ranks, int64_t element) {
   Term sum = terms.share(ranks[0], element);
   for (size_t k = 1; k < ranks.size(); ++k) sum = terms.sum(sum, terms.share(ranks[k], element));
@@ -28,14 +28,16 @@ inline std::vector<int> in_order(int ranks) {
   return order;
 }
 
-// One operation among the caller's own work: before it every stream fills its rank's input and spoils its output;
-// after it every stream looks at the output and spoils both. Streams are the operation's own.
-class Play {
+// Simulates one operation and the caller's surrounding work. before(): each stream writes its rank's input
+// and poisons its output. after(): each stream checks the output and poisons both. Each object has its own
+// streams.
+class ModelRun {
  public:
-  Play(World& world, StreamModel& model, DType dtype, int64_t inputs, int64_t outputs, bool in_place)
+  ModelRun(CommunicatorFixture& fixture, StreamModel& model, DType dtype, int64_t inputs, int64_t outputs,
+           bool in_place)
       : model_(model) {
-    for (size_t rank = 0; rank < world.devices.size(); ++rank) {
-      DeviceScope scope(world.devices[rank]);
+    for (size_t rank = 0; rank < fixture.devices.size(); ++rank) {
+      DeviceScope scope(fixture.devices[rank]);
       streams_.emplace_back();
       handles.push_back(streams_.back());
       const int64_t bytes = (std::max(inputs, outputs) + 4) * size_of(dtype);
@@ -46,12 +48,12 @@ class Play {
   }
   void before() {
     for (size_t rank = 0; rank < input.size(); ++rank) {
-      spoil(rank, output[rank]);
+      poison(rank, output[rank]);
       model_.write(handles[rank], input[rank],
                    shares_of(model_.terms(), static_cast<int>(rank), input[rank].size));
     }
   }
-  // want(rank, element)
+  // want(rank, element) is the expected term.
   template <class Want>
   void after(Want want) {
     for (size_t rank = 0; rank < input.size(); ++rank) {
@@ -59,8 +61,8 @@ class Play {
       for (size_t i = 0; i < found.size(); ++i)
         ASSERT_EQ(found[i], want(static_cast<int>(rank), static_cast<int64_t>(i)))
             << "element " << i << " of rank " << rank;
-      spoil(rank, output[rank]);
-      spoil(rank, input[rank]);
+      poison(rank, output[rank]);
+      poison(rank, input[rank]);
     }
     for (const std::string& problem : model_.problems()) ADD_FAILURE() << problem;
   }
@@ -70,7 +72,7 @@ class Play {
   std::vector<DataView> input, output;
 
  private:
-  void spoil(size_t rank, DataView vector) {
+  void poison(size_t rank, DataView vector) {
     model_.write(handles[rank], vector, std::vector<Term>(static_cast<size_t>(vector.size), 0));
   }
 
@@ -79,7 +81,7 @@ class Play {
   std::vector<Buffer<std::byte>> memory_;
 };
 
-// Whether kernels reach the memory of other devices; the direct algorithms differ.
+// Whether kernels have peer access to other devices; it changes the direct algorithms.
 enum class Reach { all, none };
 
 class PeerLinks {
@@ -96,7 +98,7 @@ class PeerLinks {
   Reach reach_;
 };
 
-// test(world, algorithm) by ring, and directly with and without access to peers.
+// Calls test(fixture, algorithm) for ring, and for the other algorithms with and without peer access.
 template <class Test>
 void for_setups(std::initializer_list<int> ranks, std::initializer_list<Algorithm> algorithms, Test test) {
   for (const Reach reach : {Reach::all, Reach::none}) {
@@ -109,15 +111,17 @@ void for_setups(std::initializer_list<int> ranks, std::initializer_list<Algorith
                               reach == Reach::none ? ", no access to peers" : ""));
           CommunicatorOptions options{.slot_bytes = slot_bytes, .bucket_bytes = 256};
           if (slot_bytes > 64) options.ring_order = shuffled_ring(n);
-          World world(place(n, Placement::spread), options);
-          ASSERT_EQ(world.communicator.all_reach_all(), n == 1 || reach == Reach::all);
-          test(world, algorithm);
+          CommunicatorFixture fixture(place(n, Placement::spread), options);
+          ASSERT_EQ(fixture.communicator.all_reach_all(), n == 1 || reach == Reach::all);
+          test(fixture, algorithm);
           if (testing::Test::HasFailure()) return;
         }
   }
 }
 
-inline std::vector<int> ring_of(const World& world) { return world.communicator.options().ring_order; }
+inline std::vector<int> ring_of(const CommunicatorFixture& fixture) {
+  return fixture.communicator.options().ring_order;
+}
 inline std::vector<int> around(const std::vector<int>& ring, int64_t position) {
   std::vector<int> ranks;
   for (size_t k = 0; k < ring.size(); ++k)

@@ -1,9 +1,9 @@
-// Worlds that several cases share, since making one takes longer than using it; and the settings in which the
-// operations are tried.
+// A cache of fixtures, because creating one takes longer than using it, and the settings in which the
+// operations are tested.
 #pragma once
 
+#include <rondo/tests/collectives/communicator_fixture.h>
 #include <rondo/tests/collectives/pairwise.h>
-#include <rondo/tests/collectives/world.h>
 
 #include <map>
 #include <numeric>
@@ -11,7 +11,7 @@
 
 namespace rondo::test {
 
-// A ring order in which hardly anyone stays where he was.
+// A random ring order that depends only on the number of ranks.
 inline std::vector<int> shuffled_ring(int ranks) {
   std::vector<int> order(static_cast<size_t>(ranks));
   std::iota(order.begin(), order.end(), 0);
@@ -21,30 +21,30 @@ inline std::vector<int> shuffled_ring(int ranks) {
   return order;
 }
 
-class Worlds {
+class FixtureCache {
  public:
-  World& of(int ranks, Placement placement, int64_t slot_bytes, bool shuffled = false) {
-    auto& world = worlds_[{ranks, placement, slot_bytes, shuffled}];
-    if (!world) {
+  CommunicatorFixture& of(int ranks, Placement placement, int64_t slot_bytes, bool shuffled = false) {
+    auto& fixture = fixtures_[{ranks, placement, slot_bytes, shuffled}];
+    if (!fixture) {
       CommunicatorOptions options{.slot_bytes = slot_bytes, .bucket_bytes = 0};
       if (shuffled) options.ring_order = shuffled_ring(ranks);
       if (slot_bytes >= 2048 && ranks % 2 == 0)
-        options.group_size = ranks / 2;  // a slot holds a slice a group
-      world = std::make_unique<World>(place(ranks, placement), options);
+        options.group_size = ranks / 2;  // a slot must hold one slice per group
+      fixture = std::make_unique<CommunicatorFixture>(place(ranks, placement), options);
     }
-    return *world;
+    return *fixture;
   }
 
  private:
-  std::map<std::tuple<int, Placement, int64_t, bool>, std::unique_ptr<World>> worlds_;
+  std::map<std::tuple<int, Placement, int64_t, bool>, std::unique_ptr<CommunicatorFixture>> fixtures_;
 };
 
-// How an operation is called, but for what is its own.
+// The parameters that all operations have in common.
 struct Setting {
   int ranks = 1;
   Placement placement = Placement::spread;
   int64_t slot_bytes = 64;
-  bool shuffled = false;  // the ring's order
+  bool shuffled = false;  // the ring order
   int64_t size = 0;       // of a block
   DType dtype = DType::float32;
   Reduction reduction = Reduction::sum;
@@ -62,7 +62,8 @@ inline std::ostream& operator<<(std::ostream& out, const Setting& s) {
              << s.other_offset;
 }
 
-// try_one(world, setting) in settings that are drawn from the seed; any two values of any two fields join_streams.
+// Calls try_one(fixture, setting) with settings drawn from the seed, so that every pair of values of any two
+// fields occurs.
 template <class Try>
 void for_settings(uint64_t seed, Try try_one) {
   constexpr int kRanks[] = {1, 2, 3, 4, 5, 8, 13};
@@ -81,7 +82,7 @@ void for_settings(uint64_t seed, Try try_one) {
                                     2,
                                     16,
                                     16};
-  Worlds worlds;
+  FixtureCache fixtures;
   for (const GridPoint& p : pairwise(extents, seed)) {
     const auto at = [&p](const auto& values, size_t dimension) {
       return values[static_cast<size_t>(p[dimension])];
@@ -98,10 +99,10 @@ void for_settings(uint64_t seed, Try try_one) {
                     .offset = p[9],
                     .other_offset = p[10],
                     .seed = seed};
-    World& world = worlds.of(s.ranks, s.placement, s.slot_bytes, s.shuffled);
-    world.poison_scratch();
+    CommunicatorFixture& fixture = fixtures.of(s.ranks, s.placement, s.slot_bytes, s.shuffled);
+    fixture.poison_scratch();
     SCOPED_TRACE(concat(s));
-    try_one(world, s);
+    try_one(fixture, s);
     if (testing::Test::HasFatalFailure()) return;
   }
 }

@@ -1,8 +1,9 @@
-// What the tests of late ranks share: a stream that is held, and vectors that nobody waits for.
+// StreamBlocker blocks a stream; UnguardedVectors can be used while devices are stuck. For the tests of late
+// ranks.
 #pragma once
 
+#include <rondo/tests/collectives/communicator_fixture.h>
 #include <rondo/tests/collectives/exact_data.h>
-#include <rondo/tests/collectives/world.h>
 
 #include <chrono>
 #include <condition_variable>
@@ -10,22 +11,23 @@
 
 namespace rondo::test {
 
-// Whoever does not wait for a stream that is held must not share a hardware queue with it. Set before CUDA
-// starts.
+// A stream that must run while another one is blocked must not share a hardware queue with it. Set before
+// CUDA starts.
 [[maybe_unused]] inline const bool has_queues = [] {
   set_cuda_environment();
   return true;
 }();
 
-// Holds a stream until it goes.
-class Hold {
+// Blocks a stream until it is destroyed.
+class StreamBlocker {
  public:
-  explicit Hold(cudaStream_t stream) : stream_(stream) {
+  explicit StreamBlocker(cudaStream_t stream) : stream_(stream) {
     RONDO_CUDA_THROW(cudaLaunchHostFunc(
-        stream, [](void* hold) { static_cast<Hold*>(hold)->wait(); }, this));
+        stream, [](void* blocker) { static_cast<StreamBlocker*>(blocker)->wait(); }, this));
   }
-  // The function may not have begun. Under SIMT_SEED it begins when the host asks for its stream, not before.
-  ~Hold() {
+  // Waits until the host function has returned. Under SIMT_SEED the function starts only when the host
+  // queries its stream.
+  ~StreamBlocker() {
     std::unique_lock lock(mutex_);
     released_ = true;
     changed_.notify_all();
@@ -50,16 +52,16 @@ class Hold {
   bool released_ = false, left_ = false;
 };
 
-inline bool says(const Status& status, const std::string& words) {
+inline bool message_contains(const Status& status, const std::string& words) {
   return status.message().find(words) != std::string::npos;
 }
 
-// One vector a rank, without guards: nothing here may wait for a device that is stuck.
-struct Vectors {
-  explicit Vectors(const World& world, int64_t size = 12)
-      : data(exact_data<float>(Reduction::sum, world.communicator.size(), size, 1)) {
-    for (size_t rank = 0; rank < world.devices.size(); ++rank) {
-      DeviceScope scope(world.devices[rank]);
+// One vector per rank, without guards: nothing here may wait for a stuck device.
+struct UnguardedVectors {
+  explicit UnguardedVectors(const CommunicatorFixture& fixture, int64_t size = 12)
+      : data(exact_data<float>(Reduction::sum, fixture.communicator.size(), size, 1)) {
+    for (size_t rank = 0; rank < fixture.devices.size(); ++rank) {
+      DeviceScope scope(fixture.devices[rank]);
       buffers.emplace_back(data.inputs[rank]);
       views.push_back(VectorView<float>{buffers.back().data(), size});
     }
