@@ -1,9 +1,10 @@
-// column_sums(): two sums over the rows of a matrix for every column, in double, whatever the summands are.
+// column_sums(): two sums over the rows of a matrix for every column, in double, for any kind of summand.
 //
-// A block sums kRowsPerBlock rows of kColsPerBlock columns. Its threads stand in kRowThreads lanes of rows: lane l adds the
-// rows l, l + kRowThreads, ... in registers, N neighbouring columns a thread; then the lanes are added in order through
-// shared memory. With more rows than one block takes, the blocks' sums are rows of partial sums, and the same kernel
-// sums these. Which rows meet in which order depends on the row numbers alone.
+// A block sums kRowsPerBlock rows of kColsPerBlock columns. Its threads form kRowThreads rows: thread row l
+// adds the matrix rows l, l + kRowThreads, ... in registers, N neighbouring columns per thread. Then the
+// block adds the thread rows in order through shared memory. If there are more rows than one block processes,
+// the blocks' sums form rows of partial sums, and the same kernel sums these. The order of the additions
+// depends only on the row numbers.
 #pragma once
 
 #include <rondo/kernels/core/launch.cuh>
@@ -27,9 +28,9 @@ struct Shared {
   double first[kRowThreads][kColsPerBlock], second[kRowThreads][kColsPerBlock];
 };
 
-// `summand` is a functor: summand.channel<N>(col) prepares for N columns from `col` on, and what it returns adds a row to
-// a Pair<N>: channel.add(pair, row). `result` takes, for every block of rows, cols first sums and then cols second
-// ones.
+// `summand` is a functor. summand.channel<N>(col) prepares N columns from `col` on. It returns an object
+// whose add(pair, row) adds a row to a Pair<N>. For every block of rows, `result` receives cols first sums,
+// then cols second sums.
 template <int N, class Summand>
 __global__ void __launch_bounds__(kRowThreads* kColsPerBlock / N)
     column_sums_kernel(double* __restrict__ result, Summand summand, int64_t rows, int cols,
@@ -64,7 +65,7 @@ __global__ void __launch_bounds__(kRowThreads* kColsPerBlock / N)
   }
 }
 
-// The second pass: rows of partial sums.
+// The second pass: sums the rows of partial sums.
 struct PartialSums {
   const double* partial;
   int cols;
@@ -103,7 +104,7 @@ inline int64_t column_sums_workspace_bytes(int64_t rows, int64_t cols) {
   return saturating_product({ceil_div<int64_t>(rows, kRowsPerBlock), 2, cols, sizeof(double)});
 }
 
-// `width`: how many neighbouring columns `summand` can take at once, kWidestPack, 4, 2 or 1.
+// `width`: the number of neighbouring columns that `summand` can process together: kWidestPack, 4, 2 or 1.
 template <class Summand>
 Status column_sums(const char* name, double* sums, const Summand& summand, int64_t rows, int64_t cols,
                    int width, Workspace workspace, cudaStream_t stream) {

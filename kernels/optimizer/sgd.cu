@@ -7,7 +7,7 @@ namespace {
 
 using namespace optimizer;
 
-// Without momentum and velocity; the roundings are those of Momentum with a momentum of 0.
+// SGD without momentum and velocity. Rounds the same as Momentum with a momentum of 0.
 struct Plain {
   SgdOptions options;
   const float* learning_rate;
@@ -17,7 +17,7 @@ struct Plain {
     rate = *learning_rate;
     return may_step(options.found_inf);
   }
-  // fmaf by name: whether a compiler fuses must not decide a bit of the result.
+  // Explicit fmaf: the result must not depend on whether the compiler fuses operations.
   __device__ __forceinline__ float slope(float parameter, float gradient) const {
     return fmaf(options.weight_decay, parameter, options.scale * gradient);
   }

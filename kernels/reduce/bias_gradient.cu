@@ -1,10 +1,9 @@
-// A block sums kRowsPerBlock rows of up to kColsPerBlock columns. Its threads stand in kRowThreads lanes of rows:
-// lane l adds the rows l, l + kRowThreads, ... in registers, a pack of columns a thread; then the lanes are added
-// in order through shared memory. With more rows than one block takes, the blocks' sums are a matrix of
-// partial sums, and the same kernel sums that.
+// A block sums kRowsPerBlock rows of up to kColsPerBlock columns. Its threads form kRowThreads rows: thread
+// row l adds the matrix rows l, l + kRowThreads, ... in registers, one pack of columns per thread. Then the
+// block adds the thread rows in order through shared memory. If there are more rows than one block processes,
+// the blocks' sums form a matrix of partial sums, and the same kernel sums that matrix.
 //
-// Which rows meet in which order depends on the row numbers alone: not on the width of the packs, nor on the
-// device.
+// The order of the additions depends only on the row numbers, not on the pack width or on the device.
 
 #include <rondo/kernels/core/check.h>
 #include <rondo/kernels/reduce/bias_gradient.h>
@@ -60,7 +59,7 @@ __global__ void __launch_bounds__(kRowThreads* kColsPerBlock / N)
 
 Status launch_column_sums(float* result, MatrixView<const float> x, int64_t rows_per_block, float beta,
                           cudaStream_t stream) {
-  // Every row must begin on a boundary of packs: its stride counts like a pointer.
+  // Every row must begin on a pack boundary, so the stride must be a multiple of the pack width as well.
   const int width = std::min(pack_width<kWidestPack>(x.cols, x.data),
                              pack_width<kWidestPack>(x.rows > 1 ? x.stride : x.cols, x.data));
   LaunchShape shape;
@@ -90,7 +89,7 @@ Status bias_gradient(VectorView<float> db, MatrixView<const float> dy, float bet
   check.output("db", db);
   check.input("dy", dy);
   check.require(db.size == dy.cols, "db.size is ", db.size, ", must be dy.cols = ", dy.cols);
-  constexpr int64_t kMaxCols = (1 << 21) - 1;  // the grid's second side has 65535 blocks
+  constexpr int64_t kMaxCols = (1 << 21) - 1;  // limit of the grid: 65535 blocks in y
   check.require(dy.cols <= kMaxCols, "dy.cols is ", dy.cols, ", must be at most ", kMaxCols);
   check.workspace(workspace, bias_gradient_workspace_bytes(dy.rows, dy.cols));
   RONDO_RETURN_IF_ERROR(check.status());

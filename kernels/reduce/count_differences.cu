@@ -1,5 +1,5 @@
-// Each thread compares a run of neighbours and adds its count, where there is one, with one integer atomic:
-// replicas are equal nearly always, so nearly nothing is ever added.
+// Each thread compares several elements and, if any differ, adds their number with one integer atomic.
+// Replicas are nearly always equal, so atomics are rare.
 
 #include <rondo/kernels/core/check.h>
 #include <rondo/kernels/reduce/count_differences.h>
