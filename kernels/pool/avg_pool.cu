@@ -1,4 +1,4 @@
-// Backward is a gather: an element of dx looks up the windows that hold it, so there are no atomics and the
+// Backward is a gather: each element of dx finds the windows that contain it. It needs no atomics, and the
 // order of the sum is fixed.
 
 #include <rondo/kernels/core/check.h>
