@@ -1,7 +1,7 @@
-// Idea:      each thread computes one result, from one row of A and one column of B. Builds on: the
-// definition. Limit now: uncoalesced loads. Neighbouring threads compute neighbouring *rows*, so a warp's 32
-// loads of A (and
-//            32 stores of C) access 32 different cache lines.
+// Idea:      each thread computes one result, from one row of A and one column of B.
+// Builds on: the definition.
+// Limit now: uncoalesced loads. Neighbouring threads compute neighbouring *rows*, so a warp's 32 loads of A
+//            (and 32 stores of C) access 32 different cache lines.
 // Next:      assign neighbouring threads to neighbouring columns (gemm_02).
 #include <rondo/kernels/gemm/gemm_variants.h>
 #include <rondo/kernels/core/launch.cuh>

@@ -1,9 +1,10 @@
 // Idea:      load four values per instruction. Each thread's columns are now adjacent, so it can read them
 //            from shared memory with 16-byte loads. Gaps in the k-tile avoid bank conflicts (tile.cuh).
 //            Global memory is read 16 bytes at a time if the matrices are aligned.
-// Builds on: gemm_04_register_tiles. Limit now: latency. The loop is load, barrier, multiply, barrier: no
-// arithmetic runs while a k-tile is loaded. Next:      load the next k-tile while the current one is
-// multiplied (gemm_06).
+// Builds on: gemm_04_register_tiles.
+// Limit now: latency. The loop is load, barrier, multiply, barrier: no arithmetic runs during the load of a
+//            k-tile.
+// Next:      load the next k-tile while the current one is multiplied (gemm_06).
 #include <rondo/kernels/gemm/gemm_variants.h>
 #include <rondo/kernels/core/launch.cuh>
 #include <rondo/kernels/core/pack.cuh>
@@ -35,7 +36,8 @@ struct Operand {
 
 // Copies one k-tile. `outer0` and `k0` are its first row (or column) and its first k.
 template <class KTile, Order order, int Outer>
-__device__ __forceinline__ void copy_k_tile(float* k_tile, const Operand& operand, int64_t outer0, int64_t k0) {
+__device__ __forceinline__ void copy_k_tile(float* k_tile, const Operand& operand, int64_t outer0,
+                                            int64_t k0) {
   constexpr int kAlong = order == Order::k_major ? Square::kK : Outer;  // length of a contiguous row
   for (int e = 4 * threadIdx.x; e < Outer * Square::kK; e += 4 * Square::kThreads) {
     const int across = e / kAlong, along = e % kAlong;

@@ -97,7 +97,8 @@ class MatrixLoader {
     const int k = threadIdx.x % kPerRow * 4, first = threadIdx.x / kPerRow * 4;
     RONDO_UNROLL_BY(1)
     for (int row = first; row < Outer; row += kRows)
-      copy_transposed<KTile>(k_tile, k, row, from_ + row * stride_ + k, stride_, k < k_left_ ? outer_ - row : 0);
+      copy_transposed<KTile>(k_tile, k, row, from_ + row * stride_ + k, stride_,
+                             k < k_left_ ? outer_ - row : 0);
   }
 
   template <int V>

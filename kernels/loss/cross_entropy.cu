@@ -160,9 +160,9 @@ int64_t softmax_cross_entropy_workspace_bytes(int64_t rows, int64_t classes) {
   return blocks <= 1 ? 0 : saturating_product({blocks, sizeof(LossStats)});
 }
 
-Status softmax_cross_entropy(MatrixView<float> gradient, LossStats* loss_stats, MatrixView<const float> logits,
-                             VectorView<const int32_t> labels, float scale, Workspace workspace,
-                             cudaStream_t stream) {
+Status softmax_cross_entropy(MatrixView<float> gradient, LossStats* loss_stats,
+                             MatrixView<const float> logits, VectorView<const int32_t> labels, float scale,
+                             Workspace workspace, cudaStream_t stream) {
   constexpr const char* kName = "softmax_cross_entropy";
   ArgumentCheck check(kName);
   check.optional_output("gradient", gradient, {"logits"});

@@ -24,8 +24,8 @@ __global__ void __launch_bounds__(kThreads)
 
 }  // namespace
 
-Status count_differences(VectorView<unsigned long long> count, VectorView<const float> a, VectorView<const float> b,
-                         cudaStream_t stream) {
+Status count_differences(VectorView<unsigned long long> count, VectorView<const float> a,
+                         VectorView<const float> b, cudaStream_t stream) {
   ArgumentCheck check("count_differences");
   check.output("count", count);
   check.input("a", a);
@@ -36,7 +36,8 @@ Status count_differences(VectorView<unsigned long long> count, VectorView<const 
   LaunchShape shape;
   shape.grid_x = ceil_div<int64_t>(a.size, kThreads * kPerThread);
   shape.block_x = kThreads;
-  return launch("count_differences", shape, stream, count_differences_kernel, count.data, a.data, b.data, a.size);
+  return launch("count_differences", shape, stream, count_differences_kernel, count.data, a.data, b.data,
+                a.size);
 }
 
 }  // namespace rondo

@@ -20,7 +20,7 @@ constexpr unsigned long long kAllFinite = ~0ull;
 // Errors:        bad_argument for a negative size, a null or misaligned pointer, an index that is
 //                not one element or overlaps x.
 // Traffic:       reads x once.
-[[nodiscard]] Status first_nonfinite(VectorView<unsigned long long> index, VectorView<const float> x, bool keep,
-                                     cudaStream_t stream);
+[[nodiscard]] Status first_nonfinite(VectorView<unsigned long long> index, VectorView<const float> x,
+                                     bool keep, cudaStream_t stream);
 
 }  // namespace rondo
