@@ -37,8 +37,9 @@
 
 namespace rondo {
 
-// direct: the sum as defined above. winograd: F(2 x 2, 3 x 3), which computes 4 outputs from 16 products
-// instead of 36. It supports 3 x 3 filters with stride 1, padding up to 2 and channels in multiples of 16.
+// direct: the sum as defined above.
+// winograd: F(2 x 2, 3 x 3), which computes 4 outputs from 16 products instead of 36. It supports 3 x 3
+//   filters with stride 1, padding up to 2 and channels in multiples of 16.
 // automatic: winograd where it needs less work, otherwise direct.
 //
 // Limits of winograd: it adds and subtracts neighbouring values before it multiplies. These sums can

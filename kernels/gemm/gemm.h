@@ -40,8 +40,8 @@ struct GemmShape {
 // Determinism: the bits depend only on the shape and the options, not on the device, its number of
 //   multiprocessors, the alignment or the tile.
 // Workspace: gemm_workspace_bytes(shape). It is zero unless m * n is small and k is large.
-// Traffic: at least 4 * (m k + k n + m n) bytes. Tiles of T x T read A n / T times and B m / T times, mostly
-//   from L2.
+// Traffic: at least 4 * (m k + k n + m n) bytes. Tiles of T x T read A n / T times and B m / T times; the
+//   repeated reads come from L2.
 // Errors: bad_argument for shapes that do not match, a stride below cols, a null pointer to elements, an
 //   overlap of c, a misaligned pointer, a workspace that is too small.
 [[nodiscard]] Status gemm(MatrixView<float> c, MatrixView<const float> a, MatrixView<const float> b,

@@ -1,5 +1,5 @@
 // Owners of device memory, streams and events, for nn, the tests and the benchmarks. They throw rondo::Error.
-// Kernels and collectives never own such resources.
+// Operations never own resources.
 #pragma once
 
 #include <cuda_runtime_api.h>

@@ -15,8 +15,9 @@ const char* platform();
 // which reads them.
 //
 // CUDA_DEVICE_MAX_CONNECTIONS=32: a device has 8 hardware queues by default, and streams that share a queue
-// wait for each other. Each rank uses one stream of the caller and two of the communicator. With three ranks
-// on one device (nine streams), an exchange may wait behind a backward pass, or behind blocked work.
+// wait for each other. Each rank uses one stream of the caller and two of the communicator. With the default,
+// three ranks on one device (nine streams) are enough for an exchange to wait behind a backward pass, or
+// behind blocked work.
 void set_cuda_environment();
 
 // "cuda:0" or "cpu:0".

@@ -14,7 +14,8 @@ namespace rondo::winograd {
 // The kind of tile. gpu: for most GPUs. small_gpu: for GPUs with little shared memory per block. vectors: for
 // vector registers, on the CPU executor only. The first two add in the same order.
 enum class TileKind { gpu, small_gpu, vectors };
-// The shared memory that a block needs. 99 KB is the limit of sm_86, sm_89 and sm_120, 64 KB that of sm_75.
+// The shared memory per block that a device must allow. 99 KB is the limit of sm_86, sm_89 and sm_120; 64 KB
+// is that of sm_75.
 constexpr int64_t shared_bytes(TileKind kind) {
   return int64_t{kind == TileKind::gpu ? 99 : kind == TileKind::small_gpu ? 64 : 227} << 10;
 }

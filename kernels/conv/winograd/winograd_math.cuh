@@ -9,7 +9,7 @@
 //         | 0 -1  1  0 |        | 1/2 -1/2  1/2 |         | 0  1 -1 -1 |
 //         | 0  1  0 -1 |        |  0    0    1  |
 //
-// The matrices contain only 0, 1, -1 and 1/2, so the transforms consist of additions and halvings, with
+// The matrices contain only 0, +-1 and +-1/2, so the transforms consist of additions and halvings, with
 // little rounding. Source: Lavin and Gray, "Fast algorithms for convolutional neural networks", CVPR 2016,
 // after Winograd, "Arithmetic complexity of computations", 1980.
 //
