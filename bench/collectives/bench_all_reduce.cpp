@@ -1,6 +1,6 @@
-// all_reduce for each algorithm, number of ranks, number of bytes and placement. Reports algbw = S/t, busbw =
-// 2(n-1)/n * S/t (derived in collectives/README.md), and the share of the bound. The operation is replayed
-// from a graph.
+// all_reduce for each algorithm, number of ranks, number of bytes and placement. Reports algbw = S/t,
+// busbw = 2(n-1)/n * S/t (derived in collectives/README.md), and the share of the bound. The operation is
+// replayed from a graph.
 //
 // If each rank has its own device, the bound is the wire: busbw is compared with a large peer copy, timed in
 // the same run. If the ranks share a memory (one device, or all devices of the CPU executor), the bound is

@@ -22,7 +22,8 @@ struct AnyWindow {
   int window_h, window_w, stride_h, stride_w, pad_h, pad_w;
 };
 
-// The most common window, known at compile time: its loops are unrolled and its divisions become shifts.
+// The most common window, 2 x 2 with stride 2, known at compile time: its loops are unrolled and its
+// divisions become shifts.
 struct TwoByTwo {
   static constexpr int window_h = 2, window_w = 2, stride_h = 2, stride_w = 2, pad_h = 0, pad_w = 0;
 };

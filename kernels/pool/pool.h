@@ -43,8 +43,8 @@ constexpr int64_t pooled_size(int64_t size, int64_t window, int64_t stride, int6
   return (size + 2 * pad - window) / stride + 1;
 }
 
-// y[n, p, q, c] = (sum of x over the window) / (size of the window). The division is a multiplication by 1 /
-// size in float, which is exact for windows of 2^k elements. Reads x once (overlapping windows hit the
+// y[n, p, q, c] = (sum of x over the window) / (size of the window). The division is a multiplication by
+// 1 / size in float, which is exact for windows of 2^k elements. Reads x once (overlapping windows hit the
 // cache), writes y once.
 [[nodiscard]] Status avg_pool(ImageView<float> y, ImageView<const float> x, const PoolWindow& window,
                               AverageOver over, cudaStream_t stream);

@@ -22,8 +22,8 @@ struct RandomStream {
   uint64_t sequence = 0;
 };
 
-// x[i] = low + u * (high - low), rounded once; u is a multiple of 2^-24 in [0, 1). Always x >= low. For low
-// == 0 and high == 1 also x < high; otherwise the rounding may give x == high.
+// x[i] = low + u * (high - low), rounded once; u is a multiple of 2^-24 in [0, 1). Always x >= low. If
+// low == 0 and high == 1, also x < high; otherwise the rounding may give x == high.
 [[nodiscard]] Status fill_uniform(VectorView<float> x, float low, float high, RandomStream random,
                                   cudaStream_t stream);
 

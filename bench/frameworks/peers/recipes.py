@@ -1,4 +1,4 @@
-"""The recipes of the three networks. Settings not listed here are in the modules of the frameworks."""
+"""The recipes of the three networks. Other settings are the frameworks' defaults."""
 
 import dataclasses
 import os

@@ -66,8 +66,8 @@ struct Sums {
     for (int i = 0; i < Tile::kPerThreadM; ++i) row[m][n][i] = Row::zero();
   }
 
-  // sums += A B for rows below `rows`, where A(i, k) = a[i * kRowStep + k * kStep] and B(k, j) = b[k *
-  // b_stride + j]. `inner` must be a multiple of 4.
+  // sums += A B for rows below `rows`, where A(i, k) = a[i * kRowStep + k * kStep] and
+  // B(k, j) = b[k * b_stride + j]. `inner` must be a multiple of 4.
   template <int kRowStep, int kStep>
   __device__ __forceinline__ void multiply(const float* a, const float* b, int b_stride, int inner,
                                            int rows) {
