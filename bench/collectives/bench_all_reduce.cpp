@@ -1,9 +1,11 @@
-// all_reduce by algorithm, ranks, bytes and placement: algbw = S/t, busbw = 2(n-1)/n * S/t (collectives/README.md derives
-// it), and the share of the bound. The operation is replayed from a graph.
+// all_reduce for each algorithm, number of ranks, number of bytes and placement. Reports algbw = S/t,
+// busbw = 2(n-1)/n * S/t (derived in collectives/README.md), and the share of the bound. The operation is
+// replayed from a graph.
 //
-// Ranks with a device each are bounded by the wire: busbw against a large peer copy, timed beside it. Ranks
-// that share a memory (one device, or all devices of the CPU executor) are bounded by that memory: every input
-// read and every output written once, against the copy bandwidth. Data that fits the cache may beat it.
+// If each rank has its own device, the bound is the wire: busbw is compared with a large peer copy, timed in
+// the same run. If the ranks share a memory (one device, or all devices of the CPU executor), the bound is
+// that memory: every input is read once and every output written once, at the copy bandwidth. Data that fits
+// the cache may exceed it.
 
 #include <rondo/bench/support/bench.h>
 #include <rondo/collectives/collectives.h>
@@ -31,7 +33,8 @@ struct Ranks {
     }
   }
 
-  // On `stream`, which takes the place of rank 0's; the other ranks' streams branch off it and come back.
+  // Enqueues on `stream`, which replaces rank 0's stream. The other ranks' streams fork from it and join it
+  // again.
   Status enqueue(cudaStream_t stream) {
     handles[0] = stream;
     RONDO_CUDA(cudaEventRecord(events[0], stream));
@@ -46,7 +49,7 @@ struct Ranks {
     return {};
   }
 
-  // The first and the last elements of every rank against sums in double precision.
+  // Compares the first and the last elements of every rank with sums in double precision.
   bool is_right() const {
     constexpr int64_t kSample = 1000;
     const int64_t count = outputs[0].size();
@@ -86,7 +89,7 @@ struct Ranks {
   std::vector<Event> events;
 };
 
-// Bytes a second of a large copy from device 0 to device 1; measured once.
+// Bytes per second of a large copy from device 0 to device 1; measured once.
 double wire_bytes_per_second() {
   static const double measured = [] {
     constexpr int64_t kCount = 64 << 20;
@@ -112,7 +115,7 @@ double wire_bytes_per_second() {
 void BM_all_reduce(benchmark::State& state) {
   const auto bytes = static_cast<double>(state.range(0));
   const auto ranks = static_cast<int>(state.range(1));
-  // A device each where there are as many, and it was asked for; else all on device 0.
+  // One device per rank if requested and if there are enough devices; otherwise all ranks on device 0.
   const bool spread = state.range(2) != 0 && ranks <= device_count();
   std::vector<int> devices;
   for (int rank = 0; rank < ranks; ++rank) devices.push_back(spread ? rank : 0);
@@ -132,7 +135,7 @@ void BM_all_reduce(benchmark::State& state) {
     time_device_work(state, Cache::hot, {}, bound, [&](cudaStream_t stream) { return all.enqueue(stream); });
     for (int device : std::set<int>(devices.begin(), devices.end())) {
       const DeviceScope each(device);
-      RONDO_CUDA_THROW(cudaDeviceSynchronize());  // the ranks must outlive what was put on its streams
+      RONDO_CUDA_THROW(cudaDeviceSynchronize());  // the ranks must outlive the work on their streams
     }
   } catch (const Error& error) {
     return state.SkipWithError(error.what());

@@ -1,5 +1,6 @@
-// The three convolutions on LeNet's layers and on those of a ResNet for 28 x 28 images; where Winograd's algorithm is
-// chosen, beside the direct one. FLOP are those of the definition, so a share may be above 1.
+// The three convolutions on the layers of LeNet and of a ResNet for 28 x 28 images. Where Winograd's
+// algorithm is selected, the direct algorithm is also timed. FLOPs are those of the definition, so a share
+// may be above 1.
 
 #include <rondo/bench/support/bench.h>
 #include <rondo/bench/vendor/conv_sample.h>
@@ -93,7 +94,7 @@ const bool registered = [] {
       const ImageView<const float> x = {nullptr, layer.n, layer.h, layer.w, layer.c};
       const FilterView<const float> filter = {nullptr, layer.k, layer.r, layer.s, layer.c};
       const Conv2dOptions options = {layer.stride, layer.stride, layer.pad, layer.pad};
-      if (conv2d_workspace_bytes(x, filter, options).forward > 0)  // the direct algorithm wants none
+      if (conv2d_workspace_bytes(x, filter, options).forward > 0)  // the direct algorithm needs none
         add(full_name + "/direct", ConvAlgorithm::direct);
     }
   return true;

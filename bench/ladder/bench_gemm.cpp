@@ -1,4 +1,4 @@
-// The GEMM ladder, rung by rung, and gemm() on the shapes of LeNet's linear layers.
+// All rungs of the GEMM ladder, and gemm() on the shapes of LeNet's linear layers.
 
 #include <rondo/bench/support/bench.h>
 #include <rondo/kernels/runtime/platform.h>
@@ -10,7 +10,7 @@
 namespace rondo::bench {
 namespace {
 
-// A product with its memory.
+// A product and its matrices.
 struct Product {
   GemmShape shape;
   bool transpose_a, transpose_b;
@@ -36,7 +36,7 @@ struct Product {
                        {scratch.data(), scratch.bytes()}, stream);
   }
 
-  // Some hundred results, spread over the matrix, in double precision.
+  // Compares some hundred results, spread over the matrix, with sums in double precision.
   bool is_right() const {
     const std::vector<float> ha = a.download(), hb = b.download(), hc = c.download();
     const int64_t count = shape.m * shape.n;
@@ -80,7 +80,7 @@ struct Layer {
   bool transpose_a, transpose_b;
 };
 
-// The products of LeNet's linear layers at batch 256; weights are stored as in x out.
+// The products of LeNet's linear layers at batch 256. Weights are stored as [in, out].
 constexpr Layer kLayers[] = {
     {"linear1_forward", {256, 128, 800}, false, false},
     {"linear1_weight_gradient", {800, 128, 256}, true, false},
@@ -94,7 +94,7 @@ const bool registered = [] {
   const auto add = [](const std::string& name, auto function) {
     benchmark::RegisterBenchmark(name.c_str(), function)->UseManualTime()->Unit(benchmark::kMicrosecond);
   };
-  // Without a GPU the first rungs would take minutes for sizes that a GPU needs to be busy.
+  // On the CPU executor the first rungs would take minutes for the sizes that keep a GPU busy.
   for (const int64_t size : {192, 512, 1024, 4096}) {
     if (size > 1024 && std::string(platform()) == "cpu") continue;
     for (const GemmVariant& variant : gemm_variants()) {

@@ -1,5 +1,5 @@
-// An epoch of LeNet, by the trainer and by the lesson, nn/lenet_from_scratch.cpp. On random images, so that
-// it needs no data set; `rondo train lenet` times the real one.
+// An epoch of LeNet, with the trainer and with the lesson nn/lenet_from_scratch.cpp. It uses random images
+// and needs no data set; `rondo train lenet` times the real one.
 
 #include <rondo/bench/support/bench.h>
 #include <rondo/kernels/runtime/platform.h>
@@ -27,20 +27,20 @@ FashionMnist random_images(int64_t count) {
   return data;
 }
 
-// Multiply-adds of the four layers with weights, for one image. Training does each three times (the output,
-// the gradient of the weights, the gradient of the input), the first layer's input excepted.
+// Multiply-adds of the four layers with weights, per image. Training computes each three times (output,
+// gradient of the weights, gradient of the input), except the input gradient of the first layer.
 constexpr double kFirstLayer = 26.0 * 26 * 20 * (3 * 3);
 constexpr double kOtherLayers = 9.0 * 9 * 50 * (5 * 5 * 20) + 800.0 * 128 + 128.0 * 10;
 constexpr double kTrainingFlops = 2 * (2 * kFirstLayer + 3 * kOtherLayers);
 
-// Ranks 0 .. range(1) - 1, on devices of their own where there are as many, else all on device 0.
+// Ranks 0 .. range(1) - 1, each on its own device if there are enough; otherwise all on device 0.
 std::vector<int> devices_for(int ranks) {
   std::vector<int> devices;
   for (int rank = 0; rank < ranks; ++rank) devices.push_back(ranks <= device_count() ? rank : 0);
   return devices;
 }
 
-constexpr int kEpochs = 2;  // the first loads kernels and touches memory, the second is timed
+constexpr int kEpochs = 2;  // the first loads kernels and touches memory; the second is timed
 
 EpochReport by_lesson(const FashionMnist& data, const std::vector<int>& devices) {
   lenet::Observer nobody;
@@ -64,7 +64,7 @@ void lenet_epoch(benchmark::State& state) {
   for (auto _ : state) {
     try {
       const EpochReport epoch = train(data, devices);
-      // With weights near zero and random labels it stays near the logarithm of the number of classes.
+      // With weights near zero and random labels the loss stays near the logarithm of the number of classes.
       if (!(std::abs(epoch.train_loss - std::log(10.0)) < 0.5))
         return state.SkipWithError("the loss is wrong");
       seconds += epoch.seconds;

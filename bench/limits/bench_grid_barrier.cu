@@ -1,9 +1,9 @@
-// What it costs to wait for all blocks of a grid at one block a multiprocessor: the price of one kernel that
-// does the work of several. Needs blocks that run at the same time and may spin, so it is for GPUs only.
+// The cost of a barrier over all blocks of a grid with one block per multiprocessor: the price of one kernel
+// that does the work of several. It needs concurrent blocks that may spin, so it is for GPUs only.
 //
-// The barrier is a counter in global memory: each block adds one with release order, then reads with acquire
-// order until all have; the counter is never reset, the target grows instead. Beside it CUDA's own
-// grid.sync().
+// The barrier is a counter in global memory. Each block adds one with release order, then reads with acquire
+// order until all blocks have added. The counter is never reset; the target increases instead. CUDA's
+// grid.sync() is timed for comparison.
 
 #include <cooperative_groups.h>
 #include <cuda/atomic>
@@ -41,8 +41,8 @@ struct CooperativeBarrier {
   __device__ void wait(int) const { cooperative_groups::this_grid().sync(); }
 };
 
-// Each round, every block publishes its round number and then reads its neighbour's: a barrier that lets a
-// block through too early is seen as a wrong number.
+// In each round every block publishes the round number, waits at the barrier and reads its neighbour's
+// number. If the barrier lets a block through too early, the number is wrong.
 template <class Barrier>
 __global__ void __launch_bounds__(kThreads)
     rounds_kernel(Barrier barrier, volatile int* published, int* errors) {
@@ -64,7 +64,7 @@ void grid_barrier(benchmark::State& state) {
   Buffer<unsigned> counter(1);
   Buffer<int> errors(std::vector<int>{0});
 
-  // A cooperative launch is refused where not all blocks fit at once, instead of hanging.
+  // If not all blocks fit at once, a cooperative launch returns an error instead of hanging.
   cudaLaunchAttribute cooperative = {};
   cooperative.id = cudaLaunchAttributeCooperative;
   cooperative.val.cooperative = 1;

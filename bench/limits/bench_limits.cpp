@@ -1,5 +1,5 @@
-// What the machine gives, before any kernel of ours: bandwidth by size, the cost of a launch, of a graph's
-// node, and of a copy between devices. Every bound in this project is made of these.
+// The limits of the machine, independent of Rondo's kernels: bandwidth by size, and the cost of a launch, of
+// a graph node, and of a copy between devices. All bounds of this project are computed from these.
 
 #include <rondo/bench/support/bench.h>
 #include <rondo/bench/support/peak_kernels.h>
@@ -14,7 +14,7 @@ namespace {
 
 Bound copy_bound(double bytes) { return {bytes / peaks().copy_bytes_per_second, "copy bandwidth"}; }
 
-// The first values of a buffer: enough to see that a kernel did its work, quick where the buffer is large.
+// The first values of a buffer: enough to verify a kernel, and fast for a large buffer.
 std::vector<float> head(const Buffer<float>& buffer) {
   std::vector<float> values(static_cast<size_t>(std::min<int64_t>(buffer.size(), kStreamMultiple)));
   RONDO_CUDA_THROW(
@@ -84,8 +84,8 @@ BENCHMARK_CAPTURE(copy, cold, Cache::cold)->Apply(stream_sizes);
 BENCHMARK_CAPTURE(triad, cold, Cache::cold)->Apply(stream_sizes);
 BENCHMARK_CAPTURE(read_only, cold, Cache::cold)->Apply(stream_sizes);
 
-// Empty kernels submitted one by one. `host` is what a launch costs the thread that makes it, `device` what
-// it costs the stream: whoever is slower sets the pace.
+// Empty kernels launched one by one. `host` is the cost of a launch for the calling thread, `device` its cost
+// for the stream. The slower of the two determines the rate.
 void launch_eager(benchmark::State& state) {
   constexpr int kLaunches = 1000;
   Stream stream;
@@ -105,8 +105,8 @@ void launch_eager(benchmark::State& state) {
 }
 BENCHMARK(launch_eager)->UseManualTime()->Unit(benchmark::kMicrosecond);
 
-// A graph of so many empty kernels in a row. The time of one node is the slope, the cost of a launch of the
-// graph what is left at one node.
+// A graph with the given number of empty kernels in sequence. The slope is the time of one node; the rest at
+// one node is the cost of launching the graph.
 void launch_graph(benchmark::State& state) {
   const int nodes = static_cast<int>(state.range(0));
   Stream stream;
@@ -125,7 +125,7 @@ BENCHMARK(launch_graph)
     ->UseManualTime()
     ->Unit(benchmark::kMicrosecond);
 
-// A launch and the wait for it: what reading one number back costs the host.
+// A launch followed by a synchronisation: the host's cost of reading back one number.
 void launch_and_wait(benchmark::State& state) {
   Stream stream;
   for (auto _ : state) {
@@ -135,8 +135,8 @@ void launch_and_wait(benchmark::State& state) {
 }
 BENCHMARK(launch_and_wait)->UseRealTime()->Unit(benchmark::kMicrosecond);
 
-// cudaMemcpyPeerAsync by size, within device 0 (what ranks that share a device see) and to another one, where
-// there is another.
+// cudaMemcpyPeerAsync by size: within device 0 (as for ranks that share a device), and to another device if
+// there is one.
 void peer_copy(benchmark::State& state) {
   const int64_t bytes = state.range(0);
   int devices = 0;
@@ -155,7 +155,8 @@ void peer_copy(benchmark::State& state) {
   throw_if_error(work(stream));
   stream.synchronize();
   if (head(to) != head(from)) return state.SkipWithError("the copy differs from the original");
-  // A hot row submits many copies as one graph; some driver versions cannot record copies between devices.
+  // Cache::hot would submit many copies as one graph, but some driver versions cannot capture copies between
+  // devices.
   time_device_work(state, Cache::cold, {.bytes = static_cast<double>(bytes)}, Bound{}, work);
   state.SetLabel(concat("device 0 to ", to_device));
 }

@@ -1,6 +1,5 @@
-// Two things that only compute capability 9.0 and newer can do, measured before anything is built on them:
-// programmatic dependent launch (a kernel starts while the one before it ends), and vector reductions in
-// global memory.
+// Two features of compute capability 9.0 and newer, measured before use: programmatic dependent launch (a
+// kernel starts while the previous one ends), and vector reductions in global memory.
 
 #include <rondo/bench/support/bench.h>
 #include <rondo/bench/support/row.h>
@@ -12,7 +11,7 @@
 namespace rondo::bench {
 namespace {
 
-// On an older GPU the program says so and measures nothing.
+// On an older GPU, reports this and measures nothing.
 bool has_sm90(benchmark::State& state) {
   int major = 0;
   RONDO_CUDA_THROW(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, 0));
@@ -20,7 +19,7 @@ bool has_sm90(benchmark::State& state) {
   return major >= 9;
 }
 
-// Adds one to a counter after the kernel before it is done: the smallest kernel that depends on another.
+// Increments a counter after the previous kernel has finished: the smallest kernel that depends on another.
 template <bool Programmatic>
 __global__ void chained_kernel(int* counter) {
   if constexpr (Programmatic) {
@@ -44,7 +43,7 @@ Status enqueue_chained(int* counter, cudaStream_t stream) {
   return from_cuda(cudaLaunchKernelEx(&config, chained_kernel<Programmatic>, counter), "chained kernel");
 }
 
-// The time of one node of a graph of so many kernels that depend on each other.
+// The time per node of a graph of dependent kernels.
 template <bool Programmatic>
 void chained_graph_node(benchmark::State& state) {
   if (!has_sm90(state)) return;
@@ -62,8 +61,8 @@ void chained_graph_node(benchmark::State& state) {
 BENCHMARK(chained_graph_node<false>)->UseManualTime()->Unit(benchmark::kMicrosecond);
 BENCHMARK(chained_graph_node<true>)->UseManualTime()->Unit(benchmark::kMicrosecond);
 
-// Every block adds its own 62,000 floats (the filter gradients of LeNet and the like) onto the same place.
-// The order of such sums is not fixed, so Rondo's results never come from them: this is what that costs.
+// Every block adds its own 62,000 floats (for example the filter gradients of LeNet) to the same memory. The
+// order of these sums is not fixed, so Rondo does not use them for results. This measures their cost.
 constexpr int kThreads = 256;
 constexpr int kFloats = 62000;
 
@@ -75,7 +74,7 @@ __global__ void __launch_bounds__(kThreads) add_scalars_kernel(float* sums) {
   for (int i = threadIdx.x; i < kFloats; i += kThreads) atomicAdd(&sums[i], 1.0f);
 }
 
-// The way with a fixed order: every block writes its part, a second kernel adds the parts up.
+// The alternative with a fixed order: every block writes its part, and a second kernel adds the parts.
 __global__ void __launch_bounds__(kThreads) write_parts_kernel(float4* parts) {
   float4* own = parts + static_cast<int64_t>(blockIdx.x) * (kFloats / 4);
   for (int i = threadIdx.x; i < kFloats / 4; i += kThreads) own[i] = make_float4(1, 1, 1, 1);

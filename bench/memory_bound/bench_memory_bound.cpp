@@ -1,6 +1,6 @@
-// The operators that are bound by memory, against the copy bandwidth of the same run: each input read once,
-// each output written once. LeNet's own sizes (batch 256) fit in a GPU's L2 cache and are mostly latency; the
-// others do not.
+// The memory-bound operators, compared with the copy bandwidth of the same run: each input is read once, each
+// output written once. LeNet's sizes (batch 256) fit in a GPU's L2 cache and are mostly latency; the other
+// sizes do not fit.
 
 #include <rondo/bench/support/bench.h>
 #include <rondo/kernels/activation/relu.h>
@@ -21,7 +21,7 @@ namespace {
 
 constexpr double kFloat = sizeof(float);
 
-// Runs `work` once and compares the first elements of `result` with `expected` (NaN does not pass).
+// Runs `work` once and compares the first elements of `result` with `expected`. NaN fails.
 bool right(const Enqueue& work, const Buffer<float>& result, const std::vector<double>& expected) {
   Stream stream;
   throw_if_error(work(stream));
@@ -40,7 +40,7 @@ void time_checked(benchmark::State& state, double bytes, const Enqueue& work, co
   time_device_work(state, Cache::hot, {.bytes = bytes}, work);
 }
 
-constexpr size_t kChecked = 100;  // elements that an elementwise check looks at
+constexpr size_t kChecked = 100;  // number of elements that an elementwise check compares
 
 void relu_backward_of(benchmark::State& state, int64_t size) {
   Buffer<float> dy = normal_buffer(size, 1), y = normal_buffer(size, 2), dx(size);
@@ -86,7 +86,7 @@ struct Images {
 
 constexpr Images kLenetFirst = {256, 26, 20}, kLenetSecond = {256, 8, 50}, kLarge = {256, 56, 64};
 
-// The four elements of x under y(n = 0, p = 0, q = 0, c), for a window of 2 x 2.
+// The four elements of x in the window of y(n = 0, p = 0, q = 0, c), for a window of 2 x 2.
 std::array<float, 4> first_window(const std::vector<float>& x, const Images& images, int64_t c) {
   const auto row = static_cast<size_t>(images.side * images.channels), at = static_cast<size_t>(c);
   const auto pixel = static_cast<size_t>(images.channels);

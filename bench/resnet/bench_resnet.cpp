@@ -1,5 +1,6 @@
-// A training step of ResNet-18 on images of 28 x 28: forward, cross-entropy, backward, plain SGD, by nn::DataParallel. The
-// batch is random and always the same, so its loss must fall; resnet_beside_pytorch times the same step with PyTorch.
+// A training step of ResNet-18 on images of 28 x 28: forward, cross-entropy, backward, plain SGD, with
+// nn::DataParallel. All steps use the same random batch, so its loss must fall. resnet_beside_pytorch times
+// the same step with PyTorch.
 
 #include <rondo/bench/support/bench.h>
 #include <rondo/kernels/runtime/platform.h>
@@ -18,7 +19,7 @@ namespace {
 constexpr nn::Shape kImage = {28, 28, 1};
 constexpr int kClasses = 10;
 
-// Ranks 0 .. range(1) - 1, on devices of their own where there are as many, else all on device 0.
+// Ranks 0 .. range(1) - 1, each on its own device if there are enough; otherwise all on device 0.
 std::vector<int> devices_for(int ranks) {
   std::vector<int> devices;
   for (int rank = 0; rank < ranks; ++rank) devices.push_back(ranks <= device_count() ? rank : 0);
@@ -45,12 +46,12 @@ void resnet18_step(benchmark::State& state) {
         nn::resnet18(kClasses), kImage,
         {.devices = devices_for(static_cast<int>(state.range(1))), .batch = state.range(0)});
     nn::Sgd sgd(model, {.learning_rate = 0.01f});
-    const auto step = [&] {  // the loss of the batch, before the parameters change
+    const auto step = [&] {  // returns the loss of the batch before the update
       model.train_step(batch.images, batch.labels, sgd);
       return model.take_loss_stats().loss;
     };
     const double first_loss = step();
-    step();  // two touch the memory and record the step; from now on it is replayed
+    step();  // two steps touch the memory and capture the step; later steps replay it
 
     std::vector<double> seconds;
     double loss = 0;
@@ -64,8 +65,8 @@ void resnet18_step(benchmark::State& state) {
 
     const auto middle = seconds.begin() + static_cast<std::ptrdiff_t>(seconds.size() / 2);
     std::nth_element(seconds.begin(), middle, seconds.end());
-    // Forward, the gradient of the weights and that of the input are each as many; that the first layer needs no gradient
-    // of its input is a thousandth.
+    // Forward, weight gradient and input gradient have the same number of FLOPs. The omitted input gradient
+    // of the first layer is about a thousandth of the total.
     const double flops =
         3 * nn::summarise(model.graph(), state.range(0)).flops * static_cast<double>(state.range(0));
     state.counters["median"] = *middle;

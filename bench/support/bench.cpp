@@ -8,14 +8,14 @@
 namespace rondo::bench {
 namespace {
 
-// A row of hot calls should last this long: long beside what starting it costs, short beside a benchmark.
+// Target duration of a row of hot calls: long compared with its launch, short compared with a benchmark.
 constexpr double kRowSeconds = 1e-3;
 constexpr int kLongestRow = 100;
 
-// Prime, so that no two rows of a matrix are the same.
+// Prime, so that the rows of a matrix differ.
 constexpr int64_t kNormalPeriod = 1048573;
 
-// Overwrites the cache by writing a buffer twice its size.
+// Overwrites the cache by writing a buffer of twice its size.
 class CacheFlush {
  public:
   CacheFlush() : buffer_(bytes()) {}
@@ -46,7 +46,7 @@ std::vector<double> cold_samples(benchmark::State& state, cudaStream_t stream, c
   Event begin(Event::Kind::timing), end(Event::Kind::timing);
   std::vector<double> samples;
   for (auto _ : state) {
-    // While the device flushes, the host submits the rest: the call starts right behind its first event.
+    // The host enqueues the rest while the device flushes, so the call starts directly after the first event.
     flush.enqueue(stream);
     RONDO_CUDA_THROW(cudaEventRecord(begin, stream));
     throw_if_error(enqueue(stream));
@@ -117,7 +117,7 @@ void time_device_work(benchmark::State& state, Cache cache, const Work& work, co
   Stream stream;
   std::vector<double> samples;
   try {
-    throw_if_error(enqueue(stream));  // loads the kernels, and shows errors before anything is timed
+    throw_if_error(enqueue(stream));  // loads the kernels, and detects errors before the timing
     stream.synchronize();
     samples =
         cache == Cache::cold ? cold_samples(state, stream, enqueue) : hot_samples(state, stream, enqueue);

@@ -1,4 +1,4 @@
-// main() of every benchmark: Google Benchmark's, with what a figure is worth nothing without in its context.
+// main() of every benchmark. It extends Google Benchmark's context by the data that the results depend on.
 
 #include <cuda_runtime_api.h>
 

@@ -1,5 +1,5 @@
-// Each thread moves kVectors float4 that lie one block width apart: a warp's accesses are contiguous, and all
-// of a thread's loads are on their way before the first is used.
+// Each thread moves kVectors float4 at a distance of one block width. A warp's accesses are contiguous, and
+// all loads of a thread are issued before the first value is used.
 
 #include <rondo/bench/support/peak_kernels.h>
 #include <rondo/kernels/core/vec.cuh>
@@ -14,7 +14,8 @@ constexpr int kThreads = 256;
 constexpr int kVectors = 4;
 static_assert(kThreads * kVectors * 4 == kStreamMultiple);
 
-// Enough chains to hide the latency of a multiply-add: half the vector registers of a CPU, 64 registers of a GPU.
+// Enough chains to hide the latency of a multiply-add: half of a CPU's vector registers, or 64 registers of a
+// GPU.
 constexpr int kFmaLanes = kVectorRegisters.count > 0 ? kVectorRegisters.lanes : 4;
 constexpr int kFmaRegisters = kVectorRegisters.count > 0 ? kVectorRegisters.count / 2 : 16;
 
@@ -48,7 +49,7 @@ __global__ void __launch_bounds__(kThreads)
     const float4 value = from[first + v * kThreads];
     sum += (value.x + value.y) + (value.z + value.w);
   }
-  // One store a thread would be a sixteenth of the traffic: a warp's lanes are added up first.
+  // The lanes of a warp are added first: one store per thread would be a sixteenth of the traffic.
   for (int offset = 16; offset > 0; offset /= 2) sum += __shfl_xor_sync(0xffffffffu, sum, offset);
   if (threadIdx.x % 32 == 0) sums[(static_cast<int64_t>(blockIdx.x) * kThreads + threadIdx.x) / 32] = sum;
 }
@@ -59,7 +60,7 @@ __global__ void __launch_bounds__(kFmaThreads) fma_kernel(float* __restrict__ su
   for (int j = 0; j < kFmaLanes; ++j) half.set(j, 0.5f);
   for (int i = 0; i < kFmaRegisters; ++i)
     for (int j = 0; j < kFmaLanes; ++j) chains[i].set(j, static_cast<float>(threadIdx.x + i + j));
-  // Converges to 2, whatever it starts from: no overflow, no denormal numbers.
+  // Converges to 2 from any start value: no overflow, no denormal numbers.
   for (int step = 0; step < length; ++step) {
     RONDO_UNROLL
     for (int i = 0; i < kFmaRegisters; ++i) {

@@ -1,5 +1,5 @@
-// The kernels behind peaks() and bench_limits: as plain as a kernel can be, so that what they reach is what
-// the machine gives.
+// The kernels of peaks() and bench_limits. They are as simple as possible, so that they measure the limits of
+// the machine.
 #pragma once
 
 #include <rondo/kernels/core/status.h>
@@ -7,7 +7,7 @@
 
 namespace rondo::bench {
 
-// to[i] = from[i]. Sizes are equal and a multiple of kStreamMultiple; so below.
+// to[i] = from[i]. Here and below, the sizes must be equal and a multiple of kStreamMultiple.
 inline constexpr int64_t kStreamMultiple = 4096;
 [[nodiscard]] Status stream_copy(VectorView<float> to, VectorView<const float> from, cudaStream_t stream);
 
@@ -15,12 +15,13 @@ inline constexpr int64_t kStreamMultiple = 4096;
 [[nodiscard]] Status stream_triad(VectorView<float> to, VectorView<const float> a, VectorView<const float> b,
                                   float factor, cudaStream_t stream);
 
-// Reads everything and writes one sum per stream_read_sums(size) pieces.
+// Reads all of `from` and writes stream_read_sums(size) partial sums.
 int64_t stream_read_sums(int64_t size);
 [[nodiscard]] Status stream_read(VectorView<float> sums, VectorView<const float> from, cudaStream_t stream);
 
-// Fused multiply-adds on registers: `blocks` blocks of kFmaThreads threads with fma_chains_per_thread() independent
-// chains of `length` each. The sum of thread i's chains goes to sums[i], so that nothing can be left out.
+// Fused multiply-adds on registers: `blocks` blocks of kFmaThreads threads, each thread with
+// fma_chains_per_thread() independent chains of `length` steps. Writes the sum of thread i's chains to
+// sums[i], so that the compiler cannot remove the work.
 inline constexpr int kFmaThreads = 256;
 int fma_chains_per_thread();
 [[nodiscard]] Status fma_chains(VectorView<float> sums, int64_t blocks, int length, cudaStream_t stream);

@@ -12,8 +12,7 @@ namespace {
 
 constexpr int kRepeats = 7;
 
-// The fastest of some runs after a first one that is thrown away: a ceiling is what the machine can do, not
-// what it does on average.
+// The fastest of several runs after a discarded first one. A peak is the machine's maximum, not its average.
 template <class F>
 double fastest(cudaStream_t stream, F&& enqueue) {
   double best = std::numeric_limits<double>::infinity();
@@ -25,7 +24,7 @@ double fastest(cudaStream_t stream, F&& enqueue) {
 }
 
 void measure_copy(Peaks& peaks, const cudaDeviceProp& device, cudaStream_t stream) {
-  // Sixteen times the cache, so that next to nothing of a run is still there for the next.
+  // Sixteen times the cache, so that almost nothing of a run is still cached in the next one.
   const int64_t bytes = std::clamp<int64_t>(int64_t{16} * device.l2CacheSize, 64 << 20, 1 << 30);
   const int64_t count = bytes / 4 / kStreamMultiple * kStreamMultiple;
   Buffer<float> from = normal_buffer(count, 1);

@@ -1,5 +1,5 @@
-// The two ceilings of a device, measured in the process that reports a share of them: data sheets promise
-// what a given machine with its clocks, its power limit and its neighbours does not hold.
+// The two peaks of a device, measured in the process that reports shares of them. Data sheet values ignore
+// the actual clocks, power limit and other load of a machine.
 #pragma once
 
 #include <string>
@@ -7,12 +7,13 @@
 namespace rondo::bench {
 
 struct Peaks {
-  double copy_bytes_per_second = 0;  // read + written, buffers far larger than the L2 cache
-  std::string copy_by;               // what was fastest: "cudaMemcpyAsync" or "copy kernel"
+  double copy_bytes_per_second = 0;  // bytes read + written, with buffers far larger than the L2 cache
+  std::string copy_by;               // the fastest method: "cudaMemcpyAsync" or "copy kernel"
   double fma_flops_per_second = 0;   // fp32, two per fused multiply-add, from registers
 };
 
-// Of the current device; measured at the first call for that device, which takes a fraction of a second.
+// The peaks of the current device. The first call for a device measures them, which takes a fraction of a
+// second.
 const Peaks& peaks();
 
 }  // namespace rondo::bench

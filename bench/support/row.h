@@ -1,5 +1,5 @@
-// Row: the same call many times, recorded once and submitted as one CUDA graph, so that the host's speed is
-// not in the time.
+// Row: many repetitions of a call, captured once and launched as one CUDA graph, so that the time does not
+// depend on the host's speed.
 #pragma once
 
 #include <rondo/bench/support/bench.h>

@@ -1,6 +1,6 @@
-// The convolutions of LeNet and of ResNet-18 (for 28 x 28 images), layer by layer, beside cuDNN: the same
-// shapes, N(0, 1) data, in the same process. cuDNN may choose layout and algorithm; Rondo has NHWC and strict
-// fp32.
+// The convolutions of LeNet and of ResNet-18 (for 28 x 28 images), layer by layer, compared with cuDNN: the
+// same shapes, N(0, 1) data, in the same process. cuDNN may choose layout and algorithm; Rondo uses NHWC and
+// strict fp32.
 
 #include <rondo/bench/support/bench.h>
 #include <rondo/bench/vendor/conv_sample.h>
@@ -24,7 +24,7 @@ constexpr ConvLayer kLayers[] = {
     {"resnet_512", 256, 4, 4, 512, 512, 3, 3, 1, 1},
 };
 
-// All three tensors; the one that `op` writes is filled with NaN.
+// All three tensors. The one that `op` writes is filled with NaN.
 struct Tensors {
   Tensors(const ConvLayer& layer, ConvOp op)
       : x(normal_buffer(layer.x_size(), 1)),
@@ -106,7 +106,7 @@ const bool kRegistered = [] {
     for (const auto& [op, name] : {std::pair{ConvOp::forward, "forward"},
                                    {ConvOp::data_gradient, "data_gradient"},
                                    {ConvOp::filter_gradient, "filter_gradient"}}) {
-      // The first layer of a network has nobody who wants the gradient of its input.
+      // The input gradient of a network's first layer is not needed.
       if (op == ConvOp::data_gradient && layer.c == 1) continue;
       const std::string tail = concat("/", layer.name, "/", name);
       add("rondo" + tail,

@@ -1,5 +1,5 @@
-// The GEMM ladder beside cuBLAS: the same shapes, the same N(0, 1) data, in the same process. A rung's share
-// is of cuBLAS' strict fp32, timed right before it.
+// The GEMM ladder compared with cuBLAS: the same shapes, the same N(0, 1) data, in the same process. The
+// share of a rung is relative to strict fp32 in cuBLAS, timed immediately before it.
 
 #include <cublas_v2.h>
 
@@ -19,8 +19,8 @@
 namespace rondo::bench {
 namespace {
 
-// The last two are a layer of a multilayer perceptron 2056 wide with a batch of 6912: forward, and the
-// gradient of its weights (A transposed). 2056 is no multiple of a tile.
+// The last two are a layer of a multilayer perceptron of width 2056 with a batch of 6912: forward, and the
+// weight gradient (A transposed). 2056 is not a multiple of a tile.
 struct Problem {
   int64_t m, n, k;
   bool transpose_a = false;
@@ -35,7 +35,7 @@ Status from_cublas(cublasStatus_t status) {
   return Status(StatusCode::device_failed, concat("cuBLAS: ", cublasGetStatusString(status)));
 }
 
-// Matrices of a problem; `a` is k x m when it is transposed.
+// The matrices of a problem; `a` is k x m if it is transposed.
 struct Matrices {
   explicit Matrices(const Problem& p)
       : problem(p), a(normal_buffer(p.m * p.k, 1)), b(normal_buffer(p.k * p.n, 2)), c(p.m * p.n) {}
@@ -53,8 +53,8 @@ struct Matrices {
   Buffer<float> a, b, c;
 };
 
-// Does c hold the product? Compares some of its values with sums in double; `rounding` is the unit roundoff
-// of the operands, whose products then err by twice that.
+// Returns whether c is the product. Compares some values with sums in double. `rounding` is the unit roundoff
+// of the operands; the error of a product is twice that.
 bool is_product(const Matrices& matrices, double rounding) {
   const auto [m, n, k, transposed] = matrices.problem;
   const std::vector<float> a = matrices.a.download(), b = matrices.b.download(), c = matrices.c.download();
@@ -74,7 +74,7 @@ bool is_product(const Matrices& matrices, double rounding) {
   return true;
 }
 
-// cuBLAS thinks in columns: the row-major C = A B is, to it, C^T = B^T A^T.
+// cuBLAS is column-major: the row-major C = A B is C^T = B^T A^T for cuBLAS.
 class Cublas {
  public:
   Cublas() : workspace_(32 << 20) {
@@ -111,8 +111,8 @@ Cublas& cublas() {
   return library;
 }
 
-// The buffer's values rounded to bf16, and rounded back into the buffer, so that a check sees the same
-// numbers.
+// Rounds the buffer's values to bf16, and writes the rounded values back to the buffer, so that a check uses
+// the same numbers.
 Buffer<__nv_bfloat16> to_bf16(Buffer<float>& buffer) {
   std::vector<float> values = buffer.download();
   std::vector<__nv_bfloat16> rounded(values.size());
@@ -156,7 +156,7 @@ void by_cublas(benchmark::State& state, const Problem& problem, Math math) {
   time_device_work(state, Cache::hot, done, math == Math::fp32 ? bound_of(done) : Bound{}, work);
 }
 
-// The median of some calls, for a peer to be compared with.
+// The median of several calls, as the reference for the ladder.
 double cublas_seconds(Matrices& matrices, cudaStream_t stream) {
   std::array<double, 7> seconds;
   for (double& sample : seconds)
@@ -185,7 +185,7 @@ void by_rung(benchmark::State& state, const Problem& problem, const GemmVariant&
   time_device_work(state, Cache::hot, {.flops = matrices.flops()}, peer, work);
 }
 
-// The first rungs take seconds for the largest problem, and say nothing there that they do not say before.
+// For the largest problem the first rungs take seconds and give no new information.
 bool is_worth_it(const Problem& problem, const GemmVariant& rung) {
   const bool is_slow = std::strncmp(rung.id, "01", 2) == 0 || std::strncmp(rung.id, "02", 2) == 0;
   return !is_slow || problem.m * problem.n * problem.k <= int64_t{1} << 36;

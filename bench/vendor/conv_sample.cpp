@@ -6,7 +6,7 @@
 namespace rondo::bench {
 namespace {
 
-// Four dimensions in memory: channels last or first.
+// The index function of a four-dimensional tensor, with channels last or first.
 struct Index {
   Channels channels;
   int64_t rows, cols, depth;

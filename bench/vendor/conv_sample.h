@@ -1,4 +1,4 @@
-// A convolution's description that Rondo and cuDNN share, and a check of any of its three results in any
+// The description of a convolution for Rondo and cuDNN, and a check of any of its three results in any
 // layout.
 #pragma once
 
@@ -20,17 +20,17 @@ struct ConvLayer {
   int64_t x_size() const { return n * h * w * c; }
   int64_t y_size() const { return n * p() * q() * k; }
   int64_t filter_size() const { return k * r * s * c; }
-  // Two a multiply-add, padding counted as data: the convention of every table.
+  // Two per multiply-add; padding counts as data, which is the usual convention.
   double flops() const { return 2.0 * static_cast<double>(y_size() * r * s * c); }
 };
 
 enum class ConvOp { forward, data_gradient, filter_gradient };
 
-// Where channels lie: NHWC and KRSC, or NCHW and KCRS.
+// The position of the channels: NHWC and KRSC, or NCHW and KCRS.
 enum class Channels { last, first };
 
-// Is the result of `op` right? x, y and filter are all the values in memory, the result among them. Compares
-// some with sums in double; `rounding` is the unit roundoff of the operands.
+// Returns whether the result of `op` is correct. x, y and filter are the complete tensors, including the
+// result. Compares some values with sums in double. `rounding` is the unit roundoff of the operands.
 bool is_convolution(const ConvLayer& layer, ConvOp op, Channels channels, const std::vector<float>& x,
                     const std::vector<float>& y, const std::vector<float>& filter, double rounding);
 

@@ -19,8 +19,8 @@ struct Candidate {
   float milliseconds = std::numeric_limits<float>::infinity();
 };
 
-// The fastest of what cudnnFind... reports. Its own answers to a question of a math type may use another one:
-// those are not candidates.
+// The fastest result of cudnnFind... Results may have a different math type from the requested one; these are
+// skipped.
 template <class Performance, class Find>
 Candidate fastest(cudnnMathType_t math, Find&& find) {
   std::array<Performance, 10> found;

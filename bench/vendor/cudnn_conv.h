@@ -1,4 +1,4 @@
-// One convolution by cuDNN, in the layout and with the algorithm that it finds fastest.
+// A convolution with cuDNN, in its fastest layout and with its fastest algorithm.
 #pragma once
 
 #include <cudnn.h>
@@ -15,7 +15,7 @@ enum class ConvMath { fp32, tf32 };
 
 class CudnnConv {
  public:
-  // Times cuDNN's algorithms for both layouts on scratch memory of its own, and keeps the best.
+  // Times cuDNN's algorithms for both layouts in its own scratch memory, and keeps the fastest.
   CudnnConv(const ConvLayer& layer, ConvOp op, ConvMath math);
   ~CudnnConv();
   CudnnConv(const CudnnConv&) = delete;

@@ -1,4 +1,4 @@
-// The sum of two tensors, with or without a ReLU: where a residual block's two paths meet.
+// The sum of two tensors, with an optional ReLU: the end of a residual block.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -8,11 +8,11 @@
 
 namespace rondo {
 
-// y = a + b, or max(a + b, 0) with NaN staying NaN
+// y = a + b, or y = max(a + b, 0), where NaN stays NaN
 //
-// float32, one rounding, any alignment of 4 bytes. y may be a or b, else they must not overlap. The gradient of both a and b
-// is relu_backward(dy, y), or dy itself. Errors: bad_argument for a negative or unequal size, a null or
-// misaligned pointer, an overlap. Traffic: two reads, one write.
+// float32, one rounding, 4-byte alignment. y may be a or b (in place), otherwise it must not overlap them.
+// The gradient of both a and b is dy, or relu_backward(dy, y) with the ReLU. Errors: bad_argument for a
+// negative or unequal size, a null or misaligned pointer, an overlap. Traffic: two reads, one write.
 [[nodiscard]] Status add(VectorView<float> y, VectorView<const float> a, VectorView<const float> b, bool relu,
                          cudaStream_t stream);
 

@@ -1,9 +1,8 @@
-// The rectifier, elementwise on `size` floats of any shape.
+// The rectified linear unit, elementwise on `size` floats of any shape.
 //
-// Both functions: float32, exact (no rounding), any alignment of 4 bytes; bound by memory traffic, which is
-// one read of each input and one write. The output may be an input itself (the same pointer), else they must
-// not overlap. Errors: bad_argument for a negative or unequal size, a null or misaligned pointer, an
-// overlap.
+// Both functions: float32, exact (no rounding), 4-byte alignment, bound by memory traffic: one read of each
+// input and one write. The output may be an input (the same pointer), otherwise they must not overlap.
+// Errors: bad_argument for a negative or unequal size, a null or misaligned pointer, an overlap.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -13,10 +12,10 @@
 
 namespace rondo {
 
-// y = max(x, 0), and NaN stays NaN. -0 becomes 0.
+// y = max(x, 0). NaN stays NaN; -0 becomes +0.
 [[nodiscard]] Status relu(VectorView<float> y, VectorView<const float> x, cudaStream_t stream);
 
-// dx = y > 0 ? dy : 0, with y = relu(x); at x = 0 the gradient is 0, and where y is NaN as well.
+// dx = y > 0 ? dy : 0, with y = relu(x). The gradient is 0 where x is 0 and where y is NaN.
 [[nodiscard]] Status relu_backward(VectorView<float> dx, VectorView<const float> dy,
                                    VectorView<const float> y, cudaStream_t stream);
 

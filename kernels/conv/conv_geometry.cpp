@@ -18,7 +18,7 @@ Status check_sizes(const char* operation, const char* tensor,
   return {};
 }
 
-// The product of the sizes, none of which is negative or 2^31; `kLimit` when it is not below that.
+// The product of the sizes, each of which is in [0, 2^31); `kLimit` if the product is not below it.
 int64_t bounded_product(std::initializer_list<int64_t> sizes) {
   int64_t product = 1;
   for (const int64_t size : sizes) {

@@ -15,13 +15,13 @@ std::string text_of(const OperandShape& shape) {
   return text;
 }
 
-// The product of the sides, which are not negative.
+// The product of the sides, none of which may be negative.
 int64_t elements_of(const OperandShape& shape) {
   return saturating_product(std::span(shape.sides).first(static_cast<size_t>(shape.dimensions)));
 }
 
-// The bytes of the smallest operand with elements that has these sides: a side of zero counts as one, so that
-// no product of some of the sides overflows either.
+// The bytes that the operand spans, with a side of zero counted as one. This way no product of a subset of
+// the sides overflows either.
 int64_t span_of(OperandShape shape) {
   for (int64_t& side : shape.sides) side = std::max<int64_t>(side, 1);
   if (shape.dimensions == 2) shape.sides[1] = std::max(shape.sides[1], shape.stride);
@@ -103,7 +103,7 @@ void ArgumentCheck::check_overlap(const Operand& first, const Operand& second) {
   };
   const bool may = allows(first, second) || allows(second, first);
   if (may && first.memory == second.memory) return;
-  // The one that is written is named first; of two that are, the later.
+  // The message starts with the operand that is written. If both are written, it starts with the later one.
   const bool swapped = second.written;
   fail((swapped ? second : first).name, " overlaps ", (swapped ? first : second).name,
        may ? ", must have the same pointer and strides or lie apart" : ", must lie apart");

@@ -1,4 +1,4 @@
-// ArgumentCheck: what every public operation does before it starts anything.
+// ArgumentCheck: the argument checks that every public operation makes before it starts any work.
 //
 //   ArgumentCheck check("add");
 //   check.output("y", y, {"a", "b"});  // y may be a or b
@@ -11,14 +11,14 @@
 // The rules are the same for all operations:
 //   - No size is negative, and no operand spans more than kMaxBytes.
 //   - A pointer to elements is not null, and is aligned to its element type.
-//   - An operand that may be left out is left out by an empty view: no data and no elements.
-//   - An output shares no memory with another operand or with the workspace. Where the operation allows an
-//     output to be an input (in place), both have the same pointer and the same strides.
+//   - An optional operand is omitted by passing an empty view: a null pointer and no elements.
+//   - An output shares no memory with another operand or with the workspace. If the operation allows an
+//     output to be an input (in place), both must have the same pointer and the same strides.
 //   - A workspace has at least the bytes that the operation's size function returns, and is aligned to
 //     kWorkspaceAlignment.
 //
-// The first violation is kept. Its message names the operation, the argument, its value and what would be
-// valid.
+// The first violation is kept. Its message contains the operation, the argument, its value and the valid
+// values.
 #pragma once
 
 #include <rondo/kernels/core/overlap.h>
@@ -32,14 +32,14 @@
 
 namespace rondo {
 
-// A view of any kind, as the checks see it.
+// The shape of any kind of view.
 struct OperandShape {
   const void* data = nullptr;
   int64_t element_bytes = 0;
   int64_t alignment = 0;
   int dimensions = 0;
   std::array<int64_t, 4> sides = {};
-  int64_t stride = 0;  // of a matrix, in elements; else 0
+  int64_t stride = 0;  // row stride of a matrix, in elements; otherwise 0
 };
 template <class T>
 OperandShape shape_of(const VectorView<T>& view) {
@@ -65,7 +65,7 @@ class ArgumentCheck {
 
   explicit ArgumentCheck(const char* operation) : operation_(operation) {}
 
-  // `may_be`: the operands that the output may be, in place.
+  // `may_be`: the operands that the output may alias (in place).
   template <class View>
   void input(const char* name, const View& view) {
     add(name, shape_of(view), false, {});
@@ -82,7 +82,7 @@ class ArgumentCheck {
   void optional_output(const char* name, const View& view, Names may_be = {}) {
     if (!left_out(shape_of(view))) output(name, view, may_be);
   }
-  // One value in device memory.
+  // A single value in device memory.
   template <class T>
   void input_value(const char* name, const T* value) {
     input(name, VectorView<const T>{value, 1});
@@ -95,10 +95,10 @@ class ArgumentCheck {
   void output_value(const char* name, T* value) {
     output(name, VectorView<T>{value, 1});
   }
-  // `bytes`: what the operation's size function returns for this call.
+  // `bytes`: the result of the operation's size function for this call.
   void workspace(const Workspace& workspace, int64_t bytes);
 
-  // Unless `condition` holds, the message is the operation's name followed by `parts`.
+  // If `condition` is false, fails with a message of the operation's name followed by `parts`.
   template <class... Parts>
   void require(bool condition, const Parts&... parts) {
     if (!condition) fail(parts...);
@@ -107,7 +107,7 @@ class ArgumentCheck {
   void fail(const Parts&... parts) {
     if (ok()) keep(bad_argument(operation_, ": ", parts...));
   }
-  // `value` is one of the enumerators 0 ... last.
+  // `value` must be one of the enumerators 0 ... last.
   template <class Enum>
   void enumerator(const char* name, Enum value, Enum last) {
     const auto number = static_cast<int64_t>(value), most = static_cast<int64_t>(last);
@@ -123,11 +123,11 @@ class ArgumentCheck {
   void same_shape(const char* name, const View& view, const char* other_name, const Other& other) {
     same_shape(name, shape_of(view), other_name, shape_of(other));
   }
-  // The rows of a matrix follow each other without a gap.
+  // The rows of the matrix must be contiguous, with no gap between them.
   void packed(const char* name, const MatrixView<const float>& view);
 
   bool ok() const { return status_.ok(); }
-  // The first violation. The last call: it compares the operands' memory.
+  // Returns the first violation. Must be the last call, because it checks the operands for overlap.
   Status status();
 
  private:

@@ -1,4 +1,4 @@
-// DType: the type of an element, where it is known only at run time.
+// DType: an element type that is known only at run time.
 #pragma once
 
 #include <cuda_bf16.h>

@@ -1,12 +1,12 @@
-// elementwise(): out[i] = operation(in0[i], in1[i], ...) over flat float arrays, for every operator of that
-// kind.
+// elementwise(): out[i] = operation(in0[i], in1[i], ...) over flat float arrays. All elementwise operators
+// use it.
 //
-// The array is cut into slots (slots.cuh), so that an array which begins or ends between two boundaries has one short slot
-// at that end: this is the one place where a head and a tail are handled. Arrays that lie differently towards the
-// boundaries cannot be loaded in packs together and go element by element.
+// The array is cut into slots (slots.cuh). An array that does not begin or end on a 16-byte boundary has one
+// short slot at that end. All heads and tails are handled here. Arrays with different offsets from a 16-byte
+// boundary cannot be loaded in packs together; they are processed element by element.
 //
-// `operation` is a functor with `__device__ float operator()(float...) const`, and gets the old out[i] only
-// when out is passed as an input too. In place is fine: a thread reads its elements before it writes them.
+// `operation` is a functor with `__device__ float operator()(float...) const`. It reads the old out[i] only
+// if out is also passed as an input. In place is allowed: a thread reads its elements before it writes them.
 #pragma once
 
 #include <rondo/kernels/core/launch.cuh>

@@ -1,6 +1,6 @@
-// launch(): the one way a kernel is started. Typed (an argument of the wrong type does not compile), plain
-// C++ (the CPU executor compiles it too), and it turns every failure into a Status that names the kernel.
-// The stream's device must be current, as for every call that starts kernels.
+// launch(): starts a kernel; all kernels are started through it. It is typed: an argument of the wrong type
+// does not compile. It is plain C++, so the CPU executor compiles it too. It converts every failure to a
+// Status with the kernel's name. The stream's device must be current, as for every call that starts kernels.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -13,7 +13,7 @@
 
 namespace rondo {
 
-// a / b rounded up, for a >= 0 and b > 0. Adding b - 1 first could overflow.
+// a / b rounded up, for a >= 0 and b > 0. Does not compute a + b - 1, which could overflow.
 template <class T>
 __host__ __device__ constexpr T ceil_div(T a, T b) {
   return a / b + (a % b > 0 ? 1 : 0);
@@ -28,16 +28,17 @@ struct LaunchShape {
   int64_t shared_bytes = 0;
 };
 
-// Refuses a grid that CUDA does not have. launch() calls it; so does an operation that enqueues something
-// else first.
+// Rejects a grid that exceeds CUDA's limits. launch() calls it. An operation that enqueues other work before
+// its kernel calls it first.
 inline Status check_grid(const char* name, const LaunchShape& shape) {
   if (shape.grid_x <= INT32_MAX && shape.grid_y <= 65535 && shape.grid_z <= 65535) return {};
   return bad_argument(name, ": the grid ", shape.grid_x, " x ", shape.grid_y, " x ", shape.grid_z,
                       " is beyond 2147483647 x 65535 x 65535; split the problem");
 }
 
-// Loads `kernel` on the current device. CUDA loads a kernel at its first launch there, and may wait for the
-// device to be idle: what must be launched beside work that may be stuck is loaded before. May wait likewise.
+// Loads `kernel` on the current device. CUDA loads a kernel at its first launch on a device, and that load
+// may wait until the device is idle. A kernel that is launched while other work may be blocked must therefore
+// be loaded earlier. load() itself may wait too.
 template <class... Parameters>
 Status load(const char* name, void (*kernel)(Parameters...)) {
   cudaFuncAttributes attributes;
@@ -45,7 +46,7 @@ Status load(const char* name, void (*kernel)(Parameters...)) {
   return error == cudaSuccess ? Status() : from_cuda(error, concat("loading the kernel ", name));
 }
 
-// Starts `kernel` on `stream`. A grid with a zero side is a problem of size zero: nothing is launched.
+// Starts `kernel` on `stream`. A grid with a zero side means an empty problem: nothing is launched.
 template <class... Parameters>
 Status launch(const char* name, const LaunchShape& shape, cudaStream_t stream, void (*kernel)(Parameters...),
               std::type_identity_t<Parameters>... arguments) {

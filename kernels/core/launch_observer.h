@@ -1,5 +1,5 @@
-// LaunchObserver: sees every kernel that the current host thread launches. launch() calls it;
-// runtime/launch_trace.h uses it to show kernels in a trace.
+// LaunchObserver: is notified of every kernel that the current host thread launches. launch() calls it.
+// runtime/launch_trace.h uses it to record kernels in a trace.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -8,11 +8,11 @@ namespace rondo {
 
 class LaunchObserver {
  public:
-  // Calls around the launch of `kernel` on `stream`. Neither throws.
+  // Called before and after the launch of `kernel` on `stream`. Neither may throw.
   virtual void before_launch(const char* kernel, cudaStream_t stream) noexcept = 0;
   virtual void after_launch() noexcept = 0;
 
-  // The observer of this host thread, null for none.
+  // The observer of the current host thread; null for none.
   static inline thread_local LaunchObserver* current = nullptr;
 
  protected:

@@ -1,8 +1,8 @@
-// Pack<T, N>: N neighbours in memory that one thread loads or stores with one instruction.
+// Pack<T, N>: N contiguous elements that one thread loads or stores with one instruction.
 //
-// A warp that moves 16 bytes a thread needs a quarter of the instructions and keeps four times the bytes in
-// flight. The address must be aligned to the whole pack; pack_width() says, on the host, how wide packs may
-// be.
+// A warp that moves 16 bytes per thread needs a quarter of the instructions and has four times the bytes in
+// flight, compared with 4 bytes per thread. The address must be aligned to the whole pack. On the host,
+// pack_width() returns the widest pack that the pointers and sizes allow.
 #pragma once
 
 #include <rondo/kernels/core/vec.cuh>
@@ -12,7 +12,7 @@
 
 namespace rondo {
 
-// The widest pack of floats: a GPU's access of 16 bytes, or a vector register.
+// The widest pack, in floats: 16 bytes on a GPU, one vector register on a CPU.
 inline constexpr int kWidestPack = kVectorRegisters.lanes > 4 ? kVectorRegisters.lanes : 4;
 
 template <class T, int N>
@@ -37,8 +37,8 @@ __device__ __forceinline__ void store_pack(T* to, const Pack<T, N>& pack) {
   *reinterpret_cast<Pack<T, N>*>(to) = pack;
 }
 
-// The widest of kMost, 4, 2 and 1 elements for rows of `length` elements that begin at `pointers`, one behind the
-// other.
+// The widest pack (kMost, 4, 2 or 1 elements) for arrays of contiguous rows of `length` elements that begin
+// at `pointers`.
 template <int kMost = 4, class... T>
 int pack_width(int64_t length, const T*... pointers) {
   const auto fits = [&](int width) {

@@ -1,8 +1,8 @@
-// shared_memory<T>(): the block's dynamic shared memory as one struct.
+// shared_memory<T>(): the block's dynamic shared memory as a struct.
 //
-// Every kernel declares one `struct Shared` and launches with sizeof(Shared) bytes. Dynamic memory lets a
-// block have more than 48 KB and an alignment of 128 bytes on the GPU; on the CPU executor it is a heap
-// block, so that the address sanitizer sees an index that leaves it.
+// Every kernel declares one `struct Shared` and launches with sizeof(Shared) bytes. On a GPU, dynamic shared
+// memory allows more than 48 KB per block and an alignment of 128 bytes. On the CPU executor it is a heap
+// allocation, so the address sanitizer detects an index out of range.
 #pragma once
 
 #include <cuda_runtime.h>

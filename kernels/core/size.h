@@ -1,4 +1,4 @@
-// Sizes whose products may not fit into 64 bits.
+// Sizes, and products of sizes that may overflow 64 bits.
 #pragma once
 
 #include <cstdint>
@@ -7,11 +7,11 @@
 
 namespace rondo {
 
-// The most bytes that one operand may span: the largest address space in use has 2^57. Below it, sums of a
-// few spans and products with small constants stay within int64_t.
+// The maximum number of bytes that one operand may span. The largest address space in use has 2^57 bytes.
+// Within this limit, sums of a few spans and products with small constants fit in int64_t.
 inline constexpr int64_t kMaxBytes = int64_t{1} << 57;
 
-// The product of sizes of which none is negative; INT64_MAX where it is larger.
+// The product of non-negative sizes, or INT64_MAX if the product is larger.
 constexpr int64_t saturating_product(std::span<const int64_t> sizes) {
   int64_t product = 1;
   for (const int64_t size : sizes)

@@ -1,6 +1,7 @@
-// How the threads of a kernel share a flat array: in slots of kSlotFloats, at the 16-byte boundaries of memory, some to
-// each thread. Neighbouring threads of a GPU take neighbouring slots, so that a warp's accesses are contiguous; where a
-// thread has vector registers, its own slots are neighbours, and there are more of them.
+// Splits a flat array among the threads of a kernel. The array is cut at 16-byte boundaries into slots of
+// kSlotFloats floats, and each thread processes kPerThread slots. On a GPU, neighbouring threads take
+// neighbouring slots, so that a warp's accesses are contiguous. On a CPU, where a thread has vector
+// registers, the slots of one thread are neighbours, and each thread takes more of them.
 #pragma once
 
 #include <rondo/kernels/core/launch.cuh>
@@ -15,14 +16,15 @@ inline constexpr int kThreads = 256;
 inline constexpr int kSlotFloats = kWidestPack;
 inline constexpr int kPerThread = kVectors ? 16 : 4;
 
-// Floats between the last boundary that is not behind the array's begin and that begin: the first slot is short by so many.
+// The number of floats from the last 16-byte boundary at or before `data` to `data`. The first slot is
+// shorter by this number.
 template <class T>
 int lead_of(const T* data) {
   return static_cast<int>(reinterpret_cast<uintptr_t>(data) % 16 / sizeof(T));
 }
 
-// Where the calling thread's first slot begins, and how many floats behind it the next; before the array, or behind its
-// end, for slots that stick out.
+// The index of the first float of the calling thread's first slot. The thread's next slots follow at a
+// distance of kStep floats. The index is negative, or past the end, for slots that reach outside the array.
 __device__ __forceinline__ int64_t first_begin(int lead) {
   const int64_t first = static_cast<int64_t>(blockIdx.x) * (kThreads * kPerThread);
   return (first + threadIdx.x * (kVectors ? kPerThread : 1)) * kSlotFloats - lead;

@@ -25,7 +25,7 @@ StatusCode kind_of(cudaError_t error) {
     case cudaErrorMemoryAllocation:
     case cudaErrorLaunchOutOfResources:
       return StatusCode::out_of_resources;
-    // The errors after which CUDA refuses all further work in the context.
+    // After these errors CUDA rejects all further work in the context.
     case cudaErrorInitializationError:
     case cudaErrorIllegalAddress:
     case cudaErrorIllegalInstruction:
@@ -45,13 +45,13 @@ StatusCode kind_of(cudaError_t error) {
   }
 }
 
-// Does the program lack kernels that the device can run?
+// True if the program has no kernel that the device can run.
 bool lacks_kernels(cudaError_t error) {
   return error == cudaErrorNoKernelImageForDevice || error == cudaErrorInvalidDeviceFunction ||
          error == cudaErrorUnsupportedPtxVersion;
 }
 
-// What to do about it; empty when the device does not answer.
+// How to fix it; empty if the device's properties cannot be read.
 std::string missing_kernels_text() {
   int device = 0;
   cudaDeviceProp properties;
@@ -68,8 +68,8 @@ std::string missing_kernels_text() {
 
 Status from_cuda(cudaError_t error, const std::string& what) {
   if (error == cudaSuccess) return {};
-  // A recoverable error stays behind as "last error" and would be blamed on the next launch: take it away.
-  // A sticky one comes back by itself.
+  // Clears a recoverable error. Otherwise it would stay the "last error" and be reported for the next launch.
+  // A sticky error returns by itself.
   static_cast<void>(cudaGetLastError());
   std::string why = lacks_kernels(error) ? missing_kernels_text() : "";
   if (why.empty()) why = cudaGetErrorString(error);

@@ -1,10 +1,10 @@
-// Status: what every call of Rondo's kernels and collectives returns.
+// Status: the return type of every call in Rondo's kernels and collectives.
 //
-// Four kinds of failure that a caller can tell apart, because he reacts differently to each:
-//   bad_argument      nothing happened; the message names the argument, its value and what would be valid.
-//   out_of_resources  recoverable: memory or launch resources were short; the CUDA error has been cleared.
-//   device_failed     the device's context is dead (a fault inside a kernel); every later call says so too.
-//   timed_out         something did not happen in the time that was given to it; it may still happen.
+// There are four kinds of failure, because a caller handles each differently:
+//   bad_argument      no work was started; the message has the argument, its value and the valid values.
+//   out_of_resources  recoverable: too little memory or launch resources; the CUDA error has been cleared.
+//   device_failed     the device's context is unusable (a fault in a kernel); all later calls fail as well.
+//   timed_out         an operation did not finish within its time limit; it may still finish.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -31,10 +31,10 @@ class [[nodiscard]] Status {
 
  private:
   StatusCode code_ = StatusCode::ok;
-  std::string message_;  // empty when ok: the good path never allocates
+  std::string message_;  // empty if ok, so that success does not allocate
 };
 
-// Joins its arguments into one text: concat("lda is ", 3, ", must be at least ", 4).
+// Concatenates its arguments to a string: concat("lda is ", 3, ", must be at least ", 4).
 template <class... Parts>
 std::string concat(const Parts&... parts) {
   std::ostringstream text;
@@ -47,12 +47,12 @@ Status bad_argument(const Parts&... parts) {
   return Status(StatusCode::bad_argument, concat(parts...));
 }
 
-// The Status of a CUDA call; `what` says what was tried. Clears the error where CUDA lets one go on. Where
-// the program has no kernels for the current device's architecture, the message names the device and the
-// option that compiles them.
+// Converts the result of a CUDA call to a Status. `what` describes the call. Clears the error if it is
+// recoverable. If the program has no kernels for the current device's architecture, the message has the
+// device and the CMake option that compiles them.
 Status from_cuda(cudaError_t error, const std::string& what);
 
-// What nn and the programs throw; carries the Status it was made from.
+// The exception that nn and the programs throw. It carries the Status that it was made from.
 class Error : public std::runtime_error {
  public:
   explicit Error(Status status) : std::runtime_error(status.message()), status_(std::move(status)) {}
@@ -72,15 +72,15 @@ inline void throw_if_error(Status status) {
     if (!rondo_status_.ok()) return rondo_status_; \
   } while (false)
 
-// RONDO_CUDA(cudaMalloc(&p, n)): returns a Status out of the enclosing function when the call fails. A call
-// that succeeds costs a comparison and no text.
+// RONDO_CUDA(cudaMalloc(&p, n)): returns a Status from the enclosing function if the call fails. A
+// successful call costs one comparison and builds no text.
 #define RONDO_CUDA(call)                                                             \
   do {                                                                               \
     const cudaError_t rondo_error_ = (call);                                         \
     if (rondo_error_ != cudaSuccess) return ::rondo::from_cuda(rondo_error_, #call); \
   } while (false)
 
-// The same for code that owns memory and throws rondo::Error.
+// As RONDO_CUDA, but throws rondo::Error. For code that owns memory.
 #define RONDO_CUDA_THROW(call)                                                                      \
   do {                                                                                              \
     const cudaError_t rondo_error_ = (call);                                                        \

@@ -1,14 +1,15 @@
-// Vec<N>: N consecutive floats that one CUDA thread works on at once; Broadcast<N>: N consecutive floats
-// each of which multiplies whole Vec.
+// Vec<N>: N consecutive floats that one CUDA thread processes together.
+// Broadcast<N>: N consecutive floats, each of which multiplies a whole Vec.
 //
-// They are the inner loop of every tile: acc[i] += a[i] * b, a row of the thread's register tile at a time.
-// A GPU has scalar registers, so Vec are plain floats there, and only the loads and stores are wide. A CPU
-// has vector registers: Vec are one of them, and a Broadcast stays in memory, since the multiply-add reads
-// and spreads a scalar from memory for free. Left to itself, a compiler's guess of which loop to vectorise
-// differs by a factor of ten between two spellings of the same tile; here there is nothing to guess.
+// They form the inner loop of every tile: acc[i] += a[i] * b, one row of the thread's register tile at a
+// time. A GPU has scalar registers: there a Vec is plain floats, and only its loads and stores are wide. A
+// CPU has vector registers: there a Vec is one or more of them. A Broadcast stays in memory on the CPU,
+// because the multiply-add reads and broadcasts a scalar from memory at no extra cost. Without Vec the
+// compiler chooses the loop to vectorise, and two equivalent forms of the same tile differed by a factor of
+// ten.
 //
-// load(), store() and Broadcast want 16-byte alignment, and a build with RONDO_CHECK_ALIGNMENT checks it; the
-// others take any pointer to float.
+// load(), store() and Broadcast require 16-byte alignment; a build with RONDO_CHECK_ALIGNMENT checks it. The
+// other functions accept any pointer to float.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -20,9 +21,10 @@
 #include <cstdint>
 #include <utility>
 
-// How often the loop that follows is unrolled: completely (its bounds are compile-time constants), or N
-// times. RONDO_SIMD is for a loop that does the same with neighbouring values of one thread: instructions one after the
-// other on a GPU, one vector instruction on a CPU, where g++ sees it as long as nobody unrolls the loop first.
+// Unrolls the following loop: completely (its bounds are compile-time constants), or N times. RONDO_SIMD
+// marks a loop that applies the same operation to contiguous values of one thread. On a GPU it becomes
+// consecutive instructions. On a CPU it becomes one vector instruction: g++ vectorises the loop only if it is
+// not unrolled before.
 #ifdef __SIMT__
 #define RONDO_UNROLL _Pragma("GCC unroll 64")
 #define RONDO_UNROLL_BY(N) RONDO_PRAGMA(GCC unroll N)
@@ -36,7 +38,7 @@
 
 namespace rondo {
 
-// The processor's vector registers: floats in each, and how many there are. None on a GPU.
+// The processor's vector registers: floats per register, and number of registers. Zero on a GPU.
 struct VectorRegisters {
   int lanes, count;
 };
@@ -54,7 +56,7 @@ template <int N>
 struct Vec {
   static_assert(N == 1 || N % 4 == 0, "lanes are loaded four at a time; or there is only one");
 #ifdef __SIMT__
-  // One vector, or several where N is more than a register's or no power of two.
+  // One vector register, or several if N exceeds its width or is not a power of two.
   static constexpr int kWidth = N == 1                                        ? 1
                                 : N % 16 == 0 && kVectorRegisters.lanes >= 16 ? 16
                                 : N % 8 == 0 && kVectorRegisters.lanes >= 8   ? 8
@@ -63,7 +65,7 @@ struct Vec {
   static constexpr int kVectors = N / kWidth;
   Vector v[kVectors];
 
-  static constexpr int kAlignment = N == 1 ? 4 : 16;  // of a GPU's accesses
+  static constexpr int kAlignment = N == 1 ? 4 : 16;  // of the accesses on a GPU
 
   static __device__ __forceinline__ Vec load(const float* from) {
     simt::check_aligned<kAlignment>("a load of Vec", from);
@@ -148,7 +150,7 @@ struct Vec {
 #pragma unroll
     for (int j = 0; j < N; ++j) v[j] *= scalar;
   }
-  __device__ __forceinline__ void relu() {  // a NaN is not below 0 and stays
+  __device__ __forceinline__ void relu() {  // keeps NaN: it is not below 0
 #pragma unroll
     for (int j = 0; j < N; ++j) v[j] = v[j] < 0 ? 0 : v[j];
   }
@@ -167,7 +169,7 @@ struct Vec {
 
   __device__ __forceinline__ void set(int j, float value) { reinterpret_cast<float*>(&v)[j] = value; }
 
-  // The first `count` values; the others are 0.
+  // Loads the first `count` values; the others are 0.
   static __device__ __forceinline__ Vec load_some(const float* from, int64_t count) {
     if (count >= N) return load_unaligned(from);
     float values[N];
@@ -183,8 +185,8 @@ struct Vec {
   }
 };
 
-// The rows of a block of N x N values become its columns. On a CPU N is at most a vector register's lanes, and each step
-// swaps the off-diagonal quarters of blocks of twice `width`.
+// Transposes a block of N x N values. On a CPU, N is at most the width of a vector register; each step swaps
+// the off-diagonal quarters of the blocks of size 2 * `width`.
 #ifdef __SIMT__
 namespace detail {
 template <int width, class Vector, int... j>

@@ -1,9 +1,9 @@
-// Views: plain, non-owning descriptions of device memory, passed by value. They convert from T to const T,
-// so that an output can be passed where an input is asked for, and never the other way round. An operand that
-// may be left out is left out by an empty view: no data and no elements, as {} is.
+// Views: plain, non-owning descriptions of device memory, passed by value. A view of T converts to a view of
+// const T, so an output can be passed as an input; the reverse does not compile. An optional operand is
+// omitted by passing an empty view, {}: a null pointer and no elements.
 //
-// Unless an operation says otherwise (collectives do), the memory and the stream that it is given belong to
-// the device that is current when it is called.
+// Unless an operation documents otherwise (the collectives do), its memory and its stream belong to the
+// device that is current at the call.
 #pragma once
 
 #include <rondo/kernels/core/size.h>
@@ -13,7 +13,7 @@
 
 namespace rondo {
 
-// `size` elements, one after the other.
+// `size` contiguous elements.
 template <class T>
 struct VectorView {
   T* data = nullptr;
@@ -24,8 +24,8 @@ struct VectorView {
   operator VectorView<U>() const { return {data, size}; }
 };
 
-// rows x cols, row-major; element (i, j) is data[i * stride + j]. `stride` (the leading dimension) is in
-// elements, at least cols; left out, it is cols.
+// A row-major matrix, rows x cols. Element (i, j) is data[i * stride + j]. `stride` (the leading dimension)
+// is in elements and at least cols; the default is cols.
 template <class T>
 struct MatrixView {
   T* data = nullptr;
@@ -77,9 +77,9 @@ struct FilterView {
   }
 };
 
-// Scratch memory that a caller lends to an operation. An operation that needs some has a function that
-// returns how many bytes, from the shapes alone; fewer are a bad argument, and so is a pointer that is not
-// aligned to kWorkspaceAlignment. The contents need not be set, and are lost.
+// Scratch memory that the caller provides. An operation that needs a workspace has a function that computes
+// its size in bytes from the shapes. A smaller workspace, or a pointer that is not aligned to
+// kWorkspaceAlignment, is a bad argument. The contents need not be initialised, and are overwritten.
 inline constexpr int64_t kWorkspaceAlignment = 16;
 struct Workspace {
   void* data = nullptr;

@@ -1,5 +1,5 @@
-// A block copies one sample: its threads find the place in the data set from the same few numbers, then turn
-// packs of bytes into packs of floats.
+// Each block copies one sample. All its threads compute the sample's index in the data set, then convert
+// packs of bytes to packs of floats.
 
 #include <rondo/kernels/core/check.h>
 #include <rondo/kernels/data/batch.h>
@@ -22,12 +22,12 @@ __global__ void __launch_bounds__(kThreads)
   order[i] = permutation(static_cast<int32_t>(i));
 }
 
-// The data set's sample for number i of the shard, or a negative number when there is none.
+// The index in the data set of sample i of the shard, or a negative number if there is none.
 __device__ int64_t sample_at(BatchPosition shard, int64_t i, VectorView<const int32_t> order,
                              int64_t samples) {
   const int64_t end = order.data == nullptr ? samples : order.size;
   const int64_t step = *shard.step;
-  if (step < 0 || step > end / shard.batch) return -1;  // whose product with the batch could overflow
+  if (step < 0 || step > end / shard.batch) return -1;  // otherwise step * batch could overflow
   const int64_t position = step * shard.batch + shard.first + i;
   if (position >= end) return -1;
   const int64_t sample = order.data == nullptr ? position : order.data[position];

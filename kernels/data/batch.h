@@ -1,7 +1,8 @@
-// Batches made on the device: a data set is uploaded once, as bytes, and never touched by the host again.
+// Batches assembled on the device: the data set is uploaded once, as bytes, and not accessed by the host
+// again.
 //
-// A step of training reads its place from a counter in device memory, so that one captured graph can be
-// replayed for every step:  shuffle (once an epoch) -> gather_batch -> ... -> advance.
+// A training step reads its position from a counter in device memory, so one captured graph can be replayed
+// for every step:  shuffle (once per epoch) -> gather_batch -> ... -> advance.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -11,35 +12,36 @@
 
 namespace rondo {
 
-// order = a random permutation of 0 ... order.size - 1, a pure function of (seed, *epoch): the same on every
-// device and on the CPU (data/permutation.h says how, and how uniform it is). `epoch` is device memory,
-// aligned to 8; order.size < 2^31. Every element is computed by itself: no sort, no workspace. Errors:
-// bad_argument for a bad size, a null or misaligned pointer, an overlap. size == 0 does nothing. Traffic: one
-// write of order.
+// order = a random permutation of 0 ... order.size - 1. It is a pure function of (seed, *epoch), the same on
+// every device and on the CPU (data/permutation.h describes the algorithm and its uniformity). `epoch` is
+// device memory, aligned to 8; order.size < 2^31. Every element is computed independently: no sort, no
+// workspace.
+// Errors: bad_argument for a bad size, a null or misaligned pointer, an overlap. size == 0 does nothing.
+// Traffic: one write of order.
 [[nodiscard]] Status shuffle(VectorView<int32_t> order, uint64_t seed, const int64_t* epoch,
                              cudaStream_t stream);
 
-// Where a shard's batch lies in the epoch: sample i of the shard is number  *step * batch + first + i.
-// `step` is device memory, aligned to 8. `batch` is the size of the whole batch over all shards, `first` the
-// number of its samples that belong to the shards before this one.
+// The position of a shard's batch in the epoch: sample i of the shard is number *step * batch + first + i.
+// `step` is device memory, aligned to 8. `batch` is the size of the whole batch over all shards. `first` is
+// the number of samples in the shards before this one.
 struct BatchPosition {
   const int64_t* step = nullptr;
   int64_t batch = 0;
   int64_t first = 0;
 };
 
-// For every sample i of the shard, with s = order[position(i)]:
+// For every sample i of the shard, with s = order[*step * batch + first + i]:
 //   x[i, h, w, c] = images[s, h, w, c] * scale + shift     (one rounding)
 //   labels[i]     = image_labels[s]
 // For (byte / 255 - mean) / stddev pass scale = 1 / (255 stddev) and shift = -mean / stddev.
 //
-// x: [shard, h, w, c] float32; labels: shard x int32; images: [samples, h, w, c] uint8; image_labels: samples
-// x uint8; order: int32, or an empty view for the order of the data set itself. Any alignment of the
-// element's own size. A position beyond the end of order, or an index outside the data set, is found on the
-// device, where no Status can tell: such a sample is all NaN with the label -1, which softmax_cross_entropy()
-// counts as bad. Errors: bad_argument for negative sizes, shapes that do not fit, null or misaligned
-// pointers, an overlap, batch < first + shard. A shard of zero samples does nothing. Traffic: reads the bytes
-// once, writes four times as many.
+// x: [shard, h, w, c] float32. labels: [shard] int32. images: [samples, h, w, c] uint8. image_labels:
+// [samples] uint8. order: int32, or an empty view for the order of the data set. Each pointer needs only the
+// alignment of its element. A position past the end of order, or an index outside the data set, is detected
+// on the device, which cannot return a Status. Such a sample is all NaN with the label -1, and
+// softmax_cross_entropy() counts it as bad. Errors: bad_argument for negative sizes, shapes that do not
+// match, null or misaligned pointers, an overlap, batch < first + shard. A shard of zero samples does
+// nothing. Traffic: reads the bytes once, writes four times as many.
 [[nodiscard]] Status gather_batch(ImageView<float> x, VectorView<int32_t> labels,
                                   ImageView<const uint8_t> images, VectorView<const uint8_t> image_labels,
                                   VectorView<const int32_t> order, BatchPosition position, float scale,

@@ -1,6 +1,6 @@
-// Threads that lie side by side take elements that lie side by side in a row, or go on in the next one: whatever the number
-// of columns, no thread is idle and neighbours share their cache lines. There may be as few as one column, so nothing is
-// gained by wider loads.
+// Neighbouring threads copy neighbouring elements of a row and continue in the next row. For any number of
+// columns, no thread is idle and neighbouring threads share cache lines. A matrix may have as few as one
+// column, so wider loads would not help.
 
 #include <rondo/kernels/core/check.h>
 #include <rondo/kernels/data/columns.h>

@@ -1,15 +1,15 @@
-// A random permutation of 0 ... size - 1 that is computed element by element, with nothing stored.
+// A random permutation of 0 ... size - 1. Each element is computed independently, and nothing is stored.
 //
-// The swap-or-not shuffle (Hoang, Morris, Rogaway: An enciphering scheme based on a card shuffle, CRYPTO
-// 2012). A round pairs every number i with k - i (mod size), k random, and swaps the two of a pair or not, by
-// one random bit that belongs to the pair. That is a bijection for any size, so a chain of rounds is one.
-// Both random values come from Philox, keyed by the seed; its counter holds the epoch, the round, and the
-// pair.
+// The algorithm is the swap-or-not shuffle (Hoang, Morris, Rogaway: An enciphering scheme based on a card
+// shuffle, CRYPTO 2012). A round pairs every number i with k - i (mod size), for a random k, and swaps the
+// two or not, according to one random bit per pair. This is a bijection for any size, and so is a chain of
+// rounds. Both random values come from Philox with the seed as the key; the counter holds the epoch, the
+// round, and the pair.
 //
-// Uniformity: a round leaves an element in its place with probability 1/2, so after 48 the chance that any of
-// 60 000 has never been offered to move is 2e-10. Over the epochs the permutations of up to 6 elements come
-// out equally often, and so does every pair of position and element for larger sizes (chi-square, in the
-// tests). A seed of 64 bits cannot reach all of size! permutations, which holds for every seeded shuffle.
+// Uniformity: a round leaves an element in place with probability 1/2. After 48 rounds the probability that
+// any of 60 000 elements has never been swapped is 2e-10. Over the epochs, all permutations of up to 6
+// elements are equally frequent. For larger sizes all pairs of position and element are (chi-square, in the
+// tests). A 64-bit seed cannot reach all size! permutations; this holds for every seeded shuffle.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -26,7 +26,7 @@ class Permutation {
   __host__ __device__ Permutation(int32_t size, uint64_t seed, uint64_t epoch)
       : size_(static_cast<uint32_t>(size)), seed_(seed), epoch_(epoch) {}
 
-  // The element at place i.
+  // The element at position i.
   __host__ __device__ int32_t operator()(int32_t i) const {
     auto value = static_cast<uint32_t>(i);
     for (uint32_t four = 0; four < kRounds / 4; ++four) {
@@ -44,7 +44,7 @@ class Permutation {
 
  private:
   static constexpr uint32_t kRounds = 48;
-  static constexpr uint32_t kNoPair = 0xFFFFFFFF;  // above every element
+  static constexpr uint32_t kNoPair = 0xFFFFFFFF;  // larger than every element
 
   __host__ __device__ PhiloxBlock random(uint32_t round, uint32_t pair) const {
     return philox4x32_10({{pair, round, static_cast<uint32_t>(epoch_), static_cast<uint32_t>(epoch_ >> 32)}},

@@ -1,4 +1,4 @@
-// The end of a tile: from an accumulated sum to the value that is stored.
+// The epilogue of a tile: computes the stored values from the accumulated sums.
 #pragma once
 
 #include <rondo/kernels/gemm/gemm_arguments.h>
@@ -12,7 +12,7 @@ namespace rondo {
 struct Epilogue {
   float alpha = 1;
   float beta = 0;               // 0: the old value is not read
-  const float* bias = nullptr;  // per column; null: none
+  const float* bias = nullptr;  // per column; null for none
   bool relu = false;
   bool aligned = false;  // rows of the result begin at multiples of 16 bytes
 
@@ -20,10 +20,10 @@ struct Epilogue {
     float result = alpha * sum;
     if (beta != 0) result += beta * *old;
     if (bias != nullptr) result += bias[column];
-    return relu && result < 0 ? 0 : result;  // a NaN is not below 0 and stays
+    return relu && result < 0 ? 0 : result;  // keeps NaN: it is not below 0
   }
 
-  // Stores the N columns that begin at `column` of the row `row`, as far as they are among its `columns`.
+  // Stores N columns of the row `row`, from `column` on. Columns at or beyond `columns` are not stored.
   template <int N>
   __device__ __forceinline__ void store_row(float* row, int64_t column, int64_t columns,
                                             const Vec<N>& sums) const {
@@ -41,8 +41,8 @@ struct Epilogue {
   }
 };
 
-// The widest copy (64, 16, 4, 2 or 1 floats) for rows that begin `stride` floats after each other and hold `length`.
-// More than 4 wants no alignment beyond that of 4; a kernel whose copies are narrower takes several.
+// The widest copy (64, 16, 4, 2 or 1 floats) for rows of `length` floats at distance `stride`. Copies of more
+// than 4 floats need only the alignment of 4 floats. A kernel with narrower copies makes several per width.
 inline int copy_width(const float* data, int64_t stride, int64_t length) {
   for (const int width : {64, 16, 4, 2})
     if (reinterpret_cast<uintptr_t>(data) % (4 * std::min(width, 4)) == 0 && stride % width == 0 &&

@@ -1,7 +1,6 @@
-// C = relu(alpha * op(A) * op(B) + beta * C + bias): the matrix product, in strict fp32.
+// The matrix product in strict fp32: C = relu(alpha * op(A) * op(B) + beta * C + bias).
 //
-// Source: the BLAS operation SGEMM (Dongarra et al., 1990), with two additions: a bias per column,
-// and a ReLU.
+// Source: the BLAS operation SGEMM (Dongarra et al., 1990), extended by a bias per column and a ReLU.
 #pragma once
 
 #include <rondo/kernels/core/status.h>
@@ -14,13 +13,13 @@ namespace rondo {
 struct GemmOptions {
   bool transpose_a = false;  // op(A) = A^T: the view `a` is k x m
   bool transpose_b = false;  // op(B) = B^T: the view `b` is n x k
-  float alpha = 1;           // 0: A and B are not read, whatever they hold (their views are checked)
-  float beta = 0;                  // 0: C is not read, whatever it holds
-  VectorView<const float> bias{};  // n values, added to every row; none when its data is null
-  bool relu = false;               // at the very end: max(value, 0); a NaN stays a NaN
+  float alpha = 1;           // 0: A and B are not read (their views are still checked)
+  float beta = 0;                  // 0: C is not read
+  VectorView<const float> bias{};  // n values, added to every row; none if data is null
+  bool relu = false;               // applied last: max(value, 0); NaN stays NaN
 };
 
-// m, n, k of a product; the number of summands of one result is k.
+// The sizes m, n, k of a product. Each result is a sum of k products.
 struct GemmShape {
   int64_t m = 0;
   int64_t n = 0;
@@ -29,28 +28,26 @@ struct GemmShape {
 
 // c (m x n) = relu(alpha * op(a) op(b) + beta * c + bias); op(a) is m x k, op(b) is k x n.
 //
-// Layout: row-major, any stride of at least the columns, any alignment of whole floats. 16-byte alignment of
-//   pointers and strides, and sizes divisible by 4, make the copies into shared memory four times as wide.
-// Empty: m or n zero does nothing; k zero computes relu(beta * c + bias).
-// Aliasing: c overlaps neither a, b nor the workspace; a and b may overlap. Different columns of one matrix
-// do
+// Layout: row-major, any stride >= cols, 4-byte alignment. With 16-byte alignment of pointers and strides,
+//   and sizes divisible by 4, the copies into shared memory are four times as wide.
+// Empty: does nothing if m or n is zero; computes relu(beta * c + bias) if k is zero.
+// Aliasing: c must not overlap a, b or the workspace; a and b may overlap. Different columns of one matrix do
 //   not overlap.
-// Numerics: products and sums in fp32, k ascending; a product and its sum are rounded once (a fused
-//   multiply-add) on GPUs, and on CPUs where the build has the FMA instruction. The error of a result is at
-//   most about k * 2^-24 * sum |a_i b_i|. Large k (see split_k() in gemm_config.h) is summed in parts, which
-//   are then added in order.
-// Determinism: the bits depend on the shape and the options; not on the device, its number of
-//   multiprocessors, the alignment or the tile that was chosen.
-// Workspace: gemm_workspace_bytes(shape). It is zero except where m * n is small and k is large.
-// Traffic: at least 4 * (m k + k n + m n) bytes; tiles of T x T re-read A and B n / T and m / T times, from
-//   L2.
-// Errors: bad argument for shapes that do not fit, a stride below the columns, a null pointer to elements,
-//   an overlap of c, a misaligned pointer, a workspace too small.
+// Numerics: products and sums in fp32, in ascending order of k. A product and its addition are rounded once
+//   (a fused multiply-add) on GPUs, and on CPUs if the build uses the FMA instruction. The error of a result
+//   is at most about k * 2^-24 * sum |a_i b_i|. A long sum over k (see split_k() in gemm_config.h) is
+//   computed in parts, which are then added in order.
+// Determinism: the bits depend only on the shape and the options, not on the device, its number of
+//   multiprocessors, the alignment or the tile.
+// Workspace: gemm_workspace_bytes(shape). It is zero unless m * n is small and k is large.
+// Traffic: at least 4 * (m k + k n + m n) bytes. Tiles of T x T read A n / T times and B m / T times; the
+//   repeated reads come from L2.
+// Errors: bad_argument for shapes that do not match, a stride below cols, a null pointer to elements, an
+//   overlap of c, a misaligned pointer, a workspace that is too small.
 [[nodiscard]] Status gemm(MatrixView<float> c, MatrixView<const float> a, MatrixView<const float> b,
                           const GemmOptions& options, Workspace workspace, cudaStream_t stream);
 
-// Bytes of workspace that gemm() needs: room for the parts of a sum over k that is split, 0 for one that is
-// not.
+// The workspace in bytes for gemm(): the size of the partial sums if the sum over k is split, otherwise 0.
 int64_t gemm_workspace_bytes(const GemmShape& shape);
 
 }  // namespace rondo

@@ -1,8 +1,8 @@
-// Idea:      one thread a result; it walks along its row of A and its column of B.
+// Idea:      each thread computes one result, from one row of A and one column of B.
 // Builds on: the definition.
-// Limit now: uncoalesced loads. Neighbouring threads stand in neighbouring *rows*, so the 32 loads of A (and
-//            stores of C) of a warp touch 32 different cache lines.
-// Next:      let neighbouring threads stand in neighbouring columns (gemm_02).
+// Limit now: uncoalesced loads. Neighbouring threads compute neighbouring *rows*, so a warp's 32 loads of A
+//            (and 32 stores of C) access 32 different cache lines.
+// Next:      assign neighbouring threads to neighbouring columns (gemm_02).
 #include <rondo/kernels/gemm/gemm_variants.h>
 #include <rondo/kernels/core/launch.cuh>
 #include <rondo/kernels/gemm/gemm_elements.cuh>

@@ -1,8 +1,8 @@
-// Idea:      neighbouring threads compute neighbouring columns: a warp's loads of B and stores of C are one
-//            contiguous piece of 128 bytes, and its loads of A are one value that all lanes share.
-// Builds on: gemm_01_naive; two letters are exchanged.
-// Limit now: the caches. Every multiply-add still loads two values: 8 bytes for 2 FLOP.
-// Next:      load a tile once for a whole block (gemm_03).
+// Idea:      neighbouring threads compute neighbouring columns. A warp's loads of B and stores of C are
+//            contiguous, 128 bytes each. Its loads of A are one value, shared by all lanes.
+// Builds on: gemm_01_naive; only the row and column index are exchanged.
+// Limit now: cache bandwidth. Every multiply-add still loads two values: 8 bytes for 2 FLOP.
+// Next:      load each tile once per block (gemm_03).
 #include <rondo/kernels/gemm/gemm_variants.h>
 #include <rondo/kernels/core/launch.cuh>
 #include <rondo/kernels/gemm/gemm_elements.cuh>

@@ -1,9 +1,9 @@
-// Idea:      a block computes a square of results. Its threads load a square of A and one of B into shared
-//            memory together, and every value that was loaded is used by a whole row or column of threads.
+// Idea:      a block computes a square tile of results. Its threads together load a square of A and one of B
+//            into shared memory. Each loaded value is used by a whole row or column of threads.
 // Builds on: gemm_02_coalesced.
-// Limit now: shared memory. Every multiply-add reads two values from it, and there are two barriers for every
-//            16 multiply-adds of a thread.
-// Next:      let each thread compute many results, from values that it holds in registers (gemm_04).
+// Limit now: shared memory. Every multiply-add reads two values from it. A thread has two barriers for every
+//            16 multiply-adds.
+// Next:      let each thread compute many results from values in registers (gemm_04).
 #include <rondo/kernels/gemm/gemm_variants.h>
 #include <rondo/kernels/core/launch.cuh>
 #include <rondo/kernels/core/shared.cuh>
@@ -28,9 +28,9 @@ __global__ __launch_bounds__(kSide* kSide) void gemm_03_shared_tiles_kernel(cons
   for (int64_t l0 = 0; l0 < g.k; l0 += kSide) {
     shared.a[y][x] = i < g.m && l0 + x < g.k ? element_of_a(g, i, l0 + x) : 0;
     shared.b[y][x] = l0 + y < g.k && j < g.n ? element_of_b(g, l0 + y, j) : 0;
-    __syncthreads();  // the tiles are complete
+    __syncthreads();  // wait until the tiles are complete
     for (int l = 0; l < kSide; ++l) sum += shared.a[y][l] * shared.b[l][x];
-    __syncthreads();  // everybody is done with them
+    __syncthreads();  // wait until all threads have finished reading
   }
   if (i < g.m && j < g.n) store_result(g, i, j, sum);
 }

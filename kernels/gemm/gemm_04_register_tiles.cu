@@ -1,9 +1,9 @@
 // Idea:      each thread computes 8 x 8 results. For one step of k it reads 8 + 8 values from shared memory
-//            and makes 64 multiply-adds of them, instead of reading 2 for 1.
+//            for 64 multiply-adds, instead of 2 values for one.
 // Builds on: gemm_03_shared_tiles.
-// Limit now: instructions. Values travel one by one, from global and from shared memory: 16 loads for 64
-//            multiply-adds; and while a k-tile is loaded, nobody computes.
-// Next:      four values a load (gemm_05).
+// Limit now: instructions. Each load from global or shared memory moves one value: 16 loads for 64
+//            multiply-adds. In addition, no thread computes while a k-tile is loaded.
+// Next:      load four values per instruction (gemm_05).
 #include <rondo/kernels/gemm/gemm_variants.h>
 #include <rondo/kernels/core/vec.cuh>
 #include <rondo/kernels/core/launch.cuh>
@@ -13,14 +13,14 @@
 namespace rondo {
 namespace {
 
-constexpr int kPerThread = 8;                // results along each side of a thread's square
-constexpr int kSide = 64;                    // of the block's square
-constexpr int kDepth = 16;                   // of a k-tile
+constexpr int kPerThread = 8;                // side of the square that a thread computes
+constexpr int kSide = 64;                    // side of the square that a block computes
+constexpr int kDepth = 16;                   // depth of a k-tile
 constexpr int kAcross = kSide / kPerThread;  // threads along each side
 constexpr int kThreads = kAcross * kAcross;
 
 struct Shared {
-  float a[kSide][kDepth + 1];  // [row][k]; one value of padding, so that rows begin in different banks
+  float a[kSide][kDepth + 1];  // [row][k]; padded by one value, so that rows begin in different banks
   float b[kDepth][kSide];      // [k][column]
 };
 

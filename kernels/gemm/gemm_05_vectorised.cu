@@ -1,9 +1,10 @@
-// Idea:      four values a load. A thread's columns are adjacent now, so 16-byte loads fetch them from shared
-//            memory; gaps in the k-tile keep those loads free of bank conflicts (tile.cuh), and global memory
-//            is read 16 bytes at a time wherever the matrices are aligned.
+// Idea:      load four values per instruction. Each thread's columns are now adjacent, so it can read them
+//            from shared memory with 16-byte loads. Gaps in the k-tile avoid bank conflicts (tile.cuh).
+//            Global memory is read 16 bytes at a time if the matrices are aligned.
 // Builds on: gemm_04_register_tiles.
-// Limit now: waiting. Load, barrier, multiply, barrier: the arithmetic stands still while a k-tile arrives.
-// Next:      load the next k-tile while this one is multiplied (gemm_06).
+// Limit now: latency. The loop is load, barrier, multiply, barrier: no arithmetic runs during the load of a
+//            k-tile.
+// Next:      load the next k-tile while the current one is multiplied (gemm_06).
 #include <rondo/kernels/gemm/gemm_variants.h>
 #include <rondo/kernels/core/launch.cuh>
 #include <rondo/kernels/core/pack.cuh>
@@ -16,14 +17,14 @@ namespace {
 
 using Square = Tile<8, 8, 8, 8, 16, 1>;
 
-// One operand: rows of values that follow each other, either along k or across it.
+// One operand as contiguous rows, either K-major or MN-major.
 struct Operand {
   const float* data;
   int64_t stride;
   int64_t rows, cols;
-  bool aligned;  // 16 bytes: data, stride and cols
+  bool aligned;  // data, stride and cols allow 16-byte loads
 
-  // The four values that begin at (row, col); zero outside.
+  // The four values from (row, col) on; zero outside the operand.
   __device__ __forceinline__ Pack<float, 4> four(int64_t row, int64_t col) const {
     const float* from = data + row * stride + col;
     if (row >= rows || col >= cols) return {};
@@ -33,10 +34,11 @@ struct Operand {
   }
 };
 
-// Copies the k-tile whose first row and first k are `outer0` and `k0`.
+// Copies one k-tile. `outer0` and `k0` are its first row (or column) and its first k.
 template <class KTile, Order order, int Outer>
-__device__ __forceinline__ void copy_k_tile(float* k_tile, const Operand& operand, int64_t outer0, int64_t k0) {
-  constexpr int kAlong = order == Order::k_major ? Square::kK : Outer;  // values of a row that is contiguous
+__device__ __forceinline__ void copy_k_tile(float* k_tile, const Operand& operand, int64_t outer0,
+                                            int64_t k0) {
+  constexpr int kAlong = order == Order::k_major ? Square::kK : Outer;  // length of a contiguous row
   for (int e = 4 * threadIdx.x; e < Outer * Square::kK; e += 4 * Square::kThreads) {
     const int across = e / kAlong, along = e % kAlong;
     const int k = order == Order::k_major ? along : across, outer = order == Order::k_major ? across : along;

@@ -1,9 +1,9 @@
-// Idea:      while a k-tile is multiplied, the next one is on its way: cp.async copies straight from global to
-//            shared memory, without registers, and its zero fill makes tails cost nothing. Few results and a
-//            long sum: blocks share a tile and split k (split_k.cuh).
+// Idea:      load the next k-tile while the current one is multiplied. cp.async copies from global to shared
+//            memory without registers, and its zero fill handles tails at no cost. For few results with a
+//            long sum, several blocks share a tile and split k (split_k.cuh).
 // Builds on: gemm_05_vectorised.
-// Limit now: the fp32 pipes: about 20 of 276 instructions of a step of k are not multiply-adds.
-// Next:      tensor cores, which have their own arithmetic and hence their own ladder.
+// Limit now: the fp32 pipes: only about 20 of 276 instructions per step of k are not multiply-adds.
+// Next:      tensor cores. They have a different arithmetic and therefore need a separate ladder.
 #include <rondo/kernels/gemm/gemm_06_pipelined.h>
 #include <rondo/kernels/gemm/gemm_variants.h>
 #include <rondo/kernels/core/shared.cuh>
@@ -20,11 +20,11 @@ namespace {
 
 struct Parameters {
   GemmArguments gemm;
-  int a_width, b_width;  // floats that one copy may take
+  int a_width, b_width;  // floats per copy
   int64_t tiles_n;
   int64_t k_per_split;
   Epilogue epilogue;
-  Partials partials;  // data is null: the kernel itself stores the result
+  Partials partials;  // if data is null, the kernel itself stores the result
 };
 
 template <class Tile, Order OrderA, Order OrderB>

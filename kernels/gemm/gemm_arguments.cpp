@@ -16,7 +16,7 @@ Status check_gemm(const char* name, SplitsK splits_k, MatrixView<float> c, Matri
   check.require(c.rows == m && c.cols == n, "c is ", c.rows, " x ", c.cols, ", must be ", m, " x ", n);
   if (options.bias.data != nullptr)
     check.require(options.bias.size == n, "bias has ", options.bias.size, " elements, must be n = ", n);
-  // BLAS: alpha = 0 leaves A and B unread. A sum over nothing does the same.
+  // As in BLAS, A and B are not read if alpha is 0. This is the same as k = 0.
   const int64_t summands = options.alpha == 0 ? 0 : k;
   check.workspace(workspace, splits_k == SplitsK::yes ? gemm_workspace_bytes({m, n, summands}) : 0);
   RONDO_RETURN_IF_ERROR(check.status());

@@ -1,4 +1,4 @@
-// What every rung of the ladder does before its kernel: check the arguments of gemm(), and pack them.
+// Argument checks and packing, which every rung of the ladder does before its kernel.
 #pragma once
 
 #include <rondo/kernels/core/check.h>
@@ -6,8 +6,8 @@
 
 namespace rondo {
 
-// The arguments of gemm(), checked. op(A)(i, l) is a[i * a_stride + l], or a[l * a_stride + i] when A is
-// transposed; B likewise.
+// The checked arguments of gemm(). op(A)(i, l) is a[i * a_stride + l], or a[l * a_stride + i] if A is
+// transposed. The same holds for B.
 struct GemmArguments {
   int64_t m, n, k;
   const float* a;
@@ -16,12 +16,12 @@ struct GemmArguments {
   int64_t a_stride, b_stride, c_stride;
   bool transpose_a, transpose_b;
   float alpha, beta;
-  const float* bias;  // null: none
+  const float* bias;  // null for none
   bool relu;
 };
 
-// Checks everything that gemm.h promises to check, then fills `arguments`. `name` begins the messages. The
-// rungs that split the sum over k need gemm_workspace_bytes(), the others no workspace.
+// Makes all checks of gemm.h, then fills `arguments`. `name` is the first word of the messages. Rungs that
+// split the sum over k need gemm_workspace_bytes(); the others need no workspace.
 enum class SplitsK : bool { no, yes };
 Status check_gemm(const char* name, SplitsK splits_k, MatrixView<float> c, MatrixView<const float> a,
                   MatrixView<const float> b, const GemmOptions& options, const Workspace& workspace,

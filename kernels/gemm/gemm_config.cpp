@@ -29,7 +29,7 @@ std::ostream& operator<<(std::ostream& out, const GemmConfig& config) {
 }
 
 GemmConfig split_k(const GemmShape& shape) {
-  constexpr int64_t kEnoughTiles = 128;  // about one for each multiprocessor of a large GPU
+  constexpr int64_t kEnoughTiles = 128;  // about one per multiprocessor of a large GPU
   constexpr int64_t kLeastK = 256;       // a shorter sum is not worth a second pass
   const int64_t tiles = std::max<int64_t>(1, saturating_product({pieces(shape.m, 128), pieces(shape.n, 64)}));
   const int64_t wanted = std::max<int64_t>(1, std::min(kEnoughTiles / tiles, shape.k / kLeastK));
@@ -44,8 +44,8 @@ TileId choose_tile(int64_t m, int64_t n, int64_t splits, const SharedNeeds& need
   const auto fits = [&](const TileFacts& tile) {
     return shared_bytes(tile, needs) <= device.shared_bytes_per_block;
   };
-  // The executor has no vector tile that fits into the shared memory of a small GPU (SIMT_GPU), but that
-  // GPU's tiles.
+  // If the executor simulates a small GPU (SIMT_GPU), no vector tile fits its shared memory. Then the GPU
+  // tiles are used.
   const bool vectors = device.vectors && std::ranges::any_of(tile_facts(), [&](const TileFacts& tile) {
                          return tile.vectors && fits(tile);
                        });

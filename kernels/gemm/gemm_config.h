@@ -1,5 +1,5 @@
-// How a product is cut into blocks: pure functions of its shape and of the device, which can be printed and
-// tested without a device. The kernel never decides; these functions never launch.
+// The division of a product into blocks: pure functions of its shape and of the device. The result can be
+// printed, and tested without a device. These functions never launch, and the kernel makes no decisions.
 #pragma once
 
 #include <rondo/kernels/gemm/gemm.h>
@@ -10,11 +10,11 @@
 
 namespace rondo {
 
-// How the values of an operand follow each other in global memory: those that meet in one result (along k),
-// or those of one step of k, for adjacent rows of A or columns of B (across k).
+// The memory order of an operand. k_major: consecutive values along k are contiguous. mn_major: for each step
+// of k, the values of adjacent rows of A or columns of B are contiguous.
 enum class Order { k_major, mn_major };
 
-// The last ones are of vector registers, for the CPU executor alone.
+// The kVectors tiles use vector registers and exist only on the CPU executor.
 enum class TileId {
   k128x128,
   k256x56,
@@ -28,19 +28,19 @@ enum class TileId {
   kVectors192x64
 };
 
-// What the choice must know of a tile; tiles.cuh holds the types themselves.
+// The properties of a tile that the choice depends on. tiles.cuh has the types.
 struct TileFacts {
   TileId id;
   const char* name;
   bool vectors;
   int m, n, threads;
-  int bytes_k_major, bytes_mn_major;  // shared memory of a block's k-tiles, by the order of A
-  double efficiency;  // of the multiply-adds, relative to the best tile, when the tile is full
+  int bytes_k_major, bytes_mn_major;  // shared memory of a block's k-tiles, for each order of A
+  double efficiency;  // of the multiply-adds of a full tile, relative to the best tile
 };
-// Those that this build has, in the order of TileId: a GPU has no vectors.
+// The tiles of this build, in the order of TileId. A GPU build has no vector tiles.
 std::span<const TileFacts> tile_facts();
 
-// What an operation keeps in shared memory: k-tiles, and its own notes on each row of the tile.
+// An operation's use of shared memory: the k-tiles, and extra bytes for each row of the tile.
 struct SharedNeeds {
   Order order_a = Order::k_major;
   int bytes_per_row = 0;
@@ -52,25 +52,26 @@ constexpr int64_t shared_bytes(const TileFacts& tile, const SharedNeeds& needs) 
 
 struct DeviceFacts {
   int multiprocessors = 0;
-  int shared_bytes_per_block = 0;  // the most that a block may ask for: 64 KB on sm_75, 227 KB on sm_90
-  bool vectors = false;            // threads have vector registers: the CPU executor
+  int shared_bytes_per_block = 0;  // maximum per block: 64 KB on sm_75, 227 KB on sm_90
+  bool vectors = false;            // true on the CPU executor: threads have vector registers
 };
-// Of the current device.
+// Facts of the current device.
 Status device_facts(DeviceFacts* facts);
 
 struct GemmConfig {
   TileId tile = TileId::k128x128;
-  int64_t splits = 1;       // parts of the sum over k
-  int64_t k_per_split = 0;  // the last part may be shorter
+  int64_t splits = 1;       // number of parts of the sum over k
+  int64_t k_per_split = 0;  // k per part; the last part may be shorter
 };
 std::ostream& operator<<(std::ostream& out, const GemmConfig& config);
 
-// Into how many parts the sum over k is cut. A function of the shape alone, since it decides the order of the
-// additions: results must not depend on the machine.
+// Splits the sum over k into parts. It depends only on the shape: the parts determine the order of the
+// additions, and results must not depend on the device.
 GemmConfig split_k(const GemmShape& shape);
 
-// Of the tiles whose blocks the device can hold, the one that finishes first: blocks of the busiest
-// multiprocessor x the work of a block. The smallest tile, 64x64, where it can hold none.
+// Returns the tile with the least estimated time, among the tiles that fit the device's shared memory. The
+// estimate is the number of blocks on the busiest multiprocessor times the work of a block. Returns the
+// smallest tile, 64x64, if none fits.
 TileId choose_tile(int64_t m, int64_t n, int64_t splits, const SharedNeeds& needs, const DeviceFacts& device);
 
 GemmConfig choose_gemm_config(const GemmShape& shape, Order order_a, const DeviceFacts& device);

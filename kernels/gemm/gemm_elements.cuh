@@ -1,4 +1,4 @@
-// Single elements of a product's operands, for the rungs that take them one by one.
+// Access to single elements of the operands, for the rungs that load one value at a time.
 #pragma once
 
 #include <rondo/kernels/gemm/gemm_arguments.h>
@@ -6,7 +6,7 @@
 
 namespace rondo {
 
-// op(A)(i, l) and op(B)(l, j).
+// op(A)(i, l) and op(B)(l, j)
 __device__ __forceinline__ float element_of_a(const GemmArguments& g, int64_t i, int64_t l) {
   return g.transpose_a ? g.a[l * g.a_stride + i] : g.a[i * g.a_stride + l];
 }
@@ -14,7 +14,7 @@ __device__ __forceinline__ float element_of_b(const GemmArguments& g, int64_t l,
   return g.transpose_b ? g.b[j * g.b_stride + l] : g.b[l * g.b_stride + j];
 }
 
-// C(i, j) from the sum over l of op(A)(i, l) * op(B)(l, j).
+// Stores C(i, j); `sum` is the sum over l of op(A)(i, l) * op(B)(l, j).
 __device__ __forceinline__ void store_result(const GemmArguments& g, int64_t i, int64_t j, float sum) {
   float* c = g.c + i * g.c_stride + j;
   *c = Epilogue{g.alpha, g.beta, g.bias, g.relu}.value(sum, j, c);

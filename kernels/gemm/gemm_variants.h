@@ -1,4 +1,4 @@
-// The ladder as one table, which tests and benchmarks read. README.md has a second one, for people.
+// The table of the ladder's rungs, which tests and benchmarks read. README.md has the same table for readers.
 #pragma once
 
 #include <rondo/kernels/gemm/gemm.h>
@@ -9,14 +9,14 @@ namespace rondo {
 
 struct GemmVariant {
   const char* id;    // "01_naive"
-  const char* idea;  // in a few words
+  const char* idea;  // a short description
   decltype(&gemm) run;
 };
 
-// In reading order; the last entry is gemm() itself.
+// In reading order. The last entry is gemm() itself.
 std::span<const GemmVariant> gemm_variants();
 
-// The rungs. Each has the contract of gemm(), for every size; those before 06 need no workspace.
+// The rungs. Each has the contract of gemm(), for every size. The rungs before 06 need no workspace.
 #define RONDO_GEMM_RUNG(name)                                                                          \
   [[nodiscard]] Status name(MatrixView<float> c, MatrixView<const float> a, MatrixView<const float> b, \
                             const GemmOptions& options, Workspace workspace, cudaStream_t stream)

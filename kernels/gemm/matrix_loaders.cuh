@@ -1,4 +1,4 @@
-// Loaders of tile_mainloop() for operands that lie in memory as matrices.
+// Loaders of tile_mainloop() for operands that are stored as matrices.
 #pragma once
 
 #include <rondo/kernels/core/launch.cuh>
@@ -7,8 +7,8 @@
 
 namespace rondo {
 
-// Calls copy.template operator()<V>() for the widest copy, V floats, that the operand's alignment (`width`) and the tile
-// (kMost) allow; the branch is the same for all threads.
+// Calls copy.template operator()<V>() with the widest copy, V floats, that the operand's alignment (`width`)
+// and the tile (kMost) allow. All threads take the same branch.
 template <int kMost, class Copy>
 __device__ __forceinline__ void with_width(int width, Copy&& copy) {
   if constexpr (kMost >= 64)
@@ -23,8 +23,8 @@ __device__ __forceinline__ void with_width(int width, Copy&& copy) {
     copy.template operator()<1>();
 }
 
-// Copies the block of 4 x 4 values that begins at (k, outer) of a k-tile stored across k, from memory that runs along k:
-// 4 values each at `from`, from + stride, ... Of the four rows the first `rows` are there; the others are zeros.
+// Copies a block of 4 x 4 values to (k, outer) of an MN-major k-tile, from K-major memory: 4 values each at
+// `from`, from + stride, ... Only the first `rows` of the four rows exist; the others become zeros.
 template <class KTile>
 __device__ __forceinline__ void copy_transposed(float* k_tile, int k, int outer, const float* from,
                                                 int64_t stride, int rows) {
@@ -41,12 +41,12 @@ __device__ __forceinline__ void copy_transposed(float* k_tile, int k, int outer,
   for (int i = 0; i < 4; ++i) block[i].store(k_tile + KTile::at(k + i, outer));
 }
 
-// An operand whose rows run along k, or across k: one row per step of k.
+// Loads an operand whose rows are K-major, or MN-major with one row per step of k.
 template <Order order, class KTile, int Outer, class Tile>
 class MatrixLoader {
  public:
-  // The operand's block begins at `from`, has `outer` values left across k and `k` along it; its rows lie `stride`
-  // apart.
+  // The operand's block begins at `from`. It has `outer` values left in the M or N dimension and `k` along k.
+  // Its rows are `stride` floats apart.
   __device__ __forceinline__ MatrixLoader(const float* from, int64_t stride, int64_t outer, int64_t k,
                                           int width)
       : from_(from),
@@ -56,8 +56,8 @@ class MatrixLoader {
         width_(width) {}
 
   __device__ __forceinline__ void copy(float* k_tile) {
-    // A k-tile that is not contiguous along k has the values transposed on their way in: one by one, or where a thread
-    // has vectors in blocks.
+    // K-major memory must be transposed into an MN-major k-tile: value by value, or in blocks if the threads
+    // have vector registers.
     if constexpr (order == Order::mn_major)
       with_width < Tile::kWidestCopy<Outer ? Tile::kWidestCopy : Outer>(
                        width_, [&]<int V>() { copy_across<V>(k_tile); });
@@ -76,9 +76,9 @@ class MatrixLoader {
 
   template <int V>
   __device__ __forceinline__ void copy_along(float* k_tile) const {
-    constexpr int kPerRow = kK / V;                                   // chunks of a row
-    constexpr int kAtOnce = kPerRow < kThreads ? kPerRow : kThreads;  // of them
-    constexpr int kRows = kThreads / kAtOnce;                         // rows that are copied at once
+    constexpr int kPerRow = kK / V;                                   // chunks per row
+    constexpr int kAtOnce = kPerRow < kThreads ? kPerRow : kThreads;  // chunks of a row copied at once
+    constexpr int kRows = kThreads / kAtOnce;                         // rows copied at once
     const int first = threadIdx.x / kAtOnce;
     if (first >= kRows) return;
     RONDO_UNROLL
@@ -97,13 +97,14 @@ class MatrixLoader {
     const int k = threadIdx.x % kPerRow * 4, first = threadIdx.x / kPerRow * 4;
     RONDO_UNROLL_BY(1)
     for (int row = first; row < Outer; row += kRows)
-      copy_transposed<KTile>(k_tile, k, row, from_ + row * stride_ + k, stride_, k < k_left_ ? outer_ - row : 0);
+      copy_transposed<KTile>(k_tile, k, row, from_ + row * stride_ + k, stride_,
+                             k < k_left_ ? outer_ - row : 0);
   }
 
   template <int V>
   __device__ __forceinline__ void copy_across(float* k_tile) const {
-    constexpr int kAtOnce = kK < kThreads ? kK : kThreads;  // rows that are copied at once
-    constexpr int kPerRow = kThreads / kAtOnce;             // threads that share a row
+    constexpr int kAtOnce = kK < kThreads ? kK : kThreads;  // rows copied at once
+    constexpr int kPerRow = kThreads / kAtOnce;             // threads per row
     const int first = threadIdx.x / kPerRow;
     if (first >= kAtOnce) return;
     RONDO_UNROLL_BY(1)

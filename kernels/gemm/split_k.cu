@@ -1,5 +1,5 @@
-// The second pass of split-K; see split_k.cuh. One thread adds the parts of four neighbouring results: its
-// loads are 16 bytes wide, and a warp reads 512 bytes in a row of each part. Bound: bytes.
+// The second pass of split-K; see split_k.cuh. Each thread adds the parts of four neighbouring results: its
+// loads are 16 bytes wide, and a warp reads 512 contiguous bytes of each part. Bound by memory traffic.
 #include <rondo/kernels/core/pack.cuh>
 #include <rondo/kernels/gemm/split_k.cuh>
 

@@ -1,6 +1,6 @@
-// Split-K: where a product has few results and a long sum, several blocks share one tile. Each writes the sum
-// over its part of k to the workspace; this second pass adds the parts in order, so the result is the same in
-// every run, and applies the epilogue.
+// Split-K: if a product has few results and a long sum, several blocks share one tile. Each block writes the
+// sum over its part of k to the workspace. A second pass adds the parts in order, so the result is the same
+// in every run, and applies the epilogue.
 #pragma once
 
 #include <rondo/kernels/core/launch.cuh>
@@ -8,7 +8,7 @@
 
 namespace rondo {
 
-// The parts of an m x n result, one after the other; rows are padded to whole vectors.
+// The partial sums of an m x n result, one part after the other. Rows are padded to a multiple of 4 floats.
 struct Partials {
   float* data = nullptr;
   int64_t rows = 0;
@@ -26,7 +26,7 @@ inline int64_t partials_bytes(int64_t rows, int64_t columns, int64_t count) {
   return saturating_product({rows, ceil_div<int64_t>(columns, 4), 4, count, sizeof(float)});
 }
 
-// to[row * row_stride + column * column_stride] = epilogue(the sum of the parts).
+// to[row * row_stride + column * column_stride] = epilogue(sum of the parts)
 Status sum_partials(const Partials& partials, float* to, int64_t row_stride, int64_t column_stride,
                     const Epilogue& epilogue, cudaStream_t stream);
 

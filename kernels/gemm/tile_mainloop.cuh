@@ -1,10 +1,10 @@
-// The loop in which a GEMM and a convolution spend their time: k-tiles stream through shared memory while the
-// register tiles accumulate the products. What the k-tiles are made of is the loaders' business: a loader has
+// The main loop of a GEMM and of a convolution: k-tiles stream through shared memory while the register tiles
+// accumulate the products. Loaders supply the k-tiles. A loader has
 //
-//   copy(float* k-tile)   starts the copies (cp.async) of the calling thread's share of the next k-tile, and
-//                       writes zeros wherever the k-tile sticks out of the problem
+//   copy(float* k_tile)   starts the copies (cp.async) of the calling thread's part of the next k-tile, and
+//                         writes zeros where the k-tile reaches outside the problem
 //
-// All threads of the block call tile_mainloop() together.
+// All threads of the block must call tile_mainloop() together.
 #pragma once
 
 #include <rondo/kernels/core/ptx/cp_async.cuh>
@@ -12,7 +12,7 @@
 
 namespace rondo {
 
-// acc += A k-tile * B k-tile, for the register tile of the calling thread.
+// acc += (k-tile of A) * (k-tile of B), for the register tile of the calling thread.
 template <class Tile, Order OrderA>
 __device__ __forceinline__ void multiply_k_tile(Accumulators<Tile>& acc, const float* a, const float* b) {
   using A = KTileA<Tile, OrderA>;
@@ -23,7 +23,7 @@ __device__ __forceinline__ void multiply_k_tile(Accumulators<Tile>& acc, const f
   a += A::at(0, A::row(thread_m, 0));
 
   if constexpr (Tile::kVectors) {
-    // Values of A are read one by one as they are used, so that the registers are left to the sums.
+    // Reads the values of A one by one when needed, which leaves the registers for the sums.
     constexpr int kRowStep = OrderA == Order::k_major ? A::kStride : 1;
     constexpr int kStep = OrderA == Order::k_major ? 1 : A::kStride;
     RONDO_UNROLL_BY(4)
@@ -60,9 +60,9 @@ __device__ __forceinline__ void multiply_k_tile(Accumulators<Tile>& acc, const f
   }
 }
 
-// acc = the sum over `k-tiles` k-tiles. While one is multiplied, the next kStages - 1 are on their way; one
-// barrier a k-tile is enough, since it says both "everybody's copies of this k-tile have arrived" and "everybody
-// is done with the k-tile whose place is filled next".
+// acc = the sum over `k_tiles` k-tiles. While one k-tile is multiplied, the next kStages - 1 are being
+// copied. One barrier per k-tile is enough. It guarantees both that all threads' copies of this k-tile have
+// arrived, and that all threads have finished reading the k-tile whose memory is filled next.
 template <class Tile, Order OrderA, class LoaderA, class LoaderB>
 __device__ __forceinline__ void tile_mainloop(Accumulators<Tile>& acc, TileShared<Tile, OrderA>& shared,
                                               LoaderA& a, LoaderB& b, int64_t k_tiles) {

@@ -1,4 +1,4 @@
-// What gemm_config.cpp, which is plain C++, must know of the tiles.
+// The tile properties for gemm_config.cpp, which is plain C++.
 #include <rondo/kernels/gemm/tiles.cuh>
 
 namespace rondo {

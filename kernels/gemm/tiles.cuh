@@ -1,8 +1,8 @@
-// The tiles that gemm() and the convolutions choose from; gemm_config.cpp says when.
+// The tiles of gemm() and of the convolutions; gemm_config.cpp chooses between them.
 //
-// A register tile of 16 x 8 costs 128 registers for the sums, and 24 values from shared memory for each 128
-// multiply-adds. On the GPU 16-byte loads then keep up with the arithmetic; on the CPU executor a row is one
-// 8-wide vector register. The widths 56 and 24 waste little on 50 and on 20 channels.
+// A register tile of 16 x 8 uses 128 registers for the sums, and reads 24 values from shared memory per 128
+// multiply-adds. On a GPU, 16-byte loads can then keep up with the arithmetic. On the CPU executor a row is
+// one 8-wide vector register. The widths 56 and 24 waste little for 50 and 20 channels.
 #pragma once
 
 #include <rondo/kernels/gemm/gemm_config.h>
@@ -15,9 +15,10 @@ using Tile256x56 = Tile<16, 7, 16, 8, 32, 2>;
 using Tile256x24 = Tile<16, 3, 16, 8, 32, 2>;
 using Tile64x64 = Tile<8, 8, 8, 8, 32, 2>;
 
-// On the CPU executor a row of a thread's results is two vector registers. Half of the registers hold enough independent
-// sums for two multiply-adds a cycle; tall tiles fill three quarters, for less to load. Either leaves less of some
-// matrices unused. A GPU has no such registers, and no such tiles.
+// Tiles for the CPU executor, where a row of a thread's results is two vector registers. A VectorTile uses
+// half of the registers for sums: enough independent sums for two multiply-adds per cycle. A TallVectorTile
+// uses three quarters, which needs fewer loads. For some matrices one or the other leaves less of the tile
+// unused. GPU builds do not have these tiles.
 inline constexpr bool kVectorTiles = kVectorRegisters.count > 0;
 inline constexpr VectorRegisters kTileRegisters = kVectorTiles ? kVectorRegisters : VectorRegisters{16, 32};
 template <int M, int N, int PerThreadM = kTileRegisters.count / 4, int PerThreadN = 2 * kTileRegisters.lanes>
@@ -26,7 +27,7 @@ inline constexpr int kTallRows = kTileRegisters.count * 3 / 8 / 4 * 4;
 template <int M, int N>
 using TallVectorTile = VectorTile<M, N, kTallRows>;
 
-// Returns f.template operator()<T>() for the tile T that `id` names.
+// Returns f.template operator()<T>() for the tile type T of `id`.
 template <class F>
 Status with_tile(TileId id, F&& f) {
   switch (id) {

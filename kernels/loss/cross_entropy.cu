@@ -1,6 +1,6 @@
-// Few classes: a thread makes a row. Many classes: a block makes a row, with the classes dealt out to its
-// threads. Either way every block leaves one partial loss_stats, and a last block adds the partial loss_stats in a
-// fixed tree; a single block adds to the caller's loss_stats itself.
+// For few classes each thread processes a row. For many classes each block processes a row, and its threads
+// share the classes. Each block writes partial loss statistics, and a last block adds them in a fixed tree.
+// If there is only one block, it adds to the caller's loss_stats directly.
 
 #include <rondo/kernels/core/check.h>
 #include <rondo/kernels/loss/cross_entropy.h>
@@ -13,9 +13,9 @@ namespace rondo {
 namespace {
 
 constexpr int kThreads = 128;
-constexpr int kMaxClassesPerThread = 64;  // beyond, a row is long enough for a block of its own
+constexpr int kMaxClassesPerThread = 64;  // above this, a row is long enough for a whole block
 
-// The largest logit of a row and where it is first.
+// The largest logit of a row and its first position.
 struct Maximum {
   float value;
   int at;
@@ -41,13 +41,13 @@ struct Shared {
   float others;
 };
 
-// Softmax of a row in terms of its maximum m: others = sum over j != argmax of exp(z[j] - m). So the sum of
-// all exponentials is 1 + others, and a sure prediction (others << 1) loses nothing to rounding.
+// Softmax of a row in terms of its maximum m: others = sum over j != argmax of exp(z[j] - m). The sum of all
+// exponentials is 1 + others, so a confident prediction (others << 1) loses nothing to rounding.
 struct Softmax {
   Maximum maximum;
   float others;
 
-  // An infinite maximum is no number to subtract: infinity minus itself makes the whole row NaN.
+  // If the maximum is infinite, infinity minus infinity is NaN, and the whole row becomes NaN.
   __device__ Softmax(Maximum m, float sum_of_others)
       : maximum(m), others(sum_of_others + (m.value - m.value)) {}
 
@@ -67,7 +67,7 @@ struct Softmax {
 
 __device__ LossStats stats_of_bad_label() { return {nan(""), 0, 1, 1}; }
 
-// Called by the whole block, with the loss_stats of each thread. Leaves the block's where the next pass finds it.
+// Called by all threads of the block, each with its own statistics. Writes the block's sum for the next pass.
 __device__ void finish_block(LossStats thread_stats, LossStats* loss_stats, LossStats* partial) {
   const LossStats sum = cub::BlockReduce<LossStats, kThreads>(shared_memory<Shared>().loss_stats)
                             .Reduce(thread_stats, AddStats());
@@ -113,7 +113,7 @@ __global__ void __launch_bounds__(kThreads)
   const int label = labels[row];
   const bool good = label >= 0 && label < classes;
   const float* z = logits.data + row * logits.stride;
-  const float label_logit = good ? z[label] : 0.0f;  // read before the gradient may take its place
+  const float label_logit = good ? z[label] : 0.0f;  // read now, because an in-place gradient overwrites it
   const int first = static_cast<int>(threadIdx.x);
 
   Maximum maximum = {-INFINITY, INT32_MAX};
@@ -160,9 +160,9 @@ int64_t softmax_cross_entropy_workspace_bytes(int64_t rows, int64_t classes) {
   return blocks <= 1 ? 0 : saturating_product({blocks, sizeof(LossStats)});
 }
 
-Status softmax_cross_entropy(MatrixView<float> gradient, LossStats* loss_stats, MatrixView<const float> logits,
-                             VectorView<const int32_t> labels, float scale, Workspace workspace,
-                             cudaStream_t stream) {
+Status softmax_cross_entropy(MatrixView<float> gradient, LossStats* loss_stats,
+                             MatrixView<const float> logits, VectorView<const int32_t> labels, float scale,
+                             Workspace workspace, cudaStream_t stream) {
   constexpr const char* kName = "softmax_cross_entropy";
   ArgumentCheck check(kName);
   check.optional_output("gradient", gradient, {"logits"});

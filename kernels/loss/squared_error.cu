@@ -1,5 +1,5 @@
-// A block takes kElementsPerBlock neighbours and leaves the sum of their squared errors; a last block adds these sums, in
-// order, to the loss_stats.
+// Each block processes kElementsPerBlock contiguous elements and writes the sum of their squared errors. A
+// last block adds these sums, in order, to loss_stats.
 
 #include <rondo/kernels/core/check.h>
 #include <rondo/kernels/loss/squared_error.h>

@@ -41,8 +41,8 @@ struct Statistics {
   float eps, momentum;
 };
 
-// (1 - momentum) * old + momentum * value. Not old + momentum * (value - old), whose difference loses a value
-// that is small beside the old one: with momentum 1 the result is the value itself.
+// (1 - momentum) * old + momentum * value. The form old + momentum * (value - old) would lose a value that is
+// small compared with the old one. With momentum 1 the result is exactly the value.
 __device__ float average(float old, float value, float momentum) {
   return fmaf(momentum, value, (1 - momentum) * old);
 }
@@ -53,7 +53,7 @@ __global__ void __launch_bounds__(kChannelThreads) statistics_kernel(Statistics 
   const int c = static_cast<int>(blockIdx.x) * kChannelThreads + static_cast<int>(threadIdx.x);
   if (c >= channels) return;
   const double mean = s.sums[c] / s.count;
-  // Rounding may leave a constant channel a little below 0. A NaN stays one.
+  // Rounding may make the variance of a constant channel slightly negative. NaN stays NaN.
   double variance = fma(-mean, mean, s.sums[channels + c] / s.count);
   if (variance < 0) variance = 0;
   s.mean[c] = static_cast<float>(mean);

@@ -1,24 +1,25 @@
-// Batch normalisation (Ioffe and Szegedy, 2015), forward and backward, in the pieces that a step is made of.
+// Batch normalisation (Ioffe and Szegedy, 2015), forward and backward, as separate functions for each part of
+// a step.
 //
 //   forward, training     batch_norm_sums        sums over the batch, one pass over x
-//                         (all_reduce of the sums, where devices share their statistics)
-//                         batch_norm_statistics  mean and deviation from the sums; running statistics
+//                         (all_reduce of the sums, for synchronised statistics)
+//                         batch_norm_statistics  mean and inv_std from the sums; running statistics
 //                         batch_norm             y = gamma * xhat + beta, with xhat = (x - mean) * inv_std
-//   forward, evaluation   batch_norm_inv_std   from the running variance, then batch_norm
+//   forward, evaluation   batch_norm_inv_std     from the running variance, then batch_norm
 //   backward              batch_norm_backward_sums, (all_reduce), batch_norm_backward
 //
-// The sums are a vector of their own, so that *synchronised* statistics are one all-reduce of 2 * channels doubles
-// between two calls, and local ones are nothing at all.
+// The sums are a separate vector. *Synchronised* statistics therefore need one all-reduce of 2 * channels
+// doubles between two calls, and local statistics need nothing.
 //
-// x, y and their gradients are [rows, channels] row-major and packed: an NHWC tensor with rows = n * h * w. `count` is
-// the number of rows that went into the sums, over all devices. gamma, beta, mean, inv_std: [channels].
+// x, y and their gradients are [rows, channels] row-major and packed: an NHWC tensor with rows = n * h * w.
+// `count` is the number of rows in the sums, over all devices. gamma, beta, mean, inv_std: [channels].
 //
-// For all functions: float32 unless said otherwise, any alignment of 4 bytes (doubles: 8), 16-byte accesses where
-// alignment and channels allow. Determinism: row i always meets the same partners in the same
-// order. rows == 0 gives sums of 0. An operand that may be left out is left out by an empty view. Errors:
-// bad_argument for negative sizes, sizes that do not belong together, null or misaligned pointers, a
-// workspace too small, count < 1, eps or momentum out of range, more than 2^20 channels, an overlap. An
-// output overlaps no other operand unless its function says so.
+// For all functions: float32 unless stated otherwise, 4-byte alignment (doubles: 8), 16-byte accesses if the
+// alignment and the channels allow it. Determinism: the order of the additions depends only on the row
+// numbers. rows == 0 gives sums of 0. An optional operand is omitted by passing an empty view. Errors:
+// bad_argument for negative sizes, sizes that do not match, null or misaligned pointers, a workspace that is
+// too small, count < 1, eps or momentum out of range, more than 2^20 channels, an overlap. An output must not
+// overlap any other operand unless its function documents otherwise.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -28,26 +29,28 @@
 
 namespace rondo {
 
-// Bytes of workspace of batch_norm_sums() and batch_norm_backward_sums().
+// The workspace in bytes for batch_norm_sums() and batch_norm_backward_sums().
 int64_t batch_norm_workspace_bytes(int64_t rows, int64_t channels);
 
 // sums[c] = sum over i of x[i, c];   sums[channels + c] = sum over i of x[i, c]^2
 //
-// Squares and sums are made in double, in one pass: the variance that follows from them keeps 24 bits as long as
-// |mean| is below 10^4 deviations, where a float sum of squares would have lost all of them.
+// Squares and sums are computed in double, in one pass. The variance that follows from them keeps 24 bits
+// while |mean| is below 10^4 standard deviations; a float sum of squares would lose all of them.
 // Traffic: reads x once.
 [[nodiscard]] Status batch_norm_sums(VectorView<double> sums, MatrixView<const float> x, Workspace workspace,
                                      cudaStream_t stream);
 
-// What a layer keeps between steps, for evaluation. Both may be left out.
+// The statistics that a layer keeps between steps, for evaluation. Both may be omitted.
 struct RunningStatistics {
   VectorView<float> mean, variance;
   float momentum = 0.1f;  // in [0, 1]: the weight of the new batch
 };
 
-// mean[c] = sums[c] / count;   inv_std[c] = 1 / sqrt(variance + eps),   variance = sums[channels + c] / count - mean^2
-// running.mean = (1 - momentum) * running.mean + momentum * mean;   running.variance the same with the unbiased
-// variance * count / (count - 1), or with the variance itself where count is 1 (PyTorch's convention)
+// mean[c] = sums[c] / count;   inv_std[c] = 1 / sqrt(variance + eps)
+//   with variance = sums[channels + c] / count - mean^2
+// running.mean = (1 - momentum) * running.mean + momentum * mean
+// running.variance likewise, with the unbiased variance * count / (count - 1). If count is 1, it uses the
+// variance itself (PyTorch's convention).
 [[nodiscard]] Status batch_norm_statistics(VectorView<float> mean, VectorView<float> inv_std,
                                            const RunningStatistics& running, VectorView<const double> sums,
                                            int64_t count, float eps, cudaStream_t stream);
@@ -56,10 +59,10 @@ struct RunningStatistics {
 [[nodiscard]] Status batch_norm_inv_std(VectorView<float> inv_std, VectorView<const float> variance,
                                           float eps, cudaStream_t stream);
 
-// What follows the normalisation in the same pass.
+// Operations fused after the normalisation.
 struct BatchNormEpilogue {
-  MatrixView<const float> residual = {};  // added; may be left out
-  bool relu = false;                      // max(0, .) of the sum; a NaN stays NaN
+  MatrixView<const float> residual = {};  // added; may be omitted
+  bool relu = false;                      // max(0, .) of the sum; NaN stays NaN
 };
 
 // y[i, c] = epilogue(gamma[c] * (x[i, c] - mean[c]) * inv_std[c] + beta[c])
@@ -70,18 +73,19 @@ struct BatchNormEpilogue {
                                 VectorView<const float> beta, const BatchNormEpilogue& epilogue,
                                 cudaStream_t stream);
 
-// What the forward pass left behind: its input and what it was normalised with. `y` is the output after a
-// ReLU, or an empty view where there was none: with it, g = dy where y > 0 and 0 elsewhere, else g = dy.
+// The saved state of the forward pass: its input and its statistics. `y` is the output if a ReLU followed,
+// otherwise an empty view. With y, g = dy where y > 0 and 0 elsewhere; without it, g = dy.
 struct BatchNormSaved {
   MatrixView<const float> x;
   VectorView<const float> mean, inv_std;
   MatrixView<const float> y = {};
 };
 
-// sums[c] = sum over i of g[i, c] = d beta;   sums[channels + c] = sum over i of g[i, c] * xhat[i, c] = d gamma
+// sums[c] = sum over i of g[i, c] = d beta
+// sums[channels + c] = sum over i of g[i, c] * xhat[i, c] = d gamma
 //
-// Summed in double. The gradients of beta and gamma over this device's rows are also written as floats (they are part
-// of the gradient that is reduced over the devices anyway); either may be left out.
+// Summed in double. The gradients of beta and gamma over this device's rows are also written as floats,
+// because they are part of the gradient that is reduced over the devices. Either may be omitted.
 // Traffic: reads dy and x (and y) once.
 [[nodiscard]] Status batch_norm_backward_sums(VectorView<double> sums, VectorView<float> gamma_gradient,
                                               VectorView<float> beta_gradient, MatrixView<const float> dy,
@@ -90,8 +94,9 @@ struct BatchNormSaved {
 
 // dx[i, c] = gamma[c] * inv_std[c] * (g[i, c] - sums[c] / count - xhat[i, c] * sums[channels + c] / count)
 //
-// and residual_gradient = g, where it is not left out: the gradient of what the epilogue added. Writes both in the same
-// pass; either may be dy. Traffic: reads dy and x (and y) once, writes dx (and residual_gradient) once.
+// Also writes residual_gradient = g, the gradient of the epilogue's residual, in the same pass; it may be
+// omitted. Either output may be dy. Traffic: reads dy and x (and y) once, writes dx (and residual_gradient)
+// once.
 [[nodiscard]] Status batch_norm_backward(MatrixView<float> dx, MatrixView<float> residual_gradient,
                                          MatrixView<const float> dy, const BatchNormSaved& saved,
                                          VectorView<const float> gamma, VectorView<const double> sums,

@@ -1,8 +1,8 @@
-// With xhat = (x - mean) * inv_std, and mean and deviation functions of x themselves, the chain rule gives
+// With xhat = (x - mean) * inv_std, where mean and inv_std are functions of x, the chain rule gives
 //
 //   dx = gamma * inv_std * (g - mean over the batch of g - xhat * mean over the batch of (g * xhat))
 //
-// so that two sums over the batch are needed before the first element of dx is known: two passes.
+// Two sums over the batch must be known before the first element of dx. Backward therefore needs two passes.
 #include <rondo/kernels/norm/batch_norm.h>
 #include <rondo/kernels/norm/batch_norm_checks.h>
 #include <rondo/kernels/norm/row_map.cuh>
@@ -13,7 +13,7 @@ namespace {
 
 using namespace norm;
 
-// g and xhat, found again from what the forward pass left.
+// g and xhat, recomputed from the saved state of the forward pass.
 template <int N>
 struct Recovered {
   Pack<float, N> g, xhat;

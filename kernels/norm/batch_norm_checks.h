@@ -1,16 +1,16 @@
-// What batch normalisation checks before it starts anything.
+// Argument checks of batch normalisation.
 #pragma once
 
 #include <rondo/kernels/core/check.h>
 
 namespace rondo::norm {
 
-// ArgumentCheck for packed matrices of [rows, channels], and for vectors with one value, or more, a channel.
+// ArgumentCheck for packed [rows, channels] matrices, and for vectors with one or more values per channel.
 class BatchNormCheck : public ArgumentCheck {
  public:
   BatchNormCheck(const char* operation, int64_t rows, int64_t channels)
       : ArgumentCheck(operation), rows_(rows), channels_(channels) {
-    constexpr int64_t kMost = int64_t{1} << 20;  // 32 a block: the grid's second side has 65535 blocks
+    constexpr int64_t kMost = int64_t{1} << 20;  // limit of the grid: 65535 blocks of 32 channels in y
     require(channels <= kMost, "there are ", channels, " channels, must be at most ", kMost);
   }
 
@@ -49,7 +49,7 @@ class BatchNormCheck : public ArgumentCheck {
 
   void count(int64_t count) { require(count >= 1, "count is ", count, ", must be at least 1"); }
   void eps(float eps) {
-    require(eps >= 0 && eps < 1, "eps is ", eps, ", must be at least 0 and below 1");  // NaN fails both
+    require(eps >= 0 && eps < 1, "eps is ", eps, ", must be at least 0 and below 1");  // false for NaN
   }
 
  private:

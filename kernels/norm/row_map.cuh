@@ -1,7 +1,9 @@
-// row_map(): the same work for every row of a matrix, with constants of each column that a thread loads once.
+// row_map(): the same operation for every row of a matrix, with constants per column that a thread loads
+// once.
 //
-// A thread takes N neighbouring columns of kRowsPerThread rows. `operation` is a functor: operation.channel<N>(col)
-// loads the constants of N columns, and what it returns does a row: channel.row(row).
+// Each thread processes N neighbouring columns of kRowsPerThread rows. `operation` is a functor:
+// operation.channel<N>(col) loads the constants of N columns and returns an object whose row(row) processes a
+// row.
 #pragma once
 
 #include <rondo/kernels/core/launch.cuh>

@@ -7,8 +7,8 @@ namespace {
 
 using namespace optimizer;
 
-// 1 - beta^t by repeated squaring in double: only multiplications, so that every device gets the same bits, which a power
-// function does not promise.
+// base^exponent by repeated squaring in double. It uses only multiplications, so every device computes the
+// same bits; a library's power function does not guarantee this.
 __device__ double power(double base, int64_t exponent) {
   double result = 1;
   for (; exponent > 0; exponent >>= 1) {
@@ -39,7 +39,7 @@ struct Adam {
     shrink = options.decoupled ? fmaf(-state->rate, options.weight_decay, 1.0f) : 1.0f;
     return may_step(options.found_inf);
   }
-  // fmaf by name: whether a compiler fuses must not decide a bit of the result.
+  // Explicit fmaf: the result must not depend on whether the compiler fuses operations.
   __device__ __forceinline__ void operator()(float& parameter, float gradient, float& first,
                                              float& second) const {
     float g = options.scale * gradient;

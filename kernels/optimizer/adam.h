@@ -11,19 +11,20 @@
 namespace rondo {
 
 struct AdamOptions {
-  float scale = 1;  // turns a sum of gradients into a mean: 1 / (size of the batch)
+  float scale = 1;  // converts a sum of gradients to a mean: 1 / (size of the batch)
   float beta1 = 0.9f;
   float beta2 = 0.999f;
   float eps = 1e-8f;
   float weight_decay = 0;
   bool decoupled = false;  // AdamW: the decay shrinks the parameters and does not enter the moments
-  // One in device memory; null: none. Where it is not kAllFinite (kernels/reduce/first_nonfinite.h) the step changes nothing, and
-  // is not counted: a NaN or infinity among the gradients spoils neither parameters nor moments.
+  // One value in device memory; null for none. If it is not kAllFinite (kernels/reduce/first_nonfinite.h),
+  // the step changes nothing and is not counted, so a NaN or infinity in the gradients does not reach the
+  // parameters or moments.
   const unsigned long long* found_inf = nullptr;
 };
 
-// What the steps share, in device memory: begins as zeros and is advanced by the device itself, so that a recorded step,
-// replayed, is the next one.
+// The state that all updates of a step share, in device memory. It begins as zeros. The device advances it,
+// so each replay of a captured step is the next step.
 struct AdamState {
   int64_t steps = 0;
   float correction1 = 0;  // 1 - beta1^steps
@@ -31,8 +32,9 @@ struct AdamState {
   float rate = 0;         // the learning rate of this step
 };
 
-// Begins the next step: state->steps += 1, with the corrections of the moments' bias and *learning_rate, one float in
-// device memory. To be called once before adam_update() of each arena.
+// Begins the next step: increments state->steps, and computes the bias corrections of the moments. Reads
+// *learning_rate, one float in device memory. Must be called once per step, before adam_update() of any
+// arena.
 [[nodiscard]] Status adam_begin_step(AdamState* state, const float* learning_rate, const AdamOptions& options,
                                      cudaStream_t stream);
 
@@ -40,13 +42,14 @@ struct AdamState {
 //   first[i]  = beta1 * first[i]  + (1 - beta1) * g
 //   second[i] = beta2 * second[i] + (1 - beta2) * g^2
 //   parameters[i] -= rate * (first[i] / (1 - beta1^t)) / (sqrt(second[i] / (1 - beta2^t)) + eps)
-// and before that, decoupled: parameters[i] *= 1 - rate * weight_decay
+// and with decoupled, before that: parameters[i] *= 1 - rate * weight_decay
 //
-// PyTorch's torch.optim.Adam and AdamW. `first` and `second` begin as zeros. float32, any alignment of 4
-// bytes (the state and the found_inf: 8); nothing may overlap. Only operations that IEEE 754 rounds correctly, in
-// a fixed order: replicas stay bitwise equal.
-// Errors: bad_argument for sizes that differ or are negative, null or misaligned pointers, an overlap, betas
-// outside [0, 1), eps or weight decay negative or not finite. Traffic: 28 bytes an element.
+// Equivalent to PyTorch's torch.optim.Adam and AdamW. `first` and `second` begin as zeros. float32, 4-byte
+// alignment (state and found_inf: 8). No operands may overlap. Uses only operations that IEEE 754 rounds
+// correctly, in a fixed order, so replicas stay bitwise equal.
+// Errors: bad_argument for different or negative sizes, null or misaligned pointers, an overlap, betas
+// outside [0, 1), eps or weight_decay negative or not finite, a scale that is not finite. Traffic: 28 bytes
+// per element.
 [[nodiscard]] Status adam_update(VectorView<float> parameters, VectorView<float> first,
                                  VectorView<float> second, VectorView<const float> gradient,
                                  const AdamState* state, const AdamOptions& options, cudaStream_t stream);

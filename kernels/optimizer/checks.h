@@ -1,4 +1,4 @@
-// What the optimizers check before they start anything.
+// Argument checks of the optimizers.
 #pragma once
 
 #include <rondo/kernels/core/check.h>
@@ -25,7 +25,7 @@ class OptimizerCheck : public ArgumentCheck {
     same_size("gradient", view, "parameters", parameters_);
   }
 
-  // NaN fails all three.
+  // All three reject NaN.
   void decay_rate(const char* name, float value) {
     require(value >= 0 && value < 1, name, " is ", value, ", must be at least 0 and below 1");
   }

@@ -1,5 +1,5 @@
-// Stochastic gradient descent on a flat arena of parameters: plain, with momentum, or with Nesterov's
-// momentum, and with weight decay.
+// Stochastic gradient descent on a flat arena of parameters: plain, with momentum or Nesterov momentum, and
+// with weight decay.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -10,12 +10,13 @@
 namespace rondo {
 
 struct SgdOptions {
-  float scale = 1;  // turns a sum of gradients into a mean: 1 / (size of the batch)
+  float scale = 1;  // converts a sum of gradients to a mean: 1 / (size of the batch)
   float momentum = 0;
   float weight_decay = 0;
   bool nesterov = false;
-  // One in device memory; null: none. Where it is not kAllFinite (kernels/reduce/first_nonfinite.h) the step
-  // changes nothing: a NaN or infinity among the gradients spoils neither parameters nor velocity.
+  // One value in device memory; null for none. If it is not kAllFinite (kernels/reduce/first_nonfinite.h),
+  // the step changes nothing, so a NaN or infinity in the gradients does not reach the parameters or the
+  // velocity.
   const unsigned long long* found_inf = nullptr;
 };
 
@@ -23,14 +24,14 @@ struct SgdOptions {
 //   velocity[i] = momentum * velocity[i] + g
 //   parameters[i] -= learning_rate * (nesterov ? g + momentum * velocity[i] : velocity[i])
 //
-// PyTorch's torch.optim.SGD with dampening 0 (Sutskever et al., "On the importance of initialization and
-// momentum in deep learning", 2013, in the form where the learning rate is outside the velocity). `velocity`
-// begins as zeros. With momentum 0 it may be left out (an empty view): the result has the same bits.
-// `learning_rate` is one float in device memory, as for every optimizer, so that a recorded step follows a
-// schedule. float32, any alignment of 4 bytes (the found_inf: 8). Nothing may overlap. Every
-// operation is a named fused multiply-add, so that replicas on any device stay bitwise equal. Errors:
-// bad_argument for sizes that differ or are negative, null or misaligned pointers, an overlap, momentum
-// outside [0, 1), a negative weight decay, a scale that is not finite. Traffic: 20 bytes an element, 12
+// Equivalent to PyTorch's torch.optim.SGD with dampening 0 (Sutskever et al., "On the importance of
+// initialization and momentum in deep learning", 2013, in the form with the learning rate outside the
+// velocity). `velocity` begins as zeros. With momentum 0 it may be omitted (an empty view); the result has
+// the same bits. `learning_rate` is one float in device memory, as for every optimizer, so a captured step
+// can follow a schedule. float32, 4-byte alignment (found_inf: 8). No operands may overlap. Fused
+// multiply-adds are explicit, so replicas stay bitwise equal on any device.
+// Errors: bad_argument for different or negative sizes, null or misaligned pointers, an overlap, momentum
+// outside [0, 1), a negative weight_decay, a scale that is not finite. Traffic: 20 bytes per element, 12
 // without a velocity.
 [[nodiscard]] Status sgd_update(VectorView<float> parameters, VectorView<float> velocity,
                                 VectorView<const float> gradient, const float* learning_rate,

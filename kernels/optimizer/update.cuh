@@ -1,7 +1,7 @@
-// update(): an optimizer's rule for every parameter, its gradient and the State arrays that go with it.
+// update(): applies an optimizer's rule to every parameter, its gradient and its State arrays.
 //
-// `rule` is a functor: rule(parameter, gradient, state...) changes the parameter and its states. Packs where all arrays lie
-// alike towards the 16-byte boundaries, as arenas do; single elements otherwise.
+// `rule` is a functor: rule(parameter, gradient, state...) updates the parameter and its states. Uses packs
+// if all arrays have the same offset from a 16-byte boundary, as arenas do; otherwise single elements.
 #pragma once
 
 #include <rondo/kernels/reduce/first_nonfinite.h>
@@ -10,7 +10,7 @@
 
 namespace rondo::optimizer {
 
-// A found_inf is what first_nonfinite() left of the gradients; null: nobody looks.
+// `found_inf` is the result of first_nonfinite() of the gradients; null skips the check.
 __device__ __forceinline__ bool may_step(const unsigned long long* found_inf) {
   return !found_inf || *found_inf == kAllFinite;
 }

@@ -1,4 +1,4 @@
-// Backward is a gather: an element of dx looks up the windows that hold it, so there are no atomics and the
+// Backward is a gather: each element of dx finds the windows that contain it. It needs no atomics, and the
 // order of the sum is fixed.
 
 #include <rondo/kernels/core/check.h>
@@ -11,7 +11,8 @@ namespace {
 
 using namespace pool;
 
-// 1 / (size of window (p, q)). `over_window` is the answer where padding counts, the same for every window.
+// 1 / (size of window (p, q)). `over_window` is the result if padding counts; it is the same for every
+// window.
 template <AverageOver Over, class G>
 __device__ float share_of_element(const G& g, float over_window, int p, int q) {
   if constexpr (Over == AverageOver::window) return over_window;
@@ -40,7 +41,7 @@ __global__ void __launch_bounds__(kThreads, 6)
   });
 }
 
-// `relu` is null, or holds the output of the ReLU whose gradient is taken in the same pass.
+// `relu` is null, or the output of the ReLU whose gradient is fused into this pass.
 template <int N, AverageOver Over, class G>
 __global__ void __launch_bounds__(kThreads, 6)
     avg_pool_backward_kernel(float* __restrict__ dx, const float* __restrict__ dy,

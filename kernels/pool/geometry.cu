@@ -31,7 +31,7 @@ Status check_geometry(const char* operation, ImageView<const float> image, Image
                                    window.pad_h, pooled.height));
   RONDO_RETURN_IF_ERROR(
       check_side(operation, "width", image.width, window.width, window.stride_w, window.pad_w, pooled.width));
-  // Products of two such sides are small enough to be compared.
+  // After this check, products of two sides fit in 64 bits and can be compared.
   for (const int64_t side :
        {image.height, image.width, window.height, window.width, window.stride_h, window.stride_w})
     if (side > kMaxGridSide)

@@ -1,9 +1,9 @@
-// What the pooling kernels share: which elements a window holds, which windows hold an element, and how
-// threads are laid over an image.
+// Shared parts of the pooling kernels: the elements of a window, the windows of an element, and the layout of
+// threads over an image.
 //
-// One thread makes one pack of N neighbouring channels of one pixel. The grid is runs of columns x rows x
-// images and a block is channels x columns: blocks that follow each other read neighbouring memory, and no
-// thread has to divide to find its place.
+// Each thread computes packs of N neighbouring channels of one pixel. The grid is column runs x rows x
+// images, and a block is channels x columns. Consecutive blocks therefore read neighbouring memory, and no
+// thread needs a division to find its pixel.
 #pragma once
 
 #include <rondo/kernels/pool/pool.h>
@@ -17,13 +17,13 @@ namespace rondo::pool {
 constexpr int kThreads = 128;
 constexpr int64_t kImagesPerThread = 4;
 
-// A window whose sides are known when a kernel starts ...
+// A window whose sides are known at launch.
 struct AnyWindow {
   int window_h, window_w, stride_h, stride_w, pad_h, pad_w;
 };
 
-// ... and the one nearly every network uses, known when it is compiled: its loops unroll and its divisions
-// are shifts.
+// The most common window, 2 x 2 with stride 2, known at compile time: its loops are unrolled and its
+// divisions become shifts.
 struct TwoByTwo {
   static constexpr int window_h = 2, window_w = 2, stride_h = 2, stride_w = 2, pad_h = 0, pad_w = 0;
 };
@@ -42,32 +42,32 @@ struct Geometry : Window {
   }
 };
 
-// first ... last - 1
+// The range first ... last - 1.
 struct Range {
   int first, last;
   __device__ int size() const { return last - first; }
 };
 
-// The elements of window number i along one side that lie inside the image; without padding that is all of
-// them.
+// The elements of window number i along one side that lie inside the image. Without padding these are all
+// elements of the window.
 __device__ inline Range elements_of_window(int i, int window, int stride, int pad, int size) {
   const int begin = i * stride - pad;
   if (pad == 0) return {begin, begin + window};
   return {max(begin, 0), min(begin + window, size)};
 }
 
-// The windows that hold element i along one side.
+// The windows that contain element i along one side.
 __device__ __forceinline__ Range windows_of_element(int i, int window, int stride, int pad, int windows) {
   const int past_first =
-      i + pad - window;  // window number v holds i when v * stride is in (past_first, i + pad]
+      i + pad - window;  // window v contains i if v * stride is in (past_first, i + pad]
   return {past_first < 0 ? 0 : past_first / stride + 1, min((i + pad) / stride + 1, windows)};
 }
 
 __device__ inline int row_of_thread() { return static_cast<int>(blockIdx.y); }
 __device__ inline int col_of_thread() { return static_cast<int>(blockIdx.x * blockDim.y + threadIdx.y); }
 
-// Calls work(n, c) for every image n and first channel c of a pack that the thread makes. What depends on the
-// pixel alone is worked out once for several images.
+// Calls work(n, c) for every image n and every first channel c of the calling thread's packs. Values that
+// depend only on the pixel are computed once for several images.
 template <int N, class G, class Work>
 __device__ void for_each_pack(const G& g, Work work) {
   for (int64_t n = blockIdx.z; n < g.images; n += gridDim.z)
@@ -77,7 +77,7 @@ __device__ void for_each_pack(const G& g, Work work) {
 
 constexpr int64_t kMaxGridSide = 65535;
 
-// The launch whose threads stand at the pixels of `image`.
+// The launch shape with threads for all pixels of `image`.
 inline LaunchShape shape_over(ImageView<const float> image, int pack_width) {
   LaunchShape shape;
   shape.block_x = static_cast<int>(std::clamp<int64_t>(image.channels / pack_width, 1, kThreads));
@@ -96,7 +96,7 @@ Status with_pack_width(int width, Start start) {
   return start(std::integral_constant<int, 1>());
 }
 
-// Calls start(geometry) with the type of geometry that suits the window best.
+// Calls start(geometry) with TwoByTwo if the window matches it, otherwise with AnyWindow.
 template <class Start>
 Status with_geometry(const Geometry<AnyWindow>& g, Start start) {
   if (g.window_h == 2 && g.window_w == 2 && g.stride_h == 2 && g.stride_w == 2 && g.pad_h == 0 &&
@@ -105,8 +105,8 @@ Status with_geometry(const Geometry<AnyWindow>& g, Start start) {
   return start(g);
 }
 
-// Checks what belongs together and narrows it to what kernels use; `image` is x or dx, `pooled` y or dy. Both
-// have passed the checks of a single operand.
+// Checks that the shapes match, and narrows them to the types of the kernels. `image` is x or dx, `pooled` is
+// y or dy. Both must have passed the checks of a single operand.
 Status check_geometry(const char* operation, ImageView<const float> image, ImageView<const float> pooled,
                       const PoolWindow& window, Geometry<AnyWindow>* geometry);
 

@@ -1,5 +1,5 @@
-// Backward is a gather: an element asks each window that holds it "am I your first maximum?" by comparing
-// itself with the window's y. Most elements are not, and are done after that one comparison.
+// Backward is a gather: for each window that contains it, an element checks whether it is the window's first
+// maximum. It first compares itself with the window's y; for most elements this one comparison is enough.
 
 #include <rondo/kernels/core/check.h>
 #include <rondo/kernels/pool/pool.h>
@@ -11,7 +11,7 @@ namespace {
 
 using namespace pool;
 
-// Whether `candidate` takes the place of `best`: a NaN beats every number, nothing beats a NaN, and of equal
+// Returns whether `candidate` replaces `best`. A NaN beats every number, nothing beats a NaN, and of equal
 // values the earlier one stays.
 __device__ bool beats(float candidate, float best) {
   return candidate > best || (isnan(candidate) && !isnan(best));
@@ -36,10 +36,10 @@ __global__ void __launch_bounds__(kThreads, 6)
   });
 }
 
-// x is the maximum y of its window: equal, or both are NaN.
+// True if x is the maximum y of its window: equal, or both NaN.
 __device__ bool is_maximum(float x, float y) { return x == y || (isnan(x) && isnan(y)); }
 
-// Whether an element of the window before (row, col), read row by row, has the value `maximum`, too.
+// True if an earlier element of the window than (row, col), in row-major order, also has the value `maximum`.
 template <class G>
 __device__ bool maximum_before(const float* __restrict__ x, const G& g, int64_t n, Range h, Range w, int row,
                                int col, int c, float maximum) {

@@ -1,5 +1,5 @@
-// A thread draws one Philox block and treats the four elements that belong to it: blocks are counted from the whole
-// batch's first element, so that the ends of a shard may share a block with its neighbours.
+// Each thread computes one Philox block and processes the four elements that belong to it. Blocks are
+// numbered from the first element of the whole batch, so a block may span the boundary of two shards.
 
 #include <rondo/kernels/core/check.h>
 #include <rondo/kernels/random/dropout.h>
@@ -59,7 +59,7 @@ Status dropout(VectorView<float> y, VectorView<const float> x, float probability
   check.input_value("random.step", random.step);
   RONDO_RETURN_IF_ERROR(check.status());
   const int64_t lead = random.first % 4;
-  // Packs of four begin where blocks do.
+  // Packs of four elements begin at the boundaries of Philox blocks.
   const bool packed = pack_width(4, y.data - lead, x.data - lead) == 4;
   LaunchShape shape;
   shape.block_x = kThreads;

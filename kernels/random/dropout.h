@@ -1,4 +1,5 @@
-// Dropout (Srivastava et al., 2014), inverted: what is kept is scaled up in training, and evaluation does nothing.
+// Inverted dropout (Srivastava et al., 2014): kept elements are scaled up in training; evaluation does
+// nothing.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -10,22 +11,24 @@
 
 namespace rondo {
 
-// Which numbers a layer draws in a step. A number is a pure function of (seed, layer, *step, index), so that nothing is
-// stored: backward draws the same mask again, and a shard of a batch draws what the whole batch would have drawn there.
+// Selects the random numbers of one layer in one step. A number is a pure function of (seed, layer, *step,
+// index), so no mask is stored: backward computes the same mask again, and a shard of a batch gets the same
+// numbers as its part of the whole batch.
 struct DropoutStream {
   uint64_t seed = 0;
-  uint32_t layer = 0;             // tells the layers of a network apart
-  const int64_t* step = nullptr;  // device memory, aligned to 8: its low 32 bits count
-  int64_t first = 0;              // the index, in the whole batch's tensor, of element 0 here
+  uint32_t layer = 0;             // distinguishes the layers of a network
+  const int64_t* step = nullptr;  // device memory, aligned to 8; only the low 32 bits are used
+  int64_t first = 0;              // index of element 0 in the tensor of the whole batch
 };
 
 // y[i] = u(first + i) < probability ? 0 : x[i] / (1 - probability),   u uniform in [0, 1) in steps of 2^-24
 //
-// (random/philox.h; the index / 4-th block of the sequence 2^32 layer + step.) Forward, and backward too: dx = dropout(dy)
-// with the same stream. float32, one rounding (x * (1 / (1 - probability)), the factor rounded once); a dropped element
-// is +0 even where x is NaN or infinite. y may be x, else they must not overlap. Errors: bad_argument for sizes that
-// differ, null or misaligned pointers, an overlap, a `first` outside [0, 2^57], a probability outside [0, 1).
-// Traffic: one read, one write.
+// The random words are the (index / 4)-th block of the sequence 2^32 * layer + step (random/philox.h). Used
+// for forward and backward: dx = dropout(dy) with the same DropoutStream. float32, one rounding: the product
+// of x and 1 / (1 - probability), which is rounded once itself. A dropped element is +0 even if x is NaN or
+// infinite. y may be x, otherwise they must not overlap. Errors: bad_argument for different sizes, null or
+// misaligned pointers, an overlap, `first` outside [0, 2^57], a probability outside [0, 1). Traffic: one
+// read, one write.
 [[nodiscard]] Status dropout(VectorView<float> y, VectorView<const float> x, float probability,
                              const DropoutStream& random, cudaStream_t stream);
 

@@ -1,10 +1,11 @@
-// Two standard normal numbers from two random words, with the same bits on a GPU and on a CPU.
+// Computes two standard normal numbers from two random words, with the same bits on a GPU and on a CPU.
 //
 // Box and Muller (1958): sqrt(-2 log u) (cos(2 pi t), sin(2 pi t)) is normal for uniform u in (0, 1) and t in
-// [0, 1). The logarithm, sine and cosine of a mathematical library differ between platforms; so they are made
-// here, from operations that IEEE 754 rounds correctly, with every fusion spelled fmaf and no product left
-// that a compiler could fuse with a sum. The polynomials interpolate at Chebyshev nodes. Against the exact
-// transform of the same words each number is off by less than 1e-6 (tests; the largest seen is 7.2e-7).
+// [0, 1). The logarithm, sine and cosine of math libraries differ between platforms. They are therefore
+// computed here, with operations that IEEE 754 rounds correctly. Every fused multiply-add is an explicit
+// fmaf, and no product remains that a compiler could fuse with a sum. The polynomials interpolate at
+// Chebyshev nodes. Compared with the exact transform of the same words, the error of each number is below
+// 1e-6 (tested; the largest observed is 7.2e-7).
 #pragma once
 
 #include <cuda_runtime.h>
@@ -14,16 +15,16 @@
 
 namespace rondo {
 
-// log(u) of u = (word + 1/2) / 2^32, in (0, 1). With u = (1 + r) 2^e and 1 + r in [sqrt(1/2), sqrt(2)) it is
-// e log 2 + r + r^2 p(r). Near 1 the logarithm is small and r = u - 1 is made from the word's complement, so
-// that nothing cancels.
+// log(u) for u = (word + 1/2) / 2^32, in (0, 1). With u = (1 + r) 2^e and 1 + r in [sqrt(1/2), sqrt(2)), the
+// result is e log 2 + r + r^2 p(r). Near u = 1 the logarithm is small; there r = u - 1 is computed from the
+// complement of the word, which avoids cancellation.
 __host__ __device__ inline float log_of_uniform(uint32_t word) {
   int32_t e = 0;
   float r;
   if (word >= 3u << 30) {
     r = -fmaf(static_cast<float>(~word), 0x1p-32f, 0x1p-33f);
   } else {
-    constexpr int32_t kSqrtHalf = 0x3F3504F3;  // the bits of sqrt(1/2)
+    constexpr int32_t kSqrtHalf = 0x3F3504F3;  // bit pattern of sqrt(1/2)
     const auto bits = __builtin_bit_cast(int32_t, fmaf(static_cast<float>(word), 0x1p-32f, 0x1p-33f));
     e = (bits - kSqrtHalf) >> 23;
     r = __builtin_bit_cast(float, bits - e * (1 << 23)) - 1.0f;
@@ -44,10 +45,10 @@ struct Direction {
   float cos, sin;
 };
 
-// The direction at the angle word / 2^32 of a turn: the nearest quarter turn, exactly, and an eighth at most
-// beside it.
+// Cosine and sine of the angle word / 2^32 turns. The angle is split into the nearest quarter turn, which is
+// exact, and a rest of at most an eighth of a turn.
 __host__ __device__ inline Direction direction_of(uint32_t word) {
-  const uint32_t quarter = (word + (1u << 29)) >> 30;  // 4 wraps round to 0
+  const uint32_t quarter = (word + (1u << 29)) >> 30;  // 4 is equivalent to 0
   const auto rest = static_cast<int32_t>(word - (quarter << 30));
   const float turn = static_cast<float>(rest) * 0x1p-32f;
   const float z = turn * turn;

@@ -1,4 +1,4 @@
-// A thread turns one Philox block into four neighbouring elements.
+// Each thread computes four neighbouring elements from one Philox block.
 
 #include <rondo/kernels/core/check.h>
 #include <rondo/kernels/random/normal.h>

@@ -30,7 +30,7 @@ struct Rows {
 };
 
 struct AddBeta {
-  float beta;
+  float beta = 0;
   __device__ __forceinline__ float operator()(float sum, const float* to) const {
     return beta == 0 ? sum : fmaf(beta, *to, sum);
   }

@@ -33,7 +33,7 @@ struct Shared {
   typename Summand::Value sums[Summand::kSums][Summand::kRowThreads][kColsPerBlock];
 };
 
-// How a block's sum gets to its place: it replaces the value there.
+// The default of `finish`: the sum is stored as it is.
 struct Replace {
   template <class Value>
   __device__ __forceinline__ Value operator()(Value sum, const Value*) const {
@@ -137,13 +137,13 @@ int64_t workspace_bytes(int64_t rows, int64_t cols) {
 }
 
 // `width`: the neighbouring columns that `summand` can take at once: kWidestPack, 4, 2 or 1. `finish(sum, to)`
-// is what is stored at `to`.
+// is what is stored at `to`; a default-constructed one stores partial sums.
 template <class Summand, class Finish = Replace>
 Status column_sums(const char* name, typename Summand::Value* sums, const Summand& summand, int64_t rows,
                    int64_t cols, int width, Workspace workspace, cudaStream_t stream, Finish finish = {}) {
   if (rows <= kRowsPerBlock) return launch_columns(name, sums, summand, rows, cols, width, finish, stream);
   auto* const partial = static_cast<typename Summand::Value*>(workspace.data);
-  RONDO_RETURN_IF_ERROR(launch_columns(name, partial, summand, rows, cols, width, Replace{}, stream));
+  RONDO_RETURN_IF_ERROR(launch_columns(name, partial, summand, rows, cols, width, Finish{}, stream));
   const int64_t blocks = ceil_div<int64_t>(rows, kRowsPerBlock);
   return launch_width<1>(name, sums, PartialSums<Summand>{partial, static_cast<int>(cols)}, blocks, cols,
                          blocks, finish, stream);

@@ -1,5 +1,5 @@
-// Each thread compares a run of neighbours and adds its count, where there is one, with one integer atomic:
-// replicas are equal nearly always, so nearly nothing is ever added.
+// Each thread compares several elements and, if any differ, adds their number with one integer atomic.
+// Replicas are nearly always equal, so atomics are rare.
 
 #include <rondo/kernels/core/check.h>
 #include <rondo/kernels/reduce/count_differences.h>
@@ -24,8 +24,8 @@ __global__ void __launch_bounds__(kThreads)
 
 }  // namespace
 
-Status count_differences(VectorView<unsigned long long> count, VectorView<const float> a, VectorView<const float> b,
-                         cudaStream_t stream) {
+Status count_differences(VectorView<unsigned long long> count, VectorView<const float> a,
+                         VectorView<const float> b, cudaStream_t stream) {
   ArgumentCheck check("count_differences");
   check.output("count", count);
   check.input("a", a);
@@ -36,7 +36,8 @@ Status count_differences(VectorView<unsigned long long> count, VectorView<const 
   LaunchShape shape;
   shape.grid_x = ceil_div<int64_t>(a.size, kThreads * kPerThread);
   shape.block_x = kThreads;
-  return launch("count_differences", shape, stream, count_differences_kernel, count.data, a.data, b.data, a.size);
+  return launch("count_differences", shape, stream, count_differences_kernel, count.data, a.data, b.data,
+                a.size);
 }
 
 }  // namespace rondo

@@ -1,5 +1,5 @@
-// Each thread looks through a stride of elements in ascending order and reports the first it finds, with one integer
-// atomic: arrays are finite nearly always, so nearly nothing is ever reported.
+// Each thread checks several elements in ascending order and reports the first NaN or infinity with one
+// integer atomic. Arrays are nearly always finite, so atomics are rare.
 
 #include <rondo/kernels/core/check.h>
 #include <rondo/kernels/reduce/first_nonfinite.h>
@@ -13,7 +13,7 @@ constexpr int kPerThread = 8;
 
 __global__ void __launch_bounds__(kThreads)
     first_nonfinite_kernel(unsigned long long* index, const float* x, int64_t size) {
-  constexpr unsigned kExponent = 0x7f800000u;  // all ones in an infinity and in a NaN
+  constexpr unsigned kExponent = 0x7f800000u;  // the exponent bits: all ones for infinity and NaN
   const int64_t first = static_cast<int64_t>(blockIdx.x) * (kThreads * kPerThread) + threadIdx.x;
   for (int step = 0; step < kPerThread; ++step) {
     const int64_t i = first + step * kThreads;

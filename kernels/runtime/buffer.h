@@ -1,5 +1,5 @@
-// Owners of device memory, streams and events, for nn, the tests and the benchmarks. They throw
-// rondo::Error. Operations never own anything.
+// Owners of device memory, streams and events, for nn, the tests and the benchmarks. They throw rondo::Error.
+// Operations never own resources.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -16,9 +16,10 @@ namespace rondo {
 
 // Makes `device` current until the end of the scope.
 //
-// CUDA makes a context, some hundred megabytes, on each device that becomes current, and device 0 is current
-// in a thread that has never called cudaSetDevice(). A program that leaves device 0 out makes one of its own
-// devices current first: otherwise the end of the first scope makes a context on device 0.
+// CUDA creates a context of some hundred megabytes on each device that becomes current. Device 0 is current
+// in a thread that has never called cudaSetDevice(). A program that does not use device 0 must therefore make
+// one of its own devices current before the first DeviceScope; otherwise the end of that scope creates a
+// context on device 0.
 class DeviceScope {
  public:
   explicit DeviceScope(int device) : device_(device) {
@@ -38,8 +39,8 @@ class DeviceScope {
   int previous_ = 0;
 };
 
-// Until the end of the scope this thread may query and wait for events while streams are captured, by any
-// thread: such calls would invalidate the capture otherwise. Not for calls that a capture must contain.
+// Until the end of the scope this thread may query and wait for events while any thread captures a stream.
+// Without it such calls would invalidate the capture. Do not use it for calls that are part of a capture.
 class RelaxedCaptureScope {
  public:
   RelaxedCaptureScope() { static_cast<void>(cudaThreadExchangeStreamCaptureMode(&mode_)); }
@@ -51,7 +52,7 @@ class RelaxedCaptureScope {
   cudaStreamCaptureMode mode_ = cudaStreamCaptureModeRelaxed;
 };
 
-// `size` elements on the device that is current when it is made; uninitialised. Throws bad_argument for a
+// `size` uninitialised elements on the device that is current at construction. Throws bad_argument for a
 // negative size, and out_of_resources if the memory cannot be allocated.
 template <class T>
 class Buffer {
@@ -84,8 +85,9 @@ class Buffer {
   int64_t size() const { return size_; }
   int64_t bytes() const { return size_ * static_cast<int64_t>(sizeof(T)); }
 
-  // All three return when the memory has its new contents: a copy from pageable memory, and a memset, may end
-  // before they have reached the device, and streams that do not block do not wait for the default stream.
+  // upload(), fill_bytes() and download() return when the memory has its new contents. This needs a
+  // synchronisation: a copy from pageable memory, and a memset, may return before they have finished on the
+  // device, and non-blocking streams do not wait for the default stream.
   void upload(std::span<const T> host) {
     if (static_cast<int64_t>(host.size()) != size_)
       throw Error(bad_argument("upload of ", host.size(), " elements into a buffer of ", size_));
@@ -110,7 +112,7 @@ class Buffer {
   int64_t size_ = 0;
 };
 
-// A stream on the device that is current when it is made; it does not wait for the default stream.
+// A stream on the device that is current at construction. It does not wait for the default stream.
 class Stream {
  public:
   Stream() { RONDO_CUDA_THROW(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking)); }
@@ -129,8 +131,8 @@ class Stream {
   cudaStream_t stream_ = nullptr;
 };
 
-// An event on the device that is current when it is made. Untimed events only order; timed ones cost a little
-// more.
+// An event on the device that is current at construction. An ordering event has no time stamp; a timing event
+// costs slightly more.
 class Event {
  public:
   enum class Kind { ordering, timing };

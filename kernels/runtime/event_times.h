@@ -1,8 +1,8 @@
-// event_times(): when events happened, from what CUDA tells of them.
+// event_times(): computes when events happened, in double precision.
 //
-// cudaEventElapsedTime() answers with a float in milliseconds: the time since an event of 100 s ago is a
-// multiple of 8 microseconds, which is longer than many kernels. So each event is measured against one that
-// came shortly before it, and only the way to that one is long.
+// cudaEventElapsedTime() returns a float in milliseconds. At 100 s its resolution is 8 microseconds, which is
+// longer than many kernels. Each event is therefore measured against an event shortly before it, so that only
+// the accumulated time is large.
 #pragma once
 
 #include <algorithm>
@@ -12,9 +12,9 @@
 
 namespace rondo {
 
-// The times of events 0 .. count-1 of one device in microseconds since its event `zero`, which comes before
-// all of them. since_zero(i) and between(i, j), from i to j, are float milliseconds as CUDA has them. The
-// distance of two events with no pause of more than 100 ms between them is exact to 0.02 us for each such 100
+// The times of events 0 .. count-1 of one device, in microseconds since its event `zero`, which precedes all
+// of them. since_zero(i) and between(i, j), from i to j, return float milliseconds as CUDA does. For two
+// events with no gap of more than 100 ms between them, the difference has an error of at most 0.02 us per 100
 // ms.
 template <class SinceZero, class Between>
 std::vector<double> event_times(size_t count, SinceZero since_zero, Between between) {
@@ -26,7 +26,7 @@ std::vector<double> event_times(size_t count, SinceZero since_zero, Between betw
   std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return coarse[a] < coarse[b]; });
 
   std::vector<double> times(count);
-  size_t anchor = 0;  // in `order`
+  size_t anchor = 0;  // index into `order`
   for (size_t at = 0; at < count; ++at) {
     const size_t event = order[at];
     const double milliseconds = at == 0 ? coarse[event] : static_cast<double>(between(order[anchor], event));

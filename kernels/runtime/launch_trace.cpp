@@ -16,7 +16,8 @@ LaunchTrace::~LaunchTrace() {
 void LaunchTrace::before_launch(const char* kernel, cudaStream_t stream) noexcept {
   const auto found = std::find(streams_.begin(), streams_.end(), stream);
   if (found == streams_.end()) return;
-  span_.emplace(trace_->scope(kernel, "kernel", static_cast<int>(found - streams_.begin()), "compute", stream));
+  span_.emplace(
+      trace_->scope(kernel, "kernel", static_cast<int>(found - streams_.begin()), "compute", stream));
 }
 
 void LaunchTrace::after_launch() noexcept { span_.reset(); }

@@ -13,8 +13,8 @@ namespace rondo {
 
 class LaunchTrace final : private LaunchObserver {
  public:
-  // `streams[rank]` is where that rank's kernels run; launches on other streams are not recorded. A null
-  // `trace` records nothing. At most one at a time on each host thread.
+  // `streams[rank]` is the stream of that rank's kernels. Launches on other streams are not recorded. A null
+  // `trace` records nothing. There may be at most one LaunchTrace per host thread at a time.
   LaunchTrace(Trace* trace, std::span<const cudaStream_t> streams);
   ~LaunchTrace();
   LaunchTrace(const LaunchTrace&) = delete;
@@ -26,7 +26,7 @@ class LaunchTrace final : private LaunchObserver {
 
   Trace* trace_;
   std::vector<cudaStream_t> streams_;
-  std::optional<Trace::Scope> span_;  // of the launch that is being made
+  std::optional<Trace::Scope> span_;  // span of the launch in progress
 };
 
 }  // namespace rondo

@@ -50,7 +50,7 @@ Status request_devices(int count) {
   if (count > simt::kMostDevices)
     return bad_argument("device ", count - 1, " was asked for and the CPU executor makes at most ",
                         simt::kMostDevices, " devices");
-  // Asking for the count would settle it: the executor makes its devices at the first CUDA call.
+  // Set the count before the first CUDA call: the executor creates its devices there.
   if (count > simt::settings().devices) static_cast<void>(simt::set_device_count(count));
 #endif
   int present = 0;

@@ -1,5 +1,5 @@
-// What the program runs on: NVIDIA GPUs, or the CPU executor that stands in for them. The one place that
-// knows the difference at run time.
+// The platform: NVIDIA GPUs, or the CPU executor that replaces them. The only run-time distinction between
+// the two is here.
 #pragma once
 
 #include <rondo/kernels/core/status.h>
@@ -11,25 +11,25 @@ namespace rondo {
 // "cuda" or "cpu".
 const char* platform();
 
-// Sets variables of CUDA's that the user has not set. To be called before the first CUDA call, which reads
-// them.
+// Sets CUDA's environment variables that the user has not set. Must be called before the first CUDA call,
+// which reads them.
 //
-// CUDA_DEVICE_MAX_CONNECTIONS=32: a device has 8 hardware queues by default, and streams that share one wait
-// for each other. Each rank on a device has a stream of its caller's and two of its communicator's, so that
-// three ranks on one device are enough for an exchange that waits behind a backward pass, or behind work that
-// is stuck.
+// CUDA_DEVICE_MAX_CONNECTIONS=32: a device has 8 hardware queues by default, and streams that share a queue
+// wait for each other. Each rank uses one stream of the caller and two of the communicator. With the default,
+// three ranks on one device (nine streams) are enough for an exchange to wait behind a backward pass, or
+// behind blocked work.
 void set_cuda_environment();
 
 // "cuda:0" or "cpu:0".
 std::string device_label(int device);
 
-// One line for people: the device's name, its size, and where it computes.
+// A one-line description for output: the device's name, its size, and the hardware that it runs on.
 std::string describe_device(int device);
 
 int device_count();
 
-// Makes sure that devices 0 .. count-1 exist. The CPU executor makes as many as asked for, before the first
-// device is used; on GPUs a count beyond the machine's is a bad argument. So is a negative count.
+// Ensures that devices 0 .. count-1 exist. The CPU executor creates as many as requested, before the first
+// device is used. On GPUs, a count above the number of devices is a bad argument. So is a negative count.
 Status request_devices(int count);
 
 }  // namespace rondo

@@ -12,9 +12,10 @@ double microseconds_now() {
       .count();
 }
 
-// Inside a recorded graph a plain record only orders; "external" makes a node that stamps the time.
+// In a captured graph a plain event record only orders work; an "external" one makes a node with a time
+// stamp.
 void stamp(cudaEvent_t event, int device, cudaStream_t stream) {
-  DeviceScope scope(device);  // matters for the default stream, which every device has
+  DeviceScope scope(device);  // needed for the default stream, which exists on every device
   cudaStreamCaptureStatus capture = cudaStreamCaptureStatusNone;
   RONDO_CUDA_THROW(cudaStreamIsCapturing(stream, &capture));
   const bool captured = capture == cudaStreamCaptureStatusActive;
@@ -30,7 +31,7 @@ float milliseconds_between(cudaEvent_t begin, cudaEvent_t end) {
 
 }  // namespace
 
-// On streams of their own: the default stream would wait for others, and must not be used while they are
+// Uses its own streams: the default stream would wait for others, and must not be used while they are
 // captured.
 Trace::Trace(std::vector<int> devices) : devices_(std::move(devices)) {
   const RelaxedCaptureScope relaxed;
@@ -79,7 +80,7 @@ void Trace::end(size_t index, cudaStream_t stream) {
 std::vector<TraceSpan> Trace::collect() const {
   throw_if_error(failure_);
   const RelaxedCaptureScope relaxed;
-  std::map<int, std::vector<size_t>> records_of;  // of each device
+  std::map<int, std::vector<size_t>> records_of;  // per device
   for (size_t i = 0; i < recorded_.size(); ++i)
     records_of[devices_[static_cast<size_t>(recorded_[i].span.rank)]].push_back(i);
 

@@ -1,11 +1,11 @@
-// Trace: named spans of device time, for a picture of who did what when.
+// Trace: named spans of device time, for a timeline of all ranks.
 //
-// A span lies between two timing events on one stream. Whoever enqueues work opens one around it:
+// A span lies between two timing events on one stream. The code that enqueues work opens a span around it:
 //
 //   Trace::Scope span = trace_span(trace, rank, "copy", "ring", stream, "send chunk ", chunk);
 //
-// and the span ends with the C++ scope. With a null trace nothing happens and the name is not even built.
-// Tracing is for looking, not for measuring speed: each span adds two events to its stream.
+// The span ends with the C++ scope. With a null trace nothing is recorded and the name is not built. Tracing
+// is for inspection, not for measuring speed: each span adds two events to its stream.
 #pragma once
 
 #include <rondo/kernels/runtime/buffer.h>
@@ -21,19 +21,19 @@ struct TraceSpan {
   std::string name;      // "send chunk 2"
   std::string category;  // the kind of work: "copy", "kernel", ...
   int rank = 0;
-  std::string stream;   // the row inside the rank's group: "ring", "compute", ...
-  double begin_us = 0;  // since the trace began
+  std::string stream;   // row of the timeline within the rank's group: "ring", "compute", ...
+  double begin_us = 0;  // since the start of the trace
   double end_us = 0;
 };
 
 class Trace {
  public:
-  // devices[rank] is the device that the rank's spans run on; a device may appear several times. The moment
-  // of this call is the common zero. Clocks of two devices agree to some ten microseconds on idle devices;
-  // within a device the times are as exact as CUDA's events (event_times.h).
+  // devices[rank] is the device of the rank's spans; a device may appear several times. The time of this call
+  // is the common zero. The clocks of two devices agree to about ten microseconds if the devices are idle
+  // during the call. Within a device the times are as accurate as CUDA's events (event_times.h).
   explicit Trace(std::vector<int> devices);
 
-  // Ends its span when it goes.
+  // Ends its span in the destructor.
   class [[nodiscard]] Scope {
    public:
     Scope() = default;
@@ -54,13 +54,13 @@ class Trace {
   };
 
   // Opens a span on `stream`, a stream of the rank's device. Never throws: the first failure is kept for
-  // collect(). While the stream is being captured the events become nodes of the graph, and the span shows
-  // its latest replay.
+  // collect(). If the stream is being captured, the events become nodes of the graph, and the span has the
+  // times of the graph's latest replay.
   Scope scope(std::string name, std::string category, int rank, std::string stream_label,
               cudaStream_t stream);
 
-  // All spans in the order in which they were opened. Waits for their ends, and for nothing else: other
-  // threads may record graphs meanwhile. Throws the first failure that scope() met.
+  // All spans, in the order in which they were opened. Waits only for the ends of the spans; other threads
+  // may capture graphs meanwhile. Throws the first failure of a scope.
   std::vector<TraceSpan> collect() const;
 
   const std::vector<int>& devices() const { return devices_; }
@@ -68,7 +68,7 @@ class Trace {
  private:
   struct Zero {
     Event event{Event::Kind::timing};
-    double microseconds = 0;  // when it happened, on the host's clock, since the trace began
+    double microseconds = 0;  // time of the event on the host's clock, since the start of the trace
   };
   struct Record {
     TraceSpan span;
@@ -79,12 +79,12 @@ class Trace {
   void end(size_t index, cudaStream_t stream);
 
   std::vector<int> devices_;
-  std::map<int, Zero> zeros_;  // of each device
+  std::map<int, Zero> zeros_;  // per device
   std::deque<Record> recorded_;
   Status failure_;
 };
 
-// trace->scope(...) with the name joined from its parts, or nothing where trace is null.
+// trace->scope(...) with the name concatenated from its parts; nothing if trace is null.
 template <class... Parts>
 [[nodiscard]] Trace::Scope trace_span(Trace* trace, int rank, const char* category, const char* stream_label,
                                       cudaStream_t stream, const Parts&... name) {

@@ -1,1 +1,1 @@
-"""The programs that networks_beside_peers compares, and what they share."""
+"""The programs that networks_beside_peers compares, and their common modules."""

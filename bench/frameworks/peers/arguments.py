@@ -1,4 +1,4 @@
-"""The command lines of the processes of a peer."""
+"""The command lines of the training and step processes."""
 
 import argparse
 
@@ -25,12 +25,14 @@ def parse(parser):
 def parse_training(description, forms):
     parser = make_parser(description)
     parser.add_argument("--form", choices=forms, default=forms[0])
-    parser.add_argument("--json", required=True, help="where the outcome goes")
+    parser.add_argument("--json", required=True, help="output file of the outcome")
     return parse(parser)
 
 
 def parse_step(description):
     parser = make_parser(description)
-    parser.add_argument("--step-from", help="tensors before the step [the framework's own]")
-    parser.add_argument("--step-to", required=True, help="tensors after it; those before it where none are given")
+    parser.add_argument("--step-from",
+                        help="input file: tensors before the step [the framework's initial tensors]")
+    parser.add_argument("--step-to", required=True,
+                        help="output file: tensors after the step, or the initial ones without --step-from")
     return parse(parser)

@@ -1,6 +1,6 @@
 """The three networks in jax.numpy, as functions of their parameters.
 
-Parameters are a dict by the names that Rondo's have (rondo summary): filters HWIO, linear weights [inputs, outputs].
+Parameters are a dict with Rondo's names (see rondo summary): filters HWIO, linear weights [inputs, outputs].
 Activations are NHWC.
 """
 
@@ -13,11 +13,12 @@ from jax import lax
 from . import recipes
 
 EPSILON, MOMENTUM = 1e-5, 0.1  # of batch normalisation
-STAGES = ((3, 64, 1), (4, 128, 2), (5, 256, 2), (6, 512, 2))  # ResNet-18: name, channels, stride of the first block
+# ResNet-18: name, channels, stride of the first block
+STAGES = ((3, 64, 1), (4, 128, 2), (5, 256, 2), (6, 512, 2))
 
 
 def shapes(recipe):
-    """Of all parameters."""
+    """The shapes of all parameters, by name."""
     found = {}
 
     def layer(name, *weight):
@@ -50,13 +51,13 @@ def initial_parameters(recipe, key):
     parameters = {}
     for number, (name, shape) in enumerate(shapes(recipe).items()):
         layer_key = jax.random.fold_in(key, number)
-        if recipe.network == "mlp":  # uniform up to 1 / sqrt(inputs), biases too
+        if recipe.network == "mlp":  # uniform up to 1 / sqrt(inputs), including biases
             inputs = shapes(recipe)[name.replace("bias", "weight")][0] if name.endswith("bias") else shape[0]
             bound = inputs ** -0.5
             parameters[name] = jax.random.uniform(layer_key, shape, minval=-bound, maxval=bound)
         elif len(shape) > 1:
             parameters[name] = recipes.DEVIATION * jax.random.normal(layer_key, shape)
-        else:  # a factor of batch normalisation, or a bias
+        else:  # a scale of batch normalisation, or a bias
             parameters[name] = jnp.ones(shape) if name.endswith("weight") else jnp.zeros(shape)
     return parameters
 
@@ -67,7 +68,8 @@ def initial_statistics(recipe):
     for name, shape in shapes(recipe).items():
         if name.endswith(".weight") and len(shape) == 1:
             layer = name.removesuffix(".weight")
-            statistics[f"{layer}.running_mean"], statistics[f"{layer}.running_var"] = jnp.zeros(shape), jnp.ones(shape)
+            statistics[f"{layer}.running_mean"], statistics[f"{layer}.running_var"] = (
+                jnp.zeros(shape), jnp.ones(shape))
     return statistics
 
 
@@ -102,7 +104,8 @@ def batch_norm(p, statistics, updated, name, x, training):
         mean = x.mean((0, 1, 2))
         variance = jnp.maximum((x * x).mean((0, 1, 2)) - mean * mean, 0)  # both sums in one pass over x
         updated[f"{name}.running_mean"] = (1 - MOMENTUM) * old_mean + MOMENTUM * mean
-        updated[f"{name}.running_var"] = (1 - MOMENTUM) * old_variance + MOMENTUM * variance * (count / (count - 1))
+        updated[f"{name}.running_var"] = (
+            (1 - MOMENTUM) * old_variance + MOMENTUM * variance * (count / (count - 1)))
     scale = p[f"{name}.weight"] * lax.rsqrt(variance + EPSILON)
     return (x - mean) * scale + p[f"{name}.bias"]
 
@@ -125,9 +128,9 @@ def resnet18(p, statistics, x, training):
 
 
 def mlp(recipe, p, x):
-    """With checkpoint_layers, of every so many layers only the last one's output is kept for the way back.
+    """With checkpoint_layers = n, keeps only the output of every n-th layer for the backward pass.
 
-    On a CPU that saves nothing: there XLA merges what is computed again with what was computed before.
+    On a CPU this saves nothing: there XLA merges the recomputation with the original computation.
     """
     def run(layers, p, x):
         for layer in layers:

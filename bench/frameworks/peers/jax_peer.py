@@ -1,7 +1,8 @@
-"""Trains a network with JAX, in a process of its own.
+"""Trains a network with JAX, in its own process.
 
-On a GPU a whole epoch is one call: a loop over batches that are gathered there, with donated buffers. On the CPU each
-step is a call, because convolutions inside XLA's loops are many times slower there. Data lie on the device as bytes.
+On a GPU a whole epoch is one call: a loop over batches that are gathered on the device, with donated buffers.
+On the CPU each step is a call, because convolutions inside XLA's loops are many times slower there. The data
+are on the device as bytes.
 """
 
 import os
@@ -10,7 +11,8 @@ import time
 from . import data, outcome, recipes
 from .arguments import parse_training
 
-os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")  # else the peak is always three quarters of the memory
+# With preallocation the peak would always be three quarters of the memory.
+os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
 
 import jax  # noqa: E402
 import jax.numpy as jnp  # noqa: E402
@@ -32,7 +34,7 @@ def main():
 
 def choose_device(name):
     jax.config.update("jax_platforms", name)
-    jax.config.update("jax_default_matmul_precision", "highest")  # of convolutions too: fp32, not TF32
+    jax.config.update("jax_default_matmul_precision", "highest")  # fp32, not TF32; for convolutions too
     device = jax.devices()[0]
     jax.config.update("jax_default_device", device)
     return device
@@ -104,7 +106,8 @@ class ImageTraining:
 
     def accuracy(self, parameters, statistics, test):
         count = len(test[1])
-        return sum(int(self.correct_call(parameters, statistics, *(part[first:first + EVALUATED_AT_ONCE] for part in test)))
+        return sum(int(self.correct_call(parameters, statistics,
+                                         *(part[first:first + EVALUATED_AT_ONCE] for part in test)))
                    for first in range(0, count, EVALUATED_AT_ONCE)) / count
 
 
@@ -133,7 +136,10 @@ def make_mlp_step(recipe):
         return jnp.square(jax_networks.mlp(recipe, parameters, x) - y).sum() / recipe.batch
 
     def step(state, x, y):
-        """state: parameters, first and second moments, number of steps; also the loss of each element before the step"""
+        """Returns the new state and the loss per element before the step.
+
+        state: parameters, first and second moments, number of steps
+        """
         parameters, first, second, steps = state
         loss, gradients = jax.value_and_grad(loss_of)(parameters, x, y)
         steps += 1
@@ -149,8 +155,9 @@ def make_mlp_step(recipe):
 
 
 def mlp_state(parameters):
-    """Before the first step."""
-    return parameters, jax.tree.map(jnp.zeros_like, parameters), jax.tree.map(jnp.zeros_like, parameters), jnp.zeros(())
+    """The state before the first step."""
+    return (parameters, jax.tree.map(jnp.zeros_like, parameters), jax.tree.map(jnp.zeros_like, parameters),
+            jnp.zeros(()))
 
 
 def time_steps(recipe, device, arguments, found):

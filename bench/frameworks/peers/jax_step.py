@@ -1,4 +1,4 @@
-"""Takes a step of a network with JAX, from given tensors: what same_step compares."""
+"""Runs a training step of a network with JAX, from given tensors, for same_step."""
 
 import jax
 import jax.numpy as jnp
@@ -23,13 +23,15 @@ def main():
     jax_peer.demand_strict_fp32()
     if not arguments.step_from:
         raise SystemExit("--step-from is missing")
-    given = {name: to_jax(data, shape) for name, (shape, data) in tensors.read_tensors(arguments.step_from)[0].items()}
+    given = {name: to_jax(data, shape)
+             for name, (shape, data) in tensors.read_tensors(arguments.step_from)[0].items()}
     parameters = {name: given[name] for name in jax_networks.shapes(recipe)}
     if recipe.network == "mlp":
         losses, after = mlp_steps(recipe, parameters, given["x"], given["y"])
     else:
         losses, after = image_step(recipe, parameters, given, arguments)
-    tensors.write_tensors(arguments.step_to, {name: packed(value) for name, value in after.items()}, {"losses": losses})
+    tensors.write_tensors(arguments.step_to, {name: packed(value) for name, value in after.items()},
+                          {"losses": losses})
 
 
 def image_step(recipe, parameters, given, arguments):

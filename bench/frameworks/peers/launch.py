@@ -1,4 +1,4 @@
-"""Which python3 has which framework, and processes with a time limit."""
+"""Finds a python3 for each framework, and runs processes with a time limit."""
 
 import os
 import shutil
@@ -9,25 +9,26 @@ import tempfile
 import time
 from pathlib import Path
 
-FOLDER = Path(__file__).resolve().parents[1]  # from where `import peers` works
+FOLDER = Path(__file__).resolve().parents[1]  # the folder for `import peers`
 MODULES = {"pytorch": "torch", "jax": "jax"}
 LOOK_SECONDS = 60
 
 
 def pin_to_cores(count):
-    """Keeps this process and its children on `count` cores; returns how many it got."""
+    """Pins this process and its children to at most `count` cores; returns their number."""
     cores = sorted(os.sched_getaffinity(0))[:count]
     os.sched_setaffinity(0, cores)
     return len(cores)
 
 
 def environment(cores):
-    path = os.pathsep.join([str(FOLDER), *filter(None, [os.environ.get("PYTHONPATH")])])  # frameworks may be there
+    # Keeps the caller's PYTHONPATH: it may be needed to find the frameworks.
+    path = os.pathsep.join([str(FOLDER), *filter(None, [os.environ.get("PYTHONPATH")])])
     return {**os.environ, "SIMT_WORKERS": str(cores), "PYTHONPATH": path, "PYTHONDONTWRITEBYTECODE": "1",
             "TF_CPP_MIN_LOG_LEVEL": "2", "NVIDIA_TF32_OVERRIDE": "0"}
 
 
-# Looks without importing, which takes seconds with a framework of such a size.
+# Checks without an import, which takes seconds for such large frameworks.
 LOOK = """import importlib.metadata, importlib.util, sys
 if not importlib.util.find_spec(sys.argv[1]):
     sys.exit(f"No module named '{sys.argv[1]}'")
@@ -35,7 +36,7 @@ print(importlib.metadata.version(sys.argv[1]))"""
 
 
 def find_python(framework, candidates=()):
-    """(python3, version) of the first python3 that has the framework, or (None, why none does)."""
+    """(python3, version) of the first python3 that has the framework, or (None, reason)."""
     whys = []
     for python in dict.fromkeys([*candidates, sys.executable, shutil.which("python3"), "/usr/bin/python3"]):
         if not python:
@@ -48,13 +49,15 @@ def find_python(framework, candidates=()):
 
 
 def run(command, seconds, environment):
-    """Runs a process and its children for at most so long. (output, why it failed or None)"""
+    """Runs a process and its children for at most `seconds`. Returns (output, error or None)."""
     begin = time.monotonic()
-    # A file, not a pipe: a grandchild that has left the group may hold it open, and nobody waits for that.
+    # A file, not a pipe: a grandchild outside the process group could keep a pipe open, and reading it would
+    # block.
     with tempfile.TemporaryFile() as log:
         try:
             process = subprocess.Popen([str(part) for part in command], env=environment, stdout=log,
-                                       stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL, start_new_session=True)
+                                       stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL,
+                                       start_new_session=True)
         except OSError as error:
             return "", f"{command[0]}: {error.strerror}"
         try:
@@ -63,7 +66,7 @@ def run(command, seconds, environment):
         except subprocess.TimeoutExpired:
             stop(process)
             stopped = f"stopped after {time.monotonic() - begin:.0f} s"
-        except BaseException:  # Ctrl-C reaches this process only: the other has a session of its own
+        except BaseException:  # Ctrl-C reaches only this process: the child has its own session
             stop(process)
             raise
         log.seek(0)

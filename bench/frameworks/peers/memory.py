@@ -1,4 +1,4 @@
-"""What a process takes of a GPU's memory, as the driver counts it: the same measure for every framework."""
+"""Measures a process's GPU memory with the driver, which is the same measure for every framework."""
 
 import ctypes
 import threading
@@ -11,7 +11,7 @@ class NvmlMemory(ctypes.Structure):
 
 
 class Driver:
-    """GPU 0, by NVIDIA's management library. Throws OSError where there is none."""
+    """GPU 0 through NVIDIA's management library (NVML). Raises OSError without one."""
 
     def __init__(self):
         self.library = ctypes.CDLL("libnvidia-ml.so.1")
@@ -31,7 +31,7 @@ class Driver:
 
 
 class Watch:
-    """most_bytes: the most that was in use while this watched, beyond what was before. None: there is no telling."""
+    """most_bytes: maximum memory in use since the start, minus the memory in use before; None if unknown."""
 
     def __init__(self, used_bytes):
         self.used_bytes = used_bytes
@@ -59,7 +59,7 @@ class Watch:
 
 
 def of_gpu():
-    """For Watch; None without a driver."""
+    """The function that Watch calls; None without a driver."""
     try:
         return Driver().used_bytes
     except (OSError, AttributeError):

@@ -1,15 +1,15 @@
-"""What a peer found, in a file that is complete after every epoch: who is stopped early has measured something."""
+"""The results of a run, in a file that is complete after every epoch, so that a run may be stopped early."""
 
 import json
 import os
 import statistics
 from pathlib import Path
 
-TOO_COARSE = 5e-5  # TF32 and bfloat16 are wrong by 2e-4 and more, sums in fp32 by some 1e-6
+TOO_COARSE = 5e-5  # errors: at least 2e-4 for TF32 and bfloat16, about 1e-6 for sums in fp32
 
 
 def write_json(path, value):
-    """The file is the old one or the new one, whenever its writer is stopped."""
+    """Writes the file atomically: if the process is stopped, the old or the new file is complete."""
     beside = Path(f"{path}.part")
     beside.write_text(json.dumps(value, indent=1) + "\n")
     os.replace(beside, path)
@@ -33,7 +33,11 @@ class Outcome:
 
 
 def demand_strict_fp32(matrix_error, convolution_error):
-    """The largest relative errors of a product with the identity, as matrices and as a convolution."""
+    """Exits if the products are not strict fp32.
+
+    The arguments are the largest relative errors of a product with the identity, as matrices and as a
+    convolution.
+    """
     if max(matrix_error, convolution_error) > TOO_COARSE:
         raise SystemExit(f"products are not strict fp32: they are wrong by {matrix_error:.1e} (matrices) and "
                          f"{convolution_error:.1e} (convolutions), must be at most {TOO_COARSE:.1e}")
@@ -41,11 +45,11 @@ def demand_strict_fp32(matrix_error, convolution_error):
 
 
 def with_summary(found):
-    """The same with the figures that are compared; where an epoch or a step is missing, so are they."""
+    """Adds the summary values to the results. A run without any epoch or step gets none."""
     found = dict(found)
     if found.get("epochs"):
         epochs = found["epochs"]
-        later = epochs[1:] or epochs  # the first one loads, tunes and compiles
+        later = epochs[1:] or epochs  # the first epoch includes loading, tuning and compilation
         found["first_seconds"] = epochs[0]["seconds"]
         found["seconds_median"] = statistics.median(epoch["seconds"] for epoch in later)
         found["test_accuracy"] = epochs[-1]["test_accuracy"]

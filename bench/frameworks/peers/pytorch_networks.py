@@ -1,4 +1,4 @@
-"""The three networks in PyTorch. Parameters have the names that Rondo's have (rondo summary)."""
+"""The three networks in PyTorch. Parameters have Rondo's names (see rondo summary)."""
 
 import torch
 from torch import nn
@@ -8,10 +8,10 @@ from . import recipes
 
 
 def make(recipe):
-    """On the CPU, with the initial weights of the recipe."""
+    """The network on the CPU, with the initial weights of the recipe."""
     network = bare(recipe)
     if recipe.network == "mlp":
-        return network  # uniform up to 1 / sqrt(inputs), like that of `rondo train mlp`
+        return network  # uniform up to 1 / sqrt(inputs), as in `rondo train mlp`
     for layer in network.modules():
         if isinstance(layer, (nn.Conv2d, nn.Linear)):
             nn.init.normal_(layer.weight, std=recipes.DEVIATION)
@@ -20,7 +20,7 @@ def make(recipe):
 
 
 def bare(recipe):
-    """The same with PyTorch's own initial weights."""
+    """The network with PyTorch's default initial weights."""
     return {"lenet": lenet, "resnet18": resnet18, "mlp": lambda: Mlp(recipe)}[recipe.network]()
 
 
@@ -32,7 +32,7 @@ def lenet():
 
 
 class Block(nn.Module):
-    """A residual block: a stride other than 1 goes with a 1 x 1 convolution as the shortcut."""
+    """A residual block. If the stride is not 1, the shortcut is a 1 x 1 convolution."""
 
     def __init__(self, inputs, outputs, stride):
         super().__init__()
@@ -61,7 +61,7 @@ class Mlp(nn.Sequential):
             layers += [nn.Linear(inputs, recipe.width), nn.ReLU(inplace=True)]
             inputs = recipe.width
         super().__init__(*layers, nn.Linear(inputs, recipe.outputs))
-        self.kept_every = 2 * recipe.checkpoint_layers  # a layer is a product and a ReLU
+        self.kept_every = 2 * recipe.checkpoint_layers  # a layer is a Linear and a ReLU
 
     def forward(self, x):
         if not self.kept_every:
@@ -69,5 +69,5 @@ class Mlp(nn.Sequential):
         layers = list(self)
         for first in range(0, len(layers), self.kept_every):
             x = checkpoint(nn.Sequential(*layers[first:first + self.kept_every]), x, use_reentrant=False,
-                           preserve_rng_state=False)  # nothing here is random
+                           preserve_rng_state=False)  # the layers use no random numbers
         return x

@@ -1,7 +1,8 @@
-"""Trains a network with PyTorch, in a process of its own.
+"""Trains a network with PyTorch, in its own process.
 
-Forms: eager; graph: the whole step recorded as one CUDA graph; compiled: by torch.compile, and on a GPU recorded as
-well. Data lie on the device as bytes, batches are gathered there, and the host does not wait within an epoch.
+Forms: eager; graph: the whole step captured as one CUDA graph; compiled: by torch.compile, and on a GPU also
+captured as a graph. The data are on the device as bytes, batches are gathered there, and the host does not
+wait within an epoch.
 """
 
 import copy
@@ -31,7 +32,7 @@ def main():
 
 
 def set_up(device, cores, seed=0):
-    """The quickest strict fp32 there is; returns how large its rounding errors are."""
+    """Selects the fastest settings with strict fp32; returns the measured rounding errors."""
     torch.set_num_threads(cores)
     torch.manual_seed(seed)
     torch.backends.cudnn.benchmark = True
@@ -52,12 +53,13 @@ def demand_strict_fp32(device):
 
 
 def make_optimizer(recipe, network):
-    """The quickest of PyTorch's own: one kernel for all tensors where it has that."""
+    """PyTorch's fastest optimizer: the fused one, with one kernel for all tensors, if it is available."""
     kind = torch.optim.Adam if recipe.network == "mlp" else torch.optim.SGD
     parameters = list(network.parameters())
     try:
         optimizer = kind(parameters, lr=recipe.learning_rate, fused=True)
-        if kind is torch.optim.SGD:  # some versions refuse in the first step; with gradients of 0 it changes nothing
+        # Some versions reject fused SGD only in the first step. A step with gradients of 0 changes nothing.
+        if kind is torch.optim.SGD:
             for parameter in parameters:
                 parameter.grad = torch.zeros_like(parameter)
             optimizer.step()
@@ -73,7 +75,7 @@ def wait(device):
 
 
 def reset_peak(device):
-    """Trials, and what is allocated to choose an algorithm, are not what training needs."""
+    """Excludes the memory of trial steps and of algorithm selection from the peak."""
     if device.type == "cuda":
         torch.cuda.reset_peak_memory_stats()
 
@@ -117,7 +119,7 @@ class ImageTraining:
         self.total_loss += loss.detach() * len(chosen)
 
     def recorded(self, batch, device):
-        """The step as a CUDA graph. The steps that the recording wants before are undone."""
+        """The step as a CUDA graph. Restores parameters and buffers after the warm-up of the capture."""
         chosen = torch.arange(batch, device=device)
         state = [*self.network.parameters(), *self.network.buffers()]
         before = [tensor.detach().clone() for tensor in state]
@@ -127,7 +129,7 @@ class ImageTraining:
             for _ in range(3):
                 self.step(chosen)
         torch.cuda.current_stream().wait_stream(aside)
-        self.optimizer.zero_grad(set_to_none=True)  # so that the graph's gradients are in its own memory
+        self.optimizer.zero_grad(set_to_none=True)  # places the gradients in the graph's memory
         graph = torch.cuda.CUDAGraph()
         with torch.cuda.graph(graph):
             self.step(chosen)
@@ -167,7 +169,7 @@ def accuracy(network, test):
 def seconds_of_a_step(recipe, network, train, device):
     training = ImageTraining(recipe, network, train, "eager", device)
     chosen = torch.arange(recipe.batch, device=device)
-    for steps in (3, 5):  # the first ones tune
+    for steps in (3, 5):  # the first steps include tuning
         wait(device)
         begin = time.perf_counter()
         for _ in range(steps):
@@ -177,7 +179,7 @@ def seconds_of_a_step(recipe, network, train, device):
 
 
 def in_its_quicker_layout(recipe, network, train, device):
-    """NHWC or NCHW, whichever makes the quicker step here."""
+    """Converts the network to NHWC or NCHW, whichever is faster on this device."""
     seconds = {}
     for layout in (torch.contiguous_format, torch.channels_last):
         trial = copy.deepcopy(network).to(memory_format=layout)
@@ -205,7 +207,7 @@ def mlp_loss(recipe, network, x, y):
 
 
 def mlp_step(recipe, network, optimizer, x, y, loss_of=mlp_loss):
-    """The loss of each element before the step."""
+    """Runs one step; returns the loss per element before it."""
     optimizer.zero_grad(set_to_none=True)
     loss = loss_of(recipe, network, x, y)
     loss.backward()

@@ -1,11 +1,11 @@
-"""Takes a step of a network with PyTorch, from given tensors: what same_step compares."""
+"""Runs a training step of a network with PyTorch, from given tensors, for same_step."""
 
 import torch
 
 from . import pytorch_networks, pytorch_peer, tensors
 from .arguments import parse_step
 
-# Linear weights behind a Flatten count their inputs as NHWC in the file, and as NCHW in PyTorch.
+# The inputs of linear weights after a Flatten are in NHWC order in the file, and in NCHW order in PyTorch.
 FLATTENED = {"lenet": {"7.weight": (4, 4, 50)}, "resnet18": {}, "mlp": {}}
 
 
@@ -42,8 +42,9 @@ def main():
     if arguments.step_from:
         given = {name: torch.frombuffer(data, dtype=torch.float32).view(shape)
                  for name, (shape, data) in tensors.read_tensors(arguments.step_from)[0].items()}
-        network.load_state_dict({name: to_pytorch(given[name], name, flattened) if value.dtype == torch.float32 else value
-                                 for name, value in network.state_dict().items()})
+        network.load_state_dict({
+            name: to_pytorch(given[name], name, flattened) if value.dtype == torch.float32 else value
+            for name, value in network.state_dict().items()})
         x, y = given.get("x", x), given.get("y", y)
     network.to(device)
     losses = take_steps(recipe, network, x.to(device), y.to(device), arguments) if arguments.step_from else []
@@ -56,7 +57,7 @@ def main():
 
 
 def take_steps(recipe, network, x, y, arguments):
-    """One step on images; on random data as many as are asked for."""
+    """Runs one step on images, or recipe.steps steps of the MLP; returns the losses."""
     if recipe.network != "mlp":
         train = pytorch_peer.Images(arguments.data, "train", recipe.batch, x.device)
         training = pytorch_peer.ImageTraining(recipe, network, train, "eager", x.device)

@@ -1,4 +1,4 @@
-"""The three networks: what is trained, on what and how. What is not said here is the frameworks' own."""
+"""The recipes of the three networks. Other settings are the frameworks' defaults."""
 
 import dataclasses
 import os
@@ -7,8 +7,10 @@ DATA = os.environ.get("RONDO_DATA") or "/usr/share/datasets/fashion-mnist"
 TRAINING_IMAGES = 60000
 TEST_IMAGES = 10000
 CLASSES = 10
-DEVIATION = 0.01  # of the convolutions' and linear layers' initial weights where images are learned; biases begin at 0
-WARM_UP_STEPS = 2  # of the MLP: not timed, as in `rondo train mlp`
+# Standard deviation of the initial weights of convolutions and linear layers in LeNet and ResNet-18. Biases
+# begin at 0.
+DEVIATION = 0.01
+WARM_UP_STEPS = 2  # untimed steps of the MLP, as in `rondo train mlp`
 
 NETWORKS = ("lenet", "resnet18", "mlp")
 DEFAULT_BATCH = {"lenet": 256, "resnet18": 256, "mlp": 256 * 27}
@@ -19,31 +21,33 @@ DEFAULT_RATE = {"lenet": 0.2, "resnet18": 0.1, "mlp": 1e-4}
 class Recipe:
     network: str
     batch: int
-    learning_rate: float  # of plain SGD; of Adam for the MLP
+    learning_rate: float  # of plain SGD; for the MLP, of Adam
     seed: int = 0
     # LeNet and ResNet-18
     epochs: int = 10
-    images: int = TRAINING_IMAGES  # the first so many of the training data ...
-    test_images: int = TEST_IMAGES  # ... and of the test data
+    images: int = TRAINING_IMAGES  # the number of training images, from the start of the data
+    test_images: int = TEST_IMAGES  # the number of test images
     # The MLP
-    layers: int = 90  # of `width`, with a ReLU each; behind them one of `outputs`
+    layers: int = 90  # layers of `width`, each with a ReLU, followed by one layer of `outputs`
     width: int = 2056
     inputs: int = 1024
     outputs: int = 10
-    steps: int = 7  # timed ones
-    checkpoint_layers: int = 0  # keep activations only every so many layers; 0: all
+    steps: int = 7  # timed steps
+    checkpoint_layers: int = 0  # keep the activations of every n-th layer only; 0: all
 
 
 def add_size_arguments(parser):
-    """Sizes, whose defaults are the networks'."""
-    parser.add_argument("--batch", type=int, help="samples a step [256; 6912 for the MLP]")
-    parser.add_argument("--lr", type=float, help="learning rate [0.2, 0.1 and 0.0001]")
-    for name, what in (("seed", "of weights and order"), ("epochs", "of LeNet and ResNet-18"), ("layers", "of the MLP"),
-                       ("width", "of the MLP's layers"), ("inputs", "of the MLP"), ("outputs", "of the MLP"),
-                       ("steps", "of the MLP that are timed")):
+    """Adds the size options. Their defaults depend on the network."""
+    parser.add_argument("--batch", type=int, help="samples per step [256; 6912 for the MLP]")
+    parser.add_argument("--lr", type=float, help="learning rate [LeNet: 0.2, ResNet-18: 0.1, MLP: 0.0001]")
+    for name, what in (("seed", "seed of weights and order"), ("epochs", "epochs of LeNet and ResNet-18"),
+                       ("layers", "layers of the MLP"), ("width", "width of the MLP's layers"),
+                       ("inputs", "inputs of the MLP"), ("outputs", "outputs of the MLP"),
+                       ("steps", "timed steps of the MLP")):
         default = getattr(Recipe, name)
         parser.add_argument(f"--{name}", type=int, default=default, help=f"{what} [{default}]")
-    parser.add_argument("--limit", type=int, help="only the first so many training and test images")
+    parser.add_argument("--limit", type=int,
+                        help="maximum number of training images and of test images [all]")
 
 
 def check_sizes(parser, arguments):

@@ -1,4 +1,4 @@
-"""Rondo as one of the peers: `rondo train`, and its logs as an outcome like the others'."""
+"""Runs `rondo train`, and converts its logs to the common form of results."""
 
 import csv
 import json
@@ -8,18 +8,18 @@ UNITS = {"B": 1, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "TiB": 2**40}
 
 
 def command(program, recipe, data, log):
-    """Its figures go to `log`, epoch by epoch for images."""
-    asked = [program, "train", recipe.network, "--devices", "1", "--batch", recipe.batch, "--lr", recipe.learning_rate,
-             "--seed", recipe.seed]
+    """The command line. It writes its results to `log`, for images after every epoch."""
+    asked = [program, "train", recipe.network, "--devices", "1", "--batch", recipe.batch,
+             "--lr", recipe.learning_rate, "--seed", recipe.seed]
     if recipe.network == "mlp":
-        return asked + ["--mode", "single", "--layers", recipe.layers, "--width", recipe.width, "--inputs", recipe.inputs,
-                        "--outputs", recipe.outputs, "--steps", recipe.steps, "--checkpoint-layers",
-                        recipe.checkpoint_layers, "--json", log]
+        return asked + ["--mode", "single", "--layers", recipe.layers, "--width", recipe.width,
+                        "--inputs", recipe.inputs, "--outputs", recipe.outputs, "--steps", recipe.steps,
+                        "--checkpoint-layers", recipe.checkpoint_layers, "--json", log]
     return asked + ["--epochs", recipe.epochs, "--limit", recipe.images, "--data", data, "--log", log]
 
 
 def outcome(recipe, log, output):
-    """What there is of it: a training that was stopped has the epochs it came to."""
+    """The results that exist: a stopped training has the epochs that it finished."""
     found = {"framework": "rondo", "form": "graph", "device": device(output)}
     if recipe.network == "mlp":
         if log.exists():
@@ -46,6 +46,6 @@ def parameters(output):
 
 
 def bytes_of_a_replica(output):
-    """All that it allocates, data set included."""
+    """All memory that a replica allocates, including the data set."""
     found = re.search(r"^memory +([\d.]+) (\w+) a replica", output, re.MULTILINE)
     return round(float(found.group(1)) * UNITS[found.group(2)]) if found else None

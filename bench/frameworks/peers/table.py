@@ -1,4 +1,4 @@
-"""The outcomes as a table for people."""
+"""Formats the results as a text table."""
 
 import statistics
 
@@ -11,13 +11,13 @@ def title(row):
 
 
 def summarise(rows):
-    """Adds to each row the medians of its rounds, and how its time compares with Rondo's of the same work."""
+    """Adds to each row the medians of its rounds, and the ratio of its time to Rondo's for the same work."""
     for row in rows:
         whole = [run for run in row["runs"] if "seconds_median" in run]
         if not whole:
             continue
-        for key in ("seconds_median", "seconds_mean", "seconds_deviation", "first_seconds", "test_accuracy", "train_loss",
-                    "peak_bytes", "device_bytes"):
+        for key in ("seconds_median", "seconds_mean", "seconds_deviation", "first_seconds", "test_accuracy",
+                    "train_loss", "peak_bytes", "device_bytes"):
             values = [run[key] for run in whole if run.get(key) is not None]
             row[key] = statistics.median(values) if values else None
     times = {row["checkpoint_layers"]: time_of(row) for row in rows if row["program"] == "rondo"}
@@ -27,12 +27,12 @@ def summarise(rows):
 
 
 def time_of(row):
-    """Of an epoch, the median; of a step, the mean."""
+    """The median time of an epoch, or the mean time of a step."""
     return row.get("seconds_mean") or row.get("seconds_median")
 
 
 def cells(row):
-    """(program, time, first, accuracy or loss, peak, device, ratio), or what went wrong."""
+    """(program, time, first, accuracy or loss, peak, device, ratio), or the error."""
     seconds = time_of(row)
     if not seconds:
         errors = [run["error"] for run in row["runs"] if "error" in run]
@@ -40,29 +40,35 @@ def cells(row):
     time = in_time(seconds)
     if row.get("seconds_mean"):
         time += f" ± {in_time(row['seconds_deviation'])}"
-    done = f"{row['test_accuracy']:.4f}" if row.get("test_accuracy") is not None else f"{row['train_loss']:.6g}"
+    done = (f"{row['test_accuracy']:.4f}" if row.get("test_accuracy") is not None
+            else f"{row['train_loss']:.6g}")
     short = [run for run in row["runs"] if "error" in run]
-    return [title(row), time, in_time(row["first_seconds"]) if row.get("first_seconds") else "-", done + (
-        f" ({short[-1]['error']})" if short else ""), in_bytes(row.get("peak_bytes")), in_bytes(row.get("device_bytes")),
-        f"{row['times_rondo']:.2f}" if row.get("times_rondo") else "-"]
+    return [title(row), time, in_time(row["first_seconds"]) if row.get("first_seconds") else "-",
+            done + (f" ({short[-1]['error']})" if short else ""),
+            in_bytes(row.get("peak_bytes")), in_bytes(row.get("device_bytes")),
+            f"{row['times_rondo']:.2f}" if row.get("times_rondo") else "-"]
 
 
 def header(network):
-    return ["program", "a step" if network == "mlp" else "an epoch", "the first", "loss" if network == "mlp" else
-            "accuracy", "peak", "of the GPU", "times rondo"]
+    return ["program", "a step" if network == "mlp" else "an epoch", "the first",
+            "loss" if network == "mlp" else "accuracy", "peak", "of the GPU", "times rondo"]
 
 
 def in_time(seconds):
-    return f"{seconds:.3f} s" if seconds >= 1 else f"{1e3 * seconds:.1f} ms" if seconds >= 0.01 else f"{1e3 * seconds:.3f} ms"
+    return (f"{seconds:.3f} s" if seconds >= 1 else f"{1e3 * seconds:.1f} ms" if seconds >= 0.01
+            else f"{1e3 * seconds:.3f} ms")
 
 
 def in_bytes(count):
-    return "-" if count is None else f"{count / 2**30:.2f} GiB" if count >= 2**30 else f"{count / 2**20:.1f} MiB"
+    return ("-" if count is None else f"{count / 2**30:.2f} GiB" if count >= 2**30
+            else f"{count / 2**20:.1f} MiB")
 
 
 def text(network, rows):
     lines = [header(network)] + [cells(row) for row in rows]
     widths = [max(len(line[column]) for line in lines if not (column == 1 and line[2:] == [""] * 5))
               for column in range(len(lines[0]))]
-    return "\n".join(f"{network}" if number < 0 else "  " + "  ".join(
-        cell.ljust(width) for cell, width in zip(line, widths)).rstrip() for number, line in enumerate([[], *lines], -1)) + "\n"
+    return "\n".join(
+        f"{network}" if number < 0
+        else "  " + "  ".join(cell.ljust(width) for cell, width in zip(line, widths)).rstrip()
+        for number, line in enumerate([[], *lines], -1)) + "\n"

@@ -1,4 +1,7 @@
-"""Named tensors in a file, as Rondo keeps them (docs/checkpoints.md): filters KRSC, linear weights [inputs, outputs]."""
+"""Reads and writes named tensors in Rondo's file format (docs/checkpoints.md).
+
+Filters are KRSC, linear weights [inputs, outputs].
+"""
 
 import array
 import json
@@ -7,7 +10,7 @@ from pathlib import Path
 
 
 def read_tensors(path):
-    """({name: (shape, bytearray of float32)}, metadata) of a safetensors file; tensors of other types are left out."""
+    """({name: (shape, bytearray of float32)}, metadata) of a safetensors file; skips other types."""
     data = Path(path).read_bytes()
     (length,) = struct.unpack("<Q", data[:8])
     head = json.loads(data[8:8 + length])
@@ -24,7 +27,8 @@ def write_tensors(path, tensors, metadata):
     head, values = {"__metadata__": {key: str(value) for key, value in metadata.items()}}, b""
     values = bytearray()
     for name, (shape, data) in tensors.items():
-        head[name] = {"dtype": "F32", "shape": list(shape), "data_offsets": [len(values), len(values) + len(data)]}
+        head[name] = {"dtype": "F32", "shape": list(shape),
+                      "data_offsets": [len(values), len(values) + len(data)]}
         values += data
     text = json.dumps(head).encode()
     Path(path).write_bytes(struct.pack("<Q", len(text)) + text + values)

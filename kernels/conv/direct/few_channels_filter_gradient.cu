@@ -1,9 +1,9 @@
 // Filter gradient for few channels: few results, each a sum over all pixels of the batch.
 //
-// A thread keeps 9 taps x 8 out channels in registers and walks along rows of dy: for each pixel it reads 8
-// values of dy and 9 of x, and makes 72 multiply-adds. The threads of a block that share results (its *row
-// lanes*) walk along different rows, and add up in shared memory in a fixed order; then come the blocks, by
-// sum_partials(). Bound: the bytes of dy.
+// Each thread accumulates 9 taps x 8 out channels in registers and iterates over rows of dy: for each pixel
+// it reads 8 values of dy and 9 of x for 72 multiply-adds. The threads of a block that share results (its
+// *row threads*) process different rows, and are added in shared memory in a fixed order. sum_partials() then
+// adds the blocks. Bound by the bytes of dy.
 #include <rondo/kernels/conv/direct/few_channels.h>
 #include <rondo/kernels/core/launch.cuh>
 #include <rondo/kernels/core/shared.cuh>
@@ -15,14 +15,14 @@ namespace rondo {
 namespace {
 
 constexpr int kThreads = 128;
-constexpr int kTaps = 9;   // of one thread
-constexpr int kVecSize = 8;  // out channels of one thread
+constexpr int kTaps = 9;     // per thread
+constexpr int kVecSize = 8;  // out channels per thread
 
-// How threads are laid out over the results; of the geometry alone.
+// The layout of threads over the results. It depends only on the geometry.
 struct Layout {
-  int chunks;       // of kVecSize out channels
-  int items;        // chunks x groups of kTaps taps: one is the results of a thread
-  int items_block;  // of one block
+  int chunks;       // number of chunks of kVecSize out channels
+  int items;        // chunks x groups of kTaps taps; a thread computes one item
+  int items_block;  // items per block
   int row_threads;
 };
 __host__ __device__ Layout layout_of(const ConvGeometry& g) {
@@ -40,7 +40,7 @@ struct Parameters {
   const float* dy;
   float* dw;
   int64_t rows_per_part;
-  Partials partials;  // data is null: the block stores the result itself
+  Partials partials;  // if data is null, the block stores the result itself
 };
 
 struct Shared {
@@ -59,7 +59,7 @@ __global__ __launch_bounds__(kThreads) void few_channels_filter_gradient_kernel(
     int offset[kTaps], tap_r[kTaps], tap_s[kTaps];
     RONDO_UNROLL
     for (int t = 0; t < kTaps; ++t) {
-      const int tap = min(tap0 + t, g.patch - 1);  // beyond the last: again the last, for nobody
+      const int tap = min(tap0 + t, g.patch - 1);  // past the last tap, repeats the last; not stored
       const int c = tap % g.c;
       tap_s[t] = tap / g.c % g.s;
       tap_r[t] = tap / g.c / g.s;
@@ -121,7 +121,8 @@ __global__ __launch_bounds__(kThreads) void few_channels_filter_gradient_kernel(
 int64_t few_channels_parts(const ConvGeometry& g) {
   constexpr int64_t kRowsPerThread = 2, kMostParts = 128;
   const int64_t rows = static_cast<int64_t>(g.images) * g.p;
-  return std::clamp<int64_t>(ceil_div<int64_t>(rows, kRowsPerThread * layout_of(g).row_threads), 1, kMostParts);
+  return std::clamp<int64_t>(ceil_div<int64_t>(rows, kRowsPerThread * layout_of(g).row_threads), 1,
+                             kMostParts);
 }
 
 Status few_channels_filter_gradient(float* dw, const float* dy, const float* x, const ConvGeometry& g,

@@ -1,6 +1,6 @@
-// Forward convolution for few channels. A thread computes 8 neighbouring pixels x 8 out channels: for each
-// tap it reads one vector of 8 weights from shared memory and 8 values of x, and makes 64 multiply-adds of
-// them. x is small and stays in L1; y is written once, in pieces of 32 bytes. Bound: the bytes of y.
+// Forward convolution for few channels. Each thread computes 8 neighbouring pixels x 8 out channels: for each
+// tap it reads one vector of 8 weights from shared memory and 8 values of x, for 64 multiply-adds. x is small
+// and stays in L1. y is written once, 32 bytes at a time. Bound by the bytes of y.
 #include <rondo/kernels/conv/direct/few_channels.h>
 #include <rondo/kernels/gemm/gemm_config.h>
 #include <rondo/kernels/core/launch.cuh>
@@ -13,9 +13,9 @@ namespace rondo {
 namespace {
 
 constexpr int kThreads = 128;
-constexpr int kPixels = 8;             // of one thread, along a row
-constexpr int kVecSize = 8;              // out channels of one thread
-constexpr int kMostFloats = 12 << 10;  // of a filter bank in shared memory: 48 KB, which every device has
+constexpr int kPixels = 8;             // per thread, along a row
+constexpr int kVecSize = 8;            // out channels per thread
+constexpr int kMostFloats = 12 << 10;  // largest filter bank in shared memory: 48 KB, which every device has
 
 __host__ __device__ int chunks_of(int channels) { return ceil_div(channels, kVecSize); }
 
@@ -25,22 +25,22 @@ struct Parameters {
   const float* filter;
   float* y;
   Epilogue epilogue;
-  int segments;   // of kPixels, in a row of y
-  int64_t items;  // one is the work of a thread: a segment x a chunk of channels
+  int segments;   // segments of kPixels pixels in a row of y
+  int64_t items;  // an item is the work of a thread: a segment x a chunk of channels
 };
 
-// The filter bank as [tap][out channel], zero beyond the last channel.
+// The filter bank as [tap][out channel], padded with zeros after the last channel.
 struct Shared {
-  alignas(16) float weights[1];  // really patch x chunks * kVecSize
+  alignas(16) float weights[1];  // actual size: patch x chunks * kVecSize
 };
 
-// adjacent: neighbouring outputs see neighbouring values of x (one channel, stride 1).
+// adjacent: neighbouring outputs read neighbouring values of x (one channel, stride 1).
 template <bool adjacent>
 __global__ __launch_bounds__(kThreads) void few_channels_forward_kernel(const Parameters p) {
   float* weights = shared_memory<Shared>().weights;
   const ConvGeometry& g = p.geometry;
   const int chunks = chunks_of(g.k), stride = chunks * kVecSize;
-  const int step = adjacent ? 1 : g.stride_w * g.c;  // in x, from one output to the next
+  const int step = adjacent ? 1 : g.stride_w * g.c;  // distance in x from one output to the next
   for (int e = threadIdx.x; e < g.patch * stride; e += kThreads) {
     const int tap = e / stride, k = e % stride;
     weights[e] = k < g.k ? p.filter[k * g.patch + tap] : 0;
@@ -58,7 +58,7 @@ __global__ __launch_bounds__(kThreads) void few_channels_forward_kernel(const Pa
     Vec<kVecSize> sums[kPixels];
     RONDO_UNROLL
     for (int i = 0; i < kPixels; ++i) sums[i] = Vec<kVecSize>::zero();
-    const int w_last = w0 + (kPixels - 1) * g.stride_w + g.s - 1;  // what the last pixel's last tap reads
+    const int w_last = w0 + (kPixels - 1) * g.stride_w + g.s - 1;  // last column of the last pixel
     const bool inside = h0 >= 0 && h0 + g.r <= g.h && w0 >= 0 && w_last < g.w;
     const float* weight = weights + k;
     for (int r = 0; r < g.r; ++r) {
@@ -101,7 +101,8 @@ Status few_channels_forward(float* y, const float* x, const float* filter, const
   p.epilogue = {.bias = bias, .relu = relu, .aligned = copy_width(y, g.k, 4) == 4};
   p.segments = ceil_div(g.q, kPixels);
   p.items = static_cast<int64_t>(g.images) * g.p * p.segments * chunks_of(g.k);
-  // Every block transposes the filter bank first, so there are only as many as keep the device busy.
+  // Every block first transposes the filter bank, so the launch uses only as many blocks as keep the device
+  // busy.
   DeviceFacts device;
   RONDO_RETURN_IF_ERROR(device_facts(&device));
   const int64_t shared_bytes = static_cast<int64_t>(sizeof(float)) * g.patch * chunks_of(g.k) * kVecSize;

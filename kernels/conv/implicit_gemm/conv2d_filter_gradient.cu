@@ -2,9 +2,9 @@
 //
 //   rows = (tap, in channel), columns = out channels, k = output pixels of the whole batch
 //
-// so the result is the transpose of dw; its few values leave through a transposing store. Blocks share tiles
-// and split k (split_k.cuh). Rows are (tap, channel) rather than out channels because there are more of them,
-// and tiles are higher than wide: less of a tile sticks out.
+// The result is the transpose of dw; it has few values and is stored transposed. Blocks share tiles and split
+// k (split_k.cuh). Rows are (tap, channel) rather than out channels because there are more of them, and tiles
+// are higher than wide, so less of a tile is unused.
 #include <rondo/kernels/conv/conv_geometry.h>
 #include <rondo/kernels/conv/direct/few_channels.h>
 #include <rondo/kernels/conv/implicit_gemm/implicit_gemm.h>
@@ -31,7 +31,7 @@ struct Parameters {
   int x_width, dy_width;
   int tiles_n;
   int64_t pixels_per_split;
-  Partials partials;  // data is null: the kernel itself stores the result
+  Partials partials;  // if data is null, the kernel itself stores the result
 };
 
 template <class Tile>
@@ -72,7 +72,7 @@ __global__ __launch_bounds__(Tile::kThreads,
     }
     return;
   }
-  // Column by column: a thread's rows are neighbours in dw, its columns lie far apart.
+  // Stores column by column: the rows of a thread are contiguous in dw, its columns are far apart.
   RONDO_UNROLL
   for (int j = 0; j < Tile::kPerThreadN; ++j) {
     if (column + j >= g.k) break;
@@ -85,8 +85,8 @@ __global__ __launch_bounds__(Tile::kThreads,
   }
 }
 
-// Which kernel computes the gradient, into how many parts its sum over the pixels is split, and the room for
-// the parts.
+// The kernel that computes the gradient, the number of parts of its sum over the pixels, and the workspace
+// for the parts.
 struct Plan {
   bool winograd = false, few_channels = false;
   GemmConfig config;

@@ -1,14 +1,15 @@
-// Forward convolution and data gradient as one implicit GEMM: the matrix of patches is never built; the
-// loader gathers its k-tiles from the image straight into shared memory (gather_loader.cuh), and
-// tile_mainloop() does the rest, as in gemm_06.
+// Forward convolution and data gradient as an implicit GEMM. The matrix of patches is never stored: the
+// loader gathers its k-tiles from the image directly into shared memory (gather_loader.cuh). tile_mainloop()
+// multiplies them, as in gemm_06.
 //
 //   forward:   rows = output pixels, columns = out channels, k = (tap, in channel)
 //   backward:  rows = input pixels,  columns = in channels,  k = (tap, out channel)
 //
-// Rows are ordered so that the image runs fastest wherever taps can fall outside (padding, backward): then
-// the rows of a tile mostly share their position, and with it the taps that are worth visiting (taps.cuh).
-// Without padding every tap of a forward pass hits, and rows follow memory instead, for the caches' sake. The backward
-// pass of a stride has its rows sorted by phase, and no block has two.
+// Where taps can fall outside the image (padding, backward), the image index varies fastest over the rows.
+// Then most rows of a tile have the same position, and therefore the same taps inside the image (taps.cuh).
+// In a forward pass without padding every tap is inside, and the rows are in memory order, which suits the
+// caches. The backward pass of a strided convolution sorts its rows by phase, and each block processes one
+// phase.
 #include <rondo/kernels/conv/conv_geometry.h>
 #include <rondo/kernels/conv/direct/few_channels.h>
 #include <rondo/kernels/conv/implicit_gemm/implicit_gemm.h>
@@ -35,18 +36,18 @@ struct Parameters {
   const float* from;  // x or dy
   const float* filter;
   float* to;                     // y or dx
-  int from_width, filter_width;  // floats that one copy may take
+  int from_width, filter_width;  // floats per copy
   bool image_fastest;
   int tiles_n, blocks_per_phase;
   Epilogue epilogue;
 };
 
-// The rows of a phase of a pass; forward there is one phase.
+// The rows of one phase. A forward pass has one phase.
 struct Rows {
   Axis h, w;
   int images;
   bool image_fastest;
-  int to_h, to_w, channels;  // of an image of the result
+  int to_h, to_w, channels;  // of one image of the result
 
   __host__ __device__ int64_t count() const { return static_cast<int64_t>(images) * h.rows * w.rows; }
 };
@@ -82,7 +83,7 @@ __device__ RowPlace place_of(const Rows& rows, int64_t row) {
   return {image, position / rows.w.rows, position % rows.w.rows};
 }
 
-// Rows beyond the last are copies of it: they read valid memory, and nobody stores their results.
+// Rows past the end repeat the last row: they read valid memory, and their results are not stored.
 __device__ GatherRow gather_row(const Rows& rows, int from_channels, int64_t row) {
   const RowPlace place = place_of(rows, min(row, rows.count() - 1));
   const int y = rows.h.from_first + place.h * rows.h.from_step,
@@ -96,7 +97,7 @@ __device__ GatherRow gather_row(const Rows& rows, int from_channels, int64_t row
 
 struct TileTaps {
   TapWalk walk;
-  bool all_visible;  // for every row
+  bool all_visible;  // for all rows
 };
 
 // The taps that the rows [first, last] need.
@@ -176,7 +177,7 @@ Status launch_conv2d(const char* name, std::optional<TileId> tile, Parameters& p
     p.tiles_n = ceil_div(columns, Tile::kN);
     const int64_t blocks = ceil_div<int64_t>(rows_of<pass>(p, 0).count(), Tile::kM) * p.tiles_n;
     p.blocks_per_phase =
-        static_cast<int>(std::min<int64_t>(blocks, INT32_MAX));  // more are refused by launch()
+        static_cast<int>(std::min<int64_t>(blocks, INT32_MAX));  // launch() rejects more
     const LaunchShape shape = {
         .grid_x = blocks * phases, .block_x = Tile::kThreads, .shared_bytes = sizeof(Shared<Tile>)};
     return launch(name, shape, stream, conv2d_kernel<Tile, pass>, p);

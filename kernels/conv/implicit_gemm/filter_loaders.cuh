@@ -11,17 +11,17 @@ struct FilterSource {
   const float* data;
   int k, s, c;  // out channels, width, in channels
   int patch;    // r * s * c
-  int width;    // floats that one copy may take
-  Axis h, w;    // which of its taps are walked
+  int width;    // floats per copy
+  Axis h, w;    // the taps that are visited
 
-  // Of tap (r, s) of the walk.
+  // The offset of tap (r, s) of the walk.
   __device__ __forceinline__ int offset(int r, int s_) const {
     return ((h.tap_first + r * h.tap_step) * s + w.tap_first + s_ * w.tap_step) * c;
   }
 };
 
-// Forward: column = out channel, k = (r, s, c). The bank runs along k, so values are transposed on their way in: one by
-// one, or where a thread has vectors in blocks of 4 x 4.
+// Forward: column = out channel, k = (r, s, c). The filter bank is K-major, so values are transposed during
+// the copy: one by one, or in blocks of 4 x 4 if threads have vector registers.
 template <class KTile, class Tile>
 class ForwardFilterLoader {
  public:
@@ -51,7 +51,7 @@ class ForwardFilterLoader {
   }
 
  private:
-  // At k of the k-tile, the columns first, first + step, ...
+  // Copies the columns first, first + step, ... at k of the k-tile.
   __device__ __forceinline__ void copy_values(float* k_tile, const TapPosition& position, int k, int first,
                                               int step) const {
     const int columns = source_.k - first_column_;
@@ -61,7 +61,7 @@ class ForwardFilterLoader {
     for (int column = first; column < Tile::kN; column += step, from += step * source_.patch)
       ptx::cp_async<4>(k_tile + KTile::at(k, column), from, inside && column < columns);
   }
-  // V values along k of 4 columns at a time.
+  // Copies V values along k of 4 columns at a time.
   template <int V>
   __device__ __forceinline__ void copy_blocks(float* k_tile) const {
     constexpr int kPerColumn = Tile::kK / V, kColumns = Tile::kThreads / kPerColumn * 4;
@@ -114,7 +114,7 @@ class BackwardFilterLoader {
 
  private:
   static constexpr int kAtOnce = Tile::kK < Tile::kThreads ? Tile::kK : Tile::kThreads;
-  static constexpr int kRows = Tile::kK / kAtOnce;  // of a k-tile that a thread copies, one after the other
+  static constexpr int kRows = Tile::kK / kAtOnce;  // consecutive rows of a k-tile that a thread copies
   static constexpr int kPerRow = Tile::kThreads / kAtOnce;  // threads that share a row
 
   template <int V>

@@ -1,5 +1,5 @@
-// Operand A of an implicit GEMM, along k: row i holds, for every tap and channel, the value of the pixel that
-// row i sees through that tap. Forward it gathers from x, backward from dy (see Axis).
+// Operand A of an implicit GEMM, K-major. Row i has, for every tap and channel, the value of the pixel that
+// row i reads through that tap. Forward gathers from x, backward from dy (see Axis).
 #pragma once
 
 #include <rondo/kernels/conv/implicit_gemm/taps.cuh>
@@ -8,10 +8,10 @@
 
 namespace rondo {
 
-// Where a row of the tile stands; kept in shared memory, since every k-tile needs it again.
+// The position of a row of the tile. In shared memory, because every k-tile uses it.
 struct GatherRow {
-  int64_t from;  // offset of the pixel (y, x) of its image, which tap 0 reads
-  int64_t to;    // offset of its results
+  int64_t from;  // offset of the pixel (y, x), which tap 0 reads
+  int64_t to;    // offset of the row's results
   int y, x;
 };
 
@@ -19,13 +19,13 @@ struct GatherSource {
   const float* data;
   int channels;
   Axis h, w;
-  int width;  // floats that one copy may take
+  int width;  // floats per copy
 };
 
 template <class KTile, class Tile>
 class GatherLoader {
  public:
-  // all_visible: every tap of the walk hits the image for every row, so nobody has to look.
+  // all_visible: every tap of the walk is inside the image for every row, so no bounds check is needed.
   __device__ __forceinline__ GatherLoader(const GatherSource& source, const TapWalk& walk,
                                           const GatherRow* rows, bool all_visible)
       : source_(source), walk_(walk), rows_(rows), all_visible_(all_visible), step_(walk.at(Tile::kK)) {
@@ -39,7 +39,7 @@ class GatherLoader {
       const int chunk = threadIdx.x % kPerRow, first = threadIdx.x / kPerRow;
       if constexpr (kRows > 0) {
         if (first < kRows) copy_chunks<V>(k_tile, position_, chunk * V, first, kRows);
-      } else {  // fewer threads than chunks of a row
+      } else {  // fewer threads than chunks per row
         for (int k = threadIdx.x * V; k < Tile::kK; k += Tile::kThreads * V)
           copy_chunks<V>(k_tile, walk_.at(walked_ + k), k, 0, 1);
       }
@@ -49,7 +49,7 @@ class GatherLoader {
   }
 
  private:
-  // At k of the k-tile, the rows first, first + step, ...
+  // Copies the rows first, first + step, ... at k of the k-tile.
   template <int V>
   __device__ __forceinline__ void copy_chunks(float* k_tile, const TapPosition& position, int k, int first,
                                               int step) const {
@@ -67,7 +67,8 @@ class GatherLoader {
     RONDO_UNROLL_BY(2)
     for (int i = first; i < Tile::kM; i += step) {
       const GatherRow& row = rows_[i];
-      ptx::cp_async<4 * V>(k_tile + KTile::at(k, i), from + row.from, inside && visible(row.y + dy, row.x + dx));
+      ptx::cp_async<4 * V>(k_tile + KTile::at(k, i), from + row.from,
+                           inside && visible(row.y + dy, row.x + dx));
     }
   }
   __device__ __forceinline__ bool visible(int y, int x) const {

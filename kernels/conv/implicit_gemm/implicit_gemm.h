@@ -1,5 +1,6 @@
-// The operations of conv2d.h with the tile of their implicit GEMM as an argument. The public ones leave it
-// empty; tests name it, since a large device would pick the smallest tile for every problem of a test's size.
+// The operations of conv2d.h with the tile of the implicit GEMM as an argument. The public functions pass no
+// tile. Tests pass one, because a large device would choose the smallest tile for every problem of a test's
+// size.
 #pragma once
 
 #include <rondo/kernels/conv/conv2d.h>
@@ -9,12 +10,13 @@
 
 namespace rondo {
 
-// What forward and data gradient, and the filter gradient, keep in the shared memory of a block.
+// The shared memory of a block: of forward and data gradient (kGatherNeeds), and of the filter gradient.
 inline constexpr SharedNeeds kGatherNeeds = {Order::k_major, 24};
 inline constexpr SharedNeeds kPatchNeeds = {Order::mn_major, 12};
 
-// A tile: the implicit GEMM with it, whatever algorithm the options name. No tile: the one that suits shape and device; few channels go their own way (few_channels.h), and so does what
-// Winograd's algorithm saves products of (winograd.h).
+// With a tile, runs the implicit GEMM with that tile; options.algorithm is ignored. Without a tile, chooses
+// one from the shape and the device, or selects the few-channel kernel (few_channels.h) or Winograd's
+// algorithm (winograd.h) where it applies.
 Status conv2d_forward(std::optional<TileId> tile, ImageView<float> y, ImageView<const float> x,
                       FilterView<const float> filter, const Conv2dOptions& options,
                       const Conv2dEpilogue& epilogue, Workspace workspace, cudaStream_t stream);

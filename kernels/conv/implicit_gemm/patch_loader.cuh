@@ -1,5 +1,5 @@
-// Operand A of the filter gradient, across k: k = output pixel, row = (tap, in channel). A row of the k-tile is
-// one patch of the image, so each thread stays with one pixel of the k-tile and copies its share of the patch.
+// Operand A of the filter gradient, MN-major: k = output pixel, row = (tap, in channel). A row of the k-tile
+// is one patch of the image. Each thread processes one pixel of the k-tile and copies its part of the patch.
 #pragma once
 
 #include <rondo/kernels/conv/conv_geometry.h>
@@ -8,14 +8,14 @@
 
 namespace rondo {
 
-// Where a row (r, s, c) of the tile lies relative to a pixel; kept in shared memory.
+// The position of a row (r, s, c) of the tile relative to a pixel; in shared memory.
 struct PatchTap {
   int offset;
   int y, x;
 };
 
-// Rows beyond the last are copies of the first: they read valid memory, aligned to the `width` of the copies,
-// and nobody stores their results.
+// Rows past the end repeat the first rows: they read valid memory, aligned to the `width` of the copies, and
+// their results are not stored.
 __device__ inline PatchTap patch_tap(const ConvGeometry& g, int row, int width) {
   if (row >= g.patch) row %= width;
   const int c = row % g.c, s = row / g.c % g.s, r = row / g.c / g.s;
@@ -25,7 +25,7 @@ __device__ inline PatchTap patch_tap(const ConvGeometry& g, int row, int width) 
 template <class KTile, class Tile>
 class PatchLoader {
  public:
-  // `pixels` output pixels are left, beginning with number `first`.
+  // `pixels` output pixels remain, starting with number `first`.
   __device__ __forceinline__ PatchLoader(const float* x, const ConvGeometry& g, const PatchTap* taps,
                                          int64_t first, int64_t pixels, int width)
       : x_(x), geometry_(g), taps_(taps), left_(pixels), width_(width) {
@@ -49,7 +49,7 @@ class PatchLoader {
 
  private:
   static constexpr int kAtOnce = Tile::kK < Tile::kThreads ? Tile::kK : Tile::kThreads;
-  static constexpr int kPixels = Tile::kK / kAtOnce;  // of a k-tile that a thread copies, one after the other
+  static constexpr int kPixels = Tile::kK / kAtOnce;  // consecutive pixels of a k-tile that a thread copies
   static constexpr int kPerRow = Tile::kThreads / kAtOnce;  // threads that share a pixel
 
   __device__ __forceinline__ void go_on(int pixels) {
@@ -69,7 +69,7 @@ class PatchLoader {
     const float* pixel =
         x_ + static_cast<int64_t>(image_) * g.h * g.w * g.c + (static_cast<int64_t>(y) * g.w + x) * g.c;
     const PatchTap* taps = taps_;
-    if (g.pad_h == 0 && g.pad_w == 0) {  // every tap hits
+    if (g.pad_h == 0 && g.pad_w == 0) {  // every tap is inside the image
       RONDO_UNROLL_BY(4)
       for (int row = threadIdx.x % kPerRow * V; row < Tile::kM; row += kPerRow * V)
         ptx::cp_async<4 * V>(k_tile + KTile::at(k, row), pixel + taps[row].offset, inside);

@@ -1,11 +1,12 @@
-// Which taps (r, s) of the filter a tile has to visit, and how a thread walks through them.
+// The taps (r, s) of the filter that a tile has to visit, and how a thread iterates over them.
 //
 // The inner dimension of an implicit GEMM runs over taps and channels: k = (tap r, tap s, channel), channel
-// fastest. Where a tile's rows share one position, so do they share the taps that hit the image; the others are skipped
-// instead of multiplied by zero.
+// fastest. If all rows of a tile have the same position, they share the taps that are inside the image. The
+// other taps are skipped instead of multiplied by zero.
 //
-// In a data gradient with a stride a pixel of x meets only every stride-th tap, and which ones is decided by its *phase*,
-// (h + pad) mod stride. Pixels of one phase are a convolution with stride 1 and those taps; a block works on one phase.
+// In a strided data gradient, a pixel of x uses only every stride-th tap. Its *phase*, (h + pad) mod stride,
+// determines which. The pixels of one phase form a convolution with stride 1 and those taps. Each block
+// processes one phase.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -14,14 +15,14 @@
 
 namespace rondo {
 
-// One axis of the pixels that are rows of the GEMM, and of the taps through which they see the source.
+// One axis of the pixels that are the rows of the GEMM, and of the taps through which they read the source.
 struct Axis {
-  int rows;  // how many; row i is the pixel to_first + i * to_step of the result
+  int rows;  // number of rows; row i is the pixel to_first + i * to_step of the result
   int to_first, to_step;
-  int from_first, from_step;  // its tap 0 reads the pixel from_first + i * from_step of the source,
-  int direction;              // tap t the pixel direction * t further, 1 or -1, if it is in [0, size)
+  int from_first, from_step;  // tap 0 of row i reads the pixel from_first + i * from_step of the source
+  int direction;              // 1 or -1; tap t reads direction * t further, if that is in [0, size)
   int size;
-  int taps;  // how many; tap t is number tap_first + t * tap_step of the filter
+  int taps;  // number of taps; tap t is number tap_first + t * tap_step of the filter
   int tap_first, tap_step;
 };
 
@@ -39,8 +40,8 @@ __host__ __device__ inline Axis forward_axis(int x, int y, int filter, int strid
           .tap_step = 1};
 }
 
-// dx[h] sums dy[(h + pad - tap) / stride] over the taps for which that is a whole number: those of the same phase. Of the
-// pixels first, first + stride, ...; phases_of() is how many `first` there are.
+// dx[h] sums dy[(h + pad - tap) / stride] over the taps for which this is an integer: the taps of the same
+// phase. The axis has the pixels first, first + stride, ...; phases_of() is the number of values of `first`.
 __host__ __device__ inline Axis backward_axis(int dx, int dy, int filter, int stride, int pad, int first) {
   const int phase = static_cast<int>((int64_t{first} + pad) % stride);
   return {.rows = (dx - 1 - first) / stride + 1,
@@ -57,13 +58,13 @@ __host__ __device__ inline Axis backward_axis(int dx, int dy, int filter, int st
 
 __host__ __device__ inline int phases_of(int dx, int stride) { return dx < stride ? dx : stride; }
 
-// begin, begin + 1, ...: `count` taps along one axis.
+// `count` taps along one axis: begin, begin + 1, ...
 struct TapRange {
   int begin = 0;
   int count = 0;
 };
 
-// The taps that some row in [first, last] needs.
+// The taps that at least one row in [first, last] needs.
 __host__ __device__ inline TapRange taps_between(const Axis& axis, int first, int last) {
   const int low = axis.from_first + first * axis.from_step, high = axis.from_first + last * axis.from_step;
   int begin = axis.direction > 0 ? -high : low - (axis.size - 1);
@@ -73,7 +74,7 @@ __host__ __device__ inline TapRange taps_between(const Axis& axis, int first, in
   return {begin, end > begin ? end - begin : 0};
 }
 
-// A place in the inner dimension, or the distance between two of them.
+// A position in the inner dimension, or the distance between two positions.
 struct TapPosition {
   int channel = 0;
   int s = 0;
@@ -85,7 +86,7 @@ class TapWalk {
   __device__ __forceinline__ TapWalk(const TapRange& r, const TapRange& s, int channels)
       : r_(r), s_(s), channels_(channels) {}
 
-  // How many k there are.
+  // The length of the inner dimension.
   __device__ __forceinline__ int length() const { return r_.count * s_.count * channels_; }
 
   __device__ __forceinline__ TapPosition at(int k) const {

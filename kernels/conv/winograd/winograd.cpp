@@ -5,7 +5,7 @@
 namespace rondo::winograd {
 namespace {
 
-// Taps that hit the image, summed over the outputs along one axis.
+// The number of taps inside the image, summed over the outputs along one axis.
 int64_t visible_taps(int size, int outputs, int pad) {
   int64_t visible = 0;
   for (int output = 0; output < outputs; ++output)
@@ -27,11 +27,11 @@ bool fits(const ConvGeometry& g) {
 }
 
 bool pays(const ConvGeometry& g) {
-  constexpr int kFewestChannels = 32;  // below them the transforms outweigh the products
+  constexpr int kFewestChannels = 32;  // with fewer channels the transforms cost more than they save
   if (!fits(g) || g.c < kFewestChannels || g.k < kFewestChannels) return false;
   const int64_t direct = visible_taps(g.h, g.p, g.pad_h) * visible_taps(g.w, g.q, g.pad_w);
   const int64_t tiles = static_cast<int64_t>((g.p + 1) / 2) * ((g.q + 1) / 2);
-  return direct >= 20 * tiles;  // of 16 products each, and a fourth more for the transforms
+  return direct >= 20 * tiles;  // a tile has 16 products, plus a quarter for the transforms
 }
 
 }  // namespace rondo::winograd

@@ -1,9 +1,9 @@
-// Winograd's algorithm for 3 x 3 filters with stride 1 (winograd_math.cuh), for all three convolutions, each fused into
-// one kernel: the transformed inputs and the products live in shared memory and registers only. conv2d_*() choose; these
-// take arguments that have been checked, with shapes that fits() accepts.
+// Winograd's algorithm for 3 x 3 filters with stride 1 (winograd_math.cuh), for all three convolutions. Each
+// is fused into one kernel: the transformed inputs and the products are only in shared memory and registers.
+// conv2d_*() choose these functions, and pass checked arguments whose shapes fits() accepts.
 //
-// Compared with the sums of the definition, fewer products are rounded and the sums of up to four inputs are rounded
-// first: the errors are about the same.
+// Compared with the direct sums, fewer products are rounded, but sums of up to four inputs are rounded first.
+// The errors are about the same.
 #pragma once
 
 #include <rondo/kernels/conv/conv_geometry.h>
@@ -11,29 +11,31 @@
 
 namespace rondo::winograd {
 
-// Which tile multiplies: that of GPUs, a smaller one for those whose blocks have little shared memory, or
-// that of vector registers, which the CPU executor alone has. The first two add in the same order.
+// The kind of tile. gpu: for most GPUs. small_gpu: for GPUs with little shared memory per block. vectors: for
+// vector registers, on the CPU executor only. The first two add in the same order.
 enum class TileKind { gpu, small_gpu, vectors };
-// Shared memory that a device must let a block have. 99 KB is the limit of sm_86, sm_89 and sm_120, 64 KB
-// that of sm_75.
+// The shared memory per block that a device must allow. 99 KB is the limit of sm_86, sm_89 and sm_120; 64 KB
+// is that of sm_75.
 constexpr int64_t shared_bytes(TileKind kind) {
   return int64_t{kind == TileKind::gpu ? 99 : kind == TileKind::small_gpu ? 64 : 227} << 10;
 }
-// The one that suits build and device.
+// The tile kind for this build and device.
 TileKind tile_kind(const DeviceFacts& device);
 
-// Can the algorithm do this? Filters of 3 x 3, strides of 1, padding of at most 2, channels in multiples of 16.
+// Returns whether the algorithm supports this convolution: 3 x 3 filters, stride 1, padding of at most 2,
+// channels in multiples of 16.
 bool fits(const ConvGeometry& geometry);
-// Does it save products? Decided by the shape of one image alone, so that every device and every batch gets the same
-// bits. Tiles that stick out of small images, and taps that the direct algorithm skips, count.
+// Returns whether the algorithm needs less work than the direct sum. It depends only on the shape of one
+// image, so every device and every batch size gives the same bits. The estimate includes the unused parts of
+// tiles in small images, and the taps that the direct algorithm skips.
 bool pays(const ConvGeometry& geometry);
-// Whether a convolution goes by it, if the workspace allows.
+// Returns whether a convolution uses the algorithm, provided that the workspace is large enough.
 inline bool wanted(const ConvGeometry& geometry, const Conv2dOptions& options) {
   return options.algorithm == ConvAlgorithm::winograd ||
          (options.algorithm == ConvAlgorithm::automatic && pays(geometry));
 }
 
-// For the transformed filter of forward and data gradient; 16-byte aligned.
+// The workspace for the transformed filter of forward and data gradient; 16-byte aligned.
 int64_t workspace_bytes(const ConvGeometry& geometry);
 
 Status forward(TileKind kind, float* y, const float* x, const float* filter, const float* bias, bool relu,
@@ -41,9 +43,9 @@ Status forward(TileKind kind, float* y, const float* x, const float* filter, con
 Status data_gradient(TileKind kind, float* dx, const float* dy, const float* filter,
                      const ConvGeometry& geometry, float* workspace, cudaStream_t stream);
 
-// Into how many parts the sum over the tiles is cut, from the shape alone.
+// The number of parts that the sum over the tiles is split into. It depends only on the shape.
 int64_t filter_gradient_parts(const ConvGeometry& geometry);
-// `parts` is that number, with a workspace of filter_gradient_workspace_bytes(), or 1.
+// `parts` must be filter_gradient_parts(), with a workspace of filter_gradient_workspace_bytes(), or 1.
 int64_t filter_gradient_workspace_bytes(const ConvGeometry& geometry);
 Status filter_gradient(TileKind kind, float* dw, const float* dy, const float* x,
                        const ConvGeometry& geometry, int64_t parts, float* workspace, cudaStream_t stream);

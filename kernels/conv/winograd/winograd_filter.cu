@@ -1,5 +1,6 @@
-// A thread transforms the filters of N out channels x N in channels. Memory runs along the in channels; where columns
-// are out channels (forward), each tap's N x N values are transposed on their way.
+// Each thread transforms the filters of N out channels x N in channels. The in channels are contiguous in
+// memory. If the columns are out channels (forward), the N x N values of each tap are transposed after
+// loading.
 #include <rondo/kernels/conv/winograd/winograd_filter.cuh>
 #include <rondo/kernels/conv/winograd/winograd_math.cuh>
 
@@ -20,7 +21,7 @@ __global__ __launch_bounds__(kThreads) void transform_filter_kernel(float* __res
   const int row = static_cast<int>(item / per_row) * N;
   if (row >= layout.inner) return;
 
-  Vec<N> taps[N][3][3];  // [row], lanes are columns
+  Vec<N> taps[N][3][3];  // [row]; the elements of a Vec are columns
   if (column < layout.columns) {
     const int k0 = for_data_gradient ? row : column, c0 = for_data_gradient ? column : row;
     RONDO_UNROLL

@@ -1,9 +1,9 @@
-// The transformed filter G g G^T, as the forward kernel's operand B. For each frequency it is a matrix of `inner` rows and
-// `columns` columns, cut into panels of kPanel columns that lie one after the other, each row by row; columns beyond the
-// last are zeros.
+// The transformed filter G g G^T, as operand B of the forward kernel. For each frequency it is a matrix of
+// `inner` rows and `columns` columns. The matrix is split into panels of kPanel columns, stored one after the
+// other, each row by row. Columns past the end are zeros.
 //
 //   forward:        row = in channel,  column = out channel
-//   data gradient:  row = out channel, column = in channel, of the filter turned by 180 degrees
+//   data gradient:  row = out channel, column = in channel, of the filter rotated by 180 degrees
 #pragma once
 
 #include <rondo/kernels/conv/conv_geometry.h>
@@ -26,7 +26,7 @@ struct TransformedFilter {
 
 int64_t transformed_filter_floats(int inner, int columns);
 
-// filter: KRSC, of k x 3 x 3 x c.
+// filter: KRSC, [k, 3, 3, c].
 Status transform_filter(float* to, const float* filter, int k, int c, bool for_data_gradient,
                         cudaStream_t stream);
 

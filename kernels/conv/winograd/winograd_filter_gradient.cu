@@ -1,11 +1,11 @@
-// Filter gradient: dw = G^T [ (A dy A^T) * (B^T d B) ] G, summed over the tiles of the whole batch. For each frequency
-// that sum is a matrix product:
+// Filter gradient: dw = G^T [ (A dy A^T) * (B^T d B) ] G, summed over the tiles of the whole batch. For each
+// frequency the sum is a matrix product:
 //
 //   rows = out channels, columns = in channels, inner = tiles of 2 x 2 outputs
 //
-// A block transforms both operands, chunk by chunk of the tiles, into shared memory, where a warp multiplies one
-// frequency. dw has few values, so blocks share rows and columns and split the tiles; the parts are added in order
-// (split_k.cuh).
+// A block transforms both operands into shared memory, one chunk of tiles at a time. There each warp
+// multiplies one frequency. dw has few values, so several blocks compute the same rows and columns for
+// different tiles; their parts are added in order (split_k.cuh).
 #include <rondo/kernels/conv/winograd/winograd.h>
 #include <rondo/kernels/conv/winograd/winograd_tile.cuh>
 #include <rondo/kernels/core/launch.cuh>
@@ -21,14 +21,15 @@ struct Parameters {
   ConvGeometry geometry;
   const float* x;
   const float* dy;
-  float* dw;  // of the first part; the others follow
+  float* dw;  // the first part; the others follow
   int64_t tiles, tiles_per_part;
   int tiles_h, tiles_w;
   int blocks_of_columns;
 };
 
-// A transformed operand of a frequency: [tile][channel]. On a CPU the gap keeps the 16 frequencies of a tile out of one set
-// of the cache; on a GPU a warp's channels are neighbours and lie in different banks without it.
+// The size of a transformed operand of one frequency: [tile][channel]. On a CPU the gap keeps the 16
+// frequencies of a tile from sharing one set of the cache. A GPU needs no gap: a warp accesses neighbouring
+// channels, which are in different banks.
 template <class Tile, int Channels>
 inline constexpr int kKTileFloats = Tile::kInner* Channels + 16 * Tile::kVectors;
 
@@ -45,7 +46,8 @@ struct Shared {
   };
 };
 
-// The place of every tile of a chunk; tiles beyond the part's last one see nothing, so they become zeros.
+// Computes the position of every tile of a chunk. Tiles past the end of the part have no pixels and become
+// zeros.
 template <class Tile>
 __device__ __forceinline__ void find_places(typename Shared<Tile>::KTiles& k_tiles, const Parameters& p,
                                             int64_t first, int64_t end) {
@@ -56,8 +58,9 @@ __device__ __forceinline__ void find_places(typename Shared<Tile>::KTiles& k_til
   }
 }
 
-// each(tile, channel) for the channels below `channels` of every tile of a chunk, shared by the block's threads: on a GPU
-// neighbours have neighbouring channels, a thread of vectors has all channels of a tile.
+// Calls each(tile, channel) for the channels below `channels` of every tile of a chunk, divided among the
+// block's threads. On a GPU, neighbouring threads have neighbouring channels. On a CPU, each thread has all
+// channels of a tile.
 template <class Tile, int Channels, class Each>
 __device__ __forceinline__ void for_each_item(int channels, Each each) {
   constexpr int kAtOnce = Tile::kVectors ? 1 : Channels;  // threads that share a tile
@@ -161,8 +164,9 @@ int64_t tiles_of(const ConvGeometry& g) {
 }  // namespace
 
 int64_t filter_gradient_parts(const ConvGeometry& g) {
-  constexpr int64_t kEnoughBlocks = 128;  // of 64 x 64; a GPU's are half as large, which fills the large ones
-  constexpr int64_t kLeastTiles = 384;    // a shorter sum is not worth a second pass
+  // Blocks of 64 x 64. The blocks of a GPU are half as large, so there are enough for a large GPU.
+  constexpr int64_t kEnoughBlocks = 128;
+  constexpr int64_t kLeastTiles = 384;  // a shorter sum is not worth a second pass
   const int64_t blocks = static_cast<int64_t>(ceil_div(g.k, 64)) * ceil_div(g.c, 64);
   return std::max<int64_t>(1, std::min(kEnoughBlocks / blocks, tiles_of(g) / kLeastTiles));
 }

@@ -1,12 +1,13 @@
-// Forward convolution and data gradient: y = A^T [ (G g G^T) * (B^T d B) ] A, summed over the input channels. For each
-// frequency that sum is a matrix product:
+// Forward convolution and data gradient: y = A^T [ (G g G^T) * (B^T d B) ] A, summed over the input channels.
+// For each frequency the sum is a matrix product:
 //
 //   rows = tiles of 2 x 2 outputs, columns = out channels, inner = in channels      (forward)
 //
-// A block transforms the inputs of its tiles into shared memory, chunk by chunk of the channels; a warp multiplies one
-// frequency, reading the transformed filter, of which it is the only reader in the block, from global memory; at the end
-// the products meet in shared memory and are transformed to outputs. The data gradient is the forward convolution of dy
-// with the filter turned by 180 degrees and a padding of 2 - pad.
+// A block transforms the inputs of its tiles into shared memory, one chunk of channels at a time. Each warp
+// multiplies one frequency. It reads the transformed filter from global memory, because no other warp of the
+// block uses the same part. At the end the products of all frequencies are collected in shared memory and
+// transformed to outputs. The data gradient is the forward convolution of dy with the filter rotated by 180
+// degrees and a padding of 2 - pad.
 #include <rondo/kernels/conv/winograd/winograd.h>
 #include <rondo/kernels/conv/winograd/winograd_filter.cuh>
 #include <rondo/kernels/conv/winograd/winograd_tile.cuh>
@@ -23,8 +24,8 @@ struct Parameters {
   const float* from;
   TransformedFilter filter;
   float* to;
-  int h, w;  // of `from`, whose channels are filter.inner
-  int p, q;  // of `to`, whose channels are filter.columns
+  int h, w;  // of `from`, which has filter.inner channels
+  int p, q;  // of `to`, which has filter.columns channels
   int pad_h, pad_w;
   int tiles_h, tiles_w;
   int64_t tiles;
@@ -32,9 +33,10 @@ struct Parameters {
   Epilogue epilogue;
 };
 
-// The transformed inputs of a frequency. On a GPU a thread multiplies neighbouring tiles of one channel; a gap of 4 behind
-// them lets the warp that transforms 4 tiles x 8 channels write to 32 banks. Vectors run along the channels of a tile, and a
-// gap of a line behind each frequency keeps a tile's 16 out of one set of the cache.
+// The transformed inputs of one frequency. On a GPU a thread multiplies neighbouring tiles of one channel. A
+// gap of 4 floats after the tiles lets the warp that transforms 4 tiles x 8 channels write to 32 different
+// banks. On a CPU, vectors run along the channels of a tile. A gap of one cache line after each frequency
+// keeps the 16 frequencies of a tile from sharing one set of the cache.
 template <class Tile>
 struct Inputs {
   static constexpr int kRowStep = Tile::kVectors ? Tile::kInner : 1;
@@ -49,7 +51,7 @@ struct Shared {
     alignas(64) float inputs[Tile::kStages][kFrequencies][Inputs<Tile>::kFloats];
     alignas(64) Products<Tile> products;
   };
-  Place places[Tile::kRows];  // of the inputs
+  Place places[Tile::kRows];  // positions of the inputs
   Place to_places[Tile::kRows];
 };
 
@@ -57,9 +59,10 @@ template <class Tile>
 __device__ __forceinline__ void transform_chunk(float (*to)[Inputs<Tile>::kFloats], const Parameters& p,
                                                 const Place* places, int first, int rows) {
   constexpr int kVecSize = Tile::kVecSize;
-  // A thread of a GPU transforms single channels; one of vectors all channels of a tile.
+  // On a GPU a thread transforms single channels. On a CPU it transforms all channels of a tile, one vector
+  // at a time.
   constexpr int kAtOnce = Tile::kVectors ? 1 : Tile::kInner;  // threads that share a tile
-  constexpr int kTiles = Tile::kVectors ? 1 : 4;              // of neighbouring threads
+  constexpr int kTiles = Tile::kVectors ? 1 : 4;              // tiles of neighbouring threads
   const int channels = min(Tile::kInner, p.filter.inner - first);
   RONDO_UNROLL_BY(1)
   for (int item = threadIdx.x; item < Tile::kRows * kAtOnce; item += Tile::kThreads) {
@@ -138,7 +141,7 @@ Status launch_forward(const char* name, Parameters& p, cudaStream_t stream) {
   static_assert(sizeof(Shared<Tile>) <= shared_bytes(kind));
   const int64_t blocks_of_tiles = ceil_div<int64_t>(p.tiles, Tile::kRows);
   p.blocks_of_tiles =
-      static_cast<int>(std::min<int64_t>(blocks_of_tiles, INT32_MAX));  // more are refused by launch()
+      static_cast<int>(std::min<int64_t>(blocks_of_tiles, INT32_MAX));  // launch() rejects more
   return launch(name,
                 {.grid_x = blocks_of_tiles * p.filter.panels(),
                  .block_x = Tile::kThreads,

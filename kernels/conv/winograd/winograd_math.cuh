@@ -1,19 +1,20 @@
-// The transforms of Winograd's minimal filtering F(2 x 2, 3 x 3): 4 outputs of a 3 x 3 filter cost 16 products instead
-// of 36. With * for the product of matching elements,
+// The transforms of Winograd's minimal filtering F(2 x 2, 3 x 3): 4 outputs of a 3 x 3 filter cost 16
+// products instead of 36. With * for the elementwise product,
 //
-//   y  = A^T [ (G g G^T) * (B^T d B) ] A            d: the 4 x 4 inputs that 2 x 2 outputs y see, g: the filter
-//   dg = G^T [ (A dy A^T) * (B^T d B) ] G           the same, differentiated
+//   y  = A^T [ (G g G^T) * (B^T d B) ] A     d: the 4 x 4 inputs of 2 x 2 outputs y; g: the filter
+//   dg = G^T [ (A dy A^T) * (B^T d B) ] G    the gradient of the same formula
 //
 //         | 1  0 -1  0 |        |  1    0    0  |
 //   B^T = | 0  1  1  0 |    G = | 1/2  1/2  1/2 |   A^T = | 1  1  1  0 |
 //         | 0 -1  1  0 |        | 1/2 -1/2  1/2 |         | 0  1 -1 -1 |
 //         | 0  1  0 -1 |        |  0    0    1  |
 //
-// The matrices hold 0, 1 and 1/2 only: the transforms add, and round little. Source: Lavin and Gray, "Fast algorithms
-// for convolutional neural networks", CVPR 2016, after Winograd, "Arithmetic complexity of computations", 1980.
+// The matrices contain only 0, +-1 and +-1/2, so the transforms consist of additions and halvings, with
+// little rounding. Source: Lavin and Gray, "Fast algorithms for convolutional neural networks", CVPR 2016,
+// after Winograd, "Arithmetic complexity of computations", 1980.
 //
-// Each function multiplies one axis; the callers apply it to rows, then to columns. A Vec is several channels, which
-// never mix. The 4 x 4 results are called *frequencies* 0 to 15, row by row.
+// Each function transforms along one axis; the callers apply it to rows, then to columns. A Vec has several
+// channels, which are independent. The 4 x 4 results are called *frequencies* 0 to 15, in row-major order.
 #pragma once
 
 #include <rondo/kernels/core/vec.cuh>
@@ -54,7 +55,7 @@ __device__ __forceinline__ void transform_filter(L<N> (&to)[4], const L<N>& a, c
   to[3] = c;
 }
 
-// store(frequency, value) for each of the 16.
+// Calls store(frequency, value) for each of the 16 frequencies.
 template <int N, class Store>
 __device__ __forceinline__ void transform_filter(const L<N> (&g)[3][3], Store store) {
   L<N> rows[3][4];  // one for each column of g
@@ -77,7 +78,7 @@ __device__ __forceinline__ void to_output(L<N> (&to)[2], const L<N>& a, const L<
   to[1] = b - c - d;
 }
 
-// load(frequency) gives the products of that frequency.
+// load(frequency) returns the products of that frequency.
 template <int N, class Load>
 __device__ __forceinline__ void to_output(L<N> (&y)[2][2], Load load) {
   L<N> rows[4][2];  // one for each column of frequencies
@@ -125,7 +126,7 @@ __device__ __forceinline__ void to_filter(L<N> (&to)[3], const L<N>& a, const L<
   to[2] = sum + d;
 }
 
-// store(r, s, value) for each of the 9.
+// Calls store(r, s, value) for each of the 9 taps.
 template <int N, class Load, class Store>
 __device__ __forceinline__ void to_filter(Load load, Store store) {
   L<N> rows[4][3];  // one for each column of frequencies

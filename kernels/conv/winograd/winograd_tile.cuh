@@ -1,8 +1,9 @@
-// The shape of a block's work in the Winograd convolutions, and the loop that both of them share.
+// The shape of a block's work in the Winograd convolutions, and their common main loop.
 //
-// A block multiplies 16 matrices at once, one for each frequency: kRows x kColumns results, kInner steps of the inner
-// dimension at a time. kThreadsM x kThreadsN threads stay with one frequency: a warp on a GPU, a single fiber on the CPU
-// executor. Each keeps kPartsM x kPartsN register tiles of kPerThreadM rows of kPerThreadN adjacent columns.
+// A block multiplies 16 matrices, one for each frequency: kRows x kColumns results each, kInner steps of the
+// inner dimension at a time. kThreadsM x kThreadsN threads process one frequency: a warp on a GPU, a single
+// fiber on the CPU executor. Each thread has kPartsM x kPartsN register tiles of kPerThreadM rows of
+// kPerThreadN adjacent columns.
 #pragma once
 
 #include <rondo/kernels/conv/winograd/winograd_math.cuh>
@@ -19,29 +20,29 @@ struct WinogradTile {
   static constexpr int kPerFrequency = ThreadsM * ThreadsN, kThreads = kFrequencies * kPerFrequency;
   static constexpr int kPerThreadM = PerThreadM, kPerThreadN = PerThreadN;
   static constexpr int kRows = Rows, kColumns = Columns, kInner = Inner, kStages = Stages;
-  static constexpr int kSlices = Slices;  // of the columns, of which the products are stored one at a time
+  static constexpr int kSlices = Slices;  // of the columns; products are stored slice by slice
   static constexpr int kPartsM = Rows / (ThreadsM * PerThreadM), kPartsN = Columns / (ThreadsN * PerThreadN);
-  // Channels that a thread transforms at once: a vector register of them.
+  // Channels that a thread transforms at once: one vector register.
   static constexpr int kVecSize = Vectors ? kTileRegisters.lanes : 1;
   static_assert(kPartsM * ThreadsM * PerThreadM == Rows && kPartsN * ThreadsN * PerThreadN == Columns);
 };
 
-// 8 x 8 sums of one frequency are 64 registers, of the 128 that 512 threads may have.
+// 8 x 8 sums of one frequency use 64 of the 128 registers that each of 512 threads may have.
 template <int Inner, int Slices, int Stages = 2>
 using GpuTile = WinogradTile<4, 8, 8, 8, 32, 64, Inner, Stages, Slices, false>;
-// All frequencies of the k-tiles lie in a core's second cache, those of one and its register tiles in the first.
+// The k-tiles of all frequencies fit a core's L2 cache; those of one frequency and its register tiles fit L1.
 template <int Rows, int Inner, int PerThreadM, int Slices>
 using CpuTile = WinogradTile<1, 1, PerThreadM, 2 * kTileRegisters.lanes, Rows, 64, Inner, 1, Slices, true>;
 
-// Steps of the inner dimension whose loads come before their products. Four at once spill registers on 10.0
-// and 12.0.
+// Steps of the inner dimension whose loads are issued before their products. Four steps spill registers on
+// 10.0 and 12.0.
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 1000
 inline constexpr int kUnrolled = 2;
 #else
 inline constexpr int kUnrolled = 4;
 #endif
 
-// The sums of the calling thread.
+// The accumulated sums of the calling thread.
 template <class Tile>
 struct Sums {
   using Row = Vec<Tile::kPerThreadN>;
@@ -65,8 +66,8 @@ struct Sums {
     for (int i = 0; i < Tile::kPerThreadM; ++i) row[m][n][i] = Row::zero();
   }
 
-  // += A B, where A(i, k) is a[i * kRowStep + k * kStep], B(k, j) is b[k * b_stride + j], for rows below `rows`.
-  // `inner` is a multiple of 4.
+  // sums += A B for rows below `rows`, where A(i, k) = a[i * kRowStep + k * kStep] and
+  // B(k, j) = b[k * b_stride + j]. `inner` must be a multiple of 4.
   template <int kRowStep, int kStep>
   __device__ __forceinline__ void multiply(const float* a, const float* b, int b_stride, int inner,
                                            int rows) {
@@ -81,7 +82,7 @@ struct Sums {
     }
   }
 
-  // The columns from `first` to `first` + kWidth - 1, to[row * stride + column - first].
+  // Stores the columns from `first` to `first` + kWidth - 1 to to[row * stride + column - first].
   template <int kWidth>
   __device__ __forceinline__ void store(float* to, int stride, int first) const {
     RONDO_UNROLL
@@ -126,8 +127,9 @@ struct Sums {
   }
 };
 
-// transform(chunk, stage) fills a stage of the k-tiles, multiply(chunk, stage) adds its products. With two stages the
-// threads that wait for memory and those that multiply overlap. Afterwards nobody needs the k-tiles any more.
+// transform(chunk, stage) fills a stage of the k-tiles; multiply(chunk, stage) adds its products. With two
+// stages, threads that wait for memory overlap with threads that multiply. After the return the k-tiles are
+// no longer in use.
 template <class Tile, class Transform, class Multiply>
 __device__ __forceinline__ void mainloop(int chunks, Transform transform, Multiply multiply) {
   if constexpr (Tile::kStages == 1) {
@@ -150,7 +152,7 @@ __device__ __forceinline__ void mainloop(int chunks, Transform transform, Multip
   }
 }
 
-// The products of all frequencies in shared memory, where they meet; a slice of the columns at a time.
+// The products of all frequencies in shared memory, one slice of the columns at a time.
 template <class Tile>
 struct Products {
   static constexpr int kColumns = Tile::kColumns / Tile::kSlices;
@@ -164,7 +166,7 @@ struct Products {
   }
 };
 
-// each(first column) for every slice, when its products are there.
+// Calls each(first column) for every slice when its products are in shared memory.
 template <class Tile, class Each>
 __device__ __forceinline__ void for_each_slice(const Sums<Tile>& sums, Products<Tile>& products, Each each) {
   using Slice = Products<Tile>;
@@ -177,15 +179,15 @@ __device__ __forceinline__ void for_each_slice(const Sums<Tile>& sums, Products<
   }
 }
 
-// Where the 4 x 4 inputs, or the 2 x 2 outputs, of a tile lie; bit 4 * i + j (2 * i + j) of `inside` is set when that
-// pixel exists. `from` may point beside the image when no pixel at the corner does.
+// The position of a tile's 4 x 4 inputs, or 2 x 2 outputs. Bit 4 * i + j (2 * i + j) of `inside` is set if
+// that pixel exists. `from` may point outside the image if the tile's first pixel does not exist.
 struct Place {
   int64_t from;
   unsigned inside;
 };
 
-// Tile number `tile` of images that are `tiles_h` x `tiles_w` tiles; the image's pixel (0, 0) is tile (0, 0)'s pixel
-// (pad_h, pad_w). size: pixels along an axis that a tile spans, 4 or 2.
+// The place of tile number `tile` in images of `tiles_h` x `tiles_w` tiles. Pixel (0, 0) of the image is
+// pixel (pad_h, pad_w) of tile (0, 0). size: pixels per tile along an axis, 4 or 2.
 template <int size>
 __device__ inline Place place_of(int64_t tile, int64_t tiles, int tiles_h, int tiles_w, int height, int width,
                                  int channels, int pad_h, int pad_w) {
@@ -200,7 +202,7 @@ __device__ inline Place place_of(int64_t tile, int64_t tiles, int tiles_h, int t
   return {((image * height + y) * width + x) * channels, inside};
 }
 
-// The 4 x 4 inputs of a tile, transformed.
+// Loads the 4 x 4 inputs of a tile and transforms them.
 template <int N>
 __device__ __forceinline__ void transformed_inputs(Vec<N> (&v)[4][4], const float* from, unsigned inside,
                                                    int width, int channels) {

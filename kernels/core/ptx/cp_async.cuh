@@ -1,13 +1,13 @@
-// cp.async: copies from global to shared memory that run beside the arithmetic. The instruction is one of
-// sm_80 and newer; on sm_75 a copy is a load and a store, done when cp_async() returns, and the other two do
-// nothing.
+// cp.async: asynchronous copies from global to shared memory, which overlap with arithmetic. The instruction
+// needs sm_80 or newer. On sm_75 cp_async() is a load and a store, complete when it returns, and the other
+// two functions do nothing.
 //
-//   cp_async<16>(to, from, valid)   starts one copy of 4, 8 or 16 bytes, aligned to its size; !valid writes
-//                                   zeros and does not read `from`, which is how tiles get their tails.
-//                                   The executor also has 64 and 256 bytes, aligned to 16
-//   cp_async_commit()               closes the calling thread's group of copies
-//   cp_async_wait<N>()              until at most N of the thread's newest groups are still on their way;
-//                                   what *other* threads copied is visible only after a barrier as well
+//   cp_async<16>(to, from, valid)   starts one copy of 4, 8 or 16 bytes, aligned to its size. If `valid` is
+//                                   false, writes zeros and does not read `from`; tiles use this for their
+//                                   tails. The CPU executor also has 64 and 256 bytes, aligned to 16.
+//   cp_async_commit()               closes the calling thread's current group of copies.
+//   cp_async_wait<N>()              waits until at most N of the thread's newest groups are pending. Copies
+//                                   by *other* threads are visible only after a barrier in addition.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -37,7 +37,7 @@ __device__ __forceinline__ void cp_async(void* to_shared, const void* from_globa
   static_assert(Bytes == 4 || Bytes == 8 || Bytes == 16);
   const unsigned to = static_cast<unsigned>(__cvta_generic_to_shared(to_shared));
   const int read = valid ? Bytes : 0;
-  if constexpr (Bytes == 16)  // .cg: past L1, since a tile is read once per block
+  if constexpr (Bytes == 16)  // .cg bypasses L1: a tile is read once per block
     asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(to), "l"(from_global), "r"(read)
                  : "memory");
   else
