@@ -7,8 +7,8 @@ namespace {
 
 using namespace optimizer;
 
-// SGD without momentum and velocity. Rounds the same as Momentum with a momentum of 0.
-struct Plain {
+// Without a velocity it rounds the same as with one and a momentum of 0.
+struct Sgd {
   SgdOptions options;
   const float* learning_rate;
   float rate = 0;
@@ -17,16 +17,13 @@ struct Plain {
     rate = *learning_rate;
     return may_step(options.found_inf);
   }
-  // Explicit fmaf: the result must not depend on whether the compiler fuses operations.
+  // fmaf by name: whether a compiler fuses must not decide a bit of the result.
   __device__ __forceinline__ float slope(float parameter, float gradient) const {
     return fmaf(options.weight_decay, parameter, options.scale * gradient);
   }
   __device__ __forceinline__ void operator()(float& parameter, float gradient) const {
     parameter = fmaf(-rate, slope(parameter, gradient), parameter);
   }
-};
-
-struct Momentum : Plain {
   __device__ __forceinline__ void operator()(float& parameter, float gradient, float& velocity) const {
     const float g = slope(parameter, gradient);
     velocity = fmaf(options.momentum, velocity, g);
@@ -49,11 +46,9 @@ Status sgd_update(VectorView<float> parameters, VectorView<float> velocity, Vect
   check.not_negative("weight_decay", options.weight_decay);
   check.finite("scale", options.scale);
   RONDO_RETURN_IF_ERROR(check.status());
-  if (plain)
-    return update(kName, Plain{options, learning_rate}, parameters.size, parameters.data, gradient.data,
-                  stream);
-  return update(kName, Momentum{{options, learning_rate}}, parameters.size, parameters.data, gradient.data,
-                stream, velocity.data);
+  const Sgd rule = {options, learning_rate};
+  if (plain) return update(kName, rule, parameters.size, parameters.data, gradient.data, stream);
+  return update(kName, rule, parameters.size, parameters.data, gradient.data, stream, velocity.data);
 }
 
 }  // namespace rondo
