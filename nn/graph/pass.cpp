@@ -6,8 +6,8 @@
 
 namespace rondo::nn {
 
-// One pass over all replicas, step by step of their plans: the replicas' work runs side by side on their streams, and
-// where they share statistics they meet in the middle of an operation.
+// Runs one pass over all replicas, one schedule entry at a time. The replicas' work runs concurrently on
+// their streams. Where they share statistics, an all-reduce in the middle of an operation synchronises them.
 class PassRunner {
   using Kind = ScheduleEntry::Kind;
 
@@ -35,7 +35,7 @@ class PassRunner {
  private:
   const Graph& graph() const { return replicas_[0].graph_; }
 
-  // Replicas may have batches, and so places, of their own.
+  // Batch sizes, and so memory offsets, may differ between replicas; the schedule may not.
   void check_same_schedule() const {
     for (const Replica& replica : replicas_)
       if (!std::ranges::equal(replica.plan_.steps, replicas_[0].plan_.steps, {}, &Step::moment,
@@ -43,7 +43,7 @@ class PassRunner {
         throw Error(bad_argument("pass: the replicas' memory was planned for different schedules"));
   }
 
-  // The pointers of one operation's call; the spans of a run point into this.
+  // Storage for the arguments of one operation's call; the spans in `run` point to it.
   struct Call {
     std::vector<ConstTensor> inputs;
     std::vector<Tensor> input_gradients;
@@ -52,7 +52,7 @@ class PassRunner {
     OpContext run;
   };
 
-  // Steps [begin, end); `after_node` hears of those of one kind.
+  // Runs steps [begin, end). Calls `after_node` after steps of the kind `heard`.
   void run(size_t begin, size_t end, Kind heard, const std::function<void(int)>& after_node) {
     for (size_t step = begin; step < end; ++step) {
       const ScheduleEntry& moment = replicas_[0].plan_.steps[step].moment;
