@@ -99,7 +99,7 @@ struct Replica {
   Buffer<int64_t> step, epoch;  // counters advanced by the device
   Buffer<int64_t> zero;         // constant 0: a position that does not advance
   Buffer<float> lr;             // learning rate
-  Buffer<LossStats> loss_stats;      // of the epoch's training, then of its evaluation
+  Buffer<LossStats> loss_stats;  // of the epoch's training, then of its evaluation
   Buffer<unsigned char> scratch;
 
   // Views for the first `images` images.

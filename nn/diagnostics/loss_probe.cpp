@@ -12,7 +12,7 @@ LossProbe::LossProbe(int device, cudaStream_t stream, std::vector<const LossStat
 
 LossProbe::~LossProbe() {
   static_cast<void>(
-      cudaStreamSynchronize(stream_));  // copies into the pinned memory may still be on their way
+      cudaStreamSynchronize(stream_));  // copies into the pinned memory may be in flight
   static_cast<void>(cudaFreeHost(pinned_));
 }
 

@@ -84,7 +84,7 @@ class Graph {
 
   int parameter(const std::string& name, std::vector<int64_t> shape, Init init);
   int state(const std::string& name, std::vector<int64_t> shape, Init init);
-  int non_persistent_buffer(const std::string& name, std::vector<int64_t> shape);  // a view, no copy
+  int non_persistent_buffer(const std::string& name, std::vector<int64_t> shape);  // zeros; not saved
   Value add(std::unique_ptr<Op> op, const std::vector<Value>& inputs, Shape output,
             std::vector<int> parameters = {}, std::vector<int> states = {});
   Value reshape(Value value, Shape shape);  // shares the value's memory
