@@ -94,11 +94,11 @@ struct Replica {
 
   Buffer<float> parameter_arena, gradient_arena, value_arena, value_gradient_arena;
   Parameters parameters, gradients;
-  Buffer<int32_t> labels;       // of the images in x
-  Buffer<int32_t> order;        // sample order of this epoch
-  Buffer<int64_t> step, epoch;  // counters advanced by the device
-  Buffer<int64_t> zero;         // constant 0: a position that does not advance
-  Buffer<float> lr;             // learning rate
+  Buffer<int32_t> labels;        // of the images in x
+  Buffer<int32_t> order;         // sample order of this epoch
+  Buffer<int64_t> step, epoch;   // counters advanced by the device
+  Buffer<int64_t> zero;          // constant 0: a position that does not advance
+  Buffer<float> lr;              // learning rate
   Buffer<LossStats> loss_stats;  // of the epoch's training, then of its evaluation
   Buffer<unsigned char> scratch;
 

@@ -132,7 +132,7 @@ std::string NonfiniteTensor::text() const {
 }
 
 std::optional<NonfiniteTensor> first_bad_in_forward(std::span<Replica> replicas, const Pass& pass,
-                                              const World* world) {
+                                                    const World* world) {
   const Graph& graph = replicas[0].graph();
   Hunt hunt(replicas, world);
   for (const Parameter& p : graph.parameters())
@@ -155,7 +155,7 @@ std::optional<NonfiniteTensor> first_bad_in_forward(std::span<Replica> replicas,
 }
 
 std::optional<NonfiniteTensor> first_bad_in_backward(std::span<Replica> replicas, const Pass& pass,
-                                               const World* world) {
+                                                     const World* world) {
   const Graph& graph = replicas[0].graph();
   Hunt hunt(replicas, world);
   hunt.look_at("the gradient of the network's output",

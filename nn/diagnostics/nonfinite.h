@@ -34,12 +34,12 @@ struct NonfiniteTensor {
 // With several processes, all must call this together. The replicas of all processes are checked, and all get
 // the same result.
 std::optional<NonfiniteTensor> first_bad_in_forward(std::span<Replica> replicas, const Pass& pass,
-                                              const World* world = nullptr);
+                                                    const World* world = nullptr);
 
 // Checks what backward() reads and writes: the gradient of the output, then, from the last operation to the
 // first, the gradients of its parameters and inputs. Call after forward(), with the gradient of the output
 // set.
 std::optional<NonfiniteTensor> first_bad_in_backward(std::span<Replica> replicas, const Pass& pass,
-                                               const World* world = nullptr);
+                                                     const World* world = nullptr);
 
 }  // namespace rondo::nn

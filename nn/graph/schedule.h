@@ -11,7 +11,7 @@ namespace rondo::nn {
 struct ScheduleEntry {
   enum class Kind {
     forward,
-    outside,  // no operation: the caller reads the output and, in training, writes its gradient
+    outside,    // no operation: the caller reads the output and, in training, writes its gradient
     recompute,  // forward again, with the same inputs and the same output
     backward,
   };

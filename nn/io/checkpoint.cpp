@@ -26,7 +26,7 @@ template <class... Parts>
   throw Error(bad_argument(parts...));
 }
 
-// Runs `work`. Prefixes its errors about the file or the arguments with the file's path.
+// Runs `work` and prefixes its bad_argument errors with the path.
 template <class Work>
 auto about(const std::string& path, Work work) {
   try {

@@ -29,15 +29,14 @@ class BatchNormOp : public Op {
     // A recomputation reuses the batch statistics, which are already in the running statistics.
     if (run.training && !run.recompute) {
       const RunningStatistics running = {channels(run.states[0]), channels(run.states[1]), options_.momentum};
-      RONDO_RETURN_IF_ERROR(batch_norm_statistics(mean, inv_std, running, sums(run, 0), count(run),
-                                                  options_.eps, run.stream));
-    } else if (!run.training) {
       RONDO_RETURN_IF_ERROR(
-          batch_norm_inv_std(inv_std, channels(run.states[1]), options_.eps, run.stream));
+          batch_norm_statistics(mean, inv_std, running, sums(run, 0), count(run), options_.eps, run.stream));
+    } else if (!run.training) {
+      RONDO_RETURN_IF_ERROR(batch_norm_inv_std(inv_std, channels(run.states[1]), options_.eps, run.stream));
     }
     return batch_norm(run.output.pixels(), run.inputs[0].pixels(),
-                      run.training ? mean : channels(run.states[0]), inv_std,
-                      channels(run.parameters[0]), channels(run.parameters[1]), {.relu = relu_}, run.stream);
+                      run.training ? mean : channels(run.states[0]), inv_std, channels(run.parameters[0]),
+                      channels(run.parameters[1]), {.relu = relu_}, run.stream);
   }
 
   Status backward_sums(const OpContext& run) const override {

@@ -24,7 +24,7 @@ struct StrategyOptions {
   std::vector<int> devices = {0};  // one rank per entry; the same device may appear several times
   int64_t batch = 256;             // maximum number of samples in a step
   float learning_rate = 0.1f;
-  uint64_t seed = 0;  // of the initial parameters
+  uint64_t seed = 0;          // of the initial parameters
   int64_t micro_batches = 4;  // pipeline only; at most one per sample is used
 };
 
