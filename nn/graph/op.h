@@ -17,8 +17,8 @@ struct OpContext {
   int64_t first = 0;         // samples of the whole batch on lower ranks
   int64_t summed_batch = 0;  // samples in `sums`: of this replica, or of all replicas
   bool training = false;
-  bool recompute =
-      false;          //         forward again, for backward; states and sums already hold this batch's values
+  // forward: run again for backward. States and sums already hold this batch's values.
+  bool recompute = false;
   uint64_t seed = 0;  // of the random numbers in training
   const int64_t* step = nullptr;  // step counter, in device memory
   std::span<const ConstTensor> inputs;

@@ -28,7 +28,7 @@ std::string target_of(const std::string& path);
 class FileLock {
  public:
   // Also checks that replace_file() can start, by creating and removing its temporary. Throws as
-  // replace_file() does, and a bad_argument Error if another process holds the lock.
+  // replace_file() does, and a bad_argument Error if the file is already locked.
   explicit FileLock(const std::string& path);
   ~FileLock();
   FileLock(const FileLock&) = delete;
