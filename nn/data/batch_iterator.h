@@ -15,8 +15,7 @@ enum class Loss {
   squared_error,  // summed over a sample's outputs
 };
 
-// What the loss compares the outputs with: one entry per sample of the replica, in the member that the loss
-// uses.
+// What the loss compares the outputs with: one entry per sample of the replica. Each loss uses one member.
 struct LossTarget {
   VectorView<int32_t> labels;
   MatrixView<float> values;
@@ -35,8 +34,7 @@ class BatchIterator : public Unique {
   // Enqueues, on the stream of the replica, whose device is current, a copy of samples `piece` of the step's
   // batch into replica.input() and `target`. A step may load its shard in several parts.
   virtual void load(Replica& replica, size_t rank, Shard piece, const LossTarget& target) = 0;
-  // Enqueued in the same way after the step's last load(): advances the position in device memory to the next
-  // step.
+  // Enqueued like load(), after the step's last one: advances the position in device memory to the next step.
   virtual void advance(Replica& replica, size_t rank) = 0;
   // Advances the position on the host. Called once per step, replayed or not.
   virtual void step_taken() = 0;

@@ -46,8 +46,7 @@ class DeviceImages {
 
 class ShuffledBatches : public BatchIterator {
  public:
-  // Batches of `batch` samples; the last batch of an epoch has the remaining ones. `images` must outlive this
-  // object.
+  // Batches of `batch` samples; the last of an epoch has the remaining ones. `images` must outlive this.
   ShuffledBatches(DataParallel& model, const DeviceImages& images, int64_t batch, uint64_t seed);
 
   // Starts an epoch with a new order of all samples, which depends only on seed and epoch. The next step is

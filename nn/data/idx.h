@@ -3,8 +3,7 @@
 //   byte 2      type of the values (0x08: unsigned byte, the only one in these data sets)
 //   byte 3      number of dimensions
 //   then        one big-endian 32-bit size per dimension, then the values, last dimension fastest
-// Source: the description of the format published with the original MNIST files (Y. LeCun, C. Cortes, C.
-// Burges).
+// Source: the format's description with the original MNIST files (Y. LeCun, C. Cortes, C. Burges).
 #pragma once
 
 #include <cstdint>

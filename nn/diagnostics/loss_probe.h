@@ -15,8 +15,8 @@ namespace rondo {
 
 class LossProbe {
  public:
-  // `loss_stats[rank]` points to a rank's statistics in device memory. At most `capacity` probes are in
-  // flight.
+  // `loss_stats[rank]` points to a rank's statistics in device memory. `capacity`: maximum number of copies
+  // in flight.
   LossProbe(int device, cudaStream_t stream, std::vector<const LossStats*> loss_stats, int capacity);
   ~LossProbe();
   LossProbe(const LossProbe&) = delete;

@@ -37,8 +37,7 @@ std::optional<NonfiniteTensor> first_bad_in_forward(std::span<Replica> replicas,
                                                     const World* world = nullptr);
 
 // Checks what backward() reads and writes: the gradient of the output, then, from the last operation to the
-// first, the gradients of its parameters and inputs. Call after forward(), with the gradient of the output
-// set.
+// first, the gradients of its parameters and inputs. Call after forward(), with the output's gradient set.
 std::optional<NonfiniteTensor> first_bad_in_backward(std::span<Replica> replicas, const Pass& pass,
                                                      const World* world = nullptr);
 

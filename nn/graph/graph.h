@@ -1,5 +1,5 @@
-// Graph: a network as a list of operations. Modules (nn/layers/module.h) build it once; all replicas share
-// it.
+// Graph: a network as a list of operations. Built once by modules (nn/layers/module.h), shared by all
+// replicas.
 #pragma once
 
 #include <rondo/nn/graph/op.h>

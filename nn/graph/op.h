@@ -56,8 +56,7 @@ class Op {
   }
 
   // Number of doubles that forward_sums() writes to run.sums[0] before forward(), and backward_sums() to
-  // run.sums[1] before backward(). If replicas share their statistics, these sums are added over all replicas
-  // in between.
+  // run.sums[1] before backward(). With shared statistics they are added over all replicas in between.
   virtual int64_t shared_sums() const { return 0; }
   virtual Status forward_sums(const OpContext&) const { return {}; }
   virtual Status backward_sums(const OpContext&) const { return {}; }
@@ -65,7 +64,7 @@ class Op {
   virtual Status forward(const OpContext& run) const = 0;
   virtual Status backward(const OpContext& run) const = 0;
 
-  // Fuses a following ReLU into the operation. Called before the operation's output is used. Returns false if
+  // Fuses a following ReLU into the operation. Must be called before its output is used. Returns false if
   // unsupported.
   virtual bool fuse_relu() { return false; }
 };

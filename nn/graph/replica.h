@@ -16,8 +16,7 @@ namespace rondo::nn {
 struct Pass {
   bool training = false;
   uint64_t seed = 0;
-  // If set, batch norm adds its sums over this communicator's ranks. Null: each replica normalises with its
-  // own.
+  // If set, batch norm adds its sums over this communicator's ranks. Null: each replica uses its own.
   Communicator* sync_batch_norm = nullptr;
   ReduceOptions how = {.algorithm = Algorithm::direct};  // of the all-reduce of these sums
   int64_t whole_batch = 0;  // samples on all ranks of sync_batch_norm; 0: samples of `replicas`
@@ -35,14 +34,13 @@ struct ReplicaMemory {
 };
 
 // The largest workspace of any operation for any batch up to max_batch. Fewer samples can need more, where a
-// sum is split into more parts. With a smaller workspace an operation would be slower and would round in
-// another order.
+// sum is split into more parts. A smaller workspace would make an operation slower and change its rounding.
 int64_t workspace_bytes(const Graph& graph, int64_t max_batch);
 
 class Replica {
  public:
   // `stream` is a stream of `device` and receives all work of this replica. The graph must outlive the
-  // replica. Parameters and states are uninitialised: call initialise(). Throws rondo::Error.
+  // replica. Parameters and states are 0 until initialise(). Throws rondo::Error.
   Replica(const Graph& graph, int device, cudaStream_t stream, MemoryPlan plan, int64_t max_batch);
 
   int device() const { return device_; }
@@ -75,14 +73,12 @@ class Replica {
   Tensor output_of(int node);
   Tensor input_gradient_of(int node, int i);
   Tensor added_to_by(int node, int i);
-  // Result of first_nonfinite() for the gradients, or null if it is not computed. Optimizers pass it to their
-  // kernels.
+  // Result of first_nonfinite() for the gradients, for the optimizers' kernels; null if it is not computed.
   const unsigned long long* found_inf() const { return found_inf_; }
   void set_found_inf(const unsigned long long* found_inf) { found_inf_ = found_inf; }
   int64_t* step() { return step_.data(); }  // step counter; the trainer advances it
 
-  // Sets parameters and states to their initial values, on the replica's stream. The values depend on the
-  // seed only.
+  // Sets parameters and states to initial values that depend only on the seed, on the replica's stream.
   void initialise(uint64_t seed);
 
   // Memory that a replica will allocate.
@@ -123,8 +119,7 @@ void forward(std::span<Replica> replicas, const Pass& pass,
 // Computes replicas[r].gradients() from replicas[r].output_gradient(). The gradients are overwritten with
 // sums over the replica's samples. Requires a preceding training forward() on the same batch with the same
 // Pass. Values that were not kept are recomputed. Calls `after_node` after a node's work has been enqueued
-// for all replicas: the gradients of the node's parameters are then complete in stream order. Throws
-// rondo::Error.
+// for all replicas: the gradients of its parameters are then complete in stream order. Throws rondo::Error.
 void backward(std::span<Replica> replicas, const Pass& pass,
               const std::function<void(int node)>& after_node = {});
 

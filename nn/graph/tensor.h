@@ -21,8 +21,8 @@ struct Shape {
 };
 
 // Returns the product of the sides. Throws a bad_argument Error, which mentions `name`, if a side is negative
-// or the product exceeds kMostElements. This limit is beyond any device's memory and keeps byte counts from
-// overflowing.
+// or the product exceeds kMostElements. The limit exceeds any device's memory and keeps byte counts below
+// 2^63.
 inline constexpr int64_t kMostElements = int64_t{1} << 48;
 int64_t checked_product(const std::string& name, std::initializer_list<int64_t> sides);
 int64_t checked_product(const std::string& name, std::span<const int64_t> sides);

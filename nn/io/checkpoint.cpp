@@ -113,8 +113,7 @@ void append(std::vector<DeviceTensor>& to, std::vector<DeviceTensor> tensors) {
   to.insert(to.end(), std::make_move_iterator(tensors.begin()), std::make_move_iterator(tensors.end()));
 }
 
-// Parameters and states. One copy for all replicas, except that without sync_batch_norm each replica's states
-// are stored.
+// Parameters and states. One copy for all replicas; without sync_batch_norm, the states of each replica.
 std::vector<DeviceTensor> tensors_to_save(DataParallel& model, Metadata& metadata) {
   std::vector<DeviceTensor> tensors = parameter_tensors(model);
   bool own = !model.options().sync_batch_norm && !model.graph().states().empty();

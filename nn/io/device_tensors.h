@@ -44,13 +44,12 @@ HostTensors download(const std::vector<DeviceTensor>& tensors);
 bool places_agree(const std::vector<DeviceTensor>& tensors);
 
 // Returns the file's tensors in the order of `tensors`. Throws a bad_argument Error that names the first
-// tensor that is missing, has another type or shape, or is unexpected, unless its name begins with one of
-// `besides`.
+// tensor that is missing, has another type or shape, or is unexpected. Names that begin with one of `besides`
+// are allowed.
 std::vector<const StoredTensor*> matching(const Safetensors& file, const std::vector<DeviceTensor>& tensors,
                                           const std::set<std::string>& besides = {});
 
-// The caller must wait for all enqueued work first. Returns when the copies are complete. Throws Error: CUDA
-// errors.
+// The caller must first wait for all enqueued work. Returns when the copies are complete. Throws CUDA errors.
 void upload(const std::vector<DeviceTensor>& tensors, const std::vector<const StoredTensor*>& contents);
 
 }  // namespace rondo::nn

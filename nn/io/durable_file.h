@@ -1,5 +1,4 @@
-// Atomic replacement of a file: readers find the old or the new contents, also after a crash or a power
-// failure.
+// Atomic replacement of a file: readers find the old or the new contents, even after a power failure.
 #pragma once
 
 #include <cstddef>

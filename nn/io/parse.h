@@ -29,8 +29,7 @@ inline std::vector<std::string> split(std::string_view text, char separator) {
   return parts;
 }
 
-// Returns nullopt unless the whole text is one number that the type can represent: no space, no sign +, no
-// unit.
+// Returns nullopt unless the whole text is one number that fits the type: no space, no sign +, no unit.
 template <class Number>
 std::optional<Number> read_number(std::string_view text) {
   Number value{};

@@ -101,7 +101,7 @@ uint32_t checksum(std::span<const StoredTensor> tensors, const std::map<std::str
   const std::string text = text_of(header);
   uLong sum = crc32_z(0, reinterpret_cast<const Bytef*>(text.data()), text.size());
   for (const StoredTensor* tensor : ordered)
-    if (!tensor->bytes.empty())  // which may be null, for which crc32_z() begins again
+    if (!tensor->bytes.empty())  // crc32_z() restarts for a null pointer
       sum = crc32_z(sum, reinterpret_cast<const Bytef*>(tensor->bytes.data()), tensor->bytes.size());
   return static_cast<uint32_t>(sum);
 }

@@ -38,8 +38,7 @@ template <class... Parts>
   fail("the header is not JSON: it goes wrong at its byte ", byte);
 }
 
-// A SAX reader: it keeps only what belongs in a header, and rejects nesting deeper than the format's where it
-// begins.
+// A SAX reader: it keeps only what belongs in a header, and rejects nesting deeper than the format's at once.
 class HeaderReader {
  public:
   using number_integer_t = json::number_integer_t;

@@ -40,8 +40,7 @@ std::string shown_name(std::string_view name);
 // has no other fields and at most 64 dimensions. Throws a bad_argument Error.
 SafetensorsHeader parse_safetensors_header(std::string_view text, int64_t data_bytes);
 
-// The header as text, padded to a multiple of 8 bytes. Throws a bad_argument Error for text that is not
-// UTF-8.
+// The header as text, padded to a multiple of 8 bytes. Throws a bad_argument Error for invalid UTF-8.
 std::string text_of(const SafetensorsHeader& header);
 
 }  // namespace rondo

@@ -13,7 +13,6 @@ namespace rondo::nn {
 
 // in: number of inputs in an output's sum. out: number of outputs that an input contributes to. Linear:
 // inputs and outputs. Conv2d: r * s * input channels and r * s * output channels, whatever the stride.
-// stride.
 struct Fans {
   int64_t in, out;
 };
@@ -22,11 +21,10 @@ class WeightInit {
  public:
   WeightInit() = default;  // layer_default()
 
-  // PyTorch's default for both layers: weights and biases uniform in +-1 / sqrt(in). All other kinds set
-  // biases to 0.
+  // PyTorch's default for both layers: weights and biases uniform in +-1 / sqrt(in). Other kinds set biases
+  // to 0.
   static WeightInit layer_default() { return {}; }
-  // Standard deviation `deviation` for every layer. Throws a bad_argument Error if it is negative or not
-  // finite.
+  // Standard deviation `deviation` for every layer. Throws a bad_argument Error unless finite and >= 0.
   static WeightInit normal(float deviation);
   // Glorot and Bengio, "Understanding the difficulty of training deep feedforward neural networks", 2010:
   // keeps the variance of activations and gradients in nearly linear networks. Uniform in +-sqrt(6 / (in +

@@ -52,8 +52,7 @@ class Flatten : public Module {
   Value build(Graph& graph, Value x) const override;
 };
 
-// In training, sets each element to 0 with the given probability and scales the others up. Identity in
-// evaluation.
+// Training: sets each element to 0 with the given probability and scales the others up. Evaluation: identity.
 class Dropout : public Module {
  public:
   explicit Dropout(float probability = 0.5f) : probability_(probability) {}

@@ -16,12 +16,10 @@ struct TrainingRun {
   int64_t steps_per_epoch, steps;
 };
 
-// The rate of step s = 0, 1, ... depends only on s and the run. It is computed in double and rounded once to
-// float.
+// The rate of step s = 0, 1, ... depends only on s and the run. It is computed in double and rounded once.
 class LearningRate {
  public:
-  // Each throws a bad_argument Error unless 0 < rate < infinity, 1 <= epochs, 0 < gamma <= 1, 0 <= minimum <=
-  // rate.
+  // All throw a bad_argument Error unless 0 < rate < inf, epochs >= 1, 0 < gamma <= 1, 0 <= minimum <= rate.
 
   // rate(s) = rate
   static LearningRate constant(double rate);

@@ -45,8 +45,7 @@ class Optimizer : public Unique {
  public:
   virtual ~Optimizer();  // waits for enqueued steps
   // Enqueues the step of replica `rank`, whose device is current. `scale` is 1 / (size of the whole batch).
-  // The work may be recorded and replayed for later steps, so values that change between steps must be in
-  // device memory.
+  // The work may be recorded and replayed, so values that change between steps must be in device memory.
   virtual void step(Replica& replica, size_t rank, float scale) = 0;
 
   // True if the optimizer was made for this replica at this rank.
@@ -59,8 +58,7 @@ class Optimizer : public Unique {
   float learning_rate() const { return learning_rate_; }
 
   // For checkpoints. Optimizers with equal kind, settings, learning rate and memory take the same steps.
-  // settings() does not include the learning rate. Enqueued steps use the memory: wait for them before
-  // reading it.
+  // settings() does not include the learning rate. Wait for enqueued steps before reading the memory.
   virtual std::string kind() const = 0;
   virtual std::vector<OptimizerSetting> settings() const = 0;
   virtual OptimizerMemory memory(size_t rank);

@@ -8,10 +8,10 @@
 //
 // Backward: each rank computes some of the next layer's outputs, so it has a partial sum of the whole
 // result's gradient. Rank r needs the complete sum of its own columns only:
+//
 //   each rank:   partial sum [rows, c_0 c_1 c_2]  ->  outbox [rows, c_0] [rows, c_1] [rows, c_2],
 //                                                     block r for rank r
 //   rank 1:      inbox [rows, c_1] per sender     ->  their sum, from the lowest rank to the highest
-//   rank 1:      inbox [rows, c_1] of each sender ->  their sum, from the lowest rank to the highest
 //
 // This reduce-scatter moves half as much data as an all-reduce. After the last layer every rank computes the
 // whole loss, so the gradient is already complete and each rank only extracts its own columns.
@@ -54,8 +54,7 @@ class GatherOp : public Op {
   // Where pack() writes the block for rank `to`.
   const float* outbox(const OpContext& run, int to) const;
 
-  // Senders only: splits the partial sum into blocks, the rank's own into its inbox and the others into the
-  // outbox.
+  // Senders only: splits the partial sum into blocks, its own into the inbox, the others into the outbox.
   Status pack(const OpContext& run) const;
   Status forward(const OpContext& run) const override;
   Status backward(const OpContext& run) const override;

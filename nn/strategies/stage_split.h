@@ -35,8 +35,8 @@ std::vector<Piece> pieces_of(const AnyModule& network, Shape input, int64_t batc
 // The index at which each part begins; 1 <= parts <= costs.size().
 std::vector<size_t> balanced_parts(const std::vector<double>& costs, size_t parts);
 
-// Exactly `stages` stages, each a run of pieces merged into one. Throws a bad_argument Error if there are too
-// few pieces.
+// Exactly `stages` stages, each a run of pieces merged into one. Throws a bad_argument Error if there are
+// fewer pieces.
 std::vector<Piece> stages_of(const AnyModule& network, Shape input, int64_t batch, size_t stages);
 
 }  // namespace rondo::nn

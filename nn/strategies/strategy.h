@@ -29,8 +29,7 @@ struct StrategyOptions {
 };
 
 // Samples in host memory, one after the other. Each has either a label (softmax cross-entropy) or one target
-// value per network output (squared error, summed over the outputs). Training minimises the mean over the
-// batch.
+// value per network output (squared error, summed over the outputs). The loss is the mean over the batch.
 struct Batch {
   std::span<const float> x;
   std::span<const int32_t> labels = {};
@@ -90,8 +89,7 @@ Batch part_of(const Batch& batch, int64_t whole, int64_t first, int64_t size);
 std::vector<float> initial_parameters(const Graph& graph, int device, uint64_t seed);
 
 // Maps one of a rank's parameters to the arena of the whole network: a number of runs of equal size. A whole
-// parameter is one run. A parameter split by outputs is some columns of a matrix or some filters of a
-// convolution.
+// parameter is one run. A parameter split by outputs has columns of a matrix or filters of a convolution.
 struct ParameterPart {
   int64_t mine = 0, whole = 0;  // offsets of the first run: in the rank's arena, in the whole arena
   int64_t runs = 1, size = 0;   // size: floats per run

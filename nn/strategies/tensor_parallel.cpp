@@ -69,8 +69,7 @@ ParameterPart part_of(const Parameter& whole, const Parameter& mine, Shard outpu
 
 }  // namespace
 
-// Builds a rank's graph from the chain of modules. A second graph, of the whole network, provides the whole
-// shapes.
+// Builds a rank's graph from the chain of modules. The graph of the whole network provides the whole shapes.
 class TensorParallel::Builder {
  public:
   Builder(Shape input, int rank, int ranks)

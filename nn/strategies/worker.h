@@ -3,8 +3,7 @@
 // A Replica (nn/graph/replica.h) has one batch at a time, and a pass runs on all replicas at once. A Worker
 // runs its nodes individually and can have several micro-batches in flight. It holds parameters and gradients
 // once and activations once per micro-batch. With several micro-batches, the parameter gradients of a node
-// are computed in a temporary buffer and added to the sum. The buffer has the size of the largest node's
-// parameters.
+// are computed in a temporary buffer and added to the sum. It is as large as the largest node's parameters.
 #pragma once
 
 #include <rondo/kernels/runtime/buffer.h>

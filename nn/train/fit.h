@@ -24,8 +24,7 @@ struct FitOptions {
   uint64_t seed = 0;  // of the sample order
   LearningRate learning_rate = LearningRate::constant(0.1);
   bool verify = false;  // compare all replicas bit by bit after every step
-  // Path of a checkpoint (checkpoint.h), replaced after every epoch and when the training is stopped. Empty:
-  // none.
+  // Path of a checkpoint (checkpoint.h), replaced after every epoch and on a stop. Empty: none.
   std::string checkpoint = {};
   // The state to resume from, as returned by load_checkpoint(). A new training begins with epoch 1.
   TrainingState from = {.epoch = 1};
@@ -58,7 +57,7 @@ struct FitResult {
 // diverges, a model with keep_finite ends with the parameters from before the first non-finite loss. If
 // `trace` is not null, the first steps are recorded into it. With several processes
 // (DataParallelOptions::processes), all must call fit() with the same values. Process 0 writes the
-// checkpoint. FitObserver::stop() may return true in any process; all end after the same step. Throws
+// checkpoint. FitObserver::stop() may return true in any process; all end after that step. Throws
 // rondo::Error.
 FitResult fit(DataParallel& model, Optimizer& optimizer, const FashionMnist& data, const FitOptions& options,
               FitObserver& observer, Trace* trace = nullptr);

@@ -50,8 +50,8 @@ TEST_F(Gzip, ExactlyTheBoundIsRead) {
       path_ + ": has " + std::to_string(size) + " bytes, must have at most " + std::to_string(size - 1));
 }
 
-// Refused at the limit, without the memory for the whole contents. The address sanitizer also counts freed
-// memory.
+// Refused at the limit, without the memory for the whole contents. Under the address sanitizer, freed memory
+// counts too.
 TEST_F(Gzip, ABombIsRefusedInBoundedMemory) {
   constexpr int64_t kUnpacked = 512, kBound = 32 * kMiB;
   for (const bool one_member : {false, true}) {

@@ -1,7 +1,7 @@
 // ArenaModel: replays a memory plan on an arena that records which tensor each cell holds.
 //
-// It is independent of the planner's lifetimes. If an operation does not find a tensor that it reads, the
-// plan is wrong.
+// It does not use the planner's lifetimes. If an operation does not find a tensor it reads, the plan is
+// wrong.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -19,8 +19,7 @@ class ArenaModel {
       : graph_(graph), batch_(batch), plan_(plan), cells_(static_cast<size_t>(plan.size / kCell), kNothing) {}
 
   // Checks a whole training step: each operation once forward in order, once backward in reverse, and any
-  // number of recomputations in between. If `wanted`, the gradient of the network's input must exist at the
-  // end.
+  // number of recomputations in between. If `wanted`, the input's gradient must exist at the end.
   testing::AssertionResult plays(bool wanted) {
     const int nodes = static_cast<int>(graph_.nodes().size()), result = graph_.resolved(graph_.output().id);
     int next = 0;

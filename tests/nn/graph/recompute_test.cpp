@@ -127,8 +127,7 @@ class Recorder : public Module {
   std::vector<std::string>& calls_;
 };
 
-// The shared sums of the first forward are reused: summing again would cost an all-reduce for the same
-// result.
+// The shared sums of the first forward are reused. Summing again would only cost an all-reduce.
 TEST(Recompute, MakesNoSumsAgain) {
   std::vector<std::string> calls;
   const Recorder layer(calls);
@@ -151,8 +150,7 @@ TEST(Recompute, RunsOnlyWhatIsNeededAgain) {
     return std::ranges::count(schedule, kind, &ScheduleEntry::kind);
   };
   for (int k : {0, 1, 10, 11}) EXPECT_EQ(count(training_schedule(graph, k), Kind::recompute), 0) << k;
-  // Segments 0-3, 4-7 and 8-9. The last segment is not recomputed, nor are operations whose result another
-  // segment uses.
+  // Segments 0-3, 4-7 and 8-9. The last segment is not recomputed, nor are results that another segment uses.
   const std::vector<ScheduleEntry> schedule = training_schedule(graph, 4);
   std::vector<ScheduleEntry> want;
   for (int node = 0; node < 10; ++node) want.push_back({Kind::forward, node});

@@ -291,8 +291,7 @@ TEST_F(SafetensorsFile, RefusesToWriteWhatCouldNotBeRead) {
   EXPECT_EQ(directory_.files(), 0u);
 }
 
-// Bytes changed, truncated, inserted, or copied from elsewhere: the file is read or refused, without other
-// effects.
+// Bytes changed, truncated, inserted, or copied from elsewhere: the file is read or refused, nothing else.
 TEST_F(SafetensorsFile, DamagedFilesAreReadOrRefused) {
   const std::vector<float> values = test::normal_values(24, 1);
   write_safetensors(path_,

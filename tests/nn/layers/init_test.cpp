@@ -108,8 +108,7 @@ TEST(WeightInit, SeedsAndLayersDiffer) {
   EXPECT_NE(some[0], some[2]);
 }
 
-// Applies to every convolution and linear layer. The default's standard deviation is Kaiming's divided by
-// sqrt(6).
+// Every convolution and linear layer is initialised. The default's stddev is Kaiming's divided by sqrt(6).
 TEST(WeightInit, OfWholeModels) {
   const auto weights_of = [](const AnyModule& network, Shape input) {
     std::vector<Init> weights;

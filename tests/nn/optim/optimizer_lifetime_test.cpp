@@ -35,7 +35,7 @@ using test::kSmallInput;
 using test::parameters_of;
 
 // Takes four steps; the last are replays that begin late. If goes_at_once, the optimizer is destroyed before
-// they begin.
+// that.
 std::vector<float> trained(int ranks, bool adam, bool goes_at_once) {
   DataParallel model(test::small_network(), kSmallInput, {.devices = test::spread(ranks), .batch = 12});
   std::unique_ptr<Optimizer> optimizer;

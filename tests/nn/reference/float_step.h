@@ -1,5 +1,4 @@
-// FloatStep: one step of a network's graph in float on one device. Keeps all tensors that the operations
-// wrote.
+// FloatStep: one step of a network's graph in float on one device. Keeps all tensors written by operations.
 #pragma once
 
 #include <rondo/kernels/loss/cross_entropy.h>

@@ -1,7 +1,6 @@
 // ReferenceNetwork: a second implementation of the networks in nn/models/models.h, in double precision.
 //
-// It has the layers of the graph, one for one and in the same order. A ReLU belongs to the layer that it
-// follows.
+// It has the layers of the graph, one for one and in the same order. A ReLU belongs to the layer before it.
 #pragma once
 
 #include <rondo/tests/nn/reference/layers.h>

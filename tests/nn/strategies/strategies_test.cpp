@@ -1,6 +1,5 @@
 // The four strategies take the same steps in any order of execution, with the documented memory and traffic.
-// The file exceeds 400 lines because every property is checked for all four with the same networks, batches
-// and runs.
+// The file exceeds 400 lines because every property is checked for all four on the same networks and runs.
 #include <gtest/gtest.h>
 
 #include <rondo/kernels/runtime/platform.h>

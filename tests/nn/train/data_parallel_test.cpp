@@ -280,8 +280,7 @@ TEST(DataParallel, RefusesAnOptimizerOfAnotherModel) {
   one.train_step(x, some_labels(12, 4), sgd);
 }
 
-// All replicas use the same running statistics, so an image's result does not depend on its position in the
-// batch.
+// All replicas use the same running statistics, so an image's result is the same anywhere in the batch.
 TEST(DataParallel, EvaluationDoesNotDependOnThePlaceInTheBatch) {
   DataParallelOptions options = small_options(2);
   options.sync_batch_norm = DataParallelOptions{}.sync_batch_norm;

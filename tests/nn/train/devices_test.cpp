@@ -1,5 +1,4 @@
-// One step on one device and on several. The gradients agree up to rounding, and have the same bits on all
-// devices.
+// One step on one device and on several. The gradients agree up to rounding, and bit for bit between devices.
 #include <gtest/gtest.h>
 
 #include <rondo/nn/train/data_parallel.h>

@@ -181,8 +181,8 @@ TEST(Fit, TheRateFollowsItsSchedule) {
   EXPECT_FLOAT_EQ(trained.optimizer->learning_rate(), 0.025f);
 }
 
-// With a huge learning rate the loss diverges. The tensor is named, and the parameters are those before the
-// bad step.
+// With a huge learning rate the loss diverges. The result names the tensor, and the parameters are those
+// before the bad step.
 TEST(Fit, NamesTheFirstTensorThatIsNotFinite) {
   for (const bool adam : {false, true}) {
     // Ten steps per epoch, of which some are enqueued before the loss is seen; or two, so that none is left.

@@ -118,8 +118,7 @@ TEST(StepGraph, OfDevicesThatReachEachOtherIsNotRefused) {
 }
 #endif
 
-// A value passes from stream to stream. Without the right order, a late copy reads the previous round's
-// value.
+// A value passes from stream to stream. Without the right order, a copy reads the previous round's value.
 TEST(StreamGroup, ForkAndJoinOrderTheStreams) {
   constexpr int kRounds = 20;
   for (uint64_t seed = 0; seed < 10; ++seed) {
