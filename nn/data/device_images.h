@@ -50,7 +50,7 @@ class ShuffledBatches : public BatchIterator {
   ShuffledBatches(DataParallel& model, const DeviceImages& images, int64_t batch, uint64_t seed);
 
   // Starts an epoch with a new order of all samples, which depends only on seed and epoch. The next step is
-  // number `step` of the epoch. Throws rondo::Error: bad_argument for a step outside the epoch.
+  // number `step` of the epoch. Throws rondo::Error: bad_argument unless 0 <= step <= steps().
   void begin_epoch(int64_t epoch, int64_t step = 0);
   int64_t steps() const { return (images_.size() + batch_ - 1) / batch_; }  // per epoch
   int64_t step() const { return step_; }                                    // steps taken in this epoch

@@ -12,7 +12,8 @@ namespace rondo {
 // synchronised to disk and renamed; then the folder is synchronised. A process that is killed meanwhile may
 // leave the temporary, which the next call for this path overwrites. Throws Error: bad_argument if the path
 // cannot be a file or another writer is active; out_of_resources if writing fails, for example because the
-// disk is full. After an error the file is unchanged and the temporary is removed.
+// disk is full. After an error the temporary is removed and the file is unchanged, unless only the
+// synchronisation of the folder failed; the message then says that the file was replaced.
 void replace_file(const std::string& path, std::span<const std::span<const std::byte>> pieces);
 
 // The file that `path` refers to after links have been followed. Two names of the same file give the same

@@ -27,8 +27,8 @@ class WeightInit {
   // Standard deviation `deviation` for every layer. Throws a bad_argument Error unless finite and >= 0.
   static WeightInit normal(float deviation);
   // Glorot and Bengio, "Understanding the difficulty of training deep feedforward neural networks", 2010:
-  // keeps the variance of activations and gradients in nearly linear networks. Uniform in +-sqrt(6 / (in +
-  // out)), or normal with standard deviation sqrt(2 / (in + out)).
+  // keeps the variance of activations and gradients in nearly linear networks. Uniform in +-sqrt(6 / s) or
+  // normal with standard deviation sqrt(2 / s), where s = in + out.
   static WeightInit xavier_uniform() { return {Kind::xavier_uniform, 0}; }
   static WeightInit xavier_normal() { return {Kind::xavier_normal, 0}; }
   // He et al., "Delving deep into rectifiers", 2015: keeps the mean square of activations through layers with

@@ -30,8 +30,8 @@ void Optimizer::set_learning_rate(float rate) {
   learning_rate_ = rate;
   for (State& state : states_) {
     const DeviceScope scope(state.replica->device());
-    // A kernel argument keeps stream order after the steps already enqueued. A copy from pageable memory
-    // would make the host wait for the stream.
+    // Passed as a kernel argument, the rate changes in stream order, after the steps already enqueued. A copy
+    // from pageable memory would make the host wait for the stream.
     throw_if_error(fill_uniform({state.rate.data(), 1}, rate, rate, {}, state.replica->stream()));
   }
 }
