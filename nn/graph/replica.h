@@ -16,7 +16,8 @@ namespace rondo::nn {
 struct Pass {
   bool training = false;
   uint64_t seed = 0;
-  // If set, batch norm adds its sums over this communicator's ranks. Null: each replica uses its own.
+  // If set, batch norm adds its sums over this communicator's ranks; replica r is local rank r. Null: each
+  // replica uses its own sums.
   Communicator* sync_batch_norm = nullptr;
   ReduceOptions how = {.algorithm = Algorithm::direct};  // of the all-reduce of these sums
   int64_t whole_batch = 0;  // samples on all ranks of sync_batch_norm; 0: samples of `replicas`

@@ -3,7 +3,7 @@
 // A Replica (nn/graph/replica.h) has one batch at a time, and a pass runs on all replicas at once. A Worker
 // runs its nodes individually and can have several micro-batches in flight. It holds parameters and gradients
 // once and activations once per micro-batch. With several micro-batches, the parameter gradients of a node
-// are computed in a temporary buffer and added to the sum. It is as large as the largest node's parameters.
+// are added to the sum through a buffer as large as the largest node's parameters.
 #pragma once
 
 #include <rondo/kernels/runtime/buffer.h>
@@ -23,7 +23,7 @@ struct WorkerOptions {
   bool input_gradient = false;  // also compute the gradient of the input
   uint64_t seed = 0;            // of the random numbers in training
   float learning_rate = 0;
-  // Operations to run instead of the graph's own, one per node. The strategies pass those of the whole
+  // Operations to run instead of the graph's own, one per node. PipelineParallel passes those of the whole
   // network, because an operation can depend on its position in the network (dropout).
   std::span<const Graph::Node> operations = {};
 };
