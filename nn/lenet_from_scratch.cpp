@@ -1,12 +1,12 @@
-// LeNet from scratch, on several devices at once.
+// LeNet from scratch: training on several devices with data parallelism.
 //
-// Data parallelism in one picture. Every device holds the whole network; the batch is what is split:
+// Each device holds a copy of the whole network: a replica, numbered by its rank. The batch is split:
 //
 //               batch of 256 images
 //                |               |
 //           128 images      128 images           split_batch
 //                |               |
-//           LeNet, copy 0   LeNet, copy 1        forward, backward
+//           replica 0       replica 1            forward, backward
 //                |               |
 //           gradients g0    gradients g1
 //                |               |
@@ -14,9 +14,9 @@
 //                |               |
 //       w -= lr/256 * g     w -= lr/256 * g      sgd_update: the same step on both
 //
-// Both copies start equal, see the same sum of gradients and take the same step, so they stay equal, bit for
-// bit. One device would have computed the same sum from all 256 images: only the time changes.
-// The memory is in lenet_replica.h. Layouts are NHWC, filters KRSC, matrices row-major.
+// All replicas start with the same parameters, get the same sum of gradients and take the same step, so they
+// stay equal bit for bit. A single device would compute the same sum from all 256 images, up to rounding.
+// Device memory and shapes: lenet_replica.h. Images are NHWC, filters KRSC, matrices row-major.
 #include <rondo/nn/lenet_from_scratch.h>
 
 #include <rondo/collectives/collectives.h>
@@ -55,9 +55,9 @@ void forward(Replica& r, int64_t images) {
   check(gemm(a.logits, a.h3, w.w4, {.bias = w.b4}, r.workspace(), r.stream));
 }
 
-// Gradients of the shard's summed loss with respect to every parameter, by the chain rule from the last layer
-// to the first. Each layer asks for three things: what its weights did (a product of its input and the
-// gradient of its output), what its bias did (the sum of that gradient), and what to tell the layer before.
+// Computes the gradient of the shard's summed loss with respect to every parameter. The chain rule goes from
+// the last layer to the first. Each layer turns the gradient of its output into three others: of its weights,
+// of its bias, and of its input, which is the output of the layer before.
 void backward(Replica& r, int64_t images) {
   const DeviceScope scope(r.device);
   const Parameters& w = r.parameters;
@@ -65,9 +65,9 @@ void backward(Replica& r, int64_t images) {
   const Activations a = r.values(images);
   const Activations d = r.value_gradients(images);
 
-  // The loss: d logits = softmax(logits) - onehot(label), not divided by anything yet.
-  check(softmax_cross_entropy(d.logits, r.loss_stats.data(), a.logits, r.shard_labels(images), 1.0f, r.workspace(),
-                              r.stream));
+  // Loss: d logits = softmax(logits) - onehot(label). The division by the batch size follows in update().
+  check(softmax_cross_entropy(d.logits, r.loss_stats.data(), a.logits, r.shard_labels(images), 1.0f,
+                              r.workspace(), r.stream));
 
   check(gemm(g.w4, a.h3, d.logits, {.transpose_a = true}, r.workspace(), r.stream));
   check(bias_gradient(g.b4, d.logits, 0.0f, r.workspace(), r.stream));
@@ -85,13 +85,13 @@ void backward(Replica& r, int64_t images) {
   check(avg_pool_relu_backward(d.h1, d.p1, a.h1, PoolWindow{}, AverageOver::window, r.stream));
 
   check(conv2d_filter_gradient(g.w1, d.h1, a.x, {}, r.workspace(), r.stream));
-  check(bias_gradient(g.b1, rows(d.h1), 0.0f, r.workspace(), r.stream));  // and the images want no gradient
+  check(bias_gradient(g.b1, rows(d.h1), 0.0f, r.workspace(), r.stream));  // the images need no gradient
 }
 
 // ---- Data parallelism ----
 
-// The same initial parameters on every device: weights from N(0, 0.01^2), biases 0. Each tensor has its own
-// sequence of random numbers. Rank 0's are copied to the others: a copy is equal on any device.
+// Sets the same initial parameters on every device: weights from N(0, 0.01^2), biases 0. Each weight tensor
+// has its own random sequence. Rank 0 generates the values and copies them to the other ranks.
 void get_params(std::vector<Replica>& replicas, uint64_t seed) {
   constexpr float kDeviation = 0.01f;
   const Replica& first = replicas[0];
@@ -100,7 +100,7 @@ void get_params(std::vector<Replica>& replicas, uint64_t seed) {
   const auto bytes = static_cast<size_t>(first.parameter_arena.bytes());
   RONDO_CUDA_THROW(cudaMemsetAsync(w.all.data, 0, bytes, first.stream));
   const VectorView<float> weights[] = {elements(w.w1), elements(w.w2), elements(w.w3), elements(w.w4)};
-  for (uint64_t i = 0; i < std::size(weights); ++i)  // between them are the biases'
+  for (uint64_t i = 0; i < std::size(weights); ++i)  // 2 * i + 1 belongs to the bias
     check(fill_normal(weights[i], 0.0f, kDeviation, {seed, 2 * i}, first.stream));
   for (size_t rank = 1; rank < replicas.size(); ++rank)
     RONDO_CUDA_THROW(cudaMemcpyPeerAsync(replicas[rank].parameters.all.data, replicas[rank].device,
@@ -108,8 +108,8 @@ void get_params(std::vector<Replica>& replicas, uint64_t seed) {
   RONDO_CUDA_THROW(cudaStreamSynchronize(first.stream));
 }
 
-// Which part of a batch each rank computes: samples first .. first + size - 1. The parts differ by at most
-// one sample; with fewer samples than ranks, some are empty, and their gradients are zero.
+// Splits a batch: each rank computes `size` samples, starting with sample `first`. Sizes differ by at most
+// one. With fewer samples than ranks, some shards are empty and their gradients are zero.
 std::vector<nn::Shard> split_batch(int64_t batch, int64_t ranks) {
   std::vector<nn::Shard> shards;
   for (int64_t rank = 0; rank < ranks; ++rank) {
@@ -119,7 +119,7 @@ std::vector<nn::Shard> split_batch(int64_t batch, int64_t ranks) {
   return shards;
 }
 
-// Replaces every replica's gradients by their sum over all replicas (collectives/README.md).
+// Replaces every replica's gradients with their sum over all replicas (collectives/README.md).
 void all_reduce(std::vector<Replica>& replicas, Communicator& ring, const StreamGroup& streams,
                 Algorithm algorithm) {
   std::vector<DataView> gradients;
@@ -127,7 +127,7 @@ void all_reduce(std::vector<Replica>& replicas, Communicator& ring, const Stream
   check(rondo::all_reduce(gradients, {.algorithm = algorithm}, ring, streams.streams()));
 }
 
-// Brings `images` samples into the replica's x, from the bytes on its device; 0..255 becomes 0..1.
+// Loads `images` samples and their labels from the device's data set. Bytes 0..255 become floats 0..1.
 void load(Replica& r, const DeviceData::Split& split, VectorView<const int32_t> order, BatchPosition position,
           int64_t images) {
   const DeviceScope scope(r.device);
@@ -135,15 +135,15 @@ void load(Replica& r, const DeviceData::Split& split, VectorView<const int32_t> 
                      position, 1.0f / 255.0f, 0.0f, r.stream));
 }
 
-// The step counter is in device memory: a recorded step, when it is replayed, must find the next samples.
+// Takes the step. The step counter is in device memory, so that a replayed graph loads the next samples.
 void update(Replica& r, float scale) {
   const DeviceScope scope(r.device);
   check(advance(r.step.data(), 1, r.stream));
   check(sgd_update(r.parameters.all, {}, r.gradients.all, r.lr.data(), {.scale = scale}, r.stream));
 }
 
-// One training step on `samples` samples: the batch, or what is left at an epoch's end. Each call only
-// enqueues work on the replica's own stream, so the replicas run side by side.
+// One training step on `samples` samples: a full batch, or the rest at the end of an epoch. The calls only
+// enqueue work, each replica's on its own stream, so the replicas run in parallel.
 void train_batch(std::vector<Replica>& replicas, Communicator& ring, const StreamGroup& streams,
                  const Options& options, int64_t samples) {
   const std::vector<nn::Shard> shards = split_batch(samples, streams.size());
@@ -155,11 +155,11 @@ void train_batch(std::vector<Replica>& replicas, Communicator& ring, const Strea
     backward(r, shards[rank].size);
   }
   all_reduce(replicas, ring, streams, options.algorithm);
-  // The gradients are sums over the batch: dividing by its whole size here, once, is right for any shards.
+  // The gradients are sums over the batch, so one division by the batch size is right for shards of any size.
   for (Replica& r : replicas) update(r, 1.0f / static_cast<float>(samples));
 }
 
-// The sum of the replicas' loss_stats: losses, correct predictions, samples. Waits.
+// Sums the losses and the correct predictions of all replicas. Waits for their streams.
 LossStats sum_of_tallies(const std::vector<Replica>& replicas, const StreamGroup& streams) {
   streams.synchronize();
   LossStats sum;
@@ -171,8 +171,8 @@ LossStats sum_of_tallies(const std::vector<Replica>& replicas, const StreamGroup
   return sum;
 }
 
-// The share of the test images whose largest logit is the right one. The images are split over the devices as
-// a batch is, and each replica takes its part in pieces that fit.
+// Returns the fraction of the test images whose largest logit is that of the label. The images are split
+// between the ranks like a batch, and each rank evaluates up to max_images at a time.
 double evaluate(std::vector<Replica>& replicas, StreamGroup& streams) {
   const int64_t images = replicas[0].data->test.count;
   const std::vector<nn::Shard> shards = split_batch(images, streams.size());
@@ -184,8 +184,8 @@ double evaluate(std::vector<Replica>& replicas, StreamGroup& streams) {
       const int64_t piece = std::min(r.max_images, shards[rank].size - done);
       load(r, r.data->test, {}, {r.zero.data(), images, shards[rank].first + done}, piece);
       forward(r, piece);
-      check(softmax_cross_entropy({}, r.loss_stats.data(), r.values(piece).logits, r.shard_labels(piece), 1.0f,
-                                  r.workspace(), r.stream));
+      check(softmax_cross_entropy({}, r.loss_stats.data(), r.values(piece).logits, r.shard_labels(piece),
+                                  1.0f, r.workspace(), r.stream));
     }
   }
   return static_cast<double>(sum_of_tallies(replicas, streams).correct) / static_cast<double>(images);
@@ -193,7 +193,7 @@ double evaluate(std::vector<Replica>& replicas, StreamGroup& streams) {
 
 // ---- Training ----
 
-// Every replica computes the epoch's order of the samples by itself: the same numbers everywhere.
+// Each replica computes the epoch's sample order itself, from the seed and the epoch: all get the same order.
 void begin_epoch(std::vector<Replica>& replicas, StreamGroup& streams, uint64_t seed) {
   for (Replica& r : replicas) {
     const DeviceScope scope(r.device);
@@ -202,7 +202,7 @@ void begin_epoch(std::vector<Replica>& replicas, StreamGroup& streams, uint64_t 
     RONDO_CUDA_THROW(cudaMemsetAsync(r.step.data(), 0, sizeof(int64_t), r.stream));
     RONDO_CUDA_THROW(cudaMemsetAsync(r.loss_stats.data(), 0, sizeof(LossStats), r.stream));
   }
-  streams.join();
+  streams.join();  // stream 0 launches the steps: it waits for the other streams
 }
 
 }  // namespace
@@ -215,8 +215,8 @@ Result train(const FashionMnist& data, const Options& options, Observer& observe
 
   get_params(replicas, options.seed);
 
-  // An epoch is `whole` steps of a batch and one of what is left. Each kind of step is recorded once, as a
-  // graph over all devices, and replayed with one call.
+  // An epoch has `whole` full batches and, if anything is left, one batch of `rest` samples. Each of the two
+  // steps is recorded once, as a CUDA graph over all devices, and then replayed with one launch per step.
   const int64_t whole = data.train_count / options.batch_size, rest = data.train_count % options.batch_size;
   const auto record = [&](int64_t samples) {
     return StepGraph(streams, [&, samples] { train_batch(replicas, ring, streams, options, samples); });

@@ -1,7 +1,7 @@
-// LeNet on Fashion-MNIST, trained data-parallel from scratch: the lesson, which calls the kernels directly.
-// Read lenet_from_scratch.cpp. nn::DataParallel trains the same network, to the same bits where the
-// all-reduce adds in the same order (Algorithm::direct), and has everything that the lesson leaves out:
-// checkpoints, several processes, other optimizers.
+// LeNet on Fashion-MNIST, trained data-parallel from scratch. The implementation, lenet_from_scratch.cpp, is
+// the lesson of the project: it calls the kernels directly. nn::DataParallel trains the same network and adds
+// checkpoints, several processes and other optimizers. Both compute the same bits where the all-reduce adds
+// in the same order (Algorithm::direct).
 #pragma once
 
 #include <rondo/collectives/algorithm.h>
@@ -15,21 +15,21 @@
 
 namespace rondo::lenet {
 
-// Called by the training thread.
+// Callbacks of train(), called by the training thread.
 class Observer {
  public:
   virtual ~Observer() = default;
-  // A step was enqueued, after which the epoch has taken `samples` samples. It is done when stream 0 is.
+  // A step was enqueued; the epoch has `samples` samples so far. The step is complete when stream 0 is.
   virtual void after_step(int64_t /*epoch*/, int64_t /*samples*/, std::span<const Replica>) {}
   virtual void after_epoch(const EpochReport&) {}
 };
 
 struct Result {
-  std::vector<EpochReport> epochs;  // without the phases
-  std::vector<float> parameters;    // rank 0's arena at the end
+  std::vector<EpochReport> epochs;  // phases stays empty
+  std::vector<float> parameters;    // rank 0's parameter arena after training
 };
 
-// Throws rondo::Error: bad_argument when an option makes no sense, out_of_resources, device_failed.
+// Throws rondo::Error: bad_argument for an invalid option, out_of_resources, device_failed.
 Result train(const FashionMnist& data, const Options& options, Observer& observer);
 
 }  // namespace rondo::lenet

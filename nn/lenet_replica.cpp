@@ -14,7 +14,7 @@ namespace rondo::lenet {
 
 namespace {
 
-// One walk over the parameters serves to measure the arena (from null) and to place the views in it.
+// Places the parameters one after the other. With a null arena it only measures the size.
 Parameters place_parameters(float* arena, ArenaLayout& layout) {
   const auto vector = [&](int64_t size) { return VectorView<float>{layout.place(arena, size), size}; };
   const auto filter = [&](int64_t k, int64_t side, int64_t c) {
@@ -85,17 +85,17 @@ DeviceData::Split upload(const std::vector<uint8_t>& images, const std::vector<u
   return {Buffer<uint8_t>(images), Buffer<uint8_t>(labels), count};
 }
 
-// The largest workspace that any operation of a step on `n` images asks for.
+// The largest workspace of any operation in a step on `n` images.
 int64_t scratch_bytes_of(int64_t n) {
   const Parameters w = parameters_in(nullptr);
   const Activations a = activations_in(nullptr, n);
   return std::max({
-      gemm_workspace_bytes({n, kHidden, kFlat}),     // h3, and its gradients
+      gemm_workspace_bytes({n, kHidden, kFlat}),     // h3
       gemm_workspace_bytes({kFlat, kHidden, n}),     // w3
       gemm_workspace_bytes({n, kFlat, kHidden}),     // flat
       gemm_workspace_bytes({n, kClasses, kHidden}),  // logits
       gemm_workspace_bytes({kHidden, kClasses, n}),  // w4
-      gemm_workspace_bytes({n, kHidden, kClasses}),  // h3 again
+      gemm_workspace_bytes({n, kHidden, kClasses}),  // gradient of h3
       conv2d_workspace_bytes(a.x, w.w1, {}).filter_gradient,
       conv2d_workspace_bytes(a.p1, w.w2, {}).filter_gradient,
       bias_gradient_workspace_bytes(n * 26 * 26, 20),
@@ -106,7 +106,7 @@ int64_t scratch_bytes_of(int64_t n) {
   });
 }
 
-// On up to so many images: fewer may want more, where a sum is cut into more parts.
+// The maximum over all image counts: fewer images can need more, where a sum is split into more parts.
 int64_t scratch_bytes(int64_t max_images) {
   int64_t most = 0;
   for (int64_t n = 0; n <= max_images; ++n) most = std::max(most, scratch_bytes_of(n));
@@ -132,7 +132,7 @@ Replica::Replica(int device, cudaStream_t stream, std::shared_ptr<const DeviceDa
                  float learning_rate)
     : device(device), stream(stream), data(std::move(data)), max_images(max_images) {
   DeviceScope scope(device);
-  // The gaps between the tensors of an arena take part in the sums and in the update: they must be zero.
+  // The gaps between an arena's tensors take part in the all-reduce and in the update, so they must be zero.
   parameter_arena = zeros<float>(parameter_arena_size());
   gradient_arena = zeros<float>(parameter_arena_size());
   value_arena = Buffer<float>(activation_arena_size(max_images));

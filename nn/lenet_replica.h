@@ -1,4 +1,4 @@
-// What one rank of LeNet's training holds: the shapes of the network, and their places in device memory.
+// Shapes of LeNet, and the device memory of one rank.
 #pragma once
 
 #include <rondo/collectives/algorithm.h>
@@ -15,21 +15,21 @@
 namespace rondo::lenet {
 
 struct Options {
-  std::vector<int> devices{0, 1};  // one entry a rank; the same device may appear several times
-  int64_t batch_size = 256;        // over all devices together
+  std::vector<int> devices{0, 1};  // one entry per rank; the same device may appear several times
+  int64_t batch_size = 256;        // over all devices
   float lr = 0.2f;
   int64_t epochs = 10;
-  uint64_t seed = 0;                           // of the weights and of the order of the samples
+  uint64_t seed = 0;                           // of the initial weights and of the sample order
   Algorithm algorithm = Algorithm::automatic;  // of the all-reduce
 };
 
 inline constexpr int64_t kSide = FashionMnist::kHeight;
 inline constexpr int64_t kClasses = FashionMnist::kClasses;
-inline constexpr int64_t kFlat = 4 * 4 * 50;  // what the second pooling leaves of an image
+inline constexpr int64_t kFlat = 4 * 4 * 50;  // per image, the output of the second pooling
 inline constexpr int64_t kHidden = 128;
 
-// The weights w and biases b of the four layers that have any, as views into one flat arena. A second set of
-// the same shape holds their gradients.
+// The weights w and biases b of the four layers with parameters, as views into one flat arena. A second
+// Parameters with the same layout holds the gradients.
 struct Parameters {
   VectorView<float> all;  // the arena
 
@@ -43,17 +43,17 @@ struct Parameters {
   VectorView<float> b4;
 };
 
-int64_t parameter_arena_size();  // in floats, with the gaps that alignment leaves
+int64_t parameter_arena_size();  // in floats, including alignment gaps
 Parameters parameters_in(float* arena);
 
-// What the layers make of `images` images. A second set of the same shape holds the gradients.
+// Activations of `images` images. A second Activations with the same layout holds the gradients.
 struct Activations {
   ImageView<float> x;        // 28 x 28 x  1   the images
   ImageView<float> h1;       // 26 x 26 x 20   convolution 3 x 3, ReLU
-  ImageView<float> p1;       // 13 x 13 x 20   average of 2 x 2
+  ImageView<float> p1;       // 13 x 13 x 20   average pooling 2 x 2
   ImageView<float> h2;       //  9 x  9 x 50   convolution 5 x 5, ReLU
-  ImageView<float> p2;       //  4 x  4 x 50   average of 2 x 2
-  MatrixView<float> flat;    //   800     the same memory as p2
+  ImageView<float> p2;       //  4 x  4 x 50   average pooling 2 x 2
+  MatrixView<float> flat;    //   800     same memory as p2
   MatrixView<float> h3;      //   128     fully connected, ReLU
   MatrixView<float> logits;  //    10     fully connected
 };
@@ -61,14 +61,14 @@ struct Activations {
 int64_t activation_arena_size(int64_t images);
 Activations activations_in(float* arena, int64_t images);
 
-// The rows of an image tensor: one for each image and position, one column for each channel.
+// An image tensor as a matrix: one row per image and position, one column per channel.
 inline MatrixView<const float> rows(const ImageView<float>& image) {
   return matrix<const float>(image.data, image.images * image.height * image.width, image.channels);
 }
 inline VectorView<float> elements(const MatrixView<float>& m) { return {m.data, m.rows * m.cols}; }
 inline VectorView<float> elements(const FilterView<float>& f) { return {f.data, f.size()}; }
 
-// The data set in a device's memory, shared by the ranks on that device.
+// The data set in device memory. Ranks on the same device share it.
 struct DeviceData {
   DeviceData(const FashionMnist& host, int device);
 
@@ -83,7 +83,7 @@ struct DeviceData {
 };
 
 struct Replica {
-  // Room for shards of up to `max_images`; everything is allocated on `device`.
+  // Allocates room for shards of up to `max_images` on `device`.
   Replica(int device, cudaStream_t stream, std::shared_ptr<const DeviceData> data, int64_t max_images,
           float learning_rate);
 
@@ -94,15 +94,15 @@ struct Replica {
 
   Buffer<float> parameter_arena, gradient_arena, value_arena, value_gradient_arena;
   Parameters parameters, gradients;
-  Buffer<int32_t> labels;       // of the shard in x
-  Buffer<int32_t> order;        // of the samples in this epoch
-  Buffer<int64_t> step, epoch;  // counters that the device itself advances
-  Buffer<int64_t> zero;         // one that never moves
-  Buffer<float> lr;             // the learning rate
-  Buffer<LossStats> loss_stats;      // of this epoch's training, or of the evaluation behind it
+  Buffer<int32_t> labels;        // of the images in x
+  Buffer<int32_t> order;         // sample order of this epoch
+  Buffer<int64_t> step, epoch;   // counters advanced by the device
+  Buffer<int64_t> zero;          // constant 0: a position that does not advance
+  Buffer<float> lr;              // learning rate
+  Buffer<LossStats> loss_stats;  // of the epoch's training, then of its evaluation
   Buffer<unsigned char> scratch;
 
-  // The first `images` images' worth of each.
+  // Views for the first `images` images.
   Activations values(int64_t images) { return activations_in(value_arena.data(), images); }
   Activations value_gradients(int64_t images) { return activations_in(value_gradient_arena.data(), images); }
   VectorView<int32_t> shard_labels(int64_t images) { return {labels.data(), images}; }
@@ -110,10 +110,10 @@ struct Replica {
   Workspace workspace() { return {scratch.data(), scratch.bytes()}; }
 };
 
-// Throws a bad_argument Error that names the value and what would be valid.
+// Throws a bad_argument Error that names the value and the valid range.
 void check_options(const FashionMnist& data, const Options& options);
 
-// One replica a rank, on the group's devices and streams; ranks of one device share the data set.
+// One replica per rank, on the group's devices and streams.
 std::vector<Replica> make_replicas(const FashionMnist& data, const Options& options,
                                    const StreamGroup& streams);
 

@@ -1,4 +1,4 @@
-// BatchIterator: where the samples of a training step come from, in the memory of the replicas' devices.
+// BatchIterator: provides the samples of each training step, in the memory of the replicas' devices.
 #pragma once
 
 #include <rondo/kernels/core/view.h>
@@ -11,32 +11,32 @@
 namespace rondo::nn {
 
 enum class Loss {
-  cross_entropy,  // of the softmax of a sample's outputs with its label
+  cross_entropy,  // softmax cross-entropy of a sample's outputs with its label
   squared_error,  // summed over a sample's outputs
 };
 
-// What the loss compares a replica's outputs with: as many as the replica's batch, of the kind that the loss wants.
+// What the loss compares the outputs with: one entry per sample of the replica. Each loss uses one member.
 struct LossTarget {
   VectorView<int32_t> labels;
   MatrixView<float> values;
 };
 
-// What a source enqueues for a step may be recorded and replayed for the following ones: places that move on from step to
-// step must do so in device memory.
+// The work enqueued for a step may be recorded and replayed for later steps, so positions that change between
+// steps must be in device memory.
 class BatchIterator : public Unique {
  public:
   virtual ~BatchIterator() = default;
 
-  // Samples of the next step, over all replicas.
+  // Number of samples in the next step, over all replicas.
   virtual int64_t next_batch() const = 0;
   virtual Loss loss() const = 0;
 
-  // Enqueues on the replica's stream, whose device is current: samples `piece` of the step's batch into replica.input() and
-  // `target`. A step may want its shard in several pieces.
+  // Enqueues, on the stream of the replica, whose device is current, a copy of samples `piece` of the step's
+  // batch into replica.input() and `target`. A step may load its shard in several parts.
   virtual void load(Replica& replica, size_t rank, Shard piece, const LossTarget& target) = 0;
-  // Enqueues the same way, behind the step's last piece: the next step begins behind its samples.
+  // Enqueued like load(), after the step's last one: advances the position in device memory to the next step.
   virtual void advance(Replica& replica, size_t rank) = 0;
-  // The host's part of it: called once for every step, replayed or not.
+  // Advances the position on the host. Called once per step, replayed or not.
   virtual void step_taken() = 0;
 };
 

@@ -1,5 +1,5 @@
-// DeviceImages: a set of labelled images in the memory of a model's devices, uploaded once, as bytes; and ShuffledBatches, which
-// draws batches from it on the devices themselves, so that training never waits for the host.
+// DeviceImages: a set of labelled images in the memory of a model's devices, uploaded once, as bytes.
+// ShuffledBatches: draws batches from it on the devices, so that training never waits for the host.
 #pragma once
 
 #include <rondo/kernels/runtime/buffer.h>
@@ -17,25 +17,27 @@ class DataParallel;
 
 class DeviceImages {
  public:
-  // `images` holds the samples one after the other, each in the shape of the network's input, NHWC; a byte b becomes b / 255. As
-  // many labels. Ranks on one device share its copy. Throws rondo::Error: bad_argument, out_of_resources.
+  // `images` holds the samples one after the other, in the shape of the network's input (NHWC), with one
+  // label each. A byte b becomes b / 255. Ranks on one device share a copy. Throws rondo::Error:
+  // bad_argument, out_of_resources.
   DeviceImages(DataParallel& model, std::span<const uint8_t> images, std::span<const uint8_t> labels);
 
   int64_t size() const { return size_; }
-  // Throws a bad_argument Error where they were uploaded for another model.
+  // Throws a bad_argument Error if the images were uploaded for another model.
   void check_serve(const Replica& replica, size_t rank) const;
 
-  // Enqueues on the stream of replica `rank`: `count` samples, which are those that `order` names at a place in it; without an order,
-  // the samples there. The place is the replica's own, in device memory: *step * batch + first.
+  // Enqueues the load of samples `piece` of a batch on the stream of replica `rank`. Sample i of the batch is
+  // number order[*step * batch + i] of the set, or number *step * batch + i if `order` is empty. `order` and
+  // `step` are in the memory of the replica's device.
   void gather(Replica& replica, size_t rank, VectorView<const int32_t> order, const int64_t* step,
               int64_t batch, Shard piece, VectorView<int32_t> labels) const;
-  // Samples `piece` of the set, in its order.
+  // Enqueues the load of samples `piece` of the set, in its own order.
   void gather(Replica& replica, size_t rank, Shard piece, VectorView<int32_t> labels) const;
 
  private:
   struct OnDevice {
     Buffer<uint8_t> images, labels;
-    Buffer<int64_t> zero;  // a counter that never moves
+    Buffer<int64_t> zero;  // constant 0: a position that does not advance
   };
   int64_t size_;
   std::vector<const Replica*> replicas_;
@@ -44,14 +46,14 @@ class DeviceImages {
 
 class ShuffledBatches : public BatchIterator {
  public:
-  // Batches of `batch` samples, the last of an epoch being what is left. The images must outlive it.
+  // Batches of `batch` samples; the last of an epoch has the remaining ones. `images` must outlive this.
   ShuffledBatches(DataParallel& model, const DeviceImages& images, int64_t batch, uint64_t seed);
 
-  // A new order of all samples, a pure function of seed and epoch. The following step is number `step` of the epoch.
-  // Throws rondo::Error: bad_argument for a step that the epoch does not have.
+  // Starts an epoch with a new order of all samples, which depends only on seed and epoch. The next step is
+  // number `step` of the epoch. Throws rondo::Error: bad_argument unless 0 <= step <= steps().
   void begin_epoch(int64_t epoch, int64_t step = 0);
-  int64_t steps() const { return (images_.size() + batch_ - 1) / batch_; }  // of an epoch
-  int64_t step() const { return step_; }                                    // how many of them are taken
+  int64_t steps() const { return (images_.size() + batch_ - 1) / batch_; }  // per epoch
+  int64_t step() const { return step_; }                                    // steps taken in this epoch
   bool done() const { return step_ == steps(); }
 
   int64_t next_batch() const override;
@@ -61,7 +63,7 @@ class ShuffledBatches : public BatchIterator {
   void step_taken() override { ++step_; }
 
  private:
-  // Of one replica, on its device.
+  // Position of one replica, in the memory of its device.
   struct Place {
     Replica* replica;
     Buffer<int32_t> order;

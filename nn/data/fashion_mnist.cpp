@@ -9,8 +9,8 @@
 namespace rondo {
 namespace {
 
-// A file of the data set: its name before and after the sign that some copies write as a dot, and the SHA-256
-// of the decompressed original. (Distributions compress again, so the .gz files themselves differ.)
+// A file of the data set: its name before and after the separator, which is '-' or, in some copies, '.'; and
+// the SHA-256 of the decompressed original. Distributions recompress the files, so the .gz files differ.
 struct KnownFile {
   const char* stem;
   const char* suffix;
@@ -31,7 +31,7 @@ std::string find_file(const std::string& directory, const KnownFile& file) {
     for (const char* packing : {".gz", ""}) {
       const std::filesystem::path path =
           std::filesystem::path(directory) / concat(file.stem, separator, file.suffix, packing);
-      std::error_code ignored;  // a file that can't be looked at is reported as missing
+      std::error_code ignored;  // an inaccessible file is reported as missing
       if (std::filesystem::exists(path, ignored)) return path.string();
     }
   }
@@ -39,7 +39,7 @@ std::string find_file(const std::string& directory, const KnownFile& file) {
                            ".gz (nor the same without .gz), one of the four files of the data set"));
 }
 
-struct Half {  // the training or the test half
+struct Half {  // images and labels for training or test
   IdxArray images;
   IdxArray labels;
   bool authentic;

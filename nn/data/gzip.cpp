@@ -24,18 +24,18 @@ bool begins_as_gzip(std::span<const uint8_t> bytes) {
 class Inflater {
  public:
   Inflater() {
-    constexpr int kGzipWindow = 15 + 16;  // the largest window, gzip framing
+    constexpr int kGzipWindow = 15 + 16;  // the largest window, gzip format
     if (inflateInit2(&stream_, kGzipWindow) != Z_OK) throw std::bad_alloc();
   }
   ~Inflater() { inflateEnd(&stream_); }
   Inflater(const Inflater&) = delete;
   Inflater& operator=(const Inflater&) = delete;
 
-  // Never has room for more than `most_bytes` and one, whatever the data unpacks to.
+  // Never allocates more than `most_bytes` + 1 bytes, whatever the unpacked size.
   std::vector<uint8_t> run(std::span<const uint8_t> packed, const std::string& path, size_t most_bytes) {
     std::vector<uint8_t> bytes;
     size_t size = 0;
-    stream_.next_in = const_cast<uint8_t*>(packed.data());  // zlib reads only
+    stream_.next_in = const_cast<uint8_t*>(packed.data());  // zlib only reads it
     stream_.avail_in = static_cast<uInt>(packed.size());    // at most kMostDataBytes
     for (;;) {
       if (size == bytes.size())
@@ -51,7 +51,7 @@ class Inflater {
           fail(path, "has ", stream_.avail_in, " bytes of something else after the end of its gzip data");
         }
         inflateReset(&stream_);
-      } else if (result == Z_BUF_ERROR) {  // nothing left to read, and there is room to write
+      } else if (result == Z_BUF_ERROR) {  // no input left, and there is room for output
         fail(path, "is cut off: its gzip data (", packed.size(), " bytes) ends before the end mark");
       } else if (result != Z_OK) {
         fail(path, "has damaged gzip data (", stream_.msg ? stream_.msg : "unknown format", ") after ", size,

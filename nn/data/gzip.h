@@ -1,4 +1,4 @@
-// Files as they are shipped: whole, and gzipped or not. What the file holds decides, not its name.
+// Reads whole files, gzipped or not. Detection is by content, not by name.
 #pragma once
 
 #include <cstdint>
@@ -7,13 +7,13 @@
 
 namespace rondo {
 
-// Far above any data set of this format, and far below what a hostile file could unpack to.
+// Upper limit: far above any data set of this format, far below the unpacked size of a malicious file.
 inline constexpr int64_t kMostDataBytes = int64_t{1} << 30;
 
-// The contents of the regular file at `path`, decompressed when it is a gzip file (RFC 1952, several members
-// allowed). Throws a bad_argument Error that names the file when it can't be read, when the gzip data is cut
-// off, damaged or followed by something else, or when the file or its contents have more than `most_bytes`;
-// `most_bytes` is at most kMostDataBytes.
+// Returns the contents of the regular file at `path`, decompressed if it is a gzip file (RFC 1952, several
+// members allowed). Throws a bad_argument Error that names the file if it cannot be read; if the gzip data is
+// truncated, damaged or followed by other data; or if the file or its contents exceed `most_bytes`, which is
+// at most kMostDataBytes.
 std::vector<uint8_t> read_maybe_gzip(const std::string& path, int64_t most_bytes = kMostDataBytes);
 
 }  // namespace rondo

@@ -27,7 +27,7 @@ std::string hex(uint32_t value) {
   return text;
 }
 
-// Downloads go wrong in one way above all: the server's error page is saved under the data's name.
+// The most common failed download is a server's error page under the name of the data file.
 bool looks_like_markup(const std::vector<uint8_t>& content) {
   size_t i = 0;
   while (i < content.size() && (content[i] == ' ' || (content[i] >= '\t' && content[i] <= '\r'))) ++i;
@@ -55,7 +55,7 @@ std::string product_text(const std::vector<int64_t>& shape) {
   return text;
 }
 
-// The number of values that `shape` promises, or `limit` + 1 when it is more than `limit`.
+// The number of values that `shape` specifies, or `limit` + 1 if it exceeds `limit`.
 size_t values_promised(const std::vector<int64_t>& shape, size_t limit) {
   size_t count = 1;
   for (int64_t size : shape) {

@@ -1,4 +1,4 @@
-// StagedBatch: a batch that the host gave, in the replicas' devices' memory until the step has read it.
+// StagedBatch: a batch from host memory, copied to the replicas' devices.
 #pragma once
 
 #include <rondo/kernels/runtime/buffer.h>
@@ -9,7 +9,7 @@
 
 namespace rondo::nn {
 
-// Enqueues the copy of a shard of what the host holds for all samples, `width` elements each, to a device.
+// Enqueues the copy of a shard to a device. `all` is in host memory and holds `width` elements per sample.
 template <class T>
 void upload_shard(T* to, std::span<const T> all, Shard shard, int64_t width, cudaStream_t stream) {
   if (shard.size == 0) return;
@@ -20,24 +20,24 @@ void upload_shard(T* to, std::span<const T> all, Shard shard, int64_t width, cud
 
 class StagedBatch : public BatchIterator {
  public:
-  // Room for shards of up to `most` samples.
+  // Allocates room for shards of up to `most` samples.
   StagedBatch(std::span<Replica> replicas, int64_t most);
 
-  // Copies shards[rank] of the batch to its replica's device, in the order of the replica's stream. The targets are labels, or
-  // `outputs` values a sample. Pageable memory may be used again after the call.
+  // Enqueues the copy of shards[rank] of the batch on its replica's stream. The targets are labels, or
+  // `outputs` values per sample. Pageable memory may be reused after the call.
   void stage(std::span<Replica> replicas, std::span<const Shard> shards, std::span<const float> x,
              std::span<const int32_t> labels);
   void stage(std::span<Replica> replicas, std::span<const Shard> shards, std::span<const float> x,
              std::span<const float> targets);
 
-  int64_t next_batch() const override { return batch_; }  // the same again, until another one is staged
+  int64_t next_batch() const override { return batch_; }  // the same batch until another is staged
   Loss loss() const override { return loss_; }
   void load(Replica& replica, size_t rank, Shard piece, const LossTarget& target) override;
   void advance(Replica&, size_t) override {}
   void step_taken() override {}
 
  private:
-  // Of one replica.
+  // Data of one replica.
   struct Staged {
     Shard shard;
     Buffer<float> x, targets;

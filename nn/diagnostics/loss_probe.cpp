@@ -11,8 +11,7 @@ LossProbe::LossProbe(int device, cudaStream_t stream, std::vector<const LossStat
 }
 
 LossProbe::~LossProbe() {
-  static_cast<void>(
-      cudaStreamSynchronize(stream_));  // copies into the pinned memory may still be on their way
+  static_cast<void>(cudaStreamSynchronize(stream_));  // copies into the pinned memory may be in flight
   static_cast<void>(cudaFreeHost(pinned_));
 }
 

@@ -1,8 +1,7 @@
-// LossProbe: how far an epoch is, without waiting for it.
+// LossProbe: reports the progress of an epoch without waiting.
 //
-// While the host queues an epoch's steps, it also queues, now and then, a copy of the ranks' loss_stats into
-// pinned host memory, with an event behind it. The host looks whether the next event has happened; the
-// devices never wait for anybody.
+// From time to time the host enqueues a copy of the ranks' LossStats into pinned host memory, followed by an
+// event. It then polls the event. The devices never wait for the host.
 #pragma once
 
 #include <rondo/kernels/runtime/buffer.h>
@@ -16,22 +15,23 @@ namespace rondo {
 
 class LossProbe {
  public:
-  // `loss_stats[rank]` are the device loss_stats to watch. At most `capacity` probes are in flight.
+  // `loss_stats[rank]` points to a rank's statistics in device memory. `capacity`: maximum number of copies
+  // in flight.
   LossProbe(int device, cudaStream_t stream, std::vector<const LossStats*> loss_stats, int capacity);
   ~LossProbe();
   LossProbe(const LossProbe&) = delete;
   LossProbe& operator=(const LossProbe&) = delete;
 
-  // Queues a look at the loss_stats, behind what the stream has been given so far. False when `capacity` looks
-  // are in flight already.
+  // Enqueues a copy of the statistics, after all work enqueued so far on the stream. Returns false if
+  // `capacity` copies are in flight already.
   bool look();
 
-  // The sum of the ranks' loss_stats as the oldest look saw them, if that has happened. Never waits.
+  // Returns the sum over the ranks from the oldest copy in flight, if it is complete. Never waits.
   std::optional<LossStats> poll();
 
-  // Queues a look and waits for it: the loss_stats as they are now, in the order of the ranks.
+  // Enqueues a copy and waits for it. Returns the current statistics in rank order.
   std::vector<LossStats> wait_for_each();
-  // Their sum.
+  // The sum of wait_for_each().
   LossStats wait();
 
   bool in_flight() const { return oldest_ < newest_; }
@@ -48,7 +48,7 @@ class LossProbe {
   int64_t capacity_;
   LossStats* pinned_ = nullptr;  // [capacity][ranks]
   std::vector<Event> events_;
-  int64_t oldest_ = 0;  // looks are numbered; look i uses slot i % capacity
+  int64_t oldest_ = 0;  // copies are numbered; copy i uses slot i % capacity
   int64_t newest_ = 0;
 };
 

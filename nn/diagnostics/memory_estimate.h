@@ -1,4 +1,4 @@
-// MemoryEstimate: the device memory that a replica's training takes, part by part, before any of it is allocated.
+// MemoryEstimate: the device memory of one replica's training, by purpose, computed before any allocation.
 #pragma once
 
 #include <rondo/collectives/communicator.h>
@@ -22,21 +22,21 @@ struct MemoryEstimate {
 };
 
 struct EstimateOptions {
-  int64_t batch = 256;  // the most samples of one pass of this replica
+  int64_t batch = 256;  // maximum number of samples in one pass of this replica
   PlanOptions plan;
-  bool accumulates = false;      // gradients, over several passes: one more arena of them
-  OptimizerSize optimizer = {};  // Sgd::size(), Adam::kSize; else none
-  int ranks = 1;                 // of these communicators
+  bool accumulates = false;      // gradient accumulation over several passes: one more gradient arena
+  OptimizerSize optimizer = {};  // Sgd::size() or Adam::kSize; default: no optimizer
+  int ranks = 1;                 // in each of `communicators`
   std::vector<CommunicatorOptions> communicators = {};
 };
 
-// Exactly what is asked of the allocator for one replica with its loss (labels and targets in device memory), its optimizer
-// and its part in the communicators. A GPU takes more: the context, and what its allocator rounds up.
-// Throws a bad_argument Error for a negative size.
+// The exact number of bytes requested from the allocator for one replica with its loss (labels and targets in
+// device memory), its optimizer and its part of the communicators. A GPU uses more: the CUDA context, and the
+// allocator's rounding. Throws a bad_argument Error for a negative size.
 MemoryEstimate estimate_training(const Graph& graph, const EstimateOptions& options);
 
-// Whether so much is free on the device now; out_of_resources else, with the table: "training wants 10791.5 MiB, and cuda:0
-// has 8000.0 MiB free: parameters 1444.2 MiB, ...".
+// Returns ok if this much memory is free on the device now. Otherwise out_of_resources with the table:
+// "training wants 10791.5 MiB, and cuda:0 has 8000.0 MiB free: parameters 1444.2 MiB, ...".
 Status check_fits(const MemoryEstimate& estimate, int device);
 
 }  // namespace rondo::nn

@@ -10,7 +10,7 @@ namespace rondo::nn {
 
 namespace {
 
-// "[4, 0, 1, 7]" of a row-major tensor.
+// "[4, 0, 1, 7]": a position in a row-major tensor.
 std::string position_in(const std::vector<int64_t>& shape, int64_t index) {
   std::string text = "]";
   for (size_t side = shape.size(); side-- > 0; index /= shape[side])
@@ -27,7 +27,7 @@ std::string position_in(const Tensor& tensor, int64_t first, int64_t index) {
   return concat("[image ", sample, ", row ", row, ", column ", column, ", channel ", channel, "]");
 }
 
-// Looks at tensors until one is bad.
+// Checks tensors in sequence and keeps the first non-finite one.
 class Hunt {
  public:
   Hunt(std::span<Replica> replicas, const World* world) : replicas_(replicas), world_(world) {
@@ -39,7 +39,7 @@ class Hunt {
 
   const std::optional<NonfiniteTensor>& result() const { return result_; }
 
-  // `tensor_of(replica)` of each replica, called `name`.
+  // Checks `tensor_of(replica)` of each replica; `name` is the name in the result.
   template <class TensorOf>
   void look_at(const std::string& name, TensorOf tensor_of) {
     look([&](Replica& replica) { return tensor_of(replica).elements(); }, name,
@@ -57,7 +57,7 @@ class Hunt {
   }
 
  private:
-  // What all processes have to know of a bad tensor whose name they know.
+  // The part of a result that the processes exchange. They all know the tensor's name.
   struct Found {
     int replica = -1;
     std::array<char, 120> position = {};
@@ -132,12 +132,12 @@ std::string NonfiniteTensor::text() const {
 }
 
 std::optional<NonfiniteTensor> first_bad_in_forward(std::span<Replica> replicas, const Pass& pass,
-                                              const World* world) {
+                                                    const World* world) {
   const Graph& graph = replicas[0].graph();
   Hunt hunt(replicas, world);
   for (const Parameter& p : graph.parameters())
     hunt.look_at(p.name, p, [&](Replica& replica) { return replica.parameter(p); });
-  // In training forward does not read them: what is wrong in them is no cause.
+  // In training forward() does not read the states, so a NaN there cannot be the origin.
   if (!pass.training)
     for (const Parameter& s : graph.states())
       hunt.look_at(s.name, s, [&](Replica& replica) { return replica.state(s); });
@@ -155,7 +155,7 @@ std::optional<NonfiniteTensor> first_bad_in_forward(std::span<Replica> replicas,
 }
 
 std::optional<NonfiniteTensor> first_bad_in_backward(std::span<Replica> replicas, const Pass& pass,
-                                               const World* world) {
+                                                     const World* world) {
   const Graph& graph = replicas[0].graph();
   Hunt hunt(replicas, world);
   hunt.look_at("the gradient of the network's output",

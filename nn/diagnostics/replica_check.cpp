@@ -19,7 +19,8 @@ ReplicaCheck::ReplicaCheck(StreamGroup& group, std::vector<VectorView<const floa
   across_.emplace(std::vector<int>{group_.device(0)}, options);
 }
 
-// Where all are equal, so is the minimum of their bits, taken as integers; where two are not, one differs from it.
+// Reduces the bits, as integers, to their minimum. If all replicas are equal, each equals the minimum. If two
+// differ, at least one differs from the minimum.
 void ReplicaCheck::compare_with_other_processes() {
   const cudaStream_t stream = group_.stream(0);
   RONDO_CUDA_THROW(cudaMemcpyAsync(copy_.data(), replicas_[0].data, static_cast<size_t>(copy_.bytes()),

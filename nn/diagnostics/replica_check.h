@@ -1,5 +1,5 @@
-// ReplicaCheck: are all replicas still equal, bit for bit? Counted on the device, step after step, so that
-// asking does not stop the training.
+// ReplicaCheck: checks that all replicas are equal bit for bit. It counts differences on the device, so that
+// the check does not stop the training.
 #pragma once
 
 #include <rondo/collectives/communicator.h>
@@ -13,17 +13,18 @@ namespace rondo {
 
 class ReplicaCheck {
  public:
-  // replicas[rank] lies on the group's device of that rank; all have the same size.
-  // With `processes`, each of which makes its own, the replicas of all of them are compared.
+  // replicas[rank] is in the memory of the group's device for that rank. All have the same size. With
+  // `processes`, each process makes its own ReplicaCheck, and the replicas of all processes are compared.
   ReplicaCheck(StreamGroup& group, std::vector<VectorView<const float>> replicas,
                ProcessGroup* processes = nullptr);
 
-  // Queues a comparison of every replica with rank 0's, after all that the group's streams hold so far; what
-  // they are given afterwards waits for it. Can be recorded into a graph.
+  // Enqueues a comparison of every replica with that of rank 0, after all work enqueued so far on the group's
+  // streams. Later work on them waits for it. Can be captured in a graph.
   void enqueue();
 
-  // How many values differed in any bit, over all comparisons so far: of this process's replicas from rank 0's, and of
-  // that one from the least, by its bits, of all processes. Waits for the group's streams.
+  // Number of values that differed in any bit, over all comparisons so far: between this process's replicas
+  // and its rank 0, and between that replica and the minimum over all processes, by bits. Waits for the
+  // group's streams.
   int64_t differences() const;
 
  private:
@@ -31,8 +32,8 @@ class ReplicaCheck {
 
   StreamGroup& group_;
   std::vector<VectorView<const float>> replicas_;
-  Buffer<float> copy_;                  // of one replica, beside rank 0's
-  std::optional<Communicator> across_;  // of rank 0 of every process
+  Buffer<float> copy_;                  // copy of one replica, on rank 0's device
+  std::optional<Communicator> across_;  // between rank 0 of all processes
   Buffer<unsigned long long> count_;
 };
 

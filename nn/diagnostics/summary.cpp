@@ -21,7 +21,8 @@ Summary summarise(const Graph& graph, int64_t batch, int checkpoint_layers) {
     summary.rows.push_back(std::move(row));
   }
   const MemoryPlan training = plan_training(graph, batch, {.checkpoint_layers = checkpoint_layers});
-  summary.training = estimate_memory(graph, {.batch = batch, .checkpoint_layers = checkpoint_layers}, Adam::kSize);
+  summary.training =
+      estimate_memory(graph, {.batch = batch, .checkpoint_layers = checkpoint_layers}, Adam::kSize);
   summary.batch = batch;
   summary.parameter_bytes = graph.parameter_arena_size() * kFloat;
   summary.training_bytes = training.size * kFloat;

@@ -1,16 +1,15 @@
-// Arena: many tensors in one flat buffer, so that the ring has one buffer to reduce and the optimizer one
-// kernel to launch.
+// Arena: many tensors in one flat buffer, so that one all-reduce and one optimizer kernel cover all of them.
 #pragma once
 
 #include <cstdint>
 
 namespace rondo {
 
-// Places tensors of floats one after the other. Each starts on a 16-byte boundary, where vector loads are
-// possible; the up to three floats between two tensors belong to nobody and stay zero.
+// Places float tensors one after the other. Each starts on a 16-byte boundary, as vector loads require. The
+// gaps between two tensors, at most three floats, stay zero.
 class ArenaLayout {
  public:
-  // Where the next `count` floats lie in `arena`; with a null arena the layout only measures.
+  // Returns the position of the next `count` floats in `arena`. With a null arena it only counts the size.
   float* place(float* arena, int64_t count) {
     const int64_t offset = size_;
     constexpr int64_t kAlign = 4;

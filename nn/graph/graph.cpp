@@ -41,7 +41,7 @@ Graph::Scope::~Scope() { graph_.scope_.resize(length_); }
 Parameter Graph::make(const std::string& name, std::vector<int64_t> shape, Init init, int64_t& arena) const {
   Parameter parameter{scope_ + name, std::move(shape), init, 0, arena};
   parameter.size = checked_product("graph: '" + parameter.name + "'", parameter.shape);
-  constexpr int64_t kAlign = 4;  // 16 bytes: vector accesses begin there
+  constexpr int64_t kAlign = 4;  // 16 bytes, for vector accesses
   arena += (parameter.size + kAlign - 1) / kAlign * kAlign;
   return parameter;
 }
@@ -99,7 +99,7 @@ bool Graph::fuse_relu(Value value) {
   return nodes_[static_cast<size_t>(info.producer)].op->fuse_relu();
 }
 
-// Backward goes from the last node to the first.
+// Backward runs from the last node to the first, so the last use writes first.
 Graph::Use Graph::first_writer(int value) const {
   value = resolved(value);
   Use writer;

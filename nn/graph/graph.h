@@ -1,4 +1,5 @@
-// Graph: a network as a list of operations, made once by modules (nn/layers/module.h) and then the same for every replica.
+// Graph: a network as a list of operations. Built once by modules (nn/layers/module.h), shared by all
+// replicas.
 #pragma once
 
 #include <rondo/nn/graph/op.h>
@@ -15,11 +16,12 @@ struct Value {
   Shape shape;
 };
 
-// How a parameter begins. Normal and uniform numbers are Philox's, with the parameter's number as the sequence.
+// Initial values of a parameter. Normal and uniform values come from Philox, with the parameter's index as
+// the sequence number.
 struct Init {
   enum class Kind { zeros, ones, normal, uniform };
   Kind kind = Kind::zeros;
-  float scale = 0;  // normal: the standard stddev; uniform: from -scale to scale
+  float scale = 0;  // normal: the standard deviation; uniform: from -scale to scale
 
   static Init zeros() { return {}; }
   static Init ones() { return {Kind::ones, 0}; }
@@ -27,15 +29,15 @@ struct Init {
   static Init uniform(float bound) { return {Kind::uniform, bound}; }
 };
 
-// A tensor that the optimizer trains, or a state that the layer itself keeps. `offset` is in floats, from the beginning
-// of the arena of all parameters, or of all states.
+// A trained tensor, or a state that its layer updates. `offset` is in floats from the beginning of the
+// parameter arena or the state arena.
 struct Parameter {
   std::string name;  // "block2.conv1.weight"
   std::vector<int64_t> shape;
   Init init;
   int64_t size = 0;
   int64_t offset = 0;
-  bool lasting = true;  // false: a state that only goes from forward to backward, and need not be saved
+  bool lasting = true;  // false: a state that only passes data from forward to backward; checkpoints omit it
 };
 
 class Graph {
@@ -47,7 +49,7 @@ class Graph {
     int output = -1;
     std::vector<int> parameters, states;
   };
-  // Input `input` of a node.
+  // Input number `input` of node `node`.
   struct Use {
     int node = -1;
     int input = -1;
@@ -55,9 +57,9 @@ class Graph {
   };
   struct ValueInfo {
     Shape shape;
-    int producer = -1;      // the node; -1: the network's input
-    int alias_of = -1;      // >= 0: the same memory, seen in another shape
-    std::vector<Use> uses;  // in the order of the nodes; those of aliases are counted at the value itself
+    int producer = -1;      // index of the node; -1: the network's input
+    int alias_of = -1;      // >= 0: same memory as that value, in another shape
+    std::vector<Use> uses;  // in node order; a use of an alias counts for the value it refers to
   };
 
   explicit Graph(Shape input);
@@ -65,9 +67,9 @@ class Graph {
   Value input() const { return {0, values_[0].shape}; }
   Value output() const { return {output_, output_shape_}; }
 
-  // ---- for modules ----
+  // ---- For modules ----
 
-  // Names of what is made meanwhile begin with "name.".
+  // While a Scope exists, names of new nodes and parameters begin with "name.".
   class Scope {
    public:
     Scope(Graph& graph, const std::string& name);
@@ -82,27 +84,28 @@ class Graph {
 
   int parameter(const std::string& name, std::vector<int64_t> shape, Init init);
   int state(const std::string& name, std::vector<int64_t> shape, Init init);
-  int non_persistent_buffer(const std::string& name, std::vector<int64_t> shape);  // not lasting; begins as zeros
+  int non_persistent_buffer(const std::string& name, std::vector<int64_t> shape);  // zeros; not saved
   Value add(std::unique_ptr<Op> op, const std::vector<Value>& inputs, Shape output,
             std::vector<int> parameters = {}, std::vector<int> states = {});
-  Value reshape(Value value, Shape shape);  // costs nothing
-  // Lets the operation that made `value` rectify it; false where it can't, or somebody has seen the value as it is.
+  Value reshape(Value value, Shape shape);  // shares the value's memory
+  // Fuses a ReLU into the operation that computes `value`. Returns false if that operation cannot fuse it or
+  // if `value` already has uses.
   bool fuse_relu(Value value);
   void set_output(Value value) { output_ = resolved(value.id), output_shape_ = value.shape; }
 
-  // ---- for those who run it ----
+  // ---- For running the network ----
 
   const std::vector<Node>& nodes() const { return nodes_; }
   const std::vector<ValueInfo>& values() const { return values_; }
   const std::vector<Parameter>& parameters() const { return parameters_; }
   const std::vector<Parameter>& states() const { return states_; }
-  int64_t parameter_arena_size() const { return parameter_arena_; }  // in floats, gaps included
+  int64_t parameter_arena_size() const { return parameter_arena_; }  // in floats, including gaps
   int64_t state_arena_size() const { return state_arena_; }
-  int64_t parameter_count() const;  // without gaps
-  // The value whose memory it is.
+  int64_t parameter_count() const;  // excluding gaps
+  // The value that owns the memory of `value`: itself unless it is an alias.
   int resolved(int value) const;
-  // Whose backward is the first to write the value's gradient; the others add to it. Nobody's for the network's
-  // output, which whoever computes the loss writes.
+  // The use whose backward writes the value's gradient first; the other uses add to it. Returns {-1, -1} for
+  // the network's output, whose gradient is written by the loss.
   Use first_writer(int value) const;
 
  private:

@@ -8,27 +8,27 @@ namespace {
 
 using Kind = ScheduleEntry::Kind;
 
-// A tensor and its life, from the first to the last entry, both included.
+// A tensor's size and lifetime, from the first to the last schedule entry, both included.
 struct Life {
   int64_t size;
   int first, last;
   int64_t place = kNowhere;
 };
 
-constexpr int64_t kAlign = 64;  // 256 bytes, as the allocator itself aligns
+constexpr int64_t kAlign = 64;  // 256 bytes, the alignment of cudaMalloc
 
 int64_t floats_of(const Shape& shape, int64_t batch) {
   return (shape.size() * batch + kAlign - 1) / kAlign * kAlign;
 }
 
-// Finds a place for every life; returns the end of the arena.
+// Assigns an offset to every lifetime. Returns the size of the arena.
 int64_t place(std::vector<Life>& lives) {
   std::vector<Life*> order;
   for (Life& life : lives) order.push_back(&life);
   std::stable_sort(order.begin(), order.end(), [](const Life* a, const Life* b) {
     return a->size != b->size ? a->size > b->size : a->first < b->first;
   });
-  std::vector<const Life*> placed;  // sorted by place
+  std::vector<const Life*> placed;  // sorted by offset
   int64_t end = 0;
   for (Life* life : order) {
     int64_t at = 0;
@@ -46,7 +46,7 @@ int64_t place(std::vector<Life>& lives) {
   return end;
 }
 
-// A result without a reader has no gradient to go backward from.
+// A result without a reader has no gradient, so its operation cannot go backward.
 void check_all_used(const Graph& graph) {
   for (const Graph::Node& node : graph.nodes())
     if (graph.values()[static_cast<size_t>(node.output)].uses.empty() &&
@@ -55,7 +55,8 @@ void check_all_used(const Graph& graph) {
                                node.op->description(), "), and it is not the network's output"));
 }
 
-// Goes through the schedule. Tensors are numbers of lives until all lives are known, and then places.
+// Walks through the schedule. The plan's tensors are indices into lives_ until all lifetimes are known;
+// put_in_place() replaces them with offsets.
 class Planner {
  public:
   Planner(const Graph& graph, int64_t batch, bool input_gradient)
@@ -87,7 +88,7 @@ class Planner {
       }
       ++now_;
     }
-    if (gradients_[0] != kNowhere) {  // for whoever asked for it, when all is done
+    if (gradients_[0] != kNowhere) {  // the caller reads it after the last entry
       plan_.input_gradient = gradients_[0];
       lives_[static_cast<size_t>(gradients_[0])].last = now_;
     }
@@ -96,7 +97,7 @@ class Planner {
   }
 
  private:
-  using Tensors = std::vector<int64_t>;  // of each value, the life that holds it now
+  using Tensors = std::vector<int64_t>;  // for each value, the index of its current lifetime in lives_
 
   int input() const { return graph_.input().id; }
   int output() const { return graph_.resolved(graph_.output().id); }

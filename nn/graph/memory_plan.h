@@ -1,9 +1,10 @@
-// MemoryPlan: where each activation and each gradient lies in one flat arena, made once for a graph and a batch.
+// MemoryPlan: the offset of each activation and gradient in one flat arena, for one graph and batch size.
 //
-// A step is a line of moments (schedule.h). Each tensor is needed from the moment that writes it to the last one that
-// reads it; a value that is recomputed has two such lives, and a place for each. Two tensors may lie in the same place
-// when their lives don't meet. Tensors are placed from the largest to the smallest, each at the lowest place that is free
-// for its whole life: simple, and in practice within a few per cent of the least possible.
+// A step is a list of schedule entries (schedule.h). A tensor is live from the entry that writes it to the
+// last entry that reads it. A recomputed value has two such lifetimes, each with its own offset. Two tensors
+// may share memory if their lifetimes do not overlap. The planner places tensors from the largest to the
+// smallest, each at the lowest offset that is free for its whole lifetime. In practice the result is within a
+// few per cent of the minimum.
 #pragma once
 
 #include <rondo/nn/graph/graph.h>
@@ -14,17 +15,18 @@
 
 namespace rondo::nn {
 
-// Places are in floats from the arena's beginning.
+// Offsets are in floats from the beginning of the arena. kNowhere: no memory.
 constexpr int64_t kNowhere = -1;
 
-// A moment, and where its operation finds what it works on. What backward does not read (Op::saves()) is nowhere.
+// A schedule entry, and the offsets of its operation's tensors. Tensors that backward does not read
+// (Op::saves()) have kNowhere.
 struct Step {
   ScheduleEntry entry;
   std::vector<int64_t> inputs;
   int64_t output = kNowhere;
   int64_t output_gradient = kNowhere;
-  // Backward, of each input: where its gradient is written, and where that is then added to: nowhere, if it was the first
-  // to be written.
+  // Backward, for each input: input_gradients is where its gradient is written. added_to is where that
+  // gradient is then added; kNowhere for the first gradient of a value.
   std::vector<int64_t> input_gradients, added_to;
 };
 
@@ -33,18 +35,19 @@ struct MemoryPlan {
   int64_t input = kNowhere, input_gradient = kNowhere;
   int64_t output = kNowhere, output_gradient = kNowhere;
   int64_t size = 0;     // of the arena, in floats
-  int64_t tensors = 0;  // the sum of all tensors' sizes: what the arena would take without reuse
+  int64_t tensors = 0;  // sum of all tensor sizes in floats: the arena's size without reuse
 };
 
 struct PlanOptions {
-  bool input_gradient = false;  // also make the gradient with respect to the network's input
-  // k > 0: of each k operations only what others use outlives them; they run forward once more before they go backward.
-  // Less memory for a third more arithmetic, and the same results bit for bit. 0: nothing is computed twice.
+  bool input_gradient = false;  // also compute the gradient with respect to the network's input
+  // Activation checkpointing. 0: keep all values. k > 0: of each segment of k operations, keep only the
+  // values that other segments use, and run the segment's forward again before its backward. Uses less memory
+  // and up to a third more arithmetic; the results are the same bit for bit.
   int64_t checkpoint_layers = 0;
 };
 
-// Throw a bad_argument Error for a negative batch or checkpoint_layers, and where training has an operation whose result
-// nobody uses.
+// Throw a bad_argument Error for a negative batch or checkpoint_layers. plan_training() also throws if the
+// result of an operation is unused.
 MemoryPlan plan_training(const Graph& graph, int64_t batch, const PlanOptions& options = {});
 MemoryPlan plan_inference(const Graph& graph, int64_t batch);
 

@@ -11,52 +11,52 @@
 
 namespace rondo::nn {
 
-// What one call of an operation works on. Pointers are those of one replica; its device is current.
+// Arguments of one call of an operation. All pointers belong to one replica, whose device is current.
 struct OpContext {
-  int64_t batch = 0;         // samples here
-  int64_t first = 0;         // samples of the whole batch that other replicas have before these
-  int64_t summed_batch = 0;  // samples that went into `sums`: these, or those of all replicas
+  int64_t batch = 0;         // samples of this replica
+  int64_t first = 0;         // samples of the whole batch on lower ranks
+  int64_t summed_batch = 0;  // samples in `sums`: of this replica, or of all replicas
   bool training = false;
-  bool recompute =
-      false;          // forward: once more, for backward; states and sums are already those of this batch
-  uint64_t seed = 0;  // of what is random in training
-  const int64_t* step = nullptr;  // in device memory
+  // forward: run again for backward. States and sums already hold this batch's values.
+  bool recompute = false;
+  uint64_t seed = 0;  // of the random numbers in training
+  const int64_t* step = nullptr;  // step counter, in device memory
   std::span<const ConstTensor> inputs;
-  Tensor output;                                // forward: to write; backward: as forward left it
-  Tensor output_gradient;                       // backward: to read, and then free to be overwritten
-  std::span<const Tensor> input_gradients;      // backward: to write; without data where nobody asks for it
-  std::span<float* const> parameters;           // in the order in which the operation declared them
-  std::span<float* const> parameter_gradients;  // backward: to write, sums over the samples here
+  Tensor output;                                // forward: to write; backward: what forward wrote
+  Tensor output_gradient;                       // backward: to read; may be overwritten after that
+  std::span<const Tensor> input_gradients;      // backward: to write; null data if not needed
+  std::span<float* const> parameters;           // in the order in which they were declared
+  std::span<float* const> parameter_gradients;  // backward: to write; sums over this replica's samples
   std::span<float* const> states;               // running statistics: kept between steps, not trained
-  std::span<double* const> sums;                // what the replicas share (Op::shared_sums())
+  std::span<double* const> sums;                // shared between replicas (Op::shared_sums())
   Workspace workspace;
   cudaStream_t stream = nullptr;
 };
 
-// What backward reads of what forward left; what it does not read may be overwritten before.
+// The tensors of forward that backward reads. Memory of the others may be reused before backward.
 struct Saves {
   bool inputs = false;
   bool output = false;
 };
 
-// An operation is made once and serves all replicas and steps: it keeps nothing of a run in itself.
+// An operation is built once and used for all replicas and steps, so it must not store data of a call.
 class Op {
  public:
   virtual ~Op() = default;
 
-  // In words, for a table of the network: "conv 64 @ 3x3, stride 2".
+  // Text for the network's table: "conv 64 @ 3x3, stride 2".
   virtual std::string description() const = 0;
-  // Multiplications and additions of forward for one sample.
+  // Multiplications and additions in forward, per sample.
   virtual double flops() const { return 0; }
   virtual Saves saves() const { return {}; }
-  // The largest that forward or backward wants for so many samples.
+  // The larger of the workspaces of forward and backward for `batch` samples.
   virtual int64_t workspace_bytes(int64_t batch) const {
     static_cast<void>(batch);
     return 0;
   }
 
-  // Doubles that forward_sums() leaves in run.sums[0] and backward_sums() in run.sums[1], before forward() and backward();
-  // in between they are added over all replicas, where the replicas share their statistics.
+  // Number of doubles that forward_sums() writes to run.sums[0] before forward(), and backward_sums() to
+  // run.sums[1] before backward(). With shared statistics they are added over all replicas in between.
   virtual int64_t shared_sums() const { return 0; }
   virtual Status forward_sums(const OpContext&) const { return {}; }
   virtual Status backward_sums(const OpContext&) const { return {}; }
@@ -64,7 +64,8 @@ class Op {
   virtual Status forward(const OpContext& run) const = 0;
   virtual Status backward(const OpContext& run) const = 0;
 
-  // Takes a ReLU into the operation's own last pass, when it is asked before it is used. False: it can't.
+  // Fuses a following ReLU into the operation. Must be called before its output is used. Returns false if
+  // unsupported.
   virtual bool fuse_relu() { return false; }
 };
 

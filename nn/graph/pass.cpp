@@ -6,8 +6,8 @@
 
 namespace rondo::nn {
 
-// One pass over all replicas, step by step of their plans: the replicas' work runs side by side on their streams, and
-// where they share statistics they meet in the middle of an operation.
+// Runs one pass over all replicas, one schedule entry at a time. The replicas' work runs concurrently on
+// their streams. Where they share statistics, an all-reduce in the middle of an operation synchronises them.
 class PassRunner {
   using Kind = ScheduleEntry::Kind;
 
@@ -41,7 +41,7 @@ class PassRunner {
 
   const Graph& graph() const { return replicas_[0].graph_; }
 
-  // Replicas may have batches, and so places, of their own.
+  // Batch sizes, and so memory offsets, may differ between replicas; the schedule may not.
   void check_same_schedule() const {
     for (const Replica& replica : replicas_)
       if (!std::ranges::equal(replica.plan_.steps, replicas_[0].plan_.steps, {}, &Step::entry,

@@ -8,7 +8,7 @@ namespace rondo::nn {
 
 namespace {
 
-// Of each operation that shares sums: those of forward and those of backward.
+// The operations use the buffer one after the other. Each needs shared_sums() for forward and for backward.
 int64_t sums_size(const Graph& graph) {
   int64_t size = 0;
   for (const Graph::Node& node : graph.nodes()) size = std::max(size, 2 * node.op->shared_sums());

@@ -1,4 +1,4 @@
-// Replica: what one copy of a network holds in a device's memory; forward() and backward(): a pass over all replicas.
+// Replica: one copy of a network in a device's memory. forward() and backward() run a pass on all replicas.
 #pragma once
 
 #include <rondo/collectives/collectives.h>
@@ -12,14 +12,15 @@
 
 namespace rondo::nn {
 
-// One pass of one batch. It only enqueues work, which can be recorded.
+// Options of a pass over one batch. A pass only enqueues work, so it can be captured in a graph.
 struct Pass {
   bool training = false;
   uint64_t seed = 0;
-  // Adds the statistics of the replicas, rank r's of replica r; null: each has its own.
+  // If set, batch norm adds its sums over this communicator's ranks; replica r is local rank r. Null: each
+  // replica uses its own sums.
   Communicator* sync_batch_norm = nullptr;
-  ReduceOptions how = {.algorithm = Algorithm::direct};  // they are added
-  int64_t whole_batch = 0;  // samples of all ranks of sync_batch_norm; 0: those of `replicas`
+  ReduceOptions how = {.algorithm = Algorithm::direct};  // of the all-reduce of these sums
+  int64_t whole_batch = 0;  // samples on all ranks of sync_batch_norm; 0: samples of `replicas`
 };
 
 // Device memory of a replica, in bytes.
@@ -27,59 +28,61 @@ struct ReplicaMemory {
   int64_t parameters = 0, gradients = 0;
   int64_t states = 0;      // of the layers, such as running statistics
   int64_t arena = 0;       // activations and their gradients
-  int64_t statistics = 0;  // sums that replicas share, and the step counter
+  int64_t statistics = 0;  // sums shared between replicas, and the step counter
   int64_t workspace = 0;
 
   int64_t total() const { return parameters + gradients + states + arena + statistics + workspace; }
 };
 
-// The largest workspace that one of the operations wants for up to so many samples: fewer samples may want more, where a sum
-// is cut into more parts. With less room an operation would be slower and round in another order.
+// The largest workspace of any operation for any batch up to max_batch. Fewer samples can need more, where a
+// sum is split into more parts. A smaller workspace would make an operation slower and change its rounding.
 int64_t workspace_bytes(const Graph& graph, int64_t max_batch);
 
 class Replica {
  public:
-  // `stream` is a stream of `device`; work of this replica goes there. The graph must outlive the replica. The parameters and
-  // states are not set yet. Throws rondo::Error.
+  // `stream` is a stream of `device` and receives all work of this replica. The graph must outlive the
+  // replica. Parameters and states are 0 until initialise(). Throws rondo::Error.
   Replica(const Graph& graph, int device, cudaStream_t stream, MemoryPlan plan, int64_t max_batch);
 
   int device() const { return device_; }
   cudaStream_t stream() const { return stream_; }
   int64_t max_batch() const { return max_batch_; }
 
-  // All parameters, gradients, states: flat, gaps between the tensors included (which stay 0).
+  // All parameters, gradients or states as one flat vector, including the gaps between tensors, which stay 0.
   VectorView<float> parameters() { return view(parameters_); }
   VectorView<float> gradients() { return view(gradients_); }
   VectorView<float> states() { return view(states_); }
   float* parameter(const Parameter& p) { return parameters_.data() + p.offset; }
   float* state(const Parameter& p) { return states_.data() + p.offset; }
 
-  // How many samples the following pass has here, and how many of the whole batch come before them.
+  // Sets the replica's samples of the next pass: their number, and the number of samples of the whole batch
+  // on lower ranks.
   void set_batch(int64_t batch, int64_t first);
   int64_t batch() const { return batch_; }
   int64_t first() const { return first_; }
   const Graph& graph() const { return graph_; }
-  // The input is set before forward() and may be overwritten by it. The result is there until backward() begins; the
-  // output's gradient is set between the two.
+  // Write the input before forward(), which may overwrite it. The output is valid from forward() until
+  // backward() begins; write the output gradient between the two.
   Tensor input() { return tensor(plan_.input, graph_.input().shape); }
   Tensor output() { return tensor(plan_.output, graph_.output().shape); }
   Tensor output_gradient() { return tensor(plan_.output_gradient, graph_.output().shape); }
-  // Without data unless the plan has one.
+  // Null data unless PlanOptions::input_gradient was set.
   Tensor input_gradient() { return tensor(plan_.input_gradient, graph_.input().shape); }
-  // Of one node, right after its turn (`after_node` of forward() and backward()): its output; the gradient of its i-th input,
-  // which is all of it where nobody else uses that input; and what that was added to, without data if it was the first.
+  // Tensors of one node. Valid only in `after_node` of forward() or backward() for that node: the output; the
+  // gradient that the node computed for its i-th input; and the gradient of that input to which this was
+  // added (null data if it was the first).
   Tensor output_of(int node);
   Tensor input_gradient_of(int node, int i);
   Tensor added_to_by(int node, int i);
-  // What first_nonfinite() finds among the gradients, where somebody looks for it; null else. Optimizers pass it on.
+  // Result of first_nonfinite() for the gradients, for the optimizers' kernels; null if it is not computed.
   const unsigned long long* found_inf() const { return found_inf_; }
   void set_found_inf(const unsigned long long* found_inf) { found_inf_ = found_inf; }
-  int64_t* step() { return step_.data(); }  // a counter that whoever trains advances
+  int64_t* step() { return step_.data(); }  // step counter; the trainer advances it
 
-  // Fills parameters and states as their layers want them, on the replica's stream; the same seed, the same values.
+  // Sets parameters and states to initial values that depend only on the seed, on the replica's stream.
   void initialise(uint64_t seed);
 
-  // What a replica will allocate.
+  // Memory that a replica will allocate.
   static ReplicaMemory memory(const Graph& graph, const MemoryPlan& plan, int64_t max_batch);
   static int64_t bytes(const Graph& graph, const MemoryPlan& plan, int64_t max_batch) {
     return memory(graph, plan, max_batch).total();
@@ -109,15 +112,15 @@ class Replica {
   Buffer<std::byte> workspace_;
 };
 
-// replicas[r].output() = network(replicas[r].input()), for every replica. `after_node` is called when all replicas' work
-// of a node has been enqueued. Throws rondo::Error.
+// replicas[r].output() = network(replicas[r].input()), for every replica. Calls `after_node` after a node's
+// work has been enqueued for all replicas. Throws rondo::Error.
 void forward(std::span<Replica> replicas, const Pass& pass,
              const std::function<void(int node)>& after_node = {});
 
-// From replicas[r].output_gradient() to replicas[r].gradients(), which are overwritten with the sums over the replica's
-// samples. After forward() of the same batch in training, with the same pass: what was not kept is computed again.
-// `after_node` is called when all replicas' work of a node has been enqueued: the gradients of its parameters are then
-// complete in stream order. Throws rondo::Error.
+// Computes replicas[r].gradients() from replicas[r].output_gradient(). The gradients are overwritten with
+// sums over the replica's samples. Requires a preceding training forward() on the same batch with the same
+// Pass. Values that were not kept are recomputed. Calls `after_node` after a node's work has been enqueued
+// for all replicas: the gradients of its parameters are then complete in stream order. Throws rondo::Error.
 void backward(std::span<Replica> replicas, const Pass& pass,
               const std::function<void(int node)>& after_node = {});
 

@@ -13,7 +13,8 @@ struct Segment {
   bool has(int node) const { return begin <= node && node < end; }
 };
 
-// Made and used in the segment, and nowhere else. (The network's result is made by the last segment, which nobody asks of.)
+// True if the value is computed in the segment and only used there. The network's output would pass this test
+// too, but the last segment, which computes it, is never recomputed.
 bool is_internal(const Graph& graph, const Segment& segment, int value) {
   const Graph::ValueInfo& info = graph.values()[static_cast<size_t>(value)];
   return segment.has(info.producer) &&
@@ -21,8 +22,8 @@ bool is_internal(const Graph& graph, const Segment& segment, int value) {
                      [&](const Graph::Use& use) { return segment.has(use.node); });
 }
 
-// The operations that have to run once more before the segment goes backward: those that make what backward reads, and
-// what these are made of.
+// The operations that must run again before the segment goes backward: those that compute what backward
+// reads, and those that compute their inputs.
 std::vector<ScheduleEntry> recomputed(const Graph& graph, const Segment& segment) {
   std::vector<bool> needed(graph.values().size());
   const auto need_inputs = [&](const Graph::Node& node) {

@@ -1,4 +1,4 @@
-// The line of moments of a training step: which operation runs when. The memory plan and the pass both follow it.
+// The order of the operations in a step. The memory plan and the pass both follow it.
 #pragma once
 
 #include <rondo/nn/graph/graph.h>
@@ -11,8 +11,8 @@ namespace rondo::nn {
 struct ScheduleEntry {
   enum class Kind {
     forward,
-    outside,  // of no operation: whoever runs the network reads its result, and in training writes its gradient
-    recompute,  // forward once more, from the same inputs to the same output
+    outside,    // no operation: the caller reads the output and, in training, writes its gradient
+    recompute,  // forward again, with the same inputs and the same output
     backward,
   };
   Kind kind = Kind::outside;
@@ -20,15 +20,15 @@ struct ScheduleEntry {
   bool operator==(const ScheduleEntry&) const = default;
 };
 
-// Forward of all operations, and the moment in which the result is read.
+// Forward of all operations, then the entry `outside`.
 std::vector<ScheduleEntry> evaluation_schedule(const Graph& graph);
 
-// The same, and then all operations backward in reverse.
+// The same, followed by backward of all operations in reverse order.
 //
-// With checkpoint_layers = k > 0 (Chen et al., "Training deep nets with sublinear memory cost", 2016) the operations are cut
-// into segments of k. A value that is used in its own segment only need not outlive it: before the segment goes backward,
-// those of its operations whose result is needed again run forward once more. The last segment goes backward while
-// its values are still there. Throws a bad_argument Error for a negative k.
+// checkpoint_layers = k > 0 (Chen et al., "Training deep nets with sublinear memory cost", 2016) splits the
+// operations into segments of k. A value that is only used in its own segment is not kept for backward.
+// Before a segment goes backward, its operations whose results backward needs run forward again. The last
+// segment is not recomputed: its values are still in memory. Throws a bad_argument Error for a negative k.
 std::vector<ScheduleEntry> training_schedule(const Graph& graph, int64_t checkpoint_layers = 0);
 
 }  // namespace rondo::nn

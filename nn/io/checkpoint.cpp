@@ -16,10 +16,10 @@ using Metadata = std::map<std::string, std::string>;
 
 constexpr const char* kCheckpoint = "rondo checkpoint";
 constexpr const char* kParameters = "rondo parameters";
-constexpr const char* kForeignParameters = "parameters";  // another program's, without a checksum
+constexpr const char* kForeignParameters = "parameters";  // of another program, without a checksum
 constexpr const char* kFormatVersion = "2";
 constexpr const char* kChecksum = "crc32";
-constexpr std::string_view kRecipe = "recipe.";  // in front of the names that the caller gave
+constexpr std::string_view kRecipe = "recipe.";  // prefix of the caller's names
 constexpr const char* kLayouts = "activations NHWC, convolutions KRSC, linear [inputs, outputs]";
 
 template <class... Parts>
@@ -27,7 +27,7 @@ template <class... Parts>
   throw Error(bad_argument(parts...));
 }
 
-// All errors of `work` that are about the file or the arguments name the file.
+// Runs `work` and prefixes its bad_argument errors with the path.
 template <class Work>
 auto about(const std::string& path, Work work) {
   try {
@@ -54,7 +54,7 @@ Number number_of(const Metadata& metadata, const std::string& key) {
   return *value;
 }
 
-// Steps, epochs, samples: so many that one more is a number still.
+// For steps, epochs and samples. The limit keeps increments from overflowing.
 void check_count(const std::string& name, int64_t value) {
   constexpr int64_t kMost = int64_t{1} << 62;
   if (value < 0 || value > kMost) fail("its ", name, " is ", value, ", must be 0 to ", kMost);
@@ -66,7 +66,7 @@ void check_place(const TrainingState& place) {
   check_count("batch", place.batch);
 }
 
-// The file's own counters, which go on from where they are.
+// Checks the counters in the file, which training will continue to increment.
 void check_counters(const std::vector<const StoredTensor*>& tensors) {
   for (const StoredTensor* tensor : tensors) {
     if (tensor->type != StoredType::i64) continue;
@@ -82,7 +82,7 @@ void expect(const Metadata& metadata, const std::string& key, const std::string&
   if (is != want) fail("its ", key, " is '", shown_name(is), "', ", whose, " is '", want, "'");
 }
 
-// What tells one network from another: the shapes of input and output, and all tensors.
+// Identifies a network by the shapes of its input and output and all its tensors.
 std::string fingerprint(const Graph& graph) {
   std::string description = concat(text(graph.input().shape), " to ", text(graph.output().shape), "\n");
   for (const auto* tensors : {&graph.parameters(), &graph.states()})
@@ -91,14 +91,14 @@ std::string fingerprint(const Graph& graph) {
   return sha256({reinterpret_cast<const uint8_t*>(description.data()), description.size()});
 }
 
-// The checksum of tensors and metadata, without the entry of the checksum.
+// Checksum of the tensors and the metadata, except the entry of the checksum itself.
 std::string checksum_text(const std::vector<StoredTensor>& tensors, Metadata metadata) {
   metadata.erase(kChecksum);
   return exact_text(checksum(tensors, metadata));
 }
 
-// Every format of Rondo's own has a checksum. A file of another format may have one, so that damage to the
-// name of the format does not switch it off.
+// Rondo's own formats always have a checksum. For other formats it is checked if present, so that damage to
+// the name of the format does not disable the check.
 void check_contents(const Safetensors& file) {
   const auto format = file.metadata.find("format");
   const bool ours =
@@ -114,7 +114,7 @@ void append(std::vector<DeviceTensor>& to, std::vector<DeviceTensor> tensors) {
   to.insert(to.end(), std::make_move_iterator(tensors.begin()), std::make_move_iterator(tensors.end()));
 }
 
-// Parameters and states; once for all replicas, except for the states of replicas that each gather their own.
+// Parameters and states. One copy for all replicas; without sync_batch_norm, the states of each replica.
 std::vector<DeviceTensor> tensors_to_save(DataParallel& model, Metadata& metadata) {
   std::vector<DeviceTensor> tensors = parameter_tensors(model);
   bool own = !model.options().sync_batch_norm && !model.graph().states().empty();
@@ -153,7 +153,7 @@ void write(const std::string& path, DataParallel& model, const std::vector<Devic
   write_safetensors(path, host.tensors, metadata);
 }
 
-// A file of Rondo's, whole and of a version that is known.
+// Reads a file and checks that it is Rondo's, undamaged and of a supported version.
 Safetensors read(const std::string& path) {
   Safetensors file = read_safetensors(path);
   const auto version = file.metadata.find("format_version");
@@ -178,7 +178,7 @@ void check_same_model(const Metadata& metadata, const DataParallel& model) {
   expect(metadata, "seed", exact_text(model.options().seed), "the model's");
 }
 
-// Comes before the tensors: which they are depends on the settings.
+// Must run before the tensors are compared: the optimizer's settings determine which tensors there are.
 void check_same_optimizer(const Metadata& metadata, const Optimizer& optimizer) {
   expect(metadata, "optimizer", optimizer.kind(), "that of this training");
   for (const OptimizerSetting& setting : optimizer.settings())
@@ -237,7 +237,7 @@ TrainingState load_checkpoint(const std::string& path, DataParallel& model, Opti
     check_same_model(file.metadata, model);
     const auto rate = number_of<float>(file.metadata, "learning_rate");
     if (!std::isfinite(rate)) fail("its learning rate is ", rate, ", must be finite");
-    // Everything fits: from here on the model changes.
+    // All checks have passed. From here on the model changes.
     model.streams().synchronize();
     upload(tensors, contents);
     clear_nonfinite_gradient(model);

@@ -26,7 +26,7 @@ std::unique_ptr<std::byte[]> download(const DeviceTensor& tensor, const DeviceTe
   return memory;
 }
 
-// The first place whose contents are not `memory`, or -1.
+// Returns the first place whose contents differ from `memory`, or -1.
 int64_t first_other(const DeviceTensor& tensor, const std::byte* memory) {
   for (size_t i = 1; i < tensor.places.size(); ++i)
     if (std::memcmp(download(tensor, tensor.places[i]).get(), memory, bytes_of(tensor)) != 0)
@@ -129,7 +129,7 @@ void upload(const std::vector<DeviceTensor>& tensors, const std::vector<const St
       const DeviceScope scope(place.device);
       RONDO_CUDA_THROW(cudaMemcpy(place.data, contents[i]->bytes.data(), contents[i]->bytes.size(),
                                   cudaMemcpyHostToDevice));
-      // A copy from pageable memory may end before it has reached the device.
+      // A cudaMemcpy from pageable memory may return before the data has reached the device.
       RONDO_CUDA_THROW(cudaStreamSynchronize(cudaStreamLegacy));
     }
 }

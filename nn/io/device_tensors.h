@@ -1,4 +1,4 @@
-// DeviceTensors: the named tensors of a model and its optimizer in the memory of the devices, to and from a file.
+// DeviceTensors: reads and writes the named tensors of a model and its optimizer in device memory.
 #pragma once
 
 #include <rondo/nn/train/data_parallel.h>
@@ -11,7 +11,7 @@
 
 namespace rondo::nn {
 
-// A tensor that a file has once. Every place is to have the same contents.
+// A tensor that is stored once in a file. All its places must have the same contents.
 struct DeviceTensor {
   struct Place {
     int device;
@@ -20,33 +20,36 @@ struct DeviceTensor {
   std::string name;
   StoredType type;
   std::vector<int64_t> shape;
-  std::vector<Place> places;  // usually one for each replica
+  std::vector<Place> places;  // usually one per replica
 };
 
 // "0.weight", ...
 std::vector<DeviceTensor> parameter_tensors(DataParallel& model);
-// The lasting states of the layers, one tensor for all replicas: "1.running_mean"; or one for each: "replica.0.1.running_mean".
+// The persistent layer states: one tensor for all replicas ("1.running_mean"), or one per replica
+// ("replica.0.1.running_mean").
 std::vector<DeviceTensor> state_tensors(DataParallel& model, bool one_for_each);
 // "training.steps", "optimizer.momentum.0.weight", "optimizer.steps", ...
 std::vector<DeviceTensor> training_tensors(DataParallel& model, Optimizer& optimizer);
 
-// Contents on the host, and the tensors that they are of.
+// Tensor contents in host memory.
 struct HostTensors {
   std::vector<StoredTensor> tensors;
   std::vector<std::unique_ptr<std::byte[]>> memory;
 };
 
-// Nothing may be in flight. Throws Error: bad_argument for a tensor whose places differ; from CUDA.
+// The caller must wait for all enqueued work first. Throws Error: bad_argument if the places of a tensor
+// differ; CUDA errors.
 HostTensors download(const std::vector<DeviceTensor>& tensors);
-// Whether all places of each tensor are equal, bit for bit.
+// True if all places of each tensor are equal bit for bit.
 bool places_agree(const std::vector<DeviceTensor>& tensors);
 
-// The file's tensors in the order of `tensors`. Throws a bad_argument Error that names the first one that is not there or has
-// another type or shape, or that is there and should not be, unless its name begins with one of `besides`.
+// Returns the file's tensors in the order of `tensors`. Throws a bad_argument Error that names the first
+// tensor that is missing, has another type or shape, or is unexpected. Names that begin with one of `besides`
+// are allowed.
 std::vector<const StoredTensor*> matching(const Safetensors& file, const std::vector<DeviceTensor>& tensors,
                                           const std::set<std::string>& besides = {});
 
-// Nothing may be in flight. Returns when the contents are there. Throws Error from CUDA.
+// The caller must first wait for all enqueued work. Returns when the copies are complete. Throws CUDA errors.
 void upload(const std::vector<DeviceTensor>& tensors, const std::vector<const StoredTensor*>& contents);
 
 }  // namespace rondo::nn

@@ -22,7 +22,7 @@ template <class... Parts>
   throw Error(bad_argument(path, ": ", parts...));
 }
 
-// What a call that has just set errno could not do.
+// Throws for a call that has just failed and set errno.
 [[noreturn]] void failed(const std::string& path, const std::string& what) {
   throw Error(
       Status(StatusCode::out_of_resources, concat(path, ": ", what, " (", std::strerror(errno), ")")));
@@ -42,9 +42,9 @@ class Descriptor {
   int value_;
 };
 
-// Where the name leads: a link to a file that is not there yet means that file.
+// Follows links. A link to a file that does not exist resolves to that file's path.
 fs::path end_of_links(const std::string& path) {
-  constexpr int kMostLinks = 40;  // as Linux has it
+  constexpr int kMostLinks = 40;  // as in Linux
   fs::path end = fs::absolute(path);
   for (int links = 0; fs::is_symlink(fs::symlink_status(end)); ++links) {
     if (links == kMostLinks) refuse(path, "is a link that leads to no file, but from link to link");
@@ -78,7 +78,7 @@ fs::path beside(const fs::path& target, const char* suffix) {
   return target.parent_path() / concat(".", target.filename().string(), suffix);
 }
 
-// " (process 17)", as the lock's file says; "" where it does not.
+// " (process 17)", read from the lock file; "" if it has no process id.
 std::string holder(const fs::path& lock_file) {
   const Descriptor file(lock_file, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
   char text[32];
@@ -87,18 +87,18 @@ std::string holder(const fs::path& lock_file) {
   return process ? concat(" (process ", *process, ")") : "";
 }
 
-// Opens a file beside `path` and locks it; `taken` returns the message for a file that another process has
-// locked. The name is fixed, so that the files of killed processes do not pile up; the lock separates
-// processes that run at the same time.
+// Opens a file in the folder of `path` and locks it. `taken` returns the error message if another process has
+// locked it. The name is fixed, so that files of killed processes do not accumulate; the lock separates
+// concurrent processes.
 template <class Taken>
 Descriptor open_alone(const std::string& path, const fs::path& name, Taken taken) {
-  constexpr mode_t kOrdinary = 0666;  // less what the user's umask takes away
+  constexpr mode_t kOrdinary = 0666;  // before the user's umask
   for (;;) {
     Descriptor file(name, O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK, kOrdinary);
     if (file < 0) refuse(path, "can't be written (", std::strerror(errno), ")");
-    // Other errors: there are network file systems without locks.
+    // Other errors are ignored: some network file systems have no locks.
     if (flock(file, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) refuse(path, taken());
-    // Between our open and our lock its owner may have renamed or removed it.
+    // The previous owner may have renamed or removed the file between our open and our lock.
     if (is_still(file, name)) return file;
   }
 }
@@ -111,7 +111,7 @@ class Temporary {
         name_(beside(target, ".rondo-tmp")),
         file_(open_alone(path, name_, [] { return "somebody else is writing it at this moment"; })) {}
   ~Temporary() {
-    if (!renamed_) unlink(name_.c_str());  // before the lock goes
+    if (!renamed_) unlink(name_.c_str());  // before the lock is released
   }
   Temporary(const Temporary&) = delete;
   Temporary& operator=(const Temporary&) = delete;
@@ -150,10 +150,10 @@ class Temporary {
   bool renamed_ = false;
 };
 
-// Makes the new name of a file last.
+// Makes a file's new name durable.
 void synchronise_folder(const std::string& path, const fs::path& folder) {
   const Descriptor descriptor(folder, O_RDONLY | O_DIRECTORY);
-  // EINVAL: a file system that has nothing to synchronise there.
+  // EINVAL: the file system does not support synchronisation of folders.
   if (descriptor < 0 || (fsync(descriptor) != 0 && errno != EINVAL))
     failed(path, "was replaced, but it is not certain that this outlasts a power failure");
 }
@@ -175,12 +175,12 @@ FileLock::FileLock(const std::string& path) {
   }
   const std::string process = std::to_string(getpid());
   const bool noted = ftruncate(file, 0) == 0 && write(file, process.data(), process.size()) > 0;
-  static_cast<void>(noted);  // the message that refuses another run is right without it
+  static_cast<void>(noted);  // the process id is only for error messages
   descriptor_ = file.release();
 }
 
 FileLock::~FileLock() {
-  if (is_still(descriptor_, name_)) unlink(name_.c_str());  // before the lock goes
+  if (is_still(descriptor_, name_)) unlink(name_.c_str());  // before the lock is released
   close(descriptor_);
 }
 

@@ -1,4 +1,4 @@
-// A file that is replaced whole: whoever looks finds the old contents or the new, also after a crash or a power failure.
+// Atomic replacement of a file: readers find the old or the new contents, even after a power failure.
 #pragma once
 
 #include <cstddef>
@@ -7,25 +7,28 @@
 
 namespace rondo {
 
-// Makes the pieces, one after the other, the contents of `path`; links are followed, also to a file that is not there yet. They go to a temporary beside it
-// (".NAME.rondo-tmp"), which is synchronised with the disk and renamed; then the folder is synchronised too. A process that
-// is killed meanwhile may leave the temporary, which the next call for this path overwrites. Throws Error: bad_argument where
-// the path can't be a file, or somebody else is just writing it; out_of_resources where writing fails, for example because
-// the disk is full. Then the file is what it was, and the temporary is gone.
+// Replaces the contents of `path` with the pieces, one after the other. Follows links, also to a file that
+// does not exist yet. The data is written to a temporary file in the same folder (".NAME.rondo-tmp"),
+// synchronised to disk and renamed; then the folder is synchronised. A process that is killed meanwhile may
+// leave the temporary, which the next call for this path overwrites. Throws Error: bad_argument if the path
+// cannot be a file or another writer is active; out_of_resources if writing fails, for example because the
+// disk is full. After an error the temporary is removed and the file is unchanged, unless only the
+// synchronisation of the folder failed; the message then says that the file was replaced.
 void replace_file(const std::string& path, std::span<const std::span<const std::byte>> pieces);
 
-// The file that `path` means, after links have been followed: equal for two names of the same file. Throws as
-// replace_file() does.
+// The file that `path` refers to after links have been followed. Two names of the same file give the same
+// result. Throws as replace_file() does.
 std::string target_of(const std::string& path);
 
-// Keeps a file for one process that will write it again and again: while one has it, another FileLock for it
-// is refused. It does not disturb replace_file(). What is locked is a file beside it (".NAME.rondo-lock")
-// that holds the id of the process; it is removed at the end. The lock goes with the process, also when that
-// is killed; then the file stays, and the next one takes it over. File systems without locks refuse nobody.
+// Reserves a file for one process that will write it repeatedly. While a FileLock exists, another one for the
+// same file fails. replace_file() does not check the lock. The lock is on a second file in the same folder
+// (".NAME.rondo-lock"), which contains the process id and is removed at the end. The lock ends with the
+// process, also if it is killed; the lock file then remains, and the next FileLock takes it over. On file
+// systems without locks, no FileLock fails.
 class FileLock {
  public:
-  // Makes sure too that replace_file() could begin: makes and removes its temporary. Throws as it does, and a
-  // bad_argument Error where another has the lock.
+  // Also checks that replace_file() can start, by creating and removing its temporary. Throws as
+  // replace_file() does, and a bad_argument Error if the file is already locked.
   explicit FileLock(const std::string& path);
   ~FileLock();
   FileLock(const FileLock&) = delete;

@@ -1,4 +1,4 @@
-// Text that people write: its parts, and the numbers in them.
+// Parsing of user input: splitting and numbers.
 #pragma once
 
 #include <charconv>
@@ -10,14 +10,14 @@
 
 namespace rondo {
 
-// The shortest text that is read as the same bits again.
+// The shortest text that parses to the same bits.
 template <class Number>
 std::string exact_text(Number value) {
   char text[64];
   return {text, std::to_chars(text, std::end(text), value).ptr};
 }
 
-// What stands between the separators, as it is; one part more than there are separators.
+// The text between the separators, unchanged. Returns one part more than there are separators.
 inline std::vector<std::string> split(std::string_view text, char separator) {
   std::vector<std::string> parts(1);
   for (const char c : text) {
@@ -29,7 +29,7 @@ inline std::vector<std::string> split(std::string_view text, char separator) {
   return parts;
 }
 
-// Nothing unless all of the text is one number that the type can hold: no space, no sign +, no unit.
+// Returns nullopt unless the whole text is one number that fits the type: no space, no sign +, no unit.
 template <class Number>
 std::optional<Number> read_number(std::string_view text) {
   Number value{};

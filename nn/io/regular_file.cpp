@@ -22,11 +22,11 @@ const char* kind_of(mode_t mode) {
 
 RegularFile::RegularFile(const std::string& path) : path_(path) {
   struct stat status;
-  // The type is checked before opening: opening a pipe would wake a process that waits to write to it, and
-  // opening a device can have effects.
+  // Check the type before opening: opening a pipe would unblock a process that waits to write to it, and
+  // opening a device can have side effects.
   if (stat(path_.c_str(), &status) != 0) fail("can't be opened (", std::strerror(errno), ")");
   check_kind(status.st_mode);
-  // And again: the name may mean another file by now.
+  // Check again: the name may refer to another file by now.
   descriptor_ = open(path_.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
   if (descriptor_ < 0) fail("can't be opened (", std::strerror(errno), ")");
   try {

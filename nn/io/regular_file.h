@@ -1,4 +1,4 @@
-// Files that are read: regular files, and nothing else.
+// RegularFile: opens regular files only.
 #pragma once
 
 #include <rondo/kernels/core/status.h>
@@ -8,24 +8,24 @@
 
 namespace rondo {
 
-// A regular file, open for reading. Directories, pipes, sockets and devices are refused, and never waited
-// for: a pipe that nobody writes to would hang, and /dev/zero has no end. The shell's <(command) is a pipe.
+// A regular file, open for reading. Directories, pipes, sockets and devices are refused without blocking: a
+// pipe without a writer would hang, and /dev/zero has no end. The shell's <(command) is a pipe.
 class RegularFile {
  public:
-  // Throws a bad_argument Error that names the path and says what it is, or why it can't be opened.
+  // Throws a bad_argument Error with the path and the kind of file, or the reason why it cannot be opened.
   explicit RegularFile(const std::string& path);
   ~RegularFile();
   RegularFile(const RegularFile&) = delete;
   RegularFile& operator=(const RegularFile&) = delete;
 
-  int64_t size() const { return size_; }  // in bytes, when the file was opened
+  int64_t size() const { return size_; }  // in bytes, at the time of opening
 
-  // Reads `bytes` bytes that begin at the byte `from`. Throws an Error: bad_argument where the file has
-  // become shorter, out_of_resources where reading fails.
+  // Reads `bytes` bytes from offset `from`. Throws an Error: bad_argument if the file has become shorter,
+  // out_of_resources if reading fails.
   void read(void* to, int64_t bytes, int64_t from) const;
 
-  // The whole contents as a std::string or a std::vector<uint8_t>. Throws as read() does, and a bad_argument
-  // Error for a file of more than `most_bytes`, before anything is allocated.
+  // Returns the whole contents as a std::string or a std::vector<uint8_t>. Throws as read() does, and a
+  // bad_argument Error for a file of more than `most_bytes`, before any allocation.
   template <class Bytes>
   Bytes contents(int64_t most_bytes) const {
     if (size_ > most_bytes) fail("has ", size_, " bytes, must have at most ", most_bytes);
@@ -49,7 +49,7 @@ class RegularFile {
   int64_t size_ = 0;
 };
 
-// The largest log, table of links or the like that is read.
+// Size limit for logs, tables of links and similar text files.
 inline constexpr int64_t kMostTextBytes = int64_t{64} << 20;
 
 }  // namespace rondo

@@ -15,9 +15,9 @@ namespace {
 static_assert(std::endian::native == std::endian::little, "the format's numbers are copied as they are");
 
 constexpr int64_t kLengthBytes = 8;
-constexpr int64_t kMostHeaderBytes = 100'000'000;  // as in the format's own implementation
+constexpr int64_t kMostHeaderBytes = 100'000'000;  // the limit of the reference implementation
 
-// Of the header, whose text begins after it.
+// Reads the length of the header's text, which follows it.
 int64_t read_header_length(const RegularFile& file, int64_t size) {
   if (size < kLengthBytes)
     file.fail("has ", size, " bytes, too few for a safetensors file, which begins with ", kLengthBytes,
@@ -101,7 +101,7 @@ uint32_t checksum(std::span<const StoredTensor> tensors, const std::map<std::str
   const std::string text = text_of(header);
   uLong sum = crc32_z(0, reinterpret_cast<const Bytef*>(text.data()), text.size());
   for (const StoredTensor* tensor : ordered)
-    if (!tensor->bytes.empty())  // which may be null, for which crc32_z() begins again
+    if (!tensor->bytes.empty())  // crc32_z() restarts for a null pointer
       sum = crc32_z(sum, reinterpret_cast<const Bytef*>(tensor->bytes.data()), tensor->bytes.size());
   return static_cast<uint32_t>(sum);
 }

@@ -38,8 +38,7 @@ template <class... Parts>
   fail("the header is not JSON: it goes wrong at its byte ", byte);
 }
 
-// Takes the JSON apart while it is parsed: nothing is kept that has no place in a header, and nesting deeper than the
-// format's is refused where it begins.
+// A SAX reader: it keeps only what belongs in a header, and rejects nesting deeper than the format's at once.
 class HeaderReader {
  public:
   using number_integer_t = json::number_integer_t;
@@ -147,7 +146,7 @@ class HeaderReader {
   static constexpr std::array<std::string_view, 3> kFields = {"dtype", "shape", "data_offsets"};
 
   std::string shown_tensor() const { return concat("'", shown_name(header_.entries.back().name), "'"); }
-  // What is being read, for messages.
+  // The position in the header, for error messages.
   std::string where() const {
     if (place_ == Place::tensor || place_ == Place::array)
       return concat(kFields[field_], " of tensor ", shown_tensor());
@@ -160,13 +159,13 @@ class HeaderReader {
   SafetensorsHeader header_;
   Place place_ = Place::outside;
   Field field_ = kDType;
-  std::string key_;  // of the tensor or of the metadata
+  std::string key_;  // name of the current tensor or metadata entry
   std::set<std::string> tensor_names_, metadata_names_;
   std::array<bool, 3> seen_ = {};
   std::vector<int64_t> offsets_;
 };
 
-// Sorts the entries by their place, and makes sure that they cover the data without gaps and overlaps.
+// Sorts the entries by offset and checks that they cover the data without gaps or overlaps.
 void check_places(std::vector<SafetensorsHeader::Entry>& entries, int64_t data_bytes) {
   std::ranges::stable_sort(entries, {}, [](const auto& entry) { return std::pair(entry.begin, entry.end); });
   int64_t end = 0;
@@ -191,7 +190,7 @@ void check_places(std::vector<SafetensorsHeader::Entry>& entries, int64_t data_b
     fail("the last tensor ends at byte ", end, " of the data, but there are ", data_bytes);
 }
 
-// The text as JSON has it, in quotes.
+// The text as a JSON string, in quotes.
 std::string quoted(const std::string& text) {
   try {
     return json(text).dump();
@@ -225,11 +224,11 @@ std::string shown_name(std::string_view name) {
 
 SafetensorsHeader parse_safetensors_header(std::string_view text, int64_t data_bytes) {
   if (!text.starts_with('{')) fail("the header does not begin with '{': not a safetensors file");
-  // The parser takes a zero for the end.
+  // The parser treats a zero byte as the end of the text.
   if (const size_t zero = text.find('\0'); zero != text.npos) fail_as_json(zero + 1);
   HeaderReader reader;
   json::sax_parse(text, &reader);
-  // The parser allows any white space behind the object, the format only spaces.
+  // The parser accepts any white space after the object; the format only allows spaces.
   if (const size_t end = text.find_last_not_of(' '); text[end] != '}')
     fail("the header ends with byte ", int{static_cast<unsigned char>(text[end])},
          ", must be padded with spaces");

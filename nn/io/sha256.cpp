@@ -8,7 +8,7 @@ namespace rondo {
 namespace {
 
 constexpr size_t kBlockBytes = 64;
-constexpr size_t kLengthBytes = 8;  // the message's length in bits closes the last block
+constexpr size_t kLengthBytes = 8;  // the message's length in bits, at the end of the last block
 
 // The fractional parts of the cube roots of the first 64 primes (FIPS 180-4, section 4.2.2).
 constexpr std::array<uint32_t, 64> kRound = {
@@ -70,7 +70,7 @@ std::string sha256(std::span<const uint8_t> bytes) {
   const uint64_t bits = uint64_t{bytes.size()} * 8;
   for (; bytes.size() >= kBlockBytes; bytes = bytes.subspan(kBlockBytes)) hash.absorb_block(bytes.data());
 
-  // Padding: a one bit, zeros up to the end of a block, and there the length.
+  // Padding: a one bit, then zeros up to the length field at the end of a block.
   std::array<uint8_t, 2 * kBlockBytes> tail{};
   std::copy(bytes.begin(), bytes.end(), tail.begin());
   tail[bytes.size()] = 0x80;

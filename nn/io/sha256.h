@@ -1,4 +1,4 @@
-// SHA-256 (FIPS 180-4): tells whether a file is, byte for byte, the one that it claims to be.
+// SHA-256 (FIPS 180-4), to check that a file is byte for byte the expected one.
 #pragma once
 
 #include <cstdint>

@@ -24,20 +24,19 @@ class BatchNormOp : public Op {
   }
 
   Status forward(const OpContext& run) const override {
-    if (run.training && run.summed_batch == 0) return {};  // nothing to learn from, and nothing to normalise
+    if (run.training && run.summed_batch == 0) return {};  // an empty batch
     const VectorView<float> mean = channels(run.states[2]), inv_std = channels(run.states[3]);
-    // When it is computed again, the batch's statistics are still there, and have gone into the running ones.
+    // A recomputation reuses the batch statistics, which are already in the running statistics.
     if (run.training && !run.recompute) {
       const RunningStatistics running = {channels(run.states[0]), channels(run.states[1]), options_.momentum};
-      RONDO_RETURN_IF_ERROR(batch_norm_statistics(mean, inv_std, running, sums(run, 0), count(run),
-                                                  options_.eps, run.stream));
-    } else if (!run.training) {
       RONDO_RETURN_IF_ERROR(
-          batch_norm_inv_std(inv_std, channels(run.states[1]), options_.eps, run.stream));
+          batch_norm_statistics(mean, inv_std, running, sums(run, 0), count(run), options_.eps, run.stream));
+    } else if (!run.training) {
+      RONDO_RETURN_IF_ERROR(batch_norm_inv_std(inv_std, channels(run.states[1]), options_.eps, run.stream));
     }
     return batch_norm(run.output.pixels(), run.inputs[0].pixels(),
-                      run.training ? mean : channels(run.states[0]), inv_std,
-                      channels(run.parameters[0]), channels(run.parameters[1]), {.relu = relu_}, run.stream);
+                      run.training ? mean : channels(run.states[0]), inv_std, channels(run.parameters[0]),
+                      channels(run.parameters[1]), {.relu = relu_}, run.stream);
   }
 
   Status backward_sums(const OpContext& run) const override {
@@ -57,7 +56,7 @@ class BatchNormOp : public Op {
   VectorView<double> sums(const OpContext& run, size_t which) const {
     return {run.sums[which], 2 * shape_.channels};
   }
-  // Rows that went into the sums
+  // Number of rows in the sums.
   int64_t count(const OpContext& run) const { return run.summed_batch * shape_.height * shape_.width; }
   BatchNormSaved saved(const OpContext& run) const {
     BatchNormSaved saved = {run.inputs[0].pixels(), channels(run.states[2]), channels(run.states[3])};
@@ -79,7 +78,7 @@ Value BatchNorm2d::build(Graph& graph, Value x) const {
   const std::vector<int64_t> channels = {x.shape.channels};
   const std::vector<int> parameters = {graph.parameter("weight", channels, Init::ones()),
                                        graph.parameter("bias", channels, Init::zeros())};
-  // The last two are what forward leaves for backward.
+  // forward writes the last two for backward.
   const std::vector<int> states = {graph.state("running_mean", channels, Init::zeros()),
                                    graph.state("running_var", channels, Init::ones()),
                                    graph.non_persistent_buffer("batch_mean", channels),

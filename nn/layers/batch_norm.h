@@ -5,11 +5,11 @@
 
 namespace rondo::nn {
 
-// y = gamma * (x - mean) / sqrt(variance + eps) + beta, over batch and positions of each channel
+// y = gamma * (x - mean) / sqrt(variance + eps) + beta, per channel, over all samples and positions
 //
-// In training with the statistics of the batch: of each replica's shard, or of the whole batch where the replicas share
-// theirs (Replicas' choice). In evaluation with the running ones, which follow PyTorch: new = 0.9 old + 0.1 batch, with the
-// unbiased variance. Parameters "weight" (gamma, begins as 1) and "bias" (beta, 0); states "running_mean" (0) and
+// Training uses the statistics of the replica's shard or, with Pass::sync_batch_norm, of the whole batch.
+// Evaluation uses the running statistics, which follow PyTorch: new = 0.9 old + 0.1 batch, with the unbiased
+// variance. Parameters (initial value): "weight" gamma (1), "bias" beta (0). States: "running_mean" (0),
 // "running_var" (1).
 class BatchNorm2d : public Module {
  public:

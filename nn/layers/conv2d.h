@@ -7,16 +7,17 @@
 
 namespace rondo::nn {
 
-// Height and width, of a filter, a stride, a padding. {3} is 3 x 3.
+// Height and width of a filter, a stride or a padding. {3} is 3 x 3.
 struct Size2d {
   int64_t height, width;
   Size2d(int64_t side) : height(side), width(side) {}
   Size2d(int64_t h, int64_t w) : height(h), width(w) {}
 };
 
-// y[n, p, q, k] = bias[k] + sum over r, s, c of x[n, p * stride + r - padding, q * stride + s - padding, c] * weight[k, r, s, c]
+//   y[n, p, q, k] = bias[k] + sum over r, s, c of
+//                   x[n, p * stride + r - padding, q * stride + s - padding, c] * weight[k, r, s, c]
 //
-// (cross-correlation, as everybody calls it convolution). Parameters "weight" [out_channels, r, s, in_channels] and, with
+// (a cross-correlation, as is usual). Parameters: "weight" [out_channels, r, s, in_channels] and, with
 // `bias`, "bias" [out_channels].
 class Conv2d : public Module {
  public:

@@ -1,4 +1,4 @@
-// WeightInit: how the weights of a convolution or of a linear layer begin.
+// WeightInit: initial weights of a convolution or a linear layer.
 //
 //   nn::Conv2d(64, 3, {.padding = 1, .weights = nn::WeightInit::kaiming_normal()})
 //   nn::lenet(10, nn::WeightInit::xavier_uniform())
@@ -11,8 +11,8 @@
 
 namespace rondo::nn {
 
-// How many inputs an output is summed from, and how many outputs an input goes into. Linear: its inputs and outputs. Conv2d:
-// r * s * its input channels and r * s * its output channels; the stride does not count.
+// in: number of inputs in an output's sum. out: number of outputs that an input contributes to. Linear:
+// inputs and outputs. Conv2d: r * s * input channels and r * s * output channels, whatever the stride.
 struct Fans {
   int64_t in, out;
 };
@@ -21,21 +21,22 @@ class WeightInit {
  public:
   WeightInit() = default;  // layer_default()
 
-  // PyTorch's for both layers: weights and biases uniform within 1 / sqrt(in). With all others the biases begin at 0.
+  // PyTorch's default for both layers: weights and biases uniform in +-1 / sqrt(in). Other kinds set biases
+  // to 0.
   static WeightInit layer_default() { return {}; }
-  // Deviation `deviation`, whatever the layer. Throws a bad_argument Error where it is negative or not finite.
+  // Standard deviation `deviation` for every layer. Throws a bad_argument Error unless finite and >= 0.
   static WeightInit normal(float deviation);
-  // Glorot and Bengio, "Understanding the difficulty of training deep feedforward neural networks", 2010: activations and
-  // gradients keep their variance where the network is nearly linear. Uniform within sqrt(6 / (in + out)), or of deviation
-  // sqrt(2 / (in + out)).
+  // Glorot and Bengio, "Understanding the difficulty of training deep feedforward neural networks", 2010:
+  // keeps the variance of activations and gradients in nearly linear networks. Uniform in +-sqrt(6 / s) or
+  // normal with standard deviation sqrt(2 / s), where s = in + out.
   static WeightInit xavier_uniform() { return {Kind::xavier_uniform, 0}; }
   static WeightInit xavier_normal() { return {Kind::xavier_normal, 0}; }
-  // He et al., "Delving deep into rectifiers", 2015: activations keep their mean square through layers with a ReLU. Uniform
-  // within sqrt(6 / in), or of deviation sqrt(2 / in).
+  // He et al., "Delving deep into rectifiers", 2015: keeps the mean square of activations through layers with
+  // a ReLU. Uniform in +-sqrt(6 / in), or normal with standard deviation sqrt(2 / in).
   static WeightInit kaiming_uniform() { return {Kind::kaiming_uniform, 0}; }
   static WeightInit kaiming_normal() { return {Kind::kaiming_normal, 0}; }
 
-  // Of a layer with these fans, both at least 1.
+  // Initial values for a layer with these fans, both at least 1.
   Init weights(Fans fans) const;
   Init biases(Fans fans) const;
 
@@ -47,8 +48,8 @@ class WeightInit {
   float deviation_ = 0;
 };
 
-// By name, as the papers have them: "default", "normal" (of deviation 0.01), "xavier" (uniform), "kaiming" (normal). Throws a
-// bad_argument Error that lists the names.
+// From a name: "default", "normal" (standard deviation 0.01), "xavier" (uniform), "kaiming" (normal). Throws
+// a bad_argument Error that lists the names.
 WeightInit weight_init(const std::string& name);
 
 }  // namespace rondo::nn

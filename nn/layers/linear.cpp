@@ -33,7 +33,7 @@ class LinearOp : public Op {
                 run.stream);
   }
 
-  // The gradient of the ReLU takes the place of that of the output: nobody else reads it.
+  // The ReLU's gradient is computed in place: output_gradient is not needed afterwards.
   Status backward(const OpContext& run) const override {
     const Tensor& dy = run.output_gradient;
     if (relu_)

@@ -8,8 +8,8 @@ namespace rondo::nn {
 
 // y[n, j] = bias[j] + sum over i of x[n, i] * weight[i, j]
 //
-// x is taken as a vector, whatever its shape (in NHWC order). Parameters "weight" [inputs, outputs] and, with `bias`, "bias"
-// [outputs].
+// An input of any shape is treated as a vector, in NHWC order. Parameters: "weight" [inputs, outputs] and,
+// with `bias`, "bias" [outputs].
 class Linear : public Module {
  public:
   struct Options {

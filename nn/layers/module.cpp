@@ -9,7 +9,7 @@ namespace rondo::nn {
 
 namespace {
 
-// Where two paths meet.
+// Adds the two paths of a residual block.
 class AddOp : public Op {
  public:
   std::string description() const override { return relu_ ? "add, ReLU" : "add"; }

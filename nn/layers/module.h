@@ -1,10 +1,10 @@
-// Module: a part of a network that adds its operations to a graph. Modules are descriptions: they own no memory, know no
-// device and no batch, and one module serves any number of replicas.
+// Module: a part of a network that adds its operations to a graph. A module is a description: it owns no
+// memory and depends on no device or batch size. One module serves any number of replicas.
 //
 //   const Sequential lenet = {Conv2d(20, {3, 3}), ReLU(), AvgPool2d(2), Flatten(), Linear(10)};
 //   Graph graph = make_graph(lenet, {28, 28, 1});
 //
-// A module of one's own derives from Module and composes others in build(), or adds an Op of its own.
+// To write a module, derive from Module and, in build(), call other modules or add an Op.
 #pragma once
 
 #include <rondo/nn/graph/graph.h>
@@ -23,23 +23,24 @@ class AnyModule;
 class Module {
  public:
   virtual ~Module() = default;
-  // Adds the module's operations behind `x` and returns their result. Throws a bad_argument Error where x has a shape that
-  // it can't take.
+  // Adds the module's operations after `x` and returns their result. Throws a bad_argument Error if the
+  // module does not support the shape of x.
   virtual Value build(Graph& graph, Value x) const = 0;
 
-  // ---- for those who cut a network into pieces (nn/strategies) ----
+  // ---- For splitting a network over devices (nn/strategies) ----
 
-  // What it runs, one after the other: the modules of a Sequential, and none for every other module.
+  // The modules that it runs in sequence: those of a Sequential, none for any other module.
   virtual std::vector<AnyModule> parts() const;
-  // Output channels, where each has parameters of its own and needs no other: Linear and Conv2d. 0: it can't be cut so.
+  // Number of output channels, if each channel has its own parameters and does not depend on the others:
+  // Linear and Conv2d. 0: the module cannot be split by outputs.
   virtual int64_t outputs() const { return 0; }
-  // The same layer with so many of them. Throws a bad_argument Error where outputs() is 0.
+  // The same layer with `outputs` output channels. Throws a bad_argument Error where outputs() is 0.
   virtual AnyModule with_outputs(int64_t outputs) const;
-  // Whether a channel of the result depends on the same channel of x alone, and on nothing random.
+  // True if each output channel depends only on the same channel of x, and not on random numbers.
   virtual bool channelwise() const { return false; }
 };
 
-// Any module by value.
+// Holds any module by value.
 class AnyModule {
  public:
   template <std::derived_from<Module> M>
@@ -51,7 +52,7 @@ class AnyModule {
   std::shared_ptr<const Module> module_;
 };
 
-// One after the other. Their parameters are named by their numbers: "0.weight", "2.bias".
+// Runs modules in sequence. Parameter names begin with the module's index: "0.weight", "2.bias".
 class Sequential : public Module {
  public:
   Sequential(std::initializer_list<AnyModule> modules) : modules_(modules) {}
@@ -63,8 +64,8 @@ class Sequential : public Module {
   std::vector<AnyModule> modules_;
 };
 
-// relu(body(x) + shortcut(x)): He et al., "Deep residual learning for image recognition", 2015. Without a shortcut x itself
-// is added, and must have the shape of body(x).
+// relu(body(x) + shortcut(x)), from He et al., "Deep residual learning for image recognition", 2015. Without
+// a shortcut, computes relu(body(x) + x); body(x) must then have the shape of x.
 class Residual : public Module {
  public:
   explicit Residual(AnyModule body) : body_(std::move(body)) {}
@@ -73,13 +74,13 @@ class Residual : public Module {
 
  private:
   AnyModule body_;
-  std::vector<AnyModule> shortcut_;  // one, or none
+  std::vector<AnyModule> shortcut_;  // zero or one
 };
 
-// The network as the chain of its modules, Sequentials inside Sequentials opened.
+// The network as a chain of modules. Nested Sequentials are flattened.
 std::vector<AnyModule> chain_of(const AnyModule& network);
 
-// The graph of a whole network for inputs of this shape.
+// Builds the graph of a network for inputs of this shape.
 Graph make_graph(const AnyModule& network, Shape input);
 
 }  // namespace rondo::nn

@@ -36,7 +36,7 @@ class PoolOp : public Op {
   double flops() const override {
     return static_cast<double>(out_.size()) * static_cast<double>(window_.height * window_.width);
   }
-  // The maximum is found again by comparing.
+  // The backward of max pooling finds the maximum again by comparison.
   Saves saves() const override {
     return {.inputs = kind_ == Pool::maximum, .output = kind_ == Pool::maximum};
   }

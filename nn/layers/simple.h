@@ -1,4 +1,4 @@
-// The layers that have no parameters.
+// Layers without parameters.
 #pragma once
 
 #include <rondo/nn/layers/conv2d.h>
@@ -6,17 +6,16 @@
 
 namespace rondo::nn {
 
-// max(x, 0). Where the operation before can do that in its own last pass it does, and this costs nothing.
+// max(x, 0). Fused into the preceding operation where that operation supports it.
 class ReLU : public Module {
  public:
   Value build(Graph& graph, Value x) const override;
   bool channelwise() const override { return true; }
 };
 
-// The average or the maximum of each window. The windows lie side by side where no stride is given; padding counts as zeros
-// in an average, and never is the maximum.
+// Average or maximum of each window. Padding counts as zeros in an average and is ignored by a maximum.
 struct PoolOptions {
-  Size2d stride = 0;  // 0: as large as the window
+  Size2d stride = 0;  // 0: the window's size
   Size2d padding = 0;
 };
 class AvgPool2d : public Module {
@@ -40,20 +39,20 @@ class MaxPool2d : public Module {
   PoolOptions options_;
 };
 
-// The average of each channel over all positions: 1 x 1 x channels.
+// Average of each channel over all positions: 1 x 1 x channels.
 class GlobalAvgPool : public Module {
  public:
   Value build(Graph& graph, Value x) const override;
   bool channelwise() const override { return true; }
 };
 
-// The same elements as a vector, in NHWC order.
+// Reshapes to a vector, in NHWC order.
 class Flatten : public Module {
  public:
   Value build(Graph& graph, Value x) const override;
 };
 
-// In training sets each element to 0 with this probability and scales the others up; in evaluation does nothing.
+// Training: sets each element to 0 with the given probability and scales the others up. Evaluation: identity.
 class Dropout : public Module {
  public:
   explicit Dropout(float probability = 0.5f) : probability_(probability) {}

@@ -13,7 +13,7 @@ namespace rondo::nn {
 
 namespace {
 
-// The kernels take a float.
+// The kernels take the rate as a float.
 bool is_positive_float(double value) {
   return value <= std::numeric_limits<float>::max() && static_cast<float>(value) > 0;  // NaN fails
 }

@@ -1,4 +1,4 @@
-// LearningRate: the learning rate of every step of a training run.
+// LearningRate: a schedule that gives the learning rate of each step.
 //
 //   const auto schedule = nn::LearningRate::cosine(0.4).with_warmup(500);
 //   for (int64_t step = 0; step < run.steps; ++step) {
@@ -11,33 +11,35 @@
 
 namespace rondo::nn {
 
-// How long a training is; `steps_per_epoch` counts a last, shorter batch too.
+// Length of a training run. `steps_per_epoch` includes a last, shorter batch.
 struct TrainingRun {
   int64_t steps_per_epoch, steps;
 };
 
-// A value; rate(s) of step s = 0, 1, ... is a pure function of s and of the run. All is computed in double and rounded once.
+// The rate of step s = 0, 1, ... depends only on s and the run. It is computed in double and rounded once.
 class LearningRate {
  public:
-  // Each throws a bad_argument Error unless 0 < rate < infinity, 1 <= epochs, 0 < gamma <= 1, 0 <= minimum <= rate.
+  // All throw a bad_argument Error unless 0 < rate < inf, epochs >= 1, 0 < gamma <= 1, 0 <= minimum <= rate.
 
   // rate(s) = rate
   static LearningRate constant(double rate);
-  // rate(s) = rate * gamma^k, k = floor(floor(s / steps_per_epoch) / epochs): a step down every `epochs` epochs. He et al.,
-  // "Deep residual learning for image recognition", 2015, train so.
+  // rate(s) = rate * gamma^k, with k = floor(floor(s / steps_per_epoch) / epochs): multiplied by gamma every
+  // `epochs` epochs, as in He et al., "Deep residual learning for image recognition", 2015.
   static LearningRate step_decay(double rate, int64_t epochs, double gamma);
-  // rate(s) = minimum + (rate - minimum) * (1 + cos(pi * t / T)) / 2, with t of the T steps after the warm-up: Loshchilov and
-  // Hutter, "SGDR: stochastic gradient descent with warm restarts", 2017, with one period, the whole run. `minimum` is what
-  // comes after the last step, so that a minimum of 0 wastes none.
+  // rate(s) = minimum + (rate - minimum) * (1 + cos(pi * t / T)) / 2, where t = 0 ... T - 1 counts the T
+  // steps after the warm-up. From Loshchilov and Hutter, "SGDR: stochastic gradient descent with warm
+  // restarts", 2017, with one period for the whole run. The rate would reach `minimum` one step after the
+  // last, so no step has a rate of 0.
   static LearningRate cosine(double rate, double minimum = 0);
 
-  // The same, times (s + 1) / steps in the first `steps` steps: Goyal et al., "Accurate, large minibatch SGD", 2017. The last of
-  // them has the whole rate. Epochs of step_decay() count from the run's beginning. Throws a bad_argument Error below 0.
+  // The same schedule with the first `steps` steps multiplied by (s + 1) / steps: Goyal et al., "Accurate,
+  // large minibatch SGD", 2017. The last warm-up step has the full rate. step_decay() still counts epochs
+  // from the beginning of the run. Throws a bad_argument Error for negative `steps`.
   LearningRate with_warmup(int64_t steps) const;
 
-  // Throws a bad_argument Error for a run that is shorter than the warm-up, or has no steps at all.
+  // Throws a bad_argument Error if the run has no steps or is shorter than the warm-up.
   void check(TrainingRun run) const;
-  // Also for a step that is not in [0, run.steps).
+  // The rate of a step. Throws as check() does, and if step is not in [0, run.steps).
   float at(int64_t step, TrainingRun run) const;
 
  private:
@@ -49,13 +51,14 @@ class LearningRate {
   int64_t epochs_ = 1, warmup_ = 0;
 };
 
-// The rate for a batch of another size than the one that `rate` was chosen for: rate * batch / chosen_for. Goyal et al., 2017:
-// one step of a k times larger batch then goes about as far as k steps; they add a warm-up, because at the beginning
-// the weights change too much for that. Throws a bad_argument Error unless both sizes are at least 1.
+// Scales a rate that was chosen for batches of `chosen_for` samples: rate * batch / chosen_for. After Goyal
+// et al., 2017: one step with a k times larger batch makes about the progress of k steps. They add a warm-up,
+// because early in training the weights change too fast for this. Throws a bad_argument Error unless both
+// sizes are at least 1.
 double scaled_to_batch(double rate, int64_t batch, int64_t chosen_for);
 
-// From a command line: "constant", "step:EPOCHS:GAMMA", "cosine" or "cosine:MIN". Throws a bad_argument Error that names the part
-// that is wrong.
+// Parses "constant", "step:EPOCHS:GAMMA", "cosine" or "cosine:MIN". Throws a bad_argument Error that names
+// the invalid part.
 LearningRate parse_learning_rate(const std::string& schedule, double rate, int64_t warmup = 0);
 
 }  // namespace rondo::nn

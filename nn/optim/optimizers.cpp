@@ -30,8 +30,8 @@ void Optimizer::set_learning_rate(float rate) {
   learning_rate_ = rate;
   for (State& state : states_) {
     const DeviceScope scope(state.replica->device());
-    // In stream order, behind the steps that were enqueued before. The rate is the kernel's argument: a copy from pageable memory
-    // would first wait for the stream.
+    // Passed as a kernel argument, the rate changes in stream order, after the steps already enqueued. A copy
+    // from pageable memory would make the host wait for the stream.
     throw_if_error(fill_uniform({state.rate.data(), 1}, rate, rate, {}, state.replica->stream()));
   }
 }
@@ -80,7 +80,7 @@ std::vector<OptimizerSetting> Adam::settings() const {
           {"decoupled", settings_.decoupled ? 1.0f : 0.0f}};
 }
 
-// The number of steps is enough: each step computes the rest of the state from it.
+// The step count is sufficient: each step computes the rest of AdamState from it.
 OptimizerMemory Adam::memory(size_t rank) {
   OptimizerMemory memory = Optimizer::memory(rank);
   memory.counters.push_back({"steps", &adam_state(rank)->steps});

@@ -1,4 +1,4 @@
-// Optimizers: the step that every replica takes after the gradients are summed.
+// Optimizers: update the parameters of every replica after the gradients have been summed.
 #pragma once
 
 #include <rondo/kernels/runtime/buffer.h>
@@ -15,11 +15,11 @@ namespace rondo::nn {
 class DataParallel;
 class Replica;
 
-// What an optimizer remembers from step to step beside one replica, in the memory of its device.
+// The optimizer's state for one replica, in the memory of the replica's device.
 struct OptimizerMemory {
   struct Arena {
     std::string name;
-    VectorView<float> values;  // of the parameters' size, laid out as they are
+    VectorView<float> values;  // same size and layout as the parameters
   };
   struct Counter {
     std::string name;
@@ -34,43 +34,44 @@ struct OptimizerSetting {
   float value;
 };
 
-// What an optimizer takes beside each replica, in the memory of its device.
+// Device memory of an optimizer per replica.
 struct OptimizerSize {
-  int arenas = 0;     // of the parameters' size
-  int64_t bytes = 0;  // beside them: the learning rate, Adam's state
+  int arenas = 0;     // number of arenas of the parameters' size
+  int64_t bytes = 0;  // other memory: learning rate, Adam's state
 };
 
-// Belongs to the model that it was made for, and must go before it.
+// An optimizer belongs to the model it was made for and must be destroyed before it.
 class Optimizer : public Unique {
  public:
-  virtual ~Optimizer();  // waits for the steps
-  // Enqueues the step of replica `rank`, whose device is current, with `scale` = 1 / (size of the whole batch). What it enqueues
-  // may be recorded and replayed for the following steps: what changes from step to step must be in device memory.
+  virtual ~Optimizer();  // waits for enqueued steps
+  // Enqueues the step of replica `rank`, whose device is current. `scale` is 1 / (size of the whole batch).
+  // The work may be recorded and replayed, so values that change between steps must be in device memory.
   virtual void step(Replica& replica, size_t rank, float scale) = 0;
 
-  // Whether it was made for this replica of this rank.
+  // True if the optimizer was made for this replica at this rank.
   bool serves(const Replica& replica, size_t rank) const {
     return rank < states_.size() && states_[rank].replica == &replica;
   }
 
-  // From the next step on.
+  // Takes effect from the next step.
   void set_learning_rate(float rate);
   float learning_rate() const { return learning_rate_; }
 
-  // For checkpoints: two of the same kind, settings, learning rate and memory take the same steps. The learning rate is not
-  // among the settings. The memory belongs to the steps in flight.
+  // For checkpoints. Optimizers with equal kind, settings, learning rate and memory take the same steps.
+  // settings() does not include the learning rate. Wait for enqueued steps before reading the memory.
   virtual std::string kind() const = 0;
   virtual std::vector<OptimizerSetting> settings() const = 0;
   virtual OptimizerMemory memory(size_t rank);
 
  protected:
-  // On every replica's device: state arenas of the parameters' size, one for each name, and `bytes` of whatever else the steps
-  // remember. All zeros. What steps use must lie there and not in a derived class, whose members go before the wait.
+  // Allocates, on each replica's device, one state arena per name (of the parameters' size) and `bytes` bytes
+  // of other state, all zero. Steps must not use members of a derived class: those are destroyed before
+  // ~Optimizer() waits.
   Optimizer(DataParallel& model, float learning_rate, std::vector<std::string> arenas, int64_t bytes = 0);
 
   struct State {
     Replica* replica;
-    Buffer<float> rate;  // one, in device memory
+    Buffer<float> rate;  // one element, in device memory
     std::vector<Buffer<float>> arenas;
     Buffer<std::byte> beside;
   };
@@ -89,7 +90,7 @@ struct SgdOptions {
   bool nesterov = false;
 };
 
-// kernels/optimizer/sgd.h. Without momentum it remembers nothing.
+// See kernels/optimizer/sgd.h. Without momentum there are no state arenas.
 class Sgd : public Optimizer {
  public:
   static constexpr OptimizerSize size(float momentum) { return {momentum != 0 ? 1 : 0, sizeof(float)}; }
@@ -111,7 +112,7 @@ struct AdamSettings {
   bool decoupled = false;  // AdamW
 };
 
-// kernels/optimizer/adam.h
+// See kernels/optimizer/adam.h.
 class Adam : public Optimizer {
  public:
   static constexpr OptimizerSize kSize = {2, sizeof(float) + sizeof(AdamState)};

@@ -1,5 +1,5 @@
-// DataPartition: data parallelism as one of the strategies. It is nn/train/data_parallel.h with the plain step of SGD; the lesson is
-// nn/lenet_from_scratch.cpp.
+// DataPartition: data parallelism as a Strategy. It uses nn/train/data_parallel.h with plain SGD. The lesson
+// on data parallelism is nn/lenet_from_scratch.cpp.
 #pragma once
 
 #include <rondo/nn/train/data_parallel.h>
@@ -10,23 +10,24 @@ namespace rondo::nn {
 
 class DataPartition : public Strategy {
  public:
-  // A replica for each device. Throws rondo::Error.
+  // One replica per device. Throws rondo::Error.
   DataPartition(const AnyModule& network, Shape input, const StrategyOptions& options);
 
   void train_step(const Batch& batch) override;
   LossStats take_loss_stats() override { return model_.take_loss_stats(); }
   std::vector<float> parameters() override;
-  // DataParallel keeps its buffers to itself: they are what the runtime's own count of free memory says beside the replicas, after
-  // the first step, in which it makes some of them. On a GPU it hands out memory in large units, so that figure is rounded up there.
+  // DataParallel does not expose its buffers. Their size is measured with cudaMemGetInfo(), minus the
+  // replicas' memory. The first step allocates some of them. A GPU allocates in large units, so the figure is
+  // rounded up there.
   std::vector<RankMemory> memory() const override { return memory_; }
-  // The all-reduce of the gradients is enqueued by the collectives, whose contract is counted here: with every algorithm n
-  // ranks send 2 (n - 1) S bytes together for gradients of S bytes.
+  // Computed from the all-reduce's contract: with every algorithm, n ranks together send 2 (n - 1) S bytes
+  // for S bytes of gradients.
   int64_t sent_bytes() const override { return sent_bytes_; }
 
  private:
   // Bytes in use on each rank's device.
   static std::vector<int64_t> used(const std::vector<int>& devices);
-  // Counts to the ranks' buffers what has come into use since then.
+  // Adds the growth in used memory since `used_before` to the ranks' buffers.
   void count_buffers(const std::vector<int64_t>& used_before);
 
   StrategyOptions options_;

@@ -18,7 +18,7 @@ MatrixView<T> columns_of(T* whole, int64_t rows, int64_t channels, Shard columns
 
 }  // namespace
 
-// Forward it holds the slices of all ranks, backward one of this size from each.
+// Forward: the slices of all ranks. Backward: one slice of this rank's size per sender.
 int64_t GatherOp::inbox_size(int64_t batch) const {
   const int64_t widest = (whole_.channels + ranks_ - 1) / ranks_;
   return rows(batch) * widest * ranks_;

@@ -1,4 +1,4 @@
-// LossHead: what comes behind a network's last layer on one device: labels or targets, the loss, and its gradient.
+// LossHead: labels or targets, the loss and its gradient, on the device of a network's last layer.
 #pragma once
 
 #include <rondo/kernels/runtime/buffer.h>
@@ -8,15 +8,16 @@ namespace rondo::nn {
 
 class LossHead {
  public:
-  // For at most `batch` samples of so many outputs, on `device`. Throws rondo::Error.
+  // For at most `batch` samples with `outputs` outputs, on `device`. Throws rondo::Error.
   LossHead(int device, cudaStream_t stream, int64_t batch, int64_t outputs);
 
-  // Copies what is wanted of samples [first, first + the size of the part) to the device.
+  // Copies the labels or targets of `part`, which begins at sample `first`, to the device.
   void upload(const Batch& part, int64_t first);
-  // gradient = the gradient of the summed losses of the samples from `first` on; adds the losses to the loss_stats. After upload().
+  // Writes the gradient of the summed losses of the samples from `first` on, and adds the losses to the loss
+  // statistics. Call after upload().
   void run(const Tensor& output, const Tensor& gradient, int64_t first);
 
-  // Sums since the last call. Waits for the stream.
+  // Returns the sums since the last call. Waits for the stream.
   LossStats take_loss_stats();
   int64_t bytes() const;
 

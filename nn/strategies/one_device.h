@@ -1,4 +1,4 @@
-// OneDevice: the whole network and the whole batch on one device. What the other strategies are compared with.
+// OneDevice: the whole network and the whole batch on one device. The baseline for the other strategies.
 #pragma once
 
 #include <rondo/nn/graph/replica.h>
@@ -8,7 +8,7 @@ namespace rondo::nn {
 
 class OneDevice : public Strategy {
  public:
-  // On the first of the devices. Throws rondo::Error.
+  // Uses the first device. Throws rondo::Error.
   OneDevice(const AnyModule& network, Shape input, const StrategyOptions& options);
 
   void train_step(const Batch& batch) override;

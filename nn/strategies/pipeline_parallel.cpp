@@ -1,31 +1,35 @@
-// Network partitioning: the layers are what is split.
+// Pipeline parallelism: the layers are split.
 //
-// Each device holds some consecutive layers, a stage, and nothing of the others: a network that fits no single device fits
-// several. What goes from device to device is small, the activations where the network is cut, and their gradients on
-// the way back. But the stages depend on each other. If the batch went through as a whole, one device would work at
-// a time and the others would wait:
+// Each device holds some consecutive layers, a stage. A network that does not fit on one device can fit on
+// several. Little data is transferred: the activations between two stages, and their gradients on the way
+// back. But the stages depend on each other. If the batch passed through as a whole, only one device would
+// work at a time:
 //
-//   device 0   F F F F . . . . . . . . B B B B            F forward, B backward, . nothing to do
+//   device 0   F F F F . . . . . . . . B B B B            F forward, B backward, . idle
 //   device 1   . . . . F F F F B B B B . . . .
 //
-// So the batch is cut into micro-batches, here 4, that follow each other through the stages (Huang et al., "GPipe", 2019):
+// So the batch is split into micro-batches, here 4, that follow each other through the stages (Huang et al.,
+// "GPipe", 2019):
 //
-//   device 0   F0 F1 F2 F3 .  .  B3 B2 B1 B0              forward of all of them,
-//   device 1   .  F0 F1 F2 F3 B3 B2 B1 B0 .               backward of all of them, the last first
+//   device 0   F0 F1 F2 F3 .  .  B3 B2 B1 B0              forward of all micro-batches,
+//   device 1   .  F0 F1 F2 F3 B3 B2 B1 B0 .               then backward of all, the last one first
 //
-// With k stages of equal cost and m micro-batches, k - 1 of m + k - 1 moments are lost at each device. The price of more
-// micro-batches is smaller matrices. All micro-batches' activations are kept until they go backward, which together
-// are those of the whole batch: what is saved is that each device has those of its own layers only.
+// With k stages of equal cost and m micro-batches, each device is idle for k - 1 of m + k - 1 time slots.
+// More micro-batches mean smaller matrices. The activations of all micro-batches are kept until their
+// backward. Together they are those of the whole batch: a device saves memory only because it holds the
+// activations of its own layers.
 //
-// The step is that of one device. Gradients are sums over samples, so those of the micro-batches add up to the batch's, from
-// the last to the first: g = ((g3 + g2) + g1) + g0. With one micro-batch the same kernels work on the same sizes and each
-// bit is that of one device; with several, sums are associated otherwise, and the last bits differ.
+// The step is mathematically that of one device. Gradients are sums over samples, so the micro-batches'
+// gradients add up to those of the batch, from the last to the first: g = ((g3 + g2) + g1) + g0. With one
+// micro-batch, the same kernels work on the same sizes and the result has the same bits as on one device.
+// With several, the sums are associated in another order and the last bits differ.
 //
-// The host puts all of it on streams and waits for nothing. Each stage computes on a stream of its own, in the order of
-// the picture, and sends on another one. Two events guard each copy: "ready", before which it must not read, and "arrived",
-// before which nobody may use it. No third one tells that the place it writes to is free again, because that follows:
-// a place of micro-batch i in stage s + 1 was last used, a step ago, before its gradient was sent to stage s; stage s waited
-// for that gradient before it went backward, before it took its step, and so before it computed what is sent now.
+// The host enqueues everything on streams without waiting. Each stage computes on one stream, in the order of
+// the picture, and sends on another. Two events order each copy: "ready", for which the copy waits, and
+// "arrived", for which the receiver waits. No third event is needed to know that the destination is free.
+// Stage s + 1 last used the buffer of micro-batch i in the previous step, before it sent the micro-batch's
+// gradient to stage s. Stage s waited for that gradient before its backward and its update, and so before it
+// computed the data that it sends now.
 
 #include <rondo/nn/strategies/pipeline_parallel.h>
 
@@ -44,7 +48,7 @@ std::vector<Event> events(int device, int64_t count) {
   return std::vector<Event>(static_cast<size_t>(count));
 }
 
-// The parameters of consecutive nodes lie one after the other in the arena of all, as they were made.
+// Parameters of consecutive nodes are contiguous in the whole arena, in the order of their creation.
 ParameterPart part_of(const Graph& whole, const Piece& piece, const Graph& graph) {
   for (int i = piece.first_node; i < piece.first_node + piece.nodes; ++i)
     for (int p : whole.nodes()[static_cast<size_t>(i)].parameters)
@@ -63,7 +67,7 @@ PipelineParallel::PipelineParallel(const AnyModule& network, Shape input, const 
   const int64_t samples = (options.batch + micros - 1) / micros;
   const std::vector<float> initial = initial_parameters(whole_, options.devices[0], options.seed);
   open_links(options.devices);
-  stages_.reserve(pieces_.size());  // workers refer to the graphs beside them
+  stages_.reserve(pieces_.size());  // a worker refers to its stage's graph: no reallocation
   for (size_t s = 0; s < pieces_.size(); ++s) {
     const Piece& piece = pieces_[s];
     const int device = options.devices[s];
@@ -95,7 +99,7 @@ PipelineParallel::PipelineParallel(const AnyModule& network, Shape input, const 
       std::make_unique<LossHead>(last.device(), last.stream(), options.batch, whole_.output().shape.size());
 }
 
-// From the memory of one stage to that of another, beside what both of them compute.
+// Copies between the memories of two stages, concurrently with their computation.
 void PipelineParallel::send(Stage& from, const Tensor& what, Event& ready, Stage& to, const Tensor& where,
                             Event& arrived) {
   const DeviceScope scope(from.worker->device());
@@ -110,7 +114,7 @@ void PipelineParallel::send(Stage& from, const Tensor& what, Event& ready, Stage
   sent_bytes_ += bytes;
 }
 
-// A micro-batch through all stages, and through the loss: every F of one number in the picture.
+// Runs one micro-batch through all stages and the loss: every F with one number in the picture.
 void PipelineParallel::forward(int64_t micro, int64_t first) {
   const auto i = static_cast<size_t>(micro);
   for (size_t s = 0; s < stages_.size(); ++s) {
@@ -126,7 +130,7 @@ void PipelineParallel::forward(int64_t micro, int64_t first) {
   head_->run(last.output(micro), last.output_gradient(micro), first);
 }
 
-// ... and every B.
+// Runs one micro-batch backward through all stages: every B with one number.
 void PipelineParallel::backward(int64_t micro, bool add) {
   const auto i = static_cast<size_t>(micro);
   for (size_t s = stages_.size(); s-- > 0;) {
@@ -141,7 +145,7 @@ void PipelineParallel::backward(int64_t micro, bool add) {
 
 void PipelineParallel::train_step(const Batch& batch) {
   const int64_t size = checked_size(kName, batch, whole_, options_.batch);
-  const int64_t micros = std::min(options_.micro_batches, size);  // none is empty
+  const int64_t micros = std::min(options_.micro_batches, size);  // so that none is empty
   for (int64_t micro = 0; micro < micros; ++micro) {
     const Shard shard = shard_of(size, micro, micros);
     for (Stage& stage : stages_) stage.worker->set_batch(micro, shard.size, shard.first);

@@ -1,5 +1,5 @@
-// PipelineParallel: consecutive layers on different devices, through which the batch flows in micro-batches.
-// pipeline_parallel.cpp is the lesson, stage_split.h says where the network is cut.
+// PipelineParallel: consecutive layers on different devices; the batch passes through them in micro-batches.
+// pipeline_parallel.cpp is the lesson. stage_split.h describes where the network is split.
 #pragma once
 
 #include <rondo/nn/strategies/loss_head.h>
@@ -13,8 +13,8 @@ namespace rondo::nn {
 
 class PipelineParallel : public Strategy {
  public:
-  // A stage for each device. Throws rondo::Error: bad_argument where the network can't be cut into so many, or has layers that
-  // look at the batch as a whole (batch normalisation).
+  // One stage per device. Throws rondo::Error: bad_argument if the network cannot be split into that many
+  // stages, or has layers that need the whole batch (batch normalisation).
   PipelineParallel(const AnyModule& network, Shape input, const StrategyOptions& options);
 
   void train_step(const Batch& batch) override;
@@ -26,16 +26,16 @@ class PipelineParallel : public Strategy {
   const std::vector<Piece>& stages() const { return pieces_; }
 
  private:
-  // A stage, and what ties it to the next one. Copies have streams of their own, so that a stage computes the next
-  // micro-batch while this one is on its way.
+  // A stage and its link to the next one. Copies use their own stream, so that the stage computes the next
+  // micro-batch during the copy.
   struct Stage {
     Graph graph;
     ParameterPart part;
     std::unique_ptr<Worker> worker;
-    std::unique_ptr<Stream> sending;  // of what goes out
+    std::unique_ptr<Stream> sending;  // stream of outgoing copies
     std::vector<Event> ready,
-        arrived;  // of each micro-batch, forward: it may be sent; it is in the next stage
-    std::vector<Event> gradient_ready, gradient_arrived;  // backward: to the stage before
+        arrived;  // per micro-batch, forward: ready to be sent; copied to the next stage
+    std::vector<Event> gradient_ready, gradient_arrived;  // backward: the same, to the previous stage
   };
 
   void send(Stage& from, const Tensor& what, Event& ready, Stage& to, const Tensor& where, Event& arrived);

@@ -38,7 +38,7 @@ std::vector<Piece> pieces_of(const AnyModule& network, Shape input, int64_t batc
     piece.nodes = static_cast<int>(graph.nodes().size()) - first;
     for (int i = first; i < first + piece.nodes; ++i)
       piece.cost += cost_of(graph, graph.nodes()[static_cast<size_t>(i)], batch);
-    // What comes before the first operation, and what adds none, has no piece of its own.
+    // Modules before the first operation, and modules without an operation, join the neighbouring piece.
     if (pieces.empty() || (piece.nodes > 0 && pieces.back().nodes > 0))
       pieces.push_back(std::move(piece));
     else
@@ -49,8 +49,9 @@ std::vector<Piece> pieces_of(const AnyModule& network, Shape input, int64_t batc
 
 namespace {
 
-// Where `parts` parts begin whose value is least, by dynamic programming: best[k][end] is the value of k parts that hold costs
-// [0, end), made from that of k - 1 parts and the cost of the last one.
+// Returns the least value of a split into `parts` parts, and where the parts begin. Dynamic programming:
+// best[k][end] is the value of k parts that cover costs [0, end), computed from that of k - 1 parts and the
+// cost of the last part.
 template <class Join>
 std::pair<double, std::vector<size_t>> best_parts(const std::vector<double>& costs, size_t parts, Join join) {
   const size_t size = costs.size();

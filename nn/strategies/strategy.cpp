@@ -71,7 +71,7 @@ Batch part_of(const Batch& batch, int64_t whole, int64_t first, int64_t size) {
 std::vector<float> initial_parameters(const Graph& graph, int device, uint64_t seed) {
   const DeviceScope scope(device);
   const Stream stream;
-  MemoryPlan nothing;  // parameters only: nobody runs this replica
+  MemoryPlan nothing;  // this replica only holds parameters
   Replica replica(graph, device, stream, std::move(nothing), 0);
   replica.initialise(seed);
   stream.synchronize();

@@ -1,12 +1,12 @@
-// Strategy: one way of training a network on several devices. There are four of them, all with the same parameters at the
-// beginning, the same batches, the same loss and the same plain step of SGD, so that they can be laid side by side:
+// Strategy: a way of training a network on several devices. All strategies start with the same parameters and
+// use the same batches, loss and plain SGD step, so that their results can be compared:
 //
-//   single     one device has all                                            one_device.h
-//   pipeline   each device has some of the layers, one after the other      pipeline_parallel.h
+//   single     one device has everything                                    one_device.h
+//   pipeline   each device has consecutive layers                           pipeline_parallel.h
 //   tensor     each device has some of the outputs of every layer           tensor_parallel.h
 //   data       each device has some of the samples                          data_partition.h
 //
-// docs/strategies.md draws them and says what each costs.
+// docs/strategies.md shows each with a picture and its costs.
 #pragma once
 
 #include <rondo/kernels/loss/cross_entropy.h>
@@ -21,28 +21,28 @@
 namespace rondo::nn {
 
 struct StrategyOptions {
-  std::vector<int> devices = {0};  // a rank an entry; the same device may appear several times
-  int64_t batch = 256;             // the most samples of a step
+  std::vector<int> devices = {0};  // one rank per entry; the same device may appear several times
+  int64_t batch = 256;             // maximum number of samples in a step
   float learning_rate = 0.1f;
-  uint64_t seed = 0;  // of the parameters
-  int64_t micro_batches = 4;  // of the pipeline; at most one for each sample
+  uint64_t seed = 0;          // of the initial parameters
+  int64_t micro_batches = 4;  // pipeline only; at most one per sample is used
 };
 
-// Samples in the host's memory, one after the other, and what is wanted of them: a label each (softmax cross-entropy), or as
-// many values as the network has outputs (squared error, summed over them). The mean over the batch goes down.
+// Samples in host memory, one after the other. Each has either a label (softmax cross-entropy) or one target
+// value per network output (squared error, summed over the outputs). The loss is the mean over the batch.
 struct Batch {
   std::span<const float> x;
   std::span<const int32_t> labels = {};
   std::span<const float> targets = {};
 };
 
-// Device memory of a rank, in bytes: what has been allocated. A step allocates nothing, so it is the most at any time.
+// Device memory allocated by a rank, in bytes. A step allocates nothing, so this is also the peak.
 struct RankMemory {
   int device = 0;
   int64_t parameters = 0;
   int64_t gradients = 0;
   int64_t activations = 0;  // and their gradients
-  int64_t buffers = 0;      // workspaces, labels, what is on its way
+  int64_t buffers = 0;      // workspaces, labels, transfers
   int64_t total() const { return parameters + gradients + activations + buffers; }
   bool operator==(const RankMemory&) const = default;
 };
@@ -51,16 +51,16 @@ class Strategy {
  public:
   virtual ~Strategy() = default;
 
-  // One step. Only enqueues work: pageable memory may be used again when it returns. Throws rondo::Error: bad_argument for
-  // sizes that don't belong together, and nothing has happened.
+  // Enqueues one step. The caller may reuse pageable memory after the return. Throws rondo::Error:
+  // bad_argument for inconsistent sizes, before anything is enqueued.
   virtual void train_step(const Batch& batch) = 0;
-  // Sums since the last call: losses, right predictions, samples. Waits.
+  // Sums since the last call: losses, correct predictions, samples. Waits.
   virtual LossStats take_loss_stats() = 0;
-  // The whole network's, as make_graph() lays them out. Waits.
+  // Parameters of the whole network, in the layout of make_graph(). Waits.
   virtual std::vector<float> parameters() = 0;
-  // Of each rank.
+  // One entry per rank.
   virtual std::vector<RankMemory> memory() const = 0;
-  // Bytes from rank to rank since the beginning, counted as they are enqueued. What comes from the host is not counted.
+  // Bytes sent from rank to rank so far, counted when enqueued. Copies from the host are not included.
   virtual int64_t sent_bytes() const = 0;
 };
 
@@ -72,35 +72,35 @@ constexpr const char* name_of(StrategyKind kind) {
   return kNames[static_cast<int>(kind)];
 }
 
-// `single` uses the first device alone. Throws rondo::Error: bad_argument, out_of_resources.
+// StrategyKind::single uses only the first device. Throws rondo::Error: bad_argument, out_of_resources.
 std::unique_ptr<Strategy> make_strategy(StrategyKind kind, const AnyModule& network, Shape input,
                                         const StrategyOptions& options);
 
-// ---- for the strategies ----
+// ---- For implementations of Strategy ----
 
-// The options; throws a bad_argument Error that begins with `name` where they make no sense.
+// Returns the options. Throws a bad_argument Error that begins with `name` if they are invalid.
 const StrategyOptions& checked(const char* name, const StrategyOptions& options);
-// The number of samples; throws a bad_argument Error where sizes don't belong together.
+// Returns the number of samples. Throws a bad_argument Error if the sizes are inconsistent.
 int64_t checked_size(const char* name, const Batch& batch, const Graph& graph, int64_t most);
-// Samples [first, first + size) of a batch of `whole`.
+// Samples [first, first + size) of a batch of `whole` samples.
 Batch part_of(const Batch& batch, int64_t whole, int64_t first, int64_t size);
 
-// All parameters as the seed makes them, in the order of the graph's arena, made on `device`. Waits.
+// All initial parameters for this seed, in the order of the graph's arena, computed on `device`. Waits.
 std::vector<float> initial_parameters(const Graph& graph, int device, uint64_t seed);
 
-// Where a rank's parameters lie among all: a number of equal runs of floats. A rank has either whole parameters (one run) or
-// those of some outputs, which are some columns of one matrix and some rows of another.
+// Maps one of a rank's parameters to the arena of the whole network: a number of runs of equal size. A whole
+// parameter is one run. A parameter split by outputs has columns of a matrix or filters of a convolution.
 struct ParameterPart {
-  int64_t mine = 0, whole = 0;  // offsets of the first run in the rank's arena and in the arena of all
-  int64_t runs = 1, size = 0;   // floats of a run
-  int64_t stride = 0;           // from run to run in the arena of all; in the rank's they follow each other
+  int64_t mine = 0, whole = 0;  // offsets of the first run: in the rank's arena, in the whole arena
+  int64_t runs = 1, size = 0;   // size: floats per run
+  int64_t stride = 0;           // between runs in the whole arena; contiguous in the rank's arena
 };
 std::vector<float> take_parts(const std::vector<float>& whole, const std::vector<ParameterPart>& parts,
                               int64_t size);
 void put_parts(std::vector<float>& whole, const std::vector<ParameterPart>& parts,
                const std::vector<float>& mine);
 
-// Lets copies between each two of these devices go directly where the machine can do that. Waits.
+// Enables peer access between all pairs of these devices that support it. Waits.
 void open_links(const std::vector<int>& devices);
 
 }  // namespace rondo::nn

@@ -1,34 +1,36 @@
-// Layerwise partitioning: every layer is what is split, by its outputs.
+// Tensor parallelism: every layer is split, by its outputs.
 //
-// An output of a layer, a channel of a convolution or a unit of a fully connected layer, needs its own weights and no other's.
-// So n devices can share a layer out: device r holds the weights of some of the outputs, as many as the others or one
-// more or less, and computes these for the whole batch. All devices work on the same layer at the same time, and each
-// has one n-th of the parameters. Today this is called tensor parallelism.
+// An output of a layer (a channel of a convolution or a unit of a fully connected layer) has its own weights.
+// So n devices can share a layer: device r holds the weights of some outputs and computes these outputs for
+// the whole batch. The numbers of outputs differ by at most one. All devices work on the same layer at the
+// same time, and each holds one n-th of the parameters.
 //
 //               x (whole, on both)                    dx = dx0 + dx1
 //               |                |                     |          |
-//        W[:, outputs 0]   W[:, outputs 1]            dx0        dx1       what each share of outputs asks of x
+//        W[:, outputs 0]   W[:, outputs 1]            dx0        dx1       partial gradients of x
 //               |                |                     |          |
 //             y[0]             y[1]                  dy[0]      dy[1]
 //               +------ y -------+                     +--- dy ---+
 //               |                |
 //            y (whole, on both)                     forward: down; backward: up
 //
-// The price is paid at every layer: an output needs all inputs, so before the next layer the outputs are gathered on all
-// devices; and backward the gradient of the inputs is a sum over the outputs, of which each device has a part only, so
-// the partial sums have to be added over the devices: from the lowest rank to the highest, for each element. Nobody can go
-// on before that, so nothing hides it. gather_op.h shows the two exchanges.
+// Every layer requires an exchange. Forward: an output needs all inputs, so all devices gather the outputs
+// before the next layer. Backward: the gradient of the inputs is a sum over the outputs, and each device has
+// the terms of its own outputs, so the partial sums are added over the devices, for each element from the
+// lowest rank to the highest. No device can continue before the exchange, so computation cannot hide it.
+// gather_op.h shows both exchanges.
 //
-// Less is moved when as much as possible is done before gathering. A ReLU or a pooling layer treats each channel by itself, so
-// it stays on the device that has the channel: behind a pooling of 2 x 2 a quarter is left to be sent. Flatten mixes channels and
-// positions, and comes after it. The loss is small; every device computes all of it instead of waiting for one.
+// Operations before the gather reduce the data to send. A ReLU or a pooling layer treats each channel
+// separately, so it runs on the device that has the channel: after a 2 x 2 pooling only a quarter of the
+// values is sent. Flatten mixes channels and positions, so it runs after the gather. The loss is small: every
+// device computes all of it instead of waiting for one.
 //
-// The gradients of the parameters need nothing from anybody: each device sees the whole batch, so its sums are complete,
-// and it takes the step for its own weights alone.
+// The gradients of the parameters need no exchange: each device sees the whole batch, so its sums are
+// complete. It updates only its own weights.
 //
-// On the host, one rank after the other is given its work; between the ranks there are only meetings, events that each rank
-// records and all others wait for. An exchange is: meet (all inboxes are free, all blocks are ready), send, meet (all has
-// arrived).
+// The host enqueues the work of one rank after the other. meet() is a barrier between the ranks' streams:
+// each rank records an event and all others wait for it. An exchange is meet() (all inboxes are free, all
+// blocks are ready), send(), meet() (all blocks have arrived).
 
 #include <rondo/nn/strategies/tensor_parallel.h>
 
@@ -49,8 +51,8 @@ const StrategyOptions& checked(const StrategyOptions& options) {
   return options;
 }
 
-// A rank's parameter has fewer outputs than the whole one along one axis, columns of a Linear's matrix or filters of a
-// convolution; it is the whole one where no axis differs.
+// Along one axis, a rank's parameter has fewer outputs than the whole parameter: columns of a Linear's matrix
+// or filters of a convolution. If no axis differs, the rank has the whole parameter.
 ParameterPart part_of(const Parameter& whole, const Parameter& mine, Shard outputs) {
   ParameterPart part{.mine = mine.offset, .whole = whole.offset, .size = mine.size};
   size_t axis = 0;
@@ -67,7 +69,7 @@ ParameterPart part_of(const Parameter& whole, const Parameter& mine, Shard outpu
 
 }  // namespace
 
-// Follows the chain of modules with two graphs: that of the rank, and the whole network's, which knows the whole shapes.
+// Builds a rank's graph from the chain of modules. The graph of the whole network provides the whole shapes.
 class TensorParallel::Builder {
  public:
   Builder(Shape input, int rank, int ranks)
@@ -145,8 +147,8 @@ class TensorParallel::Builder {
   Graph whole_;
   Rank made_;
   Value x_, whole_x_;
-  bool split_ = false;     // x_ is this rank's columns of the result, and not the whole
-  bool has_slice_ = true;  // and there are some
+  bool split_ = false;     // x_ is this rank's columns of the result
+  bool has_slice_ = true;  // this rank has at least one column
   GatherOp* last_gather_ = nullptr;
 };
 
@@ -155,7 +157,7 @@ TensorParallel::TensorParallel(const AnyModule& network, Shape input, const Stra
   const std::vector<float> initial = initial_parameters(whole_, options.devices[0], options.seed);
   const auto ranks = static_cast<int>(options.devices.size());
   open_links(options.devices);
-  ranks_.reserve(options.devices.size());  // workers refer to the graphs beside them
+  ranks_.reserve(options.devices.size());  // a worker refers to its rank's graph: no reallocation
   for (int r = 0; r < ranks; ++r) {
     const int device = options.devices[static_cast<size_t>(r)];
     Rank& rank = ranks_.emplace_back(Builder(input, r, ranks).run(network));
@@ -177,7 +179,7 @@ Shard TensorParallel::between(const Rank& rank, size_t layer) const {
   return {begin, end - begin};
 }
 
-// What each rank's stream gets from now on waits for what all streams have got so far.
+// Orders all work enqueued later on any rank's stream after all work enqueued so far on every rank's stream.
 void TensorParallel::meet() {
   for (Rank& rank : ranks_) {
     const DeviceScope scope(rank.worker->device());
@@ -198,7 +200,7 @@ void TensorParallel::send(int from, const float* what, int to, float* where, int
   sent_bytes_ += bytes;
 }
 
-// Every rank's slice of a layer's result to every rank.
+// Sends every rank's slice of a layer's result to every other rank.
 void TensorParallel::gather(size_t layer) {
   std::vector<OpCall> calls(ranks_.size());
   for (size_t r = 0; r < calls.size(); ++r)
@@ -216,7 +218,7 @@ void TensorParallel::gather(size_t layer) {
   for (Rank& rank : ranks_) rank.worker->forward(rank.gathers[layer].node);
 }
 
-// The columns of each rank's partial sums to the rank that they belong to, which adds them.
+// Sends the columns of each rank's partial sums to the ranks that own them, which add them.
 void TensorParallel::scatter(size_t layer) {
   std::vector<OpCall> calls(ranks_.size());
   for (size_t r = 0; r < calls.size(); ++r)
@@ -268,7 +270,7 @@ void TensorParallel::train_step(const Batch& batch) {
   for (Rank& rank : ranks_) rank.worker->update(1.0f / static_cast<float>(size));
 }
 
-// Every rank has the same sums.
+// All ranks have the same sums. Reading all of them resets all of them; returns those of rank 0.
 LossStats TensorParallel::take_loss_stats() {
   LossStats loss_stats;
   for (size_t r = ranks_.size(); r-- > 0;) loss_stats = ranks_[r].head->take_loss_stats();

@@ -1,4 +1,4 @@
-// TensorParallel: every layer is split over all devices, by its outputs. tensor_parallel.cpp is the lesson.
+// TensorParallel: splits every layer over all devices by its outputs. tensor_parallel.cpp is the lesson.
 #pragma once
 
 #include <rondo/nn/strategies/gather_op.h>
@@ -12,8 +12,8 @@ namespace rondo::nn {
 
 class TensorParallel : public Strategy {
  public:
-  // A chain of Linear and Conv2d layers, of ReLUs and pooling layers, and of Flatten. Throws rondo::Error: bad_argument for any
-  // other module that does something.
+  // Supports chains of Linear, Conv2d, ReLU, pooling and Flatten. Throws rondo::Error: bad_argument for any
+  // other module that adds an operation.
   TensorParallel(const AnyModule& network, Shape input, const StrategyOptions& options);
 
   void train_step(const Batch& batch) override;
@@ -25,11 +25,11 @@ class TensorParallel : public Strategy {
  private:
   struct Gather {
     int node = -1;
-    GatherOp* op = nullptr;  // the graph's
+    GatherOp* op = nullptr;  // owned by the graph
   };
   struct Rank {
     Graph graph;
-    std::vector<Gather> gathers;  // of the same layers on every rank
+    std::vector<Gather> gathers;  // for the same layers on every rank
     std::vector<ParameterPart> parts;
     std::unique_ptr<Worker> worker;
     std::unique_ptr<LossHead> head;
@@ -43,7 +43,7 @@ class TensorParallel : public Strategy {
   void send(int from, const float* what, int to, float* where, int64_t size);
   void gather(size_t layer);
   void scatter(size_t layer);
-  // The nodes of a rank that lie between gather `layer` - 1 and gather `layer`, or the last one and the end.
+  // The nodes of a rank between gather `layer` - 1 and gather `layer`. The last range ends at the last node.
   Shard between(const Rank& rank, size_t layer) const;
 
   StrategyOptions options_;

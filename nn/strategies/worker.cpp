@@ -12,7 +12,7 @@ namespace rondo::nn {
 
 namespace {
 
-// Floats of the parameters of the node that has most, each on a 16-byte boundary as in the arena.
+// Parameter size, in floats, of the node with the most, including the gaps for 16-byte alignment.
 int64_t largest_node(const Graph& graph) {
   int64_t most = 0;
   for (const Graph::Node& node : graph.nodes()) {
@@ -50,7 +50,7 @@ Worker::Worker(const Graph& graph, const WorkerOptions& options)
   step_ = Buffer<int64_t>(1);
   learning_rate_ = Buffer<float>(std::vector<float>{options.learning_rate});
   workspace_ = Buffer<std::byte>(workspace_bytes(graph, options.samples));
-  gradients_.fill_bytes(0);  // the gaps stay 0
+  gradients_.fill_bytes(0);  // the gaps must stay 0
   step_.fill_bytes(0);
 }
 
@@ -59,7 +59,7 @@ void Worker::set_batch(int64_t micro, int64_t samples, int64_t first) {
   firsts_[static_cast<size_t>(micro)] = first;
 }
 
-// All nodes forward, the moment of the loss, and all nodes backward in reverse.
+// The plan's steps: all nodes forward, the loss, all nodes backward in reverse.
 const Step& Worker::step_of(int index, Direction direction) const {
   return plan_.steps[static_cast<size_t>(direction == Direction::forward ? index : 2 * nodes() - index)];
 }

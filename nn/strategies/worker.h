@@ -1,9 +1,9 @@
-// Worker: a part of a network in the memory of one device, for the strategies that cut the network itself.
+// Worker: a part of a network on one device, for the strategies that split the network itself.
 //
-// A Replica (nn/graph/replica.h) has one batch at a time and passes run over all replicas at once. A worker runs its own nodes
-// by itself, and may have several micro-batches in flight: parameters and gradients are there once, activations once for each
-// micro-batch. Where there are several, the gradients of a node's parameters are made in a place of their own and added to
-// the sum; that place is as large as the largest node's parameters, not as all of them.
+// A Replica (nn/graph/replica.h) has one batch at a time, and a pass runs on all replicas at once. A Worker
+// runs its nodes individually and can have several micro-batches in flight. It holds parameters and gradients
+// once and activations once per micro-batch. With several micro-batches, the parameter gradients of a node
+// are added to the sum through a buffer as large as the largest node's parameters.
 #pragma once
 
 #include <rondo/kernels/runtime/buffer.h>
@@ -19,26 +19,26 @@ namespace rondo::nn {
 
 struct WorkerOptions {
   int device = 0;
-  int64_t samples = 0;          // the most of one micro-batch
-  int64_t micro_batches = 1;    // the most in flight
-  bool input_gradient = false;  // whether the gradient of the input is wanted
-  uint64_t seed = 0;            // of what is random in training
+  int64_t samples = 0;          // maximum in one micro-batch
+  int64_t micro_batches = 1;    // maximum in flight
+  bool input_gradient = false;  // also compute the gradient of the input
+  uint64_t seed = 0;            // of the random numbers in training
   float learning_rate = 0;
-  // The operations to run instead of the graph's own, one for each node: those of the whole network, so that what an
-  // operation knows of its place in the network is what one device would know.
+  // Operations to run instead of the graph's own, one per node. PipelineParallel passes those of the whole
+  // network, because an operation can depend on its position in the network (dropout).
   std::span<const Graph::Node> operations = {};
 };
 
 class Worker {
  public:
-  // The graph, which must outlive the worker, may have no states. Throws rondo::Error.
+  // The graph must outlive the worker and must have no states. Throws rondo::Error.
   Worker(const Graph& graph, const WorkerOptions& options);
 
   int device() const { return options_.device; }
   cudaStream_t stream() const { return stream_; }
   int nodes() const { return static_cast<int>(graph_.nodes().size()); }
 
-  // Micro-batch `micro` has so many samples, the first of which has that number in the whole batch.
+  // Micro-batch `micro` has `samples` samples, starting with sample `first` of the whole batch.
   void set_batch(int64_t micro, int64_t samples, int64_t first);
   Tensor input(int64_t micro = 0) { return tensor(micro, plan_.input, graph_.input().shape); }
   Tensor input_gradient(int64_t micro = 0) {
@@ -51,20 +51,20 @@ class Worker {
 
   enum class Direction { forward, backward };
 
-  // `call` is filled for a node, whose spans then point into it: it must stay where it is. `into`: where the gradients of
-  // the node's parameters go; null: to their place among all.
+  // Fills `call` for a node. Its spans point into `call`, so it must not be moved or copied. `into`: buffer for
+  // the node's parameter gradients; null: their place in the gradient arena.
   void prepare(OpCall& call, int node, int64_t micro, Direction direction, float* into = nullptr);
 
   void upload_input(int64_t micro, std::span<const float> x);
   void forward(int node, int64_t micro = 0);
-  // With `add` the gradients of the node's parameters are added to those that are there, else they replace them.
+  // add: adds the node's parameter gradients to the existing ones instead of overwriting them.
   void backward(int node, int64_t micro = 0, bool add = false);
-  // parameters -= learning_rate * scale * gradients; the next step begins.
+  // parameters -= learning_rate * scale * gradients. Advances the step counter.
   void update(float scale);
 
   void set_parameters(const std::vector<float>& values);
   std::vector<float> parameters() const;  // waits
-  // Parameters, gradients, activations, and the worker's own buffers.
+  // Parameters, gradients, activations and other buffers of the worker.
   RankMemory memory() const;
 
  private:

@@ -17,9 +17,9 @@ namespace rondo::nn {
 
 namespace {
 
-constexpr int64_t kTracedSteps = 3;  // how many steps a timeline shows
-// The host stays so many steps ahead of the devices: enough that they never wait for it, and few, so that it soon sees a
-// loss that is no number, and stops soon when it is asked to.
+constexpr int64_t kTracedSteps = 3;  // steps in a timeline
+// How many steps the host runs ahead of the devices. Enough that the devices never wait for the host, and
+// few, so that the host soon detects a non-finite loss and soon reacts to a stop request.
 constexpr int kStepsAhead = 3;
 
 template <class... Parts>
@@ -38,7 +38,7 @@ std::optional<ReplicaCheck> check_of(DataParallel& model, bool verify) {
   return std::optional<ReplicaCheck>(std::in_place, model.streams(), parameters, model.world().processes());
 }
 
-// One run of fit(): the loop, and what it knows while it goes on.
+// One run of fit(): the loop and its state.
 class Run {
  public:
   Run(DataParallel& model, Optimizer& optimizer, const FashionMnist& data, const FitOptions& options,
@@ -76,7 +76,7 @@ class Run {
         repeat_bad_step();
       } else if (result_.end == FitResult::End::done || batches_.done()) {
         finish_epoch();
-        if (epoch_ == options_.epochs) result_.end = FitResult::End::done;  // whatever was asked meanwhile
+        if (epoch_ == options_.epochs) result_.end = FitResult::End::done;  // despite a late stop request
       } else {
         move_to(epoch_, batches_.step());
         save();
@@ -87,7 +87,7 @@ class Run {
   }
 
  private:
-  // In the middle of an epoch another order would show some of its samples twice, and others never.
+  // In the middle of an epoch, another sample order would use some samples twice and others never.
   void check_from() const {
     const TrainingState& from = options_.from;
     if (from.epoch < 1 || from.epoch > options_.epochs + 1)
@@ -101,7 +101,7 @@ class Run {
              from.batch, ", must be of ", options_.seed, " and ", model_.options().batch);
   }
 
-  // What the processes would otherwise train differently, or wait for in vain.
+  // Checks that the processes agree on everything that would otherwise make their trainings differ or hang.
   void check_same() const {
     const auto same = [&](const char* what, const auto& value) { world_.check_same(what, concat(value)); };
     same("the number of epochs", options_.epochs);
@@ -134,7 +134,7 @@ class Run {
     agree_on_end();
   }
 
-  // All processes end after the same step, whichever has seen a reason.
+  // Makes all processes end after the same step if any of them has a reason to end.
   void agree_on_end() {
     if (!world_.processes()) return;
     struct Seen {
@@ -148,7 +148,7 @@ class Run {
     }
   }
 
-  // What the devices have done meanwhile.
+  // Reads the progress of the devices.
   void follow() {
     const std::optional<LossStats> seen = probe_.poll();
     if (!seen) return std::this_thread::sleep_for(std::chrono::microseconds(20));
@@ -156,7 +156,7 @@ class Run {
     const double loss = seen->loss / static_cast<double>(seen->rows);
     const int64_t rows = std::min(seen->rows * world_.process_count(), train_.size());
     observer_.on_progress({epoch_, rows, train_.size(), loss, seconds_since(begin_)});
-    // Another process may have lost its loss in a later step.
+    // Another process may have reported an earlier bad step.
     if (std::isfinite(loss) || (result_.end == FitResult::End::diverged && bad_step_ < seen_)) return;
     result_.end = FitResult::End::diverged;
     bad_step_ = seen_ - 1;
@@ -174,7 +174,7 @@ class Run {
     result_.epochs.push_back(report);
     move_to(epoch_ + 1, 0);
     if (!options_.checkpoint.empty()) observer_.before_save(report);
-    save();  // before anybody is told
+    save();  // before the observer learns that the epoch is complete
     observer_.on_epoch(report);
   }
 
@@ -188,15 +188,16 @@ class Run {
       save_checkpoint(options_.checkpoint, model_, optimizer_, result_.place);
   }
 
-  // A gradient may be lost where the loss is not; from then on no step has changed anything.
+  // A gradient can be non-finite while the loss is finite. From that step on, updates were skipped.
   void look_at_gradients() {
     const std::string parameter = nonfinite_gradient(model_);
     if (parameter.empty()) return;
     result_.end = FitResult::End::diverged;
-    result_.nonfinite_tensor = concat(parameter, ": gradient, in one of the last ", seen_ - first_step_, " steps");
+    result_.nonfinite_tensor =
+        concat(parameter, ": gradient, in one of the last ", seen_ - first_step_, " steps");
   }
 
-  // The step whose loss was the first that was not finite is taken once more.
+  // Repeats the first step with a non-finite loss.
   void repeat_bad_step() {
     if (!result_.nonfinite_tensor.empty()) return;
     const int64_t steps_ago = batches_.step() - bad_step_;
@@ -218,7 +219,7 @@ class Run {
   LossProbe probe_;
   std::optional<ReplicaCheck> check_;
   int64_t epoch_ = 0, first_step_ = 0;
-  int64_t seen_ = 0, bad_step_ = 0;  // steps of the epoch whose losses were seen; that with the first bad one
+  int64_t seen_ = 0, bad_step_ = 0;  // steps with known loss; the first with a bad one
   std::chrono::steady_clock::time_point begin_;
   FitResult result_;
 };
@@ -227,10 +228,10 @@ class Run {
 
 FitResult fit(DataParallel& model, Optimizer& optimizer, const FashionMnist& data, const FitOptions& options,
               FitObserver& observer, Trace* trace) {
-  constexpr int64_t kMostEpochs = int64_t{1} << 31;  // the steps of all are a number still
+  constexpr int64_t kMostEpochs = int64_t{1} << 31;  // the total number of steps fits in 63 bits
   if (options.epochs < 1 || options.epochs > kMostEpochs)
     refuse("there are ", options.epochs, " epochs, must be 1 to ", kMostEpochs);
-  model.take_loss_stats();  // what was counted before is not of this run
+  model.take_loss_stats();  // resets the statistics
   return Run(model, optimizer, data, options, observer, trace)();
 }
 

@@ -1,4 +1,4 @@
-// fit: trains a model on images for some epochs. What it does is in the loop of fit.cpp, and anybody may write another one.
+// fit: trains a model on images for a number of epochs. For another training loop, start from fit.cpp.
 //
 //   nn::DataParallel model(nn::resnet18(), {28, 28, 1}, {.devices = {0, 1}, .batch = 512});
 //   nn::Sgd sgd(model);
@@ -21,42 +21,44 @@ namespace rondo::nn {
 
 struct FitOptions {
   int64_t epochs = 10;
-  uint64_t seed = 0;  // of the samples' order
+  uint64_t seed = 0;  // of the sample order
   LearningRate learning_rate = LearningRate::constant(0.1);
-  bool verify = false;  // after every step, compare all replicas bit by bit
-  // A checkpoint (checkpoint.h) that is replaced after every epoch, and when the training is stopped; empty: none.
+  bool verify = false;  // compare all replicas bit by bit after every step
+  // Path of a checkpoint (checkpoint.h), replaced after every epoch and on a stop. Empty: none.
   std::string checkpoint = {};
-  // Where the training goes on, as load_checkpoint() returned it; of a training that begins, the first epoch.
+  // The state to resume from, as returned by load_checkpoint(). A new training begins with epoch 1.
   TrainingState from = {.epoch = 1};
 };
 
-// Called by the training thread while the devices work.
+// Callbacks of fit(), called by the training thread while the devices work.
 class FitObserver {
  public:
   virtual ~FitObserver() = default;
   virtual void on_progress(const TrainingProgress&) {}
-  // Before the epoch's checkpoint replaces the last one: an exception leaves it.
+  // Called before the epoch's checkpoint replaces the previous one. If it throws, the previous one is kept.
   virtual void before_save(const EpochReport&) {}
   virtual void on_epoch(const EpochReport&) {}
-  // True ends the training after the step.
+  // Return true to end the training after this step.
   virtual bool stop() { return false; }
 };
 
 struct FitResult {
   enum class End { done, stopped, diverged };
   End end = End::done;
-  std::vector<EpochReport> epochs;  // those that were finished
-  int64_t verified_steps = 0;       // with FitOptions::verify: steps after which all replicas were compared
-  TrainingState place;              // where it would go on
-  std::string nonfinite_tensor;           // diverged: the first tensor that was not finite, where it could be found
-  int64_t differing_values = 0;     // ... and how many values differed in any bit, over all of them
+  std::vector<EpochReport> epochs;  // completed epochs
+  int64_t verified_steps = 0;       // with FitOptions::verify: number of steps whose replicas were compared
+  TrainingState place;              // where to resume
+  std::string nonfinite_tensor;     // diverged: the first non-finite tensor, if it was found
+  int64_t differing_values = 0;     // with FitOptions::verify: values that differed in any bit
 };
 
-// Batches are as large as the model's; the last of an epoch is what is left. A training that goes on in the middle of an epoch
-// reports of it what is left of it. A model with keep_finite ends with the parameters that it had before the loss was lost. `trace` may be null; if not, the first steps
-// are recorded into it. Of several processes (DataParallelOptions::processes) all call fit() with the same
-// values; the first writes the checkpoint. Each may see a request to stop, and all end after the same step.
-// Throws rondo::Error.
+// Trains with batches of the model's size; the last batch of an epoch has the remaining samples. When
+// resuming in the middle of an epoch, the report of this epoch covers only the remaining steps. If the loss
+// diverges, a model with keep_finite ends with the parameters from before the first non-finite loss. If
+// `trace` is not null, the first steps are recorded into it. With several processes
+// (DataParallelOptions::processes), all must call fit() with the same values. Process 0 writes the
+// checkpoint. FitObserver::stop() may return true in any process; all end after that step. Throws
+// rondo::Error.
 FitResult fit(DataParallel& model, Optimizer& optimizer, const FashionMnist& data, const FitOptions& options,
               FitObserver& observer, Trace* trace = nullptr);
 FitResult fit(DataParallel& model, Optimizer& optimizer, const FashionMnist& data, const FitOptions& options);

@@ -5,8 +5,9 @@
 
 namespace rondo::nn {
 
-// Parameters lie in the arena in the order in which they were made, which is nearly that of the nodes; a bucket waits for
-// the first of the nodes that have a parameter in it, and for the buckets before it.
+// The arena holds parameters in order of creation, which is nearly the order of the nodes. Backward completes
+// nodes from the last to the first, so a bucket is complete after the first node with a parameter in it, and
+// after the buckets before it.
 std::vector<GradientBucket> gradient_buckets(const Graph& graph, int64_t bytes) {
   std::vector<int> node_of(graph.parameters().size(), 0);
   for (size_t node = 0; node < graph.nodes().size(); ++node)

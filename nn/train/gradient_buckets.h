@@ -1,4 +1,4 @@
-// Gradient buckets: the parts of the gradient arena that are reduced one by one, while the layers before them still go backward.
+// Gradient buckets: parts of the gradient arena, each all-reduced while earlier layers still go backward.
 #pragma once
 
 #include <rondo/nn/graph/graph.h>
@@ -8,13 +8,14 @@
 
 namespace rondo::nn {
 
-// A part of the gradient arena, in floats, that is complete when a node has gone backward.
+// A part of the gradient arena, in floats, that is complete after the backward of `node`.
 struct GradientBucket {
   int node;
   int64_t begin, size;
 };
 
-// Buckets of at least `bytes`, from the end of the arena to its beginning, in the order in which they become complete.
+// Buckets of at least `bytes` (the last may be smaller), from the end of the arena to its beginning, in the
+// order in which they become complete.
 std::vector<GradientBucket> gradient_buckets(const Graph& graph, int64_t bytes);
 
 }  // namespace rondo::nn

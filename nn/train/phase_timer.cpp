@@ -12,8 +12,8 @@ void PhaseTimer::end(Phase phase) { record(ends_[static_cast<size_t>(phase)]); }
 void PhaseTimer::record(cudaEvent_t event) {
   cudaStreamCaptureStatus capture = cudaStreamCaptureStatusNone;
   RONDO_CUDA_THROW(cudaStreamIsCapturing(stream_, &capture));
-  // Inside a recording, a plain record only makes an edge of the graph; "external" makes a node that
-  // stamps the time at every replay.
+  // During capture, a plain event record only creates a dependency. An "external" record creates a graph node
+  // that records the time at every replay.
   const unsigned flags =
       capture == cudaStreamCaptureStatusActive ? cudaEventRecordExternal : cudaEventRecordDefault;
   RONDO_CUDA_THROW(cudaEventRecordWithFlags(event, stream_, flags));

@@ -1,7 +1,7 @@
-// PhaseTimer: where a step's time goes, read from events between the phases.
+// PhaseTimer: the time of each phase of a step, measured with events between the phases.
 //
-// The marks are recorded into the step's graph, so that every replay sets them anew and a replay costs no
-// host call; what is read is the last replay.
+// The events are captured in the step's graph, so every replay records them again at no cost for the host.
+// read() returns the last replay.
 #pragma once
 
 #include <rondo/kernels/runtime/buffer.h>
@@ -17,18 +17,18 @@ inline constexpr std::array<const char*, kPhases> kPhaseNames = {"load", "forwar
 
 using PhaseSeconds = std::array<double, kPhases>;  // indexed by Phase
 
-// `seconds`, in the proportions of one step's phases.
+// Splits `seconds` in the proportions of one step's phases.
 PhaseSeconds share_out(double seconds, PhaseSeconds step);
 
 class PhaseTimer {
  public:
-  explicit PhaseTimer(cudaStream_t stream);  // on the current device, which must be the stream's
+  explicit PhaseTimer(cudaStream_t stream);  // `stream` must belong to the current device
 
-  // Marks the end of `phase`, which began where the mark before it stands.
+  // end() marks the end of `phase`, which began at the previous mark.
   void begin();
   void end(Phase phase);
 
-  // The phases of the last finished step. The stream must be synchronised.
+  // The phases of the last completed step. The stream must be synchronised.
   PhaseSeconds read() const;
 
  private:

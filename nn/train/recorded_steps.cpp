@@ -11,7 +11,7 @@ void RecordedSteps::run(const StepKind& kind, StreamGroup& group, const std::fun
     enqueue();
     group.join();
     if (seen_.size() == kMost) {
-      group.synchronize();  // the graph that goes may still run
+      group.synchronize();  // the dropped graph may still run
       seen_.erase(seen_.begin());
     }
     seen_.push_back({kind, nullptr});

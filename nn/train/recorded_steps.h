@@ -1,4 +1,4 @@
-// RecordedSteps: training steps as graphs, one for each kind of step that comes again.
+// RecordedSteps: training steps as CUDA graphs, one for each kind of step that repeats.
 #pragma once
 
 #include <rondo/nn/train/step_graph.h>
@@ -20,13 +20,13 @@ struct StepKind {
 
 class RecordedSteps {
  public:
-  // Runs one step, on the streams of `group`, in the order of each of them; stream 0 is then behind all of
-  // it. The first step of a kind is enqueued as it is, call by call: many kinds come once. The second one is
-  // recorded, and it and all others are launched as one graph. The kinds that have not been seen for longest
-  // are forgotten. `enqueue` is kept as long as its kind comes again.
+  // Runs one step on the streams of `group`, in order on each of them. Afterwards stream 0 waits for all of
+  // the step. The first step of a kind is enqueued call by call, because many kinds occur only once. The
+  // second one is recorded, and it and all later ones are launched as one graph. The least recently used
+  // kinds are dropped. `enqueue` may be kept until its kind is dropped.
   void run(const StepKind& kind, StreamGroup& group, const std::function<void()>& enqueue);
 
-  // Why the steps are not run as graphs (StepGraph::refusal()); ok where they are.
+  // Why the steps are not run as graphs (StepGraph::refusal()); ok if they are.
   const Status& refusal() const { return refusal_; }
 
  private:
@@ -35,7 +35,7 @@ class RecordedSteps {
     StepKind kind;
     std::unique_ptr<StepGraph> graph;
   };
-  std::vector<Seen> seen_;  // the one seen last comes last
+  std::vector<Seen> seen_;  // least recently used first
   Status refusal_;
 };
 

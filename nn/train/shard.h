@@ -1,4 +1,4 @@
-// Which part of a batch a rank has.
+// The part of a batch that a rank computes.
 #pragma once
 
 #include <cstdint>
@@ -11,9 +11,9 @@ struct Shard {
   bool operator==(const Shard&) const = default;
 };
 
-// The shard of `rank` in [0, ranks) of `batch` >= 0 samples. The shards follow each other in the order of the ranks and cover
-// the batch; their sizes differ by at most one, and some are empty where there are fewer samples than ranks. batch * ranks
-// must fit 63 bits.
+// The shard of `rank` in [0, ranks) of a batch >= 0. The shards are contiguous, in rank order, and cover the
+// batch. Their sizes differ by at most one; with fewer samples than ranks some are empty. batch * ranks must
+// fit in 63 bits.
 constexpr Shard shard_of(int64_t batch, int64_t rank, int64_t ranks) {
   const int64_t first = batch * rank / ranks;
   return {first, batch * (rank + 1) / ranks - first};

@@ -6,13 +6,13 @@ StepGraph::StepGraph(StreamGroup& group, std::function<void()> enqueue)
     : group_(group), builder_(std::move(enqueue)) {
   DeviceScope scope(group.device(0));
   const cudaStream_t stream = group.stream(0);
-  // Thread-local: other threads of the program may allocate and synchronise meanwhile.
+  // Thread-local mode: other threads may allocate and synchronise during the capture.
   RONDO_CUDA_THROW(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
   cudaGraph_t graph = nullptr;
   try {
-    group.fork();  // draws the other streams into the recording
+    group.fork();  // adds the other streams to the capture
     builder_();
-    group.join();  // every branch must lead back to the stream that began it
+    group.join();  // every branch must join the stream where the capture began
   } catch (...) {
     static_cast<void>(cudaStreamEndCapture(stream, &graph));
     static_cast<void>(cudaGetLastError());
@@ -36,7 +36,7 @@ StepGraph::StepGraph(StepGraph&& other) noexcept
       launched_(other.launched_),
       refusal_(std::move(other.refusal_)) {}
 
-// A device that has failed, or memory that is short, would not be better without a graph.
+// Only a bad_argument is worth a fallback: a failed device or lack of memory would fail without a graph, too.
 void StepGraph::refuse(cudaError_t error, const char* what) {
   Status status = from_cuda(error, what);
   if (status.code() != StatusCode::bad_argument) throw Error(std::move(status));

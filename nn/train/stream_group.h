@@ -1,4 +1,4 @@
-// StreamGroup: one stream for each rank, and the two ways their work is tied together without the host.
+// StreamGroup: one stream per rank, with fork and join between them on the devices.
 #pragma once
 
 #include <rondo/kernels/runtime/buffer.h>
@@ -18,11 +18,11 @@ class StreamGroup {
   cudaStream_t stream(int rank) const { return handles_[static_cast<size_t>(rank)]; }
   std::span<const cudaStream_t> streams() const { return handles_; }
 
-  // What the other streams are given from now on waits for what stream 0 has been given so far.
+  // Later work on the other streams waits for all work enqueued so far on stream 0.
   void fork();
-  // What stream 0 is given from now on waits for what every stream has been given so far.
+  // Later work on stream 0 waits for all work enqueued so far on every stream.
   void join();
-  // The host waits until all streams are done.
+  // Blocks the host until all streams are idle.
   void synchronize() const;
 
  private:

@@ -1,4 +1,4 @@
-// What a training run tells of itself, whichever network it trains.
+// Progress and epoch reports of a training run, for any network.
 #pragma once
 
 #include <rondo/nn/train/phase_timer.h>
@@ -9,18 +9,18 @@ namespace rondo {
 
 struct TrainingProgress {
   int64_t epoch = 0;         // from 1
-  int64_t samples_done = 0;  // of several processes: as if the others were as far as this one
+  int64_t samples_done = 0;  // with several processes: an estimate that assumes equal progress
   int64_t samples = 0;
-  double loss = 0;     // mean over the samples that this process has done in this epoch
-  double seconds = 0;  // since the epoch began
+  double loss = 0;     // mean over this process's samples so far in this epoch
+  double seconds = 0;  // since the beginning of the epoch
 };
 
 struct EpochReport {
   int64_t epoch = 0;  // from 1
   double train_loss = 0;
   double test_accuracy = 0;
-  double seconds = 0;   // training only, without the evaluation
-  PhaseSeconds phases;  // `seconds`, split as the epoch's last whole batch was
+  double seconds = 0;   // training only, without evaluation
+  PhaseSeconds phases;  // `seconds`, split in the proportions of the epoch's last full batch
 };
 
 }  // namespace rondo

@@ -1,4 +1,4 @@
-// Unique: something that is told apart from all others of the program, even from one that later lies at the same address.
+// Unique: an object with an id that no other object of the program ever has, even at the same address.
 #pragma once
 
 #include <atomic>

@@ -1,4 +1,4 @@
-// World: the ranks that train together, over all processes.
+// World: all ranks that train together, over all processes.
 #pragma once
 
 #include <rondo/collectives/across_hosts/gather.h>
@@ -12,12 +12,12 @@
 
 namespace rondo::nn {
 
-// This process has the ranks first() .. first() + local() - 1 of size(); each process has as many. All
-// processes make the same calls in the same order, and each call waits for all of them. With one process
-// nothing waits.
+// This process has the ranks first() ... first() + local() - 1 of size(); all processes have the same number.
+// All processes must make the same calls in the same order. Each call waits for all processes; with one
+// process there is no waiting.
 class World {
  public:
-  // `processes` may be null: one process. Throws bad_argument Errors that begin with `what`, here and below.
+  // `processes` may be null: one process. Here and below, throws bad_argument Errors that begin with `what`.
   World(const char* what, int local, ProcessGroup* processes);
 
   int local() const { return local_; }
@@ -27,7 +27,7 @@ class World {
   int process_count() const { return processes_ ? processes_->size() : 1; }
   int process_index() const { return processes_ ? processes_->index() : 0; }
 
-  // `own` of every process, in their order.
+  // Returns `own` of every process, in process order.
   template <class T>
   std::vector<T> gather(const T& own, const std::string& what) const {
     if (!processes_) return {own};
@@ -37,15 +37,15 @@ class World {
     return all;
   }
 
-  // Throws a bad_argument Error in every process where `own` of one is not that of process 0.
+  // Throws a bad_argument Error in every process if `own` of any process differs from that of process 0.
   void check_same(const std::string& what, const std::string& own) const;
 
-  // Of all ranks in their order, so that the sum is that of one process with as many ranks.
+  // Sums over all ranks in rank order, so that the result equals that of one process with as many ranks.
   LossStats sum(std::span<const LossStats> of_local_ranks) const;
-  // Of one number of each process.
+  // Sums one number per process.
   int64_t sum(int64_t own, const std::string& what) const;
 
-  // Replaces `bytes` by those of process 0.
+  // Overwrites `bytes` with those of process 0.
   void copy_from_first(std::span<std::byte> bytes, const std::string& what) const;
 
  private:

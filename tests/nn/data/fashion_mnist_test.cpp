@@ -116,7 +116,7 @@ TEST_F(DataSet, NoImages) {
   expect_refused({"train-images-idx3-ubyte.gz", "no images"});
 }
 
-// The real data, where it is.
+// Runs only where the real data is installed.
 TEST(FashionMnistFiles, AreAuthentic) {
   const std::optional<FashionMnist> found = real_images();
   if (!found) GTEST_SKIP() << kNoRealImages;

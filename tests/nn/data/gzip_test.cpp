@@ -1,4 +1,4 @@
-// What a data file may unpack to.
+// Limits on the unpacked size of a gzip file.
 #include <gtest/gtest.h>
 #include <rondo/nn/data/gzip.h>
 #include <rondo/tests/rondo/support/files.h>
@@ -11,7 +11,7 @@ namespace {
 
 constexpr int64_t kMiB = 1 << 20;
 
-// The most that this process has had in memory so far.
+// Peak memory use of this process so far.
 int64_t peak_bytes() {
   rusage usage{};
   EXPECT_EQ(getrusage(RUSAGE_SELF, &usage), 0);
@@ -20,7 +20,7 @@ int64_t peak_bytes() {
 
 class Gzip : public testing::Test {
  protected:
-  // A file that unpacks to `mebibytes` MiB of zeros, about a thousandth of that.
+  // Writes a file of about 1/1000 the size that unpacks to `mebibytes` MiB of zeros.
   void write_bomb(int64_t mebibytes, bool one_member) {
     Bytes packed;
     if (one_member) {
@@ -50,8 +50,8 @@ TEST_F(Gzip, ExactlyTheBoundIsRead) {
       path_ + ": has " + std::to_string(size) + " bytes, must have at most " + std::to_string(size - 1));
 }
 
-// Refused at the bound, and without the memory for all of it. Under the address sanitizer what has been freed
-// counts, too.
+// Refused at the limit, without the memory for the whole contents. Under the address sanitizer, freed memory
+// counts too.
 TEST_F(Gzip, ABombIsRefusedInBoundedMemory) {
   constexpr int64_t kUnpacked = 512, kBound = 32 * kMiB;
   for (const bool one_member : {false, true}) {
@@ -64,7 +64,7 @@ TEST_F(Gzip, ABombIsRefusedInBoundedMemory) {
   }
 }
 
-// The bound that holds where nothing else is said. The file is a hole: it has the size and takes no room.
+// The default limit. The file is sparse: it has the size but uses no disk space.
 TEST_F(Gzip, TheBoundOfDataFilesIsOneGiB) {
   EXPECT_EQ(kMostDataBytes, 1024 * kMiB);
   write_file(path_, {0x1f, 0x8b});

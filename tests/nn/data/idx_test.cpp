@@ -7,13 +7,13 @@ namespace {
 
 class Idx : public ::testing::Test {
  protected:
-  // Reads `bytes` as a file of this name.
+  // Reads `bytes` as a file with this name.
   IdxArray read(const Bytes& bytes, const std::string& name = "file.gz") {
     path_ = directory_ / name;
     write_file(path_, bytes);
     return read_idx(path_);
   }
-  // The complaint about `bytes`, which must name the file and hold all `parts`.
+  // Expects an error for `bytes` that names the file and contains all `parts`.
   void expect_refused(const Bytes& bytes, const std::vector<std::string>& parts) {
     const std::string text = complaint([&] { read(bytes); });
     EXPECT_EQ(missing(text, {path_}), "");
@@ -51,7 +51,7 @@ TEST_F(Idx, ReadsSeveralGzipMembers) {
 }
 
 TEST_F(Idx, ReadsLargeFiles) {
-  const Bytes values = pattern(5'000'000, 256);  // more than the reader's chunks
+  const Bytes values = pattern(5'000'000, 256);  // more than one chunk of the reader
   EXPECT_EQ(read(gzip(idx({5'000'000}, values))).values, values);
   EXPECT_EQ(read(idx({5'000'000}, values)).values, values);
 }
@@ -68,8 +68,8 @@ TEST_F(Idx, EveryPrefixIsRefused) {
   }
 }
 
-// Damage is found, or it does no harm: contents are covered by a checksum, while a few bits of the format are
-// free (the compressor's time and operating system, what fills the last byte of the bit stream).
+// Every damaged byte is detected or harmless. The contents have a checksum; a few bits of the format are
+// unused (the compressor's time and operating system, the rest of the bit stream's last byte).
 TEST_F(Idx, EveryDamagedByteIsRefusedOrHarmless) {
   const Bytes packed = gzip(kGood);
   int refused = 0, harmless = 0;
@@ -128,7 +128,7 @@ TEST_F(Idx, SaysHowMuchIsMissing) {
   expect_refused(packed, {"cut off", "gzip"});
 }
 
-// Sizes whose product does not fit 32 or 64 bits must not wrap to something that matches.
+// Sizes whose product exceeds 32 or 64 bits must not wrap around to a valid size.
 TEST_F(Idx, HugeSizes) {
   expect_refused(idx({0x80000000u, 28, 28}, kValues), {"2147483648 x 28 x 28", "only 30 bytes"});
   expect_refused(idx({0x80000000u, 2}, {}), {"cut off"});

@@ -1,4 +1,4 @@
-// The estimate of a training's memory against what the executor counts.
+// Compares the estimate of a training's memory with the executor's count.
 #include <gtest/gtest.h>
 
 #include <rondo/kernels/runtime/platform.h>
@@ -48,7 +48,7 @@ TEST(MemoryEstimate, TrainingAllocatesThat) {
   if (std::string(platform()) != "cpu") GTEST_SKIP() << "only the executor counts bytes";
   for (const auto& [name, network] : small_networks())
     for (int ranks : {1, 3})
-      for (bool adam : {false, true})  // and with Adam everything else that changes the memory
+      for (bool adam : {false, true})  // with Adam, also every other option that changes the memory
         for (BatchPlacement placement : {BatchPlacement::sharded, BatchPlacement::replicated}) {
           const float momentum = ranks == 1 ? 0.9f : 0;
           SCOPED_TRACE(concat(name, ", ", ranks, " devices, ", adam ? "Adam" : "SGD", ", placement ",
@@ -78,11 +78,11 @@ TEST(MemoryEstimate, OnlyWhatExchangesHasRoomForIt) {
   const Graph graph = make_graph(small_lenet(), kSmallInput);
   const auto all_reduce = [&](int ranks, BatchPlacement placement, bool sync_batch_norm) {
     return part(estimate_memory(graph,
-                         {.devices = spread(ranks),
-                          .batch = 7,
-                          .sync_batch_norm = sync_batch_norm,
-                          .placement = placement},
-                         Sgd::size(0)),
+                                {.devices = spread(ranks),
+                                 .batch = 7,
+                                 .sync_batch_norm = sync_batch_norm,
+                                 .placement = placement},
+                                Sgd::size(0)),
                 "all-reduce");
   };
   EXPECT_EQ(all_reduce(1, BatchPlacement::sharded, true), 0);

@@ -1,4 +1,4 @@
-// The hunt for the first NaN finds what was planted, where it was planted.
+// The search for the first NaN finds planted values at their positions.
 #include <gtest/gtest.h>
 
 #include <rondo/kernels/random/dropout.h>
@@ -24,14 +24,15 @@ using test::normal_values;
 constexpr int64_t kBatch = 7;
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
-// What to write where: element `index` of sample `sample` of the whole batch.
+// What to write where: element `index` of sample `sample` in the whole batch.
 struct Planted {
   bool backward = false;
   int64_t sample = 0, index = 0;
   float value = 0;
 };
 
-// Passes everything on but what is planted. It reads its input again, so that it is recomputed where others are.
+// Passes its input on, except for the planted value. Backward reads the input, so the input is recomputed
+// like that of other layers.
 class Planter : public Module {
  public:
   explicit Planter(Planted planted) : planted_(planted) {}
@@ -121,7 +122,7 @@ TEST(FirstNonfinite, FindsWhatForwardMakes) {
         ASSERT_TRUE(bad.has_value());
         EXPECT_EQ(bad->tensor, "2.body.1 (planter): output");
         EXPECT_EQ(bad->position, concat("[image ", sample, ", row 2, column 5, channel 1]"));
-        const int replica = ranks == 1 ? 0 : sample < 2 ? 0 : sample < 4 ? 1 : 2;  // 2, 2 and 3 samples
+        const int replica = ranks == 1 ? 0 : sample < 2 ? 0 : sample < 4 ? 1 : 2;  // shards of 2, 2, 3
         EXPECT_EQ(bad->replica, replica);
         EXPECT_EQ(bad->text(), concat(replica > 0 ? concat("replica ", replica, ": ") : "", bad->tensor, " ",
                                       bad->position, " is ", value));
@@ -172,17 +173,18 @@ TEST(FirstNonfinite, FindsParametersStatesAndInputs) {
   EXPECT_FALSE(hunt_forward(fleet).has_value());
 }
 
-// What overflows on the way: products, sums over a batch, sums of two paths.
+// Overflow in products, in sums over a batch, and in the sum of two paths.
 TEST(FirstNonfinite, FindsOverflow) {
   Fleet fleet = fleet_of(small_lenet(), 1);
   EXPECT_EQ(hunt_backward(fleet, kInfinity).value_or(NonfiniteTensor{}).text(),
             "the gradient of the network's output [sample 0, element 0] is inf");
-  const std::optional<NonfiniteTensor> sum = hunt_backward(fleet, 1e38f);  // 7 of them are beyond the largest float
+  // The sum of 7 of them exceeds the largest float.
+  const std::optional<NonfiniteTensor> sum = hunt_backward(fleet, 1e38f);
   ASSERT_TRUE(sum.has_value());
   EXPECT_EQ(sum->tensor.substr(0, 2), "9.");
   EXPECT_NE(sum->tensor.find(": gradient"), std::string::npos) << sum->text();
 
-  // x + x: each path's gradient is finite, and their sum is not.
+  // x + x: the gradient of each path is finite, but their sum is not.
   Fleet twice(Sequential{Dropout(0), Residual(Sequential{Dropout(0)})}, {1, 1, 2}, {0}, 1,
               [](const Graph& graph, int64_t batch) { return plan_training(graph, batch); });
   twice.upload({1, 1});
@@ -193,8 +195,8 @@ TEST(FirstNonfinite, FindsOverflow) {
       "1.body.0 (dropout 0): gradient of its input, added to that of others [sample 0, element 1] is inf");
 }
 
-// Inputs that overflow where dropout keeps them: the first of those is named, and which it is depends on the
-// number of the step that the hunt takes again.
+// Inputs that overflow unless dropout sets them to 0. The search must report the first that dropout keeps, so
+// it must repeat the step with the original step number.
 TEST(FirstNonfinite, DropsWhatTheStepDropped) {
   constexpr int64_t kSteps = 6, kWidth = 64;
   for (const int ranks : {1, 3})
@@ -223,7 +225,7 @@ TEST(FirstNonfinite, DropsWhatTheStepDropped) {
       std::set<int64_t> places;
       for (const int64_t steps_ago : {0, 1, 6, 3, 4, 2, 5}) {
         SCOPED_TRACE(concat(steps_ago, " steps ago"));
-        source.fails = true;  // the number is put back after a failure, too
+        source.fails = true;  // the step number must be restored after a failure, too
         EXPECT_THROW(find_nonfinite_tensor(model, source, steps_ago), Error);
         source.fails = false;
         const std::optional<NonfiniteTensor> bad = find_nonfinite_tensor(model, source, steps_ago);
@@ -242,7 +244,7 @@ TEST(FirstNonfinite, DropsWhatTheStepDropped) {
     }
 }
 
-// Hunting trains nothing: running statistics are what they were.
+// The search does not train: running statistics are restored.
 TEST(FirstNonfinite, PutsStatesBack) {
   Fleet fleet = fleet_of(small_residual_network(), 2);
   std::vector<std::vector<float>> before, after;

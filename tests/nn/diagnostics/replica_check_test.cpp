@@ -42,7 +42,7 @@ TEST(ReplicaCheck, CountsEveryValueThatDiffersInAnyReplica) {
   replicas.change(2, 5002, 5002.001f);
   check.enqueue();
   EXPECT_EQ(check.differences(), 1);
-  replicas.change(1, 0, -0.0f);  // equal as a number, not as bits
+  replicas.change(1, 0, -0.0f);  // the same number, but other bits
   check.enqueue();
   EXPECT_EQ(check.differences(), 3);
 }

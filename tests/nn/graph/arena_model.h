@@ -1,6 +1,7 @@
-// ArenaModel: plays a memory plan step by step on an arena that knows which tensor each of its cells holds.
+// ArenaModel: replays a memory plan on an arena that records which tensor each cell holds.
 //
-// It knows nothing of lives. An operation finds what it declared that it reads, or the plan is wrong.
+// It does not use the planner's lifetimes. If an operation does not find a tensor it reads, the plan is
+// wrong.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -17,8 +18,8 @@ class ArenaModel {
   ArenaModel(const nn::Graph& graph, int64_t batch, const nn::MemoryPlan& plan)
       : graph_(graph), batch_(batch), plan_(plan), cells_(static_cast<size_t>(plan.size / kCell), kNothing) {}
 
-  // A whole training step: each operation once forward in order, once backward in reverse, and between them as often as
-  // the plan likes. The gradient of the network's input is there at the end where it is `wanted`.
+  // Checks a whole training step: each operation once forward in order, once backward in reverse, and any
+  // number of recomputations in between. If `wanted`, the input's gradient must exist at the end.
   testing::AssertionResult plays(bool wanted) {
     const int nodes = static_cast<int>(graph_.nodes().size()), result = graph_.resolved(graph_.output().id);
     int next = 0;
@@ -55,7 +56,7 @@ class ArenaModel {
  private:
   using Kind = nn::ScheduleEntry::Kind;
 
-  // What a cell holds: a value, a gradient, a contribution to one.
+  // Contents of a cell: a value, its gradient, or a contribution to a gradient.
   struct Tensor {
     int number, value;
     bool operator==(const Tensor& other) const { return number == other.number; }
@@ -135,7 +136,7 @@ class ArenaModel {
   int64_t batch_;
   const nn::MemoryPlan& plan_;
   std::vector<int> cells_;
-  int64_t now_ = -1;  // the number of the step
+  int64_t now_ = -1;  // index of the current step
   std::string wrong_;
 };
 

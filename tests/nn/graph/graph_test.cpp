@@ -1,4 +1,4 @@
-// Networks as graphs: evaluation, dropout, fused ReLUs, names, and what is refused.
+// Networks as graphs: evaluation, dropout, fused ReLUs, names and errors.
 #include <gtest/gtest.h>
 
 #include <rondo/kernels/data/batch.h>
@@ -17,12 +17,12 @@ using test::all_equal_bits;
 using test::all_near;
 using test::normal_values;
 
-// Evaluation knows no batch: a sample's result does not depend on its company, and running statistics stay.
+// In evaluation a sample's result does not depend on the batch, and running statistics do not change.
 TEST(Graph, EvaluationTreatsEverySampleByItself) {
   Fleet fleet(small_residual_network(), kSmallInput, {0}, 6, trained);
   const std::vector<float> x = normal_values(6 * kSmallInput.size(), 1);
   fleet.upload(x);
-  forward(fleet.replicas, kTraining);  // so that the running statistics are not those of the beginning
+  forward(fleet.replicas, kTraining);  // changes the running statistics
   const std::vector<float> states = fleet.get(fleet.replicas[0], fleet.replicas[0].states());
   fleet.upload(x);
   forward(fleet.replicas, {});
@@ -66,7 +66,7 @@ TEST(Graph, NamesShapesAndCounts) {
   const Graph graph = make_graph(Sequential{Conv2d(20, 3), ReLU(), AvgPool2d(2), Conv2d(50, 5), ReLU(),
                                             AvgPool2d(2), Flatten(), Linear(128), ReLU(), Linear(10)},
                                  {28, 28, 1});
-  EXPECT_EQ(graph.parameter_count(), 129'068);  // LeNet's
+  EXPECT_EQ(graph.parameter_count(), 129'068);  // LeNet
   EXPECT_EQ(graph.output().shape, (Shape{1, 1, 10}));
   std::vector<std::string> names;
   for (const Parameter& parameter : graph.parameters()) {
@@ -117,7 +117,7 @@ TEST(Graph, RefusesWhatDoesNotFit) {
   EXPECT_TRUE(says(refusal(Residual(Conv2d(3, 3)), kSmallInput),
                    "the body makes 7 x 7 x 3 and the shortcut 9 x 9 x 2"));
   EXPECT_TRUE(says(refusal(Linear(1), {0, 1, 1}), "the input is 0 x 1 x 1"));
-  // Products that 64 bits do not hold.
+  // Products that exceed 64 bits.
   constexpr int64_t kHuge = int64_t{1} << 62, kMost = std::numeric_limits<int64_t>::max();
   EXPECT_TRUE(says(refusal(Linear(kHuge), kSmallInput), "4611686018427387904"));
   EXPECT_TRUE(says(refusal(Linear(kMost), kSmallInput), "9223372036854775807"));

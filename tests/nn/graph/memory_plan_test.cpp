@@ -1,4 +1,4 @@
-// Memory plans: what is needed is there, and reusing memory changes no bit.
+// Memory plans: every tensor is present when needed, and reuse of memory changes no bit.
 #include <gtest/gtest.h>
 
 #include <rondo/tests/nn/graph/arena_model.h>
@@ -18,7 +18,7 @@ using test::ArenaModel;
 using test::normal_values;
 using test::Random;
 
-// Reads in backward what it was told to, and computes nothing.
+// Declares what backward reads, and computes nothing.
 class NoOp : public Op {
  public:
   explicit NoOp(Saves saves) : saves_(saves) {}
@@ -31,8 +31,8 @@ class NoOp : public Op {
   Saves saves_;
 };
 
-// Operations of up to three inputs, the same one twice at times, seen in other shapes at times; the last takes whatever
-// nobody has used.
+// Random operations with up to three inputs, sometimes the same one twice, sometimes reshaped. The last
+// operation takes all values that are otherwise unused.
 Graph random_graph(uint64_t seed) {
   Random random(seed);
   const auto shape = [&] { return Shape{1 + random.below(3), 1 + random.below(4), 1 + random.below(20)}; };
@@ -86,10 +86,10 @@ TEST(MemoryPlan, TheModelSeesAWrongPlace) {
   EXPECT_GT(moved, 10);
 }
 
-// The same steps, every tensor in a place of its own.
+// The same steps with a separate place for every tensor.
 MemoryPlan without_reuse(const Graph& graph, int64_t batch, const PlanOptions& options = {}) {
   MemoryPlan plan = plan_training(graph, batch, options);
-  std::map<int, int64_t> values, gradients;  // where they are now
+  std::map<int, int64_t> values, gradients;  // current places
   plan.size = 0;
   const auto fresh = [&](int value) {
     const int64_t place = plan.size;
@@ -120,7 +120,7 @@ MemoryPlan without_reuse(const Graph& graph, int64_t batch, const PlanOptions& o
   return plan;
 }
 
-// What lies where must not matter: with memory reused and without, the same bits.
+// The bits must not depend on the memory layout: compares plans with and without reuse.
 TEST(MemoryPlan, ReuseChangesNothing) {
   for (const auto& [name, network] : small_networks())
     for (int checkpoint_layers : {0, 3}) {
@@ -158,7 +158,7 @@ TEST(MemoryPlan, EvaluationNeedsLessThanTraining) {
   }
 }
 
-// Memory that was planned for evaluation has no room for gradients, and replicas go through the same steps.
+// Memory planned for evaluation has no room for gradients, and all replicas must have the same schedule.
 TEST(MemoryPlan, RefusesWhatItWasNotMadeFor) {
   const auto says = [](const auto& work, const char* part) {
     try {

@@ -15,7 +15,7 @@ namespace {
 using test::all_equal_bits;
 using test::normal_values;
 
-// What a step leaves behind, of every replica.
+// The results of a step, for every replica.
 struct Trace {
   std::vector<float> outputs;
   std::vector<std::vector<float>> gradients, states;
@@ -61,7 +61,7 @@ TEST(Recompute, ChangesNoBitOfSmallNetworks) {
   }
 }
 
-// What is random and what counts: a mask that is drawn again, statistics that must not be counted again.
+// Recomputation must draw the same dropout mask and must not update the running statistics again.
 TEST(Recompute, ChangesNoBitOfDropoutAndBatchNorm) {
   const AnyModule network = Sequential{Conv2d(4, 3, {.padding = 1}),
                                        BatchNorm2d(),
@@ -90,12 +90,12 @@ TEST(Recompute, ChangesNoBitOfResNet18) {
   expect_the_same_bits(resnet18(), {6, 6, 1}, 3, {1, 2, 3, 7, 1000});
 }
 
-// Without sharing each replica has statistics of its own, an empty shard none.
+// Without sharing, each replica has its own statistics; an empty shard has none.
 TEST(Recompute, ChangesNoBitOfAnEmptyShard) {
   expect_the_same_bits(small_residual_network(), kSmallInput, 2, {2, 3});
 }
 
-// Passes its input on, and writes down what it is asked to do.
+// Passes its input on and records the calls.
 class Recorder : public Module {
  public:
   explicit Recorder(std::vector<std::string>& calls) : calls_(calls) {}
@@ -113,7 +113,9 @@ class Recorder : public Module {
     Status forward_sums(const OpContext&) const override { return note("sums"); }
     Status forward(const OpContext& run) const override { return note(run.recompute ? "again" : "forward"); }
     Status backward_sums(const OpContext&) const override { return note("backward sums"); }
-    Status backward(const OpContext& run) const override { return note(run.recompute ? "wrong" : "backward"); }
+    Status backward(const OpContext& run) const override {
+      return note(run.recompute ? "wrong" : "backward");
+    }
 
    private:
     Status note(const char* call) const {
@@ -125,7 +127,7 @@ class Recorder : public Module {
   std::vector<std::string>& calls_;
 };
 
-// The replicas' sums are those of the first time: they would agree again, at the price of an all-reduce.
+// The shared sums of the first forward are reused. Summing again would only cost an all-reduce.
 TEST(Recompute, MakesNoSumsAgain) {
   std::vector<std::string> calls;
   const Recorder layer(calls);
@@ -142,13 +144,13 @@ TEST(Recompute, MakesNoSumsAgain) {
 
 TEST(Recompute, RunsOnlyWhatIsNeededAgain) {
   const Graph graph =
-      make_graph(mlp(9, 8), {1, 1, 4});  // 10 operations, each reads its input and its own output again
+      make_graph(mlp(9, 8), {1, 1, 4});  // 10 operations; backward of each reads its input and its output
   using Kind = ScheduleEntry::Kind;
   const auto count = [](const std::vector<ScheduleEntry>& schedule, Kind kind) {
     return std::ranges::count(schedule, kind, &ScheduleEntry::kind);
   };
   for (int k : {0, 1, 10, 11}) EXPECT_EQ(count(training_schedule(graph, k), Kind::recompute), 0) << k;
-  // Segments of 0-3, 4-7, 8-9: the last is not run again, and of the others not the one whose result others use.
+  // Segments 0-3, 4-7 and 8-9. The last segment is not recomputed, nor are results that another segment uses.
   const std::vector<ScheduleEntry> schedule = training_schedule(graph, 4);
   std::vector<ScheduleEntry> want;
   for (int node = 0; node < 10; ++node) want.push_back({Kind::forward, node});
@@ -161,14 +163,15 @@ TEST(Recompute, RunsOnlyWhatIsNeededAgain) {
   EXPECT_TRUE(schedule == want);
 }
 
-// An average reads nothing again, so what feeds it alone is not computed again.
+// The backward of an average pooling reads no values, so its inputs are not recomputed.
 TEST(Recompute, LeavesOutWhatNobodyReads) {
   const Graph graph = make_graph(
       Sequential{AvgPool2d(1), AvgPool2d(1), AvgPool2d(1), Flatten(), Linear(3), Linear(2)}, {2, 2, 1});
-  for (const ScheduleEntry& entry : training_schedule(graph, 3)) EXPECT_NE(entry.kind, ScheduleEntry::Kind::recompute);
+  for (const ScheduleEntry& entry : training_schedule(graph, 3))
+    EXPECT_NE(entry.kind, ScheduleEntry::Kind::recompute);
 }
 
-// The linear layer reads the second average again, which is made of the first.
+// The linear layer's backward reads the second average, which is computed from the first.
 TEST(Recompute, MakesWhatIsNeededOfWhatItIsMadeOf) {
   const AnyModule network =
       Sequential{AvgPool2d(1), AvgPool2d(1), Flatten(), Linear(3), Linear(3), Linear(3)};
@@ -178,14 +181,15 @@ TEST(Recompute, MakesWhatIsNeededOfWhatItIsMadeOf) {
   EXPECT_EQ(again, (std::vector<int>{0, 1}));
 }
 
-// The deep MLP: 91 operations in a row, all values but the first and the last of one size. When segment s of k goes
-// backward there are the results of the s - 1 segments before it, the k - 1 values inside it that were computed again, its
-// own result, and two gradients. Most of it when the last segment but one goes backward, or the last, which holds as much.
+// The deep MLP: 91 operations in sequence; all values except the first and the last have the same size. While
+// segment s of k operations goes backward, these values are in memory: the results of the s - 1 segments
+// before it, its k - 1 recomputed inner values, its own result, and two gradients. The peak is in the last
+// segment or the one before, which need the same.
 TEST(Recompute, TheDeepMlpNeedsNoMoreThanItsBound) {
   constexpr int64_t kBatch = 6912, kWidth = 2056, kOperations = 91;
   const Graph graph = make_graph(mlp(), {1, 1, 1024});
   const int64_t value = kBatch * kWidth,
-                small = kBatch * (1024 + 2 * 64);  // the input, the result and its gradient
+                small = kBatch * (1024 + 2 * 64);  // input, result and its gradient
   const int64_t whole = plan_training(graph, kBatch).size;
   EXPECT_GE(whole, 90 * value);
   EXPECT_LE(whole, 92 * value + small);

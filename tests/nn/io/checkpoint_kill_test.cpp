@@ -1,4 +1,4 @@
-// A process that is killed while it saves: the file is the old checkpoint or the new one, whole.
+// A process killed while saving leaves the old or the new checkpoint, complete.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <rondo/tests/nn/models/small_models.h>
@@ -18,7 +18,7 @@
 namespace rondo::nn {
 namespace {
 
-// Runs checkpoint_writer, waits for its first checkpoints, and kills it some time later.
+// Starts checkpoint_writer, waits for its first checkpoints and kills it `later`.
 void write_and_kill(const std::string& path, std::chrono::microseconds later) {
   int ends[2];
   ASSERT_EQ(pipe2(ends, O_CLOEXEC), 0);
@@ -53,7 +53,7 @@ TEST(KilledWhileSaving, LeavesTheOldOrTheNewCheckpoint) {
   int found[2] = {0, 0}, in_the_middle = 0;
   for (int round = 0; round < 100; ++round) {
     ASSERT_NO_FATAL_FAILURE(write_and_kill(path, std::chrono::microseconds(random.below(20'000))));
-    // Only a save that was cut off leaves its temporary.
+    // Only an interrupted save leaves its temporary file.
     in_the_middle += std::filesystem::exists(directory / ".a.rondo-tmp");
     TrainingState place;
     ASSERT_NO_THROW(place = load_checkpoint(path, trainings.one.model, trainings.one.sgd));

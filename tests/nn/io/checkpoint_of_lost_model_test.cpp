@@ -1,4 +1,4 @@
-// A model that is not what its steps should have made of it is not saved, and the file stays what it was.
+// A model after a failed or non-finite step is not saved, and the file stays unchanged.
 #include <gtest/gtest.h>
 
 #include <rondo/nn/io/checkpoint.h>
@@ -64,7 +64,7 @@ TEST_F(LostModel, AGradientThatIsNotFinite) {
   save_parameters(parameters_, *model_);
 }
 
-// The first rank's part of the step is enqueued, and the second's is not.
+// The step is enqueued on the first rank but not on the second.
 TEST_F(LostModel, AStepThatFailsHalfWay) {
   class Half : public BatchIterator {
    public:
@@ -81,11 +81,11 @@ TEST_F(LostModel, AStepThatFailsHalfWay) {
 }
 
 TEST_F(LostModel, ADeviceThatFails) {
-  testing::internal::CaptureStderr();  // the executor reports faults there
+  testing::internal::CaptureStderr();  // the executor reports errors there
   simt::fail_copy(1);
   try {
     step();
-  } catch (const Error&) {  // or later, when somebody waits
+  } catch (const Error&) {  // thrown here or later, at a wait
   }
   expect_not_saved(StatusCode::device_failed, "");
   simt::fail_copy(0);

@@ -1,5 +1,5 @@
-// Checkpoints: training goes on from a file as if it had not stopped, and a file that does not fit changes nothing.
-// Over 400 lines: every refusal damages the same saved training, or one like it; resuming is checked beside.
+// Checkpoints: a resumed training equals an uninterrupted one, and an invalid file changes nothing. The file
+// exceeds 400 lines because all error tests damage the same saved training; the tests of resuming share it.
 #include <gtest/gtest.h>
 
 #include <rondo/nn/diagnostics/model_checks.h>
@@ -49,7 +49,7 @@ struct Training {
   explicit Training(int ranks, const MakeOptimizer& make = make_sgd, bool sync_batch_norm = true)
       : model(small_network(), kSmallInput, options_for(ranks, sync_batch_norm)), optimizer(make(model)) {}
 
-  // Steps `first` to `last`, excluded; a batch of its own for each, and a learning rate that falls on the way.
+  // Takes the steps [first, last), each with its own batch; the learning rate falls on the way.
   void train(int first, int last) {
     for (int step = first; step < last; ++step) {
       if (step == 3) optimizer->set_learning_rate(0.01f);
@@ -64,7 +64,7 @@ struct Training {
   std::unique_ptr<Optimizer> optimizer;
 };
 
-// Of two files; a message that can be read.
+// Compares two files as bytes, for a readable message.
 testing::AssertionResult same_bytes(const std::string& a, const std::string& b) {
   return all_equal_bits(std::vector<uint8_t>(a.begin(), a.end()), std::vector<uint8_t>(b.begin(), b.end()));
 }
@@ -74,12 +74,12 @@ const TrainingState kPlace = {
 
 class CheckpointFile : public testing::Test {
  protected:
-  // Everything that the training consists of, as bytes.
+  // The complete state of a training, as bytes.
   std::string all_of(Training& training) {
     save_checkpoint(directory_ / "all", training.model, *training.optimizer, kPlace);
     return read_text(directory_ / "all");
   }
-  // The message of a load that is refused, without the path; the training must stay as it is.
+  // Returns the error message of a refused load, without the path. The training must not change.
   template <class Load>
   std::string refusal(Training& training, Load load) {
     const std::string before = all_of(training);
@@ -94,7 +94,7 @@ class CheckpointFile : public testing::Test {
   std::string refused_parameters(Training& training) {
     return refusal(training, [&] { load_parameters(path_, training.model); });
   }
-  // The file as it would have been written after `change`.
+  // Writes the file as it would be after `change`.
   void edit(const std::function<void(Safetensors&)>& change) {
     Safetensors file = read_safetensors(path_);
     file.metadata.erase("crc32");
@@ -117,7 +117,7 @@ TEST_F(CheckpointFile, TrainingGoesOnBitForBit) {
         first.train(0, 4);
         save_checkpoint(path_, first.model, *first.optimizer, kPlace);
         Training second(ranks, make, sync_batch_norm);
-        second.train(0, 1);  // what was there before must not matter
+        second.train(0, 1);  // earlier state must not matter
         EXPECT_EQ(load_checkpoint(path_, second.model, *second.optimizer), kPlace);
         EXPECT_EQ(second.optimizer->learning_rate(), 0.01f);
         EXPECT_TRUE(same_bytes(all_of(second), all_of(first))) << "saved again, it is another file";
@@ -126,13 +126,13 @@ TEST_F(CheckpointFile, TrainingGoesOnBitForBit) {
         EXPECT_TRUE(all_equal_bits(second.predictions(), straight.predictions()));
         EXPECT_TRUE(same_bytes(all_of(second), all_of(straight)));
         EXPECT_EQ(differing_values(second.model), 0);
-        // Saving disturbs nothing.
+        // Saving does not disturb the training.
         first.train(4, 6);
         EXPECT_TRUE(same_bytes(all_of(first), all_of(straight)));
       }
 }
 
-// In the middle of an epoch, with batches that the devices draw.
+// In the middle of an epoch, with batches drawn on the devices.
 TEST_F(CheckpointFile, TheOrderOfTheSamplesGoesOn) {
   const FashionMnist data = test::small_data(90, 1);
   struct Run {
@@ -234,7 +234,7 @@ TEST_F(CheckpointFile, ParametersAloneAreEnoughToPredict) {
   }
 }
 
-// Loading comes behind the steps that are still under way, and they do not write over it.
+// Loading waits for enqueued steps, so that they do not overwrite the loaded state.
 TEST_F(CheckpointFile, WaitsForTheStepsBefore) {
   Training training(3);
   training.train(0, 2);
@@ -273,7 +273,7 @@ TEST_F(CheckpointFile, RefusesAnotherNetwork) {
   EXPECT_EQ(refused_parameters(training),
             "tensor '0.weight' is F32 [6, 5, 5, 1], must be F32 [6, 3, 3, 1] as in the model");
 
-  // The same tensors, for other images: its parameters fit, its training does not.
+  // The same tensors for another image size: parameters can be loaded, a training cannot.
   DataParallel small(Sequential{Conv2d(2, 3)}, {8, 8, 1}, options_for(1));
   saved_by(Sequential{Conv2d(2, 3)}, {9, 9, 1});
   Sgd sgd(small);
@@ -311,7 +311,7 @@ TEST_F(CheckpointFile, RefusesAnotherTraining) {
   EXPECT_EQ(complaint([&] { save_checkpoint(path_, training.model, *adam.optimizer, kPlace); }), message);
 }
 
-// The caller looks before anything else is compared, and before anything changes.
+// `accept` is called before any other comparison and before any change.
 TEST_F(CheckpointFile, TheCallerCanRefuseThePlace) {
   Training training(2), adam(2, make_adam);
   save_checkpoint(path_, adam.model, *adam.optimizer, kPlace);
@@ -396,7 +396,7 @@ TEST_F(CheckpointFile, RefusesMetadataThatDoesNotFit) {
               concat("its ", key, " is 9223372036854775807, must be 0 to 4611686018427387904"));
 }
 
-// Adam divides by what it makes of its counter.
+// Adam divides by a value computed from its counter.
 TEST_F(CheckpointFile, RefusesCountersThatCountNothing) {
   Training training(2, make_adam);
   for (const std::string name : {"training.steps", "optimizer.steps"})
@@ -412,13 +412,13 @@ TEST_F(CheckpointFile, RefusesCountersThatCountNothing) {
     }
 }
 
-// Every byte of the length and of the header, and some of the data: in a flipped bit, in the case of a
-// letter, in a white space that JSON takes for the one that was there, and in a value that occurs beside it.
+// Every byte of the length and the header, and some of the data: with a flipped bit, another case, other
+// white space that JSON accepts, or a neighbouring value.
 TEST_F(CheckpointFile, RefusesEveryChangedByte) {
   Training training(1, make_adam);
   const auto damage = [&](const auto& load) {
     const std::string whole = read_text(path_);
-    training.train(0, 1);  // a load that is not refused changes something
+    training.train(0, 1);  // so that a load that is not refused changes the training
     const std::string before = all_of(training);
     test::Random random(3);
     uint64_t header = 0;
@@ -454,7 +454,7 @@ TEST_F(CheckpointFile, RefusesEveryChangedByte) {
   damage([&] { load_parameters(path_, training.model); });
 }
 
-// What would make sense, if it were what was written.
+// Edits that leave the contents valid are detected by the checksum.
 TEST_F(CheckpointFile, RefusesContentsThatWereEdited) {
   Training training(2);
   save_checkpoint(path_, training.model, *training.optimizer, kPlace);
@@ -474,7 +474,7 @@ TEST_F(CheckpointFile, RefusesContentsThatWereEdited) {
   for (const char* key : {"replicas", "format"})
     EXPECT_TRUE(refused_after([&](Safetensors& file) { file.metadata.erase(key); }).starts_with(changed))
         << key;
-  // Two of one shape that change places.
+  // Two tensors of the same shape exchanged.
   EXPECT_TRUE(refused_after([](Safetensors& file) {
                 const auto find = [&](const char* name) {
                   return std::ranges::find(file.tensors, name, &StoredTensor::name);
@@ -483,7 +483,7 @@ TEST_F(CheckpointFile, RefusesContentsThatWereEdited) {
               }).starts_with(changed));
   EXPECT_EQ(refused_after([](Safetensors& file) { file.metadata.erase("crc32"); }),
             "its metadata has no 'crc32'");
-  // Another order of the tensors is no change.
+  // Another order of the tensors is equivalent.
   test::write_file(path_, test::bytes_of(whole));
   Safetensors file = read_safetensors(path_);
   std::reverse(file.tensors.begin(), file.tensors.end());
@@ -532,7 +532,7 @@ TEST_F(CheckpointFile, StatisticsOfEachReplicaNeedAsManyReplicas) {
   Training again(3, make_sgd, false);
   load_parameters(path_, again.model);
   EXPECT_TRUE(all_equal_bits(again.predictions(), three.predictions()));
-  // Statistics that are the same everywhere fit everywhere.
+  // Shared statistics fit any number of devices.
   save_checkpoint(path_, shared.model, *shared.optimizer, kPlace);
   load_checkpoint(path_, two.model, *two.optimizer);
 }

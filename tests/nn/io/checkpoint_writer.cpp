@@ -1,4 +1,4 @@
-// checkpoint_writer PATH: saves two trainings in turn, until it is killed; says so on standard output after the first time.
+// checkpoint_writer PATH: saves two trainings in turn until it is killed. Prints a line after the first time.
 #include <rondo/tests/nn/train/two_trainings.h>
 
 #include <cstdio>

@@ -1,4 +1,4 @@
-// A file is replaced whole or stays what it was.
+// A file is replaced completely or not at all.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <rondo/nn/io/durable_file.h>
@@ -108,7 +108,7 @@ TEST_F(DurableFile, WriteProtected) {
   chmod(directory_.path().c_str(), 0755);
 }
 
-// A limit on the size of files stands for a disk that is full: write() fails after a part.
+// A file size limit simulates a full disk: write() fails after a part.
 TEST_F(DurableFile, AFullDiskLeavesTheOldFile) {
   replace(path_, "old");
   rlimit before;
@@ -210,7 +210,7 @@ TEST_F(DurableFile, TheLockOfAKilledProcessIsTakenOver) {
   for (const int end : ends) close(end);
 }
 
-// Of many that want it at once one has it, while others come and go.
+// Of many threads that want the lock at once, one has it, while others arrive and leave.
 TEST_F(DurableFile, OneHasTheLock) {
   std::atomic<int> holders = 0, locked = 0;
   const auto begin = std::chrono::steady_clock::now();
@@ -232,7 +232,7 @@ TEST_F(DurableFile, OneHasTheLock) {
   EXPECT_EQ(directory_.files(), 0u);
 }
 
-// The temporary must not be a way to write elsewhere.
+// A link under the temporary's name must not redirect the write.
 TEST_F(DurableFile, ALinkInTheTemporarysPlaceIsNotFollowed) {
   test::write_file(directory_ / "precious", test::bytes_of("precious"));
   std::filesystem::create_symlink("precious", temporary_);
@@ -240,7 +240,7 @@ TEST_F(DurableFile, ALinkInTheTemporarysPlaceIsNotFollowed) {
   EXPECT_EQ(read_text(directory_ / "precious"), "precious");
 }
 
-// Many writers and a reader: what is read is always one of the texts, whole.
+// Many writers and a reader: the reader always gets one of the texts, complete.
 TEST_F(DurableFile, ReadersSeeOneOrTheOther) {
   const auto contents = [](int writer) {
     return std::string(20'000 + static_cast<size_t>(writer), static_cast<char>('a' + writer));

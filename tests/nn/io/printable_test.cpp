@@ -1,4 +1,4 @@
-// Text from outside: what could speak to a terminal is escaped, and all that can be read stays.
+// Text from outside: control characters are escaped, printable text is unchanged.
 #include <gtest/gtest.h>
 #include <rondo/nn/io/printable.h>
 

@@ -1,4 +1,4 @@
-// Files that are read: what is no regular file is refused at once, and by name.
+// Opening files for reading: anything but a regular file is refused at once, with its kind named.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <rondo/nn/data/gzip.h>
@@ -24,7 +24,7 @@ namespace {
 using test::bytes_of;
 using test::complaint;
 
-// What waits for a pipe is ended here, not by the time limit of the suite.
+// A test that blocks on a pipe is ended by this alarm, not by the time limit of the suite.
 class RegularFileTest : public testing::Test {
  protected:
   RegularFileTest() { alarm(30); }
@@ -55,7 +55,7 @@ TEST_F(RegularFileTest, LinksAreFollowed) {
   EXPECT_EQ(RegularFile(directory_ / "link").contents<std::string>(4), "text");
 }
 
-// All readers of files, and all kinds of files that are not regular.
+// All readers of files, with all kinds of non-regular files.
 TEST_F(RegularFileTest, EveryReaderRefusesEverythingElse) {
   const std::string pipe = directory_ / "pipe", name = directory_ / "socket", link = directory_ / "link";
   ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
@@ -90,7 +90,7 @@ TEST_F(RegularFileTest, APipeIsNotOpened) {
   const pid_t writer = fork();
   ASSERT_GE(writer, 0);
   if (writer == 0) {
-    const int file = open(path_.c_str(), O_WRONLY);  // returns when a reader has opened it
+    const int file = open(path_.c_str(), O_WRONLY);  // returns when a reader opens the pipe
     _exit(file < 0);
   }
   usleep(200'000);
@@ -101,7 +101,7 @@ TEST_F(RegularFileTest, APipeIsNotOpened) {
   waitpid(writer, nullptr, 0);
 }
 
-// A new place that reads a file of the user's must do it in the same way.
+// Any new code that reads user files must use RegularFile.
 TEST(RegularFileSources, NothingElseOpensFilesForReading) {
   const std::regex reader(R"(\bi?fstream\b|\b(fopen|freopen|gzopen|openat|open)\s*\()");
   std::set<std::string> found;

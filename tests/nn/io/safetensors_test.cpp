@@ -1,4 +1,4 @@
-// safetensors: what is written is what the format says, and whatever a file holds, reading it loads or refuses.
+// safetensors: written files follow the format, and any file is either read correctly or refused.
 #include <gtest/gtest.h>
 
 #include <rondo/nn/io/safetensors.h>
@@ -14,7 +14,7 @@ namespace {
 
 using test::complaint;
 
-// A file as the specification has it, by hand.
+// Builds a file by hand, following the specification.
 std::string file_of(const std::string& header, const std::string& data) {
   std::string bytes;
   for (size_t i = 0; i < 8; ++i) bytes += static_cast<char>(header.size() >> (8 * i) & 0xff);
@@ -46,11 +46,11 @@ class SafetensorsFile : public testing::Test {
     EXPECT_TRUE(message.starts_with(path_ + ": ")) << message;
     return message.substr(std::min(message.size(), path_.size() + 2));
   }
-  // Of a header followed by `data` bytes.
+  // The error for a header followed by `data` bytes.
   std::string refused_header(const std::string& header, size_t data = 0) {
     return refusal(file_of(header, std::string(data, 'x')));
   }
-  // The fields of one tensor "a", followed by eight bytes.
+  // The error for one tensor "a" with these fields, followed by eight bytes.
   std::string refused_tensor(const std::string& fields) {
     return refused_header("{\"a\":{" + fields + "}}", 8);
   }
@@ -79,7 +79,7 @@ TEST_F(SafetensorsFile, WritesWhatTheFormatSays) {
 }
 
 TEST_F(SafetensorsFile, ReadsWhatTheFormatAllows) {
-  // Header of any length, data in any order, empty tensors, a number without dimensions, escapes, spaces.
+  // Header of any length, data in any order, empty tensors, a scalar, escapes, spaces.
   const Safetensors file =
       read(file_of(R"({"b": {"shape":[2],"data_offsets":[12,16],"dtype":"F16"},)"
                    R"("\u00e9\n":{"dtype":"F64","shape":[],"data_offsets":[4,12]},)"
@@ -133,7 +133,7 @@ TEST_F(SafetensorsFile, EverythingComesBack) {
   }
 }
 
-// The expected values are those of Python's zlib.
+// The expected values are from Python's zlib.
 TEST_F(SafetensorsFile, ChecksumIsThatOfTheContentsInOrder) {
   const std::vector<uint8_t> digits = {'1', '2', '3', '4', '5', '6', '7', '8', '9'};
   const std::vector<float> one = {1};
@@ -197,7 +197,7 @@ TEST_F(SafetensorsFile, RefusesAnotherStructure) {
             "'a' holds a boolean, which has no place there");
   EXPECT_EQ(refused_header(R"({"__metadata__":{"a":"1","a":"2"}})"), "'a' is there twice");
   EXPECT_EQ(refused_header(R"({"__metadata__":{},"__metadata__":{}})"), "'__metadata__' is there twice");
-  // As deep as the header may be long: refused where it becomes deeper than the format.
+  // Deep nesting is refused at the first level that the format does not allow.
   const std::string deep(1'000'000, '[');
   EXPECT_EQ(refused_tensor("\"shape\":" + deep),
             "shape of tensor 'a' holds a list, which has no place there");
@@ -247,7 +247,7 @@ TEST_F(SafetensorsFile, RefusesPlacesThatDoNotFit) {
   EXPECT_EQ(placed("3", "0,8"), "tensor 'a' is F32 [3], which is 12 bytes, but has 8");
   EXPECT_EQ(placed("1", "0,4"), "the last tensor ends at byte 4 of the data, but there are 8");
   EXPECT_EQ(placed("1", "4,8"), "tensor 'a' begins at byte 4, must begin at 0, where the one before it ends");
-  // Products that wrap around to the right size: 2^62 x 4 bytes + 8, and a zero behind them.
+  // Products that wrap around to the right size: 2^62 x 4 bytes + 8, and one with a zero at the end.
   EXPECT_EQ(placed("4611686018427387904,2", "0,0"),
             "tensor 'a' is F32 [4611686018427387904, 2], which is more than 2^63 bytes");
   EXPECT_EQ(placed("4611686018427387904,4611686018427387904,0", "0,0"),
@@ -291,7 +291,7 @@ TEST_F(SafetensorsFile, RefusesToWriteWhatCouldNotBeRead) {
   EXPECT_EQ(directory_.files(), 0u);
 }
 
-// Bytes that are changed, cut off, put in, or copied from elsewhere: the file is read or refused, and nothing else happens.
+// Bytes changed, truncated, inserted, or copied from elsewhere: the file is read or refused, nothing else.
 TEST_F(SafetensorsFile, DamagedFilesAreReadOrRefused) {
   const std::vector<float> values = test::normal_values(24, 1);
   write_safetensors(path_,
@@ -303,7 +303,7 @@ TEST_F(SafetensorsFile, DamagedFilesAreReadOrRefused) {
   const std::string whole = test::read_text(path_);
   test::Random random(31);
   const auto anywhere = [&](const std::string& text) {
-    // Mostly where the header is: damage to the data is only another number.
+    // Mostly in the header: damage to the data only changes a number.
     const auto size = static_cast<int64_t>(text.size());
     return static_cast<size_t>(random.below(random.below(8) == 0 ? size : std::min(size, int64_t{360})));
   };
@@ -332,7 +332,7 @@ TEST_F(SafetensorsFile, DamagedFilesAreReadOrRefused) {
     }
     try {
       const Safetensors file = read(damaged);
-      // What was read lies inside of what was read.
+      // All tensors must be inside the data that was read.
       for (const StoredTensor& tensor : file.tensors)
         ASSERT_EQ(bytes_of(tensor.type, tensor.shape), static_cast<int64_t>(text(tensor.bytes).size()));
       ++read_well;

@@ -21,7 +21,7 @@ TEST(Sha256, ExamplesOfTheStandard) {
             "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0");
 }
 
-// Lengths around the places where the padding changes its form (computed with coreutils' sha256sum).
+// Lengths where the padding changes its form (expected values from coreutils' sha256sum).
 TEST(Sha256, PaddingAtTheEdgesOfABlock) {
   EXPECT_EQ(digest(std::string(55, 'a')), "9f4390f8d30c2dd92ec9f095b65e2b9ae9b0a925a5258e241c9f1e910f734318");
   EXPECT_EQ(digest(std::string(56, 'a')), "b35439a4ac6f0948b6d6f9e3c6af0f5f590ce20f1bde7090ef7970686ec6738a");

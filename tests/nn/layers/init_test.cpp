@@ -1,4 +1,4 @@
-// Initial weights: what lies in device memory has the spread that the papers say.
+// Initial weights: the values in device memory have the distributions of the papers.
 #include <gtest/gtest.h>
 
 #include <rondo/nn/train/data_parallel.h>
@@ -16,7 +16,7 @@ namespace {
 
 using Values = std::vector<float>;
 
-// The parameters of a network as they begin, in the order in which they were made.
+// A network's initial parameters, in order of creation.
 std::vector<Values> beginning(const AnyModule& network, Shape input, uint64_t seed = 3) {
   DataParallel model(network, input, {.devices = {0}, .batch = 1, .seed = seed});
   model.take_loss_stats();  // waits
@@ -41,7 +41,7 @@ double deviation(const Values& values) {
   return std::sqrt(squares / static_cast<double>(values.size()));
 }
 
-// Both have thousands of weights here, so that 3 % is more than three deviations of what is estimated.
+// All tensors here have thousands of weights, so 3 % is more than three standard deviations of the estimate.
 void expect_uniform(const Values& values, double bound) {
   EXPECT_LE(largest(values), bound * (1 + 1e-6));
   EXPECT_GE(largest(values), bound * 0.99);
@@ -50,7 +50,7 @@ void expect_uniform(const Values& values, double bound) {
 
 void expect_normal(const Values& values, double of) {
   EXPECT_NEAR(deviation(values), of, 0.03 * of);
-  EXPECT_GE(largest(values), 3 * of);  // uniform numbers end at sqrt(3)
+  EXPECT_GE(largest(values), 3 * of);  // uniform values would end at sqrt(3)
   EXPECT_LE(largest(values), 7 * of);
 }
 
@@ -71,7 +71,7 @@ const Case kCases[] = {
     {WeightInit::kaiming_normal(), expect_normal, [](double in, double) { return std::sqrt(2 / in); }},
 };
 
-// 40 filters of 3 x 5 x 13, with strides, which do not count.
+// 40 filters of 3 x 5 x 13. The stride has no influence.
 TEST(WeightInit, OfAConvolution) {
   for (const Case& a : kCases) {
     const Conv2d conv(40, {3, 5}, {.stride = {2, 1}, .padding = {1, 0}, .weights = a.weights});
@@ -108,7 +108,7 @@ TEST(WeightInit, SeedsAndLayersDiffer) {
   EXPECT_NE(some[0], some[2]);
 }
 
-// Every convolution and linear layer of a model follows: the default's deviation is that of Kaiming by sqrt(6).
+// Every convolution and linear layer is initialised. The default's stddev is Kaiming's divided by sqrt(6).
 TEST(WeightInit, OfWholeModels) {
   const auto weights_of = [](const AnyModule& network, Shape input) {
     std::vector<Init> weights;

@@ -1,4 +1,4 @@
-// Trains LeNet for a moment on 3 ranks and prints a fingerprint of the parameters, for reproducible_test.cpp.
+// Trains LeNet briefly on 3 ranks and prints a hash of the parameters, for reproducible_test.cpp.
 
 #include <rondo/kernels/runtime/platform.h>
 #include <rondo/nn/lenet_from_scratch.h>

@@ -1,4 +1,4 @@
-// The whole network, forward and backward, against plain loops in double precision.
+// The lesson's LeNet, forward and backward, against plain loops in double precision.
 
 #include <gtest/gtest.h>
 
@@ -13,10 +13,10 @@ namespace {
 
 using Values = std::vector<double>;
 
-// One image at a time; activations [row][column][channel], as the kernels have them.
+// Computes one image at a time. Activations are [row][column][channel], as in the kernels.
 struct Reference {
   explicit Reference(const std::vector<float>& arena) : w(arena.begin(), arena.end()), g(arena.size(), 0.0) {
-    // The offsets of the views, by placing them in the arena itself.
+    // Computes the views' offsets by placing them in a dummy arena.
     static float origin[1 << 18];
     const Parameters p = parameters_in(origin);
     const auto at = [&](const float* data) { return static_cast<size_t>(data - origin); };
@@ -42,7 +42,7 @@ struct Reference {
     return y;
   }
 
-  // dy is masked by the ReLU here; adds to the gradients of filter and bias, returns dx.
+  // Masks dy by the ReLU, adds to the gradients of filter and bias, and returns dx.
   static Values convolve_back(const Values& x, const Values& y, Values dy, size_t side, size_t channels,
                               const double* filter, double* dfilter, double* dbias, size_t size,
                               size_t filters) {
@@ -130,7 +130,7 @@ struct Reference {
   double loss = 0;
 };
 
-// Trains one step from known parameters and hands back the gradient it took and the parameters after it.
+// Trains one step from known parameters. Returns the gradient and the parameters after the step.
 struct OneStep : Observer {
   double loss = 0;  // summed over the batch
   std::vector<float> gradients;
@@ -151,7 +151,7 @@ TEST(LeNetGradient, AgreesWithPlainLoopsInDouble) {
   OneStep observer;
   const Result result = train(data, options, observer);
 
-  // The update is p -= lr / 12 * g: undone in double it gives the parameters at the start, up to a rounding.
+  // The update is p -= lr / 12 * g. Undoing it in double gives the initial parameters up to rounding.
   std::vector<float> start(result.parameters.size());
   for (size_t i = 0; i < start.size(); ++i)
     start[i] = static_cast<float>(result.parameters[i] + 1e-3 / 12 * observer.gradients[i]);
@@ -159,7 +159,7 @@ TEST(LeNetGradient, AgreesWithPlainLoopsInDouble) {
   for (size_t i = 0; i < 12; ++i) reference.add(&data.train_images[784 * i], data.train_labels[i]);
 
   EXPECT_NEAR(observer.loss, reference.loss, 1e-6 * reference.loss);
-  // Tensor by tensor, since their sizes differ by orders of magnitude.
+  // Compared per tensor, because their magnitudes differ by orders of magnitude.
   const size_t ends[] = {reference.b1, reference.w2, reference.b2, reference.w3,
                          reference.b3, reference.w4, reference.b4, reference.g.size()};
   const char* names[] = {"w1", "b1", "w2", "b2", "w3", "b3", "w4", "b4"};
@@ -175,7 +175,7 @@ TEST(LeNetGradient, AgreesWithPlainLoopsInDouble) {
   }
 }
 
-// Central differences of the reference itself: the oracle above is judged by the definition of a derivative.
+// Checks the reference itself against central differences.
 TEST(LeNetGradient, TheReferenceAgreesWithFiniteDifferences) {
   const FashionMnist data = test::small_data(2, 1);
   Options options;
@@ -184,7 +184,7 @@ TEST(LeNetGradient, TheReferenceAgreesWithFiniteDifferences) {
   options.epochs = 1;
   Observer observer;
   std::vector<float> start = train(data, options, observer).parameters;
-  for (float& value : start) value *= 10;  // away from the flat start, where gradients are tiny
+  for (float& value : start) value *= 10;  // away from the flat initial point with tiny gradients
   const auto run = [&](size_t index, double change) {
     Reference reference(start);
     reference.w[index] += change;

@@ -1,5 +1,5 @@
-// The textbook's recipe on the real data. The recipe sits on a plateau for its first epoch and then amplifies
-// every rounding, so that accuracy is judged as a band over seeds and never as one number.
+// The textbook's training recipe on the real data. Its loss stays on a plateau during the first epoch and
+// then amplifies every rounding error, so the accuracy is checked as a range over seeds, not as one number.
 
 #include <gtest/gtest.h>
 
@@ -37,9 +37,9 @@ class Recipe : public testing::Test {
   }
 };
 
-// The loss after each step, and the first step's gradients.
+// The loss after each step, and the gradients of the first step.
 struct Recorder : Observer {
-  std::vector<double> losses;  // summed since the epoch began
+  std::vector<double> losses;  // summed since the beginning of the epoch
   std::vector<float> first_gradients;
   void after_step(int64_t, int64_t, std::span<const Replica> replicas) override {
     RONDO_CUDA_THROW(cudaStreamSynchronize(replicas[0].stream));
@@ -52,7 +52,7 @@ struct Recorder : Observer {
 
 TEST_F(Recipe, FirstTwoHundredLossesDoNotDependOnTheNumberOfDevices) {
   FashionMnist first_steps = data();
-  keep_first(first_steps, 200 * 256 + 96);  // 200 whole steps and a ragged one
+  keep_first(first_steps, 200 * 256 + 96);  // 200 full steps and an uneven one
   Options options;
   options.epochs = 1;
   std::vector<Recorder> recorders(5);

@@ -1,4 +1,4 @@
-// The lesson: the number of devices changes nothing but the time, and the trainer computes the same bits.
+// The lesson: the result does not depend on the number of devices, and the trainer computes the same bits.
 
 #include <gtest/gtest.h>
 
@@ -21,15 +21,15 @@
 namespace rondo::lenet {
 namespace {
 
-// `ranks` ranks on as many devices as the machine has.
+// `ranks` ranks on the available devices.
 std::vector<int> devices_for(int ranks) {
-  static_cast<void>(request_devices(ranks));  // GPUs are as many as they are
+  static_cast<void>(request_devices(ranks));  // no effect on GPUs
   std::vector<int> devices;
   for (int rank = 0; rank < ranks; ++rank) devices.push_back(rank % device_count());
   return devices;
 }
 
-// What there was to see after each step.
+// Records the results of each step.
 struct Recorder : Observer {
   struct Step {
     double loss;                   // mean over its samples
@@ -78,7 +78,7 @@ double distance(const std::vector<float>& x, const std::vector<float>& y) {
   return std::sqrt(sum);
 }
 
-// 75 images in batches of 32: two whole steps and one of 11, which 2 to 5 ranks cannot share evenly.
+// 75 images in batches of 32: two full steps and one of 11, which 2 to 5 ranks cannot divide evenly.
 class Ranks : public testing::TestWithParam<int> {};
 
 TEST_P(Ranks, ReplicasStayBitwiseEqualAfterEveryStep) {
@@ -95,7 +95,7 @@ TEST_P(Ranks, GradientsAndLossesAreThoseOfOneDevice) {
   train(data, options_for(GetParam()), many);
   ASSERT_EQ(one.steps.size(), 6u);
   ASSERT_EQ(many.steps.size(), 6u);
-  // Only the first step starts from the same parameters; later ones carry its rounding along.
+  // Only the first step starts from the same parameters; later ones include its rounding errors.
   EXPECT_LE(distance(many.steps[0].gradients, one.steps[0].gradients), 1e-6 * norm(one.steps[0].gradients));
   EXPECT_GT(norm(one.steps[0].gradients), 1e-3);
   for (size_t step = 0; step < 6; ++step)
@@ -128,14 +128,14 @@ TEST_P(Ranks, WithoutGraphsItIsTheSame) {
 
 INSTANTIATE_TEST_SUITE_P(LeNet, Ranks, testing::Values(1, 2, 3, 4, 5), testing::PrintToStringParamName());
 
-// The lesson and the trainer, written without each other, are each other's oracle.
+// The lesson and the trainer are independent implementations; each checks the other.
 class Trainer : public testing::TestWithParam<int> {};
 
 TEST_P(Trainer, GivesTheBitsOfTheLesson) {
   const FashionMnist data = test::small_data(75, 20);
   Options options = options_for(GetParam());
-  options.algorithm =
-      Algorithm::direct;  // the trainer reduces bucket by bucket: the order must not depend on the place
+  // The trainer reduces in buckets, so the order of additions must not depend on the position in the arena.
+  options.algorithm = Algorithm::direct;
   Observer nobody;
   const Result lesson = train(data, options, nobody);
 
@@ -170,7 +170,7 @@ TEST(LeNet, RanksMayShareADevice) {
 }
 
 TEST(LeNet, AShardMayBeEmpty) {
-  Recorder recorder;  // the last step of 67 images in batches of 32 has 3, for 5 ranks
+  Recorder recorder;  // the last step has 3 samples for 5 ranks
   train(test::small_data(67, 3), options_for(5), recorder);
   EXPECT_EQ(recorder.differing_replicas, 0);
   EXPECT_EQ(recorder.samples, 67);
@@ -185,7 +185,7 @@ TEST(LeNet, ABatchMayBeLargerThanTheDataSet) {
   EXPECT_NEAR(result.epochs[0].train_loss, std::log(10.0), 0.01);
 }
 
-// Dark images and bright ones: a network tells them apart at once, if its gradients lead anywhere.
+// Dark and bright images, which a network separates quickly if its gradients are right.
 TEST(LeNet, Learns) {
   FashionMnist data = test::small_data(64, 50);
   const auto paint = [](std::vector<uint8_t>& images, std::vector<uint8_t>& labels) {

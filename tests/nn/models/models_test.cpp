@@ -1,4 +1,4 @@
-// The networks of the lessons have the sizes that the lessons say, and a summary adds up.
+// The models have the documented sizes, and a summary adds up.
 #include <gtest/gtest.h>
 
 #include <rondo/nn/models/models.h>
@@ -64,7 +64,7 @@ TEST(Summary, AddsUp) {
     EXPECT_LT(summary.training_bytes, summary.training_bytes_without_reuse);
     EXPECT_LT(summary.evaluation_bytes, summary.training_bytes);
   }
-  // Two operations for each of the products of LeNet's convolutions and linear layers, one for each element averaged
+  // Two operations per product in LeNet's convolutions and linear layers, one per averaged element.
   EXPECT_EQ(summary_of("lenet").flops,
             2.0 * (26 * 26 * 20 * 9 + 9 * 9 * 50 * 500 + 800 * 128 + 1280) + 4 * (13 * 13 * 20 + 4 * 4 * 50));
   EXPECT_THROW(summary_of("lenet", 0), Error);

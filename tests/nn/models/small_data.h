@@ -1,4 +1,4 @@
-// A data set made up on the spot: ten classes, each a pattern of its own under noise.
+// A synthetic data set: ten classes, each with its own pattern plus noise.
 #pragma once
 
 #include <rondo/nn/data/fashion_mnist.h>

@@ -1,4 +1,4 @@
-// Networks of a few layers, and what tests ask of a model that trains.
+// Networks of a few layers, and helpers for tests of training.
 #pragma once
 
 #include <rondo/kernels/runtime/platform.h>
@@ -15,7 +15,7 @@
 
 namespace rondo::test {
 
-// A layer of most kinds; 4 outputs.
+// Has most kinds of layers; 4 outputs.
 inline nn::AnyModule small_network() {
   using namespace nn;
   return Sequential{Conv2d(6, 3, {.padding = 1}),
@@ -31,14 +31,14 @@ inline nn::AnyModule small_network() {
 }
 inline constexpr nn::Shape kSmallInput = {8, 8, 1};
 
-// A rank a device, and round again where there are fewer.
+// Spreads ranks over the available devices, round robin.
 inline std::vector<int> spread(int ranks) {
   std::vector<int> devices;
   for (int rank = 0; rank < ranks; ++rank) devices.push_back(rank % device_count());
   return devices;
 }
 
-// Batches of 12, and several buckets of gradients.
+// Batches of 12, and several gradient buckets.
 inline nn::DataParallelOptions small_options(int ranks) {
   return {.devices = spread(ranks), .batch = 12, .seed = 5, .bucket_bytes = 2000};
 }
@@ -50,7 +50,7 @@ inline std::vector<int32_t> some_labels(int64_t count, int64_t classes) {
   return labels;
 }
 
-// Rank 0's, when the steps are done.
+// Rank 0's parameters, after all steps.
 inline std::vector<float> parameters_of(nn::DataParallel& model) {
   model.streams().synchronize();
   nn::Replica& replica = model.replicas()[0];
@@ -60,7 +60,7 @@ inline std::vector<float> parameters_of(nn::DataParallel& model) {
   return values;
 }
 
-// Of a from b, relative to b, both as vectors.
+// Distance of a and b relative to b, both as vectors.
 inline double distance(const std::vector<float>& a, const std::vector<float>& b) {
   double error = 0, size = 0;
   for (size_t i = 0; i < a.size(); ++i) {

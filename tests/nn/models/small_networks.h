@@ -1,4 +1,4 @@
-// Small networks that together have every kind of layer, and every way in which values meet.
+// Small networks that together have every kind of layer and every way of joining values.
 #pragma once
 
 #include <rondo/nn/layers/batch_norm.h>
@@ -13,7 +13,7 @@ namespace rondo::nn {
 
 constexpr Shape kSmallInput = {9, 9, 2};
 
-// Two residual blocks, one with a shortcut of its own, every kind of layer once.
+// Two residual blocks, one with a projection shortcut; every kind of layer once.
 inline AnyModule small_residual_network() {
   const Conv2d::Options same = {.padding = 1, .bias = false};
   return Sequential{
@@ -35,7 +35,7 @@ inline AnyModule small_lenet() {
                     Flatten(),    Dropout(0.25f), Linear(7),    ReLU(),       Linear(3)};
 }
 
-// A layer that uses its input twice, and the network's input once more at the end.
+// Values with two uses: the reshaped network input in the first block, and the input of the second block.
 class TwiceTheInput : public Module {
  public:
   Value build(Graph& graph, Value x) const override {

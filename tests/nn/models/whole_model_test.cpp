@@ -1,8 +1,8 @@
-// LeNet, ResNet-18 and the deep MLP against a second writing of them in double precision.
+// LeNet, ResNet-18 and the deep MLP against a second implementation in double precision.
 //
-// Layer by layer: each operation of the graph gets the floats that it really got, and its result, and what it made of the
-// gradient, are compared with double's. Whole models: double goes from the images to the gradients by itself. And double's own
-// gradients are compared with finite differences of its loss.
+// Layer by layer: each operation of the reference gets the float inputs and gradients of the graph's
+// operation, and the results are compared. Whole models: the reference computes from the images to the
+// gradients. The reference's gradients are compared with finite differences of its loss.
 #include <gtest/gtest.h>
 
 #include <rondo/nn/models/models.h>
@@ -21,7 +21,7 @@ namespace {
 
 using Floats = std::vector<float>;
 
-// A model in float with the same model in double, which has its parameters.
+// A model in float and its reference in double with the same parameters.
 struct Pair {
   Pair(const nn::AnyModule& network, nn::Shape in, ReferenceNetwork twin, int64_t samples)
       : input(in), batch(samples), fleet(network, in, {0}, samples, nn::trained), reference(std::move(twin)) {
@@ -61,7 +61,7 @@ double length(const Doubles& values) {
   return std::sqrt(std::inner_product(values.begin(), values.end(), values.begin(), 0.0));
 }
 
-// The length of the difference by that of what it should be, or by `least` if that is longer.
+// Length of the difference, divided by the length of `want` or by `least`, whichever is larger.
 double relative_error(const Floats& got, const Doubles& want, double least) {
   if (got.size() != want.size()) return NAN;
   Doubles difference = want;
@@ -70,7 +70,7 @@ double relative_error(const Floats& got, const Doubles& want, double least) {
   return error == 0 ? 0 : error / std::max(length(want), least);
 }
 
-// A NaN is no small error.
+// A NaN counts as a large error.
 testing::AssertionResult is_near(const Floats& got, const Doubles& want, double bound, double& largest,
                                  double least = 0) {
   const double error = relative_error(got, want, least);
@@ -79,11 +79,11 @@ testing::AssertionResult is_near(const Floats& got, const Doubles& want, double 
   return testing::AssertionFailure() << "a relative error of " << error << ", allowed is " << bound;
 }
 
-// Of sums of up to 4608 products in float, in blocks; the errors that were seen are below half of it.
+// Bound for sums of up to 4608 products in float, added in blocks. Measured errors are below half of it.
 constexpr double kOneLayer = 2e-6;
 
-// A bias in front of a batch normalisation has no gradient: the sums of the output's gradient are 0, up to rounding errors,
-// which are to be measured by what is summed.
+// The gradient of a bias before a batch normalisation is 0 up to rounding: the terms of the sum cancel. Its
+// error is therefore measured relative to the summed terms.
 double least_length(size_t parameter, const Doubles& output_gradient) {
   return parameter == 1 ? length(output_gradient) : 0;
 }
@@ -142,8 +142,8 @@ void expect_models_agree(Pair pair, double bound, double gradient_bound) {
       output_error, gradient_error, parameter_error);
 }
 
-// Central differences of the loss in double, of some of each parameter tensor. Where a ReLU changes sides on the way there is
-// a kink, and another parameter is drawn.
+// Compares with central differences of the loss in double, for some elements of each parameter tensor. If a
+// ReLU changes sign between the two points, the loss has a kink there and another element is drawn.
 void expect_gradients_are_slopes(Pair pair, int samples) {
   ReferenceNetwork& reference = pair.reference;
   reference.forward(to_double(pair.x), pair.batch);
@@ -177,7 +177,7 @@ void expect_gradients_are_slopes(Pair pair, int samples) {
           continue;
         }
         ++compared;
-        // Rounding on the way leaves 1e-14 of a difference of losses, and the step changes the slope itself.
+        // Rounding contributes 1e-14 to the difference of the losses, and the step size changes the slope.
         EXPECT_NEAR(slope, gradient[at], 1e-14 / step + 1e-5 * (std::abs(gradient[at]) + scale))
             << pair.name_of(i, p) << " [" << at << "]";
       }
@@ -213,7 +213,7 @@ TEST(DoublePrecision, GradientsOfLeNetAreSlopes) { expect_gradients_are_slopes(l
 TEST(DoublePrecision, GradientsOfResNet18AreSlopes) { expect_gradients_are_slopes(resnet_pair(9, 2), 1); }
 TEST(DoublePrecision, GradientsOfTheMlpAreSlopes) { expect_gradients_are_slopes(mlp_pair(90, 24, 4), 3); }
 
-// PyTorch's convention, through three steps: new = 0.9 old + 0.1 batch, from 0 and 1, with the unbiased variance.
+// PyTorch's convention over three steps: new = 0.9 old + 0.1 batch, from 0 and 1, with the unbiased variance.
 TEST(RunningStatistics, OfResNet18FollowPyTorch) {
   Pair pair = resnet_pair(8, 3);
   const auto& nodes = pair.fleet.graph.nodes();

@@ -1,4 +1,4 @@
-// Learning rates: the corners of each schedule, against values worked out by hand.
+// Learning rates: the limiting cases of each schedule, compared with values calculated by hand.
 #include <gtest/gtest.h>
 
 #include <rondo/nn/optim/learning_rate.h>
@@ -14,7 +14,7 @@ using test::missing;
 
 constexpr TrainingRun kRun = {.steps_per_epoch = 10, .steps = 60};
 
-// No step after `from` has a higher rate than the one before.
+// True if no step after `from` has a higher rate than the one before.
 bool falls(const LearningRate& rate, int64_t from, TrainingRun run = kRun) {
   for (int64_t step = from + 1; step < run.steps; ++step)
     if (rate.at(step, run) > rate.at(step - 1, run)) return false;
@@ -34,7 +34,7 @@ TEST(LearningRate, StepsDownEveryFewEpochs) {
   EXPECT_EQ(LearningRate::step_decay(0.8, 1, 1).at(59, kRun), 0.8f);
 }
 
-// cos of 0, a third, a half, and two thirds of pi: 1, 1/2, 0, -1/2.
+// cos of 0, pi / 3, pi / 2 and 2 pi / 3: 1, 1/2, 0, -1/2.
 TEST(LearningRate, CosineFallsToItsMinimum) {
   const LearningRate rate = LearningRate::cosine(1, 0.2);
   EXPECT_EQ(rate.at(0, kRun), 1.0f);
@@ -58,7 +58,7 @@ TEST(LearningRate, WarmsUp) {
   EXPECT_EQ(LearningRate::constant(0.4).with_warmup(0).at(0, kRun), 0.4f);
 }
 
-// The cosine begins where the warm-up ends; the epochs of step decay do not.
+// The cosine begins after the warm-up; the epochs of step decay count from the beginning.
 TEST(LearningRate, WarmsUpBeforeEachSchedule) {
   const LearningRate cosine = LearningRate::cosine(1).with_warmup(20);
   EXPECT_FLOAT_EQ(cosine.at(9, kRun), 0.5f);
@@ -87,7 +87,7 @@ TEST(LearningRate, RefusesWhatMakesNoSense) {
             "the learning rate is 0, must be above 0 and finite as a float");
   EXPECT_NE(complaint([&] { LearningRate::constant(nan); }), "");
   EXPECT_NE(complaint([] { LearningRate::constant(std::numeric_limits<double>::infinity()); }), "");
-  for (const double rate : {1e-60, 1e60, -1e-60})  // a float has 0 or infinity for them
+  for (const double rate : {1e-60, 1e60, -1e-60})  // 0 or infinity as a float
     EXPECT_EQ(missing(complaint([&] { LearningRate::constant(rate); }), {"finite as a float"}), "") << rate;
   EXPECT_GT(LearningRate::constant(1e-44).at(0, kRun), 0);
   EXPECT_NE(complaint([] { LearningRate::cosine(-1); }), "");

@@ -1,5 +1,5 @@
-// An optimizer that goes waits for the steps that use its memory, and does not leave that to what freeing may do: cudaFree() is
-// taken over by the linker (--wrap, CMakeLists.txt), under the name that the executor's headers make of it.
+// A destroyed optimizer waits for the steps that use its memory, and does not rely on cudaFree() to wait. The
+// linker replaces cudaFree() (--wrap, CMakeLists.txt), under the mangled name from the executor's headers.
 #include <gtest/gtest.h>
 
 #include <rondo/nn/train/data_parallel.h>
@@ -34,7 +34,8 @@ namespace {
 using test::kSmallInput;
 using test::parameters_of;
 
-// Four steps, of which the last are replays that begin late, and without an optimizer when they do if it goes at once.
+// Takes four steps; the last are replays that begin late. If goes_at_once, the optimizer is destroyed before
+// that.
 std::vector<float> trained(int ranks, bool adam, bool goes_at_once) {
   DataParallel model(test::small_network(), kSmallInput, {.devices = test::spread(ranks), .batch = 12});
   std::unique_ptr<Optimizer> optimizer;

@@ -1,4 +1,4 @@
-// FloatStep: one step of a network's graph in float on one device, with everything that its operations wrote on the way.
+// FloatStep: one step of a network's graph in float on one device. Keeps all tensors written by operations.
 #pragma once
 
 #include <rondo/kernels/loss/cross_entropy.h>
@@ -11,7 +11,7 @@ namespace rondo::test {
 struct FloatStep {
   using Floats = std::vector<float>;
 
-  // The loss is the sum of the samples' cross-entropy.
+  // The loss is the sum of the samples' cross-entropies.
   FloatStep(nn::Fleet& fleet, const Floats& x, const std::vector<int32_t>& labels) {
     nn::Replica& replica = fleet.replicas[0];
     const std::vector<nn::Graph::Node>& nodes = fleet.graph.nodes();
@@ -57,8 +57,8 @@ struct FloatStep {
   }
 
   double loss = 0;
-  // Of each node; the gradients with respect to its output, its own part of those of its inputs (none of the network's
-  // input), and those of its parameters.
+  // For each node: its output; the gradient with respect to its output; its contributions to the gradients of
+  // its inputs (none for the network's input); the gradients of its parameters.
   std::vector<Floats> outputs, output_gradients;
   std::vector<std::vector<Floats>> input_gradients, parameter_gradients;
 };

@@ -14,7 +14,7 @@ void rectify(Doubles& y) {
   for (double& value : y) value = std::max(value, 0.0);
 }
 
-// dy where y > 0.
+// dy where y > 0, otherwise 0.
 Doubles masked(const Doubles& dy, const Doubles& y, bool relu) {
   Doubles g = dy;
   for (size_t i = 0; relu && i < g.size(); ++i)

@@ -1,6 +1,6 @@
-// The operations of the networks in double precision, forward and backward, by their definitions.
+// The networks' operations in double precision, forward and backward, from their definitions.
 //
-// NHWC, KRSC filters and [inputs, outputs] weights, as in rondo. All of them are plain loops.
+// Plain loops. Layouts as in Rondo: NHWC, KRSC filters, [inputs, outputs] weights.
 #pragma once
 
 #include <rondo/nn/graph/tensor.h>
@@ -14,7 +14,7 @@ namespace rondo::test {
 
 using Doubles = std::vector<double>;
 
-// What backward gives, in the order of the inputs and of the parameters.
+// Results of backward, in the order of the inputs and of the parameters.
 struct ReferenceGradients {
   std::vector<Doubles> inputs, parameters;
 };
@@ -27,7 +27,7 @@ class ReferenceLayer {
 
   using Tensors = std::span<const Doubles* const>;
   virtual Doubles forward(int64_t batch, Tensors inputs, std::span<const Doubles> parameters) const = 0;
-  // `y` is what forward made of the inputs: where a rectified one is 0, no gradient passes.
+  // `y` is the result of forward(). If a ReLU is fused, no gradient passes where y is 0.
   virtual ReferenceGradients backward(int64_t batch, Tensors inputs, const Doubles& y, const Doubles& dy,
                                       std::span<const Doubles> parameters) const = 0;
   virtual bool rectified() const { return false; }
@@ -40,13 +40,13 @@ struct ReferenceConv {
   bool relu = false;
 };
 ReferenceLayerPtr make_conv(nn::Shape input, const ReferenceConv& conv);  // with bias
-// With the statistics of the batch; parameters: gamma, beta.
+// With the batch's statistics. Parameters: gamma, beta.
 ReferenceLayerPtr make_batch_norm(nn::Shape input, bool relu);
-ReferenceLayerPtr make_average_pool(nn::Shape input, int64_t height, int64_t width);  // windows side by side
+ReferenceLayerPtr make_average_pool(nn::Shape input, int64_t height, int64_t width);  // no overlap
 ReferenceLayerPtr make_linear(int64_t inputs, int64_t outputs, bool relu);            // with bias
 ReferenceLayerPtr make_add_relu(nn::Shape input);
 
-// Of each channel over the batch and all positions.
+// Per channel, over the batch and all positions.
 struct ReferenceStatistics {
   Doubles mean, variance;
 };

@@ -1,6 +1,6 @@
-// ReferenceNetwork: the networks of nn/models/models.h in double precision, written down a second time.
+// ReferenceNetwork: a second implementation of the networks in nn/models/models.h, in double precision.
 //
-// Its layers are those of the graph, one for one and in the same order: a ReLU belongs to the layer that it follows.
+// It has the layers of the graph, one for one and in the same order. A ReLU belongs to the layer before it.
 #pragma once
 
 #include <rondo/tests/nn/reference/layers.h>
@@ -17,24 +17,24 @@ class ReferenceNetwork {
 
   struct Node {
     ReferenceLayerPtr layer;
-    std::vector<int> inputs;  // -1: the network's input, else the output of that node
+    std::vector<int> inputs;  // -1: the network's input; otherwise the output of that node
   };
   const std::vector<Node>& nodes() const { return nodes_; }
-  std::vector<std::vector<Doubles>> parameters;  // of each node
+  std::vector<std::vector<Doubles>> parameters;  // per node
 
   // Node i's output is outputs[i].
   void forward(const Doubles& x, int64_t batch) { x_ = x, batch_ = batch, forward_from(0); }
-  // The nodes before `first` keep what they have: a parameter of that node has changed.
+  // Recomputes the nodes from `first` on, for example after a change of that node's parameters.
   void forward_from(size_t first);
   std::vector<Doubles> outputs;
 
   struct Gradients {
-    std::vector<Doubles> outputs;                  // with respect to each node's output, and
-    std::vector<std::vector<Doubles>> parameters;  // to its parameters
+    std::vector<Doubles> outputs;                  // with respect to each node's output
+    std::vector<std::vector<Doubles>> parameters;  // with respect to its parameters
   };
   Gradients backward(const Doubles& result_gradient) const;
 
-  // Which of all rectified values are positive: between two points where that differs there is a kink.
+  // The signs of all rectified values. The loss has a kink between two points with different signs.
   std::vector<bool> sides() const;
 
  private:

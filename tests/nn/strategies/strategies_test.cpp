@@ -1,5 +1,5 @@
-// The four strategies: the same steps, in any order of execution, with the memory and the traffic that they say.
-// Over 400 lines: each promise is asked of all four with the same networks, batches and runs.
+// The four strategies take the same steps in any order of execution, with the documented memory and traffic.
+// The file exceeds 400 lines because every property is checked for all four on the same networks and runs.
 #include <gtest/gtest.h>
 
 #include <rondo/kernels/runtime/platform.h>
@@ -24,7 +24,7 @@ namespace {
 using test::all_equal_bits;
 using test::normal_values;
 
-// A network, the shape of its inputs, and whether it learns labels or values.
+// A network, the shape of its input, and whether it is trained on labels or target values.
 struct Task {
   const char* name;
   AnyModule network;
@@ -34,7 +34,7 @@ struct Task {
 
 Task lenet_task() { return {"lenet", lenet(), {28, 28, 1}, true}; }
 Task mlp_task() { return {"mlp", mlp(3, 22, 5), {1, 1, 17}, false}; }
-// Fewer outputs than ranks, Sequentials in Sequentials, and a Flatten at the beginning.
+// Fewer outputs than ranks, nested Sequentials, and a Flatten at the beginning.
 Task odd_task() {
   return {
       "odd",
@@ -42,7 +42,7 @@ Task odd_task() {
       {5, 5, 3},
       true};
 }
-// Strides, padding, a maximum, no bias, a ReLU that can't be fused, and fewer channels than ranks.
+// Strides, padding, max pooling, no bias, a ReLU that cannot be fused, and fewer channels than ranks.
 Task conv_task() {
   return {"conv",
           Sequential{Conv2d(6, 3, {.stride = 2, .padding = 1, .bias = false}), MaxPool2d(2), ReLU(),
@@ -79,11 +79,11 @@ StrategyOptions options_for(int ranks, int64_t micro_batches = 4) {
 }
 
 struct Trained {
-  std::vector<double> losses;  // of each step
+  std::vector<double> losses;  // per step
   std::vector<float> parameters;
 };
 
-// Some steps, ragged ones and one with fewer samples than ranks and micro-batches among them.
+// Several steps, including uneven batches and one with fewer samples than ranks and micro-batches.
 Trained train(Strategy& strategy, const Task& task) {
   Trained trained;
   uint64_t seed = 1;
@@ -110,7 +110,7 @@ double distance(const std::vector<float>& a, const std::vector<float>& b) {
   return std::sqrt(error / size);
 }
 
-// docs/strategies.md promises both bounds.
+// Both bounds are documented in docs/strategies.md.
 constexpr double kLossBound = 1e-5, kParameterBound = 1e-5;
 
 TEST(Strategies, AllTakeTheStepsOfOneDevice) {
@@ -134,7 +134,7 @@ TEST(Strategies, AllTakeTheStepsOfOneDevice) {
   }
 }
 
-// One micro-batch: every kernel sees the sizes that it sees on one device.
+// With one micro-batch every kernel works on the same sizes as on one device.
 TEST(Strategies, OneMicroBatchGivesTheBitsOfOneDevice) {
   for (const Task& task : {lenet_task(), mlp_task(), conv_task(), odd_task()}) {
     const Trained one = train(StrategyKind::single, task, options_for(1));
@@ -144,12 +144,12 @@ TEST(Strategies, OneMicroBatchGivesTheBitsOfOneDevice) {
       EXPECT_TRUE(all_equal_bits(many.parameters, one.parameters));
       EXPECT_EQ(many.losses, one.losses);
     }
-    EXPECT_TRUE(
-        all_equal_bits(train(StrategyKind::tensor, task, options_for(1)).parameters, one.parameters));
+    EXPECT_TRUE(all_equal_bits(train(StrategyKind::tensor, task, options_for(1)).parameters, one.parameters));
   }
 }
 
-// Whatever the streams' order: a missing event shows. The host's wait between the steps is left out, so that they mix.
+// The result must not depend on the streams' execution order; a missing event would show. The host does not
+// wait between steps, so that they overlap.
 TEST(Strategies, NoOrderOfExecutionShows) {
   for (const StrategyKind kind : {StrategyKind::pipeline, StrategyKind::tensor})
     for (const Task& task : {mlp_task(), conv_task(), odd_task()}) {
@@ -179,7 +179,7 @@ TEST(Strategies, RanksMayShareADevice) {
   }
 }
 
-// What is random depends on the place in the network and in the batch, not on stage and micro-batch.
+// Random numbers depend on the position in the network and in the batch, not on stage and micro-batch.
 TEST(Strategies, ANetworkThatIsCutDropsTheSame) {
   const Task task = {"dropout",
                      Sequential{Linear(20), Dropout(0.3f), ReLU(), Linear(9), Dropout(0.4f), Linear(4)},
@@ -191,7 +191,7 @@ TEST(Strategies, ANetworkThatIsCutDropsTheSame) {
                              kLossBound));
 }
 
-// ---- where a network is cut ----
+// ---- Splitting a network ----
 
 TEST(Strategies, PiecesKeepWhatIsFused) {
   const std::vector<Piece> pieces = pieces_of(lenet(), {28, 28, 1}, 10);
@@ -202,7 +202,7 @@ TEST(Strategies, PiecesKeepWhatIsFused) {
   EXPECT_EQ(modules, (std::vector<size_t>{2, 1, 2, 2, 2, 1}));
   EXPECT_EQ(nodes, (std::vector<int>{1, 1, 1, 1, 1, 1}));
   EXPECT_EQ(pieces[2].input, (Shape{13, 13, 20}));
-  // Forward and the filters' gradient, but nothing for the network's own input; and the update.
+  // Forward, the gradient of the filters and the update, but no gradient of the network's input.
   const double conv1 = 2.0 * 26 * 26 * 20 * 9;
   EXPECT_EQ(pieces[0].cost, 2 * 10 * conv1 + 2 * (20 * 9 + 20));
   const double linear = 2.0 * 128 * 10;
@@ -218,12 +218,12 @@ std::vector<std::pair<size_t, size_t>> sizes_and_parts(size_t most) {
 
 TEST(Strategies, TheMostExpensiveStageCostsLeast) {
   test::Random random(3);
-  int against_squares = 0;  // cases in which the least sum of squares alone is another split
+  int against_squares = 0;  // cases where the least sum of squares alone gives another split
   for (int draw = 0; draw < 40; ++draw)
     for (const auto& [size, parts] : sizes_and_parts(7)) {
       std::vector<double> costs;
       for (size_t i = 0; i < size; ++i) costs.push_back(static_cast<double>(random.below(20)));
-      // The most expensive part first, and then the sum of squares.
+      // First the most expensive part, then the sum of squares.
       const auto value_of = [&](const std::vector<size_t>& begins) {
         double most = 0, squares = 0;
         for (size_t k = 0; k < begins.size(); ++k) {
@@ -254,7 +254,7 @@ TEST(Strategies, TheMostExpensiveStageCostsLeast) {
   EXPECT_GT(against_squares, 0);
 }
 
-// ---- memory ----
+// ---- Memory ----
 
 std::map<int, int64_t> used_bytes() {
   std::map<int, int64_t> used;
@@ -326,7 +326,7 @@ TEST(Strategies, MemoryIsWhatTheFormulasSay) {
   }
 }
 
-// ---- traffic ----
+// ---- Traffic ----
 
 int64_t sent_by_a_step(StrategyKind kind, const Task& task, const StrategyOptions& options, int64_t size) {
   auto strategy = make_strategy(kind, task.network, task.input, options);
@@ -340,7 +340,7 @@ int64_t sent_by_a_step(StrategyKind kind, const Task& task, const StrategyOption
 
 TEST(Strategies, TrafficIsWhatTheFormulasSay) {
   const Task task = lenet_task();
-  // What each of LeNet's layers hands on, behind its pooling, in floats.
+  // Floats per sample that each layer of LeNet passes on, after pooling.
   const int64_t gathered[] = {13 * 13 * 20, 4 * 4 * 50, 128, 10};
   for (int64_t n : {1, 2, 3, 4})
     for (int64_t size : {13, 3}) {
@@ -362,7 +362,7 @@ TEST(Strategies, TrafficIsWhatTheFormulasSay) {
     }
 }
 
-// ---- what is refused ----
+// ---- Errors ----
 
 testing::AssertionResult says(const std::string& text, const char* part) {
   if (text.find(part) != std::string::npos) return testing::AssertionSuccess();

@@ -1,4 +1,4 @@
-// DataParallel: any number of devices trains the same network.
+// DataParallel: training gives the same network on any number of devices.
 #include <gtest/gtest.h>
 
 #include <rondo/kernels/runtime/platform.h>
@@ -31,7 +31,7 @@ using test::small_options;
 using test::some_labels;
 using test::spread;
 
-// Some steps, ragged ones and one with fewer samples than devices among them.
+// Several steps, including uneven batches and one with fewer samples than devices.
 std::vector<float> train(DataParallel& model, Optimizer& optimizer) {
   uint64_t seed = 1;
   for (int64_t batch : {12, 12, 7, 2, 12}) {
@@ -56,13 +56,13 @@ TEST(DataParallel, AnyNumberOfDevicesTakesTheSameSteps) {
       EXPECT_GT(distance(after, before), 1e-3) << "nothing was learned";
       EXPECT_EQ(differing_values(model), 0) << "the replicas differ";
       if (ranks == 1) one = after;
-      // Adam divides by the size of the gradient: where that is nearly 0, rounding decides.
+      // Adam divides by the gradient's magnitude: for gradients near 0 the result depends on rounding.
       EXPECT_LE(distance(after, one), adam ? 2e-3 : 2e-5);
     }
   }
 }
 
-// Which buckets the gradients are reduced in, and in which order the devices' work runs, must not change a bit.
+// The bits must not depend on the gradient buckets or on the order in which the devices' work runs.
 TEST(DataParallel, BucketsAndOrderChangeNothing) {
   std::vector<float> first;
   for (int64_t bucket_bytes : {1, 3000, 1 << 30})
@@ -104,7 +104,7 @@ TEST(DataParallel, BucketsCoverTheGradientsOnceFromTheEnd) {
   EXPECT_GT(gradient_buckets(graph, 4 << 20).size(), 5u);
 }
 
-// A module may make its parameters long before it uses them, and in another order.
+// Creates its parameters long before it uses them, and in another order.
 class LastFirst : public Module {
  public:
   explicit LastFirst(std::vector<AnyModule> modules) : modules_(std::move(modules)) {}
@@ -139,7 +139,7 @@ TEST(DataParallel, ABucketWaitsForTheFirstOfItsNodes) {
     EXPECT_EQ(bucket.node, 0) << "buckets are complete in their order";
 }
 
-// The counter of steps is the devices' own: what is random differs from step to step.
+// The step counter is in device memory, so random numbers differ from step to step.
 TEST(DataParallel, EveryStepDrawsAnew) {
   DataParallelOptions options;
   options.devices = spread(2);
@@ -156,7 +156,7 @@ TEST(DataParallel, EveryStepDrawsAnew) {
   EXPECT_NE(losses[1], losses[2]);
 }
 
-// LeNet on pictures that a person could tell apart.
+// LeNet on images that are easy to tell apart.
 TEST(DataParallel, Learns) {
   const FashionMnist data = test::small_data(400, 200);
   const auto floats = [](const std::vector<uint8_t>& bytes) {
@@ -214,7 +214,7 @@ TEST(DataParallel, SquaredErrorGoesDown) {
   EXPECT_EQ(differing_values(model), 0);
 }
 
-// Any number of samples, more than a batch and not a multiple of it, in their order.
+// Predictions for any number of samples, including more than a batch and no multiple of it, are in order.
 TEST(DataParallel, PredictionsComeInOrder) {
   DataParallel one(small_network(), kSmallInput, small_options(1)),
       three(small_network(), kSmallInput, small_options(3));
@@ -253,7 +253,7 @@ TEST(DataParallel, LearningRateFollowsASchedule) {
   EXPECT_FALSE(all_equal_bits(parameters_of(model), before));
 }
 
-// An optimizer that fails at one of the devices.
+// An optimizer that fails on one of the devices.
 class Failing : public Sgd {
  public:
   using Sgd::Sgd;
@@ -281,7 +281,7 @@ TEST(DataParallel, RefusesAnOptimizerOfAnotherModel) {
   one.train_step(x, some_labels(12, 4), sgd);
 }
 
-// The same image says the same, wherever in the batch it stands: the running statistics are one.
+// All replicas use the same running statistics, so an image's result is the same anywhere in the batch.
 TEST(DataParallel, EvaluationDoesNotDependOnThePlaceInTheBatch) {
   DataParallelOptions options = small_options(2);
   options.sync_batch_norm = DataParallelOptions{}.sync_batch_norm;

@@ -1,4 +1,4 @@
-// Training under every algorithm of the all-reduce, and in fixed order on any number of devices.
+// Training with every all-reduce algorithm, and device-count-invariant training on any number of devices.
 #include <gtest/gtest.h>
 
 #include <rondo/nn/train/fit.h>
@@ -14,7 +14,7 @@ namespace {
 using test::all_equal_bits;
 using test::spread;
 
-// With layers whose statistics are shared, and that draw random numbers.
+// Has layers with shared statistics and random numbers.
 AnyModule network() {
   return Sequential{
       Conv2d(4, 3, {.stride = 2}), BatchNorm2d(), ReLU(), MaxPool2d(2), Dropout(0.2f), Linear(10)};
@@ -59,12 +59,13 @@ TEST(Groups, TrainAsTheyAreAdded) {
                Error);
 }
 
-// Ragged batches too: blocks of different sizes, and some that are empty.
+// Includes uneven batches: blocks of different sizes, some of them empty.
 TEST(FixedOrder, ParametersDoNotDependOnTheNumberOfDevices) {
   for (const AnyModule& net : {lenet(), network()}) {
     std::vector<float> of_one;
     for (int count : {1, 2, 3, 4, 8}) {
-      const DataParallelOptions options = with_device_count_invariance({.devices = spread(count), .batch = 50});
+      const DataParallelOptions options =
+          with_device_count_invariance({.devices = spread(count), .batch = 50});
       EXPECT_EQ(options.devices.size(), static_cast<size_t>(kSampleBlocks));
       const Trained trained = train(net, options);
       EXPECT_EQ(trained.result.differing_values, 0);
@@ -74,7 +75,7 @@ TEST(FixedOrder, ParametersDoNotDependOnTheNumberOfDevices) {
   }
 }
 
-// Else the test above would show nothing.
+// A control: shows that the test above can fail.
 TEST(FixedOrder, WithoutItTheNumberOfDevicesShows) {
   const auto parameters = [](int count) {
     return train(lenet(), {.devices = spread(count), .batch = 50, .algorithm = Algorithm::direct}).parameters;

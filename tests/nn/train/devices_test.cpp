@@ -1,5 +1,4 @@
-// One step on one device and on several: the gradients are the same, up to the last bits of their sums, and on all devices the
-// same bits.
+// One step on one device and on several. The gradients agree up to rounding, and bit for bit between devices.
 #include <gtest/gtest.h>
 
 #include <rondo/nn/train/data_parallel.h>
@@ -20,7 +19,7 @@ using test::all_equal_bits;
 using test::distance;
 using Floats = std::vector<float>;
 
-// Ragged on some numbers of devices, and fewer samples than devices.
+// Uneven on some numbers of devices, and fewer samples than devices.
 constexpr int64_t kBatches[] = {7, 5, 2};
 constexpr int64_t kMostSamples = 7, kOutputs = 10;
 
@@ -30,7 +29,7 @@ struct Case {
   Loss loss;
 };
 
-// A model that takes steps and stays where it is, so that all its steps can be compared.
+// A model whose parameters do not change, so that all its steps can be compared.
 class Stepper {
  public:
   Stepper(const Case& of, int devices)
@@ -41,14 +40,14 @@ class Stepper {
 
   const Graph& graph() const { return model_.graph(); }
 
-  // Of each replica: sums over the first samples of what there is.
+  // Gradients of each replica: sums over the first `batch` samples of the data.
   std::vector<Floats> gradients(int64_t batch) {
     const Floats x = test::normal_values(batch * graph().input().shape.size(), 6);
     if (loss_ == Loss::cross_entropy)
       model_.train_step(x, test::some_labels(batch, kOutputs), sgd_);
     else
       model_.train_step(x, test::normal_values(batch * kOutputs, 8), sgd_);
-    EXPECT_EQ(model_.take_loss_stats().rows, batch);  // and waits
+    EXPECT_EQ(model_.take_loss_stats().rows, batch);  // also waits
     std::vector<Floats> all;
     for (Replica& replica : model_.replicas()) {
       Floats& values = all.emplace_back(static_cast<size_t>(replica.gradients().size));
@@ -69,7 +68,7 @@ Floats part(const Floats& arena, const Parameter& of) {
   return {arena.begin() + of.offset, arena.begin() + of.offset + of.size};
 }
 
-// Biases in front of a batch normalisation: their gradients are nothing but rounding errors.
+// Biases before a batch normalisation: their gradients consist of rounding errors only.
 std::set<int> without_gradient(const Graph& graph) {
   std::set<int> biases;
   for (const Graph::Node& node : graph.nodes()) {
@@ -81,8 +80,9 @@ std::set<int> without_gradient(const Graph& graph) {
   return biases;
 }
 
-// Of the length of the difference by that of one device's gradients, over all parameters and over each tensor: a layer whose
-// gradients are small would not show among all. What was seen is below a third of it.
+// Bound on the length of the difference relative to that of one device's gradients, over all parameters and
+// for each tensor. Over all parameters alone, a layer with small gradients would not matter. Measured errors
+// are below a third of it.
 constexpr double kBound = 1e-6;
 
 void expect_devices_agree(const Case& of) {

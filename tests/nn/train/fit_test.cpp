@@ -1,4 +1,4 @@
-// fit(): a training that stops and goes on is one that did not stop; one that loses its loss says where.
+// fit(): a resumed training equals an uninterrupted one; a diverged training reports the first bad tensor.
 #include <gtest/gtest.h>
 
 #include <rondo/nn/diagnostics/model_checks.h>
@@ -37,7 +37,7 @@ DataParallelOptions options_for(int ranks) {
   return options;
 }
 
-// A model with its optimizer, as a new process would make them.
+// A model with its optimizer, as a new process would create them.
 struct Trained {
   explicit Trained(const DataParallelOptions& options, bool adam = false)
       : model(network(), kInput, options) {
@@ -50,7 +50,7 @@ struct Trained {
   std::unique_ptr<Optimizer> optimizer;
 };
 
-// Stops after so many steps; -1: never.
+// Stops after `steps` steps; -1: never.
 class StopAfter : public FitObserver {
  public:
   explicit StopAfter(int64_t steps) : left_(steps) {}
@@ -69,7 +69,7 @@ FitOptions three_epochs() {
 }
 
 TEST(Fit, GoesOnBitForBitWhereverItStopped) {
-  const FashionMnist data = test::small_data(70, 20);  // 4 batches of 16, and 6 images
+  const FashionMnist data = test::small_data(70, 20);  // 4 batches of 16, one of 6
   for (int ranks : {1, 3})
     for (const bool adam : {false, true}) {
       Trained straight(options_for(ranks), adam);
@@ -103,7 +103,7 @@ TEST(Fit, GoesOnBitForBitWhereverItStopped) {
     }
 }
 
-// Two epochs, a checkpoint as every epoch leaves one, and one epoch more.
+// Two epochs, resumed from the epoch's checkpoint for one more, equal three epochs.
 TEST(Fit, TwoEpochsAndOneAreThree) {
   const FashionMnist data = test::small_data(70, 20);
   const test::TemporaryDirectory directory;
@@ -182,10 +182,11 @@ TEST(Fit, TheRateFollowsItsSchedule) {
   EXPECT_FLOAT_EQ(trained.optimizer->learning_rate(), 0.025f);
 }
 
-// An enormous rate, and what it leads to: the step that made it is named, and the parameters are those before it.
+// With a huge learning rate the loss diverges. The result names the tensor, and the parameters are those
+// before the bad step.
 TEST(Fit, NamesTheFirstTensorThatIsNotFinite) {
   for (const bool adam : {false, true}) {
-    // Ten steps an epoch, of which some are taken before the loss is seen; or two, and none is left.
+    // Ten steps per epoch, of which some are enqueued before the loss is seen; or two, so that none is left.
     const FashionMnist data = test::small_data(adam ? 32 : 160, 20);
     DataParallelOptions model_options = options_for(2);
     model_options.keep_finite = true;
@@ -194,7 +195,7 @@ TEST(Fit, NamesTheFirstTensorThatIsNotFinite) {
     options.learning_rate = LearningRate::constant(adam ? 1e19 : 3e18);
     const FitResult result = fit(trained.model, *trained.optimizer, data, options);
     ASSERT_EQ(result.end, FitResult::End::diverged);
-    // An operation of the next forward pass, not what it left behind.
+    // Names an operation of the next forward pass.
     EXPECT_TRUE(std::regex_search(result.nonfinite_tensor, std::regex(": output .* is -?(nan|inf)")))
         << result.nonfinite_tensor;
     for (float value : parameters_of(trained.model)) ASSERT_TRUE(std::isfinite(value));
@@ -202,7 +203,7 @@ TEST(Fit, NamesTheFirstTensorThatIsNotFinite) {
   }
 }
 
-// Weights that overflow on the way back and not on the way forth: the loss stays finite, and nothing is learnt.
+// Weights that overflow in backward but not in forward: the loss stays finite, and no update is made.
 TEST(Fit, AGradientThatIsLostIsSeenWhereTheLossIsNot) {
   const FashionMnist data = test::small_data(64, 10);
   DataParallelOptions model_options = options_for(2);
@@ -225,7 +226,7 @@ TEST(Fit, AGradientThatIsLostIsSeenWhereTheLossIsNot) {
   EXPECT_EQ(result.end, FitResult::End::diverged);
   EXPECT_NE(result.nonfinite_tensor.find("gradient"), std::string::npos) << result.nonfinite_tensor;
   EXPECT_TRUE(all_equal_bits(parameters_of(model), before));
-  // A model that is loaded again trains again.
+  // After loading a checkpoint the model trains again.
   EXPECT_NE(nonfinite_gradient(model), "");
   clear_nonfinite_gradient(model);
   EXPECT_EQ(nonfinite_gradient(model), "");
@@ -248,7 +249,7 @@ TEST(Fit, ALoadedModelTrainsAgain) {
   EXPECT_FALSE(all_equal_bits(parameters_of(trained.model), before));
 }
 
-// Asked to stop when there is nothing left to do: done is done.
+// A stop request after the last step has no effect: the result is `done`.
 TEST(Fit, AStopAfterTheLastStepIsTheEnd) {
   const FashionMnist data = test::small_data(70, 20);
   Trained trained(options_for(1));
@@ -287,8 +288,8 @@ TEST(Fit, RefusesWhatDoesNotFit) {
   EXPECT_EQ(test::missing(warmup, {"warm-up", "100", "12"}), "");
 }
 
-// The share of an epoch that the phases of training spend in the update, whose work does not depend on the
-// batch: the median of many epochs, as each is measured on a single step.
+// Fraction of the training time that the phases assign to the update, whose work does not depend on the batch
+// size. Median of many epochs, because each is measured on a single step.
 double update_share(int64_t train_images, int64_t batch) {
   DataParallel model(lenet(), kInput, {.batch = batch});
   Sgd sgd(model);
@@ -300,7 +301,7 @@ double update_share(int64_t train_images, int64_t batch) {
   return shares[7];
 }
 
-// In an epoch that ends with a batch of a single image, the phases are not split as that one was.
+// If an epoch ends with a batch of one image, the phases still have the proportions of a full batch.
 TEST(Fit, PhasesAreThoseOfAWholeBatch) {
   if (std::string(platform()) != "cpu")
     GTEST_SKIP() << "a GPU may be as quick with a batch as with one image";

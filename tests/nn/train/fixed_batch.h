@@ -1,5 +1,5 @@
-// FixedBatch: a source that gives the same labelled samples in every step, from the memory of the model's
-// devices.
+// FixedBatch: a batch iterator that returns the same labelled samples in every step, from the memory of the
+// model's devices.
 #pragma once
 
 #include <rondo/nn/train/data_parallel.h>

@@ -1,4 +1,4 @@
-// Fleet: replicas of a network on some devices, driven by hand.
+// Fleet: replicas of a network on several devices, controlled directly by a test.
 #pragma once
 
 #include <rondo/kernels/runtime/platform.h>
@@ -21,7 +21,7 @@ inline MemoryPlan trained(const Graph& graph, int64_t batch) { return plan_train
 
 constexpr Pass kTraining = {.training = true, .seed = 3};
 
-// They have the same parameters, and each a part of the batch.
+// The replicas have the same parameters; each has a part of the batch.
 struct Fleet {
   Fleet(const AnyModule& network, Shape input, std::vector<int> rank_devices, int64_t batch,
         const std::function<MemoryPlan(const Graph&, int64_t)>& plan)
@@ -95,7 +95,7 @@ struct Fleet {
     return sum;
   }
 
-  // A pass of training in which the replicas share their statistics.
+  // A training pass in which the replicas share their statistics.
   Pass shared() {
     Pass pass = kTraining;
     pass.sync_batch_norm = &statistics;

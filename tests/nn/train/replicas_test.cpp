@@ -30,7 +30,7 @@ TEST(Replica, HasTheWorkspaceOfEverySmallerBatch) {
   EXPECT_GT(less_than_before, 0) << "any workspace would do";
 }
 
-// The slope of the loss along random directions of the parameters, by central differences.
+// Compares the gradients with central differences of the loss along random directions of the parameters.
 TEST(Replicas, GradientsAreSlopes) {
   for (const auto& [name, network] : small_networks()) {
     SCOPED_TRACE(name);
@@ -49,8 +49,9 @@ TEST(Replicas, GradientsAreSlopes) {
       const std::vector<float> output = fleet.outputs();
       return std::inner_product(output.begin(), output.end(), weights.begin(), 0.0);
     };
-    // Directions of one parameter tensor at a time, so that none hides behind a larger one. A ReLU or a maximum that
-    // changes its mind on the way makes a difference that is no slope: over all directions that is some per cent.
+    // Each direction changes one parameter tensor, so that a tensor with large gradients cannot hide another.
+    // If a ReLU or a maximum switches between the two points, their difference is not a derivative. This
+    // affects some per cent of the directions.
     for (const Parameter& parameter : fleet.graph.parameters()) {
       constexpr int kDirections = 9;
       constexpr float kStep = 1e-4f;
@@ -75,7 +76,7 @@ TEST(Replicas, GradientsAreSlopes) {
   }
 }
 
-// With shared statistics any number of replicas computes what one does, ragged and empty shards included.
+// With shared statistics, any number of replicas computes the same, also with uneven and empty shards.
 TEST(Replicas, WithSharedStatisticsAreOneNetwork) {
   for (const auto& [name, network] : small_networks())
     for (int64_t batch : {7, 2})
@@ -107,7 +108,7 @@ TEST(Replicas, WithSharedStatisticsAreOneNetwork) {
       }
 }
 
-// Each with the statistics of its own shard: another network, as it should be.
+// With the statistics of its own shard, each replica is a different network, as intended.
 TEST(Replicas, LocalStatisticsAreNotShared) {
   Fleet one(small_residual_network(), kSmallInput, {0}, 6, trained),
       two(small_residual_network(), kSmallInput, spread(2), 6, trained);

@@ -1,5 +1,5 @@
-// Two runs with the same arguments give the same bits: whatever the number of worker threads, whatever the
-// order in which the executor runs what is not ordered.
+// Two runs with the same arguments give the same bits, for any number of worker threads and any order in
+// which the executor runs independent work.
 
 #include <gtest/gtest.h>
 
@@ -24,7 +24,7 @@ TEST(Reproducible, SameBitsInEveryRun) {
   EXPECT_EQ(fingerprint(""), first);
 }
 
-// On a GPU these variables mean nothing, and the runs are repetitions.
+// On a GPU these variables have no effect, and the runs are plain repetitions.
 TEST(Reproducible, SameBitsWithAnyNumberOfWorkers) {
   const std::string first = fingerprint("");
   for (const char* workers : {"1", "2", "3", "7"})

@@ -44,8 +44,7 @@ TEST(StepGraph, AFailureWhileRecordingLeavesTheStreamsUsable) {
 }
 
 #ifdef __SIMT__
-// Between devices that do not reach each other CUDA may refuse to have a copy inside a graph: the step runs
-// all the same.
+// Between devices without peer access CUDA may refuse a copy inside a graph. The step must run anyway.
 class RefusedGraph : public testing::TestWithParam<simt::StagedGraphCopies> {
  protected:
   void SetUp() override { set(simt::PeerAccess::absent, GetParam()); }
@@ -56,7 +55,7 @@ class RefusedGraph : public testing::TestWithParam<simt::StagedGraphCopies> {
     ASSERT_EQ(simt::set_peer_access(1, 0, access), cudaSuccess);
   }
 
-  // Counts on device 0 and carries the count to device 1.
+  // Increments a counter on device 0 and copies it to device 1.
   void step() {
     throw_if_error(advance(counter_.data(), 1, group_.stream(0)));
     RONDO_CUDA_THROW(
@@ -119,7 +118,7 @@ TEST(StepGraph, OfDevicesThatReachEachOtherIsNotRefused) {
 }
 #endif
 
-// A value goes from stream to stream; where an order is missing, a late copy finds the round before.
+// A value passes from stream to stream. Without the right order, a copy reads the previous round's value.
 TEST(StreamGroup, ForkAndJoinOrderTheStreams) {
   constexpr int kRounds = 20;
   for (uint64_t seed = 0; seed < 10; ++seed) {

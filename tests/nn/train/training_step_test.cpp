@@ -1,4 +1,4 @@
-// The step of DataParallel, whichever way it is taken: recorded or not, in pieces, from the host's memory or the devices' own.
+// DataParallel's step gives the same result recorded or not, in parts or whole, from host or device memory.
 #include <gtest/gtest.h>
 
 #include <rondo/kernels/data/batch.h>
@@ -30,7 +30,7 @@ using test::small_options;
 using test::some_labels;
 using test::spread;
 
-// Batch normalisation is over each piece, so that pieces of a batch are not the batch.
+// No batch norm: it normalises over each micro-batch, so a batch in several parts gives another result.
 AnyModule without_batch_norm() {
   return Sequential{Conv2d(6, 3, {.padding = 1}),
                     ReLU(),
@@ -42,14 +42,14 @@ AnyModule without_batch_norm() {
                     Linear(4)};
 }
 
-// Batches of several sizes, each of them often enough to be recorded and replayed.
+// Batches of several sizes, each repeated often enough to be recorded and replayed.
 void train(DataParallel& model, Optimizer& optimizer) {
   uint64_t seed = 1;
   for (int64_t batch : {12, 12, 7, 12, 7, 2, 7, 12, 2, 2, 12, 5, 11, 10, 9, 8, 12, 7})
     model.train_step(normal_values(batch * kSmallInput.size(), ++seed), some_labels(batch, 4), optimizer);
 }
 
-// What is enqueued call by call while there is a trace is what is replayed where there is none.
+// With a trace, steps are enqueued call by call; without one, they are replayed. The results must agree.
 TEST(TrainingStep, ReplayedIsAsEnqueued) {
   for (int ranks : {1, 3})
     for (const bool adam : {false, true}) {
@@ -90,7 +90,7 @@ TEST(TrainingStep, ReplayedInAnyOrderOfTheDevices) {
   }
 }
 
-// A recorded step belongs to the optimizer it was recorded with, also when another takes its place in memory.
+// A recorded step belongs to its optimizer, even if another one is created at the same address.
 TEST(TrainingStep, AnotherOptimizerIsAnotherStep) {
   DataParallel model(small_network(), kSmallInput, small_options(2));
   const std::vector<float> x = normal_values(12 * kSmallInput.size(), 1);
@@ -104,8 +104,8 @@ TEST(TrainingStep, AnotherOptimizerIsAnotherStep) {
   }
 }
 
-// What `take_steps` does is the same with replays and, while there is a trace, without. Its kinds of steps
-// take turns, three of each, so that each is recorded before the other one comes.
+// `take_steps` gives the same result replayed and (with a trace) enqueued call by call. Its kinds of steps
+// alternate, three of each, so that each kind is recorded before the next appears.
 template <class Steps>
 void expect_replayed_as_enqueued(Steps take_steps) {
   std::vector<float> parameters[2];
@@ -120,7 +120,7 @@ void expect_replayed_as_enqueued(Steps take_steps) {
   EXPECT_TRUE(all_equal_bits(parameters[0], parameters[1]));
 }
 
-// The same samples with labels and with target values, from the host.
+// The same samples with labels and with target values, from host memory.
 TEST(TrainingStep, AnotherLossIsAnotherStep) {
   const std::vector<float> x = normal_values(12 * kSmallInput.size(), 1), targets = normal_values(12 * 4, 2);
   const std::vector<int32_t> labels = some_labels(12, 4);
@@ -165,7 +165,7 @@ TEST(TrainingStep, PiecesAddUpToTheBatch) {
     }
 }
 
-// Every device computes the whole batch: as one device would, bit for bit.
+// Every device computes the whole batch, with the same bits as one device.
 TEST(TrainingStep, ReplicatedIsTheSameOnEveryDevice) {
   std::vector<float> one;
   for (int ranks : {1, 3}) {
@@ -203,7 +203,7 @@ TEST(TrainingStep, RepeatedOnTheSameBatch) {
   EXPECT_TRUE(all_equal_bits(parameters[0], parameters[1]));
 }
 
-// Batches drawn on the devices are the batches that the host would have drawn.
+// Batches drawn on the devices equal those drawn on the host.
 TEST(TrainingStep, FromTheDevicesAsFromTheHost) {
   const FashionMnist data = test::small_data(50, 21);
   const auto floats = [](std::span<const uint8_t> bytes) {
@@ -223,7 +223,7 @@ TEST(TrainingStep, FromTheDevicesAsFromTheHost) {
 
   std::set<std::vector<int32_t>> orders;
   for (int64_t epoch = 1; epoch <= 3; ++epoch) {
-    // The order, as a model that sees one sample a step would draw it.
+    // The sample order, as a model with one sample per step draws it.
     std::vector<int32_t> order;
     {
       const Buffer<int64_t> on(std::vector<int64_t>{epoch});
@@ -263,7 +263,7 @@ TEST(TrainingStep, FromTheDevicesAsFromTheHost) {
   EXPECT_EQ(device.rows, 21);
 }
 
-// An epoch that goes on in its middle sees the rest of the same samples.
+// An epoch resumed in the middle continues with the remaining samples.
 TEST(TrainingStep, AnEpochGoesOnWhereItStopped) {
   const FashionMnist data = test::small_data(50, 1);
   std::vector<float> parameters[2];

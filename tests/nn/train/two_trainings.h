@@ -1,5 +1,5 @@
-// Two trainings that stand at different places, the same in every process: what checkpoint_writer saves in turn, and
-// checkpoint_kill_test.cpp finds.
+// Two trainings in different states, the same in every process. checkpoint_writer saves them in turn;
+// checkpoint_kill_test.cpp loads the result.
 #pragma once
 
 #include <rondo/nn/io/checkpoint.h>
