@@ -19,7 +19,7 @@
 namespace rondo::program {
 namespace {
 
-// Bounds that only an accident goes beyond: they turn a slip of the finger into a message instead of an hour.
+// Limits far above any sensible value: a mistyped number fails at once instead of running for an hour.
 constexpr int kMaxDevices = 64;
 constexpr int kMaxRanks = 64;
 constexpr int kMaxDevicesPerNode = 4096;
@@ -153,7 +153,7 @@ CommandLine parse_command_line(int argc, const char* const* argv) {
     for (const std::string& word : words) in_order.push_back(word.c_str());
     app.parse(static_cast<int>(in_order.size()), in_order.data());
   } catch (const CLI::CallForHelp&) {
-    line.text = app.help();  // of the subcommand, where one was named
+    line.text = app.help();  // of the subcommand, if one was named
     return line;
   } catch (const CLI::CallForVersion& version) {
     line.text = std::string(version.what()) + "\n";
