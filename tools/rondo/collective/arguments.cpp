@@ -12,14 +12,14 @@
 namespace rondo::program {
 namespace {
 
-// Beyond these it was a slip of the finger.
+// Limits that only a mistyped number exceeds.
 constexpr int kMostIterations = 1'000'000;
 constexpr int kMostMisalign = 4096;
 constexpr int64_t kMostRows = 10'000;
 
 constexpr const char* kSizeExamples = "8, 64K, 25MB or 1G";
 
-// The one of `all` that has this name, or all of them for "all".
+// Returns the entry of `all` with this name, or all entries for "all".
 template <class T, size_t N>
 std::vector<T> read_names(const std::string& option, const std::string& text, const T (&all)[N]) {
   if (text == "all") return {std::begin(all), std::end(all)};
@@ -90,7 +90,7 @@ void add_data(const Command& app, CollectiveArguments& to) {
           [&](const std::string& s) { to.misalign = read_integer<int>("-u", s, 0, kMostMisalign); });
 }
 
-// Which algorithms there are is the operation's own affair: all-reduce has three, all-to-all one.
+// The valid algorithms depend on the operation: all-reduce has three, all-to-all one.
 Algorithm algorithm_for(Verb verb, const std::string& text) {
   const Algorithm algorithm = read_algorithm(text);
   const bool known = algorithm == Algorithm::automatic || algorithm == Algorithm::direct ||

@@ -8,7 +8,7 @@
 namespace rondo::program {
 namespace {
 
-// Three digits or more, so that 0.87 us and 123456 us are both told.
+// At least three digits, for values from 0.87 us to 123456 us.
 std::string figure(double value) { return fixed(value, value < 99.95 ? 2 : value < 999.5 ? 1 : 0); }
 std::string microseconds(double seconds) { return figure(seconds * 1e6); }
 std::string gigabytes(double rate) { return figure(rate * 1e-9); }

@@ -35,7 +35,7 @@ double bus_factor(Verb verb, int ranks);
 // The lower bound in seconds of an out-of-place operation on these devices, with S bytes on the larger side.
 // It is the larger of two terms:
 //   wire      each device's link carries bus_factor(number of different devices) * S; all links work at once
-//   memory    the memory with the most ranks reads every input once and writes every output once: with k ranks,
+//   memory    the memory with the most ranks reads every input and writes every output once: with k ranks,
 //             2 k S for an all-reduce or all-to-all, and (k + 1) S if one side has a single S
 // `one_memory`: the devices share one memory, and there is no wire.
 double bound_of(Verb verb, const std::vector<int>& devices, bool one_memory, double bytes,

@@ -43,8 +43,8 @@ int count_devices() {
                      "no CUDA device was found; the preset cpu builds a rondo that needs none"));
 }
 
-// The one that CUDA takes where nobody says which. Else device 0, which may not be among them, would get a
-// context (DeviceScope).
+// Makes the first device current. Otherwise device 0, CUDA's default, would get a context even if it is not
+// in the list (DeviceScope).
 std::vector<int> first_made_current(std::vector<int> devices) {
   RONDO_CUDA_THROW(cudaSetDevice(devices[0]));
   return devices;
@@ -83,7 +83,7 @@ std::vector<int> take_devices(const std::optional<std::vector<int>>& asked) {
 }
 
 std::vector<int> devices_for(int ranks) {
-  // Only the CPU executor can make what is missing; on GPUs the ranks share what is there.
+  // Only the CPU executor can create missing devices; on GPUs the ranks share the present devices.
   static_cast<void>(request_devices(ranks));
   return first_made_current(in_turn(ranks, count_devices()));
 }

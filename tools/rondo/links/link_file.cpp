@@ -33,7 +33,7 @@ std::string environment(const char* name) {
 
 std::string default_link_file() {
   const std::string cache = environment("XDG_CACHE_HOME"), home = environment("HOME");
-  if (cache.starts_with("/")) return cache + "/rondo/links.json";  // a relative one is to be ignored
+  if (cache.starts_with("/")) return cache + "/rondo/links.json";  // the XDG rules ignore a relative path
   return home.empty() ? "" : home + "/.cache/rondo/links.json";
 }
 
@@ -87,7 +87,7 @@ LinkTable parse_link_json(const std::string& name, const std::string& text) {
       table.links.push_back(
           {entry.at("bandwidth"), entry.at("latency"), entry.at("kernel_bandwidth"), *access});
     }
-  } catch (const Json::exception&) {  // its text is long, and of no use to who did not write the file
+  } catch (const Json::exception&) {  // its text is long, and does not help the user
     fail("is damaged: it is not the JSON that rondo links writes");
   }
   const Status status = check(table);

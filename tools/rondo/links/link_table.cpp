@@ -26,7 +26,7 @@ Status check_value(const std::string& name, double value, bool zero_is_valid) {
                       zero_is_valid ? "not negative" : "above 0");
 }
 
-// The nearest of steps a tenth apart.
+// Rounds to steps of 10 percent.
 double coarse(double bandwidth) {
   return std::round(std::pow(1.1, std::round(std::log(bandwidth) / std::log(1.1))));
 }

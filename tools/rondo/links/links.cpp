@@ -36,7 +36,7 @@ std::string access_word(const Link& link) {
   return link.access == PeerAccess::same_device ? "self" : name_of(link.access);
 }
 
-// What people should know about links that are not direct.
+// Explains links without direct access.
 void explain_access(const LinkTable& table, std::ostream& out) {
   for (const MeasuredDevice& from : table.devices) {
     for (const MeasuredDevice& to : table.devices) {
@@ -72,7 +72,7 @@ void show_ring(const LinkTable& table, std::ostream& out) {
   out << "\n";
 }
 
-// The file to be written, which can be; not asked for where nothing is to be kept.
+// The output file, checked to be writable; not requested with --no-store.
 OutputFile store_of(const LinksArguments& arguments) {
   if (arguments.no_store) return {};
   if (!arguments.store.empty()) return OutputFile("--store", arguments.store);
@@ -83,7 +83,7 @@ OutputFile store_of(const LinksArguments& arguments) {
                      "--no-store keeps nothing"));
   std::error_code error;
   std::filesystem::create_directories(std::filesystem::path(path).parent_path(),
-                                      error);  // OutputFile says why not
+                                      error);  // OutputFile reports a failure
   return OutputFile("--store", path);
 }
 

@@ -12,7 +12,7 @@
 namespace rondo::program {
 namespace {
 
-// Neighbours differ in hue and in lightness.
+// Adjacent colours differ in hue and lightness.
 constexpr const char* kColours[kMostRuns] = {"#2a6fdb", "#e4572e", "#2e9e5b", "#8e44ad",
                                              "#d99a00", "#17a2b8", "#c2185b", "#5b6670"};
 

@@ -8,11 +8,11 @@ namespace rondo::program {
 namespace {
 
 constexpr int kMostDevices = 64;
-constexpr int64_t kMostRows = 1'000'000'000;  // so many by so many floats have less than 2^63 bytes
+constexpr int64_t kMostRows = 1'000'000'000;  // rows x columns of floats stay below 2^63 bytes
 constexpr ShardArray kArrays[] = {ShardArray::batch, ShardArray::parameters, ShardArray::optimizer};
 constexpr ShardMode kModes[] = {ShardMode::single, ShardMode::sharded, ShardMode::replicated};
 
-// The entry of `list` whose name is `text`.
+// Returns the entry of `list` with the name `text`.
 template <class List>
 auto by_name(const std::string& option, const std::string& text, const List& list) {
   std::string names;

@@ -9,7 +9,7 @@
 namespace rondo::program {
 namespace {
 
-// Bounds that only an accident goes beyond.
+// Limits that only a mistyped number exceeds.
 constexpr int64_t kMostSamples = 1'000'000, kMostLayers = 10'000, kMostWidth = 1 << 20;
 constexpr int kMostSteps = 1'000'000;
 

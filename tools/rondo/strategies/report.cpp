@@ -42,7 +42,7 @@ Json run_json(const StrategyRun& run) {
 
 }  // namespace
 
-// A row for each rank; what is the strategy's stands in the first of its rows.
+// One row per rank; the strategy's own figures are in its first row.
 std::string strategies_text(const StrategyReport& report) {
   std::vector<TextRow> table = {{"strategy", "device", "parameters", "gradients", "activations", "buffers",
                                  "memory", "sent a step", "loss", "difference", "time a step"}};

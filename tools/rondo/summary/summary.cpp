@@ -11,7 +11,7 @@ namespace rondo::program {
 
 namespace {
 
-// 461.2 M: multiplications and additions are counted in thousands of thousands.
+// 461.2 M: floating-point operations use powers of 1000.
 std::string operations(double flops) {
   constexpr const char* kUnits[] = {"", " k", " M", " G", " T"};
   size_t unit = 0;

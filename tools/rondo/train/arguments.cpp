@@ -13,7 +13,7 @@ namespace rondo::program {
 
 namespace {
 
-// Bounds that only an accident goes beyond: they turn a slip of the finger into a message instead of an hour.
+// Limits far above any sensible value: a mistyped number fails at once instead of running for an hour.
 constexpr int64_t kMaxSamples = 1'000'000'000;
 constexpr int64_t kMaxMlpBatch = 10'000'000;  // sizes in bytes stay within 64 bits
 constexpr int kMaxEpochs = 100'000;
@@ -25,7 +25,7 @@ constexpr const char* kFlags[] = {
     "--verify", "--nesterov", "--no-sync-bn", "--device-count-invariant", "--from-scratch", "--help", "-h"};
 constexpr const char* kModels[] = {"lenet", "resnet18", "mlp"};
 
-// In [0, end).
+// Reads a number in [0, end).
 float read_share(const std::string& option, const std::string& text, float end) {
   const std::optional<float> value = read_number<float>(text);
   if (value && *value >= 0 && *value < end) return *value;
@@ -33,7 +33,7 @@ float read_share(const std::string& option, const std::string& text, float end) 
                            " that a float can hold"));
 }
 
-// Of an enum whose values count from 0.
+// Reads the name of an enum value. The values count from 0.
 template <class Enum, size_t n>
 Enum read_name(const std::string& option, const std::string& text, const Enum (&values)[n]) {
   std::string names;
@@ -127,7 +127,9 @@ void add_network(const Command& app, NetworkArguments& to, const std::string& de
             to.schedule = s;
           });
   app.add("--warmup-steps", "STEPS", "Steps in which the learning rate rises to its value [0]",
-          [&](const std::string& s) { to.warmup = read_integer<int64_t>("--warmup-steps", s, 0, kMaxSamples); });
+          [&](const std::string& s) {
+            to.warmup = read_integer<int64_t>("--warmup-steps", s, 0, kMaxSamples);
+          });
   add_optimizer(app, to.optimizer);
   app.add("--weights", "NAME", "How they begin: normal (deviation 0.01), default, xavier or kaiming [normal]",
           [&](const std::string& s) {
@@ -231,7 +233,7 @@ std::vector<std::string> words_of(int argc, const char* const* argv) {
     };
     if (!words[1].starts_with('-') && !is_model(words[1]))
       throw Error(bad_argument("the model is '", words[1], "', must be ", kTrainedModels));
-    // The first word that is neither an option nor an option's value.
+    // Finds the first word that is neither an option nor an option's value.
     auto model = words.begin() + 1;
     while (model != words.end() && model->starts_with('-')) {
       const bool has_value = model->find('=') == std::string::npos &&

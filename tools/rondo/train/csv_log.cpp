@@ -13,7 +13,7 @@ namespace rondo::program {
 namespace {
 
 std::string shortest(double value) {
-  std::array<char, 32> text;  // the longest shortest form of a double has 24 characters
+  std::array<char, 32> text;  // the shortest form of a double has at most 24 characters
   const auto [end, error] = std::to_chars(text.data(), text.data() + text.size(), value);
   return std::string(text.data(), end);
 }
@@ -24,7 +24,7 @@ std::string head() {
   return text;
 }
 
-constexpr size_t kMostShown = 100;  // bytes of a line of a file that may be anything
+constexpr size_t kMostShown = 100;  // bytes of an invalid line in a message
 
 }  // namespace
 

@@ -10,8 +10,8 @@
 
 namespace rondo::program {
 
-// "epoch 2/10 ━━━━━━━━━━━       55 %  loss 1.2026  3,412 images/s  1:12 left", at most terminal.width - 1
-// characters.
+// "epoch 2/10 ━━━━━━━━━━━       55 %  loss 1.2026  3,412 images/s  1:12 left",
+// at most terminal.width - 1 characters.
 std::string progress_line(const TrainingProgress& progress, int epochs, const Terminal& terminal);
 
 // The header of the table of epochs, and one row.

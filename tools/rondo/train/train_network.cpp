@@ -109,8 +109,7 @@ namespace {
 
 constexpr const char *kDevices = "--devices", *kAlgorithm = "--algorithm", *kWeights = "--weights";
 
-// Everything that the bits of the training depend on, except for what `rondo train resnet18` always does
-// alike.
+// All settings that determine the bits of the training, except for those that the command never changes.
 std::map<std::string, std::string> recipe_of(const TrainingPlan& plan, const NetworkArguments& arguments,
                                              const FashionMnist& data) {
   const auto flag = [](bool on) { return on ? "on" : "off"; };
@@ -162,7 +161,7 @@ class RunObserver final : public nn::FitObserver {
  public:
   explicit RunObserver(RunCallbacks run) : run_(std::move(run)) {}
   void on_progress(const TrainingProgress& progress) override { run_.show(progress); }
-  // What diverged does not take the place of what can go on.
+  // Throws before a diverged model replaces a usable checkpoint.
   void before_save(const EpochReport& report) override { run_.show_hopeless(report); }
   void on_epoch(const EpochReport& report) override { run_.show(report); }
   bool stop() override {
@@ -177,8 +176,8 @@ class RunObserver final : public nn::FitObserver {
   bool began_ = false;
 };
 
-// Refuses a training of which this one would not be the rest. All that differs is named, except for what
-// differs because something else does: a default that follows from the batch, from the devices or from the
+// Throws a bad_argument Error if this training would not continue the checkpoint's. The message names all
+// differing options, except for defaults that differ because of another option: the batch, the devices or the
 // schedule.
 void check_goes_on(const nn::TrainingState& place, const TrainingPlan& plan,
                    const NetworkArguments& arguments) {
@@ -207,7 +206,7 @@ void check_goes_on(const nn::TrainingState& place, const TrainingPlan& plan,
         bad_argument("--epochs is ", plan.fit.epochs, ", must be more: it has ", place.epoch - 1, " done"));
 }
 
-// What differs and is allowed to, a line each.
+// Prints the permitted differences, one per line.
 void show_differences(const std::map<std::string, std::string>& ours,
                       const std::map<std::string, std::string>& theirs, std::ostream& out,
                       const Terminal& terminal) {
@@ -235,7 +234,7 @@ void show_differences(const std::map<std::string, std::string>& ours,
 
 namespace {
 
-// Every process trains; the first one has files and an output.
+// Runs in every process; only the first one has files and output.
 int train_and_show(const NetworkArguments& arguments, const TrainingFiles& files,
                    const OutputFile& checkpoint, std::ostream& out, const Terminal& terminal,
                    ProcessGroup* processes) {
@@ -257,7 +256,7 @@ int train_and_show(const NetworkArguments& arguments, const TrainingFiles& files
                              ", which has no batch normalisation"));
   const std::string links = use_links(plan.model, plan.model.bucket_bytes);
   plan.fit.from.recipe = recipe_of(plan, arguments, data);
-  std::ostringstream head;  // shown when nothing can be refused any more
+  std::ostringstream head;  // printed after all checks
   if (processes) show_field(head, terminal, "processes", places_text(*processes));
   show_placement(shown_devices(plan.model), arguments.devices.has_value(), head, terminal);
   show_images(data, arguments.limit.has_value(), head, terminal);
@@ -280,7 +279,7 @@ int train_and_show(const NetworkArguments& arguments, const TrainingFiles& files
                             [&](const nn::TrainingState& there) { check_goes_on(there, plan, arguments); });
     const std::map<std::string, std::string> asked = std::exchange(plan.fit.from, place).recipe;
     plan.fit.from.recipe = asked;
-    plan.fit.from.recipe.at(kWeights) = place.recipe.at(kWeights);  // with which it began
+    plan.fit.from.recipe.at(kWeights) = place.recipe.at(kWeights);  // the weights of the beginning
     show_field(head, terminal, "resumed",
                concat(arguments.resume, ": epoch ", grouped(plan.fit.from.epoch), ", ",
                       grouped(plan.fit.from.step), " of its steps are done"));
@@ -293,7 +292,7 @@ int train_and_show(const NetworkArguments& arguments, const TrainingFiles& files
 
   std::optional<Trace> trace;
   if (!arguments.trace.empty())
-    trace.emplace(plan.model.devices);  // in all processes: it changes how a step is run
+    trace.emplace(plan.model.devices);  // in all processes, because it changes how a step runs
   const StopRequest stop_request;
   nn::FitResult result;
   {
@@ -307,7 +306,7 @@ int train_and_show(const NetworkArguments& arguments, const TrainingFiles& files
     try {
       result = nn::fit(model, *optimizer, data, plan.fit, observer, trace ? &*trace : nullptr);
     } catch (const Error& error) {
-      // What was asked for made sense, or it had not begun.
+      // An error after the first step is a failure, not an invalid argument.
       if (observer.began()) throw TrainingFailed(error.what());
       throw;
     }
@@ -316,7 +315,8 @@ int train_and_show(const NetworkArguments& arguments, const TrainingFiles& files
   if (result.end == nn::FitResult::End::diverged)
     throw TrainingFailed(
         concat("the loss of epoch ", result.place.epoch, ", step ", result.place.step + 1, " is not finite: ",
-               result.nonfinite_tensor.empty() ? "no tensor could be found that is not" : result.nonfinite_tensor,
+               result.nonfinite_tensor.empty() ? "no tensor could be found that is not"
+                                               : result.nonfinite_tensor,
                "; a learning rate below ", plan.rate, " may help"));
   show_graph_refusal(model.graph_refusal(), out, terminal);
   if (plan.fit.verify) show_verification(result.verified_steps, result.differing_values, out, terminal);

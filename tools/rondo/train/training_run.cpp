@@ -93,7 +93,7 @@ std::string picture(const std::vector<EpochReport>& epochs, const RunTitle& titl
                    {.name = "test accuracy", .curves = {accuracy}, .top = 1, .as_percent = true}});
 }
 
-// Guessing has the loss log(10); what is hundreds of times worse does not come back.
+// Random guessing has the loss log(10); a training with a loss hundreds of times larger does not recover.
 constexpr double kDivergedLoss = 1000;
 bool has_diverged(const EpochReport& report) { return !(report.train_loss < kDivergedLoss); }  // NaN too
 
