@@ -1,8 +1,9 @@
 // cp.async: copies from global to shared memory that are complete after a wait for their group.
 //
-// A GPU may perform such a copy at any time between the issue and the wait. The executor has the two extremes,
-// selected by a setting (settings.h). Eager mode copies at the issue. Late mode copies at the wait and fills the
-// destination with 0xFF until then, so that a kernel with a missing wait always reads wrong values.
+// A GPU may perform such a copy at any time between the issue and the wait. The executor has the two
+// extremes, selected by a setting (settings.h). Eager mode copies at the issue. Late mode copies at the wait
+// and fills the destination with 0xFF until then, so that a kernel with a missing wait always reads wrong
+// values.
 #pragma once
 
 #include <cstddef>
