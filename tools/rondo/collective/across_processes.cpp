@@ -66,12 +66,12 @@ CollectiveReport report_across(ProcessGroup& processes, const CollectiveArgument
                              " were started: must be allreduce"));
   if (arguments.algorithm != Algorithm::automatic || arguments.group > 0)
     throw Error(
-        bad_argument("--algorithm and --group are not for several processes, which reduce hierarchically, "
-                     "each a group; ",
+        bad_argument("--algorithm and --group are not possible with several processes, which reduce "
+                     "hierarchically with one group per process; ",
                      processes.size(), " were started"));
   const auto local = static_cast<int>(devices.size());
   CollectiveReport report{.verb = arguments.verb, .ranks = local * processes.size()};
-  report.place = concat(places_text(processes), "; in the first ", device_list(devices));
+  report.place = concat(places_text(processes), "; the first has ", device_list(devices));
   report.graph = arguments.graph_launches > 0;
   for (int rank = 0; rank < report.ranks; ++rank) report.devices.push_back(rank / local);
   report.ring_order.resize(devices.size());

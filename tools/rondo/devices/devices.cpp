@@ -40,7 +40,7 @@ int count_devices() {
   if (count > 0) return count;
   if (const Status why = request_devices(1); why.code() == StatusCode::device_failed) throw Error(why);
   throw Error(Status(StatusCode::out_of_resources,
-                     "no CUDA device was found; the preset cpu builds a rondo that needs none"));
+                     "no CUDA device was found; the preset cpu builds rondo for the CPU"));
 }
 
 // Makes the first device current. Otherwise device 0, CUDA's default, would get a context even if it is not
@@ -60,7 +60,7 @@ void show_devices(const DevicesArguments& arguments, std::ostream& out) {
   for (int device = 0; device < count; ++device) table.push_back(describe(device));
   show_table(table, out, 2);
   if (on_cpu)
-    out << "\nThe worker threads are shared by all devices; there are as many devices as asked for.\n";
+    out << "\nAll devices share the worker threads; the CPU executor creates as many devices as requested.\n";
 
   if (count == 1) return;
   std::vector<Row> matrix = {{"peer access"}};

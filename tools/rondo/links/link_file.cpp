@@ -80,7 +80,7 @@ LinkTable parse_link_json(const std::string& name, const std::string& text) {
       if (index >= count * count || entry.at("from") != table.devices[index / count].device ||
           entry.at("to") != table.devices[index % count].device)
         fail("has the link from ", entry.at("from").dump(), " to ", entry.at("to").dump(),
-             " out of its place");
+             " out of order");
       const std::string word = entry.at("access");
       const std::optional<PeerAccess> access = parse_access(word);
       if (!access) fail("has the access '", word, "', must be same device, direct, unsupported or broken");
@@ -110,11 +110,12 @@ StoredLinks stored_links(const std::vector<int>& devices) {
     LinkTable table = parse_link_json(path, text);
     const std::string why = mismatch(table, devices);
     if (!why.empty())
-      return {{}, printable(concat("in ", path, " are not used: ", why, "; rondo links measures again"))};
+      return {{},
+              printable(concat("in ", path, " are not used: ", why, "; run rondo links to measure again"))};
     const std::string note = printable(concat("in ", path, ", measured ", table.date, ", are used"));
     return {std::move(table), note};
   } catch (const Error& error) {
-    return {{}, printable(concat("are not used: ", error.what(), "; rondo links measures again"))};
+    return {{}, printable(concat("are not used: ", error.what(), "; run rondo links to measure again"))};
   }
 }
 

@@ -81,7 +81,7 @@ class SchedulePicture {
   std::string heading() const {
     std::string rule = ranks_ == 1 ? "One rank has nothing to send."
                                    : concat("At step s rank r sends chunk r \u2212 s (mod ", ranks_,
-                                            ") to its right neighbour, rank r + 1.");
+                                            ") to the next rank, r + 1.");
     return words(44, 44, "start", 24, kInk, title(), "font-weight", "700") +
            words(44, 69, "start", 14.5, kSoftInk, concat(byte_count_text(bytes_), " on each rank. ", rule));
   }

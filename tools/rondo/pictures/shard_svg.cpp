@@ -98,7 +98,7 @@ class ShardPicture {
             return std::ranges::count(part.devices, device) > 0;
           }))
         idle.devices.push_back(device);
-    return idle.devices.empty() ? "" : holders_text(idle) + " has nothing of it";
+    return idle.devices.empty() ? "" : holders_text(idle) + " holds nothing";
   }
 
   const Sharding& sharding_;

@@ -64,7 +64,7 @@ std::vector<EpochReport> parse_csv_log(const std::string& name, const std::strin
     constexpr double kMostEpochs = 1e9;
     const double before = epochs.empty() ? 0 : static_cast<double>(epochs.back().epoch);
     if (!(fields[0] > before && fields[0] <= kMostEpochs && std::trunc(fields[0]) == fields[0]))
-      refuse(number, "must begin with an epoch above that before it");
+      refuse(number, "must begin with an epoch above the previous one");
     epoch.epoch = static_cast<int64_t>(fields[0]);
     epoch.train_loss = fields[1];
     epoch.test_accuracy = fields[2];

@@ -51,7 +51,7 @@ nn::DataParallelOptions options_for(const MlpArguments& arguments, ProcessGroup*
   check(arguments.optimizer);
   if (arguments.device_count_invariant && arguments.mode != MlpMode::sharded)
     throw Error(bad_argument("--device-count-invariant is not possible with --mode ", name_of(arguments.mode),
-                             ": no sum goes over devices"));
+                             ": nothing is summed over devices"));
   if (arguments.algorithm != Algorithm::automatic && arguments.mode != MlpMode::sharded)
     throw Error(bad_argument("--algorithm is not possible with --mode ", name_of(arguments.mode),
                              ": nothing is reduced"));
@@ -154,7 +154,7 @@ void train_mlp(const MlpArguments& arguments, std::ostream& to, const Terminal& 
           name_of(arguments.mode), ", batch ", grouped(options.batch), ", ", text(arguments.optimizer),
           ", learning rate ", arguments.lr, ", squared error, seed ", arguments.seed,
           arguments.mode == MlpMode::sharded ? concat(", ", name_of(options.algorithm), " all-reduce") : "",
-          arguments.device_count_invariant ? ", fixed order" : ""));
+          arguments.device_count_invariant ? ", device-count invariant" : ""));
   show_memory(nn::estimate_memory(graph, options, size_of(arguments.optimizer)), options.devices,
               {{"the batch", of_replica}}, head, terminal);
   out << head.str() << std::endl;
@@ -219,8 +219,9 @@ void train_mlp(const MlpArguments& arguments, std::ostream& to, const Terminal& 
       out, terminal, "loss",
       concat(losses.front(), " in the first step, ", losses.back(), " in the last of ", losses.size()));
   show_field(out, terminal, "a step",
-             concat(in_time(timing.mean()), " ± ", in_time(timing.deviation()), " (mean and deviation of ",
-                    timing.seconds.size(), timing.seconds.size() == 1 ? " step), " : " steps), ",
+             concat(in_time(timing.mean()), " ± ", in_time(timing.deviation()),
+                    " (mean and standard deviation of ", timing.seconds.size(),
+                    timing.seconds.size() == 1 ? " step), " : " steps), ",
                     fixed(flops * 1e-12, flops < 1e12 ? 3 : 1), " TFLOP/s"));
   show_field(out, terminal, "memory", byte_size(peak) + " at most on a device");
   if (json.wanted()) {

@@ -24,7 +24,7 @@ namespace rondo::program {
 void check(const OptimizerArguments& arguments) {
   if (arguments.kind == OptimizerKind::sgd) {
     if (arguments.nesterov && arguments.momentum == 0)
-      throw Error(bad_argument("--nesterov wants a --momentum above 0"));
+      throw Error(bad_argument("--nesterov requires a --momentum above 0"));
     return;
   }
   if (arguments.momentum != 0 || arguments.nesterov)
@@ -100,7 +100,7 @@ TrainingPlan plan_for(const NetworkArguments& arguments, const FashionMnist& dat
   if (processes && arguments.no_sync_bn && !arguments.save.empty())
     throw Error(bad_argument(
         "--save is not possible with --no-sync-bn in ", processes->size(),
-        " processes: each replica has statistics of its own, and a checkpoint is of one process"));
+        " processes: each replica has its own statistics, and a checkpoint holds those of one process"));
   set_ranks(plan.model, arguments, recipe.replicas, processes);
   return plan;
 }
@@ -149,8 +149,8 @@ std::string recipe(const TrainingPlan& plan, const NetworkArguments& arguments) 
   said += concat(", ", plan.fit.from.recipe.at(kWeights), " weights, seed ", plan.model.seed);
   if (plan.model.devices.size() > 1 || plan.model.processes)
     said += concat(", ", name_of(plan.model.algorithm), " all-reduce",
-                   plan.model.order == SumOrder::balanced_tree ? ", fixed order" : "",
-                   plan.model.sync_batch_norm ? "" : ", local statistics");
+                   plan.model.order == SumOrder::balanced_tree ? ", device-count invariant" : "",
+                   plan.model.sync_batch_norm ? "" : ", local batch-norm statistics");
   if (plan.model.micro_batches > 1) said += concat(", ", grouped(plan.model.micro_batches), " micro-batches");
   if (plan.model.checkpoint_layers > 0)
     said += concat(", activations kept every ", plan.model.checkpoint_layers, " operations");
@@ -187,7 +187,7 @@ void check_goes_on(const nn::TrainingState& place, const TrainingPlan& plan,
   for (const auto& [option, value] : ours)
     if (!theirs.contains(option) && option != "--epochs")
       throw Error(
-          bad_argument("it was not made by rondo train ", arguments.model, ": it does not say its ", option));
+          bad_argument("it was not made by rondo train ", arguments.model, ": it has no ", option));
   std::string different;
   for (const auto& [option, value] : ours) {
     if (!theirs.contains(option) || !differs(option) || may_differ.contains(option)) continue;
@@ -197,9 +197,10 @@ void check_goes_on(const nn::TrainingState& place, const TrainingPlan& plan,
         concat(different.empty() ? "" : "; ", option, " is ", value,
                follows ? concat(" with --devices ", ours.at(kDevices)) : "", ", must be ", theirs.at(option));
   }
-  if (!different.empty()) throw Error(bad_argument("this is not how its training began: ", different));
+  if (!different.empty())
+    throw Error(bad_argument("the options differ from those of its training: ", different));
   if (place.epoch < 1 || place.step >= plan.steps)
-    throw Error(bad_argument("it goes on in epoch ", place.epoch, " after ", place.step,
+    throw Error(bad_argument("it continues in epoch ", place.epoch, " after ", place.step,
                              " steps, must be an epoch from 1 and fewer than ", plan.steps, " steps"));
   if (place.epoch > plan.fit.epochs)
     throw Error(
@@ -211,7 +212,7 @@ void show_differences(const std::map<std::string, std::string>& ours,
                       const std::map<std::string, std::string>& theirs, std::ostream& out,
                       const Terminal& terminal) {
   const auto differs = [&](const std::string& option) { return ours.at(option) != theirs.at(option); };
-  constexpr const char* kOtherSums = ": from here on sums are added in another order";
+  constexpr const char* kOtherSums = ": from now on sums are added in another order";
   const bool counts = (ours.at(kDevices) + theirs.at(kDevices)).find(' ') == std::string::npos;
   const auto ranks = [](const std::string& text) {
     return (text.find(' ') == std::string::npos ? "--devices " : "sums over ") + text;
@@ -226,7 +227,7 @@ void show_differences(const std::map<std::string, std::string>& ours,
                       theirs.at(kAlgorithm), kOtherSums));
   if (differs(kWeights))
     show_field(out, terminal, "",
-               concat("--weights ", ours.at(kWeights), " changes nothing: the training began with ",
+               concat("--weights ", ours.at(kWeights), " has no effect: the training began with ",
                       theirs.at(kWeights)));
 }
 
@@ -315,7 +316,7 @@ int train_and_show(const NetworkArguments& arguments, const TrainingFiles& files
   if (result.end == nn::FitResult::End::diverged)
     throw TrainingFailed(
         concat("the loss of epoch ", result.place.epoch, ", step ", result.place.step + 1, " is not finite: ",
-               result.nonfinite_tensor.empty() ? "no tensor could be found that is not"
+               result.nonfinite_tensor.empty() ? "no tensor with a value that is not finite was found"
                                                : result.nonfinite_tensor,
                "; a learning rate below ", plan.rate, " may help"));
   show_graph_refusal(model.graph_refusal(), out, terminal);
@@ -326,7 +327,8 @@ int train_and_show(const NetworkArguments& arguments, const TrainingFiles& files
   if (result.end == nn::FitResult::End::stopped) {
     out << inked(terminal, Ink::bold,
                  concat("stopped in epoch ", result.place.epoch, " after ", grouped(result.place.step),
-                        " steps", checkpoint.wanted() ? "; --resume " + checkpoint.shown() + " goes on" : ""))
+                        " steps",
+                        checkpoint.wanted() ? "; continue with --resume " + checkpoint.shown() : ""))
         << std::endl;
     return StopRequest::signal();
   }

@@ -127,7 +127,7 @@ void RunCallbacks::show_hopeless(const EpochReport& report) {
 void show_graph_refusal(const Status& refusal, std::ostream& out, const Terminal& terminal) {
   if (refusal.ok()) return;
   show_field(out, terminal, "steps",
-             "enqueued call by call, which is slower: CUDA refused them as a graph, " + refusal.message());
+             "enqueued call by call, which is slower: CUDA rejected the graph, " + refusal.message());
 }
 
 void show_verification(int64_t steps, int64_t differing_values, std::ostream& out, const Terminal& terminal) {
