@@ -1,6 +1,6 @@
 # Sourced by tools/train, tools/test and tools/gpu-report: finds nvcc and a GPU, and builds a preset.
 # Sets: root, nvcc (a CUDA compiler that is new enough, or nothing), has_gpu, preset, preset_reason, and
-# architectures, for which the preset cuda is built: CUDAARCHS where it is set, else those of the GPUs.
+# architectures, the GPU architectures of the preset cuda: CUDAARCHS if it is set, else those of the GPUs.
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 
@@ -36,8 +36,8 @@ fi
 has_gpu=false
 if command -v nvidia-smi >/dev/null && [[ $(nvidia-smi -L 2>/dev/null || true) == GPU* ]]; then has_gpu=true; fi
 
-# The architectures of this machine's GPUs that nvcc can build for, as CMAKE_CUDA_ARCHITECTURES has them. A GPU
-# that is newer than nvcc gets the newest one before it, whose PTX its driver compiles.
+# The architectures of this machine's GPUs that nvcc supports, in the format of CMAKE_CUDA_ARCHITECTURES. For
+# a GPU newer than nvcc it is the newest supported one before it, whose PTX the driver compiles.
 oldest_architecture=75
 find_architectures() {
   local capability architecture best found=()
@@ -52,8 +52,8 @@ find_architectures() {
   (IFS=";"; echo "${found[*]}")
 }
 
-# Which preset this machine runs, and why; and for which GPUs it is built. Without a GPU one architecture shows
-# that everything compiles: 9.0, of which the conditional parts are, too.
+# The preset of this machine, the reason, and the architectures. Without a GPU a single architecture checks
+# that everything compiles: 9.0, because it also includes the conditional parts.
 architectures=90-real
 if [ -n "$nvcc" ] && $has_gpu; then
   architectures=$(find_architectures)
@@ -72,7 +72,7 @@ else
 fi
 architectures=${CUDAARCHS:-$architectures}
 
-# What the compilers said in a build that went well, for who should see warnings; long texts in the log alone.
+# Shows the compiler warnings of a successful build; at most 100 lines, the log has all.
 show_warnings() {
   local log=$1 text lines
   text=$(grep -vE '^(\[ *[0-9]+[/%]|ninja: |gmake|make)' "$log" || true)
@@ -83,12 +83,12 @@ show_warnings() {
   echo "the build went well, with $(grep -c 'warning' <<<"$text") lines of warnings: $log has all" >&2
 }
 
-# build PRESET [TARGET...]: configures and builds; shows the compilers' warnings, and the rest of the output only
-# when it fails. With keep_going=true one target that fails does not keep the others from being built.
+# build PRESET [TARGET...]: configures and builds. Shows compiler warnings, and the rest of the output only on
+# failure. With keep_going=true a failed target does not prevent the others from being built.
 build() {
   local name=$1 folder=$root/build/$1 cached options=()
   shift
-  # A build folder that came here with a copied or moved checkout would build the old place.
+  # The cache of a copied or moved checkout would build the old location.
   cached=$(sed -n 's/^CMAKE_HOME_DIRECTORY:INTERNAL=//p' "$folder/CMakeCache.txt" 2>/dev/null || true)
   if [ -n "$cached" ] && [ "$cached" != "$root" ]; then rm -rf "$folder"; fi
   [ "$name" != cuda ] || options+=("-DCMAKE_CUDA_ARCHITECTURES=$architectures")

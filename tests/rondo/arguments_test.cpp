@@ -122,7 +122,7 @@ TEST(Arguments, EmptyEntriesOfLists) {
                                                        {"links --devices", "0,1"},
                                                        {"allreduce --devices", "0,1"},
                                                        {"strategies mlp --devices", "0,1"},
-                                                       {"strategies mlp --strategy", "data,network"},
+                                                       {"strategies mlp --strategy", "data,pipeline"},
                                                        {"scale --links", "nvlink,network"},
                                                        {"scale --alpha", "1,2"},
                                                        {"scale --bandwidth", "1,2"},

@@ -189,7 +189,7 @@ TEST_F(CommandTrain, StopsAndResumes) {
   kill(child, SIGINT);
   const Outcome stopped = wait_for(child);
   ASSERT_EQ(stopped.code, 128 + SIGINT) << stopped.text();
-  EXPECT_EQ(missing(stopped.text(), {"stopped in epoch ", "--resume " + parts + " goes on"}), "")
+  EXPECT_EQ(missing(stopped.text(), {"stopped in epoch ", "continue with --resume " + parts}), "")
       << stopped.text();
 
   const Outcome rest = run_line(
@@ -228,7 +228,7 @@ TEST_F(CommandTrain, ResumingAsAnotherTrainingIsRefused) {
     return outcome.err.substr(std::min(begin.size(), outcome.err.size()),
                               outcome.err.size() - begin.size() - 1);
   };
-  const std::string began = "this is not how its training began: ";
+  const std::string began = "the options differ from those of its training: ";
   const std::pair<std::string, std::string> changes[] = {
       {"--seed 1", "--seed is 1, must be 0"},
       {"--lr 0.002", "--lr is 0.002, must be 0.0023437500000000003"},
@@ -280,7 +280,7 @@ TEST_F(CommandTrain, ResumingAsAnotherTrainingIsRefused) {
                          "--batch 6 --schedule cosine --momentum 0.5 --weights kaiming --epochs 2"),
             began + "--epochs is 2, must be 5");
   EXPECT_EQ(refused_with({{"recipe.--seed", ""}}, same),
-            "it was not made by rondo train resnet18: it does not say its --seed");
+            "it was not made by rondo train resnet18: it has no --seed");
 }
 
 TEST_F(CommandTrain, ResumingWithOtherOptionsIsReported) {
@@ -290,7 +290,7 @@ TEST_F(CommandTrain, ResumingWithOtherOptionsIsReported) {
   ASSERT_EQ(run_line(resnet(options + "--weights kaiming --epochs 1 --save " + path)).code, 0);
   const Outcome weights = run_line(resnet(options + "--epochs 2 --resume " + path + " --save " + path));
   EXPECT_EQ(weights.code, 0) << weights.err;
-  EXPECT_EQ(missing(weights.out, {"--weights normal changes nothing: the training began with kaiming",
+  EXPECT_EQ(missing(weights.out, {"--weights normal has no effect: the training began with kaiming",
                                   "kaiming weights, seed 0"}),
             "");
   EXPECT_TRUE(read_text(path) == read_text(straight));
@@ -299,7 +299,7 @@ TEST_F(CommandTrain, ResumingWithOtherOptionsIsReported) {
   const Outcome devices = run_line(
       resnet(options + "--weights kaiming --devices 0,0 --epochs 3 --resume " + path + " --save " + path));
   EXPECT_EQ(devices.code, 0) << devices.err;
-  const std::string sums = ": from here on sums are added in another order\n";
+  const std::string sums = ": from now on sums are added in another order\n";
   EXPECT_EQ(missing(devices.out, {"with --devices 2, the checkpoint was made with 1" + sums}), "");
   EXPECT_EQ(devices.out.find("--weights"), std::string::npos) << devices.out;
   const Outcome algorithm =
@@ -379,7 +379,7 @@ TEST_F(CommandTrain, AHangUpLeavesACheckpoint) {
   for (int i = 0; i < 2; ++i) kill(child, SIGHUP);
   const Outcome stopped = wait_for(child);
   EXPECT_EQ(stopped.code, 128 + SIGHUP) << stopped.text();
-  EXPECT_EQ(missing(stopped.out, {"stopped in epoch ", "--resume " + path + " goes on"}), "")
+  EXPECT_EQ(missing(stopped.out, {"stopped in epoch ", "continue with --resume " + path}), "")
       << stopped.text();
   const auto place = std::regex("stopped in epoch (\\d+) after (\\d+) steps");
   std::smatch said;
@@ -452,8 +452,9 @@ TEST_F(CommandTrain, MlpInAllModesHasTheSameLosses) {
           "--verify --mode " +
           std::string(mode) + more + " --json " + (results_ / "m.json"));
       ASSERT_EQ(outcome.code, 0) << outcome.text();
-      EXPECT_EQ(missing(outcome.text(), {"MLP of 5 layers of width 48", mode, "mean and deviation of 4 steps",
-                                         "at most on a device", "verified"}),
+      EXPECT_EQ(missing(outcome.text(),
+                        {"MLP of 5 layers of width 48", mode, "mean and standard deviation of 4 steps",
+                         "at most on a device", "verified"}),
                 "")
           << outcome.text();
       const nlohmann::json json = nlohmann::json::parse(read_text(results_ / "m.json"));

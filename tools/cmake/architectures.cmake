@@ -1,10 +1,10 @@
-# CMAKE_CUDA_ARCHITECTURES where nobody has set it: every generation that this nvcc compiles for, from the oldest
-# that Rondo supports. A program for the newest one also holds PTX, which the driver compiles for GPUs that come
-# later. -DCMAKE_CUDA_ARCHITECTURES=native builds for the GPU of this machine alone, which takes a fraction of the
-# time; so do tools/train and tools/test.
+# The default of CMAKE_CUDA_ARCHITECTURES: every architecture below that this nvcc supports. The binary for
+# the newest one also contains PTX, which the driver compiles for later GPUs.
+# -DCMAKE_CUDA_ARCHITECTURES=native builds only for the GPU of this machine, in a fraction of the time;
+# tools/train and tools/test do the same.
 set(RONDO_ARCHITECTURES 75 80 86 89 90 100 120)
 
-# After enable_language(CUDA): only then it is known which nvcc is used.
+# Call after enable_language(CUDA), which determines the nvcc.
 macro(rondo_default_architectures)
   execute_process(COMMAND ${CMAKE_CUDA_COMPILER} --list-gpu-arch OUTPUT_VARIABLE offered ERROR_QUIET)
   set(architectures "")

@@ -1,12 +1,11 @@
-# cmake --install, and what find_package(rondo CONFIG) finds afterwards: one component for each of
-# rondo::kernels, rondo::collectives, rondo::nn and rondo::across_hosts, which asks for what it needs and no
-# more.
+# cmake --install, and the package for find_package(rondo CONFIG): one component for each of rondo::kernels,
+# rondo::collectives, rondo::nn and rondo::across_hosts. Each component requires only its own dependencies.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
 set(RONDO_PACKAGE_DIR ${CMAKE_INSTALL_LIBDIR}/cmake/rondo)
 
-# rondo_install(NAME targets ...): the targets, and the file NAME that defines them for others.
+# rondo_install(NAME targets ...): installs the targets, and the file that defines them for find_package().
 function(rondo_install name)
   foreach(target ${ARGN})
     string(REPLACE rondo_ "" exported ${target})
@@ -16,7 +15,8 @@ function(rondo_install name)
   install(EXPORT rondo-${name} NAMESPACE rondo:: DESTINATION ${RONDO_PACKAGE_DIR} FILE rondo-${name}-targets.cmake)
 endfunction()
 
-# PACKAGE TARGET of what a component needs beside other components. Threads come with CMake.
+# For each component: the arguments of find_package(), and the target, of its external dependency. Threads
+# come with CMake.
 if(RONDO_CUDA)
   rondo_install(core rondo_options rondo_core rondo_runtime)
   set(rondo_core_needs "CUDAToolkit 12.8" CUDA::cudart_static)
@@ -35,8 +35,8 @@ if(RONDO_MPI_FOUND)
   set(rondo_across_hosts_needs "MPI COMPONENTS CXX" MPI::MPI_CXX)
 endif()
 
-# The headers. A .cuh is a kernel's own: what it holds depends on the flags that it is compiled with
-# (core/vec.cuh), and the libraries' are not their users'.
+# The headers, without the .cuh files: these are internal to kernels and depend on their compile flags
+# (core/vec.cuh).
 foreach(part kernels collectives nn)
   install(DIRECTORY ${PROJECT_SOURCE_DIR}/${part} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/rondo
           FILES_MATCHING PATTERN "*.h")

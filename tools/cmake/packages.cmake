@@ -1,11 +1,11 @@
-# The packages that Rondo is built with. Each may be installed, anywhere that find_package() looks
-# (CMAKE_PREFIX_PATH, <Package>_ROOT), or be there as sources. Nothing is downloaded.
-# rondo_package(NAME) makes the package's targets.
+# The packages that Rondo is built with. Each may be installed, anywhere that find_package() searches
+# (CMAKE_PREFIX_PATH, <Package>_ROOT), or available as sources. Nothing is downloaded. rondo_package(NAME)
+# defines the package's target.
 #
-# GoogleTest and Google Benchmark are built from their sources where FETCHCONTENT_SOURCE_DIR_GOOGLETEST or
-# FETCHCONTENT_SOURCE_DIR_BENCHMARK names them (a CMake variable, or one of the environment), or where they are
-# found below <Package>_ROOT, a folder of CMAKE_PREFIX_PATH, or /usr/src. Of CLI11 and nlohmann-json, which are
-# headers, an include folder below a prefix is enough.
+# GoogleTest and Google Benchmark are built from sources if FETCHCONTENT_SOURCE_DIR_GOOGLETEST or
+# FETCHCONTENT_SOURCE_DIR_BENCHMARK (a CMake or an environment variable) gives their folder, or if they are
+# found below <Package>_ROOT, a folder of CMAKE_PREFIX_PATH, or /usr/src. For the header-only CLI11 and
+# nlohmann-json, an include folder below a prefix is enough.
 include(FetchContent)
 
 set(rondo_GTest_target GTest::gtest_main)
@@ -14,7 +14,7 @@ set(rondo_CLI11_target CLI11::CLI11)
 set(rondo_nlohmann_json_target nlohmann_json::nlohmann_json)
 set(rondo_ZLIB_target ZLIB::ZLIB)
 
-# The sources: the name of their folder, a file by which they are known, and options of their build.
+# The sources: the folder's name, a file that identifies them, and options to switch off in their build.
 set(rondo_GTest_sources googletest)
 set(rondo_GTest_known_by googletest/include/gtest/gtest.h)
 set(rondo_GTest_options BUILD_GMOCK INSTALL_GTEST)
@@ -25,7 +25,7 @@ set(rondo_benchmark_options BENCHMARK_ENABLE_TESTING BENCHMARK_ENABLE_INSTALL BE
 set(rondo_CLI11_header CLI/CLI.hpp)
 set(rondo_nlohmann_json_header nlohmann/json.hpp)
 
-# rondo_folders(OUTPUT VARIABLE...): the folders that variables hold, CMake's or the environment's.
+# rondo_folders(OUTPUT VARIABLE...): the folders in the given CMake and environment variables.
 function(rondo_folders output)
   set(folders "")
   foreach(variable ${ARGN})
@@ -35,8 +35,8 @@ function(rondo_folders output)
   set(${output} ${folders} PARENT_SCOPE)
 endfunction()
 
-# rondo_find_sources(NAME): sets `sources` to the package's source folder, or to nothing, and `named` where the
-# user named that folder: then an installed package is not looked for.
+# rondo_find_sources(NAME): sets `sources` to the package's source folder or to nothing. Sets `named` if the
+# user gave that folder; then installed packages are not considered.
 function(rondo_find_sources name)
   set(sources "" PARENT_SCOPE)
   set(named OFF PARENT_SCOPE)
@@ -99,12 +99,12 @@ function(rondo_package name)
   if(NOT RONDO_COLLECT_MISSING)
     message(FATAL_ERROR "${name} was not found. tools/setup installs it on Debian and Ubuntu; "
       "CMAKE_PREFIX_PATH and ${name}_ROOT say where else it is (README.md, Building)")
-  elseif(NOT sources)  # tools/cmake/needs asks for every package
+  elseif(NOT sources)  # tools/cmake/needs collects all missing packages
     set_property(GLOBAL APPEND PROPERTY rondo_missing ${name})
   endif()
 endfunction()
 
-# As a part of this build, without its tests and with nothing to install.
+# Adds the package to this build, without its tests and without installing it.
 function(rondo_build_package name sources)
   message(STATUS "${name}: from the sources in ${sources}")
   foreach(option ${rondo_${name}_options})

@@ -1,5 +1,5 @@
-# What every target of Rondo shares: the language level, the warnings, and the one place where the
-# CUDA toolkit and the CPU executor (tools/simt) are exchanged for each other.
+# Common settings of all targets: the language level, the warnings, and the choice between the CUDA toolkit
+# and the CPU executor (tools/simt).
 
 set(CMAKE_CXX_STANDARD 20)
 set(CMAKE_CXX_STANDARD_REQUIRED ON)
@@ -9,12 +9,11 @@ find_package(Threads REQUIRED)
 include(${CMAKE_CURRENT_LIST_DIR}/architectures.cmake)
 include(${CMAKE_CURRENT_LIST_DIR}/packages.cmake)
 
-# An include has one spelling, in the tree and installed: <rondo/kernels/gemm/gemm.h>. Each target has an
-# include folder of its own below this one, so that it sees the headers of the targets that it links and no
-# others.
+# Includes have the same spelling in the source tree and installed: <rondo/kernels/gemm/gemm.h>. Each target
+# has its own include folder below this one, so that it can include only headers of the targets that it links.
 set(RONDO_INCLUDE_DIR ${PROJECT_BINARY_DIR}/include)
 
-# rondo_headers(TARGET FOLDER...): TARGET owns the headers of these source folders.
+# rondo_headers(TARGET FOLDER...): makes the headers of these source folders available through TARGET.
 function(rondo_headers target)
   set(root ${RONDO_INCLUDE_DIR}/${target})
   foreach(folder ${ARGN})
@@ -49,7 +48,7 @@ if(RONDO_CUDA)
   if(NOT architectures_given)
     rondo_default_architectures()
   endif()
-  # CMake 3.25 does not know yet how nvcc is asked for C++20.
+  # CMake 3.25 does not know nvcc's option for C++20.
   if(NOT CMAKE_CUDA20_STANDARD_COMPILE_OPTION)
     set(CMAKE_CUDA20_STANDARD_COMPILE_OPTION -std=c++20)
     set(CMAKE_CUDA20_EXTENSION_COMPILE_OPTION -std=c++20)
@@ -65,7 +64,8 @@ endif()
 
 include(${CMAKE_CURRENT_LIST_DIR}/warnings.cmake)
 
-# rondo_target(NAME): the options of one target. Its .cu files are CUDA for nvcc and C++ for the executor.
+# rondo_target(NAME): sets the options of a target. Compiles its .cu files with nvcc, or as C++ for the CPU
+# executor.
 function(rondo_target name)
   target_link_libraries(${name} PRIVATE $<BUILD_INTERFACE:rondo_options>)
   target_compile_options(${name} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:${rondo_warnings}>)
@@ -73,13 +73,14 @@ function(rondo_target name)
   set(kernel_files ${sources})
   list(FILTER kernel_files INCLUDE REGEX "\\.cu$")
   if(RONDO_CUDA)
-    # A spill is a performance bug here: ptxas names it, and rondo_werror_nvcc makes it an error.
+    # Register spills are performance bugs here: ptxas warns about them, and rondo_werror_nvcc turns them into
+    # errors.
     target_compile_options(${name} PRIVATE
       $<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=${rondo_host_warnings} -Xptxas=-warn-spills -lineinfo --extended-lambda>)
     if(rondo_werror_nvcc)
       target_compile_options(${name} PRIVATE $<$<COMPILE_LANGUAGE:CUDA>:-Xptxas=-Werror>)
     endif()
-    if(rondo_werror_nvcc AND rondo_werror_host)  # it goes to the host compiler, too
+    if(rondo_werror_nvcc AND rondo_werror_host)  # the flag also applies to the host compiler
       target_compile_options(${name} PRIVATE $<$<COMPILE_LANGUAGE:CUDA>:--Werror=all-warnings>)
     endif()
   else()

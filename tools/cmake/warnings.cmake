@@ -1,5 +1,5 @@
-# Warnings, and where they are errors: RONDO_WERROR is ON, OFF, or KNOWN, which is ON for the compilers that
-# Rondo is developed with. A newer compiler sees more, and must not stop who only builds.
+# Compiler warnings. RONDO_WERROR=KNOWN turns them into errors only for the compilers that Rondo is developed
+# with, because newer compilers may have new warnings, which must not break the build for users.
 set(RONDO_WERROR OFF CACHE STRING "Turn compiler warnings into errors: ON, OFF, or KNOWN (g++ 12, nvcc 13.0)")
 set_property(CACHE RONDO_WERROR PROPERTY STRINGS ON OFF KNOWN)
 
@@ -17,7 +17,7 @@ if(RONDO_CUDA AND CMAKE_CUDA_COMPILER_ID STREQUAL "NVIDIA" AND CMAKE_CUDA_COMPIL
   set(known_nvcc ON)
 endif()
 if(RONDO_CUDA AND known_host_compiler)
-  # nvcc takes the g++ of PATH unless it is told otherwise, and that need not be the one that compiles C++.
+  # By default nvcc uses the g++ of PATH as host compiler, which may differ from the C++ compiler.
   set(nvcc_host g++)
   if(CMAKE_CUDA_HOST_COMPILER)
     set(nvcc_host ${CMAKE_CUDA_HOST_COMPILER})
@@ -28,7 +28,8 @@ if(RONDO_CUDA AND known_host_compiler)
   endif()
 endif()
 
-# Errors in C++ and in nvcc's host code; errors of nvcc's own and of ptxas, among them a register spill.
+# Separate flags for C++ and nvcc's host code, and for nvcc's own and ptxas' warnings, which include register
+# spills.
 set(rondo_werror_host OFF)
 set(rondo_werror_nvcc OFF)
 if(RONDO_WERROR STREQUAL "KNOWN")

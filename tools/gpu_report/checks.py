@@ -1,4 +1,4 @@
-"""The parts of a report that say whether results are right: the tests, and the same under compute-sanitizer."""
+"""The correctness parts of a report: the tests, also under compute-sanitizer."""
 
 import shutil
 from concurrent.futures import ThreadPoolExecutor
@@ -7,9 +7,10 @@ from pathlib import Path
 from . import gtest, machine
 
 CHECKERS = ("memcheck", "racecheck", "synccheck")
-# A checker makes kernels ten to a hundred times slower: tests that take longer without it are left out.
+# A checker makes kernels ten to a hundred times slower, so tests that take longer than this without it are
+# left out.
 MOST_SECONDS = {"memcheck": 2.0, "racecheck": 0.5, "synccheck": 0.5}
-CONTEXT_GIB = 2  # of a GPU's memory for each program that runs beside others
+CONTEXT_GIB = 2  # GPU memory for each program that runs in parallel with others
 
 
 class Checks:
@@ -21,11 +22,11 @@ class Checks:
         self.nvcc = nvcc
         self.quick = quick
         self.jobs = side_by_side(preset)
-        self.seconds = {}  # of the tests, {program: {test: seconds}}
+        self.seconds = {}  # {program: {test: seconds}}
 
     def tests(self, report):
         programs = [(name, path) for name, path, labels in gtest.list_programs(self.build_folder)
-                    # A few are enough to show that this step works.
+                    # A quick report runs only a few, to check the step itself.
                     if ("core" in labels if self.quick else "heavy" not in labels)]
         if not programs:
             self.runner.note("tests", "failed", f"no program is listed in {self.build_folder / 'test_programs.txt'}")
@@ -65,13 +66,13 @@ class Checks:
             programs = programs[:1]
         report["sanitizer"] = {}
         for number, checker in enumerate(CHECKERS):
-            # Races and barriers are looked for where threads of a block work together.
+            # Races and barriers matter where threads of a block cooperate: in kernels.
             wanted = [(name, path) for name, path, labels in programs if checker == "memcheck" or "kernels" in labels]
             limit = self.runner.left() / (len(CHECKERS) - number)
 
             def run(program):
                 name, path = program
-                # The time of a test that hung is that of its program. One that crashed is looked at.
+                # A test that hung has its program's time and is left out; one that crashed is run.
                 left_out = [test for test, seconds in self.seconds.get(name, {}).items() if seconds > MOST_SECONDS[checker]]
                 outcome = gtest.run_program(self.runner, f"{checker} {name}", [*self.command(tool, checker), path],
                                             limit=limit, silence=self.silence(), left_out=left_out, cwd=Path(path).parent)
@@ -85,11 +86,11 @@ class Checks:
     @staticmethod
     def command(tool, checker):
         command = [tool, "--tool", checker, "--error-exitcode", "99"]
-        # Tests provoke errors of API calls on purpose.
+        # Tests cause API errors on purpose.
         return command + (["--report-api-errors", "no"] if checker == "memcheck" else [])
 
     def silence(self):
-        """Seconds without a line after which a test hangs."""
+        """Seconds without output after which a test counts as hung."""
         return 60 if self.preset == "cuda" else 150
 
     def side_by_side(self, run, programs):
@@ -102,7 +103,7 @@ def how(outcome):
 
 
 def side_by_side(preset):
-    """How many programs run at a time: each computes its references on a core, and has a context on the GPU."""
+    """The number of parallel programs: each computes references on a core and has a context on the GPU."""
     jobs = machine.cores()
     if preset == "cuda":
         memory = [float(gpu["memory.total"].split()[0]) / 1024 for gpu in machine.gpus() if gpu["memory.total"][:1].isdigit()]

@@ -1,7 +1,8 @@
-"""GoogleTest programs as steps, each run as a whole: on a GPU a process for each test would make a context each.
+"""Runs GoogleTest programs as steps. Each program runs all of its tests, because on a GPU one process per
+test would create one context each.
 
-A program that hangs or crashes is named with the test that was running, and started again without the tests that have
-run and without that one.
+If a program hangs or crashes, the running test is reported, and the program is restarted without that test
+and those that have run.
 """
 
 import json
@@ -12,20 +13,21 @@ RUN = re.compile(r"\[ RUN      \] (\S+)")
 ALL_RAN = re.compile(r"\[==========\] .* ran\.")
 ENDED = re.compile(r"\[ +(OK|FAILED|SKIPPED) +\] ([^\s,]+).*\((\d+) ms\)")
 MOST_STARTS = 8
-LONGEST_FILTER = 100_000  # Linux takes 128 KiB in one argument
+LONGEST_FILTER = 100_000  # Linux allows 128 KiB in one argument
 
 
 def list_programs(build):
-    """[(name, path, labels)] of the GoogleTest programs of a build folder, as tests/CMakeLists.txt wrote them."""
+    """[(name, path, labels)] of the GoogleTest programs of a build folder, from the list of
+    tests/CMakeLists.txt."""
     listing = build / "test_programs.txt"
     rows = [line.split("\t") for line in listing.read_text().splitlines()] if listing.exists() else []
     return [(name, path, labels.split(",")) for name, path, labels in rows]
 
 
 class Outcome:
-    """What became of a program's tests: {test: (outcome, seconds)}, the outcome being OK, FAILED or SKIPPED, or of the
-    test in which the program ended CRASHED, HUNG (it had printed nothing for long) or STOPPED (the time was up).
-    `complete`: every test had its turn."""
+    """The results of a program's tests: {test: (outcome, seconds)}. The outcome is OK, FAILED or SKIPPED; for
+    the test in which the program ended it is CRASHED, HUNG (no output for long) or STOPPED (the time was up).
+    `complete`: all tests have run."""
 
     def __init__(self):
         self.tests = {}
@@ -36,7 +38,7 @@ class Outcome:
 
 
 def run_program(runner, step_name, command, limit, silence, left_out=(), cwd=None, results=None):
-    """`results`: where GoogleTest writes its own, as JSON; without, they are read from what it prints."""
+    """`results`: GoogleTest's JSON output file; without it the results are parsed from the printed output."""
     outcome = Outcome()
     deadline = time.monotonic() + limit
     for start in range(1, MOST_STARTS + 1):
@@ -55,7 +57,7 @@ def run_program(runner, step_name, command, limit, silence, left_out=(), cwd=Non
         if ALL_RAN.search(log):
             outcome.complete = True
             break
-        if not running:  # such as in the preparation of a suite: which tests are to blame is not known
+        if not running:  # for example in a suite's set-up: the failing test is unknown
             if step["state"] == "passed":
                 step["state"] = "failed"
             runner.explain(step, f"{step['note']}; ended between two tests")
@@ -67,7 +69,8 @@ def run_program(runner, step_name, command, limit, silence, left_out=(), cwd=Non
 
 
 def filter_without(names):
-    """GoogleTest's filter of all tests but these; of suites that are done in front of the last one as a whole."""
+    """GoogleTest's filter for all tests but these. If it is too long, all suites but the last are excluded
+    entirely."""
     if not names:
         return ""
     pattern = "-" + ":".join(names)
@@ -79,7 +82,7 @@ def filter_without(names):
 
 
 def read_log(text):
-    """({test: (outcome, seconds)}, the test that had begun and not ended)."""
+    """({test: (outcome, seconds)}, the test that began and did not end)."""
     tests, running = {}, None
     for line in text.splitlines():
         if begun := RUN.search(line):

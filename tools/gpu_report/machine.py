@@ -1,4 +1,4 @@
-"""What a figure is worth nothing without: machine, GPU, driver, tools, commit, clocks."""
+"""The conditions of a measurement: machine, GPU, driver, tools, commit, clocks."""
 
 import os
 import platform
@@ -12,7 +12,7 @@ GPU_FIELDS = ["name", "driver_version", "memory.total", "power.limit", "clocks.m
 
 
 def answer(*command, cwd=None):
-    """What a command prints, or nothing when it is absent or fails."""
+    """The output of a command, or "" if it is missing or fails."""
     try:
         done = subprocess.run([str(part) for part in command], cwd=cwd, capture_output=True, text=True, timeout=20)
     except (OSError, subprocess.TimeoutExpired):
@@ -58,7 +58,7 @@ def facts(root, nvcc):
 
 
 class ClockWatch:
-    """Looks at the GPU's clocks while the benchmarks run: a figure from a throttled GPU should say so."""
+    """Samples the GPU's clocks while the benchmarks run, so that the report shows throttling."""
 
     FIELDS = ["clocks.sm", "clocks.mem", "power.draw", "temperature.gpu", "clocks_throttle_reasons.active"]
 

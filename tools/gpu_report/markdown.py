@@ -1,4 +1,4 @@
-"""The report for people."""
+"""The report as Markdown."""
 
 import sys
 from pathlib import Path

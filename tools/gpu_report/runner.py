@@ -1,4 +1,4 @@
-"""Runs the steps of a report: each with a time limit, its output in a file, its outcome on record."""
+"""Runs the steps of a report: each with a time limit, a log file and a recorded outcome."""
 
 import os
 import signal
@@ -10,8 +10,8 @@ SECONDS_BETWEEN_LOOKS = 0.2
 
 
 class Runner:
-    """Steps that share one deadline. A step's limit is its own or what is left of its part of the time, whichever
-    is shorter. Steps may run side by side, from several threads."""
+    """Steps with a common deadline. A step's limit is its own or the rest of its part's time, whichever is
+    shorter. Steps may run in parallel, from several threads."""
 
     def __init__(self, logs, seconds):
         self.logs = logs
@@ -23,7 +23,7 @@ class Runner:
         self.recorded = lambda: None  # called after each step
 
     def begin_part(self, share):
-        """What is started from here on ends within this share of the time that is left."""
+        """Limits all following steps to this share of the remaining time."""
         now = time.monotonic()
         self.part_deadline = now + share * (self.deadline - now)
 
@@ -31,13 +31,13 @@ class Runner:
         return self.part_deadline - time.monotonic()
 
     def run(self, name, command, limit, cwd=None, env=None):
-        """Runs a command as a step; True when it ended with exit code 0 in time. Without a limit (None) it may
-        take as long as it likes, for what must not be stopped half-way."""
+        """Runs a command as a step. Returns True if it ended with exit code 0 in time. With limit None there
+        is no time limit, for commands that must not be interrupted."""
         return self.step(name, command, limit, cwd=cwd, env=env)["state"] == "passed"
 
     def step(self, name, command, limit, silence=None, cwd=None, env=None):
-        """The same; gives what is on record. A program that prints nothing for `silence` seconds hangs, and is
-        stopped as well."""
+        """As run(), but returns the recorded step. A program without output for `silence` seconds counts as
+        hung and is stopped."""
         if limit is not None:
             limit = min(limit, self.left())
         if limit is not None and limit < 1:
@@ -48,7 +48,7 @@ class Runner:
         code = None
         with log.open("wb") as output:
             try:
-                # A process group of its own, so that a step that runs out of time takes its children with it.
+                # A separate process group, so that the children of a timed-out step are stopped, too.
                 process = subprocess.Popen(command, cwd=cwd, env={**os.environ, **(env or {})}, stdout=output,
                                            stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL,
                                            start_new_session=True)
@@ -64,7 +64,7 @@ class Runner:
     def wait(self, process, limit, silence, log):
         try:
             reason = self.overdue(process, limit, silence, log)
-        except BaseException:  # Ctrl-C reaches this process only: the step has a session of its own
+        except BaseException:  # Ctrl-C reaches only this process, because the step has its own session
             os.killpg(process.pid, signal.SIGTERM)
             raise
         if reason:
@@ -77,7 +77,7 @@ class Runner:
         return "failed", f"exit code {process.returncode}: {lines[-1][:200] if lines else 'no output'}"
 
     def overdue(self, process, limit, silence, log):
-        """Waits; why the process has to be stopped, or nothing when it has ended by itself."""
+        """Waits. Returns why the process must be stopped, or None if it has ended."""
         begin = said_something = time.monotonic()
         size = 0
         while True:
@@ -98,16 +98,16 @@ class Runner:
                 size, said_something = log.stat().st_size, time.monotonic()
 
     def note(self, name, state, why):
-        """A step for which nothing was started."""
+        """Records a step that was not started."""
         return self.record(name, state, 0, why, [], None)
 
     def fail(self, step, why):
-        """The step did end, but not well."""
+        """Marks a finished step as failed."""
         step["state"] = "failed"
         self.explain(step, why)
 
     def explain(self, step, note):
-        """What is known about a step after it is on record."""
+        """Adds a note to a recorded step."""
         with self.lock:
             step["note"] = note
             print(f"    {step['name']} {step['state']}: {note}", flush=True)

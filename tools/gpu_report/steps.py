@@ -1,4 +1,4 @@
-"""The steps of a report. Tests come first, then what one would miss most if time ran out."""
+"""The steps of a report. Tests come first; the others follow by importance, in case time runs out."""
 
 import csv
 import datetime
@@ -44,7 +44,7 @@ def make_report(arguments, directory):
         "steps": runner.steps,
     }
 
-    def write():  # whoever ends this early has that much
+    def write():  # also after each step, so that an interrupted run leaves a report
         report["seconds"] = round(time.monotonic() - begin, 1)
         outcome.write_json(directory / "report.json", report)
         (directory / "report.md").write_text(markdown.summary(report))
@@ -53,7 +53,7 @@ def make_report(arguments, directory):
     left = Steps(arguments, directory, runner, preset, nvcc).parts()
     while left:
         (part, weight), *later = left
-        # Each part has its share of the time, and what an earlier one leaves is for all that follow.
+        # Each part has its share of the remaining time, so unused time goes to all later parts.
         runner.begin_part(weight / sum(weight for _, weight in left))
         take(part, report, runner)
         write()
@@ -62,22 +62,22 @@ def make_report(arguments, directory):
 
 
 def take(part, report, runner):
-    """What comes after a part does not depend on it."""
+    """Runs a part. An exception in it does not stop the following parts."""
     try:
         part(report)
-    except Exception as error:  # such as a file that is not what its program promises
+    except Exception as error:  # for example an output file with an unexpected format
         runner.note(f"report of {getattr(part, 'func', part).__name__}", "failed", f"{type(error).__name__}: {error}")
 
 
 def detect_platform():
-    """The preset that tools/train and tools/test would take, why, and nvcc."""
+    """The preset of tools/train and tools/test on this machine, the reason, and nvcc."""
     script = f'source "{ROOT}/tools/platform.sh"; printf "%s\\n" "$preset" "$preset_reason" "$nvcc"'
     lines = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=True).stdout.split("\n")
     return lines[0], lines[1], lines[2]
 
 
 def preset_of(build):
-    """Which target a build folder was configured for."""
+    """The preset that a build folder was configured for."""
     cache = (build / "CMakeCache.txt").read_text()
     return "cuda" if "\nRONDO_CUDA:BOOL=ON\n" in cache else "cpu"
 
@@ -96,7 +96,8 @@ class Steps:
         self.checks = checks.Checks(runner, self.build_folder, directory, preset, nvcc, arguments.quick)
 
     def parts(self):
-        """[(part, share)]: each adds to a report what it finds. Tests come first: the time of a wrong result is none."""
+        """[(part, share)]: each part adds its results to a report. Tests come first: timings of wrong results
+        are useless."""
         networks = [(partial(self.networks, network), share)
                      for network, share in (("lenet", 2), ("mlp", 2.5), ("resnet18", 3.5))]
         compiled = [(partial(self.compiled, network), 0.7) for network in ("lenet", "mlp", "resnet18")]
@@ -115,21 +116,21 @@ class Steps:
         return [part for name in PARTS if name in wanted for part in named[name]]
 
     def build(self, _):
-        # No limit: a package manager that is killed half-way leaves its database broken.
+        # No limit: an interrupted package manager leaves a broken database.
         self.runner.run("setup", [ROOT / "tools/setup"], limit=None)
-        # What is missing stops the build, which says so; what is there may be enough for it. A target that does not
-        # compile does not keep the others from being built.
+        # Missing packages show in the build's errors, and the installed ones may suffice. A target that does
+        # not compile does not prevent the others from being built.
         build = f'source "{ROOT}/tools/platform.sh"; keep_going=true build {self.preset}'
         self.runner.run("build", ["bash", "-c", build], limit=self.runner.left())
 
-    # The three networks, each program in a process of its own on one device.
+    # The three networks, each program in a separate process on one device.
 
     def networks(self, network, report):
         limit = self.runner.left()
         self.beside(report, f"{network} beside its peers", network, ["rondo", "eager", "jax", "graph"], limit, limit / 2)
 
     def compiled(self, network, report):
-        """More of PyTorch, when there is time left: compiling takes most of it."""
+        """torch.compile, if there is time left; most of it is compilation."""
         step = f"{network} by torch.compile"
         if self.quick:
             self.runner.note(step, "skipped", "not in a quick report")
@@ -142,7 +143,7 @@ class Steps:
             return
         output = self.directory / f"networks_{network}_{programs[-1]}.json"
         output.unlink(missing_ok=True)
-        # It ends by itself before it is ended: then what it found is complete.
+        # The program's own time limit ends before the step's, so that its results are complete.
         seconds = max(1, min(limit, self.runner.left()) - 3)
         command = [sys.executable, ROOT / "bench/frameworks/networks_beside_peers", self.build_folder / "rondo",
                    "--networks", network, "--programs", *programs, "--device", "cuda" if self.preset == "cuda" else "cpu",
@@ -219,7 +220,7 @@ class Steps:
                 command.append("--benchmark_filter=launch|bytes:65536/")
             elif program.name in short:
                 command.append(short[program.name])
-            # Each has its share of what is left for all of them.
+            # Each has an equal share of the remaining time.
             step = self.runner.step(program.name, command, limit=self.runner.left() / (len(programs) - number))
             results[program.name] = read_benchmark(output)
             wrong = [entry["name"] for entry in results[program.name]["benchmarks"] if entry.get("error_occurred")]
@@ -228,14 +229,14 @@ class Steps:
         if not programs:
             self.runner.note("benchmarks", "failed", f"no program was found in {self.build_folder / 'bench'}")
 
-    # The links, and all-reduce over ranks that share one device: what other libraries refuse.
+    # The links, and all-reduce over ranks that share a device, which other libraries do not support.
 
     def links(self, report):
         links = self.directory / "links.json"
         links.unlink(missing_ok=True)
         command = [self.build_folder / "rondo", "links", "--store", links]
         if self.preset == "cpu":
-            command += ["--devices", "2"]  # as many as asked for, all alike
+            command += ["--devices", "2"]  # the CPU executor has as many as requested, all alike
         if self.runner.run("links", command, limit=60):
             report["links"] = json.loads(links.read_text())
 
@@ -264,7 +265,7 @@ def executables(folder):
 
 
 def test_filters(build):
-    """The arguments by which the tests keep each benchmark short: the sizes that a CPU does in moments."""
+    """The benchmark filters of the tests: sizes that a CPU completes in moments."""
     listing = machine.answer("ctest", "--test-dir", build, "-L", "^bench$", "--show-only=json-v1")
     commands = [test.get("command", []) for test in json.loads(listing or "{}").get("tests", [])]
     return {Path(command[0]).name: part for command in commands for part in command
@@ -273,13 +274,13 @@ def test_filters(build):
 
 def read_log(path):
     epochs = [{key: float(value) for key, value in row.items()} for row in csv.DictReader(path.read_text().splitlines())]
-    later = epochs[1:] or epochs  # the first epoch loads kernels
+    later = epochs[1:] or epochs  # without the first epoch, which loads kernels
     return {"epochs": epochs, "sec_per_epoch": sum(epoch["seconds"] for epoch in later) / len(later),
             "test_accuracy": epochs[-1]["test_accuracy"]}
 
 
 def read_benchmark(path):
-    """Google Benchmark's file; of a run that was stopped, what it had written."""
+    """Reads Google Benchmark's file; for a run that was stopped, the part that was written."""
     text = path.read_text() if path.exists() else ""
     for candidate in (text, text.rstrip().rstrip(",") + "]}"):
         try:

@@ -17,7 +17,7 @@
 namespace rondo::program {
 namespace {
 
-// Bounds that only an accident goes beyond: they turn a slip of the finger into a message instead of an hour.
+// Limits far above any sensible value: a mistyped number fails at once instead of running for an hour.
 constexpr int kMaxDevices = 64;
 constexpr int kMaxRanks = 64;
 constexpr int kMaxDevicesPerNode = 4096;
@@ -25,56 +25,58 @@ constexpr int64_t kMaxClusterDevices = 1 << 20;
 constexpr int64_t kMaxBatch = 1'000'000;
 
 Command add_devices(const Command& app, DevicesArguments& to) {
-  const Command devices = app.add_command("devices", "Show the devices and which of them reach each other");
-  devices.add("--devices", "N", "Show at least this many; the CPU executor makes as many as asked",
+  const Command devices = app.add_command("devices", "Show the devices and their peer access");
+  devices.add("--devices", "N", "Show at least N devices; the CPU executor creates as many as requested",
               [&](const std::string& s) { to.count = read_integer<int>("--devices", s, 1, kMaxDevices); });
   return devices;
 }
 
 Command add_summary(const Command& app, SummaryArguments& to) {
-  const Command summary = app.add_command("summary", "Show the layers of a network and what they cost");
+  const Command summary = app.add_command("summary", "Show the layers of a network and their cost");
   summary.add("model", "MODEL", "lenet, resnet18 or mlp", [&](const std::string& s) { to.model = s; })
       .required();
-  summary.add("--batch", "N", "Samples on one device, for the memory [256]",
+  summary.add("--batch", "N", "Samples per step on one device, for the memory estimate [256]",
               [&](const std::string& s) { to.batch = read_integer<int64_t>("--batch", s, 1, kMaxBatch); });
   summary.add("--checkpoint-layers", "N",
-              "Keep activations only every N operations and compute the others again; 0: keep all [0]",
+              "Keep activations only every N operations and recompute the others; 0: keep all [0]",
               [&](const std::string& s) {
                 to.checkpoint_layers = read_integer<int>("--checkpoint-layers", s, 0, 1'000'000);
               });
-  summary.add("--svg", "FILE.svg", "Draw the network, too",
+  summary.add("--svg", "FILE.svg", "Also draw the network",
               [&](const std::string& s) { to.svg = read_path("--svg", s); });
   return summary;
 }
 
 Command add_schedule(const Command& app, ScheduleArguments& to) {
   const Command schedule =
-      app.add_command("schedule", "Show which chunk goes where at which step of the ring");
+      app.add_command("schedule", "Show which rank sends which chunk at each step of the ring");
   schedule
       .add("--ranks", "N", "Ranks in the ring, from 1 to 64",
            [&](const std::string& s) { to.ranks = read_integer<int>("--ranks", s, 1, kMaxRanks); })
       .required();
   schedule.add("--bytes", "SIZE", "Size of each rank's data, such as 1000, 25MB or 16MiB [16MiB]",
                [&](const std::string& s) { to.bytes = parse_byte_count("--bytes", s, 0); });
-  schedule.add("--svg", "FILE.svg", "Draw it instead of printing a table",
+  schedule.add("--svg", "FILE.svg", "Draw the schedule instead of printing a table",
                [&](const std::string& s) { to.svg = read_path("--svg", s); });
   return schedule;
 }
 
 Command add_scale(const Command& app, ScaleArguments& to) {
-  const Command scale = app.add_command("scale", "Predict an all-reduce on up to thousands of devices");
+  const Command scale =
+      app.add_command("scale", "Predict the time of an all-reduce on up to thousands of devices");
   scale.add("--links", "INSIDE,BETWEEN",
-            "nvlink, pcie or network: inside nodes and between them [nvlink,network]",
+            "Links inside and between nodes: nvlink, pcie or network [nvlink,network]",
             [&](const std::string& s) { std::tie(to.inside, to.between) = parse_links(s); });
-  scale.add("--alpha", "US,US", "Microseconds of a step, inside and between, instead of the links' own",
+  scale.add("--alpha", "US,US",
+            "Latency of a step in microseconds, inside and between nodes [the links' own]",
             [&](const std::string& s) { to.alpha_us = parse_inside_between("--alpha", s); });
   scale.add("--bandwidth", "GB/S,GB/S",
-            "Of a device inside and of an adapter between, instead of the links' own",
+            "Bandwidth of a device inside nodes and of an adapter between nodes [the links' own]",
             [&](const std::string& s) { to.bandwidth_gb = parse_inside_between("--bandwidth", s); });
-  scale.add("--gpus-per-node", "N", "Devices of a node [8]", [&](const std::string& s) {
+  scale.add("--gpus-per-node", "N", "Devices per node [8]", [&](const std::string& s) {
     to.devices_per_node = read_integer<int>("--gpus-per-node", s, 1, kMaxDevicesPerNode);
   });
-  scale.add("--adapters-per-node", "N", "Network adapters of a node [as many as devices]",
+  scale.add("--adapters-per-node", "N", "Network adapters per node [as many as devices]",
             [&](const std::string& s) {
               to.adapters_per_node = read_integer<int>("--adapters-per-node", s, 1, kMaxDevicesPerNode);
             });
@@ -83,7 +85,7 @@ Command add_scale(const Command& app, ScaleArguments& to) {
   scale.add("--devices", "N", "The largest number of devices [8192]", [&](const std::string& s) {
     to.devices = read_integer<int64_t>("--devices", s, 2, kMaxClusterDevices);
   });
-  scale.add("--plot", "FILE.svg", "Draw time by devices, both axes logarithmic",
+  scale.add("--plot", "FILE.svg", "Plot the time over the number of devices, both axes logarithmic",
             [&](const std::string& s) { to.plot = read_path("--plot", s); });
   scale.add("--json", "FILE.json", "Write all figures as JSON",
             [&](const std::string& s) { to.json = read_path("--json", s); });
@@ -109,7 +111,7 @@ std::vector<int> parse_devices(const std::string& text) {
   for (const std::string& entry : split(text, ',')) {
     const std::optional<int> device = read_number<int>(entry);
     if (!device || *device < 0 || *device >= kMaxDevices) {
-      fail("whose entry '", entry, "' must be a device's number from 0 to ", kMaxDevices - 1);
+      fail("whose entry '", entry, "' must be a device number from 0 to ", kMaxDevices - 1);
     }
     devices.push_back(*device);
   }

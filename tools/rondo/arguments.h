@@ -1,4 +1,4 @@
-// The command line of `rondo`: what may be said, and what was said.
+// The command line of `rondo`: its options and their values.
 #pragma once
 
 #include <rondo/collectives/algorithm.h>
@@ -19,7 +19,7 @@
 namespace rondo::program {
 
 struct DevicesArguments {
-  std::optional<int> count;  // make sure that so many exist
+  std::optional<int> count;  // request at least this many devices
 };
 
 struct ScheduleArguments {
@@ -32,18 +32,18 @@ struct SummaryArguments {
   std::string model;
   int checkpoint_layers = 0;
   int64_t batch = 256;
-  std::string svg;  // empty: not asked for
+  std::string svg;  // empty: not requested
 };
 
 struct ScaleArguments {
   NamedLink inside = *find_link("nvlink"), between = *find_link("network");
-  std::optional<std::pair<double, double>> alpha_us;      // inside and between; not given: the links' own
-  std::optional<std::pair<double, double>> bandwidth_gb;  // the same
+  std::optional<std::pair<double, double>> alpha_us;      // inside, between nodes; not given: the links' own
+  std::optional<std::pair<double, double>> bandwidth_gb;  // inside, between nodes; not given: the links' own
   int devices_per_node = 8;
-  std::optional<int> adapters_per_node;  // not given: one a device
+  std::optional<int> adapters_per_node;  // not given: one per device
   std::vector<int64_t> bytes = {1'000'000, 25'000'000, 1'000'000'000};
   int64_t devices = 8192;
-  std::string plot;  // empty: not asked for
+  std::string plot;  // empty: not requested
   std::string json;
 };
 
@@ -78,10 +78,10 @@ struct CommandLine {
   SummaryArguments summary;
 };
 
-// Throws a bad_argument Error, one line that names the value and what would be valid.
+// Throws a bad_argument Error with a one-line message that names the value and the valid values.
 CommandLine parse_command_line(int argc, const char* const* argv);
 
-// "4" is devices 0 to 3; "0,1,0" is these three, where device 0 carries two replicas.
+// "4" is devices 0 to 3; "0,1,0" is three ranks, of which device 0 holds two.
 std::vector<int> parse_devices(const std::string& text);
 
 }  // namespace rondo::program

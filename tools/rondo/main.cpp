@@ -1,6 +1,8 @@
-// The program rondo. Exit codes: 0 done; 1 the work failed (memory, a device, a full disk, a diverged
-// training, wrong elements); 2 what was asked for makes no sense, and nothing was done; 129, 130 and 143 a
-// training was ended by SIGHUP, SIGINT (Ctrl-C) or SIGTERM, after its step and with its checkpoint.
+// The program rondo. Exit codes:
+//   0              success
+//   1              the work failed: memory, a device, a full disk, a diverged training, wrong elements
+//   2              an invalid command line; nothing was done
+//   129, 130, 143  SIGHUP, SIGINT (Ctrl-C) or SIGTERM ended a training, after its step and its checkpoint
 
 #include <rondo/kernels/runtime/platform.h>
 #include <rondo/kernels/core/status.h>
@@ -31,9 +33,9 @@ using rondo::program::CommandLine;
 
 constexpr int kWorkFailed = 1;
 constexpr int kBadArgument = 2;
-constexpr int kStopped = 128;  // and the signal's number, as shells count
+constexpr int kStopped = 128;  // plus the signal's number, as in shells
 
-// The processes that train or measure together. All other commands ignore MPI.
+// Joins the processes that train or measure together. All other commands ignore MPI.
 std::unique_ptr<rondo::ProcessGroup> processes_for(const CommandLine& line) {
   using Action = CommandLine::Action;
   const auto join = [](int timeout) { return rondo::program::join_launched(std::chrono::seconds(timeout)); };
@@ -51,10 +53,10 @@ std::unique_ptr<rondo::ProcessGroup> processes_for(const CommandLine& line) {
   }
 }
 
-// Returns the signal that ended the work before its time, or 0.
+// Returns the signal that ended the work early, or 0.
 int run(const CommandLine& line, rondo::ProcessGroup* processes) {
   int signal = 0;
-  // What a launcher gives to its processes looks like a terminal, whatever it does with it.
+  // A launcher's output can look like a terminal to its processes, so assume that it is not one.
   const rondo::program::Terminal terminal =
       processes ? rondo::program::Terminal() : rondo::program::ask_terminal();
   switch (line.action) {
@@ -115,9 +117,9 @@ int print_error(const std::string& message, int code, rondo::ProcessGroup* proce
 }  // namespace
 
 int main(int argc, char** argv) {
-  std::signal(SIGXFSZ, SIG_IGN);  // a file beyond the limit is then a write that fails, not the end at once
+  std::signal(SIGXFSZ, SIG_IGN);  // a file that exceeds the size limit then fails to write, without a signal
   rondo::set_cuda_environment();
-  std::unique_ptr<rondo::ProcessGroup> processes;  // outlives what fails, so that it can end the others
+  std::unique_ptr<rondo::ProcessGroup> processes;  // outlives the try block: print_error() ends the others
   try {
     const CommandLine line = rondo::program::parse_command_line(argc, argv);
     processes = processes_for(line);

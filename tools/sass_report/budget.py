@@ -1,11 +1,11 @@
-"""What must not grow worse: registers, spills, stack, resident warps and the share of multiply-adds of each kernel."""
+"""The budget of each kernel: registers, spills, stack, resident warps and the share of multiply-adds."""
 
 import json
 
 from . import occupancy
 
-TOLERANCE = 0.005  # of the share of multiply-adds: a few instructions beside a loop of some hundred
-THREADS_OF_BLOCK = 1024  # the most; what a kernel without launch bounds must be able to have
+TOLERANCE = 0.005  # of the share of multiply-adds: a few instructions in a loop of some hundred
+THREADS_OF_BLOCK = 1024  # the maximum; a kernel without launch bounds must support it
 
 
 def key_of(row):
@@ -13,7 +13,7 @@ def key_of(row):
 
 
 def entry_of(row):
-    """The budget of a kernel as it is now. Spills and a stack are named only where there are any."""
+    """The current values of a kernel as its budget. Spills and stack are included only if there are any."""
     entry = {"registers": row["registers"]}
     if row["warps"] is not None:
         entry["warps"] = row["warps"]
@@ -36,7 +36,7 @@ def make(report):
 
 
 def text_of(budget):
-    """JSON with a line for each kernel and architecture, so that a change is a line of a diff."""
+    """JSON with one line per kernel and architecture, so that each change is one line of a diff."""
     lines = ["{", f' "toolkit": {json.dumps(budget["toolkit"])},', ' "kernels": {']
     kernels = sorted(budget["kernels"].items())
     for number, (name, of_kernel) in enumerate(kernels):
@@ -53,7 +53,7 @@ def architectures(budget):
 
 
 def cannot_start(row):
-    """Why no block of the kernel can be started, or nothing; no toolkit excuses it."""
+    """Why no block of the kernel can be launched, or None. This is an error with every toolkit."""
     where = f"{key_of(row)}, sm_{row['arch']}"
     threads = row["threads"] or THREADS_OF_BLOCK
     if row["registers"] * threads > occupancy.REGISTERS:
@@ -64,14 +64,15 @@ def cannot_start(row):
 
 
 def compare(report, budget, all_files=True):
-    """(what is worse than the budget, what cannot be launched at all), a line each: kernel, quantity, budget, value."""
+    """(lines about exceeded budgets, lines about kernels that cannot be launched), each with kernel,
+    quantity, budget and value."""
     worse, broken = [], []
     budgeted = set(architectures(budget))
     rows = {(key_of(row), row["arch"]): row for row in report["kernels"]}
     for (name, arch), row in rows.items():
         if problem := cannot_start(row):
             broken.append(problem)
-        # Of an architecture that the budget does not know, spills and stacks are held.
+        # For an architecture that is not in the budget, only spills and stack are checked.
         entry = budget["kernels"].get(name, {}).get(arch) if arch in budgeted else {"registers": 255}
         if entry is None:
             worse.append(f"{name}, sm_{arch}: the budget does not have it")

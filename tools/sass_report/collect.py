@@ -1,4 +1,4 @@
-"""Puts together what is known of each kernel: from the compiler, from its code, and by the occupancy rules."""
+"""Collects the properties of each kernel: from the compiler, from its code, and from the occupancy rules."""
 
 import re
 import subprocess
@@ -10,7 +10,7 @@ from . import occupancy
 
 
 def compiled(compiler, nvdisasm, unit, architecture):
-    """(kernels as {mangled: facts}, warnings on wgmma, why the file failed or nothing) of one file."""
+    """(kernels as {mangled: facts}, warnings on wgmma, the first error or None) of one file."""
     result = compiler.cubin(unit, architecture)
     if not result.ok:
         return {}, [], first_error(result.log)
@@ -36,10 +36,10 @@ RESOURCES = re.compile(r"REG:(\d+) STACK:(\d+) SHARED:(\d+) LOCAL:(\d+)")
 
 
 def read_usage(printed, architecture):
-    """{kernel: registers, stack, static shared memory} of `cuobjdump -res-usage`, which does not tell spills. A kernel
-    without a stack has none."""
+    """{kernel: registers, stack, static shared memory} from `cuobjdump -res-usage`, which does not report
+    spills. A kernel without a stack has no spills."""
     kernels, name = {}, None
-    # From 9.0 on, the memory that each block has for the system is counted, where a block has any at all.
+    # From 9.0 on, the shared memory that the system reserves per block is included, if a block has any.
     reserve = occupancy.KIB if int(architecture.rstrip("af")) >= 90 else 0
     for line in printed.splitlines():
         if found := re.match(r"\s*Function (\S+):", line):
@@ -53,7 +53,7 @@ def read_usage(printed, architecture):
 
 
 def of_object(compiler, cuobjdump, nvdisasm, unit, wanted):
-    """{architecture: kernels} of an object file that the build has made."""
+    """{architecture: kernels} of an object file of the build."""
     if not Path(unit.object).exists():
         raise compiling.Failure(f"{unit.object} is not there: build the preset first")
     found = {}
@@ -73,13 +73,13 @@ def of_object(compiler, cuobjdump, nvdisasm, unit, wanted):
     return found
 
 
-OURS = "5rondo"  # in a mangled name; a library's kernels, such as CUB's, have names that differ from build to build
+OURS = "5rondo"  # in mangled names; excludes library kernels, such as CUB's, whose names vary between builds
 
 
 def rows_of(unit, architecture, kernels, facts):
-    """The report's rows of one file: what is derived is added, names are made readable."""
+    """The report's rows of one file, with derived values and readable names."""
     names = compiling.demangled(set(kernels) | set(facts))
-    # The hash in an anonymous namespace's name depends on the command; the readable name does not.
+    # Match by readable names: the hash in the name of an anonymous namespace depends on the command.
     by_name = {names[name]: value for name, value in facts.items()}
     rows = []
     for mangled, found in kernels.items():
@@ -94,7 +94,8 @@ def rows_of(unit, architecture, kernels, facts):
 
 
 def occupied(row):
-    """Resident blocks and warps. Nothing for a kernel without launch bounds: what it is launched with is not known."""
+    """Resident blocks and warps; None for a kernel without launch bounds, because its block size is
+    unknown."""
     limits = occupancy.limits_of(row["arch"])
     if not limits or not row["threads"] or row["dynamic_shared"] is None:
         return {"blocks": None, "warps": None, "limited_by": None}
@@ -111,7 +112,7 @@ def hot(code, architecture):
            "instructions": code["instructions"], "mix": mix}
     if "around" in code:
         row["around"] = code["around"]
-    # Without a loop the code's other paths are in the counts, and no pipe can be named.
+    # Without a loop the counts include all code paths, so no bounding pipe can be determined.
     if limits and code["hot"] == "loop":
         cycles = occupancy.pipe_cycles(limits, mix)
         row |= {"bound": occupancy.bounding_pipe(cycles), "cycles": {pipe: round(value, 2) for pipe, value in cycles.items()},

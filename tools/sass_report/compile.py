@@ -1,4 +1,5 @@
-"""Compiles the kernels as the preset cuda does, one architecture at a time, and keeps what the compiler said."""
+"""Compiles the kernels as the preset cuda does, one architecture at a time, and caches the compiler's
+output."""
 
 import functools
 import hashlib
@@ -19,11 +20,11 @@ from . import sass
 
 ROOT = Path(__file__).resolve().parents[2]
 FACTS = Path(__file__).resolve().parent / "facts"
-KERNELS = ("kernels", "collectives")  # the folders whose kernels are reported
+KERNELS = ("kernels", "collectives")  # the folders of the reported kernels
 
 
 class Failure(Exception):
-    """What keeps the report from being made, in one line."""
+    """An error that prevents the report, in one line."""
 
 
 def find_nvcc():
@@ -34,7 +35,8 @@ def find_nvcc():
 
 
 def find_tool(name, nvcc, given=None):
-    """A program of the toolkit: as given, in PATH, beside nvcc, or where pip puts it; None when it is nowhere."""
+    """The path of a toolkit program: as given, in PATH, beside nvcc, or in pip's folders; None if it is not
+    found."""
     if given:
         if not os.access(given, os.X_OK):
             raise Failure(f"--{name} is '{given}', must be a program")
@@ -52,7 +54,7 @@ def how_to_get(name):
 
 @functools.cache
 def release(program):
-    """The version of a program of the toolkit, such as 13.0.88."""
+    """The version of a toolkit program, such as 13.0.88."""
     printed = subprocess.run([program, "--version"], capture_output=True, text=True).stdout
     found = re.search(r"release [\d.]+, V([\d.]+)", printed)
     return found.group(1) if found else "unknown"
@@ -60,16 +62,16 @@ def release(program):
 
 @dataclass
 class Unit:
-    """One source, and how the preset compiles it."""
+    """One source file and its compile command in the preset."""
     source: str  # relative to the root
-    folder: str  # where the command runs
+    folder: str  # the working directory of the command
     arguments: list  # without output, architecture and -c
-    object: str  # what the preset's build makes of it
-    architectures: list  # that the build compiles for
+    object: str  # the object file of the preset's build
+    architectures: list  # of the build
 
 
 def read_commands(build):
-    """The kernels' sources of a configured build with the arguments that it compiles them with."""
+    """The kernels' source files of a configured build, with their compile arguments."""
     units = []
     for entry in json.loads((Path(build) / "compile_commands.json").read_text()):
         source = Path(entry["file"])
@@ -81,7 +83,7 @@ def read_commands(build):
                 made = next(words)
             elif word != "-c" and not word.startswith("--generate-code") and word != entry["file"]:
                 arguments.append(word)
-        # What stands in front of nvcc is a launcher, such as ccache.
+        # Skip a launcher before nvcc, such as ccache.
         while arguments and not Path(arguments[0]).name.startswith("nvcc"):
             arguments.pop(0)
         units.append(Unit(str(source.relative_to(ROOT)), entry["directory"], arguments[1:] + [entry["file"]],
@@ -94,7 +96,7 @@ def architectures_of(command):
 
 
 def configure(nvcc, folder):
-    """Configures the preset cuda for nothing but the libraries, to learn how it compiles them."""
+    """Configures only the libraries of the preset cuda, to get their compile commands."""
     parts = [f"-DRONDO_{part}=OFF" for part in ("BUILD_TOOLS", "BUILD_TESTS", "BUILD_BENCH", "INSTALL", "MPI")]
     done = subprocess.run(["cmake", "--preset", "cuda", "-B", str(folder), *parts], cwd=ROOT, capture_output=True,
                           text=True, env={**os.environ, "CUDACXX": nvcc})
@@ -113,7 +115,7 @@ def digest(*parts):
 
 @dataclass
 class Result:
-    """One run of nvcc: what it made, and what it printed."""
+    """One run of nvcc: its output file and its log."""
     ok: bool
     log: str
     path: Path = None
@@ -121,7 +123,7 @@ class Result:
 
 @dataclass
 class Compiler:
-    """Runs nvcc, and keeps each result until one of the project's files that it read has changed."""
+    """Runs nvcc, and caches each result until one of the project's files that it read changes."""
     nvcc: str
     cache: Path
     version: str = ""
@@ -138,8 +140,8 @@ class Compiler:
         return self.digests[name]
 
     def run(self, unit, arguments, suffix):
-        """Runs nvcc with the unit's arguments and these. Failures are not kept."""
-        # The folder's name is no part of what is made: a build folder elsewhere has the same flags.
+        """Runs nvcc with the unit's arguments and these. Failures are not cached."""
+        # The build folder's name is not part of the key: another build folder has the same flags.
         flags = [part.replace(unit.folder, "BUILD") for part in unit.arguments[:-1]]
         key = digest(self.version, unit.source, *flags, *arguments)
         record, made = self.cache / f"{key}.json", self.cache / f"{key}{suffix}"
@@ -164,14 +166,14 @@ class Compiler:
                                "--resource-usage"], ".cubin")
 
     def facts(self, unit, architecture):
-        """PTX in which shared memory has its size, and the launch bounds; nothing of it is optimised."""
+        """Unoptimised PTX that contains the size of shared memory and the launch bounds."""
         wanted = [f"--generate-code=arch=compute_{architecture},code=compute_{architecture}", "-ptx", f"-I{FACTS}"]
         result = self.run(unit, [*wanted, "-Xcicc", "-O0"], ".ptx")
         return result if result.ok else self.run(unit, wanted, ".ptx")
 
 
 def project_files(depends, folder):
-    """The files of the project in a dependency file as make reads it, relative to the root."""
+    """The project's files in a make dependency file, relative to the root."""
     words = depends.replace("\\\n", " ").split(":", 1)[1].split()
     paths = {Path(os.path.realpath(Path(folder) / word)) for word in words}
     return sorted(str(path.relative_to(ROOT)) for path in paths if path.is_relative_to(ROOT))
@@ -186,7 +188,8 @@ SERIALISED = re.compile(r"\((C75\d\d)\)(.*wgmma.*)")
 
 
 def read_resources(log):
-    """{kernel: registers, spills, stack, static shared memory} of what ptxas prints, and its warnings on wgmma."""
+    """{kernel: registers, spills, stack, static shared memory} from ptxas' output, and its warnings on
+    wgmma."""
     kernels, warnings, entry, described = {}, [], None, None
     for line in log.splitlines():
         if found := SERIALISED.search(line):
@@ -215,7 +218,8 @@ PTX_WORD = re.compile(r"[A-Za-z_$][\w$]*")
 
 
 def read_facts(ptx):
-    """{kernel: threads of its launch bounds or None, bytes of its struct in shared memory} of a `facts` PTX."""
+    """{kernel: threads of its launch bounds or None, bytes of its struct in shared memory} from a PTX of
+    facts()."""
     sizes = {name: int(size) for name, size in PTX_SHARED.findall(ptx)}
     bodies, threads, entries, current = {}, {}, [], None
     pending = False
@@ -255,7 +259,7 @@ def read_facts(ptx):
 
 
 def demangled(names):
-    """{mangled: readable}, without what says nothing: the namespace, the result, the parameters."""
+    """{mangled: readable}; the readable name omits namespace, result and parameters."""
     names = sorted(names)
     tool = shutil.which("c++filt") or shutil.which("cu++filt")
     if not tool or not names:
@@ -280,7 +284,7 @@ def short_name(signature):
 
 
 def disassemble(nvdisasm, cubin, cache):
-    """{kernel: what its code is made of}; kept for as long as cubin, disassembler and the reading are the same."""
+    """{kernel: description of its code}; cached by cubin, disassembler version and the parser's source."""
     key = digest(cubin.read_bytes(), release(nvdisasm), Path(sass.__file__).read_bytes())
     kept = cache / f"{key}.sass.json"
     if kept.exists():

@@ -1,23 +1,24 @@
-"""How many blocks of a kernel a multiprocessor holds, and how long its pipes need for a loop."""
+"""Computes how many blocks of a kernel a multiprocessor holds, and how many cycles its pipes need for a
+loop."""
 
 from dataclasses import dataclass
 
 KIB = 1024
 WARP = 32
-REGISTERS = 65536  # of a multiprocessor, and the most that a block may have
-REGISTER_UNIT = 256  # registers are handed out to warps in units of this many
-PARTITIONS = 4  # of a multiprocessor; each has its own quarter of the registers, and issues an instruction a cycle
+REGISTERS = 65536  # of a multiprocessor, and the maximum of a block
+REGISTER_UNIT = 256  # allocation unit of a warp's registers
+PARTITIONS = 4  # of a multiprocessor; each has a quarter of the registers and issues one instruction per cycle
 SHARED_BYTES_A_CYCLE = 128
 
 
 @dataclass(frozen=True)
 class Limits:
-    """Limits of a multiprocessor, and results of an instruction that it gives in a cycle."""
+    """Limits of a multiprocessor, and its throughput in results per cycle."""
     warps: int
     blocks: int
     shared: int  # bytes
-    shared_of_block: int  # what one block may ask for
-    shared_reserved: int = KIB  # of each block, for the system
+    shared_of_block: int  # the maximum of one block
+    shared_reserved: int = KIB  # per block, by the system
     shared_unit: int = 128
     fp32: int = 128
     integer: int = 64
@@ -25,7 +26,8 @@ class Limits:
     special: int = 16
 
 
-# From the programming guide's tables of compute capabilities and of arithmetic throughput, and cuda_occupancy.h.
+# From the programming guide's tables of compute capabilities and of arithmetic throughput, and
+# cuda_occupancy.h.
 LIMITS = {
     "75": Limits(32, 16, 64 * KIB, 64 * KIB, shared_reserved=0, shared_unit=256, fp32=64),
     "80": Limits(64, 32, 164 * KIB, 163 * KIB, fp32=64, fp64=32),
@@ -39,7 +41,7 @@ LIMITS = {
 
 
 def limits_of(architecture):
-    """The limits of "90" or "90a"; nothing for an architecture that is not known here."""
+    """The limits of "90" or "90a"; None for an unknown architecture."""
     return LIMITS.get(architecture.rstrip("af"))
 
 
@@ -48,12 +50,13 @@ def round_up(value, unit):
 
 
 def resident_blocks(limits, registers, shared, threads):
-    """(blocks that a multiprocessor holds at once, what limits them). No blocks: the kernel cannot be launched."""
+    """(resident blocks of a multiprocessor, the limiting resource). With 0 blocks the kernel cannot be
+    launched."""
     warps = -(-threads // WARP)
     of_warp = round_up(registers * WARP, REGISTER_UNIT)
     bounds = {"blocks": limits.blocks, "warps": limits.warps // warps}
     if of_warp:
-        # A block is refused as if its warps were spread over all partitions.
+        # The block limit is checked as if its warps were spread over all partitions.
         fits = registers <= 255 and of_warp * round_up(warps, PARTITIONS) <= REGISTERS
         bounds["registers"] = REGISTERS // PARTITIONS // of_warp * PARTITIONS // warps if fits else 0
     taken = round_up(shared + limits.shared_reserved, limits.shared_unit)
@@ -63,13 +66,13 @@ def resident_blocks(limits, registers, shared, threads):
     return bounds[limit], limit
 
 
-# Shared memory moves 128 bytes a cycle. A warp's wide access takes at least this many cycles: with every thread at an
-# address of its own, 128 bits take four, but threads that read the same address share it.
+# Shared memory moves 128 bytes per cycle. A warp's wide access takes at least this many cycles: with a
+# different address per thread, 128 bits take four, but threads that read the same address share it.
 LEAST_WAVEFRONTS = {8: 1, 16: 1, 32: 1, 64: 1, 128: 2, 256: 4}
 
 
 def wavefronts(mix, shared_addresses):
-    """Cycles of the load-store unit for an iteration of a warp."""
+    """Cycles of the load-store unit for one iteration of a warp."""
     total = 0
     for key, count in mix.items():
         kind, _, bits = key.rpartition("_")
@@ -82,7 +85,7 @@ def wavefronts(mix, shared_addresses):
 
 
 def pipe_cycles(limits, mix):
-    """The cycles of a multiprocessor that each of its pipes needs for an iteration of one warp, at the least."""
+    """The minimum of cycles that each pipe of a multiprocessor needs for one iteration of one warp."""
     def cycles(count, lanes):
         return count * WARP / lanes
 
@@ -98,5 +101,5 @@ def pipe_cycles(limits, mix):
 
 
 def bounding_pipe(cycles):
-    """The pipe that needs most cycles. Of equal ones the first, so that issue slots go before what fills them."""
+    """The pipe that needs most cycles; the first of equal ones, so that issue slots precede other pipes."""
     return max(cycles, key=cycles.get)

@@ -1,4 +1,4 @@
-"""The report for people, and as JSON with a line for each kernel."""
+"""The report as Markdown, and as JSON with one line per kernel."""
 
 import json
 
@@ -56,13 +56,13 @@ def header(report):
 
 
 def accesses(mix, kind):
-    """'8 x 32, 24 x 128' of the widths of an access."""
+    """The accesses of a kind by width: '8 x 32, 24 x 128'."""
     widths = {int(key.rsplit("_", 1)[1]): count for key, count in mix.items() if key.rsplit("_", 1)[0] == kind}
     return ", ".join(f"{count} x {bits}" for bits, count in sorted(widths.items()))
 
 
 def memory(mix):
-    """'LDS 24 x 128, STS 2 x 32': the accesses of a mix, by kind."""
+    """The memory accesses of a mix by kind: 'LDS 24 x 128, STS 2 x 32'."""
     kinds = {"shared_load": "LDS", "shared_store": "STS", "global_load": "LDG", "global_store": "STG", "cp_async": "cp.async"}
     found = ((name, accesses(mix, kind)) for kind, name in kinds.items())
     return "; ".join(f"{name} {widths}" for name, widths in found if widths)

@@ -1,4 +1,5 @@
-"""Reads nvdisasm's listing of a cubin: instructions, loops, and what the hottest loop of a kernel is made of."""
+"""Parses nvdisasm's listing of a cubin: instructions, loops, and the instruction mix of a kernel's hottest
+loop."""
 
 import re
 from dataclasses import dataclass, field
@@ -13,7 +14,7 @@ INDIRECT_TARGETS = re.compile(r"\.L_\w+")
 @dataclass
 class Instruction:
     address: int
-    guard: str  # the predicate in front, without the @; empty when there is none
+    guard: str  # the predicate before it, without the @; empty if there is none
     opcode: str  # with its modifiers, such as LDS.U.128
     operands: str
 
@@ -29,11 +30,11 @@ class Instruction:
 @dataclass
 class Function:
     instructions: list = field(default_factory=list)
-    labels: dict = field(default_factory=dict)  # name: index of the instruction that follows
+    labels: dict = field(default_factory=dict)  # name: index of the following instruction
 
 
 def functions(listing):
-    """{mangled name of a kernel: Function} of what `nvdisasm -c` prints."""
+    """{mangled name of a kernel: Function} from the output of `nvdisasm -c`."""
     found, function = {}, None
     for line in listing.splitlines():
         if section := re.match(r"^\s*\.section\s+(\S+?),", line):
@@ -56,16 +57,16 @@ def never(instruction):
 
 
 def conditional(instruction):
-    """Whether the next instruction may follow a branch."""
+    """Whether control may continue at the next instruction after a branch."""
     if instruction.guard not in ("", "PT", "UPT"):
         return True
     return instruction.name == "BRA" and not instruction.operands.startswith("`(")
 
 
 def follow(function):
-    """For each instruction the indices of those that may come next, and the indices where subroutines begin."""
+    """For each instruction the indices of its possible successors; and the start indices of subroutines."""
     code, labels = function.instructions, function.labels
-    rejoin = {}  # convergence barrier: where its BSYNCs go on
+    rejoin = {}  # convergence barrier: the targets of its BSYNCs
     for instruction in code:
         if instruction.name == "BSSY":
             for target in TARGET.findall(instruction.operands):
@@ -87,7 +88,7 @@ def follow(function):
             following.append(after if conditional(instruction) else set())
         elif name == "BSYNC":
             ends = rejoin.get(instruction.operands.split(",")[0], set())
-            # The usual place is right behind; a BSYNC that stands out of line jumps.
+            # The target usually follows directly; an out-of-line BSYNC jumps.
             following.append(after if after & ends or not ends else ends)
         else:
             if name == "CALL":
@@ -103,7 +104,7 @@ class Loop:
 
 
 def blocks_of(following, entries):
-    """Basic blocks: {leader: (indices, leaders that may follow)} of what can be reached."""
+    """Reachable basic blocks: {leader: (indices, possible next leaders)}."""
     into = {}
     for index, after in enumerate(following):
         for target in after:
@@ -126,11 +127,11 @@ def blocks_of(following, entries):
     return blocks
 
 
-ROOT = -1  # stands before the kernel's first instruction and before each subroutine
+ROOT = -1  # a virtual block before the kernel's first instruction and before each subroutine
 
 
 def dominators(blocks, entries):
-    """{leader: the nearest block that every way to it goes through}."""
+    """{leader: its immediate dominator}."""
     after = {leader: edges for leader, (_, edges) in blocks.items()}
     after[ROOT] = set(entries)
     order, seen, stack = [], {ROOT}, [(ROOT, iter(sorted(after[ROOT])))]
@@ -144,7 +145,7 @@ def dominators(blocks, entries):
         else:
             order.append(node)
             stack.pop()
-    rank = {node: number for number, node in enumerate(order)}  # postorder: the root has the highest
+    rank = {node: number for number, node in enumerate(order)}  # postorder: the root has the highest rank
     before = {}
     for node, edges in after.items():
         for target in edges:
@@ -172,7 +173,7 @@ def dominators(blocks, entries):
 
 
 def loops(function):
-    """The natural loops of a kernel: a branch back to a block that every way to the branch goes through."""
+    """The natural loops of a kernel: a branch back to a block that dominates the branch."""
     following, subroutines = follow(function)
     entries = {0} | subroutines
     blocks = blocks_of(following, entries)
@@ -201,7 +202,7 @@ def loops(function):
     result = []
     for header, leaders in found.items():
         body = {index for leader in leaders for index in blocks[leader][0]}
-        # Behind the end of a kernel stands a branch to itself.
+        # Excludes the branch to itself after the end of a kernel.
         if len(body) > 1:
             result.append(Loop(header, body))
     return result
@@ -224,7 +225,7 @@ MEMORY = ("LDG", "STG", "LDS", "STS", "LDGSTS", "LD", "ST", "LDSM", "STSM", "ATO
 
 
 def width(instruction):
-    """Bits that a memory instruction moves for each thread."""
+    """Bits that a memory instruction moves per thread."""
     for modifier in instruction.modifiers:
         if modifier in ("64", "128", "256"):
             return int(modifier)
@@ -236,7 +237,7 @@ def width(instruction):
 
 
 def mix(instructions):
-    """What a stretch of code is made of: instructions by kind. All counts are of a warp's instructions."""
+    """The instruction counts of a piece of code by kind, for one warp."""
     counts = {"instructions": len(instructions)}
 
     def count(key):
@@ -245,7 +246,7 @@ def mix(instructions):
     for instruction in instructions:
         name = instruction.name
         if never(instruction):
-            count("never")  # ptxas puts `@!PT LDS RZ, [RZ]` beside copies; it takes an issue slot and does nothing
+            count("never")  # ptxas puts `@!PT LDS RZ, [RZ]` next to copies: an issue slot without effect
             continue
         if name in FMA:
             count("fma")
@@ -280,8 +281,8 @@ def mix(instructions):
 
 
 def hottest(function):
-    """(the hottest loop or nothing, all loops): of the innermost loops the one with most multiply-adds (those of the
-    tensor cores included); where no loop has any, the one with most memory instructions; then the longest."""
+    """(the hottest loop or None, all loops). The hottest is the innermost loop with most multiply-adds
+    (tensor cores included); without any, the one with most memory instructions; of equal ones the longest."""
     def heat(loop):
         names = [function.instructions[index].name for index in loop.body if not never(function.instructions[index])]
         return (sum(name in FMA or name in TENSOR for name in names), sum(name in MEMORY for name in names), len(names), -loop.header)
@@ -291,14 +292,14 @@ def hottest(function):
 
 
 def describe(function):
-    """What the report keeps of a kernel's code."""
+    """The report's description of a kernel's code."""
     code = function.instructions
     end = next((index for index in range(len(code) - 1, -1, -1) if code[index].name not in ("NOP", "BRA")), 0) + 1
     loop, all_loops = hottest(function)
     body = sorted(loop.body) if loop else range(end)
     result = {"instructions": end, "loops": len(all_loops), "hot": "loop" if loop else "all",
               "mix": mix([code[index] for index in body])}
-    # What surrounds the loop, such as the copies and barriers of a slab whose products are a loop of their own.
+    # The surrounding loop, such as the copies and barriers of a k-tile whose products form an inner loop.
     around = min((other for other in all_loops if loop and loop.body < other.body), key=lambda other: len(other.body), default=None)
     if around:
         result["around"] = mix([code[index] for index in sorted(around.body - loop.body)])

@@ -103,7 +103,7 @@ TEST_F(Links, DamagedFilesAreNamed) {
       {with("\"bandwidth\": 50000000000.0", "\"bandwidth\": 0"),
        "bandwidth is 0, must be finite and above 0"},
       {with("\"bandwidth\": 50000000000.0", "\"bandwidth\": null"), "damaged"},
-      {with("\"to\": 1", "\"to\": 7"), "out of its place"},
+      {with("\"to\": 1", "\"to\": 7"), "out of order"},
       {with("\"access\": \"direct\"", "\"access\": \"telepathy\""), "'telepathy', must be"}};
   for (const auto& [text, why] : bad)
     EXPECT_EQ(missing(complaint([&] { parse_link_json("the file", text); }), {"the file", why}), "") << text;
@@ -129,7 +129,7 @@ TEST_F(Links, StoredLinksAreUsedIfTheyMatch) {
     EXPECT_EQ(stored.note.find('\n'), std::string::npos);
   };
   refused("{", {0}, {"damaged"});
-  refused(link_json(even_table(1)), {0, 1}, {"do not have", device_label(1)});
+  refused(link_json(even_table(1)), {0, 1}, {device_label(1) + " was not measured"});
   LinkTable foreign = even_table(1);
   foreign.devices[0].name = "Difference Engine";
   refused(link_json(foreign), {0}, {"Difference Engine", device_name(0)});

@@ -211,7 +211,7 @@ TEST(ShardSvg, IsWellFormedAndHasEveryPart) {
     EXPECT_EQ(found, dashed) << words;
   }
   EXPECT_EQ(missing(shard_svg(sharding("--array batch --mode single --devices 4")),
-                    {device_label(1) + "-3 has nothing of it"}),
+                    {device_label(1) + "-3 holds nothing"}),
             "");
 }
 

@@ -74,12 +74,12 @@ TEST(StrategiesCommand, RefusesBadArguments) {
   EXPECT_EQ(missing(refusal("mlp --batch 0"), {"--batch is '0'"}), "");
   EXPECT_EQ(missing(refusal("mlp --micro-batches 0"), {"--micro-batches is '0'"}), "");
   EXPECT_EQ(refusal("mlp --batch 3 --micro-batches 4"), "--micro-batches is 4, must be at most 3, the batch");
-  EXPECT_EQ(missing(refusal("mlp --strategy data --micro-batches 4"), {"4", "without the strategy network"}),
+  EXPECT_EQ(missing(refusal("mlp --strategy data --micro-batches 4"), {"4", "without the strategy pipeline"}),
             "");
   EXPECT_EQ(missing(refusal("mlp --steps 0"), {"--steps is '0'"}), "");
   EXPECT_EQ(missing(refusal("mlp --lr nan"), {"--lr is 'nan'"}), "");
   EXPECT_EQ(missing(refusal("mlp --width 0"), {"--width is '0'"}), "");
-  EXPECT_EQ(missing(refusal("mlp --data /"), {"--data is '/'", "made up"}), "");
+  EXPECT_EQ(missing(refusal("mlp --data /"), {"--data is '/'", "random"}), "");
   EXPECT_EQ(missing(refusal("lenet --layers 3"), {"--layers is 3", "lenet"}), "");
   EXPECT_EQ(missing(refusal("lenet --width 3"), {"--width is 3", "lenet"}), "");
   EXPECT_EQ(missing(refusal("lenet --data /absent"), {"/absent"}), "");
@@ -138,7 +138,7 @@ TEST(StrategiesCommand, LeNetTakesItsBatchesFromTheData) {
 
 TEST(StrategiesCommand, TheTableHasARowForEachRank) {
   const std::string text = run("mlp --layers 1 --width 8 --devices 0,0 --batch 3 --steps 1");
-  EXPECT_EQ(missing(text, {"mlp, 8,290 parameters, batches of 3 (network: 3 micro-batches)", "1 step\n",
+  EXPECT_EQ(missing(text, {"mlp, 8,290 parameters, batches of 3 (pipeline: 3 micro-batches)", "1 step\n",
                            "strategy", "sent a step", "none"}),
             "");
   size_t rows = 0;

@@ -38,7 +38,7 @@ int64_t ProcessEngine::sum_over_processes(int64_t own) {
 
 double measure_messages(ProcessGroup& processes) {
   constexpr int64_t kBytes = int64_t{8} << 20;
-  constexpr int kRepeats = 5;  // the best counts
+  constexpr int kRepeats = 5;  // the best one counts
   const int size = processes.size(), own = processes.index();
   std::vector<std::byte> sent(kBytes), received(kBytes);
   const ProcessGroup::Message to{(own + 1) % size, sent.data(), kBytes};
@@ -48,7 +48,7 @@ double measure_messages(ProcessGroup& processes) {
   std::vector<double> all;
   for (int i = 0; i < kRepeats; ++i) {
     throw_if_error(
-        gather(processes, best, all, "measuring the links between processes"));  // they start together
+        gather(processes, best, all, "measuring the links between processes"));  // so that all start together
     const auto begin = std::chrono::steady_clock::now();
     throw_if_error(processes.exchange({&to, 1}, {&from, 1}, processes.next_tag(),
                                       "measuring the links between processes"));
@@ -66,12 +66,12 @@ CollectiveReport report_across(ProcessGroup& processes, const CollectiveArgument
                              " were started: must be allreduce"));
   if (arguments.algorithm != Algorithm::automatic || arguments.group > 0)
     throw Error(
-        bad_argument("--algorithm and --group are not for several processes, which reduce hierarchically, "
-                     "each a group; ",
+        bad_argument("--algorithm and --group are not possible with several processes, which reduce "
+                     "hierarchically with one group per process; ",
                      processes.size(), " were started"));
   const auto local = static_cast<int>(devices.size());
   CollectiveReport report{.verb = arguments.verb, .ranks = local * processes.size()};
-  report.place = concat(places_text(processes), "; in the first ", device_list(devices));
+  report.place = concat(places_text(processes), "; the first has ", device_list(devices));
   report.graph = arguments.graph_launches > 0;
   for (int rank = 0; rank < report.ranks; ++rank) report.devices.push_back(rank / local);
   report.ring_order.resize(devices.size());

@@ -1,4 +1,4 @@
-// ProcessEngine: the ranks of several processes, each of which has as many. Of the operations it has the all-reduce.
+// ProcessEngine: ranks in several processes, with the same number in each. It supports the all-reduce only.
 #pragma once
 
 #include <rondo/collectives/across_hosts/process_group.h>
@@ -29,11 +29,12 @@ class ProcessEngine final : public Engine {
   Communicator communicator_;
 };
 
-// Bytes a second that every process sends to the next and receives from the one before, all at the same time.
+// The lowest rate, in bytes per second, at which a process sends to the next and receives from the previous
+// process, all processes at the same time.
 double measure_messages(ProcessGroup& processes);
 
-// What is known of the measurement before it begins: ranks, places and constants. A process with its ranks stands where
-// otherwise a device stands: between processes is the wire.
+// The report before the measurement: ranks, places and constants. Each process takes the place of a device in
+// it: the wire is the connection between processes.
 CollectiveReport report_across(ProcessGroup& processes, const CollectiveArguments& arguments,
                                const std::vector<int>& devices);
 

@@ -12,14 +12,14 @@
 namespace rondo::program {
 namespace {
 
-// Beyond these it was a slip of the finger.
+// Limits that only a mistyped number exceeds.
 constexpr int kMostIterations = 1'000'000;
 constexpr int kMostMisalign = 4096;
 constexpr int64_t kMostRows = 10'000;
 
 constexpr const char* kSizeExamples = "8, 64K, 25MB or 1G";
 
-// The one of `all` that has this name, or all of them for "all".
+// Returns the entry of `all` with this name, or all entries for "all".
 template <class T, size_t N>
 std::vector<T> read_names(const std::string& option, const std::string& text, const T (&all)[N]) {
   if (text == "all") return {std::begin(all), std::end(all)};
@@ -38,7 +38,7 @@ void check_sizes(const CollectiveArguments& arguments) {
         bad_argument("-e is ", most, " bytes, must be at least -b, which is ", arguments.least_bytes));
   if (arguments.factor == 0 && (most - arguments.least_bytes) / arguments.step_bytes >= kMostRows)
     throw Error(bad_argument("-i is ", arguments.step_bytes, " bytes, which makes more than ", kMostRows,
-                             " sizes; a larger one or -f 2 makes fewer"));
+                             " sizes; use a larger -i, or -f 2"));
 }
 
 void add_sizes(const Command& app, CollectiveArguments& to) {
@@ -46,16 +46,16 @@ void add_sizes(const Command& app, CollectiveArguments& to) {
           [&](const std::string& s) { to.least_bytes = parse_size("-b", s); });
   app.add("-e,--maxbytes", "SIZE", "The last size [32M]",
           [&](const std::string& s) { to.most_bytes = parse_size("-e", s); });
-  const Option step = app.add("-i,--stepbytes", "SIZE", "How much is added for the next size [1M]",
+  const Option step = app.add("-i,--stepbytes", "SIZE", "Increment from one size to the next [1M]",
                               [&](const std::string& s) { to.step_bytes = parse_size("-i", s); });
-  app.add("-f,--stepfactor", "N", "By what the next size is multiplied, instead of -i",
+  app.add("-f,--stepfactor", "N", "Factor from one size to the next, instead of -i",
           [&](const std::string& s) { to.factor = read_integer<int>("-f", s, 2, 1 << 20); })
       .excludes(step);
 }
 
 void add_placement(const Command& app, CollectiveArguments& to) {
   const Option ranks =
-      app.add("-g,--ngpus", "N", "Ranks; where there are fewer devices they share [2]",
+      app.add("-g,--ngpus", "N", "Number of ranks; ranks share devices if there are fewer [2]",
               [&](const std::string& s) { to.ranks = read_integer<int>("-g", s, 1, kMaxRanks); });
   app.add("--devices", "N|LIST", "The ranks' devices: a count, or a list such as 0,1,0",
           [&](const std::string& s) { to.devices = parse_devices(s); })
@@ -65,12 +65,12 @@ void add_placement(const Command& app, CollectiveArguments& to) {
 void add_timing(const Command& app, CollectiveArguments& to) {
   app.add("-n,--iters", "N", "Timed iterations [20]",
           [&](const std::string& s) { to.iterations = read_integer<int>("-n", s, 1, kMostIterations); });
-  app.add("-w,--warmup_iters", "N", "Iterations before them [1]",
+  app.add("-w,--warmup_iters", "N", "Warm-up iterations, not timed [1]",
           [&](const std::string& s) { to.warmup = read_integer<int>("-w", s, 0, kMostIterations); });
-  app.add("-c,--check", "N", "Runs whose results are checked, without tolerance; 0: none [1]",
+  app.add("-c,--check", "N", "Runs whose results are checked exactly; 0: none [1]",
           [&](const std::string& s) { to.checks = read_integer<int>("-c", s, 0, kMostIterations); });
   app.add("-a,--average", "0|1|2|3",
-          "The time is that of 0 rank 0, 1 their mean, 2 the fastest, 3 the slowest [1]",
+          "Reported time: 0 rank 0, 1 mean of the ranks, 2 fastest rank, 3 slowest rank [1]",
           [&](const std::string& s) { to.time_of = static_cast<TimeOf>(read_integer<int>("-a", s, 0, 3)); });
   app.add("-G,--cudagraph", "N", "Record the iterations as one graph and launch it N times; 0: no graph [0]",
           [&](const std::string& s) { to.graph_launches = read_integer<int>("-G", s, 0, kMostIterations); });
@@ -83,14 +83,14 @@ void add_data(const Command& app, CollectiveArguments& to) {
     app.add("-o,--op", "OP", "sum, prod, min, max, avg or all [sum]",
             [&](const std::string& s) { to.reductions = read_names("-o", s, kReductions); });
   if (has_root(to.verb))
-    app.add("-r,--root", "RANK", "Root, or all: each rank in turn [0]", [&](const std::string& s) {
+    app.add("-r,--root", "RANK", "Root rank, or all: every rank in turn [0]", [&](const std::string& s) {
       to.root = s == "all" ? std::nullopt : std::optional(read_integer<int>("-r", s, 0, kMaxRanks - 1));
     });
-  app.add("-u,--misalign", "N", "Elements by which all buffers begin behind a boundary of 16 bytes [0]",
+  app.add("-u,--misalign", "N", "Offset of all buffers from 16-byte alignment, in elements [0]",
           [&](const std::string& s) { to.misalign = read_integer<int>("-u", s, 0, kMostMisalign); });
 }
 
-// Which algorithms there are is the operation's own affair: all-reduce has three, all-to-all one.
+// The valid algorithms depend on the operation: all-reduce has three, all-to-all one.
 Algorithm algorithm_for(Verb verb, const std::string& text) {
   const Algorithm algorithm = read_algorithm(text);
   const bool known = algorithm == Algorithm::automatic || algorithm == Algorithm::direct ||
@@ -114,8 +114,9 @@ std::vector<int64_t> CollectiveArguments::sizes() const {
 
 Command add_collective(const Command& app, Verb verb, CollectiveArguments& to) {
   to.verb = verb;
-  const Command command = app.add_command(
-      command_of(verb), concat("Time and check ", command_of(verb), ", beside the machine's bound"));
+  const Command command =
+      app.add_command(command_of(verb), concat("Time and check ", command_of(verb),
+                                               ", and compare with the machine's bound"));
   add_placement(command, to);
   add_sizes(command, to);
   add_timing(command, to);
@@ -130,7 +131,7 @@ Command add_collective(const Command& app, Verb verb, CollectiveArguments& to) {
   command.add("--trace", "FILE.json", "Write a timeline of one iteration of the last size",
               [&](const std::string& s) { to.trace = read_path("--trace", s); });
   if (verb == Verb::all_reduce)
-    command.add("--group", "N", "Reduce hierarchically, in groups of N ranks, as N ranks in each process do",
+    command.add("--group", "N", "Reduce hierarchically in groups of N ranks, like processes of N ranks each",
                 [&to](const std::string& s) { to.group = read_group(s); });
   command.add("-T,--timeout", "SECONDS", "How long processes (mpirun) wait for each other [60]",
               [&to](const std::string& s) { to.timeout = read_timeout("-T", s); });

@@ -32,7 +32,7 @@ double shown(const std::vector<double>& seconds, TimeOf which) {
   return std::accumulate(seconds.begin(), seconds.end(), 0.0) / static_cast<double>(seconds.size());
 }
 
-// One type, reduction and root; all sizes.
+// Measures one type, reduction and root over all sizes.
 class Series {
  public:
   Series(const CollectiveArguments& arguments, Engine& engine, Session& session, CollectiveReport& report,
@@ -51,7 +51,7 @@ class Series {
     }
     CollectiveFit line{
         report_.rows[first].dtype, report_.rows[first].reduction, report_.rows[first].root, {}};
-    if (fit(samples, line.line).ok()) report_.fits.push_back(line);  // of one size there is no line
+    if (fit(samples, line.line).ok()) report_.fits.push_back(line);  // a single size gives no line
   }
 
  private:
@@ -66,7 +66,7 @@ class Series {
     row.bound_seconds = bound_of(call.verb, report_.devices, report_.measured.ranks_share_one_memory,
                                  static_cast<double>(row.bytes), report_.measured);
     LinkConstants constants = report_.measured;
-    if (report_.graph) constants.host_seconds_per_call = 0;  // asked for once, for all iterations
+    if (report_.graph) constants.host_seconds_per_call = 0;  // one launch for all iterations
     row.predicted =
         cost_of(call.verb, row.algorithm, report_.ranks, row.bytes, constants, engine_.peers_reachable());
     const auto timing = [&](bool in_place) {
@@ -87,7 +87,7 @@ class Series {
   uint64_t seed_ = 0;
 };
 
-// All calls that were asked for; their sizes are the arguments'.
+// All requested calls, each of which runs over all sizes.
 std::vector<CollectiveCall> calls_of(const CollectiveArguments& arguments, int ranks) {
   std::vector<int> roots = {arguments.root.value_or(0)};
   if (!arguments.root) {
@@ -127,7 +127,7 @@ SessionOptions session_options(const CollectiveArguments& arguments) {
           .misalign = arguments.misalign};
 }
 
-// Before anything is measured or printed.
+// Called before anything is measured or printed.
 void check_memory(const CollectiveArguments& arguments, const std::vector<int>& devices) {
   const int64_t bytes = Session::bytes_per_rank(arguments.sizes().back(), session_options(arguments));
   for (const int device : devices) {
@@ -174,12 +174,12 @@ void throw_if_wrong(const CollectiveReport& report) {
 
 namespace {
 
-// Measures, and leaves the files.
+// Measures and writes the files.
 void run(const CollectiveArguments& arguments, Engine& engine, CollectiveReport& report, const Files& files,
          std::ostream& out) {
   measure_collective(arguments, engine, report, out);
   if (files.json.wanted()) files.json.write(collective_json(report));
-  if (!arguments.trace.empty()) {  // in all processes, though only the first writes it
+  if (!arguments.trace.empty()) {  // in all processes, although only the first writes the file
     const CollectiveCall call = calls_of(arguments, report.ranks).front();
     Session session(engine, arguments.sizes().back(), {.misalign = arguments.misalign});
     Trace trace(engine.devices());

@@ -1,4 +1,4 @@
-// `rondo allreduce` and its sisters: every size, type and reduction that was asked for, timed and checked.
+// `rondo allreduce` and the other collectives: times and checks every requested size, type and reduction.
 #pragma once
 
 #include <rondo/tools/rondo/collective/arguments.h>
@@ -12,22 +12,22 @@
 
 namespace rondo::program {
 
-// The operation ran, and its result was wrong.
+// The operation ran, but its result was wrong.
 class WrongResults : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
 
-// Prints the table as it is made; `report` comes with what is known before, and leaves with its rows and fits.
-// Throws rondo::Error.
+// Prints the table row by row. `report` holds the constants and placement on entry; its rows and fits are
+// added. Throws rondo::Error.
 void measure_collective(const CollectiveArguments& arguments, Engine& engine, CollectiveReport& report,
                         std::ostream& out);
 
 void throw_if_wrong(const CollectiveReport& report);
 
-// Throws rondo::Error, and WrongResults after everything else was printed and written.
-// `processes`: those that do it together, each with its own call; null: this one alone. The first of them
-// shows and writes everything.
+// Throws rondo::Error, and WrongResults after all output is printed and written. `processes`: the processes
+// that measure together, each with its own call; null: this process only. The first process prints and writes
+// all output.
 void run_collective(const CollectiveArguments& arguments, std::ostream& out,
                     ProcessGroup* processes = nullptr);
 

@@ -6,15 +6,15 @@
 namespace rondo::program {
 namespace {
 
-// For n ranks, in units of S, the bytes of the larger side of a rank.
+// The cost terms for n ranks, in units of S, the bytes of the larger side of a rank.
 struct Demand {
-  double copies = 0, kernels = 0;  // that wait for each other
+  double copies = 0, kernels = 0;  // in the chain of dependent operations
   double calls = 0;                // copies and kernels of all ranks
   double wire = 0;                 // over the busiest wire, in its busier direction
-  double moved = 0, summed = 0;    // read and written in memory by all ranks: to move, and to add
+  double moved = 0, summed = 0;    // memory traffic of all ranks: of copies, and of additions
 };
 
-// A pipeline of segments from neighbour to neighbour.
+// The number of segments that move through the pipeline from rank to rank.
 double segments_of(int64_t bytes, const LinkConstants& constants) {
   return std::max(1.0, std::ceil(static_cast<double>(bytes) / static_cast<double>(constants.slot_bytes)));
 }
@@ -22,7 +22,7 @@ double segments_of(int64_t bytes, const LinkConstants& constants) {
 Demand ring_demand(Verb verb, double n, double segments) {
   const double steps = n - 1;
   switch (verb) {
-    case Verb::reduce_scatter:  // a step: each rank sends a chunk, and its receiver adds one
+    case Verb::reduce_scatter:  // each step: every rank sends a chunk, and its receiver adds it
       return {.copies = steps,
               .kernels = steps,
               .calls = 2 * n * steps,
@@ -33,7 +33,7 @@ Demand ring_demand(Verb verb, double n, double segments) {
       return {.copies = steps, .calls = n * n, .wire = steps / n, .moved = 2 * n};
     case Verb::broadcast:
       return {.copies = steps + segments - 1, .calls = steps * segments + 1, .wire = 1, .moved = 2 * n};
-    default:  // reduce: as the broadcast backwards, with a sum at each rank
+    default:  // reduce: the broadcast in reverse, with an addition on each rank
       return {.copies = steps + segments - 1,
               .kernels = steps,
               .calls = 2 * steps * segments,
@@ -45,13 +45,13 @@ Demand ring_demand(Verb verb, double n, double segments) {
 
 Demand direct_demand(Verb verb, double n) {
   switch (verb) {
-    case Verb::reduce_scatter:  // one kernel a rank reads its block of all inputs
+    case Verb::reduce_scatter:  // one kernel per rank reads the rank's block of all inputs
       return {.kernels = 1, .calls = n, .wire = (n - 1) / n, .moved = n + 1};
     case Verb::reduce:
       return {.kernels = 1, .calls = 1, .wire = n - 1, .moved = n + 1};
     case Verb::broadcast:
       return {.copies = n, .calls = n, .wire = n - 1, .moved = 2 * n};
-    default:  // all-gather, all-to-all: everyone sends a block to everyone
+    default:  // all-gather, all-to-all: every rank sends a block to every rank
       return {.copies = n, .calls = n * n, .wire = (n - 1) / n, .moved = 2 * n};
   }
 }

@@ -1,5 +1,5 @@
-// Engine: carries out the operation that is measured. What is measured, checked and printed does not depend on where
-// the other ranks are: this process may hold only some of a larger world's.
+// Engine: runs the operation that is measured. Measurement, checks and output do not depend on where the
+// other ranks are: this process may hold only some of all ranks.
 #pragma once
 
 #include <rondo/collectives/collectives.h>
@@ -21,22 +21,22 @@ class Engine {
  public:
   virtual ~Engine() = default;
 
-  virtual int ranks() const = 0;                        // of the whole world
-  virtual int first_rank() const = 0;                   // of those in this process, which are consecutive
+  virtual int ranks() const = 0;                        // over all processes
+  virtual int first_rank() const = 0;                   // of this process; its ranks are consecutive
   virtual const std::vector<int>& devices() const = 0;  // of this process's ranks
 
-  // Vectors and streams are those of this process's ranks, in order. Where the verb has only one vector, at the root,
-  // the others' are not read.
+  // The vectors and streams of this process's ranks, in order. If only the root has an input or an output for
+  // this verb, the other entries are not read.
   virtual Status enqueue(const CollectiveCall& call, RankOutputs outputs, RankInputs inputs,
                          RankStreams streams) = 0;
 
-  // What Algorithm::automatic takes for a call of so many bytes a rank on its larger side.
+  // The algorithm that Algorithm::automatic selects for a call with `bytes` on the larger side of a rank.
   virtual Algorithm algorithm_of(const CollectiveCall& call, int64_t bytes) const = 0;
   virtual bool peers_reachable() const = 0;
 
   virtual void set_trace(Trace* trace) = 0;  // as Communicator::set_trace
 
-  // Of a number that each process has.
+  // Returns the sum of one number per process.
   virtual int64_t sum_over_processes(int64_t own) { return own; }
 };
 

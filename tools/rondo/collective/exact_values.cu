@@ -5,7 +5,7 @@ namespace rondo::program {
 namespace {
 
 constexpr int kThreads = 256;
-constexpr int kElements = 8;  // of a thread
+constexpr int kElements = 8;  // per thread
 
 LaunchShape shape_of(int64_t size) {
   return {.grid_x = ceil_div<int64_t>(size, kThreads * kElements), .block_x = kThreads};

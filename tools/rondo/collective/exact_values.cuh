@@ -1,9 +1,10 @@
-// The formulas of exact_values.h. With u = the rank, turned by a number drawn for the element, and w(u) from 0 to 3:
+// The formulas of exact_values.h. u is the rank, rotated by a random number of the element; w(u) is from 0 to
+// 3:
 //
-//   sum, average  B + A w(u)            n B + A W,  W the sum of all w; the average divides it as reduction.h says
-//   min, max      B + A u               B, and B + A (n-1): each held by one rank only
-//   product       floats: +-2^e(u), with a mantissa where u is 0; integers: g^w(u) for an odd g
-//   no reduction  a number of its own for every rank and index
+//   sum, average  B + A w(u)            n B + A W, where W is the sum of all w; average: see reduction.h
+//   min, max      B + A u               B and B + A (n-1): only one rank holds each
+//   product       floats: +-2^e(u), with a mantissa for u = 0; integers: g^w(u) for an odd g
+//   no reduction  a separate random number for every rank and index
 #pragma once
 
 #include <cuda_bf16.h>
@@ -19,16 +20,16 @@ namespace rondo::program {
 
 enum class ExactKind { linear, extremes, product, moved };
 
-// What the formulas need to know of all ranks, computed once.
+// The values that the formulas need from all ranks, computed once.
 struct ExactPlan {
   ExactKind kind = ExactKind::moved;
   Reduction reduction = Reduction::sum;
   int ranks = 1;
   uint64_t seed = 0;
   int64_t most_a = 0, most_b = 0;  // A from 1 to most_a (0: always 0), B from -most_b to most_b (0 for uint8)
-  bool wraps = false;              // A and B are any numbers
+  bool wraps = false;              // A and B are arbitrary integers
   int weights = 0;                 // W
-  int exponents = 0, negatives = 0;  // the sum of e, and how many w are odd
+  int exponents = 0, negatives = 0;  // the sum of all e; the number of odd w
 };
 
 namespace exact {
@@ -46,7 +47,7 @@ __host__ __device__ inline uint64_t draw(uint64_t seed, uint64_t index) {
 __host__ __device__ inline int weight_of(int turned) { return static_cast<int>(mixed(turned + 77) & 3); }
 __host__ __device__ inline int exponent_of(int turned) { return static_cast<int>(mixed(turned + 7) % 3) - 1; }
 
-// The largest whole number up to which all of them are exact, for sums with room for the ranks.
+// The type represents all integers up to this bound exactly; integer types leave room for sums over ranks.
 template <class T>
 __host__ __device__ constexpr int64_t limit_of() {
   if constexpr (std::is_same_v<T, double>) return int64_t{1} << 53;
@@ -76,7 +77,7 @@ __host__ __device__ inline T real(double value) {
 
 struct Line {
   int64_t a, b;
-  int scale;  // a power of two, of floats only
+  int scale;  // a power of two; for floats only
 };
 
 template <class T>
@@ -153,7 +154,7 @@ __host__ __device__ inline T result(const ExactPlan& plan, int64_t index) {
                           static_cast<float>(plan.ranks));
 }
 
-// Not equal, or not a number.
+// True also for NaN.
 template <class T>
 __host__ __device__ inline bool differs(T got, T want) {
   if constexpr (std::is_integral_v<T> || std::is_same_v<T, double>)
@@ -188,10 +189,10 @@ ExactPlan plan_of(const ExactData& data) {
     default:
       plan.kind = ExactKind::linear;
   }
-  if (!std::is_integral_v<T>) {  // the sum itself must be exact
+  if (!std::is_integral_v<T>) {  // the sum must be exact, too
     plan.most_a = kLimit / 2 / (plan.weights > 0 ? plan.weights : 1);
     plan.most_b = kLimit / 2 / data.ranks;
-  } else {  // an average is summed in a wider type; a sum may wrap
+  } else {  // an average is accumulated in a wider type; a sum may wrap
     plan.wraps = plan.reduction == Reduction::sum;
     plan.most_a = kLimit / 8;
     plan.most_b = kLimit / 2;

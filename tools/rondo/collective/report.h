@@ -1,5 +1,5 @@
-// What is shown of a measurement: the columns that nccl-tests prints, and beside them the algorithm, the machine's
-// bound, how much of it was reached, and what the cost model says the time is spent on.
+// The report of a measurement: the columns of nccl-tests, and the algorithm, the machine's bound, the share
+// of it that was reached, and the dominating term of the cost model.
 #pragma once
 
 #include <rondo/collectives/models/alpha_beta.h>
@@ -22,7 +22,7 @@ struct CollectiveRow {
   std::optional<Reduction> reduction = {};  // nothing: data is only moved
   std::optional<int> root = {};
   CollectiveTiming out_of_place = {};
-  std::optional<CollectiveTiming> in_place = {};  // nothing: the operation can't
+  std::optional<CollectiveTiming> in_place = {};  // nothing: not supported in place
   Algorithm algorithm = Algorithm::ring;
   double bound_seconds = 0;  // out of place
   Cost predicted = {};
@@ -32,18 +32,18 @@ struct CollectiveFit {
   DType dtype = DType::float32;
   std::optional<Reduction> reduction;
   std::optional<int> root;
-  AlphaBetaFit line;  // of the times out of place, over the sizes
+  AlphaBetaFit line;  // of the out-of-place times over the sizes
 };
 
 struct CollectiveReport {
   Verb verb = Verb::all_reduce;
   int ranks = 1;
-  std::vector<int> devices = {};     // of the ranks; in several processes, the number of the process
-  std::string place = {};            // in words; empty: the devices are
+  std::vector<int> devices = {};     // of the ranks; with several processes, the process index of each rank
+  std::string place = {};            // a description; empty: the devices describe it
   std::vector<int> ring_order = {};  // ranks
-  std::string links_note = {};       // where automatic and the ring order come from; empty: nowhere
+  std::string links_note = {};       // the source of the automatic choice and the ring order; empty: none
   bool graph = false;
-  LinkConstants measured = {};  // in this run; bounds and predictions are made of them
+  LinkConstants measured = {};  // in this run; the basis of bounds and predictions
   std::vector<CollectiveRow> rows = {};
   std::vector<CollectiveFit> fits = {};
 
@@ -52,7 +52,7 @@ struct CollectiveReport {
 
 double algorithm_bandwidth(const CollectiveRow& row, const CollectiveTiming& timing);  // B/s: S / t
 double bus_bandwidth(Verb verb, int ranks, const CollectiveRow& row, const CollectiveTiming& timing);
-double mean_bus_bandwidth(const CollectiveReport& report);  // over all rows, out of and in place
+double mean_bus_bandwidth(const CollectiveReport& report);  // over all rows, out of place and in place
 
 std::string collective_header(const CollectiveReport& report);
 std::string collective_line(const CollectiveReport& report, const CollectiveRow& row);

@@ -8,7 +8,7 @@
 namespace rondo::program {
 namespace {
 
-// Three digits or more, so that 0.87 us and 123456 us are both told.
+// At least three digits, for values from 0.87 us to 123456 us.
 std::string figure(double value) { return fixed(value, value < 99.95 ? 2 : value < 999.5 ? 1 : 0); }
 std::string microseconds(double seconds) { return figure(seconds * 1e6); }
 std::string gigabytes(double rate) { return figure(rate * 1e-9); }
@@ -44,10 +44,10 @@ std::string bound_text(const CollectiveReport& report) {
     return "# bound: the ranks share one memory, which reads every input once and writes every output once\n";
   if (!report.place.empty())
     return concat("# bound: ", figure(bus_factor(report.verb, report.devices.back() + 1)),
-                  " S by messages, of which a process sends and receives ",
-                  gigabytes(report.measured.wire_bandwidth), " GB/s, or its memory where it needs longer\n");
+                  " S over messages, with which a process sends and receives ",
+                  gigabytes(report.measured.wire_bandwidth), " GB/s, or its memory if that takes longer\n");
   return concat("# bound: ", figure(bus_factor(report.verb, report.ranks)),
-                " S over the slowest link of the ring, or its memories where they need longer\n");
+                " S over the slowest link of the ring, or the memories if they take longer\n");
 }
 
 }  // namespace
@@ -59,8 +59,8 @@ std::string collective_header(const CollectiveReport& report) {
   if (!report.links_note.empty()) text += "# links " + report.links_note + "\n";
   text += constants_text(report.measured) + bound_text(report);
   text +=
-      "# reached: the bound as a part of the time out of place; mostly: what the cost model says it is spent "
-      "on\n#\n";
+      "# reached: the bound as a percentage of the out-of-place time; mostly: the largest part of the "
+      "predicted time\n#\n";
   text += "#" + right("", 46) + "            out-of-place" + right("", 12) + "              in-place\n";
   const std::string timing = "     time    algbw    busbw   #wrong",
                     units = "     (us)   (GB/s)   (GB/s)         ";

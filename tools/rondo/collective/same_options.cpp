@@ -21,7 +21,7 @@ std::string name(int64_t value) {
 
 std::string verb(int64_t value) { return command_of(static_cast<Verb>(value)); }
 
-// A bit for each.
+// A bit set with one bit per value.
 template <class T>
 int64_t set_of(const std::vector<T>& values) {
   int64_t bits = 0;
@@ -43,7 +43,7 @@ struct Option {
   std::string (*text)(int64_t);
 };
 
-// All that decides how many operations there are, and of which kind.
+// The options that determine the number and the kind of operations.
 std::array<Option, 16> options_of(const CollectiveArguments& a, int ranks) {
   constexpr int kAnyRoot = -1;
   return {{{"the command", static_cast<int64_t>(a.verb), verb},

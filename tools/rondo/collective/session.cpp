@@ -6,15 +6,15 @@
 namespace rondo::program {
 namespace {
 
-// Neither a number nor small: what the operation forgets to write shows.
+// Fills the buffers with NaN or huge values, so that elements that the operation does not write are detected.
 constexpr unsigned char kPoison = 0xFF;
 constexpr int64_t kWidestElement = 8;
 
-// Whether the verb reads this rank's input, and writes its output.
+// Whether the verb reads this rank's input, and whether it writes this rank's output.
 bool gives(const CollectiveCall& call, int rank) { return call.verb != Verb::broadcast || rank == call.root; }
 bool receives(const CollectiveCall& call, int rank) { return call.verb != Verb::reduce || rank == call.root; }
 
-// What this rank's output must be.
+// The expected contents of this rank's output.
 Origin origin_of(const CollectiveCall& call, const Extent& extent, int rank) {
   switch (call.verb) {
     case Verb::reduce_scatter:
@@ -61,7 +61,7 @@ Session::Vectors Session::vectors(const CollectiveCall& call, int64_t elements, 
     };
     DataView input = whole(inputs_[static_cast<size_t>(local)], extent.input);
     DataView output = whole(outputs_[static_cast<size_t>(local)], extent.output);
-    if (in_place && extent.output >= extent.input) {  // the input is the rank's part of the output
+    if (in_place && extent.output >= extent.input) {  // the input is part of the output
       output = whole(inputs_[static_cast<size_t>(local)], extent.output);
       const int64_t begin = extent.input == extent.output ? 0 : rank(local) * extent.input;
       input = output.part(begin, extent.input);
@@ -79,7 +79,7 @@ void Session::enqueue(const CollectiveCall& call, const Vectors& vectors) {
   throw_if_error(engine_.enqueue(call, vectors.outputs, vectors.given, streams_.streams()));
 }
 
-// On each rank's own stream, and not before the whole last operation is done.
+// Runs on each rank's own stream, after the previous operation is complete.
 void Session::prepare(const CollectiveCall& call, const Vectors& vectors, const ExactData& data) {
   streams_.synchronize();
   for (int local = 0; local < local_ranks(); ++local) {
@@ -129,7 +129,7 @@ std::vector<double> Session::time(const CollectiveCall& call, const Vectors& vec
   }
   if (graph) {
     for (int i = 0; i < options_.graph_launches; ++i) graph->launch();
-    streams_.fork();  // the graph is launched on the first stream, and the others end with it
+    streams_.fork();  // the graph runs on the first stream; the other streams wait for it
   } else {
     iterate(options_.iterations);
   }
@@ -138,7 +138,7 @@ std::vector<double> Session::time(const CollectiveCall& call, const Vectors& vec
     RONDO_CUDA_THROW(cudaEventRecord(ends[static_cast<size_t>(local)], streams_.stream(local)));
   }
   streams_.synchronize();
-  if (graph) throw_if_error(graph->refusal());  // what is called a graph's time must be that
+  if (graph) throw_if_error(graph->refusal());  // without a graph the times would not be a graph's
   std::vector<double> seconds;
   const double times = options_.iterations * static_cast<double>(std::max(options_.graph_launches, 1));
   for (size_t local = 0; local < ends.size(); ++local) {

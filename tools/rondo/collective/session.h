@@ -1,4 +1,4 @@
-// Session: the ranks' buffers and streams, and one measurement: fill, run, count what is wrong, then time.
+// Session: the ranks' buffers and streams, and one measurement: fill, run, count wrong elements, then time.
 #pragma once
 
 #include <rondo/nn/train/stream_group.h>
@@ -20,30 +20,30 @@ struct SessionOptions {
 };
 
 struct Measured {
-  std::vector<double> seconds;  // of one iteration, a rank of this process each
+  std::vector<double> seconds;  // of one iteration, one entry per rank of this process
   std::optional<int64_t>
       wrong;  // elements, over all checks and all ranks of this process; nothing: not checked
 };
 
 class Session {
  public:
-  // What a rank of it takes.
+  // The memory that one rank needs.
   static int64_t bytes_per_rank(int64_t most_bytes, const SessionOptions& options);
 
-  // Room for `most_bytes` on both sides of each rank. Throws rondo::Error.
+  // Allocates `most_bytes` for the input and for the output of each rank. Throws rondo::Error.
   Session(Engine& engine, int64_t most_bytes, const SessionOptions& options);
 
-  // One operation of `elements` on the larger side; `seed` draws the data. Throws rondo::Error.
+  // Measures one operation with `elements` on the larger side; `seed` selects the data. Throws rondo::Error.
   Measured measure(const CollectiveCall& call, int64_t elements, bool in_place, uint64_t seed);
 
-  // One iteration, out of place, after another one that loads the kernels; `trace` gets it.
+  // Traces one out-of-place iteration, after an untraced one that loads the kernels.
   void run_once(const CollectiveCall& call, int64_t elements, Trace& trace);
 
  private:
   struct Vectors {
     Extent extent;
     std::vector<DataView> outputs = {}, inputs = {};
-    std::vector<ConstDataView> given = {};  // the inputs, as operations take them
+    std::vector<ConstDataView> given = {};  // the inputs, as const views for the operations
   };
 
   int local_ranks() const { return streams_.size(); }

@@ -40,11 +40,11 @@ int count_devices() {
   if (count > 0) return count;
   if (const Status why = request_devices(1); why.code() == StatusCode::device_failed) throw Error(why);
   throw Error(Status(StatusCode::out_of_resources,
-                     "no CUDA device was found; the preset cpu builds a rondo that needs none"));
+                     "no CUDA device was found; the preset cpu builds rondo for the CPU"));
 }
 
-// The one that CUDA takes where nobody says which. Else device 0, which may not be among them, would get a
-// context (DeviceScope).
+// Makes the first device current. Otherwise device 0, CUDA's default, would get a context even if it is not
+// in the list (DeviceScope).
 std::vector<int> first_made_current(std::vector<int> devices) {
   RONDO_CUDA_THROW(cudaSetDevice(devices[0]));
   return devices;
@@ -60,7 +60,7 @@ void show_devices(const DevicesArguments& arguments, std::ostream& out) {
   for (int device = 0; device < count; ++device) table.push_back(describe(device));
   show_table(table, out, 2);
   if (on_cpu)
-    out << "\nThe worker threads are shared by all devices; there are as many devices as asked for.\n";
+    out << "\nAll devices share the worker threads; the CPU executor creates as many devices as requested.\n";
 
   if (count == 1) return;
   std::vector<Row> matrix = {{"peer access"}};
@@ -83,7 +83,7 @@ std::vector<int> take_devices(const std::optional<std::vector<int>>& asked) {
 }
 
 std::vector<int> devices_for(int ranks) {
-  // Only the CPU executor can make what is missing; on GPUs the ranks share what is there.
+  // Only the CPU executor can create missing devices; on GPUs the ranks share the present devices.
   static_cast<void>(request_devices(ranks));
   return first_made_current(in_turn(ranks, count_devices()));
 }

@@ -6,12 +6,12 @@ namespace rondo::program {
 
 Command add_links(const Command& app, LinksArguments& to) {
   const Command links = app.add_command("links", "Measure the devices and the links between them");
-  links.add("--devices", "N|LIST", "A count, or a list such as 0,1,3 [all]",
+  links.add("--devices", "N|LIST", "Devices: a count, or a list such as 0,1,3 [all]",
             [&](const std::string& s) { to.devices = parse_devices(s); });
   const Option store =
-      links.add("--store", "FILE.json", "Where the figures are kept [~/.cache/rondo/links.json]",
+      links.add("--store", "FILE.json", "File for the results [~/.cache/rondo/links.json]",
                 [&](const std::string& s) { to.store = read_path("--store", s); });
-  links.add_flag("--no-store", to.no_store, "Keep nothing").excludes(store);
+  links.add_flag("--no-store", to.no_store, "Do not store the results").excludes(store);
   return links;
 }
 

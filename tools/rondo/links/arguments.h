@@ -1,4 +1,4 @@
-// What may be said to `rondo links`.
+// Options of `rondo links`.
 #pragma once
 
 #include <rondo/tools/rondo/support/command.h>

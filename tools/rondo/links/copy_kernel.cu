@@ -5,7 +5,7 @@ namespace rondo::program {
 namespace {
 
 constexpr int kThreads = 256;
-constexpr int kPacks = 4;  // of a thread: all its loads are on their way before the first is used
+constexpr int kPacks = 4;  // per thread: all loads are issued before the first is used
 static_assert(kThreads * kPacks * sizeof(float4) == kCopyMultiple);
 
 __global__ void __launch_bounds__(kThreads)

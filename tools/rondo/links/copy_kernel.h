@@ -1,4 +1,4 @@
-// The kernel by which links are measured: as plain as a copy can be.
+// A simple copy kernel, for the measurement of links.
 #pragma once
 
 #include <rondo/kernels/core/status.h>
@@ -7,7 +7,7 @@
 
 namespace rondo::program {
 
-// `bytes`, a multiple of kCopyMultiple, from memory that begins at a boundary of 16 bytes to such memory.
+// Copies `bytes`, a multiple of kCopyMultiple. Both addresses must be 16-byte aligned.
 inline constexpr int64_t kCopyMultiple = 16 << 10;
 [[nodiscard]] Status copy_by_kernel(void* to, const void* from, int64_t bytes, cudaStream_t stream);
 

@@ -1,4 +1,4 @@
-// What a device calls itself.
+// The name of a device, from its properties.
 #pragma once
 
 #include <string>

@@ -33,7 +33,7 @@ std::string environment(const char* name) {
 
 std::string default_link_file() {
   const std::string cache = environment("XDG_CACHE_HOME"), home = environment("HOME");
-  if (cache.starts_with("/")) return cache + "/rondo/links.json";  // a relative one is to be ignored
+  if (cache.starts_with("/")) return cache + "/rondo/links.json";  // the XDG rules ignore a relative path
   return home.empty() ? "" : home + "/.cache/rondo/links.json";
 }
 
@@ -80,14 +80,14 @@ LinkTable parse_link_json(const std::string& name, const std::string& text) {
       if (index >= count * count || entry.at("from") != table.devices[index / count].device ||
           entry.at("to") != table.devices[index % count].device)
         fail("has the link from ", entry.at("from").dump(), " to ", entry.at("to").dump(),
-             " out of its place");
+             " out of order");
       const std::string word = entry.at("access");
       const std::optional<PeerAccess> access = parse_access(word);
       if (!access) fail("has the access '", word, "', must be same device, direct, unsupported or broken");
       table.links.push_back(
           {entry.at("bandwidth"), entry.at("latency"), entry.at("kernel_bandwidth"), *access});
     }
-  } catch (const Json::exception&) {  // its text is long, and of no use to who did not write the file
+  } catch (const Json::exception&) {  // its text is long, and does not help the user
     fail("is damaged: it is not the JSON that rondo links writes");
   }
   const Status status = check(table);
@@ -110,11 +110,12 @@ StoredLinks stored_links(const std::vector<int>& devices) {
     LinkTable table = parse_link_json(path, text);
     const std::string why = mismatch(table, devices);
     if (!why.empty())
-      return {{}, printable(concat("in ", path, " are not used: ", why, "; rondo links measures again"))};
+      return {{},
+              printable(concat("in ", path, " are not used: ", why, "; run rondo links to measure again"))};
     const std::string note = printable(concat("in ", path, ", measured ", table.date, ", are used"));
     return {std::move(table), note};
   } catch (const Error& error) {
-    return {{}, printable(concat("are not used: ", error.what(), "; rondo links measures again"))};
+    return {{}, printable(concat("are not used: ", error.what(), "; run rondo links to measure again"))};
   }
 }
 

@@ -26,7 +26,7 @@ Status check_value(const std::string& name, double value, bool zero_is_valid) {
                       zero_is_valid ? "not negative" : "above 0");
 }
 
-// The nearest of steps a tenth apart.
+// Rounds to steps of 10 percent.
 double coarse(double bandwidth) {
   return std::round(std::pow(1.1, std::round(std::log(bandwidth) / std::log(1.1))));
 }
@@ -62,14 +62,14 @@ Status check(const LinkTable& table) {
 
 std::string mismatch(const LinkTable& table, const std::vector<int>& devices) {
   if (table.platform != platform())
-    return concat("they are of the platform ", table.platform, ", not ", platform());
+    return concat("they were measured on the platform ", table.platform, ", this is ", platform());
   for (const int device : devices) {
     const auto found = std::find_if(table.devices.begin(), table.devices.end(),
                                     [&](const MeasuredDevice& d) { return d.device == device; });
-    if (found == table.devices.end()) return concat("they do not have ", device_label(device));
+    if (found == table.devices.end()) return concat(device_label(device), " was not measured");
     const std::string name = device_name(device);
     if (found->name != name)
-      return concat("their ", device_label(device), " is ", found->name, ", here it is ", name);
+      return concat(device_label(device), " was measured as ", found->name, ", now it is ", name);
   }
   return "";
 }

@@ -1,5 +1,5 @@
-// LinkTable: what was measured of a machine's devices and of the links between them, and what follows from it for the
-// ranks of a collective operation.
+// LinkTable: measurements of a machine's devices and links, and the choices for a collective operation that
+// follow from them.
 #pragma once
 
 #include <rondo/collectives/models/cost_model.h>
@@ -12,7 +12,7 @@ namespace rondo::program {
 
 struct Link {
   double bandwidth = 0;         // B/s of a large copy
-  double latency = 0;           // s of a copy of next to no bytes
+  double latency = 0;           // s of a copy of a few bytes
   double kernel_bandwidth = 0;  // B/s at which a kernel of `from` reads the memory of `to`
   PeerAccess access = PeerAccess::same_device;
 };
@@ -28,38 +28,42 @@ struct LinkTable {
   std::string platform;  // "cuda" or "cpu"
   std::string date;      // of the measurement, ISO 8601, UTC
   double host_seconds_per_call = 0;
-  std::vector<MeasuredDevice> devices = {};  // each once, in rising order
+  std::vector<MeasuredDevice> devices = {};  // each once, ascending
   std::vector<Link> links = {};  // devices x devices, row-major: [from][to]; from == to: inside a device
 
   const MeasuredDevice& of(int device) const;
-  const Link& between(int from, int to) const;  // numbers of devices, which the table must have
+  const Link& between(int from, int to) const;  // device numbers; the table must contain both
 };
 
-// All bandwidths above 0, all times not negative, as many links as pairs; bad_argument names what is not.
+// Requires bandwidths above 0, times of at least 0, and a link for each pair of devices. A bad_argument names
+// the invalid value.
 Status check(const LinkTable& table);
 
-// Why the table says nothing about ranks on these devices of this machine: another platform, a device that it does
-// not have, or that has another name. Empty when it fits.
+// Why the table does not apply to ranks on these devices of this machine: another platform, a missing device,
+// or a device with another name. Empty if it applies.
 std::string mismatch(const LinkTable& table, const std::vector<int>& devices);
 
-// Whether the ranks' memory is one: all on one device, or on the CPU executor.
+// Whether the ranks share one memory: all are on one device, or on the CPU executor.
 bool share_one_memory(const std::vector<int>& devices);
 
-// Whether kernels of every rank reach the memory of all others.
+// Whether kernels of every rank can access the memory of all other ranks.
 bool all_reach_all(const LinkTable& table, const std::vector<int>& devices);
 
-// The order around the ring whose slowest link is the fastest; 0, 1, 2 ... where the ranks share a memory and no link
-// is better than another. Bandwidths within a few percent count as equal: a link measured twice differs as much.
+// The ring order with the fastest slowest link; 0, 1, 2 ... if the ranks share one memory. Bandwidths within
+// a few percent count as equal, because repeated measurements differ as much.
 std::vector<int> best_ring_order(const LinkTable& table, const std::vector<int>& devices);
 
-// The same devices in that order. Rank and position around the ring stay the same number, so that no result depends on it.
+// The same devices in that order. Rank and ring position stay the same number, so that no result depends on
+// it.
 std::vector<int> best_placement(const LinkTable& table, const std::vector<int>& devices);
 
-// The constants of ranks on `devices`, whose position around the ring is `order`: the slowest of what takes part.
+// The constants of ranks on `devices` in the ring order `order`: the slowest of the links and devices that
+// take part.
 LinkConstants constants_of(const LinkTable& table, const std::vector<int>& devices,
                            const std::vector<int>& order);
 
-// What the cost model takes for an all-reduce of so many bytes between these ranks, in this order around the ring.
+// The algorithm that the cost model selects for an all-reduce of `bytes` between these ranks, in this ring
+// order.
 Algorithm best_algorithm(const LinkTable& table, const std::vector<int>& devices, int64_t bytes);
 
 }  // namespace rondo::program

@@ -36,7 +36,7 @@ std::string access_word(const Link& link) {
   return link.access == PeerAccess::same_device ? "self" : name_of(link.access);
 }
 
-// What people should know about links that are not direct.
+// Explains links without direct access.
 void explain_access(const LinkTable& table, std::ostream& out) {
   for (const MeasuredDevice& from : table.devices) {
     for (const MeasuredDevice& to : table.devices) {
@@ -68,22 +68,22 @@ void show_ring(const LinkTable& table, std::ostream& out) {
   out << "\nring order  " << device_list(around);
   if (devices.size() > 1) out << ", slowest link " << gigabytes(slowest_link(order, bandwidth)) << " GB/s";
   if (devices.size() > 1 && share_one_memory(devices))
-    out << "; the devices share one memory, any order is as good";
+    out << "; the devices share one memory, so all orders are equal";
   out << "\n";
 }
 
-// The file to be written, which can be; not asked for where nothing is to be kept.
+// The output file, checked to be writable; not requested with --no-store.
 OutputFile store_of(const LinksArguments& arguments) {
   if (arguments.no_store) return {};
   if (!arguments.store.empty()) return OutputFile("--store", arguments.store);
   const std::string path = default_link_file();
   if (path.empty())
     throw Error(
-        bad_argument("neither XDG_CACHE_HOME nor HOME is set: --store FILE says where to keep the links, "
-                     "--no-store keeps nothing"));
+        bad_argument("neither XDG_CACHE_HOME nor HOME is set: give --store FILE for the results, "
+                     "or --no-store"));
   std::error_code error;
   std::filesystem::create_directories(std::filesystem::path(path).parent_path(),
-                                      error);  // OutputFile says why not
+                                      error);  // OutputFile reports a failure
   return OutputFile("--store", path);
 }
 
@@ -98,9 +98,9 @@ std::string link_text(const LinkTable& table) {
   show_table(rows, out, 2);
   show_matrix(table, "copy bandwidth, GB/s", out, [](const Link& link) { return gigabytes(link.bandwidth); });
   show_matrix(table, "copy latency, us", out, [](const Link& link) { return microseconds(link.latency); });
-  show_matrix(table, "a kernel reads, GB/s", out,
+  show_matrix(table, "kernel reads, GB/s", out,
               [](const Link& link) { return gigabytes(link.kernel_bandwidth); });
-  show_matrix(table, "peer access, as a kernel's write found it", out, access_word);
+  show_matrix(table, "peer access, verified by a kernel's write", out, access_word);
   explain_access(table, out);
   out << "\nhost        " << microseconds(table.host_seconds_per_call) << " us a call\n";
   const std::string around = out.str();

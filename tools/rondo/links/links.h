@@ -1,5 +1,5 @@
-// `rondo links`: measures the devices and the links between them, shows what was found, and stores it for the commands
-// that choose by it.
+// `rondo links`: measures the devices and the links between them, prints the results and stores them for
+// other commands.
 #pragma once
 
 #include <rondo/tools/rondo/links/arguments.h>
@@ -10,7 +10,7 @@
 
 namespace rondo::program {
 
-// The matrices and what they mean, as text.
+// The matrices and their explanation, as text.
 std::string link_text(const LinkTable& table);
 
 // Throws rondo::Error.

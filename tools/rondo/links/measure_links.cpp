@@ -16,19 +16,19 @@
 namespace rondo::program {
 namespace {
 
-constexpr int kChain = 64;         // copies or kernels that wait for each other
-constexpr int64_t kFewBytes = 16;  // the latency of a copy is that of so many
+constexpr int kChain = 64;         // copies or kernels in a chain, each after the one before
+constexpr int64_t kFewBytes = 16;  // size of the copies that measure latency
 constexpr int kHostCalls = 256;
 
-// The best of some runs after a first one, which touches the memory and loads the kernel.
+// The best of `repeats` runs, after a first run that touches the memory and loads the kernel.
 double best_of(int repeats, const std::function<double()>& measure) {
   static_cast<void>(measure());
   double best = std::numeric_limits<double>::infinity();
   for (int i = 0; i < repeats; ++i) best = std::min(best, measure());
-  return std::max(best, 1e-9);  // a clock that did not move
+  return std::max(best, 1e-9);  // not 0, if the clock did not advance
 }
 
-// Seconds on the device between two events around what is enqueued.
+// Seconds on the device, measured by two events around the enqueued work.
 double seconds_on(cudaStream_t stream, const std::function<void()>& enqueue) {
   const Event begin(Event::Kind::timing), end(Event::Kind::timing);
   RONDO_CUDA_THROW(cudaEventRecord(begin, stream));
@@ -49,8 +49,8 @@ Buffer<std::byte> buffer_on(int device, int64_t bytes) {
 
 int64_t in_packs(int64_t bytes) { return std::max(bytes / kCopyMultiple, int64_t{1}) * kCopyMultiple; }
 
-// A chain in a graph, so that the host's calls are not in the time. Where CUDA refuses the copy inside a
-// graph they are (StepGraph).
+// Runs a chain as a graph, so that the time excludes the host's calls. If CUDA rejects the copies in a graph,
+// the time includes them (StepGraph).
 double seconds_of_one_in_chain(int device, int repeats, const std::function<void(cudaStream_t)>& enqueue) {
   StreamGroup group({device});
   StepGraph chain(group, [&] {
@@ -78,7 +78,7 @@ Link measure_link(int from, int to, const LinkEffort& effort) {
   link.latency = seconds_of_one_in_chain(from, effort.repeats, [&](cudaStream_t s) {
     RONDO_CUDA_THROW(cudaMemcpyAsync(target.data(), source.data(), kFewBytes, cudaMemcpyDefault, s));
   });
-  link.kernel_bandwidth = link.bandwidth;  // where kernels don't reach, copies carry everything
+  link.kernel_bandwidth = link.bandwidth;  // without peer access, copies move all data
   if (link.access == PeerAccess::direct || link.access == PeerAccess::same_device) {
     Buffer<std::byte> own = buffer_on(from, bytes);
     link.kernel_bandwidth =
@@ -87,7 +87,7 @@ Link measure_link(int from, int to, const LinkEffort& effort) {
   return link;
 }
 
-// Of the two ways to copy within a device the quicker one, as reads and writes together.
+// The faster of the two ways to copy within a device; counts reads and writes.
 double memory_bandwidth(int device, const LinkEffort& effort) {
   const int64_t bytes = in_packs(effort.memory_bytes / 2);
   const Buffer<std::byte> from = buffer_on(device, bytes);
@@ -111,7 +111,8 @@ double kernel_latency(int device, int repeats) {
   });
 }
 
-// A copy, the event behind it, and another stream that waits for the event, as the algorithms ask for them.
+// The host's time for a copy, an event after it, and another stream's wait for the event: the calls of the
+// algorithms.
 double host_seconds_per_call(int device, int repeats) {
   const Buffer<std::byte> from = buffer_on(device, kFewBytes);
   Buffer<std::byte> to = buffer_on(device, kFewBytes);

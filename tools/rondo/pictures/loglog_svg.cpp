@@ -18,7 +18,7 @@ constexpr size_t kMostColumns = 3;
 constexpr int kMostTicks = 8;
 constexpr double kLabelWidth = 40, kLabelHeight = 16;
 
-// A logarithmic axis from `low` to `high`, which lies between two coordinates.
+// A logarithmic axis from `low` to `high`, drawn between two coordinates.
 struct Axis {
   double low, high, begin, end;
   double at(double value) const {
@@ -44,7 +44,7 @@ Range range_of(const LogPanel& panel, Coordinate coordinate) {
 
 bool is_at_most(double a, double b) { return a <= b * (1 + 1e-9); }
 
-// 1, 2 or 5 times a power of ten: the largest up to `value`.
+// The largest of 1, 2 or 5 times a power of ten up to `value`.
 double round_down(double value) {
   const double power = std::pow(10, std::floor(std::log10(value) + 1e-9));
   return power * (is_at_most(5 * power, value) ? 5 : is_at_most(2 * power, value) ? 2 : 1);
@@ -64,7 +64,7 @@ class LogPanelDrawing {
  private:
   std::string grid() const {
     std::string text;
-    const bool few_decades = y_.high / y_.low < 200;  // then 2 and 5 are named too
+    const bool few_decades = y_.high / y_.low < 200;  // then 2 and 5 get labels, too
     for (double power = std::pow(10, std::floor(std::log10(y_.low))); is_at_most(power, y_.high); power *= 10)
       for (int part = 1; part < 10; ++part) {
         const double value = part * power;
@@ -100,7 +100,7 @@ class LogPanelDrawing {
                                "stroke-linejoin", "round", "stroke-linecap", "round");
   }
 
-  // A broad pale band under whichever curve is the lowest.
+  // A wide pale band along the lowest curve.
   std::string envelope() const {
     std::vector<std::pair<double, double>> lowest;
     for (const LogCurve& curve : panel_.curves)
@@ -122,7 +122,7 @@ class LogPanelDrawing {
     return text;
   }
 
-  // Labels stand above their points; one that would touch another goes higher.
+  // Labels are above their points; a label that would overlap another moves up.
   std::string marks() const {
     std::string text;
     std::vector<std::pair<double, double>> taken;
@@ -140,7 +140,7 @@ class LogPanelDrawing {
       taken.emplace_back(x, label);
       text +=
           element("circle", "cx", x, "cy", y, "r", 5, "fill", "#ffffff", "stroke", kInk, "stroke-width", 2);
-      // Two texts, as not every program draws the white outline below the letters of one.
+      // Two texts, because some programs draw the white outline of a single text over its letters.
       text += words(x, label, "middle", 13, "#ffffff", mark.label, "font-weight", "700", "stroke", "#ffffff",
                     "stroke-width", 4);
       text += words(x, label, "middle", 13, kInk, mark.label, "font-weight", "700");
@@ -153,7 +153,7 @@ class LogPanelDrawing {
   Axis x_, y_;
 };
 
-// Every name once, in the order of appearance.
+// Every name once, in order of appearance.
 std::string legend(const LogPlot& plot) {
   std::vector<std::string> seen;
   std::string text;
@@ -180,7 +180,7 @@ std::string legend(const LogPlot& plot) {
 std::string loglog_svg(const LogPlot& plot) {
   const size_t columns = std::min(plot.panels.size(), kMostColumns);
   const size_t rows = (plot.panels.size() + columns - 1) / columns;
-  const double least_width = 1000;  // for the legend
+  const double least_width = 1000;  // room for the legend
   const double width =
       std::max(least_width, kMarginLeft + static_cast<double>(columns) * (kPanelWidth + kColumnGap) -
                                 kColumnGap + kMarginRight);

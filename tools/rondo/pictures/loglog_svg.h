@@ -1,5 +1,5 @@
-// Curves over two logarithmic axes as an SVG picture: panels side by side, the lower envelope of each panel's
-// curves shaded, and crossing points labelled.
+// Curves over two logarithmic axes as an SVG picture: panels side by side, each with the lower envelope of
+// its curves shaded and crossing points labelled.
 #pragma once
 
 #include <functional>
@@ -10,13 +10,13 @@
 namespace rondo::program {
 
 struct LogCurve {
-  std::string name;  // the legend's text; curves of one name have one colour in all panels
+  std::string name;  // in the legend; curves with the same name have the same colour in all panels
   std::string colour;
   std::vector<std::pair<double, double>>
-      points;  // x and y above 0, x rising; curves that share a panel share their x
+      points;  // x and y above 0, x ascending; the curves of a panel have the same x values
 };
 
-// A point with a few words.
+// A labelled point.
 struct LogMark {
   double x = 0, y = 0;
   std::string label;
@@ -31,12 +31,13 @@ struct LogPanel {
 struct LogPlot {
   std::string title, subtitle;
   std::string x_name;                          // under each panel
-  std::string mark_meaning;                    // of a marked point, for the legend
+  std::string mark_meaning;                    // the legend's text for marked points
   std::function<std::string(double)> y_label;  // of 1, 2 or 5 times a power of ten
   std::vector<LogPanel> panels;                // at least one, with at least one point
 };
 
-// The whole SVG 1.1 document. The x axis is marked at powers of two; every panel has its own y axis.
+// Returns the complete SVG 1.1 document. The x axis is marked at powers of two; every panel has its own y
+// axis.
 std::string loglog_svg(const LogPlot& plot);
 
 }  // namespace rondo::program

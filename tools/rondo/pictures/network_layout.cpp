@@ -16,7 +16,7 @@ class Layout {
   NetworkLayout take() { return std::move(result_); }
 
  private:
-  // The nodes whose outputs a node reads; -1 is the network's input.
+  // The producers of a node's inputs; -1 is the network's input.
   std::vector<int> sources(size_t node) const {
     std::vector<int> result;
     for (const int value : graph_.nodes()[node].inputs)
@@ -25,7 +25,8 @@ class Layout {
   }
   size_t box_of(int node) const { return node < 0 ? 0 : box_of_[static_cast<size_t>(node)]; }
 
-  // Whether a node is one more of the box of the node before it: it does the same, and nobody else sees what is between.
+  // Whether a node joins the box of the previous node: it is the same operation and the only user of its
+  // output.
   bool repeats(size_t node) const {
     if (node == 0 || sources(node) != std::vector<int>{static_cast<int>(node) - 1}) return false;
     const nn::SummaryRow &row = rows_[node], &before = rows_[node - 1];
@@ -45,13 +46,13 @@ class Layout {
       const NetworkEdge edge = {box_of(source), result_.boxes.size()};
       box.row = std::max(box.row, result_.boxes[edge.from].row + 1);
       if (std::ranges::count(result_.edges, edge) == 0)
-        result_.edges.push_back(edge);  // x + x reads it twice
+        result_.edges.push_back(edge);  // only once: x + x reads it twice
     }
     box_of_.push_back(result_.boxes.size());
     result_.boxes.push_back(std::move(box));
   }
 
-  // From the output back along the deepest inputs goes the first column.
+  // The first column is the path from the output back along the deepest inputs.
   void place() {
     std::vector<bool> main(result_.boxes.size(), false);
     size_t at = box_of(graph_.values()[static_cast<size_t>(graph_.output().id)].producer);
@@ -63,7 +64,7 @@ class Layout {
           break;
         }
     }
-    std::map<int, int> beside;  // how many there are in a row
+    std::map<int, int> beside;  // boxes per row outside the first column
     for (size_t i = 0; i < result_.boxes.size(); ++i) {
       NetworkBox& box = result_.boxes[i];
       box.column = main[i] ? 0 : ++beside[box.row];

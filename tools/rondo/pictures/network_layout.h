@@ -1,7 +1,7 @@
-// NetworkLayout: where the operations of a network stand in a picture, and which of them feed which.
+// NetworkLayout: the positions of a network's operations in a picture, and the edges between them.
 //
-// The longest way from input to output goes down the first column, one box a row. What stands beside it, such as the
-// convolution of a shortcut, has a column further right.
+// The longest path from input to output is the first column, one box per row. Parallel operations, such as
+// the convolution of a shortcut, are in columns further right.
 #pragma once
 
 #include <rondo/nn/diagnostics/summary.h>
@@ -13,10 +13,10 @@ namespace rondo::program {
 
 struct NetworkBox {
   nn::SummaryRow of;  // the first operation; the network's input has no name
-  int64_t times = 1;  // so many equal operations, one behind the other
+  int64_t times = 1;  // the number of equal consecutive operations in this box
   int row = 0, column = 0;
 };
-// Between boxes, by their numbers.
+// Box indices.
 struct NetworkEdge {
   size_t from, to;
   bool operator==(const NetworkEdge&) const = default;

@@ -11,10 +11,10 @@ namespace {
 using namespace svg;
 
 constexpr double kLeft = 44, kTop = 104, kWidth = 288, kHeight = 42, kRow = 60;
-constexpr double kLane = 30;                        // from the first column to what passes it
-constexpr double kColumn = kWidth + 2 * kLane + 6;  // from column to column
+constexpr double kLane = 30;                        // distance of a line that passes boxes
+constexpr double kColumn = kWidth + 2 * kLane + 6;  // distance of columns
 
-// By what an operation does: those with many parameters in the same blue.
+// The colour of a kind of operation; convolutions and linear layers, with most parameters, share one.
 std::string colour_of(const std::string& layer) {
   const std::string first = layer.substr(0, layer.find_first_of(" ,"));
   const auto is = [&](const char* name) { return first == name; };
@@ -43,12 +43,12 @@ class NetworkPicture {
   static double x(const NetworkBox& box) { return kLeft + box.column * kColumn; }
   static double y(const NetworkBox& box) { return kTop + box.row * kRow; }
 
-  // Straight down to the next row; else out to the right, past what is between, and back.
+  // A straight line to the next row; otherwise to the right, past the boxes between, and back.
   std::string line(const NetworkEdge& edge) const {
     const NetworkBox &from = layout_.boxes[edge.from], &to = layout_.boxes[edge.to];
     const double x1 = x(from) + kWidth / 2, y1 = y(from) + kHeight, x2 = x(to) + kWidth / 2, y2 = y(to);
     const double side1 = x(from) + kWidth, side2 = x(to) + kWidth;
-    // In above what goes out, so that they can be told apart.
+    // Outgoing lines leave below incoming lines, so that they do not overlap.
     const double middle1 = y(from) + kHeight * 0.7, middle2 = y(to) + kHeight * 0.3;
     const auto path = [](const auto&... parts) {
       return element("path", "d", concat(parts...), "fill", "none", "stroke", kSoftInk, "stroke-width", 1.6);
@@ -80,7 +80,7 @@ class NetworkPicture {
       shape += ", " + grouped(box.of.parameters) + " parameters" + (box.times > 1 ? " each" : "");
     std::string svg =
         "<g><title>" + escaped((box.of.name.empty() ? "" : box.of.name + ": ") + what) + "</title>\n";
-    if (box.times > 1)  // a pile
+    if (box.times > 1)  // a second box behind
       svg += element("rect", "x", left + 5, "y", top + 5, "width", kWidth, "height", kHeight, "rx", 6, "fill",
                      colour_of(what), "stroke", kAxis);
     svg += element("rect", "x", left, "y", top, "width", kWidth, "height", kHeight, "rx", 6, "fill",

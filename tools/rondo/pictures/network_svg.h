@@ -1,4 +1,5 @@
-// A picture of a network: a box for each operation, with the shape of its output and its parameters, and lines between them.
+// A picture of a network: a box for each operation, with its output shape and parameters, and lines between
+// them.
 #pragma once
 
 #include <rondo/nn/graph/graph.h>

@@ -10,11 +10,11 @@ namespace {
 
 using namespace svg;
 
-// The page, in the picture's units.
+// Page layout, in the picture's units.
 constexpr double kPanelWidth = 400, kPanelHeight = 250, kGap = 66;
 constexpr double kMarginLeft = 62, kMarginRight = 38, kMarginTop = 118, kMarginBottom = 62;
 constexpr double kLegendLine = 24;
-constexpr size_t kMostDots = 40;  // more epochs than this are a line without dots
+constexpr size_t kMostDots = 40;  // a curve with more epochs has no dots
 
 std::string tick_label(double value, double step, bool as_percent) {
   if (as_percent) return number(value * 100) + " %";
@@ -27,14 +27,14 @@ std::string dot(double x, double y, const std::string& colour) {
                  1.5);
 }
 
-// A piece of a curve, for legends.
+// A sample of a curve, for legends.
 std::string sample(double left, double y, const std::string& colour) {
   return element("line", "x1", left, "y1", y, "x2", left + 26, "y2", y, "stroke", colour, "stroke-width", 3,
                  "stroke-linecap", "round") +
          dot(left + 13, y, colour);
 }
 
-// One panel: its frame of reference and what is drawn in it.
+// One panel: its coordinate system and its contents.
 class PanelDrawing {
  public:
   PanelDrawing(const Panel& panel, double left, double top, int64_t epochs)
@@ -78,7 +78,7 @@ class PanelDrawing {
       text += words(left_ - 10, y(value) + 4.5, "end", 13, kSoftInk,
                     tick_label(value, y_ticks_[1], panel_.as_percent));
     }
-    // Epochs begin at 1, which is always marked; a round epoch too close to it would touch its label.
+    // Epochs begin at 1, which always has a label; a round epoch that is too close to it gets none.
     std::vector<double> epochs = ticks(last_epoch_, 10, true);
     epochs.front() = 1;
     if (epochs.size() > 1 && epochs[1] == 1) epochs.erase(epochs.begin());
@@ -112,7 +112,7 @@ class PanelDrawing {
     return text;
   }
 
-  // The figure that is asked for first stands beside the curve's end, on the side where the curve is not.
+  // The last value is next to the curve's end, on the side away from the curve.
   std::string last_value(const Curve& curve) const {
     if (curve.points.empty() || !std::isfinite(curve.points.back().value)) return "";
     const double value = curve.points.back().value;
@@ -122,7 +122,7 @@ class PanelDrawing {
     const double line = rising && room_below ? below : y(value) - 14;
     const std::string label = panel_.as_percent ? fixed(value * 100, 1) + " %" : fixed(value, 3);
     const double end = x(static_cast<double>(curve.points.back().epoch));
-    // A white outline under the letters keeps grid lines out of them.
+    // A white outline separates the letters from the grid lines.
     return words(end, line, curve.points.back().epoch > 1 ? "end" : "start", 15, curve.colour.c_str(), label,
                  "font-weight", "700", "stroke", "#ffffff", "stroke-width", 4, "paint-order", "stroke");
   }

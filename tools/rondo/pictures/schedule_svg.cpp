@@ -17,11 +17,11 @@ using namespace svg;
 constexpr double kMarginTop = 158, kMarginRight = 44, kPhaseGap = 44, kLeastPhaseWidth = 230,
                  kLeastWidth = 860;
 constexpr double kStripHeight = 40, kFootHeight = 176;
-constexpr double kGridWidth = 1000;  // what the columns share, as far as cells stay readable
+constexpr double kGridWidth = 1000;  // the width of all columns together, unless cells become too small
 constexpr double kSmallestCell = 17, kLargestCell = 96;
-constexpr int kMostRanksWithPaths = 16;  // more are too small for the lines between cells
+constexpr int kMostRanksWithPaths = 16;  // with more ranks the lines between cells are too small
 
-// Hues all around the circle; neighbours of many chunks differ in lightness too.
+// Hues all around the colour circle; with many chunks, adjacent ones also differ in lightness.
 class ChunkColours {
  public:
   explicit ChunkColours(int ranks) : ranks_(ranks) {}
@@ -57,7 +57,7 @@ class SchedulePicture {
 
  private:
   double width() const { return std::max(kLeastWidth, left_ + 2 * phase_width_ + kPhaseGap + kMarginRight); }
-  // Where the last column ends.
+  // The right edge of the last column.
   double right_end() const {
     return phase_steps_ > 0 ? phase_left(1) + phase_steps_ * pitch_ - gap_ : width() - kMarginRight;
   }
@@ -81,7 +81,7 @@ class SchedulePicture {
   std::string heading() const {
     std::string rule = ranks_ == 1 ? "One rank has nothing to send."
                                    : concat("At step s rank r sends chunk r \u2212 s (mod ", ranks_,
-                                            ") to its right neighbour, rank r + 1.");
+                                            ") to the next rank, r + 1.");
     return words(44, 44, "start", 24, kInk, title(), "font-weight", "700") +
            words(44, 69, "start", 14.5, kSoftInk, concat(byte_count_text(bytes_), " on each rank. ", rule));
   }
@@ -153,8 +153,8 @@ class SchedulePicture {
     return text + "</g>\n";
   }
 
-  // The way of a chunk: what a rank receives at one step, the next rank sends at the next. From the last row it
-  // goes on in the first.
+  // The path of a chunk: a rank sends at each step what it received at the step before. From the last row the
+  // path continues in the first.
   std::string path(const Transfer& t) const {
     if (t.step + 1 == ring::steps(ranks_)) return "";
     const double x1 = x(t.step) + cell_width() / 2, y1 = y(t.from) + cell_height() / 2;
@@ -170,7 +170,7 @@ class SchedulePicture {
                    "stroke-width", std::clamp(pitch_ * 0.04, 1.0, 3.0), "stroke-opacity", "0.55");
   }
 
-  // The data of one rank, cut into chunks.
+  // The data of one rank, split into chunks.
   std::string strip() const {
     const double top = bottom() + 38, full = right_end() - left_;
     std::string text = words(left_ - 16, top + kStripHeight / 2 + 5, "end", 13, kInk, "data");
@@ -203,7 +203,7 @@ class SchedulePicture {
            words(left_, top + kStripHeight + 20, "start", 12.5, kSoftInk, chunk_sizes(ranks_, bytes_) + sent);
   }
 
-  // Three cells that say what the filling means.
+  // Three cells that explain how cells are filled.
   std::string legend() const {
     if (phase_steps_ == 0) return "";
     double at = left_;

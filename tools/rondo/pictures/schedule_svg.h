@@ -1,4 +1,4 @@
-// The ring's schedule as an SVG picture: a row a rank, a column a step, a colour a chunk.
+// The ring's schedule as an SVG picture: one row per rank, one column per step, one colour per chunk.
 #pragma once
 
 #include <cstdint>
@@ -6,9 +6,9 @@
 
 namespace rondo::program {
 
-// ranks from 1 to 64. Each cell is what its row's rank sends at its column's step; it is filled as far as the
-// chunk is summed, so that the reduce-scatter rises and the all-gather is full. Every cell has a sentence that
-// a browser shows under the pointer.
+// ranks is from 1 to 64. Each cell is the chunk that its row's rank sends at its column's step. A cell is
+// filled in proportion to the summed shares: rising in the reduce-scatter, full in the all-gather. Every cell
+// has a tooltip.
 std::string schedule_svg(int ranks, int64_t bytes);
 
 }  // namespace rondo::program

@@ -13,7 +13,7 @@ using namespace svg;
 constexpr double kWidth = 860, kLeft = 132, kTop = 134, kBoxes = 684;
 constexpr double kLeastRow = 26, kLeastColumn = 10, kMostHeight = 400;
 
-// Sizes in proportion that together fill `room`, but none below `least`.
+// Sizes in proportion, of at least `least` each, whose sum is `room`.
 std::vector<double> shares(const std::vector<int64_t>& sizes, double room, double least) {
   int64_t whole = 0;
   for (const int64_t size : sizes) whole += size;
@@ -75,7 +75,7 @@ class ShardPicture {
                 : element("rect", "x", x, "y", y, "width", w, "height", h, "rx", 4, "fill",
                           hue_colour(212 + 360 * number / static_cast<double>(sharding_.parts.size()), 0.62,
                                      0.78));
-    // Upright where it does not fit lying: a character is about 0.55 of the font's size wide.
+    // Rotated if the label fits better upright: a character is about 0.55 of the font size wide.
     const double length = 0.55 * static_cast<double>(label.size());
     const double lying = std::min({15.0, w / length, h * 0.6}),
                  upright = std::min({15.0, h / length, w * 0.6});
@@ -90,7 +90,7 @@ class ShardPicture {
 
   static std::string number_text(double value) { return svg::number(value); }
 
-  // Devices without any part.
+  // Names the devices that hold no part.
   std::string idle_text() const {
     ArrayPart idle = {{0, 1}, {0, 1}, {}};
     for (int device = 0; device < sharding_.devices; ++device)
@@ -98,7 +98,7 @@ class ShardPicture {
             return std::ranges::count(part.devices, device) > 0;
           }))
         idle.devices.push_back(device);
-    return idle.devices.empty() ? "" : holders_text(idle) + " has nothing of it";
+    return idle.devices.empty() ? "" : holders_text(idle) + " holds nothing";
   }
 
   const Sharding& sharding_;

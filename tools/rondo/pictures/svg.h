@@ -1,5 +1,4 @@
-// The pieces of an SVG 1.1 picture: elements with escaped attributes, texts, and the colours that all of Rondo's
-// pictures share.
+// Building blocks of SVG 1.1 pictures: elements with escaped attributes, texts, and the common colours.
 #pragma once
 
 #include <string>
@@ -12,11 +11,11 @@ inline constexpr const char* kSoftInk = "#66737f";
 inline constexpr const char* kGrid = "#e6eaee";
 inline constexpr const char* kAxis = "#9aa5b1";
 
-// Text may not hold what XML forbids: markup is escaped, control characters become spaces, and bytes that are no UTF-8 become
+// Escapes text for XML: markup is escaped, control characters become spaces, invalid UTF-8 bytes become
 // U+FFFD.
 std::string escaped(const std::string& text);
 
-// A coordinate, to a hundredth, without a tail of zeros.
+// A coordinate with at most two decimals, without trailing zeros.
 std::string number(double value);
 
 // attributes("x", 3, "fill", "red") -> ` x="3" fill="red"`
@@ -45,10 +44,10 @@ std::string words(double x, double y, const char* anchor, double size, const cha
          escaped(content) + "</text>\n";
 }
 
-// "#rrggbb" of a hue in degrees, and a saturation and a lightness from 0 to 1.
+// The "#rrggbb" colour of a hue in degrees and of a saturation and lightness from 0 to 1.
 std::string hue_colour(double hue, double saturation, double lightness);
 
-// The whole document: `content` on a white page, under a title for the browser.
+// The complete document: `content` on a white page, with a title for the browser.
 std::string document(const std::string& title, double width, double height, const std::string& content);
 
 }  // namespace rondo::program::svg

@@ -40,14 +40,14 @@ void check(const PlotArguments& arguments) {
 
 Command add_plot(const Command& app, PlotArguments& to) {
   const Command plot =
-      app.add_command("plot", "Draw what rondo train --log wrote, several runs in one picture");
+      app.add_command("plot", "Draw the logs of training runs (rondo train --log) in one picture");
   plot.add_list("runs", "RUN.csv", "Logs of training runs, at most 8; regular files, not pipes",
                 [&](const std::string& run) { to.runs.push_back(read_path("RUN.csv", run)); });
   plot.add_list("--name", "NAME",
-                "What the legend calls a run, once for each in their order [the files' names]",
+                "Name of a run in the legend, once per run in the same order [the file names]",
                 [&](const std::string& name) {
                   if (name.empty())
-                    throw Error(bad_argument("--name is empty, must be what the legend calls a run"));
+                    throw Error(bad_argument("--name is empty, must be the name of a run"));
                   to.names.push_back(name);
                 });
   plot.add("--svg", "FILE.svg", "The picture", [&](const std::string& s) { to.svg = read_path("--svg", s); });

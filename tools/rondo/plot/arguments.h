@@ -1,4 +1,4 @@
-// What may be said to `rondo plot`.
+// Options of `rondo plot`.
 #pragma once
 
 #include <rondo/tools/rondo/support/command.h>
@@ -8,20 +8,20 @@
 
 namespace rondo::program {
 
-inline constexpr size_t kMostRuns = 8;  // as many colours as can be told apart
+inline constexpr size_t kMostRuns = 8;  // the number of distinguishable colours
 
 struct PlotArguments {
   std::vector<std::string> runs;   // paths of logs
-  std::vector<std::string> names;  // of the runs, in their order; empty: the files' names
+  std::vector<std::string> names;  // of the runs, in order; empty: the file names
   std::string svg;
 };
 
 Command add_plot(const Command& app, PlotArguments& to);
-// What only shows when all was read. Throws a bad_argument Error.
+// Checks the options against each other. Throws a bad_argument Error.
 void check(const PlotArguments& arguments);
 
-// What the legend calls each run: its --name, or the name of its file without directories and .csv. Throws a bad_argument
-// Error where two are the same.
+// The legend's name of each run: its --name, or its file name without directories and .csv. Throws a
+// bad_argument Error if two names are equal.
 std::vector<std::string> run_names(const PlotArguments& arguments);
 
 }  // namespace rondo::program

@@ -12,7 +12,7 @@
 namespace rondo::program {
 namespace {
 
-// Neighbours differ in hue and in lightness.
+// Adjacent colours differ in hue and lightness.
 constexpr const char* kColours[kMostRuns] = {"#2a6fdb", "#e4572e", "#2e9e5b", "#8e44ad",
                                              "#d99a00", "#17a2b8", "#c2185b", "#5b6670"};
 
@@ -30,7 +30,7 @@ Panel panel_of(const std::string& name, const std::vector<TrainingRun>& runs, do
 TrainingRun read_run(const std::string& name, const std::string& path) {
   TrainingRun run = {name, parse_csv_log(path, RegularFile(path).contents<std::string>(kMostTextBytes))};
   if (run.epochs.empty())
-    throw Error(bad_argument("the log '", path, "' has no epoch yet, must have one at least"));
+    throw Error(bad_argument("the log '", path, "' has no epoch yet, must have at least one"));
   return run;
 }
 
@@ -51,7 +51,7 @@ std::string runs_svg(const std::vector<TrainingRun>& runs) {
   std::vector<LegendLine> legend;
   for (size_t i = 0; i < runs.size(); ++i) legend.push_back({kColours[i], run_text(runs[i])});
   return plot_svg(runs.size() == 1 ? "A training run" : concat(runs.size(), " training runs"),
-                  "by epoch; the legend has the last epoch's figures and the mean of the seconds",
+                  "by epoch; the legend shows the last epoch's loss and accuracy, and the mean time",
                   {panel_of("training loss", runs, &EpochReport::train_loss), accuracy,
                    panel_of("seconds", runs, &EpochReport::seconds)},
                   legend);

@@ -7,7 +7,7 @@ namespace rondo::program {
 namespace {
 
 constexpr double kLeastValue = 1e-9,
-                 kMostValue = 1e9;  // microseconds or GB/s: beyond is a slip of the finger
+                 kMostValue = 1e9;  // microseconds or GB/s; only a mistyped number is outside
 
 }  // namespace
 

@@ -14,7 +14,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr const char* kColours[] = {"#2a6fdb", "#2f9e63", "#e4572e", "#8e4ec6"};  // as kScaleAlgorithms
+constexpr const char* kColours[] = {"#2a6fdb", "#2f9e63", "#e4572e", "#8e4ec6"};  // by kScaleAlgorithms
 
 Json link_json(const NamedLink& named, const ScaleLink& link) {
   return {{"name", named.name},
@@ -40,12 +40,12 @@ Json size_json(int64_t bytes, const Cluster& cluster, int64_t most) {
     challenges[name_of(algorithm)] = spans;
   }
   for (const FastestSpan& fastest_span : fastest_spans(bytes, cluster, most))
-    spans.push_back(
-        {{"algorithm", name_of(fastest_span.algorithm)}, {"devices", {fastest_span.span.first, fastest_span.span.last}}});
+    spans.push_back({{"algorithm", name_of(fastest_span.algorithm)},
+                     {"devices", {fastest_span.span.first, fastest_span.span.last}}});
   return {{"bytes", bytes}, {"rows", rows}, {"fastest", spans}, {"beats_flat_ring", challenges}};
 }
 
-// Enough counts for a smooth curve, and those at which something is marked.
+// Enough counts for a smooth curve, and all marked counts.
 std::vector<int64_t> curve_counts(const Cluster& cluster, int64_t most, const std::vector<LogMark>& marks) {
   constexpr double kDenser = 1.03;
   std::vector<int64_t> counts;
@@ -60,7 +60,7 @@ std::vector<int64_t> curve_counts(const Cluster& cluster, int64_t most, const st
   return counts;
 }
 
-// Where the fastest changes, and where an algorithm overtakes the flat ring.
+// The counts at which the fastest algorithm changes, or an algorithm becomes faster than the flat ring.
 std::vector<LogMark> marks_of(int64_t bytes, const Cluster& cluster, int64_t most) {
   std::vector<LogMark> marks;
   const auto mark = [&](ScaleAlgorithm algorithm, int64_t devices) {
@@ -71,7 +71,8 @@ std::vector<LogMark> marks_of(int64_t bytes, const Cluster& cluster, int64_t mos
     });
     if (devices > 2 && !there) marks.push_back(added);
   };
-  for (const FastestSpan& fastest_span : fastest_spans(bytes, cluster, most)) mark(fastest_span.algorithm, fastest_span.span.first);
+  for (const FastestSpan& fastest_span : fastest_spans(bytes, cluster, most))
+    mark(fastest_span.algorithm, fastest_span.span.first);
   for (const ScaleAlgorithm algorithm : kScaleAlgorithms)
     for (const Span& span : beats_flat_ring(algorithm, bytes, cluster, most)) mark(algorithm, span.first);
   return marks;

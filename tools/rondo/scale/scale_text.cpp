@@ -11,7 +11,7 @@
 namespace rondo::program {
 namespace {
 
-// Of a column.
+// The width of an algorithm's column.
 size_t width_of(ScaleAlgorithm algorithm) {
   return std::max<size_t>(12, std::string(name_of(algorithm)).size());
 }

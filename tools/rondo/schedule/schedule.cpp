@@ -19,7 +19,7 @@ int64_t chunk_bytes(int index, int ranks, int64_t bytes) {
 
 std::string hop(int rank, int ranks) { return concat(rank, " -> ", ring::next_position(rank, ranks)); }
 
-// Ranks by steps [first, end): the chunk that is sent.
+// The chunk that each rank sends, for the steps [first, end).
 std::string steps_text(int ranks, int64_t bytes, int first, int end) {
   const size_t label = hop(ranks - 1, ranks).size() + hop(0, ranks).size() % 2;
   const size_t cell = std::to_string(std::max(end - 1, ranks - 1)).size() + 1;
@@ -37,7 +37,7 @@ std::string steps_text(int ranks, int64_t bytes, int first, int end) {
   return text;
 }
 
-// One phase, in as many blocks as it takes to keep lines short.
+// One phase, in as many blocks as short lines need.
 std::string phase_text(int ranks, int64_t bytes, int first, int end) {
   const int columns = static_cast<int>((kLineWidth - hop(ranks - 1, ranks).size()) / 4);
   std::string text;

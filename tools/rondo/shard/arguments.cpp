@@ -8,11 +8,11 @@ namespace rondo::program {
 namespace {
 
 constexpr int kMostDevices = 64;
-constexpr int64_t kMostRows = 1'000'000'000;  // so many by so many floats have less than 2^63 bytes
+constexpr int64_t kMostRows = 1'000'000'000;  // rows x columns of floats stay below 2^63 bytes
 constexpr ShardArray kArrays[] = {ShardArray::batch, ShardArray::parameters, ShardArray::optimizer};
 constexpr ShardMode kModes[] = {ShardMode::single, ShardMode::sharded, ShardMode::replicated};
 
-// The entry of `list` whose name is `text`.
+// Returns the entry of `list` with the name `text`.
 template <class List>
 auto by_name(const std::string& option, const std::string& text, const List& list) {
   std::string names;
@@ -67,7 +67,7 @@ ShardSpec parse_spec(const std::string& text) {
     throw Error(bad_argument("--spec is '", text, "', ", why..., ", such as x,- or x,y"));
   };
   std::vector<std::string> parts = split(text, ',');
-  if (parts.size() != 2) fail("must say for rows and for columns which axes of the mesh they are split over");
+  if (parts.size() != 2) fail("must be the mesh axes that split the rows and those that split the columns");
   std::string seen;
   for (std::string& part : parts) {
     if (part == "-") {
@@ -98,8 +98,8 @@ void check(const ShardArguments& arguments) {
 }
 
 Command add_shard(const Command& app, ShardArguments& to) {
-  const Command shard = app.add_command("shard", "Show how an array lies on the devices");
-  const Option array = shard.add("--array", "NAME", "Of a training run: batch, parameters or optimizer",
+  const Command shard = app.add_command("shard", "Show how an array is distributed over the devices");
+  const Option array = shard.add("--array", "NAME", "Array of a training run: batch, parameters or optimizer",
                                  [&](const std::string& s) { to.array = by_name("--array", s, kArrays); });
   shard.add("--model", "MODEL", "lenet, resnet18 or mlp [lenet]", [&](const std::string& s) { to.model = s; })
       .needs(array);
@@ -108,11 +108,11 @@ Command add_shard(const Command& app, ShardArguments& to) {
            [&](const std::string& s) { to.optimizer = read_optimizer(s); })
       .needs(array);
   shard
-      .add("--devices", "N", "How many devices there are [2]",
+      .add("--devices", "N", "Number of devices [2]",
            [&](const std::string& s) { to.devices = read_integer<int>("--devices", s, 1, kMostDevices); })
       .needs(array);
   shard
-      .add("--batch", "N", "Samples of a step, over all devices together [256]",
+      .add("--batch", "N", "Samples per step over all devices [256]",
            [&](const std::string& s) { to.batch = read_integer<int64_t>("--batch", s, 1, kMostRows); })
       .needs(array);
   shard
@@ -129,7 +129,7 @@ Command add_shard(const Command& app, ShardArguments& to) {
   shape.excludes(array).needs(mesh).needs(spec);
   mesh.needs(shape);
   spec.needs(shape);
-  shard.add("--svg", "FILE.svg", "Draw it, too",
+  shard.add("--svg", "FILE.svg", "Also draw it",
             [&](const std::string& s) { to.svg = read_path("--svg", s); });
   return shard;
 }

@@ -11,7 +11,7 @@
 namespace rondo::program {
 namespace {
 
-// Lines between boxes: left end, crossing, right end.
+// A horizontal line between boxes: left end, crossing, right end.
 struct Rule {
   const char *left, *cross, *right;
 };
@@ -22,7 +22,7 @@ struct Strokes {
 constexpr Strokes kUnicode = {{"┌", "┬", "┐"}, {"├", "┼", "┤"}, {"└", "┴", "┘"}, "─", "│"};
 constexpr Strokes kAscii = {{"+", "+", "+"}, {"+", "+", "+"}, {"+", "+", "+"}, "-", "|"};
 
-// Of the 256 colours of terminals; black can be read on all, and neighbours differ.
+// From the 256 colours of terminals: black text is readable on each, and adjacent ones differ.
 constexpr int kBackgrounds[] = {117, 222, 157, 217, 183, 229, 123, 210};
 
 std::string centred(const std::string& text, size_t width) {
@@ -103,7 +103,7 @@ class TextPicture {
   const Terminal& terminal_;
   const Strokes& strokes_;
   size_t margin_ = 0;
-  std::vector<size_t> heights_, widths_;  // inside, in characters
+  std::vector<size_t> heights_, widths_;  // of the boxes' contents, in characters
 };
 
 std::string range(const nn::Shard& shard) {
@@ -112,7 +112,7 @@ std::string range(const nn::Shard& shard) {
   return grouped(shard.first) + " to " + grouped(shard.first + shard.size - 1);
 }
 
-// A line for each device.
+// One line per device.
 std::string table(const Sharding& sharding) {
   std::vector<TextRow> rows = {{"device", sharding.rows.name, sharding.columns.name, "bytes"}};
   for (int device = 0; device < sharding.devices; ++device) {

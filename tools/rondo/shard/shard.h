@@ -1,4 +1,4 @@
-// `rondo shard`: how an array lies on the devices, as a picture.
+// `rondo shard`: draws how an array is distributed over the devices.
 #pragma once
 
 #include <rondo/tools/rondo/shard/sharding.h>
@@ -9,12 +9,13 @@
 
 namespace rondo::program {
 
-// "cpu:0", "cpu:0,2", "cpu:0-3,7"; with "(nothing)" where the part is empty.
+// "cpu:0", "cpu:0,2", "cpu:0-3,7"; followed by "(nothing)" if the part is empty.
 std::string holders_text(const ArrayPart& part);
 // "256 samples x 784 values, 784.0 KiB"
 std::string size_text(const Sharding& sharding);
 
-// Boxes in proportion, as wide as the terminal allows and at least as wide as their labels, and a line for each device.
+// Boxes in proportion, as wide as the terminal allows and at least as wide as their labels, and one line per
+// device.
 std::string shard_text(const Sharding& sharding, const Terminal& terminal);
 std::string shard_svg(const Sharding& sharding);
 

@@ -6,7 +6,7 @@
 namespace rondo::program {
 namespace {
 
-// The parts that the axes of the mesh named in `axes` make, and which of them is that of a device.
+// The number of parts that the mesh axes in `axes` make, and the part of one device.
 struct Division {
   int64_t parts = 1, mine = 0;
 };
@@ -29,7 +29,7 @@ Mesh place_of(int64_t device, const Mesh& mesh) {
   return place;
 }
 
-// Every replica of a model is whole: its parameters are one arena, and so is each state of its optimizer.
+// Every replica holds a whole model: its parameters are one arena, and so is each state of its optimizer.
 Sharding of_training(const ShardArguments& arguments) {
   const nn::NamedModel model = nn::model(arguments.model);
   const nn::Graph graph = nn::make_graph(model.network, model.input);

@@ -1,4 +1,4 @@
-// Sharding: which part of an array of rows and columns each device holds.
+// Sharding: the part of an array of rows and columns that each device holds.
 #pragma once
 
 #include <rondo/nn/train/shard.h>
@@ -11,24 +11,25 @@
 namespace rondo::program {
 
 struct ArrayAxis {
-  std::string name;  // of its entries: "samples"
+  std::string name;  // of the entries, such as "samples"
   int64_t size;
 };
 
-// A rectangle of the array, and who holds it.
+// A rectangle of the array and the devices that hold it.
 struct ArrayPart {
   nn::Shard rows, columns;
   std::vector<int> devices;
   bool empty() const { return rows.size == 0 || columns.size == 0; }
 };
 
-// Every row of parts has the same columns, and every column the same rows. The elements are floats.
+// All parts in a row of parts have the same array rows, and all parts in a column the same array columns. The
+// elements are floats.
 struct Sharding {
   std::string title;
   ArrayAxis rows, columns;
   int devices;  // some may hold nothing
   size_t parts_in_a_row;
-  std::vector<ArrayPart> parts;  // row by row
+  std::vector<ArrayPart> parts;  // row-major
 
   size_t part_rows() const { return parts.size() / parts_in_a_row; }
   const ArrayPart& at(size_t row, size_t column) const { return parts[row * parts_in_a_row + column]; }
@@ -36,11 +37,11 @@ struct Sharding {
 
 int64_t bytes_of(const ArrayPart& part);
 
-// Devices are numbered along the last axis of the mesh first. Rows and columns are cut by nn::shard_of().
+// Devices are numbered with the last mesh axis fastest. nn::shard_of() splits rows and columns.
 Sharding shard(const std::string& title, ArrayAxis rows, ArrayAxis columns, const Mesh& mesh,
                const ShardSpec& spec);
 
-// What the options describe; throws rondo::Error.
+// The sharding described by the options. Throws rondo::Error.
 Sharding sharding_of(const ShardArguments& arguments);
 
 }  // namespace rondo::program

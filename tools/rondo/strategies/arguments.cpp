@@ -9,7 +9,7 @@
 namespace rondo::program {
 namespace {
 
-// Bounds that only an accident goes beyond.
+// Limits that only a mistyped number exceeds.
 constexpr int64_t kMostSamples = 1'000'000, kMostLayers = 10'000, kMostWidth = 1 << 20;
 constexpr int kMostSteps = 1'000'000;
 
@@ -41,11 +41,11 @@ void check(const StrategiesArguments& arguments) {
                              arguments.batch, ", the batch"));
   if (arguments.micro_batches && std::ranges::count(arguments.strategies, nn::StrategyKind::pipeline) == 0)
     throw Error(bad_argument("--micro-batches is ", *arguments.micro_batches,
-                             ", must not be given without the strategy network"));
+                             ", must not be given without the strategy pipeline"));
   if (arguments.model == "mlp") {
     if (arguments.data)
       throw Error(bad_argument("--data is '", *arguments.data,
-                               "', must not be given for the mlp, whose data is made up"));
+                               "', must not be given for the mlp, whose data is random"));
     return;
   }
   const auto refuse = [](const char* option, const std::optional<int64_t>& value) {
@@ -59,9 +59,9 @@ Command add_strategies(const Command& app, StrategiesArguments& to) {
   to.strategies.assign(std::begin(nn::kStrategies), std::end(nn::kStrategies));
   const Command strategies = app.add_command(
       "strategies",
-      "Train on several devices in four ways, and lay loss, memory, traffic and time side by side");
+      "Compare single-device, pipeline, tensor and data parallel training: loss, memory, traffic and time");
   strategies
-      .add("model", "MODEL", "lenet, on Fashion-MNIST, or mlp, on numbers made up",
+      .add("model", "MODEL", "lenet on Fashion-MNIST, or mlp on random data",
            [&](const std::string& s) {
              if (s != "lenet" && s != "mlp")
                throw Error(bad_argument("the model is '", s, "', must be lenet or mlp"));
@@ -69,11 +69,11 @@ Command add_strategies(const Command& app, StrategiesArguments& to) {
            })
       .required();
   strategies.add("--strategy", "LIST",
-                 "Some of pipeline,tensor,data; each is compared with a single device [all]",
+                 "Comma-separated: pipeline, tensor, data; each is compared with a single device [all]",
                  [&](const std::string& s) { to.strategies = parse_strategies(s); });
-  strategies.add("--devices", "N|LIST", "A count, or a list such as 0,1,0: a rank an entry [2]",
+  strategies.add("--devices", "N|LIST", "A count, or a list such as 0,1,0 with one rank per entry [2]",
                  [&](const std::string& s) { to.devices = parse_devices(s); });
-  strategies.add("--batch", "N", "Samples a step [64]", [&](const std::string& s) {
+  strategies.add("--batch", "N", "Samples per step [64]", [&](const std::string& s) {
     to.batch = read_integer<int64_t>("--batch", s, 1, kMostSamples);
   });
   strategies.add("--micro-batches", "N", "Micro-batches of the pipeline [4]",
@@ -87,17 +87,17 @@ Command add_strategies(const Command& app, StrategiesArguments& to) {
   strategies.add("--layers", "N", "Hidden layers of the mlp [6]", [&](const std::string& s) {
     to.layers = read_integer<int64_t>("--layers", s, 0, kMostLayers);
   });
-  strategies.add("--width", "N", "Of the mlp's hidden layers [128]", [&](const std::string& s) {
+  strategies.add("--width", "N", "Width of the mlp's hidden layers [128]", [&](const std::string& s) {
     to.width = read_integer<int64_t>("--width", s, 1, kMostWidth);
   });
-  strategies.add("--seed", "N", "Seed of the weights, and of the numbers made up [0]",
+  strategies.add("--seed", "N", "Seed of the weights and of the random data [0]",
                  [&](const std::string& s) {
                    to.seed = read_integer<uint64_t>("--seed", s, 0, std::numeric_limits<uint64_t>::max());
                  });
   strategies.add(
       "--data", "DIR",
-      "Where Fashion-MNIST's four files are, gzipped or not [RONDO_DATA of the environment, else where they "
-      "are installed]",
+      "Folder with Fashion-MNIST's four files, gzipped or not [the environment variable RONDO_DATA, else the "
+      "installed ones]",
       [&](const std::string& s) { to.data = read_path("--data", s); });
   strategies.add("--json", "FILE.json", "Write all figures as JSON",
                  [&](const std::string& s) { to.json = read_path("--json", s); });

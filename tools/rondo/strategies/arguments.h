@@ -1,4 +1,4 @@
-// What may be said to `rondo strategies`.
+// Options of `rondo strategies`.
 #pragma once
 
 #include <rondo/nn/strategies/strategy.h>
@@ -16,13 +16,13 @@ struct StrategiesArguments {
   std::vector<nn::StrategyKind> strategies;  // not given: all
   std::optional<std::vector<int>> devices;   // not given: two ranks
   int64_t batch = 64;
-  std::optional<int64_t> micro_batches;  // of the pipeline; not given: kMicroBatches, or the batch
+  std::optional<int64_t> micro_batches;  // of the pipeline; not given: kMicroBatches, at most the batch
   int steps = 5;
-  std::optional<float> lr;               // not given: kLearningRate of the model
-  std::optional<int64_t> layers, width;  // of the mlp alone; not given: kLayers, kWidth
+  std::optional<float> lr;               // not given: the model's learning rate
+  std::optional<int64_t> layers, width;  // for the mlp only; not given: kLayers, kWidth
   uint64_t seed = 0;
   std::optional<std::string> data;
-  std::string json;  // empty: not asked for
+  std::string json;  // empty: not requested
 
   static constexpr float kLenetLearningRate = 0.1f, kMlpLearningRate = 0.001f;
   static constexpr int64_t kMicroBatches = 4;
@@ -31,10 +31,12 @@ struct StrategiesArguments {
 
 Command add_strategies(const Command& app, StrategiesArguments& to);
 
-// What no option says by itself: sizes of the mlp with another model, micro-batches without samples. Throws a bad_argument Error.
+// Checks the options against each other: mlp sizes with another model, more micro-batches than samples.
+// Throws a bad_argument Error.
 void check(const StrategiesArguments& arguments);
 
-// "single,data": each once. The single device comes first, named or not, because the others are compared with it.
+// "single,data": no duplicates. The single device always comes first, because the others are compared with
+// it.
 std::vector<nn::StrategyKind> parse_strategies(const std::string& text);
 
 }  // namespace rondo::program

@@ -42,7 +42,7 @@ Json run_json(const StrategyRun& run) {
 
 }  // namespace
 
-// A row for each rank; what is the strategy's stands in the first of its rows.
+// One row per rank; the strategy's own figures are in its first row.
 std::string strategies_text(const StrategyReport& report) {
   std::vector<TextRow> table = {{"strategy", "device", "parameters", "gradients", "activations", "buffers",
                                  "memory", "sent a step", "loss", "difference", "time a step"}};
@@ -64,15 +64,15 @@ std::string strategies_text(const StrategyReport& report) {
     return run.kind == nn::StrategyKind::pipeline;
   });
   const std::string micro_batches =
-      has_network ? concat(" (network: ", grouped(report.micro_batches), " micro-batches)") : "";
+      has_network ? concat(" (pipeline: ", grouped(report.micro_batches), " micro-batches)") : "";
   std::ostringstream out;
   out << report.model << ", " << grouped(report.parameters) << " parameters, batches of "
       << grouped(report.batch) << micro_batches << ", learning rate " << report.lr << ", "
       << grouped(report.steps) << (report.steps == 1 ? " step" : " steps") << "\n\n";
   show_table(table, out, 2);
-  out << "\nmemory of each rank; sent from rank to rank, by all of them together; loss of the last step's "
-         "batch;\n"
-         "difference: the largest difference of a parameter from the single device's, after the last step; time: the median\n";
+  out << "\nmemory: of each rank; sent: by all ranks together; loss: of the last step's batch;\n"
+         "difference: the largest of a parameter from the single device's after the last step; time: the "
+         "median\n";
   return out.str();
 }
 

@@ -17,7 +17,7 @@
 namespace rondo::program {
 namespace {
 
-// Samples in the host's memory, and batches of them in turn.
+// Samples in host memory, in batches.
 class Samples {
  public:
   virtual ~Samples() = default;
@@ -45,10 +45,10 @@ class Images : public Samples {
   std::vector<int32_t> labels_;
 };
 
-// The parameters' sequences count from 0.
+// Random sequences of the parameters count from 0; these do not overlap them.
 constexpr uint64_t kInputs = uint64_t{1} << 32, kTargets = kInputs + 1;
 
-// One batch of numbers from N(0, 1), the same in every step.
+// One batch of random numbers from N(0, 1), the same in every step.
 class Numbers : public Samples {
  public:
   Numbers(int64_t batch, int64_t inputs, int64_t outputs, uint64_t seed, int device)
@@ -89,7 +89,8 @@ void wait_for(const std::vector<int>& devices) {
   }
 }
 
-// Every step by itself, from the batch in the host's memory to the last device's update. `parameters` afterwards.
+// Times every step separately, from the batch in host memory to the last device's update. Returns the final
+// values in `parameters`.
 StrategyRun train(nn::Strategy& strategy, const StrategyReport& report, const Samples& samples,
                   std::vector<float>& parameters) {
   StrategyRun run;
@@ -111,7 +112,7 @@ StrategyRun train(nn::Strategy& strategy, const StrategyReport& report, const Sa
   return run;
 }
 
-// NaN, where there is one: a training that diverges is no agreement.
+// Returns NaN if there is one, because a diverged training is not an agreement.
 double largest_difference(const std::vector<float>& a, const std::vector<float>& b) {
   double largest = 0;
   for (size_t i = 0; i < a.size(); ++i) {

@@ -1,4 +1,4 @@
-// `rondo strategies`: the same network, trained in four ways on several devices, side by side.
+// `rondo strategies`: trains the same network with four strategies on several devices and compares them.
 #pragma once
 
 #include <rondo/nn/strategies/strategy.h>
@@ -10,11 +10,11 @@
 
 namespace rondo::program {
 
-// What one strategy did.
+// The results of one strategy.
 struct StrategyRun {
   nn::StrategyKind kind = nn::StrategyKind::single;
   std::vector<double> losses;  // of each step: the mean over its batch, before its update
-  double difference = 0;       // the largest of a parameter from the single device's, after all steps
+  double difference = 0;       // the largest parameter difference from the single device, after all steps
   std::vector<nn::RankMemory> memory;
   int64_t sent_bytes = 0;   // by all ranks, in the last step
   double step_seconds = 0;  // the median

@@ -11,7 +11,7 @@ namespace rondo::program {
 
 namespace {
 
-// 461.2 M: multiplications and additions are counted in thousands of thousands.
+// 461.2 M: floating-point operations use powers of 1000.
 std::string operations(double flops) {
   constexpr const char* kUnits[] = {"", " k", " M", " G", " T"};
   size_t unit = 0;
@@ -42,10 +42,10 @@ std::string summary_text(const std::string& model, const nn::Graph& graph, int64
       << ", as much for their gradients), " << operations(summary.flops) << "FLOP forward for a sample\n"
       << "activations for a batch of " << grouped(batch)
       << " on one device: " << byte_size(summary.training_bytes) << " in training with their gradients ("
-      << byte_size(summary.training_bytes_without_reuse) << " if no memory were used twice), "
+      << byte_size(summary.training_bytes_without_reuse) << " without memory reuse), "
       << byte_size(summary.evaluation_bytes) << " in evaluation\n";
   if (checkpoint_layers > 0)
-    out << "activations are kept every " << checkpoint_layers << " operations, the others computed again\n";
+    out << "activations are kept every " << checkpoint_layers << " operations, the others are recomputed\n";
   out << "training with Adam takes " << byte_size(summary.training.total()) << ":";
   const char* between = " ";
   for (const nn::MemoryPart& part : summary.training.parts) {

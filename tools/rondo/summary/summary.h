@@ -1,4 +1,4 @@
-// `rondo summary`: the layers of a network, and what they cost; --svg: their picture (network_svg.h).
+// `rondo summary`: the layers of a network and their cost; --svg draws them (network_svg.h).
 #pragma once
 
 #include <rondo/nn/diagnostics/summary.h>

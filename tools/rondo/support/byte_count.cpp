@@ -16,7 +16,7 @@ constexpr Unit kUnits[] = {
     {"TB", 1'000'000'000'000}, {"GB", 1'000'000'000}, {"MB", 1'000'000}, {"kB", 1000},
     {"TiB", int64_t{1} << 40}, {"GiB", 1 << 30},      {"MiB", 1 << 20},  {"KiB", 1 << 10}};
 
-// 0: no such unit
+// Returns 0 for an unknown unit.
 int64_t bytes_of_unit(const std::string& name) {
   if (name.empty() || name == "B") return 1;
   for (const Unit& unit : kUnits)

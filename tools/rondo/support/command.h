@@ -1,4 +1,4 @@
-// Command: a command of the program and its options. Only command.cpp includes CLI11, whose header takes
+// Command: a command of the program and its options. Only command.cpp includes CLI11, because its header takes
 // longer to compile than all files that add options.
 #pragma once
 
@@ -14,40 +14,39 @@ class Option;
 
 namespace rondo::program {
 
-// Option and Command are handles of what the CLI::App owns.
+// Option and Command are handles to objects that the CLI::App owns.
 class Option {
  public:
   explicit Option(CLI::Option* option) : option_(option) {}
   Option required() const;
-  Option needs(Option other) const;     // is refused without the other one
-  Option excludes(Option other) const;  // is refused beside the other one
+  Option needs(Option other) const;     // an error if `other` is not given
+  Option excludes(Option other) const;  // an error if `other` is given too
 
  private:
   CLI::Option* option_;
 };
 
-// Gets the text of a value. Throws a bad_argument Error for one that makes no sense.
+// Receives the text of a value. Throws a bad_argument Error for an invalid value.
 using Reader = std::function<void(const std::string&)>;
 
 class Command {
  public:
   explicit Command(CLI::App* app) : app_(app) {}
 
-  // One of the commands that were added must be given.
+  // Requires one of the added commands on the command line.
   void require_command() const;
   Command add_command(const std::string& name, const std::string& help) const;
 
-  // An option ("--name", "-n,--name") or a positional argument ("name"); `value` stands for its value in the
-  // help.
+  // Adds an option ("--name", "-n,--name") or a positional argument ("name"). `value` is its placeholder in
+  // the help text.
   Option add(const std::string& name, const std::string& value, const std::string& help,
              const Reader& read) const;
-  // `read` gets each value. An option takes one value each time that it is given, a positional argument any
-  // number.
+  // Calls `read` for each value. An option takes one value per occurrence, a positional argument any number.
   Option add_list(const std::string& name, const std::string& value, const std::string& help,
                   const Reader& read) const;
   Option add_flag(const std::string& name, bool& to, const std::string& help) const;
 
-  // Called when the command was given and all its options are read.
+  // Calls `check` after the command and all of its options are parsed.
   void when_parsed(const std::function<void()>& check) const;
   bool parsed() const;
 

@@ -5,7 +5,7 @@
 namespace rondo::program {
 namespace {
 
-// One bit a signal; all that a handler may touch.
+// One bit per signal. The signal handler accesses nothing else.
 std::atomic<unsigned> arrived{0};
 static_assert(std::atomic<unsigned>::is_always_lock_free);
 

@@ -1,4 +1,4 @@
-// DeferredSignals: SIGINT, SIGTERM and SIGHUP wait until the end of the scope, whichever thread they reach.
+// DeferredSignals: defers SIGINT, SIGTERM and SIGHUP to the end of the scope, in all threads.
 #pragma once
 
 #include <csignal>
@@ -6,7 +6,7 @@
 
 namespace rondo::program {
 
-// One at a time. At the end a signal that came meanwhile does what it would have done.
+// At most one instance at a time. The destructor raises the signals that arrived in the meantime.
 class DeferredSignals {
  public:
   DeferredSignals();

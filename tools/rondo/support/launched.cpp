@@ -29,7 +29,7 @@ std::unique_ptr<ProcessGroup> join_launched(std::chrono::seconds timeout) {
          print_error(concat(group.name(group.index()), ": ", failure.message()));
          group.abort(kWorkFailed);
        }});
-  // A single process is like one that was started by hand; MPI goes with the object.
+  // A single process behaves as if it was started by hand; destroying the group finalises MPI.
   return processes->size() > 1 ? std::move(processes) : nullptr;
 }
 
@@ -45,7 +45,7 @@ std::string places_text(const ProcessGroup& processes) {
 }
 
 std::vector<int> device_for(const ProcessGroup& processes) {
-  int before = 0;  // processes of this host that come before this one
+  int before = 0;  // processes of this host with a lower index
   for (int process = 0; process < processes.index(); ++process)
     if (processes.host(process) == processes.host(processes.index())) ++before;
   if (std::string(platform()) == "cpu") return devices_for(1);
@@ -53,12 +53,12 @@ std::vector<int> device_for(const ProcessGroup& processes) {
 }
 
 void end_all(ProcessGroup& processes, const std::string& message, int exit_code) {
-  // On a busy machine a launcher takes more than a second to end the others.
+  // On a busy machine a launcher takes more than a second to end the other processes.
   if (processes.index() > 0) std::this_thread::sleep_for(std::chrono::seconds(3));
   std::cout.flush();
   print_error(concat(processes.name(processes.index()), ": ", message));
   processes.abort(exit_code);
-  std::abort();  // g++ 12 does not believe a virtual function that it never returns
+  std::abort();  // g++ 12 does not treat the virtual function as [[noreturn]]
 }
 
 }  // namespace rondo::program

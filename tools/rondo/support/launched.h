@@ -1,4 +1,4 @@
-// Several processes of the program at once, started by mpirun, srun or the like.
+// Several processes of the program, started by mpirun, srun or similar.
 #pragma once
 
 #include <rondo/collectives/across_hosts/process_group.h>
@@ -10,27 +10,28 @@
 
 namespace rondo::program {
 
-// Tells what went wrong, as one line in one piece: what other processes say meanwhile is before it or behind
-// it. Control characters, which only values from outside can have, are escaped.
+// Prints the error as one line in a single write, so that it does not mix with the output of other processes.
+// Escapes control characters, which can only come from external values.
 void print_error(const std::string& message);
 
-// Whether a launcher of MPI has started this process and others, as the environment tells: Open MPI, MPICH and what
-// follows their conventions, Slurm with PMIx or PMI-2.
+// Whether an MPI launcher started this process together with others, according to the environment: Open MPI,
+// MPICH and launchers with their conventions, Slurm with PMIx or PMI-2.
 bool was_launched();
 
-// The processes that were launched together; null for one alone. When one of them does not come for `timeout`, the
-// others say so and end. Throws rondo::Error: a bad_argument where this build has no MPI.
+// Returns the processes that were launched together, or null for a single process. If one of them does not
+// respond for `timeout`, the others report it and end. Throws rondo::Error; a bad_argument if this build has
+// no MPI.
 std::unique_ptr<ProcessGroup> join_launched(std::chrono::seconds timeout);
 
 // "4 processes on 2 hosts: a, b"
 std::string places_text(const ProcessGroup& processes);
 
-// The device of a process that was not told one: processes of one host take turns on its GPUs, and on the CPU executor
-// each has a machine of its own.
+// The device of a process without --devices: the processes of a host are distributed over its GPUs in turn;
+// on the CPU executor each process has its own.
 std::vector<int> device_for(const ProcessGroup& processes);
 
-// Tells what went wrong, as this program does, and ends all processes. What is wrong in all of them is told by the
-// first: the others wait a moment, so that it can.
+// Prints the error and ends all processes. Processes other than the first wait three seconds, so that an
+// error common to all is printed by the first.
 [[noreturn]] void end_all(ProcessGroup& processes, const std::string& message, int exit_code);
 
 }  // namespace rondo::program

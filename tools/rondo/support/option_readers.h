@@ -1,5 +1,5 @@
-// How the values of options are read. A value that is not valid gets one line that names the option, the
-// value and what would be valid.
+// Readers of option values. An invalid value throws a bad_argument Error with one line that names the option,
+// the value and the valid values.
 #pragma once
 
 #include <rondo/collectives/algorithm.h>
@@ -19,12 +19,12 @@ Integer read_integer(const std::string& option, const std::string& text, Integer
   throw Error(bad_argument(option, " is '", text, "', must be a whole number from ", low, " to ", high));
 }
 
-inline constexpr float kMaxLearningRate = 1000;  // more is a slip of the finger
+inline constexpr float kMaxLearningRate = 1000;  // larger values are typing errors
 
 template <class Real>
 Real read_learning_rate(const std::string& text) {
   const std::optional<Real> value = read_number<Real>(text);
-  // NaN fails both. The kernels take a float: what that rounds to 0 is 0.
+  // NaN fails both. The kernels take a float, so a value that rounds to 0 as a float is refused.
   if (value && static_cast<float>(*value) > 0 && *value <= kMaxLearningRate) return *value;
   throw Error(bad_argument("--lr is '", text, "', must be a number above 0 and at most ", kMaxLearningRate,
                            " that a float can hold"));

@@ -20,11 +20,11 @@ struct HeldFile {
 
 namespace {
 
-// The outputs of this process.
+// The output files of this process.
 std::array<std::atomic<const HeldFile*>, 16> held_files;
 static_assert(std::atomic<const HeldFile*>::is_always_lock_free);
 
-// Restored to what it is by default, the signal ends the program when this returns.
+// SA_RESETHAND has restored the default action: the raised signal ends the program when the handler returns.
 void remove_locks(int signal) {
   for (const auto& slot : held_files)
     if (const HeldFile* file = slot) unlink(file->lock.lock_file().c_str());

@@ -1,5 +1,5 @@
-// OutputFile: a result that is asked for on the command line, checked before the work starts and written
-// whole.
+// OutputFile: an output file named on the command line. Its path is checked before the work starts; its
+// contents are written atomically.
 #pragma once
 
 #include <memory>
@@ -12,26 +12,26 @@ struct HeldFile;
 
 class OutputFile {
  public:
-  OutputFile();  // not asked for
+  OutputFile();  // not requested
 
-  // `option` names the argument in messages. An empty path means "not asked for". Makes sure that `path` can
-  // be written, and keeps it from other runs until the end (nn/io/durable_file.h, FileLock); a signal that ends
-  // the program takes the lock's file with it. Throws a bad_argument Error when the path can't be written,
-  // another run has it, or another output of this one is the same file.
+  // `option` names the argument in messages. An empty path means "not requested". Checks that `path` can be
+  // written, and locks it against other runs until destruction (nn/io/durable_file.h, FileLock); a signal
+  // that ends the program removes the lock file. Throws a bad_argument Error if the path can't be written,
+  // another run holds it, or another output of this process is the same file.
   OutputFile(const std::string& option, const std::string& path);
   OutputFile(OutputFile&&) noexcept;
   ~OutputFile();
 
   bool wanted() const { return !target_.empty(); }
   const std::string& path() const { return path_; }
-  std::string shown() const;  // the path as the program prints it: nn/io/printable.h
+  std::string shown() const;  // the path, printable: nn/io/printable.h
 
-  // The file that `path` means, after links have been followed: equal for two names of the same file.
+  // The path after following links: equal for two names of the same file.
   const std::string& target() const { return target_; }
 
-  // Replaces the file's contents (nn/io/durable_file.h), so that a reader sees the old contents or the new, never a part; a signal
-  // that would end the program waits until that is done. Throws Error, which is no bad_argument: what was
-  // asked for made sense. Then the file is what it was.
+  // Replaces the file's contents (nn/io/durable_file.h): a reader sees either the old or the new contents. A
+  // signal that would end the program is deferred until the write is complete. Throws an Error that is never
+  // a bad_argument, because the command line was valid; the file then keeps its old contents.
   void write(std::string_view contents) const;
 
  private:

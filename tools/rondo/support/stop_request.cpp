@@ -13,7 +13,7 @@ struct sigaction before[std::size(kSignals)];
 std::atomic<int> arrived{0};
 static_assert(std::atomic<int>::is_always_lock_free);
 
-// The first is noted.
+// Records the first signal and restores the previous handlers; further SIGHUPs are ignored.
 void note(int signal) {
   arrived = signal;
   for (size_t i = 0; i < std::size(kSignals); ++i)

@@ -1,11 +1,11 @@
-// StopRequest: Ctrl-C, SIGTERM and SIGHUP ask the work to end by itself; a second Ctrl-C or SIGTERM ends the
-// program at once. SIGHUP may come twice when a terminal goes, from the system and from the shell: more of it
-// changes nothing.
+// StopRequest: the first Ctrl-C, SIGTERM or SIGHUP requests a regular end of the work; a second Ctrl-C or
+// SIGTERM ends the program at once. A second SIGHUP is ignored: when a terminal closes, the system and the
+// shell may each send one.
 #pragma once
 
 namespace rondo::program {
 
-// One at a time. A signal that was ignored before (nohup) stays ignored.
+// At most one instance at a time. A signal that was ignored before (nohup) stays ignored.
 class StopRequest {
  public:
   StopRequest();
@@ -13,7 +13,7 @@ class StopRequest {
   StopRequest(const StopRequest&) = delete;
   StopRequest& operator=(const StopRequest&) = delete;
 
-  // The signal that came, 0 as long as none did.
+  // The signal that arrived, or 0.
   static int signal();
 };
 

@@ -16,7 +16,7 @@ std::string_view environment(const char* name) {
 bool locale_is_utf8() {
   for (const char* name : {"LC_ALL", "LC_CTYPE", "LANG"}) {
     const std::string_view value = environment(name);
-    if (value.empty()) continue;  // the first that is set decides
+    if (value.empty()) continue;  // the first variable that is set decides
     for (std::string_view spelling : {"UTF-8", "utf-8", "UTF8", "utf8"}) {
       if (value.find(spelling) != std::string_view::npos) return true;
     }

@@ -1,4 +1,4 @@
-// Columns that line up.
+// Tables of aligned text columns.
 #pragma once
 
 #include <ostream>
@@ -9,7 +9,7 @@ namespace rondo::program {
 
 using TextRow = std::vector<std::string>;
 
-// Rows of one length. The first `words` columns are words and begin at the left; figures end at the right.
+// All rows have the same length. The first `words` columns are aligned left, the others right.
 void show_table(const std::vector<TextRow>& rows, std::ostream& out, size_t words);
 
 }  // namespace rondo::program

@@ -13,7 +13,7 @@ namespace rondo::program {
 
 namespace {
 
-// Bounds that only an accident goes beyond: they turn a slip of the finger into a message instead of an hour.
+// Limits far above any sensible value: a mistyped number fails at once instead of running for an hour.
 constexpr int64_t kMaxSamples = 1'000'000'000;
 constexpr int64_t kMaxMlpBatch = 10'000'000;  // sizes in bytes stay within 64 bits
 constexpr int kMaxEpochs = 100'000;
@@ -25,7 +25,7 @@ constexpr const char* kFlags[] = {
     "--verify", "--nesterov", "--no-sync-bn", "--device-count-invariant", "--from-scratch", "--help", "-h"};
 constexpr const char* kModels[] = {"lenet", "resnet18", "mlp"};
 
-// In [0, end).
+// Reads a number in [0, end).
 float read_share(const std::string& option, const std::string& text, float end) {
   const std::optional<float> value = read_number<float>(text);
   if (value && *value >= 0 && *value < end) return *value;
@@ -33,7 +33,7 @@ float read_share(const std::string& option, const std::string& text, float end) 
                            " that a float can hold"));
 }
 
-// Of an enum whose values count from 0.
+// Reads the name of an enum value. The values count from 0.
 template <class Enum, size_t n>
 Enum read_name(const std::string& option, const std::string& text, const Enum (&values)[n]) {
   std::string names;
@@ -58,15 +58,16 @@ void add_trace(const Command& app, std::string& to) {
 void add_ranks(const Command& app, RanksArguments& to, const std::string& default_devices,
                const std::string& default_batch, int64_t most = kMaxSamples) {
   app.add("--devices", "N|LIST",
-          "A count, or a list such as 0,1,0: a replica an entry [" + default_devices + "; with mpirun 1]",
+          "A count, or a list such as 0,1,0 with one replica per entry [" + default_devices +
+              "; with mpirun 1]",
           [&](const std::string& s) { to.devices = parse_devices(s); });
-  app.add("--batch", "N", "Samples a step, over all devices together [" + default_batch + "]",
+  app.add("--batch", "N", "Samples per step over all devices [" + default_batch + "]",
           [&to, most](const std::string& s) { to.batch = read_integer<int64_t>("--batch", s, 1, most); });
-  app.add("--algorithm", "NAME", "Of the all-reduce: automatic, ring, direct or root [automatic]",
+  app.add("--algorithm", "NAME", "All-reduce algorithm: automatic, ring, direct or root [automatic]",
           [&](const std::string& s) { to.algorithm = read_algorithm(s); });
   app.add_flag("--device-count-invariant", to.device_count_invariant,
                "Sum gradients over 8 blocks of each batch: same bits on 1 to 8 devices");
-  app.add("--group", "N", "Reduce hierarchically, in groups of N replicas, as N replicas in each process do",
+  app.add("--group", "N", "Reduce hierarchically in groups of N replicas, like processes of N replicas each",
           [&](const std::string& s) { to.group = read_group(s); });
   app.add("--timeout", "SECONDS", "How long processes (mpirun) wait for each other [60]",
           [&](const std::string& s) { to.timeout = read_timeout("--timeout", s); });
@@ -76,12 +77,12 @@ void add_ranks(const Command& app, RanksArguments& to, const std::string& defaul
 void add_image_training(const Command& app, ImageTraining& to) {
   app.add("--epochs", "N", "Passes over the training data [10]",
           [&](const std::string& s) { to.epochs = read_integer<int>("--epochs", s, 1, kMaxEpochs); });
-  add_seed(app, to.seed, "Seed of the weights and of the samples' order [0]");
+  add_seed(app, to.seed, "Seed of the weights and of the order of samples [0]");
   app.add("--limit", "SAMPLES", "Use only the first SAMPLES training and test images",
           [&](const std::string& s) { to.limit = read_integer<int64_t>("--limit", s, 1, kMaxSamples); });
   app.add("--data", "DIR",
-          "Where the four data files are, gzipped or not [RONDO_DATA of the environment, else where they are "
-          "installed]",
+          "Folder with the four data files, gzipped or not [the environment variable RONDO_DATA, else the "
+          "installed ones]",
           [&](const std::string& s) { to.data = read_path("--data", s); });
   app.add("--log", "FILE.csv", "Write each epoch's figures as CSV",
           [&](const std::string& s) { to.log = read_path("--log", s); });
@@ -96,20 +97,20 @@ void add_optimizer(const Command& app, OptimizerArguments& to) {
             to.kind =
                 read_name("--optimizer", s, {OptimizerKind::sgd, OptimizerKind::adam, OptimizerKind::adamw});
           });
-  app.add("--momentum", "SHARE", "Of sgd [0]",
+  app.add("--momentum", "SHARE", "Momentum of sgd [0]",
           [&](const std::string& s) { to.momentum = read_share("--momentum", s, 1); });
-  app.add_flag("--nesterov", to.nesterov, "Nesterov's momentum");
-  app.add("--weight-decay", "RATE", "Pulls the parameters towards 0 [0]",
+  app.add_flag("--nesterov", to.nesterov, "Nesterov's momentum, with --momentum above 0");
+  app.add("--weight-decay", "RATE", "Weight decay [0]",
           [&](const std::string& s) { to.weight_decay = read_share("--weight-decay", s, 1); });
 }
 
 void add_memory(const Command& app, int64_t& micro_batches, int& checkpoint_layers) {
-  app.add("--micro-batches", "N", "Take each shard in N pieces and add up their gradients [1]",
+  app.add("--micro-batches", "N", "Split each shard into N micro-batches and accumulate their gradients [1]",
           [&](const std::string& s) {
             micro_batches = read_integer<int64_t>("--micro-batches", s, 1, kMaxSamples);
           });
   app.add("--checkpoint-layers", "N",
-          "Keep activations only every N operations and compute the others again; 0: keep all [0]",
+          "Keep activations only every N operations and recompute the others; 0: keep all [0]",
           [&](const std::string& s) {
             checkpoint_layers = read_integer<int>("--checkpoint-layers", s, 0, kMaxSteps);
           });
@@ -121,15 +122,18 @@ void add_network(const Command& app, NetworkArguments& to, const std::string& de
   app.add("--lr", "RATE", "Learning rate [" + default_rate + "]",
           [&](const std::string& s) { to.lr = read_learning_rate<double>(s); });
   app.add("--schedule", "NAME",
-          "Of the learning rate: constant, step:EPOCHS:GAMMA, cosine or cosine:MIN [constant]",
+          "Learning rate schedule: constant, step:EPOCHS:GAMMA, cosine or cosine:MIN [constant]",
           [&](const std::string& s) {
             static_cast<void>(nn::parse_learning_rate(s, kMaxLearningRate));
             to.schedule = s;
           });
-  app.add("--warmup-steps", "STEPS", "Steps in which the learning rate rises to its value [0]",
-          [&](const std::string& s) { to.warmup = read_integer<int64_t>("--warmup-steps", s, 0, kMaxSamples); });
+  app.add("--warmup-steps", "STEPS", "Warm-up steps, in which the learning rate rises to its value [0]",
+          [&](const std::string& s) {
+            to.warmup = read_integer<int64_t>("--warmup-steps", s, 0, kMaxSamples);
+          });
   add_optimizer(app, to.optimizer);
-  app.add("--weights", "NAME", "How they begin: normal (deviation 0.01), default, xavier or kaiming [normal]",
+  app.add("--weights", "NAME",
+          "Initial weights: normal (standard deviation 0.01), default, xavier or kaiming [normal]",
           [&](const std::string& s) {
             static_cast<void>(nn::weight_init(s));
             to.weights = s;
@@ -141,7 +145,7 @@ void add_network(const Command& app, NetworkArguments& to, const std::string& de
   app.add("--save", "FILE",
           "Write a checkpoint after each epoch, and when Ctrl-C, SIGTERM or SIGHUP ends the training",
           [&](const std::string& s) { to.save = read_path("--save", s); });
-  app.add("--resume", "FILE", "Go on from a checkpoint, as if there had been no stop",
+  app.add("--resume", "FILE", "Resume from a checkpoint, as if the training had not been stopped",
           [&](const std::string& s) { to.resume = read_path("--resume", s); });
 }
 
@@ -151,7 +155,7 @@ Command add_lenet(const Command& train, NetworkArguments& to) {
   to.recipe = kLeNetRecipe;
   add_network(lenet, to, "2", "256", "0.2");
   lenet.add_flag("--from-scratch", to.from_scratch,
-                 "Train by the lesson, nn/lenet_from_scratch.cpp, which has fewer options");
+                 "Train with the lesson nn/lenet_from_scratch.cpp, which has fewer options");
   return lenet;
 }
 
@@ -168,19 +172,19 @@ Command add_mlp(const Command& train, MlpArguments& to) {
             [=, &value](const std::string& s) { value = read_integer<int64_t>(option, s, 1, most); });
   };
   mlp.add("--mode", "NAME",
-          "single: one device; sharded: the batch is split; replicated: every device has all of it [sharded]",
+          "single: one device; sharded: split batch; replicated: whole batch on every device [sharded]",
           [&](const std::string& s) {
             to.mode = read_name("--mode", s, {MlpMode::single, MlpMode::sharded, MlpMode::replicated});
           });
   add_ranks(mlp, to, "1 in the mode single, else 2", "6912 for each device", kMaxMlpBatch);
   size("--layers", to.layers, kMaxLayers, "Hidden layers");
-  size("--width", to.width, kMaxWidth, "Of a hidden layer");
-  size("--inputs", to.inputs, kMaxWidth, "Of the first layer");
-  size("--outputs", to.outputs, kMaxWidth, "Of the last layer");
+  size("--width", to.width, kMaxWidth, "Width of the hidden layers");
+  size("--inputs", to.inputs, kMaxWidth, "Inputs of the first layer");
+  size("--outputs", to.outputs, kMaxWidth, "Outputs of the last layer");
   mlp.add("--lr", "RATE", "Learning rate [0.0001]",
           [&](const std::string& s) { to.lr = read_learning_rate<double>(s); });
   add_optimizer(mlp, to.optimizer);
-  mlp.add("--steps", "N", "Steps that are timed, after the first two [7]",
+  mlp.add("--steps", "N", "Timed steps, after two untimed ones [7]",
           [&](const std::string& s) { to.steps = read_integer<int>("--steps", s, 1, kMaxSteps); });
   add_seed(mlp, to.seed, "Seed of the weights and of the data [0]");
   add_memory(mlp, to.micro_batches, to.checkpoint_layers);
@@ -231,7 +235,7 @@ std::vector<std::string> words_of(int argc, const char* const* argv) {
     };
     if (!words[1].starts_with('-') && !is_model(words[1]))
       throw Error(bad_argument("the model is '", words[1], "', must be ", kTrainedModels));
-    // The first word that is neither an option nor an option's value.
+    // Finds the first word that is neither an option nor an option's value.
     auto model = words.begin() + 1;
     while (model != words.end() && model->starts_with('-')) {
       const bool has_value = model->find('=') == std::string::npos &&

@@ -11,7 +11,7 @@
 
 namespace rondo::program {
 
-// Options of every training: the ranks and what is exchanged between them.
+// Options of every training: the ranks and the exchange between them.
 struct RanksArguments {
   std::optional<std::vector<int>> devices;  // of this process
   std::optional<int64_t> batch;
@@ -22,11 +22,11 @@ struct RanksArguments {
   bool verify = false;
 };
 
-// Options of a training on images. A path that is empty was not asked for.
+// Options of a training on images. An empty path means "not requested".
 struct ImageTraining : RanksArguments {
   int epochs = 10;
   uint64_t seed = 0;
-  std::optional<int64_t> limit;  // samples to use of each half of the data
+  std::optional<int64_t> limit;  // samples to use of the training set and of the test set
   std::optional<std::string> data;
   std::string log, plot, trace;
 };
@@ -34,7 +34,7 @@ struct ImageTraining : RanksArguments {
 enum class OptimizerKind { sgd, adam, adamw };
 const char* name_of(OptimizerKind kind);
 
-// How the parameters step.
+// The optimizer and its settings.
 struct OptimizerArguments {
   OptimizerKind kind = OptimizerKind::sgd;
   float momentum = 0;
@@ -42,19 +42,19 @@ struct OptimizerArguments {
   float weight_decay = 0;
 };
 
-// What a network is trained with where nothing else is asked for.
+// The defaults of a network's training.
 struct Recipe {
-  int replicas;  // of one process; of several 1 each
+  int replicas;  // in a single process; with several processes each has 1
   int64_t batch;
   double rate;
-  bool for_each_replica;  // the batch is that of each replica, and the rate goes with the batch
+  bool for_each_replica;  // the batch is per replica, and the rate is scaled with the batch
 };
 inline constexpr Recipe kLeNetRecipe = {2, 256, 0.2, false}, kResNet18Recipe = {1, 256, 0.1, true};
 
 struct NetworkArguments : ImageTraining {
   std::string model = "resnet18";
   Recipe recipe = kResNet18Recipe;
-  bool from_scratch = false;  // by nn/lenet_from_scratch.cpp
+  bool from_scratch = false;  // train by nn/lenet_from_scratch.cpp
   std::optional<double> lr;
   std::string schedule = "constant";
   int64_t warmup = 0;  // steps
@@ -70,8 +70,8 @@ enum class MlpMode { single, sharded, replicated };
 const char* name_of(MlpMode mode);
 
 struct MlpArguments : RanksArguments {
-  // Not given: one device in the mode single and in each of several processes, else two; and of each device
-  // so many samples.
+  // The default batch per device. The default device count is one in the mode single and in each of several
+  // processes, else two.
   static constexpr int64_t kBatchOfADevice = 256 * 27;
 
   MlpMode mode = MlpMode::sharded;
@@ -93,7 +93,8 @@ struct TrainCommands {
 TrainCommands add_train(const Command& app, NetworkArguments& lenet, NetworkArguments& resnet18,
                         MlpArguments& mlp);
 
-// The words of a command line, without the program's name. The model comes directly after "train", wherever it was. Throws a bad_argument Error for a model that there is not.
+// The words of a command line without the program's name. Moves the model directly behind "train". Throws a
+// bad_argument Error for an unknown model.
 std::vector<std::string> words_of(int argc, const char* const* argv);
 
 }  // namespace rondo::program

@@ -13,7 +13,7 @@ namespace rondo::program {
 namespace {
 
 std::string shortest(double value) {
-  std::array<char, 32> text;  // the longest shortest form of a double has 24 characters
+  std::array<char, 32> text;  // the shortest form of a double has at most 24 characters
   const auto [end, error] = std::to_chars(text.data(), text.data() + text.size(), value);
   return std::string(text.data(), end);
 }
@@ -24,7 +24,7 @@ std::string head() {
   return text;
 }
 
-constexpr size_t kMostShown = 100;  // bytes of a line of a file that may be anything
+constexpr size_t kMostShown = 100;  // bytes of an invalid line in a message
 
 }  // namespace
 
@@ -64,7 +64,7 @@ std::vector<EpochReport> parse_csv_log(const std::string& name, const std::strin
     constexpr double kMostEpochs = 1e9;
     const double before = epochs.empty() ? 0 : static_cast<double>(epochs.back().epoch);
     if (!(fields[0] > before && fields[0] <= kMostEpochs && std::trunc(fields[0]) == fields[0]))
-      refuse(number, "must begin with an epoch above that before it");
+      refuse(number, "must begin with an epoch above the previous one");
     epoch.epoch = static_cast<int64_t>(fields[0]);
     epoch.train_loss = fields[1];
     epoch.test_accuracy = fields[2];

@@ -26,13 +26,13 @@ std::string position(int epoch, int epochs) {
   return right(std::to_string(epoch), total.size()) + "/" + total;
 }
 
-// These two need some samples done and some time passed.
+// This function and the next require samples_done > 0 and seconds > 0.
 std::string images_per_second(const TrainingProgress& progress) {
   return grouped(static_cast<int64_t>(static_cast<double>(progress.samples_done) / progress.seconds)) +
          " images/s";
 }
 
-// Of the whole run, should it go on at this epoch's pace.
+// The time left of the whole run at the current epoch's rate.
 std::string time_left(const TrainingProgress& progress, int epochs) {
   const double per_sample = progress.seconds / static_cast<double>(progress.samples_done);
   const int64_t to_do = progress.samples * (epochs - progress.epoch + 1) - progress.samples_done;
@@ -60,7 +60,7 @@ std::string progress_line(const TrainingProgress& progress, int epochs, const Te
             time_left(progress, epochs);
   }
 
-  // One column stays free: a full line would wrap on some terminals, and could not be redrawn.
+  // One column stays free: a full line wraps on some terminals and cannot be redrawn.
   const int room = terminal.width - 1 - static_cast<int>(head.size() + tail.size()) - 2;
   if (room < kMinBar)
     return (head + " " + tail).substr(0, static_cast<size_t>(std::max(terminal.width - 1, 0)));
@@ -88,7 +88,7 @@ std::string last_line(const std::vector<EpochReport>& epochs, const std::vector<
   for (const EpochReport& epoch : epochs) seconds += epoch.seconds;
   const double mean = epochs.empty() ? 0 : seconds / static_cast<double>(epochs.size());
   const double accuracy = epochs.empty() ? 0 : epochs.back().test_accuracy;
-  // One decimal, as the textbook prints it; a GPU's few milliseconds need more.
+  // One decimal, as in the textbook; epochs of milliseconds on a GPU need more.
   return "test acc: " + fixed(accuracy, 2) + ", " + fixed(mean, mean < 0.95 ? 3 : 1) + " sec/epoch on " +
          device_list(devices);
 }

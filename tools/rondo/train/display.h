@@ -1,5 +1,5 @@
-// What a person sees while a model trains: a progress bar where the terminal can redraw a line, a plain line
-// now and then where it can't, and one row of figures an epoch.
+// The output of a training in progress: a progress bar if the terminal can redraw a line, else a plain line
+// from time to time, and one row of figures per epoch.
 #pragma once
 
 #include <rondo/nn/train/training_report.h>
@@ -10,16 +10,16 @@
 
 namespace rondo::program {
 
-// "epoch 2/10 ━━━━━━━━━━━       55 %  loss 1.2026  3,412 images/s  1:12 left", at most terminal.width - 1
-// characters.
+// "epoch 2/10 ━━━━━━━━━━━       55 %  loss 1.2026  3,412 images/s  1:12 left",
+// at most terminal.width - 1 characters.
 std::string progress_line(const TrainingProgress& progress, int epochs, const Terminal& terminal);
 
-// The head of the table of epochs, and one row of it.
+// The header of the table of epochs, and one row.
 std::string epoch_header();
 std::string epoch_row(const EpochReport& report, int epochs);
 
-// The textbook's last line: "test acc: 0.83, 14.2 sec/epoch on [cpu:0, cpu:1]"; seconds are the mean over
-// epochs.
+// The last line, in the textbook's format: "test acc: 0.83, 14.2 sec/epoch on [cpu:0, cpu:1]". The seconds
+// are the mean over the epochs.
 std::string last_line(const std::vector<EpochReport>& epochs, const std::vector<int>& devices);
 
 class Display {
@@ -32,7 +32,7 @@ class Display {
 
   void show(const TrainingProgress& progress);
   void show(const EpochReport& report);
-  void clear();  // takes the progress bar away, so that other text can follow
+  void clear();  // removes the progress bar, so that other text can follow
 
  private:
   std::ostream& out_;

@@ -9,7 +9,7 @@ namespace rondo::program {
 
 namespace {
 
-// Several processes reduce hierarchically, and so do groups.
+// Checks options that exclude each other. Several processes, and groups, always reduce hierarchically.
 void check_together(const RanksArguments& arguments, int64_t replicas, const ProcessGroup* processes) {
   if (arguments.device_count_invariant && arguments.algorithm != Algorithm::automatic &&
       arguments.algorithm != Algorithm::direct)
@@ -17,7 +17,8 @@ void check_together(const RanksArguments& arguments, int64_t replicas, const Pro
                              "', must be automatic or direct with --device-count-invariant"));
   if (!processes && arguments.group == 0) return;
   const std::string with = processes ? concat("in ", processes->size(), " processes") : "with --group";
-  if (arguments.device_count_invariant) throw Error(bad_argument("--device-count-invariant is not possible ", with));
+  if (arguments.device_count_invariant)
+    throw Error(bad_argument("--device-count-invariant is not possible ", with));
   if (arguments.algorithm != Algorithm::automatic)
     throw Error(bad_argument("--algorithm is '", name_of(arguments.algorithm), "', must be automatic ", with,
                              ", which reduce hierarchically"));

@@ -12,12 +12,12 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// "M" events give names and an order to the groups and rows that the numbers pid and tid stand for.
+// "M" events set the names and the order of the groups (pid) and rows (tid).
 Json metadata(const char* kind, int pid, int tid, Json args) {
   return {{"ph", "M"}, {"name", kind}, {"pid", pid}, {"tid", tid}, {"args", std::move(args)}};
 }
 
-// Digits beyond a nanosecond are noise, and a third of the file.
+// More digits than nanoseconds are noise, and a third of the file's size.
 double to_nanosecond(double microseconds) { return std::round(microseconds * 1e3) / 1e3; }
 
 }  // namespace
@@ -46,11 +46,11 @@ std::string trace_json(std::span<const TraceSpan> spans, const std::vector<int>&
                       {"dur", to_nanosecond(span.end_us - span.begin_us)}});
   }
 
-  // One event a line: a long timeline can still be searched and compared as text.
+  // One event per line, so that a long timeline can be searched and compared as text.
   std::string text = "{\"displayTimeUnit\": \"ms\", \"traceEvents\": [";
   const char* separator = "\n";
   for (const Json& event : events) {
-    // A name that is not UTF-8 gets a replacement character: better than no timeline.
+    // Names that are not valid UTF-8 get replacement characters instead of an exception.
     text += separator + event.dump(-1, ' ', false, Json::error_handler_t::replace);
     separator = ",\n";
   }

@@ -1,5 +1,4 @@
-// A recorded timeline in Chrome's Trace Event format, which Perfetto (ui.perfetto.dev) and chrome://tracing
-// show.
+// A recorded timeline in Chrome's Trace Event format, for Perfetto (ui.perfetto.dev) and chrome://tracing.
 #pragma once
 
 #include <rondo/kernels/runtime/trace.h>
@@ -10,8 +9,8 @@
 
 namespace rondo::program {
 
-// One process a rank, named after its device ("rank 1 on cpu:0"), one thread a stream, one complete event
-// ("ph": "X", microseconds) a span.
+// One process per rank, named after its device ("rank 1 on cpu:0"), one thread per stream, and one complete
+// event ("ph": "X", in microseconds) per span.
 std::string trace_json(std::span<const TraceSpan> spans, const std::vector<int>& devices);
 
 }  // namespace rondo::program

@@ -42,7 +42,7 @@ void refuse_what_the_lesson_lacks(const NetworkArguments& a, const ProcessGroup*
                              " were started: the lesson does not have it"));
 }
 
-// Shows the run. To know how far the devices are, it waits for them a few times in each epoch.
+// Prints the run. To report progress, it waits for the first replica's stream kLooksPerEpoch times per epoch.
 class LessonView final : public lenet::Observer {
  public:
   LessonView(RunCallbacks run, int64_t samples, int64_t batch)

@@ -1,4 +1,4 @@
-// `rondo train lenet --from-scratch`: the lesson, nn/lenet_from_scratch.cpp, as a program.
+// `rondo train lenet --from-scratch`: runs the lesson nn/lenet_from_scratch.cpp.
 #pragma once
 
 #include <rondo/collectives/across_hosts/process_group.h>
@@ -10,7 +10,7 @@
 namespace rondo::program {
 
 // Throws rondo::Error (a bad_argument before the training starts and before any file is written, also for
-// options that the lesson does not have, and in several processes) and TrainingFailed.
+// options that the lesson does not support and for several processes) and TrainingFailed.
 void train_from_scratch(const NetworkArguments& arguments, std::ostream& out, const Terminal& terminal,
                         const ProcessGroup* processes = nullptr);
 

@@ -26,7 +26,7 @@ namespace rondo::program {
 
 namespace {
 
-// Before the steps that are timed: the first one is enqueued kernel by kernel, the second is recorded.
+// Untimed steps: the first is enqueued kernel by kernel, the second is recorded as a graph.
 constexpr int kFirstSteps = 2;
 
 nn::DataParallelOptions options_for(const MlpArguments& arguments, ProcessGroup* processes) {
@@ -51,7 +51,7 @@ nn::DataParallelOptions options_for(const MlpArguments& arguments, ProcessGroup*
   check(arguments.optimizer);
   if (arguments.device_count_invariant && arguments.mode != MlpMode::sharded)
     throw Error(bad_argument("--device-count-invariant is not possible with --mode ", name_of(arguments.mode),
-                             ": no sum goes over devices"));
+                             ": nothing is summed over devices"));
   if (arguments.algorithm != Algorithm::automatic && arguments.mode != MlpMode::sharded)
     throw Error(bad_argument("--algorithm is not possible with --mode ", name_of(arguments.mode),
                              ": nothing is reduced"));
@@ -62,7 +62,7 @@ nn::DataParallelOptions options_for(const MlpArguments& arguments, ProcessGroup*
   return options;
 }
 
-// Normal numbers, the same for the same seed wherever they are drawn.
+// Normal random numbers; the same seed gives the same numbers on all devices.
 std::vector<float> normal(int64_t count, uint64_t seed, uint64_t sequence) {
   Buffer<float> values(count);
   const Stream stream;
@@ -78,7 +78,7 @@ struct Timing {
     for (double s : seconds) sum += s;
     return sum / static_cast<double>(seconds.size());
   }
-  // Of the runs themselves, not of what they are a sample of.
+  // Population standard deviation (divides by n).
   double deviation() const {
     double sum = 0;
     for (double s : seconds) sum += (s - mean()) * (s - mean());
@@ -86,13 +86,13 @@ struct Timing {
   }
 };
 
-// What is allocated on each of the devices that take part.
+// The memory allocated on the devices of the training since the construction.
 class MemoryWatch {
  public:
   explicit MemoryWatch(const std::vector<int>& devices) : devices_(devices.begin(), devices.end()) {
     for (int device : devices_) before_.push_back(used(device));
   }
-  // The most that a device has more than at the beginning: nothing is given back before the end.
+  // The largest increase on a device. This is the peak, because nothing is freed before the end.
   int64_t peak() const {
     int64_t most = 0, i = 0;
     for (int device : devices_) most = std::max(most, used(device) - before_[static_cast<size_t>(i++)]);
@@ -117,7 +117,7 @@ std::string in_time(double seconds) {
 double flops_of_a_step(const nn::Graph& graph, int64_t batch) {
   double forward = 0;
   for (const nn::Graph::Node& node : graph.nodes()) forward += node.op->flops();
-  return 3 * forward * static_cast<double>(batch);  // backward: as much for the weights and for the inputs
+  return 3 * forward * static_cast<double>(batch);  // backward: once for the weights, once for the inputs
 }
 
 }  // namespace
@@ -141,7 +141,7 @@ void train_mlp(const MlpArguments& arguments, std::ostream& to, const Terminal& 
           ? in_batch / (static_cast<int64_t>(options.devices.size()) * (processes ? processes->size() : 1))
           : in_batch;
 
-  std::ostringstream head;  // shown when nothing can be refused any more
+  std::ostringstream head;  // printed after all checks
   if (processes) show_field(head, terminal, "processes", places_text(*processes));
   show_placement(shown_devices(options), arguments.devices.has_value(), head, terminal);
   show_field(head, terminal, "model",
@@ -154,7 +154,7 @@ void train_mlp(const MlpArguments& arguments, std::ostream& to, const Terminal& 
           name_of(arguments.mode), ", batch ", grouped(options.batch), ", ", text(arguments.optimizer),
           ", learning rate ", arguments.lr, ", squared error, seed ", arguments.seed,
           arguments.mode == MlpMode::sharded ? concat(", ", name_of(options.algorithm), " all-reduce") : "",
-          arguments.device_count_invariant ? ", fixed order" : ""));
+          arguments.device_count_invariant ? ", device-count invariant" : ""));
   show_memory(nn::estimate_memory(graph, options, size_of(arguments.optimizer)), options.devices,
               {{"the batch", of_replica}}, head, terminal);
   out << head.str() << std::endl;
@@ -181,7 +181,7 @@ void train_mlp(const MlpArguments& arguments, std::ostream& to, const Terminal& 
   if (arguments.verify) check.emplace(model.streams(), parameters, processes);
   std::optional<Trace> trace;
   if (!arguments.trace.empty())
-    trace.emplace(options.devices);  // in all processes: it changes how a step is run
+    trace.emplace(options.devices);  // in all processes, because it changes how a step runs
 
   Timing timing;
   std::vector<double> losses;
@@ -219,8 +219,9 @@ void train_mlp(const MlpArguments& arguments, std::ostream& to, const Terminal& 
       out, terminal, "loss",
       concat(losses.front(), " in the first step, ", losses.back(), " in the last of ", losses.size()));
   show_field(out, terminal, "a step",
-             concat(in_time(timing.mean()), " ± ", in_time(timing.deviation()), " (mean and deviation of ",
-                    timing.seconds.size(), timing.seconds.size() == 1 ? " step), " : " steps), ",
+             concat(in_time(timing.mean()), " ± ", in_time(timing.deviation()),
+                    " (mean and standard deviation of ", timing.seconds.size(),
+                    timing.seconds.size() == 1 ? " step), " : " steps), ",
                     fixed(flops * 1e-12, flops < 1e12 ? 3 : 1), " TFLOP/s"));
   show_field(out, terminal, "memory", byte_size(peak) + " at most on a device");
   if (json.wanted()) {

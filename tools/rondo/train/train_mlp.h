@@ -1,4 +1,5 @@
-// `rondo train mlp`: time and memory of a training step of a deep MLP, on one device, with a split batch, or all of it everywhere.
+// `rondo train mlp`: time and memory of a training step of a deep MLP: on one device, with a split batch, or
+// with the whole batch on every device.
 #pragma once
 
 #include <rondo/collectives/across_hosts/process_group.h>
@@ -9,9 +10,9 @@
 
 namespace rondo::program {
 
-// Throws rondo::Error (a bad_argument before the training starts and before any file is written) and TrainingFailed.
-// `processes`: those that train together, each with its own call; null: this one alone. The first of them
-// shows and writes everything.
+// Throws rondo::Error (a bad_argument before the training starts and before any file is written) and
+// TrainingFailed. `processes`: the processes that train together, each with its own call; null: this process
+// only. The first process prints and writes all output.
 void train_mlp(const MlpArguments& arguments, std::ostream& out, const Terminal& terminal,
                ProcessGroup* processes = nullptr);
 

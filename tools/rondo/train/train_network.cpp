@@ -24,7 +24,7 @@ namespace rondo::program {
 void check(const OptimizerArguments& arguments) {
   if (arguments.kind == OptimizerKind::sgd) {
     if (arguments.nesterov && arguments.momentum == 0)
-      throw Error(bad_argument("--nesterov wants a --momentum above 0"));
+      throw Error(bad_argument("--nesterov requires a --momentum above 0"));
     return;
   }
   if (arguments.momentum != 0 || arguments.nesterov)
@@ -100,7 +100,7 @@ TrainingPlan plan_for(const NetworkArguments& arguments, const FashionMnist& dat
   if (processes && arguments.no_sync_bn && !arguments.save.empty())
     throw Error(bad_argument(
         "--save is not possible with --no-sync-bn in ", processes->size(),
-        " processes: each replica has statistics of its own, and a checkpoint is of one process"));
+        " processes: each replica has its own statistics, and a checkpoint holds those of one process"));
   set_ranks(plan.model, arguments, recipe.replicas, processes);
   return plan;
 }
@@ -109,8 +109,7 @@ namespace {
 
 constexpr const char *kDevices = "--devices", *kAlgorithm = "--algorithm", *kWeights = "--weights";
 
-// Everything that the bits of the training depend on, except for what `rondo train resnet18` always does
-// alike.
+// All settings that determine the bits of the training, except for those that the command never changes.
 std::map<std::string, std::string> recipe_of(const TrainingPlan& plan, const NetworkArguments& arguments,
                                              const FashionMnist& data) {
   const auto flag = [](bool on) { return on ? "on" : "off"; };
@@ -150,8 +149,8 @@ std::string recipe(const TrainingPlan& plan, const NetworkArguments& arguments) 
   said += concat(", ", plan.fit.from.recipe.at(kWeights), " weights, seed ", plan.model.seed);
   if (plan.model.devices.size() > 1 || plan.model.processes)
     said += concat(", ", name_of(plan.model.algorithm), " all-reduce",
-                   plan.model.order == SumOrder::balanced_tree ? ", fixed order" : "",
-                   plan.model.sync_batch_norm ? "" : ", local statistics");
+                   plan.model.order == SumOrder::balanced_tree ? ", device-count invariant" : "",
+                   plan.model.sync_batch_norm ? "" : ", local batch-norm statistics");
   if (plan.model.micro_batches > 1) said += concat(", ", grouped(plan.model.micro_batches), " micro-batches");
   if (plan.model.checkpoint_layers > 0)
     said += concat(", activations kept every ", plan.model.checkpoint_layers, " operations");
@@ -162,7 +161,7 @@ class RunObserver final : public nn::FitObserver {
  public:
   explicit RunObserver(RunCallbacks run) : run_(std::move(run)) {}
   void on_progress(const TrainingProgress& progress) override { run_.show(progress); }
-  // What diverged does not take the place of what can go on.
+  // Throws before a diverged model replaces a usable checkpoint.
   void before_save(const EpochReport& report) override { run_.show_hopeless(report); }
   void on_epoch(const EpochReport& report) override { run_.show(report); }
   bool stop() override {
@@ -177,8 +176,8 @@ class RunObserver final : public nn::FitObserver {
   bool began_ = false;
 };
 
-// Refuses a training of which this one would not be the rest. All that differs is named, except for what
-// differs because something else does: a default that follows from the batch, from the devices or from the
+// Throws a bad_argument Error if this training would not continue the checkpoint's. The message names all
+// differing options, except for defaults that differ because of another option: the batch, the devices or the
 // schedule.
 void check_goes_on(const nn::TrainingState& place, const TrainingPlan& plan,
                    const NetworkArguments& arguments) {
@@ -188,7 +187,7 @@ void check_goes_on(const nn::TrainingState& place, const TrainingPlan& plan,
   for (const auto& [option, value] : ours)
     if (!theirs.contains(option) && option != "--epochs")
       throw Error(
-          bad_argument("it was not made by rondo train ", arguments.model, ": it does not say its ", option));
+          bad_argument("it was not made by rondo train ", arguments.model, ": it has no ", option));
   std::string different;
   for (const auto& [option, value] : ours) {
     if (!theirs.contains(option) || !differs(option) || may_differ.contains(option)) continue;
@@ -198,21 +197,22 @@ void check_goes_on(const nn::TrainingState& place, const TrainingPlan& plan,
         concat(different.empty() ? "" : "; ", option, " is ", value,
                follows ? concat(" with --devices ", ours.at(kDevices)) : "", ", must be ", theirs.at(option));
   }
-  if (!different.empty()) throw Error(bad_argument("this is not how its training began: ", different));
+  if (!different.empty())
+    throw Error(bad_argument("the options differ from those of its training: ", different));
   if (place.epoch < 1 || place.step >= plan.steps)
-    throw Error(bad_argument("it goes on in epoch ", place.epoch, " after ", place.step,
+    throw Error(bad_argument("it continues in epoch ", place.epoch, " after ", place.step,
                              " steps, must be an epoch from 1 and fewer than ", plan.steps, " steps"));
   if (place.epoch > plan.fit.epochs)
     throw Error(
         bad_argument("--epochs is ", plan.fit.epochs, ", must be more: it has ", place.epoch - 1, " done"));
 }
 
-// What differs and is allowed to, a line each.
+// Prints the permitted differences, one per line.
 void show_differences(const std::map<std::string, std::string>& ours,
                       const std::map<std::string, std::string>& theirs, std::ostream& out,
                       const Terminal& terminal) {
   const auto differs = [&](const std::string& option) { return ours.at(option) != theirs.at(option); };
-  constexpr const char* kOtherSums = ": from here on sums are added in another order";
+  constexpr const char* kOtherSums = ": from now on sums are added in another order";
   const bool counts = (ours.at(kDevices) + theirs.at(kDevices)).find(' ') == std::string::npos;
   const auto ranks = [](const std::string& text) {
     return (text.find(' ') == std::string::npos ? "--devices " : "sums over ") + text;
@@ -227,7 +227,7 @@ void show_differences(const std::map<std::string, std::string>& ours,
                       theirs.at(kAlgorithm), kOtherSums));
   if (differs(kWeights))
     show_field(out, terminal, "",
-               concat("--weights ", ours.at(kWeights), " changes nothing: the training began with ",
+               concat("--weights ", ours.at(kWeights), " has no effect: the training began with ",
                       theirs.at(kWeights)));
 }
 
@@ -235,7 +235,7 @@ void show_differences(const std::map<std::string, std::string>& ours,
 
 namespace {
 
-// Every process trains; the first one has files and an output.
+// Runs in every process; only the first one has files and output.
 int train_and_show(const NetworkArguments& arguments, const TrainingFiles& files,
                    const OutputFile& checkpoint, std::ostream& out, const Terminal& terminal,
                    ProcessGroup* processes) {
@@ -257,7 +257,7 @@ int train_and_show(const NetworkArguments& arguments, const TrainingFiles& files
                              ", which has no batch normalisation"));
   const std::string links = use_links(plan.model, plan.model.bucket_bytes);
   plan.fit.from.recipe = recipe_of(plan, arguments, data);
-  std::ostringstream head;  // shown when nothing can be refused any more
+  std::ostringstream head;  // printed after all checks
   if (processes) show_field(head, terminal, "processes", places_text(*processes));
   show_placement(shown_devices(plan.model), arguments.devices.has_value(), head, terminal);
   show_images(data, arguments.limit.has_value(), head, terminal);
@@ -280,7 +280,7 @@ int train_and_show(const NetworkArguments& arguments, const TrainingFiles& files
                             [&](const nn::TrainingState& there) { check_goes_on(there, plan, arguments); });
     const std::map<std::string, std::string> asked = std::exchange(plan.fit.from, place).recipe;
     plan.fit.from.recipe = asked;
-    plan.fit.from.recipe.at(kWeights) = place.recipe.at(kWeights);  // with which it began
+    plan.fit.from.recipe.at(kWeights) = place.recipe.at(kWeights);  // the weights of the beginning
     show_field(head, terminal, "resumed",
                concat(arguments.resume, ": epoch ", grouped(plan.fit.from.epoch), ", ",
                       grouped(plan.fit.from.step), " of its steps are done"));
@@ -293,7 +293,7 @@ int train_and_show(const NetworkArguments& arguments, const TrainingFiles& files
 
   std::optional<Trace> trace;
   if (!arguments.trace.empty())
-    trace.emplace(plan.model.devices);  // in all processes: it changes how a step is run
+    trace.emplace(plan.model.devices);  // in all processes, because it changes how a step runs
   const StopRequest stop_request;
   nn::FitResult result;
   {
@@ -307,7 +307,7 @@ int train_and_show(const NetworkArguments& arguments, const TrainingFiles& files
     try {
       result = nn::fit(model, *optimizer, data, plan.fit, observer, trace ? &*trace : nullptr);
     } catch (const Error& error) {
-      // What was asked for made sense, or it had not begun.
+      // An error after the first step is a failure, not an invalid argument.
       if (observer.began()) throw TrainingFailed(error.what());
       throw;
     }
@@ -316,7 +316,8 @@ int train_and_show(const NetworkArguments& arguments, const TrainingFiles& files
   if (result.end == nn::FitResult::End::diverged)
     throw TrainingFailed(
         concat("the loss of epoch ", result.place.epoch, ", step ", result.place.step + 1, " is not finite: ",
-               result.nonfinite_tensor.empty() ? "no tensor could be found that is not" : result.nonfinite_tensor,
+               result.nonfinite_tensor.empty() ? "no tensor with a value that is not finite was found"
+                                               : result.nonfinite_tensor,
                "; a learning rate below ", plan.rate, " may help"));
   show_graph_refusal(model.graph_refusal(), out, terminal);
   if (plan.fit.verify) show_verification(result.verified_steps, result.differing_values, out, terminal);
@@ -326,7 +327,8 @@ int train_and_show(const NetworkArguments& arguments, const TrainingFiles& files
   if (result.end == nn::FitResult::End::stopped) {
     out << inked(terminal, Ink::bold,
                  concat("stopped in epoch ", result.place.epoch, " after ", grouped(result.place.step),
-                        " steps", checkpoint.wanted() ? "; --resume " + checkpoint.shown() + " goes on" : ""))
+                        " steps",
+                        checkpoint.wanted() ? "; continue with --resume " + checkpoint.shown() : ""))
         << std::endl;
     return StopRequest::signal();
   }

@@ -1,4 +1,4 @@
-// `rondo train lenet` and `rondo train resnet18`: a network of modules behind nn::DataParallel, trained by
+// `rondo train lenet` and `rondo train resnet18`: train a network of modules in nn::DataParallel with
 // nn::fit.
 #pragma once
 
@@ -11,30 +11,30 @@
 
 namespace rondo::program {
 
-// Returns the signal that ended the training before its time, or 0. Throws rondo::Error (a bad_argument before the training starts
-// and before any file is written) and TrainingFailed.
+// Returns the signal that ended the training early, or 0. Throws rondo::Error (a bad_argument before the
+// training starts and before any file is written) and TrainingFailed.
 //
-// `processes`: those that train together, each with its own call; null: this one alone. The first of them
-// shows and writes everything.
+// `processes`: the processes that train together, each with its own call; null: this process only. The first
+// process prints and writes all output.
 int train_network(const NetworkArguments& arguments, std::ostream& out, const Terminal& terminal,
                   ProcessGroup* processes = nullptr);
 
-// Everything that was asked for, with what was not said filled in.
+// All settings, with defaults filled in.
 struct TrainingPlan {
   nn::DataParallelOptions model;
   nn::FitOptions fit;
   double rate;
-  int64_t steps;  // of an epoch
+  int64_t steps;  // per epoch
 };
-// Refuses what does not fit the data, and only then what this machine does not have: a message does not
-// depend on the machine where it need not. Throws a bad_argument Error.
+// Checks the arguments against the data first and against the machine last, so that messages depend on the
+// machine only where necessary. Throws a bad_argument Error.
 TrainingPlan plan_for(const NetworkArguments& arguments, const FashionMnist& data, ProcessGroup* processes);
 
-// Throws a bad_argument Error for options that the optimizer does not have.
+// Throws a bad_argument Error for options that the optimizer does not support.
 void check(const OptimizerArguments& arguments);
 std::unique_ptr<nn::Optimizer> make_optimizer(nn::DataParallel& model, const OptimizerArguments& arguments,
                                               double learning_rate);
-// How many arenas of the parameters' size it keeps.
+// The optimizer's memory, in arenas of the parameters' size.
 nn::OptimizerSize size_of(const OptimizerArguments& arguments);
 // "adam, weight decay 0.01"
 std::string text(const OptimizerArguments& arguments);

@@ -93,7 +93,7 @@ std::string picture(const std::vector<EpochReport>& epochs, const RunTitle& titl
                    {.name = "test accuracy", .curves = {accuracy}, .top = 1, .as_percent = true}});
 }
 
-// Guessing has the loss log(10); what is hundreds of times worse does not come back.
+// Random guessing has the loss log(10); a training with a loss hundreds of times larger does not recover.
 constexpr double kDivergedLoss = 1000;
 bool has_diverged(const EpochReport& report) { return !(report.train_loss < kDivergedLoss); }  // NaN too
 
@@ -127,7 +127,7 @@ void RunCallbacks::show_hopeless(const EpochReport& report) {
 void show_graph_refusal(const Status& refusal, std::ostream& out, const Terminal& terminal) {
   if (refusal.ok()) return;
   show_field(out, terminal, "steps",
-             "enqueued call by call, which is slower: CUDA refused them as a graph, " + refusal.message());
+             "enqueued call by call, which is slower: CUDA rejected the graph, " + refusal.message());
 }
 
 void show_verification(int64_t steps, int64_t differing_values, std::ostream& out, const Terminal& terminal) {

@@ -1,4 +1,4 @@
-// What all training commands have in common: the files they write, the data they read, and what they show of both.
+// Common parts of the training commands: output files, data and printed fields.
 #pragma once
 
 #include <rondo/nn/data/fashion_mnist.h>
@@ -16,53 +16,55 @@
 
 namespace rondo::program {
 
-// The run did what was asked of it, and what came out is of no use: losses that are not numbers, replicas
-// that differ.
+// The run finished as requested, but its result is unusable: losses that are not finite, or replicas that
+// differ.
 class TrainingFailed : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
 
-// The files that are asked for, checked before the work starts.
+// The requested output files, checked before the work starts.
 struct TrainingFiles {
   TrainingFiles() = default;  // none
   explicit TrainingFiles(const ImageTraining& arguments);
   OutputFile log, plot, trace;
 };
 
-// A label in front, then what belongs to it.
+// Prints a label and its text on one line.
 void show_field(std::ostream& out, const Terminal& terminal, const std::string& label,
                 const std::string& text);
 
-// Devices of one kind share a line. That ranks share a device is said, and why, where nobody `asked` for it.
+// Devices of the same kind share a line. If ranks share a device, this is printed, with the reason unless the
+// caller `asked` for it.
 void show_placement(const std::vector<int>& devices, bool asked, std::ostream& out, const Terminal& terminal);
 
-// Fashion-MNIST where the distribution puts it, or any such data from --data; as much of it as --limit says.
+// Fashion-MNIST from its installed location, or data in the same format from --data, reduced to --limit
+// samples.
 FashionMnist load_images(const ImageTraining& arguments);
 void show_images(const FashionMnist& data, bool limited, std::ostream& out, const Terminal& terminal);
 
-// Shows what each replica takes, with `more` that belongs to it. Throws an out_of_resources Error with the table where a device
-// does not have as much free as its replicas will take together.
+// Prints the memory of each replica, including `more`. Throws an out_of_resources Error with the table if a
+// device has less free memory than its replicas need together.
 void show_memory(nn::MemoryEstimate estimate, const std::vector<int>& devices,
                  const std::vector<nn::MemoryPart>& more, std::ostream& out, const Terminal& terminal);
 
-// What a picture of the run says beside its curves.
+// The text of the run's picture.
 struct RunTitle {
   std::string title;   // "LeNet on Fashion-MNIST"
   std::string recipe;  // "batch 256, learning rate 0.2, on cpu:0"
 };
 
-// Shows the run as it goes, and keeps the log and the picture up to date, so that a run that is stopped by
-// hand has left what it had. Throws TrainingFailed when the training diverged.
+// Prints the run and updates the log and the picture after each epoch, so that an interrupted run keeps its
+// results. Throws TrainingFailed if the training diverged.
 class RunCallbacks {
  public:
   RunCallbacks(Display& display, const TrainingFiles& files, RunTitle title, double learning_rate)
       : display_(display), files_(files), title_(std::move(title)), learning_rate_(learning_rate) {}
-  // The epochs before `epoch` that are in the log already, of a training that goes on.
+  // Reads the epochs before `epoch` from an existing log, for a resumed training.
   void continue_log(int64_t epoch);
   void show(const TrainingProgress& progress) { display_.show(progress); }
   void show(const EpochReport& report);
-  // As show(), if the training diverged.
+  // Calls show() if the training diverged.
   void show_hopeless(const EpochReport& report);
 
  private:
@@ -73,10 +75,10 @@ class RunCallbacks {
   std::vector<EpochReport> epochs_;
 };
 
-// Says why the steps were not run as graphs, where they were not.
+// Prints why the steps were not run as graphs, if they were not.
 void show_graph_refusal(const Status& refusal, std::ostream& out, const Terminal& terminal);
 
-// Throws TrainingFailed where values differed.
+// Throws TrainingFailed if values differed.
 void show_verification(int64_t steps, int64_t differing_values, std::ostream& out, const Terminal& terminal);
 void show_written(const TrainingFiles& files, std::ostream& out);
 

@@ -1,4 +1,4 @@
-// __nv_bfloat16 and __nv_bfloat162: the upper halves of floats.
+// __nv_bfloat16 and __nv_bfloat162: the upper 16 bits of floats.
 #pragma once
 
 #include <simt/narrow_float.h>

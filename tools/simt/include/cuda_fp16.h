@@ -1,4 +1,4 @@
-// __half and __half2: IEEE 754 floats of 16 bits.
+// __half and __half2: 16-bit IEEE 754 floats.
 #pragma once
 
 #include <simt/narrow_float.h>

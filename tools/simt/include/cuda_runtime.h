@@ -1,4 +1,4 @@
-// The CUDA runtime for kernel files: the functions, the typed launch, and what device code may use.
+// The CUDA runtime for kernel files: the API functions, the typed launch and device code.
 #pragma once
 
 #include <cuda_runtime_api.h>

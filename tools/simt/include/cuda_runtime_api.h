@@ -1,4 +1,4 @@
-// The functions of the CUDA runtime that the executor offers, with CUDA 13's signatures.
+// The functions of the CUDA runtime that the executor implements, with CUDA 13's signatures.
 #pragma once
 
 #include <driver_types.h>
@@ -92,7 +92,7 @@ cudaError_t cudaGraphLaunch(cudaGraphExec_t exec, cudaStream_t stream);
 cudaError_t cudaGraphExecDestroy(cudaGraphExec_t exec);
 cudaError_t cudaGraphDestroy(cudaGraph_t graph);
 
-// Kernels. They are started by the typed cudaLaunchKernelEx of <cuda_runtime.h>.
+// Kernels. The typed cudaLaunchKernelEx of <cuda_runtime.h> launches them.
 cudaError_t cudaFuncSetAttribute(const void* kernel, cudaFuncAttribute attribute, int value);
 cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* attributes, const void* kernel);
 cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, const void* kernel, int block_size,

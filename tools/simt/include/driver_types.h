@@ -12,7 +12,7 @@ enum cudaError {
 };
 using cudaError_t = cudaError;
 
-// Handles are numbers, never addresses: one that was destroyed is recognised for ever.
+// Handles are numbers, not addresses, and never reused: a destroyed handle is always detected.
 using cudaStream_t = struct CUstream_st*;
 using cudaEvent_t = struct CUevent_st*;
 using cudaGraph_t = struct CUgraph_st*;
@@ -107,8 +107,8 @@ struct cudaFuncAttributes {
   int preferredShmemCarveout;
 };
 
-// What a launch may carry. The executor takes the configuration only: a launch with attributes other than
-// the harmless ones (priority, programmatic serialisation, carve-out) answers cudaErrorNotSupported.
+// Launch attributes. The executor returns cudaErrorNotSupported for a launch with any attributes other than
+// these harmless ones: priority, programmatic serialisation, carve-out.
 enum cudaLaunchAttributeID {
   cudaLaunchAttributeIgnore = 0,
   cudaLaunchAttributeCooperative = 2,
@@ -196,7 +196,7 @@ struct cudaUUID_t {
   char bytes[16];
 };
 
-// The fields of CUDA 13's cudaDeviceProp that mean something for a device made of CPU cores.
+// The fields of CUDA 13's cudaDeviceProp that have a meaning on the CPU executor.
 struct cudaDeviceProp {
   char name[256];
   cudaUUID_t uuid;

@@ -1,4 +1,4 @@
-// make_float4(x, y, z, w) and its relatives.
+// make_float4(x, y, z, w) and similar functions.
 #pragma once
 
 #include <vector_types.h>

@@ -1,4 +1,4 @@
-// The short vectors of CUDA (float4, int2, ...) and dim3, with CUDA's sizes and alignments.
+// CUDA's short vectors (float4, int2, ...) and dim3, with CUDA's sizes and alignments.
 #pragma once
 
 #define SIMT_VECTORS(name, type, align2, align4) \

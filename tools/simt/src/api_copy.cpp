@@ -1,4 +1,4 @@
-// Copies and fills.
+// Copies and memsets.
 #include <cstring>
 
 #include "runtime.h"
@@ -7,8 +7,8 @@ using namespace simt;
 
 namespace {
 
-constexpr size_t kPieceBytes = size_t{1} << 20;     // big copies are shared out in such pieces
-constexpr size_t kStagingBytes = size_t{64} << 10;  // pageable sources up to this size are taken at the call
+constexpr size_t kPieceBytes = size_t{1} << 20;     // large copies are split into pieces of this size
+constexpr size_t kStagingBytes = size_t{64} << 10;  // smaller pageable sources are read during the call
 
 enum class Side { host, device, any };
 
@@ -33,14 +33,13 @@ Kinds kinds_of(cudaMemcpyKind kind) {
   throw Failure{cudaErrorInvalidMemcpyDirection};
 }
 
-// What lies at one end of a copy.
+// The memory at one end of a copy.
 struct Place {
   int device = Memory::kHost;
   bool pageable = false;
 };
 
-// Throws when [pointer, pointer + bytes) is not memory of the kind that was claimed, or leaves its
-// allocation.
+// Throws if [pointer, pointer + bytes) is not memory of the declared kind, or exceeds its allocation.
 Place examine(const Memory& memory, const void* pointer, size_t bytes, Side side) {
   require(pointer, cudaErrorInvalidValue);
   const auto range = memory.find(pointer);
@@ -50,7 +49,7 @@ Place examine(const Memory& memory, const void* pointer, size_t bytes, Side side
     return {Memory::kHost, true};
   }
   require(bytes <= range->bytes - (address - range->begin), cudaErrorInvalidValue);
-  // Pinned memory is as good as device memory: the device sees it at the same address.
+    // Pinned memory counts as device memory, because the device sees it at the same address.
   require(side != Side::host || range->device == Memory::kHost, cudaErrorInvalidValue);
   return {range->device, false};
 }
@@ -74,7 +73,7 @@ std::shared_ptr<Operation> make_operation(Copy copy, std::shared_ptr<const std::
     operation->run = [copy, staged](uint64_t piece) {
       const size_t begin = piece * kPieceBytes;
       const size_t bytes = std::min(kPieceBytes, copy.width - begin);
-      // memmove: a copy onto itself is harmless.
+      // memmove, so that a copy of a buffer to itself is valid.
       std::memmove(static_cast<char*>(copy.to) + begin, static_cast<const char*>(copy.from) + begin, bytes);
       return Fault{};
     };
@@ -91,8 +90,8 @@ std::shared_ptr<Operation> make_operation(Copy copy, std::shared_ptr<const std::
 
 enum class Wait { never, always, as_cuda };
 
-// Every copy comes through here. With Wait::as_cuda the call returns when CUDA lets the caller touch a
-// pageable buffer again.
+// All copies use this function. With Wait::as_cuda the call returns when CUDA would allow the caller to reuse
+// a pageable buffer.
 cudaError_t copy_on_stream(Runtime& runtime, Copy copy, Kinds kinds, cudaStream_t handle, Wait wait) {
   if (copy.width == 0 || copy.height == 0) return cudaSuccess;
   const Place to = examine(runtime.memory, copy.to, copy.to_bytes(), kinds.to);
@@ -183,7 +182,7 @@ cudaError_t cudaMemcpy2DAsync(void* to, size_t to_pitch, const void* from, size_
   });
 }
 
-// Serialised with all work of the three devices it concerns; that is stricter than any other copy.
+// Serialised with all work of the three devices involved, which is stricter than other copies.
 cudaError_t cudaMemcpyPeer(void* to, int to_device, const void* from, int from_device, size_t bytes) {
   return api([&](Runtime& runtime) {
     check_peers(runtime, to, to_device, from, from_device, bytes);
@@ -212,7 +211,7 @@ cudaError_t cudaMemcpyPeerAsync(void* to, int to_device, const void* from, int f
     {
       std::lock_guard lock(runtime.mutex);
       const auto stream = runtime.stream(handle);
-      // As GPUs answer: only the copy by unified address (cudaMemcpyAsync) can be captured.
+      // As on GPUs: only the copy by unified address (cudaMemcpyAsync) can be captured.
       if (stream->capture) {
         stream->capture->invalidated = true;
         return cudaErrorStreamCaptureUnsupported;

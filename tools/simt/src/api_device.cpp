@@ -76,8 +76,8 @@ cudaError_t cudaDeviceSynchronize() {
   });
 }
 
-// Everything that belongs to the device goes: memory, streams, events, captures, peer access, loaded kernels,
-// the context, the sticky error.
+// Releases everything of the device: memory, streams, events, captures, peer access, loaded kernels, the
+// context, and the sticky error.
 cudaError_t cudaDeviceReset() {
   return api_without_context([](Runtime& runtime) {
     const int ordinal = host_thread().device;

@@ -1,9 +1,9 @@
-// cudaGetLastError and the names of errors.
+// cudaGetLastError and the error names.
 #include "runtime.h"
 
 namespace {
 
-// A dead device answers with its error for ever; any other error is told once.
+// The sticky error of a failed device is always returned; any other error only once.
 cudaError_t last_error(bool forget) {
   using namespace simt;
   if (host_thread().in_host_function) return cudaErrorNotPermitted;

@@ -77,7 +77,7 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t stream_handle, cudaEvent_t event_ha
     } else if (const TaskPtr recorded = event->task; recorded && !recorded->finished()) {
       runtime.make_room(lock, stream, "a wait for an event");
       runtime.append(*stream, nullptr,
-                     recorded);  // holds up what shares the hardware queue, like any operation
+                     recorded);  // delays the streams of the same hardware queue, like any operation
     }
     return cudaSuccess;
   });

@@ -5,10 +5,11 @@
 
 namespace simt {
 
-// A launch is a begin marker, one task a node, and an end marker, which is what the stream goes on from.
+// A launch is a begin marker, one task per node, and an end marker, which the stream's next operation waits
+// for.
 void Runtime::launch_graph(const std::shared_ptr<Stream>& stream, GraphExec& exec) {
   const std::vector<Node>& nodes = exec.graph->nodes;
-  if (stream->capture) {  // a graph inside a graph: its nodes are taken over
+  if (stream->capture) {  // a graph launched inside a capture: its nodes are copied
     const int offset = static_cast<int>(stream->capture->graph->nodes.size());
     const std::vector<int> before = stream->captured_tail;
     for (const Node& node : nodes) {
@@ -48,7 +49,7 @@ void Runtime::launch_graph(const std::shared_ptr<Stream>& stream, GraphExec& exe
   if (nodes.empty()) edges.push_back({begin, end});
   tasks.push_back(begin);
   tasks.push_back(end);
-  end->backlog = stream->backlog;  // a launch is one operation, whatever is in the graph
+  end->backlog = stream->backlog;  // a launch counts as one operation, whatever the graph contains
   ++end->backlog->unfinished;
   scheduler.submit(tasks, edges);
   stream->tail.assign(1, end);
@@ -66,7 +67,7 @@ void Runtime::launch_graph(const std::shared_ptr<Stream>& stream, GraphExec& exe
 
 using namespace simt;
 
-// Tells how many nodes there are; the nodes themselves have no handles here.
+// Returns the number of nodes only; nodes have no handles here.
 cudaError_t cudaGraphGetNodes(cudaGraph_t graph, cudaGraphNode_t* nodes, size_t* count) {
   return api([&](Runtime& runtime) {
     require(count, cudaErrorInvalidValue);
@@ -83,7 +84,7 @@ cudaError_t cudaGraphInstantiate(cudaGraphExec_t* handle, cudaGraph_t graph, uns
     require(flags == 0, cudaErrorNotSupported);
     std::lock_guard lock(runtime.mutex);
     auto exec = std::make_shared<GraphExec>();
-    exec->graph = runtime.graphs.get(graph);  // a captured graph never changes again
+    exec->graph = runtime.graphs.get(graph);  // shared, because a captured graph never changes
     runtime.refuse_staged_copies(*exec->graph, StagedGraphCopies::not_instantiated);
     const std::vector<Node>& nodes = exec->graph->nodes;
     std::vector<bool> inner(nodes.size());

@@ -1,4 +1,4 @@
-// Kernels: the checks of a launch, and the operation that it becomes.
+// Kernels: launch checks, and the operation of a launch.
 #include <algorithm>
 #include <climits>
 
@@ -14,11 +14,12 @@ namespace {
 
 std::atomic<uint64_t> launches{0};
 
-// A launch as the worker needs it. The arguments are checked again whenever the memory map has changed since.
+// A launch in the form that the workers run. The arguments are checked again after each change of the memory
+// map.
 struct KernelLaunch {
   Kernel kernel;
   Launch launch;
-  std::vector<std::shared_ptr<void>> stand_ins;  // for memory behind a broken link
+  std::vector<std::shared_ptr<void>> stand_ins;  // replace memory behind a broken link
   mutable std::atomic<uint64_t> checked_at{0};
 
   Fault run(const Memory& memory, uint64_t block) const {
@@ -127,7 +128,7 @@ cudaError_t cudaFuncSetAttribute(const void* kernel, cudaFuncAttribute attribute
         device.shared_opt_in[kernel] = static_cast<size_t>(value);
         return cudaSuccess;
       case cudaFuncAttributePreferredSharedMemoryCarveout:
-        require(value >= -1 && value <= 100, cudaErrorInvalidValue);  // a hint, in per cent
+        require(value >= -1 && value <= 100, cudaErrorInvalidValue);  // a hint, in percent
         return cudaSuccess;
       default:
         return cudaErrorInvalidValue;
@@ -152,7 +153,7 @@ cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* attributes, const void* ke
   });
 }
 
-// As many blocks as threads and shared memory of one multiprocessor allow.
+// The number of blocks that the threads and the shared memory of one multiprocessor allow.
 cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, const void* kernel, int block_size,
                                                           size_t shared_bytes) {
   return api([&](Runtime& runtime) {

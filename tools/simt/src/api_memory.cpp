@@ -8,7 +8,7 @@ using namespace simt;
 
 namespace {
 
-// Frees once everything that the owning device has in flight is done.
+// Frees the memory after all pending work of the owning device is done.
 cudaError_t free_memory(void* pointer, bool host) {
   return api([&](Runtime& runtime) {
     if (!pointer) return cudaSuccess;
@@ -38,7 +38,7 @@ cudaError_t free_memory(void* pointer, bool host) {
   });
 }
 
-// Checks that memory may be allocated now, and waits where settings().allocation_waits says so.
+// Checks that memory may be allocated now, and waits if settings().allocation_waits is set.
 void wait_before_allocation(Runtime& runtime, bool host) {
   const int device = host_thread().device;
   std::vector<TaskPtr> tasks;

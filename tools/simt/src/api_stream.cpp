@@ -29,7 +29,7 @@ cudaError_t cudaStreamCreateWithPriority(cudaStream_t* handle, unsigned int flag
   });
 }
 
-// Work that is still pending runs on; only the handle dies at once.
+// Pending work continues; only the handle becomes invalid at once.
 cudaError_t cudaStreamDestroy(cudaStream_t handle) {
   return api([&](Runtime& runtime) {
     std::lock_guard lock(runtime.mutex);
@@ -98,7 +98,7 @@ cudaError_t cudaStreamGetPriority(cudaStream_t handle, int* priority) {
   });
 }
 
-// One priority: what a device without priorities answers. Other values are clamped, as CUDA does.
+// Returns a single priority, as a device without priorities does. Other values are clamped, as in CUDA.
 cudaError_t cudaDeviceGetStreamPriorityRange(int* least, int* greatest) {
   return api([&](Runtime&) {
     if (least) *least = 0;

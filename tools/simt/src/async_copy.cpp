@@ -1,4 +1,4 @@
-// cp.async in late mode: a copy is done when its group is waited for.
+// cp.async in late mode: the copies of a group happen at the wait for it.
 #include <simt/async_copy.h>
 
 #include <string>

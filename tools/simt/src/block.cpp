@@ -25,7 +25,8 @@ bool same_place(const Place& a, const Place& b) {
          (a.file_name() == b.file_name() || std::strcmp(a.file_name(), b.file_name()) == 0);
 }
 
-// The block's shared memory: a heap block of exactly its size, so that the address sanitizer sees its ends.
+// The block's shared memory: a heap allocation of exactly its size, so that the address sanitizer detects
+// overruns.
 class SharedMemory {
  public:
   explicit SharedMemory(size_t bytes) {
@@ -108,7 +109,7 @@ void Block::start(const Kernel& kernel, uint64_t number) {
 }
 
 void Block::fiber_main(Fiber& fiber) {
-  for (;;) {  // whoever switches to a free fiber wants it to start the next thread
+  for (;;) {  // a switch to a free fiber starts the next thread
     Block& block = *running;
     block.run_threads(fiber);
     block.pool_.give_back(fiber);
@@ -117,7 +118,7 @@ void Block::fiber_main(Fiber& fiber) {
   }
 }
 
-// Starts threads on `fiber` until one of those that waited can go on, or none is left.
+// Starts threads on `fiber` until a waiting thread can continue, or none is left.
 void Block::run_threads(Fiber& fiber) {
   try {
     do {
@@ -145,7 +146,7 @@ void Block::start_thread(Fiber& fiber) {
     y = row % kernel_->block.y;
     z = row / kernel_->block.y;
   }
-  // Both from registers: a copy of what was just stored in parts would wait for the stores.
+    // Both from registers: reading back what was just stored in parts would stall on the stores.
   fiber.thread = {x, y, z};
   threadIdx = {x, y, z};
   if (kThreadSanitizer) tsan_acquire(sync_->start());
@@ -211,7 +212,7 @@ void Block::barrier(Place place) {
   tsan_release(sync);
   at_barrier_count_ += 1;
   const bool last = at_barrier_count_ == alive_;
-  if (!last || random_) at_barrier_.push(self);  // with a seed the last to come is not the first to go on
+  if (!last || random_) at_barrier_.push(self);  // with a seed the last thread need not continue first
   if (last) end_barrier();
   if (!last || random_) wait(self);
   tsan_acquire(sync);
@@ -252,7 +253,7 @@ void Block::collective(unsigned mask, const WarpOperation& operation, void* reco
   for (; index < warp.group_count; ++index) {
     const WarpGroup& group = warp.groups[index];
     if (group.mask == mask && group.operation == &operation) break;
-    // Vec of this mask already wait for this lane somewhere else, and would for ever.
+    // Lanes of this mask already wait for this lane in another operation, and would wait forever.
     if ((group.mask >> lane & 1) && (group.arrived & mask))
       fail(cudaErrorLaunchFailure, [&] {
         return std::string(operation.name) + " with mask " + hexadecimal(mask) + " at " + text(place) +
@@ -260,7 +261,7 @@ void Block::collective(unsigned mask, const WarpOperation& operation, void* reco
       });
   }
   if (index == warp.group_count) {
-    // Only __syncwarp orders memory; what a shuffle moves is ordered by the shuffle itself.
+    // Only __syncwarp orders memory; other operations order only their own operands.
     const bool orders = kThreadSanitizer && &operation == &detail::kSync;
     warp.groups[warp.group_count++] = {mask, 0, &operation,
                                        orders ? sync_->next_of_warp(self.rank / 32) : nullptr};
@@ -294,7 +295,7 @@ void Block::abandon() {
   tsan_release(&fault_);
   failed_ = current_;
   switch_to(*current_, worker_);
-  std::abort();  // nobody switches back
+  std::abort();  // unreachable: an abandoned fiber is never resumed
 }
 
 std::string Block::where() const {
@@ -317,7 +318,7 @@ std::string Block::waiting_threads() const {
   return report.text(threads_, threads_ - alive_, threads_ - started_);
 }
 
-// The calls of device code.
+// The functions called by device code.
 
 Fault run_block(const Kernel& kernel, uint64_t number) {
   static thread_local Block block;
@@ -341,8 +342,8 @@ void trap(Place place) {
 }
 
 void memory_fence() {
-  // The pattern "write, fence, atomic" against "atomic, fence, read" orders its two sides; so do all fences
-  // here.
+    // The pattern "write, fence, atomic" against "atomic, fence, read" orders its two sides, so all fences
+    // synchronise here.
   static constexpr char fences = 0;
   tsan_acquire(&fences);
   tsan_release(&fences);
@@ -360,8 +361,8 @@ void shared_too_small(size_t wanted) {
 }  // namespace detail
 }  // namespace simt
 
-// What assert() calls when it fails. Inside a kernel it is the kernel's error, as on a GPU; elsewhere the
-// program ends, as ever.
+// Called by assert() on failure. In a kernel it raises the kernel's error, as on a GPU; elsewhere it ends the
+// program, as usual.
 extern "C" void __assert_fail(const char* expression, const char* file, unsigned line,
                               const char* function) noexcept {
   const auto what = [&] {

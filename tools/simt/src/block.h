@@ -1,4 +1,4 @@
-// One block on one worker: the scheduler of its CUDA threads.
+// The execution of one block on one worker: the scheduler of its CUDA threads.
 #pragma once
 
 #include <simt/barrier.h>
@@ -17,7 +17,7 @@
 
 namespace simt {
 
-// A small generator of good quality (SplitMix64).
+// A small random number generator (SplitMix64).
 class Random {
  public:
   explicit Random(uint64_t state) : state_(state) {}
@@ -41,19 +41,19 @@ struct WarpGroup {
   unsigned mask;
   unsigned arrived;
   const WarpOperation* operation;
-  const void* sync;  // for the thread sanitizer; null when the operation orders no memory
+  const void* sync;  // for the thread sanitizer; null if the operation orders no memory
 };
 
 struct Warp {
   unsigned alive = 0;  // lanes that have not exited
   int group_count = 0;
-  WarpGroup groups[32];  // a lane waits in one at most, so no more are possible
-  // What each lane that waits brought, and its fiber.
+  WarpGroup groups[32];  // at most 32, because a lane waits in at most one
+  // The record and the fiber of each waiting lane.
   void* records[32];
   Fiber* fibers[32];
 };
 
-// Kept by a worker from block to block, so that stacks and buffers are made once.
+// A worker reuses it for all blocks, so that stacks and buffers are allocated once.
 class Block {
  public:
   Block() : pool_(fiber_main) {}
@@ -62,14 +62,14 @@ class Block {
 
   Fault run(const Kernel& kernel, uint64_t number);
 
-  // Called by the CUDA thread that runs.
+  // Called by the running CUDA thread.
   void barrier(Place place);
   int vote(BlockVote vote, int predicate, Place place);
   void collective(unsigned mask, const WarpOperation& operation, void* record, Place place);
   Fiber& current() { return *current_; }
 
-  // Ends the block with an error; `describe` returns what happened. No thread of the block runs again, so
-  // nothing that owns memory may be left on this stack when it is abandoned.
+  // Ends the block with an error; `describe` returns the message. No thread of the block runs again, so the
+  // abandoned stack must not contain objects that own memory.
   template <class Describe>
   [[noreturn]] void fail(cudaError_t error, const Describe& describe) {
     record(error, describe());
@@ -106,20 +106,21 @@ class Block {
   FiberQueue at_barrier_;
   unsigned at_barrier_count_ = 0;
   int yes_votes_ = 0;
-  // Of the barrier that ended last. The next cannot end before everybody has read them.
+  // The votes and threads of the last barrier. All threads read them before the next barrier can end.
   int counted_votes_ = 0;
   int counted_threads_ = 0;
   std::vector<Warp> warps_;
 
-  std::optional<Random> random_;  // with a seed: draws the order of threads
-  std::vector<unsigned> order_;   // of their starting, then
+  std::optional<Random> random_;  // set with a seed: draws the order of threads
+  std::vector<unsigned> order_;   // of the threads' starts, with a seed
 
   std::unique_ptr<SyncObjects> sync_;
   Fault fault_;
   Fiber* failed_ = nullptr;
 };
 
-// The block that this OS thread runs. `what`: the device function that asks, for when there is none.
+// The block that this OS thread runs. `what` names the calling device function in the error outside of a
+// kernel.
 Block& running_block(const char* what);
 
 }  // namespace simt

@@ -10,7 +10,7 @@ std::vector<std::shared_ptr<void>> cut_off(Memory& memory, int device,
                                            const std::vector<Argument>& arguments) {
   std::vector<std::shared_ptr<void>> stand_ins;
   if (!memory.any_broken_link()) return stand_ins;
-  std::map<uintptr_t, char*> of_allocation;  // by where the peer's begins
+  std::map<uintptr_t, char*> of_allocation;  // by the start address of the peer's allocation
   for (const Argument& argument : arguments) {
     for (size_t offset = 0; offset + sizeof(uintptr_t) <= argument.bytes; offset += sizeof(uintptr_t)) {
       char* const word = static_cast<char*>(argument.data) + offset;
@@ -18,7 +18,7 @@ std::vector<std::shared_ptr<void>> cut_off(Memory& memory, int device,
       std::memcpy(&address, word, sizeof(address));
       const auto range = memory.find(reinterpret_cast<void*>(address));
       if (!range || range->device == Memory::kHost || range->device == device) continue;
-      // Without access the launch must fail as it always does.
+      // Without enabled access the launch must fail as usual.
       if (memory.link(device, range->device) != PeerAccess::broken) continue;
       if (!memory.peer_enabled(device, range->device)) continue;
       char*& stand_in = of_allocation[range->begin];

@@ -7,8 +7,8 @@
 
 namespace simt {
 
-// Points those arguments of a kernel on `device` that lead over a broken link to memory which stands in for the
-// peer's: nobody else sees it, and it goes with the result. See set_peer_access().
+// Redirects those arguments of a kernel on `device` that point across a broken link to private stand-in
+// memory, which the returned object owns. See set_peer_access().
 std::vector<std::shared_ptr<void>> cut_off(Memory& memory, int device,
                                            const std::vector<Argument>& arguments);
 

@@ -1,4 +1,4 @@
-// Stream capture: what a capturing stream turns its calls into, and which calls a capture forbids.
+// Stream capture: recording the calls of a capturing stream, and rejecting calls that a capture forbids.
 #include <algorithm>
 
 #include "runtime.h"
@@ -16,10 +16,11 @@ int Runtime::add_node(const std::shared_ptr<Stream>& stream, Node node) {
   return number;
 }
 
-// A wait between streams inside a capture; it is also how further streams join one.
+// A wait between streams during a capture. Such a wait also adds further streams to the capture.
 void Runtime::wait_in_capture(const std::shared_ptr<Stream>& stream, const Event& event) {
   if (!event.capture) {
-    // Never recorded is no dependency; recorded outside is one that no replay could honour.
+    // An event that was never recorded is no dependency; one recorded outside of the capture cannot be
+    // replayed.
     if (!event.task) return;
     stream->capture->invalidated = true;
     throw Failure{cudaErrorStreamCaptureIsolation};
@@ -41,8 +42,8 @@ void Runtime::wait_in_capture(const std::shared_ptr<Stream>& stream, const Event
       stream->captured_tail.push_back(node);
 }
 
-// CUDA's rule for calls that are unsafe while something captures: a thread in global mode is stopped by its
-// own captures and by everybody's global ones, in thread-local mode by its own, in relaxed mode by none.
+// CUDA's rule for calls that are unsafe during a capture. In global mode a thread's own captures and all
+// global captures forbid them, in thread-local mode only its own captures, in relaxed mode none.
 void Runtime::forbid_during_capture() {
   if (host_thread().capture_mode == cudaStreamCaptureModeRelaxed) return;
   for (const auto& capture : captures) {
@@ -103,11 +104,11 @@ using namespace simt;
 
 namespace {
 
-// Whether every node leads to `tail`: work that does not was never joined into the stream that began.
+// Whether every node leads to `tail`. Other work was never joined into the stream that began the capture.
 bool joined(const Graph& graph, const std::vector<int>& tail) {
   std::vector<bool> reached(graph.nodes.size());
   for (const int node : tail) reached[static_cast<size_t>(node)] = true;
-  for (size_t i = graph.nodes.size(); i-- > 0;)  // predecessors come before their successors
+  for (size_t i = graph.nodes.size(); i-- > 0;)  // predecessors precede their successors
     if (reached[i])
       for (const int before : graph.nodes[i].predecessors) reached[static_cast<size_t>(before)] = true;
   return std::find(reached.begin(), reached.end(), false) == reached.end();
@@ -175,7 +176,7 @@ cudaError_t cudaStreamIsCapturing(cudaStream_t handle, cudaStreamCaptureStatus* 
   });
 }
 
-// The graph's nodes have no handles here, so only the status and the number of the capture are told.
+// Returns only the status and the id of the capture, because nodes have no handles here.
 cudaError_t cudaStreamGetCaptureInfo(cudaStream_t handle, cudaStreamCaptureStatus* status,
                                      unsigned long long* id) {
   return api([&](Runtime& runtime) {

@@ -1,9 +1,8 @@
-// Leaving one stack for another.
+// Switching between stacks.
 //
-// Boost.Context does this everywhere. On x86-64 a few instructions of our own, inlined where they are used,
-// take a third of its time: Boost's is a function that is entered by a call and left by a jump, after which
-// the processor predicts every return wrongly; and the floating-point modes, which it saves, never differ
-// here.
+// Uses Boost.Context, except on x86-64, where a few inlined instructions take a third of its time. Boost's
+// function is entered by a call and left by a jump, after which the processor mispredicts every return; it
+// also saves the floating-point modes, which never change here.
 #pragma once
 
 #include <cstddef>
@@ -15,20 +14,20 @@
 
 namespace simt {
 
-// A stack that is not running: the address of what was saved at its top.
+// A suspended stack: the address of the state saved at its top.
 using Context = void*;
 
-// Makes a context that calls `entry` on the stack that ends at `top`. `entry` never returns.
+// Creates a context that calls `entry` on the stack that ends at `top`. `entry` must not return.
 inline Context make_context(char* top, size_t bytes, void (*entry)());
 
-// Saves the running stack in `from` and goes on in `to`. Returns when somebody switches back.
+// Saves the running stack in `from` and continues in `to`. Returns when another stack switches back.
 inline void switch_context(Context& from, Context to);
 
 #ifdef __x86_64__
 
 inline Context make_context(char* top, size_t, void (*entry)()) {
-  // Popped first: where to go on. Then the stack is as after a call: its top is 8 bytes past a multiple
-  // of 16.
+  // The first pop gives the entry address. After it the stack is as after a call: its top is 8 bytes past a
+  // multiple of 16.
   auto* words = reinterpret_cast<void**>(reinterpret_cast<uintptr_t>(top) & ~uintptr_t{15}) - 2;
   words[1] = nullptr;
   words[0] = reinterpret_cast<void*>(entry);
@@ -36,9 +35,9 @@ inline Context make_context(char* top, size_t, void (*entry)()) {
 }
 
 __attribute__((always_inline)) inline void switch_context(Context& from, Context to) {
-  Context* save = &from;  // no register is what it was when another stack has come back to this one
+  Context* save = &from;  // no register keeps its value across the switch
   asm volatile(
-      "leaq -128(%%rsp), %%rsp\n\t"  // step over the red zone
+      "leaq -128(%%rsp), %%rsp\n\t"  // skip the red zone
       "pushq %%rbp\n\t"
       "leaq 1f(%%rip), %%rax\n\t"
       "pushq %%rax\n\t"
@@ -67,7 +66,7 @@ __attribute__((always_inline)) inline void switch_context(Context& from, Context
 inline Context make_context(char* top, size_t bytes, void (*entry)()) {
   namespace context = boost::context::detail;
   const Context made = context::make_fcontext(top, bytes, [](context::transfer_t transfer) {
-    // The first jump into a new context only hands over what to call.
+    // The first jump into a new context only passes the function to call.
     const auto entry = reinterpret_cast<void (*)()>(transfer.data);
     const context::transfer_t again = context::jump_fcontext(transfer.fctx, nullptr);
     *static_cast<Context*>(again.data) = again.fctx;

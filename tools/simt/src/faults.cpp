@@ -48,7 +48,7 @@ cudaError_t set_peer_access(int device, int peer, PeerAccess access) {
   });
 }
 
-// Decided at issue, not when the copy runs: so the same copy fails whatever the order of execution.
+// Decided at the issue, not when the copy runs, so that the same copy fails in any order of execution.
 TaskPtr Runtime::make_task(std::shared_ptr<const Operation> operation) {
   const bool counts = operation && operation->copies && copies_until_failure > 0;
   if (!counts || --copies_until_failure > 0) return std::make_shared<Task>(std::move(operation));

@@ -13,11 +13,11 @@ namespace {
 
 constexpr size_t kStackBytes = kAddressSanitizer || kThreadSanitizer ? 256 << 10 : 64 << 10;
 
-// The tops of page-aligned stacks would all compete for the same few cache lines; these steps spread them.
+// The tops of page-aligned stacks would compete for the same few cache lines; these offsets spread them.
 constexpr size_t kColours = 32;
 constexpr size_t kColourBytes = 4096 / kColours;
 
-// GCC's thread sanitizer ends the program when more than 8128 fibers live at once.
+// GCC's thread sanitizer ends the program if more than 8128 fibers exist at once.
 constexpr size_t kRoomyFibers = 4000;
 std::atomic<size_t> fibers_of_process{0};
 
@@ -42,8 +42,8 @@ FiberPool::~FiberPool() {
 
 void FiberPool::give_back(Fiber& fiber) {
   fiber.in_use = false;
-  // The last one used is the warmest in the cache. For the thread sanitizer the order is turned round: a CUDA
-  // thread should not meet the fiber that an earlier block's neighbour just used, which would order the two.
+  // Reuses the last fiber first, because its stack is likely in the cache. With the thread sanitizer it is
+  // reused last: reusing a fiber that a thread of an earlier block just used would order the two.
   if (kThreadSanitizer)
     free_.push(fiber);
   else
@@ -58,7 +58,7 @@ void FiberPool::reserve(size_t needed, size_t wanted) {
 
 void FiberPool::abandon(Fiber& failed) {
   TsanIgnore ignore;
-  failed.in_use = true;  // it may have given itself back before it found that there is nothing else to run
+  failed.in_use = true;  // it may have given itself back before it found no other fiber to run
   free_.clear();
   for (size_t i = 0; i < fibers_.size(); ++i) {
     Fiber& fiber = *fibers_[i];

@@ -1,4 +1,4 @@
-// Fibers: stacks that can be left in the middle of a function and gone on with later, on Boost.Context.
+// Fibers: stacks that can be suspended in the middle of a function and resumed later.
 #pragma once
 
 #include <vector_types.h>
@@ -12,12 +12,12 @@
 
 namespace simt {
 
-// Below every stack lies memory that may not be touched: a stack that is too deep faults there instead of
-// writing into another. More than a large frame may step over; and with the stack an odd number of pages,
-// since a multiple of 16 would let all stacks compete for a few entries of the processor's address cache.
+// The size of the inaccessible memory below every stack: a stack overflow faults there instead of writing to
+// another stack. It is larger than a large frame could step over, and makes a stack with its guard an odd
+// number of pages: with a multiple of 16 all stacks would compete for a few entries of the processor's TLB.
 inline constexpr size_t kGuardBytes = (256 + 4) << 10;
 
-// One cp.async that was issued and not yet done (late mode).
+// A cp.async that was issued and is not complete (late mode).
 struct LateCopy {
   void* to;
   const void* from;
@@ -25,25 +25,25 @@ struct LateCopy {
   bool valid;
 };
 
-// A stack, and what must be kept of the CUDA thread whose call frames lie on it. CUDA threads that never wait
-// share one fiber, one after the other; a thread that waits keeps the fiber until it exits.
+// A stack and the state of the CUDA thread that runs on it. CUDA threads that never wait share one fiber, one
+// after another; a thread that waits keeps its fiber until it exits.
 struct Fiber {
-  Context context = nullptr;  // where it goes on
+  Context context = nullptr;  // where it resumes
   void (*main)(Fiber& self) = nullptr;
-  Fiber* next = nullptr;  // of the list it is in: free, ready, or waiting at the barrier
+  Fiber* next = nullptr;  // in its list: free, ready, or waiting at the barrier
 
-  bool in_use = false;  // not in the pool's hands
+  bool in_use = false;  // not in the pool
 
   unsigned rank = 0;  // of the CUDA thread
   uint3 thread = {0, 0, 0};
   std::source_location place;       // where it waits
   std::vector<LateCopy> copies;     // oldest first
-  std::vector<size_t> group_sizes;  // of the groups that were committed; the other copies belong to none yet
+  std::vector<size_t> group_sizes;  // of the committed groups; the remaining copies are not committed
 
   char* stack_begin = nullptr;  // the lowest usable address
   size_t stack_bytes = 0;
-  void* address_sanitizer = nullptr;  // its "fake stack" while it does not run
-  void* thread_sanitizer = nullptr;   // its own context there
+  void* address_sanitizer = nullptr;  // its "fake stack" while it is suspended
+  void* thread_sanitizer = nullptr;   // its sanitizer context
 };
 
 namespace detail {
@@ -51,7 +51,7 @@ namespace detail {
 inline thread_local constinit Fiber* leaving = nullptr;
 inline thread_local constinit Fiber* arriving = nullptr;
 
-// The first thing to do on a stack that goes on.
+// Must be called first on a resumed stack.
 inline void arrived(Fiber& self) {
   if (!kAddressSanitizer) return;
   const void* stack = leaving->stack_begin;
@@ -61,7 +61,7 @@ inline void arrived(Fiber& self) {
 
 }  // namespace detail
 
-// Leaves `from`, which is running, and goes on in `to`. Returns when somebody switches to `from` again.
+// Suspends `from`, which is running, and resumes `to`. Returns when another fiber switches to `from`.
 inline void switch_fiber(Fiber& from, Fiber& to) {
   if (kAddressSanitizer) detail::leaving = &from;
   detail::arriving = &to;
@@ -71,7 +71,7 @@ inline void switch_fiber(Fiber& from, Fiber& to) {
   detail::arrived(from);
 }
 
-// First in, first out; the links are the fibers' own.
+// A FIFO queue, linked through the fibers.
 class FiberQueue {
  public:
   bool empty() const { return head_ == nullptr; }
@@ -92,7 +92,7 @@ class FiberQueue {
     head_ = fiber.next;
     return fiber;
   }
-  // Appends all of `other`, which is empty afterwards.
+  // Appends all fibers of `other` and empties it.
   void splice(FiberQueue& other) {
     if (other.empty()) return;
     (head_ ? tail_->next : head_) = other.head_;
@@ -105,8 +105,8 @@ class FiberQueue {
   Fiber* tail_ = nullptr;
 };
 
-// The fibers of one worker. They are made when needed and live as long as the worker; each runs `main`, which
-// never returns, and is in the middle of it when it is given back.
+// The fibers of one worker. They are created on demand and live as long as the worker. Each runs `main`,
+// which never returns; a fiber in the pool is suspended inside it.
 class FiberPool {
  public:
   using Main = void (*)(Fiber& self);
@@ -123,10 +123,10 @@ class FiberPool {
   }
   void give_back(Fiber& fiber);
 
-  // Makes fibers until there are `needed`, and up to `wanted` while the thread sanitizer has room for more.
+  // Creates fibers until there are `needed`, and up to `wanted` while the thread sanitizer allows more.
   void reserve(size_t needed, size_t wanted);
 
-  // After a fault: makes the fibers in use, and the one that failed, free to start with `main` anew.
+  // After a fault: resets the fibers in use, and the one that failed, to start with `main` again.
   void abandon(Fiber& failed);
 
  private:

@@ -7,9 +7,8 @@ namespace {
 
 // By compute capability: CUDA C++ Programming Guide, "Technical Specifications per Compute Capability".
 // Multiprocessors: the vendor's white papers of the Turing, Ampere, Ada, Hopper (SXM5) and Blackwell
-// architectures. The same on all of
-// them: 1024 threads a block, 48 KB of shared memory without opting in, 65536 registers a block and a
-// multiprocessor.
+// architectures. The same on all of them: 1024 threads per block, 48 KB of shared memory without opting in,
+// and 65536 registers per block and per multiprocessor.
 constexpr GpuLimits kGpus[] = {
     {"t4", "a T4", 7, 5, 40, 64, 64, 0, 1024, 16},
     {"a100", "an A100", 8, 0, 108, 163, 164, 1, 2048, 32},
@@ -33,8 +32,8 @@ std::string known_gpus() {
 }
 
 const GpuLimits& limits() {
-  // Tiles of vector registers, which a GPU does not have, need more shared memory than its smallest have. One
-  // multiprocessor is a worker thread.
+  // The shared memory of an h100: tiles of vector registers, which a GPU does not have, need more than the
+  // smallest GPUs have. One multiprocessor per worker thread.
   static constexpr GpuLimits kExecutor = {"", "", 9, 0, 0, 227, 228, 1, 2048, 32};
   const GpuLimits* gpu = find_gpu(settings().gpu);
   return gpu ? *gpu : kExecutor;

@@ -36,7 +36,7 @@ class MappedFile {
   MappedFile(const MappedFile&) = delete;
   MappedFile& operator=(const MappedFile&) = delete;
 
-  // `count` objects of type T at `offset`; null when the file does not reach so far.
+  // Returns `count` objects of type T at `offset`, or null beyond the end of the file.
   template <class T>
   const T* at(size_t offset, size_t count = 1) const {
     const bool inside = data_ != MAP_FAILED && offset <= bytes_ && count <= (bytes_ - offset) / sizeof(T);
@@ -48,8 +48,8 @@ class MappedFile {
   size_t bytes_ = 0;
 };
 
-// Kernels live in anonymous namespaces, which the dynamic linker does not know: they are found in the symbol
-// table of the file that holds them.
+// Kernels are in anonymous namespaces, which the dynamic linker does not export, so they are looked up in the
+// symbol table of the file that contains them.
 std::string symbol_in_file(const char* path, uintptr_t load_address, uintptr_t function) {
   const MappedFile file(path);
   const auto* header = file.at<Elf64_Ehdr>(0);

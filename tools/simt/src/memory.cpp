@@ -31,8 +31,9 @@ cudaError_t Memory::allocate(int device, size_t bytes, void** pointer) {
     if (bytes > limit_[index] || used_[index] > limit_[index] - bytes) return cudaErrorMemoryAllocation;
     used_[index] += bytes;
   }
-  // The end belongs to the allocation, as pointers there are legal: nothing else may begin at it. The address
-  // sanitizer, which is to see the first byte too many, keeps allocations apart itself.
+  // One extra byte: a pointer to the end belongs to the allocation, so no other allocation may begin there.
+  // The address sanitizer separates allocations itself, and must detect an access to the first byte past the
+  // end.
   const size_t heap_bytes = bytes + (kAddressSanitizer ? 0 : 1);
   void* fresh = nullptr;
   if (heap_bytes == 0 || posix_memalign(&fresh, kAlignment, heap_bytes) != 0) fresh = nullptr;

@@ -1,5 +1,4 @@
-// Who owns which addresses: allocations of the devices and pinned host memory, the limits of the devices, and
-// which device may touch whose memory.
+// The memory map: allocations of the devices and pinned host memory, memory limits, and peer access.
 #pragma once
 
 #include <simt/faults.h>
@@ -26,13 +25,13 @@ class Memory {
 
   Memory(int devices, size_t limit);
 
-  // Fresh memory is full of NaN (0xFF bytes). Zero bytes are a null pointer.
+  // Fills new memory with 0xFF bytes (NaN for floats). Zero bytes give a null pointer.
   cudaError_t allocate(int device, size_t bytes, void** pointer);
-  // Takes back what allocate() gave for this kind of memory; null is fine.
+  // Frees memory of this kind from allocate(); null is allowed.
   cudaError_t release(void* pointer, bool host);
   void release_all_of(int device);
 
-  // The allocation that holds `address`, its end included.
+  // The allocation that contains `address`, or that ends there.
   std::optional<Range> find(const void* address) const;
 
   void set_limit(int device, size_t bytes);
@@ -42,14 +41,14 @@ class Memory {
   bool peer_enabled(int device, int owner) const;
   void enable_peer(int device, int owner, bool enabled);
 
-  // What the link from `device` to `owner` is like; see simt/faults.h.
+  // The state of the link from `device` to `owner`; see simt/faults.h.
   PeerAccess link(int device, int owner) const;
   void set_link(int device, int owner, PeerAccess access);
   bool any_broken_link() const { return any_broken_link_; }
 
-  // Whether a kernel on `device` may touch what its arguments point to.
+  // Whether a kernel on `device` may access the memory that its arguments point to.
   Fault check(int device, const std::string& kernel, const std::vector<Argument>& arguments) const;
-  // Changes whenever the answer of check() could.
+  // Changes whenever the result of check() may change.
   uint64_t generation() const { return generation_.load(std::memory_order_acquire); }
 
  private:
@@ -61,7 +60,7 @@ class Memory {
   std::vector<size_t> used_;
   std::vector<std::vector<bool>> peers_;        // [device][owner]
   std::vector<std::vector<PeerAccess>> links_;  // [device][owner]
-  std::atomic<bool> any_broken_link_{false};    // now or before
+  std::atomic<bool> any_broken_link_{false};    // now or earlier
   std::atomic<uint64_t> generation_{1};
 };
 

@@ -1,4 +1,4 @@
-// The words of a fault: places, coordinates, and which threads wait where.
+// The text of fault messages: places, coordinates, and which threads wait where.
 #pragma once
 
 #include <simt/barrier.h>
@@ -14,7 +14,7 @@ std::string text(const Place& place);  // "gemm.cu:12 (void kernel(float*))"
 std::string text(uint3 coordinates);   // "(1, 0, 0)"
 std::string hexadecimal(unsigned value);
 
-// Gathers waiting threads by what they wait for.
+// Groups waiting threads by what they wait for.
 class WaitReport {
  public:
   void add(unsigned thread, const std::string& what) { groups_[what].push_back(thread); }

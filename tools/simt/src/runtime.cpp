@@ -53,7 +53,7 @@ Fault last_fault() {
   return newest_fault;
 }
 
-// Nothing may throw once the workers run.
+// Nothing may throw after the scheduler has started its workers.
 Runtime::Runtime(const Settings& settings)
     : devices(make_devices(settings.devices)),
       memory(settings.devices, settings.memory_bytes),
@@ -63,9 +63,9 @@ Runtime::Runtime(const Settings& settings)
                    fail_device(operation.device, fault);
                  }}) {}
 
-// Never destroyed: static objects of the program may hold memory and streams until the very end. Only the
-// workers end with main(), so that nothing runs while the process is taken down. One that could not be made
-// is not tried again: all calls give the same answer.
+// Never destroyed, because static objects of the program may hold memory and streams until the end. The
+// workers end with main(), so that nothing runs during the process's shutdown. A failed construction is not
+// retried: all calls return the same error.
 Runtime& Runtime::get() {
   static Runtime* const runtime = []() -> Runtime* {
     try {
@@ -117,7 +117,7 @@ Device& Runtime::current_device() {
 }
 
 void Runtime::fail_device(int device, const Fault& fault) {
-  // Held from before the error can be seen: who sees it finds its message.
+  // Locked before the error becomes visible, so that a caller that sees the error finds its message.
   std::lock_guard lock(fault_mutex);
   cudaError_t expected = cudaSuccess;
   if (!devices[static_cast<size_t>(device)]->failure.compare_exchange_strong(expected, fault.error)) return;
@@ -170,7 +170,7 @@ std::shared_ptr<Stream> Runtime::stream_with_room(std::unique_lock<std::mutex>& 
   return found;
 }
 
-// Operations that a stream captures take no room.
+// Operations of a capturing stream do not count.
 void Runtime::make_room(std::unique_lock<std::mutex>& lock, const std::shared_ptr<Stream>& stream,
                         const char* what) {
   while (!stream->capture && stream->backlog->unfinished >= settings().queue_length) {
@@ -203,7 +203,7 @@ size_t Runtime::queue_for_new_stream(const Device& device) {
   return candidates[scheduler.drawn(candidates.size()).value_or(0)];
 }
 
-// With a seed every other time, so that waiting does not hide what lacks an event.
+// With a seed, waits only every other time, so that the wait does not hide missing events.
 void Runtime::load(std::unique_lock<std::mutex>& lock, const void* kernel) {
   const int ordinal = host_thread().device;
   Device& device = *devices[static_cast<size_t>(ordinal)];

@@ -1,5 +1,5 @@
-// The state behind the CUDA API: devices, handles, captures. One mutex guards it; nobody waits or runs a task
-// while holding it.
+// The state of the CUDA API: devices, handles, captures. One mutex guards it; no thread waits or runs a task
+// while it holds the mutex.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -16,7 +16,7 @@
 
 namespace simt {
 
-// Thrown inside the runtime, answered as the API's return value.
+// Thrown inside the runtime, and returned as the API function's result.
 struct Failure {
   cudaError_t error;
 };
@@ -27,12 +27,10 @@ inline void require(bool condition, cudaError_t error) {
 
 struct Event;
 
-// Handles of all kinds, and what else needs a number of its own, are drawn from one counter and never used
-// again.
+// Handles of all kinds, and other unique numbers, come from one counter and are never reused.
 uintptr_t new_handle();
 
-// A captured operation. Without `operation` it stands for an event: one that it records at every replay, or
-// one that it waits for.
+// A captured operation. Without `operation` it is an event: recorded at every replay, or waited for.
 struct Node {
   std::shared_ptr<const Operation> operation;
   std::vector<int> predecessors;
@@ -48,7 +46,7 @@ struct GraphExec {
   std::shared_ptr<const Graph> graph;
   std::vector<int> leaves;
   std::vector<int> devices;
-  TaskPtr last;  // the end of the latest launch: replays of one exec never overlap
+  TaskPtr last;  // the end of the latest launch: launches of the same exec never overlap
 };
 
 struct Stream;
@@ -67,34 +65,34 @@ struct Capture {
 struct Stream {
   int device = 0;
   bool legacy = false;
-  bool blocking = true;       // orders itself with the legacy stream
-  bool destroyed = false;     // its handle is gone, its work is not
-  size_t queue = 0;           // which hardware queue of its device
+  bool blocking = true;       // synchronises with the legacy stream
+  bool destroyed = false;     // the handle is gone, but work may be pending
+  size_t queue = 0;           // index of its hardware queue on the device
   std::shared_ptr<Backlog> backlog = std::make_shared<Backlog>();
-  std::vector<TaskPtr> tail;  // what the next operation waits for
+  std::vector<TaskPtr> tail;  // the tasks that the next operation waits for
 
   std::shared_ptr<Capture> capture;  // null: not capturing
-  std::vector<int> captured_tail;    // the same in nodes of the capture
+  std::vector<int> captured_tail;    // as tail, in nodes of the capture
 };
 
 struct Event {
   int device = 0;
   unsigned flags = 0;
   TaskPtr task;                      // null: never recorded
-  std::shared_ptr<Capture> capture;  // set: last recorded into a capture
+  std::shared_ptr<Capture> capture;  // set: last recorded in a capture
   std::vector<int> captured_tail;
 };
 
 struct Device {
   std::atomic<cudaError_t> failure{cudaSuccess};  // sticky
   std::atomic<bool> context{false};
-  std::atomic<bool> had_context{false};  // now or before a reset
+  std::atomic<bool> had_context{false};  // has or had one before a reset
   std::shared_ptr<Stream> legacy = std::make_shared<Stream>();
-  std::unordered_set<std::shared_ptr<Stream>> streams;  // destroyed ones too, until their work is done
-  std::vector<TaskPtr> strays;  // ends of graphs that work here, launched into streams of other devices
+  std::unordered_set<std::shared_ptr<Stream>> streams;  // includes destroyed ones with pending work
+  std::vector<TaskPtr> strays;  // ends of graphs with work here that were launched on other devices' streams
   std::unordered_map<const void*, size_t> shared_opt_in;  // by kernel
   std::unordered_set<const void*> loaded;                 // kernels
-  // The last operation of each hardware queue. The legacy stream has one of its own, behind the others.
+  // The last operation of each hardware queue. The legacy stream has its own queue, the last one.
   std::array<TaskPtr, kMostConnections + 1> queues;
 };
 
@@ -127,7 +125,7 @@ class Handles {
   std::unordered_map<uintptr_t, std::shared_ptr<T>> objects_;
 };
 
-// What CUDA keeps for each host thread.
+// CUDA's state per host thread.
 struct HostThread {
   int device = 0;
   cudaError_t last_error = cudaSuccess;
@@ -150,61 +148,61 @@ struct Runtime {
   Handles<Graph> graphs;
   Handles<GraphExec> execs;
   std::vector<std::shared_ptr<Capture>> captures;  // the active ones
-  uint64_t copies_until_failure = 0;               // see fail_copy(); 0: none fails
+  uint64_t copies_until_failure = 0;               // see fail_copy(); 0: no failure
 
   void check_ordinal(int device) const;
-  // The device that is current for this thread; throws its sticky error.
+  // The current device of this thread; throws its sticky error.
   Device& current_device();
-  // A device gets its context from the first call that needs one.
+  // Creates the device's context, at the first call that needs one.
   void make_context(int device);
-  // Enqueues an operation that asks nothing of its stream, on the stream's device.
+  // Enqueues an operation that needs no access to its stream, on the stream's device.
   cudaError_t submit(cudaStream_t handle, std::shared_ptr<Operation> operation, const char* what);
 
-  // The rest needs the mutex.
-  // The stream behind a handle, alive, of a device that is alive.
+  // All following functions require the mutex.
+  // The valid stream of a handle, on a device without a sticky error.
   std::shared_ptr<Stream> stream(cudaStream_t handle);
   std::shared_ptr<Event> event(cudaEvent_t handle) { return events.get(handle); }
 
-  // The same, with room for one more operation, which `what` names to a user. This and the next two let go of
-  // the mutex while they wait.
+  // As stream(), and waits for room for one more operation, which `what` names in messages. This function and
+  // the next two release the mutex while they wait.
   std::shared_ptr<Stream> stream_with_room(std::unique_lock<std::mutex>& lock, cudaStream_t handle,
                                            const char* what);
   void make_room(std::unique_lock<std::mutex>& lock, const std::shared_ptr<Stream>& stream, const char* what);
-  // Loads a kernel on the current device, unless that was done: waits until the device is idle.
+  // Loads a kernel on the current device if it is not loaded: waits until the device is idle.
   void load(std::unique_lock<std::mutex>& lock, const void* kernel);
 
-  // Puts an operation at the end of a stream: as a task, or as a node while the stream is capturing.
+  // Appends an operation to a stream: as a task, or as a node if the stream is capturing.
   void enqueue(const std::shared_ptr<Stream>& stream, std::shared_ptr<const Operation> operation);
-  // The same for a task, which also waits for `event`; without operation it is a marker. The stream must not
-  // be capturing.
+  // Appends a task that also waits for `event`; without `operation` it is a marker. The stream must not be
+  // capturing.
   TaskPtr append(Stream& stream, std::shared_ptr<const Operation> operation, const TaskPtr& event = nullptr);
-  // One of the hardware queues with the fewest streams: the first, or a drawn one.
+  // One of the hardware queues with the fewest streams: the first, or with a seed a random one.
   size_t queue_for_new_stream(const Device& device);
-  // What is last in the hardware queue of a stream. All that share the queue run one after another.
+  // The last operation of a stream's hardware queue. Operations of a queue run one after another.
   TaskPtr& queue(const Stream& stream) {
     return devices[static_cast<size_t>(stream.device)]->queues[stream.queue];
   }
-  // A task that does `operation`, or fails in its place when fail_copy() says so.
+  // A task that runs `operation`, or fails instead if fail_copy() selected it.
   TaskPtr make_task(std::shared_ptr<const Operation> operation);
-  // All that the next operation of a stream waits for, and all that a device has pending.
+  // The tasks that the next operation of a stream waits for, and the pending tasks of a device.
   std::vector<TaskPtr> predecessors(const Stream& stream);
   std::vector<TaskPtr> pending(Device& device);
-  // Answers cudaErrorNotSupported where set_staged_graph_copies() has it so for this graph.
+  // Throws cudaErrorNotSupported if set_staged_graph_copies() rejects this graph.
   void refuse_staged_copies(const Graph& graph, StagedGraphCopies refused) const;
   void launch_graph(const std::shared_ptr<Stream>& stream, GraphExec& exec);
 
-  // During a capture.
+  // Functions for captures.
   void wait_in_capture(const std::shared_ptr<Stream>& stream, const Event& event);
   int add_node(const std::shared_ptr<Stream>& stream, Node node);
-  // Throws when a capture forbids this call to this thread, and invalidates that capture.
+  // Throws if a capture forbids this call in this thread, and invalidates that capture.
   void forbid_during_capture();
   // The same for a synchronisation with `stream`.
   void forbid_use_while_capturing(const Stream& stream);
-  // The same for a synchronisation with a whole device, whoever captures and in whatever mode.
+  // The same for a synchronisation with a whole device, for captures of any thread and mode.
   void forbid_synchronizing_while_capturing(int device);
-  // Ends, without a graph, the captures that a stream of `device` is part of.
+  // Ends, without a graph, all captures that include a stream of `device`.
   void end_captures_of(int device);
-  // The same for a use of the legacy stream, which would wait for capturing streams.
+  // The same as forbid_during_capture() for the legacy stream, which would wait for capturing streams.
   void forbid_implicit_dependency(const Stream& stream);
 
   void fail_device(int device, const Fault& fault);
@@ -213,10 +211,10 @@ struct Runtime {
   explicit Runtime(const Settings& settings);
 };
 
-// Waits without the mutex; then answers the sticky error of `device`, if any.
+// Waits without the mutex, then returns the sticky error of `device`, if any.
 cudaError_t wait_for(const std::vector<TaskPtr>& tasks, int device, LongWait* notice = nullptr);
 
-// Turns exceptions into the return value and keeps the thread's last error: the frame of the executor's own
+// Converts exceptions to the return value and stores the thread's last error. For the executor's own
 // functions.
 template <class Body>
 cudaError_t answer(Body&& body) noexcept {
@@ -232,15 +230,15 @@ cudaError_t answer(Body&& body) noexcept {
   return error;
 }
 
-// The frame of an API function that needs no context. A host function may not call any.
+// The frame of API functions that need no context. A host function must not call any.
 template <class Body>
 cudaError_t api_without_context(Body&& body) noexcept {
   if (host_thread().in_host_function) return cudaErrorNotPermitted;
   return answer(body);
 }
 
-// The frame of all others. As in CUDA, each makes a context of the thread's current device, even where it
-// names an object of another device.
+// The frame of all other API functions. As in CUDA, each creates a context on the thread's current device,
+// even if it is given an object of another device.
 template <class Body>
 cudaError_t api(Body&& body) noexcept {
   return api_without_context([&](Runtime& runtime) {

@@ -1,8 +1,8 @@
-// What the sanitizers must be told about fibers. Without a sanitizer all of it is nothing.
+// The sanitizers' interface for fibers. Without a sanitizer all functions are empty.
 //
-// SIMT_THREAD_SANITIZER is set by the build: the executor's own files run without instrumentation (a
-// scheduler that moves between fibers looks like a race of everything with everything), so the compiler does
-// not say it.
+// The build defines SIMT_THREAD_SANITIZER, because the executor's own files are compiled without
+// instrumentation, so that the compiler does not define its macro: a scheduler that moves between fibers
+// would look like one race of all accesses.
 #pragma once
 
 #include <cstddef>
@@ -46,7 +46,7 @@ inline constexpr bool kThreadSanitizer = true;
 inline void* tsan_make_fiber() { return __tsan_create_fiber(0); }
 inline void tsan_destroy_fiber(void* fiber) { __tsan_destroy_fiber(fiber); }
 inline void* tsan_this_fiber() { return __tsan_get_current_fiber(); }
-// Without this flag every switch would order the two fibers and hide all their races.
+// Without this flag every switch would order the two fibers and hide their races.
 inline void tsan_switch(void* to) { __tsan_switch_to_fiber(to, __tsan_switch_to_fiber_no_sync); }
 inline void tsan_release(const void* object) { __tsan_release(const_cast<void*>(object)); }
 inline void tsan_acquire(const void* object) { __tsan_acquire(const_cast<void*>(object)); }

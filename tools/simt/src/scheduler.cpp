@@ -9,12 +9,13 @@
 namespace simt {
 namespace {
 
-// How often an idle worker looks for work before it sleeps: a few microseconds. Longer would hold up others
-// on a busy machine.
+// How often an idle worker polls for work before it sleeps: a few microseconds. More would slow down other
+// processes on a busy machine.
 constexpr int kSpins = 100;
-// With a seed nothing runs by itself; beyond so many tasks some do, as a GPU's queue would push back.
+// With a seed tasks run only when the host waits, but beyond this number some run earlier, like a full GPU
+// queue.
 constexpr int64_t kLazyLimit = 4096;
-// How long a drawn host function holds up the drawing.
+// How long the seeded order waits for a host function.
 constexpr std::chrono::milliseconds kHostFunctionTime{20};
 
 void relax() {
@@ -34,7 +35,7 @@ Scheduler::Scheduler(int workers, std::optional<uint64_t> seed, Hooks hooks)
     threads_.emplace_back([this] { call_host_functions(); });
   } catch (const std::exception& error) {
     const size_t started = threads_.size();
-    shut_down();  // they wait on this object, which is about to go
+    shut_down();  // the threads wait on this object, which is about to be destroyed
     const std::string workers = std::to_string(workers_) + " worker threads";
     const std::string which = static_cast<int>(started) < workers_
                                   ? "only " + std::to_string(started) + " of " + workers
@@ -78,7 +79,7 @@ void Scheduler::submit(std::span<const TaskPtr> tasks, std::span<const Edge> edg
     edge.before->successors.push_back(edge.after);
     ++edge.after->waiting;
   }
-  // Collected first: a marker that finishes at once would otherwise be met again further down this list.
+  // Collected first: a marker that finishes at once would otherwise be found again later in this list.
   std::vector<TaskPtr> free_tasks;
   for (const TaskPtr& task : tasks)
     if (task->waiting == 0) free_tasks.push_back(task);
@@ -93,13 +94,13 @@ void Scheduler::make_ready(const TaskPtr& task) {
   ready_count_.store(static_cast<int>(ready_.size()), std::memory_order_relaxed);
 }
 
-// Host functions have a thread of their own.
+// Host functions run on their own thread.
 void Scheduler::hand_over(const TaskPtr& host_function) {
   host_functions_.push_back(host_function);
   host_function_arrived_.notify_one();
 }
 
-// Marks a task as done and releases its successors; those that are markers finish in the same go.
+// Marks a task as done and releases its successors; markers among them finish in the same call.
 void Scheduler::finish(const TaskPtr& first) {
   std::vector<TaskPtr> finished{first};
   while (!finished.empty()) {
@@ -129,14 +130,14 @@ int Scheduler::useful_helpers(const Operation& operation) const {
   return static_cast<int>(std::clamp<uint64_t>(operation.pieces, 1, static_cast<uint64_t>(workers_)));
 }
 
-// One sleeper is woken; it wakes the next if there is still work when it has taken its own.
+// Wakes one worker; it wakes the next one if work is left after it has taken its own.
 void Scheduler::wake_workers(std::unique_lock<std::mutex>& lock) {
   const bool wake = !ready_.empty() && sleeping_ > 0 && spinning_ == 0;
   lock.unlock();
   if (wake) work_arrived_.notify_one();
 }
 
-// Joins the task at the front of the queue, which leaves the queue when no more threads are of use to it.
+// Joins the task at the front of the queue; removes it from the queue once more threads would be of no use.
 TaskPtr Scheduler::join_front() {
   TaskPtr task = ready_.front();
   if (++task->helpers == useful_helpers(*task->operation)) pop_front();
@@ -164,8 +165,9 @@ TaskPtr Scheduler::take(std::unique_lock<std::mutex>& lock) {
   return nullptr;
 }
 
-// A waiting host thread works too: it need not wake anybody to see a short kernel done. But what became ready by its
-// work, and what it does not take, it must tell to the workers, for they may all sleep.
+// A waiting host thread also runs tasks, so that a short kernel needs no wake-up. It must then wake workers
+// for tasks that became ready by its work, and for tasks that it does not take, because all workers may be
+// asleep.
 bool Scheduler::help(std::unique_lock<std::mutex>& lock) {
   if (seeded_) return !drawing_ && run_one_drawn(lock);
   if (ready_.empty()) return false;
@@ -187,7 +189,7 @@ void Scheduler::work() {
   }
 }
 
-// One after another over the whole process, as CUDA may run them.
+// Host functions run one after another in the whole process, as CUDA may run them.
 void Scheduler::call_host_functions() {
   std::unique_lock lock(mutex_);
   for (;;) {
@@ -206,7 +208,7 @@ void Scheduler::call_host_functions() {
 
 void Scheduler::run_pieces(Task& task) {
   const Operation& operation = *task.operation;
-  // Big enough that the shared counter is not a bottleneck, small enough that the workers end together.
+  // Large enough that the shared counter is no bottleneck, small enough that the workers finish together.
   const uint64_t chunk =
       std::clamp<uint64_t>(operation.pieces / (static_cast<uint64_t>(workers_) * 16), 1, 64);
   for (;;) {
@@ -217,7 +219,7 @@ void Scheduler::run_pieces(Task& task) {
   if (operation.leave) operation.leave();
 }
 
-// A worker has nobody to throw to. The message is short enough to need no memory itself.
+// A worker has no caller that could catch an exception. The message is short enough to need no allocation.
 Fault Scheduler::run_piece(const Operation& operation, uint64_t piece) {
   try {
     return operation.run(piece);
@@ -226,7 +228,7 @@ Fault Scheduler::run_piece(const Operation& operation, uint64_t piece) {
   }
 }
 
-// False when the device is dead, or dies of this.
+// Returns false if the device has failed, or fails by this call.
 bool Scheduler::run_range(const Operation& operation, uint64_t begin, uint64_t end) {
   if (hooks_.skip(operation.device)) return false;
   for (uint64_t piece = begin; piece < end; ++piece) {
@@ -238,14 +240,14 @@ bool Scheduler::run_range(const Operation& operation, uint64_t begin, uint64_t e
   return true;
 }
 
-// The first worker that leaves has seen the last piece handed out: nobody else needs to come. The last one
+// The first worker that leaves has seen the last piece taken, so no more workers are needed. The last worker
 // that leaves finishes the task.
 void Scheduler::leave(const TaskPtr& task) {
   if (!ready_.empty() && ready_.front() == task) pop_front();
   if (--task->helpers == 0) finish(task);
 }
 
-// Runs one task, drawn among the ready ones, on this thread; its pieces in a drawn order.
+// Runs one randomly drawn ready task on this thread, with its pieces in random order.
 bool Scheduler::run_one_drawn(std::unique_lock<std::mutex>& lock) {
   if (ready_.empty()) return false;
   const auto chosen = ready_.begin() + static_cast<std::ptrdiff_t>(draw(ready_.size()));
@@ -256,7 +258,7 @@ bool Scheduler::run_one_drawn(std::unique_lock<std::mutex>& lock) {
     call_drawn(lock, task);
     return true;
   }
-  std::vector<uint64_t> order(operation.pieces);  // may throw, so the task is still in the queue
+  std::vector<uint64_t> order(operation.pieces);  // first, because it may throw: the task is still queued
   ready_.erase(chosen);
   drawing_ = true;
   std::iota(order.begin(), order.end(), uint64_t{0});
@@ -272,9 +274,8 @@ bool Scheduler::run_one_drawn(std::unique_lock<std::mutex>& lock) {
   return true;
 }
 
-// What is drawn next may depend on a host function that has ended, so the same seed repeats the same order
-// only where its end is waited for. But a host function may itself wait for what the host does next, and the
-// drawing must go on.
+// The next draw may depend on whether a host function has ended, so the order is reproducible only if its end
+// is waited for. The wait has a timeout, because a host function may itself wait for the host's next action.
 void Scheduler::call_drawn(std::unique_lock<std::mutex>& lock, const TaskPtr& host_function) {
   const bool others_wait = !host_functions_.empty();
   hand_over(host_function);

@@ -1,11 +1,10 @@
-// Runs tasks when their predecessors have finished: on a pool of workers in the order in which they became
-// ready, or, with a seed, on the host thread that waits, in an order drawn from the seed. Without a seed,
-// host functions have a thread of their own, so that one that blocks takes no worker from the kernels. Both
-// ways they run one after another.
+// Runs tasks after their predecessors: on a pool of workers in the order in which they become ready, or, with
+// a seed, on the waiting host thread in a random order. Host functions have their own thread, so that one
+// that blocks takes no worker from the kernels. They run one after another, with and without a seed.
 //
-// One mutex guards the edges of the graph and the queue. A worker takes it once a task (it hands in the last
-// one and takes the next in the same hold), and the blocks of a kernel are shared out by an atomic counter,
-// so it is not what limits a chain of small kernels.
+// One mutex guards the edges of the graph and the queue. A worker locks it once per task (it finishes the
+// last task and takes the next under the same lock), and an atomic counter distributes the blocks of a
+// kernel, so the mutex does not limit chains of small kernels.
 #pragma once
 
 #include <condition_variable>
@@ -21,8 +20,8 @@
 
 namespace simt {
 
-// Says once on stderr that a host thread has been blocked for long, in a wait that its program did not ask
-// for.
+// Reports once on stderr that a host thread has been blocked for long in a wait that its program did not
+// request.
 class LongWait {
  public:
   LongWait(std::chrono::milliseconds patience, std::function<std::string()> what)
@@ -41,12 +40,12 @@ class LongWait {
 // Lives as long as the process; shut_down() ends its threads.
 class Scheduler {
  public:
-  // `skip` says whether a device is dead; `report` is told of every fault.
+  // `skip` returns whether a device has failed; `report` receives every fault.
   struct Hooks {
     std::function<bool(int device)> skip;
     std::function<void(const Operation&, const Fault&)> report;
   };
-  // Throws where not all threads can be started; none is left then.
+  // Throws if not all threads can be started, after ending those that were.
   Scheduler(int workers, std::optional<uint64_t> seed, Hooks hooks);
 
   int workers() const { return workers_; }
@@ -55,20 +54,21 @@ class Scheduler {
     TaskPtr before;
     TaskPtr after;
   };
-  // Hands in new tasks and all edges that lead to them. A predecessor may have finished already.
+  // Submits new tasks and all edges to them. A predecessor may have finished already.
   void submit(std::span<const TaskPtr> tasks, std::span<const Edge> edges);
 
   void wait(const TaskPtr& task, LongWait* notice = nullptr);
-  // Waits until fewer than `limit` operations of a stream are unfinished. False: the process ends.
+  // Waits until fewer than `limit` operations of a stream are unfinished. Returns false if the process is
+  // ending.
   bool wait_for_room(Backlog& backlog, int limit, LongWait& notice);
   void wait_all();
-  // Gives lazy (seeded) execution a chance to proceed: a host that polls must see progress.
+  // Lets lazy (seeded) execution proceed, so that a polling host sees progress.
   void poll();
-  // Called after submitting, outside every lock: keeps the backlog of lazy execution within bounds.
+  // Called after submitting, without a lock: limits the backlog of lazy execution.
   void throttle();
 
   void set_seed(std::optional<uint64_t> seed);
-  // A number below `below`, drawn from the seed; nothing without a seed.
+  // A random number below `below` from the seed; nothing without a seed.
   std::optional<uint64_t> drawn(uint64_t below);
   void shut_down();
 
@@ -95,15 +95,15 @@ class Scheduler {
 
   const int workers_;
   const Hooks hooks_;
-  std::vector<std::thread> threads_;  // the workers, and the one for host functions
+  std::vector<std::thread> threads_;  // the workers and the thread for host functions
 
   std::mutex mutex_;
   std::condition_variable work_arrived_;
   std::condition_variable host_function_arrived_;
   std::condition_variable task_finished_;
-  std::deque<TaskPtr> host_functions_;  // the one that runs, and those that were handed over behind it
+  std::deque<TaskPtr> host_functions_;  // the running one and those waiting behind it
   std::deque<TaskPtr> ready_;
-  std::atomic<int> ready_count_{0};  // size of ready_, for workers that spin
+  std::atomic<int> ready_count_{0};  // size of ready_, for polling workers
   int sleeping_ = 0;
   int spinning_ = 0;
   int64_t pending_ = 0;  // submitted and not finished

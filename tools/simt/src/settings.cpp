@@ -18,7 +18,7 @@ namespace simt {
 namespace {
 
 #ifdef __SANITIZE_THREAD__
-// The thread sanitizer has room for 8128 threads, and each worker keeps up to 1024 of a block.
+// The thread sanitizer supports 8128 threads, and each worker has up to 1024 fibers of a block.
 constexpr int kMostWorkersByDefault = 4;
 #else
 constexpr int kMostWorkersByDefault = kMostWorkers;
@@ -26,7 +26,7 @@ constexpr int kMostWorkersByDefault = kMostWorkers;
 
 constexpr uint64_t kNoLimit = std::numeric_limits<uint64_t>::max();
 
-// `text` without control characters, which a terminal would obey.
+// `text` with control characters escaped, because a terminal would interpret them.
 std::string printable(std::string_view text) {
   std::string shown;
   for (const char c : text) {
@@ -37,9 +37,8 @@ std::string printable(std::string_view text) {
   return shown;
 }
 
-// A setting that cannot be read must not be ignored silently: the run would not be the one that was asked
-// for. The process ends without its exit handlers: one that makes a CUDA call would need the settings, which
-// are being made.
+// An invalid setting must not be ignored, because the run would not be the requested one. The process ends
+// without its exit handlers: a handler with a CUDA call would need the settings, which do not exist yet.
 [[noreturn]] void refuse(const char* name, std::string_view text, const std::string& problem) {
   std::fprintf(stderr, "simt: %s=%s is %s\n", name, printable(text).c_str(), problem.c_str());
   std::fflush(nullptr);
@@ -57,7 +56,7 @@ std::optional<uint64_t> from_environment(const char* name, uint64_t least, uint6
   return value;
 }
 
-// CUDA's own variable, with CUDA's values.
+// CUDA's own variable with CUDA's values.
 bool lazy_loading_of_environment() {
   const char* name = "CUDA_MODULE_LOADING";
   const char* text = std::getenv(name);
@@ -105,7 +104,7 @@ cudaError_t set_count(int Settings::*field, int value, int most) {
   return cudaSuccess;
 }
 
-// The runtime reads these while it holds its mutex.
+// The runtime reads the settings while it holds its mutex.
 template <class T>
 void change(T Settings::*field, T value) {
   std::unique_lock<std::mutex> lock;

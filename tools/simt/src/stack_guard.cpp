@@ -24,13 +24,13 @@ void on_fault(int signal, siginfo_t* info, void*) {
     static_cast<void>(!write(STDERR_FILENO, kMessage, sizeof kMessage - 1));
   }
   sigaction(signal, &previous_action,
-            nullptr);  // the instruction faults again, and the program ends as it would have
+            nullptr);  // the instruction faults again and ends the program with the previous action
 }
 
 }  // namespace
 
 StackGuard::StackGuard() {
-  if (kAddressSanitizer || kThreadSanitizer) return;  // they have handlers of their own
+  if (kAddressSanitizer || kThreadSanitizer) return;  // the sanitizers have their own handlers
   static std::once_flag once;
   std::call_once(once, [] {
     struct sigaction action = {};

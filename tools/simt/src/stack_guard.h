@@ -1,11 +1,11 @@
-// Says so when a CUDA thread needs more stack than it has; otherwise the program would end without a word.
+// Reports a CUDA thread's stack overflow, which would otherwise end the program without a message.
 #pragma once
 
 #include <memory>
 
 namespace simt {
 
-// One for every worker: a second stack for the handler of the signal, since the first is full by then.
+// One per worker: a second stack for the signal handler, because the first one is full.
 class StackGuard {
  public:
   StackGuard();

@@ -1,8 +1,8 @@
-// The addresses by which the thread sanitizer learns which waits order what, fresh for every block: blocks
-// that one worker runs after each other must not look ordered.
+// The addresses by which the thread sanitizer tracks the order that waits create. Every block gets new ones,
+// because consecutive blocks of a worker must not appear ordered.
 //
-// Each barrier has two objects in turn. A thread that is already at the next barrier marks the other one, so
-// that a thread which is still leaving the last barrier does not learn about it.
+// Barriers alternate between two objects: a thread that has reached the next barrier releases the other
+// object, so that a thread that is still leaving the last barrier does not acquire it.
 #pragma once
 
 #include <cstddef>
@@ -31,7 +31,7 @@ class SyncObjects {
   const void* barrier() const { return &objects_[1 + barrier_turn_]; }
   void next_barrier() { barrier_turn_ = !barrier_turn_; }
 
-  // For the lanes of one __syncwarp. A warp has many objects in turn, for the same reason.
+  // For the lanes of one __syncwarp. A warp cycles through many objects, for the same reason.
   const void* next_of_warp(size_t warp) { return &objects_[3 + warp * kPerWarp + turns_[warp]++ % kPerWarp]; }
 
  private:

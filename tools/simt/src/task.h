@@ -1,6 +1,6 @@
 // The unit of execution. Everything that a program orders (kernels, copies, host functions, event records) is
-// a Task with a count of unfinished predecessors and a list of successors; streams, events and graphs are
-// only ways of drawing those edges.
+// a Task with a count of unfinished predecessors and a list of successors; streams, events and graphs only
+// create edges between tasks.
 #pragma once
 
 #include <simt/kernel.h>
@@ -15,23 +15,23 @@
 
 namespace simt {
 
-// What a task does. Immutable, so the nodes of a graph share it with all their replays.
+// The work of a task. Immutable, so that the nodes of a graph share it with all launches.
 struct Operation {
   int device = 0;
   bool host_function = false;
   struct Link {
     int from, to;
   };
-  std::optional<Link> copies;     // the devices of a copy from device memory to device memory
-  uint64_t pieces = 1;            // independent parts, which workers share out: blocks of a kernel
+  std::optional<Link> copies;     // the devices of a device-to-device copy
+  uint64_t pieces = 1;            // independent parts, distributed over the workers: the blocks of a kernel
   std::function<Fault(uint64_t piece)> run;
   std::function<void()> leave;  // may be empty; each thread calls it after its last piece
 };
 
-// How much of a stream is not done.
+// The unfinished work of a stream.
 struct Backlog {
   std::atomic<int> unfinished{0};  // operations
-  int awaited = 0;                 // host threads that sleep until there is room; guarded by the scheduler
+  int awaited = 0;                 // host threads that wait for room; guarded by the scheduler
 };
 
 struct Task;
@@ -42,7 +42,7 @@ struct Task {
 
   bool finished() const { return done.load(std::memory_order_acquire); }
 
-  std::shared_ptr<const Operation> operation;  // null: a marker, finished as soon as its predecessors are
+  std::shared_ptr<const Operation> operation;  // null: a marker, which finishes with its predecessors
   std::atomic<uint64_t> next_piece{0};
   std::atomic<bool> done{false};
   std::shared_ptr<Backlog> backlog;                   // null: counts for no stream
@@ -50,8 +50,8 @@ struct Task {
 
   // Guarded by the scheduler.
   int waiting = 0;       // unfinished predecessors
-  int helpers = 0;       // workers inside
-  bool awaited = false;  // a host thread sleeps until it is done
+  int helpers = 0;       // threads that run it
+  bool awaited = false;  // a host thread waits for it
   std::vector<TaskPtr> successors;
 };
 

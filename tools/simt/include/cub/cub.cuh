@@ -1,4 +1,4 @@
-// The part of CUB that kernels use here, with CUB's names, call shapes and contracts (CCCL 3, CUDA 13).
+// The parts of CUB that the kernels use, with CUB's names, signatures and contracts (CCCL 3, CUDA 13).
 #pragma once
 
 #include <cub/block/block_reduce.cuh>

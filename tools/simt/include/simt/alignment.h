@@ -1,8 +1,8 @@
-// Accesses of several values at once. A GPU faults where their address is not a multiple of their size; the
-// processor that stands in for it does not mind, so code for both asks here.
+// Alignment checks for vector accesses. A GPU faults if the address of such an access is not a multiple of
+// its size; the CPU does not, so code that runs on both calls these checks.
 //
-// The checks stand in inner loops. They are compiled in where RONDO_CHECK_ALIGNMENT is on
-// (SIMT_CHECK_ALIGNMENT is defined): in the presets asan and tsan.
+// The checks are in inner loops. They are compiled in only with RONDO_CHECK_ALIGNMENT (which defines
+// SIMT_CHECK_ALIGNMENT): in the presets asan and tsan.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,8 @@ namespace detail {
 [[noreturn]] void misaligned_access(const char* what, const void* address, size_t bytes);
 }  // namespace detail
 
-// A fault (cudaErrorMisalignedAddress) unless `address` is a multiple of `Bytes`; `what` names the access.
+// Raises a fault (cudaErrorMisalignedAddress) unless `address` is a multiple of `Bytes`; `what` names the
+// access.
 template <size_t Bytes>
 [[gnu::always_inline]] inline void check_aligned([[maybe_unused]] const char* what,
                                                  [[maybe_unused]] const void* address) {

@@ -1,8 +1,9 @@
-// cp.async: copies from global to shared memory that are done when their group has been waited for.
+// cp.async: copies from global to shared memory that are complete after a wait for their group.
 //
-// A GPU may do such a copy at any moment between the issue and the wait. The executor has the two extremes:
-// eager, at the issue; and late, at the wait, with 0xFF in the destination meanwhile, so that a kernel which
-// forgets to wait reads nonsense every time. A setting chooses (see settings.h).
+// A GPU may perform such a copy at any time between the issue and the wait. The executor has the two
+// extremes, selected by a setting (settings.h). Eager mode copies at the issue. Late mode copies at the wait
+// and fills the destination with 0xFF until then, so that a kernel with a missing wait always reads wrong
+// values.
 #pragma once
 
 #include <cstddef>
@@ -19,8 +20,8 @@ void async_wait_late(int groups);
 [[noreturn]] void misaligned_copy(const void* to, const void* from, size_t bytes);
 }  // namespace detail
 
-// Starts a copy of 4, 8 or 16 bytes; both addresses are multiples of its size. !valid: zeros are written and
-// `from` is not read.
+// Starts a copy of 4, 8 or 16 bytes; both addresses must be multiples of its size. If !valid, writes zeros
+// and does not read `from`.
 template <int Bytes>
 inline void async_copy(void* to, const void* from, bool valid = true) {
   static_assert(Bytes == 4 || Bytes == 8 || Bytes == 16);
@@ -36,13 +37,13 @@ inline void async_copy(void* to, const void* from, bool valid = true) {
     std::memset(to, 0, Bytes);
 }
 
-// Closes the calling thread's group of copies.
+// Commits the calling thread's copies since the last commit as a group.
 inline void async_commit() {
   if (detail::late_copies) [[unlikely]]
     detail::async_commit_late();
 }
 
-// Returns when at most `groups` of the thread's newest groups are still on their way.
+// Waits until at most `groups` of the calling thread's newest groups are pending.
 inline void async_wait(int groups) {
   if (detail::late_copies) [[unlikely]]
     detail::async_wait_late(groups);

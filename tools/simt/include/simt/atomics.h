@@ -1,4 +1,4 @@
-// Atomic operations of CUDA. All are relaxed, as on a GPU: they order no other memory.
+// CUDA's atomic operations. All are relaxed, as on a GPU: they do not order other memory accesses.
 #pragma once
 
 #include <simt/builtins.h>
@@ -9,7 +9,7 @@
 
 namespace simt::detail {
 
-// Replaces *address by next(*address) in one indivisible step; returns the old value.
+// Atomically replaces *address with next(*address) and returns the old value.
 template <class T, class Next>
 inline T atomic_update(T* address, Next next) {
   T old;
@@ -81,11 +81,11 @@ inline T atomicXor(T* address, std::type_identity_t<T> value) {
   return __atomic_fetch_xor(address, value, __ATOMIC_RELAXED);
 }
 
-// Counts up to `limit` and starts again at 0.
+// Increments, and wraps to 0 after `limit`.
 inline unsigned atomicInc(unsigned* address, unsigned limit) {
   return simt::detail::atomic_update(address, [limit](unsigned old) { return old >= limit ? 0 : old + 1; });
 }
-// Counts down from `limit`; 0 and anything above `limit` become `limit`.
+// Decrements; 0 and values above `limit` become `limit`.
 inline unsigned atomicDec(unsigned* address, unsigned limit) {
   return simt::detail::atomic_update(
       address, [limit](unsigned old) { return old == 0 || old > limit ? limit : old - 1; });

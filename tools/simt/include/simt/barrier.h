@@ -1,7 +1,6 @@
-// Barriers of a block, memory fences, and the ways a kernel can give up.
+// Block barriers, memory fences and __trap().
 //
-// Every call that can wait takes the place it was called from as a hidden last argument, so that a deadlock
-// report can say which threads wait where.
+// Every call that can wait takes its call site as a hidden last argument, for deadlock reports.
 #pragma once
 
 #include <simt/builtins.h>
@@ -13,18 +12,19 @@ namespace simt {
 
 using Place = std::source_location;
 
-// Waits until every thread of the block that has not exited is here.
+// Waits for all threads of the block that have not exited.
 void block_barrier(Place place);
 
 enum class BlockVote { count, all, any };
 
-// The same, and returns for how many of them `predicate` is not zero (count), or whether for all or any.
+// A barrier that also returns the number of threads with a non-zero `predicate` (count), or whether all or
+// any have one.
 int block_vote(BlockVote vote, int predicate, Place place);
 
-// Orders memory for the thread sanitizer; the CPU itself needs no fence between fibers of one block.
+// Orders memory for the thread sanitizer; the CPU needs no fence between fibers of one block.
 void memory_fence();
 
-// Ends the block with an error. Nothing of the block runs after it.
+// Ends the block with an error. No thread of the block runs afterwards.
 [[noreturn]] void trap(Place place);
 
 }  // namespace simt

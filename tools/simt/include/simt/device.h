@@ -1,4 +1,4 @@
-// What a kernel may use: the words of CUDA C++ that plain C++ does not have. <cuda_runtime.h> includes it.
+// The parts of CUDA C++ that plain C++ does not have, for device code. <cuda_runtime.h> includes it.
 #pragma once
 
 #include <simt/async_copy.h>

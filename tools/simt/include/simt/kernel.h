@@ -1,5 +1,5 @@
-// The seam between the two halves of the executor: the host half (streams, events, graphs) queues kernels;
-// the device half (fibers, barriers, warps) runs their blocks.
+// The interface between the two halves of the executor: the host half (streams, events, graphs) queues
+// kernels; the device half (fibers, barriers, warps) runs their blocks.
 #pragma once
 
 #include <driver_types.h>
@@ -11,28 +11,29 @@
 
 namespace simt {
 
-// One launch. `body` runs the kernel's code for the CUDA thread that is current (threadIdx, blockIdx).
+// One launch. `body` runs the kernel's code for the current CUDA thread (threadIdx, blockIdx).
 struct Kernel {
   dim3 grid;
   dim3 block;
   size_t shared_bytes = 0;
   int device = 0;
-  uint64_t sequence = 0;  // counts launches: salts the seeded order of threads
+  uint64_t sequence = 0;  // launch counter: varies the seeded order of threads between launches
   std::string name;
   std::function<void()> body;
 };
 
-// Why a block could not finish; error == cudaSuccess means that it did.
+// Why a block failed; error == cudaSuccess if it did not.
 struct Fault {
   cudaError_t error = cudaSuccess;
   std::string message;
 };
 
-// Runs block number `block` (x fastest, then y, then z) of `kernel` to its end on the calling OS thread.
+// Runs block `block` (linear index, x fastest, then y, then z) of `kernel` on the calling OS thread, to its
+// end.
 Fault run_block(const Kernel& kernel, uint64_t block);
 
-// Every worker calls this after its last block of `kernel`. It tells the thread sanitizer, which sees a worker and
-// the blocks that it runs as unordered, that what the blocks wrote is there now.
+// Every worker calls this after its last block of `kernel`. The thread sanitizer treats a worker and the
+// blocks that it runs as unordered; this call makes the blocks' writes visible to the worker.
 void join_blocks(const Kernel& kernel);
 
 }  // namespace simt

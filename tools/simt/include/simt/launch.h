@@ -1,5 +1,5 @@
-// cudaLaunchKernelEx: the typed launch. Arguments are converted to the parameters' types and copied by value,
-// as they are for a GPU.
+// cudaLaunchKernelEx: the typed launch. Arguments are converted to the parameter types and copied by value,
+// as in CUDA.
 #pragma once
 
 #include <driver_types.h>
@@ -14,14 +14,14 @@
 
 namespace simt {
 
-// One argument of a launch as bytes, for a look at what it points to.
+// The bytes of one launch argument, for checks of the memory that it points to.
 struct Argument {
   void* data;
   size_t bytes;
   bool is_pointer;  // else a struct by value, which may hold pointers
 };
 
-// A launch with the types taken away. `storage` owns what `body` and `arguments` refer to.
+// A type-erased launch. `storage` owns the objects that `body` and `arguments` refer to.
 struct Launch {
   const void* kernel = nullptr;
   std::shared_ptr<const void> storage;
@@ -42,9 +42,9 @@ struct Packed {
 template <class T>
 Argument describe(T& argument) {
   constexpr bool is_data_pointer = std::is_pointer_v<T> && !std::is_function_v<std::remove_pointer_t<T>>;
-#if __has_builtin(__builtin_clear_padding)  // clang 22 has none
-  // What lies between a struct's members is no argument: an old address there would be taken for a pointer. An empty struct has
-  // no place of its own in the tuple, and its one byte is another argument's.
+#if __has_builtin(__builtin_clear_padding)  // missing in clang 22
+  // Clears the padding of structs, because an old address in it would be taken for a pointer. Skips empty
+  // structs: their one byte in the tuple overlaps another argument.
   if constexpr (std::is_class_v<T> && !std::is_empty_v<T>) __builtin_clear_padding(&argument);
 #endif
   return {&argument, sizeof(T), is_data_pointer};

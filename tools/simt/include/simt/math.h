@@ -1,4 +1,5 @@
-// Device functions of CUDA that <cmath> lacks: min and max, fast math, bit tricks, loads with a cache hint.
+// CUDA device functions that <cmath> lacks: min and max, fast math, bit operations, loads and stores with
+// cache hints.
 #pragma once
 
 #include <simt/builtins.h>
@@ -11,7 +12,8 @@
 #include <cstdlib>
 #include <type_traits>
 
-// min and max in the global namespace. A NaN loses against a number, as in IEEE 754's minNum.
+// min and max in the global namespace. With one NaN operand the result is the other operand, as in IEEE 754's
+// minNum.
 #define SIMT_MIN_MAX(A, B, RESULT)                                                                   \
   constexpr RESULT min(A a, B b) { return static_cast<RESULT>(a) < static_cast<RESULT>(b) ? a : b; } \
   constexpr RESULT max(A a, B b) { return static_cast<RESULT>(a) > static_cast<RESULT>(b) ? a : b; }
@@ -37,8 +39,8 @@ SIMT_MIN_MAX(float, double, double)
 SIMT_MIN_MAX(double, float, double)
 #undef SIMT_MIN_MAX
 
-// Fast versions: here as exact as the ordinary ones. The C library declares these names, so they keep C
-// linkage.
+// The fast functions are as exact as the ordinary ones here. The C library declares these names, so they need
+// C linkage.
 extern "C" {
 inline float __expf(float x) noexcept { return expf(x); }
 inline float __exp10f(float x) noexcept { return powf(10.0f, x); }
@@ -60,7 +62,7 @@ inline float __saturatef(float x) { return x > 0.0f ? (x < 1.0f ? x : 1.0f) : 0.
 inline float rsqrtf(float x) { return 1.0f / sqrtf(x); }
 inline double rsqrt(double x) { return 1.0 / sqrt(x); }
 
-// sin and cos of pi x. The argument is reduced first, and exactly, so that whole and half numbers are exact.
+// sin and cos of pi x. The exact argument reduction makes multiples of 1/2 exact.
 inline void sincospi(double x, double* sine, double* cosine) {
   const double quarter_turns = nearbyint(2 * fmod(x, 2.0));
   const double angle = (fmod(x, 2.0) - quarter_turns / 2) * 3.14159265358979323846;
@@ -97,7 +99,7 @@ inline float cospif(float x) {
   return c;
 }
 
-// One rounding each: a product or sum written this way is never contracted into an fma.
+// Rounds each operation separately: the compiler cannot contract it into an fma.
 inline float __fadd_rn(float a, float b) {
   float sum = a + b;
   asm("" : "+x"(sum));
@@ -123,7 +125,7 @@ inline double __longlong_as_double(long long x) { return std::bit_cast<double>(x
 inline float __int2float_rn(int x) { return static_cast<float>(x); }
 inline float __uint2float_rn(unsigned x) { return static_cast<float>(x); }
 
-// Conversions to integers saturate and map NaN to 0, where a C++ cast would be undefined.
+// Conversions to integers saturate and map NaN to 0; a C++ cast would be undefined.
 inline int __float2int_rn(float x) {
   if (!(x == x)) return 0;
   const float rounded = nearbyintf(x);
@@ -157,7 +159,8 @@ inline unsigned long long __umul64hi(unsigned long long a, unsigned long long b)
   return static_cast<unsigned long long>(static_cast<unsigned __int128>(a) * b >> 64);
 }
 
-// Picks four of the eight bytes b:a; the top bit of a selector's nibble spreads the byte's sign instead.
+// Selects four of the eight bytes b:a; the top bit of a selector nibble replicates the byte's sign bit
+// instead.
 inline unsigned __byte_perm(unsigned a, unsigned b, unsigned selector) {
   const uint64_t bytes = static_cast<uint64_t>(b) << 32 | a;
   unsigned result = 0;
@@ -176,7 +179,7 @@ inline unsigned __funnelshift_r(unsigned low, unsigned high, unsigned shift) {
   return static_cast<unsigned>((static_cast<uint64_t>(high) << 32 | low) >> (shift & 31));
 }
 
-// Cache hints mean nothing here.
+// Cache hints have no effect here.
 #define SIMT_LOAD(NAME)             \
   template <class T>                \
   inline T NAME(const T* address) { \
@@ -200,7 +203,7 @@ SIMT_STORE(__stwb)
 SIMT_STORE(__stwt)
 #undef SIMT_STORE
 
-// A clock of 1 GHz.
+// A 1 GHz clock.
 inline long long clock64() {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(
              std::chrono::steady_clock::now().time_since_epoch())

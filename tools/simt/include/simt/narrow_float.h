@@ -1,5 +1,5 @@
-// Floats of 16 bits, for <cuda_fp16.h> and <cuda_bf16.h>: stored as bits, computed as float, rounded to
-// nearest (ties to even) after every operation.
+// 16-bit floats for <cuda_fp16.h> and <cuda_bf16.h>: stored as bits, computed as float, rounded to nearest
+// (ties to even) after every operation.
 #pragma once
 
 #include <simt/builtins.h>
@@ -65,7 +65,7 @@ struct alignas(4) NarrowFloat2 {
 
 }  // namespace simt
 
-// The functions that both formats share. A NaN loses against a number in __hmin and __hmax.
+// The functions of both formats. With one NaN operand __hmin and __hmax return the other operand.
 #define SIMT_NARROW template <class Format>
 #define SIMT_ONE simt::NarrowFloat<Format>
 #define SIMT_TWO simt::NarrowFloat2<Format>

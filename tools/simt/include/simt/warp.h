@@ -1,8 +1,8 @@
-// Operations of a warp: shuffles, votes, matches, reductions, __syncwarp.
+// Warp operations: shuffles, votes, matches, reductions, __syncwarp.
 //
-// A lane brings a record (its arguments, and room for its result) and waits until every lane of its mask that
-// has not exited brought one too; the last to come computes the results of all of them. So no lane can
-// overwrite what a slower one has still to read, and lanes outside the mask are never waited for.
+// Every lane passes a record (its arguments and space for its result) and waits until every lane of its mask
+// that has not exited has arrived; the last lane computes the results of all lanes. So no lane can overwrite
+// a value that another lane has yet to read, and lanes outside the mask are never waited for.
 #pragma once
 
 #include <simt/barrier.h>
@@ -15,15 +15,15 @@
 
 namespace simt {
 
-// What the last lane does for all: `records[lane]` is what that lane brought, for every lane in `present`.
-// Vec that exited are in the mask but not present.
+// The computation of the last lane: `records[lane]` is the record of that lane, for every lane in `present`.
+// Lanes that exited are in the mask but not in `present`.
 struct WarpOperation {
   const char* name;
   void (*run)(void* const* records, unsigned present);
 };
 
-// Waits for the lanes of `mask`; then operation.run has been called once. The lanes of one call must bring
-// the same operation and the same mask.
+// Waits for the lanes of `mask`, after which operation.run has been called once. All lanes of a call must
+// pass the same operation and the same mask.
 void warp_collective(unsigned mask, const WarpOperation& operation, void* record, Place place);
 
 namespace detail {
@@ -31,12 +31,12 @@ namespace detail {
 template <class T>
 struct ShuffleRecord {
   T value;
-  int source;  // lane to read from; checked by the caller, always 0 .. 31
+  int source;  // lane to read from; the caller ensures 0 to 31
   T result;
 };
 
-// Calls visit(record, lane) for every lane present. The thread sanitizer does not look inside: a warp
-// operation orders its own operands and, unlike __syncwarp, no other memory.
+// Excludes a function from the thread sanitizer: a warp operation orders its own operands and, unlike
+// __syncwarp, no other memory.
 #define SIMT_NO_RACE_CHECK __attribute__((no_sanitize("thread")))
 
 template <class T>
@@ -84,7 +84,7 @@ inline constexpr WarpOperation kAll = {"__all_sync", run_ballot};
 inline constexpr WarpOperation kMatchAny = {"__match_any_sync", run_match_any};
 inline constexpr WarpOperation kSync = {"__syncwarp", run_sync};
 
-// Low half: the lanes whose predicate is not zero. High half: the lanes present.
+// Low half: the lanes with a non-zero predicate. High half: the lanes present.
 inline uint64_t vote(unsigned mask, const WarpOperation& operation, bool predicate, Place place) {
   VoteRecord record{predicate, 0};
   warp_collective(mask, operation, &record, place);
@@ -148,7 +148,7 @@ template <class T>
 inline T __shfl_xor_sync(unsigned mask, T value, int lane_mask, int width = warpSize,
                          simt::Place place = simt::Place::current()) {
   const int lane = simt::lane_id();
-  const int source = lane ^ lane_mask;  // a lane of an earlier group may be read, one of a later may not
+  const int source = lane ^ lane_mask;  // earlier groups can be read, later ones cannot
   return simt::detail::shuffle(mask, simt::detail::kShuffleXor<T>, value,
                                source > (lane | (width - 1)) ? lane : source, place);
 }
@@ -179,11 +179,11 @@ inline void __syncwarp(unsigned mask = 0xFFFFFFFFu, simt::Place place = simt::Pl
   simt::warp_collective(mask, simt::detail::kSync, nullptr, place);
 }
 
-// The lanes that happen to run together: here always the caller alone, which a GPU could answer as well.
+// The converged lanes: always the caller alone here, which is a valid result on a GPU, too.
 inline unsigned __activemask() { return 1u << simt::lane_id(); }
 
-// __reduce_add_sync and its family, for int and unsigned as in CUDA (min, max and add), unsigned (and, or,
-// xor).
+// __reduce_add_sync and related functions, for the types of CUDA: int and unsigned (min, max, add), unsigned
+// (and, or, xor).
 #define SIMT_WARP_REDUCE(NAME, TYPE, EXPRESSION)                                                 \
   namespace simt::detail {                                                                       \
   inline TYPE combine##NAME(TYPE a, TYPE b) { return EXPRESSION; }                               \
@@ -200,7 +200,7 @@ SIMT_WARP_REDUCE(__reduce_or_sync, unsigned, a | b)
 SIMT_WARP_REDUCE(__reduce_xor_sync, unsigned, a ^ b)
 SIMT_WARP_REDUCE(__reduce_min_sync, int, a < b ? a : b)
 SIMT_WARP_REDUCE(__reduce_max_sync, int, a > b ? a : b)
-// Sums wrap around, which signed overflow in C++ does not.
+// Sums wrap around; signed overflow would be undefined in C++.
 SIMT_WARP_REDUCE(__reduce_add_sync, int,
                  static_cast<int>(static_cast<unsigned>(a) + static_cast<unsigned>(b)))
 #undef SIMT_WARP_REDUCE

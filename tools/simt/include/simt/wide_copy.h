@@ -1,12 +1,12 @@
-// A copy from global to shared memory that is longer than cp.async has it, for kernels whose threads have vector
-// registers. Included by name: <cuda_runtime.h> has only what CUDA has.
+// An asynchronous copy to shared memory that is longer than cp.async's, for kernels whose threads use vector
+// registers. <cuda_runtime.h> does not include it, because CUDA does not have it.
 #pragma once
 
 #include <simt/async_copy.h>
 
 namespace simt {
 
-// As async_copy() of 16 bytes, Bytes / 16 times in a row.
+// Equals Bytes / 16 calls of async_copy<16>() in a row.
 template <int Bytes>
 inline void async_copy_wide(void* to, const void* from, bool valid) {
   static_assert(Bytes % 16 == 0);

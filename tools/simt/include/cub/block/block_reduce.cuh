@@ -1,7 +1,7 @@
-// cub::BlockReduce: one value from every thread, combined into one. The result is thread 0's alone.
+// cub::BlockReduce: reduces one value per thread to one value. The result is valid in thread 0 only.
 //
-// Every thread leaves its value in the storage; after one barrier thread 0 combines them in the order of the
-// threads. Using the storage again needs a barrier first, as with CUB.
+// Every thread writes its value to the storage; after one barrier thread 0 reduces them in thread order. As
+// in CUB, reusing the storage requires a barrier first.
 #pragma once
 
 #include <cuda_runtime.h>

@@ -1,8 +1,8 @@
-// cub::BlockScan: for every thread the combination of the values of the threads before it (exclusive), or of
-// those and its own (inclusive).
+// cub::BlockScan: for every thread the reduction of the values of all threads before it (exclusive), or
+// including its own value (inclusive).
 //
-// Every thread leaves its value in the storage, thread 0 turns them into prefixes, every thread takes its
-// own: two barriers. Using the storage again needs a barrier first, as with CUB.
+// Every thread writes its value to the storage, thread 0 computes the prefixes, and every thread reads its
+// own: two barriers. As in CUB, reusing the storage requires a barrier first.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -38,7 +38,7 @@ class BlockScan {
     InclusiveScan(input, output, operation, aggregate, place);
   }
 
-  // The aggregate does not contain the initial value.
+  // The aggregate does not include the initial value.
   template <class Operation>
   void ExclusiveScan(T input, T& output, T initial, Operation operation, T& block_aggregate,
                      simt::Place place = simt::Place::current()) {

@@ -1,5 +1,5 @@
-// How the device-wide algorithms run: as a kernel of one thread on the caller's stream. They order themselves
-// with the stream's other work and can be captured, like every launch; what they are not is parallel.
+// Device-wide algorithms run as a kernel of one thread on the caller's stream. As every launch they are
+// ordered with the stream's other work and can be captured, but they are not parallel.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -9,7 +9,8 @@
 
 namespace cub::detail {
 
-// CUB's two calls: without storage the size is answered and nothing done; with it the work is queued.
+// CUB's two-call interface: without storage, returns the required size and does nothing; with storage,
+// enqueues the work.
 template <class... Parameters>
 cudaError_t launch(void* storage, size_t& storage_bytes, size_t needed, cudaStream_t stream,
                    void (*kernel)(Parameters...), std::type_identity_t<Parameters>... arguments) {

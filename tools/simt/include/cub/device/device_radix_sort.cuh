@@ -1,7 +1,8 @@
 // cub::DeviceRadixSort: sorts keys, with or without values, by their bits [begin_bit, end_bit). Stable.
 //
-// Least significant digit first, eight bits a pass, to and fro between the output and the temporary storage.
-// The first pass goes to whichever makes the last one write the output; the input is never written.
+// Least significant digit first, eight bits per pass, alternating between the output and the temporary
+// storage. The target of the first pass is chosen so that the last pass writes the output; the input is never
+// written.
 #pragma once
 
 #include <cub/device/device_launch.cuh>
@@ -19,7 +20,7 @@ using UnsignedOf = std::conditional_t<
     Bytes == 1, uint8_t,
     std::conditional_t<Bytes == 2, uint16_t, std::conditional_t<Bytes == 4, uint32_t, uint64_t>>>;
 
-// The bits of a key, changed so that unsigned order is the key's order.
+// The bits of a key, transformed so that their unsigned order is the key's order.
 template <class Key>
 UnsignedOf<sizeof(Key)> sortable_bits(Key key) {
   using Bits = UnsignedOf<sizeof(Key)>;
@@ -36,7 +37,7 @@ UnsignedOf<sizeof(Key)> sortable_bits(Key key) {
 
 struct NoValue {};
 
-// `descending` turns every key's bits round, which keeps equal keys in their order.
+// `descending` inverts every key's bits, which keeps the sort stable.
 template <class Key, class Value>
 void sort_all(const Key* keys_in, Key* keys_out, Key* keys_other, const Value* values_in, Value* values_out,
               Value* values_other, int64_t count, int begin_bit, int end_bit, bool descending) {

@@ -1,4 +1,4 @@
-// cub::DeviceReduce: a whole array combined into one value.
+// cub::DeviceReduce: reduces an array to one value.
 #pragma once
 
 #include <cub/device/device_launch.cuh>

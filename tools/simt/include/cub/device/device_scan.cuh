@@ -1,4 +1,4 @@
-// cub::DeviceScan: the prefix sums of a whole array. The output may be the input.
+// cub::DeviceScan: the prefix sums of an array. In-place operation is supported.
 #pragma once
 
 #include <cub/device/device_launch.cuh>

@@ -1,5 +1,5 @@
-// cub::WarpReduce: one value from every lane of a warp, or of an aligned power-of-two part of it, combined
-// into one. The result is that of the first lane of the part alone.
+// cub::WarpReduce: reduces one value per lane of a warp, or of an aligned power-of-two part of it, to one
+// value. The result is valid in the first lane of the part only.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -16,7 +16,7 @@ class WarpReduce {
                 (LogicalWarpThreads & (LogicalWarpThreads - 1)) == 0);
 
  public:
-  struct TempStorage {};  // the lanes bring their values themselves
+  struct TempStorage {};  // empty: the values are passed in records
 
   explicit WarpReduce(TempStorage&) {}
 
@@ -48,8 +48,8 @@ class WarpReduce {
     Operation* operation;
   };
 
-  // Works on copies: unlike this function, `operation` is watched by the thread sanitizer, to which the records of
-  // other lanes are theirs.
+  // Works on copies. The thread sanitizer checks `operation`, unlike this function, and would report its
+  // accesses to other lanes' records as races.
   template <class Operation>
   __attribute__((no_sanitize("thread"))) static void run(void* const* records, unsigned present) {
     auto& first = *static_cast<Record<Operation>*>(records[std::countr_zero(present)]);

@@ -1,5 +1,5 @@
-// Stands in for kernels/core/shared.cuh when tools/sass-report reads what a block needs: the same memory as a
-// static array, whose size the compiler then writes into the PTX. Nothing that runs is compiled with it.
+// Replaces kernels/core/shared.cuh when tools/sass-report determines shared memory sizes: the same memory as
+// a static array, whose size appears in the PTX. No code that runs is compiled with it.
 #pragma once
 
 #include <cuda_runtime.h>
