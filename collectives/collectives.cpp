@@ -47,8 +47,8 @@ Algorithm ring_or_direct(Algorithm asked, const Communicator& communicator, int6
 Status keep_input(OperationBuilder& builder, DataView output, ConstDataView input) {
   if (output.data == input.data) return {};
   RONDO_RETURN_IF_ERROR(builder.begin_barrier());
-  RONDO_RETURN_IF_ERROR(
-      builder.copy(0, builder.callers()[0], {output.data, 0}, {input.data, 0}, input.bytes(), "copy own share"));
+  RONDO_RETURN_IF_ERROR(builder.copy(0, builder.callers()[0], {output.data, 0}, {input.data, 0},
+                                     input.bytes(), "copy own share"));
   return builder.end_barrier();
 }
 

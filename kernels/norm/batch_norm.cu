@@ -68,8 +68,7 @@ __global__ void __launch_bounds__(kChannelThreads)
     inv_std_kernel(float* inv_std, const float* variance, float eps, int channels) {
   const int c = static_cast<int>(blockIdx.x) * kChannelThreads + static_cast<int>(threadIdx.x);
   if (c >= channels) return;
-  inv_std[c] =
-      static_cast<float>(1.0 / sqrt(static_cast<double>(variance[c]) + static_cast<double>(eps)));
+  inv_std[c] = static_cast<float>(1.0 / sqrt(static_cast<double>(variance[c]) + static_cast<double>(eps)));
 }
 
 LaunchShape thread_per_channel(int64_t channels) {
@@ -133,8 +132,8 @@ Status batch_norm_sums(VectorView<double> sums, MatrixView<const float> x, Works
   check.output_channels("sums", sums, 2);
   check.workspace(workspace, batch_norm_workspace_bytes(x.rows, x.cols));
   RONDO_RETURN_IF_ERROR(check.status());
-  return columns::column_sums(kName, sums.data, SumsAndSquares{x.data, static_cast<int>(x.cols)}, x.rows, x.cols,
-                     pack_width<kWidestPack>(x.cols, x.data), workspace, stream);
+  return columns::column_sums(kName, sums.data, SumsAndSquares{x.data, static_cast<int>(x.cols)}, x.rows,
+                              x.cols, pack_width<kWidestPack>(x.cols, x.data), workspace, stream);
 }
 
 Status batch_norm_statistics(VectorView<float> mean, VectorView<float> inv_std,
@@ -166,7 +165,7 @@ Status batch_norm_statistics(VectorView<float> mean, VectorView<float> inv_std,
 }
 
 Status batch_norm_inv_std(VectorView<float> inv_std, VectorView<const float> variance, float eps,
-                            cudaStream_t stream) {
+                          cudaStream_t stream) {
   constexpr const char* kName = "batch_norm_inv_std";
   const int64_t channels = inv_std.size;
   BatchNormCheck check(kName, 1, channels);
@@ -174,8 +173,8 @@ Status batch_norm_inv_std(VectorView<float> inv_std, VectorView<const float> var
   check.input_channels("variance", variance);
   check.eps(eps);
   RONDO_RETURN_IF_ERROR(check.status());
-  return launch(kName, thread_per_channel(channels), stream, inv_std_kernel, inv_std.data,
-                variance.data, eps, static_cast<int>(channels));
+  return launch(kName, thread_per_channel(channels), stream, inv_std_kernel, inv_std.data, variance.data, eps,
+                static_cast<int>(channels));
 }
 
 Status batch_norm(MatrixView<float> y, MatrixView<const float> x, VectorView<const float> mean,
@@ -193,14 +192,8 @@ Status batch_norm(MatrixView<float> y, MatrixView<const float> x, VectorView<con
   check.optional_input_matrix("residual", residual);
   RONDO_RETURN_IF_ERROR(check.status());
   const int width = pack_width<kWidestPack>(x.cols, y.data, x.data, residual.data);
-  const Normalise operation = {y.data,
-                               x.data,
-                               residual.data,
-                               mean.data,
-                               inv_std.data,
-                               gamma.data,
-                               beta.data,
-                               static_cast<int>(x.cols),
+  const Normalise operation = {y.data,       x.data,     residual.data, mean.data,
+                               inv_std.data, gamma.data, beta.data,     static_cast<int>(x.cols),
                                epilogue.relu};
   return row_map(kName, operation, x.rows, x.cols, width, stream);
 }

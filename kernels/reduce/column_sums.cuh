@@ -42,8 +42,8 @@ struct Replace {
 };
 
 // `summand` is a functor with the type Value, the numbers kSums and kRowThreads, and channel<N>(col), which
-// prepares N columns from `col` on; channel.add(sums, row) adds a row to Sums<Value, kSums, N>. `result` takes,
-// for each block of rows, `cols` values of the first sum, then `cols` of the second.
+// prepares N columns from `col` on; channel.add(sums, row) adds a row to Sums<Value, kSums, N>. `result`
+// takes, for each block of rows, `cols` values of the first sum, then `cols` of the second.
 template <int N, class Summand, class Finish>
 __global__ void __launch_bounds__(Summand::kRowThreads* kColsPerBlock / N)
     column_sums_kernel(typename Summand::Value* __restrict__ result, Summand summand, int64_t rows, int cols,
@@ -119,8 +119,8 @@ Status launch_width(const char* name, typename Summand::Value* result, const Sum
 }
 
 template <class Summand, class Finish>
-Status launch_columns(const char* name, typename Summand::Value* result, const Summand& summand,
-                      int64_t rows, int64_t cols, int width, const Finish& finish, cudaStream_t stream) {
+Status launch_columns(const char* name, typename Summand::Value* result, const Summand& summand, int64_t rows,
+                      int64_t cols, int width, const Finish& finish, cudaStream_t stream) {
   const auto with = [&]<int N>(std::integral_constant<int, N>) {
     return launch_width<N>(name, result, summand, rows, cols, kRowsPerBlock, finish, stream);
   };
@@ -136,8 +136,8 @@ int64_t workspace_bytes(int64_t rows, int64_t cols) {
   return saturating_product({ceil_div<int64_t>(rows, kRowsPerBlock), kSums, cols, sizeof(Value)});
 }
 
-// `width`: the neighbouring columns that `summand` can take at once: kWidestPack, 4, 2 or 1. `finish(sum, to)`
-// is what is stored at `to`; a default-constructed one stores partial sums.
+// `width`: the neighbouring columns that `summand` can take at once: kWidestPack, 4, 2 or 1. `finish(sum,
+// to)` is what is stored at `to`; a default-constructed one stores partial sums.
 template <class Summand, class Finish = Replace>
 Status column_sums(const char* name, typename Summand::Value* sums, const Summand& summand, int64_t rows,
                    int64_t cols, int width, Workspace workspace, cudaStream_t stream, Finish finish = {}) {

@@ -23,8 +23,8 @@ std::string nonfinite_gradient(DataParallel& model);
 void clear_nonfinite_gradient(DataParallel& model);
 
 // Repeats the iterator's next step, as it was `steps_ago` steps earlier, operation by operation, until one
-// writes a NaN or an infinity; nothing if none does. Parameters, states and optimizer keep their values. Needs
-// keep_finite, which has kept the parameters of that step. Waits. Throws rondo::Error.
+// writes a NaN or an infinity; nothing if none does. Parameters, states and optimizer keep their values.
+// Needs keep_finite, which has kept the parameters of that step. Waits. Throws rondo::Error.
 std::optional<NonfiniteTensor> find_nonfinite_tensor(DataParallel& model, BatchIterator& batches,
                                                      int64_t steps_ago);
 

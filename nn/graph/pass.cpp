@@ -44,8 +44,7 @@ class PassRunner {
   // Batch sizes, and so memory offsets, may differ between replicas; the schedule may not.
   void check_same_schedule() const {
     for (const Replica& replica : replicas_)
-      if (!std::ranges::equal(replica.plan_.steps, replicas_[0].plan_.steps, {}, &Step::entry,
-                              &Step::entry))
+      if (!std::ranges::equal(replica.plan_.steps, replicas_[0].plan_.steps, {}, &Step::entry, &Step::entry))
         throw Error(bad_argument("pass: the replicas' memory was planned for different schedules"));
   }
 
@@ -66,11 +65,13 @@ class PassRunner {
     for (size_t r = 0; r < calls.size(); ++r)
       prepare(calls[r], replicas_[r], replicas_[r].plan_.steps[index]);
     if (op.shared_sums() > 0 && (backward || (entry.kind == Kind::forward && pass_.training))) {
-      on_each(calls,
-              [&](const OpContext& context) { return backward ? op.backward_sums(context) : op.forward_sums(context); });
+      on_each(calls, [&](const OpContext& context) {
+        return backward ? op.backward_sums(context) : op.forward_sums(context);
+      });
       if (pass_.sync_batch_norm) share(calls, op.shared_sums(), backward);
     }
-    on_each(calls, [&](const OpContext& context) { return backward ? op.backward(context) : op.forward(context); });
+    on_each(calls,
+            [&](const OpContext& context) { return backward ? op.backward(context) : op.forward(context); });
     if (backward)
       for (Replica& replica : replicas_) {
         const DeviceScope scope(replica.device_);

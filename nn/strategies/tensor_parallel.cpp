@@ -236,8 +236,8 @@ void TensorParallel::scatter(size_t layer) {
       const OpContext& receiver = calls[static_cast<size_t>(to)].context;
       const GatherOp& op = *ranks_[static_cast<size_t>(to)].gathers[layer].op;
       send(from,
-           ranks_[static_cast<size_t>(from)].gathers[layer].op->outbox(calls[static_cast<size_t>(from)].context,
-                                                                       to),
+           ranks_[static_cast<size_t>(from)].gathers[layer].op->outbox(
+               calls[static_cast<size_t>(from)].context, to),
            to, op.backward_inbox(receiver, from), op.block_size(receiver.batch, to));
     }
   if (!senders.empty()) meet();

@@ -51,8 +51,8 @@ class Worker {
 
   enum class Direction { forward, backward };
 
-  // Fills `call` for a node. Its spans point into `call`, so it must not be moved or copied. `into`: buffer for
-  // the node's parameter gradients; null: their place in the gradient arena.
+  // Fills `call` for a node. Its spans point into `call`, so it must not be moved or copied. `into`: buffer
+  // for the node's parameter gradients; null: their place in the gradient arena.
   void prepare(OpCall& call, int node, int64_t micro, Direction direction, float* into = nullptr);
 
   void upload_input(int64_t micro, std::span<const float> x);

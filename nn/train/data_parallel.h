@@ -4,10 +4,10 @@
 //   nn::Sgd sgd(model, {.learning_rate = 0.2f});
 //   for (...) model.train_step(images, labels, sgd);
 //
-// Each device holds the whole network. The batch is split, the gradients are summed, and each device takes the
-// same step, so the parameters stay equal bit for bit. The number of devices changes the time of a step and not
-// the training. replica_group.h has the replicas, training_steps.h the step, nn/diagnostics/model_checks.h the
-// search for a NaN.
+// Each device holds the whole network. The batch is split, the gradients are summed, and each device takes
+// the same step, so the parameters stay equal bit for bit. The number of devices changes the time of a step
+// and not the training. replica_group.h has the replicas, training_steps.h the step,
+// nn/diagnostics/model_checks.h the search for a NaN.
 #pragma once
 
 #include <rondo/nn/data/staged_batch.h>
@@ -30,12 +30,12 @@ class DataParallel {
   DataParallel(const AnyModule& network, Shape input, DataParallelOptions options = {});
   ~DataParallel();
 
-  // One step on a batch in host memory: x holds samples of the input's shape, at most options().batch of them.
-  // Minimises the mean over the batch of the softmax cross-entropy with labels[i] in [0, outputs), or of the
-  // squared error summed over a sample's outputs. Returns before the step is done: pageable memory may be
-  // reused at once, pinned memory after the step (take_loss_stats() waits for it). The optimizer must have been
-  // made for this model. Throws rondo::Error: bad_argument, with no effect, for sizes that do not fit; after any
-  // other failure the replicas may differ, and every later step is refused with the first reason.
+  // One step on a batch in host memory: x holds samples of the input's shape, at most options().batch of
+  // them. Minimises the mean over the batch of the softmax cross-entropy with labels[i] in [0, outputs), or
+  // of the squared error summed over a sample's outputs. Returns before the step is done: pageable memory may
+  // be reused at once, pinned memory after the step (take_loss_stats() waits for it). The optimizer must have
+  // been made for this model. Throws rondo::Error: bad_argument, with no effect, for sizes that do not fit;
+  // after any other failure the replicas may differ, and every later step is refused with the first reason.
   void train_step(std::span<const float> x, std::span<const int32_t> labels, Optimizer& optimizer);
   void train_step(std::span<const float> x, std::span<const float> targets, Optimizer& optimizer);
   // One more step on the last batch from the host, which is not copied again.

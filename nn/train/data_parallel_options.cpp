@@ -96,18 +96,21 @@ DataParallelOptions with_device_count_invariance(DataParallelOptions options) {
   return options;
 }
 
-MemoryEstimate estimate_memory(const Graph& graph, const DataParallelOptions& wanted, OptimizerSize optimizer) {
+MemoryEstimate estimate_memory(const Graph& graph, const DataParallelOptions& wanted,
+                               OptimizerSize optimizer) {
   const DataParallelOptions options = checked(wanted);
   std::vector<CommunicatorOptions> communicators;
   for (const auto& each : {gradient_exchange(options, graph), statistics_exchange(options)})
     if (each) communicators.push_back(*each);
-  MemoryEstimate estimate = estimate_training(graph, {.batch = samples_per_replica(options),
-                                                      .plan = {.checkpoint_layers = options.checkpoint_layers},
-                                                      .accumulates = options.micro_batches > 1,
-                                                      .optimizer = optimizer,
-                                                      .ranks = static_cast<int>(options.devices.size()),
-                                                      .communicators = std::move(communicators)});
-  if (options.keep_finite) estimate.parts.push_back({"NaN check of the gradients", sizeof(unsigned long long)});
+  MemoryEstimate estimate =
+      estimate_training(graph, {.batch = samples_per_replica(options),
+                                .plan = {.checkpoint_layers = options.checkpoint_layers},
+                                .accumulates = options.micro_batches > 1,
+                                .optimizer = optimizer,
+                                .ranks = static_cast<int>(options.devices.size()),
+                                .communicators = std::move(communicators)});
+  if (options.keep_finite)
+    estimate.parts.push_back({"NaN check of the gradients", sizeof(unsigned long long)});
   return estimate;
 }
 

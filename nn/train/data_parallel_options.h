@@ -22,18 +22,20 @@ struct DataParallelOptions {
   std::vector<int> devices = {0};  // one replica for each entry; a device may appear several times
   int64_t batch = 256;             // the largest batch, over all replicas of all processes
   uint64_t seed = 0;               // of the initial parameters and of random layers
-  // true: batch normalisation over the whole batch, with an all-reduce in each such layer. false: each replica
-  // normalises over its own shard and keeps its own running statistics. Training then depends on the number
-  // of replicas, and evaluation of an image depends on its place in the batch.
+  // true: batch normalisation over the whole batch, with an all-reduce in each such layer. false: each
+  // replica normalises over its own shard and keeps its own running statistics. Training then depends on the
+  // number of replicas, and evaluation of an image depends on its place in the batch.
   bool sync_batch_norm = true;
-  Algorithm algorithm = Algorithm::automatic;  // of the gradients' all-reduce; hierarchical with groups or processes
-  SumOrder order = SumOrder::left_to_right;    // of sums over replicas; balanced_tree needs Algorithm::direct
-  int group_size = 0;                          // CommunicatorOptions::group_size
-  int64_t bucket_bytes = int64_t{1} << 20;     // of a gradient bucket: larger ones are faster and start later
+  Algorithm algorithm =
+      Algorithm::automatic;  // of the gradients' all-reduce; hierarchical with groups or processes
+  SumOrder order = SumOrder::left_to_right;  // of sums over replicas; balanced_tree needs Algorithm::direct
+  int group_size = 0;                        // CommunicatorOptions::group_size
+  int64_t bucket_bytes = int64_t{1} << 20;   // of a gradient bucket: larger ones are faster and start later
   // Gradient accumulation: each replica computes its shard in this many micro-batches and adds up their
   // gradients before the step. Activations take less memory. Batch normalisation is over each micro-batch.
   int64_t micro_batches = 1;
-  int checkpoint_layers = 0;  // activation checkpointing: PlanOptions::checkpoint_layers (graph/memory_plan.h)
+  int checkpoint_layers =
+      0;  // activation checkpointing: PlanOptions::checkpoint_layers (graph/memory_plan.h)
   BatchPlacement placement = BatchPlacement::sharded;
   // A step whose gradients hold a NaN or an infinity changes nothing, and neither does any step after it, so
   // that find_nonfinite_tensor() can search for the cause. Reads the gradients once more in each step.
@@ -45,15 +47,16 @@ struct DataParallelOptions {
 
 // Options with which the parameters have the same bits on 1 to kSampleBlocks devices. Each batch is cut into
 // kSampleBlocks blocks of samples, each block has a replica, the devices share the replicas, and sums over
-// blocks are balanced trees. GPUs of different architectures may still differ. Throws a bad_argument Error for
-// more devices than blocks, fewer samples than blocks, several processes, groups, or an algorithm other than
-// automatic and direct.
+// blocks are balanced trees. GPUs of different architectures may still differ. Throws a bad_argument Error
+// for more devices than blocks, fewer samples than blocks, several processes, groups, or an algorithm other
+// than automatic and direct.
 inline constexpr int kSampleBlocks = 8;
 DataParallelOptions with_device_count_invariance(DataParallelOptions options);
 
 // The device memory that each replica allocates, with its optimizer (Sgd::size(), Adam::kSize). A batch from
 // the host, or images on the devices, come on top. The devices need not exist. Throws a bad_argument Error.
-MemoryEstimate estimate_memory(const Graph& graph, const DataParallelOptions& options, OptimizerSize optimizer);
+MemoryEstimate estimate_memory(const Graph& graph, const DataParallelOptions& options,
+                               OptimizerSize optimizer);
 
 // ---- For DataParallel's own parts ----
 

@@ -67,10 +67,11 @@ LossStats evaluate(ReplicaGroup& group, std::span<const float> x, std::span<cons
   if (x.size() != labels.size() * sample)
     throw Error(bad_argument("DataParallel: there are ", x.size(), " values and ", labels.size(),
                              " labels, must be ", sample, " values for each label"));
-  return evaluate_with(group, static_cast<int64_t>(labels.size()), [&](Replica& replica, size_t rank, Shard shard) {
-    upload_shard(replica.input().data, x, shard, static_cast<int64_t>(sample), replica.stream());
-    upload_shard(group.target(rank, shard.size).labels.data, labels, shard, 1, replica.stream());
-  });
+  return evaluate_with(
+      group, static_cast<int64_t>(labels.size()), [&](Replica& replica, size_t rank, Shard shard) {
+        upload_shard(replica.input().data, x, shard, static_cast<int64_t>(sample), replica.stream());
+        upload_shard(group.target(rank, shard.size).labels.data, labels, shard, 1, replica.stream());
+      });
 }
 
 LossStats evaluate(ReplicaGroup& group, const DeviceImages& images) {

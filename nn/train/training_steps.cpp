@@ -37,7 +37,8 @@ TrainingSteps::TrainingSteps(ReplicaGroup& group)
   if (const auto exchange = gradient_exchange(options_, group.graph()))
     gradients_ = std::make_unique<Communicator>(options_.devices, *exchange);
   if (options_.micro_batches > 1)
-    group_.on_each([&](Replica&, size_t) { accumulated_.emplace_back(group_.graph().parameter_arena_size()); });
+    group_.on_each(
+        [&](Replica&, size_t) { accumulated_.emplace_back(group_.graph().parameter_arena_size()); });
 }
 
 void TrainingSteps::check(const Optimizer& optimizer) const {
@@ -134,8 +135,8 @@ void TrainingSteps::reduce(const GradientBucket& bucket) {
                               exchange_.streams()));
 }
 
-// The same step on each replica. The gradients are sums over the batch; dividing once, by the size of the whole
-// batch, is exact for shards of any sizes.
+// The same step on each replica. The gradients are sums over the batch; dividing once, by the size of the
+// whole batch, is exact for shards of any sizes.
 void TrainingSteps::update(int64_t batch, Optimizer& optimizer) {
   const float mean = 1.0f / static_cast<float>(batch);
   group_.on_each([&](Replica& replica, size_t rank) {

@@ -1,9 +1,9 @@
-// TrainingSteps: enqueues the steps of a ReplicaGroup. A step loads, goes forward and backward, all-reduces the
-// gradients and updates the parameters.
+// TrainingSteps: enqueues the steps of a ReplicaGroup. A step loads, goes forward and backward, all-reduces
+// the gradients and updates the parameters.
 //
 // Gradients are reduced in buckets, from the last layer to the first. Each bucket is reduced as soon as its
-// gradients are complete, while the layers before it are still going backward. A kind of step that is repeated
-// is recorded as a graph over all devices, and then launched with one call (recorded_steps.h).
+// gradients are complete, while the layers before it are still going backward. A kind of step that is
+// repeated is recorded as a graph over all devices, and then launched with one call (recorded_steps.h).
 #pragma once
 
 #include <rondo/kernels/runtime/trace.h>
@@ -23,9 +23,9 @@ class TrainingSteps {
  public:
   explicit TrainingSteps(ReplicaGroup& group);
 
-  // One step on the iterator's next batch. Throws rondo::Error: bad_argument, with no effect, for an optimizer
-  // of another model; after any other failure the replicas may differ, and every later step is refused with
-  // the first reason.
+  // One step on the iterator's next batch. Throws rondo::Error: bad_argument, with no effect, for an
+  // optimizer of another model; after any other failure the replicas may differ, and every later step is
+  // refused with the first reason.
   void take(BatchIterator& batches, Optimizer& optimizer);
   void check(const Optimizer& optimizer) const;
   // The failure of the first step that failed.

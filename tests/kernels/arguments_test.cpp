@@ -227,8 +227,8 @@ std::vector<Operation> norms() {
        [](Arguments& a, cudaStream_t stream) {
          const int64_t channels = a.size("channels", 4);
          const auto deviation = a.output("inv_std", VectorView<float>{nullptr, channels});
-         return batch_norm_inv_std(
-             deviation, a.input("variance", VectorView<const float>{nullptr, channels}), 1e-5f, stream);
+         return batch_norm_inv_std(deviation, a.input("variance", VectorView<const float>{nullptr, channels}),
+                                   1e-5f, stream);
        }},
       {"batch_norm",
        [](Arguments& a, cudaStream_t stream) {
@@ -348,8 +348,8 @@ std::vector<Operation> optimizers() {
            [](Arguments& a, cudaStream_t stream) {
              auto* state = a.output_value<AdamState>("state");
              const auto* rate = a.input_value<float>("learning_rate");
-             return adam_begin_step(state, rate, {.found_inf = a.optional_value<unsigned long long>("found_inf")},
-                                    stream);
+             return adam_begin_step(state, rate,
+                                    {.found_inf = a.optional_value<unsigned long long>("found_inf")}, stream);
            }},
           {"adam_update", [](Arguments& a, cudaStream_t stream) {
              const int64_t size = a.size("size", 9);

@@ -32,7 +32,8 @@ TEST_F(CommandCollective, BadValuesAreOneLine) {
   expect_refused("broadcast -g 2 -r 2", {"-r is 2", "below 2"});
   expect_refused("links --store " + (results_ / "absent/f"), {"--store", "absent"});
   expect_refused("train lenet --algorithm tree", {"--algorithm", "'tree'"});
-  expect_refused(training() + "--algorithm ring --device-count-invariant", {"--algorithm", "'ring'", "--device-count-invariant"});
+  expect_refused(training() + "--algorithm ring --device-count-invariant",
+                 {"--algorithm", "'ring'", "--device-count-invariant"});
   expect_refused("train lenet --batch 7 --device-count-invariant --data " + data_.path().string(),
                  {"the batch has 7 samples", "at least 8, one for each sample block"});
 }

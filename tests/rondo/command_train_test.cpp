@@ -104,16 +104,18 @@ TEST_F(CommandTrain, TheLessonGivesTheNumbersOfTheTrainer) {
 TEST_F(CommandTrain, TheLessonRefusesUnsupportedOptions) {
   const std::string command = "train lenet --from-scratch --data " + data_.path().string() + " ";
   for (const std::string option :
-       {"--checkpoint-layers 2", "--device-count-invariant", "--group 1", "--micro-batches 2", "--momentum 0.5",
-        "--optimizer adam", "--save file", "--schedule cosine", "--trace file", "--verify", "--warmup-steps 3",
-        "--weight-decay 0.1", "--weights kaiming", "--nesterov", "--resume file", "--no-sync-bn"})
+       {"--checkpoint-layers 2", "--device-count-invariant", "--group 1", "--micro-batches 2",
+        "--momentum 0.5", "--optimizer adam", "--save file", "--schedule cosine", "--trace file", "--verify",
+        "--warmup-steps 3", "--weight-decay 0.1", "--weights kaiming", "--nesterov", "--resume file",
+        "--no-sync-bn"})
     expect_refused(command + option,
                    {option.substr(0, option.find(' ')) + " is not possible with --from-scratch"});
   EXPECT_EQ(results_.files(), 0u);
 }
 
 TEST_F(CommandTrain, LeNetIsSavedAndResumed) {
-  const std::string command = "train lenet --batch 5 --optimizer adam --lr 0.001 --data " + data_.path().string() + " ";
+  const std::string command =
+      "train lenet --batch 5 --optimizer adam --lr 0.001 --data " + data_.path().string() + " ";
   const std::string whole = results_ / "whole", part = results_ / "part";
   ASSERT_EQ(run_line(command + "--epochs 3 --save " + whole).code, 0);
   ASSERT_EQ(run_line(command + "--epochs 1 --save " + part).code, 0);
@@ -147,11 +149,12 @@ TEST_F(CommandTrain, NoSyncBnNeedsBatchNorm) {
 }
 
 TEST_F(CommandTrain, ResNetOnTwoDevices) {
-  const Outcome outcome = run_line(resnet(
-      "--batch 6 --epochs 2 --devices 2 --verify --momentum 0.9 --nesterov --weight-decay 1e-4 --warmup-steps 1 "
-      "--schedule cosine --micro-batches 2 --checkpoint-layers 4 --log " +
-      (results_ / "log.csv") + " --plot " + (results_ / "plot.svg") + " --trace " +
-      (results_ / "trace.json")));
+  const Outcome outcome =
+      run_line(resnet("--batch 6 --epochs 2 --devices 2 --verify --momentum 0.9 --nesterov --weight-decay "
+                      "1e-4 --warmup-steps 1 "
+                      "--schedule cosine --micro-batches 2 --checkpoint-layers 4 --log " +
+                      (results_ / "log.csv") + " --plot " + (results_ / "plot.svg") + " --trace " +
+                      (results_ / "trace.json")));
   ASSERT_EQ(outcome.code, 0) << outcome.text();
   EXPECT_EQ(
       missing(outcome.text(),
@@ -436,7 +439,8 @@ TEST_F(CommandTrain, ResNetRefuses) {
   expect_refused(resnet("--checkpoint-layers -1"), {"--checkpoint-layers is '-1'"});
   expect_refused(resnet("--device-count-invariant --algorithm ring"),
                  {"--algorithm", "automatic or direct with --device-count-invariant"});
-  expect_refused(resnet("--device-count-invariant --group 1"), {"--device-count-invariant is not possible with --group"});
+  expect_refused(resnet("--device-count-invariant --group 1"),
+                 {"--device-count-invariant is not possible with --group"});
   expect_refused(resnet("--devices 2 --group 3"), {"--group is 3, must divide 2"});
   expect_refused(resnet("--resume " + (results_ / "absent")), {"absent"});
   expect_refused(resnet("--save " + (results_ / "absent/file")), {"--save", "absent"});

@@ -1,5 +1,5 @@
-// Command: a command of the program and its options. Only command.cpp includes CLI11, because its header takes
-// longer to compile than all files that add options.
+// Command: a command of the program and its options. Only command.cpp includes CLI11, because its header
+// takes longer to compile than all files that add options.
 #pragma once
 
 #include <functional>
