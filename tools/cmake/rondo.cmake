@@ -66,12 +66,21 @@ include(${CMAKE_CURRENT_LIST_DIR}/warnings.cmake)
 
 # rondo_target(NAME): sets the options of a target. Compiles its .cu files with nvcc, or as C++ for the CPU
 # executor.
+# COMPILE_FAST: its .cpp files take longer to compile than to run, and are compiled with -O1.
 function(rondo_target name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg COMPILE_FAST "" "")
   target_link_libraries(${name} PRIVATE $<BUILD_INTERFACE:rondo_options>)
   target_compile_options(${name} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:${rondo_warnings}>)
   get_target_property(sources ${name} SOURCES)
   set(kernel_files ${sources})
   list(FILTER kernel_files INCLUDE REGEX "\\.cu$")
+  if(arg_COMPILE_FAST)
+    list(FILTER sources INCLUDE REGEX "\\.cpp$")
+    set_source_files_properties(${sources} PROPERTIES COMPILE_OPTIONS $<$<CONFIG:Release>:-O1>)
+  endif()
+  if(kernel_files)
+    set_property(GLOBAL APPEND PROPERTY rondo_kernel_targets ${name})
+  endif()
   if(RONDO_CUDA)
     # Register spills are performance bugs here: ptxas warns about them, and rondo_werror_nvcc turns them into
     # errors.
