@@ -160,7 +160,7 @@ void train_batch(std::vector<Replica>& replicas, Communicator& ring, const Strea
 }
 
 // Sums the losses and the correct predictions of all replicas. Waits for their streams.
-LossStats sum_of_tallies(const std::vector<Replica>& replicas, const StreamGroup& streams) {
+LossStats sum_of_stats(const std::vector<Replica>& replicas, const StreamGroup& streams) {
   streams.synchronize();
   LossStats sum;
   for (const Replica& r : replicas) {
@@ -181,14 +181,14 @@ double evaluate(std::vector<Replica>& replicas, StreamGroup& streams) {
     const DeviceScope scope(r.device);
     RONDO_CUDA_THROW(cudaMemsetAsync(r.loss_stats.data(), 0, sizeof(LossStats), r.stream));
     for (int64_t done = 0; done < shards[rank].size; done += r.max_images) {
-      const int64_t piece = std::min(r.max_images, shards[rank].size - done);
-      load(r, r.data->test, {}, {r.zero.data(), images, shards[rank].first + done}, piece);
-      forward(r, piece);
-      check(softmax_cross_entropy({}, r.loss_stats.data(), r.values(piece).logits, r.shard_labels(piece),
+      const int64_t count = std::min(r.max_images, shards[rank].size - done);
+      load(r, r.data->test, {}, {r.zero.data(), images, shards[rank].first + done}, count);
+      forward(r, count);
+      check(softmax_cross_entropy({}, r.loss_stats.data(), r.values(count).logits, r.shard_labels(count),
                                   1.0f, r.workspace(), r.stream));
     }
   }
-  return static_cast<double>(sum_of_tallies(replicas, streams).correct) / static_cast<double>(images);
+  return static_cast<double>(sum_of_stats(replicas, streams).correct) / static_cast<double>(images);
 }
 
 // ---- Training ----
@@ -234,7 +234,7 @@ Result train(const FashionMnist& data, const Options& options, Observer& observe
       observer.after_step(epoch, std::min((step + 1) * options.batch_size, data.train_count), replicas);
     }
     streams.fork();
-    const LossStats seen = sum_of_tallies(replicas, streams);
+    const LossStats seen = sum_of_stats(replicas, streams);
     const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
     EpochReport report{.epoch = epoch, .seconds = took.count(), .phases = {}};
     report.train_loss = seen.loss / static_cast<double>(data.train_count);

@@ -43,7 +43,7 @@ std::vector<int> devices_for(int ranks) {
 constexpr int kEpochs = 2;  // the first loads kernels and touches memory; the second is timed
 
 EpochReport by_lesson(const FashionMnist& data, const std::vector<int>& devices) {
-  lenet::Observer nobody;
+  lenet::Observer no_observer;
   return lenet::train(data, {.devices = devices, .epochs = kEpochs}, nobody).epochs.back();
 }
 

@@ -31,9 +31,9 @@ class BatchIterator : public Unique {
   virtual int64_t next_batch() const = 0;
   virtual Loss loss() const = 0;
 
-  // Enqueues, on the stream of the replica, whose device is current, a copy of samples `piece` of the step's
-  // batch into replica.input() and `target`. A step may load its shard in several parts.
-  virtual void load(Replica& replica, size_t rank, Shard piece, const LossTarget& target) = 0;
+  // Enqueues, on the stream of the replica, whose device is current, a copy of samples `samples` of the
+  // step's batch into replica.input() and `target`. A step may load its shard in several parts.
+  virtual void load(Replica& replica, size_t rank, Shard samples, const LossTarget& target) = 0;
   // Enqueued like load(), after the step's last one: advances the position in device memory to the next step.
   virtual void advance(Replica& replica, size_t rank) = 0;
   // Advances the position on the host. Called once per step, replayed or not.

@@ -42,7 +42,7 @@ void DeviceImages::check_serve(const Replica& replica, size_t rank) const {
 }
 
 void DeviceImages::gather(Replica& replica, size_t rank, VectorView<const int32_t> order, const int64_t* step,
-                          int64_t batch, Shard piece, VectorView<int32_t> labels) const {
+                          int64_t batch, Shard samples, VectorView<int32_t> labels) const {
   constexpr float kScale = 1.0f / 255.0f;
   check_serve(replica, rank);
   const OnDevice& here = *of_rank_[rank];
@@ -50,12 +50,12 @@ void DeviceImages::gather(Replica& replica, size_t rank, VectorView<const int32_
   const ImageView<const uint8_t> images = {here.images.data(), size_, x.shape.height, x.shape.width,
                                            x.shape.channels};
   throw_if_error(gather_batch(x.image(), labels, images, {here.labels.data(), size_}, order,
-                              {step, batch, piece.first}, kScale, 0.0f, replica.stream()));
+                              {step, batch, samples.first}, kScale, 0.0f, replica.stream()));
 }
 
-void DeviceImages::gather(Replica& replica, size_t rank, Shard piece, VectorView<int32_t> labels) const {
+void DeviceImages::gather(Replica& replica, size_t rank, Shard samples, VectorView<int32_t> labels) const {
   check_serve(replica, rank);
-  gather(replica, rank, {}, of_rank_[rank]->zero.data(), size_, piece, labels);
+  gather(replica, rank, {}, of_rank_[rank]->zero.data(), size_, samples, labels);
 }
 
 ShuffledBatches::ShuffledBatches(DataParallel& model, const DeviceImages& images, int64_t batch,
@@ -92,10 +92,10 @@ int64_t ShuffledBatches::next_batch() const {
   return std::min(batch_, images_.size() - step_ * batch_);
 }
 
-void ShuffledBatches::load(Replica& replica, size_t rank, Shard piece, const LossTarget& target) {
+void ShuffledBatches::load(Replica& replica, size_t rank, Shard samples, const LossTarget& target) {
   images_.check_serve(replica, rank);
   const Place& place = places_[rank];
-  images_.gather(replica, rank, {place.order.data(), place.order.size()}, place.step.data(), batch_, piece,
+  images_.gather(replica, rank, {place.order.data(), place.order.size()}, place.step.data(), batch_, samples,
                  target.labels);
 }
 

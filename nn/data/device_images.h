@@ -26,13 +26,13 @@ class DeviceImages {
   // Throws a bad_argument Error if the images were uploaded for another model.
   void check_serve(const Replica& replica, size_t rank) const;
 
-  // Enqueues the load of samples `piece` of a batch on the stream of replica `rank`. Sample i of the batch is
-  // number order[*step * batch + i] of the set, or number *step * batch + i if `order` is empty. `order` and
-  // `step` are in the memory of the replica's device.
+  // Enqueues the load of samples `samples` of a batch on the stream of replica `rank`. Sample i of the batch
+  // is number order[*step * batch + i] of the set, or number *step * batch + i if `order` is empty. `order`
+  // and `step` are in the memory of the replica's device.
   void gather(Replica& replica, size_t rank, VectorView<const int32_t> order, const int64_t* step,
-              int64_t batch, Shard piece, VectorView<int32_t> labels) const;
-  // Enqueues the load of samples `piece` of the set, in its own order.
-  void gather(Replica& replica, size_t rank, Shard piece, VectorView<int32_t> labels) const;
+              int64_t batch, Shard samples, VectorView<int32_t> labels) const;
+  // Enqueues the load of samples `samples` of the set, in its own order.
+  void gather(Replica& replica, size_t rank, Shard samples, VectorView<int32_t> labels) const;
 
  private:
   struct OnDevice {
@@ -58,7 +58,7 @@ class ShuffledBatches : public BatchIterator {
 
   int64_t next_batch() const override;
   Loss loss() const override { return Loss::cross_entropy; }
-  void load(Replica& replica, size_t rank, Shard piece, const LossTarget& target) override;
+  void load(Replica& replica, size_t rank, Shard samples, const LossTarget& target) override;
   void advance(Replica& replica, size_t rank) override;
   void step_taken() override { ++step_; }
 

@@ -54,15 +54,15 @@ void StagedBatch::stage(std::span<Replica> replicas, std::span<const Shard> shar
                  replicas[rank].stream());
 }
 
-void StagedBatch::load(Replica& replica, size_t rank, Shard piece, const LossTarget& target) {
+void StagedBatch::load(Replica& replica, size_t rank, Shard samples, const LossTarget& target) {
   const Staged& staged = staged_[rank];
-  const int64_t skip = piece.first - staged.shard.first;
+  const int64_t skip = samples.first - staged.shard.first;
   const cudaStream_t stream = replica.stream();
-  copy(replica.input().data, staged.x.data() + skip * width(replica), piece.size * width(replica), stream);
+  copy(replica.input().data, staged.x.data() + skip * width(replica), samples.size * width(replica), stream);
   if (loss_ == Loss::cross_entropy)
-    copy(target.labels.data, staged.labels.data() + skip, piece.size, stream);
+    copy(target.labels.data, staged.labels.data() + skip, samples.size, stream);
   else
-    copy(target.values.data, staged.targets.data() + skip * outputs(replica), piece.size * outputs(replica),
+    copy(target.values.data, staged.targets.data() + skip * outputs(replica), samples.size * outputs(replica),
          stream);
 }
 

@@ -32,7 +32,7 @@ class StagedBatch : public BatchIterator {
 
   int64_t next_batch() const override { return batch_; }  // the same batch until another is staged
   Loss loss() const override { return loss_; }
-  void load(Replica& replica, size_t rank, Shard piece, const LossTarget& target) override;
+  void load(Replica& replica, size_t rank, Shard samples, const LossTarget& target) override;
   void advance(Replica&, size_t) override {}
   void step_taken() override {}
 

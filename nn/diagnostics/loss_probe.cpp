@@ -3,10 +3,10 @@
 namespace rondo {
 
 LossProbe::LossProbe(int device, cudaStream_t stream, std::vector<const LossStats*> loss_stats, int capacity)
-    : device_(device), stream_(stream), tallies_(std::move(loss_stats)), capacity_(capacity) {
+    : device_(device), stream_(stream), loss_stats_(std::move(loss_stats)), capacity_(capacity) {
   DeviceScope scope(device_);
   for (int slot = 0; slot < capacity; ++slot) events_.emplace_back();
-  const size_t bytes = static_cast<size_t>(capacity) * tallies_.size() * sizeof(LossStats);
+  const size_t bytes = static_cast<size_t>(capacity) * loss_stats_.size() * sizeof(LossStats);
   RONDO_CUDA_THROW(cudaMallocHost(reinterpret_cast<void**>(&pinned_), bytes));
 }
 
@@ -19,8 +19,8 @@ bool LossProbe::look() {
   if (newest_ - oldest_ == capacity_) return false;
   DeviceScope scope(device_);
   const auto slot = static_cast<size_t>(newest_ % capacity_);
-  for (size_t rank = 0; rank < tallies_.size(); ++rank)
-    RONDO_CUDA_THROW(cudaMemcpyAsync(pinned_ + slot * tallies_.size() + rank, tallies_[rank],
+  for (size_t rank = 0; rank < loss_stats_.size(); ++rank)
+    RONDO_CUDA_THROW(cudaMemcpyAsync(pinned_ + slot * loss_stats_.size() + rank, loss_stats_[rank],
                                      sizeof(LossStats), cudaMemcpyDefault, stream_));
   RONDO_CUDA_THROW(cudaEventRecord(events_[slot], stream_));
   ++newest_;
@@ -43,8 +43,8 @@ std::vector<LossStats> LossProbe::wait_for_each() {
   oldest_ = newest_;
   look();
   RONDO_CUDA_THROW(cudaStreamSynchronize(stream_));
-  const LossStats* seen = tallies_of(oldest_++);
-  return {seen, seen + tallies_.size()};
+  const LossStats* seen = stats_at(oldest_++);
+  return {seen, seen + loss_stats_.size()};
 }
 
 LossStats LossProbe::wait() {
@@ -54,8 +54,8 @@ LossStats LossProbe::wait() {
 
 LossStats LossProbe::sum(int64_t look) const {
   LossStats total;
-  for (size_t rank = 0; rank < tallies_.size(); ++rank) {
-    const LossStats& loss_stats = tallies_of(look)[rank];
+  for (size_t rank = 0; rank < loss_stats_.size(); ++rank) {
+    const LossStats& loss_stats = stats_at(look)[rank];
     total.loss += loss_stats.loss;
     total.correct += loss_stats.correct;
     total.rows += loss_stats.rows;

@@ -37,14 +37,14 @@ class LossProbe {
   bool in_flight() const { return oldest_ < newest_; }
 
  private:
-  const LossStats* tallies_of(int64_t look) const {
-    return pinned_ + static_cast<size_t>(look % capacity_) * tallies_.size();
+  const LossStats* stats_at(int64_t look) const {
+    return pinned_ + static_cast<size_t>(look % capacity_) * loss_stats_.size();
   }
   LossStats sum(int64_t look) const;
 
   int device_;
   cudaStream_t stream_;
-  std::vector<const LossStats*> tallies_;
+  std::vector<const LossStats*> loss_stats_;
   int64_t capacity_;
   LossStats* pinned_ = nullptr;  // [capacity][ranks]
   std::vector<Event> events_;

@@ -38,9 +38,11 @@ std::optional<NonfiniteTensor> find_nonfinite_tensor(DataParallel& model, BatchI
       const Pass training = group.training_pass(batch, index);
       group.load(batches, batch, index);
       group.streams().synchronize();
-      if (const auto found = first_bad_in_forward(group.replicas(), training, &group.world())) return found;
+      if (const auto found = first_nonfinite_in_forward(group.replicas(), training, &group.world()))
+        return found;
       group.enqueue_loss(batches.loss(), true);
-      if (const auto found = first_bad_in_backward(group.replicas(), training, &group.world())) return found;
+      if (const auto found = first_nonfinite_in_backward(group.replicas(), training, &group.world()))
+        return found;
     }
     return std::nullopt;
   };

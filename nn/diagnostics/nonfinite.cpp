@@ -28,9 +28,9 @@ std::string position_in(const Tensor& tensor, int64_t first, int64_t index) {
 }
 
 // Checks tensors in sequence and keeps the first non-finite one.
-class Hunt {
+class Search {
  public:
-  Hunt(std::span<Replica> replicas, const World* world) : replicas_(replicas), world_(world) {
+  Search(std::span<Replica> replicas, const World* world) : replicas_(replicas), world_(world) {
     for (Replica& replica : replicas) {
       const DeviceScope scope(replica.device());
       found_.emplace_back(1);
@@ -131,53 +131,53 @@ std::string NonfiniteTensor::text() const {
   return concat(replica > 0 ? concat("replica ", replica, ": ") : "", tensor, " ", position, " is ", value);
 }
 
-std::optional<NonfiniteTensor> first_bad_in_forward(std::span<Replica> replicas, const Pass& pass,
+std::optional<NonfiniteTensor> first_nonfinite_in_forward(std::span<Replica> replicas, const Pass& pass,
                                                     const World* world) {
   const Graph& graph = replicas[0].graph();
-  Hunt hunt(replicas, world);
+  Search search(replicas, world);
   for (const Parameter& p : graph.parameters())
-    hunt.look_at(p.name, p, [&](Replica& replica) { return replica.parameter(p); });
+    search.look_at(p.name, p, [&](Replica& replica) { return replica.parameter(p); });
   // In training forward() does not read the states, so a NaN there cannot be the origin.
   if (!pass.training)
     for (const Parameter& s : graph.states())
-      hunt.look_at(s.name, s, [&](Replica& replica) { return replica.state(s); });
-  hunt.look_at("the network's input", [](Replica& replica) { return replica.input(); });
-  if (hunt.result()) return hunt.result();
+      search.look_at(s.name, s, [&](Replica& replica) { return replica.state(s); });
+  search.look_at("the network's input", [](Replica& replica) { return replica.input(); });
+  if (search.result()) return search.result();
 
   std::vector<std::vector<float>> states;
   for (Replica& replica : replicas) states.push_back(saved_states(replica));
   forward(replicas, pass, [&](int node) {
-    hunt.look_at(name_of(graph.nodes()[static_cast<size_t>(node)]) + ": output",
+    search.look_at(name_of(graph.nodes()[static_cast<size_t>(node)]) + ": output",
                  [&](Replica& replica) { return replica.output_of(node); });
   });
   for (size_t r = 0; r < replicas.size(); ++r) put_back(replicas[r], states[r]);
-  return hunt.result();
+  return search.result();
 }
 
-std::optional<NonfiniteTensor> first_bad_in_backward(std::span<Replica> replicas, const Pass& pass,
+std::optional<NonfiniteTensor> first_nonfinite_in_backward(std::span<Replica> replicas, const Pass& pass,
                                                      const World* world) {
   const Graph& graph = replicas[0].graph();
-  Hunt hunt(replicas, world);
-  hunt.look_at("the gradient of the network's output",
+  Search search(replicas, world);
+  search.look_at("the gradient of the network's output",
                [](Replica& replica) { return replica.output_gradient(); });
-  if (hunt.result()) return hunt.result();
+  if (search.result()) return search.result();
 
   backward(replicas, pass, [&](int index) {
     const Graph::Node& node = graph.nodes()[static_cast<size_t>(index)];
     for (int p : node.parameters) {
       const Parameter& parameter = graph.parameters()[static_cast<size_t>(p)];
-      hunt.look_at(parameter.name + ": gradient", parameter,
+      search.look_at(parameter.name + ": gradient", parameter,
                    [&](Replica& replica) { return replica.gradients().data + parameter.offset; });
     }
     for (int i = 0; i < static_cast<int>(node.inputs.size()); ++i) {
       const std::string name =
           concat(name_of(node), ": gradient of ", node.inputs.size() > 1 ? concat("input ", i) : "its input");
-      hunt.look_at(name, [&](Replica& replica) { return replica.input_gradient_of(index, i); });
-      hunt.look_at(name + ", added to that of others",
+      search.look_at(name, [&](Replica& replica) { return replica.input_gradient_of(index, i); });
+      search.look_at(name + ", added to that of others",
                    [&](Replica& replica) { return replica.added_to_by(index, i); });
     }
   });
-  return hunt.result();
+  return search.result();
 }
 
 }  // namespace rondo::nn

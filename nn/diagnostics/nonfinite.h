@@ -1,7 +1,7 @@
 // Finds the origin of a NaN. Runs a pass operation by operation and checks everything that each operation
 // writes, up to the first NaN or infinity.
 //
-//   if (const auto bad = first_bad_in_forward(replicas, pass)) std::cerr << bad->text() << '\n';
+//   if (const auto bad = first_nonfinite_in_forward(replicas, pass)) std::cerr << bad->text() << '\n';
 //
 //   3.0.body.1 (batch norm, ReLU): output [image 3, row 0, column 5, channel 12] is nan
 #pragma once
@@ -33,12 +33,12 @@ struct NonfiniteTensor {
 //
 // With several processes, all must call this together. The replicas of all processes are checked, and all get
 // the same result.
-std::optional<NonfiniteTensor> first_bad_in_forward(std::span<Replica> replicas, const Pass& pass,
+std::optional<NonfiniteTensor> first_nonfinite_in_forward(std::span<Replica> replicas, const Pass& pass,
                                                     const World* world = nullptr);
 
 // Checks what backward() reads and writes: the gradient of the output, then, from the last operation to the
 // first, the gradients of its parameters and inputs. Call after forward(), with the output's gradient set.
-std::optional<NonfiniteTensor> first_bad_in_backward(std::span<Replica> replicas, const Pass& pass,
+std::optional<NonfiniteTensor> first_nonfinite_in_backward(std::span<Replica> replicas, const Pass& pass,
                                                      const World* world = nullptr);
 
 }  // namespace rondo::nn

@@ -58,7 +58,7 @@ int Graph::state(const std::string& name, std::vector<int64_t> shape, Init init)
 
 int Graph::non_persistent_buffer(const std::string& name, std::vector<int64_t> shape) {
   const int number = state(name, std::move(shape), Init::zeros());
-  states_.back().lasting = false;
+  states_.back().persistent = false;
   return number;
 }
 

@@ -37,7 +37,8 @@ struct Parameter {
   Init init;
   int64_t size = 0;
   int64_t offset = 0;
-  bool lasting = true;  // false: a state that only passes data from forward to backward; checkpoints omit it
+  bool persistent =
+      true;  // false: a state that only passes data from forward to backward; checkpoints omit it
 };
 
 class Graph {

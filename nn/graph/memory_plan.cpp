@@ -51,7 +51,7 @@ void check_all_used(const Graph& graph) {
   for (const Graph::Node& node : graph.nodes())
     if (graph.values()[static_cast<size_t>(node.output)].uses.empty() &&
         node.output != graph.resolved(graph.output().id))
-      throw Error(bad_argument("memory plan: nobody uses the result of '", node.name, "' (",
+      throw Error(bad_argument("memory plan: no operation uses the result of '", node.name, "' (",
                                node.op->description(), "), and it is not the network's output"));
 }
 

@@ -60,10 +60,10 @@ void check_count(const std::string& name, int64_t value) {
   if (value < 0 || value > kMost) fail("its ", name, " is ", value, ", must be 0 to ", kMost);
 }
 
-void check_place(const TrainingState& place) {
-  check_count("epoch", place.epoch);
-  check_count("epoch_steps", place.step);
-  check_count("batch", place.batch);
+void check_state(const TrainingState& state) {
+  check_count("epoch", state.epoch);
+  check_count("epoch_steps", state.step);
+  check_count("batch", state.batch);
 }
 
 // Checks the counters in the file, which training will continue to increment.
@@ -87,7 +87,7 @@ std::string fingerprint(const Graph& graph) {
   std::string description = concat(text(graph.input().shape), " to ", text(graph.output().shape), "\n");
   for (const auto* tensors : {&graph.parameters(), &graph.states()})
     for (const Parameter& p : *tensors)
-      if (p.lasting) description += p.name + " " + text_of(StoredType::f32, p.shape) + "\n";
+      if (p.persistent) description += p.name + " " + text_of(StoredType::f32, p.shape) + "\n";
   return sha256({reinterpret_cast<const uint8_t*>(description.data()), description.size()});
 }
 
@@ -185,33 +185,33 @@ void check_same_optimizer(const Metadata& metadata, const Optimizer& optimizer) 
     expect(metadata, "optimizer." + setting.name, exact_text(setting.value), "the optimizer's");
 }
 
-TrainingState place_in(const Metadata& metadata) {
-  TrainingState place = {number_of<int64_t>(metadata, "epoch"), number_of<int64_t>(metadata, "epoch_steps"),
+TrainingState state_in(const Metadata& metadata) {
+  TrainingState state = {number_of<int64_t>(metadata, "epoch"), number_of<int64_t>(metadata, "epoch_steps"),
                          number_of<uint64_t>(metadata, "data_seed"), number_of<int64_t>(metadata, "batch")};
   for (const auto& [key, value] : metadata)
-    if (key.starts_with(kRecipe)) place.recipe[key.substr(kRecipe.size())] = value;
-  check_place(place);
-  return place;
+    if (key.starts_with(kRecipe)) state.recipe[key.substr(kRecipe.size())] = value;
+  check_state(state);
+  return state;
 }
 
 }  // namespace
 
 void save_checkpoint(const std::string& path, DataParallel& model, Optimizer& optimizer,
-                     const TrainingState& place) {
+                     const TrainingState& state) {
   about(path, [&] {
     check_belongs(optimizer, model);
-    check_place(place);
+    check_state(state);
     model.check_sound();
     Metadata metadata = {{"format", kCheckpoint},
                          {"seed", exact_text(model.options().seed)},
                          {"replicas", exact_text(model.world().size())},
                          {"optimizer", optimizer.kind()},
                          {"learning_rate", exact_text(optimizer.learning_rate())},
-                         {"epoch", exact_text(place.epoch)},
-                         {"epoch_steps", exact_text(place.step)},
-                         {"data_seed", exact_text(place.seed)},
-                         {"batch", exact_text(place.batch)}};
-    for (const auto& [name, value] : place.recipe) metadata[concat(kRecipe, name)] = value;
+                         {"epoch", exact_text(state.epoch)},
+                         {"epoch_steps", exact_text(state.step)},
+                         {"data_seed", exact_text(state.seed)},
+                         {"batch", exact_text(state.batch)}};
+    for (const auto& [name, value] : state.recipe) metadata[concat(kRecipe, name)] = value;
     for (const OptimizerSetting& setting : optimizer.settings())
       metadata["optimizer." + setting.name] = exact_text(setting.value);
     std::vector<DeviceTensor> tensors = tensors_to_save(model, metadata);
@@ -227,8 +227,8 @@ TrainingState load_checkpoint(const std::string& path, DataParallel& model, Opti
     const Safetensors file = read(path);
     expect(file.metadata, "format", kCheckpoint, "that of a training");
     model.world().check_same("the checkpoint's checksum", entry(file.metadata, kChecksum));
-    const TrainingState place = place_in(file.metadata);
-    if (accept) accept(place);
+    const TrainingState state = state_in(file.metadata);
+    if (accept) accept(state);
     check_same_optimizer(file.metadata, optimizer);
     std::vector<DeviceTensor> tensors = tensors_to_load(model, file.metadata);
     append(tensors, training_tensors(model, optimizer));
@@ -242,7 +242,7 @@ TrainingState load_checkpoint(const std::string& path, DataParallel& model, Opti
     upload(tensors, contents);
     clear_nonfinite_gradient(model);
     optimizer.set_learning_rate(rate);
-    return place;
+    return state;
   });
 }
 

@@ -29,7 +29,7 @@ struct TrainingState {
 // model, a model with a non-finite gradient or a failed step (DataParallel::check_sound()), or replicas that
 // differ although they should be equal; the errors of write_safetensors(); device_failed.
 void save_checkpoint(const std::string& path, DataParallel& model, Optimizer& optimizer,
-                     const TrainingState& place);
+                     const TrainingState& state);
 
 // Restores the model and the optimizer, including the learning rate, on any number of devices. With the same
 // number of devices and the same options, the following steps give the same bits. Waits for enqueued steps.

@@ -47,7 +47,7 @@ std::vector<DeviceTensor> parameter_tensors(DataParallel& model) {
 std::vector<DeviceTensor> state_tensors(DataParallel& model, bool one_for_each) {
   std::vector<DeviceTensor> tensors;
   for (const Parameter& s : model.graph().states()) {
-    if (!s.lasting) continue;
+    if (!s.persistent) continue;
     const DeviceTensor all = tensor_on_all(model, s.name, StoredType::f32, s.shape,
                                            [&](Replica& replica, size_t) { return replica.state(s); });
     if (!one_for_each) {

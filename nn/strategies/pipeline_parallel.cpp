@@ -49,8 +49,8 @@ std::vector<Event> events(int device, int64_t count) {
 }
 
 // Parameters of consecutive nodes are contiguous in the whole arena, in the order of their creation.
-ParameterPart part_of(const Graph& whole, const Piece& piece, const Graph& graph) {
-  for (int i = piece.first_node; i < piece.first_node + piece.nodes; ++i)
+ParameterPart part_of(const Graph& whole, const StagePart& part, const Graph& graph) {
+  for (int i = part.first_node; i < part.first_node + part.nodes; ++i)
     for (int p : whole.nodes()[static_cast<size_t>(i)].parameters)
       return {.whole = whole.parameters()[static_cast<size_t>(p)].offset,
               .size = graph.parameter_arena_size()};
@@ -62,21 +62,21 @@ ParameterPart part_of(const Graph& whole, const Piece& piece, const Graph& graph
 PipelineParallel::PipelineParallel(const AnyModule& network, Shape input, const StrategyOptions& options)
     : options_(checked(kName, options)),
       whole_(make_graph(network, input)),
-      pieces_(stages_of(network, input, options.batch, options.devices.size())) {
+      parts_(stages_of(network, input, options.batch, options.devices.size())) {
   const int64_t micros = std::min(options.micro_batches, options.batch);
   const int64_t samples = (options.batch + micros - 1) / micros;
   const std::vector<float> initial = initial_parameters(whole_, options.devices[0], options.seed);
   open_links(options.devices);
-  stages_.reserve(pieces_.size());  // a worker refers to its stage's graph: no reallocation
-  for (size_t s = 0; s < pieces_.size(); ++s) {
-    const Piece& piece = pieces_[s];
+  stages_.reserve(parts_.size());  // a worker refers to its stage's graph: no reallocation
+  for (size_t s = 0; s < parts_.size(); ++s) {
+    const StagePart& part = parts_[s];
     const int device = options.devices[s];
     Stage& stage = stages_.emplace_back(
-        Stage{make_graph(Sequential(piece.modules), piece.input), {}, {}, {}, {}, {}, {}, {}});
-    if (stage.graph.nodes().size() != static_cast<size_t>(piece.nodes))
+        Stage{make_graph(Sequential(part.modules), part.input), {}, {}, {}, {}, {}, {}, {}});
+    if (stage.graph.nodes().size() != static_cast<size_t>(part.nodes))
       throw Error(bad_argument(kName, ": stage ", s, " alone has ", stage.graph.nodes().size(),
-                               " operations, must have ", piece.nodes, " as in the whole network"));
-    stage.part = part_of(whole_, piece, stage.graph);
+                               " operations, must have ", part.nodes, " as in the whole network"));
+    stage.part = part_of(whole_, part, stage.graph);
     stage.worker = std::make_unique<Worker>(
         stage.graph, WorkerOptions{.device = device,
                                    .samples = samples,
@@ -85,8 +85,8 @@ PipelineParallel::PipelineParallel(const AnyModule& network, Shape input, const 
                                    .seed = options.seed,
                                    .learning_rate = options.learning_rate,
                                    .operations = std::span(whole_.nodes())
-                                                     .subspan(static_cast<size_t>(piece.first_node),
-                                                              static_cast<size_t>(piece.nodes))});
+                                                     .subspan(static_cast<size_t>(part.first_node),
+                                                              static_cast<size_t>(part.nodes))});
     stage.worker->set_parameters(take_parts(initial, {stage.part}, stage.graph.parameter_arena_size()));
     const DeviceScope scope(device);
     stage.sending = std::make_unique<Stream>();

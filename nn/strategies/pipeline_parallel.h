@@ -23,7 +23,7 @@ class PipelineParallel : public Strategy {
   std::vector<RankMemory> memory() const override;
   int64_t sent_bytes() const override { return sent_bytes_; }
 
-  const std::vector<Piece>& stages() const { return pieces_; }
+  const std::vector<StagePart>& stages() const { return parts_; }
 
  private:
   // A stage and its link to the next one. Copies use their own stream, so that the stage computes the next
@@ -44,7 +44,7 @@ class PipelineParallel : public Strategy {
 
   StrategyOptions options_;
   Graph whole_;
-  std::vector<Piece> pieces_;
+  std::vector<StagePart> parts_;
   std::vector<Stage> stages_;
   std::unique_ptr<LossHead> head_;  // on the device of the last stage
   int64_t sent_bytes_ = 0;

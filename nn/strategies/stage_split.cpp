@@ -19,7 +19,7 @@ double cost_of(const Graph& graph, const Graph::Node& node, int64_t batch) {
   return passes * node.op->flops() * static_cast<double>(batch) + update;
 }
 
-void append(Piece& to, const Piece& from) {
+void append(StagePart& to, const StagePart& from) {
   to.modules.insert(to.modules.end(), from.modules.begin(), from.modules.end());
   to.nodes += from.nodes;
   to.cost += from.cost;
@@ -27,24 +27,24 @@ void append(Piece& to, const Piece& from) {
 
 }  // namespace
 
-std::vector<Piece> pieces_of(const AnyModule& network, Shape input, int64_t batch) {
+std::vector<StagePart> stage_parts(const AnyModule& network, Shape input, int64_t batch) {
   Graph graph(input);
   Value x = graph.input();
-  std::vector<Piece> pieces;
+  std::vector<StagePart> parts;
   for (const AnyModule& module : chain_of(network)) {
     const auto first = static_cast<int>(graph.nodes().size());
-    Piece piece{.modules = {module}, .input = x.shape, .first_node = first};
+    StagePart part{.modules = {module}, .input = x.shape, .first_node = first};
     x = module.build(graph, x);
-    piece.nodes = static_cast<int>(graph.nodes().size()) - first;
-    for (int i = first; i < first + piece.nodes; ++i)
-      piece.cost += cost_of(graph, graph.nodes()[static_cast<size_t>(i)], batch);
-    // Modules before the first operation, and modules without an operation, join the neighbouring piece.
-    if (pieces.empty() || (piece.nodes > 0 && pieces.back().nodes > 0))
-      pieces.push_back(std::move(piece));
+    part.nodes = static_cast<int>(graph.nodes().size()) - first;
+    for (int i = first; i < first + part.nodes; ++i)
+      part.cost += cost_of(graph, graph.nodes()[static_cast<size_t>(i)], batch);
+    // Modules before the first operation, and modules without an operation, join the neighbouring part.
+    if (parts.empty() || (part.nodes > 0 && parts.back().nodes > 0))
+      parts.push_back(std::move(part));
     else
-      append(pieces.back(), piece);
+      append(parts.back(), part);
   }
-  return pieces;
+  return parts;
 }
 
 namespace {
@@ -84,20 +84,20 @@ std::vector<size_t> balanced_parts(const std::vector<double>& costs, size_t part
       .second;
 }
 
-std::vector<Piece> stages_of(const AnyModule& network, Shape input, int64_t batch, size_t stages) {
-  const std::vector<Piece> pieces = pieces_of(network, input, batch);
-  if (stages > pieces.size())
-    throw Error(bad_argument("pipeline parallel: ", stages, " devices, must be at most ", pieces.size(),
-                             ", the pieces that this network can be cut into"));
+std::vector<StagePart> stages_of(const AnyModule& network, Shape input, int64_t batch, size_t stages) {
+  const std::vector<StagePart> parts = stage_parts(network, input, batch);
+  if (stages > parts.size())
+    throw Error(bad_argument("pipeline parallel: ", stages, " devices, must be at most ", parts.size(),
+                             ", the parts that this network can be cut into"));
   std::vector<double> costs;
-  for (const Piece& piece : pieces) costs.push_back(piece.cost);
+  for (const StagePart& part : parts) costs.push_back(part.cost);
   const std::vector<size_t> begins = balanced_parts(costs, stages);
-  std::vector<Piece> whole;
-  for (size_t i = 0; i < pieces.size(); ++i)
+  std::vector<StagePart> whole;
+  for (size_t i = 0; i < parts.size(); ++i)
     if (whole.size() < stages && begins[whole.size()] == i)
-      whole.push_back(pieces[i]);
+      whole.push_back(parts[i]);
     else
-      append(whole.back(), pieces[i]);
+      append(whole.back(), parts[i]);
   return whole;
 }
 

@@ -28,9 +28,9 @@
 // The gradients of the parameters need no exchange: each device sees the whole batch, so its sums are
 // complete. It updates only its own weights.
 //
-// The host enqueues the work of one rank after the other. meet() is a barrier between the ranks' streams:
-// each rank records an event and all others wait for it. An exchange is meet() (all inboxes are free, all
-// blocks are ready), send(), meet() (all blocks have arrived).
+// The host enqueues the work of one rank after the other. wait_for_all() is a barrier between the ranks'
+// streams: each rank records an event and all others wait for it. An exchange is wait_for_all() (all inboxes
+// are free, all blocks are ready), send(), wait_for_all() (all blocks have arrived).
 
 #include <rondo/nn/strategies/tensor_parallel.h>
 
@@ -180,7 +180,7 @@ Shard TensorParallel::between(const Rank& rank, size_t layer) const {
 }
 
 // Orders all work enqueued later on any rank's stream after all work enqueued so far on every rank's stream.
-void TensorParallel::meet() {
+void TensorParallel::wait_for_all() {
   for (Rank& rank : ranks_) {
     const DeviceScope scope(rank.worker->device());
     RONDO_CUDA_THROW(cudaEventRecord(*rank.reached, rank.worker->stream()));
@@ -205,7 +205,7 @@ void TensorParallel::gather(size_t layer) {
   std::vector<OpCall> calls(ranks_.size());
   for (size_t r = 0; r < calls.size(); ++r)
     ranks_[r].worker->prepare(calls[r], ranks_[r].gathers[layer].node, 0, Worker::Direction::forward);
-  meet();
+  wait_for_all();
   for (int from = 0; from < ranks(); ++from)
     for (int to = 0; to < ranks(); ++to) {
       const OpContext& sender = calls[static_cast<size_t>(from)].context;
@@ -214,7 +214,7 @@ void TensorParallel::gather(size_t layer) {
       send(from, sender.inputs[0].data, to, op.forward_inbox(calls[static_cast<size_t>(to)].context, from),
            op.block_size(sender.batch, from));
     }
-  meet();
+  wait_for_all();
   for (Rank& rank : ranks_) rank.worker->forward(rank.gathers[layer].node);
 }
 
@@ -229,7 +229,7 @@ void TensorParallel::scatter(size_t layer) {
     const DeviceScope scope(sender.worker->device());
     throw_if_error(sender.gathers[layer].op->pack(calls[static_cast<size_t>(from)].context));
   }
-  if (!senders.empty()) meet();
+  if (!senders.empty()) wait_for_all();
   for (int from : senders)
     for (int to = 0; to < ranks(); ++to) {
       if (from == to) continue;
@@ -240,7 +240,7 @@ void TensorParallel::scatter(size_t layer) {
                calls[static_cast<size_t>(from)].context, to),
            to, op.backward_inbox(receiver, from), op.block_size(receiver.batch, to));
     }
-  if (!senders.empty()) meet();
+  if (!senders.empty()) wait_for_all();
   for (Rank& rank : ranks_) rank.worker->backward(rank.gathers[layer].node);
 }
 

@@ -39,7 +39,7 @@ class TensorParallel : public Strategy {
   class Builder;
 
   int ranks() const { return static_cast<int>(ranks_.size()); }
-  void meet();
+  void wait_for_all();
   void send(int from, const float* what, int to, float* where, int64_t size);
   void gather(size_t layer);
   void scatter(size_t layer);

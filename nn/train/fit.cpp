@@ -58,7 +58,7 @@ class Run {
     options.learning_rate.check(run_);
     check_from();
     check_same();
-    result_.place = {options.from.epoch, options.from.step, options.seed, model.options().batch,
+    result_.state = {options.from.epoch, options.from.step, options.seed, model.options().batch,
                      options.from.recipe};
   }
 
@@ -179,13 +179,13 @@ class Run {
   }
 
   void move_to(int64_t epoch, int64_t step) {
-    result_.place.epoch = epoch;
-    result_.place.step = step;
+    result_.state.epoch = epoch;
+    result_.state.step = step;
   }
 
   void save() {
     if (!options_.checkpoint.empty() && world_.first() == 0)
-      save_checkpoint(options_.checkpoint, model_, optimizer_, result_.place);
+      save_checkpoint(options_.checkpoint, model_, optimizer_, result_.state);
   }
 
   // A gradient can be non-finite while the loss is finite. From that step on, updates were skipped.
@@ -237,8 +237,8 @@ FitResult fit(DataParallel& model, Optimizer& optimizer, const FashionMnist& dat
 
 FitResult fit(DataParallel& model, Optimizer& optimizer, const FashionMnist& data,
               const FitOptions& options) {
-  FitObserver nobody;
-  return fit(model, optimizer, data, options, nobody);
+  FitObserver no_observer;
+  return fit(model, optimizer, data, options, no_observer);
 }
 
 }  // namespace rondo::nn

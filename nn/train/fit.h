@@ -47,7 +47,7 @@ struct FitResult {
   End end = End::done;
   std::vector<EpochReport> epochs;  // completed epochs
   int64_t verified_steps = 0;       // with FitOptions::verify: number of steps whose replicas were compared
-  TrainingState place;              // where to resume
+  TrainingState state;              // where to resume
   std::string nonfinite_tensor;     // diverged: the first non-finite tensor, if it was found
   int64_t differing_values = 0;     // with FitOptions::verify: values that differed in any bit
 };

@@ -52,8 +52,8 @@ class StopAfter final : public nn::FitObserver {
 
 std::string shown(const nn::FitResult& result) {
   const char* ends[] = {"done", "stopped", "diverged"};
-  return concat(ends[static_cast<int>(result.end)], " in epoch ", result.place.epoch, " after ",
-                result.place.step, " steps: ", result.nonfinite_tensor);
+  return concat(ends[static_cast<int>(result.end)], " in epoch ", result.state.epoch, " after ",
+                result.state.step, " steps: ", result.nonfinite_tensor);
 }
 
 void train(int local, int group, ProcessGroup* processes) {

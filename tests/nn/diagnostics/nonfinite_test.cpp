@@ -80,33 +80,33 @@ AnyModule with_planted(Planted planted) {
   };
 }
 
-Fleet fleet_of(const AnyModule& network, int ranks, int64_t checkpoint_layers = 0) {
-  return Fleet(network, kSmallInput, spread(ranks), kBatch, [&](const Graph& graph, int64_t batch) {
+ModelFixture fixture_of(const AnyModule& network, int ranks, int64_t checkpoint_layers = 0) {
+  return ModelFixture(network, kSmallInput, spread(ranks), kBatch, [&](const Graph& graph, int64_t batch) {
     return plan_training(graph, batch, {.checkpoint_layers = checkpoint_layers});
   });
 }
 
-std::optional<NonfiniteTensor> hunt_forward(Fleet& fleet) {
-  fleet.upload(normal_values(kBatch * kSmallInput.size(), 1));
-  return first_bad_in_forward(fleet.replicas, kTraining);
+std::optional<NonfiniteTensor> search_forward(ModelFixture& fixture) {
+  fixture.upload(normal_values(kBatch * kSmallInput.size(), 1));
+  return first_nonfinite_in_forward(fixture.replicas, kTraining);
 }
 
-std::optional<NonfiniteTensor> hunt_backward(Fleet& fleet, float gradient = 1) {
-  fleet.upload(normal_values(kBatch * kSmallInput.size(), 1));
-  forward(fleet.replicas, kTraining);
-  for (Replica& replica : fleet.replicas)
-    Fleet::put(replica, replica.output_gradient().data,
-               std::vector<float>(static_cast<size_t>(replica.output_gradient().size()), gradient));
-  return first_bad_in_backward(fleet.replicas, kTraining);
+std::optional<NonfiniteTensor> search_backward(ModelFixture& fixture, float gradient = 1) {
+  fixture.upload(normal_values(kBatch * kSmallInput.size(), 1));
+  forward(fixture.replicas, kTraining);
+  for (Replica& replica : fixture.replicas)
+    ModelFixture::put(replica, replica.output_gradient().data,
+                      std::vector<float>(static_cast<size_t>(replica.output_gradient().size()), gradient));
+  return first_nonfinite_in_backward(fixture.replicas, kTraining);
 }
 
 TEST(FirstNonfinite, WhereAllIsFiniteThereIsNone) {
   for (const auto& [name, network] : small_networks())
     for (int ranks : {1, 3}) {
       SCOPED_TRACE(name);
-      Fleet fleet = fleet_of(network, ranks, ranks);
-      EXPECT_FALSE(hunt_forward(fleet).has_value());
-      EXPECT_FALSE(hunt_backward(fleet).has_value());
+      ModelFixture fixture = fixture_of(network, ranks, ranks);
+      EXPECT_FALSE(search_forward(fixture).has_value());
+      EXPECT_FALSE(search_backward(fixture).has_value());
     }
 }
 
@@ -116,9 +116,9 @@ TEST(FirstNonfinite, FindsWhatForwardMakes) {
       for (int64_t sample : {0, 3, 6}) {
         SCOPED_TRACE(concat(ranks, " replicas, ", value, " in sample ", sample));
         // 7 x 7 x 4: row 2, column 5, channel 1
-        Fleet fleet =
-            fleet_of(with_planted({.sample = sample, .index = (2 * 7 + 5) * 4 + 1, .value = value}), ranks);
-        const std::optional<NonfiniteTensor> bad = hunt_forward(fleet);
+        ModelFixture fixture =
+            fixture_of(with_planted({.sample = sample, .index = (2 * 7 + 5) * 4 + 1, .value = value}), ranks);
+        const std::optional<NonfiniteTensor> bad = search_forward(fixture);
         ASSERT_TRUE(bad.has_value());
         EXPECT_EQ(bad->tensor, "2.body.1 (planter): output");
         EXPECT_EQ(bad->position, concat("[image ", sample, ", row 2, column 5, channel 1]"));
@@ -134,10 +134,10 @@ TEST(FirstNonfinite, FindsWhatBackwardMakes) {
   for (int ranks : {1, 3})
     for (int64_t checkpoint_layers : {0, 2, 3}) {
       SCOPED_TRACE(concat(ranks, " replicas, checkpoint_layers ", checkpoint_layers));
-      Fleet fleet = fleet_of(with_planted({.backward = true, .sample = 4, .index = 9, .value = NAN}), ranks,
-                             checkpoint_layers);
-      EXPECT_FALSE(hunt_forward(fleet).has_value());
-      const std::optional<NonfiniteTensor> bad = hunt_backward(fleet);
+      ModelFixture fixture = fixture_of(
+          with_planted({.backward = true, .sample = 4, .index = 9, .value = NAN}), ranks, checkpoint_layers);
+      EXPECT_FALSE(search_forward(fixture).has_value());
+      const std::optional<NonfiniteTensor> bad = search_backward(fixture);
       ASSERT_TRUE(bad.has_value());
       EXPECT_EQ(bad->text(),
                 concat(ranks == 3 ? "replica 2: " : "",
@@ -147,51 +147,53 @@ TEST(FirstNonfinite, FindsWhatBackwardMakes) {
 }
 
 TEST(FirstNonfinite, FindsParametersStatesAndInputs) {
-  Fleet fleet = fleet_of(small_residual_network(), 3);
+  ModelFixture fixture = fixture_of(small_residual_network(), 3);
   const auto spoil = [&](Replica& replica, float* place) {
-    Fleet::put(replica, place, std::vector<float>{kInfinity});
+    ModelFixture::put(replica, place, std::vector<float>{kInfinity});
   };
   const auto reset = [&] {
-    for (Replica& replica : fleet.replicas) replica.initialise(7);
+    for (Replica& replica : fixture.replicas) replica.initialise(7);
   };
-  const auto text = [&] { return hunt_forward(fleet).value_or(NonfiniteTensor{}).text(); };
-  spoil(fleet.replicas[1], fleet.replicas[1].parameter(fleet.graph.parameters()[0]) + 17);  // [4, 3, 3, 2]
+  const auto text = [&] { return search_forward(fixture).value_or(NonfiniteTensor{}).text(); };
+  spoil(fixture.replicas[1],
+        fixture.replicas[1].parameter(fixture.graph.parameters()[0]) + 17);  // [4, 3, 3, 2]
   EXPECT_EQ(text(), "replica 1: 0.weight [0, 2, 2, 1] is inf");
   reset();
-  const Parameter& state = fleet.graph.states()[1];
-  spoil(fleet.replicas[0], fleet.replicas[0].state(state) + 3);
-  EXPECT_FALSE(hunt_forward(fleet).has_value()) << "training does not read it";
-  fleet.upload(normal_values(kBatch * kSmallInput.size(), 1));
-  EXPECT_EQ(first_bad_in_forward(fleet.replicas, Pass{}).value_or(NonfiniteTensor{}).text(),
+  const Parameter& state = fixture.graph.states()[1];
+  spoil(fixture.replicas[0], fixture.replicas[0].state(state) + 3);
+  EXPECT_FALSE(search_forward(fixture).has_value()) << "training does not read it";
+  fixture.upload(normal_values(kBatch * kSmallInput.size(), 1));
+  EXPECT_EQ(first_nonfinite_in_forward(fixture.replicas, Pass{}).value_or(NonfiniteTensor{}).text(),
             "1.running_var [3] is inf");
   reset();
   std::vector<float> x = normal_values(kBatch * kSmallInput.size(), 1);
   x[static_cast<size_t>(5 * kSmallInput.size() + 2 * 9 * 2 + 3)] = NAN;
-  fleet.upload(x);
-  EXPECT_EQ(first_bad_in_forward(fleet.replicas, kTraining).value_or(NonfiniteTensor{}).text(),
+  fixture.upload(x);
+  EXPECT_EQ(first_nonfinite_in_forward(fixture.replicas, kTraining).value_or(NonfiniteTensor{}).text(),
             "replica 2: the network's input [image 5, row 2, column 1, channel 1] is nan");
-  EXPECT_FALSE(hunt_forward(fleet).has_value());
+  EXPECT_FALSE(search_forward(fixture).has_value());
 }
 
 // Overflow in products, in sums over a batch, and in the sum of two paths.
 TEST(FirstNonfinite, FindsOverflow) {
-  Fleet fleet = fleet_of(small_lenet(), 1);
-  EXPECT_EQ(hunt_backward(fleet, kInfinity).value_or(NonfiniteTensor{}).text(),
+  ModelFixture fixture = fixture_of(small_lenet(), 1);
+  EXPECT_EQ(search_backward(fixture, kInfinity).value_or(NonfiniteTensor{}).text(),
             "the gradient of the network's output [sample 0, element 0] is inf");
   // The sum of 7 of them exceeds the largest float.
-  const std::optional<NonfiniteTensor> sum = hunt_backward(fleet, 1e38f);
+  const std::optional<NonfiniteTensor> sum = search_backward(fixture, 1e38f);
   ASSERT_TRUE(sum.has_value());
   EXPECT_EQ(sum->tensor.substr(0, 2), "9.");
   EXPECT_NE(sum->tensor.find(": gradient"), std::string::npos) << sum->text();
 
   // x + x: the gradient of each path is finite, but their sum is not.
-  Fleet twice(Sequential{Dropout(0), Residual(Sequential{Dropout(0)})}, {1, 1, 2}, {0}, 1,
-              [](const Graph& graph, int64_t batch) { return plan_training(graph, batch); });
+  ModelFixture twice(Sequential{Dropout(0), Residual(Sequential{Dropout(0)})}, {1, 1, 2}, {0}, 1,
+                     [](const Graph& graph, int64_t batch) { return plan_training(graph, batch); });
   twice.upload({1, 1});
   forward(twice.replicas, kTraining);
-  Fleet::put(twice.replicas[0], twice.replicas[0].output_gradient().data, std::vector<float>{1, 3e38f});
+  ModelFixture::put(twice.replicas[0], twice.replicas[0].output_gradient().data,
+                    std::vector<float>{1, 3e38f});
   EXPECT_EQ(
-      first_bad_in_backward(twice.replicas, kTraining).value_or(NonfiniteTensor{}).text(),
+      first_nonfinite_in_backward(twice.replicas, kTraining).value_or(NonfiniteTensor{}).text(),
       "1.body.0 (dropout 0): gradient of its input, added to that of others [sample 0, element 1] is inf");
 }
 
@@ -246,11 +248,11 @@ TEST(FirstNonfinite, DropsWhatTheStepDropped) {
 
 // The search does not train: running statistics are restored.
 TEST(FirstNonfinite, PutsStatesBack) {
-  Fleet fleet = fleet_of(small_residual_network(), 2);
+  ModelFixture fixture = fixture_of(small_residual_network(), 2);
   std::vector<std::vector<float>> before, after;
-  for (Replica& replica : fleet.replicas) before.push_back(Fleet::get(replica, replica.states()));
-  EXPECT_FALSE(hunt_forward(fleet).has_value());
-  for (Replica& replica : fleet.replicas) after.push_back(Fleet::get(replica, replica.states()));
+  for (Replica& replica : fixture.replicas) before.push_back(ModelFixture::get(replica, replica.states()));
+  EXPECT_FALSE(search_forward(fixture).has_value());
+  for (Replica& replica : fixture.replicas) after.push_back(ModelFixture::get(replica, replica.states()));
   EXPECT_EQ(before, after);
 }
 

@@ -19,20 +19,20 @@ using test::normal_values;
 
 // In evaluation a sample's result does not depend on the batch, and running statistics do not change.
 TEST(Graph, EvaluationTreatsEverySampleByItself) {
-  Fleet fleet(small_residual_network(), kSmallInput, {0}, 6, trained);
+  ModelFixture fixture(small_residual_network(), kSmallInput, {0}, 6, trained);
   const std::vector<float> x = normal_values(6 * kSmallInput.size(), 1);
-  fleet.upload(x);
-  forward(fleet.replicas, kTraining);  // changes the running statistics
-  const std::vector<float> states = fleet.get(fleet.replicas[0], fleet.replicas[0].states());
-  fleet.upload(x);
-  forward(fleet.replicas, {});
-  const std::vector<float> together = fleet.outputs();
-  fleet.replicas[0].set_batch(1, 0);
-  fleet.upload({x.begin() + 2 * kSmallInput.size(), x.begin() + 3 * kSmallInput.size()});
-  forward(fleet.replicas, {});
-  EXPECT_TRUE(all_near(fleet.outputs(), {together[6], together[7], together[8]}, 1e-5, 1e-5));
-  const std::vector<float> after = fleet.get(fleet.replicas[0], fleet.replicas[0].states());
-  for (const Parameter& state : fleet.graph.states()) {
+  fixture.upload(x);
+  forward(fixture.replicas, kTraining);  // changes the running statistics
+  const std::vector<float> states = fixture.get(fixture.replicas[0], fixture.replicas[0].states());
+  fixture.upload(x);
+  forward(fixture.replicas, {});
+  const std::vector<float> together = fixture.outputs();
+  fixture.replicas[0].set_batch(1, 0);
+  fixture.upload({x.begin() + 2 * kSmallInput.size(), x.begin() + 3 * kSmallInput.size()});
+  forward(fixture.replicas, {});
+  EXPECT_TRUE(all_near(fixture.outputs(), {together[6], together[7], together[8]}, 1e-5, 1e-5));
+  const std::vector<float> after = fixture.get(fixture.replicas[0], fixture.replicas[0].states());
+  for (const Parameter& state : fixture.graph.states()) {
     if (state.name.find("running") == std::string::npos) continue;
     for (int64_t i = 0; i < state.size; ++i)
       EXPECT_EQ(after[static_cast<size_t>(state.offset + i)], states[static_cast<size_t>(state.offset + i)]);
@@ -40,19 +40,19 @@ TEST(Graph, EvaluationTreatsEverySampleByItself) {
 }
 
 TEST(Graph, DropoutFollowsTheStepCounter) {
-  Fleet fleet(Sequential{Flatten(), Dropout(0.5f)}, {1, 1, 64}, {0}, 2, trained);
+  ModelFixture fixture(Sequential{Flatten(), Dropout(0.5f)}, {1, 1, 64}, {0}, 2, trained);
   const std::vector<float> ones(128, 1);
-  fleet.upload(ones);
-  forward(fleet.replicas, kTraining);
-  const std::vector<float> first = fleet.outputs();
+  fixture.upload(ones);
+  forward(fixture.replicas, kTraining);
+  const std::vector<float> first = fixture.outputs();
   EXPECT_GT(std::count(first.begin(), first.end(), 0.0f), 20);
-  forward(fleet.replicas, kTraining);
-  EXPECT_TRUE(all_equal_bits(fleet.outputs(), first)) << "the same step";
-  ASSERT_TRUE(test::ok(advance(fleet.replicas[0].step(), 1, fleet.replicas[0].stream())));
-  forward(fleet.replicas, kTraining);
-  EXPECT_FALSE(all_equal_bits(fleet.outputs(), first)) << "the next step";
-  forward(fleet.replicas, {});
-  EXPECT_TRUE(all_equal_bits(fleet.outputs(), ones)) << "evaluation";
+  forward(fixture.replicas, kTraining);
+  EXPECT_TRUE(all_equal_bits(fixture.outputs(), first)) << "the same step";
+  ASSERT_TRUE(test::ok(advance(fixture.replicas[0].step(), 1, fixture.replicas[0].stream())));
+  forward(fixture.replicas, kTraining);
+  EXPECT_FALSE(all_equal_bits(fixture.outputs(), first)) << "the next step";
+  forward(fixture.replicas, {});
+  EXPECT_TRUE(all_equal_bits(fixture.outputs(), ones)) << "evaluation";
 }
 
 TEST(Graph, ReluIsFusedWhereItCanBe) {
@@ -80,7 +80,7 @@ TEST(Graph, NamesShapesAndCounts) {
 }
 
 TEST(Graph, TheSameSeedBeginsTheSame) {
-  Fleet a(small_residual_network(), kSmallInput, {0}, 2, trained),
+  ModelFixture a(small_residual_network(), kSmallInput, {0}, 2, trained),
       b(small_residual_network(), kSmallInput, {0}, 2, trained);
   EXPECT_TRUE(all_equal_bits(a.get(a.replicas[0], a.replicas[0].parameters()),
                              b.get(b.replicas[0], b.replicas[0].parameters())));
@@ -131,9 +131,9 @@ TEST(Graph, RefusesWhatDoesNotFit) {
   const Graph graph = make_graph(Linear(2), {1, 1, 3});
   EXPECT_THROW(plan_training(graph, kHuge), Error);
   EXPECT_THROW(plan_inference(graph, kHuge), Error);
-  Fleet fleet(Linear(2), {1, 1, 3}, {0}, 4, trained);
-  EXPECT_THROW(fleet.replicas[0].set_batch(5, 0), Error);
-  EXPECT_THROW(fleet.replicas[0].set_batch(-1, 0), Error);
+  ModelFixture fixture(Linear(2), {1, 1, 3}, {0}, 4, trained);
+  EXPECT_THROW(fixture.replicas[0].set_batch(5, 0), Error);
+  EXPECT_THROW(fixture.replicas[0].set_batch(-1, 0), Error);
 }
 
 }  // namespace

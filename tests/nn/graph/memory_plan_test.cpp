@@ -127,7 +127,7 @@ TEST(MemoryPlan, ReuseChangesNothing) {
       SCOPED_TRACE(concat(name, ", checkpoint_layers ", checkpoint_layers));
       constexpr int64_t kBatch = 6;
       const PlanOptions options = {.checkpoint_layers = checkpoint_layers};
-      Fleet planned(network, kSmallInput, {0}, kBatch,
+      ModelFixture planned(network, kSmallInput, {0}, kBatch,
                     [&](const Graph&graph, int64_t batch) { return plan_training(graph, batch, options); }),
           spread(network, kSmallInput, {0}, kBatch,
                  [&](const Graph&graph, int64_t batch) { return without_reuse(graph, batch, options); });
@@ -136,12 +136,12 @@ TEST(MemoryPlan, ReuseChangesNothing) {
       const std::vector<float> x = normal_values(kBatch * kSmallInput.size(), 1);
       std::vector<std::vector<double>> gradients;
       std::vector<std::vector<float>> outputs;
-      for (Fleet* fleet : {&planned, &spread}) {
-        fleet->upload(x);
-        forward(fleet->replicas, kTraining);
-        outputs.push_back(fleet->outputs());
+      for (ModelFixture* fixture : {&planned, &spread}) {
+        fixture->upload(x);
+        forward(fixture->replicas, kTraining);
+        outputs.push_back(fixture->outputs());
         gradients.push_back(
-            fleet->gradients(normal_values(static_cast<int64_t>(outputs[0].size()), 2), kTraining));
+            fixture->gradients(normal_values(static_cast<int64_t>(outputs[0].size()), 2), kTraining));
       }
       EXPECT_TRUE(all_equal_bits(outputs[0], outputs[1]));
       EXPECT_EQ(gradients[0], gradients[1]);
@@ -178,13 +178,13 @@ TEST(MemoryPlan, RefusesWhatItWasNotMadeFor) {
   Graph dead_end({1, 1, 5});
   dead_end.add(std::make_unique<NoOp>(Saves{}), {dead_end.input()}, {1, 1, 5});
   dead_end.set_output(dead_end.input());
-  EXPECT_TRUE(says([&] { plan_training(dead_end, 2); }, "nobody uses the result of"));
-  Fleet evaluation(small_lenet(), kSmallInput, {0}, 2, plan_inference);
+  EXPECT_TRUE(says([&] { plan_training(dead_end, 2); }, "no operation uses the result of"));
+  ModelFixture evaluation(small_lenet(), kSmallInput, {0}, 2, plan_inference);
   evaluation.upload(normal_values(2 * kSmallInput.size(), 1));
   forward(evaluation.replicas, {});
   EXPECT_TRUE(says([&] { backward(evaluation.replicas, kTraining); }, "planned for evaluation"));
   int rank = 0;
-  Fleet mixed(small_lenet(), kSmallInput, spread(2), 4, [&](const Graph& g, int64_t batch) {
+  ModelFixture mixed(small_lenet(), kSmallInput, spread(2), 4, [&](const Graph& g, int64_t batch) {
     return plan_training(g, batch, {.checkpoint_layers = 2 * rank++});
   });
   EXPECT_TRUE(says([&] { forward(mixed.replicas, kTraining); }, "different schedules"));

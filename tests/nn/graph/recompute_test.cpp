@@ -22,18 +22,18 @@ struct Trace {
 };
 
 Trace train(const AnyModule& network, Shape input, int ranks, int64_t batch, int checkpoint_layers) {
-  Fleet fleet(network, input, spread(ranks), batch, [&](const Graph& graph, int64_t samples) {
+  ModelFixture fixture(network, input, spread(ranks), batch, [&](const Graph& graph, int64_t samples) {
     return plan_training(graph, samples, {.checkpoint_layers = checkpoint_layers});
   });
-  const Pass pass = ranks > 1 ? fleet.shared() : kTraining;
-  fleet.upload(normal_values(batch * input.size(), 1));
-  forward(fleet.replicas, pass);
+  const Pass pass = ranks > 1 ? fixture.shared() : kTraining;
+  fixture.upload(normal_values(batch * input.size(), 1));
+  forward(fixture.replicas, pass);
   Trace trace;
-  trace.outputs = fleet.outputs();
-  fleet.gradients(normal_values(static_cast<int64_t>(trace.outputs.size()), 2), pass);
-  for (Replica& replica : fleet.replicas) {
-    trace.gradients.push_back(Fleet::get(replica, replica.gradients()));
-    trace.states.push_back(Fleet::get(replica, replica.states()));
+  trace.outputs = fixture.outputs();
+  fixture.gradients(normal_values(static_cast<int64_t>(trace.outputs.size()), 2), pass);
+  for (Replica& replica : fixture.replicas) {
+    trace.gradients.push_back(ModelFixture::get(replica, replica.gradients()));
+    trace.states.push_back(ModelFixture::get(replica, replica.states()));
   }
   return trace;
 }
@@ -131,11 +131,12 @@ class Recorder : public Module {
 TEST(Recompute, MakesNoSumsAgain) {
   std::vector<std::string> calls;
   const Recorder layer(calls);
-  Fleet fleet(Sequential{layer, layer, layer}, {1, 1, 4}, {0}, 1, [](const Graph& graph, int64_t batch) {
-    return plan_training(graph, batch, {.checkpoint_layers = 2});
-  });
-  forward(fleet.replicas, kTraining);
-  backward(fleet.replicas, kTraining);
+  ModelFixture fixture(Sequential{layer, layer, layer}, {1, 1, 4}, {0}, 1,
+                       [](const Graph& graph, int64_t batch) {
+                         return plan_training(graph, batch, {.checkpoint_layers = 2});
+                       });
+  forward(fixture.replicas, kTraining);
+  backward(fixture.replicas, kTraining);
   const std::vector<std::string> want = {"sums",     "forward",       "sums",     "forward", "sums",
                                          "forward",  "backward sums", "backward", "again",   "backward sums",
                                          "backward", "backward sums", "backward"};

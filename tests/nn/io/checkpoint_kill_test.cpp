@@ -55,11 +55,11 @@ TEST(KilledWhileSaving, LeavesTheOldOrTheNewCheckpoint) {
     ASSERT_NO_FATAL_FAILURE(write_and_kill(path, std::chrono::microseconds(random.below(20'000))));
     // Only an interrupted save leaves its temporary file.
     in_the_middle += std::filesystem::exists(directory / ".a.rondo-tmp");
-    TrainingState place;
-    ASSERT_NO_THROW(place = load_checkpoint(path, trainings.one.model, trainings.one.sgd));
-    ASSERT_TRUE(place == TrainingState(1, 0, 0, 4) || place == TrainingState(2, 0, 0, 4)) << place.epoch;
-    ASSERT_TRUE(test::all_equal_bits(test::parameters_of(trainings.one.model), place.epoch == 1 ? one : two));
-    ++found[place.epoch - 1];
+    TrainingState state;
+    ASSERT_NO_THROW(state = load_checkpoint(path, trainings.one.model, trainings.one.sgd));
+    ASSERT_TRUE(state == TrainingState(1, 0, 0, 4) || state == TrainingState(2, 0, 0, 4)) << state.epoch;
+    ASSERT_TRUE(test::all_equal_bits(test::parameters_of(trainings.one.model), state.epoch == 1 ? one : two));
+    ++found[state.epoch - 1];
   }
   EXPECT_GT(in_the_middle, 0) << "no save was interrupted";
   EXPECT_GT(found[0], 0);

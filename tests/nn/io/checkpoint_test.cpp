@@ -69,14 +69,14 @@ testing::AssertionResult same_bytes(const std::string& a, const std::string& b) 
   return all_equal_bits(std::vector<uint8_t>(a.begin(), a.end()), std::vector<uint8_t>(b.begin(), b.end()));
 }
 
-const TrainingState kPlace = {
+const TrainingState kState = {
     7, 4, std::numeric_limits<uint64_t>::max(), 12, {{"--lr", "0.1"}, {"", "empty"}, {"=\n", ""}}};
 
 class CheckpointFile : public testing::Test {
  protected:
   // The complete state of a training, as bytes.
   std::string all_of(Training& training) {
-    save_checkpoint(directory_ / "all", training.model, *training.optimizer, kPlace);
+    save_checkpoint(directory_ / "all", training.model, *training.optimizer, kState);
     return read_text(directory_ / "all");
   }
   // Returns the error message of a refused load, without the path. The training must not change.
@@ -115,10 +115,10 @@ TEST_F(CheckpointFile, TrainingGoesOnBitForBit) {
         SCOPED_TRACE(concat(ranks, " devices, ", straight.optimizer->kind(), ", shared ", sync_batch_norm));
         straight.train(0, 6);
         first.train(0, 4);
-        save_checkpoint(path_, first.model, *first.optimizer, kPlace);
+        save_checkpoint(path_, first.model, *first.optimizer, kState);
         Training second(ranks, make, sync_batch_norm);
         second.train(0, 1);  // earlier state must not matter
-        EXPECT_EQ(load_checkpoint(path_, second.model, *second.optimizer), kPlace);
+        EXPECT_EQ(load_checkpoint(path_, second.model, *second.optimizer), kState);
         EXPECT_EQ(second.optimizer->learning_rate(), 0.01f);
         EXPECT_TRUE(same_bytes(all_of(second), all_of(first))) << "saved again, it is another file";
         second.train(4, 6);
@@ -154,9 +154,9 @@ TEST_F(CheckpointFile, TheOrderOfTheSamplesGoesOn) {
   straight.steps(2);
   save_checkpoint(path_, straight.model, straight.sgd, {1, straight.batches.step(), 3, 20});
   straight.steps(3);
-  const TrainingState place = load_checkpoint(path_, second.model, second.sgd);
-  EXPECT_EQ(place, (TrainingState{1, 2, 3, 20}));
-  second.batches.begin_epoch(place.epoch, place.step);
+  const TrainingState state = load_checkpoint(path_, second.model, second.sgd);
+  EXPECT_EQ(state, (TrainingState{1, 2, 3, 20}));
+  second.batches.begin_epoch(state.epoch, state.step);
   second.steps(3);
   EXPECT_TRUE(second.batches.done());
   EXPECT_TRUE(all_equal_bits(parameters_of(second.model), parameters_of(straight.model)));
@@ -165,7 +165,7 @@ TEST_F(CheckpointFile, TheOrderOfTheSamplesGoesOn) {
 TEST_F(CheckpointFile, LoadsOntoAnyNumberOfDevices) {
   Training two(2);
   two.train(0, 4);
-  save_checkpoint(path_, two.model, *two.optimizer, kPlace);
+  save_checkpoint(path_, two.model, *two.optimizer, kState);
   for (const int ranks : {1, 4}) {
     SCOPED_TRACE(concat(ranks, " devices"));
     Training other(ranks);
@@ -183,7 +183,7 @@ TEST_F(CheckpointFile, LoadsOntoAnyNumberOfDevices) {
 TEST_F(CheckpointFile, HoldsWhatTheDocumentationSays) {
   Training training(1, make_adam);
   training.train(0, 4);
-  save_checkpoint(path_, training.model, *training.optimizer, kPlace);
+  save_checkpoint(path_, training.model, *training.optimizer, kState);
   const Safetensors file = read_safetensors(path_);
   const auto shape = [&](const std::string& name) {
     const StoredTensor* tensor = file.find(name);
@@ -224,7 +224,7 @@ TEST_F(CheckpointFile, ParametersAloneAreEnoughToPredict) {
   save_parameters(path_, trained.model);
   EXPECT_FALSE(read_safetensors(path_).find("training.steps"));
   const std::string checkpoint = directory_ / "checkpoint";
-  save_checkpoint(checkpoint, trained.model, *trained.optimizer, kPlace);
+  save_checkpoint(checkpoint, trained.model, *trained.optimizer, kState);
   for (const std::string& path : {path_, checkpoint}) {
     DataParallelOptions options = options_for(2);
     options.seed = 6;
@@ -238,7 +238,7 @@ TEST_F(CheckpointFile, ParametersAloneAreEnoughToPredict) {
 TEST_F(CheckpointFile, WaitsForTheStepsBefore) {
   Training training(3);
   training.train(0, 2);
-  save_checkpoint(path_, training.model, *training.optimizer, kPlace);
+  save_checkpoint(path_, training.model, *training.optimizer, kState);
   const std::string before = all_of(training);
   for (int round = 0; round < 5; ++round) {
     training.train(2, 6);
@@ -251,7 +251,7 @@ TEST_F(CheckpointFile, NansComeBack) {
   Training training(1);
   const std::vector<float> nans(12 * 64, std::numeric_limits<float>::quiet_NaN());
   training.model.train_step(nans, some_labels(12, 4), *training.optimizer);
-  save_checkpoint(path_, training.model, *training.optimizer, kPlace);
+  save_checkpoint(path_, training.model, *training.optimizer, kState);
   Training other(1);
   load_checkpoint(path_, other.model, *other.optimizer);
   EXPECT_TRUE(same_bytes(all_of(other), all_of(training)));
@@ -262,7 +262,7 @@ TEST_F(CheckpointFile, RefusesAnotherNetwork) {
   Training training(2);
   const auto saved_by = [&](const AnyModule& network, Shape input) {
     DataParallel model(network, input, options_for(1));
-    save_checkpoint(path_, model, *make_sgd(model), kPlace);
+    save_checkpoint(path_, model, *make_sgd(model), kState);
   };
   saved_by(Sequential{Flatten(), Linear(4)}, kSmallInput);
   EXPECT_EQ(refused_load(training),
@@ -289,7 +289,7 @@ TEST_F(CheckpointFile, RefusesAnotherNetwork) {
 TEST_F(CheckpointFile, RefusesAnotherTraining) {
   Training training(2);
   const auto saved_by = [&](Training& other) {
-    save_checkpoint(path_, other.model, *other.optimizer, kPlace);
+    save_checkpoint(path_, other.model, *other.optimizer, kState);
   };
   Training adam(2, make_adam);
   saved_by(adam);
@@ -308,16 +308,16 @@ TEST_F(CheckpointFile, RefusesAnotherTraining) {
             "its format is 'rondo parameters', that of a training is 'rondo checkpoint'");
   const std::string message = complaint([&] { load_checkpoint(path_, training.model, *adam.optimizer); });
   EXPECT_EQ(message, path_ + ": the optimizer was made for another model, must be for this one");
-  EXPECT_EQ(complaint([&] { save_checkpoint(path_, training.model, *adam.optimizer, kPlace); }), message);
+  EXPECT_EQ(complaint([&] { save_checkpoint(path_, training.model, *adam.optimizer, kState); }), message);
 }
 
 // `accept` is called before any other comparison and before any change.
 TEST_F(CheckpointFile, TheCallerCanRefuseThePlace) {
   Training training(2), adam(2, make_adam);
-  save_checkpoint(path_, adam.model, *adam.optimizer, kPlace);
-  const auto refuse = [](const TrainingState& place) {
-    EXPECT_EQ(place, kPlace);
-    throw Error(bad_argument("not with ", place.recipe.at("--lr")));
+  save_checkpoint(path_, adam.model, *adam.optimizer, kState);
+  const auto refuse = [](const TrainingState& state) {
+    EXPECT_EQ(state, kState);
+    throw Error(bad_argument("not with ", state.recipe.at("--lr")));
   };
   for (Training* one : {&training, &adam}) {
     one->train(0, 1);
@@ -329,7 +329,7 @@ TEST_F(CheckpointFile, TheCallerCanRefuseThePlace) {
 TEST_F(CheckpointFile, RefusesTensorsTooManyOrTooFew) {
   Training training(2, make_adam);
   const auto saved_without = [&](const std::string& name) {
-    save_checkpoint(path_, training.model, *training.optimizer, kPlace);
+    save_checkpoint(path_, training.model, *training.optimizer, kState);
     edit([&](Safetensors& file) {
       EXPECT_EQ(std::erase_if(file.tensors, [&](const StoredTensor& t) { return t.name == name; }), 1u);
     });
@@ -344,7 +344,7 @@ TEST_F(CheckpointFile, RefusesTensorsTooManyOrTooFew) {
     EXPECT_EQ(refused_load(training),
               concat("there is no tensor '", name, "', must be I64 [] as in the model"));
   }
-  save_checkpoint(path_, training.model, *training.optimizer, kPlace);
+  save_checkpoint(path_, training.model, *training.optimizer, kState);
   edit([&](Safetensors& file) { file.tensors.push_back({"more", StoredType::u8, {0}, {}}); });
   EXPECT_EQ(refused_load(training), "there is a tensor 'more', U8 [0], which the model does not have");
   EXPECT_EQ(refused_parameters(training), "there is a tensor 'more', U8 [0], which the model does not have");
@@ -363,7 +363,7 @@ TEST_F(CheckpointFile, RefusesTensorsTooManyOrTooFew) {
 TEST_F(CheckpointFile, RefusesMetadataThatDoesNotFit) {
   Training training(1);
   const auto refused_with = [&](const std::string& key, const std::string& value) {
-    save_checkpoint(path_, training.model, *training.optimizer, kPlace);
+    save_checkpoint(path_, training.model, *training.optimizer, kState);
     edit([&](Safetensors& file) {
       file.metadata[key] = value;
       if (value.empty()) file.metadata.erase(key);
@@ -402,7 +402,7 @@ TEST_F(CheckpointFile, RefusesCountersThatCountNothing) {
   for (const std::string name : {"training.steps", "optimizer.steps"})
     for (const int64_t value :
          {int64_t{-1}, std::numeric_limits<int64_t>::min(), std::numeric_limits<int64_t>::max()}) {
-      save_checkpoint(path_, training.model, *training.optimizer, kPlace);
+      save_checkpoint(path_, training.model, *training.optimizer, kState);
       edit([&](Safetensors& file) {
         for (StoredTensor& tensor : file.tensors)
           if (tensor.name == name) tensor.bytes = std::as_bytes(std::span(&value, 1));
@@ -448,7 +448,7 @@ TEST_F(CheckpointFile, RefusesEveryChangedByte) {
     load();
     EXPECT_FALSE(same_bytes(all_of(training), before)) << "nothing could have changed";
   };
-  save_checkpoint(path_, training.model, *training.optimizer, kPlace);
+  save_checkpoint(path_, training.model, *training.optimizer, kState);
   damage([&] { load_checkpoint(path_, training.model, *training.optimizer); });
   save_parameters(path_, training.model);
   damage([&] { load_parameters(path_, training.model); });
@@ -457,7 +457,7 @@ TEST_F(CheckpointFile, RefusesEveryChangedByte) {
 // Edits that leave the contents valid are detected by the checksum.
 TEST_F(CheckpointFile, RefusesContentsThatWereEdited) {
   Training training(2);
-  save_checkpoint(path_, training.model, *training.optimizer, kPlace);
+  save_checkpoint(path_, training.model, *training.optimizer, kState);
   const std::string whole = read_text(path_);
   const auto refused_after = [&](const std::function<void(Safetensors&)>& change) {
     test::write_file(path_, test::bytes_of(whole));
@@ -520,7 +520,7 @@ TEST_F(CheckpointFile, ParametersOfAnotherProgramNeedNoChecksum) {
 TEST_F(CheckpointFile, StatisticsOfEachReplicaNeedAsManyReplicas) {
   Training three(3, make_sgd, false), two(2, make_sgd, false), shared(3);
   three.train(0, 2);
-  save_checkpoint(path_, three.model, *three.optimizer, kPlace);
+  save_checkpoint(path_, three.model, *three.optimizer, kState);
   EXPECT_TRUE(read_safetensors(path_).find("replica.2.1.running_mean"));
   EXPECT_EQ(refused_load(two),
             "it has running statistics for each of 3 replicas, but the model has 2: must be as many, with "
@@ -533,27 +533,27 @@ TEST_F(CheckpointFile, StatisticsOfEachReplicaNeedAsManyReplicas) {
   load_parameters(path_, again.model);
   EXPECT_TRUE(all_equal_bits(again.predictions(), three.predictions()));
   // Shared statistics fit any number of devices.
-  save_checkpoint(path_, shared.model, *shared.optimizer, kPlace);
+  save_checkpoint(path_, shared.model, *shared.optimizer, kState);
   load_checkpoint(path_, two.model, *two.optimizer);
 }
 
 TEST_F(CheckpointFile, ReplicasThatDifferAreNotSaved) {
   Training training(3);
-  save_checkpoint(path_, training.model, *training.optimizer, kPlace);
+  save_checkpoint(path_, training.model, *training.optimizer, kState);
   const std::string before = read_text(path_);
   Replica& last = training.model.replicas()[2];
   const Parameter& bias = training.model.graph().parameters()[1];
   const float other = 3;
   const DeviceScope scope(last.device());
   RONDO_CUDA_THROW(cudaMemcpy(last.parameter(bias), &other, sizeof(other), cudaMemcpyHostToDevice));
-  EXPECT_EQ(complaint([&] { save_checkpoint(path_, training.model, *training.optimizer, kPlace); }),
+  EXPECT_EQ(complaint([&] { save_checkpoint(path_, training.model, *training.optimizer, kState); }),
             path_ + ": the replicas differ: '" + bias.name + "' of replica 2 is not that of replica 0");
   EXPECT_EQ(read_text(path_), before);
 }
 
 TEST_F(CheckpointFile, ADiskThatIsFullLeavesTheOldOne) {
   Training training(2);
-  save_checkpoint(path_, training.model, *training.optimizer, kPlace);
+  save_checkpoint(path_, training.model, *training.optimizer, kState);
   const std::string before = read_text(path_);
   training.train(0, 1);
   training.model.streams().synchronize();
@@ -564,7 +564,7 @@ TEST_F(CheckpointFile, ADiskThatIsFullLeavesTheOldOne) {
   ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &small), 0);
   StatusCode code = StatusCode::ok;
   try {
-    save_checkpoint(path_, training.model, *training.optimizer, kPlace);
+    save_checkpoint(path_, training.model, *training.optimizer, kState);
   } catch (const Error& error) {
     code = error.status().code();
   }
@@ -578,7 +578,7 @@ TEST_F(CheckpointFile, ADiskThatIsFullLeavesTheOldOne) {
 TEST_F(CheckpointFile, RefusesPathsThatAreNoFile) {
   Training training(1);
   const auto save = [&](const std::string& path) {
-    return complaint([&] { save_checkpoint(path, training.model, *training.optimizer, kPlace); });
+    return complaint([&] { save_checkpoint(path, training.model, *training.optimizer, kState); });
   };
   const std::string folder = directory_.path(), nowhere = directory_ / "none/a";
   EXPECT_EQ(save(folder), folder + ": is a folder, must be a file");

@@ -7,7 +7,7 @@ int main(int, char** arguments) {
   rondo::test::TwoTrainings trainings;
   for (bool first = true;; first = false) {
     for (auto* training : {&trainings.one, &trainings.two})
-      rondo::nn::save_checkpoint(arguments[1], training->model, training->sgd, training->place);
+      rondo::nn::save_checkpoint(arguments[1], training->model, training->sgd, training->state);
     if (first) std::puts("saved"), std::fflush(stdout);
   }
 }

@@ -107,7 +107,7 @@ TEST_P(Ranks, GradientsAndLossesAreThoseOfOneDevice) {
 TEST_P(Ranks, WithoutGraphsItIsTheSame) {
   const FashionMnist data = test::small_data(75, 20);
   const Options options = options_for(GetParam());
-  Observer nobody;
+  Observer no_observer;
   const auto set_access = [&](simt::PeerAccess access) {
     for (const int a : options.devices)
       for (const int b : options.devices) {
@@ -117,9 +117,9 @@ TEST_P(Ranks, WithoutGraphsItIsTheSame) {
       }
   };
   set_access(simt::PeerAccess::absent);
-  const Result replayed = train(data, options, nobody);
+  const Result replayed = train(data, options, no_observer);
   simt::set_staged_graph_copies(simt::StagedGraphCopies::not_launched);
-  const Result call_by_call = train(data, options, nobody);
+  const Result call_by_call = train(data, options, no_observer);
   simt::set_staged_graph_copies(simt::StagedGraphCopies::work);
   set_access(simt::PeerAccess::works);
   EXPECT_EQ(call_by_call.parameters, replayed.parameters);
@@ -136,8 +136,8 @@ TEST_P(Trainer, GivesTheBitsOfTheLesson) {
   Options options = options_for(GetParam());
   // The trainer reduces in buckets, so the order of additions must not depend on the position in the arena.
   options.algorithm = Algorithm::direct;
-  Observer nobody;
-  const Result lesson = train(data, options, nobody);
+  Observer no_observer;
+  const Result lesson = train(data, options, no_observer);
 
   nn::DataParallel model(nn::lenet(10, nn::weight_init("normal")), {28, 28, 1},
                          {.devices = options.devices,

@@ -24,14 +24,17 @@ using Floats = std::vector<float>;
 // A model in float and its reference in double with the same parameters.
 struct Pair {
   Pair(const nn::AnyModule& network, nn::Shape in, ReferenceNetwork twin, int64_t samples)
-      : input(in), batch(samples), fleet(network, in, {0}, samples, nn::trained), reference(std::move(twin)) {
-    const Floats all = nn::Fleet::get(fleet.replicas[0], fleet.replicas[0].parameters());
-    const auto& nodes = fleet.graph.nodes();
+      : input(in),
+        batch(samples),
+        fixture(network, in, {0}, samples, nn::trained),
+        reference(std::move(twin)) {
+    const Floats all = nn::ModelFixture::get(fixture.replicas[0], fixture.replicas[0].parameters());
+    const auto& nodes = fixture.graph.nodes();
     EXPECT_EQ(nodes.size(), reference.nodes().size());
     for (size_t i = 0; i < nodes.size(); ++i)
       for (size_t p = 0; p < nodes[i].parameters.size(); ++p) {
         const nn::Parameter& parameter =
-            fleet.graph.parameters()[static_cast<size_t>(nodes[i].parameters[p])];
+            fixture.graph.parameters()[static_cast<size_t>(nodes[i].parameters[p])];
         EXPECT_EQ(static_cast<size_t>(parameter.size), reference.parameters[i][p].size()) << parameter.name;
         reference.parameters[i][p].assign(all.begin() + parameter.offset,
                                           all.begin() + parameter.offset + parameter.size);
@@ -42,16 +45,16 @@ struct Pair {
   }
 
   std::string name_of(size_t node) const {
-    return concat(fleet.graph.nodes()[node].name, " (", fleet.graph.nodes()[node].op->description(), ")");
+    return concat(fixture.graph.nodes()[node].name, " (", fixture.graph.nodes()[node].op->description(), ")");
   }
   std::string name_of(size_t node, size_t parameter) const {
-    const int number = fleet.graph.nodes()[node].parameters[parameter];
-    return fleet.graph.parameters()[static_cast<size_t>(number)].name;
+    const int number = fixture.graph.nodes()[node].parameters[parameter];
+    return fixture.graph.parameters()[static_cast<size_t>(number)].name;
   }
 
   nn::Shape input;
   int64_t batch;
-  nn::Fleet fleet;
+  nn::ModelFixture fixture;
   ReferenceNetwork reference;
   Floats x;
   std::vector<int32_t> labels;
@@ -89,7 +92,7 @@ double least_length(size_t parameter, const Doubles& output_gradient) {
 }
 
 void expect_layers_agree(Pair pair) {
-  const FloatStep step(pair.fleet, pair.x, pair.labels);
+  const FloatStep step(pair.fixture, pair.x, pair.labels);
   double forward_error = 0, input_error = 0, parameter_error = 0;
   for (size_t i = 0; i < step.outputs.size(); ++i) {
     SCOPED_TRACE(pair.name_of(i));
@@ -119,7 +122,7 @@ void expect_layers_agree(Pair pair) {
 }
 
 void expect_models_agree(Pair pair, double bound, double gradient_bound) {
-  const FloatStep step(pair.fleet, pair.x, pair.labels);
+  const FloatStep step(pair.fixture, pair.x, pair.labels);
   ReferenceNetwork& reference = pair.reference;
   reference.forward(to_double(pair.x), pair.batch);
   double output_error = 0, gradient_error = 0, parameter_error = 0;
@@ -216,11 +219,11 @@ TEST(DoublePrecision, GradientsOfTheMlpAreSlopes) { expect_gradients_are_slopes(
 // PyTorch's convention over three steps: new = 0.9 old + 0.1 batch, from 0 and 1, with the unbiased variance.
 TEST(RunningStatistics, OfResNet18FollowPyTorch) {
   Pair pair = resnet_pair(8, 3);
-  const auto& nodes = pair.fleet.graph.nodes();
+  const auto& nodes = pair.fixture.graph.nodes();
   std::vector<ReferenceStatistics> want(nodes.size());
   for (uint64_t pass = 0; pass < 3; ++pass) {
-    const FloatStep step(pair.fleet, normal_values(3 * pair.input.size(), 20 + pass), pair.labels);
-    const Floats states = nn::Fleet::get(pair.fleet.replicas[0], pair.fleet.replicas[0].states());
+    const FloatStep step(pair.fixture, normal_values(3 * pair.input.size(), 20 + pass), pair.labels);
+    const Floats states = nn::ModelFixture::get(pair.fixture.replicas[0], pair.fixture.replicas[0].states());
     for (size_t i = 0; i < nodes.size(); ++i) {
       if (nodes[i].states.empty()) continue;
       SCOPED_TRACE(pair.name_of(i));
@@ -236,7 +239,7 @@ TEST(RunningStatistics, OfResNet18FollowPyTorch) {
       }
       const auto state = [&](int which) {
         const nn::Parameter& s =
-            pair.fleet.graph.states()[static_cast<size_t>(nodes[i].states[static_cast<size_t>(which)])];
+            pair.fixture.graph.states()[static_cast<size_t>(nodes[i].states[static_cast<size_t>(which)])];
         return Floats(states.begin() + s.offset, states.begin() + s.offset + s.size);
       };
       EXPECT_TRUE(all_near(state(0), want[i].mean, 1e-6, 1e-6));

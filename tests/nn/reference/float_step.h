@@ -12,14 +12,14 @@ struct FloatStep {
   using Floats = std::vector<float>;
 
   // The loss is the sum of the samples' cross-entropies.
-  FloatStep(nn::Fleet& fleet, const Floats& x, const std::vector<int32_t>& labels) {
-    nn::Replica& replica = fleet.replicas[0];
-    const std::vector<nn::Graph::Node>& nodes = fleet.graph.nodes();
-    const auto get = [&](nn::Tensor tensor) { return nn::Fleet::get(replica, tensor.elements()); };
+  FloatStep(nn::ModelFixture& fixture, const Floats& x, const std::vector<int32_t>& labels) {
+    nn::Replica& replica = fixture.replicas[0];
+    const std::vector<nn::Graph::Node>& nodes = fixture.graph.nodes();
+    const auto get = [&](nn::Tensor tensor) { return nn::ModelFixture::get(replica, tensor.elements()); };
     outputs.resize(nodes.size());
     output_gradients = outputs;
-    fleet.upload(x);
-    nn::forward(fleet.replicas, nn::kTraining,
+    fixture.upload(x);
+    nn::forward(fixture.replicas, nn::kTraining,
                 [&](int node) { outputs[static_cast<size_t>(node)] = get(replica.output_of(node)); });
 
     const auto rows = static_cast<int64_t>(labels.size());
@@ -34,23 +34,23 @@ struct FloatStep {
     loss = loss_stats.download()[0].loss;
 
     input_gradients.resize(nodes.size());
-    nn::backward(fleet.replicas, nn::kTraining, [&](int index) {
+    nn::backward(fixture.replicas, nn::kTraining, [&](int index) {
       const nn::Graph::Node& node = nodes[static_cast<size_t>(index)];
       for (int i = 0; i < static_cast<int>(node.inputs.size()); ++i) {
         const nn::Tensor part = replica.input_gradient_of(index, i), sum = replica.added_to_by(index, i);
         input_gradients[static_cast<size_t>(index)].push_back(part.data ? get(part) : Floats());
         const int producer =
-            fleet.graph
-                .values()[static_cast<size_t>(fleet.graph.resolved(node.inputs[static_cast<size_t>(i)]))]
+            fixture.graph
+                .values()[static_cast<size_t>(fixture.graph.resolved(node.inputs[static_cast<size_t>(i)]))]
                 .producer;
         if (producer >= 0) output_gradients[static_cast<size_t>(producer)] = get(sum.data ? sum : part);
       }
     });
-    const Floats all = nn::Fleet::get(replica, replica.gradients());
+    const Floats all = nn::ModelFixture::get(replica, replica.gradients());
     for (const nn::Graph::Node& node : nodes) {
       std::vector<Floats>& of_node = parameter_gradients.emplace_back();
       for (int p : node.parameters) {
-        const nn::Parameter& parameter = fleet.graph.parameters()[static_cast<size_t>(p)];
+        const nn::Parameter& parameter = fixture.graph.parameters()[static_cast<size_t>(p)];
         of_node.emplace_back(all.begin() + parameter.offset, all.begin() + parameter.offset + parameter.size);
       }
     }

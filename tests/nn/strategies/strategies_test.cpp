@@ -194,19 +194,19 @@ TEST(Strategies, ANetworkThatIsCutDropsTheSame) {
 // ---- Splitting a network ----
 
 TEST(Strategies, PiecesKeepWhatIsFused) {
-  const std::vector<Piece> pieces = pieces_of(lenet(), {28, 28, 1}, 10);
+  const std::vector<StagePart> parts = stage_parts(lenet(), {28, 28, 1}, 10);
   std::vector<size_t> modules;
   std::vector<int> nodes;
-  for (const Piece& piece : pieces) modules.push_back(piece.modules.size()), nodes.push_back(piece.nodes);
+  for (const StagePart& part : parts) modules.push_back(part.modules.size()), nodes.push_back(part.nodes);
   // conv + ReLU, pool, conv + ReLU, pool + Flatten, linear + ReLU, linear
   EXPECT_EQ(modules, (std::vector<size_t>{2, 1, 2, 2, 2, 1}));
   EXPECT_EQ(nodes, (std::vector<int>{1, 1, 1, 1, 1, 1}));
-  EXPECT_EQ(pieces[2].input, (Shape{13, 13, 20}));
+  EXPECT_EQ(parts[2].input, (Shape{13, 13, 20}));
   // Forward, the gradient of the filters and the update, but no gradient of the network's input.
   const double conv1 = 2.0 * 26 * 26 * 20 * 9;
-  EXPECT_EQ(pieces[0].cost, 2 * 10 * conv1 + 2 * (20 * 9 + 20));
+  EXPECT_EQ(parts[0].cost, 2 * 10 * conv1 + 2 * (20 * 9 + 20));
   const double linear = 2.0 * 128 * 10;
-  EXPECT_EQ(pieces[5].cost, 3 * 10 * linear + 2 * (1280 + 10));
+  EXPECT_EQ(parts[5].cost, 3 * 10 * linear + 2 * (1280 + 10));
 }
 
 std::vector<std::pair<size_t, size_t>> sizes_and_parts(size_t most) {
@@ -299,7 +299,7 @@ TEST(Strategies, MemoryIsWhatTheFormulasSay) {
   EXPECT_EQ(single.gradients, p);
   EXPECT_EQ(single.activations, a);
 
-  const std::vector<Piece> stages = stages_of(task.network, task.input, 13, 3);
+  const std::vector<StagePart> stages = stages_of(task.network, task.input, 13, 3);
   const std::vector<RankMemory> network = memory(StrategyKind::pipeline);
   int64_t sum = 0;
   for (size_t s = 0; s < 3; ++s) {
@@ -348,7 +348,7 @@ TEST(Strategies, TrafficIsWhatTheFormulasSay) {
       SCOPED_TRACE(concat(n, " ranks, ", size, " samples"));
       EXPECT_EQ(sent_by_a_step(StrategyKind::single, task, options_for(ranks), size), 0);
       int64_t cuts = 0;
-      for (const Piece& stage : stages_of(task.network, task.input, 13, static_cast<size_t>(n)))
+      for (const StagePart& stage : stages_of(task.network, task.input, 13, static_cast<size_t>(n)))
         if (stage.first_node > 0) cuts += stage.input.size();
       for (int64_t micro_batches : {1, 5})
         EXPECT_EQ(sent_by_a_step(StrategyKind::pipeline, task, options_for(ranks, micro_batches), size),

@@ -60,7 +60,7 @@ TEST(Groups, TrainAsTheyAreAdded) {
 }
 
 // Includes uneven batches: blocks of different sizes, some of them empty.
-TEST(FixedOrder, ParametersDoNotDependOnTheNumberOfDevices) {
+TEST(DeviceCountInvariance, ParametersDoNotDependOnTheNumberOfDevices) {
   for (const AnyModule& net : {lenet(), network()}) {
     std::vector<float> of_one;
     for (int count : {1, 2, 3, 4, 8}) {
@@ -76,14 +76,14 @@ TEST(FixedOrder, ParametersDoNotDependOnTheNumberOfDevices) {
 }
 
 // A control: shows that the test above can fail.
-TEST(FixedOrder, WithoutItTheNumberOfDevicesShows) {
+TEST(DeviceCountInvariance, WithoutItTheNumberOfDevicesShows) {
   const auto parameters = [](int count) {
     return train(lenet(), {.devices = spread(count), .batch = 50, .algorithm = Algorithm::direct}).parameters;
   };
   EXPECT_FALSE(all_equal_bits(parameters(8), parameters(1)));
 }
 
-TEST(FixedOrder, RefusesWhatHasNone) {
+TEST(DeviceCountInvariance, RefusesWhatHasNone) {
   const auto expect_refused = [](const DataParallelOptions& options, const char* words) {
     try {
       static_cast<void>(with_device_count_invariance(options));

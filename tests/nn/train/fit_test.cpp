@@ -86,7 +86,7 @@ TEST(Fit, GoesOnBitForBitWhereverItStopped) {
           StopAfter stop(stop_after);
           const FitResult stopped = fit(first.model, *first.optimizer, data, options, stop);
           ASSERT_EQ(stopped.end, FitResult::End::stopped);
-          EXPECT_EQ((stopped.place.epoch - 1) * 5 + stopped.place.step, stop_after);
+          EXPECT_EQ((stopped.state.epoch - 1) * 5 + stopped.state.step, stop_after);
           EXPECT_EQ(stopped.epochs.size(), static_cast<size_t>(stop_after / 5));
         }
         Trained second(options_for(ranks), adam);
@@ -98,7 +98,7 @@ TEST(Fit, GoesOnBitForBitWhereverItStopped) {
         if (stop_after <= 10) {
           EXPECT_EQ(rest.epochs.back().train_loss, whole.epochs.back().train_loss);
         }
-        EXPECT_EQ(rest.place, (TrainingState{4, 0, 8, 16}));
+        EXPECT_EQ(rest.state, (TrainingState{4, 0, 8, 16}));
       }
     }
 }
@@ -316,8 +316,8 @@ TEST(Fit, ATimelineShowsKernelsAndRingSteps) {
       {.devices = spread(2), .batch = 32, .algorithm = Algorithm::ring, .bucket_bytes = 1 << 30});
   Sgd sgd(model);
   Trace trace(model.options().devices);
-  FitObserver nobody;
-  fit(model, sgd, test::small_data(75, 20), {.epochs = 2}, nobody, &trace);
+  FitObserver no_observer;
+  fit(model, sgd, test::small_data(75, 20), {.epochs = 2}, no_observer, &trace);
   int kernels = 0, copies = 0;
   for (const TraceSpan& span : trace.collect()) {
     EXPECT_GE(span.end_us, span.begin_us) << span.name;

@@ -1,4 +1,4 @@
-// Fleet: replicas of a network on several devices, controlled directly by a test.
+// ModelFixture: replicas of a network on several devices, controlled directly by a test.
 #pragma once
 
 #include <rondo/kernels/runtime/platform.h>
@@ -22,8 +22,8 @@ inline MemoryPlan trained(const Graph& graph, int64_t batch) { return plan_train
 constexpr Pass kTraining = {.training = true, .seed = 3};
 
 // The replicas have the same parameters; each has a part of the batch.
-struct Fleet {
-  Fleet(const AnyModule& network, Shape input, std::vector<int> rank_devices, int64_t batch,
+struct ModelFixture {
+  ModelFixture(const AnyModule& network, Shape input, std::vector<int> rank_devices, int64_t batch,
         const std::function<MemoryPlan(const Graph&, int64_t)>& plan)
       : graph(make_graph(network, input)),
         devices(std::move(rank_devices)),

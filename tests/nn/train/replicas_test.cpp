@@ -35,24 +35,25 @@ TEST(Replicas, GradientsAreSlopes) {
   for (const auto& [name, network] : small_networks()) {
     SCOPED_TRACE(name);
     constexpr int64_t kBatch = 5;
-    Fleet fleet(network, kSmallInput, {0}, kBatch, trained);
-    Replica& replica = fleet.replicas[0];
-    fleet.upload(normal_values(kBatch * kSmallInput.size(), 1));
-    const std::vector<float> parameters = fleet.get(replica, replica.parameters());
-    forward(fleet.replicas, kTraining);
+    ModelFixture fixture(network, kSmallInput, {0}, kBatch, trained);
+    Replica& replica = fixture.replicas[0];
+    fixture.upload(normal_values(kBatch * kSmallInput.size(), 1));
+    const std::vector<float> parameters = fixture.get(replica, replica.parameters());
+    forward(fixture.replicas, kTraining);
     const std::vector<float> weights = normal_values(replica.output().size(), 2);
-    const std::vector<double> gradient = fleet.gradients(weights, kTraining);
+    const std::vector<double> gradient = fixture.gradients(weights, kTraining);
     const auto loss_at = [&](const std::vector<float>& at) {
-      fleet.put(replica, replica.parameters().data, at);
-      fleet.upload(normal_values(kBatch * kSmallInput.size(), 1));  // backward may have overwritten the input
-      forward(fleet.replicas, kTraining);
-      const std::vector<float> output = fleet.outputs();
+      fixture.put(replica, replica.parameters().data, at);
+      fixture.upload(
+          normal_values(kBatch * kSmallInput.size(), 1));  // backward may have overwritten the input
+      forward(fixture.replicas, kTraining);
+      const std::vector<float> output = fixture.outputs();
       return std::inner_product(output.begin(), output.end(), weights.begin(), 0.0);
     };
     // Each direction changes one parameter tensor, so that a tensor with large gradients cannot hide another.
     // If a ReLU or a maximum switches between the two points, their difference is not a derivative. This
     // affects some per cent of the directions.
-    for (const Parameter& parameter : fleet.graph.parameters()) {
+    for (const Parameter& parameter : fixture.graph.parameters()) {
       constexpr int kDirections = 9;
       constexpr float kStep = 1e-4f;
       double error = 0, size = 0;
@@ -82,7 +83,7 @@ TEST(Replicas, WithSharedStatisticsAreOneNetwork) {
     for (int64_t batch : {7, 2})
       for (int ranks : {2, 3, 4}) {
         SCOPED_TRACE(concat(name, ", ", batch, " samples, ", ranks, " replicas"));
-        Fleet one(network, kSmallInput, {0}, batch, trained),
+        ModelFixture one(network, kSmallInput, {0}, batch, trained),
             many(network, kSmallInput, spread(ranks), batch, trained);
         const Pass shared = many.shared();
         const std::vector<float> x = normal_values(batch * kSmallInput.size(), 1);
@@ -110,7 +111,7 @@ TEST(Replicas, WithSharedStatisticsAreOneNetwork) {
 
 // With the statistics of its own shard, each replica is a different network, as intended.
 TEST(Replicas, LocalStatisticsAreNotShared) {
-  Fleet one(small_residual_network(), kSmallInput, {0}, 6, trained),
+  ModelFixture one(small_residual_network(), kSmallInput, {0}, 6, trained),
       two(small_residual_network(), kSmallInput, spread(2), 6, trained);
   const std::vector<float> x = normal_values(6 * kSmallInput.size(), 1);
   one.upload(x);

@@ -19,7 +19,7 @@ struct TwoTrainings {
     nn::DataParallel model{
         nn::Sequential{nn::Linear(512), nn::ReLU(), nn::Linear(8)}, {1, 1, 256}, {.batch = 4}};
     nn::Sgd sgd;
-    nn::TrainingState place;
+    nn::TrainingState state;
   };
   Training one{0.5f, 1}, two{-2, 2};
 };

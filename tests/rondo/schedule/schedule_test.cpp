@@ -98,7 +98,7 @@ TEST(ScheduleSvg, EveryCellMatchesTheSchedule) {
         ASSERT_TRUE(seen.insert({cell.step, cell.from}).second);
         ASSERT_EQ(cell.chunk, ring::sent_chunk(cell.from, cell.step, ranks));
         ASSERT_EQ(cell.chunk, ring::received_chunk(cell.to, cell.step, ranks));
-        ASSERT_EQ(cell.to, ring::right_of(cell.from, ranks));
+        ASSERT_EQ(cell.to, ring::next_position(cell.from, ranks));
         ASSERT_EQ(cell.number, std::to_string(cell.chunk));
         ASSERT_EQ(cell.bytes, ring::chunk_of(bytes, ranks, cell.chunk, 1).size);
         if (cell.bytes > 0) {

@@ -275,7 +275,7 @@ int train_and_show(const NetworkArguments& arguments, const TrainingFiles& files
   const std::unique_ptr<nn::Optimizer> optimizer = make_optimizer(model, arguments.optimizer, plan.rate);
   for (const auto& [option, value] : plan.fit.from.recipe) model.world().check_same(option, value);
   if (!arguments.resume.empty()) {
-    const nn::TrainingState place =
+    const nn::TrainingState state =
         nn::load_checkpoint(arguments.resume, model, *optimizer,
                             [&](const nn::TrainingState& there) { check_goes_on(there, plan, arguments); });
     const std::map<std::string, std::string> asked = std::exchange(plan.fit.from, place).recipe;
@@ -315,7 +315,7 @@ int train_and_show(const NetworkArguments& arguments, const TrainingFiles& files
   out << "\n";
   if (result.end == nn::FitResult::End::diverged)
     throw TrainingFailed(
-        concat("the loss of epoch ", result.place.epoch, ", step ", result.place.step + 1, " is not finite: ",
+        concat("the loss of epoch ", result.state.epoch, ", step ", result.state.step + 1, " is not finite: ",
                result.nonfinite_tensor.empty() ? "no tensor with a value that is not finite was found"
                                                : result.nonfinite_tensor,
                "; a learning rate below ", plan.rate, " may help"));
@@ -326,7 +326,7 @@ int train_and_show(const NetworkArguments& arguments, const TrainingFiles& files
   if (checkpoint.wanted()) out << "wrote " << checkpoint.shown() << "\n";
   if (result.end == nn::FitResult::End::stopped) {
     out << inked(terminal, Ink::bold,
-                 concat("stopped in epoch ", result.place.epoch, " after ", grouped(result.place.step),
+                 concat("stopped in epoch ", result.state.epoch, " after ", grouped(result.state.step),
                         " steps",
                         checkpoint.wanted() ? "; continue with --resume " + checkpoint.shown() : ""))
         << std::endl;
