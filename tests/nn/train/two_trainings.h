@@ -12,7 +12,7 @@ namespace rondo::test {
 
 struct TwoTrainings {
   struct Training {
-    explicit Training(float value, int64_t epoch) : sgd(model), place{epoch, 0, 0, 4} {
+    explicit Training(float value, int64_t epoch) : sgd(model), state{epoch, 0, 0, 4} {
       const std::vector<float> x(4 * 256, value);
       model.train_step(x, std::vector<int32_t>{0, 1, 2, 3}, sgd);
     }

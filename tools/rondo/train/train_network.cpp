@@ -179,9 +179,9 @@ class RunObserver final : public nn::FitObserver {
 // Throws a bad_argument Error if this training would not continue the checkpoint's. The message names all
 // differing options, except for defaults that differ because of another option: the batch, the devices or the
 // schedule.
-void check_goes_on(const nn::TrainingState& place, const TrainingPlan& plan,
+void check_goes_on(const nn::TrainingState& state, const TrainingPlan& plan,
                    const NetworkArguments& arguments) {
-  const std::map<std::string, std::string>&ours = plan.fit.from.recipe, &theirs = place.recipe;
+  const std::map<std::string, std::string>&ours = plan.fit.from.recipe, &theirs = state.recipe;
   const auto differs = [&](const std::string& option) { return ours.at(option) != theirs.at(option); };
   const std::set<std::string> may_differ = {kDevices, kAlgorithm, kWeights};
   for (const auto& [option, value] : ours)
@@ -199,12 +199,12 @@ void check_goes_on(const nn::TrainingState& place, const TrainingPlan& plan,
   }
   if (!different.empty())
     throw Error(bad_argument("the options differ from those of its training: ", different));
-  if (place.epoch < 1 || place.step >= plan.steps)
-    throw Error(bad_argument("it continues in epoch ", place.epoch, " after ", place.step,
+  if (state.epoch < 1 || state.step >= plan.steps)
+    throw Error(bad_argument("it continues in epoch ", state.epoch, " after ", state.step,
                              " steps, must be an epoch from 1 and fewer than ", plan.steps, " steps"));
-  if (place.epoch > plan.fit.epochs)
+  if (state.epoch > plan.fit.epochs)
     throw Error(
-        bad_argument("--epochs is ", plan.fit.epochs, ", must be more: it has ", place.epoch - 1, " done"));
+        bad_argument("--epochs is ", plan.fit.epochs, ", must be more: it has ", state.epoch - 1, " done"));
 }
 
 // Prints the permitted differences, one per line.
@@ -278,13 +278,13 @@ int train_and_show(const NetworkArguments& arguments, const TrainingFiles& files
     const nn::TrainingState state =
         nn::load_checkpoint(arguments.resume, model, *optimizer,
                             [&](const nn::TrainingState& there) { check_goes_on(there, plan, arguments); });
-    const std::map<std::string, std::string> asked = std::exchange(plan.fit.from, place).recipe;
+    const std::map<std::string, std::string> asked = std::exchange(plan.fit.from, state).recipe;
     plan.fit.from.recipe = asked;
-    plan.fit.from.recipe.at(kWeights) = place.recipe.at(kWeights);  // the weights of the beginning
+    plan.fit.from.recipe.at(kWeights) = state.recipe.at(kWeights);  // the weights of the beginning
     show_field(head, terminal, "resumed",
                concat(arguments.resume, ": epoch ", grouped(plan.fit.from.epoch), ", ",
                       grouped(plan.fit.from.step), " of its steps are done"));
-    show_differences(asked, place.recipe, head, terminal);
+    show_differences(asked, state.recipe, head, terminal);
   }
   show_field(head, terminal, "training",
              concat(grouped(plan.fit.epochs), plan.fit.epochs == 1 ? " epoch of " : " epochs of ",
