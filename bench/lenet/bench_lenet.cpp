@@ -44,7 +44,7 @@ constexpr int kEpochs = 2;  // the first loads kernels and touches memory; the s
 
 EpochReport by_lesson(const FashionMnist& data, const std::vector<int>& devices) {
   lenet::Observer no_observer;
-  return lenet::train(data, {.devices = devices, .epochs = kEpochs}, nobody).epochs.back();
+  return lenet::train(data, {.devices = devices, .epochs = kEpochs}, no_observer).epochs.back();
 }
 
 EpochReport by_trainer(const FashionMnist& data, const std::vector<int>& devices) {

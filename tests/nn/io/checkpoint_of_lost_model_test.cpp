@@ -1,6 +1,7 @@
 // A model after a failed or non-finite step is not saved, and the file stays unchanged.
 #include <gtest/gtest.h>
 
+#include <rondo/nn/diagnostics/model_checks.h>
 #include <rondo/nn/io/checkpoint.h>
 #include <rondo/tests/nn/models/small_models.h>
 #include <rondo/tests/rondo/support/files.h>
@@ -60,7 +61,7 @@ class LostModel : public testing::Test {
 TEST_F(LostModel, AGradientThatIsNotFinite) {
   step(std::numeric_limits<float>::infinity());
   expect_not_saved(StatusCode::bad_argument, "the gradient of '0.weight' was not finite");
-  model_->clear_nonfinite_gradient();
+  clear_nonfinite_gradient(*model_);
   save_parameters(parameters_, *model_);
 }
 
