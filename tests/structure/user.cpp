@@ -1,1 +1,1 @@
-// Compiled by nobody: its target tells CMake which include folders the user of a library gets.
+// Not compiled: its target gives CMake the include folders that a user of a library gets.
