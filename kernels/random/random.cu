@@ -77,7 +77,7 @@ Status fill_normal(VectorView<float> x, float mean, float stddev, RandomStream r
   ArgumentCheck check("fill_normal");
   check.output("x", x);
   check.require(std::isfinite(mean) && std::isfinite(stddev) && stddev >= 0, "the mean is ", mean,
-                " and the stddev ", stddev, ", must be finite and the stddev at least 0");
+                " and the standard deviation ", stddev, ", must be finite and the standard deviation at least 0");
   RONDO_RETURN_IF_ERROR(check.status());
   return fill("fill_normal", x, random, Normal{mean, stddev}, stream);
 }

@@ -19,7 +19,7 @@ inline std::string function_of(const GemmVariant& variant) {
 }
 
 // The names of all functions that return a Status, and of the steps of the GEMM ladder. Skips the headers of
-// core/ and internal headers, which declare no operations.
+// core/ and runtime/ and internal headers, which declare no operations.
 inline std::set<std::string> declared_operations() {
   const std::set<std::string> internal = {"conv_geometry.h", "few_channels.h",   "implicit_gemm.h",
                                           "winograd.h",      "gemm_arguments.h", "gemm_06_pipelined.h",
@@ -28,7 +28,8 @@ inline std::set<std::string> declared_operations() {
   std::set<std::string> names;
   for (const auto& entry : std::filesystem::recursive_directory_iterator(RONDO_KERNELS_FOLDER)) {
     const std::filesystem::path& path = entry.path();
-    if (path.extension() != ".h" || path.parent_path().filename() == "core") continue;
+    const std::filesystem::path folder = path.parent_path().filename();
+    if (path.extension() != ".h" || folder == "core" || folder == "runtime") continue;
     if (internal.contains(path.filename())) continue;
     std::ifstream file(path);
     const std::string text(std::istreambuf_iterator<char>(file), {});

@@ -171,9 +171,9 @@ TEST(FillRandom, BadArguments) {
   EXPECT_TRUE(refused(fill_uniform(x.view(), -3e38f, 3e38f, {}, stream), "must be finite"));
   EXPECT_TRUE(refused(fill_normal({nullptr, 4}, 0, 1, {}, stream), "fill_normal: x is null"));
   EXPECT_TRUE(refused(fill_normal({x.data(), -1}, 0, 1, {}, stream), "x.size is -1"));
-  EXPECT_TRUE(refused(fill_normal(x.view(), 0, -1, {}, stream), "the deviation -1"));
+  EXPECT_TRUE(refused(fill_normal(x.view(), 0, -1, {}, stream), "the standard deviation -1"));
   EXPECT_TRUE(refused(fill_normal(x.view(), inf, 1, {}, stream), "the mean is inf"));
-  EXPECT_TRUE(refused(fill_normal(x.view(), 0, nan, {}, stream), "the deviation nan"));
+  EXPECT_TRUE(refused(fill_normal(x.view(), 0, nan, {}, stream), "the standard deviation nan"));
   EXPECT_TRUE(ok(fill_uniform({nullptr, 0}, 0, 1, {}, stream)));
   EXPECT_TRUE(ok(fill_normal({nullptr, 0}, 0, 1, {}, stream)));
 }
