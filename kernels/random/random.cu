@@ -72,12 +72,12 @@ Status fill_uniform(VectorView<float> x, float low, float high, RandomStream ran
   return fill("fill_uniform", x, random, Uniform{low, high - low}, stream);
 }
 
-Status fill_normal(VectorView<float> x, float mean, float stddev, RandomStream random,
-                   cudaStream_t stream) {
+Status fill_normal(VectorView<float> x, float mean, float stddev, RandomStream random, cudaStream_t stream) {
   ArgumentCheck check("fill_normal");
   check.output("x", x);
   check.require(std::isfinite(mean) && std::isfinite(stddev) && stddev >= 0, "the mean is ", mean,
-                " and the standard deviation ", stddev, ", must be finite and the standard deviation at least 0");
+                " and the standard deviation ", stddev,
+                ", must be finite and the standard deviation at least 0");
   RONDO_RETURN_IF_ERROR(check.status());
   return fill("fill_normal", x, random, Normal{mean, stddev}, stream);
 }
