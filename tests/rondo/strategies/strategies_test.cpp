@@ -46,7 +46,7 @@ TEST(StrategiesCommand, ReadsItsArguments) {
   EXPECT_EQ(all.strategies.size(), 4u);
   EXPECT_FALSE(all.devices || all.lr || all.layers);
   const StrategiesArguments some = parsed(
-      "mlp --strategy data,network --devices 0,1,0 --batch 9 --micro-batches 3 --steps 2 --lr 0.5 --layers 0 "
+      "mlp --strategy data,pipeline --devices 0,1,0 --batch 9 --micro-batches 3 --steps 2 --lr 0.5 --layers 0 "
       "--width 7 "
       "--seed 4");
   EXPECT_EQ(some.strategies,
@@ -66,7 +66,7 @@ TEST(StrategiesCommand, ReadsItsArguments) {
 TEST(StrategiesCommand, RefusesBadArguments) {
   EXPECT_EQ(missing(refusal(""), {"no model was named", "lenet or mlp"}), "");
   EXPECT_EQ(missing(refusal("resnet18"), {"'resnet18'", "lenet or mlp"}), "");
-  EXPECT_EQ(missing(refusal("mlp --strategy data,pipeline"), {"'pipeline'", "pipeline, tensor or data"}),
+  EXPECT_EQ(missing(refusal("mlp --strategy data,layerwise"), {"'layerwise'", "pipeline, tensor or data"}),
             "");
   EXPECT_EQ(missing(refusal("mlp --strategy data,data"), {"must name data once"}), "");
   EXPECT_EQ(missing(refusal("mlp --strategy single,single"), {"must name single once"}), "");
