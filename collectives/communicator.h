@@ -41,8 +41,9 @@ struct CommunicatorOptions {
   int group_size = 0;
   // Connects the communicators of several processes, on one host or many. All processes must construct theirs
   // together, with the same number of ranks each. Ranks are numbered process by process and each process is
-  // one group. In this interface a process's own ranks are always 0 .. size()-1. Only all_reduce() and
-  // all_reduce_coalesced() work across processes. The group must outlive the communicator.
+  // one group. The functions of Communicator number only the ranks of this process, always 0 .. size()-1.
+  // Only all_reduce() and all_reduce_coalesced() work across processes. The process group must outlive the
+  // communicator.
   ProcessGroup* processes = nullptr;
 };
 
@@ -83,8 +84,8 @@ class Communicator {
   // are invalid.
   static int64_t bytes_per_rank(int ranks, const CommunicatorOptions& options);
 
-  // Operations record their copies and sums into `trace`, those of rank r under rank r, streams "copies" and
-  // "sums". null: no trace. The trace must have at least size() ranks and stay valid until it is replaced.
+  // Operations record their copies and sums in `trace`, in the rows "copies" and "sums" of each rank. null:
+  // no trace. The trace must have at least size() ranks and stay valid until it is replaced.
   void set_trace(Trace* trace) { trace_ = trace; }
 
   // Blocks the host until all work enqueued on `streams`, one per rank, is done. If a rank's device has
@@ -112,8 +113,10 @@ class Communicator {
     std::array<Event, ring::kSlots> freed;   // the inbox's slot has been read
     std::array<Event, ring::kSlots> summed;  // the outbox's slot has been filled
     std::array<Event, ring::kSlots> sent;    // the outbox's slot has been sent
-    Event arrived, met;                      // join_sums(): this rank has arrived; all have (rank 0's)
-    Event begun;                             // fork() inside an operation that consists of several
+    // arrived: this rank has reached join_sums(). met (only rank 0's is used): all ranks have reached a
+    // barrier.
+    Event arrived, met;
+    Event begun;  // fork() inside an operation that consists of several
   };
   Rank& of(int rank) { return ranks_[static_cast<size_t>(rank)]; }
   const Rank& of(int rank) const { return ranks_[static_cast<size_t>(rank)]; }

@@ -1,5 +1,5 @@
 // OperationBuilder: the primitives with which the algorithms enqueue work. One object builds one operation.
-// It holds the communicator's lock and restores the caller's current device in its destructor.
+// It holds the communicator's lock during its lifetime. Its destructor restores the caller's current device.
 //
 // Each rank has two streams in addition to the caller's: `copies` for sends and `sums` for computation, so
 // that a rank can add one segment while the next one is in transit. The callers' streams only fork into these
@@ -40,20 +40,21 @@ class OperationBuilder {
   const char* operation() const { return operation_; }
   Communicator& communicator() { return communicator_; }
   int ranks() const { return communicator_.size(); }
-  // Rank of the last enqueued operation, for error messages.
+  // The rank of the last copy, sum, wait or record, for error messages.
   int current_rank() const { return current_rank_; }
   std::span<const cudaStream_t> callers() const { return callers_; }
   cudaStream_t copies(int rank) const { return communicator_.of(rank).copies; }
   cudaStream_t sums(int rank) const { return communicator_.of(rank).sums; }
   bool captured() const { return captured_; }
 
-  // Recorded where `rank` arrives at the operation.
+  // The event that fork() or begin_barrier() records on the caller's stream of `rank`: all work enqueued
+  // there before the operation is done.
   cudaEvent_t entered(int rank) const { return inside_ ? communicator_.of(rank).begun : marks(rank).entered; }
   // Declares that the operation runs the ring's steps [first, last).
   void takes_steps(int first, int last);
 
-  // For an operation that consists of several: until use_callers_streams(), the ranks' streams `sums` act as
-  // the callers' streams. Call these between fork() and join().
+  // For an operation that consists of several operations: from use_own_streams() to use_callers_streams(),
+  // the ranks' streams `sums` take the role of the callers' streams. Call both between fork() and join().
   void use_own_streams();
   void use_callers_streams();
 

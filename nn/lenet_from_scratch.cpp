@@ -56,8 +56,8 @@ void forward(Replica& r, int64_t images) {
 }
 
 // Computes the gradient of the shard's summed loss with respect to every parameter. The chain rule goes from
-// the last layer to the first. Each layer turns the gradient of its output into three others: of its weights,
-// of its bias, and of its input, which is the output of the layer before.
+// the last layer to the first. From the gradient of its output, each layer computes three others: of its
+// weights, of its bias, and of its input, which is the output of the layer before.
 void backward(Replica& r, int64_t images) {
   const DeviceScope scope(r.device);
   const Parameters& w = r.parameters;
@@ -100,7 +100,7 @@ void get_params(std::vector<Replica>& replicas, uint64_t seed) {
   const auto bytes = static_cast<size_t>(first.parameter_arena.bytes());
   RONDO_CUDA_THROW(cudaMemsetAsync(w.all.data, 0, bytes, first.stream));
   const VectorView<float> weights[] = {elements(w.w1), elements(w.w2), elements(w.w3), elements(w.w4)};
-  for (uint64_t i = 0; i < std::size(weights); ++i)  // 2 * i + 1 belongs to the bias
+  for (uint64_t i = 0; i < std::size(weights); ++i)  // sequence 2 * i + 1 would be the bias, which is 0
     check(fill_normal(weights[i], 0.0f, kDeviation, {seed, 2 * i}, first.stream));
   for (size_t rank = 1; rank < replicas.size(); ++rank)
     RONDO_CUDA_THROW(cudaMemcpyPeerAsync(replicas[rank].parameters.all.data, replicas[rank].device,
@@ -135,7 +135,8 @@ void load(Replica& r, const DeviceData::Split& split, VectorView<const int32_t> 
                      position, 1.0f / 255.0f, 0.0f, r.stream));
 }
 
-// Takes the step. The step counter is in device memory, so that a replayed graph loads the next samples.
+// Takes the step of the optimizer. The step counter is in device memory and advances here, so that the next
+// replay of the graph loads the next samples.
 void update(Replica& r, float scale) {
   const DeviceScope scope(r.device);
   check(advance(r.step.data(), 1, r.stream));

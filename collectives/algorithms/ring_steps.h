@@ -1,10 +1,10 @@
 // Ring: enqueues the steps of the ring on streams, for ring.cpp and hierarchical.cpp.
 //
-// Terms. A *rank* is a participant: a device (or a part of one), streams and a vector. A *chunk* is one of
-// the n parts of the vector. In a *step* every rank sends one chunk to the next rank and receives one from
-// the previous rank; there are 2(n-1) steps. A *segment* is a part of a chunk that fits a *slot*. A slot is
-// scratch memory of a rank. The previous rank writes to the slots of the inbox; the rank itself fills the
-// slots of its outbox and sends from them.
+// Terms. A *rank* is a participant: a device (several ranks may share one), streams and a vector. A *chunk*
+// is one of the n parts of the vector. In a *step* every rank sends one chunk to the next rank and receives
+// one from the previous rank; there are 2(n-1) steps. A *segment* is a part of a chunk that fits a *slot*. A
+// slot is scratch memory of a rank. The previous rank writes to the slots of the inbox; the rank itself fills
+// the slots of its outbox and sends from them.
 //
 // ring_schedule.h computes which chunk each rank sends at which step. This file turns a step into work on
 // streams. Each rank has two streams, one for copies and one for sums, so that one segment is added while the
@@ -26,8 +26,8 @@
 //   all-gather       copy r's output to r + 1's output
 //                    record delivered                (rank r + 1's copies wait for it before they forward it)
 //
-// The first step sends the input unchanged. The last sum is finished and written to the output: an average is
-// divided, and partial sums wider than the data are rounded.
+// The first step sends the input unchanged. The last sum of the reduce-scatter is finished and written to the
+// output: an average is divided, and partial sums wider than the data are rounded.
 //
 // In the all-gather a rank writes directly to the next rank's output without waiting for it. This is safe
 // after a reduce-scatter: the finished chunk contains the next rank's share, so the next rank has started the
@@ -35,8 +35,8 @@
 // An all-gather alone first waits until the next rank has started.
 //
 // The ranks may also form several rings of m ranks, the groups of hierarchical.cpp, which run the same steps
-// side by side. Then a rank's last sum stays unfinished in its outbox. The groups' partial sums of a chunk
-// are combined first; the finished chunks are gathered afterwards.
+// side by side. Then a rank's last sum stays unfinished in its outbox. First the groups' partial sums of a
+// chunk are added and finished; then the finished chunks are gathered.
 //
 // Events are reused. A wait refers to the latest record at the time the wait is enqueued; later records do
 // not change it. The loops below enqueue in exactly this order.
@@ -80,7 +80,8 @@ class Ring {
         grouped_(stand == Stand::groups),
         ranks_(grouped_ ? communicator_.group_size() : communicator_.size()) {}
 
-  // Runs steps [first, last) over chunks of at most `whole` elements.
+  // Enqueues steps [first, last) over chunks of at most `whole` elements. place_of(c) returns the Place of
+  // chunk c.
   template <class PlaceOf>
   Status run(int first, int last, int64_t whole, PlaceOf place_of) {
     builder_.takes_steps(first, last);
@@ -90,8 +91,9 @@ class Ring {
     return {};
   }
 
-  // Runs all steps in groups. Each time the outboxes hold the partial sums of kSlots segments,
-  // reduce_across_processes() finishes them into the outputs with work on the ranks' streams `sums`. It may
+  // Enqueues all steps of rings in groups. After the reduce-scatter of every kSlots segments the outboxes
+  // hold their partial sums. Then reduce_across_processes() is called: on the ranks' streams `sums` it
+  // enqueues the work that adds the groups' partial sums and writes the finished sums to the outputs. It may
   // use the slots of the inboxes, which have room for `reserved` elements more than a segment.
   template <class PlaceOf, class ReduceAcrossProcesses>
   Status run_in_groups(int64_t whole, int64_t reserved, PlaceOf place_of,
@@ -189,7 +191,8 @@ class Ring {
     return {};
   }
 
-  // join() only waits for the previous rank in the single ring of all ranks.
+  // OperationBuilder::join() waits for the previous rank in the ring of all ranks. In groups the previous
+  // rank may be another one, so each rank's stream `sums` waits for that rank's sends here.
   Status wait_for_left() {
     for (int p = 0; p < communicator_.size(); ++p) {
       const int rank = rank_at(p), prev = prev_rank(p);

@@ -31,8 +31,9 @@ __device__ __forceinline__ int64_t first_begin(int lead) {
 }
 inline constexpr int kStep = kSlotFloats * (kVectors ? 1 : kThreads);
 
-// One slot of N elements: pack() where it lies within the array and the array's pointers are aligned alike
-// (`packed`), else element(i) for each of its elements that the array has.
+// Processes one slot of N elements, which begins at index `begin`. If the slot lies within the array and
+// `packed` is true, calls pack(). Otherwise calls element(i) for each index i of the slot that is within the
+// array. `packed`: all arrays of the kernel have the same offset from a 16-byte boundary.
 template <int N, class Pack, class Element>
 __device__ __forceinline__ void visit(int64_t begin, int64_t size, bool packed, Pack pack, Element element) {
   if (packed && begin >= 0 && begin + N <= size) {

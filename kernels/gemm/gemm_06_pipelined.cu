@@ -2,7 +2,8 @@
 //            memory without registers, and its zero fill handles tails at no cost. For few results with a
 //            long sum, several blocks share a tile and split k (split_k.cuh).
 // Builds on: gemm_05_vectorised.
-// Limit now: the fp32 pipes: only about 20 of 276 instructions per step of k are not multiply-adds.
+// Limit now: instruction issue on 9.0 and 10.0, the fp32 pipes on 8.0. Of about 276 instructions per two
+//            steps of k, only about 20 are not multiply-adds.
 // Next:      tensor cores. They have a different arithmetic and therefore need a separate ladder.
 #include <rondo/kernels/gemm/gemm_06_pipelined.h>
 #include <rondo/kernels/gemm/gemm_variants.h>
@@ -24,7 +25,7 @@ struct Parameters {
   int64_t tiles_n;
   int64_t k_per_split;
   Epilogue epilogue;
-  Partials partials;  // if data is null, the kernel itself stores the result
+  Partials partials;  // null data: k is not split, and the kernel stores the result
 };
 
 template <class Tile, Order OrderA, Order OrderB>

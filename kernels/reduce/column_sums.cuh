@@ -1,10 +1,10 @@
 // column_sums(): sums over the rows of a matrix, for each column.
 //
-// A block sums kRowsPerBlock rows of kColsPerBlock columns. Its threads form a grid of kRowThreads rows; the
-// threads of row l add the matrix rows l, l + kRowThreads, ... in registers, N neighbouring columns for each
-// thread. Then the kRowThreads partial sums of a column are added in order, in shared memory. If the matrix
-// has more rows than one block takes, the sums of the blocks are partial sums in the workspace, and the same
-// kernel adds them. The order of additions depends on the row numbers alone: not on N, and not on the device.
+// A block sums kRowsPerBlock rows of kColsPerBlock columns. A thread with threadIdx.y = l adds the matrix
+// rows l, l + kRowThreads, ... in registers, for N adjacent columns. Then the kRowThreads partial sums of a
+// column are added in order, in shared memory. If the matrix has more than kRowsPerBlock rows, the blocks
+// write partial sums to the workspace, and a second launch of the same kernel adds them. The order of
+// additions depends on the row numbers alone: not on N, and not on the device.
 #pragma once
 
 #include <rondo/kernels/core/launch.cuh>
@@ -19,10 +19,10 @@
 
 namespace rondo::columns {
 
-inline constexpr int kColsPerBlock = 32;  // of floats: one cache line
+inline constexpr int kColsPerBlock = 32;  // as floats, one cache line of 128 bytes
 inline constexpr int kRowsPerBlock = 512;
 
-// What a thread adds up: kSums sums for each of N columns.
+// The sums of one thread: kSums for each of N columns.
 template <class Value, int kSums, int N>
 struct Sums {
   Value of[kSums][N] = {};
@@ -42,8 +42,9 @@ struct Replace {
 };
 
 // `summand` is a functor with the type Value, the numbers kSums and kRowThreads, and channel<N>(col), which
-// prepares N columns from `col` on; channel.add(sums, row) adds a row to Sums<Value, kSums, N>. `result`
-// takes, for each block of rows, `cols` values of the first sum, then `cols` of the second.
+// returns a `channel` for the N columns from `col` on. channel.add(sums, row) adds the values of a row to
+// Sums<Value, kSums, N>. `result` receives, for each block of rows, `cols` values of the first sum, then
+// `cols` of the second, and so on.
 template <int N, class Summand, class Finish>
 __global__ void __launch_bounds__(Summand::kRowThreads* kColsPerBlock / N)
     column_sums_kernel(typename Summand::Value* __restrict__ result, Summand summand, int64_t rows, int cols,
@@ -136,8 +137,9 @@ int64_t workspace_bytes(int64_t rows, int64_t cols) {
   return saturating_product({ceil_div<int64_t>(rows, kRowsPerBlock), kSums, cols, sizeof(Value)});
 }
 
-// `width`: the neighbouring columns that `summand` can take at once: kWidestPack, 4, 2 or 1. `finish(sum,
-// to)` is what is stored at `to`; a default-constructed one stores partial sums.
+// `width`: the number of adjacent columns that `summand` can process at once: kWidestPack, 4, 2 or 1. The
+// value finish(sum, to) is stored at `to`. A default-constructed Finish must return `sum`: it stores partial
+// sums.
 template <class Summand, class Finish = Replace>
 Status column_sums(const char* name, typename Summand::Value* sums, const Summand& summand, int64_t rows,
                    int64_t cols, int width, Workspace workspace, cudaStream_t stream, Finish finish = {}) {

@@ -55,8 +55,8 @@ class Op {
     return 0;
   }
 
-  // Number of doubles that forward_sums() writes to run.sums[0] before forward(), and backward_sums() to
-  // run.sums[1] before backward(). With shared statistics they are added over all replicas in between.
+  // Number of doubles that forward_sums() writes to OpContext::sums[0] before forward(), and backward_sums()
+  // to sums[1] before backward(). With sync batch norm they are added over all replicas in between.
   virtual int64_t shared_sums() const { return 0; }
   virtual Status forward_sums(const OpContext&) const { return {}; }
   virtual Status backward_sums(const OpContext&) const { return {}; }

@@ -10,7 +10,7 @@
 
 namespace rondo::nn {
 
-// The context's spans refer to the other members, so a call stays where it was bound.
+// The context's spans refer to the other members, so an OpCall must not be moved or copied after bind().
 struct OpCall {
   OpContext context;
   std::vector<ConstTensor> inputs;
@@ -18,8 +18,9 @@ struct OpCall {
   std::vector<float*> parameters, gradients, states;
   double* sums[2] = {};
 
-  // Fills the context's tensors and spans for `step` of `node`. tensor(place, value) is the tensor of a value
-  // of the graph at a place in the arena. Parameters, gradients, states and sums must be filled before.
+  // Fills the context's tensors and spans for `step` of `node`. tensor(offset, value) returns the tensor of a
+  // value of the graph, at this offset in the arena. parameters, gradients, states and sums must be filled
+  // before.
   template <class TensorAt>
   void bind(const Graph::Node& node, const Step& step, TensorAt tensor) {
     const bool backward = step.entry.kind == ScheduleEntry::Kind::backward;
@@ -39,7 +40,8 @@ struct OpCall {
   }
 };
 
-// After backward of `node`: adds the gradients of inputs that several operations use to the sums so far.
+// Call after backward of `node`. For each input that several operations use, adds the gradient that `node`
+// computed to the sum of the gradients so far.
 template <class TensorAt>
 void add_contributions(const Graph::Node& node, const Step& step, cudaStream_t stream, TensorAt tensor) {
   for (size_t i = 0; i < step.added_to.size(); ++i) {

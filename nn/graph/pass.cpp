@@ -7,7 +7,7 @@
 namespace rondo::nn {
 
 // Runs one pass over all replicas, one schedule entry at a time. The replicas' work runs concurrently on
-// their streams. Where they share statistics, an all-reduce in the middle of an operation synchronises them.
+// their streams. With sync batch norm, an all-reduce in the middle of an operation adds their sums.
 class PassRunner {
   using Kind = ScheduleEntry::Kind;
 

@@ -5,8 +5,9 @@
 //   for (...) model.train_step(images, labels, sgd);
 //
 // Each device holds the whole network. The batch is split, the gradients are summed, and each device takes
-// the same step, so the parameters stay equal bit for bit. The number of devices changes the time of a step
-// and not the training. replica_group.h has the replicas, training_steps.h the step,
+// the same step, so the parameters stay equal bit for bit. Except for rounding, the training
+// does not depend on the number of devices, unless batch normalisation is over shards or micro-batches
+// (DataParallelOptions). replica_group.h has the replicas, training_steps.h the step,
 // nn/diagnostics/model_checks.h the search for a NaN.
 #pragma once
 
@@ -45,7 +46,7 @@ class DataParallel {
 
   // Losses, correct predictions and samples of the steps since the last call, over all ranks. Waits.
   LossStats take_loss_stats() { return group_->take_loss_stats(); }
-  // evaluation.h
+  // The functions of evaluation.h.
   std::vector<float> predict(std::span<const float> x);
   LossStats evaluate(std::span<const float> x, std::span<const int32_t> labels);
   LossStats evaluate(const DeviceImages& images);
@@ -66,7 +67,7 @@ class DataParallel {
   PhaseSeconds phases() const { return steps_.phases(); }
   // While a trace is set, steps are enqueued kernel by kernel, not replayed, and recorded in it. Null: none.
   void set_trace(Trace* trace) { steps_.set_trace(trace); }
-  // Why steps are not launched as graphs (StepGraph::refusal()); ok where they are.
+  // Why steps are not launched as graphs (StepGraph::refusal()); ok if they are.
   const Status& graph_refusal() const { return steps_.graph_refusal(); }
 
  private:

@@ -1,6 +1,6 @@
-// ReplicaGroup: the replicas of a model on this process's devices, with what a pass over them needs: their
-// streams, their part of each batch, the loss, and the communicator of batch normalisation. TrainingSteps,
-// evaluation.h and nn/diagnostics work on it; DataParallel owns it.
+// ReplicaGroup: the replicas of a model on this process's devices, and the rest that a pass over them needs:
+// streams, the split of each batch, the memory of the loss, and the communicator of batch normalisation.
+// DataParallel owns it; TrainingSteps, evaluation.h and nn/diagnostics use it.
 #pragma once
 
 #include <rondo/kernels/loss/cross_entropy.h>
@@ -45,9 +45,10 @@ class ReplicaGroup {
   // The part of a batch that a rank of the world trains, and its micro-batch `index`.
   Shard shard(int64_t batch, int64_t rank) const;
   Shard micro_batch(int64_t batch, int64_t rank, int64_t index) const;
-  // Where the loss of replica `rank` finds labels or values for its first `samples` samples.
+  // Views of the memory with the labels and the target values of replica `rank`, for `samples` samples.
   LossTarget target(size_t rank, int64_t samples);
-  // Enqueues the loading of a micro-batch of the iterator's next batch, and makes it the replicas' batch.
+  // Enqueues the loading of micro-batch `index` of the iterator's next batch on each replica, and sets the
+  // replicas' batch to it.
   void load(BatchIterator& batches, int64_t batch, int64_t index);
   // The settings of a training pass over micro-batch `index`.
   Pass training_pass(int64_t batch, int64_t index);
@@ -55,9 +56,9 @@ class ReplicaGroup {
   // Adds each replica's losses, over the samples that it holds, to its loss statistics; with_gradient: also
   // writes the gradient of the replica's output.
   void enqueue_loss(Loss loss, bool with_gradient);
-  // The statistics over all ranks since the last call. Waits.
+  // Returns the statistics over all ranks since the last call, and resets them. Waits.
   LossStats take_loss_stats();
-  // The statistics of each replica of this process, which start again from zero. Waits.
+  // Returns the statistics of each replica of this process, and resets them. Waits.
   std::vector<LossStats> clear_loss_stats();
   // The statistics in device memory that take_loss_stats() adds up.
   std::vector<const LossStats*> loss_stats() const;
@@ -65,15 +66,15 @@ class ReplicaGroup {
   template <class Work>
   auto keeping_loss_stats(Work work);
 
-  // With keep_finite: the smallest index in the gradient arena that held a NaN or an infinity, on any replica
-  // of this process, and kAllFinite while there was none. Waits.
+  // With keep_finite: the smallest index in the gradient arena where any replica of this process had a NaN or
+  // an infinity; kAllFinite if there was none. Waits.
   unsigned long long found_inf();
-  // Enqueues the check of a replica's gradients, with keep_finite.
+  // Enqueues the check of a replica's gradients. Without keep_finite it does nothing.
   void enqueue_nonfinite_check(size_t rank);
   void clear_found_inf();
 
  private:
-  // What the loss of a replica needs besides the network.
+  // The memory that the loss of a replica needs.
   struct LossMemory {
     Buffer<int32_t> labels;
     Buffer<float> values;
@@ -92,7 +93,7 @@ class ReplicaGroup {
   std::vector<Replica> replicas_;
   std::vector<LossMemory> losses_;
   std::vector<Buffer<unsigned long long>> found_inf_;  // with keep_finite
-  std::unique_ptr<Communicator> statistics_;           // of batch normalisation, where it is synchronised
+  std::unique_ptr<Communicator> statistics_;           // for the sums of batch normalisation, or null
 };
 
 template <class Work>
@@ -108,7 +109,7 @@ auto ReplicaGroup::keeping_loss_stats(Work work) {
   const LossStats before = take_loss_stats();
   const auto restore = [&] {
     clear_loss_stats();
-    if (world_.first() > 0) return;  // `before` is the sum over all ranks: rank 0 takes it
+    if (world_.first() > 0) return;  // `before` is the sum over all ranks: only rank 0 gets it
     const DeviceScope scope(replicas_[0].device());
     losses_[0].stats.upload(std::vector<LossStats>{before});
   };

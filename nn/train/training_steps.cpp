@@ -17,7 +17,7 @@ std::vector<Event> event_on_each(const std::vector<int>& devices) {
   return events;
 }
 
-// Rank 0 is timed; the others do the same.
+// Only the first replica is timed; the others do the same work.
 PhaseTimer timer_of(const StreamGroup& streams) {
   const DeviceScope scope(streams.device(0));
   return PhaseTimer(streams.stream(0));
@@ -102,7 +102,7 @@ void TrainingSteps::enqueue(BatchIterator& batches, int64_t batch, Optimizer& op
   update(batch, optimizer);
 }
 
-// The backward pass of the next micro-batch overwrites the gradients: adds them to a copy.
+// Adds the gradients of a micro-batch to accumulated_, because the next backward pass overwrites them.
 void TrainingSteps::accumulate(int64_t micro_batch) {
   group_.on_each([&](Replica& replica, size_t rank) {
     const VectorView<float> sum = {accumulated_[rank].data(), accumulated_[rank].size()};
@@ -116,7 +116,8 @@ void TrainingSteps::accumulate(int64_t micro_batch) {
   });
 }
 
-// Adds up a bucket over the micro-batches, and over the replicas on streams of their own.
+// Called during backward of the last micro-batch. Adds the earlier micro-batches to a bucket, then
+// all-reduces it over the replicas, on the streams of exchange_.
 void TrainingSteps::reduce(const GradientBucket& bucket) {
   std::vector<DataView> parts;
   group_.on_each([&](Replica& replica, size_t rank) {
@@ -135,8 +136,8 @@ void TrainingSteps::reduce(const GradientBucket& bucket) {
                               exchange_.streams()));
 }
 
-// The same step on each replica. The gradients are sums over the batch; dividing once, by the size of the
-// whole batch, is exact for shards of any sizes.
+// Takes the same step on each replica. The gradients are sums over the batch, so one division by the size of
+// the whole batch is right for shards of any size.
 void TrainingSteps::update(int64_t batch, Optimizer& optimizer) {
   const float mean = 1.0f / static_cast<float>(batch);
   group_.on_each([&](Replica& replica, size_t rank) {

@@ -48,7 +48,7 @@ if(RONDO_CUDA)
   if(NOT architectures_given)
     rondo_default_architectures()
   endif()
-  # CMake 3.25 does not know nvcc's option for C++20.
+  # CMake 3.25 does not define nvcc's option for C++20.
   if(NOT CMAKE_CUDA20_STANDARD_COMPILE_OPTION)
     set(CMAKE_CUDA20_STANDARD_COMPILE_OPTION -std=c++20)
     set(CMAKE_CUDA20_EXTENSION_COMPILE_OPTION -std=c++20)
@@ -64,9 +64,9 @@ endif()
 
 include(${CMAKE_CURRENT_LIST_DIR}/warnings.cmake)
 
-# rondo_target(NAME): sets the options of a target. Compiles its .cu files with nvcc, or as C++ for the CPU
-# executor.
-# COMPILE_FAST: its .cpp files take longer to compile than to run, and are compiled with -O1.
+# rondo_target(NAME [COMPILE_FAST]): sets the options of a target. Compiles its .cu files with nvcc, or as C++
+# for the CPU executor. COMPILE_FAST: compiles its .cpp files with -O1 in Release builds, for code that takes
+# longer to compile than to run.
 function(rondo_target name)
   cmake_parse_arguments(PARSE_ARGV 1 arg COMPILE_FAST "" "")
   target_link_libraries(${name} PRIVATE $<BUILD_INTERFACE:rondo_options>)

@@ -1,9 +1,9 @@
 // The shape of a block's work in the Winograd convolutions, and their common main loop.
 //
-// A block multiplies 16 matrices, one for each frequency: kRows x kColumns results each, kInner steps of the
-// inner dimension at a time. kThreadsM x kThreadsN threads process one frequency: a warp on a GPU, a single
-// fiber on the CPU executor. Each thread has kPartsM x kPartsN register tiles of kPerThreadM rows of
-// kPerThreadN adjacent columns.
+// A block computes 16 matrix products, one for each frequency. Each product has kRows x kColumns results, and
+// kInner steps of the inner dimension are processed at a time. kThreadsM x kThreadsN threads process one
+// frequency: a warp on a GPU, a single fiber on the CPU executor. Each thread has kPartsM x kPartsN register
+// tiles of kPerThreadM rows of kPerThreadN adjacent columns.
 #pragma once
 
 #include <rondo/kernels/conv/winograd/winograd_math.cuh>
@@ -20,9 +20,9 @@ struct WinogradTile {
   static constexpr int kPerFrequency = ThreadsM * ThreadsN, kThreads = kFrequencies * kPerFrequency;
   static constexpr int kPerThreadM = PerThreadM, kPerThreadN = PerThreadN;
   static constexpr int kRows = Rows, kColumns = Columns, kInner = Inner, kStages = Stages;
-  static constexpr int kSlices = Slices;  // of the columns; products are stored slice by slice
+  static constexpr int kSlices = Slices;  // slices of the columns; products are stored slice by slice
   static constexpr int kPartsM = Rows / (ThreadsM * PerThreadM), kPartsN = Columns / (ThreadsN * PerThreadN);
-  // Channels that a thread transforms at once: one vector register.
+  // Channels that a thread transforms at once: one vector register on a CPU, one channel on a GPU.
   static constexpr int kVecSize = Vectors ? kTileRegisters.lanes : 1;
   static_assert(kPartsM * ThreadsM * PerThreadM == Rows && kPartsN * ThreadsN * PerThreadN == Columns);
 };
@@ -127,9 +127,9 @@ struct Sums {
   }
 };
 
-// transform(chunk, stage) fills a stage of the k-tiles; multiply(chunk, stage) adds its products. With two
-// stages, threads that wait for memory overlap with threads that multiply. After the return the k-tiles are
-// no longer in use.
+// Processes `chunks` k-tiles in order. transform(chunk, stage) writes k-tile number `chunk` to a stage;
+// multiply(chunk, stage) adds its products. With two stages, threads that wait for memory overlap with
+// threads that multiply. After the return the k-tiles are no longer in use.
 template <class Tile, class Transform, class Multiply>
 __device__ __forceinline__ void mainloop(int chunks, Transform transform, Multiply multiply) {
   if constexpr (Tile::kStages == 1) {
@@ -166,7 +166,7 @@ struct Products {
   }
 };
 
-// Calls each(first column) for every slice when its products are in shared memory.
+// For every slice: stores its products in shared memory, then calls each(first column of the slice).
 template <class Tile, class Each>
 __device__ __forceinline__ void for_each_slice(const Sums<Tile>& sums, Products<Tile>& products, Each each) {
   using Slice = Products<Tile>;
@@ -180,14 +180,16 @@ __device__ __forceinline__ void for_each_slice(const Sums<Tile>& sums, Products<
 }
 
 // The position of a tile's 4 x 4 inputs, or 2 x 2 outputs. Bit 4 * i + j (2 * i + j) of `inside` is set if
-// that pixel exists. `from` may point outside the image if the tile's first pixel does not exist.
+// that pixel exists. `from` is the offset of the tile's first pixel in the image tensor, in elements; it may
+// be outside the image if that pixel does not exist.
 struct Place {
   int64_t from;
   unsigned inside;
 };
 
-// The place of tile number `tile` in images of `tiles_h` x `tiles_w` tiles. Pixel (0, 0) of the image is
-// pixel (pad_h, pad_w) of tile (0, 0). size: pixels per tile along an axis, 4 or 2.
+// The place of tile number `tile` in images of `tiles_h` x `tiles_w` tiles. From tile number `tiles` on, no
+// pixel exists. Pixel (0, 0) of the image is pixel (pad_h, pad_w) of tile (0, 0). size: pixels per tile along
+// an axis, 4 or 2.
 template <int size>
 __device__ inline Place place_of(int64_t tile, int64_t tiles, int tiles_h, int tiles_w, int height, int width,
                                  int channels, int pad_h, int pad_w) {
