@@ -93,7 +93,7 @@ void backward(Replica& r, int64_t images) {
 // Sets the same initial parameters on every device: weights from N(0, 0.01^2), biases 0. Each weight tensor
 // has its own random sequence. Rank 0 generates the values and copies them to the other ranks.
 void get_params(std::vector<Replica>& replicas, uint64_t seed) {
-  constexpr float kDeviation = 0.01f;
+  constexpr float kStdDev = 0.01f;
   const Replica& first = replicas[0];
   const DeviceScope scope(first.device);
   const Parameters& w = first.parameters;
@@ -101,7 +101,7 @@ void get_params(std::vector<Replica>& replicas, uint64_t seed) {
   RONDO_CUDA_THROW(cudaMemsetAsync(w.all.data, 0, bytes, first.stream));
   const VectorView<float> weights[] = {elements(w.w1), elements(w.w2), elements(w.w3), elements(w.w4)};
   for (uint64_t i = 0; i < std::size(weights); ++i)  // sequence 2 * i + 1 would be the bias, which is 0
-    check(fill_normal(weights[i], 0.0f, kDeviation, {seed, 2 * i}, first.stream));
+    check(fill_normal(weights[i], 0.0f, kStdDev, {seed, 2 * i}, first.stream));
   for (size_t rank = 1; rank < replicas.size(); ++rank)
     RONDO_CUDA_THROW(cudaMemcpyPeerAsync(replicas[rank].parameters.all.data, replicas[rank].device,
                                          w.all.data, first.device, bytes, first.stream));

@@ -55,7 +55,7 @@ MemoryEstimate estimate_training(const Graph& graph, const EstimateOptions& opti
       {"optimizer", options.optimizer.arenas * replica.parameters + options.optimizer.bytes},
       {"layers' states", replica.states},
       {"activations and their gradients", replica.arena},
-      {"shared statistics", replica.statistics},
+      {"sync batch norm", replica.statistics},
       {"workspace", replica.workspace},
       {"labels, targets, loss", loss_bytes(options.batch, graph.output().shape.size())},
       {"all-reduce", exchange},

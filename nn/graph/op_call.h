@@ -12,6 +12,10 @@ namespace rondo::nn {
 
 // The context's spans refer to the other members, so an OpCall must not be moved or copied after bind().
 struct OpCall {
+  OpCall() = default;
+  OpCall(const OpCall&) = delete;
+  OpCall& operator=(const OpCall&) = delete;
+
   OpContext context;
   std::vector<ConstTensor> inputs;
   std::vector<Tensor> input_gradients;

@@ -39,7 +39,7 @@ ReplicaGroup::ReplicaGroup(const AnyModule& network, Shape input, DataParallelOp
       streams_(options_.devices),
       samples_per_replica_(nn::samples_per_replica(options_)) {
   if (const auto exchange = statistics_exchange(options_))
-    statistics_ = std::make_unique<Communicator>(options_.devices, *exchange);
+    batch_norm_communicator_ = std::make_unique<Communicator>(options_.devices, *exchange);
   const int64_t samples = samples_per_replica_, outputs = graph_.output().shape.size();
   const MemoryPlan plan = plan_training(graph_, samples, {.checkpoint_layers = options_.checkpoint_layers});
   const int64_t loss_workspace = std::max(softmax_cross_entropy_workspace_bytes(samples, outputs),
@@ -113,7 +113,7 @@ Pass ReplicaGroup::training_pass(int64_t batch, int64_t index) {
   return {
       .training = true,
       .seed = options_.seed,
-      .sync_batch_norm = statistics_.get(),
+      .sync_batch_norm = batch_norm_communicator_.get(),
       .how = {.algorithm = grouped ? Algorithm::hierarchical : Algorithm::direct, .order = options_.order},
       .whole_batch = samples};
 }

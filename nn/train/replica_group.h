@@ -92,8 +92,8 @@ class ReplicaGroup {
   int64_t samples_per_replica_;
   std::vector<Replica> replicas_;
   std::vector<LossMemory> losses_;
-  std::vector<Buffer<unsigned long long>> found_inf_;  // with keep_finite
-  std::unique_ptr<Communicator> statistics_;           // for the sums of batch normalisation, or null
+  std::vector<Buffer<unsigned long long>> found_inf_;      // with keep_finite
+  std::unique_ptr<Communicator> batch_norm_communicator_;  // for the sums of batch normalisation, or null
 };
 
 template <class Work>

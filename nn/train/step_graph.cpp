@@ -3,7 +3,7 @@
 namespace rondo {
 
 StepGraph::StepGraph(StreamGroup& group, std::function<void()> enqueue)
-    : group_(group), builder_(std::move(enqueue)) {
+    : group_(group), enqueue_(std::move(enqueue)) {
   DeviceScope scope(group.device(0));
   const cudaStream_t stream = group.stream(0);
   // Thread-local mode: other threads may allocate and synchronise during the capture.
@@ -11,7 +11,7 @@ StepGraph::StepGraph(StreamGroup& group, std::function<void()> enqueue)
   cudaGraph_t graph = nullptr;
   try {
     group.fork();  // adds the other streams to the capture
-    builder_();
+    enqueue_();
     group.join();  // every branch must join the stream where the capture began
   } catch (...) {
     static_cast<void>(cudaStreamEndCapture(stream, &graph));
@@ -31,7 +31,7 @@ StepGraph::~StepGraph() {
 
 StepGraph::StepGraph(StepGraph&& other) noexcept
     : group_(other.group_),
-      builder_(std::move(other.builder_)),
+      enqueue_(std::move(other.enqueue_)),
       executable_(std::exchange(other.executable_, nullptr)),
       launched_(other.launched_),
       refusal_(std::move(other.refusal_)) {}
@@ -55,7 +55,7 @@ void StepGraph::launch() {
     refuse(error, "launching the step's graph");
   }
   group_.fork();
-  builder_();
+  enqueue_();
   group_.join();
 }
 

@@ -34,7 +34,7 @@ class StepGraph {
   void refuse(cudaError_t error, const char* what);
 
   StreamGroup& group_;
-  std::function<void()> builder_;
+  std::function<void()> enqueue_;
   cudaGraphExec_t executable_ = nullptr;
   bool launched_ = false;
   Status refusal_;

@@ -35,7 +35,7 @@ TrainingSteps::TrainingSteps(ReplicaGroup& group)
       whole_(timer_of(group.streams())),
       partial_(timer_of(group.streams())) {
   if (const auto exchange = gradient_exchange(options_, group.graph()))
-    gradients_ = std::make_unique<Communicator>(options_.devices, *exchange);
+    gradient_communicator_ = std::make_unique<Communicator>(options_.devices, *exchange);
   if (options_.micro_batches > 1)
     group_.on_each(
         [&](Replica&, size_t) { accumulated_.emplace_back(group_.graph().parameter_arena_size()); });
@@ -125,15 +125,15 @@ void TrainingSteps::reduce(const GradientBucket& bucket) {
     if (options_.micro_batches > 1)
       throw_if_error(
           add(part, {accumulated_[rank].data() + bucket.begin, bucket.size}, part, false, replica.stream()));
-    if (!gradients_) return;
+    if (!gradient_communicator_) return;
     const cudaStream_t exchange = exchange_.stream(static_cast<int>(rank));
     RONDO_CUDA_THROW(cudaEventRecord(ready_[rank], replica.stream()));
     RONDO_CUDA_THROW(cudaStreamWaitEvent(exchange, ready_[rank], 0));
     parts.push_back(part);
   });
-  if (gradients_)
-    throw_if_error(all_reduce(parts, {.algorithm = options_.algorithm, .order = options_.order}, *gradients_,
-                              exchange_.streams()));
+  if (gradient_communicator_)
+    throw_if_error(all_reduce(parts, {.algorithm = options_.algorithm, .order = options_.order},
+                              *gradient_communicator_, exchange_.streams()));
 }
 
 // Takes the same step on each replica. The gradients are sums over the batch, so one division by the size of
@@ -141,7 +141,7 @@ void TrainingSteps::reduce(const GradientBucket& bucket) {
 void TrainingSteps::update(int64_t batch, Optimizer& optimizer) {
   const float mean = 1.0f / static_cast<float>(batch);
   group_.on_each([&](Replica& replica, size_t rank) {
-    if (gradients_) {
+    if (gradient_communicator_) {
       RONDO_CUDA_THROW(cudaEventRecord(reduced_[rank], exchange_.stream(static_cast<int>(rank))));
       RONDO_CUDA_THROW(cudaStreamWaitEvent(replica.stream(), reduced_[rank], 0));
     }
@@ -164,7 +164,7 @@ PhaseSeconds TrainingSteps::phases() const {
 
 void TrainingSteps::set_trace(Trace* trace) {
   trace_ = trace;
-  if (gradients_) gradients_->set_trace(trace);
+  if (gradient_communicator_) gradient_communicator_->set_trace(trace);
 }
 
 }  // namespace rondo::nn

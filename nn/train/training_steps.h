@@ -46,11 +46,11 @@ class TrainingSteps {
   const DataParallelOptions& options_;
   StreamGroup exchange_;  // the streams of the gradients' all-reduce
   std::vector<GradientBucket> buckets_;
-  std::vector<Event> ready_, reduced_;       // of each replica: a bucket is complete; all buckets are reduced
-  std::unique_ptr<Communicator> gradients_;  // null where nothing is exchanged
-  std::vector<Buffer<float>> accumulated_;   // gradients of the micro-batches so far, where there are several
-  PhaseTimer whole_, partial_;               // of steps on whole batches, and of all others
-  bool timed_ = false;                       // there was a step on a whole batch
+  std::vector<Event> ready_, reduced_;  // of each replica: a bucket is complete; all buckets are reduced
+  std::unique_ptr<Communicator> gradient_communicator_;  // null where nothing is exchanged
+  std::vector<Buffer<float>> accumulated_;  // gradients of the micro-batches so far, where there are several
+  PhaseTimer whole_, partial_;              // of steps on whole batches, and of all others
+  bool timed_ = false;                      // there was a step on a whole batch
   RecordedSteps recorded_;
   Trace* trace_ = nullptr;
   Status failure_;

@@ -14,7 +14,7 @@ namespace {
 using test::all_equal_bits;
 using test::spread;
 
-// Has layers with shared statistics and random numbers.
+// Has layers with synchronised batch normalisation and random numbers.
 AnyModule network() {
   return Sequential{
       Conv2d(4, 3, {.stride = 2}), BatchNorm2d(), ReLU(), MaxPool2d(2), Dropout(0.2f), Linear(10)};

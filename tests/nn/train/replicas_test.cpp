@@ -77,7 +77,8 @@ TEST(Replicas, GradientsAreSlopes) {
   }
 }
 
-// With shared statistics, any number of replicas computes the same, also with uneven and empty shards.
+// With synchronised batch normalisation, any number of replicas computes the same, also with uneven and empty
+// shards.
 TEST(Replicas, WithSharedStatisticsAreOneNetwork) {
   for (const auto& [name, network] : small_networks())
     for (int64_t batch : {7, 2})
