@@ -25,16 +25,22 @@ template <int N, class T>
 __device__ __forceinline__ Pack<T, N> load_pack(const T* from) {
 #ifdef __SIMT__
   simt::check_aligned<alignof(Pack<T, N>)>("a load of a Pack", from);
-#endif
+  Pack<T, N> pack;
+  simt::load<sizeof(pack)>(&pack, from);
+  return pack;
+#else
   return *reinterpret_cast<const Pack<T, N>*>(from);
+#endif
 }
 
 template <class T, int N>
 __device__ __forceinline__ void store_pack(T* to, const Pack<T, N>& pack) {
 #ifdef __SIMT__
   simt::check_aligned<alignof(Pack<T, N>)>("a store of a Pack", to);
-#endif
+  simt::store<sizeof(pack)>(to, &pack);
+#else
   *reinterpret_cast<Pack<T, N>*>(to) = pack;
+#endif
 }
 
 // The widest pack (kMost, 4, 2 or 1 elements) for arrays of contiguous rows of `length` elements that begin

@@ -16,6 +16,7 @@
 
 #ifdef __SIMT__
 #include <simt/alignment.h>
+#include <simt/memory_access.h>
 #endif
 
 #include <cstdint>
@@ -38,11 +39,20 @@
 
 namespace rondo {
 
-// The processor's vector registers: floats per register, and number of registers. Zero on a GPU.
+// a * b + sum, which the compiler fuses where the processor can. A build that observes kernels counts it.
+__device__ __forceinline__ float multiply_add(float a, float b, float sum) {
+#ifdef __SIMT__
+  simt::count_multiply_adds(1);
+#endif
+  return a * b + sum;
+}
+
+// The processor's vector registers: floats per register, and number of registers. Zero on a GPU, and in a
+// build that observes kernels, so that it has the GPU's tiles and accesses.
 struct VectorRegisters {
   int lanes, count;
 };
-#if !defined(__SIMT__)
+#if !defined(__SIMT__) || defined(SIMT_OBSERVE)
 inline constexpr VectorRegisters kVectorRegisters = {0, 0};
 #elif defined(__AVX512F__)
 inline constexpr VectorRegisters kVectorRegisters = {16, 32};
@@ -69,23 +79,28 @@ struct Vec {
 
   static __device__ __forceinline__ Vec load(const float* from) {
     simt::check_aligned<kAlignment>("a load of Vec", from);
-    return load_unaligned(from);
+    Vec vec;
+    RONDO_UNROLL
+    for (int j = 0; j < kVectors; ++j) simt::load<sizeof(Vector)>(&vec.v[j], from + j * kWidth);
+    return vec;
   }
   static __device__ __forceinline__ Vec load_unaligned(const float* from) {
     Vec vec;
     RONDO_UNROLL
-    for (int j = 0; j < kVectors; ++j) __builtin_memcpy(&vec.v[j], from + j * kWidth, sizeof(Vector));
+    for (int j = 0; j < kVectors; ++j) simt::load_scalars<sizeof(Vector), 4>(&vec.v[j], from + j * kWidth);
     return vec;
   }
   __device__ __forceinline__ void store(float* to) const {
     simt::check_aligned<kAlignment>("a store of Vec", to);
-    store_unaligned(to);
+    RONDO_UNROLL
+    for (int j = 0; j < kVectors; ++j) simt::store<sizeof(Vector)>(to + j * kWidth, &v[j]);
   }
   __device__ __forceinline__ void store_unaligned(float* to) const {
     RONDO_UNROLL
-    for (int j = 0; j < kVectors; ++j) __builtin_memcpy(to + j * kWidth, &v[j], sizeof(Vector));
+    for (int j = 0; j < kVectors; ++j) simt::store_scalars<sizeof(Vector), 4>(to + j * kWidth, &v[j]);
   }
   __device__ __forceinline__ void add_product(float scalar, const Vec& vec) {
+    simt::count_multiply_adds(N);
     RONDO_UNROLL
     for (int j = 0; j < kVectors; ++j) v[j] += scalar * vec.v[j];
   }
@@ -227,7 +242,14 @@ __device__ __forceinline__ void transpose(Vec<N> (&rows)[N]) {
 template <int N>
 struct Broadcast {
   static_assert(N == 4, "one 16-byte load");
-#ifdef __SIMT__
+#ifdef SIMT_OBSERVE
+  using Vector = typename Vec<4>::Vector;
+  Vector four;
+  explicit __device__ __forceinline__ Broadcast(const float* values) {
+    simt::load<sizeof(Vector)>(&four, values);
+  }
+  __device__ __forceinline__ float operator[](int i) const { return four[i]; }
+#elif defined(__SIMT__)
   const float* from;
   explicit __device__ __forceinline__ Broadcast(const float* values) : from(values) {
     simt::check_aligned<16>("a Broadcast", from);

@@ -5,6 +5,7 @@
 // Next:      assign neighbouring threads to neighbouring columns (gemm_02).
 #include <rondo/kernels/gemm/gemm_variants.h>
 #include <rondo/kernels/core/launch.cuh>
+#include <rondo/kernels/core/vec.cuh>
 #include <rondo/kernels/gemm/gemm_elements.cuh>
 
 namespace rondo {
@@ -17,7 +18,7 @@ __global__ void gemm_01_naive_kernel(const GemmArguments g) {
   if (result >= g.m * g.n) return;
   const int64_t i = result % g.m, j = result / g.m;
   float sum = 0;
-  for (int64_t l = 0; l < g.k; ++l) sum += element_of_a(g, i, l) * element_of_b(g, l, j);
+  for (int64_t l = 0; l < g.k; ++l) sum = multiply_add(element_of_a(g, i, l), element_of_b(g, l, j), sum);
   store_result(g, i, j, sum);
 }
 

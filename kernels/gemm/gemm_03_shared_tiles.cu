@@ -6,6 +6,7 @@
 // Next:      let each thread compute many results from values in registers (gemm_04).
 #include <rondo/kernels/gemm/gemm_variants.h>
 #include <rondo/kernels/core/launch.cuh>
+#include <rondo/kernels/core/vec.cuh>
 #include <rondo/kernels/core/shared.cuh>
 #include <rondo/kernels/gemm/gemm_elements.cuh>
 
@@ -29,7 +30,7 @@ __global__ __launch_bounds__(kSide* kSide) void gemm_03_shared_tiles_kernel(cons
     shared.a[y][x] = i < g.m && l0 + x < g.k ? element_of_a(g, i, l0 + x) : 0;
     shared.b[y][x] = l0 + y < g.k && j < g.n ? element_of_b(g, l0 + y, j) : 0;
     __syncthreads();  // wait until the tiles are complete
-    for (int l = 0; l < kSide; ++l) sum += shared.a[y][l] * shared.b[l][x];
+    for (int l = 0; l < kSide; ++l) sum = multiply_add(shared.a[y][l], shared.b[l][x], sum);
     __syncthreads();  // wait until all threads have finished reading
   }
   if (i < g.m && j < g.n) store_result(g, i, j, sum);

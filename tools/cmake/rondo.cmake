@@ -94,6 +94,7 @@ function(rondo_target name)
     endif()
   else()
     target_link_libraries(${name} PRIVATE $<BUILD_INTERFACE:simt_kernel_options>)
-    set_source_files_properties(${kernel_files} PROPERTIES LANGUAGE CXX COMPILE_OPTIONS "-x;c++;-Wno-unknown-pragmas")
+    set_source_files_properties(${kernel_files} PROPERTIES
+      LANGUAGE CXX COMPILE_OPTIONS "-x;c++;-Wno-unknown-pragmas;${simt_observe_options}")
   endif()
 endfunction()

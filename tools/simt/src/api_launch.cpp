@@ -1,11 +1,13 @@
 // Kernels: launch checks, and the operation of a launch.
 #include <algorithm>
 #include <climits>
+#include <cstring>
 
 #include "broken_link.h"
 #include "gpu_limits.h"
 #include "kernel_image.h"
 #include "kernel_name.h"
+#include "observe/observer.h"
 #include "properties.h"
 #include "runtime.h"
 
@@ -70,6 +72,25 @@ size_t shared_limit(const Device& device, const void* kernel) {
   return found == device.shared_opt_in.end() ? kSharedPerBlock : std::max(found->second, kSharedPerBlock);
 }
 
+// The bytes of the arguments. An address of device memory is replaced by its offset in 128 bytes, which decides
+// how a kernel can access it.
+std::vector<unsigned char> without_addresses(const Memory& memory, const std::vector<Argument>& arguments) {
+  std::vector<unsigned char> bytes;
+  for (const Argument& argument : arguments) {
+    const size_t begin = bytes.size();
+    const auto* data = static_cast<const unsigned char*>(argument.data);
+    bytes.insert(bytes.end(), data, data + argument.bytes);
+    for (size_t i = 0; i + sizeof(uintptr_t) <= argument.bytes; i += alignof(uintptr_t)) {
+      uintptr_t word;
+      std::memcpy(&word, data + i, sizeof(word));
+      if (!memory.find(reinterpret_cast<const void*>(word))) continue;
+      word %= 128;
+      std::memcpy(bytes.data() + begin + i, &word, sizeof(word));
+    }
+  }
+  return bytes;
+}
+
 }  // namespace
 
 cudaError_t launch(const cudaLaunchConfig_t* config, Launch launch) {
@@ -88,6 +109,8 @@ cudaError_t launch(const cudaLaunchConfig_t* config, Launch launch) {
     work->kernel.device = host_thread().device;
     work->kernel.sequence = ++launches;
     work->kernel.name = kernel_name(launch.kernel);
+    work->kernel.function = launch.kernel;
+    if (kObserve) work->kernel.argument_bytes = without_addresses(runtime.memory, launch.arguments);
     work->kernel.body = launch.body;
     work->launch = std::move(launch);
     work->stand_ins = cut_off(runtime.memory, work->kernel.device, work->launch.arguments);

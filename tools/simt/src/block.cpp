@@ -11,6 +11,7 @@
 #include <new>
 #include <utility>
 
+#include "observe/observer.h"
 #include "report.h"
 #include "sanitizers.h"
 
@@ -50,6 +51,33 @@ class SharedMemory {
   void* memory_;
 };
 
+// Selects the observer of a block, if one is active, and tells it when the block begins and ends.
+class ObservedBlock {
+ public:
+  ObservedBlock(const Kernel& kernel, uint64_t number) {
+    if (!kObserve) return;
+    Observer* const observer = active_observer;
+    if (!observer) return;
+    runs_ = observer->begin_block(kernel, number);
+    if (runs_) detail::observer = observer;
+    refresh_global_memory();
+  }
+  ~ObservedBlock() {
+    if (kObserve && detail::observer) std::exchange(detail::observer, nullptr)->end_block();
+  }
+  ObservedBlock(const ObservedBlock&) = delete;
+  ObservedBlock& operator=(const ObservedBlock&) = delete;
+  bool runs() const { return runs_; }
+
+ private:
+  bool runs_ = true;
+};
+
+void set_observed_stack(const Fiber& fiber) {
+  detail::stack_begin = reinterpret_cast<uintptr_t>(fiber.stack_begin);
+  detail::stack_bytes = fiber.stack_bytes;
+}
+
 }  // namespace
 
 Block& running_block(const char* what) {
@@ -60,6 +88,8 @@ Block& running_block(const char* what) {
 
 Fault Block::run(const Kernel& kernel, uint64_t number) {
   SharedMemory shared(kernel.shared_bytes);
+  const ObservedBlock observed(kernel, number);
+  if (!observed.runs()) return {};
   start(kernel, number);
   running = this;
   switch_to(worker_, next_fiber());
@@ -149,11 +179,13 @@ void Block::start_thread(Fiber& fiber) {
     // Both from registers: reading back what was just stored in parts would stall on the stores.
   fiber.thread = {x, y, z};
   threadIdx = {x, y, z};
+  if (kObserve) set_observed_stack(fiber);
   if (kThreadSanitizer) tsan_acquire(sync_->start());
 }
 
 void Block::thread_exits(Fiber& fiber) {
   if (kThreadSanitizer) tsan_release(kernel_);
+  if (kObserve && detail::observer) detail::observer->exits(fiber.rank);
   fiber.copies.clear();
   fiber.group_sizes.clear();
   --alive_;
@@ -182,6 +214,7 @@ void Block::switch_to(Fiber& from, Fiber& to) {
   switch_fiber(from, to);
   threadIdx = from.thread;
   thread_rank = from.rank;
+  if (kObserve) set_observed_stack(from);
 }
 
 void Block::wait(Fiber& fiber) {
@@ -210,6 +243,7 @@ void Block::barrier(Place place) {
     });
   const void* sync = kThreadSanitizer ? sync_->barrier() : nullptr;
   tsan_release(sync);
+  if (kObserve && detail::observer) detail::observer->arrives_at_barrier(self.rank);
   at_barrier_count_ += 1;
   const bool last = at_barrier_count_ == alive_;
   if (!last || random_) at_barrier_.push(self);  // with a seed the last thread need not continue first
@@ -236,6 +270,7 @@ void Block::end_barrier() {
   counted_votes_ = std::exchange(yes_votes_, 0);
   counted_threads_ = static_cast<int>(std::exchange(at_barrier_count_, 0));
   if (kThreadSanitizer) sync_->next_barrier();
+  if (kObserve && detail::observer) detail::observer->barrier_ends();
   wake(at_barrier_);
 }
 
@@ -283,6 +318,8 @@ void Block::end_group(Warp& warp, int index) {
   const WarpGroup group = warp.groups[index];
   warp.groups[index] = warp.groups[--warp.group_count];
   group.operation->run(warp.records, group.arrived);
+  if (kObserve && detail::observer)
+    detail::observer->warp_meets(static_cast<unsigned>(&warp - warps_.data()), group.arrived);
   FiberQueue fibers;
   for (unsigned rest = group.arrived; rest != 0; rest &= rest - 1)
     if (Fiber* fiber = warp.fibers[std::countr_zero(rest)]) fibers.push(*fiber);

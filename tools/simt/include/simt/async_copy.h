@@ -6,6 +6,8 @@
 // values.
 #pragma once
 
+#include <simt/memory_access.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -29,8 +31,14 @@ inline void async_copy(void* to, const void* from, bool valid = true) {
       reinterpret_cast<uintptr_t>(to) | (valid ? reinterpret_cast<uintptr_t>(from) : 0);
   if (addresses % Bytes != 0) [[unlikely]]
     detail::misaligned_copy(to, from, Bytes);
+#ifdef SIMT_OBSERVE
+  detail::observe_async_copy(to, from, Bytes, valid);
+#endif
   if (detail::late_copies) [[unlikely]]
     return detail::async_copy_late(to, from, Bytes, valid);
+#ifdef SIMT_OBSERVE
+  return detail::copy_or_clear_unobserved(to, from, Bytes, valid);
+#endif
   if (valid)
     std::memcpy(to, from, Bytes);
   else

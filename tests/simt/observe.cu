@@ -1,0 +1,287 @@
+// Counters of observed kernels against arithmetic by hand. In a build that does not observe kernels, only that
+// it says so.
+#include <simt/observe.h>
+
+#include <filesystem>
+#include <numeric>
+
+#include "host_support.h"
+
+using simt::AccessCounts;
+using simt::AccessKind;
+using simt::AccessSpace;
+using simt::KernelProfile;
+
+namespace {
+
+constexpr int kLineOfCopy = __LINE__ + 4;  // of its load and store
+
+__global__ void copy(float* to, const float* from) {
+  const unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
+  to[i] = from[i];
+}
+
+__global__ void copy_vectors(float4* to, const float4* from) {
+  const unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
+  to[i] = from[i];
+}
+
+__global__ void copy_strided(float* to, const float* from, int stride) {
+  const unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
+  to[i] = from[i * static_cast<unsigned>(stride)];
+}
+
+__global__ void broadcast(float* to, const float* from) {
+  to[blockIdx.x * blockDim.x + threadIdx.x] = from[0];
+}
+
+__global__ void copy_even_threads(float* to, const float* from) {
+  if (threadIdx.x % 2 == 0) to[threadIdx.x] = from[threadIdx.x];
+}
+
+// One block of 32 x 32 threads transposes a matrix through shared memory.
+template <int kStride>
+__global__ void transpose(float* to, const float* from) {
+  auto* tile = static_cast<float*>(simt::shared_memory());
+  const unsigned x = threadIdx.x, y = threadIdx.y;
+  tile[y * kStride + x] = from[y * 32 + x];
+  __syncthreads();
+  to[y * 32 + x] = tile[x * kStride + y];
+}
+
+__global__ void sum_by_atomics(int* sum) { atomicAdd(sum, 1); }
+
+__global__ void loop(float* to, const float* from, int n) {
+  float sum = 0;
+  for (int i = 0; i < n; ++i) sum += from[i * 32 + static_cast<int>(threadIdx.x)];
+  to[threadIdx.x] = sum;
+}
+
+// Lane l runs the loop l times.
+__global__ void loop_of_lane(float* to, const float* from) {
+  float sum = 0;
+  for (unsigned i = 0; i < threadIdx.x; ++i) sum += from[i];
+  to[threadIdx.x] = sum;
+}
+
+class Observe : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (!simt::can_observe()) GTEST_SKIP() << "needs RONDO_OBSERVE";
+  }
+};
+
+TEST(ObserveNothing, BuildThatCannotObserveSaysSo) {
+  if (simt::can_observe()) GTEST_SKIP() << "needs a build without RONDO_OBSERVE";
+  EXPECT_EQ(simt::start_profile(), cudaErrorNotSupported);
+  EXPECT_TRUE(simt::stop_profile().empty());
+}
+
+template <class T = float>
+struct Device {
+  explicit Device(size_t n) {
+    EXPECT_EQ(cudaMalloc(&data, n * sizeof(T)), cudaSuccess);
+    EXPECT_EQ(cudaMemset(data, 0, n * sizeof(T)), cudaSuccess);
+  }
+  ~Device() { cudaFree(data); }
+  T* data = nullptr;
+};
+
+template <class... Parameters, class... Arguments>
+void launch(dim3 grid, dim3 block, size_t shared, void (*kernel)(Parameters...), Arguments... arguments) {
+  cudaLaunchConfig_t config = {};
+  config.gridDim = grid;
+  config.blockDim = block;
+  config.dynamicSmemBytes = shared;
+  ASSERT_EQ(cudaLaunchKernelEx(&config, kernel, arguments...), cudaSuccess);
+}
+
+// The profile of the only kernel that `work` launches.
+template <class Work>
+KernelProfile profile_of(Work work, const simt::ProfileOptions& options = {}) {
+  EXPECT_EQ(simt::start_profile(options), cudaSuccess);
+  work();
+  const std::vector<KernelProfile> profiles = simt::stop_profile();
+  EXPECT_EQ(profiles.size(), 1u);
+  return profiles.empty() ? KernelProfile{} : profiles.front();
+}
+
+AccessCounts total(const KernelProfile& profile, AccessKind kind, AccessSpace space) {
+  AccessCounts sum;
+  for (const AccessCounts& counts : profile.accesses) {
+    if (counts.kind != kind || counts.space != space) continue;
+    sum.bytes = counts.bytes;
+    sum.inlined = counts.inlined;
+    sum.requests += counts.requests;
+    sum.lanes += counts.lanes;
+    sum.sectors += counts.sectors;
+    sum.least_sectors += counts.least_sectors;
+    sum.wavefronts += counts.wavefronts;
+    sum.least_wavefronts += counts.least_wavefronts;
+    sum.same_address += counts.same_address;
+  }
+  return sum;
+}
+AccessCounts global_loads(const KernelProfile& profile) {
+  return total(profile, AccessKind::load, AccessSpace::global);
+}
+AccessCounts global_stores(const KernelProfile& profile) {
+  return total(profile, AccessKind::store, AccessSpace::global);
+}
+AccessCounts shared_loads(const KernelProfile& profile) {
+  return total(profile, AccessKind::load, AccessSpace::shared);
+}
+AccessCounts shared_stores(const KernelProfile& profile) {
+  return total(profile, AccessKind::store, AccessSpace::shared);
+}
+
+TEST_F(Observe, CopyOfFloats) {
+  const Device<> to(512), from(512);
+  const KernelProfile profile = profile_of([&] { launch(4, 128, 0, copy, to.data, from.data); });
+  EXPECT_EQ(profile.launches, 1u);
+  EXPECT_EQ(profile.blocks, 4u);
+  for (const AccessCounts& counts : {global_loads(profile), global_stores(profile)}) {
+    EXPECT_EQ(counts.requests, 16u);
+    EXPECT_EQ(counts.lanes, 512u);
+    EXPECT_EQ(counts.bytes, 4);
+    EXPECT_EQ(counts.sectors, 64u);
+    EXPECT_EQ(counts.least_sectors, 64u);
+  }
+  EXPECT_EQ(profile.block_bytes, 2 * 2048u);
+  EXPECT_EQ(profile.launch_bytes_read, 2048u);
+  EXPECT_EQ(profile.launch_bytes_written, 2048u);
+  EXPECT_EQ(profile.accesses.size(), 2u);
+}
+
+TEST_F(Observe, NamesTheSourceLine) {
+  const Device<> to(32), from(32);
+  const KernelProfile profile = profile_of([&] { launch(1, 32, 0, copy, to.data, from.data); });
+  const AccessCounts loads = global_loads(profile);
+  ASSERT_FALSE(loads.inlined.empty());
+  EXPECT_EQ(std::filesystem::path(loads.inlined.front().file).filename(), "observe.cu");
+  EXPECT_EQ(loads.inlined.front().line, kLineOfCopy);
+  EXPECT_NE(profile.name.find("copy"), std::string::npos);
+}
+
+TEST_F(Observe, VectorOf16BytesIsOneInstruction) {
+  const Device<float4> to(128), from(128);
+  const KernelProfile profile = profile_of([&] { launch(1, 128, 0, copy_vectors, to.data, from.data); });
+  for (const AccessCounts& counts : {global_loads(profile), global_stores(profile)}) {
+    EXPECT_EQ(counts.bytes, 16);
+    EXPECT_EQ(counts.requests, 4u);
+    EXPECT_EQ(counts.sectors, 64u);
+  }
+}
+
+TEST_F(Observe, StridedLoadsTouchASectorEach) {
+  const Device<> to(32), from(32 * 32);
+  for (const int stride : {1, 2, 4, 8, 32}) {
+    const KernelProfile profile = profile_of([&] { launch(1, 32, 0, copy_strided, to.data, from.data, stride); });
+    const uint64_t sectors = std::min(4 * stride, 32);
+    EXPECT_EQ(global_loads(profile).sectors, sectors) << stride;
+    EXPECT_EQ(profile.launch_bytes_read, 32 * sectors) << stride;
+  }
+}
+
+TEST_F(Observe, BroadcastIsOneSector) {
+  const Device<> to(64), from(1);
+  const KernelProfile profile = profile_of([&] { launch(2, 32, 0, broadcast, to.data, from.data); });
+  EXPECT_EQ(global_loads(profile).requests, 2u);
+  EXPECT_EQ(global_loads(profile).sectors, 2u);
+  EXPECT_EQ(profile.block_bytes, 2 * (32u + 128u));
+  EXPECT_EQ(profile.launch_bytes_read, 32u);
+}
+
+TEST_F(Observe, CountsActiveLanes) {
+  const Device<> to(64), from(64);
+  const KernelProfile profile = profile_of([&] { launch(1, 64, 0, copy_even_threads, to.data, from.data); });
+  EXPECT_EQ(global_loads(profile).requests, 2u);
+  EXPECT_EQ(global_loads(profile).lanes, 32u);
+  EXPECT_EQ(global_loads(profile).sectors, 8u);
+}
+
+TEST_F(Observe, TranspositionWithoutPaddingHas32WayConflicts) {
+  const Device<> to(1024), from(1024);
+  const KernelProfile profile =
+      profile_of([&] { launch(1, dim3(32, 32), 1024 * sizeof(float), transpose<32>, to.data, from.data); });
+  EXPECT_EQ(shared_stores(profile).requests, 32u);
+  EXPECT_EQ(shared_stores(profile).wavefronts, 32u);
+  EXPECT_EQ(shared_loads(profile).requests, 32u);
+  EXPECT_EQ(shared_loads(profile).wavefronts, 32u * 32u);
+  EXPECT_EQ(shared_loads(profile).least_wavefronts, 32u);
+  EXPECT_EQ(profile.barriers, 1u);
+}
+
+TEST_F(Observe, TranspositionWithPaddingHasNone) {
+  const Device<> to(1024), from(1024);
+  const KernelProfile profile = profile_of(
+      [&] { launch(1, dim3(32, 32), 32 * 33 * sizeof(float), transpose<33>, to.data, from.data); });
+  EXPECT_EQ(shared_loads(profile).wavefronts, 32u);
+  EXPECT_EQ(shared_stores(profile).wavefronts, 32u);
+}
+
+TEST_F(Observe, AtomicsOnOneAddressWaitForEachOther) {
+  const Device<int> sum(1);
+  const KernelProfile profile = profile_of([&] { launch(2, 32, 0, sum_by_atomics, sum.data); });
+  const AccessCounts atomics = total(profile, AccessKind::atomic, AccessSpace::global);
+  EXPECT_EQ(atomics.requests, 2u);
+  EXPECT_EQ(atomics.same_address, 2 * 31u);
+  int result = 0;
+  cudaMemcpy(&result, sum.data, sizeof(int), cudaMemcpyDeviceToHost);
+  EXPECT_EQ(result, 64);
+}
+
+TEST_F(Observe, GroupsTheIterationsOfALoop) {
+  const Device<> to(32), from(32 * 100);
+  const KernelProfile profile = profile_of([&] { launch(1, 32, 0, loop, to.data, from.data, 100); });
+  EXPECT_EQ(global_loads(profile).requests, 100u);
+  EXPECT_EQ(global_loads(profile).sectors, 400u);
+}
+
+TEST_F(Observe, LanesThatLeaveALoopAreNotActive) {
+  const Device<> to(32), from(32);
+  const KernelProfile profile = profile_of([&] { launch(1, 32, 0, loop_of_lane, to.data, from.data); });
+  EXPECT_EQ(global_loads(profile).requests, 31u);
+  EXPECT_EQ(global_loads(profile).lanes, 31u * 32u / 2);
+  EXPECT_EQ(global_loads(profile).sectors, 31u);  // all active lanes load one value
+}
+
+TEST_F(Observe, BlocksThatAreNotChosenDoNotRun) {
+  const Device<> to(512), from(512);
+  const KernelProfile profile =
+      profile_of([&] { launch(16, 32, 0, copy, to.data, from.data); }, {.blocks = 3});
+  EXPECT_EQ(profile.blocks, 16u);
+  EXPECT_EQ(profile.observed_blocks, 3u);
+  EXPECT_EQ(global_loads(profile).requests, 3u);
+  EXPECT_DOUBLE_EQ(profile.scale(), 16.0 / 3);
+}
+
+TEST_F(Observe, EqualLaunchesRunOnce) {
+  const Device<> to(512), from(1024), other(512);
+  const KernelProfile profile = profile_of(
+      [&] {
+        launch(4, 32, 0, copy, to.data, from.data);
+        launch(4, 32, 0, copy, other.data, from.data + 512);  // other memory, equal otherwise
+      },
+      {.first_of_equal_launches = true});
+  EXPECT_EQ(profile.launches, 2u);
+  EXPECT_EQ(profile.observed_launches, 1u);
+  EXPECT_EQ(profile.blocks, 4u);
+  EXPECT_EQ(global_loads(profile).requests, 4u);
+}
+
+TEST_F(Observe, OtherArgumentsAreAnotherProfile) {
+  const Device<> to(32), from(1024);
+  EXPECT_EQ(simt::start_profile({.first_of_equal_launches = true}), cudaSuccess);
+  launch(1, 32, 0, copy_strided, to.data, from.data, 1);
+  launch(1, 32, 0, copy_strided, to.data, from.data, 2);
+  EXPECT_EQ(simt::stop_profile().size(), 2u);
+}
+
+TEST_F(Observe, OneProfileAtATime) {
+  EXPECT_EQ(simt::start_profile(), cudaSuccess);
+  EXPECT_EQ(simt::start_profile(), cudaErrorInvalidValue);
+  EXPECT_TRUE(simt::stop_profile().empty());
+}
+
+}  // namespace

@@ -1,0 +1,75 @@
+// Memory accesses that are one instruction on a GPU and more than one access in C++: vector loads and stores.
+//
+// A build that observes kernels (RONDO_OBSERVE; simt/observe.h) sees the accesses that the compiler emits.
+// A 16-byte load of a struct of four floats may become four loads of 4 bytes there. Device code that wants one
+// instruction therefore loads through load(), which reports the access as a whole. In other builds load()
+// is a plain copy.
+#pragma once
+
+#include <cstddef>
+
+namespace simt {
+
+namespace detail {
+// Each reports an access of the running CUDA thread; the caller's place in the source is the place of the
+// access.
+void observe_load(const void* from, size_t bytes);
+void observe_store(void* to, size_t bytes);
+void observe_async_copy(void* to, const void* from, size_t bytes, bool valid);
+// Copies, as one load and one store of the running CUDA thread.
+void observe_copy(void* to, const void* from, size_t bytes);
+void observe_multiply_adds(int count);
+// Copies without reporting.
+void copy_unobserved(void* to, const void* from, size_t bytes);
+void copy_or_clear_unobserved(void* to, const void* from, size_t bytes, bool copy);
+}  // namespace detail
+
+// A load to `value`, or a store of it, of `Bytes` bytes by one instruction.
+template <size_t Bytes>
+[[gnu::always_inline]] inline void load(void* value, const void* from) {
+#ifdef SIMT_OBSERVE
+  detail::observe_load(from, Bytes);
+  detail::copy_unobserved(value, from, Bytes);
+#else
+  __builtin_memcpy(value, from, Bytes);
+#endif
+}
+template <size_t Bytes>
+[[gnu::always_inline]] inline void store(void* to, const void* value) {
+#ifdef SIMT_OBSERVE
+  detail::observe_store(to, Bytes);
+  detail::copy_unobserved(to, value, Bytes);
+#else
+  __builtin_memcpy(to, value, Bytes);
+#endif
+}
+
+// The same for an address that is only aligned to `Scalar` bytes: one instruction for each scalar.
+template <size_t Bytes, size_t Scalar>
+[[gnu::always_inline]] inline void load_scalars(void* value, const void* from) {
+#ifdef SIMT_OBSERVE
+  for (size_t i = 0; i < Bytes; i += Scalar)
+    detail::observe_load(static_cast<const char*>(from) + i, Scalar);
+  detail::copy_unobserved(value, from, Bytes);
+#else
+  __builtin_memcpy(value, from, Bytes);
+#endif
+}
+template <size_t Bytes, size_t Scalar>
+[[gnu::always_inline]] inline void store_scalars(void* to, const void* value) {
+#ifdef SIMT_OBSERVE
+  for (size_t i = 0; i < Bytes; i += Scalar) detail::observe_store(static_cast<char*>(to) + i, Scalar);
+  detail::copy_unobserved(to, value, Bytes);
+#else
+  __builtin_memcpy(to, value, Bytes);
+#endif
+}
+
+// Counts `count` multiply-adds of the running CUDA thread in a build that observes kernels.
+[[gnu::always_inline]] inline void count_multiply_adds([[maybe_unused]] int count) {
+#ifdef SIMT_OBSERVE
+  detail::observe_multiply_adds(count);
+#endif
+}
+
+}  // namespace simt

@@ -1,0 +1,191 @@
+// The functions that instrumented kernels call. g++ -fsanitize=thread emits a call for every load, store and
+// atomic that may be seen by another thread; linked with these functions instead of the thread sanitizer's
+// library, they report to the observer. This file itself is not instrumented.
+//
+// The names are those of GCC's interface (gcc/sanitizer.def).
+#include <simt/builtins.h>
+#include <simt/memory_access.h>
+#include <simt/shared.h>
+
+#include <array>
+#include <cstring>
+
+#include "../runtime.h"
+#include "observer.h"
+
+namespace simt {
+namespace {
+
+// Whether an address lies in memory that cudaMalloc or cudaHostAlloc returned. Keeps the last ranges, because
+// a kernel uses few.
+class GlobalMemory {
+ public:
+  bool contains(uintptr_t address) {
+    for (const Memory::Range& range : ranges_)
+      if (address - range.begin < range.bytes) return true;
+    if (address == not_global_) return false;
+    return look_up(address);
+  }
+  // Before each block, because memory may have been freed.
+  void refresh(uint64_t generation) {
+    if (generation == generation_) return;
+    generation_ = generation;
+    ranges_ = {};
+    not_global_ = 0;
+  }
+
+ private:
+  bool look_up(uintptr_t address) {
+    const auto range = Runtime::get().memory.find(reinterpret_cast<const void*>(address));
+    if (!range || address - range->begin >= range->bytes) {
+      not_global_ = address;
+      return false;
+    }
+    ranges_[next_] = *range;
+    next_ = (next_ + 1) % ranges_.size();
+    return true;
+  }
+
+  uint64_t generation_ = 0;
+  std::array<Memory::Range, 8> ranges_ = {};
+  size_t next_ = 0;
+  uintptr_t not_global_ = 0;
+};
+
+thread_local GlobalMemory global_memory;
+
+// threadIdx and the like are variables of the OS thread; a GPU has them in registers.
+bool is_builtin(uintptr_t address) {
+  return address - reinterpret_cast<uintptr_t>(&threadIdx) + 256 < 512;
+}
+
+[[gnu::always_inline]] inline void report(const void* place, const void* pointer, size_t bytes,
+                                          AccessKind kind) {
+  Observer* const observer = detail::observer;
+  if (!observer) return;
+  const auto address = reinterpret_cast<uintptr_t>(pointer);
+  if (address - detail::stack_begin < detail::stack_bytes || is_builtin(address)) return;
+  AccessSpace space = AccessSpace::global;
+  if (address - reinterpret_cast<uintptr_t>(detail::shared_begin) < detail::shared_bytes)
+    space = AccessSpace::shared;
+  else if (!global_memory.contains(address))
+    return;
+  // A GPU has instructions for 1, 2, 4, 8 and 16 bytes.
+  for (uintptr_t begin = address, end = address + bytes; begin < end;) {
+    uint32_t piece = 16;
+    while (piece > end - begin) piece /= 2;
+    observer->access(thread_rank, {place, begin, piece, kind, space});
+    begin += piece;
+  }
+}
+
+}  // namespace
+
+void refresh_global_memory() { global_memory.refresh(Runtime::get().memory.generation()); }
+
+namespace detail {
+
+#define SIMT_PLACE __builtin_extract_return_addr(__builtin_return_address(0))
+
+void observe_load(const void* from, size_t bytes) { report(SIMT_PLACE, from, bytes, AccessKind::load); }
+void observe_store(void* to, size_t bytes) { report(SIMT_PLACE, to, bytes, AccessKind::store); }
+void observe_async_copy(void* to, const void* from, size_t bytes, bool valid) {
+  if (valid) report(SIMT_PLACE, from, bytes, AccessKind::async_copy_load);
+  report(SIMT_PLACE, to, bytes, AccessKind::async_copy_store);
+}
+void observe_copy(void* to, const void* from, size_t bytes) {
+  report(SIMT_PLACE, from, bytes, AccessKind::load);
+  report(SIMT_PLACE, to, bytes, AccessKind::store);
+  std::memcpy(to, from, bytes);
+}
+void observe_multiply_adds(int count) {
+  if (observer) observer->multiply_adds(thread_rank, count);
+}
+void copy_unobserved(void* to, const void* from, size_t bytes) { std::memcpy(to, from, bytes); }
+void copy_or_clear_unobserved(void* to, const void* from, size_t bytes, bool copy) {
+  if (copy)
+    std::memcpy(to, from, bytes);
+  else
+    std::memset(to, 0, bytes);
+}
+
+}  // namespace detail
+}  // namespace simt
+
+#ifdef SIMT_OBSERVE
+
+using simt::AccessKind;
+using simt::report;
+
+extern "C" {
+
+void __tsan_init() {}
+void __tsan_func_entry(void*) {}
+void __tsan_func_exit() {}
+void __tsan_vptr_update(void**, void*) {}
+void __tsan_vptr_read(void**) {}
+
+#define SIMT_ACCESS(bytes)                                                                           \
+  void __tsan_read##bytes(void* p) { report(SIMT_PLACE, p, bytes, AccessKind::load); }               \
+  void __tsan_write##bytes(void* p) { report(SIMT_PLACE, p, bytes, AccessKind::store); }             \
+  void __tsan_unaligned_read##bytes(void* p) { report(SIMT_PLACE, p, bytes, AccessKind::load); }     \
+  void __tsan_unaligned_write##bytes(void* p) { report(SIMT_PLACE, p, bytes, AccessKind::store); }   \
+  void __tsan_volatile_read##bytes(void* p) { report(SIMT_PLACE, p, bytes, AccessKind::load); }      \
+  void __tsan_volatile_write##bytes(void* p) { report(SIMT_PLACE, p, bytes, AccessKind::store); }
+SIMT_ACCESS(1)
+SIMT_ACCESS(2)
+SIMT_ACCESS(4)
+SIMT_ACCESS(8)
+SIMT_ACCESS(16)
+#undef SIMT_ACCESS
+void __tsan_read_range(void* p, size_t bytes) { report(SIMT_PLACE, p, bytes, AccessKind::load); }
+void __tsan_write_range(void* p, size_t bytes) { report(SIMT_PLACE, p, bytes, AccessKind::store); }
+
+// Atomics are calls instead of instructions, so each also does the work, in sequentially consistent order:
+// the strongest that its caller may have asked for.
+#define SIMT_ATOMIC_UPDATE(bits, type, name)                                          \
+  type __tsan_atomic##bits##_fetch_##name(volatile type* p, type value, int) {         \
+    report(SIMT_PLACE, const_cast<type*>(p), sizeof(type), AccessKind::atomic);        \
+    return __atomic_fetch_##name(p, value, __ATOMIC_SEQ_CST);                          \
+  }
+#define SIMT_ATOMIC(bits, type)                                                                          \
+  type __tsan_atomic##bits##_load(const volatile type* p, int) {                                         \
+    report(SIMT_PLACE, const_cast<type*>(p), sizeof(type), AccessKind::load);                            \
+    return __atomic_load_n(p, __ATOMIC_SEQ_CST);                                                         \
+  }                                                                                                      \
+  void __tsan_atomic##bits##_store(volatile type* p, type value, int) {                                  \
+    report(SIMT_PLACE, const_cast<type*>(p), sizeof(type), AccessKind::store);                           \
+    __atomic_store_n(p, value, __ATOMIC_SEQ_CST);                                                        \
+  }                                                                                                      \
+  type __tsan_atomic##bits##_exchange(volatile type* p, type value, int) {                               \
+    report(SIMT_PLACE, const_cast<type*>(p), sizeof(type), AccessKind::atomic);                          \
+    return __atomic_exchange_n(p, value, __ATOMIC_SEQ_CST);                                              \
+  }                                                                                                      \
+  int __tsan_atomic##bits##_compare_exchange_strong(volatile type* p, type* expected, type value, int,   \
+                                                    int) {                                               \
+    report(SIMT_PLACE, const_cast<type*>(p), sizeof(type), AccessKind::atomic);                          \
+    return __atomic_compare_exchange_n(p, expected, value, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);   \
+  }                                                                                                      \
+  int __tsan_atomic##bits##_compare_exchange_weak(volatile type* p, type* expected, type value, int,     \
+                                                  int) {                                                 \
+    report(SIMT_PLACE, const_cast<type*>(p), sizeof(type), AccessKind::atomic);                          \
+    return __atomic_compare_exchange_n(p, expected, value, true, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);    \
+  }                                                                                                      \
+  SIMT_ATOMIC_UPDATE(bits, type, add)                                                                    \
+  SIMT_ATOMIC_UPDATE(bits, type, sub)                                                                    \
+  SIMT_ATOMIC_UPDATE(bits, type, and)                                                                    \
+  SIMT_ATOMIC_UPDATE(bits, type, or)                                                                     \
+  SIMT_ATOMIC_UPDATE(bits, type, xor)                                                                    \
+  SIMT_ATOMIC_UPDATE(bits, type, nand)
+SIMT_ATOMIC(8, unsigned char)
+SIMT_ATOMIC(16, unsigned short)
+SIMT_ATOMIC(32, unsigned int)
+SIMT_ATOMIC(64, unsigned long)
+#undef SIMT_ATOMIC
+#undef SIMT_ATOMIC_UPDATE
+void __tsan_atomic_thread_fence(int) { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
+void __tsan_atomic_signal_fence(int) {}
+
+}  // extern "C"
+
+#endif

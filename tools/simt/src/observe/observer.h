@@ -1,0 +1,64 @@
+// Observer: what the executor tells about the running blocks in a build that observes kernels.
+//
+// One observer at a time is active in the process: it counts (profile.cpp). All calls come from the thread
+// that runs the block; different blocks run on different threads at once.
+#pragma once
+
+#include <simt/kernel.h>
+#include <simt/observe.h>
+
+#include <atomic>
+#include <cstdint>
+
+namespace simt {
+
+#ifdef SIMT_OBSERVE
+inline constexpr bool kObserve = true;
+#else
+inline constexpr bool kObserve = false;
+#endif
+
+// One access of a CUDA thread to shared or global memory.
+struct Access {
+  const void* place;  // return address of the instruction
+  uintptr_t address;
+  uint32_t bytes;
+  AccessKind kind;
+  AccessSpace space;
+};
+
+class Observer {
+ public:
+  virtual ~Observer() = default;
+
+  // The threads of block `number` are about to start; false: the block does not run.
+  virtual bool begin_block(const Kernel& kernel, uint64_t number) = 0;
+  virtual void end_block() = 0;
+
+  // Actions of thread `thread` of the current block (its linear index).
+  virtual void access(unsigned thread, const Access& access) = 0;
+  virtual void multiply_adds(unsigned thread, int count) = 0;
+  virtual void arrives_at_barrier(unsigned thread) = 0;
+  virtual void exits(unsigned thread) = 0;
+
+  // All threads of the block that have not exited are at the barrier.
+  virtual void barrier_ends() = 0;
+  // The lanes of `lanes` of warp `warp` have met in a warp operation.
+  virtual void warp_meets(unsigned warp, unsigned lanes) = 0;
+};
+
+// The active observer. Blocks that have begun keep the one that they began with.
+inline std::atomic<Observer*> active_observer{nullptr};
+
+namespace detail {
+// The observer of the block that this OS thread runs, and the stack of the running CUDA thread, whose
+// accesses are not memory accesses of a GPU: local variables are registers there.
+inline thread_local constinit Observer* observer = nullptr;
+inline thread_local constinit uintptr_t stack_begin = 0;
+inline thread_local constinit size_t stack_bytes = 0;
+}  // namespace detail
+
+// Called by a worker before each block: the memory map may have changed.
+void refresh_global_memory();
+
+}  // namespace simt

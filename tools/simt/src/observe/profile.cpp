@@ -1,0 +1,368 @@
+// The observer that counts: profiles of kernels.
+#include <simt/builtins.h>
+#include <simt/shared.h>
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <tuple>
+#include <unordered_map>
+
+#include "../runtime.h"
+#include "profile_key.h"
+#include "sector_set.h"
+#include "source_lines.h"
+#include "warp_log.h"
+
+namespace simt {
+
+uint64_t LaunchSectors::count(bool written) const {
+  uint64_t sectors = 0;
+  for (const auto& [number, page] : pages_)
+    for (const std::atomic<uint64_t>& word : written ? page->written : page->read)
+      sectors += static_cast<uint64_t>(std::popcount(word.load(std::memory_order_relaxed)));
+  return sectors;
+}
+
+namespace {
+
+constexpr uint64_t kSectorBytes = 32;
+
+struct InstructionHash {
+  size_t operator()(const Instruction& i) const {
+    return std::hash<const void*>()(i.place) * 31 + static_cast<size_t>(i.kind) * 7 + i.bytes;
+  }
+};
+using CountsByInstruction = std::unordered_map<Instruction, AccessCounts, InstructionHash>;
+
+void add(AccessCounts& sum, const AccessCounts& counts) {
+  sum.requests += counts.requests;
+  sum.lanes += counts.lanes;
+  sum.sectors += counts.sectors;
+  sum.least_sectors += counts.least_sectors;
+  sum.wavefronts += counts.wavefronts;
+  sum.least_wavefronts += counts.least_wavefronts;
+  sum.same_address += counts.same_address;
+}
+
+void count(AccessCounts& counts, const Instruction& instruction, const WarpAccess& request) {
+  counts.requests += 1;
+  counts.lanes += static_cast<uint64_t>(std::popcount(request.active));
+  if (instruction.space == AccessSpace::global) {
+    counts.sectors += static_cast<uint64_t>(global_sectors(request));
+    counts.least_sectors += static_cast<uint64_t>(least_global_sectors(request));
+  } else {
+    const bool store = instruction.kind == AccessKind::store || instruction.kind == AccessKind::async_copy_store;
+    const SharedCost cost = store ? shared_store(request) : shared_load(request);
+    counts.wavefronts += static_cast<uint64_t>(cost.wavefronts);
+    counts.least_wavefronts += static_cast<uint64_t>(cost.least);
+  }
+  if (instruction.kind == AccessKind::atomic) {
+    std::array<uint64_t, 32> addresses;
+    size_t lanes = 0;
+    for (unsigned rest = request.active; rest != 0; rest &= rest - 1)
+      addresses[lanes++] = request.address[static_cast<size_t>(std::countr_zero(rest))];
+    std::sort(addresses.begin(), addresses.begin() + static_cast<ptrdiff_t>(lanes));
+    const auto distinct = std::unique(addresses.begin(), addresses.begin() + static_cast<ptrdiff_t>(lanes));
+    counts.same_address += lanes - static_cast<uint64_t>(distinct - addresses.begin());
+  }
+}
+
+// A profile in the making: all launches with one key.
+struct Entry {
+  KernelProfile profile;
+  CountsByInstruction counts;
+};
+
+// A launch that has begun.
+struct Running {
+  Entry* entry = nullptr;
+  bool observed = false;
+  uint64_t blocks_left = 0;
+  LaunchSectors sectors;
+};
+
+// The counts of the block that a worker runs.
+struct BlockCounts {
+  Running* launch = nullptr;
+  CountsByInstruction counts;
+  uint64_t multiply_adds = 0, warp_multiply_adds = 0;
+  uint64_t barriers = 0, warp_operations = 0;
+  uint64_t instructions = 0, waited = 0;
+  BlockSectors sectors;
+  LaunchSectors::Page* page = nullptr;  // the page used last
+  uint64_t page_number = 0;
+
+  struct Warp {
+    unsigned alive = 0;
+    unsigned at_barrier = 0;
+    uint64_t instructions = 0;  // since the last barrier
+    std::unique_ptr<WarpLog> log;
+  };
+  std::vector<Warp> warps;
+  std::vector<std::unique_ptr<WarpLog>> free_logs;
+  uintptr_t shared_begin = 0;
+
+  WarpLog& log_of(Warp& warp) {
+    if (!warp.log) {
+      if (free_logs.empty()) free_logs.push_back(std::make_unique<WarpLog>());
+      warp.log = std::move(free_logs.back());
+      free_logs.pop_back();
+    }
+    return *warp.log;
+  }
+};
+
+thread_local BlockCounts block;
+
+class Profiler final : public Observer {
+ public:
+  explicit Profiler(const ProfileOptions& options) : options_(options) {}
+
+  bool begin_block(const Kernel& kernel, uint64_t number) override {
+    std::lock_guard lock(mutex_);
+    Running& launch = running_of(kernel);
+    const bool runs = launch.observed && chosen(number, blocks_of(kernel));
+    if (!runs) {
+      finish_block(kernel, launch);
+      return false;
+    }
+    ++launch.entry->profile.observed_blocks;
+    block.launch = &launch;
+    kernel_ = &kernel;
+    block.shared_begin = reinterpret_cast<uintptr_t>(detail::shared_begin);
+    block.sectors.clear();
+    block.page = nullptr;
+    const unsigned threads = kernel.block.x * kernel.block.y * kernel.block.z;
+    block.warps.resize((threads + 31) / 32);
+    for (size_t w = 0; w < block.warps.size(); ++w) {
+      const unsigned lanes = threads - static_cast<unsigned>(w) * 32;
+      block.warps[w].alive = lanes >= 32 ? 0xFFFFFFFFu : (1u << lanes) - 1;
+      block.warps[w].at_barrier = 0;
+      block.warps[w].instructions = 0;
+    }
+    return true;
+  }
+
+  void end_block() override {
+    wait_for_slowest();
+    std::lock_guard lock(mutex_);
+    Entry& entry = *block.launch->entry;
+    for (auto& [instruction, counts] : block.counts) {
+      add(entry.counts[instruction], counts);
+      counts = {};
+    }
+    KernelProfile& profile = entry.profile;
+    profile.multiply_adds += std::exchange(block.multiply_adds, 0);
+    profile.warp_multiply_adds += std::exchange(block.warp_multiply_adds, 0);
+    profile.barriers += std::exchange(block.barriers, 0);
+    profile.warp_operations += std::exchange(block.warp_operations, 0);
+    profile.instructions += std::exchange(block.instructions, 0);
+    profile.waited += std::exchange(block.waited, 0);
+    profile.block_bytes += block.sectors.size() * kSectorBytes;
+    finish_block(*kernel_, *block.launch);
+  }
+
+  void access(unsigned thread, const Access& access) override {
+    BlockCounts::Warp& warp = block.warps[thread / 32];
+    Access recorded = access;
+    if (access.space == AccessSpace::shared) recorded.address -= block.shared_begin;
+    block.log_of(warp).add(thread % 32, recorded);
+  }
+
+  void multiply_adds(unsigned thread, int count) override {
+    block.log_of(block.warps[thread / 32]).add_multiply_adds(thread % 32, count);
+  }
+
+  void arrives_at_barrier(unsigned thread) override {
+    BlockCounts::Warp& warp = block.warps[thread / 32];
+    warp.at_barrier |= 1u << thread % 32;
+    if (warp.at_barrier == warp.alive) flush(warp);
+  }
+
+  void exits(unsigned thread) override {
+    BlockCounts::Warp& warp = block.warps[thread / 32];
+    warp.alive &= ~(1u << thread % 32);
+    if (warp.at_barrier == warp.alive) flush(warp);
+  }
+
+  void barrier_ends() override {
+    ++block.barriers;
+    for (BlockCounts::Warp& warp : block.warps) warp.at_barrier = 0;
+    wait_for_slowest();
+  }
+
+  void warp_meets(unsigned index, unsigned lanes) override {
+    BlockCounts::Warp& warp = block.warps[index];
+    ++block.warp_operations;
+    ++warp.instructions;
+    if (lanes == warp.alive) flush(warp);
+  }
+
+  std::vector<KernelProfile> result() {
+    std::lock_guard lock(mutex_);
+    std::vector<KernelProfile> profiles;
+    for (const std::unique_ptr<Entry>& entry : entries_) {
+      KernelProfile& profile = profiles.emplace_back(entry->profile);
+      for (const auto& [instruction, counts] : entry->counts) {
+        AccessCounts& sum = profile.accesses.emplace_back(counts);
+        sum.kind = instruction.kind;
+        sum.space = instruction.space;
+        sum.bytes = instruction.bytes;
+        sum.inlined = source_lines(instruction.place);
+      }
+      std::sort(profile.accesses.begin(), profile.accesses.end(), [](const auto& a, const auto& b) {
+        const auto place = [](const AccessCounts& counts) {
+          const SourceLine outermost = counts.inlined.empty() ? SourceLine{} : counts.inlined.back();
+          const SourceLine innermost = counts.inlined.empty() ? SourceLine{} : counts.inlined.front();
+          return std::tuple(outermost.file, outermost.line, innermost.file, innermost.line, counts.kind,
+                            counts.space, counts.bytes, counts.requests);
+        };
+        return place(a) < place(b);
+      });
+    }
+    return profiles;
+  }
+
+ private:
+  static uint64_t blocks_of(const Kernel& kernel) {
+    return uint64_t{kernel.grid.x} * kernel.grid.y * kernel.grid.z;
+  }
+  // Evenly spaced: the middle of each of options_.blocks equal parts.
+  bool chosen(uint64_t number, uint64_t blocks) const {
+    if (options_.blocks == 0 || blocks <= options_.blocks) return true;
+    const uint64_t part = static_cast<uint64_t>(static_cast<unsigned __int128>(number) * options_.blocks / blocks);
+    const auto middle = static_cast<uint64_t>(
+        (static_cast<unsigned __int128>(2 * part + 1) * blocks) / (2 * options_.blocks));
+    return number == middle;
+  }
+
+  Running& running_of(const Kernel& kernel) {
+    auto& launch = running_[&kernel];
+    if (launch) return *launch;
+    launch = std::make_unique<Running>();
+    launch->blocks_left = blocks_of(kernel);
+    const auto [found, fresh] = by_key_.try_emplace(profile_key(kernel, options_.first_of_equal_launches));
+    if (fresh) {
+      entries_.push_back(std::make_unique<Entry>());
+      found->second = entries_.back().get();
+      KernelProfile& profile = found->second->profile;
+      profile.name = kernel.name;
+      profile.grid = kernel.grid;
+      profile.block = kernel.block;
+      profile.shared_bytes = kernel.shared_bytes;
+    }
+    launch->entry = found->second;
+    KernelProfile& profile = launch->entry->profile;
+    ++profile.launches;
+    launch->observed = !options_.first_of_equal_launches || profile.launches == 1;
+    if (launch->observed) {
+      ++profile.observed_launches;
+      profile.blocks += blocks_of(kernel);
+    }
+    return *launch;
+  }
+
+  void finish_block(const Kernel& kernel, Running& launch) {
+    if (--launch.blocks_left != 0) return;
+    launch.entry->profile.launch_bytes_read += launch.sectors.count(false) * kSectorBytes;
+    launch.entry->profile.launch_bytes_written += launch.sectors.count(true) * kSectorBytes;
+    running_.erase(&kernel);
+  }
+
+  void flush(BlockCounts::Warp& warp) {
+    if (!warp.log) return;
+    uint64_t most = 0;
+    for (const uint64_t count : warp.log->multiply_adds()) {
+      block.multiply_adds += count;
+      most = std::max(most, count);
+    }
+    block.warp_multiply_adds += most;
+    warp.instructions += most;
+    warp.log->flush([&](const Instruction& instruction, const WarpAccess& request) {
+      ++warp.instructions;
+      count(block.counts[instruction], instruction, request);
+      if (instruction.space == AccessSpace::global) touch(instruction, request);
+    });
+    block.free_logs.push_back(std::move(warp.log));
+  }
+
+  void touch(const Instruction& instruction, const WarpAccess& request) {
+    const bool writes = instruction.kind == AccessKind::store || instruction.kind == AccessKind::atomic;
+    const bool reads = instruction.kind != AccessKind::store;
+    uint64_t last = ~uint64_t{0};
+    for (unsigned rest = request.active; rest != 0; rest &= rest - 1) {
+      const uint64_t begin = request.address[static_cast<size_t>(std::countr_zero(rest))];
+      const uint64_t end = (begin + static_cast<uint64_t>(request.bytes) - 1) / kSectorBytes;
+      for (uint64_t sector = begin / kSectorBytes; sector <= end; ++sector) {
+        if (sector == last) continue;
+        last = sector;
+        block.sectors.insert(sector);
+        if (!block.page || block.page_number != LaunchSectors::page_number(sector)) {
+          block.page_number = LaunchSectors::page_number(sector);
+          block.page = &block.launch->sectors.page(block.page_number);
+        }
+        if (reads) block.page->insert(sector, false);
+        if (writes) block.page->insert(sector, true);
+      }
+    }
+  }
+
+  // At a barrier, or at the end of the block, all warps wait for the one with the most instructions.
+  void wait_for_slowest() {
+    uint64_t most = 0;
+    for (const BlockCounts::Warp& warp : block.warps) most = std::max(most, warp.instructions);
+    for (BlockCounts::Warp& warp : block.warps) {
+      block.instructions += warp.instructions;
+      block.waited += most - warp.instructions;
+      warp.instructions = 0;
+    }
+  }
+
+  const ProfileOptions options_;
+  std::mutex mutex_;
+  std::map<ProfileKey, Entry*> by_key_;
+  std::vector<std::unique_ptr<Entry>> entries_;  // in the order of their first launches
+  std::unordered_map<const Kernel*, std::unique_ptr<Running>> running_;
+  static thread_local constinit const Kernel* kernel_;  // of the current block
+};
+
+thread_local constinit const Kernel* Profiler::kernel_ = nullptr;
+
+std::mutex profile_mutex;
+std::unique_ptr<Profiler> profiler;
+// Blocks may still hold a pointer to a profiler that has been stopped.
+std::vector<std::unique_ptr<Profiler>> stopped;
+
+void wait_for_all_devices() {
+  if (Runtime::started()) Runtime::get().scheduler.wait_all();
+}
+
+}  // namespace
+
+bool can_observe() { return kObserve; }
+
+cudaError_t start_profile(const ProfileOptions& options) {
+  if (!kObserve) return cudaErrorNotSupported;
+  std::lock_guard lock(profile_mutex);
+  if (profiler) return cudaErrorInvalidValue;
+  wait_for_all_devices();
+  profiler = std::make_unique<Profiler>(options);
+  active_observer = profiler.get();
+  return cudaSuccess;
+}
+
+std::vector<KernelProfile> stop_profile() {
+  std::lock_guard lock(profile_mutex);
+  if (!profiler) return {};
+  wait_for_all_devices();
+  active_observer = nullptr;
+  std::vector<KernelProfile> profiles = profiler->result();
+  stopped.push_back(std::move(profiler));
+  return profiles;
+}
+
+}  // namespace simt
