@@ -135,6 +135,7 @@ CommandLine parse_command_line(int argc, const char* const* argv) {
   for (size_t i = 0; i < std::size(kVerbs); ++i)
     commands.push_back(add_collective(program, kVerbs[i], collectives[i]));
   const Command schedule = add_schedule(program, line.schedule);
+  const ProfileCommands profile = add_profile(program, line.profile);
   const Command scale = add_scale(program, line.scale);
   const Command shard = add_shard(program, line.shard);
   const Command strategies = add_strategies(program, line.strategies);
@@ -149,6 +150,10 @@ CommandLine parse_command_line(int argc, const char* const* argv) {
     return line;
   }
   if (outcome == CommandParser::Outcome::missing) {
+    if (profile.command.parsed())
+      throw Error(bad_argument(
+          "nothing to profile was named, must be gemm, conv, pool, batch-norm, cross-entropy, all-reduce or "
+          "train MODEL: rondo profile gemm"));
     if (schedule.parsed()) throw Error(bad_argument("--ranks was not given: rondo schedule --ranks 4"));
     if (strategies.parsed())
       throw Error(bad_argument("no model was named, must be lenet or mlp: rondo strategies lenet"));
@@ -166,6 +171,8 @@ CommandLine parse_command_line(int argc, const char* const* argv) {
     line.action = CommandLine::Action::devices;
   } else if (links.parsed()) {
     line.action = CommandLine::Action::links;
+  } else if (profile.parsed()) {
+    line.action = CommandLine::Action::profile;
   } else if (schedule.parsed()) {
     line.action = CommandLine::Action::schedule;
   } else if (scale.parsed()) {

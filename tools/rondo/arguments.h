@@ -6,6 +6,7 @@
 #include <rondo/tools/rondo/collective/arguments.h>
 #include <rondo/tools/rondo/links/arguments.h>
 #include <rondo/tools/rondo/plot/arguments.h>
+#include <rondo/tools/rondo/profile/arguments.h>
 #include <rondo/tools/rondo/shard/arguments.h>
 #include <rondo/tools/rondo/strategies/arguments.h>
 #include <rondo/tools/rondo/train/arguments.h>
@@ -57,6 +58,7 @@ struct CommandLine {
     links,
     plot,
     collective,
+    profile,
     schedule,
     scale,
     shard,
@@ -71,6 +73,7 @@ struct CommandLine {
   LinksArguments links;
   PlotArguments plot;
   CollectiveArguments collective;
+  ProfileArguments profile;
   ScheduleArguments schedule;
   ScaleArguments scale;
   ShardArguments shard;

@@ -12,6 +12,7 @@
 #include <rondo/tools/rondo/support/launched.h>
 #include <rondo/tools/rondo/links/links.h>
 #include <rondo/tools/rondo/plot/plot.h>
+#include <rondo/tools/rondo/profile/profile_command.h>
 #include <rondo/tools/rondo/scale/scale.h>
 #include <rondo/tools/rondo/schedule/schedule.h>
 #include <rondo/tools/rondo/shard/shard.h>
@@ -86,6 +87,9 @@ int run(const CommandLine& line, rondo::ProcessGroup* processes) {
       break;
     case CommandLine::Action::collective:
       rondo::program::run_collective(line.collective, std::cout, processes);
+      break;
+    case CommandLine::Action::profile:
+      rondo::program::show_profile(line.profile, std::cout);
       break;
     case CommandLine::Action::schedule:
       rondo::program::show_schedule(line.schedule, std::cout);

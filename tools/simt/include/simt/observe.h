@@ -11,6 +11,7 @@
 #pragma once
 
 #include <driver_types.h>
+#include <simt/warp_access.h>
 
 #include <cstdint>
 #include <string>
@@ -42,9 +43,10 @@ struct AccessCounts {
   uint64_t lanes = 0;        // active lanes, summed over the requests
   uint64_t sectors = 0;      // global: 32-byte sectors
   uint64_t least_sectors = 0;
-  uint64_t wavefronts = 0;   // shared
+  uint64_t wavefronts = 0;  // shared
   uint64_t least_wavefronts = 0;
-  uint64_t same_address = 0; // atomics: lanes that wait for another lane of the request with the same address
+  uint64_t same_address = 0;  // atomics: lanes that wait for another lane of the request with the same address
+  WarpAccess worst;           // the first request with the most sectors or wavefronts over the least
 
   uint64_t bytes_asked() const { return lanes * static_cast<uint64_t>(bytes); }
 };

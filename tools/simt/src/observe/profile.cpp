@@ -29,16 +29,23 @@ uint64_t LaunchSectors::count(bool written) const {
 
 namespace {
 
-constexpr uint64_t kSectorBytes = 32;
-
 struct InstructionHash {
   size_t operator()(const Instruction& i) const {
     return std::hash<const void*>()(i.place) * 31 + static_cast<size_t>(i.kind) * 7 + i.bytes;
   }
 };
-using CountsByInstruction = std::unordered_map<Instruction, AccessCounts, InstructionHash>;
+struct InstructionCounts : AccessCounts {
+  int excess = -1;  // of the worst request: sectors or wavefronts over the least
+};
+using CountsByInstruction = std::unordered_map<Instruction, InstructionCounts, InstructionHash>;
 
-void add(AccessCounts& sum, const AccessCounts& counts) {
+void keep_worst(InstructionCounts& counts, const WarpAccess& request, int excess) {
+  if (excess <= counts.excess) return;
+  counts.worst = request;
+  counts.excess = excess;
+}
+
+void add(InstructionCounts& sum, const InstructionCounts& counts) {
   sum.requests += counts.requests;
   sum.lanes += counts.lanes;
   sum.sectors += counts.sectors;
@@ -46,19 +53,23 @@ void add(AccessCounts& sum, const AccessCounts& counts) {
   sum.wavefronts += counts.wavefronts;
   sum.least_wavefronts += counts.least_wavefronts;
   sum.same_address += counts.same_address;
+  keep_worst(sum, counts.worst, counts.excess);
 }
 
-void count(AccessCounts& counts, const Instruction& instruction, const WarpAccess& request) {
+void count(InstructionCounts& counts, const Instruction& instruction, const WarpAccess& request) {
   counts.requests += 1;
   counts.lanes += static_cast<uint64_t>(std::popcount(request.active));
   if (instruction.space == AccessSpace::global) {
-    counts.sectors += static_cast<uint64_t>(global_sectors(request));
-    counts.least_sectors += static_cast<uint64_t>(least_global_sectors(request));
+    const int sectors = global_sectors(request), least = least_global_sectors(request);
+    counts.sectors += static_cast<uint64_t>(sectors);
+    counts.least_sectors += static_cast<uint64_t>(least);
+    keep_worst(counts, request, sectors - least);
   } else {
     const bool store = instruction.kind == AccessKind::store || instruction.kind == AccessKind::async_copy_store;
     const SharedCost cost = store ? shared_store(request) : shared_load(request);
     counts.wavefronts += static_cast<uint64_t>(cost.wavefronts);
     counts.least_wavefronts += static_cast<uint64_t>(cost.least);
+    keep_worst(counts, request, cost.conflicts());
   }
   if (instruction.kind == AccessKind::atomic) {
     std::array<uint64_t, 32> addresses;
@@ -151,7 +162,9 @@ class Profiler final : public Observer {
     wait_for_slowest();
     std::lock_guard lock(mutex_);
     Entry& entry = *block.launch->entry;
+    // Keeps the instructions for the next block, which probably has the same ones.
     for (auto& [instruction, counts] : block.counts) {
+      if (counts.requests == 0) continue;
       add(entry.counts[instruction], counts);
       counts = {};
     }

@@ -1,0 +1,133 @@
+#include <rondo/nn/models/models.h>
+#include <rondo/tools/rondo/profile/arguments.h>
+#include <rondo/tools/rondo/support/option_readers.h>
+
+#include <algorithm>
+#include <map>
+
+namespace rondo::program {
+namespace {
+
+constexpr int64_t kMostElements = int64_t{1} << 31;
+
+template <class Value>
+Value read_name(const std::string& option, const std::string& text, const std::map<std::string, Value>& names) {
+  const auto found = names.find(text);
+  if (found != names.end()) return found->second;
+  std::string list;
+  for (const auto& [name, value] : names) list += (list.empty() ? "" : ", ") + name;
+  throw Error(bad_argument(option, " is '", text, "', must be one of: ", list));
+}
+
+std::string read_word(const std::string& option, const std::string& text, const std::vector<std::string>& words) {
+  std::map<std::string, std::string> names;
+  for (const std::string& word : words) names[word] = word;
+  return read_name(option, text, names);
+}
+
+void add_size(const Command& command, const std::string& option, const std::string& what, int64_t& to,
+              int64_t low = 1, int64_t high = kMostElements) {
+  command.add(option, "N", concat(what, " [", to, "]"),
+              [=, &to](const std::string& s) { to = read_integer<int64_t>(option, s, low, high); });
+}
+
+// The options of every kind of work.
+void add_common(const Command& command, ProfileArguments& to) {
+  command.add("--gpu", "NAME", "GPU of the forecast, and whose tiles are chosen [h100]",
+              [&](const std::string& s) { to.gpu = s; });
+  command.add("--blocks", "N", "Run and observe at most N blocks of each launch, and scale the counts; 0: all [0; train: 4]",
+              [&](const std::string& s) { to.blocks = read_integer<int64_t>("--blocks", s, 0, kMostElements); });
+  command.add_flag("--lines", to.lines, "Show the worst source lines, with what to do about them");
+  command.add_flag("--warm", to.warm, "Assume that data that fits in the L2 cache is there already");
+  command.add("--compiled", "FILE.json", "Registers by kernel, as written by tools/sass-report",
+              [&](const std::string& s) { to.compiled = read_path("--compiled", s); });
+  command.add("--json", "FILE.json", "Also write all counts",
+              [&](const std::string& s) { to.json = read_path("--json", s); });
+  command.add("--svg", "FILE.svg", "Also draw the roofline",
+              [&](const std::string& s) { to.svg = read_path("--svg", s); });
+}
+
+void add_image(const Command& command, ProfileArguments& to) {
+  add_size(command, "--images", "Images", to.images);
+  add_size(command, "--height", "Height of an image", to.height);
+  add_size(command, "--width", "Width of an image", to.width);
+  add_size(command, "--channels", "Channels of an image", to.channels);
+}
+
+}  // namespace
+
+bool ProfileCommands::parsed() const {
+  return std::any_of(works.begin(), works.end(), [](const Command& work) { return work.parsed(); });
+}
+
+ProfileCommands add_profile(const Command& app, ProfileArguments& to) {
+  const Command profile = app.add_command(
+      "profile", "Count what kernels do to memory, and forecast their least time on a GPU (preset observe)");
+  ProfileCommands commands = {profile, {}};
+  const auto add = [&](const char* name, const char* help, ProfiledWork work) {
+    const Command command = profile.add_command(name, help);
+    command.when_parsed([&to, work] { to.work = work; });
+    add_common(command, to);
+    commands.works.push_back(command);
+    return command;
+  };
+
+  const Command gemm = add("gemm", "A product of matrices", ProfiledWork::gemm);
+  add_size(gemm, "--m", "Rows of the result", to.m);
+  add_size(gemm, "--n", "Columns of the result", to.n);
+  add_size(gemm, "--k", "Products per result", to.k);
+  gemm.add_flag("--transpose-a", to.transpose_a, "Read A transposed");
+  gemm.add_flag("--transpose-b", to.transpose_b, "Read B transposed");
+  gemm.add("--variant", "ID", "A rung of the ladder such as 03_shared_tiles, or all [gemm]",
+           [&](const std::string& s) { to.variant = s; });
+
+  const Command conv = add("conv", "A convolution and its gradients", ProfiledWork::conv);
+  add_image(conv, to);
+  add_size(conv, "--filters", "Filters", to.filters);
+  add_size(conv, "--filter-size", "Height and width of a filter", to.filter_size);
+  add_size(conv, "--stride", "Stride", to.stride);
+  add_size(conv, "--pad", "Padding", to.pad, 0);
+  conv.add("--pass", "NAME", "forward, data_gradient, filter_gradient or all [all]", [&](const std::string& s) {
+    to.pass = read_word("--pass", s, {"forward", "data_gradient", "filter_gradient", "all"});
+  });
+  conv.add("--algorithm", "NAME", "automatic, direct or winograd [automatic]", [&](const std::string& s) {
+    to.algorithm = read_name<ConvAlgorithm>("--algorithm", s,
+                                            {{"automatic", ConvAlgorithm::automatic},
+                                             {"direct", ConvAlgorithm::direct},
+                                             {"winograd", ConvAlgorithm::winograd}});
+  });
+
+  const Command pool = add("pool", "A pooling layer, forward and backward", ProfiledWork::pool);
+  add_image(pool, to);
+  add_size(pool, "--window", "Height and width of a window, and its stride", to.window);
+  pool.add("--kind", "NAME", "avg or max [avg]",
+           [&](const std::string& s) { to.pool = read_word("--kind", s, {"avg", "max"}); });
+
+  const Command norm = add("batch-norm", "Batch normalisation, forward and backward", ProfiledWork::batch_norm);
+  add_size(norm, "--rows", "Rows: images x height x width", to.rows);
+  add_size(norm, "--channels", "Channels", to.channels);
+
+  const Command loss = add("cross-entropy", "Softmax cross-entropy and its gradient", ProfiledWork::cross_entropy);
+  add_size(loss, "--rows", "Rows", to.rows);
+  add_size(loss, "--classes", "Classes", to.classes);
+
+  const Command reduce = add("all-reduce", "An all-reduce: the kernels of all ranks", ProfiledWork::all_reduce);
+  reduce.add("--devices", "N", "Devices [2]",
+             [&](const std::string& s) { to.devices = read_integer<int>("--devices", s, 1, 64); });
+  add_size(reduce, "--bytes", "Bytes per rank", to.bytes, 4);
+  reduce.add("--algorithm", "NAME", "ring, direct or root [ring]", [&](const std::string& s) {
+    to.all_reduce = read_name<Algorithm>(
+        "--algorithm", s, {{"ring", Algorithm::ring}, {"direct", Algorithm::direct}, {"root", Algorithm::root}});
+  });
+
+  const Command train = add("train", "The kernels of one training step", ProfiledWork::train);
+  train
+      .add("model", "MODEL", "lenet, resnet18 or mlp",
+           [&](const std::string& s) { to.model = read_word("the model", s, nn::model_names()); })
+      .required();
+  add_size(train, "--batch-size", "Samples", to.batch);
+  profile.require_command();
+  return commands;
+}
+
+}  // namespace rondo::program

@@ -1,0 +1,51 @@
+// Options of `rondo profile`.
+#pragma once
+
+#include <rondo/collectives/algorithm.h>
+#include <rondo/kernels/conv/conv2d.h>
+#include <rondo/tools/rondo/support/command.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace rondo::program {
+
+enum class ProfiledWork { gemm, conv, pool, batch_norm, cross_entropy, all_reduce, train };
+
+// Sizes of all kinds of work; each kind uses some of them.
+struct ProfileArguments {
+  ProfiledWork work = ProfiledWork::gemm;
+  int64_t m = 1024, n = 1024, k = 1024;
+  bool transpose_a = false, transpose_b = false;
+  std::string variant = "gemm";  // of gemm: the id of a rung, or all
+  int64_t images = 32, height = 28, width = 28, channels = 64, filters = 64, filter_size = 3, stride = 1, pad = 1;
+  std::string pass = "all";  // of conv: forward, data_gradient, filter_gradient or all
+  ConvAlgorithm algorithm = ConvAlgorithm::automatic;
+  std::string pool = "avg";
+  int64_t window = 2;
+  int64_t rows = 25088, classes = 10;
+  int devices = 2;
+  int64_t bytes = int64_t{1} << 20;
+  Algorithm all_reduce = Algorithm::ring;
+  std::string model;  // of train
+  int64_t batch = 256;
+
+  std::string gpu = "h100";
+  std::optional<int64_t> blocks;  // observed per launch; 0: all; not given: all, or a few of a training step
+  bool lines = false;
+  bool warm = false;
+  std::string compiled;  // path of kernels.json; empty: the report in the source tree
+  std::string json, svg;  // empty: not requested
+};
+
+// Adds the command and its kinds of work. After parsing, to.work is the one that was named.
+struct ProfileCommands {
+  Command command;
+  std::vector<Command> works;
+  bool parsed() const;
+};
+ProfileCommands add_profile(const Command& app, ProfileArguments& to);
+
+}  // namespace rondo::program

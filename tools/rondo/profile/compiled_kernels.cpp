@@ -1,0 +1,53 @@
+#include <rondo/kernels/core/status.h>
+#include <rondo/nn/io/printable.h>
+#include <rondo/tools/rondo/profile/compiled_kernels.h>
+
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+namespace rondo::program {
+namespace {
+
+void remove_all(std::string& text, const std::string& part) {
+  for (size_t at; (at = text.find(part)) != std::string::npos;) text.erase(at, part.size());
+}
+
+}  // namespace
+
+std::string short_kernel_name(const std::string& symbol) {
+  std::string name = symbol;
+  for (const char* part : {"(anonymous namespace)::", "rondo::"}) remove_all(name, part);
+  int depth = 0;
+  size_t begin = 0;
+  for (size_t i = 0; i < name.size(); ++i) {
+    if (name[i] == '<') ++depth;
+    if (name[i] == '>') --depth;
+    if (depth != 0) continue;
+    if (name[i] == ' ') begin = i + 1;  // after the return type
+    if (name[i] == '(') return name.substr(begin, i - begin);
+  }
+  return name.substr(begin);
+}
+
+CompiledKernels::CompiledKernels(const std::string& path) {
+  std::ifstream file(path);
+  try {
+    const nlohmann::json report = nlohmann::json::parse(file);
+    for (const auto& row : report.at("kernels")) {
+      const std::pair key(row.at("kernel").get<std::string>(), row.at("arch").get<std::string>());
+      const int count = row.at("registers").get<int>();
+      const auto [entry, fresh] = registers_.try_emplace(key, count);
+      if (!fresh && entry->second != count) entry->second.reset();
+    }
+  } catch (const nlohmann::json::exception& error) {
+    throw Error(bad_argument("--compiled is ", printable(path), ", must be a report of tools/sass-report: ",
+                             file.is_open() ? error.what() : "the file cannot be read"));
+  }
+}
+
+std::optional<int> CompiledKernels::registers(const std::string& kernel, const std::string& capability) const {
+  const auto found = registers_.find({kernel, capability});
+  return found == registers_.end() ? std::nullopt : found->second;
+}
+
+}  // namespace rondo::program

@@ -1,0 +1,73 @@
+#include <rondo/kernels/core/status.h>
+#include <rondo/tools/rondo/profile/compiled_kernels.h>
+#include <rondo/tools/rondo/profile/profile.h>
+#include <rondo/tools/rondo/profile/profile_command.h>
+#include <rondo/tools/rondo/profile/workload.h>
+#include <rondo/tools/rondo/support/output_file.h>
+#include <simt/settings.h>
+
+#include <filesystem>
+
+namespace rondo::program {
+namespace {
+
+// Launches of a training step or of an operation on large data would take minutes if every block ran.
+constexpr int64_t kBlocksOfStep = 4;
+
+const simt::GpuFacts& gpu_of(const std::string& name) {
+  if (const simt::GpuFacts* const gpu = simt::gpu_named(name)) return *gpu;
+  throw Error(bad_argument("--gpu is '", name, "', must be one of: ", simt::gpu_names()));
+}
+
+CompiledKernels compiled_kernels(const std::string& asked) {
+  if (!asked.empty()) return CompiledKernels(asked);
+  const char* const in_source_tree = RONDO_SOURCE_DIR "/bench/compiled/kernels.json";
+  return std::filesystem::exists(in_source_tree) ? CompiledKernels(in_source_tree) : CompiledKernels();
+}
+
+}  // namespace
+
+double ProfiledPart::least_seconds() const {
+  double seconds = 0;
+  for (const ProfiledKernel& kernel : kernels) seconds += kernel.forecast.least();
+  return seconds;
+}
+
+ProfileReport run_profile(const ProfileArguments& arguments) {
+  if (!simt::can_observe())
+    throw Error(bad_argument("this build cannot observe kernels: run tools/profile, which builds one that can"));
+  ProfileReport report;
+  report.gpu = &gpu_of(arguments.gpu);
+  report.warm = arguments.warm;
+  RONDO_CUDA_THROW(simt::set_gpu(arguments.gpu));
+  const CompiledKernels compiled = compiled_kernels(arguments.compiled);
+  const bool step = arguments.work == ProfiledWork::train;
+  const simt::ProfileOptions options = {
+      .blocks = static_cast<uint64_t>(arguments.blocks.value_or(step ? kBlocksOfStep : 0)),
+      .first_of_equal_launches = step};
+
+  for (const Workload& work : make_workloads(arguments)) {
+    report.work = work.name;
+    RONDO_CUDA_THROW(simt::start_profile(options));
+    work.run();
+    ProfiledPart& part = report.parts.emplace_back(ProfiledPart{work.part, work.flops, {}});
+    for (simt::KernelProfile& profile : simt::stop_profile()) {
+      ProfiledKernel& kernel = part.kernels.emplace_back();
+      kernel.name = short_kernel_name(profile.name);
+      kernel.registers = compiled.registers(kernel.name, std::to_string(10 * report.gpu->major + report.gpu->minor));
+      kernel.forecast = forecast(profile, *report.gpu, kernel.registers, {.warm = arguments.warm});
+      kernel.profile = std::move(profile);
+    }
+  }
+  return report;
+}
+
+void show_profile(const ProfileArguments& arguments, std::ostream& out) {
+  const OutputFile json("--json", arguments.json), svg("--svg", arguments.svg);
+  const ProfileReport report = run_profile(arguments);
+  show_profile_text(report, arguments.lines, out);
+  if (json.wanted()) json.write(profile_json(report));
+  if (svg.wanted()) svg.write(profile_svg(report));
+}
+
+}  // namespace rondo::program

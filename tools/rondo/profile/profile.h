@@ -1,0 +1,44 @@
+// `rondo profile`: counts what kernels do to memory, and forecasts their least time on a GPU.
+#pragma once
+
+#include <rondo/tools/rondo/profile/arguments.h>
+#include <rondo/tools/rondo/profile/forecast.h>
+
+#include <optional>
+#include <ostream>
+#include <string>
+#include <vector>
+
+namespace rondo::program {
+
+struct ProfiledKernel {
+  simt::KernelProfile profile;
+  std::string name;              // short
+  std::optional<int> registers;  // per thread
+  KernelForecast forecast;
+};
+
+// One part of the work: its kernels in the order of their first launches.
+struct ProfiledPart {
+  std::string name;
+  double flops = 0;  // 0: not counted
+  std::vector<ProfiledKernel> kernels;
+
+  double least_seconds() const;  // sum over the kernels
+};
+
+struct ProfileReport {
+  std::string work;
+  const simt::GpuFacts* gpu = nullptr;
+  bool warm = false;
+  std::vector<ProfiledPart> parts;
+};
+
+// Runs the work once and counts. Needs a build that observes kernels. Throws rondo::Error.
+ProfileReport run_profile(const ProfileArguments& arguments);
+
+void show_profile_text(const ProfileReport& report, bool lines, std::ostream& out);
+std::string profile_json(const ProfileReport& report);
+std::string profile_svg(const ProfileReport& report);
+
+}  // namespace rondo::program

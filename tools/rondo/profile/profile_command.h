@@ -1,0 +1,13 @@
+// The command `rondo profile`. profile.h has its parts, which need the CPU executor.
+#pragma once
+
+#include <rondo/tools/rondo/profile/arguments.h>
+
+#include <ostream>
+
+namespace rondo::program {
+
+// Runs, and writes all that was asked for. Throws rondo::Error.
+void show_profile(const ProfileArguments& arguments, std::ostream& out);
+
+}  // namespace rondo::program

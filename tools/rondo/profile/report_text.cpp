@@ -1,0 +1,164 @@
+#include <rondo/kernels/core/status.h>
+#include <rondo/tools/rondo/profile/profile.h>
+#include <rondo/tools/rondo/profile/source_place.h>
+#include <rondo/tools/rondo/support/format.h>
+#include <rondo/tools/rondo/support/text_table.h>
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+#include <utility>
+
+namespace rondo::program {
+namespace {
+
+std::string microseconds(double seconds) {
+  const double us = seconds * 1e6;
+  return fixed(us, us < 10 ? 2 : us < 1000 ? 1 : 0);
+}
+
+std::string ratio(double part, double whole, int digits = 1) { return whole > 0 ? fixed(part / whole, digits) : "-"; }
+
+std::string megabytes(double bytes) { return fixed(bytes / 1e6, bytes < 1e7 ? 2 : 0); }
+
+std::string grid_text(const simt::KernelProfile& profile) {
+  const auto& g = profile.grid;
+  std::string text = std::to_string(g.x);
+  if (g.y > 1 || g.z > 1) text += "x" + std::to_string(g.y);
+  if (g.z > 1) text += "x" + std::to_string(g.z);
+  return text;
+}
+
+// Cycles beyond those that the same accesses need if neighbouring lanes access neighbouring addresses.
+double excess(const simt::AccessCounts& access) {
+  if (access.space == simt::AccessSpace::shared)
+    return static_cast<double>(access.wavefronts - access.least_wavefronts);
+  return static_cast<double>(access.sectors - std::min(access.sectors, access.least_sectors)) / 4;
+}
+double cost(const simt::AccessCounts& access) {
+  if (access.space == simt::AccessSpace::shared) return static_cast<double>(access.wavefronts);
+  return std::max(static_cast<double>(access.requests), static_cast<double>(access.sectors) / 4);
+}
+
+const char* kind_text(simt::AccessKind kind) {
+  constexpr const char* kNames[] = {"load", "store", "atomic", "cp.async load", "cp.async store"};
+  return kNames[static_cast<size_t>(kind)];
+}
+
+std::string advice(const simt::AccessCounts& access) {
+  const double requests = static_cast<double>(access.requests);
+  if (access.same_address > 0)
+    return concat(ratio(static_cast<double>(access.same_address), requests),
+                  " lanes a request wait for another lane's atomic on the same address: add within the warp first");
+  if (access.space == simt::AccessSpace::shared && excess(access) > 0.02 * cost(access))
+    return concat("bank conflicts: ", ratio(static_cast<double>(access.wavefronts), requests),
+                  " wavefronts a request, ", ratio(static_cast<double>(access.least_wavefronts), requests),
+                  " without conflicts: pad the rows, or swizzle (rondo banks)");
+  if (access.space == simt::AccessSpace::global && excess(access) > 0.05 * cost(access))
+    return concat("uncoalesced: ", ratio(static_cast<double>(access.sectors), requests),
+                  " sectors a request, ", ratio(static_cast<double>(access.least_sectors), requests),
+                  " would hold the bytes: let neighbouring lanes access neighbouring addresses (rondo sectors)");
+  if (static_cast<double>(access.lanes) < 24 * requests)
+    return concat("only ", ratio(static_cast<double>(access.lanes), requests), " of 32 lanes are active");
+  return "";
+}
+
+// The accesses of a kernel with those of one line added up: the compiler makes many of a line in a loop that
+// it unrolls.
+std::vector<simt::AccessCounts> accesses_by_line(const simt::KernelProfile& profile) {
+  std::map<std::tuple<std::string, simt::AccessSpace, simt::AccessKind, int>, simt::AccessCounts> lines;
+  for (const simt::AccessCounts& access : profile.accesses) {
+    const auto [line, fresh] =
+        lines.try_emplace({source_place(access), access.space, access.kind, access.bytes}, access);
+    if (fresh) continue;
+    simt::AccessCounts& sum = line->second;
+    sum.requests += access.requests;
+    sum.lanes += access.lanes;
+    sum.sectors += access.sectors;
+    sum.least_sectors += access.least_sectors;
+    sum.wavefronts += access.wavefronts;
+    sum.least_wavefronts += access.least_wavefronts;
+    sum.same_address += access.same_address;
+  }
+  std::vector<simt::AccessCounts> accesses;
+  for (auto& [place, access] : lines) accesses.push_back(std::move(access));
+  return accesses;
+}
+
+void show_lines(const ProfiledKernel& kernel, std::ostream& out) {
+  constexpr size_t kMost = 8;
+  std::vector<simt::AccessCounts> accesses = accesses_by_line(kernel.profile);
+  const auto weight = [](const simt::AccessCounts& access) { return std::pair(excess(access), cost(access)); };
+  std::stable_sort(accesses.begin(), accesses.end(),
+                   [&](const auto& a, const auto& b) { return weight(a) > weight(b); });
+  if (accesses.size() > kMost) accesses.resize(kMost);
+
+  std::vector<TextRow> table = {{"line", "access", "bytes", "requests", "lanes", "sectors", "wavefronts"}};
+  for (const simt::AccessCounts& access : accesses) {
+    const bool shared = access.space == simt::AccessSpace::shared;
+    const auto requests = static_cast<double>(access.requests);
+    table.push_back({source_place(access), concat(shared ? "shared " : "global ", kind_text(access.kind)),
+                     std::to_string(access.bytes), grouped(static_cast<int64_t>(access.requests)),
+                     ratio(static_cast<double>(access.lanes), requests),
+                     shared ? "" : ratio(static_cast<double>(access.sectors), requests),
+                     shared ? ratio(static_cast<double>(access.wavefronts), requests) : ""});
+  }
+  out << "\n  " << kernel.name << ", lines by cost; lanes, sectors and wavefronts are per request\n";
+  show_table(table, out, 2);
+  for (const simt::AccessCounts& access : accesses)
+    if (const std::string text = advice(access); !text.empty())
+      out << "  " << source_place(access) << ": " << text << "\n";
+}
+
+}  // namespace
+
+void show_profile_text(const ProfileReport& report, bool lines, std::ostream& out) {
+  const simt::GpuFacts& gpu = *report.gpu;
+  out << report.work << "\n";
+  out << "forecast for " << gpu.title << ": least times from counts and published peaks"
+      << (report.warm ? ", with data in the L2 cache where it fits" : "") << "; nothing here is measured\n";
+  std::vector<TextRow> table = {{"part", "kernel", "launches", "blocks", "threads", "warps/SM", "waves", "lanes",
+                                 "sectors", "wavefronts", "FMA/instr", "MB", "bound", "least us", "share"}};
+  for (const ProfiledPart& part : report.parts) {
+    bool first = true;
+    for (const ProfiledKernel& kernel : part.kernels) {
+      const KernelForecast& f = kernel.forecast;
+      const KernelTotals& t = f.totals;
+      table.push_back(
+          {first ? part.name : "", kernel.name, std::to_string(kernel.profile.launches), grid_text(kernel.profile),
+           std::to_string(kernel.profile.block.x * kernel.profile.block.y * kernel.profile.block.z),
+           concat(f.occupancy.warps, kernel.registers ? "" : "?"), fixed(f.waves, f.waves < 10 ? 2 : 0),
+           ratio(t.lanes, t.requests), ratio(t.global_sectors, t.global_requests),
+           ratio(t.shared_wavefronts, t.shared_requests), ratio(t.warp_multiply_adds, t.instructions, 2),
+           megabytes(t.launch_bytes), name_of(f.bound), microseconds(f.least()),
+           percent(f.least(), part.least_seconds())});
+      first = false;
+    }
+  }
+  show_table(table, out, 2);
+  out << "lanes: active lanes; sectors, wavefronts: per request of a warp; MB: distinct bytes of global memory;\n"
+         "FMA/instr: multiply-adds among the counted instructions; warps/SM with ?: registers are not known\n";
+
+  std::vector<TextRow> resources = {{"least us by resource"}};
+  for (const Resource resource : kResources) resources[0].push_back(name_of(resource));
+  resources[0].push_back("sum of bounds");
+  resources[0].push_back("TFLOP/s at most");
+  for (const ProfiledPart& part : report.parts) {
+    TextRow row = {part.name.empty() ? report.work : part.name};
+    for (size_t r = 0; r < kResources.size(); ++r) {
+      double seconds = 0;
+      for (const ProfiledKernel& kernel : part.kernels) seconds += kernel.forecast.seconds[r];
+      row.push_back(microseconds(seconds));
+    }
+    row.push_back(microseconds(part.least_seconds()));
+    row.push_back(part.flops > 0 ? ratio(part.flops / 1e12, part.least_seconds(), 2) : "-");
+    resources.push_back(row);
+  }
+  out << "\n";
+  show_table(resources, out, 1);
+  if (lines)
+    for (const ProfiledPart& part : report.parts)
+      for (const ProfiledKernel& kernel : part.kernels) show_lines(kernel, out);
+}
+
+}  // namespace rondo::program

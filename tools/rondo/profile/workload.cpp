@@ -1,0 +1,262 @@
+#include <rondo/collectives/collectives.h>
+#include <rondo/collectives/communicator.h>
+#include <rondo/kernels/conv/conv2d.h>
+#include <rondo/kernels/core/status.h>
+#include <rondo/kernels/gemm/gemm_variants.h>
+#include <rondo/kernels/loss/cross_entropy.h>
+#include <rondo/kernels/norm/batch_norm.h>
+#include <rondo/kernels/pool/pool.h>
+#include <rondo/kernels/runtime/buffer.h>
+#include <rondo/kernels/runtime/platform.h>
+#include <rondo/nn/models/models.h>
+#include <rondo/nn/optim/optimizers.h>
+#include <rondo/nn/train/data_parallel.h>
+#include <rondo/tools/rondo/profile/workload.h>
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+namespace rondo::program {
+namespace {
+
+// Values between -1 and 1 that repeat after a prime number of elements. The counters of most kernels don't
+// depend on values.
+std::vector<float> values(int64_t size) {
+  std::vector<float> data(static_cast<size_t>(size));
+  for (size_t i = 0; i < data.size(); ++i) data[i] = static_cast<float>(i % 251) / 125.0f - 1;
+  return data;
+}
+Buffer<float> filled(int64_t size) { return Buffer<float>(values(size)); }
+
+int64_t floats_in(int64_t bytes) { return (bytes + 3) / 4; }
+
+std::vector<Workload> gemm_work(const ProfileArguments& a) {
+  struct Data {
+    Buffer<float> a, b, c, workspace;
+    Stream stream;
+  };
+  const int64_t m = a.m, n = a.n, k = a.k;
+  const auto data = std::make_shared<Data>(filled(m * k), filled(k * n), Buffer<float>(m * n), Buffer<float>());
+  const MatrixView<float> c = {data->c.data(), m, n, n};
+  const MatrixView<const float> left =
+      a.transpose_a ? MatrixView<const float>{data->a.data(), k, m, m} : MatrixView<const float>{data->a.data(), m, k, k};
+  const MatrixView<const float> right =
+      a.transpose_b ? MatrixView<const float>{data->b.data(), n, k, k} : MatrixView<const float>{data->b.data(), k, n, n};
+  const GemmOptions options = {.transpose_a = a.transpose_a, .transpose_b = a.transpose_b};
+  data->workspace = Buffer<float>(floats_in(gemm_workspace_bytes({m, n, k})));
+
+  std::vector<Workload> works;
+  std::string ids;
+  for (const GemmVariant& variant : gemm_variants()) {
+    ids += (ids.empty() ? "" : ", ") + std::string(variant.id);
+    if (a.variant != "all" && a.variant != variant.id) continue;
+    const auto run = variant.run;
+    works.push_back({concat("gemm ", m, " x ", n, " x ", k, a.transpose_a ? ", A transposed" : "",
+                            a.transpose_b ? ", B transposed" : ""),
+                     variant.id, 2.0 * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k),
+                     [=] {
+                       const Workspace workspace = {data->workspace.data(), data->workspace.bytes()};
+                       throw_if_error(run(c, left, right, options, workspace, data->stream));
+                     }});
+  }
+  if (works.empty())
+    throw Error(bad_argument("--variant is '", a.variant, "', must be all or one of: ", ids));
+  return works;
+}
+
+std::vector<Workload> conv_work(const ProfileArguments& a) {
+  struct Data {
+    Buffer<float> x, y, filter, workspace;
+    Stream stream;
+  };
+  const int64_t p = conv2d_output_size(a.height, a.filter_size, a.stride, a.pad);
+  const int64_t q = conv2d_output_size(a.width, a.filter_size, a.stride, a.pad);
+  if (p == 0 || q == 0)
+    throw Error(bad_argument("--filter-size is ", a.filter_size, ", must be at most the padded image: ",
+                             a.height + 2 * a.pad, " x ", a.width + 2 * a.pad));
+  const auto data = std::make_shared<Data>(filled(a.images * a.height * a.width * a.channels),
+                                           filled(a.images * p * q * a.filters),
+                                           filled(a.filters * a.filter_size * a.filter_size * a.channels));
+  const ImageView<float> x = {data->x.data(), a.images, a.height, a.width, a.channels};
+  const ImageView<float> y = {data->y.data(), a.images, p, q, a.filters};
+  const FilterView<float> filter = {data->filter.data(), a.filters, a.filter_size, a.filter_size, a.channels};
+  const Conv2dOptions options = {a.stride, a.stride, a.pad, a.pad, a.algorithm};
+  const Conv2dWorkspaceBytes bytes = conv2d_workspace_bytes(x, filter, options);
+  data->workspace =
+      Buffer<float>(floats_in(std::max({bytes.forward, bytes.data_gradient, bytes.filter_gradient})));
+  const double flops = 2.0 * static_cast<double>(a.images * p * q * a.filters) *
+                       static_cast<double>(a.filter_size * a.filter_size * a.channels);
+  const std::string name = concat("convolution of ", a.images, " images of ", a.height, " x ", a.width, " x ",
+                                  a.channels, ", ", a.filters, " filters of ", a.filter_size, " x ",
+                                  a.filter_size, ", stride ", a.stride, ", padding ", a.pad);
+  const auto workspace = [data] { return Workspace{data->workspace.data(), data->workspace.bytes()}; };
+
+  std::vector<Workload> works;
+  const auto add = [&](const char* part, std::function<Status()> run) {
+    if (a.pass == "all" || a.pass == part)
+      works.push_back({name, part, flops, [run = std::move(run)] { throw_if_error(run()); }});
+  };
+  add("forward", [=] { return conv2d_forward(y, x, filter, options, {}, workspace(), data->stream); });
+  add("data_gradient", [=] { return conv2d_data_gradient(x, y, filter, options, workspace(), data->stream); });
+  add("filter_gradient",
+      [=] { return conv2d_filter_gradient(filter, y, x, options, workspace(), data->stream); });
+  return works;
+}
+
+std::vector<Workload> pool_work(const ProfileArguments& a) {
+  struct Data {
+    Buffer<float> x, y, dx;
+    Stream stream;
+  };
+  const PoolWindow window = {.height = a.window, .width = a.window, .stride_h = a.window, .stride_w = a.window};
+  const int64_t p = pooled_size(a.height, a.window, a.window, 0), q = pooled_size(a.width, a.window, a.window, 0);
+  if (p == 0 || q == 0)
+    throw Error(bad_argument("--window is ", a.window, ", must be at most the image: ", a.height, " x ", a.width));
+  const int64_t inputs = a.images * a.height * a.width * a.channels;
+  const auto data =
+      std::make_shared<Data>(filled(inputs), filled(a.images * p * q * a.channels), Buffer<float>(inputs));
+  const ImageView<float> x = {data->x.data(), a.images, a.height, a.width, a.channels};
+  const ImageView<float> dx = {data->dx.data(), a.images, a.height, a.width, a.channels};
+  const ImageView<float> y = {data->y.data(), a.images, p, q, a.channels};
+  const bool average = a.pool == "avg";
+  const std::string name = concat(average ? "average" : "max", " pooling of ", a.images, " images of ", a.height,
+                                  " x ", a.width, " x ", a.channels, ", windows of ", a.window, " x ", a.window);
+  return {{name, "forward", 0,
+           [=] {
+             throw_if_error(average ? avg_pool(y, x, window, AverageOver::window, data->stream)
+                                    : max_pool(y, x, window, data->stream));
+           }},
+          {name, "backward", 0, [=] {
+             throw_if_error(average ? avg_pool_backward(dx, y, window, AverageOver::window, data->stream)
+                                    : max_pool_backward(dx, y, y, x, window, data->stream));
+           }}};
+}
+
+std::vector<Workload> batch_norm_work(const ProfileArguments& a) {
+  struct Data {
+    Buffer<float> x, y, mean, inv_std, gamma, beta, workspace;
+    Buffer<double> sums;
+    Stream stream;
+  };
+  const int64_t rows = a.rows, channels = a.channels;
+  const auto data = std::make_shared<Data>(
+      filled(rows * channels), Buffer<float>(rows * channels), filled(channels), filled(channels),
+      filled(channels), filled(channels),
+      Buffer<float>(floats_in(batch_norm_workspace_bytes(rows, channels))), Buffer<double>(2 * channels));
+  const MatrixView<float> x = {data->x.data(), rows, channels, channels};
+  const MatrixView<float> y = {data->y.data(), rows, channels, channels};
+  const VectorView<float> mean = {data->mean.data(), channels}, inv_std = {data->inv_std.data(), channels};
+  const VectorView<float> gamma = {data->gamma.data(), channels}, beta = {data->beta.data(), channels};
+  const VectorView<double> sums = {data->sums.data(), 2 * channels};
+  const BatchNormSaved saved = {x, mean, inv_std};
+  const auto workspace = [data] { return Workspace{data->workspace.data(), data->workspace.bytes()}; };
+  const std::string name = concat("batch normalisation of ", rows, " rows, ", channels, " channels");
+  return {{name, "forward", 0,
+           [=] {
+             throw_if_error(batch_norm_sums(sums, x, workspace(), data->stream));
+             throw_if_error(batch_norm_statistics(mean, inv_std, {}, sums, rows, 1e-5f, data->stream));
+             throw_if_error(batch_norm(y, x, mean, inv_std, gamma, beta, {}, data->stream));
+           }},
+          {name, "backward", 0, [=] {
+             throw_if_error(batch_norm_backward_sums(sums, {}, {}, y, saved, workspace(), data->stream));
+             throw_if_error(batch_norm_backward(y, {}, y, saved, gamma, sums, rows, data->stream));
+           }}};
+}
+
+std::vector<Workload> cross_entropy_work(const ProfileArguments& a) {
+  struct Data {
+    Buffer<float> logits, gradient;
+    Buffer<int32_t> labels;
+    Buffer<LossStats> stats;
+    Buffer<float> workspace;
+    Stream stream;
+  };
+  std::vector<int32_t> labels(static_cast<size_t>(a.rows));
+  for (size_t i = 0; i < labels.size(); ++i) labels[i] = static_cast<int32_t>(static_cast<int64_t>(i) % a.classes);
+  const auto data = std::make_shared<Data>(
+      filled(a.rows * a.classes), Buffer<float>(a.rows * a.classes), Buffer<int32_t>(labels),
+      Buffer<LossStats>(std::vector<LossStats>(1)),
+      Buffer<float>(floats_in(softmax_cross_entropy_workspace_bytes(a.rows, a.classes))));
+  return {{concat("softmax cross-entropy of ", a.rows, " rows, ", a.classes, " classes"), "", 0, [=] {
+             throw_if_error(softmax_cross_entropy(
+                 {data->gradient.data(), a.rows, a.classes, a.classes}, data->stats.data(),
+                 {data->logits.data(), a.rows, a.classes, a.classes}, {data->labels.data(), a.rows},
+                 1.0f / static_cast<float>(a.rows), {data->workspace.data(), data->workspace.bytes()},
+                 data->stream));
+           }}};
+}
+
+std::vector<Workload> all_reduce_work(const ProfileArguments& a) {
+  struct Rank {
+    Buffer<float> data;
+    Stream stream;
+  };
+  struct Data {
+    std::vector<Rank> ranks;
+    std::vector<DataView> views;
+    std::unique_ptr<Communicator> communicator;
+  };
+  const auto data = std::make_shared<Data>();
+  std::vector<int> devices;
+  std::vector<cudaStream_t> streams;
+  throw_if_error(request_devices(a.devices));
+  for (int device = 0; device < a.devices; ++device) {
+    const DeviceScope scope(device);
+    devices.push_back(device);
+    data->ranks.push_back({filled(a.bytes / 4), Stream()});
+    data->views.emplace_back(data->ranks.back().data.data(), a.bytes / 4, DType::float32);
+    streams.push_back(data->ranks.back().stream);
+  }
+  data->communicator = std::make_unique<Communicator>(devices, CommunicatorOptions{});
+  const ReduceOptions options = {.algorithm = a.all_reduce};
+  return {{concat("all-reduce of ", a.bytes, " bytes over ", a.devices, " devices"), name_of(a.all_reduce), 0,
+           [=] { throw_if_error(all_reduce(data->views, options, *data->communicator, streams)); }}};
+}
+
+std::vector<Workload> train_work(const ProfileArguments& a) {
+  struct Data {
+    std::unique_ptr<nn::DataParallel> model;
+    std::unique_ptr<nn::Optimizer> optimizer;
+    std::vector<float> x, targets;
+    std::vector<int32_t> labels;
+  };
+  const auto data = std::make_shared<Data>();
+  const nn::NamedModel named = nn::model(a.model);
+  data->model = std::make_unique<nn::DataParallel>(named.network, named.input,
+                                                   nn::DataParallelOptions{.batch = a.batch});
+  data->x = values(a.batch * named.input.size());
+  for (int64_t i = 0; i < a.batch; ++i) data->labels.push_back(static_cast<int32_t>(i % 10));
+  const std::string name = concat("training step of ", a.model, ", batch ", a.batch);
+  if (a.model == "mlp") {
+    data->targets = values(a.batch * 10);
+    data->optimizer = std::make_unique<nn::Adam>(*data->model, nn::AdamSettings{.learning_rate = 1e-4f});
+    return {{name, "", 0, [=] { data->model->train_step(data->x, data->targets, *data->optimizer); }}};
+  }
+  data->optimizer = std::make_unique<nn::Sgd>(*data->model, nn::SgdOptions{.learning_rate = 0.1f});
+  return {{name, "", 0, [=] { data->model->train_step(data->x, data->labels, *data->optimizer); }}};
+}
+
+}  // namespace
+
+std::vector<Workload> make_workloads(const ProfileArguments& arguments) {
+  switch (arguments.work) {
+    case ProfiledWork::gemm:
+      return gemm_work(arguments);
+    case ProfiledWork::conv:
+      return conv_work(arguments);
+    case ProfiledWork::pool:
+      return pool_work(arguments);
+    case ProfiledWork::batch_norm:
+      return batch_norm_work(arguments);
+    case ProfiledWork::cross_entropy:
+      return cross_entropy_work(arguments);
+    case ProfiledWork::all_reduce:
+      return all_reduce_work(arguments);
+    case ProfiledWork::train:
+      return train_work(arguments);
+  }
+  return {};
+}
+
+}  // namespace rondo::program
