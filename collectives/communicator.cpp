@@ -104,14 +104,14 @@ int64_t Communicator::slot_stride(const CommunicatorOptions& options) {
 }
 
 // staged_copy.cpp cuts this memory into n regions instead of slots; each region needs a minimum size.
-int64_t Communicator::slots_bytes(int ranks, const CommunicatorOptions& options) {
+int64_t Communicator::inbox_and_outbox_bytes(int ranks, const CommunicatorOptions& options) {
   if (ranks == 1 && !options.processes) return 0;
   return std::max(2 * ring::kSlots * slot_stride(options), kLeastSlotBytes * ranks);
 }
 
 int64_t Communicator::bytes_per_rank(int ranks, const CommunicatorOptions& options) {
   check(ranks, options);
-  return slots_bytes(ranks, options) + rounded_up(options.bucket_bytes);
+  return inbox_and_outbox_bytes(ranks, options) + rounded_up(options.bucket_bytes);
 }
 
 Communicator::Communicator(std::vector<int> devices, CommunicatorOptions options)
@@ -264,9 +264,9 @@ std::string Communicator::progress(const OperationTracker::Operation& operation)
     if (operation.first_step == operation.last_step || tracker_.behind(operation) > 0) continue;
     int position = 0;
     while (rank_at(position) != rank) ++position;
-    const Rank& left = of(rank_at(ring::prev_position(position, size())));
+    const Rank& prev = of(rank_at(ring::prev_position(position, size())));
     int step = operation.first_step;
-    while (step < operation.last_step && is_over(left.delivered[static_cast<size_t>(step * ring::kSlots)]))
+    while (step < operation.last_step && is_over(prev.delivered[static_cast<size_t>(step * ring::kSlots)]))
       ++step;
     others += step == operation.first_step
                   ? concat(", rank ", rank, " has received nothing")
@@ -275,7 +275,7 @@ std::string Communicator::progress(const OperationTracker::Operation& operation)
   }
   if (arrived == 0 && operation.follows_unknown)
     return concat("no rank has arrived, and of what is before it, with more than ",
-                  OperationTracker::kFollowed, " operations in flight, it is not known who is missing");
+                  OperationTracker::kTracked, " operations in flight, it is not known who is missing");
   if (arrived == 0 && tracker_.captured_any())
     return "no rank has arrived, and what is replayed from a graph before it does not tell how far it came";
   if (missing.empty()) return concat("all ranks have arrived", others);

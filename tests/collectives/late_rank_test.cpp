@@ -118,7 +118,7 @@ TEST_P(LateRankOf, IsNamedThoughOthersFollow) {
 // The host runs ahead as far as a stream's queue allows. The first operation is still known.
 TEST_F(LateRank, IsNamedWithMoreInFlightThanAreTracked) {
   constexpr int kBarriers = 100;
-  static_assert(kBarriers > OperationTracker::kFollowed);
+  static_assert(kBarriers > OperationTracker::kTracked);
   {
     StreamBlocker blocker(fixture_.handles[2]);
     enqueue_barriers(kBarriers);
@@ -163,7 +163,7 @@ TEST_F(LateRank, IsNamedAfterThousandsAreDone) {
   {
     StreamBlocker blocker(fixture_.handles[0]);
     ASSERT_TRUE(ok(all_reduce_by(Algorithm::root).enqueue(data_, results_, fixture_)));
-    enqueue_barriers(static_cast<int>(OperationTracker::kFollowed) - 1);
+    enqueue_barriers(static_cast<int>(OperationTracker::kTracked) - 1);
     expect_missing(wait_until_timeout(), "all_reduce", 0);
   }
   fixture_.synchronize();
@@ -190,7 +190,7 @@ TEST_F(LateRank, IsNamedInTheMiddle) {
 TEST_F(LateRank, IsUnknownBeyondTheTrackedOperations) {
   {
     std::optional<StreamBlocker> all(std::in_place, fixture_.handles[0]);
-    enqueue_barriers(static_cast<int>(OperationTracker::kFollowed) + 10);
+    enqueue_barriers(static_cast<int>(OperationTracker::kTracked) + 10);
     const Event before;
     ASSERT_EQ(cudaEventRecord(before, fixture_.handles[0]), cudaSuccess);
     StreamBlocker blocker(fixture_.handles[2]);
@@ -236,7 +236,7 @@ TEST(OperationTracker, CanBeQueriedDuringAnotherCapture) {
   const Stream recorded;
   cudaGraph_t graph = nullptr;
   ASSERT_EQ(cudaStreamBeginCapture(recorded, cudaStreamCaptureModeGlobal), cudaSuccess);
-  for (size_t i = 0; i < 2 * OperationTracker::kFollowed; ++i)
+  for (size_t i = 0; i < 2 * OperationTracker::kTracked; ++i)
     ASSERT_TRUE(ok(barrier(fixture.communicator, fixture.handles)));
   ASSERT_EQ(cudaStreamEndCapture(recorded, &graph), cudaSuccess);
   ASSERT_EQ(cudaGraphDestroy(graph), cudaSuccess);
