@@ -267,7 +267,6 @@ class Ring {
     const ConstDataView own = input(rank, location, segment);
     ReduceArguments sum;
     sum.size = segment.size;
-    sum.divisor = ring_size_;
     void* inbox = communicator_.inbox(rank, slot());
     if (step == 0)
       sum.in[sum.inputs++] = aligned_in_slot(inbox, dtype_, own);
@@ -276,6 +275,7 @@ class Ring {
     sum.in[sum.inputs++] = own.data;
     RONDO_RETURN_IF_ERROR(builder_.wait(me.sums, rank, delivered(prev_rank(p), step)));
     if (step == ring_size_ - 2 && !grouped_) {
+      sum.divisor = ring_size_;  // only a finished average is divided
       sum.out[sum.outputs++] = output(rank, location, segment).data;
     } else {
       RONDO_RETURN_IF_ERROR(builder_.wait(me.sums, rank, me.sent[slot_]));
