@@ -193,8 +193,8 @@ struct TilePosition {
 };
 
 // The position of tile number `tile` in images of `tiles_h` x `tiles_w` tiles. From tile number `tiles` on,
-// no pixel exists. Pixel (0, 0) of the image is pixel (pad_h, pad_w) of tile (0, 0). size: pixels per tile along
-// an axis, 4 or 2.
+// no pixel exists. Pixel (0, 0) of the image is pixel (pad_h, pad_w) of tile (0, 0). size: pixels per tile
+// along an axis, 4 or 2.
 template <int size>
 __device__ inline TilePosition tile_position(int64_t tile, int64_t tiles, int tiles_h, int tiles_w,
                                              int height, int width, int channels, int pad_h, int pad_w) {
