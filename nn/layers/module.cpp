@@ -15,19 +15,20 @@ class AddOp : public Op {
   std::string description() const override { return relu_ ? "add, ReLU" : "add"; }
   Saves saves() const override { return {.output = relu_}; }
   bool fuse_relu() override { return relu_ = true; }
-  Status forward(const OpContext& run) const override {
-    return add(run.output.elements(), run.inputs[0].elements(), run.inputs[1].elements(), relu_, run.stream);
+  Status forward(const OpContext& context) const override {
+    return add(context.output.elements(), context.inputs[0].elements(), context.inputs[1].elements(), relu_,
+               context.stream);
   }
-  Status backward(const OpContext& run) const override {
-    for (const Tensor& dx : run.input_gradients) {
+  Status backward(const OpContext& context) const override {
+    for (const Tensor& dx : context.input_gradients) {
       if (!dx.data) continue;
       if (relu_)
-        RONDO_RETURN_IF_ERROR(
-            relu_backward(dx.elements(), run.output_gradient.elements(), run.output.elements(), run.stream));
+        RONDO_RETURN_IF_ERROR(relu_backward(dx.elements(), context.output_gradient.elements(),
+                                            context.output.elements(), context.stream));
       else
-        RONDO_CUDA(cudaMemcpyAsync(dx.data, run.output_gradient.data,
+        RONDO_CUDA(cudaMemcpyAsync(dx.data, context.output_gradient.data,
                                    static_cast<size_t>(dx.size()) * sizeof(float), cudaMemcpyDeviceToDevice,
-                                   run.stream));
+                                   context.stream));
     }
     return {};
   }

@@ -111,10 +111,12 @@ class Recorder : public Module {
     Saves saves() const override { return {.inputs = true, .output = true}; }
     int64_t shared_sums() const override { return 1; }
     Status forward_sums(const OpContext&) const override { return note("sums"); }
-    Status forward(const OpContext& run) const override { return note(run.recompute ? "again" : "forward"); }
+    Status forward(const OpContext& context) const override {
+      return note(context.recompute ? "again" : "forward");
+    }
     Status backward_sums(const OpContext&) const override { return note("backward sums"); }
-    Status backward(const OpContext& run) const override {
-      return note(run.recompute ? "wrong" : "backward");
+    Status backward(const OpContext& context) const override {
+      return note(context.recompute ? "wrong" : "backward");
     }
 
    private:
