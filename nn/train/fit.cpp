@@ -129,7 +129,7 @@ class Run {
       check_->enqueue();
       ++result_.verified_steps;
     }
-    while (!probe_.look()) follow();
+    while (!probe_.enqueue_copy()) follow();
     if (result_.end == FitResult::End::done && observer_.stop()) result_.end = FitResult::End::stopped;
     agree_on_end();
   }
