@@ -85,7 +85,8 @@ function(rondo_target name)
     # Register spills are performance bugs here: ptxas warns about them, and rondo_werror_nvcc turns them into
     # errors.
     target_compile_options(${name} PRIVATE
-      $<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=${rondo_host_warnings} -Xptxas=-warn-spills -lineinfo --extended-lambda>)
+      $<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=${rondo_host_warnings} -Xptxas=-warn-spills -lineinfo
+        --extended-lambda>)
     if(rondo_werror_nvcc)
       target_compile_options(${name} PRIVATE $<$<COMPILE_LANGUAGE:CUDA>:-Xptxas=-Werror>)
     endif()
@@ -94,6 +95,7 @@ function(rondo_target name)
     endif()
   else()
     target_link_libraries(${name} PRIVATE $<BUILD_INTERFACE:simt_kernel_options>)
-    set_source_files_properties(${kernel_files} PROPERTIES LANGUAGE CXX COMPILE_OPTIONS "-x;c++;-Wno-unknown-pragmas")
+    set_source_files_properties(${kernel_files} PROPERTIES
+      LANGUAGE CXX COMPILE_OPTIONS "-x;c++;-Wno-unknown-pragmas")
   endif()
 endfunction()
