@@ -139,7 +139,7 @@ class Communicator {
   static int64_t slot_stride(const CommunicatorOptions& options);
   // Bytes of all slots of a rank.
   static int64_t inbox_and_outbox_bytes(int ranks, const CommunicatorOptions& options);
-  std::string what_is_missing(std::chrono::milliseconds timeout) const;
+  std::string timeout_message(std::chrono::milliseconds timeout) const;
   std::string progress(const OperationTracker::Operation& operation) const;
 
   CommunicatorOptions options_;
