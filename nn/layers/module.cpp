@@ -42,7 +42,8 @@ class AddOp : public Op {
 std::vector<AnyModule> Module::parts() const { return {}; }
 
 AnyModule Module::with_outputs(int64_t outputs) const {
-  throw Error(bad_argument("module: ", outputs, " outputs of a module whose outputs can't be parted"));
+  throw Error(
+      bad_argument("module: cannot be made with ", outputs, " outputs: it cannot be split by outputs"));
 }
 
 Value Sequential::build(Graph& graph, Value x) const {
@@ -64,8 +65,8 @@ Value Residual::build(Graph& graph, Value x) const {
     other = shortcut_[0].build(graph, x);
   }
   if (!(y.shape == other.shape))
-    throw Error(bad_argument("Residual: the body makes ", text(y.shape), " and the shortcut ",
-                             text(other.shape), ", must be the same"));
+    throw Error(bad_argument("Residual: the output of the body is ", text(y.shape),
+                             ", that of the shortcut is ", text(other.shape), ", must be the same"));
   auto op = std::make_unique<AddOp>();
   op->fuse_relu();
   return graph.add(std::move(op), {y, other}, y.shape);
