@@ -25,7 +25,7 @@ Status enqueue(const char* operation, Communicator& communicator, RankStreams st
     if (!status.ok())
       status = Status(status.code(), concat(operation, ", rank ", builder.current_rank(), " on device ",
                                             communicator.device(builder.current_rank()), ": ",
-                                            status.message(), "; the results of all ranks are void"));
+                                            status.message(), "; the results of all ranks are invalid"));
   }
   if (!status.ok()) communicator.abort(status);
   return status;

@@ -34,7 +34,7 @@ void check_order(const std::vector<int>& order, size_t ranks) {
     const int rank = order[position];
     if (rank < 0 || static_cast<size_t>(rank) >= ranks || seen[static_cast<size_t>(rank)])
       throw Error(bad_argument("communicator: ring_order[", position, "] is ", rank,
-                               ", must be a rank from 0 to ", ranks - 1, " that was not named before"));
+                               ", must be a rank from 0 to ", ranks - 1, " that is not in the list yet"));
     seen[static_cast<size_t>(rank)] = true;
   }
 }
@@ -90,7 +90,7 @@ bool share_one_memory(const std::vector<int>& devices) {
 
 Status check_devices(const char* owner, std::span<const int> devices) {
   if (devices.empty())
-    return bad_argument(owner, ": the list of devices is empty, must name one device a rank");
+    return bad_argument(owner, ": the list of devices is empty, must have one device for each rank");
   const int present = device_count();
   for (size_t rank = 0; rank < devices.size(); ++rank)
     if (devices[rank] < 0 || devices[rank] >= present)
@@ -104,14 +104,14 @@ int64_t Communicator::slot_stride(const CommunicatorOptions& options) {
 }
 
 // staged_copy.cpp cuts this memory into n regions instead of slots; each region needs a minimum size.
-int64_t Communicator::slots_bytes(int ranks, const CommunicatorOptions& options) {
+int64_t Communicator::inbox_and_outbox_bytes(int ranks, const CommunicatorOptions& options) {
   if (ranks == 1 && !options.processes) return 0;
   return std::max(2 * ring::kSlots * slot_stride(options), kLeastSlotBytes * ranks);
 }
 
 int64_t Communicator::bytes_per_rank(int ranks, const CommunicatorOptions& options) {
   check(ranks, options);
-  return slots_bytes(ranks, options) + rounded_up(options.bucket_bytes);
+  return inbox_and_outbox_bytes(ranks, options) + rounded_up(options.bucket_bytes);
 }
 
 Communicator::Communicator(std::vector<int> devices, CommunicatorOptions options)
@@ -205,15 +205,15 @@ Status Communicator::wait(std::span<const cudaStream_t> streams, std::chrono::mi
       ++rank;
     } else if (error != cudaErrorNotReady) {
       const Status cause = from_cuda(error, concat("rank ", rank, " on device ", device(rank)));
-      abort(
-          Status(StatusCode::device_failed, concat(cause.message(), "; the results of all ranks are void")));
+      abort(Status(StatusCode::device_failed,
+                   concat(cause.message(), "; the results of all ranks are invalid")));
       return state();
     } else if (std::chrono::steady_clock::now() - begin < timeout) {
       static_cast<void>(cudaGetLastError());
       std::this_thread::sleep_for(std::chrono::microseconds(50));
     } else {
       static_cast<void>(cudaGetLastError());
-      abort(Status(StatusCode::timed_out, what_is_missing(timeout)));
+      abort(Status(StatusCode::timed_out, timeout_message(timeout)));
       return state();
     }
   }
@@ -233,21 +233,21 @@ std::unique_lock<std::mutex> lock_for(std::mutex& mutex, std::chrono::millisecon
 
 }  // namespace
 
-std::string Communicator::what_is_missing(std::chrono::milliseconds timeout) const {
+std::string Communicator::timeout_message(std::chrono::milliseconds timeout) const {
   const auto late = concat(" not done after ", timeout.count(), " ms: ");
   const std::unique_lock lock = lock_for(mutex_, std::chrono::seconds(1));  // other threads may be enqueuing
   if (!lock)
-    return concat("the streams' work was", late,
-                  "a thread is in the middle of enqueuing an operation, which blocks ",
-                  "while a stream's queue is full, so that it is not known who is missing");
+    return concat("the work on the streams was", late,
+                  "a thread is still enqueuing an operation, which blocks while a stream's queue is full; ",
+                  "the missing ranks are not known");
   const OperationTracker::Operation* open = tracker_.first_open();
   if (!open)
-    return concat("the streams' work was", late, "all operations that were enqueued are, ",
-                  tracker_.captured_any() ? "and what is replayed from a graph does not tell how far it came"
-                                          : "but something else that is on the streams is not");
+    return concat("the work on the streams was", late, "all enqueued operations are done, ",
+                  tracker_.captured_any() ? "but the progress of replayed graphs is not known"
+                                          : "but other work on the streams is not");
   const int64_t behind = tracker_.behind(*open);
   return concat(open->name, " was", late, progress(*open),
-                behind > 0 ? concat("; behind it wait ", behind, " more") : "");
+                behind > 0 ? concat("; ", behind, " more operations wait behind it") : "");
 }
 
 // Names the missing ranks and the progress of the others.
@@ -264,9 +264,9 @@ std::string Communicator::progress(const OperationTracker::Operation& operation)
     if (operation.first_step == operation.last_step || tracker_.behind(operation) > 0) continue;
     int position = 0;
     while (rank_at(position) != rank) ++position;
-    const Rank& left = of(rank_at(ring::prev_position(position, size())));
+    const Rank& prev = of(rank_at(ring::prev_position(position, size())));
     int step = operation.first_step;
-    while (step < operation.last_step && is_over(left.delivered[static_cast<size_t>(step * ring::kSlots)]))
+    while (step < operation.last_step && is_over(prev.delivered[static_cast<size_t>(step * ring::kSlots)]))
       ++step;
     others += step == operation.first_step
                   ? concat(", rank ", rank, " has received nothing")
@@ -274,10 +274,10 @@ std::string Communicator::progress(const OperationTracker::Operation& operation)
                            ring::received_chunk(position, step - 1, size()), " of step ", step - 1);
   }
   if (arrived == 0 && operation.follows_unknown)
-    return concat("no rank has arrived, and of what is before it, with more than ",
-                  OperationTracker::kFollowed, " operations in flight, it is not known who is missing");
+    return concat("no rank has arrived; more than ", OperationTracker::kTracked,
+                  " operations are in flight, and the ranks missing in the earlier ones are not known");
   if (arrived == 0 && tracker_.captured_any())
-    return "no rank has arrived, and what is replayed from a graph before it does not tell how far it came";
+    return "no rank has arrived; the progress of graphs replayed before it is not known";
   if (missing.empty()) return concat("all ranks have arrived", others);
   return missing + others;
 }

@@ -124,7 +124,7 @@ class Communicator {
   int64_t slot_bytes() const { return options_.slot_bytes; }
   std::byte* inbox(int rank, int slot) { return of(rank).scratch.data() + slot * slot_stride(options_); }
   std::byte* outbox(int rank, int slot) { return inbox(rank, ring::kSlots + slot); }
-  std::byte* bucket(int rank) { return inbox(rank, 0) + slots_bytes(size(), options_); }
+  std::byte* bucket(int rank) { return inbox(rank, 0) + inbox_and_outbox_bytes(size(), options_); }
   int rank_at(int position) const { return options_.ring_order[static_cast<size_t>(position)]; }
   // Positions g * group_size() .. (g + 1) * group_size() - 1 are the ring of group g.
   int rank_in_groups(int position) const { return group_order_[static_cast<size_t>(position)]; }
@@ -137,8 +137,9 @@ class Communicator {
 
  private:
   static int64_t slot_stride(const CommunicatorOptions& options);
-  static int64_t slots_bytes(int ranks, const CommunicatorOptions& options);
-  std::string what_is_missing(std::chrono::milliseconds timeout) const;
+  // Bytes of all slots of a rank.
+  static int64_t inbox_and_outbox_bytes(int ranks, const CommunicatorOptions& options);
+  std::string timeout_message(std::chrono::milliseconds timeout) const;
   std::string progress(const OperationTracker::Operation& operation) const;
 
   CommunicatorOptions options_;

@@ -6,11 +6,11 @@ OperationBuilder::OperationBuilder(const char* operation, Communicator& communic
                                    std::span<const cudaStream_t> callers, bool captured)
     : operation_(operation),
       communicator_(communicator),
-      outside_(callers),
+      users_streams_(callers),
       callers_(callers),
       captured_(captured),
       lock_(communicator.mutex()),
-      following_(communicator.tracker().begin(operation, captured)) {
+      tracked_(communicator.tracker().begin(operation, captured)) {
   static_cast<void>(cudaGetDevice(&callers_device_));
   current_device_ = callers_device_;
   for (int rank = 0; rank < ranks(); ++rank) own_[static_cast<size_t>(rank)] = sums(rank);
@@ -76,8 +76,8 @@ Status OperationBuilder::join(Senders senders) {
     RONDO_RETURN_IF_ERROR(wait(caller, rank, marks(rank).finished));
     RONDO_RETURN_IF_ERROR(wait(caller, rank, copied(rank)));
     if (senders == Senders::prev) {
-      const int left = communicator_.rank_at(ring::prev_position(position, ranks()));
-      RONDO_RETURN_IF_ERROR(wait(caller, rank, copied(left)));
+      const int prev = communicator_.rank_at(ring::prev_position(position, ranks()));
+      RONDO_RETURN_IF_ERROR(wait(caller, rank, copied(prev)));
       continue;
     }
     for (int other = 0; other < ranks(); ++other)
@@ -117,10 +117,10 @@ Status OperationBuilder::join_sums() {
 
 Status OperationBuilder::record_copied(int rank) { return record(copied(rank), copies(rank), rank); }
 
-void OperationBuilder::takes_steps(int first, int last) {
+void OperationBuilder::set_steps(int first, int last) {
   if (inside_) return;  // one of several operations, which all record the same events
-  following_.first_step = first;
-  following_.last_step = last;
+  tracked_.first_step = first;
+  tracked_.last_step = last;
 }
 
 void OperationBuilder::use_own_streams() {
@@ -129,7 +129,7 @@ void OperationBuilder::use_own_streams() {
 }
 
 void OperationBuilder::use_callers_streams() {
-  callers_ = outside_;
+  callers_ = users_streams_;
   inside_ = false;
 }
 

@@ -51,7 +51,7 @@ class OperationBuilder {
   // there before the operation is done.
   cudaEvent_t entered(int rank) const { return inside_ ? communicator_.of(rank).begun : marks(rank).entered; }
   // Declares that the operation runs the ring's steps [first, last).
-  void takes_steps(int first, int last);
+  void set_steps(int first, int last);
 
   // For an operation that consists of several operations: from use_own_streams() to use_callers_streams(),
   // the ranks' streams `sums` take the role of the callers' streams. Call both between fork() and join().
@@ -96,16 +96,16 @@ class OperationBuilder {
   // Calls reduce_vectors() on `stream`, a stream of `rank`. `what` is the name of the sum in the trace.
   template <class... What>
   Status sum(int rank, cudaStream_t stream, DType dtype, Reduction reduction, SumOrder order,
-             const ReduceArguments& combination, const What&... what) {
+             const ReduceArguments& arguments, const What&... what) {
     RONDO_RETURN_IF_ERROR(make_current(rank));
     const Trace::Scope span =
         trace_span(communicator_.trace(), rank, "sum", row_of(rank, stream), stream, what...);
-    return reduce_vectors(operation_, dtype, reduction, order, combination, stream);
+    return reduce_vectors(operation_, dtype, reduction, order, arguments, stream);
   }
 
  private:
   using Marks = OperationTracker::Operation::Marks;
-  const Marks& marks(int rank) const { return following_.ranks[static_cast<size_t>(rank)]; }
+  const Marks& marks(int rank) const { return tracked_.ranks[static_cast<size_t>(rank)]; }
   // Barrier over `streams`; event_of(rank) is recorded on streams[rank].
   template <class EventOf>
   Status join_streams(std::span<const cudaStream_t> streams, EventOf event_of);
@@ -117,12 +117,13 @@ class OperationBuilder {
 
   const char* operation_;
   Communicator& communicator_;
-  std::span<const cudaStream_t> outside_, callers_;
-  std::array<cudaStream_t, kMaxRanks> own_;
+  const std::span<const cudaStream_t> users_streams_;  // one per rank, passed to the constructor
+  std::span<const cudaStream_t> callers_;              // users_streams_, or own_ after use_own_streams()
+  std::array<cudaStream_t, kMaxRanks> own_;            // the ranks' streams `sums`
   bool captured_;
   bool inside_ = false;  // between use_own_streams() and use_callers_streams()
   std::unique_lock<std::mutex> lock_;
-  OperationTracker::Operation& following_;
+  OperationTracker::Operation& tracked_;  // the events and steps of this operation
   int callers_device_ = 0;
   int current_device_ = -1;
   int current_rank_ = 0;

@@ -32,11 +32,11 @@ bool is_over(cudaEvent_t event) {
 
 OperationTracker::OperationTracker(const std::vector<int>& devices)
     : overflow_(events_on(devices)), captured_(events_on(devices)) {
-  for (size_t i = 0; i < kFollowed; ++i) followed_.push_back(events_on(devices));
+  for (size_t i = 0; i < kTracked; ++i) tracked_.push_back(events_on(devices));
 }
 
 OperationTracker::Operation& OperationTracker::begin(const char* name, bool captured) {
-  Operation& oldest = followed_[next_];
+  Operation& oldest = tracked_[next_];
   const bool has_room = !captured && (oldest.number < 0 || is_done(oldest));
   Operation& operation = captured ? captured_ : has_room ? oldest : overflow_;
   operation.name = name;
@@ -46,7 +46,7 @@ OperationTracker::Operation& OperationTracker::begin(const char* name, bool capt
   if (captured) return operation;
   ++count_;
   overflowed_ = !has_room;
-  if (has_room) next_ = (next_ + 1) % kFollowed;
+  if (has_room) next_ = (next_ + 1) % kTracked;
   return operation;
 }
 
@@ -56,7 +56,7 @@ const OperationTracker::Operation* OperationTracker::first_open() const {
     if (operation.number < 0 || is_done(operation)) return;
     if (!first || operation.number < first->number) first = &operation;
   };
-  for (const Operation& operation : followed_) look_at(operation);
+  for (const Operation& operation : tracked_) look_at(operation);
   look_at(overflow_);
   return first;
 }

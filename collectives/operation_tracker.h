@@ -3,7 +3,7 @@
 //
 // It adds no work to the streams: an operation needs three events per rank anyway, one at its beginning and
 // two after its last work. The tracker gives each operation in flight its own set of events. The sets are
-// allocated once and reused when their operation is done. If kFollowed operations are in flight, further ones
+// allocated once and reused when their operation is done. If kTracked operations are in flight, further ones
 // share one more set, which describes only the last of them.
 #pragma once
 
@@ -16,7 +16,7 @@ namespace rondo {
 
 class OperationTracker {
  public:
-  static constexpr size_t kFollowed = 64;
+  static constexpr size_t kTracked = 64;
 
   struct Operation {
     // The events of one rank.
@@ -47,9 +47,9 @@ class OperationTracker {
   bool captured_any() const { return captured_.number >= 0; }
 
  private:
-  std::vector<Operation> followed_;
+  std::vector<Operation> tracked_;
   Operation overflow_, captured_;
-  size_t next_ = 0;  // index of the oldest in followed_
+  size_t next_ = 0;  // index of the oldest in tracked_
   int64_t count_ = 0;
   bool overflowed_ = false;  // whether the last operation used overflow_
 };

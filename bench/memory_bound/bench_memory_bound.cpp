@@ -22,7 +22,7 @@ namespace {
 constexpr double kFloat = sizeof(float);
 
 // Runs `work` once and compares the first elements of `result` with `expected`. NaN fails.
-bool right(const Enqueue& work, const Buffer<float>& result, const std::vector<double>& expected) {
+bool right(const EnqueueFunction& work, const Buffer<float>& result, const std::vector<double>& expected) {
   Stream stream;
   throw_if_error(work(stream));
   stream.synchronize();
@@ -34,8 +34,8 @@ bool right(const Enqueue& work, const Buffer<float>& result, const std::vector<d
   return true;
 }
 
-void time_checked(benchmark::State& state, double bytes, const Enqueue& work, const Buffer<float>& result,
-                  const std::vector<double>& expected) {
+void time_checked(benchmark::State& state, double bytes, const EnqueueFunction& work,
+                  const Buffer<float>& result, const std::vector<double>& expected) {
   if (!right(work, result, expected)) return state.SkipWithError("the result is wrong");
   time_device_work(state, Cache::hot, {.bytes = bytes}, work);
 }

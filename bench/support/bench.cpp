@@ -41,7 +41,8 @@ double median(std::vector<double> values) {
   return *middle;
 }
 
-std::vector<double> cold_samples(benchmark::State& state, cudaStream_t stream, const Enqueue& enqueue) {
+std::vector<double> cold_samples(benchmark::State& state, cudaStream_t stream,
+                                 const EnqueueFunction& enqueue) {
   CacheFlush flush;
   Event begin(Event::Kind::timing), end(Event::Kind::timing);
   std::vector<double> samples;
@@ -60,7 +61,8 @@ std::vector<double> cold_samples(benchmark::State& state, cudaStream_t stream, c
   return samples;
 }
 
-std::vector<double> hot_samples(benchmark::State& state, cudaStream_t stream, const Enqueue& enqueue) {
+std::vector<double> hot_samples(benchmark::State& state, cudaStream_t stream,
+                                const EnqueueFunction& enqueue) {
   const double once = seconds_of(stream, [&](cudaStream_t s) { throw_if_error(enqueue(s)); });
   const int count = std::clamp(static_cast<int>(kRowSeconds / std::max(once, 1e-9)), 1, kLongestRow);
   Row row(stream, enqueue, count);
@@ -108,12 +110,13 @@ Bound bound_of(const Work& work) {
   return {memory, "copy bandwidth"};
 }
 
-void time_device_work(benchmark::State& state, Cache cache, const Work& work, const Enqueue& enqueue) {
+void time_device_work(benchmark::State& state, Cache cache, const Work& work,
+                      const EnqueueFunction& enqueue) {
   time_device_work(state, cache, work, bound_of(work), enqueue);
 }
 
 void time_device_work(benchmark::State& state, Cache cache, const Work& work, const Bound& bound,
-                      const Enqueue& enqueue) {
+                      const EnqueueFunction& enqueue) {
   Stream stream;
   std::vector<double> samples;
   try {

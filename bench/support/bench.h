@@ -43,18 +43,18 @@ enum class Cache {
 };
 
 // Enqueues one call on the stream.
-using Enqueue = std::function<Status(cudaStream_t)>;
+using EnqueueFunction = std::function<Status(cudaStream_t)>;
 
 // The benchmark's loop. Times `enqueue` with events on the device and reports
 //   median      seconds per call, the median over the iterations
 //   FLOP/s, B/s `work` divided by that median, if it is not zero
 //   share       bound / median; the label has the bound's name
 // If `enqueue` returns an error, the benchmark fails.
-void time_device_work(benchmark::State& state, Cache cache, const Work& work, const Enqueue& enqueue);
+void time_device_work(benchmark::State& state, Cache cache, const Work& work, const EnqueueFunction& enqueue);
 
 // The same for a bound of another kind: latency, a wire, a vendor's library.
 void time_device_work(benchmark::State& state, Cache cache, const Work& work, const Bound& bound,
-                      const Enqueue& enqueue);
+                      const EnqueueFunction& enqueue);
 
 // N(0, 1) values on the current device; they repeat after about a million. Do not time zeros or constants:
 // with them a GPU draws less power and runs faster than with real data.

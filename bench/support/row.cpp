@@ -2,7 +2,7 @@
 
 namespace rondo::bench {
 
-Row::Row(cudaStream_t stream, const Enqueue& enqueue, int count) {
+Row::Row(cudaStream_t stream, const EnqueueFunction& enqueue, int count) {
   RONDO_CUDA_THROW(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
   Status status;
   for (int i = 0; i < count && status.ok(); ++i) status = enqueue(stream);

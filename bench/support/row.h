@@ -8,7 +8,7 @@ namespace rondo::bench {
 
 class Row {
  public:
-  Row(cudaStream_t stream, const Enqueue& enqueue, int count);
+  Row(cudaStream_t stream, const EnqueueFunction& enqueue, int count);
   ~Row() { static_cast<void>(cudaGraphExecDestroy(row_)); }
   Row(const Row&) = delete;
   Row& operator=(const Row&) = delete;

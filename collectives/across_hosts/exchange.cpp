@@ -5,6 +5,8 @@ namespace rondo {
 
 namespace {
 
+using PartialSegment = ring::Ring::PartialSegment;
+
 // Spare bytes after a region: for the same offset from a 16-byte boundary as the data, and for a slice that
 // is rounded up to an alignment unit of partial sums.
 constexpr int64_t kSpareBytes = 256;
@@ -135,73 +137,76 @@ Status Exchange::send_and_receive(OperationBuilder& builder, Messages& messages,
   return builder.join_sums();
 }
 
-Status Exchange::reduce_across_processes(OperationBuilder& builder, const HeldOf& held_of, DType dtype,
+Status Exchange::reduce_across_processes(OperationBuilder& builder, const SegmentAt& segment_at, DType dtype,
                                          Reduction reduction) {
   const int processes = group_.size(), own = group_.index();
   const DType partial_type = accumulator_of(dtype, reduction);
   const bool captured = builder.captured();
   Messages& partial_sums = new_messages(captured);
   Messages& finished_sums = new_messages(captured);
-  const auto slice_of = [&](const ring::Ring::Held& held, int process) {
-    return ring::chunk_of(held.segment.size, processes, process, size_of(dtype));
+  const auto slice_of = [&](const PartialSegment& segment, int process) {
+    return ring::chunk_of(segment.range.size, processes, process, size_of(dtype));
   };
   const auto each_segment = [&](auto work) -> Status {
     for (int slot = 0; slot < ring::kSlots; ++slot)
       for (int position = 0; position < ranks_; ++position) {
-        const ring::Ring::Held held = held_of(position, slot);
-        if (held.segment.size > 0) RONDO_RETURN_IF_ERROR(work(held, position, slot));
+        const PartialSegment segment = segment_at(position, slot);
+        if (segment.range.size > 0) RONDO_RETURN_IF_ERROR(work(segment, position, slot));
       }
     return {};
   };
   // The finished segment replaces the partial one, which has been sent before.
-  const auto staged_as = [&](DType type, const ring::Ring::Held& held, int position, int slot) {
-    return DataView(ring::Ring::in_slot(staged(position, slot), type, held.input), held.segment.size, type);
+  const auto staged_as = [&](DType type, const PartialSegment& segment, int position, int slot) {
+    return DataView(ring::Ring::aligned_in_slot(staged(position, slot), type, segment.input),
+                    segment.range.size, type);
   };
-  const auto received_from = [&](int process, const ring::Ring::Held& held, int position, int slot) {
-    return DataView(ring::Ring::in_slot(received(position, slot, process), partial_type, held.input),
-                    slice_of(held, own).size, partial_type);
+  const auto received_from = [&](int process, const PartialSegment& segment, int position, int slot) {
+    return DataView(
+        ring::Ring::aligned_in_slot(received(position, slot, process), partial_type, segment.input),
+        slice_of(segment, own).size, partial_type);
   };
 
-  RONDO_RETURN_IF_ERROR(each_segment([&](const ring::Ring::Held& held, int position, int slot) -> Status {
-    const DataView stage = staged_as(partial_type, held, position, slot);
+  RONDO_RETURN_IF_ERROR(each_segment([&](const PartialSegment& segment, int position, int slot) -> Status {
+    const DataView stage = staged_as(partial_type, segment, position, slot);
     for (int process = 0; process < processes; ++process) {
       if (process == own) continue;
-      const ring::Chunk slice = slice_of(held, process);
+      const ring::Chunk slice = slice_of(segment, process);
       const DataView out = stage.part(slice.begin, slice.size);
-      const DataView in = received_from(process, held, position, slot);
+      const DataView in = received_from(process, segment, position, slot);
       if (out.size > 0) partial_sums.sends.push_back({process, out.data, out.bytes()});
       if (in.size > 0) partial_sums.receives.push_back({process, in.data, in.bytes()});
     }
-    return builder.copy(held.rank, builder.sums(held.rank), {stage.data, held.rank},
-                        {held.partial.data, held.rank}, stage.bytes(), "chunk ", held.chunk, " to the host");
+    return builder.copy(segment.rank, builder.sums(segment.rank), {stage.data, segment.rank},
+                        {segment.partial_sum.data, segment.rank}, stage.bytes(), "chunk ", segment.chunk,
+                        " to the host");
   }));
   RONDO_RETURN_IF_ERROR(send_and_receive(builder, partial_sums, "partial sums"));
 
-  RONDO_RETURN_IF_ERROR(each_segment([&](const ring::Ring::Held& held, int position, int slot) -> Status {
-    const DataView stage = staged_as(dtype, held, position, slot);
-    const ring::Chunk mine = slice_of(held, own);
+  RONDO_RETURN_IF_ERROR(each_segment([&](const PartialSegment& segment, int position, int slot) -> Status {
+    const DataView stage = staged_as(dtype, segment, position, slot);
+    const ring::Chunk mine = slice_of(segment, own);
     const DataView result = stage.part(mine.begin, mine.size);
     for (int process = 0; process < processes; ++process) {
       if (process == own) continue;
-      const ring::Chunk slice = slice_of(held, process);
+      const ring::Chunk slice = slice_of(segment, process);
       const DataView theirs = stage.part(slice.begin, slice.size);
       if (result.size > 0) finished_sums.sends.push_back({process, result.data, result.bytes()});
       if (theirs.size > 0) finished_sums.receives.push_back({process, theirs.data, theirs.bytes()});
     }
     if (mine.size == 0) return {};
     PartialSums sums(dtype, reduction, mine.size, ranks_ * processes);
-    const DataView own_part = held.partial.part(mine.begin, mine.size);
+    const DataView own_part = segment.partial_sum.part(mine.begin, mine.size);
     for (int process = 0; process < processes; ++process)
-      sums.read(process == own ? own_part : received_from(process, held, position, slot));
+      sums.read(process == own ? own_part : received_from(process, segment, position, slot));
     sums.write(result);
-    return sums.enqueue(builder, held.rank, own_part, "add the processes' chunk ", held.chunk);
+    return sums.enqueue(builder, segment.rank, own_part, "add the processes' chunk ", segment.chunk);
   }));
   RONDO_RETURN_IF_ERROR(send_and_receive(builder, finished_sums, "finished sums"));
 
-  return each_segment([&](const ring::Ring::Held& held, int position, int slot) {
-    const DataView stage = staged_as(dtype, held, position, slot);
-    return builder.copy(held.rank, builder.sums(held.rank), {held.output.data, held.rank},
-                        {stage.data, held.rank}, stage.bytes(), "chunk ", held.chunk, " from the host");
+  return each_segment([&](const PartialSegment& segment, int position, int slot) {
+    const DataView stage = staged_as(dtype, segment, position, slot);
+    return builder.copy(segment.rank, builder.sums(segment.rank), {segment.output.data, segment.rank},
+                        {stage.data, segment.rank}, stage.bytes(), "chunk ", segment.chunk, " from the host");
   });
 }
 

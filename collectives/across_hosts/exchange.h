@@ -49,10 +49,10 @@ class Exchange {
   // Sets the tag of all messages of the next operation. The caller holds the group's turn().
   void begin_operation() { tag_ = group_.next_tag(); }
 
-  // Turns the partial sums held(position, slot), one segment per slot and rank, into the same segments of the
-  // outputs.
-  using HeldOf = std::function<ring::Ring::Held(int position, int slot)>;
-  Status reduce_across_processes(OperationBuilder& builder, const HeldOf& held, DType dtype,
+  // Adds the partial sums of all processes and writes the finished sums to the outputs. segment_at(position,
+  // slot) is one segment per rank and slot.
+  using SegmentAt = std::function<ring::Ring::PartialSegment(int position, int slot)>;
+  Status reduce_across_processes(OperationBuilder& builder, const SegmentAt& segment_at, DType dtype,
                                  Reduction reduction);
 
   // Bytes of pinned host memory in each process.

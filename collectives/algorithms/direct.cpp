@@ -23,21 +23,21 @@ namespace {
 
 // The arguments of one rank's kernel: its shard of all inputs, and the outputs.
 struct Shard {
-  ReduceArguments combination;
+  ReduceArguments arguments;
 
   Shard(const OperationBuilder& builder, int64_t size) {
-    combination.size = size;
-    combination.divisor = builder.ranks();
+    arguments.size = size;
+    arguments.divisor = builder.ranks();
   }
-  void read(ConstDataView from) { combination.in[combination.inputs++] = from.data; }
-  void write(DataView to) { combination.out[combination.outputs++] = to.data; }
+  void read(ConstDataView from) { arguments.in[arguments.inputs++] = from.data; }
+  void write(DataView to) { arguments.out[arguments.outputs++] = to.data; }
 };
 
 Status sum_on_callers_stream(OperationBuilder& builder, int rank, DType dtype, const ReduceOptions& options,
                              const Shard& shard) {
-  if (shard.combination.size == 0) return {};
+  if (shard.arguments.size == 0) return {};
   return builder.sum(rank, builder.callers()[static_cast<size_t>(rank)], dtype, options.reduction,
-                     options.order, shard.combination, "sum shard ", rank);
+                     options.order, shard.arguments, "sum shard ", rank);
 }
 
 // block_of(r, s) is the block that rank r sends to rank s. Each rank begins with the rank after itself, so
@@ -79,7 +79,8 @@ Status all_reduce(OperationBuilder& builder, RankOutputs outputs, RankInputs inp
     RONDO_RETURN_IF_ERROR(builder.fork());
     RONDO_RETURN_IF_ERROR(builder.join_sums());
     for (int rank = 0; rank < ranks; ++rank)
-      RONDO_RETURN_IF_ERROR(fetch_sum_hand_out(builder, rank, outputs, inputs, shard_of(rank), options));
+      RONDO_RETURN_IF_ERROR(
+          staged_reduce_and_broadcast(builder, rank, outputs, inputs, shard_of(rank), options));
     RONDO_RETURN_IF_ERROR(builder.join_sums());
     return builder.join(OperationBuilder::Senders::prev);
   }
@@ -103,7 +104,7 @@ Status reduce_scatter(OperationBuilder& builder, RankOutputs outputs, RankInputs
   for (int rank = 0; rank < builder.ranks(); ++rank) {
     const DataView output = outputs[static_cast<size_t>(rank)];
     if (!reachable) {
-      RONDO_RETURN_IF_ERROR(fetch_and_sum(builder, rank, output, inputs, rank * block, options));
+      RONDO_RETURN_IF_ERROR(staged_reduce(builder, rank, output, inputs, rank * block, options));
       continue;
     }
     Shard shard(builder, block);
@@ -121,7 +122,7 @@ Status reduce(OperationBuilder& builder, DataView output, RankInputs inputs, int
   if (!builder.communicator().all_reach_all()) {
     RONDO_RETURN_IF_ERROR(builder.fork());
     RONDO_RETURN_IF_ERROR(builder.join_sums());
-    RONDO_RETURN_IF_ERROR(fetch_and_sum(builder, root, output, inputs, 0, options));
+    RONDO_RETURN_IF_ERROR(staged_reduce(builder, root, output, inputs, 0, options));
     RONDO_RETURN_IF_ERROR(builder.join_sums());
     return builder.join(OperationBuilder::Senders::prev);
   }

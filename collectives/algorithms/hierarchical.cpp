@@ -31,7 +31,7 @@ class Groups {
       : builder_(builder),
         communicator_(builder.communicator()),
         ring_(ring),
-        groups_(builder.ranks() / ring.ranks()),
+        groups_(builder.ranks() / ring.ring_size()),
         dtype_(dtype),
         reduction_(reduction) {}
 
@@ -42,16 +42,16 @@ class Groups {
   }
 
   // Computes the slice of the rank at position p, in one slot.
-  template <class PlaceOf>
-  Status sum_slice(int p, int slot, PlaceOf place_of) {
-    const int m = ring_.ranks(), own_group = p / m;
-    const Ring::Held own = ring_.held(p, slot, place_of);
-    const ring::Chunk slice = ring::chunk_of(own.segment.size, groups_, own_group, size_of(dtype_));
+  template <class LocationOf>
+  Status sum_slice(int p, int slot, LocationOf location_of) {
+    const int m = ring_.ring_size(), own_group = p / m;
+    const Ring::PartialSegment own = ring_.partial_segment(p, slot, location_of);
+    const ring::Chunk slice = ring::chunk_of(own.range.size, groups_, own_group, size_of(dtype_));
     if (slice.size == 0) return {};
     PartialSums sums(dtype_, reduction_, slice.size, builder_.ranks());
     for (int group = 0; group < groups_; ++group) {
-      const Ring::Held held = ring_.held(group * m + p % m, slot, place_of);
-      const ConstDataView partial = held.partial.part(slice.begin, slice.size);
+      const Ring::PartialSegment other = ring_.partial_segment(group * m + p % m, slot, location_of);
+      const ConstDataView partial = other.partial_sum.part(slice.begin, slice.size);
       if (group == own_group || communicator_.all_reach_all()) {
         sums.read(partial);
         continue;
@@ -59,7 +59,7 @@ class Groups {
       const ConstDataView region = {region_of(own, slot, group, slice.size), slice.size, partial.dtype};
       RONDO_RETURN_IF_ERROR(builder_.copy(
           own.rank, builder_.sums(own.rank), {const_cast<void*>(region.data), own.rank},
-          {partial.data, held.rank}, partial.bytes(), "fetch chunk ", own.chunk, " from rank ", held.rank));
+          {partial.data, other.rank}, partial.bytes(), "fetch chunk ", own.chunk, " from rank ", other.rank));
       sums.read(region);
     }
     const DataView output = own.output.part(slice.begin, slice.size);
@@ -67,17 +67,18 @@ class Groups {
     if (communicator_.all_reach_all())
       for (int group = 0; group < groups_; ++group)
         if (group != own_group)
-          sums.write(ring_.held(group * m + p % m, slot, place_of).output.part(slice.begin, slice.size));
-    RONDO_RETURN_IF_ERROR(sums.enqueue(builder_, own.rank, own.partial.part(slice.begin, slice.size),
+          sums.write(ring_.partial_segment(group * m + p % m, slot, location_of)
+                         .output.part(slice.begin, slice.size));
+    RONDO_RETURN_IF_ERROR(sums.enqueue(builder_, own.rank, own.partial_sum.part(slice.begin, slice.size),
                                        "add the groups' chunk ", own.chunk));
     if (communicator_.all_reach_all()) return {};
     for (int distance = 1; distance < groups_; ++distance) {
       const int group = (own_group + distance) % groups_;
-      const Ring::Held held = ring_.held(group * m + p % m, slot, place_of);
-      const DataView to = held.output.part(slice.begin, slice.size);
-      RONDO_RETURN_IF_ERROR(builder_.copy(own.rank, builder_.sums(own.rank), {to.data, held.rank},
+      const Ring::PartialSegment other = ring_.partial_segment(group * m + p % m, slot, location_of);
+      const DataView to = other.output.part(slice.begin, slice.size);
+      RONDO_RETURN_IF_ERROR(builder_.copy(own.rank, builder_.sums(own.rank), {to.data, other.rank},
                                           {output.data, own.rank}, to.bytes(), "send chunk ", own.chunk,
-                                          " to rank ", held.rank));
+                                          " to rank ", other.rank));
     }
     return {};
   }
@@ -85,11 +86,12 @@ class Groups {
  private:
   // The address in the inbox for another group's slice. No slice is larger than `slice` rounded up to the
   // alignment.
-  void* region_of(const Ring::Held& own, int slot, int group, int64_t slice) const {
+  void* region_of(const Ring::PartialSegment& own, int slot, int group, int64_t slice) const {
     const int64_t unit = ring::kChunkAlignment / size_of(dtype_);
     const int64_t stride = (slice + unit - 1) / unit * unit * size_of(ring_.partial_type());
     void* inbox = communicator_.inbox(own.rank, slot);
-    return static_cast<std::byte*>(Ring::in_slot(inbox, ring_.partial_type(), own.input)) + group * stride;
+    return static_cast<std::byte*>(Ring::aligned_in_slot(inbox, ring_.partial_type(), own.input)) +
+           group * stride;
   }
 
   OperationBuilder& builder_;
@@ -105,27 +107,29 @@ class Groups {
 Status all_reduce(OperationBuilder& builder, RankOutputs outputs, RankInputs inputs, Reduction reduction) {
   const DType dtype = outputs[0].dtype;
   const int64_t size = outputs[0].size, bytes = size_of(dtype);
-  Ring ring(builder, outputs, inputs, reduction, Ring::Stand::groups);
-  const int m = ring.ranks(), groups = builder.ranks() / m;
-  const auto place_of = [&](int index) {
+  Ring ring(builder, outputs, inputs, reduction, ring::RingLayout::per_group);
+  const int m = ring.ring_size(), groups = builder.ranks() / m;
+  const auto location_of = [&](int index) {
     const ring::Chunk chunk = ring::chunk_of(size, m, index, bytes);
-    return Ring::Place{chunk.begin, chunk.begin, chunk.size};
+    return Ring::ChunkLocation{chunk.begin, chunk.begin, chunk.size};
   };
-  const int64_t whole = ring::whole_chunk(size, m, bytes);
+  const int64_t chunk_size = ring::full_chunk_size(size, m, bytes);
   RONDO_RETURN_IF_ERROR(builder.fork());
   if (Exchange* exchange = builder.communicator().exchange()) {
-    const auto held = [&](int rank, int slot) { return ring.held(rank, slot, place_of); };
-    RONDO_RETURN_IF_ERROR(ring.run_in_groups(whole, 0, place_of, [&] {
-      return exchange->reduce_across_processes(builder, held, dtype, reduction);
+    const auto segment_at = [&](int position, int slot) {
+      return ring.partial_segment(position, slot, location_of);
+    };
+    RONDO_RETURN_IF_ERROR(ring.run_in_groups(chunk_size, 0, location_of, [&] {
+      return exchange->reduce_across_processes(builder, segment_at, dtype, reduction);
     }));
   } else {
     Groups sums(builder, ring, dtype, reduction);
     RONDO_RETURN_IF_ERROR(
-        ring.run_in_groups(whole, Groups::reserved(groups, dtype), place_of, [&]() -> Status {
+        ring.run_in_groups(chunk_size, Groups::reserved(groups, dtype), location_of, [&]() -> Status {
           RONDO_RETURN_IF_ERROR(builder.join_sums());
           for (int slot = 0; slot < ring::kSlots; ++slot)
             for (int p = 0; p < builder.ranks(); ++p)
-              RONDO_RETURN_IF_ERROR(sums.sum_slice(p, slot, place_of));
+              RONDO_RETURN_IF_ERROR(sums.sum_slice(p, slot, location_of));
           return builder.join_sums();
         }));
   }

@@ -32,9 +32,9 @@ Status all_reduce(OperationBuilder& builder, RankOutputs outputs, RankInputs inp
   const int64_t size = outputs[0].size, bytes = size_of(outputs[0].dtype);
   Ring ring(builder, outputs, inputs, reduction);
   RONDO_RETURN_IF_ERROR(builder.fork());
-  RONDO_RETURN_IF_ERROR(ring.run(0, steps(ranks), whole_chunk(size, ranks, bytes), [&](int index) {
+  RONDO_RETURN_IF_ERROR(ring.run(0, steps(ranks), full_chunk_size(size, ranks, bytes), [&](int index) {
     const Chunk chunk = chunk_of(size, ranks, index, bytes);
-    return Ring::Place{chunk.begin, chunk.begin, chunk.size};
+    return Ring::ChunkLocation{chunk.begin, chunk.begin, chunk.size};
   }));
   return builder.join(OperationBuilder::Senders::prev);
 }
@@ -47,7 +47,7 @@ Status reduce_scatter(OperationBuilder& builder, RankOutputs outputs, RankInputs
   Ring ring(builder, outputs, inputs, reduction);
   RONDO_RETURN_IF_ERROR(builder.fork());
   RONDO_RETURN_IF_ERROR(ring.run(0, ranks - 1, block, [&](int index) {
-    return Ring::Place{ring.rank_at(owner_of(index, ranks)) * block, 0, block};
+    return Ring::ChunkLocation{ring.rank_at(owner_of(index, ranks)) * block, 0, block};
   }));
   return builder.join(OperationBuilder::Senders::prev);
 }
@@ -62,7 +62,7 @@ Status all_gather(OperationBuilder& builder, RankOutputs outputs, RankInputs inp
                                          outputs[static_cast<size_t>(rank)].part(rank * block, block),
                                          inputs[static_cast<size_t>(rank)]));
   RONDO_RETURN_IF_ERROR(ring.run(ranks - 1, steps(ranks), block, [&](int index) {
-    return Ring::Place{0, ring.rank_at(owner_of(index, ranks)) * block, block};
+    return Ring::ChunkLocation{0, ring.rank_at(owner_of(index, ranks)) * block, block};
   }));
   return builder.join(OperationBuilder::Senders::prev);
 }
@@ -74,7 +74,7 @@ Status broadcast(OperationBuilder& builder, RankOutputs outputs, ConstDataView i
   RONDO_RETURN_IF_ERROR(fork_to_gather(builder));
   RONDO_RETURN_IF_ERROR(copy_own_share(builder, root, outputs[static_cast<size_t>(root)], input));
   RONDO_RETURN_IF_ERROR(ring.run(ranks - 1, steps(ranks), input.size, [&](int index) {
-    return Ring::Place{0, 0, ring.rank_at(owner_of(index, ranks)) == root ? input.size : 0};
+    return Ring::ChunkLocation{0, 0, ring.rank_at(owner_of(index, ranks)) == root ? input.size : 0};
   }));
   return builder.join(OperationBuilder::Senders::prev);
 }
@@ -88,7 +88,7 @@ Status reduce(OperationBuilder& builder, DataView output, RankInputs inputs, int
   Ring ring(builder, {outputs.data(), static_cast<size_t>(ranks)}, inputs, reduction);
   RONDO_RETURN_IF_ERROR(builder.fork());
   RONDO_RETURN_IF_ERROR(ring.run(0, ranks - 1, output.size, [&](int index) {
-    return Ring::Place{0, 0, ring.rank_at(owner_of(index, ranks)) == root ? output.size : 0};
+    return Ring::ChunkLocation{0, 0, ring.rank_at(owner_of(index, ranks)) == root ? output.size : 0};
   }));
   return builder.join(OperationBuilder::Senders::prev);
 }

@@ -49,7 +49,7 @@ struct Chunk {
 inline constexpr int64_t kChunkAlignment = 16;
 
 // The size of a full chunk: an equal part of the data, rounded up to the alignment.
-constexpr int64_t whole_chunk(int64_t count, int ranks, int64_t element_bytes) {
+constexpr int64_t full_chunk_size(int64_t count, int ranks, int64_t element_bytes) {
   const int64_t unit = kChunkAlignment / element_bytes;
   const int64_t equal_part = count / ranks + (count % ranks != 0);
   return (equal_part + unit - 1) / unit * unit;
@@ -57,9 +57,9 @@ constexpr int64_t whole_chunk(int64_t count, int ranks, int64_t element_bytes) {
 
 // The first chunks are full, then one may be shorter, and the rest are empty.
 constexpr Chunk chunk_of(int64_t count, int ranks, int index, int64_t element_bytes) {
-  const int64_t whole = whole_chunk(count, ranks, element_bytes);
-  const int64_t begin = std::min(index * whole, count);
-  return {begin, std::min(whole, count - begin)};
+  const int64_t full_size = full_chunk_size(count, ranks, element_bytes);
+  const int64_t begin = std::min(index * full_size, count);
+  return {begin, std::min(full_size, count - begin)};
 }
 
 // A chunk is sent in segments, so that one can be added while the next one is in transit. A rank receives

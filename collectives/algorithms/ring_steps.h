@@ -57,19 +57,20 @@ struct SegmentLabel {
   }
 };
 
+// One ring of all ranks, or one ring per group of ranks.
+enum class RingLayout { single, per_group };
+
 class Ring {
  public:
-  // The position of chunk c: its first element in every rank's input and in every rank's output.
-  struct Place {
-    int64_t input = 0;
-    int64_t output = 0;
+  // Where a chunk lies: the index of its first element in every rank's input and in every rank's output.
+  struct ChunkLocation {
+    int64_t input_begin = 0;
+    int64_t output_begin = 0;
     int64_t size = 0;
   };
 
-  enum class Stand { one_ring, groups };
-
   Ring(OperationBuilder& builder, RankOutputs outputs, RankInputs inputs, Reduction reduction,
-       Stand stand = Stand::one_ring)
+       RingLayout layout = RingLayout::single)
       : builder_(builder),
         communicator_(builder.communicator()),
         outputs_(outputs),
@@ -77,109 +78,115 @@ class Ring {
         dtype_(outputs[0].dtype),
         partial_(accumulator_of(dtype_, reduction)),
         reduction_(reduction),
-        grouped_(stand == Stand::groups),
-        ranks_(grouped_ ? communicator_.group_size() : communicator_.size()) {}
+        grouped_(layout == RingLayout::per_group),
+        ring_size_(grouped_ ? communicator_.group_size() : communicator_.size()) {}
 
-  // Enqueues steps [first, last) over chunks of at most `whole` elements. place_of(c) returns the Place of
-  // chunk c.
-  template <class PlaceOf>
-  Status run(int first, int last, int64_t whole, PlaceOf place_of) {
-    builder_.takes_steps(first, last);
-    RONDO_RETURN_IF_ERROR(begin(whole, 0));
+  // Enqueues steps [first, last) over chunks of at most `chunk_size` elements. location_of(c) returns the
+  // ChunkLocation of chunk c.
+  template <class LocationOf>
+  Status run(int first, int last, int64_t chunk_size, LocationOf location_of) {
+    builder_.set_steps(first, last);
+    RONDO_RETURN_IF_ERROR(begin(chunk_size, 0));
     for (segment_ = 0; segment_ < segments_.count; segment_ += kSlots)
-      RONDO_RETURN_IF_ERROR(take_steps(first, last, first, place_of));
+      RONDO_RETURN_IF_ERROR(enqueue_steps(first, last, first == 0, location_of));
     return {};
   }
 
   // Enqueues all steps of rings in groups. After the reduce-scatter of every kSlots segments the outboxes
-  // hold their partial sums. Then reduce_across_processes() is called: on the ranks' streams `sums` it
+  // hold their partial sums. Then reduce_across_groups() is called: on the ranks' streams `sums` it
   // enqueues the work that adds the groups' partial sums and writes the finished sums to the outputs. It may
   // use the slots of the inboxes, which have room for `reserved` elements more than a segment.
-  template <class PlaceOf, class ReduceAcrossProcesses>
-  Status run_in_groups(int64_t whole, int64_t reserved, PlaceOf place_of,
-                       ReduceAcrossProcesses reduce_across_processes) {
-    RONDO_RETURN_IF_ERROR(begin(whole, reserved));
+  template <class LocationOf, class ReduceAcrossGroups>
+  Status run_in_groups(int64_t chunk_size, int64_t reserved, LocationOf location_of,
+                       ReduceAcrossGroups reduce_across_groups) {
+    RONDO_RETURN_IF_ERROR(begin(chunk_size, reserved));
     for (segment_ = 0; segment_ < segments_.count; segment_ += kSlots) {
-      RONDO_RETURN_IF_ERROR(ranks_ == 1 ? widen(place_of(0)) : take_steps(0, ranks_ - 1, 0, place_of));
-      RONDO_RETURN_IF_ERROR(reduce_across_processes());
+      RONDO_RETURN_IF_ERROR(ring_size_ == 1 ? widen(location_of(0))
+                                            : enqueue_steps(0, ring_size_ - 1, true, location_of));
+      RONDO_RETURN_IF_ERROR(reduce_across_groups());
       RONDO_RETURN_IF_ERROR(release_slots());
-      RONDO_RETURN_IF_ERROR(take_steps(ranks_ - 1, steps(ranks_), 0, place_of));
+      RONDO_RETURN_IF_ERROR(enqueue_steps(ring_size_ - 1, steps(ring_size_), true, location_of));
     }
-    return wait_for_left();
+    return wait_for_previous();
   }
 
-  // The input of reduce_across_processes() in slot `slot` of the rank at position p.
-  struct Held {
+  // The segment whose partial sum is in outbox slot `slot` of the rank at position p: the input of
+  // reduce_across_groups().
+  struct PartialSegment {
     int rank;
     int chunk;            // the chunk that the rank owns
-    Chunk segment;        // within the chunk
+    Chunk range;          // the segment's elements within the chunk
     ConstDataView input;  // the segment of the rank's input
     DataView output;
-    DataView partial;  // in the outbox
+    DataView partial_sum;  // in the outbox
   };
-  template <class PlaceOf>
-  Held held(int p, int slot, PlaceOf place_of) const {
-    const int rank = rank_at(p), chunk = next_position(p % ranks_, ranks_);
-    const Place place = place_of(chunk);
-    const Chunk segment = segment_of({0, place.size}, segments_, segment_ + slot);
-    const ConstDataView own = input(rank, place, segment);
+  template <class LocationOf>
+  PartialSegment partial_segment(int p, int slot, LocationOf location_of) const {
+    const int rank = rank_at(p), chunk = next_position(p % ring_size_, ring_size_);
+    const ChunkLocation location = location_of(chunk);
+    const Chunk range = segment_of({0, location.size}, segments_, segment_ + slot);
+    const ConstDataView own = input(rank, location, range);
     return {rank,
             chunk,
-            segment,
+            range,
             own,
-            output(rank, place, segment),
-            {in_slot(communicator_.outbox(rank, slot), partial_, own), segment.size, partial_}};
+            output(rank, location, range),
+            {aligned_in_slot(communicator_.outbox(rank, slot), partial_, own), range.size, partial_}};
   }
 
-  int ranks() const { return ranks_; }
+  int ring_size() const { return ring_size_; }
   int rank_at(int position) const {
     return grouped_ ? communicator_.rank_in_groups(position) : communicator_.rank_at(position);
   }
   DType partial_type() const { return partial_; }
 
   // An address in a slot with the same offset from a 16-byte boundary, in elements, as `data`.
-  static void* in_slot(void* slot, DType dtype, ConstDataView data) {
+  static void* aligned_in_slot(void* slot, DType dtype, ConstDataView data) {
     return static_cast<std::byte*>(slot) + lead_of(data.data, data.dtype) * size_of(dtype);
   }
 
  private:
-  Status begin(int64_t whole, int64_t reserved) {
+  Status begin(int64_t chunk_size, int64_t reserved) {
     const int64_t most = communicator_.slot_bytes() / std::max(size_of(partial_), size_of(dtype_)) - reserved;
-    segments_ = segments_of(whole, most, size_of(dtype_));
+    segments_ = segments_of(chunk_size, most, size_of(dtype_));
     for (int rank = 0; rank < communicator_.size(); ++rank) RONDO_RETURN_IF_ERROR(free_all_slots(rank));
     return {};
   }
 
-  template <class PlaceOf>
-  Status take_steps(int first, int last, int first_of_all, PlaceOf place_of) {
+  // Enqueues steps [first, last) for the next kSlots segments. `after_reduce_scatter`: the all-gather sends
+  // the sums of a reduce-scatter of the same operation and has to wait for them.
+  template <class LocationOf>
+  Status enqueue_steps(int first, int last, bool after_reduce_scatter, LocationOf location_of) {
     for (int step = first; step < last; ++step)
       for (slot_ = 0; slot_ < kSlots; ++slot_) {
         for (int p = 0; p < communicator_.size(); ++p)
-          RONDO_RETURN_IF_ERROR(send(p, step, place_of(sent_chunk(p % ranks_, step, ranks_)), first_of_all));
+          RONDO_RETURN_IF_ERROR(
+              send(p, step, location_of(sent_chunk(p % ring_size_, step, ring_size_)), after_reduce_scatter));
         for (int p = 0; p < communicator_.size(); ++p)
-          RONDO_RETURN_IF_ERROR(receive(p, step, place_of(received_chunk(p % ranks_, step, ranks_))));
+          RONDO_RETURN_IF_ERROR(
+              receive(p, step, location_of(received_chunk(p % ring_size_, step, ring_size_))));
       }
     return {};
   }
 
   // In a group of one rank the partial sum is the input, widened to the partial type.
-  Status widen(Place place) {
+  Status widen(ChunkLocation location) {
     for (slot_ = 0; slot_ < kSlots; ++slot_)
       for (int rank = 0; rank < communicator_.size(); ++rank) {
-        const Chunk segment = segment_of({0, place.size}, segments_, segment_ + slot());
+        const Chunk segment = segment_of({0, location.size}, segments_, segment_ + slot());
         if (segment.size == 0) continue;
-        const ConstDataView own = input(rank, place, segment);
+        const ConstDataView own = input(rank, location, segment);
         ReduceArguments sum;
         sum.size = segment.size;
         sum.in[sum.inputs++] = own.data;
-        sum.partial_out = in_slot(communicator_.outbox(rank, slot()), partial_, own);
+        sum.partial_out = aligned_in_slot(communicator_.outbox(rank, slot()), partial_, own);
         RONDO_RETURN_IF_ERROR(builder_.sum(rank, communicator_.of(rank).sums, dtype_, reduction_,
                                            SumOrder::left_to_right, sum, "widen", label()));
       }
     return {};
   }
 
-  // After reduce_across_processes(): finished segments may be sent and inboxes filled again.
+  // After reduce_across_groups(): finished segments may be sent and inboxes filled again.
   Status release_slots() {
     for (int rank = 0; rank < communicator_.size(); ++rank) {
       const Communicator::Rank& r = communicator_.of(rank);
@@ -193,7 +200,7 @@ class Ring {
 
   // OperationBuilder::join() waits for the previous rank in the ring of all ranks. In groups the previous
   // rank may be another one, so each rank's stream `sums` waits for that rank's sends here.
-  Status wait_for_left() {
+  Status wait_for_previous() {
     for (int p = 0; p < communicator_.size(); ++p) {
       const int rank = rank_at(p), prev = prev_rank(p);
       RONDO_RETURN_IF_ERROR(builder_.record_copied(prev));
@@ -213,38 +220,38 @@ class Ring {
 
   // The rank at position p sends a segment to the next rank: of its own share in step 0, then of its partial
   // sums, then of the finished chunks.
-  Status send(int p, int step, Place place, int first_step) {
-    const Chunk segment = segment_of({0, place.size}, segments_, segment_ + slot_);
+  Status send(int p, int step, ChunkLocation location, bool after_reduce_scatter) {
+    const Chunk segment = segment_of({0, location.size}, segments_, segment_ + slot_);
     if (segment.size == 0) return {};
-    const int rank = rank_at(p), next = rank_at(group_of(p) + next_position(p % ranks_, ranks_));
+    const int rank = rank_at(p), next = rank_at(group_of(p) + next_position(p % ring_size_, ring_size_));
     const Communicator::Rank& me = communicator_.of(rank);
-    const Communicator::Rank& neighbour = communicator_.of(next);
+    const Communicator::Rank& receiver = communicator_.of(next);
     const cudaStream_t copies = me.copies;
-    const bool reducing = phase_of(step, ranks_) == Phase::reduce_scatter;
+    const bool reducing = phase_of(step, ring_size_) == Phase::reduce_scatter;
     ConstDataView from;
     void* to = nullptr;
     if (reducing && step == 0) {
-      from = input(rank, place, segment);
+      from = input(rank, location, segment);
     } else if (reducing) {
       RONDO_RETURN_IF_ERROR(builder_.wait(copies, rank, me.summed[slot_]));
-      from = {in_slot(communicator_.outbox(rank, slot()), partial_, input(rank, place, segment)),
+      from = {aligned_in_slot(communicator_.outbox(rank, slot()), partial_, input(rank, location, segment)),
               segment.size, partial_};
     } else {
       // Finished by this rank's own sum, or received in the previous step.
-      if (step == ranks_ - 1 && first_step == 0)
+      if (step == ring_size_ - 1 && after_reduce_scatter)
         RONDO_RETURN_IF_ERROR(builder_.wait(copies, rank, me.summed[slot_]));
-      if (step > ranks_ - 1)
+      if (step > ring_size_ - 1)
         RONDO_RETURN_IF_ERROR(builder_.wait(copies, rank, delivered(prev_rank(p), step - 1)));
-      from = output(rank, place, segment);
+      from = output(rank, location, segment);
     }
     if (reducing) {
-      RONDO_RETURN_IF_ERROR(builder_.wait(copies, rank, neighbour.freed[slot_]));
-      to = in_slot(communicator_.inbox(next, slot()), from.dtype, input(next, place, segment));
+      RONDO_RETURN_IF_ERROR(builder_.wait(copies, rank, receiver.freed[slot_]));
+      to = aligned_in_slot(communicator_.inbox(next, slot()), from.dtype, input(next, location, segment));
     } else {
-      to = output(next, place, segment).data;
+      to = output(next, location, segment).data;
     }
     RONDO_RETURN_IF_ERROR(builder_.copy(rank, copies, {to, next}, {from.data, rank}, from.bytes(),
-                                        "send chunk ", sent_chunk(p % ranks_, step, ranks_), label(),
+                                        "send chunk ", sent_chunk(p % ring_size_, step, ring_size_), label(),
                                         " to rank ", next, ", step ", step));
     if (reducing && step > 0) RONDO_RETURN_IF_ERROR(builder_.record(me.sent[slot_], copies, rank));
     return builder_.record(delivered(rank, step), copies, rank);
@@ -252,47 +259,47 @@ class Ring {
 
   // Reduce-scatter: the rank at position p adds a segment from the previous rank to its own share.
   // All-gather: nothing to do, because the previous rank wrote the segment to the output.
-  Status receive(int p, int step, Place place) {
-    const Chunk segment = segment_of({0, place.size}, segments_, segment_ + slot_);
-    if (segment.size == 0 || phase_of(step, ranks_) == Phase::all_gather) return {};
+  Status receive(int p, int step, ChunkLocation location) {
+    const Chunk segment = segment_of({0, location.size}, segments_, segment_ + slot_);
+    if (segment.size == 0 || phase_of(step, ring_size_) == Phase::all_gather) return {};
     const int rank = rank_at(p);
     const Communicator::Rank& me = communicator_.of(rank);
-    const ConstDataView own = input(rank, place, segment);
+    const ConstDataView own = input(rank, location, segment);
     ReduceArguments sum;
     sum.size = segment.size;
-    sum.divisor = ranks_;
     void* inbox = communicator_.inbox(rank, slot());
     if (step == 0)
-      sum.in[sum.inputs++] = in_slot(inbox, dtype_, own);
+      sum.in[sum.inputs++] = aligned_in_slot(inbox, dtype_, own);
     else
-      sum.partial_in = in_slot(inbox, partial_, own);
+      sum.partial_in = aligned_in_slot(inbox, partial_, own);
     sum.in[sum.inputs++] = own.data;
     RONDO_RETURN_IF_ERROR(builder_.wait(me.sums, rank, delivered(prev_rank(p), step)));
-    if (step == ranks_ - 2 && !grouped_) {
-      sum.out[sum.outputs++] = output(rank, place, segment).data;
+    if (step == ring_size_ - 2 && !grouped_) {
+      sum.divisor = ring_size_;  // only a finished average is divided
+      sum.out[sum.outputs++] = output(rank, location, segment).data;
     } else {
       RONDO_RETURN_IF_ERROR(builder_.wait(me.sums, rank, me.sent[slot_]));
-      sum.partial_out = in_slot(communicator_.outbox(rank, slot()), partial_, own);
+      sum.partial_out = aligned_in_slot(communicator_.outbox(rank, slot()), partial_, own);
     }
     RONDO_RETURN_IF_ERROR(builder_.sum(rank, me.sums, dtype_, reduction_, SumOrder::left_to_right, sum,
-                                       "add chunk ", received_chunk(p % ranks_, step, ranks_), label(),
-                                       ", step ", step));
+                                       "add chunk ", received_chunk(p % ring_size_, step, ring_size_),
+                                       label(), ", step ", step));
     RONDO_RETURN_IF_ERROR(builder_.record(me.freed[slot_], me.sums, rank));
     return builder_.record(me.summed[slot_], me.sums, rank);
   }
 
   int slot() const { return static_cast<int>(slot_); }
   SegmentLabel label() const { return {segments_.count > 1 ? segment_ + slot() : -1}; }
-  int group_of(int p) const { return p - p % ranks_; }  // the position of the group's first rank
-  int prev_rank(int p) const { return rank_at(group_of(p) + prev_position(p % ranks_, ranks_)); }
+  int group_of(int p) const { return p - p % ring_size_; }  // the position of the group's first rank
+  int prev_rank(int p) const { return rank_at(group_of(p) + prev_position(p % ring_size_, ring_size_)); }
   cudaEvent_t delivered(int rank, int step) const {
     return communicator_.of(rank).delivered[static_cast<size_t>(step * kSlots) + slot_];
   }
-  ConstDataView input(int rank, Place place, Chunk segment) const {
-    return inputs_[static_cast<size_t>(rank)].part(place.input + segment.begin, segment.size);
+  ConstDataView input(int rank, ChunkLocation location, Chunk segment) const {
+    return inputs_[static_cast<size_t>(rank)].part(location.input_begin + segment.begin, segment.size);
   }
-  DataView output(int rank, Place place, Chunk segment) const {
-    return outputs_[static_cast<size_t>(rank)].part(place.output + segment.begin, segment.size);
+  DataView output(int rank, ChunkLocation location, Chunk segment) const {
+    return outputs_[static_cast<size_t>(rank)].part(location.output_begin + segment.begin, segment.size);
   }
 
   OperationBuilder& builder_;
@@ -302,7 +309,7 @@ class Ring {
   DType dtype_, partial_;
   Reduction reduction_;
   bool grouped_;
-  int ranks_;  // number of ranks in one ring
+  int ring_size_;  // number of ranks in a ring
   Segments segments_;
   int64_t segment_ = 0;  // segment_ + slot_ is the segment being enqueued
   size_t slot_ = 0;

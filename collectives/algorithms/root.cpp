@@ -16,7 +16,7 @@ Status all_reduce(OperationBuilder& builder, RankOutputs outputs, RankInputs inp
   RONDO_RETURN_IF_ERROR(builder.fork());
   RONDO_RETURN_IF_ERROR(builder.join_sums());
   RONDO_RETURN_IF_ERROR(
-      fetch_sum_hand_out(builder, kRoot, outputs, inputs, ring::Chunk{0, outputs[0].size}, options));
+      staged_reduce_and_broadcast(builder, kRoot, outputs, inputs, ring::Chunk{0, outputs[0].size}, options));
   RONDO_RETURN_IF_ERROR(builder.join_sums());
   return builder.join(OperationBuilder::Senders::prev);
 }

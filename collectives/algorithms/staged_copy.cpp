@@ -51,7 +51,7 @@ Status one_round(OperationBuilder& builder, int rank, DataView output, RankInput
 
 }  // namespace
 
-Status fetch_and_sum(OperationBuilder& builder, int rank, DataView output, RankInputs inputs, int64_t begin,
+Status staged_reduce(OperationBuilder& builder, int rank, DataView output, RankInputs inputs, int64_t begin,
                      const ReduceOptions& options) {
   const Regions regions(builder.communicator(), rank, output.dtype);
   for (int64_t done = 0; done < output.size; done += regions.elements()) {
@@ -62,11 +62,11 @@ Status fetch_and_sum(OperationBuilder& builder, int rank, DataView output, RankI
   return {};
 }
 
-Status fetch_sum_hand_out(OperationBuilder& builder, int rank, RankOutputs outputs, RankInputs inputs,
-                          ring::Chunk part, const ReduceOptions& options) {
+Status staged_reduce_and_broadcast(OperationBuilder& builder, int rank, RankOutputs outputs,
+                                   RankInputs inputs, ring::Chunk part, const ReduceOptions& options) {
   if (part.size == 0) return {};
   const DataView own = outputs[static_cast<size_t>(rank)].part(part.begin, part.size);
-  RONDO_RETURN_IF_ERROR(fetch_and_sum(builder, rank, own, inputs, part.begin, options));
+  RONDO_RETURN_IF_ERROR(staged_reduce(builder, rank, own, inputs, part.begin, options));
   for (int distance = 1; distance < builder.ranks(); ++distance) {
     const int other = (rank + distance) % builder.ranks();
     const DataView to = outputs[static_cast<size_t>(other)].part(part.begin, part.size);

@@ -9,11 +9,11 @@
 namespace rondo {
 
 // output = sum over all ranks of inputs[r] from element `begin` on, output.size elements, computed by `rank`.
-Status fetch_and_sum(OperationBuilder& builder, int rank, DataView output, RankInputs inputs, int64_t begin,
+Status staged_reduce(OperationBuilder& builder, int rank, DataView output, RankInputs inputs, int64_t begin,
                      const ReduceOptions& options);
 
 // The same for a part of every output: `rank` sums the part into its own output and copies it to all others.
-Status fetch_sum_hand_out(OperationBuilder& builder, int rank, RankOutputs outputs, RankInputs inputs,
-                          ring::Chunk part, const ReduceOptions& options);
+Status staged_reduce_and_broadcast(OperationBuilder& builder, int rank, RankOutputs outputs,
+                                   RankInputs inputs, ring::Chunk part, const ReduceOptions& options);
 
 }  // namespace rondo

@@ -28,7 +28,7 @@ double three_of(double bytes, const LinkConstants& constants) {  // two reads, o
 // then added.
 Work ring_work(int ranks, int64_t bytes, const LinkConstants& constants) {
   const ring::Segments segments =
-      ring::segments_of(ring::whole_chunk(bytes, ranks, 1), constants.slot_bytes, 1);
+      ring::segments_of(ring::full_chunk_size(bytes, ranks, 1), constants.slot_bytes, 1);
   static_assert(ring::kSlots == 2);
   const double n = ranks, S = static_cast<double>(bytes), count = static_cast<double>(segments.count);
   const auto pairs = static_cast<double>(segments.count / 2), alone = static_cast<double>(segments.count % 2);
@@ -53,7 +53,7 @@ Work direct_work(double n, double S) {
 // `ranks` of the n ranks, in parallel, copy a part of all ranks' data, sum it and copy the result to all. The
 // copies go in rounds; a round takes from each rank what fits its share of the scratch memory: 2 kSlots slots
 // for n vectors.
-Work fetch_work(double n, double ranks, double part, const LinkConstants& constants) {
+Work staged_work(double n, double ranks, double part, const LinkConstants& constants) {
   const double region = 2 * ring::kSlots * static_cast<double>(constants.slot_bytes) / n;
   const double rounds = std::ceil(part / region), copies = (n - 1) * (rounds + 1);
   return {.copies_in_turn = copies,
@@ -69,9 +69,9 @@ Work work_of(Algorithm algorithm, int ranks, int64_t bytes, const LinkConstants&
   const double n = ranks, S = static_cast<double>(bytes);
   if (algorithm == Algorithm::ring || algorithm == Algorithm::hierarchical)
     return ring_work(ranks, bytes, constants);
-  if (algorithm == Algorithm::root) return fetch_work(n, 1, S, constants);
+  if (algorithm == Algorithm::root) return staged_work(n, 1, S, constants);
   if (peers_reachable || constants.ranks_share_one_memory) return direct_work(n, S);
-  return fetch_work(n, n, S / n, constants);
+  return staged_work(n, n, S / n, constants);
 }
 
 Cost cost_of_a_copy(double bytes, const LinkConstants& constants) {

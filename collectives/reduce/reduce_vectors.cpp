@@ -9,9 +9,9 @@ template <class T>
 Status load_reduce_of();
 
 Status reduce_vectors(const char* operation, DType dtype, Reduction reduction, SumOrder order,
-                      const ReduceArguments& combination, cudaStream_t stream) {
+                      const ReduceArguments& arguments, cudaStream_t stream) {
   return visit(dtype, [&](auto element) {
-    return reduce_of<decltype(element)>(operation, reduction, order, combination, stream);
+    return reduce_of<decltype(element)>(operation, reduction, order, arguments, stream);
   });
 }
 

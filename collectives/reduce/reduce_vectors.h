@@ -28,7 +28,7 @@ struct ReduceArguments {
 
 // Adds in the order of `in`, with partial_in first. balanced_tree does not support partial results.
 Status reduce_vectors(const char* operation, DType dtype, Reduction reduction, SumOrder order,
-                      const ReduceArguments& combination, cudaStream_t stream);
+                      const ReduceArguments& arguments, cudaStream_t stream);
 
 // Loads all kernels of reduce_vectors() on the current device (load() in launch.cuh).
 Status load_reduce_kernels();

@@ -38,10 +38,10 @@ struct Operand {
 template <class KTile, Order order, int Outer>
 __device__ __forceinline__ void copy_k_tile(float* k_tile, const Operand& operand, int64_t outer0,
                                             int64_t k0) {
-  constexpr int kAlong = order == Order::k_major ? Square::kK : Outer;  // length of a contiguous row
+  constexpr int kRowLength = order == Order::k_major ? Square::kK : Outer;  // of a contiguous row
   for (int e = 4 * threadIdx.x; e < Outer * Square::kK; e += 4 * Square::kThreads) {
-    const int across = e / kAlong, along = e % kAlong;
-    const int k = order == Order::k_major ? along : across, outer = order == Order::k_major ? across : along;
+    const int row = e / kRowLength, col = e % kRowLength;
+    const int k = order == Order::k_major ? col : row, outer = order == Order::k_major ? row : col;
     const auto four =
         order == Order::k_major ? operand.four(outer0 + outer, k0 + k) : operand.four(k0 + k, outer0 + outer);
     constexpr int dk = order == Order::k_major ? 1 : 0, douter = 1 - dk;
@@ -92,14 +92,14 @@ Status gemm_05_vectorised(MatrixView<float> c, MatrixView<const float> a, Matrix
                                .shared_bytes = shared_bytes};
     return launch("gemm_05_vectorised", shape, stream, kernel, g, in_a, in_b, tiles_n, epilogue);
   };
-  constexpr Order along = Order::k_major, across = Order::mn_major;
-  constexpr int64_t kAlongBytes = sizeof(TileShared<Square, along>),
-                    kAcrossBytes = sizeof(TileShared<Square, across>);
+  constexpr Order k_major = Order::k_major, mn_major = Order::mn_major;
+  constexpr int64_t kKMajorBytes = sizeof(TileShared<Square, k_major>),
+                    kMnMajorBytes = sizeof(TileShared<Square, mn_major>);
   if (g.transpose_a)
-    return g.transpose_b ? run(gemm_05_vectorised_kernel<across, along>, kAcrossBytes)
-                         : run(gemm_05_vectorised_kernel<across, across>, kAcrossBytes);
-  return g.transpose_b ? run(gemm_05_vectorised_kernel<along, along>, kAlongBytes)
-                       : run(gemm_05_vectorised_kernel<along, across>, kAlongBytes);
+    return g.transpose_b ? run(gemm_05_vectorised_kernel<mn_major, k_major>, kMnMajorBytes)
+                         : run(gemm_05_vectorised_kernel<mn_major, mn_major>, kMnMajorBytes);
+  return g.transpose_b ? run(gemm_05_vectorised_kernel<k_major, k_major>, kKMajorBytes)
+                       : run(gemm_05_vectorised_kernel<k_major, mn_major>, kKMajorBytes);
 }
 
 }  // namespace rondo

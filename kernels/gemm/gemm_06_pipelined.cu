@@ -84,12 +84,12 @@ Status launch_gemm_06(const char* name, const GemmArguments& g, GemmConfig confi
   if (split) p.partials = {static_cast<float*>(workspace.data), g.m, g.n, config.splits};
 
   RONDO_RETURN_IF_ERROR(with_tile(config.tile, [&]<class Tile>() {
-    constexpr Order along = Order::k_major, across = Order::mn_major;
+    constexpr Order k_major = Order::k_major, mn_major = Order::mn_major;
     if (g.transpose_a)
-      return g.transpose_b ? launch_kernel<Tile, across, along>(name, p, config.splits, stream)
-                           : launch_kernel<Tile, across, across>(name, p, config.splits, stream);
-    return g.transpose_b ? launch_kernel<Tile, along, along>(name, p, config.splits, stream)
-                         : launch_kernel<Tile, along, across>(name, p, config.splits, stream);
+      return g.transpose_b ? launch_kernel<Tile, mn_major, k_major>(name, p, config.splits, stream)
+                           : launch_kernel<Tile, mn_major, mn_major>(name, p, config.splits, stream);
+    return g.transpose_b ? launch_kernel<Tile, k_major, k_major>(name, p, config.splits, stream)
+                         : launch_kernel<Tile, k_major, mn_major>(name, p, config.splits, stream);
   }));
   return split ? sum_partials(p.partials, g.c, g.c_stride, 1, gemm_epilogue(g), stream) : Status();
 }

@@ -66,6 +66,7 @@ __device__ __forceinline__ void multiply_k_tile(Accumulators<Tile>& acc, const f
 template <class Tile, Order OrderA, class LoaderA, class LoaderB>
 __device__ __forceinline__ void tile_mainloop(Accumulators<Tile>& acc, TileShared<Tile, OrderA>& shared,
                                               LoaderA& a, LoaderB& b, int64_t k_tiles) {
+  static_assert(Tile::kStages >= 2, "one stage is read while another is filled");
   RONDO_UNROLL
   for (int i = 0; i < Tile::kPerThreadM; ++i) acc.row[i] = Vec<Tile::kPerThreadN>::zero();
 

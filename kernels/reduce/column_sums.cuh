@@ -15,7 +15,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <type_traits>
 
 namespace rondo::columns {
 
@@ -122,13 +121,11 @@ Status launch_width(const char* name, typename Summand::Value* result, const Sum
 template <class Summand, class Finish>
 Status launch_columns(const char* name, typename Summand::Value* result, const Summand& summand, int64_t rows,
                       int64_t cols, int width, const Finish& finish, cudaStream_t stream) {
-  const auto with = [&]<int N>(std::integral_constant<int, N>) {
-    return launch_width<N>(name, result, summand, rows, cols, kRowsPerBlock, finish, stream);
-  };
-  return width > 4    ? with(std::integral_constant<int, kWidestPack>())
-         : width == 4 ? with(std::integral_constant<int, 4>())
-         : width == 2 ? with(std::integral_constant<int, 2>())
-                      : with(std::integral_constant<int, 1>());
+  auto* const launch_of_width = width > 4    ? launch_width<kWidestPack, Summand, Finish>
+                                : width == 4 ? launch_width<4, Summand, Finish>
+                                : width == 2 ? launch_width<2, Summand, Finish>
+                                             : launch_width<1, Summand, Finish>;
+  return launch_of_width(name, result, summand, rows, cols, kRowsPerBlock, finish, stream);
 }
 
 template <class Value, int kSums>

@@ -75,7 +75,7 @@ ShuffledBatches::ShuffledBatches(DataParallel& model, const DeviceImages& images
 void ShuffledBatches::begin_epoch(int64_t epoch, int64_t step) {
   if (step < 0 || step > steps())
     throw Error(
-        bad_argument("ShuffledBatches: the epoch is to go on at step ", step, ", must be 0 to ", steps()));
+        bad_argument("ShuffledBatches: the epoch continues at step ", step, ", must be 0 to ", steps()));
   for (Place& place : places_) {
     const DeviceScope scope(place.replica->device());
     const cudaStream_t stream = place.replica->stream();
@@ -88,7 +88,8 @@ void ShuffledBatches::begin_epoch(int64_t epoch, int64_t step) {
 }
 
 int64_t ShuffledBatches::next_batch() const {
-  if (done()) throw Error(bad_argument("ShuffledBatches: the epoch has no more steps, must be begun anew"));
+  if (done())
+    throw Error(bad_argument("ShuffledBatches: the epoch has no more steps, begin_epoch() must be called"));
   return std::min(batch_, images_.size() - step_ * batch_);
 }
 

@@ -15,7 +15,7 @@ LossProbe::~LossProbe() {
   static_cast<void>(cudaFreeHost(pinned_));
 }
 
-bool LossProbe::look() {
+bool LossProbe::enqueue_copy() {
   if (newest_ - oldest_ == capacity_) return false;
   DeviceScope scope(device_);
   const auto slot = static_cast<size_t>(newest_ % capacity_);
@@ -34,14 +34,14 @@ std::optional<LossStats> LossProbe::poll() {
     static_cast<void>(cudaGetLastError());
     return {};
   }
-  throw_if_error(from_cuda(state, "looking how far the epoch is"));
+  throw_if_error(from_cuda(state, "reading the loss statistics of the epoch"));
   return sum(oldest_++);
 }
 
 std::vector<LossStats> LossProbe::wait_for_each() {
   RONDO_CUDA_THROW(cudaStreamSynchronize(stream_));
   oldest_ = newest_;
-  look();
+  enqueue_copy();
   RONDO_CUDA_THROW(cudaStreamSynchronize(stream_));
   const LossStats* seen = stats_at(oldest_++);
   return {seen, seen + loss_stats_.size()};
@@ -52,10 +52,10 @@ LossStats LossProbe::wait() {
   return sum(oldest_ - 1);
 }
 
-LossStats LossProbe::sum(int64_t look) const {
+LossStats LossProbe::sum(int64_t copy) const {
   LossStats total;
   for (size_t rank = 0; rank < loss_stats_.size(); ++rank) {
-    const LossStats& loss_stats = stats_at(look)[rank];
+    const LossStats& loss_stats = stats_at(copy)[rank];
     total.loss += loss_stats.loss;
     total.correct += loss_stats.correct;
     total.rows += loss_stats.rows;

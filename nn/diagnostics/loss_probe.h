@@ -24,7 +24,7 @@ class LossProbe {
 
   // Enqueues a copy of the statistics, after all work enqueued so far on the stream. Returns false if
   // `capacity` copies are in flight already.
-  bool look();
+  bool enqueue_copy();
 
   // Returns the sum over the ranks from the oldest copy in flight, if it is complete. Never waits.
   std::optional<LossStats> poll();
@@ -37,10 +37,10 @@ class LossProbe {
   bool in_flight() const { return oldest_ < newest_; }
 
  private:
-  const LossStats* stats_at(int64_t look) const {
-    return pinned_ + static_cast<size_t>(look % capacity_) * loss_stats_.size();
+  const LossStats* stats_at(int64_t copy) const {
+    return pinned_ + static_cast<size_t>(copy % capacity_) * loss_stats_.size();
   }
-  LossStats sum(int64_t look) const;
+  LossStats sum(int64_t copy) const;
 
   int device_;
   cudaStream_t stream_;

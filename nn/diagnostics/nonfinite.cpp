@@ -41,15 +41,15 @@ class Search {
 
   // Checks `tensor_of(replica)` of each replica; `name` is the name in the result.
   template <class TensorOf>
-  void look_at(const std::string& name, TensorOf tensor_of) {
-    look([&](Replica& replica) { return tensor_of(replica).elements(); }, name,
-         [&](Replica& replica, int64_t index) {
-           return position_in(tensor_of(replica), replica.first(), index);
-         });
+  void check(const std::string& name, TensorOf tensor_of) {
+    check_all_processes([&](Replica& replica) { return tensor_of(replica).elements(); }, name,
+                        [&](Replica& replica, int64_t index) {
+                          return position_in(tensor_of(replica), replica.first(), index);
+                        });
   }
   template <class Data>
-  void look_at(const std::string& name, const Parameter& parameter, Data data) {
-    look(
+  void check(const std::string& name, const Parameter& parameter, Data data) {
+    check_all_processes(
         [&](Replica& replica) {
           return VectorView<float>{data(replica), parameter.size};
         },
@@ -66,9 +66,9 @@ class Search {
   };
 
   template <class View, class Position>
-  void look(View view, const std::string& name, Position position) {
+  void check_all_processes(View view, const std::string& name, Position position) {
     if (result_) return;
-    look_here(view, name, position);
+    check_this_process(view, name, position);
     if (!world_ || !world_->processes()) return;
     Found own;
     if (result_) {
@@ -83,7 +83,7 @@ class Search {
   }
 
   template <class View, class Position>
-  void look_here(View view, const std::string& name, Position position) {
+  void check_this_process(View view, const std::string& name, Position position) {
     for (size_t r = 0; r < replicas_.size() && !result_; ++r) {
       Replica& replica = replicas_[r];
       const VectorView<float> elements = view(replica);
@@ -136,18 +136,18 @@ std::optional<NonfiniteTensor> first_nonfinite_in_forward(std::span<Replica> rep
   const Graph& graph = replicas[0].graph();
   Search search(replicas, world);
   for (const Parameter& p : graph.parameters())
-    search.look_at(p.name, p, [&](Replica& replica) { return replica.parameter(p); });
+    search.check(p.name, p, [&](Replica& replica) { return replica.parameter(p); });
   // In training forward() does not read the states, so a NaN there cannot be the origin.
   if (!pass.training)
     for (const Parameter& s : graph.states())
-      search.look_at(s.name, s, [&](Replica& replica) { return replica.state(s); });
-  search.look_at("the network's input", [](Replica& replica) { return replica.input(); });
+      search.check(s.name, s, [&](Replica& replica) { return replica.state(s); });
+  search.check("the network's input", [](Replica& replica) { return replica.input(); });
   if (search.result()) return search.result();
 
   std::vector<std::vector<float>> states;
   for (Replica& replica : replicas) states.push_back(saved_states(replica));
   forward(replicas, pass, [&](int node) {
-    search.look_at(name_of(graph.nodes()[static_cast<size_t>(node)]) + ": output",
+    search.check(name_of(graph.nodes()[static_cast<size_t>(node)]) + ": output",
                  [&](Replica& replica) { return replica.output_of(node); });
   });
   for (size_t r = 0; r < replicas.size(); ++r) put_back(replicas[r], states[r]);
@@ -158,7 +158,7 @@ std::optional<NonfiniteTensor> first_nonfinite_in_backward(std::span<Replica> re
                                                      const World* world) {
   const Graph& graph = replicas[0].graph();
   Search search(replicas, world);
-  search.look_at("the gradient of the network's output",
+  search.check("the gradient of the network's output",
                [](Replica& replica) { return replica.output_gradient(); });
   if (search.result()) return search.result();
 
@@ -166,14 +166,14 @@ std::optional<NonfiniteTensor> first_nonfinite_in_backward(std::span<Replica> re
     const Graph::Node& node = graph.nodes()[static_cast<size_t>(index)];
     for (int p : node.parameters) {
       const Parameter& parameter = graph.parameters()[static_cast<size_t>(p)];
-      search.look_at(parameter.name + ": gradient", parameter,
+      search.check(parameter.name + ": gradient", parameter,
                    [&](Replica& replica) { return replica.gradients().data + parameter.offset; });
     }
     for (int i = 0; i < static_cast<int>(node.inputs.size()); ++i) {
       const std::string name =
           concat(name_of(node), ": gradient of ", node.inputs.size() > 1 ? concat("input ", i) : "its input");
-      search.look_at(name, [&](Replica& replica) { return replica.input_gradient_of(index, i); });
-      search.look_at(name + ", added to that of others",
+      search.check(name, [&](Replica& replica) { return replica.input_gradient_of(index, i); });
+      search.check(name + ", added to that of others",
                    [&](Replica& replica) { return replica.added_to_by(index, i); });
     }
   });

@@ -5,7 +5,7 @@
 
 namespace rondo::nn {
 
-Summary summarise(const Graph& graph, int64_t batch, int checkpoint_layers) {
+Summary summarise(const Graph& graph, int64_t batch, int64_t checkpoint_layers) {
   if (batch < 1) throw Error(bad_argument("summary: the batch is ", batch, ", must be at least 1"));
   constexpr int64_t kFloat = sizeof(float);
   Summary summary;

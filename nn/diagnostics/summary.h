@@ -31,6 +31,6 @@ struct Summary {
 };
 
 // Uses the schedule of PlanOptions::checkpoint_layers.
-Summary summarise(const Graph& graph, int64_t batch, int checkpoint_layers = 0);
+Summary summarise(const Graph& graph, int64_t batch, int64_t checkpoint_layers = 0);
 
 }  // namespace rondo::nn

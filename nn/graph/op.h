@@ -61,8 +61,8 @@ class Op {
   virtual Status forward_sums(const OpContext&) const { return {}; }
   virtual Status backward_sums(const OpContext&) const { return {}; }
 
-  virtual Status forward(const OpContext& run) const = 0;
-  virtual Status backward(const OpContext& run) const = 0;
+  virtual Status forward(const OpContext& context) const = 0;
+  virtual Status backward(const OpContext& context) const = 0;
 
   // Fuses a following ReLU into the operation. Must be called before its output is used. Returns false if
   // unsupported.

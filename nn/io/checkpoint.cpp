@@ -106,8 +106,8 @@ void check_contents(const Safetensors& file) {
   if (!ours && !file.metadata.contains(kChecksum)) return;
   const std::string &want = entry(file.metadata, kChecksum), is = checksum_text(file.tensors, file.metadata);
   if (want != is)
-    fail("its contents are not those that were written: the ", kChecksum, " in its metadata is ",
-         shown_name(want), ", theirs is ", is);
+    fail("it is damaged: the ", kChecksum, " in its metadata is ", shown_name(want),
+         ", that of its contents is ", is);
 }
 
 void append(std::vector<DeviceTensor>& to, std::vector<DeviceTensor> tensors) {
@@ -120,8 +120,8 @@ std::vector<DeviceTensor> tensors_to_save(DataParallel& model, Metadata& metadat
   bool own = !model.options().sync_batch_norm && !model.graph().states().empty();
   if (own && model.world().processes())
     fail(
-        "each replica has running statistics of its own, and those of other processes are not here: must "
-        "share them");
+        "each replica has its own running statistics, must share them (sync_batch_norm) with several "
+        "processes");
   own = own && !places_agree(state_tensors(model, false));
   if (own) metadata["own_statistics"] = exact_text(model.devices());
   append(tensors, state_tensors(model, own));
@@ -134,9 +134,8 @@ std::vector<DeviceTensor> tensors_to_load(DataParallel& model, const Metadata& m
   if (own) {
     const auto replicas = number_of<int64_t>(metadata, "own_statistics");
     if (model.options().sync_batch_norm || replicas != model.devices())
-      fail("it has running statistics for each of ", replicas, " replicas, but the model has ",
-           model.devices(), model.options().sync_batch_norm ? " that share theirs" : "",
-           ": must be as many, with their own");
+      fail("it has separate running statistics for ", replicas, " replicas, the model has ", model.devices(),
+           " replicas with ", model.options().sync_batch_norm ? "shared" : "separate", " statistics");
   }
   append(tensors, state_tensors(model, own));
   return tensors;
@@ -157,11 +156,12 @@ void write(const std::string& path, DataParallel& model, const std::vector<Devic
 Safetensors read(const std::string& path) {
   Safetensors file = read_safetensors(path);
   const auto version = file.metadata.find("format_version");
-  if (version == file.metadata.end()) fail("it is not one of Rondo's: its metadata has no 'format_version'");
+  if (version == file.metadata.end())
+    fail("it was not written by Rondo: its metadata has no 'format_version'");
   if (version->second == "1")
     fail("its format_version is '1', which has no checksum of the metadata, must be '", kFormatVersion,
-         "': docs/checkpoints.md tells how to take over its parameters");
-  expect(file.metadata, "format_version", kFormatVersion, "the one that is known");
+         "': docs/checkpoints.md describes how to load its parameters");
+  expect(file.metadata, "format_version", kFormatVersion, "the supported one");
   check_contents(file);
   expect(file.metadata, "layouts", kLayouts, "the model's");
   return file;
@@ -174,7 +174,7 @@ void check_belongs(const Optimizer& optimizer, DataParallel& model) {
 }
 
 void check_same_model(const Metadata& metadata, const DataParallel& model) {
-  expect(metadata, "model", fingerprint(model.graph()), "the model's, of its tensors, input and output,");
+  expect(metadata, "model", fingerprint(model.graph()), "the hash of this model's tensors, input and output");
   expect(metadata, "seed", exact_text(model.options().seed), "the model's");
 }
 
@@ -225,7 +225,7 @@ TrainingState load_checkpoint(const std::string& path, DataParallel& model, Opti
   return about(path, [&] {
     check_belongs(optimizer, model);
     const Safetensors file = read(path);
-    expect(file.metadata, "format", kCheckpoint, "that of a training");
+    expect(file.metadata, "format", kCheckpoint, "that of a checkpoint");
     model.world().check_same("the checkpoint's checksum", entry(file.metadata, kChecksum));
     const TrainingState state = state_in(file.metadata);
     if (accept) accept(state);

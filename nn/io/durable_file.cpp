@@ -47,7 +47,7 @@ fs::path end_of_links(const std::string& path) {
   constexpr int kMostLinks = 40;  // as in Linux
   fs::path end = fs::absolute(path);
   for (int links = 0; fs::is_symlink(fs::symlink_status(end)); ++links) {
-    if (links == kMostLinks) refuse(path, "is a link that leads to no file, but from link to link");
+    if (links == kMostLinks) refuse(path, "is a symbolic link that does not lead to a file");
     end = end.parent_path() / fs::read_symlink(end);
   }
   return fs::weakly_canonical(end.parent_path()) / end.filename();
@@ -57,9 +57,9 @@ fs::path checked_target(const std::string& path) try {
   const fs::path target = path.empty() ? fs::path() : end_of_links(path);
   if (!target.has_filename() || fs::is_directory(target)) refuse(path, "is a folder, must be a file");
   if (!fs::is_directory(target.parent_path()))
-    refuse(path, "there is no folder ", target.parent_path().string(), " to write it to");
+    refuse(path, "the folder ", target.parent_path().string(), " does not exist");
   if (fs::exists(target)) {
-    if (!fs::is_regular_file(target)) refuse(path, "exists and is not an ordinary file");
+    if (!fs::is_regular_file(target)) refuse(path, "exists and is not a regular file");
     if (access(target.c_str(), W_OK) != 0)
       refuse(path, "exists and can't be replaced (", std::strerror(errno), ")");
   }
@@ -109,7 +109,7 @@ class Temporary {
       : path_(path),
         target_(target),
         name_(beside(target, ".rondo-tmp")),
-        file_(open_alone(path, name_, [] { return "somebody else is writing it at this moment"; })) {}
+        file_(open_alone(path, name_, [] { return "another process is writing it"; })) {}
   ~Temporary() {
     if (!renamed_) unlink(name_.c_str());  // before the lock is released
   }
@@ -131,7 +131,7 @@ class Temporary {
 
  private:
   void check(int result) const {
-    if (result != 0) failed(path_, "writing failed, the file is what it was");
+    if (result != 0) failed(path_, "writing failed, the file is unchanged");
   }
   void write(std::span<const std::byte> rest) {
     while (!rest.empty()) {
@@ -155,7 +155,7 @@ void synchronise_folder(const std::string& path, const fs::path& folder) {
   const Descriptor descriptor(folder, O_RDONLY | O_DIRECTORY);
   // EINVAL: the file system does not support synchronisation of folders.
   if (descriptor < 0 || (fsync(descriptor) != 0 && errno != EINVAL))
-    failed(path, "was replaced, but it is not certain that this outlasts a power failure");
+    failed(path, "was replaced, but a power failure may undo this");
 }
 
 }  // namespace
@@ -165,8 +165,8 @@ std::string target_of(const std::string& path) { return checked_target(path).str
 FileLock::FileLock(const std::string& path) {
   const fs::path target = checked_target(path);
   name_ = beside(target, ".rondo-lock").string();
-  Descriptor file = open_alone(
-      path, name_, [&] { return "is the output of another run, which has not ended" + holder(name_); });
+  Descriptor file =
+      open_alone(path, name_, [&] { return "is in use as the output of another run" + holder(name_); });
   try {
     const Temporary trial(path, target);
   } catch (...) {

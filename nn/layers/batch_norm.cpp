@@ -19,48 +19,55 @@ class BatchNormOp : public Op {
   }
   int64_t shared_sums() const override { return 2 * shape_.channels; }
 
-  Status forward_sums(const OpContext& run) const override {
-    return batch_norm_sums(sums(run, 0), run.inputs[0].pixels(), run.workspace, run.stream);
+  Status forward_sums(const OpContext& context) const override {
+    return batch_norm_sums(sums(context, 0), context.inputs[0].pixels(), context.workspace, context.stream);
   }
 
-  Status forward(const OpContext& run) const override {
-    if (run.training && run.summed_batch == 0) return {};  // an empty batch
-    const VectorView<float> mean = channels(run.states[2]), inv_std = channels(run.states[3]);
+  Status forward(const OpContext& context) const override {
+    if (context.training && context.summed_batch == 0) return {};  // an empty batch
+    const VectorView<float> mean = channels(context.states[2]), inv_std = channels(context.states[3]);
     // A recomputation reuses the batch statistics, which are already in the running statistics.
-    if (run.training && !run.recompute) {
-      const RunningStatistics running = {channels(run.states[0]), channels(run.states[1]), options_.momentum};
+    if (context.training && !context.recompute) {
+      const RunningStatistics running = {channels(context.states[0]), channels(context.states[1]),
+                                         options_.momentum};
+      RONDO_RETURN_IF_ERROR(batch_norm_statistics(mean, inv_std, running, sums(context, 0), count(context),
+                                                  options_.eps, context.stream));
+    } else if (!context.training) {
       RONDO_RETURN_IF_ERROR(
-          batch_norm_statistics(mean, inv_std, running, sums(run, 0), count(run), options_.eps, run.stream));
-    } else if (!run.training) {
-      RONDO_RETURN_IF_ERROR(batch_norm_inv_std(inv_std, channels(run.states[1]), options_.eps, run.stream));
+          batch_norm_inv_std(inv_std, channels(context.states[1]), options_.eps, context.stream));
     }
-    return batch_norm(run.output.pixels(), run.inputs[0].pixels(),
-                      run.training ? mean : channels(run.states[0]), inv_std, channels(run.parameters[0]),
-                      channels(run.parameters[1]), {.relu = relu_}, run.stream);
+    return batch_norm(context.output.pixels(), context.inputs[0].pixels(),
+                      context.training ? mean : channels(context.states[0]), inv_std,
+                      channels(context.parameters[0]), channels(context.parameters[1]), {.relu = relu_},
+                      context.stream);
   }
 
-  Status backward_sums(const OpContext& run) const override {
-    return batch_norm_backward_sums(sums(run, 1), channels(run.parameter_gradients[0]),
-                                    channels(run.parameter_gradients[1]), run.output_gradient.pixels(),
-                                    saved(run), run.workspace, run.stream);
+  Status backward_sums(const OpContext& context) const override {
+    return batch_norm_backward_sums(
+        sums(context, 1), channels(context.parameter_gradients[0]), channels(context.parameter_gradients[1]),
+        context.output_gradient.pixels(), saved(context), context.workspace, context.stream);
   }
 
-  Status backward(const OpContext& run) const override {
-    if (!run.input_gradients[0].data || run.summed_batch == 0) return {};
-    return batch_norm_backward(run.input_gradients[0].pixels(), {}, run.output_gradient.pixels(), saved(run),
-                               channels(run.parameters[0]), sums(run, 1), count(run), run.stream);
+  Status backward(const OpContext& context) const override {
+    if (!context.input_gradients[0].data || context.summed_batch == 0) return {};
+    return batch_norm_backward(context.input_gradients[0].pixels(), {}, context.output_gradient.pixels(),
+                               saved(context), channels(context.parameters[0]), sums(context, 1),
+                               count(context), context.stream);
   }
 
  private:
   VectorView<float> channels(float* data) const { return {data, shape_.channels}; }
-  VectorView<double> sums(const OpContext& run, size_t which) const {
-    return {run.sums[which], 2 * shape_.channels};
+  VectorView<double> sums(const OpContext& context, size_t which) const {
+    return {context.sums[which], 2 * shape_.channels};
   }
   // Number of rows in the sums.
-  int64_t count(const OpContext& run) const { return run.summed_batch * shape_.height * shape_.width; }
-  BatchNormSaved saved(const OpContext& run) const {
-    BatchNormSaved saved = {run.inputs[0].pixels(), channels(run.states[2]), channels(run.states[3])};
-    if (relu_) saved.y = run.output.pixels();
+  int64_t count(const OpContext& context) const {
+    return context.summed_batch * shape_.height * shape_.width;
+  }
+  BatchNormSaved saved(const OpContext& context) const {
+    BatchNormSaved saved = {context.inputs[0].pixels(), channels(context.states[2]),
+                            channels(context.states[3])};
+    if (relu_) saved.y = context.output.pixels();
     return saved;
   }
 

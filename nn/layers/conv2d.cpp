@@ -37,26 +37,30 @@ class ConvOp : public Op {
     return std::max({of_conv.forward, of_conv.data_gradient, of_conv.filter_gradient, bias_ ? of_bias : 0});
   }
 
-  Status forward(const OpContext& run) const override {
+  Status forward(const OpContext& context) const override {
     Conv2dEpilogue epilogue{.relu = relu_};
-    if (bias_) epilogue.bias = {run.parameters[1], out_.channels};
-    return conv2d_forward(run.output.image(), run.inputs[0].image(), filter<const float>(run.parameters[0]),
-                          options_, epilogue, run.workspace, run.stream);
+    if (bias_) epilogue.bias = {context.parameters[1], out_.channels};
+    return conv2d_forward(context.output.image(), context.inputs[0].image(),
+                          filter<const float>(context.parameters[0]), options_, epilogue, context.workspace,
+                          context.stream);
   }
 
   // The ReLU's gradient is computed in place: output_gradient is not needed afterwards.
-  Status backward(const OpContext& run) const override {
-    const Tensor& dy = run.output_gradient;
+  Status backward(const OpContext& context) const override {
+    const Tensor& dy = context.output_gradient;
     if (relu_)
-      RONDO_RETURN_IF_ERROR(relu_backward(dy.elements(), dy.elements(), run.output.elements(), run.stream));
-    RONDO_RETURN_IF_ERROR(conv2d_filter_gradient(filter(run.parameter_gradients[0]), dy.image(),
-                                                 run.inputs[0].image(), options_, run.workspace, run.stream));
+      RONDO_RETURN_IF_ERROR(
+          relu_backward(dy.elements(), dy.elements(), context.output.elements(), context.stream));
+    RONDO_RETURN_IF_ERROR(conv2d_filter_gradient(filter(context.parameter_gradients[0]), dy.image(),
+                                                 context.inputs[0].image(), options_, context.workspace,
+                                                 context.stream));
     if (bias_)
-      RONDO_RETURN_IF_ERROR(bias_gradient({run.parameter_gradients[1], out_.channels}, dy.pixels(), 0.0f,
-                                          run.workspace, run.stream));
-    if (!run.input_gradients[0].data) return {};
-    return conv2d_data_gradient(run.input_gradients[0].image(), dy.image(),
-                                filter<const float>(run.parameters[0]), options_, run.workspace, run.stream);
+      RONDO_RETURN_IF_ERROR(bias_gradient({context.parameter_gradients[1], out_.channels}, dy.pixels(), 0.0f,
+                                          context.workspace, context.stream));
+    if (!context.input_gradients[0].data) return {};
+    return conv2d_data_gradient(context.input_gradients[0].image(), dy.image(),
+                                filter<const float>(context.parameters[0]), options_, context.workspace,
+                                context.stream);
   }
 
  private:

@@ -25,28 +25,30 @@ class LinearOp : public Op {
          gemm_workspace_bytes({batch, inputs_, outputs_}), bias_gradient_workspace_bytes(batch, outputs_)});
   }
 
-  Status forward(const OpContext& run) const override {
+  Status forward(const OpContext& context) const override {
     GemmOptions options{.relu = relu_};
-    if (bias_) options.bias = {run.parameters[1], outputs_};
-    return gemm(run.output.samples(), run.inputs[0].samples(),
-                matrix<const float>(run.parameters[0], inputs_, outputs_), options, run.workspace,
-                run.stream);
+    if (bias_) options.bias = {context.parameters[1], outputs_};
+    return gemm(context.output.samples(), context.inputs[0].samples(),
+                matrix<const float>(context.parameters[0], inputs_, outputs_), options, context.workspace,
+                context.stream);
   }
 
   // The ReLU's gradient is computed in place: output_gradient is not needed afterwards.
-  Status backward(const OpContext& run) const override {
-    const Tensor& dy = run.output_gradient;
+  Status backward(const OpContext& context) const override {
+    const Tensor& dy = context.output_gradient;
     if (relu_)
-      RONDO_RETURN_IF_ERROR(relu_backward(dy.elements(), dy.elements(), run.output.elements(), run.stream));
-    RONDO_RETURN_IF_ERROR(gemm(matrix(run.parameter_gradients[0], inputs_, outputs_), run.inputs[0].samples(),
-                               dy.samples(), {.transpose_a = true}, run.workspace, run.stream));
+      RONDO_RETURN_IF_ERROR(
+          relu_backward(dy.elements(), dy.elements(), context.output.elements(), context.stream));
+    RONDO_RETURN_IF_ERROR(gemm(matrix(context.parameter_gradients[0], inputs_, outputs_),
+                               context.inputs[0].samples(), dy.samples(), {.transpose_a = true},
+                               context.workspace, context.stream));
     if (bias_)
-      RONDO_RETURN_IF_ERROR(bias_gradient({run.parameter_gradients[1], outputs_}, dy.samples(), 0.0f,
-                                          run.workspace, run.stream));
-    if (!run.input_gradients[0].data) return {};
-    return gemm(run.input_gradients[0].samples(), dy.samples(),
-                matrix<const float>(run.parameters[0], inputs_, outputs_), {.transpose_b = true},
-                run.workspace, run.stream);
+      RONDO_RETURN_IF_ERROR(bias_gradient({context.parameter_gradients[1], outputs_}, dy.samples(), 0.0f,
+                                          context.workspace, context.stream));
+    if (!context.input_gradients[0].data) return {};
+    return gemm(context.input_gradients[0].samples(), dy.samples(),
+                matrix<const float>(context.parameters[0], inputs_, outputs_), {.transpose_b = true},
+                context.workspace, context.stream);
   }
 
  private:

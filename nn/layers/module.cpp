@@ -15,19 +15,20 @@ class AddOp : public Op {
   std::string description() const override { return relu_ ? "add, ReLU" : "add"; }
   Saves saves() const override { return {.output = relu_}; }
   bool fuse_relu() override { return relu_ = true; }
-  Status forward(const OpContext& run) const override {
-    return add(run.output.elements(), run.inputs[0].elements(), run.inputs[1].elements(), relu_, run.stream);
+  Status forward(const OpContext& context) const override {
+    return add(context.output.elements(), context.inputs[0].elements(), context.inputs[1].elements(), relu_,
+               context.stream);
   }
-  Status backward(const OpContext& run) const override {
-    for (const Tensor& dx : run.input_gradients) {
+  Status backward(const OpContext& context) const override {
+    for (const Tensor& dx : context.input_gradients) {
       if (!dx.data) continue;
       if (relu_)
-        RONDO_RETURN_IF_ERROR(
-            relu_backward(dx.elements(), run.output_gradient.elements(), run.output.elements(), run.stream));
+        RONDO_RETURN_IF_ERROR(relu_backward(dx.elements(), context.output_gradient.elements(),
+                                            context.output.elements(), context.stream));
       else
-        RONDO_CUDA(cudaMemcpyAsync(dx.data, run.output_gradient.data,
+        RONDO_CUDA(cudaMemcpyAsync(dx.data, context.output_gradient.data,
                                    static_cast<size_t>(dx.size()) * sizeof(float), cudaMemcpyDeviceToDevice,
-                                   run.stream));
+                                   context.stream));
     }
     return {};
   }
@@ -41,7 +42,8 @@ class AddOp : public Op {
 std::vector<AnyModule> Module::parts() const { return {}; }
 
 AnyModule Module::with_outputs(int64_t outputs) const {
-  throw Error(bad_argument("module: ", outputs, " outputs of a module whose outputs can't be parted"));
+  throw Error(
+      bad_argument("module: cannot be made with ", outputs, " outputs: it cannot be split by outputs"));
 }
 
 Value Sequential::build(Graph& graph, Value x) const {
@@ -63,8 +65,8 @@ Value Residual::build(Graph& graph, Value x) const {
     other = shortcut_[0].build(graph, x);
   }
   if (!(y.shape == other.shape))
-    throw Error(bad_argument("Residual: the body makes ", text(y.shape), " and the shortcut ",
-                             text(other.shape), ", must be the same"));
+    throw Error(bad_argument("Residual: the output of the body is ", text(y.shape),
+                             ", that of the shortcut is ", text(other.shape), ", must be the same"));
   auto op = std::make_unique<AddOp>();
   op->fuse_relu();
   return graph.add(std::move(op), {y, other}, y.shape);

@@ -15,13 +15,13 @@ class ReluOp : public Op {
  public:
   std::string description() const override { return "ReLU"; }
   Saves saves() const override { return {.output = true}; }
-  Status forward(const OpContext& run) const override {
-    return relu(run.output.elements(), run.inputs[0].elements(), run.stream);
+  Status forward(const OpContext& context) const override {
+    return relu(context.output.elements(), context.inputs[0].elements(), context.stream);
   }
-  Status backward(const OpContext& run) const override {
-    if (!run.input_gradients[0].data) return {};
-    return relu_backward(run.input_gradients[0].elements(), run.output_gradient.elements(),
-                         run.output.elements(), run.stream);
+  Status backward(const OpContext& context) const override {
+    if (!context.input_gradients[0].data) return {};
+    return relu_backward(context.input_gradients[0].elements(), context.output_gradient.elements(),
+                         context.output.elements(), context.stream);
   }
 };
 
@@ -41,18 +41,20 @@ class PoolOp : public Op {
     return {.inputs = kind_ == Pool::maximum, .output = kind_ == Pool::maximum};
   }
 
-  Status forward(const OpContext& run) const override {
+  Status forward(const OpContext& context) const override {
     if (kind_ == Pool::maximum)
-      return max_pool(run.output.image(), run.inputs[0].image(), window_, run.stream);
-    return avg_pool(run.output.image(), run.inputs[0].image(), window_, AverageOver::window, run.stream);
+      return max_pool(context.output.image(), context.inputs[0].image(), window_, context.stream);
+    return avg_pool(context.output.image(), context.inputs[0].image(), window_, AverageOver::window,
+                    context.stream);
   }
-  Status backward(const OpContext& run) const override {
-    const ImageView<float> dx = run.input_gradients[0].image();
+  Status backward(const OpContext& context) const override {
+    const ImageView<float> dx = context.input_gradients[0].image();
     if (!dx.data) return {};
     if (kind_ == Pool::maximum)
-      return max_pool_backward(dx, run.output_gradient.image(), run.output.image(), run.inputs[0].image(),
-                               window_, run.stream);
-    return avg_pool_backward(dx, run.output_gradient.image(), window_, AverageOver::window, run.stream);
+      return max_pool_backward(dx, context.output_gradient.image(), context.output.image(),
+                               context.inputs[0].image(), window_, context.stream);
+    return avg_pool_backward(dx, context.output_gradient.image(), window_, AverageOver::window,
+                             context.stream);
   }
 
  private:
@@ -91,23 +93,24 @@ class DropoutOp : public Op {
   DropoutOp(float probability, uint32_t layer) : probability_(probability), layer_(layer) {}
   std::string description() const override { return concat("dropout ", probability_); }
 
-  Status forward(const OpContext& run) const override {
-    if (run.training)
-      return dropout(run.output.elements(), run.inputs[0].elements(), probability_, stream(run), run.stream);
-    RONDO_CUDA(cudaMemcpyAsync(run.output.data, run.inputs[0].data,
-                               static_cast<size_t>(run.output.size()) * sizeof(float),
-                               cudaMemcpyDeviceToDevice, run.stream));
+  Status forward(const OpContext& context) const override {
+    if (context.training)
+      return dropout(context.output.elements(), context.inputs[0].elements(), probability_, stream(context),
+                     context.stream);
+    RONDO_CUDA(cudaMemcpyAsync(context.output.data, context.inputs[0].data,
+                               static_cast<size_t>(context.output.size()) * sizeof(float),
+                               cudaMemcpyDeviceToDevice, context.stream));
     return {};
   }
-  Status backward(const OpContext& run) const override {
-    if (!run.input_gradients[0].data) return {};
-    return dropout(run.input_gradients[0].elements(), run.output_gradient.elements(), probability_,
-                   stream(run), run.stream);
+  Status backward(const OpContext& context) const override {
+    if (!context.input_gradients[0].data) return {};
+    return dropout(context.input_gradients[0].elements(), context.output_gradient.elements(), probability_,
+                   stream(context), context.stream);
   }
 
  private:
-  DropoutStream stream(const OpContext& run) const {
-    return {run.seed, layer_, run.step, run.first * run.output.shape.size()};
+  DropoutStream stream(const OpContext& context) const {
+    return {context.seed, layer_, context.step, context.first * context.output.shape.size()};
   }
 
   float probability_;

@@ -48,20 +48,20 @@ class GatherOp : public Op {
   int64_t block_size(int64_t batch, int rank) const { return rows(batch) * columns(rank).size; }
 
   // Where to put rank `from`'s slice in this rank's workspace before forward().
-  float* forward_inbox(const OpContext& run, int from) const;
+  float* forward_inbox(const OpContext& context, int from) const;
   // Where sender `from` puts its block in this rank's workspace before backward().
-  float* backward_inbox(const OpContext& run, int from) const;
+  float* backward_inbox(const OpContext& context, int from) const;
   // Where pack() writes the block for rank `to`.
-  const float* outbox(const OpContext& run, int to) const;
+  const float* outbox(const OpContext& context, int to) const;
 
   // Senders only: splits the partial sum into blocks, its own into the inbox, the others into the outbox.
-  Status pack(const OpContext& run) const;
-  Status forward(const OpContext& run) const override;
-  Status backward(const OpContext& run) const override;
+  Status pack(const OpContext& context) const;
+  Status forward(const OpContext& context) const override;
+  Status backward(const OpContext& context) const override;
 
  private:
   int64_t inbox_size(int64_t batch) const;
-  float* block_of(const OpContext& run, int to) const;
+  float* block_of(const OpContext& context, int to) const;
 
   Shape whole_;
   int rank_, ranks_;

@@ -34,8 +34,7 @@ struct DataParallelOptions {
   // Gradient accumulation: each replica computes its shard in this many micro-batches and adds up their
   // gradients before the step. Activations take less memory. Batch normalisation is over each micro-batch.
   int64_t micro_batches = 1;
-  int checkpoint_layers =
-      0;  // activation checkpointing: PlanOptions::checkpoint_layers (graph/memory_plan.h)
+  int64_t checkpoint_layers = 0;  // activation checkpointing: PlanOptions (graph/memory_plan.h)
   BatchPlacement placement = BatchPlacement::sharded;
   // A step whose gradients hold a NaN or an infinity changes nothing, and neither does any step after it, so
   // that find_nonfinite_tensor() can search for the cause. Reads the gradients once more in each step.

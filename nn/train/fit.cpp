@@ -71,7 +71,7 @@ class Run {
       while (!batches_.done() && result_.end == FitResult::End::done) step();
       while (probe_.in_flight()) follow();
       agree_on_end();
-      if (result_.end != FitResult::End::diverged) look_at_gradients();
+      if (result_.end != FitResult::End::diverged) check_gradients();
       if (result_.end == FitResult::End::diverged) {
         repeat_bad_step();
       } else if (result_.end == FitResult::End::done || batches_.done()) {
@@ -91,14 +91,14 @@ class Run {
   void check_from() const {
     const TrainingState& from = options_.from;
     if (from.epoch < 1 || from.epoch > options_.epochs + 1)
-      refuse("the training is to go on in epoch ", from.epoch, ", must be 1 to ", options_.epochs, ", or ",
-             options_.epochs + 1, " when all is done");
+      refuse("the training continues in epoch ", from.epoch, ", must be 1 to ", options_.epochs, ", or ",
+             options_.epochs + 1, " if it is complete");
     if (from.step < 0 || from.step >= run_.steps_per_epoch)
-      refuse("the training is to go on after ", from.step, " steps of its epoch, must be 0 to ",
+      refuse("the training continues after ", from.step, " steps of its epoch, must be 0 to ",
              run_.steps_per_epoch - 1);
     if (from.step > 0 && (from.seed != options_.seed || from.batch != model_.options().batch))
-      refuse("the training is to go on in the middle of an epoch of seed ", from.seed, " and batch ",
-             from.batch, ", must be of ", options_.seed, " and ", model_.options().batch);
+      refuse("the training continues in the middle of an epoch with seed ", from.seed, " and batch ",
+             from.batch, ", must be seed ", options_.seed, " and batch ", model_.options().batch);
   }
 
   // Checks that the processes agree on everything that would otherwise make their trainings differ or hang.
@@ -114,9 +114,9 @@ class Run {
     for (const OptimizerSetting& setting : optimizer_.settings())
       world_.check_same(setting.name, exact_text(setting.value));
     same("verify", options_.verify);
-    same("the epoch to begin with", options_.from.epoch);
-    same("the step to begin with", options_.from.step);
-    same("whether there is a trace", trace_ != nullptr);
+    same("the first epoch", options_.from.epoch);
+    same("the first step", options_.from.step);
+    same("the use of a trace", trace_ != nullptr);
   }
 
   void step() {
@@ -129,7 +129,7 @@ class Run {
       check_->enqueue();
       ++result_.verified_steps;
     }
-    while (!probe_.look()) follow();
+    while (!probe_.enqueue_copy()) follow();
     if (result_.end == FitResult::End::done && observer_.stop()) result_.end = FitResult::End::stopped;
     agree_on_end();
   }
@@ -189,7 +189,7 @@ class Run {
   }
 
   // A gradient can be non-finite while the loss is finite. From that step on, updates were skipped.
-  void look_at_gradients() {
+  void check_gradients() {
     const std::string parameter = nonfinite_gradient(model_);
     if (parameter.empty()) return;
     result_.end = FitResult::End::diverged;

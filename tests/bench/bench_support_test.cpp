@@ -13,7 +13,7 @@ namespace {
 constexpr int64_t kCount = 3 * kStreamMultiple;
 
 // Runs one call and waits for its end.
-void run(const Enqueue& enqueue) {
+void run(const EnqueueFunction& enqueue) {
   Stream stream;
   const Status status = enqueue(stream);
   ASSERT_TRUE(status.ok()) << status.message();

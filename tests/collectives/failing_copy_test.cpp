@@ -79,7 +79,7 @@ class FailingCopy : public testing::TestWithParam<Parameters> {
     EXPECT_NE(waited.message().find("rank "), std::string::npos) << waited.message();
     if (GetParam().lazy) {
       EXPECT_TRUE(ok(enqueued));
-      EXPECT_NE(waited.message().find("the results of all ranks are void"), std::string::npos)
+      EXPECT_NE(waited.message().find("the results of all ranks are invalid"), std::string::npos)
           << waited.message();
     }
     EXPECT_EQ(fixture.communicator.state().code(), StatusCode::device_failed);

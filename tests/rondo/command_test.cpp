@@ -354,7 +354,7 @@ TEST_F(Command, AFileBeyondTheLimitIsAFailure) {
   signal(SIGXFSZ, handler);
   EXPECT_EQ(outcome.code, 1) << outcome.out;
   EXPECT_EQ(outcome.err, "rondo: " + (results_ / "trace.json") +
-                             ": writing failed, the file is what it was (File too large)\n");
+                             ": writing failed, the file is unchanged (File too large)\n");
   EXPECT_EQ(results_.files(), 0u) << "a temporary is left";
 }
 

@@ -323,8 +323,7 @@ TEST_F(CommandTrain, TwoRunsDoNotShareAFile) {
   const pid_t first =
       start(words_of(resnet(options + "--save " + path + " --log " + log)), streams_ / "first");
   ASSERT_TRUE(comes(log)) << "the first epoch does not end";
-  const std::string taken =
-      concat(": is the output of another run, which has not ended (process ", first, ")");
+  const std::string taken = concat(": is in use as the output of another run (process ", first, ")");
   for (const std::string& output :
        {"--save " + path, "--resume " + path + " --save " + link, "--log " + log}) {
     const Outcome second = run_line(resnet("--batch 6 --epochs 1 " + output));
@@ -370,7 +369,7 @@ TEST_F(CommandTrain, AFailureAfterTheStartIsNotABadArgument) {
     close(other);
   }
   EXPECT_EQ(outcome.code, 1) << outcome.text();
-  EXPECT_EQ(missing(outcome.err, {path + ": somebody else is writing it at this moment"}), "");
+  EXPECT_EQ(missing(outcome.err, {path + ": another process is writing it"}), "");
 }
 
 // The terminal closes: both the system and the shell send SIGHUP.

@@ -73,9 +73,10 @@ TEST(Math, SinAndCosOfPiAreExactWhereTheyShouldBe) {
 }
 
 TEST(Math, ProductsAndSumsAreRoundedOneByOne) {
-  volatile float a = 1 + 0x1p-12f, b = 1 - 0x1p-12f;  // a * b = 1 - 2^-24
-  EXPECT_EQ(__fadd_rn(__fmul_rn(a, b), -1.0f), (float)((double)(float)((double)a * b) - 1));
-  EXPECT_EQ(__fmaf_rn(a, b, -1.0f), -0x1p-24f);
+  // a * a = 1 + 2^-11 + 2^-24. The product alone is rounded to 1 + 2^-11.
+  volatile float a = 1 + 0x1p-12f;
+  EXPECT_EQ(__fadd_rn(__fmul_rn(a, a), -1.0f), 0x1p-11f);
+  EXPECT_EQ(__fmaf_rn(a, a, -1.0f), 0x1p-11f + 0x1p-24f);
   EXPECT_NEAR(rsqrtf(4.0f), 0.5f, 1e-7f);
 }
 

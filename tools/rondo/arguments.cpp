@@ -40,7 +40,7 @@ Command add_summary(const Command& app, SummaryArguments& to) {
   summary.add("--checkpoint-layers", "N",
               "Keep activations only every N operations and recompute the others; 0: keep all [0]",
               [&](const std::string& s) {
-                to.checkpoint_layers = read_integer<int>("--checkpoint-layers", s, 0, 1'000'000);
+                to.checkpoint_layers = read_integer<int64_t>("--checkpoint-layers", s, 0, 1'000'000);
               });
   summary.add("--svg", "FILE.svg", "Also draw the network",
               [&](const std::string& s) { to.svg = read_path("--svg", s); });

@@ -31,7 +31,7 @@ struct ScheduleArguments {
 
 struct SummaryArguments {
   std::string model;
-  int checkpoint_layers = 0;
+  int64_t checkpoint_layers = 0;
   int64_t batch = 256;
   std::string svg;  // empty: not requested
 };

@@ -3,7 +3,7 @@
 //
 //   rows = out channels, columns = in channels, inner = tiles of 2 x 2 outputs
 //
-// A block transforms both operands into shared memory, one chunk of tiles at a time. There each warp
+// A block transforms both operands into shared memory, one k-tile at a time. There each warp
 // multiplies one frequency. dw has few values, so several blocks compute the same rows and columns for
 // different tiles; their parts are added in order (split_k.cuh).
 #include <rondo/kernels/conv/winograd/winograd.h>
@@ -38,7 +38,7 @@ struct Shared {
   struct KTiles {
     alignas(64) float inputs[kFrequencies][kKTileFloats<Tile, Tile::kColumns>];
     alignas(64) float gradients[kFrequencies][kKTileFloats<Tile, Tile::kRows>];
-    Place places[Tile::kInner], gradient_places[Tile::kInner];
+    TilePosition input_positions[Tile::kInner], gradient_positions[Tile::kInner];
   };
   union {
     KTiles k_tiles[Tile::kStages];
@@ -46,19 +46,21 @@ struct Shared {
   };
 };
 
-// Computes the position of every tile of a chunk. Tiles past the end of the part have no pixels and become
+// Computes the position of every tile of a k-tile. Tiles past the end of the part have no pixels and become
 // zeros.
 template <class Tile>
-__device__ __forceinline__ void find_places(typename Shared<Tile>::KTiles& k_tiles, const Parameters& p,
-                                            int64_t first, int64_t end) {
+__device__ __forceinline__ void find_positions(typename Shared<Tile>::KTiles& k_tiles, const Parameters& p,
+                                               int64_t first, int64_t end) {
   const ConvGeometry& g = p.geometry;
   for (int i = threadIdx.x; i < Tile::kInner; i += Tile::kThreads) {
-    k_tiles.places[i] = place_of<4>(first + i, end, p.tiles_h, p.tiles_w, g.h, g.w, g.c, g.pad_h, g.pad_w);
-    k_tiles.gradient_places[i] = place_of<2>(first + i, end, p.tiles_h, p.tiles_w, g.p, g.q, g.k, 0, 0);
+    k_tiles.input_positions[i] =
+        tile_position<4>(first + i, end, p.tiles_h, p.tiles_w, g.h, g.w, g.c, g.pad_h, g.pad_w);
+    k_tiles.gradient_positions[i] =
+        tile_position<2>(first + i, end, p.tiles_h, p.tiles_w, g.p, g.q, g.k, 0, 0);
   }
 }
 
-// Calls each(tile, channel) for the channels below `channels` of every tile of a chunk, divided among the
+// Calls each(tile, channel) for the channels below `channels` of every tile of a k-tile, divided among the
 // block's threads. On a GPU, neighbouring threads have neighbouring channels. On a CPU, each thread has all
 // channels of a tile.
 template <class Tile, int Channels, class Each>
@@ -71,28 +73,27 @@ __device__ __forceinline__ void for_each_item(int channels, Each each) {
 }
 
 template <class Tile>
-__device__ __forceinline__ void transform_chunk(typename Shared<Tile>::KTiles& k_tiles, const Parameters& p,
-                                                int row0, int column0) {
+__device__ __forceinline__ void transform_k_tile(typename Shared<Tile>::KTiles& k_tiles, const Parameters& p,
+                                                 int row0, int column0) {
   constexpr int N = Tile::kVecSize;
   const ConvGeometry& g = p.geometry;
   for_each_item<Tile, Tile::kColumns>(min(Tile::kColumns, g.c - column0), [&](int tile, int c) {
-    const Place place = k_tiles.places[tile];
+    const TilePosition position = k_tiles.input_positions[tile];
     Vec<N> v[4][4];
-    transformed_inputs<N>(v, p.x + place.from + column0 + c, place.inside, g.w, g.c);
+    transformed_inputs<N>(v, p.x + position.offset + column0 + c, position.valid_pixels, g.w, g.c);
     RONDO_UNROLL
     for (int f = 0; f < kFrequencies; ++f)
       v[f / 4][f % 4].store_unaligned(k_tiles.inputs[f] + tile * Tile::kColumns + c);
   });
   for_each_item<Tile, Tile::kRows>(min(Tile::kRows, g.k - row0), [&](int tile, int k) {
-    const Place place = k_tiles.gradient_places[tile];
-    const float* from = p.dy + place.from + row0 + k;
+    const TilePosition position = k_tiles.gradient_positions[tile];
+    const float* from = p.dy + position.offset + row0 + k;
     Vec<N> dy[2][2];
     RONDO_UNROLL
     for (int i = 0; i < 4; ++i)
-      dy[i / 2][i % 2] =
-          place.inside >> i & 1
-              ? Vec<N>::load_unaligned(from + static_cast<int64_t>(i / 2 * g.q + i % 2) * g.k)
-              : Vec<N>::zero();
+      dy[i / 2][i % 2] = position.valid_pixels >> i & 1
+                             ? Vec<N>::load_unaligned(from + static_cast<int64_t>(i / 2 * g.q + i % 2) * g.k)
+                             : Vec<N>::zero();
     transform_output_gradient<N>(dy, [&](int f, const Vec<N>& value) {
       value.store_unaligned(k_tiles.gradients[f] + tile * Tile::kRows + k);
     });
@@ -128,11 +129,11 @@ __global__ __launch_bounds__(Tile::kThreads, 1) void winograd_filter_gradient_ke
   sums.clear();
   mainloop<Tile>(
       static_cast<int>(ceil_div<int64_t>(end - first, Tile::kInner)),
-      [&](int chunk, int stage) {
+      [&](int k_tile, int stage) {
         KTiles& k_tiles = shared.k_tiles[stage];
-        find_places<Tile>(k_tiles, p, first + static_cast<int64_t>(chunk) * Tile::kInner, end);
+        find_positions<Tile>(k_tiles, p, first + static_cast<int64_t>(k_tile) * Tile::kInner, end);
         __syncthreads();
-        transform_chunk<Tile>(k_tiles, p, row0, column0);
+        transform_k_tile<Tile>(k_tiles, p, row0, column0);
       },
       [&](int, int stage) {
         KTiles& k_tiles = shared.k_tiles[stage];
@@ -184,13 +185,13 @@ Status filter_gradient(TileKind kind, float* dw, const float* dy, const float* x
   p.tiles_h = ceil_div(g.p, 2), p.tiles_w = ceil_div(g.q, 2);
   p.tiles = tiles_of(g), p.tiles_per_part = ceil_div(p.tiles, parts);
   const auto run = [&] {
-    if constexpr (kVectorTiles)
-      if (kind == TileKind::vectors)
-        return launch_filter_gradient<TileKind::vectors, CpuTile<64, 28, kTileRegisters.count / 4, 2>>(
-            p, parts, stream);
+    if constexpr (kVectorTiles) {
+      using Tile = WinogradVectorTile<64, 28, kTileRegisters.count / 4, 2>;
+      if (kind == TileKind::vectors) return launch_filter_gradient<TileKind::vectors, Tile>(p, parts, stream);
+    }
     if (kind == TileKind::small_gpu)
-      return launch_filter_gradient<TileKind::small_gpu, GpuTile<8, 4, 1>>(p, parts, stream);
-    return launch_filter_gradient<TileKind::gpu, GpuTile<8, 2>>(p, parts, stream);
+      return launch_filter_gradient<TileKind::small_gpu, WinogradGpuTile<8, 4, 1>>(p, parts, stream);
+    return launch_filter_gradient<TileKind::gpu, WinogradGpuTile<8, 2>>(p, parts, stream);
   };
   RONDO_RETURN_IF_ERROR(run());
   return parts > 1 ? sum_partials({workspace, g.k, g.patch, parts}, dw, g.patch, 1, Epilogue{}, stream)

@@ -3,7 +3,7 @@
 //
 //   rows = tiles of 2 x 2 outputs, columns = out channels, inner = in channels      (forward)
 //
-// A block transforms the inputs of its tiles into shared memory, one chunk of channels at a time. Each warp
+// A block transforms the inputs of its tiles into shared memory, one k-tile at a time. Each warp
 // multiplies one frequency. It reads the transformed filter from global memory, because no other warp of the
 // block uses the same part. At the end the products of all frequencies are collected in shared memory and
 // transformed to outputs. The data gradient is the forward convolution of dy with the filter rotated by 180
@@ -51,13 +51,12 @@ struct Shared {
     alignas(64) float inputs[Tile::kStages][kFrequencies][Inputs<Tile>::kFloats];
     alignas(64) Products<Tile> products;
   };
-  Place places[Tile::kRows];  // positions of the inputs
-  Place to_places[Tile::kRows];
+  TilePosition input_positions[Tile::kRows], output_positions[Tile::kRows];
 };
 
 template <class Tile>
-__device__ __forceinline__ void transform_chunk(float (*to)[Inputs<Tile>::kFloats], const Parameters& p,
-                                                const Place* places, int first, int rows) {
+__device__ __forceinline__ void transform_k_tile(float (*to)[Inputs<Tile>::kFloats], const Parameters& p,
+                                                 const TilePosition* positions, int first, int rows) {
   constexpr int kVecSize = Tile::kVecSize;
   // On a GPU a thread transforms single channels. On a CPU it transforms all channels of a tile, one vector
   // at a time.
@@ -68,11 +67,12 @@ __device__ __forceinline__ void transform_chunk(float (*to)[Inputs<Tile>::kFloat
   for (int item = threadIdx.x; item < Tile::kRows * kAtOnce; item += Tile::kThreads) {
     const int row = item / (kTiles * kAtOnce) * kTiles + item % kTiles;
     if (row >= rows) continue;
-    const Place place = places[row];
+    const TilePosition position = positions[row];
     RONDO_UNROLL_BY(1)
     for (int c = item / kTiles % kAtOnce * kVecSize; c < channels; c += kAtOnce * kVecSize) {
       Vec<kVecSize> v[4][4];
-      transformed_inputs<kVecSize>(v, p.from + place.from + first + c, place.inside, p.w, p.filter.inner);
+      transformed_inputs<kVecSize>(v, p.from + position.offset + first + c, position.valid_pixels, p.w,
+                                   p.filter.inner);
       RONDO_UNROLL
       for (int f = 0; f < kFrequencies; ++f)
         v[f / 4][f % 4].store_unaligned(to[f] + Inputs<Tile>::at(row, c));
@@ -88,14 +88,15 @@ __device__ __forceinline__ void store_outputs(const Parameters& p, const Shared<
   RONDO_UNROLL_BY(1)
   for (int item = threadIdx.x; item < rows * kPerRow; item += Tile::kThreads) {
     const int row = item / kPerRow, column = item % kPerRow * kVecSize;
-    const Place place = shared.to_places[row];
+    const TilePosition position = shared.output_positions[row];
     Vec<kVecSize> y[2][2];
     to_output<kVecSize>(y, [&](int f) { return shared.products.template load<kVecSize>(f, row, column); });
     RONDO_UNROLL
     for (int i = 0; i < 4; ++i)
-      if (place.inside >> i & 1)
-        p.epilogue.store_row(p.to + place.from + static_cast<int64_t>(i / 2 * p.q + i % 2) * p.filter.columns,
-                             column0 + column, p.filter.columns, y[i / 2][i % 2]);
+      if (position.valid_pixels >> i & 1)
+        p.epilogue.store_row(
+            p.to + position.offset + static_cast<int64_t>(i / 2 * p.q + i % 2) * p.filter.columns,
+            column0 + column, p.filter.columns, y[i / 2][i % 2]);
   }
 }
 
@@ -109,10 +110,10 @@ __global__ __launch_bounds__(Tile::kThreads, 1) void winograd_forward_kernel(con
   const int rows = static_cast<int>(min(int64_t{Tile::kRows}, p.tiles - tile0));
 
   for (int i = threadIdx.x; i < Tile::kRows; i += Tile::kThreads) {
-    shared.places[i] =
-        place_of<4>(tile0 + i, p.tiles, p.tiles_h, p.tiles_w, p.h, p.w, p.filter.inner, p.pad_h, p.pad_w);
-    shared.to_places[i] =
-        place_of<2>(tile0 + i, p.tiles, p.tiles_h, p.tiles_w, p.p, p.q, p.filter.columns, 0, 0);
+    shared.input_positions[i] = tile_position<4>(tile0 + i, p.tiles, p.tiles_h, p.tiles_w, p.h, p.w,
+                                                 p.filter.inner, p.pad_h, p.pad_w);
+    shared.output_positions[i] =
+        tile_position<2>(tile0 + i, p.tiles, p.tiles_h, p.tiles_w, p.p, p.q, p.filter.columns, 0, 0);
   }
   __syncthreads();
 
@@ -122,11 +123,11 @@ __global__ __launch_bounds__(Tile::kThreads, 1) void winograd_forward_kernel(con
   sums.clear();
   mainloop<Tile>(
       ceil_div(p.filter.inner, Tile::kInner),
-      [&](int chunk, int stage) {
-        transform_chunk<Tile>(shared.inputs[stage], p, shared.places, chunk * Tile::kInner, rows);
+      [&](int k_tile, int stage) {
+        transform_k_tile<Tile>(shared.inputs[stage], p, shared.input_positions, k_tile * Tile::kInner, rows);
       },
-      [&](int chunk, int stage) {
-        const int first = chunk * Tile::kInner;
+      [&](int k_tile, int stage) {
+        const int first = k_tile * Tile::kInner;
         sums.template multiply<In::kRowStep, In::kStep>(shared.inputs[stage][frequency],
                                                         filter + first * kPanel, kPanel,
                                                         min(Tile::kInner, p.filter.inner - first), rows);
@@ -153,11 +154,13 @@ Status convolve(const char* name, TileKind kind, Parameters& p, int images, cuda
   p.tiles_h = ceil_div(p.p, 2), p.tiles_w = ceil_div(p.q, 2);
   p.tiles = static_cast<int64_t>(images) * p.tiles_h * p.tiles_w;
   p.epilogue.aligned = copy_width(p.to, p.filter.columns, 4) == 4;
-  if constexpr (kVectorTiles)
-    if (kind == TileKind::vectors)
-      return launch_forward<TileKind::vectors, CpuTile<4 * kTallRows, 64, kTallRows, 1>>(name, p, stream);
-  if (kind == TileKind::small_gpu) return launch_forward<TileKind::small_gpu, GpuTile<8, 4>>(name, p, stream);
-  return launch_forward<TileKind::gpu, GpuTile<16, 2>>(name, p, stream);
+  if constexpr (kVectorTiles) {
+    using Tile = WinogradVectorTile<4 * kTallRows, 64, kTallRows, 1>;
+    if (kind == TileKind::vectors) return launch_forward<TileKind::vectors, Tile>(name, p, stream);
+  }
+  if (kind == TileKind::small_gpu)
+    return launch_forward<TileKind::small_gpu, WinogradGpuTile<8, 4>>(name, p, stream);
+  return launch_forward<TileKind::gpu, WinogradGpuTile<16, 2>>(name, p, stream);
 }
 
 }  // namespace

@@ -17,7 +17,8 @@ template <int ThreadsM, int ThreadsN, int PerThreadM, int PerThreadN, int Rows, 
 struct WinogradTile {
   static constexpr bool kVectors = Vectors;
   static constexpr int kThreadsM = ThreadsM, kThreadsN = ThreadsN;
-  static constexpr int kPerFrequency = ThreadsM * ThreadsN, kThreads = kFrequencies * kPerFrequency;
+  static constexpr int kThreadsPerFrequency = ThreadsM * ThreadsN,
+                       kThreads = kFrequencies * kThreadsPerFrequency;
   static constexpr int kPerThreadM = PerThreadM, kPerThreadN = PerThreadN;
   static constexpr int kRows = Rows, kColumns = Columns, kInner = Inner, kStages = Stages;
   static constexpr int kSlices = Slices;  // slices of the columns; products are stored slice by slice
@@ -29,17 +30,18 @@ struct WinogradTile {
 
 // 8 x 8 sums of one frequency use 64 of the 128 registers that each of 512 threads may have.
 template <int Inner, int Slices, int Stages = 2>
-using GpuTile = WinogradTile<4, 8, 8, 8, 32, 64, Inner, Stages, Slices, false>;
+using WinogradGpuTile = WinogradTile<4, 8, 8, 8, 32, 64, Inner, Stages, Slices, false>;
 // The k-tiles of all frequencies fit a core's L2 cache; those of one frequency and its register tiles fit L1.
 template <int Rows, int Inner, int PerThreadM, int Slices>
-using CpuTile = WinogradTile<1, 1, PerThreadM, 2 * kTileRegisters.lanes, Rows, 64, Inner, 1, Slices, true>;
+using WinogradVectorTile =
+    WinogradTile<1, 1, PerThreadM, 2 * kTileRegisters.lanes, Rows, 64, Inner, 1, Slices, true>;
 
 // Steps of the inner dimension whose loads are issued before their products. Four steps spill registers on
 // 10.0 and 12.0.
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 1000
-inline constexpr int kUnrolled = 2;
+inline constexpr int kUnrolledSteps = 2;
 #else
-inline constexpr int kUnrolled = 4;
+inline constexpr int kUnrolledSteps = 4;
 #endif
 
 // The accumulated sums of the calling thread.
@@ -48,10 +50,10 @@ struct Sums {
   using Row = Vec<Tile::kPerThreadN>;
   Row row[Tile::kPartsM][Tile::kPartsN][Tile::kPerThreadM];
 
-  static __device__ __forceinline__ int frequency() { return threadIdx.x / Tile::kPerFrequency; }
+  static __device__ __forceinline__ int frequency() { return threadIdx.x / Tile::kThreadsPerFrequency; }
   // The first row and column of a part.
   static __device__ __forceinline__ int first_row(int part) {
-    const int thread = static_cast<int>(threadIdx.x) % Tile::kPerFrequency / Tile::kThreadsN;
+    const int thread = static_cast<int>(threadIdx.x) % Tile::kThreadsPerFrequency / Tile::kThreadsN;
     return (part * Tile::kThreadsM + thread) * Tile::kPerThreadM;
   }
   static __device__ __forceinline__ int first_column(int part) {
@@ -105,7 +107,7 @@ struct Sums {
     for (int i = 0; i < Tile::kPerThreadM; ++i) local[i] = sums[i];
     RONDO_UNROLL_BY(1)
     for (int first = 0; first < inner; first += 4) {
-      RONDO_UNROLL_BY(kUnrolled)
+      RONDO_UNROLL_BY(kUnrolledSteps)
       for (int k = first; k < first + 4; ++k) {
         const Row columns = Row::load(b + k * b_stride);
         if constexpr (kRowStep == 1 && !Tile::kVectors) {
@@ -127,32 +129,35 @@ struct Sums {
   }
 };
 
-// Processes `chunks` k-tiles in order. transform(chunk, stage) writes k-tile number `chunk` to a stage;
-// multiply(chunk, stage) adds its products. With two stages, threads that wait for memory overlap with
+// Processes `k_tiles` k-tiles in order. transform(k_tile, stage) writes k-tile number `k_tile` to a stage;
+// multiply(k_tile, stage) adds its products. With two stages, threads that wait for memory overlap with
 // threads that multiply. After the return the k-tiles are no longer in use.
 template <class Tile, class Transform, class Multiply>
-__device__ __forceinline__ void mainloop(int chunks, Transform transform, Multiply multiply) {
+__device__ __forceinline__ void mainloop(int k_tiles, Transform transform, Multiply multiply) {
   if constexpr (Tile::kStages == 1) {
     RONDO_UNROLL_BY(1)
-    for (int chunk = 0; chunk < chunks; ++chunk) {
-      transform(chunk, 0);
+    for (int k_tile = 0; k_tile < k_tiles; ++k_tile) {
+      transform(k_tile, 0);
       __syncthreads();
-      multiply(chunk, 0);
+      multiply(k_tile, 0);
       __syncthreads();
     }
   } else {
-    if (chunks > 0) transform(0, 0);
+    if (k_tiles > 0) transform(0, 0);
     RONDO_UNROLL_BY(1)
-    for (int chunk = 0; chunk < chunks; ++chunk) {
+    for (int k_tile = 0; k_tile < k_tiles; ++k_tile) {
       __syncthreads();
-      if (chunk + 1 < chunks) transform(chunk + 1, (chunk + 1) % 2);
-      multiply(chunk, chunk % 2);
+      if (k_tile + 1 < k_tiles) transform(k_tile + 1, (k_tile + 1) % 2);
+      multiply(k_tile, k_tile % 2);
     }
     __syncthreads();
   }
 }
 
-// The products of all frequencies in shared memory, one slice of the columns at a time.
+// The products of all frequencies in shared memory, one slice of the columns at a time. On a CPU, a thread
+// reads the same row and column of all 16 frequencies in turn. Without a gap these would be a multiple of
+// 4096 bytes apart and share one set of the L1 cache, so one cache line follows each frequency. A GPU does
+// not need the gap: a warp accesses one frequency at a time.
 template <class Tile>
 struct Products {
   static constexpr int kColumns = Tile::kColumns / Tile::kSlices;
@@ -179,39 +184,39 @@ __device__ __forceinline__ void for_each_slice(const Sums<Tile>& sums, Products<
   }
 }
 
-// The position of a tile's 4 x 4 inputs, or 2 x 2 outputs. Bit 4 * i + j (2 * i + j) of `inside` is set if
-// that pixel exists. `from` is the offset of the tile's first pixel in the image tensor, in elements; it may
-// be outside the image if that pixel does not exist.
-struct Place {
-  int64_t from;
-  unsigned inside;
+// The position of a tile's 4 x 4 inputs, or 2 x 2 outputs. `offset` is that of the tile's first pixel in the
+// image tensor, in elements; it may be outside the image if that pixel does not exist. Bit 4 * i + j
+// (2 * i + j) of `valid_pixels` is set if that pixel exists.
+struct TilePosition {
+  int64_t offset;
+  unsigned valid_pixels;
 };
 
-// The place of tile number `tile` in images of `tiles_h` x `tiles_w` tiles. From tile number `tiles` on, no
-// pixel exists. Pixel (0, 0) of the image is pixel (pad_h, pad_w) of tile (0, 0). size: pixels per tile along
-// an axis, 4 or 2.
+// The position of tile number `tile` in images of `tiles_h` x `tiles_w` tiles. From tile number `tiles` on,
+// no pixel exists. Pixel (0, 0) of the image is pixel (pad_h, pad_w) of tile (0, 0). size: pixels per tile
+// along an axis, 4 or 2.
 template <int size>
-__device__ inline Place place_of(int64_t tile, int64_t tiles, int tiles_h, int tiles_w, int height, int width,
-                                 int channels, int pad_h, int pad_w) {
+__device__ inline TilePosition tile_position(int64_t tile, int64_t tiles, int tiles_h, int tiles_w,
+                                             int height, int width, int channels, int pad_h, int pad_w) {
   if (tile >= tiles) return {0, 0};
   const int tw = static_cast<int>(tile % tiles_w), th = static_cast<int>(tile / tiles_w % tiles_h);
   const int64_t image = tile / tiles_w / tiles_h;
   const int y = 2 * th - pad_h, x = 2 * tw - pad_w;
-  unsigned inside = 0;
+  unsigned valid_pixels = 0;
   for (int i = 0; i < size; ++i)
     for (int j = 0; j < size; ++j)
-      if (y + i >= 0 && y + i < height && x + j >= 0 && x + j < width) inside |= 1u << (size * i + j);
-  return {((image * height + y) * width + x) * channels, inside};
+      if (y + i >= 0 && y + i < height && x + j >= 0 && x + j < width) valid_pixels |= 1u << (size * i + j);
+  return {((image * height + y) * width + x) * channels, valid_pixels};
 }
 
 // Loads the 4 x 4 inputs of a tile and transforms them.
 template <int N>
-__device__ __forceinline__ void transformed_inputs(Vec<N> (&v)[4][4], const float* from, unsigned inside,
-                                                   int width, int channels) {
+__device__ __forceinline__ void transformed_inputs(Vec<N> (&v)[4][4], const float* from,
+                                                   unsigned valid_pixels, int width, int channels) {
   RONDO_UNROLL
   for (int i = 0; i < 4; ++i) RONDO_UNROLL
   for (int j = 0; j < 4; ++j)
-    v[i][j] = inside >> (4 * i + j) & 1
+    v[i][j] = valid_pixels >> (4 * i + j) & 1
                   ? Vec<N>::load_unaligned(from + static_cast<int64_t>(i * width + j) * channels)
                   : Vec<N>::zero();
   transform_input<N>(v);

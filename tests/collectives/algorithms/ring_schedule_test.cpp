@@ -28,10 +28,10 @@ Ranks after_step(const Ranks& before, int step) {
   const int ranks = static_cast<int>(before.size());
   Ranks after = before;
   for (int rank = 0; rank < ranks; ++rank) {
-    const auto left = static_cast<size_t>(prev_position(rank, ranks));
+    const auto prev = static_cast<size_t>(prev_position(rank, ranks));
     const auto chunk = static_cast<size_t>(received_chunk(rank, step, ranks));
     Shares& mine = after[static_cast<size_t>(rank)][chunk];
-    Shares sum = before[left][chunk];
+    Shares sum = before[prev][chunk];
     if (phase_of(step, ranks) == Phase::reduce_scatter) sum.insert(sum.end(), mine.begin(), mine.end());
     mine = sum;
   }
@@ -159,7 +159,7 @@ TEST(Chunks, CoverTheDataOnceAndBeginAligned) {
           if (chunk.size > 0) {
             ASSERT_EQ(chunk.begin * element_bytes % kChunkAlignment, 0);
           }
-          ASSERT_LE(chunk.size, whole_chunk(count, ranks, element_bytes));
+          ASSERT_LE(chunk.size, full_chunk_size(count, ranks, element_bytes));
           covered += chunk.size;
         }
         ASSERT_EQ(covered, count) << count << " elements of " << element_bytes << " bytes, " << ranks
@@ -174,12 +174,12 @@ TEST(Chunks, AreAsEqualAsTheAlignmentAllows) {
     for (int ranks = 1; ranks <= kMostRanks; ++ranks) {
       const int64_t unit = kChunkAlignment / element_bytes;
       for (int64_t count : counts(ranks)) {
-        const int64_t whole = whole_chunk(count, ranks, element_bytes);
-        ASSERT_GE(whole * ranks, count);
-        ASSERT_LT((whole - unit) * ranks, count + (count == 0));
+        const int64_t full_size = full_chunk_size(count, ranks, element_bytes);
+        ASSERT_GE(full_size * ranks, count);
+        ASSERT_LT((full_size - unit) * ranks, count + (count == 0));
       }
       for (int64_t slot : {unit, 2 * unit, 1000 * unit})
-        ASSERT_EQ(whole_chunk(ranks * slot, ranks, element_bytes), slot);
+        ASSERT_EQ(full_chunk_size(ranks * slot, ranks, element_bytes), slot);
     }
 }
 

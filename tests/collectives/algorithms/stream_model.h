@@ -46,7 +46,7 @@ class StreamModel {
   void record(cudaEvent_t event, cudaStream_t stream);
   void wait(cudaStream_t stream, cudaEvent_t event);
   void copy(cudaStream_t stream, void* to, const void* from, int64_t bytes);
-  void sum(cudaStream_t stream, DType dtype, Reduction reduction, const ReduceArguments& combination);
+  void sum(cudaStream_t stream, DType dtype, Reduction reduction, const ReduceArguments& arguments);
   void pack(cudaStream_t stream, void* bucket, std::span<const DataView> vectors, bool into_bucket);
 
   // Work of the caller: writes a vector, one term per element; reads a vector.

@@ -15,7 +15,7 @@ LossStats loss_stats(double loss, int64_t rows) {
   return t;
 }
 
-TEST(LossProbe, AddsTheRanksAndKeepsTheOrderOfItsLooks) {
+TEST(LossProbe, AddsTheRanksAndKeepsTheOrderOfItsCopies) {
   Stream stream;
   Buffer<LossStats> first(1), second(1);
   LossProbe probe(0, stream, {first.data(), second.data()}, 4);
@@ -24,7 +24,7 @@ TEST(LossProbe, AddsTheRanksAndKeepsTheOrderOfItsLooks) {
   for (int i = 1; i <= 3; ++i) {
     first.upload(std::vector<LossStats>{loss_stats(i, 10 * i)});
     second.upload(std::vector<LossStats>{loss_stats(0.5, 1)});
-    ASSERT_TRUE(probe.look());
+    ASSERT_TRUE(probe.enqueue_copy());
     stream.synchronize();
   }
   for (int i = 1; i <= 3; ++i) {
@@ -37,16 +37,16 @@ TEST(LossProbe, AddsTheRanksAndKeepsTheOrderOfItsLooks) {
   EXPECT_FALSE(probe.in_flight());
 }
 
-TEST(LossProbe, RefusesALookBeyondItsCapacityAndLosesNone) {
+TEST(LossProbe, RefusesACopyBeyondItsCapacityAndLosesNone) {
   Stream stream;
   Buffer<LossStats> only(std::vector<LossStats>{loss_stats(7, 3)});
   LossProbe probe(0, stream, {only.data()}, 2);
-  EXPECT_TRUE(probe.look());
-  EXPECT_TRUE(probe.look());
-  EXPECT_FALSE(probe.look());
+  EXPECT_TRUE(probe.enqueue_copy());
+  EXPECT_TRUE(probe.enqueue_copy());
+  EXPECT_FALSE(probe.enqueue_copy());
   EXPECT_EQ(probe.wait().loss, 7);
   EXPECT_FALSE(probe.in_flight());
-  EXPECT_TRUE(probe.look());
+  EXPECT_TRUE(probe.enqueue_copy());
 }
 
 }  // namespace

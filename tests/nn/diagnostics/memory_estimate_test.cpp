@@ -32,7 +32,7 @@ int64_t part(const MemoryEstimate& estimate, const std::string& name) {
 TEST(MemoryEstimate, AReplicaAllocatesThat) {
   if (std::string(platform()) != "cpu") GTEST_SKIP() << "only the executor counts bytes";
   for (const auto& [name, network] : small_networks())
-    for (int checkpoint_layers : {0, 2})
+    for (int64_t checkpoint_layers : {0, 2})
       for (int64_t batch : {1, 10}) {
         SCOPED_TRACE(concat(name, ", checkpoint_layers ", checkpoint_layers, ", batch ", batch));
         const Graph graph = make_graph(network, kSmallInput);

@@ -46,21 +46,21 @@ class Planter : public Module {
     explicit PlanterOp(Planted planted) : planted_(planted) {}
     std::string description() const override { return "planter"; }
     Saves saves() const override { return {.inputs = true}; }
-    Status forward(const OpContext& run) const override {
-      return pass_on(run, run.output, run.inputs[0], !planted_.backward);
+    Status forward(const OpContext& context) const override {
+      return pass_on(context, context.output, context.inputs[0], !planted_.backward);
     }
-    Status backward(const OpContext& run) const override {
-      return pass_on(run, run.input_gradients[0], run.output_gradient, planted_.backward);
+    Status backward(const OpContext& context) const override {
+      return pass_on(context, context.input_gradients[0], context.output_gradient, planted_.backward);
     }
 
    private:
-    Status pass_on(const OpContext& run, Tensor to, ConstTensor from, bool here) const {
+    Status pass_on(const OpContext& context, Tensor to, ConstTensor from, bool here) const {
       RONDO_CUDA(cudaMemcpyAsync(to.data, from.data, static_cast<size_t>(to.size()) * sizeof(float),
-                                 cudaMemcpyDeviceToDevice, run.stream));
-      const int64_t sample = planted_.sample - run.first;
-      if (!here || sample < 0 || sample >= run.batch) return {};
+                                 cudaMemcpyDeviceToDevice, context.stream));
+      const int64_t sample = planted_.sample - context.first;
+      if (!here || sample < 0 || sample >= context.batch) return {};
       RONDO_CUDA(cudaMemcpyAsync(to.data + sample * to.shape.size() + planted_.index, &planted_.value,
-                                 sizeof(float), cudaMemcpyHostToDevice, run.stream));
+                                 sizeof(float), cudaMemcpyHostToDevice, context.stream));
       return {};
     }
     Planted planted_;

@@ -115,7 +115,7 @@ TEST(Graph, RefusesWhatDoesNotFit) {
   EXPECT_TRUE(says(refusal(Dropout(1), kSmallInput), "the probability is 1"));
   EXPECT_TRUE(says(refusal(BatchNorm2d({.eps = -1}), kSmallInput), "eps is -1"));
   EXPECT_TRUE(says(refusal(Residual(Conv2d(3, 3)), kSmallInput),
-                   "the body makes 7 x 7 x 3 and the shortcut 9 x 9 x 2"));
+                   "the output of the body is 7 x 7 x 3, that of the shortcut is 9 x 9 x 2"));
   EXPECT_TRUE(says(refusal(Linear(1), {0, 1, 1}), "the input is 0 x 1 x 1"));
   // Products that exceed 64 bits.
   constexpr int64_t kHuge = int64_t{1} << 62, kMost = std::numeric_limits<int64_t>::max();

@@ -59,7 +59,7 @@ Graph random_graph(uint64_t seed) {
 TEST(MemoryPlan, WhatIsNeededIsThere) {
   for (uint64_t seed = 0; seed < 300; ++seed) {
     const Graph graph = random_graph(seed);
-    for (int checkpoint_layers : {0, 1, 2, 3, 7, 100})
+    for (int64_t checkpoint_layers : {0, 1, 2, 3, 7, 100})
       for (bool input_gradient : {false, true}) {
         SCOPED_TRACE(concat("seed ", seed, ", checkpoint_layers ", checkpoint_layers));
         const auto batch = static_cast<int64_t>(1 + seed % 5);
@@ -123,7 +123,7 @@ MemoryPlan without_reuse(const Graph& graph, int64_t batch, const PlanOptions& o
 // The bits must not depend on the memory layout: compares plans with and without reuse.
 TEST(MemoryPlan, ReuseChangesNothing) {
   for (const auto& [name, network] : small_networks())
-    for (int checkpoint_layers : {0, 3}) {
+    for (int64_t checkpoint_layers : {0, 3}) {
       SCOPED_TRACE(concat(name, ", checkpoint_layers ", checkpoint_layers));
       constexpr int64_t kBatch = 6;
       const PlanOptions options = {.checkpoint_layers = checkpoint_layers};

@@ -21,7 +21,7 @@ struct Trace {
   std::vector<std::vector<float>> gradients, states;
 };
 
-Trace train(const AnyModule& network, Shape input, int ranks, int64_t batch, int checkpoint_layers) {
+Trace train(const AnyModule& network, Shape input, int ranks, int64_t batch, int64_t checkpoint_layers) {
   ModelFixture fixture(network, input, spread(ranks), batch, [&](const Graph& graph, int64_t samples) {
     return plan_training(graph, samples, {.checkpoint_layers = checkpoint_layers});
   });
@@ -42,7 +42,7 @@ void expect_the_same_bits(const AnyModule& network, Shape input, int64_t batch,
                           const std::vector<int>& lengths) {
   for (int ranks : {1, 3}) {
     const Trace want = train(network, input, ranks, batch, 0);
-    for (int checkpoint_layers : lengths) {
+    for (int64_t checkpoint_layers : lengths) {
       SCOPED_TRACE(concat(ranks, " replicas, checkpoint_layers ", checkpoint_layers));
       const Trace got = train(network, input, ranks, batch, checkpoint_layers);
       EXPECT_TRUE(all_equal_bits(got.outputs, want.outputs));
@@ -111,10 +111,12 @@ class Recorder : public Module {
     Saves saves() const override { return {.inputs = true, .output = true}; }
     int64_t shared_sums() const override { return 1; }
     Status forward_sums(const OpContext&) const override { return note("sums"); }
-    Status forward(const OpContext& run) const override { return note(run.recompute ? "again" : "forward"); }
+    Status forward(const OpContext& context) const override {
+      return note(context.recompute ? "again" : "forward");
+    }
     Status backward_sums(const OpContext&) const override { return note("backward sums"); }
-    Status backward(const OpContext& run) const override {
-      return note(run.recompute ? "wrong" : "backward");
+    Status backward(const OpContext& context) const override {
+      return note(context.recompute ? "wrong" : "backward");
     }
 
    private:

@@ -280,9 +280,10 @@ TEST_F(CheckpointFile, RefusesAnotherNetwork) {
   EXPECT_EQ(complaint([&] { load_checkpoint(path_, small, sgd); }),
             path_ + ": its optimizer.momentum is '0.9', the optimizer's is '0'");
   const auto optimizer = make_sgd(small);
-  EXPECT_NE(
-      complaint([&] { load_checkpoint(path_, small, *optimizer); }).find("of its tensors, input and output"),
-      std::string::npos);
+  EXPECT_NE(complaint([&] {
+              load_checkpoint(path_, small, *optimizer);
+            }).find("the hash of this model's tensors, input and output"),
+            std::string::npos);
   load_parameters(path_, small);
 }
 
@@ -305,7 +306,7 @@ TEST_F(CheckpointFile, RefusesAnotherTraining) {
   EXPECT_EQ(refused_load(training), "its seed is '6', the model's is '5'");
   save_parameters(path_, training.model);
   EXPECT_EQ(refused_load(training),
-            "its format is 'rondo parameters', that of a training is 'rondo checkpoint'");
+            "its format is 'rondo parameters', that of a checkpoint is 'rondo checkpoint'");
   const std::string message = complaint([&] { load_checkpoint(path_, training.model, *adam.optimizer); });
   EXPECT_EQ(message, path_ + ": the optimizer was made for another model, must be for this one");
   EXPECT_EQ(complaint([&] { save_checkpoint(path_, training.model, *adam.optimizer, kState); }), message);
@@ -371,12 +372,12 @@ TEST_F(CheckpointFile, RefusesMetadataThatDoesNotFit) {
     return refused_load(training);
   };
   EXPECT_EQ(refused_with("format_version", ""),
-            "it is not one of Rondo's: its metadata has no 'format_version'");
-  EXPECT_EQ(refused_with("format_version", "3"), "its format_version is '3', the one that is known is '2'");
+            "it was not written by Rondo: its metadata has no 'format_version'");
+  EXPECT_EQ(refused_with("format_version", "3"), "its format_version is '3', the supported one is '2'");
   EXPECT_EQ(
       refused_with("format_version", "1"),
       "its format_version is '1', which has no checksum of the metadata, must be '2': docs/checkpoints.md "
-      "tells how to take over its parameters");
+      "describes how to load its parameters");
   EXPECT_EQ(refused_with("layouts", "activations NCHW").substr(0, 35), "its layouts is 'activations NCHW', ");
   for (const char* key : {"epoch", "epoch_steps", "data_seed", "batch", "learning_rate"}) {
     EXPECT_EQ(refused_with(key, ""), concat("its metadata has no '", key, "'"));
@@ -466,7 +467,7 @@ TEST_F(CheckpointFile, RefusesContentsThatWereEdited) {
     write_safetensors(path_, file.tensors, file.metadata);
     return refused_load(training);
   };
-  const std::string changed = "its contents are not those that were written: the crc32 in its metadata is ";
+  const std::string changed = "it is damaged: the crc32 in its metadata is ";
   for (const auto& [key, value] : std::map<std::string, std::string>{
            {"epoch", "8"}, {"epoch_steps", "5"}, {"learning_rate", "0.5"}, {"more", "1"}, {"crc32", "1"}})
     EXPECT_TRUE(refused_after([&](Safetensors& file) { file.metadata[key] = value; }).starts_with(changed))
@@ -503,7 +504,7 @@ TEST_F(CheckpointFile, ParametersOfAnotherProgramNeedNoChecksum) {
   write_safetensors(path_, file.tensors, metadata);
   load_parameters(path_, other.model);
   EXPECT_TRUE(all_equal_bits(parameters_of(other.model), parameters_of(trained.model)));
-  EXPECT_EQ(refused_load(other), "its format is 'parameters', that of a training is 'rondo checkpoint'");
+  EXPECT_EQ(refused_load(other), "its format is 'parameters', that of a checkpoint is 'rondo checkpoint'");
   write_safetensors(path_, file.tensors,
                     {{"format", "rondo parameters"},
                      {"format_version", file.metadata["format_version"]},
@@ -523,12 +524,11 @@ TEST_F(CheckpointFile, StatisticsOfEachReplicaNeedAsManyReplicas) {
   save_checkpoint(path_, three.model, *three.optimizer, kState);
   EXPECT_TRUE(read_safetensors(path_).find("replica.2.1.running_mean"));
   EXPECT_EQ(refused_load(two),
-            "it has running statistics for each of 3 replicas, but the model has 2: must be as many, with "
-            "their own");
+            "it has separate running statistics for 3 replicas, the model has 2 replicas with separate "
+            "statistics");
   EXPECT_EQ(refused_parameters(shared),
-            "it has running statistics for each of 3 replicas, but the model has 3 that share theirs: must "
-            "be as many, "
-            "with their own");
+            "it has separate running statistics for 3 replicas, the model has 3 replicas with shared "
+            "statistics");
   Training again(3, make_sgd, false);
   load_parameters(path_, again.model);
   EXPECT_TRUE(all_equal_bits(again.predictions(), three.predictions()));
@@ -582,7 +582,7 @@ TEST_F(CheckpointFile, RefusesPathsThatAreNoFile) {
   };
   const std::string folder = directory_.path(), nowhere = directory_ / "none/a";
   EXPECT_EQ(save(folder), folder + ": is a folder, must be a file");
-  EXPECT_EQ(save(nowhere), nowhere + ": there is no folder " + (directory_ / "none") + " to write it to");
+  EXPECT_EQ(save(nowhere), nowhere + ": the folder " + (directory_ / "none") + " does not exist");
   EXPECT_EQ(complaint([&] { load_checkpoint(folder, training.model, *training.optimizer); }),
             folder + ": is a directory, must be a regular file");
   EXPECT_EQ(complaint([&] { load_checkpoint(nowhere, training.model, *training.optimizer); }),

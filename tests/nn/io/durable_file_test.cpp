@@ -78,9 +78,9 @@ TEST_F(DurableFile, LinksThatLeadNowhereAreRefused) {
   std::filesystem::create_symlink("back", a);
   std::filesystem::create_symlink(a, b);
   std::filesystem::create_symlink("absent/a", c);
-  EXPECT_EQ(refusal(a), a + ": is a link that leads to no file, but from link to link");
+  EXPECT_EQ(refusal(a), a + ": is a symbolic link that does not lead to a file");
   EXPECT_EQ(refusal(a + "/a"), a + "/a: can't be written (Too many levels of symbolic links)");
-  EXPECT_EQ(refusal(c), c + ": there is no folder " + (directory_ / "absent") + " to write it to");
+  EXPECT_EQ(refusal(c), c + ": the folder " + (directory_ / "absent") + " does not exist");
   EXPECT_EQ(directory_.files(), 3u);
 }
 
@@ -89,11 +89,11 @@ TEST_F(DurableFile, RefusesWhatCanNotBeAFile) {
   EXPECT_EQ(refusal(directory_ / ""), directory_ / "" + ": is a folder, must be a file");
   EXPECT_EQ(refusal(""), ": is a folder, must be a file");
   EXPECT_EQ(refusal(directory_ / "none/a"),
-            directory_ / "none/a" + ": there is no folder " + (directory_ / "none") + " to write it to");
+            directory_ / "none/a" + ": the folder " + (directory_ / "none") + " does not exist");
   ASSERT_EQ(mkfifo(path_.c_str(), 0600), 0);
-  EXPECT_EQ(refusal(path_), path_ + ": exists and is not an ordinary file");
+  EXPECT_EQ(refusal(path_), path_ + ": exists and is not a regular file");
   const std::string longest = directory_ / std::string(250, 'n');
-  EXPECT_EQ(refusal("/dev/null"), "/dev/null: exists and is not an ordinary file");
+  EXPECT_EQ(refusal("/dev/null"), "/dev/null: exists and is not a regular file");
   EXPECT_EQ(refusal(longest), longest + ": can't be written (File name too long)");
   EXPECT_EQ(directory_.files(), 1u);
 }
@@ -125,7 +125,7 @@ TEST_F(DurableFile, AFullDiskLeavesTheOldFile) {
   }
   ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &before), 0);
   signal(SIGXFSZ, handler);
-  EXPECT_EQ(message, path_ + ": writing failed, the file is what it was (File too large)");
+  EXPECT_EQ(message, path_ + ": writing failed, the file is unchanged (File too large)");
   EXPECT_EQ(read_text(path_), "old");
   EXPECT_EQ(directory_.files(), 1u) << "a temporary is left";
 }
@@ -142,7 +142,7 @@ TEST_F(DurableFile, AnotherWriterIsNotDisturbed) {
   const int other = open(temporary_.c_str(), O_WRONLY | O_CREAT, 0600);
   ASSERT_EQ(flock(other, LOCK_EX), 0);
   ASSERT_EQ(write(other, "mine", 4), 4);
-  EXPECT_EQ(refusal(path_), path_ + ": somebody else is writing it at this moment");
+  EXPECT_EQ(refusal(path_), path_ + ": another process is writing it");
   EXPECT_EQ(read_text(temporary_), "mine");
   EXPECT_EQ(read_text(path_), "old");
   close(other);
@@ -156,8 +156,7 @@ TEST_F(DurableFile, ALockKeepsOthersAway) {
     const FileLock lock(path_);
     EXPECT_EQ(lock.lock_file(), std::filesystem::weakly_canonical(lock_file));
     EXPECT_EQ(read_text(lock_file), std::to_string(getpid()));
-    const std::string taken =
-        concat(": is the output of another run, which has not ended (process ", getpid(), ")");
+    const std::string taken = concat(": is in use as the output of another run (process ", getpid(), ")");
     EXPECT_EQ(complaint([&] { FileLock other(path_); }), path_ + taken);
     std::filesystem::create_symlink("a", directory_ / "link");
     EXPECT_EQ(complaint([&] { FileLock other(directory_ / "link"); }), directory_ / "link" + taken);
@@ -169,14 +168,13 @@ TEST_F(DurableFile, ALockKeepsOthersAway) {
   EXPECT_FALSE(std::filesystem::exists(lock_file));
   const FileLock again(path_);
   test::write_file(lock_file, test::bytes_of("no number"));
-  EXPECT_EQ(complaint([&] { FileLock other(path_); }),
-            path_ + ": is the output of another run, which has not ended");
+  EXPECT_EQ(complaint([&] { FileLock other(path_); }), path_ + ": is in use as the output of another run");
 }
 
 TEST_F(DurableFile, ALockLeavesNothingWhereTheFileCanNotBeWritten) {
   const int other = open(temporary_.c_str(), O_WRONLY | O_CREAT, 0600);
   ASSERT_EQ(flock(other, LOCK_EX), 0);
-  EXPECT_EQ(complaint([&] { FileLock lock(path_); }), path_ + ": somebody else is writing it at this moment");
+  EXPECT_EQ(complaint([&] { FileLock lock(path_); }), path_ + ": another process is writing it");
   close(other);
   EXPECT_EQ(complaint([&] { FileLock lock(directory_.path()); }),
             directory_.path().string() + ": is a folder, must be a file");
@@ -197,7 +195,7 @@ TEST_F(DurableFile, TheLockOfAKilledProcessIsTakenOver) {
   char byte = 0;
   ASSERT_EQ(read(ends[0], &byte, 1), 1);
   EXPECT_EQ(complaint([&] { FileLock lock(path_); }),
-            path_ + concat(": is the output of another run, which has not ended (process ", child, ")"));
+            path_ + concat(": is in use as the output of another run (process ", child, ")"));
   ASSERT_EQ(kill(child, SIGKILL), 0);
   int status = 0;
   ASSERT_EQ(waitpid(child, &status, 0), child);

@@ -112,10 +112,10 @@ class LastFirst : public Module {
     class Bias : public Op {
      public:
       std::string description() const override { return "bias"; }
-      Status forward(const OpContext& run) const override {
-        RONDO_CUDA(cudaMemcpyAsync(run.output.data, run.inputs[0].data,
-                                   static_cast<size_t>(run.output.size()) * sizeof(float),
-                                   cudaMemcpyDeviceToDevice, run.stream));
+      Status forward(const OpContext& context) const override {
+        RONDO_CUDA(cudaMemcpyAsync(context.output.data, context.inputs[0].data,
+                                   static_cast<size_t>(context.output.size()) * sizeof(float),
+                                   cudaMemcpyDeviceToDevice, context.stream));
         return {};
       }
       Status backward(const OpContext&) const override { return {}; }

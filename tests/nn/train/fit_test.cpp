@@ -273,16 +273,16 @@ TEST(Fit, RefusesWhatDoesNotFit) {
   for (const int64_t epoch : {0, 5})
     EXPECT_EQ(
         refusal([&](FitOptions& o) { o.from.epoch = epoch; }),
-        concat("fit: the training is to go on in epoch ", epoch, ", must be 1 to 3, or 4 when all is done"));
+        concat("fit: the training continues in epoch ", epoch, ", must be 1 to 3, or 4 if it is complete"));
   for (const int64_t step : {-1, 4})
     EXPECT_EQ(refusal([&](FitOptions& o) {
                 o.from = {1, step, 8, 16};
               }),
-              concat("fit: the training is to go on after ", step, " steps of its epoch, must be 0 to 3"));
+              concat("fit: the training continues after ", step, " steps of its epoch, must be 0 to 3"));
   for (const TrainingState& place : {TrainingState{1, 1, 9, 16}, TrainingState{1, 1, 8, 8}})
     EXPECT_EQ(refusal([&](FitOptions& o) { o.from = place; }),
-              concat("fit: the training is to go on in the middle of an epoch of seed ", place.seed,
-                     " and batch ", place.batch, ", must be of 8 and 16"));
+              concat("fit: the training continues in the middle of an epoch with seed ", place.seed,
+                     " and batch ", place.batch, ", must be seed 8 and batch 16"));
   const std::string warmup =
       refusal([](FitOptions& o) { o.learning_rate = LearningRate::constant(0.1).with_warmup(100); });
   EXPECT_EQ(test::missing(warmup, {"warm-up", "100", "12"}), "");

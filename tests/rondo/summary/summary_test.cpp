@@ -60,7 +60,7 @@ TEST(SummaryCommand, ShowsEveryLayerAndTheSums) {
 TEST(Summary, EstimatesTheSavingsOfCheckpointing) {
   const nn::NamedModel model = nn::model("mlp");
   const nn::Graph graph = nn::make_graph(model.network, model.input);
-  const auto gibibytes = [&](int checkpoint_layers) {
+  const auto gibibytes = [&](int64_t checkpoint_layers) {
     const std::string text = summary_text("mlp", graph, 256 * 27, checkpoint_layers);
     const std::string before = "training with Adam takes ";
     return std::stod(text.substr(text.find(before) + before.size())) *

@@ -76,8 +76,8 @@ TEST_F(Output, TwoOutputsMustBeDifferentFiles) {
 TEST_F(Output, AnotherRunsFileIsRefused) {
   const FileLock other(directory_ / "a.csv");
   EXPECT_EQ(complaint([&] { OutputFile("--log", directory_ / "a.csv"); }),
-            concat("--log ", directory_ / "a.csv",
-                   ": is the output of another run, which has not ended (process ", getpid(), ")"));
+            concat("--log ", directory_ / "a.csv", ": is in use as the output of another run (process ",
+                   getpid(), ")"));
 }
 
 // The path was valid when the work began. If it becomes invalid later, the error is not a bad argument.
@@ -90,7 +90,7 @@ TEST_F(Output, AFailureToWriteIsNotABadArgument) {
     ADD_FAILURE() << "it was written";
   } catch (const Error& error) {
     EXPECT_EQ(error.status().code(), StatusCode::out_of_resources) << error.what();
-    EXPECT_EQ(test::missing(error.what(), {"there is no folder", "folder to write it to"}), "");
+    EXPECT_EQ(test::missing(error.what(), {"the folder ", "/folder does not exist"}), "");
   }
 }
 
@@ -98,7 +98,7 @@ TEST_F(Output, AFailureToWriteIsNotABadArgument) {
 TEST_F(Output, AnUnwritablePathIsRefused) {
   const std::string absent = directory_ / "absent/a.csv";
   EXPECT_EQ(complaint([&] { OutputFile("--log", absent); }),
-            "--log " + absent + ": there is no folder " + (directory_ / "absent") + " to write it to");
+            "--log " + absent + ": the folder " + (directory_ / "absent") + " does not exist");
   EXPECT_EQ(directory_.files(), 0u);
 }
 

@@ -104,7 +104,8 @@ StoredLinks stored_links(const std::vector<int>& devices) {
     text = RegularFile(path).contents<std::string>(kMostTextBytes);
   } catch (const Error& error) {
     return {{},
-            printable(concat("are not used: ", error.what(), "; rondo links --store FILE takes another"))};
+            printable(
+                concat("are not used: ", error.what(), "; remove it and run rondo links to measure again"))};
   }
   try {
     LinkTable table = parse_link_json(path, text);

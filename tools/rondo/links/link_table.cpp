@@ -74,8 +74,8 @@ std::string mismatch(const LinkTable& table, const std::vector<int>& devices) {
   return "";
 }
 
-bool share_one_memory(const std::vector<int>& devices) {
-  return std::string(platform()) == "cpu" || std::set<int>(devices.begin(), devices.end()).size() == 1;
+bool share_one_memory(const std::string& platform, const std::vector<int>& devices) {
+  return platform == "cpu" || std::set<int>(devices.begin(), devices.end()).size() == 1;
 }
 
 bool all_reach_all(const LinkTable& table, const std::vector<int>& devices) {
@@ -91,7 +91,7 @@ bool all_reach_all(const LinkTable& table, const std::vector<int>& devices) {
 std::vector<int> best_ring_order(const LinkTable& table, const std::vector<int>& devices) {
   std::vector<int> order(devices.size());
   std::iota(order.begin(), order.end(), 0);
-  if (share_one_memory(devices)) return order;
+  if (share_one_memory(table.platform, devices)) return order;
   std::vector<double> bandwidth;
   for (const int from : devices) {
     for (const int to : devices) bandwidth.push_back(coarse(table.between(from, to).bandwidth));
@@ -104,7 +104,7 @@ LinkConstants constants_of(const LinkTable& table, const std::vector<int>& devic
                            const std::vector<int>& order) {
   LinkConstants constants;
   constants.host_seconds_per_call = table.host_seconds_per_call;
-  constants.ranks_share_one_memory = share_one_memory(devices);
+  constants.ranks_share_one_memory = share_one_memory(table.platform, devices);
   constants.copy_latency = constants.kernel_latency = 0;
   constants.wire_bandwidth = constants.peer_bandwidth = constants.memory_bandwidth =
       std::numeric_limits<double>::max();

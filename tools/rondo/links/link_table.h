@@ -43,14 +43,14 @@ Status check(const LinkTable& table);
 // or a device with another name. Empty if it applies.
 std::string mismatch(const LinkTable& table, const std::vector<int>& devices);
 
-// Whether the ranks share one memory: all are on one device, or on the CPU executor.
-bool share_one_memory(const std::vector<int>& devices);
+// Whether the ranks share one memory: all are on one device, or on the CPU executor (`platform` is "cpu").
+bool share_one_memory(const std::string& platform, const std::vector<int>& devices);
 
 // Whether kernels of every rank can access the memory of all other ranks.
 bool all_reach_all(const LinkTable& table, const std::vector<int>& devices);
 
-// The ring order with the fastest slowest link; 0, 1, 2 ... if the ranks share one memory. Bandwidths within
-// a few percent count as equal, because repeated measurements differ as much.
+// The ring order with the fastest slowest link; 0, 1, 2 ... if the ranks share one memory. Bandwidths are
+// first rounded to steps of 10 percent, because repeated measurements differ by a few percent.
 std::vector<int> best_ring_order(const LinkTable& table, const std::vector<int>& devices);
 
 // The same devices in that order. Rank and ring position stay the same number, so that no result depends on

@@ -67,7 +67,7 @@ void show_ring(const LinkTable& table, std::ostream& out) {
   for (const int rank : order) around.push_back(devices[static_cast<size_t>(rank)]);
   out << "\nring order  " << device_list(around);
   if (devices.size() > 1) out << ", slowest link " << gigabytes(slowest_link(order, bandwidth)) << " GB/s";
-  if (devices.size() > 1 && share_one_memory(devices))
+  if (devices.size() > 1 && share_one_memory(table.platform, devices))
     out << "; the devices share one memory, so all orders are equal";
   out << "\n";
 }

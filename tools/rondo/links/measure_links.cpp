@@ -166,7 +166,7 @@ LinkConstants measure_constants(const std::vector<int>& devices, const std::vect
   const LinkEffort effort{.copy_bytes = 8 << 20, .memory_bytes = 128 << 20, .repeats = 3};
   const int first = devices.front();
   LinkConstants constants;
-  constants.ranks_share_one_memory = share_one_memory(devices);
+  constants.ranks_share_one_memory = share_one_memory(platform(), devices);
   constants.host_seconds_per_call = host_seconds_per_call(first, effort.repeats);
   constants.kernel_latency = kernel_latency(first, effort.repeats);
   constants.memory_bandwidth = memory_bandwidth(first, effort);

@@ -60,11 +60,11 @@ std::string strategies_text(const StrategyReport& report) {
         row.insert(row.end(), 4, "");
       table.push_back(row);
     }
-  const bool has_network = std::any_of(report.runs.begin(), report.runs.end(), [](const StrategyRun& run) {
+  const bool has_pipeline = std::any_of(report.runs.begin(), report.runs.end(), [](const StrategyRun& run) {
     return run.kind == nn::StrategyKind::pipeline;
   });
   const std::string micro_batches =
-      has_network ? concat(" (pipeline: ", grouped(report.micro_batches), " micro-batches)") : "";
+      has_pipeline ? concat(" (pipeline: ", grouped(report.micro_batches), " micro-batches)") : "";
   std::ostringstream out;
   out << report.model << ", " << grouped(report.parameters) << " parameters, batches of "
       << grouped(report.batch) << micro_batches << ", learning rate " << report.lr << ", "

@@ -24,7 +24,7 @@ std::string or_nothing(int64_t value) { return value == 0 ? "" : grouped(value);
 }  // namespace
 
 std::string summary_text(const std::string& model, const nn::Graph& graph, int64_t batch,
-                         int checkpoint_layers) {
+                         int64_t checkpoint_layers) {
   const nn::Summary summary = nn::summarise(graph, batch, checkpoint_layers);
   const auto bytes_of = [&](const nn::Shape& shape) {
     return byte_size(shape.size() * batch * static_cast<int64_t>(sizeof(float)));

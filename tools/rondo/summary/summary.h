@@ -10,7 +10,7 @@
 namespace rondo::program {
 
 std::string summary_text(const std::string& model, const nn::Graph& graph, int64_t batch,
-                         int checkpoint_layers = 0);
+                         int64_t checkpoint_layers = 0);
 
 // Throws rondo::Error.
 void show_summary(const SummaryArguments& arguments, std::ostream& out);

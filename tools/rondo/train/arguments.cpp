@@ -104,7 +104,7 @@ void add_optimizer(const Command& app, OptimizerArguments& to) {
           [&](const std::string& s) { to.weight_decay = read_share("--weight-decay", s, 1); });
 }
 
-void add_memory(const Command& app, int64_t& micro_batches, int& checkpoint_layers) {
+void add_memory(const Command& app, int64_t& micro_batches, int64_t& checkpoint_layers) {
   app.add("--micro-batches", "N", "Split each shard into N micro-batches and accumulate their gradients [1]",
           [&](const std::string& s) {
             micro_batches = read_integer<int64_t>("--micro-batches", s, 1, kMaxSamples);
@@ -112,7 +112,7 @@ void add_memory(const Command& app, int64_t& micro_batches, int& checkpoint_laye
   app.add("--checkpoint-layers", "N",
           "Keep activations only every N operations and recompute the others; 0: keep all [0]",
           [&](const std::string& s) {
-            checkpoint_layers = read_integer<int>("--checkpoint-layers", s, 0, kMaxSteps);
+            checkpoint_layers = read_integer<int64_t>("--checkpoint-layers", s, 0, kMaxSteps);
           });
 }
 

@@ -62,7 +62,7 @@ struct NetworkArguments : ImageTraining {
   std::string weights = "normal";
   bool no_sync_bn = false;
   int64_t micro_batches = 1;
-  int checkpoint_layers = 0;
+  int64_t checkpoint_layers = 0;
   std::string save, resume;  // checkpoints
 };
 
@@ -81,7 +81,7 @@ struct MlpArguments : RanksArguments {
   int steps = 7;
   uint64_t seed = 0;
   int64_t micro_batches = 1;
-  int checkpoint_layers = 0;
+  int64_t checkpoint_layers = 0;
   std::string json, trace;
 };
 

@@ -162,7 +162,7 @@ class RunObserver final : public nn::FitObserver {
   explicit RunObserver(RunCallbacks run) : run_(std::move(run)) {}
   void on_progress(const TrainingProgress& progress) override { run_.show(progress); }
   // Throws before a diverged model replaces a usable checkpoint.
-  void before_save(const EpochReport& report) override { run_.show_hopeless(report); }
+  void before_save(const EpochReport& report) override { run_.show_if_diverged(report); }
   void on_epoch(const EpochReport& report) override { run_.show(report); }
   bool stop() override {
     began_ = true;

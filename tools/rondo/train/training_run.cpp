@@ -120,7 +120,7 @@ void RunCallbacks::show(const EpochReport& report) {
   }
 }
 
-void RunCallbacks::show_hopeless(const EpochReport& report) {
+void RunCallbacks::show_if_diverged(const EpochReport& report) {
   if (has_diverged(report)) show(report);
 }
 

@@ -64,8 +64,8 @@ class RunCallbacks {
   void continue_log(int64_t epoch);
   void show(const TrainingProgress& progress) { display_.show(progress); }
   void show(const EpochReport& report);
-  // Calls show() if the training diverged.
-  void show_hopeless(const EpochReport& report);
+  // Calls show(), which throws, if the training diverged.
+  void show_if_diverged(const EpochReport& report);
 
  private:
   Display& display_;

@@ -30,9 +30,7 @@ uint64_t LaunchSectors::count(bool written) const {
 namespace {
 
 struct InstructionHash {
-  size_t operator()(const Instruction& i) const {
-    return std::hash<const void*>()(i.place) * 31 + static_cast<size_t>(i.kind) * 7 + i.bytes;
-  }
+  size_t operator()(Instruction instruction) const { return instruction.key() * 0x9E3779B97F4A7C15u >> 20; }
 };
 struct InstructionCounts : AccessCounts {
   int excess = -1;  // of the worst request: sectors or wavefronts over the least
@@ -56,22 +54,22 @@ void add(InstructionCounts& sum, const InstructionCounts& counts) {
   keep_worst(sum, counts.worst, counts.excess);
 }
 
-void count(InstructionCounts& counts, const Instruction& instruction, const WarpAccess& request) {
+void count(InstructionCounts& counts, Instruction instruction, const WarpAccess& request) {
   counts.requests += 1;
   counts.lanes += static_cast<uint64_t>(std::popcount(request.active));
-  if (instruction.space == AccessSpace::global) {
+  if (instruction.space() == AccessSpace::global) {
     const int sectors = global_sectors(request), least = least_global_sectors(request);
     counts.sectors += static_cast<uint64_t>(sectors);
     counts.least_sectors += static_cast<uint64_t>(least);
     keep_worst(counts, request, sectors - least);
   } else {
-    const bool store = instruction.kind == AccessKind::store || instruction.kind == AccessKind::async_copy_store;
+    const bool store = instruction.kind() == AccessKind::store || instruction.kind() == AccessKind::async_copy_store;
     const SharedCost cost = store ? shared_store(request) : shared_load(request);
     counts.wavefronts += static_cast<uint64_t>(cost.wavefronts);
     counts.least_wavefronts += static_cast<uint64_t>(cost.least);
     keep_worst(counts, request, cost.conflicts());
   }
-  if (instruction.kind == AccessKind::atomic) {
+  if (instruction.kind() == AccessKind::atomic) {
     std::array<uint64_t, 32> addresses;
     size_t lanes = 0;
     for (unsigned rest = request.active; rest != 0; rest &= rest - 1)
@@ -127,7 +125,13 @@ struct BlockCounts {
   }
 };
 
-thread_local BlockCounts block;
+// Of the current block; set by begin_block(), so that the hot functions need no check for initialisation.
+thread_local constinit BlockCounts* block = nullptr;
+
+BlockCounts& counts_of_worker() {
+  thread_local BlockCounts counts;
+  return counts;
+}
 
 class Profiler final : public Observer {
  public:
@@ -142,18 +146,19 @@ class Profiler final : public Observer {
       return false;
     }
     ++launch.entry->profile.observed_blocks;
-    block.launch = &launch;
+    block = &counts_of_worker();
+    block->launch = &launch;
     kernel_ = &kernel;
-    block.shared_begin = reinterpret_cast<uintptr_t>(detail::shared_begin);
-    block.sectors.clear();
-    block.page = nullptr;
+    block->shared_begin = reinterpret_cast<uintptr_t>(detail::shared_begin);
+    block->sectors.clear();
+    block->page = nullptr;
     const unsigned threads = kernel.block.x * kernel.block.y * kernel.block.z;
-    block.warps.resize((threads + 31) / 32);
-    for (size_t w = 0; w < block.warps.size(); ++w) {
+    block->warps.resize((threads + 31) / 32);
+    for (size_t w = 0; w < block->warps.size(); ++w) {
       const unsigned lanes = threads - static_cast<unsigned>(w) * 32;
-      block.warps[w].alive = lanes >= 32 ? 0xFFFFFFFFu : (1u << lanes) - 1;
-      block.warps[w].at_barrier = 0;
-      block.warps[w].instructions = 0;
+      block->warps[w].alive = lanes >= 32 ? 0xFFFFFFFFu : (1u << lanes) - 1;
+      block->warps[w].at_barrier = 0;
+      block->warps[w].instructions = 0;
     }
     return true;
   }
@@ -161,56 +166,56 @@ class Profiler final : public Observer {
   void end_block() override {
     wait_for_slowest();
     std::lock_guard lock(mutex_);
-    Entry& entry = *block.launch->entry;
+    Entry& entry = *block->launch->entry;
     // Keeps the instructions for the next block, which probably has the same ones.
-    for (auto& [instruction, counts] : block.counts) {
+    for (auto& [instruction, counts] : block->counts) {
       if (counts.requests == 0) continue;
       add(entry.counts[instruction], counts);
       counts = {};
     }
     KernelProfile& profile = entry.profile;
-    profile.multiply_adds += std::exchange(block.multiply_adds, 0);
-    profile.warp_multiply_adds += std::exchange(block.warp_multiply_adds, 0);
-    profile.barriers += std::exchange(block.barriers, 0);
-    profile.warp_operations += std::exchange(block.warp_operations, 0);
-    profile.instructions += std::exchange(block.instructions, 0);
-    profile.waited += std::exchange(block.waited, 0);
-    profile.block_bytes += block.sectors.size() * kSectorBytes;
-    finish_block(*kernel_, *block.launch);
+    profile.multiply_adds += std::exchange(block->multiply_adds, 0);
+    profile.warp_multiply_adds += std::exchange(block->warp_multiply_adds, 0);
+    profile.barriers += std::exchange(block->barriers, 0);
+    profile.warp_operations += std::exchange(block->warp_operations, 0);
+    profile.instructions += std::exchange(block->instructions, 0);
+    profile.waited += std::exchange(block->waited, 0);
+    profile.block_bytes += block->sectors.size() * kSectorBytes;
+    finish_block(*kernel_, *block->launch);
   }
 
   void access(unsigned thread, const Access& access) override {
-    BlockCounts::Warp& warp = block.warps[thread / 32];
+    BlockCounts::Warp& warp = block->warps[thread / 32];
     Access recorded = access;
-    if (access.space == AccessSpace::shared) recorded.address -= block.shared_begin;
-    block.log_of(warp).add(thread % 32, recorded);
+    if (access.space == AccessSpace::shared) recorded.address -= block->shared_begin;
+    block->log_of(warp).add(thread % 32, recorded);
   }
 
   void multiply_adds(unsigned thread, int count) override {
-    block.log_of(block.warps[thread / 32]).add_multiply_adds(thread % 32, count);
+    block->log_of(block->warps[thread / 32]).add_multiply_adds(thread % 32, count);
   }
 
   void arrives_at_barrier(unsigned thread) override {
-    BlockCounts::Warp& warp = block.warps[thread / 32];
+    BlockCounts::Warp& warp = block->warps[thread / 32];
     warp.at_barrier |= 1u << thread % 32;
     if (warp.at_barrier == warp.alive) flush(warp);
   }
 
   void exits(unsigned thread) override {
-    BlockCounts::Warp& warp = block.warps[thread / 32];
+    BlockCounts::Warp& warp = block->warps[thread / 32];
     warp.alive &= ~(1u << thread % 32);
     if (warp.at_barrier == warp.alive) flush(warp);
   }
 
   void barrier_ends() override {
-    ++block.barriers;
-    for (BlockCounts::Warp& warp : block.warps) warp.at_barrier = 0;
+    ++block->barriers;
+    for (BlockCounts::Warp& warp : block->warps) warp.at_barrier = 0;
     wait_for_slowest();
   }
 
   void warp_meets(unsigned index, unsigned lanes) override {
-    BlockCounts::Warp& warp = block.warps[index];
-    ++block.warp_operations;
+    BlockCounts::Warp& warp = block->warps[index];
+    ++block->warp_operations;
     ++warp.instructions;
     if (lanes == warp.alive) flush(warp);
   }
@@ -222,10 +227,10 @@ class Profiler final : public Observer {
       KernelProfile& profile = profiles.emplace_back(entry->profile);
       for (const auto& [instruction, counts] : entry->counts) {
         AccessCounts& sum = profile.accesses.emplace_back(counts);
-        sum.kind = instruction.kind;
-        sum.space = instruction.space;
-        sum.bytes = instruction.bytes;
-        sum.inlined = source_lines(instruction.place);
+        sum.kind = instruction.kind();
+        sum.space = instruction.space();
+        sum.bytes = instruction.bytes();
+        sum.inlined = source_lines(instruction.place());
       }
       std::sort(profile.accesses.begin(), profile.accesses.end(), [](const auto& a, const auto& b) {
         const auto place = [](const AccessCounts& counts) {
@@ -290,22 +295,22 @@ class Profiler final : public Observer {
     if (!warp.log) return;
     uint64_t most = 0;
     for (const uint64_t count : warp.log->multiply_adds()) {
-      block.multiply_adds += count;
+      block->multiply_adds += count;
       most = std::max(most, count);
     }
-    block.warp_multiply_adds += most;
+    block->warp_multiply_adds += most;
     warp.instructions += most;
-    warp.log->flush([&](const Instruction& instruction, const WarpAccess& request) {
+    warp.log->flush([&](Instruction instruction, const WarpAccess& request) {
       ++warp.instructions;
-      count(block.counts[instruction], instruction, request);
-      if (instruction.space == AccessSpace::global) touch(instruction, request);
+      count(block->counts[instruction], instruction, request);
+      if (instruction.space() == AccessSpace::global) touch(instruction, request);
     });
-    block.free_logs.push_back(std::move(warp.log));
+    block->free_logs.push_back(std::move(warp.log));
   }
 
-  void touch(const Instruction& instruction, const WarpAccess& request) {
-    const bool writes = instruction.kind == AccessKind::store || instruction.kind == AccessKind::atomic;
-    const bool reads = instruction.kind != AccessKind::store;
+  void touch(Instruction instruction, const WarpAccess& request) {
+    const bool writes = instruction.kind() == AccessKind::store || instruction.kind() == AccessKind::atomic;
+    const bool reads = instruction.kind() != AccessKind::store;
     uint64_t last = ~uint64_t{0};
     for (unsigned rest = request.active; rest != 0; rest &= rest - 1) {
       const uint64_t begin = request.address[static_cast<size_t>(std::countr_zero(rest))];
@@ -313,13 +318,13 @@ class Profiler final : public Observer {
       for (uint64_t sector = begin / kSectorBytes; sector <= end; ++sector) {
         if (sector == last) continue;
         last = sector;
-        block.sectors.insert(sector);
-        if (!block.page || block.page_number != LaunchSectors::page_number(sector)) {
-          block.page_number = LaunchSectors::page_number(sector);
-          block.page = &block.launch->sectors.page(block.page_number);
+        block->sectors.insert(sector);
+        if (!block->page || block->page_number != LaunchSectors::page_number(sector)) {
+          block->page_number = LaunchSectors::page_number(sector);
+          block->page = &block->launch->sectors.page(block->page_number);
         }
-        if (reads) block.page->insert(sector, false);
-        if (writes) block.page->insert(sector, true);
+        if (reads) block->page->insert(sector, false);
+        if (writes) block->page->insert(sector, true);
       }
     }
   }
@@ -327,10 +332,10 @@ class Profiler final : public Observer {
   // At a barrier, or at the end of the block, all warps wait for the one with the most instructions.
   void wait_for_slowest() {
     uint64_t most = 0;
-    for (const BlockCounts::Warp& warp : block.warps) most = std::max(most, warp.instructions);
-    for (BlockCounts::Warp& warp : block.warps) {
-      block.instructions += warp.instructions;
-      block.waited += most - warp.instructions;
+    for (const BlockCounts::Warp& warp : block->warps) most = std::max(most, warp.instructions);
+    for (BlockCounts::Warp& warp : block->warps) {
+      block->instructions += warp.instructions;
+      block->waited += most - warp.instructions;
       warp.instructions = 0;
     }
   }

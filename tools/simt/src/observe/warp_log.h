@@ -16,20 +16,29 @@
 
 namespace simt {
 
-// The accesses of one instruction.
-struct Instruction {
-  const void* place = nullptr;
-  AccessKind kind = AccessKind::load;
-  AccessSpace space = AccessSpace::global;
-  uint8_t bytes = 0;
+// An instruction that accesses memory, in 64 bits: its place needs 48.
+class Instruction {
+ public:
+  Instruction() = default;
+  explicit Instruction(const Access& access)
+      : key_(reinterpret_cast<uint64_t>(access.place) | uint64_t{access.bytes} << 48 |
+             static_cast<uint64_t>(access.kind) << 53 | static_cast<uint64_t>(access.space) << 56) {}
 
+  const void* place() const { return reinterpret_cast<const void*>(key_ & ((uint64_t{1} << 48) - 1)); }
+  int bytes() const { return static_cast<int>(key_ >> 48 & 31); }
+  AccessKind kind() const { return static_cast<AccessKind>(key_ >> 53 & 7); }
+  AccessSpace space() const { return static_cast<AccessSpace>(key_ >> 56); }
+  uint64_t key() const { return key_; }
   bool operator==(const Instruction&) const = default;
+
+ private:
+  uint64_t key_ = 0;
 };
 
 class WarpLog {
  public:
   void add(unsigned lane, const Access& access) {
-    Entry& entry = find({access.place, access.kind, access.space, static_cast<uint8_t>(access.bytes)});
+    Entry& entry = find(Instruction(access));
     const uint32_t occurrence = entry.executed[lane]++;
     if (occurrence == entry.used) {
       if (entry.used == entry.requests.size()) entry.requests.emplace_back();
@@ -65,44 +74,46 @@ class WarpLog {
     std::vector<WarpAccess> requests;  // the first `used`; the others keep their memory for later
   };
 
-  Entry& find(const Instruction& instruction) {
-    for (size_t slot = first_slot(instruction);; slot = next(slot)) {
-      if (table_[slot] == 0) return insert(slot, instruction);
-      Entry& entry = entries_[table_[slot] - 1];
-      if (entry.instruction == instruction) {
-        if (entry.used == 0) filled_.push_back(table_[slot] - 1);
+  // A place in the table of instructions: the instruction, and the index of its entry.
+  struct Slot {
+    Instruction instruction;
+    uint32_t entry = 0;
+  };
+
+  Entry& find(Instruction instruction) {
+    for (size_t i = first_slot(instruction);; i = next(i)) {
+      const Slot& slot = table_[i];
+      if (slot.instruction == instruction) {
+        Entry& entry = entries_[slot.entry];
+        if (entry.used == 0) filled_.push_back(slot.entry);
         return entry;
       }
+      if (slot.instruction.key() == 0) return insert(instruction);
     }
   }
-  Entry& insert(size_t slot, const Instruction& instruction) {
+  Entry& insert(Instruction instruction) {
     if (2 * entries_.size() >= table_.size()) {
-      grow();
-      return find(instruction);
+      table_.assign(2 * table_.size(), {});
+      for (uint32_t i = 0; i < entries_.size(); ++i) place(entries_[i].instruction, i);
     }
+    const auto index = static_cast<uint32_t>(entries_.size());
+    place(instruction, index);
+    filled_.push_back(index);
     entries_.emplace_back();
     entries_.back().instruction = instruction;
-    table_[slot] = static_cast<uint32_t>(entries_.size());
-    filled_.push_back(table_[slot] - 1);
     return entries_.back();
   }
-  void grow() {
-    table_.assign(2 * table_.size(), 0);
-    for (uint32_t index = 0; index < entries_.size(); ++index) {
-      size_t slot = first_slot(entries_[index].instruction);
-      while (table_[slot] != 0) slot = next(slot);
-      table_[slot] = index + 1;
-    }
+  void place(Instruction instruction, uint32_t entry) {
+    size_t slot = first_slot(instruction);
+    while (table_[slot].instruction.key() != 0) slot = next(slot);
+    table_[slot] = {instruction, entry};
   }
-  size_t first_slot(const Instruction& instruction) const {
-    const uint64_t hash = (reinterpret_cast<uintptr_t>(instruction.place) +
-                           (static_cast<uint64_t>(instruction.kind) << 56) + instruction.bytes) *
-                          0x9E3779B97F4A7C15u;
-    return hash >> 32 & (table_.size() - 1);
+  size_t first_slot(Instruction instruction) const {
+    return instruction.key() * 0x9E3779B97F4A7C15u >> 32 & (table_.size() - 1);
   }
   size_t next(size_t slot) const { return (slot + 1) & (table_.size() - 1); }
 
-  std::vector<uint32_t> table_ = std::vector<uint32_t>(256, 0);  // index in entries_ + 1, by hash; 0: empty
+  std::vector<Slot> table_ = std::vector<Slot>(256);  // by hash; its size is a power of two
   std::vector<Entry> entries_;
   std::vector<uint32_t> filled_;  // entries with requests
   std::array<uint64_t, 32> multiply_adds_ = {};
