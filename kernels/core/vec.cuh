@@ -184,6 +184,24 @@ struct Vec {
 
   __device__ __forceinline__ void set(int j, float value) { reinterpret_cast<float*>(&v)[j] = value; }
 
+  // `M` values from `first` on, which must be a compile-time constant after unrolling.
+  template <int M>
+  __device__ __forceinline__ Vec<M> part(int first) const {
+    if constexpr (M == N) {
+      return *this;
+    } else {
+      Vec<M> values;
+      RONDO_UNROLL
+      for (int j = 0; j < M; ++j) values.set(j, (*this)[first + j]);
+      return values;
+    }
+  }
+  template <int M>
+  __device__ __forceinline__ void set_part(int first, const Vec<M>& values) {
+    RONDO_UNROLL
+    for (int j = 0; j < M; ++j) set(first + j, values[j]);
+  }
+
   // Loads the first `count` values; the others are 0.
   static __device__ __forceinline__ Vec load_some(const float* from, int64_t count) {
     if (count >= N) return load_unaligned(from);

@@ -62,17 +62,17 @@ __global__ __launch_bounds__(Square::kThreads, 1) void gemm_05_vectorised_kernel
   Accumulators<Square> acc = {};
   for (int64_t k0 = 0; k0 < g.k; k0 += Square::kK) {
     copy_k_tile<KTileA<Square, OrderA>, OrderA, Square::kM>(shared.a[0], a, i0, k0);
-    copy_k_tile<KTileB<Square>, OrderB, Square::kN>(shared.b[0], b, j0, k0);
+    copy_k_tile<KTileB<Square, OrderB>, OrderB, Square::kN>(shared.b[0], b, j0, k0);
     __syncthreads();
-    multiply_k_tile<Square, OrderA>(acc, shared.a[0], shared.b[0]);
+    multiply_k_tile<Square, OrderA, OrderB>(acc, shared.a[0], shared.b[0]);
     __syncthreads();
   }
-  const int thread_m = threadIdx.x / Square::kThreadsN, thread_n = threadIdx.x % Square::kThreadsN;
+  const ThreadInTile thread = thread_in_tile<Square>();
   RONDO_UNROLL
   for (int i = 0; i < Square::kPerThreadM; ++i) {
-    const int64_t row = i0 + KTileA<Square, OrderA>::row(thread_m, i);
+    const int64_t row = i0 + KTileA<Square, OrderA>::row(thread.m, i);
     if (row < g.m)
-      epilogue.store_row(g.c + row * g.c_stride, j0 + thread_n * Square::kPerThreadN, g.n, acc.row[i]);
+      epilogue.store_row(g.c + row * g.c_stride, j0 + thread.n * Square::kPerThreadN, g.n, acc.row[i]);
   }
 }
 

@@ -40,17 +40,17 @@ __global__ __launch_bounds__(Tile::kThreads,
   MatrixLoader<OrderA, KTileA<Tile, OrderA>, Tile::kM, Tile> a(
       g.a + (OrderA == Order::k_major ? m0 * g.a_stride + k0 : k0 * g.a_stride + m0), g.a_stride, g.m - m0, k,
       p.a_width);
-  MatrixLoader<OrderB, KTileB<Tile>, Tile::kN, Tile> b(
+  MatrixLoader<OrderB, KTileB<Tile, OrderB>, Tile::kN, Tile> b(
       g.b + (OrderB == Order::k_major ? n0 * g.b_stride + k0 : k0 * g.b_stride + n0), g.b_stride, g.n - n0, k,
       p.b_width);
   Accumulators<Tile> acc;
-  tile_mainloop<Tile, OrderA>(acc, shared, a, b, ceil_div<int64_t>(k, Tile::kK));
+  tile_mainloop<Tile, OrderA, OrderB>(acc, shared, a, b, ceil_div<int64_t>(k, Tile::kK));
 
-  const int thread_m = threadIdx.x / Tile::kThreadsN;
-  const int64_t column = n0 + threadIdx.x % Tile::kThreadsN * Tile::kPerThreadN;
+  const ThreadInTile thread = thread_in_tile<Tile>();
+  const int64_t column = n0 + thread.n * Tile::kPerThreadN;
   RONDO_UNROLL
   for (int i = 0; i < Tile::kPerThreadM; ++i) {
-    const int64_t row = m0 + KTileA<Tile, OrderA>::row(thread_m, i);
+    const int64_t row = m0 + KTileA<Tile, OrderA>::row(thread.m, i);
     if (row < g.m) {
       float* to = p.partials.data ? p.partials.row(blockIdx.y, row) : g.c + row * g.c_stride;
       p.epilogue.store_row(to, column, g.n, acc.row[i]);

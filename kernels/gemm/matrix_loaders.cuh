@@ -41,6 +41,27 @@ __device__ __forceinline__ void copy_transposed(float* k_tile, int k, int outer,
   for (int i = 0; i < 4; ++i) block[i].store(k_tile + KTile::at(k + i, outer));
 }
 
+// The part of a thread in a copy that transposes: from memory that is contiguous along k to an MN-major k-tile,
+// 4 bytes at a time. A warp copies 8 or 16 values along k, whole sectors, of 4 or 2 columns. The rows of the
+// k-tile begin 4 banks apart, so 8 steps of k and 4 columns are 32 banks. With 16 steps of k, the second 8
+// copy other columns than the first.
+template <class Tile>
+struct Transposing {
+  static constexpr bool kSupported =
+      !Tile::kVectors && Tile::kK == 32 && Tile::kN % 8 == 0 && (Tile::kThreads == 64 || Tile::kThreads == 128);
+  static constexpr int kAlong = 1024 / Tile::kThreads;  // values along k of a warp; all warps have kK
+  static constexpr int kColumns = 32 / kAlong;          // columns of a warp
+  static constexpr int kSteps = 8 / kColumns;           // to copy 8 columns
+
+  const int lane = static_cast<int>(threadIdx.x) % 32;
+  const int k = static_cast<int>(threadIdx.x) / 32 * kAlong + lane % kAlong;
+
+  // Of copy number `step`, in a group of 8 columns.
+  __device__ __forceinline__ int column(int step) const {
+    return lane / kAlong + (step + k / 8) % kSteps * kColumns;
+  }
+};
+
 // Loads an operand whose rows are K-major, or MN-major with one row per step of k.
 template <Order order, class KTile, int Outer, class Tile>
 class MatrixLoader {
@@ -65,6 +86,8 @@ class MatrixLoader {
       with_width<Tile::kWidestCopy>(width_, [&]<int V>() { copy_along<V>(k_tile); });
     else if (Tile::kVectors && width_ >= 4)
       copy_blocks(k_tile);
+    else if constexpr (Transposing<Tile>::kSupported)
+      copy_transposing(k_tile);
     else
       copy_along<1>(k_tile);
     from_ += order == Order::k_major ? kK : kK * stride_;
@@ -92,6 +115,18 @@ class MatrixLoader {
     }
   }
 
+  __device__ __forceinline__ void copy_transposing(float* k_tile) const {
+    const Transposing<Tile> thread;
+    const bool inside = thread.k < k_left_;
+    RONDO_UNROLL_BY(1)
+    for (int outer = 0; outer < Outer; outer += 8) RONDO_UNROLL
+    for (int step = 0; step < thread.kSteps; ++step) {
+      const int row = outer + thread.column(step);
+      ptx::cp_async<4>(k_tile + KTile::at(thread.k, row), from_ + row * stride_ + thread.k,
+                       inside && row < outer_);
+    }
+  }
+
   __device__ __forceinline__ void copy_blocks(float* k_tile) const {
     constexpr int kPerRow = kK / 4, kRows = kThreads / kPerRow * 4;
     const int k = threadIdx.x % kPerRow * 4, first = threadIdx.x / kPerRow * 4;
@@ -112,8 +147,11 @@ class MatrixLoader {
       const bool inside = k < k_left_;
       const float* from = from_ + k * stride_;
       RONDO_UNROLL_BY(4)
-      for (int outer = threadIdx.x % kPerRow * V; outer < Outer; outer += kPerRow * V)
-        ptx::cp_async<4 * V>(k_tile + KTile::at(k, outer), from + outer, inside && outer < outer_);
+      for (int step = 0; step * kPerRow * V < Outer; ++step) {
+        const int outer = KTile::template copied<V, kPerRow>(threadIdx.x % kPerRow, step);
+        if (outer < Outer)
+          ptx::cp_async<4 * V>(k_tile + KTile::at(k, outer), from + outer, inside && outer < outer_);
+      }
     }
   }
 

@@ -47,16 +47,56 @@ struct KMajorRows {
 // floats after each thread's values lets 8 neighbouring threads read 16 bytes each without a bank conflict
 // (strides of 12 and 20 floats access all banks in turn); the values of each thread stay contiguous. On a CPU
 // the whole row is contiguous, followed by a gap of one cache line.
-template <class Tile, int Threads, int PerThread>
+//
+// Rows whose length is a multiple of 32 floats begin in the same bank, and get some more floats, because copies
+// store to several rows at once. `Source` is the order of the memory that is copied: 8 floats more suit
+// copied() below, and 4 floats more Transposing (matrix_loaders.cuh).
+template <class Tile, int Threads, int PerThread, Order Source>
 struct MnMajorRows {
   static constexpr bool kKMajor = false;
   static constexpr int kGap = Tile::kVectors ? 0 : 4;
-  static constexpr int kStride = Threads * (PerThread + kGap) + (Tile::kVectors ? 16 : 0);
-  static constexpr int kFloats = Tile::kK * kStride;
+  static constexpr int kValues = Threads * (PerThread + kGap);
+  static constexpr int kMostPadding = Tile::kVectors ? 16 : kValues % 32 == 0 ? 8 : 0;
+  static constexpr int kPadding = kMostPadding == 8 && Source == Order::k_major ? 4 : kMostPadding;
+  static constexpr int kStride = kValues + kPadding;
+  static constexpr int kFloats = Tile::kK * (kValues + kMostPadding);  // the same for both sources
   static __device__ __forceinline__ int at(int k, int outer) {
     return k * kStride + outer + outer / PerThread * kGap;
   }
+
+  // kPerRow threads copy a row, V values at a time. Returns the first value of copy `step` of thread `thread`
+  // of them. The hardware stores 16 bytes of 8 lanes at a time. If 4 threads copy a row, these are 2 rows, 8
+  // floats apart in the banks. Two of the 4 threads then copy the values of one reader, a sector of global
+  // memory, and the other two those of the reader 4 further, 16 banks away. So the 8 lanes cover all banks.
+  template <int V, int kPerRow>
+  static __device__ __forceinline__ int copied(int thread, int step) {
+    if constexpr (V == 4 && kPerRow == 4 && !Tile::kVectors && Threads % 8 == 0) {
+      constexpr int kPairs = 4 * PerThread / 8;  // pairs of copies to the values of 4 readers
+      return 8 * (step / kPairs * 2 * kPairs + step % kPairs + thread / 2 * kPairs) + thread % 2 * 4;
+    }
+    return (step * kPerRow + thread) * V;
+  }
 };
+
+// The row and the column of the calling thread in the tile's grid of threads.
+//
+// On a GPU a warp is 4 rows x 8 columns of threads, in an order for which the hardware combines 16-byte loads
+// (tools/simt/include/simt/warp_access.h): lanes T and T ^ 1 have one column, so they read the same values of B;
+// lanes T and T ^ 2 have one row, so they read the same values of A. Each load then takes 2 wavefronts instead
+// of 4.
+struct ThreadInTile {
+  int m, n;
+};
+template <class Tile>
+__device__ __forceinline__ ThreadInTile thread_in_tile() {
+  const int thread = static_cast<int>(threadIdx.x);
+  if constexpr (!Tile::kVectors && Tile::kThreadsM % 4 == 0 && Tile::kThreadsN % 8 == 0) {
+    constexpr int kWarpsN = Tile::kThreadsN / 8;
+    const int lane = thread % 32, warp = thread / 32;
+    return {warp / kWarpsN * 4 + lane / 16 * 2 + lane % 2, warp % kWarpsN * 8 + lane / 2 % 8};
+  }
+  return {thread / Tile::kThreadsN, thread % Tile::kThreadsN};
+}
 
 template <class Tile, Order OrderA>
 struct KTileA : KMajorRows<Tile, Tile::kM> {
@@ -66,16 +106,18 @@ struct KTileA : KMajorRows<Tile, Tile::kM> {
   }
 };
 template <class Tile>
-struct KTileA<Tile, Order::mn_major> : MnMajorRows<Tile, Tile::kThreadsM, Tile::kPerThreadM> {
+struct KTileA<Tile, Order::mn_major>
+    : MnMajorRows<Tile, Tile::kThreadsM, Tile::kPerThreadM, Order::mn_major> {
   static __device__ __forceinline__ int row(int thread, int i) { return thread * Tile::kPerThreadM + i; }
 };
-template <class Tile>
-using KTileB = MnMajorRows<Tile, Tile::kThreadsN, Tile::kPerThreadN>;
+// MN-major in shared memory, whatever the order of B is in global memory.
+template <class Tile, Order OrderB>
+using KTileB = MnMajorRows<Tile, Tile::kThreadsN, Tile::kPerThreadN, OrderB>;
 
 template <class Tile, Order OrderA>
 struct TileShared {
   alignas(Tile::kVectors ? 64 : 16) float a[Tile::kStages][KTileA<Tile, OrderA>::kFloats];
-  alignas(Tile::kVectors ? 64 : 16) float b[Tile::kStages][KTileB<Tile>::kFloats];
+  alignas(Tile::kVectors ? 64 : 16) float b[Tile::kStages][KTileB<Tile, Order::k_major>::kFloats];
 };
 
 template <class Tile>

@@ -4,7 +4,8 @@
 //   copy(float* k_tile)   starts the copies (cp.async) of the calling thread's part of the next k-tile, and
 //                         writes zeros where the k-tile reaches outside the problem
 //
-// All threads of the block must call tile_mainloop() together.
+// All threads of the block must call tile_mainloop() together. OrderA: of A in shared memory. OrderB: of B in
+// global memory.
 #pragma once
 
 #include <rondo/kernels/core/ptx/cp_async.cuh>
@@ -13,14 +14,14 @@
 namespace rondo {
 
 // acc += (k-tile of A) * (k-tile of B), for the register tile of the calling thread.
-template <class Tile, Order OrderA>
+template <class Tile, Order OrderA, Order OrderB>
 __device__ __forceinline__ void multiply_k_tile(Accumulators<Tile>& acc, const float* a, const float* b) {
   using A = KTileA<Tile, OrderA>;
-  using B = KTileB<Tile>;
+  using B = KTileB<Tile, OrderB>;
   using Columns = Vec<Tile::kPerThreadN>;
-  const int thread_m = threadIdx.x / Tile::kThreadsN, thread_n = threadIdx.x % Tile::kThreadsN;
-  b += B::at(0, thread_n * Tile::kPerThreadN);
-  a += A::at(0, A::row(thread_m, 0));
+  const ThreadInTile thread = thread_in_tile<Tile>();
+  b += B::at(0, thread.n * Tile::kPerThreadN);
+  a += A::at(0, A::row(thread.m, 0));
 
   if constexpr (Tile::kVectors) {
     // Reads the values of A one by one when needed, which leaves the registers for the sums.
@@ -63,7 +64,7 @@ __device__ __forceinline__ void multiply_k_tile(Accumulators<Tile>& acc, const f
 // acc = the sum over `k_tiles` k-tiles. While one k-tile is multiplied, the next kStages - 1 are being
 // copied. One barrier per k-tile is enough. It guarantees both that all threads' copies of this k-tile have
 // arrived, and that all threads have finished reading the k-tile whose memory is filled next.
-template <class Tile, Order OrderA, class LoaderA, class LoaderB>
+template <class Tile, Order OrderA, Order OrderB, class LoaderA, class LoaderB>
 __device__ __forceinline__ void tile_mainloop(Accumulators<Tile>& acc, TileShared<Tile, OrderA>& shared,
                                               LoaderA& a, LoaderB& b, int64_t k_tiles) {
   static_assert(Tile::kStages >= 2, "one stage is read while another is filled");
@@ -88,7 +89,7 @@ __device__ __forceinline__ void tile_mainloop(Accumulators<Tile>& acc, TileShare
       b.copy(shared.b[filling]);
     }
     ptx::cp_async_commit();
-    multiply_k_tile<Tile, OrderA>(acc, shared.a[reading], shared.b[reading]);
+    multiply_k_tile<Tile, OrderA, OrderB>(acc, shared.a[reading], shared.b[reading]);
     filling = reading;
     reading = reading + 1 == Tile::kStages ? 0 : reading + 1;
   }

@@ -43,8 +43,9 @@ struct Parameters {
   Partials partials;  // if data is null, the block stores the result itself
 };
 
+// Each thread stores its own row. The odd length puts the same value of 32 threads into 32 banks.
 struct Shared {
-  float sums[kThreads][kTaps * kVecSize];
+  float sums[kThreads][kTaps * kVecSize + 1];
 };
 
 __global__ __launch_bounds__(kThreads) void few_channels_filter_gradient_kernel(const Parameters p) {

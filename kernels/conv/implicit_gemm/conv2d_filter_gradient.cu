@@ -56,17 +56,17 @@ __global__ __launch_bounds__(Tile::kThreads,
   __syncthreads();
 
   PatchLoader<KTileRows, Tile> a(p.x, g, shared.taps, first, pixels, p.x_width);
-  MatrixLoader<Order::mn_major, KTileB<Tile>, Tile::kN, Tile> b(p.dy + first * g.k + column0, g.k,
+  MatrixLoader<Order::mn_major, KTileB<Tile, Order::mn_major>, Tile::kN, Tile> b(p.dy + first * g.k + column0, g.k,
                                                                g.k - column0, pixels, p.dy_width);
   Accumulators<Tile> acc;
-  tile_mainloop<Tile, Order::mn_major>(acc, shared.tile, a, b, ceil_div<int64_t>(pixels, Tile::kK));
+  tile_mainloop<Tile, Order::mn_major, Order::mn_major>(acc, shared.tile, a, b, ceil_div<int64_t>(pixels, Tile::kK));
 
-  const int thread_m = threadIdx.x / Tile::kThreadsN;
-  const int column = column0 + static_cast<int>(threadIdx.x) % Tile::kThreadsN * Tile::kPerThreadN;
+  const ThreadInTile thread = thread_in_tile<Tile>();
+  const int column = column0 + thread.n * Tile::kPerThreadN;
   if (p.partials.data) {
     RONDO_UNROLL
     for (int i = 0; i < Tile::kPerThreadM; ++i) {
-      const int row = row0 + KTileRows::row(thread_m, i);
+      const int row = row0 + KTileRows::row(thread.m, i);
       if (row < g.patch)
         Epilogue{.aligned = true}.store_row(p.partials.row(blockIdx.y, row), column, g.k, acc.row[i]);
     }
@@ -79,7 +79,7 @@ __global__ __launch_bounds__(Tile::kThreads,
     float* to = p.dw + static_cast<int64_t>(column + j) * g.patch;
     RONDO_UNROLL
     for (int i = 0; i < Tile::kPerThreadM; ++i) {
-      const int row = row0 + KTileRows::row(thread_m, i);
+      const int row = row0 + KTileRows::row(thread.m, i);
       if (row < g.patch) to[row] = acc.row[i][j];
     }
   }

@@ -122,8 +122,10 @@ struct Shared {
 
 template <class Tile, Pass pass>
 __global__ __launch_bounds__(Tile::kThreads, Tile::kBlocksAtOnce) void conv2d_kernel(const Parameters p) {
-  using FilterLoader = std::conditional_t<pass == Pass::forward, ForwardFilterLoader<KTileB<Tile>, Tile>,
-                                          BackwardFilterLoader<KTileB<Tile>, Tile>>;
+  constexpr Order order_b = pass == Pass::forward ? Order::k_major : Order::mn_major;
+  using Filters = KTileB<Tile, order_b>;
+  using FilterLoader = std::conditional_t<pass == Pass::forward, ForwardFilterLoader<Filters, Tile>,
+                                          BackwardFilterLoader<Filters, Tile>>;
   auto& shared = shared_memory<Shared<Tile>>();
   const ConvGeometry& g = p.geometry;
   const int block = static_cast<int>(blockIdx.x) % p.blocks_per_phase;
@@ -143,13 +145,13 @@ __global__ __launch_bounds__(Tile::kThreads, Tile::kBlocksAtOnce) void conv2d_ke
   GatherLoader<KTileA<Tile, Order::k_major>, Tile> a(source, taps.walk, shared.rows, taps.all_visible);
   FilterLoader b(filter, taps.walk, column0);
   Accumulators<Tile> acc;
-  tile_mainloop<Tile, Order::k_major>(acc, shared.tile, a, b, ceil_div(taps.walk.length(), Tile::kK));
+  tile_mainloop<Tile, Order::k_major, order_b>(acc, shared.tile, a, b, ceil_div(taps.walk.length(), Tile::kK));
 
-  const int thread_m = threadIdx.x / Tile::kThreadsN;
-  const int column = column0 + static_cast<int>(threadIdx.x) % Tile::kThreadsN * Tile::kPerThreadN;
+  const ThreadInTile thread = thread_in_tile<Tile>();
+  const int column = column0 + thread.n * Tile::kPerThreadN;
   RONDO_UNROLL
   for (int i = 0; i < Tile::kPerThreadM; ++i) {
-    const int row = KTileA<Tile, Order::k_major>::row(thread_m, i);
+    const int row = KTileA<Tile, Order::k_major>::row(thread.m, i);
     if (row0 + row < rows.count())
       p.epilogue.store_row(p.to + shared.rows[row].to, column, rows.channels, acc.row[i]);
   }

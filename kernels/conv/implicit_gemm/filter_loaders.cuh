@@ -28,8 +28,12 @@ class ForwardFilterLoader {
   __device__ __forceinline__ ForwardFilterLoader(const FilterSource& source, const TapWalk& walk,
                                                  int first_column)
       : source_(source), walk_(walk), first_column_(first_column), step_(walk.at(Tile::kK)) {
-    const int chunk = !Tile::kVectors ? 1 : source.width < 16 ? 4 : 16;
-    position_ = walk.at(threadIdx.x % (Tile::kK / chunk) * chunk);
+    if constexpr (Transposing<Tile>::kSupported) {
+      position_ = walk.at(Transposing<Tile>().k);
+    } else {
+      const int chunk = !Tile::kVectors ? 1 : source.width < 16 ? 4 : 16;
+      position_ = walk.at(threadIdx.x % (Tile::kK / chunk) * chunk);
+    }
   }
 
   __device__ __forceinline__ void copy(float* k_tile) {
@@ -42,6 +46,8 @@ class ForwardFilterLoader {
         for (int k = threadIdx.x; k < Tile::kK; k += Tile::kThreads)
           copy_values(k_tile, walk_.at(walked_ + k), k, 0, 1);
       walked_ += Tile::kK;
+    } else if constexpr (Transposing<Tile>::kSupported) {
+      copy_transposing(k_tile);
     } else {
       constexpr int kColumns = Tile::kThreads / Tile::kK;
       const int first = threadIdx.x / Tile::kK;
@@ -60,6 +66,19 @@ class ForwardFilterLoader {
     RONDO_UNROLL_BY(4)
     for (int column = first; column < Tile::kN; column += step, from += step * source_.patch)
       ptx::cp_async<4>(k_tile + KTile::at(k, column), from, inside && column < columns);
+  }
+  __device__ __forceinline__ void copy_transposing(float* k_tile) const {
+    const Transposing<Tile> thread;
+    const int columns = source_.k - first_column_;
+    const bool inside = walk_.inside(position_);
+    const float* from = at(position_, 0);
+    RONDO_UNROLL_BY(1)
+    for (int first = 0; first < Tile::kN; first += 8) RONDO_UNROLL
+    for (int step = 0; step < thread.kSteps; ++step) {
+      const int column = first + thread.column(step);
+      ptx::cp_async<4>(k_tile + KTile::at(thread.k, column), from + static_cast<int64_t>(column) * source_.patch,
+                       inside && column < columns);
+    }
   }
   // Copies V values along k of 4 columns at a time.
   template <int V>
@@ -125,8 +144,11 @@ class BackwardFilterLoader {
     const float* from = source_.data + static_cast<int64_t>(position_.channel) * source_.patch +
                         source_.offset(walk_.r(position_), walk_.s(position_)) + first_column_;
     RONDO_UNROLL_BY(4)
-    for (int column = threadIdx.x % kPerRow * V; column < Tile::kN; column += kPerRow * V)
-      ptx::cp_async<4 * V>(k_tile + KTile::at(k, column), from + column, inside && column < columns);
+    for (int step = 0; step * kPerRow * V < Tile::kN; ++step) {
+      const int column = KTile::template copied<V, kPerRow>(threadIdx.x % kPerRow, step);
+      if (column < Tile::kN)
+        ptx::cp_async<4 * V>(k_tile + KTile::at(k, column), from + column, inside && column < columns);
+    }
   }
 
   const FilterSource& source_;

@@ -71,11 +71,16 @@ class PatchLoader {
     const PatchTap* taps = taps_;
     if (g.pad_h == 0 && g.pad_w == 0) {  // every tap is inside the image
       RONDO_UNROLL_BY(4)
-      for (int row = threadIdx.x % kPerRow * V; row < Tile::kM; row += kPerRow * V)
-        ptx::cp_async<4 * V>(k_tile + KTile::at(k, row), pixel + taps[row].offset, inside);
+      for (int step = 0; step * kPerRow * V < Tile::kM; ++step) {
+        const int row = KTile::template copied<V, kPerRow>(threadIdx.x % kPerRow, step);
+        if (row < Tile::kM)
+          ptx::cp_async<4 * V>(k_tile + KTile::at(k, row), pixel + taps[row].offset, inside);
+      }
       return;
     }
-    for (int row = threadIdx.x % kPerRow * V; row < Tile::kM; row += kPerRow * V) {
+    for (int step = 0; step * kPerRow * V < Tile::kM; ++step) {
+      const int row = KTile::template copied<V, kPerRow>(threadIdx.x % kPerRow, step);
+      if (row >= Tile::kM) break;
       const PatchTap& tap = taps[row];
       const bool visible = static_cast<unsigned>(y + tap.y) < static_cast<unsigned>(g.h) &&
                            static_cast<unsigned>(x + tap.x) < static_cast<unsigned>(g.w);

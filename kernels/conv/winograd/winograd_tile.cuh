@@ -51,14 +51,36 @@ struct Sums {
   Row row[Tile::kPartsM][Tile::kPartsN][Tile::kPerThreadM];
 
   static __device__ __forceinline__ int frequency() { return threadIdx.x / Tile::kThreadsPerFrequency; }
-  // The first row and column of a part.
-  static __device__ __forceinline__ int first_row(int part) {
-    const int thread = static_cast<int>(threadIdx.x) % Tile::kThreadsPerFrequency / Tile::kThreadsN;
-    return (part * Tile::kThreadsM + thread) * Tile::kPerThreadM;
+  // The place of the thread in the grid of one frequency. On a GPU, in the order for which the hardware
+  // combines the warp's loads: see ThreadInTile (gemm/tile.cuh).
+  static __device__ __forceinline__ ThreadInTile thread() {
+    const int thread = static_cast<int>(threadIdx.x) % Tile::kThreadsPerFrequency;
+    if constexpr (!Tile::kVectors) {
+      static_assert(Tile::kThreadsM == 4 && Tile::kThreadsN == 8, "a warp");
+      return {thread / 16 * 2 + thread % 2, thread / 2 % 8};
+    }
+    return {thread / Tile::kThreadsN, thread % Tile::kThreadsN};
   }
+  static __device__ __forceinline__ int first_row(int part) {
+    return (part * Tile::kThreadsM + thread().m) * Tile::kPerThreadM;
+  }
+  // The columns of a part: on a CPU kPerThreadN adjacent ones; on a GPU 4 adjacent ones, and 4 more a half of
+  // the part further, so that 8 threads together load 128 contiguous bytes.
+  static constexpr int kGroup = Tile::kVectors ? Tile::kPerThreadN : 4;
+  static constexpr int kGroups = Tile::kPerThreadN / kGroup;
+  static constexpr int kGroupStep = Tile::kThreadsN * kGroup;
   static __device__ __forceinline__ int first_column(int part) {
-    const int thread = static_cast<int>(threadIdx.x) % Tile::kThreadsN;
-    return (part * Tile::kThreadsN + thread) * Tile::kPerThreadN;
+    return part * Tile::kThreadsN * Tile::kPerThreadN + thread().n * kGroup;
+  }
+  static __device__ __forceinline__ Row load_columns(const float* from) {
+    if constexpr (kGroups == 1) {
+      return Row::load(from);
+    } else {
+      Row row;
+      RONDO_UNROLL
+      for (int g = 0; g < kGroups; ++g) row.set_part(g * kGroup, Vec<kGroup>::load(from + g * kGroupStep));
+      return row;
+    }
   }
 
   __device__ __forceinline__ void clear() {
@@ -84,17 +106,18 @@ struct Sums {
     }
   }
 
-  // Stores the columns from `first` to `first` + kWidth - 1 to to[row * stride + column - first].
-  template <int kWidth>
-  __device__ __forceinline__ void store(float* to, int stride, int first) const {
+  // Stores the columns from `first` to `first` + kWidth - 1: column c of a row to `address(row, c - first)`.
+  template <int kWidth, class Address>
+  __device__ __forceinline__ void store(int first, Address address) const {
     RONDO_UNROLL
     for (int m = 0; m < Tile::kPartsM; ++m) RONDO_UNROLL
-    for (int n = 0; n < Tile::kPartsN; ++n) {
-      const int column = first_column(n) - first;
+    for (int n = 0; n < Tile::kPartsN; ++n) RONDO_UNROLL
+    for (int g = 0; g < kGroups; ++g) {
+      const int column = first_column(n) + g * kGroupStep - first;
       if (column < 0 || column >= kWidth) continue;
       RONDO_UNROLL
       for (int i = 0; i < Tile::kPerThreadM; ++i)
-        row[m][n][i].store(to + (first_row(m) + i) * stride + column);
+        row[m][n][i].template part<kGroup>(g * kGroup).store(address(first_row(m) + i, column));
     }
   }
 
@@ -109,7 +132,7 @@ struct Sums {
     for (int first = 0; first < inner; first += 4) {
       RONDO_UNROLL_BY(kUnrolledSteps)
       for (int k = first; k < first + 4; ++k) {
-        const Row columns = Row::load(b + k * b_stride);
+        const Row columns = load_columns(b + k * b_stride);
         if constexpr (kRowStep == 1 && !Tile::kVectors) {
           RONDO_UNROLL
           for (int i = 0; i < Tile::kPerThreadM; i += 4) {
@@ -165,9 +188,19 @@ struct Products {
 
   float values[kFrequencies][Tile::kRows * kStride + 16];
 
+  // On a GPU, 8 lanes store 16 bytes each at a time: 4 to the row of one thread of the grid and 4 to that of
+  // the next, 8 rows further. Exchanging the halves of every other 8 rows puts them into different banks.
+  static __device__ __forceinline__ int at(int row, int column) {
+    if constexpr (!Tile::kVectors) {
+      static_assert(kColumns == 32 && Tile::kPerThreadM == 8);
+      column ^= row / 8 % 2 * 16;
+    }
+    return row * kStride + column;
+  }
+
   template <int N>
   __device__ __forceinline__ Vec<N> load(int frequency, int row, int column) const {
-    return Vec<N>::load(values[frequency] + row * kStride + column);
+    return Vec<N>::load(values[frequency] + at(row, column));
   }
 };
 
@@ -178,7 +211,8 @@ __device__ __forceinline__ void for_each_slice(const Sums<Tile>& sums, Products<
   RONDO_UNROLL_BY(1)
   for (int first = 0; first < Tile::kColumns; first += Slice::kColumns) {
     if (first > 0) __syncthreads();
-    sums.template store<Slice::kColumns>(products.values[sums.frequency()], Slice::kStride, first);
+    float* const values = products.values[sums.frequency()];
+    sums.template store<Slice::kColumns>(first, [&](int row, int column) { return values + Slice::at(row, column); });
     __syncthreads();
     each(first);
   }
