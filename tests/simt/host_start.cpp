@@ -211,7 +211,7 @@ TEST_F(StartDeathTest, RefusesAGpu) {
   for (const std::string name : {"v100", "T4", "t4 ", " ", "7.5", "75"})
     EXPECT_EXIT(first_call("SIMT_GPU", name), testing::ExitedWithCode(2),
                 "^simt: SIMT_GPU=" + literally(name) +
-                    " is no GPU whose limits are known; there are t4, a100, rtx4090, h100, b200\n$");
+                    " is no GPU whose limits are known; there are t4, a100, rtx4090, h100, h200, b200\n$");
 }
 
 // Checks a device's properties, the equivalent attributes, and the limits above which launches are refused.
@@ -264,6 +264,7 @@ TEST_F(StartDeathTest, HasTheLimitsOfANamedGpu) {
     EXPECT_EXIT(named(by_call, "a100", " (limits of an A100)", 8, 0, 108, 163, 2048, 32), right, "^$");
     EXPECT_EXIT(named(by_call, "rtx4090", " (limits of an RTX 4090)", 8, 9, 128, 99, 1536, 24), right, "^$");
     EXPECT_EXIT(named(by_call, "h100", " (limits of an H100)", 9, 0, 132, 227, 2048, 32), right, "^$");
+    EXPECT_EXIT(named(by_call, "h200", " (limits of an H200)", 9, 0, 132, 227, 2048, 32), right, "^$");
     EXPECT_EXIT(named(by_call, "b200", " (limits of a B200)", 10, 0, 148, 227, 2048, 32), right, "^$");
     EXPECT_EXIT(named(by_call, "", "", 9, 0, simt::settings().workers, 227, 2048, 32), right, "^$");
   }

@@ -40,7 +40,7 @@ void check_shape(const cudaLaunchConfig_t& config) {
   const dim3 grid = config.gridDim;
   const uint64_t threads = uint64_t{block.x} * block.y * block.z;
   require(block.x <= 1024 && block.y <= 1024 && block.z <= 64, cudaErrorInvalidConfiguration);
-  require(threads >= 1 && threads <= kThreadsPerBlock, cudaErrorInvalidConfiguration);
+  require(threads >= 1 && threads <= kMostThreadsPerBlock, cudaErrorInvalidConfiguration);
   require(grid.x >= 1 && grid.y >= 1 && grid.z >= 1, cudaErrorInvalidConfiguration);
   require(grid.x <= INT_MAX && grid.y <= 65535 && grid.z <= 65535, cudaErrorInvalidConfiguration);
 }
@@ -147,7 +147,7 @@ cudaError_t cudaFuncSetAttribute(const void* kernel, cudaFuncAttribute attribute
     runtime.load(lock, kernel);
     switch (attribute) {
       case cudaFuncAttributeMaxDynamicSharedMemorySize:
-        require(value >= 0 && value <= limits().shared_opt_in_kb << 10, cudaErrorInvalidValue);
+        require(value >= 0 && value <= limits().shared_block_kb << 10, cudaErrorInvalidValue);
         device.shared_opt_in[kernel] = static_cast<size_t>(value);
         return cudaSuccess;
       case cudaFuncAttributePreferredSharedMemoryCarveout:
@@ -168,7 +168,7 @@ cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* attributes, const void* ke
     std::unique_lock lock(runtime.mutex);
     runtime.load(lock, kernel);
     *attributes = {};
-    attributes->maxThreadsPerBlock = kThreadsPerBlock;
+    attributes->maxThreadsPerBlock = kMostThreadsPerBlock;
     attributes->numRegs = 32;
     attributes->ptxVersion = attributes->binaryVersion = 10 * limits().major + limits().minor;
     attributes->maxDynamicSharedSizeBytes = static_cast<int>(shared_limit(device, kernel));

@@ -84,18 +84,13 @@ constexpr int kMostRegistersPerThread = 255;
 constexpr int64_t rounded_up(int64_t value, int64_t unit) { return (value + unit - 1) / unit * unit; }
 
 int blocks_by_registers(const GpuFacts& gpu, int warps, int registers_per_thread) {
+  if (registers_per_thread > kMostRegistersPerThread) return 0;
+  // Each scheduler has its part of the registers, and a warp belongs to one scheduler.
   const int64_t of_warp = rounded_up(int64_t{kWarp} * registers_per_thread, gpu.register_unit);
-  // Each scheduler has its part of the registers. The calculator checks the limit of a block as if its warps
-  // were spread over all of them.
-  const bool fits = registers_per_thread <= kMostRegistersPerThread &&
-                    of_warp * rounded_up(warps, gpu.schedulers) <= gpu.registers;
-  if (!fits) return 0;
-  const int64_t warps_of_scheduler = gpu.registers / gpu.schedulers / of_warp;
-  return static_cast<int>(warps_of_scheduler * gpu.schedulers / warps);
+  return static_cast<int>(gpu.registers / gpu.schedulers / of_warp * gpu.schedulers / warps);
 }
 
 int blocks_by_shared_memory(const GpuFacts& gpu, int64_t bytes) {
-  if (bytes > int64_t{gpu.shared_block_kb} << 10) return 0;
   const int64_t taken = rounded_up(bytes + (int64_t{gpu.shared_reserved_kb} << 10), gpu.shared_unit);
   return taken == 0 ? gpu.blocks : static_cast<int>((int64_t{gpu.shared_kb} << 10) / taken);
 }

@@ -13,21 +13,21 @@ constexpr size_t kilobytes(int count) { return static_cast<size_t>(count) << 10;
 
 cudaDeviceProp properties_of(const Runtime& runtime, int device) {
   cudaDeviceProp p = {};
-  const GpuLimits& gpu = limits();
+  const GpuFacts& gpu = limits();
   const std::string name = *gpu.title ? std::string(" (limits of ") + gpu.title + ")" : "";
   std::snprintf(p.name, sizeof(p.name), "CPU executor%s", name.c_str());
   p.uuid.bytes[15] = static_cast<char>(device);
   p.totalGlobalMem = runtime.memory.limit(device);
   p.sharedMemPerBlock = kSharedPerBlock;
-  p.sharedMemPerBlockOptin = kilobytes(gpu.shared_opt_in_kb);
+  p.sharedMemPerBlockOptin = kilobytes(gpu.shared_block_kb);
   p.sharedMemPerMultiprocessor = kilobytes(gpu.shared_kb);
   p.reservedSharedMemPerBlock = kilobytes(gpu.shared_reserved_kb);
-  p.regsPerBlock = 65536;
-  p.regsPerMultiprocessor = 65536;
+  p.regsPerBlock = gpu.registers;
+  p.regsPerMultiprocessor = gpu.registers;
   p.warpSize = 32;
   p.memPitch = INT_MAX;
-  p.maxThreadsPerBlock = kThreadsPerBlock;
-  p.maxThreadsPerMultiProcessor = gpu.threads;
+  p.maxThreadsPerBlock = kMostThreadsPerBlock;
+  p.maxThreadsPerMultiProcessor = gpu.threads();
   p.maxBlocksPerMultiProcessor = gpu.blocks;
   p.maxThreadsDim[0] = 1024;
   p.maxThreadsDim[1] = 1024;

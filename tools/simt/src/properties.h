@@ -5,9 +5,7 @@
 
 namespace simt {
 
-// The same on every GPU; gpu_limits.h has the properties that differ.
-inline constexpr size_t kSharedPerBlock = 48 << 10;  // without opting in
-inline constexpr int kThreadsPerBlock = 1024;
+inline constexpr size_t kSharedPerBlock = 48 << 10;  // on every GPU, without opting in
 
 cudaDeviceProp properties_of(const Runtime& runtime, int device);
 

@@ -1,3 +1,4 @@
+#include <simt/gpus.h>
 #include <simt/settings.h>
 
 #include <algorithm>
@@ -10,7 +11,6 @@
 #include <string_view>
 #include <thread>
 
-#include "gpu_limits.h"
 #include "runtime.h"
 #include "settings_store.h"
 
@@ -69,7 +69,7 @@ bool lazy_loading_of_environment() {
 std::string gpu_from_environment() {
   const char* name = std::getenv("SIMT_GPU");
   if (!name || !*name) return {};
-  if (!find_gpu(name)) refuse("SIMT_GPU", name, "no GPU whose limits are known; there are " + known_gpus());
+  if (!gpu_named(name)) refuse("SIMT_GPU", name, "no GPU whose limits are known; there are " + gpu_names());
   return name;
 }
 
@@ -141,7 +141,7 @@ cudaError_t set_connections(int queues) {
 }
 
 cudaError_t set_gpu(std::string_view name) {
-  if (!name.empty() && !find_gpu(name)) return cudaErrorInvalidValue;
+  if (!name.empty() && !gpu_named(name)) return cudaErrorInvalidValue;
   if (Runtime::started()) return cudaErrorSetOnActiveProcess;
   mutable_settings().gpu = name;
   return cudaSuccess;

@@ -50,7 +50,7 @@ cudaError_t set_worker_count(int workers);
 
 // Sets the GPU whose limits all devices report in their properties and apply to launches: threads, shared
 // memory, compute capability, multiprocessors, and blocks and threads per multiprocessor. `name` is t4, a100,
-// rtx4090, h100 or b200; empty selects the executor's own limits, which are those of an h100 with one
+// rtx4090, h100, h200 or b200; empty selects the executor's own limits, which are those of an h100 with one
 // multiprocessor per worker. Returns cudaErrorInvalidValue for another name, and cudaErrorSetOnActiveProcess
 // after the first CUDA call that needed a device.
 //
