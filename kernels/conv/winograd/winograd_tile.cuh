@@ -106,18 +106,20 @@ struct Sums {
     }
   }
 
-  // Stores the columns from `first` to `first` + kWidth - 1: column c of a row to `address(row, c - first)`.
+  // Stores the columns from `first` to `first` + kWidth - 1: column c of the rows from r to r + kPerThreadM - 1 to
+  // address(r, c - first), at a distance of `stride` floats.
   template <int kWidth, class Address>
-  __device__ __forceinline__ void store(int first, Address address) const {
+  __device__ __forceinline__ void store(int stride, int first, Address address) const {
     RONDO_UNROLL
     for (int m = 0; m < Tile::kPartsM; ++m) RONDO_UNROLL
     for (int n = 0; n < Tile::kPartsN; ++n) RONDO_UNROLL
     for (int g = 0; g < kGroups; ++g) {
       const int column = first_column(n) + g * kGroupStep - first;
       if (column < 0 || column >= kWidth) continue;
+      float* const to = address(first_row(m), column);
       RONDO_UNROLL
       for (int i = 0; i < Tile::kPerThreadM; ++i)
-        row[m][n][i].template part<kGroup>(g * kGroup).store(address(first_row(m) + i, column));
+        row[m][n][i].template part<kGroup>(g * kGroup).store(to + i * stride);
     }
   }
 
@@ -189,10 +191,11 @@ struct Products {
   float values[kFrequencies][Tile::kRows * kStride + 16];
 
   // On a GPU, 8 lanes store 16 bytes each at a time: 4 to the row of one thread of the grid and 4 to that of
-  // the next, 8 rows further. Exchanging the halves of every other 8 rows puts them into different banks.
+  // the next, 8 rows further. Exchanging 16 columns of every other 8 rows puts them into different banks. Rows
+  // of 16 columns, for the GPUs with the least shared memory, keep a 2-way conflict.
   static __device__ __forceinline__ int at(int row, int column) {
-    if constexpr (!Tile::kVectors) {
-      static_assert(kColumns == 32 && Tile::kPerThreadM == 8);
+    if constexpr (!Tile::kVectors && kColumns % 32 == 0) {
+      static_assert(Tile::kPerThreadM == 8);
       column ^= row / 8 % 2 * 16;
     }
     return row * kStride + column;
@@ -212,7 +215,8 @@ __device__ __forceinline__ void for_each_slice(const Sums<Tile>& sums, Products<
   for (int first = 0; first < Tile::kColumns; first += Slice::kColumns) {
     if (first > 0) __syncthreads();
     float* const values = products.values[sums.frequency()];
-    sums.template store<Slice::kColumns>(first, [&](int row, int column) { return values + Slice::at(row, column); });
+    sums.template store<Slice::kColumns>(
+        Slice::kStride, first, [&](int row, int column) { return values + Slice::at(row, column); });
     __syncthreads();
     each(first);
   }
