@@ -39,7 +39,7 @@ ProfileReport run_profile(const ProfileArguments& arguments) {
   ProfileReport report;
   report.gpu = &gpu_of(arguments.gpu);
   report.warm = arguments.warm;
-  RONDO_CUDA_THROW(simt::set_gpu(arguments.gpu));
+  if (simt::settings().gpu != arguments.gpu) RONDO_CUDA_THROW(simt::set_gpu(arguments.gpu));
   const CompiledKernels compiled = compiled_kernels(arguments.compiled);
   const bool step = arguments.work == ProfiledWork::train;
   const simt::ProfileOptions options = {
