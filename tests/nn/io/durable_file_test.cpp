@@ -252,7 +252,7 @@ TEST_F(DurableFile, ReadersSeeOneOrTheOther) {
           replace(path_, contents(writer));
           ++written;
         } catch (const Error& error) {
-          EXPECT_NE(std::string(error.what()).find("somebody else"), std::string::npos) << error.what();
+          EXPECT_NE(std::string(error.what()).find("another process"), std::string::npos) << error.what();
         }
     });
   for (int round = 0; round < 500; ++round) {
