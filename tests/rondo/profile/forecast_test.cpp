@@ -143,6 +143,15 @@ TEST(Forecast, DistinctBytesOfOverlappingBlocksSaturate) {
   EXPECT_NEAR(totals_of(profile).launch_bytes, 1'000'000, 100);
 }
 
+TEST(Forecast, DistinctBytesAreAtMostTheAllocations) {
+  simt::KernelProfile profile = launched(100);
+  profile.observed_blocks = 4;
+  profile.block_bytes = 4 * 320;
+  profile.launch_bytes_read = 4 * 320;
+  profile.allocated_bytes = 5000;
+  EXPECT_DOUBLE_EQ(totals_of(profile).launch_bytes, 5000);
+}
+
 TEST(Forecast, RegistersLimitTheOccupancy) {
   const simt::GpuFacts& h100 = *simt::gpu_named("h100");
   EXPECT_EQ(forecast(launched(8), h100, 32).occupancy.warps, 64);

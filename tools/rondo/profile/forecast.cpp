@@ -8,24 +8,29 @@ namespace {
 
 // The bytes of global memory that a launch touches. Exact if all blocks were observed. Otherwise the observed
 // blocks overlap in a part of what they touch, and the estimate assumes that all blocks overlap alike: blocks
-// that draw a fraction f of T bytes at random touch T (1 - (1 - f)^n) bytes together.
+// that draw a fraction f of T bytes at random touch T (1 - (1 - f)^n) bytes together. It is at most the size of
+// the allocations.
 double distinct_bytes(const simt::KernelProfile& profile) {
   const double seen = static_cast<double>(profile.launch_bytes_read + profile.launch_bytes_written);
   if (profile.observed_blocks == 0 || profile.observed_blocks == profile.blocks) return seen;
-  const double observed = static_cast<double>(profile.observed_blocks) / static_cast<double>(profile.observed_launches);
-  const double all = static_cast<double>(profile.blocks) / static_cast<double>(profile.observed_launches);
-  const double union_bytes = seen / static_cast<double>(profile.observed_launches);
+  const auto launches = static_cast<double>(profile.observed_launches);
+  const double observed = static_cast<double>(profile.observed_blocks) / launches;
+  const double all = static_cast<double>(profile.blocks) / launches;
+  const double together = seen / launches;
   const double one = static_cast<double>(profile.block_bytes) / static_cast<double>(profile.observed_blocks);
-  const double launches = static_cast<double>(profile.observed_launches);
-  // The bytes that are read and written count twice in `seen` and once in `one`.
-  if (union_bytes >= one * observed) return union_bytes / observed * all * launches;  // no overlap
-  double low = union_bytes, high = 1e18;
-  for (int i = 0; i < 200; ++i) {
-    const double total = std::sqrt(low * high);
-    const double expected = -total * std::expm1(observed * std::log1p(-std::min(one / total, 1.0)));
-    (expected < union_bytes ? low : high) = total;
+  const double most = static_cast<double>(profile.allocated_bytes) / launches;
+  double estimate = together / observed * all;  // without overlap
+  // What is both read and written counts twice in `together` and once in `one`.
+  if (together < one * observed) {
+    double low = together, high = 1e18;  // of T
+    for (int i = 0; i < 200; ++i) {
+      const double total = std::sqrt(low * high);
+      const double expected = -total * std::expm1(observed * std::log1p(-std::min(one / total, 1.0)));
+      (expected < together ? low : high) = total;
+    }
+    estimate = -low * std::expm1(all * std::log1p(-std::min(one / low, 1.0)));
   }
-  return -low * std::expm1(all * std::log1p(-std::min(one / low, 1.0))) * launches;
+  return std::max(together, most > 0 ? std::min(estimate, most) : estimate) * launches;
 }
 
 }  // namespace

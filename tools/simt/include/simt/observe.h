@@ -78,6 +78,7 @@ struct KernelProfile {
   uint64_t block_bytes = 0;
   uint64_t launch_bytes_read = 0;
   uint64_t launch_bytes_written = 0;
+  uint64_t allocated_bytes = 0;  // the sizes of the allocations that a launch touched, summed over the launches
 
   double scale() const {
     return observed_blocks == 0 ? 0 : static_cast<double>(blocks) / static_cast<double>(observed_blocks);
@@ -85,8 +86,8 @@ struct KernelProfile {
 };
 
 struct ProfileOptions {
-  // The maximum of blocks per launch that run and are observed, evenly spaced; 0: all. Other blocks do not
-  // run, so the results of the kernel are wrong.
+  // The maximum of blocks per launch that run and are observed; 0: all. Blocks from all parts of the grid are
+  // chosen, the same ones each time. Other blocks do not run, so the results of the kernel are wrong.
   uint64_t blocks = 0;
   // Whether a launch with the kernel, shape and arguments of an earlier one (except the memory that it points
   // to) is only counted. It does not run either.

@@ -11,6 +11,7 @@
 #include <tuple>
 #include <unordered_map>
 
+#include "../block.h"
 #include "../runtime.h"
 #include "profile_key.h"
 #include "sector_set.h"
@@ -92,6 +93,7 @@ struct Running {
   bool observed = false;
   uint64_t blocks_left = 0;
   LaunchSectors sectors;
+  std::map<uintptr_t, size_t> allocations;  // that were touched: bytes by address; guarded by `sectors`
 };
 
 // The counts of the block that a worker runs.
@@ -249,13 +251,17 @@ class Profiler final : public Observer {
   static uint64_t blocks_of(const Kernel& kernel) {
     return uint64_t{kernel.grid.x} * kernel.grid.y * kernel.grid.z;
   }
-  // Evenly spaced: the middle of each of options_.blocks equal parts.
+  // One block of each of options_.blocks equal parts, at a place that looks random: at equal distances, all of
+  // them might be in one row or column of the grid.
   bool chosen(uint64_t number, uint64_t blocks) const {
-    if (options_.blocks == 0 || blocks <= options_.blocks) return true;
-    const uint64_t part = static_cast<uint64_t>(static_cast<unsigned __int128>(number) * options_.blocks / blocks);
-    const auto middle = static_cast<uint64_t>(
-        (static_cast<unsigned __int128>(2 * part + 1) * blocks) / (2 * options_.blocks));
-    return number == middle;
+    const uint64_t parts = options_.blocks;
+    if (parts == 0 || blocks <= parts) return true;
+    const auto begin_of = [&](uint64_t part) {
+      return static_cast<uint64_t>((static_cast<unsigned __int128>(part) * blocks + parts - 1) / parts);
+    };
+    const uint64_t part = static_cast<uint64_t>(static_cast<unsigned __int128>(number) * parts / blocks);
+    const uint64_t begin = begin_of(part), end = begin_of(part + 1);
+    return number == begin + Random(part).next() % (end - begin);
   }
 
   Running& running_of(const Kernel& kernel) {
@@ -288,6 +294,7 @@ class Profiler final : public Observer {
     if (--launch.blocks_left != 0) return;
     launch.entry->profile.launch_bytes_read += launch.sectors.count(false) * kSectorBytes;
     launch.entry->profile.launch_bytes_written += launch.sectors.count(true) * kSectorBytes;
+    for (const auto& [begin, bytes] : launch.allocations) launch.entry->profile.allocated_bytes += bytes;
     running_.erase(&kernel);
   }
 
@@ -321,7 +328,11 @@ class Profiler final : public Observer {
         block->sectors.insert(sector);
         if (!block->page || block->page_number != LaunchSectors::page_number(sector)) {
           block->page_number = LaunchSectors::page_number(sector);
-          block->page = &block->launch->sectors.page(block->page_number);
+          Running& launch = *block->launch;
+          block->page = &launch.sectors.page(block->page_number, [&] {
+            const auto range = Runtime::get().memory.find(reinterpret_cast<const void*>(sector * kSectorBytes));
+            if (range) launch.allocations[range->begin] = range->bytes;
+          });
         }
         if (reads) block->page->insert(sector, false);
         if (writes) block->page->insert(sector, true);

@@ -64,10 +64,15 @@ class LaunchSectors {
  public:
   struct Page;  // 64 KB of memory
 
-  Page& page(uint64_t number) {
+  // The page with this number. `fresh` is called once, when it is made.
+  template <class Fresh>
+  Page& page(uint64_t number, Fresh fresh) {
     std::lock_guard lock(mutex_);
     auto& page = pages_[number];
-    if (!page) page = std::make_unique<Page>();
+    if (!page) {
+      page = std::make_unique<Page>();
+      fresh();
+    }
     return *page;
   }
   static uint64_t page_number(uint64_t sector) { return sector >> 11; }
