@@ -4,6 +4,8 @@
 // Builds on: gemm_05_vectorised.
 // Limit now: instruction issue on 9.0 and 10.0, the fp32 pipes on 8.0. Of about 276 instructions per two
 //            steps of k, only about 20 are not multiply-adds.
+// Counted:   0.0059 global requests of 16 bytes per lane, 0.11 wavefronts of shared memory per multiply-add,
+//            no bank conflicts.
 // Next:      tensor cores. They have a different arithmetic and therefore need a separate ladder.
 #include <rondo/kernels/gemm/gemm_06_pipelined.h>
 #include <rondo/kernels/gemm/gemm_variants.h>

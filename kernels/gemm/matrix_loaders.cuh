@@ -47,8 +47,8 @@ __device__ __forceinline__ void copy_transposed(float* k_tile, int k, int outer,
 // copy other columns than the first.
 template <class Tile>
 struct Transposing {
-  static constexpr bool kSupported =
-      !Tile::kVectors && Tile::kK == 32 && Tile::kN % 8 == 0 && (Tile::kThreads == 64 || Tile::kThreads == 128);
+  static constexpr bool kSupported = !Tile::kVectors && Tile::kK == 32 && Tile::kN % 8 == 0 &&
+                                     (Tile::kThreads == 64 || Tile::kThreads == 128);
   static constexpr int kAlong = 1024 / Tile::kThreads;  // values along k of a warp; all warps have kK
   static constexpr int kColumns = 32 / kAlong;          // columns of a warp
   static constexpr int kSteps = 8 / kColumns;           // to copy 8 columns

@@ -176,7 +176,8 @@ TEST_F(Observe, VectorOf16BytesIsOneInstruction) {
 TEST_F(Observe, StridedLoadsTouchASectorEach) {
   const Device<> to(32), from(32 * 32);
   for (const int stride : {1, 2, 4, 8, 32}) {
-    const KernelProfile profile = profile_of([&] { launch(1, 32, 0, copy_strided, to.data, from.data, stride); });
+    const KernelProfile profile =
+        profile_of([&] { launch(1, 32, 0, copy_strided, to.data, from.data, stride); });
     const uint64_t sectors = std::min(4 * stride, 32);
     EXPECT_EQ(global_loads(profile).sectors, sectors) << stride;
     EXPECT_EQ(profile.launch_bytes_read, 32 * sectors) << stride;

@@ -56,10 +56,11 @@ __global__ __launch_bounds__(Tile::kThreads,
   __syncthreads();
 
   PatchLoader<KTileRows, Tile> a(p.x, g, shared.taps, first, pixels, p.x_width);
-  MatrixLoader<Order::mn_major, KTileB<Tile, Order::mn_major>, Tile::kN, Tile> b(p.dy + first * g.k + column0, g.k,
-                                                               g.k - column0, pixels, p.dy_width);
+  MatrixLoader<Order::mn_major, KTileB<Tile, Order::mn_major>, Tile::kN, Tile> b(
+      p.dy + first * g.k + column0, g.k, g.k - column0, pixels, p.dy_width);
   Accumulators<Tile> acc;
-  tile_mainloop<Tile, Order::mn_major, Order::mn_major>(acc, shared.tile, a, b, ceil_div<int64_t>(pixels, Tile::kK));
+  tile_mainloop<Tile, Order::mn_major, Order::mn_major>(acc, shared.tile, a, b,
+                                                        ceil_div<int64_t>(pixels, Tile::kK));
 
   const ThreadInTile thread = thread_in_tile<Tile>();
   const int column = column0 + thread.n * Tile::kPerThreadN;

@@ -145,7 +145,8 @@ __global__ __launch_bounds__(Tile::kThreads, Tile::kBlocksAtOnce) void conv2d_ke
   GatherLoader<KTileA<Tile, Order::k_major>, Tile> a(source, taps.walk, shared.rows, taps.all_visible);
   FilterLoader b(filter, taps.walk, column0);
   Accumulators<Tile> acc;
-  tile_mainloop<Tile, Order::k_major, order_b>(acc, shared.tile, a, b, ceil_div(taps.walk.length(), Tile::kK));
+  tile_mainloop<Tile, Order::k_major, order_b>(acc, shared.tile, a, b,
+                                               ceil_div(taps.walk.length(), Tile::kK));
 
   const ThreadInTile thread = thread_in_tile<Tile>();
   const int column = column0 + thread.n * Tile::kPerThreadN;
@@ -178,8 +179,7 @@ Status launch_conv2d(const char* name, std::optional<TileId> tile, Parameters& p
                   sizeof(TileShared<Tile, Order::k_major>) + kGatherNeeds.bytes_per_row * Tile::kM);
     p.tiles_n = ceil_div(columns, Tile::kN);
     const int64_t blocks = ceil_div<int64_t>(rows_of<pass>(p, 0).count(), Tile::kM) * p.tiles_n;
-    p.blocks_per_phase =
-        static_cast<int>(std::min<int64_t>(blocks, INT32_MAX));  // launch() rejects more
+    p.blocks_per_phase = static_cast<int>(std::min<int64_t>(blocks, INT32_MAX));  // launch() rejects more
     const LaunchShape shape = {
         .grid_x = blocks * phases, .block_x = Tile::kThreads, .shared_bytes = sizeof(Shared<Tile>)};
     return launch(name, shape, stream, conv2d_kernel<Tile, pass>, p);

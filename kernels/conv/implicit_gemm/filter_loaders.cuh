@@ -76,8 +76,8 @@ class ForwardFilterLoader {
     for (int first = 0; first < Tile::kN; first += 8) RONDO_UNROLL
     for (int step = 0; step < thread.kSteps; ++step) {
       const int column = first + thread.column(step);
-      ptx::cp_async<4>(k_tile + KTile::at(thread.k, column), from + static_cast<int64_t>(column) * source_.patch,
-                       inside && column < columns);
+      ptx::cp_async<4>(k_tile + KTile::at(thread.k, column),
+                       from + static_cast<int64_t>(column) * source_.patch, inside && column < columns);
     }
   }
   // Copies V values along k of 4 columns at a time.

@@ -90,7 +90,8 @@ TEST(Forecast, MultiplyAddsAndIssueSlots) {
   profile.warp_multiply_adds = 800;
   profile.instructions = 1600;
   const KernelForecast result = forecast(profile, small_gpu(), {});
-  EXPECT_DOUBLE_EQ(seconds(result, Resource::fma), 800.0 / 4 / 2 / 1e9);  // 4 warps per cycle and multiprocessor
+  EXPECT_DOUBLE_EQ(seconds(result, Resource::fma),
+                   800.0 / 4 / 2 / 1e9);  // 4 warps per cycle and multiprocessor
   EXPECT_DOUBLE_EQ(seconds(result, Resource::issue), 1600.0 / 4 / 2 / 1e9);
   EXPECT_EQ(result.bound, Resource::launch);
   EXPECT_DOUBLE_EQ(result.least(), 2e-6);
@@ -161,8 +162,9 @@ TEST(Forecast, RegistersLimitTheOccupancy) {
 TEST(KernelName, LosesNamespacesReturnTypeAndParameters) {
   EXPECT_EQ(short_kernel_name("rondo::(anonymous namespace)::gemm_01_naive_kernel(rondo::GemmArguments)"),
             "gemm_01_naive_kernel");
-  EXPECT_EQ(short_kernel_name("void rondo::(anonymous namespace)::kernel<rondo::Tile<8, 16, false>, (rondo::Order)0>("
-                              "rondo::(anonymous namespace)::Parameters)"),
+  EXPECT_EQ(short_kernel_name(
+                "void rondo::(anonymous namespace)::kernel<rondo::Tile<8, 16, false>, (rondo::Order)0>("
+                "rondo::(anonymous namespace)::Parameters)"),
             "kernel<Tile<8, 16, false>, (Order)0>");
   EXPECT_EQ(short_kernel_name("at 0x1234"), "0x1234");
 }

@@ -80,6 +80,30 @@ TEST_F(Profile, PipelinedHasNoBankConflicts) {
   EXPECT_EQ(totals.shared_wavefronts, totals.least_shared_wavefronts);
 }
 
+// The figures in kernels/gemm/README.md and in the heads of the rungs, to their last digit.
+TEST_F(Profile, LadderHasTheCountersOfItsPage) {
+  struct Row {
+    const char* rung;
+    double global, sectors, wavefronts, barriers;
+    int warps;
+  };
+  for (const Row& row :
+       {Row{"01_naive", 2.01, 16.6, 0, 0, 64}, Row{"02_coalesced", 2.01, 2.5, 0, 0, 64},
+        Row{"03_shared_tiles", 0.133, 4, 2.13, 1024, 48}, Row{"04_register_tiles", 0.039, 4, 0.297, 64, 16},
+        Row{"05_vectorised", 0.0098, 19.2, 0.250, 64, 12}, Row{"06_pipelined", 0.0059, 21.3, 0.109, 4, 8}}) {
+    const ProfileReport report = run_profile(gemm_arguments(128, row.rung));
+    const KernelForecast& forecast = report.parts.front().kernels.front().forecast;
+    const KernelTotals& totals = forecast.totals;
+    EXPECT_NEAR(totals.global_requests / totals.warp_multiply_adds, row.global, 0.01 * row.global)
+        << row.rung;
+    EXPECT_NEAR(totals.global_sectors / totals.global_requests, row.sectors, 0.01 * row.sectors) << row.rung;
+    EXPECT_NEAR(totals.shared_wavefronts / totals.warp_multiply_adds, row.wavefronts, 0.01 * row.wavefronts)
+        << row.rung;
+    EXPECT_EQ(totals.barriers, row.barriers) << row.rung;
+    EXPECT_EQ(forecast.occupancy.warps, row.warps) << row.rung;
+  }
+}
+
 // Each kernel of some work: the wavefronts and sectors in units of those that the same accesses need at least.
 struct Budget {
   const char* kernel;  // the beginning of its name
@@ -161,9 +185,8 @@ TEST_F(Profile, OtherOperationsAreWithinTheirBudget) {
   }
   arguments.work = ProfiledWork::batch_norm;
   arguments.rows = 3136;
-  expect_within(arguments, {{"columns::column_sums", 2.6, 1.05},
-                            {"statistics", 1, 1},
-                            {"norm::row_map", 1, 1.5}});
+  expect_within(arguments,
+                {{"columns::column_sums", 2.6, 1.05}, {"statistics", 1, 1}, {"norm::row_map", 1, 1.5}});
   arguments.work = ProfiledWork::cross_entropy;
   arguments.rows = 256;
   expect_within(arguments, {{"row_per_thread", 1.2, 7.9}, {"sum_loss_stats", 1.2, 1.4}});

@@ -10,7 +10,8 @@ namespace {
 
 constexpr double kWidth = 900, kHeight = 560;
 constexpr double kLeft = 90, kRight = 260, kTop = 80, kBottom = 70;
-constexpr const char* kColours[] = {"#2a6fdb", "#2f9e63", "#e4572e", "#8e4ec6", "#c9a227", "#0b7285", "#a61e4d"};
+constexpr const char* kColours[] = {"#2a6fdb", "#2f9e63", "#e4572e", "#8e4ec6",
+                                    "#c9a227", "#0b7285", "#a61e4d"};
 
 // A range of whole decades that contains all values.
 struct Decades {
@@ -26,7 +27,8 @@ Decades decades_of(double least, double most, double begin, double length) {
 }
 
 std::string rate_text(double rate) {
-  constexpr std::pair<double, const char*> kUnits[] = {{1e12, " TFLOP/s"}, {1e9, " GFLOP/s"}, {1e6, " MFLOP/s"}};
+  constexpr std::pair<double, const char*> kUnits[] = {
+      {1e12, " TFLOP/s"}, {1e9, " GFLOP/s"}, {1e6, " MFLOP/s"}};
   char text[32];
   for (const auto& [unit, name] : kUnits) {
     if (rate < 0.999 * unit) continue;
@@ -79,14 +81,15 @@ std::string roofline_svg(const Roofline& roofline) {
     content += svg::words(x.at(label) - 6, y.at(label * ceiling.bytes_per_second) - 6, "end", 11, svg::kInk,
                           ceiling.name);
   }
-  content += svg::element("line", "x1", kLeft, "y1", y.at(roofline.peak), "x2", right, "y2", y.at(roofline.peak),
-                          "stroke", svg::kAxis, "stroke-width", 2);
+  content += svg::element("line", "x1", kLeft, "y1", y.at(roofline.peak), "x2", right, "y2",
+                          y.at(roofline.peak), "stroke", svg::kAxis, "stroke-width", 2);
   content += svg::words(right, y.at(roofline.peak) - 6, "end", 11, svg::kInk, roofline.peak_name);
 
   for (size_t i = 0; i < roofline.points.size(); ++i) {
     const RooflinePoint& point = roofline.points[i];
     const char* const colour = kColours[i % std::size(kColours)];
-    content += svg::element("circle", "cx", x.at(point.intensity), "cy", y.at(point.rate), "r", 5, "fill", colour);
+    content +=
+        svg::element("circle", "cx", x.at(point.intensity), "cy", y.at(point.rate), "r", 5, "fill", colour);
     const double line = kTop + 10 + 18 * static_cast<double>(i);
     if (line > bottom) continue;  // the legend is full; the points are all drawn
     content += svg::element("circle", "cx", right + 20, "cy", line - 4, "r", 5, "fill", colour);

@@ -11,7 +11,8 @@ namespace {
 constexpr int64_t kMostElements = int64_t{1} << 31;
 
 template <class Value>
-Value read_name(const std::string& option, const std::string& text, const std::map<std::string, Value>& names) {
+Value read_name(const std::string& option, const std::string& text,
+                const std::map<std::string, Value>& names) {
   const auto found = names.find(text);
   if (found != names.end()) return found->second;
   std::string list;
@@ -19,7 +20,8 @@ Value read_name(const std::string& option, const std::string& text, const std::m
   throw Error(bad_argument(option, " is '", text, "', must be one of: ", list));
 }
 
-std::string read_word(const std::string& option, const std::string& text, const std::vector<std::string>& words) {
+std::string read_word(const std::string& option, const std::string& text,
+                      const std::vector<std::string>& words) {
   std::map<std::string, std::string> names;
   for (const std::string& word : words) names[word] = word;
   return read_name(option, text, names);
@@ -35,8 +37,10 @@ void add_size(const Command& command, const std::string& option, const std::stri
 void add_common(const Command& command, ProfileArguments& to) {
   command.add("--gpu", "NAME", "GPU of the forecast, and whose tiles are chosen [h100]",
               [&](const std::string& s) { to.gpu = s; });
-  command.add("--blocks", "N", "Run and observe at most N blocks of each launch, and scale the counts; 0: all [0; train: 4]",
-              [&](const std::string& s) { to.blocks = read_integer<int64_t>("--blocks", s, 0, kMostElements); });
+  command.add(
+      "--blocks", "N",
+      "Run and observe at most N blocks of each launch, and scale the counts; 0: all [0; train: 4]",
+      [&](const std::string& s) { to.blocks = read_integer<int64_t>("--blocks", s, 0, kMostElements); });
   command.add_flag("--lines", to.lines, "Show the worst source lines, with what to do about them");
   command.add_flag("--warm", to.warm, "Assume that data that fits in the L2 cache is there already");
   command.add("--compiled", "FILE.json", "Registers by kernel, as written by tools/sass-report",
@@ -87,9 +91,10 @@ ProfileCommands add_profile(const Command& app, ProfileArguments& to) {
   add_size(conv, "--filter-size", "Height and width of a filter", to.filter_size);
   add_size(conv, "--stride", "Stride", to.stride);
   add_size(conv, "--pad", "Padding", to.pad, 0);
-  conv.add("--pass", "NAME", "forward, data_gradient, filter_gradient or all [all]", [&](const std::string& s) {
-    to.pass = read_word("--pass", s, {"forward", "data_gradient", "filter_gradient", "all"});
-  });
+  conv.add("--pass", "NAME", "forward, data_gradient, filter_gradient or all [all]",
+           [&](const std::string& s) {
+             to.pass = read_word("--pass", s, {"forward", "data_gradient", "filter_gradient", "all"});
+           });
   conv.add("--algorithm", "NAME", "automatic, direct or winograd [automatic]", [&](const std::string& s) {
     to.algorithm = read_name<ConvAlgorithm>("--algorithm", s,
                                             {{"automatic", ConvAlgorithm::automatic},
@@ -100,24 +105,29 @@ ProfileCommands add_profile(const Command& app, ProfileArguments& to) {
   const Command pool = add("pool", "A pooling layer, forward and backward", ProfiledWork::pool);
   add_image(pool, to);
   add_size(pool, "--window", "Height and width of a window, and its stride", to.window);
-  pool.add("--kind", "NAME", "avg or max [avg]",
-           [&](const std::string& s) { to.pool = read_word("--kind", s, {"avg", "max"}); });
+  pool.add("--kind", "NAME", "avg or max [avg]", [&](const std::string& s) {
+    to.pool = read_word("--kind", s, {"avg", "max"});
+  });
 
-  const Command norm = add("batch-norm", "Batch normalisation, forward and backward", ProfiledWork::batch_norm);
+  const Command norm =
+      add("batch-norm", "Batch normalisation, forward and backward", ProfiledWork::batch_norm);
   add_size(norm, "--rows", "Rows: images x height x width", to.rows);
   add_size(norm, "--channels", "Channels", to.channels);
 
-  const Command loss = add("cross-entropy", "Softmax cross-entropy and its gradient", ProfiledWork::cross_entropy);
+  const Command loss =
+      add("cross-entropy", "Softmax cross-entropy and its gradient", ProfiledWork::cross_entropy);
   add_size(loss, "--rows", "Rows", to.rows);
   add_size(loss, "--classes", "Classes", to.classes);
 
-  const Command reduce = add("all-reduce", "An all-reduce: the kernels of all ranks", ProfiledWork::all_reduce);
+  const Command reduce =
+      add("all-reduce", "An all-reduce: the kernels of all ranks", ProfiledWork::all_reduce);
   reduce.add("--devices", "N", "Devices [2]",
              [&](const std::string& s) { to.devices = read_integer<int>("--devices", s, 1, 64); });
   add_size(reduce, "--bytes", "Bytes per rank", to.bytes, 4);
   reduce.add("--algorithm", "NAME", "ring, direct or root [ring]", [&](const std::string& s) {
     to.all_reduce = read_name<Algorithm>(
-        "--algorithm", s, {{"ring", Algorithm::ring}, {"direct", Algorithm::direct}, {"root", Algorithm::root}});
+        "--algorithm", s,
+        {{"ring", Algorithm::ring}, {"direct", Algorithm::direct}, {"root", Algorithm::root}});
   });
 
   const Command train = add("train", "The kernels of one training step", ProfiledWork::train);

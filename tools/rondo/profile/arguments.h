@@ -20,7 +20,8 @@ struct ProfileArguments {
   int64_t m = 1024, n = 1024, k = 1024;
   bool transpose_a = false, transpose_b = false;
   std::string variant = "gemm";  // of gemm: the id of a rung, or all
-  int64_t images = 32, height = 28, width = 28, channels = 64, filters = 64, filter_size = 3, stride = 1, pad = 1;
+  int64_t images = 32, height = 28, width = 28, channels = 64, filters = 64, filter_size = 3, stride = 1,
+          pad = 1;
   std::string pass = "all";  // of conv: forward, data_gradient, filter_gradient or all
   ConvAlgorithm algorithm = ConvAlgorithm::automatic;
   std::string pool = "avg";
@@ -36,7 +37,7 @@ struct ProfileArguments {
   std::optional<int64_t> blocks;  // observed per launch; 0: all; not given: all, or a few of a training step
   bool lines = false;
   bool warm = false;
-  std::string compiled;  // path of kernels.json; empty: the report in the source tree
+  std::string compiled;   // path of kernels.json; empty: the report in the source tree
   std::string json, svg;  // empty: not requested
 };
 

@@ -45,7 +45,8 @@ CompiledKernels::CompiledKernels(const std::string& path) {
   }
 }
 
-std::optional<int> CompiledKernels::registers(const std::string& kernel, const std::string& capability) const {
+std::optional<int> CompiledKernels::registers(const std::string& kernel,
+                                              const std::string& capability) const {
   const auto found = registers_.find({kernel, capability});
   return found == registers_.end() ? std::nullopt : found->second;
 }

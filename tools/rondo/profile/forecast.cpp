@@ -78,8 +78,7 @@ KernelForecast forecast(const simt::KernelProfile& profile, const simt::GpuFacts
   KernelForecast result;
   const KernelTotals& totals = result.totals = totals_of(profile);
   const int threads = static_cast<int>(profile.block.x * profile.block.y * profile.block.z);
-  result.occupancy =
-      simt::occupancy_of(gpu, threads, static_cast<int64_t>(profile.shared_bytes), registers);
+  result.occupancy = simt::occupancy_of(gpu, threads, static_cast<int64_t>(profile.shared_bytes), registers);
   if (totals.blocks == 0) return result;
 
   const double sms = gpu.multiprocessors;
@@ -98,9 +97,9 @@ KernelForecast forecast(const simt::KernelProfile& profile, const simt::GpuFacts
   set(Resource::memory, in_cache ? 0 : totals.launch_bytes / (gpu.dram_gb_s * 1e9));
   set(Resource::l2, totals.block_bytes / (gpu.l2_gb_s * 1e9));
   // One pipe moves up to 128 bytes a cycle: a wavefront of shared memory, or 4 sectors of a request.
-  set(Resource::shared, of_busiest(totals.shared_wavefronts +
-                                   std::max(totals.global_requests, totals.global_sectors / 4)) /
-                            gpu.shared_wavefronts);
+  set(Resource::shared,
+      of_busiest(totals.shared_wavefronts + std::max(totals.global_requests, totals.global_sectors / 4)) /
+          gpu.shared_wavefronts);
   set(Resource::fma, of_busiest(totals.warp_multiply_adds * 32 / gpu.fp32_lanes));
   set(Resource::issue, of_busiest(totals.instructions / gpu.schedulers));
   set(Resource::launch, totals.launches * gpu.graph_node_us * 1e-6);

@@ -35,7 +35,8 @@ double ProfiledPart::least_seconds() const {
 
 ProfileReport run_profile(const ProfileArguments& arguments) {
   if (!simt::can_observe())
-    throw Error(bad_argument("this build cannot observe kernels: run tools/profile, which builds one that can"));
+    throw Error(
+        bad_argument("this build cannot observe kernels: run tools/profile, which builds one that can"));
   ProfileReport report;
   report.gpu = &gpu_of(arguments.gpu);
   report.warm = arguments.warm;
@@ -54,7 +55,8 @@ ProfileReport run_profile(const ProfileArguments& arguments) {
     for (simt::KernelProfile& profile : simt::stop_profile()) {
       ProfiledKernel& kernel = part.kernels.emplace_back();
       kernel.name = short_kernel_name(profile.name);
-      kernel.registers = compiled.registers(kernel.name, std::to_string(10 * report.gpu->major + report.gpu->minor));
+      kernel.registers =
+          compiled.registers(kernel.name, std::to_string(10 * report.gpu->major + report.gpu->minor));
       kernel.forecast = forecast(profile, *report.gpu, kernel.registers, {.warm = arguments.warm});
       kernel.profile = std::move(profile);
     }

@@ -5,9 +5,10 @@
 namespace rondo::program {
 
 void show_profile(const ProfileArguments&, std::ostream&) {
-  throw Error(bad_argument(
-      "this build runs kernels on GPUs and cannot observe them: run tools/profile, which builds one that can, "
-      "or Nsight Compute (ncu)"));
+  throw Error(
+      bad_argument("this build runs kernels on GPUs and cannot observe them: run tools/profile, which builds "
+                   "one that can, "
+                   "or Nsight Compute (ncu)"));
 }
 
 }  // namespace rondo::program

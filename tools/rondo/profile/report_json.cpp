@@ -39,7 +39,8 @@ Json kernel_json(const ProfiledKernel& kernel) {
   const simt::KernelProfile& p = kernel.profile;
   const KernelForecast& f = kernel.forecast;
   Json seconds;
-  for (const Resource resource : kResources) seconds[name_of(resource)] = f.seconds[static_cast<size_t>(resource)];
+  for (const Resource resource : kResources)
+    seconds[name_of(resource)] = f.seconds[static_cast<size_t>(resource)];
   Json accesses = Json::array();
   for (const simt::AccessCounts& access : p.accesses) accesses.push_back(access_json(access));
   return {{"kernel", kernel.name},
@@ -87,8 +88,11 @@ std::string profile_json(const ProfileReport& report) {
                      {"least_seconds", part.least_seconds()},
                      {"kernels", kernels}});
   }
-  const Json json = {
-      {"work", report.work}, {"gpu", report.gpu->name}, {"warm", report.warm}, {"measured", false}, {"parts", parts}};
+  const Json json = {{"work", report.work},
+                     {"gpu", report.gpu->name},
+                     {"warm", report.warm},
+                     {"measured", false},
+                     {"parts", parts}};
   return json.dump(1) + "\n";
 }
 

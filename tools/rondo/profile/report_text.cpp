@@ -17,7 +17,9 @@ std::string microseconds(double seconds) {
   return fixed(us, us < 10 ? 2 : us < 1000 ? 1 : 0);
 }
 
-std::string ratio(double part, double whole, int digits = 1) { return whole > 0 ? fixed(part / whole, digits) : "-"; }
+std::string ratio(double part, double whole, int digits = 1) {
+  return whole > 0 ? fixed(part / whole, digits) : "-";
+}
 
 std::string megabytes(double bytes) { return fixed(bytes / 1e6, bytes < 1e7 ? 2 : 0); }
 
@@ -48,16 +50,18 @@ const char* kind_text(simt::AccessKind kind) {
 std::string advice(const simt::AccessCounts& access) {
   const double requests = static_cast<double>(access.requests);
   if (access.same_address > 0)
-    return concat(ratio(static_cast<double>(access.same_address), requests),
-                  " lanes a request wait for another lane's atomic on the same address: add within the warp first");
+    return concat(
+        ratio(static_cast<double>(access.same_address), requests),
+        " lanes a request wait for another lane's atomic on the same address: add within the warp first");
   if (access.space == simt::AccessSpace::shared && excess(access) > 0.02 * cost(access))
     return concat("bank conflicts: ", ratio(static_cast<double>(access.wavefronts), requests),
                   " wavefronts a request, ", ratio(static_cast<double>(access.least_wavefronts), requests),
                   " without conflicts: pad the rows, or swizzle (rondo banks)");
   if (access.space == simt::AccessSpace::global && excess(access) > 0.05 * cost(access))
-    return concat("uncoalesced: ", ratio(static_cast<double>(access.sectors), requests),
-                  " sectors a request, ", ratio(static_cast<double>(access.least_sectors), requests),
-                  " would hold the bytes: let neighbouring lanes access neighbouring addresses (rondo sectors)");
+    return concat(
+        "uncoalesced: ", ratio(static_cast<double>(access.sectors), requests), " sectors a request, ",
+        ratio(static_cast<double>(access.least_sectors), requests),
+        " would hold the bytes: let neighbouring lanes access neighbouring addresses (rondo sectors)");
   if (static_cast<double>(access.lanes) < 24 * requests)
     return concat("only ", ratio(static_cast<double>(access.lanes), requests), " of 32 lanes are active");
   return "";
@@ -88,7 +92,9 @@ std::vector<simt::AccessCounts> accesses_by_line(const simt::KernelProfile& prof
 void show_lines(const ProfiledKernel& kernel, std::ostream& out) {
   constexpr size_t kMost = 8;
   std::vector<simt::AccessCounts> accesses = accesses_by_line(kernel.profile);
-  const auto weight = [](const simt::AccessCounts& access) { return std::pair(excess(access), cost(access)); };
+  const auto weight = [](const simt::AccessCounts& access) {
+    return std::pair(excess(access), cost(access));
+  };
   std::stable_sort(accesses.begin(), accesses.end(),
                    [&](const auto& a, const auto& b) { return weight(a) > weight(b); });
   if (accesses.size() > kMost) accesses.resize(kMost);
@@ -117,15 +123,17 @@ void show_profile_text(const ProfileReport& report, bool lines, std::ostream& ou
   out << report.work << "\n";
   out << "forecast for " << gpu.title << ": least times from counts and published peaks"
       << (report.warm ? ", with data in the L2 cache where it fits" : "") << "; nothing here is measured\n";
-  std::vector<TextRow> table = {{"part", "kernel", "launches", "blocks", "threads", "warps/SM", "waves", "lanes",
-                                 "sectors", "wavefronts", "FMA/instr", "MB", "bound", "least us", "share"}};
+  std::vector<TextRow> table = {{"part", "kernel", "launches", "blocks", "threads", "warps/SM", "waves",
+                                 "lanes", "sectors", "wavefronts", "FMA/instr", "MB", "bound", "least us",
+                                 "share"}};
   for (const ProfiledPart& part : report.parts) {
     bool first = true;
     for (const ProfiledKernel& kernel : part.kernels) {
       const KernelForecast& f = kernel.forecast;
       const KernelTotals& t = f.totals;
       table.push_back(
-          {first ? part.name : "", kernel.name, std::to_string(kernel.profile.launches), grid_text(kernel.profile),
+          {first ? part.name : "", kernel.name, std::to_string(kernel.profile.launches),
+           grid_text(kernel.profile),
            std::to_string(kernel.profile.block.x * kernel.profile.block.y * kernel.profile.block.z),
            concat(f.occupancy.warps, kernel.registers ? "" : "?"), fixed(f.waves, f.waves < 10 ? 2 : 0),
            ratio(t.lanes, t.requests), ratio(t.global_sectors, t.global_requests),
@@ -136,8 +144,10 @@ void show_profile_text(const ProfileReport& report, bool lines, std::ostream& ou
     }
   }
   show_table(table, out, 2);
-  out << "lanes: active lanes; sectors, wavefronts: per request of a warp; MB: distinct bytes of global memory;\n"
-         "FMA/instr: multiply-adds among the counted instructions; warps/SM with ?: registers are not known\n";
+  out << "lanes: active lanes; sectors, wavefronts: per request of a warp; MB: distinct bytes of global "
+         "memory;\n"
+         "FMA/instr: multiply-adds among the counted instructions; warps/SM with ?: registers are not "
+         "known\n";
 
   std::vector<TextRow> resources = {{"least us by resource"}};
   for (const Resource resource : kResources) resources[0].push_back(name_of(resource));

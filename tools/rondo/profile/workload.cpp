@@ -37,12 +37,13 @@ std::vector<Workload> gemm_work(const ProfileArguments& a) {
     Stream stream;
   };
   const int64_t m = a.m, n = a.n, k = a.k;
-  const auto data = std::make_shared<Data>(filled(m * k), filled(k * n), Buffer<float>(m * n), Buffer<float>());
+  const auto data =
+      std::make_shared<Data>(filled(m * k), filled(k * n), Buffer<float>(m * n), Buffer<float>());
   const MatrixView<float> c = {data->c.data(), m, n, n};
-  const MatrixView<const float> left =
-      a.transpose_a ? MatrixView<const float>{data->a.data(), k, m, m} : MatrixView<const float>{data->a.data(), m, k, k};
-  const MatrixView<const float> right =
-      a.transpose_b ? MatrixView<const float>{data->b.data(), n, k, k} : MatrixView<const float>{data->b.data(), k, n, n};
+  const MatrixView<const float> left = a.transpose_a ? MatrixView<const float>{data->a.data(), k, m, m}
+                                                     : MatrixView<const float>{data->a.data(), m, k, k};
+  const MatrixView<const float> right = a.transpose_b ? MatrixView<const float>{data->b.data(), n, k, k}
+                                                      : MatrixView<const float>{data->b.data(), k, n, n};
   const GemmOptions options = {.transpose_a = a.transpose_a, .transpose_b = a.transpose_b};
   data->workspace = Buffer<float>(floats_in(gemm_workspace_bytes({m, n, k})));
 
@@ -54,8 +55,8 @@ std::vector<Workload> gemm_work(const ProfileArguments& a) {
     const auto run = variant.run;
     works.push_back({concat("gemm ", m, " x ", n, " x ", k, a.transpose_a ? ", A transposed" : "",
                             a.transpose_b ? ", B transposed" : ""),
-                     variant.id, 2.0 * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k),
-                     [=] {
+                     variant.id,
+                     2.0 * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k), [=] {
                        const Workspace workspace = {data->workspace.data(), data->workspace.bytes()};
                        throw_if_error(run(c, left, right, options, workspace, data->stream));
                      }});
@@ -98,7 +99,8 @@ std::vector<Workload> conv_work(const ProfileArguments& a) {
       works.push_back({name, part, flops, [run = std::move(run)] { throw_if_error(run()); }});
   };
   add("forward", [=] { return conv2d_forward(y, x, filter, options, {}, workspace(), data->stream); });
-  add("data_gradient", [=] { return conv2d_data_gradient(x, y, filter, options, workspace(), data->stream); });
+  add("data_gradient",
+      [=] { return conv2d_data_gradient(x, y, filter, options, workspace(), data->stream); });
   add("filter_gradient",
       [=] { return conv2d_filter_gradient(filter, y, x, options, workspace(), data->stream); });
   return works;
@@ -109,10 +111,13 @@ std::vector<Workload> pool_work(const ProfileArguments& a) {
     Buffer<float> x, y, dx;
     Stream stream;
   };
-  const PoolWindow window = {.height = a.window, .width = a.window, .stride_h = a.window, .stride_w = a.window};
-  const int64_t p = pooled_size(a.height, a.window, a.window, 0), q = pooled_size(a.width, a.window, a.window, 0);
+  const PoolWindow window = {
+      .height = a.window, .width = a.window, .stride_h = a.window, .stride_w = a.window};
+  const int64_t p = pooled_size(a.height, a.window, a.window, 0),
+                q = pooled_size(a.width, a.window, a.window, 0);
   if (p == 0 || q == 0)
-    throw Error(bad_argument("--window is ", a.window, ", must be at most the image: ", a.height, " x ", a.width));
+    throw Error(
+        bad_argument("--window is ", a.window, ", must be at most the image: ", a.height, " x ", a.width));
   const int64_t inputs = a.images * a.height * a.width * a.channels;
   const auto data =
       std::make_shared<Data>(filled(inputs), filled(a.images * p * q * a.channels), Buffer<float>(inputs));
@@ -120,8 +125,9 @@ std::vector<Workload> pool_work(const ProfileArguments& a) {
   const ImageView<float> dx = {data->dx.data(), a.images, a.height, a.width, a.channels};
   const ImageView<float> y = {data->y.data(), a.images, p, q, a.channels};
   const bool average = a.pool == "avg";
-  const std::string name = concat(average ? "average" : "max", " pooling of ", a.images, " images of ", a.height,
-                                  " x ", a.width, " x ", a.channels, ", windows of ", a.window, " x ", a.window);
+  const std::string name =
+      concat(average ? "average" : "max", " pooling of ", a.images, " images of ", a.height, " x ", a.width,
+             " x ", a.channels, ", windows of ", a.window, " x ", a.window);
   return {{name, "forward", 0,
            [=] {
              throw_if_error(average ? avg_pool(y, x, window, AverageOver::window, data->stream)
@@ -173,7 +179,8 @@ std::vector<Workload> cross_entropy_work(const ProfileArguments& a) {
     Stream stream;
   };
   std::vector<int32_t> labels(static_cast<size_t>(a.rows));
-  for (size_t i = 0; i < labels.size(); ++i) labels[i] = static_cast<int32_t>(static_cast<int64_t>(i) % a.classes);
+  for (size_t i = 0; i < labels.size(); ++i)
+    labels[i] = static_cast<int32_t>(static_cast<int64_t>(i) % a.classes);
   const auto data = std::make_shared<Data>(
       filled(a.rows * a.classes), Buffer<float>(a.rows * a.classes), Buffer<int32_t>(labels),
       Buffer<LossStats>(std::vector<LossStats>(1)),

@@ -5,25 +5,25 @@
 #include <simt/memory_access.h>
 // A GPU copies a vector of 2 or 4 elements with one instruction, g++ with one access per element. So a copy
 // reports itself.
-#define SIMT_COPY_AS_ONE_ACCESS(vector, assign_members)  \
-  constexpr vector() = default;                          \
-  constexpr vector(const vector& from) {                 \
-    if (__builtin_is_constant_evaluated())               \
-      assign_members;                                    \
-    else                                                 \
+#define SIMT_COPY_AS_ONE_ACCESS(vector, assign_members)      \
+  constexpr vector() = default;                              \
+  constexpr vector(const vector& from) {                     \
+    if (__builtin_is_constant_evaluated())                   \
+      assign_members;                                        \
+    else                                                     \
       simt::detail::observe_copy(this, &from, sizeof(from)); \
-  }                                                      \
-  constexpr vector& operator=(const vector& from) {      \
-    if (__builtin_is_constant_evaluated())               \
-      assign_members;                                    \
-    else                                                 \
+  }                                                          \
+  constexpr vector& operator=(const vector& from) {          \
+    if (__builtin_is_constant_evaluated())                   \
+      assign_members;                                        \
+    else                                                     \
       simt::detail::observe_copy(this, &from, sizeof(from)); \
-    return *this;                                        \
+    return *this;                                            \
   }
-#define SIMT_VECTOR2(vector, type)                                             \
-  constexpr vector(type vx, type vy) : x(vx), y(vy) {}                         \
+#define SIMT_VECTOR2(vector, type)                     \
+  constexpr vector(type vx, type vy) : x(vx), y(vy) {} \
   SIMT_COPY_AS_ONE_ACCESS(vector, (x = from.x, y = from.y))
-#define SIMT_VECTOR4(vector, type)                                             \
+#define SIMT_VECTOR4(vector, type)                                                     \
   constexpr vector(type vx, type vy, type vz, type vw) : x(vx), y(vy), z(vz), w(vw) {} \
   SIMT_COPY_AS_ONE_ACCESS(vector, (x = from.x, y = from.y, z = from.z, w = from.w))
 #else

@@ -48,8 +48,7 @@ template <size_t Bytes>
 template <size_t Bytes, size_t Scalar>
 [[gnu::always_inline]] inline void load_scalars(void* value, const void* from) {
 #ifdef SIMT_OBSERVE
-  for (size_t i = 0; i < Bytes; i += Scalar)
-    detail::observe_load(static_cast<const char*>(from) + i, Scalar);
+  for (size_t i = 0; i < Bytes; i += Scalar) detail::observe_load(static_cast<const char*>(from) + i, Scalar);
   detail::copy_unobserved(value, from, Bytes);
 #else
   __builtin_memcpy(value, from, Bytes);

@@ -39,14 +39,15 @@ struct AccessCounts {
   int bytes = 0;                    // per lane
   std::vector<SourceLine> inlined;  // the place of the access, then the places that it was inlined into
 
-  uint64_t requests = 0;     // of warps
-  uint64_t lanes = 0;        // active lanes, summed over the requests
-  uint64_t sectors = 0;      // global: 32-byte sectors
+  uint64_t requests = 0;  // of warps
+  uint64_t lanes = 0;     // active lanes, summed over the requests
+  uint64_t sectors = 0;   // global: 32-byte sectors
   uint64_t least_sectors = 0;
   uint64_t wavefronts = 0;  // shared
   uint64_t least_wavefronts = 0;
-  uint64_t same_address = 0;  // atomics: lanes that wait for another lane of the request with the same address
-  WarpAccess worst;           // the first request with the most sectors or wavefronts over the least
+  uint64_t same_address =
+      0;             // atomics: lanes that wait for another lane of the request with the same address
+  WarpAccess worst;  // the first request with the most sectors or wavefronts over the least
 
   uint64_t bytes_asked() const { return lanes * static_cast<uint64_t>(bytes); }
 };
@@ -59,7 +60,7 @@ struct KernelProfile {
   size_t shared_bytes = 0;
   uint64_t launches = 0;
   uint64_t observed_launches = 0;
-  uint64_t blocks = 0;           // of the observed launches
+  uint64_t blocks = 0;  // of the observed launches
   uint64_t observed_blocks = 0;
 
   std::vector<AccessCounts> accesses;
@@ -78,7 +79,8 @@ struct KernelProfile {
   uint64_t block_bytes = 0;
   uint64_t launch_bytes_read = 0;
   uint64_t launch_bytes_written = 0;
-  uint64_t allocated_bytes = 0;  // the sizes of the allocations that a launch touched, summed over the launches
+  uint64_t allocated_bytes =
+      0;  // the sizes of the allocations that a launch touched, summed over the launches
 
   double scale() const {
     return observed_blocks == 0 ? 0 : static_cast<double>(blocks) / static_cast<double>(observed_blocks);

@@ -55,9 +55,7 @@ class GlobalMemory {
 thread_local GlobalMemory global_memory;
 
 // threadIdx and the like are variables of the OS thread; a GPU has them in registers.
-bool is_builtin(uintptr_t address) {
-  return address - reinterpret_cast<uintptr_t>(&threadIdx) + 256 < 512;
-}
+bool is_builtin(uintptr_t address) { return address - reinterpret_cast<uintptr_t>(&threadIdx) + 256 < 512; }
 
 [[gnu::always_inline]] inline void report(const void* place, const void* pointer, size_t bytes,
                                           AccessKind kind) {
@@ -125,12 +123,12 @@ void __tsan_func_exit() {}
 void __tsan_vptr_update(void**, void*) {}
 void __tsan_vptr_read(void**) {}
 
-#define SIMT_ACCESS(bytes)                                                                           \
-  void __tsan_read##bytes(void* p) { report(SIMT_PLACE, p, bytes, AccessKind::load); }               \
-  void __tsan_write##bytes(void* p) { report(SIMT_PLACE, p, bytes, AccessKind::store); }             \
-  void __tsan_unaligned_read##bytes(void* p) { report(SIMT_PLACE, p, bytes, AccessKind::load); }     \
-  void __tsan_unaligned_write##bytes(void* p) { report(SIMT_PLACE, p, bytes, AccessKind::store); }   \
-  void __tsan_volatile_read##bytes(void* p) { report(SIMT_PLACE, p, bytes, AccessKind::load); }      \
+#define SIMT_ACCESS(bytes)                                                                         \
+  void __tsan_read##bytes(void* p) { report(SIMT_PLACE, p, bytes, AccessKind::load); }             \
+  void __tsan_write##bytes(void* p) { report(SIMT_PLACE, p, bytes, AccessKind::store); }           \
+  void __tsan_unaligned_read##bytes(void* p) { report(SIMT_PLACE, p, bytes, AccessKind::load); }   \
+  void __tsan_unaligned_write##bytes(void* p) { report(SIMT_PLACE, p, bytes, AccessKind::store); } \
+  void __tsan_volatile_read##bytes(void* p) { report(SIMT_PLACE, p, bytes, AccessKind::load); }    \
   void __tsan_volatile_write##bytes(void* p) { report(SIMT_PLACE, p, bytes, AccessKind::store); }
 SIMT_ACCESS(1)
 SIMT_ACCESS(2)
@@ -143,39 +141,38 @@ void __tsan_write_range(void* p, size_t bytes) { report(SIMT_PLACE, p, bytes, Ac
 
 // Atomics are calls instead of instructions, so each also does the work, in sequentially consistent order:
 // the strongest that its caller may have asked for.
-#define SIMT_ATOMIC_UPDATE(bits, type, name)                                          \
-  type __tsan_atomic##bits##_fetch_##name(volatile type* p, type value, int) {         \
-    report(SIMT_PLACE, const_cast<type*>(p), sizeof(type), AccessKind::atomic);        \
-    return __atomic_fetch_##name(p, value, __ATOMIC_SEQ_CST);                          \
+#define SIMT_ATOMIC_UPDATE(bits, type, name)                                    \
+  type __tsan_atomic##bits##_fetch_##name(volatile type* p, type value, int) {  \
+    report(SIMT_PLACE, const_cast<type*>(p), sizeof(type), AccessKind::atomic); \
+    return __atomic_fetch_##name(p, value, __ATOMIC_SEQ_CST);                   \
   }
-#define SIMT_ATOMIC(bits, type)                                                                          \
-  type __tsan_atomic##bits##_load(const volatile type* p, int) {                                         \
-    report(SIMT_PLACE, const_cast<type*>(p), sizeof(type), AccessKind::load);                            \
-    return __atomic_load_n(p, __ATOMIC_SEQ_CST);                                                         \
-  }                                                                                                      \
-  void __tsan_atomic##bits##_store(volatile type* p, type value, int) {                                  \
-    report(SIMT_PLACE, const_cast<type*>(p), sizeof(type), AccessKind::store);                           \
-    __atomic_store_n(p, value, __ATOMIC_SEQ_CST);                                                        \
-  }                                                                                                      \
-  type __tsan_atomic##bits##_exchange(volatile type* p, type value, int) {                               \
-    report(SIMT_PLACE, const_cast<type*>(p), sizeof(type), AccessKind::atomic);                          \
-    return __atomic_exchange_n(p, value, __ATOMIC_SEQ_CST);                                              \
-  }                                                                                                      \
-  int __tsan_atomic##bits##_compare_exchange_strong(volatile type* p, type* expected, type value, int,   \
-                                                    int) {                                               \
-    report(SIMT_PLACE, const_cast<type*>(p), sizeof(type), AccessKind::atomic);                          \
-    return __atomic_compare_exchange_n(p, expected, value, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);   \
-  }                                                                                                      \
-  int __tsan_atomic##bits##_compare_exchange_weak(volatile type* p, type* expected, type value, int,     \
-                                                  int) {                                                 \
-    report(SIMT_PLACE, const_cast<type*>(p), sizeof(type), AccessKind::atomic);                          \
-    return __atomic_compare_exchange_n(p, expected, value, true, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);    \
-  }                                                                                                      \
-  SIMT_ATOMIC_UPDATE(bits, type, add)                                                                    \
-  SIMT_ATOMIC_UPDATE(bits, type, sub)                                                                    \
-  SIMT_ATOMIC_UPDATE(bits, type, and)                                                                    \
-  SIMT_ATOMIC_UPDATE(bits, type, or)                                                                     \
-  SIMT_ATOMIC_UPDATE(bits, type, xor)                                                                    \
+#define SIMT_ATOMIC(bits, type)                                                                             \
+  type __tsan_atomic##bits##_load(const volatile type* p, int) {                                            \
+    report(SIMT_PLACE, const_cast<type*>(p), sizeof(type), AccessKind::load);                               \
+    return __atomic_load_n(p, __ATOMIC_SEQ_CST);                                                            \
+  }                                                                                                         \
+  void __tsan_atomic##bits##_store(volatile type* p, type value, int) {                                     \
+    report(SIMT_PLACE, const_cast<type*>(p), sizeof(type), AccessKind::store);                              \
+    __atomic_store_n(p, value, __ATOMIC_SEQ_CST);                                                           \
+  }                                                                                                         \
+  type __tsan_atomic##bits##_exchange(volatile type* p, type value, int) {                                  \
+    report(SIMT_PLACE, const_cast<type*>(p), sizeof(type), AccessKind::atomic);                             \
+    return __atomic_exchange_n(p, value, __ATOMIC_SEQ_CST);                                                 \
+  }                                                                                                         \
+  int __tsan_atomic##bits##_compare_exchange_strong(volatile type* p, type* expected, type value, int,      \
+                                                    int) {                                                  \
+    report(SIMT_PLACE, const_cast<type*>(p), sizeof(type), AccessKind::atomic);                             \
+    return __atomic_compare_exchange_n(p, expected, value, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);      \
+  }                                                                                                         \
+  int __tsan_atomic##bits##_compare_exchange_weak(volatile type* p, type* expected, type value, int, int) { \
+    report(SIMT_PLACE, const_cast<type*>(p), sizeof(type), AccessKind::atomic);                             \
+    return __atomic_compare_exchange_n(p, expected, value, true, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);       \
+  }                                                                                                         \
+  SIMT_ATOMIC_UPDATE(bits, type, add)                                                                       \
+  SIMT_ATOMIC_UPDATE(bits, type, sub)                                                                       \
+  SIMT_ATOMIC_UPDATE(bits, type, and)                                                                       \
+  SIMT_ATOMIC_UPDATE(bits, type, or)                                                                        \
+  SIMT_ATOMIC_UPDATE(bits, type, xor)                                                                       \
   SIMT_ATOMIC_UPDATE(bits, type, nand)
 SIMT_ATOMIC(8, unsigned char)
 SIMT_ATOMIC(16, unsigned short)

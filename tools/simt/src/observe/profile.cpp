@@ -64,7 +64,8 @@ void count(InstructionCounts& counts, Instruction instruction, const WarpAccess&
     counts.least_sectors += static_cast<uint64_t>(least);
     keep_worst(counts, request, sectors - least);
   } else {
-    const bool store = instruction.kind() == AccessKind::store || instruction.kind() == AccessKind::async_copy_store;
+    const bool store =
+        instruction.kind() == AccessKind::store || instruction.kind() == AccessKind::async_copy_store;
     const SharedCost cost = store ? shared_store(request) : shared_load(request);
     counts.wavefronts += static_cast<uint64_t>(cost.wavefronts);
     counts.least_wavefronts += static_cast<uint64_t>(cost.least);
@@ -330,7 +331,8 @@ class Profiler final : public Observer {
           block->page_number = LaunchSectors::page_number(sector);
           Running& launch = *block->launch;
           block->page = &launch.sectors.page(block->page_number, [&] {
-            const auto range = Runtime::get().memory.find(reinterpret_cast<const void*>(sector * kSectorBytes));
+            const auto range =
+                Runtime::get().memory.find(reinterpret_cast<const void*>(sector * kSectorBytes));
             if (range) launch.allocations[range->begin] = range->bytes;
           });
         }

@@ -31,7 +31,8 @@ int add_line(void* lines, uintptr_t, const char* file, int line, const char* fun
 std::vector<SourceLine> source_lines(const void* place) {
   static std::mutex mutex;
   static auto& known = *new std::map<const void*, std::vector<SourceLine>>;
-  static backtrace_state* const state = backtrace_create_state(nullptr, /*threaded=*/1, ignore_error, nullptr);
+  static backtrace_state* const state =
+      backtrace_create_state(nullptr, /*threaded=*/1, ignore_error, nullptr);
   std::lock_guard lock(mutex);
   const auto [entry, fresh] = known.try_emplace(place);
   // The return address may belong to the next line already.
