@@ -57,7 +57,7 @@ template <Order OrderA, Order OrderB>
 __global__ __launch_bounds__(Square::kThreads,
                              1) void gemm_05_vectorised_kernel(const GemmArguments g, Operand a, Operand b,
                                                                int64_t tiles_n, Epilogue epilogue) {
-  auto& shared = shared_memory<TileShared<Square, OrderA>>();
+  auto& shared = shared_memory<TileShared<Square, OrderA, OrderB>>();
   const int64_t i0 = blockIdx.x / tiles_n * Square::kM, j0 = blockIdx.x % tiles_n * Square::kN;
   Accumulators<Square> acc = {};
   for (int64_t k0 = 0; k0 < g.k; k0 += Square::kK) {

@@ -33,7 +33,7 @@ struct Parameters {
 template <class Tile, Order OrderA, Order OrderB>
 __global__ __launch_bounds__(Tile::kThreads,
                              Tile::kBlocksAtOnce) void gemm_06_pipelined_kernel(const Parameters p) {
-  auto& shared = shared_memory<TileShared<Tile, OrderA>>();
+  auto& shared = shared_memory<TileShared<Tile, OrderA, OrderB>>();
   const GemmArguments& g = p.gemm;
   const int64_t m0 = blockIdx.x / p.tiles_n * Tile::kM, n0 = blockIdx.x % p.tiles_n * Tile::kN;
   const int64_t k0 = blockIdx.y * p.k_per_split;
@@ -66,7 +66,7 @@ Status launch_kernel(const char* name, Parameters& p, int64_t splits, cudaStream
   const LaunchShape shape = {.grid_x = ceil_div<int64_t>(p.gemm.m, Tile::kM) * p.tiles_n,
                              .grid_y = splits,
                              .block_x = Tile::kThreads,
-                             .shared_bytes = sizeof(TileShared<Tile, OrderA>)};
+                             .shared_bytes = sizeof(TileShared<Tile, OrderA, OrderB>)};
   return launch(name, shape, stream, gemm_06_pipelined_kernel<Tile, OrderA, OrderB>, p);
 }
 

@@ -56,10 +56,9 @@ struct MnMajorRows {
   static constexpr bool kKMajor = false;
   static constexpr int kGap = Tile::kVectors ? 0 : 4;
   static constexpr int kValues = Threads * (PerThread + kGap);
-  static constexpr int kMostPadding = Tile::kVectors ? 16 : kValues % 32 == 0 ? 8 : 0;
-  static constexpr int kPadding = kMostPadding == 8 && Source == Order::k_major ? 4 : kMostPadding;
-  static constexpr int kStride = kValues + kPadding;
-  static constexpr int kFloats = Tile::kK * (kValues + kMostPadding);  // the same for both sources
+  static constexpr int kGpuPadding = kValues % 32 != 0 ? 0 : Source == Order::k_major ? 4 : 8;
+  static constexpr int kStride = kValues + (Tile::kVectors ? 16 : kGpuPadding);
+  static constexpr int kFloats = Tile::kK * kStride;
   static __device__ __forceinline__ int at(int k, int outer) {
     return k * kStride + outer + outer / PerThread * kGap;
   }
@@ -114,10 +113,11 @@ struct KTileA<Tile, Order::mn_major>
 template <class Tile, Order OrderB>
 using KTileB = MnMajorRows<Tile, Tile::kThreadsN, Tile::kPerThreadN, OrderB>;
 
-template <class Tile, Order OrderA>
+// By default with the longest rows of B.
+template <class Tile, Order OrderA, Order OrderB = Order::mn_major>
 struct TileShared {
   alignas(Tile::kVectors ? 64 : 16) float a[Tile::kStages][KTileA<Tile, OrderA>::kFloats];
-  alignas(Tile::kVectors ? 64 : 16) float b[Tile::kStages][KTileB<Tile, Order::k_major>::kFloats];
+  alignas(Tile::kVectors ? 64 : 16) float b[Tile::kStages][KTileB<Tile, OrderB>::kFloats];
 };
 
 template <class Tile>

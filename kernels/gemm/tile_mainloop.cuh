@@ -65,7 +65,7 @@ __device__ __forceinline__ void multiply_k_tile(Accumulators<Tile>& acc, const f
 // copied. One barrier per k-tile is enough. It guarantees both that all threads' copies of this k-tile have
 // arrived, and that all threads have finished reading the k-tile whose memory is filled next.
 template <class Tile, Order OrderA, Order OrderB, class LoaderA, class LoaderB>
-__device__ __forceinline__ void tile_mainloop(Accumulators<Tile>& acc, TileShared<Tile, OrderA>& shared,
+__device__ __forceinline__ void tile_mainloop(Accumulators<Tile>& acc, TileShared<Tile, OrderA, OrderB>& shared,
                                               LoaderA& a, LoaderB& b, int64_t k_tiles) {
   static_assert(Tile::kStages >= 2, "one stage is read while another is filled");
   RONDO_UNROLL

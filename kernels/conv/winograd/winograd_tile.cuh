@@ -39,7 +39,7 @@ using WinogradVectorTile =
 // Steps of the inner dimension whose loads are issued before their products. Four steps spill registers on
 // 10.0 and 12.0.
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 1000
-inline constexpr int kUnrolledSteps = 2;
+inline constexpr int kUnrolledSteps = 1;
 #else
 inline constexpr int kUnrolledSteps = 4;
 #endif
