@@ -6,8 +6,8 @@
 namespace simt {
 namespace {
 
-// A set of at most 32 numbers: a hash table with open addressing. Only `used_` has to be cleared. Numbers that
-// differ by a constant, the usual case, rarely collide in Fibonacci hashing.
+// A set of at most 32 numbers: a hash table with open addressing. Only `used_` has to be cleared. Numbers
+// that differ by a constant, the usual case, rarely collide in Fibonacci hashing.
 class SmallSet {
  public:
   // Returns whether the number is new.
