@@ -120,6 +120,30 @@ TEST_F(Command, Shard) {
   EXPECT_EQ(run({"shard"}).code, 2);
 }
 
+TEST_F(Command, BanksAndSectors) {
+  const Outcome banks =
+      run({"banks", "thread * 32", "--svg", results_ / "banks.svg", "--json", results_ / "banks.json"});
+  EXPECT_EQ(banks.code, 0) << banks.err;
+  EXPECT_EQ(missing(banks.out, {"A warp loads 4 bytes per thread at index thread * 32", "32: 0-31",
+                                "wavefronts 32, at least 1: 31 bank conflicts, 32-way"}),
+            "");
+  EXPECT_EQ(XmlCheck::fault(read_text(results_ / "banks.svg")), "");
+  EXPECT_EQ(nlohmann::json::parse(read_text(results_ / "banks.json"))["conflicts"], 31);
+  const Outcome sectors =
+      run({"sectors", "thread * 32", "--svg", results_ / "sectors.svg", "--json", results_ / "sectors.json"});
+  EXPECT_EQ(sectors.code, 0) << sectors.err;
+  EXPECT_EQ(missing(sectors.out, {"3968 ", "1024 bytes moved for 128 asked for, efficiency 12.5 %"}), "");
+  EXPECT_EQ(XmlCheck::fault(read_text(results_ / "sectors.svg")), "");
+  EXPECT_EQ(nlohmann::json::parse(read_text(results_ / "sectors.json"))["sectors"], 32);
+  for (const std::string command : {"banks", "sectors"}) {
+    const Outcome wrong = run({command, "64 / thread", "--svg", results_ / "none.svg"});
+    EXPECT_EQ(wrong.code, 2);
+    EXPECT_EQ(wrong.out, "");
+    EXPECT_EQ(wrong.err, "rondo: the expression '64 / thread' divides by zero for thread 0\n");
+  }
+  EXPECT_EQ(results_.files(), 4u);
+}
+
 TEST_F(Command, Plot) {
   const std::string log =
       "epoch,train_loss,test_accuracy,seconds,load_seconds,forward_seconds,backward_seconds,reduce_seconds,"

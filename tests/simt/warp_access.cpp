@@ -194,8 +194,8 @@ TEST(SharedMemory, PartialWarps) {
   // A lane whose partner is inactive is no obstacle to merging.
   EXPECT_TRUE(load_is(access(16, same, 1u << 0 | 1u << 15), 1, 1));
   EXPECT_TRUE(load_is(access(16, same, 1u << 15 | 1u << 16), 2, 2));
-  // Even lanes alone: their partners T^1 are inactive, so both halves are one pass, and lanes 0 and 16 ask for
-  // different words of a bank.
+  // Even lanes alone: their partners T^1 are inactive, so both halves are one pass, and lanes 0 and 16 ask
+  // for different words of a bank.
   EXPECT_TRUE(load_is(access(8, linear, 0x55555555), 2, 1));
 }
 

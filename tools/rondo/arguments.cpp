@@ -141,6 +141,8 @@ CommandLine parse_command_line(int argc, const char* const* argv) {
   const Command strategies = add_strategies(program, line.strategies);
   const Command summary = add_summary(program, line.summary);
   const Command plot = add_plot(program, line.plot);
+  const Command banks = add_banks(program, line.banks);
+  const Command sectors = add_sectors(program, line.sectors);
 
   std::vector<std::string> words = words_of(argc, argv);
   words.insert(words.begin(), argv[0]);
@@ -157,6 +159,9 @@ CommandLine parse_command_line(int argc, const char* const* argv) {
     if (schedule.parsed()) throw Error(bad_argument("--ranks was not given: rondo schedule --ranks 4"));
     if (strategies.parsed())
       throw Error(bad_argument("no model was named, must be lenet or mlp: rondo strategies lenet"));
+    for (const Command& command : {banks, sectors})
+      if (command.parsed())
+        throw Error(bad_argument("no expression was given: rondo ", command.name(), " \"thread * 33\""));
     if (summary.parsed())
       throw Error(bad_argument("no model was named, must be lenet, resnet18 or mlp: rondo summary resnet18"));
     throw Error(bad_argument("no model was named, must be ", kTrainedModels, ": rondo train lenet"));
@@ -186,6 +191,10 @@ CommandLine parse_command_line(int argc, const char* const* argv) {
   } else if (plot.parsed()) {
     check(line.plot);
     line.action = CommandLine::Action::plot;
+  } else if (banks.parsed()) {
+    line.action = CommandLine::Action::banks;
+  } else if (sectors.parsed()) {
+    line.action = CommandLine::Action::sectors;
   } else {
     line.text = parser.help();
   }

@@ -3,6 +3,7 @@
 
 #include <rondo/collectives/algorithm.h>
 #include <rondo/collectives/models/scale_links.h>
+#include <rondo/tools/rondo/banks/arguments.h>
 #include <rondo/tools/rondo/collective/arguments.h>
 #include <rondo/tools/rondo/links/arguments.h>
 #include <rondo/tools/rondo/plot/arguments.h>
@@ -63,7 +64,9 @@ struct CommandLine {
     scale,
     shard,
     strategies,
-    summary
+    summary,
+    banks,
+    sectors
   };
   Action action = Action::print_text;
   std::string text;  // for print_text: the help or the version
@@ -79,6 +82,7 @@ struct CommandLine {
   ShardArguments shard;
   StrategiesArguments strategies;
   SummaryArguments summary;
+  AccessArguments banks, sectors;
 };
 
 // Throws a bad_argument Error with a one-line message that names the value and the valid values.

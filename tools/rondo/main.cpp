@@ -7,6 +7,7 @@
 #include <rondo/kernels/runtime/platform.h>
 #include <rondo/kernels/core/status.h>
 #include <rondo/tools/rondo/arguments.h>
+#include <rondo/tools/rondo/banks/banks.h>
 #include <rondo/tools/rondo/collective/collective.h>
 #include <rondo/tools/rondo/devices/devices.h>
 #include <rondo/tools/rondo/support/launched.h>
@@ -105,6 +106,12 @@ int run(const CommandLine& line, rondo::ProcessGroup* processes) {
       break;
     case CommandLine::Action::summary:
       rondo::program::show_summary(line.summary, std::cout);
+      break;
+    case CommandLine::Action::banks:
+      rondo::program::show_banks(line.banks, std::cout, terminal);
+      break;
+    case CommandLine::Action::sectors:
+      rondo::program::show_sectors(line.sectors, std::cout, terminal);
       break;
   }
   if (!std::cout.flush()) throw std::runtime_error("the standard output could not be written");

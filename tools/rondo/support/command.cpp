@@ -49,6 +49,7 @@ Option Command::add_flag(const std::string& name, bool& to, const std::string& h
 void Command::when_parsed(const std::function<void()>& check) const { app_->callback(check); }
 
 bool Command::parsed() const { return app_->parsed(); }
+std::string Command::name() const { return app_->get_name(); }
 
 CommandParser::CommandParser(const std::string& name, const std::string& description,
                              const std::string& version)

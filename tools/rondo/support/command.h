@@ -49,6 +49,7 @@ class Command {
   // Calls `check` after the command and all of its options are parsed.
   void when_parsed(const std::function<void()>& check) const;
   bool parsed() const;
+  std::string name() const;
 
  private:
   CLI::App* app_;

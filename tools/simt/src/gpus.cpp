@@ -21,16 +21,17 @@ namespace {
 //            clock, 312 and 156 TFLOP/s. The 80 GB product differs in its memory alone: 2039 GB/s.
 //            l2_gb_s: 5120 bytes x 1.41 GHz, the documented peak. Measured values are near 5000.
 //   rtx4090  Ada white paper: 128 multiprocessors, 2.52 GHz, 1008 GB/s, L2 72 MB, 165.2 TFLOP/s fp16 with
-//            fp32 sums, 82.6 tf32. l2_gb_s: measured, 1946 bytes per clock.
+//            fp32 sums, 82.6 tf32. l2_gb_s: 1946 bytes per clock, measured by the
+//            GitHub project smallscientist1/cuda_microbenchmark.
 //   h100     H100 white paper, SXM5: 132 multiprocessors, L2 50 MB, 3352 GB/s, 989.4 and 494.7 TFLOP/s.
 //            boost_ghz: its 66.9 TFLOP/s fp32; the tensor figures are at 1.83 GHz. l2_gb_s: measured, as in
 //            the cost model of OpenXLA.
 //   h200     H200 data sheet, SXM: 4.8 TB/s. The rest is an H100.
-//   b200     Blackwell tuning guide: L2 126 MB. HGX B200 data sheet, one of eight GPUs: 7.7 TB/s, 2250 TFLOP/s
-//            fp16, 1125 tf32. multiprocessors, boost_ghz: as the driver reports them. l2_gb_s: two H100s,
-//            because each of the two dies has an L2 of its own; not measured.
+//   b200     Blackwell tuning guide: L2 126 MB. HGX B200 data sheet, one of eight GPUs: 7.7 TB/s, 2250
+//            TFLOP/s fp16, 1125 tf32. multiprocessors, boost_ghz: as the driver reports them. l2_gb_s: that of
+//            two H100s, because each of the two dies has an L2 cache; not measured.
 //
-// graph_node_us: about 1.4 us were assumed for an H100, and nothing better is known of the others.
+// graph_node_us: an estimate for an H100, used for all. bench_sm90 measures it on a GPU.
 // clang-format off
 constexpr GpuFacts kGpus[] = {
     {.name = "t4", .title = "a T4", .part = "T4",

@@ -6,8 +6,8 @@
 namespace simt {
 namespace {
 
-// A set of at most 32 numbers: a hash table with open addressing. Only `used_` has to be cleared. Numbers that
-// differ by a constant, the usual case, rarely collide in Fibonacci hashing.
+// A set of at most 32 numbers: a hash table with open addressing. Only `used_` has to be cleared. Numbers
+// that differ by a constant, the usual case, rarely collide in Fibonacci hashing.
 class SmallSet {
  public:
   // Returns whether the number is new.
@@ -33,15 +33,19 @@ void for_each_lane(uint32_t lanes, F&& f) {
 }
 
 int distinct_blocks(const WarpAccess& access, int log2_bytes) {
+  std::array<uint64_t, 32> block;
+  size_t lanes = 0;
+  for_each_lane(access.active, [&](size_t lane) { block[lanes++] = access.address[lane] >> log2_bytes; });
+  // Most accesses ascend with the lane: a block is new if it is not the previous one.
+  int count = lanes != 0, descents = 0;
+  for (size_t i = 1; i < lanes; ++i) {
+    count += block[i] != block[i - 1];
+    descents += block[i] < block[i - 1];
+  }
+  if (descents == 0) return count;
   SmallSet blocks;
-  int count = 0;
-  uint64_t previous = 0;
-  for_each_lane(access.active, [&](size_t lane) {
-    const uint64_t block = access.address[lane] >> log2_bytes;
-    if (count != 0 && block == previous) return;  // often: neighbouring lanes are in one sector
-    previous = block;
-    count += blocks.add(block);
-  });
+  count = 0;
+  for (size_t i = 0; i < lanes; ++i) count += blocks.add(block[i]);
   return count;
 }
 

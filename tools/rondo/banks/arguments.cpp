@@ -1,0 +1,49 @@
+#include <rondo/tools/rondo/banks/arguments.h>
+#include <rondo/tools/rondo/support/option_readers.h>
+
+#include <algorithm>
+
+namespace rondo::program {
+namespace {
+
+int read_width(const std::string& option, const std::string& text) {
+  constexpr int kWidths[] = {1, 2, 4, 8, 16};
+  const int width = read_number<int>(text).value_or(0);
+  if (std::ranges::count(kWidths, width) > 0) return width;
+  throw Error(bad_argument(option, " is '", text, "', must be 1, 2, 4, 8 or 16"));
+}
+
+void add_common(const Command& command, AccessArguments& to) {
+  command
+      .add("expression", "EXPRESSION",
+           "Index of the element that a thread accesses, such as \"thread * 33\": a C expression of "
+           "thread (also lane, tx or threadIdx.x), which is 0 to 31",
+           [&](const std::string& s) { to.index = Expression(s); })
+      .required();
+  command.add("--width", "BYTES", "Bytes that each thread accesses: 1, 2, 4, 8 or 16 [4]",
+              [&](const std::string& s) { to.width = read_width("--width", s); });
+  command.add("--element", "BYTES",
+              "Size of the elements that EXPRESSION counts; 1: bytes [4, but at most the width]",
+              [&](const std::string& s) { to.element = read_width("--element", s); });
+  command.add("--svg", "FILE.svg", "Also draw it",
+              [&](const std::string& s) { to.svg = read_path("--svg", s); });
+  command.add("--json", "FILE.json", "Also write all figures as JSON",
+              [&](const std::string& s) { to.json = read_path("--json", s); });
+}
+
+}  // namespace
+
+Command add_banks(const Command& app, AccessArguments& to) {
+  const Command banks = app.add_command("banks", "Show the bank conflicts of a shared memory access");
+  add_common(banks, to);
+  banks.add_flag("--store", to.store, "The access is a store; a load otherwise");
+  return banks;
+}
+
+Command add_sectors(const Command& app, AccessArguments& to) {
+  const Command sectors = app.add_command("sectors", "Show the sectors that a global memory access moves");
+  add_common(sectors, to);
+  return sectors;
+}
+
+}  // namespace rondo::program

@@ -1,0 +1,134 @@
+#include <rondo/kernels/core/status.h>
+#include <rondo/tools/rondo/banks/banks.h>
+#include <rondo/tools/rondo/support/format.h>
+#include <rondo/tools/rondo/support/output_file.h>
+
+#include <algorithm>
+#include <functional>
+
+namespace rondo::program {
+namespace {
+
+constexpr size_t kCell = 3;  // characters: "31", and a mark if several lanes share the cell
+
+std::string cell_text(const Lanes& lanes) {
+  if (lanes.empty()) return right(".", kCell - 1) + " ";
+  return right(std::to_string(lanes[0]), kCell - 1) + (lanes.size() > 1 ? "+" : " ");
+}
+
+// A table with a label before each row of cells. A terminal that is too narrow for all columns gets the left
+// half above the right half.
+struct Table {
+  std::vector<std::string> labels, header;
+  std::vector<std::vector<std::string>> rows;  // of cells
+  std::function<Ink(size_t row)> ink;
+
+  std::string text(const Terminal& terminal) const {
+    size_t margin = 0;
+    for (const std::string& label : labels) margin = std::max(margin, label.size() + 2);
+    const bool narrow = terminal.interactive &&
+                        margin + kCell * header.size() > static_cast<size_t>(std::max(terminal.width, 1));
+    const size_t columns = narrow ? header.size() / 2 : header.size();
+    std::string text;
+    for (size_t first = 0; first < header.size(); first += columns) {
+      const auto line = [&](const std::string& label, const std::vector<std::string>& cells) {
+        std::string line = left(label, margin);
+        for (size_t i = first; i < first + columns; ++i) line += cells[i];
+        return line.substr(0, line.find_last_not_of(' ') + 1);
+      };
+      text += (first > 0 ? "\n" : "") + line(labels[0], header) + "\n";
+      for (size_t row = 0; row < rows.size(); ++row)
+        text += inked(terminal, ink(row), line(labels[row + 1], rows[row])) + "\n";
+    }
+    return text;
+  }
+};
+
+std::string header_cell(int number) { return right(std::to_string(number), kCell - 1) + " "; }
+
+using Drawing = std::string(const AccessArguments&);
+
+void show(const AccessArguments& arguments, const std::string& text, Drawing* draw_svg, Drawing* write_json,
+          std::ostream& out) {
+  const OutputFile svg("--svg", arguments.svg), json("--json", arguments.json);
+  out << text;
+  if (svg.wanted()) svg.write(draw_svg(arguments));
+  if (json.wanted()) json.write(write_json(arguments));
+}
+
+}  // namespace
+
+std::string access_title(const AccessArguments& arguments, const std::string& verb) {
+  const auto bytes = [](int count) { return concat(count, count == 1 ? " byte" : " bytes"); };
+  return concat("A warp ", verb, " ", bytes(arguments.width), " per thread at index ",
+                arguments.index->text(), " (elements of ", bytes(arguments.element_bytes()), ")");
+}
+
+std::string banks_title(const AccessArguments& arguments) {
+  return access_title(arguments, arguments.store ? "stores" : "loads");
+}
+
+std::string sectors_title(const AccessArguments& arguments) { return access_title(arguments, "accesses"); }
+
+std::string banks_summary(const AccessArguments& arguments, const simt::WarpAccess& access) {
+  const simt::SharedCost cost = arguments.store ? simt::shared_store(access) : simt::shared_load(access);
+  const std::string counts = concat("wavefronts ", cost.wavefronts, ", at least ", cost.least);
+  if (cost.conflicts() == 0) return counts + ": no bank conflicts";
+  return concat(counts, ": ", cost.conflicts(), cost.conflicts() == 1 ? " bank conflict" : " bank conflicts",
+                ", ", conflict_degree(bank_rows(access, arguments.store)), "-way");
+}
+
+std::string sectors_summary(const simt::WarpAccess& access) {
+  const int64_t asked = bytes_asked_for(access),
+                moved = int64_t{simt::kSectorBytes} * simt::global_sectors(access);
+  return concat("sectors ", simt::global_sectors(access), ", at least ", simt::least_global_sectors(access),
+                ": ", moved, " bytes moved for ", asked, " asked for, efficiency ",
+                fixed(100 * static_cast<double>(asked) / static_cast<double>(moved), 1), " %");
+}
+
+std::string banks_text(const AccessArguments& arguments, const Terminal& terminal) {
+  const simt::WarpAccess access = access_of(arguments);
+  const std::vector<BankRow> rows = bank_rows(access, arguments.store);
+  Table table;
+  table.labels = {"bank"};
+  for (int bank = 0; bank < simt::kBanks; ++bank) table.header.push_back(header_cell(bank));
+  for (const BankRow& row : rows) {
+    table.labels.push_back(concat(table.labels.size(), ": ", row.first_lane, "-", row.last_lane));
+    table.rows.emplace_back();
+    for (const Lanes& lanes : row.lanes) table.rows.back().push_back(cell_text(lanes));
+  }
+  table.ink = [&](size_t row) { return rows[row].conflict ? Ink::accent : Ink::plain; };
+  return banks_title(arguments) + ":\n\n" + table.text(terminal) +
+         "\nA row is a wavefront, with the threads of its pass. A cell is the thread that the bank serves;\n"
+         "+: and others that access the same word; .: idle.\n\n" +
+         banks_summary(arguments, access) + "\n";
+}
+
+std::string sectors_text(const AccessArguments& arguments, const Terminal& terminal) {
+  const simt::WarpAccess access = access_of(arguments);
+  const std::vector<SectorRow> rows = sector_rows(access);
+  const int cell = cell_bytes(access);
+  Table table;
+  table.labels = {"address"};
+  for (int byte = 0; byte < simt::kSectorBytes; byte += cell) table.header.push_back(header_cell(byte));
+  for (const SectorRow& row : rows) {
+    table.labels.push_back(std::to_string(row.address));
+    table.rows.emplace_back();
+    for (const Lanes& lanes : row.cells) table.rows.back().push_back(cell_text(lanes));
+  }
+  table.ink = [](size_t) { return Ink::plain; };
+  return sectors_title(arguments) + ":\n\n" + table.text(terminal) +
+         concat("\nA row is a sector of 32 bytes. A cell is the thread that accesses its ",
+                cell == 1 ? "byte" : concat(cell, " bytes"), ";\n+: and others; .: not asked for.\n\n") +
+         sectors_summary(access) + "\n";
+}
+
+void show_banks(const AccessArguments& arguments, std::ostream& out, const Terminal& terminal) {
+  show(arguments, banks_text(arguments, terminal), banks_svg, banks_json, out);
+}
+
+void show_sectors(const AccessArguments& arguments, std::ostream& out, const Terminal& terminal) {
+  show(arguments, sectors_text(arguments, terminal), sectors_svg, sectors_json, out);
+}
+
+}  // namespace rondo::program
