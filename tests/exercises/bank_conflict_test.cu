@@ -2,8 +2,8 @@
 //
 // A block transposes a tile of 32 x 32 floats through shared memory, so that both the loads and the stores of
 // global memory are coalesced. Shared memory has 32 banks, and word w is in bank w % 32. With rows of 32
-// words, all words of a column are in one bank: a warp that loads a column needs 32 cycles instead of one. With
-// one word of padding per row they are in 32 banks. The result is right in both cases.
+// words, all words of a column are in one bank: a warp that loads a column needs 32 cycles instead of one.
+// With one word of padding per row they are in 32 banks. The result is right in both cases.
 //
 // Questions.
 //   1. How many cycles does a load of a column need with rows of 34 words?

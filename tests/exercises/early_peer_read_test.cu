@@ -1,8 +1,8 @@
 // An exercise: a read of a peer before it is ready.
 //
-// Each rank writes a value of every step to its outbox, and reads the outbox of the other rank. Two orders are
-// needed. The reader must wait until the value is written, and the writer must wait until the previous value
-// has been read. The second one is forgotten more often, because a single step does not need it.
+// Each rank writes a value of every step to its outbox, and reads the outbox of the other rank. Two orders
+// are needed. The reader must wait until the value is written, and the writer must wait until the previous
+// value has been read. The second one is forgotten more often, because a single step does not need it.
 //
 // Questions.
 //   1. Why is cudaMemcpyPeerAsync() not ordered with the work of the device that it reads from?

@@ -1,8 +1,8 @@
 // An exercise: the loss read back at every step.
 //
-// A copy to the host waits for the step. The host then enqueues the next step to an idle device, and the device
-// waits for the host. If the losses are added on the device, the host reads the sum once per epoch. It can then
-// be many steps ahead, and the step can be recorded into a CUDA graph.
+// A copy to the host waits for the step. The host then enqueues the next step to an idle device, and the
+// device waits for the host. If the losses are added on the device, the host reads the sum once per epoch. It
+// can then be many steps ahead, and the step can be recorded into a CUDA graph.
 //
 // Questions.
 //   1. For how long is the device idle in each step of the wrong version?

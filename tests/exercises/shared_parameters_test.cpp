@@ -1,8 +1,8 @@
 // An exercise: parameters that are shared instead of copied.
 //
 // A replica needs parameters of its own. In Python `[parameters] * 2` is a list with the same array twice. In
-// C++ the same happens with two views, or two shared pointers, of one buffer. Every rank then updates the same
-// memory, so n ranks take n steps at once.
+// C++ the same happens with two views, or two shared pointers, of one buffer. Every rank then updates the
+// same memory, so n ranks take n steps at once.
 //
 // Questions.
 //   1. Why do the replicas always compare equal?

@@ -1,8 +1,8 @@
 // An exercise: uncoalesced columns.
 //
-// A matrix is stored by rows. If neighbouring threads have neighbouring rows, the 32 lanes of a warp access one
-// column: 32 addresses that are a whole row apart, and 32 sectors of 32 bytes for 128 bytes of data. The result
-// is right, so no test of values detects the mistake.
+// A matrix is stored by rows. If neighbouring threads have neighbouring rows, the 32 lanes of a warp access
+// one column: 32 addresses that are a whole row apart, and 32 sectors of 32 bytes for 128 bytes of data. The
+// result is right, so no test of values detects the mistake.
 //
 // Questions.
 //   1. How many bytes does the wrong kernel move for each that it needs?
