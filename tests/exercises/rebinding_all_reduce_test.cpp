@@ -26,6 +26,7 @@
 #include <rondo/collectives/collectives.h>
 #include <rondo/kernels/runtime/platform.h>
 #include <rondo/kernels/optimizer/sgd.h>
+#include <rondo/tests/exercises/support.h>
 #include <rondo/tests/support/compare.h>
 
 #include <vector>
@@ -103,6 +104,7 @@ TEST_F(Rebinding, LooksRightThroughTheListAndLeavesTheGradientsAlone) {
   EXPECT_TRUE(all_near(gradients_[0].download(), {1, 10}, 0)) << "and the gradients are what they were";
   EXPECT_TRUE(all_near(gradients_[1].download(), {2, 20}, 0));
   const auto parameters = parameters_after_a_step();
+  show("parameters of the replicas: ", parameters[0][0], " and ", parameters[1][0], " instead of 7");
   EXPECT_NE(parameters[0], parameters[1]) << "so that the replicas drift apart";
 }
 
