@@ -25,7 +25,7 @@ void async_wait_late(int groups);
 // Starts a copy of 4, 8 or 16 bytes; both addresses must be multiples of its size. If !valid, writes zeros
 // and does not read `from`.
 template <int Bytes>
-inline void async_copy(void* to, const void* from, bool valid = true) {
+[[gnu::always_inline]] inline void async_copy(void* to, const void* from, bool valid = true) {
   static_assert(Bytes == 4 || Bytes == 8 || Bytes == 16);
   const uintptr_t addresses =
       reinterpret_cast<uintptr_t>(to) | (valid ? reinterpret_cast<uintptr_t>(from) : 0);
@@ -47,12 +47,18 @@ inline void async_copy(void* to, const void* from, bool valid = true) {
 
 // Commits the calling thread's copies since the last commit as a group.
 inline void async_commit() {
+#ifdef SIMT_OBSERVE
+  detail::observe_async_commit();
+#endif
   if (detail::late_copies) [[unlikely]]
     detail::async_commit_late();
 }
 
 // Waits until at most `groups` of the calling thread's newest groups are pending.
 inline void async_wait(int groups) {
+#ifdef SIMT_OBSERVE
+  detail::observe_async_wait(groups);
+#endif
   if (detail::late_copies) [[unlikely]]
     detail::async_wait_late(groups);
 }
