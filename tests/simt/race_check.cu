@@ -180,6 +180,7 @@ class RaceCheck : public HostTest {
   void SetUp() override {
     HostTest::SetUp();
     if (!simt::can_observe()) GTEST_SKIP() << "needs RONDO_OBSERVE";
+    NOT_UNDER_CHECK();
   }
 
   template <class Work>
@@ -747,6 +748,7 @@ TEST(RaceCheckNowhere, BuildThatCannotObserveSaysSo) {
 struct WholeProgramDeathTest : testing::Test {
   WholeProgramDeathTest() {
     GTEST_FLAG_SET(death_test_style, "threadsafe");
+    simt::settings();  // of this process, which has read the environment then
     setenv("SIMT_CHECK", "1", 1);
   }
   ~WholeProgramDeathTest() { unsetenv("SIMT_CHECK"); }

@@ -3,20 +3,21 @@
 #include <cstdio>
 
 #include "../report.h"
+#include "source_lines.h"
 
 namespace simt {
 namespace {
 
 // Headers whose functions stand for an instruction: their caller is the place that interests.
 bool is_helper(const std::string& file) {
-  for (const char* folder : {"/simt/include/", "/rondo-simt/", "/kernels/core/"})
+  for (const char* folder : {"/simt/include/", "/rondo-simt/", "/kernels/core/", "/include/c++/"})
     if (file.find(folder) != std::string::npos) return true;
   return false;
 }
 
 // "void rondo::(anonymous namespace)::sum<4>(float*)" becomes "sum<4>".
 std::string short_name(const std::string& function) {
-  size_t begin = 0, end = function.size();
+  size_t begin = 0;
   int depth = 0;
   for (size_t i = 0; i < function.size(); ++i) {
     const char c = function[i];
@@ -24,32 +25,34 @@ std::string short_name(const std::string& function) {
     if (c == '>') --depth;
     if (depth != 0) continue;
     if (c == ' ' || (c == ':' && i > 0 && function[i - 1] == ':')) begin = i + 1;
-    if (c == '(') {
-      if (function.compare(i, 21, "(anonymous namespace)") == 0) {
-        i += 20;
-        continue;
-      }
-      end = i;
-      break;
-    }
+    if (c != '(') continue;
+    if (function.compare(i, 21, "(anonymous namespace)") != 0) return function.substr(begin, i - begin);
+    i += 20;
   }
-  return function.substr(begin, end - begin);
+  return function.substr(begin);
 }
 
 std::string place(const SourceLine& line, bool with_function) {
   const std::string at = line.file + ":" + std::to_string(line.line);
-  return with_function && !line.function.empty() ? at + " (" + short_name(line.function) + ")" : at;
+  if (!with_function || line.function.empty()) return at;
+  const std::string name = short_name(line.function);
+  return at + (name == "operator" ? " (a lambda)" : " (" + name + ")");
 }
 
 std::string place(const CheckedAccess& access) {
-  if (access.inlined.empty()) return "an unknown place (no debug information)";
+  const std::vector<SourceLine>& lines = access.inlined;
+  if (lines.empty()) return "an unknown place (no debug information)";
   size_t main = 0;
-  while (main + 1 < access.inlined.size() && is_helper(access.inlined[main].file)) ++main;
-  if (is_helper(access.inlined[main].file)) main = 0;
-  std::string text = place(access.inlined[main], true);
-  for (size_t i = main; i-- > 0;) text += ", " + place(access.inlined[i], false);
-  for (size_t i = main + 1; i < access.inlined.size(); ++i)
-    text += (i == main + 1 ? "; called at " : ", ") + place(access.inlined[i], false);
+  while (main + 1 < lines.size() && is_helper(lines[main].file)) ++main;
+  if (is_helper(lines[main].file)) main = 0;
+  std::string text = place(lines[main], true);
+  for (size_t i = main; i-- > 0;) text += ", " + place(lines[i], false);
+  const char* called = "; called at ";
+  for (size_t i = main + 1; i < lines.size(); ++i) {
+    if (is_helper(lines[i].file)) continue;
+    text += called + place(lines[i], false);
+    called = ", ";
+  }
   return text;
 }
 
@@ -106,6 +109,15 @@ std::string reason(const Finding& finding, Relation relation) {
 }
 
 }  // namespace
+
+const void* SameLines::first_place(const void* place) {
+  const auto [entry, fresh] = known_.try_emplace(place, place);
+  if (!fresh) return entry->second;
+  std::vector<std::pair<std::string, int>> lines;
+  for (const SourceLine& line : source_lines(place)) lines.push_back({line.file, line.line});
+  if (!lines.empty()) entry->second = by_lines_.try_emplace(std::move(lines), place).first->second;
+  return entry->second;
+}
 
 void Findings::publish(Entry& entry) {
   published_.push_back(&entry);

@@ -7,7 +7,8 @@
 #include <cstdint>
 #include <map>
 #include <string>
-#include <tuple>
+#include <unordered_map>
+#include <utility>
 #include <vector>
 
 namespace simt {
@@ -15,13 +16,23 @@ namespace simt {
 // Why two accesses of a race are not ordered.
 enum class Relation : uint8_t { same_warp, same_block, other_block, other_operation };
 
+// One place for all instructions of a source line, such as those of an unrolled loop.
+class SameLines {
+ public:
+  const void* first_place(const void* place);
+
+ private:
+  std::unordered_map<const void*, const void*> known_;
+  std::map<std::vector<std::pair<std::string, int>>, const void*> by_lines_;
+};
+
 class Findings {
  public:
   // Identifies a finding. The same mistake of other threads or at other addresses is the same finding.
   struct Key {
     Problem problem;
     AccessSpace space;
-    const void *first, *second;  // places, or names of operations that are not kernels
+    const void *first, *second;  // places of SameLines, or names of operations that are not kernels
     auto operator<=>(const Key&) const = default;
   };
 

@@ -316,9 +316,9 @@ CheckedAccess RaceCheck::describe(const Cell& cell) const {
 }
 
 void RaceCheck::found(Problem problem, const Cell* first, const Target& target, const Cell& me) {
-  const auto place = [&](const Cell& cell) {
-    return cell.place != 0 ? unpacked(cell.place)
-                           : static_cast<const void*>(order_.description(cell.operation).name);
+  const auto place = [&](const Cell& cell) -> const void* {
+    if (cell.place == 0) return order_.description(cell.operation).name;
+    return same_lines_.first_place(unpacked(cell.place));
   };
   if (problem == Problem::race && !(target.unit.write.flags & Cell::kDefined))
     findings_.comes_too_early(target.space, place(*first));

@@ -77,6 +77,7 @@ class RaceCheck final : public Observer {
   std::mutex mutex_;  // held while a block runs
   GlobalShadow global_;
   Findings findings_;
+  SameLines same_lines_;
   std::unordered_map<uint32_t, Launch> launches_;  // that have begun
   uint64_t fences_ = 0;
 
