@@ -2,6 +2,9 @@
 
 #include <simt/shared.h>
 
+#include <algorithm>
+#include <sstream>
+
 #include "source_lines.h"
 
 namespace simt {
@@ -125,11 +128,20 @@ void RaceCheck::access(unsigned thread, const Access& access) {
   }
 }
 
+// Whether the memory still has the value of fresh memory. Otherwise something has written it that is not
+// observed, such as memcpy() in a kernel.
+bool RaceCheck::is_poison(const Target& target) const {
+  const auto* byte = reinterpret_cast<const unsigned char*>(
+      target.space == AccessSpace::shared ? shared_begin_ + target.address : target.address);
+  const uint32_t bytes = target.page.unit_bytes(target.index);
+  return std::all_of(byte, byte + bytes, [](unsigned char value) { return value == 0xFF; });
+}
+
 void RaceCheck::access(const Target& target, const Cell& me) {
   const auto kind = static_cast<AccessKind>(me.kind);
   const bool defined = (target.unit.write.flags & Cell::kDefined) != 0;
   const bool reads = is_read(kind) || kind == AccessKind::atomic;
-  if (reads && !defined) found(Problem::unwritten_read, nullptr, target, me);
+  if (reads && !defined && is_poison(target)) found(Problem::unwritten_read, nullptr, target, me);
   if (me.flags & Cell::kAtomic)
     update(target, me);
   else if (reads)
@@ -332,16 +344,18 @@ Finding RaceCheck::describe(Problem problem, const Cell* first, const Target& ta
   finding.problem = problem;
   finding.space = target.space;
   finding.access = describe(me);
-  std::string memory = "byte ";
+  std::ostringstream memory;
   if (target.space == AccessSpace::shared) {
     finding.offset = target.address;
-    memory += std::to_string(finding.offset) + " of shared memory";
+    memory << "byte " << finding.offset << " of shared memory";
   } else {
     const GlobalShadow::Allocation& allocation = *global_.find(target.address);
     finding.offset = target.address - allocation.begin;
-    memory += std::to_string(finding.offset) + " of the " + std::to_string(allocation.bytes) + " of an allocation ";
-    memory += allocation.device == Memory::kHost ? "of pinned host memory"
-                                                 : "of device " + std::to_string(allocation.device);
+    memory << "byte " << finding.offset << " of the " << allocation.bytes << " of an allocation of ";
+    if (allocation.device == Memory::kHost)
+      memory << "pinned host memory";
+    else
+      memory << "device " << allocation.device;
   }
   Relation relation = Relation::other_operation;
   if (first) {
@@ -351,7 +365,7 @@ Finding RaceCheck::describe(Problem problem, const Cell* first, const Target& ta
                  : first->thread / 32 == me.thread / 32 ? Relation::same_warp
                                                         : Relation::same_block;
   }
-  finding.text = simt::text(finding, memory, relation);
+  finding.text = simt::text(finding, memory.str(), relation);
   return finding;
 }
 

@@ -57,6 +57,7 @@ class RaceCheck final : public Observer {
   };
 
   void begin_operation(const IssuedOperation& operation);
+  bool is_poison(const Target& target) const;
   void access(const Target& target, const Cell& me);
   void read(const Target& target, const Cell& me);
   void update(const Target& target, const Cell& me);  // atomic
