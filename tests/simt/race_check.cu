@@ -2,6 +2,7 @@
 // exactly the planted mistake, at its lines, and nothing in the correct version. A line is named by the comment
 // at its end.
 #include <simt/check.h>
+#include <simt/unwritten.h>
 
 #include <cstdlib>
 #include <filesystem>
@@ -94,6 +95,12 @@ __global__ void unwritten_shared(unsigned threads_that_write) {
   if (threadIdx.x < threads_that_write) shared<int>(threadIdx.x) = 1;
   __syncthreads();
   use(shared<int>(threadIdx.x));                                 // unwritten_shared: read
+}
+
+__global__ void allowed_unwritten() {
+  simt::allow_unwritten(&shared<int>(0), 63 * 4);
+  __syncthreads();
+  use(shared<int>(threadIdx.x));                                 // allowed_unwritten: read
 }
 
 // cp.async: what may be missing is the wait, the barrier after it, or both barriers of a loop.
@@ -285,6 +292,13 @@ TEST_F(RaceCheck, UnwrittenSharedMemory) {
   });
   EXPECT_EQ(finding.offset, 63u * 4);
   EXPECT_EQ(finding.times, 2u);
+}
+
+TEST_F(RaceCheck, UnwrittenMemoryCanBeAllowed) {
+  expect_silent([&] { launch(2, 63, 256, nullptr, allowed_unwritten); });
+  const Finding finding = expect_one(Problem::unwritten_read, "", "allowed_unwritten: read",
+                                     [&] { launch(2, 64, 256, nullptr, allowed_unwritten); });
+  EXPECT_EQ(finding.offset, 63u * 4);
 }
 
 // ----------------------------------------------------------------------------------------------------------

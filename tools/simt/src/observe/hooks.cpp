@@ -6,6 +6,7 @@
 #include <simt/builtins.h>
 #include <simt/memory_access.h>
 #include <simt/shared.h>
+#include <simt/unwritten.h>
 
 #include <array>
 #include <cstring>
@@ -98,6 +99,9 @@ void observe_async_commit() {
 }
 void observe_async_wait(int groups) {
   if (observer) observer->async_wait(thread_rank, groups);
+}
+void allow_unwritten(const void* begin, size_t bytes) {
+  if (observer && thread_rank == 0) observer->allow_unwritten(reinterpret_cast<uintptr_t>(begin), bytes);
 }
 void observe_copy(void* to, const void* from, size_t bytes) {
   report(SIMT_PLACE, from, bytes, AccessKind::load);

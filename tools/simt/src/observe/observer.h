@@ -55,6 +55,7 @@ class Observer {
   virtual void fence(unsigned /*thread*/) {}
   virtual void async_commit(unsigned /*thread*/) {}
   virtual void async_wait(unsigned /*thread*/, int /*groups*/) {}
+  virtual void allow_unwritten(uintptr_t /*begin*/, size_t /*bytes*/) {}  // simt/unwritten.h
   // Outside of blocks: the running operation is a copy or a fill; memory of a device (or Memory::kHost) is
   // new, or about to be freed.
   virtual void transfer(const Transfer&) {}

@@ -96,36 +96,55 @@ void RaceCheck::access(unsigned thread, const Access& access) {
   me.kind = static_cast<uint8_t>(access.kind);
   if (access.atomic) me.flags = Cell::kAtomic;
   if (access.space == AccessSpace::global) {
-    uintptr_t at = access.address;
-    global_.visit(access.address, access.bytes, [&](Page& page, uint32_t offset, uint32_t bytes) {
-      page.visit(offset, bytes, [&](Unit& unit, uint32_t index, uint32_t begin) {
-        this->access({page, index, unit, AccessSpace::global, at + begin - offset}, me);
-      });
-      at += bytes;
-    });
+    visit_global(access.address, access.bytes, [&](const Target& target) { this->access(target, me); });
     return;
   }
   if (access.kind == AccessKind::async_copy_store) {
     me.flags = Cell::kAsync;
     me.barrier = threads_.open_group(thread);
   }
-  for (size_t at = access.address - shared_begin_, end = at + access.bytes; at < end;) {
-    const uint32_t offset = static_cast<uint32_t>(at % Page::kBytes);
-    std::unique_ptr<Page>& page = shared_pages_[at / Page::kBytes];
-    const size_t page_begin = at - offset;
-    const auto page_bytes = static_cast<uint32_t>(std::min<size_t>(Page::kBytes, detail::shared_bytes - page_begin));
-    if (!page) page = std::make_unique<Page>(page_bytes, /*defined=*/false);
-    const uint32_t bytes = static_cast<uint32_t>(std::min<size_t>(end - at, page_bytes - offset));
-    page->visit(offset, bytes, [&](Unit& unit, uint32_t index, uint32_t begin) {
-      if (unit.write.operation != me.operation || unit.write.block != me.block) {  // of an earlier block
-        unit = {};
-        unit.write.operation = me.operation;
-        unit.write.block = me.block;
-      }
-      this->access({*page, index, unit, AccessSpace::shared, page_begin + begin}, me);
+  visit_shared(access.address - shared_begin_, access.bytes, [&](const Target& target) { this->access(target, me); });
+}
+
+template <class F>
+bool RaceCheck::visit_global(uintptr_t begin, size_t bytes, F f) {
+  uintptr_t at = begin;
+  return global_.visit(begin, bytes, [&](Page& page, uint32_t offset, uint32_t piece) {
+    page.visit(offset, piece, [&](Unit& unit, uint32_t index, uint32_t from) {
+      f(Target{page, index, unit, AccessSpace::global, at + from - offset});
     });
-    at += bytes;
+    at += piece;
+  });
+}
+
+template <class F>
+void RaceCheck::visit_shared(size_t begin, size_t bytes, F f) {
+  for (size_t at = begin, end = begin + bytes; at < end;) {
+    const uint32_t offset = static_cast<uint32_t>(at % Page::kBytes);
+    const size_t page_begin = at - offset;
+    const auto page_bytes =
+        static_cast<uint32_t>(std::min<size_t>(Page::kBytes, detail::shared_bytes - page_begin));
+    std::unique_ptr<Page>& page = shared_pages_[at / Page::kBytes];
+    if (!page) page = std::make_unique<Page>(page_bytes, /*defined=*/false);
+    const uint32_t piece = static_cast<uint32_t>(std::min<size_t>(end - at, page_bytes - offset));
+    page->visit(offset, piece, [&](Unit& unit, uint32_t index, uint32_t from) {
+      if (unit.write.operation != operation_->number || unit.write.block != block_) {  // of an earlier block
+        unit = {};
+        unit.write.operation = operation_->number;
+        unit.write.block = block_;
+      }
+      f(Target{*page, index, unit, AccessSpace::shared, page_begin + from});
+    });
+    at += piece;
   }
+}
+
+void RaceCheck::allow_unwritten(uintptr_t begin, size_t bytes) {
+  const auto define = [](const Target& target) { target.unit.write.flags |= Cell::kDefined; };
+  if (begin - shared_begin_ < detail::shared_bytes)
+    visit_shared(begin - shared_begin_, bytes, define);
+  else
+    visit_global(begin, bytes, define);
 }
 
 // Whether the memory still has the value of fresh memory. Otherwise something has written it that is not
@@ -277,28 +296,18 @@ void RaceCheck::transfer(const Transfer& transfer) {
 // Memory that is not of a device, nor pinned, counts as defined.
 std::vector<RaceCheck::Run> RaceCheck::read_range(uintptr_t begin, size_t bytes, const Cell& me) {
   std::vector<Run> runs;
-  uintptr_t at = begin;
-  const bool known = global_.visit(begin, bytes, [&](Page& page, uint32_t offset, uint32_t piece) {
-    page.visit(offset, piece, [&](Unit& unit, uint32_t index, uint32_t from) {
-      const bool defined = (unit.write.flags & Cell::kDefined) != 0;
-      if (runs.empty() || runs.back().defined != defined) runs.push_back({0, defined});
-      runs.back().bytes += page.unit_bytes(index);
-      read({page, index, unit, AccessSpace::global, at + from - offset}, me);
-    });
-    at += piece;
+  const bool known = visit_global(begin, bytes, [&](const Target& target) {
+    const bool defined = (target.unit.write.flags & Cell::kDefined) != 0;
+    if (runs.empty() || runs.back().defined != defined) runs.push_back({0, defined});
+    runs.back().bytes += target.page.unit_bytes(target.index);
+    read(target, me);
   });
   if (!known) runs = {{bytes, true}};
   return runs;
 }
 
 void RaceCheck::write_range(uintptr_t begin, size_t bytes, bool defined, const Cell& me) {
-  uintptr_t at = begin;
-  global_.visit(begin, bytes, [&](Page& page, uint32_t offset, uint32_t piece) {
-    page.visit(offset, piece, [&](Unit& unit, uint32_t index, uint32_t from) {
-      write({page, index, unit, AccessSpace::global, at + from - offset}, me, defined);
-    });
-    at += piece;
-  });
+  visit_global(begin, bytes, [&](const Target& target) { write(target, me, defined); });
 }
 
 void RaceCheck::allocated(uintptr_t begin, size_t bytes, int device) {

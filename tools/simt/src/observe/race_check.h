@@ -31,6 +31,7 @@ class RaceCheck final : public Observer {
   void fence(unsigned thread) override;
   void async_commit(unsigned thread) override { threads_.commit(thread); }
   void async_wait(unsigned thread, int groups) override { threads_.wait(thread, groups); }
+  void allow_unwritten(uintptr_t begin, size_t bytes) override;
   void transfer(const Transfer& transfer) override;
   void allocated(uintptr_t begin, size_t bytes, int device) override;
   void freed(uintptr_t begin) override;
@@ -57,6 +58,11 @@ class RaceCheck final : public Observer {
   };
 
   void begin_operation(const IssuedOperation& operation);
+  // Calls f(target) for the units of a range.
+  template <class F>
+  void visit_shared(size_t begin, size_t bytes, F f);
+  template <class F>
+  bool visit_global(uintptr_t begin, size_t bytes, F f);
   bool is_poison(const Target& target) const;
   void access(const Target& target, const Cell& me);
   void read(const Target& target, const Cell& me);
