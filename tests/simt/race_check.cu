@@ -1,6 +1,6 @@
 // Kernels and programs that are wrong on purpose, each with a correct version beside it: the check must find
-// exactly the planted mistake, at its lines, and nothing in the correct version. A line is named by the comment
-// at its end.
+// exactly the planted mistake, at its lines, and nothing in the correct version. A line is named by the
+// comment at its end.
 #include <simt/check.h>
 #include <simt/unwritten.h>
 
@@ -249,7 +249,9 @@ TEST_F(RaceCheck, ReportCanBeUnderstood) {
   const Finding finding = expect_race("exchange: write", "exchange: read",
                                       [&] { launch(1, 64, 256, nullptr, exchange, false); });
   const std::string file = __FILE__;
-  const auto at = [&](const char* mark) { return file + ":" + std::to_string(line_of(mark)) + " (exchange)"; };
+  const auto at = [&](const char* mark) {
+    return file + ":" + std::to_string(line_of(mark)) + " (exchange)";
+  };
   EXPECT_EQ(finding.text,
             "unordered accesses to byte 4 of shared memory:\n"
             "    reads 4 bytes: block (0, 0, 0), thread (0, 0, 0), " + at("exchange: read") + "\n"
@@ -280,7 +282,8 @@ TEST_F(RaceCheck, SyncwarpOrdersOnlyTheLanesOfItsMask) {
 
 TEST_F(RaceCheck, BarrierDoesNotOrderThreadsThatHaveExited) {
   expect_silent([&] { launch(1, 64, 256, nullptr, leave_early, false); });
-  expect_race("leave_early: write", "leave_early: read", [&] { launch(1, 64, 256, nullptr, leave_early, true); });
+  expect_race("leave_early: write", "leave_early: read",
+              [&] { launch(1, 64, 256, nullptr, leave_early, true); });
 }
 
 TEST_F(RaceCheck, UnwrittenSharedMemory) {
@@ -783,7 +786,8 @@ TEST_F(WholeProgramDeathTest, EndsWithExitCode3) {
 
 TEST_F(WholeProgramDeathTest, IsRefusedByABuildThatCannotObserve) {
   if (simt::can_observe()) GTEST_SKIP() << "needs a build without RONDO_OBSERVE";
-  EXPECT_EXIT(run(true), testing::ExitedWithCode(2), "SIMT_CHECK=1 is only possible in a build with RONDO_OBSERVE");
+  EXPECT_EXIT(run(true), testing::ExitedWithCode(2),
+              "SIMT_CHECK=1 is only possible in a build with RONDO_OBSERVE");
 }
 
 }  // namespace

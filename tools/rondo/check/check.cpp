@@ -18,7 +18,8 @@ namespace {
   for (std::string& word : words) arguments.push_back(word.data());
   arguments.push_back(nullptr);
   execv("/proc/self/exe", arguments.data());
-  throw Error(Status(StatusCode::out_of_resources, concat("rondo could not be started again: ", std::strerror(errno))));
+  throw Error(Status(StatusCode::out_of_resources,
+                     concat("rondo could not be started again: ", std::strerror(errno))));
 }
 
 }  // namespace
@@ -30,9 +31,10 @@ void check_command(const std::vector<std::string>& command) {
   run_again(command);
 #else
   static_cast<void>(run_again);
-  throw Error(bad_argument(
-      "this build cannot check kernels. cmake --preset observe && cmake --build --preset observe --target rondo "
-      "makes build/observe/rondo, which can; on a GPU, use compute-sanitizer"));
+  throw Error(
+      bad_argument("this build cannot check kernels. cmake --preset observe && cmake --build --preset "
+                   "observe --target rondo "
+                   "makes build/observe/rondo, which can; on a GPU, use compute-sanitizer"));
 #endif
 }
 

@@ -40,8 +40,8 @@ class LongWait {
 // Lives as long as the process; shut_down() ends its threads.
 class Scheduler {
  public:
-  // `skip` returns whether a device has failed; `report` receives every fault; `before_host_function` is called
-  // on the host function's thread.
+  // `skip` returns whether a device has failed; `report` receives every fault; `before_host_function` is
+  // called on the host function's thread.
   struct Hooks {
     std::function<bool(int device)> skip;
     std::function<void(const Operation&, const Fault&)> report;

@@ -69,7 +69,8 @@ bool lazy_loading_of_environment() {
 
 bool check_from_environment() {
   const bool check = from_environment("SIMT_CHECK", 0, 1).value_or(0) != 0;
-  if (check && !kObserve) refuse("SIMT_CHECK", "1", "only possible in a build with RONDO_OBSERVE=ON (cmake --preset observe)");
+  if (check && !kObserve)
+    refuse("SIMT_CHECK", "1", "only possible in a build with RONDO_OBSERVE=ON (cmake --preset observe)");
   return check;
 }
 

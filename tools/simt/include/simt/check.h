@@ -1,9 +1,9 @@
-// The check of kernels: accesses to memory that nothing orders, reads of memory that nobody wrote, and reads of
-// asynchronous copies before they were waited for.
+// The check of kernels: accesses to memory that nothing orders, reads of memory that nobody wrote, and reads
+// of asynchronous copies before they were waited for.
 //
-// It needs a build with RONDO_OBSERVE (the preset observe). SIMT_CHECK=1 checks a whole program: each finding is
-// printed on stderr when it occurs, and the process ends with exit code 3 if there were any. A program can also
-// check a part of itself, with the functions below.
+// It needs a build with RONDO_OBSERVE (the preset observe). SIMT_CHECK=1 checks a whole program: each finding
+// is printed on stderr when it occurs, and the process ends with exit code 3 if there were any. A program can
+// also check a part of itself, with the functions below.
 //
 // Whether two accesses are ordered does not depend on when they happened to run, only on what the program
 // guarantees: barriers, __syncwarp, fences, streams, events, graphs, and what the host waited for. One run
@@ -36,7 +36,7 @@ struct CheckedAccess {
   std::string operation;  // the kernel's name; "a copy", "a fill"
   bool in_kernel = false;
   uint3 block = {0, 0, 0}, thread = {0, 0, 0};  // in a kernel
-  std::string stream;               // "stream 2", "the default stream of device 0"
+  std::string stream;                           // "stream 2", "the default stream of device 0"
   std::vector<SourceLine> inlined;  // in a kernel: the place, then the places that it was inlined into
 };
 

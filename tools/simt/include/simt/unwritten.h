@@ -12,8 +12,8 @@ namespace detail {
 void allow_unwritten(const void* begin, size_t bytes);
 }
 
-// From now on this memory counts as written, in this block if it is shared memory. All threads of a block call
-// it before their first barrier. Does nothing in a build that does not observe kernels.
+// From now on this memory counts as written, in this block if it is shared memory. All threads of a block
+// call it before their first barrier. Does nothing in a build that does not observe kernels.
 [[gnu::always_inline]] inline void allow_unwritten([[maybe_unused]] const void* begin,
                                                    [[maybe_unused]] size_t bytes) {
 #ifdef SIMT_OBSERVE

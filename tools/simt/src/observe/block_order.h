@@ -1,8 +1,8 @@
 // BlockOrder: which actions of the threads of a block happen before which.
 //
 // A barrier orders all threads that take part in it, so most of the order is one number per thread: how many
-// barriers it has passed. Between two barriers only __syncwarp orders, and only lanes of one warp: each thread
-// has a vector clock of the 32 lanes of its warp. Shuffles and votes order nothing. Fences are in
+// barriers it has passed. Between two barriers only __syncwarp orders, and only lanes of one warp: each
+// thread has a vector clock of the 32 lanes of its warp. Shuffles and votes order nothing. Fences are in
 // fence_order.h, asynchronous copies in the second part of this file.
 #pragma once
 

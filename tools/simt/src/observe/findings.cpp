@@ -76,7 +76,8 @@ std::string line(const CheckedAccess& access) {
   std::string text = "    " + verb(access);
   if (!access.in_kernel) return text + ": " + access.operation + " in " + access.stream;
   text += " " + std::to_string(access.bytes) + (access.bytes == 1 ? " byte" : " bytes");
-  return text + ": block " + simt::text(access.block) + ", thread " + simt::text(access.thread) + ", " + place(access);
+  return text + ": block " + simt::text(access.block) + ", thread " + simt::text(access.thread) + ", " +
+         place(access);
 }
 
 std::string operation(const CheckedAccess& access) {
@@ -96,14 +97,16 @@ std::string reason(const Finding& finding, Relation relation) {
   const std::string note = one_atomic ? " An atomic orders only atomics." : "";
   switch (relation) {
     case Relation::same_warp:
-      return "Neither __syncthreads nor __syncwarp is between them; shuffles and votes order no memory." + note;
+      return "Neither __syncthreads nor __syncwarp is between them; shuffles and votes order no memory." +
+             note;
     case Relation::same_block:
       return "No __syncthreads is between them." + note;
     case Relation::other_block:
       return "The blocks of a launch run in any order, and no __threadfence orders these two." + note;
     case Relation::other_operation:
       if (earlier.stream == access.stream) return "No path of the graph leads from one to the other.";
-      return "Nothing orders the two streams here: no event from one to the other, and the host did not wait.";
+      return "Nothing orders the two streams here: no event from one to the other, and the host did not "
+             "wait.";
   }
   return "";
 }
@@ -144,9 +147,10 @@ std::vector<Finding> Findings::all() const {
 }
 
 std::string text(const Finding& finding, const std::string& memory, Relation relation) {
-  const char* title = finding.problem == Problem::race             ? "unordered accesses to "
-                      : finding.problem == Problem::unwritten_read ? "a read of unwritten "
-                                                                   : "an access to an unfinished cp.async in ";
+  const char* title = finding.problem == Problem::race ? "unordered accesses to "
+                      : finding.problem == Problem::unwritten_read
+                          ? "a read of unwritten "
+                          : "an access to an unfinished cp.async in ";
   std::string text = title + memory + ":\n";
   const bool two_operations = finding.earlier && relation == Relation::other_operation;
   if (finding.earlier) {

@@ -1,7 +1,7 @@
 // Observer: what the executor tells about the running blocks in a build that observes kernels.
 //
-// One observer at a time is active in the process: it counts (profile.cpp) or checks (race_check.cpp). All calls come from the thread
-// that runs the block; different blocks run on different threads at once.
+// One observer at a time is active in the process: it counts (profile.cpp) or checks (race_check.cpp). All
+// calls come from the thread that runs the block; different blocks run on different threads at once.
 #pragma once
 
 #include <simt/kernel.h>

@@ -56,8 +56,7 @@ bool RaceCheck::begin_block(const Kernel& kernel, uint64_t number) {
   block_ = static_cast<uint32_t>(number);
   const auto [launch, fresh] = launches_.try_emplace(operation_->number);
   if (fresh) {
-    launch->second.blocks_left =
-        alone_ ? 1 : uint64_t{kernel.grid.x} * kernel.grid.y * kernel.grid.z;
+    launch->second.blocks_left = alone_ ? 1 : uint64_t{kernel.grid.x} * kernel.grid.y * kernel.grid.z;
     shared_pages_.clear();
   }
   launch_ = &launch->second;
@@ -103,7 +102,8 @@ void RaceCheck::access(unsigned thread, const Access& access) {
     me.flags = Cell::kAsync;
     me.barrier = threads_.open_group(thread);
   }
-  visit_shared(access.address - shared_begin_, access.bytes, [&](const Target& target) { this->access(target, me); });
+  visit_shared(access.address - shared_begin_, access.bytes,
+               [&](const Target& target) { this->access(target, me); });
 }
 
 template <class F>
@@ -204,8 +204,8 @@ void RaceCheck::for_reads(const Target& target, F f) {
 
 // Keeps a read, or an atomic, for later writes. It replaces a read that happens before it. Of reads of one
 // operation that nothing orders two are enough: the first and the newest. An atomic replaces any other one,
-// because atomics on one address have an order; so the thread of the newest may access the address plainly, as
-// the last block does that resets the counter of blocks.
+// because atomics on one address have an order; so the thread of the newest may access the address plainly,
+// as the last block does that resets the counter of blocks.
 void RaceCheck::remember(const Target& target, const Cell& me) {
   const int atomic = me.flags & Cell::kAtomic;
   const auto plain = [](const Cell& read) { return !(read.flags & Cell::kAtomic); };
@@ -235,7 +235,8 @@ void RaceCheck::remember(const Target& target, const Cell& me) {
       more->clear();
       target.unit.write.flags |= Cell::kMoreReads;
     }
-    std::erase_if(*more, [&](const Cell& read) { return plain(read) && !atomic && read.operation == me.operation; });
+    std::erase_if(*more,
+                  [&](const Cell& read) { return plain(read) && !atomic && read.operation == me.operation; });
     more->push_back(me);
   }
 }
@@ -282,8 +283,8 @@ void RaceCheck::transfer(const Transfer& transfer) {
     std::vector<Run> runs = {{transfer.width, true}};
     if (transfer.from) {
       me.kind = static_cast<uint8_t>(AccessKind::load);
-      runs = read_range(reinterpret_cast<uintptr_t>(transfer.from) + row * transfer.from_pitch, transfer.width,
-                        me);
+      runs = read_range(reinterpret_cast<uintptr_t>(transfer.from) + row * transfer.from_pitch,
+                        transfer.width, me);
     }
     me.kind = static_cast<uint8_t>(AccessKind::store);
     for (const Run& run : runs) {

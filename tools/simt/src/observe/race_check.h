@@ -54,7 +54,7 @@ class RaceCheck final : public Observer {
     uint32_t index;
     Unit& unit;
     AccessSpace space;
-    uintptr_t address;
+    uintptr_t address;  // or the offset in shared memory
   };
 
   void begin_operation(const IssuedOperation& operation);
