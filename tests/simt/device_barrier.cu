@@ -87,6 +87,7 @@ TEST(Barrier, SeedsChangeTheOrderAndRepeatIt) {
 
 // Without the barrier, a thread may read the other's value before or after it is written.
 TEST(Barrier, AMissingBarrierIsDetectedUnderSomeSeed) {
+  NOT_UNDER_CHECK();
   if (kThreadSanitizer) GTEST_SKIP() << "it would say so: see device_sanitizer.cu";
   int wrong_seeds = 0;
   for (uint64_t seed = 0; seed < 10; ++seed) {
@@ -148,6 +149,7 @@ TEST(Barrier, VotesCountOnlyThreadsThatHaveNotExited) {
 }
 
 TEST(SharedMemory, IsAlignedPoisonedAndOfTheRequestedSize) {
+  NOT_UNDER_CHECK();
   for (int repeat = 0; repeat < 3;
        ++repeat) {  // unless it is cleared, the second block finds the data of the first
     run_ok({2, 1, 1000}, [&] {

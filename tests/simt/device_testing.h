@@ -12,9 +12,13 @@
 #include <thread>
 #include <vector>
 
+// First in a test whose program is wrong on purpose, or checks for itself: the check would say so.
+#define NOT_UNDER_CHECK() \
+  if (simt::settings().check) GTEST_SKIP() << "not with SIMT_CHECK=1"
+
 namespace simt_test {
 
-#ifdef __SANITIZE_THREAD__
+#if defined(__SANITIZE_THREAD__) && !defined(SIMT_OBSERVE)
 inline constexpr bool kThreadSanitizer = true;
 #else
 inline constexpr bool kThreadSanitizer = false;

@@ -69,6 +69,7 @@ int read_after_write(uint64_t seed, bool ordered) {
 }
 
 TEST_F(HostOrder, SomeSeedDetectsAMissingEvent) {
+  NOT_UNDER_CHECK();
   std::vector<int> seen, again;
   for (uint64_t seed = 0; seed < 32; ++seed) seen.push_back(read_after_write(seed, false));
   for (uint64_t seed = 0; seed < 32; ++seed) again.push_back(read_after_write(seed, false));

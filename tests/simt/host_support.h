@@ -22,6 +22,10 @@
     EXPECT_EQ(cudaGetLastError(), (error)); \
   } while (false)
 
+// First in a test whose program is wrong on purpose, or checks for itself: the check would say so.
+#define NOT_UNDER_CHECK() \
+  if (simt::settings().check) GTEST_SKIP() << "not with SIMT_CHECK=1"
+
 namespace simt_test {
 
 inline cudaLaunchConfig_t shape(unsigned grid, unsigned block, cudaStream_t stream = nullptr,

@@ -485,6 +485,7 @@ TEST_F(Connections, AGraphOccupiesTheQueueOfItsLaunch) {
 // Of three streams on two queues, the last shares one with the first or with the second. Two streams that
 // share a queue keep the order of submission. Two that do not share one lose it under some seed.
 TEST_F(Connections, TheSeedAssignsThem) {
+  NOT_UNDER_CHECK();
   int shared = 0;
   const int seeds = 24;
   for (int seed = 0; seed < seeds; ++seed) {

@@ -68,6 +68,7 @@ class Observe : public ::testing::Test {
  protected:
   void SetUp() override {
     if (!simt::can_observe()) GTEST_SKIP() << "needs RONDO_OBSERVE";
+    NOT_UNDER_CHECK();
   }
 };
 

@@ -143,9 +143,16 @@ CommandLine parse_command_line(int argc, const char* const* argv) {
   const Command plot = add_plot(program, line.plot);
   const Command banks = add_banks(program, line.banks);
   const Command sectors = add_sectors(program, line.sectors);
+  program.add_command("check", "Run a command and check its kernels: rondo check COMMAND [OPTIONS]");
 
   std::vector<std::string> words = words_of(argc, argv);
   words.insert(words.begin(), argv[0]);
+  // The words after it are another command line, which is not this parser's.
+  if (words.size() > 1 && words[1] == "check" && !(words.size() > 2 && words[2] == "--help")) {
+    line.action = CommandLine::Action::check;
+    line.checked.assign(words.begin() + 2, words.end());
+    return line;
+  }
   const CommandParser::Outcome outcome = parser.parse(words);
   if (outcome == CommandParser::Outcome::text) {
     line.text = parser.text();

@@ -55,6 +55,7 @@ struct CommandLine {
     train_lenet,
     train_resnet18,
     train_mlp,
+    check,
     devices,
     links,
     plot,
@@ -70,6 +71,7 @@ struct CommandLine {
   };
   Action action = Action::print_text;
   std::string text;  // for print_text: the help or the version
+  std::vector<std::string> checked;  // the command that `check` runs
   NetworkArguments lenet, resnet18;
   MlpArguments mlp;
   DevicesArguments devices;

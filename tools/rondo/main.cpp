@@ -2,12 +2,14 @@
 //   0              success
 //   1              the work failed: memory, a device, a full disk, a diverged training, wrong elements
 //   2              an invalid command line; nothing was done
+//   3              the check of the kernels found a mistake (rondo check)
 //   129, 130, 143  SIGHUP, SIGINT (Ctrl-C) or SIGTERM ended a training, after its step and its checkpoint
 
 #include <rondo/kernels/runtime/platform.h>
 #include <rondo/kernels/core/status.h>
 #include <rondo/tools/rondo/arguments.h>
 #include <rondo/tools/rondo/banks/banks.h>
+#include <rondo/tools/rondo/check/check.h>
 #include <rondo/tools/rondo/collective/collective.h>
 #include <rondo/tools/rondo/devices/devices.h>
 #include <rondo/tools/rondo/support/launched.h>
@@ -77,6 +79,8 @@ int run(const CommandLine& line, rondo::ProcessGroup* processes) {
     case CommandLine::Action::train_mlp:
       rondo::program::train_mlp(line.mlp, std::cout, terminal, processes);
       break;
+    case CommandLine::Action::check:
+      rondo::program::check_command(line.checked);
     case CommandLine::Action::devices:
       rondo::program::show_devices(line.devices, std::cout);
       break;

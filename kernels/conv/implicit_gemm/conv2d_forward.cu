@@ -84,7 +84,7 @@ __device__ RowPlace place_of(const Rows& rows, int64_t row) {
 }
 
 // Rows past the end repeat the last row: they read valid memory, and their results are not stored.
-__device__ GatherRow gather_row(const Rows& rows, int from_channels, int64_t row) {
+__device__ __forceinline__ GatherRow gather_row(const Rows& rows, int from_channels, int64_t row) {
   const RowPlace place = place_of(rows, min(row, rows.count() - 1));
   const int y = rows.h.from_first + place.h * rows.h.from_step,
             x = rows.w.from_first + place.w * rows.w.from_step;

@@ -123,6 +123,7 @@ __global__ __launch_bounds__(Tile::kThreads, 1) void winograd_filter_gradient_ke
   const int row0 = static_cast<int>(blockIdx.x) / p.blocks_of_columns * Tile::kRows;
   const int column0 = static_cast<int>(blockIdx.x) % p.blocks_of_columns * Tile::kColumns;
   const int64_t first = blockIdx.y * p.tiles_per_part, end = min(p.tiles, first + p.tiles_per_part);
+  multiplies_unwritten(shared.k_tiles);
 
   const int frequency = Sums<Tile>::frequency();
   Sums<Tile> sums;

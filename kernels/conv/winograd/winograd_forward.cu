@@ -108,6 +108,7 @@ __global__ __launch_bounds__(Tile::kThreads, 1) void winograd_forward_kernel(con
   const int64_t tile0 = static_cast<int64_t>(blockIdx.x) % p.blocks_of_tiles * Tile::kRows;
   const int panel = static_cast<int>(blockIdx.x) / p.blocks_of_tiles;
   const int rows = static_cast<int>(min(int64_t{Tile::kRows}, p.tiles - tile0));
+  multiplies_unwritten(shared.inputs);
 
   for (int i = threadIdx.x; i < Tile::kRows; i += Tile::kThreads) {
     shared.input_positions[i] = tile_position<4>(tile0 + i, p.tiles, p.tiles_h, p.tiles_w, p.h, p.w,

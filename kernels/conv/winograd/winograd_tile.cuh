@@ -10,6 +10,10 @@
 #include <rondo/kernels/core/launch.cuh>
 #include <rondo/kernels/gemm/tiles.cuh>
 
+#ifdef __SIMT__
+#include <simt/unwritten.h>
+#endif
+
 namespace rondo::winograd {
 
 template <int ThreadsM, int ThreadsN, int PerThreadM, int PerThreadN, int Rows, int Columns, int Inner,
@@ -43,6 +47,15 @@ inline constexpr int kUnrolledSteps = 1;
 #else
 inline constexpr int kUnrolledSteps = 4;
 #endif
+
+// Threads multiply whole register tiles, also past a block's last row or column, where `k_tile` has not been
+// written. They do not store these results.
+template <class KTile>
+__device__ __forceinline__ void multiplies_unwritten([[maybe_unused]] const KTile& k_tile) {
+#ifdef __SIMT__
+  simt::allow_unwritten(&k_tile, sizeof(k_tile));
+#endif
+}
 
 // The accumulated sums of the calling thread.
 template <class Tile>

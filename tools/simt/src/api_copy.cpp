@@ -68,6 +68,8 @@ Copy flat(void* to, const void* from, size_t bytes) { return {to, from, bytes, b
 
 std::shared_ptr<Operation> make_operation(Copy copy, std::shared_ptr<const std::vector<char>> staged) {
   auto operation = std::make_shared<Operation>();
+  operation->transfer = {"a copy",        copy.to,    copy.from,  copy.to_pitch,
+                         copy.from_pitch, copy.width, copy.height};
   if (copy.height == 1) {
     operation->pieces = (copy.width + kPieceBytes - 1) / kPieceBytes;
     operation->run = [copy, staged](uint64_t piece) {
@@ -97,6 +99,7 @@ cudaError_t copy_on_stream(Runtime& runtime, Copy copy, Kinds kinds, cudaStream_
   const Place to = examine(runtime.memory, copy.to, copy.to_bytes(), kinds.to);
   const Place from = examine(runtime.memory, copy.from, copy.from_bytes(), kinds.from);
   std::vector<TaskPtr> tasks;
+  Clock waited;
   int device = 0;
   {
     std::unique_lock lock(runtime.mutex);
@@ -121,13 +124,16 @@ cudaError_t copy_on_stream(Runtime& runtime, Copy copy, Kinds kinds, cudaStream_
     if (to.device != Memory::kHost && from.device != Memory::kHost)
       operation->copies = Operation::Link{from.device, to.device};
     runtime.enqueue(stream, std::move(operation));
-    if (blocking && !captured) tasks = stream->tail;
+    if (blocking && !captured) {
+      tasks = stream->tail;
+      waited = stream->after;
+    }
   }
   if (tasks.empty()) {
     runtime.scheduler.throttle();
     return cudaSuccess;
   }
-  return wait_for(tasks, device);
+  return wait_for(tasks, device, waited);
 }
 
 void check_pitches(size_t to_pitch, size_t from_pitch, size_t width) {
@@ -187,16 +193,19 @@ cudaError_t cudaMemcpyPeer(void* to, int to_device, const void* from, int from_d
   return api([&](Runtime& runtime) {
     check_peers(runtime, to, to_device, from, from_device, bytes);
     std::vector<TaskPtr> tasks;
+    Clock waited;
     {
       std::lock_guard lock(runtime.mutex);
       runtime.forbid_during_capture();
       runtime.current_device();
-      for (const int device : {host_thread().device, to_device, from_device})
-        for (TaskPtr& task : runtime.pending(*runtime.devices[static_cast<size_t>(device)]))
-          tasks.push_back(std::move(task));
+      for (const int ordinal : {host_thread().device, to_device, from_device}) {
+        Device& device = *runtime.devices[static_cast<size_t>(ordinal)];
+        for (TaskPtr& task : runtime.pending(device)) tasks.push_back(std::move(task));
+        waited.join(runtime.after(device));
+      }
     }
     for (const int device : {host_thread().device, to_device, from_device}) {
-      const cudaError_t failure = wait_for(tasks, device);
+      const cudaError_t failure = wait_for(tasks, device, waited);
       require(failure == cudaSuccess, failure);
     }
     return copy_on_stream(runtime, flat(to, from, bytes), {Side::device, Side::device}, cudaStreamLegacy,
@@ -230,6 +239,7 @@ cudaError_t cudaMemsetAsync(void* to, int value, size_t bytes, cudaStream_t hand
     if (bytes == 0) return cudaSuccess;
     examine(runtime.memory, to, bytes, Side::device);
     auto operation = std::make_shared<Operation>();
+    operation->transfer = {"a fill", to, nullptr, bytes, 0, bytes, 1};
     operation->pieces = (bytes + kPieceBytes - 1) / kPieceBytes;
     operation->run = [to, value, bytes](uint64_t piece) {
       const size_t begin = piece * kPieceBytes;

@@ -65,14 +65,16 @@ cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int dev
 cudaError_t cudaDeviceSynchronize() {
   return api([](Runtime& runtime) {
     std::vector<TaskPtr> tasks;
+    Clock waited;
     const int device = host_thread().device;
     {
       std::lock_guard lock(runtime.mutex);
       runtime.forbid_synchronizing_while_capturing(device);
       runtime.forbid_during_capture();
       tasks = runtime.pending(runtime.current_device());
+      waited = runtime.after(runtime.current_device());
     }
-    return wait_for(tasks, device);
+    return wait_for(tasks, device, waited);
   });
 }
 
@@ -83,11 +85,13 @@ cudaError_t cudaDeviceReset() {
     const int ordinal = host_thread().device;
     Device& device = *runtime.devices[static_cast<size_t>(ordinal)];
     std::vector<TaskPtr> tasks;
+    Clock waited;
     {
       std::lock_guard lock(runtime.mutex);
       tasks = runtime.pending(device);
+      waited = runtime.after(device);
     }
-    wait_for(tasks, ordinal);
+    wait_for(tasks, ordinal, waited);
     std::lock_guard lock(runtime.mutex);
     runtime.streams.remove_if([&](const Stream& stream) { return stream.device == ordinal; });
     runtime.events.remove_if([&](const Event& event) { return event.device == ordinal; });

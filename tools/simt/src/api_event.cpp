@@ -47,6 +47,8 @@ cudaError_t cudaEventRecordWithFlags(cudaEvent_t event_handle, cudaStream_t stre
     if (!stream->capture) {
       event->capture = nullptr;
       event->task = runtime.append(*stream, nullptr);
+      runtime.order_marker(*stream);
+      event->after = stream->after;
     } else if (flags == cudaEventRecordExternal) {
       Node node;
       node.recorded = event;
@@ -75,9 +77,12 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t stream_handle, cudaEvent_t event_ha
     } else if (stream->capture || event->capture) {
       runtime.wait_in_capture(stream, *event);
     } else if (const TaskPtr recorded = event->task; recorded && !recorded->finished()) {
+      runtime.order_marker(*stream, &event->after);
       runtime.make_room(lock, stream, "a wait for an event");
       runtime.append(*stream, nullptr,
                      recorded);  // delays the streams of the same hardware queue, like any operation
+    } else {
+      runtime.order_marker(*stream, &event->after);
     }
     return cudaSuccess;
   });
@@ -92,13 +97,16 @@ cudaError_t cudaEventQuery(cudaEvent_t handle) {
     runtime.forbid_during_capture();
     const cudaError_t failure = runtime.devices[static_cast<size_t>(event->device)]->failure;
     if (failure != cudaSuccess) return failure;
-    return !event->task || event->task->finished() ? cudaSuccess : cudaErrorNotReady;
+    if (event->task && !event->task->finished()) return cudaErrorNotReady;
+    runtime.order.host_waited(event->after);
+    return cudaSuccess;
   });
 }
 
 cudaError_t cudaEventSynchronize(cudaEvent_t handle) {
   return api([&](Runtime& runtime) {
     std::vector<TaskPtr> tasks;
+    Clock waited;
     int device = 0;
     {
       std::lock_guard lock(runtime.mutex);
@@ -107,8 +115,9 @@ cudaError_t cudaEventSynchronize(cudaEvent_t handle) {
       runtime.forbid_during_capture();
       device = event->device;
       if (event->task) tasks.push_back(event->task);
+      waited = event->after;
     }
-    return wait_for(tasks, device);
+    return wait_for(tasks, device, waited);
   });
 }
 
@@ -126,6 +135,8 @@ cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t start_handle, 
     const cudaError_t failure = runtime.devices[static_cast<size_t>(start->device)]->failure;
     if (failure != cudaSuccess) return failure;
     if (!start->task->finished() || !end->task->finished()) return cudaErrorNotReady;
+    runtime.order.host_waited(start->after);
+    runtime.order.host_waited(end->after);
     const std::chrono::duration<float, std::milli> elapsed =
         end->task->finished_at - start->task->finished_at;
     *milliseconds = elapsed.count();

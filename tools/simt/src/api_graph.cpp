@@ -25,6 +25,11 @@ void Runtime::launch_graph(const std::shared_ptr<Stream>& stream, GraphExec& exe
   }
   forbid_implicit_dependency(*stream);
 
+  order_marker(*stream, &exec.after);
+  std::vector<Clock> after_nodes;
+  Clock after_graph = stream->after;
+  const StreamName name = {stream->device, stream->number};
+
   std::vector<TaskPtr> tasks;
   std::vector<Scheduler::Edge> edges;
   tasks.reserve(nodes.size() + 2);
@@ -39,6 +44,15 @@ void Runtime::launch_graph(const std::shared_ptr<Stream>& stream, GraphExec& exe
     if (node.predecessors.empty()) edges.push_back({begin, task});
     for (const int before : node.predecessors) edges.push_back({tasks[static_cast<size_t>(before)], task});
     if (node.awaited && node.awaited->task) edges.push_back({node.awaited->task, task});
+    if (order.on()) {
+      Clock clock = stream->after;
+      for (const int before : node.predecessors) clock.join(after_nodes[static_cast<size_t>(before)]);
+      if (node.awaited) clock.join(node.awaited->after);
+      if (task->operation) task->issued = order.issue(clock, *task->operation, name);
+      if (node.recorded) node.recorded->after = clock;
+      after_graph.join(clock);
+      after_nodes.push_back(std::move(clock));
+    }
     if (node.recorded) {
       node.recorded->task = task;
       node.recorded->capture = nullptr;
@@ -55,11 +69,13 @@ void Runtime::launch_graph(const std::shared_ptr<Stream>& stream, GraphExec& exe
   stream->tail.assign(1, end);
   last = end;
   exec.last = end;
+  stream->after = exec.after = after_graph;
   for (const int device : exec.devices) {
     if (device == stream->device) continue;
     auto& strays = devices[static_cast<size_t>(device)]->strays;
     std::erase_if(strays, [](const TaskPtr& task) { return task->finished(); });
     strays.push_back(end);
+    devices[static_cast<size_t>(device)]->after_others.join(after_graph);
   }
 }
 

@@ -119,6 +119,7 @@ cudaError_t launch(const cudaLaunchConfig_t* config, Launch launch) {
     operation->device = host_thread().device;
     operation->pieces = uint64_t{config->gridDim.x} * config->gridDim.y * config->gridDim.z;
     operation->run = [work, &memory = runtime.memory](uint64_t block) { return work->run(memory, block); };
+    operation->kernel = &work->kernel;
     operation->leave = [kernel = &work->kernel] { join_blocks(*kernel); };
     {
       std::unique_lock lock(runtime.mutex);

@@ -22,6 +22,7 @@ cudaError_t cudaStreamCreateWithPriority(cudaStream_t* handle, unsigned int flag
     stream->device = host_thread().device;
     stream->blocking = (flags & cudaStreamNonBlocking) == 0;
     std::lock_guard lock(runtime.mutex);
+    stream->number = ++runtime.streams_made;
     stream->queue = runtime.queue_for_new_stream(device);
     device.streams.insert(stream);
     runtime.streams.add(std::move(stream), handle);
@@ -35,7 +36,9 @@ cudaError_t cudaStreamDestroy(cudaStream_t handle) {
     std::lock_guard lock(runtime.mutex);
     const auto stream = runtime.streams.take(handle);
     if (stream->capture) stream->capture->invalidated = true;
-    std::erase_if(runtime.devices[static_cast<size_t>(stream->device)]->streams, [&](const auto& candidate) {
+    Device& device = *runtime.devices[static_cast<size_t>(stream->device)];
+    (stream->blocking ? device.after_destroyed_blocking : device.after_others).join(stream->after);
+    std::erase_if(device.streams, [&](const auto& candidate) {
       const bool destroyed = candidate == stream || candidate->destroyed;
       candidate->destroyed = destroyed;
       return destroyed && std::all_of(candidate->tail.begin(), candidate->tail.end(),
@@ -48,6 +51,7 @@ cudaError_t cudaStreamDestroy(cudaStream_t handle) {
 cudaError_t cudaStreamSynchronize(cudaStream_t handle) {
   return api([&](Runtime& runtime) {
     std::vector<TaskPtr> tasks;
+    Clock waited;
     int device = 0;
     {
       std::lock_guard lock(runtime.mutex);
@@ -55,8 +59,9 @@ cudaError_t cudaStreamSynchronize(cudaStream_t handle) {
       runtime.forbid_use_while_capturing(*stream);
       device = stream->device;
       tasks = runtime.predecessors(*stream);
+      waited = runtime.before(*stream);
     }
-    return wait_for(tasks, device);
+    return wait_for(tasks, device, waited);
   });
 }
 
@@ -66,7 +71,9 @@ cudaError_t cudaStreamQuery(cudaStream_t handle) {
     std::lock_guard lock(runtime.mutex);
     const auto stream = runtime.stream(handle);
     runtime.forbid_use_while_capturing(*stream);
-    return runtime.predecessors(*stream).empty() ? cudaSuccess : cudaErrorNotReady;
+    if (!runtime.predecessors(*stream).empty()) return cudaErrorNotReady;
+    runtime.order.host_waited(runtime.before(*stream));
+    return cudaSuccess;
   });
 }
 

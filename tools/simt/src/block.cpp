@@ -56,11 +56,11 @@ class ObservedBlock {
  public:
   ObservedBlock(const Kernel& kernel, uint64_t number) {
     if (!kObserve) return;
+    refresh_global_memory();  // first, because it starts the runtime, which may start a check
     Observer* const observer = active_observer;
     if (!observer) return;
     runs_ = observer->begin_block(kernel, number);
     if (runs_) detail::observer = observer;
-    refresh_global_memory();
   }
   ~ObservedBlock() {
     if (kObserve && detail::observer) std::exchange(detail::observer, nullptr)->end_block();
@@ -318,8 +318,11 @@ void Block::end_group(Warp& warp, int index) {
   const WarpGroup group = warp.groups[index];
   warp.groups[index] = warp.groups[--warp.group_count];
   group.operation->run(warp.records, group.arrived);
-  if (kObserve && detail::observer)
-    detail::observer->warp_meets(static_cast<unsigned>(&warp - warps_.data()), group.arrived);
+  if (kObserve && detail::observer) {
+    const auto number = static_cast<unsigned>(&warp - warps_.data());
+    detail::observer->warp_meets(number, group.arrived);
+    if (group.operation == &detail::kSync) detail::observer->warp_synchronizes(number, group.arrived);
+  }
   FiberQueue fibers;
   for (unsigned rest = group.arrived; rest != 0; rest &= rest - 1)
     if (Fiber* fiber = warp.fibers[std::countr_zero(rest)]) fibers.push(*fiber);
@@ -384,6 +387,7 @@ void memory_fence() {
   static constexpr char fences = 0;
   tsan_acquire(&fences);
   tsan_release(&fences);
+  if (kObserve && detail::observer) detail::observer->fence(thread_rank);
 }
 
 namespace detail {

@@ -5,6 +5,7 @@
 #include <mutex>
 #include <sstream>
 
+#include "observe/observer.h"
 #include "sanitizers.h"
 
 namespace simt {
@@ -13,6 +14,13 @@ namespace {
 constexpr size_t kAlignment = 256;
 
 uintptr_t address_of(const void* pointer) { return reinterpret_cast<uintptr_t>(pointer); }
+
+// Without a lock, because an observer that runs a block may be looking up an address.
+void free_unlocked(void* pointer) {
+  if (kObserve)
+    if (Observer* const observer = active_observer) observer->freed(address_of(pointer));
+  std::free(pointer);
+}
 
 }  // namespace
 
@@ -45,6 +53,9 @@ cudaError_t Memory::allocate(int device, size_t bytes, void** pointer) {
   }
   ranges_[address_of(fresh)] = {address_of(fresh), bytes, device};
   ++generation_;
+  lock.unlock();
+  if (kObserve)
+    if (Observer* const observer = active_observer) observer->allocated(address_of(fresh), bytes, device);
   *pointer = fresh;
   return cudaSuccess;
 }
@@ -59,18 +70,19 @@ cudaError_t Memory::release(void* pointer, bool host) {
     ranges_.erase(found);
     ++generation_;
   }
-  std::free(pointer);
+  free_unlocked(pointer);
   return cudaSuccess;
 }
 
 void Memory::release_all_of(int device) {
+  std::vector<void*> freed;
   std::unique_lock lock(mutex_);
   for (auto range = ranges_.begin(); range != ranges_.end();) {
     if (range->second.device != device) {
       ++range;
       continue;
     }
-    std::free(reinterpret_cast<void*>(range->first));
+    freed.push_back(reinterpret_cast<void*>(range->first));
     range = ranges_.erase(range);
   }
   const auto index = static_cast<size_t>(device);
@@ -78,6 +90,8 @@ void Memory::release_all_of(int device) {
   peers_[index].assign(peers_.size(), false);
   for (auto& row : peers_) row[index] = false;
   ++generation_;
+  lock.unlock();
+  for (void* pointer : freed) free_unlocked(pointer);
 }
 
 const Memory::Range* Memory::find_locked(uintptr_t address) const {

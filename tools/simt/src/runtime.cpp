@@ -8,6 +8,7 @@
 #include <string>
 
 #include "kernel_name.h"
+#include "observe/check.h"
 
 namespace simt {
 namespace {
@@ -61,6 +62,10 @@ Runtime::Runtime(const Settings& settings)
                 {[this](int device) { return devices[static_cast<size_t>(device)]->failure != cudaSuccess; },
                  [this](const Operation& operation, const Fault& fault) {
                    fail_device(operation.device, fault);
+                 },
+                 // It may tell the host, in a way that is not known here, that the work before it is done.
+                 [this](const Task& task) {
+                   if (task.issued) order.host_waited(task.issued->before);
                  }}) {}
 
 // Never destroyed, because static objects of the program may hold memory and streams until the end. The
@@ -70,6 +75,7 @@ Runtime& Runtime::get() {
   static Runtime* const runtime = []() -> Runtime* {
     try {
       auto* fresh = new Runtime(settings());
+      if (settings().check) check_whole_program(*fresh);
       instance = fresh;
       std::atexit([] {
         if (getpid() != owner) return;  // a forked child has no workers
@@ -222,8 +228,44 @@ void Runtime::load(std::unique_lock<std::mutex>& lock, const void* kernel) {
   device.loaded.insert(kernel);
 }
 
+Clock Runtime::before(const Stream& stream) {
+  Clock clock = stream.after;
+  if (!order.on()) return clock;
+  const Device& device = *devices[static_cast<size_t>(stream.device)];
+  if (stream.legacy) {
+    for (const auto& other : device.streams)
+      if (other->blocking) clock.join(other->after);
+    clock.join(device.after_destroyed_blocking);
+  } else if (stream.blocking) {
+    clock.join(device.legacy->after);
+  }
+  return clock;
+}
+
+Clock Runtime::after(const Device& device) {
+  if (!order.on()) return {};
+  Clock clock = before(*device.legacy);
+  for (const auto& stream : device.streams) clock.join(stream->after);
+  clock.join(device.after_others);
+  return clock;
+}
+
+void Runtime::order_task(Stream& stream, Task& task) {
+  if (!order.on()) return;
+  stream.after = before(stream);
+  task.issued = order.issue(stream.after, *task.operation, {stream.device, stream.number});
+}
+
+void Runtime::order_marker(Stream& stream, const Clock* event) {
+  if (!order.on()) return;
+  stream.after = before(stream);
+  stream.after.join(order.host());
+  if (event) stream.after.join(*event);
+}
+
 TaskPtr Runtime::append(Stream& stream, std::shared_ptr<const Operation> operation, const TaskPtr& event) {
   TaskPtr task = make_task(std::move(operation));
+  if (task->operation) order_task(stream, *task);
   task->backlog = stream.backlog;
   ++task->backlog->unfinished;
   std::vector<Scheduler::Edge> edges;
@@ -263,6 +305,13 @@ cudaError_t wait_for(const std::vector<TaskPtr>& tasks, int device, LongWait* no
   Runtime& runtime = Runtime::get();
   for (const TaskPtr& task : tasks) runtime.scheduler.wait(task, notice);
   return runtime.devices[static_cast<size_t>(device)]->failure;
+}
+
+cudaError_t wait_for(const std::vector<TaskPtr>& tasks, int device, const Clock& waited) {
+  const cudaError_t failure = wait_for(tasks, device);
+  OperationOrder& order = Runtime::get().order;
+  if (order.on()) order.host_waited(waited);
+  return failure;
 }
 
 }  // namespace simt

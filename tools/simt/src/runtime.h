@@ -47,6 +47,7 @@ struct GraphExec {
   std::vector<int> leaves;
   std::vector<int> devices;
   TaskPtr last;  // the end of the latest launch: launches of the same exec never overlap
+  Clock after;   // of the latest launch
 };
 
 struct Stream;
@@ -67,6 +68,8 @@ struct Stream {
   bool legacy = false;
   bool blocking = true;       // synchronises with the legacy stream
   bool destroyed = false;     // the handle is gone, but work may be pending
+  unsigned number = 0;        // in the order of creation; 0: legacy
+  Clock after;                // what its next operation comes after, for a check
   size_t queue = 0;           // index of its hardware queue on the device
   std::shared_ptr<Backlog> backlog = std::make_shared<Backlog>();
   std::vector<TaskPtr> tail;  // the tasks that the next operation waits for
@@ -79,6 +82,7 @@ struct Event {
   int device = 0;
   unsigned flags = 0;
   TaskPtr task;                      // null: never recorded
+  Clock after;                       // of the recorded work, for a check
   std::shared_ptr<Capture> capture;  // set: last recorded in a capture
   std::vector<int> captured_tail;
 };
@@ -89,6 +93,8 @@ struct Device {
   std::atomic<bool> had_context{false};  // has or had one before a reset
   std::shared_ptr<Stream> legacy = std::make_shared<Stream>();
   std::unordered_set<std::shared_ptr<Stream>> streams;  // includes destroyed ones with pending work
+  Clock after_destroyed_blocking;  // of destroyed streams, for a check
+  Clock after_others;              // of other destroyed streams, and of `strays`
   std::vector<TaskPtr> strays;  // ends of graphs with work here that were launched on other devices' streams
   std::unordered_map<const void*, size_t> shared_opt_in;  // by kernel
   std::unordered_set<const void*> loaded;                 // kernels
@@ -141,12 +147,14 @@ struct Runtime {
   std::vector<std::unique_ptr<Device>> devices;
   Memory memory;
   Scheduler scheduler;
+  OperationOrder order;
 
   std::mutex mutex;
   Handles<Stream> streams;
   Handles<Event> events;
   Handles<Graph> graphs;
   Handles<GraphExec> execs;
+  unsigned streams_made = 0;
   std::vector<std::shared_ptr<Capture>> captures;  // the active ones
   uint64_t copies_until_failure = 0;               // see fail_copy(); 0: no failure
 
@@ -187,6 +195,12 @@ struct Runtime {
   // The tasks that the next operation of a stream waits for, and the pending tasks of a device.
   std::vector<TaskPtr> predecessors(const Stream& stream);
   std::vector<TaskPtr> pending(Device& device);
+  // For a check: what the next operation of a stream comes after, and what comes after all work of a device.
+  Clock before(const Stream& stream);
+  Clock after(const Device& device);
+  // Puts a task, or a marker that also comes after `event`, into the order of a stream.
+  void order_task(Stream& stream, Task& task);
+  void order_marker(Stream& stream, const Clock* event = nullptr);
   // Throws cudaErrorNotSupported if set_staged_graph_copies() rejects this graph.
   void refuse_staged_copies(const Graph& graph, StagedGraphCopies refused) const;
   void launch_graph(const std::shared_ptr<Stream>& stream, GraphExec& exec);
@@ -213,6 +227,8 @@ struct Runtime {
 
 // Waits without the mutex, then returns the sticky error of `device`, if any.
 cudaError_t wait_for(const std::vector<TaskPtr>& tasks, int device, LongWait* notice = nullptr);
+// The same, where the program asked for the wait: operations that it issues afterwards come after `waited`.
+cudaError_t wait_for(const std::vector<TaskPtr>& tasks, int device, const Clock& waited);
 
 // Converts exceptions to the return value and stores the thread's last error. For the executor's own
 // functions.

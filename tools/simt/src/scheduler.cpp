@@ -6,6 +6,8 @@
 #include <stdexcept>
 #include <string>
 
+#include "observe/observer.h"
+
 namespace simt {
 namespace {
 
@@ -197,6 +199,7 @@ void Scheduler::call_host_functions() {
     if (stopping_) return;
     const TaskPtr task = host_functions_.front();
     lock.unlock();
+    hooks_.before_host_function(*task);
     run_range(*task->operation, 0, 1);
     lock.lock();
     host_functions_.pop_front();
@@ -208,6 +211,7 @@ void Scheduler::call_host_functions() {
 
 void Scheduler::run_pieces(Task& task) {
   const Operation& operation = *task.operation;
+  const RunningOperation running(task.issued.get());
   // Large enough that the shared counter is no bottleneck, small enough that the workers finish together.
   const uint64_t chunk =
       std::clamp<uint64_t>(operation.pieces / (static_cast<uint64_t>(workers_) * 16), 1, 64);
@@ -222,6 +226,8 @@ void Scheduler::run_pieces(Task& task) {
 // A worker has no caller that could catch an exception. The message is short enough to need no allocation.
 Fault Scheduler::run_piece(const Operation& operation, uint64_t piece) {
   try {
+    if (kObserve && piece == 0 && operation.transfer)
+      if (Observer* const observer = active_observer) observer->transfer(*operation.transfer);
     return operation.run(piece);
   } catch (const std::bad_alloc&) {
     return {cudaErrorLaunchFailure, "no host memory"};
@@ -264,9 +270,12 @@ bool Scheduler::run_one_drawn(std::unique_lock<std::mutex>& lock) {
   std::iota(order.begin(), order.end(), uint64_t{0});
   for (uint64_t left = operation.pieces; left > 1; --left) std::swap(order[left - 1], order[draw(left)]);
   lock.unlock();
-  for (const uint64_t piece : order)
-    if (!run_range(operation, piece, piece + 1)) break;
-  if (operation.leave) operation.leave();
+  {
+    const RunningOperation running(task->issued.get());
+    for (const uint64_t piece : order)
+      if (!run_range(operation, piece, piece + 1)) break;
+    if (operation.leave) operation.leave();
+  }
   lock.lock();
   drawing_ = false;
   finish(task);

@@ -40,10 +40,12 @@ class LongWait {
 // Lives as long as the process; shut_down() ends its threads.
 class Scheduler {
  public:
-  // `skip` returns whether a device has failed; `report` receives every fault.
+  // `skip` returns whether a device has failed; `report` receives every fault; `before_host_function` is
+  // called on the host function's thread.
   struct Hooks {
     std::function<bool(int device)> skip;
     std::function<void(const Operation&, const Fault&)> report;
+    std::function<void(const Task&)> before_host_function;
   };
   // Throws if not all threads can be started, after ending those that were.
   Scheduler(int workers, std::optional<uint64_t> seed, Hooks hooks);

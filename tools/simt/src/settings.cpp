@@ -11,6 +11,7 @@
 #include <string_view>
 #include <thread>
 
+#include "observe/observer.h"
 #include "runtime.h"
 #include "settings_store.h"
 
@@ -66,6 +67,13 @@ bool lazy_loading_of_environment() {
   return value != "EAGER";
 }
 
+bool check_from_environment() {
+  const bool check = from_environment("SIMT_CHECK", 0, 1).value_or(0) != 0;
+  if (check && !kObserve)
+    refuse("SIMT_CHECK", "1", "only possible in a build with RONDO_OBSERVE=ON (cmake --preset observe)");
+  return check;
+}
+
 std::string gpu_from_environment() {
   const char* name = std::getenv("SIMT_GPU");
   if (!name || !*name) return {};
@@ -91,6 +99,7 @@ Settings read_environment() {
     settings.connections = static_cast<int>(*value);
   if (const auto value = from_environment("SIMT_ALLOCATION_WAITS", 0, 1))
     settings.allocation_waits = *value != 0;
+  settings.check = check_from_environment();
   if (const auto value = from_environment("SIMT_REPORT_CONTEXTS", 0, 1))
     settings.report_contexts = *value != 0;
   settings.lazy_loading = lazy_loading_of_environment();
@@ -158,7 +167,10 @@ cudaError_t set_memory_limit(int device, size_t bytes) {
 }
 
 void set_seed(std::optional<uint64_t> seed) {
-  if (Runtime::started()) Runtime::get().scheduler.set_seed(seed);
+  if (Runtime::started()) {
+    Runtime::get().scheduler.set_seed(seed);
+    Runtime::get().order.host_waited_for_all();
+  }
   mutable_settings().seed = seed;
 }
 

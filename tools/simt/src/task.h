@@ -13,6 +13,9 @@
 #include <optional>
 #include <vector>
 
+#include "order.h"
+#include "transfer.h"
+
 namespace simt {
 
 // The work of a task. Immutable, so that the nodes of a graph share it with all launches.
@@ -26,6 +29,9 @@ struct Operation {
   uint64_t pieces = 1;            // independent parts, distributed over the workers: the blocks of a kernel
   std::function<Fault(uint64_t piece)> run;
   std::function<void()> leave;  // may be empty; each thread calls it after its last piece
+  // What it accesses, for the check.
+  const Kernel* kernel = nullptr;    // of a launch
+  std::optional<Transfer> transfer;  // of a copy or a fill
 };
 
 // The unfinished work of a stream.
@@ -42,6 +48,7 @@ struct Task {
 
   bool finished() const { return done.load(std::memory_order_acquire); }
 
+  std::shared_ptr<const IssuedOperation> issued;  // null: no check is running
   std::shared_ptr<const Operation> operation;  // null: a marker, which finishes with its predecessors
   std::atomic<uint64_t> next_piece{0};
   std::atomic<bool> done{false};

@@ -47,12 +47,18 @@ template <int Bytes>
 
 // Commits the calling thread's copies since the last commit as a group.
 inline void async_commit() {
+#ifdef SIMT_OBSERVE
+  detail::observe_async_commit();
+#endif
   if (detail::late_copies) [[unlikely]]
     detail::async_commit_late();
 }
 
 // Waits until at most `groups` of the calling thread's newest groups are pending.
 inline void async_wait(int groups) {
+#ifdef SIMT_OBSERVE
+  detail::observe_async_wait(groups);
+#endif
   if (detail::late_copies) [[unlikely]]
     detail::async_wait_late(groups);
 }

@@ -16,6 +16,8 @@ namespace detail {
 void observe_load(const void* from, size_t bytes);
 void observe_store(void* to, size_t bytes);
 void observe_async_copy(void* to, const void* from, size_t bytes, bool valid);
+void observe_async_commit();
+void observe_async_wait(int groups);
 // Copies, as one load and one store of the running CUDA thread.
 void observe_copy(void* to, const void* from, size_t bytes);
 void observe_multiply_adds(int count);

@@ -30,6 +30,7 @@ struct Settings {
   int queue_length = 1024;        // SIMT_QUEUE_LENGTH: unfinished operations of a stream, 1 to kLongestQueue
   int connections = 8;            // CUDA_DEVICE_MAX_CONNECTIONS: hardware queues, 1 to kMostConnections
   bool allocation_waits = false;  // SIMT_ALLOCATION_WAITS: 0 or 1; 1: cudaMalloc and cudaHostAlloc wait
+  bool check = false;             // SIMT_CHECK: 0 or 1; 1: check the whole program (simt/check.h)
   bool report_contexts = false;   // SIMT_REPORT_CONTEXTS: 0 or 1; 1: a line on stderr when the process ends
   std::chrono::milliseconds patience{10'000};  // time before an implicit wait is reported on stderr
 };

@@ -8,14 +8,20 @@ namespace simt {
 
 // Equals Bytes / 16 calls of async_copy<16>() in a row.
 template <int Bytes>
-inline void async_copy_wide(void* to, const void* from, bool valid) {
+[[gnu::always_inline]] inline void async_copy_wide(void* to, const void* from, bool valid) {
   static_assert(Bytes % 16 == 0);
   const uintptr_t addresses =
       reinterpret_cast<uintptr_t>(to) | (valid ? reinterpret_cast<uintptr_t>(from) : 0);
   if (addresses % 16 != 0) [[unlikely]]
     detail::misaligned_copy(to, from, 16);
+#ifdef SIMT_OBSERVE
+  detail::observe_async_copy(to, from, Bytes, valid);
+#endif
   if (detail::late_copies) [[unlikely]]
     return detail::async_copy_late(to, from, Bytes, valid);
+#ifdef SIMT_OBSERVE
+  return detail::copy_or_clear_unobserved(to, from, Bytes, valid);
+#endif
   if (valid)
     std::memcpy(to, from, Bytes);
   else

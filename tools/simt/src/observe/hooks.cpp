@@ -6,6 +6,7 @@
 #include <simt/builtins.h>
 #include <simt/memory_access.h>
 #include <simt/shared.h>
+#include <simt/unwritten.h>
 
 #include <array>
 #include <cstring>
@@ -58,7 +59,7 @@ thread_local GlobalMemory global_memory;
 bool is_builtin(uintptr_t address) { return address - reinterpret_cast<uintptr_t>(&threadIdx) + 256 < 512; }
 
 [[gnu::always_inline]] inline void report(const void* place, const void* pointer, size_t bytes,
-                                          AccessKind kind) {
+                                          AccessKind kind, bool atomic = false) {
   Observer* const observer = detail::observer;
   if (!observer) return;
   const auto address = reinterpret_cast<uintptr_t>(pointer);
@@ -72,7 +73,7 @@ bool is_builtin(uintptr_t address) { return address - reinterpret_cast<uintptr_t
   for (uintptr_t begin = address, end = address + bytes; begin < end;) {
     uint32_t piece = 16;
     while (piece > end - begin) piece /= 2;
-    observer->access(thread_rank, {place, begin, piece, kind, space});
+    observer->access(thread_rank, {place, begin, piece, kind, space, atomic});
     begin += piece;
   }
 }
@@ -90,6 +91,15 @@ void observe_store(void* to, size_t bytes) { report(SIMT_PLACE, to, bytes, Acces
 void observe_async_copy(void* to, const void* from, size_t bytes, bool valid) {
   if (valid) report(SIMT_PLACE, from, bytes, AccessKind::async_copy_load);
   report(SIMT_PLACE, to, bytes, AccessKind::async_copy_store);
+}
+void observe_async_commit() {
+  if (observer) observer->async_commit(thread_rank);
+}
+void observe_async_wait(int groups) {
+  if (observer) observer->async_wait(thread_rank, groups);
+}
+void allow_unwritten(const void* begin, size_t bytes) {
+  if (observer && thread_rank == 0) observer->allow_unwritten(reinterpret_cast<uintptr_t>(begin), bytes);
 }
 void observe_copy(void* to, const void* from, size_t bytes) {
   report(SIMT_PLACE, from, bytes, AccessKind::load);
@@ -114,6 +124,13 @@ void copy_or_clear_unobserved(void* to, const void* from, size_t bytes, bool cop
 
 using simt::AccessKind;
 using simt::report;
+
+namespace {
+template <class T>
+[[gnu::always_inline]] inline void report_atomic(const void* place, const volatile T* p, AccessKind kind) {
+  report(place, const_cast<const T*>(p), sizeof(T), kind, /*atomic=*/true);
+}
+}  // namespace
 
 extern "C" {
 
@@ -141,38 +158,39 @@ void __tsan_write_range(void* p, size_t bytes) { report(SIMT_PLACE, p, bytes, Ac
 
 // Atomics are calls instead of instructions, so each also does the work, in sequentially consistent order:
 // the strongest that its caller may have asked for.
-#define SIMT_ATOMIC_UPDATE(bits, type, name)                                    \
-  type __tsan_atomic##bits##_fetch_##name(volatile type* p, type value, int) {  \
-    report(SIMT_PLACE, const_cast<type*>(p), sizeof(type), AccessKind::atomic); \
-    return __atomic_fetch_##name(p, value, __ATOMIC_SEQ_CST);                   \
+#define SIMT_ATOMIC_UPDATE(bits, type, name)                                                            \
+  type __tsan_atomic##bits##_fetch_##name(volatile type* p, type value, int) {                          \
+    report_atomic(SIMT_PLACE, p, AccessKind::atomic);                                                   \
+    return __atomic_fetch_##name(p, value, __ATOMIC_SEQ_CST);                                           \
   }
-#define SIMT_ATOMIC(bits, type)                                                                             \
-  type __tsan_atomic##bits##_load(const volatile type* p, int) {                                            \
-    report(SIMT_PLACE, const_cast<type*>(p), sizeof(type), AccessKind::load);                               \
-    return __atomic_load_n(p, __ATOMIC_SEQ_CST);                                                            \
-  }                                                                                                         \
-  void __tsan_atomic##bits##_store(volatile type* p, type value, int) {                                     \
-    report(SIMT_PLACE, const_cast<type*>(p), sizeof(type), AccessKind::store);                              \
-    __atomic_store_n(p, value, __ATOMIC_SEQ_CST);                                                           \
-  }                                                                                                         \
-  type __tsan_atomic##bits##_exchange(volatile type* p, type value, int) {                                  \
-    report(SIMT_PLACE, const_cast<type*>(p), sizeof(type), AccessKind::atomic);                             \
-    return __atomic_exchange_n(p, value, __ATOMIC_SEQ_CST);                                                 \
-  }                                                                                                         \
-  int __tsan_atomic##bits##_compare_exchange_strong(volatile type* p, type* expected, type value, int,      \
-                                                    int) {                                                  \
-    report(SIMT_PLACE, const_cast<type*>(p), sizeof(type), AccessKind::atomic);                             \
-    return __atomic_compare_exchange_n(p, expected, value, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);      \
-  }                                                                                                         \
-  int __tsan_atomic##bits##_compare_exchange_weak(volatile type* p, type* expected, type value, int, int) { \
-    report(SIMT_PLACE, const_cast<type*>(p), sizeof(type), AccessKind::atomic);                             \
-    return __atomic_compare_exchange_n(p, expected, value, true, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);       \
-  }                                                                                                         \
-  SIMT_ATOMIC_UPDATE(bits, type, add)                                                                       \
-  SIMT_ATOMIC_UPDATE(bits, type, sub)                                                                       \
-  SIMT_ATOMIC_UPDATE(bits, type, and)                                                                       \
-  SIMT_ATOMIC_UPDATE(bits, type, or)                                                                        \
-  SIMT_ATOMIC_UPDATE(bits, type, xor)                                                                       \
+#define SIMT_ATOMIC(bits, type)                                                                         \
+  type __tsan_atomic##bits##_load(const volatile type* p, int) {                                        \
+    report_atomic(SIMT_PLACE, p, AccessKind::load);                                                     \
+    return __atomic_load_n(p, __ATOMIC_SEQ_CST);                                                        \
+  }                                                                                                     \
+  void __tsan_atomic##bits##_store(volatile type* p, type value, int) {                                 \
+    report_atomic(SIMT_PLACE, p, AccessKind::store);                                                    \
+    __atomic_store_n(p, value, __ATOMIC_SEQ_CST);                                                       \
+  }                                                                                                     \
+  type __tsan_atomic##bits##_exchange(volatile type* p, type value, int) {                              \
+    report_atomic(SIMT_PLACE, p, AccessKind::atomic);                                                   \
+    return __atomic_exchange_n(p, value, __ATOMIC_SEQ_CST);                                             \
+  }                                                                                                     \
+  int __tsan_atomic##bits##_compare_exchange_strong(volatile type* p, type* expected, type value, int,  \
+                                                    int) {                                              \
+    report_atomic(SIMT_PLACE, p, AccessKind::atomic);                                                   \
+    return __atomic_compare_exchange_n(p, expected, value, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);  \
+  }                                                                                                     \
+  int __tsan_atomic##bits##_compare_exchange_weak(volatile type* p, type* expected, type value, int,    \
+                                                  int) {                                                \
+    report_atomic(SIMT_PLACE, p, AccessKind::atomic);                                                   \
+    return __atomic_compare_exchange_n(p, expected, value, true, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);   \
+  }                                                                                                     \
+  SIMT_ATOMIC_UPDATE(bits, type, add)                                                                   \
+  SIMT_ATOMIC_UPDATE(bits, type, sub)                                                                   \
+  SIMT_ATOMIC_UPDATE(bits, type, and)                                                                   \
+  SIMT_ATOMIC_UPDATE(bits, type, or)                                                                    \
+  SIMT_ATOMIC_UPDATE(bits, type, xor)                                                                   \
   SIMT_ATOMIC_UPDATE(bits, type, nand)
 SIMT_ATOMIC(8, unsigned char)
 SIMT_ATOMIC(16, unsigned short)

@@ -1,6 +1,7 @@
-// The functions of simt/observe.h in a build that does not observe kernels.
-#include <simt/observe.h>
+// The functions of simt/observe.h and simt/check.h in a build that does not observe kernels.
+#include <simt/check.h>
 
+#include "check.h"
 #include "observer.h"
 
 namespace simt {
@@ -9,5 +10,8 @@ bool can_observe() { return false; }
 cudaError_t start_profile(const ProfileOptions&) { return cudaErrorNotSupported; }
 std::vector<KernelProfile> stop_profile() { return {}; }
 void refresh_global_memory() {}
+cudaError_t start_check() { return cudaErrorNotSupported; }
+std::vector<Finding> stop_check() { return {}; }
+void check_whole_program(Runtime&) {}
 
 }  // namespace simt

@@ -1,7 +1,7 @@
 // Observer: what the executor tells about the running blocks in a build that observes kernels.
 //
-// One observer at a time is active in the process: it counts (profile.cpp). All calls come from the thread
-// that runs the block; different blocks run on different threads at once.
+// One observer at a time is active in the process: it counts (profile.cpp) or checks (race_check.cpp). All
+// calls come from the thread that runs the block; different blocks run on different threads at once.
 #pragma once
 
 #include <simt/kernel.h>
@@ -9,6 +9,9 @@
 
 #include <atomic>
 #include <cstdint>
+
+#include "../order.h"
+#include "../transfer.h"
 
 namespace simt {
 
@@ -25,6 +28,7 @@ struct Access {
   uint32_t bytes;
   AccessKind kind;
   AccessSpace space;
+  bool atomic = false;  // an atomic load or store, or AccessKind::atomic
 };
 
 class Observer {
@@ -45,6 +49,18 @@ class Observer {
   virtual void barrier_ends() = 0;
   // The lanes of `lanes` of warp `warp` have met in a warp operation.
   virtual void warp_meets(unsigned warp, unsigned lanes) = 0;
+
+  // What only the check needs.
+  virtual void warp_synchronizes(unsigned /*warp*/, unsigned /*lanes*/) {}  // __syncwarp
+  virtual void fence(unsigned /*thread*/) {}
+  virtual void async_commit(unsigned /*thread*/) {}
+  virtual void async_wait(unsigned /*thread*/, int /*groups*/) {}
+  virtual void allow_unwritten(uintptr_t /*begin*/, size_t /*bytes*/) {}  // simt/unwritten.h
+  // Outside of blocks: the running operation is a copy or a fill; memory of a device (or Memory::kHost) is
+  // new, or about to be freed.
+  virtual void transfer(const Transfer&) {}
+  virtual void allocated(uintptr_t /*begin*/, size_t /*bytes*/, int /*device*/) {}
+  virtual void freed(uintptr_t /*begin*/) {}
 };
 
 // The active observer. Blocks that have begun keep the one that they began with.
@@ -56,7 +72,22 @@ namespace detail {
 inline thread_local constinit Observer* observer = nullptr;
 inline thread_local constinit uintptr_t stack_begin = 0;
 inline thread_local constinit size_t stack_bytes = 0;
+// The operation that this OS thread runs, if a check is on.
+inline thread_local constinit const IssuedOperation* running_operation = nullptr;
 }  // namespace detail
+
+// Sets the operation that the scheduler runs in this scope.
+class RunningOperation {
+ public:
+  explicit RunningOperation(const IssuedOperation* operation) {
+    if (kObserve) detail::running_operation = operation;
+  }
+  ~RunningOperation() {
+    if (kObserve) detail::running_operation = nullptr;
+  }
+  RunningOperation(const RunningOperation&) = delete;
+  RunningOperation& operator=(const RunningOperation&) = delete;
+};
 
 // Called by a worker before each block: the memory map may have changed.
 void refresh_global_memory();

@@ -379,7 +379,7 @@ bool can_observe() { return kObserve; }
 cudaError_t start_profile(const ProfileOptions& options) {
   if (!kObserve) return cudaErrorNotSupported;
   std::lock_guard lock(profile_mutex);
-  if (profiler) return cudaErrorInvalidValue;
+  if (profiler || active_observer) return cudaErrorInvalidValue;
   wait_for_all_devices();
   profiler = std::make_unique<Profiler>(options);
   active_observer = profiler.get();

@@ -1,0 +1,41 @@
+#include <rondo/kernels/core/status.h>
+#include <rondo/tools/rondo/check/check.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+
+namespace rondo::program {
+namespace {
+
+// The check starts with the first CUDA call of a process, and checks all of it.
+[[noreturn]] void run_again(const std::vector<std::string>& command) {
+  setenv("SIMT_CHECK", "1", /*overwrite=*/1);
+  std::vector<std::string> words = command;
+  words.insert(words.begin(), "rondo");
+  std::vector<char*> arguments;
+  for (std::string& word : words) arguments.push_back(word.data());
+  arguments.push_back(nullptr);
+  execv("/proc/self/exe", arguments.data());
+  throw Error(Status(StatusCode::out_of_resources,
+                     concat("rondo could not be started again: ", std::strerror(errno))));
+}
+
+}  // namespace
+
+void check_command(const std::vector<std::string>& command) {
+  if (command.empty())
+    throw Error(bad_argument("no command to check was named: rondo check all-reduce --devices 2"));
+#ifdef SIMT_OBSERVE
+  run_again(command);
+#else
+  static_cast<void>(run_again);
+  throw Error(
+      bad_argument("this build cannot check kernels. cmake --preset observe && cmake --build --preset "
+                   "observe --target rondo "
+                   "makes build/observe/rondo, which can; on a GPU, use compute-sanitizer"));
+#endif
+}
+
+}  // namespace rondo::program

@@ -1,0 +1,13 @@
+// `rondo check COMMAND...`: runs a command of this program with the check of its kernels (simt/check.h).
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace rondo::program {
+
+// Starts the program again with `command`, and SIMT_CHECK=1 in its environment; does not return. Throws
+// rondo::Error; a bad_argument if this build cannot observe kernels.
+[[noreturn]] void check_command(const std::vector<std::string>& command);
+
+}  // namespace rondo::program

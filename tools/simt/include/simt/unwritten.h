@@ -1,0 +1,24 @@
+// Reads of unwritten memory that are intended.
+//
+// A kernel may compute more than it stores: whole register tiles, past the last row, from memory that it has
+// not written. The check (simt/check.h) reports such reads, unless the kernel says that it means them.
+#pragma once
+
+#include <cstddef>
+
+namespace simt {
+
+namespace detail {
+void allow_unwritten(const void* begin, size_t bytes);
+}
+
+// From now on this memory counts as written, in this block if it is shared memory. All threads of a block
+// call it before their first barrier. Does nothing in a build that does not observe kernels.
+[[gnu::always_inline]] inline void allow_unwritten([[maybe_unused]] const void* begin,
+                                                   [[maybe_unused]] size_t bytes) {
+#ifdef SIMT_OBSERVE
+  detail::allow_unwritten(begin, bytes);
+#endif
+}
+
+}  // namespace simt

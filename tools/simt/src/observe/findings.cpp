@@ -1,0 +1,168 @@
+#include "findings.h"
+
+#include <cstdio>
+
+#include "../report.h"
+#include "source_lines.h"
+
+namespace simt {
+namespace {
+
+// Headers whose functions stand for an instruction: their caller is the place that interests.
+bool is_helper(const std::string& file) {
+  for (const char* folder : {"/simt/include/", "/rondo-simt/", "/kernels/core/", "/include/c++/"})
+    if (file.find(folder) != std::string::npos) return true;
+  return false;
+}
+
+// "void rondo::(anonymous namespace)::sum<4>(float*)" becomes "sum<4>".
+std::string short_name(const std::string& function) {
+  size_t begin = 0;
+  int depth = 0;
+  for (size_t i = 0; i < function.size(); ++i) {
+    const char c = function[i];
+    if (c == '<') ++depth;
+    if (c == '>') --depth;
+    if (depth != 0) continue;
+    if (c == ' ' || (c == ':' && i > 0 && function[i - 1] == ':')) begin = i + 1;
+    if (c != '(') continue;
+    if (function.compare(i, 21, "(anonymous namespace)") != 0) return function.substr(begin, i - begin);
+    i += 20;
+  }
+  return function.substr(begin);
+}
+
+std::string place(const SourceLine& line, bool with_function) {
+  const std::string at = line.file + ":" + std::to_string(line.line);
+  if (!with_function || line.function.empty()) return at;
+  const std::string name = short_name(line.function);
+  return at + (name == "operator" ? " (a lambda)" : " (" + name + ")");
+}
+
+std::string place(const CheckedAccess& access) {
+  const std::vector<SourceLine>& lines = access.inlined;
+  if (lines.empty()) return "an unknown place (no debug information)";
+  size_t main = 0;
+  while (main + 1 < lines.size() && is_helper(lines[main].file)) ++main;
+  if (is_helper(lines[main].file)) main = 0;
+  std::string text = place(lines[main], true);
+  for (size_t i = main; i-- > 0;) text += ", " + place(lines[i], false);
+  const char* called = "; called at ";
+  for (size_t i = main + 1; i < lines.size(); ++i) {
+    if (is_helper(lines[i].file)) continue;
+    text += called + place(lines[i], false);
+    called = ", ";
+  }
+  return text;
+}
+
+std::string verb(const CheckedAccess& access) {
+  switch (access.kind) {
+    case AccessKind::load:
+      return access.atomic ? "reads (atomic)" : "reads";
+    case AccessKind::store:
+      return access.atomic ? "writes (atomic)" : "writes";
+    case AccessKind::atomic:
+      return "updates (atomic)";
+    case AccessKind::async_copy_load:
+      return "reads by cp.async";
+    case AccessKind::async_copy_store:
+      return "writes by cp.async";
+  }
+  return "?";
+}
+
+std::string line(const CheckedAccess& access) {
+  std::string text = "    " + verb(access);
+  if (!access.in_kernel) return text + ": " + access.operation + " in " + access.stream;
+  text += " " + std::to_string(access.bytes) + (access.bytes == 1 ? " byte" : " bytes");
+  return text + ": block " + simt::text(access.block) + ", thread " + simt::text(access.thread) + ", " +
+         place(access);
+}
+
+std::string operation(const CheckedAccess& access) {
+  return access.in_kernel ? "      in kernel " + access.operation + ", " + access.stream + "\n" : "";
+}
+
+std::string reason(const Finding& finding, Relation relation) {
+  const CheckedAccess& access = finding.access;
+  if (finding.problem == Problem::unwritten_read)
+    return finding.space == AccessSpace::shared
+               ? "No thread of the block has written this memory."
+               : "No kernel, copy or fill has written this memory since it was allocated.";
+  if (finding.problem == Problem::unfinished_copy)
+    return "The thread that issued the copy has not waited for its group.";
+  const CheckedAccess& earlier = *finding.earlier;
+  const bool one_atomic = access.atomic != earlier.atomic;
+  const std::string note = one_atomic ? " An atomic orders only atomics." : "";
+  switch (relation) {
+    case Relation::same_warp:
+      return "Neither __syncthreads nor __syncwarp is between them; shuffles and votes order no memory." +
+             note;
+    case Relation::same_block:
+      return "No __syncthreads is between them." + note;
+    case Relation::other_block:
+      return "The blocks of a launch run in any order, and no __threadfence orders these two." + note;
+    case Relation::other_operation:
+      if (earlier.stream == access.stream) return "No path of the graph leads from one to the other.";
+      return "Nothing orders the two streams here: no event from one to the other, and the host did not "
+             "wait.";
+  }
+  return "";
+}
+
+}  // namespace
+
+const void* SameLines::first_place(const void* place) {
+  const auto [entry, fresh] = known_.try_emplace(place, place);
+  if (!fresh) return entry->second;
+  std::vector<std::pair<std::string, int>> lines;
+  for (const SourceLine& line : source_lines(place)) lines.push_back({line.file, line.line});
+  if (!lines.empty()) entry->second = by_lines_.try_emplace(std::move(lines), place).first->second;
+  return entry->second;
+}
+
+void Findings::publish(Entry& entry) {
+  published_.push_back(&entry);
+  if (print_) std::fprintf(stderr, "simt: %s", entry.finding.text.c_str());
+}
+
+void Findings::publish_unwritten(AccessSpace space) {
+  if (waiting_.empty()) return;
+  std::erase_if(waiting_, [&](const Key& key) {
+    if (key.space != space) return false;
+    Entry& entry = by_key_[key];
+    if (!entry.explained) publish(entry);
+    return true;
+  });
+}
+
+std::vector<Finding> Findings::all() const {
+  std::vector<Finding> findings;
+  for (const Entry* entry : published_) {
+    findings.push_back(entry->finding);
+    findings.back().times = entry->times;
+  }
+  return findings;
+}
+
+std::string text(const Finding& finding, const std::string& memory, Relation relation) {
+  const char* title = finding.problem == Problem::race ? "unordered accesses to "
+                      : finding.problem == Problem::unwritten_read
+                          ? "a read of unwritten "
+                          : "an access to an unfinished cp.async in ";
+  std::string text = title + memory + ":\n";
+  const bool two_operations = finding.earlier && relation == Relation::other_operation;
+  if (finding.earlier) {
+    text += line(*finding.earlier) + "\n";
+    if (two_operations) text += operation(*finding.earlier);
+  }
+  text += line(finding.access) + "\n";
+  if (two_operations)
+    text += operation(finding.access);
+  else
+    text += "  In kernel " + finding.access.operation + ", " + finding.access.stream + "\n";
+  return text + "  " + reason(finding, relation) + "\n";
+}
+
+}  // namespace simt

@@ -1,0 +1,389 @@
+#include "race_check.h"
+
+#include <simt/shared.h>
+
+#include <algorithm>
+#include <sstream>
+
+#include "source_lines.h"
+
+namespace simt {
+namespace {
+
+// A cell has room for half of an address: the distance of the instruction from the check itself, which is in
+// the same program. 0: too far away.
+const auto anchor = reinterpret_cast<intptr_t>(&start_check);
+
+uint32_t packed(const void* place) {
+  const intptr_t distance = reinterpret_cast<intptr_t>(place) - anchor;
+  return distance == static_cast<int32_t>(distance) ? static_cast<uint32_t>(distance) : 0;
+}
+const void* unpacked(uint32_t place) {
+  return place == 0 ? nullptr : reinterpret_cast<const void*>(anchor + static_cast<int32_t>(place));
+}
+
+bool is_read(AccessKind kind) { return kind == AccessKind::load || kind == AccessKind::async_copy_load; }
+
+uint3 coordinates(uint64_t number, dim3 size) {
+  return {static_cast<unsigned>(number % size.x), static_cast<unsigned>(number / size.x % size.y),
+          static_cast<unsigned>(number / size.x / size.y)};
+}
+
+std::string text(StreamName stream) {
+  if (stream.number == 0) return "the default stream of device " + std::to_string(stream.device);
+  return "stream " + std::to_string(stream.number) + " of device " + std::to_string(stream.device);
+}
+
+}  // namespace
+
+RaceCheck::RaceCheck(OperationOrder& order, const Memory& memory, bool print)
+    : order_(order), global_(memory), findings_(print) {}
+
+void RaceCheck::begin_operation(const IssuedOperation& operation) {
+  operation_ = &operation;
+  asked_ = 0;
+}
+
+bool RaceCheck::begin_block(const Kernel& kernel, uint64_t number) {
+  mutex_.lock();
+  if (detail::running_operation) {
+    begin_operation(*detail::running_operation);
+  } else {
+    alone_ = order_.issue_alone(kernel.name, kernel.grid, kernel.block);
+    begin_operation(*alone_);
+  }
+  in_kernel_ = true;
+  block_ = static_cast<uint32_t>(number);
+  const auto [launch, fresh] = launches_.try_emplace(operation_->number);
+  if (fresh) {
+    launch->second.blocks_left = alone_ ? 1 : uint64_t{kernel.grid.x} * kernel.grid.y * kernel.grid.z;
+    shared_pages_.clear();
+  }
+  launch_ = &launch->second;
+  shared_begin_ = reinterpret_cast<uintptr_t>(detail::shared_begin);
+  shared_pages_.resize((kernel.shared_bytes + Page::kBytes - 1) / Page::kBytes);
+  threads_.start(kernel.block.x * kernel.block.y * kernel.block.z);
+  return true;
+}
+
+void RaceCheck::end_block() {
+  findings_.publish_unwritten(AccessSpace::shared);
+  if (--launch_->blocks_left == 0) {
+    findings_.publish_unwritten(AccessSpace::global);
+    launches_.erase(operation_->number);
+  }
+  in_kernel_ = false;
+  alone_ = nullptr;
+  mutex_.unlock();
+}
+
+void RaceCheck::fence(unsigned thread) {
+  launch_->fences.add(++fences_, block_, thread, threads_.now(thread), threads_.known(thread));
+  threads_.fence(thread, fences_);
+}
+
+void RaceCheck::access(unsigned thread, const Access& access) {
+  const BlockOrder::Time now = threads_.now(thread);
+  Cell me;
+  me.operation = operation_->number;
+  me.block = block_;
+  me.barrier = now.barrier;
+  me.step = now.step;
+  me.place = packed(access.place);
+  me.thread = static_cast<uint16_t>(thread);
+  me.bytes = static_cast<uint8_t>(access.bytes);
+  me.kind = static_cast<uint8_t>(access.kind);
+  if (access.atomic) me.flags = Cell::kAtomic;
+  if (access.space == AccessSpace::global) {
+    visit_global(access.address, access.bytes, [&](const Target& target) { this->access(target, me); });
+    return;
+  }
+  if (access.kind == AccessKind::async_copy_store) {
+    me.flags = Cell::kAsync;
+    me.barrier = threads_.open_group(thread);
+  }
+  visit_shared(access.address - shared_begin_, access.bytes,
+               [&](const Target& target) { this->access(target, me); });
+}
+
+template <class F>
+bool RaceCheck::visit_global(uintptr_t begin, size_t bytes, F f) {
+  uintptr_t at = begin;
+  return global_.visit(begin, bytes, [&](Page& page, uint32_t offset, uint32_t piece) {
+    page.visit(offset, piece, [&](Unit& unit, uint32_t index, uint32_t from) {
+      f(Target{page, index, unit, AccessSpace::global, at + from - offset});
+    });
+    at += piece;
+  });
+}
+
+template <class F>
+void RaceCheck::visit_shared(size_t begin, size_t bytes, F f) {
+  for (size_t at = begin, end = begin + bytes; at < end;) {
+    const uint32_t offset = static_cast<uint32_t>(at % Page::kBytes);
+    const size_t page_begin = at - offset;
+    const auto page_bytes =
+        static_cast<uint32_t>(std::min<size_t>(Page::kBytes, detail::shared_bytes - page_begin));
+    std::unique_ptr<Page>& page = shared_pages_[at / Page::kBytes];
+    if (!page) page = std::make_unique<Page>(page_bytes, /*defined=*/false);
+    const uint32_t piece = static_cast<uint32_t>(std::min<size_t>(end - at, page_bytes - offset));
+    page->visit(offset, piece, [&](Unit& unit, uint32_t index, uint32_t from) {
+      if (unit.write.operation != operation_->number || unit.write.block != block_) {  // of an earlier block
+        unit = {};
+        unit.write.operation = operation_->number;
+        unit.write.block = block_;
+      }
+      f(Target{*page, index, unit, AccessSpace::shared, page_begin + from});
+    });
+    at += piece;
+  }
+}
+
+void RaceCheck::allow_unwritten(uintptr_t begin, size_t bytes) {
+  const auto define = [](const Target& target) { target.unit.write.flags |= Cell::kDefined; };
+  if (begin - shared_begin_ < detail::shared_bytes)
+    visit_shared(begin - shared_begin_, bytes, define);
+  else
+    visit_global(begin, bytes, define);
+}
+
+// Whether the memory still has the value of fresh memory. Otherwise something has written it that is not
+// observed, such as memcpy() in a kernel.
+bool RaceCheck::is_poison(const Target& target) const {
+  const auto* byte = reinterpret_cast<const unsigned char*>(
+      target.space == AccessSpace::shared ? shared_begin_ + target.address : target.address);
+  const uint32_t bytes = target.page.unit_bytes(target.index);
+  return std::all_of(byte, byte + bytes, [](unsigned char value) { return value == 0xFF; });
+}
+
+void RaceCheck::access(const Target& target, const Cell& me) {
+  const auto kind = static_cast<AccessKind>(me.kind);
+  const bool defined = (target.unit.write.flags & Cell::kDefined) != 0;
+  const bool reads = is_read(kind) || kind == AccessKind::atomic;
+  if (reads && !defined && is_poison(target)) found(Problem::unwritten_read, nullptr, target, me);
+  if (me.flags & Cell::kAtomic)
+    update(target, me);
+  else if (reads)
+    read(target, me);
+  else
+    write(target, me);
+}
+
+void RaceCheck::read(const Target& target, const Cell& me) {
+  if (target.unit.write.flags & Cell::kWriter) compare(target.unit.write, target, me);
+  for_reads(target, [&](const Cell& read) {
+    if (read.flags & Cell::kAtomic) compare(read, target, me);
+  });
+  remember(target, me);
+}
+
+void RaceCheck::update(const Target& target, const Cell& me) {
+  if (target.unit.write.flags & Cell::kWriter) compare(target.unit.write, target, me);
+  for_reads(target, [&](const Cell& read) { compare(read, target, me); });
+  remember(target, me);
+  if (static_cast<AccessKind>(me.kind) != AccessKind::load) target.unit.write.flags |= Cell::kDefined;
+}
+
+void RaceCheck::write(const Target& target, const Cell& me, bool defined) {
+  Unit& unit = target.unit;
+  if (unit.write.flags & Cell::kWriter) compare(unit.write, target, me);
+  for_reads(target, [&](const Cell& read) { compare(read, target, me); });
+  for (Cell& read : unit.reads) read.operation = 0;
+  unit.write = me;
+  unit.write.flags = me.flags | Cell::kWriter;
+  if (defined) unit.write.flags |= Cell::kDefined;
+}
+
+template <class F>
+void RaceCheck::for_reads(const Target& target, F f) {
+  for (const Cell& read : target.unit.reads)
+    if (read.operation != 0) f(read);
+  if (target.unit.write.flags & Cell::kMoreReads)
+    for (const Cell& read : target.page.more_reads[target.index]) f(read);
+}
+
+// Keeps a read, or an atomic, for later writes. It replaces a read that happens before it. Of reads of one
+// operation that nothing orders two are enough: the first and the newest. An atomic replaces any other one,
+// because atomics on one address have an order; so the thread of the newest may access the address plainly,
+// as the last block does that resets the counter of blocks.
+void RaceCheck::remember(const Target& target, const Cell& me) {
+  const int atomic = me.flags & Cell::kAtomic;
+  const auto plain = [](const Cell& read) { return !(read.flags & Cell::kAtomic); };
+  const auto replaced = [&](const Cell& read) {
+    return read.operation == 0 || ((read.flags & Cell::kAtomic) == atomic && (atomic || ordered(read, me)));
+  };
+  auto& [first, second] = target.unit.reads;
+  const bool replaces_first = replaced(first), replaces_second = replaced(second);
+  std::vector<Cell>* more = nullptr;
+  if (target.unit.write.flags & Cell::kMoreReads) {
+    more = &target.page.more_reads[target.index];
+    std::erase_if(*more, replaced);
+  }
+  if (replaces_first) {
+    first = me;
+    if (replaces_second) second.operation = 0;
+  } else if (replaces_second) {
+    second = me;
+  } else if (!atomic && plain(second) &&
+             (second.operation == me.operation || (plain(first) && second.operation == first.operation))) {
+    second = me;
+  } else if (!atomic && plain(first) && first.operation == me.operation) {
+    first = me;
+  } else {
+    if (!more) {
+      more = &target.page.more_reads[target.index];
+      more->clear();
+      target.unit.write.flags |= Cell::kMoreReads;
+    }
+    std::erase_if(*more,
+                  [&](const Cell& read) { return plain(read) && !atomic && read.operation == me.operation; });
+    more->push_back(me);
+  }
+}
+
+// `first` and `me` access the same memory, and one of them writes.
+void RaceCheck::compare(const Cell& first, const Target& target, const Cell& me) {
+  if (first.flags & Cell::kAsync) {
+    if (!threads_.finished(first.thread, first.barrier))
+      return found(Problem::unfinished_copy, &first, target, me);
+  } else if (first.flags & me.flags & Cell::kAtomic) {
+    return;
+  }
+  if (!ordered(first, me)) found(Problem::race, &first, target, me);
+}
+
+bool RaceCheck::ordered(const Cell& first, const Cell& me) const {
+  if (first.operation != me.operation) {
+    if (first.operation != asked_) {
+      asked_ = first.operation;
+      answer_ = order_.happens_before(first.operation, operation_->before);
+    }
+    return answer_;
+  }
+  if (!in_kernel_) return true;
+  BlockOrder::Time time = {first.barrier, first.step};
+  if (first.block != me.block) return ordered_by_fence(first, time, me);
+  if (first.flags & Cell::kAsync) time = threads_.waited(first.thread, first.barrier);
+  return threads_.ordered(first.thread, time, me.thread) || ordered_by_fence(first, time, me);
+}
+
+bool RaceCheck::ordered_by_fence(const Cell& first, BlockOrder::Time time, const Cell& me) const {
+  return launch_->fences.any() &&
+         launch_->fences.ordered(first.block, first.thread, time, threads_.last_fence(me.thread));
+}
+
+void RaceCheck::transfer(const Transfer& transfer) {
+  if (!detail::running_operation) return;
+  std::lock_guard lock(mutex_);
+  begin_operation(*detail::running_operation);
+  Cell me;
+  me.operation = operation_->number;
+  for (size_t row = 0; row < transfer.height; ++row) {
+    uintptr_t to = reinterpret_cast<uintptr_t>(transfer.to) + row * transfer.to_pitch;
+    std::vector<Run> runs = {{transfer.width, true}};
+    if (transfer.from) {
+      me.kind = static_cast<uint8_t>(AccessKind::load);
+      runs = read_range(reinterpret_cast<uintptr_t>(transfer.from) + row * transfer.from_pitch,
+                        transfer.width, me);
+    }
+    me.kind = static_cast<uint8_t>(AccessKind::store);
+    for (const Run& run : runs) {
+      write_range(to, run.bytes, run.defined, me);
+      to += run.bytes;
+    }
+  }
+}
+
+// Memory that is not of a device, nor pinned, counts as defined.
+std::vector<RaceCheck::Run> RaceCheck::read_range(uintptr_t begin, size_t bytes, const Cell& me) {
+  std::vector<Run> runs;
+  const bool known = visit_global(begin, bytes, [&](const Target& target) {
+    const bool defined = (target.unit.write.flags & Cell::kDefined) != 0;
+    if (runs.empty() || runs.back().defined != defined) runs.push_back({0, defined});
+    runs.back().bytes += target.page.unit_bytes(target.index);
+    read(target, me);
+  });
+  if (!known) runs = {{bytes, true}};
+  return runs;
+}
+
+void RaceCheck::write_range(uintptr_t begin, size_t bytes, bool defined, const Cell& me) {
+  visit_global(begin, bytes, [&](const Target& target) { write(target, me, defined); });
+}
+
+void RaceCheck::allocated(uintptr_t begin, size_t bytes, int device) {
+  std::lock_guard lock(mutex_);
+  global_.allocated(begin, bytes, device);
+}
+
+void RaceCheck::freed(uintptr_t begin) {
+  std::lock_guard lock(mutex_);
+  global_.freed(begin);
+}
+
+CheckedAccess RaceCheck::describe(const Cell& cell) const {
+  const OperationOrder::Description operation = order_.description(cell.operation);
+  CheckedAccess access;
+  access.kind = static_cast<AccessKind>(cell.kind);
+  access.atomic = (cell.flags & Cell::kAtomic) != 0;
+  access.bytes = cell.bytes;
+  access.operation = *operation.name;
+  access.stream = text(operation.stream);
+  access.in_kernel = operation.is_kernel;
+  if (!operation.is_kernel) return access;
+  access.block = coordinates(cell.block, operation.grid);
+  access.thread = coordinates(cell.thread, operation.block);
+  if (cell.place != 0) access.inlined = source_lines(unpacked(cell.place));
+  return access;
+}
+
+void RaceCheck::found(Problem problem, const Cell* first, const Target& target, const Cell& me) {
+  const auto place = [&](const Cell& cell) -> const void* {
+    if (cell.place == 0) return order_.description(cell.operation).name;
+    return same_lines_.first_place(unpacked(cell.place));
+  };
+  if (problem == Problem::race && !(target.unit.write.flags & Cell::kDefined))
+    findings_.comes_too_early(target.space, place(*first));
+  Findings::Key key = {problem, target.space, first ? place(*first) : nullptr, place(me)};
+  if (first && key.second < key.first) std::swap(key.first, key.second);
+  findings_.add(key, [&] { return describe(problem, first, target, me); });
+}
+
+Finding RaceCheck::describe(Problem problem, const Cell* first, const Target& target, const Cell& me) {
+  Finding finding;
+  finding.problem = problem;
+  finding.space = target.space;
+  finding.access = describe(me);
+  std::ostringstream memory;
+  if (target.space == AccessSpace::shared) {
+    finding.offset = target.address;
+    memory << "byte " << finding.offset << " of shared memory";
+  } else {
+    const GlobalShadow::Allocation& allocation = *global_.find(target.address);
+    finding.offset = target.address - allocation.begin;
+    memory << "byte " << finding.offset << " of the " << allocation.bytes << " of an allocation of ";
+    if (allocation.device == Memory::kHost)
+      memory << "pinned host memory";
+    else
+      memory << "device " << allocation.device;
+  }
+  Relation relation = Relation::other_operation;
+  if (first) {
+    finding.earlier = describe(*first);
+    if (first->operation == me.operation)
+      relation = first->block != me.block               ? Relation::other_block
+                 : first->thread / 32 == me.thread / 32 ? Relation::same_warp
+                                                        : Relation::same_block;
+  }
+  finding.text = simt::text(finding, memory.str(), relation);
+  return finding;
+}
+
+std::vector<Finding> RaceCheck::findings() {
+  std::lock_guard lock(mutex_);
+  findings_.publish_unwritten(AccessSpace::shared);
+  findings_.publish_unwritten(AccessSpace::global);
+  return findings_.all();
+}
+
+}  // namespace simt

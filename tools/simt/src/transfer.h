@@ -1,0 +1,16 @@
+// Transfer: the memory that a copy or a fill accesses, for the check of unordered accesses.
+#pragma once
+
+#include <cstddef>
+
+namespace simt {
+
+struct Transfer {
+  const char* name = "";  // in reports: "a copy"
+  void* to = nullptr;
+  const void* from = nullptr;  // null: a fill
+  size_t to_pitch = 0, from_pitch = 0;
+  size_t width = 0, height = 1;
+};
+
+}  // namespace simt
