@@ -40,12 +40,15 @@ template <int Rows, int Inner, int PerThreadM, int Slices>
 using WinogradVectorTile =
     WinogradTile<1, 1, PerThreadM, 2 * kTileRegisters.lanes, Rows, 64, Inner, 1, Slices, true>;
 
-// Steps of the inner dimension whose loads are issued before their products. Four steps spill registers on
-// 10.0 and 12.0.
+// Steps of the inner dimension whose loads are issued before their products, and whether the lanes of a warp
+// have the order that combines their loads (Sums::thread()). Four steps, or the address arithmetic of that
+// order, spill registers on 10.0 and 12.0.
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 1000
-inline constexpr int kUnrolledSteps = 1;
+inline constexpr int kUnrolledSteps = 2;
+inline constexpr bool kCombinesLoads = false;
 #else
 inline constexpr int kUnrolledSteps = 4;
+inline constexpr bool kCombinesLoads = true;
 #endif
 
 // Threads multiply whole register tiles, also past a block's last row or column, where `k_tile` has not been
@@ -64,11 +67,11 @@ struct Sums {
   Row row[Tile::kPartsM][Tile::kPartsN][Tile::kPerThreadM];
 
   static __device__ __forceinline__ int frequency() { return threadIdx.x / Tile::kThreadsPerFrequency; }
-  // The place of the thread in the grid of one frequency. On a GPU, in the order for which the hardware
-  // combines the warp's loads: see ThreadInTile (gemm/tile.cuh).
+  // The place of the thread in the grid of one frequency. With kCombinesLoads, in the order for which the
+  // hardware combines the warp's loads: see ThreadInTile (gemm/tile.cuh).
   static __device__ __forceinline__ ThreadInTile thread() {
     const int thread = static_cast<int>(threadIdx.x) % Tile::kThreadsPerFrequency;
-    if constexpr (!Tile::kVectors) {
+    if constexpr (!Tile::kVectors && kCombinesLoads) {
       static_assert(Tile::kThreadsM == 4 && Tile::kThreadsN == 8, "a warp");
       return {thread / 16 * 2 + thread % 2, thread / 2 % 8};
     }
@@ -203,11 +206,11 @@ struct Products {
 
   float values[kFrequencies][Tile::kRows * kStride + 16];
 
-  // On a GPU, 8 lanes store 16 bytes each at a time: 4 to the row of one thread of the grid and 4 to that of
-  // the next, 8 rows further. Exchanging 16 columns of every other 8 rows puts them into different banks. Rows
-  // of 16 columns, for the GPUs with the least shared memory, keep a 2-way conflict.
+  // With kCombinesLoads, 8 lanes store 16 bytes each at a time: 4 to the row of one thread of the grid and 4 to
+  // that of the next, 8 rows further. Exchanging 16 columns of every other 8 rows puts them into different
+  // banks. Rows of 16 columns, for the GPUs with the least shared memory, keep a 2-way conflict.
   static __device__ __forceinline__ int at(int row, int column) {
-    if constexpr (!Tile::kVectors && kColumns % 32 == 0) {
+    if constexpr (!Tile::kVectors && kCombinesLoads && kColumns % 32 == 0) {
       static_assert(Tile::kPerThreadM == 8);
       column ^= row / 8 % 2 * 16;
     }
