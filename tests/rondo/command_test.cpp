@@ -55,6 +55,18 @@ TEST_F(Command, Devices) {
   EXPECT_EQ(missing(outcome.out, {"device", "name", "memory", ":0", "capability"}), "");
 }
 
+TEST_F(Command, Check) {
+  BuiltProgram::expect_refused("check", {"no command"});
+#ifdef SIMT_OBSERVE
+  const Outcome outcome = run_line("check allreduce --devices 2 -b 1K -e 1K");
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_EQ(outcome.err, "");
+  EXPECT_EQ(run_line("check nonsense").code, 2);
+#else
+  BuiltProgram::expect_refused("check allreduce --devices 2", {"cannot check", "observe"});
+#endif
+}
+
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // these need terabytes of address space
 
 // A thousand stacks of 8 MiB exceed the address space limit.

@@ -62,7 +62,9 @@ __global__ void in_warps(unsigned mask_of_low_half) {
 }
 __global__ void across_halves() {
   shared<int>(threadIdx.x) = 1;                                  // across_halves: write
-  __syncwarp(threadIdx.x < 16 ? 0xFFFFu : 0xFFFF0000u);
+  __ballot_sync(~0u, 1);  // all have written, but only one half synchronizes
+  if (threadIdx.x >= 16) return;
+  __syncwarp(0xFFFFu);
   use(shared<int>(threadIdx.x ^ 16));                            // across_halves: read
 }
 
@@ -109,7 +111,7 @@ __global__ void copy_tile(const int* from, bool wait, bool barrier) {
   simt::async_commit();
   if (wait) simt::async_wait(0);
   if (barrier) __syncthreads();
-  use(shared<int>(threadIdx.x ^ 1));                             // copy_tile: read
+  if (threadIdx.x != 0) use(shared<int>(threadIdx.x - 1));       // copy_tile: read
 }
 // Two groups; waits until only `pending` of them are.
 __global__ void copy_two(const int* from, int pending) {

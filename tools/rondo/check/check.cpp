@@ -26,7 +26,7 @@ namespace {
 
 void check_command(const std::vector<std::string>& command) {
   if (command.empty())
-    throw Error(bad_argument("no command to check was named: rondo check all-reduce --devices 2"));
+    throw Error(bad_argument("no command to check was named: rondo check allreduce --devices 2"));
 #ifdef SIMT_OBSERVE
   run_again(command);
 #else

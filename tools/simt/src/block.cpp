@@ -61,6 +61,7 @@ class ObservedBlock {
     if (!observer) return;
     runs_ = observer->begin_block(kernel, number);
     if (runs_) detail::observer = observer;
+    refresh_global_memory();  // again: begin_block() may have waited
   }
   ~ObservedBlock() {
     if (kObserve && detail::observer) std::exchange(detail::observer, nullptr)->end_block();
