@@ -1,8 +1,8 @@
 #include <rondo/kernels/core/status.h>
 #include <rondo/nn/io/printable.h>
+#include <rondo/nn/io/regular_file.h>
 #include <rondo/tools/rondo/profile/compiled_kernels.h>
 
-#include <fstream>
 #include <nlohmann/json.hpp>
 
 namespace rondo::program {
@@ -30,9 +30,10 @@ std::string short_kernel_name(const std::string& symbol) {
 }
 
 CompiledKernels::CompiledKernels(const std::string& path) {
-  std::ifstream file(path);
+  constexpr int64_t kMostBytes = int64_t{64} << 20;
+  const auto text = RegularFile(path).contents<std::string>(kMostBytes);
   try {
-    const nlohmann::json report = nlohmann::json::parse(file);
+    const nlohmann::json report = nlohmann::json::parse(text);
     for (const auto& row : report.at("kernels")) {
       const std::pair key(row.at("kernel").get<std::string>(), row.at("arch").get<std::string>());
       const int count = row.at("registers").get<int>();
@@ -41,7 +42,7 @@ CompiledKernels::CompiledKernels(const std::string& path) {
     }
   } catch (const nlohmann::json::exception& error) {
     throw Error(bad_argument("--compiled is ", printable(path), ", must be a report of tools/sass-report: ",
-                             file.is_open() ? error.what() : "the file cannot be read"));
+                             error.what()));
   }
 }
 
