@@ -100,7 +100,7 @@ __global__ void unwritten_shared(unsigned threads_that_write) {
 }
 
 __global__ void allowed_unwritten() {
-  simt::allow_unwritten(&shared<int>(0), 63 * 4);
+  if (threadIdx.x == 5) simt::allow_unwritten(&shared<int>(0), 63 * 4);
   __syncthreads();
   use(shared<int>(threadIdx.x));                                 // allowed_unwritten: read
 }
@@ -129,6 +129,10 @@ __global__ void overwrite_copy(const int* from, bool wait) {
   if (wait) simt::async_wait(0);
   shared<int>(threadIdx.x) = 1;                                  // overwrite_copy: write
   if (!wait) simt::async_wait(0);
+}
+
+__global__ void fill_shared() {
+  for (unsigned i = threadIdx.x; i < simt::detail::shared_bytes / 4; i += blockDim.x) shared<int>(i) = 1;
 }
 
 // ----------------------------------------------------------------------------------------------------------
@@ -599,6 +603,14 @@ TEST_F(Streams, CopyOverwritesWhatAKernelReads) {
   EXPECT_EQ(line(*findings[0].earlier), line_of("look: read"));
   EXPECT_FALSE(findings[0].access.in_kernel);
   EXPECT_TRUE(says(findings[0], "writes: a copy in stream")) << findings[0].text;
+}
+
+// The blocks of two launches run alternately, on two workers.
+TEST_F(Streams, LaunchesMayHaveDifferentSharedMemory) {
+  expect_silent([&] {
+    launch(500, 32, 8000, a_, fill_shared);
+    for (int i = 0; i < 50; ++i) launch(10, 32, 64, b_, fill_shared);
+  });
 }
 
 TEST_F(Streams, FillAndRowsOfACopy) {

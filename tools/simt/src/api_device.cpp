@@ -1,4 +1,8 @@
 // Devices: selection, properties, synchronisation, reset, peers.
+#include <cuda.h>
+
+#include <cstring>
+
 #include "properties.h"
 #include "runtime.h"
 
@@ -18,6 +22,20 @@ cudaError_t version(int* value) {
 
 cudaError_t cudaDriverGetVersion(int* value) { return version(value); }
 cudaError_t cudaRuntimeGetVersion(int* value) { return version(value); }
+
+cudaError_t cudaGetDriverEntryPointByVersion(const char* symbol, void** function, unsigned int version,
+                                             unsigned long long, cudaDriverEntryPointQueryResult* result) {
+  return api_without_context([&](Runtime&) {
+    require(symbol && function, cudaErrorInvalidValue);
+    const bool known = std::strcmp(symbol, "cuTensorMapEncodeTiled") == 0, new_enough = version >= 12000;
+    *function = known && new_enough ? reinterpret_cast<void*>(&cuTensorMapEncodeTiled) : nullptr;
+    if (result)
+      *result = !known       ? cudaDriverEntryPointSymbolNotFound
+                : new_enough ? cudaDriverEntryPointSuccess
+                             : cudaDriverEntryPointVersionNotSufficent;
+    return cudaSuccess;
+  });
+}
 
 cudaError_t cudaGetDeviceCount(int* count) {
   return api_without_context([&](Runtime& runtime) {

@@ -47,7 +47,7 @@ class SharedMemory {
   SharedMemory& operator=(const SharedMemory&) = delete;
 
  private:
-  static constexpr std::align_val_t kAlignment{128};
+  static constexpr std::align_val_t kAlignment{1024};
   void* memory_;
 };
 
@@ -116,6 +116,7 @@ void Block::start(const Kernel& kernel, uint64_t number) {
   at_barrier_.clear();
   at_barrier_count_ = 0;
   yes_votes_ = 0;
+  async_.start(detail::late_copies);
   warps_.resize((threads_ + 31) / 32);
   for (size_t w = 0; w < warps_.size(); ++w) {
     const unsigned lanes = threads_ - static_cast<unsigned>(w) * 32;
@@ -189,6 +190,8 @@ void Block::thread_exits(Fiber& fiber) {
   if (kObserve && detail::observer) detail::observer->exits(fiber.rank);
   fiber.copies.clear();
   fiber.group_sizes.clear();
+  if (fiber.store_groups != 0 || !fiber.stores.empty()) end_stores(fiber);
+  if (fiber.wgmma_used) end_products(fiber);
   --alive_;
   if (at_barrier_count_ != 0 && at_barrier_count_ == alive_) end_barrier();
   Warp& warp = warps_[fiber.rank / 32];
@@ -207,6 +210,9 @@ Fiber& Block::next_fiber() {
   if (started_ < threads_) return pool_.take();
   if (alive_ != 0)
     fail(cudaErrorLaunchFailure, [&] { return "deadlock: no thread can go on. " + waiting_threads(); });
+  if (const BulkLoad* load = async_.unfinished_load())
+    fail(cudaErrorLaunchFailure,
+         [&] { return "the block ends, and nothing waited for the bulk copy at " + text(load->place); });
   return worker_;
 }
 
@@ -356,6 +362,7 @@ std::string Block::waiting_threads() const {
                                     hexadecimal(group.mask) + ", " + text(fiber->place));
       }
     }
+  async_.add_waiting(report);
   return report.text(threads_, threads_ - alive_, threads_ - started_);
 }
 

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "async_state.h"
 #include "fiber.h"
 #include "stack_guard.h"
 #include "sync_objects.h"
@@ -66,7 +67,13 @@ class Block {
   void barrier(Place place);
   int vote(BlockVote vote, int predicate, Place place);
   void collective(unsigned mask, const WarpOperation& operation, void* record, Place place);
+  void wait_for(void* mbarrier, Place place);  // until its current phase completes; in mbarrier.cpp
+  // Waits for the 128 threads of the warpgroup; the last one calls run(). In wgmma.cpp.
+  void meet_warpgroup(const char* instruction, const void* record, Place place,
+                      void (*run)(AsyncState&, Warpgroup&, const void*, const Place&));
+  void wake(FiberQueue& fibers);
   Fiber& current() { return *current_; }
+  AsyncState& async() { return async_; }
 
   // Ends the block with an error; `describe` returns the message. No thread of the block runs again, so the
   // abandoned stack must not contain objects that own memory.
@@ -85,9 +92,10 @@ class Block {
   void run_threads(Fiber& fiber);
   void start_thread(Fiber& fiber);
   void thread_exits(Fiber& fiber);
+  void end_stores(Fiber& fiber);    // in bulk_copy.cpp
+  void end_products(Fiber& fiber);  // in wgmma.cpp
   void end_barrier();
   void end_group(Warp& warp, int index);
-  void wake(FiberQueue& fibers);
   void wait(Fiber& fiber);
   void switch_to(Fiber& from, Fiber& to);
   Fiber& next_fiber();
@@ -110,6 +118,7 @@ class Block {
   int counted_votes_ = 0;
   int counted_threads_ = 0;
   std::vector<Warp> warps_;
+  AsyncState async_;
 
   std::optional<Random> random_;  // set with a seed: draws the order of threads
   std::vector<unsigned> order_;   // of the threads' starts, with a seed

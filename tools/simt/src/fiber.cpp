@@ -89,6 +89,10 @@ void FiberPool::prepare(Fiber& fiber, size_t colour) {
   fiber.in_use = false;
   fiber.copies.clear();
   fiber.group_sizes.clear();
+  fiber.stores.clear();
+  fiber.store_groups = 0;
+  fiber.wgmma_groups = 0;
+  fiber.wgmma_used = fiber.wgmma_fenced = false;
   fiber.address_sanitizer = nullptr;
   fiber.thread_sanitizer = tsan_make_fiber();
   char* top = fiber.stack_begin + fiber.stack_bytes - colour % kColours * kColourBytes;

@@ -25,6 +25,18 @@ struct LateCopy {
   bool valid;
 };
 
+// A bulk copy from shared to global memory that is not complete, or has not been waited for.
+struct BulkStore {
+  const void* shared;
+  unsigned size;
+  void* global;  // null: a box of a tensor, described by `box`
+  alignas(8) unsigned char box[160];
+  std::source_location place;
+  std::vector<unsigned char> bytes;  // of shared memory, once it has been read
+  unsigned group = 0;
+  bool read = false, waited = false, written = false;
+};
+
 // A stack and the state of the CUDA thread that runs on it. CUDA threads that never wait share one fiber, one
 // after another; a thread that waits keeps its fiber until it exits.
 struct Fiber {
@@ -39,6 +51,10 @@ struct Fiber {
   std::source_location place;       // where it waits
   std::vector<LateCopy> copies;     // oldest first
   std::vector<size_t> group_sizes;  // of the committed groups; the remaining copies are not committed
+  std::vector<BulkStore> stores;    // oldest first
+  unsigned store_groups = 0;        // committed
+  unsigned wgmma_groups = 0;        // committed
+  bool wgmma_used = false, wgmma_fenced = false;
 
   char* stack_begin = nullptr;  // the lowest usable address
   size_t stack_bytes = 0;

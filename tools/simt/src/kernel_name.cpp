@@ -9,10 +9,12 @@
 #include <unistd.h>
 
 #include <cstdlib>
+#include <cstring>
 #include <memory>
 #include <mutex>
 #include <sstream>
 #include <unordered_map>
+#include <utility>
 
 namespace simt {
 namespace {
@@ -70,6 +72,19 @@ std::string symbol_in_file(const char* path, uintptr_t load_address, uintptr_t f
   return {};
 }
 
+// The 16-bit types by their CUDA names.
+std::string with_cuda_names(std::string name) {
+  for (const auto& [ours, cudas] : {std::pair("simt::NarrowFloat<simt::Bfloat16Format>", "__nv_bfloat16"),
+                                    std::pair("simt::NarrowFloat<simt::HalfFormat>", "__half")}) {
+    const size_t length = std::strlen(ours);
+    for (size_t at = 0; (at = name.find(ours, at)) != std::string::npos;) {
+      const bool closes_another = name.compare(at + length, 2, " >") == 0;  // "> >" of nested templates
+      name.replace(at, length + closes_another, cudas);
+    }
+  }
+  return name;
+}
+
 std::string look_up(const void* kernel) {
   std::string symbol;
   Dl_info info = {};
@@ -87,7 +102,7 @@ std::string look_up(const void* kernel) {
   int status = 0;
   const std::unique_ptr<char, decltype(&std::free)> name(
       abi::__cxa_demangle(symbol.c_str(), nullptr, nullptr, &status), &std::free);
-  return status == 0 ? name.get() : symbol;
+  return status == 0 ? with_cuda_names(name.get()) : symbol;
 }
 
 }  // namespace

@@ -21,6 +21,8 @@ void observe_async_wait(int groups);
 // Copies, as one load and one store of the running CUDA thread.
 void observe_copy(void* to, const void* from, size_t bytes);
 void observe_multiply_adds(int count);
+// `products` instructions of the running thread's warp, with `multiply_adds` each.
+void observe_tensor_products(bool tf32, int products, int multiply_adds);
 // Copies without reporting.
 void copy_unobserved(void* to, const void* from, size_t bytes);
 void copy_or_clear_unobserved(void* to, const void* from, size_t bytes, bool copy);

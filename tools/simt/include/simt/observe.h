@@ -66,9 +66,13 @@ struct KernelProfile {
   std::vector<AccessCounts> accesses;
   uint64_t multiply_adds = 0;       // of threads
   uint64_t warp_multiply_adds = 0;  // instructions of warps
+  // By tensor cores: multiply-adds of tf32 and of 16-bit factors, and instructions of warps (mma.sync).
+  uint64_t tf32_multiply_adds = 0;
+  uint64_t narrow_multiply_adds = 0;
+  uint64_t tensor_products = 0;
   uint64_t barriers = 0;            // of blocks
   uint64_t warp_operations = 0;     // shuffles, votes, __syncwarp: of warps
-  // Accesses and multiply-adds of warps, as instructions; and the instructions that warps were ahead of the
+  // Accesses, multiply-adds and tensor products of warps, as instructions; and the instructions that warps were ahead of the
   // slowest warp of their block when they reached a barrier or the end.
   uint64_t instructions = 0;
   uint64_t waited = 0;

@@ -23,7 +23,7 @@ struct Settings {
   int workers = 0;                        // SIMT_WORKERS: OS threads that run kernels, 1 to kMostWorkers;
                                           // default: one per core
   size_t memory_bytes = size_t{8} << 30;  // SIMT_MEMORY: memory limit per device, in bytes; at least 1
-  bool late_copies = false;  // SIMT_LATE_COPIES: 0 or 1; 1: cp.async copies at the wait
+  bool late_copies = false;  // SIMT_LATE_COPIES: 0 or 1; 1: asynchronous copies at the wait
   std::string gpu;           // SIMT_GPU: the GPU whose limits apply; empty: the executor's own
   std::optional<uint64_t> seed;           // SIMT_SEED: seed of a random execution order
   bool lazy_loading = true;       // CUDA_MODULE_LOADING: LAZY or DEFAULT; EAGER: no kernel is loaded lazily
@@ -68,8 +68,9 @@ cudaError_t set_memory_limit(int device, size_t bytes);
 // work.
 void set_seed(std::optional<uint64_t> seed);
 
-// Selects when cp.async copies: at the issue, or at the wait for its group, with 0xFF in the destination
-// until then. Kernels must be correct in both modes. Applies to blocks that start afterwards.
+// Selects when asynchronous operations happen (cp.async, cp.async.bulk, wgmma): at the issue, or at the wait
+// for them, with 0xFF in the destination until then. Kernels must be correct in both modes. Applies to blocks
+// that start afterwards.
 void set_late_copies(bool late);
 
 // The following settings simulate waits that a GPU may add; see README.md, "Waits that a GPU may add". All

@@ -11,8 +11,8 @@ inline thread_local constinit size_t shared_bytes = 0;
 [[noreturn]] void shared_too_small(size_t wanted);
 }  // namespace detail
 
-// Aligned to 128 bytes; every byte is 0xFF when the block starts. If the kernel needs more than its launch
-// provides, the call raises a fault.
+// Aligned to 1024 bytes, the period of the widest swizzle; every byte is 0xFF when the block starts. If the
+// kernel needs more than its launch provides, the call raises a fault.
 inline void* shared_memory(size_t wanted = 0) {
   if (wanted > detail::shared_bytes) [[unlikely]]
     detail::shared_too_small(wanted);

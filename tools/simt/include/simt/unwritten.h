@@ -12,8 +12,9 @@ namespace detail {
 void allow_unwritten(const void* begin, size_t bytes);
 }
 
-// From now on this memory counts as written, in this block if it is shared memory. All threads of a block
-// call it before their first barrier. Does nothing in a build that does not observe kernels.
+// From now on this memory counts as written, in this block if it is shared memory. The call of one thread is
+// enough, before its own reads, or before a barrier that precedes the reads of others. Does nothing in a
+// build that does not observe kernels.
 [[gnu::always_inline]] inline void allow_unwritten([[maybe_unused]] const void* begin,
                                                    [[maybe_unused]] size_t bytes) {
 #ifdef SIMT_OBSERVE

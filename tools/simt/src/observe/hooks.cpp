@@ -5,10 +5,12 @@
 // The names are those of GCC's interface (gcc/sanitizer.def).
 #include <simt/builtins.h>
 #include <simt/memory_access.h>
+#include <simt/observe_async.h>
 #include <simt/shared.h>
 #include <simt/unwritten.h>
 
 #include <array>
+#include <bit>
 #include <cstring>
 
 #include "../runtime.h"
@@ -99,7 +101,7 @@ void observe_async_wait(int groups) {
   if (observer) observer->async_wait(thread_rank, groups);
 }
 void allow_unwritten(const void* begin, size_t bytes) {
-  if (observer && thread_rank == 0) observer->allow_unwritten(reinterpret_cast<uintptr_t>(begin), bytes);
+  if (observer) observer->allow_unwritten(reinterpret_cast<uintptr_t>(begin), bytes);
 }
 void observe_copy(void* to, const void* from, size_t bytes) {
   report(SIMT_PLACE, from, bytes, AccessKind::load);
@@ -108,6 +110,24 @@ void observe_copy(void* to, const void* from, size_t bytes) {
 }
 void observe_multiply_adds(int count) {
   if (observer) observer->multiply_adds(thread_rank, count);
+}
+void observe_tensor_products(bool tf32, int products, int multiply_adds) {
+  if (observer) observer->tensor_products(thread_rank, tf32, products, multiply_adds);
+}
+void observe_warpgroup_product(unsigned number, bool tf32, int multiply_adds) {
+  if (!observer) return;
+  for (unsigned warp = 4 * number; warp < 4 * number + 4; ++warp)
+    observer->tensor_products(32 * warp, tf32, 1, multiply_adds);
+}
+void observe_bulk_load(const void* place, const void* to, const void* from, size_t bytes, unsigned index) {
+  if (!observer) return;
+  const unsigned thread = thread_rank / 32 * 32 + index % 32;
+  if (from)
+    observer->bulk_access(thread,
+                          {place, reinterpret_cast<uintptr_t>(from), static_cast<uint32_t>(std::bit_floor(bytes)),
+                           AccessKind::async_copy_load, AccessSpace::global});
+  observer->bulk_access(thread, {place, reinterpret_cast<uintptr_t>(to), 16, AccessKind::async_copy_store,
+                                 AccessSpace::shared});
 }
 void copy_unobserved(void* to, const void* from, size_t bytes) { std::memcpy(to, from, bytes); }
 void copy_or_clear_unobserved(void* to, const void* from, size_t bytes, bool copy) {

@@ -42,6 +42,10 @@ class Observer {
   // Actions of thread `thread` of the current block (its linear index).
   virtual void access(unsigned thread, const Access& access) = 0;
   virtual void multiply_adds(unsigned thread, int count) = 0;
+  // An access of a bulk copy, as if `thread` made it. The check does not know what orders these.
+  virtual void bulk_access(unsigned /*thread*/, const Access& /*access*/) {}
+  // Products of the thread's warp by tensor cores, with `multiply_adds` each.
+  virtual void tensor_products(unsigned /*thread*/, bool /*tf32*/, int /*products*/, int /*multiply_adds*/) {}
   virtual void arrives_at_barrier(unsigned thread) = 0;
   virtual void exits(unsigned thread) = 0;
 

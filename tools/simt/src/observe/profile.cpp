@@ -102,6 +102,7 @@ struct BlockCounts {
   Running* launch = nullptr;
   CountsByInstruction counts;
   uint64_t multiply_adds = 0, warp_multiply_adds = 0;
+  uint64_t tf32_multiply_adds = 0, narrow_multiply_adds = 0, tensor_products = 0;
   uint64_t barriers = 0, warp_operations = 0;
   uint64_t instructions = 0, waited = 0;
   BlockSectors sectors;
@@ -179,6 +180,9 @@ class Profiler final : public Observer {
     KernelProfile& profile = entry.profile;
     profile.multiply_adds += std::exchange(block->multiply_adds, 0);
     profile.warp_multiply_adds += std::exchange(block->warp_multiply_adds, 0);
+    profile.tf32_multiply_adds += std::exchange(block->tf32_multiply_adds, 0);
+    profile.narrow_multiply_adds += std::exchange(block->narrow_multiply_adds, 0);
+    profile.tensor_products += std::exchange(block->tensor_products, 0);
     profile.barriers += std::exchange(block->barriers, 0);
     profile.warp_operations += std::exchange(block->warp_operations, 0);
     profile.instructions += std::exchange(block->instructions, 0);
@@ -194,8 +198,19 @@ class Profiler final : public Observer {
     block->log_of(warp).add(thread % 32, recorded);
   }
 
+  void bulk_access(unsigned thread, const Access& at) override { access(thread, at); }
+
   void multiply_adds(unsigned thread, int count) override {
     block->log_of(block->warps[thread / 32]).add_multiply_adds(thread % 32, count);
+  }
+
+  void tensor_products(unsigned thread, bool tf32, int products, int multiply_adds) override {
+    const auto count = static_cast<uint64_t>(products);
+    (tf32 ? block->tf32_multiply_adds : block->narrow_multiply_adds) +=
+        count * static_cast<uint64_t>(multiply_adds);
+    block->tensor_products += count;
+    block->instructions += count;
+    block->warps[thread / 32].instructions += count;
   }
 
   void arrives_at_barrier(unsigned thread) override {

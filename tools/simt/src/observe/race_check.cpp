@@ -117,16 +117,15 @@ bool RaceCheck::visit_global(uintptr_t begin, size_t bytes, F f) {
   });
 }
 
+// Pages are whole, also the last one: blocks of other launches, with more shared memory, may come in between.
 template <class F>
 void RaceCheck::visit_shared(size_t begin, size_t bytes, F f) {
-  for (size_t at = begin, end = begin + bytes; at < end;) {
+  for (size_t at = begin, end = std::min(begin + bytes, detail::shared_bytes); at < end;) {
     const uint32_t offset = static_cast<uint32_t>(at % Page::kBytes);
     const size_t page_begin = at - offset;
-    const auto page_bytes =
-        static_cast<uint32_t>(std::min<size_t>(Page::kBytes, detail::shared_bytes - page_begin));
     std::unique_ptr<Page>& page = shared_pages_[at / Page::kBytes];
-    if (!page) page = std::make_unique<Page>(page_bytes, /*defined=*/false);
-    const uint32_t piece = static_cast<uint32_t>(std::min<size_t>(end - at, page_bytes - offset));
+    if (!page) page = std::make_unique<Page>(Page::kBytes, /*defined=*/false);
+    const uint32_t piece = static_cast<uint32_t>(std::min<size_t>(end - at, Page::kBytes - offset));
     page->visit(offset, piece, [&](Unit& unit, uint32_t index, uint32_t from) {
       if (unit.write.operation != operation_->number || unit.write.block != block_) {  // of an earlier block
         unit = {};

@@ -1,0 +1,499 @@
+// Products of a warpgroup. The layouts are described here a second time, from the tables and figures of the
+// PTX ISA; nothing is shared with the wrapper or the executor's code.
+#include <rondo/kernels/core/tensor_map.h>
+#include <simt/narrow_float.h>
+#include <rondo/kernels/core/ptx/bulk_copy.cuh>
+#include <rondo/kernels/core/ptx/wgmma.cuh>
+
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <random>
+
+#include "device_testing.h"
+
+using namespace simt_test;
+using rondo::ptx::MatrixSwizzle;
+using rondo::ptx::Tf32;
+using rondo::ptx::WgmmaOptions;
+namespace ptx = rondo::ptx;
+
+namespace {
+
+void expect_fault(const simt::Fault& fault, std::initializer_list<std::string> parts,
+                  cudaError_t error = cudaErrorLaunchFailure) {
+  EXPECT_EQ(fault.error, error);
+  for (const std::string& part : parts)
+    EXPECT_NE(fault.message.find(part), std::string::npos) << part << "\n" << fault.message;
+}
+
+std::string line(int number) { return "device_wgmma.cu:" + std::to_string(number) + " "; }
+
+template <class Element>
+constexpr int kBytes = std::is_same_v<Element, Tf32> ? 4 : 2;
+template <class Element>
+constexpr int kSteps = 32 / kBytes<Element>;
+
+template <class Element>
+uint32_t encoded(float x) {
+  if constexpr (std::is_same_v<Element, Tf32>) return std::bit_cast<uint32_t>(x) | 0x1FFF;  // ignored bits
+  if constexpr (std::is_same_v<Element, __nv_bfloat16>) return simt::Bfloat16Format::from_float(x);
+  return simt::HalfFormat::from_float(x);
+}
+
+// Figures "D fragment layout" and "A fragment layout": the row and column of a register of a thread.
+struct At {
+  int row, column;
+};
+At d_of(int thread, int i) {
+  const int warp = thread >> 5, lane = thread & 31;
+  return {16 * warp + (lane >> 2) + ((i & 2) ? 8 : 0), 8 * (i >> 2) + 2 * (lane & 3) + (i & 1)};
+}
+At a_of(int thread, int element, bool tf32) {  // element: of all registers
+  const int warp = thread >> 5, lane = thread & 31, first = 16 * warp + (lane >> 2);
+  if (tf32) return {first + (element & 1 ? 8 : 0), (lane & 3) + (element & 2 ? 4 : 0)};
+  return {first + (element & 2 ? 8 : 0), 2 * (lane & 3) + (element & 1) + (element & 4 ? 8 : 0)};
+}
+
+// An operand in shared memory: atoms of 8 groups of `lines` lines of 16 bytes ("Various combinations of
+// swizzling mode, leading dimension and swizzle-atom layout"). Along k: a group is a row i, and its lines are
+// along k. Along i: a group is one k, and its lines are along i. Line c of group g is at line c ^ (g * lines
+// / 8 % lines) of the group.
+struct Layout {
+  MatrixSwizzle swizzle;
+  bool along_i;
+  int lines() const {
+    return swizzle == MatrixSwizzle::bytes128  ? 8
+           : swizzle == MatrixSwizzle::bytes64 ? 4
+           : swizzle == MatrixSwizzle::bytes32 ? 2
+                                               : 1;
+  }
+  // The distances of atoms: along the groups, and along the lines.
+  unsigned group_atoms = 0, line_atoms = 0;
+
+  size_t offset(int i, int k, int bytes) const {
+    const int group = along_i ? k : i, element = along_i ? i : k, line_of = element * bytes / 16;
+    const int at = group % 8 * lines() + (line_of % lines() ^ group % 8 * lines() / 8 % lines());
+    return group / 8 * group_atoms + line_of / lines() * line_atoms + 16 * at + element * bytes % 16;
+  }
+  // "Strides": the leading dimension offset is between atoms along the lines, the stride dimension offset
+  // between those along the groups; but without a swizzle and along i the other way around.
+  ptx::SharedMatrix matrix(const void* start) const {
+    if (lines() == 1 && along_i) return {start, group_atoms, line_atoms, swizzle};
+    return {start, line_atoms, group_atoms, swizzle};
+  }
+};
+
+struct Problem {
+  int n, k;
+  std::vector<float> a, b, d;  // [64][k], [k][n], [64][n]
+  Problem(int columns, int steps, int seed) : n(columns), k(steps), a(64 * k), b(k * n), d(64 * n) {
+    std::mt19937 random(static_cast<unsigned>(seed));
+    for (std::vector<float>* all : {&a, &b, &d})
+      for (float& value : *all) value = static_cast<float>(static_cast<int>(random() % 17) - 8);
+  }
+  float expected(int row, int column, bool add, float sign) const {
+    float sum = 0;
+    for (int l = 0; l < k; ++l) sum += a[row * k + l] * b[l * n + column];
+    return sign * sum + (add ? d[row * n + column] : 0);
+  }
+};
+
+template <class Element>
+void put(char* to, float value) {
+  const uint32_t bits = encoded<Element>(value);
+  std::memcpy(to, &bits, kBytes<Element>);
+}
+
+// d of one product, or of two that follow each other in k (k = 2 kSteps), each element at its place.
+template <class Element, int N, WgmmaOptions options>
+std::vector<float> multiplied(const Problem& p, Layout a, Layout b, bool a_in_registers, bool add,
+                              bool proxy_fence = true) {
+  constexpr int kElement = kBytes<Element>, kK = kSteps<Element>;
+  std::vector<float> result(64 * N);
+  constexpr size_t kB = 16384;
+  run_ok({1, 128, 65536}, [&] {
+    const int t = static_cast<int>(threadIdx.x);
+    char* const memory = &shared<char>();
+    if (t == 0) {
+      for (int k = 0; k < p.k; ++k) {
+        for (int i = 0; i < 64; ++i) put<Element>(memory + a.offset(i, k, kElement), p.a[i * p.k + k]);
+        for (int j = 0; j < N; ++j) put<Element>(memory + kB + b.offset(j, k, kElement), p.b[k * N + j]);
+      }
+      if (proxy_fence) ptx::async_proxy_fence();
+    }
+    __syncthreads();
+    float d[N / 2];
+    for (int i = 0; i < N / 2; ++i) d[i] = p.d[d_of(t, i).row * N + d_of(t, i).column];
+    ptx::wgmma_fence();
+    for (int k = 0; k < p.k; k += kK) {
+      // Where the steps from k on begin; inside an atom along k.
+      const auto from = [&](const Layout& layout) {
+        return layout.along_i ? k / 8 * static_cast<int>(layout.group_atoms)
+                              : k * kElement / (16 * layout.lines()) * static_cast<int>(layout.line_atoms) +
+                                    k * kElement % (16 * layout.lines());
+      };
+      const uint64_t b_descriptor = ptx::advanced(ptx::descriptor(b.matrix(memory + kB)), from(b));
+      if (a_in_registers) {
+        unsigned registers[4] = {};
+        for (int e = 0; e < 16 / kElement; ++e) {
+          const At at = a_of(t, e, kElement == 4);
+          registers[e * kElement / 4] |= encoded<Element>(p.a[at.row * p.k + k + at.column])
+                                         << e * kElement % 4 * 8;
+        }
+        constexpr WgmmaOptions kOptions = {options.negate_a, options.negate_b, false, options.transpose_b};
+        ptx::wgmma<Element, N, kOptions>(d, registers, b_descriptor, add || k != 0);
+      } else {
+        ptx::wgmma<Element, N, options>(d, ptx::advanced(ptx::descriptor(a.matrix(memory)), from(a)),
+                                        b_descriptor, add || k != 0);
+      }
+    }
+    ptx::wgmma_commit();
+    ptx::wgmma_wait<0>();
+    for (int i = 0; i < N / 2; ++i) result[d_of(t, i).row * N + d_of(t, i).column] = d[i];
+  });
+  return result;
+}
+
+template <class Element, int N, WgmmaOptions options>
+void check_layouts() {
+  constexpr MatrixSwizzle kAll[] = {MatrixSwizzle::none, MatrixSwizzle::bytes32, MatrixSwizzle::bytes64,
+                                    MatrixSwizzle::bytes128};
+  const float sign = (options.negate_a ? -1.0f : 1.0f) * (options.negate_b ? -1.0f : 1.0f);
+  int seed = N;
+  for (const bool late : {false, true})
+    for (const MatrixSwizzle swizzle_a : kAll)
+      for (const MatrixSwizzle swizzle_b : kAll)
+        for (const bool in_registers : {false, true}) {
+          if (in_registers && (options.transpose_a || swizzle_a != MatrixSwizzle::none)) continue;
+          const bool add = ++seed % 2;
+          Layout a{swizzle_a, options.transpose_a}, b{swizzle_b, options.transpose_b};
+          // Atoms of 128 bytes to 1 KiB, at distances with gaps.
+          for (Layout* layout : {&a, &b}) {
+            const auto atom = static_cast<unsigned>(128 * layout->lines());
+            const int lines_of_all = layout->along_i ? (layout == &a ? 64 : N) * kBytes<Element> / 16 : 4;
+            const int atoms = (lines_of_all + layout->lines() - 1) / layout->lines();
+            layout->line_atoms = atom;
+            layout->group_atoms = atom * (atoms + (layout == &a ? 0 : 1));
+          }
+          const Problem p(N, 2 * kSteps<Element>, seed);
+          simt::set_late_copies(late);
+          const std::vector<float> d = multiplied<Element, N, options>(p, a, b, in_registers, add);
+          simt::set_late_copies(false);
+          for (int row = 0; row < 64; ++row)
+            for (int column = 0; column < N; ++column)
+              ASSERT_EQ(d[row * N + column], p.expected(row, column, add, sign))
+                  << "row " << row << ", column " << column << ", n " << N << ", late " << late
+                  << ", swizzles " << static_cast<int>(swizzle_a) << " " << static_cast<int>(swizzle_b)
+                  << ", registers " << in_registers;
+        }
+}
+
+constexpr WgmmaOptions kPlain = {};
+
+TEST(Wgmma, Tf32) {
+  check_layouts<Tf32, 8, kPlain>();
+  check_layouts<Tf32, 176, WgmmaOptions{.negate_a = true}>();
+}
+TEST(Wgmma, Bfloat16) {
+  check_layouts<__nv_bfloat16, 24, kPlain>();
+  check_layouts<__nv_bfloat16, 64, WgmmaOptions{.negate_b = true}>();
+  check_layouts<__nv_bfloat16, 64, WgmmaOptions{.transpose_a = true}>();
+  check_layouts<__nv_bfloat16, 128, WgmmaOptions{.transpose_b = true}>();
+}
+TEST(Wgmma, Float16) {
+  check_layouts<__half, 256, WgmmaOptions{.transpose_a = true, .transpose_b = true}>();
+  check_layouts<__half, 16, WgmmaOptions{.negate_a = true, .negate_b = true}>();
+}
+
+// The sum of a product is that of simt/tensor_core.h: small terms are cut before they are added.
+TEST(Wgmma, SumsAreTruncated) {
+  Problem p(8, 16, 1);
+  for (std::vector<float>* all : {&p.a, &p.b, &p.d}) std::fill(all->begin(), all->end(), 0.0f);
+  p.d[0] = 1;
+  for (int k = 0; k < 3; ++k) p.a[k] = 0x1p-24f, p.b[k * 8] = 1;
+  const Layout layout{MatrixSwizzle::bytes128, false, 1024, 1024};
+  EXPECT_EQ((multiplied<Tf32, 8, kPlain>(p, layout, layout, false, true)[0]), 1);
+  p.d[0] = 0;
+  EXPECT_EQ((multiplied<Tf32, 8, kPlain>(p, layout, layout, false, true)[0]), 0x1.8p-23f);
+}
+
+// ---- Programs that are wrong on purpose
+
+TEST(Wgmma, AMissingProxyFenceShowsInLateMode) {
+  NOT_UNDER_CHECK();
+  const Problem p(8, 8, 1);
+  const Layout layout{MatrixSwizzle::none, false, 256, 128};
+  EXPECT_EQ((multiplied<Tf32, 8, kPlain>(p, layout, layout, false, false, false)[0]),
+            p.expected(0, 0, false, 1));
+  LateCopies late;
+  EXPECT_TRUE(std::isnan((multiplied<Tf32, 8, kPlain>(p, layout, layout, false, false, false)[0])));
+}
+
+TEST(Wgmma, ASwizzleThatTheDescriptorDoesNotShareIsWrong) {
+  const Problem p(8, 8, 1);
+  alignas(16) static float a[64][32], b[8][32];
+  for (int k = 0; k < 8; ++k) {
+    for (int i = 0; i < 64; ++i) a[i][k] = p.a[i * 8 + k];
+    for (int j = 0; j < 8; ++j) b[j][k] = p.b[k * 8 + j];
+  }
+  const auto product = [&](rondo::Swizzle loaded, MatrixSwizzle read) {
+    CUtensorMap a_map, b_map;
+    const auto map = [&](CUtensorMap* to, float* from, int rows) {
+      const rondo::Status status = rondo::make_tensor_map(to, {.data = from,
+                                                               .rank = 2,
+                                                               .size = {32, rows},
+                                                               .stride = {0, 128},
+                                                               .box = {32, rows},
+                                                               .swizzle = loaded});
+      ASSERT_TRUE(status.ok()) << status.message();
+    };
+    map(&a_map, a[0], 64);
+    map(&b_map, b[0], 8);
+    std::vector<float> result(64 * 8);
+    run_ok({1, 128, 16384}, [&] {
+      char* const memory = &shared<char>();
+      auto* const barrier = reinterpret_cast<ptx::Mbarrier*>(memory + 12288);
+      if (threadIdx.x == 0) {
+        ptx::mbarrier_init(barrier, 1);
+        ptx::mbarrier_init_fence();
+        ptx::mbarrier_arrive_expect_tx(barrier, 8192 + 1024);
+        ptx::tensor_load(memory, a_map, {0, 0}, barrier);
+        ptx::tensor_load(memory + 8192, b_map, {0, 0}, barrier);
+      }
+      __syncthreads();
+      ptx::mbarrier_wait(barrier, 0);
+      float d[4];
+      ptx::wgmma_fence();
+      ptx::wgmma<Tf32, 8>(d, ptx::descriptor({memory, 0, 1024, read}),
+                          ptx::descriptor({memory + 8192, 0, 1024, read}), false);
+      ptx::wgmma_commit();
+      ptx::wgmma_wait<0>();
+      const int t = static_cast<int>(threadIdx.x);
+      for (int i = 0; i < 4; ++i) result[d_of(t, i).row * 8 + d_of(t, i).column] = d[i];
+    });
+    bool right = true;
+    for (int row = 0; row < 64; ++row)
+      for (int column = 0; column < 8; ++column)
+        right = right && result[row * 8 + column] == p.expected(row, column, false, 1);
+    return right;
+  };
+  EXPECT_TRUE(product(rondo::Swizzle::bytes128, MatrixSwizzle::bytes128));
+  EXPECT_FALSE(product(rondo::Swizzle::none, MatrixSwizzle::bytes128));
+  EXPECT_FALSE(product(rondo::Swizzle::bytes128, MatrixSwizzle::bytes64));
+}
+
+enum class Flaw {
+  none,
+  early_release,
+  early_read,
+  no_commit,
+  no_wait,
+  no_fence,
+  changed_without_fence,
+  early_write
+};
+
+// A product of 64 x 8 by `tiles` tiles of 8 steps; one producer thread, two slots, one product in flight.
+struct Result {
+  simt::Fault fault;
+  bool right = true, any_nan = false;
+};
+Result pipeline(Flaw flaw, int tiles = 6) {
+  const Problem p(8, 8 * tiles, 7);
+  std::vector<float> a_memory(64 * p.k + 4), b_memory(8 * p.k + 4);
+  const auto aligned = [](std::vector<float>& v) {
+    return v.data() + (16 - reinterpret_cast<uintptr_t>(v.data()) % 16) % 16 / 4;
+  };
+  float* const a = aligned(a_memory);
+  float* const b = aligned(b_memory);
+  std::copy(p.a.begin(), p.a.end(), a);
+  for (int k = 0; k < p.k; ++k)
+    for (int j = 0; j < 8; ++j) b[j * p.k + k] = p.b[k * 8 + j];
+  CUtensorMap a_map, b_map;
+  const auto map = [&](CUtensorMap* to, float* from, int rows) {
+    rondo::throw_if_error(rondo::make_tensor_map(to, {.data = from,
+                                                      .rank = 2,
+                                                      .size = {p.k, rows},
+                                                      .stride = {0, 4 * p.k},
+                                                      .box = {8, rows},
+                                                      .swizzle = rondo::Swizzle::bytes32}));
+  };
+  map(&a_map, a, 64);
+  map(&b_map, b, 8);
+  constexpr int kSlots = 2;
+  struct Shared {
+    alignas(1024) char a[kSlots][2048];
+    char b[kSlots][256];
+    ptx::Mbarrier full[kSlots], empty[kSlots];
+  };
+  std::vector<float> result(64 * 8);
+  Result all;
+  all.fault = run({1, 160, sizeof(Shared)}, [&] {
+    Shared& s = shared<Shared>();
+    const int t = static_cast<int>(threadIdx.x);
+    if (t == 0) {
+      for (int i = 0; i < kSlots; ++i) {
+        ptx::mbarrier_init(&s.full[i], 1);
+        ptx::mbarrier_init(&s.empty[i], 128);
+      }
+      ptx::mbarrier_init_fence();
+    }
+    __syncthreads();
+    if (t >= 128) {
+      if (t != 128) return;
+      for (int tile = 0; tile < tiles; ++tile) {
+        const int slot = tile % kSlots;
+        ptx::mbarrier_wait(&s.empty[slot], (tile / kSlots & 1) ^ 1);
+        ptx::mbarrier_arrive_expect_tx(&s.full[slot], 2048 + 256);
+        ptx::tensor_load(s.a[slot], a_map, {8 * tile, 0}, &s.full[slot]);
+        ptx::tensor_load(s.b[slot], b_map, {8 * tile, 0}, &s.full[slot]);
+      }
+      return;
+    }
+    float d[4], seen = 0;
+    for (int tile = 0; tile < tiles; ++tile) {
+      const int slot = tile % kSlots;
+      ptx::mbarrier_wait(&s.full[slot], tile / kSlots & 1);
+      if (flaw != Flaw::no_fence && flaw != Flaw::changed_without_fence) ptx::wgmma_fence();
+      if (flaw == Flaw::changed_without_fence && tile == 0) ptx::wgmma_fence();
+      ptx::wgmma<Tf32, 8>(d, ptx::descriptor({s.a[slot], 0, 256, MatrixSwizzle::bytes32}),
+                          ptx::descriptor({s.b[slot], 0, 256, MatrixSwizzle::bytes32}), tile != 0);
+      if (flaw != Flaw::no_commit) ptx::wgmma_commit();
+      if (flaw == Flaw::early_release) ptx::mbarrier_arrive(&s.empty[slot]);
+      if (flaw == Flaw::early_read && tile == 1) seen = d[3];
+      if (flaw == Flaw::early_write && tile == 1) d[2] = 0;
+      if (flaw == Flaw::changed_without_fence) {
+        ptx::wgmma_wait<0>();
+        d[0] *= 2;
+      }
+      if (flaw == Flaw::early_release) {
+        ptx::wgmma_wait<1>();
+      } else if (flaw != Flaw::no_wait) {
+        // The product before this one is done: its slot is free.
+        ptx::wgmma_wait<1>();
+        if (tile > 0) ptx::mbarrier_arrive(&s.empty[(tile - 1) % kSlots]);
+      } else if (tile > 0) {
+        ptx::mbarrier_arrive(&s.empty[(tile - 1) % kSlots]);
+      }
+    }
+    if (flaw != Flaw::no_wait) ptx::wgmma_wait<0>();
+    if (flaw == Flaw::early_read) d[3] = seen;
+    for (int i = 0; i < 4; ++i) result[d_of(t, i).row * 8 + d_of(t, i).column] = d[i];
+  });
+  for (int row = 0; row < 64; ++row)
+    for (int column = 0; column < 8; ++column) {
+      all.right = all.right && result[row * 8 + column] == p.expected(row, column, false, 1);
+      all.any_nan = all.any_nan || std::isnan(result[row * 8 + column]);
+    }
+  return all;
+}
+constexpr int kProductLine = __LINE__ - 31;
+
+TEST(Wgmma, PipelineIsRightInBothModes) {
+  for (const bool late : {false, true})
+    for (uint64_t seed = 0; seed < 4; ++seed) {
+      Seed scope(seed);
+      simt::set_late_copies(late);
+      const Result result = pipeline(Flaw::none);
+      simt::set_late_copies(false);
+      EXPECT_EQ(result.fault.error, cudaSuccess) << result.fault.message;
+      EXPECT_TRUE(result.right);
+    }
+}
+
+TEST(Wgmma, ASlotThatIsReleasedBeforeItsProductIsDoneShowsInLateMode) {
+  NOT_UNDER_CHECK();
+  EXPECT_TRUE(pipeline(Flaw::early_release).right);  // not detected
+  LateCopies late;
+  const Result result = pipeline(Flaw::early_release);
+  EXPECT_EQ(result.fault.error, cudaSuccess) << result.fault.message;
+  EXPECT_FALSE(result.right);
+}
+
+TEST(Wgmma, AccumulatorsThatAreReadEarlyAreNanInLateMode) {
+  NOT_UNDER_CHECK();
+  LateCopies late;
+  const Result result = pipeline(Flaw::early_read);
+  EXPECT_TRUE(result.any_nan);
+}
+
+TEST(Wgmma, AccumulatorsThatAreWrittenEarlyAreAFaultInLateMode) {
+  NOT_UNDER_CHECK();
+  LateCopies late;
+  expect_fault(pipeline(Flaw::early_write).fault, {"wgmma.mma_async at ", line(kProductLine),
+                                                   "register 2 of its accumulators was written by thread 0"});
+}
+
+TEST(Wgmma, AProductThatIsNotCommittedOrNotWaitedForIsNamed) {
+  NOT_UNDER_CHECK();
+  for (const bool late : {false, true}) {
+    simt::set_late_copies(late);
+    for (const Flaw flaw : {Flaw::no_commit, Flaw::no_wait}) {
+      const simt::Fault fault = pipeline(flaw, 2).fault;
+      expect_fault(fault,
+                   {"wgmma.mma_async at ", line(kProductLine), "was not waited for, and its thread exits"});
+    }
+  }
+  simt::set_late_copies(false);
+}
+
+TEST(Wgmma, AMissingFenceIsNamed) {
+  NOT_UNDER_CHECK();
+  for (const Flaw flaw : {Flaw::no_fence, Flaw::changed_without_fence})
+    expect_fault(pipeline(flaw).fault,
+                 {"wgmma.mma_async at ", line(kProductLine), "needs a wgmma.fence first"});
+}
+
+template <class Body>
+simt::Fault product_by(unsigned threads, Body body) {
+  return run({1, threads, 4096}, [&] {
+    float d[4] = {};
+    ptx::wgmma_fence();
+    body(d, ptx::descriptor({&shared<char>(), 128, 256, MatrixSwizzle::none}));
+    ptx::wgmma_commit();
+    ptx::wgmma_wait<0>();
+  });
+}
+
+TEST(Wgmma, AllThreadsOfAWarpgroupMustTakePart) {
+  NOT_UNDER_CHECK();
+  const auto product = [](float(&d)[4], uint64_t m) { ptx::wgmma<Tf32, 8>(d, m, m, false); };
+  expect_fault(product_by(160, product),
+               {"wgmma.mma_async at ", "needs the 128 threads of a warpgroup, and warpgroup 1 has 32"});
+  expect_fault(
+      product_by(128,
+                 [&](float(&d)[4], uint64_t m) {
+                   if (threadIdx.x != 77) product(d, m);
+                 }),
+      {"deadlock", "hreads 0-76, 78-127 wait in wgmma.mma_async of warpgroup 0, ", "1 of 128 have exited"});
+  const simt::Fault other = product_by(128, [&](float(&d)[4], uint64_t m) {
+    product(d, m);
+    ptx::wgmma_commit();
+    if (threadIdx.x < 64) ptx::wgmma_wait<0>();
+    if (threadIdx.x >= 64) product(d, m);
+  });
+  expect_fault(other, {"meets threads of its warpgroup in wgmma."});
+  expect_fault(product_by(128, [&](float(&d)[4], uint64_t m) { product(d, threadIdx.x == 9 ? m + 8 : m); }),
+               {"differs between the threads 0 and 9 of the warpgroup"});
+}
+
+TEST(Wgmma, OperandsOutsideOfSharedMemoryAreNamed) {
+  NOT_UNDER_CHECK();
+  const auto outside = [](ptx::SharedMatrix matrix, bool is_b) {
+    return product_by(128, [=](float(&d)[4], uint64_t m) mutable {
+      matrix.start = &shared<char>();
+      ptx::wgmma<Tf32, 8>(d, is_b ? m : ptx::descriptor(matrix), is_b ? ptx::descriptor(matrix) : m, false);
+    });
+  };
+  expect_fault(outside({nullptr, 128, 1024, MatrixSwizzle::none}, false),
+               {"element (32, k 0) of a is at byte 4096 of shared memory, which has 4096"},
+               cudaErrorIllegalAddress);
+  expect_fault(outside({nullptr, 4096, 256, MatrixSwizzle::none}, true),
+               {"element (0, k 4) of b is at byte 4096"}, cudaErrorIllegalAddress);
+  expect_fault(product_by(128, [](float(&d)[4],
+                                  uint64_t m) { ptx::wgmma<Tf32, 8>(d, m, m | uint64_t{3} << 49, false); }),
+               {"the executor has no base offset, and the descriptor of b has 3"});
+}
+
+}  // namespace

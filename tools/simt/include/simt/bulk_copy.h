@@ -1,0 +1,36 @@
+// cp.async.bulk and cp.async.bulk.tensor: copies between global and shared memory that one thread issues.
+//
+// A load completes on an mbarrier (mbarrier.h). Stores belong to bulk groups of the thread that issued them.
+// Eager mode copies at the issue. In late mode (settings.h) a load happens when a wait for its phase
+// succeeds, and its destination is filled with 0xFF until then; a store reads shared memory at the wait for
+// its group, and writes global memory when the group is complete. A thread that exits before shared memory
+// was read, and a block that ends before a load was waited for, are faults.
+//
+// Source: PTX ISA, "cp.async.bulk", "cp.async.bulk.tensor", "Tensors" (tiled mode).
+#pragma once
+
+#include <cuda.h>
+#include <simt/barrier.h>
+
+namespace simt {
+
+// Addresses and `bytes` are multiples of 16.
+void bulk_load(void* to_shared, const void* from, unsigned bytes, void* mbarrier,
+               Place place = Place::current());
+void bulk_store(void* to, const void* from_shared, unsigned bytes, Place place = Place::current());
+
+// Copies the map's box from or to the position at[0 .. rank - 1], innermost dimension first, which may be
+// outside of the tensor. Elements outside are loaded as zeros, and not stored. The address in shared memory
+// is a multiple of 128.
+void tensor_load(void* to_shared, const CUtensorMap* map, const int* at, int rank, void* mbarrier,
+                 Place place = Place::current());
+void tensor_store(const CUtensorMap* map, const int* at, int rank, const void* from_shared,
+                  Place place = Place::current());
+
+// Commits the calling thread's stores since the last commit as a group.
+void bulk_commit();
+// Waits until at most `groups` of the thread's newest groups are pending. With only_read, a group counts as
+// done when shared memory has been read.
+void bulk_wait(int groups, bool only_read);
+
+}  // namespace simt

@@ -1,0 +1,40 @@
+// wgmma: products of matrices by a warpgroup, four warps of which the first one's number is a multiple of
+// four. d (64 x N, in registers) = a (64 x K) * b (K x N) [+ d], asynchronously; b and optionally a in shared
+// memory.
+//
+// All 128 threads meet in each product, and in each wait that late mode has work for. Eager mode computes at
+// the issue. Late mode (settings.h) computes at the wait for the group: shared memory is read then, and the
+// accumulators are NaN until then. Registers of a are read at the issue. A thread that exits before it has
+// waited for its products is a fault, and so is a product on accumulators that were changed without a
+// wgmma.fence after the last wait.
+//
+// Numerics: those of simt/tensor_core.h. Source: PTX ISA, "Asynchronous Warpgroup Level Matrix Instructions".
+#pragma once
+
+#include <simt/barrier.h>
+#include <simt/tensor_core.h>
+
+#include <cstdint>
+
+namespace simt {
+
+struct WarpgroupProduct {
+  TensorFormat format;
+  int n;              // 8 to 256, a multiple of 8
+  float* d;           // [n / 2]
+  const uint32_t* a;  // [4]; null: in shared memory
+  uint64_t a_descriptor, b_descriptor;
+  bool add;  // scale-d: d += a * b, otherwise d = a * b
+  bool negate_a, negate_b;
+  bool transpose_a, transpose_b;  // the matrix is contiguous along M or N; 16-bit formats only
+};
+void warpgroup_multiply(const WarpgroupProduct& product, Place place = Place::current());
+
+void warpgroup_fence();
+void warpgroup_commit();
+void warpgroup_wait(int groups, Place place = Place::current());
+
+// The offset of `address` in the block's shared memory, for descriptors: a shared-memory address of a GPU.
+unsigned shared_address(const void* address);
+
+}  // namespace simt

@@ -1,0 +1,248 @@
+#include <simt/alignment.h>
+#include <simt/memory_access.h>
+#include <simt/narrow_float.h>
+#include <simt/tensor_core.h>
+#include <simt/warp.h>
+
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <string>
+
+#include "block.h"
+#include "tensor_products.h"
+
+namespace simt {
+namespace {
+
+constexpr int kLanes = 32;
+constexpr int kBlock = kProductBlock;
+constexpr int kSignificand = 24;  // bits of an aligned term, the leading one included
+constexpr unsigned kWholeWarp = 0xFFFFFFFFu;
+
+void require_whole_warp(const char* instruction, unsigned present) {
+  if (present == kWholeWarp) return;
+  running_block(instruction).fail(cudaErrorLaunchFailure, [&] {
+    return std::string(instruction) + " needs all 32 lanes of a warp, and only " +
+           std::to_string(std::popcount(present)) + " take part";
+  });
+}
+
+// One column of 8 results for each lane of a vector.
+template <int N>
+struct Columns {
+  typedef float Floats __attribute__((vector_size(N * sizeof(float))));
+  typedef int32_t Ints __attribute__((vector_size(N * sizeof(int32_t))));
+};
+
+float truncated(double value) {
+  float nearest = static_cast<float>(value);
+  if (std::fabs(static_cast<double>(nearest)) > std::fabs(value)) nearest = std::nextafterf(nearest, 0.0f);
+  return std::fabs(value) >= 0x1p128
+             ? std::copysign(std::numeric_limits<float>::infinity(), static_cast<float>(value))
+             : nearest;
+}
+
+}  // namespace
+
+// For any values.
+float add_products(float sum, const float* a, const float* b, int b_step) {
+  double terms[kBlock + 1] = {sum};
+  double largest = std::fabs(terms[0]), plain = terms[0];
+  for (int k = 0; k < kBlock; ++k) {
+    terms[k + 1] = static_cast<double>(a[k]) * b[k * b_step];
+    plain += terms[k + 1];
+    largest = std::fmax(largest, std::fabs(terms[k + 1]));
+  }
+  if (!std::isfinite(plain) || largest == 0) return static_cast<float>(plain);
+  const double unit = std::ldexp(1.0, std::ilogb(largest) - (kSignificand - 1));
+  double units = 0;
+  for (const double term : terms) units += std::trunc(term / unit);
+  return truncated(units * unit);
+}
+
+namespace {
+
+// The same for N columns, where every value is a common one: an exponent for which fp32 represents the units.
+// Returns whether it was.
+template <int N>
+bool add_products(typename Columns<N>::Floats& sum, const float* a, const float* b) {
+  using Floats = typename Columns<N>::Floats;
+  using Ints = typename Columns<N>::Ints;
+  constexpr int32_t kMagnitude = 0x7FFFFFFF, kExponent = 0x7F800000;
+  const auto bits = [](Floats x) { return std::bit_cast<Ints>(x); };
+  Floats terms[kBlock + 1];
+  terms[kBlock] = sum;
+  Ints largest = bits(sum) & kMagnitude;
+  for (int k = 0; k < kBlock; ++k) {
+    Floats row;
+    std::memcpy(&row, b + k * N, sizeof(row));
+    terms[k] = a[k] * row;
+    const Ints magnitude = bits(terms[k]) & kMagnitude;
+    largest = magnitude > largest ? magnitude : largest;
+  }
+  const Ints exponent = largest & kExponent;
+  constexpr int32_t kLeast = (127 - 80) << 23;
+  const Ints uncommon = (exponent == kExponent) | ((exponent < kLeast) & (largest != 0));
+  int32_t any = 0;
+  for (int j = 0; j < N; ++j) any |= uncommon[j];
+  if (any) return false;
+  // 2^23 / 2^exponent, and 1 where all terms are 0
+  constexpr int32_t kShift = kSignificand - 1;
+  const Ints common = largest == 0 ? Ints{} + (127 << 23) : exponent;
+  const Floats scale = std::bit_cast<Floats>(((2 * 127 + kShift) << 23) - common);
+  Ints units{};
+  for (const Floats& term : terms) units += __builtin_convertvector(term * scale, Ints);
+  Floats result = __builtin_convertvector(units, Floats);
+  const Ints back = __builtin_convertvector(result, Ints);
+  const Ints too_large = (back < 0 ? -back : back) > (units < 0 ? -units : units);  // -1 where it is
+  result = std::bit_cast<Floats>(bits(result) + too_large);
+  sum = result * std::bit_cast<Floats>(common - (kShift << 23));
+  return true;
+}
+
+}  // namespace
+
+void add_product_row(float* sums, const float* a, const float* b) {
+  typename Columns<kProductWidth>::Floats sum;
+  std::memcpy(&sum, sums, sizeof(sum));
+  if (add_products<kProductWidth>(sum, a, b)) {
+    std::memcpy(sums, &sum, sizeof(sum));
+  } else {
+    for (int j = 0; j < kProductWidth; ++j) sums[j] = add_products(sums[j], a, b + j, kProductWidth);
+  }
+}
+
+namespace {
+
+struct Fragments {
+  TensorFormat format;
+  TensorOperands operands;
+};
+
+const Fragments& of(void* const* records, int lane) { return *static_cast<const Fragments*>(records[lane]); }
+
+// The fragments' layouts are those of the PTX ISA, "Matrix Fragments for mma.m16n8k8" and "mma.m16n8k16".
+// With E elements in a register, lane = 4 * g + t and i < E:
+//   a0: row g, k = E t + i; a1: row g + 8; a2: row g, k + 4 E; a3: row g + 8, k + 4 E
+//   b0: k = E t + i, column g; b1: k + 4 E
+//   d0, d1: row g, columns 2 t and 2 t + 1; d2, d3: row g + 8
+template <TensorFormat format>
+void run_multiply(void* const* records, unsigned present) {
+  require_whole_warp("mma.sync", present);
+  constexpr int kElements = format == TensorFormat::tf32 ? 1 : 2, kK = 8 * kElements;
+  constexpr int kWidth = kProductWidth;
+  const TensorOperands first = of(records, 0).operands;
+#ifdef SIMT_OBSERVE
+  detail::observe_tensor_products(format == TensorFormat::tf32, first.m * first.n, 16 * 8 * kK);
+#endif
+  for (int j0 = 0; j0 < first.n; j0 += kWidth / 8) {
+    const int columns = first.n - j0 < kWidth / 8 ? first.n - j0 : kWidth / 8;
+    alignas(64) float b[kK][kWidth] = {};
+    for (int lane = 0; lane < kLanes; ++lane)
+      for (int j = 0; j < columns; ++j)
+        for (int half = 0; half < 2; ++half)
+          for (int e = 0; e < kElements; ++e)
+            b[lane % 4 * kElements + e + half * 4 * kElements][8 * j + lane / 4] =
+                tensor_element<format>(of(records, lane).operands.b[2 * (j0 + j) + half], e);
+    for (int i = 0; i < first.m; ++i) {
+      alignas(64) float a[16][kK];
+      alignas(64) float d[16][kWidth] = {};
+      for (int lane = 0; lane < kLanes; ++lane) {
+        const TensorOperands& o = of(records, lane).operands;
+        for (int part = 0; part < 4; ++part)
+          for (int e = 0; e < kElements; ++e)
+            a[lane / 4 + part % 2 * 8][lane % 4 * kElements + e + part / 2 * 4 * kElements] =
+                tensor_element<format>(o.a[4 * i + part], e);
+        for (int j = 0; j < columns; ++j) {
+          const float* from = o.d + (i * o.n + j0 + j) * 4;
+          std::memcpy(&d[lane / 4][8 * j + lane % 4 * 2], from, 8);
+          std::memcpy(&d[lane / 4 + 8][8 * j + lane % 4 * 2], from + 2, 8);
+        }
+      }
+      for (int row = 0; row < 16; ++row)
+        for (int k = 0; k < kK; k += kBlock) add_product_row(d[row], a[row] + k, b[k]);
+      for (int lane = 0; lane < kLanes; ++lane)
+        for (int j = 0; j < columns; ++j) {
+          const TensorOperands& o = of(records, lane).operands;
+          float* to = o.d + (i * o.n + j0 + j) * 4;
+          std::memcpy(to, &d[lane / 4][8 * j + lane % 4 * 2], 8);
+          std::memcpy(to + 2, &d[lane / 4 + 8][8 * j + lane % 4 * 2], 8);
+        }
+    }
+  }
+}
+
+constexpr WarpOperation kMultiplyTf32 = {"mma.sync tf32", run_multiply<TensorFormat::tf32>};
+constexpr WarpOperation kMultiplyBfloat16 = {"mma.sync bf16", run_multiply<TensorFormat::bfloat16>};
+constexpr WarpOperation kMultiplyFloat16 = {"mma.sync f16", run_multiply<TensorFormat::float16>};
+
+// One of ldmatrix and stmatrix.
+struct MatrixAccess {
+  uint32_t* registers;  // read by stmatrix
+  void* const* rows;    // read by ldmatrix
+  int count, matrices;
+  bool transposed;
+};
+
+// Element (r, c) of a matrix is half c % 2 of the register of lane 4 * r + c / 2; transposed, (c, r) is.
+template <bool load>
+void run_access(void* const* records, unsigned present) {
+  require_whole_warp(load ? "ldmatrix" : "stmatrix", present);
+  const auto access = [&](int lane) { return *static_cast<const MatrixAccess*>(records[lane]); };
+  const MatrixAccess all = access(0);
+  for (int i = 0; i < all.count; ++i)
+    for (int matrix = 0; matrix < all.matrices; ++matrix)
+      for (int row = 0; row < 8; ++row) {
+        char* const memory = static_cast<char*>(access(8 * matrix + row).rows[i]);
+        for (int column = 0; column < 8; ++column) {
+          const int r = all.transposed ? column : row, c = all.transposed ? row : column;
+          char* const value =
+              reinterpret_cast<char*>(access(4 * r + c / 2).registers + i * all.matrices + matrix) +
+              c % 2 * 2;
+          if (load)
+            std::memcpy(value, memory + 2 * column, 2);
+          else
+            std::memcpy(memory + 2 * column, value, 2);
+        }
+      }
+}
+
+constexpr WarpOperation kLoad = {"ldmatrix", run_access<true>};
+constexpr WarpOperation kStore = {"stmatrix", run_access<false>};
+
+template <bool load>
+void check_rows(void* const* rows, int count, int matrices) {
+  if (lane_id() >= 8 * matrices) return;
+  for (int i = 0; i < count; ++i)
+    if (reinterpret_cast<uintptr_t>(rows[i]) % 16 != 0)
+      detail::misaligned_access(load ? "ldmatrix" : "stmatrix", rows[i], 16);
+}
+
+}  // namespace
+
+void tensor_multiply(TensorFormat format, const TensorOperands& operands, Place place) {
+  Fragments fragments{format, operands};
+  const WarpOperation& operation = format == TensorFormat::tf32       ? kMultiplyTf32
+                                   : format == TensorFormat::bfloat16 ? kMultiplyBfloat16
+                                                                      : kMultiplyFloat16;
+  warp_collective(kWholeWarp, operation, &fragments, place);
+}
+
+void detail::load_matrices(uint32_t* registers, const void* const* rows, int count, int matrices,
+                           bool transposed, Place place) {
+  void* const* from = const_cast<void* const*>(rows);
+  check_rows<true>(from, count, matrices);
+  MatrixAccess access{registers, from, count, matrices, transposed};
+  warp_collective(kWholeWarp, kLoad, &access, place);
+}
+
+void detail::store_matrices(const uint32_t* registers, void* const* rows, int count, int matrices,
+                            bool transposed, Place place) {
+  check_rows<false>(rows, count, matrices);
+  MatrixAccess access{const_cast<uint32_t*>(registers), rows, count, matrices, transposed};
+  warp_collective(kWholeWarp, kStore, &access, place);
+}
+
+}  // namespace simt

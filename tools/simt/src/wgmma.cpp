@@ -1,0 +1,288 @@
+#include <simt/observe_async.h>
+#include <simt/wgmma.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <string>
+
+#include "block.h"
+#include "sanitizers.h"
+#include "tensor_products.h"
+#include "warpgroup.h"
+
+namespace simt {
+namespace {
+
+constexpr const char* kMultiply = "wgmma.mma_async";
+constexpr const char* kWait = "wgmma.wait_group";
+constexpr int kRows = 64;
+constexpr uint32_t kPoison = 0xFFFFFFFFu;
+
+template <class What>
+[[noreturn]] void fail(const char* instruction, const Place& place, const What& what) {
+  running_block(instruction).fail(cudaErrorLaunchFailure, [&] {
+    return std::string(instruction) + " at " + text(place) + " " + what();
+  });
+}
+
+struct Record {
+  const WarpgroupProduct* product;
+  Fiber* fiber;
+};
+
+// PTX ISA, "Register fragments for wgmma.mma_async": with thread = 32 w + 4 g + t, register 4 j + 2 h + e of
+// d is in row 16 w + g + 8 h, column 8 j + 2 t + e.
+template <class Visit>
+void for_each_result(int n, const Visit& visit) {
+  for (unsigned thread = 0; thread < kWarpgroup; ++thread) {
+    const int row = static_cast<int>(thread / 32 * 16 + thread % 32 / 4),
+              column = static_cast<int>(thread % 4 * 2);
+    for (int i = 0; i < n / 2; ++i) visit(thread, i, (row + i / 2 % 2 * 8) * n + column + i / 4 * 8 + i % 2);
+  }
+}
+
+// a from registers: those of mma.sync, for the rows 16 w and on of warp w.
+template <TensorFormat format>
+void load_registers(float* to, int steps, const PendingProduct& pending) {
+  constexpr int kElements = format == TensorFormat::tf32 ? 1 : 2;
+  for (unsigned thread = 0; thread < kWarpgroup; ++thread)
+    for (int part = 0; part < 4; ++part)
+      for (int e = 0; e < kElements; ++e) {
+        const int row = static_cast<int>(thread / 32 * 16 + thread % 32 / 4) + part % 2 * 8;
+        const int k = (static_cast<int>(thread % 4) + part / 2 * 4) * kElements + e;
+        const float value = tensor_element<format>(pending.a[4 * thread + static_cast<unsigned>(part)], e);
+        to[row * steps + k] = pending.product.negate_a ? -value : value;
+      }
+}
+
+void compute(AsyncState& state, Warpgroup& group, const PendingProduct& pending) {
+  const WarpgroupProduct& p = pending.product;
+  Accumulators& accumulators = group.accumulators[pending.accumulators];
+  --accumulators.pending;
+  const int steps = p.format == TensorFormat::tf32 ? 8 : 16;
+  const int width = (p.n + kProductWidth - 1) / kProductWidth * kProductWidth;
+  static thread_local std::vector<float> a, b, row;
+  a.resize(static_cast<size_t>(kRows * steps));
+  b.assign(static_cast<size_t>(steps * width), 0.0f);
+  row.assign(static_cast<size_t>(width), 0.0f);
+  load_operand(state, b.data(), p.b_descriptor, {"b", p.format, p.transpose_b, p.negate_b, p.n, 1, width},
+               pending.place);
+  if (pending.a.empty())
+    load_operand(state, a.data(), p.a_descriptor, {"a", p.format, p.transpose_a, p.negate_a, kRows, steps, 1},
+                 pending.place);
+  else if (p.format == TensorFormat::tf32)
+    load_registers<TensorFormat::tf32>(a.data(), steps, pending);
+  else if (p.format == TensorFormat::bfloat16)
+    load_registers<TensorFormat::bfloat16>(a.data(), steps, pending);
+  else
+    load_registers<TensorFormat::float16>(a.data(), steps, pending);
+  for (int i = 0; i < kRows; ++i) {
+    float* const d = &accumulators.d[static_cast<size_t>(i * p.n)];
+    if (!p.add) std::fill_n(d, p.n, 0.0f);
+    std::copy_n(d, p.n, row.begin());
+    for (int k = 0; k < steps; k += kProductBlock)
+      for (int j = 0; j < width; j += kProductWidth) {
+        // One block of columns, with rows of kProductWidth.
+        float block[kProductBlock * kProductWidth];
+        for (int l = 0; l < kProductBlock; ++l)
+          std::copy_n(&b[static_cast<size_t>((k + l) * width + j)], kProductWidth, block + l * kProductWidth);
+        add_product_row(&row[static_cast<size_t>(j)], &a[static_cast<size_t>(i * steps + k)], block);
+      }
+    std::copy_n(row.begin(), p.n, d);
+  }
+}
+
+void write_registers(const Accumulators& from) {
+  for_each_result(from.n, [&](unsigned thread, int i, int at) {
+    from.registers[thread][i] = from.d[static_cast<size_t>(at)];
+  });
+}
+
+bool registers_are(const Accumulators& values) {
+  bool same = true;
+  for_each_result(values.n, [&](unsigned thread, int i, int at) {
+    same = same && std::memcmp(&values.registers[thread][i], &values.d[static_cast<size_t>(at)], 4) == 0;
+  });
+  return same;
+}
+
+const Record& record_of(const Warpgroup& group, unsigned thread) {
+  return *static_cast<const Record*>(group.records[thread]);
+}
+
+bool same_product(const WarpgroupProduct& a, const WarpgroupProduct& b) {
+  return a.format == b.format && a.n == b.n && !a.a == !b.a && (a.a || a.a_descriptor == b.a_descriptor) &&
+         a.b_descriptor == b.b_descriptor && a.add == b.add && a.negate_a == b.negate_a &&
+         a.negate_b == b.negate_b && a.transpose_a == b.transpose_a && a.transpose_b == b.transpose_b;
+}
+
+// The index of the product's accumulators, with their values.
+size_t find_accumulators(Warpgroup& group, const Place& place) {
+  std::array<float*, kWarpgroup> registers;
+  bool fenced = true;
+  for (unsigned t = 0; t < kWarpgroup; ++t) {
+    registers[t] = record_of(group, t).product->d;
+    fenced = fenced && record_of(group, t).fiber->wgmma_fenced;
+  }
+  const int n = record_of(group, 0).product->n;
+  size_t index = 0;
+  while (index < group.accumulators.size() &&
+         (group.accumulators[index].registers != registers || group.accumulators[index].n != n))
+    ++index;
+  const bool known = index < group.accumulators.size();
+  const bool in_flight = std::any_of(group.products.begin(), group.products.end(),
+                                     [&](const PendingProduct& p) { return p.accumulators == index; });
+  if (known && (in_flight || registers_are(group.accumulators[index]))) return index;
+  if (!fenced)
+    fail(kMultiply, place,
+         [] { return "needs a wgmma.fence first: its accumulators were changed, or are new"; });
+  if (!known)
+    group.accumulators.push_back({registers, n, std::vector<float>(static_cast<size_t>(kRows * n)), 0});
+  Accumulators& found = group.accumulators[index];
+  for_each_result(
+      n, [&](unsigned thread, int i, int at) { found.d[static_cast<size_t>(at)] = registers[thread][i]; });
+  return index;
+}
+
+void run_multiply(AsyncState& state, Warpgroup& group, const Place& place) {
+  const Record& first = record_of(group, 0);
+  const WarpgroupProduct& product = *first.product;
+  const size_t index = find_accumulators(group, place);
+  group.products.push_back({product, {}, index, first.fiber->wgmma_groups, place});
+  PendingProduct& pending = group.products.back();  // not on the stack, which a fault abandons
+#ifdef SIMT_OBSERVE
+  const bool tf32 = product.format == TensorFormat::tf32;
+  detail::observe_warpgroup_product(first.fiber->rank / kWarpgroup, tf32, 16 * product.n * (tf32 ? 8 : 16));
+#endif
+  if (product.a) {
+    pending.a.resize(4 * kWarpgroup);
+    for (unsigned t = 0; t < kWarpgroup; ++t)
+      std::memcpy(&pending.a[4 * t], record_of(group, t).product->a, 16);
+  }
+  Accumulators& accumulators = group.accumulators[index];
+  ++accumulators.pending;
+  if (state.late()) {
+    for (float* registers : accumulators.registers)
+      std::memset(registers, 0xFF, sizeof(float) * static_cast<size_t>(product.n / 2));
+  } else {
+    compute(state, group, pending);
+    write_registers(accumulators);
+  }
+}
+
+void run_wait(AsyncState& state, Warpgroup& group, unsigned end) {
+  while (!group.products.empty() && group.products.front().group < end) {
+    const PendingProduct& pending = group.products.front();
+    if (state.late()) {
+      Accumulators& accumulators = group.accumulators[pending.accumulators];
+      for_each_result(accumulators.n, [&](unsigned thread, int i, int) {
+        uint32_t bits;
+        std::memcpy(&bits, &accumulators.registers[thread][i], 4);
+        if (bits != kPoison)
+          fail(kMultiply, pending.place, [&] {
+            return ": register " + std::to_string(i) + " of its accumulators was written by thread " +
+                   std::to_string(thread) + " of the warpgroup before the wait";
+          });
+      });
+      compute(state, group, pending);
+      if (accumulators.pending == 0) write_registers(accumulators);
+    }
+    group.products.erase(group.products.begin());
+  }
+}
+
+}  // namespace
+
+void Block::meet_warpgroup(const char* instruction, const void* record, Place place,
+                           void (*run)(AsyncState&, Warpgroup&, const void*, const Place&)) {
+  Fiber& self = *current_;
+  self.place = place;
+  const unsigned number = self.rank / kWarpgroup, thread = self.rank % kWarpgroup;
+  if (threads_ < (number + 1) * kWarpgroup)
+    simt::fail(instruction, place, [&] {
+      return "needs the 128 threads of a warpgroup, and warpgroup " + std::to_string(number) + " has " +
+             std::to_string(threads_ - number * kWarpgroup);
+    });
+  Warpgroup& group = async_.warpgroup(number);
+  if (group.arrived != 0 && group.instruction != instruction)
+    simt::fail(instruction, place, [&] {
+      return std::string("meets threads of its warpgroup in ") + group.instruction + ". " + waiting_threads();
+    });
+  group.instruction = instruction;
+  group.records[thread] = record;
+  group.fibers[thread] = &self;
+  if (++group.arrived < kWarpgroup) return wait(self);
+  {
+    TsanIgnore ignore;  // the registers of other threads, which wait
+    run(async_, group, record, place);
+  }
+  group.arrived = 0;
+  FiberQueue fibers;
+  for (Fiber*& fiber : group.fibers) {
+    if (fiber != &self) fibers.push(*fiber);
+    fiber = nullptr;
+  }
+  wake(fibers);
+}
+
+void Block::end_products(Fiber& fiber) {
+  for (const PendingProduct& pending : async_.warpgroup(fiber.rank / kWarpgroup).products)
+    simt::fail(kMultiply, pending.place, [] { return "was not waited for, and its thread exits"; });
+  fiber.wgmma_groups = 0;
+  fiber.wgmma_fenced = fiber.wgmma_used = false;
+}
+
+void AsyncState::add_waiting_warpgroups(WaitReport& report) const {
+  for (size_t number = 0; number < warpgroups_.size(); ++number)
+    for (const Fiber* fiber : warpgroups_[number].fibers)
+      if (fiber)
+        report.add(fiber->rank, std::string("in ") + warpgroups_[number].instruction + " of warpgroup " +
+                                    std::to_string(number) + ", " + text(fiber->place));
+}
+
+void warpgroup_multiply(const WarpgroupProduct& product, Place place) {
+  if (product.n < 8 || product.n > 256 || product.n % 8 != 0)
+    fail(kMultiply, place,
+         [&] { return "has n = " + std::to_string(product.n) + "; 8 to 256 in steps of 8 are valid"; });
+  if (product.format == TensorFormat::tf32 && (product.transpose_a || product.transpose_b))
+    fail(kMultiply, place, [] { return "transposes tf32; only 16-bit formats can be transposed"; });
+  if (product.a && product.transpose_a) fail(kMultiply, place, [] { return "transposes a in registers"; });
+  Block& block = running_block(kMultiply);
+  Fiber& fiber = block.current();
+  fiber.wgmma_used = true;
+  const Record record{&product, &fiber};
+  block.meet_warpgroup(
+      kMultiply, &record, place, [](AsyncState& state, Warpgroup& group, const void*, const Place& at) {
+        const Record& first = record_of(group, 0);
+        for (unsigned t = 1; t < kWarpgroup; ++t)
+          if (!same_product(*record_of(group, t).product, *first.product) ||
+              record_of(group, t).fiber->wgmma_groups != first.fiber->wgmma_groups)
+            fail(kMultiply, at, [&] {
+              return "differs between the threads 0 and " + std::to_string(t) +
+                     " of the warpgroup: descriptors, flags and committed groups must be equal";
+            });
+        run_multiply(state, group, at);
+      });
+}
+
+void warpgroup_fence() { running_block("wgmma.fence").current().wgmma_fenced = true; }
+
+void warpgroup_commit() { ++running_block("wgmma.commit_group").current().wgmma_groups; }
+
+void warpgroup_wait(int groups, Place place) {
+  Block& block = running_block(kWait);
+  Fiber& fiber = block.current();
+  if (!fiber.wgmma_used || fiber.wgmma_groups <= static_cast<unsigned>(groups)) return;
+  const unsigned end = fiber.wgmma_groups - static_cast<unsigned>(groups);
+  const std::vector<PendingProduct>& products = block.async().warpgroup(fiber.rank / kWarpgroup).products;
+  if (products.empty() || products.front().group >= end) return;
+  block.meet_warpgroup(kWait, &end, place,
+                       [](AsyncState& state, Warpgroup& group, const void* record, const Place&) {
+                         run_wait(state, group, *static_cast<const unsigned*>(record));
+                       });
+  fiber.wgmma_fenced = false;
+}
+
+}  // namespace simt
