@@ -1,9 +1,9 @@
-// elementwise(): out[i] = operation(in0[i], in1[i], ...) over flat float arrays. All elementwise operators
-// use it.
+// elementwise(): out[i] = operation(in0[i], in1[i], ...) over flat arrays of float or 16-bit elements. All
+// elementwise operators use it.
 //
 // The array is cut into slots (slots.cuh). An array that does not begin or end on a 16-byte boundary has one
-// short slot at that end. All heads and tails are handled here. Arrays with different offsets from a 16-byte
-// boundary cannot be loaded in packs together; they are processed element by element.
+// short slot at that end. All heads and tails are handled here. Arrays whose elements of one slot do not all
+// begin on a 16-byte boundary are processed element by element.
 //
 // `operation` is a functor with `__device__ float operator()(float...) const`. It reads the old out[i] only
 // if out is also passed as an input. In place is allowed: a thread reads its elements before it writes them.
@@ -11,40 +11,57 @@
 
 #include <rondo/kernels/core/launch.cuh>
 #include <rondo/kernels/core/slots.cuh>
+#include <rondo/kernels/core/values.cuh>
+
+#include <algorithm>
 
 namespace rondo {
 namespace detail {
 
-template <class Operation, class... Input>
+// The elements of a slot: the widest access to the narrowest of the arrays.
+template <class... T>
+inline constexpr int kSlotElements = std::max({kWidestValues<T>...});
+
+template <class Operation, class Output, class... Input>
 __global__ void __launch_bounds__(slots::kThreads)
-    elementwise_kernel(float* out, int64_t size, int lead, bool packed, Operation operation,
+    elementwise_kernel(Output* out, int64_t size, int lead, bool packed, Operation operation,
                        const Input*... in) {
-  constexpr int N = slots::kSlotFloats;
-  const int64_t first = slots::first_begin(lead);
+  constexpr int N = kSlotElements<Output, Input...>;
+  const int64_t first = slots::first_begin<N>(lead);
 #pragma unroll
   for (int slot = 0; slot < slots::kPerThread; ++slot) {
-    const int64_t begin = first + slot * slots::kStep;
+    const int64_t begin = first + slot * slots::kStepOf<N>;
     const auto pack = [&] {
-      Pack<float, N> result;
+      Values<N> result;
       [&](auto... packs) {
         RONDO_SIMD
         for (int j = 0; j < N; ++j) result.v[j] = operation(packs.v[j]...);
-      }(load_pack<N>(in + begin)...);
-      store_pack(out + begin, result);
+      }(load_values<N>(in + begin)...);
+      store_values<N>(out + begin, result);
     };
-    slots::visit<N>(begin, size, packed, pack, [&](int64_t i) { out[i] = operation(in[i]...); });
+    slots::visit<N>(begin, size, packed, pack, [&](int64_t i) {
+      out[i] = static_cast<Output>(operation(static_cast<float>(in[i])...));
+    });
   }
 }
 
 }  // namespace detail
 
-template <class Operation, class... Input>
-Status elementwise(const char* name, cudaStream_t stream, Operation operation, float* out, int64_t size,
+template <class Operation, class Output, class... Input>
+Status elementwise(const char* name, cudaStream_t stream, Operation operation, Output* out, int64_t size,
                    const Input*... in) {
-  const int lead = slots::lead_of(out);
-  const bool packed = ((slots::lead_of(in) == lead) && ...);
-  return launch(name, slots::shape_of(size, lead), stream, detail::elementwise_kernel<Operation, Input...>,
-                out, size, lead, packed, operation, in...);
+  constexpr size_t kNarrowest = std::min({sizeof(Output), sizeof(Input)...});
+  int lead = 0;
+  ((sizeof(Input) == kNarrowest ? static_cast<void>(lead = slots::lead_of(in)) : void()), ...);
+  if (sizeof(Output) == kNarrowest) lead = slots::lead_of(out);
+  // The lead of an array of wider elements repeats every 16 bytes of them.
+  const auto agrees = [&]<class T>(const T* data) {
+    return slots::lead_of(data) == lead % static_cast<int>(16 / sizeof(T));
+  };
+  const bool packed = agrees(out) && (agrees(in) && ...);
+  return launch(name, slots::shape_of<detail::kSlotElements<Output, Input...>>(size, lead), stream,
+                detail::elementwise_kernel<Operation, Output, Input...>, out, size, lead, packed, operation,
+                in...);
 }
 
 }  // namespace rondo

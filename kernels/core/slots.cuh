@@ -1,6 +1,6 @@
-// Splits a flat array among the threads of a kernel. The array is cut at 16-byte boundaries into slots of
-// kSlotFloats floats, and each thread processes kPerThread slots. On a GPU, neighbouring threads take
-// neighbouring slots, so that a warp's accesses are contiguous. On a CPU, where a thread has vector
+// Splits a flat array among the threads of a kernel. The array is cut at 16-byte boundaries into slots of N
+// elements (kSlotFloats floats), and each thread processes kPerThread slots. On a GPU, neighbouring threads
+// take neighbouring slots, so that a warp's accesses are contiguous. On a CPU, where a thread has vector
 // registers, the slots of one thread are neighbours, and each thread takes more of them.
 #pragma once
 
@@ -16,20 +16,24 @@ inline constexpr int kThreads = 256;
 inline constexpr int kSlotFloats = kWidestPack;
 inline constexpr int kPerThread = kVectors ? 16 : 4;
 
-// The number of floats from the last 16-byte boundary at or before `data` to `data`. The first slot is
+// The number of elements from the last 16-byte boundary at or before `data` to `data`. The first slot is
 // shorter by this number.
 template <class T>
 int lead_of(const T* data) {
   return static_cast<int>(reinterpret_cast<uintptr_t>(data) % 16 / sizeof(T));
 }
 
-// The index of the first float of the calling thread's first slot. The thread's next slots follow at a
-// distance of kStep floats. The index is negative, or past the end, for slots that reach outside the array.
+// The index of the first element of the calling thread's first slot. The thread's next slots follow at a
+// distance of kStepOf<N> elements. The index is negative, or past the end, for slots that reach outside the
+// array.
+template <int N = kSlotFloats>
 __device__ __forceinline__ int64_t first_begin(int lead) {
   const int64_t first = static_cast<int64_t>(blockIdx.x) * (kThreads * kPerThread);
-  return (first + threadIdx.x * (kVectors ? kPerThread : 1)) * kSlotFloats - lead;
+  return (first + threadIdx.x * (kVectors ? kPerThread : 1)) * N - lead;
 }
-inline constexpr int kStep = kSlotFloats * (kVectors ? 1 : kThreads);
+template <int N>
+inline constexpr int kStepOf = N*(kVectors ? 1 : kThreads);
+inline constexpr int kStep = kStepOf<kSlotFloats>;
 
 // Processes one slot of N elements, which begins at index `begin`. If the slot lies within the array and
 // `packed` is true, calls pack(). Otherwise calls element(i) for each index i of the slot that is within the
@@ -44,8 +48,9 @@ __device__ __forceinline__ void visit(int64_t begin, int64_t size, bool packed, 
   }
 }
 
-inline LaunchShape shape_of(int64_t size, int lead) {
-  return {.grid_x = size == 0 ? 0 : ceil_div<int64_t>(size + lead, kSlotFloats * kThreads * kPerThread),
+template <int N = kSlotFloats>
+LaunchShape shape_of(int64_t size, int lead) {
+  return {.grid_x = size == 0 ? 0 : ceil_div<int64_t>(size + lead, N * kThreads * kPerThread),
           .block_x = kThreads};
 }
 

@@ -1,6 +1,18 @@
 #include <rondo/kernels/core/status.h>
 
+#include <sstream>
+
 namespace rondo {
+
+namespace detail {
+void write_text(std::ostream& out, const void* text) { out << static_cast<const char*>(text); }
+
+std::string concat_parts(std::span<const TextPart> parts) {
+  std::ostringstream text;
+  for (const TextPart& part : parts) part.write(text, part.value);
+  return text.str();
+}
+}  // namespace detail
 
 const char* name_of(StatusCode code) {
   switch (code) {

@@ -9,7 +9,8 @@
 
 #include <cuda_runtime_api.h>
 
-#include <sstream>
+#include <ostream>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -34,12 +35,31 @@ class [[nodiscard]] Status {
   std::string message_;  // empty if ok, so that success does not allocate
 };
 
+namespace detail {
+// A value, and the function that writes it. A message is a list of them, because code that writes each
+// message with its own template takes most of the time to compile a file with many messages.
+struct TextPart {
+  const void* value;
+  void (*write)(std::ostream& out, const void* value);
+};
+void write_text(std::ostream& out, const void* text);
+template <class T>
+void write_value(std::ostream& out, const void* value) {
+  out << *static_cast<const T*>(value);
+}
+inline TextPart part_of(const char* text) { return {text, write_text}; }
+template <class T>
+TextPart part_of(const T& value) {
+  return {&value, write_value<T>};
+}
+std::string concat_parts(std::span<const TextPart> parts);
+}  // namespace detail
+
 // Concatenates its arguments to a string: concat("lda is ", 3, ", must be at least ", 4).
 template <class... Parts>
 std::string concat(const Parts&... parts) {
-  std::ostringstream text;
-  (text << ... << parts);
-  return text.str();
+  const detail::TextPart list[] = {detail::part_of(parts)...};
+  return detail::concat_parts(list);
 }
 
 template <class... Parts>

@@ -8,8 +8,8 @@
 // compiler chooses the loop to vectorise, and two equivalent forms of the same tile differed by a factor of
 // ten.
 //
-// load(), store() and Broadcast require 16-byte alignment; a build with RONDO_CHECK_ALIGNMENT checks it. The
-// other functions accept any pointer to float.
+// load(), store() and Broadcast require 16-byte alignment (8-byte, for Vec<2>); a build with
+// RONDO_CHECK_ALIGNMENT checks it. The other functions accept any pointer to float.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -36,6 +36,15 @@
 #define RONDO_SIMD _Pragma("unroll")
 #endif
 #define RONDO_PRAGMA(text) _Pragma(#text)
+
+// For functions that copy a k-tile or store a row of results. On a GPU they must be inline, so that their
+// state stays in registers. On a CPU a call costs little next to their work, and kernels that share such a
+// function compile in a third of the time.
+#if defined(__SIMT__) && !defined(SIMT_OBSERVE)
+#define RONDO_INLINE_ON_GPU [[gnu::noinline]]
+#else
+#define RONDO_INLINE_ON_GPU __forceinline__
+#endif
 
 namespace rondo {
 
@@ -64,10 +73,10 @@ inline constexpr VectorRegisters kVectorRegisters = {4, 16};
 
 template <int N>
 struct Vec {
-  static_assert(N == 1 || N % 4 == 0, "lanes are loaded four at a time; or there is only one");
+  static_assert(N <= 2 || N % 4 == 0, "lanes are loaded four at a time; or there are one or two");
 #ifdef __SIMT__
   // One vector register, or several if N exceeds its width or is not a power of two.
-  static constexpr int kWidth = N == 1                                        ? 1
+  static constexpr int kWidth = N <= 2                                        ? N
                                 : N % 16 == 0 && kVectorRegisters.lanes >= 16 ? 16
                                 : N % 8 == 0 && kVectorRegisters.lanes >= 8   ? 8
                                                                               : 4;
@@ -75,7 +84,7 @@ struct Vec {
   static constexpr int kVectors = N / kWidth;
   Vector v[kVectors];
 
-  static constexpr int kAlignment = N == 1 ? 4 : 16;  // of the accesses on a GPU
+  static constexpr int kAlignment = N <= 2 ? 4 * N : 16;  // of the accesses on a GPU
 
   static __device__ __forceinline__ Vec load(const float* from) {
     simt::check_aligned<kAlignment>("a load of Vec", from);
@@ -124,12 +133,17 @@ struct Vec {
   float v[N];
 
   static __device__ __forceinline__ Vec load(const float* from) {
-    static_assert(N % 4 == 0);
     Vec vec;
+    if constexpr (N == 2) {
+      const float2 two = *reinterpret_cast<const float2*>(from);
+      vec.v[0] = two.x, vec.v[1] = two.y;
+    } else {
+      static_assert(N % 4 == 0);
 #pragma unroll
-    for (int j = 0; j < N; j += 4) {
-      const float4 four = *reinterpret_cast<const float4*>(from + j);
-      vec.v[j] = four.x, vec.v[j + 1] = four.y, vec.v[j + 2] = four.z, vec.v[j + 3] = four.w;
+      for (int j = 0; j < N; j += 4) {
+        const float4 four = *reinterpret_cast<const float4*>(from + j);
+        vec.v[j] = four.x, vec.v[j + 1] = four.y, vec.v[j + 2] = four.z, vec.v[j + 3] = four.w;
+      }
     }
     return vec;
   }
@@ -140,10 +154,14 @@ struct Vec {
     return vec;
   }
   __device__ __forceinline__ void store(float* to) const {
-    static_assert(N % 4 == 0);
+    if constexpr (N == 2) {
+      *reinterpret_cast<float2*>(to) = make_float2(v[0], v[1]);
+    } else {
+      static_assert(N % 4 == 0);
 #pragma unroll
-    for (int j = 0; j < N; j += 4)
-      *reinterpret_cast<float4*>(to + j) = make_float4(v[j], v[j + 1], v[j + 2], v[j + 3]);
+      for (int j = 0; j < N; j += 4)
+        *reinterpret_cast<float4*>(to + j) = make_float4(v[j], v[j + 1], v[j + 2], v[j + 3]);
+    }
   }
   __device__ __forceinline__ void store_unaligned(float* to) const {
 #pragma unroll
@@ -264,6 +282,7 @@ struct Broadcast {
   using Vector = typename Vec<4>::Vector;
   Vector four;
   explicit __device__ __forceinline__ Broadcast(const float* values) {
+    simt::check_aligned<16>("a Broadcast", values);
     simt::load<sizeof(Vector)>(&four, values);
   }
   __device__ __forceinline__ float operator[](int i) const { return four[i]; }

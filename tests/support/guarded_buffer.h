@@ -11,6 +11,9 @@
 // first, are accessible. A zone can therefore begin at any byte. Where an element follows the zone within the
 // same 8 bytes, the up to 7 bytes before that element stay accessible: before the first element if `offset`
 // misaligns it to 8 bytes, and before each row of a matrix that is misaligned to 8 bytes.
+//
+// With the executor's check (SIMT_CHECK=1) the memory stays as it was allocated, which is NaN too. The check
+// then reports each read of an element or a guard zone that was not written, even if the value is not used.
 #pragma once
 
 #include <cuda_runtime.h>  // the executor's defines __SIMT__
@@ -38,6 +41,9 @@
 #ifdef RONDO_POISONS_FOR_SANITIZER
 #include <sanitizer/asan_interface.h>
 #endif
+#ifdef __SIMT__
+#include <simt/settings.h>
+#endif
 
 namespace rondo::test {
 
@@ -58,9 +64,11 @@ class GuardedBuffer {
  public:
   explicit GuardedBuffer(int64_t size, int64_t offset = 0)
       : size_(size), begin_(kGuardBytes + offset * static_cast<int64_t>(sizeof(T))), memory_(total_bytes()) {
-    const auto bytes = static_cast<size_t>(memory_.size());
-    const std::vector<uint32_t> words(bytes / sizeof(uint32_t) + 1, poison());
-    memory_.upload({reinterpret_cast<const unsigned char*>(words.data()), bytes});
+    if (!stays_unwritten()) {
+      const auto bytes = static_cast<size_t>(memory_.size());
+      const std::vector<uint32_t> words(bytes / sizeof(uint32_t) + 1, poison());
+      memory_.upload({reinterpret_cast<const unsigned char*>(words.data()), bytes});
+    }
     close();
   }
   explicit GuardedBuffer(const std::vector<T>& values, int64_t offset = 0)
@@ -122,6 +130,15 @@ class GuardedBuffer {
     return values;
   }
 
+  // Whether the memory is left as it was allocated.
+  static bool stays_unwritten() {
+#ifdef __SIMT__
+    return simt::settings().check;
+#else
+    return false;
+#endif
+  }
+
   testing::AssertionResult guards_intact() const {
     const DeviceScope scope(device_);
     RONDO_CUDA_THROW(cudaDeviceSynchronize());
@@ -135,7 +152,7 @@ class GuardedBuffer {
 
   // A signalling NaN as float whose lower half is the buffer's number. A kernel that reads beyond one buffer
   // and writes beyond another therefore changes the poison, whether it copies the value or computes with it.
-  uint32_t poison() const { return 0xFFBF'0000u | (number_ & 0xFFFFu); }
+  uint32_t poison() const { return stays_unwritten() ? ~0u : 0xFFBF'0000u | (number_ & 0xFFFFu); }
 
   // Unpoisons the memory while the buffer itself accesses it.
   struct Opened {

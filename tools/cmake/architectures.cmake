@@ -20,3 +20,25 @@ macro(rondo_default_architectures)
   string(REPLACE "-real" "" newest ${newest})
   set(CMAKE_CUDA_ARCHITECTURES ${architectures} ${newest} CACHE STRING "GPU architectures to build for" FORCE)
 endmacro()
+
+# Compiles for 90a wherever CMAKE_CUDA_ARCHITECTURES, however it was given, has 90: wgmma and setmaxnreg exist
+# only there. Its binaries run on the same GPUs, those of compute capability 9.0. Its PTX does not run on later
+# ones, so the PTX stays that of 90. Call after enable_language(CUDA), which finds what `native` is.
+#
+# Sets RONDO_SM90A: whether the build has these instructions.
+macro(rondo_use_sm90a)
+  if(CMAKE_CUDA_ARCHITECTURES STREQUAL "native")
+    set(CMAKE_CUDA_ARCHITECTURES ${CMAKE_CUDA_ARCHITECTURES_NATIVE})
+  elseif(CMAKE_CUDA_ARCHITECTURES STREQUAL "all")
+    set(CMAKE_CUDA_ARCHITECTURES ${CMAKE_CUDA_ARCHITECTURES_ALL})
+  elseif(CMAKE_CUDA_ARCHITECTURES STREQUAL "all-major")
+    set(CMAKE_CUDA_ARCHITECTURES ${CMAKE_CUDA_ARCHITECTURES_ALL_MAJOR})
+  endif()
+  list(TRANSFORM CMAKE_CUDA_ARCHITECTURES REPLACE "^90(-virtual)?$" "90a-real;90-virtual")
+  list(TRANSFORM CMAKE_CUDA_ARCHITECTURES REPLACE "^90-real$" "90a-real")
+  list(REMOVE_DUPLICATES CMAKE_CUDA_ARCHITECTURES)
+  set(RONDO_SM90A OFF)
+  if(CMAKE_CUDA_ARCHITECTURES MATCHES "(^|;)90a")
+    set(RONDO_SM90A ON)
+  endif()
+endmacro()

@@ -44,6 +44,7 @@ TEST(GuardedBuffer, DetectsAWriteOnEitherSide) {
 
 // A kernel that reads beyond one buffer and writes beyond another must be detected: poison differs by buffer.
 TEST(GuardedBuffer, DetectsThePoisonOfAnotherBuffer) {
+  if (GuardedBuffer<int>::stays_unwritten()) GTEST_SKIP() << "all buffers have the value of fresh memory";
   GuardedBuffer<int> one(3), other(3);
   one.leave_open();
   other.leave_open();

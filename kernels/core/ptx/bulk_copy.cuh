@@ -1,0 +1,154 @@
+// cp.async.bulk: copies between global and shared memory that one thread issues. Needs sm_90.
+//
+//   bulk_load(to_shared, from, bytes, barrier)   complete `bytes` bytes of the phase of an mbarrier.
+//   tensor_load(to_shared, map, at, barrier)     The box of a tensor map (tensor_map.h) at position `at`,
+//                                                innermost dimension first: elements outside of the tensor
+//                                                are zeros, and their bytes count.
+//   bulk_store(to, from_shared, bytes)           belong to the thread's current group of stores. Elements
+//   tensor_store(map, at, from_shared)           outside of the tensor are not stored.
+//   bulk_commit()                                closes the group.
+//   bulk_wait_read<N>()                          until all but the newest N groups have read shared memory:
+//                                                it may be overwritten, or its thread may exit.
+//   bulk_wait<N>()                               until all but the newest N groups are written.
+//   prefetch(map)                                loads the map to the cache.
+//
+// Addresses and sizes are multiples of 16, those of boxes in shared memory multiples of 128. With a swizzle,
+// a box begins at a multiple of its period if the reader computes the swizzle from offsets in the box: 256,
+// 512 or 1024 bytes. What threads wrote to shared memory is stored only after an async_proxy_fence() of each
+// writing thread and a barrier (mbarrier.cuh).
+#pragma once
+
+#include <cuda.h>
+
+#include <rondo/kernels/core/hopper.cuh>
+#include <rondo/kernels/core/ptx/mbarrier.cuh>
+
+#ifdef __SIMT__
+#include <simt/bulk_copy.h>
+#endif
+
+namespace rondo::ptx {
+
+__device__ __forceinline__ void bulk_load(void* to_shared, const void* from, unsigned bytes,
+                                          Mbarrier* barrier,
+                                          [[maybe_unused]] Place place = Place::current()) {
+#ifdef __SIMT__
+  simt::bulk_load(to_shared, from, bytes, barrier, place);
+#else
+  const unsigned to = static_cast<unsigned>(__cvta_generic_to_shared(to_shared));
+  const unsigned done = static_cast<unsigned>(__cvta_generic_to_shared(barrier));
+  RONDO_SM90_ASM(
+      "cp.async.bulk.shared::cta.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(to),
+      "l"(from), "r"(bytes), "r"(done)
+      : "memory");
+#endif
+}
+
+__device__ __forceinline__ void bulk_store(void* to, const void* from_shared, unsigned bytes,
+                                           [[maybe_unused]] Place place = Place::current()) {
+#ifdef __SIMT__
+  simt::bulk_store(to, from_shared, bytes, place);
+#else
+  const unsigned from = static_cast<unsigned>(__cvta_generic_to_shared(from_shared));
+  RONDO_SM90_ASM("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2;" ::"l"(to), "r"(from),
+                 "r"(bytes)
+                 : "memory");
+#endif
+}
+
+__device__ __forceinline__ void bulk_commit() {
+#ifdef __SIMT__
+  simt::bulk_commit();
+#else
+  RONDO_SM90_ASM("cp.async.bulk.commit_group;" ::: "memory");
+#endif
+}
+
+template <int Groups>
+__device__ __forceinline__ void bulk_wait_read() {
+#ifdef __SIMT__
+  simt::bulk_wait(Groups, true);
+#else
+  RONDO_SM90_ASM("cp.async.bulk.wait_group.read %0;" ::"n"(Groups) : "memory");
+#endif
+}
+
+template <int Groups>
+__device__ __forceinline__ void bulk_wait() {
+#ifdef __SIMT__
+  simt::bulk_wait(Groups, false);
+#else
+  RONDO_SM90_ASM("cp.async.bulk.wait_group %0;" ::"n"(Groups) : "memory");
+#endif
+}
+
+__device__ __forceinline__ void prefetch(const CUtensorMap& map) {
+#ifdef __SIMT__
+  static_cast<void>(map);
+#else
+  RONDO_SM90_ASM("prefetch.tensormap [%0];" ::"l"(&map) : "memory");
+#endif
+}
+
+#define RONDO_TENSOR_LOAD(rank, coordinates, ...)                                                  \
+  RONDO_SM90_ASM("cp.async.bulk.tensor." rank                                                      \
+                 "d.shared::cta.global.tile.mbarrier::complete_tx::bytes [%0], [%1, {" coordinates \
+                 "}], [%2];" ::"r"(to),                                                            \
+                 "l"(&map), "r"(done), __VA_ARGS__                                                 \
+                 : "memory")
+
+template <int Rank>
+__device__ __forceinline__ void tensor_load(void* to_shared, const CUtensorMap& map, const int (&at)[Rank],
+                                            Mbarrier* barrier,
+                                            [[maybe_unused]] Place place = Place::current()) {
+  static_assert(Rank >= 1 && Rank <= 5);
+#ifdef __SIMT__
+  simt::tensor_load(to_shared, &map, at, Rank, barrier, place);
+#else
+  const unsigned to = static_cast<unsigned>(__cvta_generic_to_shared(to_shared));
+  const unsigned done = static_cast<unsigned>(__cvta_generic_to_shared(barrier));
+  if constexpr (Rank == 1)
+    RONDO_TENSOR_LOAD("1", "%3", "r"(at[0]));
+  else if constexpr (Rank == 2)
+    RONDO_TENSOR_LOAD("2", "%3, %4", "r"(at[0]), "r"(at[1]));
+  else if constexpr (Rank == 3)
+    RONDO_TENSOR_LOAD("3", "%3, %4, %5", "r"(at[0]), "r"(at[1]), "r"(at[2]));
+  else if constexpr (Rank == 4)
+    RONDO_TENSOR_LOAD("4", "%3, %4, %5, %6", "r"(at[0]), "r"(at[1]), "r"(at[2]), "r"(at[3]));
+  else
+    RONDO_TENSOR_LOAD("5", "%3, %4, %5, %6, %7", "r"(at[0]), "r"(at[1]), "r"(at[2]), "r"(at[3]), "r"(at[4]));
+#endif
+}
+#undef RONDO_TENSOR_LOAD
+
+#define RONDO_TENSOR_STORE(rank, coordinates, ...)                                                      \
+  RONDO_SM90_ASM("cp.async.bulk.tensor." rank "d.global.shared::cta.tile.bulk_group [%0, {" coordinates \
+                 "}], "                                                                                 \
+                 "[%1];" ::"l"(&map),                                                                   \
+                 "r"(from), __VA_ARGS__                                                                 \
+                 : "memory")
+
+template <int Rank>
+__device__ __forceinline__ void tensor_store(const CUtensorMap& map, const int (&at)[Rank],
+                                             const void* from_shared,
+                                             [[maybe_unused]] Place place = Place::current()) {
+  static_assert(Rank >= 1 && Rank <= 5);
+#ifdef __SIMT__
+  simt::tensor_store(&map, at, Rank, from_shared, place);
+#else
+  const unsigned from = static_cast<unsigned>(__cvta_generic_to_shared(from_shared));
+  if constexpr (Rank == 1)
+    RONDO_TENSOR_STORE("1", "%2", "r"(at[0]));
+  else if constexpr (Rank == 2)
+    RONDO_TENSOR_STORE("2", "%2, %3", "r"(at[0]), "r"(at[1]));
+  else if constexpr (Rank == 3)
+    RONDO_TENSOR_STORE("3", "%2, %3, %4", "r"(at[0]), "r"(at[1]), "r"(at[2]));
+  else if constexpr (Rank == 4)
+    RONDO_TENSOR_STORE("4", "%2, %3, %4, %5", "r"(at[0]), "r"(at[1]), "r"(at[2]), "r"(at[3]));
+  else
+    RONDO_TENSOR_STORE("5", "%2, %3, %4, %5, %6", "r"(at[0]), "r"(at[1]), "r"(at[2]), "r"(at[3]), "r"(at[4]));
+#endif
+}
+#undef RONDO_TENSOR_STORE
+
+}  // namespace rondo::ptx

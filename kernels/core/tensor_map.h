@@ -1,0 +1,38 @@
+// Tensor maps: descriptions of tensors in device memory for the copies of ptx/bulk_copy.cuh. A kernel takes
+// one as a parameter `const __grid_constant__ CUtensorMap`. Needs compute capability 9.0.
+#pragma once
+
+#include <cuda.h>
+
+#include <rondo/kernels/core/dtype.h>
+#include <rondo/kernels/core/status.h>
+
+#include <cstdint>
+
+namespace rondo {
+
+// The bytes of a row of a box, in shared memory. Within 256, 512 or 1024 bytes, groups of 16 bytes are
+// exchanged so that reads of a column have no bank conflicts: bits 4 and up of the address are exclusive-or'd
+// with the bits 7 and up; one bit, two or three.
+enum class Swizzle { none, bytes32, bytes64, bytes128 };
+
+// All dimensions are listed from the innermost one, whose elements are contiguous.
+struct TensorMapShape {
+  const void* data = nullptr;  // a multiple of 16
+  DType dtype = DType::float32;
+  int rank = 1;                   // 1 to 5
+  int64_t size[5] = {};           // elements, 1 to 2^32
+  int64_t stride[5] = {};         // bytes, multiples of 16 below 2^40; stride[0] is not used
+  int box[5] = {};                // elements that one copy covers, 1 to 256
+  int step[5] = {1, 1, 1, 1, 1};  // of every so many elements of the box one is copied, 1 to 8; step[0] is 1
+  // box[0] elements are a multiple of 16 bytes, and with a swizzle its bytes.
+  Swizzle swizzle = Swizzle::none;
+  bool round_to_tf32 = false;  // float32 only: loads round each element to nearest, to a tf32 (ptx/tf32.cuh)
+};
+
+Status make_tensor_map(CUtensorMap* map, const TensorMapShape& shape);
+
+// The bytes that a copy of the box adds to an mbarrier, also where the box is partly outside of the tensor.
+int64_t box_bytes(const TensorMapShape& shape);
+
+}  // namespace rondo

@@ -1,0 +1,72 @@
+// Values<N>: N contiguous elements of float or of a 16-bit type, as floats. Kernels compute with floats,
+// whatever the type in memory is; a 16-bit result is rounded once, to nearest even.
+#pragma once
+
+#include <rondo/kernels/core/pack.cuh>
+
+#include <cuda_bf16.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <type_traits>
+
+namespace rondo {
+
+// The widest access, in elements of T: 16 bytes on a GPU. On a CPU, a vector register of floats at least.
+template <class T>
+inline constexpr int kWidestValues = kWidestPack > static_cast<int>(16 / sizeof(T))
+                                         ? kWidestPack
+                                         : static_cast<int>(16 / sizeof(T));
+
+template <int N>
+struct LongValues {
+  float v[N];
+};
+template <int N>
+using Values = std::conditional_t<(N <= kWidestPack), Pack<float, N>, LongValues<N>>;
+
+// `from` must be aligned to N elements, or to 16 bytes if that is less.
+template <int N, class T>
+__device__ __forceinline__ Values<N> load_values(const T* from) {
+  if constexpr (std::is_same_v<T, float> && N <= kWidestPack) {
+    return load_pack<N>(from);
+  } else {
+    constexpr int kAtOnce = N < kWidestValues<T> ? N : kWidestValues<T>;
+    Values<N> values;
+    RONDO_UNROLL
+    for (int i = 0; i < N; i += kAtOnce) {
+      const auto pack = load_pack<kAtOnce>(from + i);
+      RONDO_SIMD
+      for (int k = 0; k < kAtOnce; ++k) values.v[i + k] = static_cast<float>(pack.v[k]);
+    }
+    return values;
+  }
+}
+
+template <int N, class T>
+__device__ __forceinline__ void store_values(T* to, const Values<N>& values) {
+  if constexpr (std::is_same_v<T, float> && N <= kWidestPack) {
+    store_pack(to, values);
+  } else {
+    constexpr int kAtOnce = N < kWidestValues<T> ? N : kWidestValues<T>;
+    RONDO_UNROLL
+    for (int i = 0; i < N; i += kAtOnce) {
+      Pack<T, kAtOnce> pack;
+      RONDO_SIMD
+      for (int k = 0; k < kAtOnce; ++k) pack.v[k] = static_cast<T>(values.v[i + k]);
+      store_pack(to + i, pack);
+    }
+  }
+}
+
+// pack_width() for accesses to T: kWidestValues<T>, 4, 2 or 1 elements.
+template <class T>
+int values_width(int64_t length, const T* data) {
+  return pack_width<kWidestValues<T>>(length, data);
+}
+template <class T, class... More>
+int values_width(int64_t length, const T* data, const More*... more) {
+  return std::min(values_width(length, data), values_width(length, more...));
+}
+
+}  // namespace rondo
