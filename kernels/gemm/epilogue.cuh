@@ -2,6 +2,7 @@
 #pragma once
 
 #include <rondo/kernels/gemm/gemm_arguments.h>
+#include <rondo/kernels/core/pack.cuh>
 #include <rondo/kernels/core/vec.cuh>
 
 #include <algorithm>
@@ -16,9 +17,11 @@ struct Epilogue {
   bool relu = false;
   bool aligned = false;  // rows of the result begin at multiples of 16 bytes
 
-  __device__ __forceinline__ float value(float sum, int64_t column, const float* old) const {
+  // C: the type of the stored value: float, __nv_bfloat16 or __half. The arithmetic is fp32.
+  template <class C>
+  __device__ __forceinline__ float value(float sum, int64_t column, const C* old) const {
     float result = alpha * sum;
-    if (beta != 0) result += beta * *old;
+    if (beta != 0) result += beta * static_cast<float>(*old);
     if (bias != nullptr) result += bias[column];
     return relu && result < 0 ? 0 : result;  // keeps NaN: it is not below 0
   }
@@ -39,20 +42,58 @@ struct Epilogue {
     else
       result.store_some(to, count);
   }
+
+  // store_row() for kernels with many tiles, which share it on a CPU. The sums are passed by value, so that
+  // those of a thread can stay in registers.
+  template <int N>
+  __device__ RONDO_INLINE_ON_GPU void store_tile_row(float* row, int64_t column, int64_t columns,
+                                                     Vec<N> sums) const {
+    store_row(row, column, columns, sums);
+  }
+
+  // The same for two columns of a 16-bit result. `aligned`: rows begin at multiples of 4 bytes.
+  template <class C>
+  __device__ __forceinline__ void store_pair(C* row, int64_t column, int64_t columns,
+                                             const Vec<2>& sums) const {
+    C* to = row + column;
+    if (column >= columns) return;
+    Pack<C, 2> result;
+    const bool both = column + 1 < columns;
+    result.v[0] = static_cast<C>(value(sums[0], column, to));
+    result.v[1] = both ? static_cast<C>(value(sums[1], column + 1, to + 1)) : result.v[0];
+    if (aligned && both) {
+      store_pack(to, result);
+    } else {
+      to[0] = result.v[0];
+      if (both) to[1] = result.v[1];
+    }
+  }
 };
 
-// The widest copy (64, 16, 4, 2 or 1 floats) for rows of `length` floats at distance `stride`. Copies of more
-// than 4 floats need only the alignment of 4 floats. A kernel with narrower copies makes several per width.
-inline int copy_width(const float* data, int64_t stride, int64_t length) {
-  for (const int width : {64, 16, 4, 2})
-    if (reinterpret_cast<uintptr_t>(data) % (4 * std::min(width, 4)) == 0 && stride % width == 0 &&
-        length % width == 0)
-      return width;
-  return 1;
+// The widest copy for rows of `length` elements at distance `stride`: 64, 16, 4, 2 or 1 floats, or 8 or 1
+// elements of 16 bits. Copies of more than 4 floats need only the alignment of 4 floats. A kernel with
+// narrower copies makes several per width.
+template <class T>
+int copy_width(const T* data, int64_t stride, int64_t length) {
+  const auto fits = [&](int width, int aligned_to) {
+    return reinterpret_cast<uintptr_t>(data) % (sizeof(T) * aligned_to) == 0 && stride % width == 0 &&
+           length % width == 0;
+  };
+  if constexpr (sizeof(T) == 2) {
+    return fits(8, 8) ? 8 : 1;
+  } else {
+    for (const int width : {64, 16, 4, 2})
+      if (fits(width, std::min(width, 4))) return width;
+    return 1;
+  }
 }
 
-inline Epilogue gemm_epilogue(const GemmArguments& g) {
-  return {g.alpha, g.beta, g.bias, g.relu, copy_width(g.c, g.c_stride, 4) == 4};
+template <class T, class C>
+Epilogue gemm_epilogue(const GemmArgumentsOf<T, C>& g) {
+  const bool aligned =
+      sizeof(C) == 4 ? copy_width(reinterpret_cast<const float*>(g.c), g.c_stride, 4) == 4
+                     : reinterpret_cast<uintptr_t>(g.c) % 4 == 0 && g.c_stride % 2 == 0;
+  return {g.alpha, g.beta, g.bias, g.relu, aligned};
 }
 
 }  // namespace rondo

@@ -2,6 +2,8 @@
 
 #include <rondo/kernels/gemm/gemm_06_pipelined.h>
 #include <rondo/kernels/gemm/gemm_config.h>
+#include <rondo/kernels/gemm/gemm_plan.h>
+#include <rondo/kernels/gemm/gemm_tc_07_persistent.h>
 #include <rondo/kernels/gemm/split_k.cuh>
 
 namespace rondo {
@@ -12,9 +14,11 @@ Status gemm(MatrixView<float> c, MatrixView<const float> a, MatrixView<const flo
   RONDO_RETURN_IF_ERROR(check_gemm("gemm", SplitsK::yes, c, a, b, options, workspace, &arguments));
   DeviceFacts device;
   RONDO_RETURN_IF_ERROR(device_facts(&device));
-  const GemmConfig config =
-      choose_gemm_config({arguments.m, arguments.n, arguments.k}, order_of_a(arguments), device);
-  return launch_gemm_06("gemm", arguments, config, workspace, stream);
+  RONDO_RETURN_IF_ERROR(check_math("gemm", options.math));
+  const GemmPlan plan = choose_gemm_plan(facts_of(arguments), device);
+  if (plan.kernel == GemmPlan::Kernel::persistent)
+    return launch_gemm_persistent("gemm", plan.tile, arguments, plan.config, workspace, stream);
+  return launch_gemm_06("gemm", arguments, plan.config, workspace, stream);
 }
 
 int64_t gemm_workspace_bytes(const GemmShape& shape) {

@@ -1,10 +1,14 @@
-// The matrix product in strict fp32: C = relu(alpha * op(A) * op(B) + beta * C + bias).
+// The matrix product of fp32 matrices: C = relu(alpha * op(A) * op(B) + beta * C + bias).
 //
 // Source: the BLAS operation SGEMM (Dongarra et al., 1990), extended by a bias per column and a ReLU.
 #pragma once
 
+#include <rondo/kernels/core/math_mode.h>
 #include <rondo/kernels/core/status.h>
 #include <rondo/kernels/core/view.h>
+
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
 
 #include <cstdint>
 
@@ -17,6 +21,7 @@ struct GemmOptions {
   float beta = 0;                  // 0: C is not read
   VectorView<const float> bias{};  // n values, added to every row; none if data is null
   bool relu = false;               // applied last: max(value, 0); NaN stays NaN
+  Math math = Math::fp32;          // of the products; alpha, beta, bias and ReLU are always fp32
 };
 
 // The sizes m, n, k of a product. Each result is a sum of k products.
@@ -36,18 +41,39 @@ struct GemmShape {
 // Numerics: products and sums in fp32, in ascending order of k. A product and its addition are rounded once
 //   (a fused multiply-add) on GPUs, and on CPUs if the build uses the FMA instruction. The error of a result
 //   is at most about k * 2^-24 * sum |a_i b_i|. A long sum over k (see split_k() in gemm_config.h) is
-//   computed in parts, which are then added in order.
+//   computed in parts, which are then added in order. With Math::tf32 and tf32x3, docs/numerics.md has the
+//   errors. With tf32x3 a result may be NaN where the exact one is infinite, and where a factor is above
+//   2^127.
 // Determinism: the bits depend only on the shape and the options, not on the device, its number of
-//   multiprocessors, the alignment or the tile.
+//   multiprocessors, the alignment or the tile. With tensor cores they depend on the kind of GPU, and on one
+//   of compute capability 9.0 also on whether the rows of a and b begin at multiples of 16 bytes: then wgmma
+//   may multiply instead of mma.sync (gemm_plan.h), and how each rounds its sums is not documented.
 // Workspace: gemm_workspace_bytes(shape). It is zero unless m * n is small and k is large.
 // Traffic: at least 4 * (m k + k n + m n) bytes. Tiles of T x T read A n / T times and B m / T times; the
 //   repeated reads come from L2.
 // Errors: bad_argument for shapes that do not match, a stride below cols, a null pointer to elements, an
-//   overlap of c, a misaligned pointer, a workspace that is too small.
+//   overlap of c, a misaligned pointer, a workspace that is too small, a `math` that the device does not
+//   have.
 [[nodiscard]] Status gemm(MatrixView<float> c, MatrixView<const float> a, MatrixView<const float> b,
                           const GemmOptions& options, Workspace workspace, cudaStream_t stream);
 
-// The workspace in bytes for gemm(): the size of the partial sums if the sum over k is split, otherwise 0.
+// The same for factors of 16 bits, by tensor cores. Products are exact and sums are fp32; a result of 16 bits
+// is rounded once, to nearest even. options.math must be fp32. With 16-byte alignment of pointers and
+// strides, and sizes divisible by 8, the copies into shared memory are eight times as wide. bfloat16 needs a
+// GPU of compute capability 8.0, float16 of 7.5.
+[[nodiscard]] Status gemm(MatrixView<__nv_bfloat16> c, MatrixView<const __nv_bfloat16> a,
+                          MatrixView<const __nv_bfloat16> b, const GemmOptions& options, Workspace workspace,
+                          cudaStream_t stream);
+[[nodiscard]] Status gemm(MatrixView<float> c, MatrixView<const __nv_bfloat16> a,
+                          MatrixView<const __nv_bfloat16> b, const GemmOptions& options, Workspace workspace,
+                          cudaStream_t stream);
+[[nodiscard]] Status gemm(MatrixView<__half> c, MatrixView<const __half> a, MatrixView<const __half> b,
+                          const GemmOptions& options, Workspace workspace, cudaStream_t stream);
+[[nodiscard]] Status gemm(MatrixView<float> c, MatrixView<const __half> a, MatrixView<const __half> b,
+                          const GemmOptions& options, Workspace workspace, cudaStream_t stream);
+
+// The workspace in bytes for gemm(), for all types: the size of the partial sums if the sum over k is split,
+// otherwise 0.
 int64_t gemm_workspace_bytes(const GemmShape& shape);
 
 }  // namespace rondo

@@ -7,24 +7,32 @@
 namespace rondo {
 
 // The checked arguments of gemm(). op(A)(i, l) is a[i * a_stride + l], or a[l * a_stride + i] if A is
-// transposed. The same holds for B.
-struct GemmArguments {
+// transposed. The same holds for B. T is the type of A and B, and C that of c; void if it is known at run
+// time.
+template <class T, class C = T>
+struct GemmArgumentsOf {
+  using Element = T;
+  using Result = C;
   int64_t m, n, k;
-  const float* a;
-  const float* b;
-  float* c;
+  const T* a;
+  const T* b;
+  C* c;
   int64_t a_stride, b_stride, c_stride;
   bool transpose_a, transpose_b;
   float alpha, beta;
   const float* bias;  // null for none
   bool relu;
+  Math math;
 };
+using GemmArguments = GemmArgumentsOf<float>;
 
 // Makes all checks of gemm.h, then fills `arguments`. `name` is the first word of the messages. Rungs that
-// split the sum over k need gemm_workspace_bytes(); the others need no workspace.
+// split the sum over k need gemm_workspace_bytes() and have every `math`; the others need no workspace and
+// have only fp32.
 enum class SplitsK : bool { no, yes };
-Status check_gemm(const char* name, SplitsK splits_k, MatrixView<float> c, MatrixView<const float> a,
-                  MatrixView<const float> b, const GemmOptions& options, const Workspace& workspace,
-                  GemmArguments* arguments);
+template <class T, class C>
+Status check_gemm(const char* name, SplitsK splits_k, MatrixView<C> c, MatrixView<const T> a,
+                  MatrixView<const T> b, const GemmOptions& options, const Workspace& workspace,
+                  GemmArgumentsOf<T, C>* arguments);
 
 }  // namespace rondo

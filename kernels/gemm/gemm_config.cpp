@@ -1,10 +1,24 @@
 #include <rondo/kernels/gemm/gemm_config.h>
 
+#ifdef __SIMT__
+#include <simt/settings.h>
+#endif
+
 #include <algorithm>
 #include <limits>
 
 namespace rondo {
 namespace {
+
+// The executor takes 1.6 times as long for wgmma as for mma.sync, so it has wgmma only where SIMT_GPU asks
+// for the kernels of a GPU.
+bool prefers_wgmma() {
+#ifdef __SIMT__
+  return !simt::settings().gpu.empty();
+#else
+  return true;
+#endif
+}
 
 int64_t pieces(int64_t value, int64_t piece) { return value / piece + (value % piece > 0 ? 1 : 0); }
 int64_t round_up(int64_t value, int64_t multiple) {
@@ -20,6 +34,9 @@ Status device_facts(DeviceFacts* facts) {
   RONDO_CUDA(cudaDeviceGetAttribute(&facts->shared_bytes_per_block, cudaDevAttrMaxSharedMemoryPerBlockOptin,
                                     device));
   facts->vectors = tile_facts().back().vectors;
+  int major = 0;
+  RONDO_CUDA(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device));
+  facts->wgmma = major == 9 && prefers_wgmma() && check_wgmma("").ok();
   return {};
 }
 
@@ -39,20 +56,25 @@ GemmConfig split_k(const GemmShape& shape) {
   return config;
 }
 
-TileId choose_tile(int64_t m, int64_t n, int64_t splits, const SharedNeeds& needs,
+TileId choose_tile(int64_t m, int64_t n, int64_t splits, const TileNeeds& needs,
                    const DeviceFacts& device) {
   const auto fits = [&](const TileFacts& tile) {
     return shared_bytes(tile, needs) <= device.shared_bytes_per_block;
   };
+  const auto suits = [&](const TileFacts& tile) {
+    return tile.type == needs.type && tile.math == needs.math;
+  };
   // If the executor simulates a small GPU (SIMT_GPU), no vector tile fits its shared memory. Then the GPU
   // tiles are used.
   const bool vectors = device.vectors && std::ranges::any_of(tile_facts(), [&](const TileFacts& tile) {
-                         return tile.vectors && fits(tile);
+                         return tile.vectors && suits(tile) && fits(tile);
                        });
-  TileId best = TileId::k64x64;
+  TileId best = {};
   double least = std::numeric_limits<double>::infinity();
   for (const TileFacts& tile : tile_facts()) {
-    if (tile.vectors != vectors || !fits(tile)) continue;
+    if (!suits(tile) || tile.vectors != vectors) continue;
+    if (least == std::numeric_limits<double>::infinity() && tile.m == 64) best = tile.id;  // the smallest
+    if (!fits(tile)) continue;
     const int64_t blocks = saturating_product({pieces(m, tile.m), pieces(n, tile.n), splits});
     const int64_t rounds = pieces(blocks, std::max(1, device.multiprocessors));
     const double time = static_cast<double>(rounds) * tile.m * tile.n / tile.efficiency;
@@ -64,9 +86,9 @@ TileId choose_tile(int64_t m, int64_t n, int64_t splits, const SharedNeeds& need
   return best;
 }
 
-GemmConfig choose_gemm_config(const GemmShape& shape, Order order_a, const DeviceFacts& device) {
+GemmConfig choose_gemm_config(const GemmShape& shape, const TileNeeds& needs, const DeviceFacts& device) {
   GemmConfig config = split_k(shape);
-  config.tile = choose_tile(shape.m, shape.n, config.splits, {.order_a = order_a}, device);
+  config.tile = choose_tile(shape.m, shape.n, config.splits, needs, device);
   return config;
 }
 

@@ -7,17 +7,20 @@
 namespace rondo {
 
 // op(A)(i, l) and op(B)(l, j)
-__device__ __forceinline__ float element_of_a(const GemmArguments& g, int64_t i, int64_t l) {
+template <class T>
+__device__ __forceinline__ T element_of_a(const GemmArgumentsOf<T>& g, int64_t i, int64_t l) {
   return g.transpose_a ? g.a[l * g.a_stride + i] : g.a[i * g.a_stride + l];
 }
-__device__ __forceinline__ float element_of_b(const GemmArguments& g, int64_t l, int64_t j) {
+template <class T>
+__device__ __forceinline__ T element_of_b(const GemmArgumentsOf<T>& g, int64_t l, int64_t j) {
   return g.transpose_b ? g.b[j * g.b_stride + l] : g.b[l * g.b_stride + j];
 }
 
 // Stores C(i, j); `sum` is the sum over l of op(A)(i, l) * op(B)(l, j).
-__device__ __forceinline__ void store_result(const GemmArguments& g, int64_t i, int64_t j, float sum) {
-  float* c = g.c + i * g.c_stride + j;
-  *c = Epilogue{g.alpha, g.beta, g.bias, g.relu}.value(sum, j, c);
+template <class T>
+__device__ __forceinline__ void store_result(const GemmArgumentsOf<T>& g, int64_t i, int64_t j, float sum) {
+  T* c = g.c + i * g.c_stride + j;
+  *c = static_cast<T>(Epilogue{g.alpha, g.beta, g.bias, g.relu}.value(sum, j, c));
 }
 
 }  // namespace rondo

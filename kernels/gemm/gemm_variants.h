@@ -10,7 +10,8 @@ namespace rondo {
 struct GemmVariant {
   const char* id;    // "01_naive"
   const char* idea;  // a short description
-  decltype(&gemm) run;
+  Status (*run)(MatrixView<float> c, MatrixView<const float> a, MatrixView<const float> b,
+                const GemmOptions& options, Workspace workspace, cudaStream_t stream);
 };
 
 // In reading order. The last entry is gemm() itself.

@@ -7,20 +7,36 @@
 
 namespace rondo {
 
-// Calls copy.template operator()<V>() with the widest copy, V floats, that the operand's alignment (`width`)
-// and the tile (kMost) allow. All threads take the same branch.
-template <int kMost, class Copy>
+// Calls copy.template operator()<V>() with the widest copy, V elements, that the operand's alignment
+// (`width`) and the tile (kMost) allow. All threads take the same branch. Tensor tiles have only the widest
+// copy and single elements: each width keeps its own addresses in registers, of which these tiles have none
+// to spare.
+template <class Tile, int kMost, class Copy>
 __device__ __forceinline__ void with_width(int width, Copy&& copy) {
-  if constexpr (kMost >= 64)
-    if (width >= 64) return copy.template operator()<64>();
-  if constexpr (kMost >= 16)
-    if (width >= 16) return copy.template operator()<16>();
-  if (width >= 4)
-    copy.template operator()<4>();
-  else if (width == 2)
-    copy.template operator()<2>();
-  else
-    copy.template operator()<1>();
+  if constexpr (Tile::kTensor) {
+    if (width >= kMost)
+      copy.template operator()<kMost>();
+    else
+      copy.template operator()<1>();
+  } else {
+    if constexpr (kMost >= 64)
+      if (width >= 64) return copy.template operator()<64>();
+    if constexpr (kMost >= 16)
+      if (width >= 16) return copy.template operator()<16>();
+    if (width >= 4)
+      copy.template operator()<4>();
+    else if (width == 2)
+      copy.template operator()<2>();
+    else
+      copy.template operator()<1>();
+  }
+}
+
+// The width that with_width<Tile, Tile::kWidestCopy>() chooses.
+template <class Tile>
+__device__ __forceinline__ int copied_width(int width) {
+  if (Tile::kTensor) return width >= Tile::kWidestCopy ? Tile::kWidestCopy : 1;
+  return width < Tile::kWidestCopy ? width : Tile::kWidestCopy;
 }
 
 // Copies a block of 4 x 4 values to (k, outer) of an MN-major k-tile, from K-major memory: 4 values each at
@@ -41,8 +57,8 @@ __device__ __forceinline__ void copy_transposed(float* k_tile, int k, int outer,
   for (int i = 0; i < 4; ++i) block[i].store(k_tile + KTile::at(k + i, outer));
 }
 
-// The part of a thread in a copy that transposes: from memory that is contiguous along k to an MN-major k-tile,
-// 4 bytes at a time. A warp copies 8 or 16 values along k, whole sectors, of 4 or 2 columns. The rows of the
+// The part of a thread in a copy that transposes: from memory that is contiguous along k to an MN-major
+// k-tile, 4 bytes at a time. A warp copies 8 or 16 values along k, whole sectors, of 4 or 2 columns. The rows of the
 // k-tile begin 4 banks apart, so 8 steps of k and 4 columns are 32 banks. With 16 steps of k, the second 8
 // copy other columns than the first.
 template <class Tile>
@@ -66,9 +82,11 @@ struct Transposing {
 template <Order order, class KTile, int Outer, class Tile>
 class MatrixLoader {
  public:
+  using Element = typename Tile::Element;
+
   // The operand's block begins at `from`. It has `outer` values left in the M or N dimension and `k` along k.
-  // Its rows are `stride` floats apart.
-  __device__ __forceinline__ MatrixLoader(const float* from, int64_t stride, int64_t outer, int64_t k,
+  // Its rows are `stride` elements apart.
+  __device__ __forceinline__ MatrixLoader(const Element* from, int64_t stride, int64_t outer, int64_t k,
                                           int width)
       : from_(from),
         stride_(stride),
@@ -76,14 +94,14 @@ class MatrixLoader {
         k_left_(k),
         width_(width) {}
 
-  __device__ __forceinline__ void copy(float* k_tile) {
+  __device__ RONDO_INLINE_ON_GPU void copy(Element* k_tile) {
     // K-major memory must be transposed into an MN-major k-tile: value by value, or in blocks if the threads
     // have vector registers.
     if constexpr (order == Order::mn_major)
-      with_width < Tile::kWidestCopy<Outer ? Tile::kWidestCopy : Outer>(
-                       width_, [&]<int V>() { copy_across<V>(k_tile); });
+      with_width<Tile, (Tile::kWidestCopy < Outer ? Tile::kWidestCopy : Outer)>(
+          width_, [&]<int V>() { copy_across<V>(k_tile); });
     else if constexpr (KTile::kKMajor)
-      with_width<Tile::kWidestCopy>(width_, [&]<int V>() { copy_along<V>(k_tile); });
+      with_width<Tile, Tile::kWidestCopy>(width_, [&]<int V>() { copy_along<V>(k_tile); });
     else if (Tile::kVectors && width_ >= 4)
       copy_blocks(k_tile);
     else if constexpr (Transposing<Tile>::kSupported)
@@ -96,9 +114,12 @@ class MatrixLoader {
 
  private:
   static constexpr int kK = Tile::kK, kThreads = Tile::kThreads;
+  // See with_width() for tensor tiles.
+  template <int V>
+  static constexpr bool kUnrolled = !Tile::kTensor || V == Tile::kWidestCopy;
 
   template <int V>
-  __device__ __forceinline__ void copy_along(float* k_tile) const {
+  __device__ __forceinline__ void copy_along(Element* k_tile) const {
     constexpr int kPerRow = kK / V;                                   // chunks per row
     constexpr int kAtOnce = kPerRow < kThreads ? kPerRow : kThreads;  // chunks of a row copied at once
     constexpr int kRows = kThreads / kAtOnce;                         // rows copied at once
@@ -108,14 +129,22 @@ class MatrixLoader {
     for (int chunk = 0; chunk < kPerRow; chunk += kAtOnce) {
       const int k = (chunk + threadIdx.x % kAtOnce) * V;
       const bool inside = k < k_left_;
-      const float* from = from_ + first * stride_ + k;
-      RONDO_UNROLL_BY(4)
-      for (int row = first; row < Outer; row += kRows, from += kRows * stride_)
-        ptx::cp_async<4 * V>(k_tile + KTile::at(k, row), from, inside && row < outer_);
+      const Element* from = from_ + first * stride_ + k;
+      const auto copy_row = [&](int row) {
+        ptx::cp_async<sizeof(Element) * V>(k_tile + KTile::at(k, row), from, inside && row < outer_);
+        from += kRows * stride_;
+      };
+      if constexpr (kUnrolled<V>) {
+        RONDO_UNROLL_BY(4)
+        for (int row = first; row < Outer; row += kRows) copy_row(row);
+      } else {
+        RONDO_UNROLL_BY(1)
+        for (int row = first; row < Outer; row += kRows) copy_row(row);
+      }
     }
   }
 
-  __device__ __forceinline__ void copy_transposing(float* k_tile) const {
+  __device__ __forceinline__ void copy_transposing(Element* k_tile) const {
     const Transposing<Tile> thread;
     const bool inside = thread.k < k_left_;
     RONDO_UNROLL_BY(1)
@@ -127,7 +156,7 @@ class MatrixLoader {
     }
   }
 
-  __device__ __forceinline__ void copy_blocks(float* k_tile) const {
+  __device__ __forceinline__ void copy_blocks(Element* k_tile) const {
     constexpr int kPerRow = kK / 4, kRows = kThreads / kPerRow * 4;
     const int k = threadIdx.x % kPerRow * 4, first = threadIdx.x / kPerRow * 4;
     RONDO_UNROLL_BY(1)
@@ -137,7 +166,7 @@ class MatrixLoader {
   }
 
   template <int V>
-  __device__ __forceinline__ void copy_across(float* k_tile) const {
+  __device__ __forceinline__ void copy_across(Element* k_tile) const {
     constexpr int kAtOnce = kK < kThreads ? kK : kThreads;  // rows copied at once
     constexpr int kPerRow = kThreads / kAtOnce;             // threads per row
     const int first = threadIdx.x / kPerRow;
@@ -145,17 +174,24 @@ class MatrixLoader {
     RONDO_UNROLL_BY(1)
     for (int k = first; k < kK; k += kAtOnce) {
       const bool inside = k < k_left_;
-      const float* from = from_ + k * stride_;
-      RONDO_UNROLL_BY(4)
-      for (int step = 0; step * kPerRow * V < Outer; ++step) {
-        const int outer = KTile::template copied<V, kPerRow>(threadIdx.x % kPerRow, step);
+      const Element* from = from_ + k * stride_;
+      const auto copy_chunk = [&](int step) {
+        const int outer = KTile::template copied<V, kPerRow>(threadIdx.x % kPerRow, k, step);
         if (outer < Outer)
-          ptx::cp_async<4 * V>(k_tile + KTile::at(k, outer), from + outer, inside && outer < outer_);
+          ptx::cp_async<sizeof(Element) * V>(k_tile + KTile::at(k, outer), from + outer,
+                                             inside && outer < outer_);
+      };
+      if constexpr (kUnrolled<V>) {
+        RONDO_UNROLL_BY(4)
+        for (int step = 0; step * kPerRow * V < Outer; ++step) copy_chunk(step);
+      } else {
+        RONDO_UNROLL_BY(1)
+        for (int step = 0; step * kPerRow * V < Outer; ++step) copy_chunk(step);
       }
     }
   }
 
-  const float* from_;
+  const Element* from_;
   int64_t stride_;
   int outer_;
   int64_t k_left_;

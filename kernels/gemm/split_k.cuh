@@ -26,8 +26,10 @@ inline int64_t partials_bytes(int64_t rows, int64_t columns, int64_t count) {
   return saturating_product({rows, ceil_div<int64_t>(columns, 4), 4, count, sizeof(float)});
 }
 
-// to[row * row_stride + column * column_stride] = epilogue(sum of the parts)
-Status sum_partials(const Partials& partials, float* to, int64_t row_stride, int64_t column_stride,
+// to[row * row_stride + column * column_stride] = epilogue(sum of the parts). C: float, __nv_bfloat16 or
+// __half.
+template <class C>
+Status sum_partials(const Partials& partials, C* to, int64_t row_stride, int64_t column_stride,
                     const Epilogue& epilogue, cudaStream_t stream);
 
 }  // namespace rondo

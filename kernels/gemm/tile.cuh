@@ -6,8 +6,9 @@
 // each.
 #pragma once
 
-#include <rondo/kernels/gemm/gemm_config.h>
+#include <rondo/kernels/core/math_mode.h>
 #include <rondo/kernels/core/vec.cuh>
+#include <rondo/kernels/gemm/gemm_config.h>
 
 #include <cstdint>
 
@@ -18,7 +19,10 @@ namespace rondo {
 // but lines of 64 bytes.
 template <int ThreadsM, int ThreadsN, int PerThreadM, int PerThreadN, int K, int Stages, bool Vectors = false>
 struct Tile {
+  using Element = float;
   static constexpr bool kVectors = Vectors;
+  static constexpr bool kTensor = false;  // see tensor_tile.cuh
+  static constexpr Math kMath = Math::fp32;
   static constexpr int kThreadsM = ThreadsM, kThreadsN = ThreadsN, kThreads = ThreadsM * ThreadsN;
   static constexpr int kPerThreadM = PerThreadM, kPerThreadN = PerThreadN;
   // Intended number of resident blocks per multiprocessor: 256 threads with 255 registers each.
@@ -39,7 +43,7 @@ template <class Tile, int Outer>
 struct KMajorRows {
   static constexpr bool kKMajor = true;
   static constexpr int kStride = Tile::kK + (Tile::kVectors ? 16 : 4);
-  static constexpr int kFloats = Outer * kStride;
+  static constexpr int kSize = Outer * kStride;
   static __device__ __forceinline__ int at(int k, int outer) { return outer * kStride + k; }
 };
 
@@ -48,8 +52,8 @@ struct KMajorRows {
 // (strides of 12 and 20 floats access all banks in turn); the values of each thread stay contiguous. On a CPU
 // the whole row is contiguous, followed by a gap of one cache line.
 //
-// Rows whose length is a multiple of 32 floats begin in the same bank, and get some more floats, because copies
-// store to several rows at once. `Source` is the order of the memory that is copied: 8 floats more suit
+// Rows whose length is a multiple of 32 floats begin in the same bank, and get some more floats, because
+// copies store to several rows at once. `Source` is the order of the memory that is copied: 8 floats more suit
 // copied() below, and 4 floats more Transposing (matrix_loaders.cuh).
 template <class Tile, int Threads, int PerThread, Order Source>
 struct MnMajorRows {
@@ -58,17 +62,17 @@ struct MnMajorRows {
   static constexpr int kValues = Threads * (PerThread + kGap);
   static constexpr int kGpuPadding = kValues % 32 != 0 ? 0 : Source == Order::k_major ? 4 : 8;
   static constexpr int kStride = kValues + (Tile::kVectors ? 16 : kGpuPadding);
-  static constexpr int kFloats = Tile::kK * kStride;
+  static constexpr int kSize = Tile::kK * kStride;
   static __device__ __forceinline__ int at(int k, int outer) {
     return k * kStride + outer + outer / PerThread * kGap;
   }
 
-  // kPerRow threads copy a row, V values at a time. Returns the first value of copy `step` of thread `thread`
+  // kPerRow threads copy row k, V values at a time. Returns the first value of copy `step` of thread `thread`
   // of them. The hardware stores 16 bytes of 8 lanes at a time. If 4 threads copy a row, these are 2 rows, 8
   // floats apart in the banks. Two of the 4 threads then copy the values of one reader, a sector of global
   // memory, and the other two those of the reader 4 further, 16 banks away. So the 8 lanes cover all banks.
   template <int V, int kPerRow>
-  static __device__ __forceinline__ int copied(int thread, int step) {
+  static __device__ __forceinline__ int copied(int thread, int /*k*/, int step) {
     if constexpr (V == 4 && kPerRow == 4 && !Tile::kVectors && Threads % 8 == 0) {
       constexpr int kPairs = 4 * PerThread / 8;  // pairs of copies to the values of 4 readers
       return 8 * (step / kPairs * 2 * kPairs + step % kPairs + thread / 2 * kPairs) + thread % 2 * 4;
@@ -80,9 +84,9 @@ struct MnMajorRows {
 // The row and the column of the calling thread in the tile's grid of threads.
 //
 // On a GPU a warp is 4 rows x 8 columns of threads, in an order for which the hardware combines 16-byte loads
-// (tools/simt/include/simt/warp_access.h): lanes T and T ^ 1 have one column, so they read the same values of B;
-// lanes T and T ^ 2 have one row, so they read the same values of A. Each load then takes 2 wavefronts instead
-// of 4.
+// (tools/simt/include/simt/warp_access.h): lanes T and T ^ 1 have one column, so they read the same values of
+// B; lanes T and T ^ 2 have one row, so they read the same values of A. Each load then takes 2 wavefronts
+// instead of 4.
 struct ThreadInTile {
   int m, n;
 };
@@ -111,18 +115,29 @@ struct KTileA<Tile, Order::mn_major>
 };
 // MN-major in shared memory, whatever the order of B is in global memory.
 template <class Tile, Order OrderB>
-using KTileB = MnMajorRows<Tile, Tile::kThreadsN, Tile::kPerThreadN, OrderB>;
+struct KTileB : MnMajorRows<Tile, Tile::kThreadsN, Tile::kPerThreadN, OrderB> {};
 
 // By default with the longest rows of B.
 template <class Tile, Order OrderA, Order OrderB = Order::mn_major>
 struct TileShared {
-  alignas(Tile::kVectors ? 64 : 16) float a[Tile::kStages][KTileA<Tile, OrderA>::kFloats];
-  alignas(Tile::kVectors ? 64 : 16) float b[Tile::kStages][KTileB<Tile, OrderB>::kFloats];
+  static constexpr int kAlignment = Tile::kTensor ? 128 : Tile::kVectors ? 64 : 16;
+  alignas(kAlignment) typename Tile::Element a[Tile::kStages][KTileA<Tile, OrderA>::kSize];
+  alignas(kAlignment) typename Tile::Element b[Tile::kStages][KTileB<Tile, OrderB>::kSize];
 };
 
 template <class Tile>
 struct Accumulators {
   Vec<Tile::kPerThreadN> row[Tile::kPerThreadM];
 };
+
+// Calls visit(row, column, values) for each row of the calling thread's results. `values` are those of
+// adjacent columns, from `column` on; both numbers count from the tile's first.
+template <class Tile, Order OrderA, class Visit>
+__device__ __forceinline__ void visit_results(const Accumulators<Tile>& acc, Visit&& visit) {
+  const ThreadInTile thread = thread_in_tile<Tile>();
+  RONDO_UNROLL
+  for (int i = 0; i < Tile::kPerThreadM; ++i)
+    visit(KTileA<Tile, OrderA>::row(thread.m, i), thread.n * Tile::kPerThreadN, acc.row[i]);
+}
 
 }  // namespace rondo

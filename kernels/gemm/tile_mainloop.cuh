@@ -5,7 +5,7 @@
 //                         writes zeros where the k-tile reaches outside the problem
 //
 // All threads of the block must call tile_mainloop() together. OrderA: of A in shared memory. OrderB: of B in
-// global memory.
+// global memory. tensor_mainloop.cuh has the loop of the tiles for tensor cores.
 #pragma once
 
 #include <rondo/kernels/core/ptx/cp_async.cuh>
@@ -65,8 +65,9 @@ __device__ __forceinline__ void multiply_k_tile(Accumulators<Tile>& acc, const f
 // copied. One barrier per k-tile is enough. It guarantees both that all threads' copies of this k-tile have
 // arrived, and that all threads have finished reading the k-tile whose memory is filled next.
 template <class Tile, Order OrderA, Order OrderB, class LoaderA, class LoaderB>
-__device__ __forceinline__ void tile_mainloop(Accumulators<Tile>& acc, TileShared<Tile, OrderA, OrderB>& shared,
-                                              LoaderA& a, LoaderB& b, int64_t k_tiles) {
+__device__ __forceinline__ void tile_mainloop(Accumulators<Tile>& acc,
+                                              TileShared<Tile, OrderA, OrderB>& shared, LoaderA& a,
+                                              LoaderB& b, int64_t k_tiles) {
   static_assert(Tile::kStages >= 2, "one stage is read while another is filled");
   RONDO_UNROLL
   for (int i = 0; i < Tile::kPerThreadM; ++i) acc.row[i] = Vec<Tile::kPerThreadN>::zero();

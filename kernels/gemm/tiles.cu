@@ -8,6 +8,8 @@ template <class Tile>
 constexpr TileFacts facts_of(TileId id, const char* name, double efficiency) {
   return {id,
           name,
+          dtype_of<typename Tile::Element>,
+          Tile::kMath,
           Tile::kVectors,
           Tile::kM,
           Tile::kN,
@@ -22,6 +24,14 @@ constexpr TileFacts kFacts[] = {
     facts_of<Tile256x56>(TileId::k256x56, "256x56", 0.95),
     facts_of<Tile256x24>(TileId::k256x24, "256x24", 0.80),
     facts_of<Tile64x64>(TileId::k64x64, "64x64", 0.75),
+    facts_of<TensorTile128x128<Tf32Product>>(TileId::kTf32Of128x128, "128x128 tf32", 1.00),
+    facts_of<TensorTile64x64<Tf32Product>>(TileId::kTf32Of64x64, "64x64 tf32", 0.60),
+    facts_of<TensorTile128x128<Tf32x3Product>>(TileId::kTf32x3Of128x128, "128x128 tf32x3", 1.00),
+    facts_of<TensorTile64x64<Tf32x3Product>>(TileId::kTf32x3Of64x64, "64x64 tf32x3", 0.75),
+    facts_of<TensorTile128x128<NarrowProduct<__nv_bfloat16>>>(TileId::kBf16Of128x128, "128x128 bf16", 1.00),
+    facts_of<TensorTile64x64<NarrowProduct<__nv_bfloat16>>>(TileId::kBf16Of64x64, "64x64 bf16", 0.60),
+    facts_of<TensorTile128x128<NarrowProduct<__half>>>(TileId::kFp16Of128x128, "128x128 fp16", 1.00),
+    facts_of<TensorTile64x64<NarrowProduct<__half>>>(TileId::kFp16Of64x64, "64x64 fp16", 0.60),
     facts_of<VectorTile<128, 128>>(TileId::kVectors128x128, "128x128v", 0.92),
     facts_of<VectorTile<128, 64>>(TileId::kVectors128x64, "128x64v", 0.88),
     facts_of<VectorTile<128, 32>>(TileId::kVectors128x32, "128x32v", 0.74),
@@ -29,7 +39,7 @@ constexpr TileFacts kFacts[] = {
     facts_of<TallVectorTile<192, 128>>(TileId::kVectors192x128, "192x128v", 1.00),
     facts_of<TallVectorTile<192, 64>>(TileId::kVectors192x64, "192x64v", 0.95),
 };
-constexpr size_t kForGpus = 4;
+constexpr size_t kForGpus = 12;
 
 }  // namespace
 

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <rondo/kernels/gemm/gemm_config.h>
+#include <rondo/kernels/gemm/tensor_tile.cuh>
 #include <rondo/kernels/gemm/tile.cuh>
 
 namespace rondo {
@@ -27,7 +28,16 @@ inline constexpr int kTallRows = kTileRegisters.count * 3 / 8 / 4 * 4;
 template <int M, int N>
 using TallVectorTile = VectorTile<M, N, kTallRows>;
 
-// Returns f.template operator()<T>() for the tile type T of `id`.
+// Tiles for tensor cores. A warp with 64 x 64 results reads 1 KB from shared memory for 32 products; those of
+// tf32x3 have two more sums, and so half as many results.
+template <class Product>
+using TensorTile128x128 =
+    std::conditional_t<Product::kMath == Math::tf32x3, TensorTile<Product, 128, 128, 64, 32, 1>,
+                       TensorTile<Product, 128, 128, 64, 64, 2>>;
+template <class Product>
+using TensorTile64x64 = TensorTile<Product, 64, 64, 32, 32, Product::kMath == Math::tf32x3 ? 2 : 3>;
+
+// Returns f.template operator()<T>() for the tile type T of `id`, one of those without tensor cores.
 template <class F>
 Status with_tile(TileId id, F&& f) {
   switch (id) {
@@ -61,6 +71,15 @@ Status with_tile(TileId id, F&& f) {
     }
   }
   return bad_argument("there is no tile number ", static_cast<int>(id));
+}
+
+// The same for the tiles of `Product`.
+template <class Product, class F>
+Status with_tensor_tile(TileId id, F&& f) {
+  const bool large = id == TileId::kTf32Of128x128 || id == TileId::kTf32x3Of128x128 ||
+                     id == TileId::kBf16Of128x128 || id == TileId::kFp16Of128x128;
+  return large ? f.template operator()<TensorTile128x128<Product>>()
+               : f.template operator()<TensorTile64x64<Product>>();
 }
 
 }  // namespace rondo

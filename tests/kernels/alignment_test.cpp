@@ -10,6 +10,7 @@
 #include <gtest/gtest.h>
 
 #include <rondo/kernels/activation/add.h>
+#include <rondo/kernels/activation/cast.h>
 #include <rondo/kernels/activation/relu.h>
 #include <rondo/kernels/conv/conv2d.h>
 #include <rondo/kernels/data/batch.h>
@@ -53,6 +54,11 @@ class Operands {
   template <class T = float>
   T* in(const std::vector<T>& values) {
     return keep<T>(std::make_shared<GuardedBuffer<T>>(values, next()));
+  }
+  // An operand whose rows must begin at multiples of 16 bytes, wherever the others begin.
+  template <class T>
+  T* in_aligned(const std::vector<T>& values) {
+    return keep<T>(std::make_shared<GuardedBuffer<T>>(values));
   }
   float* in(int64_t size) { return in(exact_values(size, static_cast<uint64_t>(count_ + 1))); }
   template <class T = float>
@@ -132,6 +138,11 @@ void add_flat_operations(std::vector<Operation>& all) {
   all.push_back({"relu_backward", [](Operands& o) {
                    float *dx = o.out(kSize), *dy = o.in(kSize), *y = o.in(kSize);
                    return relu_backward({dx, kSize}, {dy, kSize}, {y, kSize}, o.stream());
+                 }});
+  all.push_back({"cast", [](Operands& o) {
+                   auto* const y = o.out<__nv_bfloat16>(kSize);
+                   const float* x = o.in(kSize);
+                   return cast({y, kSize}, {x, kSize}, o.stream());
                  }});
   for (const bool with_relu : {false, true})
     all.push_back({with_relu ? "add_relu" : "add", [=](Operands& o) {
@@ -339,6 +350,39 @@ void add_gemms(std::vector<Operation>& all) {
              }});
 }
 
+template <class T>
+void add_tensor_products(std::vector<Operation>& all) {
+  constexpr int64_t kM = 40, kN = 40, kK = 64;
+  const auto values = [](int64_t size, uint64_t seed) {
+    const std::vector<float> floats = exact_values(size, seed);
+    return std::vector<T>(floats.begin(), floats.end());
+  };
+  for (const TensorProduct<T>& product : tensor_products<T>())
+    for (const bool transpose_a : {false, true})
+      for (const bool transpose_b : {false, true}) {
+        if (product.uses_wgmma && std::is_same_v<T, float> && (transpose_a || !transpose_b)) continue;
+        all.push_back({concat(product.name, "_", name_of(dtype_of<T>), transpose_a ? "_at" : "",
+                              transpose_b ? "_bt" : ""),
+                       [=](Operands& o) {
+                         const auto in = [&](const std::vector<T>& all_values) {
+                           return product.uses_wgmma ? o.in_aligned(all_values) : o.in(all_values);
+                         };
+                         T *c = o.in_out(values(kM * kN, 1)), *a = in(values(kM * kK, 2)),
+                           *b = in(values(kK * kN, 3));
+                         const GemmOptions options = {.transpose_a = transpose_a,
+                                                      .transpose_b = transpose_b,
+                                                      .beta = 0.5f,
+                                                      .bias = {o.in(kN), kN},
+                                                      .math = product.math};
+                         return product.run(
+                             matrix(c, kM, kN),
+                             transpose_a ? matrix<const T>(a, kK, kM) : matrix<const T>(a, kM, kK),
+                             transpose_b ? matrix<const T>(b, kN, kK) : matrix<const T>(b, kK, kN), options,
+                             {}, o.stream());
+                       }});
+      }
+}
+
 void add_convolutions(std::vector<Operation>& all, const std::string& name, const ConvCase& c) {
   all.push_back({"conv2d_forward_" + name, [=](Operands& o) {
                    float *y = o.out(c.y_size()), *x = o.in(c.x_size()), *filter = o.in(c.filter_size()),
@@ -371,6 +415,9 @@ const std::vector<Operation>& operations() {
     add_pools(all, "2x2", {2, 2, 2, 2, 0, 0});
     add_pools(all, "3x3", {3, 3, 2, 2, 1, 1});
     add_gemms(all);
+    add_tensor_products<float>(all);
+    add_tensor_products<__nv_bfloat16>(all);
+    add_tensor_products<__half>(all);
     add_convolutions(all, "first_layer", {1, 5, 20, 1, 8, 3, 3, {1, 1, 1, 1}});
     add_convolutions(all, "direct", {1, 5, 6, 16, 20, 3, 3, {1, 1, 1, 1, ConvAlgorithm::direct}});
     add_convolutions(all, "winograd", {1, 5, 6, 16, 32, 3, 3, {1, 1, 1, 1, ConvAlgorithm::winograd}});

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <rondo/kernels/activation/add.h>
+#include <rondo/kernels/activation/cast.h>
 #include <rondo/kernels/activation/relu.h>
 #include <rondo/kernels/conv/conv2d.h>
 #include <rondo/kernels/data/batch.h>
@@ -58,6 +59,38 @@ std::vector<Operation> gemms() {
            return variant.run(vc, va, vb, options, a.workspace(bytes), stream);
          }});
   }
+  return all;
+}
+
+template <class T>
+void add_tensor_products(std::vector<Operation>& all) {
+  for (const TensorProduct<T>& product : tensor_products<T>()) {
+    all.push_back(
+        {concat(product.name, "/", name_of(dtype_of<T>)), [product](Arguments& a, cudaStream_t stream) {
+           const int64_t m = a.size("m", 5), n = a.size("n", 6), k = a.size("k", 600);
+           // wgmma takes rows that begin at multiples of 16 bytes, and tf32 only along k.
+           const bool wgmma = product.uses_wgmma, transpose_b = wgmma && std::is_same_v<T, float>;
+           const int64_t a_stride = a.size("a.stride", wgmma ? 608 : 602, 600);
+           const auto va = a.input("a", MatrixView<const T>{nullptr, m, k, a_stride});
+           const int64_t b_stride =
+               transpose_b ? a.size("b.stride", 608, 600) : a.size("b.stride", wgmma ? 8 : 7, 6);
+           const auto vb =
+               a.input("b", MatrixView<const T>{nullptr, transpose_b ? n : k, transpose_b ? k : n, b_stride});
+           const auto vc = a.output("c", MatrixView<T>{nullptr, m, n, a.size("c.stride", 8, 6)});
+           const GemmOptions options = {.transpose_b = transpose_b,
+                                        .bias = a.input("bias", VectorView<const float>{nullptr, n}),
+                                        .math = product.math};
+           const bool splits_k = product.name == "gemm" || product.name == "gemm_tc_04_pipelined";
+           const int64_t bytes = splits_k ? gemm_workspace_bytes({m, n, k}) : 0;
+           return product.run(vc, va, vb, options, a.workspace(bytes), stream);
+         }});
+  }
+}
+std::vector<Operation> tensor_gemms() {
+  std::vector<Operation> all;
+  add_tensor_products<float>(all);
+  add_tensor_products<__nv_bfloat16>(all);
+  add_tensor_products<__half>(all);
   return all;
 }
 
@@ -286,6 +319,12 @@ std::vector<Operation> elementwise_operations() {
              const auto one = a.input("a", VectorView<const float>{nullptr, size});
              return add(y, one, a.input("b", VectorView<const float>{nullptr, size}), true, stream);
            }},
+          {"cast",
+           [](Arguments& a, cudaStream_t stream) {
+             const int64_t size = a.size("size", 9);
+             const auto y = a.output("y", VectorView<__nv_bfloat16>{nullptr, size});
+             return cast(y, a.input("x", VectorView<const float>{nullptr, size}), stream);
+           }},
           {"dropout",
            [](Arguments& a, cudaStream_t stream) {
              const int64_t size = a.size("size", 9);
@@ -420,8 +459,8 @@ std::vector<Operation> reductions() {
 std::vector<Operation> all_operations() {
   std::vector<Operation> all;
   for (const std::vector<Operation>& some :
-       {gemms(), convolutions(), pools(), norms(), elementwise_operations(), losses(), optimizers(),
-        data_operations(), reductions()})
+       {gemms(), tensor_gemms(), convolutions(), pools(), norms(), elementwise_operations(), losses(),
+        optimizers(), data_operations(), reductions()})
     all.insert(all.end(), some.begin(), some.end());
   return all;
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <rondo/kernels/gemm/gemm_variants.h>
+#include <rondo/kernels/gemm/tensor_rungs.h>
 
 #include <filesystem>
 #include <fstream>
@@ -9,6 +10,8 @@
 #include <regex>
 #include <set>
 #include <string>
+#include <type_traits>
+#include <vector>
 
 namespace rondo::test {
 
@@ -18,13 +21,42 @@ inline std::string function_of(const GemmVariant& variant) {
   return id == "gemm" ? id : "gemm_" + id;
 }
 
+// The products by tensor cores of T matrices: the rungs of their ladder, and gemm().
+template <class T>
+struct TensorProduct {
+  std::string name;  // "gemm_tc_01_fragments"
+  Math math;
+  TensorRung::Run<T> run;
+  bool uses_wgmma;
+};
+template <class T>
+std::vector<TensorProduct<T>> tensor_products() {
+  constexpr Math math = std::is_same_v<T, float> ? Math::tf32 : Math::fp32;
+  std::vector<TensorProduct<T>> all;
+  if (!check_math("", math).ok() || !check_factor_type("", dtype_of<T>).ok()) return all;
+  for (const TensorRung& rung : tensor_rungs()) {
+    TensorRung::Run<T> run = nullptr;
+    if constexpr (std::is_same_v<T, float>)
+      run = rung.tf32;
+    else if constexpr (std::is_same_v<T, __half>)
+      run = rung.fp16;
+    else
+      run = rung.bf16;
+    if (!rung.uses_wgmma || check_wgmma("").ok())
+      all.push_back({concat("gemm_", rung.id), math, run, rung.uses_wgmma});
+  }
+  all.push_back({"gemm", math, gemm, false});
+  return all;
+}
+
 // The names of all functions that return a Status, and of the steps of the GEMM ladder. Skips the headers of
-// core/ and runtime/ and internal headers, which declare no operations.
+// core/ and runtime/ and internal headers, which declare no operations, and the steps that the device lacks.
 inline std::set<std::string> declared_operations() {
-  const std::set<std::string> internal = {"conv_geometry.h", "few_channels.h",   "implicit_gemm.h",
-                                          "winograd.h",      "gemm_arguments.h", "gemm_06_pipelined.h",
-                                          "gemm_config.h"};
-  const std::regex function(R"(\bStatus\s+(\w+)\s*\()"), rung(R"(RONDO_GEMM_RUNG\((gemm_\w+)\))");
+  const std::set<std::string> internal = {"conv_geometry.h", "few_channels.h",         "implicit_gemm.h",
+                                          "winograd.h",      "gemm_arguments.h",       "gemm_06_pipelined.h",
+                                          "gemm_config.h",   "gemm_with_tile.h",       "gemm_plan.h",
+                                          "tensor_rung.h",   "gemm_tc_07_persistent.h"};
+  const std::regex function(R"(\bStatus\s+(\w+)\s*\()"), rung(R"(RONDO_(?:GEMM|TENSOR)_RUNG\((gemm_\w+)\))");
   std::set<std::string> names;
   for (const auto& entry : std::filesystem::recursive_directory_iterator(RONDO_KERNELS_FOLDER)) {
     const std::filesystem::path& path = entry.path();
@@ -38,6 +70,8 @@ inline std::set<std::string> declared_operations() {
         names.insert((*match)[1]);
   }
   names.erase("name");  // the parameter of the macro that declares the steps
+  for (const TensorRung& step : tensor_rungs())
+    if (step.uses_wgmma && !check_wgmma("").ok()) names.erase(concat("gemm_", step.id));
   return names;
 }
 

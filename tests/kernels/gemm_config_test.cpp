@@ -3,8 +3,17 @@
 
 #include <rondo/kernels/conv/implicit_gemm/implicit_gemm.h>
 #include <rondo/kernels/gemm/gemm_config.h>
+#include <rondo/kernels/gemm/gemm_plan.h>
+#include <rondo/kernels/gemm/tile_order.h>
+#include <rondo/kernels/runtime/platform.h>
+#include <rondo/tests/support/status_checks.h>
+#include <simt/gpus.h>
 
+#include <cstdlib>
+#include <set>
 #include <sstream>
+#include <string>
+#include <vector>
 
 namespace rondo::test {
 namespace {
@@ -36,8 +45,8 @@ TEST(GemmConfig, OnlyLongSumsWithFewResultsAreSplit) {
 
 TEST(GemmConfig, TheSplitDoesNotDependOnTheDevice) {
   const GemmShape shape = {500, 50, 20736};
-  const GemmConfig small = choose_gemm_config(shape, Order::k_major, {2, kSm86});
-  const GemmConfig large = choose_gemm_config(shape, Order::k_major, {132, kSm90});
+  const GemmConfig small = choose_gemm_config(shape, {}, {2, kSm86});
+  const GemmConfig large = choose_gemm_config(shape, {}, {132, kSm90});
   EXPECT_EQ(small.splits, large.splits);
   EXPECT_EQ(small.k_per_split, large.k_per_split);
 }
@@ -61,7 +70,7 @@ TEST(GemmConfig, VectorTilesAreOnlyForDevicesWithVectors) {
   ASSERT_TRUE(device_facts(&here).ok());
   EXPECT_EQ(here.vectors, present);
   for (const int64_t columns : {10, 20, 50, 64, 512})
-    for (const SharedNeeds& needs : {kGatherNeeds, kPatchNeeds, SharedNeeds{}}) {
+    for (const TileNeeds& needs : {kGatherNeeds, kPatchNeeds, TileNeeds{}}) {
       EXPECT_FALSE(facts_of(choose_tile(20736, columns, 1, needs, {2, kSm90})).vectors);
       if (!present) continue;
       const TileFacts& tile = facts_of(choose_tile(20736, columns, 1, needs, {2, kSm90, true}));
@@ -81,7 +90,7 @@ TEST(GemmConfig, ATileThatTheDeviceCannotHoldIsNotChosen) {
   EXPECT_EQ(shared_bytes(facts_of(TileId::k256x56), kGatherNeeds), kSm86);
   EXPECT_EQ(choose_tile(20736, 50, 1, kGatherNeeds, {2, kSm86}), TileId::k256x56);
   EXPECT_NE(choose_tile(20736, 50, 1, kGatherNeeds, {2, kSm86 - 1}), TileId::k256x56);
-  for (const SharedNeeds& needs : {SharedNeeds{Order::mn_major}, kPatchNeeds}) {
+  for (const TileNeeds& needs : {TileNeeds{Order::mn_major}, kPatchNeeds}) {
     EXPECT_EQ(choose_tile(20736, 50, 1, needs, {2, kSm90}), TileId::k256x56);
     EXPECT_NE(choose_tile(20736, 50, 1, needs, {2, kSm86}), TileId::k256x56);
   }
@@ -92,7 +101,7 @@ TEST(GemmConfig, ATileThatTheDeviceCannotHoldIsNotChosen) {
 // With the limits of a small GPU no vector tile fits into the executor's shared memory: that GPU's tiles are
 // used.
 TEST(GemmConfig, WithoutRoomForVectorTilesGpuTilesAreChosen) {
-  for (const SharedNeeds& needs : {kGatherNeeds, kPatchNeeds, SharedNeeds{}})
+  for (const TileNeeds& needs : {kGatherNeeds, kPatchNeeds, TileNeeds{}})
     for (const int64_t columns : {10, 50, 4096}) {
       const TileId tile = choose_tile(4096, columns, 1, needs, {40, kSm75, true});
       EXPECT_EQ(tile, choose_tile(4096, columns, 1, needs, {40, kSm75}));
@@ -105,10 +114,10 @@ TEST(GemmConfig, EveryProductOfLeNetFits) {
   struct Product {
     const char* name;
     GemmShape shape;
-    SharedNeeds needs;
+    TileNeeds needs;
     bool splits = false;
   };
-  const SharedNeeds along = {Order::k_major}, across = {Order::mn_major};
+  const TileNeeds along = {Order::k_major}, across = {Order::mn_major};
   for (const int64_t batch : {1, 32, 64, 128, 256, 10000}) {
     const Product products[] = {
         {"conv1", {batch * 26 * 26, 20, 9}, kGatherNeeds},
@@ -138,6 +147,142 @@ TEST(GemmConfig, Prints) {
   std::ostringstream text;
   text << GemmConfig{TileId::k256x56, 3, 64};
   EXPECT_EQ(text.str(), "tile 256x56, 3 parts of k = 64");
+}
+
+// ---- The plan of a product by tensor cores
+
+// K-major operands whose rows begin at multiples of 16 bytes.
+ProductFacts product_of(const GemmShape& shape, DType type = DType::bfloat16) {
+  const int64_t stride = (shape.k + 15) / 16 * 16;
+  return {shape,
+          type,
+          type == DType::float32 ? Math::tf32 : Math::fp32,
+          {Order::k_major, 4096, stride},
+          {Order::k_major, 8192, stride}};
+}
+DeviceFacts device_of(const simt::GpuFacts& gpu) {
+  return {gpu.multiprocessors, gpu.shared_block_kb * 1024, false, gpu.major == 9};
+}
+std::string plan_text(const ProductFacts& product, const DeviceFacts& device) {
+  std::ostringstream text;
+  text << choose_gemm_plan(product, device);
+  return text.str();
+}
+constexpr DeviceFacts kH100 = {132, kSm90, false, true};
+
+TEST(GemmPlan, OnlyDevicesWithWgmmaUseIt) {
+  int with = 0;
+  for (const simt::GpuFacts& gpu : simt::gpus())
+    for (const DType type : {DType::float32, DType::bfloat16, DType::float16}) {
+      const GemmPlan plan = choose_gemm_plan(product_of({4096, 4096, 4096}, type), device_of(gpu));
+      EXPECT_EQ(plan.kernel == GemmPlan::Kernel::persistent, gpu.major == 9) << gpu.name;
+      with += gpu.major == 9;
+      // The parts of k are those of every device, and so is the workspace.
+      const GemmConfig parts = split_k({4096, 4096, 4096});
+      EXPECT_EQ(plan.config.splits, parts.splits);
+      EXPECT_EQ(plan.config.k_per_split, parts.k_per_split);
+    }
+  EXPECT_GT(with, 0);
+}
+
+TEST(GemmPlan, TheTileSuitsTheShape) {
+  const auto text = [](int64_t m, int64_t n, int64_t k) { return plan_text(product_of({m, n, k}), kH100); };
+  EXPECT_EQ(text(4096, 4096, 4096), "persistent: tile 128x256, 1 part of k = 4096");
+  // 2056 columns leave an eighth of the ninth tile of 256 columns unused, and 396 tiles of 192 x 192 are
+  // three for each multiprocessor.
+  EXPECT_EQ(text(6912, 2056, 2056), "persistent: tile 192x192, 1 part of k = 2112");
+  EXPECT_EQ(text(2048, 1024, 1024), "persistent: tile 128x128, 1 part of k = 1024");
+  // Few results: more multiprocessors have work with small tiles.
+  EXPECT_EQ(text(512, 512, 512), "pipelined: tile 64x64 bf16, 2 parts of k = 256");
+  EXPECT_EQ(text(64, 10, 128), "pipelined: tile 64x64 bf16, 1 part of k = 128");
+}
+
+// Each tile has one number, and consecutive tiles share rows and columns.
+TEST(TileOrder, EveryTileHasOneNumber) {
+  for (const int64_t m : {1, 2, 15, 16, 17, 31, 32, 40})
+    for (const int64_t n : {1, 2, 7, 33}) {
+      std::vector<int> seen(static_cast<size_t>(m * n));
+      for (int64_t number = 0; number < m * n; ++number) {
+        const TilePosition at = tile_position(number, m, n);
+        ASSERT_TRUE(at.m >= 0 && at.m < m && at.n >= 0 && at.n < n) << number << " of " << m << " x " << n;
+        ASSERT_EQ(seen[static_cast<size_t>(at.m * n + at.n)]++, 0) << number << " of " << m << " x " << n;
+      }
+    }
+  // The first 128 tiles of 32 x 32: 16 rows, 8 columns.
+  std::set<int64_t> rows, columns;
+  for (int64_t number = 0; number < 128; ++number) {
+    rows.insert(tile_position(number, 32, 32).m);
+    columns.insert(tile_position(number, 32, 32).n);
+  }
+  EXPECT_EQ(rows.size(), 16u);
+  EXPECT_EQ(columns.size(), 8u);
+}
+
+TEST(GemmPlan, OtherArithmeticsAreNotForWgmma) {
+  ProductFacts product = product_of({4096, 4096, 4096}, DType::float32);
+  EXPECT_EQ(choose_gemm_plan(product, kH100).kernel, GemmPlan::Kernel::persistent);
+  for (const Math math : {Math::fp32, Math::tf32x3}) {
+    product.math = math;
+    EXPECT_EQ(choose_gemm_plan(product, kH100).kernel, GemmPlan::Kernel::pipelined);
+  }
+}
+
+TEST(GemmPlan, ObstaclesAreNamedAndAvoided) {
+  const auto check = [](DType type, auto change, const std::string& message) {
+    ProductFacts product = product_of({4096, 4096, 4096}, type);
+    ASSERT_EQ(choose_gemm_plan(product, kH100).kernel, GemmPlan::Kernel::persistent);
+    EXPECT_TRUE(ok(check_wgmma_operands("rung", product)));
+    change(product);
+    EXPECT_EQ(choose_gemm_plan(product, kH100).kernel, GemmPlan::Kernel::pipelined) << message;
+    EXPECT_TRUE(refused(check_wgmma_operands("rung", product), "rung: " + message));
+    EXPECT_TRUE(refused(check_wgmma_operands("rung", product), "gemm_tc_04_pipelined takes it"));
+    product.shape.k = 0;
+    EXPECT_TRUE(ok(check_wgmma_operands("rung", product)));
+  };
+  using P = ProductFacts;
+  check(
+      DType::bfloat16, [](P& p) { p.a.address += 8; }, "a is at ");
+  check(
+      DType::bfloat16, [](P& p) { p.b.address += 2; }, "b is at ");
+  check(
+      DType::float32, [](P& p) { p.b.address += 4; }, "b is at ");
+  check(
+      DType::bfloat16, [](P& p) { p.a.stride += 4; }, "a.stride is 4100 elements of 2 bytes");
+  check(
+      DType::float16, [](P& p) { p.b.stride += 7; }, "b.stride is 4103 elements of 2 bytes");
+  check(
+      DType::float32, [](P& p) { p.b.stride += 2; }, "b.stride is 4098 elements of 4 bytes");
+  check(
+      DType::float32, [](P& p) { p.b.stride = int64_t{1} << 38; }, "b.stride is 274877906944 elements");
+  check(
+      DType::float32, [](P& p) { p.a.order = Order::mn_major; }, "transpose_a is 1, and wgmma reads tf32");
+  check(
+      DType::float32, [](P& p) { p.b.order = Order::mn_major; }, "transpose_b is 0, and wgmma reads tf32");
+  check(
+      DType::bfloat16, [](P& p) { p.shape.n = int64_t{1} << 31; }, "the product is 4096 x 2147483648 x 4096");
+  // 16-bit matrices have every order, and float ones a stride of 4.
+  ProductFacts other = product_of({4096, 4096, 4096});
+  other.a.order = other.b.order = Order::mn_major;
+  EXPECT_EQ(choose_gemm_plan(other, kH100).kernel, GemmPlan::Kernel::persistent);
+  other = product_of({4096, 4096, 4096}, DType::float32);
+  other.a.stride += 4;
+  EXPECT_EQ(choose_gemm_plan(other, kH100).kernel, GemmPlan::Kernel::persistent);
+}
+
+// The executor has the capability of an H100 unless SIMT_GPU names another GPU, and uses wgmma if it names
+// one.
+TEST(GemmPlan, TheCurrentDeviceHasWgmmaIfItsCapabilityIs9) {
+  int device = 0, major = 0;
+  ASSERT_EQ(cudaGetDevice(&device), cudaSuccess);
+  ASSERT_EQ(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device), cudaSuccess);
+  DeviceFacts facts;
+  ASSERT_TRUE(ok(device_facts(&facts)));
+  const char* const gpu = std::getenv("SIMT_GPU");
+  const bool named = std::string(platform()) != "cpu" || (gpu && *gpu != 0);
+  EXPECT_EQ(facts.wgmma, major == 9 && named && check_wgmma("").ok());
+  if (major != 9) {
+    EXPECT_TRUE(refused(check_wgmma("rung"), "rung: wgmma needs compute capability 9.0"));
+  }
 }
 
 }  // namespace

@@ -3,13 +3,16 @@
 
 #include <rondo/kernels/gemm/gemm.h>
 #include <rondo/kernels/gemm/gemm_06_pipelined.h>
+#include <rondo/kernels/gemm/gemm_tc_07_persistent.h>
 #include <rondo/kernels/gemm/gemm_variants.h>
+#include <rondo/kernels/gemm/tensor_rungs.h>
 #include <rondo/tests/kernels/reference/gemm_reference.h>
 #include <rondo/tests/support/compare.h>
 #include <rondo/tests/support/guarded_buffer.h>
 #include <rondo/tests/support/inputs.h>
 #include <rondo/tests/support/status_checks.h>
 
+#include <algorithm>
 #include <cmath>
 #include <ostream>
 #include <string>
@@ -17,7 +20,11 @@
 // GoogleTest prints a parameter with this; the text is also the test's name.
 namespace rondo {
 void PrintTo(const GemmVariant& variant, std::ostream* out) { *out << variant.id; }
-void PrintTo(const TileFacts& tile, std::ostream* out) { *out << tile.name; }
+void PrintTo(const TileFacts& tile, std::ostream* out) {
+  std::string name = tile.name;
+  std::ranges::replace(name, ' ', '_');
+  *out << name;
+}
 }  // namespace rondo
 
 namespace rondo::test {
@@ -56,6 +63,28 @@ std::vector<float> with_gaps(std::vector<float> values, int64_t cols, int64_t st
   return values;
 }
 
+// The rungs of wgmma take only what tensor maps describe, and tf32 only along k. Said here a second time.
+bool uses_wgmma(const GemmVariant& variant) {
+  const std::string id = variant.id;
+  return id.starts_with("tc_05") || id.starts_with("tc_06") || id.starts_with("tc_07");
+}
+bool wgmma_takes(const Problem& p, const float* a, const float* b) {
+  if (p.shape.m * p.shape.n * p.shape.k == 0 || p.options.alpha == 0) return true;
+  const auto fits = [&](const float* data, int64_t cols) {
+    return reinterpret_cast<uintptr_t>(data) % 16 == 0 && p.stride(cols) % 4 == 0;
+  };
+  return !p.options.transpose_a && p.options.transpose_b && fits(a, p.a_cols()) && fits(b, p.b_cols());
+}
+// A problem that every variant takes, like this one.
+Problem taken_by(const GemmVariant& variant, Problem p) {
+  if (!uses_wgmma(variant)) return p;
+  p.options.transpose_a = false;
+  p.options.transpose_b = true;
+  p.stride_multiple = 4;
+  p.offset = 0;
+  return p;
+}
+
 // Runs the problem and compares with the reference: exactly if `exact`, else within the bound of gemm.h.
 // The gaps between the rows of C must not change.
 void check(const GemmVariant& variant, const Problem& p, bool exact) {
@@ -82,10 +111,15 @@ void check(const GemmVariant& variant, const Problem& p, bool exact) {
   GemmOptions options = p.options;
   if (p.with_bias) options.bias = dbias.view();
   Stream stream;
-  ASSERT_TRUE(
-      ok(variant.run(dc.matrix(p.shape.m, p.shape.n, c_stride), da.matrix(p.a_rows(), p.a_cols(), a_stride),
-                     db.matrix(p.b_rows(), p.b_cols(), b_stride), options, scratch.workspace(), stream)))
-      << variant.id << ", " << describe(p);
+  const Status status =
+      variant.run(dc.matrix(p.shape.m, p.shape.n, c_stride), da.matrix(p.a_rows(), p.a_cols(), a_stride),
+                  db.matrix(p.b_rows(), p.b_cols(), b_stride), options, scratch.workspace(), stream);
+  if (uses_wgmma(variant) && !wgmma_takes(p, da.data(), db.data())) {
+    ASSERT_TRUE(refused(status, "gemm_tc_04_pipelined takes it")) << variant.id << ", " << describe(p);
+    EXPECT_TRUE(all_equal_bits(dc.download(), c));
+    return;
+  }
+  ASSERT_TRUE(ok(status)) << variant.id << ", " << describe(p);
 
   const GemmReference expected =
       gemm_reference(p.shape, a, a_stride, b, b_stride, c, c_stride, p.options, bias);
@@ -101,7 +135,9 @@ void check(const GemmVariant& variant, const Problem& p, bool exact) {
         gaps_before.push_back(c[at]);
       }
     }
-  const double rounding = exact ? 0 : static_cast<double>(p.shape.k + 3) * 0x1p-24;
+  // A factor of tf32 is rounded too.
+  const double of_factors = std::string(variant.id).ends_with("_tf32") ? 0x1p-10 : 0;
+  const double rounding = exact ? 0 : static_cast<double>(p.shape.k + 3) * 0x1p-24 + of_factors;
   EXPECT_TRUE(all_within(got, expected.values, [&](size_t i) { return rounding * expected.magnitude[i]; }))
       << variant.id << ", " << describe(p);
   EXPECT_TRUE(all_equal_bits(gaps, gaps_before)) << variant.id << " wrote between the rows, " << describe(p);
@@ -117,11 +153,18 @@ void check_rows_that_end_within_a_wide_copy(const GemmVariant& variant, bool tra
             true);
 }
 
-class Gemm : public testing::TestWithParam<GemmVariant> {};
+bool is_supported(const GemmVariant& variant);
+
+class Gemm : public testing::TestWithParam<GemmVariant> {
+ protected:
+  void SetUp() override {
+    if (!is_supported(GetParam())) GTEST_SKIP() << "the device has no such products";
+  }
+};
 
 TEST_P(Gemm, OddSizesTransposesAndAlignments) {
   const GemmShape shapes[] = {{1, 1, 1},    {1, 7, 33},     {17, 1, 5},    {33, 31, 32},  {64, 64, 64},
-                              {65, 57, 70}, {129, 130, 36}, {257, 10, 20}, {20, 200, 129}};
+                              {65, 57, 70}, {129, 130, 36}, {257, 10, 20}, {20, 200, 129}, {66, 259, 164}};
   for (const GemmShape& shape : shapes)
     for (const bool transpose_a : {false, true})
       for (const bool transpose_b : {false, true})
@@ -147,14 +190,15 @@ TEST_P(Gemm, Epilogues) {
       for (const float beta : {0.0f, 1.0f, -2.0f})
         for (const bool bias : {false, true})
           for (const bool relu : {false, true})
-            check(GetParam(), {shape, {.alpha = alpha, .beta = beta, .relu = relu}, 3, 0, bias}, true);
+            check(GetParam(),
+                  taken_by(GetParam(), {shape, {.alpha = alpha, .beta = beta, .relu = relu}, 3, 0, bias}),
+                  true);
 }
 
 TEST_P(Gemm, RandomValuesWithinTheBound) {
-  check(GetParam(), {{150, 90, 300}, {}}, false);
-  check(GetParam(),
-        {{90, 70, 1000}, {.transpose_a = true, .alpha = 0.3f, .beta = 1.7f, .relu = true}, 1, 1, true},
-        false);
+  check(GetParam(), taken_by(GetParam(), {{150, 90, 300}, {}}), false);
+  const GemmOptions options = {.transpose_a = true, .alpha = 0.3f, .beta = 1.7f, .relu = true};
+  check(GetParam(), taken_by(GetParam(), {{90, 70, 1000}, options, 1, 1, true}), false);
 }
 
 TEST_P(Gemm, EmptySums) {
@@ -170,18 +214,27 @@ TEST_P(Gemm, EmptyResults) {
 }
 
 TEST_P(Gemm, ANanStaysInItsRowAndColumn) {
-  std::vector<float> a = exact_values(40 * 33, 1);
-  a[5 * 33 + 32] = NAN;
-  GuardedBuffer<float> da(a), db(exact_values(33 * 21, 2)), dc(40 * 21);
+  std::vector<float> a = exact_values(40 * 36, 1);
+  a[5 * 36 + 32] = NAN;
+  const bool transpose_b = uses_wgmma(GetParam());
+  GuardedBuffer<float> da(a), db(exact_values(36 * 36, 2)), dc(40 * 21);
   Stream stream;
-  ASSERT_TRUE(ok(GetParam().run(matrix(dc.data(), 40, 21), matrix(da.data(), 40, 33),
-                                matrix(db.data(), 33, 21), {.relu = true}, {}, stream)));
+  ASSERT_TRUE(ok(GetParam().run(matrix(dc.data(), 40, 21), {da.data(), 40, 33, 36},
+                                {db.data(), transpose_b ? 21 : 33, transpose_b ? 33 : 21, 36},
+                                {.transpose_b = transpose_b, .relu = true}, {}, stream)));
   const std::vector<float> c = dc.download();
   for (size_t i = 0; i < c.size(); ++i) EXPECT_EQ(std::isnan(c[i]), i / 21 == 5) << "element " << i;
 }
 
+bool is_supported(const GemmVariant& variant) {
+  const bool tensor = std::string(variant.id).find("tf32") != std::string::npos;
+  if (uses_wgmma(variant) && !check_wgmma("").ok()) return false;
+  return !tensor || check_math("", Math::tf32).ok();
+}
+
 TEST_P(Gemm, RefusesBadArguments) {
-  GuardedBuffer<float> a(6 * 8), b(8 * 5), c(6 * 5), bias(5), scratch(16);
+  GuardedBuffer<float> a(std::vector<float>(6 * 8)), b(std::vector<float>(8 * 5));
+  GuardedBuffer<float> c(6 * 5), bias(5), scratch(16);
   Stream stream;
   const MatrixView<float> va = matrix(a.data(), 6, 8), vb = matrix(b.data(), 8, 5),
                           vc = matrix(c.data(), 6, 5);
@@ -193,7 +246,10 @@ TEST_P(Gemm, RefusesBadArguments) {
     return reinterpret_cast<float*>(reinterpret_cast<char*>(data) + 1);
   };
 
-  EXPECT_TRUE(ok(run(vc, va, vb)));
+  if (uses_wgmma(GetParam()))
+    EXPECT_TRUE(refused(run(vc, va, vb), "transpose_b is 0, and wgmma reads tf32 along k only"));
+  else
+    EXPECT_TRUE(ok(run(vc, va, vb)));
   EXPECT_TRUE(refused(run(vc, va, {b.data(), 7, 5, 5}), "op(b) is 7 x 5"));
   EXPECT_TRUE(refused(run(vc, va, vb, {.transpose_a = true}), "op(a) is 8 x 6"));
   EXPECT_TRUE(refused(run({c.data(), 5, 5, 5}, va, vb), "c is 5 x 5, must be 6 x 5"));
@@ -222,6 +278,58 @@ TEST_P(Gemm, RefusesBadArguments) {
 INSTANTIATE_TEST_SUITE_P(Ladder, Gemm, testing::ValuesIn(gemm_variants().begin(), gemm_variants().end()),
                          testing::PrintToStringParamName());
 
+// The rungs of tensor cores, and gemm(), with another arithmetic.
+template <auto run, Math math>
+Status with_math(MatrixView<float> c, MatrixView<const float> a, MatrixView<const float> b,
+                 const GemmOptions& options, Workspace workspace, cudaStream_t stream) {
+  GemmOptions own = options;
+  own.math = math;
+  return run(c, a, b, own, workspace, stream);
+}
+constexpr Status (*kGemm)(MatrixView<float>, MatrixView<const float>, MatrixView<const float>,
+                          const GemmOptions&, Workspace, cudaStream_t) = gemm;
+// The tiles of gemm_tc_07_persistent that gemm() chooses from, with the parts of k that it chooses.
+template <WgmmaTileId tile>
+Status with_persistent_tile(MatrixView<float> c, MatrixView<const float> a, MatrixView<const float> b,
+                       const GemmOptions& options, Workspace workspace, cudaStream_t stream) {
+  GemmOptions own = options;
+  if (own.math == Math::fp32) own.math = Math::tf32;
+  GemmArguments arguments;
+  RONDO_RETURN_IF_ERROR(check_gemm("gemm", SplitsK::yes, c, a, b, own, workspace, &arguments));
+  RONDO_RETURN_IF_ERROR(check_wgmma_operands("gemm", facts_of(arguments)));
+  return launch_gemm_persistent("gemm", tile, arguments, split_k({arguments.m, arguments.n, arguments.k}),
+                                workspace, stream);
+}
+const GemmVariant kTensorVariants[] = {
+    {"tc_01_tf32", "", with_math<gemm_tc_01_fragments<float>, Math::tf32>},
+    {"tc_02_tf32", "", with_math<gemm_tc_02_shared_tiles<float>, Math::tf32>},
+    {"tc_03_tf32", "", with_math<gemm_tc_03_ldmatrix<float>, Math::tf32>},
+    {"tc_04_tf32", "", with_math<gemm_tc_04_pipelined<float>, Math::tf32>},
+    {"tc_04_tf32x3", "", with_math<gemm_tc_04_pipelined<float>, Math::tf32x3>},
+    {"tc_05_tf32", "", with_math<gemm_tc_05_wgmma<float>, Math::tf32>},
+    {"tc_06_tf32", "", with_math<gemm_tc_06_warp_roles<float>, Math::tf32>},
+    {"tc_07_tf32", "", with_math<gemm_tc_07_persistent<float>, Math::tf32>},
+    {"tc_07_128x256_tf32", "", with_persistent_tile<WgmmaTileId::k128x256>},
+    {"tc_07_192x192_tf32", "", with_persistent_tile<WgmmaTileId::k192x192>},
+    {"tc_07_128x128_tf32", "", with_persistent_tile<WgmmaTileId::k128x128>},
+    {"gemm_tf32", "", with_math<kGemm, Math::tf32>},
+    {"gemm_tf32x3", "", with_math<kGemm, Math::tf32x3>},
+};
+INSTANTIATE_TEST_SUITE_P(TensorLadder, Gemm, testing::ValuesIn(kTensorVariants),
+                         testing::PrintToStringParamName());
+
+// The table has the rungs that the tests above run.
+TEST(TensorLadder, HasEveryRung) {
+  ASSERT_EQ(tensor_rungs().size(), 7u);
+  for (const TensorRung& rung : tensor_rungs()) {
+    GuardedBuffer<float> a(6 * 8), b(8 * 5), c(6 * 5);
+    const Stream stream;
+    EXPECT_TRUE(refused(rung.tf32(matrix(c.data(), 6, 5), matrix(a.data(), 6, 8), matrix(b.data(), 8, 5), {},
+                                  {}, stream),
+                        concat("gemm_", rung.id, ": math is fp32")));
+  }
+}
+
 // gemm() chooses small tiles for small problems on a large device. This runs every tile on any device.
 template <TileId tile>
 Status gemm_with_tile(MatrixView<float> c, MatrixView<const float> a, MatrixView<const float> b,
@@ -248,6 +356,14 @@ class GemmTile : public testing::TestWithParam<TileFacts> {
         return variant_of.operator()<TileId::k256x24>();
       case TileId::k64x64:
         return variant_of.operator()<TileId::k64x64>();
+      case TileId::kTf32Of128x128:
+        return variant_of.operator()<TileId::kTf32Of128x128>();
+      case TileId::kTf32Of64x64:
+        return variant_of.operator()<TileId::kTf32Of64x64>();
+      case TileId::kTf32x3Of128x128:
+        return variant_of.operator()<TileId::kTf32x3Of128x128>();
+      case TileId::kTf32x3Of64x64:
+        return variant_of.operator()<TileId::kTf32x3Of64x64>();
       case TileId::kVectors128x128:
         return variant_of.operator()<TileId::kVectors128x128>();
       case TileId::kVectors128x64:
@@ -260,14 +376,17 @@ class GemmTile : public testing::TestWithParam<TileFacts> {
         return variant_of.operator()<TileId::kVectors192x128>();
       case TileId::kVectors192x64:
         return variant_of.operator()<TileId::kVectors192x64>();
+      default:
+        break;
     }
     return {};
   }
   bool fits(bool transpose_a) const {
     DeviceFacts device;
     EXPECT_TRUE(ok(device_facts(&device)));
-    return shared_bytes(GetParam(), {transpose_a ? Order::mn_major : Order::k_major}) <=
-           device.shared_bytes_per_block;
+    return check_math("", GetParam().math).ok() &&
+           shared_bytes(GetParam(), {transpose_a ? Order::mn_major : Order::k_major}) <=
+               device.shared_bytes_per_block;
   }
 };
 
@@ -303,7 +422,13 @@ TEST_P(GemmTile, SplitSums) {
         check(variant(), {shape, {.transpose_a = transpose_a, .transpose_b = transpose_b}, 1, 0, true}, true);
 }
 
-INSTANTIATE_TEST_SUITE_P(Tiles, GemmTile, testing::ValuesIn(tile_facts().begin(), tile_facts().end()),
+std::vector<TileFacts> tiles_of_floats() {
+  std::vector<TileFacts> all;
+  std::ranges::copy_if(tile_facts(), std::back_inserter(all),
+                       [](const TileFacts& tile) { return tile.type == DType::float32; });
+  return all;
+}
+INSTANTIATE_TEST_SUITE_P(Tiles, GemmTile, testing::ValuesIn(tiles_of_floats()),
                          testing::PrintToStringParamName());
 
 // Split-K: a long sum, few results.

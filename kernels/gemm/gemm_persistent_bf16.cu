@@ -1,0 +1,12 @@
+// The kernels of gemm_tc_07_persistent for bf16.
+#include <rondo/kernels/gemm/gemm_tc_07_persistent.cuh>
+
+namespace rondo {
+
+template Status launch_gemm_persistent(const char*, WgmmaTileId,
+                                       const GemmArgumentsOf<__nv_bfloat16, __nv_bfloat16>&,
+                                       const GemmConfig&, Workspace, cudaStream_t);
+template Status launch_gemm_persistent(const char*, WgmmaTileId, const GemmArgumentsOf<__nv_bfloat16, float>&,
+                                       const GemmConfig&, Workspace, cudaStream_t);
+
+}  // namespace rondo

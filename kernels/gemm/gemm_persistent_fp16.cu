@@ -1,0 +1,11 @@
+// The kernels of gemm_tc_07_persistent for fp16.
+#include <rondo/kernels/gemm/gemm_tc_07_persistent.cuh>
+
+namespace rondo {
+
+template Status launch_gemm_persistent(const char*, WgmmaTileId, const GemmArgumentsOf<__half, __half>&,
+                                       const GemmConfig&, Workspace, cudaStream_t);
+template Status launch_gemm_persistent(const char*, WgmmaTileId, const GemmArgumentsOf<__half, float>&,
+                                       const GemmConfig&, Workspace, cudaStream_t);
+
+}  // namespace rondo

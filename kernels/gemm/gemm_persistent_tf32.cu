@@ -1,0 +1,9 @@
+// The kernels of gemm_tc_07_persistent for tf32.
+#include <rondo/kernels/gemm/gemm_tc_07_persistent.cuh>
+
+namespace rondo {
+
+template Status launch_gemm_persistent(const char*, WgmmaTileId, const GemmArgumentsOf<float, float>&,
+                                       const GemmConfig&, Workspace, cudaStream_t);
+
+}  // namespace rondo

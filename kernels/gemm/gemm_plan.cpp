@@ -1,0 +1,103 @@
+#include <rondo/kernels/gemm/gemm_plan.h>
+
+#include <rondo/kernels/core/launch.cuh>
+
+#include <algorithm>
+#include <tuple>
+
+namespace rondo {
+namespace {
+
+// mma.sync reaches about 0.63 of what wgmma reaches: arXiv 2501.12084, "Dissecting the NVIDIA Hopper
+// Architecture", table of mma and wgmma.
+constexpr double kSpeedOfMma = 0.63;
+
+// The time of a product with tiles of m x n: that of the blocks of the busiest multiprocessor.
+double estimated_time(const GemmShape& shape, int64_t splits, int m, int n, double speed,
+                      int multiprocessors) {
+  const int64_t blocks =
+      saturating_product({ceil_div<int64_t>(shape.m, m), ceil_div<int64_t>(shape.n, n), splits});
+  return static_cast<double>(ceil_div<int64_t>(blocks, multiprocessors)) * m * n / speed;
+}
+
+}  // namespace
+
+Obstacle wgmma_obstacle(const ProductFacts& product) {
+  using enum Obstacle::Kind;
+  const auto [m, n, k] = product.shape;
+  if (m == 0 || n == 0 || k == 0) return {};  // nothing is read
+  const int64_t element = size_of(product.type);
+  for (const auto& [name, operand, outer] : {std::tuple('a', product.a, m), std::tuple('b', product.b, n)}) {
+    if (product.type == DType::float32 && operand.order != Order::k_major) return {order, name};
+    if (operand.address % 16 != 0) return {address, name};
+    if (operand.stride % (16 / element) != 0 || operand.stride >= (int64_t{1} << 40) / element)
+      return {stride, name};
+    if (outer > INT32_MAX || k > INT32_MAX) return {size, name};
+  }
+  return {};
+}
+
+Status check_wgmma_operands(const char* name, const ProductFacts& product) {
+  const Obstacle obstacle = wgmma_obstacle(product);
+  const char* const which = obstacle.operand == 'a' ? "a" : "b";
+  const OperandFacts& operand = obstacle.operand == 'a' ? product.a : product.b;
+  constexpr const char* kOther = "; gemm_tc_04_pipelined takes it";
+  switch (obstacle.kind) {
+    case Obstacle::Kind::none:
+      break;
+    case Obstacle::Kind::order:
+      return bad_argument(name, ": transpose_", which, " is ", obstacle.operand == 'a',
+                          ", and wgmma reads tf32 along k only: A must not be transposed, and B must be",
+                          kOther);
+    case Obstacle::Kind::address:
+      return bad_argument(name, ": ", which, " is at ", reinterpret_cast<const void*>(operand.address),
+                          ", tensor maps need a multiple of 16 bytes", kOther);
+    case Obstacle::Kind::stride:
+      return bad_argument(name, ": ", which, ".stride is ", operand.stride, " elements of ",
+                          size_of(product.type), " bytes, tensor maps need a multiple of 16 bytes below 2^40",
+                          kOther);
+    case Obstacle::Kind::size:
+      return bad_argument(name, ": the product is ", product.shape.m, " x ", product.shape.n, " x ",
+                          product.shape.k, ", tensor maps need sizes of ", which, " below 2^31", kOther);
+  }
+  return {};
+}
+
+std::span<const WgmmaTileFacts> wgmma_tile_facts() {
+  static constexpr WgmmaTileFacts kTiles[] = {
+      {"128x256", 128, 256, 1}, {"192x192", 192, 192, 0.98}, {"128x128", 128, 128, 0.85}};
+  return kTiles;
+}
+
+std::ostream& operator<<(std::ostream& out, const GemmPlan& plan) {
+  if (plan.kernel == GemmPlan::Kernel::pipelined) return out << "pipelined: " << plan.config;
+  return out << "persistent: tile " << wgmma_tile_facts()[static_cast<size_t>(plan.tile)].name << ", "
+             << plan.config.splits << (plan.config.splits == 1 ? " part" : " parts")
+             << " of k = " << plan.config.k_per_split;
+}
+
+GemmPlan choose_gemm_plan(const ProductFacts& product, const DeviceFacts& device) {
+  const TileNeeds needs = {.order_a = product.a.order, .type = product.type, .math = product.math};
+  GemmPlan plan;
+  plan.config = choose_gemm_config(product.shape, needs, device);
+  const bool arithmetic = product.type != DType::float32 || product.math == Math::tf32;
+  if (!device.wgmma || !arithmetic || wgmma_obstacle(product).kind != Obstacle::Kind::none) return plan;
+
+  const int64_t splits = plan.config.splits;
+  const int multiprocessors = std::max(1, device.multiprocessors);
+  const TileFacts& pipelined = tile_facts()[static_cast<size_t>(plan.config.tile)];
+  double least = estimated_time(product.shape, splits, pipelined.m, pipelined.n,
+                                kSpeedOfMma * pipelined.efficiency, multiprocessors);
+  for (size_t i = 0; i < wgmma_tile_facts().size(); ++i) {
+    const WgmmaTileFacts& tile = wgmma_tile_facts()[i];
+    const double time =
+        estimated_time(product.shape, splits, tile.m, tile.n, tile.efficiency, multiprocessors);
+    if (!(time < least)) continue;
+    least = time;
+    plan.kernel = GemmPlan::Kernel::persistent;
+    plan.tile = static_cast<WgmmaTileId>(i);
+  }
+  return plan;
+}
+
+}  // namespace rondo

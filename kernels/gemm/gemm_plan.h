@@ -1,0 +1,73 @@
+// The choice of the kernel of a product by tensor cores: a pure function of the product and of the device.
+// The result can be printed, and tested for every GPU without one.
+#pragma once
+
+#include <rondo/kernels/gemm/gemm_arguments.h>
+#include <rondo/kernels/gemm/gemm_config.h>
+
+#include <cstdint>
+#include <ostream>
+#include <span>
+
+namespace rondo {
+
+// An operand: the memory order, the address of its first element, and the distance of rows in elements.
+struct OperandFacts {
+  Order order = Order::k_major;
+  uintptr_t address = 0;
+  int64_t stride = 0;
+};
+struct ProductFacts {
+  GemmShape shape;
+  DType type = DType::float32;  // of the factors
+  Math math = Math::fp32;
+  OperandFacts a, b;
+};
+template <class T, class C>
+ProductFacts facts_of(const GemmArgumentsOf<T, C>& g) {
+  return {{g.m, g.n, g.k},
+          dtype_of<T>,
+          g.math,
+          {g.transpose_a ? Order::mn_major : Order::k_major, reinterpret_cast<uintptr_t>(g.a), g.a_stride},
+          {g.transpose_b ? Order::k_major : Order::mn_major, reinterpret_cast<uintptr_t>(g.b), g.b_stride}};
+}
+
+// What prevents a product by wgmma from tiles that tensor maps describe (gemm_tc_05_wgmma and on):
+//   order     wgmma reads tf32 along k only: A must not be transposed, and B must be.
+//   address   Tensor maps need addresses that are multiples of 16 bytes,
+//   stride    distances of rows that are multiples of 16 bytes and less than 2^40,
+//   size      and less than 2^31 rows and columns.
+struct Obstacle {
+  enum class Kind { none, order, address, stride, size };
+  Kind kind = Kind::none;
+  char operand = 0;  // 'a' or 'b'
+};
+Obstacle wgmma_obstacle(const ProductFacts& product);
+// The same as a Status: bad_argument with the value, and the rung that takes it. Nothing is wrong if no
+// element of a and b is read.
+Status check_wgmma_operands(const char* name, const ProductFacts& product);
+
+// The tiles of gemm_tc_07_persistent: rows, columns, and the speed of the multiply-adds of a full tile
+// relative to the best of the tiles. The speeds are estimates, from the bytes of shared memory that a product
+// reads.
+struct WgmmaTileFacts {
+  const char* name;
+  int m, n;
+  double efficiency;
+};
+enum class WgmmaTileId { k128x256, k192x192, k128x128 };
+std::span<const WgmmaTileFacts> wgmma_tile_facts();
+
+struct GemmPlan {
+  enum class Kernel { pipelined, persistent };
+  Kernel kernel = Kernel::pipelined;
+  WgmmaTileId tile = {};  // of persistent
+  GemmConfig config;      // its tile is that of the pipelined kernel
+};
+std::ostream& operator<<(std::ostream& out, const GemmPlan& plan);
+
+// The kernel and the tile with the least estimated time, as choose_tile() estimates it. `persistent`
+// (gemm_tc_07_persistent) needs device.wgmma, a 16-bit type or Math::tf32, and a product without an obstacle.
+GemmPlan choose_gemm_plan(const ProductFacts& product, const DeviceFacts& device);
+
+}  // namespace rondo

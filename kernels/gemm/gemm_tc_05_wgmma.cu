@@ -1,0 +1,98 @@
+// Idea:      a warpgroup (4 warps) multiplies 64 x 128 matrices that it reads from shared memory: wgmma. No
+//            fragments are loaded to registers, and no lane computes addresses: one thread asks the tensor
+//            memory accelerator (TMA) for whole k-tiles, swizzled on the way, and an mbarrier counts their
+//            bytes.
+// Builds on: gemm_tc_04_pipelined: 3 k-tiles in shared memory. tf32 is rounded by the copy.
+// Limit now: waiting. After each k-tile the 4 warps wait for their products and meet at a barrier, before one
+//            of their threads refills its slot. A second block of the multiprocessor fills some of the gaps.
+// Next:      gemm_tc_06_warp_roles: one warp only loads, the others only multiply.
+//
+// Needs compute capability 9.0, operands that tensor maps can describe, and for tf32 K-major ones
+// (gemm_plan.h). The rungs before take the others.
+#include <rondo/kernels/gemm/gemm_plan.h>
+#include <rondo/kernels/gemm/tensor_rung.cuh>
+#include <rondo/kernels/gemm/wgmma_tile.cuh>
+
+namespace rondo {
+namespace {
+
+template <class T>
+using TileOf = WgmmaTile<T, 128, 128, 1, 3>;
+
+template <class T>
+struct Parameters {
+  CUtensorMap a, b;
+  GemmArgumentsOf<T> gemm;
+  int64_t tiles_n;
+};
+
+template <class T, Order OrderA, Order OrderB>
+__global__ __launch_bounds__(kWarpgroup,
+                             2) void gemm_tc_05_wgmma_kernel(const __grid_constant__ Parameters<T> p) {
+  using Tile = TileOf<T>;
+  auto& shared = shared_memory<WgmmaShared<Tile>>();
+  const GemmArgumentsOf<T>& g = p.gemm;
+  const int64_t m0 = blockIdx.x / p.tiles_n * Tile::kM, n0 = blockIdx.x % p.tiles_n * Tile::kN;
+  const bool loads = threadIdx.x == 0;
+  const auto load = [&](int stage, int64_t k) {
+    if (k < g.k) load_stage<Tile, OrderA, OrderB>(shared, stage, p.a, p.b, m0, n0, k);
+  };
+  if (loads) {
+    RONDO_UNROLL
+    for (int stage = 0; stage < Tile::kStages; ++stage) ptx::mbarrier_init(&shared.full[stage], 1);
+    ptx::mbarrier_init_fence();
+  }
+  __syncthreads();
+  if (loads) {
+    RONDO_UNROLL
+    for (int stage = 0; stage < Tile::kStages; ++stage) load(stage, stage * Tile::kK);
+  }
+
+  WgmmaSums<Tile> sums;
+  set_zero(sums);
+  RingPosition<Tile::kStages> at;
+  for (int64_t k = 0; k < g.k; k += Tile::kK) {
+    ptx::mbarrier_wait(&shared.full[at.stage], at.parity);
+    multiply_k_tile<Tile, OrderA, OrderB>(sums, shared.a[at.stage], shared.b[at.stage], 0);
+    ptx::wgmma_wait<0>();
+    __syncthreads();  // each warp has waited for its rows only
+    if (loads) load(at.stage, k + Tile::kStages * Tile::kK);
+    at.advance();
+  }
+  pin(sums);
+
+  visit_results(sums, 0, [&](int row, int column, const Vec<2>& values) {
+    RONDO_UNROLL
+    for (int j = 0; j < 2; ++j)
+      if (m0 + row < g.m && n0 + column + j < g.n) store_result(g, m0 + row, n0 + column + j, values[j]);
+  });
+}
+
+}  // namespace
+
+template <class T>
+Status gemm_tc_05_wgmma(MatrixView<T> c, MatrixView<const T> a, MatrixView<const T> b,
+                        const GemmOptions& options, Workspace workspace, cudaStream_t stream) {
+  constexpr const char* kName = "gemm_tc_05_wgmma";
+  using Tile = TileOf<T>;
+  Parameters<T> p = {};
+  GemmArgumentsOf<T>& g = p.gemm;
+  RONDO_RETURN_IF_ERROR(check_rung(kName, c, a, b, options, workspace, &g));
+  RONDO_RETURN_IF_ERROR(check_wgmma(kName));
+  const ProductFacts facts = facts_of(g);
+  RONDO_RETURN_IF_ERROR(check_wgmma_operands(kName, facts));
+  if (g.m > 0 && g.n > 0 && g.k > 0) {
+    RONDO_RETURN_IF_ERROR(make_operand_map(&p.a, facts.a.order, g.a, g.m, g.k, g.a_stride, Tile::kM));
+    RONDO_RETURN_IF_ERROR(make_operand_map(&p.b, facts.b.order, g.b, g.n, g.k, g.b_stride, Tile::kN));
+  }
+  p.tiles_n = ceil_div<int64_t>(g.n, Tile::kN);
+  const LaunchShape shape = {.grid_x = ceil_div<int64_t>(g.m, Tile::kM) * p.tiles_n,
+                             .block_x = kWarpgroup,
+                             .shared_bytes = sizeof(WgmmaShared<Tile>)};
+  return with_orders<T>(facts.a.order, facts.b.order, [&]<Order OrderA, Order OrderB>() {
+    return launch(kName, shape, stream, gemm_tc_05_wgmma_kernel<T, OrderA, OrderB>, p);
+  });
+}
+RONDO_INSTANTIATE_RUNG(gemm_tc_05_wgmma)
+
+}  // namespace rondo

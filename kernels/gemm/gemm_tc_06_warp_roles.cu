@@ -1,0 +1,63 @@
+// Idea:      each warp has one role. A thread of the first warpgroup only loads k-tiles; two warpgroups only
+//            multiply, 64 x 256 results each. A ring of 4 stages is between them, with two mbarriers for
+//            each: `full` counts the bytes of a k-tile, `empty` the warps that are done with it. So no
+//            barrier stops all warps, and loads and products overlap by as many k-tiles as there are stages.
+//            setmaxnreg moves the registers of the loading threads to the others, for 128 sums each.
+// Builds on: gemm_tc_05_wgmma. The roles are in warp_roles.cuh.
+// Limit now: the ends of the blocks. A multiprocessor has one block, whose tensor cores are idle while it
+//            stores its results, and while the next one loads its first k-tiles.
+// Next:      gemm_tc_07_persistent: a block that computes many tiles, and loads while it stores.
+#include <rondo/kernels/gemm/tensor_rung.cuh>
+#include <rondo/kernels/gemm/warp_roles.cuh>
+
+namespace rondo {
+namespace {
+
+template <class T>
+using TileOf = RolesTile<T, 128, 256, 2, 4>;
+
+template <class T, Order OrderA, Order OrderB>
+__global__ __launch_bounds__(TileOf<T>::kThreads, 1) void gemm_tc_06_warp_roles_kernel(
+    const __grid_constant__ RolesParameters<T> p) {
+  using Tile = TileOf<T>;
+  auto& shared = shared_memory<WgmmaShared<Tile>>();
+  init_ring(shared);
+  const TileWork work = tile_work<Tile>(p, blockIdx.x / p.product.tiles_n, blockIdx.x % p.product.tiles_n, 0);
+  RingPosition<Tile::kStages> at;
+  const int warpgroup = static_cast<int>(threadIdx.x) / kWarpgroup;
+  if (warpgroup == 0) {
+    ptx::release_registers<Tile::kProducerRegisters>();
+    if (threadIdx.x < 32 && ptx::elect_one()) produce<Tile, OrderA, OrderB>(p, shared, at, work);
+    return;
+  }
+  ptx::request_registers<Tile::kConsumerRegisters>();
+  WgmmaSums<Tile> sums;
+  consume<Tile, OrderA, OrderB>(sums, shared, at, work, warpgroup - 1);
+  store_results(p, sums, work, warpgroup - 1);
+}
+
+}  // namespace
+
+template <class T>
+Status gemm_tc_06_warp_roles(MatrixView<T> c, MatrixView<const T> a, MatrixView<const T> b,
+                             const GemmOptions& options, Workspace workspace, cudaStream_t stream) {
+  constexpr const char* kName = "gemm_tc_06_warp_roles";
+  using Tile = TileOf<T>;
+  GemmArgumentsOf<T> g;
+  RONDO_RETURN_IF_ERROR(check_rung(kName, c, a, b, options, workspace, &g));
+  RONDO_RETURN_IF_ERROR(check_wgmma(kName));
+  const ProductFacts facts = facts_of(g);
+  RONDO_RETURN_IF_ERROR(check_wgmma_operands(kName, facts));
+  if (g.m == 0 || g.n == 0) return {};
+  RolesParameters<T> p = {};
+  RONDO_RETURN_IF_ERROR(roles_parameters<Tile>(&p, g, {}, workspace));
+  const LaunchShape shape = {.grid_x = ceil_div<int64_t>(g.m, Tile::kM) * p.product.tiles_n,
+                             .block_x = Tile::kThreads,
+                             .shared_bytes = sizeof(WgmmaShared<Tile>)};
+  return with_orders<T>(facts.a.order, facts.b.order, [&]<Order OrderA, Order OrderB>() {
+    return launch(kName, shape, stream, gemm_tc_06_warp_roles_kernel<T, OrderA, OrderB>, p);
+  });
+}
+RONDO_INSTANTIATE_RUNG(gemm_tc_06_warp_roles)
+
+}  // namespace rondo

@@ -1,0 +1,15 @@
+// The launcher of gemm_tc_07_persistent, with the tile and the parts of k as arguments. gemm() chooses them.
+#pragma once
+
+#include <rondo/kernels/gemm/gemm_arguments.h>
+#include <rondo/kernels/gemm/gemm_plan.h>
+
+namespace rondo {
+
+// T: float (the arithmetic is tf32), __nv_bfloat16 or __half; C: T or float. The product has no obstacle
+// (gemm_plan.h), and `workspace` has room for all parts of the sum over k.
+template <class T, class C>
+Status launch_gemm_persistent(const char* name, WgmmaTileId tile, const GemmArgumentsOf<T, C>& arguments,
+                              const GemmConfig& config, Workspace workspace, cudaStream_t stream);
+
+}  // namespace rondo

@@ -1,0 +1,34 @@
+// What the rungs of the ladder of tensor cores share.
+#pragma once
+
+#include <rondo/kernels/core/launch.cuh>
+#include <rondo/kernels/core/ptx/mma.cuh>
+#include <rondo/kernels/core/ptx/tf32.cuh>
+#include <rondo/kernels/gemm/gemm_elements.cuh>
+#include <rondo/kernels/gemm/tensor_rung.h>
+
+#include <type_traits>
+
+namespace rondo {
+
+// The elements of the fragments of T matrices, the number of them in a register, and the K of a product.
+template <class T>
+using FragmentElement = std::conditional_t<std::is_same_v<T, float>, ptx::Tf32, T>;
+template <class T>
+inline constexpr int kPerRegister = 4 / sizeof(T);
+template <class T>
+inline constexpr int kProductK = 8 * kPerRegister<T>;
+
+// A register of a fragment: one tf32, or the value of the lower k and that of the higher.
+template <class T>
+__device__ __forceinline__ unsigned fragment_register(const T (&values)[kPerRegister<T>]) {
+  if constexpr (std::is_same_v<T, float>) {
+    return ptx::to_tf32(values[0]);
+  } else {
+    static_assert(sizeof(T) == 2);
+    const auto* bits = reinterpret_cast<const unsigned short*>(values);
+    return bits[0] | static_cast<unsigned>(bits[1]) << 16;
+  }
+}
+
+}  // namespace rondo

@@ -1,0 +1,36 @@
+// The checks of the rungs of the ladder of tensor cores, and their instances.
+#pragma once
+
+#include <rondo/kernels/core/math_mode.h>
+#include <rondo/kernels/gemm/gemm_arguments.h>
+#include <rondo/kernels/gemm/tensor_rungs.h>
+
+#include <type_traits>
+
+namespace rondo {
+
+// The checks of gemm(), for a rung without split-K. Float matrices must have Math::tf32.
+template <class T>
+Status check_rung(const char* name, MatrixView<T> c, MatrixView<const T> a, MatrixView<const T> b,
+                  GemmOptions options, const Workspace& workspace, GemmArgumentsOf<T>* arguments) {
+  if (std::is_same_v<T, float>) {
+    RONDO_RETURN_IF_ERROR(check_math(name, options.math));
+    if (options.math != Math::tf32)
+      return bad_argument(name, ": math is ", name_of(options.math), ", this rung has only tf32");
+    options.math = Math::fp32;  // of the rungs that check_gemm() knows
+  } else {
+    RONDO_RETURN_IF_ERROR(check_factor_type(name, dtype_of<T>));
+  }
+  return check_gemm(name, SplitsK::no, c, a, b, options, workspace, arguments);
+}
+
+// Defines the three instances of a rung.
+#define RONDO_INSTANTIATE_RUNG(name)                                                                  \
+  template Status name(MatrixView<float>, MatrixView<const float>, MatrixView<const float>,           \
+                       const GemmOptions&, Workspace, cudaStream_t);                                  \
+  template Status name(MatrixView<__nv_bfloat16>, MatrixView<const __nv_bfloat16>,                    \
+                       MatrixView<const __nv_bfloat16>, const GemmOptions&, Workspace, cudaStream_t); \
+  template Status name(MatrixView<__half>, MatrixView<const __half>, MatrixView<const __half>,        \
+                       const GemmOptions&, Workspace, cudaStream_t);
+
+}  // namespace rondo

@@ -1,0 +1,140 @@
+// Tiles whose products are computed by tensor cores. They have the interface of Tile (tile.cuh), so the
+// loaders and kernels of rung 06 and of the convolutions use them too.
+//
+// A block computes kM x kN results. Each of its warps computes kWarpM x kWarpN of them, as a grid of 16 x 8
+// fragments. A k-tile has 128 bytes of each row and column: 32 values of tf32, or 64 of 16 bits. That is four
+// steps of mma.sync.
+//
+// Shared memory without bank conflicts:
+//   K-major: rows of 128 bytes, cut into 8 chunks of 16 bytes. Chunk c of row r is stored at c ^ (r & 7). So
+//     the 8 rows that ldmatrix reads at once, at one k, lie in different banks, and so do the 8 chunks of a
+//     row that a copy stores.
+//   MN-major, 16 bits: rows of one k; chunks permuted in the same way, by k. Read with ldmatrix.trans.
+//   MN-major, tf32: rows of one k, 8 floats longer than the tile. ldmatrix transposes only 16-bit elements,
+//     so the fragments are read with 4-byte loads: lane 4 g + t reads (k = t, row g), in bank 8 t + g.
+#pragma once
+
+#include <rondo/kernels/core/math_mode.h>
+#include <rondo/kernels/core/ptx/mma.cuh>
+#include <rondo/kernels/gemm/tile.cuh>
+
+namespace rondo {
+
+// The arithmetics: the element type in memory, and that of the fragments.
+struct Tf32Product {
+  using Element = float;
+  using Fragment = ptx::Tf32;
+  static constexpr Math kMath = Math::tf32;
+};
+struct Tf32x3Product {
+  using Element = float;
+  using Fragment = ptx::Tf32;
+  static constexpr Math kMath = Math::tf32x3;
+};
+
+template <class T>
+struct NarrowProduct {  // T: __nv_bfloat16 or __half
+  using Element = T;
+  using Fragment = T;
+  static constexpr Math kMath = Math::fp32;  // of the sums; T itself says the rest
+};
+
+template <class ProductType, int M, int N, int WarpM, int WarpN, int BlocksAtOnce, int Stages = 3>
+struct TensorTile {
+  using Product = ProductType;
+  using Element = typename Product::Element;
+  static constexpr bool kTensor = true, kVectors = false;
+  static constexpr Math kMath = Product::kMath;
+  static constexpr int kM = M, kN = N, kK = 128 / sizeof(Element), kStages = Stages;
+  static constexpr int kWarpM = WarpM, kWarpN = WarpN, kWarpsM = M / WarpM, kWarpsN = N / WarpN;
+  static constexpr int kThreads = 32 * kWarpsM * kWarpsN;
+  static constexpr int kBlocksAtOnce = BlocksAtOnce;
+  static constexpr int kPerChunk = 16 / sizeof(Element);  // elements
+  static constexpr int kWidestCopy = kPerChunk;
+  static constexpr int kFragmentsM = WarpM / 16, kFragmentsN = WarpN / 8;
+  static constexpr int kSteps = 4, kPerStep = kK / kSteps;  // products of fragments in a k-tile, and their K
+  static_assert(M % WarpM == 0 && N % WarpN == 0 && WarpM % 16 == 0 && WarpN % 16 == 0 && Stages >= 2);
+};
+
+template <class Tile, int Outer>
+struct SwizzledKMajorRows {
+  static constexpr bool kKMajor = true;
+  static constexpr int kSize = Outer * Tile::kK;
+  static __device__ __forceinline__ int at(int k, int outer) {
+    constexpr int kChunk = Tile::kPerChunk;
+    return outer * Tile::kK + ((k / kChunk) ^ (outer & 7)) * kChunk + k % kChunk;
+  }
+};
+
+template <class Tile, int Outer>
+struct TensorMnMajorRows {
+  static constexpr bool kKMajor = false;
+  static constexpr bool kSwizzled = sizeof(typename Tile::Element) == 2;
+  static constexpr int kStride = Outer + (kSwizzled ? 0 : 8);
+  static constexpr int kSize = Tile::kK * kStride;
+  static __device__ __forceinline__ int at(int k, int outer) {
+    if constexpr (kSwizzled) return k * kStride + ((outer / 8) ^ (k & 7)) * 8 + outer % 8;
+    return k * kStride + outer;
+  }
+
+  // As MnMajorRows::copied(). The hardware stores 16 bytes of 8 lanes at a time. If 4 threads copy a row of
+  // floats, these are 2 rows, 8 banks apart. The threads of a row then copy two pairs of chunks, 16 banks
+  // apart, so the 8 lanes cover all banks. If 2 or 4 threads copy a swizzled row, the 8 lanes store to 4 or 2
+  // rows. Rows k and k + 1 have the same chunks in the same pair of places, so odd rows are copied 4 chunks
+  // ahead (modulo 8).
+  template <int V, int kPerRow>
+  static __device__ __forceinline__ int copied(int thread, int k, int step) {
+    if constexpr (V == 4 && kPerRow == 4 && !kSwizzled)
+      return thread % 2 * 4 + thread / 2 * 16 + step % 2 * 8 + step / 2 * 32;
+    if constexpr (V == 8 && (kPerRow == 2 || kPerRow == 4) && kSwizzled && Outer % 64 == 0)
+      return ((step ^ (k % 2 * (4 / kPerRow))) * kPerRow + thread) * V;
+    return (step * kPerRow + thread) * V;
+  }
+};
+
+template <class Tile>
+requires Tile::kTensor struct KTileA<Tile, Order::k_major> : SwizzledKMajorRows<Tile, Tile::kM> {
+};
+template <class Tile>
+requires Tile::kTensor struct KTileA<Tile, Order::mn_major> : TensorMnMajorRows<Tile, Tile::kM> {
+};
+template <class Tile>
+requires Tile::kTensor struct KTileB<Tile, Order::k_major> : SwizzledKMajorRows<Tile, Tile::kN> {
+};
+template <class Tile>
+requires Tile::kTensor struct KTileB<Tile, Order::mn_major> : TensorMnMajorRows<Tile, Tile::kN> {
+};
+
+template <class Tile>
+requires Tile::kTensor struct Accumulators<Tile> {
+  float d[Tile::kFragmentsM][Tile::kFragmentsN][4];
+};
+
+// The first row and column of the calling warp's results in the tile, and the lane's g and t
+// (core/ptx/mma.cuh).
+struct LaneInTile {
+  int m, n, g, t;
+};
+template <class Tile>
+__device__ __forceinline__ LaneInTile lane_in_tile() {
+  const int warp = static_cast<int>(threadIdx.x) / 32, lane = static_cast<int>(threadIdx.x) % 32;
+  return {warp / Tile::kWarpsN * Tile::kWarpM, warp % Tile::kWarpsN * Tile::kWarpN, lane / 4, lane % 4};
+}
+
+// Calls visit(row, column, values) for each row of the calling thread's results: 2 adjacent columns.
+template <class Tile, Order OrderA, class Visit>
+requires Tile::kTensor __device__ __forceinline__ void visit_results(const Accumulators<Tile>& acc,
+                                                                     Visit&& visit) {
+  const LaneInTile lane = lane_in_tile<Tile>();
+  RONDO_UNROLL
+  for (int i = 0; i < Tile::kFragmentsM; ++i) RONDO_UNROLL
+  for (int half = 0; half < 2; ++half) RONDO_UNROLL
+  for (int j = 0; j < Tile::kFragmentsN; ++j) {
+    Vec<2> values;
+    values.set(0, acc.d[i][j][2 * half]);
+    values.set(1, acc.d[i][j][2 * half + 1]);
+    visit(lane.m + 16 * i + 8 * half + lane.g, lane.n + 8 * j + 2 * lane.t, values);
+  }
+}
+
+}  // namespace rondo

@@ -1,0 +1,117 @@
+// The two roles of the warps of gemm_tc_06_warp_roles and gemm_tc_07_persistent.
+//
+// Between them is a ring of stages, with two mbarriers for each. `full` completes a phase when the bytes of a
+// k-tile have arrived; `empty` when every consumer warp is done with it.
+#pragma once
+
+#include <rondo/kernels/core/ptx/warp_roles.cuh>
+#include <rondo/kernels/gemm/gemm_pipelined.cuh>
+#include <rondo/kernels/gemm/gemm_plan.h>
+#include <rondo/kernels/gemm/wgmma_tile.cuh>
+
+namespace rondo {
+
+// A tile with a warpgroup of loading threads before the consumers. The registers of each thread: a
+// multiprocessor has 65536, and the loading thread needs few.
+template <class T, int M, int N, int Groups, int Stages>
+struct RolesTile : WgmmaTile<T, M, N, Groups, Stages> {
+  static constexpr int kThreads = kWarpgroup * (1 + Groups);
+  static constexpr int kProducerRegisters = Groups == 2 ? 40 : 32;
+  static constexpr int kConsumerRegisters = Groups == 2 ? 232 : 160;
+  static_assert(kWarpgroup * (kProducerRegisters + Groups * kConsumerRegisters) <= 65536);
+};
+
+template <class T>
+struct RolesParameters {
+  CUtensorMap a, b;
+  PipelinedParameters<T> product;
+};
+
+// The parameters of a kernel with tiles of kM x kN.
+template <class Tile, class T, class C>
+Status roles_parameters(RolesParameters<T>* p, const GemmArgumentsOf<T, C>& g, const GemmConfig& config,
+                        Workspace workspace) {
+  p->product = pipelined_parameters(g, config, workspace);
+  p->product.tiles_n = ceil_div<int64_t>(g.n, Tile::kN);
+  if (g.k == 0) return {};
+  const ProductFacts facts = facts_of(g);
+  RONDO_RETURN_IF_ERROR(make_operand_map(&p->a, facts.a.order, g.a, g.m, g.k, g.a_stride, Tile::kM));
+  return make_operand_map(&p->b, facts.b.order, g.b, g.n, g.k, g.b_stride, Tile::kN);
+}
+
+// The results that a block computes: from row m and column n on, the sum over k from k_begin to k_end.
+struct TileWork {
+  int64_t m, n, k_begin, k_end;
+  int64_t part;  // of k
+};
+template <class Tile, class T>
+__device__ __forceinline__ TileWork tile_work(const RolesParameters<T>& p, int64_t tile_m, int64_t tile_n,
+                                              int64_t part) {
+  const int64_t k_begin = part * p.product.k_per_split;
+  return {tile_m * Tile::kM, tile_n * Tile::kN, k_begin,
+          min(p.product.gemm.k, k_begin + p.product.k_per_split), part};
+}
+
+// One thread initializes the barriers of the ring; then the block passes a barrier.
+template <class Tile>
+__device__ __forceinline__ void init_ring(WgmmaShared<Tile>& shared) {
+  if (threadIdx.x == 0) {
+    RONDO_UNROLL
+    for (int stage = 0; stage < Tile::kStages; ++stage) {
+      ptx::mbarrier_init(&shared.full[stage], 1);
+      ptx::mbarrier_init(&shared.empty[stage], 4 * Tile::kGroups);  // a thread of each consumer warp
+    }
+    ptx::mbarrier_init_fence();
+  }
+  __syncthreads();
+}
+
+// The role of one thread: loads the k-tiles of a tile into the stages that the consumers have released.
+template <class Tile, Order OrderA, Order OrderB, class T>
+__device__ __forceinline__ void produce(const RolesParameters<T>& p, WgmmaShared<Tile>& shared,
+                                        RingPosition<Tile::kStages>& at, const TileWork& work) {
+  for (int64_t k = work.k_begin; k < work.k_end; k += Tile::kK) {
+    ptx::mbarrier_wait(&shared.empty[at.stage], at.parity ^ 1);  // the first pass does not wait
+    load_stage<Tile, OrderA, OrderB>(shared, at.stage, p.a, p.b, work.m, work.n, k);
+    at.advance();
+  }
+}
+
+// The role of the consumer warpgroups: each multiplies its rows. The products of a k-tile run while those of
+// the next are issued, so a stage is released one k-tile later.
+template <class Tile, Order OrderA, Order OrderB>
+__device__ __forceinline__ void consume(WgmmaSums<Tile>& sums, WgmmaShared<Tile>& shared,
+                                        RingPosition<Tile::kStages>& at, const TileWork& work, int group) {
+  const auto release = [&](int stage) {
+    if (threadIdx.x % 32 == 0 && stage >= 0) ptx::mbarrier_arrive(&shared.empty[stage]);
+  };
+  set_zero(sums);
+  int before = -1;
+  for (int64_t k = work.k_begin; k < work.k_end; k += Tile::kK) {
+    ptx::mbarrier_wait(&shared.full[at.stage], at.parity);
+    multiply_k_tile<Tile, OrderA, OrderB>(sums, shared.a[at.stage], shared.b[at.stage], group);
+    ptx::wgmma_wait<1>();
+    release(before);
+    before = at.stage;
+    at.advance();
+  }
+  ptx::wgmma_wait<0>();
+  pin(sums);
+  release(before);
+}
+
+template <class Tile, class T>
+__device__ __forceinline__ void store_results(const RolesParameters<T>& p, const WgmmaSums<Tile>& sums,
+                                              const TileWork& work, int group) {
+  const auto& g = p.product.gemm;
+  visit_results(sums, group, [&](int row_in_tile, int column, const Vec<2>& values) {
+    const int64_t row = work.m + row_in_tile;
+    if (row >= g.m) return;
+    if (p.product.partials.data)
+      p.product.epilogue.store_tile_row(p.product.partials.row(work.part, row), work.n + column, g.n, values);
+    else
+      store_row(p.product, row, work.n + column, values);
+  });
+}
+
+}  // namespace rondo
