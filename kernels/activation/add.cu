@@ -16,10 +16,9 @@ struct AddRelu {
   }
 };
 
-}  // namespace
-
-Status add(VectorView<float> y, VectorView<const float> a, VectorView<const float> b, bool relu,
-           cudaStream_t stream) {
+template <class T>
+Status launch_add(VectorView<T> y, VectorView<const T> a, VectorView<const T> b, bool relu,
+                  cudaStream_t stream) {
   ArgumentCheck check("add");
   check.output("y", y, {"a", "b"});
   check.input("a", a);
@@ -29,6 +28,18 @@ Status add(VectorView<float> y, VectorView<const float> a, VectorView<const floa
   RONDO_RETURN_IF_ERROR(check.status());
   return relu ? elementwise("add", stream, AddRelu{}, y.data, y.size, a.data, b.data)
               : elementwise("add", stream, Add{}, y.data, y.size, a.data, b.data);
+}
+
+}  // namespace
+
+Status add(VectorView<float> y, VectorView<const float> a, VectorView<const float> b, bool relu,
+           cudaStream_t stream) {
+  return launch_add(y, a, b, relu, stream);
+}
+
+Status add(VectorView<__nv_bfloat16> y, VectorView<const __nv_bfloat16> a, VectorView<const __nv_bfloat16> b,
+           bool relu, cudaStream_t stream) {
+  return launch_add(y, a, b, relu, stream);
 }
 
 }  // namespace rondo

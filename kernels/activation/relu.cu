@@ -14,9 +14,8 @@ struct ReluBackward {
   __device__ float operator()(float dy, float y) const { return y > 0 ? dy : 0.0f; }
 };
 
-}  // namespace
-
-Status relu(VectorView<float> y, VectorView<const float> x, cudaStream_t stream) {
+template <class T>
+Status launch_relu(VectorView<T> y, VectorView<const T> x, cudaStream_t stream) {
   ArgumentCheck check("relu");
   check.output("y", y, {"x"});
   check.input("x", x);
@@ -25,8 +24,9 @@ Status relu(VectorView<float> y, VectorView<const float> x, cudaStream_t stream)
   return elementwise("relu", stream, Relu{}, y.data, y.size, x.data);
 }
 
-Status relu_backward(VectorView<float> dx, VectorView<const float> dy, VectorView<const float> y,
-                     cudaStream_t stream) {
+template <class T>
+Status launch_relu_backward(VectorView<T> dx, VectorView<const T> dy, VectorView<const T> y,
+                            cudaStream_t stream) {
   ArgumentCheck check("relu_backward");
   check.output("dx", dx, {"dy", "y"});
   check.input("dy", dy);
@@ -35,6 +35,26 @@ Status relu_backward(VectorView<float> dx, VectorView<const float> dy, VectorVie
   check.same_size("y", y, "dy", dy);
   RONDO_RETURN_IF_ERROR(check.status());
   return elementwise("relu_backward", stream, ReluBackward{}, dx.data, dx.size, dy.data, y.data);
+}
+
+}  // namespace
+
+Status relu(VectorView<float> y, VectorView<const float> x, cudaStream_t stream) {
+  return launch_relu(y, x, stream);
+}
+
+Status relu(VectorView<__nv_bfloat16> y, VectorView<const __nv_bfloat16> x, cudaStream_t stream) {
+  return launch_relu(y, x, stream);
+}
+
+Status relu_backward(VectorView<float> dx, VectorView<const float> dy, VectorView<const float> y,
+                     cudaStream_t stream) {
+  return launch_relu_backward(dx, dy, y, stream);
+}
+
+Status relu_backward(VectorView<__nv_bfloat16> dx, VectorView<const __nv_bfloat16> dy,
+                     VectorView<const __nv_bfloat16> y, cudaStream_t stream) {
+  return launch_relu_backward(dx, dy, y, stream);
 }
 
 }  // namespace rondo

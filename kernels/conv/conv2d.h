@@ -1,5 +1,5 @@
-// Two-dimensional convolution and its two gradients, in strict fp32. As in all neural networks, it is a
-// cross-correlation.
+// Two-dimensional convolution and its two gradients, of float32 or bfloat16 data. As in all neural networks,
+// it is a cross-correlation.
 //
 //   y[n,p,q,k]  = relu(bias[k] + sum over r,s,c of x[n,h,w,c] * filter[k,r,s,c])
 //   dx[n,h,w,c] = sum over the same terms of dy[n,p,q,k] * filter[k,r,s,c]
@@ -22,14 +22,16 @@
 // Numerics: products and sums in fp32, in a fixed order. A product and its addition are rounded once (a fused
 //   multiply-add) on GPUs, and on CPUs if the build uses the FMA instruction. Winograd's algorithm rounds
 //   sums of up to 16 inputs before it multiplies them, and adds fewer products. Its errors are about as
-//   large as those of the direct sum.
+//   large as those of the direct sum. With Math::tf32 and tf32x3 see core/math_mode.h and docs/numerics.md; a
+//   convolution with few input channels is computed in fp32 then, too.
 // Determinism: the bits depend only on shapes and options.
 // Errors: bad_argument for negative sizes or padding, strides below 1, a filter larger than the padded input,
 //   shapes that do not match, null pointers to elements, misalignment, an overlap, a dimension of 2^31, an
-//   invalid enumerator, the algorithm winograd for an unsupported convolution, a workspace that is too
-//   small.
+//   invalid enumerator, the algorithm winograd for an unsupported convolution or with tf32 or tf32x3, a
+//   workspace that is too small, a `math` that the device does not have.
 #pragma once
 
+#include <rondo/kernels/core/math_mode.h>
 #include <rondo/kernels/core/status.h>
 #include <rondo/kernels/core/view.h>
 
@@ -40,7 +42,7 @@ namespace rondo {
 // direct: the sum as defined above.
 // winograd: F(2 x 2, 3 x 3), which computes 4 outputs from 16 products instead of 36. It supports 3 x 3
 //   filters with stride 1, padding up to 2 and channels in multiples of 16.
-// automatic: winograd where it needs less work, otherwise direct.
+// automatic: winograd where it needs less work and math is fp32, otherwise direct.
 //
 // Limits of winograd: it adds and subtracts neighbouring values before it multiplies. These sums can
 // overflow: values above 2^125 (4e37) give infinity or NaN where the direct sum may be finite. An infinity in
@@ -55,6 +57,7 @@ struct Conv2dOptions {
   int64_t pad_h = 0;  // zeros at the top and at the bottom, each
   int64_t pad_w = 0;  // zeros on the left and on the right, each
   ConvAlgorithm algorithm = ConvAlgorithm::automatic;
+  Math math = Math::fp32;  // of the products
 };
 
 struct Conv2dEpilogue {
@@ -86,13 +89,30 @@ constexpr int64_t conv2d_output_size(int64_t size, int64_t filter, int64_t strid
                                             ImageView<const float> x, const Conv2dOptions& options,
                                             Workspace workspace, cudaStream_t stream);
 
+// The same for images and filters of bfloat16, by tensor cores, always as the direct sum. Products are exact
+// and sums are fp32; y and dx are rounded once, to nearest even; dw is float32. options.math must be fp32.
+// With channels divisible by 8 and 16-byte aligned pointers, the copies into shared memory are eight times as
+// wide. They need a GPU of compute capability 8.0.
+[[nodiscard]] Status conv2d_forward(ImageView<__nv_bfloat16> y, ImageView<const __nv_bfloat16> x,
+                                    FilterView<const __nv_bfloat16> filter, const Conv2dOptions& options,
+                                    const Conv2dEpilogue& epilogue, Workspace workspace, cudaStream_t stream);
+
+[[nodiscard]] Status conv2d_data_gradient(ImageView<__nv_bfloat16> dx, ImageView<const __nv_bfloat16> dy,
+                                          FilterView<const __nv_bfloat16> filter,
+                                          const Conv2dOptions& options, Workspace workspace,
+                                          cudaStream_t stream);
+
+[[nodiscard]] Status conv2d_filter_gradient(FilterView<float> dw, ImageView<const __nv_bfloat16> dy,
+                                            ImageView<const __nv_bfloat16> x, const Conv2dOptions& options,
+                                            Workspace workspace, cudaStream_t stream);
+
 struct Conv2dWorkspaceBytes {
   int64_t forward = 0, data_gradient = 0, filter_gradient = 0;
 };
-// The workspace sizes for a convolution of x with the filter. Only the shapes of the views are used. Returns
-// zeros for shapes that do not match.
+// The workspace sizes for a convolution of x with the filter. Only the shapes of the views are used. `type`:
+// float32, or bfloat16 for images and filters of that type. Returns zeros for shapes that do not match.
 Conv2dWorkspaceBytes conv2d_workspace_bytes(const ImageView<const float>& x,
                                             const FilterView<const float>& filter,
-                                            const Conv2dOptions& options);
+                                            const Conv2dOptions& options, DType type = DType::float32);
 
 }  // namespace rondo

@@ -109,6 +109,9 @@ Status check_conv2d_shapes(const ConvNames& names, const ImageView<const float>&
                .pad_w = as_int(options.pad_w),
                .patch = as_int(filter.height * filter.width * filter.in_channels),
                .output_pixels = output.images * output.height * output.width};
+  if (options.algorithm == ConvAlgorithm::winograd && options.math != Math::fp32)
+    return bad_argument(op, ": the algorithm winograd has only the math fp32, and math is ",
+                        name_of(options.math));
   if (options.algorithm == ConvAlgorithm::winograd && !winograd::fits(*geometry))
     return bad_argument(
         op,

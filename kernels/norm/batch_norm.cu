@@ -8,18 +8,19 @@ namespace {
 
 using namespace norm;
 
+template <class T>
 struct SumsAndSquares {
   using Value = double;
-  static constexpr int kSums = 2, kRowThreads = 16;
-  const float* x;
+  static constexpr int kSums = 2, kRowThreads = 16, kWidest = kWidestValues<T>;
+  const T* x;
   int cols;
 
   template <int N>
   struct Channel {
-    const float* x;
+    const T* x;
     int cols;
     __device__ __forceinline__ void add(columns::Sums<double, 2, N>& sums, int64_t row) const {
-      const auto element = load_pack<N>(x + row * cols);
+      const auto element = load_values<N>(x + row * cols);
       RONDO_SIMD
       for (int k = 0; k < N; ++k) {
         const double value = element.v[k];
@@ -78,9 +79,12 @@ LaunchShape thread_per_channel(int64_t channels) {
   return shape;
 }
 
+template <class T>
 struct Normalise {
-  float* y;
-  const float *x, *residual, *mean, *inv_std, *gamma, *beta;
+  static constexpr int kWidest = kWidestValues<T>;
+  T* y;
+  const T *x, *residual;
+  const float *mean, *inv_std, *gamma, *beta;
   int cols;
   bool relu;
 
@@ -88,21 +92,21 @@ struct Normalise {
   struct Channel {
     const Normalise& n;
     int col;
-    Pack<float, N> mean, scale, beta;
+    Values<N> mean, scale, beta;
 
     __device__ __forceinline__ void row(int64_t row) const {
       const int64_t at = row * n.cols + col;
-      auto value = load_pack<N>(n.x + at);
+      auto value = load_values<N>(n.x + at);
       RONDO_SIMD
       for (int k = 0; k < N; ++k) value.v[k] = fmaf(value.v[k] - mean.v[k], scale.v[k], beta.v[k]);
       if (n.residual) {
-        const auto residual = load_pack<N>(n.residual + at);
+        const auto residual = load_values<N>(n.residual + at);
         RONDO_SIMD
         for (int k = 0; k < N; ++k) value.v[k] += residual.v[k];
       }
       if (n.relu) RONDO_SIMD
       for (int k = 0; k < N; ++k) value.v[k] = value.v[k] <= 0 ? 0.0f : value.v[k];
-      store_pack(n.y + at, value);
+      store_values<N>(n.y + at, value);
     }
   };
   template <int N>
@@ -118,6 +122,41 @@ struct Normalise {
   }
 };
 
+template <class T>
+Status launch_sums(VectorView<double> sums, MatrixView<const T> x, Workspace workspace, cudaStream_t stream) {
+  constexpr const char* kName = "batch_norm_sums";
+  BatchNormCheck check(kName, x.rows, x.cols);
+  check.input_matrix("x", x);
+  check.output_channels("sums", sums, 2);
+  check.workspace(workspace, batch_norm_workspace_bytes(x.rows, x.cols));
+  RONDO_RETURN_IF_ERROR(check.status());
+  return columns::column_sums(kName, sums.data, SumsAndSquares<T>{x.data, static_cast<int>(x.cols)}, x.rows,
+                              x.cols, values_width(x.cols, x.data), workspace, stream);
+}
+
+template <class T>
+Status launch_batch_norm(MatrixView<T> y, MatrixView<const T> x, VectorView<const float> mean,
+                         VectorView<const float> inv_std, VectorView<const float> gamma,
+                         VectorView<const float> beta, const BatchNormEpilogueOf<T>& epilogue,
+                         cudaStream_t stream) {
+  constexpr const char* kName = "batch_norm";
+  const MatrixView<const T>& residual = epilogue.residual;
+  BatchNormCheck check(kName, x.rows, x.cols);
+  check.input_matrix("x", x);
+  check.output_matrix("y", y, {"x", "residual"});
+  check.input_channels("mean", mean);
+  check.input_channels("inv_std", inv_std);
+  check.input_channels("gamma", gamma);
+  check.input_channels("beta", beta);
+  check.optional_input_matrix("residual", residual);
+  RONDO_RETURN_IF_ERROR(check.status());
+  const int width = values_width(x.cols, y.data, x.data, residual.data);
+  const Normalise<T> operation = {y.data,       x.data,     residual.data, mean.data,
+                                  inv_std.data, gamma.data, beta.data,     static_cast<int>(x.cols),
+                                  epilogue.relu};
+  return row_map(kName, operation, x.rows, x.cols, width, stream);
+}
+
 }  // namespace
 
 int64_t batch_norm_workspace_bytes(int64_t rows, int64_t channels) {
@@ -126,14 +165,12 @@ int64_t batch_norm_workspace_bytes(int64_t rows, int64_t channels) {
 
 Status batch_norm_sums(VectorView<double> sums, MatrixView<const float> x, Workspace workspace,
                        cudaStream_t stream) {
-  constexpr const char* kName = "batch_norm_sums";
-  BatchNormCheck check(kName, x.rows, x.cols);
-  check.input_matrix("x", x);
-  check.output_channels("sums", sums, 2);
-  check.workspace(workspace, batch_norm_workspace_bytes(x.rows, x.cols));
-  RONDO_RETURN_IF_ERROR(check.status());
-  return columns::column_sums(kName, sums.data, SumsAndSquares{x.data, static_cast<int>(x.cols)}, x.rows,
-                              x.cols, pack_width<kWidestPack>(x.cols, x.data), workspace, stream);
+  return launch_sums(sums, x, workspace, stream);
+}
+
+Status batch_norm_sums(VectorView<double> sums, MatrixView<const __nv_bfloat16> x, Workspace workspace,
+                       cudaStream_t stream) {
+  return launch_sums(sums, x, workspace, stream);
 }
 
 Status batch_norm_statistics(VectorView<float> mean, VectorView<float> inv_std,
@@ -180,22 +217,14 @@ Status batch_norm_inv_std(VectorView<float> inv_std, VectorView<const float> var
 Status batch_norm(MatrixView<float> y, MatrixView<const float> x, VectorView<const float> mean,
                   VectorView<const float> inv_std, VectorView<const float> gamma,
                   VectorView<const float> beta, const BatchNormEpilogue& epilogue, cudaStream_t stream) {
-  constexpr const char* kName = "batch_norm";
-  const MatrixView<const float>& residual = epilogue.residual;
-  BatchNormCheck check(kName, x.rows, x.cols);
-  check.input_matrix("x", x);
-  check.output_matrix("y", y, {"x", "residual"});
-  check.input_channels("mean", mean);
-  check.input_channels("inv_std", inv_std);
-  check.input_channels("gamma", gamma);
-  check.input_channels("beta", beta);
-  check.optional_input_matrix("residual", residual);
-  RONDO_RETURN_IF_ERROR(check.status());
-  const int width = pack_width<kWidestPack>(x.cols, y.data, x.data, residual.data);
-  const Normalise operation = {y.data,       x.data,     residual.data, mean.data,
-                               inv_std.data, gamma.data, beta.data,     static_cast<int>(x.cols),
-                               epilogue.relu};
-  return row_map(kName, operation, x.rows, x.cols, width, stream);
+  return launch_batch_norm(y, x, mean, inv_std, gamma, beta, epilogue, stream);
+}
+
+Status batch_norm(MatrixView<__nv_bfloat16> y, MatrixView<const __nv_bfloat16> x,
+                  VectorView<const float> mean, VectorView<const float> inv_std,
+                  VectorView<const float> gamma, VectorView<const float> beta,
+                  const BatchNormEpilogueOf<__nv_bfloat16>& epilogue, cudaStream_t stream) {
+  return launch_batch_norm(y, x, mean, inv_std, gamma, beta, epilogue, stream);
 }
 
 }  // namespace rondo

@@ -14,14 +14,16 @@
 // x, y and their gradients are [rows, channels] row-major and packed: an NHWC tensor with rows = n * h * w.
 // `count` is the number of rows in the sums, over all devices. gamma, beta, mean, inv_std: [channels].
 //
-// For all functions: float32 unless stated otherwise, 4-byte alignment (doubles: 8), 16-byte accesses if the
-// alignment and the channels allow it. Determinism: the order of the additions depends only on the row
-// numbers. rows == 0 gives sums of 0. An optional operand is omitted by passing an empty view. Errors:
-// bad_argument for negative sizes, sizes that do not match, null or misaligned pointers, a workspace that is
-// too small, count < 1, eps or momentum out of range, more than 2^20 channels, an overlap. An output must not
-// overlap any other operand unless its function documents otherwise.
+// x, y, the residual and their gradients: float32 or bfloat16, all of one type, with float arithmetic in
+// between. Everything else: float32 unless stated otherwise. For all functions: aligned to the elements;
+// 16-byte accesses if the alignment and the channels allow it. Determinism: the order of the additions
+// depends only on the row numbers. rows == 0 gives sums of 0. An optional operand is omitted by passing an
+// empty view. Errors: bad_argument for negative sizes, sizes that do not match, null or misaligned pointers,
+// a workspace that is too small, count < 1, eps or momentum out of range, more than 2^20 channels, an
+// overlap. An output must not overlap any other operand unless its function documents otherwise.
 #pragma once
 
+#include <cuda_bf16.h>
 #include <cuda_runtime_api.h>
 
 #include <rondo/kernels/core/status.h>
@@ -39,6 +41,8 @@ int64_t batch_norm_workspace_bytes(int64_t rows, int64_t channels);
 // Traffic: reads x once.
 [[nodiscard]] Status batch_norm_sums(VectorView<double> sums, MatrixView<const float> x, Workspace workspace,
                                      cudaStream_t stream);
+[[nodiscard]] Status batch_norm_sums(VectorView<double> sums, MatrixView<const __nv_bfloat16> x,
+                                     Workspace workspace, cudaStream_t stream);
 
 // The statistics that a layer keeps between steps, for evaluation. Both may be omitted.
 struct RunningStatistics {
@@ -60,10 +64,12 @@ struct RunningStatistics {
                                           float eps, cudaStream_t stream);
 
 // Operations fused after the normalisation.
-struct BatchNormEpilogue {
-  MatrixView<const float> residual = {};  // added; may be omitted
-  bool relu = false;                      // max(0, .) of the sum; NaN stays NaN
+template <class T>
+struct BatchNormEpilogueOf {
+  MatrixView<const T> residual = {};  // added; may be omitted
+  bool relu = false;                  // max(0, .) of the sum; NaN stays NaN
 };
+using BatchNormEpilogue = BatchNormEpilogueOf<float>;
 
 // y[i, c] = epilogue(gamma[c] * (x[i, c] - mean[c]) * inv_std[c] + beta[c])
 //
@@ -72,14 +78,20 @@ struct BatchNormEpilogue {
                                 VectorView<const float> inv_std, VectorView<const float> gamma,
                                 VectorView<const float> beta, const BatchNormEpilogue& epilogue,
                                 cudaStream_t stream);
+[[nodiscard]] Status batch_norm(MatrixView<__nv_bfloat16> y, MatrixView<const __nv_bfloat16> x,
+                                VectorView<const float> mean, VectorView<const float> inv_std,
+                                VectorView<const float> gamma, VectorView<const float> beta,
+                                const BatchNormEpilogueOf<__nv_bfloat16>& epilogue, cudaStream_t stream);
 
 // The saved state of the forward pass: its input and its statistics. `y` is the output if a ReLU followed,
 // otherwise an empty view. With y, g = dy where y > 0 and 0 elsewhere; without it, g = dy.
-struct BatchNormSaved {
-  MatrixView<const float> x;
+template <class T>
+struct BatchNormSavedOf {
+  MatrixView<const T> x;
   VectorView<const float> mean, inv_std;
-  MatrixView<const float> y = {};
+  MatrixView<const T> y = {};
 };
+using BatchNormSaved = BatchNormSavedOf<float>;
 
 // sums[c] = sum over i of g[i, c] = d beta
 // sums[channels + c] = sum over i of g[i, c] * xhat[i, c] = d gamma
@@ -91,6 +103,11 @@ struct BatchNormSaved {
                                               VectorView<float> beta_gradient, MatrixView<const float> dy,
                                               const BatchNormSaved& saved, Workspace workspace,
                                               cudaStream_t stream);
+[[nodiscard]] Status batch_norm_backward_sums(VectorView<double> sums, VectorView<float> gamma_gradient,
+                                              VectorView<float> beta_gradient,
+                                              MatrixView<const __nv_bfloat16> dy,
+                                              const BatchNormSavedOf<__nv_bfloat16>& saved,
+                                              Workspace workspace, cudaStream_t stream);
 
 // dx[i, c] = gamma[c] * inv_std[c] * (g[i, c] - sums[c] / count - xhat[i, c] * sums[channels + c] / count)
 //
@@ -99,6 +116,12 @@ struct BatchNormSaved {
 // once.
 [[nodiscard]] Status batch_norm_backward(MatrixView<float> dx, MatrixView<float> residual_gradient,
                                          MatrixView<const float> dy, const BatchNormSaved& saved,
+                                         VectorView<const float> gamma, VectorView<const double> sums,
+                                         int64_t count, cudaStream_t stream);
+[[nodiscard]] Status batch_norm_backward(MatrixView<__nv_bfloat16> dx,
+                                         MatrixView<__nv_bfloat16> residual_gradient,
+                                         MatrixView<const __nv_bfloat16> dy,
+                                         const BatchNormSavedOf<__nv_bfloat16>& saved,
                                          VectorView<const float> gamma, VectorView<const double> sums,
                                          int64_t count, cudaStream_t stream);
 

@@ -16,26 +16,28 @@ using namespace norm;
 // g and xhat, recomputed from the saved state of the forward pass.
 template <int N>
 struct Recovered {
-  Pack<float, N> g, xhat;
+  Values<N> g, xhat;
 };
 
+template <class T>
 struct Saved {
   using Value = double;
-  static constexpr int kSums = 2, kRowThreads = 16;
-  const float *dy, *x, *y, *mean, *inv_std;
+  static constexpr int kSums = 2, kRowThreads = 16, kWidest = kWidestValues<T>;
+  const T *dy, *x, *y;
+  const float *mean, *inv_std;
   int cols;
 
   template <int N>
   struct Channel {
     const Saved& s;
     int col;
-    Pack<float, N> mean, inv_std;
+    Values<N> mean, inv_std;
 
     __device__ __forceinline__ Recovered<N> recover(int64_t row) const {
       const int64_t at = row * s.cols + col;
-      Recovered<N> r = {load_pack<N>(s.dy + at), load_pack<N>(s.x + at)};
+      Recovered<N> r = {load_values<N>(s.dy + at), load_values<N>(s.x + at)};
       if (s.y) {
-        const auto y = load_pack<N>(s.y + at);
+        const auto y = load_values<N>(s.y + at);
         RONDO_SIMD
         for (int k = 0; k < N; ++k) r.g.v[k] = y.v[k] > 0 ? r.g.v[k] : 0.0f;
       }
@@ -65,9 +67,11 @@ struct Saved {
   }
 };
 
+template <class T>
 struct Backward {
-  Saved saved;
-  float *dx, *residual_gradient;
+  static constexpr int kWidest = kWidestValues<T>;
+  Saved<T> saved;
+  T *dx, *residual_gradient;
   const float* gamma;
   const double* sums;
   double count;
@@ -75,18 +79,18 @@ struct Backward {
   template <int N>
   struct Channel {
     const Backward& b;
-    Saved::Channel<N> saved;
-    Pack<float, N> scale, mean_g, mean_gx;
+    typename Saved<T>::template Channel<N> saved;
+    Values<N> scale, mean_g, mean_gx;
 
     __device__ __forceinline__ void row(int64_t row) const {
       const int64_t at = row * b.saved.cols + saved.col;
       const Recovered<N> r = saved.recover(row);
-      Pack<float, N> dx;
+      Values<N> dx;
       RONDO_SIMD
       for (int k = 0; k < N; ++k)
         dx.v[k] = scale.v[k] * fmaf(-r.xhat.v[k], mean_gx.v[k], r.g.v[k] - mean_g.v[k]);
-      store_pack(b.dx + at, dx);
-      if (b.residual_gradient) store_pack(b.residual_gradient + at, r.g);
+      store_values<N>(b.dx + at, dx);
+      if (b.residual_gradient) store_values<N>(b.residual_gradient + at, r.g);
     }
   };
   template <int N>
@@ -113,7 +117,8 @@ __global__ void __launch_bounds__(kThreads)
   if (gamma_gradient) gamma_gradient[c] = static_cast<float>(sums[channels + c]);
 }
 
-void check_saved(BatchNormCheck& check, MatrixView<const float> dy, const BatchNormSaved& saved) {
+template <class T>
+void check_saved(BatchNormCheck& check, MatrixView<const T> dy, const BatchNormSavedOf<T>& saved) {
   check.input_matrix("dy", dy);
   check.input_matrix("saved.x", saved.x);
   check.optional_input_matrix("saved.y", saved.y);
@@ -121,7 +126,8 @@ void check_saved(BatchNormCheck& check, MatrixView<const float> dy, const BatchN
   check.input_channels("saved.inv_std", saved.inv_std);
 }
 
-Saved pointers(MatrixView<const float> dy, const BatchNormSaved& saved) {
+template <class T>
+Saved<T> pointers(MatrixView<const T> dy, const BatchNormSavedOf<T>& saved) {
   return {dy.data,
           saved.x.data,
           saved.y.data,
@@ -130,11 +136,10 @@ Saved pointers(MatrixView<const float> dy, const BatchNormSaved& saved) {
           static_cast<int>(dy.cols)};
 }
 
-}  // namespace
-
-Status batch_norm_backward_sums(VectorView<double> sums, VectorView<float> gamma_gradient,
-                                VectorView<float> beta_gradient, MatrixView<const float> dy,
-                                const BatchNormSaved& saved, Workspace workspace, cudaStream_t stream) {
+template <class T>
+Status launch_sums(VectorView<double> sums, VectorView<float> gamma_gradient,
+                   VectorView<float> beta_gradient, MatrixView<const T> dy, const BatchNormSavedOf<T>& saved,
+                   Workspace workspace, cudaStream_t stream) {
   constexpr const char* kName = "batch_norm_backward_sums";
   BatchNormCheck check(kName, dy.rows, dy.cols);
   check_saved(check, dy, saved);
@@ -144,7 +149,7 @@ Status batch_norm_backward_sums(VectorView<double> sums, VectorView<float> gamma
   check.workspace(workspace, batch_norm_workspace_bytes(dy.rows, dy.cols));
   RONDO_RETURN_IF_ERROR(check.status());
   RONDO_RETURN_IF_ERROR(columns::column_sums(kName, sums.data, pointers(dy, saved), dy.rows, dy.cols,
-                                    pack_width<kWidestPack>(dy.cols, dy.data, saved.x.data, saved.y.data),
+                                    values_width(dy.cols, dy.data, saved.x.data, saved.y.data),
                                     workspace, stream));
   if (!gamma_gradient.data && !beta_gradient.data) return {};
   LaunchShape shape;
@@ -154,10 +159,10 @@ Status batch_norm_backward_sums(VectorView<double> sums, VectorView<float> gamma
                 sums.data, static_cast<int>(dy.cols));
 }
 
-Status batch_norm_backward(MatrixView<float> dx, MatrixView<float> residual_gradient,
-                           MatrixView<const float> dy, const BatchNormSaved& saved,
-                           VectorView<const float> gamma, VectorView<const double> sums, int64_t count,
-                           cudaStream_t stream) {
+template <class T>
+Status launch_backward(MatrixView<T> dx, MatrixView<T> residual_gradient, MatrixView<const T> dy,
+                       const BatchNormSavedOf<T>& saved, VectorView<const float> gamma,
+                       VectorView<const double> sums, int64_t count, cudaStream_t stream) {
   constexpr const char* kName = "batch_norm_backward";
   BatchNormCheck check(kName, dy.rows, dy.cols);
   check_saved(check, dy, saved);
@@ -168,10 +173,40 @@ Status batch_norm_backward(MatrixView<float> dx, MatrixView<float> residual_grad
   check.count(count);
   RONDO_RETURN_IF_ERROR(check.status());
   const int width =
-      pack_width<kWidestPack>(dy.cols, dx.data, residual_gradient.data, dy.data, saved.x.data, saved.y.data);
-  const Backward operation = {pointers(dy, saved), dx.data,   residual_gradient.data,
-                              gamma.data,          sums.data, static_cast<double>(count)};
+      values_width(dy.cols, dx.data, residual_gradient.data, dy.data, saved.x.data, saved.y.data);
+  const Backward<T> operation = {pointers(dy, saved), dx.data,   residual_gradient.data,
+                                 gamma.data,          sums.data, static_cast<double>(count)};
   return row_map(kName, operation, dy.rows, dy.cols, width, stream);
+}
+
+}  // namespace
+
+Status batch_norm_backward_sums(VectorView<double> sums, VectorView<float> gamma_gradient,
+                                VectorView<float> beta_gradient, MatrixView<const float> dy,
+                                const BatchNormSaved& saved, Workspace workspace,
+                                cudaStream_t stream) {
+  return launch_sums(sums, gamma_gradient, beta_gradient, dy, saved, workspace, stream);
+}
+
+Status batch_norm_backward(MatrixView<float> dx, MatrixView<float> residual_gradient,
+                           MatrixView<const float> dy, const BatchNormSaved& saved,
+                           VectorView<const float> gamma, VectorView<const double> sums, int64_t count,
+                           cudaStream_t stream) {
+  return launch_backward(dx, residual_gradient, dy, saved, gamma, sums, count, stream);
+}
+
+Status batch_norm_backward_sums(VectorView<double> sums, VectorView<float> gamma_gradient,
+                                VectorView<float> beta_gradient, MatrixView<const __nv_bfloat16> dy,
+                                const BatchNormSavedOf<__nv_bfloat16>& saved, Workspace workspace,
+                                cudaStream_t stream) {
+  return launch_sums(sums, gamma_gradient, beta_gradient, dy, saved, workspace, stream);
+}
+
+Status batch_norm_backward(MatrixView<__nv_bfloat16> dx, MatrixView<__nv_bfloat16> residual_gradient,
+                           MatrixView<const __nv_bfloat16> dy, const BatchNormSavedOf<__nv_bfloat16>& saved,
+                           VectorView<const float> gamma, VectorView<const double> sums, int64_t count,
+                           cudaStream_t stream) {
+  return launch_backward(dx, residual_gradient, dy, saved, gamma, sums, count, stream);
 }
 
 }  // namespace rondo

@@ -14,19 +14,23 @@ class BatchNormCheck : public ArgumentCheck {
     require(channels <= kMost, "there are ", channels, " channels, must be at most ", kMost);
   }
 
-  void input_matrix(const char* name, const MatrixView<const float>& view) {
+  template <class T>
+  void input_matrix(const char* name, const MatrixView<const T>& view) {
     input(name, view);
     check_shape(name, view);
   }
-  void optional_input_matrix(const char* name, const MatrixView<const float>& view) {
+  template <class T>
+  void optional_input_matrix(const char* name, const MatrixView<const T>& view) {
     optional_input(name, view);
     if (view.data) check_shape(name, view);
   }
-  void output_matrix(const char* name, const MatrixView<float>& view, Names may_be) {
+  template <class T>
+  void output_matrix(const char* name, const MatrixView<T>& view, Names may_be) {
     output(name, view, may_be);
     check_shape(name, view);
   }
-  void optional_output_matrix(const char* name, const MatrixView<float>& view, Names may_be) {
+  template <class T>
+  void optional_output_matrix(const char* name, const MatrixView<T>& view, Names may_be) {
     optional_output(name, view, may_be);
     if (view.data) check_shape(name, view);
   }
@@ -53,10 +57,12 @@ class BatchNormCheck : public ArgumentCheck {
   }
 
  private:
-  void check_shape(const char* name, const MatrixView<const float>& view) {
+  template <class T>
+  void check_shape(const char* name, const MatrixView<T>& view) {
     require(view.rows == rows_ && view.cols == channels_, name, " is ", view.rows, " x ", view.cols,
             ", must be ", rows_, " x ", channels_);
-    packed(name, view);
+    const MatrixView<const float> shape = {nullptr, view.rows, view.cols, view.stride};
+    packed(name, shape);
   }
   template <class T>
   void check_shape(const char* name, const VectorView<T>& view, int64_t values) {

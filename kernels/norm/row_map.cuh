@@ -3,11 +3,11 @@
 //
 // Each thread processes N neighbouring columns of kRowsPerThread rows. `operation` is a functor:
 // operation.channel<N>(col) loads the constants of N columns and returns an object whose row(row) processes a
-// row.
+// row; kWidest is the most columns at once.
 #pragma once
 
 #include <rondo/kernels/core/launch.cuh>
-#include <rondo/kernels/core/pack.cuh>
+#include <rondo/kernels/core/values.cuh>
 
 #include <algorithm>
 
@@ -45,7 +45,7 @@ Status launch_row_map(const char* name, const Operation& operation, int64_t rows
 template <class Operation>
 Status row_map(const char* name, const Operation& operation, int64_t rows, int64_t cols, int width,
                cudaStream_t stream) {
-  return width > 4    ? launch_row_map<kWidestPack>(name, operation, rows, cols, stream)
+  return width > 4    ? launch_row_map<Operation::kWidest>(name, operation, rows, cols, stream)
          : width == 4 ? launch_row_map<4>(name, operation, rows, cols, stream)
          : width == 2 ? launch_row_map<2>(name, operation, rows, cols, stream)
                       : launch_row_map<1>(name, operation, rows, cols, stream);

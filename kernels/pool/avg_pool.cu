@@ -3,7 +3,7 @@
 
 #include <rondo/kernels/core/check.h>
 #include <rondo/kernels/pool/pool.h>
-#include <rondo/kernels/core/pack.cuh>
+#include <rondo/kernels/core/values.cuh>
 #include <rondo/kernels/pool/geometry.cuh>
 
 namespace rondo {
@@ -21,49 +21,49 @@ __device__ float share_of_element(const G& g, float over_window, int p, int q) {
   return 1.0f / static_cast<float>(h.size() * w.size());
 }
 
-template <int N, AverageOver Over, class G>
+template <class T, int N, AverageOver Over, class G>
 __global__ void __launch_bounds__(kThreads, 6)
-    avg_pool_kernel(float* __restrict__ y, const float* __restrict__ x, G g, float over_window) {
+    avg_pool_kernel(T* __restrict__ y, const T* __restrict__ x, G g, float over_window) {
   const int row = row_of_thread(), col = col_of_thread();
   if (col >= g.cols) return;
   const Range h = elements_of_window(row, g.window_h, g.stride_h, g.pad_h, g.height);
   const Range w = elements_of_window(col, g.window_w, g.stride_w, g.pad_w, g.width);
   const float share = share_of_element<Over>(g, over_window, row, col);
   for_each_pack<N>(g, [&](int64_t n, int c) {
-    Pack<float, N> sum = {};
+    Values<N> sum = {};
     for (int i = h.first; i < h.last; ++i)
       for (int j = w.first; j < w.last; ++j) {
-        const auto element = load_pack<N>(x + g.x_offset(n, i, j, c));
+        const auto element = load_values<N>(x + g.x_offset(n, i, j, c));
         for (int k = 0; k < N; ++k) sum.v[k] += element.v[k];
       }
     for (int k = 0; k < N; ++k) sum.v[k] *= share;
-    store_pack(y + g.y_offset(n, row, col, c), sum);
+    store_values<N>(y + g.y_offset(n, row, col, c), sum);
   });
 }
 
 // `relu` is null, or the output of the ReLU whose gradient is fused into this pass.
-template <int N, AverageOver Over, class G>
+template <class T, int N, AverageOver Over, class G>
 __global__ void __launch_bounds__(kThreads, 6)
-    avg_pool_backward_kernel(float* __restrict__ dx, const float* __restrict__ dy,
-                             const float* __restrict__ relu, G g, float over_window) {
+    avg_pool_backward_kernel(T* __restrict__ dx, const T* __restrict__ dy, const T* __restrict__ relu, G g,
+                             float over_window) {
   const int row = row_of_thread(), col = col_of_thread();
   if (col >= g.width) return;
   const Range p = windows_of_element(row, g.window_h, g.stride_h, g.pad_h, g.rows);
   const Range q = windows_of_element(col, g.window_w, g.stride_w, g.pad_w, g.cols);
   for_each_pack<N>(g, [&](int64_t n, int c) {
-    Pack<float, N> sum = {};
+    Values<N> sum = {};
     for (int i = p.first; i < p.last; ++i)
       for (int j = q.first; j < q.last; ++j) {
-        const auto gradient = load_pack<N>(dy + g.y_offset(n, i, j, c));
+        const auto gradient = load_values<N>(dy + g.y_offset(n, i, j, c));
         const float share = share_of_element<Over>(g, over_window, i, j);
         for (int k = 0; k < N; ++k) sum.v[k] = fmaf(gradient.v[k], share, sum.v[k]);
       }
     const int64_t offset = g.x_offset(n, row, col, c);
     if (relu != nullptr) {
-      const auto active = load_pack<N>(relu + offset);
+      const auto active = load_values<N>(relu + offset);
       for (int k = 0; k < N; ++k) sum.v[k] = active.v[k] > 0 ? sum.v[k] : 0.0f;
     }
-    store_pack(dx + offset, sum);
+    store_values<N>(dx + offset, sum);
   });
 }
 
@@ -79,26 +79,25 @@ float share_of_window(const PoolWindow& window) {
 
 constexpr AverageOver kLastAverage = AverageOver::image;
 
-Status launch_avg_pool_backward(const char* operation, ImageView<float> dx, ImageView<const float> dy,
-                                const float* relu, const PoolWindow& window, AverageOver over,
-                                cudaStream_t stream) {
+template <class T>
+Status launch_avg_pool_backward(const char* operation, ImageView<T> dx, ImageView<const T> dy, const T* relu,
+                                const PoolWindow& window, AverageOver over, cudaStream_t stream) {
   Geometry<AnyWindow> any;
   RONDO_RETURN_IF_ERROR(check_geometry(operation, dx, dy, window, &any));
   return with_average(over, [&](auto average) {
     return with_geometry(any, [&](auto geometry) {
-      return with_pack_width(pack_width(dx.channels, dx.data, dy.data, relu), [&](auto n) {
+      return with_pack_width<T>(pool_width(dx.channels, dx.data, dy.data, relu), [&](auto n) {
         return launch(operation, shape_over(dx, n), stream,
-                      avg_pool_backward_kernel<n, average, decltype(geometry)>, dx.data, dy.data, relu,
+                      avg_pool_backward_kernel<T, n, average, decltype(geometry)>, dx.data, dy.data, relu,
                       geometry, share_of_window(window));
       });
     });
   });
 }
 
-}  // namespace
-
-Status avg_pool(ImageView<float> y, ImageView<const float> x, const PoolWindow& window, AverageOver over,
-                cudaStream_t stream) {
+template <class T>
+Status launch_avg_pool(ImageView<T> y, ImageView<const T> x, const PoolWindow& window, AverageOver over,
+                       cudaStream_t stream) {
   ArgumentCheck check("avg_pool");
   check.output("y", y);
   check.input("x", x);
@@ -108,26 +107,30 @@ Status avg_pool(ImageView<float> y, ImageView<const float> x, const PoolWindow& 
   RONDO_RETURN_IF_ERROR(check_geometry("avg_pool", x, y, window, &any));
   return with_average(over, [&](auto average) {
     return with_geometry(any, [&](auto geometry) {
-      return with_pack_width(pack_width(x.channels, y.data, x.data), [&](auto n) {
-        return launch("avg_pool", shape_over(y, n), stream, avg_pool_kernel<n, average, decltype(geometry)>,
-                      y.data, x.data, geometry, share_of_window(window));
+      return with_pack_width<T>(pool_width(x.channels, y.data, x.data), [&](auto n) {
+        return launch("avg_pool", shape_over(y, n), stream,
+                      avg_pool_kernel<T, n, average, decltype(geometry)>, y.data, x.data, geometry,
+                      share_of_window(window));
       });
     });
   });
 }
 
-Status avg_pool_backward(ImageView<float> dx, ImageView<const float> dy, const PoolWindow& window,
-                         AverageOver over, cudaStream_t stream) {
+template <class T>
+Status check_avg_pool_backward(ImageView<T> dx, ImageView<const T> dy, const PoolWindow& window,
+                               AverageOver over, cudaStream_t stream) {
   ArgumentCheck check("avg_pool_backward");
   check.output("dx", dx);
   check.input("dy", dy);
   check.enumerator("over", over, kLastAverage);
   RONDO_RETURN_IF_ERROR(check.status());
-  return launch_avg_pool_backward("avg_pool_backward", dx, dy, nullptr, window, over, stream);
+  return launch_avg_pool_backward("avg_pool_backward", dx, dy, static_cast<const T*>(nullptr), window, over,
+                                  stream);
 }
 
-Status avg_pool_relu_backward(ImageView<float> dz, ImageView<const float> dy, ImageView<const float> x,
-                              const PoolWindow& window, AverageOver over, cudaStream_t stream) {
+template <class T>
+Status check_avg_pool_relu_backward(ImageView<T> dz, ImageView<const T> dy, ImageView<const T> x,
+                                    const PoolWindow& window, AverageOver over, cudaStream_t stream) {
   ArgumentCheck check("avg_pool_relu_backward");
   check.output("dz", dz);
   check.input("dy", dy);
@@ -136,6 +139,39 @@ Status avg_pool_relu_backward(ImageView<float> dz, ImageView<const float> dy, Im
   check.same_shape("x", x, "dz", dz);
   RONDO_RETURN_IF_ERROR(check.status());
   return launch_avg_pool_backward("avg_pool_relu_backward", dz, dy, x.data, window, over, stream);
+}
+
+}  // namespace
+
+Status avg_pool(ImageView<float> y, ImageView<const float> x, const PoolWindow& window, AverageOver over,
+                cudaStream_t stream) {
+  return launch_avg_pool(y, x, window, over, stream);
+}
+
+Status avg_pool_backward(ImageView<float> dx, ImageView<const float> dy, const PoolWindow& window,
+                         AverageOver over, cudaStream_t stream) {
+  return check_avg_pool_backward(dx, dy, window, over, stream);
+}
+
+Status avg_pool_relu_backward(ImageView<float> dz, ImageView<const float> dy, ImageView<const float> x,
+                              const PoolWindow& window, AverageOver over, cudaStream_t stream) {
+  return check_avg_pool_relu_backward(dz, dy, x, window, over, stream);
+}
+
+Status avg_pool(ImageView<__nv_bfloat16> y, ImageView<const __nv_bfloat16> x, const PoolWindow& window,
+                AverageOver over, cudaStream_t stream) {
+  return launch_avg_pool(y, x, window, over, stream);
+}
+
+Status avg_pool_backward(ImageView<__nv_bfloat16> dx, ImageView<const __nv_bfloat16> dy,
+                         const PoolWindow& window, AverageOver over, cudaStream_t stream) {
+  return check_avg_pool_backward(dx, dy, window, over, stream);
+}
+
+Status avg_pool_relu_backward(ImageView<__nv_bfloat16> dz, ImageView<const __nv_bfloat16> dy,
+                              ImageView<const __nv_bfloat16> x, const PoolWindow& window, AverageOver over,
+                              cudaStream_t stream) {
+  return check_avg_pool_relu_backward(dz, dy, x, window, over, stream);
 }
 
 }  // namespace rondo

@@ -22,7 +22,7 @@ Status check_side(const char* operation, const char* side, int64_t size, int64_t
 
 }  // namespace
 
-Status check_geometry(const char* operation, ImageView<const float> image, ImageView<const float> pooled,
+Status check_geometry(const char* operation, ImageView<const void> image, ImageView<const void> pooled,
                       const PoolWindow& window, Geometry<AnyWindow>* geometry) {
   if (image.images != pooled.images || image.channels != pooled.channels)
     return bad_argument(operation, ": the pooled image has ", pooled.images, " images of ", pooled.channels,

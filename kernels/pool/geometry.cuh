@@ -8,7 +8,7 @@
 
 #include <rondo/kernels/pool/pool.h>
 #include <rondo/kernels/core/launch.cuh>
-#include <rondo/kernels/core/pack.cuh>
+#include <rondo/kernels/core/values.cuh>
 
 #include <algorithm>
 
@@ -78,7 +78,8 @@ __device__ void for_each_pack(const G& g, Work work) {
 constexpr int64_t kMaxGridSide = 65535;
 
 // The launch shape with threads for all pixels of `image`.
-inline LaunchShape shape_over(ImageView<const float> image, int pack_width) {
+template <class T>
+LaunchShape shape_over(ImageView<T> image, int pack_width) {
   LaunchShape shape;
   shape.block_x = static_cast<int>(std::clamp<int64_t>(image.channels / pack_width, 1, kThreads));
   const int64_t runs = ceil_div<int64_t>(image.width, std::max(1, kThreads / shape.block_x));
@@ -89,8 +90,11 @@ inline LaunchShape shape_over(ImageView<const float> image, int pack_width) {
   return shape;
 }
 
-template <class Start>
+// The packs of elements of T: 16 bytes, and half and a quarter of them, or one element.
+template <class T, class Start>
 Status with_pack_width(int width, Start start) {
+  if constexpr (sizeof(T) == 2)
+    if (width == 8) return start(std::integral_constant<int, 8>());
   if (width == 4) return start(std::integral_constant<int, 4>());
   if (width == 2) return start(std::integral_constant<int, 2>());
   return start(std::integral_constant<int, 1>());
@@ -107,7 +111,21 @@ Status with_geometry(const Geometry<AnyWindow>& g, Start start) {
 
 // Checks that the shapes match, and narrows them to the types of the kernels. `image` is x or dx, `pooled` is
 // y or dy. Both must have passed the checks of a single operand.
-Status check_geometry(const char* operation, ImageView<const float> image, ImageView<const float> pooled,
+Status check_geometry(const char* operation, ImageView<const void> image, ImageView<const void> pooled,
                       const PoolWindow& window, Geometry<AnyWindow>* geometry);
+template <class Image, class Pooled>
+Status check_geometry(const char* operation, const ImageView<Image>& image, const ImageView<Pooled>& pooled,
+                      const PoolWindow& window, Geometry<AnyWindow>* geometry) {
+  const auto shape_of = [](const auto& view) {
+    return ImageView<const void>{view.data, view.images, view.height, view.width, view.channels};
+  };
+  return check_geometry(operation, shape_of(image), shape_of(pooled), window, geometry);
+}
+
+// The widest pack for images of c channels.
+template <class T, class... More>
+int pool_width(int64_t channels, const T* data, const More*... more) {
+  return pack_width<16 / sizeof(T)>(channels, data, more...);
+}
 
 }  // namespace rondo::pool

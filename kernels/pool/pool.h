@@ -1,18 +1,20 @@
-// Average and max pooling, forward and backward, of NHWC float images.
+// Average and max pooling, forward and backward, of NHWC images.
 //
 // Notation: x is [n, h, w, c], y is [n, p, q, c]. Window (p, q) covers the rows p * stride_h - pad_h ... +
 // height - 1 and the columns q * stride_w - pad_w ... + width - 1. Elements outside the image are ignored.
 // The number of rows of y is floor((h + 2 pad_h - height) / stride_h) + 1 (the "floor" mode of other
 // libraries); there is no dilation.
 //
-// All functions: float32; 4-byte alignment, with 16 (or 8) byte accesses if the pointers and c allow it. No
-// workspace. An output must not overlap any other operand. Zero images or channels do nothing. Sums run over
-// a window row by row; backward sums run over the windows row by row. The order never depends on the device.
+// All functions: float32 or bfloat16, with float arithmetic; aligned to the elements, with accesses of up to
+// 16 bytes if the pointers and c allow it. No workspace. An output must not overlap any other operand. Zero
+// images or channels do nothing. Sums run over a window row by row; backward sums run over the windows row by
+// row. The order never depends on the device.
 // Errors: bad_argument for a negative side, a null or misaligned pointer, an overlap, a window or stride
 // below 1, padding outside [0, window / 2], a window that does not fit the padded image, shapes that do not
 // match, an invalid enumerator, a side above 65535, and an image or window of 2^31 elements or more.
 #pragma once
 
+#include <cuda_bf16.h>
 #include <cuda_runtime_api.h>
 
 #include <rondo/kernels/core/status.h>
@@ -48,10 +50,14 @@ constexpr int64_t pooled_size(int64_t size, int64_t window, int64_t stride, int6
 // cache), writes y once.
 [[nodiscard]] Status avg_pool(ImageView<float> y, ImageView<const float> x, const PoolWindow& window,
                               AverageOver over, cudaStream_t stream);
+[[nodiscard]] Status avg_pool(ImageView<__nv_bfloat16> y, ImageView<const __nv_bfloat16> x,
+                              const PoolWindow& window, AverageOver over, cudaStream_t stream);
 
 // dx[n, h, w, c] = sum over the windows (p, q) that contain (h, w) of dy[n, p, q, c] / (size of the window).
 // This is the transpose of avg_pool. Overwrites dx. Reads dy once, writes dx once.
 [[nodiscard]] Status avg_pool_backward(ImageView<float> dx, ImageView<const float> dy,
+                                       const PoolWindow& window, AverageOver over, cudaStream_t stream);
+[[nodiscard]] Status avg_pool_backward(ImageView<__nv_bfloat16> dx, ImageView<const __nv_bfloat16> dy,
                                        const PoolWindow& window, AverageOver over, cudaStream_t stream);
 
 // The same for x = relu(z), with the gradient of the ReLU fused: dz = dx where x > 0 and 0 elsewhere. `x` is
@@ -59,11 +65,16 @@ constexpr int64_t pooled_size(int64_t size, int64_t window, int64_t stride, int6
 [[nodiscard]] Status avg_pool_relu_backward(ImageView<float> dz, ImageView<const float> dy,
                                             ImageView<const float> x, const PoolWindow& window,
                                             AverageOver over, cudaStream_t stream);
+[[nodiscard]] Status avg_pool_relu_backward(ImageView<__nv_bfloat16> dz, ImageView<const __nv_bfloat16> dy,
+                                            ImageView<const __nv_bfloat16> x, const PoolWindow& window,
+                                            AverageOver over, cudaStream_t stream);
 
 // y[n, p, q, c] = max of x over the window; NaN if the window contains a NaN. Padding is never the maximum.
 // Reads x once, writes y once.
 [[nodiscard]] Status max_pool(ImageView<float> y, ImageView<const float> x, const PoolWindow& window,
                               cudaStream_t stream);
+[[nodiscard]] Status max_pool(ImageView<__nv_bfloat16> y, ImageView<const __nv_bfloat16> x,
+                              const PoolWindow& window, cudaStream_t stream);
 
 // dx[n, h, w, c] = sum of dy[n, p, q, c] over the windows whose maximum is (h, w). If several elements of a
 // window are equal, the first in row-major order is its maximum; a NaN counts as the largest value.
@@ -71,6 +82,9 @@ constexpr int64_t pooled_size(int64_t size, int64_t window, int64_t stride, int6
 // y, which needs no index array, no scatter and no atomics. Reads x, y and dy once, writes dx once.
 [[nodiscard]] Status max_pool_backward(ImageView<float> dx, ImageView<const float> dy,
                                        ImageView<const float> y, ImageView<const float> x,
+                                       const PoolWindow& window, cudaStream_t stream);
+[[nodiscard]] Status max_pool_backward(ImageView<__nv_bfloat16> dx, ImageView<const __nv_bfloat16> dy,
+                                       ImageView<const __nv_bfloat16> y, ImageView<const __nv_bfloat16> x,
                                        const PoolWindow& window, cudaStream_t stream);
 
 }  // namespace rondo

@@ -5,7 +5,7 @@
 #include <rondo/kernels/random/dropout.h>
 #include <rondo/kernels/random/philox.h>
 #include <rondo/kernels/core/launch.cuh>
-#include <rondo/kernels/core/pack.cuh>
+#include <rondo/kernels/core/values.cuh>
 
 namespace rondo {
 namespace {
@@ -27,27 +27,28 @@ struct Dropout {
   }
 };
 
+template <class T>
 __global__ void __launch_bounds__(kThreads)
-    dropout_kernel(float* y, const float* x, int64_t size, int64_t first, bool packed, Dropout dropout) {
+    dropout_kernel(T* y, const T* x, int64_t size, int64_t first, bool packed, Dropout dropout) {
   const int64_t block = first / 4 + static_cast<int64_t>(blockIdx.x) * kThreads + threadIdx.x;
   const int64_t begin = 4 * block - first;
   if (begin >= size) return;
   const PhiloxBlock words = dropout.block(block);
   if (packed && begin >= 0 && begin + 4 <= size) {
-    auto values = load_pack<4>(x + begin);
+    auto values = load_values<4>(x + begin);
 #pragma unroll
     for (int k = 0; k < 4; ++k) values.v[k] = dropout.element(values.v[k], words.v[k]);
-    store_pack(y + begin, values);
+    store_values<4>(y + begin, values);
   } else {
     for (int k = 0; k < 4; ++k)
-      if (begin + k >= 0 && begin + k < size) y[begin + k] = dropout.element(x[begin + k], words.v[k]);
+      if (begin + k >= 0 && begin + k < size)
+        y[begin + k] = static_cast<T>(dropout.element(static_cast<float>(x[begin + k]), words.v[k]));
   }
 }
 
-}  // namespace
-
-Status dropout(VectorView<float> y, VectorView<const float> x, float probability, const DropoutStream& random,
-               cudaStream_t stream) {
+template <class T>
+Status launch_dropout(VectorView<T> y, VectorView<const T> x, float probability, const DropoutStream& random,
+                      cudaStream_t stream) {
   ArgumentCheck check("dropout");
   check.output("y", y, {"x"});
   check.input("x", x);
@@ -66,8 +67,20 @@ Status dropout(VectorView<float> y, VectorView<const float> x, float probability
   shape.grid_x = y.size == 0 ? 0 : ceil_div<int64_t>(y.size + lead, 4 * kThreads);
   const Dropout operation = {random.seed, random.layer, random.step, probability,
                              1.0f / (1.0f - probability)};
-  return launch("dropout", shape, stream, dropout_kernel, y.data, x.data, y.size, random.first, packed,
+  return launch("dropout", shape, stream, dropout_kernel<T>, y.data, x.data, y.size, random.first, packed,
                 operation);
+}
+
+}  // namespace
+
+Status dropout(VectorView<float> y, VectorView<const float> x, float probability, const DropoutStream& random,
+               cudaStream_t stream) {
+  return launch_dropout(y, x, probability, random, stream);
+}
+
+Status dropout(VectorView<__nv_bfloat16> y, VectorView<const __nv_bfloat16> x, float probability,
+               const DropoutStream& random, cudaStream_t stream) {
+  return launch_dropout(y, x, probability, random, stream);
 }
 
 }  // namespace rondo

@@ -7,18 +7,19 @@
 namespace rondo {
 namespace {
 
+template <class T>
 struct Rows {
   using Value = float;
-  static constexpr int kSums = 1, kRowThreads = 32;
-  const float* x;
+  static constexpr int kSums = 1, kRowThreads = 32, kWidest = kWidestValues<T>;
+  const T* x;
   int64_t stride;
 
   template <int N>
   struct Channel {
-    const float* x;
+    const T* x;
     int64_t stride;
     __device__ __forceinline__ void add(columns::Sums<float, 1, N>& sums, int64_t row) const {
-      const auto element = load_pack<N>(x + row * stride);
+      const auto element = load_values<N>(x + row * stride);
       RONDO_SIMD
       for (int k = 0; k < N; ++k) sums.of[0][k] += element.v[k];
     }
@@ -36,14 +37,9 @@ struct AddBeta {
   }
 };
 
-}  // namespace
-
-int64_t bias_gradient_workspace_bytes(int64_t rows, int64_t cols) {
-  return columns::workspace_bytes<float, 1>(rows, cols);
-}
-
-Status bias_gradient(VectorView<float> db, MatrixView<const float> dy, float beta, Workspace workspace,
-                     cudaStream_t stream) {
+template <class T>
+Status launch_bias_gradient(VectorView<float> db, MatrixView<const T> dy, float beta, Workspace workspace,
+                            cudaStream_t stream) {
   ArgumentCheck check("bias_gradient");
   check.output("db", db);
   check.input("dy", dy);
@@ -53,10 +49,26 @@ Status bias_gradient(VectorView<float> db, MatrixView<const float> dy, float bet
   check.workspace(workspace, bias_gradient_workspace_bytes(dy.rows, dy.cols));
   RONDO_RETURN_IF_ERROR(check.status());
   // Each row must begin on a boundary of packs: its stride counts like a pointer.
-  const int width = std::min(pack_width<kWidestPack>(dy.cols, dy.data),
-                             pack_width<kWidestPack>(dy.rows > 1 ? dy.stride : dy.cols, dy.data));
-  return columns::column_sums("bias_gradient", db.data, Rows{dy.data, dy.stride}, dy.rows, dy.cols, width,
+  const int width =
+      std::min(values_width(dy.cols, dy.data), values_width(dy.rows > 1 ? dy.stride : dy.cols, dy.data));
+  return columns::column_sums("bias_gradient", db.data, Rows<T>{dy.data, dy.stride}, dy.rows, dy.cols, width,
                               workspace, stream, AddBeta{beta});
+}
+
+}  // namespace
+
+int64_t bias_gradient_workspace_bytes(int64_t rows, int64_t cols) {
+  return columns::workspace_bytes<float, 1>(rows, cols);
+}
+
+Status bias_gradient(VectorView<float> db, MatrixView<const float> dy, float beta, Workspace workspace,
+                     cudaStream_t stream) {
+  return launch_bias_gradient(db, dy, beta, workspace, stream);
+}
+
+Status bias_gradient(VectorView<float> db, MatrixView<const __nv_bfloat16> dy, float beta,
+                     Workspace workspace, cudaStream_t stream) {
+  return launch_bias_gradient(db, dy, beta, workspace, stream);
 }
 
 }  // namespace rondo

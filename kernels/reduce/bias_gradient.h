@@ -1,6 +1,7 @@
 // The gradient of a bias: the sum of the rows of a matrix.
 #pragma once
 
+#include <cuda_bf16.h>
 #include <cuda_runtime_api.h>
 
 #include <rondo/kernels/core/status.h>
@@ -14,8 +15,8 @@ int64_t bias_gradient_workspace_bytes(int64_t rows, int64_t cols);
 // db[j] = beta * db[j] + sum over i of dy[i, j]
 //
 // The gradient of b in y[i, j] = ... + b[j], where i runs over all positions (n, p, q) of an NHWC tensor or
-// all samples of a batch. dy: [rows, cols] row-major, any stride >= cols. db: [cols]. float32, 4-byte
-// alignment. If beta == 0, db is not read. If rows == 0, db = beta * db.
+// all samples of a batch. dy: [rows, cols] row-major, any stride >= cols. db: [cols], float32. dy: float32
+// or bfloat16, aligned to its elements. If beta == 0, db is not read. If rows == 0, db = beta * db.
 // Numerics: float sums. The longest chain of additions is about rows / 16384 + 80, so the error is below that
 // number times 6e-8 * sum |dy|.
 // Determinism: the order of the additions is fixed. It does not depend on the device, its number of
@@ -25,6 +26,8 @@ int64_t bias_gradient_workspace_bytes(int64_t rows, int64_t cols);
 // too small, an overlap, and 2^21 columns or more.
 // Traffic: reads dy once; writes rows / 512 rows of partial sums and reads them again.
 [[nodiscard]] Status bias_gradient(VectorView<float> db, MatrixView<const float> dy, float beta,
+                                   Workspace workspace, cudaStream_t stream);
+[[nodiscard]] Status bias_gradient(VectorView<float> db, MatrixView<const __nv_bfloat16> dy, float beta,
                                    Workspace workspace, cudaStream_t stream);
 
 }  // namespace rondo

@@ -8,7 +8,7 @@
 #pragma once
 
 #include <rondo/kernels/core/launch.cuh>
-#include <rondo/kernels/core/pack.cuh>
+#include <rondo/kernels/core/values.cuh>
 #include <rondo/kernels/core/shared.cuh>
 #include <rondo/kernels/core/size.h>
 #include <rondo/kernels/core/view.h>
@@ -27,6 +27,25 @@ struct Sums {
   Value of[kSums][N] = {};
 };
 
+// The places of a thread row's partial sums in shared memory: the n-th values of all threads are adjacent.
+// The hardware stores 8 bytes of 16 lanes at a time; if these are 2 rows of 8 threads, the odd row swaps its
+// halves, so that neither stores nor loads have bank conflicts. Values of 4 bytes keep a conflict of
+// 32 / kThreads rows: without it the kernel spills registers on 10.0.
+template <class Value, int N>
+struct Places {
+  static constexpr int kThreads = kColsPerBlock / N;  // of a row
+  static __device__ __forceinline__ int of(int thread, int n, int row) {
+    return rotated(n * kThreads + thread, row);
+  }
+  // The column at `place` of row 0, and the place of this column in another row.
+  static __device__ __forceinline__ int column(int place) {
+    return N == 1 ? place : place % kThreads * N + place / kThreads;
+  }
+  static __device__ __forceinline__ int rotated(int place, int row) {
+    return sizeof(Value) == 8 && kThreads < 16 ? place ^ (row * kThreads % 16) : place;
+  }
+};
+
 template <class Summand>
 struct Shared {
   typename Summand::Value sums[Summand::kSums][Summand::kRowThreads][kColsPerBlock];
@@ -40,7 +59,8 @@ struct Replace {
   }
 };
 
-// `summand` is a functor with the type Value, the numbers kSums and kRowThreads, and channel<N>(col), which
+// `summand` is a functor with the type Value, the numbers kSums, kRowThreads and kWidest (columns at once at
+// most), and channel<N>(col), which
 // returns a `channel` for the N columns from `col` on. channel.add(sums, row) adds the values of a row to
 // Sums<Value, kSums, N>. `result` receives, for each block of rows, `cols` values of the first sum, then
 // `cols` of the second, and so on.
@@ -49,6 +69,7 @@ __global__ void __launch_bounds__(Summand::kRowThreads* kColsPerBlock / N)
     column_sums_kernel(typename Summand::Value* __restrict__ result, Summand summand, int64_t rows, int cols,
                        int64_t rows_per_block, Finish finish) {
   using Value = typename Summand::Value;
+  using At = Places<Value, N>;
   constexpr int kSums = Summand::kSums, kRowThreads = Summand::kRowThreads;
   auto& shared = shared_memory<Shared<Summand>>();
   const int block_col = static_cast<int>(blockIdx.y) * kColsPerBlock;
@@ -64,18 +85,22 @@ __global__ void __launch_bounds__(Summand::kRowThreads* kColsPerBlock / N)
   }
 #pragma unroll
   for (int s = 0; s < kSums; ++s)
-    for (int k = 0; k < N; ++k) shared.sums[s][row_thread][thread_col + k] = sums.of[s][k];
+    for (int k = 0; k < N; ++k)
+      shared.sums[s][row_thread][At::of(static_cast<int>(threadIdx.x), k, row_thread)] = sums.of[s][k];
   __syncthreads();
 
   const int thread = row_thread * static_cast<int>(blockDim.x) + static_cast<int>(threadIdx.x);
   const int threads = static_cast<int>(blockDim.x * blockDim.y);
-  for (int j = thread; j < static_cast<int>(blockDim.x) * N; j += threads) {
-    if (block_col + j >= cols) return;
-    Value* to = result + static_cast<int64_t>(blockIdx.x) * kSums * cols + block_col + j;
+  for (int place = thread; place < (N == 1 ? static_cast<int>(blockDim.x) : kColsPerBlock);
+       place += threads) {
+    const int col = At::column(place);
+    if (N == 1 && block_col + col >= cols) return;  // the columns ascend
+    if (block_col + col >= cols) continue;
+    Value* to = result + static_cast<int64_t>(blockIdx.x) * kSums * cols + block_col + col;
 #pragma unroll
     for (int s = 0; s < kSums; ++s) {
-      Value total = shared.sums[s][0][j];
-      for (int i = 1; i < kRowThreads; ++i) total += shared.sums[s][i][j];
+      Value total = shared.sums[s][0][place];
+      for (int i = 1; i < kRowThreads; ++i) total += shared.sums[s][i][At::rotated(place, i)];
       to[s * cols] = finish(total, to + s * cols);
     }
   }
@@ -121,7 +146,7 @@ Status launch_width(const char* name, typename Summand::Value* result, const Sum
 template <class Summand, class Finish>
 Status launch_columns(const char* name, typename Summand::Value* result, const Summand& summand, int64_t rows,
                       int64_t cols, int width, const Finish& finish, cudaStream_t stream) {
-  auto* const launch_of_width = width > 4    ? launch_width<kWidestPack, Summand, Finish>
+  auto* const launch_of_width = width > 4    ? launch_width<Summand::kWidest, Summand, Finish>
                                 : width == 4 ? launch_width<4, Summand, Finish>
                                 : width == 2 ? launch_width<2, Summand, Finish>
                                              : launch_width<1, Summand, Finish>;
@@ -134,7 +159,7 @@ int64_t workspace_bytes(int64_t rows, int64_t cols) {
   return saturating_product({ceil_div<int64_t>(rows, kRowsPerBlock), kSums, cols, sizeof(Value)});
 }
 
-// `width`: the number of adjacent columns that `summand` can process at once: kWidestPack, 4, 2 or 1. The
+// `width`: the number of adjacent columns that `summand` can process at once: kWidest, 4, 2 or 1. The
 // value finish(sum, to) is stored at `to`. A default-constructed Finish must return `sum`: it stores partial
 // sums.
 template <class Summand, class Finish = Replace>

@@ -11,24 +11,24 @@ namespace {
 constexpr int kThreads = 256;
 constexpr int kPerThread = 8;
 
+template <class T>
 __global__ void __launch_bounds__(kThreads)
-    first_nonfinite_kernel(unsigned long long* index, const float* x, int64_t size) {
+    first_nonfinite_kernel(unsigned long long* index, const T* x, int64_t size) {
   constexpr unsigned kExponent = 0x7f800000u;  // the exponent bits: all ones for infinity and NaN
   const int64_t first = static_cast<int64_t>(blockIdx.x) * (kThreads * kPerThread) + threadIdx.x;
   for (int step = 0; step < kPerThread; ++step) {
     const int64_t i = first + step * kThreads;
     if (i >= size) return;
-    if ((__float_as_uint(x[i]) & kExponent) == kExponent) {
+    if ((__float_as_uint(static_cast<float>(x[i])) & kExponent) == kExponent) {
       atomicMin(index, static_cast<unsigned long long>(i));
       return;
     }
   }
 }
 
-}  // namespace
-
-Status first_nonfinite(VectorView<unsigned long long> index, VectorView<const float> x, bool keep,
-                       cudaStream_t stream) {
+template <class T>
+Status launch_first_nonfinite(VectorView<unsigned long long> index, VectorView<const T> x, bool keep,
+                              cudaStream_t stream) {
   ArgumentCheck check("first_nonfinite");
   check.output("index", index);
   check.input("x", x);
@@ -39,7 +39,19 @@ Status first_nonfinite(VectorView<unsigned long long> index, VectorView<const fl
   shape.block_x = kThreads;
   RONDO_RETURN_IF_ERROR(check_grid("first_nonfinite", shape));
   if (!keep) RONDO_CUDA(cudaMemsetAsync(index.data, 0xff, sizeof(kAllFinite), stream));
-  return launch("first_nonfinite", shape, stream, first_nonfinite_kernel, index.data, x.data, x.size);
+  return launch("first_nonfinite", shape, stream, first_nonfinite_kernel<T>, index.data, x.data, x.size);
+}
+
+}  // namespace
+
+Status first_nonfinite(VectorView<unsigned long long> index, VectorView<const float> x, bool keep,
+                       cudaStream_t stream) {
+  return launch_first_nonfinite(index, x, keep, stream);
+}
+
+Status first_nonfinite(VectorView<unsigned long long> index, VectorView<const __nv_bfloat16> x, bool keep,
+                       cudaStream_t stream) {
+  return launch_first_nonfinite(index, x, keep, stream);
 }
 
 }  // namespace rondo

@@ -98,8 +98,9 @@ TEST(Relu, BadArguments) {
   EXPECT_TRUE(refused(relu_backward(good, good, null, stream), "y is null"));
   EXPECT_TRUE(refused(relu_backward(short_one, good, good, stream), "dx.size is 3, must be dy.size = 4"));
   EXPECT_TRUE(refused(relu_backward(good, good, short_one, stream), "y.size is 3, must be dy.size = 4"));
-  EXPECT_TRUE(ok(relu({nullptr, 0}, {nullptr, 0}, stream)));
-  EXPECT_TRUE(ok(relu_backward({nullptr, 0}, {nullptr, 0}, {nullptr, 0}, stream)));
+  const VectorView<float> empty;
+  EXPECT_TRUE(ok(relu(empty, empty, stream)));
+  EXPECT_TRUE(ok(relu_backward(empty, empty, empty, stream)));
 }
 
 TEST(Add, SumsAndAppliesRelu) {

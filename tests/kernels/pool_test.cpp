@@ -215,7 +215,7 @@ TEST(Pool, PooledSizeIsTheFloorOfTheFormula) {
 // All operations use the same checks: the test covers every check once, and one check for every operation.
 TEST(Pool, BadArguments) {
   const Stream stream;
-  GuardedBuffer<float> a(16), b(16), pooled(4);
+  GuardedBuffer<float> a(std::vector<float>(16)), b(16), pooled(4);
   const ImageView<float> x = {a.data(), 1, 4, 4, 1}, dx = {b.data(), 1, 4, 4, 1},
                          y = {pooled.data(), 1, 2, 2, 1};
   const PoolWindow good;

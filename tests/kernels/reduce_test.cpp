@@ -106,7 +106,8 @@ TEST(BiasGradient, BadArguments) {
   EXPECT_TRUE(refused(bias_gradient({db.data(), -4}, good, 0, none, stream), "db.size is -4"));
   EXPECT_TRUE(
       refused(bias_gradient({db.data(), 3}, good, 0, none, stream), "db.size is 3, must be dy.cols = 4"));
-  EXPECT_TRUE(refused(bias_gradient(db.view(), {nullptr, 10, 4, 4}, 0, none, stream), "dy is null"));
+  EXPECT_TRUE(
+      refused(bias_gradient(db.view(), MatrixView<float>{nullptr, 10, 4, 4}, 0, none, stream), "dy is null"));
   EXPECT_TRUE(refused(bias_gradient(db.view(), {dy.data(), -1, 4, 4}, 0, none, stream), "dy is -1 x 4"));
   EXPECT_TRUE(refused(bias_gradient(db.view(), {dy.data(), 10, 4, 3}, 0, none, stream), "dy.stride is 3"));
   EXPECT_TRUE(refused(bias_gradient(db.view(), tall, 0, none, stream), "must have at least 32"));
@@ -193,7 +194,8 @@ TEST(FirstNonfinite, BadArguments) {
   GuardedBuffer<unsigned long long> index(2);
   EXPECT_TRUE(refused(first_nonfinite({index.data(), 2}, x.view(), false, stream), "index.size is 2"));
   EXPECT_TRUE(refused(first_nonfinite({nullptr, 1}, x.view(), false, stream), "index is null"));
-  EXPECT_TRUE(refused(first_nonfinite({index.data(), 1}, {nullptr, 4}, false, stream), "x is null"));
+  EXPECT_TRUE(
+      refused(first_nonfinite({index.data(), 1}, VectorView<float>{nullptr, 4}, false, stream), "x is null"));
   EXPECT_TRUE(refused(first_nonfinite({index.data(), 1}, {x.data(), -1}, false, stream), "x.size is -1"));
 }
 

@@ -1,193 +1,30 @@
-// Forward convolution and data gradient as an implicit GEMM. The matrix of patches is never stored: the
-// loader gathers its k-tiles from the image directly into shared memory (gather_loader.cuh). tile_mainloop()
-// multiplies them, as in gemm_06.
-//
-//   forward:   rows = output pixels, columns = out channels, k = (tap, in channel)
-//   backward:  rows = input pixels,  columns = in channels,  k = (tap, out channel)
-//
-// Where taps can fall outside the image (padding, backward), the image index varies fastest over the rows.
-// Then most rows of a tile have the same position, and therefore the same taps inside the image (taps.cuh).
-// In a forward pass without padding every tap is inside, and the rows are in memory order, which suits the
-// caches. The backward pass of a strided convolution sorts its rows by phase, and each block processes one
-// phase.
+// Forward convolution and data gradient: the choice of an algorithm and of a tile. conv2d_kernel.cuh has the
+// implicit GEMM.
 #include <rondo/kernels/conv/conv_geometry.h>
 #include <rondo/kernels/conv/direct/few_channels.h>
 #include <rondo/kernels/conv/implicit_gemm/implicit_gemm.h>
 #include <rondo/kernels/conv/winograd/winograd.h>
 #include <rondo/kernels/core/check.h>
 #include <rondo/kernels/gemm/gemm_config.h>
-#include <rondo/kernels/conv/implicit_gemm/filter_loaders.cuh>
-#include <rondo/kernels/conv/implicit_gemm/gather_loader.cuh>
-#include <rondo/kernels/core/launch.cuh>
-#include <rondo/kernels/core/shared.cuh>
-#include <rondo/kernels/gemm/epilogue.cuh>
-#include <rondo/kernels/gemm/tile_mainloop.cuh>
-#include <rondo/kernels/gemm/tiles.cuh>
-
-#include <algorithm>
+#include <rondo/kernels/conv/implicit_gemm/conv2d_kernel.cuh>
 
 namespace rondo {
 namespace {
 
-enum class Pass { forward, backward };
-
-struct Parameters {
-  ConvGeometry geometry;
-  const float* from;  // x or dy
-  const float* filter;
-  float* to;                     // y or dx
-  int from_width, filter_width;  // floats per copy
-  bool image_fastest;
-  int tiles_n, blocks_per_phase;
-  Epilogue epilogue;
-};
-
-// The rows of one phase. A forward pass has one phase.
-struct Rows {
-  Axis h, w;
-  int images;
-  bool image_fastest;
-  int to_h, to_w, channels;  // of one image of the result
-
-  __host__ __device__ int64_t count() const { return static_cast<int64_t>(images) * h.rows * w.rows; }
-};
 template <Pass pass>
-__host__ __device__ Rows rows_of(const Parameters& p, int phase) {
-  const ConvGeometry& g = p.geometry;
-  if (pass == Pass::forward)
-    return {forward_axis(g.h, g.p, g.r, g.stride_h, g.pad_h),
-            forward_axis(g.w, g.q, g.s, g.stride_w, g.pad_w),
-            g.images,
-            p.image_fastest,
-            g.p,
-            g.q,
-            g.k};
-  const int phases_w = phases_of(g.w, g.stride_w);
-  return {backward_axis(g.h, g.p, g.r, g.stride_h, g.pad_h, phase / phases_w),
-          backward_axis(g.w, g.q, g.s, g.stride_w, g.pad_w, phase % phases_w),
-          g.images,
-          p.image_fastest,
-          g.h,
-          g.w,
-          g.c};
-}
-
-struct RowPlace {
-  int64_t image;
-  int h, w;
-};
-__device__ RowPlace place_of(const Rows& rows, int64_t row) {
-  const int64_t positions = static_cast<int64_t>(rows.h.rows) * rows.w.rows;
-  const int64_t image = rows.image_fastest ? row % rows.images : row / positions;
-  const int position = static_cast<int>(rows.image_fastest ? row / rows.images : row % positions);
-  return {image, position / rows.w.rows, position % rows.w.rows};
-}
-
-// Rows past the end repeat the last row: they read valid memory, and their results are not stored.
-__device__ __forceinline__ GatherRow gather_row(const Rows& rows, int from_channels, int64_t row) {
-  const RowPlace place = place_of(rows, min(row, rows.count() - 1));
-  const int y = rows.h.from_first + place.h * rows.h.from_step,
-            x = rows.w.from_first + place.w * rows.w.from_step;
-  const int to_y = rows.h.to_first + place.h * rows.h.to_step,
-            to_x = rows.w.to_first + place.w * rows.w.to_step;
-  const int64_t from = (place.image * rows.h.size + y) * rows.w.size + x;
-  const int64_t to = (place.image * rows.to_h + to_y) * rows.to_w + to_x;
-  return {from * from_channels, to * rows.channels, y, x};
-}
-
-struct TileTaps {
-  TapWalk walk;
-  bool all_visible;  // for all rows
-};
-
-// The taps that the rows [first, last] need.
-__device__ TileTaps tile_taps(const Rows& rows, int channels, int64_t first, int64_t last) {
-  RowPlace begin = {0, 0, 0}, end = {0, rows.h.rows - 1, rows.w.rows - 1};
-  bool one_position = false;
-  if (rows.image_fastest) {
-    const RowPlace a = place_of(rows, first), b = place_of(rows, last);
-    begin.h = a.h, end.h = b.h;
-    if (a.h == b.h) begin.w = a.w, end.w = b.w;
-    one_position = a.h == b.h && a.w == b.w;
+Status launch_conv2d(const char* name, std::optional<TileId> tile, Math math, Conv2dParameters<float>& p,
+                     cudaStream_t stream) {
+  if (!prepare_conv2d<pass>(p)) return {};
+  RONDO_RETURN_IF_ERROR(choose_conv2d_tile<pass>(&tile, p.geometry, DType::float32, math));
+  switch (tile_facts()[static_cast<size_t>(*tile)].math) {
+    case Math::tf32:
+      return launch_conv2d_tf32(name, pass, *tile, p, stream);
+    case Math::tf32x3:
+      return launch_conv2d_tf32x3(name, pass, *tile, p, stream);
+    case Math::fp32:
+      break;
   }
-  const TapRange r = taps_between(rows.h, begin.h, end.h), s = taps_between(rows.w, begin.w, end.w);
-  return {TapWalk(r, s, channels), one_position || !rows.image_fastest};
-}
-
-// Decides the padding of the filters in shared memory. The filters of the data gradient are MN-major, but the
-// longer padding of that order would leave room for one block less on an H100; the shorter one costs the copies
-// a 2-way bank conflict.
-inline constexpr Order kOrderB = Order::k_major;
-
-template <class Tile>
-struct Shared {
-  TileShared<Tile, Order::k_major, kOrderB> tile;
-  GatherRow rows[Tile::kM];
-};
-
-template <class Tile, Pass pass>
-__global__ __launch_bounds__(Tile::kThreads, Tile::kBlocksAtOnce) void conv2d_kernel(const Parameters p) {
-  using Filters = KTileB<Tile, kOrderB>;
-  using FilterLoader = std::conditional_t<pass == Pass::forward, ForwardFilterLoader<Filters, Tile>,
-                                          BackwardFilterLoader<Filters, Tile>>;
-  auto& shared = shared_memory<Shared<Tile>>();
-  const ConvGeometry& g = p.geometry;
-  const int block = static_cast<int>(blockIdx.x) % p.blocks_per_phase;
-  const int64_t row0 = static_cast<int64_t>(block) / p.tiles_n * Tile::kM;
-  const int column0 = block % p.tiles_n * Tile::kN;
-  const Rows rows = rows_of<pass>(p, static_cast<int>(blockIdx.x) / p.blocks_per_phase);
-  if (row0 >= rows.count()) return;  // the first phase has the most rows
-  const int from_channels = pass == Pass::forward ? g.c : g.k;
-
-  for (int i = threadIdx.x; i < Tile::kM; i += Tile::kThreads)
-    shared.rows[i] = gather_row(rows, from_channels, row0 + i);
-  __syncthreads();
-
-  const TileTaps taps = tile_taps(rows, from_channels, row0, min(row0 + Tile::kM, rows.count()) - 1);
-  const GatherSource source = {p.from, from_channels, rows.h, rows.w, p.from_width};
-  const FilterSource filter = {p.filter, g.k, g.s, g.c, g.patch, p.filter_width, rows.h, rows.w};
-  GatherLoader<KTileA<Tile, Order::k_major>, Tile> a(source, taps.walk, shared.rows, taps.all_visible);
-  FilterLoader b(filter, taps.walk, column0);
-  Accumulators<Tile> acc;
-  tile_mainloop<Tile, Order::k_major, kOrderB>(acc, shared.tile, a, b,
-                                               ceil_div(taps.walk.length(), Tile::kK));
-
-  const ThreadInTile thread = thread_in_tile<Tile>();
-  const int column = column0 + thread.n * Tile::kPerThreadN;
-  RONDO_UNROLL
-  for (int i = 0; i < Tile::kPerThreadM; ++i) {
-    const int row = KTileA<Tile, Order::k_major>::row(thread.m, i);
-    if (row0 + row < rows.count())
-      p.epilogue.store_row(p.to + shared.rows[row].to, column, rows.channels, acc.row[i]);
-  }
-}
-
-template <Pass pass>
-Status launch_conv2d(const char* name, std::optional<TileId> tile, Parameters& p, cudaStream_t stream) {
-  const ConvGeometry& g = p.geometry;
-  const int columns = pass == Pass::forward ? g.k : g.c, from_channels = pass == Pass::forward ? g.c : g.k;
-  const int64_t phases =
-      pass == Pass::forward ? 1 : int64_t{phases_of(g.h, g.stride_h)} * phases_of(g.w, g.stride_w);
-  const int64_t rows = pass == Pass::forward ? g.output_pixels : static_cast<int64_t>(g.images) * g.h * g.w;
-  if (rows == 0 || columns == 0) return {};
-  p.from_width = copy_width(p.from, from_channels, from_channels);
-  p.filter_width = copy_width(p.filter, g.c, g.c);
-  p.epilogue.aligned = copy_width(p.to, columns, 4) == 4;
-  if (!tile) {
-    DeviceFacts device;
-    RONDO_RETURN_IF_ERROR(device_facts(&device));
-    tile = choose_tile(rows, columns, 1, kGatherNeeds, device);
-  }
-  return with_tile(*tile, [&]<class Tile>() {
-    static_assert(sizeof(Shared<Tile>) ==
-                  sizeof(TileShared<Tile, Order::k_major, kOrderB>) + kGatherNeeds.bytes_per_row * Tile::kM);
-    p.tiles_n = ceil_div(columns, Tile::kN);
-    const int64_t blocks = ceil_div<int64_t>(rows_of<pass>(p, 0).count(), Tile::kM) * p.tiles_n;
-    p.blocks_per_phase = static_cast<int>(std::min<int64_t>(blocks, INT32_MAX));  // launch() rejects more
-    const LaunchShape shape = {
-        .grid_x = blocks * phases, .block_x = Tile::kThreads, .shared_bytes = sizeof(Shared<Tile>)};
-    return launch(name, shape, stream, conv2d_kernel<Tile, pass>, p);
-  });
+  return with_tile(*tile, [&]<class Tile>() { return launch_conv2d_tile<Tile, pass>(name, p, stream); });
 }
 
 }  // namespace
@@ -198,6 +35,7 @@ Status conv2d_forward(std::optional<TileId> tile, ImageView<float> y, ImageView<
   constexpr const char* kName = "conv2d_forward";
   const VectorView<const float>& bias = epilogue.bias;
   ConvGeometry g;
+  RONDO_RETURN_IF_ERROR(check_math(kName, options.math));
   RONDO_RETURN_IF_ERROR(check_conv2d_shapes({kName, "x", "y", "filter"}, x, y, filter, options, &g));
   const bool by_winograd = !tile && y.size() > 0 && winograd::wanted(g, options);
   ArgumentCheck check(kName);
@@ -219,13 +57,13 @@ Status conv2d_forward(std::optional<TileId> tile, ImageView<float> y, ImageView<
   }
   if (!tile && y.size() > 0 && has_few_channels(g))
     return few_channels_forward(y.data, x.data, filter.data, bias.data, epilogue.relu, g, stream);
-  Parameters p = {};
+  Conv2dParameters<float> p = {};
   p.geometry = g;
   p.from = x.data, p.filter = filter.data, p.to = y.data;
   p.image_fastest = g.pad_h > 0 || g.pad_w > 0;
   p.epilogue.bias = bias.data;
   p.epilogue.relu = epilogue.relu;
-  return launch_conv2d<Pass::forward>(kName, tile, p, stream);
+  return launch_conv2d<Pass::forward>(kName, tile, options.math, p, stream);
 }
 
 Status conv2d_data_gradient(std::optional<TileId> tile, ImageView<float> dx, ImageView<const float> dy,
@@ -233,6 +71,7 @@ Status conv2d_data_gradient(std::optional<TileId> tile, ImageView<float> dx, Ima
                             cudaStream_t stream) {
   constexpr const char* kName = "conv2d_data_gradient";
   ConvGeometry g;
+  RONDO_RETURN_IF_ERROR(check_math(kName, options.math));
   RONDO_RETURN_IF_ERROR(check_conv2d_shapes({kName, "dx", "dy", "filter"}, dx, dy, filter, options, &g));
   const bool by_winograd = !tile && dx.size() > 0 && winograd::wanted(g, options);
   ArgumentCheck check(kName);
@@ -248,11 +87,11 @@ Status conv2d_data_gradient(std::optional<TileId> tile, ImageView<float> dx, Ima
     return winograd::data_gradient(winograd::tile_kind(device), dx.data, dy.data, filter.data, g,
                                    static_cast<float*>(workspace.data), stream);
   }
-  Parameters p = {};
+  Conv2dParameters<float> p = {};
   p.geometry = g;
   p.from = dy.data, p.filter = filter.data, p.to = dx.data;
   p.image_fastest = true;
-  return launch_conv2d<Pass::backward>(kName, tile, p, stream);
+  return launch_conv2d<Pass::backward>(kName, tile, options.math, p, stream);
 }
 
 Status conv2d_forward(ImageView<float> y, ImageView<const float> x, FilterView<const float> filter,

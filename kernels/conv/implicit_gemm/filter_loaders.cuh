@@ -7,11 +7,12 @@
 
 namespace rondo {
 
+template <class T>
 struct FilterSource {
-  const float* data;
+  const T* data;
   int k, s, c;  // out channels, width, in channels
   int patch;    // r * s * c
-  int width;    // floats per copy
+  int width;    // elements per copy
   Axis h, w;    // the taps that are visited
 
   // The offset of tap (r, s) of the walk.
@@ -20,15 +21,21 @@ struct FilterSource {
   }
 };
 
-// Forward: column = out channel, k = (r, s, c). The filter bank is K-major, so values are transposed during
-// the copy: one by one, or in blocks of 4 x 4 if threads have vector registers.
+// Forward: column = out channel, k = (r, s, c). The filter bank is K-major. A K-major k-tile (of a tensor
+// tile) is copied as it is. For an MN-major k-tile values are transposed during the copy: one by one, or in
+// blocks of 4 x 4 if threads have vector registers.
 template <class KTile, class Tile>
 class ForwardFilterLoader {
  public:
-  __device__ __forceinline__ ForwardFilterLoader(const FilterSource& source, const TapWalk& walk,
+  using Element = typename Tile::Element;
+
+  __device__ __forceinline__ ForwardFilterLoader(const FilterSource<Element>& source, const TapWalk& walk,
                                                  int first_column)
       : source_(source), walk_(walk), first_column_(first_column), step_(walk.at(Tile::kK)) {
-    if constexpr (Transposing<Tile>::kSupported) {
+    if constexpr (KTile::kKMajor) {
+      const int width = copied_width<Tile>(source.width);
+      position_ = walk.at(threadIdx.x % (Tile::kK / width) * width);
+    } else if constexpr (Transposing<Tile>::kSupported) {
       position_ = walk.at(Transposing<Tile>().k);
     } else {
       const int chunk = !Tile::kVectors ? 1 : source.width < 16 ? 4 : 16;
@@ -36,8 +43,10 @@ class ForwardFilterLoader {
     }
   }
 
-  __device__ __forceinline__ void copy(float* k_tile) {
-    if constexpr (Tile::kVectors) {
+  __device__ RONDO_INLINE_ON_GPU void copy(Element* k_tile) {
+    if constexpr (KTile::kKMajor) {
+      with_width<Tile, Tile::kWidestCopy>(source_.width, [&]<int V>() { copy_along<V>(k_tile); });
+    } else if constexpr (Tile::kVectors) {
       if (source_.width >= 16)
         copy_blocks<16>(k_tile);
       else if (source_.width >= 4)
@@ -57,21 +66,32 @@ class ForwardFilterLoader {
   }
 
  private:
+  template <int V>
+  __device__ __forceinline__ void copy_along(Element* k_tile) const {
+    constexpr int kPerColumn = Tile::kK / V, kColumns = Tile::kThreads / kPerColumn;
+    const int k = threadIdx.x % kPerColumn * V, first = threadIdx.x / kPerColumn;
+    const int columns = source_.k - first_column_;
+    const bool inside = walk_.inside(position_);
+    const Element* from = at(position_, first);
+    RONDO_UNROLL_BY(1)
+    for (int column = first; column < Tile::kN; column += kColumns, from += kColumns * source_.patch)
+      ptx::cp_async<sizeof(Element) * V>(k_tile + KTile::at(k, column), from, inside && column < columns);
+  }
   // Copies the columns first, first + step, ... at k of the k-tile.
-  __device__ __forceinline__ void copy_values(float* k_tile, const TapPosition& position, int k, int first,
+  __device__ __forceinline__ void copy_values(Element* k_tile, const TapPosition& position, int k, int first,
                                               int step) const {
     const int columns = source_.k - first_column_;
     const bool inside = walk_.inside(position);
-    const float* from = at(position, first);
+    const Element* from = at(position, first);
     RONDO_UNROLL_BY(4)
     for (int column = first; column < Tile::kN; column += step, from += step * source_.patch)
       ptx::cp_async<4>(k_tile + KTile::at(k, column), from, inside && column < columns);
   }
-  __device__ __forceinline__ void copy_transposing(float* k_tile) const {
+  __device__ __forceinline__ void copy_transposing(Element* k_tile) const {
     const Transposing<Tile> thread;
     const int columns = source_.k - first_column_;
     const bool inside = walk_.inside(position_);
-    const float* from = at(position_, 0);
+    const Element* from = at(position_, 0);
     RONDO_UNROLL_BY(1)
     for (int first = 0; first < Tile::kN; first += 8) RONDO_UNROLL
     for (int step = 0; step < thread.kSteps; ++step) {
@@ -82,11 +102,11 @@ class ForwardFilterLoader {
   }
   // Copies V values along k of 4 columns at a time.
   template <int V>
-  __device__ __forceinline__ void copy_blocks(float* k_tile) const {
+  __device__ __forceinline__ void copy_blocks(Element* k_tile) const {
     constexpr int kPerColumn = Tile::kK / V, kColumns = Tile::kThreads / kPerColumn * 4;
     const int k = threadIdx.x % kPerColumn * V, first = threadIdx.x / kPerColumn * 4;
     const int columns = walk_.inside(position_) ? source_.k - first_column_ : 0;
-    const float* from = at(position_, first);
+    const Element* from = at(position_, first);
     RONDO_UNROLL_BY(1)
     for (int column = first; column < Tile::kN; column += kColumns, from += kColumns * source_.patch) {
       RONDO_UNROLL
@@ -94,12 +114,12 @@ class ForwardFilterLoader {
         copy_transposed<KTile>(k_tile, k + j, column, from + j, source_.patch, columns - column);
     }
   }
-  __device__ __forceinline__ const float* at(const TapPosition& position, int column) const {
+  __device__ __forceinline__ const Element* at(const TapPosition& position, int column) const {
     return source_.data + static_cast<int64_t>(first_column_ + column) * source_.patch +
            source_.offset(walk_.r(position), walk_.s(position)) + position.channel;
   }
 
-  const FilterSource& source_;
+  const FilterSource<Element>& source_;
   const TapWalk& walk_;
   int first_column_;
   int walked_ = 0;
@@ -110,24 +130,25 @@ class ForwardFilterLoader {
 template <class KTile, class Tile>
 class BackwardFilterLoader {
  public:
-  __device__ __forceinline__ BackwardFilterLoader(const FilterSource& source, const TapWalk& walk,
+  using Element = typename Tile::Element;
+
+  __device__ __forceinline__ BackwardFilterLoader(const FilterSource<Element>& source, const TapWalk& walk,
                                                   int first_column)
       : source_(source),
         walk_(walk),
         first_column_(first_column),
-        position_(walk.at(threadIdx.x / kPerRow * kRows)),
+        position_(walk.at(first_row())),
         step_(walk.at(kRows > 1 ? Tile::kK - kRows : Tile::kK)) {}
 
-  __device__ __forceinline__ void copy(float* k_tile) {
-    with_width < Tile::kWidestCopy<Tile::kN ? Tile::kWidestCopy : Tile::kN>(
-                     source_.width,
-                     [&]<int V>() {
-                       RONDO_UNROLL_BY(1)
-                       for (int j = 0; j < kRows; ++j) {
-                         copy_row<V>(k_tile, threadIdx.x / kPerRow * kRows + j);
-                         if (kRows > 1) walk_.advance(position_, {.channel = 1});
-                       }
-                     });
+  __device__ RONDO_INLINE_ON_GPU void copy(Element* k_tile) {
+    with_width<Tile, (Tile::kWidestCopy < Tile::kN ? Tile::kWidestCopy : Tile::kN)>(
+        source_.width, [&]<int V>() {
+          RONDO_UNROLL_BY(1)
+          for (int j = 0; j < kRows; ++j) {
+            copy_row<V>(k_tile, first_row() + j);
+            if (kRows > 1) walk_.advance(position_, {.channel = 1});
+          }
+        });
     walk_.advance(position_, step_);
   }
 
@@ -136,22 +157,31 @@ class BackwardFilterLoader {
   static constexpr int kRows = Tile::kK / kAtOnce;  // consecutive rows of a k-tile that a thread copies
   static constexpr int kPerRow = Tile::kThreads / kAtOnce;  // threads that share a row
 
+  // The hardware stores 16 bytes of 8 lanes at a time. The rows of the k-tile begin 4 banks apart, and 2 or 4
+  // lanes share a row. Of 8 rows, the even ones are copied first: those of 8 lanes then begin 8 banks apart.
+  // Those of tensor tiles do so anyway.
+  static __device__ __forceinline__ int first_row() {
+    const int row = static_cast<int>(threadIdx.x) / kPerRow * kRows;
+    return Tile::kVectors || Tile::kTensor ? row : row / 8 * 8 + row % 4 * 2 + row / 4 % 2;
+  }
+
   template <int V>
-  __device__ __forceinline__ void copy_row(float* k_tile, int k) const {
+  __device__ __forceinline__ void copy_row(Element* k_tile, int k) const {
     if (k >= Tile::kK) return;
     const int columns = source_.c - first_column_;
     const bool inside = walk_.inside(position_);
-    const float* from = source_.data + static_cast<int64_t>(position_.channel) * source_.patch +
-                        source_.offset(walk_.r(position_), walk_.s(position_)) + first_column_;
+    const Element* from = source_.data + static_cast<int64_t>(position_.channel) * source_.patch +
+                          source_.offset(walk_.r(position_), walk_.s(position_)) + first_column_;
     RONDO_UNROLL_BY(4)
     for (int step = 0; step * kPerRow * V < Tile::kN; ++step) {
-      const int column = KTile::template copied<V, kPerRow>(threadIdx.x % kPerRow, step);
+      const int column = KTile::template copied<V, kPerRow>(threadIdx.x % kPerRow, k, step);
       if (column < Tile::kN)
-        ptx::cp_async<4 * V>(k_tile + KTile::at(k, column), from + column, inside && column < columns);
+        ptx::cp_async<sizeof(Element) * V>(k_tile + KTile::at(k, column), from + column,
+                                           inside && column < columns);
     }
   }
 
-  const FilterSource& source_;
+  const FilterSource<Element>& source_;
   const TapWalk& walk_;
   int first_column_;
   TapPosition position_, step_;

@@ -15,26 +15,29 @@ struct GatherRow {
   int y, x;
 };
 
+template <class T>
 struct GatherSource {
-  const float* data;
+  const T* data;
   int channels;
   Axis h, w;
-  int width;  // floats per copy
+  int width;  // elements per copy
 };
 
 template <class KTile, class Tile>
 class GatherLoader {
  public:
+  using Element = typename Tile::Element;
+
   // all_visible: every tap of the walk is inside the image for every row, so no bounds check is needed.
-  __device__ __forceinline__ GatherLoader(const GatherSource& source, const TapWalk& walk,
+  __device__ __forceinline__ GatherLoader(const GatherSource<Element>& source, const TapWalk& walk,
                                           const GatherRow* rows, bool all_visible)
       : source_(source), walk_(walk), rows_(rows), all_visible_(all_visible), step_(walk.at(Tile::kK)) {
-    const int width = source.width < Tile::kWidestCopy ? source.width : Tile::kWidestCopy;
+    const int width = copied_width<Tile>(source.width);
     position_ = walk.at(threadIdx.x % (Tile::kK / width) * width);
   }
 
-  __device__ __forceinline__ void copy(float* k_tile) {
-    with_width<Tile::kWidestCopy>(source_.width, [&]<int V>() {
+  __device__ RONDO_INLINE_ON_GPU void copy(Element* k_tile) {
+    with_width<Tile, Tile::kWidestCopy>(source_.width, [&]<int V>() {
       constexpr int kPerRow = Tile::kK / V, kRows = Tile::kThreads / kPerRow;
       const int chunk = threadIdx.x % kPerRow, first = threadIdx.x / kPerRow;
       if constexpr (kRows > 0) {
@@ -51,24 +54,24 @@ class GatherLoader {
  private:
   // Copies the rows first, first + step, ... at k of the k-tile.
   template <int V>
-  __device__ __forceinline__ void copy_chunks(float* k_tile, const TapPosition& position, int k, int first,
+  __device__ __forceinline__ void copy_chunks(Element* k_tile, const TapPosition& position, int k, int first,
                                               int step) const {
     const bool inside = walk_.inside(position);
     const int dy = source_.h.direction * walk_.r(position), dx = source_.w.direction * walk_.s(position);
-    const float* from =
+    const Element* from =
         source_.data + (static_cast<int64_t>(dy) * source_.w.size + dx) * source_.channels + position.channel;
     if (all_visible_) {
       const GatherRow* rows = rows_;
       RONDO_UNROLL_BY(4)
       for (int i = first; i < Tile::kM; i += step)
-        ptx::cp_async<4 * V>(k_tile + KTile::at(k, i), from + rows[i].from, inside);
+        ptx::cp_async<sizeof(Element) * V>(k_tile + KTile::at(k, i), from + rows[i].from, inside);
       return;
     }
     RONDO_UNROLL_BY(2)
     for (int i = first; i < Tile::kM; i += step) {
       const GatherRow& row = rows_[i];
-      ptx::cp_async<4 * V>(k_tile + KTile::at(k, i), from + row.from,
-                           inside && visible(row.y + dy, row.x + dx));
+      ptx::cp_async<sizeof(Element) * V>(k_tile + KTile::at(k, i), from + row.from,
+                                         inside && visible(row.y + dy, row.x + dx));
     }
   }
   __device__ __forceinline__ bool visible(int y, int x) const {
@@ -76,7 +79,7 @@ class GatherLoader {
            static_cast<unsigned>(x) < static_cast<unsigned>(source_.w.size);
   }
 
-  const GatherSource& source_;
+  const GatherSource<Element>& source_;
   const TapWalk& walk_;
   const GatherRow* rows_;
   bool all_visible_;

@@ -11,8 +11,8 @@
 namespace rondo {
 
 // The shared memory of a block: of forward and data gradient (kGatherNeeds), and of the filter gradient.
-inline constexpr SharedNeeds kGatherNeeds = {Order::k_major, 24};
-inline constexpr SharedNeeds kPatchNeeds = {Order::mn_major, 12};
+inline constexpr TileNeeds kGatherNeeds = {Order::k_major, 24};
+inline constexpr TileNeeds kPatchNeeds = {Order::mn_major, 12};
 
 // With a tile, runs the implicit GEMM with that tile; options.algorithm is ignored. Without a tile, chooses
 // one from the shape and the device, or selects the few-channel kernel (few_channels.h) or Winograd's
@@ -28,5 +28,19 @@ Status conv2d_data_gradient(std::optional<TileId> tile, ImageView<float> dx, Ima
 Status conv2d_filter_gradient(std::optional<TileId> tile, FilterView<float> dw, ImageView<const float> dy,
                               ImageView<const float> x, const Conv2dOptions& options, Workspace workspace,
                               cudaStream_t stream);
+
+// The same for bfloat16, with a tile of that type.
+Status conv2d_forward(std::optional<TileId> tile, ImageView<__nv_bfloat16> y,
+                      ImageView<const __nv_bfloat16> x, FilterView<const __nv_bfloat16> filter,
+                      const Conv2dOptions& options, const Conv2dEpilogue& epilogue, Workspace workspace,
+                      cudaStream_t stream);
+
+Status conv2d_data_gradient(std::optional<TileId> tile, ImageView<__nv_bfloat16> dx,
+                            ImageView<const __nv_bfloat16> dy, FilterView<const __nv_bfloat16> filter,
+                            const Conv2dOptions& options, Workspace workspace, cudaStream_t stream);
+
+Status conv2d_filter_gradient(std::optional<TileId> tile, FilterView<float> dw,
+                              ImageView<const __nv_bfloat16> dy, ImageView<const __nv_bfloat16> x,
+                              const Conv2dOptions& options, Workspace workspace, cudaStream_t stream);
 
 }  // namespace rondo

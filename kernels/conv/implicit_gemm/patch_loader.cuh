@@ -25,8 +25,10 @@ __device__ inline PatchTap patch_tap(const ConvGeometry& g, int row, int width) 
 template <class KTile, class Tile>
 class PatchLoader {
  public:
+  using Element = typename Tile::Element;
+
   // `pixels` output pixels remain, starting with number `first`.
-  __device__ __forceinline__ PatchLoader(const float* x, const ConvGeometry& g, const PatchTap* taps,
+  __device__ __forceinline__ PatchLoader(const Element* x, const ConvGeometry& g, const PatchTap* taps,
                                          int64_t first, int64_t pixels, int width)
       : x_(x), geometry_(g), taps_(taps), left_(pixels), width_(width) {
     const int64_t pixel = first + threadIdx.x / kPerRow * kPixels;
@@ -35,8 +37,8 @@ class PatchLoader {
     image_ = static_cast<int>(pixel / g.q / g.p);
   }
 
-  __device__ __forceinline__ void copy(float* k_tile) {
-    with_width<Tile::kWidestCopy>(width_, [&]<int V>() {
+  __device__ RONDO_INLINE_ON_GPU void copy(Element* k_tile) {
+    with_width<Tile, Tile::kWidestCopy>(width_, [&]<int V>() {
       RONDO_UNROLL_BY(1)
       for (int j = 0; j < kPixels; ++j) {
         copy_pixel<V>(k_tile, threadIdx.x / kPerRow * kPixels + j);
@@ -61,34 +63,34 @@ class PatchLoader {
   }
 
   template <int V>
-  __device__ __forceinline__ void copy_pixel(float* k_tile, int k) const {
+  __device__ __forceinline__ void copy_pixel(Element* k_tile, int k) const {
     if (k >= Tile::kK) return;
     const ConvGeometry& g = geometry_;
     const bool inside = k < left_;
     const int y = p_ * g.stride_h - g.pad_h, x = q_ * g.stride_w - g.pad_w;
-    const float* pixel =
+    const Element* pixel =
         x_ + static_cast<int64_t>(image_) * g.h * g.w * g.c + (static_cast<int64_t>(y) * g.w + x) * g.c;
     const PatchTap* taps = taps_;
     if (g.pad_h == 0 && g.pad_w == 0) {  // every tap is inside the image
       RONDO_UNROLL_BY(4)
       for (int step = 0; step * kPerRow * V < Tile::kM; ++step) {
-        const int row = KTile::template copied<V, kPerRow>(threadIdx.x % kPerRow, step);
+        const int row = KTile::template copied<V, kPerRow>(threadIdx.x % kPerRow, k, step);
         if (row < Tile::kM)
-          ptx::cp_async<4 * V>(k_tile + KTile::at(k, row), pixel + taps[row].offset, inside);
+          ptx::cp_async<sizeof(Element) * V>(k_tile + KTile::at(k, row), pixel + taps[row].offset, inside);
       }
       return;
     }
     for (int step = 0; step * kPerRow * V < Tile::kM; ++step) {
-      const int row = KTile::template copied<V, kPerRow>(threadIdx.x % kPerRow, step);
+      const int row = KTile::template copied<V, kPerRow>(threadIdx.x % kPerRow, k, step);
       if (row >= Tile::kM) break;
       const PatchTap& tap = taps[row];
       const bool visible = static_cast<unsigned>(y + tap.y) < static_cast<unsigned>(g.h) &&
                            static_cast<unsigned>(x + tap.x) < static_cast<unsigned>(g.w);
-      ptx::cp_async<4 * V>(k_tile + KTile::at(k, row), pixel + tap.offset, inside && visible);
+      ptx::cp_async<sizeof(Element) * V>(k_tile + KTile::at(k, row), pixel + tap.offset, inside && visible);
     }
   }
 
-  const float* x_;
+  const Element* x_;
   const ConvGeometry& geometry_;
   const PatchTap* taps_;
   int64_t left_;

@@ -32,7 +32,7 @@ bool pays(const ConvGeometry& geometry);
 // Returns whether a convolution uses the algorithm, provided that the workspace is large enough.
 inline bool wanted(const ConvGeometry& geometry, const Conv2dOptions& options) {
   return options.algorithm == ConvAlgorithm::winograd ||
-         (options.algorithm == ConvAlgorithm::automatic && pays(geometry));
+         (options.algorithm == ConvAlgorithm::automatic && options.math == Math::fp32 && pays(geometry));
 }
 
 // The workspace for the transformed filter of forward and data gradient; 16-byte aligned.

@@ -1,6 +1,7 @@
 // Each thread transforms the filters of N out channels x N in channels. The in channels are contiguous in
 // memory. If the columns are out channels (forward), the N x N values of each tap are transposed after
-// loading.
+// loading. On a GPU the halves of a warp have adjacent rows of one panel: 8 adjacent in channels are a
+// sector. The values are loaded one by one: 16-byte loads would need 50 registers more.
 #include <rondo/kernels/conv/winograd/winograd_filter.cuh>
 #include <rondo/kernels/conv/winograd/winograd_math.cuh>
 
@@ -16,10 +17,11 @@ __global__ __launch_bounds__(kThreads) void transform_filter_kernel(float* __res
                                                                     int c) {
   const TransformedFilter layout = {to, for_data_gradient ? k : c, for_data_gradient ? c : k};
   const int64_t item = static_cast<int64_t>(blockIdx.x) * kThreads + threadIdx.x;
-  const int per_row = layout.panels() * (kPanel / N);
-  const int column = static_cast<int>(item % per_row) * N;
-  const int row = static_cast<int>(item / per_row) * N;
-  if (row >= layout.inner) return;
+  constexpr int kPerRow = kPanel / N;  // threads for a row of a panel
+  const int rows = layout.inner / N;
+  const int row = static_cast<int>(item / kPerRow % rows) * N;
+  const int column = static_cast<int>(item / kPerRow / rows) * kPanel + static_cast<int>(item % kPerRow) * N;
+  if (column >= layout.panels() * kPanel) return;
 
   Vec<N> taps[N][3][3];  // [row]; the elements of a Vec are columns
   if (column < layout.columns) {

@@ -56,7 +56,7 @@ inline constexpr bool kCombinesLoads = true;
 template <class KTile>
 __device__ __forceinline__ void multiplies_unwritten([[maybe_unused]] const KTile& k_tile) {
 #ifdef __SIMT__
-  simt::allow_unwritten(&k_tile, sizeof(k_tile));
+  if (threadIdx.x == 0) simt::allow_unwritten(&k_tile, sizeof(k_tile));
 #endif
 }
 

@@ -1,0 +1,219 @@
+// Forward convolution and data gradient as an implicit GEMM. The matrix of patches is never stored: the
+// loader gathers its k-tiles from the image directly into shared memory (gather_loader.cuh). tile_mainloop()
+// multiplies them, as in gemm_06.
+//
+//   forward:   rows = output pixels, columns = out channels, k = (tap, in channel)
+//   backward:  rows = input pixels,  columns = in channels,  k = (tap, out channel)
+//
+// Where taps can fall outside the image (padding, backward), the image index varies fastest over the rows.
+// Then most rows of a tile have the same position, and therefore the same taps inside the image (taps.cuh).
+// In a forward pass without padding every tap is inside, and the rows are in memory order, which suits the
+// caches. The backward pass of a strided convolution sorts its rows by phase, and each block processes one
+// phase.
+//
+// The kernel is for every kind of tile. Each .cu file instantiates it for the tiles of one arithmetic.
+#pragma once
+
+#include <rondo/kernels/conv/conv_geometry.h>
+#include <rondo/kernels/conv/implicit_gemm/filter_loaders.cuh>
+#include <rondo/kernels/conv/implicit_gemm/gather_loader.cuh>
+#include <rondo/kernels/conv/implicit_gemm/implicit_gemm.h>
+#include <rondo/kernels/core/launch.cuh>
+#include <rondo/kernels/core/shared.cuh>
+#include <rondo/kernels/gemm/epilogue.cuh>
+#include <rondo/kernels/gemm/tensor_mainloop.cuh>
+#include <rondo/kernels/gemm/tile_mainloop.cuh>
+#include <rondo/kernels/gemm/tiles.cuh>
+
+#include <algorithm>
+
+namespace rondo {
+
+enum class Pass { forward, backward };
+
+template <class T>
+struct Conv2dParameters {
+  ConvGeometry geometry;
+  const T* from;  // x or dy
+  const T* filter;
+  T* to;                         // y or dx
+  int from_width, filter_width;  // elements per copy
+  bool image_fastest;
+  int tiles_n, blocks_per_phase;
+  Epilogue epilogue;
+};
+
+// The rows of one phase. A forward pass has one phase.
+struct Rows {
+  Axis h, w;
+  int images;
+  bool image_fastest;
+  int to_h, to_w, channels;  // of one image of the result
+
+  __host__ __device__ int64_t count() const { return static_cast<int64_t>(images) * h.rows * w.rows; }
+};
+template <Pass pass, class T>
+__host__ __device__ Rows rows_of(const Conv2dParameters<T>& p, int phase) {
+  const ConvGeometry& g = p.geometry;
+  if (pass == Pass::forward)
+    return {forward_axis(g.h, g.p, g.r, g.stride_h, g.pad_h),
+            forward_axis(g.w, g.q, g.s, g.stride_w, g.pad_w),
+            g.images,
+            p.image_fastest,
+            g.p,
+            g.q,
+            g.k};
+  const int phases_w = phases_of(g.w, g.stride_w);
+  return {backward_axis(g.h, g.p, g.r, g.stride_h, g.pad_h, phase / phases_w),
+          backward_axis(g.w, g.q, g.s, g.stride_w, g.pad_w, phase % phases_w),
+          g.images,
+          p.image_fastest,
+          g.h,
+          g.w,
+          g.c};
+}
+
+struct RowPlace {
+  int64_t image;
+  int h, w;
+};
+__device__ inline RowPlace place_of(const Rows& rows, int64_t row) {
+  const int64_t positions = static_cast<int64_t>(rows.h.rows) * rows.w.rows;
+  const int64_t image = rows.image_fastest ? row % rows.images : row / positions;
+  const int position = static_cast<int>(rows.image_fastest ? row / rows.images : row % positions);
+  return {image, position / rows.w.rows, position % rows.w.rows};
+}
+
+// Rows past the end repeat the last row: they read valid memory, and their results are not stored.
+__device__ __forceinline__ GatherRow gather_row(const Rows& rows, int from_channels, int64_t row) {
+  const RowPlace place = place_of(rows, min(row, rows.count() - 1));
+  const int y = rows.h.from_first + place.h * rows.h.from_step,
+            x = rows.w.from_first + place.w * rows.w.from_step;
+  const int to_y = rows.h.to_first + place.h * rows.h.to_step,
+            to_x = rows.w.to_first + place.w * rows.w.to_step;
+  const int64_t from = (place.image * rows.h.size + y) * rows.w.size + x;
+  const int64_t to = (place.image * rows.to_h + to_y) * rows.to_w + to_x;
+  return {from * from_channels, to * rows.channels, y, x};
+}
+
+struct TileTaps {
+  TapWalk walk;
+  bool all_visible;  // for all rows
+};
+
+// The taps that the rows [first, last] need.
+__device__ inline TileTaps tile_taps(const Rows& rows, int channels, int64_t first, int64_t last) {
+  RowPlace begin = {0, 0, 0}, end = {0, rows.h.rows - 1, rows.w.rows - 1};
+  bool one_position = false;
+  if (rows.image_fastest) {
+    const RowPlace a = place_of(rows, first), b = place_of(rows, last);
+    begin.h = a.h, end.h = b.h;
+    if (a.h == b.h) begin.w = a.w, end.w = b.w;
+    one_position = a.h == b.h && a.w == b.w;
+  }
+  const TapRange r = taps_between(rows.h, begin.h, end.h), s = taps_between(rows.w, begin.w, end.w);
+  return {TapWalk(r, s, channels), one_position || !rows.image_fastest};
+}
+
+// The order of the filters. Without tensor cores it decides only the padding in shared memory. The filters of
+// the data gradient are MN-major, but the longer padding of that order would leave room for one block less on
+// an H100. BackwardFilterLoader::first_row() copies without bank conflicts with the shorter one.
+template <class Tile, Pass pass>
+inline constexpr Order kFilterOrder =
+    Tile::kTensor&& pass == Pass::backward ? Order::mn_major : Order::k_major;
+
+template <class Tile, Pass pass>
+struct Conv2dShared {
+  TileShared<Tile, Order::k_major, kFilterOrder<Tile, pass>> tile;
+  GatherRow rows[Tile::kM];
+};
+
+template <class Tile, Pass pass>
+__global__ __launch_bounds__(Tile::kThreads, Tile::kBlocksAtOnce) void conv2d_kernel(
+    const Conv2dParameters<typename Tile::Element> p) {
+  constexpr Order kOrderB = kFilterOrder<Tile, pass>;
+  using Filters = KTileB<Tile, kOrderB>;
+  using FilterLoader = std::conditional_t<pass == Pass::forward, ForwardFilterLoader<Filters, Tile>,
+                                          BackwardFilterLoader<Filters, Tile>>;
+  auto& shared = shared_memory<Conv2dShared<Tile, pass>>();
+  const ConvGeometry& g = p.geometry;
+  const int block = static_cast<int>(blockIdx.x) % p.blocks_per_phase;
+  const int64_t row0 = static_cast<int64_t>(block) / p.tiles_n * Tile::kM;
+  const int column0 = block % p.tiles_n * Tile::kN;
+  const Rows rows = rows_of<pass>(p, static_cast<int>(blockIdx.x) / p.blocks_per_phase);
+  if (row0 >= rows.count()) return;  // the first phase has the most rows
+  const int from_channels = pass == Pass::forward ? g.c : g.k;
+
+  for (int i = threadIdx.x; i < Tile::kM; i += Tile::kThreads)
+    shared.rows[i] = gather_row(rows, from_channels, row0 + i);
+  __syncthreads();
+
+  const TileTaps taps = tile_taps(rows, from_channels, row0, min(row0 + Tile::kM, rows.count()) - 1);
+  const GatherSource<typename Tile::Element> source = {p.from, from_channels, rows.h, rows.w, p.from_width};
+  const FilterSource<typename Tile::Element> filter = {p.filter,       g.k,    g.s,   g.c, g.patch,
+                                                       p.filter_width, rows.h, rows.w};
+  GatherLoader<KTileA<Tile, Order::k_major>, Tile> a(source, taps.walk, shared.rows, taps.all_visible);
+  FilterLoader b(filter, taps.walk, column0);
+  Accumulators<Tile> acc;
+  tile_mainloop<Tile, Order::k_major, kOrderB>(acc, shared.tile, a, b,
+                                               ceil_div(taps.walk.length(), Tile::kK));
+
+  visit_results<Tile, Order::k_major>(acc, [&](int row, int column, const auto& sums) {
+    if (row0 + row >= rows.count()) return;
+    if constexpr (std::is_same_v<typename Tile::Element, float>)
+      p.epilogue.store_tile_row(p.to + shared.rows[row].to, column0 + column, rows.channels, sums);
+    else
+      p.epilogue.store_pair(p.to + shared.rows[row].to, column0 + column, rows.channels, sums);
+  });
+}
+template <class Tile, Pass pass>
+Status launch_conv2d_tile(const char* name, Conv2dParameters<typename Tile::Element>& p,
+                          cudaStream_t stream) {
+  const ConvGeometry& g = p.geometry;
+  const int64_t phases =
+      pass == Pass::forward ? 1 : int64_t{phases_of(g.h, g.stride_h)} * phases_of(g.w, g.stride_w);
+  static_assert(sizeof(Conv2dShared<Tile, pass>) ==
+                sizeof(TileShared<Tile, Order::k_major, kFilterOrder<Tile, pass>>) +
+                    kGatherNeeds.bytes_per_row * Tile::kM);
+  p.tiles_n = ceil_div(pass == Pass::forward ? g.k : g.c, Tile::kN);
+  const int64_t blocks = ceil_div<int64_t>(rows_of<pass>(p, 0).count(), Tile::kM) * p.tiles_n;
+  p.blocks_per_phase = static_cast<int>(std::min<int64_t>(blocks, INT32_MAX));  // launch() rejects more
+  const LaunchShape shape = {
+      .grid_x = blocks * phases, .block_x = Tile::kThreads, .shared_bytes = sizeof(Conv2dShared<Tile, pass>)};
+  return launch(name, shape, stream, conv2d_kernel<Tile, pass>, p);
+}
+
+// Sets the widths of the copies and stores. Returns false if there is nothing to compute.
+template <Pass pass, class T>
+bool prepare_conv2d(Conv2dParameters<T>& p) {
+  const ConvGeometry& g = p.geometry;
+  const int columns = pass == Pass::forward ? g.k : g.c, from_channels = pass == Pass::forward ? g.c : g.k;
+  p.from_width = copy_width(p.from, from_channels, from_channels);
+  p.filter_width = copy_width(p.filter, g.c, g.c);
+  p.epilogue.aligned = sizeof(T) == 4 ? copy_width(p.to, columns, 4) == 4
+                                      : reinterpret_cast<uintptr_t>(p.to) % 4 == 0 && columns % 2 == 0;
+  return columns > 0 && g.images > 0 && (pass == Pass::backward ? g.h > 0 && g.w > 0 : g.output_pixels > 0);
+}
+
+// The tile for the current device, if `tile` is none.
+template <Pass pass>
+Status choose_conv2d_tile(std::optional<TileId>* tile, const ConvGeometry& g, DType type, Math math) {
+  if (*tile) return {};
+  DeviceFacts device;
+  RONDO_RETURN_IF_ERROR(device_facts(&device));
+  TileNeeds needs = kGatherNeeds;
+  needs.type = type;
+  needs.math = math;
+  *tile = pass == Pass::forward
+              ? choose_tile(g.output_pixels, g.k, 1, needs, device)
+              : choose_tile(static_cast<int64_t>(g.images) * g.h * g.w, g.c, 1, needs, device);
+  return {};
+}
+
+// For conv2d_forward.cu: launches the kernel with a tile of one arithmetic each.
+Status launch_conv2d_tf32(const char* name, Pass pass, TileId tile, Conv2dParameters<float>& p,
+                          cudaStream_t stream);
+Status launch_conv2d_tf32x3(const char* name, Pass pass, TileId tile, Conv2dParameters<float>& p,
+                            cudaStream_t stream);
+
+}  // namespace rondo

@@ -1,0 +1,14 @@
+// The implicit GEMM of the forward convolution and of the data gradient with the tiles of tf32x3.
+#include <rondo/kernels/conv/implicit_gemm/conv2d_kernel.cuh>
+
+namespace rondo {
+
+Status launch_conv2d_tf32x3(const char* name, Pass pass, TileId tile, Conv2dParameters<float>& p,
+                            cudaStream_t stream) {
+  return with_tensor_tile<Tf32x3Product>(tile, [&]<class Tile>() {
+    return pass == Pass::forward ? launch_conv2d_tile<Tile, Pass::forward>(name, p, stream)
+                                 : launch_conv2d_tile<Tile, Pass::backward>(name, p, stream);
+  });
+}
+
+}  // namespace rondo

@@ -1,0 +1,95 @@
+// Filter gradient as an implicit GEMM with a long inner dimension:
+//
+//   rows = (tap, in channel), columns = out channels, k = output pixels of the whole batch
+//
+// The result is the transpose of dw; it has few values and is stored transposed. Blocks share tiles and split
+// k (split_k.cuh). Rows are (tap, channel) rather than out channels because there are more of them, and tiles
+// are higher than wide, so less of a tile is unused.
+//
+// The kernel is for every kind of tile. Each .cu file instantiates it for the tiles of one arithmetic.
+#pragma once
+
+#include <rondo/kernels/conv/conv_geometry.h>
+#include <rondo/kernels/conv/implicit_gemm/implicit_gemm.h>
+#include <rondo/kernels/conv/implicit_gemm/patch_loader.cuh>
+#include <rondo/kernels/core/launch.cuh>
+#include <rondo/kernels/core/shared.cuh>
+#include <rondo/kernels/gemm/split_k.cuh>
+#include <rondo/kernels/gemm/tensor_mainloop.cuh>
+#include <rondo/kernels/gemm/tile_mainloop.cuh>
+#include <rondo/kernels/gemm/tiles.cuh>
+
+namespace rondo {
+
+template <class T>
+struct FilterGradientParameters {
+  ConvGeometry geometry;
+  const T* x;
+  const T* dy;
+  float* dw;
+  int x_width, dy_width;
+  int tiles_n;
+  int64_t pixels_per_split;
+  Partials partials;  // if data is null, the kernel itself stores the result
+};
+
+template <class Tile>
+struct FilterGradientShared {
+  TileShared<Tile, Order::mn_major> tile;
+  PatchTap taps[Tile::kM];
+};
+
+template <class Tile>
+__global__ __launch_bounds__(Tile::kThreads, Tile::kBlocksAtOnce) void conv2d_filter_gradient_kernel(
+    const FilterGradientParameters<typename Tile::Element> p) {
+  using KTileRows = KTileA<Tile, Order::mn_major>;
+  auto& shared = shared_memory<FilterGradientShared<Tile>>();
+  const ConvGeometry& g = p.geometry;
+  const int row0 = static_cast<int>(blockIdx.x) / p.tiles_n * Tile::kM;
+  const int column0 = static_cast<int>(blockIdx.x) % p.tiles_n * Tile::kN;
+  const int64_t first = blockIdx.y * p.pixels_per_split;
+  const int64_t pixels = min(g.output_pixels - first, p.pixels_per_split);
+
+  for (int i = threadIdx.x; i < Tile::kM; i += Tile::kThreads)
+    shared.taps[i] = patch_tap(g, row0 + i, p.x_width);
+  __syncthreads();
+
+  PatchLoader<KTileRows, Tile> a(p.x, g, shared.taps, first, pixels, p.x_width);
+  MatrixLoader<Order::mn_major, KTileB<Tile, Order::mn_major>, Tile::kN, Tile> b(
+      p.dy + first * g.k + column0, g.k, g.k - column0, pixels, p.dy_width);
+  Accumulators<Tile> acc;
+  tile_mainloop<Tile, Order::mn_major, Order::mn_major>(acc, shared.tile, a, b,
+                                                        ceil_div<int64_t>(pixels, Tile::kK));
+
+  visit_results<Tile, Order::mn_major>(
+      acc, [&]<int N>(int row_in_tile, int column_in_tile, const Vec<N>& sums) {
+        const int row = row0 + row_in_tile, column = column0 + column_in_tile;
+        if (row >= g.patch) return;
+        if (p.partials.data)
+          return Epilogue{.aligned = true}.store_tile_row(p.partials.row(blockIdx.y, row), column, g.k, sums);
+        RONDO_UNROLL
+        for (int j = 0; j < N; ++j)
+          if (column + j < g.k) p.dw[static_cast<int64_t>(column + j) * g.patch + row] = sums[j];
+      });
+}
+
+template <class Tile>
+Status launch_filter_gradient_tile(const char* name, FilterGradientParameters<typename Tile::Element>& p,
+                                   int64_t splits, cudaStream_t stream) {
+  static_assert(sizeof(FilterGradientShared<Tile>) ==
+                sizeof(TileShared<Tile, Order::mn_major>) + kPatchNeeds.bytes_per_row * Tile::kM);
+  p.tiles_n = ceil_div(p.geometry.k, Tile::kN);
+  const LaunchShape shape = {.grid_x = ceil_div<int64_t>(p.geometry.patch, Tile::kM) * p.tiles_n,
+                             .grid_y = splits,
+                             .block_x = Tile::kThreads,
+                             .shared_bytes = sizeof(FilterGradientShared<Tile>)};
+  return launch(name, shape, stream, conv2d_filter_gradient_kernel<Tile>, p);
+}
+
+// For conv2d_filter_gradient.cu: launches the kernel with a tile of one arithmetic each.
+Status launch_filter_gradient_tf32(const char* name, TileId tile, FilterGradientParameters<float>& p,
+                                   int64_t splits, cudaStream_t stream);
+Status launch_filter_gradient_tf32x3(const char* name, TileId tile, FilterGradientParameters<float>& p,
+                                     int64_t splits, cudaStream_t stream);
+
+}  // namespace rondo
