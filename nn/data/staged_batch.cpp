@@ -58,7 +58,7 @@ void StagedBatch::load(Replica& replica, size_t rank, Shard samples, const LossT
   const Staged& staged = staged_[rank];
   const int64_t skip = samples.first - staged.shard.first;
   const cudaStream_t stream = replica.stream();
-  copy(replica.input().data, staged.x.data() + skip * width(replica), samples.size * width(replica), stream);
+  copy(replica.input().as(), staged.x.data() + skip * width(replica), samples.size * width(replica), stream);
   if (loss_ == Loss::cross_entropy)
     copy(target.labels.data, staged.labels.data() + skip, samples.size, stream);
   else

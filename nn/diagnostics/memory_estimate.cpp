@@ -51,6 +51,7 @@ MemoryEstimate estimate_training(const Graph& graph, const EstimateOptions& opti
     exchange += Communicator::bytes_per_rank(options.ranks, communicator);
   return {{
       {"parameters", replica.parameters},
+      {"parameters in bfloat16", replica.rounded_parameters},
       {"gradients", (options.accumulates ? 2 : 1) * replica.gradients},
       {"optimizer", options.optimizer.arenas * replica.parameters + options.optimizer.bytes},
       {"layers' states", replica.states},

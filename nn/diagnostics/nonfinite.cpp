@@ -42,7 +42,7 @@ class Search {
   // Checks `tensor_of(replica)` of each replica; `name` is the name in the result.
   template <class TensorOf>
   void check(const std::string& name, TensorOf tensor_of) {
-    check_all_processes([&](Replica& replica) { return tensor_of(replica).elements(); }, name,
+    check_all_processes(tensor_of, name,
                         [&](Replica& replica, int64_t index) {
                           return position_in(tensor_of(replica), replica.first(), index);
                         });
@@ -51,7 +51,7 @@ class Search {
   void check(const std::string& name, const Parameter& parameter, Data data) {
     check_all_processes(
         [&](Replica& replica) {
-          return VectorView<float>{data(replica), parameter.size};
+          return Tensor{data(replica), 1, {1, 1, parameter.size}};
         },
         name, [&](Replica&, int64_t index) { return position_in(parameter.shape, index); });
   }
@@ -65,10 +65,10 @@ class Search {
     float value = 0;
   };
 
-  template <class View, class Position>
-  void check_all_processes(View view, const std::string& name, Position position) {
+  template <class TensorOf, class Position>
+  void check_all_processes(TensorOf tensor_of, const std::string& name, Position position) {
     if (result_) return;
-    check_this_process(view, name, position);
+    check_this_process(tensor_of, name, position);
     if (!world_ || !world_->processes()) return;
     Found own;
     if (result_) {
@@ -82,22 +82,27 @@ class Search {
         result_ = NonfiniteTensor{found.replica, name, found.position.data(), found.index, found.value};
   }
 
-  template <class View, class Position>
-  void check_this_process(View view, const std::string& name, Position position) {
+  template <class TensorOf, class Position>
+  void check_this_process(TensorOf tensor_of, const std::string& name, Position position) {
     for (size_t r = 0; r < replicas_.size() && !result_; ++r) {
       Replica& replica = replicas_[r];
-      const VectorView<float> elements = view(replica);
-      if (!elements.data) continue;
+      const Tensor tensor = tensor_of(replica);
+      if (!tensor.data) continue;
       const DeviceScope scope(replica.device());
-      throw_if_error(first_nonfinite({found_[r].data(), 1}, elements, false, replica.stream()));
+      throw_if_error(with_element_type(tensor.type, [&]<class T>(T) {
+        return first_nonfinite({found_[r].data(), 1}, tensor.elements<T>(), false, replica.stream());
+      }));
       RONDO_CUDA_THROW(cudaStreamSynchronize(replica.stream()));
       const unsigned long long found = found_[r].download()[0];
       if (found == kAllFinite) continue;
       const auto index = static_cast<int64_t>(found);
       NonfiniteTensor& bad = result_.emplace();
       bad = {static_cast<int>(r), name, position(replica, index), index, 0};
-      RONDO_CUDA_THROW(
-          cudaMemcpy(&bad.value, elements.data + index, sizeof(bad.value), cudaMemcpyDeviceToHost));
+      throw_if_error(with_element_type(tensor.type, [&]<class T>(T value) {
+        RONDO_CUDA(cudaMemcpy(&value, tensor.as<T>() + index, sizeof(value), cudaMemcpyDeviceToHost));
+        bad.value = static_cast<float>(value);
+        return Status();
+      }));
     }
   }
 

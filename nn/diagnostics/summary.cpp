@@ -13,7 +13,8 @@ Summary summarise(const Graph& graph, int64_t batch, int64_t checkpoint_layers) 
     SummaryRow row;
     row.name = node.name;
     row.layer = node.op->description();
-    row.output = graph.values()[static_cast<size_t>(node.output)].shape;
+    row.output = graph.value(node.output).shape;
+    row.type = graph.value(node.output).type;
     for (int p : node.parameters) row.parameters += graph.parameters()[static_cast<size_t>(p)].size;
     row.flops = node.op->flops();
     summary.parameters += row.parameters;

@@ -13,6 +13,7 @@ struct SummaryRow {
   std::string name;   // "3.0.body.1": path of the module
   std::string layer;  // "conv 64 @ 3x3"
   Shape output;
+  DType type = DType::float32;  // of the output
   int64_t parameters = 0;
   double flops = 0;  // forward, per sample
 };

@@ -1,5 +1,7 @@
 #include <rondo/nn/graph/graph.h>
 
+#include <rondo/kernels/activation/cast.h>
+
 #include <algorithm>
 #include <numeric>
 
@@ -24,7 +26,45 @@ int64_t checked_product(const std::string& name, std::span<const int64_t> sides)
       bad_argument(name, " is ", all, ", no side may be negative, and the product at most ", kMostElements));
 }
 
-Graph::Graph(Shape input) : output_shape_(input) {
+void throw_wrong_type(DType is, DType wanted) {
+  throw Error(
+      bad_argument("tensor: its elements are ", name_of(is), ", must be ", name_of(wanted), " for this use"));
+}
+
+namespace {
+
+// Converts a tensor to another type, and its gradient back.
+class CastOp : public Op {
+ public:
+  explicit CastOp(DType to) : to_(to) {}
+  std::string description() const override { return concat("cast to ", name_of(to_)); }
+  Status forward(const OpContext& context) const override {
+    return convert(context.output, context.inputs[0], context.stream);
+  }
+  Status backward(const OpContext& context) const override {
+    if (!context.input_gradients[0].data) return {};
+    return convert(context.input_gradients[0], context.output_gradient, context.stream);
+  }
+
+ private:
+  static Status convert(const Tensor& to, const ConstTensor& from, cudaStream_t stream) {
+    if (to.type == DType::float32) return rondo::cast(to.elements(), from.elements<__nv_bfloat16>(), stream);
+    return rondo::cast(to.elements<__nv_bfloat16>(), from.elements(), stream);
+  }
+
+  DType to_;
+};
+
+}  // namespace
+
+Graph::Graph(Shape input, Math math, DType activations)
+    : math_(math), activations_(activations), output_shape_(input) {
+  if (activations != DType::float32 && activations != DType::bfloat16)
+    throw Error(
+        bad_argument("graph: the activations are ", name_of(activations), ", must be float32 or bfloat16"));
+  if (activations != DType::float32 && math != Math::fp32)
+    throw Error(bad_argument("graph: the math is ", name_of(math), ", must be fp32 with activations of ",
+                             name_of(activations)));
   if (input.height < 1 || input.width < 1 || input.channels < 1)
     throw Error(bad_argument("graph: the input is ", input.height, " x ", input.width, " x ", input.channels,
                              ", every side must be at least 1"));
@@ -41,7 +81,7 @@ Graph::Scope::~Scope() { graph_.scope_.resize(length_); }
 Parameter Graph::make(const std::string& name, std::vector<int64_t> shape, Init init, int64_t& arena) const {
   Parameter parameter{scope_ + name, std::move(shape), init, 0, arena};
   parameter.size = checked_product("graph: '" + parameter.name + "'", parameter.shape);
-  constexpr int64_t kAlign = 4;  // 16 bytes, for vector accesses
+  const int64_t kAlign = 16 / size_of(activations_);  // 16 bytes, for vector accesses, also when rounded
   arena += (parameter.size + kAlign - 1) / kAlign * kAlign;
   return parameter;
 }
@@ -70,6 +110,21 @@ int Graph::resolved(int value) const {
 
 Value Graph::add(std::unique_ptr<Op> op, const std::vector<Value>& inputs, Shape output,
                  std::vector<int> parameters, std::vector<int> states) {
+  const DType type = inputs.empty() ? DType::float32 : this->value(inputs[0].id).type;
+  for (const Value& input : inputs)
+    if (const DType other = this->value(input.id).type; other != type)
+      throw Error(bad_argument("graph: the inputs of ", op->description(), " are ", name_of(type), " and ",
+                               name_of(other), ", must have the same type"));
+  return add(std::move(op), inputs, output, type, std::move(parameters), std::move(states));
+}
+
+Value Graph::cast(Value value, DType type) {
+  if (this->value(value.id).type == type) return value;
+  return add(std::make_unique<CastOp>(type), {value}, value.shape, type, {}, {});
+}
+
+Value Graph::add(std::unique_ptr<Op> op, const std::vector<Value>& inputs, Shape output, DType type,
+                 std::vector<int> parameters, std::vector<int> states) {
   checked_product("graph: the output of " + op->description(),
                   {output.height, output.width, output.channels});
   const int node = static_cast<int>(nodes_.size()), value = static_cast<int>(values_.size());
@@ -81,16 +136,17 @@ Value Graph::add(std::unique_ptr<Op> op, const std::vector<Value>& inputs, Shape
   std::string name = scope_.empty() ? std::string() : scope_.substr(0, scope_.size() - 1);
   nodes_.push_back(
       {std::move(op), std::move(name), std::move(ids), value, std::move(parameters), std::move(states)});
-  values_.push_back({.shape = output, .producer = node, .uses = {}});
-  return {value, output};
+  values_.push_back({.shape = output, .type = type, .producer = node, .uses = {}});
+  return {value, output, type};
 }
 
 Value Graph::reshape(Value value, Shape shape) {
   if (value.shape.size() != shape.size())
     throw Error(bad_argument("graph: ", text(value.shape), " can't be seen as ", text(shape), ", which has ",
                              shape.size(), " elements instead of ", value.shape.size()));
-  values_.push_back({.shape = shape, .producer = -1, .alias_of = value.id, .uses = {}});
-  return {static_cast<int>(values_.size()) - 1, shape};
+  const DType type = this->value(value.id).type;
+  values_.push_back({.shape = shape, .type = type, .producer = -1, .alias_of = value.id, .uses = {}});
+  return {static_cast<int>(values_.size()) - 1, shape, type};
 }
 
 bool Graph::fuse_relu(Value value) {

@@ -2,6 +2,7 @@
 // replicas.
 #pragma once
 
+#include <rondo/kernels/core/math_mode.h>
 #include <rondo/nn/graph/op.h>
 
 #include <memory>
@@ -14,6 +15,7 @@ namespace rondo::nn {
 struct Value {
   int id = -1;
   Shape shape;
+  DType type = DType::float32;  // of the elements
 };
 
 // Initial values of a parameter. Normal and uniform values come from Philox, with the parameter's index as
@@ -58,15 +60,20 @@ class Graph {
   };
   struct ValueInfo {
     Shape shape;
+    DType type = DType::float32;
     int producer = -1;      // index of the node; -1: the network's input
     int alias_of = -1;      // >= 0: same memory as that value, in another shape
     std::vector<Use> uses;  // in node order; a use of an alias counts for the value it refers to
   };
 
-  explicit Graph(Shape input);
+  // The input is float32. `activations`: the type that make_graph() converts it to; with bfloat16 the math
+  // must be fp32, because products of bfloat16 are exact in fp32. Throws a bad_argument Error.
+  explicit Graph(Shape input, Math math = Math::fp32, DType activations = DType::float32);
 
-  Value input() const { return {0, values_[0].shape}; }
-  Value output() const { return {output_, output_shape_}; }
+  Math math() const { return math_; }  // of the layers that do not choose their own
+  DType activations() const { return activations_; }
+  Value input() const { return value(0); }
+  Value output() const { return {output_, output_shape_, value(output_).type}; }
 
   // ---- For modules ----
 
@@ -86,8 +93,11 @@ class Graph {
   int parameter(const std::string& name, std::vector<int64_t> shape, Init init);
   int state(const std::string& name, std::vector<int64_t> shape, Init init);
   int non_persistent_buffer(const std::string& name, std::vector<int64_t> shape);  // zeros; not saved
+  // The output has the type of the inputs, which must be the same; without inputs, float32.
   Value add(std::unique_ptr<Op> op, const std::vector<Value>& inputs, Shape output,
             std::vector<int> parameters = {}, std::vector<int> states = {});
+  // The value in another type: an operation that converts it, or the value itself.
+  Value cast(Value value, DType type);
   Value reshape(Value value, Shape shape);  // shares the value's memory
   // Fuses a ReLU into the operation that computes `value`. Returns false if that operation cannot fuse it or
   // if `value` already has uses.
@@ -97,6 +107,10 @@ class Graph {
   // ---- For running the network ----
 
   const std::vector<Node>& nodes() const { return nodes_; }
+  Value value(int id) const {
+    const ValueInfo& info = values_[static_cast<size_t>(id)];
+    return {id, info.shape, info.type};
+  }
   const std::vector<ValueInfo>& values() const { return values_; }
   const std::vector<Parameter>& parameters() const { return parameters_; }
   const std::vector<Parameter>& states() const { return states_; }
@@ -110,8 +124,12 @@ class Graph {
   Use first_writer(int value) const;
 
  private:
+  Value add(std::unique_ptr<Op> op, const std::vector<Value>& inputs, Shape output, DType type,
+            std::vector<int> parameters, std::vector<int> states);
   Parameter make(const std::string& name, std::vector<int64_t> shape, Init init, int64_t& arena) const;
 
+  Math math_;
+  DType activations_;
   std::vector<Node> nodes_;
   std::vector<ValueInfo> values_;
   std::vector<Parameter> parameters_, states_;

@@ -17,8 +17,10 @@ struct Life {
 
 constexpr int64_t kAlign = 64;  // 256 bytes, the alignment of cudaMalloc
 
-int64_t floats_of(const Shape& shape, int64_t batch) {
-  return (shape.size() * batch + kAlign - 1) / kAlign * kAlign;
+int64_t floats_of(const Graph::ValueInfo& value, int64_t batch) {
+  constexpr int64_t kFloat = sizeof(float);
+  const int64_t floats = (value.shape.size() * batch * size_of(value.type) + kFloat - 1) / kFloat;
+  return (floats + kAlign - 1) / kAlign * kAlign;
 }
 
 // Assigns an offset to every lifetime. Returns the size of the arena.
@@ -104,10 +106,8 @@ class Planner {
   const Graph::Node& node_of(const Step& step) const {
     return graph_.nodes()[static_cast<size_t>(step.entry.node)];
   }
-  const Shape& shape(int value) const { return graph_.values()[static_cast<size_t>(value)].shape; }
-
   int64_t begin_life(int value) {
-    lives_.push_back({floats_of(shape(value), batch_), now_, now_});
+    lives_.push_back({floats_of(graph_.values()[static_cast<size_t>(value)], batch_), now_, now_});
     return static_cast<int64_t>(lives_.size()) - 1;
   }
   int64_t write(Tensors& tensors, int value) {

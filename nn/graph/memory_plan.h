@@ -15,7 +15,8 @@
 
 namespace rondo::nn {
 
-// Offsets are in floats from the beginning of the arena. kNowhere: no memory.
+// Offsets are in floats (4 bytes, whatever the type of the tensor) from the beginning of the arena. kNowhere:
+// no memory.
 constexpr int64_t kNowhere = -1;
 
 // A schedule entry, and the offsets of its operation's tensors. Tensors that backward does not read

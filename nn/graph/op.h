@@ -26,11 +26,22 @@ struct OpContext {
   Tensor output_gradient;                       // backward: to read; may be overwritten after that
   std::span<const Tensor> input_gradients;      // backward: to write; null data if not needed
   std::span<float* const> parameters;           // in the order in which they were declared
+  // The parameters as bfloat16, if activations are; otherwise empty. For products.
+  std::span<const __nv_bfloat16* const> rounded_parameters;
   std::span<float* const> parameter_gradients;  // backward: to write; sums over this replica's samples
   std::span<float* const> states;               // running statistics: kept between steps, not trained
   std::span<double* const> sums;                // shared between replicas (Op::shared_sums())
   Workspace workspace;
   cudaStream_t stream = nullptr;
+
+  // A parameter in the type T of the activations that it is multiplied with.
+  template <class T>
+  const T* weight(size_t i) const {
+    if constexpr (std::is_same_v<T, float>)
+      return parameters[i];
+    else
+      return rounded_parameters[i];
+  }
 };
 
 // The tensors of forward that backward reads. Memory of the others may be reused before backward.

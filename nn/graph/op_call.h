@@ -20,11 +20,12 @@ struct OpCall {
   std::vector<ConstTensor> inputs;
   std::vector<Tensor> input_gradients;
   std::vector<float*> parameters, gradients, states;
+  std::vector<const __nv_bfloat16*> rounded_parameters;
   double* sums[2] = {};
 
   // Fills the context's tensors and spans for `step` of `node`. tensor(offset, value) returns the tensor of a
-  // value of the graph, at this offset in the arena. parameters, gradients, states and sums must be filled
-  // before.
+  // value of the graph, at this offset in the arena. parameters, rounded_parameters, gradients, states and
+  // sums must be filled before.
   template <class TensorAt>
   void bind(const Graph::Node& node, const Step& step, TensorAt tensor) {
     const bool backward = step.entry.kind == ScheduleEntry::Kind::backward;
@@ -38,6 +39,7 @@ struct OpCall {
     if (backward) context.output_gradient = tensor(step.output_gradient, node.output);
     context.input_gradients = input_gradients;
     context.parameters = parameters;
+    context.rounded_parameters = rounded_parameters;
     context.parameter_gradients = gradients;
     context.states = states;
     context.sums = sums;
@@ -50,8 +52,12 @@ template <class TensorAt>
 void add_contributions(const Graph::Node& node, const Step& step, cudaStream_t stream, TensorAt tensor) {
   for (size_t i = 0; i < step.added_to.size(); ++i) {
     if (step.added_to[i] == kNowhere) continue;
-    const VectorView<float> sum = tensor(step.added_to[i], node.inputs[i]).elements();
-    throw_if_error(add(sum, sum, tensor(step.input_gradients[i], node.inputs[i]).elements(), false, stream));
+    const Tensor sum = tensor(step.added_to[i], node.inputs[i]),
+                 part = tensor(step.input_gradients[i], node.inputs[i]);
+    throw_if_error(with_element_type(sum.type, [&]<class T>(T) {
+      const VectorView<T> to = sum.elements<T>();
+      return add(to, to, part.elements<T>(), false, stream);
+    }));
   }
 }
 

@@ -23,7 +23,13 @@ class PassRunner {
     check_same_schedule();
   }
 
-  void forward(const std::function<void(int)>& after_node) { run(0, outside_, Kind::forward, after_node); }
+  void forward(const std::function<void(int)>& after_node) {
+    for (Replica& replica : replicas_) {
+      const DeviceScope scope(replica.device_);
+      replica.round_parameters();
+    }
+    run(0, outside_, Kind::forward, after_node);
+  }
 
   void backward(const std::function<void(int)>& after_node) {
     const size_t end = replicas_[0].plan_.steps.size();
@@ -34,9 +40,7 @@ class PassRunner {
 
  private:
   static auto tensors_of(Replica& replica) {
-    return [&replica](int64_t place, int value) {
-      return replica.tensor(place, replica.graph_.values()[static_cast<size_t>(value)].shape);
-    };
+    return [&replica](int64_t place, int value) { return replica.tensor(place, value); };
   }
 
   const Graph& graph() const { return replicas_[0].graph_; }
@@ -101,6 +105,8 @@ class PassRunner {
       const int64_t offset = graph.parameters()[static_cast<size_t>(p)].offset;
       call.parameters.push_back(replica.parameters_.data() + offset);
       call.gradients.push_back(replica.gradients_.data() + offset);
+      if (replica.rounded_parameters_.size() > 0)
+        call.rounded_parameters.push_back(replica.rounded_parameters_.data() + offset);
     }
     for (int s : node.states) call.states.push_back(replica.state(graph.states()[static_cast<size_t>(s)]));
     call.sums[0] = replica.sums_.data();

@@ -1,5 +1,6 @@
 #include <rondo/nn/graph/replica.h>
 
+#include <rondo/kernels/activation/cast.h>
 #include <rondo/kernels/random/random.h>
 
 #include <algorithm>
@@ -35,6 +36,8 @@ Replica::Replica(const Graph& graph, int device, cudaStream_t stream, MemoryPlan
   sums_ = Buffer<double>(sums_size(graph));
   step_ = Buffer<int64_t>(1);
   workspace_ = Buffer<std::byte>(workspace_bytes(graph, max_batch));
+  if (graph.activations() == DType::bfloat16)
+    rounded_parameters_ = Buffer<__nv_bfloat16>(graph.parameter_arena_size());
   for (Buffer<float>* buffer : {&parameters_, &gradients_, &states_}) buffer->fill_bytes(0);
   step_.fill_bytes(0);
 }
@@ -43,6 +46,9 @@ ReplicaMemory Replica::memory(const Graph& graph, const MemoryPlan& plan, int64_
   constexpr int64_t kFloat = sizeof(float);
   return {.parameters = graph.parameter_arena_size() * kFloat,
           .gradients = graph.parameter_arena_size() * kFloat,
+          .rounded_parameters = graph.activations() == DType::float32
+                                    ? 0
+                                    : graph.parameter_arena_size() * size_of(graph.activations()),
           .states = graph.state_arena_size() * kFloat,
           .arena = plan.size * kFloat,
           .statistics =
@@ -85,6 +91,12 @@ void Replica::initialise(uint64_t seed) {
   for (const Parameter& s : graph_.states()) fill(state(s), s, seed, sequence++);
 }
 
+void Replica::round_parameters() {
+  if (rounded_parameters_.size() > 0)
+    throw_if_error(
+        cast({rounded_parameters_.data(), rounded_parameters_.size()}, view(parameters_), stream_));
+}
+
 const Step& Replica::step_of(ScheduleEntry::Kind kind, int node) const {
   const auto step = std::ranges::find(plan_.steps, ScheduleEntry{kind, node}, &Step::entry);
   if (step == plan_.steps.end())
@@ -95,19 +107,19 @@ const Step& Replica::step_of(ScheduleEntry::Kind kind, int node) const {
 
 Tensor Replica::output_of(int node) {
   const Step& step = step_of(ScheduleEntry::Kind::forward, node);
-  return tensor(step.output, shape_of(graph_.nodes()[static_cast<size_t>(node)].output));
+  return tensor(step.output, graph_.nodes()[static_cast<size_t>(node)].output);
 }
 
 Tensor Replica::input_gradient_of(int node, int i) {
   const Step& step = step_of(ScheduleEntry::Kind::backward, node);
   const int value = graph_.nodes()[static_cast<size_t>(node)].inputs.at(static_cast<size_t>(i));
-  return tensor(step.input_gradients[static_cast<size_t>(i)], shape_of(value));
+  return tensor(step.input_gradients[static_cast<size_t>(i)], value);
 }
 
 Tensor Replica::added_to_by(int node, int i) {
   const Step& step = step_of(ScheduleEntry::Kind::backward, node);
   const int value = graph_.nodes()[static_cast<size_t>(node)].inputs.at(static_cast<size_t>(i));
-  return tensor(step.added_to[static_cast<size_t>(i)], shape_of(value));
+  return tensor(step.added_to[static_cast<size_t>(i)], value);
 }
 
 }  // namespace rondo::nn

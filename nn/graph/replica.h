@@ -26,12 +26,15 @@ struct Pass {
 // Device memory of a replica, in bytes.
 struct ReplicaMemory {
   int64_t parameters = 0, gradients = 0;
-  int64_t states = 0;      // of the layers, such as running statistics
-  int64_t arena = 0;       // activations and their gradients
-  int64_t statistics = 0;  // sums shared between replicas, and the step counter
+  int64_t rounded_parameters = 0;  // in the type of the activations, if that is not float32
+  int64_t states = 0;              // of the layers, such as running statistics
+  int64_t arena = 0;               // activations and their gradients
+  int64_t statistics = 0;          // sums shared between replicas, and the step counter
   int64_t workspace = 0;
 
-  int64_t total() const { return parameters + gradients + states + arena + statistics + workspace; }
+  int64_t total() const {
+    return parameters + gradients + rounded_parameters + states + arena + statistics + workspace;
+  }
 };
 
 // The largest workspace of any operation for any batch up to max_batch. Fewer samples can need more, where a
@@ -48,7 +51,8 @@ class Replica {
   cudaStream_t stream() const { return stream_; }
   int64_t max_batch() const { return max_batch_; }
 
-  // All parameters, gradients or states as one flat vector, including the gaps between tensors, which stay 0.
+  // All parameters, gradients or states, in float32, as one flat vector, including the gaps between tensors,
+  // which stay 0.
   VectorView<float> parameters() { return view(parameters_); }
   VectorView<float> gradients() { return view(gradients_); }
   VectorView<float> states() { return view(states_); }
@@ -63,11 +67,11 @@ class Replica {
   const Graph& graph() const { return graph_; }
   // Write the input before forward(), which may overwrite it. The output is valid from forward() until
   // backward() begins; write the output gradient between the two.
-  Tensor input() { return tensor(plan_.input, graph_.input().shape); }
-  Tensor output() { return tensor(plan_.output, graph_.output().shape); }
-  Tensor output_gradient() { return tensor(plan_.output_gradient, graph_.output().shape); }
+  Tensor input() { return tensor(plan_.input, graph_.input()); }
+  Tensor output() { return tensor(plan_.output, graph_.output()); }
+  Tensor output_gradient() { return tensor(plan_.output_gradient, graph_.output()); }
   // Null data unless PlanOptions::input_gradient was set.
-  Tensor input_gradient() { return tensor(plan_.input_gradient, graph_.input().shape); }
+  Tensor input_gradient() { return tensor(plan_.input_gradient, graph_.input()); }
   // Tensors of one node. Valid only in `after_node` of forward() or backward() for that node: the output; the
   // gradient that the node computed for its i-th input; and the gradient of that input to which this was
   // added (null data if it was the first).
@@ -92,11 +96,13 @@ class Replica {
   friend class PassRunner;
 
   static VectorView<float> view(Buffer<float>& buffer) { return {buffer.data(), buffer.size()}; }
-  Tensor tensor(int64_t place, const Shape& shape) {
-    return {place == kNowhere ? nullptr : arena_.data() + place, batch_, shape};
+  Tensor tensor(int64_t place, const Value& value) {
+    return {place == kNowhere ? nullptr : arena_.data() + place, batch_, value.shape, value.type};
   }
+  Tensor tensor(int64_t place, int value) { return tensor(place, graph_.value(value)); }
   const Step& step_of(ScheduleEntry::Kind kind, int node) const;
-  const Shape& shape_of(int value) const { return graph_.values()[static_cast<size_t>(value)].shape; }
+  // Writes the copy of the parameters in the type of the activations.
+  void round_parameters();
   void fill(float* data, const Parameter& parameter, uint64_t seed, uint64_t sequence);
 
   const Graph& graph_;
@@ -107,6 +113,7 @@ class Replica {
   const unsigned long long* found_inf_ = nullptr;
   int64_t batch_ = 0, first_ = 0;
   Buffer<float> parameters_, gradients_, states_, arena_;
+  Buffer<__nv_bfloat16> rounded_parameters_;  // empty if activations are float32
   Buffer<double> sums_;
   Buffer<int64_t> step_;
   Buffer<std::byte> workspace_;

@@ -1,12 +1,15 @@
 // Shape and Tensor: the data that operations of a network read and write.
 #pragma once
 
+#include <rondo/kernels/core/dtype.h>
+#include <rondo/kernels/core/status.h>
 #include <rondo/kernels/core/view.h>
 
 #include <cstdint>
 #include <initializer_list>
 #include <span>
 #include <string>
+#include <type_traits>
 
 namespace rondo::nn {
 
@@ -27,28 +30,65 @@ inline constexpr int64_t kMostElements = int64_t{1} << 48;
 int64_t checked_product(const std::string& name, std::initializer_list<int64_t> sides);
 int64_t checked_product(const std::string& name, std::span<const int64_t> sides);
 
+// Throws a bad_argument Error.
+[[noreturn]] void throw_wrong_type(DType is, DType wanted);
+
 // "28 x 28 x 1", or "128" for a vector.
 std::string text(const Shape& shape);
 
-// `batch` samples in device memory, contiguous.
-template <class T>
+// `batch` samples in device memory, contiguous. The type of the elements is known at run time: float32, or
+// bfloat16 where the graph says so. A view of elements of another type throws a bad_argument Error.
+// Void: void or const void.
+template <class Void>
 struct BasicTensor {
-  T* data = nullptr;
+  template <class T>
+  using Element = std::conditional_t<std::is_const_v<Void>, const T, T>;
+
+  Void* data = nullptr;
   int64_t batch = 0;
   Shape shape;
+  DType type = DType::float32;
 
   int64_t size() const { return batch * shape.size(); }
-  VectorView<T> elements() const { return {data, size()}; }
-  ImageView<T> image() const { return {data, batch, shape.height, shape.width, shape.channels}; }
+  int64_t bytes() const { return size() * size_of(type); }
+  template <class T = float>
+  Element<T>* as() const {
+    if (type != dtype_of<T>) throw_wrong_type(type, dtype_of<T>);
+    return static_cast<Element<T>*>(data);
+  }
+  template <class T = float>
+  VectorView<Element<T>> elements() const {
+    return {as<T>(), size()};
+  }
+  template <class T = float>
+  ImageView<Element<T>> image() const {
+    return {as<T>(), batch, shape.height, shape.width, shape.channels};
+  }
   // One row per sample.
-  MatrixView<T> samples() const { return matrix(data, batch, shape.size()); }
+  template <class T = float>
+  MatrixView<Element<T>> samples() const {
+    return matrix(as<T>(), batch, shape.size());
+  }
   // One row per sample and position, one column per channel.
-  MatrixView<T> pixels() const { return matrix(data, batch * shape.height * shape.width, shape.channels); }
+  template <class T = float>
+  MatrixView<Element<T>> pixels() const {
+    return matrix(as<T>(), batch * shape.height * shape.width, shape.channels);
+  }
 
-  operator BasicTensor<const T>() const requires(!std::is_const_v<T>) { return {data, batch, shape}; }
+  operator BasicTensor<const Void>() const requires(!std::is_const_v<Void>) {
+    return {data, batch, shape, type};
+  }
 };
 
-using Tensor = BasicTensor<float>;
-using ConstTensor = BasicTensor<const float>;
+using Tensor = BasicTensor<void>;
+using ConstTensor = BasicTensor<const void>;
+
+// Calls work(T{}) with the element type T of a tensor: float or __nv_bfloat16.
+template <class Work>
+Status with_element_type(DType type, Work work) {
+  if (type == DType::float32) return work(float{});
+  if (type == DType::bfloat16) return work(__nv_bfloat16{});
+  return bad_argument("graph: there are no operations on ", name_of(type), ", must be float32 or bfloat16");
+}
 
 }  // namespace rondo::nn

@@ -20,7 +20,10 @@ class BatchNormOp : public Op {
   int64_t shared_sums() const override { return 2 * shape_.channels; }
 
   Status forward_sums(const OpContext& context) const override {
-    return batch_norm_sums(sums(context, 0), context.inputs[0].pixels(), context.workspace, context.stream);
+    return with_element_type(context.output.type, [&]<class T>(T) {
+      return batch_norm_sums(sums(context, 0), context.inputs[0].pixels<T>(), context.workspace,
+                             context.stream);
+    });
   }
 
   Status forward(const OpContext& context) const override {
@@ -36,23 +39,30 @@ class BatchNormOp : public Op {
       RONDO_RETURN_IF_ERROR(
           batch_norm_inv_std(inv_std, channels(context.states[1]), options_.eps, context.stream));
     }
-    return batch_norm(context.output.pixels(), context.inputs[0].pixels(),
-                      context.training ? mean : channels(context.states[0]), inv_std,
-                      channels(context.parameters[0]), channels(context.parameters[1]), {.relu = relu_},
-                      context.stream);
+    return with_element_type(context.output.type, [&]<class T>(T) {
+      return batch_norm(context.output.pixels<T>(), context.inputs[0].pixels<T>(),
+                        context.training ? mean : channels(context.states[0]), inv_std,
+                        channels(context.parameters[0]), channels(context.parameters[1]), {.relu = relu_},
+                        context.stream);
+    });
   }
 
   Status backward_sums(const OpContext& context) const override {
-    return batch_norm_backward_sums(
-        sums(context, 1), channels(context.parameter_gradients[0]), channels(context.parameter_gradients[1]),
-        context.output_gradient.pixels(), saved(context), context.workspace, context.stream);
+    return with_element_type(context.output.type, [&]<class T>(T) {
+      return batch_norm_backward_sums(sums(context, 1), channels(context.parameter_gradients[0]),
+                                      channels(context.parameter_gradients[1]),
+                                      context.output_gradient.pixels<T>(), saved<T>(context),
+                                      context.workspace, context.stream);
+    });
   }
 
   Status backward(const OpContext& context) const override {
     if (!context.input_gradients[0].data || context.summed_batch == 0) return {};
-    return batch_norm_backward(context.input_gradients[0].pixels(), {}, context.output_gradient.pixels(),
-                               saved(context), channels(context.parameters[0]), sums(context, 1),
-                               count(context), context.stream);
+    return with_element_type(context.output.type, [&]<class T>(T) {
+      return batch_norm_backward(
+          context.input_gradients[0].pixels<T>(), {}, context.output_gradient.pixels<T>(), saved<T>(context),
+          channels(context.parameters[0]), sums(context, 1), count(context), context.stream);
+    });
   }
 
  private:
@@ -64,10 +74,11 @@ class BatchNormOp : public Op {
   int64_t count(const OpContext& context) const {
     return context.summed_batch * shape_.height * shape_.width;
   }
-  BatchNormSaved saved(const OpContext& context) const {
-    BatchNormSaved saved = {context.inputs[0].pixels(), channels(context.states[2]),
-                            channels(context.states[3])};
-    if (relu_) saved.y = context.output.pixels();
+  template <class T>
+  BatchNormSavedOf<T> saved(const OpContext& context) const {
+    BatchNormSavedOf<T> saved = {context.inputs[0].pixels<T>(), channels(context.states[2]),
+                                 channels(context.states[3])};
+    if (relu_) saved.y = context.output.pixels<T>();
     return saved;
   }
 

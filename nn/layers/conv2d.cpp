@@ -12,15 +12,15 @@ namespace {
 
 class ConvOp : public Op {
  public:
-  ConvOp(Shape in, Shape out, Size2d filter, const rondo::Conv2dOptions& options, bool bias)
-      : in_(in), out_(out), filter_(filter), options_(options), bias_(bias) {}
+  ConvOp(Shape in, Shape out, Size2d filter, const rondo::Conv2dOptions& options, bool bias, DType type)
+      : in_(in), out_(out), filter_(filter), options_(options), bias_(bias), type_(type) {}
 
   std::string description() const override {
     std::string stride = options_.stride_h == 1 && options_.stride_w == 1
                              ? std::string()
                              : concat(", stride ", std::max(options_.stride_h, options_.stride_w));
     return concat("conv ", out_.channels, " @ ", filter_.height, "x", filter_.width, stride,
-                  relu_ ? ", ReLU" : "");
+                  relu_ ? ", ReLU" : "", math_suffix(options_.math));
   }
   double flops() const override {
     return 2.0 * static_cast<double>(out_.size()) *
@@ -32,38 +32,49 @@ class ConvOp : public Op {
   int64_t workspace_bytes(int64_t batch) const override {
     const ImageView<const float> x = {nullptr, batch, in_.height, in_.width, in_.channels};
     const Conv2dWorkspaceBytes of_conv =
-        conv2d_workspace_bytes(x, filter(static_cast<const float*>(nullptr)), options_);
+        conv2d_workspace_bytes(x, filter(static_cast<const float*>(nullptr)), options_, type_);
     const int64_t of_bias = bias_gradient_workspace_bytes(batch * out_.height * out_.width, out_.channels);
     return std::max({of_conv.forward, of_conv.data_gradient, of_conv.filter_gradient, bias_ ? of_bias : 0});
   }
 
   Status forward(const OpContext& context) const override {
+    return with_element_type(type_, [&]<class T>(T) { return forward_in<T>(context); });
+  }
+  Status backward(const OpContext& context) const override {
+    return with_element_type(type_, [&]<class T>(T) { return backward_in<T>(context); });
+  }
+
+ private:
+  // T: the type of the activations.
+  template <class T>
+  Status forward_in(const OpContext& context) const {
     Conv2dEpilogue epilogue{.relu = relu_};
     if (bias_) epilogue.bias = {context.parameters[1], out_.channels};
-    return conv2d_forward(context.output.image(), context.inputs[0].image(),
-                          filter<const float>(context.parameters[0]), options_, epilogue, context.workspace,
+    return conv2d_forward(context.output.image<T>(), context.inputs[0].image<T>(),
+                          filter(context.weight<T>(0)), options_, epilogue, context.workspace,
                           context.stream);
   }
 
   // The ReLU's gradient is computed in place: output_gradient is not needed afterwards.
-  Status backward(const OpContext& context) const override {
-    const Tensor& dy = context.output_gradient;
+  template <class T>
+  Status backward_in(const OpContext& context) const {
+    const VectorView<T> elements = context.output_gradient.elements<T>();
+    const ImageView<const T> dy = context.output_gradient.image<T>();
     if (relu_)
       RONDO_RETURN_IF_ERROR(
-          relu_backward(dy.elements(), dy.elements(), context.output.elements(), context.stream));
-    RONDO_RETURN_IF_ERROR(conv2d_filter_gradient(filter(context.parameter_gradients[0]), dy.image(),
-                                                 context.inputs[0].image(), options_, context.workspace,
+          relu_backward(elements, elements, context.output.elements<T>(), context.stream));
+    RONDO_RETURN_IF_ERROR(conv2d_filter_gradient(filter(context.parameter_gradients[0]), dy,
+                                                 context.inputs[0].image<T>(), options_, context.workspace,
                                                  context.stream));
     if (bias_)
-      RONDO_RETURN_IF_ERROR(bias_gradient({context.parameter_gradients[1], out_.channels}, dy.pixels(), 0.0f,
-                                          context.workspace, context.stream));
+      RONDO_RETURN_IF_ERROR(bias_gradient({context.parameter_gradients[1], out_.channels},
+                                          context.output_gradient.pixels<T>(), 0.0f, context.workspace,
+                                          context.stream));
     if (!context.input_gradients[0].data) return {};
-    return conv2d_data_gradient(context.input_gradients[0].image(), dy.image(),
-                                filter<const float>(context.parameters[0]), options_, context.workspace,
-                                context.stream);
+    return conv2d_data_gradient(context.input_gradients[0].image<T>(), dy, filter(context.weight<T>(0)),
+                                options_, context.workspace, context.stream);
   }
 
- private:
   template <class T>
   FilterView<T> filter(T* data) const {
     return {data, out_.channels, filter_.height, filter_.width, in_.channels};
@@ -73,13 +84,18 @@ class ConvOp : public Op {
   Size2d filter_;
   rondo::Conv2dOptions options_;
   bool bias_, relu_ = false;
+  DType type_;  // of the activations
 };
 
 }  // namespace
 
 Value Conv2d::build(Graph& graph, Value x) const {
   const rondo::Conv2dOptions options = {options_.stride.height, options_.stride.width,
-                                        options_.padding.height, options_.padding.width};
+                                        options_.padding.height, options_.padding.width,
+                                        ConvAlgorithm::automatic, options_.math.value_or(graph.math())};
+  if (x.type != DType::float32 && options.math != Math::fp32)
+    throw Error(bad_argument("Conv2d: the math is ", name_of(options.math),
+                             ", must be fp32 with activations of ", name_of(x.type)));
   if (out_channels_ < 1 || filter_.height < 1 || filter_.width < 1 || options.stride_h < 1 ||
       options.stride_w < 1 || options.pad_h < 0 || options.pad_w < 0)
     throw Error(bad_argument("Conv2d: ", out_channels_, " filters of ", filter_.height, " x ", filter_.width,
@@ -108,7 +124,8 @@ Value Conv2d::build(Graph& graph, Value x) const {
                       options_.weights.weights(fans))};
   if (options_.bias)
     parameters.push_back(graph.parameter("bias", {out_channels_}, options_.weights.biases(fans)));
-  return graph.add(std::make_unique<ConvOp>(x.shape, out, filter_, options, options_.bias), {x}, out,
+  return graph.add(std::make_unique<ConvOp>(x.shape, out, filter_, options, options_.bias, x.type),
+                   {x}, out,
                    parameters);
 }
 

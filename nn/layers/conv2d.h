@@ -5,6 +5,8 @@
 #include <rondo/nn/layers/init.h>
 #include <rondo/nn/layers/module.h>
 
+#include <optional>
+
 namespace rondo::nn {
 
 // Height and width of a filter, a stride or a padding. {3} is 3 x 3.
@@ -26,6 +28,7 @@ class Conv2d : public Module {
     Size2d padding = 0;
     bool bias = true;
     WeightInit weights = {};
+    std::optional<Math> math = {};  // of the products; by default that of the graph
   };
   Conv2d(int64_t out_channels, Size2d filter) : Conv2d(out_channels, filter, Options{}) {}
   Conv2d(int64_t out_channels, Size2d filter, Options options)

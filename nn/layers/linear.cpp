@@ -12,9 +12,12 @@ namespace {
 
 class LinearOp : public Op {
  public:
-  LinearOp(int64_t inputs, int64_t outputs, bool bias) : inputs_(inputs), outputs_(outputs), bias_(bias) {}
+  LinearOp(int64_t inputs, int64_t outputs, bool bias, Math math)
+      : inputs_(inputs), outputs_(outputs), bias_(bias), math_(math) {}
 
-  std::string description() const override { return concat("linear ", outputs_, relu_ ? ", ReLU" : ""); }
+  std::string description() const override {
+    return concat("linear ", outputs_, relu_ ? ", ReLU" : "", math_suffix(math_));
+  }
   double flops() const override { return 2.0 * static_cast<double>(inputs_) * static_cast<double>(outputs_); }
   Saves saves() const override { return {.inputs = true, .output = relu_}; }
   bool fuse_relu() override { return relu_ = true; }
@@ -26,34 +29,43 @@ class LinearOp : public Op {
   }
 
   Status forward(const OpContext& context) const override {
-    GemmOptions options{.relu = relu_};
-    if (bias_) options.bias = {context.parameters[1], outputs_};
-    return gemm(context.output.samples(), context.inputs[0].samples(),
-                matrix<const float>(context.parameters[0], inputs_, outputs_), options, context.workspace,
-                context.stream);
+    return with_element_type(context.output.type, [&]<class T>(T) { return forward_in<T>(context); });
   }
-
-  // The ReLU's gradient is computed in place: output_gradient is not needed afterwards.
   Status backward(const OpContext& context) const override {
-    const Tensor& dy = context.output_gradient;
-    if (relu_)
-      RONDO_RETURN_IF_ERROR(
-          relu_backward(dy.elements(), dy.elements(), context.output.elements(), context.stream));
-    RONDO_RETURN_IF_ERROR(gemm(matrix(context.parameter_gradients[0], inputs_, outputs_),
-                               context.inputs[0].samples(), dy.samples(), {.transpose_a = true},
-                               context.workspace, context.stream));
-    if (bias_)
-      RONDO_RETURN_IF_ERROR(bias_gradient({context.parameter_gradients[1], outputs_}, dy.samples(), 0.0f,
-                                          context.workspace, context.stream));
-    if (!context.input_gradients[0].data) return {};
-    return gemm(context.input_gradients[0].samples(), dy.samples(),
-                matrix<const float>(context.parameters[0], inputs_, outputs_), {.transpose_b = true},
-                context.workspace, context.stream);
+    return with_element_type(context.output.type, [&]<class T>(T) { return backward_in<T>(context); });
   }
 
  private:
+  // T: the type of the activations.
+  template <class T>
+  Status forward_in(const OpContext& context) const {
+    GemmOptions options{.relu = relu_, .math = math_};
+    if (bias_) options.bias = {context.parameters[1], outputs_};
+    return gemm(context.output.samples<T>(), context.inputs[0].samples<T>(),
+                matrix(context.weight<T>(0), inputs_, outputs_), options, context.workspace, context.stream);
+  }
+
+  // The ReLU's gradient is computed in place: output_gradient is not needed afterwards.
+  template <class T>
+  Status backward_in(const OpContext& context) const {
+    const VectorView<T> elements = context.output_gradient.elements<T>();
+    const MatrixView<const T> dy = context.output_gradient.samples<T>();
+    if (relu_)
+      RONDO_RETURN_IF_ERROR(relu_backward(elements, elements, context.output.elements<T>(), context.stream));
+    RONDO_RETURN_IF_ERROR(gemm(matrix(context.parameter_gradients[0], inputs_, outputs_),
+                               context.inputs[0].samples<T>(), dy, {.transpose_a = true, .math = math_},
+                               context.workspace, context.stream));
+    if (bias_)
+      RONDO_RETURN_IF_ERROR(bias_gradient({context.parameter_gradients[1], outputs_}, dy, 0.0f,
+                                          context.workspace, context.stream));
+    if (!context.input_gradients[0].data) return {};
+    return gemm(context.input_gradients[0].samples<T>(), dy, matrix(context.weight<T>(0), inputs_, outputs_),
+                {.transpose_b = true, .math = math_}, context.workspace, context.stream);
+  }
+
   int64_t inputs_, outputs_;
   bool bias_, relu_ = false;
+  Math math_;
 };
 
 }  // namespace
@@ -66,7 +78,11 @@ Value Linear::build(Graph& graph, Value x) const {
   std::vector<int> parameters = {
       graph.parameter("weight", {inputs, outputs_}, options_.weights.weights(fans))};
   if (options_.bias) parameters.push_back(graph.parameter("bias", {outputs_}, options_.weights.biases(fans)));
-  return graph.add(std::make_unique<LinearOp>(inputs, outputs_, options_.bias), {x}, {1, 1, outputs_},
+  const Math math = options_.math.value_or(graph.math());
+  if (x.type != DType::float32 && math != Math::fp32)
+    throw Error(bad_argument("Linear: the math is ", name_of(math), ", must be fp32 with activations of ",
+                             name_of(x.type)));
+  return graph.add(std::make_unique<LinearOp>(inputs, outputs_, options_.bias, math), {x}, {1, 1, outputs_},
                    parameters);
 }
 

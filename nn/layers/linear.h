@@ -4,6 +4,8 @@
 #include <rondo/nn/layers/init.h>
 #include <rondo/nn/layers/module.h>
 
+#include <optional>
+
 namespace rondo::nn {
 
 // y[n, j] = bias[j] + sum over i of x[n, i] * weight[i, j]
@@ -15,6 +17,7 @@ class Linear : public Module {
   struct Options {
     bool bias = true;
     WeightInit weights = {};
+    std::optional<Math> math = {};  // of the products; by default that of the graph
   };
   explicit Linear(int64_t outputs) : Linear(outputs, Options{}) {}
   Linear(int64_t outputs, Options options) : outputs_(outputs), options_(options) {}

@@ -16,19 +16,22 @@ class AddOp : public Op {
   Saves saves() const override { return {.output = relu_}; }
   bool fuse_relu() override { return relu_ = true; }
   Status forward(const OpContext& context) const override {
-    return add(context.output.elements(), context.inputs[0].elements(), context.inputs[1].elements(), relu_,
-               context.stream);
+    return with_element_type(context.output.type, [&]<class T>(T) {
+      return add(context.output.elements<T>(), context.inputs[0].elements<T>(),
+                 context.inputs[1].elements<T>(), relu_, context.stream);
+    });
   }
   Status backward(const OpContext& context) const override {
     for (const Tensor& dx : context.input_gradients) {
       if (!dx.data) continue;
       if (relu_)
-        RONDO_RETURN_IF_ERROR(relu_backward(dx.elements(), context.output_gradient.elements(),
-                                            context.output.elements(), context.stream));
+        RONDO_RETURN_IF_ERROR(with_element_type(dx.type, [&]<class T>(T) {
+          return relu_backward(dx.elements<T>(), context.output_gradient.elements<T>(),
+                               context.output.elements<T>(), context.stream);
+        }));
       else
-        RONDO_CUDA(cudaMemcpyAsync(dx.data, context.output_gradient.data,
-                                   static_cast<size_t>(dx.size()) * sizeof(float), cudaMemcpyDeviceToDevice,
-                                   context.stream));
+        RONDO_CUDA(cudaMemcpyAsync(dx.data, context.output_gradient.data, static_cast<size_t>(dx.bytes()),
+                                   cudaMemcpyDeviceToDevice, context.stream));
     }
     return {};
   }
@@ -81,9 +84,16 @@ std::vector<AnyModule> chain_of(const AnyModule& network) {
   return chain;
 }
 
-Graph make_graph(const AnyModule& network, Shape input) {
-  Graph graph(input);
-  graph.set_output(network.build(graph, graph.input()));
+std::string math_suffix(Math math) { return math == Math::fp32 ? "" : concat(", ", name_of(math)); }
+
+Graph make_graph(const AnyModule& network, Shape input, Math math, DType activations) {
+  Graph graph(input, math, activations);
+  const auto cast = [&](const char* name, Value value, DType type) {
+    const Graph::Scope scope(graph, name);
+    return graph.cast(value, type);
+  };
+  const Value output = network.build(graph, cast("input", graph.input(), activations));
+  graph.set_output(cast("output", output, DType::float32));
   return graph;
 }
 

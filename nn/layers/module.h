@@ -80,7 +80,14 @@ class Residual : public Module {
 // The network as a chain of modules. Nested Sequentials are flattened.
 std::vector<AnyModule> chain_of(const AnyModule& network);
 
-// Builds the graph of a network for inputs of this shape.
-Graph make_graph(const AnyModule& network, Shape input);
+// ", tf32" for the description of an operation; empty for fp32.
+std::string math_suffix(Math math);
+
+// Builds the graph of a network for inputs of this shape. `math` is the arithmetic of the layers that do not
+// choose their own. `activations` is the type of all tensors between the network's input and output, which
+// are
+// float32: the first operation converts from it, the last one to it.
+Graph make_graph(const AnyModule& network, Shape input, Math math = Math::fp32,
+                 DType activations = DType::float32);
 
 }  // namespace rondo::nn

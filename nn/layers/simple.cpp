@@ -16,12 +16,16 @@ class ReluOp : public Op {
   std::string description() const override { return "ReLU"; }
   Saves saves() const override { return {.output = true}; }
   Status forward(const OpContext& context) const override {
-    return relu(context.output.elements(), context.inputs[0].elements(), context.stream);
+    return with_element_type(context.output.type, [&]<class T>(T) {
+      return relu(context.output.elements<T>(), context.inputs[0].elements<T>(), context.stream);
+    });
   }
   Status backward(const OpContext& context) const override {
     if (!context.input_gradients[0].data) return {};
-    return relu_backward(context.input_gradients[0].elements(), context.output_gradient.elements(),
-                         context.output.elements(), context.stream);
+    return with_element_type(context.output.type, [&]<class T>(T) {
+      return relu_backward(context.input_gradients[0].elements<T>(), context.output_gradient.elements<T>(),
+                           context.output.elements<T>(), context.stream);
+    });
   }
 };
 
@@ -42,19 +46,22 @@ class PoolOp : public Op {
   }
 
   Status forward(const OpContext& context) const override {
-    if (kind_ == Pool::maximum)
-      return max_pool(context.output.image(), context.inputs[0].image(), window_, context.stream);
-    return avg_pool(context.output.image(), context.inputs[0].image(), window_, AverageOver::window,
-                    context.stream);
+    return with_element_type(context.output.type, [&]<class T>(T) {
+      const ImageView<T> y = context.output.image<T>();
+      const ImageView<const T> x = context.inputs[0].image<T>();
+      return kind_ == Pool::maximum ? max_pool(y, x, window_, context.stream)
+                                    : avg_pool(y, x, window_, AverageOver::window, context.stream);
+    });
   }
   Status backward(const OpContext& context) const override {
-    const ImageView<float> dx = context.input_gradients[0].image();
-    if (!dx.data) return {};
-    if (kind_ == Pool::maximum)
-      return max_pool_backward(dx, context.output_gradient.image(), context.output.image(),
-                               context.inputs[0].image(), window_, context.stream);
-    return avg_pool_backward(dx, context.output_gradient.image(), window_, AverageOver::window,
-                             context.stream);
+    if (!context.input_gradients[0].data) return {};
+    return with_element_type(context.output.type, [&]<class T>(T) {
+      const ImageView<T> dx = context.input_gradients[0].image<T>();
+      const ImageView<const T> dy = context.output_gradient.image<T>();
+      return kind_ == Pool::maximum ? max_pool_backward(dx, dy, context.output.image<T>(),
+                                                        context.inputs[0].image<T>(), window_, context.stream)
+                                    : avg_pool_backward(dx, dy, window_, AverageOver::window, context.stream);
+    });
   }
 
  private:
@@ -95,17 +102,21 @@ class DropoutOp : public Op {
 
   Status forward(const OpContext& context) const override {
     if (context.training)
-      return dropout(context.output.elements(), context.inputs[0].elements(), probability_, stream(context),
-                     context.stream);
+      return with_element_type(context.output.type, [&]<class T>(T) {
+        return dropout(context.output.elements<T>(), context.inputs[0].elements<T>(), probability_,
+                       stream(context), context.stream);
+      });
     RONDO_CUDA(cudaMemcpyAsync(context.output.data, context.inputs[0].data,
-                               static_cast<size_t>(context.output.size()) * sizeof(float),
-                               cudaMemcpyDeviceToDevice, context.stream));
+                               static_cast<size_t>(context.output.bytes()), cudaMemcpyDeviceToDevice,
+                               context.stream));
     return {};
   }
   Status backward(const OpContext& context) const override {
     if (!context.input_gradients[0].data) return {};
-    return dropout(context.input_gradients[0].elements(), context.output_gradient.elements(), probability_,
-                   stream(context), context.stream);
+    return with_element_type(context.output.type, [&]<class T>(T) {
+      return dropout(context.input_gradients[0].elements<T>(), context.output_gradient.elements<T>(),
+                     probability_, stream(context), context.stream);
+    });
   }
 
  private:

@@ -49,8 +49,8 @@ Status GatherOp::forward(const OpContext& context) const {
   for (int from = 0; from < ranks_; ++from) {
     const Shard part = columns(from);
     if (part.size == 0) continue;
-    const float* slice = from == rank_ ? context.inputs[0].data : forward_inbox(context, from);
-    RONDO_RETURN_IF_ERROR(copy_columns(columns_of(context.output.data, rows, channels, part),
+    const float* slice = from == rank_ ? context.inputs[0].as() : forward_inbox(context, from);
+    RONDO_RETURN_IF_ERROR(copy_columns(columns_of(context.output.as(), rows, channels, part),
                                        matrix(slice, rows, part.size), context.stream));
   }
   return {};
@@ -58,7 +58,7 @@ Status GatherOp::forward(const OpContext& context) const {
 
 Status GatherOp::pack(const OpContext& context) const {
   const int64_t rows = this->rows(context.batch), channels = whole_.channels;
-  const float* partial = context.output_gradient.data;
+  const float* partial = context.output_gradient.as();
   for (int to = 0; to < ranks_; ++to) {
     const Shard part = columns(to);
     RONDO_RETURN_IF_ERROR(copy_columns(matrix(block_of(context, to), rows, part.size),
@@ -71,9 +71,9 @@ Status GatherOp::backward(const OpContext& context) const {
   const Shard own = columns(rank_);
   if (own.size == 0) return {};
   const int64_t rows = this->rows(context.batch);
-  float* dx = context.input_gradients[0].data;
+  float* dx = context.input_gradients[0].as();
   if (senders_.empty()) {
-    const float* complete = context.output_gradient.data;
+    const float* complete = context.output_gradient.as();
     return copy_columns(matrix(dx, rows, own.size), columns_of(complete, rows, whole_.channels, own),
                         context.stream);
   }

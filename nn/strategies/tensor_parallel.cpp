@@ -211,7 +211,7 @@ void TensorParallel::gather(size_t layer) {
       const OpContext& sender = calls[static_cast<size_t>(from)].context;
       const GatherOp& op = *ranks_[static_cast<size_t>(to)].gathers[layer].op;
       if (from == to) continue;
-      send(from, sender.inputs[0].data, to, op.forward_inbox(calls[static_cast<size_t>(to)].context, from),
+      send(from, sender.inputs[0].as(), to, op.forward_inbox(calls[static_cast<size_t>(to)].context, from),
            op.block_size(sender.batch, from));
     }
   wait_for_all();

@@ -22,6 +22,10 @@ struct DataParallelOptions {
   std::vector<int> devices = {0};  // one replica for each entry; a device may appear several times
   int64_t batch = 256;             // the largest batch, over all replicas of all processes
   uint64_t seed = 0;               // of the initial parameters and of random layers
+  Math math = Math::fp32;          // of convolutions and linear layers that do not choose their own
+  // float32, or bfloat16: activations and their gradients are bfloat16, and so are the factors of products.
+  // Parameters, their gradients, the optimizer, statistics, sums and the loss are float32 in any case.
+  DType activations = DType::float32;
   // true: batch normalisation over the whole batch, with an all-reduce in each such layer. false: each
   // replica normalises over its own shard and keeps its own running statistics. Training then depends on the
   // number of replicas, and evaluation of an image depends on its place in the batch.

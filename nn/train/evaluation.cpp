@@ -47,14 +47,14 @@ std::vector<float> predict(ReplicaGroup& group, std::span<const float> x) {
   forward_in_batches(
       group, size / sample, World("DataParallel", group.size(), nullptr),
       [&](Replica& replica, size_t, Shard shard) {
-        upload_shard(replica.input().data, x, shard, sample, replica.stream());
+        upload_shard(replica.input().as(), x, shard, sample, replica.stream());
       },
       [&](int64_t first, int64_t count) {
         group.streams().synchronize();
         group.on_each([&](Replica& replica, size_t rank) {
           const Shard shard = shard_of(count, static_cast<int64_t>(rank), group.size());
           if (shard.size == 0) return;
-          RONDO_CUDA_THROW(cudaMemcpy(all.data() + (first + shard.first) * outputs, replica.output().data,
+          RONDO_CUDA_THROW(cudaMemcpy(all.data() + (first + shard.first) * outputs, replica.output().as(),
                                       static_cast<size_t>(shard.size * outputs) * sizeof(float),
                                       cudaMemcpyDeviceToHost));
         });
@@ -69,7 +69,7 @@ LossStats evaluate(ReplicaGroup& group, std::span<const float> x, std::span<cons
                              " labels, must be ", sample, " values for each label"));
   return evaluate_with(
       group, static_cast<int64_t>(labels.size()), [&](Replica& replica, size_t rank, Shard shard) {
-        upload_shard(replica.input().data, x, shard, static_cast<int64_t>(sample), replica.stream());
+        upload_shard(replica.input().as(), x, shard, static_cast<int64_t>(sample), replica.stream());
         upload_shard(group.target(rank, shard.size).labels.data, labels, shard, 1, replica.stream());
       });
 }

@@ -25,6 +25,8 @@ World make_world(const DataParallelOptions& options, const Graph& graph) {
   same("the placement", static_cast<int>(options.placement));
   same("sync_batch_norm", options.sync_batch_norm);
   same("keep_finite", options.keep_finite);
+  same("math", static_cast<int>(options.math));
+  same("activations", static_cast<int>(options.activations));
   same("the network's number of parameters", graph.parameter_count());
   same("the network's number of operations", graph.nodes().size());
   return world;
@@ -33,7 +35,7 @@ World make_world(const DataParallelOptions& options, const Graph& graph) {
 }  // namespace
 
 ReplicaGroup::ReplicaGroup(const AnyModule& network, Shape input, DataParallelOptions options)
-    : graph_(make_graph(network, input)),
+    : graph_(make_graph(network, input, options.math, options.activations)),
       options_(checked_here(std::move(options))),
       world_(make_world(options_, graph_)),
       streams_(options_.devices),
@@ -47,6 +49,8 @@ ReplicaGroup::ReplicaGroup(const AnyModule& network, Shape input, DataParallelOp
   replicas_.reserve(options_.devices.size());
   for (int rank = 0; rank < streams_.size(); ++rank) {
     const DeviceScope scope(streams_.device(rank));
+    throw_if_error(check_math("DataParallel", options_.math));
+    throw_if_error(check_factor_type("DataParallel", options_.activations));
     Replica& replica =
         replicas_.emplace_back(graph_, streams_.device(rank), streams_.stream(rank), plan, samples);
     losses_.push_back({Buffer<int32_t>(samples), Buffer<float>(samples * outputs), Buffer<LossStats>(1),

@@ -34,8 +34,10 @@ TEST(MemoryEstimate, AReplicaAllocatesThat) {
   for (const auto& [name, network] : small_networks())
     for (int64_t checkpoint_layers : {0, 2})
       for (int64_t batch : {1, 10}) {
-        SCOPED_TRACE(concat(name, ", checkpoint_layers ", checkpoint_layers, ", batch ", batch));
-        const Graph graph = make_graph(network, kSmallInput);
+        const DType activations = batch == 1 ? DType::float32 : DType::bfloat16;
+        SCOPED_TRACE(concat(name, ", checkpoint_layers ", checkpoint_layers, ", batch ", batch, ", ",
+                            name_of(activations)));
+        const Graph graph = make_graph(network, kSmallInput, Math::fp32, activations);
         const MemoryPlan plan = plan_training(graph, batch, {.checkpoint_layers = checkpoint_layers});
         const Stream stream;
         const int64_t before = free_bytes(0);
@@ -55,6 +57,7 @@ TEST(MemoryEstimate, TrainingAllocatesThat) {
                               static_cast<int>(placement)));
           const DataParallelOptions options = {.devices = spread(ranks),
                                                .batch = 7,
+                                               .activations = ranks == 3 ? DType::bfloat16 : DType::float32,
                                                .micro_batches = adam ? 2 : 1,
                                                .checkpoint_layers = adam ? 2 : 0,
                                                .placement = placement,

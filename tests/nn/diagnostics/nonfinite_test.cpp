@@ -59,7 +59,7 @@ class Planter : public Module {
                                  cudaMemcpyDeviceToDevice, context.stream));
       const int64_t sample = planted_.sample - context.first;
       if (!here || sample < 0 || sample >= context.batch) return {};
-      RONDO_CUDA(cudaMemcpyAsync(to.data + sample * to.shape.size() + planted_.index, &planted_.value,
+      RONDO_CUDA(cudaMemcpyAsync(to.as() + sample * to.shape.size() + planted_.index, &planted_.value,
                                  sizeof(float), cudaMemcpyHostToDevice, context.stream));
       return {};
     }
@@ -95,7 +95,7 @@ std::optional<NonfiniteTensor> search_backward(ModelFixture& fixture, float grad
   fixture.upload(normal_values(kBatch * kSmallInput.size(), 1));
   forward(fixture.replicas, kTraining);
   for (Replica& replica : fixture.replicas)
-    ModelFixture::put(replica, replica.output_gradient().data,
+    ModelFixture::put(replica, replica.output_gradient().as(),
                       std::vector<float>(static_cast<size_t>(replica.output_gradient().size()), gradient));
   return first_nonfinite_in_backward(fixture.replicas, kTraining);
 }
@@ -190,7 +190,7 @@ TEST(FirstNonfinite, FindsOverflow) {
                      [](const Graph& graph, int64_t batch) { return plan_training(graph, batch); });
   twice.upload({1, 1});
   forward(twice.replicas, kTraining);
-  ModelFixture::put(twice.replicas[0], twice.replicas[0].output_gradient().data,
+  ModelFixture::put(twice.replicas[0], twice.replicas[0].output_gradient().as(),
                     std::vector<float>{1, 3e38f});
   EXPECT_EQ(
       first_nonfinite_in_backward(twice.replicas, kTraining).value_or(NonfiniteTensor{}).text(),

@@ -31,8 +31,9 @@ using test::small_network;
 using test::some_labels;
 using test::spread;
 
-DataParallelOptions options_for(int ranks, bool sync_batch_norm = true) {
+DataParallelOptions options_for(int ranks, bool sync_batch_norm = true, DType activations = DType::float32) {
   DataParallelOptions options = test::small_options(ranks);
+  options.activations = activations;
   options.sync_batch_norm = sync_batch_norm;
   return options;
 }
@@ -46,8 +47,10 @@ std::unique_ptr<Optimizer> make_sgd(DataParallel& model) {
 std::unique_ptr<Optimizer> make_adam(DataParallel& model) { return std::make_unique<Adam>(model); }
 
 struct Training {
-  explicit Training(int ranks, const MakeOptimizer& make = make_sgd, bool sync_batch_norm = true)
-      : model(small_network(), kSmallInput, options_for(ranks, sync_batch_norm)), optimizer(make(model)) {}
+  explicit Training(int ranks, const MakeOptimizer& make = make_sgd, bool sync_batch_norm = true,
+                    DType activations = DType::float32)
+      : model(small_network(), kSmallInput, options_for(ranks, sync_batch_norm, activations)),
+        optimizer(make(model)) {}
 
   // Takes the steps [first, last), each with its own batch; the learning rate falls on the way.
   void train(int first, int last) {
@@ -130,6 +133,27 @@ TEST_F(CheckpointFile, TrainingGoesOnBitForBit) {
         first.train(4, 6);
         EXPECT_TRUE(same_bytes(all_of(first), all_of(straight)));
       }
+}
+
+// The parameters of a file are float32, so a training of either type loads the same ones.
+TEST_F(CheckpointFile, TrainingInBfloat16GoesOnBitForBit) {
+  const auto training = [] { return Training(2, make_adam, true, DType::bfloat16); };
+  Training straight = training(), first = training(), second = training(), in_float(2, make_adam);
+  straight.train(0, 6);
+  first.train(0, 4);
+  save_checkpoint(path_, first.model, *first.optimizer, kState);
+  second.train(0, 1);  // earlier state must not matter
+  EXPECT_EQ(load_checkpoint(path_, second.model, *second.optimizer), kState);
+  EXPECT_TRUE(same_bytes(all_of(second), all_of(first)));
+  second.train(4, 6);
+  EXPECT_TRUE(same_bytes(all_of(second), all_of(straight)));
+  EXPECT_TRUE(all_equal_bits(second.predictions(), straight.predictions()));
+  EXPECT_EQ(differing_values(second.model), 0);
+  load_parameters(path_, in_float.model);
+  save_parameters(path_, in_float.model);
+  Training third = training();
+  load_parameters(path_, third.model);
+  EXPECT_TRUE(all_equal_bits(third.predictions(), first.predictions()));
 }
 
 // In the middle of an epoch, with batches drawn on the devices.

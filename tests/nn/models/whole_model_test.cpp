@@ -21,36 +21,48 @@ namespace {
 
 using Floats = std::vector<float>;
 
-// A model in float and its reference in double with the same parameters.
+struct Precision {
+  Precision(Math m) : math(m) {}
+  Precision(DType type) : activations(type) {}
+  Math math = Math::fp32;
+  DType activations = DType::float32;
+};
+
+// A model and its reference in double with the same parameters.
 struct Pair {
-  Pair(const nn::AnyModule& network, nn::Shape in, ReferenceNetwork twin, int64_t samples)
+  Pair(const nn::AnyModule& network, nn::Shape in, ReferenceNetwork twin, int64_t samples,
+       Precision precision)
       : input(in),
         batch(samples),
-        fixture(network, in, {0}, samples, nn::trained),
+        fixture(network, in, {0}, samples, nn::trained, precision.math, precision.activations),
         reference(std::move(twin)) {
-    const Floats all = nn::ModelFixture::get(fixture.replicas[0], fixture.replicas[0].parameters());
+    Floats all = nn::ModelFixture::get(fixture.replicas[0], fixture.replicas[0].parameters());
     const auto& nodes = fixture.graph.nodes();
-    EXPECT_EQ(nodes.size(), reference.nodes().size());
-    for (size_t i = 0; i < nodes.size(); ++i)
-      for (size_t p = 0; p < nodes[i].parameters.size(); ++p) {
-        const nn::Parameter& parameter =
-            fixture.graph.parameters()[static_cast<size_t>(nodes[i].parameters[p])];
+    EXPECT_EQ(nodes.size(), reference.nodes().size() + 2 * conversions());
+    for (size_t i = 0; i < reference.nodes().size(); ++i)
+      for (size_t p = 0; p < reference.parameters[i].size(); ++p) {
+        const nn::Parameter& parameter = this->parameter(i, p);
         EXPECT_EQ(static_cast<size_t>(parameter.size), reference.parameters[i][p].size()) << parameter.name;
-        reference.parameters[i][p].assign(all.begin() + parameter.offset,
-                                          all.begin() + parameter.offset + parameter.size);
+        const auto begin = all.begin() + parameter.offset, end = begin + parameter.size;
+        // Weights are rounded for the products; biases, gamma and beta are not.
+        if (conversions() > 0 && parameter.shape.size() > 1) std::transform(begin, end, begin, rounded);
+        reference.parameters[i][p].assign(begin, end);
       }
     Random random(5);
     for (int64_t n = 0; n < samples; ++n) labels.push_back(static_cast<int32_t>(random.below(10)));
     x = normal_values(samples * in.size(), 6);
+    if (conversions() > 0) std::transform(x.begin(), x.end(), x.begin(), rounded);
   }
 
-  std::string name_of(size_t node) const {
-    return concat(fixture.graph.nodes()[node].name, " (", fixture.graph.nodes()[node].op->description(), ")");
+  static float rounded(float value) { return static_cast<float>(static_cast<__nv_bfloat16>(value)); }
+  // The conversions before the reference's first node, and after its last one.
+  size_t conversions() const { return fixture.graph.activations() == DType::float32 ? 0 : 1; }
+  const nn::Graph::Node& node(size_t i) const { return fixture.graph.nodes()[i + conversions()]; }
+  const nn::Parameter& parameter(size_t i, size_t p) const {
+    return fixture.graph.parameters()[static_cast<size_t>(node(i).parameters[p])];
   }
-  std::string name_of(size_t node, size_t parameter) const {
-    const int number = fixture.graph.nodes()[node].parameters[parameter];
-    return fixture.graph.parameters()[static_cast<size_t>(number)].name;
-  }
+  std::string name_of(size_t i) const { return concat(node(i).name, " (", node(i).op->description(), ")"); }
+  std::string name_of(size_t i, size_t p) const { return parameter(i, p).name; }
 
   nn::Shape input;
   int64_t batch;
@@ -84,14 +96,25 @@ testing::AssertionResult is_near(const Floats& got, const Doubles& want, double 
 
 // Bound for sums of up to 4608 products in float, added in blocks. Measured errors are below half of it.
 constexpr double kOneLayer = 2e-6;
-
+// A tf32 factor has a relative error of up to 2^-11, which is 5e-4.
+constexpr double kOneLayerTf32 = 6e-4;
 // The gradient of a bias before a batch normalisation is 0 up to rounding: the terms of the sum cancel. Its
 // error is therefore measured relative to the summed terms.
 double least_length(size_t parameter, const Doubles& output_gradient) {
   return parameter == 1 ? length(output_gradient) : 0;
 }
 
-void expect_layers_agree(Pair pair) {
+struct LayerBounds {
+  LayerBounds(double of_all) : tensors(of_all), parameters(of_all) {}
+  LayerBounds(double of_tensors, double of_parameters) : tensors(of_tensors), parameters(of_parameters) {}
+  double tensors, parameters;  // outputs and gradients of inputs; gradients of parameters
+};
+
+// Half a unit of a bfloat16 result. The gradients of parameters are float sums of exact products.
+const LayerBounds kOneLayerBf16 = {0x1p-9, 2e-6};
+
+void expect_layers_agree(Pair pair, LayerBounds bounds = kOneLayer) {
+  const double bound = bounds.tensors, parameter_bound = bounds.parameters;
   const FloatStep step(pair.fixture, pair.x, pair.labels);
   double forward_error = 0, input_error = 0, parameter_error = 0;
   for (size_t i = 0; i < step.outputs.size(); ++i) {
@@ -103,18 +126,18 @@ void expect_layers_agree(Pair pair) {
     std::vector<const Doubles*> inputs;
     for (const Doubles& input : floats) inputs.push_back(&input);
     const std::vector<Doubles>& parameters = pair.reference.parameters[i];
-    EXPECT_TRUE(is_near(step.outputs[i], node.layer->forward(pair.batch, inputs, parameters), kOneLayer,
+    EXPECT_TRUE(is_near(step.outputs[i], node.layer->forward(pair.batch, inputs, parameters), bound,
                         forward_error));
     const ReferenceGradients want = node.layer->backward(pair.batch, inputs, to_double(step.outputs[i]),
                                                          to_double(step.output_gradients[i]), parameters);
     for (size_t k = 0; k < want.inputs.size(); ++k) {
       if (node.inputs[k] < 0) continue;
-      EXPECT_TRUE(is_near(step.input_gradients[i][k], want.inputs[k], kOneLayer, input_error))
+      EXPECT_TRUE(is_near(step.input_gradients[i][k], want.inputs[k], bound, input_error))
           << "input " << k;
     }
     for (size_t p = 0; p < want.parameters.size(); ++p)
-      EXPECT_TRUE(is_near(step.parameter_gradients[i][p], want.parameters[p], kOneLayer, parameter_error,
-                          least_length(p, to_double(step.output_gradients[i]))))
+      EXPECT_TRUE(is_near(step.parameter_gradients[i][p], want.parameters[p], parameter_bound,
+                          parameter_error, least_length(p, to_double(step.output_gradients[i]))))
           << pair.name_of(i, p);
   }
   std::printf("largest relative errors of a layer: %.1e forward, %.1e to inputs, %.1e to parameters\n",
@@ -189,17 +212,17 @@ void expect_gradients_are_slopes(Pair pair, int samples) {
   std::printf("%d kinks avoided\n", kinks);
 }
 
-Pair lenet_pair(int64_t batch) {
+Pair lenet_pair(int64_t batch, Precision precision = Math::fp32) {
   constexpr nn::Shape kInput = {28, 28, 1};
-  return {nn::lenet(), kInput, ReferenceNetwork::lenet(kInput), batch};
+  return {nn::lenet(), kInput, ReferenceNetwork::lenet(kInput), batch, precision};
 }
-Pair resnet_pair(int64_t side, int64_t batch) {
+Pair resnet_pair(int64_t side, int64_t batch, Precision precision = Math::fp32) {
   const nn::Shape input = {side, side, 1};
-  return {nn::resnet18(), input, ReferenceNetwork::resnet18(input), batch};
+  return {nn::resnet18(), input, ReferenceNetwork::resnet18(input), batch, precision};
 }
-Pair mlp_pair(int64_t layers, int64_t width, int64_t batch) {
+Pair mlp_pair(int64_t layers, int64_t width, int64_t batch, Precision precision = Math::fp32) {
   constexpr nn::Shape kInput = {1, 1, 40};
-  return {nn::mlp(layers, width), kInput, ReferenceNetwork::mlp(kInput, layers, width), batch};
+  return {nn::mlp(layers, width), kInput, ReferenceNetwork::mlp(kInput, layers, width), batch, precision};
 }
 
 TEST(LayerByLayer, LeNet) { expect_layers_agree(lenet_pair(4)); }
@@ -207,10 +230,31 @@ TEST(LayerByLayer, ResNet18) { expect_layers_agree(resnet_pair(12, 3)); }
 TEST(LayerByLayer, DeepMlp) { expect_layers_agree(mlp_pair(90, 24, 5)); }
 TEST(LayerByLayer, WideMlp) { expect_layers_agree(mlp_pair(3, 515, 9)); }
 
+TEST(LayerByLayer, LeNetInTf32) { expect_layers_agree(lenet_pair(4, Math::tf32), kOneLayerTf32); }
+TEST(LayerByLayer, ResNet18InTf32) { expect_layers_agree(resnet_pair(12, 3, Math::tf32), kOneLayerTf32); }
+TEST(LayerByLayer, WideMlpInTf32) { expect_layers_agree(mlp_pair(3, 515, 9, Math::tf32), kOneLayerTf32); }
+TEST(LayerByLayer, LeNetInTf32x3) { expect_layers_agree(lenet_pair(4, Math::tf32x3)); }
+TEST(LayerByLayer, ResNet18InTf32x3) { expect_layers_agree(resnet_pair(12, 3, Math::tf32x3)); }
+TEST(LayerByLayer, WideMlpInTf32x3) { expect_layers_agree(mlp_pair(3, 515, 9, Math::tf32x3)); }
+
+TEST(LayerByLayer, LeNetInBf16) { expect_layers_agree(lenet_pair(4, DType::bfloat16), kOneLayerBf16); }
+TEST(LayerByLayer, ResNet18InBf16) {
+  expect_layers_agree(resnet_pair(12, 3, DType::bfloat16), kOneLayerBf16);
+}
+TEST(LayerByLayer, WideMlpInBf16) {
+  expect_layers_agree(mlp_pair(3, 515, 9, DType::bfloat16), kOneLayerBf16);
+}
+
 TEST(WholeModel, LeNet) { expect_models_agree(lenet_pair(4), 1e-5, 1e-4); }
 TEST(WholeModel, ResNet18) { expect_models_agree(resnet_pair(12, 3), 1e-5, 1e-4); }
 TEST(WholeModel, DeepMlp) { expect_models_agree(mlp_pair(90, 24, 5), 1e-5, 1e-4); }
 TEST(WholeModel, WideMlp) { expect_models_agree(mlp_pair(3, 515, 9), 1e-5, 1e-4); }
+
+TEST(WholeModel, LeNetInBf16) { expect_models_agree(lenet_pair(4, DType::bfloat16), 1e-2, 1e-1); }
+// The last stage normalises over 12 values a channel, and a rounding that changes the sign of a value before
+// a ReLU changes whole gradients.
+TEST(WholeModel, ResNet18InBf16) { expect_models_agree(resnet_pair(12, 3, DType::bfloat16), 6e-2, 6e-1); }
+TEST(WholeModel, WideMlpInBf16) { expect_models_agree(mlp_pair(3, 515, 9, DType::bfloat16), 1e-2, 1e-1); }
 
 TEST(DoublePrecision, GradientsOfLeNetAreSlopes) { expect_gradients_are_slopes(lenet_pair(2), 4); }
 TEST(DoublePrecision, GradientsOfResNet18AreSlopes) { expect_gradients_are_slopes(resnet_pair(9, 2), 1); }

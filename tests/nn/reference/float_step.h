@@ -1,4 +1,5 @@
-// FloatStep: one step of a network's graph in float on one device. Keeps all tensors written by operations.
+// FloatStep: one step of a network's graph on one device. Keeps all tensors written by operations, as floats.
+// If activations are bfloat16, the conversions at the two ends are left out: the first and the last node.
 #pragma once
 
 #include <rondo/kernels/loss/cross_entropy.h>
@@ -15,7 +16,7 @@ struct FloatStep {
   FloatStep(nn::ModelFixture& fixture, const Floats& x, const std::vector<int32_t>& labels) {
     nn::Replica& replica = fixture.replicas[0];
     const std::vector<nn::Graph::Node>& nodes = fixture.graph.nodes();
-    const auto get = [&](nn::Tensor tensor) { return nn::ModelFixture::get(replica, tensor.elements()); };
+    const auto get = [&](nn::Tensor tensor) { return nn::ModelFixture::get(replica, tensor); };
     outputs.resize(nodes.size());
     output_gradients = outputs;
     fixture.upload(x);
@@ -53,6 +54,11 @@ struct FloatStep {
         const nn::Parameter& parameter = fixture.graph.parameters()[static_cast<size_t>(p)];
         of_node.emplace_back(all.begin() + parameter.offset, all.begin() + parameter.offset + parameter.size);
       }
+    }
+    if (fixture.graph.activations() != DType::float32) {
+      const auto leave_out = [](auto& of_nodes) { of_nodes.erase(of_nodes.begin()), of_nodes.pop_back(); };
+      leave_out(outputs), leave_out(output_gradients);
+      leave_out(input_gradients), leave_out(parameter_gradients);
     }
   }
 

@@ -25,7 +25,7 @@ class FixedBatch : public nn::BatchIterator {
   void load(nn::Replica& replica, size_t rank, nn::Shard piece, const nn::LossTarget& target) override {
     if (fails) throw Error(bad_argument("FixedBatch: it was told to fail"));
     const int64_t sample = replica.input().shape.size();
-    copy(replica.input().data, x_[rank].data() + piece.first * sample, piece.size * sample, replica.stream());
+    copy(replica.input().as(), x_[rank].data() + piece.first * sample, piece.size * sample, replica.stream());
     copy(target.labels.data, labels_[rank].data() + piece.first, piece.size, replica.stream());
   }
   void advance(nn::Replica&, size_t) override {}

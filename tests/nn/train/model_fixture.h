@@ -24,8 +24,9 @@ constexpr Pass kTraining = {.training = true, .seed = 3};
 // The replicas have the same parameters; each has a part of the batch.
 struct ModelFixture {
   ModelFixture(const AnyModule& network, Shape input, std::vector<int> rank_devices, int64_t batch,
-        const std::function<MemoryPlan(const Graph&, int64_t)>& plan)
-      : graph(make_graph(network, input)),
+        const std::function<MemoryPlan(const Graph&, int64_t)>& plan, Math math = Math::fp32,
+        DType activations = DType::float32)
+      : graph(make_graph(network, input, math, activations)),
         devices(std::move(rank_devices)),
         whole_batch(batch),
         statistics(devices, {.slot_bytes = 4096, .bucket_bytes = 0}) {
@@ -47,7 +48,7 @@ struct ModelFixture {
     for (Replica& replica : replicas) {
       const Tensor input = replica.input();
       const auto begin = static_cast<size_t>(first_of(replica) * input.shape.size());
-      put(replica, input.data, {x.data() + begin, static_cast<size_t>(input.size())});
+      put(replica, input.as(), {x.data() + begin, static_cast<size_t>(input.size())});
     }
   }
   int64_t first_of(const Replica& replica) const {
@@ -61,14 +62,19 @@ struct ModelFixture {
         cudaMemcpyAsync(to, values.data(), values.size_bytes(), cudaMemcpyHostToDevice, replica.stream()));
     RONDO_CUDA_THROW(cudaStreamSynchronize(replica.stream()));
   }
-  static std::vector<float> get(Replica& replica, VectorView<const float> from) {
-    std::vector<float> values(static_cast<size_t>(from.size));
-    if (values.empty()) return values;
+  template <class T>
+  static std::vector<float> get(Replica& replica, VectorView<T> from) {
+    std::vector<std::remove_const_t<T>> values(static_cast<size_t>(from.size));
+    if (values.empty()) return {};
     const DeviceScope scope(replica.device());
-    RONDO_CUDA_THROW(cudaMemcpyAsync(values.data(), from.data, values.size() * sizeof(float),
+    RONDO_CUDA_THROW(cudaMemcpyAsync(values.data(), from.data, values.size() * sizeof(T),
                                      cudaMemcpyDeviceToHost, replica.stream()));
     RONDO_CUDA_THROW(cudaStreamSynchronize(replica.stream()));
-    return values;
+    return {values.begin(), values.end()};
+  }
+  static std::vector<float> get(Replica& replica, const Tensor& tensor) {
+    return tensor.type == DType::float32 ? get(replica, tensor.elements())
+                                         : get(replica, tensor.elements<__nv_bfloat16>());
   }
 
   std::vector<float> outputs() {
@@ -84,7 +90,7 @@ struct ModelFixture {
     for (Replica& replica : replicas) {
       const Tensor gradient = replica.output_gradient();
       const auto begin = static_cast<size_t>(first_of(replica) * gradient.shape.size());
-      put(replica, gradient.data, {weights.data() + begin, static_cast<size_t>(gradient.size())});
+      put(replica, gradient.as(), {weights.data() + begin, static_cast<size_t>(gradient.size())});
     }
     backward(replicas, pass);
     std::vector<double> sum(static_cast<size_t>(graph.parameter_arena_size()));
