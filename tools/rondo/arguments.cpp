@@ -42,6 +42,8 @@ Command add_summary(const Command& app, SummaryArguments& to) {
               [&](const std::string& s) {
                 to.checkpoint_layers = read_integer<int64_t>("--checkpoint-layers", s, 0, 1'000'000);
               });
+  summary.add("--precision", "NAME", kPrecisionHelp,
+              [&](const std::string& s) { to.precision = read_name("--precision", s, kPrecisions); });
   summary.add("--svg", "FILE.svg", "Also draw the network",
               [&](const std::string& s) { to.svg = read_path("--svg", s); });
   return summary;
@@ -143,6 +145,7 @@ CommandLine parse_command_line(int argc, const char* const* argv) {
   const Command plot = add_plot(program, line.plot);
   const Command banks = add_banks(program, line.banks);
   const Command sectors = add_sectors(program, line.sectors);
+  const Command numerics = add_numerics(program, line.numerics);
   program.add_command("check", "Run a command and check its kernels: rondo check COMMAND [OPTIONS]");
 
   std::vector<std::string> words = words_of(argc, argv);
@@ -183,6 +186,8 @@ CommandLine parse_command_line(int argc, const char* const* argv) {
     line.action = CommandLine::Action::devices;
   } else if (links.parsed()) {
     line.action = CommandLine::Action::links;
+  } else if (numerics.parsed()) {
+    line.action = CommandLine::Action::numerics;
   } else if (profile.parsed()) {
     line.action = CommandLine::Action::profile;
   } else if (schedule.parsed()) {

@@ -6,6 +6,7 @@
 #include <rondo/tools/rondo/banks/arguments.h>
 #include <rondo/tools/rondo/collective/arguments.h>
 #include <rondo/tools/rondo/links/arguments.h>
+#include <rondo/tools/rondo/numerics/arguments.h>
 #include <rondo/tools/rondo/plot/arguments.h>
 #include <rondo/tools/rondo/profile/arguments.h>
 #include <rondo/tools/rondo/shard/arguments.h>
@@ -34,6 +35,7 @@ struct SummaryArguments {
   std::string model;
   int64_t checkpoint_layers = 0;
   int64_t batch = 256;
+  Precision precision = Precision::fp32;
   std::string svg;  // empty: not requested
 };
 
@@ -58,6 +60,7 @@ struct CommandLine {
     check,
     devices,
     links,
+    numerics,
     plot,
     collective,
     profile,
@@ -76,6 +79,7 @@ struct CommandLine {
   MlpArguments mlp;
   DevicesArguments devices;
   LinksArguments links;
+  NumericsArguments numerics;
   PlotArguments plot;
   CollectiveArguments collective;
   ProfileArguments profile;

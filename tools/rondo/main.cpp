@@ -14,6 +14,7 @@
 #include <rondo/tools/rondo/devices/devices.h>
 #include <rondo/tools/rondo/support/launched.h>
 #include <rondo/tools/rondo/links/links.h>
+#include <rondo/tools/rondo/numerics/numerics.h>
 #include <rondo/tools/rondo/plot/plot.h>
 #include <rondo/tools/rondo/profile/profile_command.h>
 #include <rondo/tools/rondo/scale/scale.h>
@@ -87,6 +88,9 @@ int run(const CommandLine& line, rondo::ProcessGroup* processes) {
     case CommandLine::Action::links:
       rondo::program::show_links(line.links, std::cout);
       break;
+    case CommandLine::Action::numerics:
+      rondo::program::show_numerics(line.numerics, std::cout);
+      break;
     case CommandLine::Action::plot:
       rondo::program::show_plot(line.plot, std::cout);
       break;
@@ -94,7 +98,7 @@ int run(const CommandLine& line, rondo::ProcessGroup* processes) {
       rondo::program::run_collective(line.collective, std::cout, processes);
       break;
     case CommandLine::Action::profile:
-      rondo::program::show_profile(line.profile, std::cout);
+      rondo::program::show_profile(line.profile, std::cout, terminal);
       break;
     case CommandLine::Action::schedule:
       rondo::program::show_schedule(line.schedule, std::cout);

@@ -41,6 +41,13 @@ AccessArguments sectors(const std::string& expression, const std::vector<std::st
   return line.sectors;
 }
 
+std::string banks_text(const AccessArguments& arguments, const Terminal& terminal) {
+  return drawing_text(banks_drawing(arguments), terminal);
+}
+std::string sectors_text(const AccessArguments& arguments, const Terminal& terminal) {
+  return drawing_text(sectors_drawing(arguments), terminal);
+}
+
 std::vector<std::string> lines_of(const std::string& text) {
   std::istringstream stream(text);
   std::vector<std::string> lines;
@@ -129,7 +136,7 @@ TEST(Sectors, CellsOfEveryWidth) {
   EXPECT_EQ(first_row("2", "thread"), "0         0  1  2  3  4  5  6  7  8  9 10 11 12 13 14 15");
   EXPECT_EQ(first_row("8", "thread * 2"), "0         0  0  1  1  2  2  3  3");
   EXPECT_EQ(first_row("16", "thread / 2 * 4"), "0         0+ 0+ 0+ 0+ 2+ 2+ 2+ 2+");
-  EXPECT_EQ(sectors_summary(access_of(sectors("3"))),
+  EXPECT_EQ(sectors_drawing(sectors("3")).summary(),
             "sectors 1, at least 1: 32 bytes moved for 4 asked for, efficiency 12.5 %");
 }
 
@@ -292,14 +299,16 @@ TEST(Banks, ThePictureHasACellForEveryBank) {
     const std::regex pattern(part);
     return std::distance(std::sregex_iterator(text.begin(), text.end(), pattern), {});
   };
-  const std::string svg = banks_svg(banks("thread < 16 ? thread * 2 : thread + 32", {"--width", "4"}));
+  const std::string svg =
+      drawings_svg({banks_drawing(banks("thread < 16 ? thread * 2 : thread + 32", {"--width", "4"}))});
   EXPECT_EQ(XmlCheck::fault(svg), "");
   EXPECT_EQ(count(svg, "<rect"), 1 + 2 * 32);
   EXPECT_EQ(count(svg, "<g>"), 32);
   EXPECT_EQ(missing(svg, {"thread &lt; 16", "wavefronts 2, at least 1", "wavefront 1, bank 16: thread 8",
                           "wavefront 2, bank 18: thread 18"}),
             "");
-  const std::string sector = sectors_svg(sectors("thread / 2", {"--width", "8", "--element", "8"}));
+  const std::string sector =
+      drawings_svg({sectors_drawing(sectors("thread / 2", {"--width", "8", "--element", "8"}))});
   EXPECT_EQ(XmlCheck::fault(sector), "");
   EXPECT_EQ(count(sector, "<rect"), 1 + 4 * 8);
   EXPECT_EQ(missing(sector, {"sectors 4, at least 4", "address 40: threads 10, 11"}), "");

@@ -1,5 +1,7 @@
 // The forecast of a kernel from counts: each resource by hand.
 #include <gtest/gtest.h>
+
+#include <cmath>
 #include <rondo/tools/rondo/profile/compiled_kernels.h>
 #include <rondo/tools/rondo/profile/forecast.h>
 #include <rondo/tools/rondo/profile/source_place.h>
@@ -95,6 +97,23 @@ TEST(Forecast, MultiplyAddsAndIssueSlots) {
   EXPECT_DOUBLE_EQ(seconds(result, Resource::issue), 1600.0 / 4 / 2 / 1e9);
   EXPECT_EQ(result.bound, Resource::launch);
   EXPECT_DOUBLE_EQ(result.least(), 2e-6);
+}
+
+TEST(Forecast, TensorCores) {
+  simt::GpuFacts gpu = small_gpu();
+  gpu.tf32_tflops = 2, gpu.fp16_tflops = 4;
+  simt::KernelProfile profile = launched(2);
+  profile.tf32_multiply_adds = 1000;
+  profile.narrow_multiply_adds = 4000;
+  EXPECT_DOUBLE_EQ(seconds(forecast(profile, gpu, {}), Resource::tensor), 2000 / 2e12 + 8000 / 4e12);
+  const simt::KernelProfile uneven = [&] {
+    simt::KernelProfile three = launched(3);
+    three.tf32_multiply_adds = 3000;
+    return three;
+  }();
+  EXPECT_DOUBLE_EQ(seconds(forecast(uneven, gpu, {}), Resource::tensor), 8000 / 2e12) << "as four blocks";
+  gpu.tf32_tflops = 0;
+  EXPECT_TRUE(std::isinf(seconds(forecast(uneven, gpu, {}), Resource::tensor)));
 }
 
 // Three equal blocks on two multiprocessors take as long as four.

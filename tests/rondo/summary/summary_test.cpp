@@ -26,6 +26,21 @@ TEST(SummaryCommand, TakesAModelAndABatch) {
   EXPECT_EQ(parsed("resnet18").model, "resnet18");
   EXPECT_EQ(parsed("resnet18").batch, 256);
   EXPECT_EQ(parsed("mlp --batch 6912").batch, 6912);
+  EXPECT_EQ(parsed("mlp").precision, Precision::fp32);
+  EXPECT_EQ(parsed("mlp --precision bf16").precision, Precision::bf16);
+}
+
+TEST(SummaryCommand, ShowsTheMemoryOfBfloat16) {
+  const auto shown = [](const std::string& words) {
+    std::ostringstream out;
+    show_summary(parsed(words), out);
+    return out.str();
+  };
+  const std::string fp32 = shown("mlp --batch 6912"), bf16 = shown("mlp --batch 6912 --precision bf16");
+  EXPECT_EQ(test::missing(fp32, {"4.9 GiB in training", "takes 10.5 GiB"}), "");
+  EXPECT_EQ(test::missing(bf16, {"cast to bfloat16", "cast to float32", "2.4 GiB in training",
+                                 "takes 8.8 GiB", "parameters in bfloat16 722.0 MiB"}),
+            "");
 }
 
 TEST(SummaryCommand, DrawsThePictureOnRequest) {

@@ -46,49 +46,8 @@ struct Table {
 
 std::string header_cell(int number) { return right(std::to_string(number), kCell - 1) + " "; }
 
-using Drawing = std::string(const AccessArguments&);
-
-void show(const AccessArguments& arguments, const std::string& text, Drawing* draw_svg, Drawing* write_json,
-          std::ostream& out) {
-  const OutputFile svg("--svg", arguments.svg), json("--json", arguments.json);
-  out << text;
-  if (svg.wanted()) svg.write(draw_svg(arguments));
-  if (json.wanted()) json.write(write_json(arguments));
-}
-
-}  // namespace
-
-std::string access_title(const AccessArguments& arguments, const std::string& verb) {
-  const auto bytes = [](int count) { return concat(count, count == 1 ? " byte" : " bytes"); };
-  return concat("A warp ", verb, " ", bytes(arguments.width), " per thread at index ",
-                arguments.index->text(), " (elements of ", bytes(arguments.element_bytes()), ")");
-}
-
-std::string banks_title(const AccessArguments& arguments) {
-  return access_title(arguments, arguments.store ? "stores" : "loads");
-}
-
-std::string sectors_title(const AccessArguments& arguments) { return access_title(arguments, "accesses"); }
-
-std::string banks_summary(const AccessArguments& arguments, const simt::WarpAccess& access) {
-  const simt::SharedCost cost = arguments.store ? simt::shared_store(access) : simt::shared_load(access);
-  const std::string counts = concat("wavefronts ", cost.wavefronts, ", at least ", cost.least);
-  if (cost.conflicts() == 0) return counts + ": no bank conflicts";
-  return concat(counts, ": ", cost.conflicts(), cost.conflicts() == 1 ? " bank conflict" : " bank conflicts",
-                ", ", conflict_degree(bank_rows(access, arguments.store)), "-way");
-}
-
-std::string sectors_summary(const simt::WarpAccess& access) {
-  const int64_t asked = bytes_asked_for(access),
-                moved = int64_t{simt::kSectorBytes} * simt::global_sectors(access);
-  return concat("sectors ", simt::global_sectors(access), ", at least ", simt::least_global_sectors(access),
-                ": ", moved, " bytes moved for ", asked, " asked for, efficiency ",
-                fixed(100 * static_cast<double>(asked) / static_cast<double>(moved), 1), " %");
-}
-
-std::string banks_text(const AccessArguments& arguments, const Terminal& terminal) {
-  const simt::WarpAccess access = access_of(arguments);
-  const std::vector<BankRow> rows = bank_rows(access, arguments.store);
+std::string banks_table(const AccessDrawing& drawing, const Terminal& terminal) {
+  const std::vector<BankRow> rows = bank_rows(drawing.access, drawing.store);
   Table table;
   table.labels = {"bank"};
   for (int bank = 0; bank < simt::kBanks; ++bank) table.header.push_back(header_cell(bank));
@@ -98,16 +57,14 @@ std::string banks_text(const AccessArguments& arguments, const Terminal& termina
     for (const Lanes& lanes : row.lanes) table.rows.back().push_back(cell_text(lanes));
   }
   table.ink = [&](size_t row) { return rows[row].conflict ? Ink::accent : Ink::plain; };
-  return banks_title(arguments) + ":\n\n" + table.text(terminal) +
+  return table.text(terminal) +
          "\nA row is a wavefront, with the threads of its pass. A cell is the thread that the bank serves;\n"
-         "+: and others that access the same word; .: idle.\n\n" +
-         banks_summary(arguments, access) + "\n";
+         "+: and others that access the same word; .: idle.\n";
 }
 
-std::string sectors_text(const AccessArguments& arguments, const Terminal& terminal) {
-  const simt::WarpAccess access = access_of(arguments);
-  const std::vector<SectorRow> rows = sector_rows(access);
-  const int cell = cell_bytes(access);
+std::string sectors_table(const AccessDrawing& drawing, const Terminal& terminal) {
+  const std::vector<SectorRow> rows = sector_rows(drawing.access);
+  const int cell = cell_bytes(drawing.access);
   Table table;
   table.labels = {"address"};
   for (int byte = 0; byte < simt::kSectorBytes; byte += cell) table.header.push_back(header_cell(byte));
@@ -117,18 +74,67 @@ std::string sectors_text(const AccessArguments& arguments, const Terminal& termi
     for (const Lanes& lanes : row.cells) table.rows.back().push_back(cell_text(lanes));
   }
   table.ink = [](size_t) { return Ink::plain; };
-  return sectors_title(arguments) + ":\n\n" + table.text(terminal) +
+  return table.text(terminal) +
          concat("\nA row is a sector of 32 bytes. A cell is the thread that accesses its ",
-                cell == 1 ? "byte" : concat(cell, " bytes"), ";\n+: and others; .: not asked for.\n\n") +
-         sectors_summary(access) + "\n";
+                cell == 1 ? "byte" : concat(cell, " bytes"), ";\n+: and others; .: not asked for.\n");
+}
+
+// `verb`: "loads", "stores" or "accesses".
+std::string access_title(const AccessArguments& arguments, const std::string& verb) {
+  const auto bytes = [](int count) { return concat(count, count == 1 ? " byte" : " bytes"); };
+  return concat("A warp ", verb, " ", bytes(arguments.width), " per thread at index ",
+                arguments.index->text(), " (elements of ", bytes(arguments.element_bytes()), ")");
+}
+
+void show(const AccessArguments& arguments, const AccessDrawing& drawing,
+          std::string (*write_json)(const AccessArguments&), std::ostream& out, const Terminal& terminal) {
+  const OutputFile svg("--svg", arguments.svg), json("--json", arguments.json);
+  out << drawing_text(drawing, terminal);
+  if (svg.wanted()) svg.write(drawings_svg({drawing}));
+  if (json.wanted()) json.write(write_json(arguments));
+}
+
+}  // namespace
+
+std::string AccessDrawing::summary() const {
+  if (!shared) {
+    const int64_t asked = bytes_asked_for(access),
+                  moved = int64_t{simt::kSectorBytes} * simt::global_sectors(access);
+    return concat("sectors ", simt::global_sectors(access), ", at least ", simt::least_global_sectors(access),
+                  ": ", moved, " bytes moved for ", asked, " asked for, efficiency ",
+                  fixed(100 * static_cast<double>(asked) / static_cast<double>(moved), 1), " %");
+  }
+  const simt::SharedCost cost = store ? simt::shared_store(access) : simt::shared_load(access);
+  const std::string counts = concat("wavefronts ", cost.wavefronts, ", at least ", cost.least);
+  if (cost.conflicts() == 0) return counts + ": no bank conflicts";
+  return concat(counts, ": ", cost.conflicts(), cost.conflicts() == 1 ? " bank conflict" : " bank conflicts",
+                ", ", conflict_degree(bank_rows(access, store)), "-way");
+}
+
+AccessDrawing banks_drawing(const AccessArguments& arguments) {
+  return {.title = access_title(arguments, arguments.store ? "stores" : "loads"),
+          .subtitle = "",
+          .access = access_of(arguments),
+          .shared = true,
+          .store = arguments.store};
+}
+
+AccessDrawing sectors_drawing(const AccessArguments& arguments) {
+  return {.title = access_title(arguments, "accesses"), .subtitle = "", .access = access_of(arguments)};
+}
+
+std::string drawing_text(const AccessDrawing& drawing, const Terminal& terminal) {
+  return drawing.title + (drawing.subtitle.empty() ? "" : "\n" + drawing.subtitle) + ":\n\n" +
+         (drawing.shared ? banks_table(drawing, terminal) : sectors_table(drawing, terminal)) + "\n" +
+         drawing.summary() + "\n";
 }
 
 void show_banks(const AccessArguments& arguments, std::ostream& out, const Terminal& terminal) {
-  show(arguments, banks_text(arguments, terminal), banks_svg, banks_json, out);
+  show(arguments, banks_drawing(arguments), banks_json, out, terminal);
 }
 
 void show_sectors(const AccessArguments& arguments, std::ostream& out, const Terminal& terminal) {
-  show(arguments, sectors_text(arguments, terminal), sectors_svg, sectors_json, out);
+  show(arguments, sectors_drawing(arguments), sectors_json, out, terminal);
 }
 
 }  // namespace rondo::program

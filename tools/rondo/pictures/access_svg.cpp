@@ -2,6 +2,7 @@
 #include <rondo/tools/rondo/banks/banks.h>
 #include <rondo/tools/rondo/pictures/svg.h>
 
+#include <algorithm>
 #include <functional>
 
 namespace rondo::program {
@@ -9,7 +10,8 @@ namespace {
 
 using namespace svg;
 
-constexpr double kLeft = 150, kTop = 136, kCellWidth = 30, kCellHeight = 22, kRight = 44, kBottom = 44;
+constexpr double kLeft = 150, kTop = 136, kCellWidth = 30, kCellHeight = 22, kRight = 44, kBottom = 44,
+                 kSubtitle = 22;
 constexpr double kLeastWidth = 860;
 
 std::string list(const Lanes& lanes) {
@@ -20,34 +22,45 @@ std::string list(const Lanes& lanes) {
 
 // Rows of cells, each with the first of its threads and in that thread's colour.
 struct Grid {
-  std::string title, summary;
+  const AccessDrawing& drawing;
   std::string row_name, column_name;
   std::vector<std::string> columns, labels;
   std::vector<std::vector<Lanes>> rows;
   std::function<std::string(size_t row, size_t column)> name_of;  // of a cell, in its tooltip
 
-  std::string draw() const {
-    const double width = kLeft + kCellWidth * static_cast<double>(columns.size()) + kRight;
-    std::string text = words(44, 46, "start", 20, kInk, title, "font-weight", "700") +
-                       words(44, 71, "start", 14, kSoftInk, summary) +
-                       words(kLeft, kTop - 30, "start", 13, kInk, column_name) +
-                       words(44, kTop - 10, "start", 13, kInk, row_name);
+  double width() const {
+    constexpr double kTitleCharacter = 11.5, kCharacter = 7.5;  // about their widths
+    return std::max({kLeft + kCellWidth * static_cast<double>(columns.size()) + kRight,
+                     88 + kTitleCharacter * static_cast<double>(drawing.title.size()),
+                     88 + kCharacter * static_cast<double>(drawing.subtitle.size())});
+  }
+  double height() const { return head() + kCellHeight * static_cast<double>(rows.size()) + kBottom; }
+
+  // At `top` of the picture.
+  std::string draw(double top) const {
+    const double first = top + head();  // of the cells
+    std::string text = words(44, top + 46, "start", 20, kInk, drawing.title, "font-weight", "700");
+    if (!drawing.subtitle.empty()) text += words(44, top + 71, "start", 14, kSoftInk, drawing.subtitle);
+    text += words(44, first - 65, "start", 14, kSoftInk, drawing.summary()) +
+            words(kLeft, first - 30, "start", 13, kInk, column_name) +
+            words(44, first - 10, "start", 13, kInk, row_name);
     for (size_t column = 0; column < columns.size(); ++column)
-      text += words(x_of(column) + kCellWidth / 2, kTop - 10, "middle", 12, kSoftInk, columns[column]);
+      text += words(x_of(column) + kCellWidth / 2, first - 10, "middle", 12, kSoftInk, columns[column]);
     for (size_t row = 0; row < rows.size(); ++row) {
-      text += words(44, y_of(row) + 15, "start", 12, kSoftInk, labels[row]);
-      for (size_t column = 0; column < columns.size(); ++column) text += cell(row, column);
+      const double y = first + kCellHeight * static_cast<double>(row);
+      text += words(44, y + 15, "start", 12, kSoftInk, labels[row]);
+      for (size_t column = 0; column < columns.size(); ++column) text += cell(row, column, y);
     }
-    return document(title, std::max(width, kLeastWidth), y_of(rows.size()) + kBottom, text);
+    return text;
   }
 
  private:
+  double head() const { return drawing.subtitle.empty() ? kTop : kTop + kSubtitle; }
   static double x_of(size_t column) { return kLeft + kCellWidth * static_cast<double>(column); }
-  static double y_of(size_t row) { return kTop + kCellHeight * static_cast<double>(row); }
 
-  std::string cell(size_t row, size_t column) const {
+  std::string cell(size_t row, size_t column, double y) const {
     const Lanes& lanes = rows[row][column];
-    const double x = x_of(column), y = y_of(row), w = kCellWidth - 2, h = kCellHeight - 2;
+    const double x = x_of(column), w = kCellWidth - 2, h = kCellHeight - 2;
     if (lanes.empty())
       return element("rect", "x", x, "y", y, "width", w, "height", h, "rx", 3, "fill", "#ffffff", "stroke",
                      kGrid);
@@ -60,13 +73,9 @@ struct Grid {
   }
 };
 
-}  // namespace
-
-std::string banks_svg(const AccessArguments& arguments) {
-  const simt::WarpAccess access = access_of(arguments);
+Grid banks_grid(const AccessDrawing& drawing) {
   Grid grid{
-      .title = banks_title(arguments),
-      .summary = banks_summary(arguments, access),
+      .drawing = drawing,
       .row_name = "wavefront",
       .column_name = "bank",
       .columns = {},
@@ -74,25 +83,23 @@ std::string banks_svg(const AccessArguments& arguments) {
       .rows = {},
       .name_of = [](size_t row, size_t bank) { return concat("wavefront ", row + 1, ", bank ", bank); }};
   for (int bank = 0; bank < simt::kBanks; ++bank) grid.columns.push_back(std::to_string(bank));
-  for (const BankRow& row : bank_rows(access, arguments.store)) {
+  for (const BankRow& row : bank_rows(drawing.access, drawing.store)) {
     grid.labels.push_back(concat(grid.labels.size() + 1, ": ", row.first_lane, "-", row.last_lane));
     grid.rows.emplace_back(row.lanes.begin(), row.lanes.end());
   }
-  return grid.draw();
+  return grid;
 }
 
-std::string sectors_svg(const AccessArguments& arguments) {
-  const simt::WarpAccess access = access_of(arguments);
-  const std::vector<SectorRow> sectors = sector_rows(access);
-  const auto cell = static_cast<size_t>(cell_bytes(access));
-  Grid grid{.title = sectors_title(arguments),
-            .summary = sectors_summary(access),
+Grid sectors_grid(const AccessDrawing& drawing) {
+  const std::vector<SectorRow> sectors = sector_rows(drawing.access);
+  const auto cell = static_cast<size_t>(cell_bytes(drawing.access));
+  Grid grid{.drawing = drawing,
             .row_name = "sector",
             .column_name = "byte",
             .columns = {},
             .labels = {},
             .rows = {},
-            .name_of = [&](size_t row, size_t column) {
+            .name_of = [=](size_t row, size_t column) {
               return concat("address ", sectors[row].address + column * cell);
             }};
   for (size_t byte = 0; byte < simt::kSectorBytes; byte += cell) grid.columns.push_back(std::to_string(byte));
@@ -100,7 +107,21 @@ std::string sectors_svg(const AccessArguments& arguments) {
     grid.labels.push_back(std::to_string(sector.address));
     grid.rows.push_back(sector.cells);
   }
-  return grid.draw();
+  return grid;
+}
+
+}  // namespace
+
+std::string drawings_svg(const std::vector<AccessDrawing>& drawings) {
+  double width = kLeastWidth, height = 0;
+  std::string text;
+  for (const AccessDrawing& drawing : drawings) {
+    const Grid grid = drawing.shared ? banks_grid(drawing) : sectors_grid(drawing);
+    text += grid.draw(height);
+    width = std::max(width, grid.width());
+    height += grid.height();
+  }
+  return document(drawings.empty() ? "" : drawings.front().title, width, height, text);
 }
 
 }  // namespace rondo::program

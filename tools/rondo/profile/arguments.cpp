@@ -27,6 +27,14 @@ std::string read_word(const std::string& option, const std::string& text,
   return read_name(option, text, names);
 }
 
+// The place of an access, "gemm.cu:23" or longer.
+std::string read_line(const std::string& option, const std::string& text) {
+  const size_t colon = text.rfind(':');
+  if (colon != std::string::npos && colon > 0 && text.find_first_of("0123456789", colon) == colon + 1)
+    return text;
+  throw Error(bad_argument(option, " is '", text, "', must be a file and a line, such as gemm.cu:23"));
+}
+
 void add_size(const Command& command, const std::string& option, const std::string& what, int64_t& to,
               int64_t low = 1, int64_t high = kMostElements) {
   command.add(option, "N", concat(what, " [", to, "]"),
@@ -42,6 +50,11 @@ void add_common(const Command& command, ProfileArguments& to) {
       "Run and observe at most N blocks of each launch, and scale the counts; 0: all [0; train: 4]",
       [&](const std::string& s) { to.blocks = read_integer<int64_t>("--blocks", s, 0, kMostElements); });
   command.add_flag("--lines", to.lines, "Show the worst source lines, with what to do about them");
+  command.add("--draw", "FILE:LINE",
+              "Draw the lanes of the worst requests of a line of --lines: the banks or sectors they access",
+              [&](const std::string& s) { to.draw = read_line("--draw", s); });
+  command.add("--draw-svg", "FILE.svg", "Also write this drawing as a picture",
+              [&](const std::string& s) { to.draw_svg = read_path("--draw-svg", s); });
   command.add_flag("--warm", to.warm, "Assume that data that fits in the L2 cache is there already");
   command.add("--compiled", "FILE.json", "Registers by kernel, as written by tools/sass-report",
               [&](const std::string& s) { to.compiled = read_path("--compiled", s); });
@@ -49,6 +62,24 @@ void add_common(const Command& command, ProfileArguments& to) {
               [&](const std::string& s) { to.json = read_path("--json", s); });
   command.add("--svg", "FILE.svg", "Also draw the roofline",
               [&](const std::string& s) { to.svg = read_path("--svg", s); });
+}
+
+// Reads the name of one of the values.
+template <class Enum>
+Enum read_enumerator(const char* option, const std::string& text, std::initializer_list<Enum> values) {
+  std::string names;
+  for (const Enum value : values) {
+    if (text == name_of(value)) return value;
+    names += (names.empty() ? "" : ", ") + std::string(name_of(value));
+  }
+  throw Error(bad_argument(option, " is '", text, "', must be one of: ", names));
+}
+
+void add_math(const Command& command, ProfileArguments& to) {
+  command.add("--math", "NAME", "Arithmetic of float products: fp32, tf32 or tf32x3 [fp32]",
+              [&](const std::string& s) {
+                to.math = read_enumerator("--math", s, {Math::fp32, Math::tf32, Math::tf32x3});
+              });
 }
 
 void add_image(const Command& command, ProfileArguments& to) {
@@ -84,6 +115,11 @@ ProfileCommands add_profile(const Command& app, ProfileArguments& to) {
   gemm.add_flag("--transpose-b", to.transpose_b, "Read B transposed");
   gemm.add("--variant", "ID", "A rung of the ladder such as 03_shared_tiles, or all [gemm]",
            [&](const std::string& s) { to.variant = s; });
+  add_math(gemm, to);
+  gemm.add("--type", "NAME", "Type of the matrices: float32, bfloat16 or float16 [float32]",
+           [&](const std::string& s) {
+             to.type = read_enumerator("--type", s, {DType::float32, DType::bfloat16, DType::float16});
+           });
 
   const Command conv = add("conv", "A convolution and its gradients", ProfiledWork::conv);
   add_image(conv, to);
@@ -91,16 +127,19 @@ ProfileCommands add_profile(const Command& app, ProfileArguments& to) {
   add_size(conv, "--filter-size", "Height and width of a filter", to.filter_size);
   add_size(conv, "--stride", "Stride", to.stride);
   add_size(conv, "--pad", "Padding", to.pad, 0);
+  add_math(conv, to);
   conv.add("--pass", "NAME", "forward, data_gradient, filter_gradient or all [all]",
            [&](const std::string& s) {
              to.pass = read_word("--pass", s, {"forward", "data_gradient", "filter_gradient", "all"});
            });
-  conv.add("--algorithm", "NAME", "automatic, direct or winograd [automatic]", [&](const std::string& s) {
-    to.algorithm = read_name<ConvAlgorithm>("--algorithm", s,
-                                            {{"automatic", ConvAlgorithm::automatic},
-                                             {"direct", ConvAlgorithm::direct},
-                                             {"winograd", ConvAlgorithm::winograd}});
-  });
+  conv.add(
+      "--algorithm", "NAME",
+      "automatic, direct, winograd; few_channels or implicit_gemm, the kernels of direct; or all that can "
+      "compute this convolution [automatic]",
+      [&](const std::string& s) {
+        to.algorithm = read_word("--algorithm", s,
+                                 {"automatic", "direct", "winograd", "few_channels", "implicit_gemm", "all"});
+      });
 
   const Command pool = add("pool", "A pooling layer, forward and backward", ProfiledWork::pool);
   add_image(pool, to);

@@ -2,7 +2,8 @@
 #pragma once
 
 #include <rondo/collectives/algorithm.h>
-#include <rondo/kernels/conv/conv2d.h>
+#include <rondo/kernels/core/dtype.h>
+#include <rondo/kernels/core/math_mode.h>
 #include <rondo/tools/rondo/support/command.h>
 
 #include <cstdint>
@@ -20,10 +21,14 @@ struct ProfileArguments {
   int64_t m = 1024, n = 1024, k = 1024;
   bool transpose_a = false, transpose_b = false;
   std::string variant = "gemm";  // of gemm: the id of a rung, or all
+  Math math = Math::fp32;        // of gemm and conv
+  DType type = DType::float32;   // of gemm: of the matrices
   int64_t images = 32, height = 28, width = 28, channels = 64, filters = 64, filter_size = 3, stride = 1,
           pad = 1;
   std::string pass = "all";  // of conv: forward, data_gradient, filter_gradient or all
-  ConvAlgorithm algorithm = ConvAlgorithm::automatic;
+  // Of conv: automatic, direct or winograd, as in conv2d.h; few_channels or implicit_gemm, the two kernels of
+  // direct; all: each that can compute this convolution.
+  std::string algorithm = "automatic";
   std::string pool = "avg";
   int64_t window = 2;
   int64_t rows = 25088, classes = 10;
@@ -36,9 +41,10 @@ struct ProfileArguments {
   std::string gpu = "h100";
   std::optional<int64_t> blocks;  // observed per launch; 0: all; not given: all, or a few of a training step
   bool lines = false;
+  std::string draw;  // FILE:LINE; empty: not requested
   bool warm = false;
   std::string compiled;   // path of kernels.json; empty: the report in the source tree
-  std::string json, svg;  // empty: not requested
+  std::string json, svg, draw_svg;  // empty: not requested
 };
 
 // Adds the command and its kinds of work. After parsing, to.work is the one that was named.

@@ -36,7 +36,7 @@ double distinct_bytes(const simt::KernelProfile& profile) {
 }  // namespace
 
 const char* name_of(Resource resource) {
-  constexpr const char* kNames[] = {"memory", "L2", "L1/shared", "FMA", "issue", "launch"};
+  constexpr const char* kNames[] = {"memory", "L2", "L1/shared", "FMA", "tensor", "issue", "launch"};
   return kNames[static_cast<size_t>(resource)];
 }
 
@@ -65,6 +65,8 @@ KernelTotals totals_of(const simt::KernelProfile& profile) {
   }
   totals.multiply_adds = scaled(profile.multiply_adds);
   totals.warp_multiply_adds = scaled(profile.warp_multiply_adds);
+  totals.tf32_multiply_adds = scaled(profile.tf32_multiply_adds);
+  totals.narrow_multiply_adds = scaled(profile.narrow_multiply_adds);
   totals.instructions = scaled(profile.instructions);
   totals.waited = scaled(profile.waited);
   totals.barriers = scaled(profile.barriers);
@@ -101,6 +103,12 @@ KernelForecast forecast(const simt::KernelProfile& profile, const simt::GpuFacts
       of_busiest(totals.shared_wavefronts + std::max(totals.global_requests, totals.global_sectors / 4)) /
           gpu.shared_wavefronts);
   set(Resource::fma, of_busiest(totals.warp_multiply_adds * 32 / gpu.fp32_lanes));
+  // Cycles of a multiprocessor at the peak of the tensor cores; infinite on a GPU that has no tf32.
+  const auto tensor_cycles = [&](double multiply_adds, double tflops) {
+    return multiply_adds == 0 ? 0 : 2 * multiply_adds * sms * hertz / (tflops * 1e12);
+  };
+  set(Resource::tensor, of_busiest(tensor_cycles(totals.tf32_multiply_adds, gpu.tf32_tflops) +
+                                   tensor_cycles(totals.narrow_multiply_adds, gpu.fp16_tflops)));
   set(Resource::issue, of_busiest(totals.instructions / gpu.schedulers));
   set(Resource::launch, totals.launches * gpu.graph_node_us * 1e-6);
   for (const Resource resource : kResources)

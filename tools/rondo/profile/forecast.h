@@ -14,9 +14,9 @@
 
 namespace rondo::program {
 
-enum class Resource { memory, l2, shared, fma, issue, launch };
-inline constexpr std::array kResources = {Resource::memory, Resource::l2,    Resource::shared,
-                                          Resource::fma,    Resource::issue, Resource::launch};
+enum class Resource { memory, l2, shared, fma, tensor, issue, launch };
+inline constexpr std::array kResources = {Resource::memory, Resource::l2,    Resource::shared, Resource::fma,
+                                          Resource::tensor, Resource::issue, Resource::launch};
 const char* name_of(Resource resource);
 
 // Sums over all launches of a kernel. With a limit on the observed blocks, they are scaled to all blocks.
@@ -28,6 +28,7 @@ struct KernelTotals {
   double shared_requests = 0, shared_wavefronts = 0, least_shared_wavefronts = 0;
   double lanes = 0, requests = 0;  // of all accesses
   double multiply_adds = 0, warp_multiply_adds = 0;
+  double tf32_multiply_adds = 0, narrow_multiply_adds = 0;  // by tensor cores
   double instructions = 0, waited = 0, barriers = 0;
   double block_bytes = 0;   // distinct, per block
   double launch_bytes = 0;  // distinct, per launch: read and written

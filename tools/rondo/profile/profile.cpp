@@ -1,5 +1,6 @@
 #include <rondo/kernels/core/status.h>
 #include <rondo/tools/rondo/profile/compiled_kernels.h>
+#include <rondo/tools/rondo/profile/draw.h>
 #include <rondo/tools/rondo/profile/profile.h>
 #include <rondo/tools/rondo/profile/profile_command.h>
 #include <rondo/tools/rondo/profile/workload.h>
@@ -50,7 +51,12 @@ ProfileReport run_profile(const ProfileArguments& arguments) {
   for (const Workload& work : make_workloads(arguments)) {
     report.work = work.name;
     RONDO_CUDA_THROW(simt::start_profile(options));
-    work.run();
+    try {
+      work.run();
+    } catch (...) {
+      simt::stop_profile();  // so that the process can start another
+      throw;
+    }
     ProfiledPart& part = report.parts.emplace_back(ProfiledPart{work.part, work.flops, {}});
     for (simt::KernelProfile& profile : simt::stop_profile()) {
       ProfiledKernel& kernel = part.kernels.emplace_back();
@@ -64,12 +70,19 @@ ProfileReport run_profile(const ProfileArguments& arguments) {
   return report;
 }
 
-void show_profile(const ProfileArguments& arguments, std::ostream& out) {
-  const OutputFile json("--json", arguments.json), svg("--svg", arguments.svg);
+void show_profile(const ProfileArguments& arguments, std::ostream& out, const Terminal& terminal) {
+  if (!arguments.draw_svg.empty() && arguments.draw.empty())
+    throw Error(bad_argument("--draw-svg is '", arguments.draw_svg, "', needs --draw FILE:LINE"));
+  const OutputFile json("--json", arguments.json), svg("--svg", arguments.svg),
+      draw_svg("--draw-svg", arguments.draw_svg);
   const ProfileReport report = run_profile(arguments);
+  std::vector<AccessDrawing> drawings;
+  if (!arguments.draw.empty()) drawings = drawings_of_line(report, arguments.draw);
   show_profile_text(report, arguments.lines, out);
+  for (const AccessDrawing& drawing : drawings) out << "\n" << drawing_text(drawing, terminal);
   if (json.wanted()) json.write(profile_json(report));
   if (svg.wanted()) svg.write(profile_svg(report));
+  if (draw_svg.wanted()) draw_svg.write(drawings_svg(drawings));
 }
 
 }  // namespace rondo::program

@@ -4,7 +4,7 @@
 
 namespace rondo::program {
 
-void show_profile(const ProfileArguments&, std::ostream&) {
+void show_profile(const ProfileArguments&, std::ostream&, const Terminal&) {
   throw Error(
       bad_argument("this build runs kernels on GPUs and cannot observe them: run tools/profile, which builds "
                    "one that can, "

@@ -1,12 +1,11 @@
 #include <rondo/kernels/core/status.h>
+#include <rondo/tools/rondo/profile/lines.h>
 #include <rondo/tools/rondo/profile/profile.h>
 #include <rondo/tools/rondo/profile/source_place.h>
 #include <rondo/tools/rondo/support/format.h>
 #include <rondo/tools/rondo/support/text_table.h>
 
 #include <algorithm>
-#include <map>
-#include <tuple>
 #include <utility>
 
 namespace rondo::program {
@@ -42,11 +41,6 @@ double cost(const simt::AccessCounts& access) {
   return std::max(static_cast<double>(access.requests), static_cast<double>(access.sectors) / 4);
 }
 
-const char* kind_text(simt::AccessKind kind) {
-  constexpr const char* kNames[] = {"load", "store", "atomic", "cp.async load", "cp.async store"};
-  return kNames[static_cast<size_t>(kind)];
-}
-
 std::string advice(const simt::AccessCounts& access) {
   const double requests = static_cast<double>(access.requests);
   if (access.same_address > 0)
@@ -67,28 +61,6 @@ std::string advice(const simt::AccessCounts& access) {
   return "";
 }
 
-// The accesses of a kernel with those of one line added up: the compiler makes many of a line in a loop that
-// it unrolls.
-std::vector<simt::AccessCounts> accesses_by_line(const simt::KernelProfile& profile) {
-  std::map<std::tuple<std::string, simt::AccessSpace, simt::AccessKind, int>, simt::AccessCounts> lines;
-  for (const simt::AccessCounts& access : profile.accesses) {
-    const auto [line, fresh] =
-        lines.try_emplace({source_place(access), access.space, access.kind, access.bytes}, access);
-    if (fresh) continue;
-    simt::AccessCounts& sum = line->second;
-    sum.requests += access.requests;
-    sum.lanes += access.lanes;
-    sum.sectors += access.sectors;
-    sum.least_sectors += access.least_sectors;
-    sum.wavefronts += access.wavefronts;
-    sum.least_wavefronts += access.least_wavefronts;
-    sum.same_address += access.same_address;
-  }
-  std::vector<simt::AccessCounts> accesses;
-  for (auto& [place, access] : lines) accesses.push_back(std::move(access));
-  return accesses;
-}
-
 void show_lines(const ProfiledKernel& kernel, std::ostream& out) {
   constexpr size_t kMost = 8;
   std::vector<simt::AccessCounts> accesses = accesses_by_line(kernel.profile);
@@ -103,8 +75,8 @@ void show_lines(const ProfiledKernel& kernel, std::ostream& out) {
   for (const simt::AccessCounts& access : accesses) {
     const bool shared = access.space == simt::AccessSpace::shared;
     const auto requests = static_cast<double>(access.requests);
-    table.push_back({source_place(access), concat(shared ? "shared " : "global ", kind_text(access.kind)),
-                     std::to_string(access.bytes), grouped(static_cast<int64_t>(access.requests)),
+    table.push_back({source_place(access), access_text(access), std::to_string(access.bytes),
+                     grouped(static_cast<int64_t>(access.requests)),
                      ratio(static_cast<double>(access.lanes), requests),
                      shared ? "" : ratio(static_cast<double>(access.sectors), requests),
                      shared ? ratio(static_cast<double>(access.wavefronts), requests) : ""});

@@ -17,8 +17,10 @@ std::string profile_svg(const ProfileReport& report) {
   for (const ProfiledPart& part : report.parts)
     for (const ProfiledKernel& kernel : part.kernels) {
       const KernelTotals& totals = kernel.forecast.totals;
-      if (totals.multiply_adds == 0 || totals.launch_bytes == 0 || kernel.forecast.least() == 0) continue;
-      const double flops = 2 * totals.multiply_adds;
+      const double multiply_adds =
+          totals.multiply_adds + totals.tf32_multiply_adds + totals.narrow_multiply_adds;
+      if (multiply_adds == 0 || totals.launch_bytes == 0 || kernel.forecast.least() == 0) continue;
+      const double flops = 2 * multiply_adds;
       roofline.points.push_back({kernel.name, flops / totals.launch_bytes, flops / kernel.forecast.least()});
     }
   return roofline_svg(roofline);

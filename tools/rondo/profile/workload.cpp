@@ -3,6 +3,8 @@
 #include <rondo/kernels/conv/conv2d.h>
 #include <rondo/kernels/core/status.h>
 #include <rondo/kernels/gemm/gemm_variants.h>
+#include <rondo/kernels/gemm/gemm_plan.h>
+#include <rondo/kernels/gemm/tensor_rungs.h>
 #include <rondo/kernels/loss/cross_entropy.h>
 #include <rondo/kernels/norm/batch_norm.h>
 #include <rondo/kernels/pool/pool.h>
@@ -11,10 +13,12 @@
 #include <rondo/nn/models/models.h>
 #include <rondo/nn/optim/optimizers.h>
 #include <rondo/nn/train/data_parallel.h>
+#include <rondo/tools/rondo/profile/conv_algorithms.h>
 #include <rondo/tools/rondo/profile/workload.h>
 
 #include <algorithm>
 #include <memory>
+#include <type_traits>
 #include <utility>
 
 namespace rondo::program {
@@ -31,30 +35,76 @@ Buffer<float> filled(int64_t size) { return Buffer<float>(values(size)); }
 
 int64_t floats_in(int64_t bytes) { return (bytes + 3) / 4; }
 
-std::vector<Workload> gemm_work(const ProfileArguments& a) {
+// A rung of the ladder that has the type T and the arithmetic, or gemm().
+template <class T>
+struct GemmRun {
+  const char* id;
+  TensorRung::Run<T> run;
+  bool uses_wgmma = false;
+};
+template <class T>
+std::vector<GemmRun<T>> gemm_runs(Math math) {
+  std::vector<GemmRun<T>> runs;
+  if constexpr (std::is_same_v<T, float>) {
+    if (math == Math::fp32) {
+      for (const GemmVariant& variant : gemm_variants()) runs.push_back({variant.id, variant.run});
+      return runs;
+    }
+    for (const TensorRung& rung : tensor_rungs())
+      if (math == Math::tf32 || rung.tf32 == gemm_tc_04_pipelined<float>)
+        runs.push_back({rung.id, rung.tf32, rung.uses_wgmma});
+  } else {
+    for (const TensorRung& rung : tensor_rungs())
+      if constexpr (std::is_same_v<T, __half>)
+        runs.push_back({rung.id, rung.fp16, rung.uses_wgmma});
+      else
+        runs.push_back({rung.id, rung.bf16, rung.uses_wgmma});
+  }
+  runs.push_back({"gemm", gemm});
+  return runs;
+}
+
+template <class T>
+std::vector<Workload> gemm_work_of(const ProfileArguments& a) {
   struct Data {
-    Buffer<float> a, b, c, workspace;
+    Buffer<T> a, b, c;
+    Buffer<float> workspace;
     Stream stream;
   };
   const int64_t m = a.m, n = a.n, k = a.k;
-  const auto data =
-      std::make_shared<Data>(filled(m * k), filled(k * n), Buffer<float>(m * n), Buffer<float>());
-  const MatrixView<float> c = {data->c.data(), m, n, n};
-  const MatrixView<const float> left = a.transpose_a ? MatrixView<const float>{data->a.data(), k, m, m}
-                                                     : MatrixView<const float>{data->a.data(), m, k, k};
-  const MatrixView<const float> right = a.transpose_b ? MatrixView<const float>{data->b.data(), n, k, k}
-                                                      : MatrixView<const float>{data->b.data(), k, n, n};
-  const GemmOptions options = {.transpose_a = a.transpose_a, .transpose_b = a.transpose_b};
+  const auto made = [](int64_t size) {
+    const std::vector<float> floats = values(size);
+    return Buffer<T>(std::vector<T>(floats.begin(), floats.end()));
+  };
+  const auto data = std::make_shared<Data>(made(m * k), made(k * n), Buffer<T>(m * n), Buffer<float>());
+  const MatrixView<T> c = {data->c.data(), m, n, n};
+  const MatrixView<const T> left = a.transpose_a ? MatrixView<const T>{data->a.data(), k, m, m}
+                                                 : MatrixView<const T>{data->a.data(), m, k, k};
+  const MatrixView<const T> right = a.transpose_b ? MatrixView<const T>{data->b.data(), n, k, k}
+                                                  : MatrixView<const T>{data->b.data(), k, n, n};
+  const GemmOptions options = {.transpose_a = a.transpose_a, .transpose_b = a.transpose_b, .math = a.math};
   data->workspace = Buffer<float>(floats_in(gemm_workspace_bytes({m, n, k})));
+
+  const ProductFacts facts = {{m, n, k},
+                              dtype_of<T>,
+                              a.math,
+                              {a.transpose_a ? Order::mn_major : Order::k_major,
+                               reinterpret_cast<uintptr_t>(left.data), left.stride},
+                              {a.transpose_b ? Order::k_major : Order::mn_major,
+                               reinterpret_cast<uintptr_t>(right.data), right.stride}};
+  const bool wgmma = check_wgmma("").ok() && wgmma_obstacle(facts).kind == Obstacle::Kind::none;
 
   std::vector<Workload> works;
   std::string ids;
-  for (const GemmVariant& variant : gemm_variants()) {
+  for (const GemmRun<T>& variant : gemm_runs<T>(a.math)) {
     ids += (ids.empty() ? "" : ", ") + std::string(variant.id);
     if (a.variant != "all" && a.variant != variant.id) continue;
+    if (a.variant == "all" && variant.uses_wgmma && !wgmma) continue;  // it refuses these operands
     const auto run = variant.run;
     works.push_back({concat("gemm ", m, " x ", n, " x ", k, a.transpose_a ? ", A transposed" : "",
-                            a.transpose_b ? ", B transposed" : ""),
+                            a.transpose_b ? ", B transposed" : "",
+                            a.math == Math::fp32 ? "" : concat(", ", name_of(a.math)),
+                            a.type == DType::float32 ? "" : concat(", ", name_of(a.type))),
                      variant.id,
                      2.0 * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k), [=] {
                        const Workspace workspace = {data->workspace.data(), data->workspace.bytes()};
@@ -64,6 +114,13 @@ std::vector<Workload> gemm_work(const ProfileArguments& a) {
   if (works.empty())
     throw Error(bad_argument("--variant is '", a.variant, "', must be all or one of: ", ids));
   return works;
+}
+
+std::vector<Workload> gemm_work(const ProfileArguments& a) {
+  if (a.type == DType::float32) return gemm_work_of<float>(a);
+  if (a.math != Math::fp32)
+    throw Error(bad_argument("--math is '", name_of(a.math), "', which is for --type float32"));
+  return a.type == DType::bfloat16 ? gemm_work_of<__nv_bfloat16>(a) : gemm_work_of<__half>(a);
 }
 
 std::vector<Workload> conv_work(const ProfileArguments& a) {
@@ -82,10 +139,14 @@ std::vector<Workload> conv_work(const ProfileArguments& a) {
   const ImageView<float> x = {data->x.data(), a.images, a.height, a.width, a.channels};
   const ImageView<float> y = {data->y.data(), a.images, p, q, a.filters};
   const FilterView<float> filter = {data->filter.data(), a.filters, a.filter_size, a.filter_size, a.channels};
-  const Conv2dOptions options = {a.stride, a.stride, a.pad, a.pad, a.algorithm};
-  const Conv2dWorkspaceBytes bytes = conv2d_workspace_bytes(x, filter, options);
-  data->workspace =
-      Buffer<float>(floats_in(std::max({bytes.forward, bytes.data_gradient, bytes.filter_gradient})));
+  const std::vector<ConvKernels> algorithms = conv_kernels(a, x, y, filter);
+  int64_t workspace_bytes = 0;
+  for (const ConvKernels& kernels : algorithms) {
+    const Conv2dWorkspaceBytes bytes = conv2d_workspace_bytes(x, filter, kernels.options);
+    workspace_bytes = std::max({workspace_bytes, bytes.forward, bytes.data_gradient, bytes.filter_gradient,
+                                kernels.filter_gradient_bytes});
+  }
+  data->workspace = Buffer<float>(floats_in(workspace_bytes));
   const double flops = 2.0 * static_cast<double>(a.images * p * q * a.filters) *
                        static_cast<double>(a.filter_size * a.filter_size * a.channels);
   const std::string name = concat("convolution of ", a.images, " images of ", a.height, " x ", a.width, " x ",
@@ -94,15 +155,23 @@ std::vector<Workload> conv_work(const ProfileArguments& a) {
   const auto workspace = [data] { return Workspace{data->workspace.data(), data->workspace.bytes()}; };
 
   std::vector<Workload> works;
-  const auto add = [&](const char* part, std::function<Status()> run) {
-    if (a.pass == "all" || a.pass == part)
-      works.push_back({name, part, flops, [run = std::move(run)] { throw_if_error(run()); }});
-  };
-  add("forward", [=] { return conv2d_forward(y, x, filter, options, {}, workspace(), data->stream); });
-  add("data_gradient",
-      [=] { return conv2d_data_gradient(x, y, filter, options, workspace(), data->stream); });
-  add("filter_gradient",
-      [=] { return conv2d_filter_gradient(filter, y, x, options, workspace(), data->stream); });
+  for (const ConvKernels& kernels : algorithms) {
+    const Conv2dOptions options = kernels.options;
+    const ConvTiles tiles = kernels.tiles;
+    const auto add = [&](const char* pass, std::function<Status()> run) {
+      const std::string part = a.algorithm == "all" ? concat(kernels.name, " ", pass) : pass;
+      if (a.pass == "all" || a.pass == pass)
+        works.push_back({name, part, flops, [run = std::move(run)] { throw_if_error(run()); }});
+    };
+    add("forward",
+        [=] { return conv2d_forward(tiles.forward, y, x, filter, options, {}, workspace(), data->stream); });
+    add("data_gradient", [=] {
+      return conv2d_data_gradient(tiles.data_gradient, x, y, filter, options, workspace(), data->stream);
+    });
+    add("filter_gradient", [=] {
+      return conv2d_filter_gradient(tiles.filter_gradient, filter, y, x, options, workspace(), data->stream);
+    });
+  }
   return works;
 }
 

@@ -26,15 +26,15 @@ std::string or_nothing(int64_t value) { return value == 0 ? "" : grouped(value);
 std::string summary_text(const std::string& model, const nn::Graph& graph, int64_t batch,
                          int64_t checkpoint_layers) {
   const nn::Summary summary = nn::summarise(graph, batch, checkpoint_layers);
-  const auto bytes_of = [&](const nn::Shape& shape) {
-    return byte_size(shape.size() * batch * static_cast<int64_t>(sizeof(float)));
+  const auto bytes_of = [&](const nn::Shape& shape, DType type) {
+    return byte_size(shape.size() * batch * size_of(type));
   };
   std::vector<TextRow> table = {
       {"module", "layer", "output", "parameters", "FLOP", "output bytes"},
-      {"", "input", text(graph.input().shape), "", "", bytes_of(graph.input().shape)}};
+      {"", "input", text(graph.input().shape), "", "", bytes_of(graph.input().shape, graph.input().type)}};
   for (const nn::SummaryRow& row : summary.rows)
     table.push_back({row.name, row.layer, text(row.output), or_nothing(row.parameters),
-                     row.flops > 0 ? operations(row.flops) : "", bytes_of(row.output)});
+                     row.flops > 0 ? operations(row.flops) : "", bytes_of(row.output, row.type)});
   std::ostringstream out;
   show_table(table, out, 3);
   out << "\n"
@@ -60,7 +60,8 @@ std::string summary_text(const std::string& model, const nn::Graph& graph, int64
 void show_summary(const SummaryArguments& arguments, std::ostream& out) {
   const nn::NamedModel model = nn::model(arguments.model);
   const OutputFile picture("--svg", arguments.svg);
-  const nn::Graph graph = nn::make_graph(model.network, model.input);
+  const nn::Graph graph = nn::make_graph(model.network, model.input, math_of(arguments.precision),
+                                         activations_of(arguments.precision));
   out << summary_text(arguments.model, graph, arguments.batch, arguments.checkpoint_layers);
   if (picture.wanted()) picture.write(network_svg(arguments.model, graph));
 }

@@ -51,4 +51,15 @@ inline int read_timeout(const std::string& option, const std::string& text) {
   return read_integer<int>(option, text, 1, kMost);
 }
 
+// Reads the name of an enum value. The values count from 0.
+template <class Enum, size_t n>
+Enum read_name(const std::string& option, const std::string& text, const Enum (&values)[n]) {
+  std::string names;
+  for (size_t i = 0; i < n; ++i) {
+    if (text == name_of(values[i])) return values[i];
+    names += (i == 0 ? "" : i + 1 == n ? " or " : ", ") + std::string(name_of(values[i]));
+  }
+  throw Error(bad_argument(option, " is '", text, "', must be ", names));
+}
+
 }  // namespace rondo::program

@@ -33,17 +33,6 @@ float read_share(const std::string& option, const std::string& text, float end) 
                            " that a float can hold"));
 }
 
-// Reads the name of an enum value. The values count from 0.
-template <class Enum, size_t n>
-Enum read_name(const std::string& option, const std::string& text, const Enum (&values)[n]) {
-  std::string names;
-  for (size_t i = 0; i < n; ++i) {
-    if (text == name_of(values[i])) return values[i];
-    names += (i == 0 ? "" : i + 1 == n ? " or " : ", ") + std::string(name_of(values[i]));
-  }
-  throw Error(bad_argument(option, " is '", text, "', must be ", names));
-}
-
 void add_seed(const Command& app, uint64_t& to, const std::string& help) {
   app.add("--seed", "N", help, [&](const std::string& s) {
     to = read_integer<uint64_t>("--seed", s, 0, std::numeric_limits<uint64_t>::max());
@@ -71,6 +60,8 @@ void add_ranks(const Command& app, RanksArguments& to, const std::string& defaul
           [&](const std::string& s) { to.group = read_group(s); });
   app.add("--timeout", "SECONDS", "How long processes (mpirun) wait for each other [60]",
           [&](const std::string& s) { to.timeout = read_timeout("--timeout", s); });
+  app.add("--precision", "NAME", kPrecisionHelp,
+          [&](const std::string& s) { to.precision = read_name("--precision", s, kPrecisions); });
   app.add_flag("--verify", to.verify, "After every step, check that all replicas are bitwise equal");
 }
 

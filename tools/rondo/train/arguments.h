@@ -3,6 +3,7 @@
 
 #include <rondo/collectives/algorithm.h>
 #include <rondo/tools/rondo/support/command.h>
+#include <rondo/tools/rondo/support/precision.h>
 
 #include <cstdint>
 #include <optional>
@@ -20,6 +21,7 @@ struct RanksArguments {
   int group = 0;     // ranks in a group of the hierarchical all-reduce; 0: all
   int timeout = 60;  // seconds for which processes wait for each other
   bool verify = false;
+  Precision precision = Precision::fp32;
 };
 
 // Options of a training on images. An empty path means "not requested".

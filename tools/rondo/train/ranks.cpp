@@ -45,6 +45,8 @@ void set_ranks(nn::DataParallelOptions& options, const RanksArguments& arguments
   options.algorithm = processes || arguments.group > 0 ? Algorithm::hierarchical : arguments.algorithm;
   options.group_size = processes ? 0 : arguments.group;
   options.processes = processes;
+  options.math = math_of(arguments.precision);
+  options.activations = activations_of(arguments.precision);
   options.devices = arguments.devices ? take_devices(arguments.devices)
                     : processes       ? device_for(*processes)
                                       : devices_for(in_one);

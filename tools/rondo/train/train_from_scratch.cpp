@@ -23,6 +23,7 @@ void refuse_what_the_lesson_lacks(const NetworkArguments& a, const ProcessGroup*
       {"--micro-batches", a.micro_batches != none.micro_batches},
       {"--momentum", a.optimizer.momentum != none.optimizer.momentum},
       {"--nesterov", a.optimizer.nesterov},
+      {"--precision", a.precision != none.precision},
       {"--optimizer", a.optimizer.kind != none.optimizer.kind},
       {"--resume", !a.resume.empty()},
       {"--save", !a.save.empty()},

@@ -133,7 +133,7 @@ void train_mlp(const MlpArguments& arguments, std::ostream& to, const Terminal& 
   const nn::DataParallelOptions options = options_for(arguments, processes);
   const nn::AnyModule network = nn::mlp(arguments.layers, arguments.width, arguments.outputs);
   const nn::Shape input = {1, 1, arguments.inputs};
-  const nn::Graph graph = nn::make_graph(network, input);
+  const nn::Graph graph = nn::make_graph(network, input, options.math, options.activations);
   const int64_t in_batch =
       options.batch * (arguments.inputs + arguments.outputs) * static_cast<int64_t>(sizeof(float));
   const int64_t of_replica =
@@ -153,6 +153,7 @@ void train_mlp(const MlpArguments& arguments, std::ostream& to, const Terminal& 
       concat(
           name_of(arguments.mode), ", batch ", grouped(options.batch), ", ", text(arguments.optimizer),
           ", learning rate ", arguments.lr, ", squared error, seed ", arguments.seed,
+          arguments.precision == Precision::fp32 ? "" : concat(", ", name_of(arguments.precision)),
           arguments.mode == MlpMode::sharded ? concat(", ", name_of(options.algorithm), " all-reduce") : "",
           arguments.device_count_invariant ? ", device-count invariant" : ""));
   show_memory(nn::estimate_memory(graph, options, size_of(arguments.optimizer)), options.devices,
@@ -241,6 +242,7 @@ void train_mlp(const MlpArguments& arguments, std::ostream& to, const Terminal& 
         {"learning_rate", arguments.lr},
         {"micro_batches", options.micro_batches},
         {"checkpoint_layers", options.checkpoint_layers},
+        {"precision", name_of(arguments.precision)},
         {"parameters", graph.parameter_count()},
         {"seconds", timing.seconds},
         {"seconds_mean", timing.mean()},

@@ -107,7 +107,8 @@ TrainingPlan plan_for(const NetworkArguments& arguments, const FashionMnist& dat
 
 namespace {
 
-constexpr const char *kDevices = "--devices", *kAlgorithm = "--algorithm", *kWeights = "--weights";
+constexpr const char *kDevices = "--devices", *kAlgorithm = "--algorithm", *kWeights = "--weights",
+                     *kPrecision = "--precision";
 
 // All settings that determine the bits of the training, except for those that the command never changes.
 std::map<std::string, std::string> recipe_of(const TrainingPlan& plan, const NetworkArguments& arguments,
@@ -133,6 +134,7 @@ std::map<std::string, std::string> recipe_of(const TrainingPlan& plan, const Net
       {"--momentum", exact_text(optimizer.momentum)},
       {"--nesterov", flag(optimizer.nesterov)},
       {"--optimizer", name_of(optimizer.kind)},
+      {kPrecision, name_of(arguments.precision)},
       {"--schedule", arguments.schedule},
       {"--seed", exact_text(arguments.seed)},
       {"--warmup-steps", exact_text(arguments.warmup)},
@@ -151,6 +153,7 @@ std::string recipe(const TrainingPlan& plan, const NetworkArguments& arguments) 
     said += concat(", ", name_of(plan.model.algorithm), " all-reduce",
                    plan.model.order == SumOrder::balanced_tree ? ", device-count invariant" : "",
                    plan.model.sync_batch_norm ? "" : ", local batch-norm statistics");
+  if (arguments.precision != Precision::fp32) said += concat(", ", name_of(arguments.precision));
   if (plan.model.micro_batches > 1) said += concat(", ", grouped(plan.model.micro_batches), " micro-batches");
   if (plan.model.checkpoint_layers > 0)
     said += concat(", activations kept every ", plan.model.checkpoint_layers, " operations");
@@ -181,7 +184,9 @@ class RunObserver final : public nn::FitObserver {
 // schedule.
 void check_goes_on(const nn::TrainingState& state, const TrainingPlan& plan,
                    const NetworkArguments& arguments) {
-  const std::map<std::string, std::string>&ours = plan.fit.from.recipe, &theirs = state.recipe;
+  const std::map<std::string, std::string>& ours = plan.fit.from.recipe;
+  std::map<std::string, std::string> theirs = state.recipe;
+  theirs.emplace(kPrecision, name_of(Math::fp32));  // checkpoints of versions that had no other
   const auto differs = [&](const std::string& option) { return ours.at(option) != theirs.at(option); };
   const std::set<std::string> may_differ = {kDevices, kAlgorithm, kWeights};
   for (const auto& [option, value] : ours)
@@ -251,7 +256,7 @@ int train_and_show(const NetworkArguments& arguments, const TrainingFiles& files
   const FashionMnist data = load_images(arguments);
   TrainingPlan plan = plan_for(arguments, data, processes);
   const nn::NamedModel network = nn::model(arguments.model, nn::weight_init(arguments.weights));
-  const nn::Graph graph = nn::make_graph(network.network, network.input);
+  const nn::Graph graph = nn::make_graph(network.network, network.input, plan.model.math, plan.model.activations);
   if (arguments.no_sync_bn && graph.states().empty())
     throw Error(bad_argument("--no-sync-bn is not possible with ", arguments.model,
                              ", which has no batch normalisation"));

@@ -1,0 +1,37 @@
+#include <rondo/tools/rondo/numerics/arguments.h>
+
+#include <rondo/tools/rondo/support/option_readers.h>
+
+#include <limits>
+
+namespace rondo::program {
+namespace {
+
+constexpr int64_t kMostK = 1'000'000, kMostSize = 4096;
+
+std::vector<int64_t> read_lengths(const std::string& text) {
+  std::vector<int64_t> lengths;
+  for (size_t begin = 0; begin <= text.size();) {
+    const size_t end = std::min(text.find(',', begin), text.size());
+    lengths.push_back(read_integer<int64_t>("--k", text.substr(begin, end - begin), 1, kMostK));
+    begin = end + 1;
+  }
+  return lengths;
+}
+
+}  // namespace
+
+Command add_numerics(const Command& app, NumericsArguments& to) {
+  const Command numerics =
+      app.add_command("numerics", "Show the errors of fp32, tf32, tf32x3, bf16 and fp16 matrix products");
+  numerics.add("--k", "N,N,...", "Lengths of the sums [64,512,4096]",
+               [&](const std::string& s) { to.k = read_lengths(s); });
+  numerics.add("--size", "N", "Rows and columns of the results [96]",
+               [&](const std::string& s) { to.size = read_integer<int64_t>("--size", s, 1, kMostSize); });
+  numerics.add("--seed", "N", "Seed of the random factors [0]", [&](const std::string& s) {
+    to.seed = read_integer<uint64_t>("--seed", s, 0, std::numeric_limits<uint64_t>::max());
+  });
+  return numerics;
+}
+
+}  // namespace rondo::program

@@ -1,0 +1,19 @@
+// Options of `rondo numerics`.
+#pragma once
+
+#include <rondo/tools/rondo/support/command.h>
+
+#include <cstdint>
+#include <vector>
+
+namespace rondo::program {
+
+struct NumericsArguments {
+  std::vector<int64_t> k = {64, 512, 4096};  // lengths of the sums
+  int64_t size = 96;                         // rows and columns of the results
+  uint64_t seed = 0;
+};
+
+Command add_numerics(const Command& app, NumericsArguments& to);
+
+}  // namespace rondo::program

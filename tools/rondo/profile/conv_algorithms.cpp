@@ -1,0 +1,52 @@
+#include <rondo/kernels/conv/direct/few_channels.h>
+#include <rondo/kernels/conv/winograd/winograd.h>
+#include <rondo/kernels/core/status.h>
+#include <rondo/kernels/gemm/gemm_config.h>
+#include <rondo/tools/rondo/profile/conv_algorithms.h>
+
+#include <utility>
+
+namespace rondo::program {
+
+std::vector<ConvKernels> conv_kernels(const ProfileArguments& a, const ImageView<const float>& x,
+                                      const ImageView<const float>& y,
+                                      const FilterView<const float>& filter) {
+  const auto options = [&](ConvAlgorithm algorithm) {
+    return Conv2dOptions{a.stride, a.stride, a.pad, a.pad, algorithm, a.math};
+  };
+  if (a.algorithm == "automatic") return {{a.algorithm, options(ConvAlgorithm::automatic), {}}};
+  if (a.algorithm == "direct") return {{a.algorithm, options(ConvAlgorithm::direct), {}}};
+  const bool all = a.algorithm == "all";
+  ConvGeometry g;
+  throw_if_error(check_conv2d_shapes({"rondo profile", "x", "y", "filter"}, x, y, filter,
+                                     options(ConvAlgorithm::direct), &g));
+
+  std::vector<ConvKernels> kernels;
+  const auto add = [&](const char* name, bool possible, const char* needs, ConvKernels added) {
+    if (!all && a.algorithm != name) return;
+    if (possible)
+      kernels.push_back(std::move(added));
+    else if (!all)
+      throw Error(bad_argument("--algorithm is '", name, "', which needs ", needs));
+  };
+  add("few_channels", has_few_channels(g), "at most 4 channels, and filters of at most 48 KB",
+      {"few_channels", options(ConvAlgorithm::direct), {}});
+  DeviceFacts device;
+  throw_if_error(device_facts(&device));
+  TileNeeds gather = kGatherNeeds, patch = kPatchNeeds;
+  gather.math = patch.math = a.math;
+  const GemmConfig parts = split_k({g.patch, g.k, g.output_pixels});
+  add("implicit_gemm", true, "",
+      {"implicit_gemm",
+       options(ConvAlgorithm::direct),
+       {choose_tile(g.output_pixels, g.k, 1, gather, device),
+        choose_tile(int64_t{g.images} * g.h * g.w, g.c, 1, gather, device),
+        choose_tile(g.patch, g.k, parts.splits, patch, device)},
+       gemm_workspace_bytes({g.patch, g.k, g.output_pixels})});
+  add("winograd", winograd::fits(g) && a.math == Math::fp32,
+      "3 x 3 filters, stride 1, padding up to 2, channels and filters in multiples of 16, and the math fp32",
+      {"winograd", options(ConvAlgorithm::winograd), {}});
+  return kernels;
+}
+
+}  // namespace rondo::program
