@@ -36,6 +36,7 @@ add_library(rondo_options INTERFACE)
 target_include_directories(rondo_options INTERFACE
   $<BUILD_INTERFACE:${RONDO_VERSION_DIR}> $<INSTALL_INTERFACE:include>)
 target_compile_features(rondo_options INTERFACE cxx_std_20)
+include(${CMAKE_CURRENT_LIST_DIR}/precompiled.cmake)
 
 if(RONDO_CUDA)
   if(RONDO_SANITIZE)
@@ -48,6 +49,7 @@ if(RONDO_CUDA)
   if(NOT architectures_given)
     rondo_default_architectures()
   endif()
+  rondo_use_sm90a()
   # CMake 3.25 does not define nvcc's option for C++20.
   if(NOT CMAKE_CUDA20_STANDARD_COMPILE_OPTION)
     set(CMAKE_CUDA20_STANDARD_COMPILE_OPTION -std=c++20)
@@ -60,24 +62,33 @@ if(RONDO_CUDA)
   include(${PROJECT_SOURCE_DIR}/tools/simt/model.cmake)
 else()
   add_subdirectory(${PROJECT_SOURCE_DIR}/tools/simt)
+  target_precompile_headers(simt REUSE_FROM rondo_precompiled)
   add_library(simt_model ALIAS simt)
   target_link_libraries(rondo_options INTERFACE simt)
 endif()
 
 include(${CMAKE_CURRENT_LIST_DIR}/warnings.cmake)
 
-# rondo_target(NAME [COMPILE_FAST]): sets the options of a target. Compiles its .cu files with nvcc, or as C++
-# for the CPU executor. COMPILE_FAST: compiles its .cpp files with -O1 in Release builds, for code that takes
-# longer to compile than to run.
+# rondo_target(NAME [COMPILE_FAST [EXCEPT FILE...]] [PRECOMPILED HEADERS]): sets the options of a target.
+# Compiles its .cu files with nvcc, or as C++ for the CPU executor. COMPILE_FAST: compiles its .cpp files with
+# -O1 in Release builds, for code that takes longer to compile than to run. EXCEPT: files with loops that take
+# time, which keep -O3. PRECOMPILED: headers of rondo_precompile(), instead of the standard ones.
 function(rondo_target name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg COMPILE_FAST "" "")
+  cmake_parse_arguments(PARSE_ARGV 1 arg COMPILE_FAST PRECOMPILED EXCEPT)
+  if(NOT arg_PRECOMPILED)
+    set(arg_PRECOMPILED rondo_precompiled)
+  endif()
   target_link_libraries(${name} PRIVATE $<BUILD_INTERFACE:rondo_options>)
   target_compile_options(${name} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:${rondo_warnings}>)
   get_target_property(sources ${name} SOURCES)
   set(kernel_files ${sources})
   list(FILTER kernel_files INCLUDE REGEX "\\.cu$")
+  target_precompile_headers(${name} REUSE_FROM ${arg_PRECOMPILED})
   if(arg_COMPILE_FAST)
     list(FILTER sources INCLUDE REGEX "\\.cpp$")
+    if(arg_EXCEPT)
+      list(REMOVE_ITEM sources ${arg_EXCEPT})
+    endif()
     set_source_files_properties(${sources} PROPERTIES COMPILE_OPTIONS $<$<CONFIG:Release>:-O1>)
   endif()
   if(kernel_files)
@@ -99,5 +110,8 @@ function(rondo_target name)
     target_link_libraries(${name} PRIVATE $<BUILD_INTERFACE:simt_kernel_options>)
     set_source_files_properties(${kernel_files} PROPERTIES
       LANGUAGE CXX COMPILE_OPTIONS "-x;c++;-Wno-unknown-pragmas;${simt_observe_options}")
+    if(simt_observe_options)
+      set_source_files_properties(${kernel_files} PROPERTIES SKIP_PRECOMPILE_HEADERS ON)
+    endif()
   endif()
 endfunction()
