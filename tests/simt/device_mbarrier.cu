@@ -59,7 +59,6 @@ TEST(Mbarrier, ThePhaseBeforeTheFirstHasCompleted) {
 
 // Two barriers for each of three slots: the producer fills a slot when the consumers have released it.
 TEST(Mbarrier, ProducerAndConsumers) {
-  NOT_UNDER_CHECK();  // it does not know that an mbarrier orders accesses
   constexpr int kSlots = 3, kSteps = 20;
   struct Shared {
     ptx::Mbarrier full[kSlots], empty[kSlots];

@@ -96,19 +96,19 @@ Box box_of(const char* instruction, const CUtensorMap* map, const int* at, int r
 #ifdef SIMT_OBSERVE
 #define SIMT_PLACE __builtin_extract_return_addr(__builtin_return_address(0))
 
-void observe(const void* place, const Line& line) {
+void observe(const void* place, const void* mbarrier, const Line& line) {
   for (unsigned done = 0; done < line.bytes; done += 16)
-    detail::observe_bulk_load(place, static_cast<const char*>(line.shared) + done,
+    detail::observe_bulk_load(place, mbarrier, static_cast<const char*>(line.shared) + done,
                               static_cast<const char*>(line.global) + done, 16, done / 16);
 }
-void observe(const void* place, const Box& box) {
+void observe(const void* place, const void* mbarrier, const Box& box) {
   struct Parts {
-    const void* place;
+    const void *place, *mbarrier;
     unsigned count = 0;
-  } parts{place};
+  } parts{place, mbarrier};
   const auto part = [](void* user, const BoxPart& p) {
     Parts& all = *static_cast<Parts*>(user);
-    detail::observe_bulk_load(all.place, shared_at(p.shared), p.global, p.bytes, all.count++);
+    detail::observe_bulk_load(all.place, all.mbarrier, shared_at(p.shared), p.global, p.bytes, all.count++);
   };
   for_each_part(box.map, box.at, shared_offset(box.shared), part, &parts);
 }
@@ -159,7 +159,7 @@ void bulk_load(void* to_shared, const void* from, unsigned bytes, void* mbarrier
   check_shared(kName, to_shared, bytes, 16, place);
   check_global(kName, from, bytes, place);
 #ifdef SIMT_OBSERVE
-  observe(SIMT_PLACE, Line{to_shared, from, bytes});
+  observe(SIMT_PLACE, mbarrier, Line{to_shared, from, bytes});
 #endif
   issue(kName, mbarrier, load_line, Line{to_shared, from, bytes}, bytes, place);
 }
@@ -169,7 +169,7 @@ void tensor_load(void* to_shared, const CUtensorMap* map, const int* at, int ran
   constexpr const char* kName = "cp.async.bulk.tensor";
   const Box box = box_of(kName, map, at, rank, to_shared, place);
 #ifdef SIMT_OBSERVE
-  observe(SIMT_PLACE, box);
+  observe(SIMT_PLACE, mbarrier, box);
 #endif
   issue(kName, mbarrier, load_box, box, box.map.box_bytes(), place);
 }

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "block.h"
+#include "observe/observer.h"
 #include "sanitizers.h"
 
 namespace simt {
@@ -75,6 +76,7 @@ void complete_phase(Block& block, MbarrierUse& use) {
   state.tx = 0;
   state.parity ^= 1;
   store_state(use.address, state);
+  detail::tell_observer([&](Observer& observer) { observer.mbarrier_completes(use.address); });
   block.wake(use.waiting);
 }
 
@@ -93,6 +95,7 @@ void arrive(const char* instruction, void* barrier, unsigned bytes, const Place&
   --state.pending;
   store_state(barrier, state);
   tsan_release(barrier);
+  detail::tell_observer([&](Observer& observer) { observer.mbarrier_arrives(thread_rank, barrier); });
   complete_phase(block, use);
 }
 
@@ -139,6 +142,7 @@ void mbarrier_init(void* barrier, unsigned count, Place place) {
   state.count = state.pending = count;
   state.initialized = MbarrierState::kInitialized;
   store_state(barrier, state);
+  detail::tell_observer([&](Observer& observer) { observer.mbarrier_inits(barrier); });
 }
 
 void mbarrier_invalidate(void* barrier, Place place) {
@@ -165,6 +169,7 @@ void mbarrier_wait(void* barrier, unsigned parity, Place place) {
     fail(kName, barrier, place, [&] { return "has no phase of parity " + std::to_string(parity); });
   if (state.parity == parity) block.wait_for(barrier, place);
   tsan_acquire(barrier);
+  detail::tell_observer([&](Observer& observer) { observer.mbarrier_waited(thread_rank, barrier); });
 }
 
 void Block::wait_for(void* barrier, Place place) {

@@ -54,4 +54,8 @@ struct OperandShape {
 void load_operand(AsyncState& state, float* to, uint64_t descriptor, const OperandShape& shape,
                   const Place& place);
 
+// In a build that observes kernels: the reads of an operand by the warpgroup, at an instruction's address.
+void observe_operand(uint64_t descriptor, const OperandShape& shape, unsigned warpgroup,
+                     const void* instruction);
+
 }  // namespace simt

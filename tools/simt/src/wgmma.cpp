@@ -8,6 +8,7 @@
 #include <string>
 
 #include "block.h"
+#include "observe/observer.h"
 #include "sanitizers.h"
 #include "tensor_products.h"
 #include "warpgroup.h"
@@ -30,6 +31,7 @@ template <class What>
 struct Record {
   const WarpgroupProduct* product;
   Fiber* fiber;
+  const void* address;  // of the instruction
 };
 
 // PTX ISA, "Register fragments for wgmma.mma_async": with thread = 32 w + 4 g + t, register 4 j + 2 h + e of
@@ -57,6 +59,14 @@ void load_registers(float* to, int steps, const PendingProduct& pending) {
       }
 }
 
+// Row i of an operand is `stride` floats after row i - 1: of a along k, of b along n.
+OperandShape shape_of_a(const WarpgroupProduct& p, int stride) {
+  return {"a", p.format, p.transpose_a, p.negate_a, kRows, stride, 1};
+}
+OperandShape shape_of_b(const WarpgroupProduct& p, int stride) {
+  return {"b", p.format, p.transpose_b, p.negate_b, p.n, 1, stride};
+}
+
 void compute(AsyncState& state, Warpgroup& group, const PendingProduct& pending) {
   const WarpgroupProduct& p = pending.product;
   Accumulators& accumulators = group.accumulators[pending.accumulators];
@@ -67,11 +77,9 @@ void compute(AsyncState& state, Warpgroup& group, const PendingProduct& pending)
   a.resize(static_cast<size_t>(kRows * steps));
   b.assign(static_cast<size_t>(steps * width), 0.0f);
   row.assign(static_cast<size_t>(width), 0.0f);
-  load_operand(state, b.data(), p.b_descriptor, {"b", p.format, p.transpose_b, p.negate_b, p.n, 1, width},
-               pending.place);
+  load_operand(state, b.data(), p.b_descriptor, shape_of_b(p, width), pending.place);
   if (pending.a.empty())
-    load_operand(state, a.data(), p.a_descriptor, {"a", p.format, p.transpose_a, p.negate_a, kRows, steps, 1},
-                 pending.place);
+    load_operand(state, a.data(), p.a_descriptor, shape_of_a(p, steps), pending.place);
   else if (p.format == TensorFormat::tf32)
     load_registers<TensorFormat::tf32>(a.data(), steps, pending);
   else if (p.format == TensorFormat::bfloat16)
@@ -154,7 +162,10 @@ void run_multiply(AsyncState& state, Warpgroup& group, const Place& place) {
   PendingProduct& pending = group.products.back();  // not on the stack, which a fault abandons
 #ifdef SIMT_OBSERVE
   const bool tf32 = product.format == TensorFormat::tf32;
-  detail::observe_warpgroup_product(first.fiber->rank / kWarpgroup, tf32, 16 * product.n * (tf32 ? 8 : 16));
+  const unsigned number = first.fiber->rank / kWarpgroup;
+  detail::observe_warpgroup_product(number, tf32, 16 * product.n * (tf32 ? 8 : 16));
+  observe_operand(product.b_descriptor, shape_of_b(product, 0), number, first.address);
+  if (!product.a) observe_operand(product.a_descriptor, shape_of_a(product, 0), number, first.address);
 #endif
   if (product.a) {
     pending.a.resize(4 * kWarpgroup);
@@ -252,7 +263,7 @@ void warpgroup_multiply(const WarpgroupProduct& product, Place place) {
   Block& block = running_block(kMultiply);
   Fiber& fiber = block.current();
   fiber.wgmma_used = true;
-  const Record record{&product, &fiber};
+  const Record record{&product, &fiber, __builtin_extract_return_addr(__builtin_return_address(0))};
   block.meet_warpgroup(
       kMultiply, &record, place, [](AsyncState& state, Warpgroup& group, const void*, const Place& at) {
         const Record& first = record_of(group, 0);
@@ -269,9 +280,14 @@ void warpgroup_multiply(const WarpgroupProduct& product, Place place) {
 
 void warpgroup_fence() { running_block("wgmma.fence").current().wgmma_fenced = true; }
 
-void warpgroup_commit() { ++running_block("wgmma.commit_group").current().wgmma_groups; }
+void warpgroup_commit() {
+  ++running_block("wgmma.commit_group").current().wgmma_groups;
+  detail::tell_observer([](Observer& observer) { observer.product_commit(thread_rank); });
+}
 
-void warpgroup_wait(int groups, Place place) {
+namespace {
+
+void wait_for_products(int groups, const Place& place) {
   Block& block = running_block(kWait);
   Fiber& fiber = block.current();
   if (!fiber.wgmma_used || fiber.wgmma_groups <= static_cast<unsigned>(groups)) return;
@@ -283,6 +299,13 @@ void warpgroup_wait(int groups, Place place) {
                          run_wait(state, group, *static_cast<const unsigned*>(record));
                        });
   fiber.wgmma_fenced = false;
+}
+
+}  // namespace
+
+void warpgroup_wait(int groups, Place place) {
+  wait_for_products(groups, place);
+  detail::tell_observer([&](Observer& observer) { observer.product_wait(thread_rank, groups); });
 }
 
 }  // namespace simt

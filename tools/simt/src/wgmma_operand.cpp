@@ -1,5 +1,6 @@
 // Operands of wgmma in shared memory. Source: PTX ISA, "Shared Memory Matrix Layout", "Strides", "Matrix
 // Descriptor Format" of wgmma.
+#include <simt/observe_async.h>
 #include <simt/shared.h>
 
 #include <cstring>
@@ -79,6 +80,20 @@ void load_operand(AsyncState& state, float* to, uint64_t descriptor, const Opera
     case TensorFormat::float16:
       return load<TensorFormat::float16>(state, to, from, shape, place);
   }
+}
+
+void observe_operand(uint64_t descriptor, const OperandShape& shape, unsigned warpgroup,
+                     const void* instruction) {
+  const Descriptor from(descriptor);
+  const int bytes = shape.format == TensorFormat::tf32 ? 4 : 2, steps = 32 / bytes, line = 16 / bytes;
+  const int i_step = shape.transposed ? line : 1, k_step = shape.transposed ? 1 : line;
+  for (int i = 0; i < shape.count; i += i_step)
+    for (int k = 0; k < steps; k += k_step) {
+      const size_t at = swizzled(from.start + offset_of(from, shape.transposed, i, k, bytes), from.span);
+      if (at + 16 <= detail::shared_bytes)
+        detail::observe_operand_read(instruction, warpgroup,
+                                     static_cast<const char*>(detail::shared_begin) + at);
+    }
 }
 
 unsigned shared_address(const void* address) {

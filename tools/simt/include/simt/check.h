@@ -6,7 +6,7 @@
 // also check a part of itself, with the functions below.
 //
 // Whether two accesses are ordered does not depend on when they happened to run, only on what the program
-// guarantees: barriers, __syncwarp, fences, streams, events, graphs, and what the host waited for. One run
+// guarantees: barriers, mbarriers, __syncwarp, fences, streams, events, graphs, and what the host waited for. One run
 // therefore finds a missing barrier or event even if the result was right. See tools/simt/README.md for the
 // rules and for what is not found.
 #pragma once
@@ -25,7 +25,8 @@ inline constexpr int kExitCodeOfFindings = 3;
 enum class Problem : uint8_t {
   race,            // two accesses, at least one a write, that nothing orders
   unwritten_read,  // of memory that nobody wrote since it was allocated or the block began
-  unfinished_copy  // an access to the destination of a cp.async before the wait for its group
+  unfinished_copy  // an access to the destination of a cp.async or a bulk copy, or a write to an operand of
+                   // wgmma, before the wait for it
 };
 
 // One access of a finding.

@@ -22,7 +22,16 @@ namespace simt {
 // Whether this build can observe kernels.
 bool can_observe();
 
-enum class AccessKind : uint8_t { load, store, atomic, async_copy_load, async_copy_store };
+enum class AccessKind : uint8_t {
+  load,
+  store,
+  atomic,
+  async_copy_load,  // cp.async and, in a profile, bulk copies
+  async_copy_store,
+  bulk_copy_load,  // only of the check (simt/check.h)
+  bulk_copy_store,
+  product_load  // of an operand of wgmma
+};
 enum class AccessSpace : uint8_t { global, shared };
 
 // A place in the source.

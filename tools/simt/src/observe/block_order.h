@@ -1,9 +1,12 @@
 // BlockOrder: which actions of the threads of a block happen before which.
 //
 // A barrier orders all threads that take part in it, so most of the order is one number per thread: how many
-// barriers it has passed. Between two barriers only __syncwarp orders, and only lanes of one warp: each
-// thread has a vector clock of the 32 lanes of its warp. Shuffles and votes order nothing. Fences are in
-// fence_order.h, asynchronous copies in the second part of this file.
+// barriers it has passed. Between two barriers __syncwarp orders the lanes of one warp: each thread has a
+// vector clock of the 32 lanes of its warp. Shuffles and votes order nothing. mbarriers (mbarrier_order.h)
+// order any threads, and bulk copies. Fences are in fence_order.h.
+//
+// Asynchronous operations end when they are waited for. Those of cp.async belong to a thread; a wgmma belongs
+// to a warpgroup, and has ended when each of its four warps has waited.
 #pragma once
 
 #include <algorithm>
@@ -11,6 +14,9 @@
 #include <bit>
 #include <cstdint>
 #include <vector>
+
+#include "async_groups.h"
+#include "mbarrier_order.h"
 
 namespace simt {
 
@@ -31,12 +37,13 @@ class BlockOrder {
       thread.barrier = 0;
       thread.step = 1;
       thread.fence = 0;
-      thread.groups = thread.groups_done = 0;
-      thread.waits.clear();
+      thread.copies.start();
+      thread.products.start();
     }
     for (LaneSteps& known : known_) known.fill(0);
     arrived_.clear();
     any_fence_ = false;
+    mbarriers_.start(threads);
   }
 
   Time now(unsigned thread) const { return {threads_[thread].barrier, threads_[thread].step}; }
@@ -46,7 +53,8 @@ class BlockOrder {
     if (first == second) return true;
     // Both have passed the barrier that followed.
     if (time.barrier < threads_[first].barrier && time.barrier < threads_[second].barrier) return true;
-    return first / 32 == second / 32 && known_[second][first % 32] >= time.step;
+    if (first / 32 == second / 32 && known_[second][first % 32] >= time.step) return true;
+    return mbarriers_.any() && mbarriers_.ordered(first, time.step, second);
   }
 
   void arrive(unsigned thread) { arrived_.push_back(thread); }
@@ -57,6 +65,9 @@ class BlockOrder {
     for (const unsigned thread : arrived_) {
       ++threads_[thread].barrier;
       threads_[thread].fence = std::max(threads_[thread].fence, fence);
+    }
+    if (mbarriers_.any()) {
+      mbarriers_.meet(arrived_, [&](unsigned thread) { return threads_[thread].step++; });
     }
     arrived_.clear();
   }
@@ -70,7 +81,10 @@ class BlockOrder {
       for (size_t i = 0; i < 32; ++i) all[i] = std::max(all[i], known_[thread][i]);
       all[lane] = std::max(all[lane], threads_[thread].step);
       fence = std::max(fence, threads_[thread].fence);
+      if (mbarriers_.any()) lanes_.push_back(thread);
     }
+    mbarriers_.meet(lanes_, [&](unsigned thread) { return threads_[thread].step; });
+    lanes_.clear();
     for (unsigned rest = lanes; rest != 0; rest &= rest - 1) {
       const unsigned thread = 32 * warp + static_cast<unsigned>(std::countr_zero(rest));
       known_[thread] = all;
@@ -89,41 +103,54 @@ class BlockOrder {
   uint64_t last_fence(unsigned thread) const { return threads_[thread].fence; }
   const LaneSteps& known(unsigned thread) const { return known_[thread]; }
 
-  // cp.async: the copies of a thread belong to numbered groups, which end in this order.
-  uint32_t open_group(unsigned thread) const { return threads_[thread].groups; }
-  void commit(unsigned thread) { ++threads_[thread].groups; }
-  void wait(unsigned thread, int pending) {
-    Thread& waiting = threads_[thread];
-    if (waiting.groups <= static_cast<uint32_t>(pending)) return;
-    const uint32_t done = waiting.groups - static_cast<uint32_t>(pending);
-    if (done <= waiting.groups_done) return;
-    waiting.groups_done = done;
-    waiting.waits.push_back({done, now(thread)});
+  void init_mbarrier(const void* address) { mbarriers_.init(address); }
+  void arrive(const void* mbarrier, unsigned thread) {
+    mbarriers_.arrive(mbarrier, thread, threads_[thread].step++);
   }
-  bool finished(unsigned thread, uint32_t group) const { return group < threads_[thread].groups_done; }
-  // When `thread` waited for a finished group.
-  Time waited(unsigned thread, uint32_t group) const {
-    const std::vector<Wait>& waits = threads_[thread].waits;
-    return std::upper_bound(waits.begin(), waits.end(), group,
-                            [](uint32_t g, const Wait& wait) { return g < wait.groups_done; })
-        ->time;
+  void complete(const void* mbarrier) { mbarriers_.complete(mbarrier); }
+  void waited(const void* mbarrier, unsigned thread) { mbarriers_.waited(mbarrier, thread); }
+  const MbarrierOrder& mbarriers() const { return mbarriers_; }
+
+  using Groups = AsyncGroups<Time>;
+  Groups& copies(unsigned thread) { return threads_[thread].copies; }  // cp.async
+  const Groups& copies(unsigned thread) const { return threads_[thread].copies; }
+  Groups& products(unsigned thread) { return threads_[thread].products; }  // wgmma
+
+  // Whether a warp has waited for a group of its warpgroup's products.
+  bool product_finished(unsigned warp, uint32_t group) const {
+    return any_lane(warp, [&](unsigned thread) { return threads_[thread].products.finished(group); });
+  }
+  // Whether every warp of the warpgroup that begins with thread `leader` has, before what `second` does now.
+  bool product_ordered(unsigned leader, uint32_t group, unsigned second) const {
+    bool all = true;
+    for (unsigned warp = leader / 32; warp < leader / 32 + 4; ++warp)
+      all = all && any_lane(warp, [&](unsigned thread) {
+              const Groups& products = threads_[thread].products;
+              return products.finished(group) && ordered(thread, products.waited(group), second);
+            });
+    return all;
   }
 
  private:
-  struct Wait {
-    uint32_t groups_done;
-    Time time;
-  };
   struct Thread {
     uint32_t barrier;
     uint32_t step;
     uint64_t fence;
-    uint32_t groups, groups_done;
-    std::vector<Wait> waits;
+    Groups copies, products;
   };
+
+  template <class F>
+  static bool any_lane(unsigned warp, F f) {
+    for (unsigned thread = 32 * warp; thread < 32 * warp + 32; ++thread)
+      if (f(thread)) return true;
+    return false;
+  }
+
   std::vector<Thread> threads_;
   std::vector<LaneSteps> known_;   // by thread: the steps of its warp's lanes that happen before it
   std::vector<unsigned> arrived_;  // at the barrier
+  std::vector<unsigned> lanes_;    // that synchronize
+  MbarrierOrder mbarriers_;
   bool any_fence_ = false;
 };
 

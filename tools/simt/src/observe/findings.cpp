@@ -68,6 +68,12 @@ std::string verb(const CheckedAccess& access) {
       return "reads by cp.async";
     case AccessKind::async_copy_store:
       return "writes by cp.async";
+    case AccessKind::bulk_copy_load:
+      return "reads by a bulk copy";
+    case AccessKind::bulk_copy_store:
+      return "writes by a bulk copy";
+    case AccessKind::product_load:
+      return "reads by wgmma";
   }
   return "?";
 }
@@ -90,9 +96,13 @@ std::string reason(const Finding& finding, Relation relation) {
     return finding.space == AccessSpace::shared
                ? "No thread of the block has written this memory."
                : "No kernel, copy or fill has written this memory since it was allocated.";
-  if (finding.problem == Problem::unfinished_copy)
-    return "The thread that issued the copy has not waited for its group.";
   const CheckedAccess& earlier = *finding.earlier;
+  if (finding.problem == Problem::unfinished_copy) {
+    if (earlier.kind == AccessKind::bulk_copy_store) return "The phase of the copy's mbarrier has not completed.";
+    if (earlier.kind == AccessKind::product_load)
+      return "The warp has not waited for the group of this product.";
+    return "The thread that issued the copy has not waited for its group.";
+  }
   const bool one_atomic = access.atomic != earlier.atomic;
   const std::string note = one_atomic ? " An atomic orders only atomics." : "";
   switch (relation) {
@@ -100,7 +110,7 @@ std::string reason(const Finding& finding, Relation relation) {
       return "Neither __syncthreads nor __syncwarp is between them; shuffles and votes order no memory." +
              note;
     case Relation::same_block:
-      return "No __syncthreads is between them." + note;
+      return "Neither __syncthreads nor an mbarrier orders them." + note;
     case Relation::other_block:
       return "The blocks of a launch run in any order, and no __threadfence orders these two." + note;
     case Relation::other_operation:
@@ -146,12 +156,25 @@ std::vector<Finding> Findings::all() const {
   return findings;
 }
 
+namespace {
+
+std::string title(const Finding& finding) {
+  if (finding.problem == Problem::race) return "unordered accesses to ";
+  if (finding.problem == Problem::unwritten_read) return "a read of unwritten ";
+  switch (finding.earlier->kind) {
+    case AccessKind::bulk_copy_store:
+      return "an access to an unfinished bulk copy in ";
+    case AccessKind::product_load:
+      return "a write to an operand of an unfinished wgmma in ";
+    default:
+      return "an access to an unfinished cp.async in ";
+  }
+}
+
+}  // namespace
+
 std::string text(const Finding& finding, const std::string& memory, Relation relation) {
-  const char* title = finding.problem == Problem::race ? "unordered accesses to "
-                      : finding.problem == Problem::unwritten_read
-                          ? "a read of unwritten "
-                          : "an access to an unfinished cp.async in ";
-  std::string text = title + memory + ":\n";
+  std::string text = title(finding) + memory + ":\n";
   const bool two_operations = finding.earlier && relation == Relation::other_operation;
   if (finding.earlier) {
     text += line(*finding.earlier) + "\n";

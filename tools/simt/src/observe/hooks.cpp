@@ -119,15 +119,24 @@ void observe_warpgroup_product(unsigned number, bool tf32, int multiply_adds) {
   for (unsigned warp = 4 * number; warp < 4 * number + 4; ++warp)
     observer->tensor_products(32 * warp, tf32, 1, multiply_adds);
 }
-void observe_bulk_load(const void* place, const void* to, const void* from, size_t bytes, unsigned index) {
+void observe_bulk_load(const void* place, const void* mbarrier, const void* to, const void* from,
+                       size_t bytes, unsigned index) {
   if (!observer) return;
   const unsigned thread = thread_rank / 32 * 32 + index % 32;
+  const BulkCopy copy = {thread_rank, mbarrier};
   if (from)
     observer->bulk_access(thread,
                           {place, reinterpret_cast<uintptr_t>(from), static_cast<uint32_t>(std::bit_floor(bytes)),
-                           AccessKind::async_copy_load, AccessSpace::global});
-  observer->bulk_access(thread, {place, reinterpret_cast<uintptr_t>(to), 16, AccessKind::async_copy_store,
-                                 AccessSpace::shared});
+                           AccessKind::async_copy_load, AccessSpace::global},
+                          copy);
+  observer->bulk_access(
+      thread,
+      {place, reinterpret_cast<uintptr_t>(to), 16, AccessKind::async_copy_store, AccessSpace::shared}, copy);
+}
+void observe_operand_read(const void* place, unsigned warpgroup, const void* from) {
+  if (!observer) return;
+  observer->product_reads(128 * warpgroup, {place, reinterpret_cast<uintptr_t>(from), 16,
+                                            AccessKind::product_load, AccessSpace::shared});
 }
 void copy_unobserved(void* to, const void* from, size_t bytes) { std::memcpy(to, from, bytes); }
 void copy_or_clear_unobserved(void* to, const void* from, size_t bytes, bool copy) {

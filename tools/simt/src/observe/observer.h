@@ -31,6 +31,12 @@ struct Access {
   bool atomic = false;  // an atomic load or store, or AccessKind::atomic
 };
 
+// The bulk copy that an access belongs to.
+struct BulkCopy {
+  unsigned thread;  // that issued it
+  const void* mbarrier;
+};
+
 class Observer {
  public:
   virtual ~Observer() = default;
@@ -42,8 +48,8 @@ class Observer {
   // Actions of thread `thread` of the current block (its linear index).
   virtual void access(unsigned thread, const Access& access) = 0;
   virtual void multiply_adds(unsigned thread, int count) = 0;
-  // An access of a bulk copy, as if `thread` made it. The check does not know what orders these.
-  virtual void bulk_access(unsigned /*thread*/, const Access& /*access*/) {}
+  // An access of a bulk copy, as if `thread` made it.
+  virtual void bulk_access(unsigned thread, const Access& access, const BulkCopy& copy) = 0;
   // Products of the thread's warp by tensor cores, with `multiply_adds` each.
   virtual void tensor_products(unsigned /*thread*/, bool /*tf32*/, int /*products*/, int /*multiply_adds*/) {}
   virtual void arrives_at_barrier(unsigned thread) = 0;
@@ -59,6 +65,14 @@ class Observer {
   virtual void fence(unsigned /*thread*/) {}
   virtual void async_commit(unsigned /*thread*/) {}
   virtual void async_wait(unsigned /*thread*/, int /*groups*/) {}
+  virtual void mbarrier_inits(const void* /*mbarrier*/) {}
+  virtual void mbarrier_arrives(unsigned /*thread*/, const void* /*mbarrier*/) {}
+  virtual void mbarrier_completes(const void* /*mbarrier*/) {}
+  virtual void mbarrier_waited(unsigned /*thread*/, const void* /*mbarrier*/) {}
+  // wgmma of the warpgroup that begins with thread `leader`: a read of an operand; of each thread: commit, wait.
+  virtual void product_reads(unsigned /*leader*/, const Access& /*access*/) {}
+  virtual void product_commit(unsigned /*thread*/) {}
+  virtual void product_wait(unsigned /*thread*/, int /*groups*/) {}
   virtual void allow_unwritten(uintptr_t /*begin*/, size_t /*bytes*/) {}  // simt/unwritten.h
   // Outside of blocks: the running operation is a copy or a fill; memory of a device (or Memory::kHost) is
   // new, or about to be freed.
@@ -78,6 +92,14 @@ inline thread_local constinit uintptr_t stack_begin = 0;
 inline thread_local constinit size_t stack_bytes = 0;
 // The operation that this OS thread runs, if a check is on.
 inline thread_local constinit const IssuedOperation* running_operation = nullptr;
+}  // namespace detail
+
+namespace detail {
+// Calls f(observer) if the running block has one.
+template <class F>
+void tell_observer(F f) {
+  if (kObserve && observer) f(*observer);
+}
 }  // namespace detail
 
 // Sets the operation that the scheduler runs in this scope.

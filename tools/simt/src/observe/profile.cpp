@@ -198,7 +198,7 @@ class Profiler final : public Observer {
     block->log_of(warp).add(thread % 32, recorded);
   }
 
-  void bulk_access(unsigned thread, const Access& at) override { access(thread, at); }
+  void bulk_access(unsigned thread, const Access& at, const BulkCopy&) override { access(thread, at); }
 
   void multiply_adds(unsigned thread, int count) override {
     block->log_of(block->warps[thread / 32]).add_multiply_adds(thread % 32, count);

@@ -22,7 +22,10 @@ const void* unpacked(uint32_t place) {
   return place == 0 ? nullptr : reinterpret_cast<const void*>(anchor + static_cast<int32_t>(place));
 }
 
-bool is_read(AccessKind kind) { return kind == AccessKind::load || kind == AccessKind::async_copy_load; }
+bool is_read(AccessKind kind) {
+  return kind == AccessKind::load || kind == AccessKind::async_copy_load ||
+         kind == AccessKind::bulk_copy_load || kind == AccessKind::product_load;
+}
 
 uint3 coordinates(uint64_t number, dim3 size) {
   return {static_cast<unsigned>(number % size.x), static_cast<unsigned>(number / size.x % size.y),
@@ -82,7 +85,7 @@ void RaceCheck::fence(unsigned thread) {
   threads_.fence(thread, fences_);
 }
 
-void RaceCheck::access(unsigned thread, const Access& access) {
+Cell RaceCheck::cell(unsigned thread, const Access& access) const {
   const BlockOrder::Time now = threads_.now(thread);
   Cell me;
   me.operation = operation_->number;
@@ -94,14 +97,42 @@ void RaceCheck::access(unsigned thread, const Access& access) {
   me.bytes = static_cast<uint8_t>(access.bytes);
   me.kind = static_cast<uint8_t>(access.kind);
   if (access.atomic) me.flags = Cell::kAtomic;
+  return me;
+}
+
+void RaceCheck::access(unsigned thread, const Access& access) {
+  Cell me = cell(thread, access);
   if (access.space == AccessSpace::global) {
     visit_global(access.address, access.bytes, [&](const Target& target) { this->access(target, me); });
     return;
   }
   if (access.kind == AccessKind::async_copy_store) {
     me.flags = Cell::kAsync;
-    me.barrier = threads_.open_group(thread);
+    me.barrier = threads_.copies(thread).open();
   }
+  visit_shared(access.address - shared_begin_, access.bytes,
+               [&](const Target& target) { this->access(target, me); });
+}
+
+void RaceCheck::bulk_access(unsigned, const Access& access, const BulkCopy& copy) {
+  Cell me = cell(copy.thread, access);
+  if (access.space == AccessSpace::global) {
+    me.kind = static_cast<uint8_t>(AccessKind::bulk_copy_load);
+    visit_global(access.address, access.bytes, [&](const Target& target) { this->access(target, me); });
+    return;
+  }
+  me.kind = static_cast<uint8_t>(AccessKind::bulk_copy_store);
+  me.flags = Cell::kAsync;
+  me.barrier = threads_.mbarriers().find(copy.mbarrier);
+  me.step = threads_.mbarriers().phase_of_copy(me.barrier);
+  visit_shared(access.address - shared_begin_, access.bytes,
+               [&](const Target& target) { this->access(target, me); });
+}
+
+void RaceCheck::product_reads(unsigned leader, const Access& access) {
+  Cell me = cell(leader, access);
+  me.flags = Cell::kAsync;
+  me.barrier = threads_.products(leader).open();
   visit_shared(access.address - shared_begin_, access.bytes,
                [&](const Target& target) { this->access(target, me); });
 }
@@ -243,8 +274,7 @@ void RaceCheck::remember(const Target& target, const Cell& me) {
 // `first` and `me` access the same memory, and one of them writes.
 void RaceCheck::compare(const Cell& first, const Target& target, const Cell& me) {
   if (first.flags & Cell::kAsync) {
-    if (!threads_.finished(first.thread, first.barrier))
-      return found(Problem::unfinished_copy, &first, target, me);
+    if (!finished(first, me.thread)) return found(Problem::unfinished_copy, &first, target, me);
   } else if (first.flags & me.flags & Cell::kAtomic) {
     return;
   }
@@ -260,10 +290,43 @@ bool RaceCheck::ordered(const Cell& first, const Cell& me) const {
     return answer_;
   }
   if (!in_kernel_) return true;
-  BlockOrder::Time time = {first.barrier, first.step};
+  const BlockOrder::Time time = {first.barrier, first.step};
   if (first.block != me.block) return ordered_by_fence(first, time, me);
-  if (first.flags & Cell::kAsync) time = threads_.waited(first.thread, first.barrier);
-  return threads_.ordered(first.thread, time, me.thread) || ordered_by_fence(first, time, me);
+  if (!(first.flags & Cell::kAsync) && ordered_by_fence(first, time, me)) return true;
+  if (static_cast<AccessKind>(me.kind) != AccessKind::product_load) return ordered_in_block(first, me.thread);
+  // The first lane of each warp of the warpgroup.
+  for (unsigned thread = me.thread; thread < me.thread + 128u; thread += 32)
+    if (!ordered_in_block(first, thread)) return false;
+  return true;
+}
+
+// Whether an asynchronous access has finished when `thread` accesses the same memory: if not, the program must
+// wait; if it has, the question is who knows. Threads outside of a product's warpgroup can only be told.
+bool RaceCheck::finished(const Cell& async, unsigned thread) const {
+  switch (static_cast<AccessKind>(async.kind)) {
+    case AccessKind::product_load:
+      return thread / 128 != async.thread / 128u || threads_.product_finished(thread / 32, async.barrier);
+    case AccessKind::bulk_copy_store:
+      return threads_.mbarriers().copy_finished(async.barrier, async.step);
+    default:
+      return threads_.copies(async.thread).finished(async.barrier);
+  }
+}
+
+// Whether `first`, of the running block, happens before what `second` does now; an asynchronous one that has
+// not finished does not.
+bool RaceCheck::ordered_in_block(const Cell& first, unsigned second) const {
+  if (!(first.flags & Cell::kAsync))
+    return threads_.ordered(first.thread, {first.barrier, first.step}, second);
+  switch (static_cast<AccessKind>(first.kind)) {
+    case AccessKind::product_load:
+      return threads_.product_ordered(first.thread, first.barrier, second);
+    case AccessKind::bulk_copy_store:
+      return threads_.mbarriers().knows_copy(second, first.barrier, first.step);
+    default:
+      return finished(first, second) &&
+             threads_.ordered(first.thread, threads_.copies(first.thread).waited(first.barrier), second);
+  }
 }
 
 bool RaceCheck::ordered_by_fence(const Cell& first, BlockOrder::Time time, const Cell& me) const {

@@ -22,6 +22,7 @@ class RaceCheck final : public Observer {
   bool begin_block(const Kernel& kernel, uint64_t number) override;
   void end_block() override;
   void access(unsigned thread, const Access& access) override;
+  void bulk_access(unsigned thread, const Access& access, const BulkCopy& copy) override;
   void multiply_adds(unsigned, int) override {}
   void arrives_at_barrier(unsigned thread) override { threads_.arrive(thread); }
   void exits(unsigned) override {}
@@ -29,8 +30,19 @@ class RaceCheck final : public Observer {
   void warp_meets(unsigned, unsigned) override {}
   void warp_synchronizes(unsigned warp, unsigned lanes) override { threads_.synchronize(warp, lanes); }
   void fence(unsigned thread) override;
-  void async_commit(unsigned thread) override { threads_.commit(thread); }
-  void async_wait(unsigned thread, int groups) override { threads_.wait(thread, groups); }
+  void async_commit(unsigned thread) override { threads_.copies(thread).commit(); }
+  void async_wait(unsigned thread, int groups) override {
+    threads_.copies(thread).wait(groups, threads_.now(thread));
+  }
+  void mbarrier_inits(const void* mbarrier) override { threads_.init_mbarrier(mbarrier); }
+  void mbarrier_arrives(unsigned thread, const void* mbarrier) override { threads_.arrive(mbarrier, thread); }
+  void mbarrier_completes(const void* mbarrier) override { threads_.complete(mbarrier); }
+  void mbarrier_waited(unsigned thread, const void* mbarrier) override { threads_.waited(mbarrier, thread); }
+  void product_reads(unsigned leader, const Access& access) override;
+  void product_commit(unsigned thread) override { threads_.products(thread).commit(); }
+  void product_wait(unsigned thread, int groups) override {
+    threads_.products(thread).wait(groups, threads_.now(thread));
+  }
   void allow_unwritten(uintptr_t begin, size_t bytes) override;
   void transfer(const Transfer& transfer) override;
   void allocated(uintptr_t begin, size_t bytes, int device) override;
@@ -64,6 +76,7 @@ class RaceCheck final : public Observer {
   template <class F>
   bool visit_global(uintptr_t begin, size_t bytes, F f);
   bool is_poison(const Target& target) const;
+  Cell cell(unsigned thread, const Access& access) const;
   void access(const Target& target, const Cell& me);
   void read(const Target& target, const Cell& me);
   void update(const Target& target, const Cell& me);  // atomic
@@ -72,7 +85,9 @@ class RaceCheck final : public Observer {
   void for_reads(const Target& target, F f);
   void remember(const Target& target, const Cell& me);
   void compare(const Cell& first, const Target& target, const Cell& me);
+  bool finished(const Cell& async, unsigned thread) const;
   bool ordered(const Cell& first, const Cell& me) const;
+  bool ordered_in_block(const Cell& first, unsigned second) const;
   bool ordered_by_fence(const Cell& first, BlockOrder::Time time, const Cell& me) const;
   void found(Problem problem, const Cell* first, const Target& target, const Cell& me);
   Finding describe(Problem problem, const Cell* first, const Target& target, const Cell& me);
