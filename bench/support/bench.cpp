@@ -3,6 +3,8 @@
 #include <rondo/bench/support/inputs.h>
 
 #include <algorithm>
+#include <array>
+#include <utility>
 #include <vector>
 
 namespace rondo::bench {
@@ -137,6 +139,30 @@ void time_device_work(benchmark::State& state, Cache cache, const Work& work, co
     state.counters["share"] = bound.seconds / seconds;
     state.SetLabel("of " + bound.name);
   }
+}
+
+double median_seconds_of(cudaStream_t stream, const EnqueueFunction& enqueue) {
+  const auto call = [&] { return seconds_of(stream, [&](cudaStream_t s) { throw_if_error(enqueue(s)); }); };
+  call();
+  std::array<double, 7> seconds;
+  std::generate(seconds.begin(), seconds.end(), call);
+  std::nth_element(seconds.begin(), seconds.begin() + 3, seconds.end());
+  return seconds[3];
+}
+
+namespace {
+std::vector<std::function<void()>>& registrations() {
+  static std::vector<std::function<void()>> all;
+  return all;
+}
+}  // namespace
+
+bool register_on_device(std::function<void()> f) {
+  registrations().push_back(std::move(f));
+  return true;
+}
+void register_benchmarks() {
+  for (const std::function<void()>& f : registrations()) f();
 }
 
 }  // namespace rondo::bench

@@ -56,11 +56,17 @@ void time_device_work(benchmark::State& state, Cache cache, const Work& work, co
 void time_device_work(benchmark::State& state, Cache cache, const Work& work, const Bound& bound,
                       const EnqueueFunction& enqueue);
 
+// main() calls `f` when it has found a device: for benchmarks that not every device can run. Returns true.
+bool register_on_device(std::function<void()> f);
+void register_benchmarks();  // calls all of them
+
 // N(0, 1) values on the current device; they repeat after about a million. Do not time zeros or constants:
 // with them a GPU draws less power and runs faster than with real data.
 Buffer<float> normal_buffer(int64_t count, uint64_t seed);
 
 // Seconds between two events, one before and one after the work of `enqueue`. Waits for the work.
 double seconds_of(cudaStream_t stream, const std::function<void(cudaStream_t)>& enqueue);
+// The median of seven calls after one that warms up: the time of a peer, as the bound of what follows.
+double median_seconds_of(cudaStream_t stream, const EnqueueFunction& enqueue);
 
 }  // namespace rondo::bench

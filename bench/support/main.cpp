@@ -5,6 +5,7 @@
 #include <benchmark/benchmark.h>
 #include <rondo_commit.h>
 
+#include <rondo/bench/support/bench.h>
 #include <rondo/bench/support/peaks.h>
 #include <rondo/kernels/runtime/platform.h>
 
@@ -49,6 +50,7 @@ int main(int argc, char** argv) {
   }
   try {
     add_context();
+    rondo::bench::register_benchmarks();
     benchmark::RunSpecifiedBenchmarks();
   } catch (const std::exception& error) {
     std::cerr << error.what() << '\n';

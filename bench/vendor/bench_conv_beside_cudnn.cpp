@@ -1,7 +1,10 @@
-// The convolutions of LeNet and of ResNet-18 (for 28 x 28 images), layer by layer, compared with cuDNN: the
-// same shapes, N(0, 1) data, in the same process. cuDNN may choose layout and algorithm; Rondo uses NHWC and
-// strict fp32.
+// The convolutions of LeNet and of ResNet-18 (for 28 x 28 images), layer by layer, compared with cuDNN in the
+// same type and arithmetic: the same shapes, N(0, 1) data, in the same process. cuDNN may choose layout and
+// algorithm; Rondo uses NHWC. The share of Rondo is relative to cuDNN, timed immediately before it; of
+// Math::tf32x3, which has the accuracy of fp32, relative to strict fp32. In bfloat16 Rondo's filter gradient is
+// float, as training needs it, and cuDNN's is bfloat16.
 
+#include <rondo/bench/ladder/convolution.h>
 #include <rondo/bench/support/bench.h>
 #include <rondo/bench/vendor/conv_sample.h>
 #include <rondo/bench/vendor/cudnn_conv.h>
@@ -24,67 +27,55 @@ constexpr ConvLayer kLayers[] = {
     {"resnet_512", 256, 4, 4, 512, 512, 3, 3, 1, 1},
 };
 
-// All three tensors. The one that `op` writes is filled with NaN.
-struct Tensors {
-  Tensors(const ConvLayer& layer, ConvOp op)
-      : x(normal_buffer(layer.x_size(), 1)),
-        y(normal_buffer(layer.y_size(), 2)),
-        filter(normal_buffer(layer.filter_size(), 3)) {
-    Buffer<float>& result = op == ConvOp::forward ? y : op == ConvOp::data_gradient ? x : filter;
-    result.fill_bytes(0xff);
-  }
-  bool are_right(const ConvLayer& layer, ConvOp op, Channels channels, double rounding) const {
-    return is_convolution(layer, op, channels, x.download(), y.download(), filter.download(), rounding);
-  }
-  double bytes() const { return static_cast<double>(x.bytes() + y.bytes() + filter.bytes()); }
+const char* name_of(ConvMath math) {
+  return math == ConvMath::fp32 ? "fp32" : math == ConvMath::tf32 ? "tf32" : "bf16";
+}
 
-  Buffer<float> x, y, filter;
-};
+double rounding_of(ConvMath math) {
+  return math == ConvMath::fp32 ? 0x1p-24 : math == ConvMath::tf32 ? 0x1p-11 : 0x1p-9;
+}
 
+template <class T>
 void by_cudnn(benchmark::State& state, const ConvLayer& layer, ConvOp op, ConvMath math) {
   CudnnConv peer(layer, op, math);
-  Tensors tensors(layer, op);
+  ConvTensors<T> tensors(layer);
+  tensors.result(op).fill_bytes(0xff);  // NaN
   const auto work = [&](cudaStream_t stream) {
     return peer.run(tensors.x.data(), tensors.y.data(), tensors.filter.data(), stream);
   };
   Stream stream;
   throw_if_error(work(stream));
   stream.synchronize();
-  if (!tensors.are_right(layer, op, peer.channels(), math == ConvMath::fp32 ? 0x1p-24 : 0x1p-11))
+  if (!is_convolution(layer, op, peer.channels(), tensors.as_floats(tensors.x), tensors.as_floats(tensors.y),
+                      tensors.as_floats(tensors.filter), rounding_of(math)))
     return state.SkipWithError("the convolution is wrong");
-  const Work done = {.flops = layer.flops(), .bytes = tensors.bytes()};
+  const Work done = tensors.work(layer);
   time_device_work(state, Cache::hot, done, math == ConvMath::fp32 ? bound_of(done) : Bound{}, work);
   state.SetLabel(math == ConvMath::fp32 ? concat("of ", bound_of(done).name, ", ", peer.label())
                                         : peer.label());
 }
 
-void by_rondo(benchmark::State& state, const ConvLayer& l, ConvOp op, ConvAlgorithm algorithm) {
-  Tensors tensors(l, op);
-  const ImageView<float> x = {tensors.x.data(), l.n, l.h, l.w, l.c};
-  const ImageView<float> y = {tensors.y.data(), l.n, l.p(), l.q(), l.k};
-  const FilterView<float> filter = {tensors.filter.data(), l.k, l.r, l.s, l.c};
-  const Conv2dOptions options = {
-      .stride_h = l.stride, .stride_w = l.stride, .pad_h = l.pad, .pad_w = l.pad, .algorithm = algorithm};
-  const Conv2dWorkspaceBytes bytes = conv2d_workspace_bytes(x, filter, options);
-  Buffer<unsigned char> memory(std::max({bytes.forward, bytes.data_gradient, bytes.filter_gradient}));
-  const Workspace workspace = {memory.data(), memory.bytes()};
-  const auto work = [&](cudaStream_t stream) -> Status {
-    switch (op) {
-      case ConvOp::forward:
-        return conv2d_forward(y, x, filter, options, {}, workspace, stream);
-      case ConvOp::data_gradient:
-        return conv2d_data_gradient(x, y, filter, options, workspace, stream);
-      case ConvOp::filter_gradient:
-        return conv2d_filter_gradient(filter, y, x, options, workspace, stream);
-    }
-    return {};
-  };
+// Rondo's arithmetic, and cuDNN's that it is compared with.
+struct Arithmetic {
+  const char* name;  // "tf32x3"
+  Math math;
+  ConvMath peer;
+  ConvAlgorithm algorithm = ConvAlgorithm::automatic;
+};
+
+template <class T>
+void by_rondo(benchmark::State& state, const ConvLayer& layer, ConvOp op, const Arithmetic& arithmetic) {
+  Convolution<T> ours(layer, arithmetic.algorithm, arithmetic.math);
+  CudnnConv cudnn(layer, op, arithmetic.peer);
   Stream stream;
-  throw_if_error(work(stream));
-  stream.synchronize();
-  if (!tensors.are_right(l, op, Channels::last, 0x1p-24))
+  const auto peer = [&](cudaStream_t on) {
+    return cudnn.run(ours.x.data(), ours.y.data(), ours.filter.data(), on);
+  };
+  const Bound bound = {median_seconds_of(stream, peer), concat("cuDNN ", name_of(arithmetic.peer))};
+  if (!ours.is_right(op, rounding_of(arithmetic.peer)))
     return state.SkipWithError("the convolution is wrong");
-  time_device_work(state, Cache::hot, {.flops = l.flops(), .bytes = tensors.bytes()}, work);
+  time_device_work(state, Cache::hot, ours.work(layer), bound,
+                   [&](cudaStream_t on) { return ours.run(op, on); });
 }
 
 template <class F>
@@ -101,7 +92,21 @@ void add(const std::string& name, F&& body) {
       ->Unit(benchmark::kMicrosecond);
 }
 
-const bool kRegistered = [] {
+template <class T>
+void add_rondo(const std::string& tail, const ConvLayer& layer, ConvOp op, const Arithmetic& arithmetic) {
+  add(concat("rondo_", arithmetic.name, tail),
+      [=](benchmark::State& state) { by_rondo<T>(state, layer, op, arithmetic); });
+}
+template <class T>
+void add_cudnn(const std::string& tail, const ConvLayer& layer, ConvOp op, ConvMath math) {
+  add(concat("cudnn_", name_of(math), tail),
+      [=](benchmark::State& state) { by_cudnn<T>(state, layer, op, math); });
+}
+
+// "rondo_bf16/resnet_64/forward" and "cudnn_bf16/resnet_64/forward". What the device does not have is left out.
+const bool kRegistered = register_on_device([] {
+  const bool has_tf32 = check_math("", Math::tf32).ok(),
+             has_bf16 = check_factor_type("", DType::bfloat16).ok();
   for (const ConvLayer& layer : kLayers)
     for (const auto& [op, name] : {std::pair{ConvOp::forward, "forward"},
                                    {ConvOp::data_gradient, "data_gradient"},
@@ -109,15 +114,20 @@ const bool kRegistered = [] {
       // The input gradient of a network's first layer is not needed.
       if (op == ConvOp::data_gradient && layer.c == 1) continue;
       const std::string tail = concat("/", layer.name, "/", name);
-      add("rondo" + tail,
-          [=](benchmark::State& state) { by_rondo(state, layer, op, ConvAlgorithm::automatic); });
-      add("rondo_direct" + tail,
-          [=](benchmark::State& state) { by_rondo(state, layer, op, ConvAlgorithm::direct); });
-      add("cudnn_fp32" + tail, [=](benchmark::State& state) { by_cudnn(state, layer, op, ConvMath::fp32); });
-      add("cudnn_tf32" + tail, [=](benchmark::State& state) { by_cudnn(state, layer, op, ConvMath::tf32); });
+      add_rondo<float>(tail, layer, op, {"fp32", Math::fp32, ConvMath::fp32});
+      add_rondo<float>(tail, layer, op, {"fp32_direct", Math::fp32, ConvMath::fp32, ConvAlgorithm::direct});
+      add_cudnn<float>(tail, layer, op, ConvMath::fp32);
+      if (has_tf32) {
+        add_rondo<float>(tail, layer, op, {"tf32x3", Math::tf32x3, ConvMath::fp32});
+        add_rondo<float>(tail, layer, op, {"tf32", Math::tf32, ConvMath::tf32});
+        add_cudnn<float>(tail, layer, op, ConvMath::tf32);
+      }
+      if (has_bf16) {
+        add_rondo<__nv_bfloat16>(tail, layer, op, {"bf16", Math::fp32, ConvMath::bf16});
+        add_cudnn<__nv_bfloat16>(tail, layer, op, ConvMath::bf16);
+      }
     }
-  return true;
-}();
+});
 
 }  // namespace
 }  // namespace rondo::bench

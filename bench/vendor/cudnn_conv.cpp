@@ -65,14 +65,14 @@ std::unique_ptr<CudnnConv::Choice> CudnnConv::choose(const ConvLayer& l, ConvMat
   const auto size = [](int64_t value) { return static_cast<int>(value); };
   const cudnnTensorFormat_t format = channels == Channels::last ? CUDNN_TENSOR_NHWC : CUDNN_TENSOR_NCHW;
   const cudnnMathType_t math_type = math == ConvMath::fp32 ? CUDNN_FMA_MATH : CUDNN_DEFAULT_MATH;
+  const cudnnDataType_t type = math == ConvMath::bf16 ? CUDNN_DATA_BFLOAT16 : CUDNN_DATA_FLOAT;
   auto made = std::make_unique<Choice>();
   made->channels = channels;
-  RONDO_CUDNN(cudnnSetTensor4dDescriptor(made->x, format, CUDNN_DATA_FLOAT, size(l.n), size(l.c), size(l.h),
-                                         size(l.w)));
-  RONDO_CUDNN(cudnnSetTensor4dDescriptor(made->y, format, CUDNN_DATA_FLOAT, size(l.n), size(l.k), size(l.p()),
-                                         size(l.q())));
-  RONDO_CUDNN(cudnnSetFilter4dDescriptor(made->filter, CUDNN_DATA_FLOAT, format, size(l.k), size(l.c),
-                                         size(l.r), size(l.s)));
+  RONDO_CUDNN(cudnnSetTensor4dDescriptor(made->x, format, type, size(l.n), size(l.c), size(l.h), size(l.w)));
+  RONDO_CUDNN(
+      cudnnSetTensor4dDescriptor(made->y, format, type, size(l.n), size(l.k), size(l.p()), size(l.q())));
+  RONDO_CUDNN(
+      cudnnSetFilter4dDescriptor(made->filter, type, format, size(l.k), size(l.c), size(l.r), size(l.s)));
   RONDO_CUDNN(cudnnSetConvolution2dDescriptor(made->convolution, size(l.pad), size(l.pad), size(l.stride),
                                               size(l.stride), 1, 1, CUDNN_CROSS_CORRELATION,
                                               CUDNN_DATA_FLOAT));
@@ -126,7 +126,7 @@ std::string CudnnConv::label() const {
                 best_->algorithm.algorithm);
 }
 
-Status CudnnConv::run(float* x, float* y, float* filter, cudaStream_t stream) {
+Status CudnnConv::run(void* x, void* y, void* filter, cudaStream_t stream) {
   const float one = 1, zero = 0;
   const Choice& c = *best_;
   const size_t bytes = static_cast<size_t>(workspace_.bytes());

@@ -11,7 +11,8 @@
 
 namespace rondo::bench {
 
-enum class ConvMath { fp32, tf32 };
+// The arithmetic, and the type of the tensors: float, or bfloat16 with sums in fp32.
+enum class ConvMath { fp32, tf32, bf16 };
 
 class CudnnConv {
  public:
@@ -23,7 +24,7 @@ class CudnnConv {
 
   Channels channels() const;
   std::string label() const;  // "NCHW, algorithm 1"
-  [[nodiscard]] Status run(float* x, float* y, float* filter, cudaStream_t stream);
+  [[nodiscard]] Status run(void* x, void* y, void* filter, cudaStream_t stream);
 
  private:
   struct Choice;

@@ -1,0 +1,103 @@
+// A product for the benchmarks: its shape, its matrices of N(0, 1) values, and a check of the result.
+#pragma once
+
+#include <rondo/bench/support/bench.h>
+#include <rondo/bench/support/inputs.h>
+#include <rondo/kernels/gemm/tensor_rungs.h>
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+namespace rondo::bench {
+
+struct ProductShape {
+  GemmShape size;
+  bool transpose_a = false, transpose_b = false;
+
+  // "nt": op(a) = a, op(b) = b^T
+  std::string layout() const { return std::string(transpose_a ? "t" : "n") + (transpose_b ? "t" : "n"); }
+};
+
+// T: float, __nv_bfloat16 or __half, of all three matrices.
+template <class T>
+struct Product {
+  ProductShape shape;
+  Buffer<T> a, b, c;
+  Buffer<float> scratch;
+
+  explicit Product(const ProductShape& in_shape)
+      : shape(in_shape),
+        a(normal(size().m * size().k, 1)),
+        b(normal(size().k * size().n, 2)),
+        c(size().m * size().n),
+        scratch(gemm_workspace_bytes(size()) / static_cast<int64_t>(sizeof(float))) {}
+
+  const GemmShape& size() const { return shape.size; }
+
+  static Buffer<T> normal(int64_t count, uint64_t seed) {
+    if constexpr (std::is_same_v<T, float>) {
+      return normal_buffer(count, seed);
+    } else {
+      const std::vector<float> floats = normal_buffer(count, seed).download();
+      return Buffer<T>(std::vector<T>(floats.begin(), floats.end()));
+    }
+  }
+
+  Status run(TensorRung::Run<T> gemm, Math math, cudaStream_t stream) {
+    const auto view = [](Buffer<T>& data, int64_t rows, int64_t cols, bool transposed) {
+      return transposed ? matrix(data.data(), cols, rows) : matrix(data.data(), rows, cols);
+    };
+    return gemm(matrix(c.data(), size().m, size().n), view(a, size().m, size().k, shape.transpose_a),
+                view(b, size().k, size().n, shape.transpose_b),
+                {.transpose_a = shape.transpose_a, .transpose_b = shape.transpose_b, .math = math},
+                {scratch.data(), scratch.bytes()}, stream);
+  }
+
+  // Compares some hundred results, spread over the matrix, with sums in double precision. The bound is that of
+  // truncated fp32 sums, of tf32 factors, and of a result of 16 bits.
+  bool is_right(Math math) const {
+    const std::vector<T> ha = a.download(), hb = b.download(), hc = c.download();
+    const auto [m, n, k] = shape.size;
+    const double of_sums = static_cast<double>(k) * (std::is_same_v<T, float> ? 0x1p-24 : 0x1p-23) +
+                           (math == Math::tf32 ? 0x1p-10 : 0);
+    const double of_result = sizeof(T) == 4 ? 0 : 0x1p-8;
+    const auto at = [](const std::vector<T>& values, int64_t index) {
+      return static_cast<double>(static_cast<float>(values[static_cast<size_t>(index)]));
+    };
+    for (int64_t e = 0; e < m * n; e += 1 + m * n / 251) {
+      const int64_t i = e / n, j = e % n;
+      double sum = 0, magnitude = 0;
+      for (int64_t l = 0; l < k; ++l) {
+        const double product = at(ha, shape.transpose_a ? l * m + i : i * k + l) *
+                               at(hb, shape.transpose_b ? j * k + l : l * n + j);
+        sum += product;
+        magnitude += std::abs(product);
+      }
+      if (!(std::abs(at(hc, e) - sum) <= of_sums * magnitude + of_result * std::abs(sum))) return false;
+    }
+    return true;
+  }
+
+  Work work() const {
+    const double m = static_cast<double>(size().m), n = static_cast<double>(size().n),
+                 k = static_cast<double>(size().k);
+    return {.flops = 2 * m * n * k, .bytes = static_cast<double>(sizeof(T)) * (m * k + k * n + m * n)};
+  }
+};
+
+// Whether the current device has such products: calls `gemm` for empty matrices.
+template <class T>
+bool is_on_device(TensorRung::Run<T> gemm, Math math) {
+  return gemm({}, {}, {}, {.math = math}, {}, nullptr).ok();
+}
+
+// Whether wgmma, where it multiplies, takes this layout: tf32 only along k.
+template <class T>
+bool wgmma_takes(const ProductShape& shape) {
+  return sizeof(T) == 2 || (!shape.transpose_a && shape.transpose_b);
+}
+
+}  // namespace rondo::bench
