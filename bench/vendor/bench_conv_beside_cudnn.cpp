@@ -1,8 +1,8 @@
 // The convolutions of LeNet and of ResNet-18 (for 28 x 28 images), layer by layer, compared with cuDNN in the
 // same type and arithmetic: the same shapes, N(0, 1) data, in the same process. cuDNN may choose layout and
 // algorithm; Rondo uses NHWC. The share of Rondo is relative to cuDNN, timed immediately before it; of
-// Math::tf32x3, which has the accuracy of fp32, relative to strict fp32. In bfloat16 Rondo's filter gradient is
-// float, as training needs it, and cuDNN's is bfloat16.
+// Math::tf32x3, which has the accuracy of fp32, relative to strict fp32. In bfloat16 Rondo's filter gradient
+// is float, as training needs it, and cuDNN's is bfloat16.
 
 #include <rondo/bench/ladder/convolution.h>
 #include <rondo/bench/support/bench.h>
@@ -103,7 +103,8 @@ void add_cudnn(const std::string& tail, const ConvLayer& layer, ConvOp op, ConvM
       [=](benchmark::State& state) { by_cudnn<T>(state, layer, op, math); });
 }
 
-// "rondo_bf16/resnet_64/forward" and "cudnn_bf16/resnet_64/forward". What the device does not have is left out.
+// "rondo_bf16/resnet_64/forward" and "cudnn_bf16/resnet_64/forward". What the device does not have is left
+// out.
 const bool kRegistered = register_on_device([] {
   const bool has_tf32 = check_math("", Math::tf32).ok(),
              has_bf16 = check_factor_type("", DType::bfloat16).ok();

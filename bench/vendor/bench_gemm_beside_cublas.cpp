@@ -143,8 +143,8 @@ void add(const std::string& name, F&& body) {
       ->Unit(benchmark::kMicrosecond);
 }
 
-// "cublas_bf16/4096x4096x4096/nn" and "rondo_bf16/tc_07_persistent/4096x4096x4096/nn". What the device does not
-// have is left out.
+// "cublas_bf16/4096x4096x4096/nn" and "rondo_bf16/tc_07_persistent/4096x4096x4096/nn". What the device does
+// not have is left out.
 template <class T>
 void add_peer(const ProductShape& shape, const std::string& tail, Math math) {
   if (!is_on_device<T>(gemm, math)) return;

@@ -6,9 +6,9 @@
 // also check a part of itself, with the functions below.
 //
 // Whether two accesses are ordered does not depend on when they happened to run, only on what the program
-// guarantees: barriers, mbarriers, __syncwarp, fences, streams, events, graphs, and what the host waited for. One run
-// therefore finds a missing barrier or event even if the result was right. See tools/simt/README.md for the
-// rules and for what is not found.
+// guarantees: barriers, mbarriers, __syncwarp, fences, streams, events, graphs, and what the host waited for.
+// One run therefore finds a missing barrier or event even if the result was right. See tools/simt/README.md
+// for the rules and for what is not found.
 #pragma once
 
 #include <simt/observe.h>

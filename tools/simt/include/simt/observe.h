@@ -81,14 +81,14 @@ struct KernelProfile {
   uint64_t tensor_products = 0;
   uint64_t barriers = 0;            // of blocks
   uint64_t warp_operations = 0;     // shuffles, votes, __syncwarp: of warps
-  // Accesses, multiply-adds and tensor products of warps, as instructions; and the instructions that warps were ahead of the
-  // slowest warp of their block when they reached a barrier or the end.
+  // Accesses, multiply-adds and tensor products of warps, as instructions; and the instructions that warps
+  // were ahead of the slowest warp of their block when they reached a barrier or the end.
   uint64_t instructions = 0;
   uint64_t waited = 0;
 
-  // Distinct 32-byte sectors of global memory, in bytes. In a block, summed over the blocks: what a cache that
-  // keeps everything a block touched would move. In a launch, summed over the launches: what a cache that
-  // keeps everything would move.
+  // Distinct 32-byte sectors of global memory, in bytes. In a block, summed over the blocks: what a cache
+  // that keeps everything a block touched would move. In a launch, summed over the launches: what a cache
+  // that keeps everything would move.
   uint64_t block_bytes = 0;
   uint64_t launch_bytes_read = 0;
   uint64_t launch_bytes_written = 0;
@@ -109,8 +109,8 @@ struct ProfileOptions {
   bool first_of_equal_launches = false;
 };
 
-// Starts to count from zero, in all launches that begin afterwards. Returns cudaErrorNotSupported if the build
-// cannot observe, and cudaErrorInvalidValue if a profile is running already.
+// Starts to count from zero, in all launches that begin afterwards. Returns cudaErrorNotSupported if the
+// build cannot observe, and cudaErrorInvalidValue if a profile is running already.
 cudaError_t start_profile(const ProfileOptions& options = {});
 
 // Waits for all devices, stops, and returns the profiles in the order of their first launches.

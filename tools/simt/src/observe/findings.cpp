@@ -98,7 +98,8 @@ std::string reason(const Finding& finding, Relation relation) {
                : "No kernel, copy or fill has written this memory since it was allocated.";
   const CheckedAccess& earlier = *finding.earlier;
   if (finding.problem == Problem::unfinished_copy) {
-    if (earlier.kind == AccessKind::bulk_copy_store) return "The phase of the copy's mbarrier has not completed.";
+    if (earlier.kind == AccessKind::bulk_copy_store)
+      return "The phase of the copy's mbarrier has not completed.";
     if (earlier.kind == AccessKind::product_load)
       return "The warp has not waited for the group of this product.";
     return "The thread that issued the copy has not waited for its group.";

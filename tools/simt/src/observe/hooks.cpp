@@ -125,10 +125,11 @@ void observe_bulk_load(const void* place, const void* mbarrier, const void* to, 
   const unsigned thread = thread_rank / 32 * 32 + index % 32;
   const BulkCopy copy = {thread_rank, mbarrier};
   if (from)
-    observer->bulk_access(thread,
-                          {place, reinterpret_cast<uintptr_t>(from), static_cast<uint32_t>(std::bit_floor(bytes)),
-                           AccessKind::async_copy_load, AccessSpace::global},
-                          copy);
+    observer->bulk_access(
+        thread,
+        {place, reinterpret_cast<uintptr_t>(from), static_cast<uint32_t>(std::bit_floor(bytes)),
+         AccessKind::async_copy_load, AccessSpace::global},
+        copy);
   observer->bulk_access(
       thread,
       {place, reinterpret_cast<uintptr_t>(to), 16, AccessKind::async_copy_store, AccessSpace::shared}, copy);

@@ -69,7 +69,8 @@ class Observer {
   virtual void mbarrier_arrives(unsigned /*thread*/, const void* /*mbarrier*/) {}
   virtual void mbarrier_completes(const void* /*mbarrier*/) {}
   virtual void mbarrier_waited(unsigned /*thread*/, const void* /*mbarrier*/) {}
-  // wgmma of the warpgroup that begins with thread `leader`: a read of an operand; of each thread: commit, wait.
+  // wgmma of the warpgroup that begins with thread `leader`: a read of an operand; of each thread: commit,
+  // wait.
   virtual void product_reads(unsigned /*leader*/, const Access& /*access*/) {}
   virtual void product_commit(unsigned /*thread*/) {}
   virtual void product_wait(unsigned /*thread*/, int /*groups*/) {}

@@ -267,8 +267,8 @@ class Profiler final : public Observer {
   static uint64_t blocks_of(const Kernel& kernel) {
     return uint64_t{kernel.grid.x} * kernel.grid.y * kernel.grid.z;
   }
-  // One block of each of options_.blocks equal parts, at a place that looks random: at equal distances, all of
-  // them might be in one row or column of the grid.
+  // One block of each of options_.blocks equal parts, at a place that looks random: at equal distances, all
+  // of them might be in one row or column of the grid.
   bool chosen(uint64_t number, uint64_t blocks) const {
     const uint64_t parts = options_.blocks;
     if (parts == 0 || blocks <= parts) return true;

@@ -300,8 +300,8 @@ bool RaceCheck::ordered(const Cell& first, const Cell& me) const {
   return true;
 }
 
-// Whether an asynchronous access has finished when `thread` accesses the same memory: if not, the program must
-// wait; if it has, the question is who knows. Threads outside of a product's warpgroup can only be told.
+// Whether an asynchronous access has finished when `thread` accesses the same memory: if not, the program
+// must wait; if it has, the question is who knows. Threads outside of a product's warpgroup can only be told.
 bool RaceCheck::finished(const Cell& async, unsigned thread) const {
   switch (static_cast<AccessKind>(async.kind)) {
     case AccessKind::product_load:
