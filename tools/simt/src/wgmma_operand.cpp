@@ -82,6 +82,7 @@ void load_operand(AsyncState& state, float* to, uint64_t descriptor, const Opera
   }
 }
 
+#ifdef SIMT_OBSERVE
 void observe_operand(uint64_t descriptor, const OperandShape& shape, unsigned warpgroup,
                      const void* instruction) {
   const Descriptor from(descriptor);
@@ -95,6 +96,7 @@ void observe_operand(uint64_t descriptor, const OperandShape& shape, unsigned wa
                                      static_cast<const char*>(detail::shared_begin) + at);
     }
 }
+#endif
 
 unsigned shared_address(const void* address) {
   running_block("shared_address");
