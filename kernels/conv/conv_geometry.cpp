@@ -123,4 +123,15 @@ Status check_conv2d_shapes(const ConvNames& names, const ImageView<const float>&
   return {};
 }
 
+Status check_conv2d_options(const char* operation, const Conv2dOptions& options, DType type) {
+  if (type == DType::float32) return check_math(operation, options.math);
+  const auto refuse = [&](const char* option, const char* value, const char* wanted) {
+    return bad_argument(operation, ": ", option, " is ", value, ", must be ", wanted, " for ", name_of(type));
+  };
+  if (options.math != Math::fp32) return refuse("math", name_of(options.math), "fp32");
+  if (options.algorithm == ConvAlgorithm::winograd)
+    return refuse("algorithm", "winograd", "automatic or direct");
+  return check_factor_type(operation, type);
+}
+
 }  // namespace rondo

@@ -9,6 +9,7 @@
 #include <rondo/kernels/conv/implicit_gemm/filter_gradient_kernel.cuh>
 
 #include <algorithm>
+#include <type_traits>
 
 namespace rondo {
 namespace {
@@ -20,11 +21,12 @@ struct Plan {
   GemmConfig config;
   int64_t workspace_bytes = 0;
 };
-Plan plan_of(const ConvGeometry& g, const Conv2dOptions& options, std::optional<TileId> tile) {
+Plan plan_of(const ConvGeometry& g, const Conv2dOptions& options, std::optional<TileId> tile, DType type) {
   Plan plan;
   if (g.k == 0 || g.patch == 0) return plan;
-  plan.winograd = !tile && winograd::wanted(g, options);
-  plan.few_channels = !tile && !plan.winograd && has_few_channels(g);
+  const bool other_kernels = !tile && type == DType::float32;
+  plan.winograd = other_kernels && winograd::wanted(g, options);
+  plan.few_channels = other_kernels && !plan.winograd && has_few_channels(g);
   if (plan.winograd) {
     plan.config.splits = winograd::filter_gradient_parts(g);
     plan.workspace_bytes = winograd::filter_gradient_workspace_bytes(g);
@@ -48,8 +50,59 @@ Status launch_tile(const char* name, TileId tile, FilterGradientParameters<float
     case Math::fp32:
       break;
   }
-  return with_tile(
-      tile, [&]<class Tile>() { return launch_filter_gradient_tile<Tile>(name, p, splits, stream); });
+  return with_tile(tile,
+                   [&]<class Tile>() { return launch_filter_gradient_tile<Tile>(name, p, splits, stream); });
+}
+Status launch_tile(const char* name, TileId tile, FilterGradientParameters<__nv_bfloat16>& p, int64_t splits,
+                   cudaStream_t stream) {
+  return launch_filter_gradient_bf16(name, tile, p, splits, stream);
+}
+
+template <class T>
+Status filter_gradient(std::optional<TileId> tile, const FilterView<float>& dw, const ImageView<const T>& dy,
+                       const ImageView<const T>& x, const Conv2dOptions& options, Workspace workspace,
+                       cudaStream_t stream) {
+  constexpr const char* kName = "conv2d_filter_gradient";
+  ConvGeometry g;
+  RONDO_RETURN_IF_ERROR(check_conv2d<T>({kName, "x", "dy", "dw"}, x, dy, dw, options, &g));
+  const Plan plan = plan_of(g, options, tile, dtype_of<T>);
+  ArgumentCheck check(kName);
+  check.output("dw", dw);
+  check.input("dy", dy);
+  check.input("x", x);
+  check.workspace(workspace, plan.workspace_bytes);
+  RONDO_RETURN_IF_ERROR(check.status());
+  if (dw.size() == 0) return {};
+
+  auto* parts = static_cast<float*>(workspace.data);
+  const GemmConfig& config = plan.config;
+  DeviceFacts device;
+  RONDO_RETURN_IF_ERROR(device_facts(&device));
+  if constexpr (std::is_same_v<T, float>) {
+    if (plan.winograd)
+      return winograd::filter_gradient(winograd::tile_kind(device), dw.data, dy.data, x.data, g,
+                                       config.splits, parts, stream);
+    if (plan.few_channels)
+      return few_channels_filter_gradient(dw.data, dy.data, x.data, g, config.splits, parts, stream);
+  }
+
+  const bool split = config.splits > 1;
+  FilterGradientParameters<T> p = {};
+  p.geometry = g;
+  p.x = x.data, p.dy = dy.data, p.dw = dw.data;
+  p.x_width = copy_width(x.data, g.c, g.c);
+  p.dy_width = copy_width(dy.data, g.k, g.k);
+  p.pixels_per_split = split ? config.k_per_split : std::max<int64_t>(g.output_pixels, 1);
+  if (split) p.partials = {parts, g.patch, g.k, config.splits};
+
+  if (!tile) {
+    TileNeeds needs = kPatchNeeds;
+    needs.type = dtype_of<T>;
+    needs.math = options.math;
+    tile = choose_tile(g.patch, g.k, config.splits, needs, device);
+  }
+  RONDO_RETURN_IF_ERROR(launch_tile(kName, *tile, p, config.splits, stream));
+  return split ? sum_partials(p.partials, dw.data, 1, g.patch, Epilogue{}, stream) : Status();
 }
 
 }  // namespace
@@ -64,61 +117,25 @@ Conv2dWorkspaceBytes conv2d_workspace_bytes(const ImageView<const float>& x,
   if (!check_conv2d_shapes({"conv2d_workspace_bytes", "x", "y", "filter"}, x, y, filter, options, &g).ok())
     return {};
   Conv2dWorkspaceBytes bytes;
-  const bool narrow = type != DType::float32;  // only the implicit GEMM has other types
-  if (!narrow && g.images > 0 && winograd::wanted(g, options))
+  if (type == DType::float32 && g.images > 0 && winograd::wanted(g, options))
     bytes.forward = bytes.data_gradient = winograd::workspace_bytes(g);
-  const std::optional<TileId> tile = narrow ? std::optional(TileId::kBf16Of64x64) : std::nullopt;
-  bytes.filter_gradient = plan_of(g, options, tile).workspace_bytes;
+  bytes.filter_gradient = plan_of(g, options, std::nullopt, type).workspace_bytes;
   return bytes;
 }
 
-Status conv2d_filter_gradient(std::optional<TileId> tile, FilterView<float> dw, ImageView<const float> dy,
-                              ImageView<const float> x, const Conv2dOptions& options, Workspace workspace,
-                              cudaStream_t stream) {
-  constexpr const char* kName = "conv2d_filter_gradient";
-  ConvGeometry g;
-  RONDO_RETURN_IF_ERROR(check_math(kName, options.math));
-  RONDO_RETURN_IF_ERROR(check_conv2d_shapes({kName, "x", "dy", "dw"}, x, dy, dw, options, &g));
-  const Plan plan = plan_of(g, options, tile);
-  ArgumentCheck check(kName);
-  check.output("dw", dw);
-  check.input("dy", dy);
-  check.input("x", x);
-  check.workspace(workspace, plan.workspace_bytes);
-  RONDO_RETURN_IF_ERROR(check.status());
-  if (dw.size() == 0) return {};
-
-  auto* parts = static_cast<float*>(workspace.data);
-  const GemmConfig& config = plan.config;
-  DeviceFacts device;
-  RONDO_RETURN_IF_ERROR(device_facts(&device));
-  if (plan.winograd)
-    return winograd::filter_gradient(winograd::tile_kind(device), dw.data, dy.data, x.data, g, config.splits,
-                                     parts, stream);
-  if (plan.few_channels)
-    return few_channels_filter_gradient(dw.data, dy.data, x.data, g, config.splits, parts, stream);
-
-  const bool split = config.splits > 1;
-  FilterGradientParameters<float> p = {};
-  p.geometry = g;
-  p.x = x.data, p.dy = dy.data, p.dw = dw.data;
-  p.x_width = copy_width(x.data, g.c, g.c);
-  p.dy_width = copy_width(dy.data, g.k, g.k);
-  p.pixels_per_split = split ? config.k_per_split : std::max<int64_t>(g.output_pixels, 1);
-  if (split) p.partials = {parts, g.patch, g.k, config.splits};
-
-  if (!tile) {
-    TileNeeds needs = kPatchNeeds;
-    needs.math = options.math;
-    tile = choose_tile(g.patch, g.k, config.splits, needs, device);
+// The functions of implicit_gemm.h and of conv2d.h.
+#define RONDO_CONV2D(T)                                                                                   \
+  Status conv2d_filter_gradient(std::optional<TileId> tile, FilterView<float> dw, ImageView<const T> dy,  \
+                                ImageView<const T> x, const Conv2dOptions& options, Workspace workspace,  \
+                                cudaStream_t stream) {                                                    \
+    return filter_gradient<T>(tile, dw, dy, x, options, workspace, stream);                               \
+  }                                                                                                       \
+  Status conv2d_filter_gradient(FilterView<float> dw, ImageView<const T> dy, ImageView<const T> x,        \
+                                const Conv2dOptions& options, Workspace workspace, cudaStream_t stream) { \
+    return filter_gradient<T>(std::nullopt, dw, dy, x, options, workspace, stream);                       \
   }
-  RONDO_RETURN_IF_ERROR(launch_tile(kName, *tile, p, config.splits, stream));
-  return split ? sum_partials(p.partials, dw.data, 1, g.patch, Epilogue{}, stream) : Status();
-}
-
-Status conv2d_filter_gradient(FilterView<float> dw, ImageView<const float> dy, ImageView<const float> x,
-                              const Conv2dOptions& options, Workspace workspace, cudaStream_t stream) {
-  return conv2d_filter_gradient(std::nullopt, dw, dy, x, options, workspace, stream);
-}
+RONDO_CONV2D(float)
+RONDO_CONV2D(__nv_bfloat16)
+#undef RONDO_CONV2D
 
 }  // namespace rondo

@@ -8,36 +8,55 @@
 #include <rondo/kernels/gemm/gemm_config.h>
 #include <rondo/kernels/conv/implicit_gemm/conv2d_kernel.cuh>
 
+#include <type_traits>
+
 namespace rondo {
 namespace {
 
-template <Pass pass>
-Status launch_conv2d(const char* name, std::optional<TileId> tile, Math math, Conv2dParameters<float>& p,
-                     cudaStream_t stream) {
-  if (!prepare_conv2d<pass>(p)) return {};
-  RONDO_RETURN_IF_ERROR(choose_conv2d_tile<pass>(&tile, p.geometry, DType::float32, math));
-  switch (tile_facts()[static_cast<size_t>(*tile)].math) {
+Status launch_tile(const char* name, Pass pass, TileId tile, Conv2dParameters<float>& p,
+                   cudaStream_t stream) {
+  switch (tile_facts()[static_cast<size_t>(tile)].math) {
     case Math::tf32:
-      return launch_conv2d_tf32(name, pass, *tile, p, stream);
+      return launch_conv2d_tf32(name, pass, tile, p, stream);
     case Math::tf32x3:
-      return launch_conv2d_tf32x3(name, pass, *tile, p, stream);
+      return launch_conv2d_tf32x3(name, pass, tile, p, stream);
     case Math::fp32:
       break;
   }
-  return with_tile(*tile, [&]<class Tile>() { return launch_conv2d_tile<Tile, pass>(name, p, stream); });
+  return with_tile(tile, [&]<class Tile>() {
+    return pass == Pass::forward ? launch_conv2d_tile<Tile, Pass::forward>(name, p, stream)
+                                 : launch_conv2d_tile<Tile, Pass::backward>(name, p, stream);
+  });
+}
+Status launch_tile(const char* name, Pass pass, TileId tile, Conv2dParameters<__nv_bfloat16>& p,
+                   cudaStream_t stream) {
+  return launch_conv2d_bf16(name, pass, tile, p, stream);
 }
 
-}  // namespace
+template <Pass pass, class T>
+Status implicit_gemm(const char* name, std::optional<TileId> tile, Math math, Conv2dParameters<T>& p,
+                     cudaStream_t stream) {
+  if (!prepare_conv2d<pass>(p)) return {};
+  RONDO_RETURN_IF_ERROR(choose_conv2d_tile<pass>(&tile, p.geometry, dtype_of<T>, math));
+  return launch_tile(name, pass, *tile, p, stream);
+}
 
-Status conv2d_forward(std::optional<TileId> tile, ImageView<float> y, ImageView<const float> x,
-                      FilterView<const float> filter, const Conv2dOptions& options,
-                      const Conv2dEpilogue& epilogue, Workspace workspace, cudaStream_t stream) {
+// Whether Winograd's algorithm computes a result of `size` elements.
+template <class T>
+bool by_winograd(std::optional<TileId> tile, int64_t size, const ConvGeometry& g,
+                 const Conv2dOptions& options) {
+  return std::is_same_v<T, float> && !tile && size > 0 && winograd::wanted(g, options);
+}
+
+template <class T>
+Status forward(std::optional<TileId> tile, const ImageView<T>& y, const ImageView<const T>& x,
+               const FilterView<const T>& filter, const Conv2dOptions& options,
+               const Conv2dEpilogue& epilogue, Workspace workspace, cudaStream_t stream) {
   constexpr const char* kName = "conv2d_forward";
   const VectorView<const float>& bias = epilogue.bias;
   ConvGeometry g;
-  RONDO_RETURN_IF_ERROR(check_math(kName, options.math));
-  RONDO_RETURN_IF_ERROR(check_conv2d_shapes({kName, "x", "y", "filter"}, x, y, filter, options, &g));
-  const bool by_winograd = !tile && y.size() > 0 && winograd::wanted(g, options);
+  RONDO_RETURN_IF_ERROR(check_conv2d<T>({kName, "x", "y", "filter"}, x, y, filter, options, &g));
+  const bool winograd = by_winograd<T>(tile, y.size(), g, options);
   ArgumentCheck check(kName);
   check.output("y", y);
   check.input("x", x);
@@ -46,63 +65,83 @@ Status conv2d_forward(std::optional<TileId> tile, ImageView<float> y, ImageView<
   if (bias.data)
     check.require(bias.size == g.k, "bias has ", bias.size, " elements, must be the out_channels of filter, ",
                   g.k);
-  check.workspace(workspace, by_winograd ? winograd::workspace_bytes(g) : 0);
+  check.workspace(workspace, winograd ? winograd::workspace_bytes(g) : 0);
   RONDO_RETURN_IF_ERROR(check.status());
 
-  if (by_winograd) {
-    DeviceFacts device;
-    RONDO_RETURN_IF_ERROR(device_facts(&device));
-    return winograd::forward(winograd::tile_kind(device), y.data, x.data, filter.data, bias.data,
-                             epilogue.relu, g, static_cast<float*>(workspace.data), stream);
+  if constexpr (std::is_same_v<T, float>) {
+    if (winograd) {
+      DeviceFacts device;
+      RONDO_RETURN_IF_ERROR(device_facts(&device));
+      return winograd::forward(winograd::tile_kind(device), y.data, x.data, filter.data, bias.data,
+                               epilogue.relu, g, static_cast<float*>(workspace.data), stream);
+    }
+    if (!tile && y.size() > 0 && has_few_channels(g))
+      return few_channels_forward(y.data, x.data, filter.data, bias.data, epilogue.relu, g, stream);
   }
-  if (!tile && y.size() > 0 && has_few_channels(g))
-    return few_channels_forward(y.data, x.data, filter.data, bias.data, epilogue.relu, g, stream);
-  Conv2dParameters<float> p = {};
+  Conv2dParameters<T> p = {};
   p.geometry = g;
   p.from = x.data, p.filter = filter.data, p.to = y.data;
   p.image_fastest = g.pad_h > 0 || g.pad_w > 0;
   p.epilogue.bias = bias.data;
   p.epilogue.relu = epilogue.relu;
-  return launch_conv2d<Pass::forward>(kName, tile, options.math, p, stream);
+  return implicit_gemm<Pass::forward>(kName, tile, options.math, p, stream);
 }
 
-Status conv2d_data_gradient(std::optional<TileId> tile, ImageView<float> dx, ImageView<const float> dy,
-                            FilterView<const float> filter, const Conv2dOptions& options, Workspace workspace,
-                            cudaStream_t stream) {
+template <class T>
+Status data_gradient(std::optional<TileId> tile, const ImageView<T>& dx, const ImageView<const T>& dy,
+                     const FilterView<const T>& filter, const Conv2dOptions& options, Workspace workspace,
+                     cudaStream_t stream) {
   constexpr const char* kName = "conv2d_data_gradient";
   ConvGeometry g;
-  RONDO_RETURN_IF_ERROR(check_math(kName, options.math));
-  RONDO_RETURN_IF_ERROR(check_conv2d_shapes({kName, "dx", "dy", "filter"}, dx, dy, filter, options, &g));
-  const bool by_winograd = !tile && dx.size() > 0 && winograd::wanted(g, options);
+  RONDO_RETURN_IF_ERROR(check_conv2d<T>({kName, "dx", "dy", "filter"}, dx, dy, filter, options, &g));
+  const bool winograd = by_winograd<T>(tile, dx.size(), g, options);
   ArgumentCheck check(kName);
   check.output("dx", dx);
   check.input("dy", dy);
   check.input("filter", filter);
-  check.workspace(workspace, by_winograd ? winograd::workspace_bytes(g) : 0);
+  check.workspace(workspace, winograd ? winograd::workspace_bytes(g) : 0);
   RONDO_RETURN_IF_ERROR(check.status());
 
-  if (by_winograd) {
-    DeviceFacts device;
-    RONDO_RETURN_IF_ERROR(device_facts(&device));
-    return winograd::data_gradient(winograd::tile_kind(device), dx.data, dy.data, filter.data, g,
-                                   static_cast<float*>(workspace.data), stream);
+  if constexpr (std::is_same_v<T, float>) {
+    if (winograd) {
+      DeviceFacts device;
+      RONDO_RETURN_IF_ERROR(device_facts(&device));
+      return winograd::data_gradient(winograd::tile_kind(device), dx.data, dy.data, filter.data, g,
+                                     static_cast<float*>(workspace.data), stream);
+    }
   }
-  Conv2dParameters<float> p = {};
+  Conv2dParameters<T> p = {};
   p.geometry = g;
   p.from = dy.data, p.filter = filter.data, p.to = dx.data;
   p.image_fastest = true;
-  return launch_conv2d<Pass::backward>(kName, tile, options.math, p, stream);
+  return implicit_gemm<Pass::backward>(kName, tile, options.math, p, stream);
 }
 
-Status conv2d_forward(ImageView<float> y, ImageView<const float> x, FilterView<const float> filter,
-                      const Conv2dOptions& options, const Conv2dEpilogue& epilogue, Workspace workspace,
-                      cudaStream_t stream) {
-  return conv2d_forward(std::nullopt, y, x, filter, options, epilogue, workspace, stream);
-}
+}  // namespace
 
-Status conv2d_data_gradient(ImageView<float> dx, ImageView<const float> dy, FilterView<const float> filter,
-                            const Conv2dOptions& options, Workspace workspace, cudaStream_t stream) {
-  return conv2d_data_gradient(std::nullopt, dx, dy, filter, options, workspace, stream);
-}
+// The functions of implicit_gemm.h and of conv2d.h.
+#define RONDO_CONV2D(T)                                                                                      \
+  Status conv2d_forward(std::optional<TileId> tile, ImageView<T> y, ImageView<const T> x,                    \
+                        FilterView<const T> filter, const Conv2dOptions& options,                            \
+                        const Conv2dEpilogue& epilogue, Workspace workspace, cudaStream_t stream) {          \
+    return forward<T>(tile, y, x, filter, options, epilogue, workspace, stream);                             \
+  }                                                                                                          \
+  Status conv2d_forward(ImageView<T> y, ImageView<const T> x, FilterView<const T> filter,                    \
+                        const Conv2dOptions& options, const Conv2dEpilogue& epilogue, Workspace workspace,   \
+                        cudaStream_t stream) {                                                               \
+    return forward<T>(std::nullopt, y, x, filter, options, epilogue, workspace, stream);                     \
+  }                                                                                                          \
+  Status conv2d_data_gradient(std::optional<TileId> tile, ImageView<T> dx, ImageView<const T> dy,            \
+                              FilterView<const T> filter, const Conv2dOptions& options, Workspace workspace, \
+                              cudaStream_t stream) {                                                         \
+    return data_gradient<T>(tile, dx, dy, filter, options, workspace, stream);                               \
+  }                                                                                                          \
+  Status conv2d_data_gradient(ImageView<T> dx, ImageView<const T> dy, FilterView<const T> filter,            \
+                              const Conv2dOptions& options, Workspace workspace, cudaStream_t stream) {      \
+    return data_gradient<T>(std::nullopt, dx, dy, filter, options, workspace, stream);                       \
+  }
+RONDO_CONV2D(float)
+RONDO_CONV2D(__nv_bfloat16)
+#undef RONDO_CONV2D
 
 }  // namespace rondo

@@ -215,5 +215,17 @@ Status launch_conv2d_tf32(const char* name, Pass pass, TileId tile, Conv2dParame
                           cudaStream_t stream);
 Status launch_conv2d_tf32x3(const char* name, Pass pass, TileId tile, Conv2dParameters<float>& p,
                             cudaStream_t stream);
+Status launch_conv2d_bf16(const char* name, Pass pass, TileId tile, Conv2dParameters<__nv_bfloat16>& p,
+                          cudaStream_t stream);
+
+// The same, for tiles of `Product` (tensor_tile.cuh).
+template <class Product, class T>
+Status launch_conv2d_with(const char* name, Pass pass, TileId tile, Conv2dParameters<T>& p,
+                          cudaStream_t stream) {
+  return with_tensor_tile<Product>(tile, [&]<class Tile>() {
+    return pass == Pass::forward ? launch_conv2d_tile<Tile, Pass::forward>(name, p, stream)
+                                 : launch_conv2d_tile<Tile, Pass::backward>(name, p, stream);
+  });
+}
 
 }  // namespace rondo

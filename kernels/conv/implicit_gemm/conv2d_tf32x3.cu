@@ -5,10 +5,7 @@ namespace rondo {
 
 Status launch_conv2d_tf32x3(const char* name, Pass pass, TileId tile, Conv2dParameters<float>& p,
                             cudaStream_t stream) {
-  return with_tensor_tile<Tf32x3Product>(tile, [&]<class Tile>() {
-    return pass == Pass::forward ? launch_conv2d_tile<Tile, Pass::forward>(name, p, stream)
-                                 : launch_conv2d_tile<Tile, Pass::backward>(name, p, stream);
-  });
+  return launch_conv2d_with<Tf32x3Product>(name, pass, tile, p, stream);
 }
 
 }  // namespace rondo

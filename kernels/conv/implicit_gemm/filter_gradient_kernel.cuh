@@ -91,5 +91,7 @@ Status launch_filter_gradient_tf32(const char* name, TileId tile, FilterGradient
                                    int64_t splits, cudaStream_t stream);
 Status launch_filter_gradient_tf32x3(const char* name, TileId tile, FilterGradientParameters<float>& p,
                                      int64_t splits, cudaStream_t stream);
+Status launch_filter_gradient_bf16(const char* name, TileId tile, FilterGradientParameters<__nv_bfloat16>& p,
+                                   int64_t splits, cudaStream_t stream);
 
 }  // namespace rondo
