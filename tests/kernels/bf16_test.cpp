@@ -12,6 +12,7 @@
 #include <rondo/kernels/random/dropout.h>
 #include <rondo/kernels/reduce/bias_gradient.h>
 #include <rondo/kernels/reduce/first_nonfinite.h>
+#include <rondo/tests/support/bfloat16.h>
 #include <rondo/tests/support/compare.h>
 #include <rondo/tests/support/guarded_buffer.h>
 #include <rondo/tests/support/inputs.h>
@@ -26,17 +27,6 @@ namespace {
 
 using Bf16 = __nv_bfloat16;
 using Floats = std::vector<float>;
-
-std::vector<Bf16> rounded(const Floats& values) {
-  std::vector<Bf16> all;
-  for (const float value : values) all.push_back(static_cast<Bf16>(value));
-  return all;
-}
-Floats as_floats(const std::vector<Bf16>& values) {
-  Floats all;
-  for (const Bf16 value : values) all.push_back(static_cast<float>(value));
-  return all;
-}
 
 // An operand in both types, with the same values.
 struct Operand {
@@ -103,7 +93,7 @@ TEST_F(BfloatOperators, Elementwise) {
     run([&]<class T>(T) { return add(a.of<T>().view(), a.of<T>().view(), b.of<T>().view(), false, stream); });
     EXPECT_TRUE(a.agrees()) << "add of " << size << " in place";
     const DropoutStream drops = {5, 3, nullptr, random.below(9)};
-    const GuardedBuffer<int64_t> step({7});
+    const GuardedBuffer<int64_t> step(std::vector<int64_t>{7});
     run([&]<class T>(T) {
       DropoutStream of_step = drops;
       of_step.step = step.data();

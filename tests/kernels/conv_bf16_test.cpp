@@ -5,6 +5,7 @@
 #include <rondo/kernels/conv/conv2d.h>
 #include <rondo/kernels/conv/implicit_gemm/implicit_gemm.h>
 #include <rondo/tests/kernels/reference/conv_reference.h>
+#include <rondo/tests/support/bfloat16.h>
 #include <rondo/tests/support/compare.h>
 #include <rondo/tests/support/guarded_buffer.h>
 #include <rondo/tests/support/inputs.h>
@@ -21,23 +22,11 @@ namespace {
 using Bf16 = __nv_bfloat16;
 using Floats = std::vector<float>;
 
-std::vector<Bf16> rounded(const Floats& values) {
-  std::vector<Bf16> all;
-  for (const float value : values) all.push_back(static_cast<Bf16>(value));
-  return all;
-}
-
 Conv2dWorkspaceBytes workspace_of(const ConvCase& c) {
   return conv2d_workspace_bytes(x_view<const float>(c, nullptr), filter_view<const float>(c, nullptr),
                                 c.options, DType::bfloat16);
 }
 
-// Values that bfloat16 represents.
-Floats representable(int64_t size, uint64_t seed) {
-  Floats values;
-  for (const Bf16 value : rounded(normal_values(size, seed))) values.push_back(static_cast<float>(value));
-  return values;
-}
 Floats magnitudes(Floats values) {
   for (float& value : values) value = std::abs(value);
   return values;
