@@ -32,6 +32,17 @@ ProductFacts facts_of(const GemmArgumentsOf<T, C>& g) {
           {g.transpose_b ? Order::k_major : Order::mn_major, reinterpret_cast<uintptr_t>(g.b), g.b_stride}};
 }
 
+// Calls run.template operator()<OrderA, OrderB>() with the orders of the operands.
+template <class Run>
+Status with_orders(Order a, Order b, Run&& run) {
+  using enum Order;
+  if (a == k_major)
+    return b == k_major ? run.template operator()<k_major, k_major>()
+                        : run.template operator()<k_major, mn_major>();
+  return b == k_major ? run.template operator()<mn_major, k_major>()
+                      : run.template operator()<mn_major, mn_major>();
+}
+
 // What prevents a product by wgmma from tiles that tensor maps describe (gemm_tc_05_wgmma and on):
 //   order     wgmma reads tf32 along k only: A must not be transposed, and B must be.
 //   address   Tensor maps need addresses that are multiples of 16 bytes,

@@ -64,7 +64,7 @@ __global__ __launch_bounds__(kWarpgroup,
   visit_results(sums, 0, [&](int row, int column, const Vec<2>& values) {
     RONDO_UNROLL
     for (int j = 0; j < 2; ++j)
-      if (m0 + row < g.m && n0 + column + j < g.n) store_result(g, m0 + row, n0 + column + j, values[j]);
+      store_result_inside(g, m0 + row, n0 + column + j, values[j]);
   });
 }
 
@@ -89,7 +89,7 @@ Status gemm_tc_05_wgmma(MatrixView<T> c, MatrixView<const T> a, MatrixView<const
   const LaunchShape shape = {.grid_x = ceil_div<int64_t>(g.m, Tile::kM) * p.tiles_n,
                              .block_x = kWarpgroup,
                              .shared_bytes = sizeof(WgmmaShared<Tile>)};
-  return with_orders<T>(facts.a.order, facts.b.order, [&]<Order OrderA, Order OrderB>() {
+  return with_wgmma_orders<T>(facts.a.order, facts.b.order, [&]<Order OrderA, Order OrderB>() {
     return launch(kName, shape, stream, gemm_tc_05_wgmma_kernel<T, OrderA, OrderB>, p);
   });
 }

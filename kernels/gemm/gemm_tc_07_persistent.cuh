@@ -57,7 +57,7 @@ Status launch_persistent_with(const char* name, const GemmArgumentsOf<T, C>& g, 
                              .block_x = Tile::kThreads,
                              .shared_bytes = sizeof(WgmmaShared<Tile>)};
   const ProductFacts facts = facts_of(g);
-  RONDO_RETURN_IF_ERROR(with_orders<T>(facts.a.order, facts.b.order, [&]<Order OrderA, Order OrderB>() {
+  RONDO_RETURN_IF_ERROR(with_wgmma_orders<T>(facts.a.order, facts.b.order, [&]<Order OrderA, Order OrderB>() {
     return launch(name, shape, stream, gemm_tc_07_persistent_kernel<Tile, OrderA, OrderB>, p, tiles);
   }));
   return config.splits > 1 ? sum_partials(p.product.partials, g.c, g.c_stride, 1, gemm_epilogue(g), stream)

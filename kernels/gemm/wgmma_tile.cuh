@@ -171,19 +171,13 @@ __device__ __forceinline__ void visit_results(const WgmmaSums<Tile>& sums, int g
   }
 }
 
-// Calls run.template operator()<OrderA, OrderB>() with the orders of a product. tf32 has only K-major ones.
+// with_orders() for matrices of T: tf32 has only K-major ones.
 template <class T, class Run>
-Status with_orders(Order a, Order b, Run&& run) {
-  using enum Order;
-  if constexpr (std::is_same_v<T, float>) {
-    return run.template operator()<k_major, k_major>();
-  } else {
-    if (a == k_major)
-      return b == k_major ? run.template operator()<k_major, k_major>()
-                          : run.template operator()<k_major, mn_major>();
-    return b == k_major ? run.template operator()<mn_major, k_major>()
-                        : run.template operator()<mn_major, mn_major>();
-  }
+Status with_wgmma_orders(Order a, Order b, Run&& run) {
+  if constexpr (std::is_same_v<T, float>)
+    return run.template operator()<Order::k_major, Order::k_major>();
+  else
+    return with_orders(a, b, run);
 }
 
 }  // namespace rondo
