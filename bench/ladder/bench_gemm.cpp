@@ -56,8 +56,8 @@ struct Product {
                        {scratch.data(), scratch.bytes()}, stream);
   }
 
-  // Compares some hundred results, spread over the matrix, with sums in double precision. The bound is that of
-  // truncated fp32 sums, of tf32 factors, and of a result of 16 bits.
+  // Compares some hundred results, spread over the matrix, with sums in double precision. The bound is that
+  // of truncated fp32 sums, of tf32 factors, and of a result of 16 bits.
   bool is_right(Math math) const {
     const std::vector<T> ha = a.download(), hb = b.download(), hc = c.download();
     const double of_sums = static_cast<double>(shape.k) * (std::is_same_v<T, float> ? 0x1p-24 : 0x1p-23) +
