@@ -65,6 +65,7 @@ struct WgmmaTileFacts {
   const char* name;
   int m, n;
   double efficiency;
+  bool tf32x3;  // whether there is a kernel for it: two sums need twice the registers
 };
 enum class WgmmaTileId { k128x256, k192x192, k128x128 };
 std::span<const WgmmaTileFacts> wgmma_tile_facts();
@@ -78,7 +79,8 @@ struct GemmPlan {
 std::ostream& operator<<(std::ostream& out, const GemmPlan& plan);
 
 // The kernel and the tile with the least estimated time, as choose_tile() estimates it. `persistent`
-// (gemm_tc_07_persistent) needs device.wgmma, a 16-bit type or Math::tf32, and a product without an obstacle.
+// (gemm_tc_07_persistent) needs device.wgmma, a 16-bit type, Math::tf32 or tf32x3, and a product without an
+// obstacle.
 GemmPlan choose_gemm_plan(const ProductFacts& product, const DeviceFacts& device);
 
 }  // namespace rondo

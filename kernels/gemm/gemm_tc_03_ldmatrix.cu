@@ -60,8 +60,7 @@ __global__ __launch_bounds__(TileOf<T>::kThreads) void gemm_tc_03_ldmatrix_kerne
   }
   visit_results<Tile, OrderA>(acc, [&](int row, int column, const Vec<2>& sums) {
     RONDO_UNROLL
-    for (int j = 0; j < 2; ++j)
-      store_result_inside(g, m0 + row, n0 + column + j, sums[j]);
+    for (int j = 0; j < 2; ++j) store_result_inside(g, m0 + row, n0 + column + j, sums[j]);
   });
 }
 

@@ -82,8 +82,8 @@ Status gemm_tc_05_wgmma(MatrixView<T> c, MatrixView<const T> a, MatrixView<const
   const ProductFacts facts = facts_of(g);
   RONDO_RETURN_IF_ERROR(check_wgmma_operands(kName, facts));
   if (g.m > 0 && g.n > 0 && g.k > 0) {
-    RONDO_RETURN_IF_ERROR(make_operand_map(&p.a, facts.a.order, g.a, g.m, g.k, g.a_stride, Tile::kM));
-    RONDO_RETURN_IF_ERROR(make_operand_map(&p.b, facts.b.order, g.b, g.n, g.k, g.b_stride, Tile::kN));
+    RONDO_RETURN_IF_ERROR(make_operand_map<Tile>(&p.a, facts.a.order, g.a, g.m, g.k, g.a_stride, Tile::kM));
+    RONDO_RETURN_IF_ERROR(make_operand_map<Tile>(&p.b, facts.b.order, g.b, g.n, g.k, g.b_stride, Tile::kN));
   }
   p.tiles_n = ceil_div<int64_t>(g.n, Tile::kN);
   const LaunchShape shape = {.grid_x = ceil_div<int64_t>(g.m, Tile::kM) * p.tiles_n,
