@@ -16,6 +16,8 @@ Status gemm(MatrixView<float> c, MatrixView<const float> a, MatrixView<const flo
   RONDO_RETURN_IF_ERROR(device_facts(&device));
   RONDO_RETURN_IF_ERROR(check_math("gemm", options.math));
   const GemmPlan plan = choose_gemm_plan(facts_of(arguments), device);
+  if (plan.kernel == GemmPlan::Kernel::persistent && options.math == Math::tf32x3)
+    return launch_gemm_persistent_tf32x3("gemm", arguments, plan.config, workspace, stream);
   if (plan.kernel == GemmPlan::Kernel::persistent)
     return launch_gemm_persistent("gemm", plan.tile, arguments, plan.config, workspace, stream);
   return launch_gemm_06("gemm", arguments, plan.config, workspace, stream);

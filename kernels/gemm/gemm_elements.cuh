@@ -23,4 +23,11 @@ __device__ __forceinline__ void store_result(const GemmArgumentsOf<T>& g, int64_
   *c = static_cast<T>(Epilogue{g.alpha, g.beta, g.bias, g.relu}.value(sum, j, c));
 }
 
+// The same, if C has the element.
+template <class T>
+__device__ __forceinline__ void store_result_inside(const GemmArgumentsOf<T>& g, int64_t i, int64_t j,
+                                                    float sum) {
+  if (i < g.m && j < g.n) store_result(g, i, j, sum);
+}
+
 }  // namespace rondo

@@ -5,6 +5,7 @@
 #include <rondo/kernels/core/shared.cuh>
 #include <rondo/kernels/gemm/epilogue.cuh>
 #include <rondo/kernels/gemm/gemm_06_pipelined.h>
+#include <rondo/kernels/gemm/gemm_plan.h>
 #include <rondo/kernels/gemm/matrix_loaders.cuh>
 #include <rondo/kernels/gemm/split_k.cuh>
 #include <rondo/kernels/gemm/tensor_mainloop.cuh>
@@ -106,16 +107,10 @@ Status launch_pipelined(const char* name, const GemmArgumentsOf<T, C>& g, const 
                         Workspace workspace, cudaStream_t stream) {
   const bool split = config.splits > 1;
   PipelinedParameters<T> p = pipelined_parameters(g, config, workspace);
-  constexpr Order k_major = Order::k_major, mn_major = Order::mn_major;
-  const auto launch_with = [&] {
-    if (g.transpose_a)
-      return g.transpose_b
-                 ? launch_pipelined_kernel<Tile, mn_major, k_major>(name, p, config.splits, stream)
-                 : launch_pipelined_kernel<Tile, mn_major, mn_major>(name, p, config.splits, stream);
-    return g.transpose_b ? launch_pipelined_kernel<Tile, k_major, k_major>(name, p, config.splits, stream)
-                         : launch_pipelined_kernel<Tile, k_major, mn_major>(name, p, config.splits, stream);
-  };
-  RONDO_RETURN_IF_ERROR(launch_with());
+  const ProductFacts facts = facts_of(g);
+  RONDO_RETURN_IF_ERROR(with_orders(facts.a.order, facts.b.order, [&]<Order OrderA, Order OrderB>() {
+    return launch_pipelined_kernel<Tile, OrderA, OrderB>(name, p, config.splits, stream);
+  }));
   return split ? sum_partials(p.partials, g.c, g.c_stride, 1, gemm_epilogue(g), stream) : Status();
 }
 

@@ -65,7 +65,7 @@ Status check_wgmma_operands(const char* name, const ProductFacts& product) {
 
 std::span<const WgmmaTileFacts> wgmma_tile_facts() {
   static constexpr WgmmaTileFacts kTiles[] = {
-      {"128x256", 128, 256, 1}, {"192x192", 192, 192, 0.98}, {"128x128", 128, 128, 0.85}};
+      {"128x256", 128, 256, 1, false}, {"192x192", 192, 192, 0.98, false}, {"128x128", 128, 128, 0.85, true}};
   return kTiles;
 }
 
@@ -80,7 +80,7 @@ GemmPlan choose_gemm_plan(const ProductFacts& product, const DeviceFacts& device
   const TileNeeds needs = {.order_a = product.a.order, .type = product.type, .math = product.math};
   GemmPlan plan;
   plan.config = choose_gemm_config(product.shape, needs, device);
-  const bool arithmetic = product.type != DType::float32 || product.math == Math::tf32;
+  const bool arithmetic = product.type != DType::float32 || product.math != Math::fp32;
   if (!device.wgmma || !arithmetic || wgmma_obstacle(product).kind != Obstacle::Kind::none) return plan;
 
   const int64_t splits = plan.config.splits;
@@ -90,6 +90,7 @@ GemmPlan choose_gemm_plan(const ProductFacts& product, const DeviceFacts& device
                                 kSpeedOfMma * pipelined.efficiency, multiprocessors);
   for (size_t i = 0; i < wgmma_tile_facts().size(); ++i) {
     const WgmmaTileFacts& tile = wgmma_tile_facts()[i];
+    if (product.math == Math::tf32x3 && !tile.tf32x3) continue;
     const double time =
         estimated_time(product.shape, splits, tile.m, tile.n, tile.efficiency, multiprocessors);
     if (!(time < least)) continue;

@@ -32,6 +32,17 @@ ProductFacts facts_of(const GemmArgumentsOf<T, C>& g) {
           {g.transpose_b ? Order::k_major : Order::mn_major, reinterpret_cast<uintptr_t>(g.b), g.b_stride}};
 }
 
+// Calls run.template operator()<OrderA, OrderB>() with the orders of the operands.
+template <class Run>
+Status with_orders(Order a, Order b, Run&& run) {
+  using enum Order;
+  if (a == k_major)
+    return b == k_major ? run.template operator()<k_major, k_major>()
+                        : run.template operator()<k_major, mn_major>();
+  return b == k_major ? run.template operator()<mn_major, k_major>()
+                      : run.template operator()<mn_major, mn_major>();
+}
+
 // What prevents a product by wgmma from tiles that tensor maps describe (gemm_tc_05_wgmma and on):
 //   order     wgmma reads tf32 along k only: A must not be transposed, and B must be.
 //   address   Tensor maps need addresses that are multiples of 16 bytes,
@@ -54,6 +65,7 @@ struct WgmmaTileFacts {
   const char* name;
   int m, n;
   double efficiency;
+  bool tf32x3;  // whether there is a kernel for it: two sums need twice the registers
 };
 enum class WgmmaTileId { k128x256, k192x192, k128x128 };
 std::span<const WgmmaTileFacts> wgmma_tile_facts();
@@ -67,7 +79,8 @@ struct GemmPlan {
 std::ostream& operator<<(std::ostream& out, const GemmPlan& plan);
 
 // The kernel and the tile with the least estimated time, as choose_tile() estimates it. `persistent`
-// (gemm_tc_07_persistent) needs device.wgmma, a 16-bit type or Math::tf32, and a product without an obstacle.
+// (gemm_tc_07_persistent) needs device.wgmma, a 16-bit type, Math::tf32 or tf32x3, and a product without an
+// obstacle.
 GemmPlan choose_gemm_plan(const ProductFacts& product, const DeviceFacts& device);
 
 }  // namespace rondo

@@ -1,8 +1,8 @@
-// Idea:      a warp multiplies 16 x 8 matrices. Each lane reads its elements of the fragments (ptx/mma.cuh) from
-//            global memory. A warp computes 32 x 32 results: 2 fragments of A times 4 of B.
+// Idea:      a warp multiplies 16 x 8 matrices. Each lane reads its elements of the fragments (ptx/mma.cuh)
+//            from global memory. A warp computes 32 x 32 results: 2 fragments of A times 4 of B.
 // Builds on: gemm_02_coalesced; mma.sync takes the place of a thread's multiply-add.
-// Limit now: requests to the caches. A product of fragments does the work of 32 (tf32) or 64 multiply-adds of a
-//            warp, and the fragments are read 4 (16 bits: 2) bytes at a time, from up to 8 rows.
+// Limit now: requests to the caches. A product of fragments does the work of 32 (tf32) or 64 multiply-adds of
+//            a warp, and the fragments are read 4 (16 bits: 2) bytes at a time, from up to 8 rows.
 // Next:      gemm_tc_02_shared_tiles.
 #include <rondo/kernels/gemm/tensor_rung.cuh>
 
@@ -47,13 +47,7 @@ void gemm_tc_01_fragments_kernel(const GemmArgumentsOf<T> p, int64_t tiles_n) {
     ptx::mma<FragmentElement<T>>(sums, a, b);
   }
 
-  RONDO_UNROLL
-  for (int i = 0; i < 2; ++i) RONDO_UNROLL
-  for (int j = 0; j < 4; ++j) RONDO_UNROLL
-  for (int e = 0; e < 4; ++e) {
-    const int64_t row = m0 + 16 * i + e / 2 * 8, column = n0 + 8 * j + 2 * t + e % 2;
-    if (row < p.m && column < p.n) store_result(p, row, column, sums[i][j][e]);
-  }
+  store_fragments(p, m0, n0 + 2 * t, sums);
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
-// Idea:      a block reads each k-tile of A and B once, into shared memory, and its 4 warps read their fragments
-//            from there, 4 bytes at a time. A row of a k-tile has 128 bytes, and 16 bytes of padding: lane
-//            4 g + t reads word t of row g, in bank 4 g + t of 32.
+// Idea:      a block reads each k-tile of A and B once, into shared memory, and its 4 warps read their
+//            fragments from there, 4 bytes at a time. A row of a k-tile has 128 bytes, and 16 bytes of
+//            padding: lane 4 g + t reads word t of row g, in bank 4 g + t of 32.
 // Builds on: gemm_tc_01_fragments, gemm_03_shared_tiles.
 // Limit now: shared memory and instruction issue. 16 loads for 8 products; and 2 barriers for 128 bytes of k.
 // Next:      gemm_tc_03_ldmatrix.
@@ -41,7 +41,8 @@ __device__ __forceinline__ unsigned read_register(const T* k_tile, int row, int 
 }
 
 template <class T>
-__global__ __launch_bounds__(kThreads) void gemm_tc_02_shared_tiles_kernel(const GemmArgumentsOf<T> p, int64_t tiles_n) {
+__global__ __launch_bounds__(kThreads) void gemm_tc_02_shared_tiles_kernel(const GemmArgumentsOf<T> p,
+                                                                           int64_t tiles_n) {
   constexpr int E = kPerRegister<T>;
   auto& shared = shared_memory<Shared<T>>();
   const int warp = static_cast<int>(threadIdx.x) / 32, g = static_cast<int>(threadIdx.x) % 32 / 4,
@@ -75,13 +76,7 @@ __global__ __launch_bounds__(kThreads) void gemm_tc_02_shared_tiles_kernel(const
     __syncthreads();
   }
 
-  RONDO_UNROLL
-  for (int i = 0; i < 2; ++i) RONDO_UNROLL
-  for (int j = 0; j < 4; ++j) RONDO_UNROLL
-  for (int e = 0; e < 4; ++e) {
-    const int64_t row = m0 + warp_m + 16 * i + e / 2 * 8 + g, column = n0 + warp_n + 8 * j + 2 * t + e % 2;
-    if (row < p.m && column < p.n) store_result(p, row, column, sums[i][j][e]);
-  }
+  store_fragments(p, m0 + warp_m + g, n0 + warp_n + 2 * t, sums);
 }
 
 }  // namespace
@@ -95,7 +90,8 @@ Status gemm_tc_02_shared_tiles(MatrixView<T> c, MatrixView<const T> a, MatrixVie
   const LaunchShape shape = {.grid_x = ceil_div<int64_t>(arguments.m, kM) * tiles_n,
                              .block_x = kThreads,
                              .shared_bytes = sizeof(Shared<T>)};
-  return launch("gemm_tc_02_shared_tiles", shape, stream, gemm_tc_02_shared_tiles_kernel<T>, arguments, tiles_n);
+  return launch("gemm_tc_02_shared_tiles", shape, stream, gemm_tc_02_shared_tiles_kernel<T>, arguments,
+                tiles_n);
 }
 RONDO_INSTANTIATE_RUNG(gemm_tc_02_shared_tiles)
 

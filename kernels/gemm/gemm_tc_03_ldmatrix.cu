@@ -1,10 +1,11 @@
-// Idea:      ldmatrix loads four 8 x 16-byte matrices for a warp: a fragment of A, or two of B. The copies are 16
-//            bytes wide. No padding: the 16-byte chunks of a row are permuted (swizzled) by the number of the
-//            row, so that neither the copies nor ldmatrix meet in a bank. tensor_tile.cuh has the layouts.
+// Idea:      ldmatrix loads four 8 x 16-byte matrices for a warp: a fragment of A, or two of B. The copies are
+//            16 bytes wide. No padding: the 16-byte chunks of a row are permuted (swizzled) by the number of
+//            the row, so that neither the copies nor ldmatrix meet in a bank. tensor_tile.cuh has the layouts.
 // Builds on: gemm_tc_02_shared_tiles, gemm_05_vectorised.
 // Limit now: load, barrier, multiply, barrier: tensor cores wait for the copies, and the copies for them.
 // Next:      gemm_tc_04_pipelined: several k-tiles in flight, and fragments one step ahead.
 #include <rondo/kernels/core/shared.cuh>
+#include <rondo/kernels/gemm/gemm_plan.h>
 #include <rondo/kernels/gemm/matrix_loaders.cuh>
 #include <rondo/kernels/gemm/tensor_mainloop.cuh>
 #include <rondo/kernels/gemm/tensor_rung.cuh>
@@ -59,8 +60,7 @@ __global__ __launch_bounds__(TileOf<T>::kThreads) void gemm_tc_03_ldmatrix_kerne
   }
   visit_results<Tile, OrderA>(acc, [&](int row, int column, const Vec<2>& sums) {
     RONDO_UNROLL
-    for (int j = 0; j < 2; ++j)
-      if (m0 + row < g.m && n0 + column + j < g.n) store_result(g, m0 + row, n0 + column + j, sums[j]);
+    for (int j = 0; j < 2; ++j) store_result_inside(g, m0 + row, n0 + column + j, sums[j]);
   });
 }
 
@@ -76,18 +76,13 @@ Status gemm_tc_03_ldmatrix(MatrixView<T> c, MatrixView<const T> a, MatrixView<co
   p.a_width = copy_width(g.a, g.a_stride, g.transpose_a ? g.m : g.k);
   p.b_width = copy_width(g.b, g.b_stride, g.transpose_b ? g.k : g.n);
   p.tiles_n = ceil_div<int64_t>(g.n, TileOf<T>::kN);
-  const auto launch_with = [&]<Order OrderA, Order OrderB>() {
+  const ProductFacts facts = facts_of(g);
+  return with_orders(facts.a.order, facts.b.order, [&]<Order OrderA, Order OrderB>() {
     const LaunchShape shape = {.grid_x = ceil_div<int64_t>(g.m, TileOf<T>::kM) * p.tiles_n,
                                .block_x = TileOf<T>::kThreads,
                                .shared_bytes = sizeof(Shared<T, OrderA, OrderB>)};
     return launch(kName, shape, stream, gemm_tc_03_ldmatrix_kernel<T, OrderA, OrderB>, p);
-  };
-  constexpr Order k_major = Order::k_major, mn_major = Order::mn_major;
-  if (g.transpose_a)
-    return g.transpose_b ? launch_with.template operator()<mn_major, k_major>()
-                         : launch_with.template operator()<mn_major, mn_major>();
-  return g.transpose_b ? launch_with.template operator()<k_major, k_major>()
-                       : launch_with.template operator()<k_major, mn_major>();
+  });
 }
 RONDO_INSTANTIATE_RUNG(gemm_tc_03_ldmatrix)
 

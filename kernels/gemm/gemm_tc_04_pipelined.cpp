@@ -1,6 +1,7 @@
-// Idea:      3 k-tiles in shared memory: while one is multiplied, cp.async copies the next two. The fragments of a
-//            step are loaded while those of the step before are multiplied. A warp computes 64 x 64 results, so
-//            32 products need 8 ldmatrix. For few results with a long sum, several blocks share a tile.
+// Idea:      3 k-tiles in shared memory: while one is multiplied, cp.async copies the next two. The fragments
+//            of a step are loaded while those of the step before are multiplied. A warp computes 64 x 64
+//            results, so 32 products need 8 ldmatrix. For few results with a long sum, several blocks share a
+//            tile.
 // Builds on: gemm_tc_03_ldmatrix, gemm_06_pipelined, whose kernel it is: gemm_pipelined.cuh with the tile
 //            128x128 of tensor_tile.cuh, and the loop of tensor_mainloop.cuh.
 // Limit now: mma.sync. On 9.0 it reaches about 0.6 of the peak of the tensor cores; wgmma has the rest.

@@ -64,7 +64,7 @@ __global__ __launch_bounds__(kWarpgroup,
   visit_results(sums, 0, [&](int row, int column, const Vec<2>& values) {
     RONDO_UNROLL
     for (int j = 0; j < 2; ++j)
-      if (m0 + row < g.m && n0 + column + j < g.n) store_result(g, m0 + row, n0 + column + j, values[j]);
+      store_result_inside(g, m0 + row, n0 + column + j, values[j]);
   });
 }
 
@@ -82,14 +82,14 @@ Status gemm_tc_05_wgmma(MatrixView<T> c, MatrixView<const T> a, MatrixView<const
   const ProductFacts facts = facts_of(g);
   RONDO_RETURN_IF_ERROR(check_wgmma_operands(kName, facts));
   if (g.m > 0 && g.n > 0 && g.k > 0) {
-    RONDO_RETURN_IF_ERROR(make_operand_map(&p.a, facts.a.order, g.a, g.m, g.k, g.a_stride, Tile::kM));
-    RONDO_RETURN_IF_ERROR(make_operand_map(&p.b, facts.b.order, g.b, g.n, g.k, g.b_stride, Tile::kN));
+    RONDO_RETURN_IF_ERROR(make_operand_map<Tile>(&p.a, facts.a.order, g.a, g.m, g.k, g.a_stride, Tile::kM));
+    RONDO_RETURN_IF_ERROR(make_operand_map<Tile>(&p.b, facts.b.order, g.b, g.n, g.k, g.b_stride, Tile::kN));
   }
   p.tiles_n = ceil_div<int64_t>(g.n, Tile::kN);
   const LaunchShape shape = {.grid_x = ceil_div<int64_t>(g.m, Tile::kM) * p.tiles_n,
                              .block_x = kWarpgroup,
                              .shared_bytes = sizeof(WgmmaShared<Tile>)};
-  return with_orders<T>(facts.a.order, facts.b.order, [&]<Order OrderA, Order OrderB>() {
+  return with_wgmma_orders<T>(facts.a.order, facts.b.order, [&]<Order OrderA, Order OrderB>() {
     return launch(kName, shape, stream, gemm_tc_05_wgmma_kernel<T, OrderA, OrderB>, p);
   });
 }

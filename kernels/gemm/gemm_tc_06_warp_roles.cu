@@ -54,7 +54,7 @@ Status gemm_tc_06_warp_roles(MatrixView<T> c, MatrixView<const T> a, MatrixView<
   const LaunchShape shape = {.grid_x = ceil_div<int64_t>(g.m, Tile::kM) * p.product.tiles_n,
                              .block_x = Tile::kThreads,
                              .shared_bytes = sizeof(WgmmaShared<Tile>)};
-  return with_orders<T>(facts.a.order, facts.b.order, [&]<Order OrderA, Order OrderB>() {
+  return with_wgmma_orders<T>(facts.a.order, facts.b.order, [&]<Order OrderA, Order OrderB>() {
     return launch(kName, shape, stream, gemm_tc_06_warp_roles_kernel<T, OrderA, OrderB>, p);
   });
 }

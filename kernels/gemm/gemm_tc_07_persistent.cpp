@@ -1,15 +1,13 @@
-// Idea:      a block for each multiprocessor, which computes tile after tile. The loading thread is ahead by
-// the
-//            stages of the ring, also from one tile to the next: the first k-tiles of a tile arrive while the
-//            results of the one before are stored. The order of the tiles (tile_order.h) lets blocks that run
-//            at the same time read the same rows and columns from L2. Tiles by shape, and split-K, as gemm()
-//            chooses them (gemm_plan.h).
+// Idea:      a block for each multiprocessor, which computes tile after tile. The loading thread is
+//            ahead by the stages of the ring, also from one tile to the next: the first k-tiles of a tile
+//            arrive while the results of the one before are stored. The order of the tiles (tile_order.h)
+//            lets blocks that run at the same time read the same rows and columns from L2. Tiles by shape,
+//            and split-K, as gemm() chooses them (gemm_plan.h).
 // Builds on: gemm_tc_06_warp_roles. The kernel is in gemm_tc_07_persistent.cuh.
-// Limit now: the stores, during which both consumers are idle, and which write rows of 16 bytes (16-bit
-// results).
-// Next:      two consumers with a tile each, so that one stores while the other multiplies; stores through
-// shared
-//            memory by TMA; clusters, which load a k-tile once for two blocks.
+// Limit now: the stores, during which both consumers are idle, and which write rows of 16 bytes
+//            (16-bit results).
+// Next:      two consumers with a tile each, so that one stores while the other multiplies; stores
+//            through shared memory by TMA; clusters, which load a k-tile once for two blocks.
 #include <rondo/kernels/gemm/gemm_tc_07_persistent.h>
 #include <rondo/kernels/gemm/tensor_rung.h>
 #include <rondo/kernels/gemm/tensor_rungs.h>

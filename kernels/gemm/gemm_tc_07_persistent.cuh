@@ -15,38 +15,46 @@ struct TileGrid {
   __host__ __device__ int64_t size() const { return m * n * parts; }
 };
 
+// Calls compute(TileWork) for each tile of the block.
+template <class Tile, class T, class Compute>
+__device__ __forceinline__ void for_each_tile(const RolesParameters<T>& p, const TileGrid& tiles,
+                                              const Compute& compute) {
+  for (int64_t number = blockIdx.x; number < tiles.size(); number += gridDim.x) {
+    const int64_t part = number / (tiles.m * tiles.n);
+    const TilePosition tile = tile_position(number - part * tiles.m * tiles.n, tiles.m, tiles.n);
+    compute(tile_work<Tile>(p, tile.m, tile.n, part));
+  }
+}
+
 template <class Tile, Order OrderA, Order OrderB>
 __global__ __launch_bounds__(Tile::kThreads, 1) void gemm_tc_07_persistent_kernel(
     const __grid_constant__ RolesParameters<typename Tile::Element> p, const TileGrid tiles) {
   auto& shared = shared_memory<WgmmaShared<Tile>>();
   init_ring(shared);
-  const auto for_each_tile = [&](const auto& compute) {
-    for (int64_t number = blockIdx.x; number < tiles.size(); number += gridDim.x) {
-      const int64_t part = number / (tiles.m * tiles.n);
-      const TilePosition tile = tile_position(number - part * tiles.m * tiles.n, tiles.m, tiles.n);
-      compute(tile_work<Tile>(p, tile.m, tile.n, part));
-    }
-  };
   // Each role goes around the ring from tile to tile: the next tile's k-tiles are loaded during the stores.
   RingPosition<Tile::kStages> at;
   const int warpgroup = static_cast<int>(threadIdx.x) / kWarpgroup;
   if (warpgroup == 0) {
     ptx::release_registers<Tile::kProducerRegisters>();
     if (threadIdx.x < 32 && ptx::elect_one())
-      for_each_tile([&](const TileWork& work) { produce<Tile, OrderA, OrderB>(p, shared, at, work); });
+      for_each_tile<Tile>(p, tiles,
+                          [&](const TileWork& work) { produce<Tile, OrderA, OrderB>(p, shared, at, work); });
     return;
   }
   ptx::request_registers<Tile::kConsumerRegisters>();
   WgmmaSums<Tile> sums;
-  for_each_tile([&](const TileWork& work) {
+  for_each_tile<Tile>(p, tiles, [&](const TileWork& work) {
     consume<Tile, OrderA, OrderB>(sums, shared, at, work, warpgroup - 1);
     store_results(p, sums, work, warpgroup - 1);
   });
 }
 
-template <class Tile, class T, class C>
-Status launch_persistent_with(const char* name, const GemmArgumentsOf<T, C>& g, const GemmConfig& config,
-                              Workspace workspace, cudaStream_t stream) {
+// Calls launch_kernel(LaunchShape, RolesParameters, TileGrid) for a block per multiprocessor, and adds the
+// parts of k.
+template <class Tile, class T, class C, class LaunchKernel>
+Status launch_blocks(const GemmArgumentsOf<T, C>& g, const GemmConfig& config, Workspace workspace,
+                     cudaStream_t stream, const LaunchKernel& launch_kernel) {
+  if (g.m == 0 || g.n == 0) return {};
   RolesParameters<T> p = {};
   RONDO_RETURN_IF_ERROR(roles_parameters<Tile>(&p, g, config, workspace));
   int device = 0, multiprocessors = 0;
@@ -56,18 +64,27 @@ Status launch_persistent_with(const char* name, const GemmArgumentsOf<T, C>& g, 
   const LaunchShape shape = {.grid_x = std::min<int64_t>(tiles.size(), multiprocessors),
                              .block_x = Tile::kThreads,
                              .shared_bytes = sizeof(WgmmaShared<Tile>)};
-  const ProductFacts facts = facts_of(g);
-  RONDO_RETURN_IF_ERROR(with_orders<T>(facts.a.order, facts.b.order, [&]<Order OrderA, Order OrderB>() {
-    return launch(name, shape, stream, gemm_tc_07_persistent_kernel<Tile, OrderA, OrderB>, p, tiles);
-  }));
+  RONDO_RETURN_IF_ERROR(launch_kernel(shape, p, tiles));
   return config.splits > 1 ? sum_partials(p.product.partials, g.c, g.c_stride, 1, gemm_epilogue(g), stream)
                            : Status();
+}
+
+template <class Tile, class T, class C>
+Status launch_persistent_with(const char* name, const GemmArgumentsOf<T, C>& g, const GemmConfig& config,
+                              Workspace workspace, cudaStream_t stream) {
+  const ProductFacts facts = facts_of(g);
+  return launch_blocks<Tile>(
+      g, config, workspace, stream,
+      [&](const LaunchShape& shape, const RolesParameters<T>& p, const TileGrid& tiles) {
+        return with_wgmma_orders<T>(facts.a.order, facts.b.order, [&]<Order OrderA, Order OrderB>() {
+          return launch(name, shape, stream, gemm_tc_07_persistent_kernel<Tile, OrderA, OrderB>, p, tiles);
+        });
+      });
 }
 
 template <class T, class C>
 Status launch_gemm_persistent(const char* name, WgmmaTileId tile, const GemmArgumentsOf<T, C>& g,
                               const GemmConfig& config, Workspace workspace, cudaStream_t stream) {
-  if (g.m == 0 || g.n == 0) return {};
   switch (tile) {
     case WgmmaTileId::k128x256:
       return launch_persistent_with<RolesTile<T, 128, 256, 2, 4>>(name, g, config, workspace, stream);

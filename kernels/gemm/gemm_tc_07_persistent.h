@@ -12,4 +12,8 @@ template <class T, class C>
 Status launch_gemm_persistent(const char* name, WgmmaTileId tile, const GemmArgumentsOf<T, C>& arguments,
                               const GemmConfig& config, Workspace workspace, cudaStream_t stream);
 
+// The same with tf32x3, whose only tile is k128x128.
+Status launch_gemm_persistent_tf32x3(const char* name, const GemmArguments& arguments,
+                                     const GemmConfig& config, Workspace workspace, cudaStream_t stream);
+
 }  // namespace rondo

@@ -58,9 +58,9 @@ __device__ __forceinline__ void copy_transposed(float* k_tile, int k, int outer,
 }
 
 // The part of a thread in a copy that transposes: from memory that is contiguous along k to an MN-major
-// k-tile, 4 bytes at a time. A warp copies 8 or 16 values along k, whole sectors, of 4 or 2 columns. The rows of the
-// k-tile begin 4 banks apart, so 8 steps of k and 4 columns are 32 banks. With 16 steps of k, the second 8
-// copy other columns than the first.
+// k-tile, 4 bytes at a time. A warp copies 8 or 16 values along k, whole sectors, of 4 or 2 columns. The rows
+// of the k-tile begin 4 banks apart, so 8 steps of k and 4 columns are 32 banks. With 16 steps of k, the
+// second 8 copy other columns than the first.
 template <class Tile>
 struct Transposing {
   static constexpr bool kSupported = !Tile::kVectors && Tile::kK == 32 && Tile::kN % 8 == 0 &&

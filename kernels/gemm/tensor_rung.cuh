@@ -31,4 +31,15 @@ __device__ __forceinline__ unsigned fragment_register(const T (&values)[kPerRegi
   }
 }
 
+// Stores the lane's elements of M x N fragments of sums. `row` and `column` are those of its first element.
+template <class T, int M, int N>
+__device__ __forceinline__ void store_fragments(const GemmArgumentsOf<T>& p, int64_t row, int64_t column,
+                                                const float (&sums)[M][N][4]) {
+  RONDO_UNROLL
+  for (int i = 0; i < M; ++i) RONDO_UNROLL
+  for (int j = 0; j < N; ++j) RONDO_UNROLL
+  for (int e = 0; e < 4; ++e)
+    store_result_inside(p, row + 16 * i + e / 2 * 8, column + 8 * j + e % 2, sums[i][j][e]);
+}
+
 }  // namespace rondo

@@ -53,8 +53,8 @@ struct KMajorRows {
 // the whole row is contiguous, followed by a gap of one cache line.
 //
 // Rows whose length is a multiple of 32 floats begin in the same bank, and get some more floats, because
-// copies store to several rows at once. `Source` is the order of the memory that is copied: 8 floats more suit
-// copied() below, and 4 floats more Transposing (matrix_loaders.cuh).
+// copies store to several rows at once. `Source` is the order of the memory that is copied: 8 floats more
+// suit copied() below, and 4 floats more Transposing (matrix_loaders.cuh).
 template <class Tile, int Threads, int PerThread, Order Source>
 struct MnMajorRows {
   static constexpr bool kKMajor = false;

@@ -35,8 +35,8 @@ Status roles_parameters(RolesParameters<T>* p, const GemmArgumentsOf<T, C>& g, c
   p->product.tiles_n = ceil_div<int64_t>(g.n, Tile::kN);
   if (g.k == 0) return {};
   const ProductFacts facts = facts_of(g);
-  RONDO_RETURN_IF_ERROR(make_operand_map(&p->a, facts.a.order, g.a, g.m, g.k, g.a_stride, Tile::kM));
-  return make_operand_map(&p->b, facts.b.order, g.b, g.n, g.k, g.b_stride, Tile::kN);
+  RONDO_RETURN_IF_ERROR(make_operand_map<Tile>(&p->a, facts.a.order, g.a, g.m, g.k, g.a_stride, Tile::kM));
+  return make_operand_map<Tile>(&p->b, facts.b.order, g.b, g.n, g.k, g.b_stride, Tile::kN);
 }
 
 // The results that a block computes: from row m and column n on, the sum over k from k_begin to k_end.
@@ -77,27 +77,30 @@ __device__ __forceinline__ void produce(const RolesParameters<T>& p, WgmmaShared
   }
 }
 
+// Every consumer warp calls it when it is done with a stage.
+template <class Tile>
+__device__ __forceinline__ void release_stage(WgmmaShared<Tile>& shared, int stage) {
+  if (threadIdx.x % 32 == 0) ptx::mbarrier_arrive(&shared.empty[stage]);
+}
+
 // The role of the consumer warpgroups: each multiplies its rows. The products of a k-tile run while those of
 // the next are issued, so a stage is released one k-tile later.
 template <class Tile, Order OrderA, Order OrderB>
 __device__ __forceinline__ void consume(WgmmaSums<Tile>& sums, WgmmaShared<Tile>& shared,
                                         RingPosition<Tile::kStages>& at, const TileWork& work, int group) {
-  const auto release = [&](int stage) {
-    if (threadIdx.x % 32 == 0 && stage >= 0) ptx::mbarrier_arrive(&shared.empty[stage]);
-  };
   set_zero(sums);
   int before = -1;
   for (int64_t k = work.k_begin; k < work.k_end; k += Tile::kK) {
     ptx::mbarrier_wait(&shared.full[at.stage], at.parity);
     multiply_k_tile<Tile, OrderA, OrderB>(sums, shared.a[at.stage], shared.b[at.stage], group);
     ptx::wgmma_wait<1>();
-    release(before);
+    if (before >= 0) release_stage(shared, before);
     before = at.stage;
     at.advance();
   }
   ptx::wgmma_wait<0>();
   pin(sums);
-  release(before);
+  if (before >= 0) release_stage(shared, before);
 }
 
 template <class Tile, class T>

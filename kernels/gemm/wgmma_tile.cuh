@@ -41,6 +41,7 @@ struct WgmmaTile {
   static constexpr int kGroups = Groups, kBlocksM = M / Groups / 64;  // blocks of 64 rows of a warpgroup
   static constexpr int kSteps = 4, kPerStep = kK / kSteps;
   static constexpr int kBytesA = M * kLineBytes, kBytesB = N * kLineBytes, kBytes = kBytesA + kBytesB;
+  static constexpr bool kRoundsToTf32 = std::is_same_v<T, float>;  // the tensor maps of floats
   static_assert(M % (64 * Groups) == 0 && N % 64 == 0 && M <= 256 && N <= 256 && Stages >= 2);
 };
 
@@ -52,7 +53,7 @@ struct WgmmaShared {
 };
 
 // The tensor map of an operand with `outer` rows of A or columns of B, for tiles of `tile_outer` of them.
-template <class T>
+template <class Tile, class T>
 Status make_operand_map(CUtensorMap* map, Order order, const T* data, int64_t outer, int64_t k,
                         int64_t stride, int tile_outer) {
   constexpr int kLine = kLineBytes / sizeof(T);
@@ -64,7 +65,7 @@ Status make_operand_map(CUtensorMap* map, Order order, const T* data, int64_t ou
                                .stride = {0, stride * static_cast<int64_t>(sizeof(T))},
                                .box = {kLine, k_major ? tile_outer : kLine},
                                .swizzle = Swizzle::bytes128,
-                               .round_to_tf32 = std::is_same_v<T, float>});
+                               .round_to_tf32 = Tile::kRoundsToTf32});
 }
 
 // Loads the k-tile of one operand, from row (or column) `outer` and step `k` on. One thread calls it. What
@@ -128,6 +129,11 @@ __device__ __forceinline__ void set_zero(WgmmaSums<Tile>& sums) {
   pin(sums);
 }
 
+// The descriptor of an operand in a k-tile, from one of its blocks on.
+__device__ __forceinline__ uint64_t operand_descriptor(const unsigned char* start) {
+  return ptx::descriptor({start, kBlockBytes, 8 * kLineBytes, ptx::MatrixSwizzle::bytes128});
+}
+
 // Issues the products of a k-tile, for the rows of warpgroup `group` of the consumers, and closes their
 // group.
 template <class Tile, Order OrderA, Order OrderB>
@@ -136,11 +142,8 @@ __device__ __forceinline__ void multiply_k_tile(WgmmaSums<Tile>& sums, const uns
   using enum Order;
   constexpr ptx::WgmmaOptions kOptions = {.transpose_a = OrderA == mn_major,
                                           .transpose_b = OrderB == mn_major};
-  constexpr unsigned kGroupBytes = 8 * kLineBytes;
-  const auto matrix = [](const unsigned char* start) {
-    return ptx::descriptor({start, kBlockBytes, kGroupBytes, ptx::MatrixSwizzle::bytes128});
-  };
-  const uint64_t from_a = matrix(a + group * Tile::kBlocksM * kBlockBytes), from_b = matrix(b);
+  const uint64_t from_a = operand_descriptor(a + group * Tile::kBlocksM * kBlockBytes),
+                 from_b = operand_descriptor(b);
   // The distance of steps: 32 bytes within the lines, or their number of lines.
   constexpr unsigned kStepA = OrderA == k_major ? kLineBytes / Tile::kSteps : Tile::kPerStep * kLineBytes;
   constexpr unsigned kStepB = OrderB == k_major ? kLineBytes / Tile::kSteps : Tile::kPerStep * kLineBytes;
@@ -171,19 +174,13 @@ __device__ __forceinline__ void visit_results(const WgmmaSums<Tile>& sums, int g
   }
 }
 
-// Calls run.template operator()<OrderA, OrderB>() with the orders of a product. tf32 has only K-major ones.
+// with_orders() for matrices of T: tf32 has only K-major ones.
 template <class T, class Run>
-Status with_orders(Order a, Order b, Run&& run) {
-  using enum Order;
-  if constexpr (std::is_same_v<T, float>) {
-    return run.template operator()<k_major, k_major>();
-  } else {
-    if (a == k_major)
-      return b == k_major ? run.template operator()<k_major, k_major>()
-                          : run.template operator()<k_major, mn_major>();
-    return b == k_major ? run.template operator()<mn_major, k_major>()
-                        : run.template operator()<mn_major, mn_major>();
-  }
+Status with_wgmma_orders(Order a, Order b, Run&& run) {
+  if constexpr (std::is_same_v<T, float>)
+    return run.template operator()<Order::k_major, Order::k_major>();
+  else
+    return with_orders(a, b, run);
 }
 
 }  // namespace rondo

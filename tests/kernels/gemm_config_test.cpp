@@ -218,13 +218,23 @@ TEST(TileOrder, EveryTileHasOneNumber) {
   EXPECT_EQ(columns.size(), 8u);
 }
 
-TEST(GemmPlan, OtherArithmeticsAreNotForWgmma) {
-  ProductFacts product = product_of({4096, 4096, 4096}, DType::float32);
-  EXPECT_EQ(choose_gemm_plan(product, kH100).kernel, GemmPlan::Kernel::persistent);
-  for (const Math math : {Math::fp32, Math::tf32x3}) {
+TEST(GemmPlan, FloatsAreForWgmmaWithTf32AndTf32x3) {
+  const auto text = [](Math math, const GemmShape& shape) {
+    ProductFacts product = product_of(shape, DType::float32);
     product.math = math;
-    EXPECT_EQ(choose_gemm_plan(product, kH100).kernel, GemmPlan::Kernel::pipelined);
-  }
+    return plan_text(product, kH100);
+  };
+  const GemmShape large = {4096, 4096, 4096};
+  EXPECT_EQ(text(Math::fp32, large).find("pipelined"), 0u);
+  EXPECT_EQ(text(Math::tf32, large), "persistent: tile 128x256, 1 part of k = 4096");
+  // tf32x3 has one tile, also where another one is faster for tf32.
+  EXPECT_EQ(text(Math::tf32x3, large), "persistent: tile 128x128, 1 part of k = 4096");
+  EXPECT_EQ(text(Math::tf32x3, {6912, 2056, 2056}), "persistent: tile 128x128, 1 part of k = 2112");
+  EXPECT_EQ(text(Math::tf32x3, {512, 512, 512}).find("pipelined"), 0u);
+  ProductFacts other = product_of(large, DType::float32);
+  other.math = Math::tf32x3;
+  other.b.order = Order::mn_major;
+  EXPECT_EQ(choose_gemm_plan(other, kH100).kernel, GemmPlan::Kernel::pipelined);
 }
 
 TEST(GemmPlan, ObstaclesAreNamedAndAvoided) {

@@ -6,6 +6,7 @@
 #include <rondo/kernels/gemm/gemm_tc_07_persistent.h>
 #include <rondo/kernels/gemm/gemm_variants.h>
 #include <rondo/kernels/gemm/tensor_rungs.h>
+#include <rondo/kernels/runtime/platform.h>
 #include <rondo/tests/kernels/reference/gemm_reference.h>
 #include <rondo/tests/support/compare.h>
 #include <rondo/tests/support/guarded_buffer.h>
@@ -289,17 +290,20 @@ Status with_math(MatrixView<float> c, MatrixView<const float> a, MatrixView<cons
 constexpr Status (*kGemm)(MatrixView<float>, MatrixView<const float>, MatrixView<const float>,
                           const GemmOptions&, Workspace, cudaStream_t) = gemm;
 // The tiles of gemm_tc_07_persistent that gemm() chooses from, with the parts of k that it chooses.
-template <WgmmaTileId tile>
+template <WgmmaTileId tile, Math math = Math::tf32>
 Status with_persistent_tile(MatrixView<float> c, MatrixView<const float> a, MatrixView<const float> b,
-                       const GemmOptions& options, Workspace workspace, cudaStream_t stream) {
+                            const GemmOptions& options, Workspace workspace, cudaStream_t stream) {
   GemmOptions own = options;
-  if (own.math == Math::fp32) own.math = Math::tf32;
+  if (own.math == Math::fp32) own.math = math;
   GemmArguments arguments;
   RONDO_RETURN_IF_ERROR(check_gemm("gemm", SplitsK::yes, c, a, b, own, workspace, &arguments));
   RONDO_RETURN_IF_ERROR(check_wgmma_operands("gemm", facts_of(arguments)));
-  return launch_gemm_persistent("gemm", tile, arguments, split_k({arguments.m, arguments.n, arguments.k}),
-                                workspace, stream);
+  const GemmConfig parts = split_k({arguments.m, arguments.n, arguments.k});
+  return math == Math::tf32x3
+             ? launch_gemm_persistent_tf32x3("gemm", arguments, parts, workspace, stream)
+             : launch_gemm_persistent("gemm", tile, arguments, parts, workspace, stream);
 }
+constexpr auto* const kPersistentTf32x3 = with_persistent_tile<WgmmaTileId::k128x128, Math::tf32x3>;
 const GemmVariant kTensorVariants[] = {
     {"tc_01_tf32", "", with_math<gemm_tc_01_fragments<float>, Math::tf32>},
     {"tc_02_tf32", "", with_math<gemm_tc_02_shared_tiles<float>, Math::tf32>},
@@ -312,6 +316,7 @@ const GemmVariant kTensorVariants[] = {
     {"tc_07_128x256_tf32", "", with_persistent_tile<WgmmaTileId::k128x256>},
     {"tc_07_192x192_tf32", "", with_persistent_tile<WgmmaTileId::k192x192>},
     {"tc_07_128x128_tf32", "", with_persistent_tile<WgmmaTileId::k128x128>},
+    {"tc_07_128x128_tf32x3", "", kPersistentTf32x3},
     {"gemm_tf32", "", with_math<kGemm, Math::tf32>},
     {"gemm_tf32x3", "", with_math<kGemm, Math::tf32x3>},
 };
@@ -327,6 +332,67 @@ TEST(TensorLadder, HasEveryRung) {
     EXPECT_TRUE(refused(rung.tf32(matrix(c.data(), 6, 5), matrix(a.data(), 6, 8), matrix(b.data(), 8, 5), {},
                                   {}, stream),
                         concat("gemm_", rung.id, ": math is fp32")));
+  }
+}
+
+// The rung of mma.sync and that of wgmma add the same three products of a step in the same order: on the
+// executor they have the same bits. Their error is at most 1.5 times that of strict fp32.
+TEST(TensorLadder, Tf32x3HasTheErrorOfFp32) {
+  if (!check_wgmma("").ok()) GTEST_SKIP() << "the device has no wgmma";
+  const int64_t m = 70, n = 132;
+  const auto positive = [](float x) { return std::abs(x); };
+  const auto scaled = [](float x, int64_t row) { return std::ldexp(x, static_cast<int>(row * 7 % 41) - 20); };
+  for (const int64_t k : {64, 520})
+    for (const std::string kind : {"normal", "positive", "scaled rows"}) {
+      SCOPED_TRACE(concat(kind, ", k = ", k));
+      std::vector<float> a = normal_values(m * k, 1), b = normal_values(n * k, 2);
+      for (std::vector<float>* values : {&a, &b})
+        for (size_t i = 0; i < values->size(); ++i) {
+          float& x = (*values)[i];
+          x = kind == "positive"      ? positive(x)
+              : kind == "scaled rows" ? scaled(x, static_cast<int64_t>(i) / k)
+                                      : x;
+        }
+      const GemmOptions options = {.transpose_b = true};
+      const GemmReference exact = gemm_reference({m, n, k}, a, k, b, k, {}, n, options, {});
+      GuardedBuffer<float> da(a), db(b), dc(m * n), scratch(gemm_workspace_bytes({m, n, k}) / 4);
+      const Stream stream;
+      const auto computed = [&](auto* run) {
+        EXPECT_TRUE(ok(run(matrix(dc.data(), m, n), matrix<const float>(da.data(), m, k),
+                           matrix<const float>(db.data(), n, k), options, scratch.workspace(), stream)));
+        return dc.download();
+      };
+      const auto error = [&](const std::vector<float>& got) {
+        double squares = 0;
+        for (size_t i = 0; i < got.size(); ++i) {
+          const double relative = (static_cast<double>(got[i]) - exact.values[i]) / exact.magnitude[i];
+          squares += relative * relative;
+        }
+        return std::sqrt(squares);
+      };
+      const std::vector<float> by_wgmma = computed(kPersistentTf32x3);
+      const std::vector<float> by_mma = computed(with_math<gemm_tc_04_pipelined<float>, Math::tf32x3>);
+      const bool executor = std::string(platform()) == "cpu";
+      EXPECT_TRUE(!executor || all_equal_bits(by_wgmma, by_mma));
+      EXPECT_LE(error(by_wgmma), 1.5 * error(computed(gemm_06_pipelined)));
+    }
+}
+
+// A product for which gemm() chooses wgmma on a device that has it and as many multiprocessors as an H100.
+TEST(TensorLadder, LargeProducts) {
+  if (!check_math("", Math::tf32).ok()) GTEST_SKIP() << "the device has no such products";
+  const GemmShape shape = {1100, 1100, 40};
+  DeviceFacts device;
+  ASSERT_TRUE(ok(device_facts(&device)));
+  for (const Math math : {Math::tf32, Math::tf32x3}) {
+    const OperandFacts operand = {Order::k_major, 4096, 40};
+    const GemmPlan plan = choose_gemm_plan({shape, DType::float32, math, operand, operand}, device);
+    if (device.wgmma && device.multiprocessors == 132) {
+      EXPECT_EQ(plan.kernel, GemmPlan::Kernel::persistent) << name_of(math);
+    }
+    const GemmVariant gemm_with_math = {
+        "gemm", "", math == Math::tf32 ? with_math<kGemm, Math::tf32> : with_math<kGemm, Math::tf32x3>};
+    check(gemm_with_math, {.shape = shape, .options = {.transpose_b = true, .beta = 1}}, true);
   }
 }
 

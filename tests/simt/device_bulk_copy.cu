@@ -34,14 +34,7 @@ void init(unsigned count) {
   __syncthreads();
 }
 
-void expect_fault(const simt::Fault& fault, std::initializer_list<std::string> parts,
-                  cudaError_t error = cudaErrorLaunchFailure) {
-  EXPECT_EQ(fault.error, error);
-  for (const std::string& part : parts)
-    EXPECT_NE(fault.message.find(part), std::string::npos) << part << "\n" << fault.message;
-}
-
-std::string line(int number) { return "device_bulk_copy.cu:" + std::to_string(number) + " "; }
+std::string line(int number) { return place_text("device_bulk_copy.cu", number); }
 
 CUtensorMap made(const TensorMapShape& shape) {
   CUtensorMap map;

@@ -18,14 +18,7 @@ void init(unsigned count, int index = 0) {
   __syncthreads();
 }
 
-void expect_fault(const simt::Fault& fault, std::initializer_list<std::string> parts,
-                  cudaError_t error = cudaErrorLaunchFailure) {
-  EXPECT_EQ(fault.error, error);
-  for (const std::string& part : parts)
-    EXPECT_NE(fault.message.find(part), std::string::npos) << part << "\n" << fault.message;
-}
-
-std::string line(int number) { return "device_mbarrier.cu:" + std::to_string(number) + " "; }
+std::string line(int number) { return place_text("device_mbarrier.cu", number); }
 
 TEST(Mbarrier, APhaseCompletesAfterItsArrivals) {
   for (uint64_t seed = 0; seed < 5; ++seed) {

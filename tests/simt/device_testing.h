@@ -84,6 +84,18 @@ struct LateCopies {
   ~LateCopies() { simt::set_late_copies(false); }
 };
 
+inline void expect_fault(const simt::Fault& fault, std::initializer_list<std::string> parts,
+                         cudaError_t error = cudaErrorLaunchFailure) {
+  EXPECT_EQ(fault.error, error);
+  for (const std::string& part : parts)
+    EXPECT_NE(fault.message.find(part), std::string::npos) << part << "\n" << fault.message;
+}
+
+// How a fault names a line of the source.
+inline std::string place_text(const std::string& file, int line) {
+  return file + ":" + std::to_string(line) + " ";
+}
+
 template <class T>
 T& shared(size_t index = 0) {
   return static_cast<T*>(simt::shared_memory())[index];

@@ -20,14 +20,7 @@ namespace ptx = rondo::ptx;
 
 namespace {
 
-void expect_fault(const simt::Fault& fault, std::initializer_list<std::string> parts,
-                  cudaError_t error = cudaErrorLaunchFailure) {
-  EXPECT_EQ(fault.error, error);
-  for (const std::string& part : parts)
-    EXPECT_NE(fault.message.find(part), std::string::npos) << part << "\n" << fault.message;
-}
-
-std::string line(int number) { return "device_wgmma.cu:" + std::to_string(number) + " "; }
+std::string line(int number) { return place_text("device_wgmma.cu", number); }
 
 template <class Element>
 constexpr int kBytes = std::is_same_v<Element, Tf32> ? 4 : 2;

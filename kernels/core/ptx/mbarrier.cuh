@@ -30,53 +30,47 @@ struct alignas(8) Mbarrier {
   unsigned long long state;
 };
 
+namespace detail {
+#ifndef __SIMT__
+__device__ __forceinline__ unsigned shared_address(const Mbarrier* barrier) {
+  return static_cast<unsigned>(__cvta_generic_to_shared(barrier));
+}
+#endif
+}  // namespace detail
+
 __device__ __forceinline__ void mbarrier_init(Mbarrier* barrier, unsigned count,
                                               [[maybe_unused]] Place place = Place::current()) {
-#ifdef __SIMT__
-  simt::mbarrier_init(barrier, count, place);
-#else
-  const unsigned address = static_cast<unsigned>(__cvta_generic_to_shared(barrier));
-  RONDO_SM90_ASM("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(address), "r"(count) : "memory");
-#endif
+  RONDO_SIMT_OR_SM90_ASM(simt::mbarrier_init(barrier, count, place),
+                         "mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(detail::shared_address(barrier)),
+                         "r"(count)
+                         : "memory");
 }
 
 __device__ __forceinline__ void mbarrier_invalidate(Mbarrier* barrier,
                                                     [[maybe_unused]] Place place = Place::current()) {
-#ifdef __SIMT__
-  simt::mbarrier_invalidate(barrier, place);
-#else
-  const unsigned address = static_cast<unsigned>(__cvta_generic_to_shared(barrier));
-  RONDO_SM90_ASM("mbarrier.inval.shared::cta.b64 [%0];" ::"r"(address) : "memory");
-#endif
+  RONDO_SIMT_OR_SM90_ASM(simt::mbarrier_invalidate(barrier, place),
+                         "mbarrier.inval.shared::cta.b64 [%0];" ::"r"(detail::shared_address(barrier))
+                         : "memory");
 }
 
 __device__ __forceinline__ void mbarrier_init_fence() {
-#ifdef __SIMT__
-  simt::mbarrier_init_fence();
-#else
-  RONDO_SM90_ASM("fence.mbarrier_init.release.cluster;" ::: "memory");
-#endif
+  RONDO_SIMT_OR_SM90_ASM(simt::mbarrier_init_fence(), "fence.mbarrier_init.release.cluster;" ::: "memory");
 }
 
 __device__ __forceinline__ void mbarrier_arrive(Mbarrier* barrier,
                                                 [[maybe_unused]] Place place = Place::current()) {
-#ifdef __SIMT__
-  simt::mbarrier_arrive(barrier, place);
-#else
-  const unsigned address = static_cast<unsigned>(__cvta_generic_to_shared(barrier));
-  RONDO_SM90_ASM("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(address) : "memory");
-#endif
+  RONDO_SIMT_OR_SM90_ASM(simt::mbarrier_arrive(barrier, place),
+                         "mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(detail::shared_address(barrier))
+                         : "memory");
 }
 
 __device__ __forceinline__ void mbarrier_arrive_expect_tx(Mbarrier* barrier, unsigned bytes,
                                                           [[maybe_unused]] Place place = Place::current()) {
-#ifdef __SIMT__
-  simt::mbarrier_arrive_expect_tx(barrier, bytes, place);
-#else
-  const unsigned address = static_cast<unsigned>(__cvta_generic_to_shared(barrier));
-  RONDO_SM90_ASM("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(address), "r"(bytes)
-                 : "memory");
-#endif
+  RONDO_SIMT_OR_SM90_ASM(
+      simt::mbarrier_arrive_expect_tx(barrier, bytes, place),
+      "mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(detail::shared_address(barrier)),
+      "r"(bytes)
+      : "memory");
 }
 
 // Whether the phase has completed; may suspend the thread for a time before it returns false. The executor
@@ -87,13 +81,12 @@ __device__ __forceinline__ bool mbarrier_try_wait(Mbarrier* barrier, unsigned pa
   simt::mbarrier_wait(barrier, parity, place);
   return true;
 #else
-  const unsigned address = static_cast<unsigned>(__cvta_generic_to_shared(barrier));
   unsigned completed = 0;
   RONDO_SM90_ASM(
       "{.reg .pred completed; mbarrier.try_wait.parity.shared::cta.b64 completed, [%1], %2; "
       "selp.u32 %0, 1, 0, completed;}"
       : "=r"(completed)
-      : "r"(address), "r"(parity)
+      : "r"(detail::shared_address(barrier)), "r"(parity)
       : "memory");
   return completed != 0;
 #endif
@@ -106,11 +99,7 @@ __device__ __forceinline__ void mbarrier_wait(Mbarrier* barrier, unsigned parity
 }
 
 __device__ __forceinline__ void async_proxy_fence() {
-#ifdef __SIMT__
-  simt::async_proxy_fence();
-#else
-  RONDO_SM90_ASM("fence.proxy.async.shared::cta;" ::: "memory");
-#endif
+  RONDO_SIMT_OR_SM90_ASM(simt::async_proxy_fence(), "fence.proxy.async.shared::cta;" ::: "memory");
 }
 
 }  // namespace rondo::ptx

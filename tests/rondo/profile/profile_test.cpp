@@ -49,7 +49,8 @@ TEST_F(Profile, NaiveLoadsASectorForEachLane) {
   const KernelTotals totals = totals_of_variant("01_naive");
   EXPECT_EQ(totals.multiply_adds, 1 << 21);
   EXPECT_EQ(totals.warp_multiply_adds, 1 << 16);
-  // Per multiply-add a value of A, 32 sectors of a warp, and one of B, 1 sector; and 512 stores of 32 sectors.
+  // Per multiply-add a value of A, 32 sectors of a warp, and one of B, 1 sector; and 512 stores of 32
+  // sectors.
   EXPECT_EQ(totals.global_requests, 2 * (1 << 16) + 512);
   EXPECT_EQ(totals.global_sectors, 33 * (1 << 16) + 512 * 32);
 }
@@ -319,7 +320,8 @@ TEST_F(Profile, AnAlgorithmThatDoesNotFitIsRefused) {
   refused("few_channels", "at most 4 channels, and filters of at most 48 KB");
   arguments.channels = 3;
   refused("winograd",
-          "3 x 3 filters, stride 1, padding up to 2, channels and filters in multiples of 16, and the math fp32");
+          "3 x 3 filters, stride 1, padding up to 2, channels and filters in multiples of 16, "
+          "and the math fp32");
   arguments.algorithm = "all";
   const ProfileReport report = run_profile(arguments);
   ASSERT_EQ(report.parts.size(), 6u);
@@ -341,7 +343,8 @@ TEST_F(Profile, TheDocumentationShowsTheDrawing) {
       "");
 }
 
-// Each kernel of some work: the wavefronts and sectors in units of those that the same accesses need at least.
+// Each kernel of some work: the wavefronts and sectors in units of those that the same accesses need at
+// least.
 struct Budget {
   const char* kernel;  // the beginning of its name
   double wavefronts, sectors;
