@@ -94,10 +94,10 @@ class CommandTest(InTemporaryFolder):
         self.assertEqual([row["runs"][0]["asked"] for row in rows if row["program"] == "jax"],
                          ["fp32 0", "fp32 0", "tf32 ", "tf32 ", "bf16 ", "bf16 "])
         rondo = {row["precision"]: row for row in rows if row["program"] == "rondo" and not row["checkpoint_layers"]}
+        self.assertEqual(len({row["train_loss"] for row in rondo.values()}), 3)  # rounded in three ways
         for row in rows:
             if row["program"] == "jax" and not row["checkpoint_layers"]:
                 self.assertEqual(row["times_rondo"], 3 / rondo[row["precision"]]["seconds_mean"])
-        self.assertLess(rondo["bf16"]["peak_bytes"], rondo["fp32"]["peak_bytes"])
         self.assertIn("tf32 (fp32)", done.stdout)
 
     def test_who_is_ended_ends_the_run_in_progress(self):
