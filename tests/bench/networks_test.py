@@ -176,43 +176,6 @@ class LaunchTest(InTemporaryFolder):
         self.assertEqual(launch.run([sys.executable, "-c", "import peers, some_framework"], 20, environment), ("", None))
 
 
-class PeersTest(InTemporaryFolder):
-    """Runs the installed frameworks."""
-
-    def train(self, framework, python, *arguments):
-        output = self.folder / "outcome.json"
-        command = [python, "-m", f"peers.{framework}_peer", *arguments, "--device", "cpu", "--cores", "2", "--json", output]
-        printed, why = launch.run(command, 120, launch.environment(2))
-        self.assertIsNone(why, printed)
-        return json.loads(output.read_text())
-
-    def check(self, framework, *arguments):
-        python, why = launch.find_python(framework)
-        if not python:
-            self.skipTest(why)
-        losses = {}
-        for precision in ("fp32", "tf32", "bf16"):
-            found = self.train(framework, python, *arguments, "--precision", precision)
-            losses[precision] = outcome.with_summary(found)["train_loss"]
-            wanted = "bf16" if precision == "bf16" else "fp32"  # a CPU has no tf32
-            self.assertEqual(found["rounding"]["measured"], {"matrices": wanted, "convolutions": wanted})
-        self.assertAlmostEqual(losses["tf32"], losses["fp32"], delta=1e-5)
-        self.assertNotEqual(losses["bf16"], losses["fp32"])
-        self.assertAlmostEqual(losses["bf16"], losses["fp32"], delta=1e-2)
-
-    def test_the_mlp_in_every_precision(self):
-        for framework in launch.MODULES:
-            with self.subTest(framework):
-                self.check(framework, "mlp", "--layers", "4", "--width", "64", "--batch", "32", "--steps", "2",
-                           "--checkpoint-layers", "2")
-
-    @unittest.skipUnless(Path(recipes.DATA).is_dir(), "Fashion-MNIST is not installed")
-    def test_resnet18_in_every_precision(self):
-        for framework in launch.MODULES:
-            with self.subTest(framework):
-                self.check(framework, "resnet18", "--limit", "4", "--batch", "4", "--epochs", "1")
-
-
 class MemoryTest(unittest.TestCase):
     def test_the_most_beyond_what_was_before(self):
         values = [100, 150, 400, 300]
