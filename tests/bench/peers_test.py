@@ -38,8 +38,8 @@ class PeersTest(unittest.TestCase):
     def test_the_mlp_in_every_precision(self):
         for framework in launch.MODULES:
             with self.subTest(framework):
-                self.check(framework, recipes.PRECISIONS, "mlp", "--layers", "4", "--width", "64", "--batch", "32",
-                           "--steps", "2", "--checkpoint-layers", "2")
+                self.check(framework, recipes.PRECISIONS, "mlp", "--layers", "4", "--width", "64",
+                           "--batch", "32", "--steps", "2", "--checkpoint-layers", "2")
 
     @unittest.skipUnless(Path(recipes.DATA).is_dir(), "Fashion-MNIST is not installed")
     def test_batch_norm_in_bf16(self):
