@@ -15,6 +15,7 @@ COMMAND = ROOT / "tools/gpu-report"
 sys.path.insert(0, str(ROOT / "tools"))
 from gpu_report import checks, gtest, markdown, steps  # noqa: E402
 from gpu_report.runner import Runner  # noqa: E402
+from peers import recipes  # noqa: E402
 
 BUILD = Path(sys.argv.pop(1)) if len(sys.argv) > 1 else ROOT / "build/cpu"
 
@@ -300,8 +301,9 @@ class CommandTest(InTemporaryFolder):
         self.assertIn("bench_broken", (self.folder / "within_a_part.json").read_text())
         self.assertEqual(states["bench_broken"], "failed")
         self.assertEqual(states["tests"], "failed")  # there are none in this folder
-        self.assertEqual(states["lenet beside its peers"], "skipped")
-        self.assertEqual(states["mlp beside its peers"], "failed")
+        for precision in recipes.PRECISIONS:
+            self.assertEqual(states[f"lenet beside its peers, {precision}"], "skipped")
+            self.assertEqual(states[f"mlp beside its peers, {precision}"], "failed")
         self.assertIn("out of order", (self.folder / "report/report.md").read_text())
 
     def test_a_quick_report_of_this_build(self):
@@ -317,12 +319,14 @@ class CommandTest(InTemporaryFolder):
             self.assertEqual({name: len(run["epochs"]) for name, run in report["shared"].items()}, {"lenet": 2, "resnet18": 1})
             for network, rows in report["networks"].items():
                 # The other rows depend on the frameworks that can be imported here.
-                self.assertIn("rondo", [row["program"] for row in rows], network)
+                self.assertEqual({row["precision"] for row in rows if row["program"] == "rondo"},
+                                 set(recipes.PRECISIONS), network)
                 for row in rows:
                     self.assertNotIn("error", row["runs"][0], network)
                     self.assertGreater(row["times_rondo"], 0)
             self.assertEqual(list(report["networks"]), ["lenet", "mlp", "resnet18"])
-        of_rondo = [row["runs"][0] for row in report["networks"]["mlp"] if row["program"] == "rondo"]
+        of_rondo = [row["runs"][0] for row in report["networks"]["mlp"]
+                    if row["program"] == "rondo" and row["precision"] == "fp32"]
         self.assertEqual(len(of_rondo), 2)
         losses = [run["losses"][-1] for run in [*of_rondo, *report["mlp"].values()]]
         self.assertEqual(len(losses), 4)

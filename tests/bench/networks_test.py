@@ -45,10 +45,13 @@ class CommandTest(InTemporaryFolder):
         return self.program(f'if [ "$1" = -c ]; then echo 9.9; exit; fi\n{of_peer}')
 
     def report(self, *arguments):
+        done, rows = self.list_report(*arguments)
+        return done, {table.title(row): row for row in rows}
+
+    def list_report(self, *arguments):
         output = self.folder / "report.json"
         done = self.run_command(BUILD / "rondo", *SMALL_MLP, "--json", output, *arguments)
-        rows = {table.title(row): row for row in json.loads(output.read_text())["networks"]["mlp"]}
-        return done, rows
+        return done, json.loads(output.read_text())["networks"]["mlp"]
 
     def test_a_peer_that_fails_is_recorded_and_the_rest_goes_on(self):
         done, rows = self.report("--python", self.python("echo out of order; exit 3"))
@@ -74,6 +77,28 @@ class CommandTest(InTemporaryFolder):
         self.assertEqual(rows["jax"]["runs"][0]["error"], "stopped after 2 s")
         self.assertEqual(rows["jax"]["seconds_mean"], 8)
         self.assertEqual(rows["jax"]["times_rondo"], 8 / rows["rondo"]["seconds_mean"])
+
+    def test_each_precision_is_asked_of_each_program(self):
+        # Writes the precision that it was asked for and the variable as its outcome.
+        python = self.python(
+            'for word; do case $option in --json) output=$word;; --precision) precision=$word;; esac; option=$word; done\n'
+            'echo "{\\"seconds\\": [3], \\"losses\\": [1], \\"asked\\": \\"$precision $NVIDIA_TF32_OVERRIDE\\","'
+            ' "\\"rounding\\": {\\"measured\\": {\\"matrices\\": \\"fp32\\", \\"convolutions\\": \\"fp32\\"}}}" > $output')
+        with unittest.mock.patch.dict(os.environ, NVIDIA_TF32_OVERRIDE="0"):
+            done, rows = self.list_report("--programs", "rondo", "jax", "--python", python,
+                                          "--precision", *recipes.PRECISIONS)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.assertEqual([(row["precision"], row["program"], row["checkpoint_layers"]) for row in rows],
+                         [(precision, program, layers) for precision in ("fp32", "tf32", "bf16")
+                          for program in ("rondo", "jax") for layers in (0, 10)])
+        self.assertEqual([row["runs"][0]["asked"] for row in rows if row["program"] == "jax"],
+                         ["fp32 0", "fp32 0", "tf32 ", "tf32 ", "bf16 ", "bf16 "])
+        rondo = {row["precision"]: row for row in rows if row["program"] == "rondo" and not row["checkpoint_layers"]}
+        self.assertEqual(len({row["train_loss"] for row in rondo.values()}), 3)  # rounded in three ways
+        for row in rows:
+            if row["program"] == "jax" and not row["checkpoint_layers"]:
+                self.assertEqual(row["times_rondo"], 3 / rondo[row["precision"]]["seconds_mean"])
+        self.assertIn("tf32 (fp32)", done.stdout)
 
     def test_who_is_ended_ends_the_run_in_progress(self):
         begun, ended = self.folder / "begun", self.folder / "ended"
@@ -102,7 +127,8 @@ class CommandTest(InTemporaryFolder):
     def test_bad_arguments(self):
         for arguments, named in (([self.folder / "absent"], "absent"), ([COMMAND, "--batch", "0"], "0"),
                                  ([COMMAND, "--lr", "nan"], "nan"), ([COMMAND, "--timeout", "0"], "--timeout"),
-                                 ([COMMAND, "--rounds", "0"], "--rounds"), ([COMMAND, "--networks", "vgg"], "vgg")):
+                                 ([COMMAND, "--rounds", "0"], "--rounds"), ([COMMAND, "--networks", "vgg"], "vgg"),
+                                 ([COMMAND, "--precision", "fp32", "tf32x3"], "tf32x3")):
             done = self.run_command(*arguments)
             self.assertEqual(done.returncode, 2, done.stdout)
             self.assertIn(named, done.stderr)
@@ -176,11 +202,27 @@ class OutcomeTest(InTemporaryFolder):
         found = outcome.with_summary({"seconds": [1, 3], "losses": [5, 4]})
         self.assertEqual((found["seconds_mean"], found["seconds_deviation"], found["train_loss"]), (2, 1, 4))
 
-    def test_products_of_tf32_are_refused(self):
-        outcome.demand_strict_fp32(1e-6, 1e-6)
-        for errors in ((2e-4, 0), (0, 2e-4)):
-            with self.assertRaises(SystemExit):
-                outcome.demand_strict_fp32(*errors)
+    def test_what_contradicts_the_precision_is_refused(self):
+        nan = float("nan")
+        errors = {0: "fp32", 1e-6: "fp32", 2e-4: "tf32", 9e-4: "tf32", 1.5e-3: "bf16", 7e-3: "bf16", 2e-2: None, nan: None}
+        allowed = {"fp32": ("fp32",), "tf32": ("fp32", "tf32"), "bf16": ("bf16",)}
+        for precision in recipes.PRECISIONS:
+            for matrices, first in errors.items():
+                for convolutions, second in errors.items():
+                    if {first, second} <= set(allowed[precision]):
+                        self.assertEqual(outcome.check_rounding(precision, matrices, convolutions), {
+                            "matrices": matrices, "convolutions": convolutions,
+                            "measured": {"matrices": first, "convolutions": second}})
+                    else:
+                        with self.assertRaisesRegex(SystemExit, f"products are not {precision}"):
+                            outcome.check_rounding(precision, matrices, convolutions)
+
+    def test_the_table_shows_a_precision_that_was_not_reached(self):
+        for matrices, convolutions, text in (("tf32", "tf32", "tf32"), ("fp32", "fp32", "tf32 (fp32)"),
+                                             ("tf32", "fp32", "tf32 (convolutions fp32)")):
+            row = {"precision": "tf32", "runs": [{}, {"rounding": {"measured": {
+                "matrices": matrices, "convolutions": convolutions}}}]}
+            self.assertEqual(table.precision(row), text)
 
     def test_what_rondo_prints(self):
         self.assertEqual(rondo_peer.bytes_of_a_replica("memory    1.5 GiB a replica\n"), 3 * 2**29)

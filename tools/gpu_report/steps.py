@@ -21,6 +21,10 @@ DATA = Path(recipes.DATA)
 QUICK_SIZES = {"lenet": ["--limit", "512", "--epochs", "2"], "mlp": ["--layers", "6", "--width", "64", "--batch", "64"],
                "resnet18": ["--limit", "16", "--batch", "8", "--epochs", "1"]}
 CPU_SIZES = {**QUICK_SIZES, "lenet": ["--limit", "10240", "--epochs", "3"]}
+# The executor computes tensor core instructions one by one, some ten times slower than fp32.
+CPU_TENSOR_CORE_SIZES = {**QUICK_SIZES, "lenet": ["--limit", "64", "--batch", "32", "--epochs", "2"],
+                         "resnet18": ["--limit", "2", "--batch", "2", "--epochs", "1"]}
+GPU_TENSOR_CORE_SIZES = {"lenet": ["--epochs", "3"], "resnet18": ["--epochs", "3"], "mlp": []}
 
 
 PARTS = ("build", "links", "tests", "networks", "training", "benchmarks", "collectives", "sanitizer", "compiled")
@@ -54,7 +58,9 @@ def make_report(arguments, directory):
     while left:
         (part, weight), *later = left
         # Each part has its share of the remaining time, so unused time goes to all later parts.
-        runner.begin_part(weight / sum(weight for _, weight in left))
+        share = weight / sum(weight for _, weight in left)
+        # The steps of a quick report are short; a busy machine may make any of them take longer than its share.
+        runner.begin_part(max(share, 0.2) if arguments.quick else share)
         take(part, report, runner)
         write()
         left = later
@@ -98,9 +104,12 @@ class Steps:
     def parts(self):
         """[(part, share)]: each part adds its results to a report. Tests come first: timings of wrong results
         are useless."""
-        networks = [(partial(self.networks, network), share)
-                     for network, share in (("lenet", 2), ("mlp", 2.5), ("resnet18", 3.5))]
-        compiled = [(partial(self.compiled, network), 0.7) for network in ("lenet", "mlp", "resnet18")]
+        # The precisions that use tensor cores train for fewer epochs, so they need less time.
+        networks = [(partial(self.networks, network, precision), of_fp32 if precision == "fp32" else of_others)
+                    for precision in recipes.PRECISIONS
+                    for network, of_fp32, of_others in (("lenet", 2, 1.6), ("mlp", 2.5, 1.4), ("resnet18", 3.5, 2.4))]
+        compiled = [(partial(self.compiled, network, precision), 0.7 if precision == "fp32" else 0.4)
+                    for precision in recipes.PRECISIONS for network in ("lenet", "mlp", "resnet18")]
         named = {
             "build": [(self.build, 25)],
             "links": [(self.links, 2.5)],
@@ -125,34 +134,32 @@ class Steps:
 
     # The three networks, each program in a separate process on one device.
 
-    def networks(self, network, report):
+    def networks(self, network, precision, report):
         limit = self.runner.left()
-        self.beside(report, f"{network} beside its peers", network, ["rondo", "eager", "jax", "graph"], limit, limit / 2)
+        self.beside(report, f"{network} beside its peers, {precision}", network, precision,
+                    ["rondo", "eager", "jax", "graph"], limit, limit / 2)
 
-    def compiled(self, network, report):
+    def compiled(self, network, precision, report):
         """torch.compile, if there is time left; most of it is compilation."""
-        step = f"{network} by torch.compile"
+        step = f"{network} by torch.compile, {precision}"
         if self.quick:
             self.runner.note(step, "skipped", "not in a quick report")
         else:
             limit = self.runner.left()
-            self.beside(report, step, network, ["compiled"], limit, max(1, limit - 10))
+            self.beside(report, step, network, precision, ["compiled"], limit, max(1, limit - 10))
 
-    def beside(self, report, step, network, programs, limit, of_each):
+    def beside(self, report, step, network, precision, programs, limit, of_each):
         if network != "mlp" and not self.has_data(step):
             return
-        output = self.directory / f"networks_{network}_{programs[-1]}.json"
+        output = self.directory / f"networks_{network}_{programs[-1]}_{precision}.json"
         output.unlink(missing_ok=True)
         # The program's own time limit ends before the step's, so that its results are complete.
         seconds = max(1, min(limit, self.runner.left()) - 3)
         command = [sys.executable, ROOT / "bench/frameworks/networks_beside_peers", self.build_folder / "rondo",
-                   "--networks", network, "--programs", *programs, "--device", "cuda" if self.preset == "cuda" else "cpu",
-                   "--data", self.data, "--json", output, "--cores", os.cpu_count(), "--timeout", of_each,
-                   "--minutes", seconds / 60]
-        if self.quick:
-            command += QUICK_SIZES[network]
-        elif self.preset == "cpu":
-            command += CPU_SIZES[network]
+                   "--networks", network, "--programs", *programs, "--precision", precision,
+                   "--device", "cuda" if self.preset == "cuda" else "cpu", "--data", self.data, "--json", output,
+                   "--cores", os.cpu_count(), "--timeout", of_each, "--minutes", seconds / 60,
+                   *self.sizes(network, precision)]
         self.runner.run(step, command, limit=limit)
         if output.exists():
             found = json.loads(output.read_text())
@@ -160,6 +167,16 @@ class Steps:
             rows = report["networks"].setdefault(network, [])
             rows += found["networks"][network]
             table.summarise(rows)
+
+    def sizes(self, network, precision):
+        """The size options of networks_beside_peers; none for the full size."""
+        if self.preset == "cpu" and precision != "fp32":
+            return CPU_TENSOR_CORE_SIZES[network]
+        if self.quick:
+            return QUICK_SIZES[network]
+        if self.preset == "cpu":
+            return CPU_SIZES[network]
+        return [] if precision == "fp32" else GPU_TENSOR_CORE_SIZES[network]
 
     def has_data(self, step):
         if self.data.is_dir():

@@ -12,6 +12,7 @@ def make_parser(description):
     parser.add_argument("--data", default=recipes.DATA)
     parser.add_argument("--checkpoint-layers", type=int, default=0)
     parser.add_argument("--cores", type=int, required=True)
+    parser.add_argument("--precision", choices=recipes.PRECISIONS, default="fp32")
     recipes.add_size_arguments(parser)
     return parser
 
@@ -19,7 +20,8 @@ def make_parser(description):
 def parse(parser):
     arguments = parser.parse_args()
     recipes.check_sizes(parser, arguments)
-    return arguments, recipes.recipe_of(arguments.network, arguments, arguments.checkpoint_layers)
+    return arguments, recipes.recipe_of(arguments.network, arguments, arguments.precision,
+                                        arguments.checkpoint_layers)
 
 
 def parse_training(description, forms):

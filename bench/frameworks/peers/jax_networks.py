@@ -1,7 +1,8 @@
 """The three networks in jax.numpy, as functions of their parameters.
 
 Parameters are a dict with Rondo's names (see rondo summary): filters HWIO, linear weights [inputs, outputs].
-Activations are NHWC.
+Activations are NHWC. They have the type of the input, and the float32 parameters of convolutions and linear
+layers are cast to it.
 """
 
 import functools
@@ -12,6 +13,7 @@ from jax import lax
 
 from . import recipes
 
+ACTIVATIONS = {"fp32": jnp.float32, "tf32": jnp.float32, "bf16": jnp.bfloat16}
 EPSILON, MOMENTUM = 1e-5, 0.1  # of batch normalisation
 # ResNet-18: name, channels, stride of the first block
 STAGES = ((3, 64, 1), (4, 128, 2), (5, 256, 2), (6, 512, 2))
@@ -74,13 +76,14 @@ def initial_statistics(recipe):
 
 
 def convolution(p, name, x, stride=1, padding=0):
-    y = lax.conv_general_dilated(x, p[f"{name}.weight"], (stride, stride), [(padding, padding)] * 2,
-                                 dimension_numbers=("NHWC", "HWIO", "NHWC"))
-    return y + p[f"{name}.bias"]
+    weight, bias = (p[f"{name}.{part}"].astype(x.dtype) for part in ("weight", "bias"))
+    return bias + lax.conv_general_dilated(x, weight, (stride, stride), [(padding, padding)] * 2,
+                                           dimension_numbers=("NHWC", "HWIO", "NHWC"))
 
 
 def linear(p, name, x):
-    return x @ p[f"{name}.weight"] + p[f"{name}.bias"]
+    weight, bias = (p[f"{name}.{part}"].astype(x.dtype) for part in ("weight", "bias"))
+    return x @ weight + bias
 
 
 def average_of_2x2(x):
@@ -97,6 +100,8 @@ def lenet(p, statistics, x, training):
 
 
 def batch_norm(p, statistics, updated, name, x, training):
+    """Computes in float32 for all types of x."""
+    kind, x = x.dtype, x.astype(jnp.float32)
     mean, variance = statistics[f"{name}.running_mean"], statistics[f"{name}.running_var"]
     if training:
         count = x.size // x.shape[-1]
@@ -107,7 +112,7 @@ def batch_norm(p, statistics, updated, name, x, training):
         updated[f"{name}.running_var"] = (
             (1 - MOMENTUM) * old_variance + MOMENTUM * variance * (count / (count - 1)))
     scale = p[f"{name}.weight"] * lax.rsqrt(variance + EPSILON)
-    return (x - mean) * scale + p[f"{name}.bias"]
+    return ((x - mean) * scale + p[f"{name}.bias"]).astype(kind)
 
 
 def resnet18(p, statistics, x, training):

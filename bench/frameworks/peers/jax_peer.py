@@ -21,35 +21,41 @@ from jax import lax  # noqa: E402
 from . import jax_networks  # noqa: E402
 
 EVALUATED_AT_ONCE = 1000
+# bfloat16 operands need no setting.
+PRODUCTS = {"fp32": "highest", "tf32": "tensorfloat32", "bf16": None}
 ADAM_BETA1, ADAM_BETA2, ADAM_EPSILON = 0.9, 0.999, 1e-8
 
 
 def main():
     arguments, recipe = parse_training(__doc__.splitlines()[0], ("jit",))
-    device = choose_device(arguments.device)
+    device = choose_device(arguments.device, recipe.precision)
     found = outcome.Outcome(arguments.json, framework="jax", form="jit", version=jax.__version__,
-                            device=device.device_kind, rounding=demand_strict_fp32())
+                            device=device.device_kind, rounding=check_rounding(recipe.precision))
     (time_steps if recipe.network == "mlp" else learn_images)(recipe, device, arguments, found)
 
 
-def choose_device(name):
+def choose_device(name, precision):
     jax.config.update("jax_platforms", name)
-    jax.config.update("jax_default_matmul_precision", "highest")  # fp32, not TF32; for convolutions too
+    jax.config.update("jax_default_matmul_precision", PRODUCTS[precision])  # for convolutions too
     device = jax.devices()[0]
     jax.config.update("jax_default_device", device)
     return device
 
 
-def demand_strict_fp32():
+def check_rounding(precision):
+    """Measures the rounding of the networks' own products; see outcome.check_rounding()."""
     def error(found, wanted):
         return float(jnp.abs(found - wanted).max() / jnp.abs(wanted).max())
 
     x = jax.random.normal(jax.random.key(0), (512, 512))
     images = jax.random.normal(jax.random.key(1), (16, 28, 28, 64))
     p = {"same.weight": jnp.zeros((3, 3, 64, 64)).at[1, 1].set(jnp.eye(64)), "same.bias": jnp.zeros(64)}
-    matrices = jax.jit(jnp.matmul)(x, jnp.eye(512))
-    convolutions = jax.jit(lambda p, x: jax_networks.convolution(p, "same", x, padding=1))(p, images)
-    return outcome.demand_strict_fp32(error(matrices, x), error(convolutions, images))
+    q = {"same.weight": jnp.eye(512), "same.bias": jnp.zeros(512)}
+    kind = jax_networks.ACTIVATIONS[precision]
+    matrices = jax.jit(lambda q, x: jax_networks.linear(q, "same", x.astype(kind)))(q, x)
+    convolutions = jax.jit(
+        lambda p, x: jax_networks.convolution(p, "same", x.astype(kind), padding=1))(p, images)
+    return outcome.check_rounding(precision, error(matrices, x), error(convolutions, images))
 
 
 def peak_bytes(device):
@@ -71,9 +77,12 @@ class ImageTraining:
         self.order_call = jax.jit(self.order)
         self.correct_call = jax.jit(self.correct)
 
+    def scaled(self, images):
+        return (images.astype(jnp.float32) / 255).astype(jax_networks.ACTIVATIONS[self.recipe.precision])
+
     def loss(self, parameters, statistics, images, labels):
-        logits, statistics = self.network(parameters, statistics, images.astype(jnp.float32) / 255, True)
-        log_probabilities = jax.nn.log_softmax(logits)
+        logits, statistics = self.network(parameters, statistics, self.scaled(images), True)
+        log_probabilities = jax.nn.log_softmax(logits.astype(jnp.float32))
         return -jnp.take_along_axis(log_probabilities, labels[:, None], 1).mean(), statistics
 
     def step(self, state, train, chosen):
@@ -101,7 +110,7 @@ class ImageTraining:
         return state
 
     def correct(self, parameters, statistics, images, labels):
-        logits, _ = self.network(parameters, statistics, images.astype(jnp.float32) / 255, False)
+        logits, _ = self.network(parameters, statistics, self.scaled(images), False)
         return (logits.argmax(1) == labels).sum()
 
     def accuracy(self, parameters, statistics, test):
@@ -133,7 +142,8 @@ def learn_images(recipe, device, arguments, found):
 
 def make_mlp_step(recipe):
     def loss_of(parameters, x, y):
-        return jnp.square(jax_networks.mlp(recipe, parameters, x) - y).sum() / recipe.batch
+        outputs = jax_networks.mlp(recipe, parameters, x.astype(jax_networks.ACTIVATIONS[recipe.precision]))
+        return jnp.square(outputs.astype(jnp.float32) - y).sum() / recipe.batch
 
     def step(state, x, y):
         """Returns the new state and the loss per element before the step.

@@ -19,8 +19,8 @@ def packed(value):
 
 def main():
     arguments, recipe = parse_step(__doc__)
-    jax_peer.choose_device(arguments.device)
-    jax_peer.demand_strict_fp32()
+    jax_peer.choose_device(arguments.device, recipe.precision)
+    jax_peer.check_rounding(recipe.precision)
     if not arguments.step_from:
         raise SystemExit("--step-from is missing")
     given = {name: to_jax(data, shape)

@@ -21,11 +21,17 @@ def pin_to_cores(count):
     return len(cores)
 
 
-def environment(cores):
+def environment(cores, precision="fp32"):
+    """The environment variables of a run with the given precision."""
     # Keeps the caller's PYTHONPATH: it may be needed to find the frameworks.
     path = os.pathsep.join([str(FOLDER), *filter(None, [os.environ.get("PYTHONPATH")])])
-    return {**os.environ, "SIMT_WORKERS": str(cores), "PYTHONPATH": path, "PYTHONDONTWRITEBYTECODE": "1",
-            "TF_CPP_MIN_LOG_LEVEL": "2", "NVIDIA_TF32_OVERRIDE": "0"}
+    found = {**os.environ, "SIMT_WORKERS": str(cores), "PYTHONPATH": path, "PYTHONDONTWRITEBYTECODE": "1",
+             "TF_CPP_MIN_LOG_LEVEL": "2"}
+    # NVIDIA's libraries let this variable override what the frameworks ask for.
+    found.pop("NVIDIA_TF32_OVERRIDE", None)
+    if precision == "fp32":
+        found["NVIDIA_TF32_OVERRIDE"] = "0"
+    return found
 
 
 # Checks without an import, which takes seconds for such large frameworks.

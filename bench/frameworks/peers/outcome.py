@@ -5,7 +5,12 @@ import os
 import statistics
 from pathlib import Path
 
-TOO_COARSE = 5e-5  # errors: at least 2e-4 for TF32 and bfloat16, about 1e-6 for sums in fp32
+# The largest error of a product with the identity, relative to the largest value. Sums in fp32 have about
+# 1e-6. tf32 rounds the operands to 11 bits and bfloat16 to 8; these bounds hold for truncation, too. With
+# normally distributed values tf32 has an error of at least 2e-4, and bfloat16 of at least 1.5e-3.
+MOST_ROUNDING = {"fp32": 5e-5, "tf32": 2**-10, "bf16": 2**-7}
+# Precisions that a product may have if another is asked for. CPUs and older GPUs have no tf32.
+ALLOWED = {"fp32": ("fp32",), "tf32": ("tf32", "fp32"), "bf16": ("bf16",)}
 
 
 def write_json(path, value):
@@ -32,16 +37,24 @@ class Outcome:
         self.write()
 
 
-def demand_strict_fp32(matrix_error, convolution_error):
-    """Exits if the products are not strict fp32.
+def measured_precision(error):
+    """The precision of products with this error; None if it is larger than that of bfloat16, or NaN."""
+    return next((precision for precision, most in MOST_ROUNDING.items() if error <= most), None)
+
+
+def check_rounding(precision, matrix_error, convolution_error):
+    """The errors and the precisions that they show. Exits if these contradict the precision asked for.
 
     The arguments are the largest relative errors of a product with the identity, as matrices and as a
     convolution.
     """
-    if max(matrix_error, convolution_error) > TOO_COARSE:
-        raise SystemExit(f"products are not strict fp32: they are wrong by {matrix_error:.1e} (matrices) and "
-                         f"{convolution_error:.1e} (convolutions), must be at most {TOO_COARSE:.1e}")
-    return {"matrices": matrix_error, "convolutions": convolution_error}
+    errors = {"matrices": matrix_error, "convolutions": convolution_error}
+    measured = {kind: measured_precision(error) for kind, error in errors.items()}
+    if not set(measured.values()) <= set(ALLOWED[precision]):
+        raise SystemExit(f"products are not {precision}: they are wrong by " + ", ".join(
+            f"{error:.1e} ({kind}: {measured[kind] or 'coarser than bf16'})"
+            for kind, error in errors.items()))
+    return {**errors, "measured": measured}
 
 
 def with_summary(found):

@@ -20,7 +20,7 @@ EVALUATED_AT_ONCE = 1000
 def main():
     arguments, recipe = parse_training(__doc__.splitlines()[0], ("eager", "graph", "compiled"))
     device = torch.device(arguments.device)
-    rounding = set_up(device, arguments.cores, recipe.seed)
+    rounding = set_up(device, arguments.cores, recipe.precision, recipe.seed)
     found = outcome.Outcome(
         arguments.json, framework="pytorch", form=arguments.form, version=torch.__version__,
         device=torch.cuda.get_device_name(device) if device.type == "cuda" else "cpu",
@@ -31,17 +31,25 @@ def main():
         learn_images(recipe, device, arguments, found)
 
 
-def set_up(device, cores, seed=0):
-    """Selects the fastest settings with strict fp32; returns the measured rounding errors."""
+def set_up(device, cores, precision, seed=0):
+    """Selects the fastest settings with this precision; returns the measured rounding errors."""
     torch.set_num_threads(cores)
     torch.manual_seed(seed)
     torch.backends.cudnn.benchmark = True
-    return demand_strict_fp32(device)
+    torch.backends.cuda.matmul.allow_tf32 = precision == "tf32"
+    torch.backends.cudnn.allow_tf32 = precision == "tf32"
+    with torch.no_grad(), autocast(device, precision):
+        return outcome.check_rounding(precision, *rounding_errors(device))
 
 
-def demand_strict_fp32(device):
-    torch.backends.cuda.matmul.allow_tf32 = False
-    torch.backends.cudnn.allow_tf32 = False
+def autocast(device, precision):
+    """The context of a forward pass and its loss: mixed precision if bf16 is asked for. The backward pass
+    uses the same types outside of it. bfloat16 has the range of float32, so losses need no scaling."""
+    return torch.autocast(device.type, dtype=torch.bfloat16, enabled=precision == "bf16")
+
+
+def rounding_errors(device):
+    """The errors of a product with the identity, as matrices and as a convolution."""
     x = torch.randn(512, 512, device=device)
     one = torch.eye(512, device=device)
     matrix_error = ((x @ one - x).abs().max() / x.abs().max()).item()
@@ -49,7 +57,7 @@ def demand_strict_fp32(device):
     filters = torch.zeros(64, 64, 3, 3, device=device)
     filters[:, :, 1, 1] = torch.eye(64, device=device)
     same = functional.conv2d(images, filters, padding=1)
-    return outcome.demand_strict_fp32(matrix_error, ((same - images).abs().max() / images.abs().max()).item())
+    return matrix_error, ((same - images).abs().max() / images.abs().max()).item()
 
 
 def make_optimizer(recipe, network):
@@ -99,6 +107,7 @@ class Images:
 class ImageTraining:
     def __init__(self, recipe, network, train, form, device):
         self.network = network
+        self.precision = recipe.precision
         self.train = train
         self.optimizer = make_optimizer(recipe, network)
         self.total_loss = torch.zeros((), device=device)
@@ -109,7 +118,8 @@ class ImageTraining:
 
     def plain_loss(self, chosen):
         images, labels = self.train.batch(chosen)
-        return functional.cross_entropy(self.network(images), labels)
+        with autocast(images.device, self.precision):
+            return functional.cross_entropy(self.network(images), labels)
 
     def step(self, chosen):
         self.optimizer.zero_grad(set_to_none=True)
@@ -157,12 +167,13 @@ class ImageTraining:
 
 
 @torch.no_grad()
-def accuracy(network, test):
+def accuracy(network, test, precision):
     network.eval()
     correct = 0
     for first in range(0, len(test.labels), EVALUATED_AT_ONCE):
         images, labels = test.batch(slice(first, first + EVALUATED_AT_ONCE))
-        correct += (network(images).argmax(1) == labels).sum()
+        with autocast(images.device, precision):
+            correct += (network(images).argmax(1) == labels).sum()
     return correct.item() / len(test.labels)
 
 
@@ -198,12 +209,13 @@ def learn_images(recipe, device, arguments, found):
         if epoch == 1:
             reset_peak(device)
         seconds, loss = training.epoch(recipe, device)
-        found.epoch(seconds, loss, accuracy(network, test))
+        found.epoch(seconds, loss, accuracy(network, test, recipe.precision))
         found.write(peak_bytes=peak_bytes(device))
 
 
 def mlp_loss(recipe, network, x, y):
-    return functional.mse_loss(network(x), y, reduction="sum") / recipe.batch
+    with autocast(x.device, recipe.precision):
+        return functional.mse_loss(network(x), y, reduction="sum") / recipe.batch
 
 
 def mlp_step(recipe, network, optimizer, x, y, loss_of=mlp_loss):

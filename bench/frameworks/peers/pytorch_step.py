@@ -35,7 +35,7 @@ def packed(value):
 def main():
     arguments, recipe = parse_step(__doc__)
     device = torch.device(arguments.device)
-    pytorch_peer.set_up(device, arguments.cores, recipe.seed)
+    pytorch_peer.set_up(device, arguments.cores, recipe.precision, recipe.seed)
     flattened = FLATTENED[recipe.network]
     network = pytorch_networks.bare(recipe)
     x, y = torch.randn(recipe.batch, recipe.inputs), torch.randn(recipe.batch, recipe.outputs)

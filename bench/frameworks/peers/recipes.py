@@ -13,6 +13,9 @@ DEVIATION = 0.01
 WARM_UP_STEPS = 2  # untimed steps of the MLP, as in `rondo train mlp`
 
 NETWORKS = ("lenet", "resnet18", "mlp")
+# Arithmetic of convolutions and linear layers. In bf16 the activations are bfloat16, too; parameters, the
+# optimizer and the statistics of batch normalisation stay float32.
+PRECISIONS = ("fp32", "tf32", "bf16")
 DEFAULT_BATCH = {"lenet": 256, "resnet18": 256, "mlp": 256 * 27}
 DEFAULT_RATE = {"lenet": 0.2, "resnet18": 0.1, "mlp": 1e-4}
 
@@ -22,6 +25,7 @@ class Recipe:
     network: str
     batch: int
     learning_rate: float  # of plain SGD; for the MLP, of Adam
+    precision: str = "fp32"  # one of PRECISIONS
     seed: int = 0
     # LeNet and ResNet-18
     epochs: int = 10
@@ -59,13 +63,14 @@ def check_sizes(parser, arguments):
         parser.error(f"--lr is {arguments.lr}, must be above 0 and at most 1000")
 
 
-def recipe_of(network, arguments, checkpoint_layers=0):
+def recipe_of(network, arguments, precision, checkpoint_layers=0):
     images = min(arguments.limit or TRAINING_IMAGES, TRAINING_IMAGES)
     batch = arguments.batch or DEFAULT_BATCH[network]
     return Recipe(
         network=network,
         batch=batch if network == "mlp" else min(batch, images),
         learning_rate=arguments.lr or DEFAULT_RATE[network],
+        precision=precision,
         seed=arguments.seed,
         epochs=arguments.epochs,
         images=images,

@@ -10,7 +10,7 @@ UNITS = {"B": 1, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "TiB": 2**40}
 def command(program, recipe, data, log):
     """The command line. It writes its results to `log`, for images after every epoch."""
     asked = [program, "train", recipe.network, "--devices", "1", "--batch", recipe.batch,
-             "--lr", recipe.learning_rate, "--seed", recipe.seed]
+             "--lr", recipe.learning_rate, "--seed", recipe.seed, "--precision", recipe.precision]
     if recipe.network == "mlp":
         return asked + ["--mode", "single", "--layers", recipe.layers, "--width", recipe.width,
                         "--inputs", recipe.inputs, "--outputs", recipe.outputs, "--steps", recipe.steps,

@@ -20,10 +20,24 @@ def summarise(rows):
                     "train_loss", "peak_bytes", "device_bytes"):
             values = [run[key] for run in whole if run.get(key) is not None]
             row[key] = statistics.median(values) if values else None
-    times = {row["checkpoint_layers"]: time_of(row) for row in rows if row["program"] == "rondo"}
+    times = {work(row): time_of(row) for row in rows if row["program"] == "rondo"}
     for row in rows:
-        rondo, own = times.get(row["checkpoint_layers"]), time_of(row)
+        rondo, own = times.get(work(row)), time_of(row)
         row["times_rondo"] = own / rondo if rondo and own else None
+
+
+def work(row):
+    return row["precision"], row["checkpoint_layers"]
+
+
+def precision(row):
+    """The precision asked for, and in parentheses the measured ones if they differ."""
+    measured = next((run["rounding"]["measured"] for run in row["runs"] if "rounding" in run), {})
+    differing = {kind: found for kind, found in measured.items() if found != row["precision"]}
+    if not differing:
+        return row["precision"]
+    kinds = "" if len(differing) == len(measured) else " and ".join(differing) + " "
+    return f"{row['precision']} ({kinds}{' and '.join(sorted(set(differing.values())))})"
 
 
 def time_of(row):
@@ -32,25 +46,26 @@ def time_of(row):
 
 
 def cells(row):
-    """(program, time, first, accuracy or loss, peak, device, ratio), or the error."""
+    """(program, precision, time, first, accuracy or loss, peak, device, ratio), or the error."""
     seconds = time_of(row)
     if not seconds:
         errors = [run["error"] for run in row["runs"] if "error" in run]
-        return [title(row), errors[-1] if errors else "not run"] + [""] * 5
+        return [title(row), precision(row), errors[-1] if errors else "not run"] + [""] * 5
     time = in_time(seconds)
     if row.get("seconds_mean"):
         time += f" ± {in_time(row['seconds_deviation'])}"
     done = (f"{row['test_accuracy']:.4f}" if row.get("test_accuracy") is not None
             else f"{row['train_loss']:.6g}")
     short = [run for run in row["runs"] if "error" in run]
-    return [title(row), time, in_time(row["first_seconds"]) if row.get("first_seconds") else "-",
+    return [title(row), precision(row), time,
+            in_time(row["first_seconds"]) if row.get("first_seconds") else "-",
             done + (f" ({short[-1]['error']})" if short else ""),
             in_bytes(row.get("peak_bytes")), in_bytes(row.get("device_bytes")),
             f"{row['times_rondo']:.2f}" if row.get("times_rondo") else "-"]
 
 
 def header(network):
-    return ["program", "a step" if network == "mlp" else "an epoch", "the first",
+    return ["program", "precision", "a step" if network == "mlp" else "an epoch", "the first",
             "loss" if network == "mlp" else "accuracy", "peak", "of the GPU", "times rondo"]
 
 
@@ -66,7 +81,7 @@ def in_bytes(count):
 
 def text(network, rows):
     lines = [header(network)] + [cells(row) for row in rows]
-    widths = [max(len(line[column]) for line in lines if not (column == 1 and line[2:] == [""] * 5))
+    widths = [max(len(line[column]) for line in lines if not (column == 2 and line[3:] == [""] * 5))
               for column in range(len(lines[0]))]
     return "\n".join(
         f"{network}" if number < 0
