@@ -122,8 +122,8 @@ struct Sums {
     }
   }
 
-  // Stores the columns from `first` to `first` + kWidth - 1: column c of the rows from r to r + kPerThreadM - 1 to
-  // address(r, c - first), at a distance of `stride` floats.
+  // Stores the columns from `first` to `first` + kWidth - 1: column c of the rows from r to r + kPerThreadM -
+  // 1 to address(r, c - first), at a distance of `stride` floats.
   template <int kWidth, class Address>
   __device__ __forceinline__ void store(int stride, int first, Address address) const {
     RONDO_UNROLL
@@ -206,8 +206,8 @@ struct Products {
 
   float values[kFrequencies][Tile::kRows * kStride + 16];
 
-  // With kCombinesLoads, 8 lanes store 16 bytes each at a time: 4 to the row of one thread of the grid and 4 to
-  // that of the next, 8 rows further. Exchanging 16 columns of every other 8 rows puts them into different
+  // With kCombinesLoads, 8 lanes store 16 bytes each at a time: 4 to the row of one thread of the grid and 4
+  // to that of the next, 8 rows further. Exchanging 16 columns of every other 8 rows puts them into different
   // banks. Rows of 16 columns, for the GPUs with the least shared memory, keep a 2-way conflict.
   static __device__ __forceinline__ int at(int row, int column) {
     if constexpr (!Tile::kVectors && kCombinesLoads && kColumns % 32 == 0) {
