@@ -1,6 +1,6 @@
-// Idea:      ldmatrix loads four 8 x 16-byte matrices for a warp: a fragment of A, or two of B. The copies are
+// Idea:      ldmatrix loads four 8 x 16-byte matrices for a warp: a fragment of A, or two of B. Copies are
 //            16 bytes wide. No padding: the 16-byte chunks of a row are permuted (swizzled) by the number of
-//            the row, so that neither the copies nor ldmatrix meet in a bank. tensor_tile.cuh has the layouts.
+//            the row, so that neither copies nor ldmatrix meet in a bank. tensor_tile.cuh has the layouts.
 // Builds on: gemm_tc_02_shared_tiles, gemm_05_vectorised.
 // Limit now: load, barrier, multiply, barrier: tensor cores wait for the copies, and the copies for them.
 // Next:      gemm_tc_04_pipelined: several k-tiles in flight, and fragments one step ahead.
