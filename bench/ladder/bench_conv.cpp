@@ -6,6 +6,7 @@
 #include <rondo/bench/support/bench.h>
 
 #include <string>
+#include <type_traits>
 #include <utility>
 
 namespace rondo::bench {
@@ -17,7 +18,9 @@ void time_convolution(benchmark::State& state, const ConvLayer& layer, ConvOp op
   Convolution<T> convolution(layer, algorithm, math);
   const double rounding = sizeof(T) == 2 ? 0x1p-9 : math == Math::tf32 ? 0x1p-11 : 0x1p-24;
   if (!convolution.is_right(op, rounding)) return state.SkipWithError("the convolution is wrong");
-  time_device_work(state, Cache::hot, convolution.work(layer),
+  const Work work = convolution.work(layer);
+  const bool strict = std::is_same_v<T, float> && math == Math::fp32;
+  time_device_work(state, Cache::hot, work, strict ? bound_of(work) : Bound{},
                    [&](cudaStream_t on) { return convolution.run(op, on); });
 }
 

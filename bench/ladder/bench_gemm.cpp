@@ -7,6 +7,7 @@
 #include <rondo/kernels/runtime/platform.h>
 
 #include <string>
+#include <type_traits>
 
 namespace rondo::bench {
 namespace {
@@ -26,7 +27,9 @@ void time_product(benchmark::State& state, const Variant<T>& variant, const Prod
   throw_if_error(product.run(variant.run, variant.math, stream));
   stream.synchronize();
   if (!product.is_right(variant.math)) return state.SkipWithError("the product is wrong");
-  time_device_work(state, Cache::hot, product.work(),
+  const Work work = product.work();
+  const bool strict = std::is_same_v<T, float> && variant.math == Math::fp32;
+  time_device_work(state, Cache::hot, work, strict ? bound_of(work) : Bound{},
                    [&](cudaStream_t on) { return product.run(variant.run, variant.math, on); });
 }
 

@@ -91,7 +91,10 @@ struct Product {
 // Whether the current device has such products: calls `gemm` for empty matrices.
 template <class T>
 bool is_on_device(TensorRung::Run<T> gemm, Math math) {
-  return gemm({}, {}, {}, {.math = math}, {}, nullptr).ok();
+  const Status status = gemm({}, {}, {}, {.math = math}, {}, nullptr);
+  if (status.code() == StatusCode::bad_argument) return false;
+  throw_if_error(status);
+  return true;
 }
 
 // Whether wgmma, where it multiplies, takes this layout: tf32 only along k.

@@ -3,7 +3,6 @@
 #include <rondo/bench/support/inputs.h>
 
 #include <algorithm>
-#include <array>
 #include <utility>
 #include <vector>
 
@@ -63,15 +62,35 @@ std::vector<double> cold_samples(benchmark::State& state, cudaStream_t stream,
   return samples;
 }
 
+// A row of calls, launched as one graph.
+class HotRow {
+ public:
+  HotRow(cudaStream_t stream, const EnqueueFunction& enqueue)
+      : stream_(stream), count_(count(stream, enqueue)), row_(stream, enqueue, count_) {
+    row_.launch(stream);
+  }
+  // Of one call.
+  double seconds() {
+    return seconds_of(stream_, [&](cudaStream_t s) { row_.launch(s); }) / count_;
+  }
+
+ private:
+  static int count(cudaStream_t stream, const EnqueueFunction& enqueue) {
+    const double once = seconds_of(stream, [&](cudaStream_t s) { throw_if_error(enqueue(s)); });
+    return std::clamp(static_cast<int>(kRowSeconds / std::max(once, 1e-9)), 1, kLongestRow);
+  }
+
+  cudaStream_t stream_;
+  int count_;
+  Row row_;
+};
+
 std::vector<double> hot_samples(benchmark::State& state, cudaStream_t stream,
                                 const EnqueueFunction& enqueue) {
-  const double once = seconds_of(stream, [&](cudaStream_t s) { throw_if_error(enqueue(s)); });
-  const int count = std::clamp(static_cast<int>(kRowSeconds / std::max(once, 1e-9)), 1, kLongestRow);
-  Row row(stream, enqueue, count);
-  row.launch(stream);
+  HotRow row(stream, enqueue);
   std::vector<double> samples;
   for (auto _ : state) {
-    samples.push_back(seconds_of(stream, [&](cudaStream_t s) { row.launch(s); }) / count);
+    samples.push_back(row.seconds());
     state.SetIterationTime(samples.back());
   }
   return samples;
@@ -141,13 +160,11 @@ void time_device_work(benchmark::State& state, Cache cache, const Work& work, co
   }
 }
 
-double median_seconds_of(cudaStream_t stream, const EnqueueFunction& enqueue) {
-  const auto call = [&] { return seconds_of(stream, [&](cudaStream_t s) { throw_if_error(enqueue(s)); }); };
-  call();
-  std::array<double, 7> seconds;
-  std::generate(seconds.begin(), seconds.end(), call);
-  std::nth_element(seconds.begin(), seconds.begin() + 3, seconds.end());
-  return seconds[3];
+double hot_seconds_of(cudaStream_t stream, const EnqueueFunction& enqueue) {
+  HotRow row(stream, enqueue);
+  std::vector<double> samples(7);
+  for (double& sample : samples) sample = row.seconds();
+  return median(std::move(samples));
 }
 
 namespace {

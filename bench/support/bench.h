@@ -56,7 +56,7 @@ void time_device_work(benchmark::State& state, Cache cache, const Work& work, co
 void time_device_work(benchmark::State& state, Cache cache, const Work& work, const Bound& bound,
                       const EnqueueFunction& enqueue);
 
-// main() calls `f` when it has found a device: for benchmarks that not every device can run. Returns true.
+// Registers benchmarks once the device is known, so that unsupported ones can be left out. Returns true.
 bool register_on_device(std::function<void()> f);
 void register_benchmarks();  // calls all of them
 
@@ -66,7 +66,7 @@ Buffer<float> normal_buffer(int64_t count, uint64_t seed);
 
 // Seconds between two events, one before and one after the work of `enqueue`. Waits for the work.
 double seconds_of(cudaStream_t stream, const std::function<void(cudaStream_t)>& enqueue);
-// The median of seven calls after one that warms up: the time of a peer, as the bound of what follows.
-double median_seconds_of(cudaStream_t stream, const EnqueueFunction& enqueue);
+// Seconds of a hot call, as time_device_work() measures it; used for peers.
+double hot_seconds_of(cudaStream_t stream, const EnqueueFunction& enqueue);
 
 }  // namespace rondo::bench

@@ -71,7 +71,7 @@ void by_rondo(benchmark::State& state, const ConvLayer& layer, ConvOp op, const 
   const auto peer = [&](cudaStream_t on) {
     return cudnn.run(ours.x.data(), ours.y.data(), ours.filter.data(), on);
   };
-  const Bound bound = {median_seconds_of(stream, peer), concat("cuDNN ", name_of(arithmetic.peer))};
+  const Bound bound = {hot_seconds_of(stream, peer), concat("cuDNN ", name_of(arithmetic.peer))};
   if (!ours.is_right(op, rounding_of(arithmetic.peer)))
     return state.SkipWithError("the convolution is wrong");
   time_device_work(state, Cache::hot, ours.work(layer), bound,

@@ -112,9 +112,8 @@ template <class T>
 void by_rung(benchmark::State& state, const ProductShape& shape, Math math, TensorRung::Run<T> rung) {
   Product<T> product(shape);
   Stream stream;
-  const Bound peer = {
-      median_seconds_of(stream, [&](cudaStream_t s) { return cublas().run(product, math, s); }),
-      concat("cuBLAS ", name_of_peer<T>(math))};
+  const Bound peer = {hot_seconds_of(stream, [&](cudaStream_t s) { return cublas().run(product, math, s); }),
+                      concat("cuBLAS ", name_of_peer<T>(math))};
   product.c.fill_bytes(0xff);  // NaN
   const auto work = [&](cudaStream_t s) { return product.run(rung, math, s); };
   throw_if_error(work(stream));

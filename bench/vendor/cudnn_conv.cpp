@@ -64,7 +64,9 @@ struct CudnnConv::Choice {
 std::unique_ptr<CudnnConv::Choice> CudnnConv::choose(const ConvLayer& l, ConvMath math, Channels channels) {
   const auto size = [](int64_t value) { return static_cast<int>(value); };
   const cudnnTensorFormat_t format = channels == Channels::last ? CUDNN_TENSOR_NHWC : CUDNN_TENSOR_NCHW;
-  const cudnnMathType_t math_type = math == ConvMath::fp32 ? CUDNN_FMA_MATH : CUDNN_DEFAULT_MATH;
+  const cudnnMathType_t math_type = math == ConvMath::fp32   ? CUDNN_FMA_MATH
+                                    : math == ConvMath::tf32 ? CUDNN_DEFAULT_MATH  // which permits tf32
+                                                             : CUDNN_TENSOR_OP_MATH;
   const cudnnDataType_t type = math == ConvMath::bf16 ? CUDNN_DATA_BFLOAT16 : CUDNN_DATA_FLOAT;
   auto made = std::make_unique<Choice>();
   made->channels = channels;

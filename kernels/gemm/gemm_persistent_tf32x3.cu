@@ -3,8 +3,8 @@
 //
 // wgmma reads B from shared memory, so both parts of B have to be there. A may be in registers: each consumer
 // loads its fragments of A with ldmatrix and splits them, which saves half of the bytes that wgmma reads.
-// The three warps beside the loading thread split B. They stand between it and the consumers, with an
-// mbarrier for each stage: `full`, then `split`, then `empty`.
+// The three warps beside the loading thread split B. Each stage has three mbarriers: `full` (loaded), `split`
+// (B is split) and `empty` (released).
 //
 // Tensor cores truncate their sums. So the small products and the large one of a step (8 of k) have a sum of
 // their own, which begins at zero, and an fp32 addition adds it to the others. While one consumer warpgroup
@@ -31,7 +31,8 @@ struct Shared : WgmmaShared<SplitTile> {  // b: the large parts, after the split
   ptx::Mbarrier split[SplitTile::kStages];
 };
 
-// The role of the splitting threads, for one tile. A part takes the place of its value, so the swizzle stays.
+// The role of the splitting threads, for one tile. The large part overwrites its value, so the layout does
+// not change.
 __device__ __forceinline__ void split_b(Shared& shared, RingPosition<SplitTile::kStages>& at,
                                         const TileWork& work) {
   const int first = static_cast<int>(threadIdx.x) - 32;
@@ -102,6 +103,7 @@ __device__ __forceinline__ void multiply(WgmmaSums<SplitTile>& sums, Shared& sha
       RONDO_UNROLL_ON_GPU
       for (int j = 0; j < SplitTile::kN / 2; ++j) sums.d[0][j] += of_step.d[0][j];
     }
+    __syncwarp();  // every lane has read A, and one arrives for all
     release_stage(shared, at.stage);
     at.advance();
   }

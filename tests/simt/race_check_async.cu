@@ -50,21 +50,65 @@ __global__ void pass_on_twice(bool syncwarp) {
   }
 }
 // A ring of one slot: full is barrier 0, empty is barrier 1.
-__global__ void ring(bool wait_for_empty) {
+__global__ void ring(bool wait_first) {
   init(1, 0);
   init(1, 1);
   for (unsigned step = 0; step < 4; ++step) {
     if (threadIdx.x == 0) {
-      if (wait_for_empty) ptx::mbarrier_wait(barrier(1), (step & 1) ^ 1);
+      if (wait_first) ptx::mbarrier_wait(barrier(1), (step & 1) ^ 1);
       shared<int>(0) = 1;                                        // ring: write
+      if (!wait_first) ptx::mbarrier_wait(barrier(1), (step & 1) ^ 1);
       ptx::mbarrier_arrive(barrier(0));
     } else if (threadIdx.x == 32) {
       ptx::mbarrier_wait(barrier(0), step & 1);
       use(shared<int>(0));                                       // ring: read
       ptx::mbarrier_arrive(barrier(1));
     }
-    if (!wait_for_empty) __syncwarp();  // no order between the two
   }
+}
+
+// Warps 0 to 2 read what warp 3 overwrites; each releases for itself.
+__global__ void three_readers(unsigned silent) {
+  init(silent < 3 ? 2 : 3);
+  if (threadIdx.x == 0) shared<int>(0) = 1;
+  __syncthreads();
+  if (threadIdx.x % 32 != 0) return;
+  if (threadIdx.x < 96) {
+    use(shared<int>(0));                                         // three_readers: read
+    if (threadIdx.x / 32 != silent) ptx::mbarrier_arrive(barrier());
+  } else {
+    ptx::mbarrier_wait(barrier(), 0);
+    shared<int>(0) = 2;                                          // three_readers: write
+  }
+}
+// Thread 0 waits for phase 0 only, and runs again when phase 1 has completed, too.
+__global__ void late_waiter() {
+  init(1);
+  if (threadIdx.x == 0) {
+    ptx::mbarrier_wait(barrier(), 0);
+    use(shared<int>(0));                                         // late_waiter: read
+  } else if (threadIdx.x == 32) {
+    shared<int>(1) = 1;
+    ptx::mbarrier_arrive(barrier());
+    shared<int>(0) = 1;                                          // late_waiter: write
+    ptx::mbarrier_arrive(barrier());
+  }
+}
+// The other threads use the mbarrier without a barrier after its initialization.
+__global__ void init_mbarrier(bool barrier_after) {
+  if (threadIdx.x == 0) ptx::mbarrier_init(barrier(), blockDim.x);  // init_mbarrier: init
+  if (barrier_after) __syncthreads();
+  ptx::mbarrier_arrive(barrier());                               // init_mbarrier: arrive
+}
+// cp.async, a fence by each thread, and a counter: the last thread reads all.
+__global__ void copies_and_fences(const int* from, int* count) {
+  simt::async_copy<4>(&shared<int>(threadIdx.x), from + threadIdx.x);
+  simt::async_commit();
+  simt::async_wait(0);
+  __threadfence();
+  if (atomicAdd(count, 1) != static_cast<int>(blockDim.x) - 1) return;
+  __threadfence();
+  for (unsigned i = 0; i < blockDim.x; ++i) use(shared<int>(i));
 }
 
 // A bulk copy to the beginning of shared memory, of which every thread reads a word.
@@ -91,6 +135,7 @@ __global__ void bulk_without_wait(const int* from, bool wait) {
     ptx::mbarrier_wait(barrier(), 0);
   }
 }
+__global__ void copy_without_init(const int* from) { ptx::bulk_load(&shared<int>(0), from, 16, barrier()); }
 // The second copy overwrites what threads read.
 __global__ void bulk_refill(const int* from, bool barrier_between) {
   init(1, 0);
@@ -107,7 +152,7 @@ __global__ void bulk_refill(const int* from, bool barrier_between) {
 }
 
 // A warpgroup multiplies zeros; afterwards thread 0 overwrites an operand.
-enum class Release { no_wait, own_warp, all_warps };
+enum class Release { no_wait, only_own_wait, all_warps };
 __global__ void product(Release release) {
   for (unsigned i = threadIdx.x; i < 1024; i += blockDim.x) shared<int>(i) = 0;
   ptx::async_proxy_fence();
@@ -150,6 +195,44 @@ TEST_F(RaceCheckAsync, SlotMustBeReleasedBeforeItIsFilled) {
   expect_race("ring: write", "ring: read", [&] { launch(1, 64, 4096, nullptr, ring, false); });
 }
 
+TEST_F(RaceCheckAsync, EveryReaderMustReleaseTheSlot) {
+  expect_silent([&] { launch(1, 128, 4096, nullptr, three_readers, 3u); });
+  for (const unsigned silent : {0u, 1u, 2u}) {
+    const Finding finding = expect_race("three_readers: read", "three_readers: write", [&] {
+      launch(1, 128, 4096, nullptr, three_readers, silent);
+    });
+    EXPECT_EQ(finding.earlier->thread.x, 32 * silent);
+  }
+}
+
+TEST_F(RaceCheckAsync, WaitLearnsOnlyOfItsPhase) {
+  expect_race("late_waiter: write", "late_waiter: read",
+              [&] { launch(1, 64, 4096, nullptr, late_waiter); });
+}
+
+TEST_F(RaceCheckAsync, InitializationMustBeOrdered) {
+  expect_silent([&] { launch(2, 64, 4096, nullptr, init_mbarrier, true); });
+  expect_race("init_mbarrier: init", "init_mbarrier: arrive",
+              [&] { launch(1, 64, 4096, nullptr, init_mbarrier, false); });
+}
+
+TEST_F(RaceCheckAsync, UninitializedMbarrierIsAFault) {
+  int* const from = allocate<int>(64);
+  CUDA_OK(cudaMemset(from, 0, 256));
+  EXPECT_EQ(simt::start_check(), cudaSuccess);
+  launch(1, 1, 4096, nullptr, copy_without_init, from);
+  EXPECT_EQ(cudaDeviceSynchronize(), cudaErrorLaunchFailure);
+  simt::stop_check();
+  cudaDeviceReset();
+}
+
+TEST_F(RaceCheckAsync, CopiesAreOrderedByFences) {
+  int* const from = allocate<int>(65);
+  CUDA_OK(cudaMemset(from, 0, 260));
+  expect_silent([&] { launch(1, 64, 256, nullptr, copies_and_fences, from, from + 64); });
+  CUDA_OK(cudaFree(from));
+}
+
 TEST_F(RaceCheckAsync, BulkCopies) {
   int* const from = allocate<int>(64);
   CUDA_OK(cudaMemset(from, 0, 256));
@@ -168,9 +251,12 @@ TEST_F(RaceCheckAsync, BulkCopies) {
                 [&] { launch(1, 64, 4096, nullptr, bulk_refill, from, false); });
   }
   simt::set_late_copies(false);
-  // Only thread 0 waits, and the copy has finished when the others read.
-  expect_race("bulk_tile: copy", "bulk_tile: read",
-              [&] { launch(1, 64, 4096, nullptr, bulk_tile, from, false, false); });
+  // Only thread 0 waits, and the copy has finished when the others read, or is issued after they did.
+  const Finding finding = expect_race("bulk_tile: copy", "bulk_tile: read", [&] {
+    launch(1, 64, 4096, nullptr, bulk_tile, from, false, false);
+  });
+  const bool copy_first = finding.earlier->kind == simt::AccessKind::bulk_copy_store;
+  EXPECT_EQ(says(finding, "has not waited for the phase of the copy's mbarrier"), copy_first) << finding.text;
   CUDA_OK(cudaFree(from));
 }
 
@@ -183,8 +269,9 @@ TEST_F(RaceCheckAsync, OperandsOfProducts) {
                    [&] { launch(1, 128, 4096, nullptr, product, Release::no_wait); });
     EXPECT_TRUE(says(unfinished, "an operand of an unfinished wgmma")) << unfinished.text;
     const Finding race = expect_race("product: wgmma", "product: write",
-                                     [&] { launch(1, 128, 4096, nullptr, product, Release::own_warp); });
+                                     [&] { launch(1, 128, 4096, nullptr, product, Release::only_own_wait); });
     EXPECT_TRUE(says(race, "reads by wgmma")) << race.text;
+    EXPECT_TRUE(says(race, "Not all four warps of the warpgroup have waited")) << race.text;
   }
   simt::set_late_copies(false);
 }

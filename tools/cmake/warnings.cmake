@@ -4,7 +4,7 @@ set(RONDO_WERROR OFF CACHE STRING "Turn compiler warnings into errors: ON, OFF, 
 set_property(CACHE RONDO_WERROR PROPERTY STRINGS ON OFF KNOWN)
 
 set(rondo_warnings -Wall -Wextra)
-if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
   # g++ 12 sees accesses out of bounds in std::string where there are none (GCC bugs 105329, 105651).
   list(APPEND rondo_warnings -Wno-restrict -Wno-array-bounds -Wno-stringop-overflow)
 endif()
@@ -45,7 +45,7 @@ if(rondo_werror_host)
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
     # These depend on what was inlined, and so on the processor of -march=native and on precompiled headers: a
     # build elsewhere would fail. They are shown.
-    foreach(name maybe-uninitialized dangling-pointer free-nonheap-object use-after-free)
+    foreach(name maybe-uninitialized dangling-pointer free-nonheap-object use-after-free stringop-overread)
       list(APPEND rondo_warnings -Wno-error=${name})
     endforeach()
   endif()

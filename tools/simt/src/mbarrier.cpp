@@ -61,6 +61,17 @@ void check_tx(const char* instruction, const void* barrier, const Place& place, 
          [&] { return "would have a tx-count of " + std::to_string(tx) + ", beyond 2^20 - 1"; });
 }
 
+#define SIMT_PLACE __builtin_extract_return_addr(__builtin_return_address(0))
+
+// The check sees an mbarrier as a word that its initialization writes and that all else updates.
+void observe_word(const void* instruction, const void* barrier, AccessKind kind) {
+  detail::tell_observer([&](Observer& observer) {
+    observer.mbarrier_access(thread_rank, {instruction, reinterpret_cast<uintptr_t>(barrier),
+                                           sizeof(MbarrierState), kind, AccessSpace::shared,
+                                           kind == AccessKind::atomic});
+  });
+}
+
 // Completes the current phase if nothing is missing. Late copies need a thread that waits.
 void complete_phase(Block& block, MbarrierUse& use) {
   MbarrierState state = load_state(use.address);
@@ -76,21 +87,26 @@ void complete_phase(Block& block, MbarrierUse& use) {
   state.tx = 0;
   state.parity ^= 1;
   store_state(use.address, state);
-  detail::tell_observer([&](Observer& observer) { observer.mbarrier_completes(use.address); });
+  detail::tell_observer([&](Observer& observer) {
+    observer.mbarrier_completes(use.address);
+    for (const Fiber* fiber = use.waiting.head(); fiber; fiber = fiber->next)
+      observer.mbarrier_waited(fiber->rank, use.address);
+  });
   block.wake(use.waiting);
 }
 
-void arrive(const char* instruction, void* barrier, unsigned bytes, const Place& place) {
-  Block& block = running_block(instruction);
-  MbarrierState state = checked_state(instruction, barrier, place);
+void arrive(const char* name, void* barrier, unsigned bytes, const Place& place, const void* instruction) {
+  Block& block = running_block(name);
+  MbarrierState state = checked_state(name, barrier, place);
+  observe_word(instruction, barrier, AccessKind::atomic);
   MbarrierUse& use = block.async().use_of(barrier);
   // All arrivals are there, but not all bytes: on a GPU this arrival would belong to either phase.
   if (state.pending == 0)
-    fail(instruction, barrier, place, [&] {
+    fail(name, barrier, place, [&] {
       return "has all arrivals of its phase, and nothing has waited for its bytes (" + described(state, {}) +
              ")";
     });
-  check_tx(instruction, barrier, place, state.tx + int64_t{bytes});
+  check_tx(name, barrier, place, state.tx + int64_t{bytes});
   state.tx += bytes;
   --state.pending;
   store_state(barrier, state);
@@ -142,6 +158,7 @@ void mbarrier_init(void* barrier, unsigned count, Place place) {
   state.count = state.pending = count;
   state.initialized = MbarrierState::kInitialized;
   store_state(barrier, state);
+  observe_word(SIMT_PLACE, barrier, AccessKind::store);
   detail::tell_observer([&](Observer& observer) { observer.mbarrier_inits(barrier); });
 }
 
@@ -153,12 +170,13 @@ void mbarrier_invalidate(void* barrier, Place place) {
     fail(kName, barrier, place,
          [&] { return "is in the middle of a phase (" + described(state, use.loads) + ")"; });
   std::memset(barrier, 0xFF, sizeof(state));
+  observe_word(SIMT_PLACE, barrier, AccessKind::store);
 }
 
-void mbarrier_arrive(void* barrier, Place place) { arrive("mbarrier.arrive", barrier, 0, place); }
+void mbarrier_arrive(void* barrier, Place place) { arrive("mbarrier.arrive", barrier, 0, place, SIMT_PLACE); }
 
 void mbarrier_arrive_expect_tx(void* barrier, unsigned bytes, Place place) {
-  arrive("mbarrier.arrive.expect_tx", barrier, bytes, place);
+  arrive("mbarrier.arrive.expect_tx", barrier, bytes, place, SIMT_PLACE);
 }
 
 void mbarrier_wait(void* barrier, unsigned parity, Place place) {
@@ -167,9 +185,12 @@ void mbarrier_wait(void* barrier, unsigned parity, Place place) {
   const MbarrierState state = checked_state(kName, barrier, place);
   if (parity > 1)
     fail(kName, barrier, place, [&] { return "has no phase of parity " + std::to_string(parity); });
-  if (state.parity == parity) block.wait_for(barrier, place);
+  observe_word(SIMT_PLACE, barrier, AccessKind::atomic);
+  if (state.parity == parity)
+    block.wait_for(barrier, place);
+  else
+    detail::tell_observer([&](Observer& observer) { observer.mbarrier_waited(thread_rank, barrier); });
   tsan_acquire(barrier);
-  detail::tell_observer([&](Observer& observer) { observer.mbarrier_waited(thread_rank, barrier); });
 }
 
 void Block::wait_for(void* barrier, Place place) {

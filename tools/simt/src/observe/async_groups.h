@@ -1,5 +1,4 @@
-// AsyncGroups: the groups of asynchronous operations of one thread, which end in the order of their numbers:
-// those of cp.async, and those of wgmma.
+// AsyncGroups: the groups of cp.async, or of wgmma, of one thread. They finish in order.
 #pragma once
 
 #include <algorithm>
@@ -29,7 +28,7 @@ class AsyncGroups {
   bool finished(uint32_t group) const { return group < finished_; }
 
   // When the thread waited for a finished group.
-  Time waited(uint32_t group) const {
+  Time time_of_wait(uint32_t group) const {
     return std::upper_bound(waits_.begin(), waits_.end(), group,
                             [](uint32_t g, const Wait& wait) { return g < wait.finished; })
         ->time;

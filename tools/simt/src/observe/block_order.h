@@ -2,8 +2,9 @@
 //
 // A barrier orders all threads that take part in it, so most of the order is one number per thread: how many
 // barriers it has passed. Between two barriers __syncwarp orders the lanes of one warp: each thread has a
-// vector clock of the 32 lanes of its warp. Shuffles and votes order nothing. mbarriers (mbarrier_order.h)
-// order any threads, and bulk copies. Fences are in fence_order.h.
+// vector clock of the 32 lanes of its warp. Shuffles and votes order nothing. mbarriers
+// (mbarrier_order.h) order threads of different warps, and order bulk copies before the threads that wait for
+// them. Fences are in fence_order.h.
 //
 // Asynchronous operations end when they are waited for. Those of cp.async belong to a thread; a wgmma belongs
 // to a warpgroup, and has ended when each of its four warps has waited.
@@ -25,7 +26,8 @@ class BlockOrder {
   // When an action of a thread took place.
   struct Time {
     uint32_t barrier;  // barriers that the thread had passed
-    uint32_t step;     // of the thread: __syncwarps and fences that it had passed, plus one
+    uint32_t step;     // of the thread: one more than its __syncwarps, fences and arrivals, and with mbarriers
+                       // also its barriers
   };
   using LaneSteps = std::array<uint32_t, 32>;
 
@@ -67,7 +69,7 @@ class BlockOrder {
       threads_[thread].fence = std::max(threads_[thread].fence, fence);
     }
     if (mbarriers_.any()) {
-      mbarriers_.meet(arrived_, [&](unsigned thread) { return threads_[thread].step++; });
+      mbarriers_.synchronize(arrived_, [&](unsigned thread) { return threads_[thread].step++; });
     }
     arrived_.clear();
   }
@@ -83,7 +85,7 @@ class BlockOrder {
       fence = std::max(fence, threads_[thread].fence);
       if (mbarriers_.any()) lanes_.push_back(thread);
     }
-    mbarriers_.meet(lanes_, [&](unsigned thread) { return threads_[thread].step; });
+    mbarriers_.synchronize(lanes_, [&](unsigned thread) { return threads_[thread].step; });
     lanes_.clear();
     for (unsigned rest = lanes; rest != 0; rest &= rest - 1) {
       const unsigned thread = 32 * warp + static_cast<unsigned>(std::countr_zero(rest));
@@ -126,7 +128,7 @@ class BlockOrder {
     for (unsigned warp = leader / 32; warp < leader / 32 + 4; ++warp)
       all = all && any_lane(warp, [&](unsigned thread) {
               const Groups& products = threads_[thread].products;
-              return products.finished(group) && ordered(thread, products.waited(group), second);
+              return products.finished(group) && ordered(thread, products.time_of_wait(group), second);
             });
     return all;
   }

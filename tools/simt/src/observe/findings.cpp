@@ -104,6 +104,14 @@ std::string reason(const Finding& finding, Relation relation) {
       return "The warp has not waited for the group of this product.";
     return "The thread that issued the copy has not waited for its group.";
   }
+  if (earlier.kind == AccessKind::product_load)
+    return "Not all four warps of the warpgroup have waited for this product, or nothing orders their waits "
+           "before "
+           "this access.";
+  if (earlier.kind == AccessKind::bulk_copy_store)
+    return "This thread has not waited for the phase of the copy's mbarrier, and nothing orders it after a "
+           "thread "
+           "that has.";
   const bool one_atomic = access.atomic != earlier.atomic;
   const std::string note = one_atomic ? " An atomic orders only atomics." : "";
   switch (relation) {

@@ -123,7 +123,7 @@ void observe_bulk_load(const void* place, const void* mbarrier, const void* to, 
                        size_t bytes, unsigned index) {
   if (!observer) return;
   const unsigned thread = thread_rank / 32 * 32 + index % 32;
-  const BulkCopy copy = {thread_rank, mbarrier};
+  const BulkCopy copy = {thread_rank, mbarrier, static_cast<unsigned>(bytes)};
   if (from)
     observer->bulk_access(
         thread,

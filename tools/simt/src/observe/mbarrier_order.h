@@ -1,10 +1,9 @@
 // MbarrierOrder: which actions of the threads of a block happen before which, by its mbarriers.
 //
-// An arrival releases what its thread has done and what it knows of others. A thread that has waited for a
-// phase knows what the arrivals up to this phase released, and that the bulk copies of the phase have
-// finished. Each thread therefore has a vector clock: for every thread of the block the step up to which its
-// actions are known, and for every mbarrier the number of phases whose copies are known. A block without
-// mbarriers has no clocks.
+// An arrival releases what its thread has done and what it knows of others. A wait acquires what all arrivals
+// up to its phase released, and the phase's bulk copies. Each thread therefore has a vector clock: for every
+// thread of the block the step up to which its actions are known, and for every mbarrier the number of phases
+// whose copies are known. A block without mbarriers has no clocks.
 #pragma once
 
 #include <algorithm>
@@ -23,14 +22,15 @@ class MbarrierOrder {
   }
   bool any() const { return !barriers_.empty(); }
 
-  // The number of the mbarrier at `address`.
-  uint32_t init(const void* address) {
+  void init(const void* address) {
     clocks_.resize(threads_);
-    const uint32_t index = find(address);
-    if (index == barriers_.size()) barriers_.push_back({address, 0, {}, {}});
-    return index;
+    if (!has(address)) barriers_.push_back({address, 0, {}, {}});
+    Mbarrier& barrier = barriers_[index_of(address)];  // its phases go on if it is initialized again
+    barrier.arrived.clear();
+    barrier.completed.clear();
   }
-  uint32_t find(const void* address) const {
+  bool has(const void* address) const { return index_of(address) < barriers_.size(); }
+  uint32_t index_of(const void* address) const {
     uint32_t index = 0;
     while (index < barriers_.size() && barriers_[index].address != address) ++index;
     return index;
@@ -38,19 +38,19 @@ class MbarrierOrder {
 
   // `thread` arrives, and has done everything up to `step`.
   void arrive(const void* address, unsigned thread, uint32_t step) {
-    Mbarrier& barrier = barriers_[init(address)];
+    Mbarrier& barrier = barriers_[index_of(address)];
     join(barrier.arrived, clocks_[thread]);
     raise(barrier.arrived, thread, step);
   }
   void complete(const void* address) {
-    const uint32_t index = init(address);
+    const uint32_t index = index_of(address);
     Mbarrier& barrier = barriers_[index];
     ++barrier.phases;
     join(barrier.completed, barrier.arrived);
     raise(barrier.completed, threads_ + index, barrier.phases);
   }
   void waited(const void* address, unsigned thread) {
-    join(clocks_[thread], barriers_[init(address)].completed);
+    join(clocks_[thread], barriers_[index_of(address)].completed);
   }
 
   // A bulk copy that is issued now finishes with this phase, counted from 1, of the mbarrier `index`.
@@ -64,9 +64,9 @@ class MbarrierOrder {
     return at(clocks_[second], first) >= step;
   }
 
-  // Threads that have met know what each of them did and knew. `step` returns a thread's step.
+  // Threads that have met at a barrier know what each of them did and knew. `step` returns a thread's step.
   template <class Threads, class Step>
-  void meet(const Threads& threads, Step step) {
+  void synchronize(const Threads& threads, Step step) {
     Clock all;
     for (const unsigned thread : threads) {
       join(all, clocks_[thread]);
@@ -76,7 +76,7 @@ class MbarrierOrder {
   }
 
  private:
-  using Clock = std::vector<uint32_t>;  // by thread, then by mbarrier; what is not there is 0
+  using Clock = std::vector<uint32_t>;  // by thread, then by mbarrier; missing entries are 0
   struct Mbarrier {
     const void* address;
     uint32_t phases;  // that have completed

@@ -35,6 +35,7 @@ struct Access {
 struct BulkCopy {
   unsigned thread;  // that issued it
   const void* mbarrier;
+  unsigned bytes;  // of this part in global memory
 };
 
 class Observer {
@@ -65,6 +66,7 @@ class Observer {
   virtual void fence(unsigned /*thread*/) {}
   virtual void async_commit(unsigned /*thread*/) {}
   virtual void async_wait(unsigned /*thread*/, int /*groups*/) {}
+  virtual void mbarrier_access(unsigned /*thread*/, const Access& /*access*/) {}  // to the mbarrier itself
   virtual void mbarrier_inits(const void* /*mbarrier*/) {}
   virtual void mbarrier_arrives(unsigned /*thread*/, const void* /*mbarrier*/) {}
   virtual void mbarrier_completes(const void* /*mbarrier*/) {}

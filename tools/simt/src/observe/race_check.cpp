@@ -10,6 +10,8 @@
 namespace simt {
 namespace {
 
+static_assert(static_cast<int>(AccessKind::product_load) < 8);  // Cell::kind has 3 bits
+
 // A cell has room for half of an address: the distance of the instruction from the check itself, which is in
 // the same program. 0: too far away.
 const auto anchor = reinterpret_cast<intptr_t>(&start_check);
@@ -118,12 +120,13 @@ void RaceCheck::bulk_access(unsigned, const Access& access, const BulkCopy& copy
   Cell me = cell(copy.thread, access);
   if (access.space == AccessSpace::global) {
     me.kind = static_cast<uint8_t>(AccessKind::bulk_copy_load);
-    visit_global(access.address, access.bytes, [&](const Target& target) { this->access(target, me); });
+    visit_global(access.address, copy.bytes, [&](const Target& target) { this->access(target, me); });
     return;
   }
   me.kind = static_cast<uint8_t>(AccessKind::bulk_copy_store);
+  if (!threads_.mbarriers().has(copy.mbarrier)) return;  // not initialized: a fault follows
   me.flags = Cell::kAsync;
-  me.barrier = threads_.mbarriers().find(copy.mbarrier);
+  me.barrier = threads_.mbarriers().index_of(copy.mbarrier);
   me.step = threads_.mbarriers().phase_of_copy(me.barrier);
   visit_shared(access.address - shared_begin_, access.bytes,
                [&](const Target& target) { this->access(target, me); });
@@ -233,14 +236,20 @@ void RaceCheck::for_reads(const Target& target, F f) {
 }
 
 // Keeps a read, or an atomic, for later writes. It replaces a read that happens before it. Of reads of one
-// operation that nothing orders two are enough: the first and the newest. An atomic replaces any other one,
-// because atomics on one address have an order; so the thread of the newest may access the address plainly,
-// as the last block does that resets the counter of blocks.
+// operation that nothing orders two are enough, the first and the newest, because a barrier orders all
+// threads of a block. An mbarrier orders those that arrive, so in a block with mbarriers all reads are kept.
+// An atomic replaces any other one, because atomics on one address have an order; so the thread of the newest
+// may access the address plainly, as the last block does that resets the counter of blocks.
 void RaceCheck::remember(const Target& target, const Cell& me) {
   const int atomic = me.flags & Cell::kAtomic;
+  const bool two_are_enough = !(target.space == AccessSpace::shared && threads_.mbarriers().any());
   const auto plain = [](const Cell& read) { return !(read.flags & Cell::kAtomic); };
   const auto replaced = [&](const Cell& read) {
-    return read.operation == 0 || ((read.flags & Cell::kAtomic) == atomic && (atomic || ordered(read, me)));
+    if (read.operation == 0) return true;
+    if ((read.flags & Cell::kAtomic) != atomic) return false;
+    const bool same_warpgroup = read.kind == static_cast<uint8_t>(AccessKind::product_load) &&
+                                read.kind == me.kind && read.thread == me.thread;  // ends before `me`
+    return atomic || same_warpgroup || ordered(read, me);
   };
   auto& [first, second] = target.unit.reads;
   const bool replaces_first = replaced(first), replaces_second = replaced(second);
@@ -254,10 +263,10 @@ void RaceCheck::remember(const Target& target, const Cell& me) {
     if (replaces_second) second.operation = 0;
   } else if (replaces_second) {
     second = me;
-  } else if (!atomic && plain(second) &&
+  } else if (two_are_enough && !atomic && plain(second) &&
              (second.operation == me.operation || (plain(first) && second.operation == first.operation))) {
     second = me;
-  } else if (!atomic && plain(first) && first.operation == me.operation) {
+  } else if (two_are_enough && !atomic && plain(first) && first.operation == me.operation) {
     first = me;
   } else {
     if (!more) {
@@ -265,8 +274,9 @@ void RaceCheck::remember(const Target& target, const Cell& me) {
       more->clear();
       target.unit.write.flags |= Cell::kMoreReads;
     }
-    std::erase_if(*more,
-                  [&](const Cell& read) { return plain(read) && !atomic && read.operation == me.operation; });
+    if (two_are_enough)
+      std::erase_if(
+          *more, [&](const Cell& read) { return plain(read) && !atomic && read.operation == me.operation; });
     more->push_back(me);
   }
 }
@@ -290,9 +300,14 @@ bool RaceCheck::ordered(const Cell& first, const Cell& me) const {
     return answer_;
   }
   if (!in_kernel_) return true;
-  const BlockOrder::Time time = {first.barrier, first.step};
+  BlockOrder::Time time = {first.barrier, first.step};
   if (first.block != me.block) return ordered_by_fence(first, time, me);
-  if (!(first.flags & Cell::kAsync) && ordered_by_fence(first, time, me)) return true;
+  const bool copied = static_cast<AccessKind>(first.kind) == AccessKind::async_copy_store;
+  if (copied) {
+    if (!finished(first, me.thread)) return false;
+    time = threads_.copies(first.thread).time_of_wait(first.barrier);
+  }
+  if ((copied || !(first.flags & Cell::kAsync)) && ordered_by_fence(first, time, me)) return true;
   if (static_cast<AccessKind>(me.kind) != AccessKind::product_load) return ordered_in_block(first, me.thread);
   // The first lane of each warp of the warpgroup.
   for (unsigned thread = me.thread; thread < me.thread + 128u; thread += 32)
@@ -300,8 +315,9 @@ bool RaceCheck::ordered(const Cell& first, const Cell& me) const {
   return true;
 }
 
-// Whether an asynchronous access has finished when `thread` accesses the same memory: if not, the program
-// must wait; if it has, the question is who knows. Threads outside of a product's warpgroup can only be told.
+// Whether an asynchronous access has finished. An unfinished one is reported as such; a finished one is then
+// tested for order. For a product only threads of its own warpgroup can wait, so for all others it counts as
+// finished.
 bool RaceCheck::finished(const Cell& async, unsigned thread) const {
   switch (static_cast<AccessKind>(async.kind)) {
     case AccessKind::product_load:
@@ -325,7 +341,8 @@ bool RaceCheck::ordered_in_block(const Cell& first, unsigned second) const {
       return threads_.mbarriers().knows_copy(second, first.barrier, first.step);
     default:
       return finished(first, second) &&
-             threads_.ordered(first.thread, threads_.copies(first.thread).waited(first.barrier), second);
+             threads_.ordered(first.thread, threads_.copies(first.thread).time_of_wait(first.barrier),
+                              second);
   }
 }
 

@@ -34,6 +34,7 @@ class RaceCheck final : public Observer {
   void async_wait(unsigned thread, int groups) override {
     threads_.copies(thread).wait(groups, threads_.now(thread));
   }
+  void mbarrier_access(unsigned thread, const Access& access) override { this->access(thread, access); }
   void mbarrier_inits(const void* mbarrier) override { threads_.init_mbarrier(mbarrier); }
   void mbarrier_arrives(unsigned thread, const void* mbarrier) override { threads_.arrive(mbarrier, thread); }
   void mbarrier_completes(const void* mbarrier) override { threads_.complete(mbarrier); }

@@ -18,7 +18,9 @@ namespace simt {
 struct Cell {
   enum Flags : uint8_t {
     kAtomic = 1,
-    kAsync = 2,  // by cp.async: `barrier` is the number of its group
+    // Asynchronous: `barrier` is the number of the group, of cp.async or wgmma; of a bulk copy the number of
+    // its mbarrier, and `step` the phase.
+    kAsync = 2,
     // Only of Unit::write:
     kWriter = 4,      // there is a last write; else the cell has only the next two flags
     kDefined = 8,     // the memory has a value
