@@ -65,7 +65,7 @@ struct WgmmaTileFacts {
   const char* name;
   int m, n;
   double efficiency;
-  bool tf32x3;  // whether there is a kernel for it: two sums need twice the registers
+  bool tf32x3;  // whether there is a kernel for it: its two sums fit into the registers only of small tiles
 };
 enum class WgmmaTileId { k128x256, k192x192, k128x128 };
 std::span<const WgmmaTileFacts> wgmma_tile_facts();

@@ -12,7 +12,7 @@
 namespace rondo {
 
 // A tile with a warpgroup of loading threads before the consumers. The registers of each thread: a
-// multiprocessor has 65536, and the loading thread needs few.
+// multiprocessor has 65536, and loading (and splitting, gemm_persistent_tf32x3.cu) needs few.
 template <class T, int M, int N, int Groups, int Stages>
 struct RolesTile : WgmmaTile<T, M, N, Groups, Stages> {
   static constexpr int kThreads = kWarpgroup * (1 + Groups);

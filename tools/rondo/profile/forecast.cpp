@@ -8,8 +8,8 @@ namespace {
 
 // The bytes of global memory that a launch touches. Exact if all blocks were observed. Otherwise the observed
 // blocks overlap in a part of what they touch, and the estimate assumes that all blocks overlap alike: blocks
-// that draw a fraction f of T bytes at random touch T (1 - (1 - f)^n) bytes together. It is at most the size of
-// the allocations.
+// that draw a fraction f of T bytes at random touch T (1 - (1 - f)^n) bytes together. It is at most the size
+// of the allocations.
 double distinct_bytes(const simt::KernelProfile& profile) {
   const double seen = static_cast<double>(profile.launch_bytes_read + profile.launch_bytes_written);
   if (profile.observed_blocks == 0 || profile.observed_blocks == profile.blocks) return seen;

@@ -256,7 +256,8 @@ int train_and_show(const NetworkArguments& arguments, const TrainingFiles& files
   const FashionMnist data = load_images(arguments);
   TrainingPlan plan = plan_for(arguments, data, processes);
   const nn::NamedModel network = nn::model(arguments.model, nn::weight_init(arguments.weights));
-  const nn::Graph graph = nn::make_graph(network.network, network.input, plan.model.math, plan.model.activations);
+  const nn::Graph graph =
+      nn::make_graph(network.network, network.input, plan.model.math, plan.model.activations);
   if (arguments.no_sync_bn && graph.states().empty())
     throw Error(bad_argument("--no-sync-bn is not possible with ", arguments.model,
                              ", which has no batch normalisation"));

@@ -1,8 +1,8 @@
 // Memory accesses that are one instruction on a GPU and more than one access in C++: vector loads and stores.
 //
 // A build that observes kernels (RONDO_OBSERVE; simt/observe.h) sees the accesses that the compiler emits.
-// A 16-byte load of a struct of four floats may become four loads of 4 bytes there. Device code that wants one
-// instruction therefore loads through load(), which reports the access as a whole. In other builds load()
+// A 16-byte load of a struct of four floats may become four loads of 4 bytes there. Device code that wants
+// one instruction therefore loads through load(), which reports the access as a whole. In other builds load()
 // is a plain copy.
 #pragma once
 

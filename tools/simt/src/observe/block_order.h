@@ -26,8 +26,8 @@ class BlockOrder {
   // When an action of a thread took place.
   struct Time {
     uint32_t barrier;  // barriers that the thread had passed
-    uint32_t step;     // of the thread: one more than its __syncwarps, fences and arrivals, and with mbarriers
-                       // also its barriers
+    uint32_t step;     // one more than the thread's __syncwarps, fences and arrivals at mbarriers; in a block
+                       // with mbarriers, barriers count too
   };
   using LaneSteps = std::array<uint32_t, 32>;
 
