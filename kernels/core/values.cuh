@@ -59,6 +59,26 @@ __device__ __forceinline__ void store_values(T* to, const Values<N>& values) {
   }
 }
 
+// The first `count` of N elements as floats; the others are 0. `aligned`: `from` is a multiple of 16 bytes.
+template <int N, class T>
+__device__ __forceinline__ Vec<N> load_some_values(const T* from, int64_t count, bool aligned) {
+  static_assert(N * sizeof(T) % 16 == 0);
+  if constexpr (std::is_same_v<T, float>) {
+    return aligned && count >= N ? Vec<N>::load(from) : Vec<N>::load_some(from, count);
+  } else {
+    Vec<N> vec;
+    if (aligned && count >= N) {
+      const auto pack = load_pack<N>(from);
+      RONDO_UNROLL
+      for (int j = 0; j < N; ++j) vec.set(j, static_cast<float>(pack.v[j]));
+    } else {
+      RONDO_UNROLL
+      for (int j = 0; j < N; ++j) vec.set(j, j < count ? static_cast<float>(from[j]) : 0.0f);
+    }
+    return vec;
+  }
+}
+
 // pack_width() for accesses to T: kWidestValues<T>, 4, 2 or 1 elements.
 template <class T>
 int values_width(int64_t length, const T* data) {

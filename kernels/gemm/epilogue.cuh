@@ -51,7 +51,25 @@ struct Epilogue {
     store_row(row, column, columns, sums);
   }
 
-  // The same for two columns of a 16-bit result. `aligned`: rows begin at multiples of 4 bytes.
+  // store_row() for a result of 16-bit values.
+  template <int N, class C>
+  __device__ __forceinline__ void store_row(C* row, int64_t column, int64_t columns,
+                                            const Vec<N>& sums) const {
+    C* to = row + column;
+    Pack<C, N> result;
+    RONDO_UNROLL
+    for (int j = 0; j < N; ++j)
+      result.v[j] = static_cast<C>(column + j < columns ? value(sums[j], column + j, to + j) : 0.0f);
+    if (aligned && column + N <= columns) {
+      store_pack(to, result);
+    } else {
+      RONDO_UNROLL
+      for (int j = 0; j < N; ++j)
+        if (column + j < columns) to[j] = result.v[j];
+    }
+  }
+
+  // The same for two columns, with rows that begin at multiples of 4 bytes if `aligned`.
   template <class C>
   __device__ __forceinline__ void store_pair(C* row, int64_t column, int64_t columns,
                                              const Vec<2>& sums) const {
@@ -88,11 +106,16 @@ int copy_width(const T* data, int64_t stride, int64_t length) {
   }
 }
 
+// Whether the rows of a result with `stride` elements between them begin at multiples of 16 bytes.
+template <class T>
+bool rows_are_aligned(const T* data, int64_t stride) {
+  return reinterpret_cast<uintptr_t>(data) % 16 == 0 && stride * sizeof(T) % 16 == 0;
+}
+
 template <class T, class C>
 Epilogue gemm_epilogue(const GemmArgumentsOf<T, C>& g) {
-  const bool aligned =
-      sizeof(C) == 4 ? copy_width(reinterpret_cast<const float*>(g.c), g.c_stride, 4) == 4
-                     : reinterpret_cast<uintptr_t>(g.c) % 4 == 0 && g.c_stride % 2 == 0;
+  const bool aligned = sizeof(C) == 4 ? rows_are_aligned(g.c, g.c_stride)
+                                      : reinterpret_cast<uintptr_t>(g.c) % 4 == 0 && g.c_stride % 2 == 0;
   return {g.alpha, g.beta, g.bias, g.relu, aligned};
 }
 

@@ -7,6 +7,7 @@
 #include <rondo/kernels/conv/direct/few_channels.h>
 #include <rondo/kernels/core/launch.cuh>
 #include <rondo/kernels/core/shared.cuh>
+#include <rondo/kernels/core/values.cuh>
 #include <rondo/kernels/gemm/split_k.cuh>
 
 #include <algorithm>
@@ -34,10 +35,12 @@ __host__ __device__ Layout layout_of(const ConvGeometry& g) {
   return layout;
 }
 
+template <class T>
 struct Parameters {
   ConvGeometry geometry;
-  const float* x;
-  const float* dy;
+  const T* x;
+  const T* dy;
+  bool dy_aligned;  // pixels begin at multiples of 16 bytes
   float* dw;
   int64_t rows_per_part;
   Partials partials;  // if data is null, the block stores the result itself
@@ -48,7 +51,8 @@ struct Shared {
   float sums[kThreads][kTaps * kVecSize + 1];
 };
 
-__global__ __launch_bounds__(kThreads) void few_channels_filter_gradient_kernel(const Parameters p) {
+template <class T>
+__global__ __launch_bounds__(kThreads) void few_channels_filter_gradient_kernel(const Parameters<T> p) {
   auto& shared = shared_memory<Shared>();
   const ConvGeometry& g = p.geometry;
   const Layout layout = layout_of(g);
@@ -74,21 +78,21 @@ __global__ __launch_bounds__(kThreads) void few_channels_filter_gradient_kernel(
     const int64_t begin = blockIdx.x * p.rows_per_part, end = min(begin + p.rows_per_part, rows);
     for (int64_t row = begin + row_thread; row < end; row += layout.row_threads) {
       const int h0 = static_cast<int>(row % g.p) * g.stride_h - g.pad_h;
-      const float* image = p.x + row / g.p * g.h * g.w * g.c;
-      const float* dy = p.dy + row * g.q * g.k + k0;
+      const T* image = p.x + row / g.p * g.h * g.w * g.c;
+      const T* dy = p.dy + row * g.q * g.k + k0;
       for (int q = 0; q < g.q; ++q, dy += g.k) {
-        const Vec<kVecSize> vec = Vec<kVecSize>::load_some(dy, g.k - k0);
+        const Vec<kVecSize> vec = load_some_values<kVecSize>(dy, g.k - k0, p.dy_aligned);
         const int w0 = q * g.stride_w - g.pad_w;
-        const float* from = image + (h0 * g.w + w0) * g.c;
+        const T* from = image + (h0 * g.w + w0) * g.c;
         if (h0 >= 0 && h0 + g.r <= g.h && w0 >= 0 && w0 + g.s <= g.w) {
           RONDO_UNROLL
-          for (int t = 0; t < kTaps; ++t) sums[t].add_product(from[offset[t]], vec);
+          for (int t = 0; t < kTaps; ++t) sums[t].add_product(static_cast<float>(from[offset[t]]), vec);
         } else {
           RONDO_UNROLL
           for (int t = 0; t < kTaps; ++t) {
             const int h = h0 + tap_r[t], w = w0 + tap_s[t];
             const bool visible = h >= 0 && h < g.h && w >= 0 && w < g.w;
-            if (visible) sums[t].add_product(from[offset[t]], vec);
+            if (visible) sums[t].add_product(static_cast<float>(from[offset[t]]), vec);
           }
         }
       }
@@ -126,11 +130,13 @@ int64_t few_channels_parts(const ConvGeometry& g) {
                              kMostParts);
 }
 
-Status few_channels_filter_gradient(float* dw, const float* dy, const float* x, const ConvGeometry& g,
-                                    int64_t parts, float* workspace, cudaStream_t stream) {
-  Parameters p = {};
+template <class T>
+Status few_channels_filter_gradient(float* dw, const T* dy, const T* x, const ConvGeometry& g, int64_t parts,
+                                    float* workspace, cudaStream_t stream) {
+  Parameters<T> p = {};
   p.geometry = g;
   p.x = x, p.dy = dy, p.dw = dw;
+  p.dy_aligned = rows_are_aligned(dy, g.k);
   p.rows_per_part = ceil_div<int64_t>(static_cast<int64_t>(g.images) * g.p, parts);
   if (parts > 1) p.partials = {workspace, g.patch, g.k, parts};
   const Layout layout = layout_of(g);
@@ -139,8 +145,13 @@ Status few_channels_filter_gradient(float* dw, const float* dy, const float* x, 
                              .block_x = kThreads,
                              .shared_bytes = sizeof(Shared)};
   RONDO_RETURN_IF_ERROR(
-      launch("few_channels_filter_gradient", shape, stream, few_channels_filter_gradient_kernel, p));
+      launch("few_channels_filter_gradient", shape, stream, few_channels_filter_gradient_kernel<T>, p));
   return parts > 1 ? sum_partials(p.partials, dw, 1, g.patch, Epilogue{}, stream) : Status();
 }
+
+template Status few_channels_filter_gradient(float*, const float*, const float*, const ConvGeometry&, int64_t,
+                                             float*, cudaStream_t);
+template Status few_channels_filter_gradient(float*, const __nv_bfloat16*, const __nv_bfloat16*,
+                                             const ConvGeometry&, int64_t, float*, cudaStream_t);
 
 }  // namespace rondo

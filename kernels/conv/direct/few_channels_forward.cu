@@ -1,6 +1,6 @@
 // Forward convolution for few channels. Each thread computes 8 neighbouring pixels x 8 out channels: for each
 // tap it reads one vector of 8 weights from shared memory and 8 values of x, for 64 multiply-adds. x is small
-// and stays in L1. y is written once, 32 bytes at a time. Bound by the bytes of y.
+// and stays in L1. y is written once, 8 values at a time. Bound by the bytes of y.
 #include <rondo/kernels/conv/direct/few_channels.h>
 #include <rondo/kernels/gemm/gemm_config.h>
 #include <rondo/kernels/core/launch.cuh>
@@ -19,11 +19,12 @@ constexpr int kMostFloats = 12 << 10;  // largest filter bank in shared memory: 
 
 __host__ __device__ int chunks_of(int channels) { return ceil_div(channels, kVecSize); }
 
+template <class T>
 struct Parameters {
   ConvGeometry geometry;
-  const float* x;
-  const float* filter;
-  float* y;
+  const T* x;
+  const T* filter;
+  T* y;
   Epilogue epilogue;
   int segments;   // segments of kPixels pixels in a row of y
   int64_t items;  // an item is the work of a thread: a segment x a chunk of channels
@@ -35,15 +36,15 @@ struct Shared {
 };
 
 // adjacent: neighbouring outputs read neighbouring values of x (one channel, stride 1).
-template <bool adjacent>
-__global__ __launch_bounds__(kThreads) void few_channels_forward_kernel(const Parameters p) {
+template <class T, bool adjacent>
+__global__ __launch_bounds__(kThreads) void few_channels_forward_kernel(const Parameters<T> p) {
   float* weights = shared_memory<Shared>().weights;
   const ConvGeometry& g = p.geometry;
   const int chunks = chunks_of(g.k), stride = chunks * kVecSize;
   const int step = adjacent ? 1 : g.stride_w * g.c;  // distance in x from one output to the next
   for (int e = threadIdx.x; e < g.patch * stride; e += kThreads) {
     const int tap = e / stride, k = e % stride;
-    weights[e] = k < g.k ? p.filter[k * g.patch + tap] : 0;
+    weights[e] = k < g.k ? static_cast<float>(p.filter[k * g.patch + tap]) : 0;
   }
   __syncthreads();
 
@@ -53,7 +54,7 @@ __global__ __launch_bounds__(kThreads) void few_channels_forward_kernel(const Pa
     const int64_t segment = item / chunks, row = segment / p.segments;
     const int q0 = static_cast<int>(segment % p.segments) * kPixels;
     const int h0 = static_cast<int>(row % g.p) * g.stride_h - g.pad_h, w0 = q0 * g.stride_w - g.pad_w;
-    const float* image = p.x + row / g.p * g.h * g.w * g.c;
+    const T* image = p.x + row / g.p * g.h * g.w * g.c;
 
     Vec<kVecSize> sums[kPixels];
     RONDO_UNROLL
@@ -66,16 +67,16 @@ __global__ __launch_bounds__(kThreads) void few_channels_forward_kernel(const Pa
         for (int c = 0; c < g.c; ++c, weight += stride) {
           const Vec<kVecSize> vec = Vec<kVecSize>::load(weight);
           if (inside) {
-            const float* from = image + ((h0 + r) * g.w + w0 + s) * g.c + c;
+            const T* from = image + ((h0 + r) * g.w + w0 + s) * g.c + c;
             RONDO_UNROLL
-            for (int i = 0; i < kPixels; ++i) sums[i].add_product(from[i * step], vec);
+            for (int i = 0; i < kPixels; ++i) sums[i].add_product(static_cast<float>(from[i * step]), vec);
           } else {
             const int h = h0 + r;
             RONDO_UNROLL
             for (int i = 0; i < kPixels; ++i) {
               const int w = w0 + s + i * g.stride_w;
               const bool visible = h >= 0 && h < g.h && w >= 0 && w < g.w;
-              if (visible) sums[i].add_product(image[(h * g.w + w) * g.c + c], vec);
+              if (visible) sums[i].add_product(static_cast<float>(image[(h * g.w + w) * g.c + c]), vec);
             }
           }
         }
@@ -93,12 +94,15 @@ bool has_few_channels(const ConvGeometry& g) {
   return g.c <= 4 && static_cast<int64_t>(g.patch) * chunks_of(g.k) * kVecSize <= kMostFloats;
 }
 
-Status few_channels_forward(float* y, const float* x, const float* filter, const float* bias, bool relu,
+template <class T>
+Status few_channels_forward(T* y, const T* x, const T* filter, const float* bias, bool relu,
                             const ConvGeometry& g, cudaStream_t stream) {
-  Parameters p = {};
+  Parameters<T> p = {};
   p.geometry = g;
   p.x = x, p.filter = filter, p.y = y;
-  p.epilogue = {.bias = bias, .relu = relu, .aligned = copy_width(y, g.k, 4) == 4};
+  p.epilogue.bias = bias;
+  p.epilogue.relu = relu;
+  p.epilogue.aligned = rows_are_aligned(y, g.k);
   p.segments = ceil_div(g.q, kPixels);
   p.items = static_cast<int64_t>(g.images) * g.p * p.segments * chunks_of(g.k);
   // Every block first transposes the filter bank, so the launch uses only as many blocks as keep the device
@@ -110,9 +114,14 @@ Status few_channels_forward(float* y, const float* x, const float* filter, const
                                                          8 * std::max(1, device.multiprocessors)),
                              .block_x = kThreads,
                              .shared_bytes = std::max<int64_t>(shared_bytes, sizeof(Shared))};
-  return launch(
-      "few_channels_forward", shape, stream,
-      g.stride_w * g.c == 1 ? few_channels_forward_kernel<true> : few_channels_forward_kernel<false>, p);
+  const bool adjacent = g.stride_w * g.c == 1;
+  return launch("few_channels_forward", shape, stream,
+                adjacent ? few_channels_forward_kernel<T, true> : few_channels_forward_kernel<T, false>, p);
 }
+
+template Status few_channels_forward(float*, const float*, const float*, const float*, bool,
+                                     const ConvGeometry&, cudaStream_t);
+template Status few_channels_forward(__nv_bfloat16*, const __nv_bfloat16*, const __nv_bfloat16*, const float*,
+                                     bool, const ConvGeometry&, cudaStream_t);
 
 }  // namespace rondo

@@ -24,9 +24,8 @@ struct Plan {
 Plan plan_of(const ConvGeometry& g, const Conv2dOptions& options, std::optional<TileId> tile, DType type) {
   Plan plan;
   if (g.k == 0 || g.patch == 0) return plan;
-  const bool other_kernels = !tile && type == DType::float32;
-  plan.winograd = other_kernels && winograd::wanted(g, options);
-  plan.few_channels = other_kernels && !plan.winograd && has_few_channels(g);
+  plan.winograd = !tile && type == DType::float32 && winograd::wanted(g, options);
+  plan.few_channels = !tile && !plan.winograd && has_few_channels(g);
   if (plan.winograd) {
     plan.config.splits = winograd::filter_gradient_parts(g);
     plan.workspace_bytes = winograd::filter_gradient_workspace_bytes(g);
@@ -82,9 +81,9 @@ Status filter_gradient(std::optional<TileId> tile, const FilterView<float>& dw, 
     if (plan.winograd)
       return winograd::filter_gradient(winograd::tile_kind(device), dw.data, dy.data, x.data, g,
                                        config.splits, parts, stream);
-    if (plan.few_channels)
-      return few_channels_filter_gradient(dw.data, dy.data, x.data, g, config.splits, parts, stream);
   }
+  if (plan.few_channels)
+    return few_channels_filter_gradient(dw.data, dy.data, x.data, g, config.splits, parts, stream);
 
   const bool split = config.splits > 1;
   FilterGradientParameters<T> p = {};

@@ -75,9 +75,9 @@ Status forward(std::optional<TileId> tile, const ImageView<T>& y, const ImageVie
       return winograd::forward(winograd::tile_kind(device), y.data, x.data, filter.data, bias.data,
                                epilogue.relu, g, static_cast<float*>(workspace.data), stream);
     }
-    if (!tile && y.size() > 0 && has_few_channels(g))
-      return few_channels_forward(y.data, x.data, filter.data, bias.data, epilogue.relu, g, stream);
   }
+  if (!tile && y.size() > 0 && has_few_channels(g))
+    return few_channels_forward(y.data, x.data, filter.data, bias.data, epilogue.relu, g, stream);
   Conv2dParameters<T> p = {};
   p.geometry = g;
   p.from = x.data, p.filter = filter.data, p.to = y.data;

@@ -190,7 +190,7 @@ bool prepare_conv2d(Conv2dParameters<T>& p) {
   const int columns = pass == Pass::forward ? g.k : g.c, from_channels = pass == Pass::forward ? g.c : g.k;
   p.from_width = copy_width(p.from, from_channels, from_channels);
   p.filter_width = copy_width(p.filter, g.c, g.c);
-  p.epilogue.aligned = sizeof(T) == 4 ? copy_width(p.to, columns, 4) == 4
+  p.epilogue.aligned = sizeof(T) == 4 ? rows_are_aligned(p.to, columns)
                                       : reinterpret_cast<uintptr_t>(p.to) % 4 == 0 && columns % 2 == 0;
   return columns > 0 && g.images > 0 && (pass == Pass::backward ? g.h > 0 && g.w > 0 : g.output_pixels > 0);
 }
