@@ -9,6 +9,7 @@
 #include <cstring>
 #include <limits>
 #include <string>
+#include <vector>
 
 #include "block.h"
 #include "tensor_products.h"
@@ -129,44 +130,93 @@ const Fragments& of(void* const* records, int lane) { return *static_cast<const 
 //   b0: k = E t + i, column g; b1: k + 4 E
 //   d0, d1: row g, columns 2 t and 2 t + 1; d2, d3: row g + 8
 template <TensorFormat format>
+struct FragmentA {
+  static constexpr int kElements = format == TensorFormat::tf32 ? 1 : 2, kK = 8 * kElements;
+  alignas(64) float row[16][kK];
+  BlockKind kind[16][kK / kBlock];
+
+  void load(void* const* records, int i) {
+    for (int lane = 0; lane < kLanes; ++lane) {
+      const uint32_t* const registers = of(records, lane).operands.a + 4 * i;
+      for (int part = 0; part < 4; ++part)
+        for (int e = 0; e < kElements; ++e)
+          row[lane / 4 + part % 2 * 8][lane % 4 * kElements + e + part / 2 * 4 * kElements] =
+              tensor_element<format>(registers[part], e);
+    }
+    for (int r = 0; r < 16; ++r)
+      for (int k = 0; k < kK; k += kBlock) kind[r][k / kBlock] = kind_of(row[r] + k, kBlock);
+  }
+};
+
+// Fragments j0 to j0 + columns - 1 of B beside each other.
+template <TensorFormat format>
+struct FragmentsB {
+  static constexpr int kElements = FragmentA<format>::kElements, kK = FragmentA<format>::kK;
+  alignas(64) float row[kK][kProductWidth] = {};
+  BlockKind kind[kK / kBlock];
+
+  void load(void* const* records, int j0, int columns) {
+    for (int lane = 0; lane < kLanes; ++lane) {
+      const uint32_t* const registers = of(records, lane).operands.b + 2 * j0;
+      for (int j = 0; j < columns; ++j)
+        for (int half = 0; half < 2; ++half)
+          for (int e = 0; e < kElements; ++e)
+            row[lane % 4 * kElements + e + half * 4 * kElements][8 * j + lane / 4] =
+                tensor_element<format>(registers[2 * j + half], e);
+    }
+    for (int k = 0; k < kK; k += kBlock) kind[k / kBlock] = kind_of(row[k], kBlock * kProductWidth);
+  }
+};
+
+template <TensorFormat format>
+bool all_products_are_zero(const FragmentA<format>& a, const FragmentsB<format>& b) {
+  for (const auto& row : a.kind)
+    for (int k = 0; k < a.kK / kBlock; ++k)
+      if (!products_are_zero(row[k], b.kind[k])) return false;
+  return true;
+}
+
+template <TensorFormat format>
 void run_multiply(void* const* records, unsigned present) {
   require_whole_warp("mma.sync", present);
-  constexpr int kElements = format == TensorFormat::tf32 ? 1 : 2, kK = 8 * kElements;
-  constexpr int kWidth = kProductWidth;
+  constexpr int kWidth = kProductWidth, kK = FragmentA<format>::kK;
   const TensorOperands first = of(records, 0).operands;
 #ifdef SIMT_OBSERVE
   detail::observe_tensor_products(format == TensorFormat::tf32, first.m * first.n, 16 * 8 * kK);
 #endif
+  static thread_local std::vector<FragmentA<format>> fragments;
+  fragments.resize(static_cast<size_t>(first.m));
+  for (int i = 0; i < first.m; ++i) fragments[static_cast<size_t>(i)].load(records, i);
   for (int j0 = 0; j0 < first.n; j0 += kWidth / 8) {
     const int columns = first.n - j0 < kWidth / 8 ? first.n - j0 : kWidth / 8;
-    alignas(64) float b[kK][kWidth] = {};
-    for (int lane = 0; lane < kLanes; ++lane)
-      for (int j = 0; j < columns; ++j)
-        for (int half = 0; half < 2; ++half)
-          for (int e = 0; e < kElements; ++e)
-            b[lane % 4 * kElements + e + half * 4 * kElements][8 * j + lane / 4] =
-                tensor_element<format>(of(records, lane).operands.b[2 * (j0 + j) + half], e);
+    FragmentsB<format> b;
+    b.load(records, j0, columns);
     for (int i = 0; i < first.m; ++i) {
-      alignas(64) float a[16][kK];
-      alignas(64) float d[16][kWidth] = {};
-      for (int lane = 0; lane < kLanes; ++lane) {
+      const FragmentA<format>& a = fragments[static_cast<size_t>(i)];
+      const auto registers_of = [&](int lane) {
         const TensorOperands& o = of(records, lane).operands;
-        for (int part = 0; part < 4; ++part)
-          for (int e = 0; e < kElements; ++e)
-            a[lane / 4 + part % 2 * 8][lane % 4 * kElements + e + part / 2 * 4 * kElements] =
-                tensor_element<format>(o.a[4 * i + part], e);
+        return o.d + (i * o.n + j0) * 4;
+      };
+      if (all_products_are_zero(a, b)) {
+        for (int lane = 0; lane < kLanes; ++lane) add_zeros(registers_of(lane), 4 * columns);
+        continue;
+      }
+      alignas(64) float d[16][kWidth] = {};
+      for (int lane = 0; lane < kLanes; ++lane)
         for (int j = 0; j < columns; ++j) {
-          const float* from = o.d + (i * o.n + j0 + j) * 4;
+          const float* const from = registers_of(lane) + 4 * j;
           std::memcpy(&d[lane / 4][8 * j + lane % 4 * 2], from, 8);
           std::memcpy(&d[lane / 4 + 8][8 * j + lane % 4 * 2], from + 2, 8);
         }
-      }
       for (int row = 0; row < 16; ++row)
-        for (int k = 0; k < kK; k += kBlock) add_product_row(d[row], a[row] + k, b[k]);
+        for (int k = 0; k < kK; k += kBlock)
+          if (products_are_zero(a.kind[row][k / kBlock], b.kind[k / kBlock]))
+            add_zeros(d[row], kWidth);
+          else
+            add_product_row(d[row], a.row[row] + k, b.row[k]);
       for (int lane = 0; lane < kLanes; ++lane)
         for (int j = 0; j < columns; ++j) {
-          const TensorOperands& o = of(records, lane).operands;
-          float* to = o.d + (i * o.n + j0 + j) * 4;
+          float* const to = registers_of(lane) + 4 * j;
           std::memcpy(to, &d[lane / 4][8 * j + lane % 4 * 2], 8);
           std::memcpy(to + 2, &d[lane / 4 + 8][8 * j + lane % 4 * 2], 8);
         }
@@ -190,23 +240,30 @@ struct MatrixAccess {
 template <bool load>
 void run_access(void* const* records, unsigned present) {
   require_whole_warp(load ? "ldmatrix" : "stmatrix", present);
-  const auto access = [&](int lane) { return *static_cast<const MatrixAccess*>(records[lane]); };
+  const auto access = [&](int lane) -> const MatrixAccess& {
+    return *static_cast<const MatrixAccess*>(records[lane]);
+  };
   const MatrixAccess all = access(0);
   for (int i = 0; i < all.count; ++i)
-    for (int matrix = 0; matrix < all.matrices; ++matrix)
+    for (int matrix = 0; matrix < all.matrices; ++matrix) {
+      const auto register_of = [&](int lane) {
+        return reinterpret_cast<char*>(access(lane).registers + i * all.matrices + matrix);
+      };
       for (int row = 0; row < 8; ++row) {
         char* const memory = static_cast<char*>(access(8 * matrix + row).rows[i]);
-        for (int column = 0; column < 8; ++column) {
-          const int r = all.transposed ? column : row, c = all.transposed ? row : column;
-          char* const value =
-              reinterpret_cast<char*>(access(4 * r + c / 2).registers + i * all.matrices + matrix) +
-              c % 2 * 2;
+        const auto move = [&](char* value, int at, size_t bytes) {
           if (load)
-            std::memcpy(value, memory + 2 * column, 2);
+            std::memcpy(value, memory + at, bytes);
           else
-            std::memcpy(memory + 2 * column, value, 2);
-        }
+            std::memcpy(memory + at, value, bytes);
+        };
+        if (all.transposed)
+          for (int column = 0; column < 8; ++column)
+            move(register_of(4 * column + row / 2) + row % 2 * 2, 2 * column, 2);
+        else
+          for (int pair = 0; pair < 4; ++pair) move(register_of(4 * row + pair), 4 * pair, 4);
       }
+    }
 }
 
 constexpr WarpOperation kLoad = {"ldmatrix", run_access<true>};

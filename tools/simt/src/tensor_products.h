@@ -22,6 +22,28 @@ inline constexpr int kProductWidth = 8;
 #endif
 void add_product_row(float* sums, const float* a, const float* b);
 
+// What is known of a block of an operand. Tiles have zeros where a matrix ends, in small products for the
+// most part, and a product with a block of zeros needs no arithmetic.
+struct BlockKind {
+  bool zero = true, finite = true;
+};
+inline BlockKind kind_of(const float* values, int count) {
+  constexpr uint32_t kMagnitude = 0x7FFFFFFF, kInfinity = 0x7F800000;
+  uint32_t largest = 0;
+  for (int i = 0; i < count; ++i) {
+    const uint32_t magnitude = std::bit_cast<uint32_t>(values[i]) & kMagnitude;
+    largest = magnitude > largest ? magnitude : largest;
+  }
+  return {largest == 0, largest < kInfinity};
+}
+// Whether all products of the two blocks are zeros. The old sum then stays, and -0 becomes +0.
+inline bool products_are_zero(BlockKind a, BlockKind b) {
+  return (a.zero && b.finite) || (b.zero && a.finite);
+}
+inline void add_zeros(float* sums, int count) {
+  for (int i = 0; i < count; ++i) sums[i] += 0.0f;
+}
+
 // Element `half` of a register.
 template <TensorFormat format>
 float tensor_element(uint32_t bits, int half) {

@@ -86,18 +86,37 @@ void compute(AsyncState& state, Warpgroup& group, const PendingProduct& pending)
     load_registers<TensorFormat::bfloat16>(a.data(), steps, pending);
   else
     load_registers<TensorFormat::float16>(a.data(), steps, pending);
+  // Blocks of B with rows of kProductWidth, for each block of k beside each other.
+  static thread_local std::vector<float> blocks;
+  static thread_local std::vector<BlockKind> kinds;
+  constexpr int kBlockSize = kProductBlock * kProductWidth;
+  const int blocks_n = width / kProductWidth;
+  blocks.resize(b.size());
+  kinds.resize(b.size() / kBlockSize);
+  for (size_t block = 0; block < kinds.size(); ++block) {
+    const size_t k = block / static_cast<size_t>(blocks_n) * kProductBlock,
+                 j = block % static_cast<size_t>(blocks_n) * kProductWidth;
+    float* const to = &blocks[block * kBlockSize];
+    for (size_t l = 0; l < kProductBlock; ++l)
+      std::copy_n(&b[(k + l) * static_cast<size_t>(width) + j], kProductWidth, to + l * kProductWidth);
+    kinds[block] = kind_of(to, kBlockSize);
+  }
   for (int i = 0; i < kRows; ++i) {
     float* const d = &accumulators.d[static_cast<size_t>(i * p.n)];
     if (!p.add) std::fill_n(d, p.n, 0.0f);
     std::copy_n(d, p.n, row.begin());
-    for (int k = 0; k < steps; k += kProductBlock)
+    for (int k = 0; k < steps; k += kProductBlock) {
+      const float* const a_block = &a[static_cast<size_t>(i * steps + k)];
+      const BlockKind a_kind = kind_of(a_block, kProductBlock);
       for (int j = 0; j < width; j += kProductWidth) {
-        // One block of columns, with rows of kProductWidth.
-        float block[kProductBlock * kProductWidth];
-        for (int l = 0; l < kProductBlock; ++l)
-          std::copy_n(&b[static_cast<size_t>((k + l) * width + j)], kProductWidth, block + l * kProductWidth);
-        add_product_row(&row[static_cast<size_t>(j)], &a[static_cast<size_t>(i * steps + k)], block);
+        const auto block = static_cast<size_t>(k / kProductBlock * blocks_n + j / kProductWidth);
+        float* const sums = &row[static_cast<size_t>(j)];
+        if (products_are_zero(a_kind, kinds[block]))
+          add_zeros(sums, kProductWidth);
+        else
+          add_product_row(sums, a_block, &blocks[block * kBlockSize]);
       }
+    }
     std::copy_n(row.begin(), p.n, d);
   }
 }
