@@ -16,6 +16,9 @@ struct ConvGeometry {
   int64_t output_pixels;  // over the whole batch: images * p * q
 };
 
+// The convolutions that an implicit GEMM computes in the same way: y from x, and dx from dy.
+enum class Pass { forward, backward };
+
 // Names of the operation and its three tensors, for the messages.
 struct ConvNames {
   const char* operation;

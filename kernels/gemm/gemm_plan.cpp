@@ -6,21 +6,12 @@
 #include <tuple>
 
 namespace rondo {
-namespace {
-
-// mma.sync reaches about 0.63 of what wgmma reaches: arXiv 2501.12084, "Dissecting the NVIDIA Hopper
-// Architecture", table of mma and wgmma.
-constexpr double kSpeedOfMma = 0.63;
-
-// The time of a product with tiles of m x n: that of the blocks of the busiest multiprocessor.
 double estimated_time(const GemmShape& shape, int64_t splits, int m, int n, double speed,
                       int multiprocessors) {
   const int64_t blocks =
       saturating_product({ceil_div<int64_t>(shape.m, m), ceil_div<int64_t>(shape.n, n), splits});
   return static_cast<double>(ceil_div<int64_t>(blocks, multiprocessors)) * m * n / speed;
 }
-
-}  // namespace
 
 Obstacle wgmma_obstacle(const ProductFacts& product) {
   using enum Obstacle::Kind;

@@ -43,6 +43,13 @@ Status with_orders(Order a, Order b, Run&& run) {
                       : run.template operator()<mn_major, mn_major>();
 }
 
+// mma.sync reaches about 0.63 of what wgmma reaches: arXiv 2501.12084, "Dissecting the NVIDIA Hopper
+// Architecture", table of mma and wgmma.
+inline constexpr double kSpeedOfMma = 0.63;
+
+// The time of a product with tiles of m x n, in any unit: that of the blocks of the busiest multiprocessor.
+double estimated_time(const GemmShape& shape, int64_t splits, int m, int n, double speed, int multiprocessors);
+
 // What prevents a product by wgmma from tiles that tensor maps describe (gemm_tc_05_wgmma and on):
 //   order     wgmma reads tf32 along k only: A must not be transposed, and B must be.
 //   address   Tensor maps need addresses that are multiples of 16 bytes,

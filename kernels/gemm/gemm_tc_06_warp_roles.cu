@@ -32,7 +32,7 @@ __global__ __launch_bounds__(TileOf<T>::kThreads, 1) void gemm_tc_06_warp_roles_
   }
   ptx::request_registers<Tile::kConsumerRegisters>();
   WgmmaSums<Tile> sums;
-  consume<Tile, OrderA, OrderB>(sums, shared, at, work, warpgroup - 1);
+  consume<Tile, OrderA, OrderB>(sums, shared, at, k_tiles_of<Tile>(work), warpgroup - 1);
   store_results(p, sums, work, warpgroup - 1);
 }
 

@@ -44,7 +44,7 @@ __global__ __launch_bounds__(Tile::kThreads, 1) void gemm_tc_07_persistent_kerne
   ptx::request_registers<Tile::kConsumerRegisters>();
   WgmmaSums<Tile> sums;
   for_each_tile<Tile>(p, tiles, [&](const TileWork& work) {
-    consume<Tile, OrderA, OrderB>(sums, shared, at, work, warpgroup - 1);
+    consume<Tile, OrderA, OrderB>(sums, shared, at, k_tiles_of<Tile>(work), warpgroup - 1);
     store_results(p, sums, work, warpgroup - 1);
   });
 }

@@ -52,6 +52,11 @@ __device__ __forceinline__ TileWork tile_work(const RolesParameters<T>& p, int64
           min(p.product.gemm.k, k_begin + p.product.k_per_split), part};
 }
 
+template <class Tile>
+__device__ __forceinline__ int64_t k_tiles_of(const TileWork& work) {
+  return ceil_div<int64_t>(work.k_end - work.k_begin, Tile::kK);
+}
+
 // One thread initializes the barriers of the ring; then the block passes a barrier.
 template <class Tile>
 __device__ __forceinline__ void init_ring(WgmmaShared<Tile>& shared) {
@@ -83,14 +88,14 @@ __device__ __forceinline__ void release_stage(WgmmaShared<Tile>& shared, int sta
   if (threadIdx.x % 32 == 0) ptx::mbarrier_arrive(&shared.empty[stage]);
 }
 
-// The role of the consumer warpgroups: each multiplies its rows. The products of a k-tile run while those of
+// The role of the consumer warpgroups: each multiplies its rows of the next `k_tiles` k-tiles. The products of a k-tile run while those of
 // the next are issued, so a stage is released one k-tile later.
 template <class Tile, Order OrderA, Order OrderB>
 __device__ __forceinline__ void consume(WgmmaSums<Tile>& sums, WgmmaShared<Tile>& shared,
-                                        RingPosition<Tile::kStages>& at, const TileWork& work, int group) {
+                                        RingPosition<Tile::kStages>& at, int64_t k_tiles, int group) {
   set_zero(sums);
   int before = -1;
-  for (int64_t k = work.k_begin; k < work.k_end; k += Tile::kK) {
+  for (; k_tiles > 0; --k_tiles) {
     ptx::mbarrier_wait(&shared.full[at.stage], at.parity);
     multiply_k_tile<Tile, OrderA, OrderB>(sums, shared.a[at.stage], shared.b[at.stage], group);
     ptx::wgmma_wait<1>();

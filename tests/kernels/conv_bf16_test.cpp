@@ -1,9 +1,12 @@
-// The convolutions of bfloat16 against their definition in double precision, with every tile: drawn shapes,
-// with tails of 1, strides, padding and misalignment.
+// The convolutions of bfloat16 against their definition in double precision, with every tile of mma.sync and
+// of wgmma: drawn shapes, with tails of 1, strides, padding and misalignment. And the choice of the tiles of
+// wgmma, for an H100.
 #include <gtest/gtest.h>
 
 #include <rondo/kernels/conv/conv2d.h>
 #include <rondo/kernels/conv/implicit_gemm/implicit_gemm.h>
+#include <rondo/kernels/conv/implicit_gemm/pixel_box.h>
+#include <rondo/kernels/conv/implicit_gemm/wgmma_conv.h>
 #include <rondo/tests/kernels/reference/conv_reference.h>
 #include <rondo/tests/support/bfloat16.h>
 #include <rondo/tests/support/compare.h>
@@ -42,11 +45,76 @@ testing::AssertionResult near(const std::vector<T>& got, const std::vector<doubl
   });
 }
 
-void check(const ConvCase& c, int64_t offset, bool fused, std::optional<TileId> tile) {
+// Runs the three operations. `tile` as in implicit_gemm.h.
+struct WithTile {
+  std::optional<TileId> tile;
+
+  Status forward(const ConvCase& c, Bf16* y, const Bf16* x, const Bf16* filter, const Conv2dEpilogue& epilogue,
+                 cudaStream_t stream) const {
+    return conv2d_forward(tile, y_view(c, y), x_view(c, x), filter_view(c, filter), c.options, epilogue, {},
+                          stream);
+  }
+  Status data_gradient(const ConvCase& c, Bf16* dx, const Bf16* dy, const Bf16* filter,
+                       cudaStream_t stream) const {
+    return conv2d_data_gradient(tile, x_view(c, dx), y_view(c, dy), filter_view(c, filter), c.options, {},
+                                stream);
+  }
+  Status filter_gradient(const ConvCase& c, float* dw, const Bf16* dy, const Bf16* x, Workspace workspace,
+                         cudaStream_t stream) const {
+    return conv2d_filter_gradient(tile, filter_view(c, dw), y_view(c, dy), x_view(c, x), c.options, workspace,
+                                  stream);
+  }
+  friend std::ostream& operator<<(std::ostream& out, const WithTile& with) {
+    return out << "tile " << (with.tile ? static_cast<int>(*with.tile) : -1);
+  }
+};
+
+// The same with a tile of wgmma. What does not fit it runs without a tile.
+struct WithWgmma {
+  WgmmaConvTile tile;
+
+  static ConvGeometry geometry(const ConvCase& c) {
+    ConvGeometry g;
+    EXPECT_TRUE(ok(check_conv2d_shapes({"test", "x", "y", "filter"}, x_view<const float>(c, nullptr),
+                                       y_view<const float>(c, nullptr), filter_view<const float>(c, nullptr),
+                                       c.options, &g)));
+    return g;
+  }
+  Status forward(const ConvCase& c, Bf16* y, const Bf16* x, const Bf16* filter, const Conv2dEpilogue& epilogue,
+                 cudaStream_t stream) const {
+    const ConvGeometry g = geometry(c);
+    if (!wgmma_conv_fits(ConvOperation::forward, g, x, filter))
+      return WithTile{}.forward(c, y, x, filter, epilogue, stream);
+    return launch_conv2d_wgmma("test", Pass::forward, tile, y, x, filter, epilogue.bias.data, epilogue.relu, g,
+                               stream);
+  }
+  Status data_gradient(const ConvCase& c, Bf16* dx, const Bf16* dy, const Bf16* filter,
+                       cudaStream_t stream) const {
+    const ConvGeometry g = geometry(c);
+    if (!wgmma_conv_fits(ConvOperation::data_gradient, g, dy, filter))
+      return WithTile{}.data_gradient(c, dx, dy, filter, stream);
+    return launch_conv2d_wgmma("test", Pass::backward, tile, dx, dy, filter, nullptr, false, g, stream);
+  }
+  Status filter_gradient(const ConvCase& c, float* dw, const Bf16* dy, const Bf16* x, Workspace workspace,
+                         cudaStream_t stream) const {
+    const ConvGeometry g = geometry(c);
+    if (!wgmma_conv_fits(ConvOperation::filter_gradient, g, dy, x))
+      return WithTile{}.filter_gradient(c, dw, dy, x, workspace, stream);
+    const int64_t part = int64_t{g.patch} * ((g.k + 3) / 4 * 4) * 4;  // bytes
+    const int64_t parts = std::max<int64_t>(1, workspace.bytes / part);
+    return launch_filter_gradient_wgmma("test", tile, dw, dy, x, g, parts,
+                                        static_cast<float*>(workspace.data), stream);
+  }
+  friend std::ostream& operator<<(std::ostream& out, const WithWgmma& with) {
+    return out << "tile of wgmma " << static_cast<int>(with.tile);
+  }
+};
+
+template <class With>
+void check(const ConvCase& c, int64_t offset, bool fused, const With& with) {
   std::ostringstream name;
   PrintTo(c, &name);
-  SCOPED_TRACE(concat(name.str(), ", offset ", offset, fused ? ", bias and ReLU" : "", ", tile ",
-                      tile ? static_cast<int>(*tile) : -1));
+  SCOPED_TRACE(concat(name.str(), ", offset ", offset, fused ? ", bias and ReLU" : "", ", ", with));
   const Stream stream;
   const Floats x = representable(c.x_size(), 1), filter = representable(c.filter_size(), 2),
                dy = representable(c.y_size(), 3), bias = fused ? normal_values(c.k, 4) : Floats();
@@ -57,24 +125,20 @@ void check(const ConvCase& c, int64_t offset, bool fused, std::optional<TileId> 
 
   Conv2dEpilogue epilogue;
   if (fused) epilogue = {.bias = dev_bias.view(), .relu = true};
-  ASSERT_TRUE(
-      ok(conv2d_forward(tile, y_view(c, y.data()), x_view<const Bf16>(c, dev_x.data()),
-                        filter_view<const Bf16>(c, dev_filter.data()), c.options, epilogue, {}, stream)));
+  ASSERT_TRUE(ok(with.forward(c, y.data(), dev_x.data(), dev_filter.data(), epilogue, stream)));
   EXPECT_TRUE(near(y.download(), conv2d_reference(c, x, filter, bias, fused),
                    conv2d_reference(c, abs_x, abs_filter, magnitudes(bias), false), c.r * c.s * c.c))
       << "forward";
-  ASSERT_TRUE(ok(conv2d_data_gradient(tile, x_view(c, dx.data()), y_view<const Bf16>(c, dev_dy.data()),
-                                      filter_view<const Bf16>(c, dev_filter.data()), c.options, {}, stream)));
+  ASSERT_TRUE(ok(with.data_gradient(c, dx.data(), dev_dy.data(), dev_filter.data(), stream)));
   EXPECT_TRUE(near(dx.download(), conv2d_data_gradient_reference(c, dy, filter),
                    conv2d_data_gradient_reference(c, abs_dy, abs_filter), c.r * c.s * c.k))
       << "data gradient";
-  ASSERT_TRUE(ok(conv2d_filter_gradient(tile, filter_view(c, dw.data()), y_view<const Bf16>(c, dev_dy.data()),
-                                        x_view<const Bf16>(c, dev_x.data()), c.options, scratch.workspace(),
-                                        stream)));
+  ASSERT_TRUE(ok(with.filter_gradient(c, dw.data(), dev_dy.data(), dev_x.data(), scratch.workspace(), stream)));
   EXPECT_TRUE(near(dw.download(), conv2d_filter_gradient_reference(c, dy, x),
                    conv2d_filter_gradient_reference(c, abs_dy, abs_x), c.n * c.p() * c.q()))
       << "filter gradient";
 }
+void check(const ConvCase& c, int64_t offset, bool fused) { check(c, offset, fused, WithTile{}); }
 
 class Conv2dBf16 : public testing::Test {
  protected:
@@ -99,20 +163,122 @@ TEST_F(Conv2dBf16, DrawnShapes) {
     constexpr TileId kTiles[] = {TileId::kBf16Of64x64, TileId::kBf16Of128x128};
     const int64_t tile = random.below(3);
     check(c, random.below(2) == 0 ? 0 : 1 + random.below(8), random.below(2) == 0,
-          tile < 2 ? std::optional(kTiles[tile]) : std::nullopt);
+          WithTile{tile < 2 ? std::optional(kTiles[tile]) : std::nullopt});
   }
 }
 
+constexpr Conv2dOptions kPadded = {.pad_h = 1, .pad_w = 1},
+                        kStrided = {.stride_h = 2, .stride_w = 2, .pad_h = 1, .pad_w = 1};
+
 // The layers of the programs, with few images. The last one has a long sum over pixels, in parts.
 TEST_F(Conv2dBf16, LayersOfTheModels) {
-  const Conv2dOptions padded = {.pad_h = 1, .pad_w = 1},
-                      strided = {.stride_h = 2, .stride_w = 2, .pad_h = 1, .pad_w = 1};
-  check({2, 28, 28, 1, 20, 3, 3}, 0, true, {});
-  check({2, 13, 13, 20, 50, 5, 5}, 0, true, {});
-  check({2, 8, 8, 64, 128, 3, 3, strided}, 0, false, {});
-  check({2, 8, 8, 64, 128, 1, 1, {.stride_h = 2, .stride_w = 2}}, 0, false, {});
-  check({1, 4, 4, 256, 128, 3, 3, padded}, 0, false, {});
-  check({40, 16, 16, 8, 8, 3, 3, padded}, 0, false, {});
+  check({2, 28, 28, 1, 20, 3, 3}, 0, true);
+  check({2, 13, 13, 20, 50, 5, 5}, 0, true);
+  check({2, 8, 8, 64, 128, 3, 3, kStrided}, 0, false);
+  check({2, 8, 8, 64, 128, 1, 1, {.stride_h = 2, .stride_w = 2}}, 0, false);
+  check({1, 4, 4, 256, 128, 3, 3, kPadded}, 0, false);
+  check({40, 16, 16, 8, 8, 3, 3, kPadded}, 0, false);
+}
+
+class Conv2dBf16Wgmma : public testing::TestWithParam<WgmmaConvTile> {
+ protected:
+  void SetUp() override {
+    DeviceFacts device;
+    ASSERT_TRUE(ok(device_facts(&device)));
+    if (!device.wgmma) GTEST_SKIP() << "the device has no wgmma";
+  }
+};
+INSTANTIATE_TEST_SUITE_P(Tiles, Conv2dBf16Wgmma,
+                         testing::Values(WgmmaConvTile::k128x256, WgmmaConvTile::k128x128,
+                                         WgmmaConvTile::k128x64));
+
+TEST_P(Conv2dBf16Wgmma, DrawnShapes) {
+  Random random(11 + static_cast<int>(GetParam()));
+  for (int draw = 0; draw < 16; ++draw) {
+    const auto channels = [&] { return 8 * (1 + random.below(random.below(4) == 0 ? 24 : 9)); };
+    const int64_t r = 1 + random.below(4), s = 1 + random.below(4);
+    ConvCase c = {1 + random.below(9), r + random.below(9), s + random.below(9), channels(), channels(), r, s};
+    c.options.stride_h = 1 + random.below(3), c.options.stride_w = 1 + random.below(3);
+    c.options.pad_h = random.below(3), c.options.pad_w = random.below(3);
+    check(c, 0, random.below(2) == 0, WithWgmma{GetParam()});
+  }
+}
+
+// An odd number of filters, which only the forward convolution takes; the longest strides; more filters than
+// a tile has columns; layers of ResNet-18, of which the last has parts.
+TEST_P(Conv2dBf16Wgmma, ChosenShapes) {
+  const WithWgmma with{GetParam()};
+  check({3, 7, 7, 16, 21, 3, 3, kPadded}, 0, true, with);
+  check({2, 20, 19, 8, 16, 2, 3, {.stride_h = 8, .stride_w = 7}}, 0, false, with);
+  check({1, 5, 5, 8, 320, 3, 3, kPadded}, 0, false, with);
+  check({2, 8, 8, 64, 128, 3, 3, kStrided}, 0, false, with);
+  check({2, 8, 8, 64, 128, 1, 1, {.stride_h = 2, .stride_w = 2}}, 0, false, with);
+  check({1, 4, 4, 256, 128, 3, 3, kPadded}, 0, false, with);
+  check({40, 16, 16, 8, 8, 3, 3, kPadded}, 0, false, with);
+}
+
+// Every pixel is in one box, and the box has the pixels of a tile.
+TEST(PixelBox, CoversImages) {
+  for (const int pixels : {64, 128})
+    for (const int w : {1, 3, 7, 28, 33})
+      for (const int h : {1, 5, 14, 32})
+        for (const int images : {1, 6, 256}) {
+          const PixelBox box = choose_pixel_box(pixels, w, h, images);
+          ASSERT_EQ(box.pixels(), pixels);
+          const BoxGrid grid(box, w, h, images);
+          std::vector<int> count(static_cast<size_t>(w * h * images));
+          for (int64_t number = 0; number < grid.size(); ++number) {
+            const BoxOrigin from = box_origin(grid, number);
+            for (int pixel = 0; pixel < pixels; ++pixel) {
+              const int x = from.w + pixel % box.w, y = from.h + pixel / box.w % box.h,
+                        image = from.image + pixel / box.w / box.h;
+              if (x < w && y < h && image < images) ++count[static_cast<size_t>((image * h + y) * w + x)];
+            }
+          }
+          EXPECT_EQ(std::ranges::count(count, 1), std::ssize(count)) << w << " x " << h << " x " << images;
+        }
+  // The images of ResNet-18 fill their boxes.
+  for (const int size : {28, 14, 7, 4}) {
+    const BoxGrid grid(choose_pixel_box(128, size, size, 256), size, size, 256);
+    EXPECT_EQ(grid.size() * 128, int64_t{256} * size * size) << size;
+  }
+}
+
+// The tiles for the layers of ResNet-18 with 256 images, on an H100.
+TEST(WgmmaConv, TilesOfResNet) {
+  const DeviceFacts h100 = {.multiprocessors = 132, .shared_bytes_per_block = 227 << 10, .wgmma = true};
+  const auto tile = [&](ConvOperation operation, int64_t size, int64_t c, int64_t k, int64_t splits) {
+    const ConvGeometry g = WithWgmma::geometry({256, size, size, c, k, 3, 3, kPadded});
+    return choose_wgmma_conv_tile(operation, g, splits, TileId::kBf16Of128x128, h100);
+  };
+  using enum WgmmaConvTile;
+  EXPECT_EQ(tile(ConvOperation::forward, 28, 64, 64, 1), k128x64);
+  EXPECT_EQ(tile(ConvOperation::data_gradient, 28, 64, 64, 1), k128x64);
+  EXPECT_EQ(tile(ConvOperation::forward, 14, 128, 128, 1), k128x128);
+  EXPECT_EQ(tile(ConvOperation::forward, 7, 256, 256, 1), k128x256);
+  EXPECT_EQ(tile(ConvOperation::filter_gradient, 7, 256, 256, 8), k128x128);  // 288 tiles are 3 waves
+  const DeviceFacts a100 = {.multiprocessors = 108, .shared_bytes_per_block = 163 << 10, .wgmma = false};
+  EXPECT_EQ(choose_wgmma_conv_tile(ConvOperation::forward,
+                                   WithWgmma::geometry({256, 28, 28, 64, 64, 3, 3, kPadded}), 1,
+                                   TileId::kBf16Of128x128, a100),
+            std::nullopt);
+}
+
+TEST(WgmmaConv, Fits) {
+  const auto fits = [](const ConvCase& c, uintptr_t a = 64, uintptr_t b = 64,
+                       ConvOperation operation = ConvOperation::data_gradient) {
+    return wgmma_conv_fits(operation, WithWgmma::geometry(c), reinterpret_cast<const void*>(a),
+                           reinterpret_cast<const void*>(b));
+  };
+  EXPECT_TRUE(fits({1, 9, 9, 8, 16, 3, 3}));
+  EXPECT_FALSE(fits({1, 9, 9, 12, 16, 3, 3})) << "in channels";
+  EXPECT_FALSE(fits({1, 9, 9, 8, 12, 3, 3})) << "out channels";
+  EXPECT_TRUE(fits({1, 9, 9, 8, 12, 3, 3}, 64, 64, ConvOperation::forward)) << "out channels of y";
+  EXPECT_FALSE(fits({1, 9, 9, 8, 16, 3, 3}, 66)) << "address of a";
+  EXPECT_FALSE(fits({1, 9, 9, 8, 16, 3, 3}, 64, 72)) << "address of b";
+  EXPECT_FALSE(fits({1, 40, 9, 8, 16, 3, 3, {.stride_h = 9}})) << "stride";
+  EXPECT_TRUE(fits({1, 40, 9, 8, 16, 3, 3, {.stride_h = 8}}));
+  EXPECT_FALSE(fits({0, 9, 9, 8, 16, 3, 3})) << "no images";
 }
 
 TEST_F(Conv2dBf16, EmptyBatch) {

@@ -3,6 +3,7 @@
 #include <rondo/kernels/conv/conv_geometry.h>
 #include <rondo/kernels/conv/direct/few_channels.h>
 #include <rondo/kernels/conv/implicit_gemm/implicit_gemm.h>
+#include <rondo/kernels/conv/implicit_gemm/wgmma_conv.h>
 #include <rondo/kernels/conv/winograd/winograd.h>
 #include <rondo/kernels/core/check.h>
 #include <rondo/kernels/gemm/gemm_config.h>
@@ -99,6 +100,13 @@ Status filter_gradient(std::optional<TileId> tile, const FilterView<float>& dw, 
     needs.type = dtype_of<T>;
     needs.math = options.math;
     tile = choose_tile(g.patch, g.k, config.splits, needs, device);
+    if constexpr (std::is_same_v<T, __nv_bfloat16>) {
+      constexpr ConvOperation kOperation = ConvOperation::filter_gradient;
+      if (wgmma_conv_fits(kOperation, g, dy.data, x.data))
+        if (const auto wgmma = choose_wgmma_conv_tile(kOperation, g, config.splits, *tile, device))
+          return launch_filter_gradient_wgmma(kName, *wgmma, dw.data, dy.data, x.data, g, config.splits,
+                                              parts, stream);
+    }
   }
   RONDO_RETURN_IF_ERROR(launch_tile(kName, *tile, p, config.splits, stream));
   return split ? sum_partials(p.partials, dw.data, 1, g.patch, Epilogue{}, stream) : Status();

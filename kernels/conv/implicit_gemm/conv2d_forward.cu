@@ -3,6 +3,7 @@
 #include <rondo/kernels/conv/conv_geometry.h>
 #include <rondo/kernels/conv/direct/few_channels.h>
 #include <rondo/kernels/conv/implicit_gemm/implicit_gemm.h>
+#include <rondo/kernels/conv/implicit_gemm/wgmma_conv.h>
 #include <rondo/kernels/conv/winograd/winograd.h>
 #include <rondo/kernels/core/check.h>
 #include <rondo/kernels/gemm/gemm_config.h>
@@ -37,8 +38,20 @@ template <Pass pass, class T>
 Status implicit_gemm(const char* name, std::optional<TileId> tile, Math math, Conv2dParameters<T>& p,
                      cudaStream_t stream) {
   if (!prepare_conv2d<pass>(p)) return {};
-  RONDO_RETURN_IF_ERROR(choose_conv2d_tile<pass>(&tile, p.geometry, dtype_of<T>, math));
-  return launch_tile(name, pass, *tile, p, stream);
+  if (tile) return launch_tile(name, pass, *tile, p, stream);
+  const ConvGeometry& g = p.geometry;
+  DeviceFacts device;
+  RONDO_RETURN_IF_ERROR(device_facts(&device));
+  const TileId chosen = choose_conv2d_tile<pass>(g, dtype_of<T>, math, device);
+  if constexpr (std::is_same_v<T, __nv_bfloat16>) {
+    constexpr ConvOperation kOperation =
+        pass == Pass::forward ? ConvOperation::forward : ConvOperation::data_gradient;
+    if (wgmma_conv_fits(kOperation, g, p.from, p.filter))
+      if (const auto wgmma = choose_wgmma_conv_tile(kOperation, g, 1, chosen, device))
+        return launch_conv2d_wgmma(name, pass, *wgmma, p.to, p.from, p.filter, p.epilogue.bias,
+                                   p.epilogue.relu, g, stream);
+  }
+  return launch_tile(name, pass, chosen, p, stream);
 }
 
 // Whether Winograd's algorithm computes a result of `size` elements.

@@ -29,8 +29,6 @@
 
 namespace rondo {
 
-enum class Pass { forward, backward };
-
 template <class T>
 struct Conv2dParameters {
   ConvGeometry geometry;
@@ -55,22 +53,9 @@ struct Rows {
 template <Pass pass, class T>
 __host__ __device__ Rows rows_of(const Conv2dParameters<T>& p, int phase) {
   const ConvGeometry& g = p.geometry;
-  if (pass == Pass::forward)
-    return {forward_axis(g.h, g.p, g.r, g.stride_h, g.pad_h),
-            forward_axis(g.w, g.q, g.s, g.stride_w, g.pad_w),
-            g.images,
-            p.image_fastest,
-            g.p,
-            g.q,
-            g.k};
-  const int phases_w = phases_of(g.w, g.stride_w);
-  return {backward_axis(g.h, g.p, g.r, g.stride_h, g.pad_h, phase / phases_w),
-          backward_axis(g.w, g.q, g.s, g.stride_w, g.pad_w, phase % phases_w),
-          g.images,
-          p.image_fastest,
-          g.h,
-          g.w,
-          g.c};
+  const Axes axes = axes_of<pass>(g, phase);
+  if (pass == Pass::forward) return {axes.h, axes.w, g.images, p.image_fastest, g.p, g.q, g.k};
+  return {axes.h, axes.w, g.images, p.image_fastest, g.h, g.w, g.c};
 }
 
 struct RowPlace {
@@ -170,8 +155,7 @@ template <class Tile, Pass pass>
 Status launch_conv2d_tile(const char* name, Conv2dParameters<typename Tile::Element>& p,
                           cudaStream_t stream) {
   const ConvGeometry& g = p.geometry;
-  const int64_t phases =
-      pass == Pass::forward ? 1 : int64_t{phases_of(g.h, g.stride_h)} * phases_of(g.w, g.stride_w);
+  const int64_t phases = phases_of<pass>(g);
   static_assert(sizeof(Conv2dShared<Tile, pass>) ==
                 sizeof(TileShared<Tile, Order::k_major, kFilterOrder<Tile, pass>>) +
                     kGatherNeeds.bytes_per_row * Tile::kM);
@@ -195,19 +179,14 @@ bool prepare_conv2d(Conv2dParameters<T>& p) {
   return columns > 0 && g.images > 0 && (pass == Pass::backward ? g.h > 0 && g.w > 0 : g.output_pixels > 0);
 }
 
-// The tile for the current device, if `tile` is none.
 template <Pass pass>
-Status choose_conv2d_tile(std::optional<TileId>* tile, const ConvGeometry& g, DType type, Math math) {
-  if (*tile) return {};
-  DeviceFacts device;
-  RONDO_RETURN_IF_ERROR(device_facts(&device));
+TileId choose_conv2d_tile(const ConvGeometry& g, DType type, Math math, const DeviceFacts& device) {
   TileNeeds needs = kGatherNeeds;
   needs.type = type;
   needs.math = math;
-  *tile = pass == Pass::forward
-              ? choose_tile(g.output_pixels, g.k, 1, needs, device)
-              : choose_tile(static_cast<int64_t>(g.images) * g.h * g.w, g.c, 1, needs, device);
-  return {};
+  return pass == Pass::forward
+             ? choose_tile(g.output_pixels, g.k, 1, needs, device)
+             : choose_tile(static_cast<int64_t>(g.images) * g.h * g.w, g.c, 1, needs, device);
 }
 
 // For conv2d_forward.cu: launches the kernel with a tile of one arithmetic each.

@@ -11,6 +11,8 @@
 
 #include <cuda_runtime.h>
 
+#include <rondo/kernels/conv/conv_geometry.h>
+
 #include <cstdint>
 
 namespace rondo {
@@ -57,6 +59,24 @@ __host__ __device__ inline Axis backward_axis(int dx, int dy, int filter, int st
 }
 
 __host__ __device__ inline int phases_of(int dx, int stride) { return dx < stride ? dx : stride; }
+
+// Both axes of a phase, and the number of phases. A forward pass has one.
+struct Axes {
+  Axis h, w;
+};
+template <Pass pass>
+__host__ __device__ inline Axes axes_of(const ConvGeometry& g, int phase) {
+  if (pass == Pass::forward)
+    return {forward_axis(g.h, g.p, g.r, g.stride_h, g.pad_h),
+            forward_axis(g.w, g.q, g.s, g.stride_w, g.pad_w)};
+  const int phases_w = phases_of(g.w, g.stride_w);
+  return {backward_axis(g.h, g.p, g.r, g.stride_h, g.pad_h, phase / phases_w),
+          backward_axis(g.w, g.q, g.s, g.stride_w, g.pad_w, phase % phases_w)};
+}
+template <Pass pass>
+__host__ __device__ inline int64_t phases_of(const ConvGeometry& g) {
+  return pass == Pass::forward ? 1 : int64_t{phases_of(g.h, g.stride_h)} * phases_of(g.w, g.stride_w);
+}
 
 // `count` taps along one axis: begin, begin + 1, ...
 struct TapRange {

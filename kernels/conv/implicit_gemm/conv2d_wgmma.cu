@@ -1,0 +1,164 @@
+// Forward convolution and data gradient by wgmma (wgmma_conv.cuh):
+//
+//   forward:   rows = a box of output pixels, columns = out channels, k = (tap, in channel)
+//   backward:  rows = a box of input pixels of one phase, columns = in channels, k = (tap, out channel)
+//
+// Taps that are outside of the image for all pixels of the box are skipped. The filters of the data gradient
+// are MN-major: wgmma transposes them.
+#include <rondo/kernels/conv/implicit_gemm/taps.cuh>
+#include <rondo/kernels/conv/implicit_gemm/wgmma_conv.cuh>
+
+namespace rondo {
+namespace {
+
+struct Parameters {
+  CUtensorMap from, filter;
+  ConvGeometry geometry;
+  Bf16* to;
+  Epilogue epilogue;
+  PixelBox box;
+  int64_t tiles_n, tiles_per_phase, tiles;
+};
+
+template <Pass pass>
+__host__ __device__ BoxGrid box_grid(const ConvGeometry& g, const PixelBox& box, const Axes& axes) {
+  return {box, axes.w.rows, axes.h.rows, g.images};
+}
+
+// The results of a tile, and the taps that they need.
+struct Work {
+  Axes axes;
+  BoxOrigin origin;
+  int column;
+  TapRange r, s;
+  bool empty;  // the first phase has the most boxes
+};
+template <class Tile, Pass pass>
+__device__ Work work_of(const Parameters& p, int64_t number) {
+  const ConvGeometry& g = p.geometry;
+  Work work;
+  work.axes = axes_of<pass>(g, static_cast<int>(number / p.tiles_per_phase));
+  const int64_t tile = number % p.tiles_per_phase;
+  const BoxGrid grid = box_grid<pass>(g, p.box, work.axes);
+  work.empty = tile / p.tiles_n >= grid.size();
+  work.origin = box_origin(grid, tile / p.tiles_n);
+  work.column = static_cast<int>(tile % p.tiles_n) * Tile::kN;
+  const BoxOrigin& from = work.origin;
+  work.r = taps_between(work.axes.h, from.h, min(from.h + p.box.h, work.axes.h.rows) - 1);
+  work.s = taps_between(work.axes.w, from.w, min(from.w + p.box.w, work.axes.w.rows) - 1);
+  return work;
+}
+
+template <Pass pass>
+__device__ __forceinline__ int channels_of(const ConvGeometry& g) {
+  return pass == Pass::forward ? g.c : g.k;
+}
+
+template <class Tile, Pass pass>
+__device__ void load_tile(const Parameters& p, WgmmaShared<Tile>& shared, RingPosition<Tile::kStages>& at,
+                          const Work& work) {
+  const ConvGeometry& g = p.geometry;
+  const Axis &h = work.axes.h, &w = work.axes.w;
+  for (int r = work.r.begin; r < work.r.begin + work.r.count; ++r) {
+    const int y = h.from_first + work.origin.h * h.from_step + h.direction * r;
+    for (int s = work.s.begin; s < work.s.begin + work.s.count; ++s) {
+      const int x = w.from_first + work.origin.w * w.from_step + w.direction * s;
+      const int tap = (h.tap_first + r * h.tap_step) * g.s + w.tap_first + s * w.tap_step;
+      for (int channel = 0; channel < channels_of<pass>(g); channel += Tile::kK) {
+        ptx::Mbarrier* const full = &shared.full[at.stage];
+        unsigned char* const b = shared.b[at.stage];
+        ptx::mbarrier_wait(&shared.empty[at.stage], at.parity ^ 1);  // the first pass does not wait
+        ptx::mbarrier_arrive_expect_tx(full, Tile::kBytes);
+        ptx::tensor_load(shared.a[at.stage], p.from, {channel, x, y, work.origin.image}, full);
+        if constexpr (pass == Pass::forward) {
+          ptx::tensor_load(b, p.filter, {channel, tap, work.column}, full);
+        } else {
+          RONDO_UNROLL
+          for (int i = 0; i < Tile::kN / 64; ++i)
+            ptx::tensor_load(b + i * kBlockBytes, p.filter, {work.column + i * 64, tap, channel}, full);
+        }
+        at.advance();
+      }
+    }
+  }
+}
+
+template <class Tile, Pass pass>
+__device__ __forceinline__ void store_tile(const Parameters& p, const WgmmaSums<Tile>& sums, const Work& work,
+                                           int group) {
+  const ConvGeometry& g = p.geometry;
+  const Axis &h = work.axes.h, &w = work.axes.w;
+  const int to_h = pass == Pass::forward ? g.p : g.h, to_w = pass == Pass::forward ? g.q : g.w;
+  const int columns = pass == Pass::forward ? g.k : g.c;
+  visit_results(sums, group, [&](int pixel, int column, const Vec<2>& values) {
+    const int j = work.origin.w + pixel % p.box.w, i = work.origin.h + pixel / p.box.w % p.box.h,
+              image = work.origin.image + pixel / p.box.w / p.box.h;
+    if (j >= w.rows || i >= h.rows || image >= g.images) return;
+    const int64_t row = (int64_t{image} * to_h + h.to_first + i * h.to_step) * to_w + w.to_first +
+                        j * w.to_step;
+    p.epilogue.store_pair(p.to + row * columns, work.column + column, columns, values);
+  });
+}
+
+template <class Tile, Pass pass>
+__global__ __launch_bounds__(Tile::kThreads, 1) void conv2d_wgmma_kernel(
+    const __grid_constant__ Parameters p) {
+  constexpr Order kOrderB = pass == Pass::forward ? Order::k_major : Order::mn_major;
+  auto& shared = shared_memory<WgmmaShared<Tile>>();
+  run_roles<Tile>(
+      shared, p.tiles,
+      [&](int64_t number, RingPosition<Tile::kStages>& at) {
+        const Work work = work_of<Tile, pass>(p, number);
+        if (!work.empty) load_tile<Tile, pass>(p, shared, at, work);
+      },
+      [&](int64_t number, WgmmaSums<Tile>& sums, RingPosition<Tile::kStages>& at, int group) {
+        const Work work = work_of<Tile, pass>(p, number);
+        if (work.empty) return;
+        const int channel_tiles = ceil_div(channels_of<pass>(p.geometry), Tile::kK);
+        const int64_t k_tiles = int64_t{work.r.count} * work.s.count * channel_tiles;
+        consume<Tile, Order::k_major, kOrderB>(sums, shared, at, k_tiles, group);
+        store_tile<Tile, pass>(p, sums, work, group);
+      });
+}
+
+template <class Tile, Pass pass>
+Status launch_tile(const char* name, Parameters& p, const Bf16* from, const Bf16* filter,
+                   cudaStream_t stream) {
+  const ConvGeometry& g = p.geometry;
+  const Axes first = axes_of<pass>(g, 0);
+  p.box = choose_pixel_box(Tile::kM, first.w.rows, first.h.rows, g.images);
+  if constexpr (pass == Pass::forward) {
+    RONDO_RETURN_IF_ERROR(
+        make_image_map(&p.from, from, g.images, g.h, g.w, g.c, p.box, g.stride_h, g.stride_w));
+    RONDO_RETURN_IF_ERROR(make_filter_map(&p.filter, filter, g, Tile::kN));
+  } else {
+    RONDO_RETURN_IF_ERROR(make_image_map(&p.from, from, g.images, g.p, g.q, g.k, p.box, 1, 1));
+    RONDO_RETURN_IF_ERROR(make_filter_map(&p.filter, filter, g, kLineChannels));
+  }
+  p.tiles_n = ceil_div(pass == Pass::forward ? g.k : g.c, Tile::kN);
+  p.tiles_per_phase = box_grid<pass>(g, p.box, first).size() * p.tiles_n;
+  p.tiles = p.tiles_per_phase * phases_of<pass>(g);
+  LaunchShape shape;
+  RONDO_RETURN_IF_ERROR(persistent_launch_shape<Tile>(&shape, p.tiles));
+  return launch(name, shape, stream, conv2d_wgmma_kernel<Tile, pass>, p);
+}
+
+}  // namespace
+
+Status launch_conv2d_wgmma(const char* name, Pass pass, WgmmaConvTile tile, Bf16* to, const Bf16* from,
+                           const Bf16* filter, const float* bias, bool relu, const ConvGeometry& g,
+                           cudaStream_t stream) {
+  Parameters p = {};
+  p.geometry = g;
+  p.to = to;
+  p.epilogue.bias = bias;
+  p.epilogue.relu = relu;
+  p.epilogue.aligned =
+      reinterpret_cast<uintptr_t>(to) % 4 == 0 && (pass == Pass::forward ? g.k : g.c) % 2 == 0;
+  return with_wgmma_conv_tile(tile, [&]<class Tile>() {
+    return pass == Pass::forward ? launch_tile<Tile, Pass::forward>(name, p, from, filter, stream)
+                                 : launch_tile<Tile, Pass::backward>(name, p, from, filter, stream);
+  });
+}
+
+}  // namespace rondo

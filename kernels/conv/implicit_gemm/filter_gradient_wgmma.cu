@@ -1,0 +1,136 @@
+// Filter gradient by wgmma (wgmma_conv.cuh):
+//
+//   rows = (tap, in channel), columns = out channels, k = output pixels, a box of 64 for each k-tile
+//
+// Both operands are MN-major: a block of A is 64 channels of x at the pixels of the box, shifted by the tap,
+// and a block of B 64 channels of dy. Blocks of A whose channels are beyond the last row are zeros, which the
+// copy writes for channels outside of x. Like the other filter gradient, the sum is split, and the result is
+// stored transposed.
+#include <rondo/kernels/conv/implicit_gemm/wgmma_conv.cuh>
+#include <rondo/kernels/gemm/split_k.cuh>
+
+namespace rondo {
+namespace {
+
+struct Parameters {
+  CUtensorMap x, dy;
+  ConvGeometry geometry;
+  float* dw;
+  PixelBox box;
+  int64_t tiles_m, tiles_n, boxes_per_part;
+  Partials partials;  // null data: one part, and the kernel stores dw
+
+  __host__ __device__ BoxGrid boxes() const { return {box, geometry.q, geometry.p, geometry.images}; }
+};
+
+// Rows are counted in blocks of 64 channels of a tap; those of the last block of a tap may be partly unused.
+struct RowBlock {
+  int r, s, channel;
+};
+__device__ __forceinline__ RowBlock row_block(const ConvGeometry& g, int64_t number) {
+  const int blocks = ceil_div(g.c, kLineChannels), tap = static_cast<int>(number / blocks);
+  // Past the last tap: outside of the channels, so that it is loaded as zeros, and not stored.
+  if (tap >= g.r * g.s) return {0, 0, blocks * kLineChannels};
+  return {tap / g.s, tap % g.s, static_cast<int>(number % blocks) * kLineChannels};
+}
+
+struct Work {
+  int64_t row_block;
+  int column;
+  int64_t part, box_begin, box_end;
+};
+template <class Tile>
+__device__ Work work_of(const Parameters& p, int64_t number) {
+  const int64_t tiles = p.tiles_m * p.tiles_n, tile = number % tiles, part = number / tiles;
+  const int64_t boxes = p.boxes().size(), begin = min(part * p.boxes_per_part, boxes);
+  return {tile / p.tiles_n * (Tile::kM / kLineChannels), static_cast<int>(tile % p.tiles_n) * Tile::kN, part,
+          begin, min(begin + p.boxes_per_part, boxes)};
+}
+
+template <class Tile>
+__device__ void load_tile(const Parameters& p, WgmmaShared<Tile>& shared, RingPosition<Tile::kStages>& at,
+                          const Work& work) {
+  const ConvGeometry& g = p.geometry;
+  const BoxGrid grid = p.boxes();
+  for (int64_t box = work.box_begin; box < work.box_end; ++box) {
+    const BoxOrigin origin = box_origin(grid, box);
+    const int y = origin.h * g.stride_h - g.pad_h, x = origin.w * g.stride_w - g.pad_w;
+    ptx::Mbarrier* const full = &shared.full[at.stage];
+    ptx::mbarrier_wait(&shared.empty[at.stage], at.parity ^ 1);  // the first pass does not wait
+    ptx::mbarrier_arrive_expect_tx(full, Tile::kBytes);
+    RONDO_UNROLL
+    for (int i = 0; i < Tile::kM / kLineChannels; ++i) {
+      const RowBlock block = row_block(g, work.row_block + i);
+      ptx::tensor_load(shared.a[at.stage] + i * kBlockBytes, p.x,
+                       {block.channel, x + block.s, y + block.r, origin.image}, full);
+    }
+    RONDO_UNROLL
+    for (int i = 0; i < Tile::kN / kLineChannels; ++i)
+      ptx::tensor_load(shared.b[at.stage] + i * kBlockBytes, p.dy,
+                       {work.column + i * kLineChannels, origin.w, origin.h, origin.image}, full);
+    at.advance();
+  }
+}
+
+template <class Tile>
+__device__ __forceinline__ void store_tile(const Parameters& p, const WgmmaSums<Tile>& sums, const Work& work,
+                                           int group) {
+  const ConvGeometry& g = p.geometry;
+  visit_results(sums, group, [&](int row_in_tile, int column_in_tile, const Vec<2>& values) {
+    const RowBlock block = row_block(g, work.row_block + row_in_tile / kLineChannels);
+    const int channel = block.channel + row_in_tile % kLineChannels, column = work.column + column_in_tile;
+    if (channel >= g.c) return;
+    const int64_t row = (int64_t{block.r} * g.s + block.s) * g.c + channel;
+    if (p.partials.data)
+      return Epilogue{.aligned = true}.store_tile_row(p.partials.row(work.part, row), column, g.k, values);
+    RONDO_UNROLL
+    for (int j = 0; j < 2; ++j)
+      if (column + j < g.k) p.dw[static_cast<int64_t>(column + j) * g.patch + row] = values[j];
+  });
+}
+
+template <class Tile>
+__global__ __launch_bounds__(Tile::kThreads, 1) void filter_gradient_wgmma_kernel(
+    const __grid_constant__ Parameters p, int64_t tiles) {
+  auto& shared = shared_memory<WgmmaShared<Tile>>();
+  run_roles<Tile>(
+      shared, tiles,
+      [&](int64_t number, RingPosition<Tile::kStages>& at) {
+        load_tile<Tile>(p, shared, at, work_of<Tile>(p, number));
+      },
+      [&](int64_t number, WgmmaSums<Tile>& sums, RingPosition<Tile::kStages>& at, int group) {
+        const Work work = work_of<Tile>(p, number);
+        const int64_t k_tiles = work.box_end - work.box_begin;
+        consume<Tile, Order::mn_major, Order::mn_major>(sums, shared, at, k_tiles, group);
+        store_tile<Tile>(p, sums, work, group);
+      });
+}
+
+}  // namespace
+
+Status launch_filter_gradient_wgmma(const char* name, WgmmaConvTile tile, float* dw, const Bf16* dy,
+                                    const Bf16* x, const ConvGeometry& g, int64_t parts, float* workspace,
+                                    cudaStream_t stream) {
+  Parameters p = {};
+  p.geometry = g;
+  p.dw = dw;
+  p.box = choose_pixel_box(kLineChannels, g.q, g.p, g.images);
+  p.boxes_per_part = ceil_div<int64_t>(p.boxes().size(), parts);
+  if (parts > 1) p.partials = {workspace, g.patch, g.k, parts};
+  RONDO_RETURN_IF_ERROR(
+      make_image_map(&p.x, x, g.images, g.h, g.w, g.c, p.box, g.stride_h, g.stride_w));
+  RONDO_RETURN_IF_ERROR(make_image_map(&p.dy, dy, g.images, g.p, g.q, g.k, p.box, 1, 1));
+  RONDO_RETURN_IF_ERROR(with_wgmma_conv_tile(tile, [&]<class Tile>() {
+    static_assert(Tile::kK == kLineChannels);  // pixels of a box
+    const int64_t row_blocks = int64_t{g.r} * g.s * ceil_div(g.c, kLineChannels);
+    p.tiles_m = ceil_div<int64_t>(row_blocks, Tile::kM / kLineChannels);
+    p.tiles_n = ceil_div(g.k, Tile::kN);
+    const int64_t tiles = p.tiles_m * p.tiles_n * parts;
+    LaunchShape shape;
+    RONDO_RETURN_IF_ERROR(persistent_launch_shape<Tile>(&shape, tiles));
+    return launch(name, shape, stream, filter_gradient_wgmma_kernel<Tile>, p, tiles);
+  }));
+  return parts > 1 ? sum_partials(p.partials, dw, 1, g.patch, Epilogue{}, stream) : Status();
+}
+
+}  // namespace rondo

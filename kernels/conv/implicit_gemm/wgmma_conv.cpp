@@ -1,0 +1,74 @@
+#include <rondo/kernels/conv/implicit_gemm/wgmma_conv.h>
+
+#include <rondo/kernels/conv/implicit_gemm/pixel_box.h>
+#include <rondo/kernels/core/launch.cuh>
+#include <rondo/kernels/gemm/gemm_plan.h>
+
+#include <algorithm>
+
+namespace rondo {
+namespace {
+
+constexpr int kRows = 128;
+
+struct TileFactsOfConv {
+  int n;
+  double efficiency;  // those of wgmma_tile_facts(); that of 64 columns is an estimate in the same way
+};
+constexpr TileFactsOfConv kTiles[] = {{256, 1}, {128, 0.85}, {64, 0.6}};
+
+// The rows of tiles of an operation, with the pixels of boxes that are outside of the images.
+int64_t rows_of(ConvOperation operation, const ConvGeometry& g) {
+  const auto pixels = [&](int w, int h) {
+    return BoxGrid(choose_pixel_box(kRows, w, h, g.images), w, h, g.images).size() * kRows;
+  };
+  switch (operation) {
+    case ConvOperation::forward:
+      return pixels(g.q, g.p);
+    case ConvOperation::data_gradient: {
+      const int w = ceil_div(g.w, g.stride_w), h = ceil_div(g.h, g.stride_h);  // of the first phase
+      return pixels(w, h) * std::min(g.w, g.stride_w) * std::min(g.h, g.stride_h);
+    }
+    case ConvOperation::filter_gradient:
+      break;
+  }
+  return int64_t{g.r} * g.s * ceil_div(g.c, 64) * 64;
+}
+
+}  // namespace
+
+bool wgmma_conv_fits(ConvOperation operation, const ConvGeometry& g, const void* a, const void* b) {
+  const auto aligned = [](const void* data) { return reinterpret_cast<uintptr_t>(data) % 16 == 0; };
+  // Channels of x and of the filter, and of dy: those of y do not matter, which is no operand.
+  const bool channels = g.c % 8 == 0 && (operation == ConvOperation::forward || g.k % 8 == 0);
+  return channels && aligned(a) && aligned(b) && g.stride_h <= kLargestBoxStride &&
+         g.stride_w <= kLargestBoxStride && g.output_pixels > 0 && g.k > 0 && g.patch > 0 && g.h > 0 &&
+         g.w > 0;
+}
+
+std::optional<WgmmaConvTile> choose_wgmma_conv_tile(ConvOperation operation, const ConvGeometry& g,
+                                                    int64_t splits, TileId other,
+                                                    const DeviceFacts& device) {
+  if (!device.wgmma) return std::nullopt;
+  const int columns = operation == ConvOperation::data_gradient ? g.c : g.k;
+  const int multiprocessors = std::max(1, device.multiprocessors);
+  const int64_t plain_rows = operation == ConvOperation::forward ? g.output_pixels
+                             : operation == ConvOperation::data_gradient
+                                 ? int64_t{g.images} * g.h * g.w
+                                 : int64_t{g.patch};
+  const TileFacts& tile = tile_facts()[static_cast<size_t>(other)];
+  double least = estimated_time({plain_rows, columns, 1}, splits, tile.m, tile.n,
+                                kSpeedOfMma * tile.efficiency, multiprocessors);
+  std::optional<WgmmaConvTile> best;
+  const int64_t rows = rows_of(operation, g);
+  for (int i = 0; i < 3; ++i) {
+    const double time = estimated_time({rows, columns, 1}, splits, kRows, kTiles[i].n, kTiles[i].efficiency,
+                                       multiprocessors);
+    if (!(time < least)) continue;
+    least = time;
+    best = static_cast<WgmmaConvTile>(i);
+  }
+  return best;
+}
+
+}  // namespace rondo

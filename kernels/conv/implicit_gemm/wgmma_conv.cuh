@@ -1,0 +1,93 @@
+// What the kernels of convolutions by wgmma share: the tiles, and the tensor maps of images.
+//
+// The tensor memory accelerator gathers the patches of an implicit GEMM: a tile's rows (or, for the filter
+// gradient, its steps of k) are the pixels of a box (pixel_box.h), and a copy of the box at the position of a
+// tap is a k-tile, with the zeros of the padding. No thread computes an address. The rest is the kernel of
+// gemm_tc_07_persistent: one thread loads, warpgroups multiply, a block computes tile after tile.
+#pragma once
+
+#include <rondo/kernels/conv/implicit_gemm/pixel_box.h>
+#include <rondo/kernels/conv/implicit_gemm/wgmma_conv.h>
+#include <rondo/kernels/core/launch.cuh>
+#include <rondo/kernels/gemm/warp_roles.cuh>
+
+#include <algorithm>
+
+namespace rondo {
+
+using Bf16 = __nv_bfloat16;
+inline constexpr int kLineChannels = kLineBytes / static_cast<int>(sizeof(Bf16));  // of a k-tile's line: 64
+
+// Calls run.template operator()<Tile>().
+template <class Run>
+Status with_wgmma_conv_tile(WgmmaConvTile tile, Run&& run) {
+  switch (tile) {
+    case WgmmaConvTile::k128x256:
+      return run.template operator()<RolesTile<Bf16, 128, 256, 2, 4>>();
+    case WgmmaConvTile::k128x128:
+      return run.template operator()<RolesTile<Bf16, 128, 128, 2, 6>>();
+    case WgmmaConvTile::k128x64:
+      break;
+  }
+  return run.template operator()<RolesTile<Bf16, 128, 64, 2, 8>>();
+}
+
+// Images NHWC, in copies of 64 channels of the pixels of a box, of which neighbours are `step_w` and `step_h`
+// pixels apart.
+inline Status make_image_map(CUtensorMap* map, const Bf16* data, int images, int h, int w, int channels,
+                             const PixelBox& box, int step_h, int step_w) {
+  const int64_t pixel = int64_t{channels} * static_cast<int64_t>(sizeof(Bf16));
+  return make_tensor_map(map, {.data = data,
+                               .dtype = DType::bfloat16,
+                               .rank = 4,
+                               .size = {channels, w, h, images},
+                               .stride = {0, pixel, pixel * w, pixel * w * h},
+                               .box = {kLineChannels, box.w * step_w, box.h * step_h, box.images},
+                               .step = {1, step_w, step_h, 1},
+                               .swizzle = Swizzle::bytes128});
+}
+
+// Filters KRSC as [out channel][tap][in channel], in copies of one tap: 64 in channels of `outer` filters.
+inline Status make_filter_map(CUtensorMap* map, const Bf16* data, const ConvGeometry& g, int outer) {
+  const int64_t tap = int64_t{g.c} * static_cast<int64_t>(sizeof(Bf16));
+  return make_tensor_map(map, {.data = data,
+                               .dtype = DType::bfloat16,
+                               .rank = 3,
+                               .size = {g.c, g.r * g.s, g.k},
+                               .stride = {0, tap, tap * g.r * g.s},
+                               .box = {kLineChannels, 1, outer},
+                               .swizzle = Swizzle::bytes128});
+}
+
+// A block for each multiprocessor, or one for each tile if there are fewer.
+template <class Tile>
+Status persistent_launch_shape(LaunchShape* shape, int64_t tiles) {
+  DeviceFacts device;
+  RONDO_RETURN_IF_ERROR(device_facts(&device));
+  *shape = {.grid_x = std::min<int64_t>(tiles, std::max(1, device.multiprocessors)),
+            .block_x = Tile::kThreads,
+            .shared_bytes = sizeof(WgmmaShared<Tile>)};
+  return {};
+}
+
+// The roles of a block: calls produce(number, at) for each of its tiles in one thread, and consume(number,
+// sums, at, group) in all threads of the consumer warpgroups.
+template <class Tile, class Produce, class Consume>
+__device__ __forceinline__ void run_roles(WgmmaShared<Tile>& shared, int64_t tiles, const Produce& produce,
+                                          const Consume& consume) {
+  init_ring(shared);
+  RingPosition<Tile::kStages> at;
+  const int warpgroup = static_cast<int>(threadIdx.x) / kWarpgroup;
+  if (warpgroup == 0) {
+    ptx::release_registers<Tile::kProducerRegisters>();
+    if (threadIdx.x < 32 && ptx::elect_one())
+      for (int64_t number = blockIdx.x; number < tiles; number += gridDim.x) produce(number, at);
+    return;
+  }
+  ptx::request_registers<Tile::kConsumerRegisters>();
+  WgmmaSums<Tile> sums;
+  for (int64_t number = blockIdx.x; number < tiles; number += gridDim.x)
+    consume(number, sums, at, warpgroup - 1);
+}
+
+}  // namespace rondo

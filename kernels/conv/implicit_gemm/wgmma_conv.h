@@ -1,0 +1,42 @@
+// Convolutions of bfloat16 as an implicit GEMM by wgmma, on compute capability 9.0: the choice of the kernel,
+// a pure function of the shape and of the device, and the launchers.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <rondo/kernels/conv/conv_geometry.h>
+#include <rondo/kernels/gemm/gemm_config.h>
+
+#include <cuda_bf16.h>
+
+#include <cstdint>
+#include <optional>
+
+namespace rondo {
+
+enum class ConvOperation { forward, data_gradient, filter_gradient };
+
+// Tiles of 128 rows: pixels, or for the filter gradient (tap, in channel).
+enum class WgmmaConvTile { k128x256, k128x128, k128x64 };
+
+// Whether tensor maps can describe the operands `a` and `b`, in the order of the operation's arguments: they
+// begin at multiples of 16 bytes, their channels are multiples of 8, and no stride is above 8. Nothing fits
+// an operation without results or without summands.
+bool wgmma_conv_fits(ConvOperation operation, const ConvGeometry& geometry, const void* a, const void* b);
+
+// The tile with the least estimated time, as choose_gemm_plan() estimates it. None where the tile of
+// mma.sync, `other`, needs less, or the device has no wgmma. `splits`: the parts of the filter gradient.
+std::optional<WgmmaConvTile> choose_wgmma_conv_tile(ConvOperation operation, const ConvGeometry& geometry,
+                                                    int64_t splits, TileId other, const DeviceFacts& device);
+
+// `from` is x for y, and dy for dx.
+Status launch_conv2d_wgmma(const char* name, Pass pass, WgmmaConvTile tile, __nv_bfloat16* to,
+                           const __nv_bfloat16* from, const __nv_bfloat16* filter, const float* bias,
+                           bool relu, const ConvGeometry& geometry, cudaStream_t stream);
+
+// With several parts, `workspace` has room for them (partials_bytes()), and their sum is dw.
+Status launch_filter_gradient_wgmma(const char* name, WgmmaConvTile tile, float* dw, const __nv_bfloat16* dy,
+                                    const __nv_bfloat16* x, const ConvGeometry& geometry, int64_t parts,
+                                    float* workspace, cudaStream_t stream);
+
+}  // namespace rondo
