@@ -49,8 +49,8 @@ testing::AssertionResult near(const std::vector<T>& got, const std::vector<doubl
 struct WithTile {
   std::optional<TileId> tile;
 
-  Status forward(const ConvCase& c, Bf16* y, const Bf16* x, const Bf16* filter, const Conv2dEpilogue& epilogue,
-                 cudaStream_t stream) const {
+  Status forward(const ConvCase& c, Bf16* y, const Bf16* x, const Bf16* filter,
+                 const Conv2dEpilogue& epilogue, cudaStream_t stream) const {
     return conv2d_forward(tile, y_view(c, y), x_view(c, x), filter_view(c, filter), c.options, epilogue, {},
                           stream);
   }
@@ -80,13 +80,13 @@ struct WithWgmma {
                                        c.options, &g)));
     return g;
   }
-  Status forward(const ConvCase& c, Bf16* y, const Bf16* x, const Bf16* filter, const Conv2dEpilogue& epilogue,
-                 cudaStream_t stream) const {
+  Status forward(const ConvCase& c, Bf16* y, const Bf16* x, const Bf16* filter,
+                 const Conv2dEpilogue& epilogue, cudaStream_t stream) const {
     const ConvGeometry g = geometry(c);
     if (!wgmma_conv_fits(ConvOperation::forward, g, x, filter))
       return WithTile{}.forward(c, y, x, filter, epilogue, stream);
-    return launch_conv2d_wgmma("test", Pass::forward, tile, y, x, filter, epilogue.bias.data, epilogue.relu, g,
-                               stream);
+    return launch_conv2d_wgmma("test", Pass::forward, tile, y, x, filter, epilogue.bias.data, epilogue.relu,
+                               g, stream);
   }
   Status data_gradient(const ConvCase& c, Bf16* dx, const Bf16* dy, const Bf16* filter,
                        cudaStream_t stream) const {
@@ -133,7 +133,8 @@ void check(const ConvCase& c, int64_t offset, bool fused, const With& with) {
   EXPECT_TRUE(near(dx.download(), conv2d_data_gradient_reference(c, dy, filter),
                    conv2d_data_gradient_reference(c, abs_dy, abs_filter), c.r * c.s * c.k))
       << "data gradient";
-  ASSERT_TRUE(ok(with.filter_gradient(c, dw.data(), dev_dy.data(), dev_x.data(), scratch.workspace(), stream)));
+  ASSERT_TRUE(
+      ok(with.filter_gradient(c, dw.data(), dev_dy.data(), dev_x.data(), scratch.workspace(), stream)));
   EXPECT_TRUE(near(dw.download(), conv2d_filter_gradient_reference(c, dy, x),
                    conv2d_filter_gradient_reference(c, abs_dy, abs_x), c.n * c.p() * c.q()))
       << "filter gradient";
@@ -197,7 +198,8 @@ TEST_P(Conv2dBf16Wgmma, DrawnShapes) {
   for (int draw = 0; draw < 16; ++draw) {
     const auto channels = [&] { return 8 * (1 + random.below(random.below(4) == 0 ? 24 : 9)); };
     const int64_t r = 1 + random.below(4), s = 1 + random.below(4);
-    ConvCase c = {1 + random.below(9), r + random.below(9), s + random.below(9), channels(), channels(), r, s};
+    ConvCase c = {
+        1 + random.below(9), r + random.below(9), s + random.below(9), channels(), channels(), r, s};
     c.options.stride_h = 1 + random.below(3), c.options.stride_w = 1 + random.below(3);
     c.options.pad_h = random.below(3), c.options.pad_w = random.below(3);
     check(c, 0, random.below(2) == 0, WithWgmma{GetParam()});

@@ -94,15 +94,15 @@ __device__ __forceinline__ void store_tile(const Parameters& p, const WgmmaSums<
     const int j = work.origin.w + pixel % p.box.w, i = work.origin.h + pixel / p.box.w % p.box.h,
               image = work.origin.image + pixel / p.box.w / p.box.h;
     if (j >= w.rows || i >= h.rows || image >= g.images) return;
-    const int64_t row = (int64_t{image} * to_h + h.to_first + i * h.to_step) * to_w + w.to_first +
-                        j * w.to_step;
+    const int64_t row =
+        (int64_t{image} * to_h + h.to_first + i * h.to_step) * to_w + w.to_first + j * w.to_step;
     p.epilogue.store_pair(p.to + row * columns, work.column + column, columns, values);
   });
 }
 
 template <class Tile, Pass pass>
-__global__ __launch_bounds__(Tile::kThreads, 1) void conv2d_wgmma_kernel(
-    const __grid_constant__ Parameters p) {
+__global__ __launch_bounds__(Tile::kThreads,
+                             1) void conv2d_wgmma_kernel(const __grid_constant__ Parameters p) {
   constexpr Order kOrderB = pass == Pass::forward ? Order::k_major : Order::mn_major;
   auto& shared = shared_memory<WgmmaShared<Tile>>();
   run_roles<Tile>(

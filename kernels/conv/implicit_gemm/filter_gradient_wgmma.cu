@@ -90,8 +90,9 @@ __device__ __forceinline__ void store_tile(const Parameters& p, const WgmmaSums<
 }
 
 template <class Tile>
-__global__ __launch_bounds__(Tile::kThreads, 1) void filter_gradient_wgmma_kernel(
-    const __grid_constant__ Parameters p, int64_t tiles) {
+__global__ __launch_bounds__(Tile::kThreads,
+                             1) void filter_gradient_wgmma_kernel(const __grid_constant__ Parameters p,
+                                                                  int64_t tiles) {
   auto& shared = shared_memory<WgmmaShared<Tile>>();
   run_roles<Tile>(
       shared, tiles,
@@ -117,8 +118,7 @@ Status launch_filter_gradient_wgmma(const char* name, WgmmaConvTile tile, float*
   p.box = choose_pixel_box(kLineChannels, g.q, g.p, g.images);
   p.boxes_per_part = ceil_div<int64_t>(p.boxes().size(), parts);
   if (parts > 1) p.partials = {workspace, g.patch, g.k, parts};
-  RONDO_RETURN_IF_ERROR(
-      make_image_map(&p.x, x, g.images, g.h, g.w, g.c, p.box, g.stride_h, g.stride_w));
+  RONDO_RETURN_IF_ERROR(make_image_map(&p.x, x, g.images, g.h, g.w, g.c, p.box, g.stride_h, g.stride_w));
   RONDO_RETURN_IF_ERROR(make_image_map(&p.dy, dy, g.images, g.p, g.q, g.k, p.box, 1, 1));
   RONDO_RETURN_IF_ERROR(with_wgmma_conv_tile(tile, [&]<class Tile>() {
     static_assert(Tile::kK == kLineChannels);  // pixels of a box

@@ -47,23 +47,21 @@ bool wgmma_conv_fits(ConvOperation operation, const ConvGeometry& g, const void*
 }
 
 std::optional<WgmmaConvTile> choose_wgmma_conv_tile(ConvOperation operation, const ConvGeometry& g,
-                                                    int64_t splits, TileId other,
-                                                    const DeviceFacts& device) {
+                                                    int64_t splits, TileId other, const DeviceFacts& device) {
   if (!device.wgmma) return std::nullopt;
   const int columns = operation == ConvOperation::data_gradient ? g.c : g.k;
   const int multiprocessors = std::max(1, device.multiprocessors);
-  const int64_t plain_rows = operation == ConvOperation::forward ? g.output_pixels
-                             : operation == ConvOperation::data_gradient
-                                 ? int64_t{g.images} * g.h * g.w
-                                 : int64_t{g.patch};
+  const int64_t plain_rows = operation == ConvOperation::forward         ? g.output_pixels
+                             : operation == ConvOperation::data_gradient ? int64_t{g.images} * g.h * g.w
+                                                                         : int64_t{g.patch};
   const TileFacts& tile = tile_facts()[static_cast<size_t>(other)];
   double least = estimated_time({plain_rows, columns, 1}, splits, tile.m, tile.n,
                                 kSpeedOfMma * tile.efficiency, multiprocessors);
   std::optional<WgmmaConvTile> best;
   const int64_t rows = rows_of(operation, g);
   for (int i = 0; i < 3; ++i) {
-    const double time = estimated_time({rows, columns, 1}, splits, kRows, kTiles[i].n, kTiles[i].efficiency,
-                                       multiprocessors);
+    const double time =
+        estimated_time({rows, columns, 1}, splits, kRows, kTiles[i].n, kTiles[i].efficiency, multiprocessors);
     if (!(time < least)) continue;
     least = time;
     best = static_cast<WgmmaConvTile>(i);

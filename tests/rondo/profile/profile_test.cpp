@@ -422,6 +422,42 @@ TEST_F(Profile, LeNetsConvolutionsAreWithinTheirBudget) {
   expect_within(second, {{"conv2d_kernel", 1.001, 1.7}, {"conv2d_filter", 1.1, 2}, {"sum_partials", 1, 2}});
 }
 
+// A layer of ResNet-18, and a first layer.
+TEST_F(Profile, Bfloat16ConvolutionsAreWithinTheirBudget) {
+  ProfileArguments arguments;
+  arguments.work = ProfiledWork::conv;
+  arguments.type = DType::bfloat16;
+  arguments.images = 32;
+  expect_within(arguments, {{"conv2d_wgmma", 1, 1.08},  // stores of 16 bytes
+                            {"filter_gradient_wgmma", 1, 1},
+                            {"conv2d_kernel", 1.002, 1.3},
+                            {"conv2d_filter", 1, 1.1},
+                            {"sum_partials", 1, 1.2}});
+  arguments.images = 8;
+  arguments.channels = 1;
+  expect_within(arguments, {{"few_channels_forward", 2, 1.6},
+                            {"few_channels_filter", 1.2, 1.9},
+                            {"conv2d_kernel", 1.3, 1.2},
+                            {"sum_partials", 1, 1.5}});
+}
+
+// On an H100, layers of ResNet-18 are computed by wgmma. The boxes of pixels fill the tiles, so that the
+// products are those of the definition with its padding. Nine taps are five pairs of rows of the filter
+// gradient.
+TEST_F(Profile, WgmmaConvolutionsCountTheirProducts) {
+  ProfileArguments arguments;
+  arguments.work = ProfiledWork::conv;
+  arguments.type = DType::bfloat16;
+  arguments.images = 32;
+  for (const ProfiledPart& part : run_profile(arguments).parts) {
+    const ProfiledKernel& kernel = part.kernels.front();
+    SCOPED_TRACE(kernel.name);
+    EXPECT_NE(kernel.name.find("wgmma"), std::string::npos);
+    const uint64_t taps = part.name == "filter_gradient" ? 10 : 9;
+    EXPECT_EQ(kernel.profile.narrow_multiply_adds, uint64_t{32} * 28 * 28 * 64 * 64 * taps);
+  }
+}
+
 TEST_F(Profile, OtherOperationsAreWithinTheirBudget) {
   ProfileArguments arguments;
   arguments.images = 4;

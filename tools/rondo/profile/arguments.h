@@ -22,7 +22,7 @@ struct ProfileArguments {
   bool transpose_a = false, transpose_b = false;
   std::string variant = "gemm";  // of gemm: the id of a rung, or all
   Math math = Math::fp32;        // of gemm and conv
-  DType type = DType::float32;   // of gemm: of the matrices
+  DType type = DType::float32;   // of the operands of gemm and conv
   int64_t images = 32, height = 28, width = 28, channels = 64, filters = 64, filter_size = 3, stride = 1,
           pad = 1;
   std::string pass = "all";  // of conv: forward, data_gradient, filter_gradient or all

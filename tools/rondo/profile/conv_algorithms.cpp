@@ -1,4 +1,5 @@
 #include <rondo/kernels/conv/direct/few_channels.h>
+#include <rondo/kernels/conv/implicit_gemm/wgmma_conv.h>
 #include <rondo/kernels/conv/winograd/winograd.h>
 #include <rondo/kernels/core/status.h>
 #include <rondo/kernels/gemm/gemm_config.h>
@@ -35,16 +36,27 @@ std::vector<ConvKernels> conv_kernels(const ProfileArguments& a, const ImageView
   throw_if_error(device_facts(&device));
   TileNeeds gather = kGatherNeeds, patch = kPatchNeeds;
   gather.math = patch.math = a.math;
+  gather.type = patch.type = a.type;
   const GemmConfig parts = split_k({g.patch, g.k, g.output_pixels});
+  // No tile where the library chooses one of wgmma: it does that itself, if these kernels fit.
+  const auto unless_wgmma = [&](ConvOperation operation, int64_t splits,
+                                TileId tile) -> std::optional<TileId> {
+    const bool wgmma = a.type == DType::bfloat16 && wgmma_conv_fits(operation, g, nullptr, nullptr) &&
+                       choose_wgmma_conv_tile(operation, g, splits, tile, device);
+    return wgmma ? std::nullopt : std::optional(tile);
+  };
   add("implicit_gemm", true, "",
       {"implicit_gemm",
        options(ConvAlgorithm::direct),
-       {choose_tile(g.output_pixels, g.k, 1, gather, device),
-        choose_tile(int64_t{g.images} * g.h * g.w, g.c, 1, gather, device),
-        choose_tile(g.patch, g.k, parts.splits, patch, device)},
+       {unless_wgmma(ConvOperation::forward, 1, choose_tile(g.output_pixels, g.k, 1, gather, device)),
+        unless_wgmma(ConvOperation::data_gradient, 1,
+                     choose_tile(int64_t{g.images} * g.h * g.w, g.c, 1, gather, device)),
+        unless_wgmma(ConvOperation::filter_gradient, parts.splits,
+                     choose_tile(g.patch, g.k, parts.splits, patch, device))},
        gemm_workspace_bytes({g.patch, g.k, g.output_pixels})});
-  add("winograd", winograd::fits(g) && a.math == Math::fp32,
-      "3 x 3 filters, stride 1, padding up to 2, channels and filters in multiples of 16, and the math fp32",
+  add("winograd", winograd::fits(g) && a.math == Math::fp32 && a.type == DType::float32,
+      "3 x 3 filters, stride 1, padding up to 2, channels and filters in multiples of 16, the math fp32 and "
+      "the type float32",
       {"winograd", options(ConvAlgorithm::winograd), {}});
   return kernels;
 }

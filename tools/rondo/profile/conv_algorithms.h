@@ -11,7 +11,7 @@
 
 namespace rondo::program {
 
-// The tiles of the implicit GEMM; none: the library chooses between its algorithms.
+// The tiles of the implicit GEMM by mma.sync; none: the library chooses, also between its algorithms.
 struct ConvTiles {
   std::optional<TileId> forward, data_gradient, filter_gradient;
 };

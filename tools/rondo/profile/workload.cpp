@@ -31,9 +31,22 @@ std::vector<float> values(int64_t size) {
   for (size_t i = 0; i < data.size(); ++i) data[i] = static_cast<float>(i % 251) / 125.0f - 1;
   return data;
 }
-Buffer<float> filled(int64_t size) { return Buffer<float>(values(size)); }
+template <class T = float>
+Buffer<T> filled(int64_t size) {
+  const std::vector<float> floats = values(size);
+  return Buffer<T>(std::vector<T>(floats.begin(), floats.end()));
+}
 
 int64_t floats_in(int64_t bytes) { return (bytes + 3) / 4; }
+
+std::string type_suffix(const ProfileArguments& a) {
+  return a.type == DType::float32 ? "" : concat(", ", name_of(a.type));
+}
+// For types other than float32.
+void require_fp32(const ProfileArguments& a) {
+  if (a.math != Math::fp32)
+    throw Error(bad_argument("--math is '", name_of(a.math), "', which is for --type float32"));
+}
 
 // A rung of the ladder that has the type T and the arithmetic, or gemm().
 template <class T>
@@ -72,11 +85,8 @@ std::vector<Workload> gemm_work_of(const ProfileArguments& a) {
     Stream stream;
   };
   const int64_t m = a.m, n = a.n, k = a.k;
-  const auto made = [](int64_t size) {
-    const std::vector<float> floats = values(size);
-    return Buffer<T>(std::vector<T>(floats.begin(), floats.end()));
-  };
-  const auto data = std::make_shared<Data>(made(m * k), made(k * n), Buffer<T>(m * n), Buffer<float>());
+  const auto data =
+      std::make_shared<Data>(filled<T>(m * k), filled<T>(k * n), Buffer<T>(m * n), Buffer<float>());
   const MatrixView<T> c = {data->c.data(), m, n, n};
   const MatrixView<const T> left = a.transpose_a ? MatrixView<const T>{data->a.data(), k, m, m}
                                                  : MatrixView<const T>{data->a.data(), m, k, k};
@@ -85,13 +95,13 @@ std::vector<Workload> gemm_work_of(const ProfileArguments& a) {
   const GemmOptions options = {.transpose_a = a.transpose_a, .transpose_b = a.transpose_b, .math = a.math};
   data->workspace = Buffer<float>(floats_in(gemm_workspace_bytes({m, n, k})));
 
-  const ProductFacts facts = {{m, n, k},
-                              dtype_of<T>,
-                              a.math,
-                              {a.transpose_a ? Order::mn_major : Order::k_major,
-                               reinterpret_cast<uintptr_t>(left.data), left.stride},
-                              {a.transpose_b ? Order::k_major : Order::mn_major,
-                               reinterpret_cast<uintptr_t>(right.data), right.stride}};
+  const ProductFacts facts = {
+      {m, n, k},
+      dtype_of<T>,
+      a.math,
+      {a.transpose_a ? Order::mn_major : Order::k_major, reinterpret_cast<uintptr_t>(left.data), left.stride},
+      {a.transpose_b ? Order::k_major : Order::mn_major, reinterpret_cast<uintptr_t>(right.data),
+       right.stride}};
   const bool wgmma = check_wgmma("").ok() && wgmma_obstacle(facts).kind == Obstacle::Kind::none;
 
   std::vector<Workload> works;
@@ -103,8 +113,7 @@ std::vector<Workload> gemm_work_of(const ProfileArguments& a) {
     const auto run = variant.run;
     works.push_back({concat("gemm ", m, " x ", n, " x ", k, a.transpose_a ? ", A transposed" : "",
                             a.transpose_b ? ", B transposed" : "",
-                            a.math == Math::fp32 ? "" : concat(", ", name_of(a.math)),
-                            a.type == DType::float32 ? "" : concat(", ", name_of(a.type))),
+                            a.math == Math::fp32 ? "" : concat(", ", name_of(a.math)), type_suffix(a)),
                      variant.id,
                      2.0 * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k), [=] {
                        const Workspace workspace = {data->workspace.data(), data->workspace.bytes()};
@@ -118,14 +127,15 @@ std::vector<Workload> gemm_work_of(const ProfileArguments& a) {
 
 std::vector<Workload> gemm_work(const ProfileArguments& a) {
   if (a.type == DType::float32) return gemm_work_of<float>(a);
-  if (a.math != Math::fp32)
-    throw Error(bad_argument("--math is '", name_of(a.math), "', which is for --type float32"));
+  require_fp32(a);
   return a.type == DType::bfloat16 ? gemm_work_of<__nv_bfloat16>(a) : gemm_work_of<__half>(a);
 }
 
-std::vector<Workload> conv_work(const ProfileArguments& a) {
+template <class T>
+std::vector<Workload> conv_work_of(const ProfileArguments& a) {
   struct Data {
-    Buffer<float> x, y, filter, workspace;
+    Buffer<T> x, y, filter;
+    Buffer<float> filter_gradient, workspace;
     Stream stream;
   };
   const int64_t p = conv2d_output_size(a.height, a.filter_size, a.stride, a.pad);
@@ -133,16 +143,24 @@ std::vector<Workload> conv_work(const ProfileArguments& a) {
   if (p == 0 || q == 0)
     throw Error(bad_argument("--filter-size is ", a.filter_size, ", must be at most the padded image: ",
                              a.height + 2 * a.pad, " x ", a.width + 2 * a.pad));
-  const auto data = std::make_shared<Data>(filled(a.images * a.height * a.width * a.channels),
-                                           filled(a.images * p * q * a.filters),
-                                           filled(a.filters * a.filter_size * a.filter_size * a.channels));
-  const ImageView<float> x = {data->x.data(), a.images, a.height, a.width, a.channels};
-  const ImageView<float> y = {data->y.data(), a.images, p, q, a.filters};
-  const FilterView<float> filter = {data->filter.data(), a.filters, a.filter_size, a.filter_size, a.channels};
-  const std::vector<ConvKernels> algorithms = conv_kernels(a, x, y, filter);
+  const int64_t filter_elements = a.filters * a.filter_size * a.filter_size * a.channels;
+  const auto data = std::make_shared<Data>(filled<T>(a.images * a.height * a.width * a.channels),
+                                           filled<T>(a.images * p * q * a.filters),
+                                           filled<T>(filter_elements), Buffer<float>(filter_elements));
+  const ImageView<T> x = {data->x.data(), a.images, a.height, a.width, a.channels};
+  const ImageView<T> y = {data->y.data(), a.images, p, q, a.filters};
+  const auto filter_of = [&](auto* elements) {
+    return FilterView{elements, a.filters, a.filter_size, a.filter_size, a.channels};
+  };
+  const FilterView<T> filter = filter_of(data->filter.data());
+  const FilterView<float> filter_gradient = filter_of(data->filter_gradient.data());
+  const ImageView<const float> x_shape = {nullptr, x.images, x.height, x.width, x.channels},
+                               y_shape = {nullptr, y.images, y.height, y.width, y.channels};
+  const FilterView<const float> filter_shape = filter_of(static_cast<const float*>(nullptr));
+  const std::vector<ConvKernels> algorithms = conv_kernels(a, x_shape, y_shape, filter_shape);
   int64_t workspace_bytes = 0;
   for (const ConvKernels& kernels : algorithms) {
-    const Conv2dWorkspaceBytes bytes = conv2d_workspace_bytes(x, filter, kernels.options);
+    const Conv2dWorkspaceBytes bytes = conv2d_workspace_bytes(x_shape, filter_shape, kernels.options, a.type);
     workspace_bytes = std::max({workspace_bytes, bytes.forward, bytes.data_gradient, bytes.filter_gradient,
                                 kernels.filter_gradient_bytes});
   }
@@ -151,7 +169,7 @@ std::vector<Workload> conv_work(const ProfileArguments& a) {
                        static_cast<double>(a.filter_size * a.filter_size * a.channels);
   const std::string name = concat("convolution of ", a.images, " images of ", a.height, " x ", a.width, " x ",
                                   a.channels, ", ", a.filters, " filters of ", a.filter_size, " x ",
-                                  a.filter_size, ", stride ", a.stride, ", padding ", a.pad);
+                                  a.filter_size, ", stride ", a.stride, ", padding ", a.pad, type_suffix(a));
   const auto workspace = [data] { return Workspace{data->workspace.data(), data->workspace.bytes()}; };
 
   std::vector<Workload> works;
@@ -169,10 +187,17 @@ std::vector<Workload> conv_work(const ProfileArguments& a) {
       return conv2d_data_gradient(tiles.data_gradient, x, y, filter, options, workspace(), data->stream);
     });
     add("filter_gradient", [=] {
-      return conv2d_filter_gradient(tiles.filter_gradient, filter, y, x, options, workspace(), data->stream);
+      return conv2d_filter_gradient(tiles.filter_gradient, filter_gradient, y, x, options, workspace(),
+                                    data->stream);
     });
   }
   return works;
+}
+
+std::vector<Workload> conv_work(const ProfileArguments& a) {
+  if (a.type == DType::float32) return conv_work_of<float>(a);
+  require_fp32(a);
+  return conv_work_of<__nv_bfloat16>(a);
 }
 
 std::vector<Workload> pool_work(const ProfileArguments& a) {
