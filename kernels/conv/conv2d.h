@@ -1,5 +1,5 @@
-// Two-dimensional convolution and its two gradients, of float32 or bfloat16 data. As in all neural networks,
-// it is a cross-correlation.
+// Two-dimensional convolution and its two gradients, of float32, bfloat16 or float16 data. As in all neural
+// networks, it is a cross-correlation.
 //
 //   y[n,p,q,k]  = relu(bias[k] + sum over r,s,c of x[n,h,w,c] * filter[k,r,s,c])
 //   dx[n,h,w,c] = sum over the same terms of dy[n,p,q,k] * filter[k,r,s,c]
@@ -89,10 +89,11 @@ constexpr int64_t conv2d_output_size(int64_t size, int64_t filter, int64_t strid
                                             ImageView<const float> x, const Conv2dOptions& options,
                                             Workspace workspace, cudaStream_t stream);
 
-// The same for images and filters of bfloat16, always as the direct sum, by tensor cores except y and dw of a
-// convolution with few input channels. Products are exact and sums are fp32; y and dx are rounded once, to
-// nearest even; dw is float32. options.math must be fp32. With channels divisible by 8 and 16-byte aligned
-// pointers, the copies into shared memory are eight times as wide. They need a GPU of compute capability 8.0.
+// The same for images and filters of bfloat16 or float16, always as the direct sum, by tensor cores except y
+// and dw of a convolution with few input channels. Products are exact and sums are fp32; y and dx are rounded
+// once, to nearest even; dw is float32. options.math must be fp32. With channels divisible by 8 and 16-byte
+// aligned pointers, the copies into shared memory are eight times as wide. They need a GPU of compute
+// capability 8.0.
 [[nodiscard]] Status conv2d_forward(ImageView<__nv_bfloat16> y, ImageView<const __nv_bfloat16> x,
                                     FilterView<const __nv_bfloat16> filter, const Conv2dOptions& options,
                                     const Conv2dEpilogue& epilogue, Workspace workspace, cudaStream_t stream);
@@ -106,11 +107,23 @@ constexpr int64_t conv2d_output_size(int64_t size, int64_t filter, int64_t strid
                                             ImageView<const __nv_bfloat16> x, const Conv2dOptions& options,
                                             Workspace workspace, cudaStream_t stream);
 
+[[nodiscard]] Status conv2d_forward(ImageView<__half> y, ImageView<const __half> x,
+                                    FilterView<const __half> filter, const Conv2dOptions& options,
+                                    const Conv2dEpilogue& epilogue, Workspace workspace, cudaStream_t stream);
+
+[[nodiscard]] Status conv2d_data_gradient(ImageView<__half> dx, ImageView<const __half> dy,
+                                          FilterView<const __half> filter, const Conv2dOptions& options,
+                                          Workspace workspace, cudaStream_t stream);
+
+[[nodiscard]] Status conv2d_filter_gradient(FilterView<float> dw, ImageView<const __half> dy,
+                                            ImageView<const __half> x, const Conv2dOptions& options,
+                                            Workspace workspace, cudaStream_t stream);
+
 struct Conv2dWorkspaceBytes {
   int64_t forward = 0, data_gradient = 0, filter_gradient = 0;
 };
 // The workspace sizes for a convolution of x with the filter. Only the shapes of the views are used. `type`:
-// float32, or bfloat16 for images and filters of that type. Returns zeros for shapes that do not match.
+// that of images and filters. Returns zeros for shapes that do not match.
 Conv2dWorkspaceBytes conv2d_workspace_bytes(const ImageView<const float>& x,
                                             const FilterView<const float>& filter,
                                             const Conv2dOptions& options, DType type = DType::float32);

@@ -10,7 +10,7 @@ namespace rondo {
 // True for few input channels and a filter bank that fits into the shared memory of a block.
 bool has_few_channels(const ConvGeometry& geometry);
 
-// T: float or __nv_bfloat16. The sums are fp32 and without tensor cores for both.
+// T: float, __nv_bfloat16 or __half. The sums are fp32 and without tensor cores for all.
 template <class T>
 Status few_channels_forward(T* y, const T* x, const T* filter, const float* bias, bool relu,
                             const ConvGeometry& geometry, cudaStream_t stream);

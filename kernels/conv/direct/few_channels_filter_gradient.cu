@@ -153,5 +153,7 @@ template Status few_channels_filter_gradient(float*, const float*, const float*,
                                              float*, cudaStream_t);
 template Status few_channels_filter_gradient(float*, const __nv_bfloat16*, const __nv_bfloat16*,
                                              const ConvGeometry&, int64_t, float*, cudaStream_t);
+template Status few_channels_filter_gradient(float*, const __half*, const __half*, const ConvGeometry&,
+                                             int64_t, float*, cudaStream_t);
 
 }  // namespace rondo

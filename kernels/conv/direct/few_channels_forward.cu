@@ -123,5 +123,7 @@ template Status few_channels_forward(float*, const float*, const float*, const f
                                      const ConvGeometry&, cudaStream_t);
 template Status few_channels_forward(__nv_bfloat16*, const __nv_bfloat16*, const __nv_bfloat16*, const float*,
                                      bool, const ConvGeometry&, cudaStream_t);
+template Status few_channels_forward(__half*, const __half*, const __half*, const float*, bool,
+                                     const ConvGeometry&, cudaStream_t);
 
 }  // namespace rondo

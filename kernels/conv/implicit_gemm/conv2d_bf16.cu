@@ -3,8 +3,9 @@
 
 namespace rondo {
 
-Status launch_conv2d_bf16(const char* name, Pass pass, TileId tile, Conv2dParameters<__nv_bfloat16>& p,
-                          cudaStream_t stream) {
+template <>
+Status launch_conv2d_narrow(const char* name, Pass pass, TileId tile, Conv2dParameters<__nv_bfloat16>& p,
+                            cudaStream_t stream) {
   return launch_conv2d_with<NarrowProduct<__nv_bfloat16>>(name, pass, tile, p, stream);
 }
 

@@ -53,9 +53,10 @@ Status launch_tile(const char* name, TileId tile, FilterGradientParameters<float
   return with_tile(tile,
                    [&]<class Tile>() { return launch_filter_gradient_tile<Tile>(name, p, splits, stream); });
 }
-Status launch_tile(const char* name, TileId tile, FilterGradientParameters<__nv_bfloat16>& p, int64_t splits,
+template <class T>
+Status launch_tile(const char* name, TileId tile, FilterGradientParameters<T>& p, int64_t splits,
                    cudaStream_t stream) {
-  return launch_filter_gradient_bf16(name, tile, p, splits, stream);
+  return launch_filter_gradient_narrow(name, tile, p, splits, stream);
 }
 
 template <class T>
@@ -100,7 +101,7 @@ Status filter_gradient(std::optional<TileId> tile, const FilterView<float>& dw, 
     needs.type = dtype_of<T>;
     needs.math = options.math;
     tile = choose_tile(g.patch, g.k, config.splits, needs, device);
-    if constexpr (std::is_same_v<T, __nv_bfloat16>) {
+    if constexpr (sizeof(T) == 2) {
       constexpr ConvOperation kOperation = ConvOperation::filter_gradient;
       if (wgmma_conv_fits(kOperation, g, dy.data, x.data))
         if (const auto wgmma = choose_wgmma_conv_tile(kOperation, g, config.splits, *tile, device))
@@ -143,6 +144,7 @@ Conv2dWorkspaceBytes conv2d_workspace_bytes(const ImageView<const float>& x,
   }
 RONDO_CONV2D(float)
 RONDO_CONV2D(__nv_bfloat16)
+RONDO_CONV2D(__half)
 #undef RONDO_CONV2D
 
 }  // namespace rondo

@@ -29,9 +29,9 @@ Status launch_tile(const char* name, Pass pass, TileId tile, Conv2dParameters<fl
                                  : launch_conv2d_tile<Tile, Pass::backward>(name, p, stream);
   });
 }
-Status launch_tile(const char* name, Pass pass, TileId tile, Conv2dParameters<__nv_bfloat16>& p,
-                   cudaStream_t stream) {
-  return launch_conv2d_bf16(name, pass, tile, p, stream);
+template <class T>
+Status launch_tile(const char* name, Pass pass, TileId tile, Conv2dParameters<T>& p, cudaStream_t stream) {
+  return launch_conv2d_narrow(name, pass, tile, p, stream);
 }
 
 template <Pass pass, class T>
@@ -43,7 +43,7 @@ Status implicit_gemm(const char* name, std::optional<TileId> tile, Math math, Co
   DeviceFacts device;
   RONDO_RETURN_IF_ERROR(device_facts(&device));
   const TileId chosen = choose_conv2d_tile<pass>(g, dtype_of<T>, math, device);
-  if constexpr (std::is_same_v<T, __nv_bfloat16>) {
+  if constexpr (sizeof(T) == 2) {
     constexpr ConvOperation kOperation =
         pass == Pass::forward ? ConvOperation::forward : ConvOperation::data_gradient;
     if (wgmma_conv_fits(kOperation, g, p.from, p.filter))
@@ -155,6 +155,7 @@ Status data_gradient(std::optional<TileId> tile, const ImageView<T>& dx, const I
   }
 RONDO_CONV2D(float)
 RONDO_CONV2D(__nv_bfloat16)
+RONDO_CONV2D(__half)
 #undef RONDO_CONV2D
 
 }  // namespace rondo

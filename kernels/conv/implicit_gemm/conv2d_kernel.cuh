@@ -194,8 +194,9 @@ Status launch_conv2d_tf32(const char* name, Pass pass, TileId tile, Conv2dParame
                           cudaStream_t stream);
 Status launch_conv2d_tf32x3(const char* name, Pass pass, TileId tile, Conv2dParameters<float>& p,
                             cudaStream_t stream);
-Status launch_conv2d_bf16(const char* name, Pass pass, TileId tile, Conv2dParameters<__nv_bfloat16>& p,
-                          cudaStream_t stream);
+template <class T>  // __nv_bfloat16 or __half
+Status launch_conv2d_narrow(const char* name, Pass pass, TileId tile, Conv2dParameters<T>& p,
+                            cudaStream_t stream);
 
 // The same, for tiles of `Product` (tensor_tile.cuh).
 template <class Product, class T>

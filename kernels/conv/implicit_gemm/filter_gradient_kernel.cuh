@@ -91,7 +91,8 @@ Status launch_filter_gradient_tf32(const char* name, TileId tile, FilterGradient
                                    int64_t splits, cudaStream_t stream);
 Status launch_filter_gradient_tf32x3(const char* name, TileId tile, FilterGradientParameters<float>& p,
                                      int64_t splits, cudaStream_t stream);
-Status launch_filter_gradient_bf16(const char* name, TileId tile, FilterGradientParameters<__nv_bfloat16>& p,
-                                   int64_t splits, cudaStream_t stream);
+template <class T>  // __nv_bfloat16 or __half
+Status launch_filter_gradient_narrow(const char* name, TileId tile, FilterGradientParameters<T>& p,
+                                     int64_t splits, cudaStream_t stream);
 
 }  // namespace rondo

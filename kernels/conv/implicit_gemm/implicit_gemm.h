@@ -29,7 +29,7 @@ Status conv2d_filter_gradient(std::optional<TileId> tile, FilterView<float> dw, 
                               ImageView<const float> x, const Conv2dOptions& options, Workspace workspace,
                               cudaStream_t stream);
 
-// The same for bfloat16, with a tile of that type.
+// The same for bfloat16 and float16, with a tile of that type.
 Status conv2d_forward(std::optional<TileId> tile, ImageView<__nv_bfloat16> y,
                       ImageView<const __nv_bfloat16> x, FilterView<const __nv_bfloat16> filter,
                       const Conv2dOptions& options, const Conv2dEpilogue& epilogue, Workspace workspace,
@@ -42,5 +42,17 @@ Status conv2d_data_gradient(std::optional<TileId> tile, ImageView<__nv_bfloat16>
 Status conv2d_filter_gradient(std::optional<TileId> tile, FilterView<float> dw,
                               ImageView<const __nv_bfloat16> dy, ImageView<const __nv_bfloat16> x,
                               const Conv2dOptions& options, Workspace workspace, cudaStream_t stream);
+
+Status conv2d_forward(std::optional<TileId> tile, ImageView<__half> y, ImageView<const __half> x,
+                      FilterView<const __half> filter, const Conv2dOptions& options,
+                      const Conv2dEpilogue& epilogue, Workspace workspace, cudaStream_t stream);
+
+Status conv2d_data_gradient(std::optional<TileId> tile, ImageView<__half> dx, ImageView<const __half> dy,
+                            FilterView<const __half> filter, const Conv2dOptions& options,
+                            Workspace workspace, cudaStream_t stream);
+
+Status conv2d_filter_gradient(std::optional<TileId> tile, FilterView<float> dw, ImageView<const __half> dy,
+                              ImageView<const __half> x, const Conv2dOptions& options, Workspace workspace,
+                              cudaStream_t stream);
 
 }  // namespace rondo

@@ -15,30 +15,30 @@
 
 namespace rondo {
 
-using Bf16 = __nv_bfloat16;
-inline constexpr int kLineChannels = kLineBytes / static_cast<int>(sizeof(Bf16));  // of a k-tile's line: 64
+inline constexpr int kLineChannels = kLineBytes / 2;  // channels of 16 bits in a line of a k-tile
 
-// Calls run.template operator()<Tile>().
-template <class Run>
+// Calls run.template operator()<Tile>() with the tile for elements of T.
+template <class T, class Run>
 Status with_wgmma_conv_tile(WgmmaConvTile tile, Run&& run) {
   switch (tile) {
     case WgmmaConvTile::k128x256:
-      return run.template operator()<RolesTile<Bf16, 128, 256, 2, 4>>();
+      return run.template operator()<RolesTile<T, 128, 256, 2, 4>>();
     case WgmmaConvTile::k128x128:
-      return run.template operator()<RolesTile<Bf16, 128, 128, 2, 6>>();
+      return run.template operator()<RolesTile<T, 128, 128, 2, 6>>();
     case WgmmaConvTile::k128x64:
       break;
   }
-  return run.template operator()<RolesTile<Bf16, 128, 64, 2, 8>>();
+  return run.template operator()<RolesTile<T, 128, 64, 2, 8>>();
 }
 
 // Images NHWC, in copies of 64 channels of the pixels of a box, of which neighbours are `step_w` and `step_h`
 // pixels apart.
-inline Status make_image_map(CUtensorMap* map, const Bf16* data, int images, int h, int w, int channels,
+template <class T>
+Status make_image_map(CUtensorMap* map, const T* data, int images, int h, int w, int channels,
                              const PixelBox& box, int step_h, int step_w) {
-  const int64_t pixel = int64_t{channels} * static_cast<int64_t>(sizeof(Bf16));
+  const int64_t pixel = int64_t{channels} * static_cast<int64_t>(sizeof(T));
   return make_tensor_map(map, {.data = data,
-                               .dtype = DType::bfloat16,
+                               .dtype = dtype_of<T>,
                                .rank = 4,
                                .size = {channels, w, h, images},
                                .stride = {0, pixel, pixel * w, pixel * w * h},
@@ -48,10 +48,11 @@ inline Status make_image_map(CUtensorMap* map, const Bf16* data, int images, int
 }
 
 // Filters KRSC as [out channel][tap][in channel], in copies of one tap: 64 in channels of `outer` filters.
-inline Status make_filter_map(CUtensorMap* map, const Bf16* data, const ConvGeometry& g, int outer) {
-  const int64_t tap = int64_t{g.c} * static_cast<int64_t>(sizeof(Bf16));
+template <class T>
+Status make_filter_map(CUtensorMap* map, const T* data, const ConvGeometry& g, int outer) {
+  const int64_t tap = int64_t{g.c} * static_cast<int64_t>(sizeof(T));
   return make_tensor_map(map, {.data = data,
-                               .dtype = DType::bfloat16,
+                               .dtype = dtype_of<T>,
                                .rank = 3,
                                .size = {g.c, g.r * g.s, g.k},
                                .stride = {0, tap, tap * g.r * g.s},

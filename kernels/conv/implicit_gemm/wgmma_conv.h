@@ -1,13 +1,11 @@
-// Convolutions of bfloat16 as an implicit GEMM by wgmma, on compute capability 9.0: the choice of the kernel,
-// a pure function of the shape and of the device, and the launchers.
+// Convolutions of 16-bit types as an implicit GEMM by wgmma, on compute capability 9.0: the choice of the
+// kernel, a pure function of the shape and of the device, and the launchers.
 #pragma once
 
 #include <cuda_runtime_api.h>
 
 #include <rondo/kernels/conv/conv_geometry.h>
 #include <rondo/kernels/gemm/gemm_config.h>
-
-#include <cuda_bf16.h>
 
 #include <cstdint>
 #include <optional>
@@ -29,14 +27,16 @@ bool wgmma_conv_fits(ConvOperation operation, const ConvGeometry& geometry, cons
 std::optional<WgmmaConvTile> choose_wgmma_conv_tile(ConvOperation operation, const ConvGeometry& geometry,
                                                     int64_t splits, TileId other, const DeviceFacts& device);
 
-// `from` is x for y, and dy for dx.
-Status launch_conv2d_wgmma(const char* name, Pass pass, WgmmaConvTile tile, __nv_bfloat16* to,
-                           const __nv_bfloat16* from, const __nv_bfloat16* filter, const float* bias,
-                           bool relu, const ConvGeometry& geometry, cudaStream_t stream);
+// T: __nv_bfloat16 or __half. `from` is x for y, and dy for dx.
+template <class T>
+Status launch_conv2d_wgmma(const char* name, Pass pass, WgmmaConvTile tile, T* to, const T* from,
+                           const T* filter, const float* bias, bool relu, const ConvGeometry& geometry,
+                           cudaStream_t stream);
 
 // With several parts, `workspace` has room for them (partials_bytes()), and their sum is dw.
-Status launch_filter_gradient_wgmma(const char* name, WgmmaConvTile tile, float* dw, const __nv_bfloat16* dy,
-                                    const __nv_bfloat16* x, const ConvGeometry& geometry, int64_t parts,
-                                    float* workspace, cudaStream_t stream);
+template <class T>
+Status launch_filter_gradient_wgmma(const char* name, WgmmaConvTile tile, float* dw, const T* dy, const T* x,
+                                    const ConvGeometry& geometry, int64_t parts, float* workspace,
+                                    cudaStream_t stream);
 
 }  // namespace rondo

@@ -4,8 +4,6 @@
 
 #include <algorithm>
 #include <map>
-#include <utility>
-#include <vector>
 
 namespace rondo::program {
 namespace {
@@ -68,7 +66,7 @@ void add_common(const Command& command, ProfileArguments& to) {
 
 // Reads the name of one of the values.
 template <class Enum>
-Enum read_enumerator(const char* option, const std::string& text, const std::vector<Enum>& values) {
+Enum read_enumerator(const char* option, const std::string& text, std::initializer_list<Enum> values) {
   std::string names;
   for (const Enum value : values) {
     if (text == name_of(value)) return value;
@@ -80,13 +78,13 @@ Enum read_enumerator(const char* option, const std::string& text, const std::vec
 void add_math(const Command& command, ProfileArguments& to) {
   command.add("--math", "NAME", "Arithmetic of float products: fp32, tf32 or tf32x3 [fp32]",
               [&](const std::string& s) {
-                to.math = read_enumerator<Math>("--math", s, {Math::fp32, Math::tf32, Math::tf32x3});
+                to.math = read_enumerator("--math", s, {Math::fp32, Math::tf32, Math::tf32x3});
               });
 }
 
-void add_type(const Command& command, const char* help, std::vector<DType> types, ProfileArguments& to) {
-  command.add("--type", "NAME", help, [&to, types = std::move(types)](const std::string& s) {
-    to.type = read_enumerator("--type", s, types);
+void add_type(const Command& command, const char* help, ProfileArguments& to) {
+  command.add("--type", "NAME", help, [&](const std::string& s) {
+    to.type = read_enumerator("--type", s, {DType::float32, DType::bfloat16, DType::float16});
   });
 }
 
@@ -124,8 +122,7 @@ ProfileCommands add_profile(const Command& app, ProfileArguments& to) {
   gemm.add("--variant", "ID", "A rung of the ladder such as 03_shared_tiles, or all [gemm]",
            [&](const std::string& s) { to.variant = s; });
   add_math(gemm, to);
-  add_type(gemm, "Type of the matrices: float32, bfloat16 or float16 [float32]",
-           {DType::float32, DType::bfloat16, DType::float16}, to);
+  add_type(gemm, "Type of the matrices: float32, bfloat16 or float16 [float32]", to);
 
   const Command conv = add("conv", "A convolution and its gradients", ProfiledWork::conv);
   add_image(conv, to);
@@ -134,8 +131,7 @@ ProfileCommands add_profile(const Command& app, ProfileArguments& to) {
   add_size(conv, "--stride", "Stride", to.stride);
   add_size(conv, "--pad", "Padding", to.pad, 0);
   add_math(conv, to);
-  add_type(conv, "Type of images and filters: float32 or bfloat16 [float32]",
-           {DType::float32, DType::bfloat16}, to);
+  add_type(conv, "Type of images and filters: float32, bfloat16 or float16 [float32]", to);
   conv.add("--pass", "NAME", "forward, data_gradient, filter_gradient or all [all]",
            [&](const std::string& s) {
              to.pass = read_word("--pass", s, {"forward", "data_gradient", "filter_gradient", "all"});

@@ -197,7 +197,7 @@ std::vector<Workload> conv_work_of(const ProfileArguments& a) {
 std::vector<Workload> conv_work(const ProfileArguments& a) {
   if (a.type == DType::float32) return conv_work_of<float>(a);
   require_fp32(a);
-  return conv_work_of<__nv_bfloat16>(a);
+  return a.type == DType::bfloat16 ? conv_work_of<__nv_bfloat16>(a) : conv_work_of<__half>(a);
 }
 
 std::vector<Workload> pool_work(const ProfileArguments& a) {

@@ -1,5 +1,5 @@
-// The convolutions of bfloat16 against their definition in double precision, with every tile of mma.sync and
-// of wgmma: drawn shapes, with tails of 1, strides, padding and misalignment. And the choice of the tiles of
+// The convolutions of bfloat16 and float16 against their definition in double precision, with every tile of
+// mma.sync and of wgmma: drawn shapes, with tails of 1, strides, padding and misalignment. And the choice of the tiles of
 // wgmma, for an H100.
 #include <gtest/gtest.h>
 
@@ -18,16 +18,17 @@
 #include <cmath>
 #include <optional>
 #include <sstream>
+#include <type_traits>
 
 namespace rondo::test {
 namespace {
 
-using Bf16 = __nv_bfloat16;
 using Floats = std::vector<float>;
 
+template <class T>
 Conv2dWorkspaceBytes workspace_of(const ConvCase& c) {
   return conv2d_workspace_bytes(x_view<const float>(c, nullptr), filter_view<const float>(c, nullptr),
-                                c.options, DType::bfloat16);
+                                c.options, dtype_of<T>);
 }
 
 Floats magnitudes(Floats values) {
@@ -39,9 +40,10 @@ template <class T>
 testing::AssertionResult near(const std::vector<T>& got, const std::vector<double>& want,
                               const std::vector<double>& magnitude, int64_t summands) {
   // Sums are fp32 and truncated; a result of 16 bits is rounded once.
+  constexpr int kBits = std::is_same_v<T, __half> ? 11 : 8;  // of the significand
   return all_within(got, want, [&](size_t i) {
     const double sums = static_cast<double>(summands + 3) * 0x1p-23 * magnitude[i];
-    return sums + (sizeof(T) == 2 ? std::ldexp(std::abs(want[i]) + sums, -8) : 0);
+    return sums + (sizeof(T) == 2 ? std::ldexp(std::abs(want[i]) + sums, -kBits) + 0x1p-25 : 0);
   });
 }
 
@@ -49,17 +51,19 @@ testing::AssertionResult near(const std::vector<T>& got, const std::vector<doubl
 struct WithTile {
   std::optional<TileId> tile;
 
-  Status forward(const ConvCase& c, Bf16* y, const Bf16* x, const Bf16* filter,
-                 const Conv2dEpilogue& epilogue, cudaStream_t stream) const {
+  template <class T>
+  Status forward(const ConvCase& c, T* y, const T* x, const T* filter, const Conv2dEpilogue& epilogue,
+                 cudaStream_t stream) const {
     return conv2d_forward(tile, y_view(c, y), x_view(c, x), filter_view(c, filter), c.options, epilogue, {},
                           stream);
   }
-  Status data_gradient(const ConvCase& c, Bf16* dx, const Bf16* dy, const Bf16* filter,
-                       cudaStream_t stream) const {
+  template <class T>
+  Status data_gradient(const ConvCase& c, T* dx, const T* dy, const T* filter, cudaStream_t stream) const {
     return conv2d_data_gradient(tile, x_view(c, dx), y_view(c, dy), filter_view(c, filter), c.options, {},
                                 stream);
   }
-  Status filter_gradient(const ConvCase& c, float* dw, const Bf16* dy, const Bf16* x, Workspace workspace,
+  template <class T>
+  Status filter_gradient(const ConvCase& c, float* dw, const T* dy, const T* x, Workspace workspace,
                          cudaStream_t stream) const {
     return conv2d_filter_gradient(tile, filter_view(c, dw), y_view(c, dy), x_view(c, x), c.options, workspace,
                                   stream);
@@ -80,22 +84,24 @@ struct WithWgmma {
                                        c.options, &g)));
     return g;
   }
-  Status forward(const ConvCase& c, Bf16* y, const Bf16* x, const Bf16* filter,
-                 const Conv2dEpilogue& epilogue, cudaStream_t stream) const {
+  template <class T>
+  Status forward(const ConvCase& c, T* y, const T* x, const T* filter, const Conv2dEpilogue& epilogue,
+                 cudaStream_t stream) const {
     const ConvGeometry g = geometry(c);
     if (!wgmma_conv_fits(ConvOperation::forward, g, x, filter))
       return WithTile{}.forward(c, y, x, filter, epilogue, stream);
     return launch_conv2d_wgmma("test", Pass::forward, tile, y, x, filter, epilogue.bias.data, epilogue.relu,
                                g, stream);
   }
-  Status data_gradient(const ConvCase& c, Bf16* dx, const Bf16* dy, const Bf16* filter,
-                       cudaStream_t stream) const {
+  template <class T>
+  Status data_gradient(const ConvCase& c, T* dx, const T* dy, const T* filter, cudaStream_t stream) const {
     const ConvGeometry g = geometry(c);
     if (!wgmma_conv_fits(ConvOperation::data_gradient, g, dy, filter))
       return WithTile{}.data_gradient(c, dx, dy, filter, stream);
     return launch_conv2d_wgmma("test", Pass::backward, tile, dx, dy, filter, nullptr, false, g, stream);
   }
-  Status filter_gradient(const ConvCase& c, float* dw, const Bf16* dy, const Bf16* x, Workspace workspace,
+  template <class T>
+  Status filter_gradient(const ConvCase& c, float* dw, const T* dy, const T* x, Workspace workspace,
                          cudaStream_t stream) const {
     const ConvGeometry g = geometry(c);
     if (!wgmma_conv_fits(ConvOperation::filter_gradient, g, dy, x))
@@ -110,18 +116,18 @@ struct WithWgmma {
   }
 };
 
-template <class With>
+template <class T, class With>
 void check(const ConvCase& c, int64_t offset, bool fused, const With& with) {
   std::ostringstream name;
   PrintTo(c, &name);
   SCOPED_TRACE(concat(name.str(), ", offset ", offset, fused ? ", bias and ReLU" : "", ", ", with));
   const Stream stream;
-  const Floats x = representable(c.x_size(), 1), filter = representable(c.filter_size(), 2),
-               dy = representable(c.y_size(), 3), bias = fused ? normal_values(c.k, 4) : Floats();
+  const Floats x = representable<T>(c.x_size(), 1), filter = representable<T>(c.filter_size(), 2),
+               dy = representable<T>(c.y_size(), 3), bias = fused ? normal_values(c.k, 4) : Floats();
   const Floats abs_x = magnitudes(x), abs_filter = magnitudes(filter), abs_dy = magnitudes(dy);
-  GuardedBuffer<Bf16> dev_x(rounded(x), offset), dev_filter(rounded(filter), offset),
-      dev_dy(rounded(dy), offset), y(c.y_size(), offset), dx(c.x_size(), offset);
-  GuardedBuffer<float> dw(c.filter_size()), dev_bias(bias), scratch(workspace_of(c).filter_gradient / 4);
+  GuardedBuffer<T> dev_x(rounded<T>(x), offset), dev_filter(rounded<T>(filter), offset),
+      dev_dy(rounded<T>(dy), offset), y(c.y_size(), offset), dx(c.x_size(), offset);
+  GuardedBuffer<float> dw(c.filter_size()), dev_bias(bias), scratch(workspace_of<T>(c).filter_gradient / 4);
 
   Conv2dEpilogue epilogue;
   if (fused) epilogue = {.bias = dev_bias.view(), .relu = true};
@@ -139,17 +145,23 @@ void check(const ConvCase& c, int64_t offset, bool fused, const With& with) {
                    conv2d_filter_gradient_reference(c, abs_dy, abs_x), c.n * c.p() * c.q()))
       << "filter gradient";
 }
-void check(const ConvCase& c, int64_t offset, bool fused) { check(c, offset, fused, WithTile{}); }
+template <class T>
+void check(const ConvCase& c, int64_t offset, bool fused) {
+  check<T>(c, offset, fused, WithTile{});
+}
 
-class Conv2dBf16 : public testing::Test {
+template <class T>
+class ConvNarrow : public testing::Test {
  protected:
   void SetUp() override {
-    if (const Status supported = check_factor_type("", DType::bfloat16); !supported.ok())
+    if (const Status supported = check_factor_type("", dtype_of<T>); !supported.ok())
       GTEST_SKIP() << supported.message();
   }
 };
+using Types = testing::Types<__nv_bfloat16, __half>;
+TYPED_TEST_SUITE(ConvNarrow, Types);
 
-TEST_F(Conv2dBf16, DrawnShapes) {
+TYPED_TEST(ConvNarrow, DrawnShapes) {
   Random random(3);
   const auto channels = [&] {
     constexpr int64_t kOften[] = {1, 3, 8, 9, 16, 20, 33, 64};
@@ -161,10 +173,12 @@ TEST_F(Conv2dBf16, DrawnShapes) {
         1 + random.below(4), r + random.below(9), s + random.below(9), channels(), channels(), r, s};
     c.options.stride_h = 1 + random.below(3), c.options.stride_w = 1 + random.below(3);
     c.options.pad_h = random.below(3), c.options.pad_w = random.below(3);
-    constexpr TileId kTiles[] = {TileId::kBf16Of64x64, TileId::kBf16Of128x128};
+    constexpr bool kBf16 = std::is_same_v<TypeParam, __nv_bfloat16>;
+    constexpr TileId kTiles[] = {kBf16 ? TileId::kBf16Of64x64 : TileId::kFp16Of64x64,
+                                 kBf16 ? TileId::kBf16Of128x128 : TileId::kFp16Of128x128};
     const int64_t tile = random.below(3);
-    check(c, random.below(2) == 0 ? 0 : 1 + random.below(8), random.below(2) == 0,
-          WithTile{tile < 2 ? std::optional(kTiles[tile]) : std::nullopt});
+    check<TypeParam>(c, random.below(2) == 0 ? 0 : 1 + random.below(8), random.below(2) == 0,
+                     WithTile{tile < 2 ? std::optional(kTiles[tile]) : std::nullopt});
   }
 }
 
@@ -172,16 +186,17 @@ constexpr Conv2dOptions kPadded = {.pad_h = 1, .pad_w = 1},
                         kStrided = {.stride_h = 2, .stride_w = 2, .pad_h = 1, .pad_w = 1};
 
 // The layers of the programs, with few images. The last one has a long sum over pixels, in parts.
-TEST_F(Conv2dBf16, LayersOfTheModels) {
-  check({2, 28, 28, 1, 20, 3, 3}, 0, true);
-  check({2, 13, 13, 20, 50, 5, 5}, 0, true);
-  check({2, 8, 8, 64, 128, 3, 3, kStrided}, 0, false);
-  check({2, 8, 8, 64, 128, 1, 1, {.stride_h = 2, .stride_w = 2}}, 0, false);
-  check({1, 4, 4, 256, 128, 3, 3, kPadded}, 0, false);
-  check({40, 16, 16, 8, 8, 3, 3, kPadded}, 0, false);
+TYPED_TEST(ConvNarrow, LayersOfTheModels) {
+  check<TypeParam>({2, 28, 28, 1, 20, 3, 3}, 0, true);
+  check<TypeParam>({2, 13, 13, 20, 50, 5, 5}, 0, true);
+  check<TypeParam>({2, 8, 8, 64, 128, 3, 3, kStrided}, 0, false);
+  check<TypeParam>({2, 8, 8, 64, 128, 1, 1, {.stride_h = 2, .stride_w = 2}}, 0, false);
+  check<TypeParam>({1, 4, 4, 256, 128, 3, 3, kPadded}, 0, false);
+  check<TypeParam>({40, 16, 16, 8, 8, 3, 3, kPadded}, 0, false);
 }
 
-class Conv2dBf16Wgmma : public testing::TestWithParam<WgmmaConvTile> {
+template <class T>
+class ConvNarrowWgmma : public testing::Test {
  protected:
   void SetUp() override {
     DeviceFacts device;
@@ -189,34 +204,37 @@ class Conv2dBf16Wgmma : public testing::TestWithParam<WgmmaConvTile> {
     if (!device.wgmma) GTEST_SKIP() << "the device has no wgmma";
   }
 };
-INSTANTIATE_TEST_SUITE_P(Tiles, Conv2dBf16Wgmma,
-                         testing::Values(WgmmaConvTile::k128x256, WgmmaConvTile::k128x128,
-                                         WgmmaConvTile::k128x64));
+TYPED_TEST_SUITE(ConvNarrowWgmma, Types);
 
-TEST_P(Conv2dBf16Wgmma, DrawnShapes) {
-  Random random(11 + static_cast<int>(GetParam()));
-  for (int draw = 0; draw < 16; ++draw) {
+constexpr WgmmaConvTile kWgmmaTiles[] = {WgmmaConvTile::k128x256, WgmmaConvTile::k128x128,
+                                         WgmmaConvTile::k128x64};
+
+TYPED_TEST(ConvNarrowWgmma, DrawnShapes) {
+  Random random(11);
+  for (int draw = 0; draw < 36; ++draw) {
     const auto channels = [&] { return 8 * (1 + random.below(random.below(4) == 0 ? 24 : 9)); };
     const int64_t r = 1 + random.below(4), s = 1 + random.below(4);
     ConvCase c = {
         1 + random.below(9), r + random.below(9), s + random.below(9), channels(), channels(), r, s};
     c.options.stride_h = 1 + random.below(3), c.options.stride_w = 1 + random.below(3);
     c.options.pad_h = random.below(3), c.options.pad_w = random.below(3);
-    check(c, 0, random.below(2) == 0, WithWgmma{GetParam()});
+    check<TypeParam>(c, 0, random.below(2) == 0, WithWgmma{kWgmmaTiles[draw % 3]});
   }
 }
 
 // An odd number of filters, which only the forward convolution takes; the longest strides; more filters than
 // a tile has columns; layers of ResNet-18, of which the last has parts.
-TEST_P(Conv2dBf16Wgmma, ChosenShapes) {
-  const WithWgmma with{GetParam()};
-  check({3, 7, 7, 16, 21, 3, 3, kPadded}, 0, true, with);
-  check({2, 20, 19, 8, 16, 2, 3, {.stride_h = 8, .stride_w = 7}}, 0, false, with);
-  check({1, 5, 5, 8, 320, 3, 3, kPadded}, 0, false, with);
-  check({2, 8, 8, 64, 128, 3, 3, kStrided}, 0, false, with);
-  check({2, 8, 8, 64, 128, 1, 1, {.stride_h = 2, .stride_w = 2}}, 0, false, with);
-  check({1, 4, 4, 256, 128, 3, 3, kPadded}, 0, false, with);
-  check({40, 16, 16, 8, 8, 3, 3, kPadded}, 0, false, with);
+TYPED_TEST(ConvNarrowWgmma, ChosenShapes) {
+  for (const WgmmaConvTile tile : kWgmmaTiles) {
+    const WithWgmma with{tile};
+    check<TypeParam>({3, 7, 7, 16, 21, 3, 3, kPadded}, 0, true, with);
+    check<TypeParam>({2, 20, 19, 8, 16, 2, 3, {.stride_h = 8, .stride_w = 7}}, 0, false, with);
+    check<TypeParam>({1, 5, 5, 8, 320, 3, 3, kPadded}, 0, false, with);
+    check<TypeParam>({2, 8, 8, 64, 128, 3, 3, kStrided}, 0, false, with);
+    check<TypeParam>({2, 8, 8, 64, 128, 1, 1, {.stride_h = 2, .stride_w = 2}}, 0, false, with);
+    check<TypeParam>({1, 4, 4, 256, 128, 3, 3, kPadded}, 0, false, with);
+    check<TypeParam>({40, 16, 16, 8, 8, 3, 3, kPadded}, 0, false, with);
+  }
 }
 
 // Every pixel is in one box, and the box has the pixels of a tile.
@@ -283,28 +301,29 @@ TEST(WgmmaConv, Fits) {
   EXPECT_FALSE(fits({0, 9, 9, 8, 16, 3, 3})) << "no images";
 }
 
-TEST_F(Conv2dBf16, EmptyBatch) {
+TYPED_TEST(ConvNarrow, EmptyBatch) {
   const ConvCase c = {0, 5, 5, 8, 8, 3, 3};
   const Stream stream;
-  GuardedBuffer<Bf16> x(0), dy(0);
+  GuardedBuffer<TypeParam> x(0), dy(0);
   GuardedBuffer<float> dw(c.filter_size());
-  ASSERT_TRUE(ok(conv2d_filter_gradient(filter_view(c, dw.data()), y_view<const Bf16>(c, dy.data()),
-                                        x_view<const Bf16>(c, x.data()), c.options, {}, stream)));
+  ASSERT_TRUE(ok(conv2d_filter_gradient(filter_view(c, dw.data()), y_view<const TypeParam>(c, dy.data()),
+                                        x_view<const TypeParam>(c, x.data()), c.options, {}, stream)));
   EXPECT_TRUE(all_equal_bits(dw.download(), Floats(static_cast<size_t>(c.filter_size()), 0.0f)));
 }
 
-TEST_F(Conv2dBf16, BadArguments) {
+TYPED_TEST(ConvNarrow, BadArguments) {
   const ConvCase c = {1, 5, 5, 8, 8, 3, 3};
   const Stream stream;
-  GuardedBuffer<Bf16> x(c.x_size()), y(c.y_size()), filter(c.filter_size());
+  GuardedBuffer<TypeParam> x(c.x_size()), y(c.y_size()), filter(c.filter_size());
   const auto forward = [&](const Conv2dOptions& options) {
-    return conv2d_forward(y_view(c, y.data()), x_view<const Bf16>(c, x.data()),
-                          filter_view<const Bf16>(c, filter.data()), options, {}, {}, stream);
+    return conv2d_forward(y_view(c, y.data()), x_view<const TypeParam>(c, x.data()),
+                          filter_view<const TypeParam>(c, filter.data()), options, {}, {}, stream);
   };
-  EXPECT_TRUE(
-      refused(forward({.math = Math::tf32}), "conv2d_forward: math is tf32, must be fp32 for bfloat16"));
+  EXPECT_TRUE(refused(forward({.math = Math::tf32}), concat("conv2d_forward: math is tf32, must be fp32 for ",
+                                                            name_of(dtype_of<TypeParam>))));
   EXPECT_TRUE(refused(forward({.algorithm = ConvAlgorithm::winograd}),
-                      "conv2d_forward: algorithm is winograd, must be automatic or direct for bfloat16"));
+                      concat("conv2d_forward: algorithm is winograd, must be automatic or direct for ",
+                             name_of(dtype_of<TypeParam>))));
   EXPECT_TRUE(refused(forward({.stride_h = 0}), "conv2d_forward: stride_h is 0"));
 }
 

@@ -5,23 +5,28 @@
 //
 // Taps that are outside of the image for all pixels of the box are skipped. The filters of the data gradient
 // are MN-major: wgmma transposes them.
+//
+// Each .cu file instantiates the kernel for one element type.
+#pragma once
+
 #include <rondo/kernels/conv/implicit_gemm/taps.cuh>
 #include <rondo/kernels/conv/implicit_gemm/wgmma_conv.cuh>
 
 namespace rondo {
-namespace {
+namespace box_conv {
 
+template <class T>
 struct Parameters {
   CUtensorMap from, filter;
   ConvGeometry geometry;
-  Bf16* to;
+  T* to;
   Epilogue epilogue;
   PixelBox box;
   int64_t tiles_n, tiles_per_phase, tiles;
 };
 
 template <Pass pass>
-__host__ __device__ BoxGrid box_grid(const ConvGeometry& g, const PixelBox& box, const Axes& axes) {
+__host__ __device__ inline BoxGrid box_grid(const ConvGeometry& g, const PixelBox& box, const Axes& axes) {
   return {box, axes.w.rows, axes.h.rows, g.images};
 }
 
@@ -34,7 +39,7 @@ struct Work {
   bool empty;  // the first phase has the most boxes
 };
 template <class Tile, Pass pass>
-__device__ Work work_of(const Parameters& p, int64_t number) {
+__device__ Work work_of(const Parameters<typename Tile::Element>& p, int64_t number) {
   const ConvGeometry& g = p.geometry;
   Work work;
   work.axes = axes_of<pass>(g, static_cast<int>(number / p.tiles_per_phase));
@@ -55,8 +60,8 @@ __device__ __forceinline__ int channels_of(const ConvGeometry& g) {
 }
 
 template <class Tile, Pass pass>
-__device__ void load_tile(const Parameters& p, WgmmaShared<Tile>& shared, RingPosition<Tile::kStages>& at,
-                          const Work& work) {
+__device__ void load_tile(const Parameters<typename Tile::Element>& p, WgmmaShared<Tile>& shared,
+                          RingPosition<Tile::kStages>& at, const Work& work) {
   const ConvGeometry& g = p.geometry;
   const Axis &h = work.axes.h, &w = work.axes.w;
   for (int r = work.r.begin; r < work.r.begin + work.r.count; ++r) {
@@ -84,8 +89,8 @@ __device__ void load_tile(const Parameters& p, WgmmaShared<Tile>& shared, RingPo
 }
 
 template <class Tile, Pass pass>
-__device__ __forceinline__ void store_tile(const Parameters& p, const WgmmaSums<Tile>& sums, const Work& work,
-                                           int group) {
+__device__ __forceinline__ void store_tile(const Parameters<typename Tile::Element>& p,
+                                           const WgmmaSums<Tile>& sums, const Work& work, int group) {
   const ConvGeometry& g = p.geometry;
   const Axis &h = work.axes.h, &w = work.axes.w;
   const int to_h = pass == Pass::forward ? g.p : g.h, to_w = pass == Pass::forward ? g.q : g.w;
@@ -101,8 +106,8 @@ __device__ __forceinline__ void store_tile(const Parameters& p, const WgmmaSums<
 }
 
 template <class Tile, Pass pass>
-__global__ __launch_bounds__(Tile::kThreads,
-                             1) void conv2d_wgmma_kernel(const __grid_constant__ Parameters p) {
+__global__ __launch_bounds__(Tile::kThreads, 1) void conv2d_wgmma_kernel(
+    const __grid_constant__ Parameters<typename Tile::Element> p) {
   constexpr Order kOrderB = pass == Pass::forward ? Order::k_major : Order::mn_major;
   auto& shared = shared_memory<WgmmaShared<Tile>>();
   run_roles<Tile>(
@@ -122,7 +127,8 @@ __global__ __launch_bounds__(Tile::kThreads,
 }
 
 template <class Tile, Pass pass>
-Status launch_tile(const char* name, Parameters& p, const Bf16* from, const Bf16* filter,
+Status launch_tile(const char* name, Parameters<typename Tile::Element>& p,
+                   const typename Tile::Element* from, const typename Tile::Element* filter,
                    cudaStream_t stream) {
   const ConvGeometry& g = p.geometry;
   const Axes first = axes_of<pass>(g, 0);
@@ -143,19 +149,21 @@ Status launch_tile(const char* name, Parameters& p, const Bf16* from, const Bf16
   return launch(name, shape, stream, conv2d_wgmma_kernel<Tile, pass>, p);
 }
 
-}  // namespace
+}  // namespace box_conv
 
-Status launch_conv2d_wgmma(const char* name, Pass pass, WgmmaConvTile tile, Bf16* to, const Bf16* from,
-                           const Bf16* filter, const float* bias, bool relu, const ConvGeometry& g,
+template <class T>
+Status launch_conv2d_wgmma(const char* name, Pass pass, WgmmaConvTile tile, T* to, const T* from,
+                           const T* filter, const float* bias, bool relu, const ConvGeometry& g,
                            cudaStream_t stream) {
-  Parameters p = {};
+  using box_conv::launch_tile;
+  box_conv::Parameters<T> p = {};
   p.geometry = g;
   p.to = to;
   p.epilogue.bias = bias;
   p.epilogue.relu = relu;
   p.epilogue.aligned =
       reinterpret_cast<uintptr_t>(to) % 4 == 0 && (pass == Pass::forward ? g.k : g.c) % 2 == 0;
-  return with_wgmma_conv_tile(tile, [&]<class Tile>() {
+  return with_wgmma_conv_tile<T>(tile, [&]<class Tile>() {
     return pass == Pass::forward ? launch_tile<Tile, Pass::forward>(name, p, from, filter, stream)
                                  : launch_tile<Tile, Pass::backward>(name, p, from, filter, stream);
   });

@@ -6,11 +6,15 @@
 // and a block of B 64 channels of dy. Blocks of A whose channels are beyond the last row are zeros, which the
 // copy writes for channels outside of x. Like the other filter gradient, the sum is split, and the result is
 // stored transposed.
+//
+// Each .cu file instantiates the kernel for one element type.
+#pragma once
+
 #include <rondo/kernels/conv/implicit_gemm/wgmma_conv.cuh>
 #include <rondo/kernels/gemm/split_k.cuh>
 
 namespace rondo {
-namespace {
+namespace box_gradient {
 
 struct Parameters {
   CUtensorMap x, dy;
@@ -107,12 +111,13 @@ __global__ __launch_bounds__(Tile::kThreads,
       });
 }
 
-}  // namespace
+}  // namespace box_gradient
 
-Status launch_filter_gradient_wgmma(const char* name, WgmmaConvTile tile, float* dw, const Bf16* dy,
-                                    const Bf16* x, const ConvGeometry& g, int64_t parts, float* workspace,
+template <class T>
+Status launch_filter_gradient_wgmma(const char* name, WgmmaConvTile tile, float* dw, const T* dy, const T* x,
+                                    const ConvGeometry& g, int64_t parts, float* workspace,
                                     cudaStream_t stream) {
-  Parameters p = {};
+  box_gradient::Parameters p = {};
   p.geometry = g;
   p.dw = dw;
   p.box = choose_pixel_box(kLineChannels, g.q, g.p, g.images);
@@ -120,7 +125,7 @@ Status launch_filter_gradient_wgmma(const char* name, WgmmaConvTile tile, float*
   if (parts > 1) p.partials = {workspace, g.patch, g.k, parts};
   RONDO_RETURN_IF_ERROR(make_image_map(&p.x, x, g.images, g.h, g.w, g.c, p.box, g.stride_h, g.stride_w));
   RONDO_RETURN_IF_ERROR(make_image_map(&p.dy, dy, g.images, g.p, g.q, g.k, p.box, 1, 1));
-  RONDO_RETURN_IF_ERROR(with_wgmma_conv_tile(tile, [&]<class Tile>() {
+  RONDO_RETURN_IF_ERROR(with_wgmma_conv_tile<T>(tile, [&]<class Tile>() {
     static_assert(Tile::kK == kLineChannels);  // pixels of a box
     const int64_t row_blocks = int64_t{g.r} * g.s * ceil_div(g.c, kLineChannels);
     p.tiles_m = ceil_div<int64_t>(row_blocks, Tile::kM / kLineChannels);
@@ -128,7 +133,7 @@ Status launch_filter_gradient_wgmma(const char* name, WgmmaConvTile tile, float*
     const int64_t tiles = p.tiles_m * p.tiles_n * parts;
     LaunchShape shape;
     RONDO_RETURN_IF_ERROR(persistent_launch_shape<Tile>(&shape, tiles));
-    return launch(name, shape, stream, filter_gradient_wgmma_kernel<Tile>, p, tiles);
+    return launch(name, shape, stream, box_gradient::filter_gradient_wgmma_kernel<Tile>, p, tiles);
   }));
   return parts > 1 ? sum_partials(p.partials, dw, 1, g.patch, Epilogue{}, stream) : Status();
 }

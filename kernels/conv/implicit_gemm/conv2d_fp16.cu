@@ -1,0 +1,14 @@
+// The implicit GEMM of the forward convolution and of the data gradient with the tiles of float16.
+#include <rondo/kernels/conv/implicit_gemm/conv2d_kernel.cuh>
+
+#include <cuda_fp16.h>
+
+namespace rondo {
+
+template <>
+Status launch_conv2d_narrow(const char* name, Pass pass, TileId tile, Conv2dParameters<__half>& p,
+                            cudaStream_t stream) {
+  return launch_conv2d_with<NarrowProduct<__half>>(name, pass, tile, p, stream);
+}
+
+}  // namespace rondo
