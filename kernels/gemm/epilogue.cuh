@@ -15,7 +15,7 @@ struct Epilogue {
   float beta = 0;               // 0: the old value is not read
   const float* bias = nullptr;  // per column; null for none
   bool relu = false;
-  bool aligned = false;  // rows of the result begin at multiples of 16 bytes
+  bool aligned = false;  // rows_are_aligned() for the N values that store_row() stores
 
   // C: the type of the stored value: float, __nv_bfloat16 or __half. The arithmetic is fp32.
   template <class C>
@@ -68,24 +68,6 @@ struct Epilogue {
         if (column + j < columns) to[j] = result.v[j];
     }
   }
-
-  // The same for two columns, with rows that begin at multiples of 4 bytes if `aligned`.
-  template <class C>
-  __device__ __forceinline__ void store_pair(C* row, int64_t column, int64_t columns,
-                                             const Vec<2>& sums) const {
-    C* to = row + column;
-    if (column >= columns) return;
-    Pack<C, 2> result;
-    const bool both = column + 1 < columns;
-    result.v[0] = static_cast<C>(value(sums[0], column, to));
-    result.v[1] = both ? static_cast<C>(value(sums[1], column + 1, to + 1)) : result.v[0];
-    if (aligned && both) {
-      store_pack(to, result);
-    } else {
-      to[0] = result.v[0];
-      if (both) to[1] = result.v[1];
-    }
-  }
 };
 
 // The widest copy for rows of `length` elements at distance `stride`: 64, 16, 4, 2 or 1 floats, or 8 or 1
@@ -106,16 +88,18 @@ int copy_width(const T* data, int64_t stride, int64_t length) {
   }
 }
 
-// Whether the rows of a result with `stride` elements between them begin at multiples of 16 bytes.
-template <class T>
+// Whether rows of a result with `stride` elements between them begin at multiples of N elements, or of 16
+// bytes if that is less.
+template <int N, class T>
 bool rows_are_aligned(const T* data, int64_t stride) {
-  return reinterpret_cast<uintptr_t>(data) % 16 == 0 && stride * sizeof(T) % 16 == 0;
+  constexpr size_t kBytes = std::min<size_t>(N * sizeof(T), 16);
+  return reinterpret_cast<uintptr_t>(data) % kBytes == 0 && stride * sizeof(T) % kBytes == 0;
 }
 
-template <class T, class C>
+// For a kernel that stores rows of kNarrow 16-bit values, or of 4 floats.
+template <int kNarrow = 2, class T, class C>
 Epilogue gemm_epilogue(const GemmArgumentsOf<T, C>& g) {
-  const bool aligned = sizeof(C) == 4 ? rows_are_aligned(g.c, g.c_stride)
-                                      : reinterpret_cast<uintptr_t>(g.c) % 4 == 0 && g.c_stride % 2 == 0;
+  const bool aligned = rows_are_aligned < sizeof(C) == 4 ? 4 : kNarrow > (g.c, g.c_stride);
   return {g.alpha, g.beta, g.bias, g.relu, aligned};
 }
 

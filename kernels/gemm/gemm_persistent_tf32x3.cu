@@ -26,7 +26,7 @@ struct SplitTile : RolesTile<float, 128, 128, 2, 4> {
 };
 static_assert(SplitTile::kBlocksM == 1);
 
-struct Shared : WgmmaShared<SplitTile> {  // b: the large parts, after the split
+struct Shared : RolesShared<SplitTile> {  // b: the large parts, after the split
   alignas(1024) unsigned char b_small[SplitTile::kStages][SplitTile::kBytesB];
   ptx::Mbarrier split[SplitTile::kStages];
 };
@@ -133,7 +133,7 @@ __global__ __launch_bounds__(SplitTile::kThreads, 1) void gemm_tc_07_persistent_
   WgmmaSums<SplitTile> sums;
   for_each_tile<SplitTile>(p, tiles, [&](const TileWork& work) {
     multiply(sums, shared, at, work, warpgroup - 1);
-    store_results(p, sums, work, warpgroup - 1);
+    store_results<SplitTile>(p, shared, sums, work, warpgroup - 1);
   });
 }
 

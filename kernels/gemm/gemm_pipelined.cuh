@@ -41,7 +41,7 @@ __device__ __forceinline__ void store_row(const PipelinedParameters<T>& p, int64
   else if (p.float_result)
     p.epilogue.store_tile_row(static_cast<float*>(g.c) + row * g.c_stride, column, g.n, sums);
   else
-    p.epilogue.store_pair(static_cast<T*>(g.c) + row * g.c_stride, column, g.n, sums);
+    p.epilogue.store_row(static_cast<T*>(g.c) + row * g.c_stride, column, g.n, sums);
 }
 
 template <class Tile, Order OrderA, Order OrderB>

@@ -20,7 +20,7 @@ template <class T, Order OrderA, Order OrderB>
 __global__ __launch_bounds__(TileOf<T>::kThreads, 1) void gemm_tc_06_warp_roles_kernel(
     const __grid_constant__ RolesParameters<T> p) {
   using Tile = TileOf<T>;
-  auto& shared = shared_memory<WgmmaShared<Tile>>();
+  auto& shared = shared_memory<RolesShared<Tile>>();
   init_ring(shared);
   const TileWork work = tile_work<Tile>(p, blockIdx.x / p.product.tiles_n, blockIdx.x % p.product.tiles_n, 0);
   RingPosition<Tile::kStages> at;
@@ -33,7 +33,7 @@ __global__ __launch_bounds__(TileOf<T>::kThreads, 1) void gemm_tc_06_warp_roles_
   ptx::request_registers<Tile::kConsumerRegisters>();
   WgmmaSums<Tile> sums;
   consume<Tile, OrderA, OrderB>(sums, shared, at, k_tiles_of<Tile>(work), warpgroup - 1);
-  store_results(p, sums, work, warpgroup - 1);
+  store_results(p, shared, sums, work, warpgroup - 1);
 }
 
 }  // namespace
@@ -53,7 +53,7 @@ Status gemm_tc_06_warp_roles(MatrixView<T> c, MatrixView<const T> a, MatrixView<
   RONDO_RETURN_IF_ERROR(roles_parameters<Tile>(&p, g, {}, workspace));
   const LaunchShape shape = {.grid_x = ceil_div<int64_t>(g.m, Tile::kM) * p.product.tiles_n,
                              .block_x = Tile::kThreads,
-                             .shared_bytes = sizeof(WgmmaShared<Tile>)};
+                             .shared_bytes = sizeof(RolesShared<Tile>)};
   return with_wgmma_orders<T>(facts.a.order, facts.b.order, [&]<Order OrderA, Order OrderB>() {
     return launch(kName, shape, stream, gemm_tc_06_warp_roles_kernel<T, OrderA, OrderB>, p);
   });

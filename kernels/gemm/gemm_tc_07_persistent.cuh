@@ -29,7 +29,7 @@ __device__ __forceinline__ void for_each_tile(const RolesParameters<T>& p, const
 template <class Tile, Order OrderA, Order OrderB>
 __global__ __launch_bounds__(Tile::kThreads, 1) void gemm_tc_07_persistent_kernel(
     const __grid_constant__ RolesParameters<typename Tile::Element> p, const TileGrid tiles) {
-  auto& shared = shared_memory<WgmmaShared<Tile>>();
+  auto& shared = shared_memory<RolesShared<Tile>>();
   init_ring(shared);
   // Each role goes around the ring from tile to tile: the next tile's k-tiles are loaded during the stores.
   RingPosition<Tile::kStages> at;
@@ -45,7 +45,7 @@ __global__ __launch_bounds__(Tile::kThreads, 1) void gemm_tc_07_persistent_kerne
   WgmmaSums<Tile> sums;
   for_each_tile<Tile>(p, tiles, [&](const TileWork& work) {
     consume<Tile, OrderA, OrderB>(sums, shared, at, k_tiles_of<Tile>(work), warpgroup - 1);
-    store_results(p, sums, work, warpgroup - 1);
+    store_results(p, shared, sums, work, warpgroup - 1);
   });
 }
 
@@ -63,7 +63,7 @@ Status launch_blocks(const GemmArgumentsOf<T, C>& g, const GemmConfig& config, W
   const TileGrid tiles = {ceil_div<int64_t>(g.m, Tile::kM), p.product.tiles_n, config.splits};
   const LaunchShape shape = {.grid_x = std::min<int64_t>(tiles.size(), multiprocessors),
                              .block_x = Tile::kThreads,
-                             .shared_bytes = sizeof(WgmmaShared<Tile>)};
+                             .shared_bytes = sizeof(RolesShared<Tile>)};
   RONDO_RETURN_IF_ERROR(launch_kernel(shape, p, tiles));
   return config.splits > 1 ? sum_partials(p.product.partials, g.c, g.c_stride, 1, gemm_epilogue(g), stream)
                            : Status();

@@ -21,6 +21,18 @@ struct RolesTile : WgmmaTile<T, M, N, Groups, Stages> {
   static_assert(kWarpgroup * (kProducerRegisters + Groups * kConsumerRegisters) <= 65536);
 };
 
+// Results of a warp on their way to global memory: 32 columns of its 16 rows. Lanes write pairs of columns of
+// 4 rows at a time, and read 4 columns; the padding keeps both free of bank conflicts.
+struct StagedRows {
+  static constexpr int kColumns = 32, kStride = 40;
+  alignas(16) float values[16][kStride];
+};
+
+template <class Tile>
+struct RolesShared : WgmmaShared<Tile> {
+  StagedRows staged[4 * Tile::kGroups];  // of each consumer warp
+};
+
 template <class T>
 struct RolesParameters {
   CUtensorMap a, b;
@@ -33,6 +45,7 @@ Status roles_parameters(RolesParameters<T>* p, const GemmArgumentsOf<T, C>& g, c
                         Workspace workspace) {
   p->product = pipelined_parameters(g, config, workspace);
   p->product.tiles_n = ceil_div<int64_t>(g.n, Tile::kN);
+  if (config.splits == 1) p->product.epilogue = gemm_epilogue<4>(g);  // as store_tile() stores
   if (g.k == 0) return {};
   const ProductFacts facts = facts_of(g);
   RONDO_RETURN_IF_ERROR(make_operand_map<Tile>(&p->a, facts.a.order, g.a, g.m, g.k, g.a_stride, Tile::kM));
@@ -108,11 +121,39 @@ __device__ __forceinline__ void consume(WgmmaSums<Tile>& sums, WgmmaShared<Tile>
   if (before >= 0) release_stage(shared, before);
 }
 
+// Calls store(row, column, Vec<4>) for the results of a consumer warpgroup, which 8 lanes do for 32 adjacent
+// columns of a row. A thread of wgmma has pairs of columns of many rows: its own stores would fill half of
+// each sector.
+template <class Tile, class Store>
+__device__ __forceinline__ void store_tile(RolesShared<Tile>& shared, const WgmmaSums<Tile>& sums, int group,
+                                           const Store& store) {
+  const int lane = static_cast<int>(threadIdx.x) % 32, warp = static_cast<int>(threadIdx.x) % kWarpgroup / 32;
+  StagedRows& staged = shared.staged[4 * group + warp];
+  RONDO_UNROLL_ON_GPU
+  for (int i = 0; i < Tile::kBlocksM; ++i) RONDO_UNROLL_ON_GPU
+  for (int c = 0; c < Tile::kN; c += StagedRows::kColumns) {
+    __syncwarp();  // the lanes have read the columns before
+    RONDO_UNROLL_ON_GPU
+    for (int half = 0; half < 2; ++half) RONDO_UNROLL_ON_GPU
+    for (int j = 0; j < StagedRows::kColumns / 8; ++j) {
+      Vec<2> pair;
+      pair.set(0, sums.d[i][c / 2 + 4 * j + 2 * half]);
+      pair.set(1, sums.d[i][c / 2 + 4 * j + 2 * half + 1]);
+      pair.store(&staged.values[lane / 4 + 8 * half][8 * j + lane % 4 * 2]);
+    }
+    __syncwarp();
+    const int row = (group * Tile::kBlocksM + i) * 64 + warp * 16, column = lane % 8 * 4;
+    RONDO_UNROLL_BY(1)
+    for (int r = lane / 8; r < 16; r += 4)
+      store(row + r, c + column, Vec<4>::load(&staged.values[r][column]));
+  }
+}
+
 template <class Tile, class T>
-__device__ __forceinline__ void store_results(const RolesParameters<T>& p, const WgmmaSums<Tile>& sums,
-                                              const TileWork& work, int group) {
+__device__ __forceinline__ void store_results(const RolesParameters<T>& p, RolesShared<Tile>& shared,
+                                              const WgmmaSums<Tile>& sums, const TileWork& work, int group) {
   const auto& g = p.product.gemm;
-  visit_results(sums, group, [&](int row_in_tile, int column, const Vec<2>& values) {
+  store_tile(shared, sums, group, [&](int row_in_tile, int column, const Vec<4>& values) {
     const int64_t row = work.m + row_in_tile;
     if (row >= g.m) return;
     if (p.product.partials.data)

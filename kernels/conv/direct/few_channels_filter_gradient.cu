@@ -136,7 +136,7 @@ Status few_channels_filter_gradient(float* dw, const T* dy, const T* x, const Co
   Parameters<T> p = {};
   p.geometry = g;
   p.x = x, p.dy = dy, p.dw = dw;
-  p.dy_aligned = rows_are_aligned(dy, g.k);
+  p.dy_aligned = rows_are_aligned<kVecSize>(dy, g.k);
   p.rows_per_part = ceil_div<int64_t>(static_cast<int64_t>(g.images) * g.p, parts);
   if (parts > 1) p.partials = {workspace, g.patch, g.k, parts};
   const Layout layout = layout_of(g);

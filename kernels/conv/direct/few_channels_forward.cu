@@ -102,7 +102,7 @@ Status few_channels_forward(T* y, const T* x, const T* filter, const float* bias
   p.x = x, p.filter = filter, p.y = y;
   p.epilogue.bias = bias;
   p.epilogue.relu = relu;
-  p.epilogue.aligned = rows_are_aligned(y, g.k);
+  p.epilogue.aligned = rows_are_aligned<kVecSize>(y, g.k);
   p.segments = ceil_div(g.q, kPixels);
   p.items = static_cast<int64_t>(g.images) * g.p * p.segments * chunks_of(g.k);
   // Every block first transposes the filter bank, so the launch uses only as many blocks as keep the device

@@ -148,7 +148,7 @@ __global__ __launch_bounds__(Tile::kThreads, Tile::kBlocksAtOnce) void conv2d_ke
     if constexpr (std::is_same_v<typename Tile::Element, float>)
       p.epilogue.store_tile_row(p.to + shared.rows[row].to, column0 + column, rows.channels, sums);
     else
-      p.epilogue.store_pair(p.to + shared.rows[row].to, column0 + column, rows.channels, sums);
+      p.epilogue.store_row(p.to + shared.rows[row].to, column0 + column, rows.channels, sums);
   });
 }
 template <class Tile, Pass pass>
@@ -174,8 +174,7 @@ bool prepare_conv2d(Conv2dParameters<T>& p) {
   const int columns = pass == Pass::forward ? g.k : g.c, from_channels = pass == Pass::forward ? g.c : g.k;
   p.from_width = copy_width(p.from, from_channels, from_channels);
   p.filter_width = copy_width(p.filter, g.c, g.c);
-  p.epilogue.aligned = sizeof(T) == 4 ? rows_are_aligned(p.to, columns)
-                                      : reinterpret_cast<uintptr_t>(p.to) % 4 == 0 && columns % 2 == 0;
+  p.epilogue.aligned = rows_are_aligned<sizeof(T) == 4 ? 4 : 2>(p.to, columns);
   return columns > 0 && g.images > 0 && (pass == Pass::backward ? g.h > 0 && g.w > 0 : g.output_pixels > 0);
 }
 

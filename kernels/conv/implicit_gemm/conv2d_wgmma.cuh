@@ -13,10 +13,8 @@
 #include <rondo/kernels/conv/implicit_gemm/wgmma_conv.cuh>
 
 namespace rondo {
-namespace box_conv {
-
 template <class T>
-struct Parameters {
+struct WgmmaConvParameters {
   CUtensorMap from, filter;
   ConvGeometry geometry;
   T* to;
@@ -26,12 +24,12 @@ struct Parameters {
 };
 
 template <Pass pass>
-__host__ __device__ inline BoxGrid box_grid(const ConvGeometry& g, const PixelBox& box, const Axes& axes) {
+__host__ __device__ inline BoxGrid conv_boxes(const ConvGeometry& g, const PixelBox& box, const Axes& axes) {
   return {box, axes.w.rows, axes.h.rows, g.images};
 }
 
 // The results of a tile, and the taps that they need.
-struct Work {
+struct ConvWork {
   Axes axes;
   BoxOrigin origin;
   int column;
@@ -39,12 +37,12 @@ struct Work {
   bool empty;  // the first phase has the most boxes
 };
 template <class Tile, Pass pass>
-__device__ Work work_of(const Parameters<typename Tile::Element>& p, int64_t number) {
+__device__ ConvWork conv_work(const WgmmaConvParameters<typename Tile::Element>& p, int64_t number) {
   const ConvGeometry& g = p.geometry;
-  Work work;
+  ConvWork work;
   work.axes = axes_of<pass>(g, static_cast<int>(number / p.tiles_per_phase));
   const int64_t tile = number % p.tiles_per_phase;
-  const BoxGrid grid = box_grid<pass>(g, p.box, work.axes);
+  const BoxGrid grid = conv_boxes<pass>(g, p.box, work.axes);
   work.empty = tile / p.tiles_n >= grid.size();
   work.origin = box_origin(grid, tile / p.tiles_n);
   work.column = static_cast<int>(tile % p.tiles_n) * Tile::kN;
@@ -55,13 +53,14 @@ __device__ Work work_of(const Parameters<typename Tile::Element>& p, int64_t num
 }
 
 template <Pass pass>
-__device__ __forceinline__ int channels_of(const ConvGeometry& g) {
+__device__ __forceinline__ int summed_channels(const ConvGeometry& g) {
   return pass == Pass::forward ? g.c : g.k;
 }
 
 template <class Tile, Pass pass>
-__device__ void load_tile(const Parameters<typename Tile::Element>& p, WgmmaShared<Tile>& shared,
-                          RingPosition<Tile::kStages>& at, const Work& work) {
+__device__ void load_conv_tile(const WgmmaConvParameters<typename Tile::Element>& p,
+                               RolesShared<Tile>& shared, RingPosition<Tile::kStages>& at,
+                               const ConvWork& work) {
   const ConvGeometry& g = p.geometry;
   const Axis &h = work.axes.h, &w = work.axes.w;
   for (int r = work.r.begin; r < work.r.begin + work.r.count; ++r) {
@@ -69,7 +68,7 @@ __device__ void load_tile(const Parameters<typename Tile::Element>& p, WgmmaShar
     for (int s = work.s.begin; s < work.s.begin + work.s.count; ++s) {
       const int x = w.from_first + work.origin.w * w.from_step + w.direction * s;
       const int tap = (h.tap_first + r * h.tap_step) * g.s + w.tap_first + s * w.tap_step;
-      for (int channel = 0; channel < channels_of<pass>(g); channel += Tile::kK) {
+      for (int channel = 0; channel < summed_channels<pass>(g); channel += Tile::kK) {
         ptx::Mbarrier* const full = &shared.full[at.stage];
         unsigned char* const b = shared.b[at.stage];
         ptx::mbarrier_wait(&shared.empty[at.stage], at.parity ^ 1);  // the first pass does not wait
@@ -89,47 +88,48 @@ __device__ void load_tile(const Parameters<typename Tile::Element>& p, WgmmaShar
 }
 
 template <class Tile, Pass pass>
-__device__ __forceinline__ void store_tile(const Parameters<typename Tile::Element>& p,
-                                           const WgmmaSums<Tile>& sums, const Work& work, int group) {
+__device__ __forceinline__ void store_conv_tile(const WgmmaConvParameters<typename Tile::Element>& p,
+                                                RolesShared<Tile>& shared, const WgmmaSums<Tile>& sums,
+                                                const ConvWork& work, int group) {
   const ConvGeometry& g = p.geometry;
   const Axis &h = work.axes.h, &w = work.axes.w;
   const int to_h = pass == Pass::forward ? g.p : g.h, to_w = pass == Pass::forward ? g.q : g.w;
   const int columns = pass == Pass::forward ? g.k : g.c;
-  visit_results(sums, group, [&](int pixel, int column, const Vec<2>& values) {
+  store_tile(shared, sums, group, [&](int pixel, int column, const Vec<4>& values) {
     const int j = work.origin.w + pixel % p.box.w, i = work.origin.h + pixel / p.box.w % p.box.h,
               image = work.origin.image + pixel / p.box.w / p.box.h;
     if (j >= w.rows || i >= h.rows || image >= g.images) return;
     const int64_t row =
         (int64_t{image} * to_h + h.to_first + i * h.to_step) * to_w + w.to_first + j * w.to_step;
-    p.epilogue.store_pair(p.to + row * columns, work.column + column, columns, values);
+    p.epilogue.store_row(p.to + row * columns, work.column + column, columns, values);
   });
 }
 
 template <class Tile, Pass pass>
 __global__ __launch_bounds__(Tile::kThreads, 1) void conv2d_wgmma_kernel(
-    const __grid_constant__ Parameters<typename Tile::Element> p) {
+    const __grid_constant__ WgmmaConvParameters<typename Tile::Element> p) {
   constexpr Order kOrderB = pass == Pass::forward ? Order::k_major : Order::mn_major;
-  auto& shared = shared_memory<WgmmaShared<Tile>>();
+  auto& shared = shared_memory<RolesShared<Tile>>();
   run_roles<Tile>(
       shared, p.tiles,
       [&](int64_t number, RingPosition<Tile::kStages>& at) {
-        const Work work = work_of<Tile, pass>(p, number);
-        if (!work.empty) load_tile<Tile, pass>(p, shared, at, work);
+        const ConvWork work = conv_work<Tile, pass>(p, number);
+        if (!work.empty) load_conv_tile<Tile, pass>(p, shared, at, work);
       },
       [&](int64_t number, WgmmaSums<Tile>& sums, RingPosition<Tile::kStages>& at, int group) {
-        const Work work = work_of<Tile, pass>(p, number);
+        const ConvWork work = conv_work<Tile, pass>(p, number);
         if (work.empty) return;
-        const int channel_tiles = ceil_div(channels_of<pass>(p.geometry), Tile::kK);
+        const int channel_tiles = ceil_div(summed_channels<pass>(p.geometry), Tile::kK);
         const int64_t k_tiles = int64_t{work.r.count} * work.s.count * channel_tiles;
         consume<Tile, Order::k_major, kOrderB>(sums, shared, at, k_tiles, group);
-        store_tile<Tile, pass>(p, sums, work, group);
+        store_conv_tile<Tile, pass>(p, shared, sums, work, group);
       });
 }
 
 template <class Tile, Pass pass>
-Status launch_tile(const char* name, Parameters<typename Tile::Element>& p,
-                   const typename Tile::Element* from, const typename Tile::Element* filter,
-                   cudaStream_t stream) {
+Status launch_conv2d_wgmma_tile(const char* name, WgmmaConvParameters<typename Tile::Element>& p,
+                                const typename Tile::Element* from, const typename Tile::Element* filter,
+                                cudaStream_t stream) {
   const ConvGeometry& g = p.geometry;
   const Axes first = axes_of<pass>(g, 0);
   p.box = choose_pixel_box(Tile::kM, first.w.rows, first.h.rows, g.images);
@@ -142,30 +142,27 @@ Status launch_tile(const char* name, Parameters<typename Tile::Element>& p,
     RONDO_RETURN_IF_ERROR(make_filter_map(&p.filter, filter, g, kLineChannels));
   }
   p.tiles_n = ceil_div(pass == Pass::forward ? g.k : g.c, Tile::kN);
-  p.tiles_per_phase = box_grid<pass>(g, p.box, first).size() * p.tiles_n;
+  p.tiles_per_phase = conv_boxes<pass>(g, p.box, first).size() * p.tiles_n;
   p.tiles = p.tiles_per_phase * phases_of<pass>(g);
   LaunchShape shape;
   RONDO_RETURN_IF_ERROR(persistent_launch_shape<Tile>(&shape, p.tiles));
   return launch(name, shape, stream, conv2d_wgmma_kernel<Tile, pass>, p);
 }
 
-}  // namespace box_conv
-
 template <class T>
 Status launch_conv2d_wgmma(const char* name, Pass pass, WgmmaConvTile tile, T* to, const T* from,
                            const T* filter, const float* bias, bool relu, const ConvGeometry& g,
                            cudaStream_t stream) {
-  using box_conv::launch_tile;
-  box_conv::Parameters<T> p = {};
+  WgmmaConvParameters<T> p = {};
   p.geometry = g;
   p.to = to;
   p.epilogue.bias = bias;
   p.epilogue.relu = relu;
-  p.epilogue.aligned =
-      reinterpret_cast<uintptr_t>(to) % 4 == 0 && (pass == Pass::forward ? g.k : g.c) % 2 == 0;
+  p.epilogue.aligned = rows_are_aligned<4>(to, pass == Pass::forward ? g.k : g.c);
   return with_wgmma_conv_tile<T>(tile, [&]<class Tile>() {
-    return pass == Pass::forward ? launch_tile<Tile, Pass::forward>(name, p, from, filter, stream)
-                                 : launch_tile<Tile, Pass::backward>(name, p, from, filter, stream);
+    return pass == Pass::forward
+               ? launch_conv2d_wgmma_tile<Tile, Pass::forward>(name, p, from, filter, stream)
+               : launch_conv2d_wgmma_tile<Tile, Pass::backward>(name, p, from, filter, stream);
   });
 }
 

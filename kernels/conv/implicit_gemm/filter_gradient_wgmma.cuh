@@ -14,9 +14,7 @@
 #include <rondo/kernels/gemm/split_k.cuh>
 
 namespace rondo {
-namespace box_gradient {
-
-struct Parameters {
+struct WgmmaGradientParameters {
   CUtensorMap x, dy;
   ConvGeometry geometry;
   float* dw;
@@ -38,13 +36,13 @@ __device__ __forceinline__ RowBlock row_block(const ConvGeometry& g, int64_t num
   return {tap / g.s, tap % g.s, static_cast<int>(number % blocks) * kLineChannels};
 }
 
-struct Work {
+struct GradientWork {
   int64_t row_block;
   int column;
   int64_t part, box_begin, box_end;
 };
 template <class Tile>
-__device__ Work work_of(const Parameters& p, int64_t number) {
+__device__ GradientWork gradient_work(const WgmmaGradientParameters& p, int64_t number) {
   const int64_t tiles = p.tiles_m * p.tiles_n, tile = number % tiles, part = number / tiles;
   const int64_t boxes = p.boxes().size(), begin = min(part * p.boxes_per_part, boxes);
   return {tile / p.tiles_n * (Tile::kM / kLineChannels), static_cast<int>(tile % p.tiles_n) * Tile::kN, part,
@@ -52,8 +50,8 @@ __device__ Work work_of(const Parameters& p, int64_t number) {
 }
 
 template <class Tile>
-__device__ void load_tile(const Parameters& p, WgmmaShared<Tile>& shared, RingPosition<Tile::kStages>& at,
-                          const Work& work) {
+__device__ void load_gradient_tile(const WgmmaGradientParameters& p, RolesShared<Tile>& shared,
+                                   RingPosition<Tile::kStages>& at, const GradientWork& work) {
   const ConvGeometry& g = p.geometry;
   const BoxGrid grid = p.boxes();
   for (int64_t box = work.box_begin; box < work.box_end; ++box) {
@@ -77,10 +75,11 @@ __device__ void load_tile(const Parameters& p, WgmmaShared<Tile>& shared, RingPo
 }
 
 template <class Tile>
-__device__ __forceinline__ void store_tile(const Parameters& p, const WgmmaSums<Tile>& sums, const Work& work,
-                                           int group) {
+__device__ __forceinline__ void store_gradient_tile(const WgmmaGradientParameters& p,
+                                                    RolesShared<Tile>& shared, const WgmmaSums<Tile>& sums,
+                                                    const GradientWork& work, int group) {
   const ConvGeometry& g = p.geometry;
-  visit_results(sums, group, [&](int row_in_tile, int column_in_tile, const Vec<2>& values) {
+  store_tile(shared, sums, group, [&](int row_in_tile, int column_in_tile, const Vec<4>& values) {
     const RowBlock block = row_block(g, work.row_block + row_in_tile / kLineChannels);
     const int channel = block.channel + row_in_tile % kLineChannels, column = work.column + column_in_tile;
     if (channel >= g.c) return;
@@ -88,36 +87,33 @@ __device__ __forceinline__ void store_tile(const Parameters& p, const WgmmaSums<
     if (p.partials.data)
       return Epilogue{.aligned = true}.store_tile_row(p.partials.row(work.part, row), column, g.k, values);
     RONDO_UNROLL
-    for (int j = 0; j < 2; ++j)
+    for (int j = 0; j < 4; ++j)
       if (column + j < g.k) p.dw[static_cast<int64_t>(column + j) * g.patch + row] = values[j];
   });
 }
 
 template <class Tile>
-__global__ __launch_bounds__(Tile::kThreads,
-                             1) void filter_gradient_wgmma_kernel(const __grid_constant__ Parameters p,
-                                                                  int64_t tiles) {
-  auto& shared = shared_memory<WgmmaShared<Tile>>();
+__global__ __launch_bounds__(Tile::kThreads, 1) void filter_gradient_wgmma_kernel(
+    const __grid_constant__ WgmmaGradientParameters p, int64_t tiles) {
+  auto& shared = shared_memory<RolesShared<Tile>>();
   run_roles<Tile>(
       shared, tiles,
       [&](int64_t number, RingPosition<Tile::kStages>& at) {
-        load_tile<Tile>(p, shared, at, work_of<Tile>(p, number));
+        load_gradient_tile<Tile>(p, shared, at, gradient_work<Tile>(p, number));
       },
       [&](int64_t number, WgmmaSums<Tile>& sums, RingPosition<Tile::kStages>& at, int group) {
-        const Work work = work_of<Tile>(p, number);
+        const GradientWork work = gradient_work<Tile>(p, number);
         const int64_t k_tiles = work.box_end - work.box_begin;
         consume<Tile, Order::mn_major, Order::mn_major>(sums, shared, at, k_tiles, group);
-        store_tile<Tile>(p, sums, work, group);
+        store_gradient_tile<Tile>(p, shared, sums, work, group);
       });
 }
-
-}  // namespace box_gradient
 
 template <class T>
 Status launch_filter_gradient_wgmma(const char* name, WgmmaConvTile tile, float* dw, const T* dy, const T* x,
                                     const ConvGeometry& g, int64_t parts, float* workspace,
                                     cudaStream_t stream) {
-  box_gradient::Parameters p = {};
+  WgmmaGradientParameters p = {};
   p.geometry = g;
   p.dw = dw;
   p.box = choose_pixel_box(kLineChannels, g.q, g.p, g.images);
@@ -133,7 +129,7 @@ Status launch_filter_gradient_wgmma(const char* name, WgmmaConvTile tile, float*
     const int64_t tiles = p.tiles_m * p.tiles_n * parts;
     LaunchShape shape;
     RONDO_RETURN_IF_ERROR(persistent_launch_shape<Tile>(&shape, tiles));
-    return launch(name, shape, stream, box_gradient::filter_gradient_wgmma_kernel<Tile>, p, tiles);
+    return launch(name, shape, stream, filter_gradient_wgmma_kernel<Tile>, p, tiles);
   }));
   return parts > 1 ? sum_partials(p.partials, dw, 1, g.patch, Epilogue{}, stream) : Status();
 }

@@ -35,7 +35,7 @@ Status with_wgmma_conv_tile(WgmmaConvTile tile, Run&& run) {
 // pixels apart.
 template <class T>
 Status make_image_map(CUtensorMap* map, const T* data, int images, int h, int w, int channels,
-                             const PixelBox& box, int step_h, int step_w) {
+                      const PixelBox& box, int step_h, int step_w) {
   const int64_t pixel = int64_t{channels} * static_cast<int64_t>(sizeof(T));
   return make_tensor_map(map, {.data = data,
                                .dtype = dtype_of<T>,
@@ -67,14 +67,14 @@ Status persistent_launch_shape(LaunchShape* shape, int64_t tiles) {
   RONDO_RETURN_IF_ERROR(device_facts(&device));
   *shape = {.grid_x = std::min<int64_t>(tiles, std::max(1, device.multiprocessors)),
             .block_x = Tile::kThreads,
-            .shared_bytes = sizeof(WgmmaShared<Tile>)};
+            .shared_bytes = sizeof(RolesShared<Tile>)};
   return {};
 }
 
 // The roles of a block: calls produce(number, at) for each of its tiles in one thread, and consume(number,
 // sums, at, group) in all threads of the consumer warpgroups.
 template <class Tile, class Produce, class Consume>
-__device__ __forceinline__ void run_roles(WgmmaShared<Tile>& shared, int64_t tiles, const Produce& produce,
+__device__ __forceinline__ void run_roles(RolesShared<Tile>& shared, int64_t tiles, const Produce& produce,
                                           const Consume& consume) {
   init_ring(shared);
   RingPosition<Tile::kStages> at;

@@ -154,7 +154,7 @@ Status launch_forward(const char* name, Parameters& p, cudaStream_t stream) {
 Status convolve(const char* name, TileKind kind, Parameters& p, int images, cudaStream_t stream) {
   p.tiles_h = ceil_div(p.p, 2), p.tiles_w = ceil_div(p.q, 2);
   p.tiles = static_cast<int64_t>(images) * p.tiles_h * p.tiles_w;
-  p.epilogue.aligned = rows_are_aligned(p.to, p.filter.columns);
+  p.epilogue.aligned = rows_are_aligned<4>(p.to, p.filter.columns);
   if constexpr (kVectorTiles) {
     using Tile = WinogradVectorTile<4 * kTallRows, 64, kTallRows, 1>;
     if (kind == TileKind::vectors) return launch_forward<TileKind::vectors, Tile>(name, p, stream);

@@ -126,8 +126,7 @@ TEST_F(Profile, TensorRungsCountTheirProducts) {
       EXPECT_EQ(kernel.profile.multiply_adds, 0u);
       const char* cuda_name = type == DType::bfloat16 ? "__nv_bfloat16" : "__half";
       EXPECT_EQ(kernel.name.find(cuda_name) != std::string::npos, type != DType::float32) << kernel.name;
-      for (const simt::AccessCounts& access : kernel.profile.accesses)
-        EXPECT_NE(source_place(access), "?");
+      for (const simt::AccessCounts& access : kernel.profile.accesses) EXPECT_NE(source_place(access), "?");
     }
   ProfileArguments three = gemm_arguments(128, "tc_04_pipelined");
   three.math = Math::tf32x3;
@@ -428,7 +427,7 @@ TEST_F(Profile, Bfloat16ConvolutionsAreWithinTheirBudget) {
   arguments.work = ProfiledWork::conv;
   arguments.type = DType::bfloat16;
   arguments.images = 32;
-  expect_within(arguments, {{"conv2d_wgmma", 1, 1.08},  // stores of 16 bytes
+  expect_within(arguments, {{"conv2d_wgmma", 1, 1},
                             {"filter_gradient_wgmma", 1, 1},
                             {"conv2d_kernel", 1.002, 1.3},
                             {"conv2d_filter", 1, 1.1},
