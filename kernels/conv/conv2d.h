@@ -93,7 +93,7 @@ constexpr int64_t conv2d_output_size(int64_t size, int64_t filter, int64_t strid
 // and dw of a convolution with few input channels. Products are exact and sums are fp32; y and dx are rounded
 // once, to nearest even; dw is float32. options.math must be fp32. With channels divisible by 8 and 16-byte
 // aligned pointers, the copies into shared memory are eight times as wide. They need a GPU of compute
-// capability 8.0.
+// capability 8.0, or 7.5 for float16.
 [[nodiscard]] Status conv2d_forward(ImageView<__nv_bfloat16> y, ImageView<const __nv_bfloat16> x,
                                     FilterView<const __nv_bfloat16> filter, const Conv2dOptions& options,
                                     const Conv2dEpilogue& epilogue, Workspace workspace, cudaStream_t stream);

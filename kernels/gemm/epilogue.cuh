@@ -96,11 +96,10 @@ bool rows_are_aligned(const T* data, int64_t stride) {
   return reinterpret_cast<uintptr_t>(data) % kBytes == 0 && stride * sizeof(T) % kBytes == 0;
 }
 
-// For a kernel that stores rows of kNarrow 16-bit values, or of 4 floats.
-template <int kNarrow = 2, class T, class C>
+// For a kernel that stores rows of 4 values.
+template <class T, class C>
 Epilogue gemm_epilogue(const GemmArgumentsOf<T, C>& g) {
-  const bool aligned = rows_are_aligned < sizeof(C) == 4 ? 4 : kNarrow > (g.c, g.c_stride);
-  return {g.alpha, g.beta, g.bias, g.relu, aligned};
+  return {g.alpha, g.beta, g.bias, g.relu, rows_are_aligned<4>(g.c, g.c_stride)};
 }
 
 }  // namespace rondo

@@ -62,7 +62,7 @@ __global__ __launch_bounds__(Tile::kThreads, Tile::kBlocksAtOnce) void gemm_06_p
   Accumulators<Tile> acc;
   tile_mainloop<Tile, OrderA, OrderB>(acc, shared, a, b, ceil_div<int64_t>(k, Tile::kK));
 
-  visit_results<Tile, OrderA>(acc, [&](int row_in_tile, int column, const auto& sums) {
+  store_tile<Tile, OrderA>(shared, acc, [&](int row_in_tile, int column, const auto& sums) {
     const int64_t row = m0 + row_in_tile;
     if (row >= g.m) return;
     if (p.partials.data)

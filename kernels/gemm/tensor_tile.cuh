@@ -16,6 +16,7 @@
 
 #include <rondo/kernels/core/math_mode.h>
 #include <rondo/kernels/core/ptx/mma.cuh>
+#include <rondo/kernels/gemm/staged_rows.cuh>
 #include <rondo/kernels/gemm/tile.cuh>
 
 namespace rondo {
@@ -53,7 +54,7 @@ struct TensorTile {
   static constexpr int kWidestCopy = kPerChunk;
   static constexpr int kFragmentsM = WarpM / 16, kFragmentsN = WarpN / 8;
   static constexpr int kSteps = 4, kPerStep = kK / kSteps;  // products of fragments in a k-tile, and their K
-  static_assert(M % WarpM == 0 && N % WarpN == 0 && WarpM % 16 == 0 && WarpN % 16 == 0 && Stages >= 2);
+  static_assert(M % WarpM == 0 && N % WarpN == 0 && WarpM % 16 == 0 && WarpN % 32 == 0 && Stages >= 2);
 };
 
 template <class Tile, int Outer>
@@ -135,6 +136,24 @@ requires Tile::kTensor __device__ __forceinline__ void visit_results(const Accum
     values.set(1, acc.d[i][j][2 * half + 1]);
     visit(lane.m + 16 * i + 8 * half + lane.g, lane.n + 8 * j + 2 * lane.t, values);
   }
+}
+
+// The same for tiles whose k-tiles are in `shared`, which is overwritten: calls store() with 4 columns.
+template <class Tile, Order OrderA, class Shared, class Store>
+requires Tile::kTensor __device__ __forceinline__ void store_tile(Shared& shared,
+                                                                  const Accumulators<Tile>& acc,
+                                                                  const Store& store) {
+  static_assert(sizeof(Shared) >= Tile::kThreads / 32 * sizeof(StagedRows));
+  const LaneInTile lane = lane_in_tile<Tile>();
+  __syncthreads();  // all warps have read their last fragments
+  StagedRows& staged = reinterpret_cast<StagedRows*>(&shared)[threadIdx.x / 32];
+  RONDO_UNROLL
+  for (int i = 0; i < Tile::kFragmentsM; ++i) RONDO_UNROLL
+  for (int j = 0; j < Tile::kFragmentsN; j += 4)
+    store_staged(staged, *reinterpret_cast<const float(*)[4][4]>(&acc.d[i][j]),
+                 [&](int row, int column, const Vec<4>& values) {
+                   store(lane.m + 16 * i + row, lane.n + 8 * j + column, values);
+                 });
 }
 
 }  // namespace rondo

@@ -140,4 +140,10 @@ __device__ __forceinline__ void visit_results(const Accumulators<Tile>& acc, Vis
     visit(KTileA<Tile, OrderA>::row(thread.m, i), thread.n * Tile::kPerThreadN, acc.row[i]);
 }
 
+// visit_results() for kernels that are for all kinds of tiles: those of tensor cores store through `shared`.
+template <class Tile, Order OrderA, class Shared, class Store>
+__device__ __forceinline__ void store_tile(Shared&, const Accumulators<Tile>& acc, const Store& store) {
+  visit_results<Tile, OrderA>(acc, store);
+}
+
 }  // namespace rondo

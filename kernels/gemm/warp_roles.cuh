@@ -7,6 +7,7 @@
 #include <rondo/kernels/core/ptx/warp_roles.cuh>
 #include <rondo/kernels/gemm/gemm_pipelined.cuh>
 #include <rondo/kernels/gemm/gemm_plan.h>
+#include <rondo/kernels/gemm/staged_rows.cuh>
 #include <rondo/kernels/gemm/wgmma_tile.cuh>
 
 namespace rondo {
@@ -19,13 +20,6 @@ struct RolesTile : WgmmaTile<T, M, N, Groups, Stages> {
   static constexpr int kProducerRegisters = Groups == 2 ? 40 : 32;
   static constexpr int kConsumerRegisters = Groups == 2 ? 232 : 160;
   static_assert(kWarpgroup * (kProducerRegisters + Groups * kConsumerRegisters) <= 65536);
-};
-
-// Results of a warp on their way to global memory: 32 columns of its 16 rows. Lanes write pairs of columns of
-// 4 rows at a time, and read 4 columns; the padding keeps both free of bank conflicts.
-struct StagedRows {
-  static constexpr int kColumns = 32, kStride = 40;
-  alignas(16) float values[16][kStride];
 };
 
 template <class Tile>
@@ -45,7 +39,6 @@ Status roles_parameters(RolesParameters<T>* p, const GemmArgumentsOf<T, C>& g, c
                         Workspace workspace) {
   p->product = pipelined_parameters(g, config, workspace);
   p->product.tiles_n = ceil_div<int64_t>(g.n, Tile::kN);
-  if (config.splits == 1) p->product.epilogue = gemm_epilogue<4>(g);  // as store_tile() stores
   if (g.k == 0) return {};
   const ProductFacts facts = facts_of(g);
   RONDO_RETURN_IF_ERROR(make_operand_map<Tile>(&p->a, facts.a.order, g.a, g.m, g.k, g.a_stride, Tile::kM));
@@ -121,31 +114,18 @@ __device__ __forceinline__ void consume(WgmmaSums<Tile>& sums, WgmmaShared<Tile>
   if (before >= 0) release_stage(shared, before);
 }
 
-// Calls store(row, column, Vec<4>) for the results of a consumer warpgroup, which 8 lanes do for 32 adjacent
-// columns of a row. A thread of wgmma has pairs of columns of many rows: its own stores would fill half of
-// each sector.
+// Calls store(row, column, Vec<4>) for the results of a consumer warpgroup.
 template <class Tile, class Store>
 __device__ __forceinline__ void store_tile(RolesShared<Tile>& shared, const WgmmaSums<Tile>& sums, int group,
                                            const Store& store) {
-  const int lane = static_cast<int>(threadIdx.x) % 32, warp = static_cast<int>(threadIdx.x) % kWarpgroup / 32;
-  StagedRows& staged = shared.staged[4 * group + warp];
+  const int warp = static_cast<int>(threadIdx.x) % kWarpgroup / 32;
   RONDO_UNROLL_ON_GPU
   for (int i = 0; i < Tile::kBlocksM; ++i) RONDO_UNROLL_ON_GPU
   for (int c = 0; c < Tile::kN; c += StagedRows::kColumns) {
-    __syncwarp();  // the lanes have read the columns before
-    RONDO_UNROLL_ON_GPU
-    for (int half = 0; half < 2; ++half) RONDO_UNROLL_ON_GPU
-    for (int j = 0; j < StagedRows::kColumns / 8; ++j) {
-      Vec<2> pair;
-      pair.set(0, sums.d[i][c / 2 + 4 * j + 2 * half]);
-      pair.set(1, sums.d[i][c / 2 + 4 * j + 2 * half + 1]);
-      pair.store(&staged.values[lane / 4 + 8 * half][8 * j + lane % 4 * 2]);
-    }
-    __syncwarp();
-    const int row = (group * Tile::kBlocksM + i) * 64 + warp * 16, column = lane % 8 * 4;
-    RONDO_UNROLL_BY(1)
-    for (int r = lane / 8; r < 16; r += 4)
-      store(row + r, c + column, Vec<4>::load(&staged.values[r][column]));
+    const int first_row = (group * Tile::kBlocksM + i) * 64 + warp * 16;
+    store_staged(
+        shared.staged[4 * group + warp], *reinterpret_cast<const float(*)[4][4]>(&sums.d[i][c / 2]),
+        [&](int row, int column, const Vec<4>& values) { store(first_row + row, c + column, values); });
   }
 }
 

@@ -143,7 +143,7 @@ __global__ __launch_bounds__(Tile::kThreads, Tile::kBlocksAtOnce) void conv2d_ke
   tile_mainloop<Tile, Order::k_major, kOrderB>(acc, shared.tile, a, b,
                                                ceil_div(taps.walk.length(), Tile::kK));
 
-  visit_results<Tile, Order::k_major>(acc, [&](int row, int column, const auto& sums) {
+  store_tile<Tile, Order::k_major>(shared.tile, acc, [&](int row, int column, const auto& sums) {
     if (row0 + row >= rows.count()) return;
     if constexpr (std::is_same_v<typename Tile::Element, float>)
       p.epilogue.store_tile_row(p.to + shared.rows[row].to, column0 + column, rows.channels, sums);
@@ -174,7 +174,7 @@ bool prepare_conv2d(Conv2dParameters<T>& p) {
   const int columns = pass == Pass::forward ? g.k : g.c, from_channels = pass == Pass::forward ? g.c : g.k;
   p.from_width = copy_width(p.from, from_channels, from_channels);
   p.filter_width = copy_width(p.filter, g.c, g.c);
-  p.epilogue.aligned = rows_are_aligned<sizeof(T) == 4 ? 4 : 2>(p.to, columns);
+  p.epilogue.aligned = rows_are_aligned<4>(p.to, columns);
   return columns > 0 && g.images > 0 && (pass == Pass::backward ? g.h > 0 && g.w > 0 : g.output_pixels > 0);
 }
 

@@ -61,8 +61,8 @@ __global__ __launch_bounds__(Tile::kThreads, Tile::kBlocksAtOnce) void conv2d_fi
   tile_mainloop<Tile, Order::mn_major, Order::mn_major>(acc, shared.tile, a, b,
                                                         ceil_div<int64_t>(pixels, Tile::kK));
 
-  visit_results<Tile, Order::mn_major>(
-      acc, [&]<int N>(int row_in_tile, int column_in_tile, const Vec<N>& sums) {
+  store_tile<Tile, Order::mn_major>(
+      shared.tile, acc, [&]<int N>(int row_in_tile, int column_in_tile, const Vec<N>& sums) {
         const int row = row0 + row_in_tile, column = column0 + column_in_tile;
         if (row >= g.patch) return;
         if (p.partials.data)
