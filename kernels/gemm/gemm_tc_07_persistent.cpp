@@ -4,10 +4,9 @@
 //            lets blocks that run at the same time read the same rows and columns from L2. Tiles by shape,
 //            and split-K, as gemm() chooses them (gemm_plan.h).
 // Builds on: gemm_tc_06_warp_roles. The kernel is in gemm_tc_07_persistent.cuh.
-// Limit now: the stores, during which both consumers are idle, and which write rows of 16 bytes
-//            (16-bit results).
-// Next:      two consumers with a tile each, so that one stores while the other multiplies; stores
-//            through shared memory by TMA; clusters, which load a k-tile once for two blocks.
+// Limit now: the stores, during which both consumers are idle.
+// Next:      two consumers with a tile each, so that one stores while the other multiplies; clusters,
+//            which load a k-tile once for two blocks.
 #include <rondo/kernels/gemm/gemm_tc_07_persistent.h>
 #include <rondo/kernels/gemm/tensor_rung.h>
 #include <rondo/kernels/gemm/tensor_rungs.h>

@@ -166,7 +166,7 @@ TEST_F(Profile, TensorLadderHasTheCountersOfItsPage) {
   };
   for (const Row& row :
        {Row{"tc_01_fragments", 4.5, 6.2, 0, 0, 0}, Row{"tc_02_shared_tiles", 2.5, 3.2, 7, 4, 16},
-        Row{"tc_03_ldmatrix", 0.75, 10.7, 3, 3, 16}, Row{"tc_04_pipelined", 0.375, 10.7, 1.5, 1.5, 2}}) {
+        Row{"tc_03_ldmatrix", 0.75, 10.7, 3, 3, 16}, Row{"tc_04_pipelined", 0.25, 12, 2.5, 2.5, 3}}) {
     SCOPED_TRACE(row.rung);
     ProfileArguments arguments = gemm_arguments(128, row.rung);
     arguments.type = DType::bfloat16;
@@ -319,8 +319,8 @@ TEST_F(Profile, AnAlgorithmThatDoesNotFitIsRefused) {
   refused("few_channels", "at most 4 channels, and filters of at most 48 KB");
   arguments.channels = 3;
   refused("winograd",
-          "3 x 3 filters, stride 1, padding up to 2, channels and filters in multiples of 16, "
-          "and the math fp32");
+          "3 x 3 filters, stride 1, padding up to 2, channels and filters in multiples of 16, the math fp32 and "
+          "the type float32");
   arguments.algorithm = "all";
   const ProfileReport report = run_profile(arguments);
   ASSERT_EQ(report.parts.size(), 6u);

@@ -5,6 +5,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
+
 namespace rondo::program {
 namespace {
 
@@ -35,7 +37,9 @@ CompiledKernels::CompiledKernels(const std::string& path) {
   try {
     const nlohmann::json report = nlohmann::json::parse(text);
     for (const auto& row : report.at("kernels")) {
-      const std::pair key(row.at("kernel").get<std::string>(), row.at("arch").get<std::string>());
+      std::string arch = row.at("arch");
+      arch.resize(std::min(arch.size(), arch.find_first_not_of("0123456789")));  // "90a" is for 9.0
+      const std::pair key(row.at("kernel").get<std::string>(), arch);
       const int count = row.at("registers").get<int>();
       const auto [entry, fresh] = registers_.try_emplace(key, count);
       if (!fresh && entry->second != count) entry->second.reset();
