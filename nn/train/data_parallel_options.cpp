@@ -1,7 +1,9 @@
 #include <rondo/collectives/across_hosts/process_group.h>
 #include <rondo/collectives/arguments.h>
 #include <rondo/nn/train/data_parallel_options.h>
+#include <rondo/nn/train/gradient_buckets.h>
 
+#include <algorithm>
 #include <utility>
 
 namespace rondo::nn {
@@ -54,6 +56,8 @@ DataParallelOptions checked(DataParallelOptions options) {
                     {Algorithm::ring, Algorithm::direct, Algorithm::root, Algorithm::hierarchical}));
   if (options.placement != BatchPlacement::sharded && options.placement != BatchPlacement::replicated)
     refuse("the placement is ", static_cast<int>(options.placement), ", must be sharded or replicated");
+  if (options.reduce_dtype != DType::float32 && options.reduce_dtype != DType::bfloat16)
+    refuse("reduce_dtype is ", name_of(options.reduce_dtype), ", must be float32 or bfloat16");
   return options;
 }
 
@@ -71,6 +75,14 @@ std::optional<CommunicatorOptions> gradient_exchange(const DataParallelOptions& 
 std::optional<CommunicatorOptions> statistics_exchange(const DataParallelOptions& options) {
   if (!exchanges(options) || !options.sync_batch_norm) return std::nullopt;
   return exchange(options, {.slot_bytes = 64 << 10});
+}
+
+int64_t rounded_bucket_size(const DataParallelOptions& options, const Graph& graph) {
+  if (options.reduce_dtype == DType::float32 || !gradient_exchange(options, graph)) return 0;
+  int64_t largest = 0;
+  for (const GradientBucket& bucket : gradient_buckets(graph, options.bucket_bytes))
+    largest = std::max(largest, bucket.size);
+  return largest;
 }
 
 DataParallelOptions with_device_count_invariance(DataParallelOptions options) {
@@ -109,6 +121,8 @@ MemoryEstimate estimate_memory(const Graph& graph, const DataParallelOptions& wa
                                 .optimizer = optimizer,
                                 .ranks = static_cast<int>(options.devices.size()),
                                 .communicators = std::move(communicators)});
+  if (const int64_t rounded = rounded_bucket_size(options, graph))
+    estimate.parts.push_back({"gradients in bfloat16", rounded * size_of(DType::bfloat16)});
   if (options.keep_finite)
     estimate.parts.push_back({"NaN check of the gradients", sizeof(unsigned long long)});
   return estimate;

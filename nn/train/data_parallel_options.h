@@ -26,6 +26,10 @@ struct DataParallelOptions {
   // float32, or bfloat16: activations and their gradients are bfloat16, and so are the factors of products.
   // Parameters, their gradients, the optimizer, statistics, sums and the loss are float32 in any case.
   DType activations = DType::float32;
+  // Of the gradients' all-reduce: float32, or bfloat16 with half the bytes. With bfloat16 each replica rounds
+  // its gradients, summed over its micro-batches, to nearest even; they are added over the replicas in
+  // float32, and the sum is rounded once more. Where nothing is exchanged, nothing is rounded.
+  DType reduce_dtype = DType::float32;
   // true: batch normalisation over the whole batch, with an all-reduce in each such layer. false: each
   // replica normalises over its own shard and keeps its own running statistics. Training then depends on the
   // number of replicas, and evaluation of an image depends on its place in the batch.
@@ -70,5 +74,7 @@ int64_t samples_per_replica(const DataParallelOptions& options);
 // Of the communicators of the gradients and of batch normalisation; nothing where nothing is exchanged.
 std::optional<CommunicatorOptions> gradient_exchange(const DataParallelOptions& options, const Graph& graph);
 std::optional<CommunicatorOptions> statistics_exchange(const DataParallelOptions& options);
+// Elements of the buffer in which a replica rounds a gradient bucket; 0 if it rounds none.
+int64_t rounded_bucket_size(const DataParallelOptions& options, const Graph& graph);
 
 }  // namespace rondo::nn

@@ -27,6 +27,7 @@ World make_world(const DataParallelOptions& options, const Graph& graph) {
   same("keep_finite", options.keep_finite);
   same("math", static_cast<int>(options.math));
   same("activations", static_cast<int>(options.activations));
+  same("reduce_dtype", name_of(options.reduce_dtype));
   same("the network's number of parameters", graph.parameter_count());
   same("the network's number of operations", graph.nodes().size());
   return world;

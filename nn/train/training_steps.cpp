@@ -1,5 +1,6 @@
 #include <rondo/collectives/collectives.h>
 #include <rondo/kernels/activation/add.h>
+#include <rondo/kernels/activation/cast.h>
 #include <rondo/kernels/data/batch.h>
 #include <rondo/kernels/runtime/launch_trace.h>
 #include <rondo/nn/train/training_steps.h>
@@ -36,6 +37,8 @@ TrainingSteps::TrainingSteps(ReplicaGroup& group)
       partial_(timer_of(group.streams())) {
   if (const auto exchange = gradient_exchange(options_, group.graph()))
     gradient_communicator_ = std::make_unique<Communicator>(options_.devices, *exchange);
+  if (const int64_t size = rounded_bucket_size(options_, group_.graph()))
+    group_.on_each([&](Replica&, size_t) { rounded_.emplace_back(size); });
   if (options_.micro_batches > 1)
     group_.on_each(
         [&](Replica&, size_t) { accumulated_.emplace_back(group_.graph().parameter_arena_size()); });
@@ -116,12 +119,34 @@ void TrainingSteps::accumulate(int64_t micro_batch) {
   });
 }
 
+// Rounds a bucket's gradients to bfloat16, on the rank's stream of exchange_. On that stream widen() has read
+// the bucket before, so its memory is free.
+DataView TrainingSteps::round(VectorView<const float> gradients, size_t rank) {
+  const cudaStream_t exchange = exchange_.stream(static_cast<int>(rank));
+  const VectorView<__nv_bfloat16> bucket = {rounded_[rank].data(), gradients.size};
+  const Trace::Scope span =
+      trace_span(trace_, static_cast<int>(rank), "kernel", "sums", exchange, "round to bfloat16");
+  throw_if_error(cast(bucket, gradients, exchange));
+  return bucket;
+}
+
+// Writes the reduced bucket to the gradients, on the same stream.
+void TrainingSteps::widen(VectorView<float> gradients, size_t rank) {
+  const cudaStream_t exchange = exchange_.stream(static_cast<int>(rank));
+  const Trace::Scope span =
+      trace_span(trace_, static_cast<int>(rank), "kernel", "sums", exchange, "widen to float32");
+  throw_if_error(cast(gradients, {rounded_[rank].data(), gradients.size}, exchange));
+}
+
 // Called during backward of the last micro-batch. Adds the earlier micro-batches to a bucket, then
 // all-reduces it over the replicas, on the streams of exchange_.
 void TrainingSteps::reduce(const GradientBucket& bucket) {
+  const auto gradients = [&](Replica& replica) {
+    return VectorView<float>{replica.gradients().data + bucket.begin, bucket.size};
+  };
   std::vector<DataView> parts;
   group_.on_each([&](Replica& replica, size_t rank) {
-    const VectorView<float> part = {replica.gradients().data + bucket.begin, bucket.size};
+    const VectorView<float> part = gradients(replica);
     if (options_.micro_batches > 1)
       throw_if_error(
           add(part, {accumulated_[rank].data() + bucket.begin, bucket.size}, part, false, replica.stream()));
@@ -129,11 +154,13 @@ void TrainingSteps::reduce(const GradientBucket& bucket) {
     const cudaStream_t exchange = exchange_.stream(static_cast<int>(rank));
     RONDO_CUDA_THROW(cudaEventRecord(ready_[rank], replica.stream()));
     RONDO_CUDA_THROW(cudaStreamWaitEvent(exchange, ready_[rank], 0));
-    parts.push_back(part);
+    parts.push_back(rounded_.empty() ? DataView(part) : round(part, rank));
   });
-  if (gradient_communicator_)
-    throw_if_error(all_reduce(parts, {.algorithm = options_.algorithm, .order = options_.order},
-                              *gradient_communicator_, exchange_.streams()));
+  if (!gradient_communicator_) return;
+  throw_if_error(all_reduce(parts, {.algorithm = options_.algorithm, .order = options_.order},
+                            *gradient_communicator_, exchange_.streams()));
+  if (!rounded_.empty())
+    group_.on_each([&](Replica& replica, size_t rank) { widen(gradients(replica), rank); });
 }
 
 // Takes the same step on each replica. The gradients are sums over the batch, so one division by the size of

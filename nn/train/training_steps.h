@@ -2,8 +2,10 @@
 // the gradients and updates the parameters.
 //
 // Gradients are reduced in buckets, from the last layer to the first. Each bucket is reduced as soon as its
-// gradients are complete, while the layers before it are still going backward. A kind of step that is
-// repeated is recorded as a graph over all devices, and then launched with one call (recorded_steps.h).
+// gradients are complete, while the layers before it are still going backward. With
+// DataParallelOptions::reduce_dtype the bucket is rounded before and widened after its all-reduce, on the
+// same streams. A kind of step that is repeated is recorded as a graph over all devices, and then launched
+// with one call (recorded_steps.h).
 #pragma once
 
 #include <rondo/kernels/runtime/trace.h>
@@ -39,6 +41,8 @@ class TrainingSteps {
   void enqueue(BatchIterator& batches, int64_t batch, Optimizer& optimizer);
   void accumulate(int64_t micro_batch);
   void reduce(const GradientBucket& bucket);
+  DataView round(VectorView<const float> gradients, size_t rank);
+  void widen(VectorView<float> gradients, size_t rank);
   void update(int64_t batch, Optimizer& optimizer);
   PhaseTimer& timer(int64_t batch) { return batch == options_.batch ? whole_ : partial_; }
 
@@ -48,6 +52,7 @@ class TrainingSteps {
   std::vector<GradientBucket> buckets_;
   std::vector<Event> ready_, reduced_;  // of each replica: a bucket is complete; all buckets are reduced
   std::unique_ptr<Communicator> gradient_communicator_;  // null where nothing is exchanged
+  std::vector<Buffer<__nv_bfloat16>> rounded_;  // of each replica: the bucket in exchange, if in bfloat16
   std::vector<Buffer<float>> accumulated_;  // gradients of the micro-batches so far, where there are several
   PhaseTimer whole_, partial_;              // of steps on whole batches, and of all others
   bool timed_ = false;                      // there was a step on a whole batch

@@ -61,7 +61,7 @@ void show_summary(const SummaryArguments& arguments, std::ostream& out) {
   const nn::NamedModel model = nn::model(arguments.model);
   const OutputFile picture("--svg", arguments.svg);
   const nn::Graph graph = nn::make_graph(model.network, model.input, math_of(arguments.precision),
-                                         activations_of(arguments.precision));
+                                         element_type(arguments.precision));
   out << summary_text(arguments.model, graph, arguments.batch, arguments.checkpoint_layers);
   if (picture.wanted()) picture.write(network_svg(arguments.model, graph));
 }

@@ -22,7 +22,8 @@ constexpr Math math_of(Precision precision) {
                                           : Math::fp32;
 }
 
-constexpr DType activations_of(Precision precision) {
+// The type in which values are stored.
+constexpr DType element_type(Precision precision) {
   return precision == Precision::bf16 ? DType::bfloat16 : DType::float32;
 }
 

@@ -62,6 +62,11 @@ void add_ranks(const Command& app, RanksArguments& to, const std::string& defaul
           [&](const std::string& s) { to.timeout = read_timeout("--timeout", s); });
   app.add("--precision", "NAME", kPrecisionHelp,
           [&](const std::string& s) { to.precision = read_name("--precision", s, kPrecisions); });
+  app.add("--reduce-dtype", "NAME",
+          "Type of the gradients' all-reduce: fp32, or bf16 with half the bytes [fp32]",
+          [&](const std::string& s) {
+            to.reduce_dtype = read_name("--reduce-dtype", s, {Precision::fp32, Precision::bf16});
+          });
   app.add_flag("--verify", to.verify, "After every step, check that all replicas are bitwise equal");
 }
 

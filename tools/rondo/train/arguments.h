@@ -22,6 +22,7 @@ struct RanksArguments {
   int timeout = 60;  // seconds for which processes wait for each other
   bool verify = false;
   Precision precision = Precision::fp32;
+  Precision reduce_dtype = Precision::fp32;  // fp32 or bf16
 };
 
 // Options of a training on images. An empty path means "not requested".

@@ -46,19 +46,22 @@ void set_ranks(nn::DataParallelOptions& options, const RanksArguments& arguments
   options.group_size = processes ? 0 : arguments.group;
   options.processes = processes;
   options.math = math_of(arguments.precision);
-  options.activations = activations_of(arguments.precision);
+  options.activations = element_type(arguments.precision);
+  options.reduce_dtype = element_type(arguments.reduce_dtype);
   options.devices = arguments.devices ? take_devices(arguments.devices)
                     : processes       ? device_for(*processes)
                                       : devices_for(in_one);
   if (arguments.device_count_invariant) options = nn::with_device_count_invariance(options);
 }
 
-std::string use_links(nn::DataParallelOptions& options, int64_t bytes) {
+std::string use_links(nn::DataParallelOptions& options) {
   const StoredLinks links = stored_links(options.devices);
   if (links.table && options.devices.size() > 1 && options.order == SumOrder::left_to_right) {
     options.devices = best_placement(*links.table, options.devices);
     if (options.algorithm == Algorithm::automatic)
-      options.algorithm = best_algorithm(*links.table, options.devices, bytes);
+      options.algorithm =
+          best_algorithm(*links.table, options.devices,
+                         options.bucket_bytes / size_of(DType::float32) * size_of(options.reduce_dtype));
   }
   return links.note;
 }
@@ -76,6 +79,18 @@ std::string ranks_text(const nn::DataParallelOptions& options) {
   if (options.processes)
     return concat(here * static_cast<size_t>(options.processes->size()), " in groups of ", here);
   return options.group_size > 0 ? concat(here, " in groups of ", options.group_size) : concat(here);
+}
+
+std::string all_reduce_text(const nn::DataParallelOptions& options) {
+  return concat(name_of(options.algorithm), " all-reduce",
+                options.reduce_dtype == DType::bfloat16 ? concat(" in ", name_of(Precision::bf16)) : "");
+}
+
+std::string reduce_dtype_note(const nn::DataParallelOptions& options) {
+  const bool alone = options.devices.size() == 1 && (!options.processes || options.processes->size() == 1);
+  return alone && options.reduce_dtype != DType::float32
+             ? "--reduce-dtype has no effect: a single replica reduces nothing"
+             : "";
 }
 
 }  // namespace rondo::program

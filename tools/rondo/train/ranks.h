@@ -13,15 +13,15 @@ namespace rondo::program {
 // processes.
 int64_t replicas_for(const RanksArguments& arguments, int in_one, const ProcessGroup* processes);
 
-// Sets devices, algorithm, order, group_size and processes of `options`; its batch must be set. Throws a
-// bad_argument Error for arguments that exclude each other. The devices exist on return, and the first one is
-// current.
+// Sets devices, algorithm, order, group_size, processes and the arithmetic of `options`; its batch must be
+// set. Throws a bad_argument Error for arguments that exclude each other. The devices exist on return, and
+// the first one is current.
 void set_ranks(nn::DataParallelOptions& options, const RanksArguments& arguments, int in_one,
                ProcessGroup* processes);
 
 // Chooses the ranks' placement and the algorithm from the measurements of `rondo links` on this machine.
-// `bytes` is the size of one all-reduce. Returns a note about the measurements, or "".
-std::string use_links(nn::DataParallelOptions& options, int64_t bytes);
+// Returns a note about the measurements, or "".
+std::string use_links(nn::DataParallelOptions& options);
 
 // The devices to print: with device-count invariance, each device once.
 std::vector<int> shown_devices(const nn::DataParallelOptions& options);
@@ -29,5 +29,10 @@ std::vector<int> shown_devices(const nn::DataParallelOptions& options);
 // Describes what determines the order of additions over the ranks: "4", "4 in groups of 2", "8 sample
 // blocks".
 std::string ranks_text(const nn::DataParallelOptions& options);
+
+// "ring all-reduce in bf16"
+std::string all_reduce_text(const nn::DataParallelOptions& options);
+// A note if a --reduce-dtype has no effect, or "".
+std::string reduce_dtype_note(const nn::DataParallelOptions& options);
 
 }  // namespace rondo::program

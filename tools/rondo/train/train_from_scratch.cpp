@@ -25,6 +25,7 @@ void refuse_what_the_lesson_lacks(const NetworkArguments& a, const ProcessGroup*
       {"--nesterov", a.optimizer.nesterov},
       {"--precision", a.precision != none.precision},
       {"--optimizer", a.optimizer.kind != none.optimizer.kind},
+      {"--reduce-dtype", a.reduce_dtype != none.reduce_dtype},
       {"--resume", !a.resume.empty()},
       {"--save", !a.save.empty()},
       {"--schedule", a.schedule != none.schedule},

@@ -52,12 +52,14 @@ nn::DataParallelOptions options_for(const MlpArguments& arguments, ProcessGroup*
   if (arguments.device_count_invariant && arguments.mode != MlpMode::sharded)
     throw Error(bad_argument("--device-count-invariant is not possible with --mode ", name_of(arguments.mode),
                              ": nothing is summed over devices"));
-  if (arguments.algorithm != Algorithm::automatic && arguments.mode != MlpMode::sharded)
-    throw Error(bad_argument("--algorithm is not possible with --mode ", name_of(arguments.mode),
-                             ": nothing is reduced"));
-  if (arguments.group > 0 && arguments.mode != MlpMode::sharded)
-    throw Error(bad_argument("--group is not possible with --mode ", name_of(arguments.mode),
-                             ": nothing is reduced"));
+  const std::pair<const char*, bool> of_all_reduce[] = {
+      {"--algorithm", arguments.algorithm != Algorithm::automatic},
+      {"--group", arguments.group > 0},
+      {"--reduce-dtype", arguments.reduce_dtype != Precision::fp32}};
+  for (const auto& [option, given] : of_all_reduce)
+    if (given && arguments.mode != MlpMode::sharded)
+      throw Error(bad_argument(option, " is not possible with --mode ", name_of(arguments.mode),
+                               ": nothing is reduced"));
   set_ranks(options, arguments, in_one, processes);
   return options;
 }
@@ -150,14 +152,15 @@ void train_mlp(const MlpArguments& arguments, std::ostream& to, const Terminal& 
                     " outputs: ", grouped(graph.parameter_count()), " parameters"));
   show_field(
       head, terminal, "training",
-      concat(
-          name_of(arguments.mode), ", batch ", grouped(options.batch), ", ", text(arguments.optimizer),
-          ", learning rate ", arguments.lr, ", squared error, seed ", arguments.seed,
-          arguments.precision == Precision::fp32 ? "" : concat(", ", name_of(arguments.precision)),
-          arguments.mode == MlpMode::sharded ? concat(", ", name_of(options.algorithm), " all-reduce") : "",
-          arguments.device_count_invariant ? ", device-count invariant" : ""));
+      concat(name_of(arguments.mode), ", batch ", grouped(options.batch), ", ", text(arguments.optimizer),
+             ", learning rate ", arguments.lr, ", squared error, seed ", arguments.seed,
+             arguments.precision == Precision::fp32 ? "" : concat(", ", name_of(arguments.precision)),
+             arguments.mode == MlpMode::sharded ? concat(", ", all_reduce_text(options)) : "",
+             arguments.device_count_invariant ? ", device-count invariant" : ""));
   show_memory(nn::estimate_memory(graph, options, size_of(arguments.optimizer)), options.devices,
               {{"the batch", of_replica}}, head, terminal);
+  if (const std::string note = reduce_dtype_note(options); !note.empty())
+    show_field(head, terminal, "", note);
   out << head.str() << std::endl;
 
   const MemoryWatch memory(options.devices);
@@ -243,6 +246,7 @@ void train_mlp(const MlpArguments& arguments, std::ostream& to, const Terminal& 
         {"micro_batches", options.micro_batches},
         {"checkpoint_layers", options.checkpoint_layers},
         {"precision", name_of(arguments.precision)},
+        {"reduce_dtype", name_of(arguments.reduce_dtype)},
         {"parameters", graph.parameter_count()},
         {"seconds", timing.seconds},
         {"seconds_mean", timing.mean()},

@@ -108,7 +108,7 @@ TrainingPlan plan_for(const NetworkArguments& arguments, const FashionMnist& dat
 namespace {
 
 constexpr const char *kDevices = "--devices", *kAlgorithm = "--algorithm", *kWeights = "--weights",
-                     *kPrecision = "--precision";
+                     *kPrecision = "--precision", *kReduceDtype = "--reduce-dtype";
 
 // All settings that determine the bits of the training, except for those that the command never changes.
 std::map<std::string, std::string> recipe_of(const TrainingPlan& plan, const NetworkArguments& arguments,
@@ -135,6 +135,7 @@ std::map<std::string, std::string> recipe_of(const TrainingPlan& plan, const Net
       {"--nesterov", flag(optimizer.nesterov)},
       {"--optimizer", name_of(optimizer.kind)},
       {kPrecision, name_of(arguments.precision)},
+      {kReduceDtype, name_of(arguments.reduce_dtype)},
       {"--schedule", arguments.schedule},
       {"--seed", exact_text(arguments.seed)},
       {"--warmup-steps", exact_text(arguments.warmup)},
@@ -150,7 +151,7 @@ std::string recipe(const TrainingPlan& plan, const NetworkArguments& arguments) 
   if (arguments.warmup > 0) said += concat(", warm-up of ", grouped(arguments.warmup), " steps");
   said += concat(", ", plan.fit.from.recipe.at(kWeights), " weights, seed ", plan.model.seed);
   if (plan.model.devices.size() > 1 || plan.model.processes)
-    said += concat(", ", name_of(plan.model.algorithm), " all-reduce",
+    said += concat(", ", all_reduce_text(plan.model),
                    plan.model.order == SumOrder::balanced_tree ? ", device-count invariant" : "",
                    plan.model.sync_batch_norm ? "" : ", local batch-norm statistics");
   if (arguments.precision != Precision::fp32) said += concat(", ", name_of(arguments.precision));
@@ -186,7 +187,8 @@ void check_goes_on(const nn::TrainingState& state, const TrainingPlan& plan,
                    const NetworkArguments& arguments) {
   const std::map<std::string, std::string>& ours = plan.fit.from.recipe;
   std::map<std::string, std::string> theirs = state.recipe;
-  theirs.emplace(kPrecision, name_of(Math::fp32));  // checkpoints of versions that had no other
+  for (const char* option : {kPrecision, kReduceDtype})
+    theirs.emplace(option, name_of(Precision::fp32));  // checkpoints of versions that had no other
   const auto differs = [&](const std::string& option) { return ours.at(option) != theirs.at(option); };
   const std::set<std::string> may_differ = {kDevices, kAlgorithm, kWeights};
   for (const auto& [option, value] : ours)
@@ -261,7 +263,7 @@ int train_and_show(const NetworkArguments& arguments, const TrainingFiles& files
   if (arguments.no_sync_bn && graph.states().empty())
     throw Error(bad_argument("--no-sync-bn is not possible with ", arguments.model,
                              ", which has no batch normalisation"));
-  const std::string links = use_links(plan.model, plan.model.bucket_bytes);
+  const std::string links = use_links(plan.model);
   plan.fit.from.recipe = recipe_of(plan, arguments, data);
   std::ostringstream head;  // printed after all checks
   if (processes) show_field(head, terminal, "processes", places_text(*processes));
@@ -271,6 +273,8 @@ int train_and_show(const NetworkArguments& arguments, const TrainingFiles& files
              concat(arguments.model, ", ", grouped(graph.parameter_count()), " parameters (rondo summary ",
                     arguments.model, " shows them)"));
   if (!links.empty()) show_field(head, terminal, "links", links);
+  if (const std::string note = reduce_dtype_note(plan.model); !note.empty())
+    show_field(head, terminal, "", note);
 
   const int64_t images = static_cast<int64_t>(data.train_images.size() + data.test_images.size() +
                                               data.train_labels.size() + data.test_labels.size());
