@@ -68,7 +68,7 @@ struct ReduceOptions {
 //           is a group.
 // Traffic   For vectors of S bytes:
 //           ring, direct: each rank sends and receives 2 (n-1)/n S bytes. The ring transfers partial sums of
-//           16-bit floats as fp32, which doubles the bytes of its first half.
+//           16-bit floats as fp32, which doubles the bytes of its first half except the first of its steps.
 //           root: rank 0 receives (n-1) S bytes and sends as many.
 //           hierarchical, g groups: each rank transfers 2 (m-1)/m S inside its group and 2 (g-1)/g S/m
 //           between groups.

@@ -45,6 +45,15 @@ TEST(AcrossHosts, TrainingIsTheSameInFourProcesses) {
   expect_same_output(ACROSS_HOSTS_TRAINING " 4 1", 4, ACROSS_HOSTS_TRAINING " 1 0", 100);
 }
 
+TEST(AcrossHosts, GradientsAreReducedInBfloat16AsInOneProcess) {
+  SKIP_WITHOUT_MPI();
+  expect_same_output(ACROSS_HOSTS_TRAINING " 4 2 bf16", 2, ACROSS_HOSTS_TRAINING " 2 0 bf16", 100);
+  const Output rounded = run("SIMT_WORKERS=2 " ACROSS_HOSTS_TRAINING " 4 2 bf16"),
+               exact = run("SIMT_WORKERS=2 " ACROSS_HOSTS_TRAINING " 4 2");
+  EXPECT_NE(rounded.text, exact.text);
+  expect_contains(rounded, "\n0 values differ in ");
+}
+
 // Expects the same line from three processes, in any order.
 void expect_the_same_of_three(const std::string& mode, const std::string& line) {
   const Output output = run(launch(3, ACROSS_HOSTS_TRAINING " " + mode + " 0"));

@@ -144,6 +144,7 @@ TEST_F(RondoAcrossHosts, DifferentTrainingsAreRefused) {
       {{lenet + "--lr 0.2000005", lenet}, "--lr is 0.2 in process 1"},
       {{lenet, lenet + "--limit 39"}, "--data is "},
       {{lenet, lenet + "--no-sync-bn"}, "which has no batch normalisation"},
+      {{lenet, lenet + "--reduce-dtype bf16"}, "reduce_dtype is bfloat16 in process 1"},
       {{mlp, mlp + "--lr 0.5"}, "--lr is 0.5 in process 1"},
       {{mlp + "--steps 2", mlp + "--steps 3"}, "--steps is 3 in process 1"},
       {{mlp, mlp + "--verify"}, "--verify is given in process 1"},

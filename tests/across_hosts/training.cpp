@@ -2,6 +2,7 @@
 // results.
 //
 //   training LOCAL GROUP    one process: LOCAL ranks in groups of GROUP replace processes of GROUP ranks
+//   training LOCAL GROUP bf16   the same, with gradients that are reduced in bfloat16
 //   training bad 0          one image of the last process is infinite: each process prints what it found
 //   training diverge 0      the loss diverges: each process prints where it stopped
 //   training stop 0         the last process is asked to stop: each process prints where it stopped
@@ -56,8 +57,10 @@ std::string shown(const nn::FitResult& result) {
                 result.state.step, " steps: ", result.nonfinite_tensor);
 }
 
-void train(int local, int group, ProcessGroup* processes) {
-  nn::DataParallel model(network(), {28, 28, 1}, options_for(local, group, processes));
+void train(int local, int group, ProcessGroup* processes, DType reduce_dtype) {
+  nn::DataParallelOptions options = options_for(local, group, processes);
+  options.reduce_dtype = reduce_dtype;
+  nn::DataParallel model(network(), {28, 28, 1}, options);
   nn::Adam adam(model);
   const nn::FitOptions fit = {
       .epochs = 2, .seed = 7, .learning_rate = nn::LearningRate::constant(0.01), .verify = true};
@@ -133,7 +136,7 @@ void check_replicas(ProcessGroup& processes) {
 }
 
 int run(int argc, char** argv) {
-  if (argc != 3) return 2;
+  if (argc != 3 && argc != 4) return 2;
   std::unique_ptr<ProcessGroup> processes;
   try {
     if (std::getenv("OMPI_COMM_WORLD_SIZE")) processes = make_mpi_process_group({std::chrono::seconds(20)});
@@ -152,7 +155,9 @@ int run(int argc, char** argv) {
       nn::DataParallel model(network(), {28, 28, 1}, options);
       return 0;
     }
-    train(std::atoi(argv[1]), processes ? 0 : std::atoi(argv[2]), processes.get());
+    const bool bf16 = argc == 4 && std::string(argv[3]) == "bf16";
+    train(std::atoi(argv[1]), processes ? 0 : std::atoi(argv[2]), processes.get(),
+          bf16 ? DType::bfloat16 : DType::float32);
     return 0;
   } catch (const std::exception& error) {
     std::fprintf(stderr, "%s\n", error.what());

@@ -107,7 +107,7 @@ TEST_F(CommandTrain, TheLessonRefusesUnsupportedOptions) {
        {"--checkpoint-layers 2", "--device-count-invariant", "--group 1", "--micro-batches 2",
         "--momentum 0.5", "--optimizer adam", "--save file", "--schedule cosine", "--trace file", "--verify",
         "--warmup-steps 3", "--weight-decay 0.1", "--weights kaiming", "--nesterov", "--resume file",
-        "--no-sync-bn"})
+        "--no-sync-bn", "--reduce-dtype bf16"})
     expect_refused(command + option,
                    {option.substr(0, option.find(' ')) + " is not possible with --from-scratch"});
   EXPECT_EQ(results_.files(), 0u);
@@ -141,6 +141,56 @@ TEST_F(CommandTrain, EveryTrainingCanBeDeviceCountInvariant) {
     }
     EXPECT_EQ(seen.size(), 1u) << command;
   }
+}
+
+// Every training reduces gradients in bfloat16, and is resumed with them.
+TEST_F(CommandTrain, GradientsAreReducedInBfloat16) {
+  const std::string lenet = "train lenet --batch 6 --data " + data_.path().string() + " ",
+                    bf16 = "--reduce-dtype bf16 --verify --devices 2 --algorithm direct ";
+  const std::string whole = results_ / "whole", part = results_ / "part", trace = results_ / "trace.json";
+  const Outcome both = run_line(lenet + bf16 + "--epochs 2 --save " + whole);
+  ASSERT_EQ(both.code, 0) << both.text();
+  EXPECT_EQ(missing(both.out, {"seed 0, direct all-reduce in bf16\n",
+                               "verified: all replicas bitwise equal after each of 4 steps"}),
+            "")
+      << both.out;
+  EXPECT_EQ(both.out.find("no effect"), std::string::npos) << both.out;
+  ASSERT_EQ(run_line(lenet + bf16 + "--epochs 1 --trace " + trace + " --save " + part).code, 0);
+  EXPECT_EQ(missing(read_text(trace), {"round to bfloat16", "widen to float32"}), "");
+  const std::string one_epoch = read_text(part);
+  const Outcome other = run_line(lenet + "--devices 2 --algorithm direct --epochs 2 --resume " + part);
+  EXPECT_EQ(other.code, 2);
+  EXPECT_EQ(other.err, "rondo: " + part +
+                           ": the options differ from those of its training: --reduce-dtype is fp32, must be "
+                           "bf16\n");
+  ASSERT_EQ(run_line(lenet + bf16 + "--epochs 2 --resume " + part + " --save " + part).code, 0);
+  EXPECT_TRUE(read_text(part) == read_text(whole));
+  ASSERT_EQ(run_line(lenet + "--verify --devices 2 --algorithm direct --epochs 1 --save " + whole).code, 0);
+  EXPECT_FALSE(read_text(whole) == one_epoch) << "nothing was rounded";
+
+  for (const std::string& command :
+       {resnet("--batch 6 --epochs 1 --micro-batches 2 --precision bf16 "),
+        std::string("train mlp --layers 2 --width 8 --inputs 4 --batch 9 --steps 2 ")}) {
+    const Outcome outcome = run_line(command + "--reduce-dtype bf16 --verify --devices 4 --group 2");
+    ASSERT_EQ(outcome.code, 0) << outcome.text();
+    EXPECT_EQ(
+        missing(outcome.out, {"hierarchical all-reduce in bf16", "verified: all replicas bitwise equal"}), "")
+        << outcome.out;
+  }
+}
+
+TEST_F(CommandTrain, ASingleReplicaReducesNothingInBfloat16) {
+  const std::string note = "--reduce-dtype has no effect: a single replica reduces nothing\n";
+  for (const std::string& command :
+       {"train lenet --batch 6 --epochs 1 --data " + data_.path().string(),
+        std::string("train mlp --layers 2 --width 8 --inputs 4 --batch 9 --steps 2")}) {
+    EXPECT_EQ(missing(run_line(command + " --devices 1 --reduce-dtype bf16").out, {note}), "");
+    EXPECT_EQ(run_line(command + " --devices 1").out.find(note), std::string::npos);
+  }
+  for (const std::string mode : {"single", "replicated"})
+    expect_refused("train mlp --layers 2 --width 8 --inputs 4 --batch 9 --reduce-dtype bf16 --mode " + mode,
+                   {"--reduce-dtype is not possible with --mode " + mode + ": nothing is reduced\n"});
+  expect_refused("train lenet --reduce-dtype tf32", {"--reduce-dtype is 'tf32', must be fp32 or bf16\n"});
 }
 
 TEST_F(CommandTrain, NoSyncBnNeedsBatchNorm) {

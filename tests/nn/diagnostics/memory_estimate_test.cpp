@@ -58,6 +58,7 @@ TEST(MemoryEstimate, TrainingAllocatesThat) {
           const DataParallelOptions options = {.devices = spread(ranks),
                                                .batch = 7,
                                                .activations = ranks == 3 ? DType::bfloat16 : DType::float32,
+                                               .reduce_dtype = adam ? DType::bfloat16 : DType::float32,
                                                .micro_batches = adam ? 2 : 1,
                                                .checkpoint_layers = adam ? 2 : 0,
                                                .placement = placement,
