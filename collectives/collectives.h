@@ -71,7 +71,7 @@ struct ReduceOptions {
 //           16-bit floats as fp32, which doubles the bytes of its first half except the first of its steps.
 //           root: rank 0 receives (n-1) S bytes and sends as many.
 //           hierarchical, g groups: each rank transfers 2 (m-1)/m S inside its group and 2 (g-1)/g S/m
-//           between groups.
+//           between groups. Partial sums of 16-bit floats are fp32, unless m = 1.
 [[nodiscard]] Status all_reduce(RankOutputs outputs, RankInputs inputs, const ReduceOptions& options,
                                 Communicator& communicator, RankStreams streams);
 [[nodiscard]] Status all_reduce(RankOutputs data, const ReduceOptions& options, Communicator& communicator,

@@ -140,7 +140,6 @@ Status Exchange::send_and_receive(OperationBuilder& builder, Messages& messages,
 Status Exchange::reduce_across_processes(OperationBuilder& builder, const SegmentAt& segment_at, DType dtype,
                                          Reduction reduction) {
   const int processes = group_.size(), own = group_.index();
-  const DType partial_type = accumulator_of(dtype, reduction);
   const bool captured = builder.captured();
   Messages& partial_sums = new_messages(captured);
   Messages& finished_sums = new_messages(captured);
@@ -161,13 +160,13 @@ Status Exchange::reduce_across_processes(OperationBuilder& builder, const Segmen
                     segment.range.size, type);
   };
   const auto received_from = [&](int process, const PartialSegment& segment, int position, int slot) {
-    return DataView(
-        ring::Ring::aligned_in_slot(received(position, slot, process), partial_type, segment.input),
-        slice_of(segment, own).size, partial_type);
+    return DataView(ring::Ring::aligned_in_slot(received(position, slot, process), segment.partial_sum.dtype,
+                                                segment.input),
+                    slice_of(segment, own).size, segment.partial_sum.dtype);
   };
 
   RONDO_RETURN_IF_ERROR(each_segment([&](const PartialSegment& segment, int position, int slot) -> Status {
-    const DataView stage = staged_as(partial_type, segment, position, slot);
+    const DataView stage = staged_as(segment.partial_sum.dtype, segment, position, slot);
     for (int process = 0; process < processes; ++process) {
       if (process == own) continue;
       const ring::Chunk slice = slice_of(segment, process);
@@ -194,7 +193,7 @@ Status Exchange::reduce_across_processes(OperationBuilder& builder, const Segmen
       if (theirs.size > 0) finished_sums.receives.push_back({process, theirs.data, theirs.bytes()});
     }
     if (mine.size == 0) return {};
-    PartialSums sums(dtype, reduction, mine.size, ranks_ * processes);
+    PartialSums sums(dtype, segment.partial_sum.dtype, reduction, mine.size, ranks_ * processes);
     const DataView own_part = segment.partial_sum.part(mine.begin, mine.size);
     for (int process = 0; process < processes; ++process)
       sums.read(process == own ? own_part : received_from(process, segment, position, slot));

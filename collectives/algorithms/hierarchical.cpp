@@ -11,6 +11,8 @@
 // for every rank. Step 2 is a direct all-reduce: the chunk is cut into one slice per group. The rank of group
 // k reads slice k of all partial sums and writes the result to slice k of all outputs.
 //
+// A group of one rank has nothing to scatter or gather: its input is its partial sum, in the type of the data.
+//
 // If the groups are processes, step 2 uses messages (across_hosts/exchange.h). The order of the additions and
 // the bits are the same.
 #include <rondo/collectives/across_hosts/exchange.h>
@@ -48,7 +50,7 @@ class Groups {
     const Ring::PartialSegment own = ring_.partial_segment(p, slot, location_of);
     const ring::Chunk slice = ring::chunk_of(own.range.size, groups_, own_group, size_of(dtype_));
     if (slice.size == 0) return {};
-    PartialSums sums(dtype_, reduction_, slice.size, builder_.ranks());
+    PartialSums sums(dtype_, ring_.partial_type(), reduction_, slice.size, builder_.ranks());
     for (int group = 0; group < groups_; ++group) {
       const Ring::PartialSegment other = ring_.partial_segment(group * m + p % m, slot, location_of);
       const ConstDataView partial = other.partial_sum.part(slice.begin, slice.size);

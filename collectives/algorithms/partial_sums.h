@@ -9,9 +9,10 @@ namespace rondo {
 // outputs[i] = finish(partial[0][i] (+) partial[1][i] (+) ...), in the order of the calls of read().
 class PartialSums {
  public:
-  // For `size` elements of `dtype`. An average divides by `divisor`.
-  PartialSums(DType dtype, Reduction reduction, int64_t size, int divisor)
-      : dtype_(dtype), partial_(accumulator_of(dtype, reduction)), reduction_(reduction) {
+  // For `size` elements of `dtype`. The type of the partial sums, `partial`, is accumulator_of() that type, or
+  // the type itself if the partial sums are single inputs. An average divides by `divisor`.
+  PartialSums(DType dtype, DType partial, Reduction reduction, int64_t size, int divisor)
+      : dtype_(dtype), partial_(partial), reduction_(reduction) {
     finish_.size = add_.size = size;
     finish_.divisor = add_.divisor = divisor;
   }
@@ -21,7 +22,7 @@ class PartialSums {
 
   // Enqueues on the stream `sums` of `rank`. `scratch` has the partial type and may be one of the inputs. If
   // the data type is narrower than the partial type, the partial sums are added there before they are
-  // finished.
+  // finished; otherwise `scratch` is not used.
   template <class... What>
   Status enqueue(OperationBuilder& builder, int rank, DataView scratch, const What&... what) {
     const cudaStream_t stream = builder.sums(rank);

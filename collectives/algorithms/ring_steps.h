@@ -76,10 +76,10 @@ class Ring {
         outputs_(outputs),
         inputs_(inputs),
         dtype_(outputs[0].dtype),
-        partial_(accumulator_of(dtype_, reduction)),
         reduction_(reduction),
         grouped_(layout == RingLayout::per_group),
-        ring_size_(grouped_ ? communicator_.group_size() : communicator_.size()) {}
+        ring_size_(grouped_ ? communicator_.group_size() : communicator_.size()),
+        partial_(ring_size_ == 1 ? dtype_ : accumulator_of(dtype_, reduction)) {}
 
   // Enqueues steps [first, last) over chunks of at most `chunk_size` elements. location_of(c) returns the
   // ChunkLocation of chunk c.
@@ -101,8 +101,7 @@ class Ring {
                        ReduceAcrossGroups reduce_across_groups) {
     RONDO_RETURN_IF_ERROR(begin(chunk_size, reserved));
     for (segment_ = 0; segment_ < segments_.count; segment_ += kSlots) {
-      RONDO_RETURN_IF_ERROR(ring_size_ == 1 ? widen(location_of(0))
-                                            : enqueue_steps(0, ring_size_ - 1, true, location_of));
+      RONDO_RETURN_IF_ERROR(enqueue_steps(0, ring_size_ - 1, true, location_of));
       RONDO_RETURN_IF_ERROR(reduce_across_groups());
       RONDO_RETURN_IF_ERROR(release_slots());
       RONDO_RETURN_IF_ERROR(enqueue_steps(ring_size_ - 1, steps(ring_size_), true, location_of));
@@ -111,14 +110,14 @@ class Ring {
   }
 
   // The segment whose partial sum is in outbox slot `slot` of the rank at position p: the input of
-  // reduce_across_groups().
+  // reduce_across_groups(). In a group of one rank the input is the partial sum; it is not copied or widened.
   struct PartialSegment {
     int rank;
     int chunk;            // the chunk that the rank owns
     Chunk range;          // the segment's elements within the chunk
     ConstDataView input;  // the segment of the rank's input
     DataView output;
-    DataView partial_sum;  // in the outbox
+    DataView partial_sum;  // in the outbox, or the input; of partial_type()
   };
   template <class LocationOf>
   PartialSegment partial_segment(int p, int slot, LocationOf location_of) const {
@@ -126,12 +125,9 @@ class Ring {
     const ChunkLocation location = location_of(chunk);
     const Chunk range = segment_of({0, location.size}, segments_, segment_ + slot);
     const ConstDataView own = input(rank, location, range);
-    return {rank,
-            chunk,
-            range,
-            own,
-            output(rank, location, range),
-            {aligned_in_slot(communicator_.outbox(rank, slot), partial_, own), range.size, partial_}};
+    void* sum = ring_size_ == 1 ? const_cast<void*>(own.data)
+                                : aligned_in_slot(communicator_.outbox(rank, slot), partial_, own);
+    return {rank, chunk, range, own, output(rank, location, range), {sum, range.size, partial_}};
   }
 
   int ring_size() const { return ring_size_; }
@@ -165,23 +161,6 @@ class Ring {
         for (int p = 0; p < communicator_.size(); ++p)
           RONDO_RETURN_IF_ERROR(
               receive(p, step, location_of(received_chunk(p % ring_size_, step, ring_size_))));
-      }
-    return {};
-  }
-
-  // In a group of one rank the partial sum is the input, widened to the partial type.
-  Status widen(ChunkLocation location) {
-    for (slot_ = 0; slot_ < kSlots; ++slot_)
-      for (int rank = 0; rank < communicator_.size(); ++rank) {
-        const Chunk segment = segment_of({0, location.size}, segments_, segment_ + slot());
-        if (segment.size == 0) continue;
-        const ConstDataView own = input(rank, location, segment);
-        ReduceArguments sum;
-        sum.size = segment.size;
-        sum.in[sum.inputs++] = own.data;
-        sum.partial_out = aligned_in_slot(communicator_.outbox(rank, slot()), partial_, own);
-        RONDO_RETURN_IF_ERROR(builder_.sum(rank, communicator_.of(rank).sums, dtype_, reduction_,
-                                           SumOrder::left_to_right, sum, "widen", label()));
       }
     return {};
   }
@@ -306,10 +285,11 @@ class Ring {
   Communicator& communicator_;
   RankOutputs outputs_;
   RankInputs inputs_;
-  DType dtype_, partial_;
+  DType dtype_;
   Reduction reduction_;
   bool grouped_;
   int ring_size_;  // number of ranks in a ring
+  DType partial_;
   Segments segments_;
   int64_t segment_ = 0;  // segment_ + slot_ is the segment being enqueued
   size_t slot_ = 0;

@@ -7,6 +7,8 @@
 //   training diverge 0      the loss diverges: each process prints where it stopped
 //   training stop 0         the last process is asked to stop: each process prints where it stopped
 //   training batch 0        each process uses a different batch size
+//   training bytes LOCAL    LOCAL ranks in each process: each process prints the bytes that it sends in a step
+//                           for each gradient, reduced in fp32 and in bf16
 //   training check 0        no training: counts the differences if one value of the last process differs
 #include <rondo/collectives/across_hosts/mpi_process_group.h>
 #include <rondo/nn/diagnostics/model_checks.h>
@@ -17,6 +19,7 @@
 #include <rondo/tests/nn/models/small_data.h>
 #include <rondo/tests/nn/models/small_models.h>
 
+#include <atomic>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
@@ -110,6 +113,49 @@ void diverge(ProcessGroup& processes) {
   std::printf("%s\n", shown(nn::fit(model, sgd, small_data(130, 41), fit)).c_str());
 }
 
+// Counts the bytes of the messages of all-reduces.
+class CountingGroup final : public ProcessGroup {
+ public:
+  explicit CountingGroup(ProcessGroup& group) : group_(group) {}
+  int size() const override { return group_.size(); }
+  int index() const override { return group_.index(); }
+  std::string name(int process) const override { return group_.name(process); }
+  std::string host(int process) const override { return group_.host(process); }
+  Status state() const override { return group_.state(); }
+  [[noreturn]] void abort(int exit_code) override {
+    group_.abort(exit_code);
+    std::abort();  // g++ does not see that a virtual function does not return
+  }
+  Status exchange(std::span<const Message> sends, std::span<const Message> receives, int tag,
+                  const std::string& what) override {
+    if (what.ends_with(" sums"))
+      for (const Message& message : sends) sent += message.bytes;
+    return group_.exchange(sends, receives, tag, what);
+  }
+  std::atomic<int64_t> sent = 0;
+
+ private:
+  ProcessGroup& group_;
+};
+
+void count_bytes(int local, ProcessGroup& processes) {
+  CountingGroup counting(processes);
+  std::string line;
+  for (const DType dtype : {DType::float32, DType::bfloat16}) {
+    nn::DataParallelOptions options = options_for(local, 0, &counting);
+    options.sync_batch_norm = false;
+    options.reduce_dtype = dtype;
+    nn::DataParallel model(network(), {28, 28, 1}, options);
+    nn::Sgd sgd(model);
+    counting.sent = 0;
+    model.train_step(normal_values(50 * 784, 5), some_labels(50, 10), sgd);
+    model.streams().synchronize();
+    line += concat(
+        " ", static_cast<double>(counting.sent) / static_cast<double>(model.graph().parameter_arena_size()));
+  }
+  std::printf("%s bytes\n", line.c_str());
+}
+
 void check_replicas(ProcessGroup& processes) {
   StreamGroup streams({0, 0});
   std::vector<float> values = normal_values(1000, 5);
@@ -145,6 +191,10 @@ int run(int argc, char** argv) {
       return 0;
     }
     const std::string mode = argv[1];
+    if (mode == "bytes") {
+      count_bytes(std::atoi(argv[2]), *processes);
+      return 0;
+    }
     if (mode == "bad" || mode == "diverge" || mode == "stop") {
       (mode == "bad" ? find_bad_input : mode == "diverge" ? diverge : stop_together)(*processes);
       return 0;

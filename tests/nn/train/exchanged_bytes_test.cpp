@@ -71,6 +71,9 @@ TEST_F(ExchangedBytes, Bfloat16HasHalf) {
   // partial sums in fp32 and finished sums.
   EXPECT_EQ(for_each_gradient(4, Algorithm::hierarchical, DType::float32, 2), 2 * 2 * 4 + 2 * 4);
   EXPECT_EQ(for_each_gradient(4, Algorithm::hierarchical, DType::bfloat16, 2), 2 * 2 * 2 + 4 + 2);
+  // In groups of one the partial sums are the gradients.
+  EXPECT_EQ(for_each_gradient(3, Algorithm::hierarchical, DType::float32, 1), 2 * 2 * 4);
+  EXPECT_EQ(for_each_gradient(3, Algorithm::hierarchical, DType::bfloat16, 1), 2 * 2 * 2);
 }
 
 }  // namespace

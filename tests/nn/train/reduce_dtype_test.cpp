@@ -241,8 +241,8 @@ TEST(ReduceDtype, NothingIsRoundedWhereNothingIsExchanged) {
   EXPECT_TRUE(all_equal_bits(trained(replicated), one));
 }
 
-// The bands are about twice the largest relative difference of ten seeds: 5 % after 50 steps, 46 % after 150, where
-// the loss is a ten-thousandth of the first.
+// The bands are about twice the largest relative difference of ten seeds: 5 % after 50 steps, and 46 % after
+// 150, where the loss is a ten-thousandth of the first.
 TEST(ReduceDtype, LearnsAsWithFloat32) {
   const std::vector<float> x = normal_values(32 * 5, 1);
   std::vector<float> targets;
