@@ -54,14 +54,14 @@ TEST(AcrossHosts, GradientsAreReducedInBfloat16AsInOneProcess) {
   expect_contains(rounded, "\n0 values differ in ");
 }
 
-// Two processes: each sends half of its partial sums and half of the finished sums to the other. The partial
-// sums of a process of one rank are its gradients in bfloat16, those of several ranks are float32.
+// Two processes send each partial sum and each finished sum once. The partial sums of a process of one rank
+// are its gradients in bfloat16, those of several ranks are float32.
 TEST(AcrossHosts, GradientsInBfloat16AreFewerBytes) {
   SKIP_WITHOUT_MPI();
-  for (const auto& [ranks, line] : {std::pair(1, " 4 2 bytes\n"), std::pair(2, " 4 3 bytes\n")}) {
+  for (const auto& [ranks, line] : {std::pair(1, "8 4 \n"), std::pair(2, "8 6 \n")}) {
     const Output output = run(launch(2, concat(ACROSS_HOSTS_TRAINING " bytes ", ranks)));
     ASSERT_EQ(output.exit_code, 0) << output.text;
-    EXPECT_EQ(output.text, std::string(line) + line);
+    EXPECT_EQ(output.text, line);
   }
 }
 

@@ -7,8 +7,8 @@
 //   training diverge 0      the loss diverges: each process prints where it stopped
 //   training stop 0         the last process is asked to stop: each process prints where it stopped
 //   training batch 0        each process uses a different batch size
-//   training bytes LOCAL    LOCAL ranks in each process: each process prints the bytes that it sends in a step
-//                           for each gradient, reduced in fp32 and in bf16
+//   training bytes LOCAL    LOCAL ranks in each process: prints the bytes between processes in a step for each
+//                           gradient, reduced in fp32 and in bf16
 //   training check 0        no training: counts the differences if one value of the last process differs
 #include <rondo/collectives/across_hosts/mpi_process_group.h>
 #include <rondo/nn/diagnostics/model_checks.h>
@@ -150,10 +150,10 @@ void count_bytes(int local, ProcessGroup& processes) {
     counting.sent = 0;
     model.train_step(normal_values(50 * 784, 5), some_labels(50, 10), sgd);
     model.streams().synchronize();
-    line += concat(
-        " ", static_cast<double>(counting.sent) / static_cast<double>(model.graph().parameter_arena_size()));
+    const int64_t all = model.world().sum(counting.sent, "adding up bytes");
+    line += concat(static_cast<double>(all) / static_cast<double>(model.graph().parameter_arena_size()), " ");
   }
-  std::printf("%s bytes\n", line.c_str());
+  if (processes.index() == 0) std::printf("%s\n", line.c_str());
 }
 
 void check_replicas(ProcessGroup& processes) {

@@ -169,9 +169,10 @@ TEST_F(CommandTrain, GradientsAreReducedInBfloat16) {
   EXPECT_FALSE(read_text(whole) == one_epoch) << "nothing was rounded";
 
   for (const std::string& command :
-       {resnet("--batch 6 --epochs 1 --micro-batches 2 --precision bf16 "),
-        std::string("train mlp --layers 2 --width 8 --inputs 4 --batch 9 --steps 2 ")}) {
-    const Outcome outcome = run_line(command + "--reduce-dtype bf16 --verify --devices 4 --group 2");
+       {resnet("--limit 4 --batch 4 --epochs 1 --micro-batches 2 --devices 2 --group 1"),
+        std::string("train mlp --layers 2 --width 8 --inputs 4 --batch 9 --steps 2 --precision bf16 "
+                    "--devices 4 --group 2")}) {
+    const Outcome outcome = run_line(command + " --reduce-dtype bf16 --verify");
     ASSERT_EQ(outcome.code, 0) << outcome.text();
     EXPECT_EQ(
         missing(outcome.out, {"hierarchical all-reduce in bf16", "verified: all replicas bitwise equal"}), "")

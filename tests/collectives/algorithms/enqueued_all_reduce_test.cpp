@@ -70,8 +70,10 @@ void expect_hierarchical(int ranks, int m, int64_t slot_bytes, DType dtype, Redu
       for (size_t k = 1; k < order.size(); ++k) partial = terms.sum(partial, terms.share(order[k], i));
       sum = sum == 0 ? partial : terms.sum(sum, partial);
     }
-    // Partial sums that are wider than the data are added in their own type and finished afterwards.
-    return terms.finished(accumulator_of(dtype, reduction) == dtype ? sum : terms.finished(sum));
+    // Partial sums that are wider than the data are added in their own type and finished afterwards. Those of
+    // groups of one are inputs.
+    const bool wide = m > 1 && accumulator_of(dtype, reduction) != dtype;
+    return terms.finished(wide ? terms.finished(sum) : sum);
   };
   ModelRun first(fixture, model, dtype, size, size, false), second(fixture, model, dtype, size, size, true);
   for (ModelRun* run : {&first, &second}) {
@@ -111,8 +113,10 @@ TEST(EnqueuedOrder, SlicesOfManyGroupsFitTheirSlot) {
   // reserved for them, the slices of the second segment would overrun its slot and overwrite the partial sums
   // of the first.
   expect_hierarchical(13, 1, 896, kFloat, Reduction::sum, 2 * 216);
-  expect_hierarchical(13, 1, 1104, kBfloat, Reduction::sum, 2 * 224);
-  expect_hierarchical(13, 1, 1440, kBytes, Reduction::average, 2 * 256);
+  expect_hierarchical(13, 1, 896, kBfloat, Reduction::sum, 2 * 344);
+  expect_hierarchical(13, 1, 896, kBytes, Reduction::average, 2 * 688);
+  expect_hierarchical(26, 2, 1104, kBfloat, Reduction::sum, 2 * 2 * 224);
+  expect_hierarchical(26, 2, 1440, kBytes, Reduction::average, 2 * 2 * 256);
 }
 
 // staged_copy.cpp cuts the scratch memory into one region per rank. Four of the smallest slots are enough for
