@@ -32,14 +32,11 @@ Status launch_add(VectorView<T> y, VectorView<const T> a, VectorView<const T> b,
 
 }  // namespace
 
-Status add(VectorView<float> y, VectorView<const float> a, VectorView<const float> b, bool relu,
-           cudaStream_t stream) {
-  return launch_add(y, a, b, relu, stream);
-}
-
-Status add(VectorView<__nv_bfloat16> y, VectorView<const __nv_bfloat16> a, VectorView<const __nv_bfloat16> b,
-           bool relu, cudaStream_t stream) {
-  return launch_add(y, a, b, relu, stream);
-}
+#define RONDO_ADD(T)                                                                   \
+  Status add(VectorView<T> y, VectorView<const T> a, VectorView<const T> b, bool relu, \
+             cudaStream_t stream) {                                                    \
+    return launch_add(y, a, b, relu, stream);                                          \
+  }
+RONDO_FOR_VALUE_TYPES(RONDO_ADD)
 
 }  // namespace rondo

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cuda_bf16.h>
+#include <cuda_fp16.h>
 #include <cuda_runtime_api.h>
 
 #include <rondo/kernels/core/status.h>
@@ -11,13 +12,15 @@ namespace rondo {
 
 // y = a + b, or y = max(a + b, 0), where NaN stays NaN
 //
-// float32 or bfloat16, one rounding, aligned to its elements. y may be a or b (in place), otherwise it must
-// not overlap them. The gradient of both a and b is dy, or relu_backward(dy, y) with the ReLU. Errors:
-// bad_argument for a negative or unequal size, a null or misaligned pointer, an overlap. Traffic: two reads,
-// one write.
+// float32, bfloat16 or float16, one rounding, aligned to its elements. y may be a or b (in place), otherwise
+// it must not overlap them. The gradient of both a and b is dy, or relu_backward(dy, y) with the ReLU.
+// Errors: bad_argument for a negative or unequal size, a null or misaligned pointer, an overlap. Traffic: two
+// reads, one write.
 [[nodiscard]] Status add(VectorView<float> y, VectorView<const float> a, VectorView<const float> b, bool relu,
                          cudaStream_t stream);
 [[nodiscard]] Status add(VectorView<__nv_bfloat16> y, VectorView<const __nv_bfloat16> a,
                          VectorView<const __nv_bfloat16> b, bool relu, cudaStream_t stream);
+[[nodiscard]] Status add(VectorView<__half> y, VectorView<const __half> a, VectorView<const __half> b,
+                         bool relu, cudaStream_t stream);
 
 }  // namespace rondo

@@ -21,12 +21,13 @@ Status launch_cast(VectorView<To> y, VectorView<const From> x, cudaStream_t stre
 
 }  // namespace
 
-Status cast(VectorView<__nv_bfloat16> y, VectorView<const float> x, cudaStream_t stream) {
-  return launch_cast(y, x, stream);
-}
-
-Status cast(VectorView<float> y, VectorView<const __nv_bfloat16> x, cudaStream_t stream) {
-  return launch_cast(y, x, stream);
-}
+#define RONDO_CAST(T)                                                            \
+  Status cast(VectorView<T> y, VectorView<const float> x, cudaStream_t stream) { \
+    return launch_cast(y, x, stream);                                            \
+  }                                                                              \
+  Status cast(VectorView<float> y, VectorView<const T> x, cudaStream_t stream) { \
+    return launch_cast(y, x, stream);                                            \
+  }
+RONDO_FOR_NARROW_TYPES(RONDO_CAST)
 
 }  // namespace rondo

@@ -39,22 +39,14 @@ Status launch_relu_backward(VectorView<T> dx, VectorView<const T> dy, VectorView
 
 }  // namespace
 
-Status relu(VectorView<float> y, VectorView<const float> x, cudaStream_t stream) {
-  return launch_relu(y, x, stream);
-}
-
-Status relu(VectorView<__nv_bfloat16> y, VectorView<const __nv_bfloat16> x, cudaStream_t stream) {
-  return launch_relu(y, x, stream);
-}
-
-Status relu_backward(VectorView<float> dx, VectorView<const float> dy, VectorView<const float> y,
-                     cudaStream_t stream) {
-  return launch_relu_backward(dx, dy, y, stream);
-}
-
-Status relu_backward(VectorView<__nv_bfloat16> dx, VectorView<const __nv_bfloat16> dy,
-                     VectorView<const __nv_bfloat16> y, cudaStream_t stream) {
-  return launch_relu_backward(dx, dy, y, stream);
-}
+#define RONDO_RELU(T)                                                                   \
+  Status relu(VectorView<T> y, VectorView<const T> x, cudaStream_t stream) {            \
+    return launch_relu(y, x, stream);                                                   \
+  }                                                                                     \
+  Status relu_backward(VectorView<T> dx, VectorView<const T> dy, VectorView<const T> y, \
+                       cudaStream_t stream) {                                           \
+    return launch_relu_backward(dx, dy, y, stream);                                     \
+  }
+RONDO_FOR_VALUE_TYPES(RONDO_RELU)
 
 }  // namespace rondo

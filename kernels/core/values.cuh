@@ -3,12 +3,18 @@
 #pragma once
 
 #include <rondo/kernels/core/pack.cuh>
+#include <rondo/kernels/core/status.h>
 
 #include <cuda_bf16.h>
+#include <cuda_fp16.h>
 
 #include <algorithm>
 #include <cstdint>
 #include <type_traits>
+
+// DEFINE(T) for each type of elements in memory: defines the overloads of an operator.
+#define RONDO_FOR_VALUE_TYPES(DEFINE) DEFINE(float) RONDO_FOR_NARROW_TYPES(DEFINE)
+#define RONDO_FOR_NARROW_TYPES(DEFINE) DEFINE(__nv_bfloat16) DEFINE(__half)
 
 namespace rondo {
 
@@ -87,6 +93,17 @@ int values_width(int64_t length, const T* data) {
 template <class T, class... More>
 int values_width(int64_t length, const T* data, const More*... more) {
   return std::min(values_width(length, data), values_width(length, more...));
+}
+
+// Calls start(n) with an integral_constant n for a width that pack_width<16 / sizeof(T)>() returned: 16 bytes
+// of elements of T, 4, 2 or 1 elements.
+template <class T, class Start>
+Status with_pack_width(int width, Start start) {
+  if constexpr (sizeof(T) == 2)
+    if (width == 8) return start(std::integral_constant<int, 8>());
+  if (width == 4) return start(std::integral_constant<int, 4>());
+  if (width == 2) return start(std::integral_constant<int, 2>());
+  return start(std::integral_constant<int, 1>());
 }
 
 }  // namespace rondo

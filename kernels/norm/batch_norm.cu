@@ -163,16 +163,6 @@ int64_t batch_norm_workspace_bytes(int64_t rows, int64_t channels) {
   return columns::workspace_bytes<double, 2>(rows, channels);
 }
 
-Status batch_norm_sums(VectorView<double> sums, MatrixView<const float> x, Workspace workspace,
-                       cudaStream_t stream) {
-  return launch_sums(sums, x, workspace, stream);
-}
-
-Status batch_norm_sums(VectorView<double> sums, MatrixView<const __nv_bfloat16> x, Workspace workspace,
-                       cudaStream_t stream) {
-  return launch_sums(sums, x, workspace, stream);
-}
-
 Status batch_norm_statistics(VectorView<float> mean, VectorView<float> inv_std,
                              const RunningStatistics& running, VectorView<const double> sums, int64_t count,
                              float eps, cudaStream_t stream) {
@@ -214,17 +204,17 @@ Status batch_norm_inv_std(VectorView<float> inv_std, VectorView<const float> var
                 static_cast<int>(channels));
 }
 
-Status batch_norm(MatrixView<float> y, MatrixView<const float> x, VectorView<const float> mean,
-                  VectorView<const float> inv_std, VectorView<const float> gamma,
-                  VectorView<const float> beta, const BatchNormEpilogue& epilogue, cudaStream_t stream) {
-  return launch_batch_norm(y, x, mean, inv_std, gamma, beta, epilogue, stream);
-}
-
-Status batch_norm(MatrixView<__nv_bfloat16> y, MatrixView<const __nv_bfloat16> x,
-                  VectorView<const float> mean, VectorView<const float> inv_std,
-                  VectorView<const float> gamma, VectorView<const float> beta,
-                  const BatchNormEpilogueOf<__nv_bfloat16>& epilogue, cudaStream_t stream) {
-  return launch_batch_norm(y, x, mean, inv_std, gamma, beta, epilogue, stream);
-}
+#define RONDO_BATCH_NORM(T)                                                                   \
+  Status batch_norm_sums(VectorView<double> sums, MatrixView<const T> x, Workspace workspace, \
+                         cudaStream_t stream) {                                               \
+    return launch_sums(sums, x, workspace, stream);                                           \
+  }                                                                                           \
+  Status batch_norm(MatrixView<T> y, MatrixView<const T> x, VectorView<const float> mean,     \
+                    VectorView<const float> inv_std, VectorView<const float> gamma,           \
+                    VectorView<const float> beta, const BatchNormEpilogueOf<T>& epilogue,     \
+                    cudaStream_t stream) {                                                    \
+    return launch_batch_norm(y, x, mean, inv_std, gamma, beta, epilogue, stream);             \
+  }
+RONDO_FOR_VALUE_TYPES(RONDO_BATCH_NORM)
 
 }  // namespace rondo

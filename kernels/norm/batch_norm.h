@@ -14,16 +14,17 @@
 // x, y and their gradients are [rows, channels] row-major and packed: an NHWC tensor with rows = n * h * w.
 // `count` is the number of rows in the sums, over all devices. gamma, beta, mean, inv_std: [channels].
 //
-// x, y, the residual and their gradients: float32 or bfloat16, all of one type, with float arithmetic in
-// between. Everything else: float32 unless stated otherwise. For all functions: aligned to the elements;
-// 16-byte accesses if the alignment and the channels allow it. Determinism: the order of the additions
-// depends only on the row numbers. rows == 0 gives sums of 0. An optional operand is omitted by passing an
-// empty view. Errors: bad_argument for negative sizes, sizes that do not match, null or misaligned pointers,
-// a workspace that is too small, count < 1, eps or momentum out of range, more than 2^20 channels, an
-// overlap. An output must not overlap any other operand unless its function documents otherwise.
+// x, y, the residual and their gradients: float32, bfloat16 or float16, all of one type, with float
+// arithmetic in between. Everything else: float32 unless stated otherwise. For all functions: aligned to the
+// elements; 16-byte accesses if the alignment and the channels allow it. Determinism: the order of the
+// additions depends only on the row numbers. rows == 0 gives sums of 0. An optional operand is omitted by
+// passing an empty view. Errors: bad_argument for negative sizes, sizes that do not match, null or misaligned
+// pointers, a workspace that is too small, count < 1, eps or momentum out of range, more than 2^20 channels,
+// an overlap. An output must not overlap any other operand unless its function documents otherwise.
 #pragma once
 
 #include <cuda_bf16.h>
+#include <cuda_fp16.h>
 #include <cuda_runtime_api.h>
 
 #include <rondo/kernels/core/status.h>
@@ -43,6 +44,8 @@ int64_t batch_norm_workspace_bytes(int64_t rows, int64_t channels);
                                      cudaStream_t stream);
 [[nodiscard]] Status batch_norm_sums(VectorView<double> sums, MatrixView<const __nv_bfloat16> x,
                                      Workspace workspace, cudaStream_t stream);
+[[nodiscard]] Status batch_norm_sums(VectorView<double> sums, MatrixView<const __half> x, Workspace workspace,
+                                     cudaStream_t stream);
 
 // The statistics that a layer keeps between steps, for evaluation. Both may be omitted.
 struct RunningStatistics {
@@ -82,6 +85,10 @@ using BatchNormEpilogue = BatchNormEpilogueOf<float>;
                                 VectorView<const float> mean, VectorView<const float> inv_std,
                                 VectorView<const float> gamma, VectorView<const float> beta,
                                 const BatchNormEpilogueOf<__nv_bfloat16>& epilogue, cudaStream_t stream);
+[[nodiscard]] Status batch_norm(MatrixView<__half> y, MatrixView<const __half> x,
+                                VectorView<const float> mean, VectorView<const float> inv_std,
+                                VectorView<const float> gamma, VectorView<const float> beta,
+                                const BatchNormEpilogueOf<__half>& epilogue, cudaStream_t stream);
 
 // The saved state of the forward pass: its input and its statistics. `y` is the output if a ReLU followed,
 // otherwise an empty view. With y, g = dy where y > 0 and 0 elsewhere; without it, g = dy.
@@ -108,6 +115,10 @@ using BatchNormSaved = BatchNormSavedOf<float>;
                                               MatrixView<const __nv_bfloat16> dy,
                                               const BatchNormSavedOf<__nv_bfloat16>& saved,
                                               Workspace workspace, cudaStream_t stream);
+[[nodiscard]] Status batch_norm_backward_sums(VectorView<double> sums, VectorView<float> gamma_gradient,
+                                              VectorView<float> beta_gradient, MatrixView<const __half> dy,
+                                              const BatchNormSavedOf<__half>& saved, Workspace workspace,
+                                              cudaStream_t stream);
 
 // dx[i, c] = gamma[c] * inv_std[c] * (g[i, c] - sums[c] / count - xhat[i, c] * sums[channels + c] / count)
 //
@@ -122,6 +133,10 @@ using BatchNormSaved = BatchNormSavedOf<float>;
                                          MatrixView<__nv_bfloat16> residual_gradient,
                                          MatrixView<const __nv_bfloat16> dy,
                                          const BatchNormSavedOf<__nv_bfloat16>& saved,
+                                         VectorView<const float> gamma, VectorView<const double> sums,
+                                         int64_t count, cudaStream_t stream);
+[[nodiscard]] Status batch_norm_backward(MatrixView<__half> dx, MatrixView<__half> residual_gradient,
+                                         MatrixView<const __half> dy, const BatchNormSavedOf<__half>& saved,
                                          VectorView<const float> gamma, VectorView<const double> sums,
                                          int64_t count, cudaStream_t stream);
 

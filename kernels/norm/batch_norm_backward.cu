@@ -181,32 +181,17 @@ Status launch_backward(MatrixView<T> dx, MatrixView<T> residual_gradient, Matrix
 
 }  // namespace
 
-Status batch_norm_backward_sums(VectorView<double> sums, VectorView<float> gamma_gradient,
-                                VectorView<float> beta_gradient, MatrixView<const float> dy,
-                                const BatchNormSaved& saved, Workspace workspace,
-                                cudaStream_t stream) {
-  return launch_sums(sums, gamma_gradient, beta_gradient, dy, saved, workspace, stream);
-}
-
-Status batch_norm_backward(MatrixView<float> dx, MatrixView<float> residual_gradient,
-                           MatrixView<const float> dy, const BatchNormSaved& saved,
-                           VectorView<const float> gamma, VectorView<const double> sums, int64_t count,
-                           cudaStream_t stream) {
-  return launch_backward(dx, residual_gradient, dy, saved, gamma, sums, count, stream);
-}
-
-Status batch_norm_backward_sums(VectorView<double> sums, VectorView<float> gamma_gradient,
-                                VectorView<float> beta_gradient, MatrixView<const __nv_bfloat16> dy,
-                                const BatchNormSavedOf<__nv_bfloat16>& saved, Workspace workspace,
-                                cudaStream_t stream) {
-  return launch_sums(sums, gamma_gradient, beta_gradient, dy, saved, workspace, stream);
-}
-
-Status batch_norm_backward(MatrixView<__nv_bfloat16> dx, MatrixView<__nv_bfloat16> residual_gradient,
-                           MatrixView<const __nv_bfloat16> dy, const BatchNormSavedOf<__nv_bfloat16>& saved,
-                           VectorView<const float> gamma, VectorView<const double> sums, int64_t count,
-                           cudaStream_t stream) {
-  return launch_backward(dx, residual_gradient, dy, saved, gamma, sums, count, stream);
-}
+#define RONDO_BATCH_NORM_BACKWARD(T)                                                                        \
+  Status batch_norm_backward_sums(                                                                          \
+      VectorView<double> sums, VectorView<float> gamma_gradient, VectorView<float> beta_gradient,           \
+      MatrixView<const T> dy, const BatchNormSavedOf<T>& saved, Workspace workspace, cudaStream_t stream) { \
+    return launch_sums(sums, gamma_gradient, beta_gradient, dy, saved, workspace, stream);                  \
+  }                                                                                                         \
+  Status batch_norm_backward(MatrixView<T> dx, MatrixView<T> residual_gradient, MatrixView<const T> dy,     \
+                             const BatchNormSavedOf<T>& saved, VectorView<const float> gamma,               \
+                             VectorView<const double> sums, int64_t count, cudaStream_t stream) {           \
+    return launch_backward(dx, residual_gradient, dy, saved, gamma, sums, count, stream);                   \
+  }
+RONDO_FOR_VALUE_TYPES(RONDO_BATCH_NORM_BACKWARD)
 
 }  // namespace rondo

@@ -143,35 +143,19 @@ Status check_avg_pool_relu_backward(ImageView<T> dz, ImageView<const T> dy, Imag
 
 }  // namespace
 
-Status avg_pool(ImageView<float> y, ImageView<const float> x, const PoolWindow& window, AverageOver over,
-                cudaStream_t stream) {
-  return launch_avg_pool(y, x, window, over, stream);
-}
-
-Status avg_pool_backward(ImageView<float> dx, ImageView<const float> dy, const PoolWindow& window,
-                         AverageOver over, cudaStream_t stream) {
-  return check_avg_pool_backward(dx, dy, window, over, stream);
-}
-
-Status avg_pool_relu_backward(ImageView<float> dz, ImageView<const float> dy, ImageView<const float> x,
-                              const PoolWindow& window, AverageOver over, cudaStream_t stream) {
-  return check_avg_pool_relu_backward(dz, dy, x, window, over, stream);
-}
-
-Status avg_pool(ImageView<__nv_bfloat16> y, ImageView<const __nv_bfloat16> x, const PoolWindow& window,
-                AverageOver over, cudaStream_t stream) {
-  return launch_avg_pool(y, x, window, over, stream);
-}
-
-Status avg_pool_backward(ImageView<__nv_bfloat16> dx, ImageView<const __nv_bfloat16> dy,
-                         const PoolWindow& window, AverageOver over, cudaStream_t stream) {
-  return check_avg_pool_backward(dx, dy, window, over, stream);
-}
-
-Status avg_pool_relu_backward(ImageView<__nv_bfloat16> dz, ImageView<const __nv_bfloat16> dy,
-                              ImageView<const __nv_bfloat16> x, const PoolWindow& window, AverageOver over,
-                              cudaStream_t stream) {
-  return check_avg_pool_relu_backward(dz, dy, x, window, over, stream);
-}
+#define RONDO_AVG_POOL(T)                                                                           \
+  Status avg_pool(ImageView<T> y, ImageView<const T> x, const PoolWindow& window, AverageOver over, \
+                  cudaStream_t stream) {                                                            \
+    return launch_avg_pool(y, x, window, over, stream);                                             \
+  }                                                                                                 \
+  Status avg_pool_backward(ImageView<T> dx, ImageView<const T> dy, const PoolWindow& window,        \
+                           AverageOver over, cudaStream_t stream) {                                 \
+    return check_avg_pool_backward(dx, dy, window, over, stream);                                   \
+  }                                                                                                 \
+  Status avg_pool_relu_backward(ImageView<T> dz, ImageView<const T> dy, ImageView<const T> x,       \
+                                const PoolWindow& window, AverageOver over, cudaStream_t stream) {  \
+    return check_avg_pool_relu_backward(dz, dy, x, window, over, stream);                           \
+  }
+RONDO_FOR_VALUE_TYPES(RONDO_AVG_POOL)
 
 }  // namespace rondo

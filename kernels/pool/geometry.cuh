@@ -90,16 +90,6 @@ LaunchShape shape_over(ImageView<T> image, int pack_width) {
   return shape;
 }
 
-// The packs of elements of T: 16 bytes, and half and a quarter of them, or one element.
-template <class T, class Start>
-Status with_pack_width(int width, Start start) {
-  if constexpr (sizeof(T) == 2)
-    if (width == 8) return start(std::integral_constant<int, 8>());
-  if (width == 4) return start(std::integral_constant<int, 4>());
-  if (width == 2) return start(std::integral_constant<int, 2>());
-  return start(std::integral_constant<int, 1>());
-}
-
 // Calls start(geometry) with TwoByTwo if the window matches it, otherwise with AnyWindow.
 template <class Start>
 Status with_geometry(const Geometry<AnyWindow>& g, Start start) {

@@ -117,24 +117,14 @@ Status launch_max_pool_backward(ImageView<T> dx, ImageView<const T> dy, ImageVie
 
 }  // namespace
 
-Status max_pool(ImageView<float> y, ImageView<const float> x, const PoolWindow& window, cudaStream_t stream) {
-  return launch_max_pool(y, x, window, stream);
-}
-
-Status max_pool_backward(ImageView<float> dx, ImageView<const float> dy, ImageView<const float> y,
-                         ImageView<const float> x, const PoolWindow& window, cudaStream_t stream) {
-  return launch_max_pool_backward(dx, dy, y, x, window, stream);
-}
-
-Status max_pool(ImageView<__nv_bfloat16> y, ImageView<const __nv_bfloat16> x, const PoolWindow& window,
-                cudaStream_t stream) {
-  return launch_max_pool(y, x, window, stream);
-}
-
-Status max_pool_backward(ImageView<__nv_bfloat16> dx, ImageView<const __nv_bfloat16> dy,
-                         ImageView<const __nv_bfloat16> y, ImageView<const __nv_bfloat16> x,
-                         const PoolWindow& window, cudaStream_t stream) {
-  return launch_max_pool_backward(dx, dy, y, x, window, stream);
-}
+#define RONDO_MAX_POOL(T)                                                                                \
+  Status max_pool(ImageView<T> y, ImageView<const T> x, const PoolWindow& window, cudaStream_t stream) { \
+    return launch_max_pool(y, x, window, stream);                                                        \
+  }                                                                                                      \
+  Status max_pool_backward(ImageView<T> dx, ImageView<const T> dy, ImageView<const T> y,                 \
+                           ImageView<const T> x, const PoolWindow& window, cudaStream_t stream) {        \
+    return launch_max_pool_backward(dx, dy, y, x, window, stream);                                       \
+  }
+RONDO_FOR_VALUE_TYPES(RONDO_MAX_POOL)
 
 }  // namespace rondo

@@ -5,16 +5,17 @@
 // The number of rows of y is floor((h + 2 pad_h - height) / stride_h) + 1 (the "floor" mode of other
 // libraries); there is no dilation.
 //
-// All functions: float32 or bfloat16, with float arithmetic; aligned to the elements, with accesses of up to
-// 16 bytes if the pointers and c allow it. No workspace. An output must not overlap any other operand. Zero
-// images or channels do nothing. Sums run over a window row by row; backward sums run over the windows row by
-// row. The order never depends on the device.
+// All functions: float32, bfloat16 or float16, with float arithmetic; aligned to the elements, with accesses
+// of up to 16 bytes if the pointers and c allow it. No workspace. An output must not overlap any other
+// operand. Zero images or channels do nothing. Sums run over a window row by row; backward sums run over the
+// windows row by row. The order never depends on the device.
 // Errors: bad_argument for a negative side, a null or misaligned pointer, an overlap, a window or stride
 // below 1, padding outside [0, window / 2], a window that does not fit the padded image, shapes that do not
 // match, an invalid enumerator, a side above 65535, and an image or window of 2^31 elements or more.
 #pragma once
 
 #include <cuda_bf16.h>
+#include <cuda_fp16.h>
 #include <cuda_runtime_api.h>
 
 #include <rondo/kernels/core/status.h>
@@ -52,12 +53,16 @@ constexpr int64_t pooled_size(int64_t size, int64_t window, int64_t stride, int6
                               AverageOver over, cudaStream_t stream);
 [[nodiscard]] Status avg_pool(ImageView<__nv_bfloat16> y, ImageView<const __nv_bfloat16> x,
                               const PoolWindow& window, AverageOver over, cudaStream_t stream);
+[[nodiscard]] Status avg_pool(ImageView<__half> y, ImageView<const __half> x, const PoolWindow& window,
+                              AverageOver over, cudaStream_t stream);
 
 // dx[n, h, w, c] = sum over the windows (p, q) that contain (h, w) of dy[n, p, q, c] / (size of the window).
 // This is the transpose of avg_pool. Overwrites dx. Reads dy once, writes dx once.
 [[nodiscard]] Status avg_pool_backward(ImageView<float> dx, ImageView<const float> dy,
                                        const PoolWindow& window, AverageOver over, cudaStream_t stream);
 [[nodiscard]] Status avg_pool_backward(ImageView<__nv_bfloat16> dx, ImageView<const __nv_bfloat16> dy,
+                                       const PoolWindow& window, AverageOver over, cudaStream_t stream);
+[[nodiscard]] Status avg_pool_backward(ImageView<__half> dx, ImageView<const __half> dy,
                                        const PoolWindow& window, AverageOver over, cudaStream_t stream);
 
 // The same for x = relu(z), with the gradient of the ReLU fused: dz = dx where x > 0 and 0 elsewhere. `x` is
@@ -68,6 +73,9 @@ constexpr int64_t pooled_size(int64_t size, int64_t window, int64_t stride, int6
 [[nodiscard]] Status avg_pool_relu_backward(ImageView<__nv_bfloat16> dz, ImageView<const __nv_bfloat16> dy,
                                             ImageView<const __nv_bfloat16> x, const PoolWindow& window,
                                             AverageOver over, cudaStream_t stream);
+[[nodiscard]] Status avg_pool_relu_backward(ImageView<__half> dz, ImageView<const __half> dy,
+                                            ImageView<const __half> x, const PoolWindow& window,
+                                            AverageOver over, cudaStream_t stream);
 
 // y[n, p, q, c] = max of x over the window; NaN if the window contains a NaN. Padding is never the maximum.
 // Reads x once, writes y once.
@@ -75,6 +83,8 @@ constexpr int64_t pooled_size(int64_t size, int64_t window, int64_t stride, int6
                               cudaStream_t stream);
 [[nodiscard]] Status max_pool(ImageView<__nv_bfloat16> y, ImageView<const __nv_bfloat16> x,
                               const PoolWindow& window, cudaStream_t stream);
+[[nodiscard]] Status max_pool(ImageView<__half> y, ImageView<const __half> x, const PoolWindow& window,
+                              cudaStream_t stream);
 
 // dx[n, h, w, c] = sum of dy[n, p, q, c] over the windows whose maximum is (h, w). If several elements of a
 // window are equal, the first in row-major order is its maximum; a NaN counts as the largest value.
@@ -85,6 +95,9 @@ constexpr int64_t pooled_size(int64_t size, int64_t window, int64_t stride, int6
                                        const PoolWindow& window, cudaStream_t stream);
 [[nodiscard]] Status max_pool_backward(ImageView<__nv_bfloat16> dx, ImageView<const __nv_bfloat16> dy,
                                        ImageView<const __nv_bfloat16> y, ImageView<const __nv_bfloat16> x,
+                                       const PoolWindow& window, cudaStream_t stream);
+[[nodiscard]] Status max_pool_backward(ImageView<__half> dx, ImageView<const __half> dy,
+                                       ImageView<const __half> y, ImageView<const __half> x,
                                        const PoolWindow& window, cudaStream_t stream);
 
 }  // namespace rondo

@@ -1,5 +1,5 @@
-// Each thread computes one Philox block and processes the four elements that belong to it. Blocks are
-// numbered from the first element of the whole batch, so a block may span the boundary of two shards.
+// Each thread processes 16 bytes, the elements of one Philox block or of two. Blocks are numbered from the
+// first element of the whole batch, so a block may span the boundary of two shards.
 
 #include <rondo/kernels/core/check.h>
 #include <rondo/kernels/random/dropout.h>
@@ -27,22 +27,31 @@ struct Dropout {
   }
 };
 
+// The elements of a thread.
+template <class T>
+inline constexpr int kElements = 16 / sizeof(T);
+
 template <class T>
 __global__ void __launch_bounds__(kThreads)
     dropout_kernel(T* y, const T* x, int64_t size, int64_t first, bool packed, Dropout dropout) {
-  const int64_t block = first / 4 + static_cast<int64_t>(blockIdx.x) * kThreads + threadIdx.x;
-  const int64_t begin = 4 * block - first;
+  constexpr int N = kElements<T>;
+  const int64_t pack = first / N + static_cast<int64_t>(blockIdx.x) * kThreads + threadIdx.x;
+  const int64_t begin = N * pack - first;
   if (begin >= size) return;
-  const PhiloxBlock words = dropout.block(block);
-  if (packed && begin >= 0 && begin + 4 <= size) {
-    auto values = load_values<4>(x + begin);
+  PhiloxBlock words[N / 4];
 #pragma unroll
-    for (int k = 0; k < 4; ++k) values.v[k] = dropout.element(values.v[k], words.v[k]);
-    store_values<4>(y + begin, values);
+  for (int i = 0; i < N / 4; ++i) words[i] = dropout.block(pack * (N / 4) + i);
+  if (packed && begin >= 0 && begin + N <= size) {
+    auto values = load_values<N>(x + begin);
+#pragma unroll
+    for (int k = 0; k < N; ++k) values.v[k] = dropout.element(values.v[k], words[k / 4].v[k % 4]);
+    store_values<N>(y + begin, values);
   } else {
-    for (int k = 0; k < 4; ++k)
+#pragma unroll
+    for (int k = 0; k < N; ++k)
       if (begin + k >= 0 && begin + k < size)
-        y[begin + k] = static_cast<T>(dropout.element(static_cast<float>(x[begin + k]), words.v[k]));
+        y[begin + k] =
+            static_cast<T>(dropout.element(static_cast<float>(x[begin + k]), words[k / 4].v[k % 4]));
   }
 }
 
@@ -59,12 +68,13 @@ Status launch_dropout(VectorView<T> y, VectorView<const T> x, float probability,
                 ", must be from 0 to 2^57");
   check.input_value("random.step", random.step);
   RONDO_RETURN_IF_ERROR(check.status());
-  const int64_t lead = random.first % 4;
-  // Packs of four elements begin at the boundaries of Philox blocks.
-  const bool packed = pack_width(4, y.data - lead, x.data - lead) == 4;
+  // Packs begin at the boundaries of Philox blocks.
+  constexpr int N = kElements<T>;
+  const int64_t lead = random.first % N;
+  const bool packed = pack_width<N>(N, y.data - lead, x.data - lead) == N;
   LaunchShape shape;
   shape.block_x = kThreads;
-  shape.grid_x = y.size == 0 ? 0 : ceil_div<int64_t>(y.size + lead, 4 * kThreads);
+  shape.grid_x = y.size == 0 ? 0 : ceil_div<int64_t>(y.size + lead, N * kThreads);
   const Dropout operation = {random.seed, random.layer, random.step, probability,
                              1.0f / (1.0f - probability)};
   return launch("dropout", shape, stream, dropout_kernel<T>, y.data, x.data, y.size, random.first, packed,
@@ -73,14 +83,11 @@ Status launch_dropout(VectorView<T> y, VectorView<const T> x, float probability,
 
 }  // namespace
 
-Status dropout(VectorView<float> y, VectorView<const float> x, float probability, const DropoutStream& random,
-               cudaStream_t stream) {
-  return launch_dropout(y, x, probability, random, stream);
-}
-
-Status dropout(VectorView<__nv_bfloat16> y, VectorView<const __nv_bfloat16> x, float probability,
-               const DropoutStream& random, cudaStream_t stream) {
-  return launch_dropout(y, x, probability, random, stream);
-}
+#define RONDO_DROPOUT(T)                                                                                 \
+  Status dropout(VectorView<T> y, VectorView<const T> x, float probability, const DropoutStream& random, \
+                 cudaStream_t stream) {                                                                  \
+    return launch_dropout(y, x, probability, random, stream);                                            \
+  }
+RONDO_FOR_VALUE_TYPES(RONDO_DROPOUT)
 
 }  // namespace rondo

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cuda_bf16.h>
+#include <cuda_fp16.h>
 #include <cuda_runtime_api.h>
 
 #include <rondo/kernels/core/status.h>
@@ -25,15 +26,17 @@ struct DropoutStream {
 // y[i] = u(first + i) < probability ? 0 : x[i] / (1 - probability),   u uniform in [0, 1) in steps of 2^-24
 //
 // The random words are the (index / 4)-th block of the sequence 2^32 * layer + step (random/philox.h). Used
-// for forward and backward: dx = dropout(dy) with the same DropoutStream. x and y: float32 or
-// bfloat16. One rounding to float: the product of x and 1 / (1 - probability), which is rounded once itself;
-// and one to bfloat16. A dropped element is +0 even if x is NaN or
-// infinite. y may be x, otherwise they must not overlap. Errors: bad_argument for different sizes, null or
-// misaligned pointers, an overlap, `first` outside [0, 2^57], a probability outside [0, 1). Traffic: one
-// read, one write.
+// for forward and backward: dx = dropout(dy) with the same DropoutStream. x and y: float32, bfloat16 or
+// float16, aligned to the elements; accesses of 16 bytes if the alignment allows it. One rounding to float:
+// the product of x and 1 / (1 - probability), which is rounded once itself; and one to 16 bits. A dropped
+// element is +0 even if x is NaN or infinite. y may be x, otherwise they must not overlap. Errors:
+// bad_argument for different sizes, null or misaligned pointers, an overlap, `first` outside [0, 2^57], a
+// probability outside [0, 1). Traffic: one read, one write.
 [[nodiscard]] Status dropout(VectorView<float> y, VectorView<const float> x, float probability,
                              const DropoutStream& random, cudaStream_t stream);
 [[nodiscard]] Status dropout(VectorView<__nv_bfloat16> y, VectorView<const __nv_bfloat16> x,
                              float probability, const DropoutStream& random, cudaStream_t stream);
+[[nodiscard]] Status dropout(VectorView<__half> y, VectorView<const __half> x, float probability,
+                             const DropoutStream& random, cudaStream_t stream);
 
 }  // namespace rondo

@@ -61,14 +61,11 @@ int64_t bias_gradient_workspace_bytes(int64_t rows, int64_t cols) {
   return columns::workspace_bytes<float, 1>(rows, cols);
 }
 
-Status bias_gradient(VectorView<float> db, MatrixView<const float> dy, float beta, Workspace workspace,
-                     cudaStream_t stream) {
-  return launch_bias_gradient(db, dy, beta, workspace, stream);
-}
-
-Status bias_gradient(VectorView<float> db, MatrixView<const __nv_bfloat16> dy, float beta,
-                     Workspace workspace, cudaStream_t stream) {
-  return launch_bias_gradient(db, dy, beta, workspace, stream);
-}
+#define RONDO_BIAS_GRADIENT(T)                                                                        \
+  Status bias_gradient(VectorView<float> db, MatrixView<const T> dy, float beta, Workspace workspace, \
+                       cudaStream_t stream) {                                                         \
+    return launch_bias_gradient(db, dy, beta, workspace, stream);                                     \
+  }
+RONDO_FOR_VALUE_TYPES(RONDO_BIAS_GRADIENT)
 
 }  // namespace rondo

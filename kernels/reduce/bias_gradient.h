@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cuda_bf16.h>
+#include <cuda_fp16.h>
 #include <cuda_runtime_api.h>
 
 #include <rondo/kernels/core/status.h>
@@ -15,8 +16,8 @@ int64_t bias_gradient_workspace_bytes(int64_t rows, int64_t cols);
 // db[j] = beta * db[j] + sum over i of dy[i, j]
 //
 // The gradient of b in y[i, j] = ... + b[j], where i runs over all positions (n, p, q) of an NHWC tensor or
-// all samples of a batch. dy: [rows, cols] row-major, any stride >= cols. db: [cols], float32. dy: float32
-// or bfloat16, aligned to its elements. If beta == 0, db is not read. If rows == 0, db = beta * db.
+// all samples of a batch. dy: [rows, cols] row-major, any stride >= cols. db: [cols], float32. dy: float32,
+// bfloat16 or float16, aligned to its elements. If beta == 0, db is not read. If rows == 0, db = beta * db.
 // Numerics: float sums. The longest chain of additions is about rows / 16384 + 80, so the error is below that
 // number times 6e-8 * sum |dy|.
 // Determinism: the order of the additions is fixed. It does not depend on the device, its number of
@@ -28,6 +29,8 @@ int64_t bias_gradient_workspace_bytes(int64_t rows, int64_t cols);
 [[nodiscard]] Status bias_gradient(VectorView<float> db, MatrixView<const float> dy, float beta,
                                    Workspace workspace, cudaStream_t stream);
 [[nodiscard]] Status bias_gradient(VectorView<float> db, MatrixView<const __nv_bfloat16> dy, float beta,
+                                   Workspace workspace, cudaStream_t stream);
+[[nodiscard]] Status bias_gradient(VectorView<float> db, MatrixView<const __half> dy, float beta,
                                    Workspace workspace, cudaStream_t stream);
 
 }  // namespace rondo

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cuda_bf16.h>
+#include <cuda_fp16.h>
 #include <cuda_runtime_api.h>
 
 #include <rondo/kernels/core/status.h>
@@ -16,15 +17,17 @@ constexpr unsigned long long kAllFinite = ~0ull;
 // result is the minimum of this and the previous *index, which accumulates over several calls; initialise
 // *index with kAllFinite.
 //
-// Shapes:        x: float32 or bfloat16, any size and alignment, on the stream's device; index: one element
-// in device memory.
+// Shapes:        x: float32, bfloat16 or float16, any size and alignment, on the stream's device; index: one
+//                element in device memory.
 // Determinism:   the minimum of integers, so the result does not depend on the order of the blocks.
 // Errors:        bad_argument for a negative size, a null or misaligned pointer, an index that is
 //                not one element or overlaps x.
-// Traffic:       reads x once.
+// Traffic:       reads x once, 16 bytes an access.
 [[nodiscard]] Status first_nonfinite(VectorView<unsigned long long> index, VectorView<const float> x,
                                      bool keep, cudaStream_t stream);
 [[nodiscard]] Status first_nonfinite(VectorView<unsigned long long> index, VectorView<const __nv_bfloat16> x,
+                                     bool keep, cudaStream_t stream);
+[[nodiscard]] Status first_nonfinite(VectorView<unsigned long long> index, VectorView<const __half> x,
                                      bool keep, cudaStream_t stream);
 
 }  // namespace rondo

@@ -8,10 +8,10 @@
 #include <rondo/kernels/conv/implicit_gemm/pixel_box.h>
 #include <rondo/kernels/conv/implicit_gemm/wgmma_conv.h>
 #include <rondo/tests/kernels/reference/conv_reference.h>
-#include <rondo/tests/support/bfloat16.h>
 #include <rondo/tests/support/compare.h>
 #include <rondo/tests/support/guarded_buffer.h>
 #include <rondo/tests/support/inputs.h>
+#include <rondo/tests/support/narrow.h>
 #include <rondo/tests/support/status_checks.h>
 
 #include <algorithm>

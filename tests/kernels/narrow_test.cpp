@@ -1,0 +1,248 @@
+// Operators on bfloat16 and float16 data, whose bits must be those of the float32 operator, rounded. Other
+// tests compare the float32 operators with double precision.
+#include <gtest/gtest.h>
+
+#include <rondo/kernels/activation/add.h>
+#include <rondo/kernels/activation/cast.h>
+#include <rondo/kernels/activation/relu.h>
+#include <rondo/kernels/norm/batch_norm.h>
+#include <rondo/kernels/pool/pool.h>
+#include <rondo/kernels/random/dropout.h>
+#include <rondo/kernels/reduce/bias_gradient.h>
+#include <rondo/kernels/reduce/first_nonfinite.h>
+#include <rondo/tests/kernels/narrow_operands.h>
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+
+namespace rondo::test {
+namespace {
+
+template <class Narrow>
+class NarrowOperators : public NarrowOperands<Narrow> {};
+TYPED_TEST_SUITE(NarrowOperators, NarrowTypes, NameOfType);
+
+TYPED_TEST(NarrowOperators, Elementwise) {
+  Random& random = this->random;
+  for (int draw = 0; draw < 60; ++draw) {
+    this->aligned = draw % 2 == 0;
+    const int64_t size = draw == 0 ? 0 : draw < 30 ? this->side(70) : this->side(9000);
+    auto a = this->input(size), b = this->input(size), y = this->input(size, true), out = this->output(size),
+         sum = this->output(size);
+    const bool relu_after = random.below(2) == 0;
+    this->run([&]<class T>(T) { return relu(of<T>(out).view(), of<T>(a).view(), this->stream); });
+    EXPECT_TRUE(out.agrees()) << "relu of " << size;
+    this->run([&]<class T>(T) {
+      return relu_backward(of<T>(out).view(), of<T>(a).view(), of<T>(y).view(), this->stream);
+    });
+    EXPECT_TRUE(out.agrees()) << "relu_backward of " << size;
+    this->run([&]<class T>(T) {
+      return add(of<T>(sum).view(), of<T>(a).view(), of<T>(b).view(), relu_after, this->stream);
+    });
+    EXPECT_TRUE(sum.agrees()) << "add of " << size;
+    this->run([&]<class T>(T) {
+      return add(of<T>(a).view(), of<T>(a).view(), of<T>(b).view(), false, this->stream);
+    });
+    EXPECT_TRUE(a.agrees()) << "add of " << size << " in place";
+    const DropoutStream drops = {5, 3, nullptr, this->aligned ? 8 * random.below(3) : random.below(9)};
+    const GuardedBuffer<int64_t> step(std::vector<int64_t>{7});
+    this->run([&]<class T>(T) {
+      DropoutStream of_step = drops;
+      of_step.step = step.data();
+      return dropout(of<T>(out).view(), of<T>(b).view(), 0.3f, of_step, this->stream);
+    });
+    EXPECT_TRUE(out.agrees()) << "dropout of " << size << " from " << drops.first;
+  }
+}
+
+TYPED_TEST(NarrowOperators, Cast) {
+  for (int draw = 0; draw < 60; ++draw) {
+    this->aligned = draw % 2 == 0;
+    const int64_t size = draw == 0 ? 0 : this->side(5000);
+    Floats values = normal_values(size, this->random.next());
+    if (draw % 3 == 0)
+      for (float& value : values) value *= 1e-7f;  // below the normal values of float16
+    const GuardedBuffer<float> x(values, this->offset());
+    GuardedBuffer<TypeParam> narrow(size, this->offset());
+    GuardedBuffer<float> back(size, this->offset());
+    ASSERT_TRUE(ok(cast(narrow.view(), {x.data(), size}, this->stream)));
+    ASSERT_TRUE(ok(cast(back.view(), narrow.view(), this->stream)));
+    const Floats got = back.download();
+    EXPECT_TRUE(all_equal_bits(got, as_floats(rounded<TypeParam>(values)))) << size;
+    EXPECT_TRUE(
+        all_within(got, to_double(values), [&](size_t i) { return rounding_error<TypeParam>(values[i]); }));
+  }
+}
+
+// The columns: a value, and what it becomes.
+template <class T>
+std::vector<std::pair<float, float>> special_values();
+template <>
+std::vector<std::pair<float, float>> special_values<__nv_bfloat16>() {
+  return {{3.4e38f, kInfinity}, {-3.4e38f, -kInfinity}, {3.38e38f, 0x1.fcp127f},
+          {1 + 0x1p-8f, 1.0f},  {1e-45f, 0.0f},         {1 + 3 * 0x1p-8f, 1 + 0x1p-6f}};
+}
+template <>
+std::vector<std::pair<float, float>> special_values<__half>() {
+  return {{65520.0f, kInfinity},  {-65520.0f, -kInfinity}, {65519.0f, 65504.0f},
+          {1 + 0x1p-11f, 1.0f},   {0x1p-24f, 0x1p-24f},    {0x1p-25f, 0.0f},
+          {0x1.8p-24f, 0x1p-23f}, {-1e-9f, -0.0f},         {1 + 3 * 0x1p-11f, 1 + 0x1p-9f}};
+}
+
+TYPED_TEST(NarrowOperators, CastOfSpecialValues) {
+  Floats x = {0.0f, -0.0f, kInfinity, -kInfinity}, want = x;
+  for (const auto& [value, result] : special_values<TypeParam>()) {
+    x.push_back(value);
+    want.push_back(result);
+  }
+  const GuardedBuffer<float> in(x);
+  GuardedBuffer<TypeParam> out(in.size());
+  ASSERT_TRUE(ok(cast(out.view(), {in.data(), in.size()}, this->stream)));
+  EXPECT_TRUE(all_equal_bits(as_floats(out.download()), want));
+  const GuardedBuffer<float> nan(Floats{NAN});
+  GuardedBuffer<TypeParam> still_nan(1);
+  ASSERT_TRUE(ok(cast(still_nan.view(), {nan.data(), 1}, this->stream)));
+  EXPECT_TRUE(std::isnan(static_cast<float>(still_nan.download()[0])));
+}
+
+TYPED_TEST(NarrowOperators, BiasGradient) {
+  for (int draw = 0; draw < 40; ++draw) {
+    this->aligned = draw % 2 == 0;
+    const int64_t rows = draw == 0 ? 0 : this->side(1500), cols = this->side(70),
+                  stride = cols + this->random.below(10);
+    const int64_t size = std::max<int64_t>((rows - 1) * stride + cols, 0);
+    auto dy = this->input(size);
+    GuardedBuffer<float> wide(cols), narrow(cols), scratch(bias_gradient_workspace_bytes(rows, cols) / 4);
+    const auto run_into = [&]<class T>(GuardedBuffer<float>& db, T) {
+      return bias_gradient(db.view(), MatrixView<const T>{of<T>(dy).data(), rows, cols, stride}, 0,
+                           scratch.workspace(), this->stream);
+    };
+    ASSERT_TRUE(ok(run_into(wide, float{})));
+    ASSERT_TRUE(ok(run_into(narrow, TypeParam{})));
+    EXPECT_TRUE(all_equal_bits(narrow.download(), wide.download())) << rows << " x " << cols;
+  }
+}
+
+TYPED_TEST(NarrowOperators, BatchNorm) {
+  for (int draw = 0; draw < 40; ++draw) {
+    this->aligned = draw % 2 == 0;
+    const int64_t rows = this->side(1100), cols = this->side(70), size = rows * cols;
+    const bool with_relu = this->random.below(2) == 0, with_residual = this->random.below(2) == 0;
+    SCOPED_TRACE(concat(rows, " x ", cols, with_relu ? ", relu" : "", with_residual ? ", residual" : ""));
+    auto x = this->input(size), residual = this->input(size), dy = this->input(size), y = this->output(size),
+         dx = this->output(size), dr = this->output(size);
+    std::optional<Operand<TypeParam>> saved_y;  // a small positive float may be 0 in 16 bits
+    GuardedBuffer<float> gamma(normal_values(cols, 1)), beta(normal_values(cols, 2)), mean(cols),
+        inv_std(cols), scratch(batch_norm_workspace_bytes(rows, cols) / 4), dgamma(cols), dbeta(cols);
+    GuardedBuffer<double> sums(2 * cols);
+    const auto as_matrix = [&]<class T>(Operand<TypeParam>& operand, T) {
+      return matrix(of<T>(operand).data(), rows, cols);
+    };
+    std::vector<double> sums_of_x[2], sums_of_dy[2];
+    Floats gradients[2];
+    this->run([&]<class T>(T type) -> Status {
+      constexpr size_t kNarrow = sizeof(T) == 2;
+      const cudaStream_t stream = this->stream;
+      RONDO_RETURN_IF_ERROR(batch_norm_sums(sums.view(), as_matrix(x, type), scratch.workspace(), stream));
+      sums_of_x[kNarrow] = sums.download();
+      RONDO_RETURN_IF_ERROR(
+          batch_norm_statistics(mean.view(), inv_std.view(), {}, sums.view(), rows, 1e-5f, stream));
+      BatchNormEpilogueOf<T> epilogue{.relu = with_relu};
+      if (with_residual) epilogue.residual = as_matrix(residual, type);
+      RONDO_RETURN_IF_ERROR(batch_norm(as_matrix(y, type), as_matrix(x, type), mean.view(), inv_std.view(),
+                                       gamma.view(), beta.view(), epilogue, stream));
+      if (!saved_y) saved_y.emplace(y.wide.download(), this->offset());
+      BatchNormSavedOf<T> saved = {as_matrix(x, type), mean.view(), inv_std.view()};
+      if (with_relu) saved.y = as_matrix(*saved_y, type);
+      RONDO_RETURN_IF_ERROR(batch_norm_backward_sums(
+          sums.view(), dgamma.view(), dbeta.view(), as_matrix(dy, type), saved, scratch.workspace(), stream));
+      sums_of_dy[kNarrow] = sums.download();
+      gradients[kNarrow] = dgamma.download();
+      MatrixView<T> residual_gradient;
+      if (with_residual) residual_gradient = as_matrix(dr, type);
+      return batch_norm_backward(as_matrix(dx, type), residual_gradient, as_matrix(dy, type), saved,
+                                 gamma.view(), sums.view(), rows, stream);
+    });
+    EXPECT_EQ(sums_of_x[1], sums_of_x[0]);
+    EXPECT_TRUE(y.agrees());
+    EXPECT_EQ(sums_of_dy[1], sums_of_dy[0]);
+    EXPECT_TRUE(all_equal_bits(gradients[1], gradients[0]));
+    EXPECT_TRUE(dx.agrees());
+    if (with_residual) {
+      EXPECT_TRUE(dr.agrees());
+    }
+  }
+}
+
+TYPED_TEST(NarrowOperators, Pooling) {
+  Random& random = this->random;
+  for (int draw = 0; draw < 60; ++draw) {
+    this->aligned = draw % 2 == 0;
+    const bool common = random.below(3) == 0;  // the window that has a kernel of its own
+    PoolWindow window;
+    if (!common)
+      window = {1 + random.below(3), 1 + random.below(3), 1 + random.below(3), 1 + random.below(3)};
+    if (!common) window.pad_h = random.below(window.height / 2 + 1);
+    const int64_t images = 1 + random.below(5), h = 3 + random.below(8), w = 3 + random.below(8),
+                  c = this->side(40);
+    const int64_t p = pooled_size(h, window.height, window.stride_h, window.pad_h),
+                  q = pooled_size(w, window.width, window.stride_w, window.pad_w);
+    const AverageOver over = random.below(2) == 0 ? AverageOver::window : AverageOver::image;
+    SCOPED_TRACE(concat(images, " x ", h, " x ", w, " x ", c, ", window ", window.height, " x ", window.width,
+                        ", stride ", window.stride_h, " x ", window.stride_w, ", padding ", window.pad_h));
+    auto x = this->input(images * h * w * c, true), dy = this->input(images * p * q * c),
+         y = this->output(images * p * q * c), dx = this->output(images * h * w * c);
+    const auto image = [&]<class T>(Operand<TypeParam>& operand, T) {
+      return ImageView<T>{of<T>(operand).data(), images, h, w, c};
+    };
+    const auto pooled = [&]<class T>(Operand<TypeParam>& operand, T) {
+      return ImageView<T>{of<T>(operand).data(), images, p, q, c};
+    };
+    const cudaStream_t stream = this->stream;
+    this->run([&](auto t) { return avg_pool(pooled(y, t), image(x, t), window, over, stream); });
+    EXPECT_TRUE(y.agrees()) << "avg_pool";
+    this->run([&](auto t) { return avg_pool_backward(image(dx, t), pooled(dy, t), window, over, stream); });
+    EXPECT_TRUE(dx.agrees()) << "avg_pool_backward";
+    this->run([&](auto t) {
+      return avg_pool_relu_backward(image(dx, t), pooled(dy, t), image(x, t), window, over, stream);
+    });
+    EXPECT_TRUE(dx.agrees()) << "avg_pool_relu_backward";
+    this->run([&](auto t) { return max_pool(pooled(y, t), image(x, t), window, stream); });
+    EXPECT_TRUE(y.agrees()) << "max_pool";
+    this->run([&](auto t) {
+      return max_pool_backward(image(dx, t), pooled(dy, t), pooled(y, t), image(x, t), window, stream);
+    });
+    EXPECT_TRUE(dx.agrees()) << "max_pool_backward";
+  }
+}
+
+// Finds each element of an array that begins and ends inside a slot, and the first of two.
+TYPED_TEST(NarrowOperators, FirstNonfinite) {
+  constexpr int64_t kSize = 3001;
+  const float largest = std::is_same_v<TypeParam, __half> ? 65504.0f : 3.38e38f;
+  for (const float bad : {NAN, kInfinity, -kInfinity, 3.4e38f, largest})
+    for (const int64_t offset : {0, 3})
+      for (const size_t at : {0, 1, 7, 8, 1023, 2048, 2999, 3000}) {
+        Floats values = normal_values(kSize, 1);
+        values[at] = bad;
+        values[3000] = bad;
+        const GuardedBuffer<TypeParam> x(rounded<TypeParam>(values), offset);
+        GuardedBuffer<unsigned long long> index(1);
+        ASSERT_TRUE(ok(first_nonfinite(index.view(), {x.data(), kSize}, false, this->stream)));
+        EXPECT_EQ(index.download()[0], bad == largest ? kAllFinite : at) << bad << ", offset " << offset;
+      }
+}
+
+TYPED_TEST(NarrowOperators, BadArguments) {
+  GuardedBuffer<TypeParam> a(4), b(4);
+  GuardedBuffer<float> c(4);
+  const cudaStream_t stream = this->stream;
+  EXPECT_TRUE(refused(cast(a.view(), {nullptr, 4}, stream), "cast: x is null"));
+  EXPECT_TRUE(refused(cast(a.view(), {c.data(), 3}, stream), "cast: y.size is 4, must be x.size = 3"));
+  EXPECT_TRUE(refused(relu(a.view(), {b.data(), -4}, stream), "relu: x.size is -4"));
+  EXPECT_TRUE(refused(add(a.view(), b.view(), {a.data() + 1, 3}, false, stream), "add: b.size is 3"));
+}
+
+}  // namespace
+}  // namespace rondo::test
