@@ -1,11 +1,11 @@
 // Each block copies one sample. All its threads compute the sample's index in the data set, then convert
-// packs of bytes to packs of floats.
+// packs of bytes to packs of float or 16-bit elements.
 
 #include <rondo/kernels/core/check.h>
 #include <rondo/kernels/data/batch.h>
 #include <rondo/kernels/data/permutation.h>
 #include <rondo/kernels/core/launch.cuh>
-#include <rondo/kernels/core/pack.cuh>
+#include <rondo/kernels/core/values.cuh>
 
 #include <algorithm>
 
@@ -34,48 +34,33 @@ __device__ int64_t sample_at(BatchPosition shard, int64_t i, VectorView<const in
   return sample < samples ? sample : -1;
 }
 
-template <int N>
+template <class T, int N>
 __global__ void __launch_bounds__(kThreads)
-    gather_batch_kernel(float* __restrict__ x, int32_t* __restrict__ labels,
-                        const uint8_t* __restrict__ images, const uint8_t* __restrict__ image_labels,
-                        int64_t samples, int64_t sample_size, VectorView<const int32_t> order,
-                        BatchPosition position, float scale, float shift) {
+    gather_batch_kernel(T* __restrict__ x, int32_t* __restrict__ labels, const uint8_t* __restrict__ images,
+                        const uint8_t* __restrict__ image_labels, int64_t samples, int64_t sample_size,
+                        VectorView<const int32_t> order, BatchPosition position, float scale, float shift) {
   const int64_t i = blockIdx.x;
   const int64_t sample = sample_at(position, i, order, samples);
   if (threadIdx.x == 0) labels[i] = sample < 0 ? -1 : image_labels[sample];
-  float* to = x + i * sample_size;
+  T* to = x + i * sample_size;
   for (int64_t j = static_cast<int64_t>(threadIdx.x) * N; j < sample_size; j += kThreads * N) {
-    Pack<float, N> values;
+    Values<N> values;
     if (sample < 0) {
       for (int k = 0; k < N; ++k) values.v[k] = NAN;
     } else {
       const auto bytes = load_pack<N>(images + sample * sample_size + j);
       for (int k = 0; k < N; ++k) values.v[k] = fmaf(static_cast<float>(bytes.v[k]), scale, shift);
     }
-    store_pack(to + j, values);
+    store_values<N>(to + j, values);
   }
 }
 
 __global__ void advance_kernel(int64_t* counter, int64_t amount) { *counter += amount; }
 
-}  // namespace
-
-Status shuffle(VectorView<int32_t> order, uint64_t seed, const int64_t* epoch, cudaStream_t stream) {
-  ArgumentCheck check("shuffle");
-  check.output("order", order);
-  check.input_value("epoch", epoch);
-  check.require(order.size <= INT32_MAX, "order.size is ", order.size, ", must be at most ", INT32_MAX);
-  RONDO_RETURN_IF_ERROR(check.status());
-  LaunchShape shape;
-  shape.grid_x = ceil_div<int64_t>(order.size, kThreads);
-  shape.block_x = kThreads;
-  return launch("shuffle", shape, stream, shuffle_kernel, order.data, static_cast<int32_t>(order.size), seed,
-                epoch);
-}
-
-Status gather_batch(ImageView<float> x, VectorView<int32_t> labels, ImageView<const uint8_t> images,
-                    VectorView<const uint8_t> image_labels, VectorView<const int32_t> order,
-                    BatchPosition position, float scale, float shift, cudaStream_t stream) {
+template <class T>
+Status launch_gather_batch(ImageView<T> x, VectorView<int32_t> labels, ImageView<const uint8_t> images,
+                           VectorView<const uint8_t> image_labels, VectorView<const int32_t> order,
+                           BatchPosition position, float scale, float shift, cudaStream_t stream) {
   constexpr const char* kName = "gather_batch";
   ArgumentCheck check(kName);
   check.output("x", x);
@@ -96,16 +81,40 @@ Status gather_batch(ImageView<float> x, VectorView<int32_t> labels, ImageView<co
       position.batch);
   RONDO_RETURN_IF_ERROR(check.status());
   const int64_t sample_size = x.height * x.width * x.channels;
-  const int width = std::min(pack_width(sample_size, x.data), pack_width(sample_size, images.data));
+  constexpr int kMost = 16 / sizeof(T);
+  const int width =
+      std::min(pack_width<kMost>(sample_size, x.data), pack_width<kMost>(sample_size, images.data));
   LaunchShape shape;
   shape.grid_x = x.images;
   shape.block_x = kThreads;
-  const auto kernel = width == 4   ? gather_batch_kernel<4>
-                      : width == 2 ? gather_batch_kernel<2>
-                                   : gather_batch_kernel<1>;
-  return launch(kName, shape, stream, kernel, x.data, labels.data, images.data, image_labels.data,
-                images.images, sample_size, order, position, scale, shift);
+  return with_pack_width<T>(width, [&](auto n) {
+    return launch(kName, shape, stream, gather_batch_kernel<T, n>, x.data, labels.data, images.data,
+                  image_labels.data, images.images, sample_size, order, position, scale, shift);
+  });
 }
+
+}  // namespace
+
+Status shuffle(VectorView<int32_t> order, uint64_t seed, const int64_t* epoch, cudaStream_t stream) {
+  ArgumentCheck check("shuffle");
+  check.output("order", order);
+  check.input_value("epoch", epoch);
+  check.require(order.size <= INT32_MAX, "order.size is ", order.size, ", must be at most ", INT32_MAX);
+  RONDO_RETURN_IF_ERROR(check.status());
+  LaunchShape shape;
+  shape.grid_x = ceil_div<int64_t>(order.size, kThreads);
+  shape.block_x = kThreads;
+  return launch("shuffle", shape, stream, shuffle_kernel, order.data, static_cast<int32_t>(order.size), seed,
+                epoch);
+}
+
+#define RONDO_GATHER_BATCH(T)                                                                           \
+  Status gather_batch(ImageView<T> x, VectorView<int32_t> labels, ImageView<const uint8_t> images,      \
+                      VectorView<const uint8_t> image_labels, VectorView<const int32_t> order,          \
+                      BatchPosition position, float scale, float shift, cudaStream_t stream) {          \
+    return launch_gather_batch(x, labels, images, image_labels, order, position, scale, shift, stream); \
+  }
+RONDO_FOR_VALUE_TYPES(RONDO_GATHER_BATCH)
 
 Status advance(int64_t* counter, int64_t amount, cudaStream_t stream) {
   ArgumentCheck check("advance");

@@ -5,6 +5,8 @@
 // for every step:  shuffle (once per epoch) -> gather_batch -> ... -> advance.
 #pragma once
 
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
 #include <cuda_runtime_api.h>
 
 #include <rondo/kernels/core/status.h>
@@ -31,18 +33,27 @@ struct BatchPosition {
 };
 
 // For every sample i of the shard, with s = order[*step * batch + first + i]:
-//   x[i, h, w, c] = images[s, h, w, c] * scale + shift     (one rounding)
+//   x[i, h, w, c] = images[s, h, w, c] * scale + shift     (one rounding, and one more to 16 bits)
 //   labels[i]     = image_labels[s]
 // For (byte / 255 - mean) / stddev pass scale = 1 / (255 stddev) and shift = -mean / stddev.
 //
-// x: [shard, h, w, c] float32. labels: [shard] int32. images: [samples, h, w, c] uint8. image_labels:
-// [samples] uint8. order: int32, or an empty view for the order of the data set. Each pointer needs only the
-// alignment of its element. A position past the end of order, or an index outside the data set, is detected
-// on the device, which cannot return a Status. Such a sample is all NaN with the label -1, and
-// softmax_cross_entropy() counts it as bad. Errors: bad_argument for negative sizes, shapes that do not
+// x: [shard, h, w, c] float32, bfloat16 or float16. labels: [shard] int32. images: [samples, h, w, c] uint8.
+// image_labels: [samples] uint8. order: int32, or an empty view for the order of the data set. Each pointer
+// needs only the alignment of its element. A position past the end of order, or an index outside the data
+// set, is detected on the device, which cannot return a Status. Such a sample is all NaN with the label -1,
+// and softmax_cross_entropy() counts it as bad. Errors: bad_argument for negative sizes, shapes that do not
 // match, null or misaligned pointers, an overlap, batch < first + shard. A shard of zero samples does
-// nothing. Traffic: reads the bytes once, writes four times as many.
+// nothing. Traffic: reads the bytes once, writes four times as many, or twice as many for 16 bits; up to 16
+// bytes an access.
 [[nodiscard]] Status gather_batch(ImageView<float> x, VectorView<int32_t> labels,
+                                  ImageView<const uint8_t> images, VectorView<const uint8_t> image_labels,
+                                  VectorView<const int32_t> order, BatchPosition position, float scale,
+                                  float shift, cudaStream_t stream);
+[[nodiscard]] Status gather_batch(ImageView<__nv_bfloat16> x, VectorView<int32_t> labels,
+                                  ImageView<const uint8_t> images, VectorView<const uint8_t> image_labels,
+                                  VectorView<const int32_t> order, BatchPosition position, float scale,
+                                  float shift, cudaStream_t stream);
+[[nodiscard]] Status gather_batch(ImageView<__half> x, VectorView<int32_t> labels,
                                   ImageView<const uint8_t> images, VectorView<const uint8_t> image_labels,
                                   VectorView<const int32_t> order, BatchPosition position, float scale,
                                   float shift, cudaStream_t stream);

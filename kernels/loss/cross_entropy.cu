@@ -1,13 +1,17 @@
 // For few classes each thread processes a row. For many classes each block processes a row, and its threads
-// share the classes. Each block writes partial loss statistics, and a last block adds them in a fixed tree.
-// If there is only one block, it adds to the caller's loss_stats directly.
+// share the classes. An access has up to 16 bytes, as the alignment of the rows allows. Each block writes
+// partial loss statistics, and a last block adds them in a fixed tree. If there is only one block, it adds to
+// the caller's loss_stats directly.
 
 #include <rondo/kernels/core/check.h>
 #include <rondo/kernels/loss/cross_entropy.h>
 #include <rondo/kernels/core/launch.cuh>
 #include <rondo/kernels/core/shared.cuh>
+#include <rondo/kernels/core/values.cuh>
 
 #include <cub/cub.cuh>
+
+#include <numeric>
 
 namespace rondo {
 namespace {
@@ -78,65 +82,134 @@ __device__ void finish_block(LossStats thread_stats, LossStats* loss_stats, Loss
     partial[blockIdx.x] = sum;
 }
 
+// N divides the number of classes, and rows begin at multiples of N elements.
+template <class T, int N>
 __global__ void __launch_bounds__(kThreads)
-    row_per_thread_kernel(MatrixView<float> gradient, LossStats* loss_stats, LossStats* partial,
-                          MatrixView<const float> logits, const int32_t* labels, float scale) {
+    row_per_thread_kernel(MatrixView<T> gradient, LossStats* loss_stats, LossStats* partial,
+                          MatrixView<const T> logits, const int32_t* labels, float scale) {
   const int64_t row = static_cast<int64_t>(blockIdx.x) * kThreads + threadIdx.x;
   LossStats row_stats = {};
   if (row < logits.rows) {
     const int classes = static_cast<int>(logits.cols);
     const int label = labels[row];
-    const float* z = logits.data + row * logits.stride;
-    Maximum maximum = {z[0], 0};
-    for (int j = 1; j < classes; ++j) maximum = Larger()(maximum, {z[j], j});
+    const T* z = logits.data + row * logits.stride;
+    Maximum maximum = {static_cast<float>(z[0]), 0};
+    for (int j = 0; j < classes; j += N) {
+      const auto logit = load_values<N>(z + j);
+#pragma unroll
+      for (int k = 0; k < N; ++k) maximum = Larger()(maximum, {logit.v[k], j + k});
+    }
     float others = 0;
-    for (int j = 0; j < classes; ++j)
-      if (j != maximum.at) others += expf(z[j] - maximum.value);
+    for (int j = 0; j < classes; j += N) {
+      const auto logit = load_values<N>(z + j);
+#pragma unroll
+      for (int k = 0; k < N; ++k)
+        if (j + k != maximum.at) others += expf(logit.v[k] - maximum.value);
+    }
     const Softmax softmax(maximum, others);
 
     const bool good = label >= 0 && label < classes;
-    row_stats = good ? softmax.loss_stats(z[label], label) : stats_of_bad_label();
+    row_stats = good ? softmax.loss_stats(static_cast<float>(z[label]), label) : stats_of_bad_label();
     if (gradient.data != nullptr) {
-      float* dz = gradient.data + row * gradient.stride;
-      for (int j = 0; j < classes; ++j) dz[j] = good ? softmax.gradient(z[j], j, label) * scale : 0.0f;
+      T* dz = gradient.data + row * gradient.stride;
+      for (int j = 0; j < classes; j += N) {
+        auto value = load_values<N>(z + j);
+#pragma unroll
+        for (int k = 0; k < N; ++k)
+          value.v[k] = good ? softmax.gradient(value.v[k], j + k, label) * scale : 0.0f;
+        store_values<N>(dz + j, value);
+      }
     }
   }
   finish_block(row_stats, loss_stats, partial);
 }
 
+// The sum over a row by a block. Place p has the sum over the classes p, p + kPlaces, ... Thread t adds its
+// packs of N classes to their places, in registers, and then adds up the places t, t + kThreads, ... So the
+// order of the additions does not depend on N.
+constexpr int kPlacesPerThread = 8, kPlaces = kPlacesPerThread * kThreads;
+
+struct RowShared : Shared {
+  alignas(16) float places[kPlaces];
+};
+
+template <int N>
+__device__ float sum_of_places(const Values<N> (&sums)[kPlacesPerThread / N]) {
+  const int thread = static_cast<int>(threadIdx.x);
+  float sum = 0;
+  if constexpr (N == 1) {  // the thread has the places that it adds
+#pragma unroll
+    for (int i = 0; i < kPlacesPerThread; ++i) sum += sums[i].v[0];
+  } else {
+    float* places = shared_memory<RowShared>().places;
+#pragma unroll
+    for (int i = 0; i < kPlacesPerThread / N; ++i)
+      store_values<N>(places + (i * kThreads + thread) * N, sums[i]);
+    __syncthreads();
+#pragma unroll
+    for (int i = 0; i < kPlacesPerThread; ++i) sum += places[i * kThreads + thread];
+  }
+  return sum;
+}
+
+// As for row_per_thread_kernel: N divides the number of classes, and rows begin at multiples of N elements.
+template <class T, int N>
 __global__ void __launch_bounds__(kThreads)
-    row_per_block_kernel(MatrixView<float> gradient, LossStats* loss_stats, LossStats* partial,
-                         MatrixView<const float> logits, const int32_t* labels, float scale) {
-  Shared& shared = shared_memory<Shared>();
+    row_per_block_kernel(MatrixView<T> gradient, LossStats* loss_stats, LossStats* partial,
+                         MatrixView<const T> logits, const int32_t* labels, float scale) {
+  Shared& shared = shared_memory<RowShared>();
   const int64_t row = blockIdx.x;
   const int classes = static_cast<int>(logits.cols);
   const int label = labels[row];
   const bool good = label >= 0 && label < classes;
-  const float* z = logits.data + row * logits.stride;
-  const float label_logit = good ? z[label] : 0.0f;  // read now, because an in-place gradient overwrites it
-  const int first = static_cast<int>(threadIdx.x);
+  const T* z = logits.data + row * logits.stride;
+  // Read now, because an in-place gradient overwrites it.
+  const float label_logit = good ? static_cast<float>(z[label]) : 0.0f;
+  const int thread = static_cast<int>(threadIdx.x);
+  // Calls visit(i, j) for the thread's packs: pack i of a round of kPlaces classes begins at class j.
+  const auto for_each_pack = [&](auto visit) {
+    for (int round = 0; round < classes; round += kPlaces)
+#pragma unroll
+      for (int i = 0; i < kPlacesPerThread / N; ++i) {
+        const int j = round + (i * kThreads + thread) * N;
+        if (j < classes) visit(i, j);
+      }
+  };
 
   Maximum maximum = {-INFINITY, INT32_MAX};
-  for (int j = first; j < classes; j += kThreads) maximum = Larger()(maximum, {z[j], j});
+  for_each_pack([&](int, int j) {
+    const auto logit = load_values<N>(z + j);
+#pragma unroll
+    for (int k = 0; k < N; ++k) maximum = Larger()(maximum, {logit.v[k], j + k});
+  });
   maximum = cub::BlockReduce<Maximum, kThreads>(shared.maxima).Reduce(maximum, Larger());
-  if (first == 0) shared.maximum = maximum;
+  if (thread == 0) shared.maximum = maximum;
   __syncthreads();
 
-  float others = 0;
-  for (int j = first; j < classes; j += kThreads)
-    if (j != shared.maximum.at) others += expf(z[j] - shared.maximum.value);
-  others = cub::BlockReduce<float, kThreads>(shared.sums).Sum(others);
-  if (first == 0) shared.others = others;
+  Values<N> sums[kPlacesPerThread / N] = {};
+  for_each_pack([&](int i, int j) {
+    const auto logit = load_values<N>(z + j);
+#pragma unroll
+    for (int k = 0; k < N; ++k)
+      if (j + k != shared.maximum.at) sums[i].v[k] += expf(logit.v[k] - shared.maximum.value);
+  });
+  const float others = cub::BlockReduce<float, kThreads>(shared.sums).Sum(sum_of_places<N>(sums));
+  if (thread == 0) shared.others = others;
   __syncthreads();
 
   const Softmax softmax(shared.maximum, shared.others);
   if (gradient.data != nullptr) {
-    float* dz = gradient.data + row * gradient.stride;
-    for (int j = first; j < classes; j += kThreads)
-      dz[j] = good ? softmax.gradient(z[j], j, label) * scale : 0.0f;
+    T* dz = gradient.data + row * gradient.stride;
+    for_each_pack([&](int, int j) {
+      auto value = load_values<N>(z + j);
+#pragma unroll
+      for (int k = 0; k < N; ++k)
+        value.v[k] = good ? softmax.gradient(value.v[k], j + k, label) * scale : 0.0f;
+      store_values<N>(dz + j, value);
+    });
   }
   LossStats row_stats = {};
-  if (first == 0) row_stats = good ? softmax.loss_stats(label_logit, label) : stats_of_bad_label();
+  if (thread == 0) row_stats = good ? softmax.loss_stats(label_logit, label) : stats_of_bad_label();
   finish_block(row_stats, loss_stats, partial);
 }
 
@@ -153,16 +226,10 @@ int64_t blocks_for(int64_t rows, int64_t classes) {
   return row_per_thread(classes) ? ceil_div<int64_t>(rows, kThreads) : rows;
 }
 
-}  // namespace
-
-int64_t softmax_cross_entropy_workspace_bytes(int64_t rows, int64_t classes) {
-  const int64_t blocks = blocks_for(rows, classes);
-  return blocks <= 1 ? 0 : saturating_product({blocks, sizeof(LossStats)});
-}
-
-Status softmax_cross_entropy(MatrixView<float> gradient, LossStats* loss_stats,
-                             MatrixView<const float> logits, VectorView<const int32_t> labels, float scale,
-                             Workspace workspace, cudaStream_t stream) {
+template <class T>
+Status launch_cross_entropy(MatrixView<T> gradient, LossStats* loss_stats, MatrixView<const T> logits,
+                            VectorView<const int32_t> labels, float scale, Workspace workspace,
+                            cudaStream_t stream) {
   constexpr const char* kName = "softmax_cross_entropy";
   ArgumentCheck check(kName);
   check.optional_output("gradient", gradient, {"logits"});
@@ -177,18 +244,40 @@ Status softmax_cross_entropy(MatrixView<float> gradient, LossStats* loss_stats,
   check.workspace(workspace, softmax_cross_entropy_workspace_bytes(logits.rows, logits.cols));
   RONDO_RETURN_IF_ERROR(check.status());
 
+  // Each row must begin at a boundary of packs, so a stride counts like the number of classes.
+  int64_t length = logits.cols;
+  if (logits.rows > 1)
+    length = std::gcd(std::gcd(length, logits.stride), gradient.data ? gradient.stride : 0);
+  const int width = pack_width<16 / sizeof(T)>(length, logits.data, gradient.data);
+  const bool by_thread = row_per_thread(logits.cols);
   LaunchShape shape;
   shape.grid_x = blocks_for(logits.rows, logits.cols);
   shape.block_x = kThreads;
-  shape.shared_bytes = sizeof(Shared);
+  shape.shared_bytes = by_thread ? sizeof(Shared) : sizeof(RowShared);
   auto* partial = static_cast<LossStats*>(workspace.data);
-  RONDO_RETURN_IF_ERROR(launch(kName, shape, stream,
-                               row_per_thread(logits.cols) ? row_per_thread_kernel : row_per_block_kernel,
-                               gradient, loss_stats, partial, logits, labels.data, scale));
+  RONDO_RETURN_IF_ERROR(with_pack_width<T>(width, [&](auto n) {
+    return launch(kName, shape, stream, by_thread ? row_per_thread_kernel<T, n> : row_per_block_kernel<T, n>,
+                  gradient, loss_stats, partial, logits, labels.data, scale);
+  }));
   if (shape.grid_x <= 1) return {};
   const int64_t partials = shape.grid_x;
   shape.grid_x = 1;
   return launch(kName, shape, stream, sum_loss_stats_kernel, loss_stats, partial, partials);
 }
+
+}  // namespace
+
+int64_t softmax_cross_entropy_workspace_bytes(int64_t rows, int64_t classes) {
+  const int64_t blocks = blocks_for(rows, classes);
+  return blocks <= 1 ? 0 : saturating_product({blocks, sizeof(LossStats)});
+}
+
+#define RONDO_CROSS_ENTROPY(T)                                                                            \
+  Status softmax_cross_entropy(MatrixView<T> gradient, LossStats* loss_stats, MatrixView<const T> logits, \
+                               VectorView<const int32_t> labels, float scale, Workspace workspace,        \
+                               cudaStream_t stream) {                                                     \
+    return launch_cross_entropy(gradient, loss_stats, logits, labels, scale, workspace, stream);          \
+  }
+RONDO_FOR_VALUE_TYPES(RONDO_CROSS_ENTROPY)
 
 }  // namespace rondo

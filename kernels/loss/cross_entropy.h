@@ -2,6 +2,8 @@
 // pass.
 #pragma once
 
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
 #include <cuda_runtime_api.h>
 
 #include <rondo/kernels/core/status.h>
@@ -29,20 +31,30 @@ int64_t softmax_cross_entropy_workspace_bytes(int64_t rows, int64_t classes);
 //
 // logits: [rows, classes] row-major, any stride >= classes. gradient: the same shape with its own stride; it
 // may be the logits (same pointer and stride), and may be omitted (an empty view), which computes only
-// loss_stats. labels: [rows]. Types: float32, int32; 4-byte alignment. loss_stats: device memory, aligned to
-// 8.
-// Numerics: float32 with the largest logit subtracted, so nothing overflows. A loss near 0, and the gradient
-// of a correct and confident prediction, keep their relative accuracy: the loss uses log1p, and 1 - p is a
-// sum, not a difference. Losses are added in double. If a logit is NaN or +infinity, the row's loss and
-// gradient are NaN, and the row does not count as correct. A label out of range is never used as an index:
-// the row's loss is NaN, its gradient is 0, and it is counted in loss_stats->bad_labels.
-// Determinism: rows are added in a fixed tree that depends only on rows and classes.
+// loss_stats. labels: [rows], int32. logits and gradient: float32, bfloat16 or float16, both of one type.
+// Aligned to the elements; accesses of 16 bytes if the alignment of the rows and the number of classes allow
+// it. loss_stats: device memory, aligned to 8.
+// Numerics: float32 with the largest logit subtracted, so nothing overflows; a 16-bit gradient is rounded
+// once, to nearest even. With float16 choose the scale so that the gradients stay above 2^-24, below which
+// they become 0. A loss near 0, and the gradient of a correct and confident prediction, keep their relative
+// accuracy: the loss uses log1p, and 1 - p is a sum, not a difference. Losses are added in double. If a logit
+// is NaN or +infinity, the row's loss and gradient are NaN, and the row does not count as correct. A label
+// out of range is never used as an index: the row's loss is NaN, its gradient is 0, and it is counted in
+// loss_stats->bad_labels.
+// Determinism: a fixed tree of additions that depends only on rows and classes, not on the alignment.
 // Aliasing: no other operands may overlap.
 // Errors: bad_argument for negative sizes, classes == 0 with rows, a stride below classes, different shapes,
 // null or misaligned pointers, an overlap, a workspace that is too small. rows == 0 does nothing.
 // Traffic: logits are read once from memory (and again from the cache), the gradient is written once.
 [[nodiscard]] Status softmax_cross_entropy(MatrixView<float> gradient, LossStats* loss_stats,
                                            MatrixView<const float> logits, VectorView<const int32_t> labels,
+                                           float scale, Workspace workspace, cudaStream_t stream);
+[[nodiscard]] Status softmax_cross_entropy(MatrixView<__nv_bfloat16> gradient, LossStats* loss_stats,
+                                           MatrixView<const __nv_bfloat16> logits,
+                                           VectorView<const int32_t> labels, float scale, Workspace workspace,
+                                           cudaStream_t stream);
+[[nodiscard]] Status softmax_cross_entropy(MatrixView<__half> gradient, LossStats* loss_stats,
+                                           MatrixView<const __half> logits, VectorView<const int32_t> labels,
                                            float scale, Workspace workspace, cudaStream_t stream);
 
 }  // namespace rondo

@@ -5,6 +5,8 @@
 #include <rondo/kernels/loss/squared_error.h>
 #include <rondo/kernels/core/launch.cuh>
 #include <rondo/kernels/core/shared.cuh>
+#include <rondo/kernels/core/slots.cuh>
+#include <rondo/kernels/core/values.cuh>
 
 #include <cub/cub.cuh>
 
@@ -19,16 +21,36 @@ struct Shared {
   Reduce::TempStorage sums;
 };
 
+// The elements that a thread adds together: the order of the additions does not depend on the alignment.
+constexpr int kPack = 8;
+
+// `packed`: all arrays begin at a multiple of 16 bytes.
+template <class T>
 __global__ void __launch_bounds__(kThreads)
-    squared_error_kernel(float* gradient, double* partial, const float* prediction, const float* target,
-                         int64_t size, float scale) {
+    squared_error_kernel(T* gradient, double* partial, const T* prediction, const float* target, int64_t size,
+                         float scale, bool packed) {
   double sum = 0;
-  const int64_t begin = static_cast<int64_t>(blockIdx.x) * kElementsPerBlock;
-  const int64_t end = min(begin + kElementsPerBlock, size);
-  for (int64_t i = begin + threadIdx.x; i < end; i += kThreads) {
-    const float error = prediction[i] - target[i];
+  // Adds an element, and returns its gradient.
+  const auto add = [&](float value, float wanted) {
+    const float error = value - wanted;
     sum = fma(static_cast<double>(error), static_cast<double>(error), sum);
-    if (gradient) gradient[i] = 2 * error * scale;
+    return 2 * error * scale;
+  };
+  const int64_t first = static_cast<int64_t>(blockIdx.x) * kElementsPerBlock;
+#pragma unroll
+  for (int i = 0; i < kElementsPerBlock / (kThreads * kPack); ++i) {
+    const int64_t begin = first + (i * kThreads + static_cast<int>(threadIdx.x)) * kPack;
+    const auto pack = [&] {
+      auto values = load_values<kPack>(prediction + begin);
+      const auto targets = load_values<kPack>(target + begin);
+#pragma unroll
+      for (int k = 0; k < kPack; ++k) values.v[k] = add(values.v[k], targets.v[k]);
+      if (gradient) store_values<kPack>(gradient + begin, values);
+    };
+    slots::visit<kPack>(begin, size, packed, pack, [&](int64_t at) {
+      const float value = add(static_cast<float>(prediction[at]), target[at]);
+      if (gradient) gradient[at] = static_cast<T>(value);
+    });
   }
   sum = Reduce(shared_memory<Shared>().sums).Sum(sum);
   if (threadIdx.x == 0) partial[blockIdx.x] = sum;
@@ -46,15 +68,10 @@ __global__ void __launch_bounds__(kThreads)
 
 int64_t blocks_for(int64_t size) { return ceil_div(size, kElementsPerBlock); }
 
-}  // namespace
-
-int64_t squared_error_workspace_bytes(int64_t rows, int64_t cols) {
-  if (rows < 0 || cols < 0) return 0;
-  return saturating_product({blocks_for(saturating_product({rows, cols})), sizeof(double)});
-}
-
-Status squared_error(MatrixView<float> gradient, LossStats* loss_stats, MatrixView<const float> prediction,
-                     MatrixView<const float> target, float scale, Workspace workspace, cudaStream_t stream) {
+template <class T>
+Status launch_squared_error(MatrixView<T> gradient, LossStats* loss_stats, MatrixView<const T> prediction,
+                            MatrixView<const float> target, float scale, Workspace workspace,
+                            cudaStream_t stream) {
   constexpr const char* kName = "squared_error";
   ArgumentCheck check(kName);
   check.optional_output("gradient", gradient, {"prediction"});
@@ -62,26 +79,46 @@ Status squared_error(MatrixView<float> gradient, LossStats* loss_stats, MatrixVi
   check.input("prediction", prediction);
   check.input("target", target);
   check.same_shape("target", target, "prediction", prediction);
-  check.packed("prediction", prediction);
-  check.packed("target", target);
+  const auto check_packed = [&](const char* name, const auto& view) {
+    check.packed(name, {nullptr, view.rows, view.cols, view.stride});
+  };
+  check_packed("prediction", prediction);
+  check_packed("target", target);
   if (gradient.data) {
     check.same_shape("gradient", gradient, "prediction", prediction);
-    check.packed("gradient", gradient);
+    check_packed("gradient", gradient);
   }
   check.workspace(workspace, squared_error_workspace_bytes(prediction.rows, prediction.cols));
   RONDO_RETURN_IF_ERROR(check.status());
   const int64_t size = prediction.rows * prediction.cols;
   if (prediction.rows == 0) return {};
+  const bool packed = pack_width<kPack>(kPack, gradient.data, prediction.data) == kPack &&
+                      pack_width<kPack>(kPack, target.data) == kPack;
   auto* partial = static_cast<double*>(workspace.data);
   LaunchShape shape;
   shape.block_x = kThreads;
   shape.grid_x = blocks_for(size);
   shape.shared_bytes = sizeof(Shared);
-  RONDO_RETURN_IF_ERROR(launch(kName, shape, stream, squared_error_kernel, gradient.data, partial,
-                               prediction.data, target.data, size, scale));
+  RONDO_RETURN_IF_ERROR(launch(kName, shape, stream, squared_error_kernel<T>, gradient.data, partial,
+                               prediction.data, target.data, size, scale, packed));
   const int64_t blocks = shape.grid_x;
   shape.grid_x = 1;
   return launch(kName, shape, stream, add_loss_stats_kernel, loss_stats, partial, blocks, prediction.rows);
 }
+
+}  // namespace
+
+int64_t squared_error_workspace_bytes(int64_t rows, int64_t cols) {
+  if (rows < 0 || cols < 0) return 0;
+  return saturating_product({blocks_for(saturating_product({rows, cols})), sizeof(double)});
+}
+
+#define RONDO_SQUARED_ERROR(T)                                                                        \
+  Status squared_error(MatrixView<T> gradient, LossStats* loss_stats, MatrixView<const T> prediction, \
+                       MatrixView<const float> target, float scale, Workspace workspace,              \
+                       cudaStream_t stream) {                                                         \
+    return launch_squared_error(gradient, loss_stats, prediction, target, scale, workspace, stream);  \
+  }
+RONDO_FOR_VALUE_TYPES(RONDO_SQUARED_ERROR)
 
 }  // namespace rondo

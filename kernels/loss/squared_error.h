@@ -14,13 +14,21 @@ int64_t squared_error_workspace_bytes(int64_t rows, int64_t cols);
 // This is the gradient of scale * loss: pass 1 / (rows of the whole batch) for the mean over samples of the
 // summed squares, or 1 / (rows * cols) for the mean over elements. prediction, target, gradient: [rows, cols]
 // row-major and packed. The gradient may be the prediction (in place), or omitted (an empty view).
-// loss_stats: device memory, aligned to 8; correct and bad_labels are not changed. float32; squares are
-// summed in double, in an order that depends only on the size. A NaN input gives NaN. No other operands may
-// overlap. Errors: bad_argument for different shapes, a stride that is not cols, null or misaligned pointers,
-// an overlap, a workspace that is too small. rows == 0 does nothing. Traffic: two reads and one write per
-// element.
+// loss_stats: device memory, aligned to 8; correct and bad_labels are not changed. prediction and gradient:
+// float32, bfloat16 or float16, both of one type; target: float32. Aligned to the elements; accesses of 16
+// bytes if the alignment allows it. Differences are floats, and a 16-bit gradient is rounded once more, to
+// nearest even; squares are summed in double, in an order that depends only on the size. A NaN input gives
+// NaN. No other operands may overlap. Errors: bad_argument for different shapes, a stride that is not cols,
+// null or misaligned pointers, an overlap, a workspace that is too small. rows == 0 does nothing. Traffic:
+// two reads and one write per element.
 [[nodiscard]] Status squared_error(MatrixView<float> gradient, LossStats* loss_stats,
                                    MatrixView<const float> prediction, MatrixView<const float> target,
+                                   float scale, Workspace workspace, cudaStream_t stream);
+[[nodiscard]] Status squared_error(MatrixView<__nv_bfloat16> gradient, LossStats* loss_stats,
+                                   MatrixView<const __nv_bfloat16> prediction, MatrixView<const float> target,
+                                   float scale, Workspace workspace, cudaStream_t stream);
+[[nodiscard]] Status squared_error(MatrixView<__half> gradient, LossStats* loss_stats,
+                                   MatrixView<const __half> prediction, MatrixView<const float> target,
                                    float scale, Workspace workspace, cudaStream_t stream);
 
 }  // namespace rondo

@@ -289,7 +289,8 @@ TEST(CrossEntropy, WithoutAGradientTheLossStatsAreTheSame) {
 TEST(CrossEntropy, NoRowsChangeNothing) {
   const Stream stream;
   GuardedBuffer<LossStats> loss_stats(std::vector<LossStats>{{1, 2, 3, 4}});
-  ASSERT_TRUE(ok(softmax_cross_entropy({}, loss_stats.data(), {nullptr, 0, 10, 10}, {}, 1, {}, stream)));
+  ASSERT_TRUE(ok(softmax_cross_entropy({}, loss_stats.data(), MatrixView<const float>{nullptr, 0, 10, 10},
+                                       {}, 1, {}, stream)));
   EXPECT_EQ(loss_stats.download()[0].loss, 1);
   EXPECT_EQ(loss_stats.download()[0].rows, 3);
 }
