@@ -9,6 +9,7 @@
 #include <rondo/kernels/activation/cast.h>
 #include <rondo/kernels/activation/relu.h>
 #include <rondo/kernels/conv/conv2d.h>
+#include <rondo/kernels/core/dtype.h>
 #include <rondo/kernels/data/batch.h>
 #include <rondo/kernels/data/columns.h>
 #include <rondo/kernels/gemm/gemm_variants.h>
@@ -187,40 +188,47 @@ struct PoolArguments {
   PoolWindow window;
 };
 
+// The name of an operation on elements of type T: "relu", "relu/float16".
+template <class T>
+std::string typed(const char* operation) {
+  return std::is_same_v<T, float> ? operation : concat(operation, "/", name_of(dtype_of<T>));
+}
+
+template <class T>
 std::vector<Operation> pools() {
   const auto over = [](Arguments& a) { return a.enumerator("over", AverageOver::image); };
-  return {{"avg_pool",
+  return {{typed<T>("avg_pool"),
            [over](Arguments& a, cudaStream_t stream) {
              const PoolArguments pool(a);
-             const auto y = a.output("y", pool.y<float>());
-             return avg_pool(y, a.input("x", pool.x<const float>()), pool.window, over(a), stream);
+             const auto y = a.output("y", pool.y<T>());
+             return avg_pool(y, a.input("x", pool.x<const T>()), pool.window, over(a), stream);
            }},
-          {"avg_pool_backward",
+          {typed<T>("avg_pool_backward"),
            [over](Arguments& a, cudaStream_t stream) {
              const PoolArguments pool(a);
-             const auto dx = a.output("dx", pool.x<float>());
-             return avg_pool_backward(dx, a.input("dy", pool.y<const float>()), pool.window, over(a), stream);
+             const auto dx = a.output("dx", pool.x<T>());
+             return avg_pool_backward(dx, a.input("dy", pool.y<const T>()), pool.window, over(a), stream);
            }},
-          {"avg_pool_relu_backward",
+          {typed<T>("avg_pool_relu_backward"),
            [over](Arguments& a, cudaStream_t stream) {
              const PoolArguments pool(a);
-             const auto dz = a.output("dz", pool.x<float>());
-             const auto dy = a.input("dy", pool.y<const float>());
-             return avg_pool_relu_backward(dz, dy, a.input("x", pool.x<const float>()), pool.window, over(a),
+             const auto dz = a.output("dz", pool.x<T>());
+             const auto dy = a.input("dy", pool.y<const T>());
+             return avg_pool_relu_backward(dz, dy, a.input("x", pool.x<const T>()), pool.window, over(a),
                                            stream);
            }},
-          {"max_pool",
+          {typed<T>("max_pool"),
            [](Arguments& a, cudaStream_t stream) {
              const PoolArguments pool(a);
-             const auto y = a.output("y", pool.y<float>());
-             return max_pool(y, a.input("x", pool.x<const float>()), pool.window, stream);
+             const auto y = a.output("y", pool.y<T>());
+             return max_pool(y, a.input("x", pool.x<const T>()), pool.window, stream);
            }},
-          {"max_pool_backward", [](Arguments& a, cudaStream_t stream) {
+          {typed<T>("max_pool_backward"), [](Arguments& a, cudaStream_t stream) {
              const PoolArguments pool(a);
-             const auto dx = a.output("dx", pool.x<float>());
-             const auto dy = a.input("dy", pool.y<const float>());
-             const auto y = a.input("y", pool.y<const float>());
-             return max_pool_backward(dx, dy, y, a.input("x", pool.x<const float>()), pool.window, stream);
+             const auto dx = a.output("dx", pool.x<T>());
+             const auto dy = a.input("dy", pool.y<const T>());
+             const auto y = a.input("y", pool.y<const T>());
+             return max_pool_backward(dx, dy, y, a.input("x", pool.x<const T>()), pool.window, stream);
            }}};
 }
 
@@ -298,43 +306,55 @@ std::vector<Operation> norms() {
        }}};
 }
 
+template <class T>
 std::vector<Operation> elementwise_operations() {
-  return {{"relu",
+  return {{typed<T>("relu"),
            [](Arguments& a, cudaStream_t stream) {
              const int64_t size = a.size("size", 9);
-             const auto y = a.output("y", VectorView<float>{nullptr, size}, {"x"});
-             return relu(y, a.input("x", VectorView<const float>{nullptr, size}), stream);
+             const auto y = a.output("y", VectorView<T>{nullptr, size}, {"x"});
+             return relu(y, a.input("x", VectorView<const T>{nullptr, size}), stream);
            }},
-          {"relu_backward",
+          {typed<T>("relu_backward"),
            [](Arguments& a, cudaStream_t stream) {
              const int64_t size = a.size("size", 9);
-             const auto dx = a.output("dx", VectorView<float>{nullptr, size}, {"dy", "y"});
-             const auto dy = a.input("dy", VectorView<const float>{nullptr, size});
-             return relu_backward(dx, dy, a.input("y", VectorView<const float>{nullptr, size}), stream);
+             const auto dx = a.output("dx", VectorView<T>{nullptr, size}, {"dy", "y"});
+             const auto dy = a.input("dy", VectorView<const T>{nullptr, size});
+             return relu_backward(dx, dy, a.input("y", VectorView<const T>{nullptr, size}), stream);
            }},
-          {"add",
+          {typed<T>("add"),
            [](Arguments& a, cudaStream_t stream) {
              const int64_t size = a.size("size", 9);
-             const auto y = a.output("y", VectorView<float>{nullptr, size}, {"a", "b"});
-             const auto one = a.input("a", VectorView<const float>{nullptr, size});
-             return add(y, one, a.input("b", VectorView<const float>{nullptr, size}), true, stream);
+             const auto y = a.output("y", VectorView<T>{nullptr, size}, {"a", "b"});
+             const auto one = a.input("a", VectorView<const T>{nullptr, size});
+             return add(y, one, a.input("b", VectorView<const T>{nullptr, size}), true, stream);
            }},
-          {"cast",
-           [](Arguments& a, cudaStream_t stream) {
+          {typed<T>("dropout"), [](Arguments& a, cudaStream_t stream) {
              const int64_t size = a.size("size", 9);
-             const auto y = a.output("y", VectorView<__nv_bfloat16>{nullptr, size});
-             return cast(y, a.input("x", VectorView<const float>{nullptr, size}), stream);
-           }},
-          {"dropout",
-           [](Arguments& a, cudaStream_t stream) {
-             const int64_t size = a.size("size", 9);
-             const auto y = a.output("y", VectorView<float>{nullptr, size}, {"x"});
-             const auto x = a.input("x", VectorView<const float>{nullptr, size});
+             const auto y = a.output("y", VectorView<T>{nullptr, size}, {"x"});
+             const auto x = a.input("x", VectorView<const T>{nullptr, size});
              const DropoutStream random = {1, 2, a.input_value<int64_t>("random.step"),
                                            a.size("random.first", 6)};
              return dropout(y, x, 0.5f, random, stream);
+           }}};
+}
+
+template <class T>
+std::vector<Operation> casts() {
+  return {{typed<T>("cast"),
+           [](Arguments& a, cudaStream_t stream) {
+             const int64_t size = a.size("size", 9);
+             const auto y = a.output("y", VectorView<T>{nullptr, size});
+             return cast(y, a.input("x", VectorView<const float>{nullptr, size}), stream);
            }},
-          {"fill_uniform",
+          {concat("cast/from_", name_of(dtype_of<T>)), [](Arguments& a, cudaStream_t stream) {
+             const int64_t size = a.size("size", 9);
+             const auto y = a.output("y", VectorView<float>{nullptr, size});
+             return cast(y, a.input("x", VectorView<const T>{nullptr, size}), stream);
+           }}};
+}
+
+std::vector<Operation> random_operations() {
+  return {{"fill_uniform",
            [](Arguments& a, cudaStream_t stream) {
              return fill_uniform(a.output("x", VectorView<float>{nullptr, a.size("size", 9)}), 0, 1, {1, 2},
                                  stream);
@@ -345,24 +365,25 @@ std::vector<Operation> elementwise_operations() {
            }}};
 }
 
+template <class T>
 std::vector<Operation> losses() {
   return {
-      {"softmax_cross_entropy",
+      {typed<T>("softmax_cross_entropy"),
        [](Arguments& a, cudaStream_t stream) {
          const int64_t rows = a.size("rows", 300), classes = a.size("classes", 10, 1);
-         const auto gradient = a.output("gradient", MatrixView<float>{nullptr, rows, classes}, {"logits"});
+         const auto gradient = a.output("gradient", MatrixView<T>{nullptr, rows, classes}, {"logits"});
          auto* loss_stats = a.output_value<LossStats>("loss_stats");
-         const auto logits = a.input("logits", MatrixView<const float>{nullptr, rows, classes});
+         const auto logits = a.input("logits", MatrixView<const T>{nullptr, rows, classes});
          const auto labels = a.input("labels", VectorView<const int32_t>{nullptr, rows});
          return softmax_cross_entropy(gradient, loss_stats, logits, labels, 1,
                                       a.workspace(softmax_cross_entropy_workspace_bytes(rows, classes)),
                                       stream);
        }},
-      {"squared_error", [](Arguments& a, cudaStream_t stream) {
+      {typed<T>("squared_error"), [](Arguments& a, cudaStream_t stream) {
          const int64_t rows = a.size("rows", 30), cols = a.size("cols", 10);
-         const auto gradient = a.output("gradient", MatrixView<float>{nullptr, rows, cols}, {"prediction"});
+         const auto gradient = a.output("gradient", MatrixView<T>{nullptr, rows, cols}, {"prediction"});
          auto* loss_stats = a.output_value<LossStats>("loss_stats");
-         const auto prediction = a.input("prediction", MatrixView<const float>{nullptr, rows, cols});
+         const auto prediction = a.input("prediction", MatrixView<const T>{nullptr, rows, cols});
          const auto target = a.input("target", MatrixView<const float>{nullptr, rows, cols});
          return squared_error(gradient, loss_stats, prediction, target, 1,
                               a.workspace(squared_error_workspace_bytes(rows, cols)), stream);
@@ -402,18 +423,13 @@ std::vector<Operation> optimizers() {
            }}};
 }
 
-std::vector<Operation> data_operations() {
+template <class T>
+std::vector<Operation> gathers() {
   return {
-      {"shuffle",
-       [](Arguments& a, cudaStream_t stream) {
-         const auto order = a.output("order", VectorView<int32_t>{nullptr, a.size("size", 9)});
-         return shuffle(order, 1, a.input_value<int64_t>("epoch"), stream);
-       }},
-      {"gather_batch",
-       [](Arguments& a, cudaStream_t stream) {
+      {typed<T>("gather_batch"), [](Arguments& a, cudaStream_t stream) {
          const int64_t shard = a.size("shard", 3), samples = a.size("samples", 7), h = a.size("height", 2),
                        w = a.size("width", 3), c = a.size("channels", 2);
-         const auto x = a.output("x", ImageView<float>{nullptr, shard, h, w, c});
+         const auto x = a.output("x", ImageView<T>{nullptr, shard, h, w, c});
          const auto labels = a.output("labels", VectorView<int32_t>{nullptr, shard});
          const auto images = a.input("images", ImageView<const uint8_t>{nullptr, samples, h, w, c});
          const auto image_labels = a.input("image_labels", VectorView<const uint8_t>{nullptr, samples});
@@ -421,6 +437,15 @@ std::vector<Operation> data_operations() {
          const BatchPosition position = {a.input_value<int64_t>("position.step"), 5,
                                          a.size("position.first", 1)};
          return gather_batch(x, labels, images, image_labels, order, position, 1, 0, stream);
+       }}};
+}
+
+std::vector<Operation> data_operations() {
+  return {
+      {"shuffle",
+       [](Arguments& a, cudaStream_t stream) {
+         const auto order = a.output("order", VectorView<int32_t>{nullptr, a.size("size", 9)});
+         return shuffle(order, 1, a.input_value<int64_t>("epoch"), stream);
        }},
       {"advance", [](Arguments& a,
                      cudaStream_t stream) { return advance(a.output_value<int64_t>("counter"), 1, stream); }},
@@ -433,35 +458,49 @@ std::vector<Operation> data_operations() {
        }}};
 }
 
+template <class T>
 std::vector<Operation> reductions() {
+  return {{typed<T>("bias_gradient"),
+           [](Arguments& a, cudaStream_t stream) {
+             const int64_t rows = a.size("rows", 600), cols = a.size("cols", 3);
+             const auto db = a.output("db", VectorView<float>{nullptr, cols});
+             const auto dy = a.input("dy", MatrixView<const T>{nullptr, rows, cols, a.size("stride", 4, 3)});
+             return bias_gradient(db, dy, 1, a.workspace(bias_gradient_workspace_bytes(rows, cols)), stream);
+           }},
+          {typed<T>("first_nonfinite"), [](Arguments& a, cudaStream_t stream) {
+             const auto index = a.output("index", VectorView<unsigned long long>{nullptr, 1});
+             return first_nonfinite(index, a.input("x", VectorView<const T>{nullptr, a.size("size", 9)}),
+                                    false, stream);
+           }}};
+}
+
+std::vector<Operation> comparisons() {
   return {
-      {"bias_gradient",
-       [](Arguments& a, cudaStream_t stream) {
-         const int64_t rows = a.size("rows", 600), cols = a.size("cols", 3);
-         const auto db = a.output("db", VectorView<float>{nullptr, cols});
-         const auto dy = a.input("dy", MatrixView<const float>{nullptr, rows, cols, a.size("stride", 4, 3)});
-         return bias_gradient(db, dy, 1, a.workspace(bias_gradient_workspace_bytes(rows, cols)), stream);
-       }},
-      {"count_differences",
-       [](Arguments& a, cudaStream_t stream) {
+      {"count_differences", [](Arguments& a, cudaStream_t stream) {
          const int64_t size = a.size("size", 9);
          const auto count = a.output("count", VectorView<unsigned long long>{nullptr, 1});
          const auto one = a.input("a", VectorView<const float>{nullptr, size});
          return count_differences(count, one, a.input("b", VectorView<const float>{nullptr, size}), stream);
-       }},
-      {"first_nonfinite", [](Arguments& a, cudaStream_t stream) {
-         const auto index = a.output("index", VectorView<unsigned long long>{nullptr, 1});
-         return first_nonfinite(index, a.input("x", VectorView<const float>{nullptr, a.size("size", 9)}),
-                                false, stream);
        }}};
+}
+
+// The operations on elements of type T.
+template <class T>
+void add_operations_of(std::vector<Operation>& all) {
+  for (const std::vector<Operation>& some :
+       {pools<T>(), elementwise_operations<T>(), losses<T>(), gathers<T>(), reductions<T>()})
+    all.insert(all.end(), some.begin(), some.end());
 }
 
 std::vector<Operation> all_operations() {
   std::vector<Operation> all;
   for (const std::vector<Operation>& some :
-       {gemms(), tensor_gemms(), convolutions(), pools(), norms(), elementwise_operations(), losses(),
-        optimizers(), data_operations(), reductions()})
+       {gemms(), tensor_gemms(), convolutions(), norms(), casts<__nv_bfloat16>(), casts<__half>(),
+        random_operations(), optimizers(), data_operations(), comparisons()})
     all.insert(all.end(), some.begin(), some.end());
+  add_operations_of<float>(all);
+  add_operations_of<__nv_bfloat16>(all);
+  add_operations_of<__half>(all);
   return all;
 }
 
