@@ -6,6 +6,7 @@
 #include <rondo/kernels/conv/implicit_gemm/wgmma_conv.h>
 #include <rondo/kernels/conv/winograd/winograd.h>
 #include <rondo/kernels/core/check.h>
+#include <rondo/kernels/core/values.cuh>
 #include <rondo/kernels/gemm/gemm_config.h>
 #include <rondo/kernels/conv/implicit_gemm/filter_gradient_kernel.cuh>
 
@@ -142,9 +143,7 @@ Conv2dWorkspaceBytes conv2d_workspace_bytes(const ImageView<const float>& x,
                                 const Conv2dOptions& options, Workspace workspace, cudaStream_t stream) { \
     return filter_gradient<T>(std::nullopt, dw, dy, x, options, workspace, stream);                       \
   }
-RONDO_CONV2D(float)
-RONDO_CONV2D(__nv_bfloat16)
-RONDO_CONV2D(__half)
+RONDO_FOR_VALUE_TYPES(RONDO_CONV2D)
 #undef RONDO_CONV2D
 
 }  // namespace rondo

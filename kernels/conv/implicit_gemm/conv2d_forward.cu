@@ -6,6 +6,7 @@
 #include <rondo/kernels/conv/implicit_gemm/wgmma_conv.h>
 #include <rondo/kernels/conv/winograd/winograd.h>
 #include <rondo/kernels/core/check.h>
+#include <rondo/kernels/core/values.cuh>
 #include <rondo/kernels/gemm/gemm_config.h>
 #include <rondo/kernels/conv/implicit_gemm/conv2d_kernel.cuh>
 
@@ -153,9 +154,7 @@ Status data_gradient(std::optional<TileId> tile, const ImageView<T>& dx, const I
                               const Conv2dOptions& options, Workspace workspace, cudaStream_t stream) {      \
     return data_gradient<T>(std::nullopt, dx, dy, filter, options, workspace, stream);                       \
   }
-RONDO_CONV2D(float)
-RONDO_CONV2D(__nv_bfloat16)
-RONDO_CONV2D(__half)
+RONDO_FOR_VALUE_TYPES(RONDO_CONV2D)
 #undef RONDO_CONV2D
 
 }  // namespace rondo
