@@ -122,5 +122,36 @@ INSTANTIATE_TEST_SUITE_P(Recipe, Seeds, testing::Combine(testing::Range(0, 5), t
                            return concat("seed", std::get<0>(info.param), "_ranks", std::get<1>(info.param));
                          });
 
+// Tensor cores and activations of bfloat16 reach the band of the third epoch, too.
+struct Arithmetic {
+  const char* name;
+  Math math;
+  DType activations;
+};
+class Precision : public Recipe, public testing::WithParamInterface<std::tuple<int, Arithmetic>> {};
+
+TEST_P(Precision, ThreeEpochsReachTheBand) {
+  const auto& [seed, arithmetic] = GetParam();
+  nn::DataParallel model(nn::lenet(10, nn::weight_init("normal")), {28, 28, 1},
+                         {.batch = 256,
+                          .seed = static_cast<uint64_t>(seed),
+                          .math = arithmetic.math,
+                          .activations = arithmetic.activations});
+  nn::Sgd sgd(model);
+  const nn::FitResult result = nn::fit(
+      model, sgd, data(),
+      {.epochs = 3, .seed = static_cast<uint64_t>(seed), .learning_rate = nn::LearningRate::constant(0.2)});
+  ASSERT_EQ(result.epochs.size(), 3u);
+  EXPECT_GE(result.epochs[2].test_accuracy, 0.65);
+}
+
+INSTANTIATE_TEST_SUITE_P(Recipe, Precision,
+                         testing::Combine(testing::Range(0, 3),
+                                          testing::Values(Arithmetic{"tf32", Math::tf32, DType::float32},
+                                                          Arithmetic{"bf16", Math::fp32, DType::bfloat16})),
+                         [](const auto& info) {
+                           return concat("seed", std::get<0>(info.param), "_", std::get<1>(info.param).name);
+                         });
+
 }  // namespace
 }  // namespace rondo::lenet

@@ -10,8 +10,15 @@
 namespace rondo::nn {
 namespace {
 
-// rondo train resnet18 --devices 2 --limit 2000 --batch 64 --lr 0.05 --weights kaiming --epochs 3
-TEST(ResNet, LearnsFromTwoThousandImages) {
+struct Arithmetic {
+  const char* name;
+  Math math;
+  DType activations;
+};
+class ResNet : public testing::TestWithParam<Arithmetic> {};
+
+// rondo train resnet18 --devices 2 --limit 2000 --batch 64 --lr 0.05 --weights kaiming --epochs 3 --precision ...
+TEST_P(ResNet, LearnsFromTwoThousandImages) {
   std::optional<FashionMnist> found = test::real_images();
   if (!found) GTEST_SKIP() << test::kNoRealImages;
   FashionMnist& data = *found;
@@ -19,6 +26,8 @@ TEST(ResNet, LearnsFromTwoThousandImages) {
   DataParallelOptions options;
   options.devices = test::spread(2);
   options.batch = 64;
+  options.math = GetParam().math;
+  options.activations = GetParam().activations;
   DataParallel model(resnet18(10, WeightInit::kaiming_normal()), {28, 28, 1}, options);
   Sgd sgd(model);
   FitOptions fit_options;
@@ -33,6 +42,12 @@ TEST(ResNet, LearnsFromTwoThousandImages) {
   EXPECT_LT(result.epochs[2].train_loss, result.epochs[0].train_loss);
   EXPECT_EQ(result.differing_values, 0);
 }
+
+INSTANTIATE_TEST_SUITE_P(Precision, ResNet,
+                         testing::Values(Arithmetic{"fp32", Math::fp32, DType::float32},
+                                         Arithmetic{"tf32", Math::tf32, DType::float32},
+                                         Arithmetic{"bf16", Math::fp32, DType::bfloat16}),
+                         [](const auto& info) { return info.param.name; });
 
 }  // namespace
 }  // namespace rondo::nn
