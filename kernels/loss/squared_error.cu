@@ -80,7 +80,8 @@ Status launch_squared_error(MatrixView<T> gradient, LossStats* loss_stats, Matri
   check.input("target", target);
   check.same_shape("target", target, "prediction", prediction);
   const auto check_packed = [&](const char* name, const auto& view) {
-    check.packed(name, {nullptr, view.rows, view.cols, view.stride});
+    const MatrixView<const float> shape = {nullptr, view.rows, view.cols, view.stride};
+    check.packed(name, shape);
   };
   check_packed("prediction", prediction);
   check_packed("target", target);

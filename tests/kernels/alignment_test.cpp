@@ -213,7 +213,7 @@ void add_data_and_losses(std::vector<Operation>& all) {
                      return bias_gradient({db, cols}, {dy, rows, cols, stride}, 0.5f,
                                           o.workspace(bias_gradient_workspace_bytes(rows, cols)), o.stream());
                    }});
-  for (const int64_t classes : {12, 300})
+  for (const int64_t classes : {12, 300, 2000})
     all.push_back({concat("softmax_cross_entropy_", classes), [=](Operands& o) {
                      constexpr int64_t kRows = 5;
                      float *gradient = o.out(kRows * classes), *logits = o.in(kRows * classes);
