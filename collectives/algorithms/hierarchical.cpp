@@ -11,7 +11,7 @@
 // for every rank. Step 2 is a direct all-reduce: the chunk is cut into one slice per group. The rank of group
 // k reads slice k of all partial sums and writes the result to slice k of all outputs.
 //
-// A group of one rank has nothing to scatter or gather: its input is its partial sum, in the type of the data.
+// A group of one rank has nothing to scatter or gather: its input is its partial sum, in the data's type.
 //
 // If the groups are processes, step 2 uses messages (across_hosts/exchange.h). The order of the additions and
 // the bits are the same.

@@ -9,8 +9,8 @@ namespace rondo {
 // outputs[i] = finish(partial[0][i] (+) partial[1][i] (+) ...), in the order of the calls of read().
 class PartialSums {
  public:
-  // For `size` elements of `dtype`. The type of the partial sums, `partial`, is accumulator_of() that type, or
-  // the type itself if the partial sums are single inputs. An average divides by `divisor`.
+  // For `size` elements of `dtype`. The type of the partial sums, `partial`, is accumulator_of() that type,
+  // or the type itself if the partial sums are single inputs. An average divides by `divisor`.
   PartialSums(DType dtype, DType partial, Reduction reduction, int64_t size, int divisor)
       : dtype_(dtype), partial_(partial), reduction_(reduction) {
     finish_.size = add_.size = size;

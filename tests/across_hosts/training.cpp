@@ -7,8 +7,8 @@
 //   training diverge 0      the loss diverges: each process prints where it stopped
 //   training stop 0         the last process is asked to stop: each process prints where it stopped
 //   training batch 0        each process uses a different batch size
-//   training bytes LOCAL    LOCAL ranks in each process: prints the bytes between processes in a step for each
-//                           gradient, reduced in fp32 and in bf16
+//   training bytes LOCAL    LOCAL ranks in each process: prints the bytes between processes in a step for
+//                           each gradient, reduced in fp32 and in bf16
 //   training check 0        no training: counts the differences if one value of the last process differs
 #include <rondo/collectives/across_hosts/mpi_process_group.h>
 #include <rondo/nn/diagnostics/model_checks.h>
