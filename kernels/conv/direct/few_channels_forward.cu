@@ -35,9 +35,15 @@ struct Shared {
   alignas(16) float weights[1];  // actual size: patch x chunks * kVecSize
 };
 
+// Blocks per multiprocessor. With 4 a thread has at most 128 registers, in which 16-bit values, which are
+// converted and rounded, do not fit on 10.0.
+template <class T>
+inline constexpr int kBlocksAtOnce = sizeof(T) == 2 ? 3 : 4;
+
 // adjacent: neighbouring outputs read neighbouring values of x (one channel, stride 1).
 template <class T, bool adjacent>
-__global__ __launch_bounds__(kThreads) void few_channels_forward_kernel(const Parameters<T> p) {
+__global__ __launch_bounds__(kThreads,
+                             kBlocksAtOnce<T>) void few_channels_forward_kernel(const Parameters<T> p) {
   float* weights = shared_memory<Shared>().weights;
   const ConvGeometry& g = p.geometry;
   const int chunks = chunks_of(g.k), stride = chunks * kVecSize;
