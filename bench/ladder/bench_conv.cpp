@@ -16,7 +16,7 @@ template <class T>
 void time_convolution(benchmark::State& state, const ConvLayer& layer, ConvOp op, ConvAlgorithm algorithm,
                       Math math) {
   Convolution<T> convolution(layer, algorithm, math);
-  const double rounding = sizeof(T) == 2 ? 0x1p-9 : math == Math::tf32 ? 0x1p-11 : 0x1p-24;
+  const double rounding = sizeof(T) == 2 ? 0x1p-8 : math == Math::tf32 ? 0x1p-11 : 0x1p-24;
   if (!convolution.is_right(op, rounding)) return state.SkipWithError("the convolution is wrong");
   const Work work = convolution.work(layer);
   const bool strict = std::is_same_v<T, float> && math == Math::fp32;

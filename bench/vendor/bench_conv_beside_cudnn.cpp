@@ -1,8 +1,8 @@
 // The convolutions of LeNet and of ResNet-18 (for 28 x 28 images), layer by layer, compared with cuDNN in the
 // same type and arithmetic: the same shapes, N(0, 1) data, in the same process. cuDNN may choose layout and
 // algorithm; Rondo uses NHWC. The share of Rondo is relative to cuDNN, timed immediately before it; of
-// Math::tf32x3, which has the accuracy of fp32, relative to strict fp32. In bfloat16 Rondo's filter gradient
-// is float, as training needs it, and cuDNN's is bfloat16.
+// Math::tf32x3, which has the accuracy of fp32, relative to strict fp32. In 16-bit types Rondo's filter
+// gradient is float, as training needs it, and cuDNN's has 16 bits.
 
 #include <rondo/bench/ladder/convolution.h>
 #include <rondo/bench/support/bench.h>
@@ -28,11 +28,13 @@ constexpr ConvLayer kLayers[] = {
 };
 
 const char* name_of(ConvMath math) {
-  return math == ConvMath::fp32 ? "fp32" : math == ConvMath::tf32 ? "tf32" : "bf16";
+  constexpr const char* kNames[] = {"fp32", "tf32", "bf16", "fp16"};
+  return kNames[static_cast<int>(math)];
 }
 
 double rounding_of(ConvMath math) {
-  return math == ConvMath::fp32 ? 0x1p-24 : math == ConvMath::tf32 ? 0x1p-11 : 0x1p-9;
+  constexpr double kRounding[] = {0x1p-24, 0x1p-11, 0x1p-8, 0x1p-11};
+  return kRounding[static_cast<int>(math)];
 }
 
 template <class T>
@@ -107,7 +109,8 @@ void add_cudnn(const std::string& tail, const ConvLayer& layer, ConvOp op, ConvM
 // out.
 const bool kRegistered = register_on_device([] {
   const bool has_tf32 = check_math("", Math::tf32).ok(),
-             has_bf16 = check_factor_type("", DType::bfloat16).ok();
+             has_bf16 = check_factor_type("", DType::bfloat16).ok(),
+             has_fp16 = check_factor_type("", DType::float16).ok();
   for (const ConvLayer& layer : kLayers)
     for (const auto& [op, name] : {std::pair{ConvOp::forward, "forward"},
                                    {ConvOp::data_gradient, "data_gradient"},
@@ -126,6 +129,10 @@ const bool kRegistered = register_on_device([] {
       if (has_bf16) {
         add_rondo<__nv_bfloat16>(tail, layer, op, {"bf16", Math::fp32, ConvMath::bf16});
         add_cudnn<__nv_bfloat16>(tail, layer, op, ConvMath::bf16);
+      }
+      if (has_fp16) {
+        add_rondo<__half>(tail, layer, op, {"fp16", Math::fp32, ConvMath::fp16});
+        add_cudnn<__half>(tail, layer, op, ConvMath::fp16);
       }
     }
 });

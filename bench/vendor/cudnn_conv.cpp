@@ -67,7 +67,9 @@ std::unique_ptr<CudnnConv::Choice> CudnnConv::choose(const ConvLayer& l, ConvMat
   const cudnnMathType_t math_type = math == ConvMath::fp32   ? CUDNN_FMA_MATH
                                     : math == ConvMath::tf32 ? CUDNN_DEFAULT_MATH  // which permits tf32
                                                              : CUDNN_TENSOR_OP_MATH;
-  const cudnnDataType_t type = math == ConvMath::bf16 ? CUDNN_DATA_BFLOAT16 : CUDNN_DATA_FLOAT;
+  const cudnnDataType_t type = math == ConvMath::bf16   ? CUDNN_DATA_BFLOAT16
+                               : math == ConvMath::fp16 ? CUDNN_DATA_HALF
+                                                        : CUDNN_DATA_FLOAT;
   auto made = std::make_unique<Choice>();
   made->channels = channels;
   RONDO_CUDNN(cudnnSetTensor4dDescriptor(made->x, format, type, size(l.n), size(l.c), size(l.h), size(l.w)));

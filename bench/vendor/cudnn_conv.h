@@ -11,8 +11,8 @@
 
 namespace rondo::bench {
 
-// The arithmetic, and the type of the tensors: float, or bfloat16 with sums in fp32.
-enum class ConvMath { fp32, tf32, bf16 };
+// The arithmetic, and the type of the tensors: float, or 16 bits with sums in fp32.
+enum class ConvMath { fp32, tf32, bf16, fp16 };
 
 class CudnnConv {
  public:
