@@ -293,11 +293,11 @@ TEST_F(Profile, ReductionsHaveTheCountersOfTheirPage) {
   arguments.rows = 1024;
   arguments.classes = 64;
   const ProfileReport threads = run_profile(arguments);
-  expect_row(threads.parts[0].kernels[0], {"row_per_thread", 0, 8240, 31.8, 0, 8, 64});
-  expect_microseconds(threads.parts[0].kernels[0].forecast.least(), 4.46);
+  expect_row(threads.parts[0].kernels[0], {"row_per_thread", 0, 2160, 31.4, 0, 8, 64});
+  expect_microseconds(threads.parts[0].kernels[0].forecast.seconds[size_t(Resource::shared)], 1.39);
   arguments.classes = 65;
   const ProfileReport blocks = run_profile(arguments);
-  expect_row(blocks.parts[0].kernels[0], {"row_per_block", 0, 21765, 2.46, 0, 5120, 48});
+  expect_row(blocks.parts[0].kernels[0], {"row_per_block", 0, 22528, 2.41, 0, 5120, 64});
   expect_microseconds(blocks.parts[0].kernels[0].forecast.least(), 4.03);
 }
 
