@@ -130,14 +130,16 @@ __device__ __forceinline__ void multiply_step(Accumulators<Tile>& acc, Fragments
   }
 }
 
-// Whether the fragments of a step are loaded before the products of the step before it. On 12.0 the registers
-// of tf32 do not suffice, and a product takes four times as many cycles as on 8.0, so there is time to load
-// them.
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 1200
-template <class Tile>
-inline constexpr bool kLoadsAhead = Tile::kMath != Math::tf32;
+// Whether the fragments of a step are loaded before the products of the step before it. From 10.0 on the
+// registers of tf32 do not suffice: on 12.0, and in loaders that gather, which have more state. A product of
+// mma.sync takes more cycles there than on 8.0, so there is time to load the fragments.
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 1000
+template <class Tile, class LoaderA>
+inline constexpr bool kLoadsAhead =
+    Tile::kMath == Math::fp32 || (!requires { LoaderA::kGathers; } &&
+                                  (Tile::kMath == Math::tf32x3 || __CUDA_ARCH__ < 1200));
 #else
-template <class Tile>
+template <class Tile, class LoaderA>
 inline constexpr bool kLoadsAhead = true;
 #endif
 
@@ -162,7 +164,7 @@ requires Tile::kTensor __device__ __forceinline__ void tile_mainloop(Accumulator
   }
   if (k_tiles == 0) return;
 
-  constexpr bool kAhead = kLoadsAhead<Tile>;
+  constexpr bool kAhead = kLoadsAhead<Tile, LoaderA>;
   Fragments<Tile> fragments[2];
   const auto load = [&](Fragments<Tile>& to, int stage, int step) {
     load_fragments_a<Tile, OrderA>(to.a, shared.a[stage], step);

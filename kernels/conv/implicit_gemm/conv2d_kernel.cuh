@@ -69,7 +69,7 @@ __device__ inline RowPlace place_of(const Rows& rows, int64_t row) {
   return {image, position / rows.w.rows, position % rows.w.rows};
 }
 
-// Rows past the end repeat the last row: they read valid memory, and their results are not stored.
+// Rows past the end repeat the last row: they read valid memory, and their results, to -1, are not stored.
 __device__ __forceinline__ GatherRow gather_row(const Rows& rows, int from_channels, int64_t row) {
   const RowPlace place = place_of(rows, min(row, rows.count() - 1));
   const int y = rows.h.from_first + place.h * rows.h.from_step,
@@ -78,7 +78,7 @@ __device__ __forceinline__ GatherRow gather_row(const Rows& rows, int from_chann
             to_x = rows.w.to_first + place.w * rows.w.to_step;
   const int64_t from = (place.image * rows.h.size + y) * rows.w.size + x;
   const int64_t to = (place.image * rows.to_h + to_y) * rows.to_w + to_x;
-  return {from * from_channels, to * rows.channels, y, x};
+  return {from * from_channels, row < rows.count() ? to * rows.channels : -1, y, x};
 }
 
 struct TileTaps {
@@ -143,12 +143,15 @@ __global__ __launch_bounds__(Tile::kThreads, Tile::kBlocksAtOnce) void conv2d_ke
   tile_mainloop<Tile, Order::k_major, kOrderB>(acc, shared.tile, a, b,
                                                ceil_div(taps.walk.length(), Tile::kK));
 
+  // Only what is needed here stays in registers during the main loop.
+  const int columns = pass == Pass::forward ? g.k : g.c;
   store_tile<Tile, Order::k_major>(shared.tile, acc, [&](int row, int column, const auto& sums) {
-    if (row0 + row >= rows.count()) return;
+    const int64_t to = shared.rows[row].to;
+    if (to < 0) return;
     if constexpr (std::is_same_v<typename Tile::Element, float>)
-      p.epilogue.store_tile_row(p.to + shared.rows[row].to, column0 + column, rows.channels, sums);
+      p.epilogue.store_tile_row(p.to + to, column0 + column, columns, sums);
     else
-      p.epilogue.store_row(p.to + shared.rows[row].to, column0 + column, rows.channels, sums);
+      p.epilogue.store_row(p.to + to, column0 + column, columns, sums);
   });
 }
 template <class Tile, Pass pass>

@@ -27,6 +27,7 @@ template <class KTile, class Tile>
 class GatherLoader {
  public:
   using Element = typename Tile::Element;
+  static constexpr bool kGathers = true;  // it has more state than a loader of matrices
 
   // all_visible: every tap of the walk is inside the image for every row, so no bounds check is needed.
   __device__ __forceinline__ GatherLoader(const GatherSource<Element>& source, const TapWalk& walk,
