@@ -48,7 +48,8 @@ Status with_orders(Order a, Order b, Run&& run) {
 inline constexpr double kSpeedOfMma = 0.63;
 
 // The time of a product with tiles of m x n, in any unit: that of the blocks of the busiest multiprocessor.
-double estimated_time(const GemmShape& shape, int64_t splits, int m, int n, double speed, int multiprocessors);
+double estimated_time(const GemmShape& shape, int64_t splits, int m, int n, double speed,
+                      int multiprocessors);
 
 // What prevents a product by wgmma from tiles that tensor maps describe (gemm_tc_05_wgmma and on):
 //   order     wgmma reads tf32 along k only: A must not be transposed, and B must be.

@@ -94,8 +94,8 @@ __device__ __forceinline__ void release_stage(WgmmaShared<Tile>& shared, int sta
   if (threadIdx.x % 32 == 0) ptx::mbarrier_arrive(&shared.empty[stage]);
 }
 
-// The role of the consumer warpgroups: each multiplies its rows of the next `k_tiles` k-tiles. The products of a k-tile run while those of
-// the next are issued, so a stage is released one k-tile later.
+// The role of the consumer warpgroups: each multiplies its rows of the next `k_tiles` k-tiles. The products
+// of a k-tile run while those of the next are issued, so a stage is released one k-tile later.
 template <class Tile, Order OrderA, Order OrderB>
 __device__ __forceinline__ void consume(WgmmaSums<Tile>& sums, WgmmaShared<Tile>& shared,
                                         RingPosition<Tile::kStages>& at, int64_t k_tiles, int group) {

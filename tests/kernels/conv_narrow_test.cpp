@@ -1,6 +1,6 @@
 // The convolutions of bfloat16 and float16 against their definition in double precision, with every tile of
-// mma.sync and of wgmma: drawn shapes, with tails of 1, strides, padding and misalignment. And the choice of the tiles of
-// wgmma, for an H100.
+// mma.sync and of wgmma: drawn shapes, with tails of 1, strides, padding and misalignment. And the choice of
+// the tiles of wgmma, for an H100.
 #include <gtest/gtest.h>
 
 #include <rondo/kernels/conv/conv2d.h>

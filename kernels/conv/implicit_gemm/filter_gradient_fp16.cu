@@ -4,8 +4,9 @@
 namespace rondo {
 
 template <>
-Status launch_filter_gradient_narrow(const char* name, TileId tile, FilterGradientParameters<__half>& p,
-                                     int64_t splits, cudaStream_t stream) {
+Status launch_filter_gradient_narrow(const char* name, TileId tile,
+                                     FilterGradientParameters<__half>& p, int64_t splits,
+                                     cudaStream_t stream) {
   return with_tensor_tile<NarrowProduct<__half>>(
       tile, [&]<class Tile>() { return launch_filter_gradient_tile<Tile>(name, p, splits, stream); });
 }

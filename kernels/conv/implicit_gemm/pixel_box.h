@@ -1,6 +1,6 @@
 // Boxes of pixels. A tensor map (core/tensor_map.h) copies a box of an image tensor, NHWC, with one
-// instruction, and writes zeros for pixels outside of the images. So a tile whose rows are the pixels of a box
-// needs no addresses of its own: the k-tile of a tap is the box, shifted by the tap.
+// instruction, and writes zeros for pixels outside of the images. So a tile whose rows are the pixels of a
+// box needs no addresses of its own: the k-tile of a tap is the box, shifted by the tap.
 #pragma once
 
 #include <cuda_runtime.h>

@@ -110,8 +110,8 @@ struct LayerBounds {
   double tensors, parameters;  // outputs and gradients of inputs; gradients of parameters
 };
 
-// Relative to the length of a tensor. A single bfloat16 may be off by 2^-8. The gradients of parameters are float
-// sums of exact products.
+// Relative to the length of a tensor. A single bfloat16 may be off by 2^-8. The gradients of parameters are
+// float sums of exact products.
 const LayerBounds kOneLayerBf16 = {0x1p-9, 2e-6};
 
 void expect_layers_agree(Pair pair, LayerBounds bounds = kOneLayer) {

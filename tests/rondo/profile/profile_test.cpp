@@ -319,8 +319,8 @@ TEST_F(Profile, AnAlgorithmThatDoesNotFitIsRefused) {
   refused("few_channels", "at most 4 channels, and filters of at most 48 KB");
   arguments.channels = 3;
   refused("winograd",
-          "3 x 3 filters, stride 1, padding up to 2, channels and filters in multiples of 16, the math fp32 and "
-          "the type float32");
+          "3 x 3 filters, stride 1, padding up to 2, channels and filters in multiples of 16, the math fp32 "
+          "and the type float32");
   arguments.algorithm = "all";
   const ProfileReport report = run_profile(arguments);
   ASSERT_EQ(report.parts.size(), 6u);
