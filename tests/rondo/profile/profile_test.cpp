@@ -293,7 +293,7 @@ TEST_F(Profile, ReductionsHaveTheCountersOfTheirPage) {
   arguments.rows = 1024;
   arguments.classes = 64;
   const ProfileReport threads = run_profile(arguments);
-  expect_row(threads.parts[0].kernels[0], {"row_per_thread", 0, 2160, 31.4, 0, 8, 64});
+  expect_row(threads.parts[0].kernels[0], {"row_per_thread", 0, 2160, 31.4, 0, 8, 48});
   expect_microseconds(threads.parts[0].kernels[0].forecast.seconds[size_t(Resource::shared)], 1.39);
   arguments.classes = 65;
   const ProfileReport blocks = run_profile(arguments);
