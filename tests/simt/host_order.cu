@@ -286,6 +286,24 @@ TEST_F(HostOrder, PollingMakesProgressWithASeed) {
   CUDA_OK(cudaStreamDestroy(stream));
 }
 
+// The host waits for a value, as it would for a message, and calls nothing of CUDA.
+TEST_F(HostOrder, WorkRunsWithASeedIfTheHostCallsNothing) {
+  simt::set_seed(5);
+  int* pinned = nullptr;
+  CUDA_OK(cudaMallocHost(&pinned, sizeof(int)));
+  *pinned = 0;
+  const auto config = shape(1, 1);
+  CUDA_OK(cudaLaunchKernelEx(&config, store, pinned, 41));
+  CUDA_OK(cudaLaunchHostFunc(
+      nullptr, [](void* p) { __atomic_add_fetch(static_cast<int*>(p), 1, __ATOMIC_RELEASE); }, pinned));
+  const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+  const auto value = [&] { return __atomic_load_n(pinned, __ATOMIC_ACQUIRE); };
+  while (value() != 42 && std::chrono::steady_clock::now() < until) std::this_thread::yield();
+  EXPECT_EQ(value(), 42);
+  CUDA_OK(cudaDeviceSynchronize());
+  CUDA_OK(cudaFreeHost(pinned));
+}
+
 TEST_F(HostOrder, ElapsedTimeIsTheTimeOfTheWorkBetween) {
   const cudaStream_t stream = make_stream();
   const cudaEvent_t start = make_event(cudaEventDefault), end = make_event(cudaEventDefault);

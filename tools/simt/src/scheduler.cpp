@@ -19,6 +19,9 @@ constexpr int kSpins = 100;
 constexpr int64_t kLazyLimit = 4096;
 // How long the seeded order waits for a host function.
 constexpr std::chrono::milliseconds kHostFunctionTime{20};
+// A host that has called nothing for this long waits for something else, such as a message of another process.
+// With a seed, a worker then runs the tasks.
+constexpr std::chrono::milliseconds kHostAway{200};
 
 void relax() {
 #if defined(__x86_64__)
@@ -62,6 +65,7 @@ void Scheduler::set_seed(std::optional<uint64_t> seed) {
   std::lock_guard lock(mutex_);
   seeded_ = seed.has_value();
   if (seed) random_.seed(*seed);
+  work_arrived_.notify_all();  // idle workers sleep in another way with a seed
 }
 
 std::optional<uint64_t> Scheduler::drawn(uint64_t below) {
@@ -75,6 +79,7 @@ uint64_t Scheduler::draw(uint64_t below) { return random_() % below; }
 void Scheduler::submit(std::span<const TaskPtr> tasks, std::span<const Edge> edges) {
   std::unique_lock lock(mutex_);
   if (stopping_) return;
+  host_called_ = std::chrono::steady_clock::now();
   pending_ += static_cast<int64_t>(tasks.size());
   for (const Edge& edge : edges) {
     if (edge.before->finished()) continue;
@@ -153,7 +158,11 @@ void Scheduler::pop_front() {
 
 TaskPtr Scheduler::take(std::unique_lock<std::mutex>& lock) {
   while (!stopping_) {
-    if (!ready_.empty() && !seeded_) return join_front();
+    if (seeded_) {
+      draw_for_absent_host(lock);
+      continue;
+    }
+    if (!ready_.empty()) return join_front();
     ++spinning_;
     lock.unlock();
     for (int i = 0; i < kSpins && ready_count_.load(std::memory_order_relaxed) == 0; ++i) relax();
@@ -167,11 +176,23 @@ TaskPtr Scheduler::take(std::unique_lock<std::mutex>& lock) {
   return nullptr;
 }
 
+// GPUs run their work also if the host makes no CUDA call. A host that waits for the result in another way would
+// otherwise wait forever.
+void Scheduler::draw_for_absent_host(std::unique_lock<std::mutex>& lock) {
+  if (std::chrono::steady_clock::now() - host_called_ >= kHostAway && !drawing_ && run_one_drawn(lock)) return;
+  ++sleeping_;
+  work_arrived_.wait_for(lock, kHostAway);
+  --sleeping_;
+}
+
 // A waiting host thread also runs tasks, so that a short kernel needs no wake-up. It must then wake workers
 // for tasks that became ready by its work, and for tasks that it does not take, because all workers may be
 // asleep.
 bool Scheduler::help(std::unique_lock<std::mutex>& lock) {
-  if (seeded_) return !drawing_ && run_one_drawn(lock);
+  if (seeded_) {
+    host_called_ = std::chrono::steady_clock::now();
+    return !drawing_ && run_one_drawn(lock);
+  }
   if (ready_.empty()) return false;
   const TaskPtr task = join_front();
   wake_workers(lock);
@@ -343,7 +364,7 @@ void Scheduler::wait_all() {
 void Scheduler::poll() {
   if (!seeded_) return;
   std::unique_lock lock(mutex_);
-  if (!drawing_) run_one_drawn(lock);
+  help(lock);
 }
 
 void Scheduler::throttle() {

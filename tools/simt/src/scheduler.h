@@ -1,12 +1,14 @@
 // Runs tasks after their predecessors: on a pool of workers in the order in which they become ready, or, with
-// a seed, on the waiting host thread in a random order. Host functions have their own thread, so that one
-// that blocks takes no worker from the kernels. They run one after another, with and without a seed.
+// a seed, on the waiting host thread in a random order. With a seed the workers run tasks only while the host
+// calls nothing for long. Host functions have their own thread, so that one that blocks takes no worker from
+// the kernels. They run one after another, with and without a seed.
 //
 // One mutex guards the edges of the graph and the queue. A worker locks it once per task (it finishes the
 // last task and takes the next under the same lock), and an atomic counter distributes the blocks of a
 // kernel, so the mutex does not limit chains of small kernels.
 #pragma once
 
+#include <chrono>
 #include <condition_variable>
 #include <deque>
 #include <mutex>
@@ -80,6 +82,7 @@ class Scheduler {
   void hand_over(const TaskPtr& host_function);
   void call_drawn(std::unique_lock<std::mutex>& lock, const TaskPtr& host_function);
   TaskPtr take(std::unique_lock<std::mutex>& lock);
+  void draw_for_absent_host(std::unique_lock<std::mutex>& lock);
   TaskPtr join_front();
   void pop_front();
   bool help(std::unique_lock<std::mutex>& lock);
@@ -114,7 +117,8 @@ class Scheduler {
 
   std::atomic<bool> seeded_{false};
   std::mt19937_64 random_;
-  bool drawing_ = false;  // a host thread runs a drawn task
+  bool drawing_ = false;  // a thread runs a drawn task
+  std::chrono::steady_clock::time_point host_called_;  // the last submission or wait, with a seed
 };
 
 }  // namespace simt
