@@ -26,6 +26,7 @@ struct LaunchShape {
   int block_x = 1;
   int block_y = 1;
   int64_t shared_bytes = 0;
+  int cluster_x = 1;  // blocks of a cluster, which divide grid_x; more than one need sm_90
 };
 
 // Rejects a grid that exceeds CUDA's limits. launch() calls it. An operation that enqueues other work before
@@ -67,6 +68,13 @@ Status launch(const char* name, const LaunchShape& shape, cudaStream_t stream, v
   config.blockDim = dim3(static_cast<unsigned>(shape.block_x), static_cast<unsigned>(shape.block_y), 1);
   config.dynamicSmemBytes = static_cast<size_t>(shape.shared_bytes);
   config.stream = stream;
+  cudaLaunchAttribute cluster = {};
+  if (shape.cluster_x > 1) {
+    cluster.id = cudaLaunchAttributeClusterDimension;
+    cluster.val.clusterDim = {static_cast<unsigned>(shape.cluster_x), 1, 1};
+    config.attrs = &cluster;
+    config.numAttrs = 1;
+  }
   LaunchObserver* const observer = LaunchObserver::current;
   if (observer) observer->before_launch(name, stream);
   const cudaError_t error = cudaLaunchKernelEx(&config, kernel, arguments...);
@@ -74,7 +82,9 @@ Status launch(const char* name, const LaunchShape& shape, cudaStream_t stream, v
   if (error == cudaSuccess) return {};
   return from_cuda(error, concat(name, ", ", shape.grid_x, " x ", shape.grid_y, " x ", shape.grid_z,
                                  " blocks of ", shape.block_x * shape.block_y, " threads, ",
-                                 shape.shared_bytes, " bytes of shared memory"));
+                                 shape.shared_bytes, " bytes of shared memory",
+                                 shape.cluster_x > 1 ? concat(", clusters of ", shape.cluster_x, " blocks")
+                                                     : std::string()));
 }
 
 }  // namespace rondo

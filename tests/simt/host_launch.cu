@@ -1,4 +1,6 @@
 // Launches: the arguments that a kernel receives, and every launch that a GPU refuses.
+#include <simt/cluster.h>
+
 #include "host_support.h"
 
 namespace simt_test {
@@ -132,16 +134,38 @@ TEST_F(HostLaunch, RefusesUnsupportedLaunches) {
   const auto config = shape(1, 1);
   CUDA_ERROR(cudaLaunchKernelEx(nullptr, nothing), cudaErrorInvalidValue);
   CUDA_ERROR(cudaLaunchKernelEx(&config, static_cast<void (*)()>(nullptr)), cudaErrorInvalidDeviceFunction);
+}
+
+// Counts the blocks that find themselves in a cluster of 6, at the place that their index says.
+void count_in_clusters(int* count) {
+  if (simt::cluster_size() == 6 && simt::cluster_rank() == blockIdx.x % 2 + 2 * (blockIdx.y % 3))
+    atomicAdd(count, 1);
+}
+
+TEST_F(HostLaunch, Clusters) {
+  int* const count = allocate<int>(1);
+  CUDA_OK(cudaMemset(count, 0, sizeof(int)));
   cudaLaunchAttribute attribute = {};
   attribute.id = cudaLaunchAttributeClusterDimension;
-  attribute.val.clusterDim = {2, 1, 1};
-  auto clustered = config;
-  clustered.attrs = &attribute;
-  clustered.numAttrs = 1;
-  CUDA_ERROR(cudaLaunchKernelEx(&clustered, nothing), cudaErrorNotSupported);
-  attribute.val.clusterDim = {1, 1, 1};
-  CUDA_OK(cudaLaunchKernelEx(&clustered, nothing));
+  auto config = shape(1, 1);
+  config.gridDim = {40, 15, 2};
+  config.attrs = &attribute;
+  config.numAttrs = 1;
+  attribute.val.clusterDim = {2, 3, 1};
+  CUDA_OK(cudaLaunchKernelEx(&config, count_in_clusters, count));
   CUDA_OK(cudaDeviceSynchronize());
+  EXPECT_EQ(read(count), 40 * 15 * 2);
+  for (const auto& [x, y, z, error] : {std::tuple(1, 1, 1, cudaSuccess), std::tuple(8, 1, 1, cudaSuccess),
+                                       std::tuple(0, 1, 1, cudaErrorInvalidValue),
+                                       std::tuple(3, 1, 1, cudaErrorInvalidClusterSize),  // 40 = 13 * 3 + 1
+                                       std::tuple(1, 1, 3, cudaErrorInvalidClusterSize),  // 2 planes
+                                       std::tuple(10, 1, 1, cudaErrorInvalidClusterSize)}) {  // beyond 8
+    attribute.val.clusterDim = {static_cast<unsigned>(x), static_cast<unsigned>(y), static_cast<unsigned>(z)};
+    EXPECT_EQ(cudaLaunchKernelEx(&config, count_in_clusters, count), error) << x << " " << y << " " << z;
+    cudaGetLastError();
+  }
+  CUDA_OK(cudaDeviceSynchronize());
+  EXPECT_EQ(read(count), 40 * 15 * 2);
 }
 
 // A bad pointer invalidates the context: every later call returns the error until the device is reset.

@@ -238,6 +238,16 @@ bool has_limits(const std::string& title, int major, int minor, int multiprocess
   right = right && cudaLaunchKernelEx(&fits, nothing) == cudaSuccess;
   right = right && cudaLaunchKernelEx(&shared, nothing) == cudaErrorInvalidValue;
   right = right && cudaLaunchKernelEx(&wide, nothing) == cudaErrorInvalidConfiguration;
+  // Clusters, from 9.0 on.
+  cudaLaunchAttribute pairs = {};
+  pairs.id = cudaLaunchAttributeClusterDimension;
+  pairs.val.clusterDim = {2, 1, 1};
+  auto clusters = shape(2, 32);
+  clusters.attrs = &pairs;
+  clusters.numAttrs = 1;
+  right = right && p.clusterLaunch == (p.major >= 9);
+  right = right &&
+          cudaLaunchKernelEx(&clusters, nothing) == (p.major >= 9 ? cudaSuccess : cudaErrorNotSupported);
   // By shared memory, by threads, by blocks.
   int resident = 0;
   const auto resident_are = [&](int block, size_t bytes, int expected) {

@@ -115,7 +115,7 @@ struct cudaFuncAttributes {
 };
 
 // Launch attributes. The executor returns cudaErrorNotSupported for a launch with any attributes other than
-// these harmless ones: priority, programmatic serialisation, carve-out.
+// clusters and these harmless ones: priority, programmatic serialisation, carve-out.
 enum cudaLaunchAttributeID {
   cudaLaunchAttributeIgnore = 0,
   cudaLaunchAttributeCooperative = 2,

@@ -24,14 +24,14 @@ struct KernelLaunch {
   std::vector<std::shared_ptr<void>> stand_ins;  // replace memory behind a broken link
   mutable std::atomic<uint64_t> checked_at{0};
 
-  Fault run(const Memory& memory, uint64_t block) const {
+  Fault run(const Memory& memory, uint64_t cluster) const {
     const uint64_t generation = memory.generation();
     if (checked_at.load(std::memory_order_relaxed) != generation) {
       Fault fault = memory.check(kernel.device, kernel.name, launch.arguments);
       if (fault.error != cudaSuccess) return fault;
       checked_at.store(generation, std::memory_order_relaxed);
     }
-    return run_block(kernel, block);
+    return run_cluster(kernel, cluster);
   }
 };
 
@@ -45,8 +45,22 @@ void check_shape(const cudaLaunchConfig_t& config) {
   require(grid.x <= INT_MAX && grid.y <= 65535 && grid.z <= 65535, cudaErrorInvalidConfiguration);
 }
 
-void check_attributes(const cudaLaunchConfig_t& config) {
+constexpr unsigned kMostBlocksPerCluster = 8;  // on every GPU that has clusters
+
+// Returns the size of the clusters.
+dim3 check_cluster(const dim3& grid, unsigned x, unsigned y, unsigned z) {
+  require(x != 0 && y != 0 && z != 0, cudaErrorInvalidValue);
+  const uint64_t blocks = uint64_t{x} * y * z;
+  require(blocks == 1 || limits().major >= 9, cudaErrorNotSupported);
+  require(blocks <= kMostBlocksPerCluster, cudaErrorInvalidClusterSize);
+  require(grid.x % x == 0 && grid.y % y == 0 && grid.z % z == 0, cudaErrorInvalidClusterSize);
+  return {x, y, z};
+}
+
+// Returns the size of the clusters.
+dim3 check_attributes(const cudaLaunchConfig_t& config) {
   require(config.numAttrs == 0 || config.attrs, cudaErrorInvalidValue);
+  dim3 cluster = {1, 1, 1};
   for (unsigned i = 0; i < config.numAttrs; ++i) {
     const auto& value = config.attrs[i].val;
     switch (config.attrs[i].id) {
@@ -59,12 +73,13 @@ void check_attributes(const cudaLaunchConfig_t& config) {
         require(value.cooperative == 0, cudaErrorNotSupported);
         break;
       case cudaLaunchAttributeClusterDimension:
-        require(value.clusterDim.x * value.clusterDim.y * value.clusterDim.z == 1, cudaErrorNotSupported);
+        cluster = check_cluster(config.gridDim, value.clusterDim.x, value.clusterDim.y, value.clusterDim.z);
         break;
       default:
         throw Failure{cudaErrorNotSupported};
     }
   }
+  return cluster;
 }
 
 size_t shared_limit(const Device& device, const void* kernel) {
@@ -100,11 +115,12 @@ cudaError_t launch(const cudaLaunchConfig_t* config, Launch launch) {
     Device& device = runtime.current_device();
     require_kernel_image();
     check_shape(*config);
-    check_attributes(*config);
+    const dim3 cluster = check_attributes(*config);
 
     auto work = std::make_shared<KernelLaunch>();
     work->kernel.grid = config->gridDim;
     work->kernel.block = config->blockDim;
+    work->kernel.cluster = cluster;
     work->kernel.shared_bytes = config->dynamicSmemBytes;
     work->kernel.device = host_thread().device;
     work->kernel.sequence = ++launches;
@@ -117,8 +133,9 @@ cudaError_t launch(const cudaLaunchConfig_t* config, Launch launch) {
 
     auto operation = std::make_shared<Operation>();
     operation->device = host_thread().device;
-    operation->pieces = uint64_t{config->gridDim.x} * config->gridDim.y * config->gridDim.z;
-    operation->run = [work, &memory = runtime.memory](uint64_t block) { return work->run(memory, block); };
+    operation->pieces = uint64_t{config->gridDim.x} * config->gridDim.y * config->gridDim.z /
+                        (uint64_t{cluster.x} * cluster.y * cluster.z);
+    operation->run = [work, &memory = runtime.memory](uint64_t piece) { return work->run(memory, piece); };
     operation->kernel = &work->kernel;
     operation->leave = [kernel = &work->kernel] { join_blocks(*kernel); };
     {

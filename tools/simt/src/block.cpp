@@ -26,53 +26,18 @@ bool same_place(const Place& a, const Place& b) {
          (a.file_name() == b.file_name() || std::strcmp(a.file_name(), b.file_name()) == 0);
 }
 
-// The block's shared memory: a heap allocation of exactly its size, so that the address sanitizer detects
-// overruns.
-class SharedMemory {
- public:
-  explicit SharedMemory(size_t bytes) {
-    TsanIgnore ignore;
-    memory_ = ::operator new(bytes, kAlignment);
-    std::memset(memory_, 0xFF, bytes);
-    detail::shared_begin = memory_;
-    detail::shared_bytes = bytes;
-  }
-  ~SharedMemory() {
-    TsanIgnore ignore;
-    ::operator delete(memory_, kAlignment);
-    detail::shared_begin = nullptr;
-    detail::shared_bytes = 0;
-  }
-  SharedMemory(const SharedMemory&) = delete;
-  SharedMemory& operator=(const SharedMemory&) = delete;
-
- private:
-  static constexpr std::align_val_t kAlignment{1024};
-  void* memory_;
-};
-
-// Selects the observer of a block, if one is active, and tells it when the block begins and ends.
-class ObservedBlock {
- public:
-  ObservedBlock(const Kernel& kernel, uint64_t number) {
-    if (!kObserve) return;
-    refresh_global_memory();  // first, because it starts the runtime, which may start a check
-    Observer* const observer = active_observer;
-    if (!observer) return;
-    runs_ = observer->begin_block(kernel, number);
-    if (runs_) detail::observer = observer;
-    refresh_global_memory();  // again: begin_block() may have waited
-  }
-  ~ObservedBlock() {
-    if (kObserve && detail::observer) std::exchange(detail::observer, nullptr)->end_block();
-  }
-  ObservedBlock(const ObservedBlock&) = delete;
-  ObservedBlock& operator=(const ObservedBlock&) = delete;
-  bool runs() const { return runs_; }
-
- private:
-  bool runs_ = true;
-};
+// The observer of a block that begins; null: it is not observed. `wanted` becomes false if it need not run.
+Observer* observer_of(const Kernel& kernel, uint64_t number, unsigned rank, bool& wanted) {
+  wanted = true;
+  if (!kObserve) return nullptr;
+  refresh_global_memory();  // first, because it starts the runtime, which may start a check
+  Observer* const observer = active_observer;
+  if (!observer) return nullptr;
+  observer->select_block(rank);
+  wanted = observer->begin_block(kernel, number);
+  refresh_global_memory();  // again: begin_block() may have waited
+  return wanted ? observer : nullptr;
+}
 
 void set_observed_stack(const Fiber& fiber) {
   detail::stack_begin = reinterpret_cast<uintptr_t>(fiber.stack_begin);
@@ -87,36 +52,103 @@ Block& running_block(const char* what) {
   std::abort();
 }
 
+SharedMemory::SharedMemory(size_t bytes) : bytes_(bytes) {
+  TsanIgnore ignore;
+  memory_ = ::operator new(bytes, kAlignment);
+  std::memset(memory_, 0xFF, bytes);
+  select();
+}
+
+SharedMemory::~SharedMemory() {
+  TsanIgnore ignore;
+  ::operator delete(memory_, kAlignment);
+  detail::shared_begin = nullptr;
+  detail::shared_bytes = 0;
+}
+
+void SharedMemory::select() const {
+  detail::shared_begin = memory_;
+  detail::shared_bytes = bytes_;
+}
+
 Fault Block::run(const Kernel& kernel, uint64_t number) {
-  SharedMemory shared(kernel.shared_bytes);
-  const ObservedBlock observed(kernel, number);
-  if (!observed.runs()) return {};
-  start(kernel, number);
-  running = this;
-  switch_to(worker_, next_fiber());
-  running = nullptr;
-  if (fault_.error == cudaSuccess) return {};
-  tsan_acquire(&fault_);
-  pool_.abandon(*failed_);
+  alone_.restart();
+  if (begin(kernel, number, {&alone_, 0})) {
+    enter();
+    switch_to(worker_, next_fiber());
+  }
+  end();
   return std::exchange(fault_, {});
+}
+
+bool Block::begin(const Kernel& kernel, uint64_t number, PlaceInCluster place) {
+  place_in_cluster_ = place;
+  fault_ = {};
+  shared_.emplace(kernel.shared_bytes);
+  bool wanted = true;
+  observer_ = observer_of(kernel, number, place.rank, wanted);
+  if (wanted || place.cluster->size() > 1) start(kernel, number);
+  return wanted;
+}
+
+void Block::end() {
+  running = nullptr;
+  if (fault_.error != cudaSuccess) tsan_acquire(&fault_);
+  if (failed_)
+    pool_.abandon(*std::exchange(failed_, nullptr));
+  else if (alive_ != 0)
+    pool_.abandon_all();
+  alive_ = 0;
+  if (kObserve && observer_) {
+    select_shared_memory();
+    observer_->end_block();
+    detail::observer = nullptr;
+  }
+  shared_.reset();
+}
+
+// What this thread of the operating system knows of its running block.
+void Block::enter() {
+  running = this;
+  gridDim = kernel_->grid;
+  blockDim = kernel_->block;
+  blockIdx = index_;
+  detail::late_copies = async_.late();
+  select_shared_memory();
+  if (kObserve) detail::observer = observer_;
+}
+
+void Block::select_shared_memory() const {
+  shared_->select();
+  if (kObserve && observer_) observer_->select_block(place_in_cluster_.rank);
+}
+
+bool Block::resume() {
+  if (alive_ == 0 || (ready_.empty() && started_ == threads_)) return false;
+  enter();
+  switch_to(worker_, next_fiber());
+  return true;
+}
+
+std::string Block::waiting_of_cluster() {
+  enter();
+  return "Block " + text(index_) + ": " + waiting_threads();
 }
 
 void Block::start(const Kernel& kernel, uint64_t number) {
   kernel_ = &kernel;
-  gridDim = kernel.grid;
-  blockDim = kernel.block;
-  blockIdx.x = static_cast<unsigned>(number % kernel.grid.x);
-  blockIdx.y = static_cast<unsigned>(number / kernel.grid.x % kernel.grid.y);
-  blockIdx.z = static_cast<unsigned>(number / kernel.grid.x / kernel.grid.y);
-  detail::late_copies = settings().late_copies;
+  index_.x = static_cast<unsigned>(number % kernel.grid.x);
+  index_.y = static_cast<unsigned>(number / kernel.grid.x % kernel.grid.y);
+  index_.z = static_cast<unsigned>(number / kernel.grid.x / kernel.grid.y);
 
   threads_ = alive_ = kernel.block.x * kernel.block.y * kernel.block.z;
   started_ = 0;
   ready_.clear();
   at_barrier_.clear();
   at_barrier_count_ = 0;
+  at_cluster_barrier_.clear();
   yes_votes_ = 0;
-  async_.start(detail::late_copies);
+  async_.start(settings().late_copies);
   warps_.resize((threads_ + 31) / 32);
   for (size_t w = 0; w < warps_.size(); ++w) {
     const unsigned lanes = threads_ - static_cast<unsigned>(w) * 32;
@@ -193,6 +225,8 @@ void Block::thread_exits(Fiber& fiber) {
   if (fiber.store_groups != 0 || !fiber.stores.empty()) end_stores(fiber);
   if (fiber.wgmma_used) end_products(fiber);
   --alive_;
+  place_in_cluster_.cluster->exits(fiber);
+  fiber.cluster_arrived = false;
   if (at_barrier_count_ != 0 && at_barrier_count_ == alive_) end_barrier();
   Warp& warp = warps_[fiber.rank / 32];
   warp.alive &= ~(1u << fiber.rank % 32);
@@ -208,6 +242,7 @@ void Block::thread_exits(Fiber& fiber) {
 Fiber& Block::next_fiber() {
   if (!ready_.empty()) return ready_.pop();
   if (started_ < threads_) return pool_.take();
+  if (alive_ != 0 && place_in_cluster_.cluster->size() > 1) return worker_;  // another block may go on
   if (alive_ != 0)
     fail(cudaErrorLaunchFailure, [&] { return "deadlock: no thread can go on. " + waiting_threads(); });
   if (const BulkLoad* load = async_.unfinished_load())
@@ -257,6 +292,13 @@ void Block::barrier(Place place) {
   if (last) end_barrier();
   if (!last || random_) wait(self);
   tsan_acquire(sync);
+}
+
+void Block::wait_for_cluster(Place place) {
+  Fiber& self = *current_;
+  self.place = place;
+  at_cluster_barrier_.push(self);
+  wait(self);
 }
 
 int Block::vote(BlockVote vote, int predicate, Place place) {
@@ -353,6 +395,8 @@ std::string Block::waiting_threads() const {
   WaitReport report;
   for (const Fiber* fiber = at_barrier_.head(); fiber; fiber = fiber->next)
     report.add(fiber->rank, "at the barrier " + text(fiber->place));
+  for (const Fiber* fiber = at_cluster_barrier_.head(); fiber; fiber = fiber->next)
+    report.add(fiber->rank, "at the barrier of the cluster, " + text(fiber->place));
   for (size_t w = 0; w < warps_.size(); ++w)
     for (int i = 0; i < warps_[w].group_count; ++i) {
       const WarpGroup& group = warps_[w].groups[i];

@@ -7,12 +7,15 @@
 
 #include <cstdint>
 #include <memory>
+#include <new>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "async_state.h"
+#include "cluster.h"
 #include "fiber.h"
+#include "observe/observer.h"
 #include "stack_guard.h"
 #include "sync_objects.h"
 
@@ -54,14 +57,52 @@ struct Warp {
   Fiber* fibers[32];
 };
 
+// The block's shared memory: a heap allocation of exactly its size, so that the address sanitizer detects
+// overruns.
+class SharedMemory {
+ public:
+  explicit SharedMemory(size_t bytes);
+  ~SharedMemory();
+  SharedMemory(const SharedMemory&) = delete;
+  SharedMemory& operator=(const SharedMemory&) = delete;
+  void select() const;  // as that of the running block
+  char* data() const { return static_cast<char*>(memory_); }
+
+ private:
+  static constexpr std::align_val_t kAlignment{1024};
+  void* memory_;
+  size_t bytes_;
+};
+
+struct PlaceInCluster {
+  Cluster* cluster;
+  unsigned rank;
+};
+
 // A worker reuses it for all blocks, so that stacks and buffers are allocated once.
 class Block {
  public:
-  Block() : pool_(fiber_main) {}
+  Block() : pool_(fiber_main) { alone_.start({this}); }
   Block(const Block&) = delete;
   Block& operator=(const Block&) = delete;
 
+  // Runs a block that is a cluster of its own.
   Fault run(const Kernel& kernel, uint64_t number);
+
+  // For the blocks of a larger cluster, which run in turns. begin() returns whether the observer wants the
+  // block; resume() runs it until none of its threads can go on, and returns whether any of them did.
+  bool begin(const Kernel& kernel, uint64_t number, PlaceInCluster place);
+  bool resume();
+  void end();
+  const Fault& fault() const { return fault_; }
+  bool ended() const { return alive_ == 0; }
+  unsigned alive() const { return alive_; }
+  std::string waiting_of_cluster();  // "block (1, 0, 0): ..."
+
+  const PlaceInCluster& place_in_cluster() const { return place_in_cluster_; }
+  char* shared_memory() const { return shared_->data(); }
+  // The accesses that follow are to the shared memory of this block, by a thread of another one or its own.
+  void select_shared_memory() const;
 
   // Called by the running CUDA thread.
   void barrier(Place place);
@@ -71,6 +112,8 @@ class Block {
   // Waits for the 128 threads of the warpgroup; the last one calls run(). In wgmma.cpp.
   void meet_warpgroup(const char* instruction, const void* record, Place place,
                       void (*run)(AsyncState&, Warpgroup&, const void*, const Place&));
+  void wait_for_cluster(Place place);  // at its barrier
+  void end_cluster_barrier() { wake(at_cluster_barrier_); }
   void wake(FiberQueue& fibers);
   Fiber& current() { return *current_; }
   AsyncState& async() { return async_; }
@@ -89,6 +132,7 @@ class Block {
   void record(cudaError_t error, const std::string& what);
   [[noreturn]] void abandon();
   void start(const Kernel& kernel, uint64_t number);
+  void enter();
   void run_threads(Fiber& fiber);
   void start_thread(Fiber& fiber);
   void thread_exits(Fiber& fiber);
@@ -102,6 +146,11 @@ class Block {
   std::string waiting_threads() const;
 
   const Kernel* kernel_ = nullptr;
+  uint3 index_ = {0, 0, 0};  // blockIdx
+  std::optional<SharedMemory> shared_;
+  Observer* observer_ = nullptr;
+  PlaceInCluster place_in_cluster_ = {};
+  Cluster alone_;  // of a block that is in no larger cluster
   unsigned threads_ = 0;
   unsigned started_ = 0;
   unsigned alive_ = 0;
@@ -111,6 +160,7 @@ class Block {
   FiberPool pool_;
   FiberQueue ready_;
 
+  FiberQueue at_cluster_barrier_;
   FiberQueue at_barrier_;
   unsigned at_barrier_count_ = 0;
   int yes_votes_ = 0;
@@ -131,5 +181,17 @@ class Block {
 // The block that this OS thread runs. `what` names the calling device function in the error outside of a
 // kernel.
 Block& running_block(const char* what);
+
+// In this scope the running thread accesses the shared memory of another block of its cluster.
+class OtherSharedMemory {
+ public:
+  OtherSharedMemory(const Block& self, const Block& other) : self_(self) { other.select_shared_memory(); }
+  ~OtherSharedMemory() { self_.select_shared_memory(); }
+  OtherSharedMemory(const OtherSharedMemory&) = delete;
+  OtherSharedMemory& operator=(const OtherSharedMemory&) = delete;
+
+ private:
+  const Block& self_;
+};
 
 }  // namespace simt

@@ -1,4 +1,5 @@
 #include <simt/bulk_copy.h>
+#include <simt/cluster.h>
 #include <simt/observe_async.h>
 #include <simt/shared.h>
 
@@ -69,10 +70,11 @@ void load_box(AsyncState& state, const void* arguments) {
   for_each_part(box.map, box.at, shared_offset(box.shared), part, &to);
 }
 
+// A load to block `at`, whose shared memory is selected.
 template <class Arguments>
-void issue(const char* instruction, void* mbarrier, void (*copy)(AsyncState&, const void*),
+void issue(const char* instruction, Block& at, void* mbarrier, void (*copy)(AsyncState&, const void*),
            const Arguments& arguments, unsigned bytes, const Place& place) {
-  AsyncState& state = running_block(instruction).async();
+  AsyncState& state = at.async();
   static_assert(sizeof(Arguments) <= sizeof(BulkLoad::arguments));
   BulkLoad load;
   std::memcpy(load.arguments, &arguments, sizeof(arguments));
@@ -80,7 +82,23 @@ void issue(const char* instruction, void* mbarrier, void (*copy)(AsyncState&, co
   load.bytes = bytes;
   load.place = place;
   if (state.late()) state.fill(arguments.shared, 0xFF, bytes);
-  issue_load(mbarrier, load, instruction);
+  issue_load(at, mbarrier, load, instruction);
+}
+
+// A load to the blocks whose ranks are bits of `ranks`.
+template <class Arguments>
+void issue_to(uint16_t ranks, const char* instruction, void* mbarrier,
+              void (*copy)(AsyncState&, const void*), Arguments arguments, unsigned bytes, const Place& place) {
+  const Block& self = running_block(instruction);
+  void* const shared = arguments.shared;
+  for (unsigned rank = 0; ranks >> rank != 0; ++rank) {
+    if (!(ranks >> rank & 1)) continue;
+    Block& at = self.place_in_cluster().cluster->reached(rank, instruction, place);
+    arguments.shared = cluster_map(shared, rank, place);
+    void* const done = cluster_map(mbarrier, rank, place);
+    const OtherSharedMemory scope(self, at);
+    issue(instruction, at, done, copy, arguments, bytes, place);
+  }
 }
 
 Box box_of(const char* instruction, const CUtensorMap* map, const int* at, int rank, const void* shared,
@@ -161,7 +179,18 @@ void bulk_load(void* to_shared, const void* from, unsigned bytes, void* mbarrier
 #ifdef SIMT_OBSERVE
   observe(SIMT_PLACE, mbarrier, Line{to_shared, from, bytes});
 #endif
-  issue(kName, mbarrier, load_line, Line{to_shared, from, bytes}, bytes, place);
+  issue(kName, running_block(kName), mbarrier, load_line, Line{to_shared, from, bytes}, bytes, place);
+}
+
+void bulk_load_multicast(void* to_shared, const void* from, unsigned bytes, void* mbarrier, uint16_t ranks,
+                         Place place) {
+  constexpr const char* kName = "cp.async.bulk.multicast::cluster";
+  check_shared(kName, to_shared, bytes, 16, place);
+  check_global(kName, from, bytes, place);
+#ifdef SIMT_OBSERVE
+  observe(SIMT_PLACE, mbarrier, Line{to_shared, from, bytes});
+#endif
+  issue_to(ranks, kName, mbarrier, load_line, Line{to_shared, from, bytes}, bytes, place);
 }
 
 void tensor_load(void* to_shared, const CUtensorMap* map, const int* at, int rank, void* mbarrier,
@@ -171,7 +200,17 @@ void tensor_load(void* to_shared, const CUtensorMap* map, const int* at, int ran
 #ifdef SIMT_OBSERVE
   observe(SIMT_PLACE, mbarrier, box);
 #endif
-  issue(kName, mbarrier, load_box, box, box.map.box_bytes(), place);
+  issue(kName, running_block(kName), mbarrier, load_box, box, box.map.box_bytes(), place);
+}
+
+void tensor_load_multicast(void* to_shared, const CUtensorMap* map, const int* at, int rank, void* mbarrier,
+                           uint16_t ranks, Place place) {
+  constexpr const char* kName = "cp.async.bulk.tensor.multicast::cluster";
+  const Box box = box_of(kName, map, at, rank, to_shared, place);
+#ifdef SIMT_OBSERVE
+  observe(SIMT_PLACE, mbarrier, box);
+#endif
+  issue_to(ranks, kName, mbarrier, load_box, box, box.map.box_bytes(), place);
 }
 
 void bulk_store(void* to, const void* from_shared, unsigned bytes, Place place) {

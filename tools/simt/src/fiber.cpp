@@ -57,8 +57,12 @@ void FiberPool::reserve(size_t needed, size_t wanted) {
 }
 
 void FiberPool::abandon(Fiber& failed) {
-  TsanIgnore ignore;
   failed.in_use = true;  // it may have given itself back before it found no other fiber to run
+  abandon_all();
+}
+
+void FiberPool::abandon_all() {
+  TsanIgnore ignore;
   free_.clear();
   for (size_t i = 0; i < fibers_.size(); ++i) {
     Fiber& fiber = *fibers_[i];
@@ -93,6 +97,7 @@ void FiberPool::prepare(Fiber& fiber, size_t colour) {
   fiber.store_groups = 0;
   fiber.wgmma_groups = 0;
   fiber.wgmma_used = fiber.wgmma_fenced = false;
+  fiber.cluster_arrived = false;
   fiber.address_sanitizer = nullptr;
   fiber.thread_sanitizer = tsan_make_fiber();
   char* top = fiber.stack_begin + fiber.stack_bytes - colour % kColours * kColourBytes;

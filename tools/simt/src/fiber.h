@@ -55,6 +55,8 @@ struct Fiber {
   unsigned store_groups = 0;        // committed
   unsigned wgmma_groups = 0;        // committed
   bool wgmma_used = false, wgmma_fenced = false;
+  bool cluster_arrived = false;  // and has not waited since
+  unsigned cluster_phase = 0;    // in which it arrived
 
   char* stack_begin = nullptr;  // the lowest usable address
   size_t stack_bytes = 0;
@@ -144,6 +146,7 @@ class FiberPool {
 
   // After a fault: resets the fibers in use, and the one that failed, to start with `main` again.
   void abandon(Fiber& failed);
+  void abandon_all();
 
  private:
   Fiber& make();

@@ -1,5 +1,6 @@
 #include "mbarrier.h"
 
+#include <simt/cluster.h>
 #include <simt/mbarrier.h>
 
 #include <cstring>
@@ -95,8 +96,8 @@ void complete_phase(Block& block, MbarrierUse& use) {
   block.wake(use.waiting);
 }
 
-void arrive(const char* name, void* barrier, unsigned bytes, const Place& place, const void* instruction) {
-  Block& block = running_block(name);
+void arrive(const char* name, Block& block, void* barrier, unsigned bytes, const Place& place,
+            const void* instruction) {
   MbarrierState state = checked_state(name, barrier, place);
   observe_word(instruction, barrier, AccessKind::atomic);
   MbarrierUse& use = block.async().use_of(barrier);
@@ -117,8 +118,7 @@ void arrive(const char* name, void* barrier, unsigned bytes, const Place& place,
 
 }  // namespace
 
-void issue_load(void* barrier, const BulkLoad& load, const char* instruction) {
-  Block& block = running_block(instruction);
+void issue_load(Block& block, void* barrier, const BulkLoad& load, const char* instruction) {
   MbarrierState state = checked_state(instruction, barrier, load.place);
   MbarrierUse& use = block.async().use_of(barrier);
   if (block.async().late()) {
@@ -173,10 +173,23 @@ void mbarrier_invalidate(void* barrier, Place place) {
   observe_word(SIMT_PLACE, barrier, AccessKind::store);
 }
 
-void mbarrier_arrive(void* barrier, Place place) { arrive("mbarrier.arrive", barrier, 0, place, SIMT_PLACE); }
+void mbarrier_arrive(void* barrier, Place place) {
+  constexpr const char* kName = "mbarrier.arrive";
+  arrive(kName, running_block(kName), barrier, 0, place, SIMT_PLACE);
+}
 
 void mbarrier_arrive_expect_tx(void* barrier, unsigned bytes, Place place) {
-  arrive("mbarrier.arrive.expect_tx", barrier, bytes, place, SIMT_PLACE);
+  constexpr const char* kName = "mbarrier.arrive.expect_tx";
+  arrive(kName, running_block(kName), barrier, bytes, place, SIMT_PLACE);
+}
+
+void cluster_arrive_at(void* barrier, unsigned rank, Place place) {
+  constexpr const char* kName = "mbarrier.arrive.shared::cluster";
+  const Block& self = running_block(kName);
+  void* const there = cluster_map(barrier, rank, place);
+  Block& other = self.place_in_cluster().cluster->reached(rank, kName, place);
+  const OtherSharedMemory scope(self, other);
+  arrive(kName, other, there, 0, place, SIMT_PLACE);
 }
 
 void mbarrier_wait(void* barrier, unsigned parity, Place place) {

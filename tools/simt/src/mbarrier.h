@@ -4,6 +4,8 @@
 
 namespace simt {
 
+class Block;
+
 // The 8 bytes of an mbarrier. Fresh memory (all bits set) and zeros are not barriers.
 struct MbarrierState {
   static constexpr unsigned kInitialized = 2;
@@ -17,7 +19,8 @@ struct MbarrierState {
 };
 static_assert(sizeof(MbarrierState) == 8);
 
-// Issues a copy of load.bytes bytes that completes on `barrier`: now, or in late mode when a wait succeeds.
-void issue_load(void* barrier, const BulkLoad& load, const char* instruction);
+// Issues a copy of load.bytes bytes that completes on `barrier` of block `at`: now, or in late mode when a wait
+// succeeds.
+void issue_load(Block& at, void* barrier, const BulkLoad& load, const char* instruction);
 
 }  // namespace simt

@@ -45,6 +45,7 @@ cudaDeviceProp properties_of(const Runtime& runtime, int device) {
   p.concurrentKernels = 1;
   p.pciDeviceID = device;
   p.asyncEngineCount = 1;
+  p.clusterLaunch = p.major >= 9;
   p.unifiedAddressing = 1;
   p.memoryBusWidth = 64;
   p.l2CacheSize = 1 << 20;

@@ -16,6 +16,7 @@ namespace simt {
 struct Kernel {
   dim3 grid;
   dim3 block;
+  dim3 cluster = {1, 1, 1};  // in blocks; divides the grid
   size_t shared_bytes = 0;
   int device = 0;
   const void* function = nullptr;
@@ -34,6 +35,9 @@ struct Fault {
 // Runs block `block` (linear index, x fastest, then y, then z) of `kernel` on the calling OS thread, to its
 // end.
 Fault run_block(const Kernel& kernel, uint64_t block);
+
+// Runs all blocks of cluster `cluster`, which are numbered as blocks are.
+Fault run_cluster(const Kernel& kernel, uint64_t cluster);
 
 // Every worker calls this after its last block of `kernel`. The thread sanitizer treats a worker and the
 // blocks that it runs as unordered; this call makes the blocks' writes visible to the worker.

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <deque>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -132,14 +133,17 @@ struct BlockCounts {
 // Of the current block; set by begin_block(), so that the hot functions need no check for initialisation.
 thread_local constinit BlockCounts* block = nullptr;
 
-BlockCounts& counts_of_worker() {
-  thread_local BlockCounts counts;
-  return counts;
-}
+// Of the blocks of the worker's cluster.
+thread_local std::deque<BlockCounts> counts_of_worker;
 
 class Profiler final : public Observer {
  public:
   explicit Profiler(const ProfileOptions& options) : options_(options) {}
+
+  void select_block(unsigned rank) override {
+    while (counts_of_worker.size() <= rank) counts_of_worker.emplace_back();
+    block = &counts_of_worker[rank];
+  }
 
   bool begin_block(const Kernel& kernel, uint64_t number) override {
     std::lock_guard lock(mutex_);
@@ -150,7 +154,6 @@ class Profiler final : public Observer {
       return false;
     }
     ++launch.entry->profile.observed_blocks;
-    block = &counts_of_worker();
     block->launch = &launch;
     kernel_ = &kernel;
     block->shared_begin = reinterpret_cast<uintptr_t>(detail::shared_begin);

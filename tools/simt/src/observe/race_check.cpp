@@ -50,6 +50,7 @@ void RaceCheck::begin_operation(const IssuedOperation& operation) {
 }
 
 bool RaceCheck::begin_block(const Kernel& kernel, uint64_t number) {
+  if (kernel.cluster.x * kernel.cluster.y * kernel.cluster.z > 1) return false;  // clusters are not checked
   mutex_.lock();
   if (detail::running_operation) {
     begin_operation(*detail::running_operation);
