@@ -50,8 +50,8 @@ __global__ void tensor_load_multicast_4(unsigned to, const CUtensorMap* map, int
                                         unsigned barrier, unsigned short ranks) {
   ptx::tensor_load_multicast(shared_at(to), *map, {x, y, z, u}, barrier_at(barrier), ranks);
 }
-__global__ void tensor_load_multicast_5(unsigned to, const CUtensorMap* map, int x, int y, int z, int u, int v,
-                                        unsigned barrier, unsigned short ranks) {
+__global__ void tensor_load_multicast_5(unsigned to, const CUtensorMap* map, int x, int y, int z, int u,
+                                        int v, unsigned barrier, unsigned short ranks) {
   ptx::tensor_load_multicast(shared_at(to), *map, {x, y, z, u, v}, barrier_at(barrier), ranks);
 }
 

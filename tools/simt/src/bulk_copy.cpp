@@ -87,8 +87,8 @@ void issue(const char* instruction, Block& at, void* mbarrier, void (*copy)(Asyn
 
 // A load to the blocks whose ranks are bits of `ranks`.
 template <class Arguments>
-void issue_to(uint16_t ranks, const char* instruction, void* mbarrier,
-              void (*copy)(AsyncState&, const void*), Arguments arguments, unsigned bytes, const Place& place) {
+void issue_to(uint16_t ranks, const char* instruction, void* mbarrier, void (*copy)(AsyncState&, const void*),
+              Arguments arguments, unsigned bytes, const Place& place) {
   const Block& self = running_block(instruction);
   void* const shared = arguments.shared;
   for (unsigned rank = 0; ranks >> rank != 0; ++rank) {

@@ -2,6 +2,7 @@
 
 #include <simt/cluster.h>
 #include <simt/kernel.h>
+#include <simt/settings.h>
 #include <simt/shared.h>
 
 #include <algorithm>
@@ -82,11 +83,15 @@ uint64_t block_number(const Kernel& kernel, uint64_t number, unsigned rank) {
   return x + grid.x * (y + grid.y * z);
 }
 
-// Runs the blocks in turns, each until none of its threads can go on. Returns the fault of one of them.
-Fault run_in_turns(const Kernel& kernel, const std::vector<Block*>& blocks) {
+// Runs the blocks in turns, each until none of its threads can go on. With a seed the order of each round is
+// drawn. Returns the fault of one of them.
+Fault run_in_turns(const Kernel& kernel, uint64_t number, std::vector<Block*> blocks) {
+  const auto seed = settings().seed;
+  Random random(seed ? *seed ^ Random(kernel.sequence ^ number << 32).next() : 0);
   for (bool progress = true; progress;) {
     progress = false;
     bool all_ended = true;
+    if (seed) random.shuffle(blocks);
     for (Block* block : blocks) {
       if (block->resume()) progress = true;
       if (Fault fault = block->fault(); fault.error != cudaSuccess) return fault;
@@ -115,7 +120,7 @@ Fault run_cluster(const Kernel& kernel, uint64_t number) {
   for (unsigned rank = 0; rank < blocks.size(); ++rank)
     if (blocks[rank]->begin(kernel, block_number(kernel, number, rank), {&cluster, rank})) observed = true;
   Fault fault;
-  if (observed) fault = run_in_turns(kernel, blocks);
+  if (observed) fault = run_in_turns(kernel, number, blocks);
   for (Block* block : blocks) block->end();
   return fault;
 }
