@@ -55,8 +55,10 @@ Status check_wgmma_operands(const char* name, const ProductFacts& product) {
 }
 
 std::span<const WgmmaTileFacts> wgmma_tile_facts() {
-  static constexpr WgmmaTileFacts kTiles[] = {
-      {"128x256", 128, 256, 1, false}, {"192x192", 192, 192, 0.98, false}, {"128x128", 128, 128, 0.85, true}};
+  static constexpr WgmmaTileFacts kTiles[] = {{"128x256", 128, 256, 1, 1, false},
+                                              {"192x192", 192, 192, 1, 0.98, false},
+                                              {"128x128", 128, 128, 1, 0.85, true},
+                                              {"2 of 128x256", 256, 256, 2, 1.04, false}};
   return kTiles;
 }
 
@@ -82,8 +84,8 @@ GemmPlan choose_gemm_plan(const ProductFacts& product, const DeviceFacts& device
   for (size_t i = 0; i < wgmma_tile_facts().size(); ++i) {
     const WgmmaTileFacts& tile = wgmma_tile_facts()[i];
     if (product.math == Math::tf32x3 && !tile.tf32x3) continue;
-    const double time =
-        estimated_time(product.shape, splits, tile.m, tile.n, tile.efficiency, multiprocessors);
+    const double time = estimated_time(product.shape, splits, tile.m, tile.n, tile.blocks * tile.efficiency,
+                                       std::max(1, multiprocessors / tile.blocks));
     if (!(time < least)) continue;
     least = time;
     plan.kernel = GemmPlan::Kernel::persistent;

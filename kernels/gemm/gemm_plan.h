@@ -66,16 +66,18 @@ Obstacle wgmma_obstacle(const ProductFacts& product);
 // element of a and b is read.
 Status check_wgmma_operands(const char* name, const ProductFacts& product);
 
-// The tiles of gemm_tc_07_persistent: rows, columns, and the speed of the multiply-adds of a full tile
-// relative to the best of the tiles. The speeds are estimates, from the bytes of shared memory that a product
-// reads.
+// The tiles of gemm_tc_07_persistent and, by pairs of blocks, of gemm_tc_08_clusters: rows, columns, and the
+// speed of the multiply-adds of a full tile relative to 128x256. The speeds of single blocks are estimates,
+// from the bytes of shared memory that a product reads. That of pairs is 734 to 704 TFLOP/s, of a kernel with
+// these tiles at 4096 x 4096 x 4096 on an H100 (github.com/pranjalssh/fast.cu).
 struct WgmmaTileFacts {
   const char* name;
   int m, n;
+  int blocks;  // that compute it
   double efficiency;
   bool tf32x3;  // whether there is a kernel for it: its two sums fit into the registers only of small tiles
 };
-enum class WgmmaTileId { k128x256, k192x192, k128x128 };
+enum class WgmmaTileId { k128x256, k192x192, k128x128, kPairOf128x256 };
 std::span<const WgmmaTileFacts> wgmma_tile_facts();
 
 struct GemmPlan {
@@ -87,7 +89,7 @@ struct GemmPlan {
 std::ostream& operator<<(std::ostream& out, const GemmPlan& plan);
 
 // The kernel and the tile with the least estimated time, as choose_tile() estimates it. `persistent`
-// (gemm_tc_07_persistent) needs device.wgmma, a 16-bit type, Math::tf32 or tf32x3, and a product without an
+// (gemm_tc_07_persistent, gemm_tc_08_clusters) needs device.wgmma, a 16-bit type, Math::tf32 or tf32x3, and a product without an
 // obstacle.
 GemmPlan choose_gemm_plan(const ProductFacts& product, const DeviceFacts& device);
 

@@ -5,8 +5,7 @@
 //            and split-K, as gemm() chooses them (gemm_plan.h).
 // Builds on: gemm_tc_06_warp_roles. The kernel is in gemm_tc_07_persistent.cuh.
 // Limit now: the stores, during which both consumers are idle.
-// Next:      two consumers with a tile each, so that one stores while the other multiplies; clusters,
-//            which load a k-tile once for two blocks.
+// Next:      gemm_tc_08_clusters: a k-tile that two blocks need is loaded once for both.
 #include <rondo/kernels/gemm/gemm_tc_07_persistent.h>
 #include <rondo/kernels/gemm/tensor_rung.h>
 #include <rondo/kernels/gemm/tensor_rungs.h>

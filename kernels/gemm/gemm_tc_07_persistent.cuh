@@ -15,14 +15,17 @@ struct TileGrid {
   __host__ __device__ int64_t size() const { return m * n * parts; }
 };
 
-// Calls compute(TileWork) for each tile of the block.
-template <class Tile, class T, class Compute>
+// Calls compute(TileWork) for each tile of the block. Clusters of kBlocks blocks compute as many tiles, one
+// below the other, in one step: `tiles` are counted in steps.
+template <class Tile, int kBlocks = 1, class T, class Compute>
 __device__ __forceinline__ void for_each_tile(const RolesParameters<T>& p, const TileGrid& tiles,
                                               const Compute& compute) {
-  for (int64_t number = blockIdx.x; number < tiles.size(); number += gridDim.x) {
+  const unsigned rank = blockIdx.x % kBlocks;
+  for (int64_t number = blockIdx.x / kBlocks; number < tiles.size(); number += gridDim.x / kBlocks) {
     const int64_t part = number / (tiles.m * tiles.n);
-    const TilePosition tile = tile_position(number - part * tiles.m * tiles.n, tiles.m, tiles.n);
-    compute(tile_work<Tile>(p, tile.m, tile.n, part));
+    const TilePosition tile =
+        tile_position(number - part * tiles.m * tiles.n, tiles.m, tiles.n, kBandRows / kBlocks);
+    compute(tile_work<Tile>(p, tile.m * kBlocks + rank, tile.n, part));
   }
 }
 
@@ -49,21 +52,23 @@ __global__ __launch_bounds__(Tile::kThreads, 1) void gemm_tc_07_persistent_kerne
   });
 }
 
-// Calls launch_kernel(LaunchShape, RolesParameters, TileGrid) for a block per multiprocessor, and adds the
-// parts of k.
-template <class Tile, class T, class C, class LaunchKernel>
+// Calls launch_kernel(LaunchShape, RolesParameters, TileGrid) for a block per multiprocessor, in clusters of
+// kBlocks, and adds the parts of k.
+template <class Tile, int kBlocks = 1, class T, class C, class LaunchKernel>
 Status launch_blocks(const GemmArgumentsOf<T, C>& g, const GemmConfig& config, Workspace workspace,
                      cudaStream_t stream, const LaunchKernel& launch_kernel) {
   if (g.m == 0 || g.n == 0) return {};
   RolesParameters<T> p = {};
-  RONDO_RETURN_IF_ERROR(roles_parameters<Tile>(&p, g, config, workspace));
+  RONDO_RETURN_IF_ERROR((roles_parameters<Tile, Tile::kN / kBlocks>(&p, g, config, workspace)));
   int device = 0, multiprocessors = 0;
   RONDO_CUDA(cudaGetDevice(&device));
   RONDO_CUDA(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device));
-  const TileGrid tiles = {ceil_div<int64_t>(g.m, Tile::kM), p.product.tiles_n, config.splits};
-  const LaunchShape shape = {.grid_x = std::min<int64_t>(tiles.size(), multiprocessors),
+  const TileGrid tiles = {ceil_div<int64_t>(g.m, Tile::kM * kBlocks), p.product.tiles_n, config.splits};
+  const int64_t clusters = std::min<int64_t>(tiles.size(), std::max(1, multiprocessors / kBlocks));
+  const LaunchShape shape = {.grid_x = kBlocks * clusters,
                              .block_x = Tile::kThreads,
-                             .shared_bytes = sizeof(RolesShared<Tile>)};
+                             .shared_bytes = sizeof(RolesShared<Tile>),
+                             .cluster_x = kBlocks};
   RONDO_RETURN_IF_ERROR(launch_kernel(shape, p, tiles));
   return config.splits > 1 ? sum_partials(p.product.partials, g.c, g.c_stride, 1, gemm_epilogue(g), stream)
                            : Status();
@@ -80,20 +85,6 @@ Status launch_persistent_with(const char* name, const GemmArgumentsOf<T, C>& g, 
           return launch(name, shape, stream, gemm_tc_07_persistent_kernel<Tile, OrderA, OrderB>, p, tiles);
         });
       });
-}
-
-template <class T, class C>
-Status launch_gemm_persistent(const char* name, WgmmaTileId tile, const GemmArgumentsOf<T, C>& g,
-                              const GemmConfig& config, Workspace workspace, cudaStream_t stream) {
-  switch (tile) {
-    case WgmmaTileId::k128x256:
-      return launch_persistent_with<RolesTile<T, 128, 256, 2, 4>>(name, g, config, workspace, stream);
-    case WgmmaTileId::k192x192:
-      return launch_persistent_with<RolesTile<T, 192, 192, 3, 4>>(name, g, config, workspace, stream);
-    case WgmmaTileId::k128x128:
-      break;
-  }
-  return launch_persistent_with<RolesTile<T, 128, 128, 2, 6>>(name, g, config, workspace, stream);
 }
 
 }  // namespace rondo

@@ -21,6 +21,8 @@ std::span<const TensorRung> tensor_rungs() {
                  gemm_tc_06_warp_roles, true),
       RONDO_RUNG("tc_07_persistent", "a block computes many tiles, and loads for the next while it stores",
                  gemm_tc_07_persistent, true),
+      RONDO_RUNG("tc_08_clusters", "two blocks load the columns that both need once, by multicast",
+                 gemm_tc_08_clusters, true),
   };
 #undef RONDO_RUNG
   return kRungs;

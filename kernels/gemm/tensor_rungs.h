@@ -22,6 +22,7 @@ RONDO_TENSOR_RUNG(gemm_tc_04_pipelined);
 RONDO_TENSOR_RUNG(gemm_tc_05_wgmma);
 RONDO_TENSOR_RUNG(gemm_tc_06_warp_roles);
 RONDO_TENSOR_RUNG(gemm_tc_07_persistent);
+RONDO_TENSOR_RUNG(gemm_tc_08_clusters);
 #undef RONDO_TENSOR_RUNG
 
 struct TensorRung {

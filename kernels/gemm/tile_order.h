@@ -18,9 +18,10 @@ struct TilePosition {
 };
 
 // Each of the tiles_m * tiles_n tiles has one number. The last band may have fewer rows.
-__host__ __device__ constexpr TilePosition tile_position(int64_t number, int64_t tiles_m, int64_t tiles_n) {
-  const int64_t first = number / (kBandRows * tiles_n) * kBandRows;
-  const int64_t rows = tiles_m - first < kBandRows ? tiles_m - first : kBandRows;
+__host__ __device__ constexpr TilePosition tile_position(int64_t number, int64_t tiles_m, int64_t tiles_n,
+                                                         int64_t band_rows = kBandRows) {
+  const int64_t first = number / (band_rows * tiles_n) * band_rows;
+  const int64_t rows = tiles_m - first < band_rows ? tiles_m - first : band_rows;
   const int64_t in_band = number - first * tiles_n;
   return {first + in_band % rows, in_band / rows};
 }

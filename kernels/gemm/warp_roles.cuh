@@ -1,4 +1,4 @@
-// The two roles of the warps of gemm_tc_06_warp_roles and gemm_tc_07_persistent.
+// The two roles of the warps of gemm_tc_06_warp_roles and the rungs after it.
 //
 // Between them is a ring of stages, with two mbarriers for each. `full` completes a phase when the bytes of a
 // k-tile have arrived; `empty` when every consumer warp is done with it.
@@ -33,8 +33,8 @@ struct RolesParameters {
   PipelinedParameters<T> product;
 };
 
-// The parameters of a kernel with tiles of kM x kN.
-template <class Tile, class T, class C>
+// The parameters of a kernel with tiles of kM x kN, whose blocks load kLoadedN columns of B at a time.
+template <class Tile, int kLoadedN = Tile::kN, class T, class C>
 Status roles_parameters(RolesParameters<T>* p, const GemmArgumentsOf<T, C>& g, const GemmConfig& config,
                         Workspace workspace) {
   p->product = pipelined_parameters(g, config, workspace);
@@ -42,7 +42,7 @@ Status roles_parameters(RolesParameters<T>* p, const GemmArgumentsOf<T, C>& g, c
   if (g.k == 0) return {};
   const ProductFacts facts = facts_of(g);
   RONDO_RETURN_IF_ERROR(make_operand_map<Tile>(&p->a, facts.a.order, g.a, g.m, g.k, g.a_stride, Tile::kM));
-  return make_operand_map<Tile>(&p->b, facts.b.order, g.b, g.n, g.k, g.b_stride, Tile::kN);
+  return make_operand_map<Tile>(&p->b, facts.b.order, g.b, g.n, g.k, g.b_stride, kLoadedN);
 }
 
 // The results that a block computes: from row m and column n on, the sum over k from k_begin to k_end.
@@ -63,14 +63,15 @@ __device__ __forceinline__ int64_t k_tiles_of(const TileWork& work) {
   return ceil_div<int64_t>(work.k_end - work.k_begin, Tile::kK);
 }
 
-// One thread initializes the barriers of the ring; then the block passes a barrier.
+// One thread initializes the barriers of the ring; then the block passes a barrier. The consumers of `blocks`
+// blocks release each stage.
 template <class Tile>
-__device__ __forceinline__ void init_ring(WgmmaShared<Tile>& shared) {
+__device__ __forceinline__ void init_ring(WgmmaShared<Tile>& shared, int blocks = 1) {
   if (threadIdx.x == 0) {
     RONDO_UNROLL
     for (int stage = 0; stage < Tile::kStages; ++stage) {
       ptx::mbarrier_init(&shared.full[stage], 1);
-      ptx::mbarrier_init(&shared.empty[stage], 4 * Tile::kGroups);  // a thread of each consumer warp
+      ptx::mbarrier_init(&shared.empty[stage], blocks * 4 * Tile::kGroups);  // a thread of each consumer warp
     }
     ptx::mbarrier_init_fence();
   }
@@ -95,23 +96,31 @@ __device__ __forceinline__ void release_stage(WgmmaShared<Tile>& shared, int sta
 }
 
 // The role of the consumer warpgroups: each multiplies its rows of the next `k_tiles` k-tiles. The products
-// of a k-tile run while those of the next are issued, so a stage is released one k-tile later.
-template <class Tile, Order OrderA, Order OrderB>
+// of a k-tile run while those of the next are issued, so a stage is released one k-tile later, by
+// release(stage).
+template <class Tile, Order OrderA, Order OrderB, class Release>
 __device__ __forceinline__ void consume(WgmmaSums<Tile>& sums, WgmmaShared<Tile>& shared,
-                                        RingPosition<Tile::kStages>& at, int64_t k_tiles, int group) {
+                                        RingPosition<Tile::kStages>& at, int64_t k_tiles, int group,
+                                        const Release& release) {
   set_zero(sums);
   int before = -1;
   for (; k_tiles > 0; --k_tiles) {
     ptx::mbarrier_wait(&shared.full[at.stage], at.parity);
     multiply_k_tile<Tile, OrderA, OrderB>(sums, shared.a[at.stage], shared.b[at.stage], group);
     ptx::wgmma_wait<1>();
-    if (before >= 0) release_stage(shared, before);
+    if (before >= 0) release(before);
     before = at.stage;
     at.advance();
   }
   ptx::wgmma_wait<0>();
   pin(sums);
-  if (before >= 0) release_stage(shared, before);
+  if (before >= 0) release(before);
+}
+template <class Tile, Order OrderA, Order OrderB>
+__device__ __forceinline__ void consume(WgmmaSums<Tile>& sums, WgmmaShared<Tile>& shared,
+                                        RingPosition<Tile::kStages>& at, int64_t k_tiles, int group) {
+  consume<Tile, OrderA, OrderB>(sums, shared, at, k_tiles, group,
+                                [&](int stage) { release_stage(shared, stage); });
 }
 
 // Calls store(row, column, Vec<4>) for the results of a consumer warpgroup.

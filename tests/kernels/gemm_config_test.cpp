@@ -187,10 +187,13 @@ TEST(GemmPlan, OnlyDevicesWithWgmmaUseIt) {
 
 TEST(GemmPlan, TheTileSuitsTheShape) {
   const auto text = [](int64_t m, int64_t n, int64_t k) { return plan_text(product_of({m, n, k}), kH100); };
-  EXPECT_EQ(text(4096, 4096, 4096), "persistent: tile 128x256, 1 part of k = 4096");
+  EXPECT_EQ(text(4096, 4096, 4096), "persistent: tile 2 of 128x256, 1 part of k = 4096");
   // 2056 columns leave an eighth of the ninth tile of 256 columns unused, and 396 tiles of 192 x 192 are
   // three for each multiprocessor.
   EXPECT_EQ(text(6912, 2056, 2056), "persistent: tile 192x192, 1 part of k = 2112");
+  // 11 rows of tiles: the last one would have a block without rows beside it, and 72 pairs of blocks would
+  // compute them in two rounds.
+  EXPECT_EQ(text(1408, 3072, 4096), "persistent: tile 128x256, 1 part of k = 4096");
   EXPECT_EQ(text(2048, 1024, 1024), "persistent: tile 128x128, 1 part of k = 1024");
   // Few results: more multiprocessors have work with small tiles.
   EXPECT_EQ(text(512, 512, 512), "pipelined: tile 64x64 bf16, 2 parts of k = 256");
@@ -200,10 +203,10 @@ TEST(GemmPlan, TheTileSuitsTheShape) {
 // Each tile has one number, and consecutive tiles share rows and columns.
 TEST(TileOrder, EveryTileHasOneNumber) {
   for (const int64_t m : {1, 2, 15, 16, 17, 31, 32, 40})
-    for (const int64_t n : {1, 2, 7, 33}) {
+    for (const auto& [n, band] : {std::pair(1, 16), std::pair(2, 16), std::pair(7, 8), std::pair(33, 16)}) {
       std::vector<int> seen(static_cast<size_t>(m * n));
       for (int64_t number = 0; number < m * n; ++number) {
-        const TilePosition at = tile_position(number, m, n);
+        const TilePosition at = tile_position(number, m, n, band);
         ASSERT_TRUE(at.m >= 0 && at.m < m && at.n >= 0 && at.n < n) << number << " of " << m << " x " << n;
         ASSERT_EQ(seen[static_cast<size_t>(at.m * n + at.n)]++, 0) << number << " of " << m << " x " << n;
       }
@@ -226,7 +229,7 @@ TEST(GemmPlan, FloatsAreForWgmmaWithTf32AndTf32x3) {
   };
   const GemmShape large = {4096, 4096, 4096};
   EXPECT_EQ(text(Math::fp32, large).find("pipelined"), 0u);
-  EXPECT_EQ(text(Math::tf32, large), "persistent: tile 128x256, 1 part of k = 4096");
+  EXPECT_EQ(text(Math::tf32, large), "persistent: tile 2 of 128x256, 1 part of k = 4096");
   // tf32x3 has one tile, also where another one is faster for tf32.
   EXPECT_EQ(text(Math::tf32x3, large), "persistent: tile 128x128, 1 part of k = 4096");
   EXPECT_EQ(text(Math::tf32x3, {6912, 2056, 2056}), "persistent: tile 128x128, 1 part of k = 2112");

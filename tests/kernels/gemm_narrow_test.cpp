@@ -213,10 +213,12 @@ TYPED_TEST(GemmNarrow, RungsOfTheLadder) {
   }
 }
 
-// The tiles of gemm_tc_07_persistent that gemm() chooses from, with and without parts of k.
+// The tiles of the persistent rungs that gemm() chooses from, with and without parts of k. The tiles of a pair
+// of blocks have 256 rows: one has a second block without rows, one without parts of its rows, one is full.
 TYPED_TEST(GemmNarrow, PersistentTiles) {
   if (!check_wgmma("").ok()) GTEST_SKIP() << "the device has no wgmma";
-  for (const GemmShape& shape : {GemmShape{129, 264, 200}, GemmShape{70, 61, 1001}})
+  for (const GemmShape& shape :
+       {GemmShape{129, 264, 200}, GemmShape{70, 61, 1001}, GemmShape{600, 320, 80}})
     for (size_t tile = 0; tile < wgmma_tile_facts().size(); ++tile)
       for (const bool transpose_a : {false, true})
         for (const bool transpose_b : {false, true}) {
@@ -234,7 +236,7 @@ TYPED_TEST(GemmNarrow, PersistentTiles) {
         }
 }
 
-// A product that is large enough for the tiles of gemm_tc_07_persistent on any device with wgmma, and
+// A product that is large enough for the tiles of the persistent rungs on any device with wgmma, and
 // operands that they do not take.
 TYPED_TEST(GemmNarrow, LargeProducts) {
   SKIP_WITHOUT_SUPPORT();

@@ -67,7 +67,8 @@ std::vector<float> with_gaps(std::vector<float> values, int64_t cols, int64_t st
 // The rungs of wgmma take only what tensor maps describe, and tf32 only along k. Said here a second time.
 bool uses_wgmma(const GemmVariant& variant) {
   const std::string id = variant.id;
-  return id.starts_with("tc_05") || id.starts_with("tc_06") || id.starts_with("tc_07");
+  return id.starts_with("tc_05") || id.starts_with("tc_06") || id.starts_with("tc_07") ||
+         id.starts_with("tc_08");
 }
 bool wgmma_takes(const Problem& p, const float* a, const float* b) {
   if (p.shape.m * p.shape.n * p.shape.k == 0 || p.options.alpha == 0) return true;
@@ -289,7 +290,7 @@ Status with_math(MatrixView<float> c, MatrixView<const float> a, MatrixView<cons
 }
 constexpr Status (*kGemm)(MatrixView<float>, MatrixView<const float>, MatrixView<const float>,
                           const GemmOptions&, Workspace, cudaStream_t) = gemm;
-// The tiles of gemm_tc_07_persistent that gemm() chooses from, with the parts of k that it chooses.
+// The tiles of the persistent rungs that gemm() chooses from, with the parts of k that it chooses.
 template <WgmmaTileId tile, Math math = Math::tf32>
 Status with_persistent_tile(MatrixView<float> c, MatrixView<const float> a, MatrixView<const float> b,
                             const GemmOptions& options, Workspace workspace, cudaStream_t stream) {
@@ -317,6 +318,8 @@ const GemmVariant kTensorVariants[] = {
     {"tc_07_192x192_tf32", "", with_persistent_tile<WgmmaTileId::k192x192>},
     {"tc_07_128x128_tf32", "", with_persistent_tile<WgmmaTileId::k128x128>},
     {"tc_07_128x128_tf32x3", "", kPersistentTf32x3},
+    {"tc_08_tf32", "", with_math<gemm_tc_08_clusters<float>, Math::tf32>},
+    {"tc_08_2_of_128x256_tf32", "", with_persistent_tile<WgmmaTileId::kPairOf128x256>},
     {"gemm_tf32", "", with_math<kGemm, Math::tf32>},
     {"gemm_tf32x3", "", with_math<kGemm, Math::tf32x3>},
 };

@@ -138,7 +138,7 @@ TEST_F(Profile, TensorRungsCountTheirProducts) {
 // KB.
 TEST_F(Profile, WgmmaRungsCountTheirProductsAndCopies) {
   for (const DType type : {DType::float32, DType::bfloat16, DType::float16})
-    for (const char* rung : {"tc_05_wgmma", "tc_06_warp_roles", "tc_07_persistent"}) {
+    for (const char* rung : {"tc_05_wgmma", "tc_06_warp_roles", "tc_07_persistent", "tc_08_clusters"}) {
       SCOPED_TRACE(concat(name_of(type), ", ", rung));
       ProfileArguments arguments = gemm_arguments(128, rung);
       arguments.type = type;
