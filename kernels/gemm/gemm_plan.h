@@ -89,8 +89,8 @@ struct GemmPlan {
 std::ostream& operator<<(std::ostream& out, const GemmPlan& plan);
 
 // The kernel and the tile with the least estimated time, as choose_tile() estimates it. `persistent`
-// (gemm_tc_07_persistent, gemm_tc_08_clusters) needs device.wgmma, a 16-bit type, Math::tf32 or tf32x3, and a product without an
-// obstacle.
+// (gemm_tc_07_persistent, gemm_tc_08_clusters) needs device.wgmma, a 16-bit type, Math::tf32 or tf32x3, and a
+// product without an obstacle.
 GemmPlan choose_gemm_plan(const ProductFacts& product, const DeviceFacts& device);
 
 }  // namespace rondo

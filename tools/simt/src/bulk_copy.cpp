@@ -3,6 +3,7 @@
 #include <simt/observe_async.h>
 #include <simt/shared.h>
 
+#include <bit>
 #include <cstring>
 #include <string>
 
@@ -114,21 +115,29 @@ Box box_of(const char* instruction, const CUtensorMap* map, const int* at, int r
 #ifdef SIMT_OBSERVE
 #define SIMT_PLACE __builtin_extract_return_addr(__builtin_return_address(0))
 
-void observe(const void* place, const void* mbarrier, const Line& line) {
-  for (unsigned done = 0; done < line.bytes; done += 16)
-    detail::observe_bulk_load(place, mbarrier, static_cast<const char*>(line.shared) + done,
-                              static_cast<const char*>(line.global) + done, 16, done / 16);
+// A copy to several blocks is read once, and stored once for each of them.
+void observe(const void* place, const void* mbarrier, const Line& line, int blocks = 1) {
+  for (int block = 0; block < blocks; ++block)
+    for (unsigned done = 0; done < line.bytes; done += 16)
+      detail::observe_bulk_load(place, mbarrier, static_cast<const char*>(line.shared) + done,
+                                block == 0 ? static_cast<const char*>(line.global) + done : nullptr, 16,
+                                done / 16);
 }
-void observe(const void* place, const void* mbarrier, const Box& box) {
+void observe(const void* place, const void* mbarrier, const Box& box, int blocks = 1) {
   struct Parts {
     const void *place, *mbarrier;
+    bool reads;
     unsigned count = 0;
-  } parts{place, mbarrier};
+  };
   const auto part = [](void* user, const BoxPart& p) {
     Parts& all = *static_cast<Parts*>(user);
-    detail::observe_bulk_load(all.place, all.mbarrier, shared_at(p.shared), p.global, p.bytes, all.count++);
+    detail::observe_bulk_load(all.place, all.mbarrier, shared_at(p.shared), all.reads ? p.global : nullptr,
+                              p.bytes, all.count++);
   };
-  for_each_part(box.map, box.at, shared_offset(box.shared), part, &parts);
+  for (int block = 0; block < blocks; ++block) {
+    Parts parts{place, mbarrier, block == 0};
+    for_each_part(box.map, box.at, shared_offset(box.shared), part, &parts);
+  }
 }
 #endif
 
@@ -188,7 +197,7 @@ void bulk_load_multicast(void* to_shared, const void* from, unsigned bytes, void
   check_shared(kName, to_shared, bytes, 16, place);
   check_global(kName, from, bytes, place);
 #ifdef SIMT_OBSERVE
-  observe(SIMT_PLACE, mbarrier, Line{to_shared, from, bytes});
+  observe(SIMT_PLACE, mbarrier, Line{to_shared, from, bytes}, std::popcount(ranks));
 #endif
   issue_to(ranks, kName, mbarrier, load_line, Line{to_shared, from, bytes}, bytes, place);
 }
@@ -208,7 +217,7 @@ void tensor_load_multicast(void* to_shared, const CUtensorMap* map, const int* a
   constexpr const char* kName = "cp.async.bulk.tensor.multicast::cluster";
   const Box box = box_of(kName, map, at, rank, to_shared, place);
 #ifdef SIMT_OBSERVE
-  observe(SIMT_PLACE, mbarrier, box);
+  observe(SIMT_PLACE, mbarrier, box, std::popcount(ranks));
 #endif
   issue_to(ranks, kName, mbarrier, load_box, box, box.map.box_bytes(), place);
 }
