@@ -4,8 +4,8 @@
 //            lets blocks that run at the same time read the same rows and columns from L2. Tiles by shape,
 //            and split-K, as gemm() chooses them (gemm_plan.h).
 // Builds on: gemm_tc_06_warp_roles. The kernel is in gemm_tc_07_persistent.cuh.
-// Limit now: L2, which sends each k-tile to every block that needs it; the stores, during which both consumers
-//            are idle.
+// Limit now: L2, which sends each k-tile to every block that needs it; the stores, during which both
+//            consumers are idle.
 // Next:      gemm_tc_08_clusters: a k-tile that two blocks need is loaded once for both.
 #include <rondo/kernels/gemm/gemm_tc_07_persistent.h>
 #include <rondo/kernels/gemm/tensor_rung.h>

@@ -1,6 +1,6 @@
-// Idea:      two blocks with tiles one below the other need the same columns of B. As a cluster, each loads its
-//            rows of A and half of the columns of B, and a multicast copies that half to both: L2 sends 2/3
-//            of the bytes. A stage is free when the consumers of both blocks are done with it, so each
+// Idea:      two blocks with tiles one below the other need the same columns of B. As a cluster, each loads
+//            its rows of A and half of the columns of B, and a multicast copies that half to both: L2 sends
+//            2/3 of the bytes. A stage is free when the consumers of both blocks are done with it, so each
 //            consumer warp arrives at a barrier of its own block and of the other.
 // Builds on: gemm_tc_07_persistent. The kernel is in gemm_tc_08_clusters.cuh.
 // Limit now: the stores, during which both consumers are idle; a last row of tiles without a partner, for
