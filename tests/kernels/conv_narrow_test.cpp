@@ -1,6 +1,6 @@
 // The convolutions of bfloat16 and float16 against their definition in double precision, with every tile of
-// mma.sync and of wgmma: drawn shapes, with tails of 1, strides, padding and misalignment. And the choice of
-// the tiles of wgmma, for an H100.
+// mma.sync and of wgmma: drawn shapes, with tails of 1, strides, padding and misalignment. The forward
+// convolutions in tf32 by wgmma. And the choice of the tiles of wgmma, for an H100.
 #include <gtest/gtest.h>
 
 #include <rondo/kernels/conv/conv2d.h>
@@ -15,6 +15,7 @@
 #include <rondo/tests/support/status_checks.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <optional>
 #include <sstream>
@@ -88,7 +89,7 @@ struct WithWgmma {
   Status forward(const ConvCase& c, T* y, const T* x, const T* filter, const Conv2dEpilogue& epilogue,
                  cudaStream_t stream) const {
     const ConvGeometry g = geometry(c);
-    if (!wgmma_conv_fits(ConvOperation::forward, g, x, filter))
+    if (!wgmma_conv_fits(ConvOperation::forward, dtype_of<T>, g, x, filter))
       return WithTile{}.forward(c, y, x, filter, epilogue, stream);
     return launch_conv2d_wgmma("test", Pass::forward, tile, y, x, filter, epilogue.bias.data, epilogue.relu,
                                g, stream);
@@ -96,7 +97,7 @@ struct WithWgmma {
   template <class T>
   Status data_gradient(const ConvCase& c, T* dx, const T* dy, const T* filter, cudaStream_t stream) const {
     const ConvGeometry g = geometry(c);
-    if (!wgmma_conv_fits(ConvOperation::data_gradient, g, dy, filter))
+    if (!wgmma_conv_fits(ConvOperation::data_gradient, dtype_of<T>, g, dy, filter))
       return WithTile{}.data_gradient(c, dx, dy, filter, stream);
     return launch_conv2d_wgmma("test", Pass::backward, tile, dx, dy, filter, nullptr, false, g, stream);
   }
@@ -104,7 +105,7 @@ struct WithWgmma {
   Status filter_gradient(const ConvCase& c, float* dw, const T* dy, const T* x, Workspace workspace,
                          cudaStream_t stream) const {
     const ConvGeometry g = geometry(c);
-    if (!wgmma_conv_fits(ConvOperation::filter_gradient, g, dy, x))
+    if (!wgmma_conv_fits(ConvOperation::filter_gradient, dtype_of<T>, g, dy, x))
       return WithTile{}.filter_gradient(c, dw, dy, x, workspace, stream);
     const int64_t part = int64_t{g.patch} * ((g.k + 3) / 4 * 4) * 4;  // bytes
     const int64_t parts = std::max<int64_t>(1, workspace.bytes / part);
@@ -246,6 +247,70 @@ TYPED_TEST(ConvNarrowWgmma, ChosenShapes) {
   }
 }
 
+// The nearest value of tf32, which has 10 bits after the point; of two, that with the greater magnitude.
+float nearest_tf32(float value) {
+  return std::bit_cast<float>((std::bit_cast<uint32_t>(value) + 0x1000u) & 0xFFFFE000u);
+}
+Floats nearest_tf32(Floats values) {
+  for (float& value : values) value = nearest_tf32(value);
+  return values;
+}
+
+// The kernel rounds its operands; the sums are inexact, too.
+void check_tf32(const ConvCase& c, bool fused, WgmmaConvTile tile) {
+  std::ostringstream name;
+  PrintTo(c, &name);
+  SCOPED_TRACE(concat(name.str(), fused ? ", bias and ReLU" : "", ", tile ", static_cast<int>(tile)));
+  const Stream stream;
+  const Floats given_x = normal_values(c.x_size(), 1), given_filter = normal_values(c.filter_size(), 2),
+               x = nearest_tf32(given_x), filter = nearest_tf32(given_filter),
+               bias = fused ? normal_values(c.k, 4) : Floats();
+  GuardedBuffer<float> dev_x(given_x), dev_filter(given_filter), dev_bias(bias), y(c.y_size());
+  Conv2dEpilogue epilogue;
+  if (fused) epilogue = {.bias = dev_bias.view(), .relu = true};
+  const ConvGeometry g = WithWgmma::geometry(c);
+  ASSERT_TRUE(wgmma_conv_fits(ConvOperation::forward, DType::float32, g, dev_x.data(), dev_filter.data()));
+  ASSERT_TRUE(
+      ok(WithWgmma{tile}.forward<float>(c, y.data(), dev_x.data(), dev_filter.data(), epilogue, stream)));
+  EXPECT_TRUE(near(y.download(), conv2d_reference(c, x, filter, bias, fused),
+                   conv2d_reference(c, magnitudes(x), magnitudes(filter), magnitudes(bias), false),
+                   c.r * c.s * c.c));
+}
+
+TEST(ConvTf32Wgmma, Forward) {
+  DeviceFacts device;
+  ASSERT_TRUE(ok(device_facts(&device)));
+  if (!device.wgmma) GTEST_SKIP() << "the device has no wgmma";
+  Random random(12);
+  for (int draw = 0; draw < 24; ++draw) {
+    const int64_t r = 1 + random.below(4), s = 1 + random.below(4);
+    ConvCase c = {1 + random.below(9),
+                  r + random.below(9),
+                  s + random.below(9),
+                  4 * (1 + random.below(20)),
+                  1 + random.below(70),
+                  r,
+                  s};
+    c.options.stride_h = 1 + random.below(3), c.options.stride_w = 1 + random.below(3);
+    c.options.pad_h = random.below(3), c.options.pad_w = random.below(3);
+    check_tf32(c, random.below(2) == 0, kWgmmaTiles[draw % 3]);
+  }
+  for (const WgmmaConvTile tile : kWgmmaTiles) {
+    check_tf32({2, 20, 19, 8, 16, 2, 3, {.stride_h = 8, .stride_w = 7}}, false, tile);
+    check_tf32({2, 8, 8, 64, 128, 3, 3, kStrided}, true, tile);
+    check_tf32({1, 4, 4, 256, 320, 3, 3, kPadded}, false, tile);
+  }
+}
+
+// conv2d_forward() with Math::tf32 takes this kernel where the estimated time is less: the layers of ResNet-18.
+TEST(ConvTf32Wgmma, IsChosen) {
+  const DeviceFacts h100 = {.multiprocessors = 132, .shared_bytes_per_block = 227 << 10, .wgmma = true};
+  for (const auto& [size, channels] : {std::pair(28, 64), std::pair(14, 128), std::pair(7, 256)}) {
+    const ConvGeometry g = WithWgmma::geometry({256, size, size, channels, channels, 3, 3, kPadded});
+    EXPECT_TRUE(choose_wgmma_conv_tile(ConvOperation::forward, g, 1, TileId::kTf32Of128x128, h100)) << size;
+  }
+}
+
 // Every pixel is in one box, and the box has the pixels of a tile.
 TEST(PixelBox, CoversImages) {
   for (const int pixels : {64, 128})
@@ -295,8 +360,8 @@ TEST(WgmmaConv, TilesOfResNet) {
 
 TEST(WgmmaConv, Fits) {
   const auto fits = [](const ConvCase& c, uintptr_t a = 64, uintptr_t b = 64,
-                       ConvOperation operation = ConvOperation::data_gradient) {
-    return wgmma_conv_fits(operation, WithWgmma::geometry(c), reinterpret_cast<const void*>(a),
+                       ConvOperation operation = ConvOperation::data_gradient, DType type = DType::bfloat16) {
+    return wgmma_conv_fits(operation, type, WithWgmma::geometry(c), reinterpret_cast<const void*>(a),
                            reinterpret_cast<const void*>(b));
   };
   EXPECT_TRUE(fits({1, 9, 9, 8, 16, 3, 3}));
@@ -308,6 +373,11 @@ TEST(WgmmaConv, Fits) {
   EXPECT_FALSE(fits({1, 40, 9, 8, 16, 3, 3, {.stride_h = 9}})) << "stride";
   EXPECT_TRUE(fits({1, 40, 9, 8, 16, 3, 3, {.stride_h = 8}}));
   EXPECT_FALSE(fits({0, 9, 9, 8, 16, 3, 3})) << "no images";
+  EXPECT_TRUE(fits({1, 9, 9, 12, 21, 3, 3}, 64, 64, ConvOperation::forward, DType::float32));
+  EXPECT_FALSE(fits({1, 9, 9, 14, 21, 3, 3}, 64, 64, ConvOperation::forward, DType::float32))
+      << "in channels";
+  EXPECT_FALSE(fits({1, 9, 9, 8, 16, 3, 3}, 64, 64, ConvOperation::data_gradient, DType::float32));
+  EXPECT_FALSE(fits({1, 9, 9, 8, 16, 3, 3}, 64, 64, ConvOperation::filter_gradient, DType::float32));
 }
 
 TYPED_TEST(ConvNarrow, EmptyBatch) {

@@ -104,7 +104,7 @@ Status filter_gradient(std::optional<TileId> tile, const FilterView<float>& dw, 
     tile = choose_tile(g.patch, g.k, config.splits, needs, device);
     if constexpr (sizeof(T) == 2) {
       constexpr ConvOperation kOperation = ConvOperation::filter_gradient;
-      if (wgmma_conv_fits(kOperation, g, dy.data, x.data))
+      if (wgmma_conv_fits(kOperation, dtype_of<T>, g, dy.data, x.data))
         if (const auto wgmma = choose_wgmma_conv_tile(kOperation, g, config.splits, *tile, device))
           return launch_filter_gradient_wgmma(kName, *wgmma, dw.data, dy.data, x.data, g, config.splits,
                                               parts, stream);

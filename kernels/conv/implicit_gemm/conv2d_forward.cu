@@ -44,10 +44,10 @@ Status implicit_gemm(const char* name, std::optional<TileId> tile, Math math, Co
   DeviceFacts device;
   RONDO_RETURN_IF_ERROR(device_facts(&device));
   const TileId chosen = choose_conv2d_tile<pass>(g, dtype_of<T>, math, device);
-  if constexpr (sizeof(T) == 2) {
+  if (sizeof(T) == 2 || math == Math::tf32) {
     constexpr ConvOperation kOperation =
         pass == Pass::forward ? ConvOperation::forward : ConvOperation::data_gradient;
-    if (wgmma_conv_fits(kOperation, g, p.from, p.filter))
+    if (wgmma_conv_fits(kOperation, dtype_of<T>, g, p.from, p.filter))
       if (const auto wgmma = choose_wgmma_conv_tile(kOperation, g, 1, chosen, device))
         return launch_conv2d_wgmma(name, pass, *wgmma, p.to, p.from, p.filter, p.epilogue.bias,
                                    p.epilogue.relu, g, stream);

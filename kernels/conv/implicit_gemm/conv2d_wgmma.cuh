@@ -4,7 +4,7 @@
 //   backward:  rows = a box of input pixels of one phase, columns = in channels, k = (tap, out channel)
 //
 // Taps that are outside of the image for all pixels of the box are skipped. The filters of the data gradient
-// are MN-major: wgmma transposes them.
+// are MN-major: wgmma transposes them, but not those of tf32.
 //
 // Each .cu file instantiates the kernel for one element type.
 #pragma once
@@ -139,7 +139,7 @@ Status launch_conv2d_wgmma_tile(const char* name, WgmmaConvParameters<typename T
     RONDO_RETURN_IF_ERROR(make_filter_map(&p.filter, filter, g, Tile::kN));
   } else {
     RONDO_RETURN_IF_ERROR(make_image_map(&p.from, from, g.images, g.p, g.q, g.k, p.box, 1, 1));
-    RONDO_RETURN_IF_ERROR(make_filter_map(&p.filter, filter, g, kLineChannels));
+    RONDO_RETURN_IF_ERROR(make_filter_map(&p.filter, filter, g, kChannelsPerLine<typename Tile::Element>));
   }
   p.tiles_n = ceil_div(pass == Pass::forward ? g.k : g.c, Tile::kN);
   p.tiles_per_phase = conv_boxes<pass>(g, p.box, first).size() * p.tiles_n;
@@ -160,9 +160,10 @@ Status launch_conv2d_wgmma(const char* name, Pass pass, WgmmaConvTile tile, T* t
   p.epilogue.relu = relu;
   p.epilogue.aligned = rows_are_aligned<4>(to, pass == Pass::forward ? g.k : g.c);
   return with_wgmma_conv_tile<T>(tile, [&]<class Tile>() {
-    return pass == Pass::forward
-               ? launch_conv2d_wgmma_tile<Tile, Pass::forward>(name, p, from, filter, stream)
-               : launch_conv2d_wgmma_tile<Tile, Pass::backward>(name, p, from, filter, stream);
+    if constexpr (sizeof(T) == 2)  // wgmma reads the filters of the data gradient MN-major
+      if (pass == Pass::backward)
+        return launch_conv2d_wgmma_tile<Tile, Pass::backward>(name, p, from, filter, stream);
+    return launch_conv2d_wgmma_tile<Tile, Pass::forward>(name, p, from, filter, stream);
   });
 }
 

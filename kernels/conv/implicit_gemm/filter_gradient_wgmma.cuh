@@ -14,6 +14,9 @@
 #include <rondo/kernels/gemm/split_k.cuh>
 
 namespace rondo {
+
+inline constexpr int kLineChannels = kChannelsPerLine<__nv_bfloat16>;  // of 16 bits
+
 struct WgmmaGradientParameters {
   CUtensorMap x, dy;
   ConvGeometry geometry;

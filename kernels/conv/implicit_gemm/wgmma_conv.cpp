@@ -37,10 +37,14 @@ int64_t rows_of(ConvOperation operation, const ConvGeometry& g) {
 
 }  // namespace
 
-bool wgmma_conv_fits(ConvOperation operation, const ConvGeometry& g, const void* a, const void* b) {
+bool wgmma_conv_fits(ConvOperation operation, DType type, const ConvGeometry& g, const void* a,
+                     const void* b) {
+  if (type == DType::float32 && operation != ConvOperation::forward) return false;
   const auto aligned = [](const void* data) { return reinterpret_cast<uintptr_t>(data) % 16 == 0; };
   // Channels of x and of the filter, and of dy: those of y do not matter, which is no operand.
-  const bool channels = g.c % 8 == 0 && (operation == ConvOperation::forward || g.k % 8 == 0);
+  const int aligned_channels = 16 / static_cast<int>(size_of(type));
+  const bool channels = g.c % aligned_channels == 0 &&
+                        (operation == ConvOperation::forward || g.k % aligned_channels == 0);
   return channels && aligned(a) && aligned(b) && g.stride_h <= kLargestBoxStride &&
          g.stride_w <= kLargestBoxStride && g.output_pixels > 0 && g.k > 0 && g.patch > 0 && g.h > 0 &&
          g.w > 0;

@@ -12,10 +12,16 @@
 #include <rondo/kernels/gemm/warp_roles.cuh>
 
 #include <algorithm>
+#include <type_traits>
 
 namespace rondo {
 
-inline constexpr int kLineChannels = kLineBytes / 2;  // channels of 16 bits in a line of a k-tile
+template <class T>
+inline constexpr int kChannelsPerLine = kLineBytes / static_cast<int>(sizeof(T));  // in a line of a k-tile
+
+// With floats, the products are those of tf32.
+template <class T>
+inline constexpr bool kRoundsToTf32 = std::is_same_v<T, float>;
 
 // Calls run.template operator()<Tile>() with the tile for elements of T.
 template <class T, class Run>
@@ -31,7 +37,7 @@ Status with_wgmma_conv_tile(WgmmaConvTile tile, Run&& run) {
   return run.template operator()<RolesTile<T, 128, 64, 2, 8>>();
 }
 
-// Images NHWC, in copies of 64 channels of the pixels of a box, of which neighbours are `step_w` and `step_h`
+// Images NHWC, in copies of a line of channels of the pixels of a box, of which neighbours are `step_w` and `step_h`
 // pixels apart.
 template <class T>
 Status make_image_map(CUtensorMap* map, const T* data, int images, int h, int w, int channels,
@@ -42,12 +48,14 @@ Status make_image_map(CUtensorMap* map, const T* data, int images, int h, int w,
                                .rank = 4,
                                .size = {channels, w, h, images},
                                .stride = {0, pixel, pixel * w, pixel * w * h},
-                               .box = {kLineChannels, box.w * step_w, box.h * step_h, box.images},
+                               .box = {kChannelsPerLine<T>, box.w * step_w, box.h * step_h, box.images},
                                .step = {1, step_w, step_h, 1},
-                               .swizzle = Swizzle::bytes128});
+                               .swizzle = Swizzle::bytes128,
+                               .round_to_tf32 = kRoundsToTf32<T>});
 }
 
-// Filters KRSC as [out channel][tap][in channel], in copies of one tap: 64 in channels of `outer` filters.
+// Filters KRSC as [out channel][tap][in channel], in copies of one tap: a line of in channels of `outer`
+// filters.
 template <class T>
 Status make_filter_map(CUtensorMap* map, const T* data, const ConvGeometry& g, int outer) {
   const int64_t tap = int64_t{g.c} * static_cast<int64_t>(sizeof(T));
@@ -56,8 +64,9 @@ Status make_filter_map(CUtensorMap* map, const T* data, const ConvGeometry& g, i
                                .rank = 3,
                                .size = {g.c, g.r * g.s, g.k},
                                .stride = {0, tap, tap * g.r * g.s},
-                               .box = {kLineChannels, 1, outer},
-                               .swizzle = Swizzle::bytes128});
+                               .box = {kChannelsPerLine<T>, 1, outer},
+                               .swizzle = Swizzle::bytes128,
+                               .round_to_tf32 = kRoundsToTf32<T>});
 }
 
 // A block for each multiprocessor, or one for each tile if there are fewer.

@@ -1,5 +1,5 @@
-// Convolutions of 16-bit types as an implicit GEMM by wgmma, on compute capability 9.0: the choice of the
-// kernel, a pure function of the shape and of the device, and the launchers.
+// Convolutions of 16-bit types, and forward convolutions in tf32, as an implicit GEMM by wgmma, on compute
+// capability 9.0: the choice of the kernel, a pure function of the shape and of the device, and the launchers.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -17,17 +17,19 @@ enum class ConvOperation { forward, data_gradient, filter_gradient };
 // Tiles of 128 rows: pixels, or for the filter gradient (tap, in channel).
 enum class WgmmaConvTile { k128x256, k128x128, k128x64 };
 
-// Whether tensor maps can describe the operands `a` and `b`, in the order of the operation's arguments: they
-// begin at multiples of 16 bytes, their channels are multiples of 8, and no stride is above 8. Nothing fits
-// an operation without results or without summands.
-bool wgmma_conv_fits(ConvOperation operation, const ConvGeometry& geometry, const void* a, const void* b);
+// Whether wgmma computes the operation with operands `a` and `b` of `type`, in the order of its arguments, and
+// tensor maps can describe them: they and their pixels begin at multiples of 16 bytes, and no stride is above
+// 8. Nothing fits an operation without results or without summands. Floats fit the forward convolution only,
+// because wgmma reads tf32 along the summed channels.
+bool wgmma_conv_fits(ConvOperation operation, DType type, const ConvGeometry& geometry, const void* a,
+                     const void* b);
 
 // The tile with the least estimated time, as choose_gemm_plan() estimates it. None where the tile of
 // mma.sync, `other`, needs less, or the device has no wgmma. `splits`: the parts of the filter gradient.
 std::optional<WgmmaConvTile> choose_wgmma_conv_tile(ConvOperation operation, const ConvGeometry& geometry,
                                                     int64_t splits, TileId other, const DeviceFacts& device);
 
-// T: __nv_bfloat16 or __half. `from` is x for y, and dy for dx.
+// T: __nv_bfloat16, __half, or float for the forward pass in tf32. `from` is x for y, and dy for dx.
 template <class T>
 Status launch_conv2d_wgmma(const char* name, Pass pass, WgmmaConvTile tile, T* to, const T* from,
                            const T* filter, const float* bias, bool relu, const ConvGeometry& geometry,

@@ -41,7 +41,8 @@ std::vector<ConvKernels> conv_kernels(const ProfileArguments& a, const ImageView
   // No tile where the library chooses one of wgmma: it does that itself, if these kernels fit.
   const auto unless_wgmma = [&](ConvOperation operation, int64_t splits,
                                 TileId tile) -> std::optional<TileId> {
-    const bool wgmma = a.type != DType::float32 && wgmma_conv_fits(operation, g, nullptr, nullptr) &&
+    const bool wgmma = (a.type != DType::float32 || a.math == Math::tf32) &&
+                       wgmma_conv_fits(operation, a.type, g, nullptr, nullptr) &&
                        choose_wgmma_conv_tile(operation, g, splits, tile, device);
     return wgmma ? std::nullopt : std::optional(tile);
   };

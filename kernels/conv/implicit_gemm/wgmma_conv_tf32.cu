@@ -1,0 +1,9 @@
+// The forward convolution by wgmma in tf32.
+#include <rondo/kernels/conv/implicit_gemm/conv2d_wgmma.cuh>
+
+namespace rondo {
+
+template Status launch_conv2d_wgmma(const char*, Pass, WgmmaConvTile, float*, const float*, const float*,
+                                    const float*, bool, const ConvGeometry&, cudaStream_t);
+
+}  // namespace rondo
