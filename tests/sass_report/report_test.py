@@ -47,6 +47,14 @@ class Loops(unittest.TestCase):
         loop, _ = sass.hottest(self.function)
         self.assertEqual(loop.header, self.loops[0x140].header)
 
+    def test_of_loops_with_products_of_tensor_cores_it_is_the_innermost_of_those(self):
+        # A product in the outer loop: the inner loops only wait and store then, however much they add.
+        for instruction in self.function.instructions:
+            if instruction.address == 0x50:
+                instruction.opcode = "HGMMA.64x256x16.F32.BF16"
+        loop, _ = sass.hottest(self.function)
+        self.assertEqual(loop.header, self.loops[0x10].header)
+
     def test_a_kernel_without_a_loop_is_taken_whole(self):
         text = "\t.section\t.text.k,\"ax\"\nk:\n        /*0000*/   LDG.E R0, [R2] ;\n        /*0010*/   EXIT ;\n" \
                ".L_1:\n        /*0020*/   BRA `(.L_1);\n        /*0030*/   NOP;\n"

@@ -281,14 +281,22 @@ def mix(instructions):
 
 
 def hottest(function):
-    """(the hottest loop or None, all loops). The hottest is the innermost loop with most multiply-adds
-    (tensor cores included); without any, the one with most memory instructions; of equal ones the longest."""
+    """(the hottest loop or None, all loops). The hottest is the innermost loop with most products of tensor
+    cores; without any, the one with most multiply-adds, then with most memory instructions; of equal ones the
+    longest. A loop inside that only waits, for an mbarrier, does not count: of the loops with products it is the
+    innermost of those."""
+    def names(loop):
+        return [function.instructions[index].name for index in loop.body if not never(function.instructions[index])]
+
+    def count(loop, kinds):
+        return sum(name in kinds for name in names(loop))
+
     def heat(loop):
-        names = [function.instructions[index].name for index in loop.body if not never(function.instructions[index])]
-        return (sum(name in FMA or name in TENSOR for name in names), sum(name in MEMORY for name in names), len(names), -loop.header)
+        return (count(loop, TENSOR), count(loop, FMA), count(loop, MEMORY), len(names(loop)), -loop.header)
 
     all_loops = loops(function)
-    return max(innermost(all_loops), key=heat, default=None), all_loops
+    with_products = [loop for loop in all_loops if count(loop, TENSOR)]
+    return max(innermost(with_products or all_loops), key=heat, default=None), all_loops
 
 
 def describe(function):
