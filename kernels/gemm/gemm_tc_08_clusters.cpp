@@ -5,8 +5,7 @@
 // Builds on: gemm_tc_07_persistent. The kernel is in gemm_tc_08_clusters.cuh.
 // Limit now: the stores, during which both consumers are idle; a last row of tiles without a partner, for
 //            which a block multiplies zeros.
-// Next:      two consumers with a tile each, so that one stores while the other multiplies; the parts of the
-//            last tiles divided among all blocks.
+// Next:      two consumers with a tile each, so that one stores while the other multiplies.
 #include <rondo/kernels/gemm/gemm_tc_07_persistent.h>
 #include <rondo/kernels/gemm/tensor_rung.h>
 #include <rondo/kernels/gemm/tensor_rungs.h>
