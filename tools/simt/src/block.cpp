@@ -433,13 +433,13 @@ void trap(Place place) {
   running_block("__trap").fail(cudaErrorIllegalInstruction, [&] { return "__trap() at " + text(place); });
 }
 
-void memory_fence() {
+void memory_fence(bool for_all_blocks) {
     // The pattern "write, fence, atomic" against "atomic, fence, read" orders its two sides, so all fences
     // synchronise here.
   static constexpr char fences = 0;
   tsan_acquire(&fences);
   tsan_release(&fences);
-  if (kObserve && detail::observer) detail::observer->fence(thread_rank);
+  if (kObserve && detail::observer) detail::observer->fence(thread_rank, for_all_blocks);
 }
 
 namespace detail {

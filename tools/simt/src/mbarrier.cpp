@@ -219,7 +219,7 @@ void mbarrier_init_fence() { memory_fence(); }
 
 void async_proxy_fence() {
   running_block("fence.proxy.async").async().fence();
-  memory_fence();
+  memory_fence(false);
 }
 
 }  // namespace simt

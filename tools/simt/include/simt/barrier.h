@@ -22,7 +22,7 @@ enum class BlockVote { count, all, any };
 int block_vote(BlockVote vote, int predicate, Place place);
 
 // Orders memory for the thread sanitizer; the CPU needs no fence between fibers of one block.
-void memory_fence();
+void memory_fence(bool for_all_blocks = true);
 
 // Ends the block with an error. No thread of the block runs afterwards.
 [[noreturn]] void trap(Place place);
@@ -41,7 +41,7 @@ inline int __syncthreads_or(int predicate, simt::Place place = simt::Place::curr
   return simt::block_vote(simt::BlockVote::any, predicate, place);
 }
 
-inline void __threadfence_block() { simt::memory_fence(); }
+inline void __threadfence_block() { simt::memory_fence(false); }
 inline void __threadfence() { simt::memory_fence(); }
 inline void __threadfence_system() { simt::memory_fence(); }
 

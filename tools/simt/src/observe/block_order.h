@@ -31,6 +31,18 @@ class BlockOrder {
   };
   using LaneSteps = std::array<uint32_t, 32>;
 
+  // Numbers of fences (fence_order.h), of which all up to `known` happen before what a thread does now. An atomic
+  // passes on the last fence before it, `made`, by a thread of the block. Another atomic on the same address sees
+  // it, and with a fence before or after that one it is known.
+  struct Fences {
+    uint64_t made = 0, seen = 0, known = 0;
+    void add(const Fences& other) {
+      made = std::max(made, other.made);
+      seen = std::max(seen, other.seen);
+      known = std::max(known, other.known);
+    }
+  };
+
   void start(unsigned threads) {
     threads_.resize(threads);
     known_.resize(threads);
@@ -38,7 +50,7 @@ class BlockOrder {
       Thread& thread = threads_[i];
       thread.barrier = 0;
       thread.step = 1;
-      thread.fence = 0;
+      thread.fences = {};
       thread.copies.start();
       thread.products.start();
     }
@@ -61,12 +73,12 @@ class BlockOrder {
 
   void arrive(unsigned thread) { arrived_.push_back(thread); }
   void end_barrier() {
-    uint64_t fence = 0;
+    Fences fences;
     if (any_fence_)
-      for (const unsigned thread : arrived_) fence = std::max(fence, threads_[thread].fence);
+      for (const unsigned thread : arrived_) fences.add(threads_[thread].fences);
     for (const unsigned thread : arrived_) {
       ++threads_[thread].barrier;
-      threads_[thread].fence = std::max(threads_[thread].fence, fence);
+      threads_[thread].fences.add(fences);
     }
     if (mbarriers_.any()) {
       mbarriers_.synchronize(arrived_, [&](unsigned thread) { return threads_[thread].step++; });
@@ -76,13 +88,13 @@ class BlockOrder {
 
   void synchronize(unsigned warp, unsigned lanes) {
     LaneSteps all = {};
-    uint64_t fence = 0;
+    Fences fences;
     for (unsigned rest = lanes; rest != 0; rest &= rest - 1) {
       const unsigned lane = static_cast<unsigned>(std::countr_zero(rest));
       const unsigned thread = 32 * warp + lane;
       for (size_t i = 0; i < 32; ++i) all[i] = std::max(all[i], known_[thread][i]);
       all[lane] = std::max(all[lane], threads_[thread].step);
-      fence = std::max(fence, threads_[thread].fence);
+      fences.add(threads_[thread].fences);
       if (mbarriers_.any()) lanes_.push_back(thread);
     }
     mbarriers_.synchronize(lanes_, [&](unsigned thread) { return threads_[thread].step; });
@@ -90,19 +102,30 @@ class BlockOrder {
     for (unsigned rest = lanes; rest != 0; rest &= rest - 1) {
       const unsigned thread = 32 * warp + static_cast<unsigned>(std::countr_zero(rest));
       known_[thread] = all;
-      threads_[thread].fence = fence;
+      threads_[thread].fences = fences;
       ++threads_[thread].step;
     }
   }
 
-  // A fence with this number. What the thread does next happens after it.
+  // A fence with this number.
   void fence(unsigned thread, uint64_t number) {
-    threads_[thread].fence = number;
+    Fences& fences = threads_[thread].fences;
+    fences.made = number;
+    fences.known = std::max(fences.known, fences.seen);
     ++threads_[thread].step;
     any_fence_ = true;
   }
+  // An atomic at an address that has passed on the fences up to `passed`. Returns what it passes on itself.
+  uint64_t atomic(unsigned thread, uint64_t passed) {
+    Fences& fences = threads_[thread].fences;
+    fences.seen = std::max(fences.seen, passed);
+    any_fence_ = any_fence_ || passed != 0;
+    if (fences.made == 0) return passed;
+    fences.known = std::max(fences.known, fences.seen);
+    return std::max({passed, fences.made, fences.known});
+  }
   // The last fence that happens before what `thread` does now; 0: none.
-  uint64_t last_fence(unsigned thread) const { return threads_[thread].fence; }
+  uint64_t last_fence(unsigned thread) const { return threads_[thread].fences.known; }
   const LaneSteps& known(unsigned thread) const { return known_[thread]; }
 
   void init_mbarrier(const void* address) { mbarriers_.init(address); }
@@ -137,7 +160,7 @@ class BlockOrder {
   struct Thread {
     uint32_t barrier;
     uint32_t step;
-    uint64_t fence;
+    Fences fences;
     Groups copies, products;
   };
 

@@ -1,8 +1,8 @@
 // FenceOrder: the order that __threadfence creates between the threads of one launch.
 //
-// The pattern "write, fence, atomic" against "atomic, fence, read" orders its two sides. Which atomics belong
-// to which fence is not tracked: every fence comes after all fences that ran before it. So a fence on the
-// wrong side of its atomic is not found, but a missing fence is.
+// The pattern "write, fence, atomic" against "atomic, fence, read", or "fence, atomic, read", orders its two
+// sides if both atomics are on the same address. A fence that the second atomic sees comes after all fences that
+// ran before it: of these, which one it really follows is not tracked.
 #pragma once
 
 #include <cstdint>
@@ -17,18 +17,20 @@ class FenceOrder {
  public:
   bool any() const { return !blocks_.empty(); }
 
-  // A fence of a thread at `time`. Fences are numbered in the order in which they ran.
+  // A fence of a thread at `time`, for other blocks too or only for its own. Fences are numbered in the order in
+  // which they ran.
   void add(uint64_t number, uint64_t block, unsigned thread, BlockOrder::Time time,
-           const BlockOrder::LaneSteps& known) {
-    blocks_[block].push_back({number, thread, time, known});
+           const BlockOrder::LaneSteps& known, bool for_all_blocks) {
+    blocks_[block].push_back({number, thread, time, known, for_all_blocks});
   }
 
-  // Whether what a thread did at `time` happens before the fence `last`.
-  bool ordered(uint64_t block, unsigned thread, BlockOrder::Time time, uint64_t last) const {
+  // Whether what a thread did at `time` happens before the fence `last`, as its own block or others see it.
+  bool ordered(uint64_t block, unsigned thread, BlockOrder::Time time, uint64_t last, bool own_block) const {
     const auto found = blocks_.find(block);
     if (found == blocks_.end()) return false;
     for (auto fence = found->second.rbegin(); fence != found->second.rend(); ++fence)
-      if (fence->number <= last && comes_after(*fence, thread, time)) return true;
+      if (fence->number <= last && (own_block || fence->for_all_blocks) && comes_after(*fence, thread, time))
+        return true;
     return false;
   }
 
@@ -38,6 +40,7 @@ class FenceOrder {
     unsigned thread;
     BlockOrder::Time time;
     BlockOrder::LaneSteps known;
+    bool for_all_blocks;
   };
 
   static bool comes_after(const Fence& fence, unsigned thread, BlockOrder::Time time) {

@@ -68,6 +68,7 @@ bool RaceCheck::begin_block(const Kernel& kernel, uint64_t number) {
   launch_ = &launch->second;
   shared_begin_ = reinterpret_cast<uintptr_t>(detail::shared_begin);
   shared_pages_.resize((kernel.shared_bytes + Page::kBytes - 1) / Page::kBytes);
+  passed_in_shared_.clear();
   threads_.start(kernel.block.x * kernel.block.y * kernel.block.z);
   return true;
 }
@@ -83,8 +84,9 @@ void RaceCheck::end_block() {
   mutex_.unlock();
 }
 
-void RaceCheck::fence(unsigned thread) {
-  launch_->fences.add(++fences_, block_, thread, threads_.now(thread), threads_.known(thread));
+void RaceCheck::fence(unsigned thread, bool for_all_blocks) {
+  launch_->fences.add(++fences_, block_, thread, threads_.now(thread), threads_.known(thread),
+                      for_all_blocks);
   threads_.fence(thread, fences_);
 }
 
@@ -104,6 +106,12 @@ Cell RaceCheck::cell(unsigned thread, const Access& access) const {
 }
 
 void RaceCheck::access(unsigned thread, const Access& access) {
+  if (access.atomic && launch_->fences.any()) {
+    const bool shared = access.space == AccessSpace::shared;
+    uint64_t& passed = shared ? passed_in_shared_[access.address - shared_begin_]
+                              : launch_->passed[access.address];
+    passed = threads_.atomic(thread, passed);
+  }
   Cell me = cell(thread, access);
   if (access.space == AccessSpace::global) {
     visit_global(access.address, access.bytes, [&](const Target& target) { this->access(target, me); });
@@ -349,7 +357,8 @@ bool RaceCheck::ordered_in_block(const Cell& first, unsigned second) const {
 
 bool RaceCheck::ordered_by_fence(const Cell& first, BlockOrder::Time time, const Cell& me) const {
   return launch_->fences.any() &&
-         launch_->fences.ordered(first.block, first.thread, time, threads_.last_fence(me.thread));
+         launch_->fences.ordered(first.block, first.thread, time, threads_.last_fence(me.thread),
+                                  first.block == me.block);
 }
 
 void RaceCheck::transfer(const Transfer& transfer) {

@@ -29,7 +29,7 @@ class RaceCheck final : public Observer {
   void barrier_ends() override { threads_.end_barrier(); }
   void warp_meets(unsigned, unsigned) override {}
   void warp_synchronizes(unsigned warp, unsigned lanes) override { threads_.synchronize(warp, lanes); }
-  void fence(unsigned thread) override;
+  void fence(unsigned thread, bool for_all_blocks) override;
   void async_commit(unsigned thread) override { threads_.copies(thread).commit(); }
   void async_wait(unsigned thread, int groups) override {
     threads_.copies(thread).wait(groups, threads_.now(thread));
@@ -55,6 +55,7 @@ class RaceCheck final : public Observer {
   struct Launch {
     uint64_t blocks_left = 0;
     FenceOrder fences;
+    std::unordered_map<uintptr_t, uint64_t> passed;  // by address: the last fence that an atomic passed on
   };
   struct Run {  // of bytes that all have a value, or all have none
     size_t bytes;
@@ -117,6 +118,7 @@ class RaceCheck final : public Observer {
   BlockOrder threads_;
   uintptr_t shared_begin_ = 0;
   std::vector<std::unique_ptr<Page>> shared_pages_;
+  std::unordered_map<uintptr_t, uint64_t> passed_in_shared_;  // Launch::passed, by offset in shared memory
 };
 
 }  // namespace simt
