@@ -57,6 +57,7 @@ TEST_F(Command, Devices) {
 
 TEST_F(Command, Check) {
   BuiltProgram::expect_refused("check", {"no command"});
+  BuiltProgram::expect_refused("check profile gemm", {"'profile'", "cannot be checked"});
 #ifdef SIMT_OBSERVE
   const Outcome outcome = run_line("check allreduce --devices 2 -b 1K -e 1K");
   EXPECT_EQ(outcome.code, 0) << outcome.err;

@@ -171,7 +171,8 @@ CommandLine parse_command_line(int argc, const char* const* argv) {
       throw Error(bad_argument("no model was named, must be lenet or mlp: rondo strategies lenet"));
     for (const Command& command : {banks, sectors})
       if (command.parsed())
-        throw Error(bad_argument("no expression was given: rondo ", command.name(), " \"thread * 33\""));
+        throw Error(bad_argument("no expression was given: rondo ", command.name(),
+                                 " \"thread * 33\"; one that begins with - follows --"));
     if (summary.parsed())
       throw Error(bad_argument("no model was named, must be lenet, resnet18 or mlp: rondo summary resnet18"));
     throw Error(bad_argument("no model was named, must be ", kTrainedModels, ": rondo train lenet"));

@@ -157,7 +157,8 @@ TEST(Access, RefusesImpossibleAddresses) {
     return complaint([&] { access_of(arguments); });
   };
   EXPECT_EQ(refusal(banks("thread * 4 + thread / 8", {"--width", "16"})),
-            "thread 8 accesses 16 bytes at address 132 (33 elements of 4 bytes), must be a multiple of 16");
+            "thread 8 accesses 16 bytes at address 132 (33 elements of 4 bytes), must be a multiple of 16; "
+            "with --element 16 the expression counts elements of that size");
   EXPECT_EQ(missing(refusal(banks("4 - thread")),
                     {"the expression '4 - thread' is -1 for thread 5, must be from 0 to below 274877906944"}),
             "");
@@ -175,7 +176,8 @@ TEST(Access, RefusesOptions) {
         EXPECT_EQ(missing(refusal({command, "thread", option, bad}),
                           {option + " is '" + bad + "', must be 1, 2, 4, 8 or 16"}),
                   "");
-    EXPECT_EQ(refusal({command}), "no expression was given: rondo " + command + " \"thread * 33\"");
+    EXPECT_EQ(refusal({command}), "no expression was given: rondo " + command +
+                                      " \"thread * 33\"; one that begins with - follows --");
     EXPECT_EQ(missing(refusal({command, "thread *"}), {"the expression 'thread *' ends"}), "");
     EXPECT_EQ(missing(refusal({command, "thread", "--svg", ""}), {"--svg is empty"}), "");
     EXPECT_NE(refusal({command, "thread", "* 4"}), "");

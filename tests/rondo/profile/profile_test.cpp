@@ -302,6 +302,18 @@ TEST_F(Profile, ReductionsHaveTheCountersOfTheirPage) {
   expect_microseconds(blocks.parts[0].kernels[0].forecast.least(), 4.03);
 }
 
+TEST_F(Profile, AnAllReduceOfPartsOfElementsIsRefused) {
+  ProfileArguments arguments;
+  arguments.work = ProfiledWork::all_reduce;
+  arguments.bytes = 4097;
+  try {
+    run_profile(arguments);
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_STREQ(error.what(), "--bytes is 4097, must be a multiple of 4, the size of a float32");
+  }
+}
+
 // An algorithm that cannot compute the convolution is refused; `all` leaves it out.
 TEST_F(Profile, AnAlgorithmThatDoesNotFitIsRefused) {
   ProfileArguments arguments;

@@ -33,7 +33,8 @@ simt::WarpAccess access_of(const AccessArguments& arguments) {
     if (address % arguments.width != 0)
       throw Error(bad_argument("thread ", thread, " accesses ", arguments.width, " bytes at address ",
                                address, " (", value, " elements of ", arguments.element_bytes(),
-                               " bytes), must be a multiple of ", arguments.width));
+                               " bytes), must be a multiple of ", arguments.width, "; with --element ",
+                               arguments.width, " the expression counts elements of that size"));
     access.address[static_cast<size_t>(thread)] = static_cast<uint64_t>(address);
   }
   return access;

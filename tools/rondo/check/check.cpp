@@ -27,6 +27,10 @@ namespace {
 void check_command(const std::vector<std::string>& command) {
   if (command.empty())
     throw Error(bad_argument("no command to check was named: rondo check allreduce --devices 2"));
+  if (command.front() == "profile")
+    throw Error(bad_argument(
+        "'profile' counts accesses, and cannot be checked at the same time: check the command that it "
+        "profiles"));
 #ifdef SIMT_OBSERVE
   run_again(command);
 #else

@@ -165,8 +165,8 @@ ProfileCommands add_profile(const Command& app, ProfileArguments& to) {
   const Command reduce =
       add("all-reduce", "An all-reduce: the kernels of all ranks", ProfiledWork::all_reduce);
   reduce.add("--devices", "N", "Devices [2]",
-             [&](const std::string& s) { to.devices = read_integer<int>("--devices", s, 1, 64); });
-  add_size(reduce, "--bytes", "Bytes per rank", to.bytes, 4);
+             [&](const std::string& s) { to.devices = read_integer<int>("--devices", s, 2, 64); });
+  add_size(reduce, "--bytes", "Bytes per rank, of float32", to.bytes, 4);
   reduce.add("--algorithm", "NAME", "ring, direct or root [ring]", [&](const std::string& s) {
     to.all_reduce = read_name<Algorithm>(
         "--algorithm", s,

@@ -298,6 +298,8 @@ std::vector<Workload> all_reduce_work(const ProfileArguments& a) {
     std::vector<DataView> views;
     std::unique_ptr<Communicator> communicator;
   };
+  if (a.bytes % 4 != 0)
+    throw Error(bad_argument("--bytes is ", a.bytes, ", must be a multiple of 4, the size of a float32"));
   const auto data = std::make_shared<Data>();
   std::vector<int> devices;
   std::vector<cudaStream_t> streams;

@@ -31,9 +31,9 @@ class BlockOrder {
   };
   using LaneSteps = std::array<uint32_t, 32>;
 
-  // Numbers of fences (fence_order.h), of which all up to `known` happen before what a thread does now. An atomic
-  // passes on the last fence before it, `made`, by a thread of the block. Another atomic on the same address sees
-  // it, and with a fence before or after that one it is known.
+  // Numbers of fences (fence_order.h). All up to `known` happen before what the thread does now. An atomic
+  // passes on the last fence before it, `made`, by a thread of the block. Another atomic on the same address
+  // sees it, and with a fence before or after that atomic it is known.
   struct Fences {
     uint64_t made = 0, seen = 0, known = 0;
     void add(const Fences& other) {

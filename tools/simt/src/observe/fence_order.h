@@ -1,8 +1,8 @@
 // FenceOrder: the order that __threadfence creates between the threads of one launch.
 //
 // The pattern "write, fence, atomic" against "atomic, fence, read", or "fence, atomic, read", orders its two
-// sides if both atomics are on the same address. A fence that the second atomic sees comes after all fences that
-// ran before it: of these, which one it really follows is not tracked.
+// sides if both atomics are on the same address. A fence that the second atomic sees comes after all fences
+// that ran before it: of these, which one it really follows is not tracked.
 #pragma once
 
 #include <cstdint>
@@ -17,8 +17,8 @@ class FenceOrder {
  public:
   bool any() const { return !blocks_.empty(); }
 
-  // A fence of a thread at `time`, for other blocks too or only for its own. Fences are numbered in the order in
-  // which they ran.
+  // A fence of a thread at `time`, for other blocks too or only for its own. Fences are numbered in the order
+  // in which they ran.
   void add(uint64_t number, uint64_t block, unsigned thread, BlockOrder::Time time,
            const BlockOrder::LaneSteps& known, bool for_all_blocks) {
     blocks_[block].push_back({number, thread, time, known, for_all_blocks});

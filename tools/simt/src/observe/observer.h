@@ -44,7 +44,7 @@ class Observer {
 
   // The calls that follow are about block `rank` of the running cluster, until the next call.
   virtual void select_block(unsigned /*rank*/) {}
-  // The threads of block `number` are about to start; false: it does not run, or runs unobserved in a cluster.
+  // The threads of block `number` are about to start; false: it does not run, or in a cluster unobserved.
   virtual bool begin_block(const Kernel& kernel, uint64_t number) = 0;
   virtual void end_block() = 0;
 
