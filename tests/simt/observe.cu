@@ -50,6 +50,44 @@ __global__ void transpose(float* to, const float* from) {
 }
 
 __global__ void sum_by_atomics(int* sum) { atomicAdd(sum, 1); }
+__global__ void sum_and_most(float* sum, int* most) {
+  atomicAdd(sum, 1.0f);
+  atomicMax(most, static_cast<int>(threadIdx.x));
+}
+
+struct ThreeFloats {
+  float x, y, z;
+};
+struct FourFloats {  // at multiples of 4 bytes, so a GPU has no wider access to it
+  float x, y, z, w;
+};
+template <class T>
+__global__ void copy_structs(T* to, const T* from) {
+  to[threadIdx.x] = from[threadIdx.x];
+}
+
+// A condition that does not change in the loop: the compiler could copy the loop for the odd threads.
+__global__ void loop_with_odd_threads(float* to, const float* from, int n) {
+  const bool odd = threadIdx.x % 2 == 1;
+  float sum = 0;
+  for (int i = 0; i < n; ++i) {
+    const float value = from[i * 32 + static_cast<int>(threadIdx.x)];
+    if (odd) to[i * 32 + static_cast<int>(threadIdx.x)] = value;
+    sum += value;
+  }
+  to[n * 32 + static_cast<int>(threadIdx.x)] = sum;
+}
+// Or for the first iterations of a thread.
+__global__ void loop_in_two_parts(float* first, float* rest, const float* from, int n) {
+  const int thread = static_cast<int>(threadIdx.x);
+  for (int i = 0; i < n; ++i) {
+    const float value = from[i * 32 + thread];
+    if (i < thread)
+      first[i * 32 + thread] = value;
+    else
+      rest[i * 32 + thread] = value;
+  }
+}
 
 __global__ void loop(float* to, const float* from, int n) {
   float sum = 0;
@@ -231,6 +269,45 @@ TEST_F(Observe, AtomicsOnOneAddressWaitForEachOther) {
   int result = 0;
   cudaMemcpy(&result, sum.data, sizeof(int), cudaMemcpyDeviceToHost);
   EXPECT_EQ(result, 64);
+}
+
+TEST_F(Observe, AnAtomicIsOneAccess) {
+  const Device<> sum(1);
+  const Device<int> most(1);
+  const KernelProfile profile = profile_of([&] { launch(1, 32, 0, sum_and_most, sum.data, most.data); });
+  EXPECT_EQ(profile.accesses.size(), 2u);
+  EXPECT_EQ(total(profile, AccessKind::atomic, AccessSpace::global).requests, 2u);
+}
+
+TEST_F(Observe, StructsAreAccessedFloatByFloat) {
+  const Device<ThreeFloats> to3(32), from3(32);
+  const Device<FourFloats> to4(32), from4(32);
+  const KernelProfile three =
+      profile_of([&] { launch(1, 32, 0, copy_structs<ThreeFloats>, to3.data, from3.data); });
+  const KernelProfile four =
+      profile_of([&] { launch(1, 32, 0, copy_structs<FourFloats>, to4.data, from4.data); });
+  for (const auto& [counts, floats] :
+       {std::pair(global_loads(three), 3u), std::pair(global_stores(three), 3u),
+        std::pair(global_loads(four), 4u), std::pair(global_stores(four), 4u)}) {
+    EXPECT_EQ(counts.bytes, 4);
+    EXPECT_EQ(counts.requests, floats);
+    EXPECT_EQ(counts.lanes, 32 * floats);
+    EXPECT_EQ(counts.sectors, floats * 4 * floats);
+  }
+}
+
+TEST_F(Observe, LoopsAreNotCopiedForSomeThreads) {
+  const Device<> to(32 * 11), rest(32 * 10), from(32 * 10);
+  const KernelProfile odd =
+      profile_of([&] { launch(1, 32, 0, loop_with_odd_threads, to.data, from.data, 10); });
+  EXPECT_EQ(global_loads(odd).requests, 10u);
+  EXPECT_EQ(global_loads(odd).sectors, 40u);
+  EXPECT_EQ(global_stores(odd).requests, 11u);
+  EXPECT_EQ(global_stores(odd).lanes, 10 * 16 + 32u);
+  const KernelProfile parts =
+      profile_of([&] { launch(1, 32, 0, loop_in_two_parts, to.data, rest.data, from.data, 10); });
+  EXPECT_EQ(global_loads(parts).requests, 10u);
+  EXPECT_EQ(global_loads(parts).sectors, 40u);
 }
 
 TEST_F(Observe, GroupsTheIterationsOfALoop) {

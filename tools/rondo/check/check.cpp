@@ -26,7 +26,7 @@ namespace {
 
 void check_command(const std::vector<std::string>& command) {
   if (command.empty())
-    throw Error(bad_argument("no command to check was named: rondo check allreduce --devices 2"));
+    throw Error(bad_argument("no command to check was named: rondo check allreduce --devices 2 -e 64K"));
   if (command.front() == "profile")
     throw Error(bad_argument(
         "'profile' counts accesses, and cannot be checked at the same time: check the command that it "

@@ -4,14 +4,23 @@
 #include <simt/builtins.h>
 
 #include <concepts>
+#include <cstddef>
 #include <cstdint>
 #include <type_traits>
 
 namespace simt::detail {
 
-// Atomically replaces *address with next(*address) and returns the old value.
+#ifdef SIMT_OBSERVE
+void observe_atomic(void* address, size_t bytes);
+#define SIMT_OBSERVE_ATOMIC(address) observe_atomic(address, sizeof(*address))
+#define SIMT_UNOBSERVED __attribute__((noinline, no_sanitize_thread))
+#else
+#define SIMT_OBSERVE_ATOMIC(address) static_cast<void>(0)
+#define SIMT_UNOBSERVED
+#endif
+
 template <class T, class Next>
-inline T atomic_update(T* address, Next next) {
+SIMT_UNOBSERVED inline T compare_and_swap_until_done(T* address, Next next) {
   T old;
   __atomic_load(address, &old, __ATOMIC_RELAXED);
   for (T desired = next(old);
@@ -19,6 +28,15 @@ inline T atomic_update(T* address, Next next) {
     desired = next(old);
   return old;
 }
+
+// Atomically replaces *address with next(*address) and returns the old value. A GPU has one instruction for it.
+template <class T, class Next>
+inline T atomic_update(T* address, Next next) {
+  SIMT_OBSERVE_ATOMIC(address);
+  return compare_and_swap_until_done(address, next);
+}
+#undef SIMT_OBSERVE_ATOMIC
+#undef SIMT_UNOBSERVED
 
 template <class T>
 concept AtomicInteger =

@@ -9,6 +9,7 @@
 #include <simt/shared.h>
 #include <simt/unwritten.h>
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cstring>
@@ -90,6 +91,9 @@ namespace detail {
 
 void observe_load(const void* from, size_t bytes) { report(SIMT_PLACE, from, bytes, AccessKind::load); }
 void observe_store(void* to, size_t bytes) { report(SIMT_PLACE, to, bytes, AccessKind::store); }
+void observe_atomic(void* address, size_t bytes) {
+  report(SIMT_PLACE, address, bytes, AccessKind::atomic, /*atomic=*/true);
+}
 void observe_async_copy(void* to, const void* from, size_t bytes, bool valid) {
   if (valid) report(SIMT_PLACE, from, bytes, AccessKind::async_copy_load);
   report(SIMT_PLACE, to, bytes, AccessKind::async_copy_store);
@@ -160,6 +164,13 @@ template <class T>
 [[gnu::always_inline]] inline void report_atomic(const void* place, const volatile T* p, AccessKind kind) {
   report(place, const_cast<const T*>(p), sizeof(T), kind, /*atomic=*/true);
 }
+// An access to a struct whose members have a smaller alignment. A GPU accesses each member; here they count as
+// words.
+void report_words(const void* place, const void* p, size_t bytes, AccessKind kind) {
+  constexpr size_t kWord = 4;
+  for (size_t i = 0; i < bytes; i += kWord)
+    report(place, static_cast<const char*>(p) + i, std::min(kWord, bytes - i), kind);
+}
 }  // namespace
 
 extern "C" {
@@ -183,8 +194,8 @@ SIMT_ACCESS(4)
 SIMT_ACCESS(8)
 SIMT_ACCESS(16)
 #undef SIMT_ACCESS
-void __tsan_read_range(void* p, size_t bytes) { report(SIMT_PLACE, p, bytes, AccessKind::load); }
-void __tsan_write_range(void* p, size_t bytes) { report(SIMT_PLACE, p, bytes, AccessKind::store); }
+void __tsan_read_range(void* p, size_t bytes) { report_words(SIMT_PLACE, p, bytes, AccessKind::load); }
+void __tsan_write_range(void* p, size_t bytes) { report_words(SIMT_PLACE, p, bytes, AccessKind::store); }
 
 // Atomics are calls instead of instructions, so each also does the work, in sequentially consistent order:
 // the strongest that its caller may have asked for.
