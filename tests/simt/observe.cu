@@ -1,6 +1,8 @@
 // Counters of observed kernels against arithmetic by hand. In a build that does not observe kernels, only that
 // it says so.
+#include <simt/async_copy.h>
 #include <simt/observe.h>
+#include <simt/shared.h>
 
 #include <filesystem>
 #include <numeric>
@@ -53,6 +55,18 @@ __global__ void sum_by_atomics(int* sum) { atomicAdd(sum, 1); }
 __global__ void sum_and_most(float* sum, int* most) {
   atomicAdd(sum, 1.0f);
   atomicMax(most, static_cast<int>(threadIdx.x));
+}
+
+__global__ void copy_all_but_one(const float* from) {
+  auto* const shared = static_cast<float*>(simt::shared_memory());
+  const int thread = static_cast<int>(threadIdx.x);
+#pragma GCC unroll 1
+  for (int i = 0; i < 8; ++i) {
+    const int at = i * 32 + thread;
+    simt::async_copy<4>(shared + at, from + at, i != thread);
+  }
+  simt::async_commit();
+  simt::async_wait(0);
 }
 
 struct ThreeFloats {
@@ -269,6 +283,17 @@ TEST_F(Observe, AtomicsOnOneAddressWaitForEachOther) {
   int result = 0;
   cudaMemcpy(&result, sum.data, sizeof(int), cudaMemcpyDeviceToHost);
   EXPECT_EQ(result, 64);
+}
+
+// Each lane leaves out one of its copies, which fills shared memory with zeros.
+TEST_F(Observe, CopiesThatAreLeftOutKeepTheirPlace) {
+  const Device<> from(32 * 8);
+  const KernelProfile profile = profile_of([&] { launch(1, 32, 1024, copy_all_but_one, from.data); });
+  const AccessCounts loads = total(profile, AccessKind::async_copy_load, AccessSpace::global);
+  EXPECT_EQ(loads.requests, 8u);
+  EXPECT_EQ(loads.lanes, 8 * 32 - 8u);
+  EXPECT_EQ(loads.sectors, 8 * 4u);
+  EXPECT_EQ(total(profile, AccessKind::async_copy_store, AccessSpace::shared).lanes, 8 * 32u);
 }
 
 TEST_F(Observe, AnAtomicIsOneAccess) {

@@ -108,6 +108,10 @@ TEST_F(Profile, LadderHasTheCountersOfItsPage) {
     EXPECT_EQ(totals.barriers, row.barriers) << row.rung;
     EXPECT_EQ(forecast.occupancy.warps, row.warps) << row.rung;
   }
+  std::ostringstream text;
+  show_profile_text(run_profile(gemm_arguments(128, "06_pipelined")), false, text);
+  EXPECT_NE(text.str().find("06_pipelined                  65,536           0.0059"), std::string::npos)
+      << text.str();
 }
 
 // 2^21 multiply-adds: products of 16 x 8 x 8 (tf32) or 16 x 8 x 16.

@@ -88,6 +88,47 @@ void show_lines(const ProfiledKernel& kernel, std::ostream& out) {
       out << "  " << source_place(access) << ": " << text << "\n";
 }
 
+std::string with_three_digits(double value) {
+  return fixed(value, value >= 100 ? 0 : value >= 10 ? 1 : value >= 1 ? 2 : value >= 0.1 ? 3 : 4);
+}
+
+// The instructions of warps that multiply: products of tensor cores, or multiply-adds.
+double product_instructions(const ProfiledKernel& kernel) {
+  const KernelTotals& t = kernel.forecast.totals;
+  const simt::KernelProfile& p = kernel.profile;
+  const auto observed = static_cast<double>(p.tf32_multiply_adds + p.narrow_multiply_adds);
+  if (observed == 0) return t.warp_multiply_adds;
+  return static_cast<double>(p.tensor_products) * (t.tf32_multiply_adds + t.narrow_multiply_adds) / observed;
+}
+
+void show_counts_per_product(const std::vector<ProfiledPart>& parts, std::ostream& out) {
+  std::vector<TextRow> table = {{"per product instruction", "instructions", "global requests",
+                                 "sectors per request", "wavefronts", "without conflicts", "barriers"}};
+  for (const ProfiledPart& part : parts) {
+    KernelTotals sum;
+    double products = 0;
+    for (const ProfiledKernel& kernel : part.kernels) {
+      const KernelTotals& t = kernel.forecast.totals;
+      products += product_instructions(kernel);
+      sum.global_requests += t.global_requests;
+      sum.global_sectors += t.global_sectors;
+      sum.shared_wavefronts += t.shared_wavefronts;
+      sum.least_shared_wavefronts += t.least_shared_wavefronts;
+      sum.barriers += t.barriers;
+    }
+    if (products == 0) continue;
+    table.push_back({part.name, grouped(static_cast<int64_t>(products)),
+                     with_three_digits(sum.global_requests / products),
+                     ratio(sum.global_sectors, sum.global_requests),
+                     with_three_digits(sum.shared_wavefronts / products),
+                     with_three_digits(sum.least_shared_wavefronts / products),
+                     grouped(static_cast<int64_t>(sum.barriers))});
+  }
+  if (table.size() == 1) return;
+  out << "\n";
+  show_table(table, out, 1);
+}
+
 }  // namespace
 
 void show_profile_text(const ProfileReport& report, bool lines, std::ostream& out) {
@@ -138,6 +179,7 @@ void show_profile_text(const ProfileReport& report, bool lines, std::ostream& ou
   }
   out << "\n";
   show_table(resources, out, 1);
+  show_counts_per_product(report.parts, out);
   if (lines)
     for (const ProfiledPart& part : report.parts)
       for (const ProfiledKernel& kernel : part.kernels) show_lines(kernel, out);

@@ -95,7 +95,11 @@ void observe_atomic(void* address, size_t bytes) {
   report(SIMT_PLACE, address, bytes, AccessKind::atomic, /*atomic=*/true);
 }
 void observe_async_copy(void* to, const void* from, size_t bytes, bool valid) {
-  if (valid) report(SIMT_PLACE, from, bytes, AccessKind::async_copy_load);
+  if (valid)
+    report(SIMT_PLACE, from, bytes, AccessKind::async_copy_load);
+  else if (observer)
+    observer->skips(thread_rank, {SIMT_PLACE, 0, static_cast<uint32_t>(bytes), AccessKind::async_copy_load,
+                                  AccessSpace::global});
   report(SIMT_PLACE, to, bytes, AccessKind::async_copy_store);
 }
 void observe_async_commit() {

@@ -50,6 +50,8 @@ class Observer {
 
   // Actions of thread `thread` of the current block (its linear index).
   virtual void access(unsigned thread, const Access& access) = 0;
+  // The thread executes the instruction, and accesses nothing.
+  virtual void skips(unsigned /*thread*/, const Access& /*access*/) {}
   virtual void multiply_adds(unsigned thread, int count) = 0;
   // An access of a bulk copy, as if `thread` made it.
   virtual void bulk_access(unsigned thread, const Access& access, const BulkCopy& copy) = 0;

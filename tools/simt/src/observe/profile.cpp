@@ -201,6 +201,10 @@ class Profiler final : public Observer {
     block->log_of(warp).add(thread % 32, recorded);
   }
 
+  void skips(unsigned thread, const Access& access) override {
+    block->log_of(block->warps[thread / 32]).skip(thread % 32, access);
+  }
+
   void bulk_access(unsigned thread, const Access& at, const BulkCopy&) override { access(thread, at); }
 
   void multiply_adds(unsigned thread, int count) override {

@@ -38,18 +38,12 @@ class Instruction {
 class WarpLog {
  public:
   void add(unsigned lane, const Access& access) {
-    Entry& entry = find(Instruction(access));
-    const uint32_t occurrence = entry.executed[lane]++;
-    if (occurrence == entry.used) {
-      if (entry.used == entry.requests.size()) entry.requests.emplace_back();
-      WarpAccess& fresh = entry.requests[entry.used++];
-      fresh.active = 0;
-      fresh.bytes = static_cast<int>(access.bytes);
-    }
-    WarpAccess& request = entry.requests[occurrence];
+    WarpAccess& request = request_of(lane, access);
     request.active |= 1u << lane;
     request.address[lane] = access.address;
   }
+  // The lane executes the instruction without an access: its next access belongs to the next request.
+  void skip(unsigned lane, const Access& access) { request_of(lane, access); }
   void add_multiply_adds(unsigned lane, int count) { multiply_adds_[lane] += static_cast<uint64_t>(count); }
 
   // Calls f(instruction, request) for every request, then empties the log.
@@ -57,7 +51,8 @@ class WarpLog {
   void flush(F f) {
     for (const uint32_t index : filled_) {
       Entry& entry = entries_[index];
-      for (uint32_t i = 0; i < entry.used; ++i) f(entry.instruction, entry.requests[i]);
+      for (uint32_t i = 0; i < entry.used; ++i)
+        if (entry.requests[i].active != 0) f(entry.instruction, entry.requests[i]);
       entry.used = 0;
       entry.executed = {};
     }
@@ -67,6 +62,19 @@ class WarpLog {
   const std::array<uint64_t, 32>& multiply_adds() const { return multiply_adds_; }
 
  private:
+  // The request of the lane's next execution of the instruction.
+  WarpAccess& request_of(unsigned lane, const Access& access) {
+    Entry& entry = find(Instruction(access));
+    const uint32_t occurrence = entry.executed[lane]++;
+    if (occurrence == entry.used) {
+      if (entry.used == entry.requests.size()) entry.requests.emplace_back();
+      WarpAccess& fresh = entry.requests[entry.used++];
+      fresh.active = 0;
+      fresh.bytes = static_cast<int>(access.bytes);
+    }
+    return entry.requests[occurrence];
+  }
+
   struct Entry {
     Instruction instruction;
     std::array<uint32_t, 32> executed = {};  // times, by lane
