@@ -89,6 +89,7 @@ void show_lines(const ProfiledKernel& kernel, std::ostream& out) {
 }
 
 std::string with_three_digits(double value) {
+  if (value == 0) return "0";
   return fixed(value, value >= 100 ? 0 : value >= 10 ? 1 : value >= 1 ? 2 : value >= 0.1 ? 3 : 4);
 }
 
