@@ -9,7 +9,7 @@ namespace rondo::program {
 namespace {
 
 constexpr double kWidth = 900, kHeight = 560;
-constexpr double kLeft = 90, kRight = 260, kTop = 80, kBottom = 70;
+constexpr double kLeft = 90, kRight = 260, kTop = 80, kBottom = 70, kLegendLine = 18;
 constexpr const char* kColours[] = {"#2a6fdb", "#2f9e63", "#e4572e", "#8e4ec6",
                                     "#c9a227", "#0b7285", "#a61e4d"};
 
@@ -90,12 +90,14 @@ std::string roofline_svg(const Roofline& roofline) {
     const char* const colour = kColours[i % std::size(kColours)];
     content +=
         svg::element("circle", "cx", x.at(point.intensity), "cy", y.at(point.rate), "r", 5, "fill", colour);
-    const double line = kTop + 10 + 18 * static_cast<double>(i);
-    if (line > bottom) continue;  // the legend is full; the points are all drawn
+    const std::string number = std::to_string(i + 1);
+    content += svg::words(x.at(point.intensity) + 7, y.at(point.rate) + 3, "start", 9, svg::kInk, number);
+    const double line = kTop + 10 + kLegendLine * static_cast<double>(i);
     content += svg::element("circle", "cx", right + 20, "cy", line - 4, "r", 5, "fill", colour);
-    content += svg::words(right + 32, line, "start", 11, svg::kInk, point.name);
+    content += svg::words(right + 32, line, "start", 11, svg::kInk, number + "  " + point.name);
   }
-  return svg::document(roofline.title, kWidth, kHeight, content);
+  const double legend = kTop + kLegendLine * static_cast<double>(roofline.points.size() + 1);
+  return svg::document(roofline.title, kWidth, std::max(kHeight, legend), content);
 }
 
 }  // namespace rondo::program

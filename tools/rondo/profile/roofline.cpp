@@ -4,6 +4,18 @@
 #include <rondo/tools/rondo/support/format.h>
 
 namespace rondo::program {
+namespace {
+
+// Without template arguments, which are longer than the legend is wide.
+std::string point_name(const ProfiledKernel& kernel) {
+  const simt::KernelProfile& p = kernel.profile;
+  const uint64_t blocks = uint64_t{p.grid.x} * p.grid.y * p.grid.z;
+  std::string name = kernel.name.substr(0, kernel.name.find('<'));
+  name = name.substr(name.rfind(':') + 1);  // npos + 1 is 0
+  return concat(name, ", ", blocks, blocks == 1 ? " block" : " blocks");
+}
+
+}  // namespace
 
 // A point's rate is that of the forecast: the counted FLOPs over the least time.
 std::string profile_svg(const ProfileReport& report) {
@@ -21,7 +33,7 @@ std::string profile_svg(const ProfileReport& report) {
           totals.multiply_adds + totals.tf32_multiply_adds + totals.narrow_multiply_adds;
       if (multiply_adds == 0 || totals.launch_bytes == 0 || kernel.forecast.least() == 0) continue;
       const double flops = 2 * multiply_adds;
-      roofline.points.push_back({kernel.name, flops / totals.launch_bytes, flops / kernel.forecast.least()});
+      roofline.points.push_back({point_name(kernel), flops / totals.launch_bytes, flops / kernel.forecast.least()});
     }
   return roofline_svg(roofline);
 }
