@@ -157,8 +157,7 @@ TEST(Access, RefusesImpossibleAddresses) {
     return complaint([&] { access_of(arguments); });
   };
   EXPECT_EQ(refusal(banks("thread * 4 + thread / 8", {"--width", "16"})),
-            "thread 8 accesses 16 bytes at address 132 (33 elements of 4 bytes), must be a multiple of 16; "
-            "with --element 16 the expression counts elements of that size");
+            "thread 8: address 132 (33 elements of 4 bytes), must be a multiple of 16 (try --element 16)");
   EXPECT_EQ(missing(refusal(banks("4 - thread")),
                     {"the expression '4 - thread' is -1 for thread 5, must be from 0 to below 274877906944"}),
             "");

@@ -31,10 +31,9 @@ simt::WarpAccess access_of(const AccessArguments& arguments) {
                                ", must be from 0 to below ", most));
     const int64_t address = value * arguments.element_bytes();
     if (address % arguments.width != 0)
-      throw Error(bad_argument("thread ", thread, " accesses ", arguments.width, " bytes at address ",
-                               address, " (", value, " elements of ", arguments.element_bytes(),
-                               " bytes), must be a multiple of ", arguments.width, "; with --element ",
-                               arguments.width, " the expression counts elements of that size"));
+      throw Error(bad_argument("thread ", thread, ": address ", address, " (", value, " elements of ",
+                               arguments.element_bytes(), " bytes), must be a multiple of ", arguments.width,
+                               " (try --element ", arguments.width, ")"));
     access.address[static_cast<size_t>(thread)] = static_cast<uint64_t>(address);
   }
   return access;
