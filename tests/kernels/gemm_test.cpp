@@ -328,7 +328,7 @@ INSTANTIATE_TEST_SUITE_P(TensorLadder, Gemm, testing::ValuesIn(kTensorVariants),
 
 // The table has the rungs that the tests above run.
 TEST(TensorLadder, HasEveryRung) {
-  ASSERT_EQ(tensor_rungs().size(), 7u);
+  ASSERT_EQ(tensor_rungs().size(), 8u);
   for (const TensorRung& rung : tensor_rungs()) {
     GuardedBuffer<float> a(6 * 8), b(8 * 5), c(6 * 5);
     const Stream stream;
