@@ -137,6 +137,40 @@ __global__ void looks_at(int counter, int* words) {
   }
 }
 
+// Block 1 reads what block 0 wrote once it sees a flag. The flag is volatile, not atomic.
+__global__ void volatile_flag(volatile int* flag, int* words, bool fences) {
+  if (blockIdx.x == 0) {
+    words[0] = 1;                                                // volatile_flag: write
+    if (fences) __threadfence();
+    *flag = 1;
+  } else {
+    while (*flag == 0) {
+    }
+    if (fences) __threadfence();
+    use(words[0]);                                               // volatile_flag: read
+  }
+}
+
+// volatile does not replace __syncwarp().
+__global__ void volatile_in_shared() {
+  volatile int* const words = &shared<int>(0);
+  words[threadIdx.x] = 1;                                        // volatile_in_shared: write
+  use(words[threadIdx.x ^ 1]);                                   // volatile_in_shared: read
+}
+
+// The threads of block 0 read. Block 1 writes after those that announced it with a fence: all but one.
+__global__ void overwrites_readers(int* words, int* count, unsigned without_fence) {
+  if (blockIdx.x == 0) {
+    use(words[0]);                                               // overwrites_readers: read
+    if (threadIdx.x != without_fence) __threadfence();
+    atomicAdd(count, 1);
+  } else if (threadIdx.x == 0) {
+    atomicAdd(count, 1);
+    __threadfence();
+    words[0] = 1;                                                // overwrites_readers: write
+  }
+}
+
 // Reads its counter without an atomic once it is `limit`: wrong, unless no block follows.
 __global__ void count_then_read(int* count, int limit) {
   if (atomicAdd(count, 1) % 2 + 1 < limit) return;               // count_then_read: atomic
@@ -334,6 +368,26 @@ TEST_F(Global, FencesOrderWithAtomicsOnOneAddressOnly) {
   expect_race("looks_at: write", "looks_at: read", [&] { launch(2, 1, 0, nullptr, looks_at, 1, words_); });
   expect_race("fence_as_barrier: write", "fence_as_barrier: read",
               [&] { launch(1, 64, 256, nullptr, fence_as_barrier); });
+}
+
+TEST_F(Global, AVolatileFlagNeedsFences) {
+  expect_silent([&] { launch(2, 1, 0, nullptr, volatile_flag, other_, words_, true); });
+  CUDA_OK(cudaMemset(other_, 0, 4));
+  expect_race("volatile_flag: write", "volatile_flag: read",
+              [&] { launch(2, 1, 0, nullptr, volatile_flag, other_, words_, false); });
+  expect_race("volatile_in_shared: write", "volatile_in_shared: read",
+              [&] { launch(1, 32, 128, nullptr, volatile_in_shared); });
+}
+
+// Of four reads in one block, each in turn is the one that nothing orders.
+TEST_F(Global, EachReaderNeedsItsFence) {
+  expect_silent([&] { launch(2, 4, 0, nullptr, overwrites_readers, words_, other_, 4u); });
+  for (unsigned thread = 0; thread < 4; ++thread) {
+    const Finding finding =
+        expect_race("overwrites_readers: read", "overwrites_readers: write",
+                    [&] { launch(2, 4, 0, nullptr, overwrites_readers, words_, other_, thread); });
+    EXPECT_EQ(finding.earlier->thread.x, thread);
+  }
 }
 
 TEST_F(Global, AtomicsRaceWithPlainAccesses) {

@@ -111,7 +111,10 @@ inline float __fmul_rn(float a, float b) {
   asm("" : "+x"(product));
   return product;
 }
-inline float __fmaf_rn(float a, float b, float c) { return fmaf(a, b, c); }
+inline float __fmaf_rn(float a, float b, float c) {
+  simt::count_multiply_adds(1);
+  return fmaf(a, b, c);
+}
 inline float __fdiv_rn(float a, float b) { return a / b; }
 inline float __frcp_rn(float x) { return 1.0f / x; }
 inline float __fsqrt_rn(float x) { return sqrtf(x); }

@@ -115,14 +115,15 @@ class BlockOrder {
     ++threads_[thread].step;
     any_fence_ = true;
   }
-  // An atomic at an address that has passed on the fences up to `passed`. Returns what it passes on itself.
-  uint64_t atomic(unsigned thread, uint64_t passed) {
+  // An atomic at an address that has passed on the fences up to `passed`, as one that reads or writes or both.
+  // Returns what the address passes on now.
+  uint64_t atomic(unsigned thread, uint64_t passed, bool reads, bool writes) {
     Fences& fences = threads_[thread].fences;
-    fences.seen = std::max(fences.seen, passed);
+    if (reads) fences.seen = std::max(fences.seen, passed);
     any_fence_ = any_fence_ || passed != 0;
     if (fences.made == 0) return passed;
     fences.known = std::max(fences.known, fences.seen);
-    return std::max({passed, fences.made, fences.known});
+    return writes ? std::max({passed, fences.made, fences.known}) : passed;
   }
   // The last fence that happens before what `thread` does now; 0: none.
   uint64_t last_fence(unsigned thread) const { return threads_[thread].fences.known; }

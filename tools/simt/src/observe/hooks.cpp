@@ -61,17 +61,19 @@ thread_local GlobalMemory global_memory;
 // threadIdx and the like are variables of the OS thread; a GPU has them in registers.
 bool is_builtin(uintptr_t address) { return address - reinterpret_cast<uintptr_t>(&threadIdx) + 256 < 512; }
 
+bool in_shared_memory(const void* address) {
+  return reinterpret_cast<uintptr_t>(address) - reinterpret_cast<uintptr_t>(detail::shared_begin) <
+         detail::shared_bytes;
+}
+
 [[gnu::always_inline]] inline void report(const void* place, const void* pointer, size_t bytes,
                                           AccessKind kind, bool atomic = false) {
   Observer* const observer = detail::observer;
   if (!observer) return;
   const auto address = reinterpret_cast<uintptr_t>(pointer);
   if (address - detail::stack_begin < detail::stack_bytes || is_builtin(address)) return;
-  AccessSpace space = AccessSpace::global;
-  if (address - reinterpret_cast<uintptr_t>(detail::shared_begin) < detail::shared_bytes)
-    space = AccessSpace::shared;
-  else if (!global_memory.contains(address))
-    return;
+  const AccessSpace space = in_shared_memory(pointer) ? AccessSpace::shared : AccessSpace::global;
+  if (space == AccessSpace::global && !global_memory.contains(address)) return;
   // A GPU has instructions for 1, 2, 4, 8 and 16 bytes.
   for (uintptr_t begin = address, end = address + bytes; begin < end;) {
     uint32_t piece = 16;
@@ -139,8 +141,8 @@ void observe_bulk_load(const void* place, const void* mbarrier, const void* to, 
          AccessKind::async_copy_load, AccessSpace::global},
         copy);
   observer->bulk_access(
-      thread,
-      {place, reinterpret_cast<uintptr_t>(to), 16, AccessKind::async_copy_store, AccessSpace::shared}, copy);
+      thread, {place, reinterpret_cast<uintptr_t>(to), 16, AccessKind::async_copy_store, AccessSpace::shared},
+      copy);
 }
 void observe_operand_read(const void* place, unsigned warpgroup, const void* from) {
   if (!observer) return;
@@ -168,6 +170,13 @@ template <class T>
 [[gnu::always_inline]] inline void report_atomic(const void* place, const volatile T* p, AccessKind kind) {
   report(place, const_cast<const T*>(p), sizeof(T), kind, /*atomic=*/true);
 }
+// A volatile access to global memory is a relaxed one (PTX ISA, "Memory Consistency Model"), which does not race
+// with atomics. In shared memory it stays a plain one: `volatile` does not replace __syncwarp().
+[[gnu::always_inline]] inline void report_volatile(const void* place, const void* p, size_t bytes,
+                                                   AccessKind kind) {
+  report(place, p, bytes, kind, /*atomic=*/!simt::in_shared_memory(p));
+}
+
 // An access to a struct whose members have a smaller alignment. A GPU accesses each member; here they count as
 // words.
 void report_words(const void* place, const void* p, size_t bytes, AccessKind kind) {
@@ -185,13 +194,13 @@ void __tsan_func_exit() {}
 void __tsan_vptr_update(void**, void*) {}
 void __tsan_vptr_read(void**) {}
 
-#define SIMT_ACCESS(bytes)                                                                         \
-  void __tsan_read##bytes(void* p) { report(SIMT_PLACE, p, bytes, AccessKind::load); }             \
-  void __tsan_write##bytes(void* p) { report(SIMT_PLACE, p, bytes, AccessKind::store); }           \
-  void __tsan_unaligned_read##bytes(void* p) { report(SIMT_PLACE, p, bytes, AccessKind::load); }   \
-  void __tsan_unaligned_write##bytes(void* p) { report(SIMT_PLACE, p, bytes, AccessKind::store); } \
-  void __tsan_volatile_read##bytes(void* p) { report(SIMT_PLACE, p, bytes, AccessKind::load); }    \
-  void __tsan_volatile_write##bytes(void* p) { report(SIMT_PLACE, p, bytes, AccessKind::store); }
+#define SIMT_ACCESS(bytes)                                                                               \
+  void __tsan_read##bytes(void* p) { report(SIMT_PLACE, p, bytes, AccessKind::load); }                   \
+  void __tsan_write##bytes(void* p) { report(SIMT_PLACE, p, bytes, AccessKind::store); }                 \
+  void __tsan_unaligned_read##bytes(void* p) { report(SIMT_PLACE, p, bytes, AccessKind::load); }         \
+  void __tsan_unaligned_write##bytes(void* p) { report(SIMT_PLACE, p, bytes, AccessKind::store); }       \
+  void __tsan_volatile_read##bytes(void* p) { report_volatile(SIMT_PLACE, p, bytes, AccessKind::load); } \
+  void __tsan_volatile_write##bytes(void* p) { report_volatile(SIMT_PLACE, p, bytes, AccessKind::store); }
 SIMT_ACCESS(1)
 SIMT_ACCESS(2)
 SIMT_ACCESS(4)
@@ -203,39 +212,38 @@ void __tsan_write_range(void* p, size_t bytes) { report_words(SIMT_PLACE, p, byt
 
 // Atomics are calls instead of instructions, so each also does the work, in sequentially consistent order:
 // the strongest that its caller may have asked for.
-#define SIMT_ATOMIC_UPDATE(bits, type, name)                                                            \
-  type __tsan_atomic##bits##_fetch_##name(volatile type* p, type value, int) {                          \
-    report_atomic(SIMT_PLACE, p, AccessKind::atomic);                                                   \
-    return __atomic_fetch_##name(p, value, __ATOMIC_SEQ_CST);                                           \
+#define SIMT_ATOMIC_UPDATE(bits, type, name)                                   \
+  type __tsan_atomic##bits##_fetch_##name(volatile type* p, type value, int) { \
+    report_atomic(SIMT_PLACE, p, AccessKind::atomic);                          \
+    return __atomic_fetch_##name(p, value, __ATOMIC_SEQ_CST);                  \
   }
-#define SIMT_ATOMIC(bits, type)                                                                         \
-  type __tsan_atomic##bits##_load(const volatile type* p, int) {                                        \
-    report_atomic(SIMT_PLACE, p, AccessKind::load);                                                     \
-    return __atomic_load_n(p, __ATOMIC_SEQ_CST);                                                        \
-  }                                                                                                     \
-  void __tsan_atomic##bits##_store(volatile type* p, type value, int) {                                 \
-    report_atomic(SIMT_PLACE, p, AccessKind::store);                                                    \
-    __atomic_store_n(p, value, __ATOMIC_SEQ_CST);                                                       \
-  }                                                                                                     \
-  type __tsan_atomic##bits##_exchange(volatile type* p, type value, int) {                              \
-    report_atomic(SIMT_PLACE, p, AccessKind::atomic);                                                   \
-    return __atomic_exchange_n(p, value, __ATOMIC_SEQ_CST);                                             \
-  }                                                                                                     \
-  int __tsan_atomic##bits##_compare_exchange_strong(volatile type* p, type* expected, type value, int,  \
-                                                    int) {                                              \
-    report_atomic(SIMT_PLACE, p, AccessKind::atomic);                                                   \
-    return __atomic_compare_exchange_n(p, expected, value, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);  \
-  }                                                                                                     \
-  int __tsan_atomic##bits##_compare_exchange_weak(volatile type* p, type* expected, type value, int,    \
-                                                  int) {                                                \
-    report_atomic(SIMT_PLACE, p, AccessKind::atomic);                                                   \
-    return __atomic_compare_exchange_n(p, expected, value, true, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);   \
-  }                                                                                                     \
-  SIMT_ATOMIC_UPDATE(bits, type, add)                                                                   \
-  SIMT_ATOMIC_UPDATE(bits, type, sub)                                                                   \
-  SIMT_ATOMIC_UPDATE(bits, type, and)                                                                   \
-  SIMT_ATOMIC_UPDATE(bits, type, or)                                                                    \
-  SIMT_ATOMIC_UPDATE(bits, type, xor)                                                                   \
+#define SIMT_ATOMIC(bits, type)                                                                             \
+  type __tsan_atomic##bits##_load(const volatile type* p, int) {                                            \
+    report_atomic(SIMT_PLACE, p, AccessKind::load);                                                         \
+    return __atomic_load_n(p, __ATOMIC_SEQ_CST);                                                            \
+  }                                                                                                         \
+  void __tsan_atomic##bits##_store(volatile type* p, type value, int) {                                     \
+    report_atomic(SIMT_PLACE, p, AccessKind::store);                                                        \
+    __atomic_store_n(p, value, __ATOMIC_SEQ_CST);                                                           \
+  }                                                                                                         \
+  type __tsan_atomic##bits##_exchange(volatile type* p, type value, int) {                                  \
+    report_atomic(SIMT_PLACE, p, AccessKind::atomic);                                                       \
+    return __atomic_exchange_n(p, value, __ATOMIC_SEQ_CST);                                                 \
+  }                                                                                                         \
+  int __tsan_atomic##bits##_compare_exchange_strong(volatile type* p, type* expected, type value, int,      \
+                                                    int) {                                                  \
+    report_atomic(SIMT_PLACE, p, AccessKind::atomic);                                                       \
+    return __atomic_compare_exchange_n(p, expected, value, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);      \
+  }                                                                                                         \
+  int __tsan_atomic##bits##_compare_exchange_weak(volatile type* p, type* expected, type value, int, int) { \
+    report_atomic(SIMT_PLACE, p, AccessKind::atomic);                                                       \
+    return __atomic_compare_exchange_n(p, expected, value, true, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);       \
+  }                                                                                                         \
+  SIMT_ATOMIC_UPDATE(bits, type, add)                                                                       \
+  SIMT_ATOMIC_UPDATE(bits, type, sub)                                                                       \
+  SIMT_ATOMIC_UPDATE(bits, type, and)                                                                       \
+  SIMT_ATOMIC_UPDATE(bits, type, or)                                                                        \
+  SIMT_ATOMIC_UPDATE(bits, type, xor)                                                                       \
   SIMT_ATOMIC_UPDATE(bits, type, nand)
 SIMT_ATOMIC(8, unsigned char)
 SIMT_ATOMIC(16, unsigned short)

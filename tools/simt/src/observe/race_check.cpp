@@ -108,9 +108,10 @@ Cell RaceCheck::cell(unsigned thread, const Access& access) const {
 void RaceCheck::access(unsigned thread, const Access& access) {
   if (access.atomic && launch_->fences.any()) {
     const bool shared = access.space == AccessSpace::shared;
-    uint64_t& passed = shared ? passed_in_shared_[access.address - shared_begin_]
-                              : launch_->passed[access.address];
-    passed = threads_.atomic(thread, passed);
+    uint64_t& passed =
+        shared ? passed_in_shared_[access.address - shared_begin_] : launch_->passed[access.address];
+    passed =
+        threads_.atomic(thread, passed, access.kind != AccessKind::store, access.kind != AccessKind::load);
   }
   Cell me = cell(thread, access);
   if (access.space == AccessSpace::global) {
@@ -251,7 +252,9 @@ void RaceCheck::for_reads(const Target& target, F f) {
 // may access the address plainly, as the last block does that resets the counter of blocks.
 void RaceCheck::remember(const Target& target, const Cell& me) {
   const int atomic = me.flags & Cell::kAtomic;
-  const bool two_are_enough = !(target.space == AccessSpace::shared && threads_.mbarriers().any());
+  // Where the order of two threads does not follow from barriers alone, each read needs its own comparison.
+  const bool two_are_enough = !(target.space == AccessSpace::shared && threads_.mbarriers().any()) &&
+                              !(in_kernel_ && launch_->fences.any());
   const auto plain = [](const Cell& read) { return !(read.flags & Cell::kAtomic); };
   const auto replaced = [&](const Cell& read) {
     if (read.operation == 0) return true;
@@ -358,7 +361,7 @@ bool RaceCheck::ordered_in_block(const Cell& first, unsigned second) const {
 bool RaceCheck::ordered_by_fence(const Cell& first, BlockOrder::Time time, const Cell& me) const {
   return launch_->fences.any() &&
          launch_->fences.ordered(first.block, first.thread, time, threads_.last_fence(me.thread),
-                                  first.block == me.block);
+                                 first.block == me.block);
 }
 
 void RaceCheck::transfer(const Transfer& transfer) {
