@@ -103,8 +103,9 @@ double product_instructions(const ProfiledKernel& kernel) {
 }
 
 void show_counts_per_product(const std::vector<ProfiledPart>& parts, std::ostream& out) {
-  std::vector<TextRow> table = {{"per product instruction", "instructions", "global requests",
-                                 "sectors per request", "wavefronts", "without conflicts", "barriers"}};
+  std::vector<TextRow> table = {{"instructions that multiply", "number", "global requests each",
+                                 "sectors per request", "wavefronts each", "without conflicts",
+                                 "barriers in all"}};
   for (const ProfiledPart& part : parts) {
     KernelTotals sum;
     double products = 0;
