@@ -172,7 +172,8 @@ class BackwardFilterLoader {
     const bool inside = walk_.inside(position_);
     const Element* from = source_.data + static_cast<int64_t>(position_.channel) * source_.patch +
                           source_.offset(walk_.r(position_), walk_.s(position_)) + first_column_;
-    RONDO_UNROLL_BY(4)
+    // By 4, the tf32x3 tile of 128 x 128 spills registers on 12.0.
+    RONDO_UNROLL_BY(2)
     for (int step = 0; step * kPerRow * V < Tile::kN; ++step) {
       const int column = KTile::template copied<V, kPerRow>(threadIdx.x % kPerRow, k, step);
       if (column < Tile::kN)
