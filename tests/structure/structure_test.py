@@ -28,10 +28,12 @@ def compiles(library, header):
 
 
 def headers(library):
-    root = INCLUDE / f"rondo_{library}"
+    # The executor has one folder for all of its headers, and g++ compiles its .cuh files, too.
+    root, endings = (pathlib.Path(FOLDERS["simt"][0]), (".h", ".cuh")) if library == "simt" else (
+        INCLUDE / f"rondo_{library}", (".h",))
     found = []
     for folder, _, names in os.walk(root, followlinks=True):
-        found += [str((pathlib.Path(folder) / name).relative_to(root)) for name in names if name.endswith(".h")]
+        found += [str((pathlib.Path(folder) / name).relative_to(root)) for name in names if name.endswith(endings)]
     return sorted(found)
 
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <simt/builtins.h>
+#include <simt/memory_access.h>
 
 #include <math.h>
 
