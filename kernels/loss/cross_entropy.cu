@@ -9,7 +9,7 @@
 #include <rondo/kernels/core/shared.cuh>
 #include <rondo/kernels/core/values.cuh>
 
-#include <cub/cub.cuh>
+#include <cub/block/block_reduce.cuh>
 
 #include <numeric>
 

@@ -8,7 +8,7 @@
 #include <rondo/kernels/core/slots.cuh>
 #include <rondo/kernels/core/values.cuh>
 
-#include <cub/cub.cuh>
+#include <cub/block/block_reduce.cuh>
 
 namespace rondo {
 namespace {
