@@ -297,6 +297,15 @@ class Budget(unittest.TestCase):
                               ({"blocks": 0, "limited_by": "shared memory"}, "limited by shared memory")):
             self.assertIn(said, budget.compare(report(row(**changes)), self.budget)[1][0])
 
+    def test_a_tile_of_larger_gpus_has_a_budget_of_no_warps(self):
+        large = row(kernel="large", blocks=0, warps=0, limited_by="shared memory")
+        wanted = budget.make(report(row(), large))
+        self.assertEqual(budget.compare(report(row(), large), wanted), ([], []))
+        # Of a kernel that fitted before, it is an error.
+        _, broken = budget.compare(report(row(blocks=0, warps=0), large), wanted)
+        self.assertEqual(len(broken), 1)
+        self.assertIn("k<1>, sm_90: no block fits", broken[0])
+
     def test_a_budget_is_read_as_it_was_written(self):
         import json
         wanted = budget.make(report(row(), row(arch="100"), row(kernel="l", stack=8, spill_stores=None)))

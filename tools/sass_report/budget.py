@@ -52,13 +52,14 @@ def architectures(budget):
     return sorted({arch for of_kernel in budget["kernels"].values() for arch in of_kernel}, key=lambda arch: (len(arch), arch))
 
 
-def cannot_start(row):
-    """Why no block of the kernel can be launched, or None. This is an error with every toolkit."""
+def cannot_start(row, entry):
+    """Why no block of the kernel can be launched, or None. This is an error with every toolkit. A budget of 0
+    warps says that the kernel is for GPUs with more shared memory."""
     where = f"{key_of(row)}, sm_{row['arch']}"
     threads = row["threads"] or THREADS_OF_BLOCK
     if row["registers"] * threads > occupancy.REGISTERS:
         return f"{where}: registers x threads is {row['registers']} x {threads}, the limit is {occupancy.REGISTERS}"
-    if row["blocks"] == 0:
+    if row["blocks"] == 0 and (entry or {}).get("warps") != 0:
         return f"{where}: no block fits on a multiprocessor, limited by {row['limited_by']}"
     return None
 
@@ -70,10 +71,10 @@ def compare(report, budget, all_files=True):
     budgeted = set(architectures(budget))
     rows = {(key_of(row), row["arch"]): row for row in report["kernels"]}
     for (name, arch), row in rows.items():
-        if problem := cannot_start(row):
-            broken.append(problem)
         # For an architecture that is not in the budget, only spills and stack are checked.
         entry = budget["kernels"].get(name, {}).get(arch) if arch in budgeted else {"registers": 255}
+        if problem := cannot_start(row, entry):
+            broken.append(problem)
         if entry is None:
             worse.append(f"{name}, sm_{arch}: the budget does not have it")
             continue
