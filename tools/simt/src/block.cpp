@@ -34,9 +34,10 @@ Observer* observer_of(const Kernel& kernel, uint64_t number, unsigned rank, bool
   Observer* const observer = active_observer;
   if (!observer) return nullptr;
   observer->select_block(rank);
-  wanted = observer->begin_block(kernel, number);
+  const BlockUse use = observer->begin_block(kernel, number);
   refresh_global_memory();  // again: begin_block() may have waited
-  return wanted ? observer : nullptr;
+  wanted = use != BlockUse::skip;
+  return use == BlockUse::observe ? observer : nullptr;
 }
 
 void set_observed_stack(const Fiber& fiber) {

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "block.h"
+#include "observe/observer.h"
 
 namespace simt {
 
@@ -32,6 +33,12 @@ Block& Cluster::reached(unsigned rank, const char* instruction, const Place& pla
   return *blocks_[rank];
 }
 
+// The barrier of a block that is a cluster of its own counts as __syncthreads. That of more blocks does not
+// concern the observer of one.
+Observer* Cluster::observer_of_barrier() const {
+  return kObserve && size() == 1 ? detail::observer : nullptr;
+}
+
 void Cluster::arrive(Block& self, const Place& place) {
   Fiber& fiber = self.current();
   if (fiber.cluster_arrived)
@@ -43,6 +50,7 @@ void Cluster::arrive(Block& self, const Place& place) {
   fiber.cluster_arrived = true;
   fiber.cluster_phase = phase_;
   ++arrived_;
+  if (Observer* const observer = observer_of_barrier()) observer->arrives_at_barrier(fiber.rank);
   complete_if_all_arrived();
 }
 
@@ -59,6 +67,7 @@ void Cluster::wait(Block& self, const Place& place) {
 void Cluster::complete_if_all_arrived() {
   const auto add = [](unsigned sum, const Block* block) { return sum + block->alive(); };
   if (arrived_ != std::accumulate(blocks_.begin(), blocks_.end(), 0u, add)) return;
+  if (Observer* const observer = observer_of_barrier()) observer->barrier_ends();
   arrived_ = 0;
   ++phase_;
   for (Block* block : blocks_) block->end_cluster_barrier();
@@ -116,11 +125,11 @@ Fault run_cluster(const Kernel& kernel, uint64_t number) {
   std::vector<Block*> blocks;
   for (unsigned rank = 0; rank < blocks_of(kernel.cluster); ++rank) blocks.push_back(kept[rank].get());
   cluster.start(blocks);
-  bool observed = !active_observer;
+  bool runs = false;
   for (unsigned rank = 0; rank < blocks.size(); ++rank)
-    if (blocks[rank]->begin(kernel, block_number(kernel, number, rank), {&cluster, rank})) observed = true;
+    if (blocks[rank]->begin(kernel, block_number(kernel, number, rank), {&cluster, rank})) runs = true;
   Fault fault;
-  if (observed) fault = run_in_turns(kernel, number, blocks);
+  if (runs) fault = run_in_turns(kernel, number, blocks);
   for (Block* block : blocks) block->end();
   return fault;
 }

@@ -10,6 +10,7 @@
 namespace simt {
 
 class Block;
+class Observer;
 
 class Cluster {
  public:
@@ -33,6 +34,7 @@ class Cluster {
   }
 
  private:
+  Observer* observer_of_barrier() const;  // null: none
   void complete_if_all_arrived();
 
   std::vector<Block*> blocks_;

@@ -38,14 +38,20 @@ struct BulkCopy {
   unsigned bytes;  // of this part in global memory
 };
 
+enum class BlockUse {
+  skip,  // the block does not run, unless another block of its cluster does
+  run,   // it runs unobserved
+  observe,
+};
+
 class Observer {
  public:
   virtual ~Observer() = default;
 
   // The calls that follow are about block `rank` of the running cluster, until the next call.
   virtual void select_block(unsigned /*rank*/) {}
-  // The threads of block `number` are about to start; false: it does not run, or in a cluster unobserved.
-  virtual bool begin_block(const Kernel& kernel, uint64_t number) = 0;
+  // The threads of block `number` are about to start. end_block() follows if the block is observed.
+  virtual BlockUse begin_block(const Kernel& kernel, uint64_t number) = 0;
   virtual void end_block() = 0;
 
   // Actions of thread `thread` of the current block (its linear index).

@@ -145,13 +145,13 @@ class Profiler final : public Observer {
     block = &counts_of_worker[rank];
   }
 
-  bool begin_block(const Kernel& kernel, uint64_t number) override {
+  BlockUse begin_block(const Kernel& kernel, uint64_t number) override {
     std::lock_guard lock(mutex_);
     Running& launch = running_of(kernel);
     const bool runs = launch.observed && chosen(number, blocks_of(kernel));
     if (!runs) {
       finish_block(kernel, launch);
-      return false;
+      return BlockUse::skip;
     }
     ++launch.entry->profile.observed_blocks;
     block->launch = &launch;
@@ -167,7 +167,7 @@ class Profiler final : public Observer {
       block->warps[w].at_barrier = 0;
       block->warps[w].instructions = 0;
     }
-    return true;
+    return BlockUse::observe;
   }
 
   void end_block() override {

@@ -49,8 +49,9 @@ void RaceCheck::begin_operation(const IssuedOperation& operation) {
   asked_ = 0;
 }
 
-bool RaceCheck::begin_block(const Kernel& kernel, uint64_t number) {
-  if (kernel.cluster.x * kernel.cluster.y * kernel.cluster.z > 1) return false;  // clusters are not checked
+BlockUse RaceCheck::begin_block(const Kernel& kernel, uint64_t number) {
+  const bool in_cluster = kernel.cluster.x * kernel.cluster.y * kernel.cluster.z > 1;
+  if (in_cluster) return BlockUse::run;  // the clocks do not know the barrier of the cluster
   mutex_.lock();
   if (detail::running_operation) {
     begin_operation(*detail::running_operation);
@@ -70,7 +71,7 @@ bool RaceCheck::begin_block(const Kernel& kernel, uint64_t number) {
   shared_pages_.resize((kernel.shared_bytes + Page::kBytes - 1) / Page::kBytes);
   passed_in_shared_.clear();
   threads_.start(kernel.block.x * kernel.block.y * kernel.block.z);
-  return true;
+  return BlockUse::observe;
 }
 
 void RaceCheck::end_block() {

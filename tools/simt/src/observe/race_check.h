@@ -19,7 +19,7 @@ class RaceCheck final : public Observer {
  public:
   RaceCheck(OperationOrder& order, const Memory& memory, bool print);
 
-  bool begin_block(const Kernel& kernel, uint64_t number) override;
+  BlockUse begin_block(const Kernel& kernel, uint64_t number) override;
   void end_block() override;
   void access(unsigned thread, const Access& access) override;
   void bulk_access(unsigned thread, const Access& access, const BulkCopy& copy) override;
