@@ -74,9 +74,14 @@ void SharedMemory::select() const {
 
 Fault Block::run(const Kernel& kernel, uint64_t number) {
   alone_.restart();
-  if (begin(kernel, number, {&alone_, 0})) {
-    enter();
-    switch_to(worker_, next_fiber());
+  try {
+    if (begin(kernel, number, {&alone_, 0})) {
+      enter();
+      switch_to(worker_, next_fiber());
+    }
+  } catch (...) {  // no memory for a stack
+    end();
+    throw;
   }
   end();
   return std::exchange(fault_, {});
@@ -103,7 +108,7 @@ void Block::end() {
   if (kObserve && observer_) {
     select_shared_memory();
     observer_->end_block();
-    detail::observer = nullptr;
+    detail::observer = observer_ = nullptr;
   }
   shared_.reset();
 }

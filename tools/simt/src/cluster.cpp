@@ -125,12 +125,20 @@ Fault run_cluster(const Kernel& kernel, uint64_t number) {
   std::vector<Block*> blocks;
   for (unsigned rank = 0; rank < blocks_of(kernel.cluster); ++rank) blocks.push_back(kept[rank].get());
   cluster.start(blocks);
-  bool runs = false;
-  for (unsigned rank = 0; rank < blocks.size(); ++rank)
-    if (blocks[rank]->begin(kernel, block_number(kernel, number, rank), {&cluster, rank})) runs = true;
+  const auto end_all = [&] {
+    for (Block* block : blocks) block->end();
+  };
   Fault fault;
-  if (runs) fault = run_in_turns(kernel, number, blocks);
-  for (Block* block : blocks) block->end();
+  try {
+    bool runs = false;
+    for (unsigned rank = 0; rank < blocks.size(); ++rank)
+      if (blocks[rank]->begin(kernel, block_number(kernel, number, rank), {&cluster, rank})) runs = true;
+    if (runs) fault = run_in_turns(kernel, number, blocks);
+  } catch (...) {  // no memory for a stack
+    end_all();
+    throw;
+  }
+  end_all();
   return fault;
 }
 
