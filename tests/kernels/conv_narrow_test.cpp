@@ -302,7 +302,8 @@ TEST(ConvTf32Wgmma, Forward) {
   }
 }
 
-// conv2d_forward() with Math::tf32 takes this kernel where the estimated time is less: the layers of ResNet-18.
+// conv2d_forward() with Math::tf32 takes this kernel where the estimated time is less: in the layers of
+// ResNet-18.
 TEST(ConvTf32Wgmma, IsChosen) {
   const DeviceFacts h100 = {.multiprocessors = 132, .shared_bytes_per_block = 227 << 10, .wgmma = true};
   for (const auto& [size, channels] : {std::pair(28, 64), std::pair(14, 128), std::pair(7, 256)}) {

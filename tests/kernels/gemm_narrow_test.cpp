@@ -213,8 +213,9 @@ TYPED_TEST(GemmNarrow, RungsOfTheLadder) {
   }
 }
 
-// The tiles of the persistent rungs that gemm() chooses from, with and without parts of k. The tiles of a pair
-// of blocks have 256 rows: one has a second block without rows, one without parts of its rows, one is full.
+// The tiles of the persistent rungs that gemm() chooses from, with and without parts of k. The tiles of a
+// pair of blocks have 256 rows: one has a second block without rows, one without parts of its rows, one is
+// full.
 TYPED_TEST(GemmNarrow, PersistentTiles) {
   if (!check_wgmma("").ok()) GTEST_SKIP() << "the device has no wgmma";
   for (const GemmShape& shape :

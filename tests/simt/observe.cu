@@ -1,5 +1,5 @@
-// Counters of observed kernels against arithmetic by hand. In a build that does not observe kernels, only that
-// it says so.
+// Counters of observed kernels against arithmetic by hand. In a build that does not observe kernels, only
+// that it says so.
 #include <simt/async_copy.h>
 #include <simt/observe.h>
 #include <simt/shared.h>

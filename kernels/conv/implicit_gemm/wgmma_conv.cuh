@@ -37,8 +37,8 @@ Status with_wgmma_conv_tile(WgmmaConvTile tile, Run&& run) {
   return run.template operator()<RolesTile<T, 128, 64, 2, 8>>();
 }
 
-// Images NHWC, in copies of a line of channels of the pixels of a box, of which neighbours are `step_w` and `step_h`
-// pixels apart.
+// Images NHWC, in copies of a line of channels of the pixels of a box, of which neighbours are `step_w` and
+// `step_h` pixels apart.
 template <class T>
 Status make_image_map(CUtensorMap* map, const T* data, int images, int h, int w, int channels,
                       const PixelBox& box, int step_h, int step_w) {

@@ -1,5 +1,6 @@
 // Convolutions of 16-bit types, and forward convolutions in tf32, as an implicit GEMM by wgmma, on compute
-// capability 9.0: the choice of the kernel, a pure function of the shape and of the device, and the launchers.
+// capability 9.0: the choice of the kernel, a pure function of the shape and of the device, and the
+// launchers.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -17,10 +18,10 @@ enum class ConvOperation { forward, data_gradient, filter_gradient };
 // Tiles of 128 rows: pixels, or for the filter gradient (tap, in channel).
 enum class WgmmaConvTile { k128x256, k128x128, k128x64 };
 
-// Whether wgmma computes the operation with operands `a` and `b` of `type`, in the order of its arguments, and
-// tensor maps can describe them: they and their pixels begin at multiples of 16 bytes, and no stride is above
-// 8. Nothing fits an operation without results or without summands. Floats fit the forward convolution only,
-// because wgmma reads tf32 along the summed channels.
+// Whether wgmma computes the operation with operands `a` and `b` of `type`, in the order of its arguments,
+// and tensor maps can describe them: they and their pixels begin at multiples of 16 bytes, and no stride is
+// above 8. Nothing fits an operation without results or without summands. Floats fit the forward convolution
+// only, because wgmma reads tf32 along the summed channels.
 bool wgmma_conv_fits(ConvOperation operation, DType type, const ConvGeometry& geometry, const void* a,
                      const void* b);
 

@@ -33,7 +33,8 @@ std::string profile_svg(const ProfileReport& report) {
           totals.multiply_adds + totals.tf32_multiply_adds + totals.narrow_multiply_adds;
       if (multiply_adds == 0 || totals.launch_bytes == 0 || kernel.forecast.least() == 0) continue;
       const double flops = 2 * multiply_adds;
-      roofline.points.push_back({point_name(kernel), flops / totals.launch_bytes, flops / kernel.forecast.least()});
+      roofline.points.push_back(
+          {point_name(kernel), flops / totals.launch_bytes, flops / kernel.forecast.least()});
     }
   return roofline_svg(roofline);
 }

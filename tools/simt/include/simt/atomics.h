@@ -29,7 +29,8 @@ SIMT_UNOBSERVED inline T compare_and_swap_until_done(T* address, Next next) {
   return old;
 }
 
-// Atomically replaces *address with next(*address) and returns the old value. A GPU has one instruction for it.
+// Atomically replaces *address with next(*address) and returns the old value. A GPU has one instruction for
+// it.
 template <class T, class Next>
 inline T atomic_update(T* address, Next next) {
   SIMT_OBSERVE_ATOMIC(address);

@@ -20,7 +20,7 @@ struct Kernel {
   size_t shared_bytes = 0;
   int device = 0;
   const void* function = nullptr;
-  std::vector<unsigned char> argument_bytes;  // only in a build that observes kernels: see observe/profile_key.h
+  std::vector<unsigned char> argument_bytes;  // only if kernels are observed: see observe/profile_key.h
   uint64_t sequence = 0;  // launch counter: varies the seeded order of threads between launches
   std::string name;
   std::function<void()> body;
