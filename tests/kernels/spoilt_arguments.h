@@ -14,6 +14,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstring>
 #include <string>
 #include <type_traits>
 #include <vector>
@@ -27,6 +28,9 @@ class Arguments {
    public:
     Memory() : bytes_(kSlots * kSlotBytes) { bytes_.fill_bytes(0); }
     std::byte* begin_of(int operand) { return bytes_.data() + operand * kSlotBytes + kSlotBytes / 2; }
+    bool is(const std::vector<std::byte>& contents) const {
+      return std::memcmp(bytes_.download().data(), contents.data(), contents.size()) == 0;
+    }
     std::vector<std::byte> contents() const { return bytes_.download(); }
 
    private:

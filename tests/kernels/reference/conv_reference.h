@@ -1,5 +1,5 @@
 // A test case of a convolution, its views, and its result and gradients in double precision. All three are
-// computed from one loop over the terms of the definition.
+// computed by one loop over the terms of the definition (conv_reference.cpp).
 #pragma once
 
 #include <rondo/kernels/conv/conv2d.h>
@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <ostream>
+#include <span>
 #include <vector>
 
 namespace rondo::test {
@@ -47,32 +48,22 @@ inline void PrintTo(const ConvCase& c, std::ostream* out) {
        << c.options.pad_w;
 }
 
-// Calls visit(index in x, index in y, index in the filter) for every product in the definition's sums.
-template <class Visit>
-void for_each_term(const ConvCase& conv, Visit visit) {
-  const Conv2dOptions& o = conv.options;
-  for (int64_t n = 0; n < conv.n; ++n)
-    for (int64_t p = 0; p < conv.p(); ++p)
-      for (int64_t q = 0; q < conv.q(); ++q)
-        for (int64_t r = 0; r < conv.r; ++r)
-          for (int64_t s = 0; s < conv.s; ++s) {
-            const int64_t h = p * o.stride_h + r - o.pad_h, w = q * o.stride_w + s - o.pad_w;
-            if (h < 0 || h >= conv.h || w < 0 || w >= conv.w) continue;
-            for (int64_t k = 0; k < conv.k; ++k)
-              for (int64_t c = 0; c < conv.c; ++c)
-                visit(static_cast<size_t>(((n * conv.h + h) * conv.w + w) * conv.c + c),
-                      static_cast<size_t>(((n * conv.p() + p) * conv.q() + q) * conv.k + k),
-                      static_cast<size_t>(((k * conv.r + r) * conv.s + s) * conv.c + c));
-          }
+// The sums of the definition and their gradients. x is n x h x w x c, y is n x p x q x k, the filter is
+// k x r x s x c, all packed.
+std::vector<double> conv2d_sums(const ConvCase& conv, std::span<const double> x, std::span<const double> filter);
+std::vector<double> conv2d_data_gradient_sums(const ConvCase& conv, std::span<const double> dy,
+                                              std::span<const double> filter);
+std::vector<double> conv2d_filter_gradient_sums(const ConvCase& conv, std::span<const double> dy,
+                                                std::span<const double> x);
+
+inline std::vector<double> in_double(const std::vector<float>& values) {
+  return {values.begin(), values.end()};
 }
 
 inline std::vector<double> conv2d_reference(const ConvCase& conv, const std::vector<float>& x,
                                             const std::vector<float>& filter, const std::vector<float>& bias,
                                             bool relu) {
-  std::vector<double> y(static_cast<size_t>(conv.y_size()));
-  for_each_term(conv, [&](size_t in_x, size_t in_y, size_t in_filter) {
-    y[in_y] += static_cast<double>(x[in_x]) * static_cast<double>(filter[in_filter]);
-  });
+  std::vector<double> y = conv2d_sums(conv, in_double(x), in_double(filter));
   for (size_t i = 0; i < y.size(); ++i) {
     if (!bias.empty()) y[i] += static_cast<double>(bias[i % static_cast<size_t>(conv.k)]);
     if (relu) y[i] = std::max(y[i], 0.0);
@@ -82,21 +73,13 @@ inline std::vector<double> conv2d_reference(const ConvCase& conv, const std::vec
 
 inline std::vector<double> conv2d_data_gradient_reference(const ConvCase& conv, const std::vector<float>& dy,
                                                           const std::vector<float>& filter) {
-  std::vector<double> dx(static_cast<size_t>(conv.x_size()));
-  for_each_term(conv, [&](size_t in_x, size_t in_y, size_t in_filter) {
-    dx[in_x] += static_cast<double>(dy[in_y]) * static_cast<double>(filter[in_filter]);
-  });
-  return dx;
+  return conv2d_data_gradient_sums(conv, in_double(dy), in_double(filter));
 }
 
 inline std::vector<double> conv2d_filter_gradient_reference(const ConvCase& conv,
                                                             const std::vector<float>& dy,
                                                             const std::vector<float>& x) {
-  std::vector<double> dw(static_cast<size_t>(conv.filter_size()));
-  for_each_term(conv, [&](size_t in_x, size_t in_y, size_t in_filter) {
-    dw[in_filter] += static_cast<double>(dy[in_y]) * static_cast<double>(x[in_x]);
-  });
-  return dw;
+  return conv2d_filter_gradient_sums(conv, in_double(dy), in_double(x));
 }
 
 }  // namespace rondo::test

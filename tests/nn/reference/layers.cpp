@@ -38,10 +38,7 @@ class Conv : public ReferenceLayer {
   bool rectified() const override { return conv_.relu; }
 
   Doubles forward(int64_t batch, Tensors x, std::span<const Doubles> p) const override {
-    Doubles y(static_cast<size_t>(batch * output.size()));
-    for_each_term(terms(batch), [&](size_t in_x, size_t in_y, size_t in_filter) {
-      y[in_y] += (*x[0])[in_x] * p[0][in_filter];
-    });
+    Doubles y = conv2d_sums(terms(batch), *x[0], p[0]);
     for (size_t i = 0; i < y.size(); ++i) y[i] += p[1][i % p[1].size()];
     if (conv_.relu) rectify(y);
     return y;
@@ -49,12 +46,8 @@ class Conv : public ReferenceLayer {
   ReferenceGradients backward(int64_t batch, Tensors x, const Doubles& y, const Doubles& dy,
                               std::span<const Doubles> p) const override {
     const Doubles g = masked(dy, y, conv_.relu);
-    Doubles dx(x[0]->size()), dfilter(p[0].size());
-    for_each_term(terms(batch), [&](size_t in_x, size_t in_y, size_t in_filter) {
-      dx[in_x] += g[in_y] * p[0][in_filter];
-      dfilter[in_filter] += g[in_y] * (*x[0])[in_x];
-    });
-    return {{dx}, {dfilter, column_sums(g, p[1].size())}};
+    return {{conv2d_data_gradient_sums(terms(batch), g, p[0])},
+            {conv2d_filter_gradient_sums(terms(batch), g, *x[0]), column_sums(g, p[1].size())}};
   }
 
  private:

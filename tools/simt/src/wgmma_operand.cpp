@@ -41,24 +41,39 @@ size_t offset_of(const Descriptor& m, bool transposed, int i, int k, int bytes) 
   return size(i / row) * m.leading + size(i % row * bytes) + size(k % 8) * m.span + size(k / 8) * m.stride;
 }
 
+// Calls visit(i, k, byte of shared memory) for the first element of each line of 16 bytes, which stays together
+// in every layout.
+template <class Visit>
+void for_each_line(const Descriptor& from, const OperandShape& shape, int bytes, Visit visit) {
+  const int steps = 32 / bytes, line = 16 / bytes;
+  const int i_step = shape.transposed ? line : 1, k_step = shape.transposed ? 1 : line;
+  for (int i = 0; i < shape.count; i += i_step)
+    for (int k = 0; k < steps; k += k_step)
+      visit(i, k, swizzled(from.start + offset_of(from, shape.transposed, i, k, bytes), from.span));
+}
+
 template <TensorFormat format>
 void load(AsyncState& state, float* to, const Descriptor& from, const OperandShape& shape,
           const Place& place) {
-  constexpr int kBytes = format == TensorFormat::tf32 ? 4 : 2, kSteps = 32 / kBytes;
-  for (int i = 0; i < shape.count; ++i)
-    for (int k = 0; k < kSteps; ++k) {
-      const size_t at = swizzled(from.start + offset_of(from, shape.transposed, i, k, kBytes), from.span);
-      if (at + kBytes > detail::shared_bytes)
-        running_block("wgmma").fail(cudaErrorIllegalAddress, [&] {
-          return "wgmma.mma_async at " + text(place) + ": element (" + std::to_string(i) + ", k " +
-                 std::to_string(k) + ") of " + shape.name + " is at byte " + std::to_string(at) +
-                 " of shared memory, which has " + std::to_string(detail::shared_bytes);
-        });
+  constexpr int kBytes = format == TensorFormat::tf32 ? 4 : 2, kLine = 16 / kBytes;
+  const int next = shape.transposed ? shape.i_step : shape.k_step;
+  for_each_line(from, shape, kBytes, [&](int i, int k, size_t at) {
+    if (at + 16 > detail::shared_bytes)
+      running_block("wgmma").fail(cudaErrorIllegalAddress, [&] {
+        return "wgmma.mma_async at " + text(place) + ": element (" + std::to_string(i) + ", k " +
+               std::to_string(k) + ") of " + shape.name + " is at byte " + std::to_string(at) +
+               " of shared memory, which has " + std::to_string(detail::shared_bytes);
+      });
+    unsigned char line[16];
+    state.read(line, static_cast<const char*>(detail::shared_begin) + at, sizeof line);
+    float* const first = to + i * shape.i_step + k * shape.k_step;
+    for (int e = 0; e < kLine; ++e) {
       uint32_t bits = 0;
-      state.read(&bits, static_cast<const char*>(detail::shared_begin) + at, kBytes);
+      std::memcpy(&bits, line + e * kBytes, kBytes);
       const float value = tensor_element<format>(bits, 0);
-      to[i * shape.i_step + k * shape.k_step] = shape.negated ? -value : value;
+      first[e * next] = shape.negated ? -value : value;
     }
+  });
 }
 
 }  // namespace
@@ -86,15 +101,11 @@ void load_operand(AsyncState& state, float* to, uint64_t descriptor, const Opera
 void observe_operand(uint64_t descriptor, const OperandShape& shape, unsigned warpgroup,
                      const void* instruction) {
   const Descriptor from(descriptor);
-  const int bytes = shape.format == TensorFormat::tf32 ? 4 : 2, steps = 32 / bytes, line = 16 / bytes;
-  const int i_step = shape.transposed ? line : 1, k_step = shape.transposed ? 1 : line;
-  for (int i = 0; i < shape.count; i += i_step)
-    for (int k = 0; k < steps; k += k_step) {
-      const size_t at = swizzled(from.start + offset_of(from, shape.transposed, i, k, bytes), from.span);
-      if (at + 16 <= detail::shared_bytes)
-        detail::observe_operand_read(instruction, warpgroup,
-                                     static_cast<const char*>(detail::shared_begin) + at);
-    }
+  for_each_line(from, shape, shape.format == TensorFormat::tf32 ? 4 : 2, [&](int, int, size_t at) {
+    if (at + 16 <= detail::shared_bytes)
+      detail::observe_operand_read(instruction, warpgroup,
+                                   static_cast<const char*>(detail::shared_begin) + at);
+  });
 }
 #endif
 
