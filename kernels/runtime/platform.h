@@ -18,6 +18,9 @@ const char* platform();
 // wait for each other. Each rank uses one stream of the caller and two of the communicator. With the default,
 // three ranks on one device (nine streams) are enough for an exchange to wait behind a backward pass, or
 // behind blocked work.
+//
+// CUDA_MODULE_LOADING stays as it is: EAGER would load every kernel of the program on each device, which costs
+// time and memory. A Communicator loads its kernels when it is made (load() in core/launch.cuh).
 void set_cuda_environment();
 
 // "cuda:0" or "cpu:0".

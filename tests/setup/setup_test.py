@@ -5,12 +5,13 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 # The programs that the script needs. Its PATH contains no others.
-TOOLS = ("bash", "env", "dirname", "mktemp", "rm", "sed", "tr", "tail", "uname", "c++", "ninja", "cat", "grep")
+TOOLS = ("bash", "env", "dirname", "mktemp", "rm", "sed", "tr", "tail", "uname", "c++", "ninja", "cat", "grep", "timeout", "sleep")
 
 # The fake cmake: prints the names of the missing packages, from a file from which the fake apt-get removes
 # lines.
@@ -22,10 +23,12 @@ exit "$(cat "$STATE/cmake_exit" 2>/dev/null || echo 0)"
 # $STATE/unknown.
 APT_GET = """#!/bin/bash
 echo "$@" >> "$STATE/calls"
+sleep "$(cat "$STATE/network_seconds" 2>/dev/null || echo 0)"
 case " $* " in *" update "*) exit 100 ;; esac
 while read -r package; do
   case " $* " in *" $package "*) echo "E: Unable to locate package $package"; exit 100 ;; esac
 done < "$STATE/unknown"
+case " $* " in *" --download-only "*) exit ;; esac
 rest=$(while read -r name package; do case " $* " in *" $package "*) ;; *) echo "$name $package" ;; esac; done < "$STATE/missing")
 echo "$rest" | sed '/^$/d' > "$STATE/missing"
 """
@@ -82,10 +85,30 @@ class SetupTest(unittest.TestCase):
         self.state(missing="GTest libgtest-dev\nZLIB zlib1g-dev\nMPI openmpi-bin\n")
         done = self.setup()
         self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertEqual(len(self.calls), 2)
+        download, installation = self.calls
+        for word in ("libgtest-dev", "zlib1g-dev", "openmpi-bin"):
+            self.assertIn(word, download)
+            self.assertIn(word, installation)
+        for word in ("--download-only", "Acquire::Retries=0", "Acquire::http::Timeout=10"):
+            self.assertIn(word, download)
+        self.assertIn("--no-download", installation)
+        self.assertNotIn("libcli11-dev", download)
+
+    def test_a_network_without_answers_is_given_up(self):
+        self.state(missing="GTest libgtest-dev\nMPI openmpi-bin\n", network_seconds="20")
+        begin = time.monotonic()
+        done = self.setup(RONDO_SETUP_SECONDS="1")
+        self.assertLess(time.monotonic() - begin, 10)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("stopped after RONDO_SETUP_SECONDS=1", done.stderr)
         self.assertEqual(len(self.calls), 1)
-        for word in ("libgtest-dev", "zlib1g-dev", "openmpi-bin", "Acquire::Retries=0", "Acquire::http::Timeout=10"):
-            self.assertIn(word, self.calls[0])
-        self.assertNotIn("libcli11-dev", self.calls[0])
+
+    def test_the_time_must_be_a_number(self):
+        for value in ("0", "-1", "1.5", "soon", "1000000"):
+            done = self.setup(RONDO_SETUP_SECONDS=value)
+            self.assertEqual(done.returncode, 2)
+            self.assertEqual(done.stderr, f"setup: RONDO_SETUP_SECONDS is '{value}', must be a number of seconds from 1 to 999999\n")
 
     def test_an_optional_package_that_cannot_be_had_keeps_no_other_out(self):
         self.state(missing="GTest libgtest-dev\nMPI openmpi-bin\n", unknown="openmpi-bin\n")
