@@ -76,7 +76,8 @@ constexpr int64_t conv2d_output_size(int64_t size, int64_t filter, int64_t strid
 // Traffic of all three: at least 4 bytes x (|x| + |y| + |filter|).
 //
 // Workspace: the size that conv2d_workspace_bytes() returns for the operation. It holds the transformed
-// filter of Winograd's algorithm, or the partial sums of a split filter gradient.
+// filter of Winograd's algorithm, the transposed filter of a data gradient in tf32 (for wgmma), or the partial
+// sums of a split filter gradient.
 [[nodiscard]] Status conv2d_forward(ImageView<float> y, ImageView<const float> x,
                                     FilterView<const float> filter, const Conv2dOptions& options,
                                     const Conv2dEpilogue& epilogue, Workspace workspace, cudaStream_t stream);

@@ -1,12 +1,13 @@
 // The convolutions of bfloat16 and float16 against their definition in double precision, with every tile of
 // mma.sync and of wgmma: drawn shapes, with tails of 1, strides, padding and misalignment. The forward
-// convolutions in tf32 by wgmma. And the choice of the tiles of wgmma, for an H100.
+// convolutions and the data gradients in tf32 by wgmma. And the choice of the tiles of wgmma, for an H100.
 #include <gtest/gtest.h>
 
 #include <rondo/kernels/conv/conv2d.h>
 #include <rondo/kernels/conv/implicit_gemm/implicit_gemm.h>
 #include <rondo/kernels/conv/implicit_gemm/pixel_box.h>
 #include <rondo/kernels/conv/implicit_gemm/wgmma_conv.h>
+#include <rondo/kernels/core/launch_observer.h>
 #include <rondo/tests/kernels/reference/conv_reference.h>
 #include <rondo/tests/support/compare.h>
 #include <rondo/tests/support/guarded_buffer.h>
@@ -257,7 +258,7 @@ Floats nearest_tf32(Floats values) {
 }
 
 // The kernel rounds its operands; the sums are inexact, too.
-void check_tf32(const ConvCase& c, bool fused, WgmmaConvTile tile) {
+void check_tf32_forward(const ConvCase& c, bool fused, WgmmaConvTile tile) {
   std::ostringstream name;
   PrintTo(c, &name);
   SCOPED_TRACE(concat(name.str(), fused ? ", bias and ReLU" : "", ", tile ", static_cast<int>(tile)));
@@ -277,38 +278,114 @@ void check_tf32(const ConvCase& c, bool fused, WgmmaConvTile tile) {
                    c.r * c.s * c.c));
 }
 
-TEST(ConvTf32Wgmma, Forward) {
-  DeviceFacts device;
-  ASSERT_TRUE(ok(device_facts(&device)));
-  if (!device.wgmma) GTEST_SKIP() << "the device has no wgmma";
-  Random random(12);
-  for (int draw = 0; draw < 24; ++draw) {
+// The names of this thread's launches while it exists.
+struct Launches : LaunchObserver {
+  Launches() { current = this; }
+  ~Launches() { current = nullptr; }
+  void before_launch(const char* kernel, cudaStream_t) noexcept override { names.emplace_back(kernel); }
+  void after_launch() noexcept override {}
+  std::vector<std::string> names;
+};
+
+// Without a tile: by conv2d_data_gradient(). A misaligned filter is as good as any: the kernel reads a copy.
+void check_tf32_data_gradient(const ConvCase& c, int64_t filter_offset, std::optional<WgmmaConvTile> tile) {
+  std::ostringstream name;
+  PrintTo(c, &name);
+  SCOPED_TRACE(
+      concat(name.str(), ", filter offset ", filter_offset, ", tile ", tile ? static_cast<int>(*tile) : -1));
+  const Stream stream;
+  const Floats given_dy = normal_values(c.y_size(), 1), given_filter = normal_values(c.filter_size(), 2),
+               dy = nearest_tf32(given_dy), filter = nearest_tf32(given_filter);
+  GuardedBuffer<float> dev_dy(given_dy), dev_filter(given_filter, filter_offset), dx(c.x_size());
+  const ConvGeometry g = WithWgmma::geometry(c);
+  ASSERT_TRUE(
+      wgmma_conv_fits(ConvOperation::data_gradient, DType::float32, g, dev_dy.data(), dev_filter.data()));
+  const int64_t bytes = workspace_of<float>(c).data_gradient;
+  ASSERT_EQ(bytes, c.filter_size() * 4);
+  GuardedBuffer<float> copy(c.filter_size());
+  if (tile) {
+    ASSERT_TRUE(ok(transpose_filter(copy.data(), dev_filter.data(), g, stream)));
+    ASSERT_TRUE(ok(WithWgmma{*tile}.data_gradient<float>(c, dx.data(), dev_dy.data(), copy.data(), stream)));
+  } else {
+    Workspace workspace = copy.workspace();
+    const auto run = [&] {
+      return conv2d_data_gradient(x_view(c, dx.data()), y_view<const float>(c, dev_dy.data()),
+                                  filter_view<const float>(c, dev_filter.data()), c.options, workspace,
+                                  stream);
+    };
+    workspace.bytes -= 1;
+    EXPECT_TRUE(refused(run(), "conv2d_data_gradient: "));
+    workspace.bytes += 1;
+    Launches launches;
+    ASSERT_TRUE(ok(run()));
+    EXPECT_EQ(launches.names, (std::vector<std::string>{"transpose_filter", "conv2d_data_gradient"}));
+  }
+  EXPECT_TRUE(near(dx.download(), conv2d_data_gradient_reference(c, dy, filter),
+                   conv2d_data_gradient_reference(c, magnitudes(dy), magnitudes(filter)), c.r * c.s * c.k));
+}
+
+class ConvTf32Wgmma : public testing::Test {
+ protected:
+  void SetUp() override {
+    DeviceFacts device;
+    ASSERT_TRUE(ok(device_facts(&device)));
+    if (!device.wgmma) GTEST_SKIP() << "the device has no wgmma";
+  }
+  // `summed` channels are in multiples of 4, `others` are any.
+  static ConvCase draw(Random& random, int64_t ConvCase::*summed, int64_t ConvCase::*others) {
     const int64_t r = 1 + random.below(4), s = 1 + random.below(4);
-    ConvCase c = {1 + random.below(9),
-                  r + random.below(9),
-                  s + random.below(9),
-                  4 * (1 + random.below(20)),
-                  1 + random.below(70),
-                  r,
-                  s};
+    ConvCase c = {1 + random.below(9), r + random.below(9), s + random.below(9), 0, 0, r, s,
+                  {.math = Math::tf32}};
+    c.*summed = 4 * (1 + random.below(20));
+    c.*others = 1 + random.below(70);
     c.options.stride_h = 1 + random.below(3), c.options.stride_w = 1 + random.below(3);
     c.options.pad_h = random.below(3), c.options.pad_w = random.below(3);
-    check_tf32(c, random.below(2) == 0, kWgmmaTiles[draw % 3]);
+    return c;
+  }
+};
+
+TEST_F(ConvTf32Wgmma, Forward) {
+  Random random(12);
+  for (int i = 0; i < 24; ++i) {
+    const ConvCase c = draw(random, &ConvCase::c, &ConvCase::k);
+    check_tf32_forward(c, random.below(2) == 0, kWgmmaTiles[i % 3]);
   }
   for (const WgmmaConvTile tile : kWgmmaTiles) {
-    check_tf32({2, 20, 19, 8, 16, 2, 3, {.stride_h = 8, .stride_w = 7}}, false, tile);
-    check_tf32({2, 8, 8, 64, 128, 3, 3, kStrided}, true, tile);
-    check_tf32({1, 4, 4, 256, 320, 3, 3, kPadded}, false, tile);
+    check_tf32_forward({2, 20, 19, 8, 16, 2, 3, {.stride_h = 8, .stride_w = 7}}, false, tile);
+    check_tf32_forward({2, 8, 8, 64, 128, 3, 3, kStrided}, true, tile);
+    check_tf32_forward({1, 4, 4, 256, 320, 3, 3, kPadded}, false, tile);
   }
 }
 
-// conv2d_forward() with Math::tf32 takes this kernel where the estimated time is less: in the layers of
-// ResNet-18.
-TEST(ConvTf32Wgmma, IsChosen) {
+TEST_F(ConvTf32Wgmma, DataGradient) {
+  Random random(13);
+  for (int i = 0; i < 24; ++i)
+    check_tf32_data_gradient(draw(random, &ConvCase::k, &ConvCase::c), random.below(4), kWgmmaTiles[i % 3]);
+  const auto in_tf32 = [](Conv2dOptions options) {
+    options.math = Math::tf32;
+    return options;
+  };
+  for (const WgmmaConvTile tile : kWgmmaTiles) {
+    check_tf32_data_gradient({2, 20, 19, 8, 16, 2, 3, in_tf32({.stride_h = 8, .stride_w = 7})}, 0, tile);
+    check_tf32_data_gradient({2, 8, 8, 64, 128, 3, 3, in_tf32(kStrided)}, 0, tile);
+    check_tf32_data_gradient({1, 4, 4, 320, 256, 3, 3, in_tf32(kPadded)}, 0, tile);
+  }
+  // The operation takes the kernel for a shape that fills its tiles.
+  const ConvCase large = {264, 8, 8, 256, 4, 3, 3, in_tf32(kPadded)};
+  DeviceFacts device;
+  ASSERT_TRUE(ok(device_facts(&device)));
+  ASSERT_TRUE(choose_wgmma_conv_tile(ConvOperation::data_gradient, WithWgmma::geometry(large), 1,
+                                     TileId::kTf32Of128x128, device));
+  check_tf32_data_gradient(large, 3, std::nullopt);
+}
+
+// Math::tf32 takes these kernels where the estimated time is less: in the layers of ResNet-18.
+TEST(ConvTf32, WgmmaIsChosen) {
   const DeviceFacts h100 = {.multiprocessors = 132, .shared_bytes_per_block = 227 << 10, .wgmma = true};
   for (const auto& [size, channels] : {std::pair(28, 64), std::pair(14, 128), std::pair(7, 256)}) {
     const ConvGeometry g = WithWgmma::geometry({256, size, size, channels, channels, 3, 3, kPadded});
-    EXPECT_TRUE(choose_wgmma_conv_tile(ConvOperation::forward, g, 1, TileId::kTf32Of128x128, h100)) << size;
+    for (const ConvOperation operation : {ConvOperation::forward, ConvOperation::data_gradient})
+      EXPECT_TRUE(choose_wgmma_conv_tile(operation, g, 1, TileId::kTf32Of128x128, h100)) << size;
   }
 }
 
@@ -377,7 +454,9 @@ TEST(WgmmaConv, Fits) {
   EXPECT_TRUE(fits({1, 9, 9, 12, 21, 3, 3}, 64, 64, ConvOperation::forward, DType::float32));
   EXPECT_FALSE(fits({1, 9, 9, 14, 21, 3, 3}, 64, 64, ConvOperation::forward, DType::float32))
       << "in channels";
-  EXPECT_FALSE(fits({1, 9, 9, 8, 16, 3, 3}, 64, 64, ConvOperation::data_gradient, DType::float32));
+  EXPECT_TRUE(fits({1, 9, 9, 7, 12, 3, 3}, 64, 68, ConvOperation::data_gradient, DType::float32));
+  EXPECT_FALSE(fits({1, 9, 9, 8, 14, 3, 3}, 64, 64, ConvOperation::data_gradient, DType::float32))
+      << "out channels";
   EXPECT_FALSE(fits({1, 9, 9, 8, 16, 3, 3}, 64, 64, ConvOperation::filter_gradient, DType::float32));
 }
 

@@ -128,6 +128,8 @@ Conv2dWorkspaceBytes conv2d_workspace_bytes(const ImageView<const float>& x,
   Conv2dWorkspaceBytes bytes;
   if (type == DType::float32 && g.images > 0 && winograd::wanted(g, options))
     bytes.forward = bytes.data_gradient = winograd::workspace_bytes(g);
+  else if (type == DType::float32 && g.images > 0 && options.math == Math::tf32)
+    bytes.data_gradient = transposed_filter_bytes(g);
   bytes.filter_gradient = plan_of(g, options, std::nullopt, type).workspace_bytes;
   return bytes;
 }

@@ -35,9 +35,10 @@ Status launch_tile(const char* name, Pass pass, TileId tile, Conv2dParameters<T>
   return launch_conv2d_narrow(name, pass, tile, p, stream);
 }
 
+// `transposed`: room for the transposed filter of a data gradient in tf32.
 template <Pass pass, class T>
 Status implicit_gemm(const char* name, std::optional<TileId> tile, Math math, Conv2dParameters<T>& p,
-                     cudaStream_t stream) {
+                     [[maybe_unused]] void* transposed, cudaStream_t stream) {
   if (!prepare_conv2d<pass>(p)) return {};
   if (tile) return launch_tile(name, pass, *tile, p, stream);
   const ConvGeometry& g = p.geometry;
@@ -48,9 +49,15 @@ Status implicit_gemm(const char* name, std::optional<TileId> tile, Math math, Co
     constexpr ConvOperation kOperation =
         pass == Pass::forward ? ConvOperation::forward : ConvOperation::data_gradient;
     if (wgmma_conv_fits(kOperation, dtype_of<T>, g, p.from, p.filter))
-      if (const auto wgmma = choose_wgmma_conv_tile(kOperation, g, 1, chosen, device))
-        return launch_conv2d_wgmma(name, pass, *wgmma, p.to, p.from, p.filter, p.epilogue.bias,
-                                   p.epilogue.relu, g, stream);
+      if (const auto wgmma = choose_wgmma_conv_tile(kOperation, g, 1, chosen, device)) {
+        const T* filter = p.filter;
+        if constexpr (std::is_same_v<T, float> && pass == Pass::backward) {
+          RONDO_RETURN_IF_ERROR(transpose_filter(static_cast<float*>(transposed), filter, g, stream));
+          filter = static_cast<const float*>(transposed);
+        }
+        return launch_conv2d_wgmma(name, pass, *wgmma, p.to, p.from, filter, p.epilogue.bias, p.epilogue.relu,
+                                   g, stream);
+      }
   }
   return launch_tile(name, pass, chosen, p, stream);
 }
@@ -98,7 +105,7 @@ Status forward(std::optional<TileId> tile, const ImageView<T>& y, const ImageVie
   p.image_fastest = g.pad_h > 0 || g.pad_w > 0;
   p.epilogue.bias = bias.data;
   p.epilogue.relu = epilogue.relu;
-  return implicit_gemm<Pass::forward>(kName, tile, options.math, p, stream);
+  return implicit_gemm<Pass::forward>(kName, tile, options.math, p, nullptr, stream);
 }
 
 template <class T>
@@ -113,7 +120,10 @@ Status data_gradient(std::optional<TileId> tile, const ImageView<T>& dx, const I
   check.output("dx", dx);
   check.input("dy", dy);
   check.input("filter", filter);
-  check.workspace(workspace, winograd ? winograd::workspace_bytes(g) : 0);
+  const bool in_tf32 = std::is_same_v<T, float> && !tile && options.math == Math::tf32 && dx.size() > 0;
+  check.workspace(workspace, winograd  ? winograd::workspace_bytes(g)
+                             : in_tf32 ? transposed_filter_bytes(g)
+                                       : 0);
   RONDO_RETURN_IF_ERROR(check.status());
 
   if constexpr (std::is_same_v<T, float>) {
@@ -128,7 +138,7 @@ Status data_gradient(std::optional<TileId> tile, const ImageView<T>& dx, const I
   p.geometry = g;
   p.from = dy.data, p.filter = filter.data, p.to = dx.data;
   p.image_fastest = true;
-  return implicit_gemm<Pass::backward>(kName, tile, options.math, p, stream);
+  return implicit_gemm<Pass::backward>(kName, tile, options.math, p, workspace.data, stream);
 }
 
 }  // namespace

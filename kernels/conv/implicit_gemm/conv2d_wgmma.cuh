@@ -4,7 +4,7 @@
 //   backward:  rows = a box of input pixels of one phase, columns = in channels, k = (tap, out channel)
 //
 // Taps that are outside of the image for all pixels of the box are skipped. The filters of the data gradient
-// are MN-major: wgmma transposes them, but not those of tf32.
+// are MN-major. wgmma transposes those of 16 bits; tf32 needs a transposed copy (transpose_filter()).
 //
 // Each .cu file instantiates the kernel for one element type.
 #pragma once
@@ -13,6 +13,12 @@
 #include <rondo/kernels/conv/implicit_gemm/wgmma_conv.cuh>
 
 namespace rondo {
+
+// How the filters lie in global memory.
+template <class T, Pass pass>
+inline constexpr Order kWgmmaFilterOrder =
+    pass == Pass::forward || kRoundsToTf32<T> ? Order::k_major : Order::mn_major;
+
 template <class T>
 struct WgmmaConvParameters {
   CUtensorMap from, filter;
@@ -74,7 +80,7 @@ __device__ void load_conv_tile(const WgmmaConvParameters<typename Tile::Element>
         ptx::mbarrier_wait(&shared.empty[at.stage], at.parity ^ 1);  // the first pass does not wait
         ptx::mbarrier_arrive_expect_tx(full, Tile::kBytes);
         ptx::tensor_load(shared.a[at.stage], p.from, {channel, x, y, work.origin.image}, full);
-        if constexpr (pass == Pass::forward) {
+        if constexpr (kWgmmaFilterOrder<typename Tile::Element, pass> == Order::k_major) {
           ptx::tensor_load(b, p.filter, {channel, tap, work.column}, full);
         } else {
           RONDO_UNROLL
@@ -108,7 +114,7 @@ __device__ __forceinline__ void store_conv_tile(const WgmmaConvParameters<typena
 template <class Tile, Pass pass>
 __global__ __launch_bounds__(Tile::kThreads, 1) void conv2d_wgmma_kernel(
     const __grid_constant__ WgmmaConvParameters<typename Tile::Element> p) {
-  constexpr Order kOrderB = pass == Pass::forward ? Order::k_major : Order::mn_major;
+  constexpr Order kOrderB = kWgmmaFilterOrder<typename Tile::Element, pass>;
   auto& shared = shared_memory<RolesShared<Tile>>();
   run_roles<Tile>(
       shared, p.tiles,
@@ -136,10 +142,14 @@ Status launch_conv2d_wgmma_tile(const char* name, WgmmaConvParameters<typename T
   if constexpr (pass == Pass::forward) {
     RONDO_RETURN_IF_ERROR(
         make_image_map(&p.from, from, g.images, g.h, g.w, g.c, p.box, g.stride_h, g.stride_w));
-    RONDO_RETURN_IF_ERROR(make_filter_map(&p.filter, filter, g, Tile::kN));
+    RONDO_RETURN_IF_ERROR(make_filter_map(&p.filter, filter, {g.c, g.r * g.s, g.k}, Tile::kN));
   } else {
+    using T = typename Tile::Element;
     RONDO_RETURN_IF_ERROR(make_image_map(&p.from, from, g.images, g.p, g.q, g.k, p.box, 1, 1));
-    RONDO_RETURN_IF_ERROR(make_filter_map(&p.filter, filter, g, kChannelsPerLine<typename Tile::Element>));
+    if constexpr (kWgmmaFilterOrder<T, pass> == Order::k_major)
+      RONDO_RETURN_IF_ERROR(make_filter_map(&p.filter, filter, {g.k, g.r * g.s, g.c}, Tile::kN));
+    else
+      RONDO_RETURN_IF_ERROR(make_filter_map(&p.filter, filter, {g.c, g.r * g.s, g.k}, kChannelsPerLine<T>));
   }
   p.tiles_n = ceil_div(pass == Pass::forward ? g.k : g.c, Tile::kN);
   p.tiles_per_phase = conv_boxes<pass>(g, p.box, first).size() * p.tiles_n;
@@ -160,10 +170,9 @@ Status launch_conv2d_wgmma(const char* name, Pass pass, WgmmaConvTile tile, T* t
   p.epilogue.relu = relu;
   p.epilogue.aligned = rows_are_aligned<4>(to, pass == Pass::forward ? g.k : g.c);
   return with_wgmma_conv_tile<T>(tile, [&]<class Tile>() {
-    if constexpr (sizeof(T) == 2)  // wgmma reads the filters of the data gradient MN-major
-      if (pass == Pass::backward)
-        return launch_conv2d_wgmma_tile<Tile, Pass::backward>(name, p, from, filter, stream);
-    return launch_conv2d_wgmma_tile<Tile, Pass::forward>(name, p, from, filter, stream);
+    return pass == Pass::forward
+               ? launch_conv2d_wgmma_tile<Tile, Pass::forward>(name, p, from, filter, stream)
+               : launch_conv2d_wgmma_tile<Tile, Pass::backward>(name, p, from, filter, stream);
   });
 }
 

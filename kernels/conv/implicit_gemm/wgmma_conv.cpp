@@ -39,15 +39,21 @@ int64_t rows_of(ConvOperation operation, const ConvGeometry& g) {
 
 bool wgmma_conv_fits(ConvOperation operation, DType type, const ConvGeometry& g, const void* a,
                      const void* b) {
-  if (type == DType::float32 && operation != ConvOperation::forward) return false;
+  if (type == DType::float32 && operation == ConvOperation::filter_gradient) return false;
+  const bool copied = type == DType::float32 && operation == ConvOperation::data_gradient;
   const auto aligned = [](const void* data) { return reinterpret_cast<uintptr_t>(data) % 16 == 0; };
   // Channels of x and of the filter, and of dy: those of y do not matter, which is no operand.
   const int aligned_channels = 16 / static_cast<int>(size_of(type));
-  const bool channels = g.c % aligned_channels == 0 &&
+  const bool channels = (copied || g.c % aligned_channels == 0) &&
                         (operation == ConvOperation::forward || g.k % aligned_channels == 0);
-  return channels && aligned(a) && aligned(b) && g.stride_h <= kLargestBoxStride &&
+  return channels && aligned(a) && (copied || aligned(b)) && g.stride_h <= kLargestBoxStride &&
          g.stride_w <= kLargestBoxStride && g.output_pixels > 0 && g.k > 0 && g.patch > 0 && g.h > 0 &&
          g.w > 0;
+}
+
+int64_t transposed_filter_bytes(const ConvGeometry& g) {
+  if (!wgmma_conv_fits(ConvOperation::data_gradient, DType::float32, g, nullptr, nullptr)) return 0;
+  return int64_t{g.k} * g.patch * 4;
 }
 
 std::optional<WgmmaConvTile> choose_wgmma_conv_tile(ConvOperation operation, const ConvGeometry& g,

@@ -54,17 +54,20 @@ Status make_image_map(CUtensorMap* map, const T* data, int images, int h, int w,
                                .round_to_tf32 = kRoundsToTf32<T>});
 }
 
-// Filters KRSC as [out channel][tap][in channel], in copies of one tap: a line of in channels of `outer`
-// filters.
+// Filters KRSC or, transposed, CRSK: as [outer][tap][inner], in copies of one tap: a line of inner channels of
+// `outer_of_box` outer ones.
+struct FilterSize {
+  int inner, taps, outer;
+};
 template <class T>
-Status make_filter_map(CUtensorMap* map, const T* data, const ConvGeometry& g, int outer) {
-  const int64_t tap = int64_t{g.c} * static_cast<int64_t>(sizeof(T));
+Status make_filter_map(CUtensorMap* map, const T* data, const FilterSize& size, int outer_of_box) {
+  const int64_t tap = int64_t{size.inner} * static_cast<int64_t>(sizeof(T));
   return make_tensor_map(map, {.data = data,
                                .dtype = dtype_of<T>,
                                .rank = 3,
-                               .size = {g.c, g.r * g.s, g.k},
-                               .stride = {0, tap, tap * g.r * g.s},
-                               .box = {kChannelsPerLine<T>, 1, outer},
+                               .size = {size.inner, size.taps, size.outer},
+                               .stride = {0, tap, tap * size.taps},
+                               .box = {kChannelsPerLine<T>, 1, outer_of_box},
                                .swizzle = Swizzle::bytes128,
                                .round_to_tf32 = kRoundsToTf32<T>});
 }

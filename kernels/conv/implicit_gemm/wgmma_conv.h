@@ -1,6 +1,6 @@
-// Convolutions of 16-bit types, and forward convolutions in tf32, as an implicit GEMM by wgmma, on compute
-// capability 9.0: the choice of the kernel, a pure function of the shape and of the device, and the
-// launchers.
+// Convolutions and their gradients as implicit GEMMs by wgmma, on compute capability 9.0, of 16-bit types and,
+// except filter gradients, in tf32: the choice of the kernel, a pure function of the shape and of the device,
+// and the launchers.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -20,8 +20,9 @@ enum class WgmmaConvTile { k128x256, k128x128, k128x64 };
 
 // Whether wgmma computes the operation with operands `a` and `b` of `type`, in the order of its arguments,
 // and tensor maps can describe them: they and their pixels begin at multiples of 16 bytes, and no stride is
-// above 8. Nothing fits an operation without results or without summands. Floats fit the forward convolution
-// only, because wgmma reads tf32 along the summed channels.
+// above 8. Nothing fits an operation without results or without summands. wgmma reads tf32 only along the
+// summed dimension: of floats it computes no filter gradient, and the data gradient reads a transposed copy of
+// the filter, so that `b` and the in channels may be anything.
 bool wgmma_conv_fits(ConvOperation operation, DType type, const ConvGeometry& geometry, const void* a,
                      const void* b);
 
@@ -30,7 +31,15 @@ bool wgmma_conv_fits(ConvOperation operation, DType type, const ConvGeometry& ge
 std::optional<WgmmaConvTile> choose_wgmma_conv_tile(ConvOperation operation, const ConvGeometry& geometry,
                                                     int64_t splits, TileId other, const DeviceFacts& device);
 
-// T: __nv_bfloat16, __half, or float for the forward pass in tf32. `from` is x for y, and dy for dx.
+// The bytes of the workspace of the data gradient in tf32: of the transposed copy of the filter. 0 for shapes
+// that do not fit.
+int64_t transposed_filter_bytes(const ConvGeometry& geometry);
+
+// Copies the filter KRSC to `to` as CRSK.
+Status transpose_filter(float* to, const float* filter, const ConvGeometry& geometry, cudaStream_t stream);
+
+// T: __nv_bfloat16, __half, or float for tf32. `from` is x for y, and dy for dx. For dx in tf32, `filter` is
+// the transposed copy.
 template <class T>
 Status launch_conv2d_wgmma(const char* name, Pass pass, WgmmaConvTile tile, T* to, const T* from,
                            const T* filter, const float* bias, bool relu, const ConvGeometry& geometry,

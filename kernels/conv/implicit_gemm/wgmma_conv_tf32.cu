@@ -1,4 +1,4 @@
-// The forward convolution by wgmma in tf32.
+// The forward convolution and the data gradient by wgmma in tf32.
 #include <rondo/kernels/conv/implicit_gemm/conv2d_wgmma.cuh>
 
 namespace rondo {
