@@ -81,7 +81,7 @@ void lenet_epoch(benchmark::State& state) {
 }
 void arguments(benchmark::internal::Benchmark* epoch) {
   epoch->ArgNames({"samples", "ranks"})
-      ->ArgsProduct({{4096, 60000}, {1, 2}})
+      ->ArgsProduct({{512, 4096, 60000}, {1, 2}})
       ->UseManualTime()
       ->Unit(benchmark::kMillisecond);
 }
