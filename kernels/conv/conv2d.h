@@ -18,7 +18,9 @@
 // Infinities and NaN: a term whose x or dx lies outside the image is zero times the other factor, and kernels
 //   may omit it. If that factor is infinite or NaN (a weight, or for dw a value of dy), the result is
 //   either NaN or the sum without the term; it is unspecified which. All other terms are included.
-//   This describes the values before the ReLU.
+//   This describes the values before the ReLU. dw of 16-bit data on compute capability 9.0 also adds zero times
+//   values of x near the right and bottom edges, where the definition has no term: an infinity or NaN there
+//   may make it NaN.
 // Numerics: products and sums in fp32, in a fixed order. A product and its addition are rounded once (a fused
 //   multiply-add) on GPUs, and on CPUs if the build uses the FMA instruction. Winograd's algorithm rounds
 //   sums of up to 16 inputs before it multiplies them, and adds fewer products. Its errors are about as
