@@ -33,7 +33,10 @@ struct Product {
         a(normal(size().m * size().k, 1)),
         b(normal(size().k * size().n, 2)),
         c(size().m * size().n),
-        scratch(gemm_workspace_bytes(size()) / static_cast<int64_t>(sizeof(float))) {}
+        scratch(gemm_workspace_bytes(size(), {.transpose_a = shape.transpose_a,  // the most of any math
+                                              .transpose_b = shape.transpose_b,
+                                              .math = Math::tf32x3}) /
+                static_cast<int64_t>(sizeof(float))) {}
 
   const GemmShape& size() const { return shape.size; }
 

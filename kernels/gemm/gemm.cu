@@ -4,28 +4,79 @@
 #include <rondo/kernels/gemm/gemm_config.h>
 #include <rondo/kernels/gemm/gemm_plan.h>
 #include <rondo/kernels/gemm/gemm_tc_07_persistent.h>
+#include <rondo/kernels/gemm/gemm_with_plan.h>
 #include <rondo/kernels/gemm/split_k.cuh>
+#include <rondo/kernels/gemm/transposed_copy.h>
 
 namespace rondo {
+namespace {
+
+int64_t split_bytes(const GemmShape& shape) {
+  const int64_t splits = split_k(shape).splits;
+  return splits > 1 ? partials_bytes(shape.m, shape.n, splits) : 0;
+}
+// Of outer rows, with copy_stride(k) for every k.
+int64_t copy_floats(int64_t outer, int64_t k) {
+  return saturating_product({outer, ceil_div<int64_t>(k, 4), 4});
+}
+
+// Replaces operands by copies that are contiguous along k, in the workspace behind the partial sums.
+Status make_copies(GemmArguments& g, TransposedCopies copies, const Workspace& workspace,
+                   cudaStream_t stream) {
+  float* to = static_cast<float*>(workspace.data) + split_bytes({g.m, g.n, g.k}) / 4;
+  const int64_t stride = copy_stride(g.k);
+  if (copies.b) {
+    RONDO_RETURN_IF_ERROR(
+        copy_transposed("gemm_transposes_b", {to, g.b, g.k, g.n, stride, g.b_stride}, stream));
+    g.b = to, g.b_stride = stride, g.transpose_b = true;
+    to += copy_floats(g.n, g.k);
+  }
+  if (copies.a) {
+    RONDO_RETURN_IF_ERROR(
+        copy_transposed("gemm_transposes_a", {to, g.a, g.k, g.m, stride, g.a_stride}, stream));
+    g.a = to, g.a_stride = stride, g.transpose_a = false;
+  }
+  return {};
+}
+
+}  // namespace
+
+int64_t workspace_bytes(const GemmShape& shape, TransposedCopies copies) {
+  int64_t bytes = split_bytes(shape);
+  for (const int64_t outer : {copies.a ? shape.m : 0, copies.b ? shape.n : 0}) {
+    const int64_t more = saturating_product({copy_floats(outer, shape.k), sizeof(float)});
+    bytes = bytes > INT64_MAX - more ? INT64_MAX : bytes + more;
+  }
+  return bytes;
+}
+
+int64_t gemm_workspace_bytes(const GemmShape& shape, const GemmOptions& options) {
+  return workspace_bytes(
+      shape,
+      copies_for_wgmma(shape, options.transpose_a ? Order::mn_major : Order::k_major,
+                       options.transpose_b ? Order::k_major : Order::mn_major, DType::float32, options.math));
+}
+
+Status gemm_with_plan(const char* name, const GemmPlan& plan, GemmArguments arguments, Workspace workspace,
+                      cudaStream_t stream) {
+  RONDO_RETURN_IF_ERROR(make_copies(arguments, plan.copies, workspace, stream));
+  if (plan.kernel == GemmPlan::Kernel::pipelined)
+    return launch_gemm_06(name, arguments, plan.config, workspace, stream);
+  if (arguments.math == Math::tf32x3)
+    return launch_gemm_persistent_tf32x3(name, arguments, plan.config, workspace, stream);
+  return launch_gemm_persistent(name, plan.tile, arguments, plan.config, workspace, stream);
+}
 
 Status gemm(MatrixView<float> c, MatrixView<const float> a, MatrixView<const float> b,
             const GemmOptions& options, Workspace workspace, cudaStream_t stream) {
+  constexpr const char* kName = "gemm";
   GemmArguments arguments;
-  RONDO_RETURN_IF_ERROR(check_gemm("gemm", SplitsK::yes, c, a, b, options, workspace, &arguments));
+  RONDO_RETURN_IF_ERROR(
+      check_gemm(kName, GemmWorkspace::parts_and_copies, c, a, b, options, workspace, &arguments));
   DeviceFacts device;
   RONDO_RETURN_IF_ERROR(device_facts(&device));
-  RONDO_RETURN_IF_ERROR(check_math("gemm", options.math));
-  const GemmPlan plan = choose_gemm_plan(facts_of(arguments), device);
-  if (plan.kernel == GemmPlan::Kernel::persistent && options.math == Math::tf32x3)
-    return launch_gemm_persistent_tf32x3("gemm", arguments, plan.config, workspace, stream);
-  if (plan.kernel == GemmPlan::Kernel::persistent)
-    return launch_gemm_persistent("gemm", plan.tile, arguments, plan.config, workspace, stream);
-  return launch_gemm_06("gemm", arguments, plan.config, workspace, stream);
-}
-
-int64_t gemm_workspace_bytes(const GemmShape& shape) {
-  const int64_t splits = split_k(shape).splits;
-  return splits > 1 ? partials_bytes(shape.m, shape.n, splits) : 0;
+  RONDO_RETURN_IF_ERROR(check_math(kName, options.math));
+  return gemm_with_plan(kName, choose_gemm_plan(facts_of(arguments), device), arguments, workspace, stream);
 }
 
 }  // namespace rondo

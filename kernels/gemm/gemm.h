@@ -48,7 +48,8 @@ struct GemmShape {
 //   multiprocessors, the alignment or the tile. With tensor cores they depend on the kind of GPU, and on one
 //   of compute capability 9.0 also on whether the rows of a and b begin at multiples of 16 bytes: then wgmma
 //   may multiply instead of mma.sync (gemm_plan.h), and how each rounds its sums is not documented.
-// Workspace: gemm_workspace_bytes(shape). It is zero unless m * n is small and k is large.
+// Workspace: gemm_workspace_bytes(shape, options). It is zero unless m * n is small and k is large, or a large
+//   product in tf32 or tf32x3 has an operand that is not contiguous along k: wgmma reads a transposed copy.
 // Traffic: at least 4 * (m k + k n + m n) bytes. Tiles of T x T read A n / T times and B m / T times; the
 //   repeated reads come from L2.
 // Errors: bad_argument for shapes that do not match, a stride below cols, a null pointer to elements, an
@@ -72,8 +73,8 @@ struct GemmShape {
 [[nodiscard]] Status gemm(MatrixView<float> c, MatrixView<const __half> a, MatrixView<const __half> b,
                           const GemmOptions& options, Workspace workspace, cudaStream_t stream);
 
-// The workspace in bytes for gemm(), for all types: the size of the partial sums if the sum over k is split,
-// otherwise 0.
-int64_t gemm_workspace_bytes(const GemmShape& shape);
+// The workspace in bytes for gemm(), for all types: the partial sums if the sum over k is split, and the
+// transposed copies of operands. Of the options, the transpositions and the math count.
+int64_t gemm_workspace_bytes(const GemmShape& shape, const GemmOptions& options = {});
 
 }  // namespace rondo

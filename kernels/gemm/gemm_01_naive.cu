@@ -28,7 +28,7 @@ __global__ void gemm_01_naive_kernel(const GemmArguments g) {
 Status gemm_01_naive(MatrixView<float> c, MatrixView<const float> a, MatrixView<const float> b,
                      const GemmOptions& options, Workspace workspace, cudaStream_t stream) {
   GemmArguments g;
-  RONDO_RETURN_IF_ERROR(check_gemm("gemm_01_naive", SplitsK::no, c, a, b, options, workspace, &g));
+  RONDO_RETURN_IF_ERROR(check_gemm("gemm_01_naive", GemmWorkspace::none, c, a, b, options, workspace, &g));
   const LaunchShape shape = {.grid_x = ceil_div<int64_t>(g.m * g.n, kThreads), .block_x = kThreads};
   return launch("gemm_01_naive", shape, stream, gemm_01_naive_kernel, g);
 }

@@ -41,7 +41,7 @@ Status run_gemm_06(const char* name, MatrixView<float> c, MatrixView<const float
                    cudaStream_t stream) {
   GemmArguments arguments;
   RONDO_RETURN_IF_ERROR(
-      check_gemm(name, SplitsK::yes, c, a, b, options, workspace, &arguments));
+      check_gemm(name, GemmWorkspace::parts, c, a, b, options, workspace, &arguments));
   DeviceFacts device;
   RONDO_RETURN_IF_ERROR(device_facts(&device));
   RONDO_RETURN_IF_ERROR(check_math(name, options.math));

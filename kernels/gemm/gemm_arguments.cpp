@@ -7,7 +7,7 @@
 namespace rondo {
 
 template <class T, class C>
-Status check_gemm(const char* name, SplitsK splits_k, MatrixView<C> c, MatrixView<const T> a,
+Status check_gemm(const char* name, GemmWorkspace needed, MatrixView<C> c, MatrixView<const T> a,
                   MatrixView<const T> b, const GemmOptions& options, const Workspace& workspace,
                   GemmArgumentsOf<T, C>* arguments) {
   const int64_t m = options.transpose_a ? a.cols : a.rows, k = options.transpose_a ? a.rows : a.cols;
@@ -21,13 +21,16 @@ Status check_gemm(const char* name, SplitsK splits_k, MatrixView<C> c, MatrixVie
   check.require(c.rows == m && c.cols == n, "c is ", c.rows, " x ", c.cols, ", must be ", m, " x ", n);
   if (options.bias.data != nullptr)
     check.require(options.bias.size == n, "bias has ", options.bias.size, " elements, must be n = ", n);
-  check.require(splits_k == SplitsK::yes || options.math == Math::fp32, "math is ", name_of(options.math),
-                ", this rung has only fp32");
+  check.require(needed != GemmWorkspace::none || options.math == Math::fp32, "math is ",
+                name_of(options.math), ", this rung has only fp32");
   check.require(std::is_same_v<T, float> || options.math == Math::fp32, "math is ", name_of(options.math),
                 ", which is for float matrices; a and b are ", name_of(dtype_of<T>));
   // As in BLAS, A and B are not read if alpha is 0. This is the same as k = 0.
   const int64_t summands = options.alpha == 0 ? 0 : k;
-  check.workspace(workspace, splits_k == SplitsK::yes ? gemm_workspace_bytes({m, n, summands}) : 0);
+  const GemmShape shape = {m, n, summands};
+  check.workspace(workspace, needed == GemmWorkspace::none    ? 0
+                             : needed == GemmWorkspace::parts ? gemm_workspace_bytes(shape)
+                                                              : gemm_workspace_bytes(shape, options));
   RONDO_RETURN_IF_ERROR(check.status());
 
   *arguments = {m,
@@ -49,11 +52,12 @@ Status check_gemm(const char* name, SplitsK splits_k, MatrixView<C> c, MatrixVie
   return {};
 }
 
-template Status check_gemm(const char*, SplitsK, MatrixView<float>, MatrixView<const float>,
+template Status check_gemm(const char*, GemmWorkspace, MatrixView<float>, MatrixView<const float>,
                            MatrixView<const float>, const GemmOptions&, const Workspace&, GemmArguments*);
-#define RONDO_CHECK_GEMM(T, C)                                                                           \
-  template Status check_gemm(const char*, SplitsK, MatrixView<C>, MatrixView<const T>, MatrixView<const T>, \
-                             const GemmOptions&, const Workspace&, GemmArgumentsOf<T, C>*);
+#define RONDO_CHECK_GEMM(T, C)                                                               \
+  template Status check_gemm(const char*, GemmWorkspace, MatrixView<C>, MatrixView<const T>, \
+                             MatrixView<const T>, const GemmOptions&, const Workspace&,      \
+                             GemmArgumentsOf<T, C>*);
 RONDO_CHECK_GEMM(__nv_bfloat16, __nv_bfloat16)
 RONDO_CHECK_GEMM(__nv_bfloat16, float)
 RONDO_CHECK_GEMM(__half, __half)

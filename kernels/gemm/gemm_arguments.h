@@ -26,12 +26,13 @@ struct GemmArgumentsOf {
 };
 using GemmArguments = GemmArgumentsOf<float>;
 
-// Makes all checks of gemm.h, then fills `arguments`. `name` is the first word of the messages. Rungs that
-// split the sum over k need gemm_workspace_bytes() and have every `math`; the others need no workspace and
-// have only fp32.
-enum class SplitsK : bool { no, yes };
+// What a rung needs its workspace for. `none`: it does not split the sum over k, and has only Math::fp32.
+// `parts`: of the sum; gemm_workspace_bytes(shape). `parts_and_copies`: gemm_workspace_bytes(shape, options).
+enum class GemmWorkspace { none, parts, parts_and_copies };
+
+// Makes all checks of gemm.h, then fills `arguments`. `name` is the first word of the messages.
 template <class T, class C>
-Status check_gemm(const char* name, SplitsK splits_k, MatrixView<C> c, MatrixView<const T> a,
+Status check_gemm(const char* name, GemmWorkspace needed, MatrixView<C> c, MatrixView<const T> a,
                   MatrixView<const T> b, const GemmOptions& options, const Workspace& workspace,
                   GemmArgumentsOf<T, C>* arguments);
 

@@ -66,6 +66,17 @@ Obstacle wgmma_obstacle(const ProductFacts& product);
 // element of a and b is read.
 Status check_wgmma_operands(const char* name, const ProductFacts& product);
 
+// Which operands gemm() copies for wgmma: in tf32 and tf32x3 those that are not contiguous along k, where the
+// copies take less time than wgmma saves. A function of the product alone, so that the workspace is, too.
+struct TransposedCopies {
+  bool a = false, b = false;
+  bool any() const { return a || b; }
+};
+TransposedCopies copies_for_wgmma(const GemmShape& shape, Order a, Order b, DType type, Math math);
+
+// The distance of the rows of a copy, in elements, for tensor maps.
+constexpr int64_t copy_stride(int64_t k) { return (k + 3) / 4 * 4; }
+
 // The tiles of gemm_tc_07_persistent and, by pairs of blocks, of gemm_tc_08_clusters: rows, columns, and the
 // speed of the multiply-adds of a full tile relative to 128x256. The speeds of single blocks are estimates,
 // from the bytes of shared memory that a product reads. That of pairs is 734 to 704 TFLOP/s, of a kernel with
@@ -83,14 +94,15 @@ std::span<const WgmmaTileFacts> wgmma_tile_facts();
 struct GemmPlan {
   enum class Kernel { pipelined, persistent };
   Kernel kernel = Kernel::pipelined;
-  WgmmaTileId tile = {};  // of persistent
+  WgmmaTileId tile = {};    // of persistent
+  TransposedCopies copies;  // for persistent
   GemmConfig config;      // its tile is that of the pipelined kernel
 };
 std::ostream& operator<<(std::ostream& out, const GemmPlan& plan);
 
 // The kernel and the tile with the least estimated time, as choose_tile() estimates it. `persistent`
 // (gemm_tc_07_persistent, gemm_tc_08_clusters) needs device.wgmma, a 16-bit type, Math::tf32 or tf32x3, and a
-// product without an obstacle.
+// product without an obstacle, if necessary after copies_for_wgmma().
 GemmPlan choose_gemm_plan(const ProductFacts& product, const DeviceFacts& device);
 
 }  // namespace rondo

@@ -21,7 +21,7 @@ Status check_rung(const char* name, MatrixView<T> c, MatrixView<const T> a, Matr
   } else {
     RONDO_RETURN_IF_ERROR(check_factor_type(name, dtype_of<T>));
   }
-  return check_gemm(name, SplitsK::no, c, a, b, options, workspace, arguments);
+  return check_gemm(name, GemmWorkspace::none, c, a, b, options, workspace, arguments);
 }
 
 // Defines the three instances of a rung.

@@ -23,9 +23,10 @@ class LinearOp : public Op {
   bool fuse_relu() override { return relu_ = true; }
 
   int64_t workspace_bytes(int64_t batch) const override {
-    return std::max(
-        {gemm_workspace_bytes({batch, outputs_, inputs_}), gemm_workspace_bytes({inputs_, outputs_, batch}),
-         gemm_workspace_bytes({batch, inputs_, outputs_}), bias_gradient_workspace_bytes(batch, outputs_)});
+    return std::max({gemm_workspace_bytes({batch, outputs_, inputs_}, {.math = math_}),
+                     gemm_workspace_bytes({inputs_, outputs_, batch}, {.transpose_a = true, .math = math_}),
+                     gemm_workspace_bytes({batch, inputs_, outputs_}, {.transpose_b = true, .math = math_}),
+                     bias_gradient_workspace_bytes(batch, outputs_)});
   }
 
   Status forward(const OpContext& context) const override {

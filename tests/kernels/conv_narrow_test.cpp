@@ -7,7 +7,7 @@
 #include <rondo/kernels/conv/implicit_gemm/implicit_gemm.h>
 #include <rondo/kernels/conv/implicit_gemm/pixel_box.h>
 #include <rondo/kernels/conv/implicit_gemm/wgmma_conv.h>
-#include <rondo/kernels/core/launch_observer.h>
+#include <rondo/tests/kernels/launch_names.h>
 #include <rondo/tests/kernels/reference/conv_reference.h>
 #include <rondo/tests/support/compare.h>
 #include <rondo/tests/support/guarded_buffer.h>
@@ -278,15 +278,6 @@ void check_tf32_forward(const ConvCase& c, bool fused, WgmmaConvTile tile) {
                    c.r * c.s * c.c));
 }
 
-// The names of this thread's launches while it exists.
-struct Launches : LaunchObserver {
-  Launches() { current = this; }
-  ~Launches() { current = nullptr; }
-  void before_launch(const char* kernel, cudaStream_t) noexcept override { names.emplace_back(kernel); }
-  void after_launch() noexcept override {}
-  std::vector<std::string> names;
-};
-
 // Without a tile: by conv2d_data_gradient(). A misaligned filter is as good as any: the kernel reads a copy.
 void check_tf32_data_gradient(const ConvCase& c, int64_t filter_offset, std::optional<WgmmaConvTile> tile) {
   std::ostringstream name;
@@ -316,7 +307,7 @@ void check_tf32_data_gradient(const ConvCase& c, int64_t filter_offset, std::opt
     workspace.bytes -= 1;
     EXPECT_TRUE(refused(run(), "conv2d_data_gradient: "));
     workspace.bytes += 1;
-    Launches launches;
+    LaunchNames launches;
     ASSERT_TRUE(ok(run()));
     EXPECT_EQ(launches.names, (std::vector<std::string>{"transpose_filter", "conv2d_data_gradient"}));
   }

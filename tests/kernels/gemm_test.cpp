@@ -7,6 +7,8 @@
 #include <rondo/kernels/gemm/gemm_variants.h>
 #include <rondo/kernels/gemm/tensor_rungs.h>
 #include <rondo/kernels/runtime/platform.h>
+#include <rondo/kernels/gemm/gemm_with_plan.h>
+#include <rondo/tests/kernels/launch_names.h>
 #include <rondo/tests/kernels/reference/gemm_reference.h>
 #include <rondo/tests/support/compare.h>
 #include <rondo/tests/support/guarded_buffer.h>
@@ -109,7 +111,9 @@ void check(const GemmVariant& variant, const Problem& p, bool exact) {
     da.upload(std::vector<float>(a.size(), NAN));
     db.upload(std::vector<float>(b.size(), INFINITY));
   }
-  GuardedBuffer<float> scratch(gemm_workspace_bytes(p.shape) / 4);
+  GemmOptions most = p.options;  // the most of any math
+  most.math = Math::tf32x3;
+  GuardedBuffer<float> scratch(gemm_workspace_bytes(p.shape, most) / 4);
   GemmOptions options = p.options;
   if (p.with_bias) options.bias = dbias.view();
   Stream stream;
@@ -165,7 +169,7 @@ class Gemm : public testing::TestWithParam<GemmVariant> {
 };
 
 TEST_P(Gemm, OddSizesTransposesAndAlignments) {
-  const GemmShape shapes[] = {{1, 1, 1},    {1, 7, 33},     {17, 1, 5},    {33, 31, 32},  {64, 64, 64},
+  const GemmShape shapes[] = {{1, 1, 1},    {1, 7, 33},     {17, 1, 5},    {33, 31, 32},   {64, 64, 64},
                               {65, 57, 70}, {129, 130, 36}, {257, 10, 20}, {20, 200, 129}, {66, 259, 164}};
   for (const GemmShape& shape : shapes)
     for (const bool transpose_a : {false, true})
@@ -297,12 +301,34 @@ Status with_persistent_tile(MatrixView<float> c, MatrixView<const float> a, Matr
   GemmOptions own = options;
   if (own.math == Math::fp32) own.math = math;
   GemmArguments arguments;
-  RONDO_RETURN_IF_ERROR(check_gemm("gemm", SplitsK::yes, c, a, b, own, workspace, &arguments));
+  RONDO_RETURN_IF_ERROR(check_gemm("gemm", GemmWorkspace::parts, c, a, b, own, workspace, &arguments));
   RONDO_RETURN_IF_ERROR(check_wgmma_operands("gemm", facts_of(arguments)));
   const GemmConfig parts = split_k({arguments.m, arguments.n, arguments.k});
-  return math == Math::tf32x3
-             ? launch_gemm_persistent_tf32x3("gemm", arguments, parts, workspace, stream)
-             : launch_gemm_persistent("gemm", tile, arguments, parts, workspace, stream);
+  return math == Math::tf32x3 ? launch_gemm_persistent_tf32x3("gemm", arguments, parts, workspace, stream)
+                              : launch_gemm_persistent("gemm", tile, arguments, parts, workspace, stream);
+}
+// The same with transposed copies of the operands that are not contiguous along k. Other obstacles to wgmma stay.
+template <Math math>
+Status with_copies(MatrixView<float> c, MatrixView<const float> a, MatrixView<const float> b,
+                   const GemmOptions& options, Workspace workspace, cudaStream_t stream) {
+  GemmOptions own = options;
+  own.math = math;
+  GemmArguments arguments;
+  RONDO_RETURN_IF_ERROR(check_gemm("gemm", GemmWorkspace::parts, c, a, b, own, workspace, &arguments));
+  const GemmShape shape = {arguments.m, arguments.n, arguments.k};
+  const GemmPlan plan = {.kernel = GemmPlan::Kernel::persistent,
+                         .tile = WgmmaTileId::k128x128,
+                         .copies = {options.transpose_a, !options.transpose_b},
+                         .config = split_k(shape)};
+  ProductFacts facts = facts_of(arguments);
+  if (plan.copies.a) facts.a = {Order::k_major, 0, 4};
+  if (plan.copies.b) facts.b = {Order::k_major, 0, 4};
+  if (wgmma_obstacle(facts).kind != Obstacle::Kind::none) return gemm(c, a, b, own, workspace, stream);
+  GuardedBuffer<std::byte> copies(workspace_bytes(shape, plan.copies));
+  const Status status = gemm_with_plan("gemm", plan, arguments, copies.workspace(), stream);
+  EXPECT_EQ(cudaStreamSynchronize(stream), cudaSuccess);
+  EXPECT_TRUE(copies.guards_intact());
+  return status;
 }
 constexpr auto* const kPersistentTf32x3 = with_persistent_tile<WgmmaTileId::k128x128, Math::tf32x3>;
 const GemmVariant kTensorVariants[] = {
@@ -320,6 +346,8 @@ const GemmVariant kTensorVariants[] = {
     {"tc_07_128x128_tf32x3", "", kPersistentTf32x3},
     {"tc_08_tf32", "", with_math<gemm_tc_08_clusters<float>, Math::tf32>},
     {"tc_08_2_of_128x256_tf32", "", with_persistent_tile<WgmmaTileId::kPairOf128x256>},
+    {"gemm_copies_tf32", "", with_copies<Math::tf32>},
+    {"gemm_copies_tf32x3", "", with_copies<Math::tf32x3>},
     {"gemm_tf32", "", with_math<kGemm, Math::tf32>},
     {"gemm_tf32x3", "", with_math<kGemm, Math::tf32x3>},
 };
@@ -332,9 +360,9 @@ TEST(TensorLadder, HasEveryRung) {
   for (const TensorRung& rung : tensor_rungs()) {
     GuardedBuffer<float> a(6 * 8), b(8 * 5), c(6 * 5);
     const Stream stream;
-    EXPECT_TRUE(refused(rung.tf32(matrix(c.data(), 6, 5), matrix(a.data(), 6, 8), matrix(b.data(), 8, 5), {},
-                                  {}, stream),
-                        concat("gemm_", rung.id, ": math is fp32")));
+    EXPECT_TRUE(refused(
+        rung.tf32(matrix(c.data(), 6, 5), matrix(a.data(), 6, 8), matrix(b.data(), 8, 5), {}, {}, stream),
+        concat("gemm_", rung.id, ": math is fp32")));
   }
 }
 
@@ -399,12 +427,39 @@ TEST(TensorLadder, LargeProducts) {
   }
 }
 
+// The same with B contiguous along n, of which wgmma needs a transposed copy.
+TEST(TensorLadder, LargeProductsWithACopy) {
+  if (!check_math("", Math::tf32).ok()) GTEST_SKIP() << "the device has no such products";
+  const GemmShape shape = {4224, 1024, 256};
+  const std::vector<float> a = exact_values(shape.m * shape.k, 1), b = exact_values(shape.k * shape.n, 2);
+  const GemmOptions options = {.math = Math::tf32};
+  GuardedBuffer<float> da(a), db(b), dc(shape.m * shape.n), scratch(gemm_workspace_bytes(shape, options) / 4);
+  ASSERT_EQ(scratch.size(), shape.n * shape.k);
+  const Stream stream;
+  const auto run = [&](const Workspace& workspace) {
+    return gemm(matrix(dc.data(), shape.m, shape.n), matrix<const float>(da.data(), shape.m, shape.k),
+                matrix<const float>(db.data(), shape.k, shape.n), options, workspace, stream);
+  };
+  Workspace small = scratch.workspace();
+  small.bytes -= 1;
+  EXPECT_TRUE(refused(run(small), "gemm: "));
+  LaunchNames launches;
+  ASSERT_TRUE(ok(run(scratch.workspace())));
+  DeviceFacts device;
+  ASSERT_TRUE(ok(device_facts(&device)));
+  if (device.wgmma && device.multiprocessors == 132) {
+    EXPECT_EQ(launches.names, (std::vector<std::string>{"gemm_transposes_b", "gemm"}));
+  }
+  const GemmReference expected = gemm_reference(shape, a, shape.k, b, shape.n, {}, 0, options, {});
+  EXPECT_TRUE(all_near(dc.download(), expected.values, 0));
+}
+
 // gemm() chooses small tiles for small problems on a large device. This runs every tile on any device.
 template <TileId tile>
 Status gemm_with_tile(MatrixView<float> c, MatrixView<const float> a, MatrixView<const float> b,
                       const GemmOptions& options, Workspace workspace, cudaStream_t stream) {
   GemmArguments arguments;
-  RONDO_RETURN_IF_ERROR(check_gemm("gemm", SplitsK::yes, c, a, b, options, workspace, &arguments));
+  RONDO_RETURN_IF_ERROR(check_gemm("gemm", GemmWorkspace::parts, c, a, b, options, workspace, &arguments));
   GemmConfig config = split_k({arguments.m, arguments.n, arguments.k});
   config.tile = tile;
   return launch_gemm_06("gemm", arguments, config, workspace, stream);

@@ -3,6 +3,7 @@
 #include <rondo/kernels/conv/implicit_gemm/pixel_box.h>
 #include <rondo/kernels/core/launch.cuh>
 #include <rondo/kernels/gemm/gemm_plan.h>
+#include <rondo/kernels/gemm/transposed_copy.h>
 
 #include <algorithm>
 
@@ -54,6 +55,21 @@ bool wgmma_conv_fits(ConvOperation operation, DType type, const ConvGeometry& g,
 int64_t transposed_filter_bytes(const ConvGeometry& g) {
   if (!wgmma_conv_fits(ConvOperation::data_gradient, DType::float32, g, nullptr, nullptr)) return 0;
   return int64_t{g.k} * g.patch * 4;
+}
+
+Status transpose_filter(float* to, const float* filter, const ConvGeometry& g, cudaStream_t stream) {
+  const int64_t taps = int64_t{g.r} * g.s;
+  return copy_transposed("transpose_filter",
+                         {.to = to,
+                          .from = filter,
+                          .rows = g.k,
+                          .cols = g.c,
+                          .to_stride = taps * g.k,
+                          .from_stride = taps * g.c,
+                          .batch = taps,
+                          .to_batch = g.k,
+                          .from_batch = g.c},
+                         stream);
 }
 
 std::optional<WgmmaConvTile> choose_wgmma_conv_tile(ConvOperation operation, const ConvGeometry& g,

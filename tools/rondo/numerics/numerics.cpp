@@ -40,7 +40,8 @@ Matrix product(const Matrix& a, const Matrix& b, int64_t m, int64_t n, int64_t k
     return all;
   };
   const Buffer<T> da(converted(a)), db(converted(b));
-  Buffer<float> dc(m * n), workspace(gemm_workspace_bytes({m, n, k}) / static_cast<int64_t>(sizeof(float)));
+  Buffer<float> dc(m * n);
+  Buffer<std::byte> workspace(gemm_workspace_bytes({m, n, k}, {.math = math}));
   const Stream stream;
   throw_if_error(gemm(matrix(dc.data(), m, n), matrix<const T>(da.data(), m, k),
                       matrix<const T>(db.data(), k, n), {.math = math}, {workspace.data(), workspace.bytes()},

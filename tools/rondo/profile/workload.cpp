@@ -93,7 +93,7 @@ std::vector<Workload> gemm_work_of(const ProfileArguments& a) {
   const MatrixView<const T> right = a.transpose_b ? MatrixView<const T>{data->b.data(), n, k, k}
                                                   : MatrixView<const T>{data->b.data(), k, n, n};
   const GemmOptions options = {.transpose_a = a.transpose_a, .transpose_b = a.transpose_b, .math = a.math};
-  data->workspace = Buffer<float>(floats_in(gemm_workspace_bytes({m, n, k})));
+  data->workspace = Buffer<float>(floats_in(gemm_workspace_bytes({m, n, k}, options)));
 
   const ProductFacts facts = {
       {m, n, k},
