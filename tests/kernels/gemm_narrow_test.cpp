@@ -229,7 +229,8 @@ TYPED_TEST(GemmNarrow, PersistentTiles) {
               [&](auto c, auto a, auto b, const GemmOptions& options, Workspace workspace,
                   cudaStream_t stream) {
                 GemmArgumentsOf<typename TypeParam::T, typename TypeParam::C> g;
-                RONDO_RETURN_IF_ERROR(check_gemm("gemm", GemmWorkspace::parts, c, a, b, options, workspace, &g));
+                RONDO_RETURN_IF_ERROR(
+                    check_gemm("gemm", GemmWorkspace::parts, c, a, b, options, workspace, &g));
                 return launch_gemm_persistent("gemm", static_cast<WgmmaTileId>(tile), g, split_k(shape),
                                               workspace, stream);
               },

@@ -307,7 +307,8 @@ Status with_persistent_tile(MatrixView<float> c, MatrixView<const float> a, Matr
   return math == Math::tf32x3 ? launch_gemm_persistent_tf32x3("gemm", arguments, parts, workspace, stream)
                               : launch_gemm_persistent("gemm", tile, arguments, parts, workspace, stream);
 }
-// The same with transposed copies of the operands that are not contiguous along k. Other obstacles to wgmma stay.
+// The same with transposed copies of the operands that are not contiguous along k. Other obstacles to wgmma
+// stay.
 template <Math math>
 Status with_copies(MatrixView<float> c, MatrixView<const float> a, MatrixView<const float> b,
                    const GemmOptions& options, Workspace workspace, cudaStream_t stream) {
