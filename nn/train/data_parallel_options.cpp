@@ -102,7 +102,7 @@ DataParallelOptions with_device_count_invariance(DataParallelOptions options) {
   std::vector<int> device_of_block;
   for (int block = 0; block < kSampleBlocks; ++block)
     device_of_block.push_back(options.devices[static_cast<size_t>(block * devices / kSampleBlocks)]);
-  options.devices = device_of_block;
+  options.devices = std::move(device_of_block);
   options.algorithm = Algorithm::direct;
   options.order = SumOrder::balanced_tree;
   return options;

@@ -24,7 +24,7 @@ using LineAccesses = std::map<std::tuple<std::string, simt::AccessSpace, simt::A
 
 // Whether `place` is `line`, or `line` is its end or the end of its first part, from the name of a file on.
 bool is_at(const std::string& place, const std::string& line) {
-  const auto ends_with = [&](std::string text) { return text == line || text.ends_with("/" + line); };
+  const auto ends_with = [&](const std::string& text) { return text == line || text.ends_with("/" + line); };
   const size_t bracket = place.find(" (");
   if (bracket == std::string::npos) return ends_with(place);
   return place == line || ends_with(place.substr(0, bracket)) ||

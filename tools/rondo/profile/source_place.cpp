@@ -30,7 +30,7 @@ std::string source_place(const simt::AccessCounts& access) {
     if (!is_helper(caller.file)) break;
   }
   const simt::SourceLine& kernel = access.inlined.back();
-  const std::string place = concat(relative(line->file), ":", line->line);
+  std::string place = concat(relative(line->file), ":", line->line);
   if (line->file == kernel.file) return place;
   const std::string file = relative(kernel.file);
   return concat(place, " (", file.substr(file.rfind('/') + 1), ":", kernel.line, ")");

@@ -69,7 +69,7 @@ std::string chunk_sizes(int ranks, int64_t bytes) {
     if (first == 0 && end == ranks && size > 0) return concat(ranks, ranks == 1 ? " chunk" : " chunks", of);
     const std::string which =
         end == first + 1 ? concat("chunk ", first) : concat("chunks ", first, " to ", end - 1);
-    text += (text.empty() ? "" : ", ") + which + of;
+    text += concat(text.empty() ? "" : ", ", which, of);
   }
   return text;
 }

@@ -61,7 +61,7 @@ int64_t bytes_of(const ArrayPart& part) {
   return part.rows.size * part.columns.size * static_cast<int64_t>(sizeof(float));
 }
 
-Sharding shard(const std::string& title, ArrayAxis rows, ArrayAxis columns, const Mesh& mesh,
+Sharding shard(const std::string& title, const ArrayAxis& rows, const ArrayAxis& columns, const Mesh& mesh,
                const ShardSpec& spec) {
   const int64_t devices = std::accumulate(mesh.begin(), mesh.end(), int64_t{1}, std::multiplies<>());
   const int64_t down = divide(spec.rows, mesh, Mesh(mesh.size())).parts;

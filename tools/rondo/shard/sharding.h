@@ -38,7 +38,7 @@ struct Sharding {
 int64_t bytes_of(const ArrayPart& part);
 
 // Devices are numbered with the last mesh axis fastest. nn::shard_of() splits rows and columns.
-Sharding shard(const std::string& title, ArrayAxis rows, ArrayAxis columns, const Mesh& mesh,
+Sharding shard(const std::string& title, const ArrayAxis& rows, const ArrayAxis& columns, const Mesh& mesh,
                const ShardSpec& spec);
 
 // The sharding described by the options. Throws rondo::Error.

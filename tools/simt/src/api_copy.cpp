@@ -1,5 +1,6 @@
 // Copies and memsets.
 #include <cstring>
+#include <utility>
 
 #include "runtime.h"
 
@@ -72,7 +73,7 @@ std::shared_ptr<Operation> make_operation(Copy copy, std::shared_ptr<const std::
                          copy.from_pitch, copy.width, copy.height};
   if (copy.height == 1) {
     operation->pieces = (copy.width + kPieceBytes - 1) / kPieceBytes;
-    operation->run = [copy, staged](uint64_t piece) {
+    operation->run = [copy, staged = std::move(staged)](uint64_t piece) {
       const size_t begin = piece * kPieceBytes;
       const size_t bytes = std::min(kPieceBytes, copy.width - begin);
       // memmove, so that a copy of a buffer to itself is valid.

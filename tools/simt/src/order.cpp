@@ -2,6 +2,8 @@
 
 #include <simt/kernel.h>
 
+#include <utility>
+
 #include "task.h"
 
 namespace simt {
@@ -33,7 +35,7 @@ std::shared_ptr<const IssuedOperation> OperationOrder::issue_alone(const std::st
   for (uint32_t chain = 0; chain < chain_ends_.size(); ++chain) clock.set(chain, chain_ends_[chain]);
   auto issued = std::make_shared<IssuedOperation>();
   issued->number = add(clock, {interned(kernel), grid, block, true, {}});
-  issued->before = clock;
+  issued->before = std::move(clock);
   return issued;
 }
 
