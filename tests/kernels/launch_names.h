@@ -8,7 +8,7 @@
 namespace rondo::test {
 
 // The names of the kernels that this thread launches while it exists.
-struct LaunchNames : LaunchObserver {
+struct LaunchNames final : LaunchObserver {
   LaunchNames() { current = this; }
   ~LaunchNames() { current = nullptr; }
   LaunchNames(const LaunchNames&) = delete;

@@ -28,7 +28,6 @@ using test::parameters_of;
 using test::small_network;
 using test::small_options;
 using test::some_labels;
-using test::spread;
 
 // No batch norm: it normalises over each micro-batch, so a batch in several parts gives another result.
 AnyModule without_batch_norm() {
