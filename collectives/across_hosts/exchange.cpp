@@ -42,7 +42,7 @@ void check(const ProcessGroup& group, int64_t slot_bytes) {
 }  // namespace
 
 struct Exchange::Messages {
-  ProcessGroup* group = nullptr;
+  Exchange* exchange = nullptr;
   std::string what;
   int tag = 0;
   std::vector<ProcessGroup::Message> sends, receives;
@@ -52,12 +52,37 @@ struct Exchange::Messages {
   // Runs as a host function.
   static void run(void* data) {
     auto& messages = *static_cast<Messages*>(data);
-    // The process group stores a failure; a host function has no caller to return it to.
-    static_cast<void>(
-        messages.group->exchange(messages.sends, messages.receives, messages.tag, messages.what));
+    messages.exchange->deliver(messages);
     messages.done = true;
   }
 };
+
+// Called by a host function: returns when thread_ has delivered the messages.
+void Exchange::deliver(Messages& messages) {
+  const std::lock_guard one_at_a_time(delivering_);
+  std::unique_lock lock(mutex_);
+  next_ = &messages;
+  changed_.notify_all();
+  changed_.wait(lock, [this] { return !next_; });
+}
+
+// What thread_ runs.
+void Exchange::deliver_until_ended(int device) {
+  // CUDA calls of the process group must not create a context on device 0. If this fails, so do they.
+  static_cast<void>(cudaSetDevice(device));
+  std::unique_lock lock(mutex_);
+  while (true) {
+    changed_.wait(lock, [this] { return next_ || ended_; });
+    if (!next_) return;
+    const Messages& messages = *next_;
+    lock.unlock();
+    // The process group stores a failure; a host function has no caller to return it to.
+    static_cast<void>(group_.exchange(messages.sends, messages.receives, messages.tag, messages.what));
+    lock.lock();
+    next_ = nullptr;
+    changed_.notify_all();
+  }
+}
 
 int64_t Exchange::pinned_bytes(int processes, int ranks, int64_t slot_bytes) {
   return ranks * ring::kSlots * (stage_bytes(slot_bytes) + processes * slice_bytes(processes, slot_bytes));
@@ -77,9 +102,16 @@ Exchange::Exchange(ProcessGroup& group, const Communicator& communicator)
   throw_if_error(from_cuda(cudaHostAlloc(reinterpret_cast<void**>(&pinned_), static_cast<size_t>(bytes),
                                          cudaHostAllocPortable | cudaHostAllocMapped),
                            concat("allocating ", bytes, " bytes of pinned host memory")));
+  thread_ = std::thread([this, device = communicator.device(0)] { deliver_until_ended(device); });
 }
 
 Exchange::~Exchange() {
+  {
+    const std::lock_guard lock(mutex_);
+    ended_ = true;
+  }
+  changed_.notify_all();
+  thread_.join();
   // After a failure, abandoned messages may still write there.
   if (group_.state().ok()) static_cast<void>(cudaFreeHost(pinned_));
 }
@@ -97,7 +129,7 @@ std::byte* Exchange::received(int position, int slot, int process) const {
 Exchange::Messages& Exchange::new_messages(bool captured) {
   std::erase_if(messages_, [](const Messages& old) { return old.done && !old.captured; });
   Messages& messages = messages_.emplace_back();
-  messages.group = &group_;
+  messages.exchange = this;
   messages.tag = tag_;
   messages.captured = captured;
   return messages;

@@ -10,10 +10,11 @@
 //   message   the finished slice to every process                one host function
 //   copy      host -> the segment of the output
 //
-// A barrier of the ranks precedes and follows each message. A host function only sends and receives. The
-// streams wait for it as for any other work, so a captured graph contains it and the caller's thread does not
-// wait. If it fails, the process group stores the reason, all later messages are refused at once, and the
-// results are invalid.
+// A barrier of the ranks precedes and follows each message. The streams wait for the host function as for
+// any other work, so a captured graph contains it and the caller's thread does not wait. A host function must
+// not call CUDA, and an MPI implementation may: a CUDA-aware one asks CUDA about each buffer. Therefore a
+// thread of the Exchange sends and receives, and the host function waits for it. If it fails, the process
+// group stores the reason, all later messages are refused at once, and the results are invalid.
 //
 // CUDA may run the host functions of all streams one after another. If two communicators' messages ran in one
 // order in one process and in the other order in another, each process would wait inside the message that the
@@ -28,8 +29,11 @@
 #include <rondo/collectives/algorithms/ring_steps.h>
 
 #include <atomic>
+#include <condition_variable>
 #include <functional>
 #include <list>
+#include <mutex>
+#include <thread>
 
 namespace rondo {
 
@@ -60,6 +64,8 @@ class Exchange {
 
  private:
   struct Messages;
+  void deliver(Messages& messages);
+  void deliver_until_ended(int device);
   Status send_and_receive(OperationBuilder& builder, Messages& messages, const char* what);
   Status wait_for_last_messages(cudaStream_t stream, bool captured);
   Status record_last_messages(cudaStream_t stream, bool captured);
@@ -75,6 +81,13 @@ class Exchange {
   std::byte* pinned_ = nullptr;
   const std::shared_ptr<Event> sent_, sent_captured_;  // on rank 0's device; see record_last_messages()
   std::list<Messages> messages_;                       // in use by host functions
+
+  std::mutex delivering_;  // held by a host function for the time of its messages
+  std::mutex mutex_;       // protects next_ and ended_
+  std::condition_variable changed_;
+  Messages* next_ = nullptr;  // to be delivered by thread_, which sets null when it has done so
+  bool ended_ = false;
+  std::thread thread_;
 };
 
 }  // namespace rondo

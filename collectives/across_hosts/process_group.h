@@ -41,7 +41,7 @@ class ProcessGroup {
   // Sends and receives all messages; blocks until they are done. Messages between two processes with the same
   // tag arrive in order. Several threads may call exchange() with different tags (0 <= tag < kTags). Returns
   // timed_out if nothing arrived for the group's timeout; the message names the missing processes. `what`:
-  // the purpose, for error messages.
+  // the purpose, for error messages. An implementation may call CUDA: no host function calls exchange().
   virtual Status exchange(std::span<const Message> sends, std::span<const Message> receives, int tag,
                           const std::string& what) = 0;
 

@@ -15,16 +15,34 @@
 #include <rondo/collectives/across_hosts/gather.h>
 #include <rondo/collectives/across_hosts/mpi_process_group.h>
 #include <rondo/tests/across_hosts/fingerprint.h>
+#include <rondo/tests/across_hosts/forwarding_group.h>
 
 #include <array>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
+#include <optional>
 #include <thread>
 
 namespace rondo::test {
 namespace {
+
+// Asks CUDA about the memory of each message, as a CUDA-aware MPI implementation does.
+class CudaAwareGroup final : public ForwardingGroup {
+ public:
+  using ForwardingGroup::ForwardingGroup;
+  Status exchange(std::span<const Message> sends, std::span<const Message> receives, int tag,
+                  const std::string& what) override {
+    for (const auto& messages : {sends, receives})
+      for (const Message& message : messages) {
+        cudaPointerAttributes attributes;
+        RONDO_CUDA(cudaPointerGetAttributes(&attributes, message.data));
+        if (attributes.type == cudaMemoryTypeDevice) return bad_argument(what, ": device memory");
+      }
+    return ForwardingGroup::exchange(sends, receives, tag, what);
+  }
+};
 
 struct Program {
   ProcessGroup* processes;
@@ -268,10 +286,13 @@ int run(int argc, char** argv) {
   if (argc != 4) return 2;
   const char* timeout = std::getenv("TIMEOUT_MS");
   std::unique_ptr<ProcessGroup> processes;
+  std::optional<CudaAwareGroup> cuda_aware;
   try {
+    Ranks::create_contexts(std::atoi(argv[2]));
     if (std::getenv("OMPI_COMM_WORLD_SIZE") || std::getenv("PMI_SIZE"))
       processes = make_mpi_process_group({std::chrono::milliseconds(timeout ? std::atoi(timeout) : 20'000)});
-    const Program program{processes.get(), std::atoi(argv[2]), std::atoi(argv[3])};
+    if (processes) cuda_aware.emplace(*processes);
+    const Program program{cuda_aware ? &*cuda_aware : nullptr, std::atoi(argv[2]), std::atoi(argv[3])};
     const std::string scenario = argv[1];
     if (scenario == "bits") program.bits();
     if (scenario == "mismatch") program.mismatch();

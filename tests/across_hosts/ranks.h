@@ -27,6 +27,14 @@ struct Ranks {
     for (int rank = 0; rank < ranks; ++rank) devices.push_back(rank % device_count());
     return devices;
   }
+  // Call it before MPI is initialised, which waits for all processes without a limit. A context takes up to
+  // seconds on a GPU, and the processes of a test wait for each other for less.
+  static void create_contexts(int local) {
+    for (const int device : spread(local)) {
+      const DeviceScope scope(device);
+      RONDO_CUDA_THROW(cudaFree(nullptr));
+    }
+  }
   static CommunicatorOptions options(ProcessGroup* processes, int group, int64_t slot_bytes) {
     CommunicatorOptions options{.slot_bytes = slot_bytes, .bucket_bytes = 2048};
     options.group_size = processes ? 0 : group;

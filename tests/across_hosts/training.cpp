@@ -15,6 +15,7 @@
 #include <rondo/nn/train/fit.h>
 #include <rondo/nn/diagnostics/replica_check.h>
 #include <rondo/tests/across_hosts/fingerprint.h>
+#include <rondo/tests/across_hosts/forwarding_group.h>
 #include <rondo/tests/nn/train/fixed_batch.h>
 #include <rondo/tests/nn/models/small_data.h>
 #include <rondo/tests/nn/models/small_models.h>
@@ -114,28 +115,16 @@ void diverge(ProcessGroup& processes) {
 }
 
 // Counts the bytes of the messages of all-reduces.
-class CountingGroup final : public ProcessGroup {
+class CountingGroup final : public ForwardingGroup {
  public:
-  explicit CountingGroup(ProcessGroup& group) : group_(group) {}
-  int size() const override { return group_.size(); }
-  int index() const override { return group_.index(); }
-  std::string name(int process) const override { return group_.name(process); }
-  std::string host(int process) const override { return group_.host(process); }
-  Status state() const override { return group_.state(); }
-  [[noreturn]] void abort(int exit_code) override {
-    group_.abort(exit_code);
-    std::abort();  // g++ does not see that a virtual function does not return
-  }
+  using ForwardingGroup::ForwardingGroup;
   Status exchange(std::span<const Message> sends, std::span<const Message> receives, int tag,
                   const std::string& what) override {
     if (what.ends_with(" sums"))
       for (const Message& message : sends) sent += message.bytes;
-    return group_.exchange(sends, receives, tag, what);
+    return ForwardingGroup::exchange(sends, receives, tag, what);
   }
   std::atomic<int64_t> sent = 0;
-
- private:
-  ProcessGroup& group_;
 };
 
 void count_bytes(int local, ProcessGroup& processes) {
