@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <rondo/nn/io/safetensors.h>
 #include <rondo/tests/rondo/support/built_program.h>
+#include <rondo/tests/rondo/support/devices.h>
 #include <rondo/tests/rondo/support/xml.h>
 #include <rondo/tools/rondo/train/csv_log.h>
 
@@ -89,7 +90,7 @@ std::vector<std::tuple<int64_t, double, double>> figures_in(const std::string& p
 
 TEST_F(CommandTrain, TheLessonGivesTheNumbersOfTheTrainer) {
   const std::string command =
-      "train lenet --epochs 2 --batch 5 --devices 2 --data " + data_.path().string() + " --log ";
+      "train lenet --epochs 2 --batch 5 --devices " + devices(2) + " --data " + data_.path().string() + " --log ";
   const std::string trainer = results_ / "trainer.csv", lesson = results_ / "lesson.csv";
   ASSERT_EQ(run_line(command + trainer).code, 0);
   const Outcome outcome = run_line(command + lesson + " --from-scratch --plot " + (results_ / "plot.svg"));
@@ -129,8 +130,8 @@ TEST_F(CommandTrain, EveryTrainingCanBeDeviceCountInvariant) {
        {"train lenet --batch 9 --epochs 2 --data " + data_.path().string(),
         std::string("train mlp --layers 2 --width 8 --inputs 4 --batch 9 --steps 2")}) {
     std::set<std::string> seen;
-    for (const std::string devices : {"1", "2", "3"}) {
-      const Outcome outcome = run_line(command + " --device-count-invariant --verify --devices " + devices +
+    for (const int ranks : {1, 2, 3}) {
+      const Outcome outcome = run_line(command + " --device-count-invariant --verify --devices " + devices(ranks) +
                                        (command.find("mlp") == std::string::npos
                                             ? " --save " + (results_ / "fixed")
                                             : std::string(" --json ") + (results_ / "fixed")));
@@ -146,7 +147,8 @@ TEST_F(CommandTrain, EveryTrainingCanBeDeviceCountInvariant) {
 // Every training reduces gradients in bfloat16, and is resumed with them.
 TEST_F(CommandTrain, GradientsAreReducedInBfloat16) {
   const std::string lenet = "train lenet --batch 6 --data " + data_.path().string() + " ",
-                    bf16 = "--reduce-dtype bf16 --verify --devices 2 --algorithm direct ";
+                    two = "--devices " + devices(2) + " --algorithm direct ",
+                    bf16 = "--reduce-dtype bf16 --verify " + two;
   const std::string whole = results_ / "whole", part = results_ / "part", trace = results_ / "trace.json";
   const Outcome both = run_line(lenet + bf16 + "--epochs 2 --save " + whole);
   ASSERT_EQ(both.code, 0) << both.text();
@@ -158,20 +160,20 @@ TEST_F(CommandTrain, GradientsAreReducedInBfloat16) {
   ASSERT_EQ(run_line(lenet + bf16 + "--epochs 1 --trace " + trace + " --save " + part).code, 0);
   EXPECT_EQ(missing(read_text(trace), {"round to bfloat16", "widen to float32"}), "");
   const std::string one_epoch = read_text(part);
-  const Outcome other = run_line(lenet + "--devices 2 --algorithm direct --epochs 2 --resume " + part);
+  const Outcome other = run_line(lenet + two + "--epochs 2 --resume " + part);
   EXPECT_EQ(other.code, 2);
   EXPECT_EQ(other.err, "rondo: " + part +
                            ": the options differ from those of its training: --reduce-dtype is fp32, must be "
                            "bf16\n");
   ASSERT_EQ(run_line(lenet + bf16 + "--epochs 2 --resume " + part + " --save " + part).code, 0);
   EXPECT_TRUE(read_text(part) == read_text(whole));
-  ASSERT_EQ(run_line(lenet + "--verify --devices 2 --algorithm direct --epochs 1 --save " + whole).code, 0);
+  ASSERT_EQ(run_line(lenet + two + "--verify --epochs 1 --save " + whole).code, 0);
   EXPECT_FALSE(read_text(whole) == one_epoch) << "nothing was rounded";
 
   for (const std::string& command :
-       {resnet("--limit 4 --batch 4 --epochs 1 --micro-batches 2 --devices 2 --group 1"),
-        std::string("train mlp --layers 2 --width 8 --inputs 4 --batch 9 --steps 2 --precision bf16 "
-                    "--devices 4 --group 2")}) {
+       {resnet("--limit 4 --batch 4 --epochs 1 --micro-batches 2 --group 1 --devices " + devices(2)),
+        "train mlp --layers 2 --width 8 --inputs 4 --batch 9 --steps 2 --precision bf16 --group 2 --devices " +
+            devices(4)}) {
     const Outcome outcome = run_line(command + " --reduce-dtype bf16 --verify");
     ASSERT_EQ(outcome.code, 0) << outcome.text();
     EXPECT_EQ(
@@ -201,8 +203,8 @@ TEST_F(CommandTrain, NoSyncBnNeedsBatchNorm) {
 
 TEST_F(CommandTrain, ResNetOnTwoDevices) {
   const Outcome outcome =
-      run_line(resnet("--batch 6 --epochs 2 --devices 2 --verify --momentum 0.9 --nesterov --weight-decay "
-                      "1e-4 --warmup-steps 1 "
+      run_line(resnet("--batch 6 --epochs 2 --devices " + devices(2) +
+                      " --verify --momentum 0.9 --nesterov --weight-decay 1e-4 --warmup-steps 1 "
                       "--schedule cosine --micro-batches 2 --checkpoint-layers 4 --log " +
                       (results_ / "log.csv") + " --plot " + (results_ / "plot.svg") + " --trace " +
                       (results_ / "trace.json")));
@@ -220,11 +222,12 @@ TEST_F(CommandTrain, ResNetOnTwoDevices) {
 }
 
 TEST_F(CommandTrain, TheRateFollowsTheBatch) {
-  const std::pair<const char*, const char*> rates[] = {{"", "batch 12, sgd, learning rate 0.0046875,"},
-                                                       {"--batch 6 --devices 2", "learning rate 0.00234375,"},
-                                                       {"--batch 6 --lr 0.03", "learning rate 0.03,"}};
+  const std::pair<std::string, const char*> rates[] = {
+      {"", "batch 12, sgd, learning rate 0.0046875,"},
+      {"--batch 6 --devices " + devices(2), "learning rate 0.00234375,"},
+      {"--batch 6 --lr 0.03", "learning rate 0.03,"}};
   for (const auto& [options, rate] : rates)
-    EXPECT_EQ(missing(run_line(resnet(std::string(options) + " --epochs 1")).text(), {rate}), "");
+    EXPECT_EQ(missing(run_line(resnet(options + " --epochs 1")).text(), {rate}), "");
 }
 
 // Ctrl-C: the current step ends and a checkpoint is written. A run resumed from it ends like one never

@@ -51,7 +51,10 @@ TEST(KilledWhileSaving, LeavesTheOldOrTheNewCheckpoint) {
   const std::string path = directory / "a";
   test::Random random(8);
   int found[2] = {0, 0}, in_the_middle = 0;
-  for (int round = 0; round < 100; ++round) {
+  const auto all_seen = [&] { return in_the_middle > 0 && found[0] > 0 && found[1] > 0; };
+  // On a GPU each process creates a context, which can take a second.
+  const auto enough = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  for (int round = 0; round < 100 && !(all_seen() && std::chrono::steady_clock::now() > enough); ++round) {
     ASSERT_NO_FATAL_FAILURE(write_and_kill(path, std::chrono::microseconds(random.below(20'000))));
     // Only an interrupted save leaves its temporary file.
     in_the_middle += std::filesystem::exists(directory / ".a.rondo-tmp");

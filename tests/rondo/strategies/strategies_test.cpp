@@ -3,6 +3,7 @@
 #include <rondo/kernels/runtime/platform.h>
 #include <rondo/nn/models/models.h>
 #include <rondo/tests/rondo/support/command_line.h>
+#include <rondo/tests/rondo/support/devices.h>
 #include <rondo/tests/rondo/support/files.h>
 #include <rondo/tools/rondo/strategies/strategies.h>
 
@@ -87,7 +88,7 @@ TEST(StrategiesCommand, RefusesBadArguments) {
 }
 
 TEST(StrategiesCommand, ComparesAllFour) {
-  const nlohmann::json json = json_of("mlp --layers 2 --width 12 --devices 2 --batch 6 --steps 3");
+  const nlohmann::json json = json_of("mlp --layers 2 --width 12 --batch 6 --steps 3 --devices " + test::devices(2));
   EXPECT_EQ(json["platform"], platform());
   EXPECT_EQ(json["batch"], 6);
   ASSERT_EQ(json["strategies"].size(), 4u);
