@@ -138,6 +138,14 @@ class TestProgramsTest(InTemporaryFolder):
         self.assertEqual(self.runner.steps[0]["state"], "failed")
         self.assertIn("crashed in S.B", self.runner.steps[0]["note"])
 
+    def test_a_fault_of_the_device_does_not_reach_other_tests(self):
+        program = BUILD / "tests/bench/faulty_program"
+        outcome = gtest.run_program(self.runner, "test fault", [program], limit=100, silence=50)
+        self.assertEqual({name: what for name, (what, _) in outcome.tests.items()},
+                         {"Fault.Before": "OK", "Fault.Itself": "CRASHED", "Fault.Without": "FAILED", "Fault.After": "OK"})
+        self.assertTrue(outcome.complete)
+        self.assertIn("device 0 has failed", (self.folder / "logs/test_fault.txt").read_text())
+
     def test_when_the_time_is_up_the_running_test_is_named(self):
         begin = time.monotonic()
         outcome = gtest.run_program(self.runner, "test fake", [self.program(A="passes", B="hangs", C="passes")], limit=2,
