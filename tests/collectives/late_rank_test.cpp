@@ -38,6 +38,30 @@ class LateRank : public testing::Test {
   UnguardedVectors data_{fixture_}, results_{fixture_};
 };
 
+// Calls `action` on a thread of its own after `delay`, unless it is destroyed before.
+class Alarm {
+ public:
+  Alarm(milliseconds delay, std::function<void()> action)
+      : thread_([this, delay, action = std::move(action)] {
+          std::unique_lock lock(mutex_);
+          if (!changed_.wait_for(lock, delay, [this] { return ended_; })) action();
+        }) {}
+  ~Alarm() {
+    {
+      const std::lock_guard lock(mutex_);
+      ended_ = true;
+    }
+    changed_.notify_all();
+    thread_.join();
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool ended_ = false;
+  std::thread thread_;
+};
+
 struct Operation {
   std::string name;
   std::function<Status(const UnguardedVectors& in, const UnguardedVectors& out, CommunicatorFixture&)>
@@ -117,40 +141,49 @@ TEST_P(LateRankOf, IsNamedThoughOthersFollow) {
 
 // The host runs ahead as far as a stream's queue allows. The first operation is still known.
 TEST_F(LateRank, IsNamedWithMoreInFlightThanAreTracked) {
-  constexpr int kBarriers = 100;
-  static_assert(kBarriers > OperationTracker::kTracked);
+  // A barrier is about four calls per stream, and queues hold a thousand or fewer.
+  constexpr int kBarriers = OperationTracker::kTracked + 6;
   {
     StreamBlocker blocker(fixture_.handles[2]);
     enqueue_barriers(kBarriers);
     const std::string message = wait_until_timeout();
     expect_missing(message, "barrier", 2);
-    EXPECT_NE(message.find("; 99 more operations wait behind it"), std::string::npos) << message;
+    EXPECT_NE(message.find(concat("; ", kBarriers - 1, " more operations wait behind it")), std::string::npos)
+        << message;
   }
   fixture_.synchronize();
 }
 
 // A thread that enqueues without end blocks in the middle of an operation when a queue is full. wait() in
 // another thread still returns in time, and the first thread's next call fails because the communicator was
-// aborted.
+// aborted. CUDA does not guarantee the first: it may serve no other thread while one is blocked. So a third
+// thread ends the blockade without a call of CUDA.
 TEST_F(LateRank, IsReportedWhileAnotherThreadIsBlocked) {
   Status last;
   std::thread enqueues;
+  std::chrono::steady_clock::duration waited;
+  Status status;
   {
     StreamBlocker blocker(fixture_.handles[2]);
+    const Alarm alarm(milliseconds(5000), [&] { blocker.release(); });
     enqueues = std::thread([&] {
       for (int i = 0; i < 10'000 && last.ok(); ++i) last = barrier(fixture_.communicator, fixture_.handles);
     });
     std::this_thread::sleep_for(milliseconds(200));
     const auto begin = std::chrono::steady_clock::now();
-    const std::string message = wait_until_timeout();
-    EXPECT_LT(std::chrono::steady_clock::now() - begin, milliseconds(3000));
-    EXPECT_TRUE(message.find("a thread is still enqueuing") != std::string::npos ||
-                message.find("rank 2 has not arrived") != std::string::npos)
-        << message;
+    status = fixture_.communicator.wait(fixture_.handles, kTimeout);
+    waited = std::chrono::steady_clock::now() - begin;
   }
   enqueues.join();
-  EXPECT_EQ(last.code(), StatusCode::timed_out) << last.message();
   fixture_.synchronize();
+  if (waited > milliseconds(4500) && std::string(platform()) != "cpu")
+    GTEST_SKIP() << "this driver served no other thread while one was blocked";
+  EXPECT_LT(waited, milliseconds(3000));
+  EXPECT_EQ(status.code(), StatusCode::timed_out) << status.message();
+  EXPECT_TRUE(message_contains(status, "a thread is still enqueuing") ||
+              message_contains(status, "rank 2 has not arrived"))
+      << status.message();
+  EXPECT_EQ(last.code(), StatusCode::timed_out) << last.message();
 }
 
 // The sets of events have been reused many times, some of them while others were in use.
@@ -178,7 +211,7 @@ TEST_F(LateRank, IsNamedInTheMiddle) {
     ASSERT_EQ(cudaEventRecord(before, fixture_.handles[0]), cudaSuccess);
     StreamBlocker blocker(fixture_.handles[2]);
     ASSERT_TRUE(ok(all_reduce_by(Algorithm::direct).enqueue(data_, results_, fixture_)));
-    enqueue_barriers(100);
+    enqueue_barriers(50);
     all.reset();
     ASSERT_EQ(cudaEventSynchronize(before), cudaSuccess);
     expect_missing(wait_until_timeout(), "all_reduce", 2);

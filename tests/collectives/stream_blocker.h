@@ -18,7 +18,7 @@ namespace rondo::test {
   return true;
 }();
 
-// Blocks a stream until it is destroyed.
+// Blocks a stream until release(), or until it is destroyed.
 class StreamBlocker {
  public:
   explicit StreamBlocker(cudaStream_t stream) : stream_(stream) {
@@ -29,9 +29,8 @@ class StreamBlocker {
   // queries its stream, which a test may have destroyed: the executor's handles are numbers, CUDA's are
   // pointers.
   ~StreamBlocker() {
+    release();
     std::unique_lock lock(mutex_);
-    released_ = true;
-    changed_.notify_all();
     while (!left_) {
       lock.unlock();
 #ifdef __SIMT__
@@ -40,6 +39,13 @@ class StreamBlocker {
       lock.lock();
       changed_.wait_for(lock, std::chrono::milliseconds(1), [this] { return left_; });
     }
+  }
+
+  // Unblocks the stream. Calls no function of CUDA, so any thread may call it.
+  void release() {
+    const std::lock_guard lock(mutex_);
+    released_ = true;
+    changed_.notify_all();
   }
 
  private:
