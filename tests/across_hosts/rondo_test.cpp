@@ -50,7 +50,8 @@ TEST_F(RondoAcrossHosts, EachProcessTouchesItsDevicesOnly) {
 TEST_F(RondoAcrossHosts, TrainsAsOneProcessDoesInGroups) {
   SKIP_WITHOUT_MPI();
   const std::string one = results_ / "one.csv", two = results_ / "two.csv";
-  const Output alone = run("SIMT_WORKERS=2 " + train("--devices " + devices(4) + " --group 2 --verify --log " + one));
+  const Output alone =
+      run("SIMT_WORKERS=2 " + train("--devices " + devices(4) + " --group 2 --verify --log " + one));
   const Output together = run(launch(2, train("--devices " + devices(2) + " --verify --log " + two)));
   ASSERT_EQ(alone.exit_code, 0) << alone.text;
   ASSERT_EQ(together.exit_code, 0) << together.text;

@@ -1,4 +1,5 @@
-// Checks of a Status: EXPECT_TRUE(ok(gemm(...))), EXPECT_TRUE(refused(gemm(...), "stride")).
+// Checks of a Status: EXPECT_TRUE(ok(gemm(...))), EXPECT_TRUE(refused(gemm(...), "stride")), and
+// SKIP_IF_REFUSED(check_math("", Math::tf32)) for tests of what not every supported GPU has.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -24,5 +25,8 @@ inline testing::AssertionResult refused(const Status& status, const std::string&
            << "the message \"" << status.message() << "\" does not say \"" << says << '"';
   return testing::AssertionSuccess();
 }
+
+#define SKIP_IF_REFUSED(expression) \
+  if (const ::rondo::Status status = (expression); !status.ok()) GTEST_SKIP() << status.message()
 
 }  // namespace rondo::test

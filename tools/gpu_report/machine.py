@@ -42,6 +42,14 @@ def gpus():
     return [dict(zip(GPU_FIELDS, (value.strip() for value in row.split(",")))) for row in rows]
 
 
+def compute_capability(rondo):
+    """The compute capability of device 0, or None if the program does not print it."""
+    table = [line.split() for line in answer(rondo, "devices").splitlines()]
+    if len(table) < 2 or table[0][-1:] != ["capability"]:
+        return None
+    return float(table[1][-1])
+
+
 def facts(root, nvcc):
     release = re.search(r"release [\d.]+, V([\d.]+)", answer(nvcc, "--version")) if nvcc else None
     return {

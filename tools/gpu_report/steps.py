@@ -7,7 +7,7 @@ import os
 import subprocess
 import sys
 import time
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 
 from . import checks, machine, markdown
@@ -151,6 +151,10 @@ class Steps:
     def beside(self, report, step, network, precision, programs, limit, of_each):
         if network != "mlp" and not self.has_data(step):
             return
+        capability = self.capability()
+        if precision != "fp32" and capability and capability < 8.0:
+            self.runner.note(step, "skipped", f"{precision} needs compute capability 8.0; the device has {capability}")
+            return
         output = self.directory / f"networks_{network}_{programs[-1]}_{precision}.json"
         output.unlink(missing_ok=True)
         # The program's own time limit ends before the step's, so that its results are complete.
@@ -167,6 +171,10 @@ class Steps:
             rows = report["networks"].setdefault(network, [])
             rows += found["networks"][network]
             table.summarise(rows)
+
+    @cache
+    def capability(self):
+        return machine.compute_capability(self.build_folder / "rondo")
 
     def sizes(self, network, precision):
         """The size options of networks_beside_peers; none for the full size."""

@@ -2,6 +2,7 @@
 // exceeds 400 lines because all error tests damage the same saved training; the tests of resuming share it.
 #include <gtest/gtest.h>
 
+#include <rondo/kernels/core/math_mode.h>
 #include <rondo/nn/diagnostics/model_checks.h>
 #include <rondo/nn/io/checkpoint.h>
 #include <rondo/nn/data/device_images.h>
@@ -11,6 +12,7 @@
 #include <rondo/tests/nn/models/small_models.h>
 #include <rondo/tests/rondo/support/files.h>
 #include <rondo/tests/support/compare.h>
+#include <rondo/tests/support/status_checks.h>
 #include <signal.h>
 #include <sys/resource.h>
 
@@ -137,6 +139,7 @@ TEST_F(CheckpointFile, TrainingGoesOnBitForBit) {
 
 // The parameters of a file are float32, so a training of either type loads the same ones.
 TEST_F(CheckpointFile, TrainingInBfloat16GoesOnBitForBit) {
+  SKIP_IF_REFUSED(check_factor_type("bf16", DType::bfloat16));
   const auto training = [] { return Training(2, make_adam, true, DType::bfloat16); };
   Training straight = training(), first = training(), second = training(), in_float(2, make_adam);
   straight.train(0, 6);

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <rondo/kernels/core/math_mode.h>
 #include <rondo/kernels/runtime/platform.h>
 #include <rondo/nn/train/fit.h>
 #include <rondo/nn/lenet_from_scratch.h>
@@ -10,6 +11,7 @@
 #include <rondo/tests/nn/models/small_models.h>
 #include <rondo/tests/support/compare.h>
 #include <rondo/tests/support/real_images.h>
+#include <rondo/tests/support/status_checks.h>
 
 #include <algorithm>
 #include <cmath>
@@ -132,6 +134,8 @@ class Precision : public Recipe, public testing::WithParamInterface<std::tuple<i
 
 TEST_P(Precision, ThreeEpochsReachTheBand) {
   const auto& [seed, arithmetic] = GetParam();
+  SKIP_IF_REFUSED(check_math("math", arithmetic.math));
+  SKIP_IF_REFUSED(check_factor_type("activations", arithmetic.activations));
   nn::DataParallel model(nn::lenet(10, nn::weight_init("normal")), {28, 28, 1},
                          {.batch = 256,
                           .seed = static_cast<uint64_t>(seed),

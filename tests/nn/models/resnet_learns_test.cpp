@@ -2,10 +2,12 @@
 // model on so few images.
 #include <gtest/gtest.h>
 
+#include <rondo/kernels/core/math_mode.h>
 #include <rondo/nn/train/fit.h>
 #include <rondo/nn/models/models.h>
 #include <rondo/tests/nn/models/small_models.h>
 #include <rondo/tests/support/real_images.h>
+#include <rondo/tests/support/status_checks.h>
 
 namespace rondo::nn {
 namespace {
@@ -22,6 +24,8 @@ class ResNet : public testing::TestWithParam<Arithmetic> {};
 TEST_P(ResNet, LearnsFromTwoThousandImages) {
   std::optional<FashionMnist> found = test::real_images();
   if (!found) GTEST_SKIP() << test::kNoRealImages;
+  SKIP_IF_REFUSED(check_math("math", GetParam().math));
+  SKIP_IF_REFUSED(check_factor_type("activations", GetParam().activations));
   FashionMnist& data = *found;
   keep_first(data, 2000);
   DataParallelOptions options;

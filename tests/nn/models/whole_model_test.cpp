@@ -5,11 +5,13 @@
 // gradients. The reference's gradients are compared with finite differences of its loss.
 #include <gtest/gtest.h>
 
+#include <rondo/kernels/core/math_mode.h>
 #include <rondo/nn/models/models.h>
 #include <rondo/tests/nn/reference/float_step.h>
 #include <rondo/tests/nn/reference/network.h>
 #include <rondo/tests/support/compare.h>
 #include <rondo/tests/support/inputs.h>
+#include <rondo/tests/support/status_checks.h>
 
 #include <algorithm>
 #include <cmath>
@@ -127,14 +129,13 @@ void expect_layers_agree(Pair pair, LayerBounds bounds = kOneLayer) {
     std::vector<const Doubles*> inputs;
     for (const Doubles& input : floats) inputs.push_back(&input);
     const std::vector<Doubles>& parameters = pair.reference.parameters[i];
-    EXPECT_TRUE(is_near(step.outputs[i], node.layer->forward(pair.batch, inputs, parameters), bound,
-                        forward_error));
+    EXPECT_TRUE(
+        is_near(step.outputs[i], node.layer->forward(pair.batch, inputs, parameters), bound, forward_error));
     const ReferenceGradients want = node.layer->backward(pair.batch, inputs, to_double(step.outputs[i]),
                                                          to_double(step.output_gradients[i]), parameters);
     for (size_t k = 0; k < want.inputs.size(); ++k) {
       if (node.inputs[k] < 0) continue;
-      EXPECT_TRUE(is_near(step.input_gradients[i][k], want.inputs[k], bound, input_error))
-          << "input " << k;
+      EXPECT_TRUE(is_near(step.input_gradients[i][k], want.inputs[k], bound, input_error)) << "input " << k;
     }
     for (size_t p = 0; p < want.parameters.size(); ++p)
       EXPECT_TRUE(is_near(step.parameter_gradients[i][p], want.parameters[p], parameter_bound,
@@ -231,18 +232,30 @@ TEST(LayerByLayer, ResNet18) { expect_layers_agree(resnet_pair(12, 3)); }
 TEST(LayerByLayer, DeepMlp) { expect_layers_agree(mlp_pair(90, 24, 5)); }
 TEST(LayerByLayer, WideMlp) { expect_layers_agree(mlp_pair(3, 515, 9)); }
 
-TEST(LayerByLayer, LeNetInTf32) { expect_layers_agree(lenet_pair(4, Math::tf32), kOneLayerTf32); }
-TEST(LayerByLayer, ResNet18InTf32) { expect_layers_agree(resnet_pair(12, 3, Math::tf32), kOneLayerTf32); }
-TEST(LayerByLayer, WideMlpInTf32) { expect_layers_agree(mlp_pair(3, 515, 9, Math::tf32), kOneLayerTf32); }
-TEST(LayerByLayer, LeNetInTf32x3) { expect_layers_agree(lenet_pair(4, Math::tf32x3)); }
-TEST(LayerByLayer, ResNet18InTf32x3) { expect_layers_agree(resnet_pair(12, 3, Math::tf32x3)); }
-TEST(LayerByLayer, WideMlpInTf32x3) { expect_layers_agree(mlp_pair(3, 515, 9, Math::tf32x3)); }
+// GPUs older than compute capability 8.0 do not have these.
+class InTf32 : public testing::Test {
+  void SetUp() override { SKIP_IF_REFUSED(check_math("tf32", Math::tf32)); }
+};
+class InBf16 : public testing::Test {
+  void SetUp() override { SKIP_IF_REFUSED(check_factor_type("bf16", DType::bfloat16)); }
+};
+class LayerByLayerInTf32 : public InTf32 {};
+class LayerByLayerInTf32x3 : public InTf32 {};
+class LayerByLayerInBf16 : public InBf16 {};
+class WholeModelInBf16 : public InBf16 {};
 
-TEST(LayerByLayer, LeNetInBf16) { expect_layers_agree(lenet_pair(4, DType::bfloat16), kOneLayerBf16); }
-TEST(LayerByLayer, ResNet18InBf16) {
+TEST_F(LayerByLayerInTf32, LeNet) { expect_layers_agree(lenet_pair(4, Math::tf32), kOneLayerTf32); }
+TEST_F(LayerByLayerInTf32, ResNet18) { expect_layers_agree(resnet_pair(12, 3, Math::tf32), kOneLayerTf32); }
+TEST_F(LayerByLayerInTf32, WideMlp) { expect_layers_agree(mlp_pair(3, 515, 9, Math::tf32), kOneLayerTf32); }
+TEST_F(LayerByLayerInTf32x3, LeNet) { expect_layers_agree(lenet_pair(4, Math::tf32x3)); }
+TEST_F(LayerByLayerInTf32x3, ResNet18) { expect_layers_agree(resnet_pair(12, 3, Math::tf32x3)); }
+TEST_F(LayerByLayerInTf32x3, WideMlp) { expect_layers_agree(mlp_pair(3, 515, 9, Math::tf32x3)); }
+
+TEST_F(LayerByLayerInBf16, LeNet) { expect_layers_agree(lenet_pair(4, DType::bfloat16), kOneLayerBf16); }
+TEST_F(LayerByLayerInBf16, ResNet18) {
   expect_layers_agree(resnet_pair(12, 3, DType::bfloat16), kOneLayerBf16);
 }
-TEST(LayerByLayer, WideMlpInBf16) {
+TEST_F(LayerByLayerInBf16, WideMlp) {
   expect_layers_agree(mlp_pair(3, 515, 9, DType::bfloat16), kOneLayerBf16);
 }
 
@@ -251,11 +264,11 @@ TEST(WholeModel, ResNet18) { expect_models_agree(resnet_pair(12, 3), 1e-5, 1e-4)
 TEST(WholeModel, DeepMlp) { expect_models_agree(mlp_pair(90, 24, 5), 1e-5, 1e-4); }
 TEST(WholeModel, WideMlp) { expect_models_agree(mlp_pair(3, 515, 9), 1e-5, 1e-4); }
 
-TEST(WholeModel, LeNetInBf16) { expect_models_agree(lenet_pair(4, DType::bfloat16), 1e-2, 1e-1); }
+TEST_F(WholeModelInBf16, LeNet) { expect_models_agree(lenet_pair(4, DType::bfloat16), 1e-2, 1e-1); }
 // The last stage normalises over 12 values a channel, and a rounding that changes the sign of a value before
 // a ReLU changes whole gradients.
-TEST(WholeModel, ResNet18InBf16) { expect_models_agree(resnet_pair(12, 3, DType::bfloat16), 6e-2, 6e-1); }
-TEST(WholeModel, WideMlpInBf16) { expect_models_agree(mlp_pair(3, 515, 9, DType::bfloat16), 1e-2, 1e-1); }
+TEST_F(WholeModelInBf16, ResNet18) { expect_models_agree(resnet_pair(12, 3, DType::bfloat16), 6e-2, 6e-1); }
+TEST_F(WholeModelInBf16, WideMlp) { expect_models_agree(mlp_pair(3, 515, 9, DType::bfloat16), 1e-2, 1e-1); }
 
 TEST(DoublePrecision, GradientsOfLeNetAreSlopes) { expect_gradients_are_slopes(lenet_pair(2), 4); }
 TEST(DoublePrecision, GradientsOfResNet18AreSlopes) { expect_gradients_are_slopes(resnet_pair(9, 2), 1); }

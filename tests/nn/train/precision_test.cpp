@@ -1,6 +1,7 @@
 // The arithmetic of a training: which layers have it, and what it must not change.
 #include <gtest/gtest.h>
 
+#include <rondo/kernels/core/math_mode.h>
 #include <rondo/nn/diagnostics/model_checks.h>
 #include <rondo/nn/diagnostics/nonfinite.h>
 #include <rondo/nn/layers/conv2d.h>
@@ -50,6 +51,7 @@ std::vector<float> train(DataParallel& model) {
 }
 
 TEST(Precision, AllReplicasTakeTheSameSteps) {
+  SKIP_IF_REFUSED(check_math("tf32", Math::tf32));
   const auto trained = [](Math math, int devices) {
     DataParallelOptions options = test::small_options(devices);
     options.math = math;
@@ -71,6 +73,7 @@ TEST(Precision, AllReplicasTakeTheSameSteps) {
 }
 
 TEST(Precision, DeviceCountInvarianceHolds) {
+  SKIP_IF_REFUSED(check_math("tf32", Math::tf32));
   for (const DType activations : {DType::float32, DType::bfloat16}) {
     const auto trained = [&](int devices) {
       DataParallelOptions options = test::small_options(devices);
@@ -106,6 +109,7 @@ TEST(Precision, ActivationsOfBfloat16TakeHalfTheMemory) {
 
 // All kinds of layers, with shared statistics, micro-batches and recomputed activations.
 TEST(Precision, AllReplicasTakeTheSameStepsInBfloat16) {
+  SKIP_IF_REFUSED(check_factor_type("bf16", DType::bfloat16));
   const auto trained = [](int devices, DType activations, int64_t checkpoint_layers) {
     DataParallelOptions options = test::small_options(devices);
     options.activations = activations;
@@ -128,6 +132,7 @@ TEST(Precision, AllReplicasTakeTheSameStepsInBfloat16) {
 
 // Without float32 weights, steps this small would be lost: 1e-4 of a weight is below half a unit of bfloat16.
 TEST(Precision, SmallStepsAreKeptInBfloat16) {
+  SKIP_IF_REFUSED(check_factor_type("bf16", DType::bfloat16));
   DataParallelOptions options = test::small_options(1);
   options.activations = DType::bfloat16;
   DataParallel model(network(), kInput, options);
@@ -141,6 +146,7 @@ TEST(Precision, SmallStepsAreKeptInBfloat16) {
 }
 
 TEST(Precision, LearnsInBfloat16) {
+  SKIP_IF_REFUSED(check_factor_type("bf16", DType::bfloat16));
   DataParallelOptions options = test::small_options(2);
   options.activations = DType::bfloat16;
   DataParallel model(network(), kInput, options);
@@ -157,6 +163,7 @@ TEST(Precision, LearnsInBfloat16) {
 }
 
 TEST(Precision, TheFirstTensorThatIsNotFiniteIsNamedInBfloat16) {
+  SKIP_IF_REFUSED(check_factor_type("bf16", DType::bfloat16));
   ModelFixture fixture(network(), kInput, {0}, 2, trained, Math::fp32, DType::bfloat16);
   std::vector<float> x = normal_values(2 * kInput.size(), 1);
   x[5] = 3.4e38f;  // finite as a float, infinite as a bfloat16
