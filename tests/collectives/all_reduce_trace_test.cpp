@@ -82,6 +82,7 @@ TEST(AllReduceTrace, ShowsTheLatestReplayOfAGraph) {
   double last_end = 0;
   for (int replay = 0; replay < 3; ++replay) {
     ASSERT_EQ(cudaGraphLaunch(executable, fixture.handles[0]), cudaSuccess);
+    fixture.synchronize();
     const std::vector<TraceSpan> spans = trace.collect();
     ASSERT_EQ(spans.size(), 6u);  // 2 copies and 1 sum per rank
     for (const TraceSpan& span : spans) {
