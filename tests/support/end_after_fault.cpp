@@ -15,10 +15,11 @@ class EndAfterFault final : public testing::EmptyTestEventListener {
     int devices = 0;
     if (!test.result()->Failed() || cudaGetDeviceCount(&devices) != cudaSuccess) return;
     for (int device = 0; device < devices; ++device) {
-      if (cudaSetDevice(device) == cudaSuccess) static_cast<void>(cudaFree(nullptr));
-      const cudaError_t error = cudaGetLastError();
+      cudaError_t error = cudaSetDevice(device);
+      if (error == cudaSuccess) error = cudaStreamQuery(nullptr);
+      static_cast<void>(cudaGetLastError());
       // A device whose memory others have taken is not a device that failed.
-      if (error == cudaSuccess || error == cudaErrorMemoryAllocation) continue;
+      if (error == cudaSuccess || error == cudaErrorNotReady || error == cudaErrorMemoryAllocation) continue;
       std::fprintf(stderr, "device %d has failed, %s: no further test can use it\n", device,
                    cudaGetErrorName(error));
       std::abort();
