@@ -1,6 +1,7 @@
 """Tests of tools/setup. The programs that it calls (cmake, apt-get, id) are fakes. apt-get records its calls."""
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -163,10 +164,14 @@ class SetupTest(unittest.TestCase):
 class NeedsTest(unittest.TestCase):
     """The real CMake finds sources and headers below a prefix."""
 
+    # Where the packages of this machine are said to be: not a part of the test.
+    PLACES = re.compile("CMAKE_(PREFIX|INCLUDE|LIBRARY)_PATH|.*_ROOT|.*_DIR|FETCHCONTENT_.*")
+
     def missing(self, *options, **variables):
+        environment = {name: value for name, value in os.environ.items() if not self.PLACES.fullmatch(name)}
         with tempfile.TemporaryDirectory() as scratch:
             done = subprocess.run(["cmake", "-S", ROOT / "tools/cmake/needs", "-B", scratch, *options],
-                                  capture_output=True, text=True, env={**os.environ, **variables})
+                                  capture_output=True, text=True, env={**environment, **variables})
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         text = done.stdout + done.stderr
         return {line.split()[1] for line in text.splitlines() if line.startswith("missing ")}
