@@ -1,7 +1,7 @@
 // Two-dimensional convolution and its two gradients, of float32, bfloat16 or float16 data. As in all neural
 // networks, it is a cross-correlation.
 //
-//   y[n,p,q,k]  = relu(bias[k] + sum over r,s,c of x[n,h,w,c] * filter[k,r,s,c])
+//   y[n,p,q,k]  = relu(bias[k] + residual[n,p,q,k] + sum over r,s,c of x[n,h,w,c] * filter[k,r,s,c])
 //   dx[n,h,w,c] = sum over the same terms of dy[n,p,q,k] * filter[k,r,s,c]
 //   dw[k,r,s,c] = sum over n,p,q of dy[n,p,q,k] * x[n,h,w,c]
 //
@@ -13,8 +13,8 @@
 // Layouts: activations packed NHWC, filters packed KRSC; 4-byte alignment. With channels divisible by 4 and
 //   16-byte aligned pointers, the copies into shared memory are four times as wide.
 // Empty: zero images or output channels are allowed. An empty sum is written as zero (dw of an empty batch;
-//   dx where no filter reaches); y without input channels is relu(bias).
-// Aliasing: the output must not overlap an input or the workspace.
+//   dx where no filter reaches); y without input channels is relu(bias + residual).
+// Aliasing: the output must not overlap an input or the workspace. The residual may be y.
 // Infinities and NaN: a term whose x or dx lies outside the image is zero times the other factor, and kernels
 //   may omit it. If that factor is infinite or NaN (a weight, or for dw a value of dy), the result is
 //   either NaN or the sum without the term; it is unspecified which. All other terms are included.
@@ -62,10 +62,21 @@ struct Conv2dOptions {
   Math math = Math::fp32;  // of the products
 };
 
-struct Conv2dEpilogue {
+template <class T>
+struct Conv2dEpilogueOf {
   VectorView<const float> bias{};  // one value per output channel; none if data is null
   bool relu = false;
+  ImageView<const T> residual{};  // added before the ReLU, of the shape of y; none if data is null
+  // 2 * out_channels values, none if data is null. For each channel, the sum of the stored values of y, and
+  // after those of all channels the sums of their squares: what batch_norm_sums() (norm/batch_norm.h) computes
+  // from y. Kernels of tensor cores add them while y is in registers; after others, a kernel reads y again.
+  //
+  // Tensor cores: sums of differences from a value of y, of up to 32 pixels, are floats; the rest is double.
+  // Their rounding depends on the kernel, and so on the device. A channel with an infinity, or with
+  // differences above 2^63, has sums that are infinite or NaN. out_channels is at most 2^20.
+  VectorView<double> sums{};
 };
+using Conv2dEpilogue = Conv2dEpilogueOf<float>;
 
 // The number of rows (columns) of y: floor((size + 2 pad - filter) / stride) + 1. 0 for a filter that does
 // not fit and for arguments that conv2d_forward() rejects.
@@ -77,9 +88,10 @@ constexpr int64_t conv2d_output_size(int64_t size, int64_t filter, int64_t strid
 
 // Traffic of all three: at least 4 bytes x (|x| + |y| + |filter|).
 //
-// Workspace: the size that conv2d_workspace_bytes() returns for the operation. It holds the transformed
-// filter of Winograd's algorithm, the transposed filter of a data gradient in tf32 (for wgmma), or the partial
-// sums of a split filter gradient.
+// Workspace: the size that conv2d_workspace_bytes() returns for the operation; for a forward convolution with
+// sums, `forward_sums`. It holds the transformed
+// filter of Winograd's algorithm, the transposed filter of a data gradient in tf32 (for wgmma), the partial
+// sums of a split filter gradient, or those of the epilogue.
 [[nodiscard]] Status conv2d_forward(ImageView<float> y, ImageView<const float> x,
                                     FilterView<const float> filter, const Conv2dOptions& options,
                                     const Conv2dEpilogue& epilogue, Workspace workspace, cudaStream_t stream);
@@ -99,7 +111,8 @@ constexpr int64_t conv2d_output_size(int64_t size, int64_t filter, int64_t strid
 // capability 8.0, or 7.5 for float16.
 [[nodiscard]] Status conv2d_forward(ImageView<__nv_bfloat16> y, ImageView<const __nv_bfloat16> x,
                                     FilterView<const __nv_bfloat16> filter, const Conv2dOptions& options,
-                                    const Conv2dEpilogue& epilogue, Workspace workspace, cudaStream_t stream);
+                                    const Conv2dEpilogueOf<__nv_bfloat16>& epilogue, Workspace workspace,
+                                    cudaStream_t stream);
 
 [[nodiscard]] Status conv2d_data_gradient(ImageView<__nv_bfloat16> dx, ImageView<const __nv_bfloat16> dy,
                                           FilterView<const __nv_bfloat16> filter,
@@ -112,7 +125,8 @@ constexpr int64_t conv2d_output_size(int64_t size, int64_t filter, int64_t strid
 
 [[nodiscard]] Status conv2d_forward(ImageView<__half> y, ImageView<const __half> x,
                                     FilterView<const __half> filter, const Conv2dOptions& options,
-                                    const Conv2dEpilogue& epilogue, Workspace workspace, cudaStream_t stream);
+                                    const Conv2dEpilogueOf<__half>& epilogue, Workspace workspace,
+                                    cudaStream_t stream);
 
 [[nodiscard]] Status conv2d_data_gradient(ImageView<__half> dx, ImageView<const __half> dy,
                                           FilterView<const __half> filter, const Conv2dOptions& options,
@@ -123,7 +137,7 @@ constexpr int64_t conv2d_output_size(int64_t size, int64_t filter, int64_t strid
                                             Workspace workspace, cudaStream_t stream);
 
 struct Conv2dWorkspaceBytes {
-  int64_t forward = 0, data_gradient = 0, filter_gradient = 0;
+  int64_t forward = 0, forward_sums = 0, data_gradient = 0, filter_gradient = 0;
 };
 // The workspace sizes for a convolution of x with the filter. Only the shapes of the views are used. `type`:
 // that of images and filters. Returns zeros for shapes that do not match.

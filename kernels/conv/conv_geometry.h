@@ -2,6 +2,7 @@
 #pragma once
 
 #include <rondo/kernels/conv/conv2d.h>
+#include <rondo/kernels/reduce/moments.h>
 
 namespace rondo {
 
@@ -18,6 +19,15 @@ struct ConvGeometry {
 
 // The convolutions that an implicit GEMM computes in the same way: y from x, and dx from dy.
 enum class Pass { forward, backward };
+
+// The epilogue of a forward convolution, after the argument checks. Null pointers: none.
+template <class T>
+struct ConvEpilogue {
+  const float* bias = nullptr;
+  const T* residual = nullptr;
+  bool relu = false;
+  PartialMoments moments = {};  // of y, for kernels of tensor cores; others ignore them
+};
 
 // Names of the operation and its three tensors, for the messages.
 struct ConvNames {

@@ -12,35 +12,46 @@ namespace rondo {
 
 struct Epilogue {
   float alpha = 1;
-  float beta = 0;               // 0: the old value is not read
+  float beta = 0;               // 0: the old value or residual is not read
   const float* bias = nullptr;  // per column; null for none
   bool relu = false;
   bool aligned = false;  // rows_are_aligned() for the N values that store_row() stores
+  int64_t residual = 0;  // elements from a result to the value that beta multiplies; 0: the old value
+
+  // Adds `values`, in the layout of the result `to`, instead of old values of the result.
+  template <class C>
+  void add_residual(const C* values, const C* to) {
+    beta = 1;
+    residual = (reinterpret_cast<intptr_t>(values) - reinterpret_cast<intptr_t>(to)) /
+               static_cast<intptr_t>(sizeof(C));
+  }
 
   // C: the type of the stored value: float, __nv_bfloat16 or __half. The arithmetic is fp32.
   template <class C>
-  __device__ __forceinline__ float value(float sum, int64_t column, const C* old) const {
+  __device__ __forceinline__ float value(float sum, int64_t column, const C* to) const {
     float result = alpha * sum;
-    if (beta != 0) result += beta * static_cast<float>(*old);
+    if (beta != 0) result += beta * static_cast<float>(to[residual]);
     if (bias != nullptr) result += bias[column];
     return relu && result < 0 ? 0 : result;  // keeps NaN: it is not below 0
   }
 
-  // Stores N columns of the row `row`, from `column` on. Columns at or beyond `columns` are not stored.
+  // Stores N columns of the row `row`, from `column` on, and returns them as they were stored. Columns at or
+  // beyond `columns` are not stored, and what is returned for them has no meaning.
   template <int N>
-  __device__ __forceinline__ void store_row(float* row, int64_t column, int64_t columns,
-                                            const Vec<N>& sums) const {
+  __device__ __forceinline__ Vec<N> store_row(float* row, int64_t column, int64_t columns,
+                                              const Vec<N>& sums) const {
     float* to = row + column;
     const int64_t count = columns - column;
     Vec<N> result = sums;
     result.scale(alpha);
-    if (beta != 0) result.add_product(beta, Vec<N>::load_some(to, count));
+    if (beta != 0) result.add_product(beta, Vec<N>::load_some(to + residual, count));
     if (bias != nullptr) result.add(Vec<N>::load_some(bias + column, count));
     if (relu) result.relu();
     if (aligned && count >= N)
       result.store(to);
     else
       result.store_some(to, count);
+    return result;
   }
 
   // store_row() for kernels with many tiles, which share it on a CPU. The sums are passed by value, so that
@@ -53,10 +64,11 @@ struct Epilogue {
 
   // store_row() for a result of 16-bit values.
   template <int N, class C>
-  __device__ __forceinline__ void store_row(C* row, int64_t column, int64_t columns,
-                                            const Vec<N>& sums) const {
+  __device__ __forceinline__ Vec<N> store_row(C* row, int64_t column, int64_t columns,
+                                              const Vec<N>& sums) const {
     C* to = row + column;
     Pack<C, N> result;
+    Vec<N> stored;
     RONDO_UNROLL
     for (int j = 0; j < N; ++j)
       result.v[j] = static_cast<C>(column + j < columns ? value(sums[j], column + j, to + j) : 0.0f);
@@ -67,6 +79,9 @@ struct Epilogue {
       for (int j = 0; j < N; ++j)
         if (column + j < columns) to[j] = result.v[j];
     }
+    RONDO_UNROLL
+    for (int j = 0; j < N; ++j) stored.set(j, static_cast<float>(result.v[j]));
+    return stored;
   }
 };
 
@@ -94,6 +109,13 @@ template <int N, class T>
 bool rows_are_aligned(const T* data, int64_t stride) {
   constexpr size_t kBytes = std::min<size_t>(N * sizeof(T), 16);
   return reinterpret_cast<uintptr_t>(data) % kBytes == 0 && stride * sizeof(T) % kBytes == 0;
+}
+
+// The same for the result of `epilogue` and its residual.
+template <int N, class T>
+bool rows_are_aligned(const Epilogue& epilogue, const T* data, int64_t stride) {
+  constexpr int64_t kElements = std::min<int64_t>(N, 16 / sizeof(T));
+  return rows_are_aligned<N>(data, stride) && epilogue.residual % kElements == 0;
 }
 
 // For a kernel that stores rows of 4 values.

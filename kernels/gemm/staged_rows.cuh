@@ -37,4 +37,18 @@ __device__ __forceinline__ void store_staged(StagedRows& staged, const float (&s
   for (int row = lane / 8; row < 16; row += 4) store(row, column, Vec<4>::load(&staged.values[row][column]));
 }
 
+// The same where store() returns the values as it stored them. Calls add(row, value) with those of a column
+// of 16 rows: lane l has column l.
+template <class Store, class Add>
+__device__ __forceinline__ void store_staged(StagedRows& staged, const float (&sums)[4][4],
+                                             const Store& store, const Add& add) {
+  store_staged(staged, sums, [&](int row, int column, const Vec<4>& values) {
+    store(row, column, values).store(&staged.values[row][column]);
+  });
+  __syncwarp();
+  const int column = static_cast<int>(threadIdx.x) % 32;
+  RONDO_UNROLL_BY(4)
+  for (int row = 0; row < 16; ++row) add(row, staged.values[row][column]);
+}
+
 }  // namespace rondo

@@ -18,6 +18,7 @@
 #include <rondo/kernels/core/ptx/mma.cuh>
 #include <rondo/kernels/gemm/staged_rows.cuh>
 #include <rondo/kernels/gemm/tile.cuh>
+#include <rondo/kernels/reduce/column_moments.cuh>
 
 namespace rondo {
 
@@ -154,6 +155,41 @@ requires Tile::kTensor __device__ __forceinline__ void store_tile(Shared& shared
                  [&](int row, int column, const Vec<4>& values) {
                    store(lane.m + 16 * i + row, lane.n + 8 * j + column, values);
                  });
+}
+
+// The same where store() returns the values as it stored them. Calls end(row, column, moments) with the moments
+// of a column of the kMomentRows rows from `row` on, of those for which included(row) is true; a lane for each
+// column.
+inline constexpr int kMomentRows = 32;  // for all tiles, so that the sums do not depend on the tile
+template <class Tile, class Shared, class Store, class Included, class End>
+requires Tile::kTensor __device__ __forceinline__ void store_tile_and_moments(Shared& shared,
+                                                                              const Accumulators<Tile>& acc,
+                                                                              const Store& store,
+                                                                              const Included& included,
+                                                                              const End& end) {
+  static_assert(Tile::kWarpM % kMomentRows == 0);
+  const LaneInTile lane = lane_in_tile<Tile>();
+  __syncthreads();  // all warps have read their last fragments
+  StagedRows& staged = reinterpret_cast<StagedRows*>(&shared)[threadIdx.x / 32];
+  RONDO_UNROLL
+  for (int i = 0; i < Tile::kFragmentsM; i += kMomentRows / 16) RONDO_UNROLL
+  for (int j = 0; j < Tile::kFragmentsN; j += 4) {
+    ColumnMoments moments;
+    const int first_column = lane.n + 8 * j;
+    RONDO_UNROLL
+    for (int h = 0; h < kMomentRows / 16; ++h) {
+      const int first_row = lane.m + 16 * (i + h);
+      store_staged(
+          staged, *reinterpret_cast<const float(*)[4][4]>(&acc.d[i + h][j]),
+          [&](int row, int column, const Vec<4>& values) {
+            return store(first_row + row, first_column + column, values);
+          },
+          [&](int row, float value) {
+            if (included(first_row + row)) moments.add(value);
+          });
+    }
+    end(lane.m + 16 * i, first_column + static_cast<int>(threadIdx.x) % 32, moments);
+  }
 }
 
 }  // namespace rondo

@@ -9,6 +9,7 @@
 #include <rondo/kernels/gemm/gemm_plan.h>
 #include <rondo/kernels/gemm/staged_rows.cuh>
 #include <rondo/kernels/gemm/wgmma_tile.cuh>
+#include <rondo/kernels/reduce/column_moments.cuh>
 
 namespace rondo {
 
@@ -135,6 +136,28 @@ __device__ __forceinline__ void store_tile(RolesShared<Tile>& shared, const Wgmm
     store_staged(
         shared.staged[4 * group + warp], *reinterpret_cast<const float(*)[4][4]>(&sums.d[i][c / 2]),
         [&](int row, int column, const Vec<4>& values) { store(first_row + row, c + column, values); });
+  }
+}
+
+// The same where store() returns the values as it stored them. Calls end(row, column, moments) with the moments
+// of a column of the 16 rows from `row` on, of those for which included(row) is true; a lane for each column.
+template <class Tile, class Store, class Included, class End>
+__device__ __forceinline__ void store_tile_and_moments(RolesShared<Tile>& shared, const WgmmaSums<Tile>& sums,
+                                                       int group, const Store& store,
+                                                       const Included& included, const End& end) {
+  const int thread = static_cast<int>(threadIdx.x) % kWarpgroup, warp = thread / 32;
+  RONDO_UNROLL_ON_GPU
+  for (int i = 0; i < Tile::kBlocksM; ++i) RONDO_UNROLL_ON_GPU
+  for (int c = 0; c < Tile::kN; c += StagedRows::kColumns) {
+    ColumnMoments moments;
+    const int first_row = (group * Tile::kBlocksM + i) * 64 + warp * 16;
+    store_staged(
+        shared.staged[4 * group + warp], *reinterpret_cast<const float(*)[4][4]>(&sums.d[i][c / 2]),
+        [&](int row, int column, const Vec<4>& values) { return store(first_row + row, c + column, values); },
+        [&](int row, float value) {
+          if (included(first_row + row)) moments.add(value);
+        });
+    end(first_row, c + thread % 32, moments);
   }
 }
 

@@ -1,39 +1,12 @@
 #include <rondo/kernels/norm/batch_norm.h>
 #include <rondo/kernels/norm/batch_norm_checks.h>
 #include <rondo/kernels/norm/row_map.cuh>
-#include <rondo/kernels/reduce/column_sums.cuh>
+#include <rondo/kernels/reduce/moments.h>
 
 namespace rondo {
 namespace {
 
 using namespace norm;
-
-template <class T>
-struct SumsAndSquares {
-  using Value = double;
-  static constexpr int kSums = 2, kRowThreads = 16, kWidest = kWidestValues<T>;
-  const T* x;
-  int cols;
-
-  template <int N>
-  struct Channel {
-    const T* x;
-    int cols;
-    __device__ __forceinline__ void add(columns::Sums<double, 2, N>& sums, int64_t row) const {
-      const auto element = load_values<N>(x + row * cols);
-      RONDO_SIMD
-      for (int k = 0; k < N; ++k) {
-        const double value = element.v[k];
-        sums.of[0][k] += value;
-        sums.of[1][k] = fma(value, value, sums.of[1][k]);
-      }
-    }
-  };
-  template <int N>
-  __device__ Channel<N> channel(int col) const {
-    return {x + col, cols};
-  }
-};
 
 struct Statistics {
   float *mean, *inv_std, *running_mean, *running_variance;
@@ -130,8 +103,7 @@ Status launch_sums(VectorView<double> sums, MatrixView<const T> x, Workspace wor
   check.output_channels("sums", sums, 2);
   check.workspace(workspace, batch_norm_workspace_bytes(x.rows, x.cols));
   RONDO_RETURN_IF_ERROR(check.status());
-  return columns::column_sums(kName, sums.data, SumsAndSquares<T>{x.data, static_cast<int>(x.cols)}, x.rows,
-                              x.cols, values_width(x.cols, x.data), workspace, stream);
+  return add_moments(kName, sums.data, x.data, x.rows, x.cols, workspace, stream);
 }
 
 template <class T>
@@ -160,7 +132,7 @@ Status launch_batch_norm(MatrixView<T> y, MatrixView<const T> x, VectorView<cons
 }  // namespace
 
 int64_t batch_norm_workspace_bytes(int64_t rows, int64_t channels) {
-  return columns::workspace_bytes<double, 2>(rows, channels);
+  return moments_workspace_bytes(rows, channels);
 }
 
 Status batch_norm_statistics(VectorView<float> mean, VectorView<float> inv_std,

@@ -60,8 +60,7 @@ struct Replace {
 };
 
 // `summand` is a functor with the type Value, the numbers kSums, kRowThreads and kWidest (columns at once at
-// most), and channel<N>(col), which
-// returns a `channel` for the N columns from `col` on. channel.add(sums, row) adds the values of a row to
+// most), and channel<N>(col), which returns a `channel` for the N columns from `col` on. channel.add(sums, row) adds the values of a row to
 // Sums<Value, kSums, N>. `result` receives, for each block of rows, `cols` values of the first sum, then
 // `cols` of the second, and so on.
 template <int N, class Summand, class Finish>
@@ -146,11 +145,15 @@ Status launch_width(const char* name, typename Summand::Value* result, const Sum
 template <class Summand, class Finish>
 Status launch_columns(const char* name, typename Summand::Value* result, const Summand& summand, int64_t rows,
                       int64_t cols, int width, const Finish& finish, cudaStream_t stream) {
-  auto* const launch_of_width = width > 4    ? launch_width<Summand::kWidest, Summand, Finish>
-                                : width == 4 ? launch_width<4, Summand, Finish>
-                                : width == 2 ? launch_width<2, Summand, Finish>
-                                             : launch_width<1, Summand, Finish>;
-  return launch_of_width(name, result, summand, rows, cols, kRowsPerBlock, finish, stream);
+  if constexpr (Summand::kWidest == 1)
+    return launch_width<1>(name, result, summand, rows, cols, kRowsPerBlock, finish, stream);
+  else {
+    auto* const launch_of_width = width > 4    ? launch_width<Summand::kWidest, Summand, Finish>
+                                  : width == 4 ? launch_width<4, Summand, Finish>
+                                  : width == 2 ? launch_width<2, Summand, Finish>
+                                               : launch_width<1, Summand, Finish>;
+    return launch_of_width(name, result, summand, rows, cols, kRowsPerBlock, finish, stream);
+  }
 }
 
 template <class Value, int kSums>

@@ -131,6 +131,8 @@ struct ConvArguments {
   Conv2dOptions options;
 };
 
+int64_t twice(int64_t size) { return size < 0 || size > INT64_MAX / 2 ? size : 2 * size; }
+
 // The paths for few channels, for implicit GEMMs and for Winograd's algorithm.
 std::vector<Operation> convolutions() {
   std::vector<Operation> all;
@@ -144,6 +146,18 @@ std::vector<Operation> convolutions() {
            const auto filter = a.input("filter", conv.filter<const float>());
            const Conv2dEpilogue epilogue = {a.input("bias", VectorView<const float>{nullptr, conv.k}), true};
            return conv2d_forward(y, x, filter, conv.options, epilogue, a.workspace(conv.bytes().forward),
+                                 stream);
+         }});
+    all.push_back(
+        {"conv2d_forward" + suffix + "_residual_sums", [channels](Arguments& a, cudaStream_t stream) {
+           const ConvArguments conv(a, channels);
+           const auto y = a.output("y", conv.y<float>(), {"residual"});
+           const auto x = a.input("x", conv.x<const float>());
+           const auto filter = a.input("filter", conv.filter<const float>());
+           Conv2dEpilogue epilogue;
+           epilogue.residual = a.input("residual", conv.y<const float>());
+           epilogue.sums = a.output("sums", VectorView<double>{nullptr, twice(conv.k)});
+           return conv2d_forward(y, x, filter, conv.options, epilogue, a.workspace(conv.bytes().forward_sums),
                                  stream);
          }});
     all.push_back({"conv2d_data_gradient" + suffix, [channels](Arguments& a, cudaStream_t stream) {
@@ -231,8 +245,6 @@ std::vector<Operation> pools() {
              return max_pool_backward(dx, dy, y, a.input("x", pool.x<const T>()), pool.window, stream);
            }}};
 }
-
-int64_t twice(int64_t size) { return size < 0 || size > INT64_MAX / 2 ? size : 2 * size; }
 
 BatchNormSaved saved_of(Arguments& a, int64_t rows, int64_t channels) {
   const auto matrix = MatrixView<const float>{nullptr, rows, channels};
@@ -367,27 +379,26 @@ std::vector<Operation> random_operations() {
 
 template <class T>
 std::vector<Operation> losses() {
-  return {
-      {typed<T>("softmax_cross_entropy"),
-       [](Arguments& a, cudaStream_t stream) {
-         const int64_t rows = a.size("rows", 300), classes = a.size("classes", 10, 1);
-         const auto gradient = a.output("gradient", MatrixView<T>{nullptr, rows, classes}, {"logits"});
-         auto* loss_stats = a.output_value<LossStats>("loss_stats");
-         const auto logits = a.input("logits", MatrixView<const T>{nullptr, rows, classes});
-         const auto labels = a.input("labels", VectorView<const int32_t>{nullptr, rows});
-         return softmax_cross_entropy(gradient, loss_stats, logits, labels, 1,
-                                      a.workspace(softmax_cross_entropy_workspace_bytes(rows, classes)),
-                                      stream);
-       }},
-      {typed<T>("squared_error"), [](Arguments& a, cudaStream_t stream) {
-         const int64_t rows = a.size("rows", 30), cols = a.size("cols", 10);
-         const auto gradient = a.output("gradient", MatrixView<T>{nullptr, rows, cols}, {"prediction"});
-         auto* loss_stats = a.output_value<LossStats>("loss_stats");
-         const auto prediction = a.input("prediction", MatrixView<const T>{nullptr, rows, cols});
-         const auto target = a.input("target", MatrixView<const float>{nullptr, rows, cols});
-         return squared_error(gradient, loss_stats, prediction, target, 1,
-                              a.workspace(squared_error_workspace_bytes(rows, cols)), stream);
-       }}};
+  return {{typed<T>("softmax_cross_entropy"),
+           [](Arguments& a, cudaStream_t stream) {
+             const int64_t rows = a.size("rows", 300), classes = a.size("classes", 10, 1);
+             const auto gradient = a.output("gradient", MatrixView<T>{nullptr, rows, classes}, {"logits"});
+             auto* loss_stats = a.output_value<LossStats>("loss_stats");
+             const auto logits = a.input("logits", MatrixView<const T>{nullptr, rows, classes});
+             const auto labels = a.input("labels", VectorView<const int32_t>{nullptr, rows});
+             return softmax_cross_entropy(gradient, loss_stats, logits, labels, 1,
+                                          a.workspace(softmax_cross_entropy_workspace_bytes(rows, classes)),
+                                          stream);
+           }},
+          {typed<T>("squared_error"), [](Arguments& a, cudaStream_t stream) {
+             const int64_t rows = a.size("rows", 30), cols = a.size("cols", 10);
+             const auto gradient = a.output("gradient", MatrixView<T>{nullptr, rows, cols}, {"prediction"});
+             auto* loss_stats = a.output_value<LossStats>("loss_stats");
+             const auto prediction = a.input("prediction", MatrixView<const T>{nullptr, rows, cols});
+             const auto target = a.input("target", MatrixView<const float>{nullptr, rows, cols});
+             return squared_error(gradient, loss_stats, prediction, target, 1,
+                                  a.workspace(squared_error_workspace_bytes(rows, cols)), stream);
+           }}};
 }
 
 std::vector<Operation> optimizers() {
@@ -425,19 +436,18 @@ std::vector<Operation> optimizers() {
 
 template <class T>
 std::vector<Operation> gathers() {
-  return {
-      {typed<T>("gather_batch"), [](Arguments& a, cudaStream_t stream) {
-         const int64_t shard = a.size("shard", 3), samples = a.size("samples", 7), h = a.size("height", 2),
-                       w = a.size("width", 3), c = a.size("channels", 2);
-         const auto x = a.output("x", ImageView<T>{nullptr, shard, h, w, c});
-         const auto labels = a.output("labels", VectorView<int32_t>{nullptr, shard});
-         const auto images = a.input("images", ImageView<const uint8_t>{nullptr, samples, h, w, c});
-         const auto image_labels = a.input("image_labels", VectorView<const uint8_t>{nullptr, samples});
-         const auto order = a.input("order", VectorView<const int32_t>{nullptr, a.size("order.size", 7)});
-         const BatchPosition position = {a.input_value<int64_t>("position.step"), 5,
-                                         a.size("position.first", 1)};
-         return gather_batch(x, labels, images, image_labels, order, position, 1, 0, stream);
-       }}};
+  return {{typed<T>("gather_batch"), [](Arguments& a, cudaStream_t stream) {
+             const int64_t shard = a.size("shard", 3), samples = a.size("samples", 7),
+                           h = a.size("height", 2), w = a.size("width", 3), c = a.size("channels", 2);
+             const auto x = a.output("x", ImageView<T>{nullptr, shard, h, w, c});
+             const auto labels = a.output("labels", VectorView<int32_t>{nullptr, shard});
+             const auto images = a.input("images", ImageView<const uint8_t>{nullptr, samples, h, w, c});
+             const auto image_labels = a.input("image_labels", VectorView<const uint8_t>{nullptr, samples});
+             const auto order = a.input("order", VectorView<const int32_t>{nullptr, a.size("order.size", 7)});
+             const BatchPosition position = {a.input_value<int64_t>("position.step"), 5,
+                                             a.size("position.first", 1)};
+             return gather_batch(x, labels, images, image_labels, order, position, 1, 0, stream);
+           }}};
 }
 
 std::vector<Operation> data_operations() {

@@ -54,7 +54,7 @@ struct WithTile {
   std::optional<TileId> tile;
 
   template <class T>
-  Status forward(const ConvCase& c, T* y, const T* x, const T* filter, const Conv2dEpilogue& epilogue,
+  Status forward(const ConvCase& c, T* y, const T* x, const T* filter, const Conv2dEpilogueOf<T>& epilogue,
                  cudaStream_t stream) const {
     return conv2d_forward(tile, y_view(c, y), x_view(c, x), filter_view(c, filter), c.options, epilogue, {},
                           stream);
@@ -87,20 +87,20 @@ struct WithWgmma {
     return g;
   }
   template <class T>
-  Status forward(const ConvCase& c, T* y, const T* x, const T* filter, const Conv2dEpilogue& epilogue,
+  Status forward(const ConvCase& c, T* y, const T* x, const T* filter, const Conv2dEpilogueOf<T>& epilogue,
                  cudaStream_t stream) const {
     const ConvGeometry g = geometry(c);
     if (!wgmma_conv_fits(ConvOperation::forward, dtype_of<T>, g, x, filter))
       return WithTile{}.forward(c, y, x, filter, epilogue, stream);
-    return launch_conv2d_wgmma("test", Pass::forward, tile, y, x, filter, epilogue.bias.data, epilogue.relu,
-                               g, stream);
+    const ConvEpilogue<T> of_kernel = {.bias = epilogue.bias.data, .relu = epilogue.relu};
+    return launch_conv2d_wgmma("test", Pass::forward, tile, y, x, filter, of_kernel, g, stream);
   }
   template <class T>
   Status data_gradient(const ConvCase& c, T* dx, const T* dy, const T* filter, cudaStream_t stream) const {
     const ConvGeometry g = geometry(c);
     if (!wgmma_conv_fits(ConvOperation::data_gradient, dtype_of<T>, g, dy, filter))
       return WithTile{}.data_gradient(c, dx, dy, filter, stream);
-    return launch_conv2d_wgmma("test", Pass::backward, tile, dx, dy, filter, nullptr, false, g, stream);
+    return launch_conv2d_wgmma("test", Pass::backward, tile, dx, dy, filter, ConvEpilogue<T>{}, g, stream);
   }
   template <class T>
   Status filter_gradient(const ConvCase& c, float* dw, const T* dy, const T* x, Workspace workspace,
@@ -131,7 +131,7 @@ void check(const ConvCase& c, int64_t offset, bool fused, const With& with) {
       dev_dy(rounded<T>(dy), offset), y(c.y_size(), offset), dx(c.x_size(), offset);
   GuardedBuffer<float> dw(c.filter_size()), dev_bias(bias), scratch(workspace_of<T>(c).filter_gradient / 4);
 
-  Conv2dEpilogue epilogue;
+  Conv2dEpilogueOf<T> epilogue;
   if (fused) epilogue = {.bias = dev_bias.view(), .relu = true};
   ASSERT_TRUE(ok(with.forward(c, y.data(), dev_x.data(), dev_filter.data(), epilogue, stream)));
   EXPECT_TRUE(near(y.download(), conv2d_reference(c, x, filter, bias, fused),

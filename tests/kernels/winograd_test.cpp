@@ -62,10 +62,10 @@ TEST_P(Winograd, ForwardAndDataGradientMatchTheDefinition) {
       GuardedBuffer<float> in(x, offset), gradient(y, offset), weights(filter, offset), biases(bias, offset),
           out(c.y_size(), offset), plain(c.y_size(), offset), dx(c.x_size(), offset),
           scratch(winograd::workspace_bytes(g) / 4);
-      ASSERT_TRUE(ok(winograd::forward(kind, out.data(), in.data(), weights.data(), biases.data(), true, g,
-                                       scratch.data(), stream)));
-      ASSERT_TRUE(ok(winograd::forward(kind, plain.data(), in.data(), weights.data(), nullptr, false, g,
-                                       scratch.data(), stream)));
+      ASSERT_TRUE(ok(winograd::forward(kind, out.data(), in.data(), weights.data(),
+                                       {.bias = biases.data(), .relu = true}, g, scratch.data(), stream)));
+      ASSERT_TRUE(ok(
+          winograd::forward(kind, plain.data(), in.data(), weights.data(), {}, g, scratch.data(), stream)));
       ASSERT_TRUE(ok(winograd::data_gradient(kind, dx.data(), gradient.data(), weights.data(), g,
                                              scratch.data(), stream)));
       EXPECT_TRUE(all_near(out.download(), expected_y, 0)) << what;
@@ -186,9 +186,9 @@ TEST(WinogradChoice, MoreBlocksThanAGridAllowsAreRefused) {
   float* nowhere = reinterpret_cast<float*>(uintptr_t{1} << 40);
   GuardedBuffer<float> filter(normal_values(16 * 9 * 16, 1)), scratch(winograd::workspace_bytes(g) / 4);
   Stream stream;
-  EXPECT_TRUE(refused(winograd::forward(TileKind::gpu, nowhere, nowhere, filter.data(), nullptr, false, g,
-                                        scratch.data(), stream),
-                      "the grid 4294967296 x 1 x 1 is beyond"));
+  EXPECT_TRUE(refused(
+      winograd::forward(TileKind::gpu, nowhere, nowhere, filter.data(), {}, g, scratch.data(), stream),
+      "the grid 4294967296 x 1 x 1 is beyond"));
 }
 
 // A batch of copies of one image, whose tiles have a different position in a block for each copy.
@@ -209,8 +209,8 @@ TEST(WinogradBits, DoNotDependOnTheBatch) {
                            const std::vector<float>& gradients) {
     GuardedBuffer<float> in(images), gradient(gradients), y(g.output_pixels * g.k),
         dx(static_cast<int64_t>(images.size()));
-    EXPECT_TRUE(ok(winograd::forward(kind, y.data(), in.data(), weights.data(), nullptr, false, g,
-                                     scratch.data(), stream)));
+    EXPECT_TRUE(
+        ok(winograd::forward(kind, y.data(), in.data(), weights.data(), {}, g, scratch.data(), stream)));
     EXPECT_TRUE(ok(winograd::data_gradient(kind, dx.data(), gradient.data(), weights.data(), g,
                                            scratch.data(), stream)));
     return std::pair(y.download(), dx.download());
@@ -235,8 +235,8 @@ TEST(WinogradValues, BothTilesOfGpusGiveTheSameBits) {
   for (const TileKind kind : {TileKind::gpu, TileKind::small_gpu}) {
     const int i = kind == TileKind::small_gpu;
     GuardedBuffer<float> out(c.y_size()), to_x(c.x_size()), to_filter(c.filter_size());
-    ASSERT_TRUE(ok(winograd::forward(kind, out.data(), x.data(), filter.data(), nullptr, false, g,
-                                     scratch.data(), stream)));
+    ASSERT_TRUE(
+        ok(winograd::forward(kind, out.data(), x.data(), filter.data(), {}, g, scratch.data(), stream)));
     ASSERT_TRUE(ok(winograd::data_gradient(kind, to_x.data(), gradient.data(), filter.data(), g,
                                            scratch.data(), stream)));
     ASSERT_TRUE(ok(
@@ -261,8 +261,8 @@ TEST(WinogradValues, NanAndInfinityReachOnlyTheirOutputs) {
         std::vector<float> x = normal_values(c.x_size(), 1);
         x[static_cast<size_t>(pixel * c.c + 5)] = value;
         GuardedBuffer<float> in(x);
-        ASSERT_TRUE(ok(winograd::forward(kind, out.data(), in.data(), filter.data(), nullptr, false, g,
-                                         scratch.data(), stream)));
+        ASSERT_TRUE(
+            ok(winograd::forward(kind, out.data(), in.data(), filter.data(), {}, g, scratch.data(), stream)));
         const std::vector<float> y = out.download();
         for (int64_t i = 0; i < c.y_size(); ++i) {
           const int64_t dy = i / c.k / c.w - pixel / c.w, dx = i / c.k % c.w - pixel % c.w;

@@ -12,7 +12,7 @@ bool has_few_channels(const ConvGeometry& geometry);
 
 // T: float, __nv_bfloat16 or __half. The sums are fp32 and without tensor cores for all.
 template <class T>
-Status few_channels_forward(T* y, const T* x, const T* filter, const float* bias, bool relu,
+Status few_channels_forward(T* y, const T* x, const T* filter, const ConvEpilogue<T>& epilogue,
                             const ConvGeometry& geometry, cudaStream_t stream);
 
 // The number of parts that the sum over n,p,q is split into. It depends only on the shape.

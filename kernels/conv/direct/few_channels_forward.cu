@@ -1,11 +1,12 @@
 // Forward convolution for few channels. Each thread computes 8 neighbouring pixels x 8 out channels: for each
 // tap it reads one vector of 8 weights from shared memory and 8 values of x, for 64 multiply-adds. x is small
 // and stays in L1. y is written once, 8 values at a time. Bound by the bytes of y.
+#include <rondo/kernels/conv/conv_epilogue.cuh>
 #include <rondo/kernels/conv/direct/few_channels.h>
 #include <rondo/kernels/gemm/gemm_config.h>
 #include <rondo/kernels/core/launch.cuh>
 #include <rondo/kernels/core/shared.cuh>
-#include <rondo/kernels/gemm/epilogue.cuh>
+#include <rondo/kernels/core/values.cuh>
 
 #include <algorithm>
 
@@ -101,14 +102,12 @@ bool has_few_channels(const ConvGeometry& g) {
 }
 
 template <class T>
-Status few_channels_forward(T* y, const T* x, const T* filter, const float* bias, bool relu,
+Status few_channels_forward(T* y, const T* x, const T* filter, const ConvEpilogue<T>& epilogue,
                             const ConvGeometry& g, cudaStream_t stream) {
   Parameters<T> p = {};
   p.geometry = g;
   p.x = x, p.filter = filter, p.y = y;
-  p.epilogue.bias = bias;
-  p.epilogue.relu = relu;
-  p.epilogue.aligned = rows_are_aligned<kVecSize>(y, g.k);
+  p.epilogue = tile_epilogue<kVecSize>(epilogue, y, g.k);
   p.segments = ceil_div(g.q, kPixels);
   p.items = static_cast<int64_t>(g.images) * g.p * p.segments * chunks_of(g.k);
   // Every block first transposes the filter bank, so the launch uses only as many blocks as keep the device
@@ -125,11 +124,10 @@ Status few_channels_forward(T* y, const T* x, const T* filter, const float* bias
                 adjacent ? few_channels_forward_kernel<T, true> : few_channels_forward_kernel<T, false>, p);
 }
 
-template Status few_channels_forward(float*, const float*, const float*, const float*, bool,
-                                     const ConvGeometry&, cudaStream_t);
-template Status few_channels_forward(__nv_bfloat16*, const __nv_bfloat16*, const __nv_bfloat16*, const float*,
-                                     bool, const ConvGeometry&, cudaStream_t);
-template Status few_channels_forward(__half*, const __half*, const __half*, const float*, bool,
-                                     const ConvGeometry&, cudaStream_t);
+#define RONDO_FEW_CHANNELS_FORWARD(T)                                                                       \
+  template Status few_channels_forward(T*, const T*, const T*, const ConvEpilogue<T>&, const ConvGeometry&, \
+                                       cudaStream_t);
+RONDO_FOR_VALUE_TYPES(RONDO_FEW_CHANNELS_FORWARD)
+#undef RONDO_FEW_CHANNELS_FORWARD
 
 }  // namespace rondo

@@ -130,6 +130,7 @@ Conv2dWorkspaceBytes conv2d_workspace_bytes(const ImageView<const float>& x,
     bytes.forward = bytes.data_gradient = winograd::workspace_bytes(g);
   else if (type == DType::float32 && g.images > 0 && options.math == Math::tf32)
     bytes.data_gradient = transposed_filter_bytes(g);
+  bytes.forward_sums = std::max(bytes.forward, conv_sums_workspace_bytes(g, type, options.math));
   bytes.filter_gradient = plan_of(g, options, std::nullopt, type).workspace_bytes;
   return bytes;
 }

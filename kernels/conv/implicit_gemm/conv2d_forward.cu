@@ -35,12 +35,26 @@ Status launch_tile(const char* name, Pass pass, TileId tile, Conv2dParameters<T>
   return launch_conv2d_narrow(name, pass, tile, p, stream);
 }
 
-// `transposed`: room for the transposed filter of a data gradient in tf32.
+// The same, and sets the number of parts in p.moments.
+template <class T>
+Status launch_tile(const char* name, Pass pass, TileId tile, Conv2dParameters<T>& p, int64_t* parts,
+                   cudaStream_t stream) {
+  const TileFacts& facts = tile_facts()[static_cast<size_t>(tile)];
+  const bool tensor = facts.math != Math::fp32 || facts.type != DType::float32;
+  *parts = p.moments.values && tensor ? ceil_div<int64_t>(p.geometry.output_pixels, kMomentRows) : 0;
+  return launch_tile(name, pass, tile, p, stream);
+}
+
+// `epilogue`: for y. `transposed`: room for the transposed filter of a data gradient in tf32. Sets `parts` to
+// the number of parts in epilogue.moments: 0 if the kernel does not compute them.
 template <Pass pass, class T>
 Status implicit_gemm(const char* name, std::optional<TileId> tile, Math math, Conv2dParameters<T>& p,
-                     [[maybe_unused]] void* transposed, cudaStream_t stream) {
-  if (!prepare_conv2d<pass>(p)) return {};
-  if (tile) return launch_tile(name, pass, *tile, p, stream);
+                     const ConvEpilogue<T>& epilogue, [[maybe_unused]] void* transposed, int64_t* parts,
+                     cudaStream_t stream) {
+  *parts = 0;
+  p.moments = epilogue.moments;
+  if (!prepare_conv2d<pass>(p, epilogue)) return {};
+  if (tile) return launch_tile(name, pass, *tile, p, parts, stream);
   const ConvGeometry& g = p.geometry;
   DeviceFacts device;
   RONDO_RETURN_IF_ERROR(device_facts(&device));
@@ -55,11 +69,11 @@ Status implicit_gemm(const char* name, std::optional<TileId> tile, Math math, Co
           RONDO_RETURN_IF_ERROR(transpose_filter(static_cast<float*>(transposed), filter, g, stream));
           filter = static_cast<const float*>(transposed);
         }
-        return launch_conv2d_wgmma(name, pass, *wgmma, p.to, p.from, filter, p.epilogue.bias, p.epilogue.relu,
-                                   g, stream);
+        if (epilogue.moments.values) *parts = wgmma_moment_parts(g);
+        return launch_conv2d_wgmma(name, pass, *wgmma, p.to, p.from, filter, epilogue, g, stream);
       }
   }
-  return launch_tile(name, pass, chosen, p, stream);
+  return launch_tile(name, pass, chosen, p, parts, stream);
 }
 
 // Whether Winograd's algorithm computes a result of `size` elements.
@@ -69,43 +83,83 @@ bool by_winograd(std::optional<TileId> tile, int64_t size, const ConvGeometry& g
   return std::is_same_v<T, float> && !tile && size > 0 && winograd::wanted(g, options);
 }
 
-template <class T>
-Status forward(std::optional<TileId> tile, const ImageView<T>& y, const ImageView<const T>& x,
-               const FilterView<const T>& filter, const Conv2dOptions& options,
-               const Conv2dEpilogue& epilogue, Workspace workspace, cudaStream_t stream) {
-  constexpr const char* kName = "conv2d_forward";
-  const VectorView<const float>& bias = epilogue.bias;
-  ConvGeometry g;
-  RONDO_RETURN_IF_ERROR(check_conv2d<T>({kName, "x", "y", "filter"}, x, y, filter, options, &g));
-  const bool winograd = by_winograd<T>(tile, y.size(), g, options);
-  ArgumentCheck check(kName);
-  check.output("y", y);
-  check.input("x", x);
-  check.input("filter", filter);
-  check.optional_input("bias", bias);
-  if (bias.data)
-    check.require(bias.size == g.k, "bias has ", bias.size, " elements, must be the out_channels of filter, ",
-                  g.k);
-  check.workspace(workspace, winograd ? winograd::workspace_bytes(g) : 0);
-  RONDO_RETURN_IF_ERROR(check.status());
+// Whether tensor cores may compute y.
+bool in_tensor_cores(DType type, Math math) { return type != DType::float32 || math != Math::fp32; }
 
+// The most parts of the moments of y.
+int64_t most_moment_parts(const ConvGeometry& g, DType type, Math math) {
+  if (!in_tensor_cores(type, math) || g.output_pixels == 0) return 0;
+  const int64_t by_mma = ceil_div<int64_t>(g.output_pixels, kMomentRows);
+  return std::max(by_mma, wgmma_moment_parts(g));
+}
+
+// y with all of its epilogue but the sums; sets `parts` as implicit_gemm().
+template <class T>
+Status forward(std::optional<TileId> tile, T* y, const T* x, const T* filter, const ConvGeometry& g,
+               const Conv2dOptions& options, bool winograd, const ConvEpilogue<T>& epilogue,
+               Workspace workspace, int64_t* parts, cudaStream_t stream) {
+  *parts = 0;
   if constexpr (std::is_same_v<T, float>) {
     if (winograd) {
       DeviceFacts device;
       RONDO_RETURN_IF_ERROR(device_facts(&device));
-      return winograd::forward(winograd::tile_kind(device), y.data, x.data, filter.data, bias.data,
-                               epilogue.relu, g, static_cast<float*>(workspace.data), stream);
+      return winograd::forward(winograd::tile_kind(device), y, x, filter, epilogue, g,
+                               static_cast<float*>(workspace.data), stream);
     }
   }
-  if (!tile && y.size() > 0 && has_few_channels(g))
-    return few_channels_forward(y.data, x.data, filter.data, bias.data, epilogue.relu, g, stream);
+  if (!tile && g.output_pixels > 0 && g.k > 0 && has_few_channels(g))
+    return few_channels_forward(y, x, filter, epilogue, g, stream);
   Conv2dParameters<T> p = {};
   p.geometry = g;
-  p.from = x.data, p.filter = filter.data, p.to = y.data;
+  p.from = x, p.filter = filter, p.to = y;
   p.image_fastest = g.pad_h > 0 || g.pad_w > 0;
-  p.epilogue.bias = bias.data;
-  p.epilogue.relu = epilogue.relu;
-  return implicit_gemm<Pass::forward>(kName, tile, options.math, p, nullptr, stream);
+  return implicit_gemm<Pass::forward>("conv2d_forward", tile, options.math, p, epilogue, nullptr, parts,
+                                      stream);
+}
+
+template <class T>
+Status forward(std::optional<TileId> tile, const ImageView<T>& y, const ImageView<const T>& x,
+               const FilterView<const T>& filter, const Conv2dOptions& options,
+               const Conv2dEpilogueOf<T>& epilogue, Workspace workspace, cudaStream_t stream) {
+  constexpr const char* kName = "conv2d_forward";
+  const VectorView<const float>& bias = epilogue.bias;
+  const VectorView<double>& sums = epilogue.sums;
+  const ImageView<const T>& residual = epilogue.residual;
+  ConvGeometry g;
+  RONDO_RETURN_IF_ERROR(check_conv2d<T>({kName, "x", "y", "filter"}, x, y, filter, options, &g));
+  const bool winograd = by_winograd<T>(tile, y.size(), g, options);
+  ArgumentCheck check(kName);
+  check.output("y", y, {"residual"});
+  check.input("x", x);
+  check.input("filter", filter);
+  check.optional_input("bias", bias);
+  check.optional_input("residual", residual);
+  check.optional_output("sums", sums);
+  if (bias.data)
+    check.require(bias.size == g.k, "bias has ", bias.size, " elements, must be the out_channels of filter, ",
+                  g.k);
+  if (residual.data) check.same_shape("residual", residual, "y", y);
+  if (sums.data) {
+    check.require(sums.size == 2 * g.k, "sums has ", sums.size,
+                  " elements, must be 2 * out_channels = ", 2 * g.k);
+    check.require(g.k <= kMostMomentColumns, "there are ", g.k, " out_channels, must be at most ",
+                  kMostMomentColumns, " with sums");
+  }
+  check.workspace(workspace,
+                  std::max(winograd ? winograd::workspace_bytes(g) : 0,
+                           sums.data ? conv_sums_workspace_bytes(g, dtype_of<T>, options.math) : 0));
+  RONDO_RETURN_IF_ERROR(check.status());
+
+  ConvEpilogue<T> of_kernel = {bias.data, residual.data, epilogue.relu};
+  const int64_t most_parts = most_moment_parts(g, dtype_of<T>, options.math);
+  if (sums.data && most_parts > 0) of_kernel.moments = partial_moments(workspace, most_parts, g.k);
+  int64_t parts = 0;
+  RONDO_RETURN_IF_ERROR(forward<T>(tile, y.data, x.data, filter.data, g, options, winograd, of_kernel,
+                                   workspace, &parts, stream));
+  if (!sums.data) return {};
+  if (parts > 0)
+    return add_partial_moments("conv2d_sums", sums.data, of_kernel.moments, parts, workspace, stream);
+  return add_moments("batch_norm_sums", sums.data, y.data, g.output_pixels, g.k, workspace, stream);
 }
 
 template <class T>
@@ -138,21 +192,29 @@ Status data_gradient(std::optional<TileId> tile, const ImageView<T>& dx, const I
   p.geometry = g;
   p.from = dy.data, p.filter = filter.data, p.to = dx.data;
   p.image_fastest = true;
-  return implicit_gemm<Pass::backward>(kName, tile, options.math, p, workspace.data, stream);
+  int64_t no_parts = 0;
+  return implicit_gemm<Pass::backward>(kName, tile, options.math, p, ConvEpilogue<T>{}, workspace.data,
+                                       &no_parts, stream);
 }
 
 }  // namespace
+
+int64_t conv_sums_workspace_bytes(const ConvGeometry& g, DType type, Math math) {
+  const int64_t parts = most_moment_parts(g, type, math);
+  return std::max(moments_workspace_bytes(g.output_pixels, g.k),
+                  parts > 0 ? partial_moments_bytes(parts, g.k) : 0);
+}
 
 // The functions of implicit_gemm.h and of conv2d.h.
 #define RONDO_CONV2D(T)                                                                                      \
   Status conv2d_forward(std::optional<TileId> tile, ImageView<T> y, ImageView<const T> x,                    \
                         FilterView<const T> filter, const Conv2dOptions& options,                            \
-                        const Conv2dEpilogue& epilogue, Workspace workspace, cudaStream_t stream) {          \
+                        const Conv2dEpilogueOf<T>& epilogue, Workspace workspace, cudaStream_t stream) {     \
     return forward<T>(tile, y, x, filter, options, epilogue, workspace, stream);                             \
   }                                                                                                          \
   Status conv2d_forward(ImageView<T> y, ImageView<const T> x, FilterView<const T> filter,                    \
-                        const Conv2dOptions& options, const Conv2dEpilogue& epilogue, Workspace workspace,   \
-                        cudaStream_t stream) {                                                               \
+                        const Conv2dOptions& options, const Conv2dEpilogueOf<T>& epilogue,                   \
+                        Workspace workspace, cudaStream_t stream) {                                          \
     return forward<T>(std::nullopt, y, x, filter, options, epilogue, workspace, stream);                     \
   }                                                                                                          \
   Status conv2d_data_gradient(std::optional<TileId> tile, ImageView<T> dx, ImageView<const T> dy,            \

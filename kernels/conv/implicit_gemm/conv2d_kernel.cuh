@@ -14,13 +14,12 @@
 // The kernel is for every kind of tile. Each .cu file instantiates it for the tiles of one arithmetic.
 #pragma once
 
-#include <rondo/kernels/conv/conv_geometry.h>
+#include <rondo/kernels/conv/conv_epilogue.cuh>
 #include <rondo/kernels/conv/implicit_gemm/filter_loaders.cuh>
 #include <rondo/kernels/conv/implicit_gemm/gather_loader.cuh>
 #include <rondo/kernels/conv/implicit_gemm/implicit_gemm.h>
 #include <rondo/kernels/core/launch.cuh>
 #include <rondo/kernels/core/shared.cuh>
-#include <rondo/kernels/gemm/epilogue.cuh>
 #include <rondo/kernels/gemm/tensor_mainloop.cuh>
 #include <rondo/kernels/gemm/tile_mainloop.cuh>
 #include <rondo/kernels/gemm/tiles.cuh>
@@ -39,6 +38,7 @@ struct Conv2dParameters {
   bool image_fastest;
   int tiles_n, blocks_per_phase;
   Epilogue epilogue;
+  PartialMoments moments;  // forward, by tensor cores: of each kMomentRows rows, if wanted
 };
 
 // The rows of one phase. A forward pass has one phase.
@@ -145,6 +145,22 @@ __global__ __launch_bounds__(Tile::kThreads, Tile::kBlocksAtOnce) void conv2d_ke
 
   // Only what is needed here stays in registers during the main loop.
   const int columns = pass == Pass::forward ? g.k : g.c;
+  if constexpr (Tile::kTensor && pass == Pass::forward) {
+    if (p.moments.values) {
+      store_tile_and_moments<Tile>(
+          shared.tile, acc,
+          [&](int row, int column, const Vec<4>& sums) {
+            const int64_t to = shared.rows[row].to;
+            return to < 0 ? sums : p.epilogue.store_row(p.to + to, column0 + column, columns, sums);
+          },
+          [&](int row) { return shared.rows[row].to >= 0; },
+          [&](int row, int column, const ColumnMoments& moments) {
+            if (row0 + row < rows.count())
+              put_moments(p.moments, (row0 + row) / kMomentRows, column0 + column, moments);
+          });
+      return;
+    }
+  }
   store_tile<Tile, Order::k_major>(shared.tile, acc, [&](int row, int column, const auto& sums) {
     const int64_t to = shared.rows[row].to;
     if (to < 0) return;
@@ -154,6 +170,7 @@ __global__ __launch_bounds__(Tile::kThreads, Tile::kBlocksAtOnce) void conv2d_ke
       p.epilogue.store_row(p.to + to, column0 + column, columns, sums);
   });
 }
+
 template <class Tile, Pass pass>
 Status launch_conv2d_tile(const char* name, Conv2dParameters<typename Tile::Element>& p,
                           cudaStream_t stream) {
@@ -170,14 +187,14 @@ Status launch_conv2d_tile(const char* name, Conv2dParameters<typename Tile::Elem
   return launch(name, shape, stream, conv2d_kernel<Tile, pass>, p);
 }
 
-// Sets the widths of the copies and stores. Returns false if there is nothing to compute.
+// Sets the epilogue, and the widths of the copies and stores. Returns false if there is nothing to compute.
 template <Pass pass, class T>
-bool prepare_conv2d(Conv2dParameters<T>& p) {
+bool prepare_conv2d(Conv2dParameters<T>& p, const ConvEpilogue<T>& epilogue) {
   const ConvGeometry& g = p.geometry;
   const int columns = pass == Pass::forward ? g.k : g.c, from_channels = pass == Pass::forward ? g.c : g.k;
   p.from_width = copy_width(p.from, from_channels, from_channels);
   p.filter_width = copy_width(p.filter, g.c, g.c);
-  p.epilogue.aligned = rows_are_aligned<4>(p.to, columns);
+  p.epilogue = tile_epilogue<4>(epilogue, p.to, columns);
   return columns > 0 && g.images > 0 && (pass == Pass::backward ? g.h > 0 && g.w > 0 : g.output_pixels > 0);
 }
 

@@ -9,6 +9,7 @@
 // Each .cu file instantiates the kernel for one element type.
 #pragma once
 
+#include <rondo/kernels/conv/conv_epilogue.cuh>
 #include <rondo/kernels/conv/implicit_gemm/taps.cuh>
 #include <rondo/kernels/conv/implicit_gemm/wgmma_conv.cuh>
 
@@ -25,6 +26,7 @@ struct WgmmaConvParameters {
   ConvGeometry geometry;
   T* to;
   Epilogue epilogue;
+  PartialMoments moments;  // forward: of 16 pixels of a box, if wanted
   PixelBox box;
   int64_t tiles_n, tiles_per_phase, tiles;
 };
@@ -38,6 +40,7 @@ __host__ __device__ inline BoxGrid conv_boxes(const ConvGeometry& g, const Pixel
 struct ConvWork {
   Axes axes;
   BoxOrigin origin;
+  int64_t box;  // number
   int column;
   TapRange r, s;
   bool empty;  // the first phase has the most boxes
@@ -49,8 +52,9 @@ __device__ ConvWork conv_work(const WgmmaConvParameters<typename Tile::Element>&
   work.axes = axes_of<pass>(g, static_cast<int>(number / p.tiles_per_phase));
   const int64_t tile = number % p.tiles_per_phase;
   const BoxGrid grid = conv_boxes<pass>(g, p.box, work.axes);
-  work.empty = tile / p.tiles_n >= grid.size();
-  work.origin = box_origin(grid, tile / p.tiles_n);
+  work.box = tile / p.tiles_n;
+  work.empty = work.box >= grid.size();
+  work.origin = box_origin(grid, work.box);
   work.column = static_cast<int>(tile % p.tiles_n) * Tile::kN;
   const BoxOrigin& from = work.origin;
   work.r = taps_between(work.axes.h, from.h, min(from.h + p.box.h, work.axes.h.rows) - 1);
@@ -101,14 +105,34 @@ __device__ __forceinline__ void store_conv_tile(const WgmmaConvParameters<typena
   const Axis &h = work.axes.h, &w = work.axes.w;
   const int to_h = pass == Pass::forward ? g.p : g.h, to_w = pass == Pass::forward ? g.q : g.w;
   const int columns = pass == Pass::forward ? g.k : g.c;
-  store_tile(shared, sums, group, [&](int pixel, int column, const Vec<4>& values) {
+  // The row of the result, or -1 for pixels of the box that are outside of the image.
+  const auto row_of = [&](int pixel) -> int64_t {
     const int j = work.origin.w + pixel % p.box.w, i = work.origin.h + pixel / p.box.w % p.box.h,
               image = work.origin.image + pixel / p.box.w / p.box.h;
-    if (j >= w.rows || i >= h.rows || image >= g.images) return;
-    const int64_t row =
-        (int64_t{image} * to_h + h.to_first + i * h.to_step) * to_w + w.to_first + j * w.to_step;
-    p.epilogue.store_row(p.to + row * columns, work.column + column, columns, values);
-  });
+    if (j >= w.rows || i >= h.rows || image >= g.images) return -1;
+    return (int64_t{image} * to_h + h.to_first + i * h.to_step) * to_w + w.to_first + j * w.to_step;
+  };
+  const auto store = [&](int pixel, int column, const Vec<4>& values) {
+    const int64_t row = row_of(pixel);
+    return row < 0 ? values
+                   : p.epilogue.store_row(p.to + row * columns, work.column + column, columns, values);
+  };
+  if constexpr (pass == Pass::forward) {
+    if (p.moments.values) {
+      // The pixels of the lanes in the 16 of the calling warp: a bit for each.
+      const int first = (group * 4 + static_cast<int>(threadIdx.x) % kWarpgroup / 32) * 16;
+      const unsigned included =
+          __ballot_sync(0xFFFFFFFFu, row_of(first + static_cast<int>(threadIdx.x) % 16) >= 0);
+      static_assert(Tile::kBlocksM == 1);
+      store_tile_and_moments(
+          shared, sums, group, store, [&](int pixel) { return (included >> pixel % 16 & 1) != 0; },
+          [&](int pixel, int column, const ColumnMoments& moments) {
+            put_moments(p.moments, work.box * (Tile::kM / 16) + pixel / 16, work.column + column, moments);
+          });
+      return;
+    }
+  }
+  store_tile(shared, sums, group, store);
 }
 
 template <class Tile, Pass pass>
@@ -161,14 +185,13 @@ Status launch_conv2d_wgmma_tile(const char* name, WgmmaConvParameters<typename T
 
 template <class T>
 Status launch_conv2d_wgmma(const char* name, Pass pass, WgmmaConvTile tile, T* to, const T* from,
-                           const T* filter, const float* bias, bool relu, const ConvGeometry& g,
+                           const T* filter, const ConvEpilogue<T>& epilogue, const ConvGeometry& g,
                            cudaStream_t stream) {
   WgmmaConvParameters<T> p = {};
   p.geometry = g;
   p.to = to;
-  p.epilogue.bias = bias;
-  p.epilogue.relu = relu;
-  p.epilogue.aligned = rows_are_aligned<4>(to, pass == Pass::forward ? g.k : g.c);
+  p.moments = epilogue.moments;
+  p.epilogue = tile_epilogue<4>(epilogue, to, pass == Pass::forward ? g.k : g.c);
   return with_wgmma_conv_tile<T>(tile, [&]<class Tile>() {
     return pass == Pass::forward
                ? launch_conv2d_wgmma_tile<Tile, Pass::forward>(name, p, from, filter, stream)

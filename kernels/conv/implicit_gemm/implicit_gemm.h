@@ -4,6 +4,7 @@
 #pragma once
 
 #include <rondo/kernels/conv/conv2d.h>
+#include <rondo/kernels/conv/conv_geometry.h>
 #include <rondo/kernels/gemm/gemm_config.h>
 
 #include <optional>
@@ -32,8 +33,8 @@ Status conv2d_filter_gradient(std::optional<TileId> tile, FilterView<float> dw, 
 // The same for bfloat16 and float16, with a tile of that type.
 Status conv2d_forward(std::optional<TileId> tile, ImageView<__nv_bfloat16> y,
                       ImageView<const __nv_bfloat16> x, FilterView<const __nv_bfloat16> filter,
-                      const Conv2dOptions& options, const Conv2dEpilogue& epilogue, Workspace workspace,
-                      cudaStream_t stream);
+                      const Conv2dOptions& options, const Conv2dEpilogueOf<__nv_bfloat16>& epilogue,
+                      Workspace workspace, cudaStream_t stream);
 
 Status conv2d_data_gradient(std::optional<TileId> tile, ImageView<__nv_bfloat16> dx,
                             ImageView<const __nv_bfloat16> dy, FilterView<const __nv_bfloat16> filter,
@@ -45,7 +46,7 @@ Status conv2d_filter_gradient(std::optional<TileId> tile, FilterView<float> dw,
 
 Status conv2d_forward(std::optional<TileId> tile, ImageView<__half> y, ImageView<const __half> x,
                       FilterView<const __half> filter, const Conv2dOptions& options,
-                      const Conv2dEpilogue& epilogue, Workspace workspace, cudaStream_t stream);
+                      const Conv2dEpilogueOf<__half>& epilogue, Workspace workspace, cudaStream_t stream);
 
 Status conv2d_data_gradient(std::optional<TileId> tile, ImageView<__half> dx, ImageView<const __half> dy,
                             FilterView<const __half> filter, const Conv2dOptions& options,
@@ -54,5 +55,9 @@ Status conv2d_data_gradient(std::optional<TileId> tile, ImageView<__half> dx, Im
 Status conv2d_filter_gradient(std::optional<TileId> tile, FilterView<float> dw, ImageView<const __half> dy,
                               ImageView<const __half> x, const Conv2dOptions& options, Workspace workspace,
                               cudaStream_t stream);
+
+// The workspace of a forward convolution's sums, beside that of the convolution: the two use it one after the
+// other, where both do.
+int64_t conv_sums_workspace_bytes(const ConvGeometry& geometry, DType type, Math math);
 
 }  // namespace rondo

@@ -52,6 +52,8 @@ bool wgmma_conv_fits(ConvOperation operation, DType type, const ConvGeometry& g,
          g.w > 0;
 }
 
+int64_t wgmma_moment_parts(const ConvGeometry& g) { return rows_of(ConvOperation::forward, g) / 16; }
+
 int64_t transposed_filter_bytes(const ConvGeometry& g) {
   if (!wgmma_conv_fits(ConvOperation::data_gradient, DType::float32, g, nullptr, nullptr)) return 0;
   return int64_t{g.k} * g.patch * 4;

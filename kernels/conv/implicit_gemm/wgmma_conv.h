@@ -38,12 +38,15 @@ int64_t transposed_filter_bytes(const ConvGeometry& geometry);
 // Copies the filter KRSC to `to` as CRSK.
 Status transpose_filter(float* to, const float* filter, const ConvGeometry& geometry, cudaStream_t stream);
 
-// T: __nv_bfloat16, __half, or float for tf32. `from` is x for y, and dy for dx. For dx in tf32, `filter` is
+// T: __nv_bfloat16, __half, or float for tf32. dx has an epilogue that does nothing. `from` is x for y, and dy for dx. For dx in tf32, `filter` is
 // the transposed copy.
 template <class T>
 Status launch_conv2d_wgmma(const char* name, Pass pass, WgmmaConvTile tile, T* to, const T* from,
-                           const T* filter, const float* bias, bool relu, const ConvGeometry& geometry,
+                           const T* filter, const ConvEpilogue<T>& epilogue, const ConvGeometry& geometry,
                            cudaStream_t stream);
+
+// The number of parts of the moments of y: the 16 pixels of a warp in the boxes.
+int64_t wgmma_moment_parts(const ConvGeometry& geometry);
 
 // With several parts, `workspace` has room for them (partials_bytes()), and their sum is dw.
 template <class T>

@@ -4,6 +4,6 @@
 namespace rondo {
 
 template Status launch_conv2d_wgmma(const char*, Pass, WgmmaConvTile, float*, const float*, const float*,
-                                    const float*, bool, const ConvGeometry&, cudaStream_t);
+                                    const ConvEpilogue<float>&, const ConvGeometry&, cudaStream_t);
 
 }  // namespace rondo

@@ -38,8 +38,9 @@ inline bool wanted(const ConvGeometry& geometry, const Conv2dOptions& options) {
 // The workspace for the transformed filter of forward and data gradient; 16-byte aligned.
 int64_t workspace_bytes(const ConvGeometry& geometry);
 
-Status forward(TileKind kind, float* y, const float* x, const float* filter, const float* bias, bool relu,
-               const ConvGeometry& geometry, float* workspace, cudaStream_t stream);
+Status forward(TileKind kind, float* y, const float* x, const float* filter,
+               const ConvEpilogue<float>& epilogue, const ConvGeometry& geometry, float* workspace,
+               cudaStream_t stream);
 Status data_gradient(TileKind kind, float* dx, const float* dy, const float* filter,
                      const ConvGeometry& geometry, float* workspace, cudaStream_t stream);
 

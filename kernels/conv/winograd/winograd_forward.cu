@@ -8,12 +8,12 @@
 // block uses the same part. At the end the products of all frequencies are collected in shared memory and
 // transformed to outputs. The data gradient is the forward convolution of dy with the filter rotated by 180
 // degrees and a padding of 2 - pad.
+#include <rondo/kernels/conv/conv_epilogue.cuh>
 #include <rondo/kernels/conv/winograd/winograd.h>
 #include <rondo/kernels/conv/winograd/winograd_filter.cuh>
 #include <rondo/kernels/conv/winograd/winograd_tile.cuh>
 #include <rondo/kernels/core/launch.cuh>
 #include <rondo/kernels/core/shared.cuh>
-#include <rondo/kernels/gemm/epilogue.cuh>
 
 #include <algorithm>
 
@@ -154,7 +154,6 @@ Status launch_forward(const char* name, Parameters& p, cudaStream_t stream) {
 Status convolve(const char* name, TileKind kind, Parameters& p, int images, cudaStream_t stream) {
   p.tiles_h = ceil_div(p.p, 2), p.tiles_w = ceil_div(p.q, 2);
   p.tiles = static_cast<int64_t>(images) * p.tiles_h * p.tiles_w;
-  p.epilogue.aligned = rows_are_aligned<4>(p.to, p.filter.columns);
   if constexpr (kVectorTiles) {
     using Tile = WinogradVectorTile<4 * kTallRows, 64, kTallRows, 1>;
     if (kind == TileKind::vectors) return launch_forward<TileKind::vectors, Tile>(name, p, stream);
@@ -171,13 +170,14 @@ int64_t workspace_bytes(const ConvGeometry& g) {
          std::max(transformed_filter_floats(g.c, g.k), transformed_filter_floats(g.k, g.c));
 }
 
-Status forward(TileKind kind, float* y, const float* x, const float* filter, const float* bias, bool relu,
-               const ConvGeometry& g, float* workspace, cudaStream_t stream) {
+Status forward(TileKind kind, float* y, const float* x, const float* filter,
+               const ConvEpilogue<float>& epilogue, const ConvGeometry& g, float* workspace,
+               cudaStream_t stream) {
   RONDO_RETURN_IF_ERROR(transform_filter(workspace, filter, g.k, g.c, false, stream));
   Parameters p = {};
   p.from = x, p.to = y, p.filter = {workspace, g.c, g.k};
   p.h = g.h, p.w = g.w, p.p = g.p, p.q = g.q, p.pad_h = g.pad_h, p.pad_w = g.pad_w;
-  p.epilogue.bias = bias, p.epilogue.relu = relu;
+  p.epilogue = tile_epilogue<4>(epilogue, y, g.k);
   return convolve("conv2d_forward", kind, p, g.images, stream);
 }
 
@@ -186,6 +186,7 @@ Status data_gradient(TileKind kind, float* dx, const float* dy, const float* fil
   RONDO_RETURN_IF_ERROR(transform_filter(workspace, filter, g.k, g.c, true, stream));
   Parameters p = {};
   p.from = dy, p.to = dx, p.filter = {workspace, g.k, g.c};
+  p.epilogue = tile_epilogue<4>(ConvEpilogue<float>{}, dx, g.c);
   p.h = g.p, p.w = g.q, p.p = g.h, p.q = g.w, p.pad_h = 2 - g.pad_h, p.pad_w = 2 - g.pad_w;
   return convolve("conv2d_data_gradient", kind, p, g.images, stream);
 }

@@ -1,0 +1,101 @@
+#include <rondo/kernels/reduce/column_sums.cuh>
+#include <rondo/kernels/reduce/moments.h>
+
+#include <algorithm>
+
+namespace rondo {
+namespace {
+
+template <class T>
+struct SumsAndSquares {
+  using Value = double;
+  static constexpr int kSums = 2, kRowThreads = 16, kWidest = kWidestValues<T>;
+  const T* x;
+  int cols;
+
+  template <int N>
+  struct Channel {
+    const T* x;
+    int cols;
+    __device__ __forceinline__ void add(columns::Sums<double, 2, N>& sums, int64_t row) const {
+      const auto element = load_values<N>(x + row * cols);
+      RONDO_SIMD
+      for (int k = 0; k < N; ++k) {
+        const double value = element.v[k];
+        sums.of[0][k] += value;
+        sums.of[1][k] = fma(value, value, sums.of[1][k]);
+      }
+    }
+  };
+  template <int N>
+  __device__ Channel<N> channel(int col) const {
+    return {x + col, cols};
+  }
+};
+
+// The same of the parts' rows, in double: mean * rows, and squared deviations + mean^2 * rows.
+struct SumsOfParts {
+  using Value = double;
+  static constexpr int kSums = 2, kRowThreads = 16, kWidest = 1;
+  PartialMoments moments;
+
+  template <int N>
+  struct Channel {
+    static_assert(N == 1);
+    const PartialMoments& moments;
+    int col;
+    __device__ __forceinline__ void add(columns::Sums<double, 2, 1>& sums, int64_t part) const {
+      const double mean = moments.means(part)[col], rows = moments.rows[part];
+      sums.of[0][0] += mean * rows;
+      sums.of[1][0] += fma(mean * rows, mean, static_cast<double>(moments.squared_deviations(part)[col]));
+    }
+  };
+  template <int N>
+  __device__ Channel<N> channel(int col) const {
+    return {moments, col};
+  }
+};
+
+// The parts of a workspace: that of column_sums(), then values, then rows.
+int64_t values_begin(int64_t parts, int64_t columns) {
+  return std::min(moments_workspace_bytes(parts, columns), kMaxBytes) / 16 * 16 + 16;
+}
+int64_t values_bytes(int64_t parts, int64_t columns) {
+  const PartialMoments moments = {nullptr, nullptr, columns};
+  return saturating_product({parts, 2, moments.stride(), sizeof(float)});
+}
+
+}  // namespace
+
+int64_t moments_workspace_bytes(int64_t rows, int64_t columns) {
+  return columns::workspace_bytes<double, 2>(rows, columns);
+}
+
+template <class T>
+Status add_moments(const char* name, double* sums, const T* x, int64_t rows, int64_t columns,
+                   Workspace workspace, cudaStream_t stream) {
+  return columns::column_sums(name, sums, SumsAndSquares<T>{x, static_cast<int>(columns)}, rows, columns,
+                              values_width(columns, x), workspace, stream);
+}
+#define RONDO_ADD_MOMENTS(T) \
+  template Status add_moments(const char*, double*, const T*, int64_t, int64_t, Workspace, cudaStream_t);
+RONDO_FOR_VALUE_TYPES(RONDO_ADD_MOMENTS)
+#undef RONDO_ADD_MOMENTS
+
+int64_t partial_moments_bytes(int64_t parts, int64_t columns) {
+  const int64_t values = std::min(values_bytes(parts, columns), kMaxBytes);
+  return values_begin(parts, columns) + values + parts * static_cast<int64_t>(sizeof(int));
+}
+
+PartialMoments partial_moments(Workspace workspace, int64_t parts, int64_t columns) {
+  auto* const values = static_cast<std::byte*>(workspace.data) + values_begin(parts, columns);
+  return {reinterpret_cast<float*>(values), reinterpret_cast<int*>(values + values_bytes(parts, columns)),
+          columns};
+}
+
+Status add_partial_moments(const char* name, double* sums, const PartialMoments& moments, int64_t parts,
+                           Workspace workspace, cudaStream_t stream) {
+  return columns::column_sums(name, sums, SumsOfParts{moments}, parts, moments.columns, 1, workspace, stream);
+}
+
+}  // namespace rondo

@@ -1,0 +1,46 @@
+// Sums of the values and of the squares of each column of a matrix: of a whole matrix, or from the moments of
+// its parts (column_moments.cuh).
+#pragma once
+
+#include <rondo/kernels/core/size.h>
+#include <rondo/kernels/core/status.h>
+#include <rondo/kernels/core/view.h>
+
+#include <cuda_runtime.h>
+
+#include <cstdint>
+
+namespace rondo {
+
+// sums[c] = sum over i of x[i, c];   sums[columns + c] = sum over i of x[i, c]^2
+//
+// In double, in an order that depends only on the number of rows. x: [rows, columns], row-major and packed,
+// T: float, __nv_bfloat16 or __half. `name`: of the operation that calls it, and of the launches. The caller
+// checks the arguments; there may be kMostMomentColumns columns.
+template <class T>
+Status add_moments(const char* name, double* sums, const T* x, int64_t rows, int64_t columns,
+                   Workspace workspace, cudaStream_t stream);
+inline constexpr int64_t kMostMomentColumns = int64_t{1} << 20;  // 65535 blocks of 32 columns in y
+int64_t moments_workspace_bytes(int64_t rows, int64_t columns);
+
+// The moments of the parts of a matrix, in device memory.
+struct PartialMoments {
+  float* values = nullptr;  // [parts][2][stride()]; null: no moments are wanted
+  int* rows = nullptr;      // [parts]
+  int64_t columns = 0;
+
+  __host__ __device__ int64_t stride() const { return (columns + 3) / 4 * 4; }
+  __host__ __device__ float* means(int64_t part) const { return values + part * 2 * stride(); }
+  __host__ __device__ float* squared_deviations(int64_t part) const { return means(part) + stride(); }
+};
+
+// The place of the moments of up to `parts` parts in a workspace of partial_moments_bytes().
+PartialMoments partial_moments(Workspace workspace, int64_t parts, int64_t columns);
+int64_t partial_moments_bytes(int64_t parts, int64_t columns);
+
+// The sums of add_moments() from the moments of `parts` parts, in the order of the parts. `workspace`: that
+// of partial_moments().
+Status add_partial_moments(const char* name, double* sums, const PartialMoments& moments, int64_t parts,
+                           Workspace workspace, cudaStream_t stream);
+
+}  // namespace rondo

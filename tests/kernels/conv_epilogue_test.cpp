@@ -1,0 +1,311 @@
+// The epilogue of forward convolutions: the residual, and the sums that batch norm needs. With every kernel: of
+// few channels, of Winograd's algorithm, and the tiles of each arithmetic, by FMA, mma.sync and wgmma.
+#include <gtest/gtest.h>
+
+#include <rondo/kernels/conv/conv2d.h>
+#include <rondo/kernels/conv/implicit_gemm/implicit_gemm.h>
+#include <rondo/kernels/conv/implicit_gemm/wgmma_conv.h>
+#include <rondo/kernels/norm/batch_norm.h>
+#include <rondo/tests/kernels/launch_names.h>
+#include <rondo/tests/kernels/reference/conv_reference.h>
+#include <rondo/tests/support/compare.h>
+#include <rondo/tests/support/guarded_buffer.h>
+#include <rondo/tests/support/inputs.h>
+#include <rondo/tests/support/narrow.h>
+#include <rondo/tests/support/status_checks.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <optional>
+#include <sstream>
+#include <type_traits>
+
+namespace rondo::test {
+namespace {
+
+using Floats = std::vector<float>;
+
+// A kernel of the forward convolution: the one that is chosen, a tile of implicit_gemm.h or one of wgmma.
+struct Kernel {
+  std::optional<TileId> tile;
+  std::optional<WgmmaConvTile> wgmma;
+
+  friend std::ostream& operator<<(std::ostream& out, const Kernel& kernel) {
+    if (kernel.tile) return out << tile_facts()[static_cast<size_t>(*kernel.tile)].name;
+    return kernel.wgmma ? out << "wgmma tile " << static_cast<int>(*kernel.wgmma) : out << "chosen";
+  }
+};
+
+template <class T>
+std::vector<Kernel> kernels_for(Math math) {
+  DeviceFacts device;
+  EXPECT_TRUE(ok(device_facts(&device)));
+  std::vector<Kernel> kernels = {{}};
+  for (const TileFacts& tile : tile_facts())
+    if (tile.type == dtype_of<T> && tile.math == math && (!tile.vectors || device.vectors) &&
+        shared_bytes(tile, kGatherNeeds) <= device.shared_bytes_per_block)
+      kernels.push_back({tile.id, {}});
+  if (device.wgmma && (sizeof(T) == 2 || math == Math::tf32))
+    for (const auto tile : {WgmmaConvTile::k128x256, WgmmaConvTile::k128x128, WgmmaConvTile::k128x64})
+      kernels.push_back({{}, tile});
+  return kernels;
+}
+
+// Data of one convolution on the device. `offset`: of all tensors, from an aligned address, in elements.
+template <class T>
+struct Operands {
+  ConvCase c;
+  Floats given_x, given_filter, given_bias, given_residual;
+  GuardedBuffer<T> x, filter, residual, y;
+  GuardedBuffer<float> bias;
+  GuardedBuffer<double> sums;
+  GuardedBuffer<float> scratch;
+
+  Operands(const ConvCase& conv, int64_t offset, float mean = 0)
+      : c(conv),
+        given_x(exact_values(c.x_size(), 1)),
+        given_filter(exact_values(c.filter_size(), 2)),
+        given_bias(exact_values(c.k, 3)),
+        given_residual(exact_values(c.y_size(), 4)),
+        x(rounded<T>(given_x), offset),
+        filter(rounded<T>(given_filter), offset),
+        residual(rounded<T>(given_residual), offset),
+        y(c.y_size(), offset),
+        bias((add(given_bias, mean), given_bias)),
+        sums(2 * c.k),
+        scratch(conv2d_workspace_bytes(x_view<const float>(c, nullptr), filter_view<const float>(c, nullptr),
+                                       c.options, dtype_of<T>)
+                    .forward_sums /
+                4) {}
+  static void add(Floats& values, float mean) {
+    for (float& value : values) value += mean;
+  }
+
+  Conv2dEpilogueOf<T> epilogue(bool residual_too, bool relu, bool with_sums) {
+    Conv2dEpilogueOf<T> epilogue{.bias = bias.view(), .relu = relu};
+    if (residual_too) epilogue.residual = y_view<const T>(c, residual.data());
+    if (with_sums) epilogue.sums = sums.view();
+    return epilogue;
+  }
+  std::vector<double> expected(bool residual_too, bool relu) const {
+    std::vector<double> y = conv2d_reference(c, given_x, given_filter, given_bias, false);
+    for (size_t i = 0; i < y.size(); ++i) {
+      if (residual_too) y[i] += static_cast<double>(given_residual[i]);
+      if (relu) y[i] = std::max(y[i], 0.0);
+    }
+    return y;
+  }
+
+  Status run(const Kernel& kernel, const Conv2dEpilogueOf<T>& epilogue, cudaStream_t stream) {
+    if (!kernel.wgmma)
+      return conv2d_forward(kernel.tile, y_view(c, y.data()), x_view<const T>(c, x.data()),
+                            filter_view<const T>(c, filter.data()), c.options, epilogue, scratch.workspace(),
+                            stream);
+    ConvGeometry g;
+    RONDO_RETURN_IF_ERROR(check_conv2d_shapes({"test", "x", "y", "filter"}, x_view<const float>(c, nullptr),
+                                              y_view<const float>(c, nullptr),
+                                              filter_view<const float>(c, nullptr), c.options, &g));
+    ConvEpilogue<T> of_kernel = {epilogue.bias.data, epilogue.residual.data, epilogue.relu};
+    const int64_t parts = wgmma_moment_parts(g);
+    if (epilogue.sums.data) of_kernel.moments = partial_moments(scratch.workspace(), parts, g.k);
+    RONDO_RETURN_IF_ERROR(launch_conv2d_wgmma("test", Pass::forward, *kernel.wgmma, y.data(), x.data(),
+                                              filter.data(), of_kernel, g, stream));
+    if (!epilogue.sums.data) return {};
+    return add_partial_moments("test", sums.data(), of_kernel.moments, parts, scratch.workspace(), stream);
+  }
+  bool fits(const Kernel& kernel) {
+    if (!kernel.wgmma) return true;
+    ConvGeometry g;
+    EXPECT_TRUE(ok(check_conv2d_shapes({"test", "x", "y", "filter"}, x_view<const float>(c, nullptr),
+                                       y_view<const float>(c, nullptr), filter_view<const float>(c, nullptr),
+                                       c.options, &g)));
+    return wgmma_conv_fits(ConvOperation::forward, dtype_of<T>, g, x.data(), filter.data());
+  }
+};
+
+// The sums of y, which has `channels`, and of its squares. The differences of 32 values from one of them are
+// added in float: their magnitudes bound the error.
+template <class T>
+void expect_sums(const std::vector<double>& sums, const std::vector<T>& y, int64_t channels) {
+  std::vector<double> expected(sums.size()), magnitude(sums.size()), largest(sums.size());
+  for (size_t i = 0; i < y.size(); ++i) {
+    const double value = static_cast<float>(y[i]);
+    const size_t c = i % static_cast<size_t>(channels), square = c + static_cast<size_t>(channels);
+    expected[c] += value, magnitude[c] += std::abs(value);
+    expected[square] += value * value, magnitude[square] += value * value;
+    largest[c] = std::max(largest[c], std::abs(value)),
+    largest[square] = std::max(largest[square], value * value);
+  }
+  const double rows = static_cast<double>(y.size()) / static_cast<double>(channels);
+  for (size_t i = 0; i < sums.size(); ++i)
+    ASSERT_NEAR(sums[i], expected[i], 0x1p-21 * (magnitude[i] + rows * largest[i])) << "sum " << i;
+}
+
+template <class T>
+void check(const ConvCase& conv, int64_t offset, bool residual, bool relu, bool in_place,
+           const Kernel& kernel) {
+  std::ostringstream name;
+  PrintTo(conv, &name);
+  SCOPED_TRACE(concat(name.str(), ", ", name_of(dtype_of<T>), " ", name_of(conv.options.math), ", ", kernel,
+                      ", offset ", offset, residual ? ", residual" : "", relu ? ", ReLU" : "",
+                      in_place ? ", in place" : ""));
+  const Stream stream;
+  Operands<T> operands(conv, offset);
+  if (!operands.fits(kernel)) return;
+  ASSERT_TRUE(ok(operands.run(kernel, operands.epilogue(residual, relu, false), stream)));
+  const std::vector<T> without = operands.y.download();
+  const std::vector<double> expected = operands.expected(residual, relu);
+  EXPECT_TRUE(all_within(without, expected, [&](size_t i) {
+    return sizeof(T) == 2 ? 0x1p-8 * std::abs(expected[i]) : 0x1p-18;
+  }));
+
+  Conv2dEpilogueOf<T> epilogue = operands.epilogue(residual, relu, true);
+  if (residual && in_place) {
+    operands.y.upload(rounded<T>(operands.given_residual));
+    epilogue.residual = y_view<const T>(conv, operands.y.data());
+  }
+  ASSERT_TRUE(ok(operands.run(kernel, epilogue, stream)));
+  const std::vector<T> y = operands.y.download();
+  EXPECT_EQ(std::memcmp(y.data(), without.data(), y.size() * sizeof(T)), 0) << "with sums";
+  expect_sums(operands.sums.download(), y, conv.k);
+}
+
+template <class T, Math math>
+struct Arithmetic {
+  using Element = T;
+  static constexpr Math kMath = math;
+};
+
+template <class A>
+class ConvEpilogueTest : public testing::Test {
+ protected:
+  using T = typename A::Element;
+  void SetUp() override {
+    if (const Status supported = check_factor_type("", dtype_of<T>); !supported.ok())
+      GTEST_SKIP() << supported.message();
+    if (const Status supported = check_math("", A::kMath); !supported.ok())
+      GTEST_SKIP() << supported.message();
+  }
+};
+using Arithmetics = testing::Types<Arithmetic<float, Math::fp32>, Arithmetic<float, Math::tf32>,
+                                   Arithmetic<float, Math::tf32x3>, Arithmetic<__nv_bfloat16, Math::fp32>,
+                                   Arithmetic<__half, Math::fp32>>;
+TYPED_TEST_SUITE(ConvEpilogueTest, Arithmetics);
+
+// Shapes with tails of rows and columns, channels of every alignment, few channels, Winograd's algorithm (16
+// channels), a single pixel, and no image.
+TYPED_TEST(ConvEpilogueTest, ResidualAndSumsNarrow) {
+  using T = typename TypeParam::Element;
+  const ConvCase cases[] = {{2, 9, 7, 16, 32, 3, 3, {.pad_h = 1, .pad_w = 1}},
+                            {3, 8, 8, 8, 72, 3, 3, {.stride_h = 2, .stride_w = 2, .pad_h = 1, .pad_w = 1}},
+                            {5, 6, 6, 24, 33, 1, 1},
+                            {2, 5, 6, 1, 5, 3, 3},
+                            {1, 1, 1, 8, 4, 1, 1},
+                            {3, 20, 10, 5, 130, 2, 3, {.pad_w = 1}},
+                            {0, 4, 4, 8, 8, 3, 3}};
+  int turn = 0;
+  for (ConvCase c : cases) {
+    c.options.math = TypeParam::kMath;
+    for (const Kernel& kernel : kernels_for<T>(TypeParam::kMath)) {
+      ++turn;
+      check<T>(c, kernel.wgmma ? 0 : turn % 3, turn % 4 != 0, turn % 2 == 0, turn % 3 == 0, kernel);
+    }
+  }
+}
+
+// Sums over many pixels, more than a block of column_sums() adds.
+TYPED_TEST(ConvEpilogueTest, SumsOfManyPixelsNarrow) {
+  using T = typename TypeParam::Element;
+  for (const Kernel& kernel : kernels_for<T>(TypeParam::kMath)) {
+    ConvCase c = {20, 33, 30, 8, 16, 1, 1};
+    c.options.math = TypeParam::kMath;
+    check<T>(c, 0, false, true, false, kernel);
+  }
+}
+
+// The variance that follows from the sums does not suffer from a mean of 1000 standard deviations: the squares
+// of floats would lose it.
+TYPED_TEST(ConvEpilogueTest, VarianceBesideALargeMeanNarrow) {
+  using T = typename TypeParam::Element;
+  if (sizeof(T) == 2) GTEST_SKIP() << "such values of 16 bits have no variance";
+  for (const Kernel& kernel : kernels_for<T>(TypeParam::kMath)) {
+    SCOPED_TRACE(concat(kernel));
+    const Stream stream;
+    ConvCase c = {4, 16, 16, 8, 24, 1, 1};
+    c.options.math = TypeParam::kMath;
+    Operands<T> operands(c, 0, 1000.0f);
+    if (!operands.fits(kernel)) continue;
+    ASSERT_TRUE(ok(operands.run(kernel, operands.epilogue(false, false, true), stream)));
+    const std::vector<T> y = operands.y.download();
+    const std::vector<double> sums = operands.sums.download();
+    const double count = static_cast<double>(c.n * c.p() * c.q());
+    for (int64_t k = 0; k < c.k; ++k) {
+      double mean = 0, variance = 0;
+      for (size_t i = static_cast<size_t>(k); i < y.size(); i += static_cast<size_t>(c.k))
+        mean += static_cast<double>(static_cast<float>(y[i])) / count;
+      for (size_t i = static_cast<size_t>(k); i < y.size(); i += static_cast<size_t>(c.k))
+        variance += std::pow(static_cast<double>(static_cast<float>(y[i])) - mean, 2) / count;
+      const double got_mean = sums[static_cast<size_t>(k)] / count,
+                   got = sums[static_cast<size_t>(k + c.k)] / count - got_mean * got_mean;
+      ASSERT_NEAR(got, variance, 1e-4 * variance) << "channel " << k;
+    }
+  }
+}
+
+// An infinity or NaN in a channel makes its sums infinite or NaN, and no other's.
+TYPED_TEST(ConvEpilogueTest, InfinitiesReachTheirSumsNarrow) {
+  using T = typename TypeParam::Element;
+  for (const Kernel& kernel : kernels_for<T>(TypeParam::kMath))
+    for (const float value :
+         {std::numeric_limits<float>::infinity(), std::numeric_limits<float>::quiet_NaN()}) {
+      SCOPED_TRACE(concat(kernel, ", ", value));
+      const Stream stream;
+      ConvCase c = {1, 9, 9, 8, 16, 1, 1};
+      c.options.math = TypeParam::kMath;
+      Operands<T> operands(c, 0);
+      if (!operands.fits(kernel)) continue;
+      operands.given_residual[static_cast<size_t>(40 * c.k + 3)] = value;
+      operands.residual.upload(rounded<T>(operands.given_residual));
+      ASSERT_TRUE(ok(operands.run(kernel, operands.epilogue(true, false, true), stream)));
+      const std::vector<double> sums = operands.sums.download();
+      for (int64_t k = 0; k < c.k; ++k) {
+        EXPECT_EQ(std::isfinite(sums[static_cast<size_t>(k)]), k != 3) << k;
+        EXPECT_EQ(std::isfinite(sums[static_cast<size_t>(k + c.k)]), k != 3) << k;
+      }
+    }
+}
+
+// The kernels of tensor cores compute the sums: y is not read again.
+TEST(ConvEpilogueLaunches, OfTensorCoresAndOthers) {
+  using T = __nv_bfloat16;
+  if (const Status supported = check_factor_type("", dtype_of<T>); !supported.ok())
+    GTEST_SKIP() << supported.message();
+  const Stream stream;
+  Operands<T> by_tensor_cores({2, 8, 8, 16, 16, 3, 3}, 0), by_others({2, 8, 8, 1, 16, 3, 3}, 0);
+  const auto reads_y = [&](Operands<T>& operands) {
+    LaunchNames launches;
+    EXPECT_TRUE(ok(operands.run({}, operands.epilogue(false, false, true), stream)));
+    return std::ranges::count(launches.names, "batch_norm_sums");
+  };
+  EXPECT_EQ(reads_y(by_tensor_cores), 0);
+  EXPECT_EQ(reads_y(by_others), 1);
+}
+
+TEST(ConvEpilogueErrors, NameTheirCause) {
+  const Stream stream;
+  Operands<float> operands({2, 8, 8, 16, 16, 3, 3}, 0);
+  Conv2dEpilogue epilogue = operands.epilogue(true, false, true);
+  --epilogue.sums.size;
+  Status status = operands.run({}, epilogue, stream);
+  EXPECT_NE(status.message().find("sums has 31 elements, must be 2 * out_channels = 32"), std::string::npos)
+      << status.message();
+  epilogue = operands.epilogue(true, false, true);
+  --epilogue.residual.width;
+  status = operands.run({}, epilogue, stream);
+  EXPECT_NE(status.message().find("residual"), std::string::npos) << status.message();
+}
+
+}  // namespace
+}  // namespace rondo::test
