@@ -155,6 +155,13 @@ bool Graph::fuse_relu(Value value) {
   return nodes_[static_cast<size_t>(info.producer)].op->fuse_relu();
 }
 
+bool Graph::fuse_sums(Value value) {
+  const ValueInfo& info = values_[static_cast<size_t>(value.id)];
+  if (info.producer < 0 || info.producer + 1 != static_cast<int>(nodes_.size())) return false;
+  Node& node = nodes_.back();
+  return node.sums_next = node.op->fuse_sums();
+}
+
 // Backward runs from the last node to the first, so the last use writes first.
 Graph::Use Graph::first_writer(int value) const {
   value = resolved(value);

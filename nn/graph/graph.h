@@ -51,6 +51,7 @@ class Graph {
     std::vector<int> inputs;
     int output = -1;
     std::vector<int> parameters, states;
+    bool sums_next = false;  // forward computes the sums of the next node (fuse_sums())
   };
   // Input number `input` of node `node`.
   struct Use {
@@ -102,6 +103,10 @@ class Graph {
   // Fuses a ReLU into the operation that computes `value`. Returns false if that operation cannot fuse it or
   // if `value` already has uses.
   bool fuse_relu(Value value);
+  // Makes the operation that computes `value` also compute, in training, the forward_sums() of the operation
+  // that is added next, which must not compute them. Returns false if that operation cannot, or if it is not
+  // the last one: all operations write their sums to the same memory.
+  bool fuse_sums(Value value);
   void set_output(Value value) { output_ = resolved(value.id), output_shape_ = value.shape; }
 
   // ---- For running the network ----

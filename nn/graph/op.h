@@ -19,18 +19,19 @@ struct OpContext {
   bool training = false;
   // forward: run again for backward. States and sums already hold this batch's values.
   bool recompute = false;
-  uint64_t seed = 0;  // of the random numbers in training
+  uint64_t seed = 0;              // of the random numbers in training
   const int64_t* step = nullptr;  // step counter, in device memory
   std::span<const ConstTensor> inputs;
-  Tensor output;                                // forward: to write; backward: what forward wrote
-  Tensor output_gradient;                       // backward: to read; may be overwritten after that
-  std::span<const Tensor> input_gradients;      // backward: to write; null data if not needed
-  std::span<float* const> parameters;           // in the order in which they were declared
+  Tensor output;                            // forward: to write; backward: what forward wrote
+  Tensor output_gradient;                   // backward: to read; may be overwritten after that
+  std::span<const Tensor> input_gradients;  // backward: to write; null data if not needed
+  std::span<float* const> parameters;       // in the order in which they were declared
   // The parameters as bfloat16, if activations are; otherwise empty. For products.
   std::span<const __nv_bfloat16* const> rounded_parameters;
   std::span<float* const> parameter_gradients;  // backward: to write; sums over this replica's samples
   std::span<float* const> states;               // running statistics: kept between steps, not trained
   std::span<double* const> sums;                // shared between replicas (Op::shared_sums())
+  double* output_sums = nullptr;                // forward: to write, if not null (Op::fuse_sums())
   Workspace workspace;
   cudaStream_t stream = nullptr;
 
@@ -78,6 +79,10 @@ class Op {
   // Fuses a following ReLU into the operation. Must be called before its output is used. Returns false if
   // unsupported.
   virtual bool fuse_relu() { return false; }
+
+  // Makes forward compute the sums that batch_norm_sums() computes of its output, too, when a pass asks for
+  // them by OpContext::output_sums. Returns false if unsupported.
+  virtual bool fuse_sums() { return false; }
 };
 
 }  // namespace rondo::nn

@@ -120,6 +120,8 @@ class PassRunner {
     context.step = replica.step_.data();
     context.workspace = {replica.workspace_.data(), replica.workspace_.bytes()};
     context.stream = replica.stream_;
+    if (node.sums_next && pass_.training && step.entry.kind == Kind::forward)
+      context.output_sums = replica.sums_.data();
     call.bind(node, step, tensors_of(replica));
   }
 

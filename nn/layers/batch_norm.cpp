@@ -8,7 +8,9 @@ namespace {
 
 class BatchNormOp : public Op {
  public:
-  BatchNormOp(Shape shape, BatchNorm2d::Options options) : shape_(shape), options_(options) {}
+  // `sums_are_given`: forward's sums are computed by the operation before.
+  BatchNormOp(Shape shape, BatchNorm2d::Options options, bool sums_are_given)
+      : shape_(shape), options_(options), sums_are_given_(sums_are_given) {}
 
   std::string description() const override { return concat("batch norm", relu_ ? ", ReLU" : ""); }
   double flops() const override { return 6.0 * static_cast<double>(shape_.size()); }
@@ -20,6 +22,7 @@ class BatchNormOp : public Op {
   int64_t shared_sums() const override { return 2 * shape_.channels; }
 
   Status forward_sums(const OpContext& context) const override {
+    if (sums_are_given_) return {};
     return with_element_type(context.output.type, [&]<class T>(T) {
       return batch_norm_sums(sums(context, 0), context.inputs[0].pixels<T>(), context.workspace,
                              context.stream);
@@ -84,7 +87,7 @@ class BatchNormOp : public Op {
 
   Shape shape_;
   BatchNorm2d::Options options_;
-  bool relu_ = false;
+  bool sums_are_given_, relu_ = false;
 };
 
 }  // namespace
@@ -101,7 +104,9 @@ Value BatchNorm2d::build(Graph& graph, Value x) const {
                                    graph.state("running_var", channels, Init::ones()),
                                    graph.non_persistent_buffer("batch_mean", channels),
                                    graph.non_persistent_buffer("batch_inv_std", channels)};
-  return graph.add(std::make_unique<BatchNormOp>(x.shape, options_), {x}, x.shape, parameters, states);
+  const bool sums_are_given = graph.fuse_sums(x);
+  return graph.add(std::make_unique<BatchNormOp>(x.shape, options_, sums_are_given), {x}, x.shape, parameters,
+                   states);
 }
 
 }  // namespace rondo::nn

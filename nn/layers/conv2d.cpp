@@ -28,13 +28,15 @@ class ConvOp : public Op {
   }
   Saves saves() const override { return {.inputs = true, .output = relu_}; }
   bool fuse_relu() override { return relu_ = true; }
+  bool fuse_sums() override { return sums_ = true; }
 
   int64_t workspace_bytes(int64_t batch) const override {
     const ImageView<const float> x = {nullptr, batch, in_.height, in_.width, in_.channels};
     const Conv2dWorkspaceBytes of_conv =
         conv2d_workspace_bytes(x, filter(static_cast<const float*>(nullptr)), options_, type_);
     const int64_t of_bias = bias_gradient_workspace_bytes(batch * out_.height * out_.width, out_.channels);
-    return std::max({of_conv.forward, of_conv.data_gradient, of_conv.filter_gradient, bias_ ? of_bias : 0});
+    return std::max({sums_ ? of_conv.forward_sums : of_conv.forward, of_conv.data_gradient,
+                     of_conv.filter_gradient, bias_ ? of_bias : 0});
   }
 
   Status forward(const OpContext& context) const override {
@@ -48,8 +50,9 @@ class ConvOp : public Op {
   // T: the type of the activations.
   template <class T>
   Status forward_in(const OpContext& context) const {
-    Conv2dEpilogue epilogue{.relu = relu_};
+    Conv2dEpilogueOf<T> epilogue{.relu = relu_};
     if (bias_) epilogue.bias = {context.parameters[1], out_.channels};
+    if (context.output_sums) epilogue.sums = {context.output_sums, 2 * out_.channels};
     return conv2d_forward(context.output.image<T>(), context.inputs[0].image<T>(),
                           filter(context.weight<T>(0)), options_, epilogue, context.workspace,
                           context.stream);
@@ -61,8 +64,7 @@ class ConvOp : public Op {
     const VectorView<T> elements = context.output_gradient.elements<T>();
     const ImageView<const T> dy = context.output_gradient.image<T>();
     if (relu_)
-      RONDO_RETURN_IF_ERROR(
-          relu_backward(elements, elements, context.output.elements<T>(), context.stream));
+      RONDO_RETURN_IF_ERROR(relu_backward(elements, elements, context.output.elements<T>(), context.stream));
     RONDO_RETURN_IF_ERROR(conv2d_filter_gradient(filter(context.parameter_gradients[0]), dy,
                                                  context.inputs[0].image<T>(), options_, context.workspace,
                                                  context.stream));
@@ -83,15 +85,15 @@ class ConvOp : public Op {
   Shape in_, out_;
   Size2d filter_;
   rondo::Conv2dOptions options_;
-  bool bias_, relu_ = false;
+  bool bias_, relu_ = false, sums_ = false;
   DType type_;  // of the activations
 };
 
 }  // namespace
 
 Value Conv2d::build(Graph& graph, Value x) const {
-  const rondo::Conv2dOptions options = {options_.stride.height, options_.stride.width,
-                                        options_.padding.height, options_.padding.width,
+  const rondo::Conv2dOptions options = {options_.stride.height,   options_.stride.width,
+                                        options_.padding.height,  options_.padding.width,
                                         ConvAlgorithm::automatic, options_.math.value_or(graph.math())};
   if (x.type != DType::float32 && options.math != Math::fp32)
     throw Error(bad_argument("Conv2d: the math is ", name_of(options.math),
@@ -124,8 +126,7 @@ Value Conv2d::build(Graph& graph, Value x) const {
                       options_.weights.weights(fans))};
   if (options_.bias)
     parameters.push_back(graph.parameter("bias", {out_channels_}, options_.weights.biases(fans)));
-  return graph.add(std::make_unique<ConvOp>(x.shape, out, filter_, options, options_.bias, x.type),
-                   {x}, out,
+  return graph.add(std::make_unique<ConvOp>(x.shape, out, filter_, options, options_.bias, x.type), {x}, out,
                    parameters);
 }
 

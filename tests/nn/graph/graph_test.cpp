@@ -1,13 +1,16 @@
 // Networks as graphs: evaluation, dropout, fused ReLUs, names and errors.
 #include <gtest/gtest.h>
 
+#include <rondo/kernels/core/math_mode.h>
 #include <rondo/kernels/data/batch.h>
+#include <rondo/tests/kernels/launch_names.h>
 #include <rondo/tests/nn/train/model_fixture.h>
 #include <rondo/tests/nn/models/small_networks.h>
 #include <rondo/tests/support/compare.h>
 #include <rondo/tests/support/inputs.h>
 #include <rondo/tests/support/status_checks.h>
 
+#include <algorithm>
 #include <limits>
 
 namespace rondo::nn {
@@ -60,6 +63,59 @@ TEST(Graph, ReluIsFusedWhereItCanBe) {
   for (const Graph::Node& node : fused.nodes()) EXPECT_NE(node.op->description(), "ReLU");
   const Graph alone = make_graph(Sequential{MaxPool2d(2), ReLU()}, kSmallInput);
   EXPECT_EQ(alone.nodes().back().op->description(), "ReLU") << "a maximum has no place for it";
+}
+
+// A convolution computes the sums of a batch norm that follows directly, also with a ReLU in between.
+TEST(Graph, SumsOfBatchNormAreFusedWhereTheyCanBe) {
+  const auto fused = [](const AnyModule& network) {
+    return make_graph(network, kSmallInput).nodes()[0].sums_next;
+  };
+  EXPECT_TRUE(fused(Sequential{Conv2d(8, 3), BatchNorm2d()}));
+  EXPECT_TRUE(fused(Sequential{Conv2d(8, 3), ReLU(), BatchNorm2d()}));
+  EXPECT_FALSE(fused(Sequential{Conv2d(8, 3), AvgPool2d(2), BatchNorm2d()}));
+  EXPECT_FALSE(fused(Sequential{AvgPool2d(2), BatchNorm2d()}));
+  EXPECT_FALSE(fused(Sequential{Conv2d(8, 3), ReLU()}));
+}
+
+// Of images with enough channels for tensor cores, whose kernel adds them while it has its results.
+TEST(Graph, FusedSumsAreThoseOfTheOutput) {
+  SKIP_IF_REFUSED(check_math("math", Math::tf32));
+  constexpr Shape kInput = {9, 10, 8};
+  constexpr int64_t kBatch = 5;
+  ModelFixture fixture(Sequential{Conv2d(12, 3), BatchNorm2d({.momentum = 1})}, kInput, {0}, kBatch, trained,
+                       Math::tf32);
+  Replica& replica = fixture.replicas[0];
+  fixture.upload(normal_values(kBatch * kInput.size(), 1));
+  std::vector<float> y;
+  {
+    test::LaunchNames launches;
+    forward(fixture.replicas, kTraining, [&](int node) {
+      if (node == 0) y = fixture.get(replica, replica.output_of(0).elements<float>());
+    });
+    EXPECT_EQ(std::ranges::count(launches.names, "conv2d_sums"), 1);
+    EXPECT_EQ(std::ranges::count(launches.names, "batch_norm_sums"), 0);
+  }
+  const std::vector<float> states = fixture.get(replica, replica.states());
+  const auto state = [&](const std::string& name, int64_t channel) {
+    for (const Parameter& s : fixture.graph.states())
+      if (s.name.ends_with(name)) return static_cast<double>(states[static_cast<size_t>(s.offset + channel)]);
+    ADD_FAILURE() << "there is no " << name;
+    return 0.0;
+  };
+  for (int64_t c = 0; c < 12; ++c) {
+    double sum = 0, squares = 0;
+    const double count = static_cast<double>(y.size()) / 12;
+    for (size_t i = static_cast<size_t>(c); i < y.size(); i += 12) {
+      sum += static_cast<double>(y[i]);
+      squares += static_cast<double>(y[i]) * static_cast<double>(y[i]);
+    }
+    const double mean = sum / count, variance = (squares - count * mean * mean) / (count - 1);
+    EXPECT_NEAR(state("running_mean", c), mean, 1e-6);
+    EXPECT_NEAR(state("running_var", c), variance, 1e-5 * variance);
+  }
+  test::LaunchNames launches;
+  forward(fixture.replicas, {});
+  EXPECT_EQ(std::ranges::count(launches.names, "conv2d_sums"), 0) << "evaluation";
 }
 
 TEST(Graph, NamesShapesAndCounts) {
