@@ -67,9 +67,10 @@ struct Conv2dEpilogueOf {
   VectorView<const float> bias{};  // one value per output channel; none if data is null
   bool relu = false;
   ImageView<const T> residual{};  // added before the ReLU, of the shape of y; none if data is null
-  // 2 * out_channels values, none if data is null. For each channel, the sum of the stored values of y, and
-  // after those of all channels the sums of their squares: what batch_norm_sums() (norm/batch_norm.h) computes
-  // from y. Kernels of tensor cores add them while y is in registers; after others, a kernel reads y again.
+  // 2 * out_channels values, none if data is null. For each channel, the sum of the stored values of y; after
+  // those of all channels, the sums of their squares. These are what batch_norm_sums() (norm/batch_norm.h)
+  // computes of y. Kernels of tensor cores add them while y is in registers; after others, a kernel reads y
+  // again.
   //
   // Tensor cores: sums of differences from a value of y, of up to 32 pixels, are floats; the rest is double.
   // Their rounding depends on the kernel, and so on the device. A channel with an infinity, or with

@@ -60,6 +60,23 @@ void check_options(OptimizerCheck& check, const AdamOptions& options) {
   check.optional_input_value("found_inf", options.found_inf);
 }
 
+template <class Gradient, class Rounded>
+Status launch_adam(VectorView<float> parameters, VectorView<Rounded> rounded, VectorView<float> first,
+                   VectorView<float> second, VectorView<const Gradient> gradient, const AdamState* state,
+                   const AdamOptions& options, cudaStream_t stream) {
+  constexpr const char* kName = "adam_update";
+  OptimizerCheck check(kName, parameters);
+  check.state("first", first);
+  check.state("second", second);
+  check.gradient(gradient);
+  if constexpr (!std::is_same_v<Rounded, NoCopy>) check.rounded(rounded);
+  check.input_value("state", state);
+  check_options(check, options);
+  RONDO_RETURN_IF_ERROR(check.status());
+  return update(kName, Adam{options, state}, parameters.size, parameters.data, gradient.data, rounded.data,
+                stream, first.data, second.data);
+}
+
 }  // namespace
 
 Status adam_begin_step(AdamState* state, const float* learning_rate, const AdamOptions& options,
@@ -77,16 +94,20 @@ Status adam_begin_step(AdamState* state, const float* learning_rate, const AdamO
 Status adam_update(VectorView<float> parameters, VectorView<float> first, VectorView<float> second,
                    VectorView<const float> gradient, const AdamState* state, const AdamOptions& options,
                    cudaStream_t stream) {
-  constexpr const char* kName = "adam_update";
-  OptimizerCheck check(kName, parameters);
-  check.state("first", first);
-  check.state("second", second);
-  check.gradient(gradient);
-  check.input_value("state", state);
-  check_options(check, options);
-  RONDO_RETURN_IF_ERROR(check.status());
-  return update(kName, Adam{options, state}, parameters.size, parameters.data, gradient.data, stream,
-                first.data, second.data);
+  return launch_adam(parameters, VectorView<NoCopy>{}, first, second, gradient, state, options, stream);
 }
+
+#define RONDO_ADAM_UPDATE(T)                                                                             \
+  Status adam_update(VectorView<float> parameters, VectorView<T> rounded, VectorView<float> first,       \
+                     VectorView<float> second, VectorView<const float> gradient, const AdamState* state, \
+                     const AdamOptions& options, cudaStream_t stream) {                                  \
+    return launch_adam(parameters, rounded, first, second, gradient, state, options, stream);            \
+  }                                                                                                      \
+  Status adam_update(VectorView<float> parameters, VectorView<T> rounded, VectorView<float> first,       \
+                     VectorView<float> second, VectorView<const T> gradient, const AdamState* state,     \
+                     const AdamOptions& options, cudaStream_t stream) {                                  \
+    return launch_adam(parameters, rounded, first, second, gradient, state, options, stream);            \
+  }
+RONDO_FOR_NARROW_TYPES(RONDO_ADAM_UPDATE)
 
 }  // namespace rondo

@@ -20,9 +20,16 @@ class OptimizerCheck : public ArgumentCheck {
     output(name, view);
     same_size(name, view, "parameters", parameters_);
   }
-  void gradient(const VectorView<const float>& view) {
+  template <class T>
+  void gradient(const VectorView<const T>& view) {
     input("gradient", view);
     same_size("gradient", view, "parameters", parameters_);
+  }
+
+  template <class T>
+  void rounded(const VectorView<T>& view) {
+    optional_output("rounded", view);
+    if (view.data) same_size("rounded", view, "parameters", parameters_);
   }
 
   // All three reject NaN.

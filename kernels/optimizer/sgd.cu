@@ -31,15 +31,16 @@ struct Sgd {
   }
 };
 
-}  // namespace
-
-Status sgd_update(VectorView<float> parameters, VectorView<float> velocity, VectorView<const float> gradient,
-                  const float* learning_rate, const SgdOptions& options, cudaStream_t stream) {
+template <class Gradient, class Rounded>
+Status launch_sgd(VectorView<float> parameters, VectorView<Rounded> rounded, VectorView<float> velocity,
+                  VectorView<const Gradient> gradient, const float* learning_rate, const SgdOptions& options,
+                  cudaStream_t stream) {
   constexpr const char* kName = "sgd_update";
   const bool plain = options.momentum == 0 && velocity.size == 0;
   OptimizerCheck check(kName, parameters);
   if (!plain) check.state("velocity", velocity);
   check.gradient(gradient);
+  if constexpr (!std::is_same_v<Rounded, NoCopy>) check.rounded(rounded);
   check.input_value("learning_rate", learning_rate);
   check.optional_input_value("found_inf", options.found_inf);
   check.decay_rate("momentum", options.momentum);
@@ -47,8 +48,30 @@ Status sgd_update(VectorView<float> parameters, VectorView<float> velocity, Vect
   check.finite("scale", options.scale);
   RONDO_RETURN_IF_ERROR(check.status());
   const Sgd rule = {options, learning_rate};
-  if (plain) return update(kName, rule, parameters.size, parameters.data, gradient.data, stream);
-  return update(kName, rule, parameters.size, parameters.data, gradient.data, stream, velocity.data);
+  if (plain)
+    return update(kName, rule, parameters.size, parameters.data, gradient.data, rounded.data, stream);
+  return update(kName, rule, parameters.size, parameters.data, gradient.data, rounded.data, stream,
+                velocity.data);
 }
+
+}  // namespace
+
+Status sgd_update(VectorView<float> parameters, VectorView<float> velocity, VectorView<const float> gradient,
+                  const float* learning_rate, const SgdOptions& options, cudaStream_t stream) {
+  return launch_sgd(parameters, VectorView<NoCopy>{}, velocity, gradient, learning_rate, options, stream);
+}
+
+#define RONDO_SGD_UPDATE(T)                                                                                  \
+  Status sgd_update(VectorView<float> parameters, VectorView<T> rounded, VectorView<float> velocity,         \
+                    VectorView<const float> gradient, const float* learning_rate, const SgdOptions& options, \
+                    cudaStream_t stream) {                                                                   \
+    return launch_sgd(parameters, rounded, velocity, gradient, learning_rate, options, stream);              \
+  }                                                                                                          \
+  Status sgd_update(VectorView<float> parameters, VectorView<T> rounded, VectorView<float> velocity,         \
+                    VectorView<const T> gradient, const float* learning_rate, const SgdOptions& options,     \
+                    cudaStream_t stream) {                                                                   \
+    return launch_sgd(parameters, rounded, velocity, gradient, learning_rate, options, stream);              \
+  }
+RONDO_FOR_NARROW_TYPES(RONDO_SGD_UPDATE)
 
 }  // namespace rondo

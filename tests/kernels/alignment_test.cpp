@@ -179,6 +179,16 @@ void add_flat_operations(std::vector<Operation>& all) {
                      return sgd_update({p, kSize}, {v, v ? kSize : 0}, {g, kSize}, o.aligned(0.1f),
                                             {0.5f, v ? 0.9f : 0, 0.01f}, o.stream());
                    }});
+  all.push_back({"sgd_update_bfloat16", [](Operands& o) {
+                   float* p = o.in_out(kSize);
+                   auto* const copy = o.out<__nv_bfloat16>(kSize);
+                   float* v = o.in_out(kSize);
+                   const std::vector<float> g = exact_values(kSize, 5);
+                   auto* const gradient = o.in(std::vector<__nv_bfloat16>(g.begin(), g.end()));
+                   return sgd_update({p, kSize}, VectorView<__nv_bfloat16>{copy, kSize}, {v, kSize},
+                                     VectorView<const __nv_bfloat16>{gradient, kSize}, o.aligned(0.1f),
+                                     {0.5f, 0.9f, 0.01f}, o.stream());
+                 }});
   all.push_back({"adam_update", [](Operands& o) {
                    float *p = o.in_out(kSize), *m = o.in_out(kSize),
                          *v = o.in_out(positive(exact_values(kSize, 9))), *g = o.in(kSize);

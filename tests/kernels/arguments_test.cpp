@@ -434,6 +434,31 @@ std::vector<Operation> optimizers() {
            }}};
 }
 
+// With a gradient and a copy of T.
+template <class T>
+std::vector<Operation> narrow_optimizers() {
+  return {{typed<T>("sgd_update"),
+           [](Arguments& a, cudaStream_t stream) {
+             const int64_t size = a.size("size", 9);
+             const auto parameters = a.output("parameters", VectorView<float>{nullptr, size});
+             const auto copy = a.output("rounded", VectorView<T>{nullptr, size});
+             const auto velocity = a.output("velocity", VectorView<float>{nullptr, size});
+             const auto gradient = a.input("gradient", VectorView<const T>{nullptr, size});
+             const auto* rate = a.input_value<float>("learning_rate");
+             return sgd_update(parameters, copy, velocity, gradient, rate, {.momentum = 0.9f}, stream);
+           }},
+          {typed<T>("adam_update"), [](Arguments& a, cudaStream_t stream) {
+             const int64_t size = a.size("size", 9);
+             const auto each = VectorView<float>{nullptr, size};
+             const auto parameters = a.output("parameters", each);
+             const auto copy = a.output("rounded", VectorView<T>{nullptr, size});
+             const auto first = a.output("first", each), second = a.output("second", each);
+             const auto gradient = a.input("gradient", VectorView<const T>{nullptr, size});
+             const auto* state = a.input_value<AdamState>("state");
+             return adam_update(parameters, copy, first, second, gradient, state, {}, stream);
+           }}};
+}
+
 template <class T>
 std::vector<Operation> gathers() {
   return {{typed<T>("gather_batch"), [](Arguments& a, cudaStream_t stream) {
@@ -506,6 +531,7 @@ std::vector<Operation> all_operations() {
   std::vector<Operation> all;
   for (const std::vector<Operation>& some :
        {gemms(), tensor_gemms(), convolutions(), norms(), casts<__nv_bfloat16>(), casts<__half>(),
+        narrow_optimizers<__nv_bfloat16>(), narrow_optimizers<__half>(),
         random_operations(), optimizers(), data_operations(), comparisons()})
     all.insert(all.end(), some.begin(), some.end());
   add_operations_of<float>(all);

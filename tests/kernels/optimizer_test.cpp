@@ -6,9 +6,11 @@
 #include <rondo/tests/support/compare.h>
 #include <rondo/tests/support/guarded_buffer.h>
 #include <rondo/tests/support/inputs.h>
+#include <rondo/tests/support/narrow.h>
 #include <rondo/tests/support/status_checks.h>
 
 #include <cmath>
+#include <tuple>
 
 namespace rondo::test {
 namespace {
@@ -296,6 +298,105 @@ TEST(Adam, BadArguments) {
   options = {};
   options.scale = INFINITY;
   EXPECT_TRUE(refused(update(b.view(), c.view(), d.view(), state.data(), options), "scale is inf"));
+}
+
+// With a gradient of T, and with a copy of the parameters in T: the bits of the float32 update with the same
+// gradient, and the parameters rounded. The operands of T may begin elsewhere than the floats.
+template <class T>
+class NarrowOptimizer : public testing::Test {
+ protected:
+  struct Optimizer {
+    GuardedBuffer<float> parameters, first, second;
+    GuardedBuffer<T> copy;
+
+    Optimizer(const std::vector<float>& values, int64_t offset, int64_t narrow_offset)
+        : parameters(values, offset),
+          first(std::vector<float>(values.size(), 0), offset),
+          second(std::vector<float>(values.size(), 0), offset),
+          copy(rounded<T>(std::vector<float>(values.size(), 7)), narrow_offset) {}
+    std::vector<std::vector<float>> state() const {
+      return {parameters.download(), first.download(), second.download()};
+    }
+  };
+
+  // plain(optimizer, gradient) and mixed(optimizer, copy, gradient) make a step.
+  template <class Plain, class Mixed>
+  void check(const Plain& plain, const Mixed& mixed) {
+    for (const auto& [size, offset, narrow_offset] :
+         {std::tuple<int64_t, int64_t, int64_t>{0, 0, 0}, {1, 1, 3}, {1001, 0, 0}, {4099, 3, 7}, {3000, 1, 2}}) {
+      SCOPED_TRACE(concat(size, ", offsets ", offset, " and ", narrow_offset));
+      const std::vector<float> p = normal_values(size, 1), g = representable<T>(size, 2);
+      const GuardedBuffer<float> wide(g, offset);
+      const GuardedBuffer<T> narrow(rounded<T>(g), narrow_offset);
+      Optimizer expected(p, offset, narrow_offset), with_copy(p, offset, narrow_offset),
+          without(p, offset, narrow_offset), wide_gradient(p, offset, narrow_offset);
+      const VectorView<const float> from_wide = {wide.data(), size};
+      const VectorView<const T> from_narrow = {narrow.data(), size};
+      for (int step = 0; step < 2; ++step) {
+        ASSERT_TRUE(ok(plain(expected, from_wide)));
+        ASSERT_TRUE(ok(mixed(with_copy, with_copy.copy.view(), from_narrow)));
+        ASSERT_TRUE(ok(mixed(without, VectorView<T>{}, from_narrow)));
+        ASSERT_TRUE(ok(mixed(wide_gradient, wide_gradient.copy.view(), from_wide)));
+      }
+      const std::vector<std::vector<float>> want = expected.state();
+      for (Optimizer* optimizer : {&with_copy, &without, &wide_gradient})
+        for (size_t i = 0; i < want.size(); ++i)
+          EXPECT_TRUE(all_equal_bits(optimizer->state()[i], want[i])) << "array " << i;
+      EXPECT_TRUE(all_equal_bits(with_copy.copy.download(), rounded<T>(want[0])));
+      EXPECT_TRUE(all_equal_bits(wide_gradient.copy.download(), rounded<T>(want[0])));
+      EXPECT_TRUE(all_equal_bits(without.copy.download(), rounded<T>(std::vector<float>(p.size(), 7))));
+    }
+  }
+
+  const Stream stream_;
+  GuardedBuffer<float> rate_ = GuardedBuffer<float>(std::vector<float>{0.1f});
+};
+using NarrowTypes = testing::Types<__nv_bfloat16, __half>;
+TYPED_TEST_SUITE(NarrowOptimizer, NarrowTypes);
+
+TYPED_TEST(NarrowOptimizer, Sgd) {
+  for (const float momentum : {0.0f, 0.9f}) {
+    SCOPED_TRACE(momentum);
+    const SgdOptions options = {0.5f, momentum, 0.01f, true};
+    const auto velocity = [&](auto& o) { return momentum > 0 ? o.first.view() : VectorView<float>{}; };
+    this->check(
+        [&](auto& o, auto gradient) {
+          return sgd_update(o.parameters.view(), velocity(o), gradient, this->rate_.data(), options, this->stream_);
+        },
+        [&](auto& o, auto copy, auto gradient) {
+          return sgd_update(o.parameters.view(), copy, velocity(o), gradient, this->rate_.data(), options,
+                            this->stream_);
+        });
+  }
+}
+
+TYPED_TEST(NarrowOptimizer, Adam) {
+  GuardedBuffer<AdamState> state(std::vector<AdamState>(1));
+  const AdamOptions options = {.weight_decay = 0.01f, .decoupled = true};
+  ASSERT_TRUE(ok(adam_begin_step(state.data(), this->rate_.data(), options, this->stream_)));
+  this->check(
+      [&](auto& o, auto gradient) {
+        return adam_update(o.parameters.view(), o.first.view(), o.second.view(), gradient, state.data(), options,
+                           this->stream_);
+      },
+      [&](auto& o, auto copy, auto gradient) {
+        return adam_update(o.parameters.view(), copy, o.first.view(), o.second.view(), gradient, state.data(),
+                           options, this->stream_);
+      });
+}
+
+// A step that found_inf skips leaves the copy as it is.
+TYPED_TEST(NarrowOptimizer, FoundInfLeavesTheCopy) {
+  using T = TypeParam;
+  const std::vector<float> p = normal_values(100, 1), g = representable<T>(100, 2);
+  const GuardedBuffer<T> gradient(rounded<T>(g));
+  const GuardedBuffer<unsigned long long> found_inf(std::vector<unsigned long long>{3});
+  GuardedBuffer<float> parameters(p);
+  GuardedBuffer<T> copy(rounded<T>(g));
+  ASSERT_TRUE(ok(sgd_update(parameters.view(), copy.view(), {}, VectorView<const T>{gradient.data(), 100},
+                            this->rate_.data(), {.found_inf = found_inf.data()}, this->stream_)));
+  EXPECT_TRUE(all_equal_bits(parameters.download(), p));
+  EXPECT_TRUE(all_equal_bits(copy.download(), rounded<T>(g)));
 }
 
 }  // namespace

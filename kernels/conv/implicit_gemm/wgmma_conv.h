@@ -38,8 +38,8 @@ int64_t transposed_filter_bytes(const ConvGeometry& geometry);
 // Copies the filter KRSC to `to` as CRSK.
 Status transpose_filter(float* to, const float* filter, const ConvGeometry& geometry, cudaStream_t stream);
 
-// T: __nv_bfloat16, __half, or float for tf32. dx has an epilogue that does nothing. `from` is x for y, and dy for dx. For dx in tf32, `filter` is
-// the transposed copy.
+// T: __nv_bfloat16, __half, or float for tf32. `from` is x for y, and dy for dx. For dx in tf32, `filter` is
+// the transposed copy. dx has an empty epilogue.
 template <class T>
 Status launch_conv2d_wgmma(const char* name, Pass pass, WgmmaConvTile tile, T* to, const T* from,
                            const T* filter, const ConvEpilogue<T>& epilogue, const ConvGeometry& geometry,
