@@ -157,9 +157,9 @@ requires Tile::kTensor __device__ __forceinline__ void store_tile(Shared& shared
                  });
 }
 
-// The same where store() returns the values as it stored them. Calls end(row, column, moments) with the moments
-// of a column of the kMomentRows rows from `row` on, of those for which included(row) is true; a lane for each
-// column.
+// The same where store() returns the values as it stored them. Calls end(row, column, moments) with the
+// moments of a column of the kMomentRows rows from `row` on, of those for which included(row) is true; a lane
+// for each column.
 inline constexpr int kMomentRows = 32;  // for all tiles, so that the sums do not depend on the tile
 template <class Tile, class Shared, class Store, class Included, class End>
 requires Tile::kTensor __device__ __forceinline__ void store_tile_and_moments(Shared& shared,

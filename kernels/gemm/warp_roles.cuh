@@ -139,8 +139,9 @@ __device__ __forceinline__ void store_tile(RolesShared<Tile>& shared, const Wgmm
   }
 }
 
-// The same where store() returns the values as it stored them. Calls end(row, column, moments) with the moments
-// of a column of the 16 rows from `row` on, of those for which included(row) is true; a lane for each column.
+// The same where store() returns the values as it stored them. Calls end(row, column, moments) with the
+// moments of a column of the 16 rows from `row` on, of those for which included(row) is true; a lane for each
+// column.
 template <class Tile, class Store, class Included, class End>
 __device__ __forceinline__ void store_tile_and_moments(RolesShared<Tile>& shared, const WgmmaSums<Tile>& sums,
                                                        int group, const Store& store,

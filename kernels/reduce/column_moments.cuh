@@ -1,8 +1,8 @@
 // Moments of a column: the mean of its values, and the sum of the squares of their differences from the mean.
 //
 // A kernel that has a part of a matrix in registers computes the moments of that part's columns. Then
-// add_partial_moments() (moments.h) combines the parts. Floats suffice within a part: differences from a value
-// of the column are small even where the mean is large, unlike the squares of the values.
+// add_partial_moments() (moments.h) combines the parts. Floats suffice within a part: differences from a
+// value of the column are small even where the mean is large, unlike the squares of the values.
 #pragma once
 
 #include <rondo/kernels/reduce/moments.h>

@@ -60,9 +60,9 @@ struct Replace {
 };
 
 // `summand` is a functor with the type Value, the numbers kSums, kRowThreads and kWidest (columns at once at
-// most), and channel<N>(col), which returns a `channel` for the N columns from `col` on. channel.add(sums, row) adds the values of a row to
-// Sums<Value, kSums, N>. `result` receives, for each block of rows, `cols` values of the first sum, then
-// `cols` of the second, and so on.
+// most), and channel<N>(col), which returns a `channel` for the N columns from `col` on. channel.add(sums,
+// row) adds the values of a row to Sums<Value, kSums, N>. `result` receives, for each block of rows, `cols`
+// values of the first sum, then `cols` of the second, and so on.
 template <int N, class Summand, class Finish>
 __global__ void __launch_bounds__(Summand::kRowThreads* kColsPerBlock / N)
     column_sums_kernel(typename Summand::Value* __restrict__ result, Summand summand, int64_t rows, int cols,

@@ -1,5 +1,5 @@
-// The epilogue of forward convolutions: the residual, and the sums that batch norm needs. With every kernel: of
-// few channels, of Winograd's algorithm, and the tiles of each arithmetic, by FMA, mma.sync and wgmma.
+// The epilogue of forward convolutions: the residual, and the sums that batch norm needs. With every kernel:
+// of few channels, of Winograd's algorithm, and the tiles of each arithmetic, by FMA, mma.sync and wgmma.
 #include <gtest/gtest.h>
 
 #include <rondo/kernels/conv/conv2d.h>
@@ -225,8 +225,8 @@ TYPED_TEST(ConvEpilogueTest, SumsOfManyPixelsNarrow) {
   }
 }
 
-// The variance that follows from the sums does not suffer from a mean of 1000 standard deviations: the squares
-// of floats would lose it.
+// The variance that follows from the sums does not suffer from a mean of 1000 standard deviations: the
+// squares of floats would lose it.
 TYPED_TEST(ConvEpilogueTest, VarianceBesideALargeMeanNarrow) {
   using T = typename TypeParam::Element;
   if (sizeof(T) == 2) GTEST_SKIP() << "such values of 16 bits have no variance";

@@ -110,7 +110,7 @@ TEST(Sgd, FoundInfSkipsTheStep) {
       GuardedBuffer<float> parameters(p), velocity(v);
       const SgdOptions options = {0.5f, with_velocity ? 0.9f : 0, 0.01f, false, options_guard};
       EXPECT_TRUE(ok(sgd_update(parameters.view(), with_velocity ? velocity.view() : VectorView<float>{},
-                                     {gradient.data(), 1001}, rate.data(), options, stream)));
+                                {gradient.data(), 1001}, rate.data(), options, stream)));
       return std::pair(parameters.download(), velocity.download());
     };
     for (const unsigned long long bad : {0ull, 3ull, 1000ull, kAllFinite - 1}) {
@@ -322,8 +322,11 @@ class NarrowOptimizer : public testing::Test {
   // plain(optimizer, gradient) and mixed(optimizer, copy, gradient) make a step.
   template <class Plain, class Mixed>
   void check(const Plain& plain, const Mixed& mixed) {
-    for (const auto& [size, offset, narrow_offset] :
-         {std::tuple<int64_t, int64_t, int64_t>{0, 0, 0}, {1, 1, 3}, {1001, 0, 0}, {4099, 3, 7}, {3000, 1, 2}}) {
+    for (const auto& [size, offset, narrow_offset] : {std::tuple<int64_t, int64_t, int64_t>{0, 0, 0},
+                                                      {1, 1, 3},
+                                                      {1001, 0, 0},
+                                                      {4099, 3, 7},
+                                                      {3000, 1, 2}}) {
       SCOPED_TRACE(concat(size, ", offsets ", offset, " and ", narrow_offset));
       const std::vector<float> p = normal_values(size, 1), g = representable<T>(size, 2);
       const GuardedBuffer<float> wide(g, offset);
@@ -361,7 +364,8 @@ TYPED_TEST(NarrowOptimizer, Sgd) {
     const auto velocity = [&](auto& o) { return momentum > 0 ? o.first.view() : VectorView<float>{}; };
     this->check(
         [&](auto& o, auto gradient) {
-          return sgd_update(o.parameters.view(), velocity(o), gradient, this->rate_.data(), options, this->stream_);
+          return sgd_update(o.parameters.view(), velocity(o), gradient, this->rate_.data(), options,
+                            this->stream_);
         },
         [&](auto& o, auto copy, auto gradient) {
           return sgd_update(o.parameters.view(), copy, velocity(o), gradient, this->rate_.data(), options,
@@ -376,8 +380,8 @@ TYPED_TEST(NarrowOptimizer, Adam) {
   ASSERT_TRUE(ok(adam_begin_step(state.data(), this->rate_.data(), options, this->stream_)));
   this->check(
       [&](auto& o, auto gradient) {
-        return adam_update(o.parameters.view(), o.first.view(), o.second.view(), gradient, state.data(), options,
-                           this->stream_);
+        return adam_update(o.parameters.view(), o.first.view(), o.second.view(), gradient, state.data(),
+                           options, this->stream_);
       },
       [&](auto& o, auto copy, auto gradient) {
         return adam_update(o.parameters.view(), copy, o.first.view(), o.second.view(), gradient, state.data(),
