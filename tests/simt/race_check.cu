@@ -459,7 +459,7 @@ TEST_F(Global, UnwrittenGlobalMemory) {
   expect_silent([&] { launch(1, 64, 0, nullptr, look, fresh); });  // older than the check
   CUDA_OK(cudaFree(fresh));
   const auto on_fresh = [&](auto work) {
-    return [this, work] {
+    return [work] {
       int* const memory = allocate<int>(64);
       work(memory);
       CUDA_OK(cudaFree(memory));
