@@ -65,12 +65,12 @@ float add_products(float sum, const float* a, const float* b, int b_step) {
 
 namespace {
 
-// The same for N columns, where every value is a common one: an exponent for which fp32 represents the units.
-// Returns whether it was.
-template <int N>
-bool add_products(typename Columns<N>::Floats& sum, const float* a, const float* b) {
-  using Floats = typename Columns<N>::Floats;
-  using Ints = typename Columns<N>::Ints;
+using Floats = Columns<kProductWidth>::Floats;
+using Ints = Columns<kProductWidth>::Ints;
+
+// The same for kProductWidth columns, where every value is a common one: an exponent for which fp32 represents
+// the units. Returns -1 for the columns where one was not, whose sums have no meaning then; otherwise 0.
+inline Ints add_common_products(Floats& sum, const float* a, const float* b) {
   constexpr int32_t kMagnitude = 0x7FFFFFFF, kExponent = 0x7F800000;
   const auto bits = [](Floats x) { return std::bit_cast<Ints>(x); };
   Floats terms[kBlock + 1];
@@ -78,7 +78,7 @@ bool add_products(typename Columns<N>::Floats& sum, const float* a, const float*
   Ints largest = bits(sum) & kMagnitude;
   for (int k = 0; k < kBlock; ++k) {
     Floats row;
-    std::memcpy(&row, b + k * N, sizeof(row));
+    std::memcpy(&row, b + k * kProductWidth, sizeof(row));
     terms[k] = a[k] * row;
     const Ints magnitude = bits(terms[k]) & kMagnitude;
     largest = magnitude > largest ? magnitude : largest;
@@ -86,9 +86,6 @@ bool add_products(typename Columns<N>::Floats& sum, const float* a, const float*
   const Ints exponent = largest & kExponent;
   constexpr int32_t kLeast = (127 - 80) << 23;
   const Ints uncommon = (exponent == kExponent) | ((exponent < kLeast) & (largest != 0));
-  int32_t any = 0;
-  for (int j = 0; j < N; ++j) any |= uncommon[j];
-  if (any) return false;
   // 2^23 / 2^exponent, and 1 where all terms are 0
   constexpr int32_t kShift = kSignificand - 1;
   const Ints common = largest == 0 ? Ints{} + (127 << 23) : exponent;
@@ -100,18 +97,44 @@ bool add_products(typename Columns<N>::Floats& sum, const float* a, const float*
   const Ints too_large = (back < 0 ? -back : back) > (units < 0 ? -units : units);  // -1 where it is
   result = std::bit_cast<Floats>(bits(result) + too_large);
   sum = result * std::bit_cast<Floats>(common - (kShift << 23));
-  return true;
+  return uncommon;
+}
+
+bool any(const Ints& mask) {
+  int32_t bits = 0;
+  for (int j = 0; j < kProductWidth; ++j) bits |= mask[j];
+  return bits != 0;
 }
 
 }  // namespace
 
 void add_product_row(float* sums, const float* a, const float* b) {
-  typename Columns<kProductWidth>::Floats sum;
+  Floats sum;
   std::memcpy(&sum, sums, sizeof(sum));
-  if (add_products<kProductWidth>(sum, a, b)) {
+  if (!any(add_common_products(sum, a, b))) {
     std::memcpy(sums, &sum, sizeof(sum));
   } else {
     for (int j = 0; j < kProductWidth; ++j) sums[j] = add_products(sums[j], a, b + j, kProductWidth);
+  }
+}
+
+void add_product_rows(int rows, float* sums, const float* a, int a_step, const float* b, int b_step) {
+  constexpr int kAtOnce = 16;
+  for (int first = 0; first < rows; first += kAtOnce) {
+    const int count = rows - first < kAtOnce ? rows - first : kAtOnce;
+    float* const to = sums + first * kProductWidth;
+    Floats results[kAtOnce];
+    Ints uncommon{};
+    for (int i = 0; i < count; ++i) {
+      std::memcpy(&results[i], to + i * kProductWidth, sizeof(Floats));
+      uncommon |= add_common_products(results[i], a + (first + i) * a_step, b + (first + i) * b_step);
+    }
+    if (!any(uncommon)) {
+      std::memcpy(to, results, static_cast<size_t>(count) * sizeof(Floats));
+    } else {
+      for (int i = 0; i < count; ++i)
+        add_product_row(to + i * kProductWidth, a + (first + i) * a_step, b + (first + i) * b_step);
+    }
   }
 }
 
@@ -176,6 +199,83 @@ bool all_products_are_zero(const FragmentA<format>& a, const FragmentsB<format>&
   return true;
 }
 
+// The registers of 16 rows and `columns` fragments: registers_of(lane) points to those of a lane, 4 for each
+// fragment.
+template <class RegistersOf>
+void gather_columns(float (&d)[16][kProductWidth], int columns, const RegistersOf& registers_of) {
+  std::memset(d, 0, sizeof(d));
+  for (int lane = 0; lane < kLanes; ++lane)
+    for (int j = 0; j < columns; ++j) {
+      const float* const from = registers_of(lane) + 4 * j;
+      std::memcpy(&d[lane / 4][8 * j + lane % 4 * 2], from, 8);
+      std::memcpy(&d[lane / 4 + 8][8 * j + lane % 4 * 2], from + 2, 8);
+    }
+}
+template <class RegistersOf>
+void scatter_columns(const float (&d)[16][kProductWidth], int columns, const RegistersOf& registers_of) {
+  for (int lane = 0; lane < kLanes; ++lane)
+    for (int j = 0; j < columns; ++j) {
+      float* const to = registers_of(lane) + 4 * j;
+      std::memcpy(to, &d[lane / 4][8 * j + lane % 4 * 2], 8);
+      std::memcpy(to + 2, &d[lane / 4 + 8][8 * j + lane % 4 * 2], 8);
+    }
+}
+
+// The same for kProductWidth columns, by whole registers of the processor. A pair is two adjacent columns of a
+// row. The 4 lanes of a row have, for each fragment, a pair of row g and one of row g + 8.
+template <int N>
+struct ColumnPairs {
+  typedef double Row __attribute__((vector_size(N / 2 * sizeof(double))));
+  typedef double Lane __attribute__((vector_size(N / 4 * sizeof(double))));
+};
+
+template <int N, class RegistersOf>
+void gather_rows(float (&d)[16][N], const RegistersOf& registers_of) {
+  using Pairs = typename ColumnPairs<N>::Row;
+  using PairsOfLane = typename ColumnPairs<N>::Lane;
+  for (int g = 0; g < 8; ++g) {
+    PairsOfLane lane[4];
+    for (int t = 0; t < 4; ++t) std::memcpy(&lane[t], registers_of(4 * g + t), sizeof(PairsOfLane));
+    Pairs upper, lower;
+    if constexpr (N == 16) {
+      const Pairs first = __builtin_shufflevector(lane[0], lane[1], 0, 1, 2, 3, 4, 5, 6, 7),
+                  second = __builtin_shufflevector(lane[2], lane[3], 0, 1, 2, 3, 4, 5, 6, 7);
+      upper = __builtin_shufflevector(first, second, 0, 4, 8, 12, 2, 6, 10, 14);
+      lower = __builtin_shufflevector(first, second, 1, 5, 9, 13, 3, 7, 11, 15);
+    } else {
+      const Pairs first = __builtin_shufflevector(lane[0], lane[1], 0, 1, 2, 3),
+                  second = __builtin_shufflevector(lane[2], lane[3], 0, 1, 2, 3);
+      upper = __builtin_shufflevector(first, second, 0, 2, 4, 6);
+      lower = __builtin_shufflevector(first, second, 1, 3, 5, 7);
+    }
+    std::memcpy(d[g], &upper, sizeof(upper));
+    std::memcpy(d[g + 8], &lower, sizeof(lower));
+  }
+}
+template <int N, class RegistersOf>
+void scatter_rows(const float (&d)[16][N], const RegistersOf& registers_of) {
+  using Pairs = typename ColumnPairs<N>::Row;
+  using PairsOfLane = typename ColumnPairs<N>::Lane;
+  for (int g = 0; g < 8; ++g) {
+    Pairs upper, lower;
+    std::memcpy(&upper, d[g], sizeof(upper));
+    std::memcpy(&lower, d[g + 8], sizeof(lower));
+    PairsOfLane lane[4];
+    if constexpr (N == 16) {
+      lane[0] = __builtin_shufflevector(upper, lower, 0, 8, 4, 12);
+      lane[1] = __builtin_shufflevector(upper, lower, 1, 9, 5, 13);
+      lane[2] = __builtin_shufflevector(upper, lower, 2, 10, 6, 14);
+      lane[3] = __builtin_shufflevector(upper, lower, 3, 11, 7, 15);
+    } else {
+      lane[0] = __builtin_shufflevector(upper, lower, 0, 4);
+      lane[1] = __builtin_shufflevector(upper, lower, 1, 5);
+      lane[2] = __builtin_shufflevector(upper, lower, 2, 6);
+      lane[3] = __builtin_shufflevector(upper, lower, 3, 7);
+    }
+    for (int t = 0; t < 4; ++t) std::memcpy(registers_of(4 * g + t), &lane[t], sizeof(PairsOfLane));
+  }
+}
+
 template <TensorFormat format>
 void run_multiply(void* const* records, unsigned present) {
   require_whole_warp("mma.sync", present);
@@ -201,25 +301,30 @@ void run_multiply(void* const* records, unsigned present) {
         for (int lane = 0; lane < kLanes; ++lane) add_zeros(registers_of(lane), 4 * columns);
         continue;
       }
-      alignas(64) float d[16][kWidth] = {};
-      for (int lane = 0; lane < kLanes; ++lane)
-        for (int j = 0; j < columns; ++j) {
-          const float* const from = registers_of(lane) + 4 * j;
-          std::memcpy(&d[lane / 4][8 * j + lane % 4 * 2], from, 8);
-          std::memcpy(&d[lane / 4 + 8][8 * j + lane % 4 * 2], from + 2, 8);
+      alignas(64) float d[16][kWidth];
+      if (8 * columns == kWidth)
+        gather_rows(d, registers_of);
+      else
+        gather_columns(d, columns, registers_of);
+      for (int k = 0; k < kK; k += kBlock) {
+        const BlockKind kind = b.kind[k / kBlock];
+        const auto zero = [&](int row) { return products_are_zero(a.kind[row][k / kBlock], kind); };
+        bool any_zero = false;
+        for (int row = 0; row < 16; ++row) any_zero = any_zero || zero(row);
+        if (!any_zero) {
+          add_product_rows(16, d[0], a.row[0] + k, kK, b.row[k], 0);
+          continue;
         }
-      for (int row = 0; row < 16; ++row)
-        for (int k = 0; k < kK; k += kBlock)
-          if (products_are_zero(a.kind[row][k / kBlock], b.kind[k / kBlock]))
+        for (int row = 0; row < 16; ++row)
+          if (zero(row))
             add_zeros(d[row], kWidth);
           else
             add_product_row(d[row], a.row[row] + k, b.row[k]);
-      for (int lane = 0; lane < kLanes; ++lane)
-        for (int j = 0; j < columns; ++j) {
-          float* const to = registers_of(lane) + 4 * j;
-          std::memcpy(to, &d[lane / 4][8 * j + lane % 4 * 2], 8);
-          std::memcpy(to + 2, &d[lane / 4 + 8][8 * j + lane % 4 * 2], 8);
-        }
+      }
+      if (8 * columns == kWidth)
+        scatter_rows(d, registers_of);
+      else
+        scatter_columns(d, columns, registers_of);
     }
   }
 }

@@ -21,6 +21,8 @@ inline constexpr int kProductWidth = 16;
 inline constexpr int kProductWidth = 8;
 #endif
 void add_product_row(float* sums, const float* a, const float* b);
+// The same for `rows` rows of sums, one after the other: row i with a + i * a_step and b + i * b_step.
+void add_product_rows(int rows, float* sums, const float* a, int a_step, const float* b, int b_step);
 
 // What is known of a block of an operand. Tiles have zeros where a matrix ends, in small products for the
 // most part, and a product with a block of zeros needs no arithmetic.

@@ -108,8 +108,14 @@ void compute(AsyncState& state, Warpgroup& group, const PendingProduct& pending)
     for (int k = 0; k < steps; k += kProductBlock) {
       const float* const a_block = &a[static_cast<size_t>(i * steps + k)];
       const BlockKind a_kind = kind_of(a_block, kProductBlock);
+      const auto first = static_cast<size_t>(k / kProductBlock * blocks_n);
+      const auto zero = [&](const BlockKind& kind) { return products_are_zero(a_kind, kind); };
+      if (std::none_of(&kinds[first], &kinds[first] + blocks_n, zero)) {
+        add_product_rows(blocks_n, row.data(), a_block, 0, &blocks[first * kBlockSize], kBlockSize);
+        continue;
+      }
       for (int j = 0; j < width; j += kProductWidth) {
-        const auto block = static_cast<size_t>(k / kProductBlock * blocks_n + j / kProductWidth);
+        const size_t block = first + static_cast<size_t>(j / kProductWidth);
         float* const sums = &row[static_cast<size_t>(j)];
         if (products_are_zero(a_kind, kinds[block]))
           add_zeros(sums, kProductWidth);
