@@ -2,7 +2,7 @@
 // its size; the CPU does not, so code that runs on both calls these checks.
 //
 // The checks are in inner loops. They are compiled in only with RONDO_CHECK_ALIGNMENT (which defines
-// SIMT_CHECK_ALIGNMENT): in the presets asan and tsan.
+// SIMT_CHECK_ALIGNMENT): in the presets asan, tsan and observe.
 #pragma once
 
 #include <cstddef>
