@@ -5,11 +5,13 @@
 # They are compiled once for all targets, and once for all tests, with GoogleTest's. The compilers refuse them
 # for a file with other flags, except the level of -O; such a file needs SKIP_PRECOMPILE_HEADERS.
 #
+# Only with g++: clang also refuses another level of -O, which host code and kernels have.
+#
 # Not with ccache or another compiler launcher: unless it is configured for them, ccache does not cache files
 # that use precompiled headers. Not with position-independent code: programs and libraries then have different
 # flags.
 get_filename_component(compiler ${CMAKE_CXX_COMPILER} REALPATH)
-if(CMAKE_CXX_COMPILER_LAUNCHER OR compiler MATCHES "ccache" OR CMAKE_POSITION_INDEPENDENT_CODE)
+if(NOT CMAKE_CXX_COMPILER_ID STREQUAL GNU OR CMAKE_CXX_COMPILER_LAUNCHER OR compiler MATCHES "ccache" OR CMAKE_POSITION_INDEPENDENT_CODE)
   set(CMAKE_DISABLE_PRECOMPILE_HEADERS ON)
 endif()
 
