@@ -26,7 +26,10 @@
 //   sums of up to 16 inputs before it multiplies them, and adds fewer products. Its errors are about as
 //   large as those of the direct sum. With Math::tf32 and tf32x3 see core/math_mode.h and docs/numerics.md; a
 //   convolution with few input channels is computed in fp32 then, too.
-// Determinism: the bits depend only on shapes and options.
+// Determinism: the bits depend only on the shapes and the options. With tensor cores they depend on the kind
+//   of GPU, and on one of compute capability 9.0 also on whether the pointers and the pixels begin at
+//   multiples of 16 bytes: then wgmma may multiply instead of mma.sync (docs/numerics.md). So do the `sums`
+//   of an epilogue.
 // Errors: bad_argument for negative sizes or padding, strides below 1, a filter larger than the padded input,
 //   shapes that do not match, null pointers to elements, misalignment, an overlap, a dimension of 2^31, an
 //   invalid enumerator, the algorithm winograd for an unsupported convolution or with tf32 or tf32x3, a

@@ -42,8 +42,8 @@ struct GemmShape {
 //   (a fused multiply-add) on GPUs, and on CPUs if the build uses the FMA instruction. The error of a result
 //   is at most about k * 2^-24 * sum |a_i b_i|. A long sum over k (see split_k() in gemm_config.h) is
 //   computed in parts, which are then added in order. With Math::tf32 and tf32x3, docs/numerics.md has the
-//   errors. With tf32x3 a result may be NaN where the exact one is infinite, and where a factor is above
-//   2^127.
+//   errors. With tf32x3 a result may be NaN where the exact one is infinite, and where a factor is 2^128 -
+//   2^116 (3.4e38) or more, which tf32 rounds to infinity.
 // Determinism: the bits depend only on the shape and the options, not on the device, its number of
 //   multiprocessors, the alignment or the tile. With tensor cores they depend on the kind of GPU, and on one
 //   of compute capability 9.0 also on whether the rows of a and b begin at multiples of 16 bytes: then wgmma
