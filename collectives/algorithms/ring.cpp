@@ -55,7 +55,7 @@ Status reduce_scatter(OperationBuilder& builder, RankOutputs outputs, RankInputs
 Status all_gather(OperationBuilder& builder, RankOutputs outputs, RankInputs inputs) {
   const int ranks = builder.ranks();
   const int64_t block = inputs[0].size;
-  Ring ring(builder, outputs, inputs, Reduction::max);
+  Ring ring(builder, outputs, inputs, Reduction::max);  // the reduction is unused
   RONDO_RETURN_IF_ERROR(fork_to_gather(builder));
   for (int rank = 0; rank < ranks; ++rank)
     RONDO_RETURN_IF_ERROR(copy_own_share(builder, rank,
@@ -70,7 +70,7 @@ Status all_gather(OperationBuilder& builder, RankOutputs outputs, RankInputs inp
 // An all-gather in which only root's chunk is not empty.
 Status broadcast(OperationBuilder& builder, RankOutputs outputs, ConstDataView input, int root) {
   const int ranks = builder.ranks();
-  Ring ring(builder, outputs, {}, Reduction::max);
+  Ring ring(builder, outputs, {}, Reduction::max);  // the reduction is unused
   RONDO_RETURN_IF_ERROR(fork_to_gather(builder));
   RONDO_RETURN_IF_ERROR(copy_own_share(builder, root, outputs[static_cast<size_t>(root)], input));
   RONDO_RETURN_IF_ERROR(ring.run(ranks - 1, steps(ranks), input.size, [&](int index) {
@@ -83,7 +83,7 @@ Status broadcast(OperationBuilder& builder, RankOutputs outputs, ConstDataView i
 Status reduce(OperationBuilder& builder, DataView output, RankInputs inputs, int root, Reduction reduction) {
   const int ranks = builder.ranks();
   std::array<DataView, kMaxRanks> outputs;
-  outputs[0].dtype = output.dtype;
+  outputs[0].dtype = output.dtype;  // Ring reads its type there
   outputs[static_cast<size_t>(root)] = output;
   Ring ring(builder, {outputs.data(), static_cast<size_t>(ranks)}, inputs, reduction);
   RONDO_RETURN_IF_ERROR(builder.fork());

@@ -1,8 +1,8 @@
-// Idea:      a block for each multiprocessor, which computes tile after tile. The loading thread is
-//            ahead by the stages of the ring, also from one tile to the next: the first k-tiles of a tile
-//            arrive while the results of the one before are stored. The order of the tiles (tile_order.h)
-//            lets blocks that run at the same time read the same rows and columns from L2. Tiles by shape,
-//            and split-K, as gemm() chooses them (gemm_plan.h).
+// Idea:      one block per multiprocessor computes a sequence of tiles. The producer thread runs ahead across
+//            tiles: it loads the next tile's first k-tiles during the epilogue of the current one. The order
+//            of the tiles (tile_order.h) lets blocks that run at the same time read the same rows and columns
+//            from L2. The kernel also supports other tiles and split-K, which gemm() uses (gemm_plan.h); this
+//            rung uses 128 x 256 without split-K.
 // Builds on: gemm_tc_06_warp_roles. The kernel is in gemm_tc_07_persistent.cuh.
 // Limit now: L2, which sends each k-tile to every block that needs it; the stores, during which both
 //            consumers are idle.

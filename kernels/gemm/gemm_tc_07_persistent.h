@@ -1,4 +1,5 @@
-// The launcher of gemm_tc_07_persistent, with the tile and the parts of k as arguments. gemm() chooses them.
+// The launcher of gemm_tc_07_persistent and, for the tile kPairOf128x256, of gemm_tc_08_clusters, with the
+// tile and the parts of k as arguments, which gemm() chooses. It is defined in gemm_tc_08_clusters.cuh.
 #pragma once
 
 #include <rondo/kernels/gemm/gemm_arguments.h>

@@ -19,9 +19,9 @@ struct AdamOptions {
   float eps = 1e-8f;
   float weight_decay = 0;
   bool decoupled = false;  // AdamW: the decay shrinks the parameters and does not enter the moments
-  // One value in device memory; null for none. If it is not kAllFinite (kernels/reduce/first_nonfinite.h),
-  // the step changes nothing and is not counted, so a NaN or infinity in the gradients does not reach the
-  // parameters or moments.
+  // One value in device memory, written by first_nonfinite() (kernels/reduce/first_nonfinite.h): the index of
+  // a NaN or an infinity in the gradients, or kAllFinite, which is ~0. It is no flag of 0 or 1 as in PyTorch.
+  // If it is not kAllFinite, the step changes nothing and is not counted. Null: no check.
   const unsigned long long* found_inf = nullptr;
 };
 

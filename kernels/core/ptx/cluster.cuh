@@ -1,7 +1,9 @@
 // Clusters: blocks that run at the same time, and that reach each other's shared memory. A launch declares
-// their size (LaunchShape::cluster_x). Needs sm_90, and the multicasts sm_90a.
+// their size (LaunchShape::cluster_x). Needs sm_90. PTX has multicasts there, too, but slow ones: these
+// wrappers compile them for sm_90a only.
 //
-//   cluster_rank(), cluster_size()   of the calling block, and in blocks. Other launches: 0 and 1.
+//   cluster_rank()                   the rank of the calling block in its cluster; 0 without clusters.
+//   cluster_size()                   the blocks of the cluster; 1 without clusters.
 //   cluster_arrive()                 a barrier of all threads of the cluster that have not exited, in two
 //   cluster_wait()                   parts. What was written before arriving is visible after waiting.
 //   cluster_sync()                   both.
@@ -15,7 +17,7 @@
 //                                              corresponding address, complete at the corresponding barrier.
 //
 // A block must not exit while others may still reach its shared memory: it passes a cluster_sync() before.
-// Source: PTX ISA, "barrier.cluster", "mapa", "mbarrier.arrive", "cp.async.bulk.tensor".
+// Source: PTX ISA, "barrier.cluster", "mapa", "mbarrier.arrive", "cp.async.bulk", "cp.async.bulk.tensor".
 #pragma once
 
 #include <rondo/kernels/core/ptx/bulk_copy.cuh>
