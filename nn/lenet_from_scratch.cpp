@@ -234,7 +234,7 @@ Result train(const FashionMnist& data, const Options& options, Observer& observe
       (step < whole ? whole_step : last_step)->launch();
       observer.after_step(epoch, std::min((step + 1) * options.batch_size, data.train_count), replicas);
     }
-    streams.fork();
+    streams.fork();  // the other streams wait for stream 0, which ran the graphs
     const LossStats seen = sum_of_stats(replicas, streams);
     const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
     EpochReport report{.epoch = epoch, .seconds = took.count(), .phases = {}};
