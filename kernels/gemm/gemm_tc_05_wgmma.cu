@@ -1,11 +1,11 @@
-// Idea:      a warpgroup (4 warps) multiplies 64 x 128 matrices that it reads from shared memory: wgmma. No
-//            fragments are loaded to registers, and no lane computes addresses: one thread asks the tensor
-//            memory accelerator (TMA) for whole k-tiles, swizzled on the way, and an mbarrier counts their
-//            bytes.
+// Idea:      wgmma: a warpgroup (4 warps) multiplies operands that it reads from shared memory. One thread
+//            issues copies of whole, swizzled k-tiles by the tensor memory accelerator (TMA); an mbarrier
+//            counts their bytes.
 // Builds on: gemm_tc_04_pipelined: 3 k-tiles in shared memory. tf32 is rounded by the copy.
-// Limit now: waiting. After each k-tile the 4 warps wait for their products and meet at a barrier, before one
-//            of their threads refills its slot. A second block of the multiprocessor fills some of the gaps.
-// Next:      gemm_tc_06_warp_roles: one warp only loads, the others only multiply.
+// Limit now: waiting. After each k-tile the 4 warps wait for their products and then for each other, before
+//            one of their threads refills the stage. A second block of the multiprocessor fills some of the
+//            gaps.
+// Next:      gemm_tc_06_warp_roles: one elected thread only loads, the other warps only multiply.
 //
 // Needs compute capability 9.0, operands that tensor maps can describe, and for tf32 K-major ones
 // (gemm_plan.h). The rungs before take the others.
@@ -55,7 +55,8 @@ __global__ __launch_bounds__(kWarpgroup,
     ptx::mbarrier_wait(&shared.full[at.stage], at.parity);
     multiply_k_tile<Tile, OrderA, OrderB>(sums, shared.a[at.stage], shared.b[at.stage], 0);
     ptx::wgmma_wait<0>();
-    __syncthreads();  // each warp has waited for its rows only
+    // wgmma_wait covers only the calling warp; all four must be done before the stage is refilled.
+    __syncthreads();
     if (loads) load(at.stage, k + Tile::kStages * Tile::kK);
     at.advance();
   }

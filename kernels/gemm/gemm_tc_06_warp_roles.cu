@@ -1,8 +1,9 @@
-// Idea:      each warp has one role. A thread of the first warpgroup only loads k-tiles; two warpgroups only
-//            multiply, 64 x 256 results each. A ring of 4 stages is between them, with two mbarriers for
-//            each: `full` counts the bytes of a k-tile, `empty` the warps that are done with it. So no
-//            barrier stops all warps, and loads and products overlap by as many k-tiles as there are stages.
-//            setmaxnreg moves the registers of the loading threads to the others, for 128 sums each.
+// Idea:      warp specialization. One elected thread of the first warpgroup, the producer, only loads
+//            k-tiles; two consumer warpgroups only multiply, 64 x 256 results each. A ring of 4 stages is
+//            between them, with two mbarriers for each: `full` counts the bytes of a k-tile, `empty` the
+//            warps that are done with it. So no barrier stops all warps, and loads and products overlap by as
+//            many k-tiles as there are stages. setmaxnreg moves the registers of the producer warpgroup to
+//            the consumers, for 128 sums each.
 // Builds on: gemm_tc_05_wgmma. The roles are in warp_roles.cuh.
 // Limit now: the ends of the blocks. A multiprocessor has one block, whose tensor cores are idle while it
 //            stores its results, and while the next one loads its first k-tiles.

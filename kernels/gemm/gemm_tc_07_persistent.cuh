@@ -15,8 +15,8 @@ struct TileGrid {
   __host__ __device__ int64_t size() const { return m * n * parts; }
 };
 
-// Calls compute(TileWork) for each tile of the block. Clusters of kBlocks blocks compute as many tiles, one
-// below the other, in one step: `tiles` are counted in steps.
+// Calls compute(TileWork) for each tile of the block. A cluster of kBlocks blocks computes kBlocks vertically
+// adjacent tiles at a time; `tiles` counts such groups.
 template <class Tile, int kBlocks = 1, class T, class Compute>
 __device__ __forceinline__ void for_each_tile(const RolesParameters<T>& p, const TileGrid& tiles,
                                               const Compute& compute) {

@@ -36,7 +36,7 @@ __device__ __forceinline__ void produce_for_pair(const RolesParameters<T>& p, Wg
   for (int64_t k = work.k_begin; k < work.k_end; k += Tile::kK) {
     ptx::Mbarrier* const full = &shared.full[at.stage];
     ptx::cluster_mbarrier_wait(&shared.empty[at.stage], at.parity ^ 1);
-    ptx::mbarrier_arrive_expect_tx(full, Tile::kBytes);  // both halves of B among them
+    ptx::mbarrier_arrive_expect_tx(full, Tile::kBytes);  // includes the half of B that the other block loads
     load_k_tile<Tile, OrderA, Tile::kM>(shared.a[at.stage], p.a, work.m, k, full);
     load_half_for_both<Tile, OrderB>(shared.b[at.stage], p.b, work.n, k, full);
     at.advance();

@@ -17,7 +17,7 @@ std::span<const TensorRung> tensor_rungs() {
                  gemm_tc_04_pipelined, false),
       RONDO_RUNG("tc_05_wgmma", "a warpgroup multiplies from shared memory, which tensor maps fill",
                  gemm_tc_05_wgmma, true),
-      RONDO_RUNG("tc_06_warp_roles", "a warp loads k-tiles, two warpgroups multiply; a ring of mbarriers",
+      RONDO_RUNG("tc_06_warp_roles", "one thread loads k-tiles, two warpgroups multiply; a ring of mbarriers",
                  gemm_tc_06_warp_roles, true),
       RONDO_RUNG("tc_07_persistent", "a block computes many tiles, and loads for the next while it stores",
                  gemm_tc_07_persistent, true),

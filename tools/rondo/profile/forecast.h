@@ -2,7 +2,7 @@
 //
 // Each resource of the GPU needs a least time for what was counted. The kernel needs at least the largest of
 // them, its bound. This is arithmetic on counts and published peaks, not a simulation and not a measurement:
-// latency, and whatever the counts do not contain (address arithmetic, caches that lose data), come on top.
+// latency, and whatever the counts do not contain (address arithmetic, cache misses), come on top.
 #pragma once
 
 #include <simt/gpus.h>
@@ -30,8 +30,8 @@ struct KernelTotals {
   double multiply_adds = 0, warp_multiply_adds = 0;
   double tf32_multiply_adds = 0, narrow_multiply_adds = 0;  // by tensor cores
   double instructions = 0, waited = 0, barriers = 0;
-  double block_bytes = 0;   // distinct, per block
-  double launch_bytes = 0;  // distinct, per launch: read and written
+  double block_bytes = 0;   // the sum of each block's distinct bytes
+  double launch_bytes = 0;  // the sum of each launch's distinct bytes, read and written
 };
 KernelTotals totals_of(const simt::KernelProfile& profile);
 
@@ -46,7 +46,7 @@ struct KernelForecast {
 };
 
 struct ForecastOptions {
-  // Assume that what a launch touches is in the L2 cache before, if it fits.
+  // Assume that the data of a launch are in L2 beforehand, if they fit.
   bool warm = false;
 };
 
