@@ -414,8 +414,8 @@ TEST(Wgmma, AccumulatorsThatAreReadEarlyAreNanInLateMode) {
 TEST(Wgmma, AccumulatorsThatAreWrittenEarlyAreAFaultInLateMode) {
   NOT_UNDER_CHECK();
   LateCopies late;
-  expect_fault(pipeline(Flaw::early_write).fault, {"wgmma.mma_async at ", line(kProductLine),
-                                                   "register 2 of its accumulators was written by thread 0"});
+  expect_fault(pipeline(Flaw::early_write).fault,
+               {"wgmma.mma_async at ", line(kProductLine), "had accumulator register 2 written by thread 0"});
 }
 
 TEST(Wgmma, AProductThatIsNotCommittedOrNotWaitedForIsNamed) {
@@ -425,7 +425,7 @@ TEST(Wgmma, AProductThatIsNotCommittedOrNotWaitedForIsNamed) {
     for (const Flaw flaw : {Flaw::no_commit, Flaw::no_wait}) {
       const simt::Fault fault = pipeline(flaw, 2).fault;
       expect_fault(fault,
-                   {"wgmma.mma_async at ", line(kProductLine), "was not waited for, and its thread exits"});
+                   {"wgmma.mma_async at ", line(kProductLine), "is still pending when its thread exits"});
     }
   }
   simt::set_late_copies(false);
@@ -435,7 +435,7 @@ TEST(Wgmma, AMissingFenceIsNamed) {
   NOT_UNDER_CHECK();
   for (const Flaw flaw : {Flaw::no_fence, Flaw::changed_without_fence})
     expect_fault(pipeline(flaw).fault,
-                 {"wgmma.mma_async at ", line(kProductLine), "needs a wgmma.fence first"});
+                 {"wgmma.mma_async at ", line(kProductLine), "requires a preceding wgmma.fence"});
 }
 
 template <class Body>
@@ -466,7 +466,7 @@ TEST(Wgmma, AllThreadsOfAWarpgroupMustTakePart) {
     if (threadIdx.x < 64) ptx::wgmma_wait<0>();
     if (threadIdx.x >= 64) product(d, m);
   });
-  expect_fault(other, {"meets threads of its warpgroup in wgmma."});
+  expect_fault(other, {"is called while other threads of the warpgroup wait in wgmma."});
   expect_fault(product_by(128, [&](float(&d)[4], uint64_t m) { product(d, threadIdx.x == 9 ? m + 8 : m); }),
                {"differs between the threads 0 and 9 of the warpgroup"});
 }
