@@ -54,7 +54,7 @@ class DataParallel {
 
   // Throws rondo::Error if a step failed, a device failed, or a gradient was not finite. Blocks
   // until the enqueued steps are done.
-  void check_sound();
+  void throw_if_failed();
 
   int devices() const { return group_->size(); }  // of this process
   const Graph& graph() const { return group_->graph(); }
