@@ -1,8 +1,9 @@
-// The least time of a kernel on a GPU, from its counts.
+// A lower bound of the time of a kernel on a GPU, from its counts.
 //
-// Each resource of the GPU needs a least time for what was counted. The kernel needs at least the largest of
-// them, its bound. This is arithmetic on counts and published peaks, not a simulation and not a measurement:
-// latency, and whatever the counts do not contain (address arithmetic, cache misses), come on top.
+// Each resource of the GPU needs some time at least for what was counted. The largest of these times is the
+// lower bound; its resource is the kernel's bound. This is arithmetic on counts and published peaks, not a
+// simulation and not a measurement: latency, and whatever the counts do not contain (address arithmetic,
+// cache misses), come on top.
 #pragma once
 
 #include <simt/gpus.h>
@@ -24,7 +25,7 @@ struct KernelTotals {
   double launches = 0;
   double blocks = 0;  // per launch
   double global_requests = 0, global_sectors = 0, least_global_sectors = 0;
-  double global_bytes_asked = 0;
+  double global_bytes_requested = 0;
   double shared_requests = 0, shared_wavefronts = 0, least_shared_wavefronts = 0;
   double lanes = 0, requests = 0;  // of all accesses
   double multiply_adds = 0, warp_multiply_adds = 0;
@@ -39,10 +40,10 @@ struct KernelForecast {
   KernelTotals totals;
   simt::Occupancy occupancy;
   double waves = 0;      // of blocks
-  double idle_tail = 0;  // part of the multiprocessors' time without a block, in the last wave
+  double tail_idle_fraction = 0;  // part of the multiprocessors' time without a block, in the last wave
   std::array<double, kResources.size()> seconds = {};  // by resource, of all launches
   Resource bound = Resource::memory;
-  double least() const { return seconds[static_cast<size_t>(bound)]; }
+  double min_seconds() const { return seconds[static_cast<size_t>(bound)]; }
 };
 
 struct ForecastOptions {
@@ -51,7 +52,7 @@ struct ForecastOptions {
 };
 
 // `registers`: per thread; nothing if they are not known.
-KernelForecast forecast(const simt::KernelProfile& profile, const simt::GpuFacts& gpu,
+KernelForecast forecast(const simt::KernelProfile& profile, const simt::GpuProperties& gpu,
                         std::optional<int> registers, const ForecastOptions& options = {});
 
 }  // namespace rondo::program
