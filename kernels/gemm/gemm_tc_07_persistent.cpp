@@ -3,7 +3,7 @@
 //            of the tiles (tile_order.h) lets blocks that run at the same time read the same rows and columns
 //            from L2. The kernel also supports other tiles and split-K, which gemm() uses (gemm_plan.h); this
 //            rung uses 128 x 256 without split-K.
-// Builds on: gemm_tc_06_warp_roles. The kernel is in gemm_tc_07_persistent.cuh.
+// Builds on: gemm_tc_06_warp_specialized. The kernel is in gemm_tc_07_persistent.cuh.
 // Limit now: L2, which sends each k-tile to every block that needs it; the stores, during which both
 //            consumers are idle.
 // Next:      gemm_tc_08_clusters: a k-tile that two blocks need is loaded once for both.
@@ -20,7 +20,7 @@ Status gemm_tc_07_persistent(MatrixView<T> c, MatrixView<const T> a, MatrixView<
   GemmArgumentsOf<T> arguments;
   RONDO_RETURN_IF_ERROR(check_rung(kName, c, a, b, options, workspace, &arguments));
   RONDO_RETURN_IF_ERROR(check_wgmma(kName));
-  RONDO_RETURN_IF_ERROR(check_wgmma_operands(kName, facts_of(arguments)));
+  RONDO_RETURN_IF_ERROR(check_wgmma_operands(kName, problem_of(arguments)));
   return launch_gemm_persistent(kName, WgmmaTileId::k128x256, arguments, {}, workspace, stream);
 }
 RONDO_INSTANTIATE_RUNG(gemm_tc_07_persistent)

@@ -7,7 +7,7 @@
 
 namespace rondo {
 
-// T: float (the arithmetic is tf32), __nv_bfloat16 or __half; C: T or float. The product has no obstacle
+// T: float (the arithmetic is tf32), __nv_bfloat16 or __half; C: T or float. wgmma supports the product
 // (gemm_plan.h), and `workspace` has room for all parts of the sum over k.
 template <class T, class C>
 Status launch_gemm_persistent(const char* name, WgmmaTileId tile, const GemmArgumentsOf<T, C>& arguments,

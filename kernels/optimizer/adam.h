@@ -58,9 +58,9 @@ struct AdamState {
 
 // The same with a copy of the updated parameters in `rounded`, rounded to nearest even, for the products of
 // the next step, and with the gradient in float32 or in the type of the copy. An empty view omits the copy.
-// The parameters, the moments and the arithmetic stay float32, so that a small step is not lost. A step that
-// found_inf skips leaves the copy as it is. 16-bit operands: 2-byte alignment. Traffic: 2 bytes more per
-// element with a copy, 2 less with a 16-bit gradient.
+// The parameters (the float32 master parameters of a 16-bit model), the moments and the arithmetic stay
+// float32, so that a small step is not lost. A step that found_inf skips leaves the copy as it is. 16-bit
+// operands: 2-byte alignment. Traffic: 2 bytes more per element with a copy, 2 less with a 16-bit gradient.
 [[nodiscard]] Status adam_update(VectorView<float> parameters, VectorView<__nv_bfloat16> rounded,
                                  VectorView<float> first, VectorView<float> second,
                                  VectorView<const float> gradient, const AdamState* state,

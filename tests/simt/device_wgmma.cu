@@ -251,8 +251,8 @@ TEST(Wgmma, ASwizzleThatTheDescriptorDoesNotShareIsWrong) {
         ptx::mbarrier_init(barrier, 1);
         ptx::mbarrier_init_fence();
         ptx::mbarrier_arrive_expect_tx(barrier, 8192 + 1024);
-        ptx::tensor_load(memory, a_map, {0, 0}, barrier);
-        ptx::tensor_load(memory + 8192, b_map, {0, 0}, barrier);
+        ptx::tma_load(memory, a_map, {0, 0}, barrier);
+        ptx::tma_load(memory + 8192, b_map, {0, 0}, barrier);
       }
       __syncthreads();
       ptx::mbarrier_wait(barrier, 0);
@@ -339,8 +339,8 @@ Result pipeline(Flaw flaw, int tiles = 6) {
         const int slot = tile % kSlots;
         ptx::mbarrier_wait(&s.empty[slot], (tile / kSlots & 1) ^ 1);
         ptx::mbarrier_arrive_expect_tx(&s.full[slot], 2048 + 256);
-        ptx::tensor_load(s.a[slot], a_map, {8 * tile, 0}, &s.full[slot]);
-        ptx::tensor_load(s.b[slot], b_map, {8 * tile, 0}, &s.full[slot]);
+        ptx::tma_load(s.a[slot], a_map, {8 * tile, 0}, &s.full[slot]);
+        ptx::tma_load(s.b[slot], b_map, {8 * tile, 0}, &s.full[slot]);
       }
       return;
     }

@@ -13,8 +13,6 @@
 
 namespace rondo {
 
-enum class ConvOperation { forward, data_gradient, filter_gradient };
-
 // Tiles of 128 rows: pixels, or for the filter gradient (tap, in channel).
 enum class WgmmaConvTile { k128x256, k128x128, k128x64 };
 
@@ -30,7 +28,8 @@ bool wgmma_conv_fits(ConvOperation operation, DType type, const ConvGeometry& ge
 // mma.sync tile `other` is estimated faster, or the device has no wgmma. `splits`: the split-k slices of the
 // filter gradient.
 std::optional<WgmmaConvTile> choose_wgmma_conv_tile(ConvOperation operation, const ConvGeometry& geometry,
-                                                    int64_t splits, TileId other, const DeviceFacts& device);
+                                                    int64_t splits, TileId other,
+                                                    const DeviceProperties& device);
 
 // The bytes of the workspace of the data gradient in tf32: of the transposed copy of the filter. 0 for shapes
 // that do not fit.
@@ -42,9 +41,9 @@ Status transpose_filter(float* to, const float* filter, const ConvGeometry& geom
 // T: __nv_bfloat16, __half, or float for tf32. `from` is x for y, and dy for dx. For dx in tf32, `filter` is
 // the transposed copy. dx has an empty epilogue.
 template <class T>
-Status launch_conv2d_wgmma(const char* name, Pass pass, WgmmaConvTile tile, T* to, const T* from,
-                           const T* filter, const ConvEpilogue<T>& epilogue, const ConvGeometry& geometry,
-                           cudaStream_t stream);
+Status launch_conv2d_wgmma(const char* name, ConvOperation operation, WgmmaConvTile tile, T* to,
+                           const T* from, const T* filter, const ConvEpilogue<T>& epilogue,
+                           const ConvGeometry& geometry, cudaStream_t stream);
 
 // Number of moment records that the forward kernel writes: one per 16 output rows, padding of the boxes
 // included.

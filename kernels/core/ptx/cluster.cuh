@@ -12,8 +12,8 @@
 //                                              corresponds to `barrier`.
 //   cluster_mbarrier_wait(barrier, parity)     mbarrier_wait() for a phase in which threads of other blocks
 //                                              arrive.
-//   bulk_load_multicast(to, from, bytes, barrier, ranks)   bulk_load() and tensor_load() (bulk_copy.cuh) to
-//   tensor_load_multicast(to, map, at, barrier, ranks)     each block whose rank is a bit of `ranks`: to the
+//   bulk_load_multicast(to, from, bytes, barrier, ranks)   bulk_load() and tma_load() (bulk_copy.cuh) to
+//   tma_load_multicast(to, map, at, barrier, ranks)        each block whose rank is a bit of `ranks`: to the
 //                                              corresponding address, complete at the corresponding barrier.
 //
 // A block must not exit while others may still reach its shared memory: it passes a cluster_sync() before.
@@ -124,13 +124,12 @@ __device__ __forceinline__ void bulk_load_multicast(void* to_shared, const void*
                   : "memory")
 
 template <int Rank>
-__device__ __forceinline__ void tensor_load_multicast(void* to_shared, const CUtensorMap& map,
-                                                      const int (&at)[Rank], Mbarrier* barrier,
-                                                      uint16_t ranks,
-                                                      [[maybe_unused]] Place place = Place::current()) {
+__device__ __forceinline__ void tma_load_multicast(void* to_shared, const CUtensorMap& map,
+                                                   const int (&at)[Rank], Mbarrier* barrier, uint16_t ranks,
+                                                   [[maybe_unused]] Place place = Place::current()) {
   static_assert(Rank >= 1 && Rank <= 5);
 #ifdef __SIMT__
-  simt::tensor_load_multicast(to_shared, &map, at, Rank, barrier, ranks, place);
+  simt::tma_load_multicast(to_shared, &map, at, Rank, barrier, ranks, place);
 #else
   const unsigned to = static_cast<unsigned>(__cvta_generic_to_shared(to_shared));
   const unsigned done = detail::shared_address(barrier);
