@@ -48,7 +48,7 @@ Status keep_input(OperationBuilder& builder, DataView output, ConstDataView inpu
   if (output.data == input.data) return {};
   RONDO_RETURN_IF_ERROR(builder.begin_barrier());
   RONDO_RETURN_IF_ERROR(builder.copy(0, builder.callers()[0], {output.data, 0}, {input.data, 0},
-                                     input.bytes(), "copy own share"));
+                                     input.bytes(), "copy own block"));
   return builder.end_barrier();
 }
 

@@ -1,4 +1,4 @@
-// One kernel moves up to kVectors vectors. A network has many small gradients; one copy for each would cost
+// One kernel moves up to kMaxVectors vectors. A network has many small gradients; one copy for each would cost
 // more than the transfer itself. Each vector gets a range of the grid's blocks; a block finds its vector by
 // its index.
 #include <rondo/collectives/pack.h>
@@ -11,7 +11,7 @@ namespace rondo {
 
 namespace {
 
-constexpr int kVectors = 64;
+constexpr int kMaxVectors = 64;
 constexpr int kThreads = 256;
 constexpr int64_t kBytesPerBlock = 4 * 16 * kThreads;
 constexpr int64_t kAlignment = 16;
@@ -21,10 +21,10 @@ constexpr int64_t aligned(int64_t bytes) { return (bytes + kAlignment - 1) / kAl
 struct Parts {
   int count = 0;
   std::byte* bucket = nullptr;
-  std::byte* vector[kVectors] = {};
-  int64_t begin[kVectors] = {};  // offset in the bucket
-  int64_t bytes[kVectors] = {};
-  int64_t first_block[kVectors + 1] = {};
+  std::byte* vector[kMaxVectors] = {};
+  int64_t begin[kMaxVectors] = {};  // offset in the bucket
+  int64_t bytes[kMaxVectors] = {};
+  int64_t first_block[kMaxVectors + 1] = {};
 };
 
 enum class Way { into_bucket, out_of_bucket };
@@ -62,10 +62,10 @@ template <Way W>
 Status move_all(const char* operation, std::byte* bucket, std::span<const DataView> vectors,
                 cudaStream_t stream) {
   int64_t begin = 0;
-  for (size_t first = 0; first < vectors.size(); first += kVectors) {
+  for (size_t first = 0; first < vectors.size(); first += kMaxVectors) {
     Parts parts;
     parts.bucket = bucket;
-    const size_t last = std::min(first + kVectors, vectors.size());
+    const size_t last = std::min(first + kMaxVectors, vectors.size());
     for (size_t i = first; i < last; ++i) {
       const int64_t bytes = vectors[i].bytes();
       if (bytes == 0) continue;

@@ -90,8 +90,8 @@ void backward(Replica& r, int64_t images) {
 
 // ---- Data parallelism ----
 
-// Sets the same initial parameters on every device: weights from N(0, 0.01^2), biases 0. Each weight tensor
-// has its own random sequence. Rank 0 generates the values and copies them to the other ranks.
+// Sets the same initial parameters on every device (d2l.ai's get_params): weights N(0, 0.01^2), biases 0.
+// Each weight tensor has its own random sequence. Rank 0 generates the values and copies them to the others.
 void get_params(std::vector<Replica>& replicas, uint64_t seed) {
   constexpr float kStdDev = 0.01f;
   const Replica& first = replicas[0];
@@ -120,11 +120,11 @@ std::vector<nn::Shard> split_batch(int64_t batch, int64_t ranks) {
 }
 
 // Replaces every replica's gradients with their sum over all replicas (collectives/README.md).
-void all_reduce(std::vector<Replica>& replicas, Communicator& ring, const StreamGroup& streams,
+void all_reduce(std::vector<Replica>& replicas, Communicator& comm, const StreamGroup& streams,
                 Algorithm algorithm) {
   std::vector<DataView> gradients;
   for (Replica& r : replicas) gradients.push_back(r.gradients.all);
-  check(rondo::all_reduce(gradients, {.algorithm = algorithm}, ring, streams.streams()));
+  check(rondo::all_reduce(gradients, {.algorithm = algorithm}, comm, streams.streams()));
 }
 
 // Loads `images` samples and their labels from the device's data set. Bytes 0..255 become floats 0..1.
@@ -145,7 +145,7 @@ void update(Replica& r, float scale) {
 
 // One training step on `samples` samples: a full batch, or the rest at the end of an epoch. The calls only
 // enqueue work, each replica's on its own stream, so the replicas run in parallel.
-void train_batch(std::vector<Replica>& replicas, Communicator& ring, const StreamGroup& streams,
+void train_batch(std::vector<Replica>& replicas, Communicator& comm, const StreamGroup& streams,
                  const Options& options, int64_t samples) {
   const std::vector<nn::Shard> shards = split_batch(samples, streams.size());
   for (size_t rank = 0; rank < replicas.size(); ++rank) {
@@ -155,7 +155,7 @@ void train_batch(std::vector<Replica>& replicas, Communicator& ring, const Strea
     forward(r, shards[rank].size);
     backward(r, shards[rank].size);
   }
-  all_reduce(replicas, ring, streams, options.algorithm);
+  all_reduce(replicas, comm, streams, options.algorithm);
   // The gradients are sums over the batch, so one division by the batch size is right for shards of any size.
   for (Replica& r : replicas) update(r, 1.0f / static_cast<float>(samples));
 }
@@ -212,7 +212,7 @@ Result train(const FashionMnist& data, const Options& options, Observer& observe
   check_options(data, options);
   StreamGroup streams(options.devices);
   std::vector<Replica> replicas = make_replicas(data, options, streams);
-  Communicator ring(options.devices, {.bucket_bytes = 0});
+  Communicator comm(options.devices, {.bucket_bytes = 0});
 
   get_params(replicas, options.seed);
 
@@ -220,7 +220,7 @@ Result train(const FashionMnist& data, const Options& options, Observer& observe
   // steps is recorded once, as a CUDA graph over all devices, and then replayed with one launch per step.
   const int64_t whole = data.train_count / options.batch_size, rest = data.train_count % options.batch_size;
   const auto record = [&](int64_t samples) {
-    return StepGraph(streams, [&, samples] { train_batch(replicas, ring, streams, options, samples); });
+    return StepGraph(streams, [&, samples] { train_batch(replicas, comm, streams, options, samples); });
   };
   std::optional<StepGraph> whole_step, last_step;
   if (whole > 0) whole_step.emplace(record(options.batch_size));
@@ -234,7 +234,7 @@ Result train(const FashionMnist& data, const Options& options, Observer& observe
       (step < whole ? whole_step : last_step)->launch();
       observer.after_step(epoch, std::min((step + 1) * options.batch_size, data.train_count), replicas);
     }
-    streams.fork();
+    streams.fork();  // the other streams wait for stream 0, which ran the graphs
     const LossStats seen = sum_of_stats(replicas, streams);
     const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
     EpochReport report{.epoch = epoch, .seconds = took.count(), .phases = {}};

@@ -1,4 +1,4 @@
-// Each thread moves kVectors float4 at a distance of one block width. A warp's accesses are contiguous, and
+// Each thread moves kPerThread float4 at a distance of one block width. A warp's accesses are contiguous, and
 // all loads of a thread are issued before the first value is used.
 
 #include <rondo/bench/support/peak_kernels.h>
@@ -11,8 +11,8 @@ namespace rondo::bench {
 namespace {
 
 constexpr int kThreads = 256;
-constexpr int kVectors = 4;
-static_assert(kThreads * kVectors * 4 == kStreamMultiple);
+constexpr int kPerThread = 4;
+static_assert(kThreads * kPerThread * 4 == kStreamMultiple);
 
 // Enough chains to hide the latency of a multiply-add: half of a CPU's vector registers, or 64 registers of a
 // GPU.
@@ -21,31 +21,31 @@ constexpr int kFmaRegisters = kVectorRegisters.count > 0 ? kVectorRegisters.coun
 
 __global__ void __launch_bounds__(kThreads)
     copy_kernel(float4* __restrict__ to, const float4* __restrict__ from) {
-  const int64_t first = static_cast<int64_t>(blockIdx.x) * kThreads * kVectors + threadIdx.x;
-  float4 values[kVectors];
-  for (int v = 0; v < kVectors; ++v) values[v] = from[first + v * kThreads];
-  for (int v = 0; v < kVectors; ++v) to[first + v * kThreads] = values[v];
+  const int64_t first = static_cast<int64_t>(blockIdx.x) * kThreads * kPerThread + threadIdx.x;
+  float4 values[kPerThread];
+  for (int v = 0; v < kPerThread; ++v) values[v] = from[first + v * kThreads];
+  for (int v = 0; v < kPerThread; ++v) to[first + v * kThreads] = values[v];
 }
 
 __global__ void __launch_bounds__(kThreads)
     triad_kernel(float4* __restrict__ to, const float4* __restrict__ a, const float4* __restrict__ b,
                  float factor) {
-  const int64_t first = static_cast<int64_t>(blockIdx.x) * kThreads * kVectors + threadIdx.x;
-  float4 x[kVectors], y[kVectors];
-  for (int v = 0; v < kVectors; ++v) {
+  const int64_t first = static_cast<int64_t>(blockIdx.x) * kThreads * kPerThread + threadIdx.x;
+  float4 x[kPerThread], y[kPerThread];
+  for (int v = 0; v < kPerThread; ++v) {
     x[v] = a[first + v * kThreads];
     y[v] = b[first + v * kThreads];
   }
-  for (int v = 0; v < kVectors; ++v)
+  for (int v = 0; v < kPerThread; ++v)
     to[first + v * kThreads] = make_float4(fmaf(factor, y[v].x, x[v].x), fmaf(factor, y[v].y, x[v].y),
                                            fmaf(factor, y[v].z, x[v].z), fmaf(factor, y[v].w, x[v].w));
 }
 
 __global__ void __launch_bounds__(kThreads)
     read_kernel(float* __restrict__ sums, const float4* __restrict__ from) {
-  const int64_t first = static_cast<int64_t>(blockIdx.x) * kThreads * kVectors + threadIdx.x;
+  const int64_t first = static_cast<int64_t>(blockIdx.x) * kThreads * kPerThread + threadIdx.x;
   float sum = 0;
-  for (int v = 0; v < kVectors; ++v) {
+  for (int v = 0; v < kPerThread; ++v) {
     const float4 value = from[first + v * kThreads];
     sum += (value.x + value.y) + (value.z + value.w);
   }
@@ -103,7 +103,7 @@ Status stream_triad(VectorView<float> to, VectorView<const float> a, VectorView<
                 vectors(b), factor);
 }
 
-int64_t stream_read_sums(int64_t size) { return size / (kVectors * 4 * 32); }
+int64_t stream_read_sums(int64_t size) { return size / (kPerThread * 4 * 32); }
 
 Status stream_read(VectorView<float> sums, VectorView<const float> from, cudaStream_t stream) {
   RONDO_RETURN_IF_ERROR(check_stream("stream_read", from.size, from.size));

@@ -8,7 +8,7 @@ namespace rondo::ring {
 namespace {
 
 // Each rank's sends wait until the next rank has started.
-Status fork_to_gather(OperationBuilder& builder) {
+Status fork_and_wait_for_next(OperationBuilder& builder) {
   Communicator& communicator = builder.communicator();
   RONDO_RETURN_IF_ERROR(builder.fork());
   for (int p = 0; p < builder.ranks(); ++p) {
@@ -19,23 +19,24 @@ Status fork_to_gather(OperationBuilder& builder) {
 }
 
 // Copies a rank's own part to its output.
-Status copy_own_share(OperationBuilder& builder, int rank, DataView to, ConstDataView from) {
+Status copy_own_block(OperationBuilder& builder, int rank, DataView to, ConstDataView from) {
   if (to.data == from.data) return {};
   return builder.copy(rank, builder.copies(rank), {to.data, rank}, {from.data, rank}, from.bytes(),
-                      "copy own share");
+                      "copy own block");
 }
 
 }  // namespace
 
 Status all_reduce(OperationBuilder& builder, RankOutputs outputs, RankInputs inputs, Reduction reduction) {
   const int ranks = builder.ranks();
-  const int64_t size = outputs[0].size, bytes = size_of(outputs[0].dtype);
+  const int64_t size = outputs[0].size, element_bytes = size_of(outputs[0].dtype);
   Ring ring(builder, outputs, inputs, reduction);
   RONDO_RETURN_IF_ERROR(builder.fork());
-  RONDO_RETURN_IF_ERROR(ring.run(0, steps(ranks), full_chunk_size(size, ranks, bytes), [&](int index) {
-    const Chunk chunk = chunk_of(size, ranks, index, bytes);
-    return Ring::ChunkLocation{chunk.begin, chunk.begin, chunk.size};
-  }));
+  RONDO_RETURN_IF_ERROR(
+      ring.run(0, steps(ranks), full_chunk_size(size, ranks, element_bytes), [&](int index) {
+        const Chunk chunk = chunk_of(size, ranks, index, element_bytes);
+        return Ring::ChunkLocation{chunk.begin, chunk.begin, chunk.size};
+      }));
   return builder.join(OperationBuilder::Senders::prev);
 }
 
@@ -55,10 +56,10 @@ Status reduce_scatter(OperationBuilder& builder, RankOutputs outputs, RankInputs
 Status all_gather(OperationBuilder& builder, RankOutputs outputs, RankInputs inputs) {
   const int ranks = builder.ranks();
   const int64_t block = inputs[0].size;
-  Ring ring(builder, outputs, inputs, Reduction::max);
-  RONDO_RETURN_IF_ERROR(fork_to_gather(builder));
+  Ring ring(builder, outputs, inputs, Reduction::max);  // the reduction is unused
+  RONDO_RETURN_IF_ERROR(fork_and_wait_for_next(builder));
   for (int rank = 0; rank < ranks; ++rank)
-    RONDO_RETURN_IF_ERROR(copy_own_share(builder, rank,
+    RONDO_RETURN_IF_ERROR(copy_own_block(builder, rank,
                                          outputs[static_cast<size_t>(rank)].part(rank * block, block),
                                          inputs[static_cast<size_t>(rank)]));
   RONDO_RETURN_IF_ERROR(ring.run(ranks - 1, steps(ranks), block, [&](int index) {
@@ -70,9 +71,9 @@ Status all_gather(OperationBuilder& builder, RankOutputs outputs, RankInputs inp
 // An all-gather in which only root's chunk is not empty.
 Status broadcast(OperationBuilder& builder, RankOutputs outputs, ConstDataView input, int root) {
   const int ranks = builder.ranks();
-  Ring ring(builder, outputs, {}, Reduction::max);
-  RONDO_RETURN_IF_ERROR(fork_to_gather(builder));
-  RONDO_RETURN_IF_ERROR(copy_own_share(builder, root, outputs[static_cast<size_t>(root)], input));
+  Ring ring(builder, outputs, {}, Reduction::max);  // the reduction is unused
+  RONDO_RETURN_IF_ERROR(fork_and_wait_for_next(builder));
+  RONDO_RETURN_IF_ERROR(copy_own_block(builder, root, outputs[static_cast<size_t>(root)], input));
   RONDO_RETURN_IF_ERROR(ring.run(ranks - 1, steps(ranks), input.size, [&](int index) {
     return Ring::ChunkLocation{0, 0, ring.rank_at(owner_of(index, ranks)) == root ? input.size : 0};
   }));
@@ -83,7 +84,7 @@ Status broadcast(OperationBuilder& builder, RankOutputs outputs, ConstDataView i
 Status reduce(OperationBuilder& builder, DataView output, RankInputs inputs, int root, Reduction reduction) {
   const int ranks = builder.ranks();
   std::array<DataView, kMaxRanks> outputs;
-  outputs[0].dtype = output.dtype;
+  outputs[0].dtype = output.dtype;  // Ring reads its type there
   outputs[static_cast<size_t>(root)] = output;
   Ring ring(builder, {outputs.data(), static_cast<size_t>(ranks)}, inputs, reduction);
   RONDO_RETURN_IF_ERROR(builder.fork());

@@ -1,15 +1,16 @@
 // The schedule of the ring: which chunk each rank sends at which step. Pure functions without CUDA. README.md
 // has a picture; tests/collectives/algorithms/ring_schedule_test.cpp checks 1 to 64 ranks without a device.
 //
-// n ranks form a ring: rank r sends to the next rank, r + 1, and receives from the previous one. The data is
-// cut into n chunks. In 2(n-1) steps every rank sends one chunk per step:
+// n ranks form a ring. Ranks are numbered here by their position in it: position p sends to the next one, p +
+// 1, and receives from the previous one. Ring::rank_at(p) is the rank at a position. The data is cut into n
+// chunks. In 2(n-1) steps every rank sends one chunk per step:
 //
-//   step    0 ..  n-2   reduce-scatter: the receiver adds the chunk to its own. Chunk c starts at rank c. At
-//                       rank c - 1, its owner, it contains every rank's share.
+//   step    0 ..  n-2   reduce-scatter: the receiver adds the chunk to its own. Chunk c starts at position c.
+//                       At position c - 1, its owner, it contains every rank's share.
 //   step  n-1 .. 2n-3   all-gather: finished chunks go around the ring and replace the receivers' chunks.
 //
-// The second phase starts where the first ends, so one formula covers both: at step s rank r sends
-// chunk r - s (mod n).
+// The second phase starts where the first ends, so one formula covers both: at step s position p
+// sends chunk p - s (mod n).
 #pragma once
 
 #include <algorithm>
@@ -24,19 +25,19 @@ constexpr Phase phase_of(int step, int ranks) {
   return step < ranks - 1 ? Phase::reduce_scatter : Phase::all_gather;
 }
 
-constexpr int next_position(int rank, int ranks) { return rank + 1 == ranks ? 0 : rank + 1; }
-constexpr int prev_position(int rank, int ranks) { return rank == 0 ? ranks - 1 : rank - 1; }
+constexpr int next_position(int position, int ranks) { return position + 1 == ranks ? 0 : position + 1; }
+constexpr int prev_position(int position, int ranks) { return position == 0 ? ranks - 1 : position - 1; }
 
-// The chunk that `rank` sends to the next rank at `step`.
-constexpr int sent_chunk(int rank, int step, int ranks) {
-  return (rank - step + 2 * ranks) % ranks;  // 0 <= step < 2 * ranks keeps the dividend positive
+// The chunk that is sent from `position` to the next one at `step`.
+constexpr int sent_chunk(int position, int step, int ranks) {
+  return (position - step + 2 * ranks) % ranks;  // 0 <= step < 2 * ranks keeps the dividend positive
 }
-// The chunk that `rank` receives at `step`: the one that the previous rank sends.
-constexpr int received_chunk(int rank, int step, int ranks) {
-  return sent_chunk(prev_position(rank, ranks), step, ranks);
+// The chunk that `position` receives at `step`: the one that the previous position sends.
+constexpr int received_chunk(int position, int step, int ranks) {
+  return sent_chunk(prev_position(position, ranks), step, ranks);
 }
 
-// The rank that completes the sum of a chunk at the end of the reduce-scatter.
+// The position that completes the sum of a chunk at the end of the reduce-scatter.
 constexpr int owner_of(int chunk, int ranks) { return prev_position(chunk, ranks); }
 
 // Elements [begin, begin + size) of the data.

@@ -16,21 +16,24 @@
 //   dx where no filter reaches); y without input channels is relu(bias + residual).
 // Aliasing: the output must not overlap an input or the workspace. The residual may be y.
 // Infinities and NaN: a term whose x or dx lies outside the image is zero times the other factor, and kernels
-//   may omit it. If that factor is infinite or NaN (a weight, or for dw a value of dy), the result is
-//   either NaN or the sum without the term; it is unspecified which. All other terms are included.
-//   This describes the values before the ReLU. dw of 16-bit data on compute capability 9.0 also adds zero times
-//   values of x near the right and bottom edges, where the definition has no term: an infinity or NaN there
-//   may make it NaN.
+//   may omit it. If that factor is infinite or NaN (a weight, or for dw a value of dy), the result is either
+//   NaN or the sum without the term; it is unspecified which. All other terms are included. This describes
+//   the values before the ReLU. dw of 16-bit data on compute capability 9.0 also adds zero times values of x
+//   near the right and bottom edges, where the definition has no term: an infinity or NaN there may make it
+//   NaN.
 // Numerics: products and sums in fp32, in a fixed order. A product and its addition are rounded once (a fused
 //   multiply-add) on GPUs, and on CPUs if the build uses the FMA instruction. Winograd's algorithm rounds
 //   sums of up to 16 inputs before it multiplies them, and adds fewer products. Its errors are about as
 //   large as those of the direct sum. With Math::tf32 and tf32x3 see core/math_mode.h and docs/numerics.md; a
 //   convolution with few input channels is computed in fp32 then, too.
-// Determinism: the bits depend only on shapes and options.
+// Determinism: the bits depend only on the shapes and the options. With tensor cores they depend on the kind
+//   of GPU, and on one of compute capability 9.0 also on whether the pointers and the pixels begin at
+//   multiples of 16 bytes: then wgmma may multiply instead of mma.sync (docs/numerics.md). So do the `sums`
+//   of an epilogue.
 // Errors: bad_argument for negative sizes or padding, strides below 1, a filter larger than the padded input,
-//   shapes that do not match, null pointers to elements, misalignment, an overlap, a dimension of 2^31, an
-//   invalid enumerator, the algorithm winograd for an unsupported convolution or with tf32 or tf32x3, a
-//   workspace that is too small, a `math` that the device does not have.
+//   shapes that do not match, null pointers to elements, misalignment, an overlap, a dimension of 2^31 or
+//   more, an invalid enumerator, the algorithm winograd for an unsupported convolution or with tf32 or
+//   tf32x3, a workspace that is too small, a `math` that the device does not have.
 #pragma once
 
 #include <rondo/kernels/core/math_mode.h>
@@ -67,10 +70,9 @@ struct Conv2dEpilogueOf {
   VectorView<const float> bias{};  // one value per output channel; none if data is null
   bool relu = false;
   ImageView<const T> residual{};  // added before the ReLU, of the shape of y; none if data is null
-  // 2 * out_channels values, none if data is null. For each channel, the sum of the stored values of y; after
-  // those of all channels, the sums of their squares. These are what batch_norm_sums() (norm/batch_norm.h)
-  // computes of y. Kernels of tensor cores add them while y is in registers; after others, a kernel reads y
-  // again.
+  // Output: 2 * out_channels values; null: not computed. The first half has the sum of y per channel, the
+  // second the sum of squares, as batch_norm_sums() (norm/batch_norm.h) computes them from the stored y.
+  // Tensor-core kernels compute them in the epilogue; otherwise a second kernel reads y.
   //
   // Tensor cores: sums of differences from a value of y, of up to 32 pixels, are floats; the rest is double.
   // Their rounding depends on the kernel, and so on the device. A channel with an infinity, or with
@@ -90,9 +92,9 @@ constexpr int64_t conv2d_output_size(int64_t size, int64_t filter, int64_t strid
 // Traffic of all three: at least 4 bytes x (|x| + |y| + |filter|).
 //
 // Workspace: the size that conv2d_workspace_bytes() returns for the operation; for a forward convolution with
-// sums, `forward_sums`. It holds the transformed
-// filter of Winograd's algorithm, the transposed filter of a data gradient in tf32 (for wgmma), the partial
-// sums of a split filter gradient, or those of the epilogue.
+// sums, `forward_sums`. It holds the transformed filter of Winograd's algorithm, the transposed filter of a
+// data gradient in tf32 (for wgmma), the partial sums of a split filter gradient, or the partial sums for
+// `sums`.
 [[nodiscard]] Status conv2d_forward(ImageView<float> y, ImageView<const float> x,
                                     FilterView<const float> filter, const Conv2dOptions& options,
                                     const Conv2dEpilogue& epilogue, Workspace workspace, cudaStream_t stream);
@@ -105,11 +107,12 @@ constexpr int64_t conv2d_output_size(int64_t size, int64_t filter, int64_t strid
                                             ImageView<const float> x, const Conv2dOptions& options,
                                             Workspace workspace, cudaStream_t stream);
 
-// The same for images and filters of bfloat16 or float16, always as the direct sum, by tensor cores except y
-// and dw of a convolution with few input channels. Products are exact and sums are fp32; y and dx are rounded
-// once, to nearest even; dw is float32. options.math must be fp32. With channels divisible by 8 and 16-byte
-// aligned pointers, the copies into shared memory are eight times as wide. They need a GPU of compute
-// capability 8.0, or 7.5 for float16.
+// The same for images and filters of bfloat16 or float16. Always the direct sum, on tensor cores. Exception:
+// y and dw of a convolution with few input channels use fp32 multiply-adds. Products are exact and sums are
+// fp32; y and dx are rounded once, to nearest even; dw is float32. options.math selects the arithmetic of
+// float images; it must keep its default, Math::fp32. With channels divisible by 8 and 16-byte aligned
+// pointers, the copies into shared memory are eight times as wide. They need a GPU of compute capability 8.0,
+// or 7.5 for float16.
 [[nodiscard]] Status conv2d_forward(ImageView<__nv_bfloat16> y, ImageView<const __nv_bfloat16> x,
                                     FilterView<const __nv_bfloat16> filter, const Conv2dOptions& options,
                                     const Conv2dEpilogueOf<__nv_bfloat16>& epilogue, Workspace workspace,

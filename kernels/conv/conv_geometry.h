@@ -17,8 +17,8 @@ struct ConvGeometry {
   int64_t output_pixels;  // over the whole batch: images * p * q
 };
 
-// The convolutions that an implicit GEMM computes in the same way: y from x, and dx from dy.
-enum class Pass { forward, backward };
+// y from x, dx from dy, dw from dy and x. An implicit GEMM computes the first two with the same kernel.
+enum class ConvOperation { forward, data_gradient, filter_gradient };
 
 // The epilogue of a forward convolution, after the argument checks. Null pointers: none.
 template <class T>

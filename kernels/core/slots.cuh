@@ -6,15 +6,15 @@
 
 #include <rondo/kernels/core/launch.cuh>
 #include <rondo/kernels/core/pack.cuh>
+#include <rondo/kernels/core/tile_threads.cuh>
 
 #include <cstdint>
 
 namespace rondo::slots {
 
-inline constexpr bool kVectors = kVectorRegisters.count > 0;
 inline constexpr int kThreads = 256;
 inline constexpr int kSlotFloats = kWidestPack;
-inline constexpr int kPerThread = kVectors ? 16 : 4;
+inline constexpr int kPerThread = kVectorTiles ? 16 : 4;
 
 // The number of elements from the last 16-byte boundary at or before `data` to `data`. The first slot is
 // shorter by this number.
@@ -29,10 +29,10 @@ int lead_of(const T* data) {
 template <int N = kSlotFloats>
 __device__ __forceinline__ int64_t first_begin(int lead) {
   const int64_t first = static_cast<int64_t>(blockIdx.x) * (kThreads * kPerThread);
-  return (first + threadIdx.x * (kVectors ? kPerThread : 1)) * N - lead;
+  return (first + threadIdx.x * (kVectorTiles ? kPerThread : 1)) * N - lead;
 }
 template <int N>
-inline constexpr int kStepOf = N*(kVectors ? 1 : kThreads);
+inline constexpr int kStepOf = N*(kVectorTiles ? 1 : kThreads);
 inline constexpr int kStep = kStepOf<kSlotFloats>;
 
 // Processes one slot of N elements, which begins at index `begin`. If the slot lies within the array and

@@ -81,8 +81,8 @@ struct Vec {
                                 : N % 8 == 0 && kVectorRegisters.lanes >= 8   ? 8
                                                                               : 4;
   typedef float Vector __attribute__((vector_size(kWidth * sizeof(float))));
-  static constexpr int kVectors = N / kWidth;
-  Vector v[kVectors];
+  static constexpr int kRegisters = N / kWidth;
+  Vector v[kRegisters];
 
   static constexpr int kAlignment = N <= 2 ? 4 * N : 16;  // of the accesses on a GPU
 
@@ -90,44 +90,44 @@ struct Vec {
     simt::check_aligned<kAlignment>("a load of Vec", from);
     Vec vec;
     RONDO_UNROLL
-    for (int j = 0; j < kVectors; ++j) simt::load<sizeof(Vector)>(&vec.v[j], from + j * kWidth);
+    for (int j = 0; j < kRegisters; ++j) simt::load<sizeof(Vector)>(&vec.v[j], from + j * kWidth);
     return vec;
   }
   static __device__ __forceinline__ Vec load_unaligned(const float* from) {
     Vec vec;
     RONDO_UNROLL
-    for (int j = 0; j < kVectors; ++j) simt::load_scalars<sizeof(Vector), 4>(&vec.v[j], from + j * kWidth);
+    for (int j = 0; j < kRegisters; ++j) simt::load_scalars<sizeof(Vector), 4>(&vec.v[j], from + j * kWidth);
     return vec;
   }
   __device__ __forceinline__ void store(float* to) const {
     simt::check_aligned<kAlignment>("a store of Vec", to);
     RONDO_UNROLL
-    for (int j = 0; j < kVectors; ++j) simt::store<sizeof(Vector)>(to + j * kWidth, &v[j]);
+    for (int j = 0; j < kRegisters; ++j) simt::store<sizeof(Vector)>(to + j * kWidth, &v[j]);
   }
   __device__ __forceinline__ void store_unaligned(float* to) const {
     RONDO_UNROLL
-    for (int j = 0; j < kVectors; ++j) simt::store_scalars<sizeof(Vector), 4>(to + j * kWidth, &v[j]);
+    for (int j = 0; j < kRegisters; ++j) simt::store_scalars<sizeof(Vector), 4>(to + j * kWidth, &v[j]);
   }
   __device__ __forceinline__ void add_product(float scalar, const Vec& vec) {
     simt::count_multiply_adds(N);
     RONDO_UNROLL
-    for (int j = 0; j < kVectors; ++j) v[j] += scalar * vec.v[j];
+    for (int j = 0; j < kRegisters; ++j) v[j] += scalar * vec.v[j];
   }
   __device__ __forceinline__ void add(const Vec& vec) {
     RONDO_UNROLL
-    for (int j = 0; j < kVectors; ++j) v[j] += vec.v[j];
+    for (int j = 0; j < kRegisters; ++j) v[j] += vec.v[j];
   }
   __device__ __forceinline__ void subtract(const Vec& vec) {
     RONDO_UNROLL
-    for (int j = 0; j < kVectors; ++j) v[j] -= vec.v[j];
+    for (int j = 0; j < kRegisters; ++j) v[j] -= vec.v[j];
   }
   __device__ __forceinline__ void scale(float scalar) {
     RONDO_UNROLL
-    for (int j = 0; j < kVectors; ++j) v[j] *= scalar;
+    for (int j = 0; j < kRegisters; ++j) v[j] *= scalar;
   }
   __device__ __forceinline__ void relu() {
     RONDO_UNROLL
-    for (int j = 0; j < kVectors; ++j) v[j] = v[j] < Vector{} ? Vector{} : v[j];
+    for (int j = 0; j < kRegisters; ++j) v[j] = v[j] < Vector{} ? Vector{} : v[j];
   }
 #else
   float v[N];
@@ -258,7 +258,7 @@ __device__ __forceinline__ void transpose(Vec<N> (&rows)[N]) {
 }  // namespace detail
 template <int N>
 __device__ __forceinline__ void transpose(Vec<N> (&rows)[N]) {
-  static_assert(Vec<N>::kVectors == 1);
+  static_assert(Vec<N>::kRegisters == 1);
   detail::transpose<1>(rows);
 }
 #else

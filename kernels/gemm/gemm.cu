@@ -73,10 +73,10 @@ Status gemm(MatrixView<float> c, MatrixView<const float> a, MatrixView<const flo
   GemmArguments arguments;
   RONDO_RETURN_IF_ERROR(
       check_gemm(kName, GemmWorkspace::parts_and_copies, c, a, b, options, workspace, &arguments));
-  DeviceFacts device;
-  RONDO_RETURN_IF_ERROR(device_facts(&device));
+  DeviceProperties device;
+  RONDO_RETURN_IF_ERROR(device_properties(&device));
   RONDO_RETURN_IF_ERROR(check_math(kName, options.math));
-  return gemm_with_plan(kName, choose_gemm_plan(facts_of(arguments), device), arguments, workspace, stream);
+  return gemm_with_plan(kName, choose_gemm_plan(problem_of(arguments), device), arguments, workspace, stream);
 }
 
 }  // namespace rondo

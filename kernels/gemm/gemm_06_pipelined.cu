@@ -19,7 +19,7 @@ namespace rondo {
 Status launch_gemm_06(const char* name, const GemmArguments& g, const GemmConfig& config, Workspace workspace,
                       cudaStream_t stream) {
   if (g.m == 0 || g.n == 0) return {};
-  switch (tile_facts()[static_cast<size_t>(config.tile)].math) {
+  switch (tile_infos()[static_cast<size_t>(config.tile)].math) {
     case Math::tf32:
       return launch_gemm_tf32(name, g, config, workspace, stream);
     case Math::tf32x3:
@@ -42,15 +42,15 @@ Status run_gemm_06(const char* name, MatrixView<float> c, MatrixView<const float
   GemmArguments arguments;
   RONDO_RETURN_IF_ERROR(
       check_gemm(name, GemmWorkspace::parts, c, a, b, options, workspace, &arguments));
-  DeviceFacts device;
-  RONDO_RETURN_IF_ERROR(device_facts(&device));
+  DeviceProperties device;
+  RONDO_RETURN_IF_ERROR(device_properties(&device));
   RONDO_RETURN_IF_ERROR(check_math(name, options.math));
   GemmConfig config = split_k({arguments.m, arguments.n, arguments.k});
   const auto [large, small] = options.math == Math::fp32 ? std::pair(TileId::k128x128, TileId::k64x64)
                               : options.math == Math::tf32
                                   ? std::pair(TileId::kTf32Of128x128, TileId::kTf32Of64x64)
                                   : std::pair(TileId::kTf32x3Of128x128, TileId::kTf32x3Of64x64);
-  const int64_t bytes = shared_bytes(tile_facts()[static_cast<size_t>(large)], {order_of_a(arguments)});
+  const int64_t bytes = shared_bytes(tile_infos()[static_cast<size_t>(large)], {order_of_a(arguments)});
   config.tile = bytes <= device.shared_bytes_per_block ? large : small;
   return launch_gemm_06(name, arguments, config, workspace, stream);
 }

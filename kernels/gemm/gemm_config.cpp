@@ -27,21 +27,21 @@ int64_t round_up(int64_t value, int64_t multiple) {
 
 }  // namespace
 
-Status device_facts(DeviceFacts* facts) {
+Status device_properties(DeviceProperties* properties) {
   int device = 0;
   RONDO_CUDA(cudaGetDevice(&device));
-  RONDO_CUDA(cudaDeviceGetAttribute(&facts->multiprocessors, cudaDevAttrMultiProcessorCount, device));
-  RONDO_CUDA(cudaDeviceGetAttribute(&facts->shared_bytes_per_block, cudaDevAttrMaxSharedMemoryPerBlockOptin,
-                                    device));
-  facts->vectors = tile_facts().back().vectors;
+  RONDO_CUDA(cudaDeviceGetAttribute(&properties->multiprocessors, cudaDevAttrMultiProcessorCount, device));
+  RONDO_CUDA(cudaDeviceGetAttribute(&properties->shared_bytes_per_block,
+                                    cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
+  properties->vectors = tile_infos().back().vectors;
   int major = 0;
   RONDO_CUDA(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device));
-  facts->wgmma = major == 9 && prefers_wgmma() && check_wgmma("").ok();
+  properties->wgmma = major == 9 && prefers_wgmma() && check_wgmma("").ok();
   return {};
 }
 
 std::ostream& operator<<(std::ostream& out, const GemmConfig& config) {
-  return out << "tile " << tile_facts()[static_cast<size_t>(config.tile)].name << ", " << config.splits
+  return out << "tile " << tile_infos()[static_cast<size_t>(config.tile)].name << ", " << config.splits
              << (config.splits == 1 ? " part" : " parts") << " of k = " << config.k_per_split;
 }
 
@@ -57,21 +57,19 @@ GemmConfig split_k(const GemmShape& shape) {
 }
 
 TileId choose_tile(int64_t m, int64_t n, int64_t splits, const TileNeeds& needs,
-                   const DeviceFacts& device) {
-  const auto fits = [&](const TileFacts& tile) {
+                   const DeviceProperties& device) {
+  const auto fits = [&](const TileInfo& tile) {
     return shared_bytes(tile, needs) <= device.shared_bytes_per_block;
   };
-  const auto suits = [&](const TileFacts& tile) {
-    return tile.type == needs.type && tile.math == needs.math;
-  };
+  const auto suits = [&](const TileInfo& tile) { return tile.type == needs.type && tile.math == needs.math; };
   // If the executor simulates a small GPU (SIMT_GPU), no vector tile fits its shared memory. Then the GPU
   // tiles are used.
-  const bool vectors = device.vectors && std::ranges::any_of(tile_facts(), [&](const TileFacts& tile) {
+  const bool vectors = device.vectors && std::ranges::any_of(tile_infos(), [&](const TileInfo& tile) {
                          return tile.vectors && suits(tile) && fits(tile);
                        });
   TileId best = {};
   double least = std::numeric_limits<double>::infinity();
-  for (const TileFacts& tile : tile_facts()) {
+  for (const TileInfo& tile : tile_infos()) {
     if (!suits(tile) || tile.vectors != vectors) continue;
     if (least == std::numeric_limits<double>::infinity() && tile.m == 64) best = tile.id;  // the smallest
     if (!fits(tile)) continue;
@@ -86,7 +84,8 @@ TileId choose_tile(int64_t m, int64_t n, int64_t splits, const TileNeeds& needs,
   return best;
 }
 
-GemmConfig choose_gemm_config(const GemmShape& shape, const TileNeeds& needs, const DeviceFacts& device) {
+GemmConfig choose_gemm_config(const GemmShape& shape, const TileNeeds& needs,
+                              const DeviceProperties& device) {
   GemmConfig config = split_k(shape);
   config.tile = choose_tile(shape.m, shape.n, config.splits, needs, device);
   return config;

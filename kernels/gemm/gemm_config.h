@@ -39,7 +39,7 @@ enum class TileId {
 };
 
 // The properties of a tile that the choice depends on. tiles.cuh has the types.
-struct TileFacts {
+struct TileInfo {
   TileId id;
   const char* name;
   DType type;  // of the factors
@@ -50,7 +50,7 @@ struct TileFacts {
   double efficiency;  // of the multiply-adds of a full tile, relative to the best tile of the same arithmetic
 };
 // The tiles of this build, in the order of TileId. A GPU build has no vector tiles.
-std::span<const TileFacts> tile_facts();
+std::span<const TileInfo> tile_infos();
 
 // What an operation needs of a tile: its arithmetic, the k-tiles, and extra bytes for each row of the tile.
 struct TileNeeds {
@@ -59,19 +59,19 @@ struct TileNeeds {
   DType type = DType::float32;
   Math math = Math::fp32;
 };
-constexpr int64_t shared_bytes(const TileFacts& tile, const TileNeeds& needs) {
+constexpr int64_t shared_bytes(const TileInfo& tile, const TileNeeds& needs) {
   return (needs.order_a == Order::k_major ? tile.bytes_k_major : tile.bytes_mn_major) +
          static_cast<int64_t>(tile.m) * needs.bytes_per_row;
 }
 
-struct DeviceFacts {
+struct DeviceProperties {
   int multiprocessors = 0;
   int shared_bytes_per_block = 0;  // maximum per block: 64 KB on sm_75, 227 KB on sm_90
   bool vectors = false;            // true on the CPU executor: threads have vector registers
   bool wgmma = false;              // compute capability 9.0 and a build for it; the executor: with SIMT_GPU
 };
-// Facts of the current device.
-Status device_facts(DeviceFacts* facts);
+// Properties of the current device.
+Status device_properties(DeviceProperties* properties);
 
 struct GemmConfig {
   TileId tile = TileId::k128x128;
@@ -87,8 +87,9 @@ GemmConfig split_k(const GemmShape& shape);
 // Returns the tile with the least estimated time, among the tiles of needs.type and needs.math that fit the
 // device's shared memory. The estimate is the number of blocks on the busiest multiprocessor times the work
 // of a block. Returns the smallest tile, 64x64, if none fits.
-TileId choose_tile(int64_t m, int64_t n, int64_t splits, const TileNeeds& needs, const DeviceFacts& device);
+TileId choose_tile(int64_t m, int64_t n, int64_t splits, const TileNeeds& needs,
+                   const DeviceProperties& device);
 
-GemmConfig choose_gemm_config(const GemmShape& shape, const TileNeeds& needs, const DeviceFacts& device);
+GemmConfig choose_gemm_config(const GemmShape& shape, const TileNeeds& needs, const DeviceProperties& device);
 
 }  // namespace rondo

@@ -25,9 +25,9 @@ Status gemm_narrow(const char* name, std::optional<TileId> tile, MatrixView<C> c
   GemmArgumentsOf<T, C> arguments;
   RONDO_RETURN_IF_ERROR(check_gemm(name, GemmWorkspace::parts, c, a, b, options, workspace, &arguments));
   RONDO_RETURN_IF_ERROR(check_factor_type(name, dtype_of<T>));
-  DeviceFacts device;
-  RONDO_RETURN_IF_ERROR(device_facts(&device));
-  GemmPlan plan = choose_gemm_plan(facts_of(arguments), device);
+  DeviceProperties device;
+  RONDO_RETURN_IF_ERROR(device_properties(&device));
+  GemmPlan plan = choose_gemm_plan(problem_of(arguments), device);
   if (tile) plan.config.tile = *tile;
   if (!tile && plan.kernel == GemmPlan::Kernel::persistent)
     return launch_gemm_persistent(name, plan.tile, arguments, plan.config, workspace, stream);

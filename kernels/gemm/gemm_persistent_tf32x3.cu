@@ -20,38 +20,38 @@ namespace {
 
 // With 128 sums, 16 values of the fragments of two steps, and addresses, a consumer thread has no registers
 // for a wider tile.
-struct SplitTile : RolesTile<float, 128, 128, 2, 4> {
+struct SplitTile : WarpSpecializedTile<float, 128, 128, 2, 4> {
   static constexpr bool kRoundsToTf32 = false;  // tensor maps: the kernel splits
   static constexpr int kSplitters = kWarpgroup - 32;
 };
-static_assert(SplitTile::kBlocksM == 1);
+static_assert(SplitTile::kPanelsM == 1);
 
-struct Shared : RolesShared<SplitTile> {  // b: the large parts, after the split
+struct Shared : WarpSpecializedShared<SplitTile> {  // b: the large parts, after the split
   alignas(1024) unsigned char b_small[SplitTile::kStages][SplitTile::kBytesB];
   ptx::Mbarrier split[SplitTile::kStages];
 };
 
 // The role of the splitting threads, for one tile. The large part overwrites its value, so the layout does
 // not change.
-__device__ __forceinline__ void split_b(Shared& shared, RingPosition<SplitTile::kStages>& at,
+__device__ __forceinline__ void split_b(Shared& shared, PipelineState<SplitTile::kStages>& state,
                                         const TileWork& work) {
   const int first = static_cast<int>(threadIdx.x) - 32;
   for (int64_t k = work.k_begin; k < work.k_end; k += SplitTile::kK) {
-    ptx::mbarrier_wait(&shared.full[at.stage], at.parity);
+    ptx::mbarrier_wait(&shared.full[state.stage], state.parity);
     RONDO_UNROLL_BY(2)
     for (int i = first; i < SplitTile::kBytesB / 16; i += SplitTile::kSplitters) {
-      auto* const b = reinterpret_cast<uint4*>(shared.b[at.stage]) + i;
+      auto* const b = reinterpret_cast<uint4*>(shared.b[state.stage]) + i;
       const uint4 values = *b;
       const unsigned x[1][4] = {{values.x, values.y, values.z, values.w}};
       unsigned large[1][4], small[1][4];
       split_tf32(large, small, x);
       *b = make_uint4(large[0][0], large[0][1], large[0][2], large[0][3]);
-      reinterpret_cast<uint4*>(shared.b_small[at.stage])[i] =
+      reinterpret_cast<uint4*>(shared.b_small[state.stage])[i] =
           make_uint4(small[0][0], small[0][1], small[0][2], small[0][3]);
     }
     ptx::async_proxy_fence();
-    ptx::mbarrier_arrive(&shared.split[at.stage]);
-    at.advance();
+    ptx::mbarrier_arrive(&shared.split[state.stage]);
+    state.advance();
   }
 }
 
@@ -69,71 +69,72 @@ __device__ __forceinline__ void load_fragment(FragmentA& to, const unsigned char
   split_tf32(to.large, to.small, values);
 }
 
-// The role of the consumer warpgroups, for one tile: see consume() of warp_roles.cuh.
-__device__ __forceinline__ void multiply(WgmmaSums<SplitTile>& sums, Shared& shared,
-                                         RingPosition<SplitTile::kStages>& at, const TileWork& work,
+// The role of the consumer warpgroups, for one tile: see consume() of warp_specialized.cuh.
+__device__ __forceinline__ void multiply(WgmmaAccumulators<SplitTile>& acc, Shared& shared,
+                                         PipelineState<SplitTile::kStages>& state, const TileWork& work,
                                          int group) {
   constexpr unsigned kStep = kLineBytes / SplitTile::kSteps;
-  WgmmaSums<SplitTile> of_step;
-  set_zero(sums);
-  set_zero(of_step);
+  WgmmaAccumulators<SplitTile> step_acc;
+  set_zero(acc);
+  set_zero(step_acc);
   for (int64_t k = work.k_begin; k < work.k_end; k += SplitTile::kK) {
-    ptx::mbarrier_wait(&shared.full[at.stage], at.parity);
+    ptx::mbarrier_wait(&shared.full[state.stage], state.parity);
     FragmentA a[2];
-    load_fragment(a[0], shared.a[at.stage], group, 0);
-    ptx::mbarrier_wait(&shared.split[at.stage], at.parity);
-    const uint64_t large = operand_descriptor(shared.b[at.stage]),
-                   small = operand_descriptor(shared.b_small[at.stage]);
+    load_fragment(a[0], shared.a[state.stage], group, 0);
+    ptx::mbarrier_wait(&shared.split[state.stage], state.parity);
+    const uint64_t large = operand_descriptor(shared.b[state.stage]),
+                   small = operand_descriptor(shared.b_small[state.stage]);
     RONDO_UNROLL
     for (int step = 0; step < SplitTile::kSteps; ++step) {
       const FragmentA& x = a[step % 2];
       const auto add_product = [&](const unsigned(&of_a)[1][4], uint64_t of_b, bool add) {
-        ptx::wgmma<SplitTile::Fragment, SplitTile::kN>(of_step.d[0], of_a[0],
+        ptx::wgmma<SplitTile::Fragment, SplitTile::kN>(step_acc.d[0], of_a[0],
                                                        ptx::advanced(of_b, step * kStep), add);
       };
-      pin(of_step);
+      fence_accumulators(step_acc);
       ptx::wgmma_fence();
       add_product(x.small, large, false);
       add_product(x.large, small, true);
       add_product(x.large, large, true);
       ptx::wgmma_commit();
-      if (step + 1 < SplitTile::kSteps) load_fragment(a[(step + 1) % 2], shared.a[at.stage], group, step + 1);
+      if (step + 1 < SplitTile::kSteps)
+        load_fragment(a[(step + 1) % 2], shared.a[state.stage], group, step + 1);
       ptx::wgmma_wait<0>();
-      pin(of_step);
+      fence_accumulators(step_acc);
       RONDO_UNROLL_ON_GPU
-      for (int j = 0; j < SplitTile::kN / 2; ++j) sums.d[0][j] += of_step.d[0][j];
+      for (int j = 0; j < SplitTile::kN / 2; ++j) acc.d[0][j] += step_acc.d[0][j];
     }
     __syncwarp();  // every lane has read A, and one arrives for all
-    release_stage(shared, at.stage);
-    at.advance();
+    release_stage(shared, state.stage);
+    state.advance();
   }
 }
 
 __global__ __launch_bounds__(SplitTile::kThreads, 1) void gemm_tc_07_persistent_tf32x3_kernel(
-    const __grid_constant__ RolesParameters<float> p, const TileGrid tiles) {
+    const __grid_constant__ WarpSpecializedParameters<float> p, const TileGrid tiles) {
   auto& shared = shared_memory<Shared>();
   if (threadIdx.x == 0) {
     RONDO_UNROLL
     for (ptx::Mbarrier& barrier : shared.split) ptx::mbarrier_init(&barrier, SplitTile::kSplitters);
   }
   init_ring(shared);
-  RingPosition<SplitTile::kStages> at;
+  PipelineState<SplitTile::kStages> state;
   const int warpgroup = static_cast<int>(threadIdx.x) / kWarpgroup;
   if (warpgroup == 0) {
-    ptx::release_registers<SplitTile::kProducerRegisters>();
+    ptx::warpgroup_reg_dealloc<SplitTile::kProducerRegisters>();
     if (threadIdx.x >= 32)
-      for_each_tile<SplitTile>(p, tiles, [&](const TileWork& work) { split_b(shared, at, work); });
+      for_each_tile<SplitTile>(p, tiles, [&](const TileWork& work) { split_b(shared, state, work); });
     else if (ptx::elect_one())
       for_each_tile<SplitTile>(p, tiles, [&](const TileWork& work) {
-        produce<SplitTile, Order::k_major, Order::k_major>(p, shared, at, work);
+        produce<SplitTile, Order::k_major, Order::k_major>(p, shared, state, work);
       });
     return;
   }
-  ptx::request_registers<SplitTile::kConsumerRegisters>();
-  WgmmaSums<SplitTile> sums;
+  ptx::warpgroup_reg_alloc<SplitTile::kConsumerRegisters>();
+  WgmmaAccumulators<SplitTile> acc;
   for_each_tile<SplitTile>(p, tiles, [&](const TileWork& work) {
-    multiply(sums, shared, at, work, warpgroup - 1);
-    store_results<SplitTile>(p, shared, sums, work, warpgroup - 1);
+    multiply(acc, shared, state, work, warpgroup - 1);
+    store_results<SplitTile>(p, shared, acc, work, warpgroup - 1);
   });
 }
 
@@ -143,7 +144,7 @@ Status launch_gemm_persistent_tf32x3(const char* name, const GemmArguments& g, c
                                      Workspace workspace, cudaStream_t stream) {
   return launch_blocks<SplitTile>(
       g, config, workspace, stream,
-      [&](LaunchShape shape, const RolesParameters<float>& p, const TileGrid& tiles) {
+      [&](LaunchShape shape, const WarpSpecializedParameters<float>& p, const TileGrid& tiles) {
         shape.shared_bytes = sizeof(Shared);
         return launch(name, shape, stream, gemm_tc_07_persistent_tf32x3_kernel, p, tiles);
       });

@@ -107,8 +107,8 @@ Status launch_pipelined(const char* name, const GemmArgumentsOf<T, C>& g, const 
                         Workspace workspace, cudaStream_t stream) {
   const bool split = config.splits > 1;
   PipelinedParameters<T> p = pipelined_parameters(g, config, workspace);
-  const ProductFacts facts = facts_of(g);
-  RONDO_RETURN_IF_ERROR(with_orders(facts.a.order, facts.b.order, [&]<Order OrderA, Order OrderB>() {
+  const GemmProblem problem = problem_of(g);
+  RONDO_RETURN_IF_ERROR(with_orders(problem.a.order, problem.b.order, [&]<Order OrderA, Order OrderB>() {
     return launch_pipelined_kernel<Tile, OrderA, OrderB>(name, p, config.splits, stream);
   }));
   return split ? sum_partials(p.partials, g.c, g.c_stride, 1, gemm_epilogue(g), stream) : Status();

@@ -11,20 +11,21 @@
 
 namespace rondo {
 
-// An operand: the memory order, the address of its first element, and the distance of rows in elements.
-struct OperandFacts {
+// An operand of a product: the memory order, the address of its first element, and the distance of rows in
+// elements.
+struct GemmOperand {
   Order order = Order::k_major;
   uintptr_t address = 0;
   int64_t stride = 0;
 };
-struct ProductFacts {
+struct GemmProblem {
   GemmShape shape;
   DType type = DType::float32;  // of the factors
   Math math = Math::fp32;
-  OperandFacts a, b;
+  GemmOperand a, b;
 };
 template <class T, class C>
-ProductFacts facts_of(const GemmArgumentsOf<T, C>& g) {
+GemmProblem problem_of(const GemmArgumentsOf<T, C>& g) {
   return {{g.m, g.n, g.k},
           dtype_of<T>,
           g.math,
@@ -43,9 +44,9 @@ Status with_orders(Order a, Order b, Run&& run) {
                       : run.template operator()<mn_major, mn_major>();
 }
 
-// mma.sync reaches about 0.63 of what wgmma reaches: arXiv 2501.12084, "Dissecting the NVIDIA Hopper
+// The throughput of mma.sync relative to that of wgmma: arXiv 2501.12084, "Dissecting the NVIDIA Hopper
 // Architecture", table of mma and wgmma.
-inline constexpr double kSpeedOfMma = 0.63;
+inline constexpr double kMmaSyncRelativeThroughput = 0.63;
 
 // The time of a product with tiles of m x n, in any unit: that of the blocks of the busiest multiprocessor.
 double estimated_time(const GemmShape& shape, int64_t splits, int m, int n, double speed,
@@ -56,15 +57,15 @@ double estimated_time(const GemmShape& shape, int64_t splits, int m, int n, doub
 //   address   Tensor maps need addresses that are multiples of 16 bytes,
 //   stride    distances of rows that are multiples of 16 bytes and less than 2^40,
 //   size      and less than 2^31 rows and columns.
-struct Obstacle {
-  enum class Kind { none, order, address, stride, size };
-  Kind kind = Kind::none;
+struct WgmmaUnsupported {
+  enum class Reason { none, order, address, stride, size };
+  Reason reason = Reason::none;
   char operand = 0;  // 'a' or 'b'
 };
-Obstacle wgmma_obstacle(const ProductFacts& product);
+WgmmaUnsupported wgmma_unsupported(const GemmProblem& product);
 // The same as a Status: bad_argument with the value, and the rung that takes it. Nothing is wrong if no
 // element of a and b is read.
-Status check_wgmma_operands(const char* name, const ProductFacts& product);
+Status check_wgmma_operands(const char* name, const GemmProblem& product);
 
 // Which operands gemm() copies for wgmma: in tf32 and tf32x3 those that are not contiguous along k, where the
 // copies take less time than wgmma saves. A function of the product alone, so that the workspace is, too.
@@ -81,15 +82,15 @@ constexpr int64_t copy_stride(int64_t k) { return (k + 3) / 4 * 4; }
 // speed of the multiply-adds of a full tile relative to 128x256. The speeds of single blocks are estimates,
 // from the bytes of shared memory that a product reads. That of pairs is 734 to 704 TFLOP/s, of a kernel with
 // these tiles at 4096 x 4096 x 4096 on an H100 (github.com/pranjalssh/fast.cu).
-struct WgmmaTileFacts {
+struct WgmmaTileInfo {
   const char* name;
   int m, n;
-  int blocks;  // that compute it
+  int cluster_blocks;  // that compute it together
   double efficiency;
   bool tf32x3;  // whether there is a kernel for it: its two sums fit into the registers only of small tiles
 };
 enum class WgmmaTileId { k128x256, k192x192, k128x128, kPairOf128x256 };
-std::span<const WgmmaTileFacts> wgmma_tile_facts();
+std::span<const WgmmaTileInfo> wgmma_tile_infos();
 
 struct GemmPlan {
   enum class Kernel { pipelined, persistent };
@@ -102,7 +103,7 @@ std::ostream& operator<<(std::ostream& out, const GemmPlan& plan);
 
 // The kernel and the tile with the least estimated time, as choose_tile() estimates it. `persistent`
 // (gemm_tc_07_persistent, gemm_tc_08_clusters) needs device.wgmma, a 16-bit type, Math::tf32 or tf32x3, and a
-// product without an obstacle, if necessary after copies_for_wgmma().
-GemmPlan choose_gemm_plan(const ProductFacts& product, const DeviceFacts& device);
+// product that wgmma supports, if necessary after copies_for_wgmma().
+GemmPlan choose_gemm_plan(const GemmProblem& product, const DeviceProperties& device);
 
 }  // namespace rondo

@@ -2,7 +2,9 @@
 //            fragments from there, 4 bytes at a time. A row of a k-tile has 128 bytes, and 16 bytes of
 //            padding: lane 4 g + t reads word t of row g, in bank 4 g + t of 32.
 // Builds on: gemm_tc_01_fragments, gemm_03_shared_tiles.
-// Limit now: shared memory and instruction issue. 16 loads for 8 products; and 2 barriers for 128 bytes of k.
+// Limit now: shared memory and instruction issue. 16 loads for 8 products; stores of single elements, which
+//            have bank conflicts where adjacent lanes write adjacent rows (B not transposed); and 2 barriers
+//            for 128 bytes of k.
 // Next:      gemm_tc_03_ldmatrix.
 #include <rondo/kernels/core/shared.cuh>
 #include <rondo/kernels/gemm/tensor_rung.cuh>

@@ -76,8 +76,8 @@ Status gemm_tc_03_ldmatrix(MatrixView<T> c, MatrixView<const T> a, MatrixView<co
   p.a_width = copy_width(g.a, g.a_stride, g.transpose_a ? g.m : g.k);
   p.b_width = copy_width(g.b, g.b_stride, g.transpose_b ? g.k : g.n);
   p.tiles_n = ceil_div<int64_t>(g.n, TileOf<T>::kN);
-  const ProductFacts facts = facts_of(g);
-  return with_orders(facts.a.order, facts.b.order, [&]<Order OrderA, Order OrderB>() {
+  const GemmProblem problem = problem_of(g);
+  return with_orders(problem.a.order, problem.b.order, [&]<Order OrderA, Order OrderB>() {
     const LaunchShape shape = {.grid_x = ceil_div<int64_t>(g.m, TileOf<T>::kM) * p.tiles_n,
                                .block_x = TileOf<T>::kThreads,
                                .shared_bytes = sizeof(Shared<T, OrderA, OrderB>)};

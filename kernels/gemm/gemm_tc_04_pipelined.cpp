@@ -22,13 +22,13 @@ Status gemm_tc_04_pipelined(MatrixView<T> c, MatrixView<const T> a, MatrixView<c
       return bad_argument(kName, ": math is fp32, this rung has only tf32 and tf32x3");
     return run_gemm_06(kName, c, a, b, options, workspace, stream);
   } else {
-    DeviceFacts device;
-    RONDO_RETURN_IF_ERROR(device_facts(&device));
+    DeviceProperties device;
+    RONDO_RETURN_IF_ERROR(device_properties(&device));
     constexpr bool bfloat16 = std::is_same_v<T, __nv_bfloat16>;
     const TileId large = bfloat16 ? TileId::kBf16Of128x128 : TileId::kFp16Of128x128;
-    const TileFacts& facts = tile_facts()[static_cast<size_t>(large)];
+    const TileInfo& info = tile_infos()[static_cast<size_t>(large)];
     const TileNeeds needs = {options.transpose_a ? Order::mn_major : Order::k_major};
-    const bool fits = shared_bytes(facts, needs) <= device.shared_bytes_per_block;
+    const bool fits = shared_bytes(info, needs) <= device.shared_bytes_per_block;
     return gemm_with_tile(kName, fits ? large : bfloat16 ? TileId::kBf16Of64x64 : TileId::kFp16Of64x64, c,
                           a, b, options, workspace, stream);
   }

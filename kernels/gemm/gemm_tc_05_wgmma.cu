@@ -1,11 +1,11 @@
-// Idea:      a warpgroup (4 warps) multiplies 64 x 128 matrices that it reads from shared memory: wgmma. No
-//            fragments are loaded to registers, and no lane computes addresses: one thread asks the tensor
-//            memory accelerator (TMA) for whole k-tiles, swizzled on the way, and an mbarrier counts their
-//            bytes.
+// Idea:      wgmma: a warpgroup (4 warps) multiplies operands that it reads from shared memory. One thread
+//            issues copies of whole, swizzled k-tiles by the tensor memory accelerator (TMA); an mbarrier
+//            counts their bytes.
 // Builds on: gemm_tc_04_pipelined: 3 k-tiles in shared memory. tf32 is rounded by the copy.
-// Limit now: waiting. After each k-tile the 4 warps wait for their products and meet at a barrier, before one
-//            of their threads refills its slot. A second block of the multiprocessor fills some of the gaps.
-// Next:      gemm_tc_06_warp_roles: one warp only loads, the others only multiply.
+// Limit now: waiting. After each k-tile the 4 warps wait for their products and then for each other, before
+//            one of their threads refills the stage. A second block of the multiprocessor fills some of the
+//            gaps.
+// Next:      gemm_tc_06_warp_specialized: one elected thread only loads, the other warps only multiply.
 //
 // Needs compute capability 9.0, operands that tensor maps can describe, and for tf32 K-major ones
 // (gemm_plan.h). The rungs before take the others.
@@ -48,20 +48,21 @@ __global__ __launch_bounds__(kWarpgroup,
     for (int stage = 0; stage < Tile::kStages; ++stage) load(stage, stage * Tile::kK);
   }
 
-  WgmmaSums<Tile> sums;
-  set_zero(sums);
-  RingPosition<Tile::kStages> at;
+  WgmmaAccumulators<Tile> acc;
+  set_zero(acc);
+  PipelineState<Tile::kStages> state;
   for (int64_t k = 0; k < g.k; k += Tile::kK) {
-    ptx::mbarrier_wait(&shared.full[at.stage], at.parity);
-    multiply_k_tile<Tile, OrderA, OrderB>(sums, shared.a[at.stage], shared.b[at.stage], 0);
+    ptx::mbarrier_wait(&shared.full[state.stage], state.parity);
+    multiply_k_tile<Tile, OrderA, OrderB>(acc, shared.a[state.stage], shared.b[state.stage], 0);
     ptx::wgmma_wait<0>();
-    __syncthreads();  // each warp has waited for its rows only
-    if (loads) load(at.stage, k + Tile::kStages * Tile::kK);
-    at.advance();
+    // wgmma_wait covers only the calling warp; all four must be done before the stage is refilled.
+    __syncthreads();
+    if (loads) load(state.stage, k + Tile::kStages * Tile::kK);
+    state.advance();
   }
-  pin(sums);
+  fence_accumulators(acc);
 
-  visit_results(sums, 0, [&](int row, int column, const Vec<2>& values) {
+  visit_results(acc, 0, [&](int row, int column, const Vec<2>& values) {
     RONDO_UNROLL
     for (int j = 0; j < 2; ++j)
       store_result_inside(g, m0 + row, n0 + column + j, values[j]);
@@ -79,17 +80,17 @@ Status gemm_tc_05_wgmma(MatrixView<T> c, MatrixView<const T> a, MatrixView<const
   GemmArgumentsOf<T>& g = p.gemm;
   RONDO_RETURN_IF_ERROR(check_rung(kName, c, a, b, options, workspace, &g));
   RONDO_RETURN_IF_ERROR(check_wgmma(kName));
-  const ProductFacts facts = facts_of(g);
-  RONDO_RETURN_IF_ERROR(check_wgmma_operands(kName, facts));
+  const GemmProblem problem = problem_of(g);
+  RONDO_RETURN_IF_ERROR(check_wgmma_operands(kName, problem));
   if (g.m > 0 && g.n > 0 && g.k > 0) {
-    RONDO_RETURN_IF_ERROR(make_operand_map<Tile>(&p.a, facts.a.order, g.a, g.m, g.k, g.a_stride, Tile::kM));
-    RONDO_RETURN_IF_ERROR(make_operand_map<Tile>(&p.b, facts.b.order, g.b, g.n, g.k, g.b_stride, Tile::kN));
+    RONDO_RETURN_IF_ERROR(make_operand_map<Tile>(&p.a, problem.a.order, g.a, g.m, g.k, g.a_stride, Tile::kM));
+    RONDO_RETURN_IF_ERROR(make_operand_map<Tile>(&p.b, problem.b.order, g.b, g.n, g.k, g.b_stride, Tile::kN));
   }
   p.tiles_n = ceil_div<int64_t>(g.n, Tile::kN);
   const LaunchShape shape = {.grid_x = ceil_div<int64_t>(g.m, Tile::kM) * p.tiles_n,
                              .block_x = kWarpgroup,
                              .shared_bytes = sizeof(WgmmaShared<Tile>)};
-  return with_wgmma_orders<T>(facts.a.order, facts.b.order, [&]<Order OrderA, Order OrderB>() {
+  return with_wgmma_orders<T>(problem.a.order, problem.b.order, [&]<Order OrderA, Order OrderB>() {
     return launch(kName, shape, stream, gemm_tc_05_wgmma_kernel<T, OrderA, OrderB>, p);
   });
 }

@@ -1,9 +1,9 @@
-// Idea:      a block for each multiprocessor, which computes tile after tile. The loading thread is
-//            ahead by the stages of the ring, also from one tile to the next: the first k-tiles of a tile
-//            arrive while the results of the one before are stored. The order of the tiles (tile_order.h)
-//            lets blocks that run at the same time read the same rows and columns from L2. Tiles by shape,
-//            and split-K, as gemm() chooses them (gemm_plan.h).
-// Builds on: gemm_tc_06_warp_roles. The kernel is in gemm_tc_07_persistent.cuh.
+// Idea:      one block per multiprocessor computes a sequence of tiles. The producer thread runs ahead across
+//            tiles: it loads the next tile's first k-tiles during the epilogue of the current one. The order
+//            of the tiles (tile_order.h) lets blocks that run at the same time read the same rows and columns
+//            from L2. The kernel also supports other tiles and split-K, which gemm() uses (gemm_plan.h); this
+//            rung uses 128 x 256 without split-K.
+// Builds on: gemm_tc_06_warp_specialized. The kernel is in gemm_tc_07_persistent.cuh.
 // Limit now: L2, which sends each k-tile to every block that needs it; the stores, during which both
 //            consumers are idle.
 // Next:      gemm_tc_08_clusters: a k-tile that two blocks need is loaded once for both.
@@ -20,7 +20,7 @@ Status gemm_tc_07_persistent(MatrixView<T> c, MatrixView<const T> a, MatrixView<
   GemmArgumentsOf<T> arguments;
   RONDO_RETURN_IF_ERROR(check_rung(kName, c, a, b, options, workspace, &arguments));
   RONDO_RETURN_IF_ERROR(check_wgmma(kName));
-  RONDO_RETURN_IF_ERROR(check_wgmma_operands(kName, facts_of(arguments)));
+  RONDO_RETURN_IF_ERROR(check_wgmma_operands(kName, problem_of(arguments)));
   return launch_gemm_persistent(kName, WgmmaTileId::k128x256, arguments, {}, workspace, stream);
 }
 RONDO_INSTANTIATE_RUNG(gemm_tc_07_persistent)

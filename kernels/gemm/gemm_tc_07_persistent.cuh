@@ -4,7 +4,7 @@
 
 #include <rondo/kernels/gemm/gemm_tc_07_persistent.h>
 #include <rondo/kernels/gemm/tile_order.h>
-#include <rondo/kernels/gemm/warp_roles.cuh>
+#include <rondo/kernels/gemm/warp_specialized.cuh>
 
 #include <algorithm>
 
@@ -15,10 +15,10 @@ struct TileGrid {
   __host__ __device__ int64_t size() const { return m * n * parts; }
 };
 
-// Calls compute(TileWork) for each tile of the block. Clusters of kBlocks blocks compute as many tiles, one
-// below the other, in one step: `tiles` are counted in steps.
+// Calls compute(TileWork) for each tile of the block. A cluster of kBlocks blocks computes kBlocks vertically
+// adjacent tiles at a time; `tiles` counts such groups.
 template <class Tile, int kBlocks = 1, class T, class Compute>
-__device__ __forceinline__ void for_each_tile(const RolesParameters<T>& p, const TileGrid& tiles,
+__device__ __forceinline__ void for_each_tile(const WarpSpecializedParameters<T>& p, const TileGrid& tiles,
                                               const Compute& compute) {
   const unsigned rank = blockIdx.x % kBlocks;
   for (int64_t number = blockIdx.x / kBlocks; number < tiles.size(); number += gridDim.x / kBlocks) {
@@ -31,35 +31,35 @@ __device__ __forceinline__ void for_each_tile(const RolesParameters<T>& p, const
 
 template <class Tile, Order OrderA, Order OrderB>
 __global__ __launch_bounds__(Tile::kThreads, 1) void gemm_tc_07_persistent_kernel(
-    const __grid_constant__ RolesParameters<typename Tile::Element> p, const TileGrid tiles) {
-  auto& shared = shared_memory<RolesShared<Tile>>();
+    const __grid_constant__ WarpSpecializedParameters<typename Tile::Element> p, const TileGrid tiles) {
+  auto& shared = shared_memory<WarpSpecializedShared<Tile>>();
   init_ring(shared);
   // Each role goes around the ring from tile to tile: the next tile's k-tiles are loaded during the stores.
-  RingPosition<Tile::kStages> at;
+  PipelineState<Tile::kStages> state;
   const int warpgroup = static_cast<int>(threadIdx.x) / kWarpgroup;
   if (warpgroup == 0) {
-    ptx::release_registers<Tile::kProducerRegisters>();
+    ptx::warpgroup_reg_dealloc<Tile::kProducerRegisters>();
     if (threadIdx.x < 32 && ptx::elect_one())
-      for_each_tile<Tile>(p, tiles,
-                          [&](const TileWork& work) { produce<Tile, OrderA, OrderB>(p, shared, at, work); });
+      for_each_tile<Tile>(
+          p, tiles, [&](const TileWork& work) { produce<Tile, OrderA, OrderB>(p, shared, state, work); });
     return;
   }
-  ptx::request_registers<Tile::kConsumerRegisters>();
-  WgmmaSums<Tile> sums;
+  ptx::warpgroup_reg_alloc<Tile::kConsumerRegisters>();
+  WgmmaAccumulators<Tile> acc;
   for_each_tile<Tile>(p, tiles, [&](const TileWork& work) {
-    consume<Tile, OrderA, OrderB>(sums, shared, at, k_tiles_of<Tile>(work), warpgroup - 1);
-    store_results(p, shared, sums, work, warpgroup - 1);
+    consume<Tile, OrderA, OrderB>(acc, shared, state, k_tiles_of<Tile>(work), warpgroup - 1);
+    store_results(p, shared, acc, work, warpgroup - 1);
   });
 }
 
-// Calls launch_kernel(LaunchShape, RolesParameters, TileGrid) for a block per multiprocessor, in clusters of
-// kBlocks, and adds the parts of k.
+// Calls launch_kernel(LaunchShape, WarpSpecializedParameters, TileGrid) for a block per multiprocessor, in
+// clusters of kBlocks, and adds the parts of k.
 template <class Tile, int kBlocks = 1, class T, class C, class LaunchKernel>
 Status launch_blocks(const GemmArgumentsOf<T, C>& g, const GemmConfig& config, Workspace workspace,
                      cudaStream_t stream, const LaunchKernel& launch_kernel) {
   if (g.m == 0 || g.n == 0) return {};
-  RolesParameters<T> p = {};
-  RONDO_RETURN_IF_ERROR((roles_parameters<Tile, Tile::kN / kBlocks>(&p, g, config, workspace)));
+  WarpSpecializedParameters<T> p = {};
+  RONDO_RETURN_IF_ERROR((warp_specialized_parameters<Tile, Tile::kN / kBlocks>(&p, g, config, workspace)));
   int device = 0, multiprocessors = 0;
   RONDO_CUDA(cudaGetDevice(&device));
   RONDO_CUDA(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device));
@@ -67,7 +67,7 @@ Status launch_blocks(const GemmArgumentsOf<T, C>& g, const GemmConfig& config, W
   const int64_t clusters = std::min<int64_t>(tiles.size(), std::max(1, multiprocessors / kBlocks));
   const LaunchShape shape = {.grid_x = kBlocks * clusters,
                              .block_x = Tile::kThreads,
-                             .shared_bytes = sizeof(RolesShared<Tile>),
+                             .shared_bytes = sizeof(WarpSpecializedShared<Tile>),
                              .cluster_x = kBlocks};
   RONDO_RETURN_IF_ERROR(launch_kernel(shape, p, tiles));
   return config.splits > 1 ? sum_partials(p.product.partials, g.c, g.c_stride, 1, gemm_epilogue(g), stream)
@@ -77,11 +77,11 @@ Status launch_blocks(const GemmArgumentsOf<T, C>& g, const GemmConfig& config, W
 template <class Tile, class T, class C>
 Status launch_persistent_with(const char* name, const GemmArgumentsOf<T, C>& g, const GemmConfig& config,
                               Workspace workspace, cudaStream_t stream) {
-  const ProductFacts facts = facts_of(g);
+  const GemmProblem problem = problem_of(g);
   return launch_blocks<Tile>(
       g, config, workspace, stream,
-      [&](const LaunchShape& shape, const RolesParameters<T>& p, const TileGrid& tiles) {
-        return with_wgmma_orders<T>(facts.a.order, facts.b.order, [&]<Order OrderA, Order OrderB>() {
+      [&](const LaunchShape& shape, const WarpSpecializedParameters<T>& p, const TileGrid& tiles) {
+        return with_wgmma_orders<T>(problem.a.order, problem.b.order, [&]<Order OrderA, Order OrderB>() {
           return launch(name, shape, stream, gemm_tc_07_persistent_kernel<Tile, OrderA, OrderB>, p, tiles);
         });
       });

@@ -1,4 +1,5 @@
-// The launcher of gemm_tc_07_persistent, with the tile and the parts of k as arguments. gemm() chooses them.
+// The launcher of gemm_tc_07_persistent and, for the tile kPairOf128x256, of gemm_tc_08_clusters, with the
+// tile and the parts of k as arguments, which gemm() chooses. It is defined in gemm_tc_08_clusters.cuh.
 #pragma once
 
 #include <rondo/kernels/gemm/gemm_arguments.h>
@@ -6,7 +7,7 @@
 
 namespace rondo {
 
-// T: float (the arithmetic is tf32), __nv_bfloat16 or __half; C: T or float. The product has no obstacle
+// T: float (the arithmetic is tf32), __nv_bfloat16 or __half; C: T or float. wgmma supports the product
 // (gemm_plan.h), and `workspace` has room for all parts of the sum over k.
 template <class T, class C>
 Status launch_gemm_persistent(const char* name, WgmmaTileId tile, const GemmArgumentsOf<T, C>& arguments,

@@ -19,7 +19,7 @@ Status gemm_tc_08_clusters(MatrixView<T> c, MatrixView<const T> a, MatrixView<co
   GemmArgumentsOf<T> arguments;
   RONDO_RETURN_IF_ERROR(check_rung(kName, c, a, b, options, workspace, &arguments));
   RONDO_RETURN_IF_ERROR(check_wgmma(kName));
-  RONDO_RETURN_IF_ERROR(check_wgmma_operands(kName, facts_of(arguments)));
+  RONDO_RETURN_IF_ERROR(check_wgmma_operands(kName, problem_of(arguments)));
   return launch_gemm_persistent(kName, WgmmaTileId::kPairOf128x256, arguments, {}, workspace, stream);
 }
 RONDO_INSTANTIATE_RUNG(gemm_tc_08_clusters)

@@ -7,83 +7,85 @@
 
 namespace rondo {
 
-inline constexpr int kPair = 2;  // blocks of a cluster
-inline constexpr uint16_t kBothBlocks = 0b11;
+inline constexpr int kClusterBlocks = 2;  // blocks of a cluster
+inline constexpr uint16_t kClusterMask = 0b11;
 
 // Loads this block's half of a k-tile of B to both blocks: the columns from rank * kN / 2 on.
 template <class Tile, Order order>
-__device__ __forceinline__ void load_half_for_both(unsigned char* to, const CUtensorMap& map, int64_t n0,
-                                                   int64_t k, ptx::Mbarrier* full) {
-  constexpr int kColumns = Tile::kN / kPair;
+__device__ __forceinline__ void load_b_multicast(unsigned char* to, const CUtensorMap& map, int64_t n0,
+                                                 int64_t k, ptx::Mbarrier* full) {
+  constexpr int kColumns = Tile::kN / kClusterBlocks;
   static_assert(kColumns % 64 == 0);
-  const int begin = static_cast<int>(blockIdx.x % kPair) * kColumns;
+  const int begin = static_cast<int>(blockIdx.x % kClusterBlocks) * kColumns;
   const int column = static_cast<int>(n0) + begin, step = static_cast<int>(k);
   unsigned char* const half = to + begin * kLineBytes;
   if constexpr (order == Order::k_major) {
-    ptx::tensor_load_multicast(half, map, {step, column}, full, kBothBlocks);
+    ptx::tma_load_multicast(half, map, {step, column}, full, kClusterMask);
   } else {
     RONDO_UNROLL
     for (int i = 0; i < kColumns / 64; ++i)
-      ptx::tensor_load_multicast(half + i * kBlockBytes, map, {column + i * 64, step}, full, kBothBlocks);
+      ptx::tma_load_multicast(half + i * kPanelBytes, map, {column + i * 64, step}, full, kClusterMask);
   }
 }
 
-// produce() for a pair: a stage is filled once the consumers of both blocks have released it, because half of
-// its B goes to the other block.
+// produce() in a cluster: a stage is filled once the consumers of both blocks have released it, because half
+// of its B goes to the other block.
 template <class Tile, Order OrderA, Order OrderB, class T>
-__device__ __forceinline__ void produce_for_pair(const RolesParameters<T>& p, WgmmaShared<Tile>& shared,
-                                                 RingPosition<Tile::kStages>& at, const TileWork& work) {
+__device__ __forceinline__ void produce_in_cluster(const WarpSpecializedParameters<T>& p,
+                                                   WgmmaShared<Tile>& shared,
+                                                   PipelineState<Tile::kStages>& state,
+                                                   const TileWork& work) {
   for (int64_t k = work.k_begin; k < work.k_end; k += Tile::kK) {
-    ptx::Mbarrier* const full = &shared.full[at.stage];
-    ptx::cluster_mbarrier_wait(&shared.empty[at.stage], at.parity ^ 1);
-    ptx::mbarrier_arrive_expect_tx(full, Tile::kBytes);  // both halves of B among them
-    load_k_tile<Tile, OrderA, Tile::kM>(shared.a[at.stage], p.a, work.m, k, full);
-    load_half_for_both<Tile, OrderB>(shared.b[at.stage], p.b, work.n, k, full);
-    at.advance();
+    ptx::Mbarrier* const full = &shared.full[state.stage];
+    ptx::cluster_mbarrier_wait(&shared.empty[state.stage], state.parity ^ 1);
+    ptx::mbarrier_arrive_expect_tx(full, Tile::kBytes);  // includes the half of B that the other block loads
+    load_k_tile<Tile, OrderA, Tile::kM>(shared.a[state.stage], p.a, work.m, k, full);
+    load_b_multicast<Tile, OrderB>(shared.b[state.stage], p.b, work.n, k, full);
+    state.advance();
   }
 }
 
-// release_stage() for a pair.
+// release_stage() in both blocks of the cluster.
 template <class Tile>
-__device__ __forceinline__ void release_to_both(WgmmaShared<Tile>& shared, int stage) {
+__device__ __forceinline__ void release_stage_in_cluster(WgmmaShared<Tile>& shared, int stage) {
   const unsigned lane = threadIdx.x % 32;
-  if (lane < kPair) ptx::cluster_arrive_at(&shared.empty[stage], lane);
+  if (lane < kClusterBlocks) ptx::cluster_arrive_at(&shared.empty[stage], lane);
 }
 
 template <class Tile, Order OrderA, Order OrderB>
 __global__ __launch_bounds__(Tile::kThreads, 1) void gemm_tc_08_clusters_kernel(
-    const __grid_constant__ RolesParameters<typename Tile::Element> p, const TileGrid tiles) {
-  auto& shared = shared_memory<RolesShared<Tile>>();
-  init_ring(shared, kPair);
+    const __grid_constant__ WarpSpecializedParameters<typename Tile::Element> p, const TileGrid tiles) {
+  auto& shared = shared_memory<WarpSpecializedShared<Tile>>();
+  init_ring(shared, kClusterBlocks);
   ptx::cluster_sync();  // the other block's barriers are initialized
-  RingPosition<Tile::kStages> at;
+  PipelineState<Tile::kStages> state;
   const int warpgroup = static_cast<int>(threadIdx.x) / kWarpgroup;
   if (warpgroup == 0) {
-    ptx::release_registers<Tile::kProducerRegisters>();
+    ptx::warpgroup_reg_dealloc<Tile::kProducerRegisters>();
     if (threadIdx.x < 32 && ptx::elect_one())
-      for_each_tile<Tile, kPair>(p, tiles, [&](const TileWork& work) {
-        produce_for_pair<Tile, OrderA, OrderB>(p, shared, at, work);
+      for_each_tile<Tile, kClusterBlocks>(p, tiles, [&](const TileWork& work) {
+        produce_in_cluster<Tile, OrderA, OrderB>(p, shared, state, work);
       });
     return;
   }
-  ptx::request_registers<Tile::kConsumerRegisters>();
-  WgmmaSums<Tile> sums;
-  for_each_tile<Tile, kPair>(p, tiles, [&](const TileWork& work) {
-    consume<Tile, OrderA, OrderB>(sums, shared, at, k_tiles_of<Tile>(work), warpgroup - 1,
-                                  [&](int stage) { release_to_both(shared, stage); });
-    store_results(p, shared, sums, work, warpgroup - 1);
+  ptx::warpgroup_reg_alloc<Tile::kConsumerRegisters>();
+  WgmmaAccumulators<Tile> acc;
+  for_each_tile<Tile, kClusterBlocks>(p, tiles, [&](const TileWork& work) {
+    consume<Tile, OrderA, OrderB>(acc, shared, state, k_tiles_of<Tile>(work), warpgroup - 1,
+                                  [&](int stage) { release_stage_in_cluster(shared, stage); });
+    store_results(p, shared, acc, work, warpgroup - 1);
   });
   ptx::cluster_sync();  // the other block may still arrive at barriers of this one
 }
 
 template <class Tile, class T, class C>
-Status launch_pairs_with(const char* name, const GemmArgumentsOf<T, C>& g, const GemmConfig& config,
-                         Workspace workspace, cudaStream_t stream) {
-  const ProductFacts facts = facts_of(g);
-  return launch_blocks<Tile, kPair>(
+Status launch_clusters_with(const char* name, const GemmArgumentsOf<T, C>& g, const GemmConfig& config,
+                            Workspace workspace, cudaStream_t stream) {
+  const GemmProblem problem = problem_of(g);
+  return launch_blocks<Tile, kClusterBlocks>(
       g, config, workspace, stream,
-      [&](const LaunchShape& shape, const RolesParameters<T>& p, const TileGrid& tiles) {
-        return with_wgmma_orders<T>(facts.a.order, facts.b.order, [&]<Order OrderA, Order OrderB>() {
+      [&](const LaunchShape& shape, const WarpSpecializedParameters<T>& p, const TileGrid& tiles) {
+        return with_wgmma_orders<T>(problem.a.order, problem.b.order, [&]<Order OrderA, Order OrderB>() {
           return launch(name, shape, stream, gemm_tc_08_clusters_kernel<Tile, OrderA, OrderB>, p, tiles);
         });
       });
@@ -94,15 +96,17 @@ Status launch_gemm_persistent(const char* name, WgmmaTileId tile, const GemmArgu
                               const GemmConfig& config, Workspace workspace, cudaStream_t stream) {
   switch (tile) {
     case WgmmaTileId::kPairOf128x256:
-      return launch_pairs_with<RolesTile<T, 128, 256, 2, 4>>(name, g, config, workspace, stream);
+      return launch_clusters_with<WarpSpecializedTile<T, 128, 256, 2, 4>>(name, g, config, workspace, stream);
     case WgmmaTileId::k128x256:
-      return launch_persistent_with<RolesTile<T, 128, 256, 2, 4>>(name, g, config, workspace, stream);
+      return launch_persistent_with<WarpSpecializedTile<T, 128, 256, 2, 4>>(name, g, config, workspace,
+                                                                            stream);
     case WgmmaTileId::k192x192:
-      return launch_persistent_with<RolesTile<T, 192, 192, 3, 4>>(name, g, config, workspace, stream);
+      return launch_persistent_with<WarpSpecializedTile<T, 192, 192, 3, 4>>(name, g, config, workspace,
+                                                                            stream);
     case WgmmaTileId::k128x128:
       break;
   }
-  return launch_persistent_with<RolesTile<T, 128, 128, 2, 6>>(name, g, config, workspace, stream);
+  return launch_persistent_with<WarpSpecializedTile<T, 128, 128, 2, 6>>(name, g, config, workspace, stream);
 }
 
 }  // namespace rondo

@@ -1,5 +1,5 @@
-// gemm() of float matrices with the plan as an argument. gemm() chooses it; tests make their own, because wgmma
-// and copies pay only for large products.
+// gemm() of float matrices with the plan as an argument. gemm() chooses it; tests make their own, because
+// wgmma and copies pay only for large products.
 #pragma once
 
 #include <rondo/kernels/gemm/gemm_arguments.h>
@@ -7,8 +7,8 @@
 
 namespace rondo {
 
-// `arguments` have been checked. `workspace` has the bytes below. The product has no obstacle to the plan's
-// kernel after the plan's copies (gemm_plan.h).
+// `arguments` have been checked. `workspace` has the bytes below. The plan's kernel supports the product
+// after the plan's copies (gemm_plan.h).
 Status gemm_with_plan(const char* name, const GemmPlan& plan, GemmArguments arguments, Workspace workspace,
                       cudaStream_t stream);
 int64_t workspace_bytes(const GemmShape& shape, TransposedCopies copies);

@@ -20,7 +20,7 @@ RONDO_TENSOR_RUNG(gemm_tc_03_ldmatrix);
 RONDO_TENSOR_RUNG(gemm_tc_04_pipelined);
 // The following need compute capability 9.0, and operands that tensor maps can describe: gemm_plan.h.
 RONDO_TENSOR_RUNG(gemm_tc_05_wgmma);
-RONDO_TENSOR_RUNG(gemm_tc_06_warp_roles);
+RONDO_TENSOR_RUNG(gemm_tc_06_warp_specialized);
 RONDO_TENSOR_RUNG(gemm_tc_07_persistent);
 RONDO_TENSOR_RUNG(gemm_tc_08_clusters);
 #undef RONDO_TENSOR_RUNG
@@ -34,7 +34,7 @@ struct TensorRung {
   Run<float> tf32;
   Run<__nv_bfloat16> bf16;
   Run<__half> fp16;
-  bool uses_wgmma;  // needs compute capability 9.0, and operands without an obstacle (gemm_plan.h)
+  bool uses_wgmma;  // needs compute capability 9.0, and operands that wgmma supports (gemm_plan.h)
 };
 
 // In reading order.

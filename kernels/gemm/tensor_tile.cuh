@@ -45,6 +45,7 @@ template <class ProductType, int M, int N, int WarpM, int WarpN, int BlocksAtOnc
 struct TensorTile {
   using Product = ProductType;
   using Element = typename Product::Element;
+  using Threads = GpuThreads;
   static constexpr bool kTensor = true, kVectors = false;
   static constexpr Math kMath = Product::kMath;
   static constexpr int kM = M, kN = N, kK = 128 / sizeof(Element), kStages = Stages;

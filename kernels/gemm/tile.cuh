@@ -7,19 +7,18 @@
 #pragma once
 
 #include <rondo/kernels/core/math_mode.h>
-#include <rondo/kernels/core/vec.cuh>
+#include <rondo/kernels/core/tile_threads.cuh>
 #include <rondo/kernels/gemm/gemm_config.h>
 
 #include <cstdint>
 
 namespace rondo {
 
-// Vectors: true for tiles of the CPU executor, where a row of the register tile is one or more vector
-// registers. A thread is then a fiber, and a block has few of them. Shared memory is cache: it has no banks,
-// but lines of 64 bytes.
+// Vectors: true for tiles of VectorThreads, where a row of the register tile is one or more vector registers.
 template <int ThreadsM, int ThreadsN, int PerThreadM, int PerThreadN, int K, int Stages, bool Vectors = false>
 struct Tile {
   using Element = float;
+  using Threads = ThreadsOf<Vectors>;
   static constexpr bool kVectors = Vectors;
   static constexpr bool kTensor = false;  // see tensor_tile.cuh
   static constexpr Math kMath = Math::fp32;
@@ -30,9 +29,7 @@ struct Tile {
   static constexpr int kM = ThreadsM * PerThreadM, kN = ThreadsN * PerThreadN, kK = K, kStages = Stages;
   static_assert(Vectors ? kK % kThreads == 0 || kThreads % kK == 0 : kThreads >= kK,
                 "every row of a k_tile needs a thread that copies it");
-  // Floats per copy. On a GPU the lanes of a warp combine their copies to wide accesses. The executor has no
-  // such lanes, but wide registers.
-  static constexpr int kWidestCopy = Vectors ? 64 : 4;
+  static constexpr int kWidestCopy = Threads::kWidestCopy;
   static_assert(kK % 4 == 0 && kPerThreadM % 4 == 0 && kPerThreadN % 4 == 0);
 };
 
@@ -42,7 +39,7 @@ struct Tile {
 template <class Tile, int Outer>
 struct KMajorRows {
   static constexpr bool kKMajor = true;
-  static constexpr int kStride = Tile::kK + (Tile::kVectors ? 16 : 4);
+  static constexpr int kStride = Tile::kK + Tile::Threads::kKMajorPadding;
   static constexpr int kSize = Outer * kStride;
   static __device__ __forceinline__ int at(int k, int outer) { return outer * kStride + k; }
 };
@@ -58,10 +55,10 @@ struct KMajorRows {
 template <class Tile, int Threads, int PerThread, Order Source>
 struct MnMajorRows {
   static constexpr bool kKMajor = false;
-  static constexpr int kGap = Tile::kVectors ? 0 : 4;
+  static constexpr int kGap = Tile::Threads::kGap;
   static constexpr int kValues = Threads * (PerThread + kGap);
   static constexpr int kGpuPadding = kValues % 32 != 0 ? 0 : Source == Order::k_major ? 4 : 8;
-  static constexpr int kStride = kValues + (Tile::kVectors ? 16 : kGpuPadding);
+  static constexpr int kStride = kValues + (Tile::kVectors ? Tile::Threads::kLine : kGpuPadding);
   static constexpr int kSize = Tile::kK * kStride;
   static __device__ __forceinline__ int at(int k, int outer) {
     return k * kStride + outer + outer / PerThread * kGap;
@@ -120,7 +117,7 @@ struct KTileB : MnMajorRows<Tile, Tile::kThreadsN, Tile::kPerThreadN, OrderB> {}
 // By default with the longest rows of B.
 template <class Tile, Order OrderA, Order OrderB = Order::mn_major>
 struct TileShared {
-  static constexpr int kAlignment = Tile::kTensor ? 128 : Tile::kVectors ? 64 : 16;
+  static constexpr int kAlignment = Tile::kTensor ? 128 : Tile::Threads::kAlignment;
   alignas(kAlignment) typename Tile::Element a[Tile::kStages][KTileA<Tile, OrderA>::kSize];
   alignas(kAlignment) typename Tile::Element b[Tile::kStages][KTileB<Tile, OrderB>::kSize];
 };

@@ -20,8 +20,6 @@ using Tile64x64 = Tile<8, 8, 8, 8, 32, 2>;
 // half of the registers for sums: enough independent sums for two multiply-adds per cycle. A TallVectorTile
 // uses three quarters, which needs fewer loads. For some matrices one or the other leaves less of the tile
 // unused. GPU builds do not have these tiles.
-inline constexpr bool kVectorTiles = kVectorRegisters.count > 0;
-inline constexpr VectorRegisters kTileRegisters = kVectorTiles ? kVectorRegisters : VectorRegisters{16, 32};
 template <int M, int N, int PerThreadM = kTileRegisters.count / 4, int PerThreadN = 2 * kTileRegisters.lanes>
 using VectorTile = Tile<M / PerThreadM, N / PerThreadN, PerThreadM, PerThreadN, 64, 2, true>;
 inline constexpr int kTallRows = kTileRegisters.count * 3 / 8 / 4 * 4;

@@ -1,11 +1,11 @@
 // Tiles whose products are computed by wgmma, from k-tiles that tensor maps describe.
 //
-// A block computes kM x kN results; each of its consumer warpgroups computes kM / kGroups rows, in blocks of
+// A block computes kM x kN results; each of its consumer warpgroups computes kM / kGroups rows, in panels of
 // 64. A k-tile has 128 bytes of each row of A and column of B, 32 values of tf32 or 64 of 16 bits: four steps
-// of wgmma, and a row of the 128-byte swizzle. In shared memory it is a sequence of blocks of 8 KB:
+// of wgmma, and a row of the 128-byte swizzle. In shared memory it is a sequence of panels of 8 KB:
 //   K-major:  64 rows (or columns), with the 128 bytes of each side by side.
 //   MN-major: 64 steps of k, with 128 bytes of 64 rows side by side. 16 bits only.
-// In both orders wgmma reads a block as 8 groups of 8 lines of 128 bytes.
+// In both orders wgmma reads a panel as 8 groups of 8 lines of 128 bytes.
 #pragma once
 
 #include <rondo/kernels/core/ptx/bulk_copy.cuh>
@@ -31,14 +31,14 @@ namespace rondo {
 
 inline constexpr int kWarpgroup = 128;               // threads
 inline constexpr int kLineBytes = 128;               // of a row in a k-tile
-inline constexpr int kBlockBytes = 64 * kLineBytes;  // of a block of a k-tile
+inline constexpr int kPanelBytes = 64 * kLineBytes;  // of a panel of a k-tile
 
 template <class T, int M, int N, int Groups, int Stages>
 struct WgmmaTile {
   using Element = T;
   using Fragment = std::conditional_t<std::is_same_v<T, float>, ptx::Tf32, T>;
   static constexpr int kM = M, kN = N, kK = kLineBytes / sizeof(T), kStages = Stages;
-  static constexpr int kGroups = Groups, kBlocksM = M / Groups / 64;  // blocks of 64 rows of a warpgroup
+  static constexpr int kGroups = Groups, kPanelsM = M / Groups / 64;  // panels of 64 rows of a warpgroup
   static constexpr int kSteps = 4, kPerStep = kK / kSteps;
   static constexpr int kBytesA = M * kLineBytes, kBytesB = N * kLineBytes, kBytes = kBytesA + kBytesB;
   static constexpr bool kRoundsToTf32 = std::is_same_v<T, float>;  // the tensor maps of floats
@@ -75,11 +75,11 @@ __device__ __forceinline__ void load_k_tile(unsigned char* to, const CUtensorMap
                                             int64_t k, ptx::Mbarrier* full) {
   const int row = static_cast<int>(outer), step = static_cast<int>(k);
   if constexpr (order == Order::k_major) {
-    ptx::tensor_load(to, map, {step, row}, full);
+    ptx::tma_load(to, map, {step, row}, full);
   } else {
     RONDO_UNROLL
     for (int i = 0; i < kTileOuter / 64; ++i)
-      ptx::tensor_load(to + i * kBlockBytes, map, {row + i * 64, step}, full);
+      ptx::tma_load(to + i * kPanelBytes, map, {row + i * 64, step}, full);
   }
 }
 
@@ -92,9 +92,9 @@ __device__ __forceinline__ void load_stage(WgmmaShared<Tile>& shared, int stage,
   load_k_tile<Tile, OrderB, Tile::kN>(shared.b[stage], b, n0, k, &shared.full[stage]);
 }
 
-// The position in a ring of stages, and the parity of the phase that a pass through the ring waits for.
+// The stage of a pipeline, and the parity of the phase that a pass through its ring of stages waits for.
 template <int kStages>
-struct RingPosition {
+struct PipelineState {
   int stage = 0;
   unsigned parity = 0;
   __device__ __forceinline__ void advance() {
@@ -102,74 +102,74 @@ struct RingPosition {
   }
 };
 
-// The results of a thread: register 4 j + 2 h + e of block i is in row 64 i + 16 w + g + 8 h of its
+// The accumulators of a thread: register 4 j + 2 h + e of panel i is in row 64 i + 16 w + g + 8 h of its
 // warpgroup, column 8 j + 2 t + e, for thread 32 w + 4 g + t of the warpgroup.
 template <class Tile>
-struct WgmmaSums {
-  float d[Tile::kBlocksM][Tile::kN / 2];
+struct WgmmaAccumulators {
+  float d[Tile::kPanelsM][Tile::kN / 2];
 };
 
-// The compiler moves no access to the sums across a call. Products are asynchronous: it does not know that
-// the registers change until wgmma_wait(). Where it writes a register between two products, ptxas runs all
-// products one after the other, and says so in a note (C7510 to C7515).
+// The compiler moves no access to the accumulators across a call (CUTLASS: warpgroup_fence_operand). Products
+// are asynchronous: it does not know that the registers change until wgmma_wait(). Where it writes a register
+// between two products, ptxas runs all products one after the other, and says so in a note (C7510 to C7515).
 template <class Tile>
-__device__ __forceinline__ void pin([[maybe_unused]] WgmmaSums<Tile>& sums) {
+__device__ __forceinline__ void fence_accumulators([[maybe_unused]] WgmmaAccumulators<Tile>& acc) {
 #ifndef __SIMT__
   RONDO_UNROLL_ON_GPU
-  for (int i = 0; i < Tile::kBlocksM; ++i) RONDO_UNROLL_ON_GPU
-  for (int j = 0; j < Tile::kN / 2; ++j) asm volatile("" : "+f"(sums.d[i][j])::"memory");
+  for (int i = 0; i < Tile::kPanelsM; ++i) RONDO_UNROLL_ON_GPU
+  for (int j = 0; j < Tile::kN / 2; ++j) asm volatile("" : "+f"(acc.d[i][j])::"memory");
 #endif
 }
 
 template <class Tile>
-__device__ __forceinline__ void set_zero(WgmmaSums<Tile>& sums) {
+__device__ __forceinline__ void set_zero(WgmmaAccumulators<Tile>& acc) {
   RONDO_UNROLL_ON_GPU
-  for (int i = 0; i < Tile::kBlocksM; ++i) RONDO_UNROLL_ON_GPU
-  for (int j = 0; j < Tile::kN / 2; ++j) sums.d[i][j] = 0;
-  pin(sums);
+  for (int i = 0; i < Tile::kPanelsM; ++i) RONDO_UNROLL_ON_GPU
+  for (int j = 0; j < Tile::kN / 2; ++j) acc.d[i][j] = 0;
+  fence_accumulators(acc);
 }
 
-// The descriptor of an operand in a k-tile, from one of its blocks on.
+// The descriptor of an operand in a k-tile, from one of its panels on.
 __device__ __forceinline__ uint64_t operand_descriptor(const unsigned char* start) {
-  return ptx::descriptor({start, kBlockBytes, 8 * kLineBytes, ptx::MatrixSwizzle::bytes128});
+  return ptx::descriptor({start, kPanelBytes, 8 * kLineBytes, ptx::MatrixSwizzle::bytes128});
 }
 
 // Issues the products of a k-tile, for the rows of warpgroup `group` of the consumers, and closes their
 // group.
 template <class Tile, Order OrderA, Order OrderB>
-__device__ __forceinline__ void multiply_k_tile(WgmmaSums<Tile>& sums, const unsigned char* a,
+__device__ __forceinline__ void multiply_k_tile(WgmmaAccumulators<Tile>& acc, const unsigned char* a,
                                                 const unsigned char* b, int group) {
   using enum Order;
   constexpr ptx::WgmmaOptions kOptions = {.transpose_a = OrderA == mn_major,
                                           .transpose_b = OrderB == mn_major};
-  const uint64_t from_a = operand_descriptor(a + group * Tile::kBlocksM * kBlockBytes),
+  const uint64_t from_a = operand_descriptor(a + group * Tile::kPanelsM * kPanelBytes),
                  from_b = operand_descriptor(b);
   // The distance of steps: 32 bytes within the lines, or their number of lines.
   constexpr unsigned kStepA = OrderA == k_major ? kLineBytes / Tile::kSteps : Tile::kPerStep * kLineBytes;
   constexpr unsigned kStepB = OrderB == k_major ? kLineBytes / Tile::kSteps : Tile::kPerStep * kLineBytes;
-  pin(sums);
+  fence_accumulators(acc);
   ptx::wgmma_fence();
   RONDO_UNROLL_ON_GPU
   for (int step = 0; step < Tile::kSteps; ++step) RONDO_UNROLL_ON_GPU
-  for (int i = 0; i < Tile::kBlocksM; ++i)
+  for (int i = 0; i < Tile::kPanelsM; ++i)
     ptx::wgmma<typename Tile::Fragment, Tile::kN, kOptions>(
-        sums.d[i], ptx::advanced(from_a, i * kBlockBytes + step * kStepA),
+        acc.d[i], ptx::advanced(from_a, i * kPanelBytes + step * kStepA),
         ptx::advanced(from_b, step * kStepB), true);
   ptx::wgmma_commit();
 }
 
 // Calls visit(row, column, values) for each pair of adjacent columns of the calling thread, in the tile.
 template <class Tile, class Visit>
-__device__ __forceinline__ void visit_results(const WgmmaSums<Tile>& sums, int group, Visit&& visit) {
+__device__ __forceinline__ void visit_results(const WgmmaAccumulators<Tile>& acc, int group, Visit&& visit) {
   const int thread = static_cast<int>(threadIdx.x) % kWarpgroup;
-  const int row = group * Tile::kBlocksM * 64 + thread / 32 * 16 + thread % 32 / 4, column = thread % 4 * 2;
+  const int row = group * Tile::kPanelsM * 64 + thread / 32 * 16 + thread % 32 / 4, column = thread % 4 * 2;
   RONDO_UNROLL_ON_GPU
-  for (int i = 0; i < Tile::kBlocksM; ++i) RONDO_UNROLL_ON_GPU
+  for (int i = 0; i < Tile::kPanelsM; ++i) RONDO_UNROLL_ON_GPU
   for (int half = 0; half < 2; ++half) RONDO_UNROLL_ON_GPU
   for (int j = 0; j < Tile::kN / 8; ++j) {
     Vec<2> values;
-    values.set(0, sums.d[i][4 * j + 2 * half]);
-    values.set(1, sums.d[i][4 * j + 2 * half + 1]);
+    values.set(0, acc.d[i][4 * j + 2 * half]);
+    values.set(1, acc.d[i][4 * j + 2 * half + 1]);
     visit(row + 64 * i + 8 * half, column + 8 * j, values);
   }
 }

@@ -19,9 +19,9 @@ struct AdamOptions {
   float eps = 1e-8f;
   float weight_decay = 0;
   bool decoupled = false;  // AdamW: the decay shrinks the parameters and does not enter the moments
-  // One value in device memory; null for none. If it is not kAllFinite (kernels/reduce/first_nonfinite.h),
-  // the step changes nothing and is not counted, so a NaN or infinity in the gradients does not reach the
-  // parameters or moments.
+  // One value in device memory, written by first_nonfinite() (kernels/reduce/first_nonfinite.h): the index of
+  // a NaN or an infinity in the gradients, or kAllFinite, which is ~0. It is no flag of 0 or 1 as in PyTorch.
+  // If it is not kAllFinite, the step changes nothing and is not counted. Null: no check.
   const unsigned long long* found_inf = nullptr;
 };
 
@@ -58,9 +58,9 @@ struct AdamState {
 
 // The same with a copy of the updated parameters in `rounded`, rounded to nearest even, for the products of
 // the next step, and with the gradient in float32 or in the type of the copy. An empty view omits the copy.
-// The parameters, the moments and the arithmetic stay float32, so that a small step is not lost. A step that
-// found_inf skips leaves the copy as it is. 16-bit operands: 2-byte alignment. Traffic: 2 bytes more per
-// element with a copy, 2 less with a 16-bit gradient.
+// The parameters (the float32 master parameters of a 16-bit model), the moments and the arithmetic stay
+// float32, so that a small step is not lost. A step that found_inf skips leaves the copy as it is. 16-bit
+// operands: 2-byte alignment. Traffic: 2 bytes more per element with a copy, 2 less with a 16-bit gradient.
 [[nodiscard]] Status adam_update(VectorView<float> parameters, VectorView<__nv_bfloat16> rounded,
                                  VectorView<float> first, VectorView<float> second,
                                  VectorView<const float> gradient, const AdamState* state,

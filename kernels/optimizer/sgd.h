@@ -16,9 +16,9 @@ struct SgdOptions {
   float momentum = 0;
   float weight_decay = 0;
   bool nesterov = false;
-  // One value in device memory; null for none. If it is not kAllFinite (kernels/reduce/first_nonfinite.h),
-  // the step changes nothing, so a NaN or infinity in the gradients does not reach the parameters or the
-  // velocity.
+  // One value in device memory, written by first_nonfinite() (kernels/reduce/first_nonfinite.h): the index of
+  // a NaN or an infinity in the gradients, or kAllFinite, which is ~0. It is no flag of 0 or 1 as in PyTorch.
+  // If it is not kAllFinite, the step changes nothing. Null: no check.
   const unsigned long long* found_inf = nullptr;
 };
 
@@ -33,17 +33,17 @@ struct SgdOptions {
 // can follow a schedule. float32, 4-byte alignment (found_inf: 8). No operands may overlap. Fused
 // multiply-adds are explicit, so replicas stay bitwise equal on any device.
 // Errors: bad_argument for different or negative sizes, null or misaligned pointers, an overlap, momentum
-// outside [0, 1), a negative weight_decay, a scale that is not finite. Traffic: 20 bytes per element, 12
-// without a velocity.
+// outside [0, 1), weight_decay negative or not finite, a scale that is not finite. Traffic: 20 bytes per
+// element, 12 without a velocity.
 [[nodiscard]] Status sgd_update(VectorView<float> parameters, VectorView<float> velocity,
                                 VectorView<const float> gradient, const float* learning_rate,
                                 const SgdOptions& options, cudaStream_t stream);
 
 // The same with a copy of the updated parameters in `rounded`, rounded to nearest even, for the products of
 // the next step, and with the gradient in float32 or in the type of the copy. An empty view omits the copy.
-// The parameters, the velocity and the arithmetic stay float32, so that a small step is not lost. A step that
-// found_inf skips leaves the copy as it is. 16-bit operands: 2-byte alignment. Traffic: 2 bytes more per
-// element with a copy, 2 less with a 16-bit gradient.
+// The parameters (the float32 master parameters of a 16-bit model), the velocity and the arithmetic stay
+// float32, so that a small step is not lost. A step that found_inf skips leaves the copy as it is. 16-bit
+// operands: 2-byte alignment. Traffic: 2 bytes more per element with a copy, 2 less with a 16-bit gradient.
 [[nodiscard]] Status sgd_update(VectorView<float> parameters, VectorView<__nv_bfloat16> rounded,
                                 VectorView<float> velocity, VectorView<const float> gradient,
                                 const float* learning_rate, const SgdOptions& options, cudaStream_t stream);

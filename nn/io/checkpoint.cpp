@@ -201,7 +201,7 @@ void save_checkpoint(const std::string& path, DataParallel& model, Optimizer& op
   about(path, [&] {
     check_belongs(optimizer, model);
     check_state(state);
-    model.check_sound();
+    model.throw_if_failed();
     Metadata metadata = {{"format", kCheckpoint},
                          {"seed", exact_text(model.options().seed)},
                          {"replicas", exact_text(model.world().size())},
@@ -248,7 +248,7 @@ TrainingState load_checkpoint(const std::string& path, DataParallel& model, Opti
 
 void save_parameters(const std::string& path, DataParallel& model) {
   about(path, [&] {
-    model.check_sound();
+    model.throw_if_failed();
     Metadata metadata = {{"format", kParameters}};
     const std::vector<DeviceTensor> tensors = tensors_to_save(model, metadata);
     write(path, model, tensors, std::move(metadata));

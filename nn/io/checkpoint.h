@@ -26,8 +26,8 @@ struct TrainingState {
 
 // Waits for enqueued steps and replaces the file. After any failure, and if the process is killed meanwhile,
 // the file is unchanged. Throws rondo::Error: bad_argument for an invalid position, an optimizer of another
-// model, a model with a non-finite gradient or a failed step (DataParallel::check_sound()), or replicas that
-// differ although they should be equal; the errors of write_safetensors(); device_failed.
+// model, a model with a non-finite gradient or a failed step (DataParallel::throw_if_failed()), or replicas
+// that differ although they should be equal; the errors of write_safetensors(); device_failed.
 void save_checkpoint(const std::string& path, DataParallel& model, Optimizer& optimizer,
                      const TrainingState& state);
 

@@ -67,7 +67,7 @@ LossStats DataParallel::evaluate(std::span<const float> x, std::span<const int32
 }
 LossStats DataParallel::evaluate(const DeviceImages& images) { return nn::evaluate(*group_, images); }
 
-void DataParallel::check_sound() {
+void DataParallel::throw_if_failed() {
   throw_if_error(steps_.failure());
   if (const std::string parameter = nonfinite_gradient(*this); !parameter.empty())
     throw Error(bad_argument("DataParallel: the gradient of '", parameter,

@@ -5,10 +5,10 @@
 //   for (...) model.train_step(images, labels, sgd);
 //
 // Each device holds the whole network. The batch is split, the gradients are summed, and each device takes
-// the same step, so the parameters stay equal bit for bit. Except for rounding, the training
-// does not depend on the number of devices, unless batch normalisation is over shards or micro-batches
-// (DataParallelOptions). replica_group.h has the replicas, training_steps.h the step,
-// nn/diagnostics/model_checks.h the search for a NaN.
+// the same step, so the parameters stay equal bit for bit. Except for rounding, the training does not depend
+// on the number of devices, unless sync_batch_norm is off or micro_batches > 1 (DataParallelOptions).
+// replica_group.h has the replicas, training_steps.h the step, nn/diagnostics/model_checks.h the search for a
+// NaN.
 #pragma once
 
 #include <rondo/nn/data/staged_batch.h>
@@ -44,26 +44,29 @@ class DataParallel {
   // One step on the next batch of an iterator over device memory, such as ShuffledBatches.
   void train_step(BatchIterator& batches, Optimizer& optimizer) { steps_.take(batches, optimizer); }
 
-  // Losses, correct predictions and samples of the steps since the last call, over all ranks. Waits.
+  // Losses, correct predictions and samples of the steps since the last call, over all ranks.
+  // Blocks until the enqueued steps are done.
   LossStats take_loss_stats() { return group_->take_loss_stats(); }
   // The functions of evaluation.h.
   std::vector<float> predict(std::span<const float> x);
   LossStats evaluate(std::span<const float> x, std::span<const int32_t> labels);
   LossStats evaluate(const DeviceImages& images);
 
-  // Throws rondo::Error if a step failed, a device failed, or a gradient was not finite. Waits.
-  void check_sound();
+  // Throws rondo::Error if a step failed, a device failed, or a gradient was not finite. Blocks
+  // until the enqueued steps are done.
+  void throw_if_failed();
 
   int devices() const { return group_->size(); }  // of this process
   const Graph& graph() const { return group_->graph(); }
   const World& world() const { return group_->world(); }
   const DataParallelOptions& options() const { return group_->options(); }
   std::span<Replica> replicas() { return group_->replicas(); }
-  // The replicas' streams. After a step, the stream of rank 0 waits for all of it.
+  // The replicas' streams. After train_step(), stream 0 is ordered after the whole step.
   StreamGroup& streams() { return group_->streams(); }
   ReplicaGroup& group() { return *group_; }
 
-  // The time of the phases of the last step on a whole batch, 0 before there was one. The steps must be done.
+  // The time of the phases of the last step on a full batch. Zero before the first full batch. Call it after
+  // take_loss_stats().
   PhaseSeconds phases() const { return steps_.phases(); }
   // While a trace is set, steps are enqueued kernel by kernel, not replayed, and recorded in it. Null: none.
   void set_trace(Trace* trace) { steps_.set_trace(trace); }

@@ -2,9 +2,9 @@
 // must not depend on the alignment.
 //
 // A GPU faults on an access of 8 or 16 bytes at an address that is not a multiple of that size. The executor
-// checks this for cp.async only; for a Pack or a float4 the undefined-behaviour sanitizer does (tools/test
-// asan). A pack width that ignores one of the pointers therefore fails under tools/test asan, but may pass
-// without it.
+// always checks this for cp.async, and for every wide load and store in a build with RONDO_CHECK_ALIGNMENT
+// (the presets asan and tsan). A pack width that ignores one of the pointers therefore fails under tools/test
+// asan, but may pass without it.
 //
 // The list of operations is read from the headers, so that no operation is missed.
 #include <gtest/gtest.h>

@@ -33,17 +33,17 @@ struct Kernel {
   std::optional<WgmmaConvTile> wgmma;
 
   friend std::ostream& operator<<(std::ostream& out, const Kernel& kernel) {
-    if (kernel.tile) return out << tile_facts()[static_cast<size_t>(*kernel.tile)].name;
+    if (kernel.tile) return out << tile_infos()[static_cast<size_t>(*kernel.tile)].name;
     return kernel.wgmma ? out << "wgmma tile " << static_cast<int>(*kernel.wgmma) : out << "chosen";
   }
 };
 
 template <class T>
 std::vector<Kernel> kernels_for(Math math) {
-  DeviceFacts device;
-  EXPECT_TRUE(ok(device_facts(&device)));
+  DeviceProperties device;
+  EXPECT_TRUE(ok(device_properties(&device)));
   std::vector<Kernel> kernels = {{}};
-  for (const TileFacts& tile : tile_facts())
+  for (const TileInfo& tile : tile_infos())
     if (tile.type == dtype_of<T> && tile.math == math && (!tile.vectors || device.vectors) &&
         shared_bytes(tile, kGatherNeeds) <= device.shared_bytes_per_block)
       kernels.push_back({tile.id, {}});
@@ -110,8 +110,8 @@ struct Operands {
     ConvEpilogue<T> of_kernel = {epilogue.bias.data, epilogue.residual.data, epilogue.relu};
     const int64_t parts = wgmma_moment_parts(g);
     if (epilogue.sums.data) of_kernel.moments = partial_moments(scratch.workspace(), parts, g.k);
-    RONDO_RETURN_IF_ERROR(launch_conv2d_wgmma("test", Pass::forward, *kernel.wgmma, y.data(), x.data(),
-                                              filter.data(), of_kernel, g, stream));
+    RONDO_RETURN_IF_ERROR(launch_conv2d_wgmma("test", ConvOperation::forward, *kernel.wgmma, y.data(),
+                                              x.data(), filter.data(), of_kernel, g, stream));
     if (!epilogue.sums.data) return {};
     return add_partial_moments("test", sums.data(), of_kernel.moments, parts, scratch.workspace(), stream);
   }

@@ -93,14 +93,15 @@ struct WithWgmma {
     if (!wgmma_conv_fits(ConvOperation::forward, dtype_of<T>, g, x, filter))
       return WithTile{}.forward(c, y, x, filter, epilogue, stream);
     const ConvEpilogue<T> of_kernel = {.bias = epilogue.bias.data, .relu = epilogue.relu};
-    return launch_conv2d_wgmma("test", Pass::forward, tile, y, x, filter, of_kernel, g, stream);
+    return launch_conv2d_wgmma("test", ConvOperation::forward, tile, y, x, filter, of_kernel, g, stream);
   }
   template <class T>
   Status data_gradient(const ConvCase& c, T* dx, const T* dy, const T* filter, cudaStream_t stream) const {
     const ConvGeometry g = geometry(c);
     if (!wgmma_conv_fits(ConvOperation::data_gradient, dtype_of<T>, g, dy, filter))
       return WithTile{}.data_gradient(c, dx, dy, filter, stream);
-    return launch_conv2d_wgmma("test", Pass::backward, tile, dx, dy, filter, ConvEpilogue<T>{}, g, stream);
+    return launch_conv2d_wgmma("test", ConvOperation::data_gradient, tile, dx, dy, filter, ConvEpilogue<T>{},
+                               g, stream);
   }
   template <class T>
   Status filter_gradient(const ConvCase& c, float* dw, const T* dy, const T* x, Workspace workspace,
@@ -165,10 +166,10 @@ TYPED_TEST_SUITE(ConvNarrow, Types);
 
 // Whether a block of the device has the shared memory of the tile.
 bool fits(TileId tile) {
-  DeviceFacts device;
-  EXPECT_TRUE(ok(device_facts(&device)));
-  const TileFacts& facts = tile_facts()[static_cast<size_t>(tile)];
-  return std::max(shared_bytes(facts, kGatherNeeds), shared_bytes(facts, kPatchNeeds)) <=
+  DeviceProperties device;
+  EXPECT_TRUE(ok(device_properties(&device)));
+  const TileInfo& info = tile_infos()[static_cast<size_t>(tile)];
+  return std::max(shared_bytes(info, kGatherNeeds), shared_bytes(info, kPatchNeeds)) <=
          device.shared_bytes_per_block;
 }
 
@@ -210,8 +211,8 @@ template <class T>
 class ConvNarrowWgmma : public testing::Test {
  protected:
   void SetUp() override {
-    DeviceFacts device;
-    ASSERT_TRUE(ok(device_facts(&device)));
+    DeviceProperties device;
+    ASSERT_TRUE(ok(device_properties(&device)));
     if (!device.wgmma) GTEST_SKIP() << "the device has no wgmma";
   }
 };
@@ -318,8 +319,8 @@ void check_tf32_data_gradient(const ConvCase& c, int64_t filter_offset, std::opt
 class ConvTf32Wgmma : public testing::Test {
  protected:
   void SetUp() override {
-    DeviceFacts device;
-    ASSERT_TRUE(ok(device_facts(&device)));
+    DeviceProperties device;
+    ASSERT_TRUE(ok(device_properties(&device)));
     if (!device.wgmma) GTEST_SKIP() << "the device has no wgmma";
   }
   // `summed` channels are in multiples of 4, `others` are any.
@@ -363,8 +364,8 @@ TEST_F(ConvTf32Wgmma, DataGradient) {
   }
   // The operation takes the kernel for a shape that fills its tiles.
   const ConvCase large = {264, 8, 8, 256, 4, 3, 3, in_tf32(kPadded)};
-  DeviceFacts device;
-  ASSERT_TRUE(ok(device_facts(&device)));
+  DeviceProperties device;
+  ASSERT_TRUE(ok(device_properties(&device)));
   ASSERT_TRUE(choose_wgmma_conv_tile(ConvOperation::data_gradient, WithWgmma::geometry(large), 1,
                                      TileId::kTf32Of128x128, device));
   check_tf32_data_gradient(large, 3, std::nullopt);
@@ -372,7 +373,7 @@ TEST_F(ConvTf32Wgmma, DataGradient) {
 
 // Math::tf32 takes these kernels where the estimated time is less: in the layers of ResNet-18.
 TEST(ConvTf32, WgmmaIsChosen) {
-  const DeviceFacts h100 = {.multiprocessors = 132, .shared_bytes_per_block = 227 << 10, .wgmma = true};
+  const DeviceProperties h100 = {.multiprocessors = 132, .shared_bytes_per_block = 227 << 10, .wgmma = true};
   for (const auto& [size, channels] : {std::pair(28, 64), std::pair(14, 128), std::pair(7, 256)}) {
     const ConvGeometry g = WithWgmma::geometry({256, size, size, channels, channels, 3, 3, kPadded});
     for (const ConvOperation operation : {ConvOperation::forward, ConvOperation::data_gradient})
@@ -409,7 +410,7 @@ TEST(PixelBox, CoversImages) {
 
 // The tiles for the layers of ResNet-18 with 256 images, on an H100.
 TEST(WgmmaConv, TilesOfResNet) {
-  const DeviceFacts h100 = {.multiprocessors = 132, .shared_bytes_per_block = 227 << 10, .wgmma = true};
+  const DeviceProperties h100 = {.multiprocessors = 132, .shared_bytes_per_block = 227 << 10, .wgmma = true};
   const auto tile = [&](ConvOperation operation, int64_t size, int64_t c, int64_t k, int64_t splits) {
     const ConvGeometry g = WithWgmma::geometry({256, size, size, c, k, 3, 3, kPadded});
     return choose_wgmma_conv_tile(operation, g, splits, TileId::kBf16Of128x128, h100);
@@ -420,7 +421,7 @@ TEST(WgmmaConv, TilesOfResNet) {
   EXPECT_EQ(tile(ConvOperation::forward, 14, 128, 128, 1), k128x128);
   EXPECT_EQ(tile(ConvOperation::forward, 7, 256, 256, 1), k128x256);
   EXPECT_EQ(tile(ConvOperation::filter_gradient, 7, 256, 256, 8), k128x128);  // 288 tiles are 3 waves
-  const DeviceFacts a100 = {.multiprocessors = 108, .shared_bytes_per_block = 163 << 10, .wgmma = false};
+  const DeviceProperties a100 = {.multiprocessors = 108, .shared_bytes_per_block = 163 << 10, .wgmma = false};
   EXPECT_EQ(choose_wgmma_conv_tile(ConvOperation::forward,
                                    WithWgmma::geometry({256, 28, 28, 64, 64, 3, 3, kPadded}), 1,
                                    TileId::kBf16Of128x128, a100),

@@ -83,15 +83,15 @@ TEST_P(Conv2d, FilterGradientAtEveryAlignment) {
 // and sends few channels through the implicit GEMM too.
 TEST_P(Conv2d, EveryTileOfTheImplicitGemm) {
   const ConvCase& c = GetParam();
-  DeviceFacts device;
-  ASSERT_TRUE(ok(device_facts(&device)));
+  DeviceProperties device;
+  ASSERT_TRUE(ok(device_properties(&device)));
   const std::vector<double> expected_y = conv2d_reference(c, x, filter, bias, true),
                             expected_dx = conv2d_data_gradient_reference(c, y, filter),
                             expected_dw = conv2d_filter_gradient_reference(c, y, x);
   const double summands = static_cast<double>(c.n * c.p() * c.q());
   // Given a tile, the filter gradient is a product of this shape, whatever kernel would be chosen otherwise.
   const int64_t bytes = gemm_workspace_bytes({c.r * c.s * c.c, c.k, c.n * c.p() * c.q()});
-  for (const TileFacts& tile : tile_facts())
+  for (const TileInfo& tile : tile_infos())
     for (const int64_t offset : {0, 1}) {
       if (tile.type != DType::float32 || !check_math("", tile.math).ok()) continue;
       const std::string what = concat("tile ", tile.name, ", offset ", offset);

@@ -22,7 +22,7 @@ constexpr int kSm75 = 65536;
 constexpr int kSm86 = 101376;  // maximum bytes of shared memory of a block, also on sm_89 and sm_120
 constexpr int kSm90 = 232448;
 
-const TileFacts& facts_of(TileId id) { return tile_facts()[static_cast<size_t>(id)]; }
+const TileInfo& info_of(TileId id) { return tile_infos()[static_cast<size_t>(id)]; }
 
 TEST(GemmConfig, TheSplitsCoverTheSumOnceAndNoneIsEmpty) {
   for (const int64_t m : {1, 50, 500, 4096})
@@ -52,7 +52,7 @@ TEST(GemmConfig, TheSplitDoesNotDependOnTheDevice) {
 }
 
 TEST(GemmConfig, ATileThatFitsTheColumnsIsChosen) {
-  const DeviceFacts cpu = {2, kSm90};
+  const DeviceProperties cpu = {2, kSm90};
   EXPECT_EQ(choose_tile(20736, 50, 1, kGatherNeeds, cpu), TileId::k256x56);
   EXPECT_EQ(choose_tile(43264, 20, 1, kGatherNeeds, cpu), TileId::k256x24);
   EXPECT_EQ(choose_tile(4096, 4096, 1, {}, cpu), TileId::k128x128);
@@ -62,18 +62,18 @@ TEST(GemmConfig, ATileThatFitsTheColumnsIsChosen) {
 
 TEST(GemmConfig, VectorTilesAreOnlyForDevicesWithVectors) {
   bool present = false;
-  for (const TileFacts& tile : tile_facts()) {
-    EXPECT_EQ(tile.id, facts_of(tile.id).id) << tile.name;
+  for (const TileInfo& tile : tile_infos()) {
+    EXPECT_EQ(tile.id, info_of(tile.id).id) << tile.name;
     present |= tile.vectors;
   }
-  DeviceFacts here;
-  ASSERT_TRUE(device_facts(&here).ok());
+  DeviceProperties here;
+  ASSERT_TRUE(device_properties(&here).ok());
   EXPECT_EQ(here.vectors, present);
   for (const int64_t columns : {10, 20, 50, 64, 512})
     for (const TileNeeds& needs : {kGatherNeeds, kPatchNeeds, TileNeeds{}}) {
-      EXPECT_FALSE(facts_of(choose_tile(20736, columns, 1, needs, {2, kSm90})).vectors);
+      EXPECT_FALSE(info_of(choose_tile(20736, columns, 1, needs, {2, kSm90})).vectors);
       if (!present) continue;
-      const TileFacts& tile = facts_of(choose_tile(20736, columns, 1, needs, {2, kSm90, true}));
+      const TileInfo& tile = info_of(choose_tile(20736, columns, 1, needs, {2, kSm90, true}));
       EXPECT_TRUE(tile.vectors);
       EXPECT_LE(shared_bytes(tile, needs), kSm90);
     }
@@ -87,7 +87,7 @@ TEST(GemmConfig, VectorTilesAreOnlyForDevicesWithVectors) {
 TEST(GemmConfig, ATileThatTheDeviceCannotHoldIsNotChosen) {
   // 256x56 is the tile for 50 columns. Gathered it just fits into 99 KB, MN-major it
   // does not.
-  EXPECT_EQ(shared_bytes(facts_of(TileId::k256x56), kGatherNeeds), kSm86);
+  EXPECT_EQ(shared_bytes(info_of(TileId::k256x56), kGatherNeeds), kSm86);
   EXPECT_EQ(choose_tile(20736, 50, 1, kGatherNeeds, {2, kSm86}), TileId::k256x56);
   EXPECT_NE(choose_tile(20736, 50, 1, kGatherNeeds, {2, kSm86 - 1}), TileId::k256x56);
   for (const TileNeeds& needs : {TileNeeds{Order::mn_major}, kPatchNeeds}) {
@@ -105,7 +105,7 @@ TEST(GemmConfig, WithoutRoomForVectorTilesGpuTilesAreChosen) {
     for (const int64_t columns : {10, 50, 4096}) {
       const TileId tile = choose_tile(4096, columns, 1, needs, {40, kSm75, true});
       EXPECT_EQ(tile, choose_tile(4096, columns, 1, needs, {40, kSm75}));
-      EXPECT_LE(shared_bytes(facts_of(tile), needs), kSm75);
+      EXPECT_LE(shared_bytes(info_of(tile), needs), kSm75);
     }
 }
 
@@ -137,7 +137,7 @@ TEST(GemmConfig, EveryProductOfLeNetFits) {
         for (const Product& p : products) {
           const int64_t splits = p.splits ? split_k(p.shape).splits : 1;
           const TileId tile = choose_tile(p.shape.m, p.shape.n, splits, p.needs, {multiprocessors, most});
-          EXPECT_LE(shared_bytes(facts_of(tile), p.needs), most)
+          EXPECT_LE(shared_bytes(info_of(tile), p.needs), most)
               << p.name << ", batch " << batch << ", " << multiprocessors << " multiprocessors";
         }
   }
@@ -152,7 +152,7 @@ TEST(GemmConfig, Prints) {
 // ---- The plan of a product by tensor cores
 
 // K-major operands whose rows begin at multiples of 16 bytes.
-ProductFacts product_of(const GemmShape& shape, DType type = DType::bfloat16) {
+GemmProblem product_of(const GemmShape& shape, DType type = DType::bfloat16) {
   const int64_t stride = (shape.k + 15) / 16 * 16;
   return {shape,
           type,
@@ -160,19 +160,19 @@ ProductFacts product_of(const GemmShape& shape, DType type = DType::bfloat16) {
           {Order::k_major, 4096, stride},
           {Order::k_major, 8192, stride}};
 }
-DeviceFacts device_of(const simt::GpuFacts& gpu) {
+DeviceProperties device_of(const simt::GpuProperties& gpu) {
   return {gpu.multiprocessors, gpu.shared_block_kb * 1024, false, gpu.major == 9};
 }
-std::string plan_text(const ProductFacts& product, const DeviceFacts& device) {
+std::string plan_text(const GemmProblem& product, const DeviceProperties& device) {
   std::ostringstream text;
   text << choose_gemm_plan(product, device);
   return text.str();
 }
-constexpr DeviceFacts kH100 = {132, kSm90, false, true};
+constexpr DeviceProperties kH100 = {132, kSm90, false, true};
 
 TEST(GemmPlan, OnlyDevicesWithWgmmaUseIt) {
   int with = 0;
-  for (const simt::GpuFacts& gpu : simt::gpus())
+  for (const simt::GpuProperties& gpu : simt::gpus())
     for (const DType type : {DType::float32, DType::bfloat16, DType::float16}) {
       const GemmPlan plan = choose_gemm_plan(product_of({4096, 4096, 4096}, type), device_of(gpu));
       EXPECT_EQ(plan.kernel == GemmPlan::Kernel::persistent, gpu.major == 9) << gpu.name;
@@ -223,7 +223,7 @@ TEST(TileOrder, EveryTileHasOneNumber) {
 
 TEST(GemmPlan, FloatsAreForWgmmaWithTf32AndTf32x3) {
   const auto text = [](Math math, const GemmShape& shape) {
-    ProductFacts product = product_of(shape, DType::float32);
+    GemmProblem product = product_of(shape, DType::float32);
     product.math = math;
     return plan_text(product, kH100);
   };
@@ -278,7 +278,7 @@ TEST(GemmPlan, OperandsAreCopiedForWgmmaWhereItPays) {
         Case{{256, 128, 800}, Math::tf32, false, false, "pipelined: ", 0},
         Case{{4096, 4096, 16}, Math::tf32, false, false, "pipelined: ", 0},
         Case{{4096, 4096, 0}, Math::tf32, false, false, "", 0}}) {
-    ProductFacts product = product_of(c.shape, DType::float32);
+    GemmProblem product = product_of(c.shape, DType::float32);
     product.math = c.math;
     if (c.transpose_a) product.a.order = Order::mn_major;
     if (!c.transpose_b) product.b.order = Order::mn_major;
@@ -289,13 +289,13 @@ TEST(GemmPlan, OperandsAreCopiedForWgmmaWhereItPays) {
                   c.shape, {.transpose_a = c.transpose_a, .transpose_b = c.transpose_b, .math = c.math}),
               parts + 4 * c.floats);
     // Without wgmma nothing is copied.
-    for (const simt::GpuFacts& gpu : simt::gpus())
+    for (const simt::GpuProperties& gpu : simt::gpus())
       if (gpu.major != 9) {
         EXPECT_EQ(plan_text(product, device_of(gpu)).find("copy"), std::string::npos);
       }
   }
   // A copy has an address and a stride that tensor maps take; the other operand may not.
-  ProductFacts product = product_of({4096, 4096, 4096}, DType::float32);
+  GemmProblem product = product_of({4096, 4096, 4096}, DType::float32);
   product.b = {Order::mn_major, 4, 4097};
   EXPECT_TRUE(choose_gemm_plan(product, kH100).copies.b);
   product.a.address += 4;
@@ -304,7 +304,7 @@ TEST(GemmPlan, OperandsAreCopiedForWgmmaWhereItPays) {
 
 TEST(GemmPlan, ObstaclesAreNamedAndAvoided) {
   const auto check = [](DType type, auto change, const std::string& message) {
-    ProductFacts product = product_of({4096, 4096, 4096}, type);
+    GemmProblem product = product_of({4096, 4096, 4096}, type);
     ASSERT_EQ(choose_gemm_plan(product, kH100).kernel, GemmPlan::Kernel::persistent);
     EXPECT_TRUE(ok(check_wgmma_operands("rung", product)));
     change(product);
@@ -318,7 +318,7 @@ TEST(GemmPlan, ObstaclesAreNamedAndAvoided) {
     product.shape.k = 0;
     EXPECT_TRUE(ok(check_wgmma_operands("rung", product)));
   };
-  using P = ProductFacts;
+  using P = GemmProblem;
   check(
       DType::bfloat16, [](P& p) { p.a.address += 8; }, "a is at ");
   check(
@@ -340,7 +340,7 @@ TEST(GemmPlan, ObstaclesAreNamedAndAvoided) {
   check(
       DType::bfloat16, [](P& p) { p.shape.n = int64_t{1} << 31; }, "the product is 4096 x 2147483648 x 4096");
   // 16-bit matrices have every order, and float ones a stride of 4.
-  ProductFacts other = product_of({4096, 4096, 4096});
+  GemmProblem other = product_of({4096, 4096, 4096});
   other.a.order = other.b.order = Order::mn_major;
   EXPECT_EQ(choose_gemm_plan(other, kH100).kernel, GemmPlan::Kernel::persistent);
   other = product_of({4096, 4096, 4096}, DType::float32);
@@ -354,11 +354,11 @@ TEST(GemmPlan, TheCurrentDeviceHasWgmmaIfItsCapabilityIs9) {
   int device = 0, major = 0;
   ASSERT_EQ(cudaGetDevice(&device), cudaSuccess);
   ASSERT_EQ(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device), cudaSuccess);
-  DeviceFacts facts;
-  ASSERT_TRUE(ok(device_facts(&facts)));
+  DeviceProperties properties;
+  ASSERT_TRUE(ok(device_properties(&properties)));
   const char* const gpu = std::getenv("SIMT_GPU");
   const bool named = std::string(platform()) != "cpu" || (gpu && *gpu != 0);
-  EXPECT_EQ(facts.wgmma, major == 9 && named && check_wgmma("").ok());
+  EXPECT_EQ(properties.wgmma, major == 9 && named && check_wgmma("").ok());
   if (major != 9) {
     EXPECT_TRUE(refused(check_wgmma("rung"), "rung: wgmma needs compute capability 9.0"));
   }

@@ -134,11 +134,11 @@ class GemmNarrow : public testing::Test {
       }
   }
 
-  static std::vector<TileFacts> tiles() {
-    std::vector<TileFacts> all;
-    DeviceFacts device;
-    EXPECT_TRUE(ok(device_facts(&device)));
-    for (const TileFacts& tile : tile_facts())
+  static std::vector<TileInfo> tiles() {
+    std::vector<TileInfo> all;
+    DeviceProperties device;
+    EXPECT_TRUE(ok(device_properties(&device)));
+    for (const TileInfo& tile : tile_infos())
       if (tile.type == dtype_of<T> && shared_bytes(tile, {}) <= device.shared_bytes_per_block &&
           shared_bytes(tile, {.order_a = Order::mn_major}) <= device.shared_bytes_per_block)
         all.push_back(tile);
@@ -165,7 +165,7 @@ TYPED_TEST(GemmNarrow, OddSizesTransposesAndAlignments) {
   ASSERT_FALSE(this->tiles().empty());
   const GemmShape shapes[] = {{1, 1, 1},    {1, 7, 33},     {17, 1, 5},     {64, 64, 64},
                               {65, 57, 72}, {129, 130, 40}, {20, 200, 136}, {0, 3, 4}};
-  for (const TileFacts& tile : this->tiles())
+  for (const TileInfo& tile : this->tiles())
     for (const GemmShape& shape : shapes)
       for (const bool transpose_a : {false, true})
         for (const bool transpose_b : {false, true})
@@ -220,10 +220,10 @@ TYPED_TEST(GemmNarrow, PersistentTiles) {
   if (!check_wgmma("").ok()) GTEST_SKIP() << "the device has no wgmma";
   for (const GemmShape& shape :
        {GemmShape{129, 264, 200}, GemmShape{70, 61, 1001}, GemmShape{600, 320, 80}})
-    for (size_t tile = 0; tile < wgmma_tile_facts().size(); ++tile)
+    for (size_t tile = 0; tile < wgmma_tile_infos().size(); ++tile)
       for (const bool transpose_a : {false, true})
         for (const bool transpose_b : {false, true}) {
-          SCOPED_TRACE(wgmma_tile_facts()[tile].name);
+          SCOPED_TRACE(wgmma_tile_infos()[tile].name);
           ASSERT_EQ(split_k(shape).splits > 1, shape.k > 1000);
           this->check_run(
               [&](auto c, auto a, auto b, const GemmOptions& options, Workspace workspace,

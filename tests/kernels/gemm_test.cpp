@@ -23,7 +23,7 @@
 // GoogleTest prints a parameter with this; the text is also the test's name.
 namespace rondo {
 void PrintTo(const GemmVariant& variant, std::ostream* out) { *out << variant.id; }
-void PrintTo(const TileFacts& tile, std::ostream* out) {
+void PrintTo(const TileInfo& tile, std::ostream* out) {
   std::string name = tile.name;
   std::ranges::replace(name, ' ', '_');
   *out << name;
@@ -303,7 +303,7 @@ Status with_persistent_tile(MatrixView<float> c, MatrixView<const float> a, Matr
   if (own.math == Math::fp32) own.math = math;
   GemmArguments arguments;
   RONDO_RETURN_IF_ERROR(check_gemm("gemm", GemmWorkspace::parts, c, a, b, own, workspace, &arguments));
-  RONDO_RETURN_IF_ERROR(check_wgmma_operands("gemm", facts_of(arguments)));
+  RONDO_RETURN_IF_ERROR(check_wgmma_operands("gemm", problem_of(arguments)));
   const GemmConfig parts = split_k({arguments.m, arguments.n, arguments.k});
   return math == Math::tf32x3 ? launch_gemm_persistent_tf32x3("gemm", arguments, parts, workspace, stream)
                               : launch_gemm_persistent("gemm", tile, arguments, parts, workspace, stream);
@@ -322,10 +322,11 @@ Status with_copies(MatrixView<float> c, MatrixView<const float> a, MatrixView<co
                          .tile = WgmmaTileId::k128x128,
                          .copies = {options.transpose_a, !options.transpose_b},
                          .config = split_k(shape)};
-  ProductFacts facts = facts_of(arguments);
-  if (plan.copies.a) facts.a = {Order::k_major, 0, 4};
-  if (plan.copies.b) facts.b = {Order::k_major, 0, 4};
-  if (wgmma_obstacle(facts).kind != Obstacle::Kind::none) return gemm(c, a, b, own, workspace, stream);
+  GemmProblem problem = problem_of(arguments);
+  if (plan.copies.a) problem.a = {Order::k_major, 0, 4};
+  if (plan.copies.b) problem.b = {Order::k_major, 0, 4};
+  if (wgmma_unsupported(problem).reason != WgmmaUnsupported::Reason::none)
+    return gemm(c, a, b, own, workspace, stream);
   GuardedBuffer<std::byte> copies(workspace_bytes(shape, plan.copies));
   const Status status = gemm_with_plan("gemm", plan, arguments, copies.workspace(), stream);
   EXPECT_EQ(cudaStreamSynchronize(stream), cudaSuccess);
@@ -340,7 +341,7 @@ const GemmVariant kTensorVariants[] = {
     {"tc_04_tf32", "", with_math<gemm_tc_04_pipelined<float>, Math::tf32>},
     {"tc_04_tf32x3", "", with_math<gemm_tc_04_pipelined<float>, Math::tf32x3>},
     {"tc_05_tf32", "", with_math<gemm_tc_05_wgmma<float>, Math::tf32>},
-    {"tc_06_tf32", "", with_math<gemm_tc_06_warp_roles<float>, Math::tf32>},
+    {"tc_06_tf32", "", with_math<gemm_tc_06_warp_specialized<float>, Math::tf32>},
     {"tc_07_tf32", "", with_math<gemm_tc_07_persistent<float>, Math::tf32>},
     {"tc_07_128x256_tf32", "", with_persistent_tile<WgmmaTileId::k128x256>},
     {"tc_07_192x192_tf32", "", with_persistent_tile<WgmmaTileId::k192x192>},
@@ -415,10 +416,10 @@ TEST(TensorLadder, Tf32x3HasTheErrorOfFp32) {
 TEST(TensorLadder, LargeProducts) {
   if (!check_math("", Math::tf32).ok()) GTEST_SKIP() << "the device has no such products";
   const GemmShape shape = {1100, 1100, 40};
-  DeviceFacts device;
-  ASSERT_TRUE(ok(device_facts(&device)));
+  DeviceProperties device;
+  ASSERT_TRUE(ok(device_properties(&device)));
   for (const Math math : {Math::tf32, Math::tf32x3}) {
-    const OperandFacts operand = {Order::k_major, 4096, 40};
+    const GemmOperand operand = {Order::k_major, 4096, 40};
     const GemmPlan plan = choose_gemm_plan({shape, DType::float32, math, operand, operand}, device);
     if (device.wgmma && device.multiprocessors == 132) {
       EXPECT_EQ(plan.kernel, GemmPlan::Kernel::persistent) << name_of(math);
@@ -447,8 +448,8 @@ TEST(TensorLadder, LargeProductsWithACopy) {
   EXPECT_TRUE(refused(run(small), "gemm: "));
   LaunchNames launches;
   ASSERT_TRUE(ok(run(scratch.workspace())));
-  DeviceFacts device;
-  ASSERT_TRUE(ok(device_facts(&device)));
+  DeviceProperties device;
+  ASSERT_TRUE(ok(device_properties(&device)));
   if (device.wgmma && device.multiprocessors == 132) {
     EXPECT_EQ(launches.names, (std::vector<std::string>{"gemm_transposes_b", "gemm"}));
   }
@@ -467,7 +468,7 @@ Status gemm_with_tile(MatrixView<float> c, MatrixView<const float> a, MatrixView
   return launch_gemm_06("gemm", arguments, config, workspace, stream);
 }
 
-class GemmTile : public testing::TestWithParam<TileFacts> {
+class GemmTile : public testing::TestWithParam<TileInfo> {
  protected:
   GemmVariant variant() const {
     const auto variant_of = [&]<TileId tile>() {
@@ -508,8 +509,8 @@ class GemmTile : public testing::TestWithParam<TileFacts> {
     return {};
   }
   bool fits(bool transpose_a) const {
-    DeviceFacts device;
-    EXPECT_TRUE(ok(device_facts(&device)));
+    DeviceProperties device;
+    EXPECT_TRUE(ok(device_properties(&device)));
     return check_math("", GetParam().math).ok() &&
            shared_bytes(GetParam(), {transpose_a ? Order::mn_major : Order::k_major}) <=
                device.shared_bytes_per_block;
@@ -548,10 +549,10 @@ TEST_P(GemmTile, SplitSums) {
         check(variant(), {shape, {.transpose_a = transpose_a, .transpose_b = transpose_b}, 1, 0, true}, true);
 }
 
-std::vector<TileFacts> tiles_of_floats() {
-  std::vector<TileFacts> all;
-  std::ranges::copy_if(tile_facts(), std::back_inserter(all),
-                       [](const TileFacts& tile) { return tile.type == DType::float32; });
+std::vector<TileInfo> tiles_of_floats() {
+  std::vector<TileInfo> all;
+  std::ranges::copy_if(tile_infos(), std::back_inserter(all),
+                       [](const TileInfo& tile) { return tile.type == DType::float32; });
   return all;
 }
 INSTANTIATE_TEST_SUITE_P(Tiles, GemmTile, testing::ValuesIn(tiles_of_floats()),

@@ -31,8 +31,8 @@ ConvGeometry geometry_of(const ConvCase& c) {
 
 // The tiles that this build and device support.
 std::vector<TileKind> kinds() {
-  DeviceFacts device;
-  EXPECT_TRUE(ok(device_facts(&device)));
+  DeviceProperties device;
+  EXPECT_TRUE(ok(device_properties(&device)));
   std::vector<TileKind> kinds;
   for (const TileKind kind : {TileKind::gpu, TileKind::small_gpu, TileKind::vectors})
     if (winograd::shared_bytes(kind) <= device.shared_bytes_per_block &&

@@ -1,6 +1,8 @@
 """Tests of the parts of tools/sass-report. They need neither nvcc nor a disassembler."""
 
+import json
 import random
+import re
 import shutil
 import subprocess
 import sys
@@ -307,7 +309,6 @@ class Budget(unittest.TestCase):
         self.assertIn("k<1>, sm_90: no block fits", broken[0])
 
     def test_a_budget_is_read_as_it_was_written(self):
-        import json
         wanted = budget.make(report(row(), row(arch="100"), row(kernel="l", stack=8, spill_stores=None)))
         self.assertEqual(json.loads(budget.text_of(wanted)), wanted)
         self.assertEqual(budget.architectures(wanted), ["90", "100"])
@@ -330,6 +331,42 @@ class Presentation(unittest.TestCase):
         text = present.markdown(report(row(spill_stores=4), failures=[{"file": "b.cu", "arch": "90", "error": "why"}]))
         self.assertIn("Spills: k<1>.", text)
         self.assertIn("b.cu does not compile for sm_90: `why`", text)
+
+
+class Readme(unittest.TestCase):
+    """The figures in README.md are those of bench/compiled/kernels.json, for compute capability 9.0."""
+
+    TILE = "Tile<8, 16, 16, 8, 32, 2, false>"  # rung 06 with 128 x 128 results
+
+    def setUp(self):
+        root = HERE.parents[1]
+        self.text = (root / "README.md").read_text()
+        self.rows = [row for row in json.loads((root / "bench/compiled/kernels.json").read_text())["kernels"]
+                     if row["arch"] == "90a"]
+
+    def rung(self, number):
+        """The kernel of a rung; of several variants the one with A and B K-major."""
+        names = (rf"gemm_{number}_\w+_kernel", rf"gemm_{number}_\w+_kernel<\(Order\)0, \(Order\)0>",
+                 rf"gemm_{number}_\w+_kernel<{re.escape(self.TILE)}, \(Order\)0, \(Order\)0>")
+        found = [row for row in self.rows if row["file"].startswith(f"kernels/gemm/gemm_{number}_")
+                 and any(re.fullmatch(name, row["kernel"]) for name in names)]
+        self.assertEqual(len(found), 1, number)
+        return found[0]
+
+    def test_the_rungs(self):
+        pipes = {"issue": "issue", "LSU": "load-store unit", "FMA": "fp32 FMA pipe"}
+        for number in ("01", "02", "03", "04", "05", "06"):
+            row = self.rung(number)
+            cells = f"| {row['registers']} | {100 * row['fma_share']:.1f} % | {pipes[row['bound']]} |"
+            shown = re.search(rf"^\| {number} \| [^|]+ (\|.*\|)$", self.text, re.MULTILINE)
+            self.assertEqual(shown and shown[1], cells, f"rung {number}")
+
+    def test_the_cycles_of_the_main_loop(self):
+        cycles = self.rung("06")["cycles"]
+        shown = re.search(r"^\| GEMM main loop[^|]*\| ([\d.]+) \(issue\)[^|]*\| ([\d.]+) \(fp32 FMA pipe\)",
+                          self.text, re.MULTILINE)
+        self.assertTrue(shown)
+        self.assertEqual([float(cell) for cell in shown.groups()], [cycles["issue"], cycles["FMA"]])
 
 
 if __name__ == "__main__":

@@ -118,12 +118,12 @@ void load_and_store(const Case& c, const CUtensorMap& from, const CUtensorMap& t
   init(1);
   if (threadIdx.x == 0) {
     ptx::mbarrier_arrive_expect_tx(barrier(), bytes);
-    ptx::tensor_load(box<char>(), from, at, barrier());
+    ptx::tma_load(box<char>(), from, at, barrier());
   }
   ptx::mbarrier_wait(barrier(), 0);
   if (threadIdx.x == 1) std::memcpy(loaded, box<char>(), bytes);
   if (threadIdx.x == 0) {
-    ptx::tensor_store(to, at, box<char>());
+    ptx::tma_store(to, at, box<char>());
     ptx::bulk_commit();
     ptx::bulk_wait_read<0>();
   }
@@ -193,7 +193,7 @@ TEST(TensorCopy, TheSwizzleIsThatOfTheAddress) {
     run_ok({1, 1, 4096}, [&] {
       init(1);
       ptx::mbarrier_arrive_expect_tx(barrier(), 1024);
-      ptx::tensor_load(box<float>() + 32 * first_row, map, {0, 1}, barrier());
+      ptx::tma_load(box<float>() + 32 * first_row, map, {0, 1}, barrier());
       ptx::mbarrier_wait(barrier(), 0);
       for (int row = 0; row < 8; ++row)
         for (int group = 0; group < 8; ++group)
@@ -215,7 +215,7 @@ TEST(TensorCopy, AMapRoundsToTf32) {
     run_ok({1, 1, 4096}, [&] {
       init(1);
       ptx::mbarrier_arrive_expect_tx(barrier(), 32);
-      ptx::tensor_load(box<float>(), map, {0}, barrier());
+      ptx::tma_load(box<float>(), map, {0}, barrier());
       ptx::mbarrier_wait(barrier(), 0);
       for (int i = 0; i < 7; ++i) ASSERT_EQ(box<float>()[i], rounds ? rounded[i] : from[i]) << i;
       ASSERT_TRUE(std::isnan(box<float>()[7]));
@@ -453,13 +453,13 @@ TEST(BulkCopy, MisuseIsAFault) {
       made({.data = from, .rank = 2, .size = {32, 32}, .stride = {0, 128}, .box = {4, 2}});
   expect_fault(run({1, 1, 2048},
                    [&] {
-                     ptx::tensor_load(box<char>() + 64, map, {0, 0}, barrier());
+                     ptx::tma_load(box<char>() + 64, map, {0, 0}, barrier());
                    }),
                {"cp.async.bulk.tensor at ", "not a multiple of 128"}, cudaErrorMisalignedAddress);
-  expect_fault(run({1, 1, 2048}, [&] { ptx::tensor_load(box<char>(), map, {0}, barrier()); }),
+  expect_fault(run({1, 1, 2048}, [&] { ptx::tma_load(box<char>(), map, {0}, barrier()); }),
                {"1 coordinates for a tensor map of 2 dimensions"});
   const CUtensorMap none = {};
-  expect_fault(run({1, 1, 2048}, [&] { ptx::tensor_load(box<char>(), none, {0}, barrier()); }),
+  expect_fault(run({1, 1, 2048}, [&] { ptx::tma_load(box<char>(), none, {0}, barrier()); }),
                {"the tensor map was not made by cuTensorMapEncodeTiled"});
 }
 

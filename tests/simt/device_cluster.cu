@@ -199,7 +199,7 @@ void multicast_rows(unsigned blocks, bool tensor) {
         ptx::mbarrier_arrive_expect_tx(barrier(), static_cast<unsigned>(row) * 4);
         int* const to = data() + rank * kPart;
         if (tensor)
-          ptx::tensor_load_multicast(to, map, {rank * kPart, round}, barrier(), all);
+          ptx::tma_load_multicast(to, map, {rank * kPart, round}, barrier(), all);
         else
           ptx::bulk_load_multicast(to, source.data() + round * row + rank * kPart, kPart * 4, barrier(), all);
       }

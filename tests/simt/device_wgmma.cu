@@ -251,8 +251,8 @@ TEST(Wgmma, ASwizzleThatTheDescriptorDoesNotShareIsWrong) {
         ptx::mbarrier_init(barrier, 1);
         ptx::mbarrier_init_fence();
         ptx::mbarrier_arrive_expect_tx(barrier, 8192 + 1024);
-        ptx::tensor_load(memory, a_map, {0, 0}, barrier);
-        ptx::tensor_load(memory + 8192, b_map, {0, 0}, barrier);
+        ptx::tma_load(memory, a_map, {0, 0}, barrier);
+        ptx::tma_load(memory + 8192, b_map, {0, 0}, barrier);
       }
       __syncthreads();
       ptx::mbarrier_wait(barrier, 0);
@@ -339,8 +339,8 @@ Result pipeline(Flaw flaw, int tiles = 6) {
         const int slot = tile % kSlots;
         ptx::mbarrier_wait(&s.empty[slot], (tile / kSlots & 1) ^ 1);
         ptx::mbarrier_arrive_expect_tx(&s.full[slot], 2048 + 256);
-        ptx::tensor_load(s.a[slot], a_map, {8 * tile, 0}, &s.full[slot]);
-        ptx::tensor_load(s.b[slot], b_map, {8 * tile, 0}, &s.full[slot]);
+        ptx::tma_load(s.a[slot], a_map, {8 * tile, 0}, &s.full[slot]);
+        ptx::tma_load(s.b[slot], b_map, {8 * tile, 0}, &s.full[slot]);
       }
       return;
     }
@@ -414,8 +414,8 @@ TEST(Wgmma, AccumulatorsThatAreReadEarlyAreNanInLateMode) {
 TEST(Wgmma, AccumulatorsThatAreWrittenEarlyAreAFaultInLateMode) {
   NOT_UNDER_CHECK();
   LateCopies late;
-  expect_fault(pipeline(Flaw::early_write).fault, {"wgmma.mma_async at ", line(kProductLine),
-                                                   "register 2 of its accumulators was written by thread 0"});
+  expect_fault(pipeline(Flaw::early_write).fault,
+               {"wgmma.mma_async at ", line(kProductLine), "had accumulator register 2 written by thread 0"});
 }
 
 TEST(Wgmma, AProductThatIsNotCommittedOrNotWaitedForIsNamed) {
@@ -425,7 +425,7 @@ TEST(Wgmma, AProductThatIsNotCommittedOrNotWaitedForIsNamed) {
     for (const Flaw flaw : {Flaw::no_commit, Flaw::no_wait}) {
       const simt::Fault fault = pipeline(flaw, 2).fault;
       expect_fault(fault,
-                   {"wgmma.mma_async at ", line(kProductLine), "was not waited for, and its thread exits"});
+                   {"wgmma.mma_async at ", line(kProductLine), "is still pending when its thread exits"});
     }
   }
   simt::set_late_copies(false);
@@ -435,7 +435,7 @@ TEST(Wgmma, AMissingFenceIsNamed) {
   NOT_UNDER_CHECK();
   for (const Flaw flaw : {Flaw::no_fence, Flaw::changed_without_fence})
     expect_fault(pipeline(flaw).fault,
-                 {"wgmma.mma_async at ", line(kProductLine), "needs a wgmma.fence first"});
+                 {"wgmma.mma_async at ", line(kProductLine), "requires a preceding wgmma.fence"});
 }
 
 template <class Body>
@@ -466,7 +466,7 @@ TEST(Wgmma, AllThreadsOfAWarpgroupMustTakePart) {
     if (threadIdx.x < 64) ptx::wgmma_wait<0>();
     if (threadIdx.x >= 64) product(d, m);
   });
-  expect_fault(other, {"meets threads of its warpgroup in wgmma."});
+  expect_fault(other, {"is called while other threads of the warpgroup wait in wgmma."});
   expect_fault(product_by(128, [&](float(&d)[4], uint64_t m) { product(d, threadIdx.x == 9 ? m + 8 : m); }),
                {"differs between the threads 0 and 9 of the warpgroup"});
 }

@@ -13,7 +13,7 @@ namespace {
 
 TEST(Gpus, AreFoundByName) {
   EXPECT_EQ(gpu_names(), "t4, a100, rtx4090, h100, h200, b200");
-  for (const GpuFacts& gpu : gpus()) EXPECT_EQ(gpu_named(gpu.name), &gpu);
+  for (const GpuProperties& gpu : gpus()) EXPECT_EQ(gpu_named(gpu.name), &gpu);
   for (const char* unknown : {"", "H100", "h100 ", "v100"}) EXPECT_EQ(gpu_named(unknown), nullptr) << unknown;
 }
 
@@ -28,7 +28,7 @@ TEST(Gpus, ClocksAgreeWithThePublishedPeaks) {
 }
 
 TEST(Gpus, EveryFactIsThere) {
-  for (const GpuFacts& gpu : gpus()) {
+  for (const GpuProperties& gpu : gpus()) {
     EXPECT_GT(gpu.multiprocessors, 0) << gpu.name;
     EXPECT_EQ(gpu.shared_kb, gpu.shared_block_kb + gpu.shared_reserved_kb) << gpu.name;
     for (const double fact :
@@ -78,7 +78,7 @@ TEST(Occupancy, IsThatOfTheCalculator) {
 }
 
 TEST(Occupancy, ImpossibleBlocks) {
-  const GpuFacts& h100 = *gpu_named("h100");
+  const GpuProperties& h100 = *gpu_named("h100");
   EXPECT_STREQ(occupancy_of(h100, 1025, 0, 16).limit, "threads of a block");
   EXPECT_EQ(occupancy_of(h100, 1025, 0, 16).blocks, 0);
   EXPECT_EQ(occupancy_of(h100, 32, (227 << 10) + 1, 16).blocks, 0);
@@ -92,7 +92,7 @@ TEST(Occupancy, WithoutRegistersTheyAreNoLimit) {
 
 #if __has_include(<cuda_occupancy.h>)
 
-int blocks_of_calculator(const GpuFacts& gpu, int threads, int64_t shared, int registers) {
+int blocks_of_calculator(const GpuProperties& gpu, int threads, int64_t shared, int registers) {
   cudaOccDeviceProp device;
   device.computeMajor = gpu.major;
   device.computeMinor = gpu.minor;
@@ -130,7 +130,7 @@ TEST(Occupancy, AgreesWithTheToolkitOnRandomKernels) {
   std::mt19937 random(1);
   const auto between = [&](int low, int high) { return std::uniform_int_distribution(low, high)(random); };
   for (int i = 0; i < 20000; ++i) {
-    const GpuFacts& gpu = gpus()[static_cast<size_t>(between(0, static_cast<int>(gpus().size()) - 1))];
+    const GpuProperties& gpu = gpus()[static_cast<size_t>(between(0, static_cast<int>(gpus().size()) - 1))];
     const int threads = between(1, 1024), registers = between(1, 255);
     const int shared = between(0, 3) == 0 ? 0 : between(0, gpu.shared_block_kb << 10);
     ASSERT_EQ(occupancy_of(gpu, threads, shared, registers).blocks,

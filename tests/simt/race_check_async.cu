@@ -49,7 +49,7 @@ __global__ void pass_on_twice(bool syncwarp) {
     use(shared<int>(5));                                         // pass_on_twice: read
   }
 }
-// A ring of one slot: full is barrier 0, empty is barrier 1.
+// A ring of one stage: full is barrier 0, empty is barrier 1.
 __global__ void ring(bool wait_first) {
   init(1, 0);
   init(1, 1);
@@ -185,7 +185,7 @@ TEST_F(RaceCheckAsync, MbarriersOrder) {
               [&] { launch(1, 96, 4096, nullptr, pass_on_twice, false); });
 }
 
-TEST_F(RaceCheckAsync, SlotMustBeReleasedBeforeItIsFilled) {
+TEST_F(RaceCheckAsync, StageMustBeReleasedBeforeItIsFilled) {
   for (uint64_t seed = 0; seed < 5; ++seed) {
     simt::set_seed(seed);
     expect_silent([&] { launch(1, 64, 4096, nullptr, ring, true); });
@@ -195,7 +195,7 @@ TEST_F(RaceCheckAsync, SlotMustBeReleasedBeforeItIsFilled) {
   expect_race("ring: write", "ring: read", [&] { launch(1, 64, 4096, nullptr, ring, false); });
 }
 
-TEST_F(RaceCheckAsync, EveryReaderMustReleaseTheSlot) {
+TEST_F(RaceCheckAsync, EveryReaderMustReleaseTheStage) {
   expect_silent([&] { launch(1, 128, 4096, nullptr, three_readers, 3u); });
   for (const unsigned silent : {0u, 1u, 2u}) {
     const Finding finding = expect_race("three_readers: read", "three_readers: write", [&] {

@@ -112,8 +112,8 @@ Status few_channels_forward(T* y, const T* x, const T* filter, const ConvEpilogu
   p.items = static_cast<int64_t>(g.images) * g.p * p.segments * chunks_of(g.k);
   // Every block first transposes the filter bank, so the launch uses only as many blocks as keep the device
   // busy.
-  DeviceFacts device;
-  RONDO_RETURN_IF_ERROR(device_facts(&device));
+  DeviceProperties device;
+  RONDO_RETURN_IF_ERROR(device_properties(&device));
   const int64_t shared_bytes = static_cast<int64_t>(sizeof(float)) * g.patch * chunks_of(g.k) * kVecSize;
   const LaunchShape shape = {.grid_x = std::min<int64_t>(ceil_div<int64_t>(p.items, kThreads),
                                                          8 * std::max(1, device.multiprocessors)),

@@ -43,7 +43,7 @@ Plan plan_of(const ConvGeometry& g, const Conv2dOptions& options, std::optional<
 
 Status launch_tile(const char* name, TileId tile, FilterGradientParameters<float>& p, int64_t splits,
                    cudaStream_t stream) {
-  switch (tile_facts()[static_cast<size_t>(tile)].math) {
+  switch (tile_infos()[static_cast<size_t>(tile)].math) {
     case Math::tf32:
       return launch_filter_gradient_tf32(name, tile, p, splits, stream);
     case Math::tf32x3:
@@ -78,8 +78,8 @@ Status filter_gradient(std::optional<TileId> tile, const FilterView<float>& dw, 
 
   auto* parts = static_cast<float*>(workspace.data);
   const GemmConfig& config = plan.config;
-  DeviceFacts device;
-  RONDO_RETURN_IF_ERROR(device_facts(&device));
+  DeviceProperties device;
+  RONDO_RETURN_IF_ERROR(device_properties(&device));
   if constexpr (std::is_same_v<T, float>) {
     if (plan.winograd)
       return winograd::filter_gradient(winograd::tile_kind(device), dw.data, dy.data, x.data, g,

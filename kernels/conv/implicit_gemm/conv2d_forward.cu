@@ -15,65 +15,65 @@
 namespace rondo {
 namespace {
 
-Status launch_tile(const char* name, Pass pass, TileId tile, Conv2dParameters<float>& p,
+Status launch_tile(const char* name, ConvOperation operation, TileId tile, Conv2dParameters<float>& p,
                    cudaStream_t stream) {
-  switch (tile_facts()[static_cast<size_t>(tile)].math) {
+  switch (tile_infos()[static_cast<size_t>(tile)].math) {
     case Math::tf32:
-      return launch_conv2d_tf32(name, pass, tile, p, stream);
+      return launch_conv2d_tf32(name, operation, tile, p, stream);
     case Math::tf32x3:
-      return launch_conv2d_tf32x3(name, pass, tile, p, stream);
+      return launch_conv2d_tf32x3(name, operation, tile, p, stream);
     case Math::fp32:
       break;
   }
   return with_tile(tile, [&]<class Tile>() {
-    return pass == Pass::forward ? launch_conv2d_tile<Tile, Pass::forward>(name, p, stream)
-                                 : launch_conv2d_tile<Tile, Pass::backward>(name, p, stream);
+    return operation == ConvOperation::forward
+               ? launch_conv2d_tile<Tile, ConvOperation::forward>(name, p, stream)
+               : launch_conv2d_tile<Tile, ConvOperation::data_gradient>(name, p, stream);
   });
 }
 template <class T>
-Status launch_tile(const char* name, Pass pass, TileId tile, Conv2dParameters<T>& p, cudaStream_t stream) {
-  return launch_conv2d_narrow(name, pass, tile, p, stream);
+Status launch_tile(const char* name, ConvOperation operation, TileId tile, Conv2dParameters<T>& p,
+                   cudaStream_t stream) {
+  return launch_conv2d_narrow(name, operation, tile, p, stream);
 }
 
 // The same, and sets the number of parts in p.moments.
 template <class T>
-Status launch_tile(const char* name, Pass pass, TileId tile, Conv2dParameters<T>& p, int64_t* parts,
-                   cudaStream_t stream) {
-  const TileFacts& facts = tile_facts()[static_cast<size_t>(tile)];
-  const bool tensor = facts.math != Math::fp32 || facts.type != DType::float32;
+Status launch_tile(const char* name, ConvOperation operation, TileId tile, Conv2dParameters<T>& p,
+                   int64_t* parts, cudaStream_t stream) {
+  const TileInfo& info = tile_infos()[static_cast<size_t>(tile)];
+  const bool tensor = info.math != Math::fp32 || info.type != DType::float32;
   *parts = p.moments.values && tensor ? ceil_div<int64_t>(p.geometry.output_pixels, kMomentRows) : 0;
-  return launch_tile(name, pass, tile, p, stream);
+  return launch_tile(name, operation, tile, p, stream);
 }
 
 // `epilogue`: for y. `transposed`: room for the transposed filter of a data gradient in tf32. Sets `parts` to
 // the number of parts in epilogue.moments: 0 if the kernel does not compute them.
-template <Pass pass, class T>
+template <ConvOperation operation, class T>
 Status implicit_gemm(const char* name, std::optional<TileId> tile, Math math, Conv2dParameters<T>& p,
                      const ConvEpilogue<T>& epilogue, [[maybe_unused]] void* transposed, int64_t* parts,
                      cudaStream_t stream) {
   *parts = 0;
   p.moments = epilogue.moments;
-  if (!prepare_conv2d<pass>(p, epilogue)) return {};
-  if (tile) return launch_tile(name, pass, *tile, p, parts, stream);
+  if (!prepare_conv2d<operation>(p, epilogue)) return {};
+  if (tile) return launch_tile(name, operation, *tile, p, parts, stream);
   const ConvGeometry& g = p.geometry;
-  DeviceFacts device;
-  RONDO_RETURN_IF_ERROR(device_facts(&device));
-  const TileId chosen = choose_conv2d_tile<pass>(g, dtype_of<T>, math, device);
+  DeviceProperties device;
+  RONDO_RETURN_IF_ERROR(device_properties(&device));
+  const TileId chosen = choose_conv2d_tile<operation>(g, dtype_of<T>, math, device);
   if (sizeof(T) == 2 || math == Math::tf32) {
-    constexpr ConvOperation kOperation =
-        pass == Pass::forward ? ConvOperation::forward : ConvOperation::data_gradient;
-    if (wgmma_conv_fits(kOperation, dtype_of<T>, g, p.from, p.filter))
-      if (const auto wgmma = choose_wgmma_conv_tile(kOperation, g, 1, chosen, device)) {
+    if (wgmma_conv_fits(operation, dtype_of<T>, g, p.from, p.filter))
+      if (const auto wgmma = choose_wgmma_conv_tile(operation, g, 1, chosen, device)) {
         const T* filter = p.filter;
-        if constexpr (std::is_same_v<T, float> && pass == Pass::backward) {
+        if constexpr (std::is_same_v<T, float> && operation == ConvOperation::data_gradient) {
           RONDO_RETURN_IF_ERROR(transpose_filter(static_cast<float*>(transposed), filter, g, stream));
           filter = static_cast<const float*>(transposed);
         }
         if (epilogue.moments.values) *parts = wgmma_moment_parts(g);
-        return launch_conv2d_wgmma(name, pass, *wgmma, p.to, p.from, filter, epilogue, g, stream);
+        return launch_conv2d_wgmma(name, operation, *wgmma, p.to, p.from, filter, epilogue, g, stream);
       }
   }
-  return launch_tile(name, pass, chosen, p, parts, stream);
+  return launch_tile(name, operation, chosen, p, parts, stream);
 }
 
 // Whether Winograd's algorithm computes a result of `size` elements.
@@ -101,8 +101,8 @@ Status forward(std::optional<TileId> tile, T* y, const T* x, const T* filter, co
   *parts = 0;
   if constexpr (std::is_same_v<T, float>) {
     if (winograd) {
-      DeviceFacts device;
-      RONDO_RETURN_IF_ERROR(device_facts(&device));
+      DeviceProperties device;
+      RONDO_RETURN_IF_ERROR(device_properties(&device));
       return winograd::forward(winograd::tile_kind(device), y, x, filter, epilogue, g,
                                static_cast<float*>(workspace.data), stream);
     }
@@ -113,8 +113,8 @@ Status forward(std::optional<TileId> tile, T* y, const T* x, const T* filter, co
   p.geometry = g;
   p.from = x, p.filter = filter, p.to = y;
   p.image_fastest = g.pad_h > 0 || g.pad_w > 0;
-  return implicit_gemm<Pass::forward>("conv2d_forward", tile, options.math, p, epilogue, nullptr, parts,
-                                      stream);
+  return implicit_gemm<ConvOperation::forward>("conv2d_forward", tile, options.math, p, epilogue, nullptr,
+                                               parts, stream);
 }
 
 template <class T>
@@ -182,8 +182,8 @@ Status data_gradient(std::optional<TileId> tile, const ImageView<T>& dx, const I
 
   if constexpr (std::is_same_v<T, float>) {
     if (winograd) {
-      DeviceFacts device;
-      RONDO_RETURN_IF_ERROR(device_facts(&device));
+      DeviceProperties device;
+      RONDO_RETURN_IF_ERROR(device_properties(&device));
       return winograd::data_gradient(winograd::tile_kind(device), dx.data, dy.data, filter.data, g,
                                      static_cast<float*>(workspace.data), stream);
     }
@@ -193,8 +193,8 @@ Status data_gradient(std::optional<TileId> tile, const ImageView<T>& dx, const I
   p.from = dy.data, p.filter = filter.data, p.to = dx.data;
   p.image_fastest = true;
   int64_t no_parts = 0;
-  return implicit_gemm<Pass::backward>(kName, tile, options.math, p, ConvEpilogue<T>{}, workspace.data,
-                                       &no_parts, stream);
+  return implicit_gemm<ConvOperation::data_gradient>(kName, tile, options.math, p, ConvEpilogue<T>{},
+                                                     workspace.data, &no_parts, stream);
 }
 
 }  // namespace

@@ -6,9 +6,9 @@
 namespace rondo {
 
 template <>
-Status launch_conv2d_narrow(const char* name, Pass pass, TileId tile, Conv2dParameters<__half>& p,
-                            cudaStream_t stream) {
-  return launch_conv2d_with<NarrowProduct<__half>>(name, pass, tile, p, stream);
+Status launch_conv2d_narrow(const char* name, ConvOperation operation, TileId tile,
+                            Conv2dParameters<__half>& p, cudaStream_t stream) {
+  return launch_conv2d_with<NarrowProduct<__half>>(name, operation, tile, p, stream);
 }
 
 }  // namespace rondo

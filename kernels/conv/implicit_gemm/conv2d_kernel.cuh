@@ -50,11 +50,11 @@ struct Rows {
 
   __host__ __device__ int64_t count() const { return static_cast<int64_t>(images) * h.rows * w.rows; }
 };
-template <Pass pass, class T>
+template <ConvOperation operation, class T>
 __host__ __device__ Rows rows_of(const Conv2dParameters<T>& p, int phase) {
   const ConvGeometry& g = p.geometry;
-  const Axes axes = axes_of<pass>(g, phase);
-  if (pass == Pass::forward) return {axes.h, axes.w, g.images, p.image_fastest, g.p, g.q, g.k};
+  const Axes axes = axes_of<operation>(g, phase);
+  if (operation == ConvOperation::forward) return {axes.h, axes.w, g.images, p.image_fastest, g.p, g.q, g.k};
   return {axes.h, axes.w, g.images, p.image_fastest, g.h, g.w, g.c};
 }
 
@@ -103,31 +103,32 @@ __device__ inline TileTaps tile_taps(const Rows& rows, int channels, int64_t fir
 // The order of the filters. Without tensor cores it decides only the padding in shared memory. The filters of
 // the data gradient are MN-major, but the longer padding of that order would leave room for one block less on
 // an H100. BackwardFilterLoader::first_row() copies without bank conflicts with the shorter one.
-template <class Tile, Pass pass>
+template <class Tile, ConvOperation operation>
 inline constexpr Order kFilterOrder =
-    Tile::kTensor&& pass == Pass::backward ? Order::mn_major : Order::k_major;
+    Tile::kTensor&& operation == ConvOperation::data_gradient ? Order::mn_major : Order::k_major;
 
-template <class Tile, Pass pass>
+template <class Tile, ConvOperation operation>
 struct Conv2dShared {
-  TileShared<Tile, Order::k_major, kFilterOrder<Tile, pass>> tile;
+  TileShared<Tile, Order::k_major, kFilterOrder<Tile, operation>> tile;
   GatherRow rows[Tile::kM];
 };
 
-template <class Tile, Pass pass>
+template <class Tile, ConvOperation operation>
 __global__ __launch_bounds__(Tile::kThreads, Tile::kBlocksAtOnce) void conv2d_kernel(
     const Conv2dParameters<typename Tile::Element> p) {
-  constexpr Order kOrderB = kFilterOrder<Tile, pass>;
+  constexpr Order kOrderB = kFilterOrder<Tile, operation>;
   using Filters = KTileB<Tile, kOrderB>;
-  using FilterLoader = std::conditional_t<pass == Pass::forward, ForwardFilterLoader<Filters, Tile>,
-                                          BackwardFilterLoader<Filters, Tile>>;
-  auto& shared = shared_memory<Conv2dShared<Tile, pass>>();
+  using FilterLoader =
+      std::conditional_t<operation == ConvOperation::forward, ForwardFilterLoader<Filters, Tile>,
+                         BackwardFilterLoader<Filters, Tile>>;
+  auto& shared = shared_memory<Conv2dShared<Tile, operation>>();
   const ConvGeometry& g = p.geometry;
   const int block = static_cast<int>(blockIdx.x) % p.blocks_per_phase;
   const int64_t row0 = static_cast<int64_t>(block) / p.tiles_n * Tile::kM;
   const int column0 = block % p.tiles_n * Tile::kN;
-  const Rows rows = rows_of<pass>(p, static_cast<int>(blockIdx.x) / p.blocks_per_phase);
+  const Rows rows = rows_of<operation>(p, static_cast<int>(blockIdx.x) / p.blocks_per_phase);
   if (row0 >= rows.count()) return;  // the first phase has the most rows
-  const int from_channels = pass == Pass::forward ? g.c : g.k;
+  const int from_channels = operation == ConvOperation::forward ? g.c : g.k;
 
   for (int i = threadIdx.x; i < Tile::kM; i += Tile::kThreads)
     shared.rows[i] = gather_row(rows, from_channels, row0 + i);
@@ -144,8 +145,8 @@ __global__ __launch_bounds__(Tile::kThreads, Tile::kBlocksAtOnce) void conv2d_ke
                                                ceil_div(taps.walk.length(), Tile::kK));
 
   // Only what is needed here stays in registers during the main loop.
-  const int columns = pass == Pass::forward ? g.k : g.c;
-  if constexpr (Tile::kTensor && pass == Pass::forward) {
+  const int columns = operation == ConvOperation::forward ? g.k : g.c;
+  if constexpr (Tile::kTensor && operation == ConvOperation::forward) {
     if (p.moments.values) {
       store_tile_and_moments<Tile>(
           shared.tile, acc,
@@ -171,59 +172,63 @@ __global__ __launch_bounds__(Tile::kThreads, Tile::kBlocksAtOnce) void conv2d_ke
   });
 }
 
-template <class Tile, Pass pass>
+template <class Tile, ConvOperation operation>
 Status launch_conv2d_tile(const char* name, Conv2dParameters<typename Tile::Element>& p,
                           cudaStream_t stream) {
   const ConvGeometry& g = p.geometry;
-  const int64_t phases = phases_of<pass>(g);
-  static_assert(sizeof(Conv2dShared<Tile, pass>) ==
-                sizeof(TileShared<Tile, Order::k_major, kFilterOrder<Tile, pass>>) +
+  const int64_t phases = phases_of<operation>(g);
+  static_assert(sizeof(Conv2dShared<Tile, operation>) ==
+                sizeof(TileShared<Tile, Order::k_major, kFilterOrder<Tile, operation>>) +
                     kGatherNeeds.bytes_per_row * Tile::kM);
-  p.tiles_n = ceil_div(pass == Pass::forward ? g.k : g.c, Tile::kN);
-  const int64_t blocks = ceil_div<int64_t>(rows_of<pass>(p, 0).count(), Tile::kM) * p.tiles_n;
+  p.tiles_n = ceil_div(operation == ConvOperation::forward ? g.k : g.c, Tile::kN);
+  const int64_t blocks = ceil_div<int64_t>(rows_of<operation>(p, 0).count(), Tile::kM) * p.tiles_n;
   p.blocks_per_phase = static_cast<int>(std::min<int64_t>(blocks, INT32_MAX));  // launch() rejects more
-  const LaunchShape shape = {
-      .grid_x = blocks * phases, .block_x = Tile::kThreads, .shared_bytes = sizeof(Conv2dShared<Tile, pass>)};
-  return launch(name, shape, stream, conv2d_kernel<Tile, pass>, p);
+  const LaunchShape shape = {.grid_x = blocks * phases,
+                             .block_x = Tile::kThreads,
+                             .shared_bytes = sizeof(Conv2dShared<Tile, operation>)};
+  return launch(name, shape, stream, conv2d_kernel<Tile, operation>, p);
 }
 
 // Sets the epilogue, and the widths of the copies and stores. Returns false if there is nothing to compute.
-template <Pass pass, class T>
+template <ConvOperation operation, class T>
 bool prepare_conv2d(Conv2dParameters<T>& p, const ConvEpilogue<T>& epilogue) {
   const ConvGeometry& g = p.geometry;
-  const int columns = pass == Pass::forward ? g.k : g.c, from_channels = pass == Pass::forward ? g.c : g.k;
+  const int columns = operation == ConvOperation::forward ? g.k : g.c,
+            from_channels = operation == ConvOperation::forward ? g.c : g.k;
   p.from_width = copy_width(p.from, from_channels, from_channels);
   p.filter_width = copy_width(p.filter, g.c, g.c);
   p.epilogue = tile_epilogue<4>(epilogue, p.to, columns);
-  return columns > 0 && g.images > 0 && (pass == Pass::backward ? g.h > 0 && g.w > 0 : g.output_pixels > 0);
+  return columns > 0 && g.images > 0 &&
+         (operation == ConvOperation::data_gradient ? g.h > 0 && g.w > 0 : g.output_pixels > 0);
 }
 
-template <Pass pass>
-TileId choose_conv2d_tile(const ConvGeometry& g, DType type, Math math, const DeviceFacts& device) {
+template <ConvOperation operation>
+TileId choose_conv2d_tile(const ConvGeometry& g, DType type, Math math, const DeviceProperties& device) {
   TileNeeds needs = kGatherNeeds;
   needs.type = type;
   needs.math = math;
-  return pass == Pass::forward
+  return operation == ConvOperation::forward
              ? choose_tile(g.output_pixels, g.k, 1, needs, device)
              : choose_tile(static_cast<int64_t>(g.images) * g.h * g.w, g.c, 1, needs, device);
 }
 
 // For conv2d_forward.cu: launches the kernel with a tile of one arithmetic each.
-Status launch_conv2d_tf32(const char* name, Pass pass, TileId tile, Conv2dParameters<float>& p,
+Status launch_conv2d_tf32(const char* name, ConvOperation operation, TileId tile, Conv2dParameters<float>& p,
                           cudaStream_t stream);
-Status launch_conv2d_tf32x3(const char* name, Pass pass, TileId tile, Conv2dParameters<float>& p,
-                            cudaStream_t stream);
+Status launch_conv2d_tf32x3(const char* name, ConvOperation operation, TileId tile,
+                            Conv2dParameters<float>& p, cudaStream_t stream);
 template <class T>  // __nv_bfloat16 or __half
-Status launch_conv2d_narrow(const char* name, Pass pass, TileId tile, Conv2dParameters<T>& p,
+Status launch_conv2d_narrow(const char* name, ConvOperation operation, TileId tile, Conv2dParameters<T>& p,
                             cudaStream_t stream);
 
 // The same, for tiles of `Product` (tensor_tile.cuh).
 template <class Product, class T>
-Status launch_conv2d_with(const char* name, Pass pass, TileId tile, Conv2dParameters<T>& p,
+Status launch_conv2d_with(const char* name, ConvOperation operation, TileId tile, Conv2dParameters<T>& p,
                           cudaStream_t stream) {
   return with_tensor_tile<Product>(tile, [&]<class Tile>() {
-    return pass == Pass::forward ? launch_conv2d_tile<Tile, Pass::forward>(name, p, stream)
-                                 : launch_conv2d_tile<Tile, Pass::backward>(name, p, stream);
+    return operation == ConvOperation::forward
+               ? launch_conv2d_tile<Tile, ConvOperation::forward>(name, p, stream)
+               : launch_conv2d_tile<Tile, ConvOperation::data_gradient>(name, p, stream);
   });
 }
 

@@ -3,9 +3,9 @@
 
 namespace rondo {
 
-Status launch_conv2d_tf32(const char* name, Pass pass, TileId tile, Conv2dParameters<float>& p,
+Status launch_conv2d_tf32(const char* name, ConvOperation operation, TileId tile, Conv2dParameters<float>& p,
                           cudaStream_t stream) {
-  return launch_conv2d_with<Tf32Product>(name, pass, tile, p, stream);
+  return launch_conv2d_with<Tf32Product>(name, operation, tile, p, stream);
 }
 
 }  // namespace rondo

@@ -3,9 +3,9 @@
 
 namespace rondo {
 
-Status launch_conv2d_tf32x3(const char* name, Pass pass, TileId tile, Conv2dParameters<float>& p,
-                            cudaStream_t stream) {
-  return launch_conv2d_with<Tf32x3Product>(name, pass, tile, p, stream);
+Status launch_conv2d_tf32x3(const char* name, ConvOperation operation, TileId tile,
+                            Conv2dParameters<float>& p, cudaStream_t stream) {
+  return launch_conv2d_with<Tf32x3Product>(name, operation, tile, p, stream);
 }
 
 }  // namespace rondo

@@ -1,7 +1,7 @@
 // Forward convolution and data gradient by wgmma (wgmma_conv.cuh):
 //
-//   forward:   rows = a box of output pixels, columns = out channels, k = (tap, in channel)
-//   backward:  rows = a box of input pixels of one phase, columns = in channels, k = (tap, out channel)
+//   forward:       rows = a box of output pixels, columns = out channels, k = (tap, in channel)
+//   data gradient: rows = a box of input pixels of one phase, columns = in channels, k = (tap, out channel)
 //
 // Taps that are outside of the image for all pixels of the box are skipped. The filters of the data gradient
 // are MN-major. wgmma transposes those of 16 bits; tf32 needs a transposed copy (transpose_filter()).
@@ -16,9 +16,9 @@
 namespace rondo {
 
 // How the filters lie in global memory.
-template <class T, Pass pass>
+template <class T, ConvOperation operation>
 inline constexpr Order kWgmmaFilterOrder =
-    pass == Pass::forward || kRoundsToTf32<T> ? Order::k_major : Order::mn_major;
+    operation == ConvOperation::forward || kRoundsToTf32<T> ? Order::k_major : Order::mn_major;
 
 template <class T>
 struct WgmmaConvParameters {
@@ -31,7 +31,7 @@ struct WgmmaConvParameters {
   int64_t tiles_n, tiles_per_phase, tiles;
 };
 
-template <Pass pass>
+template <ConvOperation operation>
 __host__ __device__ inline BoxGrid conv_boxes(const ConvGeometry& g, const PixelBox& box, const Axes& axes) {
   return {box, axes.w.rows, axes.h.rows, g.images};
 }
@@ -45,13 +45,13 @@ struct ConvWork {
   TapRange r, s;
   bool empty;  // the first phase has the most boxes
 };
-template <class Tile, Pass pass>
+template <class Tile, ConvOperation operation>
 __device__ ConvWork conv_work(const WgmmaConvParameters<typename Tile::Element>& p, int64_t number) {
   const ConvGeometry& g = p.geometry;
   ConvWork work;
-  work.axes = axes_of<pass>(g, static_cast<int>(number / p.tiles_per_phase));
+  work.axes = axes_of<operation>(g, static_cast<int>(number / p.tiles_per_phase));
   const int64_t tile = number % p.tiles_per_phase;
-  const BoxGrid grid = conv_boxes<pass>(g, p.box, work.axes);
+  const BoxGrid grid = conv_boxes<operation>(g, p.box, work.axes);
   work.box = tile / p.tiles_n;
   work.empty = work.box >= grid.size();
   work.origin = box_origin(grid, work.box);
@@ -62,14 +62,14 @@ __device__ ConvWork conv_work(const WgmmaConvParameters<typename Tile::Element>&
   return work;
 }
 
-template <Pass pass>
+template <ConvOperation operation>
 __device__ __forceinline__ int summed_channels(const ConvGeometry& g) {
-  return pass == Pass::forward ? g.c : g.k;
+  return operation == ConvOperation::forward ? g.c : g.k;
 }
 
-template <class Tile, Pass pass>
+template <class Tile, ConvOperation operation>
 __device__ void load_conv_tile(const WgmmaConvParameters<typename Tile::Element>& p,
-                               RolesShared<Tile>& shared, RingPosition<Tile::kStages>& at,
+                               WarpSpecializedShared<Tile>& shared, PipelineState<Tile::kStages>& state,
                                const ConvWork& work) {
   const ConvGeometry& g = p.geometry;
   const Axis &h = work.axes.h, &w = work.axes.w;
@@ -78,33 +78,35 @@ __device__ void load_conv_tile(const WgmmaConvParameters<typename Tile::Element>
     for (int s = work.s.begin; s < work.s.begin + work.s.count; ++s) {
       const int x = w.from_first + work.origin.w * w.from_step + w.direction * s;
       const int tap = (h.tap_first + r * h.tap_step) * g.s + w.tap_first + s * w.tap_step;
-      for (int channel = 0; channel < summed_channels<pass>(g); channel += Tile::kK) {
-        ptx::Mbarrier* const full = &shared.full[at.stage];
-        unsigned char* const b = shared.b[at.stage];
-        ptx::mbarrier_wait(&shared.empty[at.stage], at.parity ^ 1);  // the first pass does not wait
+      for (int channel = 0; channel < summed_channels<operation>(g); channel += Tile::kK) {
+        ptx::Mbarrier* const full = &shared.full[state.stage];
+        unsigned char* const b = shared.b[state.stage];
+        ptx::mbarrier_wait(&shared.empty[state.stage], state.parity ^ 1);  // the first pass does not wait
         ptx::mbarrier_arrive_expect_tx(full, Tile::kBytes);
-        ptx::tensor_load(shared.a[at.stage], p.from, {channel, x, y, work.origin.image}, full);
-        if constexpr (kWgmmaFilterOrder<typename Tile::Element, pass> == Order::k_major) {
-          ptx::tensor_load(b, p.filter, {channel, tap, work.column}, full);
+        ptx::tma_load(shared.a[state.stage], p.from, {channel, x, y, work.origin.image}, full);
+        if constexpr (kWgmmaFilterOrder<typename Tile::Element, operation> == Order::k_major) {
+          ptx::tma_load(b, p.filter, {channel, tap, work.column}, full);
         } else {
           RONDO_UNROLL
           for (int i = 0; i < Tile::kN / 64; ++i)
-            ptx::tensor_load(b + i * kBlockBytes, p.filter, {work.column + i * 64, tap, channel}, full);
+            ptx::tma_load(b + i * kPanelBytes, p.filter, {work.column + i * 64, tap, channel}, full);
         }
-        at.advance();
+        state.advance();
       }
     }
   }
 }
 
-template <class Tile, Pass pass>
+template <class Tile, ConvOperation operation>
 __device__ __forceinline__ void store_conv_tile(const WgmmaConvParameters<typename Tile::Element>& p,
-                                                RolesShared<Tile>& shared, const WgmmaSums<Tile>& sums,
-                                                const ConvWork& work, int group) {
+                                                WarpSpecializedShared<Tile>& shared,
+                                                const WgmmaAccumulators<Tile>& acc, const ConvWork& work,
+                                                int group) {
   const ConvGeometry& g = p.geometry;
   const Axis &h = work.axes.h, &w = work.axes.w;
-  const int to_h = pass == Pass::forward ? g.p : g.h, to_w = pass == Pass::forward ? g.q : g.w;
-  const int columns = pass == Pass::forward ? g.k : g.c;
+  const int to_h = operation == ConvOperation::forward ? g.p : g.h,
+            to_w = operation == ConvOperation::forward ? g.q : g.w;
+  const int columns = operation == ConvOperation::forward ? g.k : g.c;
   // The row of the result, or -1 for pixels of the box that are outside of the image.
   const auto row_of = [&](int pixel) -> int64_t {
     const int j = work.origin.w + pixel % p.box.w, i = work.origin.h + pixel / p.box.w % p.box.h,
@@ -117,85 +119,85 @@ __device__ __forceinline__ void store_conv_tile(const WgmmaConvParameters<typena
     return row < 0 ? values
                    : p.epilogue.store_row(p.to + row * columns, work.column + column, columns, values);
   };
-  if constexpr (pass == Pass::forward) {
+  if constexpr (operation == ConvOperation::forward) {
     if (p.moments.values) {
       // The pixels of the lanes in the 16 of the calling warp: a bit for each.
       const int first = (group * 4 + static_cast<int>(threadIdx.x) % kWarpgroup / 32) * 16;
       const unsigned included =
           __ballot_sync(0xFFFFFFFFu, row_of(first + static_cast<int>(threadIdx.x) % 16) >= 0);
-      static_assert(Tile::kBlocksM == 1);
+      static_assert(Tile::kPanelsM == 1);
       store_tile_and_moments(
-          shared, sums, group, store, [&](int pixel) { return (included >> pixel % 16 & 1) != 0; },
+          shared, acc, group, store, [&](int pixel) { return (included >> pixel % 16 & 1) != 0; },
           [&](int pixel, int column, const ColumnMoments& moments) {
             put_moments(p.moments, work.box * (Tile::kM / 16) + pixel / 16, work.column + column, moments);
           });
       return;
     }
   }
-  store_tile(shared, sums, group, store);
+  store_tile(shared, acc, group, store);
 }
 
-template <class Tile, Pass pass>
+template <class Tile, ConvOperation operation>
 __global__ __launch_bounds__(Tile::kThreads, 1) void conv2d_wgmma_kernel(
     const __grid_constant__ WgmmaConvParameters<typename Tile::Element> p) {
-  constexpr Order kOrderB = kWgmmaFilterOrder<typename Tile::Element, pass>;
-  auto& shared = shared_memory<RolesShared<Tile>>();
-  run_roles<Tile>(
+  constexpr Order kOrderB = kWgmmaFilterOrder<typename Tile::Element, operation>;
+  auto& shared = shared_memory<WarpSpecializedShared<Tile>>();
+  run_warp_specialized<Tile>(
       shared, p.tiles,
-      [&](int64_t number, RingPosition<Tile::kStages>& at) {
-        const ConvWork work = conv_work<Tile, pass>(p, number);
-        if (!work.empty) load_conv_tile<Tile, pass>(p, shared, at, work);
+      [&](int64_t number, PipelineState<Tile::kStages>& state) {
+        const ConvWork work = conv_work<Tile, operation>(p, number);
+        if (!work.empty) load_conv_tile<Tile, operation>(p, shared, state, work);
       },
-      [&](int64_t number, WgmmaSums<Tile>& sums, RingPosition<Tile::kStages>& at, int group) {
-        const ConvWork work = conv_work<Tile, pass>(p, number);
+      [&](int64_t number, WgmmaAccumulators<Tile>& acc, PipelineState<Tile::kStages>& state, int group) {
+        const ConvWork work = conv_work<Tile, operation>(p, number);
         if (work.empty) return;
-        const int channel_tiles = ceil_div(summed_channels<pass>(p.geometry), Tile::kK);
+        const int channel_tiles = ceil_div(summed_channels<operation>(p.geometry), Tile::kK);
         const int64_t k_tiles = int64_t{work.r.count} * work.s.count * channel_tiles;
-        consume<Tile, Order::k_major, kOrderB>(sums, shared, at, k_tiles, group);
-        store_conv_tile<Tile, pass>(p, shared, sums, work, group);
+        consume<Tile, Order::k_major, kOrderB>(acc, shared, state, k_tiles, group);
+        store_conv_tile<Tile, operation>(p, shared, acc, work, group);
       });
 }
 
-template <class Tile, Pass pass>
+template <class Tile, ConvOperation operation>
 Status launch_conv2d_wgmma_tile(const char* name, WgmmaConvParameters<typename Tile::Element>& p,
                                 const typename Tile::Element* from, const typename Tile::Element* filter,
                                 cudaStream_t stream) {
   const ConvGeometry& g = p.geometry;
-  const Axes first = axes_of<pass>(g, 0);
+  const Axes first = axes_of<operation>(g, 0);
   p.box = choose_pixel_box(Tile::kM, first.w.rows, first.h.rows, g.images);
-  if constexpr (pass == Pass::forward) {
+  if constexpr (operation == ConvOperation::forward) {
     RONDO_RETURN_IF_ERROR(
         make_image_map(&p.from, from, g.images, g.h, g.w, g.c, p.box, g.stride_h, g.stride_w));
     RONDO_RETURN_IF_ERROR(make_filter_map(&p.filter, filter, {g.c, g.r * g.s, g.k}, Tile::kN));
   } else {
     using T = typename Tile::Element;
     RONDO_RETURN_IF_ERROR(make_image_map(&p.from, from, g.images, g.p, g.q, g.k, p.box, 1, 1));
-    if constexpr (kWgmmaFilterOrder<T, pass> == Order::k_major)
+    if constexpr (kWgmmaFilterOrder<T, operation> == Order::k_major)
       RONDO_RETURN_IF_ERROR(make_filter_map(&p.filter, filter, {g.k, g.r * g.s, g.c}, Tile::kN));
     else
       RONDO_RETURN_IF_ERROR(make_filter_map(&p.filter, filter, {g.c, g.r * g.s, g.k}, kChannelsPerLine<T>));
   }
-  p.tiles_n = ceil_div(pass == Pass::forward ? g.k : g.c, Tile::kN);
-  p.tiles_per_phase = conv_boxes<pass>(g, p.box, first).size() * p.tiles_n;
-  p.tiles = p.tiles_per_phase * phases_of<pass>(g);
+  p.tiles_n = ceil_div(operation == ConvOperation::forward ? g.k : g.c, Tile::kN);
+  p.tiles_per_phase = conv_boxes<operation>(g, p.box, first).size() * p.tiles_n;
+  p.tiles = p.tiles_per_phase * phases_of<operation>(g);
   LaunchShape shape;
   RONDO_RETURN_IF_ERROR(persistent_launch_shape<Tile>(&shape, p.tiles));
-  return launch(name, shape, stream, conv2d_wgmma_kernel<Tile, pass>, p);
+  return launch(name, shape, stream, conv2d_wgmma_kernel<Tile, operation>, p);
 }
 
 template <class T>
-Status launch_conv2d_wgmma(const char* name, Pass pass, WgmmaConvTile tile, T* to, const T* from,
-                           const T* filter, const ConvEpilogue<T>& epilogue, const ConvGeometry& g,
-                           cudaStream_t stream) {
+Status launch_conv2d_wgmma(const char* name, ConvOperation operation, WgmmaConvTile tile, T* to,
+                           const T* from, const T* filter, const ConvEpilogue<T>& epilogue,
+                           const ConvGeometry& g, cudaStream_t stream) {
   WgmmaConvParameters<T> p = {};
   p.geometry = g;
   p.to = to;
   p.moments = epilogue.moments;
-  p.epilogue = tile_epilogue<4>(epilogue, to, pass == Pass::forward ? g.k : g.c);
+  p.epilogue = tile_epilogue<4>(epilogue, to, operation == ConvOperation::forward ? g.k : g.c);
   return with_wgmma_conv_tile<T>(tile, [&]<class Tile>() {
-    return pass == Pass::forward
-               ? launch_conv2d_wgmma_tile<Tile, Pass::forward>(name, p, from, filter, stream)
-               : launch_conv2d_wgmma_tile<Tile, Pass::backward>(name, p, from, filter, stream);
+    return operation == ConvOperation::forward
+               ? launch_conv2d_wgmma_tile<Tile, ConvOperation::forward>(name, p, from, filter, stream)
+               : launch_conv2d_wgmma_tile<Tile, ConvOperation::data_gradient>(name, p, from, filter, stream);
   });
 }
 

@@ -2,8 +2,8 @@
 //
 //   rows = (tap, in channel), columns = out channels, k = output pixels, a box of 64 for each k-tile
 //
-// Both operands are MN-major: a block of A is 64 channels of x at the pixels of the box, shifted by the tap,
-// and a block of B 64 channels of dy. Blocks of A whose channels are beyond the last row are zeros, which the
+// Both operands are MN-major: a panel of A is 64 channels of x at the pixels of the box, shifted by the tap,
+// and a panel of B 64 channels of dy. Panels of A whose channels are beyond the last row are zeros, which the
 // copy writes for channels outside of x. Like the other filter gradient, the sum is split, and the result is
 // stored transposed.
 //
@@ -53,36 +53,37 @@ __device__ GradientWork gradient_work(const WgmmaGradientParameters& p, int64_t 
 }
 
 template <class Tile>
-__device__ void load_gradient_tile(const WgmmaGradientParameters& p, RolesShared<Tile>& shared,
-                                   RingPosition<Tile::kStages>& at, const GradientWork& work) {
+__device__ void load_gradient_tile(const WgmmaGradientParameters& p, WarpSpecializedShared<Tile>& shared,
+                                   PipelineState<Tile::kStages>& state, const GradientWork& work) {
   const ConvGeometry& g = p.geometry;
   const BoxGrid grid = p.boxes();
   for (int64_t box = work.box_begin; box < work.box_end; ++box) {
     const BoxOrigin origin = box_origin(grid, box);
     const int y = origin.h * g.stride_h - g.pad_h, x = origin.w * g.stride_w - g.pad_w;
-    ptx::Mbarrier* const full = &shared.full[at.stage];
-    ptx::mbarrier_wait(&shared.empty[at.stage], at.parity ^ 1);  // the first pass does not wait
+    ptx::Mbarrier* const full = &shared.full[state.stage];
+    ptx::mbarrier_wait(&shared.empty[state.stage], state.parity ^ 1);  // the first pass does not wait
     ptx::mbarrier_arrive_expect_tx(full, Tile::kBytes);
     RONDO_UNROLL
     for (int i = 0; i < Tile::kM / kLineChannels; ++i) {
       const RowBlock block = row_block(g, work.row_block + i);
-      ptx::tensor_load(shared.a[at.stage] + i * kBlockBytes, p.x,
-                       {block.channel, x + block.s, y + block.r, origin.image}, full);
+      ptx::tma_load(shared.a[state.stage] + i * kPanelBytes, p.x,
+                    {block.channel, x + block.s, y + block.r, origin.image}, full);
     }
     RONDO_UNROLL
     for (int i = 0; i < Tile::kN / kLineChannels; ++i)
-      ptx::tensor_load(shared.b[at.stage] + i * kBlockBytes, p.dy,
-                       {work.column + i * kLineChannels, origin.w, origin.h, origin.image}, full);
-    at.advance();
+      ptx::tma_load(shared.b[state.stage] + i * kPanelBytes, p.dy,
+                    {work.column + i * kLineChannels, origin.w, origin.h, origin.image}, full);
+    state.advance();
   }
 }
 
 template <class Tile>
 __device__ __forceinline__ void store_gradient_tile(const WgmmaGradientParameters& p,
-                                                    RolesShared<Tile>& shared, const WgmmaSums<Tile>& sums,
+                                                    WarpSpecializedShared<Tile>& shared,
+                                                    const WgmmaAccumulators<Tile>& acc,
                                                     const GradientWork& work, int group) {
   const ConvGeometry& g = p.geometry;
-  store_tile(shared, sums, group, [&](int row_in_tile, int column_in_tile, const Vec<4>& values) {
+  store_tile(shared, acc, group, [&](int row_in_tile, int column_in_tile, const Vec<4>& values) {
     const RowBlock block = row_block(g, work.row_block + row_in_tile / kLineChannels);
     const int channel = block.channel + row_in_tile % kLineChannels, column = work.column + column_in_tile;
     if (channel >= g.c) return;
@@ -98,30 +99,30 @@ __device__ __forceinline__ void store_gradient_tile(const WgmmaGradientParameter
 template <class Tile>
 __global__ __launch_bounds__(Tile::kThreads, 1) void filter_gradient_wgmma_kernel(
     const __grid_constant__ WgmmaGradientParameters p, int64_t tiles) {
-  auto& shared = shared_memory<RolesShared<Tile>>();
-  run_roles<Tile>(
+  auto& shared = shared_memory<WarpSpecializedShared<Tile>>();
+  run_warp_specialized<Tile>(
       shared, tiles,
-      [&](int64_t number, RingPosition<Tile::kStages>& at) {
-        load_gradient_tile<Tile>(p, shared, at, gradient_work<Tile>(p, number));
+      [&](int64_t number, PipelineState<Tile::kStages>& state) {
+        load_gradient_tile<Tile>(p, shared, state, gradient_work<Tile>(p, number));
       },
-      [&](int64_t number, WgmmaSums<Tile>& sums, RingPosition<Tile::kStages>& at, int group) {
+      [&](int64_t number, WgmmaAccumulators<Tile>& acc, PipelineState<Tile::kStages>& state, int group) {
         const GradientWork work = gradient_work<Tile>(p, number);
         const int64_t k_tiles = work.box_end - work.box_begin;
-        consume<Tile, Order::mn_major, Order::mn_major>(sums, shared, at, k_tiles, group);
-        store_gradient_tile<Tile>(p, shared, sums, work, group);
+        consume<Tile, Order::mn_major, Order::mn_major>(acc, shared, state, k_tiles, group);
+        store_gradient_tile<Tile>(p, shared, acc, work, group);
       });
 }
 
 template <class T>
 Status launch_filter_gradient_wgmma(const char* name, WgmmaConvTile tile, float* dw, const T* dy, const T* x,
-                                    const ConvGeometry& g, int64_t parts, float* workspace,
+                                    const ConvGeometry& g, int64_t splits, float* workspace,
                                     cudaStream_t stream) {
   WgmmaGradientParameters p = {};
   p.geometry = g;
   p.dw = dw;
   p.box = choose_pixel_box(kLineChannels, g.q, g.p, g.images);
-  p.boxes_per_part = ceil_div<int64_t>(p.boxes().size(), parts);
-  if (parts > 1) p.partials = {workspace, g.patch, g.k, parts};
+  p.boxes_per_part = ceil_div<int64_t>(p.boxes().size(), splits);
+  if (splits > 1) p.partials = {workspace, g.patch, g.k, splits};
   RONDO_RETURN_IF_ERROR(make_image_map(&p.x, x, g.images, g.h, g.w, g.c, p.box, g.stride_h, g.stride_w));
   RONDO_RETURN_IF_ERROR(make_image_map(&p.dy, dy, g.images, g.p, g.q, g.k, p.box, 1, 1));
   RONDO_RETURN_IF_ERROR(with_wgmma_conv_tile<T>(tile, [&]<class Tile>() {
@@ -129,12 +130,12 @@ Status launch_filter_gradient_wgmma(const char* name, WgmmaConvTile tile, float*
     const int64_t row_blocks = int64_t{g.r} * g.s * ceil_div(g.c, kLineChannels);
     p.tiles_m = ceil_div<int64_t>(row_blocks, Tile::kM / kLineChannels);
     p.tiles_n = ceil_div(g.k, Tile::kN);
-    const int64_t tiles = p.tiles_m * p.tiles_n * parts;
+    const int64_t tiles = p.tiles_m * p.tiles_n * splits;
     LaunchShape shape;
     RONDO_RETURN_IF_ERROR(persistent_launch_shape<Tile>(&shape, tiles));
     return launch(name, shape, stream, filter_gradient_wgmma_kernel<Tile>, p, tiles);
   }));
-  return parts > 1 ? sum_partials(p.partials, dw, 1, g.patch, Epilogue{}, stream) : Status();
+  return splits > 1 ? sum_partials(p.partials, dw, 1, g.patch, Epilogue{}, stream) : Status();
 }
 
 }  // namespace rondo

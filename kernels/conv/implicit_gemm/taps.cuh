@@ -64,18 +64,20 @@ __host__ __device__ inline int phases_of(int dx, int stride) { return dx < strid
 struct Axes {
   Axis h, w;
 };
-template <Pass pass>
+template <ConvOperation operation>
 __host__ __device__ inline Axes axes_of(const ConvGeometry& g, int phase) {
-  if (pass == Pass::forward)
+  if (operation == ConvOperation::forward)
     return {forward_axis(g.h, g.p, g.r, g.stride_h, g.pad_h),
             forward_axis(g.w, g.q, g.s, g.stride_w, g.pad_w)};
   const int phases_w = phases_of(g.w, g.stride_w);
   return {backward_axis(g.h, g.p, g.r, g.stride_h, g.pad_h, phase / phases_w),
           backward_axis(g.w, g.q, g.s, g.stride_w, g.pad_w, phase % phases_w)};
 }
-template <Pass pass>
+template <ConvOperation operation>
 __host__ __device__ inline int64_t phases_of(const ConvGeometry& g) {
-  return pass == Pass::forward ? 1 : int64_t{phases_of(g.h, g.stride_h)} * phases_of(g.w, g.stride_w);
+  return operation == ConvOperation::forward
+             ? 1
+             : int64_t{phases_of(g.h, g.stride_h)} * phases_of(g.w, g.stride_w);
 }
 
 // `count` taps along one axis: begin, begin + 1, ...

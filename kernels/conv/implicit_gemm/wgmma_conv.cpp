@@ -14,7 +14,7 @@ constexpr int kRows = 128;
 
 struct TileFactsOfConv {
   int n;
-  double efficiency;  // those of wgmma_tile_facts(); that of 64 columns is an estimate in the same way
+  double efficiency;  // those of wgmma_tile_infos(); that of 64 columns is an estimate in the same way
 };
 constexpr TileFactsOfConv kTiles[] = {{256, 1}, {128, 0.85}, {64, 0.6}};
 
@@ -75,16 +75,17 @@ Status transpose_filter(float* to, const float* filter, const ConvGeometry& g, c
 }
 
 std::optional<WgmmaConvTile> choose_wgmma_conv_tile(ConvOperation operation, const ConvGeometry& g,
-                                                    int64_t splits, TileId other, const DeviceFacts& device) {
+                                                    int64_t splits, TileId other,
+                                                    const DeviceProperties& device) {
   if (!device.wgmma) return std::nullopt;
   const int columns = operation == ConvOperation::data_gradient ? g.c : g.k;
   const int multiprocessors = std::max(1, device.multiprocessors);
   const int64_t plain_rows = operation == ConvOperation::forward         ? g.output_pixels
                              : operation == ConvOperation::data_gradient ? int64_t{g.images} * g.h * g.w
                                                                          : int64_t{g.patch};
-  const TileFacts& tile = tile_facts()[static_cast<size_t>(other)];
+  const TileInfo& tile = tile_infos()[static_cast<size_t>(other)];
   double least = estimated_time({plain_rows, columns, 1}, splits, tile.m, tile.n,
-                                kSpeedOfMma * tile.efficiency, multiprocessors);
+                                kMmaSyncRelativeThroughput * tile.efficiency, multiprocessors);
   std::optional<WgmmaConvTile> best;
   const int64_t rows = rows_of(operation, g);
   for (int i = 0; i < 3; ++i) {

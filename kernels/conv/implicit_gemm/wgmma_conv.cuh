@@ -9,7 +9,7 @@
 #include <rondo/kernels/conv/implicit_gemm/pixel_box.h>
 #include <rondo/kernels/conv/implicit_gemm/wgmma_conv.h>
 #include <rondo/kernels/core/launch.cuh>
-#include <rondo/kernels/gemm/warp_roles.cuh>
+#include <rondo/kernels/gemm/warp_specialized.cuh>
 
 #include <algorithm>
 #include <type_traits>
@@ -28,13 +28,13 @@ template <class T, class Run>
 Status with_wgmma_conv_tile(WgmmaConvTile tile, Run&& run) {
   switch (tile) {
     case WgmmaConvTile::k128x256:
-      return run.template operator()<RolesTile<T, 128, 256, 2, 4>>();
+      return run.template operator()<WarpSpecializedTile<T, 128, 256, 2, 4>>();
     case WgmmaConvTile::k128x128:
-      return run.template operator()<RolesTile<T, 128, 128, 2, 6>>();
+      return run.template operator()<WarpSpecializedTile<T, 128, 128, 2, 6>>();
     case WgmmaConvTile::k128x64:
       break;
   }
-  return run.template operator()<RolesTile<T, 128, 64, 2, 8>>();
+  return run.template operator()<WarpSpecializedTile<T, 128, 64, 2, 8>>();
 }
 
 // Images NHWC, in copies of a line of channels of the pixels of a box, of which neighbours are `step_w` and
@@ -75,32 +75,32 @@ Status make_filter_map(CUtensorMap* map, const T* data, const FilterSize& size, 
 // A block for each multiprocessor, or one for each tile if there are fewer.
 template <class Tile>
 Status persistent_launch_shape(LaunchShape* shape, int64_t tiles) {
-  DeviceFacts device;
-  RONDO_RETURN_IF_ERROR(device_facts(&device));
+  DeviceProperties device;
+  RONDO_RETURN_IF_ERROR(device_properties(&device));
   *shape = {.grid_x = std::min<int64_t>(tiles, std::max(1, device.multiprocessors)),
             .block_x = Tile::kThreads,
-            .shared_bytes = sizeof(RolesShared<Tile>)};
+            .shared_bytes = sizeof(WarpSpecializedShared<Tile>)};
   return {};
 }
 
-// The roles of a block: calls produce(number, at) for each of its tiles in one thread, and consume(number,
-// sums, at, group) in all threads of the consumer warpgroups.
+// The roles of a block: calls produce(number, state) for each of its tiles in one thread, and consume(number,
+// acc, state, group) in all threads of the consumer warpgroups.
 template <class Tile, class Produce, class Consume>
-__device__ __forceinline__ void run_roles(RolesShared<Tile>& shared, int64_t tiles, const Produce& produce,
-                                          const Consume& consume) {
+__device__ __forceinline__ void run_warp_specialized(WarpSpecializedShared<Tile>& shared, int64_t tiles,
+                                                     const Produce& produce, const Consume& consume) {
   init_ring(shared);
-  RingPosition<Tile::kStages> at;
+  PipelineState<Tile::kStages> state;
   const int warpgroup = static_cast<int>(threadIdx.x) / kWarpgroup;
   if (warpgroup == 0) {
-    ptx::release_registers<Tile::kProducerRegisters>();
+    ptx::warpgroup_reg_dealloc<Tile::kProducerRegisters>();
     if (threadIdx.x < 32 && ptx::elect_one())
-      for (int64_t number = blockIdx.x; number < tiles; number += gridDim.x) produce(number, at);
+      for (int64_t number = blockIdx.x; number < tiles; number += gridDim.x) produce(number, state);
     return;
   }
-  ptx::request_registers<Tile::kConsumerRegisters>();
-  WgmmaSums<Tile> sums;
+  ptx::warpgroup_reg_alloc<Tile::kConsumerRegisters>();
+  WgmmaAccumulators<Tile> acc;
   for (int64_t number = blockIdx.x; number < tiles; number += gridDim.x)
-    consume(number, sums, at, warpgroup - 1);
+    consume(number, acc, state, warpgroup - 1);
 }
 
 }  // namespace rondo

@@ -4,9 +4,9 @@
 
 namespace rondo {
 
-template Status launch_conv2d_wgmma(const char*, Pass, WgmmaConvTile, __nv_bfloat16*, const __nv_bfloat16*,
-                                    const __nv_bfloat16*, const ConvEpilogue<__nv_bfloat16>&,
-                                    const ConvGeometry&, cudaStream_t);
+template Status launch_conv2d_wgmma(const char*, ConvOperation, WgmmaConvTile, __nv_bfloat16*,
+                                    const __nv_bfloat16*, const __nv_bfloat16*,
+                                    const ConvEpilogue<__nv_bfloat16>&, const ConvGeometry&, cudaStream_t);
 template Status launch_filter_gradient_wgmma(const char*, WgmmaConvTile, float*, const __nv_bfloat16*,
                                              const __nv_bfloat16*, const ConvGeometry&, int64_t, float*,
                                              cudaStream_t);

@@ -15,7 +15,7 @@ int64_t visible_taps(int size, int outputs, int pad) {
 
 }  // namespace
 
-TileKind tile_kind(const DeviceFacts& device) {
+TileKind tile_kind(const DeviceProperties& device) {
   const auto fits = [&](TileKind kind) { return shared_bytes(kind) <= device.shared_bytes_per_block; };
   if (device.vectors && fits(TileKind::vectors)) return TileKind::vectors;
   return fits(TileKind::gpu) ? TileKind::gpu : TileKind::small_gpu;

@@ -20,7 +20,7 @@ constexpr int64_t shared_bytes(TileKind kind) {
   return int64_t{kind == TileKind::gpu ? 99 : kind == TileKind::small_gpu ? 64 : 227} << 10;
 }
 // The tile kind for this build and device.
-TileKind tile_kind(const DeviceFacts& device);
+TileKind tile_kind(const DeviceProperties& device);
 
 // Returns whether the algorithm supports this convolution: 3 x 3 filters, stride 1, padding of at most 2,
 // channels in multiples of 16.

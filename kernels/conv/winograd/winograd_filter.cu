@@ -4,12 +4,13 @@
 // sector. The values are loaded one by one: 16-byte loads would need 50 registers more.
 #include <rondo/kernels/conv/winograd/winograd_filter.cuh>
 #include <rondo/kernels/conv/winograd/winograd_math.cuh>
+#include <rondo/kernels/core/tile_threads.cuh>
 
 namespace rondo::winograd {
 namespace {
 
 constexpr int kThreads = 64;
-constexpr int N = kVectorRegisters.count > 0 ? kVectorRegisters.lanes : 4;
+constexpr int N = ThreadsOf<kVectorTiles>::kStored;
 
 template <bool for_data_gradient>
 __global__ __launch_bounds__(kThreads) void transform_filter_kernel(float* __restrict__ to,

@@ -31,7 +31,7 @@ struct Parameters {
 // frequencies of a tile from sharing one set of the cache. A GPU needs no gap: a warp accesses neighbouring
 // channels, which are in different banks.
 template <class Tile, int Channels>
-inline constexpr int kKTileFloats = Tile::kInner* Channels + 16 * Tile::kVectors;
+inline constexpr int kKTileFloats = Tile::kInner* Channels + Tile::Threads::kLine;
 
 template <class Tile>
 struct Shared {
@@ -65,17 +65,18 @@ __device__ __forceinline__ void find_positions(typename Shared<Tile>::KTiles& k_
 // channels of a tile.
 template <class Tile, int Channels, class Each>
 __device__ __forceinline__ void for_each_item(int channels, Each each) {
-  constexpr int kAtOnce = Tile::kVectors ? 1 : Channels;  // threads that share a tile
+  constexpr int kAtOnce = Tile::Threads::template kSharing<Channels>;  // threads that share a tile
+  constexpr int kVecSize = Tile::Threads::kTransformed;
   RONDO_UNROLL_BY(1)
   for (int item = threadIdx.x; item < Tile::kInner * kAtOnce; item += Tile::kThreads) RONDO_UNROLL_BY(1)
-  for (int c = item % kAtOnce * Tile::kVecSize; c < channels; c += kAtOnce * Tile::kVecSize)
+  for (int c = item % kAtOnce * kVecSize; c < channels; c += kAtOnce * kVecSize)
     each(item / kAtOnce, c);
 }
 
 template <class Tile>
 __device__ __forceinline__ void transform_k_tile(typename Shared<Tile>::KTiles& k_tiles, const Parameters& p,
                                                  int row0, int column0) {
-  constexpr int N = Tile::kVecSize;
+  constexpr int N = Tile::Threads::kTransformed;
   const ConvGeometry& g = p.geometry;
   for_each_item<Tile, Tile::kColumns>(min(Tile::kColumns, g.c - column0), [&](int tile, int c) {
     const TilePosition position = k_tiles.input_positions[tile];
@@ -103,7 +104,7 @@ __device__ __forceinline__ void transform_k_tile(typename Shared<Tile>::KTiles& 
 template <class Tile>
 __device__ __forceinline__ void store_filters(const Parameters& p, const Shared<Tile>& shared, float* dw,
                                               int row0, int column0) {
-  constexpr int N = Tile::kVectors ? Tile::kVecSize : 4;
+  constexpr int N = Tile::Threads::kStored;
   constexpr int kPerRow = decltype(shared.products)::kColumns / N;
   const ConvGeometry& g = p.geometry;
   RONDO_UNROLL_BY(1)

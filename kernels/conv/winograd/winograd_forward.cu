@@ -40,8 +40,9 @@ struct Parameters {
 template <class Tile>
 struct Inputs {
   static constexpr int kRowStep = Tile::kVectors ? Tile::kInner : 1;
-  static constexpr int kStep = Tile::kVectors ? 1 : Tile::kRows + 4;
-  static constexpr int kFloats = Tile::kVectors ? Tile::kRows * Tile::kInner + 16 : Tile::kInner * kStep;
+  static constexpr int kStep = Tile::kVectors ? 1 : Tile::kRows + Tile::Threads::kGap;
+  static constexpr int kFloats =
+      Tile::kVectors ? Tile::kRows * Tile::kInner + Tile::Threads::kLine : Tile::kInner * kStep;
   static __device__ __forceinline__ int at(int row, int channel) { return row * kRowStep + channel * kStep; }
 };
 
@@ -57,11 +58,11 @@ struct Shared {
 template <class Tile>
 __device__ __forceinline__ void transform_k_tile(float (*to)[Inputs<Tile>::kFloats], const Parameters& p,
                                                  const TilePosition* positions, int first, int rows) {
-  constexpr int kVecSize = Tile::kVecSize;
-  // On a GPU a thread transforms single channels. On a CPU it transforms all channels of a tile, one vector
-  // at a time.
-  constexpr int kAtOnce = Tile::kVectors ? 1 : Tile::kInner;  // threads that share a tile
-  constexpr int kTiles = Tile::kVectors ? 1 : 4;              // tiles of neighbouring threads
+  // A thread of a GPU transforms single channels. A fiber transforms all channels of a tile, one vector at a
+  // time.
+  constexpr int kVecSize = Tile::Threads::kTransformed;
+  constexpr int kAtOnce = Tile::Threads::template kSharing<Tile::kInner>;  // threads that share a tile
+  constexpr int kTiles = Tile::Threads::template kSharing<4>;              // tiles of neighbouring threads
   const int channels = min(Tile::kInner, p.filter.inner - first);
   RONDO_UNROLL_BY(1)
   for (int item = threadIdx.x; item < Tile::kRows * kAtOnce; item += Tile::kThreads) {
@@ -83,7 +84,7 @@ __device__ __forceinline__ void transform_k_tile(float (*to)[Inputs<Tile>::kFloa
 template <class Tile>
 __device__ __forceinline__ void store_outputs(const Parameters& p, const Shared<Tile>& shared, int rows,
                                               int column0) {
-  constexpr int kVecSize = Tile::kVectors ? Tile::kVecSize : 4;
+  constexpr int kVecSize = Tile::Threads::kStored;
   constexpr int kPerRow = decltype(shared.products)::kColumns / kVecSize;
   RONDO_UNROLL_BY(1)
   for (int item = threadIdx.x; item < rows * kPerRow; item += Tile::kThreads) {

@@ -19,6 +19,7 @@ namespace rondo::winograd {
 template <int ThreadsM, int ThreadsN, int PerThreadM, int PerThreadN, int Rows, int Columns, int Inner,
           int Stages, int Slices, bool Vectors>
 struct WinogradTile {
+  using Threads = ThreadsOf<Vectors>;
   static constexpr bool kVectors = Vectors;
   static constexpr int kThreadsM = ThreadsM, kThreadsN = ThreadsN;
   static constexpr int kThreadsPerFrequency = ThreadsM * ThreadsN,
@@ -27,8 +28,6 @@ struct WinogradTile {
   static constexpr int kRows = Rows, kColumns = Columns, kInner = Inner, kStages = Stages;
   static constexpr int kSlices = Slices;  // slices of the columns; products are stored slice by slice
   static constexpr int kPartsM = Rows / (ThreadsM * PerThreadM), kPartsN = Columns / (ThreadsN * PerThreadN);
-  // Channels that a thread transforms at once: one vector register on a CPU, one channel on a GPU.
-  static constexpr int kVecSize = Vectors ? kTileRegisters.lanes : 1;
   static_assert(kPartsM * ThreadsM * PerThreadM == Rows && kPartsN * ThreadsN * PerThreadN == Columns);
 };
 
@@ -202,7 +201,7 @@ __device__ __forceinline__ void mainloop(int k_tiles, Transform transform, Multi
 template <class Tile>
 struct Products {
   static constexpr int kColumns = Tile::kColumns / Tile::kSlices;
-  static constexpr int kStride = kColumns + 4 * !Tile::kVectors;
+  static constexpr int kStride = kColumns + Tile::Threads::kGap;
 
   float values[kFrequencies][Tile::kRows * kStride + 16];
 

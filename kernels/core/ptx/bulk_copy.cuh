@@ -1,11 +1,11 @@
 // cp.async.bulk: copies between global and shared memory that one thread issues. Needs sm_90.
 //
 //   bulk_load(to_shared, from, bytes, barrier)   complete `bytes` bytes of the phase of an mbarrier.
-//   tensor_load(to_shared, map, at, barrier)     The box of a tensor map (tensor_map.h) at position `at`,
+//   tma_load(to_shared, map, at, barrier)        The box of a tensor map (tensor_map.h) at position `at`,
 //                                                innermost dimension first: elements outside of the tensor
 //                                                are zeros, and their bytes count.
 //   bulk_store(to, from_shared, bytes)           belong to the thread's current group of stores. Elements
-//   tensor_store(map, at, from_shared)           outside of the tensor are not stored.
+//   tma_store(map, at, from_shared)              outside of the tensor are not stored.
 //   bulk_commit()                                closes the group.
 //   bulk_wait_read<N>()                          until all but the newest N groups have read shared memory:
 //                                                it may be overwritten, or its thread may exit.
@@ -98,12 +98,11 @@ __device__ __forceinline__ void prefetch(const CUtensorMap& map) {
                  : "memory")
 
 template <int Rank>
-__device__ __forceinline__ void tensor_load(void* to_shared, const CUtensorMap& map, const int (&at)[Rank],
-                                            Mbarrier* barrier,
-                                            [[maybe_unused]] Place place = Place::current()) {
+__device__ __forceinline__ void tma_load(void* to_shared, const CUtensorMap& map, const int (&at)[Rank],
+                                         Mbarrier* barrier, [[maybe_unused]] Place place = Place::current()) {
   static_assert(Rank >= 1 && Rank <= 5);
 #ifdef __SIMT__
-  simt::tensor_load(to_shared, &map, at, Rank, barrier, place);
+  simt::tma_load(to_shared, &map, at, Rank, barrier, place);
 #else
   const unsigned to = static_cast<unsigned>(__cvta_generic_to_shared(to_shared));
   const unsigned done = static_cast<unsigned>(__cvta_generic_to_shared(barrier));
@@ -129,12 +128,12 @@ __device__ __forceinline__ void tensor_load(void* to_shared, const CUtensorMap& 
                  : "memory")
 
 template <int Rank>
-__device__ __forceinline__ void tensor_store(const CUtensorMap& map, const int (&at)[Rank],
-                                             const void* from_shared,
-                                             [[maybe_unused]] Place place = Place::current()) {
+__device__ __forceinline__ void tma_store(const CUtensorMap& map, const int (&at)[Rank],
+                                          const void* from_shared,
+                                          [[maybe_unused]] Place place = Place::current()) {
   static_assert(Rank >= 1 && Rank <= 5);
 #ifdef __SIMT__
-  simt::tensor_store(&map, at, Rank, from_shared, place);
+  simt::tma_store(&map, at, Rank, from_shared, place);
 #else
   const unsigned from = static_cast<unsigned>(__cvta_generic_to_shared(from_shared));
   if constexpr (Rank == 1)

@@ -1,7 +1,9 @@
 // Clusters: blocks that run at the same time, and that reach each other's shared memory. A launch declares
-// their size (LaunchShape::cluster_x). Needs sm_90, and the multicasts sm_90a.
+// their size (LaunchShape::cluster_x). Needs sm_90. PTX has multicasts there, too, but slow ones: these
+// wrappers compile them for sm_90a only.
 //
-//   cluster_rank(), cluster_size()   of the calling block, and in blocks. Other launches: 0 and 1.
+//   cluster_rank()                   the rank of the calling block in its cluster; 0 without clusters.
+//   cluster_size()                   the blocks of the cluster; 1 without clusters.
 //   cluster_arrive()                 a barrier of all threads of the cluster that have not exited, in two
 //   cluster_wait()                   parts. What was written before arriving is visible after waiting.
 //   cluster_sync()                   both.
@@ -10,12 +12,12 @@
 //                                              corresponds to `barrier`.
 //   cluster_mbarrier_wait(barrier, parity)     mbarrier_wait() for a phase in which threads of other blocks
 //                                              arrive.
-//   bulk_load_multicast(to, from, bytes, barrier, ranks)   bulk_load() and tensor_load() (bulk_copy.cuh) to
-//   tensor_load_multicast(to, map, at, barrier, ranks)     each block whose rank is a bit of `ranks`: to the
+//   bulk_load_multicast(to, from, bytes, barrier, ranks)   bulk_load() and tma_load() (bulk_copy.cuh) to
+//   tma_load_multicast(to, map, at, barrier, ranks)        each block whose rank is a bit of `ranks`: to the
 //                                              corresponding address, complete at the corresponding barrier.
 //
 // A block must not exit while others may still reach its shared memory: it passes a cluster_sync() before.
-// Source: PTX ISA, "barrier.cluster", "mapa", "mbarrier.arrive", "cp.async.bulk.tensor".
+// Source: PTX ISA, "barrier.cluster", "mapa", "mbarrier.arrive", "cp.async.bulk", "cp.async.bulk.tensor".
 #pragma once
 
 #include <rondo/kernels/core/ptx/bulk_copy.cuh>
@@ -122,13 +124,12 @@ __device__ __forceinline__ void bulk_load_multicast(void* to_shared, const void*
                   : "memory")
 
 template <int Rank>
-__device__ __forceinline__ void tensor_load_multicast(void* to_shared, const CUtensorMap& map,
-                                                      const int (&at)[Rank], Mbarrier* barrier,
-                                                      uint16_t ranks,
-                                                      [[maybe_unused]] Place place = Place::current()) {
+__device__ __forceinline__ void tma_load_multicast(void* to_shared, const CUtensorMap& map,
+                                                   const int (&at)[Rank], Mbarrier* barrier, uint16_t ranks,
+                                                   [[maybe_unused]] Place place = Place::current()) {
   static_assert(Rank >= 1 && Rank <= 5);
 #ifdef __SIMT__
-  simt::tensor_load_multicast(to_shared, &map, at, Rank, barrier, ranks, place);
+  simt::tma_load_multicast(to_shared, &map, at, Rank, barrier, ranks, place);
 #else
   const unsigned to = static_cast<unsigned>(__cvta_generic_to_shared(to_shared));
   const unsigned done = detail::shared_address(barrier);

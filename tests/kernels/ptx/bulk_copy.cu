@@ -29,37 +29,37 @@ __global__ void bulk_wait_3() { ptx::bulk_wait<3>(); }
 __global__ void bulk_wait_read_1() { ptx::bulk_wait_read<1>(); }
 __global__ void prefetch(const CUtensorMap* map) { ptx::prefetch(*map); }
 
-__global__ void tensor_load_1(unsigned to, const CUtensorMap* map, int x, unsigned barrier) {
-  ptx::tensor_load(shared_at(to), *map, {x}, barrier_at(barrier));
+__global__ void tma_load_1(unsigned to, const CUtensorMap* map, int x, unsigned barrier) {
+  ptx::tma_load(shared_at(to), *map, {x}, barrier_at(barrier));
 }
-__global__ void tensor_load_2(unsigned to, const CUtensorMap* map, int x, int y, unsigned barrier) {
-  ptx::tensor_load(shared_at(to), *map, {x, y}, barrier_at(barrier));
+__global__ void tma_load_2(unsigned to, const CUtensorMap* map, int x, int y, unsigned barrier) {
+  ptx::tma_load(shared_at(to), *map, {x, y}, barrier_at(barrier));
 }
-__global__ void tensor_load_3(unsigned to, const CUtensorMap* map, int x, int y, int z, unsigned barrier) {
-  ptx::tensor_load(shared_at(to), *map, {x, y, z}, barrier_at(barrier));
+__global__ void tma_load_3(unsigned to, const CUtensorMap* map, int x, int y, int z, unsigned barrier) {
+  ptx::tma_load(shared_at(to), *map, {x, y, z}, barrier_at(barrier));
 }
-__global__ void tensor_load_4(unsigned to, const CUtensorMap* map, int x, int y, int z, int u,
-                              unsigned barrier) {
-  ptx::tensor_load(shared_at(to), *map, {x, y, z, u}, barrier_at(barrier));
+__global__ void tma_load_4(unsigned to, const CUtensorMap* map, int x, int y, int z, int u,
+                           unsigned barrier) {
+  ptx::tma_load(shared_at(to), *map, {x, y, z, u}, barrier_at(barrier));
 }
-__global__ void tensor_load_5(unsigned to, const CUtensorMap* map, int x, int y, int z, int u, int v,
-                              unsigned barrier) {
-  ptx::tensor_load(shared_at(to), *map, {x, y, z, u, v}, barrier_at(barrier));
+__global__ void tma_load_5(unsigned to, const CUtensorMap* map, int x, int y, int z, int u, int v,
+                           unsigned barrier) {
+  ptx::tma_load(shared_at(to), *map, {x, y, z, u, v}, barrier_at(barrier));
 }
 
-__global__ void tensor_store_1(const CUtensorMap* map, int x, unsigned from) {
-  ptx::tensor_store(*map, {x}, shared_at(from));
+__global__ void tma_store_1(const CUtensorMap* map, int x, unsigned from) {
+  ptx::tma_store(*map, {x}, shared_at(from));
 }
-__global__ void tensor_store_2(const CUtensorMap* map, int x, int y, unsigned from) {
-  ptx::tensor_store(*map, {x, y}, shared_at(from));
+__global__ void tma_store_2(const CUtensorMap* map, int x, int y, unsigned from) {
+  ptx::tma_store(*map, {x, y}, shared_at(from));
 }
-__global__ void tensor_store_3(const CUtensorMap* map, int x, int y, int z, unsigned from) {
-  ptx::tensor_store(*map, {x, y, z}, shared_at(from));
+__global__ void tma_store_3(const CUtensorMap* map, int x, int y, int z, unsigned from) {
+  ptx::tma_store(*map, {x, y, z}, shared_at(from));
 }
-__global__ void tensor_store_4(const CUtensorMap* map, int x, int y, int z, int u, unsigned from) {
-  ptx::tensor_store(*map, {x, y, z, u}, shared_at(from));
+__global__ void tma_store_4(const CUtensorMap* map, int x, int y, int z, int u, unsigned from) {
+  ptx::tma_store(*map, {x, y, z, u}, shared_at(from));
 }
-__global__ void tensor_store_5(const CUtensorMap* map, int x, int y, int z, int u, int v, unsigned from) {
-  ptx::tensor_store(*map, {x, y, z, u, v}, shared_at(from));
+__global__ void tma_store_5(const CUtensorMap* map, int x, int y, int z, int u, int v, unsigned from) {
+  ptx::tma_store(*map, {x, y, z, u, v}, shared_at(from));
 }
 }

@@ -34,25 +34,25 @@ __global__ void bulk_load_multicast(unsigned to, const void* from, unsigned byte
                                     unsigned short ranks) {
   ptx::bulk_load_multicast(shared_at(to), from, bytes, barrier_at(barrier), ranks);
 }
-__global__ void tensor_load_multicast_1(unsigned to, const CUtensorMap* map, int x, unsigned barrier,
-                                        unsigned short ranks) {
-  ptx::tensor_load_multicast(shared_at(to), *map, {x}, barrier_at(barrier), ranks);
+__global__ void tma_load_multicast_1(unsigned to, const CUtensorMap* map, int x, unsigned barrier,
+                                     unsigned short ranks) {
+  ptx::tma_load_multicast(shared_at(to), *map, {x}, barrier_at(barrier), ranks);
 }
-__global__ void tensor_load_multicast_2(unsigned to, const CUtensorMap* map, int x, int y, unsigned barrier,
-                                        unsigned short ranks) {
-  ptx::tensor_load_multicast(shared_at(to), *map, {x, y}, barrier_at(barrier), ranks);
+__global__ void tma_load_multicast_2(unsigned to, const CUtensorMap* map, int x, int y, unsigned barrier,
+                                     unsigned short ranks) {
+  ptx::tma_load_multicast(shared_at(to), *map, {x, y}, barrier_at(barrier), ranks);
 }
-__global__ void tensor_load_multicast_3(unsigned to, const CUtensorMap* map, int x, int y, int z,
-                                        unsigned barrier, unsigned short ranks) {
-  ptx::tensor_load_multicast(shared_at(to), *map, {x, y, z}, barrier_at(barrier), ranks);
+__global__ void tma_load_multicast_3(unsigned to, const CUtensorMap* map, int x, int y, int z,
+                                     unsigned barrier, unsigned short ranks) {
+  ptx::tma_load_multicast(shared_at(to), *map, {x, y, z}, barrier_at(barrier), ranks);
 }
-__global__ void tensor_load_multicast_4(unsigned to, const CUtensorMap* map, int x, int y, int z, int u,
-                                        unsigned barrier, unsigned short ranks) {
-  ptx::tensor_load_multicast(shared_at(to), *map, {x, y, z, u}, barrier_at(barrier), ranks);
+__global__ void tma_load_multicast_4(unsigned to, const CUtensorMap* map, int x, int y, int z, int u,
+                                     unsigned barrier, unsigned short ranks) {
+  ptx::tma_load_multicast(shared_at(to), *map, {x, y, z, u}, barrier_at(barrier), ranks);
 }
-__global__ void tensor_load_multicast_5(unsigned to, const CUtensorMap* map, int x, int y, int z, int u,
-                                        int v, unsigned barrier, unsigned short ranks) {
-  ptx::tensor_load_multicast(shared_at(to), *map, {x, y, z, u, v}, barrier_at(barrier), ranks);
+__global__ void tma_load_multicast_5(unsigned to, const CUtensorMap* map, int x, int y, int z, int u, int v,
+                                     unsigned barrier, unsigned short ranks) {
+  ptx::tma_load_multicast(shared_at(to), *map, {x, y, z, u, v}, barrier_at(barrier), ranks);
 }
 
 }  // extern "C"

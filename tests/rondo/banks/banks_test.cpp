@@ -234,7 +234,7 @@ TEST(Sectors, RowsAreTheSectors) {
       int64_t used = 0;
       for (const SectorRow& row : rows)
         used += std::ranges::count_if(row.cells, [](const Lanes& lanes) { return !lanes.empty(); });
-      ASSERT_EQ(used * cell_bytes(access), bytes_asked_for(access));
+      ASSERT_EQ(used * cell_bytes(access), bytes_requested(access));
     }
 }
 
@@ -260,7 +260,7 @@ TEST(Sectors, JsonHoldsTheSame) {
   const nlohmann::json json = nlohmann::json::parse(sectors_json(sectors("thread / 2 * 8")));
   EXPECT_EQ(json["sectors"], 16);
   EXPECT_EQ(json["least_sectors"], 2);
-  EXPECT_EQ(json["bytes_asked_for"], 64);
+  EXPECT_EQ(json["bytes_requested"], 64);
   EXPECT_EQ(json["bytes_moved"], 512);
   EXPECT_EQ(json["efficiency"], 0.125);
   EXPECT_EQ(json["cell_bytes"], 4);

@@ -10,8 +10,8 @@ namespace rondo::program {
 namespace {
 
 // Two multiprocessors of 4 schedulers and 128 FMA lanes at 1 GHz; 1 GB/s of memory, 4 GB/s of L2.
-simt::GpuFacts small_gpu() {
-  simt::GpuFacts gpu = *simt::gpu_named("h100");
+simt::GpuProperties small_gpu() {
+  simt::GpuProperties gpu = *simt::gpu_named("h100");
   gpu.multiprocessors = 2;
   gpu.boost_ghz = 1;
   gpu.schedulers = 4;
@@ -96,11 +96,11 @@ TEST(Forecast, MultiplyAddsAndIssueSlots) {
                    800.0 / 4 / 2 / 1e9);  // 4 warps per cycle and multiprocessor
   EXPECT_DOUBLE_EQ(seconds(result, Resource::issue), 1600.0 / 4 / 2 / 1e9);
   EXPECT_EQ(result.bound, Resource::launch);
-  EXPECT_DOUBLE_EQ(result.least(), 2e-6);
+  EXPECT_DOUBLE_EQ(result.min_seconds(), 2e-6);
 }
 
 TEST(Forecast, TensorCores) {
-  simt::GpuFacts gpu = small_gpu();
+  simt::GpuProperties gpu = small_gpu();
   gpu.tf32_tflops = 2, gpu.fp16_tflops = 4;
   simt::KernelProfile profile = launched(2);
   profile.tf32_multiply_adds = 1000;
@@ -122,7 +122,7 @@ TEST(Forecast, TheBusiestMultiprocessorCounts) {
   profile.warp_multiply_adds = 1200;
   const KernelForecast result = forecast(profile, small_gpu(), {});
   EXPECT_DOUBLE_EQ(seconds(result, Resource::fma), 1600.0 / 4 / 2 / 1e9);
-  EXPECT_DOUBLE_EQ(result.idle_tail, 0.25);
+  EXPECT_DOUBLE_EQ(result.tail_idle_fraction, 0.25);
 }
 
 TEST(Forecast, ScalesFromObservedBlocksAndLaunches) {
@@ -173,7 +173,7 @@ TEST(Forecast, DistinctBytesAreAtMostTheAllocations) {
 }
 
 TEST(Forecast, RegistersLimitTheOccupancy) {
-  const simt::GpuFacts& h100 = *simt::gpu_named("h100");
+  const simt::GpuProperties& h100 = *simt::gpu_named("h100");
   EXPECT_EQ(forecast(launched(8), h100, 32).occupancy.warps, 64);
   EXPECT_EQ(forecast(launched(8), h100, 255).occupancy.warps, 8);
 }

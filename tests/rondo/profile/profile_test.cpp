@@ -141,7 +141,7 @@ TEST_F(Profile, TensorRungsCountTheirProducts) {
 // KB.
 TEST_F(Profile, WgmmaRungsCountTheirProductsAndCopies) {
   for (const DType type : {DType::float32, DType::bfloat16, DType::float16})
-    for (const char* rung : {"tc_05_wgmma", "tc_06_warp_roles", "tc_07_persistent", "tc_08_clusters"}) {
+    for (const char* rung : {"tc_05_wgmma", "tc_06_warp_specialized", "tc_07_persistent", "tc_08_clusters"}) {
       SCOPED_TRACE(concat(name_of(type), ", ", rung));
       ProfileArguments arguments = gemm_arguments(128, rung);
       arguments.type = type;
@@ -270,7 +270,7 @@ TEST_F(Profile, ConvolutionsHaveTheCountersOfTheirPage) {
       for (const Resource resource :
            {Resource::memory, Resource::l2, Resource::shared, Resource::fma, Resource::issue})
         expect_microseconds(seconds_of(part, resource), page[column++]);
-      expect_microseconds(part.least_seconds(), page[5]);
+      expect_microseconds(part.min_seconds(), page[5]);
     }
   };
   expect_page({{"conv2d_kernel", 36962304, 0.0199, 6.93, 0.168, 0, 10},
@@ -302,7 +302,7 @@ TEST_F(Profile, ReductionsHaveTheCountersOfTheirPage) {
   arguments.classes = 65;
   const ProfileReport blocks = run_profile(arguments);
   expect_row(blocks.parts[0].kernels[0], {"row_per_block", 0, 28672, 2.11, 0, 5120, 64});
-  expect_microseconds(blocks.parts[0].kernels[0].forecast.least(), 4.09);
+  expect_microseconds(blocks.parts[0].kernels[0].forecast.min_seconds(), 4.09);
 }
 
 TEST_F(Profile, AnAllReduceOfPartsOfElementsIsRefused) {
@@ -478,7 +478,7 @@ TEST_F(Profile, WgmmaConvolutionsCountTheirProducts) {
     for (const Resource resource :
          {Resource::memory, Resource::l2, Resource::shared, Resource::tensor, Resource::issue})
       expect_microseconds(seconds_of(part, resource), page[column++]);
-    expect_microseconds(part.least_seconds(), page[5]);
+    expect_microseconds(part.min_seconds(), page[5]);
   }
 }
 
@@ -543,7 +543,7 @@ TEST_F(Profile, StepOfLeNetNamesItsKernels) {
   const ProfileReport report = run_profile(arguments);
   ASSERT_EQ(report.parts.size(), 1u);
   EXPECT_GT(report.parts[0].kernels.size(), 20u);
-  EXPECT_GT(report.parts[0].least_seconds(), 0);
+  EXPECT_GT(report.parts[0].min_seconds(), 0);
   std::ostringstream text;
   show_profile_text(report, true, text);
   EXPECT_NE(text.str().find("few_channels_forward_kernel"), std::string::npos);

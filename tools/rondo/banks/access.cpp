@@ -97,7 +97,7 @@ std::vector<SectorRow> sector_rows(const simt::WarpAccess& access) {
   return sorted;
 }
 
-int64_t bytes_asked_for(const simt::WarpAccess& access) {
+int64_t bytes_requested(const simt::WarpAccess& access) {
   std::set<uint64_t> addresses;
   for_each_lane(access, access.active, [&](int, uint64_t address) { addresses.insert(address); });
   return static_cast<int64_t>(addresses.size()) * access.bytes;

@@ -36,6 +36,6 @@ std::vector<SectorRow> sector_rows(const simt::WarpAccess& access);  // by ascen
 int cell_bytes(const simt::WarpAccess& access);
 
 // Bytes of distinct addresses: those that several lanes access count once.
-int64_t bytes_asked_for(const simt::WarpAccess& access);
+int64_t bytes_requested(const simt::WarpAccess& access);
 
 }  // namespace rondo::program

@@ -41,11 +41,11 @@ std::string sectors_json(const AccessArguments& arguments) {
   Json document = access_json(arguments, access), list = Json::array();
   for (const SectorRow& row : sector_rows(access))
     list.push_back({{"address", row.address}, {"cells", row.cells}});
-  const int64_t asked = bytes_asked_for(access),
+  const int64_t asked = bytes_requested(access),
                 moved = int64_t{simt::kSectorBytes} * simt::global_sectors(access);
   document["sectors"] = simt::global_sectors(access);
   document["least_sectors"] = simt::least_global_sectors(access);
-  document["bytes_asked_for"] = asked;
+  document["bytes_requested"] = asked;
   document["bytes_moved"] = moved;
   document["efficiency"] = static_cast<double>(asked) / static_cast<double>(moved);
   document["cell_bytes"] = cell_bytes(access);

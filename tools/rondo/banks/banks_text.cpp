@@ -98,7 +98,7 @@ void show(const AccessArguments& arguments, const AccessDrawing& drawing,
 
 std::string AccessDrawing::summary() const {
   if (!shared) {
-    const int64_t asked = bytes_asked_for(access),
+    const int64_t asked = bytes_requested(access),
                   moved = int64_t{simt::kSectorBytes} * simt::global_sectors(access);
     return concat("sectors ", simt::global_sectors(access), ", at least ", simt::least_global_sectors(access),
                   ": ", moved, " bytes moved for ", asked, " asked for, efficiency ",

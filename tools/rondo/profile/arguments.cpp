@@ -103,7 +103,8 @@ bool ProfileCommands::parsed() const {
 
 ProfileCommands add_profile(const Command& app, ProfileArguments& to) {
   const Command profile = app.add_command(
-      "profile", "Count what kernels do to memory, and forecast their least time on a GPU (preset observe)");
+      "profile",
+      "Count memory accesses of kernels, and compute a lower bound of their time on a GPU (preset observe)");
   ProfileCommands commands = {profile, {}};
   const auto add = [&](const char* name, const char* help, ProfiledWork work) {
     const Command command = profile.add_command(name, help);

@@ -32,8 +32,8 @@ std::vector<ConvKernels> conv_kernels(const ProfileArguments& a, const ImageView
   };
   add("few_channels", has_few_channels(g), "at most 4 channels, and filters of at most 48 KB",
       {"few_channels", options(ConvAlgorithm::direct), {}});
-  DeviceFacts device;
-  throw_if_error(device_facts(&device));
+  DeviceProperties device;
+  throw_if_error(device_properties(&device));
   TileNeeds gather = kGatherNeeds, patch = kPatchNeeds;
   gather.math = patch.math = a.math;
   gather.type = patch.type = a.type;

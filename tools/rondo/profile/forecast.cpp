@@ -56,7 +56,7 @@ KernelTotals totals_of(const simt::KernelProfile& profile) {
       totals.global_requests += scaled(access.requests);
       totals.global_sectors += scaled(access.sectors);
       totals.least_global_sectors += scaled(access.least_sectors);
-      totals.global_bytes_asked += scaled(access.bytes_asked());
+      totals.global_bytes_requested += scaled(access.bytes_requested());
     } else {
       totals.shared_requests += scaled(access.requests);
       totals.shared_wavefronts += scaled(access.wavefronts);
@@ -75,7 +75,7 @@ KernelTotals totals_of(const simt::KernelProfile& profile) {
   return totals;
 }
 
-KernelForecast forecast(const simt::KernelProfile& profile, const simt::GpuFacts& gpu,
+KernelForecast forecast(const simt::KernelProfile& profile, const simt::GpuProperties& gpu,
                         std::optional<int> registers, const ForecastOptions& options) {
   KernelForecast result;
   const KernelTotals& totals = result.totals = totals_of(profile);
@@ -84,14 +84,14 @@ KernelForecast forecast(const simt::KernelProfile& profile, const simt::GpuFacts
   if (totals.blocks == 0) return result;
 
   const double sms = gpu.multiprocessors;
-  const double at_once = sms * std::max(result.occupancy.blocks, 1);
-  result.waves = totals.blocks / at_once;
+  const double concurrent_blocks = sms * std::max(result.occupancy.blocks, 1);
+  result.waves = totals.blocks / concurrent_blocks;
   const double rounds = std::ceil(totals.blocks / sms);  // blocks of the busiest multiprocessor
-  result.idle_tail = 1 - totals.blocks / (rounds * sms);
+  result.tail_idle_fraction = 1 - totals.blocks / (rounds * sms);
 
   const double hertz = gpu.boost_ghz * 1e9;
   // Cycles of all blocks to seconds of the busiest multiprocessor.
-  const auto of_busiest = [&](double cycles) { return cycles / totals.blocks * rounds / hertz; };
+  const auto on_busiest_sm = [&](double cycles) { return cycles / totals.blocks * rounds / hertz; };
   const auto set = [&](Resource resource, double seconds) {
     result.seconds[static_cast<size_t>(resource)] = seconds;
   };
@@ -100,19 +100,19 @@ KernelForecast forecast(const simt::KernelProfile& profile, const simt::GpuFacts
   set(Resource::l2, totals.block_bytes / (gpu.l2_gb_s * 1e9));
   // One pipe moves up to 128 bytes a cycle: a wavefront of shared memory, or 4 sectors of a request.
   set(Resource::shared,
-      of_busiest(totals.shared_wavefronts + std::max(totals.global_requests, totals.global_sectors / 4)) /
+      on_busiest_sm(totals.shared_wavefronts + std::max(totals.global_requests, totals.global_sectors / 4)) /
           gpu.shared_wavefronts);
-  set(Resource::fma, of_busiest(totals.warp_multiply_adds * 32 / gpu.fp32_lanes));
+  set(Resource::fma, on_busiest_sm(totals.warp_multiply_adds * 32 / gpu.fp32_lanes));
   // Cycles of a multiprocessor at the peak of the tensor cores; infinite on a GPU that has no tf32.
   const auto tensor_cycles = [&](double multiply_adds, double tflops) {
     return multiply_adds == 0 ? 0 : 2 * multiply_adds * sms * hertz / (tflops * 1e12);
   };
-  set(Resource::tensor, of_busiest(tensor_cycles(totals.tf32_multiply_adds, gpu.tf32_tflops) +
-                                   tensor_cycles(totals.narrow_multiply_adds, gpu.fp16_tflops)));
-  set(Resource::issue, of_busiest(totals.instructions / gpu.schedulers));
+  set(Resource::tensor, on_busiest_sm(tensor_cycles(totals.tf32_multiply_adds, gpu.tf32_tflops) +
+                                      tensor_cycles(totals.narrow_multiply_adds, gpu.fp16_tflops)));
+  set(Resource::issue, on_busiest_sm(totals.instructions / gpu.schedulers));
   set(Resource::launch, totals.launches * gpu.graph_node_us * 1e-6);
   for (const Resource resource : kResources)
-    if (result.seconds[static_cast<size_t>(resource)] > result.least()) result.bound = resource;
+    if (result.seconds[static_cast<size_t>(resource)] > result.min_seconds()) result.bound = resource;
   return result;
 }
 

@@ -15,8 +15,8 @@ namespace {
 // Launches of a training step or of an operation on large data would take minutes if every block ran.
 constexpr int64_t kBlocksOfStep = 4;
 
-const simt::GpuFacts& gpu_of(const std::string& name) {
-  if (const simt::GpuFacts* const gpu = simt::gpu_named(name)) return *gpu;
+const simt::GpuProperties& gpu_of(const std::string& name) {
+  if (const simt::GpuProperties* const gpu = simt::gpu_named(name)) return *gpu;
   throw Error(bad_argument("--gpu is '", name, "', must be one of: ", simt::gpu_names()));
 }
 
@@ -28,9 +28,9 @@ CompiledKernels compiled_kernels(const std::string& asked) {
 
 }  // namespace
 
-double ProfiledPart::least_seconds() const {
+double ProfiledPart::min_seconds() const {
   double seconds = 0;
-  for (const ProfiledKernel& kernel : kernels) seconds += kernel.forecast.least();
+  for (const ProfiledKernel& kernel : kernels) seconds += kernel.forecast.min_seconds();
   return seconds;
 }
 

@@ -1,4 +1,4 @@
-// `rondo profile`: counts what kernels do to memory, and forecasts their least time on a GPU.
+// `rondo profile`: counts the memory accesses of kernels, and computes a lower bound of their time on a GPU.
 #pragma once
 
 #include <rondo/tools/rondo/profile/arguments.h>
@@ -24,12 +24,12 @@ struct ProfiledPart {
   double flops = 0;  // 0: not counted
   std::vector<ProfiledKernel> kernels;
 
-  double least_seconds() const;  // sum over the kernels
+  double min_seconds() const;  // sum over the kernels
 };
 
 struct ProfileReport {
   std::string work;
-  const simt::GpuFacts* gpu = nullptr;
+  const simt::GpuProperties* gpu = nullptr;
   bool warm = false;
   std::vector<ProfiledPart> parts;
 };

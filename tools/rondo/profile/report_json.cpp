@@ -73,10 +73,10 @@ Json kernel_json(const ProfiledKernel& kernel) {
             {"warps_per_multiprocessor", f.occupancy.warps},
             {"occupancy_limit", f.occupancy.limit},
             {"waves", f.waves},
-            {"idle_tail", f.idle_tail},
+            {"tail_idle_fraction", f.tail_idle_fraction},
             {"seconds", seconds},
             {"bound", name_of(f.bound)},
-            {"least_seconds", f.least()}}}};
+            {"min_seconds", f.min_seconds()}}}};
 }
 
 }  // namespace
@@ -88,7 +88,7 @@ std::string profile_json(const ProfileReport& report) {
     for (const ProfiledKernel& kernel : part.kernels) kernels.push_back(kernel_json(kernel));
     parts.push_back({{"part", part.name},
                      {"flops", part.flops},
-                     {"least_seconds", part.least_seconds()},
+                     {"min_seconds", part.min_seconds()},
                      {"kernels", kernels}});
   }
   const Json json = {{"work", report.work},

@@ -134,9 +134,9 @@ void show_counts_per_product(const std::vector<ProfiledPart>& parts, std::ostrea
 }  // namespace
 
 void show_profile_text(const ProfileReport& report, bool lines, std::ostream& out) {
-  const simt::GpuFacts& gpu = *report.gpu;
+  const simt::GpuProperties& gpu = *report.gpu;
   out << report.work << "\n";
-  out << "forecast for " << gpu.title << ": least times from counts and published peaks"
+  out << "forecast for " << gpu.title << ": lower bounds from counts and published peaks"
       << (report.warm ? ", with data in the L2 cache where it fits" : "") << "; nothing here is measured\n";
   std::vector<TextRow> table = {{"part", "kernel", "launches", "blocks", "threads", "warps/SM", "waves",
                                  "lanes", "sectors", "wavefronts", "FMA/instr", "MB", "bound", "least us",
@@ -153,8 +153,8 @@ void show_profile_text(const ProfileReport& report, bool lines, std::ostream& ou
            concat(f.occupancy.warps, kernel.registers ? "" : "?"), fixed(f.waves, f.waves < 10 ? 2 : 0),
            ratio(t.lanes, t.requests), ratio(t.global_sectors, t.global_requests),
            ratio(t.shared_wavefronts, t.shared_requests), ratio(t.warp_multiply_adds, t.instructions, 2),
-           megabytes(t.launch_bytes), name_of(f.bound), microseconds(f.least()),
-           percent(f.least(), part.least_seconds())});
+           megabytes(t.launch_bytes), name_of(f.bound), microseconds(f.min_seconds()),
+           percent(f.min_seconds(), part.min_seconds())});
       first = false;
     }
   }
@@ -175,8 +175,8 @@ void show_profile_text(const ProfileReport& report, bool lines, std::ostream& ou
       for (const ProfiledKernel& kernel : part.kernels) seconds += kernel.forecast.seconds[r];
       row.push_back(microseconds(seconds));
     }
-    row.push_back(microseconds(part.least_seconds()));
-    row.push_back(part.flops > 0 ? ratio(part.flops / 1e12, part.least_seconds(), 2) : "-");
+    row.push_back(microseconds(part.min_seconds()));
+    row.push_back(part.flops > 0 ? ratio(part.flops / 1e12, part.min_seconds(), 2) : "-");
     resources.push_back(row);
   }
   out << "\n";

@@ -17,9 +17,9 @@ std::string point_name(const ProfiledKernel& kernel) {
 
 }  // namespace
 
-// A point's rate is that of the forecast: the counted FLOPs over the least time.
+// A point's rate is that of the forecast: the counted FLOPs over the lower bound of the time.
 std::string profile_svg(const ProfileReport& report) {
-  const simt::GpuFacts& gpu = *report.gpu;
+  const simt::GpuProperties& gpu = *report.gpu;
   Roofline roofline;
   roofline.title = report.work;
   roofline.subtitle = concat("forecast for ", gpu.title, " from counts; not measured");
@@ -31,10 +31,10 @@ std::string profile_svg(const ProfileReport& report) {
       const KernelTotals& totals = kernel.forecast.totals;
       const double multiply_adds =
           totals.multiply_adds + totals.tf32_multiply_adds + totals.narrow_multiply_adds;
-      if (multiply_adds == 0 || totals.launch_bytes == 0 || kernel.forecast.least() == 0) continue;
+      if (multiply_adds == 0 || totals.launch_bytes == 0 || kernel.forecast.min_seconds() == 0) continue;
       const double flops = 2 * multiply_adds;
       roofline.points.push_back(
-          {point_name(kernel), flops / totals.launch_bytes, flops / kernel.forecast.least()});
+          {point_name(kernel), flops / totals.launch_bytes, flops / kernel.forecast.min_seconds()});
     }
   return roofline_svg(roofline);
 }

@@ -95,14 +95,15 @@ std::vector<Workload> gemm_work_of(const ProfileArguments& a) {
   const GemmOptions options = {.transpose_a = a.transpose_a, .transpose_b = a.transpose_b, .math = a.math};
   data->workspace = Buffer<float>(floats_in(gemm_workspace_bytes({m, n, k}, options)));
 
-  const ProductFacts facts = {
+  const GemmProblem problem = {
       {m, n, k},
       dtype_of<T>,
       a.math,
       {a.transpose_a ? Order::mn_major : Order::k_major, reinterpret_cast<uintptr_t>(left.data), left.stride},
       {a.transpose_b ? Order::k_major : Order::mn_major, reinterpret_cast<uintptr_t>(right.data),
        right.stride}};
-  const bool wgmma = check_wgmma("").ok() && wgmma_obstacle(facts).kind == Obstacle::Kind::none;
+  const bool wgmma =
+      check_wgmma("").ok() && wgmma_unsupported(problem).reason == WgmmaUnsupported::Reason::none;
 
   std::vector<Workload> works;
   std::string ids;

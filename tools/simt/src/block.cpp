@@ -229,7 +229,7 @@ void Block::thread_exits(Fiber& fiber) {
   fiber.copies.clear();
   fiber.group_sizes.clear();
   if (fiber.store_groups != 0 || !fiber.stores.empty()) end_stores(fiber);
-  if (fiber.wgmma_used) end_products(fiber);
+  if (fiber.wgmma_used) check_no_pending_products(fiber);
   --alive_;
   place_in_cluster_.cluster->exits(fiber);
   fiber.cluster_arrived = false;

@@ -110,8 +110,8 @@ class Block {
   void collective(unsigned mask, const WarpOperation& operation, void* record, Place place);
   void wait_for(void* mbarrier, Place place);  // until its current phase completes; in mbarrier.cpp
   // Waits for the 128 threads of the warpgroup; the last one calls run(). In wgmma.cpp.
-  void meet_warpgroup(const char* instruction, const void* record, Place place,
-                      void (*run)(AsyncState&, Warpgroup&, const void*, const Place&));
+  void warpgroup_rendezvous(const char* instruction, const void* record, Place place,
+                            void (*run)(AsyncState&, Warpgroup&, const void*, const Place&));
   void wait_for_cluster(Place place);  // at its barrier
   void end_cluster_barrier() { wake(at_cluster_barrier_); }
   void wake(FiberQueue& fibers);
@@ -136,8 +136,8 @@ class Block {
   void run_threads(Fiber& fiber);
   void start_thread(Fiber& fiber);
   void thread_exits(Fiber& fiber);
-  void end_stores(Fiber& fiber);    // in bulk_copy.cpp
-  void end_products(Fiber& fiber);  // in wgmma.cpp
+  void end_stores(Fiber& fiber);                 // in bulk_copy.cpp
+  void check_no_pending_products(Fiber& fiber);  // in wgmma.cpp
   void end_barrier();
   void end_group(Warp& warp, int index);
   void wait(Fiber& fiber);

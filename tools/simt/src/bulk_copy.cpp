@@ -202,8 +202,7 @@ void bulk_load_multicast(void* to_shared, const void* from, unsigned bytes, void
   issue_to(ranks, kName, mbarrier, load_line, Line{to_shared, from, bytes}, bytes, place);
 }
 
-void tensor_load(void* to_shared, const CUtensorMap* map, const int* at, int rank, void* mbarrier,
-                 Place place) {
+void tma_load(void* to_shared, const CUtensorMap* map, const int* at, int rank, void* mbarrier, Place place) {
   constexpr const char* kName = "cp.async.bulk.tensor";
   const Box box = box_of(kName, map, at, rank, to_shared, place);
 #ifdef SIMT_OBSERVE
@@ -212,8 +211,8 @@ void tensor_load(void* to_shared, const CUtensorMap* map, const int* at, int ran
   issue(kName, running_block(kName), mbarrier, load_box, box, box.map.box_bytes(), place);
 }
 
-void tensor_load_multicast(void* to_shared, const CUtensorMap* map, const int* at, int rank, void* mbarrier,
-                           uint16_t ranks, Place place) {
+void tma_load_multicast(void* to_shared, const CUtensorMap* map, const int* at, int rank, void* mbarrier,
+                        uint16_t ranks, Place place) {
   constexpr const char* kName = "cp.async.bulk.tensor.multicast::cluster";
   const Box box = box_of(kName, map, at, rank, to_shared, place);
 #ifdef SIMT_OBSERVE
@@ -231,7 +230,7 @@ void bulk_store(void* to, const void* from_shared, unsigned bytes, Place place) 
         {.shared = from_shared, .size = bytes, .global = to, .box = {}, .place = place, .bytes = {}});
 }
 
-void tensor_store(const CUtensorMap* map, const int* at, int rank, const void* from_shared, Place place) {
+void tma_store(const CUtensorMap* map, const int* at, int rank, const void* from_shared, Place place) {
   constexpr const char* kName = "cp.async.bulk.tensor";
   const Box box = box_of(kName, map, at, rank, from_shared, place);
   Block& block = running_block(kName);

@@ -4,16 +4,16 @@
 
 namespace simt {
 
-const GpuFacts& limits() {
+const GpuProperties& limits() {
   // The shared memory of an h100: tiles of vector registers, which a GPU does not have, need more than the
   // smallest GPUs have. One multiprocessor per worker thread.
-  static const GpuFacts executor = [] {
-    GpuFacts own = *gpu_named("h100");
+  static const GpuProperties executor = [] {
+    GpuProperties own = *gpu_named("h100");
     own.name = own.title = own.part = "";
     own.multiprocessors = 0;
     return own;
   }();
-  const GpuFacts* gpu = gpu_named(settings().gpu);
+  const GpuProperties* gpu = gpu_named(settings().gpu);
   return gpu ? *gpu : executor;
 }
 

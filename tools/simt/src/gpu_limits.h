@@ -7,6 +7,6 @@ namespace simt {
 
 // The GPU that SIMT_GPU or set_gpu() selects, or the executor's own limits: a GPU without name, title and
 // multiprocessors.
-const GpuFacts& limits();
+const GpuProperties& limits();
 
 }  // namespace simt

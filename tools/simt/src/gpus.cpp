@@ -33,7 +33,7 @@ namespace {
 //
 // graph_node_us: an estimate for an H100, used for all. bench_sm90 measures it on a GPU.
 // clang-format off
-constexpr GpuFacts kGpus[] = {
+constexpr GpuProperties kGpus[] = {
     {.name = "t4", .title = "a T4", .part = "T4",
      .major = 7, .minor = 5, .multiprocessors = 40, .boost_ghz = 1.59,
      .schedulers = 4, .fp32_lanes = 64, .shared_wavefronts = 1, .warps = 32, .blocks = 16,
@@ -84,34 +84,34 @@ constexpr int kMostRegistersPerThread = 255;
 
 constexpr int64_t rounded_up(int64_t value, int64_t unit) { return (value + unit - 1) / unit * unit; }
 
-int blocks_by_registers(const GpuFacts& gpu, int warps, int registers_per_thread) {
+int blocks_by_registers(const GpuProperties& gpu, int warps, int registers_per_thread) {
   if (registers_per_thread > kMostRegistersPerThread) return 0;
   // Each scheduler has its part of the registers, and a warp belongs to one scheduler.
   const int64_t of_warp = rounded_up(int64_t{kWarp} * registers_per_thread, gpu.register_unit);
   return static_cast<int>(gpu.registers / gpu.schedulers / of_warp * gpu.schedulers / warps);
 }
 
-int blocks_by_shared_memory(const GpuFacts& gpu, int64_t bytes) {
+int blocks_by_shared_memory(const GpuProperties& gpu, int64_t bytes) {
   const int64_t taken = rounded_up(bytes + (int64_t{gpu.shared_reserved_kb} << 10), gpu.shared_unit);
   return taken == 0 ? gpu.blocks : static_cast<int>((int64_t{gpu.shared_kb} << 10) / taken);
 }
 
 }  // namespace
 
-std::span<const GpuFacts> gpus() { return kGpus; }
+std::span<const GpuProperties> gpus() { return kGpus; }
 
-const GpuFacts* gpu_named(std::string_view name) {
-  const auto found = std::ranges::find(kGpus, name, &GpuFacts::name);
+const GpuProperties* gpu_named(std::string_view name) {
+  const auto found = std::ranges::find(kGpus, name, &GpuProperties::name);
   return found == std::end(kGpus) ? nullptr : found;
 }
 
 std::string gpu_names() {
   std::string names;
-  for (const GpuFacts& gpu : kGpus) names += (names.empty() ? "" : ", ") + std::string(gpu.name);
+  for (const GpuProperties& gpu : kGpus) names += (names.empty() ? "" : ", ") + std::string(gpu.name);
   return names;
 }
 
-Occupancy occupancy_of(const GpuFacts& gpu, int threads_per_block, int64_t shared_bytes,
+Occupancy occupancy_of(const GpuProperties& gpu, int threads_per_block, int64_t shared_bytes,
                        std::optional<int> registers_per_thread) {
   if (threads_per_block > kMostThreadsPerBlock) return {0, 0, "threads of a block"};
   const int warps = (threads_per_block + kWarp - 1) / kWarp;

@@ -1,3 +1,5 @@
+// wgmma on the executor: the 128 threads of a warpgroup rendezvous, and one of them computes the product.
+// simt/wgmma.h has the semantics.
 #include <simt/observe_async.h>
 #include <simt/wgmma.h>
 
@@ -28,7 +30,7 @@ template <class What>
   });
 }
 
-struct Record {
+struct ThreadArgs {
   const WarpgroupProduct* product;
   Fiber* fiber;
   const void* address;  // of the instruction
@@ -45,7 +47,7 @@ void for_each_result(int n, const Visit& visit) {
   }
 }
 
-// a from registers: those of mma.sync, for the rows 16 w and on of warp w.
+// Unpacks A from registers. Warp w holds rows 16 w to 16 w + 15, in the layout of mma.sync.
 template <TensorFormat format>
 void load_registers(float* to, int steps, const PendingProduct& pending) {
   constexpr int kElements = format == TensorFormat::tf32 ? 1 : 2;
@@ -59,7 +61,7 @@ void load_registers(float* to, int steps, const PendingProduct& pending) {
       }
 }
 
-// Row i of an operand is `stride` floats after row i - 1: of a along k, of b along n.
+// Strides of the unpacked operands: A is [row][k], B is [k][column].
 OperandShape shape_of_a(const WarpgroupProduct& p, int stride) {
   return {"a", p.format, p.transpose_a, p.negate_a, kRows, stride, 1};
 }
@@ -86,7 +88,7 @@ void compute(AsyncState& state, Warpgroup& group, const PendingProduct& pending)
     load_registers<TensorFormat::bfloat16>(a.data(), steps, pending);
   else
     load_registers<TensorFormat::float16>(a.data(), steps, pending);
-  // Blocks of B with rows of kProductWidth, for each block of k beside each other.
+  // Repacks B into blocks of kProductBlock x kProductWidth, ordered by k, then column.
   static thread_local std::vector<float> blocks;
   static thread_local std::vector<BlockKind> kinds;
   constexpr int kBlockSize = kProductBlock * kProductWidth;
@@ -141,8 +143,8 @@ bool registers_are(const Accumulators& values) {
   return same;
 }
 
-const Record& record_of(const Warpgroup& group, unsigned thread) {
-  return *static_cast<const Record*>(group.records[thread]);
+const ThreadArgs& args_of(const Warpgroup& group, unsigned thread) {
+  return *static_cast<const ThreadArgs*>(group.records[thread]);
 }
 
 bool same_product(const WarpgroupProduct& a, const WarpgroupProduct& b) {
@@ -156,10 +158,10 @@ size_t find_accumulators(Warpgroup& group, const Place& place) {
   std::array<float*, kWarpgroup> registers;
   bool fenced = true;
   for (unsigned t = 0; t < kWarpgroup; ++t) {
-    registers[t] = record_of(group, t).product->d;
-    fenced = fenced && record_of(group, t).fiber->wgmma_fenced;
+    registers[t] = args_of(group, t).product->d;
+    fenced = fenced && args_of(group, t).fiber->wgmma_fenced;
   }
-  const int n = record_of(group, 0).product->n;
+  const int n = args_of(group, 0).product->n;
   size_t index = 0;
   while (index < group.accumulators.size() &&
          (group.accumulators[index].registers != registers || group.accumulators[index].n != n))
@@ -169,8 +171,10 @@ size_t find_accumulators(Warpgroup& group, const Place& place) {
                                      [&](const PendingProduct& p) { return p.accumulators == index; });
   if (known && (in_flight || registers_are(group.accumulators[index]))) return index;
   if (!fenced)
-    fail(kMultiply, place,
-         [] { return "needs a wgmma.fence first: its accumulators were changed, or are new"; });
+    fail(kMultiply, place, [] {
+      return "requires a preceding wgmma.fence: the accumulator registers were written since the last "
+             "wait, or are used for the first time";
+    });
   if (!known)
     group.accumulators.push_back({registers, n, std::vector<float>(static_cast<size_t>(kRows * n)), 0});
   Accumulators& found = group.accumulators[index];
@@ -180,7 +184,7 @@ size_t find_accumulators(Warpgroup& group, const Place& place) {
 }
 
 void run_multiply(AsyncState& state, Warpgroup& group, const Place& place) {
-  const Record& first = record_of(group, 0);
+  const ThreadArgs& first = args_of(group, 0);
   const WarpgroupProduct& product = *first.product;
   const size_t index = find_accumulators(group, place);
   group.products.push_back({product, {}, index, first.fiber->wgmma_groups, place});
@@ -195,7 +199,7 @@ void run_multiply(AsyncState& state, Warpgroup& group, const Place& place) {
   if (product.a) {
     pending.a.resize(4 * kWarpgroup);
     for (unsigned t = 0; t < kWarpgroup; ++t)
-      std::memcpy(&pending.a[4 * t], record_of(group, t).product->a, 16);
+      std::memcpy(&pending.a[4 * t], args_of(group, t).product->a, 16);
   }
   Accumulators& accumulators = group.accumulators[index];
   ++accumulators.pending;
@@ -218,7 +222,7 @@ void run_wait(AsyncState& state, Warpgroup& group, unsigned end) {
         std::memcpy(&bits, &accumulators.registers[thread][i], 4);
         if (bits != kPoison)
           fail(kMultiply, pending.place, [&] {
-            return ": register " + std::to_string(i) + " of its accumulators was written by thread " +
+            return "had accumulator register " + std::to_string(i) + " written by thread " +
                    std::to_string(thread) + " of the warpgroup before the wait";
           });
       });
@@ -231,8 +235,8 @@ void run_wait(AsyncState& state, Warpgroup& group, unsigned end) {
 
 }  // namespace
 
-void Block::meet_warpgroup(const char* instruction, const void* record, Place place,
-                           void (*run)(AsyncState&, Warpgroup&, const void*, const Place&)) {
+void Block::warpgroup_rendezvous(const char* instruction, const void* record, Place place,
+                                 void (*run)(AsyncState&, Warpgroup&, const void*, const Place&)) {
   Fiber& self = *current_;
   self.place = place;
   const unsigned number = self.rank / kWarpgroup, thread = self.rank % kWarpgroup;
@@ -244,7 +248,8 @@ void Block::meet_warpgroup(const char* instruction, const void* record, Place pl
   Warpgroup& group = async_.warpgroup(number);
   if (group.arrived != 0 && group.instruction != instruction)
     simt::fail(instruction, place, [&] {
-      return std::string("meets threads of its warpgroup in ") + group.instruction + ". " + waiting_threads();
+      return std::string("is called while other threads of the warpgroup wait in ") + group.instruction +
+             ". " + waiting_threads();
     });
   group.instruction = instruction;
   group.records[thread] = record;
@@ -263,9 +268,9 @@ void Block::meet_warpgroup(const char* instruction, const void* record, Place pl
   wake(fibers);
 }
 
-void Block::end_products(Fiber& fiber) {
+void Block::check_no_pending_products(Fiber& fiber) {
   for (const PendingProduct& pending : async_.warpgroup(fiber.rank / kWarpgroup).products)
-    simt::fail(kMultiply, pending.place, [] { return "was not waited for, and its thread exits"; });
+    simt::fail(kMultiply, pending.place, [] { return "is still pending when its thread exits"; });
   fiber.wgmma_groups = 0;
   fiber.wgmma_fenced = fiber.wgmma_used = false;
 }
@@ -288,13 +293,13 @@ void warpgroup_multiply(const WarpgroupProduct& product, Place place) {
   Block& block = running_block(kMultiply);
   Fiber& fiber = block.current();
   fiber.wgmma_used = true;
-  const Record record{&product, &fiber, __builtin_extract_return_addr(__builtin_return_address(0))};
-  block.meet_warpgroup(
-      kMultiply, &record, place, [](AsyncState& state, Warpgroup& group, const void*, const Place& at) {
-        const Record& first = record_of(group, 0);
+  const ThreadArgs args{&product, &fiber, __builtin_extract_return_addr(__builtin_return_address(0))};
+  block.warpgroup_rendezvous(
+      kMultiply, &args, place, [](AsyncState& state, Warpgroup& group, const void*, const Place& at) {
+        const ThreadArgs& first = args_of(group, 0);
         for (unsigned t = 1; t < kWarpgroup; ++t)
-          if (!same_product(*record_of(group, t).product, *first.product) ||
-              record_of(group, t).fiber->wgmma_groups != first.fiber->wgmma_groups)
+          if (!same_product(*args_of(group, t).product, *first.product) ||
+              args_of(group, t).fiber->wgmma_groups != first.fiber->wgmma_groups)
             fail(kMultiply, at, [&] {
               return "differs between the threads 0 and " + std::to_string(t) +
                      " of the warpgroup: descriptors, flags and committed groups must be equal";
@@ -319,10 +324,10 @@ void wait_for_products(int groups, const Place& place) {
   const unsigned end = fiber.wgmma_groups - static_cast<unsigned>(groups);
   const std::vector<PendingProduct>& products = block.async().warpgroup(fiber.rank / kWarpgroup).products;
   if (products.empty() || products.front().group >= end) return;
-  block.meet_warpgroup(kWait, &end, place,
-                       [](AsyncState& state, Warpgroup& group, const void* record, const Place&) {
-                         run_wait(state, group, *static_cast<const unsigned*>(record));
-                       });
+  block.warpgroup_rendezvous(kWait, &end, place,
+                             [](AsyncState& state, Warpgroup& group, const void* record, const Place&) {
+                               run_wait(state, group, *static_cast<const unsigned*>(record));
+                             });
   fiber.wgmma_fenced = false;
 }
 

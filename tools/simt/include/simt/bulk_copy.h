@@ -22,10 +22,10 @@ void bulk_store(void* to, const void* from_shared, unsigned bytes, Place place =
 // Copies the map's box from or to the position at[0 .. rank - 1], innermost dimension first, which may be
 // outside of the tensor. Elements outside are loaded as zeros, and not stored. The address in shared memory
 // is a multiple of 128.
-void tensor_load(void* to_shared, const CUtensorMap* map, const int* at, int rank, void* mbarrier,
-                 Place place = Place::current());
-void tensor_store(const CUtensorMap* map, const int* at, int rank, const void* from_shared,
-                  Place place = Place::current());
+void tma_load(void* to_shared, const CUtensorMap* map, const int* at, int rank, void* mbarrier,
+              Place place = Place::current());
+void tma_store(const CUtensorMap* map, const int* at, int rank, const void* from_shared,
+               Place place = Place::current());
 
 // Commits the calling thread's stores since the last commit as a group.
 void bulk_commit();

@@ -30,11 +30,11 @@ void* cluster_map(const void* shared, unsigned rank, Place place = Place::curren
 // mbarrier_arrive() (mbarrier.h) at the barrier of block `rank` that corresponds to `barrier`.
 void cluster_arrive_at(void* barrier, unsigned rank, Place place = Place::current());
 
-// bulk_load() and tensor_load() (bulk_copy.h) to each block whose rank is a bit of `ranks`: to the
+// bulk_load() and tma_load() (bulk_copy.h) to each block whose rank is a bit of `ranks`: to the
 // corresponding address of its shared memory, complete at its corresponding mbarrier.
 void bulk_load_multicast(void* to_shared, const void* from, unsigned bytes, void* mbarrier, uint16_t ranks,
                          Place place = Place::current());
-void tensor_load_multicast(void* to_shared, const CUtensorMap* map, const int* at, int rank, void* mbarrier,
-                           uint16_t ranks, Place place = Place::current());
+void tma_load_multicast(void* to_shared, const CUtensorMap* map, const int* at, int rank, void* mbarrier,
+                        uint16_t ranks, Place place = Place::current());
 
 }  // namespace simt

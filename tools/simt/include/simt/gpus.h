@@ -1,5 +1,6 @@
-// GpuFacts: what is published about each GPU that this project names. The one table of GPUs: SIMT_GPU, the
-// forecasts and the occupancy are computed from it. tools/simt/src/gpus.cpp names the source of each figure.
+// GpuProperties: what is published about each GPU that this project names. The one table of GPUs: SIMT_GPU,
+// the forecasts and the occupancy are computed from it. tools/simt/src/gpus.cpp names the source of each
+// figure.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +13,7 @@ namespace simt {
 
 // KB is 1024 bytes and MB 1024 KB; GB/s is 1e9 bytes per second. Figures of a multiprocessor are of one of
 // them.
-struct GpuFacts {
+struct GpuProperties {
   const char* name;   // "h100", as in SIMT_GPU
   const char* title;  // the vendor's spelling, with its article: "an H100"
   const char* part;   // the product whose figures these are: "H100 SXM5 80 GB"
@@ -47,8 +48,8 @@ struct GpuFacts {
 
 inline constexpr int kMostThreadsPerBlock = 1024;  // on every GPU
 
-std::span<const GpuFacts> gpus();
-const GpuFacts* gpu_named(std::string_view name);  // null for an unknown name
+std::span<const GpuProperties> gpus();
+const GpuProperties* gpu_named(std::string_view name);  // null for an unknown name
 std::string gpu_names();                           // "t4, a100, ..."
 
 // The blocks of a kernel that are resident on a multiprocessor, by the rules of NVIDIA's occupancy calculator
@@ -62,7 +63,7 @@ struct Occupancy {
 
 // threads_per_block is at least 1, and shared_bytes (static and dynamic) at least 0. Without
 // registers_per_thread, registers are no limit.
-Occupancy occupancy_of(const GpuFacts& gpu, int threads_per_block, int64_t shared_bytes,
+Occupancy occupancy_of(const GpuProperties& gpu, int threads_per_block, int64_t shared_bytes,
                        std::optional<int> registers_per_thread);
 
 }  // namespace simt

@@ -58,7 +58,7 @@ struct AccessCounts {
       0;             // atomics: lanes that wait for another lane of the request with the same address
   WarpAccess worst;  // the first request with the most sectors or wavefronts over the least
 
-  uint64_t bytes_asked() const { return lanes * static_cast<uint64_t>(bytes); }
+  uint64_t bytes_requested() const { return lanes * static_cast<uint64_t>(bytes); }
 };
 
 // All launches of one kernel with the same shape. With a limit on the blocks (ProfileOptions), the counts are

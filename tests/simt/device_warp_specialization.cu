@@ -1,4 +1,4 @@
-#include <rondo/kernels/core/ptx/warp_roles.cuh>
+#include <rondo/kernels/core/ptx/warp_specialization.cuh>
 
 #include "device_testing.h"
 
@@ -25,7 +25,8 @@ TEST(WarpRoles, AllLanesOfTheMaskMustTakePart) {
     __syncthreads();
   });
   EXPECT_EQ(fault.error, cudaErrorLaunchFailure);
-  EXPECT_NE(fault.message.find("device_warp_roles.cu:" + std::to_string(elect_line)), std::string::npos)
+  EXPECT_NE(fault.message.find("device_warp_specialization.cu:" + std::to_string(elect_line)),
+            std::string::npos)
       << fault.message;
 }
 

@@ -1,12 +1,12 @@
-// The two roles of the warps of gemm_tc_06_warp_roles and the rungs after it.
+// The two roles of the warps of gemm_tc_06_warp_specialized and the rungs after it.
 //
 // Between them is a ring of stages, with two mbarriers for each. `full` completes a phase when the bytes of a
 // k-tile have arrived; `empty` when every consumer warp is done with it.
 #pragma once
 
-#include <rondo/kernels/core/ptx/warp_roles.cuh>
-#include <rondo/kernels/gemm/gemm_pipelined.cuh>
 #include <rondo/kernels/gemm/gemm_plan.h>
+#include <rondo/kernels/core/ptx/warp_specialization.cuh>
+#include <rondo/kernels/gemm/gemm_pipelined.cuh>
 #include <rondo/kernels/gemm/staged_rows.cuh>
 #include <rondo/kernels/gemm/wgmma_tile.cuh>
 #include <rondo/kernels/reduce/column_moments.cuh>
@@ -16,7 +16,7 @@ namespace rondo {
 // A tile with a warpgroup of loading threads before the consumers. The registers of each thread: a
 // multiprocessor has 65536, and loading (and splitting, gemm_persistent_tf32x3.cu) needs few.
 template <class T, int M, int N, int Groups, int Stages>
-struct RolesTile : WgmmaTile<T, M, N, Groups, Stages> {
+struct WarpSpecializedTile : WgmmaTile<T, M, N, Groups, Stages> {
   static constexpr int kThreads = kWarpgroup * (1 + Groups);
   static constexpr int kProducerRegisters = Groups == 2 ? 40 : 32;
   static constexpr int kConsumerRegisters = Groups == 2 ? 232 : 160;
@@ -24,26 +24,26 @@ struct RolesTile : WgmmaTile<T, M, N, Groups, Stages> {
 };
 
 template <class Tile>
-struct RolesShared : WgmmaShared<Tile> {
+struct WarpSpecializedShared : WgmmaShared<Tile> {
   StagedRows staged[4 * Tile::kGroups];  // of each consumer warp
 };
 
 template <class T>
-struct RolesParameters {
+struct WarpSpecializedParameters {
   CUtensorMap a, b;
   PipelinedParameters<T> product;
 };
 
 // The parameters of a kernel with tiles of kM x kN, whose blocks load kLoadedN columns of B at a time.
 template <class Tile, int kLoadedN = Tile::kN, class T, class C>
-Status roles_parameters(RolesParameters<T>* p, const GemmArgumentsOf<T, C>& g, const GemmConfig& config,
-                        Workspace workspace) {
+Status warp_specialized_parameters(WarpSpecializedParameters<T>* p, const GemmArgumentsOf<T, C>& g,
+                                   const GemmConfig& config, Workspace workspace) {
   p->product = pipelined_parameters(g, config, workspace);
   p->product.tiles_n = ceil_div<int64_t>(g.n, Tile::kN);
   if (g.k == 0) return {};
-  const ProductFacts facts = facts_of(g);
-  RONDO_RETURN_IF_ERROR(make_operand_map<Tile>(&p->a, facts.a.order, g.a, g.m, g.k, g.a_stride, Tile::kM));
-  return make_operand_map<Tile>(&p->b, facts.b.order, g.b, g.n, g.k, g.b_stride, kLoadedN);
+  const GemmProblem problem = problem_of(g);
+  RONDO_RETURN_IF_ERROR(make_operand_map<Tile>(&p->a, problem.a.order, g.a, g.m, g.k, g.a_stride, Tile::kM));
+  return make_operand_map<Tile>(&p->b, problem.b.order, g.b, g.n, g.k, g.b_stride, kLoadedN);
 }
 
 // The results that a block computes: from row m and column n on, the sum over k from k_begin to k_end.
@@ -52,8 +52,8 @@ struct TileWork {
   int64_t part;  // of k
 };
 template <class Tile, class T>
-__device__ __forceinline__ TileWork tile_work(const RolesParameters<T>& p, int64_t tile_m, int64_t tile_n,
-                                              int64_t part) {
+__device__ __forceinline__ TileWork tile_work(const WarpSpecializedParameters<T>& p, int64_t tile_m,
+                                              int64_t tile_n, int64_t part) {
   const int64_t k_begin = part * p.product.k_per_split;
   return {tile_m * Tile::kM, tile_n * Tile::kN, k_begin,
           min(p.product.gemm.k, k_begin + p.product.k_per_split), part};
@@ -81,12 +81,12 @@ __device__ __forceinline__ void init_ring(WgmmaShared<Tile>& shared, int blocks 
 
 // The role of one thread: loads the k-tiles of a tile into the stages that the consumers have released.
 template <class Tile, Order OrderA, Order OrderB, class T>
-__device__ __forceinline__ void produce(const RolesParameters<T>& p, WgmmaShared<Tile>& shared,
-                                        RingPosition<Tile::kStages>& at, const TileWork& work) {
+__device__ __forceinline__ void produce(const WarpSpecializedParameters<T>& p, WgmmaShared<Tile>& shared,
+                                        PipelineState<Tile::kStages>& state, const TileWork& work) {
   for (int64_t k = work.k_begin; k < work.k_end; k += Tile::kK) {
-    ptx::mbarrier_wait(&shared.empty[at.stage], at.parity ^ 1);  // the first pass does not wait
-    load_stage<Tile, OrderA, OrderB>(shared, at.stage, p.a, p.b, work.m, work.n, k);
-    at.advance();
+    ptx::mbarrier_wait(&shared.empty[state.stage], state.parity ^ 1);  // the first pass does not wait
+    load_stage<Tile, OrderA, OrderB>(shared, state.stage, p.a, p.b, work.m, work.n, k);
+    state.advance();
   }
 }
 
@@ -100,41 +100,42 @@ __device__ __forceinline__ void release_stage(WgmmaShared<Tile>& shared, int sta
 // of a k-tile run while those of the next are issued, so a stage is released one k-tile later, by
 // release(stage).
 template <class Tile, Order OrderA, Order OrderB, class Release>
-__device__ __forceinline__ void consume(WgmmaSums<Tile>& sums, WgmmaShared<Tile>& shared,
-                                        RingPosition<Tile::kStages>& at, int64_t k_tiles, int group,
+__device__ __forceinline__ void consume(WgmmaAccumulators<Tile>& acc, WgmmaShared<Tile>& shared,
+                                        PipelineState<Tile::kStages>& state, int64_t k_tiles, int group,
                                         const Release& release) {
-  set_zero(sums);
+  set_zero(acc);
   int before = -1;
   for (; k_tiles > 0; --k_tiles) {
-    ptx::mbarrier_wait(&shared.full[at.stage], at.parity);
-    multiply_k_tile<Tile, OrderA, OrderB>(sums, shared.a[at.stage], shared.b[at.stage], group);
+    ptx::mbarrier_wait(&shared.full[state.stage], state.parity);
+    multiply_k_tile<Tile, OrderA, OrderB>(acc, shared.a[state.stage], shared.b[state.stage], group);
     ptx::wgmma_wait<1>();
     if (before >= 0) release(before);
-    before = at.stage;
-    at.advance();
+    before = state.stage;
+    state.advance();
   }
   ptx::wgmma_wait<0>();
-  pin(sums);
+  fence_accumulators(acc);
   if (before >= 0) release(before);
 }
 template <class Tile, Order OrderA, Order OrderB>
-__device__ __forceinline__ void consume(WgmmaSums<Tile>& sums, WgmmaShared<Tile>& shared,
-                                        RingPosition<Tile::kStages>& at, int64_t k_tiles, int group) {
-  consume<Tile, OrderA, OrderB>(sums, shared, at, k_tiles, group,
+__device__ __forceinline__ void consume(WgmmaAccumulators<Tile>& acc, WgmmaShared<Tile>& shared,
+                                        PipelineState<Tile::kStages>& state, int64_t k_tiles, int group) {
+  consume<Tile, OrderA, OrderB>(acc, shared, state, k_tiles, group,
                                 [&](int stage) { release_stage(shared, stage); });
 }
 
 // Calls store(row, column, Vec<4>) for the results of a consumer warpgroup.
 template <class Tile, class Store>
-__device__ __forceinline__ void store_tile(RolesShared<Tile>& shared, const WgmmaSums<Tile>& sums, int group,
+__device__ __forceinline__ void store_tile(WarpSpecializedShared<Tile>& shared,
+                                           const WgmmaAccumulators<Tile>& acc, int group,
                                            const Store& store) {
   const int warp = static_cast<int>(threadIdx.x) % kWarpgroup / 32;
   RONDO_UNROLL_ON_GPU
-  for (int i = 0; i < Tile::kBlocksM; ++i) RONDO_UNROLL_ON_GPU
+  for (int i = 0; i < Tile::kPanelsM; ++i) RONDO_UNROLL_ON_GPU
   for (int c = 0; c < Tile::kN; c += StagedRows::kColumns) {
-    const int first_row = (group * Tile::kBlocksM + i) * 64 + warp * 16;
+    const int first_row = (group * Tile::kPanelsM + i) * 64 + warp * 16;
     store_staged(
-        shared.staged[4 * group + warp], *reinterpret_cast<const float(*)[4][4]>(&sums.d[i][c / 2]),
+        shared.staged[4 * group + warp], *reinterpret_cast<const float(*)[4][4]>(&acc.d[i][c / 2]),
         [&](int row, int column, const Vec<4>& values) { store(first_row + row, c + column, values); });
   }
 }
@@ -143,17 +144,18 @@ __device__ __forceinline__ void store_tile(RolesShared<Tile>& shared, const Wgmm
 // moments of a column of the 16 rows from `row` on, of those for which included(row) is true; a lane for each
 // column.
 template <class Tile, class Store, class Included, class End>
-__device__ __forceinline__ void store_tile_and_moments(RolesShared<Tile>& shared, const WgmmaSums<Tile>& sums,
-                                                       int group, const Store& store,
-                                                       const Included& included, const End& end) {
+__device__ __forceinline__ void store_tile_and_moments(WarpSpecializedShared<Tile>& shared,
+                                                       const WgmmaAccumulators<Tile>& acc, int group,
+                                                       const Store& store, const Included& included,
+                                                       const End& end) {
   const int thread = static_cast<int>(threadIdx.x) % kWarpgroup, warp = thread / 32;
   RONDO_UNROLL_ON_GPU
-  for (int i = 0; i < Tile::kBlocksM; ++i) RONDO_UNROLL_ON_GPU
+  for (int i = 0; i < Tile::kPanelsM; ++i) RONDO_UNROLL_ON_GPU
   for (int c = 0; c < Tile::kN; c += StagedRows::kColumns) {
     ColumnMoments moments;
-    const int first_row = (group * Tile::kBlocksM + i) * 64 + warp * 16;
+    const int first_row = (group * Tile::kPanelsM + i) * 64 + warp * 16;
     store_staged(
-        shared.staged[4 * group + warp], *reinterpret_cast<const float(*)[4][4]>(&sums.d[i][c / 2]),
+        shared.staged[4 * group + warp], *reinterpret_cast<const float(*)[4][4]>(&acc.d[i][c / 2]),
         [&](int row, int column, const Vec<4>& values) { return store(first_row + row, c + column, values); },
         [&](int row, float value) {
           if (included(first_row + row)) moments.add(value);
@@ -163,10 +165,12 @@ __device__ __forceinline__ void store_tile_and_moments(RolesShared<Tile>& shared
 }
 
 template <class Tile, class T>
-__device__ __forceinline__ void store_results(const RolesParameters<T>& p, RolesShared<Tile>& shared,
-                                              const WgmmaSums<Tile>& sums, const TileWork& work, int group) {
+__device__ __forceinline__ void store_results(const WarpSpecializedParameters<T>& p,
+                                              WarpSpecializedShared<Tile>& shared,
+                                              const WgmmaAccumulators<Tile>& acc, const TileWork& work,
+                                              int group) {
   const auto& g = p.product.gemm;
-  store_tile(shared, sums, group, [&](int row_in_tile, int column, const Vec<4>& values) {
+  store_tile(shared, acc, group, [&](int row_in_tile, int column, const Vec<4>& values) {
     const int64_t row = work.m + row_in_tile;
     if (row >= g.m) return;
     if (p.product.partials.data)

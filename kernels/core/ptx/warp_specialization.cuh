@@ -1,10 +1,12 @@
 // For kernels whose warps have different roles. Source: PTX ISA, "elect.sync", "setmaxnreg".
 //
-//   elect_one(mask)         true in one of the lanes of `mask`, which all call it. Needs sm_90. Which lane is
-//                           not defined; the executor elects the lowest.
-//   release_registers<N>()  sets the registers of each thread of the warpgroup to at most N, a multiple of 8
-//   request_registers<N>()  from 24 to 256: fewer, or more than before. All warps of the warpgroup call it.
-//                           Needs sm_90a. The executor does nothing: it does not know registers.
+//   elect_one(mask)             true in one of the lanes of `mask`, which all call it. Needs sm_90. Which
+//                               lane is not defined; the executor elects the lowest.
+//   warpgroup_reg_dealloc<N>()  lowers, or
+//   warpgroup_reg_alloc<N>()    raises the registers of each thread of the warpgroup to N, a multiple of 8
+//                               from 24 to 256. All warps of the warpgroup call it. Needs sm_90a. The
+//                               executor does nothing: it does not model registers. The names are those of
+//                               CUTLASS.
 #pragma once
 
 #include <rondo/kernels/core/hopper.cuh>
@@ -32,7 +34,7 @@ __device__ __forceinline__ bool elect_one(unsigned mask = 0xFFFFFFFFu,
 }
 
 template <int Registers>
-__device__ __forceinline__ void release_registers() {
+__device__ __forceinline__ void warpgroup_reg_dealloc() {
   static_assert(Registers >= 24 && Registers <= 256 && Registers % 8 == 0);
 #ifndef __SIMT__
   RONDO_SM90A_ASM("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(Registers));
@@ -40,7 +42,7 @@ __device__ __forceinline__ void release_registers() {
 }
 
 template <int Registers>
-__device__ __forceinline__ void request_registers() {
+__device__ __forceinline__ void warpgroup_reg_alloc() {
   static_assert(Registers >= 24 && Registers <= 256 && Registers % 8 == 0);
 #ifndef __SIMT__
   RONDO_SM90A_ASM("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(Registers));
