@@ -1,6 +1,8 @@
 #include <rondo/collectives/across_hosts/exchange.h>
 #include <rondo/collectives/algorithms/partial_sums.h>
 
+#include <system_error>
+
 namespace rondo {
 
 namespace {
@@ -102,7 +104,13 @@ Exchange::Exchange(ProcessGroup& group, const Communicator& communicator)
   throw_if_error(from_cuda(cudaHostAlloc(reinterpret_cast<void**>(&pinned_), static_cast<size_t>(bytes),
                                          cudaHostAllocPortable | cudaHostAllocMapped),
                            concat("allocating ", bytes, " bytes of pinned host memory")));
-  thread_ = std::thread([this, device = communicator.device(0)] { deliver_until_ended(device); });
+  try {
+    thread_ = std::thread([this, device = communicator.device(0)] { deliver_until_ended(device); });
+  } catch (const std::system_error& error) {
+    static_cast<void>(cudaFreeHost(pinned_));
+    throw Error(
+        Status(StatusCode::out_of_resources, concat("starting the thread for messages: ", error.what())));
+  }
 }
 
 Exchange::~Exchange() {

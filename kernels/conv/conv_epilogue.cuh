@@ -11,7 +11,7 @@ template <int N, class T>
 Epilogue tile_epilogue(const ConvEpilogue<T>& conv, const T* y, int64_t columns) {
   Epilogue epilogue = {.bias = conv.bias, .relu = conv.relu};
   if (conv.residual) epilogue.add_residual(conv.residual, y);
-  epilogue.aligned = rows_are_aligned<N>(epilogue, y, columns);
+  epilogue.aligned = rows_are_aligned<N>(y, columns);
   return epilogue;
 }
 

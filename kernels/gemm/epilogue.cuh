@@ -16,7 +16,7 @@ struct Epilogue {
   const float* bias = nullptr;  // per column; null for none
   bool relu = false;
   bool aligned = false;  // rows_are_aligned() for the N values that store_row() stores
-  int64_t residual = 0;  // elements from a result to the value that beta multiplies; 0: the old value
+  int64_t residual = 0;  // elements from a result to the value that beta multiplies, of any alignment
 
   // Adds `values`, in the layout of the result `to`, instead of old values of the result.
   template <class C>
@@ -109,13 +109,6 @@ template <int N, class T>
 bool rows_are_aligned(const T* data, int64_t stride) {
   constexpr size_t kBytes = std::min<size_t>(N * sizeof(T), 16);
   return reinterpret_cast<uintptr_t>(data) % kBytes == 0 && stride * sizeof(T) % kBytes == 0;
-}
-
-// The same for the result of `epilogue` and its residual.
-template <int N, class T>
-bool rows_are_aligned(const Epilogue& epilogue, const T* data, int64_t stride) {
-  constexpr int64_t kElements = std::min<int64_t>(N, 16 / sizeof(T));
-  return rows_are_aligned<N>(data, stride) && epilogue.residual % kElements == 0;
 }
 
 // For a kernel that stores rows of 4 values.

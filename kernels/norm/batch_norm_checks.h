@@ -2,6 +2,7 @@
 #pragma once
 
 #include <rondo/kernels/core/check.h>
+#include <rondo/kernels/reduce/moments.h>
 
 namespace rondo::norm {
 
@@ -10,8 +11,8 @@ class BatchNormCheck : public ArgumentCheck {
  public:
   BatchNormCheck(const char* operation, int64_t rows, int64_t channels)
       : ArgumentCheck(operation), rows_(rows), channels_(channels) {
-    constexpr int64_t kMost = int64_t{1} << 20;  // limit of the grid: 65535 blocks of 32 channels in y
-    require(channels <= kMost, "there are ", channels, " channels, must be at most ", kMost);
+    require(channels <= kMostMomentColumns, "there are ", channels, " channels, must be at most ",
+            kMostMomentColumns);
   }
 
   template <class T>

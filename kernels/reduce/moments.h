@@ -20,7 +20,7 @@ namespace rondo {
 template <class T>
 Status add_moments(const char* name, double* sums, const T* x, int64_t rows, int64_t columns,
                    Workspace workspace, cudaStream_t stream);
-inline constexpr int64_t kMostMomentColumns = int64_t{1} << 20;  // 65535 blocks of 32 columns in y
+inline constexpr int64_t kMostMomentColumns = int64_t{1} << 20;  // the grid has at most 65535 blocks of 32
 int64_t moments_workspace_bytes(int64_t rows, int64_t columns);
 
 // The moments of the parts of a matrix, in device memory.

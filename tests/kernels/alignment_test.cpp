@@ -396,10 +396,15 @@ void add_tensor_products(std::vector<Operation>& all) {
 void add_convolutions(std::vector<Operation>& all, const std::string& name, const ConvCase& c) {
   all.push_back({"conv2d_forward_" + name, [=](Operands& o) {
                    float *y = o.out(c.y_size()), *x = o.in(c.x_size()), *filter = o.in(c.filter_size()),
-                         *bias = o.in(c.k);
+                         *bias = o.in(c.k), *residual = o.in(c.y_size());
+                   double* const sums = o.out<double>(2 * c.k);
                    return conv2d_forward(
                        y_view(c, y), x_view<const float>(c, x), filter_view<const float>(c, filter),
-                       c.options, {.bias = {bias, c.k}}, o.workspace(workspace_bytes(c).forward), o.stream());
+                       c.options,
+                       {.bias = {bias, c.k},
+                        .residual = y_view<const float>(c, residual),
+                        .sums = {sums, 2 * c.k}},
+                       o.workspace(workspace_bytes(c).forward_sums), o.stream());
                  }});
   all.push_back({"conv2d_data_gradient_" + name, [=](Operands& o) {
                    float *dx = o.out(c.x_size()), *dy = o.in(c.y_size()), *filter = o.in(c.filter_size());

@@ -53,7 +53,8 @@ std::vector<Kernel> kernels_for(Math math) {
   return kernels;
 }
 
-// Data of one convolution on the device. `offset`: of all tensors, from an aligned address, in elements.
+// Data of one convolution on the device. `offset`: of the tensors from an aligned address, in elements.
+// `residual_offset`: of the residual.
 template <class T>
 struct Operands {
   ConvCase c;
@@ -63,7 +64,7 @@ struct Operands {
   GuardedBuffer<double> sums;
   GuardedBuffer<float> scratch;
 
-  Operands(const ConvCase& conv, int64_t offset, float mean = 0)
+  Operands(const ConvCase& conv, int64_t offset, int64_t residual_offset, float mean = 0)
       : c(conv),
         given_x(exact_values(c.x_size(), 1)),
         given_filter(exact_values(c.filter_size(), 2)),
@@ -71,7 +72,7 @@ struct Operands {
         given_residual(exact_values(c.y_size(), 4)),
         x(rounded<T>(given_x), offset),
         filter(rounded<T>(given_filter), offset),
-        residual(rounded<T>(given_residual), offset),
+        residual(rounded<T>(given_residual), residual_offset),
         y(c.y_size(), offset),
         bias((add(given_bias, mean), given_bias)),
         sums(2 * c.k),
@@ -144,15 +145,15 @@ void expect_sums(const std::vector<double>& sums, const std::vector<T>& y, int64
 }
 
 template <class T>
-void check(const ConvCase& conv, int64_t offset, bool residual, bool relu, bool in_place,
-           const Kernel& kernel) {
+void check(const ConvCase& conv, int64_t offset, int64_t residual_offset, bool residual, bool relu,
+           bool in_place, const Kernel& kernel) {
   std::ostringstream name;
   PrintTo(conv, &name);
   SCOPED_TRACE(concat(name.str(), ", ", name_of(dtype_of<T>), " ", name_of(conv.options.math), ", ", kernel,
-                      ", offset ", offset, residual ? ", residual" : "", relu ? ", ReLU" : "",
+                      ", offsets ", offset, " and ", residual_offset, residual ? ", residual" : "", relu ? ", ReLU" : "",
                       in_place ? ", in place" : ""));
   const Stream stream;
-  Operands<T> operands(conv, offset);
+  Operands<T> operands(conv, offset, residual_offset);
   if (!operands.fits(kernel)) return;
   ASSERT_TRUE(ok(operands.run(kernel, operands.epilogue(residual, relu, false), stream)));
   const std::vector<T> without = operands.y.download();
@@ -205,13 +206,21 @@ TYPED_TEST(ConvEpilogueTest, ResidualAndSumsNarrow) {
                             {1, 1, 1, 8, 4, 1, 1},
                             {3, 20, 10, 5, 130, 2, 3, {.pad_w = 1}},
                             {0, 4, 4, 8, 8, 3, 3}};
-  int turn = 0;
+  // Over three cases each kernel has every residual with every offset.
+  struct Residual {
+    bool present, relu, in_place;
+  };
+  constexpr Residual kResiduals[] = {{true, false, true}, {true, true, false}, {false, true, false}};
+  int64_t number = 0;
   for (ConvCase c : cases) {
     c.options.math = TypeParam::kMath;
-    for (const Kernel& kernel : kernels_for<T>(TypeParam::kMath)) {
-      ++turn;
-      check<T>(c, kernel.wgmma ? 0 : turn % 3, turn % 4 != 0, turn % 2 == 0, turn % 3 == 0, kernel);
-    }
+    for (const Kernel& kernel : kernels_for<T>(TypeParam::kMath))
+      for (int64_t i = 0; i < 3; ++i) {
+        const int64_t offset = kernel.wgmma ? 0 : (number + i) % 3;
+        const auto& [present, relu, in_place] = kResiduals[i];
+        check<T>(c, offset, number % 2 == 0 ? offset : (number + i) % 2, present, relu, in_place, kernel);
+      }
+    ++number;
   }
 }
 
@@ -221,7 +230,7 @@ TYPED_TEST(ConvEpilogueTest, SumsOfManyPixelsNarrow) {
   for (const Kernel& kernel : kernels_for<T>(TypeParam::kMath)) {
     ConvCase c = {20, 33, 30, 8, 16, 1, 1};
     c.options.math = TypeParam::kMath;
-    check<T>(c, 0, false, true, false, kernel);
+    check<T>(c, 0, 0, false, true, false, kernel);
   }
 }
 
@@ -235,7 +244,7 @@ TYPED_TEST(ConvEpilogueTest, VarianceBesideALargeMeanNarrow) {
     const Stream stream;
     ConvCase c = {4, 16, 16, 8, 24, 1, 1};
     c.options.math = TypeParam::kMath;
-    Operands<T> operands(c, 0, 1000.0f);
+    Operands<T> operands(c, 0, 0, 1000.0f);
     if (!operands.fits(kernel)) continue;
     ASSERT_TRUE(ok(operands.run(kernel, operands.epilogue(false, false, true), stream)));
     const std::vector<T> y = operands.y.download();
@@ -264,7 +273,7 @@ TYPED_TEST(ConvEpilogueTest, InfinitiesReachTheirSumsNarrow) {
       const Stream stream;
       ConvCase c = {1, 9, 9, 8, 16, 1, 1};
       c.options.math = TypeParam::kMath;
-      Operands<T> operands(c, 0);
+      Operands<T> operands(c, 0, 0);
       if (!operands.fits(kernel)) continue;
       operands.given_residual[static_cast<size_t>(40 * c.k + 3)] = value;
       operands.residual.upload(rounded<T>(operands.given_residual));
@@ -283,7 +292,7 @@ TEST(ConvEpilogueLaunches, OfTensorCoresAndOthers) {
   if (const Status supported = check_factor_type("", dtype_of<T>); !supported.ok())
     GTEST_SKIP() << supported.message();
   const Stream stream;
-  Operands<T> by_tensor_cores({2, 8, 8, 16, 16, 3, 3}, 0), by_others({2, 8, 8, 1, 16, 3, 3}, 0);
+  Operands<T> by_tensor_cores({2, 8, 8, 16, 16, 3, 3}, 0, 0), by_others({2, 8, 8, 1, 16, 3, 3}, 0, 0);
   const auto reads_y = [&](Operands<T>& operands) {
     LaunchNames launches;
     EXPECT_TRUE(ok(operands.run({}, operands.epilogue(false, false, true), stream)));
@@ -295,7 +304,7 @@ TEST(ConvEpilogueLaunches, OfTensorCoresAndOthers) {
 
 TEST(ConvEpilogueErrors, NameTheirCause) {
   const Stream stream;
-  Operands<float> operands({2, 8, 8, 16, 16, 3, 3}, 0);
+  Operands<float> operands({2, 8, 8, 16, 16, 3, 3}, 0, 0);
   Conv2dEpilogue epilogue = operands.epilogue(true, false, true);
   --epilogue.sums.size;
   Status status = operands.run({}, epilogue, stream);
