@@ -1,5 +1,8 @@
 #include <rondo/tests/rondo/support/command_line.h>
 
+#include <regex>
+#include <set>
+
 namespace rondo::program {
 namespace {
 
@@ -195,6 +198,37 @@ TEST(Arguments, Scale) {
     EXPECT_EQ(missing(complaint([&] { parse(std::string("scale ") + bad); }),
                       {std::string(bad).substr(0, std::string(bad).find(' ')), "must be"}),
               "");
+}
+
+// The options in the help of `rondo train MODEL`.
+std::set<std::string> options_of(const std::string& model) {
+  const std::string help = parse("train " + model + " --help").text;
+  const std::regex option("\n +(?:-\\w, *)?(--[a-z-]+)");
+  std::set<std::string> names;
+  for (auto it = std::sregex_iterator(help.begin(), help.end(), option); it != std::sregex_iterator(); ++it)
+    names.insert((*it)[1]);
+  names.erase("--help");
+  return names;
+}
+
+// Every option works in every program, or is refused with a reason. The table in the documentation has it.
+TEST(Arguments, EveryOptionOfATrainingWorksOrIsRefusedWithTheReason) {
+  const std::string models[] = {"lenet", "resnet18", "mlp"};
+  std::set<std::string> all;
+  for (const std::string& model : models) all.merge(options_of(model));
+  EXPECT_GE(all.size(), 37u);
+  const std::string documented = test::read_text(SOURCE_DIR "/docs/training.md");
+  for (const std::string& option : all) {
+    EXPECT_NE(documented.find("`" + option + "`"), std::string::npos) << option;
+    for (const std::string& model : models) {
+      if (options_of(model).contains(option)) continue;
+      const std::string begin = option + " is not possible with " + model + ": ";
+      for (const char* value : {"", " 3", "=3"}) {
+        const std::string message = complaint([&] { parse("train " + model + " " + option + value); });
+        EXPECT_TRUE(message.starts_with(begin) && message.size() > begin.size() + 10) << message;
+      }
+    }
+  }
 }
 
 TEST(Arguments, HelpAndVersion) {

@@ -105,13 +105,21 @@ TEST_F(CommandTrain, TheLessonGivesTheNumbersOfTheTrainer) {
 
 TEST_F(CommandTrain, TheLessonRefusesUnsupportedOptions) {
   const std::string command = "train lenet --from-scratch --data " + data_.path().string() + " ";
+  std::set<std::string> tried = {"--devices", "--batch", "--lr",  "--seed", "--algorithm",   "--epochs",
+                                 "--limit",   "--data",  "--log", "--plot", "--from-scratch"};  // it has them
   for (const std::string option :
        {"--checkpoint-layers 2", "--device-count-invariant", "--group 1", "--micro-batches 2",
         "--momentum 0.5", "--optimizer adam", "--save file", "--schedule cosine", "--trace file", "--verify",
         "--warmup-steps 3", "--weight-decay 0.1", "--weights kaiming", "--nesterov", "--resume file",
-        "--no-sync-bn", "--reduce-dtype bf16"})
-    expect_refused(command + option,
-                   {option.substr(0, option.find(' ')) + " is not possible with --from-scratch"});
+        "--no-sync-bn", "--precision tf32", "--reduce-dtype bf16", "--timeout 5"}) {
+    const std::string name = option.substr(0, option.find(' '));
+    expect_refused(command + option, {name + " is not possible with --from-scratch"});
+    tried.insert(name);
+  }
+  const std::string help = run_line("train lenet --help").out;
+  const std::regex name("\n +(--[a-z-]+)");
+  for (auto it = std::sregex_iterator(help.begin(), help.end(), name); it != std::sregex_iterator(); ++it)
+    EXPECT_TRUE(tried.contains((*it)[1])) << (*it)[1];
   EXPECT_EQ(results_.files(), 0u);
 }
 
@@ -532,9 +540,29 @@ TEST_F(CommandTrain, MlpInAllModesHasTheSameLosses) {
     }
 }
 
+TEST_F(CommandTrain, TheMlpBeginsWithTheWeightsOfTheOption) {
+  const std::string command = "train mlp --layers 2 --width 8 --inputs 4 --batch 9 --steps 1 ";
+  const auto first_loss = [&](const std::string& options) {
+    const Outcome outcome = run_line(command + options + " --json " + (results_ / "m.json"));
+    EXPECT_EQ(outcome.code, 0) << outcome.text();
+    return nlohmann::json::parse(read_text(results_ / "m.json")).at("losses").at(0).get<double>();
+  };
+  std::set<double> losses;
+  for (const std::string name : {"default", "normal", "xavier", "kaiming"})
+    losses.insert(first_loss("--weights " + name));
+  EXPECT_EQ(losses.size(), 4u);
+  EXPECT_TRUE(losses.contains(first_loss("")));
+}
+
 TEST_F(CommandTrain, MlpRefuses) {
+  for (const std::string mode : {"single", "replicated"})
+    for (const std::string option : {"--algorithm ring", "--group 1", "--device-count-invariant"})
+      expect_refused("train mlp --mode " + mode + " " + option,
+                     {option.substr(0, option.find(' ')) + " is not possible with --mode " + mode});
   expect_refused("train mlp --mode alone", {"--mode is 'alone'", "single, sharded or replicated"});
   expect_refused("train mlp --mode single --devices 2", {"2 replicas", "must be 1 with --mode single"});
+  expect_refused("train mlp --weights zero", {"zero", "kaiming"});
+  expect_refused("train mlp --save file", {"--save is not possible with mlp: its data are random"});
   expect_refused("train mlp --width 0", {"--width is '0'"});
   expect_refused("train mlp --batch 4 --micro-batches 5", {"--micro-batches is 5", "at most 4"});
   expect_refused("train mlp --json " + (results_ / "absent/f"), {"--json", "absent"});
