@@ -153,6 +153,55 @@ TEST_F(CommandTrain, EveryTrainingCanBeDeviceCountInvariant) {
   }
 }
 
+// With tensor cores a run resumes bit for bit, and only with the same precision.
+TEST_F(CommandTrain, EveryPrecisionIsTrainedSavedAndResumed) {
+  const std::string lenet = "train lenet --batch 6 --devices " + devices(2) + " --data " +
+                            data_.path().string() + " --optimizer adam --lr 0.001 ",
+                    path = results_ / "part";
+  const auto save = [&](const std::string& options) {
+    const Outcome outcome = run_line(lenet + options + " --save " + path);
+    EXPECT_EQ(outcome.code, 0) << outcome.text();
+    return read_text(path);
+  };
+  const std::string names[] = {"fp32", "tf32", "tf32x3", "bf16"};
+  if (!check_math("tf32", Math::tf32).ok()) {
+    for (const std::string name : {"tf32", "tf32x3", "bf16"})
+      EXPECT_NE(run_line(lenet + "--precision " + name).code, 0);
+    return;
+  }
+  std::set<std::string> trained;
+  for (const std::string& name : names) {
+    const std::string option = "--precision " + name + " ", whole = save(option + "--epochs 2 --verify");
+    const std::string one_epoch = save(option + "--epochs 1");
+    for (const std::string& other : names) {
+      if (other == name) continue;
+      const Outcome refused = run_line(lenet + "--precision " + other + " --epochs 2 --resume " + path);
+      EXPECT_EQ(refused.code, 2);
+      EXPECT_EQ(refused.err, "rondo: " + path +
+                                 ": the options differ from those of its training: --precision is " + other +
+                                 ", must be " + name + "\n");
+    }
+    EXPECT_TRUE(read_text(path) == one_epoch);
+    EXPECT_TRUE(save(option + "--epochs 2 --resume " + path) == whole) << name;
+    std::string parameters;
+    for (const StoredTensor& tensor : read_safetensors(path).tensors)
+      parameters.append(reinterpret_cast<const char*>(tensor.bytes.data()), tensor.bytes.size());
+    EXPECT_TRUE(trained.insert(parameters).second) << name << " has the bits of another precision";
+  }
+}
+
+TEST_F(CommandTrain, ResNetTrainsWithTensorCores) {
+  if (!check_math("tf32", Math::tf32).ok()) GTEST_SKIP() << "the device has no such tensor cores";
+  for (const std::string name : {"tf32", "bf16"}) {
+    const Outcome outcome = run_line(resnet("--limit 4 --batch 2 --epochs 1 --verify --devices " +
+                                            devices(2) + " --precision " + name));
+    ASSERT_EQ(outcome.code, 0) << outcome.text();
+    EXPECT_EQ(missing(outcome.out, {", " + name + "\n", "all replicas bitwise equal after each of 2 steps"}),
+              "")
+        << outcome.out;
+  }
+}
+
 // Every training reduces gradients in bfloat16, and is resumed with them.
 TEST_F(CommandTrain, GradientsAreReducedInBfloat16) {
   const std::string lenet = "train lenet --batch 6 --data " + data_.path().string() + " ",
