@@ -220,17 +220,17 @@ TEST(Precision, TheFirstTensorThatIsNotFiniteIsNamedInBfloat16) {
 
 TEST(Precision, MathAndActivationsMustFit) {
   const auto refusal = [](Math math, DType activations) {
-    return test::complaint([&] { make_graph(network(), kInput, math, activations); });
+    return test::error_of([&] { make_graph(network(), kInput, math, activations); });
   };
   EXPECT_EQ(refusal(Math::tf32, DType::bfloat16),
             "graph: the math is tf32, must be fp32 with activations of bfloat16");
   EXPECT_EQ(refusal(Math::fp32, DType::float16),
             "graph: the activations are float16, must be float32 or bfloat16");
-  EXPECT_EQ(test::complaint([] {
+  EXPECT_EQ(test::error_of([] {
               make_graph(Sequential{Linear(3, {.math = Math::tf32})}, kInput, Math::fp32, DType::bfloat16);
             }),
             "Linear: the math is tf32, must be fp32 with activations of bfloat16");
-  EXPECT_EQ(test::complaint([] {
+  EXPECT_EQ(test::error_of([] {
               make_graph(Sequential{Conv2d(3, 3, {.math = Math::tf32})}, kInput, Math::fp32, DType::bfloat16);
             }),
             "Conv2d: the math is tf32, must be fp32 with activations of bfloat16");
