@@ -57,7 +57,7 @@ Status keep_input(OperationBuilder& builder, DataView output, ConstDataView inpu
 class SerializedCall {
  public:
   explicit SerializedCall(Communicator& communicator) : exchange_(communicator.exchange()) {
-    if (exchange_) turn_ = std::unique_lock(exchange_->group().turn());
+    if (exchange_) lock_ = std::unique_lock(exchange_->group().call_mutex());
   }
 
   // `checked`: the result of this process's own argument checks. `vectors`: those of its rank 0.
@@ -81,7 +81,7 @@ class SerializedCall {
 
  private:
   Exchange* exchange_;
-  std::unique_lock<std::mutex> turn_;
+  std::unique_lock<std::mutex> lock_;
 };
 
 // The inputs of an in-place call.
@@ -234,8 +234,8 @@ class CoalescedReduce {
 Status all_reduce(RankOutputs outputs, RankInputs inputs, const ReduceOptions& options,
                   Communicator& communicator, RankStreams streams) {
   constexpr const char* kName = "all_reduce";
-  SerializedCall turn(communicator);
-  RONDO_RETURN_IF_ERROR(turn.agree(kName,
+  SerializedCall call(communicator);
+  RONDO_RETURN_IF_ERROR(call.agree(kName,
                                    check_all_reduce(kName, outputs, inputs, options, communicator, streams),
                                    outputs.first(std::min<size_t>(outputs.size(), 1)), options.reduction));
   return enqueue(kName, communicator, streams, [&](OperationBuilder& builder) {
@@ -251,8 +251,8 @@ Status all_reduce(RankOutputs data, const ReduceOptions& options, Communicator& 
 Status all_reduce_coalesced(std::span<const std::vector<DataView>> data, const ReduceOptions& options,
                             Communicator& communicator, RankStreams streams) {
   constexpr const char* kName = "all_reduce_coalesced";
-  SerializedCall turn(communicator);
-  RONDO_RETURN_IF_ERROR(turn.agree(kName, check_coalesced(kName, data, options, communicator, streams),
+  SerializedCall call(communicator);
+  RONDO_RETURN_IF_ERROR(call.agree(kName, check_coalesced(kName, data, options, communicator, streams),
                                    data.empty() ? std::span<const DataView>() : data[0], options.reduction));
   if (data[0].empty()) return {};
   return enqueue(kName, communicator, streams,

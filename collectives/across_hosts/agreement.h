@@ -21,7 +21,7 @@ struct Call {
 
 // Blocks until all processes have called it. Returns ok if all make the same call. Otherwise returns
 // bad_argument in every process, which names a process that differs; a process whose own `checked` is an
-// error returns that. The caller holds group.turn().
+// error returns that. The caller holds group.call_mutex().
 Status agree(ProcessGroup& group, const char* operation, Call call, const Status& checked);
 
 // The options of a communicator that must be the same in all processes.

@@ -97,7 +97,7 @@ Exchange::Exchange(ProcessGroup& group, const Communicator& communicator)
       sent_(event_on(communicator.device(0))),
       sent_captured_(event_on(communicator.device(0))) {
   check(group, slot_bytes_);
-  const std::lock_guard turn(group.turn());
+  const std::lock_guard lock(group.call_mutex());
   throw_if_error(agree(group, Layout{ranks_, slot_bytes_, communicator.options().bucket_bytes}));
   number_ = group.next_tag();
   const int64_t bytes = pinned_bytes(group.size(), ranks_, slot_bytes_);

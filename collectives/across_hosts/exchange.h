@@ -50,7 +50,7 @@ class Exchange {
   ProcessGroup& group() { return group_; }
   int64_t communicator() const { return number_; }
 
-  // Sets the tag of all messages of the next operation. The caller holds the group's turn().
+  // Sets the tag of all messages of the next operation. The caller holds the group's call_mutex().
   void begin_operation() { tag_ = group_.next_tag(); }
 
   // Adds the partial sums of all processes and writes the finished sums to the outputs. segment_at(position,

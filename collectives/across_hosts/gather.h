@@ -9,7 +9,8 @@
 
 namespace rondo {
 
-// Gathers `bytes` bytes at `mine` from every process into `all`, in process order. The caller holds turn().
+// Gathers `bytes` bytes at `mine` from every process into `all`, in process order. The caller holds
+// call_mutex().
 //
 // Each process first sends one message of 128 bytes with the kind of the value, its size, and the value
 // itself if it is small. If kinds or sizes differ, all processes return bad_argument, which names one that

@@ -52,11 +52,12 @@ class ProcessGroup {
   [[noreturn]] virtual void abort(int exit_code) = 0;
 
   // Serialises sequences of several calls.
-  std::mutex& turn() { return turn_; }
-  // A counter. It is the same everywhere, since all processes make the same calls. The caller holds turn().
+  std::mutex& call_mutex() { return call_mutex_; }
+  // A counter. It is the same everywhere, since all processes make the same calls. The caller holds
+  // call_mutex().
   int next_tag() { return 1 + static_cast<int>(tags_++ % (kTags - 1)); }
 
-  // The end of the messages enqueued last, on any stream (exchange.cpp). The caller holds turn().
+  // The end of the messages enqueued last, on any stream (exchange.cpp). The caller holds call_mutex().
   struct LastMessages {
     std::shared_ptr<Event> event;    // null: no messages yet
     unsigned long long capture = 0;  // id of the capture in which it was recorded
@@ -64,7 +65,7 @@ class ProcessGroup {
   LastMessages& last_messages(bool captured) { return captured ? last_captured_ : last_; }
 
  private:
-  std::mutex turn_;
+  std::mutex call_mutex_;
   LastMessages last_, last_captured_;
   uint64_t tags_ = 0;
 };

@@ -61,7 +61,7 @@ class Groups {
       const ConstDataView region = {region_of(own, slot, group, slice.size), slice.size, partial.dtype};
       RONDO_RETURN_IF_ERROR(builder_.copy(
           own.rank, builder_.sums(own.rank), {const_cast<void*>(region.data), own.rank},
-          {partial.data, other.rank}, partial.bytes(), "fetch chunk ", own.chunk, " from rank ", other.rank));
+          {partial.data, other.rank}, partial.bytes(), "copy chunk ", own.chunk, " from rank ", other.rank));
       sums.read(region);
     }
     const DataView output = own.output.part(slice.begin, slice.size);

@@ -43,7 +43,7 @@ Status one_round(OperationBuilder& builder, int rank, DataView output, RankInput
     }
     void* region = regions.of(other, own);
     RONDO_RETURN_IF_ERROR(builder.copy(rank, builder.sums(rank), {region, rank}, {input.data, other},
-                                       input.bytes(), "fetch from rank ", other));
+                                       input.bytes(), "copy from rank ", other));
     sum.in[sum.inputs++] = region;
   }
   return builder.sum(rank, builder.sums(rank), output.dtype, options.reduction, options.order, sum, "sum");

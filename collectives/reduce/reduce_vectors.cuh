@@ -176,13 +176,13 @@ __global__ void __launch_bounds__(kReduceThreads, (least_blocks<T, R, Order>()))
 }
 
 template <class T>
-int64_t elements_past_boundary(const void* data) {
-  return static_cast<int64_t>(reinterpret_cast<uintptr_t>(data) % 16 / sizeof(T));
+int64_t lead_of(const void* data) {
+  return slots::lead_of(static_cast<const T*>(data));
 }
 
 // Whether packs of a partial result begin at a 16-byte boundary where packs of the data do.
-template <class T, class Accumulator>
-bool lies_alike(const void* partial, int64_t lead) {
+template <class Accumulator>
+bool has_same_boundaries(const void* partial, int64_t lead) {
   if (!partial) return true;
   return (reinterpret_cast<uintptr_t>(partial) - static_cast<uintptr_t>(lead) * sizeof(Accumulator)) % 16 ==
          0;
@@ -200,11 +200,11 @@ auto kernel_of(SumOrder order) {
 template <class T, Reduction R, class Vectors>
 Status launch_reduce(const char* operation, SumOrder order, const Vectors& c, cudaStream_t stream) {
   using Accumulator = typename Arithmetic<T, R>::Accumulator;
-  const int64_t lead = elements_past_boundary<T>(c.inputs > 0 ? c.in[0] : c.out[0]);
-  bool packed =
-      lies_alike<T, Accumulator>(c.partial_in, lead) && lies_alike<T, Accumulator>(c.partial_out, lead);
-  for (int i = 0; i < c.inputs; ++i) packed = packed && elements_past_boundary<T>(c.in[i]) == lead;
-  for (int i = 0; i < c.outputs; ++i) packed = packed && elements_past_boundary<T>(c.out[i]) == lead;
+  const int64_t lead = lead_of<T>(c.inputs > 0 ? c.in[0] : c.out[0]);
+  bool packed = has_same_boundaries<Accumulator>(c.partial_in, lead) &&
+                has_same_boundaries<Accumulator>(c.partial_out, lead);
+  for (int i = 0; i < c.inputs; ++i) packed = packed && lead_of<T>(c.in[i]) == lead;
+  for (int i = 0; i < c.outputs; ++i) packed = packed && lead_of<T>(c.out[i]) == lead;
   LaunchShape shape;
   shape.block_x = kReduceThreads;
   constexpr int64_t kElementsPerBlock = 16 / sizeof(T) * kReduceThreads * kPacksPerThread;

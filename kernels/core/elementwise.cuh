@@ -50,15 +50,7 @@ __global__ void __launch_bounds__(slots::kThreads)
 template <class Operation, class Output, class... Input>
 Status elementwise(const char* name, cudaStream_t stream, Operation operation, Output* out, int64_t size,
                    const Input*... in) {
-  constexpr size_t kNarrowest = std::min({sizeof(Output), sizeof(Input)...});
-  int lead = 0;
-  ((sizeof(Input) == kNarrowest ? static_cast<void>(lead = slots::lead_of(in)) : void()), ...);
-  if (sizeof(Output) == kNarrowest) lead = slots::lead_of(out);
-  // The lead of an array of wider elements repeats every 16 bytes of them.
-  const auto agrees = [&]<class T>(const T* data) {
-    return slots::lead_of(data) == lead % static_cast<int>(16 / sizeof(T));
-  };
-  const bool packed = agrees(out) && (agrees(in) && ...);
+  const auto [lead, packed] = slots::boundaries_of(in..., out);
   return launch(name, slots::shape_of<detail::kSlotElements<Output, Input...>>(size, lead), stream,
                 detail::elementwise_kernel<Operation, Output, Input...>, out, size, lead, packed, operation,
                 in...);

@@ -8,6 +8,7 @@
 #include <rondo/kernels/core/pack.cuh>
 #include <rondo/kernels/core/tile_threads.cuh>
 
+#include <algorithm>
 #include <cstdint>
 
 namespace rondo::slots {
@@ -21,6 +22,21 @@ inline constexpr int kPerThread = kVectorTiles ? 16 : 4;
 template <class T>
 int lead_of(const T* data) {
   return static_cast<int>(reinterpret_cast<uintptr_t>(data) % 16 / sizeof(T));
+}
+
+// Where flat arrays that one kernel reads and writes begin. lead: lead_of() the narrowest array. packed: all
+// arrays have their 16-byte boundaries at the same elements. The boundaries of wider elements repeat more
+// often.
+struct Boundaries {
+  int lead;
+  bool packed;
+};
+template <class... T>
+Boundaries boundaries_of(const T*... data) {
+  constexpr size_t kNarrowest = std::min({sizeof(T)...});
+  int lead = 0;
+  ((sizeof(T) == kNarrowest ? static_cast<void>(lead = lead_of(data)) : void()), ...);
+  return {lead, ((lead_of(data) == lead % static_cast<int>(16 / sizeof(T))) && ...)};
 }
 
 // The index of the first element of the calling thread's first slot. The thread's next slots follow at a

@@ -26,11 +26,11 @@ struct Shared {
 
 // Copies a k-tile of 64 rows. Adjacent threads read adjacent memory: along k, or along the rows.
 template <class T, class ElementAt>
-__device__ __forceinline__ void copy_k_tile(T* to, bool along_k, const ElementAt& element) {
+__device__ __forceinline__ void copy_k_tile(T* to, bool k_major, const ElementAt& element) {
   constexpr int kK = Shared<T>::kK;
   RONDO_UNROLL_BY(4)
   for (int i = threadIdx.x; i < 64 * kK; i += kThreads) {
-    const int row = along_k ? i / kK : i % 64, k = along_k ? i % kK : i / 64;
+    const int row = k_major ? i / kK : i % 64, k = k_major ? i % kK : i / 64;
     to[row * Shared<T>::kStride + k] = element(row, k);
   }
 }

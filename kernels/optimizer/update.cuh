@@ -68,15 +68,12 @@ Status update(const char* name, const Rule& rule, int64_t size, float* parameter
     if (!rounded)
       return update(name, rule, size, parameters, gradient, static_cast<NoCopy*>(nullptr), stream, states...);
   }
-  // That of the narrowest array. The lead of an array of wider elements repeats every 16 bytes of them.
-  int lead = slots::lead_of(parameters);
-  if constexpr (sizeof(Gradient) == 2) lead = slots::lead_of(gradient);
-  if constexpr (!std::is_same_v<Rounded, NoCopy>) lead = slots::lead_of(rounded);
-  const auto agrees = [&]<class T>(const T* data) {
-    if constexpr (std::is_same_v<T, NoCopy>) return true;
-    return slots::lead_of(data) == lead % static_cast<int>(16 / sizeof(T));
-  };
-  const bool packed = agrees(parameters) && agrees(gradient) && agrees(rounded) && (agrees(states) && ...);
+  const auto [lead, packed] = [&] {
+    if constexpr (std::is_same_v<Rounded, NoCopy>)
+      return slots::boundaries_of(states..., parameters, gradient);
+    else
+      return slots::boundaries_of(states..., parameters, gradient, rounded);
+  }();
   return launch(name, slots::shape_of<kSlotElements<Gradient, Rounded>>(size, lead), stream,
                 update_kernel<Rule, Gradient, Rounded, State...>, rule, size, lead, packed, parameters,
                 gradient, rounded, states...);

@@ -25,6 +25,7 @@ class PassRunner {
 
   void forward(const std::function<void(int)>& after_node) {
     for (Replica& replica : replicas_) {
+      if (pass_.rounded) break;
       const DeviceScope scope(replica.device_);
       replica.round_parameters();
     }

@@ -92,9 +92,8 @@ void Replica::initialise(uint64_t seed) {
 }
 
 void Replica::round_parameters() {
-  if (rounded_parameters_.size() > 0)
-    throw_if_error(
-        cast({rounded_parameters_.data(), rounded_parameters_.size()}, view(parameters_), stream_));
+  if (rounded_parameters_.size() > 0) throw_if_error(cast(rounded_parameters(), view(parameters_), stream_));
+  rounded_is_current_ = true;
 }
 
 const Step& Replica::step_of(ScheduleEntry::Kind kind, int node) const {

@@ -21,6 +21,8 @@ struct Pass {
   Communicator* sync_batch_norm = nullptr;
   ReduceOptions how = {.algorithm = Algorithm::direct};  // of the all-reduce of these sums
   int64_t whole_batch = 0;  // samples on all ranks of sync_batch_norm; 0: samples of `replicas`
+  // forward() uses Replica::rounded_parameters() as they are. False: it rounds the parameters first.
+  bool rounded = false;
 };
 
 // Device memory of a replica, in bytes.
@@ -52,12 +54,26 @@ class Replica {
   int64_t max_batch() const { return max_batch_; }
 
   // All parameters, gradients or states, in float32, as one flat vector, including the gaps between tensors,
-  // which stay 0.
-  VectorView<float> parameters() { return view(parameters_); }
+  // which stay 0. Call parameters() or parameter() again for every change of the values: after the call the
+  // copy in rounded_parameters() counts as old, and the next training step begins with round_parameters().
+  VectorView<float> parameters() {
+    rounded_is_current_ = false;
+    return view(parameters_);
+  }
   VectorView<float> gradients() { return view(gradients_); }
   VectorView<float> states() { return view(states_); }
-  float* parameter(const Parameter& p) { return parameters_.data() + p.offset; }
+  float* parameter(const Parameter& p) { return parameters().data + p.offset; }
   float* state(const Parameter& p) { return states_.data() + p.offset; }
+
+  // The copy of parameters() in the type of the activations, for the products; empty if that is float32.
+  VectorView<__nv_bfloat16> rounded_parameters() {
+    return {rounded_parameters_.data(), rounded_parameters_.size()};
+  }
+  // Writes the copy, on the replica's stream.
+  void round_parameters();
+  bool rounded_is_current() const { return rounded_is_current_; }
+  // True: an optimizer has written parameters() and rounded_parameters() together.
+  void set_rounded_is_current(bool current) { rounded_is_current_ = current; }
 
   // Sets the replica's samples of the next pass: their number, and the number of samples of the whole batch
   // on lower ranks.
@@ -101,8 +117,6 @@ class Replica {
   }
   Tensor tensor(int64_t place, int value) { return tensor(place, graph_.value(value)); }
   const Step& step_of(ScheduleEntry::Kind kind, int node) const;
-  // Writes the copy of the parameters in the type of the activations.
-  void round_parameters();
   void fill(float* data, const Parameter& parameter, uint64_t seed, uint64_t sequence);
 
   const Graph& graph_;
@@ -114,6 +128,7 @@ class Replica {
   int64_t batch_ = 0, first_ = 0;
   Buffer<float> parameters_, gradients_, states_, arena_;
   Buffer<__nv_bfloat16> rounded_parameters_;  // empty if activations are float32
+  bool rounded_is_current_ = false;
   Buffer<double> sums_;
   Buffer<int64_t> step_;
   Buffer<std::byte> workspace_;

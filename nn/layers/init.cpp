@@ -10,11 +10,11 @@ float root_of(double quotient) { return static_cast<float>(std::sqrt(quotient));
 
 }  // namespace
 
-WeightInit WeightInit::normal(float deviation) {
-  if (!(deviation >= 0) || !std::isfinite(deviation))
-    throw Error(bad_argument("initial weights: the standard deviation is ", deviation,
+WeightInit WeightInit::normal(float stddev) {
+  if (!(stddev >= 0) || !std::isfinite(stddev))
+    throw Error(bad_argument("initial weights: the standard deviation is ", stddev,
                              ", must be finite and at least 0"));
-  return {Kind::normal, deviation};
+  return {Kind::normal, stddev};
 }
 
 Init WeightInit::weights(Fans fans) const {
@@ -23,7 +23,7 @@ Init WeightInit::weights(Fans fans) const {
     case Kind::layer_default:
       break;
     case Kind::normal:
-      return Init::normal(deviation_);
+      return Init::normal(stddev_);
     case Kind::xavier_uniform:
       return Init::uniform(root_of(6 / (in + out)));
     case Kind::xavier_normal:

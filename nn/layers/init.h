@@ -24,8 +24,8 @@ class WeightInit {
   // PyTorch's default for both layers: weights and biases uniform in +-1 / sqrt(in). Other kinds set biases
   // to 0.
   static WeightInit layer_default() { return {}; }
-  // Standard deviation `deviation` for every layer. Throws a bad_argument Error unless finite and >= 0.
-  static WeightInit normal(float deviation);
+  // Standard deviation `stddev` for every layer. Throws a bad_argument Error unless finite and >= 0.
+  static WeightInit normal(float stddev);
   // Glorot and Bengio, "Understanding the difficulty of training deep feedforward neural networks", 2010:
   // keeps the variance of activations and gradients in nearly linear networks. Uniform in +-sqrt(6 / s) or
   // normal with standard deviation sqrt(2 / s), where s = in + out.
@@ -42,10 +42,10 @@ class WeightInit {
 
  private:
   enum class Kind { layer_default, normal, xavier_uniform, xavier_normal, kaiming_uniform, kaiming_normal };
-  WeightInit(Kind kind, float deviation) : kind_(kind), deviation_(deviation) {}
+  WeightInit(Kind kind, float stddev) : kind_(kind), stddev_(stddev) {}
 
   Kind kind_ = Kind::layer_default;
-  float deviation_ = 0;
+  float stddev_ = 0;
 };
 
 // From a name: "default", "normal" (standard deviation 0.01), "xavier" (uniform), "kaiming" (normal). Throws

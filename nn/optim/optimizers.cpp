@@ -62,7 +62,8 @@ void Sgd::step(Replica& replica, size_t rank, float scale) {
                                      replica.found_inf()};
   VectorView<float> velocity;
   if (!s.arenas.empty()) velocity = {s.arenas[0].data(), s.arenas[0].size()};
-  throw_if_error(sgd_update(replica.parameters(), velocity, replica.gradients(), s.rate.data(), options,
+  throw_if_error(sgd_update(replica.parameters(), replica.rounded_parameters(), velocity,
+                            VectorView<const float>(replica.gradients()), s.rate.data(), options,
                             replica.stream()));
 }
 
@@ -94,8 +95,9 @@ void Adam::step(Replica& replica, size_t rank, float scale) {
                                replica.found_inf()};
   const auto arena = [&](size_t i) { return VectorView<float>{s.arenas[i].data(), s.arenas[i].size()}; };
   throw_if_error(adam_begin_step(adam_state(rank), s.rate.data(), options, replica.stream()));
-  throw_if_error(adam_update(replica.parameters(), arena(0), arena(1), replica.gradients(), adam_state(rank),
-                             options, replica.stream()));
+  throw_if_error(adam_update(replica.parameters(), replica.rounded_parameters(), arena(0), arena(1),
+                             VectorView<const float>(replica.gradients()), adam_state(rank), options,
+                             replica.stream()));
 }
 
 }  // namespace rondo::nn

@@ -47,6 +47,9 @@ class Optimizer : public Unique {
   // Enqueues the step of replica `rank`, whose device is current. `scale` is 1 / (size of the whole batch).
   // The work may be recorded and replayed, so values that change between steps must be in device memory.
   virtual void step(Replica& replica, size_t rank, float scale) = 0;
+  // True if step() also writes Replica::rounded_parameters(). If false, the next step begins with a pass over
+  // the parameters that rounds them.
+  virtual bool rounds_parameters() const { return false; }
 
   // True if the optimizer was made for this replica at this rank.
   bool serves(const Replica& replica, size_t rank) const {
@@ -96,6 +99,7 @@ class Sgd : public Optimizer {
   static constexpr OptimizerSize size(float momentum) { return {momentum != 0 ? 1 : 0, sizeof(float)}; }
   explicit Sgd(DataParallel& model, SgdOptions options = {});
   void step(Replica& replica, size_t rank, float scale) override;
+  bool rounds_parameters() const override { return true; }
   std::string kind() const override { return "sgd"; }
   std::vector<OptimizerSetting> settings() const override;
 
@@ -118,6 +122,7 @@ class Adam : public Optimizer {
   static constexpr OptimizerSize kSize = {2, sizeof(float) + sizeof(AdamState)};
   explicit Adam(DataParallel& model, AdamSettings settings = {});
   void step(Replica& replica, size_t rank, float scale) override;
+  bool rounds_parameters() const override { return true; }
   std::string kind() const override { return "adam"; }
   std::vector<OptimizerSetting> settings() const override;
   OptimizerMemory memory(size_t rank) override;

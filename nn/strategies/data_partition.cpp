@@ -64,14 +64,4 @@ void DataPartition::train_step(const Batch& batch) {
                  static_cast<int64_t>(sizeof(float));
 }
 
-std::vector<float> DataPartition::parameters() {
-  Replica& replica = model_.replicas()[0];
-  RONDO_CUDA_THROW(cudaStreamSynchronize(replica.stream()));
-  std::vector<float> values(static_cast<size_t>(replica.parameters().size));
-  if (!values.empty())
-    RONDO_CUDA_THROW(cudaMemcpy(values.data(), replica.parameters().data, values.size() * sizeof(float),
-                                cudaMemcpyDeviceToHost));
-  return values;
-}
-
 }  // namespace rondo::nn

@@ -15,7 +15,7 @@ class DataPartition : public Strategy {
 
   void train_step(const Batch& batch) override;
   LossStats take_loss_stats() override { return model_.take_loss_stats(); }
-  std::vector<float> parameters() override;
+  std::vector<float> parameters() override { return parameters_of(model_.replicas()[0]); }
   // DataParallel does not expose its buffers. Their size is measured with cudaMemGetInfo(), minus the
   // replicas' memory. The first step allocates some of them. A GPU allocates in large units, so the figure is
   // rounded up there.

@@ -45,16 +45,6 @@ void OneDevice::train_step(const Batch& batch) {
   throw_if_error(advance(replica_.step(), 1, stream_));
 }
 
-std::vector<float> OneDevice::parameters() {
-  const DeviceScope scope(replica_.device());
-  stream_.synchronize();
-  std::vector<float> values(static_cast<size_t>(replica_.parameters().size));
-  if (!values.empty())
-    RONDO_CUDA_THROW(cudaMemcpy(values.data(), replica_.parameters().data, values.size() * sizeof(float),
-                                cudaMemcpyDeviceToHost));
-  return values;
-}
-
 std::vector<RankMemory> OneDevice::memory() const {
   constexpr int64_t kFloat = sizeof(float);
   RankMemory memory{.device = replica_.device(),

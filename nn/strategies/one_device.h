@@ -13,7 +13,7 @@ class OneDevice : public Strategy {
 
   void train_step(const Batch& batch) override;
   LossStats take_loss_stats() override { return head_.take_loss_stats(); }
-  std::vector<float> parameters() override;
+  std::vector<float> parameters() override { return parameters_of(replica_); }
   std::vector<RankMemory> memory() const override;
   int64_t sent_bytes() const override { return 0; }
 

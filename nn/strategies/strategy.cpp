@@ -68,18 +68,24 @@ Batch part_of(const Batch& batch, int64_t whole, int64_t first, int64_t size) {
   return {part(batch.x), part(batch.labels), part(batch.targets)};
 }
 
+std::vector<float> parameters_of(Replica& replica) {
+  const DeviceScope scope(replica.device());
+  RONDO_CUDA_THROW(cudaStreamSynchronize(replica.stream()));
+  const VectorView<float> parameters = replica.parameters();
+  std::vector<float> values(static_cast<size_t>(parameters.size));
+  if (!values.empty())
+    RONDO_CUDA_THROW(cudaMemcpy(values.data(), parameters.data, values.size() * sizeof(float),
+                                cudaMemcpyDeviceToHost));
+  return values;
+}
+
 std::vector<float> initial_parameters(const Graph& graph, int device, uint64_t seed) {
   const DeviceScope scope(device);
   const Stream stream;
   MemoryPlan nothing;  // this replica only holds parameters
   Replica replica(graph, device, stream, std::move(nothing), 0);
   replica.initialise(seed);
-  stream.synchronize();
-  std::vector<float> values(static_cast<size_t>(replica.parameters().size));
-  if (!values.empty())
-    RONDO_CUDA_THROW(cudaMemcpy(values.data(), replica.parameters().data, values.size() * sizeof(float),
-                                cudaMemcpyDeviceToHost));
-  return values;
+  return parameters_of(replica);
 }
 
 namespace {

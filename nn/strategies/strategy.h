@@ -20,6 +20,8 @@
 
 namespace rondo::nn {
 
+class Replica;
+
 struct StrategyOptions {
   std::vector<int> devices = {0};  // one rank per entry; the same device may appear several times
   int64_t batch = 256;             // maximum number of samples in a step
@@ -85,6 +87,8 @@ int64_t checked_size(const char* name, const Batch& batch, const Graph& graph, i
 // Samples [first, first + size) of a batch of `whole` samples.
 Batch part_of(const Batch& batch, int64_t whole, int64_t first, int64_t size);
 
+// The replica's parameters in host memory. Waits for its stream.
+std::vector<float> parameters_of(Replica& replica);
 // All initial parameters for this seed, in the order of the graph's arena, computed on `device`. Waits.
 std::vector<float> initial_parameters(const Graph& graph, int device, uint64_t seed);
 

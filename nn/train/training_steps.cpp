@@ -58,6 +58,11 @@ void TrainingSteps::take(BatchIterator& batches, Optimizer& optimizer) {
   if (batch < 1 || batch > options_.batch)
     throw Error(
         bad_argument("DataParallel: the batch has ", batch, " samples, must have 1 to ", options_.batch));
+  // The optimizer's steps write the rounded parameters. Others who change the parameters (initial values, a
+  // checkpoint, the caller) do not.
+  group_.on_each([](Replica& replica, size_t) {
+    if (!replica.rounded_is_current()) replica.round_parameters();
+  });
   const auto work = [this, &batches, batch, &optimizer] { enqueue(batches, batch, optimizer); };
   try {
     if (trace_) {
@@ -69,6 +74,9 @@ void TrainingSteps::take(BatchIterator& batches, Optimizer& optimizer) {
       recorded_.run({batch, batches.id(), optimizer.id(), static_cast<int>(batches.loss())}, group_.streams(),
                     work);
     }
+    group_.on_each([&](Replica& replica, size_t) {
+      replica.set_rounded_is_current(optimizer.rounds_parameters());
+    });
     batches.step_taken();
   } catch (const Error& error) {
     failure_ = Status(error.status().code(), concat("DataParallel: a step failed: ", error.what()));
@@ -87,7 +95,8 @@ void TrainingSteps::enqueue(BatchIterator& batches, int64_t batch, Optimizer& op
   };
   for (int64_t index = 0; index < options_.micro_batches; ++index) {
     const bool last = index + 1 == options_.micro_batches;
-    const Pass training = group_.training_pass(batch, index);
+    Pass training = group_.training_pass(batch, index);
+    training.rounded = true;
     timer(batch).begin();
     group_.load(batches, batch, index);
     if (last) group_.on_each([&](Replica& replica, size_t rank) { batches.advance(replica, rank); });

@@ -53,7 +53,7 @@ int64_t World::sum(int64_t own, const std::string& what) const {
 void World::copy_from_first(std::span<std::byte> bytes, const std::string& what) const {
   if (!processes_) return;
   constexpr size_t kMostBytes = size_t{1} << 30;  // MPI counts are int
-  const std::lock_guard turn(processes_->turn());
+  const std::lock_guard lock(processes_->call_mutex());
   for (; !bytes.empty(); bytes = bytes.subspan(std::min(bytes.size(), kMostBytes))) {
     const auto size = static_cast<int64_t>(std::min(bytes.size(), kMostBytes));
     std::vector<ProcessGroup::Message> sends, receives;

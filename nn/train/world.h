@@ -31,7 +31,7 @@ class World {
   template <class T>
   std::vector<T> gather(const T& own, const std::string& what) const {
     if (!processes_) return {own};
-    const std::lock_guard turn(processes_->turn());
+    const std::lock_guard lock(processes_->call_mutex());
     std::vector<T> all;
     throw_if_error(rondo::gather(*processes_, own, all, concat(what_, ": ", what)));
     return all;

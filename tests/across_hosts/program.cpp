@@ -164,7 +164,7 @@ struct Program {
       if (status.message().find(what) == std::string::npos)
         throw std::runtime_error(concat("'", what, "' is not in '", status.message(), "'"));
     };
-    const std::lock_guard turn(processes->turn());
+    const std::lock_guard lock(processes->call_mutex());
     std::vector<int> numbers;
     std::vector<std::array<int, 300>> lists;
     std::array<int, 300> list{};

@@ -1,9 +1,12 @@
 #include <rondo/tests/rondo/support/command_line.h>
 
+#include <regex>
+#include <set>
+
 namespace rondo::program {
 namespace {
 
-using test::complaint;
+using test::error_of;
 using test::missing;
 
 NetworkArguments train(const std::string& options) {
@@ -65,11 +68,11 @@ TEST(Arguments, Devices) {
   for (const char* bad : {"",   "0",    "-1", "65",   "two",  "1.5",  "99999999999", "0x2",  " 2",  ",",
                           "3,", "0,1,", ",0", "0,,1", "0,-1", "0,64", "0,a",         "0, 1", "0;1", "nan"}) {
     EXPECT_EQ(
-        missing(complaint([&] { parse_devices(bad); }), {"--devices", concat("'", bad, "'"), "must be"}), "");
+        missing(error_of([&] { parse_devices(bad); }), {"--devices", concat("'", bad, "'"), "must be"}), "");
   }
   std::string many = "0";
   for (int i = 0; i < 64; ++i) many += ",0";
-  EXPECT_EQ(missing(complaint([&] { parse_devices(many); }), {"at most 64", "has 65"}), "");
+  EXPECT_EQ(missing(error_of([&] { parse_devices(many); }), {"at most 64", "has 65"}), "");
 }
 
 TEST(Arguments, WholeNumbers) {
@@ -133,14 +136,14 @@ TEST(Arguments, EmptyEntriesOfLists) {
     const size_t comma = good.find(',');
     for (const std::string& bad : {good + ",", "," + good, good.substr(0, comma + 1), good.substr(comma),
                                    good.substr(0, comma) + "," + good.substr(comma), std::string(",")})
-      EXPECT_NE(complaint([&] { parse(option + " " + bad); }), "") << option << " " << bad;
+      EXPECT_NE(error_of([&] { parse(option + " " + bad); }), "") << option << " " << bad;
   }
 }
 
 TEST(Arguments, EmptyValues) {
   for (const char* option : {"--data", "--log", "--plot", "--trace"}) {
     const char* words[] = {"rondo", "train", "lenet", option, ""};
-    EXPECT_EQ(missing(complaint([&] { parse_command_line(5, words); }), {option, "empty", "must be a path"}),
+    EXPECT_EQ(missing(error_of([&] { parse_command_line(5, words); }), {option, "empty", "must be a path"}),
               "");
   }
 }
@@ -151,10 +154,10 @@ TEST(Arguments, UnknownOptionsAndMissingValues) {
   expect_training_refused("--batch", {"--batch"});
   expect_training_refused("--batch 1 --batch 2", {"--batch"});
   expect_training_refused("--verify=7", {"verify", "--help"});
-  EXPECT_EQ(missing(complaint([] { parse("train resnet"); }), {"'resnet'", "lenet"}), "");
-  EXPECT_EQ(missing(complaint([] { parse("train"); }), {"model", "lenet"}), "");
-  EXPECT_EQ(missing(complaint([] { parse("dance"); }), {"dance"}), "");
-  EXPECT_EQ(missing(complaint([] { parse("devices --devices 0"); }), {"'0'", "1 to 64"}), "");
+  EXPECT_EQ(missing(error_of([] { parse("train resnet"); }), {"'resnet'", "lenet"}), "");
+  EXPECT_EQ(missing(error_of([] { parse("train"); }), {"model", "lenet"}), "");
+  EXPECT_EQ(missing(error_of([] { parse("dance"); }), {"dance"}), "");
+  EXPECT_EQ(missing(error_of([] { parse("devices --devices 0"); }), {"'0'", "1 to 64"}), "");
 }
 
 TEST(Arguments, Schedule) {
@@ -165,12 +168,12 @@ TEST(Arguments, Schedule) {
   EXPECT_EQ(line.schedule.svg, "s.svg");
   EXPECT_EQ(parse("schedule --ranks 1").schedule.bytes, 16 << 20);
   for (const std::string bad : {"0", "65", "-1", "four", ""})
-    EXPECT_EQ(missing(complaint([&] { parse("schedule --ranks=" + bad); }), {"--ranks"}), "") << bad;
-  EXPECT_EQ(missing(complaint([] { parse("schedule --ranks 65"); }), {"'65'", "from 1 to 64"}), "");
-  EXPECT_EQ(missing(complaint([] { parse("schedule"); }), {"--ranks", "rondo schedule --ranks 4"}), "");
-  EXPECT_EQ(missing(complaint([] { parse("schedule --ranks 4 --bytes much"); }), {"--bytes", "'much'"}), "");
+    EXPECT_EQ(missing(error_of([&] { parse("schedule --ranks=" + bad); }), {"--ranks"}), "") << bad;
+  EXPECT_EQ(missing(error_of([] { parse("schedule --ranks 65"); }), {"'65'", "from 1 to 64"}), "");
+  EXPECT_EQ(missing(error_of([] { parse("schedule"); }), {"--ranks", "rondo schedule --ranks 4"}), "");
+  EXPECT_EQ(missing(error_of([] { parse("schedule --ranks 4 --bytes much"); }), {"--bytes", "'much'"}), "");
   EXPECT_EQ(
-      missing(complaint([] { parse("schedule --ranks 4 --bogus"); }), {"--bogus", "rondo schedule --help"}),
+      missing(error_of([] { parse("schedule --ranks 4 --bogus"); }), {"--bogus", "rondo schedule --help"}),
       "");
 }
 
@@ -192,9 +195,40 @@ TEST(Arguments, Scale) {
   EXPECT_EQ(parse("scale").scale.devices, 8192);
   for (const char* bad : {"--devices 1", "--devices 1048577", "--gpus-per-node 0", "--adapters-per-node x",
                           "--bytes 0", "--links nvlink", "--alpha 1", "--bandwidth 0,1"})
-    EXPECT_EQ(missing(complaint([&] { parse(std::string("scale ") + bad); }),
+    EXPECT_EQ(missing(error_of([&] { parse(std::string("scale ") + bad); }),
                       {std::string(bad).substr(0, std::string(bad).find(' ')), "must be"}),
               "");
+}
+
+// The options in the help of `rondo train MODEL`.
+std::set<std::string> options_of(const std::string& model) {
+  const std::string help = parse("train " + model + " --help").text;
+  const std::regex option("\n +(?:-\\w, *)?(--[a-z-]+)");
+  std::set<std::string> names;
+  for (auto it = std::sregex_iterator(help.begin(), help.end(), option); it != std::sregex_iterator(); ++it)
+    names.insert((*it)[1]);
+  names.erase("--help");
+  return names;
+}
+
+// Every option works in every program, or is refused with a reason. The table in the documentation has it.
+TEST(Arguments, EveryOptionOfATrainingWorksOrIsRefusedWithTheReason) {
+  const std::string models[] = {"lenet", "resnet18", "mlp"};
+  std::set<std::string> all;
+  for (const std::string& model : models) all.merge(options_of(model));
+  EXPECT_GE(all.size(), 37u);
+  const std::string documented = test::read_text(SOURCE_DIR "/docs/training.md");
+  for (const std::string& option : all) {
+    EXPECT_NE(documented.find("`" + option + "`"), std::string::npos) << option;
+    for (const std::string& model : models) {
+      if (options_of(model).contains(option)) continue;
+      const std::string begin = option + " is not possible with " + model + ": ";
+      for (const char* value : {"", " 3", "=3"}) {
+        const std::string message = error_of([&] { parse("train " + model + " " + option + value); });
+        EXPECT_TRUE(message.starts_with(begin) && message.size() > begin.size() + 10) << message;
+      }
+    }
+  }
 }
 
 TEST(Arguments, HelpAndVersion) {

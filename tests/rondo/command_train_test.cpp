@@ -105,13 +105,21 @@ TEST_F(CommandTrain, TheLessonGivesTheNumbersOfTheTrainer) {
 
 TEST_F(CommandTrain, TheLessonRefusesUnsupportedOptions) {
   const std::string command = "train lenet --from-scratch --data " + data_.path().string() + " ";
+  std::set<std::string> tried = {"--devices", "--batch", "--lr",  "--seed", "--algorithm",   "--epochs",
+                                 "--limit",   "--data",  "--log", "--plot", "--from-scratch"};  // it has them
   for (const std::string option :
        {"--checkpoint-layers 2", "--device-count-invariant", "--group 1", "--micro-batches 2",
         "--momentum 0.5", "--optimizer adam", "--save file", "--schedule cosine", "--trace file", "--verify",
         "--warmup-steps 3", "--weight-decay 0.1", "--weights kaiming", "--nesterov", "--resume file",
-        "--no-sync-bn", "--reduce-dtype bf16"})
-    expect_refused(command + option,
-                   {option.substr(0, option.find(' ')) + " is not possible with --from-scratch"});
+        "--no-sync-bn", "--precision tf32", "--reduce-dtype bf16", "--timeout 5"}) {
+    const std::string name = option.substr(0, option.find(' '));
+    expect_refused(command + option, {name + " is not possible with --from-scratch"});
+    tried.insert(name);
+  }
+  const std::string help = run_line("train lenet --help").out;
+  const std::regex name("\n +(--[a-z-]+)");
+  for (auto it = std::sregex_iterator(help.begin(), help.end(), name); it != std::sregex_iterator(); ++it)
+    EXPECT_TRUE(tried.contains((*it)[1])) << (*it)[1];
   EXPECT_EQ(results_.files(), 0u);
 }
 
@@ -142,6 +150,55 @@ TEST_F(CommandTrain, EveryTrainingCanBeDeviceCountInvariant) {
                                                            : nlohmann::json::parse(text).at("losses").dump());
     }
     EXPECT_EQ(seen.size(), 1u) << command;
+  }
+}
+
+// With tensor cores a run resumes bit for bit, and only with the same precision.
+TEST_F(CommandTrain, EveryPrecisionIsTrainedSavedAndResumed) {
+  const std::string lenet = "train lenet --batch 6 --devices " + devices(2) + " --data " +
+                            data_.path().string() + " --optimizer adam --lr 0.001 ",
+                    path = results_ / "part";
+  const auto save = [&](const std::string& options) {
+    const Outcome outcome = run_line(lenet + options + " --save " + path);
+    EXPECT_EQ(outcome.code, 0) << outcome.text();
+    return read_text(path);
+  };
+  const std::string names[] = {"fp32", "tf32", "tf32x3", "bf16"};
+  if (!check_math("tf32", Math::tf32).ok()) {
+    for (const std::string name : {"tf32", "tf32x3", "bf16"})
+      EXPECT_NE(run_line(lenet + "--precision " + name).code, 0);
+    return;
+  }
+  std::set<std::string> trained;
+  for (const std::string& name : names) {
+    const std::string option = "--precision " + name + " ", whole = save(option + "--epochs 2 --verify");
+    const std::string one_epoch = save(option + "--epochs 1");
+    for (const std::string& other : names) {
+      if (other == name) continue;
+      const Outcome refused = run_line(lenet + "--precision " + other + " --epochs 2 --resume " + path);
+      EXPECT_EQ(refused.code, 2);
+      EXPECT_EQ(refused.err, "rondo: " + path +
+                                 ": the options differ from those of its training: --precision is " + other +
+                                 ", must be " + name + "\n");
+    }
+    EXPECT_TRUE(read_text(path) == one_epoch);
+    EXPECT_TRUE(save(option + "--epochs 2 --resume " + path) == whole) << name;
+    std::string parameters;
+    for (const StoredTensor& tensor : read_safetensors(path).tensors)
+      parameters.append(reinterpret_cast<const char*>(tensor.bytes.data()), tensor.bytes.size());
+    EXPECT_TRUE(trained.insert(parameters).second) << name << " has the bits of another precision";
+  }
+}
+
+TEST_F(CommandTrain, ResNetTrainsWithTensorCores) {
+  if (!check_math("tf32", Math::tf32).ok()) GTEST_SKIP() << "the device has no such tensor cores";
+  for (const std::string name : {"tf32", "bf16"}) {
+    const Outcome outcome = run_line(resnet("--limit 4 --batch 2 --epochs 1 --verify --devices " +
+                                            devices(2) + " --precision " + name));
+    ASSERT_EQ(outcome.code, 0) << outcome.text();
+    EXPECT_EQ(missing(outcome.out, {", " + name + "\n", "all replicas bitwise equal after each of 2 steps"}),
+              "")
+        << outcome.out;
   }
 }
 
@@ -532,9 +589,29 @@ TEST_F(CommandTrain, MlpInAllModesHasTheSameLosses) {
     }
 }
 
+TEST_F(CommandTrain, TheMlpBeginsWithTheWeightsOfTheOption) {
+  const std::string command = "train mlp --layers 2 --width 8 --inputs 4 --batch 9 --steps 1 ";
+  const auto first_loss = [&](const std::string& options) {
+    const Outcome outcome = run_line(command + options + " --json " + (results_ / "m.json"));
+    EXPECT_EQ(outcome.code, 0) << outcome.text();
+    return nlohmann::json::parse(read_text(results_ / "m.json")).at("losses").at(0).get<double>();
+  };
+  std::set<double> losses;
+  for (const std::string name : {"default", "normal", "xavier", "kaiming"})
+    losses.insert(first_loss("--weights " + name));
+  EXPECT_EQ(losses.size(), 4u);
+  EXPECT_TRUE(losses.contains(first_loss("")));
+}
+
 TEST_F(CommandTrain, MlpRefuses) {
+  for (const std::string mode : {"single", "replicated"})
+    for (const std::string option : {"--algorithm ring", "--group 1", "--device-count-invariant"})
+      expect_refused("train mlp --mode " + mode + " " + option,
+                     {option.substr(0, option.find(' ')) + " is not possible with --mode " + mode});
   expect_refused("train mlp --mode alone", {"--mode is 'alone'", "single, sharded or replicated"});
   expect_refused("train mlp --mode single --devices 2", {"2 replicas", "must be 1 with --mode single"});
+  expect_refused("train mlp --weights zero", {"zero", "kaiming"});
+  expect_refused("train mlp --save file", {"--save is not possible with mlp: its data are random"});
   expect_refused("train mlp --width 0", {"--width is '0'"});
   expect_refused("train mlp --batch 4 --micro-batches 5", {"--micro-batches is 5", "at most 4"});
   expect_refused("train mlp --json " + (results_ / "absent/f"), {"--json", "absent"});

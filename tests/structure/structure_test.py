@@ -1,7 +1,8 @@
 """Compiles each public header alone, and includes that must not compile.
 
-structure_test.py COMPILER VISIBLE INCLUDE: VISIBLE has a line for each library, its name and the include folders of
-its users, separated by tabs; INCLUDE holds a folder for each library with the headers that it owns.
+structure_test.py COMPILER VISIBLE INCLUDE [CUDA...]: VISIBLE has a line for each library, its name and the include
+folders of its users, separated by tabs; INCLUDE holds a folder for each library with the headers that it owns; CUDA are
+the toolkit's include folders, whose warnings do not count.
 """
 import concurrent.futures
 import os
@@ -12,6 +13,7 @@ import tempfile
 import unittest
 
 COMPILER, VISIBLE, INCLUDE = sys.argv[1], pathlib.Path(sys.argv[2]), pathlib.Path(sys.argv[3])
+CUDA = {pathlib.Path(folder).resolve() for folder in sys.argv[4:]}
 FOLDERS = {line.split("\t")[0]: [folder for folder in line.split("\t")[1:] if folder]
            for line in VISIBLE.read_text().splitlines()}
 
@@ -22,7 +24,7 @@ def compiles(library, header):
         source = pathlib.Path(folder) / "alone.cpp"
         source.write_text(f"#include <{header}>\n#include <{header}>\n")
         command = [COMPILER, "-std=c++20", "-fsyntax-only", "-Wall", "-Wextra", "-Werror", "-Wno-restrict",
-                   *[f"-isystem{f}" if "cuda" in f else f"-I{f}" for f in FOLDERS[library]], source]
+                   *[f"-isystem{f}" if pathlib.Path(f).resolve() in CUDA else f"-I{f}" for f in FOLDERS[library]], source]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         return done.returncode == 0, done.stderr
 

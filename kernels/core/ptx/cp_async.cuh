@@ -17,7 +17,7 @@
 #include <type_traits>
 
 #ifdef __SIMT__
-#include <simt/wide_copy.h>
+#include <simt/async_copy.h>
 #endif
 
 namespace rondo::ptx {
@@ -28,10 +28,7 @@ __device__ __forceinline__ void cp_async(void* to_shared, const void* from_globa
     *static_cast<unsigned short*>(to_shared) = valid ? *static_cast<const unsigned short*>(from_global) : 0;
   } else {
 #ifdef __SIMT__
-    if constexpr (Bytes <= 16)
-      simt::async_copy<Bytes>(to_shared, from_global, valid);
-    else
-      simt::async_copy_wide<Bytes>(to_shared, from_global, valid);
+    simt::async_copy<Bytes>(to_shared, from_global, valid);
 #elif defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
     static_assert(Bytes == 4 || Bytes == 8 || Bytes == 16);
     using Chunk = std::conditional_t<Bytes == 4, unsigned, std::conditional_t<Bytes == 8, uint2, uint4>>;

@@ -227,7 +227,7 @@ TEST(Choose, TheRingWhereNothingIsToBeDecided) {
 
 TEST(LinkConstants, AreChecked) {
   EXPECT_TRUE(check(LinkConstants{}).ok());
-  const auto complaint = [](auto set, double value) {
+  const auto error_of = [](auto set, double value) {
     LinkConstants constants;
     set(constants) = value;
     const Status status = check(constants);
@@ -236,19 +236,19 @@ TEST(LinkConstants, AreChecked) {
   };
   const double nan = std::nan(""), infinity = std::numeric_limits<double>::infinity();
   for (const double bad : {-1.0, nan, infinity}) {
-    EXPECT_NE(complaint([](auto& c) -> double& { return c.host_seconds_per_call; }, bad).find("host_seconds"),
+    EXPECT_NE(error_of([](auto& c) -> double& { return c.host_seconds_per_call; }, bad).find("host_seconds"),
               std::string::npos);
-    EXPECT_NE(complaint([](auto& c) -> double& { return c.copy_latency; }, bad).find("copy_latency"),
+    EXPECT_NE(error_of([](auto& c) -> double& { return c.copy_latency; }, bad).find("copy_latency"),
               std::string::npos);
-    EXPECT_NE(complaint([](auto& c) -> double& { return c.kernel_latency; }, bad).find("kernel_latency"),
+    EXPECT_NE(error_of([](auto& c) -> double& { return c.kernel_latency; }, bad).find("kernel_latency"),
               std::string::npos);
   }
   for (const double bad : {0.0, -1.0, nan, infinity}) {
-    EXPECT_NE(complaint([](auto& c) -> double& { return c.wire_bandwidth; }, bad).find("wire_bandwidth"),
+    EXPECT_NE(error_of([](auto& c) -> double& { return c.wire_bandwidth; }, bad).find("wire_bandwidth"),
               std::string::npos);
-    EXPECT_NE(complaint([](auto& c) -> double& { return c.peer_bandwidth; }, bad).find("peer_bandwidth"),
+    EXPECT_NE(error_of([](auto& c) -> double& { return c.peer_bandwidth; }, bad).find("peer_bandwidth"),
               std::string::npos);
-    EXPECT_NE(complaint([](auto& c) -> double& { return c.memory_bandwidth; }, bad).find("memory_bandwidth"),
+    EXPECT_NE(error_of([](auto& c) -> double& { return c.memory_bandwidth; }, bad).find("memory_bandwidth"),
               std::string::npos);
   }
   LinkConstants constants;

@@ -166,19 +166,19 @@ TEST(RingOrder, SlowestLinkGoesOnceAround) {
 
 TEST(RingOrder, BadMatrices) {
   std::vector<int> order = {7};
-  const auto complaint = [&](int ranks, const std::vector<double>& bandwidth) {
+  const auto error_of = [&](int ranks, const std::vector<double>& bandwidth) {
     const Status status = ring_order(ranks, bandwidth, order);
     EXPECT_EQ(status.code(), StatusCode::bad_argument);
     return status.message();
   };
-  EXPECT_EQ(complaint(0, {}), "ring_order: ranks is 0, must be from 1 to 64");
-  EXPECT_EQ(complaint(65, {}), "ring_order: ranks is 65, must be from 1 to 64");
-  EXPECT_EQ(complaint(2, {1, 2, 3}),
+  EXPECT_EQ(error_of(0, {}), "ring_order: ranks is 0, must be from 1 to 64");
+  EXPECT_EQ(error_of(65, {}), "ring_order: ranks is 65, must be from 1 to 64");
+  EXPECT_EQ(error_of(2, {1, 2, 3}),
             "ring_order: bandwidth has 3 entries, must be 4, one for each pair of 2 ranks");
   for (const double bad : {-1.0, std::nan(""), std::numeric_limits<double>::infinity(), 2e15}) {
     Matrix matrix(3, 1);
     matrix.at(2, 1) = bad;
-    EXPECT_EQ(complaint(3, matrix.values()).rfind("ring_order: bandwidth from rank 2 to rank 1 is ", 0), 0u);
+    EXPECT_EQ(error_of(3, matrix.values()).rfind("ring_order: bandwidth from rank 2 to rank 1 is ", 0), 0u);
   }
   EXPECT_EQ(order, std::vector<int>{7}) << "a bad argument has no effect";
 }

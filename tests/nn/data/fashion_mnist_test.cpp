@@ -14,7 +14,7 @@ class DataSet : public ::testing::Test {
     return load_fashion_mnist(directory_.path().string(), checksums);
   }
   void expect_refused(const std::vector<std::string>& parts) {
-    EXPECT_EQ(missing(complaint([&] { load(); }), parts), "");
+    EXPECT_EQ(missing(error_of([&] { load(); }), parts), "");
   }
   void rename(const std::string& from, const std::string& to) {
     std::filesystem::rename(directory_ / from, directory_ / to);
@@ -47,7 +47,7 @@ TEST_F(DataSet, FindsTheOtherSpellings) {
 }
 
 TEST_F(DataSet, TheOriginalIsRequiredWhenAskedFor) {
-  const std::string text = complaint([&] { load(Checksums::require); });
+  const std::string text = error_of([&] { load(Checksums::require); });
   EXPECT_EQ(missing(text, {"train-images-idx3-ubyte.gz", "SHA-256",
                            "c59f468a2f672dc815687fe0f83887768d799fd8a3f3276145d20f83aa44d888"}),
             "");
@@ -67,12 +67,12 @@ TEST_F(DataSet, KeepFirstShortensBothHalves) {
 }
 
 TEST_F(DataSet, MissingDirectory) {
-  EXPECT_EQ(missing(complaint([&] { load_fashion_mnist(directory_ / "absent", Checksums::report); }),
+  EXPECT_EQ(missing(error_of([&] { load_fashion_mnist(directory_ / "absent", Checksums::report); }),
                     {directory_ / "absent", "does not exist"}),
             "");
   const std::string file = directory_ / "train-labels-idx1-ubyte.gz";
   EXPECT_EQ(
-      missing(complaint([&] { load_fashion_mnist(file, Checksums::report); }), {file, "is not a directory"}),
+      missing(error_of([&] { load_fashion_mnist(file, Checksums::report); }), {file, "is not a directory"}),
       "");
 }
 

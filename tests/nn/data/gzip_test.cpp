@@ -41,12 +41,12 @@ TEST_F(Gzip, ExactlyTheBoundIsRead) {
   write_file(path_, gzip(values));
   const auto size = static_cast<int64_t>(values.size());
   EXPECT_EQ(read_maybe_gzip(path_, size), values);
-  EXPECT_EQ(complaint([&] { read_maybe_gzip(path_, size - 1); }),
+  EXPECT_EQ(error_of([&] { read_maybe_gzip(path_, size - 1); }),
             path_ + ": unpacks to more than " + std::to_string(size - 1) + " bytes, must be at most that");
   write_file(path_, values);
   EXPECT_EQ(read_maybe_gzip(path_, size), values);
   EXPECT_EQ(
-      complaint([&] { read_maybe_gzip(path_, size - 1); }),
+      error_of([&] { read_maybe_gzip(path_, size - 1); }),
       path_ + ": has " + std::to_string(size) + " bytes, must have at most " + std::to_string(size - 1));
 }
 
@@ -57,7 +57,7 @@ TEST_F(Gzip, ABombIsRefusedInBoundedMemory) {
   for (const bool one_member : {false, true}) {
     write_bomb(one_member ? 64 : kUnpacked, one_member);
     const int64_t before = peak_bytes();
-    EXPECT_EQ(missing(complaint([&] { read_maybe_gzip(path_, kBound); }),
+    EXPECT_EQ(missing(error_of([&] { read_maybe_gzip(path_, kBound); }),
                       {path_, "unpacks to more than 33554432 bytes"}),
               "");
     EXPECT_LT(peak_bytes() - before, kUnpacked * kMiB / 2);
@@ -70,7 +70,7 @@ TEST_F(Gzip, TheBoundOfDataFilesIsOneGiB) {
   write_file(path_, {0x1f, 0x8b});
   std::filesystem::resize_file(path_, static_cast<uintmax_t>(1024 * kMiB + 1));
   const int64_t before = peak_bytes();
-  EXPECT_EQ(complaint([&] { read_maybe_gzip(path_); }),
+  EXPECT_EQ(error_of([&] { read_maybe_gzip(path_); }),
             path_ + ": has 1073741825 bytes, must have at most 1073741824");
   EXPECT_LT(peak_bytes() - before, 16 * kMiB) << "it was read";
 }

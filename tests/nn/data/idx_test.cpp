@@ -15,7 +15,7 @@ class Idx : public ::testing::Test {
   }
   // Expects an error for `bytes` that names the file and contains all `parts`.
   void expect_refused(const Bytes& bytes, const std::vector<std::string>& parts) {
-    const std::string text = complaint([&] { read(bytes); });
+    const std::string text = error_of([&] { read(bytes); });
     EXPECT_EQ(missing(text, {path_}), "");
     EXPECT_EQ(missing(text, parts), "");
   }
@@ -63,7 +63,7 @@ TEST_F(Idx, EveryPrefixIsRefused) {
   for (const Bytes& whole : {kGood, packed}) {
     for (size_t size = 0; size < whole.size(); ++size) {
       const Bytes prefix(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(size));
-      EXPECT_NE(complaint([&] { read(prefix); }), "") << size << " of " << whole.size() << " bytes";
+      EXPECT_NE(error_of([&] { read(prefix); }), "") << size << " of " << whole.size() << " bytes";
     }
   }
 }
@@ -90,11 +90,11 @@ TEST_F(Idx, EveryDamagedByteIsRefusedOrHarmless) {
 
 TEST_F(Idx, MissingFile) {
   path_ = directory_ / "absent";
-  EXPECT_EQ(missing(complaint([&] { read_idx(path_); }), {path_, "No such file"}), "");
+  EXPECT_EQ(missing(error_of([&] { read_idx(path_); }), {path_, "No such file"}), "");
 }
 
 TEST_F(Idx, DirectoryInsteadOfAFile) {
-  EXPECT_EQ(missing(complaint([&] { read_idx(directory_.path().string()); }), {"directory"}), "");
+  EXPECT_EQ(missing(error_of([&] { read_idx(directory_.path().string()); }), {"directory"}), "");
 }
 
 TEST_F(Idx, WebPageSavedAsData) {

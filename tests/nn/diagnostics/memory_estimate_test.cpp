@@ -124,13 +124,13 @@ TEST(MemoryEstimate, SaysWhatDoesNotFit) {
       Error);
   EXPECT_THROW(estimate_training(graph, {.batch = 1, .plan = {}, .ranks = 0, .communicators = {}}), Error);
   for (const int64_t batch : {(int64_t{1} << 31) + 1, int64_t{1} << 62})
-    EXPECT_EQ(test::complaint([&] { estimate_training(graph, {.batch = batch, .plan = {}}); }),
+    EXPECT_EQ(test::error_of([&] { estimate_training(graph, {.batch = batch, .plan = {}}); }),
               concat("memory estimate: a batch of ", batch, ", must be at most 2147483648"));
-  EXPECT_EQ(test::complaint([&] {
+  EXPECT_EQ(test::error_of([&] {
               estimate_training(graph, {.batch = 1, .plan = {}, .ranks = 65, .communicators = {{}}});
             }),
             "communicator: there are 65 ranks, must be 1 to 64");
-  EXPECT_EQ(test::complaint([&] {
+  EXPECT_EQ(test::error_of([&] {
               estimate_training(graph,
                                 {.batch = 1, .plan = {}, .ranks = 2, .communicators = {{.slot_bytes = -16}}});
             }),

@@ -24,7 +24,7 @@ namespace rondo::nn {
 namespace {
 
 using test::all_equal_bits;
-using test::complaint;
+using test::error_of;
 using test::kSmallInput;
 using test::normal_values;
 using test::parameters_of;
@@ -88,7 +88,7 @@ class CheckpointFile : public testing::Test {
   template <class Load>
   std::string refusal(Training& training, Load load) {
     const std::string before = all_of(training);
-    const std::string message = complaint(load);
+    const std::string message = error_of(load);
     EXPECT_TRUE(message.starts_with(path_ + ": ")) << message;
     EXPECT_TRUE(same_bytes(all_of(training), before)) << "something has changed";
     return message.substr(std::min(message.size(), path_.size() + 2));
@@ -304,10 +304,10 @@ TEST_F(CheckpointFile, RefusesAnotherNetwork) {
   DataParallel small(Sequential{Conv2d(2, 3)}, {8, 8, 1}, options_for(1));
   saved_by(Sequential{Conv2d(2, 3)}, {9, 9, 1});
   Sgd sgd(small);
-  EXPECT_EQ(complaint([&] { load_checkpoint(path_, small, sgd); }),
+  EXPECT_EQ(error_of([&] { load_checkpoint(path_, small, sgd); }),
             path_ + ": its optimizer.momentum is '0.9', the optimizer's is '0'");
   const auto optimizer = make_sgd(small);
-  EXPECT_NE(complaint([&] {
+  EXPECT_NE(error_of([&] {
               load_checkpoint(path_, small, *optimizer);
             }).find("the hash of this model's tensors, input and output"),
             std::string::npos);
@@ -334,9 +334,9 @@ TEST_F(CheckpointFile, RefusesAnotherTraining) {
   save_parameters(path_, training.model);
   EXPECT_EQ(refused_load(training),
             "its format is 'rondo parameters', that of a checkpoint is 'rondo checkpoint'");
-  const std::string message = complaint([&] { load_checkpoint(path_, training.model, *adam.optimizer); });
+  const std::string message = error_of([&] { load_checkpoint(path_, training.model, *adam.optimizer); });
   EXPECT_EQ(message, path_ + ": the optimizer was made for another model, must be for this one");
-  EXPECT_EQ(complaint([&] { save_checkpoint(path_, training.model, *adam.optimizer, kState); }), message);
+  EXPECT_EQ(error_of([&] { save_checkpoint(path_, training.model, *adam.optimizer, kState); }), message);
 }
 
 // `accept` is called before any other comparison and before any change.
@@ -415,7 +415,7 @@ TEST_F(CheckpointFile, RefusesMetadataThatDoesNotFit) {
   EXPECT_EQ(refused_with("learning_rate", "inf"), "its learning rate is inf, must be finite");
   for (const char* key : {"seed", "optimizer", "optimizer.momentum", "model", "layouts", "format"})
     EXPECT_EQ(refused_with(key, ""), concat("its metadata has no '", key, "'"));
-  EXPECT_EQ(complaint([&] {
+  EXPECT_EQ(error_of([&] {
               save_checkpoint(path_, training.model, *training.optimizer, {0, -1, 0, 1});
             }),
             path_ + ": its epoch_steps is -1, must be 0 to 4611686018427387904");
@@ -467,7 +467,7 @@ TEST_F(CheckpointFile, RefusesEveryChangedByte) {
             int{whole[(at + 1) % whole.size()]}, int{"0123456789\",:"[random.below(13)]}}) {
         if (static_cast<char>(change) == whole[at]) continue;
         put(at, static_cast<char>(change));
-        const std::string message = complaint(load);
+        const std::string message = error_of(load);
         put(at, whole[at]);
         ASSERT_TRUE(message.starts_with(path_ + ": "))
             << "byte " << at << " as " << change << ": " << message;
@@ -573,7 +573,7 @@ TEST_F(CheckpointFile, ReplicasThatDifferAreNotSaved) {
   const float other = 3;
   const DeviceScope scope(last.device());
   RONDO_CUDA_THROW(cudaMemcpy(last.parameter(bias), &other, sizeof(other), cudaMemcpyHostToDevice));
-  EXPECT_EQ(complaint([&] { save_checkpoint(path_, training.model, *training.optimizer, kState); }),
+  EXPECT_EQ(error_of([&] { save_checkpoint(path_, training.model, *training.optimizer, kState); }),
             path_ + ": the replicas differ: '" + bias.name + "' of replica 2 is not that of replica 0");
   EXPECT_EQ(read_text(path_), before);
 }
@@ -605,14 +605,14 @@ TEST_F(CheckpointFile, ADiskThatIsFullLeavesTheOldOne) {
 TEST_F(CheckpointFile, RefusesPathsThatAreNoFile) {
   Training training(1);
   const auto save = [&](const std::string& path) {
-    return complaint([&] { save_checkpoint(path, training.model, *training.optimizer, kState); });
+    return error_of([&] { save_checkpoint(path, training.model, *training.optimizer, kState); });
   };
   const std::string folder = directory_.path(), nowhere = directory_ / "none/a";
   EXPECT_EQ(save(folder), folder + ": is a folder, must be a file");
   EXPECT_EQ(save(nowhere), nowhere + ": the folder " + (directory_ / "none") + " does not exist");
-  EXPECT_EQ(complaint([&] { load_checkpoint(folder, training.model, *training.optimizer); }),
+  EXPECT_EQ(error_of([&] { load_checkpoint(folder, training.model, *training.optimizer); }),
             folder + ": is a directory, must be a regular file");
-  EXPECT_EQ(complaint([&] { load_checkpoint(nowhere, training.model, *training.optimizer); }),
+  EXPECT_EQ(error_of([&] { load_checkpoint(nowhere, training.model, *training.optimizer); }),
             nowhere + ": can't be opened (No such file or directory)");
 }
 

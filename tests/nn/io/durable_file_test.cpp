@@ -17,7 +17,7 @@
 namespace rondo {
 namespace {
 
-using test::complaint;
+using test::error_of;
 using test::read_text;
 
 class DurableFile : public testing::Test {
@@ -28,7 +28,7 @@ class DurableFile : public testing::Test {
     replace_file(path, pieces);
   }
   std::string refusal(const std::string& path) {
-    return complaint([&] { replace(path, "new"); });
+    return error_of([&] { replace(path, "new"); });
   }
 
   test::TemporaryDirectory directory_;
@@ -157,26 +157,26 @@ TEST_F(DurableFile, ALockKeepsOthersAway) {
     EXPECT_EQ(lock.lock_file(), std::filesystem::weakly_canonical(lock_file));
     EXPECT_EQ(read_text(lock_file), std::to_string(getpid()));
     const std::string taken = concat(": is in use as the output of another run (process ", getpid(), ")");
-    EXPECT_EQ(complaint([&] { FileLock other(path_); }), path_ + taken);
+    EXPECT_EQ(error_of([&] { FileLock other(path_); }), path_ + taken);
     std::filesystem::create_symlink("a", directory_ / "link");
-    EXPECT_EQ(complaint([&] { FileLock other(directory_ / "link"); }), directory_ / "link" + taken);
+    EXPECT_EQ(error_of([&] { FileLock other(directory_ / "link"); }), directory_ / "link" + taken);
     replace(path_, "new");
     EXPECT_EQ(read_text(path_), "new");
-    EXPECT_EQ(complaint([&] { FileLock other(path_); }), path_ + taken) << "after the file was replaced";
+    EXPECT_EQ(error_of([&] { FileLock other(path_); }), path_ + taken) << "after the file was replaced";
     const FileLock of_another_file(directory_ / "b");
   }
   EXPECT_FALSE(std::filesystem::exists(lock_file));
   const FileLock again(path_);
   test::write_file(lock_file, test::bytes_of("no number"));
-  EXPECT_EQ(complaint([&] { FileLock other(path_); }), path_ + ": is in use as the output of another run");
+  EXPECT_EQ(error_of([&] { FileLock other(path_); }), path_ + ": is in use as the output of another run");
 }
 
 TEST_F(DurableFile, ALockLeavesNothingWhereTheFileCanNotBeWritten) {
   const int other = open(temporary_.c_str(), O_WRONLY | O_CREAT, 0600);
   ASSERT_EQ(flock(other, LOCK_EX), 0);
-  EXPECT_EQ(complaint([&] { FileLock lock(path_); }), path_ + ": another process is writing it");
+  EXPECT_EQ(error_of([&] { FileLock lock(path_); }), path_ + ": another process is writing it");
   close(other);
-  EXPECT_EQ(complaint([&] { FileLock lock(directory_.path()); }),
+  EXPECT_EQ(error_of([&] { FileLock lock(directory_.path()); }),
             directory_.path().string() + ": is a folder, must be a file");
   EXPECT_EQ(directory_.files(), 1u);
   const FileLock lock(path_);
@@ -194,7 +194,7 @@ TEST_F(DurableFile, TheLockOfAKilledProcessIsTakenOver) {
   }
   char byte = 0;
   ASSERT_EQ(read(ends[0], &byte, 1), 1);
-  EXPECT_EQ(complaint([&] { FileLock lock(path_); }),
+  EXPECT_EQ(error_of([&] { FileLock lock(path_); }),
             path_ + concat(": is in use as the output of another run (process ", child, ")"));
   ASSERT_EQ(kill(child, SIGKILL), 0);
   int status = 0;

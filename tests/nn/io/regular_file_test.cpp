@@ -22,7 +22,7 @@ namespace rondo {
 namespace {
 
 using test::bytes_of;
-using test::complaint;
+using test::error_of;
 
 // A test that blocks on a pipe is ended by this alarm, not by the time limit of the suite.
 class RegularFileTest : public testing::Test {
@@ -43,8 +43,8 @@ TEST_F(RegularFileTest, IsReadWholeAndInParts) {
   std::string part(3, ' ');
   file.read(part.data(), 3, 4);
   EXPECT_EQ(part, "456");
-  EXPECT_EQ(complaint([&] { file.contents<std::string>(9); }), path_ + ": has 10 bytes, must have at most 9");
-  EXPECT_EQ(complaint([&] { file.read(part.data(), 3, 8); }), path_ + ": became shorter while it was read");
+  EXPECT_EQ(error_of([&] { file.contents<std::string>(9); }), path_ + ": has 10 bytes, must have at most 9");
+  EXPECT_EQ(error_of([&] { file.read(part.data(), 3, 8); }), path_ + ": became shorter while it was read");
   test::write_file(directory_ / "empty", {});
   EXPECT_EQ(RegularFile(directory_ / "empty").contents<std::string>(0), "");
 }
@@ -75,12 +75,12 @@ TEST_F(RegularFileTest, EveryReaderRefusesEverythingElse) {
                                                        {"/dev/zero", "is a character device"}};
   for (const auto& [path, kind] : kinds) {
     const std::string refusal = path + ": " + kind + ", must be a regular file";
-    EXPECT_EQ(complaint([&] { RegularFile file(path); }), refusal);
-    EXPECT_EQ(complaint([&] { read_maybe_gzip(path); }), refusal);
-    EXPECT_EQ(complaint([&] { read_safetensors(path); }), refusal);
+    EXPECT_EQ(error_of([&] { RegularFile file(path); }), refusal);
+    EXPECT_EQ(error_of([&] { read_maybe_gzip(path); }), refusal);
+    EXPECT_EQ(error_of([&] { read_safetensors(path); }), refusal);
   }
   close(socket);
-  EXPECT_EQ(complaint([&] { RegularFile file(path_); }),
+  EXPECT_EQ(error_of([&] { RegularFile file(path_); }),
             path_ + ": can't be opened (No such file or directory)");
 }
 
@@ -94,7 +94,7 @@ TEST_F(RegularFileTest, APipeIsNotOpened) {
     _exit(file < 0);
   }
   usleep(200'000);
-  for (int i = 0; i < 5; ++i) complaint([&] { RegularFile file(path_); });
+  for (int i = 0; i < 5; ++i) error_of([&] { RegularFile file(path_); });
   usleep(200'000);
   EXPECT_EQ(waitpid(writer, nullptr, WNOHANG), 0) << "the writer was woken";
   kill(writer, SIGKILL);

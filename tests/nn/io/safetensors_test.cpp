@@ -12,7 +12,7 @@
 namespace rondo {
 namespace {
 
-using test::complaint;
+using test::error_of;
 
 // Builds a file by hand, following the specification.
 std::string file_of(const std::string& header, const std::string& data) {
@@ -42,7 +42,7 @@ class SafetensorsFile : public testing::Test {
     return read_safetensors(path_);
   }
   std::string refusal(const std::string& contents) {
-    const std::string message = complaint([&] { read(contents); });
+    const std::string message = error_of([&] { read(contents); });
     EXPECT_TRUE(message.starts_with(path_ + ": ")) << message;
     return message.substr(std::min(message.size(), path_.size() + 2));
   }
@@ -164,13 +164,13 @@ TEST_F(SafetensorsFile, RefusesWhatIsNotOne) {
 }
 
 TEST_F(SafetensorsFile, RefusesWhatIsNoOrdinaryFile) {
-  EXPECT_EQ(complaint([&] { read_safetensors(directory_ / "none"); }),
+  EXPECT_EQ(error_of([&] { read_safetensors(directory_ / "none"); }),
             directory_ / "none" + ": can't be opened (No such file or directory)");
-  EXPECT_EQ(complaint([&] { read_safetensors(directory_.path()); }),
+  EXPECT_EQ(error_of([&] { read_safetensors(directory_.path()); }),
             directory_.path().string() + ": is a directory, must be a regular file");
   ASSERT_EQ(mkfifo(path_.c_str(), 0600), 0);
-  EXPECT_EQ(complaint([&] { read_safetensors(path_); }), path_ + ": is a pipe, must be a regular file");
-  EXPECT_EQ(complaint([] { read_safetensors("/dev/null"); }),
+  EXPECT_EQ(error_of([&] { read_safetensors(path_); }), path_ + ": is a pipe, must be a regular file");
+  EXPECT_EQ(error_of([] { read_safetensors("/dev/null"); }),
             "/dev/null: is a character device, must be a regular file");
 }
 
@@ -274,7 +274,7 @@ TEST_F(SafetensorsFile, RefusesToWriteWhatCouldNotBeRead) {
   const std::vector<float> two = {1, 2};
   const auto refused = [&](std::vector<StoredTensor> tensors,
                            std::map<std::string, std::string> metadata = {}) {
-    return complaint([&] { write_safetensors(path_, tensors, metadata); });
+    return error_of([&] { write_safetensors(path_, tensors, metadata); });
   };
   EXPECT_EQ(refused({{"a", StoredType::f32, {3}, bytes(two)}}),
             path_ + ": tensor 'a' is F32 [3], which does not belong to 8 bytes");

@@ -147,15 +147,15 @@ TEST(WeightInit, Names) {
   expect("kaiming", Init::normal(0.2f));
   for (const char* name : {"he", "", "Xavier"})
     EXPECT_EQ(
-        test::complaint([&] { weight_init(name); }),
+        test::error_of([&] { weight_init(name); }),
         concat("the initial weights are '", name, "', must be one of: default, normal, xavier, kaiming"));
 }
 
 TEST(WeightInit, RefusesDeviationsThatAreNone) {
-  EXPECT_EQ(test::complaint([] { WeightInit::normal(-0.5f); }),
+  EXPECT_EQ(test::error_of([] { WeightInit::normal(-0.5f); }),
             "initial weights: the standard deviation is -0.5, must be finite and at least 0");
   for (const float bad : {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity()})
-    EXPECT_NE(test::complaint([&] { WeightInit::normal(bad); }), "");
+    EXPECT_NE(test::error_of([&] { WeightInit::normal(bad); }), "");
   EXPECT_EQ(largest(beginning(Linear(9, {.weights = WeightInit::normal(0)}), {1, 1, 9})[0]), 0);
 }
 

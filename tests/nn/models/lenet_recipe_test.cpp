@@ -85,7 +85,7 @@ TEST_F(Recipe, FirstTwoHundredLossesDoNotDependOnTheNumberOfDevices) {
   }
 }
 
-TEST_F(Recipe, InFixedOrderTwoHundredStepsGiveTheSameBitsOnAnyNumberOfDevices) {
+TEST_F(Recipe, TwoHundredDeviceCountInvariantStepsGiveTheSameBitsOnAnyNumberOfDevices) {
   FashionMnist first_steps = data();
   keep_first(first_steps, 200 * 256);
   std::vector<float> of_one;

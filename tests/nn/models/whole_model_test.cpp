@@ -242,6 +242,8 @@ class InBf16 : public testing::Test {
 class LayerByLayerInTf32 : public InTf32 {};
 class LayerByLayerInTf32x3 : public InTf32 {};
 class LayerByLayerInBf16 : public InBf16 {};
+class WholeModelInTf32 : public InTf32 {};
+class WholeModelInTf32x3 : public InTf32 {};
 class WholeModelInBf16 : public InBf16 {};
 
 TEST_F(LayerByLayerInTf32, LeNet) { expect_layers_agree(lenet_pair(4, Math::tf32), kOneLayerTf32); }
@@ -263,6 +265,13 @@ TEST(WholeModel, LeNet) { expect_models_agree(lenet_pair(4), 1e-5, 1e-4); }
 TEST(WholeModel, ResNet18) { expect_models_agree(resnet_pair(12, 3), 1e-5, 1e-4); }
 TEST(WholeModel, DeepMlp) { expect_models_agree(mlp_pair(90, 24, 5), 1e-5, 1e-4); }
 TEST(WholeModel, WideMlp) { expect_models_agree(mlp_pair(3, 515, 9), 1e-5, 1e-4); }
+
+TEST_F(WholeModelInTf32, LeNet) { expect_models_agree(lenet_pair(4, Math::tf32), 2e-3, 2e-3); }
+// Some values change their sign before a ReLU, as in bf16 below.
+TEST_F(WholeModelInTf32, ResNet18) { expect_models_agree(resnet_pair(12, 3, Math::tf32), 1e-2, 2.5e-1); }
+TEST_F(WholeModelInTf32, WideMlp) { expect_models_agree(mlp_pair(3, 515, 9, Math::tf32), 2e-3, 2e-3); }
+TEST_F(WholeModelInTf32x3, LeNet) { expect_models_agree(lenet_pair(4, Math::tf32x3), 1e-5, 1e-4); }
+TEST_F(WholeModelInTf32x3, WideMlp) { expect_models_agree(mlp_pair(3, 515, 9, Math::tf32x3), 1e-5, 1e-4); }
 
 TEST_F(WholeModelInBf16, LeNet) { expect_models_agree(lenet_pair(4, DType::bfloat16), 1e-2, 1e-1); }
 // The last stage normalises over 12 values a channel, and a rounding that changes the sign of a value before

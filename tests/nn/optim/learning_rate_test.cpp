@@ -9,7 +9,7 @@
 namespace rondo::nn {
 namespace {
 
-using test::complaint;
+using test::error_of;
 using test::missing;
 
 constexpr TrainingRun kRun = {.steps_per_epoch = 10, .steps = 60};
@@ -77,35 +77,35 @@ TEST(LearningRate, WarmsUpBeforeEachSchedule) {
 TEST(LearningRate, ScalesWithTheBatch) {
   EXPECT_DOUBLE_EQ(scaled_to_batch(0.1, 8192, 256), 3.2);
   EXPECT_DOUBLE_EQ(scaled_to_batch(0.1, 64, 256), 0.025);
-  EXPECT_EQ(missing(complaint([] { scaled_to_batch(0.1, 0, 256); }), {"batches of 256", "scaled to 0"}), "");
-  EXPECT_EQ(missing(complaint([] { scaled_to_batch(0.1, 8, 0); }), {"batches of 0", "scaled to 8"}), "");
+  EXPECT_EQ(missing(error_of([] { scaled_to_batch(0.1, 0, 256); }), {"batches of 256", "scaled to 0"}), "");
+  EXPECT_EQ(missing(error_of([] { scaled_to_batch(0.1, 8, 0); }), {"batches of 0", "scaled to 8"}), "");
 }
 
 TEST(LearningRate, RefusesWhatMakesNoSense) {
   const double nan = std::numeric_limits<double>::quiet_NaN();
-  EXPECT_EQ(complaint([] { LearningRate::constant(0); }),
+  EXPECT_EQ(error_of([] { LearningRate::constant(0); }),
             "the learning rate is 0, must be above 0 and finite as a float");
-  EXPECT_NE(complaint([&] { LearningRate::constant(nan); }), "");
-  EXPECT_NE(complaint([] { LearningRate::constant(std::numeric_limits<double>::infinity()); }), "");
+  EXPECT_NE(error_of([&] { LearningRate::constant(nan); }), "");
+  EXPECT_NE(error_of([] { LearningRate::constant(std::numeric_limits<double>::infinity()); }), "");
   for (const double rate : {1e-60, 1e60, -1e-60})  // 0 or infinity as a float
-    EXPECT_EQ(missing(complaint([&] { LearningRate::constant(rate); }), {"finite as a float"}), "") << rate;
+    EXPECT_EQ(missing(error_of([&] { LearningRate::constant(rate); }), {"finite as a float"}), "") << rate;
   EXPECT_GT(LearningRate::constant(1e-44).at(0, kRun), 0);
-  EXPECT_NE(complaint([] { LearningRate::cosine(-1); }), "");
-  EXPECT_EQ(missing(complaint([] { LearningRate::step_decay(1, 0, 0.1); }), {"every 0 epochs"}), "");
+  EXPECT_NE(error_of([] { LearningRate::cosine(-1); }), "");
+  EXPECT_EQ(missing(error_of([] { LearningRate::step_decay(1, 0, 0.1); }), {"every 0 epochs"}), "");
   for (const double gamma : {0.0, -0.5, 1.5, 1e-60, nan})
-    EXPECT_EQ(missing(complaint([&] { LearningRate::step_decay(1, 1, gamma); }), {"factor", "at most 1"}),
+    EXPECT_EQ(missing(error_of([&] { LearningRate::step_decay(1, 1, gamma); }), {"factor", "at most 1"}),
               "");
   for (const double minimum : {-0.1, 0.6, nan})
-    EXPECT_EQ(missing(complaint([&] { LearningRate::cosine(0.5, minimum); }), {"from 0 to 0.5"}), "");
+    EXPECT_EQ(missing(error_of([&] { LearningRate::cosine(0.5, minimum); }), {"from 0 to 0.5"}), "");
   const LearningRate rate = LearningRate::constant(1);
-  EXPECT_EQ(complaint([&] { rate.with_warmup(-1); }), "the warm-up has -1 steps, must have at least 0");
-  EXPECT_EQ(complaint([&] { rate.with_warmup(61).at(0, kRun); }),
+  EXPECT_EQ(error_of([&] { rate.with_warmup(-1); }), "the warm-up has -1 steps, must have at least 0");
+  EXPECT_EQ(error_of([&] { rate.with_warmup(61).at(0, kRun); }),
             "the warm-up has 61 steps, must have at most 60, those of the whole run");
-  EXPECT_EQ(complaint([&] { rate.at(60, kRun); }),
+  EXPECT_EQ(error_of([&] { rate.at(60, kRun); }),
             "the learning rate of step 60 was asked for, must be from 0 to 59");
-  EXPECT_NE(complaint([&] { rate.at(-1, kRun); }), "");
-  EXPECT_NE(complaint([&] { rate.check({0, 1}); }), "");
-  EXPECT_NE(complaint([&] { rate.check({1, 0}); }), "");
+  EXPECT_NE(error_of([&] { rate.at(-1, kRun); }), "");
+  EXPECT_NE(error_of([&] { rate.check({0, 1}); }), "");
+  EXPECT_NE(error_of([&] { rate.check({1, 0}); }), "");
 }
 
 TEST(LearningRate, FromACommandLine) {
@@ -120,11 +120,11 @@ TEST(LearningRate, FromACommandLine) {
   EXPECT_TRUE(
       same(parse_learning_rate("cosine:1e-2", 0.3, 7), LearningRate::cosine(0.3, 0.01).with_warmup(7)));
   for (const char* bad : {"", "linear", "step", "step:3", "step:1:0.1:2", "cosine:0:1", "constant:1"})
-    EXPECT_EQ(missing(complaint([&] { parse_learning_rate(bad, 0.3); }),
+    EXPECT_EQ(missing(error_of([&] { parse_learning_rate(bad, 0.3); }),
                       {concat("'", bad, "'"), "must be constant, step:EPOCHS:GAMMA, cosine or cosine:MIN"}),
               "");
   const auto refuses = [](const char* schedule, const std::vector<std::string>& parts) {
-    EXPECT_EQ(missing(complaint([&] { parse_learning_rate(schedule, 0.3); }), parts), "");
+    EXPECT_EQ(missing(error_of([&] { parse_learning_rate(schedule, 0.3); }), parts), "");
   };
   refuses("step:0:0.1", {"'step:0:0.1'", "epochs '0'"});
   refuses("step:x:0.1", {"epochs 'x'"});
@@ -133,8 +133,8 @@ TEST(LearningRate, FromACommandLine) {
   refuses("cosine:", {"minimum ''"});
   refuses("cosine:0.4", {"minimum '0.4'", "from 0 to 0.3"});
   refuses("cosine:-0.1", {"minimum '-0.1'"});
-  EXPECT_EQ(missing(complaint([] { parse_learning_rate("constant", 0); }), {"learning rate is 0"}), "");
-  EXPECT_EQ(missing(complaint([] { parse_learning_rate("constant", 1, -3); }), {"-3 steps"}), "");
+  EXPECT_EQ(missing(error_of([] { parse_learning_rate("constant", 0); }), {"learning rate is 0"}), "");
+  EXPECT_EQ(missing(error_of([] { parse_learning_rate("constant", 1, -3); }), {"-3 steps"}), "");
 }
 
 }  // namespace

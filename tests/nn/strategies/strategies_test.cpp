@@ -194,7 +194,7 @@ TEST(Strategies, ANetworkThatIsCutDropsTheSame) {
 
 // ---- Splitting a network ----
 
-TEST(Strategies, PiecesKeepWhatIsFused) {
+TEST(Strategies, StagesKeepFusedOperations) {
   const std::vector<StagePart> parts = stage_parts(lenet(), {28, 28, 1}, 10);
   std::vector<size_t> modules;
   std::vector<int> nodes;
@@ -372,7 +372,7 @@ testing::AssertionResult says(const std::string& text, const char* part) {
 
 TEST(Strategies, RefuseWhatTheyCannotCut) {
   const auto made = [](StrategyKind kind, const AnyModule& network, const StrategyOptions& options) {
-    return test::complaint([&] { make_strategy(kind, network, {6, 6, 2}, options); });
+    return test::error_of([&] { make_strategy(kind, network, {6, 6, 2}, options); });
   };
   const AnyModule normalised = Sequential{Conv2d(4, 3), BatchNorm2d(), ReLU(), Flatten(), Linear(3)};
   EXPECT_TRUE(says(made(StrategyKind::pipeline, normalised, options_for(2)), "the network must have none"));
@@ -409,19 +409,19 @@ TEST(Strategies, RefuseABatchThatDoesNotFit) {
     const std::vector<float> x(56), targets(39);
     const std::vector<int32_t> labels(13);
     const std::span<const float> two(x.data(), 8);
-    EXPECT_TRUE(says(test::complaint([&] {
+    EXPECT_TRUE(says(test::error_of([&] {
                        strategy->train_step({x, labels});
                      }),
                      "has 56 values, must have 4 for each of 1 to 13"));
-    EXPECT_TRUE(says(test::complaint([&] {
+    EXPECT_TRUE(says(test::error_of([&] {
                        strategy->train_step({std::span(x).first(7), labels});
                      }),
                      "has 7 values"));
-    EXPECT_TRUE(says(test::complaint([&] { strategy->train_step({two}); }),
+    EXPECT_TRUE(says(test::error_of([&] { strategy->train_step({two}); }),
                      "0 labels and 0 target values for 2 samples"));
-    EXPECT_TRUE(says(test::complaint([&] { strategy->train_step({two, labels}); }), "13 labels"));
-    EXPECT_TRUE(says(test::complaint([&] { strategy->train_step({two, {}, targets}); }), "39 target values"));
-    EXPECT_TRUE(says(test::complaint([&] {
+    EXPECT_TRUE(says(test::error_of([&] { strategy->train_step({two, labels}); }), "13 labels"));
+    EXPECT_TRUE(says(test::error_of([&] { strategy->train_step({two, {}, targets}); }), "39 target values"));
+    EXPECT_TRUE(says(test::error_of([&] {
                        strategy->train_step({two, std::span(labels).first(2), targets});
                      }),
                      "must be 2 labels or 6"));

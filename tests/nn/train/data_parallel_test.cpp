@@ -232,7 +232,7 @@ TEST(DataParallel, PredictionsComeInOrder) {
   EXPECT_EQ(three.evaluate(x, labels).correct, correct);
 }
 
-TEST(DataParallel, EvaluatingLeavesTheTallyOfTrainingAlone) {
+TEST(DataParallel, EvaluationDoesNotChangeTheLossStatsOfTraining) {
   DataParallel model(small_network(), kSmallInput, small_options(2));
   Sgd sgd(model);
   model.train_step(normal_values(12 * kSmallInput.size(), 1), some_labels(12, 4), sgd);
@@ -297,7 +297,7 @@ TEST(DataParallel, EvaluationDoesNotDependOnThePlaceInTheBatch) {
 
 TEST(DataParallel, RefusesWhatDoesNotFit) {
   const auto made_with = [](DataParallelOptions options) {
-    return test::complaint([&] { DataParallel(small_network(), kSmallInput, options); });
+    return test::error_of([&] { DataParallel(small_network(), kSmallInput, options); });
   };
   DataParallelOptions options = small_options(1);
   options.devices = {};
@@ -327,7 +327,7 @@ TEST(DataParallel, RefusesWhatDoesNotFit) {
   Sgd sgd(model);
   const std::vector<float> x = normal_values(13 * kSmallInput.size(), 1);
   const auto step = [&](int64_t values, int64_t labels) {
-    return test::complaint([&] {
+    return test::error_of([&] {
       model.train_step(std::span(x).first(static_cast<size_t>(values)), some_labels(labels, 4), sgd);
     });
   };
@@ -336,11 +336,11 @@ TEST(DataParallel, RefusesWhatDoesNotFit) {
   EXPECT_EQ(step(13 * 64, 13), "DataParallel: the batch has 13 samples, must have 1 to 12");
   EXPECT_EQ(step(0, 0), "DataParallel: the batch has 0 samples, must have 1 to 12");
   EXPECT_EQ(step(5 * 64, 4), "DataParallel: there are 4 labels, must be 5, one for each sample");
-  EXPECT_EQ(test::complaint([&] { model.train_step(std::span(x).first(128), std::span(x).first(7), sgd); }),
+  EXPECT_EQ(test::error_of([&] { model.train_step(std::span(x).first(128), std::span(x).first(7), sgd); }),
             "DataParallel: there are 7 target values, must be 8, 4 for each sample");
-  EXPECT_EQ(test::complaint([&] { model.evaluate(x, some_labels(12, 4)); }),
+  EXPECT_EQ(test::error_of([&] { model.evaluate(x, some_labels(12, 4)); }),
             "DataParallel: there are 832 values and 12 labels, must be 64 values for each label");
-  EXPECT_EQ(test::complaint([&] { sgd.set_learning_rate(NAN); }),
+  EXPECT_EQ(test::error_of([&] { sgd.set_learning_rate(NAN); }),
             "optimizer: the learning rate is nan, must be finite and not negative");
 }
 

@@ -265,7 +265,7 @@ TEST(Fit, RefusesWhatDoesNotFit) {
   const auto refusal = [&](auto change) {
     FitOptions options = three_epochs();
     change(options);
-    return test::complaint([&] { fit(trained.model, *trained.optimizer, data, options); });
+    return test::error_of([&] { fit(trained.model, *trained.optimizer, data, options); });
   };
   EXPECT_EQ(refusal([](FitOptions& o) { o.epochs = 0; }), "fit: there are 0 epochs, must be 1 to 2147483648");
   EXPECT_EQ(refusal([](FitOptions& o) { o.epochs = std::numeric_limits<int64_t>::max(); }),

@@ -9,6 +9,7 @@
 #include <rondo/nn/layers/simple.h>
 #include <rondo/nn/train/data_parallel.h>
 #include <rondo/tests/nn/models/small_models.h>
+#include <rondo/tests/nn/models/small_networks.h>
 #include <rondo/tests/nn/train/model_fixture.h>
 #include <rondo/tests/rondo/support/files.h>
 #include <rondo/tests/support/compare.h>
@@ -72,19 +73,63 @@ TEST(Precision, AllReplicasTakeTheSameSteps) {
   }
 }
 
+struct Arithmetic {
+  const char* name;
+  Math math;
+  DType activations;
+};
+constexpr Arithmetic kTensorCores[] = {{"tf32", Math::tf32, DType::float32},
+                                       {"bf16", Math::fp32, DType::bfloat16}};
+
+// Some steps with whole and partial batches.
+std::vector<float> train(DataParallel& model, Shape input, int64_t classes) {
+  Sgd sgd(model, {.learning_rate = 0.02f, .momentum = 0.9f});
+  for (const int64_t batch : {16, 16, 11, 2}) {
+    const std::vector<float> x = normal_values(batch * input.size(), static_cast<uint64_t>(batch));
+    model.train_step(x, some_labels(batch, classes), sgd);
+  }
+  EXPECT_EQ(differing_values(model), 0) << model.replicas().size() << " replicas";
+  return parameters_of(model);
+}
+
+DataParallelOptions options_with(const Arithmetic& arithmetic, int devices) {
+  DataParallelOptions options = test::small_options(devices);
+  options.batch = 16;
+  options.math = arithmetic.math;
+  options.activations = arithmetic.activations;
+  return options;
+}
+
+// With synchronised batch normalisation and dropout.
 TEST(Precision, DeviceCountInvarianceHolds) {
   SKIP_IF_REFUSED(check_math("tf32", Math::tf32));
-  for (const DType activations : {DType::float32, DType::bfloat16}) {
+  for (const Arithmetic& arithmetic : kTensorCores) {
     const auto trained = [&](int devices) {
-      DataParallelOptions options = test::small_options(devices);
-      options.math = activations == DType::float32 ? Math::tf32 : Math::fp32;
-      options.activations = activations;
-      options.batch = 16;
-      DataParallel model(network(), kInput, with_device_count_invariance(options));
-      return train(model);
+      DataParallel model(test::small_network(), test::kSmallInput,
+                         with_device_count_invariance(options_with(arithmetic, devices)));
+      return train(model, test::kSmallInput, 4);
     };
-    EXPECT_TRUE(test::all_equal_bits(trained(3), trained(1))) << name_of(activations);
+    const std::vector<float> one = trained(1);
+    for (const int devices : {2, 3, 4, 8})
+      EXPECT_TRUE(test::all_equal_bits(trained(devices), one)) << arithmetic.name << ", " << devices;
+    DataParallel fp32(test::small_network(), test::kSmallInput,
+                      with_device_count_invariance(options_with({"fp32", Math::fp32, DType::float32}, 1)));
+    EXPECT_GT(test::distance(train(fp32, test::kSmallInput, 4), one), 1e-5) << arithmetic.name;
   }
+}
+
+TEST(Precision, ReplicasOfLeNetAndResNetStayEqual) {
+  SKIP_IF_REFUSED(check_math("tf32", Math::tf32));
+  for (const Arithmetic& arithmetic : kTensorCores)
+    for (const AnyModule& net : {small_lenet(), small_residual_network()}) {
+      std::vector<float> one;
+      for (const int devices : {1, 2, 3, 4}) {
+        DataParallel model(net, kSmallInput, options_with(arithmetic, devices));
+        const std::vector<float> after = train(model, kSmallInput, 3);
+        if (devices == 1) one = after;
+        EXPECT_LE(test::distance(after, one), arithmetic.math == Math::tf32 ? 2e-3 : 2e-2) << arithmetic.name << ", " << devices << " devices";
+      }
+    }
 }
 
 TEST(Precision, ActivationsHaveTheTypeOfTheGraph) {
@@ -175,17 +220,17 @@ TEST(Precision, TheFirstTensorThatIsNotFiniteIsNamedInBfloat16) {
 
 TEST(Precision, MathAndActivationsMustFit) {
   const auto refusal = [](Math math, DType activations) {
-    return test::complaint([&] { make_graph(network(), kInput, math, activations); });
+    return test::error_of([&] { make_graph(network(), kInput, math, activations); });
   };
   EXPECT_EQ(refusal(Math::tf32, DType::bfloat16),
             "graph: the math is tf32, must be fp32 with activations of bfloat16");
   EXPECT_EQ(refusal(Math::fp32, DType::float16),
             "graph: the activations are float16, must be float32 or bfloat16");
-  EXPECT_EQ(test::complaint([] {
+  EXPECT_EQ(test::error_of([] {
               make_graph(Sequential{Linear(3, {.math = Math::tf32})}, kInput, Math::fp32, DType::bfloat16);
             }),
             "Linear: the math is tf32, must be fp32 with activations of bfloat16");
-  EXPECT_EQ(test::complaint([] {
+  EXPECT_EQ(test::error_of([] {
               make_graph(Sequential{Conv2d(3, 3, {.math = Math::tf32})}, kInput, Math::fp32, DType::bfloat16);
             }),
             "Conv2d: the math is tf32, must be fp32 with activations of bfloat16");

@@ -24,7 +24,7 @@ namespace rondo::nn {
 namespace {
 
 using test::all_equal_bits;
-using test::complaint;
+using test::error_of;
 using test::kSmallInput;
 using test::normal_values;
 using test::parameters_of;
@@ -338,7 +338,7 @@ TEST(ReduceDtype, TheLargestBucketIsTheMemory) {
 
 TEST(ReduceDtype, OthersAreRefused) {
   for (const DType dtype : {DType::float16, DType::float64, DType::int32})
-    EXPECT_EQ(complaint([&] { DataParallel(small_network(), kSmallInput, options_for(2, dtype)); }),
+    EXPECT_EQ(error_of([&] { DataParallel(small_network(), kSmallInput, options_for(2, dtype)); }),
               concat("DataParallel: reduce_dtype is ", name_of(dtype), ", must be float32 or bfloat16"));
 }
 

@@ -322,15 +322,15 @@ TEST(TrainingStep, ImagesBelongToTheirModel) {
 TEST(TrainingStep, RefusesWhatDoesNotFit) {
   DataParallelOptions options = small_options(2);
   options.micro_batches = 13;
-  EXPECT_EQ(test::complaint([&] { DataParallel(small_network(), kSmallInput, options); }),
+  EXPECT_EQ(test::error_of([&] { DataParallel(small_network(), kSmallInput, options); }),
             "DataParallel: micro_batches is 13, must be at least 1 and at most 12, the batch");
   DataParallel model(lenet(), {28, 28, 1}, small_options(2));
   const std::vector<uint8_t> bytes(784 * 3), labels(3);
   EXPECT_EQ(
-      test::complaint([&] { DeviceImages(model, bytes, std::span(labels).first(2)); }),
+      test::error_of([&] { DeviceImages(model, bytes, std::span(labels).first(2)); }),
       "DeviceImages: there are 2352 bytes and 2 labels, must be 784 bytes for each of at least one label");
   const DeviceImages images(model, bytes, labels);
-  EXPECT_EQ(test::complaint([&] { ShuffledBatches(model, images, 13, 0); }),
+  EXPECT_EQ(test::error_of([&] { ShuffledBatches(model, images, 13, 0); }),
             "ShuffledBatches: the batch is 13, must be 1 to 12, the model's");
 }
 

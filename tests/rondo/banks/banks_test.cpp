@@ -15,7 +15,7 @@
 namespace rondo::program {
 namespace {
 
-using test::complaint;
+using test::error_of;
 using test::missing;
 using test::XmlCheck;
 
@@ -154,7 +154,7 @@ TEST(Access, CountsElements) {
 
 TEST(Access, RefusesImpossibleAddresses) {
   const auto refusal = [](const AccessArguments& arguments) {
-    return complaint([&] { access_of(arguments); });
+    return error_of([&] { access_of(arguments); });
   };
   EXPECT_EQ(refusal(banks("thread * 4 + thread / 8", {"--width", "16"})),
             "thread 8: address 132 (33 elements of 4 bytes), must be a multiple of 16 (try --element 16)");
@@ -167,7 +167,7 @@ TEST(Access, RefusesImpossibleAddresses) {
 
 TEST(Access, RefusesOptions) {
   const auto refusal = [](const std::vector<std::string>& words) {
-    return complaint([&] { parsed(words); });
+    return error_of([&] { parsed(words); });
   };
   for (const std::string command : {"banks", "sectors"}) {
     for (const std::string bad : {"0", "3", "32", "-4", "4.0", "", "four"})

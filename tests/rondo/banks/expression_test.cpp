@@ -6,7 +6,7 @@
 namespace rondo::program {
 namespace {
 
-using test::complaint;
+using test::error_of;
 using test::missing;
 
 // The compiler computes the expected values from the same text.
@@ -66,7 +66,7 @@ TEST(Expression, SkipsWhatIsNotNeeded) {
 }
 
 std::string refusal(const std::string& text) {
-  return complaint([&] { Expression expression(text); });
+  return error_of([&] { Expression expression(text); });
 }
 
 TEST(Expression, NamesThePositionOfAMistake) {
@@ -96,7 +96,7 @@ TEST(Expression, Numbers) {
 
 TEST(Expression, NamesTheThreadThatCannotBeComputed) {
   const auto fault = [](const std::string& text, int thread) {
-    return complaint([&] { Expression(text).at(thread); });
+    return error_of([&] { Expression(text).at(thread); });
   };
   EXPECT_EQ(fault("64 / (thread - 3)", 3), "the expression '64 / (thread - 3)' divides by zero for thread 3");
   EXPECT_EQ(missing(fault("64 % thread", 0), {"divides by zero for thread 0"}), "");

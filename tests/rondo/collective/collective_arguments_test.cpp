@@ -3,7 +3,7 @@
 namespace rondo::program {
 namespace {
 
-using test::complaint;
+using test::error_of;
 using test::missing;
 
 CollectiveArguments allreduce(const std::string& options) {
@@ -86,7 +86,7 @@ TEST(CollectiveArguments, Sizes) {
   EXPECT_EQ(parse_size("-b", "4KiB"), 4096);
   for (const std::string bad : {"0", "0K", "-1", "-1K", "K", "1.5M", "1X", "many", "99999999999G", "1025T",
                                 "2B K", "1 K", "nan", "1KK", ""})
-    EXPECT_EQ(missing(complaint([&] { parse_size("-b", bad); }),
+    EXPECT_EQ(missing(error_of([&] { parse_size("-b", bad); }),
                       {"-b", "'" + bad + "'", "must be", "from 1 to 1,024 TiB, such as 8, 64K, 25MB or 1G"}),
               "");
   EXPECT_NE(parse("allreduce --help").text.find("such as 8, 64K, 25MB or 1G"), std::string::npos);
@@ -131,7 +131,7 @@ TEST(CollectiveArguments, BadValues) {
   expect_refused("allreduce 32M", {"32M"});
   for (const char* option : {"--json", "--trace"}) {
     const char* words[] = {"rondo", "allreduce", option, ""};
-    EXPECT_EQ(missing(complaint([&] { parse_command_line(4, words); }), {option, "empty"}), "");
+    EXPECT_EQ(missing(error_of([&] { parse_command_line(4, words); }), {option, "empty"}), "");
   }
 }
 

@@ -289,11 +289,11 @@ TEST_F(Collective, BadValuesThatNeedTheRanks) {
   std::ostringstream out;
   CollectiveArguments arguments = small(Verb::broadcast, 8);
   arguments.root = 3;
-  EXPECT_EQ(missing(test::complaint([&] { run_collective(arguments, out); }), {"-r is 3", "below 3"}), "");
+  EXPECT_EQ(missing(test::error_of([&] { run_collective(arguments, out); }), {"-r is 3", "below 3"}), "");
   arguments = small(Verb::all_reduce, 8);
   arguments.json = arguments.trace = files_ / "same";
   EXPECT_EQ(
-      missing(test::complaint([&] { run_collective(arguments, out); }), {"--trace", "--json", "same file"}),
+      missing(test::error_of([&] { run_collective(arguments, out); }), {"--trace", "--json", "same file"}),
       "");
   EXPECT_EQ(out.str(), "");
 }

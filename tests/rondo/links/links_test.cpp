@@ -24,7 +24,7 @@
 namespace rondo::program {
 namespace {
 
-using test::complaint;
+using test::error_of;
 using test::missing;
 
 // Devices 0 to n-1 of this machine. All links are equal.
@@ -106,7 +106,7 @@ TEST_F(Links, DamagedFilesAreNamed) {
       {with("\"to\": 1", "\"to\": 7"), "out of order"},
       {with("\"access\": \"direct\"", "\"access\": \"telepathy\""), "'telepathy', must be"}};
   for (const auto& [text, why] : bad)
-    EXPECT_EQ(missing(complaint([&] { parse_link_json("the file", text); }), {"the file", why}), "") << text;
+    EXPECT_EQ(missing(error_of([&] { parse_link_json("the file", text); }), {"the file", why}), "") << text;
 }
 
 TEST_F(Links, StoredLinksAreUsedIfTheyMatch) {

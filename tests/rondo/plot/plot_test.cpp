@@ -17,7 +17,7 @@ namespace rondo::program {
 namespace {
 
 using test::bytes_of;
-using test::complaint;
+using test::error_of;
 using test::missing;
 using test::read_text;
 using test::XmlCheck;
@@ -120,7 +120,7 @@ TEST_F(Plot, OneRunAndTheMaximum) {
 TEST_F(Plot, RefusesWhatItCannotDraw) {
   const std::string good = log("good.csv", short_), empty = log("empty.csv", {});
   test::write_file(directory_ / "other.csv", bytes_of("a,b\n1,2\n"));
-  const auto refusal = [&](const std::string& run) { return complaint([&] { plot({good, run}); }); };
+  const auto refusal = [&](const std::string& run) { return error_of([&] { plot({good, run}); }); };
   EXPECT_EQ(missing(refusal(directory_ / "absent.csv"), {"absent.csv", "No such file"}), "");
   EXPECT_EQ(missing(refusal(directory_.path().string()), {"is a directory"}), "");
   EXPECT_EQ(missing(refusal(directory_ / "other.csv"), {"other.csv'", "line 1"}), "");
@@ -137,7 +137,7 @@ TEST_F(Plot, NeverWritesOverALog) {
     const auto overwrite = [&] {
       show_plot({.runs = {log("two.csv", long_), one}, .names = {}, .svg = svg}, out);
     };
-    EXPECT_EQ(missing(complaint(overwrite), {svg, "the log of a run"}), "");
+    EXPECT_EQ(missing(error_of(overwrite), {svg, "the log of a run"}), "");
     EXPECT_EQ(read_text(one), before);
   }
 }

@@ -10,7 +10,7 @@
 namespace rondo::program {
 namespace {
 
-using test::complaint;
+using test::error_of;
 using test::missing;
 using test::XmlCheck;
 
@@ -83,7 +83,7 @@ TEST(DrawLine, LinesOfOtherFilesDoNotMatch) {
   EXPECT_EQ(drawings_of_line(report, "a.cuh:7").size(), 2u);  // from two lines of the kernel
   EXPECT_EQ(drawings_of_line(report, "kernels/a.cuh:7").size(), 2u);
   for (const char* line : {"el.cu:20", "kernel.cu:2", "cuh:7", "kernel.cu:20)", "a.cuh:20"})
-    EXPECT_NE(complaint([&] { drawings_of_line(report, line); }), "") << line;
+    EXPECT_NE(error_of([&] { drawings_of_line(report, line); }), "") << line;
 }
 
 // The lines of the file that was named, or all.
@@ -91,9 +91,9 @@ TEST(DrawLine, ARefusalListsTheLines) {
   simt::AccessCounts other = loads(1, 20, 1);
   other.inlined = {{"../../kernels/other.cu", 3, "kernel"}};
   const ProfileReport report = report_of({{loads(1, 20, 1), other}});
-  EXPECT_EQ(complaint([&] { drawings_of_line(report, "kernel.cu:9"); }),
+  EXPECT_EQ(error_of([&] { drawings_of_line(report, "kernel.cu:9"); }),
             "--draw is 'kernel.cu:9', must be a line of the profile: kernels/a.cuh:7 (kernel.cu:20)");
-  EXPECT_EQ(complaint([&] { drawings_of_line(report, "b.cu:9"); }),
+  EXPECT_EQ(error_of([&] { drawings_of_line(report, "b.cu:9"); }),
             "--draw is 'b.cu:9', must be a line of the profile: kernels/a.cuh:7 (kernel.cu:20), "
             "kernels/other.cu:3");
 }
@@ -109,13 +109,13 @@ TEST(DrawLine, OptionsAreChecked) {
     return arguments;
   };
   for (const char* bad : {"", "20", "gemm.cu", "gemm.cu:", "gemm.cu:x", ":20"})
-    EXPECT_EQ(complaint([&] {
+    EXPECT_EQ(error_of([&] {
                 parsed({"profile", "gemm", "--draw", bad});
               }),
               concat("--draw is '", bad, "', must be a file and a line, such as gemm.cu:23"));
   const ProfileArguments arguments = parsed({"profile", "gemm", "--draw-svg", "lanes.svg"});
   std::ostringstream out;
-  EXPECT_EQ(complaint([&] { show_profile(arguments, out, {}); }),
+  EXPECT_EQ(error_of([&] { show_profile(arguments, out, {}); }),
             "--draw-svg is 'lanes.svg', needs --draw FILE:LINE");
 }
 

@@ -14,7 +14,7 @@
 namespace rondo::program {
 namespace {
 
-using test::complaint;
+using test::error_of;
 using test::missing;
 using test::XmlCheck;
 
@@ -187,18 +187,18 @@ TEST(ScaleArguments, Values) {
   EXPECT_STREQ(parse_links("pcie,network").first.name, "pcie");
   EXPECT_STREQ(parse_links("nvlink,pcie").second.name, "pcie");
   for (const std::string bad : {"", "nvlink", "nvlink,", "a,b", "nvlink,pcie,network", "NVLink,pcie"})
-    EXPECT_EQ(missing(complaint([&] { parse_links(bad); }), {"--links", "'" + bad + "'", "nvlink,network"}),
+    EXPECT_EQ(missing(error_of([&] { parse_links(bad); }), {"--links", "'" + bad + "'", "nvlink,network"}),
               "");
   EXPECT_EQ(parse_inside_between("--alpha", "3.5,1e2"), (std::pair<double, double>{3.5, 100}));
   for (const std::string bad :
        {"", "1", "1,", "1,2,3", "0,1", "-1,1", "nan,1", "1,inf", "1,2e9", "a,1", "1 ,2"})
-    EXPECT_EQ(missing(complaint([&] { parse_inside_between("--alpha", bad); }),
+    EXPECT_EQ(missing(error_of([&] { parse_inside_between("--alpha", bad); }),
                       {"--alpha", "'" + bad + "'", "two numbers"}),
               "");
   EXPECT_EQ(parse_sizes("--bytes", "1kB,25MB"), (std::vector<int64_t>{1000, k25MB}));
   for (const std::string bad : {"", "0", "1,", "2,1", "1,1", "1kB,x"})
-    EXPECT_EQ(missing(complaint([&] { parse_sizes("--bytes", bad); }), {"--bytes"}), "") << bad;
-  EXPECT_EQ(missing(complaint([] { parse_sizes("--bytes", "1,2,3,4,5,6,7,8,9,10,11,12,13"); }),
+    EXPECT_EQ(missing(error_of([&] { parse_sizes("--bytes", bad); }), {"--bytes"}), "") << bad;
+  EXPECT_EQ(missing(error_of([] { parse_sizes("--bytes", "1,2,3,4,5,6,7,8,9,10,11,12,13"); }),
                     {"13", "at most 12"}),
             "");
 }

@@ -15,7 +15,7 @@
 namespace rondo::program {
 namespace {
 
-using test::complaint;
+using test::error_of;
 using test::missing;
 using test::XmlCheck;
 
@@ -33,7 +33,7 @@ std::string plain(const std::string& words, int width = 40) {
 }
 
 std::string refusal(const std::string& words) {
-  return complaint([&] { sharding(words); });
+  return error_of([&] { sharding(words); });
 }
 
 // The part of each device, as text.

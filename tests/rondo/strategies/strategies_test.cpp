@@ -16,7 +16,7 @@ namespace rondo::program {
 namespace {
 
 using nn::StrategyKind;
-using test::complaint;
+using test::error_of;
 using test::missing;
 
 StrategiesArguments parsed(const std::string& words) {
@@ -32,7 +32,7 @@ std::string run(const std::string& words) {
 }
 
 std::string refusal(const std::string& words) {
-  return complaint([&] { run(words); });
+  return error_of([&] { run(words); });
 }
 
 nlohmann::json json_of(const std::string& words) {

@@ -19,7 +19,7 @@ SummaryArguments parsed(const std::string& words) {
 
 std::string refusal(const std::string& words) {
   std::ostringstream out;
-  return test::complaint([&] { show_summary(parsed(words), out); });
+  return test::error_of([&] { show_summary(parsed(words), out); });
 }
 
 TEST(SummaryCommand, TakesAModelAndABatch) {

@@ -24,7 +24,7 @@ inline CommandLine parse(const std::string& words) {
 
 // The command line is refused, and the message contains all of `parts`.
 inline void expect_refused(const std::string& words, const std::vector<std::string>& parts) {
-  EXPECT_EQ(test::missing(test::complaint([&] { parse(words); }), parts), "") << words;
+  EXPECT_EQ(test::missing(test::error_of([&] { parse(words); }), parts), "") << words;
 }
 
 }  // namespace rondo::program

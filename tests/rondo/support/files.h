@@ -95,7 +95,7 @@ inline void write_data_set(const std::filesystem::path& directory, uint32_t trai
 
 // The message of the bad_argument Error that `action` throws. Fails if it throws none.
 template <class Action>
-std::string complaint(const Action& action) {
+std::string error_of(const Action& action) {
   try {
     action();
   } catch (const Error& error) {

@@ -15,7 +15,7 @@
 namespace rondo::program {
 namespace {
 
-using test::complaint;
+using test::error_of;
 
 class Output : public ::testing::Test {
  protected:
@@ -66,7 +66,7 @@ TEST_F(Output, LinksAreFollowed) {
 TEST_F(Output, TwoOutputsMustBeDifferentFiles) {
   std::filesystem::create_symlink("a", directory_ / "link");
   const OutputFile log("--log", directory_ / "a");
-  EXPECT_EQ(complaint([&] { OutputFile("--plot", directory_ / "link"); }),
+  EXPECT_EQ(error_of([&] { OutputFile("--plot", directory_ / "link"); }),
             "--plot '" + (directory_ / "link") + "' is the same file as --log's, must be another");
   const OutputFile plot("--plot", directory_ / "b");
   { const OutputFile trace("--trace", directory_ / "c"); }
@@ -75,7 +75,7 @@ TEST_F(Output, TwoOutputsMustBeDifferentFiles) {
 
 TEST_F(Output, AnotherRunsFileIsRefused) {
   const FileLock other(directory_ / "a.csv");
-  EXPECT_EQ(complaint([&] { OutputFile("--log", directory_ / "a.csv"); }),
+  EXPECT_EQ(error_of([&] { OutputFile("--log", directory_ / "a.csv"); }),
             concat("--log ", directory_ / "a.csv", ": is in use as the output of another run (process ",
                    getpid(), ")"));
 }
@@ -97,7 +97,7 @@ TEST_F(Output, AFailureToWriteIsNotABadArgument) {
 // DurableFile's tests cover the reasons, and that no other file is left.
 TEST_F(Output, AnUnwritablePathIsRefused) {
   const std::string absent = directory_ / "absent/a.csv";
-  EXPECT_EQ(complaint([&] { OutputFile("--log", absent); }),
+  EXPECT_EQ(error_of([&] { OutputFile("--log", absent); }),
             "--log " + absent + ": the folder " + (directory_ / "absent") + " does not exist");
   EXPECT_EQ(directory_.files(), 0u);
 }

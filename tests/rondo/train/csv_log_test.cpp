@@ -53,7 +53,7 @@ TEST(CsvLog, ReadsBackItsOutput) {
 TEST(CsvLog, AFileThatIsNoLogIsNamed) {
   const std::string head = csv_log({}), good = "1,2,0.5,3,0,0,0,0,0\n";
   const auto refusal = [](const std::string& text) {
-    return test::complaint([&] { parse_csv_log("run.csv", text); });
+    return test::error_of([&] { parse_csv_log("run.csv", text); });
   };
   for (const std::string& text :
        {std::string(), std::string("epoch,train_loss\n"), good, "\n" + head, head.substr(1)})

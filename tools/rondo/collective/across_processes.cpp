@@ -30,7 +30,7 @@ Status ProcessEngine::enqueue(const CollectiveCall& call, RankOutputs outputs, R
 }
 
 int64_t ProcessEngine::sum_over_processes(int64_t own) {
-  const std::lock_guard turn(processes_.turn());
+  const std::lock_guard lock(processes_.call_mutex());
   std::vector<int64_t> all;
   throw_if_error(gather(processes_, own, all, "counting wrong elements"));
   return std::accumulate(all.begin(), all.end(), int64_t{0});
@@ -43,7 +43,7 @@ double measure_messages(ProcessGroup& processes) {
   std::vector<std::byte> sent(kBytes), received(kBytes);
   const ProcessGroup::Message to{(own + 1) % size, sent.data(), kBytes};
   const ProcessGroup::Message from{(own + size - 1) % size, received.data(), kBytes};
-  const std::lock_guard turn(processes.turn());
+  const std::lock_guard lock(processes.call_mutex());
   double best = 0;
   std::vector<double> all;
   for (int i = 0; i < kRepeats; ++i) {

@@ -71,7 +71,7 @@ void check_same_options(ProcessGroup& processes, const CollectiveArguments& argu
   std::array<int64_t, std::tuple_size_v<decltype(options_of(arguments, ranks))>> own{};
   for (size_t i = 0; i < own.size(); ++i) own[i] = options[i].value;
   std::vector<decltype(own)> all;
-  const std::lock_guard turn(processes.turn());
+  const std::lock_guard lock(processes.call_mutex());
   throw_if_error(gather(processes, own, all, "comparing the options of rondo allreduce"));
   for (size_t i = 0; i < own.size(); ++i)
     for (size_t process = 1; process < all.size(); ++process)

@@ -46,6 +46,14 @@ Option Command::add_flag(const std::string& name, bool& to, const std::string& h
   return Option(app_->add_flag(name, to, help)->disable_flag_override());
 }
 
+void Command::refuse(const std::string& name, const std::string& reason) const {
+  const std::string message = concat(name, " is not possible with ", app_->get_name(), ": ", reason);
+  app_->add_option_function<std::string>(
+          name, [message](const std::string&) { throw Error(bad_argument(message)); }, "")
+      ->expected(0, 1)
+      ->group("");  // hidden
+}
+
 void Command::when_parsed(const std::function<void()>& check) const { app_->callback(check); }
 
 bool Command::parsed() const { return app_->parsed(); }

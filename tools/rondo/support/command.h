@@ -46,6 +46,10 @@ class Command {
                   const Reader& read) const;
   Option add_flag(const std::string& name, bool& to, const std::string& help) const;
 
+  // Adds an option that only other commands have. Giving it, with a value or without, is an error with the
+  // reason. The help does not show it.
+  void refuse(const std::string& name, const std::string& reason) const;
+
   // Calls `check` after the command and all of its options are parsed.
   void when_parsed(const std::function<void()>& check) const;
   bool parsed() const;

@@ -112,6 +112,41 @@ void add_memory(const Command& app, int64_t& micro_batches, int64_t& checkpoint_
           });
 }
 
+void add_weights(const Command& app, std::string& to, const std::string& help) {
+  app.add("--weights", "NAME", concat(help, " [", to, "]"), [&](const std::string& s) {
+    static_cast<void>(nn::weight_init(s));
+    to = s;
+  });
+}
+
+// Options of the other programs. A program refuses them with the reason.
+struct RefusedOption {
+  const char *name, *reason;
+};
+constexpr const char *kFromScratch = "--from-scratch", *kLessonIsLeNet = "the lesson trains lenet";
+constexpr RefusedOption kRefusedByImages[] = {
+    {"--steps", "the training ends after --epochs"},
+    {"--json", "--log writes the figures of each epoch"},
+    {"--mode", "the batch is always split, as with --mode sharded of mlp"},
+    {"--layers", "its layers are fixed"},
+    {"--width", "its layers are fixed"},
+    {"--inputs", "its inputs are images of 28 x 28"},
+    {"--outputs", "its outputs are the 10 classes of the images"},
+};
+constexpr RefusedOption kRefusedByMlp[] = {
+    {"--epochs", "its data are one random batch; --steps is the number of timed steps"},
+    {"--limit", "its data are one random batch; --batch is its size"},
+    {"--data", "its data are one random batch"},
+    {"--log", "it has no epochs; --json writes the figures of each step"},
+    {"--plot", "it has no epochs; --json writes the figures of each step"},
+    {"--schedule", "only a few steps are timed, with one learning rate"},
+    {"--warmup-steps", "only a few steps are timed, with one learning rate"},
+    {"--save", "its data are random, so its parameters are of no further use"},
+    {"--resume", "its data are random, so its parameters are of no further use"},
+    {"--no-sync-bn", "it has no batch normalisation"},
+    {kFromScratch, kLessonIsLeNet},
+};
+
 void add_network(const Command& app, NetworkArguments& to, const std::string& default_devices,
                  const std::string& default_batch, const std::string& default_rate) {
   add_ranks(app, to, default_devices, default_batch);
@@ -128,12 +163,8 @@ void add_network(const Command& app, NetworkArguments& to, const std::string& de
             to.warmup = read_integer<int64_t>("--warmup-steps", s, 0, kMaxSamples);
           });
   add_optimizer(app, to.optimizer);
-  app.add("--weights", "NAME",
-          "Initial weights: normal (standard deviation 0.01), default, xavier or kaiming [normal]",
-          [&](const std::string& s) {
-            static_cast<void>(nn::weight_init(s));
-            to.weights = s;
-          });
+  add_weights(app, to.weights,
+              "Initial weights: normal (standard deviation 0.01), default, xavier or kaiming");
   app.add_flag("--no-sync-bn", to.no_sync_bn,
                "Batch normalisation over each device's shard instead of the whole batch");
   add_memory(app, to.micro_batches, to.checkpoint_layers);
@@ -143,6 +174,7 @@ void add_network(const Command& app, NetworkArguments& to, const std::string& de
           [&](const std::string& s) { to.save = read_path("--save", s); });
   app.add("--resume", "FILE", "Resume from a checkpoint, as if the training had not been stopped",
           [&](const std::string& s) { to.resume = read_path("--resume", s); });
+  for (const RefusedOption& option : kRefusedByImages) app.refuse(option.name, option.reason);
 }
 
 Command add_lenet(const Command& train, NetworkArguments& to) {
@@ -150,7 +182,7 @@ Command add_lenet(const Command& train, NetworkArguments& to) {
   to.model = "lenet";
   to.recipe = kLeNetRecipe;
   add_network(lenet, to, "2", "256", "0.2");
-  lenet.add_flag("--from-scratch", to.from_scratch,
+  lenet.add_flag(kFromScratch, to.from_scratch,
                  "Train with the lesson nn/lenet_from_scratch.cpp, which has fewer options");
   return lenet;
 }
@@ -158,6 +190,7 @@ Command add_lenet(const Command& train, NetworkArguments& to) {
 Command add_resnet18(const Command& train, NetworkArguments& to) {
   const Command resnet = train.add_command("resnet18", "ResNet-18 on Fashion-MNIST");
   add_network(resnet, to, "1", "256 for each device", "0.1 for every 256 samples of the batch");
+  resnet.refuse(kFromScratch, kLessonIsLeNet);
   return resnet;
 }
 
@@ -183,10 +216,14 @@ Command add_mlp(const Command& train, MlpArguments& to) {
   mlp.add("--steps", "N", "Timed steps, after two untimed ones [7]",
           [&](const std::string& s) { to.steps = read_integer<int>("--steps", s, 1, kMaxSteps); });
   add_seed(mlp, to.seed, "Seed of the weights and of the data [0]");
+  add_weights(mlp, to.weights,
+              "Initial weights: default (uniform in +-1 / sqrt(inputs)), normal (standard deviation 0.01), "
+              "xavier or kaiming");
   add_memory(mlp, to.micro_batches, to.checkpoint_layers);
   mlp.add("--json", "FILE.json", "Write all figures as JSON",
           [&](const std::string& s) { to.json = read_path("--json", s); });
   add_trace(mlp, to.trace);
+  for (const RefusedOption& option : kRefusedByMlp) mlp.refuse(option.name, option.reason);
   return mlp;
 }
 

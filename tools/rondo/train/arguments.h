@@ -83,6 +83,7 @@ struct MlpArguments : RanksArguments {
   OptimizerArguments optimizer = {.kind = OptimizerKind::adam};
   int steps = 7;
   uint64_t seed = 0;
+  std::string weights = "default";
   int64_t micro_batches = 1;
   int64_t checkpoint_layers = 0;
   std::string json, trace;

@@ -1,22 +1,16 @@
 #include <rondo/tools/rondo/train/csv_log.h>
 
 #include <rondo/kernels/core/status.h>
+#include <rondo/nn/io/parse.h>
 #include <rondo/nn/io/printable.h>
 
 #include <algorithm>
-#include <array>
-#include <charconv>
 #include <cmath>
 #include <sstream>
+#include <string_view>
 
 namespace rondo::program {
 namespace {
-
-std::string shortest(double value) {
-  std::array<char, 32> text;  // the shortest form of a double has at most 24 characters
-  const auto [end, error] = std::to_chars(text.data(), text.data() + text.size(), value);
-  return std::string(text.data(), end);
-}
 
 std::string head() {
   std::string text = "epoch,train_loss,test_accuracy,seconds";
@@ -32,8 +26,9 @@ std::string csv_log(std::span<const EpochReport> epochs) {
   std::string text = head() + "\n";
   for (const EpochReport& epoch : epochs) {
     text += std::to_string(epoch.epoch);
-    for (double value : {epoch.train_loss, epoch.test_accuracy, epoch.seconds}) text += "," + shortest(value);
-    for (double phase : epoch.phases) text += "," + shortest(phase);
+    for (double value : {epoch.train_loss, epoch.test_accuracy, epoch.seconds})
+      text += "," + exact_text(value);
+    for (double phase : epoch.phases) text += "," + exact_text(phase);
     text += "\n";
   }
   return text;
@@ -52,10 +47,9 @@ std::vector<EpochReport> parse_csv_log(const std::string& name, const std::strin
     std::vector<double> fields;
     for (size_t begin = 0; begin <= line.size();) {
       const size_t end = std::min(line.find(',', begin), line.size());
-      double value = 0;
-      const auto [stop, error] = std::from_chars(line.data() + begin, line.data() + end, value);
-      if (error != std::errc() || stop != line.data() + end) refuse(number, "must be numbers");
-      fields.push_back(value);
+      const auto value = read_number<double>(std::string_view(line).substr(begin, end - begin));
+      if (!value) refuse(number, "must be numbers");
+      fields.push_back(*value);
       begin = end + 1;
     }
     EpochReport epoch;

@@ -133,7 +133,8 @@ void train_mlp(const MlpArguments& arguments, std::ostream& to, const Terminal& 
   const OutputFile json = first ? OutputFile("--json", arguments.json) : OutputFile(),
                    timeline = first ? OutputFile("--trace", arguments.trace) : OutputFile();
   const nn::DataParallelOptions options = options_for(arguments, processes);
-  const nn::AnyModule network = nn::mlp(arguments.layers, arguments.width, arguments.outputs);
+  const nn::AnyModule network = nn::mlp(arguments.layers, arguments.width, arguments.outputs,
+                                        nn::weight_init(arguments.weights));
   const nn::Shape input = {1, 1, arguments.inputs};
   const nn::Graph graph = nn::make_graph(network, input, options.math, options.activations);
   const int64_t in_batch =
@@ -153,7 +154,8 @@ void train_mlp(const MlpArguments& arguments, std::ostream& to, const Terminal& 
   show_field(
       head, terminal, "training",
       concat(name_of(arguments.mode), ", batch ", grouped(options.batch), ", ", text(arguments.optimizer),
-             ", learning rate ", arguments.lr, ", squared error, seed ", arguments.seed,
+             ", learning rate ", arguments.lr, ", squared error, ", arguments.weights, " weights, seed ",
+             arguments.seed,
              arguments.precision == Precision::fp32 ? "" : concat(", ", name_of(arguments.precision)),
              arguments.mode == MlpMode::sharded ? concat(", ", all_reduce_text(options)) : "",
              arguments.device_count_invariant ? ", device-count invariant" : ""));
@@ -173,6 +175,7 @@ void train_mlp(const MlpArguments& arguments, std::ostream& to, const Terminal& 
       {"--optimizer", text(arguments.optimizer)},
       {"--momentum", exact_text(arguments.optimizer.momentum)},
       {"--weight-decay", exact_text(arguments.optimizer.weight_decay)},
+      {"--weights", arguments.weights},
       {"--layers", exact_text(arguments.layers)},
       {"--width", exact_text(arguments.width)},
       {"--inputs", exact_text(arguments.inputs)},
@@ -241,6 +244,7 @@ void train_mlp(const MlpArguments& arguments, std::ostream& to, const Terminal& 
         {"inputs", arguments.inputs},
         {"outputs", arguments.outputs},
         {"batch", options.batch},
+        {"weights", arguments.weights},
         {"optimizer", text(arguments.optimizer)},
         {"learning_rate", arguments.lr},
         {"micro_batches", options.micro_batches},

@@ -23,14 +23,16 @@ void async_wait_late(int groups);
 }  // namespace detail
 
 // Starts a copy of 4, 8 or 16 bytes; both addresses must be multiples of its size. If !valid, writes zeros
-// and does not read `from`.
+// and does not read `from`. For kernels whose threads use vector registers, larger multiples of 16 are
+// allowed; such a copy equals copies of 16 bytes in a row.
 template <int Bytes>
 [[gnu::always_inline]] inline void async_copy(void* to, const void* from, bool valid = true) {
-  static_assert(Bytes == 4 || Bytes == 8 || Bytes == 16);
+  static_assert(Bytes == 4 || Bytes == 8 || (Bytes > 0 && Bytes % 16 == 0));
+  constexpr int kAlignment = Bytes < 16 ? Bytes : 16;
   const uintptr_t addresses =
       reinterpret_cast<uintptr_t>(to) | (valid ? reinterpret_cast<uintptr_t>(from) : 0);
-  if (addresses % Bytes != 0) [[unlikely]]
-    detail::misaligned_copy(to, from, Bytes);
+  if (addresses % kAlignment != 0) [[unlikely]]
+    detail::misaligned_copy(to, from, kAlignment);
 #ifdef SIMT_OBSERVE
   detail::observe_async_copy(to, from, Bytes, valid);
 #endif

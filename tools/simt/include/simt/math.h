@@ -1,5 +1,5 @@
-// CUDA device functions that <cmath> lacks: min and max, fast math, bit operations, loads and stores with
-// cache hints.
+// CUDA device functions that <cmath> lacks: min and max, reciprocal square root, single rounded operations,
+// conversions, bit operations. Those that the project uses or that its tests check.
 #pragma once
 
 #include <simt/builtins.h>
@@ -8,10 +8,8 @@
 #include <math.h>
 
 #include <bit>
-#include <chrono>
 #include <cstdint>
 #include <cstdlib>
-#include <type_traits>
 
 // min and max in the global namespace. With one NaN operand the result is the other operand, as in IEEE 754's
 // minNum.
@@ -40,25 +38,6 @@ SIMT_MIN_MAX(float, double, double)
 SIMT_MIN_MAX(double, float, double)
 #undef SIMT_MIN_MAX
 
-// The fast functions are as exact as the ordinary ones here. The C library declares these names, so they need
-// C linkage.
-extern "C" {
-inline float __expf(float x) noexcept { return expf(x); }
-inline float __exp10f(float x) noexcept { return powf(10.0f, x); }
-inline float __logf(float x) noexcept { return logf(x); }
-inline float __log2f(float x) noexcept { return log2f(x); }
-inline float __log10f(float x) noexcept { return log10f(x); }
-inline float __powf(float x, float y) noexcept { return powf(x, y); }
-inline float __sinf(float x) noexcept { return sinf(x); }
-inline float __cosf(float x) noexcept { return cosf(x); }
-inline float __tanf(float x) noexcept { return tanf(x); }
-inline void __sincosf(float x, float* sine, float* cosine) noexcept {
-  *sine = sinf(x);
-  *cosine = cosf(x);
-}
-}
-inline float __tanhf(float x) { return tanhf(x); }
-inline float __fdividef(float x, float y) { return x / y; }
 inline float __saturatef(float x) { return x > 0.0f ? (x < 1.0f ? x : 1.0f) : 0.0f; }  // NaN becomes 0
 inline float rsqrtf(float x) { return 1.0f / sqrtf(x); }
 inline double rsqrt(double x) { return 1.0 / sqrt(x); }
@@ -89,16 +68,6 @@ inline void sincospif(float x, float* sine, float* cosine) {
   *sine = static_cast<float>(s);
   *cosine = static_cast<float>(c);
 }
-inline float sinpif(float x) {
-  float s, c;
-  sincospif(x, &s, &c);
-  return s;
-}
-inline float cospif(float x) {
-  float s, c;
-  sincospif(x, &s, &c);
-  return c;
-}
 
 // Rounds each operation separately: the compiler cannot contract it into an fma.
 inline float __fadd_rn(float a, float b) {
@@ -106,7 +75,6 @@ inline float __fadd_rn(float a, float b) {
   asm("" : "+x"(sum));
   return sum;
 }
-inline float __fsub_rn(float a, float b) { return __fadd_rn(a, -b); }
 inline float __fmul_rn(float a, float b) {
   float product = a * b;
   asm("" : "+x"(product));
@@ -116,9 +84,6 @@ inline float __fmaf_rn(float a, float b, float c) {
   simt::count_multiply_adds(1);
   return fmaf(a, b, c);
 }
-inline float __fdiv_rn(float a, float b) { return a / b; }
-inline float __frcp_rn(float x) { return 1.0f / x; }
-inline float __fsqrt_rn(float x) { return sqrtf(x); }
 
 inline int __float_as_int(float x) { return std::bit_cast<int>(x); }
 inline unsigned __float_as_uint(float x) { return std::bit_cast<unsigned>(x); }
@@ -126,8 +91,6 @@ inline float __int_as_float(int x) { return std::bit_cast<float>(x); }
 inline float __uint_as_float(unsigned x) { return std::bit_cast<float>(x); }
 inline long long __double_as_longlong(double x) { return std::bit_cast<long long>(x); }
 inline double __longlong_as_double(long long x) { return std::bit_cast<double>(x); }
-inline float __int2float_rn(int x) { return static_cast<float>(x); }
-inline float __uint2float_rn(unsigned x) { return static_cast<float>(x); }
 
 // Conversions to integers saturate and map NaN to 0; a C++ cast would be undefined.
 inline int __float2int_rn(float x) {
@@ -182,35 +145,3 @@ inline unsigned __funnelshift_l(unsigned low, unsigned high, unsigned shift) {
 inline unsigned __funnelshift_r(unsigned low, unsigned high, unsigned shift) {
   return static_cast<unsigned>((static_cast<uint64_t>(high) << 32 | low) >> (shift & 31));
 }
-
-// Cache hints have no effect here.
-#define SIMT_LOAD(NAME)             \
-  template <class T>                \
-  inline T NAME(const T* address) { \
-    return *address;                \
-  }
-SIMT_LOAD(__ldg)
-SIMT_LOAD(__ldca)
-SIMT_LOAD(__ldcg)
-SIMT_LOAD(__ldcs)
-SIMT_LOAD(__ldcv)
-SIMT_LOAD(__ldlu)
-#undef SIMT_LOAD
-#define SIMT_STORE(NAME)                                        \
-  template <class T>                                            \
-  inline void NAME(T* address, std::type_identity_t<T> value) { \
-    *address = value;                                           \
-  }
-SIMT_STORE(__stcg)
-SIMT_STORE(__stcs)
-SIMT_STORE(__stwb)
-SIMT_STORE(__stwt)
-#undef SIMT_STORE
-
-// A 1 GHz clock.
-inline long long clock64() {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(
-             std::chrono::steady_clock::now().time_since_epoch())
-      .count();
-}
-inline void __nanosleep(unsigned) {}
