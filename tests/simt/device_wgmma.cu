@@ -118,6 +118,13 @@ std::vector<float> multiplied(const Problem& p, Layout a, Layout b, bool a_in_re
     __syncthreads();
     float d[N / 2];
     for (int i = 0; i < N / 2; ++i) d[i] = p.d[d_of(t, i).row * N + d_of(t, i).column];
+    unsigned of_a[2][4] = {};  // changed before the fence, and not before the wait
+    for (int step = 0; step < p.k / kK && a_in_registers; ++step)
+      for (int e = 0; e < 16 / kElement; ++e) {
+        const At at = a_of(t, e, kElement == 4);
+        of_a[step][e * kElement / 4] |= encoded<Element>(p.a[at.row * p.k + step * kK + at.column])
+                                        << e * kElement % 4 * 8;
+      }
     ptx::wgmma_fence();
     for (int k = 0; k < p.k; k += kK) {
       // Where the steps from k on begin; inside an atom along k.
@@ -128,14 +135,8 @@ std::vector<float> multiplied(const Problem& p, Layout a, Layout b, bool a_in_re
       };
       const uint64_t b_descriptor = ptx::advanced(ptx::descriptor(b.matrix(memory + kB)), from(b));
       if (a_in_registers) {
-        unsigned registers[4] = {};
-        for (int e = 0; e < 16 / kElement; ++e) {
-          const At at = a_of(t, e, kElement == 4);
-          registers[e * kElement / 4] |= encoded<Element>(p.a[at.row * p.k + k + at.column])
-                                         << e * kElement % 4 * 8;
-        }
         constexpr WgmmaOptions kOptions = {options.negate_a, options.negate_b, false, options.transpose_b};
-        ptx::wgmma<Element, N, kOptions>(d, registers, b_descriptor, add || k != 0);
+        ptx::wgmma<Element, N, kOptions>(d, of_a[k / kK], b_descriptor, add || k != 0);
       } else {
         ptx::wgmma<Element, N, options>(d, ptx::advanced(ptx::descriptor(a.matrix(memory)), from(a)),
                                         b_descriptor, add || k != 0);
@@ -436,6 +437,87 @@ TEST(Wgmma, AMissingFenceIsNamed) {
   for (const Flaw flaw : {Flaw::no_fence, Flaw::changed_without_fence})
     expect_fault(pipeline(flaw).fault,
                  {"wgmma.mma_async at ", line(kProductLine), "needs a wgmma.fence first"});
+}
+
+// Two products with a in registers, the second one with other values. b is the identity, so d is their sum.
+enum class RegistersOfA { right, changed_before_wait, changed_without_fence, changed_after_fence, own_array };
+Result sum_of_two(RegistersOfA flaw) {
+  Result all;
+  const auto value = [](int product, const At& at) {
+    return static_cast<float>((product + 1) * (8 * at.row + at.column));
+  };
+  const Layout layout{MatrixSwizzle::none, false, 256, 128};
+  const auto changer = [](int t) { return t == 70; };
+  all.fault = run({1, 128, 4096}, [&] {
+    char* const memory = &shared<char>();
+    const int t = static_cast<int>(threadIdx.x);
+    if (t < 64) put<Tf32>(memory + layout.offset(t / 8, t % 8, 4), t / 8 == t % 8 ? 1.0f : 0.0f);
+    ptx::async_proxy_fence();
+    __syncthreads();
+    const uint64_t b = ptx::descriptor(layout.matrix(memory));
+    float d[4];
+    unsigned a[4], second[4];
+    const auto load = [&](unsigned(&to)[4], int product) {
+      for (int i = 0; i < 4; ++i) to[i] = std::bit_cast<uint32_t>(value(product, a_of(t, i, true)));
+    };
+    load(a, 0);
+    load(second, 1);
+    ptx::wgmma_fence();
+    ptx::wgmma<Tf32, 8>(d, a, b, false);
+    ptx::wgmma_commit();
+    if (flaw == RegistersOfA::own_array) {
+      ptx::wgmma<Tf32, 8>(d, second, b, true);  // while the first one is in flight
+    } else {
+      if (flaw == RegistersOfA::changed_before_wait && changer(t)) a[2] = 0;
+      ptx::wgmma_wait<0>();
+      if (flaw == RegistersOfA::changed_after_fence) ptx::wgmma_fence();
+      load(a, 1);
+      if (flaw == RegistersOfA::right) ptx::wgmma_fence();
+      ptx::wgmma<Tf32, 8>(d, a, b, true);
+    }
+    ptx::wgmma_commit();
+    ptx::wgmma_wait<0>();
+    for (int i = 0; i < 4; ++i) {
+      const At at = d_of(t, i);
+      if (d[i] != value(0, at) + value(1, at)) all.right = false;
+    }
+  });
+  return all;
+}
+constexpr int kFirstLine = __LINE__ - 21, kSecondLine = kFirstLine + 10;
+
+TEST(Wgmma, RegistersOfAMayChangeBetweenTheWaitAndTheFence) {
+  for (const bool late : {false, true})
+    for (const RegistersOfA right : {RegistersOfA::right, RegistersOfA::own_array}) {
+      simt::set_late_copies(late);
+      const Result result = sum_of_two(right);
+      simt::set_late_copies(false);
+      EXPECT_EQ(result.fault.error, cudaSuccess) << result.fault.message;
+      EXPECT_TRUE(result.right);
+    }
+}
+
+TEST(Wgmma, RegistersOfAThatChangeBeforeTheWaitAreNamed) {
+  NOT_UNDER_CHECK();
+  for (const bool late : {false, true}) {
+    simt::set_late_copies(late);
+    expect_fault(sum_of_two(RegistersOfA::changed_before_wait).fault,
+                 {"wgmma.mma_async at ", line(kFirstLine),
+                  "reads register 2 of a, which thread 70 of the warpgroup changed before the wait"});
+  }
+  simt::set_late_copies(false);
+}
+
+TEST(Wgmma, RegistersOfAThatChangeWithoutAFenceAreNamed) {
+  NOT_UNDER_CHECK();
+  for (const bool late : {false, true}) {
+    simt::set_late_copies(late);
+    for (const RegistersOfA flaw : {RegistersOfA::changed_without_fence, RegistersOfA::changed_after_fence})
+      expect_fault(sum_of_two(flaw).fault,
+                   {"wgmma.mma_async at ", line(kSecondLine),
+                    "needs a wgmma.fence first: thread 0 of the warpgroup changed register 1 of a"});
+  }
+  simt::set_late_copies(false);
 }
 
 template <class Body>

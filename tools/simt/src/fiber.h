@@ -4,6 +4,7 @@
 #include <vector_types.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <source_location>
 #include <vector>
 
@@ -37,6 +38,13 @@ struct BulkStore {
   bool read = false, waited = false, written = false;
 };
 
+// Four registers that a wgmma read as fragments of a, and their values at the thread's last wgmma.fence (or, in
+// the first product after it, at the product).
+struct FencedRegisters {
+  const uint32_t* registers;
+  uint32_t values[4];
+};
+
 // A stack and the state of the CUDA thread that runs on it. CUDA threads that never wait share one fiber, one
 // after another; a thread that waits keeps its fiber until it exits.
 struct Fiber {
@@ -55,6 +63,7 @@ struct Fiber {
   unsigned store_groups = 0;        // committed
   unsigned wgmma_groups = 0;        // committed
   bool wgmma_used = false, wgmma_fenced = false;
+  std::vector<FencedRegisters> wgmma_a;
   bool cluster_arrived = false;  // and has not waited since
   unsigned cluster_phase = 0;    // in which it arrived
 

@@ -26,7 +26,9 @@ struct Accumulators {
 
 struct PendingProduct {
   WarpgroupProduct product;  // that of thread 0; its pointers are not used
-  std::vector<uint32_t> a;   // registers of a, 4 of each thread
+  // Of a in registers: the 4 registers of each thread, and their values at the issue.
+  std::vector<const uint32_t*> a_registers;
+  std::vector<uint32_t> a;
   size_t accumulators;       // index
   unsigned group;
   Place place;

@@ -141,6 +141,18 @@ bool registers_are(const Accumulators& values) {
   return same;
 }
 
+// Registers are variables of the thread, which may be out of scope: the address sanitizer must not look.
+[[gnu::no_sanitize("address")]] void read_registers(uint32_t* to, const uint32_t* from) {
+  for (int i = 0; i < 4; ++i) to[i] = static_cast<const volatile uint32_t*>(from)[i];
+}
+
+// The first of four values that differs; 4: none.
+int first_difference(const uint32_t* a, const uint32_t* b) {
+  int i = 0;
+  while (i < 4 && a[i] == b[i]) ++i;
+  return i;
+}
+
 const Record& record_of(const Warpgroup& group, unsigned thread) {
   return *static_cast<const Record*>(group.records[thread]);
 }
@@ -179,11 +191,49 @@ size_t find_accumulators(Warpgroup& group, const Place& place) {
   return index;
 }
 
+// The registers of a at the issue. Registers that an earlier product read must have the values of the thread's
+// last fence. Of others it is not known when they were written.
+void read_a(PendingProduct& pending, const Warpgroup& group) {
+  pending.a_registers.resize(kWarpgroup);
+  pending.a.resize(4 * kWarpgroup);
+  for (unsigned t = 0; t < kWarpgroup; ++t) {
+    const Record& record = record_of(group, t);
+    const uint32_t* const registers = pending.a_registers[t] = record.product->a;
+    uint32_t* const values = &pending.a[4 * t];
+    read_registers(values, registers);
+    std::vector<FencedRegisters>& known = record.fiber->wgmma_a;
+    const auto before = std::find_if(known.begin(), known.end(), [&](const FencedRegisters& fenced) {
+      return fenced.registers == registers;
+    });
+    if (before == known.end()) {
+      known.push_back({registers, {values[0], values[1], values[2], values[3]}});
+    } else if (const int i = first_difference(values, before->values); i < 4) {
+      fail(kMultiply, pending.place, [&] {
+        return "needs a wgmma.fence first: thread " + std::to_string(t) +
+               " of the warpgroup changed register " + std::to_string(i) + " of a after its last one";
+      });
+    }
+  }
+}
+
+// At the wait.
+void check_a(const PendingProduct& pending) {
+  for (unsigned t = 0; t < pending.a_registers.size(); ++t) {
+    uint32_t now[4];
+    read_registers(now, pending.a_registers[t]);
+    if (const int i = first_difference(now, &pending.a[4 * t]); i < 4)
+      fail(kMultiply, pending.place, [&] {
+        return "reads register " + std::to_string(i) + " of a, which thread " + std::to_string(t) +
+               " of the warpgroup changed before the wait, or which is out of scope";
+      });
+  }
+}
+
 void run_multiply(AsyncState& state, Warpgroup& group, const Place& place) {
   const Record& first = record_of(group, 0);
   const WarpgroupProduct& product = *first.product;
   const size_t index = find_accumulators(group, place);
-  group.products.push_back({product, {}, index, first.fiber->wgmma_groups, place});
+  group.products.push_back({product, {}, {}, index, first.fiber->wgmma_groups, place});
   PendingProduct& pending = group.products.back();  // not on the stack, which a fault abandons
 #ifdef SIMT_OBSERVE
   const bool tf32 = product.format == TensorFormat::tf32;
@@ -192,11 +242,7 @@ void run_multiply(AsyncState& state, Warpgroup& group, const Place& place) {
   observe_operand(product.b_descriptor, shape_of_b(product, 0), number, first.address);
   if (!product.a) observe_operand(product.a_descriptor, shape_of_a(product, 0), number, first.address);
 #endif
-  if (product.a) {
-    pending.a.resize(4 * kWarpgroup);
-    for (unsigned t = 0; t < kWarpgroup; ++t)
-      std::memcpy(&pending.a[4 * t], record_of(group, t).product->a, 16);
-  }
+  if (product.a) read_a(pending, group);
   Accumulators& accumulators = group.accumulators[index];
   ++accumulators.pending;
   if (state.late()) {
@@ -211,6 +257,7 @@ void run_multiply(AsyncState& state, Warpgroup& group, const Place& place) {
 void run_wait(AsyncState& state, Warpgroup& group, unsigned end) {
   while (!group.products.empty() && group.products.front().group < end) {
     const PendingProduct& pending = group.products.front();
+    check_a(pending);
     if (state.late()) {
       Accumulators& accumulators = group.accumulators[pending.accumulators];
       for_each_result(accumulators.n, [&](unsigned thread, int i, int) {
@@ -268,6 +315,7 @@ void Block::end_products(Fiber& fiber) {
     simt::fail(kMultiply, pending.place, [] { return "was not waited for, and its thread exits"; });
   fiber.wgmma_groups = 0;
   fiber.wgmma_fenced = fiber.wgmma_used = false;
+  fiber.wgmma_a.clear();
 }
 
 void AsyncState::add_waiting_warpgroups(WaitReport& report) const {
@@ -303,7 +351,11 @@ void warpgroup_multiply(const WarpgroupProduct& product, Place place) {
       });
 }
 
-void warpgroup_fence() { running_block("wgmma.fence").current().wgmma_fenced = true; }
+void warpgroup_fence() {
+  Fiber& fiber = running_block("wgmma.fence").current();
+  fiber.wgmma_fenced = true;
+  for (FencedRegisters& of_a : fiber.wgmma_a) read_registers(of_a.values, of_a.registers);
+}
 
 void warpgroup_commit() {
   ++running_block("wgmma.commit_group").current().wgmma_groups;

@@ -4,9 +4,10 @@
 //
 // All 128 threads meet in each product, and in each wait that late mode has work for. Eager mode computes at
 // the issue. Late mode (settings.h) computes at the wait for the group: shared memory is read then, and the
-// accumulators are NaN until then. Registers of a are read at the issue. A thread that exits before it has
-// waited for its products is a fault, and so is a product on accumulators that were changed without a
-// wgmma.fence after the last wait.
+// accumulators are NaN until then. A thread that exits before it has waited for its products is a fault, and
+// so is a product on registers, of d or a, that were changed without a wgmma.fence after it. Registers of a
+// are variables that keep their values until the wait: a fault otherwise, in both modes. Of an array of a that
+// no earlier product of the thread used it is not known whether it was written after the fence.
 //
 // Numerics: those of simt/tensor_core.h. Source: PTX ISA, "Asynchronous Warpgroup Level Matrix Instructions".
 #pragma once
