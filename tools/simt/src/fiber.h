@@ -33,13 +33,13 @@ struct BulkStore {
   void* global;  // null: a box of a tensor, described by `box`
   alignas(8) unsigned char box[160];
   std::source_location place;
-  std::vector<unsigned char> bytes;  // of shared memory, once it has been read
+  std::vector<unsigned char> bytes;  // of shared memory, at the issue
   unsigned group = 0;
   bool read = false, waited = false, written = false;
 };
 
-// Four registers that a wgmma read as fragments of a, and their values at the thread's last wgmma.fence (or, in
-// the first product after it, at the product).
+// Four registers that a wgmma of the thread read as fragments of a, and their values at the last wgmma.fence,
+// or at the first product if that came later.
 struct FencedRegisters {
   const uint32_t* registers;
   uint32_t values[4];

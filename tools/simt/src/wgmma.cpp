@@ -67,7 +67,7 @@ OperandShape shape_of_b(const WarpgroupProduct& p, int stride) {
   return {"b", p.format, p.transpose_b, p.negate_b, p.n, 1, stride};
 }
 
-void compute(AsyncState& state, Warpgroup& group, const PendingProduct& pending) {
+void compute(Warpgroup& group, const PendingProduct& pending) {
   const WarpgroupProduct& p = pending.product;
   Accumulators& accumulators = group.accumulators[pending.accumulators];
   --accumulators.pending;
@@ -77,9 +77,9 @@ void compute(AsyncState& state, Warpgroup& group, const PendingProduct& pending)
   a.resize(static_cast<size_t>(kRows * steps));
   b.assign(static_cast<size_t>(steps * width), 0.0f);
   row.assign(static_cast<size_t>(width), 0.0f);
-  load_operand(state, b.data(), p.b_descriptor, shape_of_b(p, width), pending.place);
+  load_operand(b.data(), pending.b_lines, p.b_descriptor, shape_of_b(p, width));
   if (pending.a.empty())
-    load_operand(state, a.data(), p.a_descriptor, shape_of_a(p, steps), pending.place);
+    load_operand(a.data(), pending.a_lines, p.a_descriptor, shape_of_a(p, steps));
   else if (p.format == TensorFormat::tf32)
     load_registers<TensorFormat::tf32>(a.data(), steps, pending);
   else if (p.format == TensorFormat::bfloat16)
@@ -141,18 +141,6 @@ bool registers_are(const Accumulators& values) {
   return same;
 }
 
-// Registers are variables of the thread, which may be out of scope: the address sanitizer must not look.
-[[gnu::no_sanitize("address")]] void read_registers(uint32_t* to, const uint32_t* from) {
-  for (int i = 0; i < 4; ++i) to[i] = static_cast<const volatile uint32_t*>(from)[i];
-}
-
-// The first of four values that differs; 4: none.
-int first_difference(const uint32_t* a, const uint32_t* b) {
-  int i = 0;
-  while (i < 4 && a[i] == b[i]) ++i;
-  return i;
-}
-
 const Record& record_of(const Warpgroup& group, unsigned thread) {
   return *static_cast<const Record*>(group.records[thread]);
 }
@@ -191,49 +179,11 @@ size_t find_accumulators(Warpgroup& group, const Place& place) {
   return index;
 }
 
-// The registers of a at the issue. Registers that an earlier product read must have the values of the thread's
-// last fence. Of others it is not known when they were written.
-void read_a(PendingProduct& pending, const Warpgroup& group) {
-  pending.a_registers.resize(kWarpgroup);
-  pending.a.resize(4 * kWarpgroup);
-  for (unsigned t = 0; t < kWarpgroup; ++t) {
-    const Record& record = record_of(group, t);
-    const uint32_t* const registers = pending.a_registers[t] = record.product->a;
-    uint32_t* const values = &pending.a[4 * t];
-    read_registers(values, registers);
-    std::vector<FencedRegisters>& known = record.fiber->wgmma_a;
-    const auto before = std::find_if(known.begin(), known.end(), [&](const FencedRegisters& fenced) {
-      return fenced.registers == registers;
-    });
-    if (before == known.end()) {
-      known.push_back({registers, {values[0], values[1], values[2], values[3]}});
-    } else if (const int i = first_difference(values, before->values); i < 4) {
-      fail(kMultiply, pending.place, [&] {
-        return "needs a wgmma.fence first: thread " + std::to_string(t) +
-               " of the warpgroup changed register " + std::to_string(i) + " of a after its last one";
-      });
-    }
-  }
-}
-
-// At the wait.
-void check_a(const PendingProduct& pending) {
-  for (unsigned t = 0; t < pending.a_registers.size(); ++t) {
-    uint32_t now[4];
-    read_registers(now, pending.a_registers[t]);
-    if (const int i = first_difference(now, &pending.a[4 * t]); i < 4)
-      fail(kMultiply, pending.place, [&] {
-        return "reads register " + std::to_string(i) + " of a, which thread " + std::to_string(t) +
-               " of the warpgroup changed before the wait, or which is out of scope";
-      });
-  }
-}
-
 void run_multiply(AsyncState& state, Warpgroup& group, const Place& place) {
   const Record& first = record_of(group, 0);
   const WarpgroupProduct& product = *first.product;
   const size_t index = find_accumulators(group, place);
-  group.products.push_back({product, {}, {}, index, first.fiber->wgmma_groups, place});
+  group.products.push_back({product, {}, {}, {}, {}, index, first.fiber->wgmma_groups, place});
   PendingProduct& pending = group.products.back();  // not on the stack, which a fault abandons
 #ifdef SIMT_OBSERVE
   const bool tf32 = product.format == TensorFormat::tf32;
@@ -242,14 +192,19 @@ void run_multiply(AsyncState& state, Warpgroup& group, const Place& place) {
   observe_operand(product.b_descriptor, shape_of_b(product, 0), number, first.address);
   if (!product.a) observe_operand(product.a_descriptor, shape_of_a(product, 0), number, first.address);
 #endif
-  if (product.a) read_a(pending, group);
+  pending.b_lines = read_operand(state, product.b_descriptor, shape_of_b(product, 0), place);
+  if (product.a)
+    for (unsigned t = 0; t < kWarpgroup; ++t)
+      read_registers(pending, t, *record_of(group, t).fiber, record_of(group, t).product->a);
+  else
+    pending.a_lines = read_operand(state, product.a_descriptor, shape_of_a(product, 0), place);
   Accumulators& accumulators = group.accumulators[index];
   ++accumulators.pending;
   if (state.late()) {
     for (float* registers : accumulators.registers)
       std::memset(registers, 0xFF, sizeof(float) * static_cast<size_t>(product.n / 2));
   } else {
-    compute(state, group, pending);
+    compute(group, pending);
     write_registers(accumulators);
   }
 }
@@ -257,7 +212,11 @@ void run_multiply(AsyncState& state, Warpgroup& group, const Place& place) {
 void run_wait(AsyncState& state, Warpgroup& group, unsigned end) {
   while (!group.products.empty() && group.products.front().group < end) {
     const PendingProduct& pending = group.products.front();
-    check_a(pending);
+    const WarpgroupProduct& product = pending.product;
+    check_operand(pending.b_lines, product.b_descriptor, shape_of_b(product, 0), pending.place);
+    if (pending.a.empty())
+      check_operand(pending.a_lines, product.a_descriptor, shape_of_a(product, 0), pending.place);
+    check_registers(pending);
     if (state.late()) {
       Accumulators& accumulators = group.accumulators[pending.accumulators];
       for_each_result(accumulators.n, [&](unsigned thread, int i, int) {
@@ -269,7 +228,7 @@ void run_wait(AsyncState& state, Warpgroup& group, unsigned end) {
                    std::to_string(thread) + " of the warpgroup before the wait";
           });
       });
-      compute(state, group, pending);
+      compute(group, pending);
       if (accumulators.pending == 0) write_registers(accumulators);
     }
     group.products.erase(group.products.begin());
@@ -318,6 +277,22 @@ void Block::end_products(Fiber& fiber) {
   fiber.wgmma_a.clear();
 }
 
+void AsyncState::check_overwritten(const char* instruction, const void* to_shared, size_t bytes,
+                                   const Place& place) const {
+  const size_t begin = shared_offset(to_shared), end = begin + bytes;
+  for (const Warpgroup& group : warpgroups_)
+    for (const PendingProduct& pending : group.products) {
+      const WarpgroupProduct& product = pending.product;
+      const bool meets_a =
+          pending.a.empty() && operand_meets(product.a_descriptor, shape_of_a(product, 0), begin, end);
+      if (meets_a || operand_meets(product.b_descriptor, shape_of_b(product, 0), begin, end))
+        simt::fail(instruction, place, [&] {
+          return "overwrites " + std::string(meets_a ? "a" : "b") + " of the wgmma.mma_async at " +
+                 text(pending.place) + ", which was not waited for";
+        });
+    }
+}
+
 void AsyncState::add_waiting_warpgroups(WaitReport& report) const {
   for (size_t number = 0; number < warpgroups_.size(); ++number)
     for (const Fiber* fiber : warpgroups_[number].fibers)
@@ -354,7 +329,7 @@ void warpgroup_multiply(const WarpgroupProduct& product, Place place) {
 void warpgroup_fence() {
   Fiber& fiber = running_block("wgmma.fence").current();
   fiber.wgmma_fenced = true;
-  for (FencedRegisters& of_a : fiber.wgmma_a) read_registers(of_a.values, of_a.registers);
+  fence_registers(fiber);
 }
 
 void warpgroup_commit() {
