@@ -100,8 +100,7 @@ void put(char* to, float value) {
 
 // d of one product, or of two that follow each other in k (k = 2 kSteps), each element at its place.
 template <class Element, int N, WgmmaOptions options>
-std::vector<float> multiplied(const Problem& p, Layout a, Layout b, bool a_in_registers, bool add,
-                              bool proxy_fence = true) {
+std::vector<float> multiplied(const Problem& p, Layout a, Layout b, bool a_in_registers, bool add) {
   constexpr int kElement = kBytes<Element>, kK = kSteps<Element>;
   std::vector<float> result(64 * N);
   constexpr size_t kB = 16384;
@@ -113,11 +112,18 @@ std::vector<float> multiplied(const Problem& p, Layout a, Layout b, bool a_in_re
         for (int i = 0; i < 64; ++i) put<Element>(memory + a.offset(i, k, kElement), p.a[i * p.k + k]);
         for (int j = 0; j < N; ++j) put<Element>(memory + kB + b.offset(j, k, kElement), p.b[k * N + j]);
       }
-      if (proxy_fence) ptx::async_proxy_fence();
+      ptx::async_proxy_fence();
     }
     __syncthreads();
     float d[N / 2];
     for (int i = 0; i < N / 2; ++i) d[i] = p.d[d_of(t, i).row * N + d_of(t, i).column];
+    unsigned of_a[2][4] = {};  // changed before the fence, and not before the wait
+    for (int step = 0; step < p.k / kK && a_in_registers; ++step)
+      for (int e = 0; e < 16 / kElement; ++e) {
+        const At at = a_of(t, e, kElement == 4);
+        of_a[step][e * kElement / 4] |= encoded<Element>(p.a[at.row * p.k + step * kK + at.column])
+                                        << e * kElement % 4 * 8;
+      }
     ptx::wgmma_fence();
     for (int k = 0; k < p.k; k += kK) {
       // Where the steps from k on begin; inside an atom along k.
@@ -128,14 +134,8 @@ std::vector<float> multiplied(const Problem& p, Layout a, Layout b, bool a_in_re
       };
       const uint64_t b_descriptor = ptx::advanced(ptx::descriptor(b.matrix(memory + kB)), from(b));
       if (a_in_registers) {
-        unsigned registers[4] = {};
-        for (int e = 0; e < 16 / kElement; ++e) {
-          const At at = a_of(t, e, kElement == 4);
-          registers[e * kElement / 4] |= encoded<Element>(p.a[at.row * p.k + k + at.column])
-                                         << e * kElement % 4 * 8;
-        }
         constexpr WgmmaOptions kOptions = {options.negate_a, options.negate_b, false, options.transpose_b};
-        ptx::wgmma<Element, N, kOptions>(d, registers, b_descriptor, add || k != 0);
+        ptx::wgmma<Element, N, kOptions>(d, of_a[k / kK], b_descriptor, add || k != 0);
       } else {
         ptx::wgmma<Element, N, options>(d, ptx::advanced(ptx::descriptor(a.matrix(memory)), from(a)),
                                         b_descriptor, add || k != 0);
@@ -213,67 +213,133 @@ TEST(Wgmma, SumsAreTruncated) {
 
 // ---- Programs that are wrong on purpose
 
-TEST(Wgmma, AMissingProxyFenceShowsInLateMode) {
+struct Result {
+  simt::Fault fault;
+  bool right = true, any_nan = false;
+};
+
+// Threads write zeros as operands, and one of them writes another value at some time.
+enum class Written { before_fence, after_fence, before_wait, fenced_before_wait };
+simt::Fault written_operands(Written when) {
+  return run({1, 128, 16384}, [=] {
+    const int t = static_cast<int>(threadIdx.x);
+    unsigned* const words = &shared<unsigned>();
+    for (int i = t; i < 4096; i += 128) words[i] = 0;
+    const auto change = [&] {
+      if (t == 127) words[2048 + 5] = 1;  // the last thread: a fence of any later one would show it
+    };
+    if (when == Written::before_fence) change();
+    ptx::async_proxy_fence();
+    if (when == Written::after_fence) change();
+    __syncthreads();
+    float d[4];
+    ptx::wgmma_fence();
+    ptx::wgmma<Tf32, 8>(d, ptx::descriptor({words, 128, 256, MatrixSwizzle::none}),
+                        ptx::descriptor({words + 2048, 128, 256, MatrixSwizzle::none}), false);
+    ptx::wgmma_commit();
+    if (when == Written::before_wait || when == Written::fenced_before_wait) change();
+    if (when == Written::fenced_before_wait) ptx::async_proxy_fence();
+    ptx::wgmma_wait<0>();
+  });
+}
+constexpr int kWrittenLine = __LINE__ - 8;
+
+TEST(Wgmma, AMissingProxyFenceIsNamedInLateMode) {
   NOT_UNDER_CHECK();
-  const Problem p(8, 8, 1);
-  const Layout layout{MatrixSwizzle::none, false, 256, 128};
-  EXPECT_EQ((multiplied<Tf32, 8, kPlain>(p, layout, layout, false, false, false)[0]),
-            p.expected(0, 0, false, 1));
+  EXPECT_EQ(written_operands(Written::after_fence).error, cudaSuccess);  // not detected
   LateCopies late;
-  EXPECT_TRUE(std::isnan((multiplied<Tf32, 8, kPlain>(p, layout, layout, false, false, false)[0])));
+  EXPECT_EQ(written_operands(Written::before_fence).error, cudaSuccess);
+  expect_fault(written_operands(Written::after_fence),
+               {"wgmma.mma_async at ", line(kWrittenLine),
+                "reads b from byte 8212 of shared memory, which a thread wrote, and no fence.proxy.async"});
 }
 
-TEST(Wgmma, ASwizzleThatTheDescriptorDoesNotShareIsWrong) {
+TEST(Wgmma, AnOperandThatIsWrittenBeforeTheWaitIsNamed) {
+  NOT_UNDER_CHECK();
+  for (const bool late : {false, true}) {
+    simt::set_late_copies(late);
+    for (const Written when : {Written::before_wait, Written::fenced_before_wait})
+      expect_fault(written_operands(when),
+                   {"wgmma.mma_async at ", line(kWrittenLine),
+                    "reads b from byte 8212 of shared memory, which was written before the wait"});
+  }
+  simt::set_late_copies(false);
+}
+
+// The product of operands that tensor copies write with the swizzle `loaded`. `rewrites`: threads then exchange
+// the lines, so that the operands have the swizzle of 128 bytes.
+Result product_of_boxes(rondo::Swizzle loaded, MatrixSwizzle read, bool rewrites = false) {
   const Problem p(8, 8, 1);
   alignas(16) static float a[64][32], b[8][32];
   for (int k = 0; k < 8; ++k) {
     for (int i = 0; i < 64; ++i) a[i][k] = p.a[i * 8 + k];
     for (int j = 0; j < 8; ++j) b[j][k] = p.b[k * 8 + j];
   }
-  const auto product = [&](rondo::Swizzle loaded, MatrixSwizzle read) {
-    CUtensorMap a_map, b_map;
-    const auto map = [&](CUtensorMap* to, float* from, int rows) {
-      const rondo::Status status = rondo::make_tensor_map(to, {.data = from,
-                                                               .rank = 2,
-                                                               .size = {32, rows},
-                                                               .stride = {0, 128},
-                                                               .box = {32, rows},
-                                                               .swizzle = loaded});
-      ASSERT_TRUE(status.ok()) << status.message();
-    };
-    map(&a_map, a[0], 64);
-    map(&b_map, b[0], 8);
-    std::vector<float> result(64 * 8);
-    run_ok({1, 128, 16384}, [&] {
-      char* const memory = &shared<char>();
-      auto* const barrier = reinterpret_cast<ptx::Mbarrier*>(memory + 12288);
-      if (threadIdx.x == 0) {
-        ptx::mbarrier_init(barrier, 1);
-        ptx::mbarrier_init_fence();
-        ptx::mbarrier_arrive_expect_tx(barrier, 8192 + 1024);
-        ptx::tma_load(memory, a_map, {0, 0}, barrier);
-        ptx::tma_load(memory + 8192, b_map, {0, 0}, barrier);
-      }
-      __syncthreads();
-      ptx::mbarrier_wait(barrier, 0);
-      float d[4];
-      ptx::wgmma_fence();
-      ptx::wgmma<Tf32, 8>(d, ptx::descriptor({memory, 0, 1024, read}),
-                          ptx::descriptor({memory + 8192, 0, 1024, read}), false);
-      ptx::wgmma_commit();
-      ptx::wgmma_wait<0>();
-      const int t = static_cast<int>(threadIdx.x);
-      for (int i = 0; i < 4; ++i) result[d_of(t, i).row * 8 + d_of(t, i).column] = d[i];
-    });
-    bool right = true;
-    for (int row = 0; row < 64; ++row)
-      for (int column = 0; column < 8; ++column)
-        right = right && result[row * 8 + column] == p.expected(row, column, false, 1);
-    return right;
+  CUtensorMap a_map, b_map;
+  const auto map = [&](CUtensorMap* to, float* from, int rows) {
+    rondo::throw_if_error(rondo::make_tensor_map(to, {.data = from,
+                                                      .rank = 2,
+                                                      .size = {32, rows},
+                                                      .stride = {0, 128},
+                                                      .box = {32, rows},
+                                                      .swizzle = loaded}));
   };
-  EXPECT_TRUE(product(rondo::Swizzle::bytes128, MatrixSwizzle::bytes128));
-  EXPECT_FALSE(product(rondo::Swizzle::none, MatrixSwizzle::bytes128));
-  EXPECT_FALSE(product(rondo::Swizzle::bytes128, MatrixSwizzle::bytes64));
+  map(&a_map, a[0], 64);
+  map(&b_map, b[0], 8);
+  Result all;
+  all.fault = run({1, 128, 16384}, [&] {
+    char* const memory = &shared<char>();
+    const int t = static_cast<int>(threadIdx.x);
+    auto* const barrier = reinterpret_cast<ptx::Mbarrier*>(memory + 12288);
+    if (t == 0) {
+      ptx::mbarrier_init(barrier, 1);
+      ptx::mbarrier_init_fence();
+      ptx::mbarrier_arrive_expect_tx(barrier, 8192 + 1024);
+      ptx::tma_load(memory, a_map, {0, 0}, barrier);
+      ptx::tma_load(memory + 8192, b_map, {0, 0}, barrier);
+    }
+    __syncthreads();
+    ptx::mbarrier_wait(barrier, 0);
+    if (rewrites && t < 72) {  // rows of a, then of b
+      char row[128];
+      std::memcpy(row, memory + 128 * t, 128);
+      for (int line = 0; line < 8; ++line)
+        std::memcpy(memory + 128 * t + 16 * (line ^ t % 8), row + 16 * line, 16);
+      ptx::async_proxy_fence();
+    }
+    __syncthreads();
+    float d[4];
+    ptx::wgmma_fence();
+    ptx::wgmma<Tf32, 8>(d, ptx::descriptor({memory, 0, 1024, read}),
+                        ptx::descriptor({memory + 8192, 0, 1024, read}), false);
+    ptx::wgmma_commit();
+    ptx::wgmma_wait<0>();
+    for (int i = 0; i < 4; ++i)
+      all.right = all.right && d[i] == p.expected(d_of(t, i).row, d_of(t, i).column, false, 1);
+  });
+  return all;
+}
+constexpr int kBoxesLine = __LINE__ - 9;
+
+TEST(Wgmma, ASwizzleThatTheDescriptorDoesNotShareIsNamed) {
+  NOT_UNDER_CHECK();
+  using rondo::Swizzle;
+  for (const bool late : {false, true}) {
+    simt::set_late_copies(late);
+    for (const bool rewrites : {false, true}) {
+      const Result right =
+          product_of_boxes(rewrites ? Swizzle::none : Swizzle::bytes128, MatrixSwizzle::bytes128, rewrites);
+      EXPECT_EQ(right.fault.error, cudaSuccess) << right.fault.message;
+      EXPECT_TRUE(right.right);
+    }
+    expect_fault(product_of_boxes(Swizzle::none, MatrixSwizzle::bytes128).fault,
+                 {"wgmma.mma_async at ", line(kBoxesLine), "reads b with a swizzle of 128 bytes",
+                  "the tensor copy at ", line(kBoxesLine - 14), "wrote it with no swizzle"});
+    expect_fault(product_of_boxes(Swizzle::bytes128, MatrixSwizzle::bytes64).fault,
+                 {line(kBoxesLine), "reads b with a swizzle of 64 bytes", line(kBoxesLine - 14),
+                  "wrote it with a swizzle of 128 bytes"});
+  }
+  simt::set_late_copies(false);
 }
 
 enum class Flaw {
@@ -288,10 +354,6 @@ enum class Flaw {
 };
 
 // A product of 64 x 8 by `tiles` tiles of 8 steps; one producer thread, two slots, one product in flight.
-struct Result {
-  simt::Fault fault;
-  bool right = true, any_nan = false;
-};
 Result pipeline(Flaw flaw, int tiles = 6) {
   const Problem p(8, 8 * tiles, 7);
   std::vector<float> a_memory(64 * p.k + 4), b_memory(8 * p.k + 4);
@@ -395,13 +457,15 @@ TEST(Wgmma, PipelineIsRightInBothModes) {
     }
 }
 
-TEST(Wgmma, ASlotThatIsReleasedBeforeItsProductIsDoneShowsInLateMode) {
+TEST(Wgmma, ASlotThatIsFilledBeforeItsProductIsDoneIsNamed) {
   NOT_UNDER_CHECK();
-  EXPECT_TRUE(pipeline(Flaw::early_release).right);  // not detected
-  LateCopies late;
-  const Result result = pipeline(Flaw::early_release);
-  EXPECT_EQ(result.fault.error, cudaSuccess) << result.fault.message;
-  EXPECT_FALSE(result.right);
+  for (const bool late : {false, true}) {
+    simt::set_late_copies(late);
+    expect_fault(pipeline(Flaw::early_release).fault,
+                 {"cp.async.bulk.tensor at ", line(kProductLine - 11),
+                  "overwrites a of the wgmma.mma_async at ", line(kProductLine), "which was not waited for"});
+  }
+  simt::set_late_copies(false);
 }
 
 TEST(Wgmma, AccumulatorsThatAreReadEarlyAreNanInLateMode) {
@@ -436,6 +500,87 @@ TEST(Wgmma, AMissingFenceIsNamed) {
   for (const Flaw flaw : {Flaw::no_fence, Flaw::changed_without_fence})
     expect_fault(pipeline(flaw).fault,
                  {"wgmma.mma_async at ", line(kProductLine), "requires a preceding wgmma.fence"});
+}
+
+// Two products with a in registers, the second one with other values. b is the identity, so d is their sum.
+enum class RegistersOfA { right, changed_before_wait, changed_without_fence, changed_after_fence, own_array };
+Result sum_of_two(RegistersOfA flaw) {
+  Result all;
+  const auto value = [](int product, const At& at) {
+    return static_cast<float>((product + 1) * (8 * at.row + at.column));
+  };
+  const Layout layout{MatrixSwizzle::none, false, 256, 128};
+  const auto changer = [](int t) { return t == 70; };
+  all.fault = run({1, 128, 4096}, [&] {
+    char* const memory = &shared<char>();
+    const int t = static_cast<int>(threadIdx.x);
+    if (t < 64) put<Tf32>(memory + layout.offset(t / 8, t % 8, 4), t / 8 == t % 8 ? 1.0f : 0.0f);
+    ptx::async_proxy_fence();
+    __syncthreads();
+    const uint64_t b = ptx::descriptor(layout.matrix(memory));
+    float d[4];
+    unsigned a[4], second[4];
+    const auto load = [&](unsigned(&to)[4], int product) {
+      for (int i = 0; i < 4; ++i) to[i] = std::bit_cast<uint32_t>(value(product, a_of(t, i, true)));
+    };
+    load(a, 0);
+    load(second, 1);
+    ptx::wgmma_fence();
+    ptx::wgmma<Tf32, 8>(d, a, b, false);
+    ptx::wgmma_commit();
+    if (flaw == RegistersOfA::own_array) {
+      ptx::wgmma<Tf32, 8>(d, second, b, true);  // while the first one is in flight
+    } else {
+      if (flaw == RegistersOfA::changed_before_wait && changer(t)) a[2] = 0;
+      ptx::wgmma_wait<0>();
+      if (flaw == RegistersOfA::changed_after_fence) ptx::wgmma_fence();
+      load(a, 1);
+      if (flaw == RegistersOfA::right) ptx::wgmma_fence();
+      ptx::wgmma<Tf32, 8>(d, a, b, true);
+    }
+    ptx::wgmma_commit();
+    ptx::wgmma_wait<0>();
+    for (int i = 0; i < 4; ++i) {
+      const At at = d_of(t, i);
+      if (d[i] != value(0, at) + value(1, at)) all.right = false;
+    }
+  });
+  return all;
+}
+constexpr int kFirstLine = __LINE__ - 21, kSecondLine = kFirstLine + 10;
+
+TEST(Wgmma, RegistersOfAMayChangeBetweenTheWaitAndTheFence) {
+  for (const bool late : {false, true})
+    for (const RegistersOfA right : {RegistersOfA::right, RegistersOfA::own_array}) {
+      simt::set_late_copies(late);
+      const Result result = sum_of_two(right);
+      simt::set_late_copies(false);
+      EXPECT_EQ(result.fault.error, cudaSuccess) << result.fault.message;
+      EXPECT_TRUE(result.right);
+    }
+}
+
+TEST(Wgmma, RegistersOfAThatChangeBeforeTheWaitAreNamed) {
+  NOT_UNDER_CHECK();
+  for (const bool late : {false, true}) {
+    simt::set_late_copies(late);
+    expect_fault(sum_of_two(RegistersOfA::changed_before_wait).fault,
+                 {"wgmma.mma_async at ", line(kFirstLine),
+                  "reads register 2 of a, which thread 70 of the warpgroup changed before the wait"});
+  }
+  simt::set_late_copies(false);
+}
+
+TEST(Wgmma, RegistersOfAThatChangeWithoutAFenceAreNamed) {
+  NOT_UNDER_CHECK();
+  for (const bool late : {false, true}) {
+    simt::set_late_copies(late);
+    for (const RegistersOfA flaw : {RegistersOfA::changed_without_fence, RegistersOfA::changed_after_fence})
+      expect_fault(sum_of_two(flaw).fault,
+                   {"wgmma.mma_async at ", line(kSecondLine),
+                    "needs a wgmma.fence first: thread 0 of the warpgroup changed register 1 of a"});
+  }
+  simt::set_late_copies(false);
 }
 
 template <class Body>

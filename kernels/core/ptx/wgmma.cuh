@@ -24,9 +24,10 @@
 //                                   not read. The template argument after N negates or transposes (along i).
 //   wgmma_commit()                  closes the group of products
 //   wgmma_wait<G>()                 until all but the newest G groups are done. Before that, the registers of
-//                                   d and the operands in shared memory must not be touched. Each warp waits
-//                                   for its own 16 rows: a barrier must follow before another warp's thread
-//                                   overwrites an operand.
+//                                   d and a and the operands in shared memory must not be changed, those of
+//                                   d not be read; the array a stays in scope. Each warp waits for its own 16
+//                                   rows: a barrier must follow before another warp's thread overwrites an
+//                                   operand.
 //
 // Source: PTX ISA, "Asynchronous Warpgroup Level Matrix Multiply-Accumulate Instructions".
 #pragma once

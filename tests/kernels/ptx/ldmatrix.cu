@@ -1,21 +1,46 @@
-// One kernel for each form of the wrapper of kernels/core/ptx/ldmatrix.cuh; see cp_async.cu.
+// One kernel for each wrapper of kernels/core/ptx/ldmatrix.cuh, as it is and transposed; see cp_async.cu.
 #include <rondo/kernels/core/ptx/ldmatrix.cuh>
 
 namespace {
 
-template <bool transposed>
-__device__ void load(unsigned* to, unsigned row) {
-  extern __shared__ __align__(16) unsigned char shared[];
+namespace ptx = rondo::ptx;
+extern __shared__ __align__(16) unsigned char shared[];
+
+template <int n, bool transposed>
+__device__ void ldmatrix(unsigned* to, unsigned row) {
   const void* const rows[1] = {shared + row};
-  unsigned registers[1][4];
-  rondo::ptx::ldmatrix_x4<transposed>(registers, rows);
-  for (int i = 0; i < 4; ++i) to[i] = registers[0][i];
+  unsigned registers[1][n];
+  if constexpr (n == 1) ptx::ldmatrix_x1<transposed>(registers, rows);
+  if constexpr (n == 2) ptx::ldmatrix_x2<transposed>(registers, rows);
+  if constexpr (n == 4) ptx::ldmatrix_x4<transposed>(registers, rows);
+  for (int i = 0; i < n; ++i) to[i] = registers[0][i];
+}
+
+template <int n, bool transposed>
+__device__ void stmatrix(unsigned row, unsigned r0, unsigned r1, unsigned r2, unsigned r3) {
+  void* const rows[1] = {shared + row};
+  const unsigned all[4] = {r0, r1, r2, r3};
+  unsigned registers[1][n];
+  for (int i = 0; i < n; ++i) registers[0][i] = all[i];
+  if constexpr (n == 1) ptx::stmatrix_x1<transposed>(rows, registers);
+  if constexpr (n == 2) ptx::stmatrix_x2<transposed>(rows, registers);
+  if constexpr (n == 4) ptx::stmatrix_x4<transposed>(rows, registers);
 }
 
 }  // namespace
 
-extern "C" {
+#define KERNELS(n, transposed)                                                                    \
+  extern "C" __global__ void ldmatrix_x##n##_##transposed(unsigned* to, unsigned row) {           \
+    ldmatrix<n, transposed>(to, row);                                                             \
+  }                                                                                               \
+  extern "C" __global__ void stmatrix_x##n##_##transposed(unsigned row, unsigned r0, unsigned r1, \
+                                                          unsigned r2, unsigned r3) {             \
+    stmatrix<n, transposed>(row, r0, r1, r2, r3);                                                 \
+  }
 
-__global__ void ldmatrix_x4_0(unsigned* to, unsigned row) { load<false>(to, row); }
-__global__ void ldmatrix_x4_1(unsigned* to, unsigned row) { load<true>(to, row); }
-}
+KERNELS(1, 0)
+KERNELS(1, 1)
+KERNELS(2, 0)
+KERNELS(2, 1)
+KERNELS(4, 0)
+KERNELS(4, 1)

@@ -1,5 +1,5 @@
 // Kernels for the forms and shapes of kernels/core/ptx/wgmma_shapes.cuh; see cp_async.cu. All shapes of one
-// form, and all forms of two shapes.
+// form, and all forms of four shapes, among them 128, 192 and 256, which the kernels use.
 #include <rondo/kernels/core/ptx/wgmma.cuh>
 
 namespace {
@@ -82,3 +82,13 @@ REGISTERS(f16, __half, 64, kNegateA)
 REGISTERS(f16, __half, 256, kTransposeB)
 REGISTERS(tf32, Tf32, 64, kNegateA)
 REGISTERS(tf32, Tf32, 256, kNegateB)
+SHARED(f16, __half, 128, kPlain)
+SHARED(tf32, Tf32, 128, kPlain)
+REGISTERS(f16, __half, 128, kPlain)
+REGISTERS(tf32, Tf32, 128, kPlain)
+REGISTERS(bf16, __nv_bfloat16, 128, kPlain)
+SHARED(f16, __half, 192, kPlain)
+SHARED(tf32, Tf32, 192, kPlain)
+REGISTERS(f16, __half, 192, kPlain)
+REGISTERS(tf32, Tf32, 192, kPlain)
+REGISTERS(bf16, __nv_bfloat16, 192, kPlain)

@@ -2,6 +2,7 @@
 
 #include <simt/shared.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "block.h"
@@ -47,18 +48,43 @@ void AsyncState::fence() {
     std::memcpy(seen(detail::shared_begin), detail::shared_begin, detail::shared_bytes);
 }
 
-void AsyncState::read(void* to, const void* from_shared, size_t bytes) {
-  std::memcpy(to, from_shared, bytes);
-  const unsigned char* const old = seen(from_shared);
-  if (!old || std::memcmp(to, old, bytes) == 0) return;
-  unsigned char* const result = static_cast<unsigned char*>(to);
-  for (size_t i = 0; i < bytes; ++i)
-    if (result[i] != old[i]) result[i] = 0xFF;
+const void* AsyncState::unfenced(const void* shared, size_t bytes) {
+  const unsigned char* const old = seen(shared);
+  if (!old || std::memcmp(shared, old, bytes) == 0) return nullptr;
+  const auto* const now = static_cast<const unsigned char*>(shared);
+  return std::mismatch(now, now + bytes, old).first;
 }
 
-void AsyncState::write(void* to_shared, const void* from, size_t bytes) {
+void AsyncState::write(void* to_shared, const void* from, size_t bytes, uint16_t layout) {
   std::memcpy(to_shared, from, bytes);
   if (unsigned char* const copy = seen(to_shared)) std::memcpy(copy, from, bytes);
+  if (layout == 0 && line_layouts_.empty()) return;
+  if (line_layouts_.empty()) {
+    line_layouts_.resize(detail::shared_bytes / 16 + 1);
+    copied_.resize(detail::shared_bytes);
+  }
+  const size_t begin = shared_offset(to_shared);
+  std::fill(&line_layouts_[begin / 16], &line_layouts_[(begin + bytes + 15) / 16], layout);
+  if (layout != 0) std::memcpy(&copied_[begin], from, bytes);
+}
+
+uint16_t AsyncState::layout(unsigned span, const Place& place) {
+  const auto same = [&](const BoxLayout& known) {
+    return known.span == span && known.place.line() == place.line() &&
+           known.place.column() == place.column() && known.place.file_name() == place.file_name();
+  };
+  const auto found = std::find_if(layouts_.begin(), layouts_.end(), same);
+  const auto index = static_cast<size_t>(found - layouts_.begin());
+  if (found == layouts_.end()) layouts_.push_back({span, place});
+  return static_cast<uint16_t>(index + 1);
+}
+
+const BoxLayout* AsyncState::box_at(const void* shared) const {
+  if (line_layouts_.empty()) return nullptr;
+  const size_t offset = shared_offset(shared);
+  const uint16_t layout = line_layouts_[offset / 16];
+  if (layout == 0 || std::memcmp(shared, &copied_[offset], 16) != 0) return nullptr;
+  return &layouts_[layout - 1u];
 }
 
 void AsyncState::fill(void* to_shared, int value, size_t bytes) {

@@ -25,6 +25,12 @@ struct BulkLoad {
   Place place;
 };
 
+// The swizzle of a tensor copy, in bytes, and its place.
+struct BoxLayout {
+  unsigned span;
+  Place place;
+};
+
 // An mbarrier that threads wait for or that late copies belong to.
 struct MbarrierUse {
   void* address;
@@ -39,6 +45,9 @@ class AsyncState {
     uses_.clear();
     seen_.clear();
     warpgroups_.clear();
+    layouts_.clear();
+    line_layouts_.clear();
+    copied_.clear();
   }
   bool late() const { return late_; }
 
@@ -52,12 +61,22 @@ class AsyncState {
     return warpgroups_[number];
   }
 
-  // Shared memory as asynchronous operations see it. In late mode a byte that a thread has changed since the
-  // last fence reads as 0xFF; otherwise all writes are seen at once.
+  // Shared memory as asynchronous operations see it. In late mode they must not read a byte that a thread has
+  // changed since the last fence, of any thread: unfenced() is the first one; null: none.
   void fence();
-  void read(void* to, const void* from_shared, size_t bytes);
-  void write(void* to_shared, const void* from, size_t bytes);
+  const void* unfenced(const void* shared, size_t bytes);
   void fill(void* to_shared, int value, size_t bytes);
+  // What a copy writes; `layout`: 0, or that of the box whose part it is.
+  void write(void* to_shared, const void* from, size_t bytes, uint16_t layout = 0);
+  uint16_t layout(unsigned span, const Place& place);
+  // The layout of the box that the 16 bytes at `shared` are part of, if they still have the values that the
+  // copy wrote; otherwise null.
+  const BoxLayout* box_at(const void* shared) const;
+
+  // Raises a fault if the `bytes` at `to_shared` meet an operand of a product that was not waited for. In
+  // wgmma.cpp.
+  void check_overwritten(const char* instruction, const void* to_shared, size_t bytes,
+                         const Place& place) const;
 
  private:
   void add_waiting_warpgroups(WaitReport& report) const;  // in wgmma.cpp
@@ -67,6 +86,9 @@ class AsyncState {
   std::vector<MbarrierUse> uses_;
   std::vector<Warpgroup> warpgroups_;
   std::vector<unsigned char> seen_;  // late mode: shared memory at the last fence
+  std::vector<BoxLayout> layouts_;
+  std::vector<uint16_t> line_layouts_;  // of each 16 bytes of shared memory: 0, or 1 + an index of layouts_
+  std::vector<unsigned char> copied_;   // what they wrote
 };
 
 // "byte 64 of shared memory". Raises a fault of `instruction` unless the `bytes` at `address` are in the

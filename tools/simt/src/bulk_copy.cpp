@@ -3,6 +3,7 @@
 #include <simt/observe_async.h>
 #include <simt/shared.h>
 
+#include <algorithm>
 #include <bit>
 #include <cstring>
 #include <string>
@@ -35,6 +36,7 @@ struct Box {
   TensorMap map;  // a copy: the kernel's parameter ends with its thread
   int at[TensorMap::kMostRank];
   void* shared;
+  Place place;
 };
 
 void load_line(AsyncState& state, const void* arguments) {
@@ -60,13 +62,16 @@ void load_box(AsyncState& state, const void* arguments) {
   struct To {
     AsyncState& state;
     bool round;
-  } to{state, box.map.rounds_to_tf32};
+    uint16_t layout;
+  } to{state, box.map.rounds_to_tf32, 0};
+  // A box of rank 1 may be any data, such as a tile that is swizzled in global memory.
+  if (box.map.rank > 1) to.layout = state.layout(box.map.swizzle_span, box.place);
   const auto part = [](void* user, const BoxPart& p) {
     const To& all = *static_cast<const To*>(user);
     unsigned char bytes[16] = {};
     if (p.global) std::memcpy(bytes + p.skipped, p.global, p.bytes);
     if (all.round) round_to_tf32(bytes);
-    all.state.write(shared_at(p.shared), bytes, p.all);
+    all.state.write(shared_at(p.shared), bytes, p.all, all.layout);
   };
   for_each_part(box.map, box.at, shared_offset(box.shared), part, &to);
 }
@@ -82,6 +87,7 @@ void issue(const char* instruction, Block& at, void* mbarrier, void (*copy)(Asyn
   load.copy = copy;
   load.bytes = bytes;
   load.place = place;
+  state.check_overwritten(instruction, arguments.shared, bytes, place);
   if (state.late()) state.fill(arguments.shared, 0xFF, bytes);
   issue_load(at, mbarrier, load, instruction);
 }
@@ -108,6 +114,7 @@ Box box_of(const char* instruction, const CUtensorMap* map, const int* at, int r
   box.map = checked_map(instruction, map, rank, place);
   std::memcpy(box.at, at, static_cast<size_t>(rank) * sizeof(int));
   box.shared = const_cast<void*>(shared);
+  box.place = place;
   check_shared(instruction, shared, box.map.box_bytes(), 128, place);
   return box;
 }
@@ -141,42 +148,57 @@ void observe(const void* place, const void* mbarrier, const Box& box, int blocks
 }
 #endif
 
-// A store copies through `bytes`: the content of shared memory, in its order.
-void read_store(AsyncState& state, BulkStore& store) {
-  store.bytes.resize(store.size);
-  state.read(store.bytes.data(), store.shared, store.size);
-  store.read = true;
+// Calls visit(shared, global, bytes) for each part of a store that it writes.
+template <class Visit>
+void for_each_stored(const BulkStore& store, Visit visit) {
+  if (store.global) return visit(static_cast<const char*>(store.shared), store.global, store.size);
+  const Box& box = *reinterpret_cast<const Box*>(store.box);
+  const auto part = [](void* user, const BoxPart& p) {
+    if (p.global) (*static_cast<Visit*>(user))(shared_at(p.shared + p.skipped), p.global, p.bytes);
+  };
+  for_each_part(box.map, box.at, shared_offset(store.shared), part, &visit);
 }
 
-struct Written {
-  const unsigned char* bytes;
-  size_t begin;
-};
+// `what` is "that ...".
+[[noreturn]] void fail_store(const BulkStore& store, const void* byte, const char* what) {
+  running_block("cp.async.bulk").fail(cudaErrorLaunchFailure, [&] {
+    return "the bulk store at " + text(store.place) + " reads " + shared_text(byte) + what;
+  });
+}
 
+// A store copies through `bytes`: the content of shared memory at the issue, in its order.
 void write_store(BulkStore& store) {
   if (store.written) return;
-  if (store.global) {
-    std::memcpy(store.global, store.bytes.data(), store.size);
-  } else {
-    const Box& box = *reinterpret_cast<const Box*>(store.box);
-    Written written{store.bytes.data(), shared_offset(store.shared)};
-    const auto part = [](void* user, const BoxPart& p) {
-      const Written& from = *static_cast<const Written*>(user);
-      if (p.global) std::memcpy(p.global, from.bytes + (p.shared - from.begin) + p.skipped, p.bytes);
-    };
-    for_each_part(box.map, box.at, written.begin, part, &written);
-  }
+  const char* const begin = static_cast<const char*>(store.shared);
+  for_each_stored(store, [&](const char* shared, void* global, size_t bytes) {
+    std::memcpy(global, store.bytes.data() + (shared - begin), bytes);
+  });
   store.written = true;
 }
 
-void issue(Fiber& fiber, AsyncState& state, BulkStore store) {
-  store.group = fiber.store_groups;
-  if (!state.late()) {
-    read_store(state, store);
-    write_store(store);
-    store.bytes.clear();
-  }
-  fiber.stores.push_back(std::move(store));
+void issue(Fiber& fiber, AsyncState& state, const BulkStore& store) {
+  fiber.stores.push_back(store);
+  BulkStore& issued = fiber.stores.back();  // not on the stack, which a fault abandons
+  issued.group = fiber.store_groups;
+  for_each_stored(issued, [&](const char* shared, void*, size_t bytes) {
+    if (const void* const byte = state.unfenced(shared, bytes))
+      fail_store(issued, byte, ", which a thread wrote, and no fence.proxy.async followed");
+  });
+  const auto* const begin = static_cast<const unsigned char*>(issued.shared);
+  issued.bytes.assign(begin, begin + issued.size);
+  if (!state.late()) write_store(issued);
+}
+
+// At the wait for it.
+void end_read(BulkStore& store) {
+  const char* const begin = static_cast<const char*>(store.shared);
+  for_each_stored(store, [&](const char* shared, void*, size_t bytes) {
+    const auto* const old = reinterpret_cast<const char*>(store.bytes.data()) + (shared - begin);
+    if (std::memcmp(shared, old, bytes) != 0)
+      fail_store(store, std::mismatch(shared, shared + bytes, old).first,
+                 ", which was written before the wait");
+  });
+  store.read = true;
 }
 
 }  // namespace
@@ -242,7 +264,7 @@ void tma_store(const CUtensorMap* map, const int* at, int rank, const void* from
                   .bytes = {}};
   static_assert(sizeof(box) <= sizeof(store.box));
   std::memcpy(store.box, &box, sizeof(box));
-  issue(block.current(), block.async(), std::move(store));
+  issue(block.current(), block.async(), store);
 }
 
 void bulk_commit() { ++running_block("cp.async.bulk.commit_group").current().store_groups; }
@@ -255,7 +277,7 @@ void bulk_wait(int groups, bool only_read) {
   for (BulkStore& store : fiber.stores) {
     if (store.group >= end) break;
     store.waited = true;
-    if (!store.read) read_store(block.async(), store);
+    if (!store.read) end_read(store);
     if (!only_read) write_store(store);
   }
   std::erase_if(fiber.stores, [&](const BulkStore& store) { return store.group < end && store.written; });

@@ -97,6 +97,7 @@ void FiberPool::prepare(Fiber& fiber, size_t colour) {
   fiber.store_groups = 0;
   fiber.wgmma_groups = 0;
   fiber.wgmma_used = fiber.wgmma_fenced = false;
+  fiber.wgmma_a.clear();
   fiber.cluster_arrived = false;
   fiber.address_sanitizer = nullptr;
   fiber.thread_sanitizer = tsan_make_fiber();

@@ -4,6 +4,7 @@
 #include <vector_types.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <source_location>
 #include <vector>
 
@@ -32,9 +33,16 @@ struct BulkStore {
   void* global;  // null: a box of a tensor, described by `box`
   alignas(8) unsigned char box[160];
   std::source_location place;
-  std::vector<unsigned char> bytes;  // of shared memory, once it has been read
+  std::vector<unsigned char> bytes;  // of shared memory, at the issue
   unsigned group = 0;
   bool read = false, waited = false, written = false;
+};
+
+// Four registers that a wgmma of the thread read as fragments of a, and their values at the last wgmma.fence,
+// or at the first product if that came later.
+struct FencedRegisters {
+  const uint32_t* registers;
+  uint32_t values[4];
 };
 
 // A stack and the state of the CUDA thread that runs on it. CUDA threads that never wait share one fiber, one
@@ -55,6 +63,7 @@ struct Fiber {
   unsigned store_groups = 0;        // committed
   unsigned wgmma_groups = 0;        // committed
   bool wgmma_used = false, wgmma_fenced = false;
+  std::vector<FencedRegisters> wgmma_a;
   bool cluster_arrived = false;  // and has not waited since
   unsigned cluster_phase = 0;    // in which it arrived
 

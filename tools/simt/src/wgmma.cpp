@@ -69,7 +69,7 @@ OperandShape shape_of_b(const WarpgroupProduct& p, int stride) {
   return {"b", p.format, p.transpose_b, p.negate_b, p.n, 1, stride};
 }
 
-void compute(AsyncState& state, Warpgroup& group, const PendingProduct& pending) {
+void compute(Warpgroup& group, const PendingProduct& pending) {
   const WarpgroupProduct& p = pending.product;
   Accumulators& accumulators = group.accumulators[pending.accumulators];
   --accumulators.pending;
@@ -79,9 +79,9 @@ void compute(AsyncState& state, Warpgroup& group, const PendingProduct& pending)
   a.resize(static_cast<size_t>(kRows * steps));
   b.assign(static_cast<size_t>(steps * width), 0.0f);
   row.assign(static_cast<size_t>(width), 0.0f);
-  load_operand(state, b.data(), p.b_descriptor, shape_of_b(p, width), pending.place);
+  load_operand(b.data(), pending.b_lines, p.b_descriptor, shape_of_b(p, width));
   if (pending.a.empty())
-    load_operand(state, a.data(), p.a_descriptor, shape_of_a(p, steps), pending.place);
+    load_operand(a.data(), pending.a_lines, p.a_descriptor, shape_of_a(p, steps));
   else if (p.format == TensorFormat::tf32)
     load_registers<TensorFormat::tf32>(a.data(), steps, pending);
   else if (p.format == TensorFormat::bfloat16)
@@ -187,7 +187,7 @@ void run_multiply(AsyncState& state, Warpgroup& group, const Place& place) {
   const ThreadArgs& first = args_of(group, 0);
   const WarpgroupProduct& product = *first.product;
   const size_t index = find_accumulators(group, place);
-  group.products.push_back({product, {}, index, first.fiber->wgmma_groups, place});
+  group.products.push_back({product, {}, {}, {}, {}, index, first.fiber->wgmma_groups, place});
   PendingProduct& pending = group.products.back();  // not on the stack, which a fault abandons
 #ifdef SIMT_OBSERVE
   const bool tf32 = product.format == TensorFormat::tf32;
@@ -196,18 +196,19 @@ void run_multiply(AsyncState& state, Warpgroup& group, const Place& place) {
   observe_operand(product.b_descriptor, shape_of_b(product, 0), number, first.address);
   if (!product.a) observe_operand(product.a_descriptor, shape_of_a(product, 0), number, first.address);
 #endif
-  if (product.a) {
-    pending.a.resize(4 * kWarpgroup);
+  pending.b_lines = read_operand(state, product.b_descriptor, shape_of_b(product, 0), place);
+  if (product.a)
     for (unsigned t = 0; t < kWarpgroup; ++t)
-      std::memcpy(&pending.a[4 * t], args_of(group, t).product->a, 16);
-  }
+      read_registers(pending, t, *args_of(group, t).fiber, args_of(group, t).product->a);
+  else
+    pending.a_lines = read_operand(state, product.a_descriptor, shape_of_a(product, 0), place);
   Accumulators& accumulators = group.accumulators[index];
   ++accumulators.pending;
   if (state.late()) {
     for (float* registers : accumulators.registers)
       std::memset(registers, 0xFF, sizeof(float) * static_cast<size_t>(product.n / 2));
   } else {
-    compute(state, group, pending);
+    compute(group, pending);
     write_registers(accumulators);
   }
 }
@@ -215,6 +216,11 @@ void run_multiply(AsyncState& state, Warpgroup& group, const Place& place) {
 void run_wait(AsyncState& state, Warpgroup& group, unsigned end) {
   while (!group.products.empty() && group.products.front().group < end) {
     const PendingProduct& pending = group.products.front();
+    const WarpgroupProduct& product = pending.product;
+    check_operand(pending.b_lines, product.b_descriptor, shape_of_b(product, 0), pending.place);
+    if (pending.a.empty())
+      check_operand(pending.a_lines, product.a_descriptor, shape_of_a(product, 0), pending.place);
+    check_registers(pending);
     if (state.late()) {
       Accumulators& accumulators = group.accumulators[pending.accumulators];
       for_each_result(accumulators.n, [&](unsigned thread, int i, int) {
@@ -226,7 +232,7 @@ void run_wait(AsyncState& state, Warpgroup& group, unsigned end) {
                    std::to_string(thread) + " of the warpgroup before the wait";
           });
       });
-      compute(state, group, pending);
+      compute(group, pending);
       if (accumulators.pending == 0) write_registers(accumulators);
     }
     group.products.erase(group.products.begin());
@@ -273,6 +279,23 @@ void Block::check_no_pending_products(Fiber& fiber) {
     simt::fail(kMultiply, pending.place, [] { return "is still pending when its thread exits"; });
   fiber.wgmma_groups = 0;
   fiber.wgmma_fenced = fiber.wgmma_used = false;
+  fiber.wgmma_a.clear();
+}
+
+void AsyncState::check_overwritten(const char* instruction, const void* to_shared, size_t bytes,
+                                   const Place& place) const {
+  const size_t begin = shared_offset(to_shared), end = begin + bytes;
+  for (const Warpgroup& group : warpgroups_)
+    for (const PendingProduct& pending : group.products) {
+      const WarpgroupProduct& product = pending.product;
+      const bool meets_a =
+          pending.a.empty() && operand_meets(product.a_descriptor, shape_of_a(product, 0), begin, end);
+      if (meets_a || operand_meets(product.b_descriptor, shape_of_b(product, 0), begin, end))
+        simt::fail(instruction, place, [&] {
+          return "overwrites " + std::string(meets_a ? "a" : "b") + " of the wgmma.mma_async at " +
+                 text(pending.place) + ", which was not waited for";
+        });
+    }
 }
 
 void AsyncState::add_waiting_warpgroups(WaitReport& report) const {
@@ -308,7 +331,11 @@ void warpgroup_multiply(const WarpgroupProduct& product, Place place) {
       });
 }
 
-void warpgroup_fence() { running_block("wgmma.fence").current().wgmma_fenced = true; }
+void warpgroup_fence() {
+  Fiber& fiber = running_block("wgmma.fence").current();
+  fiber.wgmma_fenced = true;
+  fence_registers(fiber);
+}
 
 void warpgroup_commit() {
   ++running_block("wgmma.commit_group").current().wgmma_groups;

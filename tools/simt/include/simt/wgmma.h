@@ -2,11 +2,15 @@
 // four. d (64 x N, in registers) = a (64 x K) * b (K x N) [+ d], asynchronously; b and optionally a in shared
 // memory.
 //
-// All 128 threads meet in each product, and in each wait that late mode has work for. Eager mode computes at
-// the issue. Late mode (settings.h) computes at the wait for the group: shared memory is read then, and the
-// accumulators are NaN until then. Registers of a are read at the issue. A thread that exits before it has
-// waited for its products is a fault, and so is a product on accumulators that were changed without a
-// wgmma.fence after the last wait.
+// All 128 threads meet in each product, and in each wait for one that is in flight. Eager mode computes at
+// the issue. Late mode (settings.h) computes at the wait for the group; the accumulators are NaN until then.
+//
+// Faults: a thread that exits before it has waited for its products; operands in shared memory that change
+// before the wait, or that a bulk copy overwrites; an operand that a tensor copy wrote with another swizzle
+// than that of the descriptor; in late mode one that a thread wrote without a fence.proxy.async after it
+// (mbarrier.h). A product on registers, of d or a, that were changed without a wgmma.fence after it. Registers
+// of a that change before the wait, or whose variable is out of scope then. Of an array that no earlier
+// product of the thread used for a it is not known whether it was written after the fence.
 //
 // Numerics: those of simt/tensor_core.h. Source: PTX ISA, "Asynchronous Warpgroup Level Matrix Instructions".
 #pragma once
