@@ -26,8 +26,10 @@ enum class WgmmaConvTile { k128x256, k128x128, k128x64 };
 bool wgmma_conv_fits(ConvOperation operation, DType type, const ConvGeometry& geometry, const void* a,
                      const void* b);
 
-// The tile with the least estimated time, as choose_gemm_plan() estimates it. None where the tile of
-// mma.sync, `other`, needs less, or the device has no wgmma. `splits`: the parts of the filter gradient.
+// The tile with the least estimated time, as choose_gemm_plan() estimates it, times the steps of k: wgmma's
+// k-tiles have the channels of one tap, up to the next multiple of 64 (tf32: 32), those of mma.sync are dense.
+// None where the tile of mma.sync, `other`, needs less, or the device has no wgmma. `splits`: the parts of
+// the filter gradient.
 std::optional<WgmmaConvTile> choose_wgmma_conv_tile(ConvOperation operation, const ConvGeometry& geometry,
                                                     int64_t splits, TileId other, const DeviceFacts& device);
 
