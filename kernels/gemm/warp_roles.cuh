@@ -129,13 +129,23 @@ template <class Tile, class Store>
 __device__ __forceinline__ void store_tile(RolesShared<Tile>& shared, const WgmmaSums<Tile>& sums, int group,
                                            const Store& store) {
   const int warp = static_cast<int>(threadIdx.x) % kWarpgroup / 32;
+  constexpr int kTail = Tile::kN % StagedRows::kColumns;
   RONDO_UNROLL_ON_GPU
-  for (int i = 0; i < Tile::kBlocksM; ++i) RONDO_UNROLL_ON_GPU
-  for (int c = 0; c < Tile::kN; c += StagedRows::kColumns) {
+  for (int i = 0; i < Tile::kBlocksM; ++i) {
     const int first_row = (group * Tile::kBlocksM + i) * 64 + warp * 16;
-    store_staged(
-        shared.staged[4 * group + warp], *reinterpret_cast<const float(*)[4][4]>(&sums.d[i][c / 2]),
-        [&](int row, int column, const Vec<4>& values) { store(first_row + row, c + column, values); });
+    RONDO_UNROLL_ON_GPU
+    for (int c = 0; c < Tile::kN - kTail; c += StagedRows::kColumns)
+      store_staged(
+          shared.staged[4 * group + warp], *reinterpret_cast<const float(*)[4][4]>(&sums.d[i][c / 2]),
+          [&](int row, int column, const Vec<4>& values) { store(first_row + row, c + column, values); });
+    if constexpr (kTail > 0) {
+      constexpr int kBegin = Tile::kN - kTail;
+      store_staged(shared.staged[4 * group + warp],
+                   *reinterpret_cast<const float(*)[kTail / 8][4]>(&sums.d[i][kBegin / 2]),
+                   [&](int row, int column, const Vec<4>& values) {
+                     store(first_row + row, kBegin + column, values);
+                   });
+    }
   }
 }
 
@@ -146,6 +156,7 @@ template <class Tile, class Store, class Included, class End>
 __device__ __forceinline__ void store_tile_and_moments(RolesShared<Tile>& shared, const WgmmaSums<Tile>& sums,
                                                        int group, const Store& store,
                                                        const Included& included, const End& end) {
+  static_assert(Tile::kN % StagedRows::kColumns == 0);
   const int thread = static_cast<int>(threadIdx.x) % kWarpgroup, warp = thread / 32;
   RONDO_UNROLL_ON_GPU
   for (int i = 0; i < Tile::kBlocksM; ++i) RONDO_UNROLL_ON_GPU

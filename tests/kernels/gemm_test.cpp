@@ -344,6 +344,7 @@ const GemmVariant kTensorVariants[] = {
     {"tc_07_tf32", "", with_math<gemm_tc_07_persistent<float>, Math::tf32>},
     {"tc_07_128x256_tf32", "", with_persistent_tile<WgmmaTileId::k128x256>},
     {"tc_07_192x192_tf32", "", with_persistent_tile<WgmmaTileId::k192x192>},
+    {"tc_07_192x176_tf32", "", with_persistent_tile<WgmmaTileId::k192x176>},
     {"tc_07_128x128_tf32", "", with_persistent_tile<WgmmaTileId::k128x128>},
     {"tc_07_128x128_tf32x3", "", kPersistentTf32x3},
     {"tc_08_tf32", "", with_math<gemm_tc_08_clusters<float>, Math::tf32>},
