@@ -9,6 +9,7 @@
 #include <rondo/kernels/conv/implicit_gemm/wgmma_conv.h>
 #include <rondo/tests/kernels/launch_names.h>
 #include <rondo/tests/kernels/reference/conv_reference.h>
+#include <rondo/tests/kernels/tf32_values.h>
 #include <rondo/tests/support/compare.h>
 #include <rondo/tests/support/guarded_buffer.h>
 #include <rondo/tests/support/inputs.h>
@@ -16,7 +17,6 @@
 #include <rondo/tests/support/status_checks.h>
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <optional>
 #include <sstream>
@@ -246,15 +246,6 @@ TYPED_TEST(ConvNarrowWgmma, ChosenShapes) {
     check<TypeParam>({1, 4, 4, 256, 128, 3, 3, kPadded}, 0, false, with);
     check<TypeParam>({40, 16, 16, 8, 8, 3, 3, kPadded}, 0, false, with);
   }
-}
-
-// The nearest value of tf32, which has 10 bits after the point; of two, that with the greater magnitude.
-float nearest_tf32(float value) {
-  return std::bit_cast<float>((std::bit_cast<uint32_t>(value) + 0x1000u) & 0xFFFFE000u);
-}
-Floats nearest_tf32(Floats values) {
-  for (float& value : values) value = nearest_tf32(value);
-  return values;
 }
 
 // The kernel rounds its operands; the sums are inexact, too.
