@@ -22,6 +22,11 @@ namespace {
 
 using Floats = std::vector<float>;
 
+Floats absolute(Floats values) {
+  for (float& value : values) value = std::abs(value);
+  return values;
+}
+
 class DrawnTensorConvolutions : public testing::TestWithParam<Math> {
  protected:
   void SetUp() override {
@@ -61,10 +66,6 @@ class DrawnTensorConvolutions : public testing::TestWithParam<Math> {
                  bias = fused ? normal_values(c.k, 4) : Floats();
     const auto factor = [&](const Floats& values) {
       return GetParam() == Math::tf32 ? nearest_tf32(values) : values;
-    };
-    const auto absolute = [](Floats values) {
-      for (float& value : values) value = std::abs(value);
-      return values;
     };
     const Floats x = factor(given_x), filter = factor(given_filter), dy = factor(given_dy);
     const Floats abs_x = absolute(x), abs_filter = absolute(filter), abs_dy = absolute(dy);
@@ -115,6 +116,58 @@ TEST_P(DrawnTensorConvolutions, WithinTheBound) {
       ASSERT_NO_FATAL_FAILURE(check(c, tile, offset, fused));
       ASSERT_FALSE(HasFailure());
     }
+  }
+}
+
+// The error of tf32x3 is at most 1.5 times that of strict fp32: the root mean square and, of these values, the
+// largest.
+TEST(TensorConvolutions, Tf32x3HasTheErrorOfFp32) {
+  if (!check_math("", Math::tf32x3).ok()) GTEST_SKIP() << "the device has no such products";
+  const ConvCase c = {4, 10, 10, 48, 40, 3, 3, {.pad_h = 1, .pad_w = 1}};
+  const Floats x = normal_values(c.x_size(), 1), filter = normal_values(c.filter_size(), 2),
+               dy = normal_values(c.y_size(), 3);
+  const Floats abs_x = absolute(x), abs_filter = absolute(filter), abs_dy = absolute(dy);
+  const int64_t pixels = c.n * c.p() * c.q();
+  GuardedBuffer<float> in(x), weights(filter), gradient(dy), y(c.y_size()), dx(c.x_size()),
+      dw(c.filter_size()), scratch(gemm_workspace_bytes({c.r * c.s * c.c, c.k, pixels}) / 4);
+  const Stream stream;
+  const auto compare = [&](int64_t summands, const std::vector<double>& exact,
+                           const std::vector<double>& magnitude, auto&& run) {
+    const RelativeErrors of_fp32 = relative_errors(run(TileId::k64x64), exact, magnitude),
+                         of_tf32x3 = relative_errors(run(TileId::kTf32x3Of64x64), exact, magnitude);
+    EXPECT_LE(of_tf32x3.root_mean_square, 1.5 * of_fp32.root_mean_square);
+    EXPECT_LE(of_tf32x3.largest, 1.5 * of_fp32.largest);
+    EXPECT_LE(of_tf32x3.largest, largest_sum_error(Math::tf32x3, true, summands));
+  };
+  {
+    SCOPED_TRACE("forward");
+    compare(c.r * c.s * c.c, conv2d_reference(c, x, filter, {}, false),
+            conv2d_reference(c, abs_x, abs_filter, {}, false), [&](TileId tile) {
+              EXPECT_TRUE(
+                  ok(conv2d_forward(tile, y_view(c, y.data()), x_view<const float>(c, in.data()),
+                                    filter_view<const float>(c, weights.data()), c.options, {}, {}, stream)));
+              return y.download();
+            });
+  }
+  {
+    SCOPED_TRACE("data gradient");
+    compare(c.r * c.s * c.k, conv2d_data_gradient_reference(c, dy, filter),
+            conv2d_data_gradient_reference(c, abs_dy, abs_filter), [&](TileId tile) {
+              EXPECT_TRUE(ok(
+                  conv2d_data_gradient(tile, x_view(c, dx.data()), y_view<const float>(c, gradient.data()),
+                                       filter_view<const float>(c, weights.data()), c.options, {}, stream)));
+              return dx.download();
+            });
+  }
+  {
+    SCOPED_TRACE("filter gradient");
+    compare(pixels, conv2d_filter_gradient_reference(c, dy, x),
+            conv2d_filter_gradient_reference(c, abs_dy, abs_x), [&](TileId tile) {
+              EXPECT_TRUE(ok(conv2d_filter_gradient(
+                  tile, filter_view(c, dw.data()), y_view<const float>(c, gradient.data()),
+                  x_view<const float>(c, in.data()), c.options, scratch.workspace(), stream)));
+              return dw.download();
+            });
   }
 }
 

@@ -3,7 +3,10 @@
 
 #include <rondo/kernels/core/math_mode.h>
 
+#include <algorithm>
+#include <cmath>
 #include <cstdint>
+#include <vector>
 
 namespace rondo::test {
 
@@ -21,6 +24,23 @@ inline double largest_sum_error(Math math, bool tensor, int64_t k) {
   if (!tensor) return static_cast<double>(k + 3) * 0x1p-24;
   if (math == Math::tf32x3) return 10 * (1 + 0x1p-10) * 0x1p-23 + 3 * 0x1p-22 + (steps + 3) * 0x1p-24;
   return (10 * steps + 3) * 0x1p-23;
+}
+
+// The errors of results, relative to the sums of the magnitudes of their products.
+struct RelativeErrors {
+  double root_mean_square = 0, largest = 0;
+};
+inline RelativeErrors relative_errors(const std::vector<float>& got, const std::vector<double>& exact,
+                                      const std::vector<double>& magnitude) {
+  RelativeErrors errors;
+  for (size_t i = 0; i < got.size(); ++i) {
+    if (magnitude[i] == 0) continue;
+    const double error = std::abs(static_cast<double>(got[i]) - exact[i]) / magnitude[i];
+    errors.root_mean_square += error * error;
+    errors.largest = std::max(errors.largest, error);
+  }
+  errors.root_mean_square = std::sqrt(errors.root_mean_square / static_cast<double>(got.size()));
+  return errors;
 }
 
 }  // namespace rondo::test
