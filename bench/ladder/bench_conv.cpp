@@ -47,7 +47,8 @@ void add(const std::string& name, const ConvLayer& layer, ConvOp op, ConvAlgorit
 
 const bool registered = register_on_device([] {
   const bool has_tf32 = check_math("", Math::tf32).ok(),
-             has_bf16 = check_factor_type("", DType::bfloat16).ok();
+             has_bf16 = check_factor_type("", DType::bfloat16).ok(),
+             has_fp16 = check_factor_type("", DType::float16).ok();
   for (const ConvLayer& layer : kLayers)
     for (const auto& [operation, op] : {std::pair{"forward", ConvOp::forward},
                                         {"data_gradient", ConvOp::data_gradient},
@@ -65,6 +66,7 @@ const bool registered = register_on_device([] {
         add<float>(name + "/tf32x3", layer, op, ConvAlgorithm::automatic, Math::tf32x3);
       }
       if (has_bf16) add<__nv_bfloat16>(name + "/bf16", layer, op, ConvAlgorithm::automatic, Math::fp32);
+      if (has_fp16) add<__half>(name + "/fp16", layer, op, ConvAlgorithm::automatic, Math::fp32);
     }
 });
 

@@ -68,7 +68,8 @@ WgmmaUnsupported wgmma_unsupported(const GemmProblem& product);
 Status check_wgmma_operands(const char* name, const GemmProblem& product);
 
 // Which operands gemm() copies for wgmma: in tf32 and tf32x3 those that are not contiguous along k, where the
-// copies take less time than wgmma saves. A function of the product alone, so that the workspace is, too.
+// copies take less time than wgmma saves, on an H100. A function of the product alone, so that the workspace
+// is, too.
 struct TransposedCopies {
   bool a = false, b = false;
   bool any() const { return a || b; }
@@ -80,8 +81,9 @@ constexpr int64_t copy_stride(int64_t k) { return (k + 3) / 4 * 4; }
 
 // The tiles of gemm_tc_07_persistent and, by pairs of blocks, of gemm_tc_08_clusters: rows, columns, and the
 // speed of the multiply-adds of a full tile relative to 128x256. The speeds of single blocks are estimates,
-// from the bytes of shared memory that a product reads. That of pairs is 734 to 704 TFLOP/s, of a kernel with
-// these tiles at 4096 x 4096 x 4096 on an H100 (github.com/pranjalssh/fast.cu).
+// from the bytes of shared memory that a product reads; no source has one of 192x176, whose tiles cover 2056 x
+// 2056 results in one round of 132. That of pairs is 734 to 704 TFLOP/s, of a kernel with these tiles at 4096 x
+// 4096 x 4096 on an H100 (github.com/pranjalssh/fast.cu).
 struct WgmmaTileInfo {
   const char* name;
   int m, n;
@@ -89,7 +91,7 @@ struct WgmmaTileInfo {
   double efficiency;
   bool tf32x3;  // whether there is a kernel for it: its two sums fit into the registers only of small tiles
 };
-enum class WgmmaTileId { k128x256, k192x192, k128x128, kPairOf128x256 };
+enum class WgmmaTileId { k128x256, k192x192, k192x176, k128x128, kPairOf128x256 };
 std::span<const WgmmaTileInfo> wgmma_tile_infos();
 
 struct GemmPlan {

@@ -16,16 +16,17 @@ struct StagedRows {
   alignas(16) float values[16][kStride];
 };
 
-// `sums`: of 4 fragments of 16 x 8, beside each other. Calls store(row, column, Vec<4>) for all of them; row
-// and column count from the first one.
-template <class Store>
-__device__ __forceinline__ void store_staged(StagedRows& staged, const float (&sums)[4][4],
+// `sums`: of up to 4 fragments of 16 x 8, beside each other. Calls store(row, column, Vec<4>) for all of them;
+// row and column count from the first one.
+template <int kFragments, class Store>
+__device__ __forceinline__ void store_staged(StagedRows& staged, const float (&sums)[kFragments][4],
                                              const Store& store) {
+  static_assert(8 * kFragments <= StagedRows::kColumns);
   const int lane = static_cast<int>(threadIdx.x) % 32;
   __syncwarp();  // the lanes have read what was staged before
   RONDO_UNROLL
   for (int half = 0; half < 2; ++half) RONDO_UNROLL
-  for (int j = 0; j < 4; ++j) {
+  for (int j = 0; j < kFragments; ++j) {
     Vec<2> pair;
     pair.set(0, sums[j][2 * half]);
     pair.set(1, sums[j][2 * half + 1]);
@@ -33,6 +34,7 @@ __device__ __forceinline__ void store_staged(StagedRows& staged, const float (&s
   }
   __syncwarp();
   const int column = lane % 8 * 4;
+  if (column >= 8 * kFragments) return;  // never with 4
   RONDO_UNROLL_BY(1)
   for (int row = lane / 8; row < 16; row += 4) store(row, column, Vec<4>::load(&staged.values[row][column]));
 }

@@ -130,13 +130,23 @@ __device__ __forceinline__ void store_tile(WarpSpecializedShared<Tile>& shared,
                                            const WgmmaAccumulators<Tile>& acc, int group,
                                            const Store& store) {
   const int warp = static_cast<int>(threadIdx.x) % kWarpgroup / 32;
+  constexpr int kTail = Tile::kN % StagedRows::kColumns;
   RONDO_UNROLL_ON_GPU
-  for (int i = 0; i < Tile::kPanelsM; ++i) RONDO_UNROLL_ON_GPU
-  for (int c = 0; c < Tile::kN; c += StagedRows::kColumns) {
+  for (int i = 0; i < Tile::kPanelsM; ++i) {
     const int first_row = (group * Tile::kPanelsM + i) * 64 + warp * 16;
-    store_staged(
-        shared.staged[4 * group + warp], *reinterpret_cast<const float(*)[4][4]>(&acc.d[i][c / 2]),
-        [&](int row, int column, const Vec<4>& values) { store(first_row + row, c + column, values); });
+    RONDO_UNROLL_ON_GPU
+    for (int c = 0; c < Tile::kN - kTail; c += StagedRows::kColumns)
+      store_staged(
+          shared.staged[4 * group + warp], *reinterpret_cast<const float(*)[4][4]>(&acc.d[i][c / 2]),
+          [&](int row, int column, const Vec<4>& values) { store(first_row + row, c + column, values); });
+    if constexpr (kTail > 0) {
+      constexpr int kBegin = Tile::kN - kTail;
+      store_staged(shared.staged[4 * group + warp],
+                   *reinterpret_cast<const float(*)[kTail / 8][4]>(&acc.d[i][kBegin / 2]),
+                   [&](int row, int column, const Vec<4>& values) {
+                     store(first_row + row, kBegin + column, values);
+                   });
+    }
   }
 }
 
@@ -144,10 +154,10 @@ __device__ __forceinline__ void store_tile(WarpSpecializedShared<Tile>& shared,
 // moments of a column of the 16 rows from `row` on, of those for which included(row) is true; a lane for each
 // column.
 template <class Tile, class Store, class Included, class End>
-__device__ __forceinline__ void store_tile_and_moments(WarpSpecializedShared<Tile>& shared,
-                                                       const WgmmaAccumulators<Tile>& acc, int group,
-                                                       const Store& store, const Included& included,
-                                                       const End& end) {
+__device__ __forceinline__ void store_tile_and_moments(WarpSpecializedShared<Tile>& shared, const WgmmaAccumulators<Tile>& acc,
+                                                       int group, const Store& store,
+                                                       const Included& included, const End& end) {
+  static_assert(Tile::kN % StagedRows::kColumns == 0);
   const int thread = static_cast<int>(threadIdx.x) % kWarpgroup, warp = thread / 32;
   RONDO_UNROLL_ON_GPU
   for (int i = 0; i < Tile::kPanelsM; ++i) RONDO_UNROLL_ON_GPU

@@ -5,7 +5,8 @@
 // of wgmma, and a row of the 128-byte swizzle. In shared memory it is a sequence of panels of 8 KB:
 //   K-major:  64 rows (or columns), with the 128 bytes of each side by side.
 //   MN-major: 64 steps of k, with 128 bytes of 64 rows side by side. 16 bits only.
-// In both orders wgmma reads a panel as 8 groups of 8 lines of 128 bytes.
+// In both orders wgmma reads a panel as 8 groups of 8 lines of 128 bytes. The last panel of B is partly unused
+// where kN is no multiple of 64; if it is MN-major, the columns beyond kN are copied too, and not read.
 #pragma once
 
 #include <rondo/kernels/core/ptx/bulk_copy.cuh>
@@ -40,9 +41,10 @@ struct WgmmaTile {
   static constexpr int kM = M, kN = N, kK = kLineBytes / sizeof(T), kStages = Stages;
   static constexpr int kGroups = Groups, kPanelsM = M / Groups / 64;  // panels of 64 rows of a warpgroup
   static constexpr int kSteps = 4, kPerStep = kK / kSteps;
-  static constexpr int kBytesA = M * kLineBytes, kBytesB = N * kLineBytes, kBytes = kBytesA + kBytesB;
+  static constexpr int kPaddedN = (N + 63) / 64 * 64;  // of the blocks of B
+  static constexpr int kBytesA = M * kLineBytes, kBytesB = kPaddedN * kLineBytes, kBytes = kBytesA + kBytesB;
   static constexpr bool kRoundsToTf32 = std::is_same_v<T, float>;  // the tensor maps of floats
-  static_assert(M % (64 * Groups) == 0 && N % 64 == 0 && M <= 256 && N <= 256 && Stages >= 2);
+  static_assert(M % (64 * Groups) == 0 && N % 16 == 0 && M <= 256 && N <= 256 && Stages >= 2);
 };
 
 template <class Tile>
@@ -87,9 +89,10 @@ __device__ __forceinline__ void load_k_tile(unsigned char* to, const CUtensorMap
 template <class Tile, Order OrderA, Order OrderB>
 __device__ __forceinline__ void load_stage(WgmmaShared<Tile>& shared, int stage, const CUtensorMap& a,
                                            const CUtensorMap& b, int64_t m0, int64_t n0, int64_t k) {
-  ptx::mbarrier_arrive_expect_tx(&shared.full[stage], Tile::kBytes);
+  constexpr int kColumns = OrderB == Order::k_major ? Tile::kN : Tile::kPaddedN;
+  ptx::mbarrier_arrive_expect_tx(&shared.full[stage], Tile::kBytesA + kColumns * kLineBytes);
   load_k_tile<Tile, OrderA, Tile::kM>(shared.a[stage], a, m0, k, &shared.full[stage]);
-  load_k_tile<Tile, OrderB, Tile::kN>(shared.b[stage], b, n0, k, &shared.full[stage]);
+  load_k_tile<Tile, OrderB, kColumns>(shared.b[stage], b, n0, k, &shared.full[stage]);
 }
 
 // The stage of a pipeline, and the parity of the phase that a pass through its ring of stages waits for.

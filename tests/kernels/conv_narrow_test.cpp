@@ -9,6 +9,7 @@
 #include <rondo/kernels/conv/implicit_gemm/wgmma_conv.h>
 #include <rondo/tests/kernels/launch_names.h>
 #include <rondo/tests/kernels/reference/conv_reference.h>
+#include <rondo/tests/kernels/tf32_values.h>
 #include <rondo/tests/support/compare.h>
 #include <rondo/tests/support/guarded_buffer.h>
 #include <rondo/tests/support/inputs.h>
@@ -16,7 +17,6 @@
 #include <rondo/tests/support/status_checks.h>
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <optional>
 #include <sstream>
@@ -249,15 +249,6 @@ TYPED_TEST(ConvNarrowWgmma, ChosenShapes) {
   }
 }
 
-// The nearest value of tf32, which has 10 bits after the point; of two, that with the greater magnitude.
-float nearest_tf32(float value) {
-  return std::bit_cast<float>((std::bit_cast<uint32_t>(value) + 0x1000u) & 0xFFFFE000u);
-}
-Floats nearest_tf32(Floats values) {
-  for (float& value : values) value = nearest_tf32(value);
-  return values;
-}
-
 // The kernel rounds its operands; the sums are inexact, too.
 void check_tf32_forward(const ConvCase& c, bool fused, WgmmaConvTile tile) {
   std::ostringstream name;
@@ -363,7 +354,7 @@ TEST_F(ConvTf32Wgmma, DataGradient) {
     check_tf32_data_gradient({1, 4, 4, 320, 256, 3, 3, in_tf32(kPadded)}, 0, tile);
   }
   // The operation takes the kernel for a shape that fills its tiles.
-  const ConvCase large = {264, 8, 8, 256, 4, 3, 3, in_tf32(kPadded)};
+  const ConvCase large = {264, 8, 8, 256, 28, 2, 1, in_tf32({})};
   DeviceProperties device;
   ASSERT_TRUE(ok(device_properties(&device)));
   ASSERT_TRUE(choose_wgmma_conv_tile(ConvOperation::data_gradient, WithWgmma::geometry(large), 1,
@@ -411,8 +402,9 @@ TEST(PixelBox, CoversImages) {
 // The tiles for the layers of ResNet-18 with 256 images, on an H100.
 TEST(WgmmaConv, TilesOfResNet) {
   const DeviceProperties h100 = {.multiprocessors = 132, .shared_bytes_per_block = 227 << 10, .wgmma = true};
-  const auto tile = [&](ConvOperation operation, int64_t size, int64_t c, int64_t k, int64_t splits) {
-    const ConvGeometry g = WithWgmma::geometry({256, size, size, c, k, 3, 3, kPadded});
+  const auto tile = [&](ConvOperation operation, int64_t size, int64_t c, int64_t k, int64_t splits,
+                        int64_t images = 256) {
+    const ConvGeometry g = WithWgmma::geometry({images, size, size, c, k, 3, 3, kPadded});
     return choose_wgmma_conv_tile(operation, g, splits, TileId::kBf16Of128x128, h100);
   };
   using enum WgmmaConvTile;
@@ -421,11 +413,53 @@ TEST(WgmmaConv, TilesOfResNet) {
   EXPECT_EQ(tile(ConvOperation::forward, 14, 128, 128, 1), k128x128);
   EXPECT_EQ(tile(ConvOperation::forward, 7, 256, 256, 1), k128x256);
   EXPECT_EQ(tile(ConvOperation::filter_gradient, 7, 256, 256, 8), k128x128);  // 288 tiles are 3 waves
+  // 4096 or 2048 pixels and 512 channels: 128 tiles of 128x128, or of 128x64, are one wave.
+  for (const ConvOperation operation : {ConvOperation::forward, ConvOperation::data_gradient}) {
+    EXPECT_EQ(tile(operation, 4, 512, 512, 1), k128x128);
+    EXPECT_EQ(tile(operation, 4, 512, 512, 1, 128), k128x64);
+  }
   const DeviceProperties a100 = {.multiprocessors = 108, .shared_bytes_per_block = 163 << 10, .wgmma = false};
   EXPECT_EQ(choose_wgmma_conv_tile(ConvOperation::forward,
                                    WithWgmma::geometry({256, 28, 28, 64, 64, 3, 3, kPadded}), 1,
                                    TileId::kBf16Of128x128, a100),
             std::nullopt);
+}
+
+// The k-tiles of wgmma have 64 channels of a tap, or 32 of tf32: with 8 channels, 3x3 taps are 576 steps of k.
+// Those of mma.sync are dense: 128 steps.
+TEST(WgmmaConv, FewChannelsAreForMmaSync) {
+  const DeviceProperties h100 = {.multiprocessors = 132, .shared_bytes_per_block = 227 << 10, .wgmma = true};
+  // As the operations choose.
+  const auto tile = [&](ConvOperation operation, const ConvCase& c, DType type) {
+    const ConvGeometry g = WithWgmma::geometry(c);
+    TileNeeds needs = kGatherNeeds;
+    needs.type = type;
+    needs.math = type == DType::float32 ? Math::tf32 : Math::fp32;
+    const int64_t rows = operation == ConvOperation::forward         ? g.output_pixels
+                         : operation == ConvOperation::data_gradient ? int64_t{g.images} * g.h * g.w
+                                                                     : int64_t{g.patch};
+    const int64_t columns = operation == ConvOperation::data_gradient ? g.c : g.k;
+    return choose_wgmma_conv_tile(operation, g, 1, choose_tile(rows, columns, 1, needs, h100), h100);
+  };
+  using enum ConvOperation;
+  using enum WgmmaConvTile;
+  constexpr DType kBf16 = DType::bfloat16, kTf32 = DType::float32;
+  const auto square = [](int64_t c, int64_t k) { return ConvCase{256, 28, 28, c, k, 3, 3, kPadded}; };
+  EXPECT_EQ(tile(forward, square(8, 64), kBf16), std::nullopt);
+  EXPECT_EQ(tile(data_gradient, square(64, 8), kBf16), std::nullopt);
+  EXPECT_EQ(tile(forward, square(72, 64), kBf16), std::nullopt);  // 1152 steps; dense 704
+  EXPECT_EQ(tile(forward, square(56, 64), kBf16), k128x64);       // 576; dense 512
+  EXPECT_EQ(tile(data_gradient, square(64, 64), kBf16), k128x64);
+  EXPECT_EQ(tile(forward, square(8, 64), kTf32), std::nullopt);
+  EXPECT_EQ(tile(forward, square(32, 64), kTf32), k128x64);
+  // The second convolution of LeNet: 25 taps of 20 channels are 800 steps; dense, 512.
+  EXPECT_EQ(tile(forward, {256, 13, 13, 20, 50, 5, 5}, kTf32), std::nullopt);
+  // With a stride of 2, a phase of the data gradient has 1, 2 or 4 taps, 2.25 in the mean.
+  EXPECT_EQ(tile(data_gradient, {256, 28, 28, 64, 24, 3, 3, kStrided}, kBf16), std::nullopt);
+  EXPECT_EQ(tile(data_gradient, {256, 28, 28, 64, 64, 3, 3, kStrided}, kBf16), k128x64);
+  // k of the filter gradient are pixels, in boxes of 64: 9 for 17 x 17 pixels.
+  EXPECT_EQ(tile(filter_gradient, {1, 17, 17, 512, 512, 3, 3, kPadded}, kBf16), std::nullopt);
+  EXPECT_EQ(tile(filter_gradient, {1, 16, 16, 512, 512, 3, 3, kPadded}, kBf16), k128x256);
 }
 
 TEST(WgmmaConv, Fits) {

@@ -9,7 +9,10 @@
 #include <rondo/tests/support/status_checks.h>
 #include <simt/gpus.h>
 
+#include <algorithm>
 #include <cstdlib>
+#include <fstream>
+#include <iterator>
 #include <set>
 #include <sstream>
 #include <string>
@@ -191,6 +194,8 @@ TEST(GemmPlan, TheTileSuitsTheShape) {
   // 2056 columns leave an eighth of the ninth tile of 256 columns unused, and 396 tiles of 192 x 192 are
   // three for each multiprocessor.
   EXPECT_EQ(text(6912, 2056, 2056), "persistent: tile 192x192, 1 part of k = 2112");
+  // 11 x 12 tiles of 192 x 176: one for each multiprocessor. Those of 192 x 192 leave 11 of them idle.
+  EXPECT_EQ(text(2056, 2056, 6912), "persistent: tile 192x176, 1 part of k = 6912");
   // 11 rows of tiles: the last one would have a block without rows beside it, and 72 pairs of blocks would
   // compute them in two rounds.
   EXPECT_EQ(text(1408, 3072, 4096), "persistent: tile 128x256, 1 part of k = 4096");
@@ -198,6 +203,52 @@ TEST(GemmPlan, TheTileSuitsTheShape) {
   // Few results: more multiprocessors have work with small tiles.
   EXPECT_EQ(text(512, 512, 512), "pipelined: tile 64x64 bf16, 2 parts of k = 256");
   EXPECT_EQ(text(64, 10, 128), "pipelined: tile 64x64 bf16, 1 part of k = 128");
+}
+
+// Every choice, for every GPU that the forecasts know, as text: a change of a choice changes a line of
+// gemm_plans.txt. The test prints the text that it expects there.
+TEST(GemmPlan, Table) {
+  struct Product {
+    const char* name;
+    GemmShape shape;
+    bool transpose_a, transpose_b;
+  };
+  constexpr Product kProducts[] = {
+      {"square", {4096, 4096, 4096}, false, false}, {"square", {4096, 4096, 4096}, false, true},
+      {"square", {512, 512, 512}, false, true},     {"MLP", {6912, 2056, 2056}, false, false},
+      {"MLP, dw", {2056, 2056, 6912}, true, false}, {"MLP, dx", {6912, 2056, 2056}, false, true},
+      {"hidden", {256, 128, 800}, false, false},    {"hidden, dw", {800, 128, 256}, true, false},
+      {"hidden, dx", {256, 800, 128}, false, true}, {"logits", {256, 10, 128}, false, false},
+      {"logits, dw", {128, 10, 256}, true, false},  {"logits, dx", {256, 128, 10}, false, true},
+  };
+  std::ostringstream table;
+  for (const auto& [type, math] :
+       {std::pair(DType::float32, Math::fp32), std::pair(DType::float32, Math::tf32),
+        std::pair(DType::float32, Math::tf32x3), std::pair(DType::bfloat16, Math::fp32)})
+    for (const Product& p : kProducts) {
+      GemmProblem product = product_of(p.shape, type);
+      product.math = math;
+      // Contiguous matrices.
+      if (p.transpose_a) product.a = {Order::mn_major, 4096, p.shape.m};
+      if (!p.transpose_b) product.b = {Order::mn_major, 8192, p.shape.n};
+      std::vector<std::pair<std::string, std::string>> gpus_of;  // a plan, and the GPUs that have it
+      for (const simt::GpuProperties& gpu : simt::gpus()) {
+        if (gpu.major < 8 && (type != DType::float32 || math != Math::fp32)) continue;  // no such products
+        const std::string plan = plan_text(product, device_of(gpu));
+        const auto found = std::ranges::find(gpus_of, plan, &std::pair<std::string, std::string>::first);
+        if (found == gpus_of.end())
+          gpus_of.emplace_back(plan, gpu.name);
+        else
+          found->second += concat(" ", gpu.name);
+      }
+      table << (type == DType::float32 ? name_of(math) : name_of(type)) << ", " << p.name << ", " << p.shape.m
+            << " x " << p.shape.n << " x " << p.shape.k << (p.transpose_a ? ", A^T" : "")
+            << (p.transpose_b ? ", B^T" : "") << "\n";
+      for (const auto& [plan, gpus] : gpus_of) table << "  " << plan << ": " << gpus << "\n";
+    }
+  std::ifstream file(RONDO_GEMM_PLANS);
+  const std::string expected{std::istreambuf_iterator<char>(file), {}};
+  EXPECT_EQ(table.str(), expected) << "gemm_plans.txt should be:\n" << table.str();
 }
 
 // Each tile has one number, and consecutive tiles share rows and columns.

@@ -250,7 +250,7 @@ class Compiler(unittest.TestCase):
 def row(**changes):
     return {"file": "kernels/a.cu", "kernel": "k<1>", "arch": "90", "registers": 64, "spill_stores": 0, "spill_loads": 0,
             "stack": 0, "static_shared": 0, "dynamic_shared": 1024, "threads": 256, "blocks": 4, "warps": 32,
-            "limited_by": "registers", "fma_share": 0.9, "hot": "loop", "instructions": 200,
+            "limited_by": "registers", "fma_share": 0.9, "tensor_share": 0.2, "hot": "loop", "instructions": 200,
             "mix": {"instructions": 100, "fma": 90}, **changes}
 
 
@@ -269,12 +269,13 @@ class Budget(unittest.TestCase):
     def test_nothing_worse_is_nothing_to_say(self):
         self.assertEqual(self.findings(row()), [])
         self.assertEqual(self.findings(row(registers=60, warps=40, fma_share=0.95)), [])
-        self.assertEqual(self.findings(row(fma_share=0.896)), [])
+        self.assertEqual(self.findings(row(fma_share=0.896, tensor_share=0.196)), [])
 
     def test_each_quantity_is_held(self):
         for changes, said in (({"registers": 65}, "registers 65, budget 64"), ({"stack": 8}, "stack 8, budget 0"),
                               ({"spill_loads": 4}, "spills 4, budget 0"), ({"warps": 24}, "resident warps 24, budget 32"),
-                              ({"fma_share": 0.89}, "share of multiply-adds 0.890, budget 0.900")):
+                              ({"fma_share": 0.89}, "share of multiply-adds 0.890, budget 0.900"),
+                              ({"tensor_share": 0.19}, "share of products by tensor cores 0.190, budget 0.200")):
             found = self.findings(row(**changes))
             self.assertEqual(len(found), 1, changes)
             self.assertIn(said, found[0])
@@ -316,9 +317,9 @@ class Budget(unittest.TestCase):
 
 class Presentation(unittest.TestCase):
     def test_a_row(self):
-        cells = present.cells(row(mix={"instructions": 40, "fma": 16, "shared_load_32": 16, "shared_load_128": 4, "barriers": 2},
-                                  fma_share=0.4, bound="LSU", cycles={"issue": 10.0, "LSU": 24.5}, lsu_distinct=32), report())
-        self.assertEqual(cells, ["`k<1>`", 64, 0, 0, 1024, 256, "4, 32", "registers", 40, "40.0 %", "LDS 16 x 32, 4 x 128", 2, "",
+        cells = present.cells(row(mix={"instructions": 40, "fma": 16, "tensor": 3, "shared_load_32": 16, "shared_load_128": 4, "barriers": 2},
+                                  fma_share=0.4, tensor_share=0.075, bound="LSU", cycles={"issue": 10.0, "LSU": 24.5}, lsu_distinct=32), report())
+        self.assertEqual(cells, ["`k<1>`", 64, 0, 0, 1024, 256, "4, 32", "registers", 40, "40.0 %", "7.5 %", "LDS 16 x 32, 4 x 128", 2, "",
                                  "LSU", "issue 10, LSU 24.5 to 32"])
         self.assertEqual(len(cells), len(present.header(report())))
 

@@ -1,10 +1,12 @@
-"""The budget of each kernel: registers, spills, stack, resident warps and the share of multiply-adds."""
+"""The budget of each kernel: registers, spills, stack, resident warps and the shares of multiply-adds and of
+products by tensor cores."""
 
 import json
 
 from . import occupancy
 
-TOLERANCE = 0.005  # of the share of multiply-adds: a few instructions in a loop of some hundred
+TOLERANCE = 0.005  # of a share: a few instructions in a loop of some hundred
+SHARES = {"fma_share": "share of multiply-adds", "tensor_share": "share of products by tensor cores"}
 THREADS_OF_BLOCK = 1024  # the maximum; a kernel without launch bounds must support it
 
 
@@ -17,8 +19,8 @@ def entry_of(row):
     entry = {"registers": row["registers"]}
     if row["warps"] is not None:
         entry["warps"] = row["warps"]
-    if row["hot"] == "loop" and row["fma_share"]:
-        entry["fma_share"] = row["fma_share"]
+    if row["hot"] == "loop":
+        entry |= {share: row[share] for share in SHARES if row.get(share)}
     entry |= {name: value for name, value in (("spills", spills(row)), ("stack", row["stack"])) if value}
     return entry
 
@@ -89,9 +91,9 @@ def compare(report, budget, all_files=True):
         most("stack", row["stack"])
         if row["warps"] is not None and row["warps"] < entry.get("warps", 0):
             worse.append(f"{name}, sm_{arch}: resident warps {row['warps']}, budget {entry['warps']}")
-        if row.get("fma_share") is not None and row["fma_share"] < entry.get("fma_share", 0) - TOLERANCE:
-            worse.append(f"{name}, sm_{arch}: share of multiply-adds {row['fma_share']:.3f}, "
-                         f"budget {entry['fma_share']:.3f} less {TOLERANCE}")
+        for share, title in SHARES.items():
+            if row.get(share) is not None and row[share] < entry.get(share, 0) - TOLERANCE:
+                worse.append(f"{name}, sm_{arch}: {title} {row[share]:.3f}, budget {entry[share]:.3f} less {TOLERANCE}")
     if all_files:
         for name, of_kernel in budget["kernels"].items():
             for arch in of_kernel:

@@ -104,11 +104,15 @@ def occupied(row):
     return {"blocks": blocks, "warps": blocks * -(-row["threads"] // occupancy.WARP), "limited_by": limit}
 
 
+def share(mix, kind):
+    return round(mix.get(kind, 0) / mix["instructions"], 4)
+
+
 def hot(code, architecture):
     if not code:
         return {"hot": None}
     mix, limits = code["mix"], occupancy.limits_of(architecture)
-    row = {"fma_share": round(mix.get("fma", 0) / mix["instructions"], 4), "hot": code["hot"],
+    row = {"fma_share": share(mix, "fma"), "tensor_share": share(mix, "tensor"), "hot": code["hot"],
            "instructions": code["instructions"], "mix": mix}
     if "around" in code:
         row["around"] = code["around"]

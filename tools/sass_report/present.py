@@ -51,7 +51,7 @@ def summary(rows):
 def header(report):
     names = ["kernel", "registers", "spills", "stack", "shared memory", "threads", "blocks, warps", "limited by"]
     if report["disassembler"]:
-        names += ["hot loop", "FMA", "memory", "barriers", "around it", "bound", "cycles"]
+        names += ["hot loop", "FMA", "tensor", "memory", "barriers", "around it", "bound", "cycles"]
     return names
 
 
@@ -72,6 +72,10 @@ def number(value):
     return f"{value:.1f}".rstrip("0").rstrip(".")
 
 
+def percent(share):
+    return f"{100 * share:.1f} %" if share else ""
+
+
 def cells(row, report):
     def known(value):
         return "?" if value is None else value
@@ -87,7 +91,7 @@ def cells(row, report):
 
 def code_cells(row):
     if not row["hot"]:
-        return [""] * 7
+        return [""] * 8
     mix, around = row["mix"], row.get("around", {})
     outside = [memory(around), f"{around['barriers']} barriers" if around.get("barriers") else ""]
     cycles = ""
@@ -96,5 +100,5 @@ def code_cells(row):
         if row["lsu_distinct"] > row["cycles"]["LSU"]:
             cycles += f" to {row['lsu_distinct']}"
     return [mix["instructions"] if row["hot"] == "loop" else f"none; {mix['instructions']}",
-            f"{100 * row['fma_share']:.1f} %" if row["fma_share"] else "", memory(mix), mix.get("barriers", ""),
+            percent(row["fma_share"]), percent(row["tensor_share"]), memory(mix), mix.get("barriers", ""),
             "; ".join(filter(None, outside)), row.get("bound", ""), cycles]

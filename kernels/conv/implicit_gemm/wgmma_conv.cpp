@@ -1,6 +1,7 @@
 #include <rondo/kernels/conv/implicit_gemm/wgmma_conv.h>
 
 #include <rondo/kernels/conv/implicit_gemm/pixel_box.h>
+#include <rondo/kernels/conv/implicit_gemm/taps.cuh>
 #include <rondo/kernels/core/launch.cuh>
 #include <rondo/kernels/gemm/gemm_plan.h>
 #include <rondo/kernels/gemm/transposed_copy.h>
@@ -11,6 +12,7 @@ namespace rondo {
 namespace {
 
 constexpr int kRows = 128;
+constexpr int kLineBytes = 128;  // of k, in the k-tiles of all kernels by tensor cores
 
 struct TileFactsOfConv {
   int n;
@@ -34,6 +36,33 @@ int64_t rows_of(ConvOperation operation, const ConvGeometry& g) {
       break;
   }
   return int64_t{g.r} * g.s * ceil_div(g.c, 64) * 64;
+}
+
+// The steps of k that a block computes with k-tiles of `line` values: wgmma's k-tiles are of one tap, or of
+// one box of pixels; mma.sync's are dense. A mean over the phases of a strided data gradient. The taps that
+// both leave out at the borders of images count.
+struct Steps {
+  double wgmma, mma;
+};
+Steps steps_of(ConvOperation operation, const ConvGeometry& g, int64_t splits, int line) {
+  const auto padded = [&](int64_t k) { return ceil_div<int64_t>(k, line) * line; };
+  if (operation == ConvOperation::filter_gradient) {
+    const int64_t boxes = BoxGrid(choose_pixel_box(line, g.q, g.p, g.images), g.q, g.p, g.images).size();
+    return {static_cast<double>(ceil_div(boxes, splits) * line),
+            static_cast<double>(padded(ceil_div<int64_t>(g.output_pixels, splits)))};
+  }
+  const bool forward = operation == ConvOperation::forward;
+  const int64_t phases = forward ? 1 : phases_of<ConvOperation::data_gradient>(g);
+  const int64_t channels = forward ? g.c : g.k;
+  Steps sum = {};
+  for (int64_t phase = 0; phase < phases; ++phase) {
+    const Axes axes = forward ? axes_of<ConvOperation::forward>(g, 0)
+                              : axes_of<ConvOperation::data_gradient>(g, static_cast<int>(phase));
+    const int64_t taps = int64_t{axes.h.taps} * axes.w.taps;
+    sum.wgmma += static_cast<double>(taps * padded(channels));
+    sum.mma += static_cast<double>(padded(taps * channels));
+  }
+  return {sum.wgmma / static_cast<double>(phases), sum.mma / static_cast<double>(phases)};
 }
 
 }  // namespace
@@ -84,13 +113,14 @@ std::optional<WgmmaConvTile> choose_wgmma_conv_tile(ConvOperation operation, con
                              : operation == ConvOperation::data_gradient ? int64_t{g.images} * g.h * g.w
                                                                          : int64_t{g.patch};
   const TileInfo& tile = tile_infos()[static_cast<size_t>(other)];
-  double least = estimated_time({plain_rows, columns, 1}, splits, tile.m, tile.n,
-                                kMmaSyncRelativeThroughput * tile.efficiency, multiprocessors);
+  const Steps steps = steps_of(operation, g, splits, kLineBytes / static_cast<int>(size_of(tile.type)));
+  double least = steps.mma * estimated_time({plain_rows, columns, 1}, splits, tile.m, tile.n,
+                                            kMmaSyncRelativeThroughput * tile.efficiency, multiprocessors);
   std::optional<WgmmaConvTile> best;
   const int64_t rows = rows_of(operation, g);
   for (int i = 0; i < 3; ++i) {
-    const double time =
-        estimated_time({rows, columns, 1}, splits, kRows, kTiles[i].n, kTiles[i].efficiency, multiprocessors);
+    const double time = steps.wgmma * estimated_time({rows, columns, 1}, splits, kRows, kTiles[i].n,
+                                                     kTiles[i].efficiency, multiprocessors);
     if (!(time < least)) continue;
     least = time;
     best = static_cast<WgmmaConvTile>(i);

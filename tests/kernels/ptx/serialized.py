@@ -11,16 +11,20 @@ import subprocess
 import sys
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
+from functools import cache
 from pathlib import Path
 
-GEMM = Path(__file__).resolve().parents[3] / "kernels/gemm"
+KERNELS = Path(__file__).resolve().parents[3] / "kernels"
+FOLDERS = ("gemm", "conv/implicit_gemm")
 NVCC, INCLUDES = sys.argv[1], sys.argv[2:]
 
 
+@cache
 def uses_wgmma(source):
-    """Whether the file includes wgmma_tile.cuh, itself or by another file of the folder."""
-    included = re.findall(r"#include <rondo/kernels/gemm/(\w+\.cuh)>", source.read_text())
-    return "wgmma_tile.cuh" in included or any(uses_wgmma(GEMM / name) for name in included)
+    """Whether the file includes wgmma_tile.cuh, itself or by another file of the folders."""
+    included = re.findall(r"#include <rondo/kernels/([\w/]+\.cuh)>", source.read_text())
+    return "gemm/wgmma_tile.cuh" in included or any(uses_wgmma(KERNELS / name) for name in included
+                                                    if name.startswith(FOLDERS))
 
 
 def faults(source):
@@ -36,9 +40,11 @@ def faults(source):
     return [line for line in text.splitlines() if re.search(r"C75\d\d|serialized|Registers are spilled", line)]
 
 
-sources = [source for source in sorted(GEMM.glob("*.cu")) if uses_wgmma(source)]
-if len(sources) < 5:
-    sys.exit(f"only {[source.name for source in sources]} use wgmma")
+sources = {folder: [source for source in sorted((KERNELS / folder).glob("*.cu")) if uses_wgmma(source)] for folder in FOLDERS}
+for folder, least in (("gemm", 5), ("conv/implicit_gemm", 3)):
+    if len(sources[folder]) < least:
+        sys.exit(f"only {[source.name for source in sources[folder]]} of {folder} use wgmma")
+sources = sum(sources.values(), [])
 with ThreadPoolExecutor(2) as pool:
     found = {source.name: lines for source, lines in zip(sources, pool.map(faults, sources)) if lines}
 for name, lines in found.items():

@@ -1,0 +1,178 @@
+// Convolutions and their gradients in tf32 and tf32x3 by mma.sync, of N(0, 1) values, against double precision:
+// drawn shapes, strides, padding, misalignment, tiles. The bounds are those of product_errors.h.
+#include <gtest/gtest.h>
+
+#include <rondo/kernels/conv/conv2d.h>
+#include <rondo/kernels/conv/implicit_gemm/implicit_gemm.h>
+#include <rondo/kernels/gemm/gemm_config.h>
+#include <rondo/tests/kernels/product_errors.h>
+#include <rondo/tests/kernels/reference/conv_reference.h>
+#include <rondo/tests/kernels/tf32_values.h>
+#include <rondo/tests/support/compare.h>
+#include <rondo/tests/support/guarded_buffer.h>
+#include <rondo/tests/support/inputs.h>
+#include <rondo/tests/support/status_checks.h>
+
+#include <cmath>
+#include <string>
+#include <vector>
+
+namespace rondo::test {
+namespace {
+
+using Floats = std::vector<float>;
+
+Floats absolute(Floats values) {
+  for (float& value : values) value = std::abs(value);
+  return values;
+}
+
+class DrawnTensorConvolutions : public testing::TestWithParam<Math> {
+ protected:
+  void SetUp() override {
+    ASSERT_TRUE(ok(device_properties(&device_)));
+    if (!check_math("", GetParam()).ok()) GTEST_SKIP() << "the device has no such products";
+  }
+
+  static ConvCase draw(Random& random) {
+    constexpr int64_t kOften[] = {1, 3, 4, 7, 8, 16, 20, 33, 64, 65};
+    const auto channels = [&] {
+      return random.below(4) == 0 ? 1 + random.below(130) : kOften[random.below(10)];
+    };
+    const int64_t r = 1 + random.below(4), s = 1 + random.below(4);
+    ConvCase c = {1 + random.below(random.below(8) == 0 ? 140 : 5),
+                  r + random.below(9),
+                  s + random.below(9),
+                  channels(),
+                  channels(),
+                  r,
+                  s};
+    if (c.n > 5) c.h = r + random.below(3), c.w = s + random.below(3), c.c = c.k = 1 + random.below(20);
+    c.options.stride_h = 1 + random.below(3), c.options.stride_w = 1 + random.below(3);
+    c.options.pad_h = random.below(3), c.options.pad_w = random.below(3);
+    return c;
+  }
+
+  testing::AssertionResult near(const Floats& got, const std::vector<double>& want,
+                                const std::vector<double>& magnitude, int64_t summands) const {
+    const double error = largest_sum_error(GetParam(), true, summands);
+    return all_within(got, want, [&](size_t i) { return error * magnitude[i]; });
+  }
+
+  void check(const ConvCase& c, const TileInfo& tile, int64_t offset, bool fused) const {
+    const Floats given_x = without_ties(normal_values(c.x_size(), 1)),
+                 given_filter = without_ties(normal_values(c.filter_size(), 2)),
+                 given_dy = without_ties(normal_values(c.y_size(), 3)),
+                 bias = fused ? normal_values(c.k, 4) : Floats();
+    const auto factor = [&](const Floats& values) {
+      return GetParam() == Math::tf32 ? nearest_tf32(values) : values;
+    };
+    const Floats x = factor(given_x), filter = factor(given_filter), dy = factor(given_dy);
+    const Floats abs_x = absolute(x), abs_filter = absolute(filter), abs_dy = absolute(dy);
+    const int64_t pixels = c.n * c.p() * c.q();
+    GuardedBuffer<float> in(given_x, offset), weights(given_filter, offset), gradient(given_dy, offset),
+        biases(bias), y(c.y_size(), offset), dx(c.x_size(), offset), dw(c.filter_size(), offset),
+        scratch(gemm_workspace_bytes({c.r * c.s * c.c, c.k, pixels}) / 4);
+    const Stream stream;
+    Conv2dEpilogue epilogue;
+    if (fused) epilogue = {.bias = biases.view(), .relu = true};
+    if (shared_bytes(tile, kGatherNeeds) <= device_.shared_bytes_per_block) {
+      ASSERT_TRUE(
+          ok(conv2d_forward(tile.id, y_view(c, y.data()), x_view<const float>(c, in.data()),
+                            filter_view<const float>(c, weights.data()), c.options, epilogue, {}, stream)));
+      EXPECT_TRUE(near(y.download(), conv2d_reference(c, x, filter, bias, fused),
+                       conv2d_reference(c, abs_x, abs_filter, absolute(bias), false), c.r * c.s * c.c))
+          << "forward";
+      ASSERT_TRUE(
+          ok(conv2d_data_gradient(tile.id, x_view(c, dx.data()), y_view<const float>(c, gradient.data()),
+                                  filter_view<const float>(c, weights.data()), c.options, {}, stream)));
+      EXPECT_TRUE(near(dx.download(), conv2d_data_gradient_reference(c, dy, filter),
+                       conv2d_data_gradient_reference(c, abs_dy, abs_filter), c.r * c.s * c.k))
+          << "data gradient";
+    }
+    if (shared_bytes(tile, kPatchNeeds) <= device_.shared_bytes_per_block) {
+      ASSERT_TRUE(ok(
+          conv2d_filter_gradient(tile.id, filter_view(c, dw.data()), y_view<const float>(c, gradient.data()),
+                                 x_view<const float>(c, in.data()), c.options, scratch.workspace(), stream)));
+      EXPECT_TRUE(near(dw.download(), conv2d_filter_gradient_reference(c, dy, x),
+                       conv2d_filter_gradient_reference(c, abs_dy, abs_x), pixels))
+          << "filter gradient";
+    }
+  }
+
+  DeviceProperties device_;
+};
+
+TEST_P(DrawnTensorConvolutions, WithinTheBound) {
+  Random random(23 + static_cast<uint64_t>(GetParam()));
+  for (int i = 0; i < 80; ++i) {
+    const ConvCase c = draw(random);
+    const int64_t offset = random.below(2) == 0 ? 0 : random.below(5);
+    const bool fused = random.below(2) != 0;
+    for (const TileInfo& tile : tile_infos()) {
+      if (tile.type != DType::float32 || tile.math != GetParam()) continue;
+      SCOPED_TRACE(concat("draw ", i, ": ", testing::PrintToString(c), ", tile ", tile.name, ", offset ",
+                          offset, fused ? ", bias and ReLU" : ""));
+      ASSERT_NO_FATAL_FAILURE(check(c, tile, offset, fused));
+      ASSERT_FALSE(HasFailure());
+    }
+  }
+}
+
+// The error of tf32x3 is at most 1.5 times that of strict fp32: the root mean square and, of these values, the
+// largest.
+TEST(TensorConvolutions, Tf32x3HasTheErrorOfFp32) {
+  if (!check_math("", Math::tf32x3).ok()) GTEST_SKIP() << "the device has no such products";
+  const ConvCase c = {4, 10, 10, 48, 40, 3, 3, {.pad_h = 1, .pad_w = 1}};
+  const Floats x = normal_values(c.x_size(), 1), filter = normal_values(c.filter_size(), 2),
+               dy = normal_values(c.y_size(), 3);
+  const Floats abs_x = absolute(x), abs_filter = absolute(filter), abs_dy = absolute(dy);
+  const int64_t pixels = c.n * c.p() * c.q();
+  GuardedBuffer<float> in(x), weights(filter), gradient(dy), y(c.y_size()), dx(c.x_size()),
+      dw(c.filter_size()), scratch(gemm_workspace_bytes({c.r * c.s * c.c, c.k, pixels}) / 4);
+  const Stream stream;
+  const auto compare = [&](int64_t summands, const std::vector<double>& exact,
+                           const std::vector<double>& magnitude, auto&& run) {
+    const RelativeErrors of_fp32 = relative_errors(run(TileId::k64x64), exact, magnitude),
+                         of_tf32x3 = relative_errors(run(TileId::kTf32x3Of64x64), exact, magnitude);
+    EXPECT_LE(of_tf32x3.root_mean_square, 1.5 * of_fp32.root_mean_square);
+    EXPECT_LE(of_tf32x3.largest, 1.5 * of_fp32.largest);
+    EXPECT_LE(of_tf32x3.largest, largest_sum_error(Math::tf32x3, true, summands));
+  };
+  {
+    SCOPED_TRACE("forward");
+    compare(c.r * c.s * c.c, conv2d_reference(c, x, filter, {}, false),
+            conv2d_reference(c, abs_x, abs_filter, {}, false), [&](TileId tile) {
+              EXPECT_TRUE(
+                  ok(conv2d_forward(tile, y_view(c, y.data()), x_view<const float>(c, in.data()),
+                                    filter_view<const float>(c, weights.data()), c.options, {}, {}, stream)));
+              return y.download();
+            });
+  }
+  {
+    SCOPED_TRACE("data gradient");
+    compare(c.r * c.s * c.k, conv2d_data_gradient_reference(c, dy, filter),
+            conv2d_data_gradient_reference(c, abs_dy, abs_filter), [&](TileId tile) {
+              EXPECT_TRUE(ok(
+                  conv2d_data_gradient(tile, x_view(c, dx.data()), y_view<const float>(c, gradient.data()),
+                                       filter_view<const float>(c, weights.data()), c.options, {}, stream)));
+              return dx.download();
+            });
+  }
+  {
+    SCOPED_TRACE("filter gradient");
+    compare(pixels, conv2d_filter_gradient_reference(c, dy, x),
+            conv2d_filter_gradient_reference(c, abs_dy, abs_x), [&](TileId tile) {
+              EXPECT_TRUE(ok(conv2d_filter_gradient(
+                  tile, filter_view(c, dw.data()), y_view<const float>(c, gradient.data()),
+                  x_view<const float>(c, in.data()), c.options, scratch.workspace(), stream)));
+              return dw.download();
+            });
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Maths, DrawnTensorConvolutions, testing::Values(Math::tf32, Math::tf32x3),
+                         [](const auto& math) { return std::string(name_of(math.param)); });
+
+}  // namespace
+}  // namespace rondo::test

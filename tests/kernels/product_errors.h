@@ -1,0 +1,46 @@
+// The errors of sums of products, as they follow from the arithmetic.
+#pragma once
+
+#include <rondo/kernels/core/math_mode.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <vector>
+
+namespace rondo::test {
+
+// The largest error of a sum of k products, relative to the sum of their magnitudes. `tensor`: by tensor
+// cores.
+//
+// Fused multiply-adds round each sum to nearest: 2^-24, k times. A tensor core aligns 8 products and the old
+// sum to the largest of them, truncates each to 24 bits, adds them, and truncates the result
+// (simt/tensor_core.h): at most 10 times 2^-23 for each 8 steps of k. The factors are those of the type: with
+// tf32, rounded ones. tf32x3 truncates each 8 steps by themselves (the two products with small parts add 2^-10
+// of that), adds them by additions that round to nearest, splits each factor with an error of 2^-22, and
+// leaves out the product of the small parts, of 2^-22. Alpha, beta and the bias are three more roundings.
+inline double largest_sum_error(Math math, bool tensor, int64_t k) {
+  const auto steps = static_cast<double>((k + 7) / 8);
+  if (!tensor) return static_cast<double>(k + 3) * 0x1p-24;
+  if (math == Math::tf32x3) return 10 * (1 + 0x1p-10) * 0x1p-23 + 3 * 0x1p-22 + (steps + 3) * 0x1p-24;
+  return (10 * steps + 3) * 0x1p-23;
+}
+
+// The errors of results, relative to the sums of the magnitudes of their products.
+struct RelativeErrors {
+  double root_mean_square = 0, largest = 0;
+};
+inline RelativeErrors relative_errors(const std::vector<float>& got, const std::vector<double>& exact,
+                                      const std::vector<double>& magnitude) {
+  RelativeErrors errors;
+  for (size_t i = 0; i < got.size(); ++i) {
+    if (magnitude[i] == 0) continue;
+    const double error = std::abs(static_cast<double>(got[i]) - exact[i]) / magnitude[i];
+    errors.root_mean_square += error * error;
+    errors.largest = std::max(errors.largest, error);
+  }
+  errors.root_mean_square = std::sqrt(errors.root_mean_square / static_cast<double>(got.size()));
+  return errors;
+}
+
+}  // namespace rondo::test
