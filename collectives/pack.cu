@@ -1,6 +1,6 @@
-// One kernel moves up to kMaxVectors vectors. A network has many small gradients; one copy for each would cost
-// more than the transfer itself. Each vector gets a range of the grid's blocks; a block finds its vector by
-// its index.
+// One kernel moves up to kMaxVectors vectors. A network has many small gradients; one copy for each would
+// cost more than the transfer itself. Each vector gets a range of the grid's blocks; a block finds its vector
+// by its index.
 #include <rondo/collectives/pack.h>
 #include <rondo/kernels/core/launch.cuh>
 #include <rondo/kernels/core/pack.cuh>

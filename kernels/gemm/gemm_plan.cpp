@@ -56,7 +56,8 @@ Status check_wgmma_operands(const char* name, const GemmProblem& product) {
 
 namespace {
 
-// Of an H100 SXM (data sheet): 494.7 TFLOP/s in tf32 on 132 multiprocessors, 3.35 TB/s, of which copies get 3.
+// Of an H100 SXM (data sheet): 494.7 TFLOP/s in tf32 on 132 multiprocessors, 3.35 TB/s, of which copies get
+// 3.
 constexpr int kMultiprocessorsOfH100 = 132;
 
 // The time of the copies, in the unit of estimated_time(): multiply-adds of one multiprocessor over k.

@@ -81,9 +81,9 @@ constexpr int64_t copy_stride(int64_t k) { return (k + 3) / 4 * 4; }
 
 // The tiles of gemm_tc_07_persistent and, by pairs of blocks, of gemm_tc_08_clusters: rows, columns, and the
 // speed of the multiply-adds of a full tile relative to 128x256. The speeds of single blocks are estimates,
-// from the bytes of shared memory that a product reads; no source has one of 192x176, whose tiles cover 2056 x
-// 2056 results in one round of 132. That of pairs is 734 to 704 TFLOP/s, of a kernel with these tiles at 4096 x
-// 4096 x 4096 on an H100 (github.com/pranjalssh/fast.cu).
+// from the bytes of shared memory that a product reads; no source has one of 192x176, whose tiles cover 2056
+// x 2056 results in one round of 132. That of pairs is 734 to 704 TFLOP/s, of a kernel with these tiles at
+// 4096 x 4096 x 4096 on an H100 (github.com/pranjalssh/fast.cu).
 struct WgmmaTileInfo {
   const char* name;
   int m, n;

@@ -101,9 +101,11 @@ Status launch_gemm_persistent(const char* name, WgmmaTileId tile, const GemmArgu
       return launch_persistent_with<WarpSpecializedTile<T, 128, 256, 2, 4>>(name, g, config, workspace,
                                                                             stream);
     case WgmmaTileId::k192x192:
-      return launch_persistent_with<WarpSpecializedTile<T, 192, 192, 3, 4>>(name, g, config, workspace, stream);
+      return launch_persistent_with<WarpSpecializedTile<T, 192, 192, 3, 4>>(name, g, config, workspace,
+                                                                            stream);
     case WgmmaTileId::k192x176:
-      return launch_persistent_with<WarpSpecializedTile<T, 192, 176, 3, 4>>(name, g, config, workspace, stream);
+      return launch_persistent_with<WarpSpecializedTile<T, 192, 176, 3, 4>>(name, g, config, workspace,
+                                                                            stream);
     case WgmmaTileId::k128x128:
       break;
   }

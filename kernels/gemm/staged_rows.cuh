@@ -16,8 +16,8 @@ struct StagedRows {
   alignas(16) float values[16][kStride];
 };
 
-// `sums`: of up to 4 fragments of 16 x 8, beside each other. Calls store(row, column, Vec<4>) for all of them;
-// row and column count from the first one.
+// `sums`: of up to 4 fragments of 16 x 8, beside each other. Calls store(row, column, Vec<4>) for all of
+// them; row and column count from the first one.
 template <int kFragments, class Store>
 __device__ __forceinline__ void store_staged(StagedRows& staged, const float (&sums)[kFragments][4],
                                              const Store& store) {

@@ -154,9 +154,10 @@ __device__ __forceinline__ void store_tile(WarpSpecializedShared<Tile>& shared,
 // moments of a column of the 16 rows from `row` on, of those for which included(row) is true; a lane for each
 // column.
 template <class Tile, class Store, class Included, class End>
-__device__ __forceinline__ void store_tile_and_moments(WarpSpecializedShared<Tile>& shared, const WgmmaAccumulators<Tile>& acc,
-                                                       int group, const Store& store,
-                                                       const Included& included, const End& end) {
+__device__ __forceinline__ void store_tile_and_moments(WarpSpecializedShared<Tile>& shared,
+                                                       const WgmmaAccumulators<Tile>& acc, int group,
+                                                       const Store& store, const Included& included,
+                                                       const End& end) {
   static_assert(Tile::kN % StagedRows::kColumns == 0);
   const int thread = static_cast<int>(threadIdx.x) % kWarpgroup, warp = thread / 32;
   RONDO_UNROLL_ON_GPU

@@ -5,8 +5,9 @@
 // of wgmma, and a row of the 128-byte swizzle. In shared memory it is a sequence of panels of 8 KB:
 //   K-major:  64 rows (or columns), with the 128 bytes of each side by side.
 //   MN-major: 64 steps of k, with 128 bytes of 64 rows side by side. 16 bits only.
-// In both orders wgmma reads a panel as 8 groups of 8 lines of 128 bytes. The last panel of B is partly unused
-// where kN is no multiple of 64; if it is MN-major, the columns beyond kN are copied too, and not read.
+// In both orders wgmma reads a panel as 8 groups of 8 lines of 128 bytes. The last panel of B is partly
+// unused where kN is no multiple of 64; if it is MN-major, the columns beyond kN are copied too, and not
+// read.
 #pragma once
 
 #include <rondo/kernels/core/ptx/bulk_copy.cuh>

@@ -36,8 +36,8 @@ std::string figures(const std::string& log) {
   return kept;
 }
 
-// The names of the tensors that differ in a bit between two checkpoints, or a count that differs. The metadata
-// may differ: they have the processes' devices.
+// The names of the tensors that differ in a bit between two checkpoints, or a count that differs. The
+// metadata may differ: they have the processes' devices.
 std::string different_tensors(const std::string& a, const std::string& b) {
   const Safetensors one = read_safetensors(a), other = read_safetensors(b);
   std::string names;

@@ -1,5 +1,5 @@
-// Convolutions and their gradients in tf32 and tf32x3 by mma.sync, of N(0, 1) values, against double precision:
-// drawn shapes, strides, padding, misalignment, tiles. The bounds are those of product_errors.h.
+// Convolutions and their gradients in tf32 and tf32x3 by mma.sync, of N(0, 1) values, against double
+// precision: drawn shapes, strides, padding, misalignment, tiles. The bounds are those of product_errors.h.
 #include <gtest/gtest.h>
 
 #include <rondo/kernels/conv/conv2d.h>
@@ -119,8 +119,8 @@ TEST_P(DrawnTensorConvolutions, WithinTheBound) {
   }
 }
 
-// The error of tf32x3 is at most 1.5 times that of strict fp32: the root mean square and, of these values, the
-// largest.
+// The error of tf32x3 is at most 1.5 times that of strict fp32: the root mean square and, of these values,
+// the largest.
 TEST(TensorConvolutions, Tf32x3HasTheErrorOfFp32) {
   if (!check_math("", Math::tf32x3).ok()) GTEST_SKIP() << "the device has no such products";
   const ConvCase c = {4, 10, 10, 48, 40, 3, 3, {.pad_h = 1, .pad_w = 1}};

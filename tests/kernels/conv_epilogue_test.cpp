@@ -150,8 +150,8 @@ void check(const ConvCase& conv, int64_t offset, int64_t residual_offset, bool r
   std::ostringstream name;
   PrintTo(conv, &name);
   SCOPED_TRACE(concat(name.str(), ", ", name_of(dtype_of<T>), " ", name_of(conv.options.math), ", ", kernel,
-                      ", offsets ", offset, " and ", residual_offset, residual ? ", residual" : "", relu ? ", ReLU" : "",
-                      in_place ? ", in place" : ""));
+                      ", offsets ", offset, " and ", residual_offset, residual ? ", residual" : "",
+                      relu ? ", ReLU" : "", in_place ? ", in place" : ""));
   const Stream stream;
   Operands<T> operands(conv, offset, residual_offset);
   if (!operands.fits(kernel)) return;

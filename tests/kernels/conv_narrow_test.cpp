@@ -425,8 +425,8 @@ TEST(WgmmaConv, TilesOfResNet) {
             std::nullopt);
 }
 
-// The k-tiles of wgmma have 64 channels of a tap, or 32 of tf32: with 8 channels, 3x3 taps are 576 steps of k.
-// Those of mma.sync are dense: 128 steps.
+// The k-tiles of wgmma have 64 channels of a tap, or 32 of tf32: with 8 channels, 3x3 taps are 576 steps of
+// k. Those of mma.sync are dense: 128 steps.
 TEST(WgmmaConv, FewChannelsAreForMmaSync) {
   const DeviceProperties h100 = {.multiprocessors = 132, .shared_bytes_per_block = 227 << 10, .wgmma = true};
   // As the operations choose.

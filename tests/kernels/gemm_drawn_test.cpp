@@ -1,5 +1,6 @@
-// Drawn products of every arithmetic against double precision: shapes with tails of 1 and empty ones, layouts,
-// strides, misalignment, alpha, beta, bias, ReLU, and the kernel: gemm(), or one tile of mma.sync or wgmma.
+// Drawn products of every arithmetic against double precision: shapes with tails of 1 and empty ones,
+// layouts, strides, misalignment, alpha, beta, bias, ReLU, and the kernel: gemm(), or one tile of mma.sync or
+// wgmma.
 #include <gtest/gtest.h>
 
 #include <rondo/kernels/core/dtype.h>
@@ -107,7 +108,8 @@ class DrawnTensorProducts : public testing::Test {
     }
     return d;
   }
-  // The tiles of the arithmetic that a block of the device has the shared memory of; of the smallest GPUs none.
+  // The tiles of the arithmetic that a block of the device has the shared memory of; of the smallest GPUs
+  // none.
   std::vector<size_t> tiles(bool transpose_a) const {
     const TileNeeds needs = {.order_a = transpose_a ? Order::mn_major : Order::k_major};
     std::vector<size_t> all;

@@ -372,10 +372,10 @@ TEST(TensorLadder, HasEveryRung) {
 }
 
 // The rung of mma.sync and that of wgmma add the same three products of a step in the same order: on the
-// executor they have the same bits. Their error is at most 1.5 times that of strict fp32: the root mean square
-// and, of these values, the largest. For any values the bound of product_errors.h holds. It has no term that
-// grows with k but the additions of every 8 steps; in a sum of few products it is larger than that of fp32,
-// because each 8 steps are truncated together.
+// executor they have the same bits. Their error is at most 1.5 times that of strict fp32: the root mean
+// square and, of these values, the largest. For any values the bound of product_errors.h holds. It has no
+// term that grows with k but the additions of every 8 steps; in a sum of few products it is larger than that
+// of fp32, because each 8 steps are truncated together.
 TEST(TensorLadder, Tf32x3HasTheErrorOfFp32) {
   if (!check_wgmma("").ok()) GTEST_SKIP() << "the device has no wgmma";
   const auto positive = [](float x) { return std::abs(x); };

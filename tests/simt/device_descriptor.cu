@@ -1,6 +1,6 @@
-// Descriptors of operands of wgmma, as literal values: worked out by hand from the PTX ISA, "Matrix Descriptor
-// Format". Bits 0-13: address / 16; 16-29: leading dimension offset / 16; 32-45: stride dimension offset / 16;
-// 49-51: base offset; 62-63: swizzle, 1 for 128 bytes, 2 for 64, 3 for 32.
+// Descriptors of operands of wgmma, as literal values: worked out by hand from the PTX ISA, "Matrix
+// Descriptor Format". Bits 0-13: address / 16; 16-29: leading dimension offset / 16; 32-45: stride dimension
+// offset / 16; 49-51: base offset; 62-63: swizzle, 1 for 128 bytes, 2 for 64, 3 for 32.
 #include <rondo/kernels/core/ptx/mbarrier.cuh>
 #include <rondo/kernels/core/ptx/wgmma.cuh>
 
@@ -32,8 +32,8 @@ TEST(Descriptor, HasTheBitsOfTheTable) {
   });
 }
 
-// All of shared memory is zero, but element (9, k 5) of a and the four bytes at `at`: they are element (14, k 5)
-// of b if one element of d is not zero, (9, 14).
+// All of shared memory is zero, but element (9, k 5) of a and the four bytes at `at`: they are element (14, k
+// 5) of b if one element of d is not zero, (9, 14).
 bool is_in_b(uint64_t descriptor, unsigned at) {
   bool right = true;
   run_ok({1, 128, 0x4000}, [&] {

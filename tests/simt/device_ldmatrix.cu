@@ -1,5 +1,5 @@
-// The wrappers of ldmatrix and stmatrix. PTX ISA: lane 4 r + c holds the elements (r, 2 c) and (r, 2 c + 1) of
-// each matrix; with .trans (2 c, r) and (2 c + 1, r). The lanes 8 i to 8 i + 7 have the rows of matrix i.
+// The wrappers of ldmatrix and stmatrix. PTX ISA: lane 4 r + c holds the elements (r, 2 c) and (r, 2 c + 1)
+// of each matrix; with .trans (2 c, r) and (2 c + 1, r). The lanes 8 i to 8 i + 7 have the rows of matrix i.
 #include <rondo/kernels/core/ptx/ldmatrix.cuh>
 #include <simt/unwritten.h>
 

@@ -266,8 +266,8 @@ TEST(Wgmma, AnOperandThatIsWrittenBeforeTheWaitIsNamed) {
   simt::set_late_copies(false);
 }
 
-// The product of operands that tensor copies write with the swizzle `loaded`. `rewrites`: threads then exchange
-// the lines, so that the operands have the swizzle of 128 bytes.
+// The product of operands that tensor copies write with the swizzle `loaded`. `rewrites`: threads then
+// exchange the lines, so that the operands have the swizzle of 128 bytes.
 Result product_of_boxes(rondo::Swizzle loaded, MatrixSwizzle read, bool rewrites = false) {
   const Problem p(8, 8, 1);
   alignas(16) static float a[64][32], b[8][32];

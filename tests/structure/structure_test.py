@@ -23,7 +23,8 @@ def compiles(library, header):
     with tempfile.TemporaryDirectory() as folder:
         source = pathlib.Path(folder) / "alone.cpp"
         source.write_text(f"#include <{header}>\n#include <{header}>\n")
-        command = [COMPILER, "-std=c++20", "-fsyntax-only", "-Wall", "-Wextra", "-Werror", "-Wno-restrict",
+        command = [COMPILER, "-std=c++20", "-fsyntax-only", "-Wall", "-Wextra", "-Werror",
+                   "-Wno-unknown-warning-option", "-Wno-restrict",
                    *[f"-isystem{f}" if pathlib.Path(f).resolve() in CUDA else f"-I{f}" for f in FOLDERS[library]], source]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         return done.returncode == 0, done.stderr

@@ -1,6 +1,6 @@
-// Linked into each test program. A kernel's fault stays on a GPU: every later CUDA call of the process fails, and
-// so would all later tests. The program therefore ends in the test that failed; tools/gpu-report starts it again
-// without this test.
+// Linked into each test program. A kernel's fault stays on a GPU: every later CUDA call of the process fails,
+// and so would all later tests. The program therefore ends in the test that failed; tools/gpu-report starts
+// it again without this test.
 #include <cuda_runtime.h>
 #include <gtest/gtest.h>
 

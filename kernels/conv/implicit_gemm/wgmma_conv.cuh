@@ -54,8 +54,8 @@ Status make_image_map(CUtensorMap* map, const T* data, int images, int h, int w,
                                .round_to_tf32 = kRoundsToTf32<T>});
 }
 
-// Filters KRSC or, transposed, CRSK: as [outer][tap][inner], in copies of one tap: a line of inner channels of
-// `outer_of_box` outer ones.
+// Filters KRSC or, transposed, CRSK: as [outer][tap][inner], in copies of one tap: a line of inner channels
+// of `outer_of_box` outer ones.
 struct FilterSize {
   int inner, taps, outer;
 };

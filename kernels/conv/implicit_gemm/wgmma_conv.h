@@ -24,10 +24,10 @@ enum class WgmmaConvTile { k128x256, k128x128, k128x64 };
 bool wgmma_conv_fits(ConvOperation operation, DType type, const ConvGeometry& geometry, const void* a,
                      const void* b);
 
-// The tile with the shortest estimated time, as choose_gemm_plan() estimates it, times the steps of k: a k-tile
-// of wgmma has the channels of one tap, up to the next multiple of 64 (tf32: 32), one of mma.sync is dense.
-// Returns nullopt if the mma.sync tile `other` is estimated faster, or the device has no wgmma. `splits`: the
-// split-k slices of the filter gradient.
+// The tile with the shortest estimated time, as choose_gemm_plan() estimates it, times the steps of k: a
+// k-tile of wgmma has the channels of one tap, up to the next multiple of 64 (tf32: 32), one of mma.sync is
+// dense. Returns nullopt if the mma.sync tile `other` is estimated faster, or the device has no wgmma.
+// `splits`: the split-k slices of the filter gradient.
 std::optional<WgmmaConvTile> choose_wgmma_conv_tile(ConvOperation operation, const ConvGeometry& geometry,
                                                     int64_t splits, TileId other,
                                                     const DeviceProperties& device);

@@ -6,10 +6,11 @@
 //
 // A row of four 32-bit elements is loaded like eight of 16 bits: lane 4 r + c receives element (r, c).
 //
-// All 32 lanes call it together. `Count` instructions of one, two or four matrices are issued at once; rows[i]
-// is the lane's address for instruction i, a multiple of 16 bytes. With one or two matrices those of the lanes 8
-// and up, or 16 and up, are not used. A row is read by one wavefront with seven others of its matrix if the eight
-// lie in different groups of four banks. Source: PTX ISA, "ldmatrix" (sm_75) and "stmatrix" (sm_90).
+// All 32 lanes call it together. `Count` instructions of one, two or four matrices are issued at once;
+// rows[i] is the lane's address for instruction i, a multiple of 16 bytes. With one or two matrices those of
+// the lanes 8 and up, or 16 and up, are not used. A row is read by one wavefront with seven others of its
+// matrix if the eight lie in different groups of four banks. Source: PTX ISA, "ldmatrix" (sm_75) and
+// "stmatrix" (sm_90).
 #pragma once
 
 #include <cuda_runtime.h>

@@ -127,7 +127,8 @@ TEST(Precision, ReplicasOfLeNetAndResNetStayEqual) {
         DataParallel model(net, kSmallInput, options_with(arithmetic, devices));
         const std::vector<float> after = train(model, kSmallInput, 3);
         if (devices == 1) one = after;
-        EXPECT_LE(test::distance(after, one), arithmetic.math == Math::tf32 ? 2e-3 : 2e-2) << arithmetic.name << ", " << devices << " devices";
+        EXPECT_LE(test::distance(after, one), arithmetic.math == Math::tf32 ? 2e-3 : 2e-2)
+            << arithmetic.name << ", " << devices << " devices";
       }
     }
 }

@@ -118,7 +118,8 @@ TEST(Shard, MoreDevicesThanSamples) {
   const Sharding split = sharding("--array batch --devices 5 --batch 2");
   const std::string text = shard_text(split, {});
   const std::string cell = device_label(0) + std::string(8 - device_label(0).size(), ' ');
-  EXPECT_EQ(missing(text, {device_label(0) + " (nothing)", device_label(3) + " (nothing)", cell + "none"}), "");
+  EXPECT_EQ(missing(text, {device_label(0) + " (nothing)", device_label(3) + " (nothing)", cell + "none"}),
+            "");
   EXPECT_EQ(parts_of(split),
             (std::vector<std::string>{"0+0,0+784", "0+0,0+784", "0+1,0+784", "1+0,0+784", "1+1,0+784"}));
 }

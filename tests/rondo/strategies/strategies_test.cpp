@@ -47,7 +47,8 @@ TEST(StrategiesCommand, ReadsItsArguments) {
   EXPECT_EQ(all.strategies.size(), 4u);
   EXPECT_FALSE(all.devices || all.lr || all.layers);
   const StrategiesArguments some = parsed(
-      "mlp --strategy data,pipeline --devices 0,1,0 --batch 9 --micro-batches 3 --steps 2 --lr 0.5 --layers 0 "
+      "mlp --strategy data,pipeline --devices 0,1,0 --batch 9 --micro-batches 3 --steps 2 --lr 0.5 --layers "
+      "0 "
       "--width 7 "
       "--seed 4");
   EXPECT_EQ(some.strategies,
@@ -88,7 +89,8 @@ TEST(StrategiesCommand, RefusesBadArguments) {
 }
 
 TEST(StrategiesCommand, ComparesAllFour) {
-  const nlohmann::json json = json_of("mlp --layers 2 --width 12 --batch 6 --steps 3 --devices " + test::devices(2));
+  const nlohmann::json json =
+      json_of("mlp --layers 2 --width 12 --batch 6 --steps 3 --devices " + test::devices(2));
   EXPECT_EQ(json["platform"], platform());
   EXPECT_EQ(json["batch"], 6);
   ASSERT_EQ(json["strategies"].size(), 4u);

@@ -68,8 +68,9 @@ namespace {
 using Floats = Columns<kProductWidth>::Floats;
 using Ints = Columns<kProductWidth>::Ints;
 
-// The same for kProductWidth columns, where every value is a common one: an exponent for which fp32 represents
-// the units. Returns -1 for the columns where one was not, whose sums have no meaning then; otherwise 0.
+// The same for kProductWidth columns, where every value is a common one: an exponent for which fp32
+// represents the units. Returns -1 for the columns where one was not, whose sums have no meaning then;
+// otherwise 0.
 inline Ints add_common_products(Floats& sum, const float* a, const float* b) {
   constexpr int32_t kMagnitude = 0x7FFFFFFF, kExponent = 0x7F800000;
   const auto bits = [](Floats x) { return std::bit_cast<Ints>(x); };
@@ -221,8 +222,8 @@ void scatter_columns(const float (&d)[16][kProductWidth], int columns, const Reg
     }
 }
 
-// The same for kProductWidth columns, by whole registers of the processor. A pair is two adjacent columns of a
-// row. The 4 lanes of a row have, for each fragment, a pair of row g and one of row g + 8.
+// The same for kProductWidth columns, by whole registers of the processor. A pair is two adjacent columns of
+// a row. The 4 lanes of a row have, for each fragment, a pair of row g and one of row g + 8.
 template <int N>
 struct ColumnPairs {
   typedef double Row __attribute__((vector_size(N / 2 * sizeof(double))));

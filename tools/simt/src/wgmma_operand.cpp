@@ -42,8 +42,8 @@ size_t offset_of(const Descriptor& m, bool transposed, int i, int k, int bytes) 
   return size(i / row) * m.leading + size(i % row * bytes) + size(k % 8) * m.span + size(k / 8) * m.stride;
 }
 
-// Calls visit(i, k, byte of shared memory) for the first element of each line of 16 bytes, which stays together
-// in every layout.
+// Calls visit(i, k, byte of shared memory) for the first element of each line of 16 bytes, which stays
+// together in every layout.
 template <class Visit>
 void for_each_line(const Descriptor& from, const OperandShape& shape, int bytes, Visit visit) {
   const int steps = 32 / bytes, line = 16 / bytes;

@@ -1,5 +1,5 @@
-// Registers of a of wgmma, which are variables of each thread. They must not change from a product to the wait
-// for it, nor from the thread's last wgmma.fence to a product.
+// Registers of a of wgmma, which are variables of each thread. They must not change from a product to the
+// wait for it, nor from the thread's last wgmma.fence to a product.
 #include <string>
 
 #include "block.h"
@@ -28,8 +28,8 @@ template <class What>
 
 }  // namespace
 
-// Registers that an earlier product of the thread read must have the values of its last fence. Of others it is
-// not known when they were written.
+// Registers that an earlier product of the thread read must have the values of its last fence. Of others it
+// is not known when they were written.
 void read_registers(PendingProduct& pending, unsigned thread, Fiber& fiber, const uint32_t* registers) {
   pending.a_registers.resize(kWarpgroup);
   pending.a.resize(4 * kWarpgroup);

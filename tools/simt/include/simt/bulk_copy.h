@@ -2,10 +2,10 @@
 //
 // A load completes on an mbarrier (mbarrier.h). Stores belong to bulk groups of the thread that issued them.
 // Eager mode copies at the issue. In late mode (settings.h) a load happens when a wait for its phase
-// succeeds, and its destination is filled with 0xFF until then; a store writes global memory when its group is
-// complete. A thread that exits before shared memory was read, a block that ends before a load was waited for,
-// a store whose shared memory changes before the wait, and a load to an operand of a wgmma that was not waited
-// for, are faults.
+// succeeds, and its destination is filled with 0xFF until then; a store writes global memory when its group
+// is complete. A thread that exits before shared memory was read, a block that ends before a load was waited
+// for, a store whose shared memory changes before the wait, and a load to an operand of a wgmma that was not
+// waited for, are faults.
 //
 // Source: PTX ISA, "cp.async.bulk", "cp.async.bulk.tensor", "Tensors" (tiled mode).
 #pragma once

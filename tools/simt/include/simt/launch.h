@@ -42,10 +42,13 @@ struct Packed {
 template <class T>
 Argument describe(T& argument) {
   constexpr bool is_data_pointer = std::is_pointer_v<T> && !std::is_function_v<std::remove_pointer_t<T>>;
-#if __has_builtin(__builtin_clear_padding)  // missing in clang 22
-  // Clears the padding of structs, because an old address in it would be taken for a pointer. Skips empty
-  // structs: their one byte in the tuple overlaps another argument.
+  // An old address in the padding of a struct would be taken for a pointer. Empty structs are skipped: their
+  // one byte in the tuple overlaps another argument.
+#if __has_builtin(__builtin_clear_padding)
   if constexpr (std::is_class_v<T> && !std::is_empty_v<T>) __builtin_clear_padding(&argument);
+#else  // clang 22: structs that may have padding are not checked
+  if constexpr (std::is_class_v<T> && !std::has_unique_object_representations_v<T>)
+    return {&argument, 0, is_data_pointer};
 #endif
   return {&argument, sizeof(T), is_data_pointer};
 }

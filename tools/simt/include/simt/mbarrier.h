@@ -35,8 +35,8 @@ void mbarrier_wait(void* barrier, unsigned parity, Place place = Place::current(
 void mbarrier_init_fence();
 
 // fence.proxy.async: makes what the thread wrote to shared memory visible to asynchronous operations, which
-// are bulk copies and the products of a warpgroup. In late mode (settings.h) it is a fault if they read a byte
-// that has changed since the last fence of any thread.
+// are bulk copies and the products of a warpgroup. In late mode (settings.h) it is a fault if they read a
+// byte that has changed since the last fence of any thread.
 void async_proxy_fence();
 
 }  // namespace simt

@@ -8,9 +8,9 @@
 // Faults: a thread that exits before it has waited for its products; operands in shared memory that change
 // before the wait, or that a bulk copy overwrites; an operand that a tensor copy wrote with another swizzle
 // than that of the descriptor; in late mode one that a thread wrote without a fence.proxy.async after it
-// (mbarrier.h). A product on registers, of d or a, that were changed without a wgmma.fence after it. Registers
-// of a that change before the wait, or whose variable is out of scope then. Of an array that no earlier
-// product of the thread used for a it is not known whether it was written after the fence.
+// (mbarrier.h). A product on registers, of d or a, that were changed without a wgmma.fence after it.
+// Registers of a that change before the wait, or whose variable is out of scope then. Of an array that no
+// earlier product of the thread used for a it is not known whether it was written after the fence.
 //
 // Numerics: those of simt/tensor_core.h. Source: PTX ISA, "Asynchronous Warpgroup Level Matrix Instructions".
 #pragma once
