@@ -18,25 +18,28 @@ bool works(cudaError_t error) {
 }
 
 class EndAfterFault final : public testing::EmptyTestEventListener {
-  // Counted before any test: after a fault this call may fail, too.
-  void OnTestProgramStart(const testing::UnitTest&) override {
-    if (cudaGetDeviceCount(&devices_) != cudaSuccess) devices_ = 0;
-  }
   void OnTestEnd(const testing::TestInfo& test) override {
     if (!test.result()->Failed()) return;
-    for (int device = 0; device < devices_; ++device) {
+    // Not counted before the tests: on the executor the first call ends the time for settings.
+    int devices = 0;
+    const cudaError_t counted = cudaGetDeviceCount(&devices);
+    if (counted == cudaErrorNoDevice) return;
+    if (counted != cudaSuccess) end(-1, counted);
+    for (int device = 0; device < devices; ++device) {
       cudaError_t error = cudaSetDevice(device);
       if (error == cudaSuccess) error = cudaStreamQuery(nullptr);
       static_cast<void>(cudaGetLastError());
-      if (works(error)) continue;
-      std::fprintf(stderr, "device %d has failed, %s: no further test can use it\n", device,
-                   cudaGetErrorName(error));
-      std::abort();
+      if (!works(error)) end(device, error);
     }
     static_cast<void>(cudaSetDevice(0));
   }
 
-  int devices_ = 0;
+  // device: -1 if the error does not belong to one.
+  [[noreturn]] static void end(int device, cudaError_t error) {
+    std::fprintf(stderr, "device %d has failed, %s: no further test can use it\n", device,
+                 cudaGetErrorName(error));
+    std::abort();
+  }
 };
 
 // GoogleTest's own listener prints a test's end after this one has run.

@@ -44,7 +44,7 @@ void expect_no_conflicts(const ProfiledKernel& kernel) {
 // From tc_06 on the stores go through shared memory, and are whole sectors.
 TEST_F(TensorBudget, RungsOfWgmma) {
   for (const DType type : {DType::float32, DType::bfloat16, DType::float16})
-    for (const char* rung : {"tc_05_wgmma", "tc_06_warp_roles", "tc_07_persistent", "tc_08_clusters"})
+    for (const char* rung : {"tc_05_wgmma", "tc_06_warp_specialized", "tc_07_persistent", "tc_08_clusters"})
       for (const bool transpose_a : {false, true})
         for (const bool transpose_b : {false, true}) {
           if (type == DType::float32 && (transpose_a || !transpose_b)) continue;  // tf32 along k only
@@ -68,7 +68,7 @@ TEST_F(TensorBudget, RungsOfWgmmaHaveTheCountersOfTheirPage) {
     double requests, sectors, wavefronts, barriers;
   };
   for (const Row& row :
-       {Row{"tc_05_wgmma", 0.625, 9.6, 0.5, 12}, Row{"tc_06_warp_roles", 0.21875, 11.43, 1.375, 2},
+       {Row{"tc_05_wgmma", 0.625, 9.6, 0.5, 12}, Row{"tc_06_warp_specialized", 0.21875, 11.43, 1.375, 2},
         Row{"tc_07_persistent", 0.21875, 11.43, 1.375, 2}, Row{"tc_08_clusters", 0.1875, 10.67, 1.375, 2}}) {
     SCOPED_TRACE(row.rung);
     ProfileArguments arguments = gemm_arguments(256, row.rung, DType::bfloat16, Math::fp32);

@@ -149,6 +149,7 @@ void load_operand(float* to, const std::vector<unsigned char>& lines, uint64_t d
 
 void check_operand(const std::vector<unsigned char>& lines, uint64_t descriptor, const OperandShape& shape,
                    const Place& place) {
+  if (detail::order_is_checked()) return;
   const unsigned char* old = lines.data();
   for_each_line(Descriptor(descriptor), shape, bytes_of(shape), [&](int, int, size_t at) {
     const unsigned char* const now = shared_at(at);

@@ -71,6 +71,9 @@ class Observer {
   // The lanes of `lanes` of warp `warp` have met in a warp operation.
   virtual void warp_meets(unsigned warp, unsigned lanes) = 0;
 
+  // Whether it reports accesses that nothing orders. The executor then leaves these to it.
+  virtual bool checks_order() const { return false; }
+
   // What only the check needs.
   virtual void warp_synchronizes(unsigned /*warp*/, unsigned /*lanes*/) {}  // __syncwarp
   virtual void fence(unsigned /*thread*/, bool /*for_all_blocks*/) {}
@@ -108,6 +111,8 @@ inline thread_local constinit const IssuedOperation* running_operation = nullptr
 }  // namespace detail
 
 namespace detail {
+inline bool order_is_checked() { return kObserve && observer && observer->checks_order(); }
+
 // Calls f(observer) if the running block has one.
 template <class F>
 void tell_observer(F f) {

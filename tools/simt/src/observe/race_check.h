@@ -23,6 +23,7 @@ class RaceCheck final : public Observer {
   void end_block() override;
   void access(unsigned thread, const Access& access) override;
   void bulk_access(unsigned thread, const Access& access, const BulkCopy& copy) override;
+  bool checks_order() const override { return true; }
   void multiply_adds(unsigned, int) override {}
   void arrives_at_barrier(unsigned thread) override { threads_.arrive(thread); }
   void exits(unsigned) override {}
