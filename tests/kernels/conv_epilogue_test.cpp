@@ -16,7 +16,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <limits>
 #include <optional>
 #include <sstream>
@@ -169,7 +168,7 @@ void check(const ConvCase& conv, int64_t offset, int64_t residual_offset, bool r
   }
   ASSERT_TRUE(ok(operands.run(kernel, epilogue, stream)));
   const std::vector<T> y = operands.y.download();
-  EXPECT_EQ(std::memcmp(y.data(), without.data(), y.size() * sizeof(T)), 0) << "with sums";
+  EXPECT_TRUE(all_equal_bits(y, without)) << "with sums";
   expect_sums(operands.sums.download(), y, conv.k);
 }
 

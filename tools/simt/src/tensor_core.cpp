@@ -35,6 +35,7 @@ template <int N>
 struct Columns {
   typedef float Floats __attribute__((vector_size(N * sizeof(float))));
   typedef int32_t Ints __attribute__((vector_size(N * sizeof(int32_t))));
+  typedef uint32_t Unsigned __attribute__((vector_size(N * sizeof(uint32_t))));
 };
 
 float truncated(double value) {
@@ -67,6 +68,7 @@ namespace {
 
 using Floats = Columns<kProductWidth>::Floats;
 using Ints = Columns<kProductWidth>::Ints;
+using Unsigned = Columns<kProductWidth>::Unsigned;  // where values without meaning may overflow
 
 // The same for kProductWidth columns, where every value is a common one: an exponent for which fp32
 // represents the units. Returns -1 for the columns where one was not, whose sums have no meaning then;
@@ -90,13 +92,15 @@ inline Ints add_common_products(Floats& sum, const float* a, const float* b) {
   // 2^23 / 2^exponent, and 1 where all terms are 0
   constexpr int32_t kShift = kSignificand - 1;
   const Ints common = largest == 0 ? Ints{} + (127 << 23) : exponent;
-  const Floats scale = std::bit_cast<Floats>(((2 * 127 + kShift) << 23) - common);
-  Ints units{};
-  for (const Floats& term : terms) units += __builtin_convertvector(term * scale, Ints);
+  const auto wrapping = [](Ints x) { return std::bit_cast<Unsigned>(x); };
+  const Floats scale = std::bit_cast<Floats>((uint32_t{2 * 127 + kShift} << 23) - wrapping(common));
+  Unsigned sum_of_units{};
+  for (const Floats& term : terms) sum_of_units += wrapping(__builtin_convertvector(term * scale, Ints));
+  const Ints units = std::bit_cast<Ints>(sum_of_units);
   Floats result = __builtin_convertvector(units, Floats);
-  const Ints back = __builtin_convertvector(result, Ints);
-  const Ints too_large = (back < 0 ? -back : back) > (units < 0 ? -units : units);  // -1 where it is
-  result = std::bit_cast<Floats>(bits(result) + too_large);
+  const auto size = [&](Ints x) { return x < 0 ? -wrapping(x) : wrapping(x); };
+  const Ints too_large = size(__builtin_convertvector(result, Ints)) > size(units);  // -1 where it is
+  result = std::bit_cast<Floats>(wrapping(bits(result)) + wrapping(too_large));
   sum = result * std::bit_cast<Floats>(common - (kShift << 23));
   return uncommon;
 }
