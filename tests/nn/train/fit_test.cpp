@@ -305,9 +305,14 @@ double update_share(int64_t train_images, int64_t batch) {
 TEST(Fit, PhasesAreThoseOfAWholeBatch) {
   if (std::string(platform()) != "cpu")
     GTEST_SKIP() << "a GPU may be as quick with a batch as with one image";
-  const double whole = update_share(64, 64), single = update_share(1, 1);
-  ASSERT_LT(3 * whole, single);
-  EXPECT_LT(update_share(64 + 1, 64), std::sqrt(whole * single)) << whole << " and " << single;
+  // Other work of the machine may spoil a measurement.
+  double whole = 0, single = 0, mixed = 0;
+  for (int attempt = 0; attempt < 5; ++attempt) {
+    whole = update_share(64, 64), single = update_share(1, 1), mixed = update_share(64 + 1, 64);
+    if (3 * whole < single && mixed < std::sqrt(whole * single)) return;
+  }
+  FAIL() << "the update takes " << whole << " of an epoch of 64 images, " << single << " of one of 1, and "
+         << mixed << " of one of 64 and 1";
 }
 
 TEST(Fit, ATimelineShowsKernelsAndRingSteps) {
