@@ -6,6 +6,7 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <string>
 
 namespace rondo::test {
 namespace {
@@ -24,19 +25,18 @@ class EndAfterFault final : public testing::EmptyTestEventListener {
     int devices = 0;
     const cudaError_t counted = cudaGetDeviceCount(&devices);
     if (counted == cudaErrorNoDevice) return;
-    if (counted != cudaSuccess) end(-1, counted);
+    if (counted != cudaSuccess) end("CUDA", counted);
     for (int device = 0; device < devices; ++device) {
       cudaError_t error = cudaSetDevice(device);
       if (error == cudaSuccess) error = cudaStreamQuery(nullptr);
       static_cast<void>(cudaGetLastError());
-      if (!works(error)) end(device, error);
+      if (!works(error)) end("device " + std::to_string(device), error);
     }
     static_cast<void>(cudaSetDevice(0));
   }
 
-  // device: -1 if the error does not belong to one.
-  [[noreturn]] static void end(int device, cudaError_t error) {
-    std::fprintf(stderr, "device %d has failed, %s: no further test can use it\n", device,
+  [[noreturn]] static void end(const std::string& failed, cudaError_t error) {
+    std::fprintf(stderr, "%s has failed, %s: no further test can use it\n", failed.c_str(),
                  cudaGetErrorName(error));
     std::abort();
   }

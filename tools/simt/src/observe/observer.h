@@ -108,9 +108,7 @@ inline thread_local constinit uintptr_t stack_begin = 0;
 inline thread_local constinit size_t stack_bytes = 0;
 // The operation that this OS thread runs, if a check is on.
 inline thread_local constinit const IssuedOperation* running_operation = nullptr;
-}  // namespace detail
 
-namespace detail {
 inline bool order_is_checked() { return kObserve && observer && observer->checks_order(); }
 
 // Calls f(observer) if the running block has one.
