@@ -69,12 +69,14 @@ endif()
 
 include(${CMAKE_CURRENT_LIST_DIR}/warnings.cmake)
 
-# rondo_target(NAME [COMPILE_FAST [EXCEPT FILE...]] [PRECOMPILED HEADERS]): sets the options of a target.
-# Compiles its .cu files with nvcc, or as C++ for the CPU executor. COMPILE_FAST: compiles its .cpp files with
-# -O1 in Release builds, for code that takes longer to compile than to run. EXCEPT: files with loops that take
-# time, which keep -O3. PRECOMPILED: headers of rondo_precompile(), instead of the standard ones.
+# rondo_target(NAME [COMPILE_FAST [EXCEPT FILE...]] [FAST_KERNELS] [PRECOMPILED HEADERS]): sets the options of a
+# target. Compiles its .cu files with nvcc, or as C++ for the CPU executor. COMPILE_FAST: compiles its .cpp files
+# with -O1 in Release builds, for code that takes longer to compile than to run. EXCEPT: files with loops that
+# take time, which keep -O3. FAST_KERNELS: compiles its .cu files so, too, for the executor, except where kernels
+# are observed: the optimiser decides what they read. PRECOMPILED: headers of rondo_precompile(), instead of the
+# standard ones.
 function(rondo_target name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg COMPILE_FAST PRECOMPILED EXCEPT)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "COMPILE_FAST;FAST_KERNELS" PRECOMPILED EXCEPT)
   if(NOT arg_PRECOMPILED)
     set(arg_PRECOMPILED rondo_precompiled)
   endif()
@@ -84,12 +86,11 @@ function(rondo_target name)
   set(kernel_files ${sources})
   list(FILTER kernel_files INCLUDE REGEX "\\.cu$")
   target_precompile_headers(${name} REUSE_FROM ${arg_PRECOMPILED})
-  if(arg_COMPILE_FAST)
-    list(FILTER sources INCLUDE REGEX "\\.cpp$")
+  if(arg_COMPILE_FAST)  # an option of the target: a file with options of its own has no part in unity builds
+    target_compile_options(${name} PRIVATE $<$<AND:$<CONFIG:Release>,$<COMPILE_LANGUAGE:CXX>>:-O1>)
     if(arg_EXCEPT)
-      list(REMOVE_ITEM sources ${arg_EXCEPT})
+      set_source_files_properties(${arg_EXCEPT} PROPERTIES COMPILE_OPTIONS $<$<CONFIG:Release>:-O3>)
     endif()
-    set_source_files_properties(${sources} PROPERTIES COMPILE_OPTIONS $<$<CONFIG:Release>:-O1>)
   endif()
   if(kernel_files)
     set_property(GLOBAL APPEND PROPERTY rondo_kernel_targets ${name})
@@ -108,8 +109,12 @@ function(rondo_target name)
     endif()
   else()
     target_link_libraries(${name} PRIVATE $<BUILD_INTERFACE:simt_kernel_options>)
+    set(level -O3)
+    if(arg_FAST_KERNELS AND NOT simt_observe_options)
+      set(level -O1)
+    endif()
     set_source_files_properties(${kernel_files} PROPERTIES
-      LANGUAGE CXX COMPILE_OPTIONS "-x;c++;-Wno-unknown-pragmas;${simt_observe_options}")
+      LANGUAGE CXX COMPILE_OPTIONS "-x;c++;-Wno-unknown-pragmas;$<$<CONFIG:Release>:${level}>;${simt_observe_options}")
     if(simt_observe_options)
       set_source_files_properties(${kernel_files} PROPERTIES SKIP_PRECOMPILE_HEADERS ON)
     endif()

@@ -12,13 +12,13 @@
 namespace rondo {
 namespace {
 
-constexpr double kMicro = 1e-6;
+constexpr double kMicrosecond = 1e-6;
 constexpr int64_t k100MB = 100'000'000;
 
 // Inside a node: 2 us and 100 GB/s per device. Between nodes: 10 us and 10 GB/s per adapter.
 Cluster cluster(int devices_per_node, int adapters) {
-  return {.inside = {2 * kMicro, 100e9},
-          .between = {10 * kMicro, 10e9},
+  return {.inside = {2 * kMicrosecond, 100e9},
+          .between = {10 * kMicrosecond, 10e9},
           .devices_per_node = devices_per_node,
           .adapters_per_node = adapters};
 }
@@ -36,9 +36,9 @@ double trees(int64_t devices, const Cluster& c) {
 
 TEST(ScaleModel, OneNode) {
   const Cluster c = cluster(4, 4);
-  EXPECT_NEAR(flat(4, c), 6 * 2 * kMicro + 1.5e-3, 1e-12);  // 6 steps, 1.5 S at 100 GB/s
+  EXPECT_NEAR(flat(4, c), 6 * 2 * kMicrosecond + 1.5e-3, 1e-12);  // 6 steps, 1.5 S at 100 GB/s
   // Twice a height of 2, and 2 S: 4 * 2 + 2000 us, and for k segments 2 (k - 1) + 3 * 2000 / k us.
-  EXPECT_NEAR(tree(4, c), (2008 + 2 * std::sqrt(6000 * 2.0) - 2) * kMicro, 1e-12);
+  EXPECT_NEAR(tree(4, c), (2008 + 2 * std::sqrt(6000 * 2.0) - 2) * kMicrosecond, 1e-12);
   EXPECT_EQ(tree(3, c), tree(4, c));  // 3 devices need the same height as 4
   EXPECT_EQ(rings(4, c), flat(4, c));
   EXPECT_EQ(trees(4, c), flat(4, c));
@@ -47,26 +47,28 @@ TEST(ScaleModel, OneNode) {
 
 TEST(ScaleModel, FourNodesOfFour) {
   const Cluster c = cluster(4, 4);  // 40 GB/s between nodes
-  EXPECT_NEAR(flat(16, c), 24 * 2 * kMicro + 6 * 10 * kMicro + 30.0 / 16 * 2.5e-3, 1e-12);
+  EXPECT_NEAR(flat(16, c), 24 * 2 * kMicrosecond + 6 * 10 * kMicrosecond + 30.0 / 16 * 2.5e-3, 1e-12);
   // The slowest of 8 hops takes 10 us: 48 + 5000 us, and for k segments 10 (k - 1) + 7 * 5000 / k us.
-  EXPECT_NEAR(tree(16, c), (5048 + 2 * std::sqrt(35000 * 10.0) - 10) * kMicro, 1e-12);
+  EXPECT_NEAR(tree(16, c), (5048 + 2 * std::sqrt(35000 * 10.0) - 10) * kMicrosecond, 1e-12);
   // Inside: twice 3 steps with 3/4 S at 100 GB/s. Between: 6 steps with 1.5 S at 40 GB/s.
-  EXPECT_NEAR(rings(16, c), 6 * 2 * kMicro + 1.5e-3 + 6 * 10 * kMicro + 1.5 * 2.5e-3, 1e-12);
+  EXPECT_NEAR(rings(16, c), 6 * 2 * kMicrosecond + 1.5e-3 + 6 * 10 * kMicrosecond + 1.5 * 2.5e-3, 1e-12);
   // Between nodes, 4 hops and 2 S: 40 + 5000 us, and for k segments 10 (k - 1) + 3 * 5000 / k us.
-  EXPECT_NEAR(trees(16, c), 12 * kMicro + 1.5e-3 + (5040 + 2 * std::sqrt(15000 * 10.0) - 10) * kMicro, 1e-12);
+  EXPECT_NEAR(trees(16, c),
+              12 * kMicrosecond + 1.5e-3 + (5040 + 2 * std::sqrt(15000 * 10.0) - 10) * kMicrosecond, 1e-12);
 }
 
 TEST(ScaleModel, TheSlowerOfNodeAndAdaptersCounts) {
-  EXPECT_NEAR(flat(16, cluster(4, 1)), 24 * 2 * kMicro + 60 * kMicro + 30.0 / 16 * 10e-3, 1e-12);
-  EXPECT_NEAR(flat(16, cluster(4, 40)), 24 * 2 * kMicro + 60 * kMicro + 30.0 / 16 * 1e-3, 1e-12);
-  EXPECT_NEAR(rings(16, cluster(4, 40)), 12 * kMicro + 1.5e-3 + 60 * kMicro + 1.5 * 0.25e-3, 1e-12);
+  EXPECT_NEAR(flat(16, cluster(4, 1)), 24 * 2 * kMicrosecond + 60 * kMicrosecond + 30.0 / 16 * 10e-3, 1e-12);
+  EXPECT_NEAR(flat(16, cluster(4, 40)), 24 * 2 * kMicrosecond + 60 * kMicrosecond + 30.0 / 16 * 1e-3, 1e-12);
+  EXPECT_NEAR(rings(16, cluster(4, 40)), 12 * kMicrosecond + 1.5e-3 + 60 * kMicrosecond + 1.5 * 0.25e-3,
+              1e-12);
 }
 
 TEST(ScaleModel, NodesOfOneDevice) {
   Cluster c = cluster(1, 2);
   c.inside.bandwidth = 1;  // no link is inside a node
-  EXPECT_NEAR(flat(5, c), 8 * 10 * kMicro + 1.6 * 5e-3, 1e-12);
-  EXPECT_NEAR(tree(5, c), (60 + 10000 + 2 * std::sqrt(50000 * 10.0) - 10) * kMicro, 1e-12);
+  EXPECT_NEAR(flat(5, c), 8 * 10 * kMicrosecond + 1.6 * 5e-3, 1e-12);
+  EXPECT_NEAR(tree(5, c), (60 + 10000 + 2 * std::sqrt(50000 * 10.0) - 10) * kMicrosecond, 1e-12);
   EXPECT_EQ(rings(5, c), flat(5, c));
   EXPECT_EQ(trees(5, c), tree(5, c));
 }
@@ -86,8 +88,8 @@ TEST(ScaleModel, WholeCounts) {
 // Data that is too small to be cut goes up and down the tree in one segment.
 TEST(ScaleModel, OnePieceOfSmallData) {
   const Cluster c = cluster(4, 4);
-  EXPECT_NEAR(predict(ScaleAlgorithm::tree, 4, 1000, c), 4 * (2 * kMicro + 2000 / 100e9), 1e-15);
-  EXPECT_NEAR(predict(ScaleAlgorithm::tree, 2, 1000, c), 2 * (2 * kMicro + 2000 / 100e9), 1e-15);
+  EXPECT_NEAR(predict(ScaleAlgorithm::tree, 4, 1000, c), 4 * (2 * kMicrosecond + 2000 / 100e9), 1e-15);
+  EXPECT_NEAR(predict(ScaleAlgorithm::tree, 2, 1000, c), 2 * (2 * kMicrosecond + 2000 / 100e9), 1e-15);
 }
 
 // For many nodes the number of steps dominates: trees beat rings, and a ring of nodes beats a ring of

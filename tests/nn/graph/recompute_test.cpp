@@ -2,8 +2,8 @@
 #include <gtest/gtest.h>
 
 #include <rondo/nn/models/models.h>
-#include <rondo/tests/nn/train/model_fixture.h>
 #include <rondo/tests/nn/models/small_networks.h>
+#include <rondo/tests/nn/train/model_fixture.h>
 #include <rondo/tests/support/compare.h>
 #include <rondo/tests/support/inputs.h>
 
@@ -16,19 +16,19 @@ using test::all_equal_bits;
 using test::normal_values;
 
 // The results of a step, for every replica.
-struct Trace {
+struct StepTrace {
   std::vector<float> outputs;
   std::vector<std::vector<float>> gradients, states;
 };
 
-Trace train(const AnyModule& network, Shape input, int ranks, int64_t batch, int64_t checkpoint_layers) {
+StepTrace train(const AnyModule& network, Shape input, int ranks, int64_t batch, int64_t checkpoint_layers) {
   ModelFixture fixture(network, input, spread(ranks), batch, [&](const Graph& graph, int64_t samples) {
     return plan_training(graph, samples, {.checkpoint_layers = checkpoint_layers});
   });
   const Pass pass = ranks > 1 ? fixture.shared() : kTraining;
   fixture.upload(normal_values(batch * input.size(), 1));
   forward(fixture.replicas, pass);
-  Trace trace;
+  StepTrace trace;
   trace.outputs = fixture.outputs();
   fixture.gradients(normal_values(static_cast<int64_t>(trace.outputs.size()), 2), pass);
   for (Replica& replica : fixture.replicas) {
@@ -41,10 +41,10 @@ Trace train(const AnyModule& network, Shape input, int ranks, int64_t batch, int
 void expect_the_same_bits(const AnyModule& network, Shape input, int64_t batch,
                           const std::vector<int>& lengths) {
   for (int ranks : {1, 3}) {
-    const Trace want = train(network, input, ranks, batch, 0);
+    const StepTrace want = train(network, input, ranks, batch, 0);
     for (int64_t checkpoint_layers : lengths) {
       SCOPED_TRACE(concat(ranks, " replicas, checkpoint_layers ", checkpoint_layers));
-      const Trace got = train(network, input, ranks, batch, checkpoint_layers);
+      const StepTrace got = train(network, input, ranks, batch, checkpoint_layers);
       EXPECT_TRUE(all_equal_bits(got.outputs, want.outputs));
       for (size_t r = 0; r < want.gradients.size(); ++r) {
         EXPECT_TRUE(all_equal_bits(got.gradients[r], want.gradients[r]));

@@ -1,8 +1,8 @@
 // Training with every all-reduce algorithm, and device-count-invariant training on any number of devices.
 #include <gtest/gtest.h>
 
-#include <rondo/nn/train/fit.h>
 #include <rondo/nn/models/models.h>
+#include <rondo/nn/train/fit.h>
 #include <rondo/tests/nn/models/small_data.h>
 #include <rondo/tests/nn/models/small_models.h>
 #include <rondo/tests/support/compare.h>
@@ -15,17 +15,17 @@ using test::all_equal_bits;
 using test::spread;
 
 // Has layers with synchronised batch normalisation and random numbers.
-AnyModule network() {
+AnyModule norm_and_dropout() {
   return Sequential{
       Conv2d(4, 3, {.stride = 2}), BatchNorm2d(), ReLU(), MaxPool2d(2), Dropout(0.2f), Linear(10)};
 }
 
-struct Trained {
+struct Outcome {
   std::vector<float> parameters;
   FitResult result;
 };
 
-Trained train(const AnyModule& network, const DataParallelOptions& options) {
+Outcome train(const AnyModule& network, const DataParallelOptions& options) {
   DataParallel model(network, {28, 28, 1}, options);
   Sgd sgd(model, {.momentum = 0.9f});
   const FitOptions fit_options = {.epochs = 3, .learning_rate = LearningRate::constant(0.2), .verify = true};
@@ -41,33 +41,33 @@ INSTANTIATE_TEST_SUITE_P(All, Algorithms,
 
 TEST_P(Algorithms, ReplicasStayEqual) {
   for (int count : {2, 4, 8}) {
-    const Trained trained = train(lenet(), {.devices = spread(count), .batch = 50, .algorithm = GetParam()});
+    const Outcome trained = train(lenet(), {.devices = spread(count), .batch = 50, .algorithm = GetParam()});
     EXPECT_EQ(trained.result.verified_steps, 9);
     EXPECT_EQ(trained.result.differing_values, 0) << count << " devices";
   }
 }
 
 TEST(Groups, TrainAsTheyAreAdded) {
-  const Trained trained = train(network(), {.devices = spread(4), .batch = 50, .group_size = 2});
+  const Outcome trained = train(norm_and_dropout(), {.devices = spread(4), .batch = 50, .group_size = 2});
   EXPECT_EQ(trained.result.differing_values, 0);
-  EXPECT_THROW(train(network(), {.devices = spread(4), .batch = 50, .group_size = 3}), Error);
-  EXPECT_THROW(DataParallel(network(), {28, 28, 1},
+  EXPECT_THROW(train(norm_and_dropout(), {.devices = spread(4), .batch = 50, .group_size = 3}), Error);
+  EXPECT_THROW(DataParallel(norm_and_dropout(), {28, 28, 1},
                             {.devices = spread(4), .order = SumOrder::balanced_tree, .group_size = 2}),
                Error);
-  EXPECT_THROW(DataParallel(network(), {28, 28, 1},
+  EXPECT_THROW(DataParallel(norm_and_dropout(), {28, 28, 1},
                             {.devices = std::vector<int>(65, 0), .placement = BatchPlacement::replicated}),
                Error);
 }
 
 // Includes uneven batches: blocks of different sizes, some of them empty.
 TEST(DeviceCountInvariance, ParametersDoNotDependOnTheNumberOfDevices) {
-  for (const AnyModule& net : {lenet(), network()}) {
+  for (const AnyModule& net : {lenet(), norm_and_dropout()}) {
     std::vector<float> of_one;
     for (int count : {1, 2, 3, 4, 8}) {
       const DataParallelOptions options =
           with_device_count_invariance({.devices = spread(count), .batch = 50});
       EXPECT_EQ(options.devices.size(), static_cast<size_t>(kSampleBlocks));
-      const Trained trained = train(net, options);
+      const Outcome trained = train(net, options);
       EXPECT_EQ(trained.result.differing_values, 0);
       if (count == 1) of_one = trained.parameters;
       EXPECT_TRUE(all_equal_bits(trained.parameters, of_one)) << count << " devices";

@@ -39,13 +39,15 @@ TEST(Precision, IsThatOfTheGraphUnlessALayerChoosesItsOwn) {
             (std::vector<std::string>{"conv 4 @ 3x3", "conv 4 @ 3x3", "linear 5", "linear 3, tf32x3"}));
 }
 
-AnyModule network() { return Sequential{Conv2d(16, 3), ReLU(), Flatten(), Linear(24), ReLU(), Linear(4)}; }
-constexpr Shape kInput = {7, 7, 8};
+AnyModule conv_and_linear() {
+  return Sequential{Conv2d(16, 3), ReLU(), Flatten(), Linear(24), ReLU(), Linear(4)};
+}
+constexpr Shape kConvInput = {7, 7, 8};
 
 std::vector<float> train(DataParallel& model) {
   Sgd sgd(model, {.learning_rate = 0.1f});
   for (const int64_t batch : {12, 12, 7, 2}) {
-    const std::vector<float> x = normal_values(batch * kInput.size(), static_cast<uint64_t>(batch));
+    const std::vector<float> x = normal_values(batch * kConvInput.size(), static_cast<uint64_t>(batch));
     model.train_step(x, some_labels(batch, 4), sgd);
   }
   return parameters_of(model);
@@ -56,7 +58,7 @@ TEST(Precision, AllReplicasTakeTheSameSteps) {
   const auto trained = [](Math math, int devices) {
     DataParallelOptions options = test::small_options(devices);
     options.math = math;
-    DataParallel model(network(), kInput, options);
+    DataParallel model(conv_and_linear(), kConvInput, options);
     const std::vector<float> after = train(model);
     EXPECT_EQ(differing_values(model), 0) << name_of(math) << ", " << devices << " devices";
     return after;
@@ -181,10 +183,10 @@ TEST(Precision, SmallStepsAreKeptInBfloat16) {
   SKIP_IF_REFUSED(check_factor_type("bf16", DType::bfloat16));
   DataParallelOptions options = test::small_options(1);
   options.activations = DType::bfloat16;
-  DataParallel model(network(), kInput, options);
+  DataParallel model(conv_and_linear(), kConvInput, options);
   const std::vector<float> before = parameters_of(model);
   Sgd sgd(model, {.learning_rate = 1e-6f});
-  const std::vector<float> x = normal_values(12 * kInput.size(), 1);
+  const std::vector<float> x = normal_values(12 * kConvInput.size(), 1);
   model.train_step(x, some_labels(12, 4), sgd);
   const std::vector<float> after = parameters_of(model);
   EXPECT_GT(test::distance(after, before), 0);
@@ -195,9 +197,9 @@ TEST(Precision, LearnsInBfloat16) {
   SKIP_IF_REFUSED(check_factor_type("bf16", DType::bfloat16));
   DataParallelOptions options = test::small_options(2);
   options.activations = DType::bfloat16;
-  DataParallel model(network(), kInput, options);
+  DataParallel model(conv_and_linear(), kConvInput, options);
   Sgd sgd(model, {.learning_rate = 0.1f});
-  const std::vector<float> x = normal_values(12 * kInput.size(), 1);
+  const std::vector<float> x = normal_values(12 * kConvInput.size(), 1);
   const std::vector<int32_t> labels = some_labels(12, 4);
   model.train_step(x, labels, sgd);
   const double first = model.take_loss_stats().loss;
@@ -210,8 +212,8 @@ TEST(Precision, LearnsInBfloat16) {
 
 TEST(Precision, TheFirstTensorThatIsNotFiniteIsNamedInBfloat16) {
   SKIP_IF_REFUSED(check_factor_type("bf16", DType::bfloat16));
-  ModelFixture fixture(network(), kInput, {0}, 2, trained, Math::fp32, DType::bfloat16);
-  std::vector<float> x = normal_values(2 * kInput.size(), 1);
+  ModelFixture fixture(conv_and_linear(), kConvInput, {0}, 2, trained, Math::fp32, DType::bfloat16);
+  std::vector<float> x = normal_values(2 * kConvInput.size(), 1);
   x[5] = 3.4e38f;  // finite as a float, infinite as a bfloat16
   fixture.upload(x);
   const auto found = first_nonfinite_in_forward(fixture.replicas, kTraining);
@@ -221,18 +223,20 @@ TEST(Precision, TheFirstTensorThatIsNotFiniteIsNamedInBfloat16) {
 
 TEST(Precision, MathAndActivationsMustFit) {
   const auto refusal = [](Math math, DType activations) {
-    return test::error_of([&] { make_graph(network(), kInput, math, activations); });
+    return test::error_of([&] { make_graph(conv_and_linear(), kConvInput, math, activations); });
   };
   EXPECT_EQ(refusal(Math::tf32, DType::bfloat16),
             "graph: the math is tf32, must be fp32 with activations of bfloat16");
   EXPECT_EQ(refusal(Math::fp32, DType::float16),
             "graph: the activations are float16, must be float32 or bfloat16");
   EXPECT_EQ(test::error_of([] {
-              make_graph(Sequential{Linear(3, {.math = Math::tf32})}, kInput, Math::fp32, DType::bfloat16);
+              make_graph(Sequential{Linear(3, {.math = Math::tf32})}, kConvInput, Math::fp32,
+                         DType::bfloat16);
             }),
             "Linear: the math is tf32, must be fp32 with activations of bfloat16");
   EXPECT_EQ(test::error_of([] {
-              make_graph(Sequential{Conv2d(3, 3, {.math = Math::tf32})}, kInput, Math::fp32, DType::bfloat16);
+              make_graph(Sequential{Conv2d(3, 3, {.math = Math::tf32})}, kConvInput, Math::fp32,
+                         DType::bfloat16);
             }),
             "Conv2d: the math is tf32, must be fp32 with activations of bfloat16");
 }
@@ -241,7 +245,7 @@ TEST(Precision, AnUnknownOneIsRefused) {
   DataParallelOptions options = test::small_options(1);
   options.math = static_cast<Math>(7);
   try {
-    const DataParallel model(network(), kInput, options);
+    const DataParallel model(conv_and_linear(), kConvInput, options);
     FAIL() << "it was accepted";
   } catch (const Error& error) {
     EXPECT_TRUE(test::refused(error.status(), "DataParallel: math is the enumerator 7, must be from 0 to 2"));

@@ -5,9 +5,9 @@
 #include <rondo/nn/data/device_images.h>
 #include <rondo/nn/diagnostics/model_checks.h>
 #include <rondo/nn/models/models.h>
-#include <rondo/tests/nn/train/fixed_batch.h>
 #include <rondo/tests/nn/models/small_data.h>
 #include <rondo/tests/nn/models/small_models.h>
+#include <rondo/tests/nn/train/fixed_batch.h>
 #include <rondo/tests/rondo/support/files.h>
 #include <rondo/tests/support/compare.h>
 #include <rondo/tests/support/random_order.h>
@@ -42,7 +42,7 @@ AnyModule without_batch_norm() {
 }
 
 // Batches of several sizes, each repeated often enough to be recorded and replayed.
-void train(DataParallel& model, Optimizer& optimizer) {
+void train_on_all_sizes(DataParallel& model, Optimizer& optimizer) {
   uint64_t seed = 1;
   for (int64_t batch : {12, 12, 7, 12, 7, 2, 7, 12, 2, 2, 12, 5, 11, 10, 9, 8, 12, 7})
     model.train_step(normal_values(batch * kSmallInput.size(), ++seed), some_labels(batch, 4), optimizer);
@@ -64,7 +64,7 @@ TEST(TrainingStep, ReplayedIsAsEnqueued) {
           optimizer = std::make_unique<Sgd>(model, SgdOptions{.learning_rate = 0.05f, .momentum = 0.9f});
         Trace trace(model.options().devices);
         if (traced) model.set_trace(&trace);
-        train(model, *optimizer);
+        train_on_all_sizes(model, *optimizer);
         parameters[traced] = parameters_of(model);
         losses[traced] = model.take_loss_stats().loss;
         EXPECT_EQ(differing_values(model), 0);
@@ -82,7 +82,7 @@ TEST(TrainingStep, ReplayedInAnyOrderOfTheDevices) {
     DataParallel model(small_network(), kSmallInput, options);
     Sgd sgd(model, {.learning_rate = 0.05f, .momentum = 0.9f});
     const test::RandomOrder order(seed);
-    train(model, sgd);
+    train_on_all_sizes(model, sgd);
     const std::vector<float> after = parameters_of(model);
     if (first.empty()) first = after;
     EXPECT_TRUE(all_equal_bits(after, first)) << "seed " << seed;
@@ -151,7 +151,7 @@ TEST(TrainingStep, PiecesAddUpToTheBatch) {
       options.micro_batches = pieces;
       DataParallel model(without_batch_norm(), kSmallInput, options);
       Sgd sgd(model, {.learning_rate = 0.05f, .momentum = 0.9f});
-      train(model, sgd);
+      train_on_all_sizes(model, sgd);
       const std::vector<float> after = parameters_of(model);
       if (whole.empty()) whole = after;
       EXPECT_LE(distance(after, whole), 2e-5);
@@ -172,7 +172,7 @@ TEST(TrainingStep, ReplicatedIsTheSameOnEveryDevice) {
     options.placement = BatchPlacement::replicated;
     DataParallel model(small_network(), kSmallInput, options);
     Sgd sgd(model, {.learning_rate = 0.05f});
-    train(model, sgd);
+    train_on_all_sizes(model, sgd);
     EXPECT_EQ(differing_values(model), 0);
     const LossStats loss_stats = model.take_loss_stats();
     EXPECT_EQ(loss_stats.rows, 149) << "every sample counts once";

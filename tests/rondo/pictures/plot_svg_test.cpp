@@ -1,4 +1,5 @@
 #include <gtest/gtest.h>
+#include <rondo/tests/rondo/support/files.h>
 #include <rondo/tests/rondo/support/xml.h>
 #include <rondo/tools/rondo/pictures/plot_svg.h>
 #include <rondo/tools/rondo/pictures/svg.h>
@@ -12,6 +13,7 @@
 namespace rondo::program {
 namespace {
 
+using test::count;
 using test::XmlCheck;
 
 // A curve whose first epoch is 1.
@@ -26,12 +28,6 @@ std::string draw(const std::vector<double>& loss, const std::vector<double>& acc
   return plot_svg(title, "subtitle",
                   {{.name = "loss", .curves = {curve("#2a6fdb", loss)}},
                    {.name = "acc", .curves = {curve("#e4572e", accuracy)}, .top = 1, .as_percent = true}});
-}
-
-size_t count(const std::string& text, const std::string& part) {
-  size_t found = 0;
-  for (size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++found;
-  return found;
 }
 
 // All numbers in attributes such as cx="12.5".

@@ -1,8 +1,8 @@
 // `rondo shard`: the pictures, and that they match the sharding of a model.
 #include <gtest/gtest.h>
 #include <rondo/kernels/runtime/platform.h>
-#include <rondo/nn/train/data_parallel.h>
 #include <rondo/nn/models/models.h>
+#include <rondo/nn/train/data_parallel.h>
 #include <rondo/tests/rondo/support/command_line.h>
 #include <rondo/tests/rondo/support/files.h>
 #include <rondo/tests/rondo/support/xml.h>
@@ -19,20 +19,20 @@ using test::error_of;
 using test::missing;
 using test::XmlCheck;
 
-ShardArguments parsed(const std::string& words) {
+ShardArguments shard_arguments(const std::string& words) {
   const CommandLine line = parse("shard " + words);
   EXPECT_EQ(line.action, CommandLine::Action::shard);
   return line.shard;
 }
 
-Sharding sharding(const std::string& words) { return sharding_of(parsed(words)); }
+Sharding sharding(const std::string& words) { return sharding_of(shard_arguments(words)); }
 
 // Without the platform's name, so that the width is the same on the CPU and on GPUs ("cuda:0" is wider).
 std::string plain(const std::string& words, int width = 40) {
   return shard_text(sharding(words), {.width = width});
 }
 
-std::string refusal(const std::string& words) {
+std::string shard_refusal(const std::string& words) {
   return error_of([&] { sharding(words); });
 }
 
@@ -232,35 +232,38 @@ TEST(ShardSvg, IsProportional) {
 }
 
 TEST(Shard, RefusesBadArguments) {
-  EXPECT_EQ(missing(refusal(""), {"no array was named", "--array batch", "--shape"}), "");
-  EXPECT_EQ(refusal("--array weights"), "--array is 'weights', must be one of: batch, parameters, optimizer");
-  EXPECT_EQ(refusal("--array batch --mode split"),
+  EXPECT_EQ(missing(shard_refusal(""), {"no array was named", "--array batch", "--shape"}), "");
+  EXPECT_EQ(shard_refusal("--array weights"),
+            "--array is 'weights', must be one of: batch, parameters, optimizer");
+  EXPECT_EQ(shard_refusal("--array batch --mode split"),
             "--mode is 'split', must be one of: single, sharded, replicated");
-  EXPECT_EQ(missing(refusal("--array batch --model alexnet"), {"'alexnet'", "lenet, resnet18, mlp"}), "");
-  EXPECT_EQ(missing(refusal("--array optimizer --optimizer lamb"), {"'lamb'", "sgd, adam"}), "");
+  EXPECT_EQ(missing(shard_refusal("--array batch --model alexnet"), {"'alexnet'", "lenet, resnet18, mlp"}),
+            "");
+  EXPECT_EQ(missing(shard_refusal("--array optimizer --optimizer lamb"), {"'lamb'", "sgd, adam"}), "");
   for (const char* bad : {"0", "65", "two"})
-    EXPECT_EQ(missing(refusal(concat("--array batch --devices ", bad)), {concat("'", bad, "'"), "1 to 64"}),
-              "");
-  EXPECT_EQ(missing(refusal("--array batch --batch 0"), {"--batch", "'0'"}), "");
+    EXPECT_EQ(
+        missing(shard_refusal(concat("--array batch --devices ", bad)), {concat("'", bad, "'"), "1 to 64"}),
+        "");
+  EXPECT_EQ(missing(shard_refusal("--array batch --batch 0"), {"--batch", "'0'"}), "");
   for (const char* bad : {"8", "8x", "0x4", "8x8x8", "4x1000000001", "axb"})
-    EXPECT_EQ(missing(refusal(concat("--shape ", bad, " --mesh 2 --spec x,-")),
+    EXPECT_EQ(missing(shard_refusal(concat("--shape ", bad, " --mesh 2 --spec x,-")),
                       {concat("--shape is '", bad, "'"), "such as 8192x1024"}),
               "");
   for (const char* bad :
        {"0", "2x", "8x9", "2x2x2x2", "65", "1000000000000x2", "64x64x64x64x64x64x64x64x64x64x64"})
-    EXPECT_EQ(missing(refusal(concat("--shape 8x8 --mesh ", bad, " --spec x,-")),
+    EXPECT_EQ(missing(shard_refusal(concat("--shape 8x8 --mesh ", bad, " --spec x,-")),
                       {concat("--mesh is '", bad, "'"), "at most 64"}),
               "");
   for (const char* bad : {"x", "x,", "x,y,z", "w,-", "x--"})
-    EXPECT_EQ(missing(refusal(concat("--shape 8x8 --mesh 2x2x2 --spec ", bad)),
+    EXPECT_EQ(missing(shard_refusal(concat("--shape 8x8 --mesh 2x2x2 --spec ", bad)),
                       {concat("--spec is '", bad, "'"), "such as x,- or x,y"}),
               "");
-  EXPECT_EQ(missing(refusal("--shape 8x8 --mesh 2x2 --spec x,x"), {"axis x twice"}), "");
-  EXPECT_EQ(missing(refusal("--shape 8x8 --mesh 2x2 --spec xy,z"), {"axis z", "--mesh: xy"}), "");
-  EXPECT_NE(refusal("--shape 8x8 --mesh 2x2"), "");
-  EXPECT_NE(refusal("--mesh 2x2 --spec x,-"), "");
-  EXPECT_NE(refusal("--array batch --shape 8x8 --mesh 2 --spec x,-"), "");
-  EXPECT_NE(refusal("--shape 8x8 --mesh 2 --spec x,- --devices 4"), "");
+  EXPECT_EQ(missing(shard_refusal("--shape 8x8 --mesh 2x2 --spec x,x"), {"axis x twice"}), "");
+  EXPECT_EQ(missing(shard_refusal("--shape 8x8 --mesh 2x2 --spec xy,z"), {"axis z", "--mesh: xy"}), "");
+  EXPECT_NE(shard_refusal("--shape 8x8 --mesh 2x2"), "");
+  EXPECT_NE(shard_refusal("--mesh 2x2 --spec x,-"), "");
+  EXPECT_NE(shard_refusal("--array batch --shape 8x8 --mesh 2 --spec x,-"), "");
+  EXPECT_NE(shard_refusal("--shape 8x8 --mesh 2 --spec x,- --devices 4"), "");
 }
 
 }  // namespace

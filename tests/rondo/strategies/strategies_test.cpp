@@ -19,7 +19,7 @@ using nn::StrategyKind;
 using test::error_of;
 using test::missing;
 
-StrategiesArguments parsed(const std::string& words) {
+StrategiesArguments strategies_arguments(const std::string& words) {
   const CommandLine line = parse("strategies " + words);
   EXPECT_EQ(line.action, CommandLine::Action::strategies);
   return line.strategies;
@@ -27,11 +27,11 @@ StrategiesArguments parsed(const std::string& words) {
 
 std::string run(const std::string& words) {
   std::ostringstream out;
-  run_strategies(parsed(words), out);
+  run_strategies(strategies_arguments(words), out);
   return out.str();
 }
 
-std::string refusal(const std::string& words) {
+std::string strategies_refusal(const std::string& words) {
   return error_of([&] { run(words); });
 }
 
@@ -43,10 +43,10 @@ nlohmann::json json_of(const std::string& words) {
 }
 
 TEST(StrategiesCommand, ReadsItsArguments) {
-  const StrategiesArguments all = parsed("lenet");
+  const StrategiesArguments all = strategies_arguments("lenet");
   EXPECT_EQ(all.strategies.size(), 4u);
   EXPECT_FALSE(all.devices || all.lr || all.layers);
-  const StrategiesArguments some = parsed(
+  const StrategiesArguments some = strategies_arguments(
       "mlp --strategy data,pipeline --devices 0,1,0 --batch 9 --micro-batches 3 --steps 2 --lr 0.5 --layers "
       "0 "
       "--width 7 "
@@ -66,26 +66,30 @@ TEST(StrategiesCommand, ReadsItsArguments) {
 }
 
 TEST(StrategiesCommand, RefusesBadArguments) {
-  EXPECT_EQ(missing(refusal(""), {"no model was named", "lenet or mlp"}), "");
-  EXPECT_EQ(missing(refusal("resnet18"), {"'resnet18'", "lenet or mlp"}), "");
-  EXPECT_EQ(missing(refusal("mlp --strategy data,layerwise"), {"'layerwise'", "pipeline, tensor or data"}),
+  EXPECT_EQ(missing(strategies_refusal(""), {"no model was named", "lenet or mlp"}), "");
+  EXPECT_EQ(missing(strategies_refusal("resnet18"), {"'resnet18'", "lenet or mlp"}), "");
+  EXPECT_EQ(missing(strategies_refusal("mlp --strategy data,layerwise"),
+                    {"'layerwise'", "pipeline, tensor or data"}),
             "");
-  EXPECT_EQ(missing(refusal("mlp --strategy data,data"), {"must name data once"}), "");
-  EXPECT_EQ(missing(refusal("mlp --strategy single,single"), {"must name single once"}), "");
-  EXPECT_EQ(missing(refusal("mlp --strategy data,"), {"'data,'", "entry ''", "must be single"}), "");
-  EXPECT_EQ(missing(refusal("mlp --batch 0"), {"--batch is '0'"}), "");
-  EXPECT_EQ(missing(refusal("mlp --micro-batches 0"), {"--micro-batches is '0'"}), "");
-  EXPECT_EQ(refusal("mlp --batch 3 --micro-batches 4"), "--micro-batches is 4, must be at most 3, the batch");
-  EXPECT_EQ(missing(refusal("mlp --strategy data --micro-batches 4"), {"4", "without the strategy pipeline"}),
+  EXPECT_EQ(missing(strategies_refusal("mlp --strategy data,data"), {"must name data once"}), "");
+  EXPECT_EQ(missing(strategies_refusal("mlp --strategy single,single"), {"must name single once"}), "");
+  EXPECT_EQ(missing(strategies_refusal("mlp --strategy data,"), {"'data,'", "entry ''", "must be single"}),
             "");
-  EXPECT_EQ(missing(refusal("mlp --steps 0"), {"--steps is '0'"}), "");
-  EXPECT_EQ(missing(refusal("mlp --lr nan"), {"--lr is 'nan'"}), "");
-  EXPECT_EQ(missing(refusal("mlp --width 0"), {"--width is '0'"}), "");
-  EXPECT_EQ(missing(refusal("mlp --data /"), {"--data is '/'", "random"}), "");
-  EXPECT_EQ(missing(refusal("lenet --layers 3"), {"--layers is 3", "lenet"}), "");
-  EXPECT_EQ(missing(refusal("lenet --width 3"), {"--width is 3", "lenet"}), "");
-  EXPECT_EQ(missing(refusal("lenet --data /absent"), {"/absent"}), "");
-  EXPECT_EQ(missing(refusal("mlp --layers 2 --devices 4"), {"4 devices, must be at most 3"}), "");
+  EXPECT_EQ(missing(strategies_refusal("mlp --batch 0"), {"--batch is '0'"}), "");
+  EXPECT_EQ(missing(strategies_refusal("mlp --micro-batches 0"), {"--micro-batches is '0'"}), "");
+  EXPECT_EQ(strategies_refusal("mlp --batch 3 --micro-batches 4"),
+            "--micro-batches is 4, must be at most 3, the batch");
+  EXPECT_EQ(missing(strategies_refusal("mlp --strategy data --micro-batches 4"),
+                    {"4", "without the strategy pipeline"}),
+            "");
+  EXPECT_EQ(missing(strategies_refusal("mlp --steps 0"), {"--steps is '0'"}), "");
+  EXPECT_EQ(missing(strategies_refusal("mlp --lr nan"), {"--lr is 'nan'"}), "");
+  EXPECT_EQ(missing(strategies_refusal("mlp --width 0"), {"--width is '0'"}), "");
+  EXPECT_EQ(missing(strategies_refusal("mlp --data /"), {"--data is '/'", "random"}), "");
+  EXPECT_EQ(missing(strategies_refusal("lenet --layers 3"), {"--layers is 3", "lenet"}), "");
+  EXPECT_EQ(missing(strategies_refusal("lenet --width 3"), {"--width is 3", "lenet"}), "");
+  EXPECT_EQ(missing(strategies_refusal("lenet --data /absent"), {"/absent"}), "");
+  EXPECT_EQ(missing(strategies_refusal("mlp --layers 2 --devices 4"), {"4 devices, must be at most 3"}), "");
 }
 
 TEST(StrategiesCommand, ComparesAllFour) {
@@ -134,9 +138,9 @@ TEST(StrategiesCommand, LeNetTakesItsBatchesFromTheData) {
   const nlohmann::json still = json_of(words + "--lr 1e-30");
   EXPECT_EQ(still["strategies"][0]["losses"][0], still["strategies"][0]["losses"][2]);
   EXPECT_NE(still["strategies"][0]["losses"][0], still["strategies"][0]["losses"][1]);
-  EXPECT_EQ(
-      missing(refusal("lenet --batch 11 --data " + data.path().string()), {"--batch is 11", "at most 10"}),
-      "");
+  EXPECT_EQ(missing(strategies_refusal("lenet --batch 11 --data " + data.path().string()),
+                    {"--batch is 11", "at most 10"}),
+            "");
 }
 
 TEST(StrategiesCommand, TheTableHasARowForEachRank) {

@@ -11,29 +11,29 @@
 namespace rondo::program {
 namespace {
 
-SummaryArguments parsed(const std::string& words) {
+SummaryArguments summary_arguments(const std::string& words) {
   const CommandLine line = parse("summary " + words);
   EXPECT_EQ(line.action, CommandLine::Action::summary);
   return line.summary;
 }
 
-std::string refusal(const std::string& words) {
+std::string summary_refusal(const std::string& words) {
   std::ostringstream out;
-  return test::error_of([&] { show_summary(parsed(words), out); });
+  return test::error_of([&] { show_summary(summary_arguments(words), out); });
 }
 
 TEST(SummaryCommand, TakesAModelAndABatch) {
-  EXPECT_EQ(parsed("resnet18").model, "resnet18");
-  EXPECT_EQ(parsed("resnet18").batch, 256);
-  EXPECT_EQ(parsed("mlp --batch 6912").batch, 6912);
-  EXPECT_EQ(parsed("mlp").precision, Precision::fp32);
-  EXPECT_EQ(parsed("mlp --precision bf16").precision, Precision::bf16);
+  EXPECT_EQ(summary_arguments("resnet18").model, "resnet18");
+  EXPECT_EQ(summary_arguments("resnet18").batch, 256);
+  EXPECT_EQ(summary_arguments("mlp --batch 6912").batch, 6912);
+  EXPECT_EQ(summary_arguments("mlp").precision, Precision::fp32);
+  EXPECT_EQ(summary_arguments("mlp --precision bf16").precision, Precision::bf16);
 }
 
 TEST(SummaryCommand, ShowsTheMemoryOfBfloat16) {
   const auto shown = [](const std::string& words) {
     std::ostringstream out;
-    show_summary(parsed(words), out);
+    show_summary(summary_arguments(words), out);
     return out.str();
   };
   const std::string fp32 = shown("mlp --batch 6912"), bf16 = shown("mlp --batch 6912 --precision bf16");
@@ -46,18 +46,20 @@ TEST(SummaryCommand, ShowsTheMemoryOfBfloat16) {
 TEST(SummaryCommand, DrawsThePictureOnRequest) {
   const test::TemporaryDirectory folder;
   std::ostringstream with, without;
-  show_summary(parsed("lenet --svg " + (folder / "lenet.svg")), with);
-  show_summary(parsed("lenet"), without);
+  show_summary(summary_arguments("lenet --svg " + (folder / "lenet.svg")), with);
+  show_summary(summary_arguments("lenet"), without);
   EXPECT_EQ(with.str(), without.str());
   EXPECT_EQ(test::XmlCheck::fault(test::read_text(folder / "lenet.svg")), "");
   EXPECT_EQ(folder.files(), 1u);
-  EXPECT_NE(refusal("lenet --svg " + (folder / "absent/lenet.svg")).find("absent"), std::string::npos);
+  EXPECT_NE(summary_refusal("lenet --svg " + (folder / "absent/lenet.svg")).find("absent"),
+            std::string::npos);
 }
 
 TEST(SummaryCommand, RefusesBadArguments) {
-  EXPECT_EQ(refusal("alexnet"), "the model is 'alexnet', must be one of: lenet, resnet18, mlp");
-  EXPECT_EQ(refusal("lenet --batch 0"), "--batch is '0', must be a whole number from 1 to 1000000");
-  EXPECT_EQ(refusal(""), "no model was named, must be lenet, resnet18 or mlp: rondo summary resnet18");
+  EXPECT_EQ(summary_refusal("alexnet"), "the model is 'alexnet', must be one of: lenet, resnet18, mlp");
+  EXPECT_EQ(summary_refusal("lenet --batch 0"), "--batch is '0', must be a whole number from 1 to 1000000");
+  EXPECT_EQ(summary_refusal(""),
+            "no model was named, must be lenet, resnet18 or mlp: rondo summary resnet18");
 }
 
 TEST(SummaryCommand, ShowsEveryLayerAndTheSums) {

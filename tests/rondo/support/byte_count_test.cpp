@@ -8,25 +8,25 @@ namespace {
 using test::error_of;
 using test::missing;
 
-int64_t parse(const std::string& text) { return parse_byte_count("--bytes", text, 0); }
+int64_t bytes_of(const std::string& text) { return parse_byte_count("--bytes", text, 0); }
 
 TEST(ByteCount, Units) {
-  EXPECT_EQ(parse("0"), 0);
-  EXPECT_EQ(parse("1000"), 1000);
-  EXPECT_EQ(parse("7B"), 7);
-  EXPECT_EQ(parse("3kB"), 3000);
-  EXPECT_EQ(parse("25MB"), 25'000'000);
-  EXPECT_EQ(parse("2GB"), 2'000'000'000);
-  EXPECT_EQ(parse("3KiB"), 3072);
-  EXPECT_EQ(parse("16MiB"), 16 << 20);
-  EXPECT_EQ(parse("4GiB"), int64_t{4} << 30);
-  EXPECT_EQ(parse("1024TiB"), kMostBytes);
+  EXPECT_EQ(bytes_of("0"), 0);
+  EXPECT_EQ(bytes_of("1000"), 1000);
+  EXPECT_EQ(bytes_of("7B"), 7);
+  EXPECT_EQ(bytes_of("3kB"), 3000);
+  EXPECT_EQ(bytes_of("25MB"), 25'000'000);
+  EXPECT_EQ(bytes_of("2GB"), 2'000'000'000);
+  EXPECT_EQ(bytes_of("3KiB"), 3072);
+  EXPECT_EQ(bytes_of("16MiB"), 16 << 20);
+  EXPECT_EQ(bytes_of("4GiB"), int64_t{4} << 30);
+  EXPECT_EQ(bytes_of("1024TiB"), kMostBytes);
 }
 
 TEST(ByteCount, BadOnes) {
   for (const std::string bad : {"", "B", "-1", "1.5MB", "1 MB", "5XB", "mb", "1mb", "1e9", "1025TiB",
                                 "9223372036854775807GB", "99999999999999999999", "nan", "0x10", "+5"}) {
-    EXPECT_EQ(missing(error_of([&] { parse(bad); }), {"--bytes", "'" + bad + "'", "must be", "25MB"}), "");
+    EXPECT_EQ(missing(error_of([&] { bytes_of(bad); }), {"--bytes", "'" + bad + "'", "must be", "25MB"}), "");
   }
   EXPECT_EQ(missing(error_of([] { parse_byte_count("--size", "0", 1); }), {"--size", "'0'", "from 1 to"}),
             "");

@@ -116,4 +116,11 @@ inline std::string missing(const std::string& text, const std::vector<std::strin
   return "";
 }
 
+// How often `part` is in `text`.
+inline size_t count(const std::string& text, const std::string& part) {
+  size_t found = 0;
+  for (size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++found;
+  return found;
+}
+
 }  // namespace rondo::test

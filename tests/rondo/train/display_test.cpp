@@ -1,4 +1,5 @@
 #include <gtest/gtest.h>
+#include <rondo/tests/rondo/support/files.h>
 #include <rondo/tools/rondo/train/display.h>
 #include <rondo/tools/rondo/train/training_run.h>
 
@@ -8,6 +9,8 @@
 namespace rondo::program {
 namespace {
 
+using test::count;
+
 constexpr Terminal kPlain{};
 constexpr Terminal kColourful{.interactive = true, .colour = true, .unicode = true, .width = 100};
 constexpr Terminal kAscii{.interactive = true, .colour = false, .unicode = false, .width = 100};
@@ -16,12 +19,6 @@ const TrainingProgress kHalf = {
     .epoch = 2, .samples_done = 30'000, .samples = 60'000, .loss = 1.25, .seconds = 10};
 const EpochReport kReport = {
     .epoch = 2, .train_loss = 1.5, .test_accuracy = 0.6172, .seconds = 14.2, .phases = {1, 4, 4, 1, 0}};
-
-size_t count(const std::string& text, const std::string& part) {
-  size_t found = 0;
-  for (size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++found;
-  return found;
-}
 
 TEST(Field, ControlCharactersAreEscaped) {
   std::ostringstream out;
@@ -117,18 +114,17 @@ TEST(Display, PlainLinesAreFewAndWithoutControlCharacters) {
   for (int epoch : {1, 2}) {
     for (int second = 0; second <= 30; ++second) {
       display.show(TrainingProgress{.epoch = epoch,
-                                   .samples_done = second * 2000,
-                                   .samples = 60'000,
-                                   .loss = 1,
-                                   .seconds = 1.0 * second});
+                                    .samples_done = second * 2000,
+                                    .samples = 60'000,
+                                    .loss = 1,
+                                    .seconds = 1.0 * second});
     }
     EpochReport report = kReport;
     report.epoch = epoch;
     display.show(report);
   }
   const std::string text = out.str();
-  EXPECT_EQ(count(text, "images/s"), 4u)
-      << text;  // after 10 and 20 s of each epoch; the row shows its end
+  EXPECT_EQ(count(text, "images/s"), 4u) << text;  // after 10 and 20 s of each epoch; the row shows its end
   EXPECT_EQ(count(text, "\n"), 4u + 3u);
   EXPECT_TRUE(std::none_of(text.begin(), text.end(), [](char c) { return c == '\r' || c == '\x1b'; }));
 }
