@@ -163,7 +163,12 @@ Status check_streams(const char* operation, const Communicator& communicator, Ra
     const cudaStream_t stream = streams[static_cast<size_t>(rank)];
     if (stream == nullptr) continue;  // the null stream belongs to every device
     int device = 0;
-    RONDO_CUDA(cudaStreamGetDevice(stream, &device));
+    const cudaError_t error = cudaStreamGetDevice(stream, &device);
+    if (error == cudaErrorCallRequiresNewerDriver) {  // older than CUDA 12.8: the device is not known
+      static_cast<void>(cudaGetLastError());
+      break;
+    }
+    RONDO_RETURN_IF_ERROR(from_cuda(error, concat(operation, ": the device of the stream of rank ", rank)));
     if (device != communicator.device(rank))
       return bad_argument(operation, ": the stream of rank ", rank, " is of device ", device,
                           ", must be of device ", communicator.device(rank), ", on which the rank works");

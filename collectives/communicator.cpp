@@ -1,8 +1,9 @@
 #include <rondo/collectives/across_hosts/exchange.h>
-#include <rondo/collectives/reduce/reduce_vectors.h>
+#include <rondo/collectives/arguments.h>
 #include <rondo/collectives/communicator.h>
 #include <rondo/collectives/data_view.h>
 #include <rondo/collectives/pack.h>
+#include <rondo/collectives/reduce/reduce_vectors.h>
 #include <rondo/kernels/runtime/platform.h>
 
 #include <algorithm>
@@ -91,7 +92,8 @@ bool share_one_memory(const std::vector<int>& devices) {
 Status check_devices(const char* owner, std::span<const int> devices) {
   if (devices.empty())
     return bad_argument(owner, ": the list of devices is empty, must have one device for each rank");
-  const int present = device_count();
+  int present = 0;
+  RONDO_RETURN_IF_ERROR(count_devices(present));
   for (size_t rank = 0; rank < devices.size(); ++rank)
     if (devices[rank] < 0 || devices[rank] >= present)
       return bad_argument(owner, ": the device of rank ", rank, " is ", devices[rank],
@@ -199,8 +201,15 @@ Status Communicator::wait(std::span<const cudaStream_t> streams, std::chrono::mi
                         ", one for each rank of the communicator");
   const auto begin = std::chrono::steady_clock::now();
   for (int rank = 0; rank < size();) {
+    const cudaStream_t stream = streams[static_cast<size_t>(rank)];
     const DeviceScope scope(device(rank));
-    const cudaError_t error = cudaStreamQuery(streams[static_cast<size_t>(rank)]);
+    const RelaxedCaptureScope relaxed;  // another thread may be capturing other streams
+    bool captured = false;              // to query a captured stream is an error, which ends the capture
+    RONDO_RETURN_IF_ERROR(is_captured(stream, captured));
+    if (captured)
+      return bad_argument("wait: the stream of rank ", rank,
+                          " is being captured, must not be: what is captured is not running");
+    const cudaError_t error = cudaStreamQuery(stream);
     if (error == cudaSuccess) {
       ++rank;
     } else if (error != cudaErrorNotReady) {

@@ -44,7 +44,12 @@ int main(int argc, char** argv) {
   rondo::set_cuda_environment();
   benchmark::Initialize(&argc, argv);
   if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 2;
-  if (rondo::device_count() == 0) {
+  int devices = 0;
+  if (const rondo::Status counted = rondo::count_devices(devices); !counted.ok()) {
+    std::cerr << counted.message() << '\n';
+    return 2;
+  }
+  if (devices == 0) {
     std::cerr << "no CUDA device here; the preset cpu runs the same benchmarks without one\n";
     return 2;
   }

@@ -37,8 +37,12 @@ StatusCode kind_of(cudaError_t error) {
     case cudaErrorMemoryAllocation:
     case cudaErrorLaunchOutOfResources:
       return StatusCode::out_of_resources;
-    // After these errors CUDA rejects all further work in the context.
+    // After these errors CUDA rejects all further work.
     case cudaErrorInitializationError:
+    case cudaErrorInsufficientDriver:
+    case cudaErrorDevicesUnavailable:
+    case cudaErrorSystemNotReady:
+    case cudaErrorSystemDriverMismatch:
     case cudaErrorIllegalAddress:
     case cudaErrorIllegalInstruction:
     case cudaErrorInvalidAddressSpace:

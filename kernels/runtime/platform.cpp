@@ -20,13 +20,19 @@ void set_cuda_environment() { setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", /*over
 
 std::string device_label(int device) { return concat(platform(), ":", device); }
 
+Status count_devices(int& count) {
+  count = 0;
+  const cudaError_t error = cudaGetDeviceCount(&count);
+  if (error == cudaErrorNoDevice) {
+    static_cast<void>(cudaGetLastError());
+    return {};
+  }
+  return from_cuda(error, "counting the devices");
+}
+
 int device_count() {
   int count = 0;
-  if (cudaGetDeviceCount(&count) != cudaSuccess) {
-    static_cast<void>(cudaGetLastError());
-    return 0;
-  }
-  return count;
+  return count_devices(count).ok() ? count : 0;
 }
 
 std::string describe_device(int device) {
@@ -54,9 +60,7 @@ Status request_devices(int count) {
   if (count > simt::settings().devices) static_cast<void>(simt::set_device_count(count));
 #endif
   int present = 0;
-  const cudaError_t error = cudaGetDeviceCount(&present);
-  if (error == cudaErrorInitializationError) return from_cuda(error, "counting the devices");
-  if (error != cudaSuccess) static_cast<void>(cudaGetLastError());
+  RONDO_RETURN_IF_ERROR(count_devices(present));
   if (count <= present) return {};
   return bad_argument("device ", count - 1, " was asked for and this machine has ", present,
                       " CUDA device(s); a device may be named several times, as in --devices 0,0");

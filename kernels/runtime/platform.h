@@ -29,6 +29,11 @@ std::string device_label(int device);
 // A one-line description for output: the device's name, its size, and the hardware that it runs on.
 std::string describe_device(int device);
 
+// The number of devices, 0 if there are none. device_failed if CUDA cannot count them, for example because the
+// driver is older than the toolkit (cudaErrorInsufficientDriver).
+Status count_devices(int& count);
+
+// The same, with 0 if CUDA cannot count them.
 int device_count();
 
 // Ensures that devices 0 .. count-1 exist. The CPU executor creates as many as requested, before the first

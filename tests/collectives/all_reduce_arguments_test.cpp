@@ -140,6 +140,18 @@ TEST_F(AllReduceArguments, StreamsOfTheRanksDevices) {
                       "the stream of rank 1 is of device 1, must be of device 0"));
 }
 
+// The capture stays valid, and the communicator is not aborted.
+TEST_F(AllReduceArguments, CapturedStreamsAreNotWaitedFor) {
+  cudaGraph_t graph = nullptr;
+  ASSERT_EQ(cudaStreamBeginCapture(fixture_.handles[2], cudaStreamCaptureModeThreadLocal), cudaSuccess);
+  const Status status = fixture_.communicator.wait(fixture_.handles, std::chrono::seconds(30));
+  EXPECT_EQ(cudaStreamEndCapture(fixture_.handles[2], &graph), cudaSuccess);
+  ASSERT_EQ(cudaGraphDestroy(graph), cudaSuccess);
+  EXPECT_TRUE(refused(status, "wait: the stream of rank 2 is being captured"));
+  EXPECT_TRUE(ok(all_reduce(outputs_, inputs_, {}, fixture_.communicator, fixture_.handles)));
+  EXPECT_TRUE(ok(fixture_.communicator.wait(fixture_.handles, std::chrono::seconds(30))));
+}
+
 TEST_F(AllReduceArguments, StreamsAllCapturedOrNone) {
   cudaGraph_t graph = nullptr;
   ASSERT_EQ(cudaStreamBeginCapture(fixture_.handles[0], cudaStreamCaptureModeRelaxed), cudaSuccess);

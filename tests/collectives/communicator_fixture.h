@@ -37,6 +37,7 @@ inline std::ostream& operator<<(std::ostream& out, Placement placement) {
 }
 
 inline std::vector<int> place(int ranks, Placement placement) {
+  throw_if_error(request_devices(1));
   std::vector<int> devices;
   for (int rank = 0; rank < ranks; ++rank)
     devices.push_back(placement == Placement::together ? 0

@@ -1,7 +1,12 @@
 #include <rondo/tests/collectives/communicator_fixture.h>
+#include <rondo/tests/collectives/stream_blocker.h>
 
 #include <cstdlib>
 #include <set>
+
+#ifdef __SIMT__
+#include <simt/faults.h>
+#endif
 
 namespace rondo::test {
 namespace {
@@ -25,6 +30,27 @@ TEST(Communicator, RefusesImpossibleDevicesAndSlots) {
   EXPECT_TRUE(ok(refusal({0, 0}, 64)));
   EXPECT_TRUE(refused(refusal(std::vector<int>(65, 0)), "there are 65 ranks, must be 1 to 64"));
 }
+
+#ifdef __SIMT__
+TEST(Communicator, NamesADriverThatIsTooOld) {
+  simt::set_driver(simt::Driver::insufficient);
+  const Status status = refusal({0, 0});
+  simt::set_driver(simt::Driver::current);
+  EXPECT_EQ(status.code(), StatusCode::device_failed);
+  EXPECT_NE(status.message().find("cudaErrorInsufficientDriver"), std::string::npos) << status.message();
+}
+
+// A driver before CUDA 12.8 does not know the device of a stream: it is not checked then.
+TEST(Communicator, WorksWithAnOlderDriver) {
+  CommunicatorFixture fixture(place(3, Placement::spread));
+  UnguardedVectors vectors(fixture);
+  simt::set_driver(simt::Driver::older);
+  const Status status = all_reduce(vectors.views, {}, fixture.communicator, fixture.handles);
+  simt::set_driver(simt::Driver::current);
+  EXPECT_TRUE(ok(status));
+  EXPECT_TRUE(ok(fixture.communicator.wait(fixture.handles, std::chrono::seconds(30))));
+}
+#endif
 
 // bytes_per_rank() refuses the options that the constructor refuses.
 TEST(Communicator, RefusesImpossibleOptions) {

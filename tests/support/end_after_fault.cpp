@@ -1,6 +1,6 @@
 // Linked into each test program. A kernel's fault stays on a GPU: every later CUDA call of the process fails,
 // and so would all later tests. The program therefore ends in the test that failed; tools/gpu-report starts
-// it again without this test.
+// it again without this test. Without a device or with a driver that is too old, it ends before the first test.
 #include <cuda_runtime.h>
 #include <gtest/gtest.h>
 
@@ -19,6 +19,17 @@ bool works(cudaError_t error) {
 }
 
 class EndAfterFault final : public testing::EmptyTestEventListener {
+#ifndef __SIMT__  // the executor always has devices
+  void OnTestProgramStart(const testing::UnitTest&) override {
+    int devices = 0;
+    const cudaError_t counted = cudaGetDeviceCount(&devices);
+    if (counted == cudaSuccess) return;
+    std::fprintf(stderr, "no test can run: %s (%s)\n", cudaGetErrorString(counted),
+                 cudaGetErrorName(counted));
+    std::exit(1);
+  }
+#endif
+
   void OnTestEnd(const testing::TestInfo& test) override {
     if (!test.result()->Failed()) return;
     // Not counted before the tests: on the executor the first call ends the time for settings.

@@ -6,6 +6,10 @@
 #include <rondo/kernels/core/status.h>
 #include <rondo/tests/support/status_checks.h>
 
+#ifdef __SIMT__
+#include <simt/faults.h>
+#endif
+
 namespace rondo::test {
 namespace {
 
@@ -214,6 +218,27 @@ TEST(Platform, ANegativeCountOfDevicesIsRefused) {
   EXPECT_TRUE(refused(request_devices(-1), "count is -1"));
   EXPECT_TRUE(ok(request_devices(0)));
 }
+
+#ifdef __SIMT__
+// On a GPU the error says more than "no device".
+TEST(Platform, ADriverThatIsTooOldIsNamed) {
+  simt::set_driver(simt::Driver::insufficient);
+  int count = 1;
+  const Status counted = count_devices(count), requested = request_devices(1);
+  const int devices = device_count();
+  simt::set_driver(simt::Driver::current);
+  for (const Status& status : {counted, requested}) {
+    EXPECT_EQ(status.code(), StatusCode::device_failed);
+    EXPECT_NE(status.message().find("counting the devices: driver too old for the runtime "
+                                    "(cudaErrorInsufficientDriver)"),
+              std::string::npos)
+        << status.message();
+  }
+  EXPECT_EQ(count, 0);
+  EXPECT_EQ(devices, 0);
+  EXPECT_GT(device_count(), 0);
+}
+#endif
 
 TEST(Buffer, SizesThatOverflowAreRefused) {
   const auto code_for = [](int64_t size) {

@@ -1,6 +1,6 @@
 #include <cuda_runtime_api.h>
-#include <rondo/kernels/runtime/platform.h>
 #include <rondo/kernels/core/status.h>
+#include <rondo/kernels/runtime/platform.h>
 #include <rondo/tools/rondo/devices/devices.h>
 #include <rondo/tools/rondo/support/format.h>
 #include <rondo/tools/rondo/support/text_table.h>
@@ -35,10 +35,10 @@ std::string reach(int from, int to) {
   return possible ? "yes" : "no";
 }
 
-int count_devices() {
-  const int count = device_count();
+int at_least_one_device() {
+  int count = 0;
+  throw_if_error(count_devices(count));
   if (count > 0) return count;
-  if (const Status why = request_devices(1); why.code() == StatusCode::device_failed) throw Error(why);
   throw Error(Status(StatusCode::out_of_resources,
                      "no CUDA device was found; the preset cpu builds rondo for the CPU"));
 }
@@ -54,7 +54,7 @@ std::vector<int> first_made_current(std::vector<int> devices) {
 
 void show_devices(const DevicesArguments& arguments, std::ostream& out) {
   if (arguments.count) throw_if_error(request_devices(*arguments.count));
-  const int count = count_devices();
+  const int count = at_least_one_device();
   const bool on_cpu = std::string(platform()) == "cpu";
   std::vector<Row> table = {{"device", "name", on_cpu ? "workers" : "SMs", "memory", "free", "capability"}};
   for (int device = 0; device < count; ++device) table.push_back(describe(device));
@@ -85,7 +85,7 @@ std::vector<int> take_devices(const std::optional<std::vector<int>>& asked) {
 std::vector<int> devices_for(int ranks) {
   // Only the CPU executor can create missing devices; on GPUs the ranks share the present devices.
   static_cast<void>(request_devices(ranks));
-  return first_made_current(in_turn(ranks, count_devices()));
+  return first_made_current(in_turn(ranks, at_least_one_device()));
 }
 
 std::vector<int> in_turn(int ranks, int present) {

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "properties.h"
+#include "refusals.h"
 #include "runtime.h"
 
 using namespace simt;
@@ -40,6 +41,7 @@ cudaError_t cudaGetDriverEntryPointByVersion(const char* symbol, void** function
 cudaError_t cudaGetDeviceCount(int* count) {
   return api_without_context([&](Runtime& runtime) {
     require(count, cudaErrorInvalidValue);
+    refuse_driver(Driver::insufficient, cudaErrorInsufficientDriver);
     *count = static_cast<int>(runtime.devices.size());
     return cudaSuccess;
   });

@@ -5,7 +5,7 @@
 
 #include "broken_link.h"
 #include "gpu_limits.h"
-#include "kernel_image.h"
+#include "refusals.h"
 #include "kernel_name.h"
 #include "observe/observer.h"
 #include "properties.h"

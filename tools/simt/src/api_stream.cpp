@@ -1,6 +1,7 @@
 // Streams and host functions.
 #include <algorithm>
 
+#include "refusals.h"
 #include "runtime.h"
 
 using namespace simt;
@@ -80,6 +81,7 @@ cudaError_t cudaStreamQuery(cudaStream_t handle) {
 cudaError_t cudaStreamGetDevice(cudaStream_t handle, int* device) {
   return api([&](Runtime& runtime) {
     require(device, cudaErrorInvalidValue);
+    refuse_driver(Driver::older, cudaErrorCallRequiresNewerDriver);
     std::lock_guard lock(runtime.mutex);
     *device = runtime.stream(handle)->device;
     return cudaSuccess;

@@ -2,18 +2,23 @@
 
 #include <atomic>
 
-#include "kernel_image.h"
+#include "refusals.h"
 #include "runtime.h"
 
 namespace simt {
 namespace {
 std::atomic<bool> kernel_images{true};
+std::atomic<Driver> driver_found{Driver::current};
 std::atomic<StagedGraphCopies> staged_graph_copies{StagedGraphCopies::work};
 }  // namespace
 
 void set_kernel_images(bool present) { kernel_images = present; }
 
 void require_kernel_image() { require(kernel_images, cudaErrorNoKernelImageForDevice); }
+
+void set_driver(Driver driver) { driver_found = driver; }
+
+void refuse_driver(Driver refused, cudaError_t error) { require(driver_found != refused, error); }
 
 void set_staged_graph_copies(StagedGraphCopies copies) { staged_graph_copies = copies; }
 

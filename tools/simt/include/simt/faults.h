@@ -42,4 +42,13 @@ enum class StagedGraphCopies {
 // Such copies are staged through the host, and CUDA does not document whether a graph may contain them.
 void set_staged_graph_copies(StagedGraphCopies copies);
 
+enum class Driver {
+  current,
+  older,         // cudaStreamGetDevice, of CUDA 12.8, returns cudaErrorCallRequiresNewerDriver
+  insufficient,  // cudaGetDeviceCount returns cudaErrorInsufficientDriver
+};
+
+// Sets the driver that calls find. It does not unload what is loaded.
+void set_driver(Driver driver);
+
 }  // namespace simt
