@@ -204,11 +204,15 @@ class ChecksTest(InTemporaryFolder):
         path = fake_program(self.build / "tests" / name, deeds)
         self.programs.append(f"{name}\t{path}\t{labels}\n")
 
-    def report(self, seconds=30, quick=False):
+    def checks(self, seconds, quick=False):
         (self.build / "test_programs.txt").write_text("".join(self.programs))
         self.runner = Runner(self.folder / "logs", seconds)
         parts = checks.Checks(self.runner, self.build, self.folder, "cuda", "/nowhere/nvcc", quick)
         parts.silence = lambda: 2
+        return parts
+
+    def report(self, seconds=30, quick=False):
+        parts = self.checks(seconds, quick)
         report = {}
         parts.tests(report)
         parts.sanitizer(report)
@@ -244,6 +248,15 @@ class ChecksTest(InTemporaryFolder):
         self.report(seconds=6)
         self.assertLess(time.monotonic() - begin, 9)
         self.assertIn("skipped", {step["state"] for step in self.runner.steps})
+
+    def test_each_checker_has_its_share_of_the_time(self):
+        for number in range(12):
+            self.add(f"kernel{number}_test", "kernels", A="hangs")
+        parts = self.checks(seconds=5)
+        parts.jobs = 4  # three rounds of programs
+        parts.sanitizer({})
+        calls = (self.folder / "calls").read_text().splitlines()
+        self.assertEqual({call.split()[1] for call in calls}, set(checks.CHECKERS))
 
 
 class FilesTest(InTemporaryFolder):

@@ -1,6 +1,7 @@
 """The correctness parts of a report: the tests, also under compute-sanitizer."""
 
 import shutil
+import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -68,14 +69,16 @@ class Checks:
         for number, checker in enumerate(CHECKERS):
             # Races and barriers matter where threads of a block cooperate: in kernels.
             wanted = [(name, path) for name, path, labels in programs if checker == "memcheck" or "kernels" in labels]
-            limit = self.runner.left() / (len(CHECKERS) - number)
+            # All programs of a checker share its time, which is as long as that of each later checker.
+            deadline = time.monotonic() + self.runner.left() / (len(CHECKERS) - number)
 
             def run(program):
                 name, path = program
                 # A test that hung has its program's time and is left out; one that crashed is run.
                 left_out = [test for test, seconds in self.seconds.get(name, {}).items() if seconds > MOST_SECONDS[checker]]
                 outcome = gtest.run_program(self.runner, f"{checker} {name}", [*self.command(tool, checker), path],
-                                            limit=limit, silence=self.silence(), left_out=left_out, cwd=Path(path).parent)
+                                            limit=deadline - time.monotonic(), silence=self.silence(),
+                                            left_out=left_out, cwd=Path(path).parent)
                 return name, left_out, outcome
 
             for name, left_out, outcome in self.side_by_side(run, wanted):
