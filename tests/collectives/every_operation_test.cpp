@@ -9,6 +9,10 @@
 #include <regex>
 #include <set>
 
+#ifdef __SIMT__
+#include <simt/settings.h>
+#endif
+
 namespace rondo::test {
 namespace {
 
@@ -28,45 +32,46 @@ struct Operation {
 };
 
 constexpr int kRanks = 3, kRoot = 1;
-constexpr int64_t kBlock = 10, kWhole = kRanks * kBlock;
+constexpr int64_t kBlock = 10;
 
-std::vector<Operation> operations() {
+std::vector<Operation> operations(int ranks = kRanks) {
+  const int64_t whole = ranks * kBlock;
   return {
-      {"all_reduce", kWhole, kWhole, true, true, true,
+      {"all_reduce", whole, whole, true, true, true,
        [](const Call& c, Communicator& communicator) {
          return all_reduce(c.outputs, c.inputs, c.options, communicator, c.streams);
        }},
-      {"all_reduce", kWhole, -1, true, true, true,
+      {"all_reduce", whole, -1, true, true, true,
        [](const Call& c, Communicator& communicator) {
          return all_reduce(c.outputs, c.options, communicator, c.streams);
        }},
-      {"all_reduce_coalesced", kWhole, -1, true, true, true,
+      {"all_reduce_coalesced", whole, -1, true, true, true,
        [](const Call& c, Communicator& communicator) {
          std::vector<std::vector<DataView>> lists;
          for (const DataView& view : c.outputs) lists.push_back({view});
          return all_reduce_coalesced(lists, c.options, communicator, c.streams);
        }},
-      {"reduce_scatter", kBlock, kWhole, true, true, true,
+      {"reduce_scatter", kBlock, whole, true, true, true,
        [](const Call& c, Communicator& communicator) {
          return reduce_scatter(c.outputs, c.inputs, c.options, communicator, c.streams);
        }},
-      {"all_gather", kWhole, kBlock, true, false, true,
+      {"all_gather", whole, kBlock, true, false, true,
        [](const Call& c, Communicator& communicator) {
          return all_gather(c.outputs, c.inputs, c.options.algorithm, communicator, c.streams);
        }},
-      {"broadcast", kWhole, kWhole, true, false, true,
+      {"broadcast", whole, whole, true, false, true,
        [](const Call& c, Communicator& communicator) {
          return broadcast(c.outputs, c.inputs[kRoot], kRoot, c.options.algorithm, communicator, c.streams);
        }},
-      {"reduce", kWhole, kWhole, true, true, true,
+      {"reduce", whole, whole, true, true, true,
        [](const Call& c, Communicator& communicator) {
          return reduce(c.outputs[kRoot], c.inputs, kRoot, c.options, communicator, c.streams);
        }},
-      {"all_to_all", kWhole, kWhole, false, false, true,
+      {"all_to_all", whole, whole, false, false, true,
        [](const Call& c, Communicator& communicator) {
          return all_to_all(c.outputs, c.inputs, communicator, c.streams);
        }},
-      {"reduce_on_device", kWhole, kWhole, false, true, false,
+      {"reduce_on_device", whole, whole, false, true, false,
        [](const Call& c, Communicator& communicator) {
          const DeviceScope scope(communicator.device(0));
          return reduce_on_device(c.outputs[0], {c.inputs.data(), 2}, c.options.reduction, c.options.order,
@@ -103,7 +108,7 @@ class EveryOperation : public testing::Test {
 
   CommunicatorFixture fixture_{
       place(kRanks, Placement::pairs)};  // ranks 0 and 1 on device 0, rank 2 on device 1
-  std::vector<std::vector<float>> values_ = exact_inputs(kRanks, kWhole, 3);
+  std::vector<std::vector<float>> values_ = exact_inputs(kRanks, kRanks* kBlock, 3);
   RankVectors in_{fixture_.devices, values_}, out_{fixture_.devices, values_};
 };
 
@@ -231,6 +236,41 @@ TEST_F(EveryOperation, RefusesStreamsOfWhichSomeAreCaptured) {
   }
   expect_nothing_happened();
 }
+
+#ifdef __SIMT__
+// A kernel that an operation launched for the first time would wait for a device that is stuck.
+TEST(Loading, OperationsLaunchOnlyWhatTheirCommunicatorHasLoaded) {
+  for (const int ranks : {kRanks, 9}) {  // the reductions of more than 8 vectors have a kernel of their own
+    const int devices = std::min(device_count(), 2);
+    for (int device = 0; device < devices; ++device) {
+      ASSERT_EQ(cudaSetDevice(device), cudaSuccess);
+      ASSERT_EQ(cudaDeviceReset(), cudaSuccess);
+    }
+    std::vector<int> rank_devices;
+    for (int rank = 0; rank < ranks; ++rank) rank_devices.push_back(rank % devices);
+    CommunicatorFixture fixture(rank_devices);
+    // Elements have up to 8 bytes.
+    const RankVectors in(fixture.devices, exact_inputs(ranks, 2 * ranks * kBlock, 3)),
+        out(fixture.devices, exact_inputs(ranks, 2 * ranks * kBlock, 3));
+    std::vector<std::set<std::string>> loaded;
+    for (int device = 0; device < devices; ++device) loaded.push_back(simt::loaded_kernels(device));
+    for (const Operation& operation : operations(ranks))
+      for (const DType dtype : kDTypes)
+        for (const Reduction reduction : kReductions)
+          for (const SumOrder order : {SumOrder::left_to_right, SumOrder::balanced_tree})
+            for (const Algorithm algorithm : {Algorithm::ring, Algorithm::direct, Algorithm::root}) {
+              Call call{out.views(), in.const_views(), {}, fixture.handles};
+              for (DataView& view : call.outputs) view = {view.data, operation.output_size, dtype};
+              for (ConstDataView& view : call.inputs) view = {view.data, operation.input_size, dtype};
+              call.options = {.reduction = reduction, .algorithm = algorithm, .order = order};
+              static_cast<void>(operation.run(call, fixture.communicator));  // some combinations are refused
+            }
+    fixture.synchronize();
+    for (int device = 0; device < devices; ++device)
+      EXPECT_EQ(simt::loaded_kernels(device), loaded[static_cast<size_t>(device)]) << ranks << " ranks";
+  }
+}
+#endif
 
 }  // namespace
 }  // namespace rondo::test

@@ -115,6 +115,16 @@ std::vector<int> devices_with_context() {
   return found;
 }
 
+std::set<std::string> loaded_kernels(int device) {
+  std::set<std::string> names;
+  Runtime* const runtime = instance;
+  if (!runtime || device < 0 || static_cast<size_t>(device) >= runtime->devices.size()) return names;
+  const std::lock_guard lock(runtime->mutex);
+  for (const void* kernel : runtime->devices[static_cast<size_t>(device)]->loaded)
+    names.insert(kernel_name(kernel));
+  return names;
+}
+
 Device& Runtime::current_device() {
   Device& device = *devices[static_cast<size_t>(host_thread().device)];
   const cudaError_t failure = device.failure;

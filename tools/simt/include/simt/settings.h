@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -97,6 +98,10 @@ void set_patience(std::chrono::milliseconds patience);
 // SIMT_REPORT_CONTEXTS=1 the process prints a line at its end, such as "simt: contexts on devices 1, 2": the
 // devices that ever had one, or "none". A process without CUDA calls prints nothing.
 std::vector<int> devices_with_context();
+
+// The kernels that are loaded on a device: launched there, or loaded by cudaFuncGetAttributes(), since the last
+// cudaDeviceReset(). Empty if the device does not exist.
+std::set<std::string> loaded_kernels(int device);
 
 // The last fault of any kernel of this process; error == cudaSuccess if there was none.
 Fault last_fault();
