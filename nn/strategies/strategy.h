@@ -53,7 +53,8 @@ class Strategy {
  public:
   virtual ~Strategy() = default;
 
-  // Enqueues one step. The caller may reuse pageable memory after the return. Throws rondo::Error:
+  // Enqueues one step. The caller may reuse pageable memory after the return. Blocks while the queue of a
+  // stream is full (docs/gpu.md). Throws rondo::Error:
   // bad_argument for inconsistent sizes, before anything is enqueued.
   virtual void train_step(const Batch& batch) = 0;
   // Sums since the last call: losses, correct predictions, samples. Waits.
