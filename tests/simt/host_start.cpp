@@ -146,6 +146,7 @@ TEST_F(StartDeathTest, RefusesConnections) {
 TEST_F(StartDeathTest, RefusesWaitsAndReports) {
   expect_refused("SIMT_ALLOCATION_WAITS", "0 to 1", and_no_numbers({"2"}));
   expect_refused("SIMT_REPORT_CONTEXTS", "0 to 1", and_no_numbers({"2"}));
+  expect_refused("SIMT_CAPTURE_LOADS", "0 to 1", and_no_numbers({"2"}));
 }
 
 TEST_F(StartDeathTest, RefusesAnUnknownModuleLoading) {
@@ -160,10 +161,12 @@ TEST_F(StartDeathTest, ReadsTheVariablesOfWaits) {
     set("CUDA_DEVICE_MAX_CONNECTIONS", connections);
     set("SIMT_ALLOCATION_WAITS", waits);
     set("CUDA_MODULE_LOADING", loading);
+    set("SIMT_CAPTURE_LOADS", waits);
     const simt::Settings& found = simt::settings();
     bool right = std::to_string(found.queue_length) == length;
     right = right && std::to_string(found.connections) == connections;
     right = right && std::to_string(found.allocation_waits) == waits;
+    right = right && std::to_string(found.capture_loads) == waits;
     end_with(right && found.lazy_loading == (std::string(loading) != "EAGER"));
   };
   EXPECT_EXIT(all("1", "1", "0", "EAGER"), testing::ExitedWithCode(kPassed), "^$");
@@ -311,14 +314,15 @@ TEST_F(StartDeathTest, AnEmptyVariableIsNotSet) {
   const auto all = [] {
     for (const char* name : {"SIMT_DEVICES", "SIMT_WORKERS", "SIMT_MEMORY", "SIMT_SEED", "SIMT_LATE_COPIES",
                              "SIMT_GPU", "SIMT_QUEUE_LENGTH", "CUDA_DEVICE_MAX_CONNECTIONS",
-                             "CUDA_MODULE_LOADING", "SIMT_ALLOCATION_WAITS", "SIMT_REPORT_CONTEXTS"})
+                             "CUDA_MODULE_LOADING", "SIMT_ALLOCATION_WAITS", "SIMT_REPORT_CONTEXTS",
+                             "SIMT_CAPTURE_LOADS"})
       set(name, "");
     int count = 0;
     const simt::Settings& found = simt::settings();
     end_with(cudaGetDeviceCount(&count) == cudaSuccess && count == 8 && found.workers >= 1 && !found.seed &&
              !found.late_copies && found.gpu.empty() && found.memory_bytes == size_t{8} << 30 &&
              found.queue_length == 1024 && found.connections == 8 && found.lazy_loading &&
-             !found.allocation_waits && !found.report_contexts);
+             found.capture_loads && !found.allocation_waits && !found.report_contexts);
   };
   EXPECT_EXIT(all(), testing::ExitedWithCode(kPassed), "^$");
 }

@@ -72,6 +72,7 @@ class HostWaits : public HostTest {
   void TearDown() override {
     reset();
     simt::set_lazy_loading(before_.lazy_loading);
+    simt::set_capture_loads(before_.capture_loads);
     simt::set_allocation_waits(before_.allocation_waits);
     simt::set_patience(before_.patience);
     CUDA_OK(simt::set_queue_length(before_.queue_length));
@@ -180,6 +181,80 @@ TEST_F(Loading, ACapturedLaunchLoads) {
   CUDA_OK(cudaGraphGetNodes(graph, nullptr, &nodes));
   EXPECT_EQ(nodes, 1u);
   CUDA_OK(cudaGraphDestroy(graph));
+}
+
+class LoadingBeforeACapture : public HostWaits {
+ protected:
+  void SetUp() override {
+    HostWaits::SetUp();
+    simt::set_capture_loads(false);
+    stream_ = make_stream();
+  }
+  // Ends the capture of stream_ and replays it.
+  void replay() {
+    cudaGraph_t graph = nullptr;
+    cudaGraphExec_t exec = nullptr;
+    CUDA_OK(cudaStreamEndCapture(stream_, &graph));
+    CUDA_OK(cudaGraphInstantiate(&exec, graph));
+    CUDA_OK(cudaGraphLaunch(exec, stream_));
+    CUDA_OK(cudaStreamSynchronize(stream_));
+    CUDA_OK(cudaGraphExecDestroy(exec));
+    CUDA_OK(cudaGraphDestroy(graph));
+  }
+  void expect_invalid() {
+    cudaGraph_t graph = nullptr;
+    CUDA_ERROR(cudaStreamEndCapture(stream_, &graph), cudaErrorStreamCaptureInvalidated);
+    EXPECT_EQ(graph, nullptr);
+  }
+  void begin() { CUDA_OK(cudaStreamBeginCapture(stream_, cudaStreamCaptureModeRelaxed)); }
+
+  cudaStream_t stream_ = nullptr;
+};
+
+// Defective programs: they load a kernel while they capture.
+TEST_F(LoadingBeforeACapture, AFirstLaunchIsRefused) {
+  begin();
+  CUDA_ERROR(launch(nothing, stream_), cudaErrorStreamCaptureUnsupported);
+  expect_invalid();
+  begin();
+  CUDA_ERROR(load(nothing), cudaErrorStreamCaptureUnsupported);
+  expect_invalid();
+}
+
+TEST_F(LoadingBeforeACapture, AFirstLaunchIsRefusedInAnotherThread) {
+  begin();
+  std::thread([&] {
+    CUDA_OK(load(other));  // this thread captures nothing
+    CUDA_OK(launch(other, stream_));
+    CUDA_ERROR(launch(nothing, stream_), cudaErrorStreamCaptureUnsupported);
+  }).join();
+  expect_invalid();
+}
+
+TEST_F(LoadingBeforeACapture, ALaunchOnAnotherDeviceDoesNotCount) {
+  CUDA_OK(cudaSetDevice(1));
+  CUDA_OK(load(nothing));
+  CUDA_OK(cudaSetDevice(0));
+  begin();
+  CUDA_ERROR(launch(nothing, stream_), cudaErrorStreamCaptureUnsupported);
+  expect_invalid();
+}
+
+// Correct programs: the kernel was launched or loaded before, or the context loaded it.
+TEST_F(LoadingBeforeACapture, ALoadedKernelIsCaptured) {
+  CUDA_OK(launch(nothing, stream_));
+  CUDA_OK(load(other));
+  begin();
+  CUDA_OK(launch(nothing, stream_));
+  CUDA_OK(launch(other, stream_));
+  replay();
+}
+
+TEST_F(LoadingBeforeACapture, EagerLoadingIsEarlyEnough) {
+  simt::set_lazy_loading(false);
+  begin();
+  CUDA_OK(launch(nothing, stream_));
+  replay();
 }
 
 TEST_F(Loading, AResetUnloads) {

@@ -143,7 +143,7 @@ cudaError_t launch(const cudaLaunchConfig_t* config, Launch launch) {
       require(config->dynamicSmemBytes <= shared_limit(device, work->launch.kernel), cudaErrorInvalidValue);
       const auto stream = runtime.stream(config->stream);
       require(stream->device == host_thread().device, cudaErrorInvalidResourceHandle);
-      runtime.load(lock, work->launch.kernel);
+      runtime.load(lock, work->launch.kernel, stream.get());
       runtime.make_room(lock, stream, "a kernel launch");
       runtime.enqueue(stream, std::move(operation));
     }

@@ -57,6 +57,15 @@ void Runtime::forbid_during_capture() {
   }
 }
 
+void Runtime::forbid_loading_while_capturing(const Stream* stream) {
+  if (settings().capture_loads || !settings().lazy_loading) return;
+  bool capturing = false;
+  for (const auto& capture : captures)
+    if (capture->thread == std::this_thread::get_id() || (stream && stream->capture == capture))
+      capturing = capture->invalidated = true;
+  require(!capturing, cudaErrorStreamCaptureUnsupported);
+}
+
 void Runtime::forbid_use_while_capturing(const Stream& stream) {
   if (stream.capture) {
     stream.capture->invalidated = true;

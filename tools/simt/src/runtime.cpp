@@ -220,10 +220,11 @@ size_t Runtime::queue_for_new_stream(const Device& device) {
 }
 
 // With a seed, waits only every other time, so that the wait does not hide missing events.
-void Runtime::load(std::unique_lock<std::mutex>& lock, const void* kernel) {
+void Runtime::load(std::unique_lock<std::mutex>& lock, const void* kernel, const Stream* stream) {
   const int ordinal = host_thread().device;
   Device& device = *devices[static_cast<size_t>(ordinal)];
   if (device.loaded.contains(kernel)) return;
+  forbid_loading_while_capturing(stream);
   const std::vector<TaskPtr> tasks = settings().lazy_loading ? pending(device) : std::vector<TaskPtr>{};
   if (!tasks.empty() && scheduler.drawn(2).value_or(0) == 0) {
     LongWait notice(settings().patience, [=] {

@@ -176,8 +176,9 @@ struct Runtime {
   std::shared_ptr<Stream> stream_with_room(std::unique_lock<std::mutex>& lock, cudaStream_t handle,
                                            const char* what);
   void make_room(std::unique_lock<std::mutex>& lock, const std::shared_ptr<Stream>& stream, const char* what);
-  // Loads a kernel on the current device if it is not loaded: waits until the device is idle.
-  void load(std::unique_lock<std::mutex>& lock, const void* kernel);
+  // Loads a kernel on the current device if it is not loaded: waits until the device is idle. `stream` is the
+  // stream of a launch.
+  void load(std::unique_lock<std::mutex>& lock, const void* kernel, const Stream* stream = nullptr);
 
   // Appends an operation to a stream: as a task, or as a node if the stream is capturing.
   void enqueue(const std::shared_ptr<Stream>& stream, std::shared_ptr<const Operation> operation);
@@ -210,6 +211,9 @@ struct Runtime {
   int add_node(const std::shared_ptr<Stream>& stream, Node node);
   // Throws if a capture forbids this call in this thread, and invalidates that capture.
   void forbid_during_capture();
+  // The same for loading a kernel, if settings().capture_loads is off, for captures of any mode. `stream` is
+  // that of a launch, or null.
+  void forbid_loading_while_capturing(const Stream* stream);
   // The same for a synchronisation with `stream`.
   void forbid_use_while_capturing(const Stream& stream);
   // The same for a synchronisation with a whole device, for captures of any thread and mode.

@@ -103,6 +103,7 @@ Settings read_environment() {
   if (const auto value = from_environment("SIMT_REPORT_CONTEXTS", 0, 1))
     settings.report_contexts = *value != 0;
   settings.lazy_loading = lazy_loading_of_environment();
+  if (const auto value = from_environment("SIMT_CAPTURE_LOADS", 0, 1)) settings.capture_loads = *value != 0;
   return settings;
 }
 
@@ -140,6 +141,7 @@ cudaError_t set_device_count(int devices) { return set_count(&Settings::devices,
 cudaError_t set_worker_count(int workers) { return set_count(&Settings::workers, workers, kMostWorkers); }
 
 void set_lazy_loading(bool lazy) { change(&Settings::lazy_loading, lazy); }
+void set_capture_loads(bool loads) { change(&Settings::capture_loads, loads); }
 void set_allocation_waits(bool waits) { change(&Settings::allocation_waits, waits); }
 void set_patience(std::chrono::milliseconds patience) { change(&Settings::patience, patience); }
 cudaError_t set_queue_length(int operations) {

@@ -28,6 +28,7 @@ struct Settings {
   std::string gpu;           // SIMT_GPU: the GPU whose limits apply; empty: the executor's own
   std::optional<uint64_t> seed;           // SIMT_SEED: seed of a random execution order
   bool lazy_loading = true;       // CUDA_MODULE_LOADING: LAZY or DEFAULT; EAGER: no kernel is loaded lazily
+  bool capture_loads = true;      // SIMT_CAPTURE_LOADS: 0 or 1; 0: no kernel is loaded during a capture
   int queue_length = 1024;        // SIMT_QUEUE_LENGTH: unfinished operations of a stream, 1 to kLongestQueue
   int connections = 8;            // CUDA_DEVICE_MAX_CONNECTIONS: hardware queues, 1 to kMostConnections
   bool allocation_waits = false;  // SIMT_ALLOCATION_WAITS: 0 or 1; 1: cudaMalloc and cudaHostAlloc wait
@@ -80,6 +81,11 @@ void set_late_copies(bool late);
 // Whether the first launch of a kernel on a device loads the kernel, which waits until the device is idle. A
 // kernel stays loaded until cudaDeviceReset().
 void set_lazy_loading(bool lazy);
+// Whether a kernel can be loaded during a capture, as with drivers of CUDA 12.3 and newer. If not, a call
+// that must load a kernel returns cudaErrorStreamCaptureUnsupported, and the capture is invalid: a launch on
+// a stream that is captured, and all such calls of a thread that has begun a capture. No effect without lazy
+// loading.
+void set_capture_loads(bool loads);
 // The maximum of unfinished operations of a stream: the next one blocks its caller. Returns
 // cudaErrorInvalidValue for a value below one or above kLongestQueue.
 cudaError_t set_queue_length(int operations);
