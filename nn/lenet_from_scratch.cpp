@@ -28,12 +28,11 @@
 #include <rondo/kernels/pool/pool.h>
 #include <rondo/kernels/random/random.h>
 #include <rondo/kernels/reduce/bias_gradient.h>
+#include <rondo/nn/train/recorded_steps.h>
 #include <rondo/nn/train/shard.h>
-#include <rondo/nn/train/step_graph.h>
 
 #include <algorithm>
 #include <chrono>
-#include <optional>
 
 namespace rondo::lenet {
 namespace {
@@ -195,7 +194,7 @@ double evaluate(std::vector<Replica>& replicas, StreamGroup& streams) {
 // ---- Training ----
 
 // Each replica computes the epoch's sample order itself, from the seed and the epoch: all get the same order.
-void begin_epoch(std::vector<Replica>& replicas, StreamGroup& streams, uint64_t seed) {
+void begin_epoch(std::vector<Replica>& replicas, uint64_t seed) {
   for (Replica& r : replicas) {
     const DeviceScope scope(r.device);
     check(advance(r.epoch.data(), 1, r.stream));
@@ -203,7 +202,6 @@ void begin_epoch(std::vector<Replica>& replicas, StreamGroup& streams, uint64_t 
     RONDO_CUDA_THROW(cudaMemsetAsync(r.step.data(), 0, sizeof(int64_t), r.stream));
     RONDO_CUDA_THROW(cudaMemsetAsync(r.loss_stats.data(), 0, sizeof(LossStats), r.stream));
   }
-  streams.join();  // stream 0 launches the steps: it waits for the other streams
 }
 
 }  // namespace
@@ -216,25 +214,22 @@ Result train(const FashionMnist& data, const Options& options, Observer& observe
 
   get_params(replicas, options.seed);
 
-  // An epoch has `whole` full batches and, if anything is left, one batch of `rest` samples. Each of the two
-  // steps is recorded once, as a CUDA graph over all devices, and then replayed with one launch per step.
+  // An epoch has `whole` full batches and, if anything is left, one batch of `rest` samples. The first step
+  // of each size is enqueued call by call, which loads its kernels. The second one is recorded as a CUDA
+  // graph over all devices; it and all later ones are one launch each.
   const int64_t whole = data.train_count / options.batch_size, rest = data.train_count % options.batch_size;
-  const auto record = [&](int64_t samples) {
-    return StepGraph(streams, [&, samples] { train_batch(replicas, comm, streams, options, samples); });
-  };
-  std::optional<StepGraph> whole_step, last_step;
-  if (whole > 0) whole_step.emplace(record(options.batch_size));
-  if (rest > 0) last_step.emplace(record(rest));
+  nn::RecordedSteps steps;
 
   Result result;
   for (int64_t epoch = 1; epoch <= options.epochs; ++epoch) {
     const auto begin = std::chrono::steady_clock::now();
-    begin_epoch(replicas, streams, options.seed);
+    begin_epoch(replicas, options.seed);
     for (int64_t step = 0; step < whole + (rest > 0 ? 1 : 0); ++step) {
-      (step < whole ? whole_step : last_step)->launch();
+      const int64_t samples = step < whole ? options.batch_size : rest;
+      steps.run({.batch = samples}, streams,
+                [&, samples] { train_batch(replicas, comm, streams, options, samples); });
       observer.after_step(epoch, std::min((step + 1) * options.batch_size, data.train_count), replicas);
     }
-    streams.fork();  // the other streams wait for stream 0, which ran the graphs
     const LossStats seen = sum_of_stats(replicas, streams);
     const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
     EpochReport report{.epoch = epoch, .seconds = took.count(), .phases = {}};

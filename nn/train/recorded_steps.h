@@ -13,17 +13,18 @@ namespace rondo::nn {
 // Everything that a step's kernels and their arguments depend on.
 struct StepKind {
   int64_t batch;
-  uint64_t source, optimizer;  // Unique::id()
-  int loss;
+  uint64_t source = 0, optimizer = 0;  // Unique::id()
+  int loss = 0;
   bool operator==(const StepKind&) const = default;
 };
 
 class RecordedSteps {
  public:
   // Runs one step on the streams of `group`, in order on each of them. Afterwards stream 0 waits for all of
-  // the step. The first step of a kind is enqueued call by call, because many kinds occur only once. The
-  // second one is recorded, and it and all later ones are launched as one graph. The least recently used
-  // kinds are dropped. `enqueue` may be kept until its kind is dropped.
+  // the step. The first step of a kind is enqueued call by call: many kinds occur only once, and drivers
+  // before CUDA 12.3 must load a kernel before it is recorded. The second one is recorded, and it and all
+  // later ones are launched as one graph. The least recently used kinds are dropped. `enqueue` may be kept
+  // until its kind is dropped.
   void run(const StepKind& kind, StreamGroup& group, const std::function<void()>& enqueue);
 
   // Why the steps are not run as graphs (StepGraph::refusal()); ok if they are.

@@ -9,6 +9,7 @@
 #include <rondo/tests/nn/models/small_data.h>
 #include <rondo/tests/nn/models/small_models.h>
 #include <rondo/tests/support/compare.h>
+#include <rondo/tests/support/no_capture_loads.h>
 
 #ifdef __SIMT__
 #include <simt/faults.h>
@@ -167,6 +168,13 @@ TEST(LeNet, RanksMayShareADevice) {
   const Result together = train(data, options, recorder);
   EXPECT_EQ(recorder.differing_replicas, 0);
   EXPECT_EQ(together.parameters, apart.parameters);
+}
+
+TEST(LeNet, RecordsOnlyLoadedKernels) {
+  const test::NoCaptureLoads old_driver;
+  Recorder recorder;
+  train(test::small_data(75, 20), options_for(2), recorder);
+  EXPECT_EQ(recorder.steps.size(), 6u);
 }
 
 TEST(LeNet, AShardMayBeEmpty) {

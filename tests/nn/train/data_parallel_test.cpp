@@ -14,6 +14,7 @@
 #include <rondo/tests/rondo/support/files.h>
 #include <rondo/tests/support/compare.h>
 #include <rondo/tests/support/inputs.h>
+#include <rondo/tests/support/no_capture_loads.h>
 #include <rondo/tests/support/random_order.h>
 
 #include <cmath>
@@ -59,6 +60,19 @@ TEST(DataParallel, AnyNumberOfDevicesTakesTheSameSteps) {
       // Adam divides by the gradient's magnitude: for gradients near 0 the result depends on rounding.
       EXPECT_LE(distance(after, one), adam ? 2e-3 : 2e-5);
     }
+  }
+}
+
+TEST(DataParallel, RecordsOnlyLoadedKernels) {
+  for (const bool narrow : {false, true}) {
+    const test::NoCaptureLoads old_driver;
+    DataParallelOptions options = small_options(2);
+    if (narrow) options.reduce_dtype = DType::bfloat16;
+    if (narrow) options.micro_batches = 2;
+    DataParallel model(small_network(), kSmallInput, options);
+    Adam adam(model);
+    train(model, adam);
+    EXPECT_TRUE(model.graph_refusal().ok()) << model.graph_refusal().message();
   }
 }
 

@@ -6,6 +6,7 @@
 
 #include <rondo/kernels/runtime/platform.h>
 #include <rondo/tests/rondo/support/files.h>
+#include <rondo/tests/support/no_capture_loads.h>
 #include <rondo/tools/rondo/links/device_name.h>
 #include <rondo/tools/rondo/links/link_file.h>
 #include <rondo/tools/rondo/links/links.h>
@@ -222,6 +223,11 @@ TEST_F(Links, MeasuredAndShown) {
   EXPECT_EQ(missing(link_text(table), {"memory GB/s", "copy bandwidth", "copy latency", "peer access",
                                        "ring order", "us a call", device_label(0), "self"}),
             "");
+}
+
+TEST_F(Links, OnlyLoadedKernelsAreRecorded) {
+  const test::NoCaptureLoads old_driver;
+  EXPECT_GT(measure_constants({0}, {0}).kernel_latency, 0);
 }
 
 TEST_F(Links, TheCommandStoresWhatItShows) {
