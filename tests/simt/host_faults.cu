@@ -33,6 +33,7 @@ class HostFaults : public HostTest {
   }
   void TearDown() override {
     simt::fail_copy(0);
+    simt::set_staged_graph_copies(simt::StagedGraphCopies::work);
     for (int d = 0; d < 2; ++d) {
       simt::set_peer_access(d, 1 - d, PeerAccess::works);
       reset(d);
@@ -55,6 +56,22 @@ class HostFaults : public HostTest {
     cudaSetDevice(device);
     cudaDeviceReset();
     cudaSetDevice(0);
+  }
+  // Records a copy between the devices and replays it, until a call returns something else than success.
+  void replay_copy(cudaStream_t stream, cudaError_t result) {
+    cudaGraph_t graph = nullptr;
+    cudaGraphExec_t exec = nullptr;
+    CUDA_OK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
+    cudaError_t error = cudaMemcpyAsync(memory_[1], memory_[0], sizeof(int), cudaMemcpyDefault, stream);
+    const cudaError_t ended = cudaStreamEndCapture(stream, &graph);
+    EXPECT_EQ(ended, error == cudaSuccess ? cudaSuccess : cudaErrorStreamCaptureInvalidated);
+    if (error == cudaSuccess) error = cudaGraphInstantiate(&exec, graph);
+    if (error == cudaSuccess) error = cudaGraphLaunch(exec, stream);
+    cudaGetLastError();
+    CUDA_OK(cudaStreamSynchronize(stream));
+    EXPECT_EQ(error, result);
+    if (exec) cudaGraphExecDestroy(exec);
+    if (graph) cudaGraphDestroy(graph);
   }
   // Copies number i of device 0 to place i on device 1.
   cudaError_t send(int i, cudaStream_t stream = nullptr) {
@@ -180,6 +197,23 @@ TEST_F(HostFaults, AbsentPeerAccessIsRefused) {
   CUDA_OK(cudaMemcpy(memory_[1] + 1, memory_[0] + 1, sizeof(int), cudaMemcpyDefault));
   EXPECT_EQ(read(memory_[1]), 0) << "copies need no link";
   EXPECT_EQ(read(memory_[1] + 1), 1);
+}
+
+TEST_F(HostFaults, AGraphWithAStagedCopyIsRefused) {
+  using simt::StagedGraphCopies;
+  const cudaStream_t stream = make_stream();
+  const std::pair<StagedGraphCopies, cudaError_t> results[] = {
+      {StagedGraphCopies::not_captured, cudaErrorStreamCaptureUnsupported},
+      {StagedGraphCopies::not_instantiated, cudaErrorNotSupported},
+      {StagedGraphCopies::not_launched, cudaErrorNotSupported},
+      {StagedGraphCopies::work, cudaSuccess}};
+  for (const auto& [copies, result] : results) {
+    simt::set_staged_graph_copies(copies);
+    CUDA_OK(simt::set_peer_access(0, 1, PeerAccess::works));
+    replay_copy(stream, cudaSuccess);
+    CUDA_OK(simt::set_peer_access(0, 1, PeerAccess::absent));
+    replay_copy(stream, result);
+  }
 }
 
 TEST_F(HostFaults, AbsentPeerAccessDisablesEnabledAccess) {

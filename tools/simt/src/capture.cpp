@@ -8,6 +8,7 @@ namespace simt {
 int Runtime::add_node(const std::shared_ptr<Stream>& stream, Node node) {
   Capture& capture = *stream->capture;
   require(!capture.invalidated, cudaErrorStreamCaptureInvalidated);
+  if (node.operation) refuse_staged_copy(capture, *node.operation);
   node.predecessors.insert(node.predecessors.end(), stream->captured_tail.begin(),
                            stream->captured_tail.end());
   capture.graph->nodes.push_back(std::move(node));

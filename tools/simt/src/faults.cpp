@@ -22,15 +22,22 @@ void refuse_driver(Driver refused, cudaError_t error) { require(driver_found != 
 
 void set_staged_graph_copies(StagedGraphCopies copies) { staged_graph_copies = copies; }
 
+bool Runtime::is_staged(const Operation& operation) const {
+  if (!operation.copies) return false;
+  const auto [from, to] = *operation.copies;
+  return memory.link(from, to) == PeerAccess::absent || memory.link(to, from) == PeerAccess::absent;
+}
+
+void Runtime::refuse_staged_copy(Capture& capture, const Operation& operation) const {
+  if (staged_graph_copies != StagedGraphCopies::not_captured || !is_staged(operation)) return;
+  capture.invalidated = true;
+  throw Failure{cudaErrorStreamCaptureUnsupported};
+}
+
 void Runtime::refuse_staged_copies(const Graph& graph, StagedGraphCopies refused) const {
   if (staged_graph_copies != refused) return;
-  for (const Node& node : graph.nodes) {
-    if (!node.operation || !node.operation->copies) continue;
-    const auto [from, to] = *node.operation->copies;
-    const bool staged =
-        memory.link(from, to) == PeerAccess::absent || memory.link(to, from) == PeerAccess::absent;
-    require(!staged, cudaErrorNotSupported);
-  }
+  for (const Node& node : graph.nodes)
+    require(!node.operation || !is_staged(*node.operation), cudaErrorNotSupported);
 }
 
 void fail_copy(uint64_t n) {

@@ -202,6 +202,10 @@ struct Runtime {
   // Puts a task, or a marker that also comes after `event`, into the order of a stream.
   void order_task(Stream& stream, Task& task);
   void order_marker(Stream& stream, const Clock* event = nullptr);
+  // Whether `operation` is a copy between two devices without peer access.
+  bool is_staged(const Operation& operation) const;
+  // Throws cudaErrorStreamCaptureUnsupported if set_staged_graph_copies() rejects a captured operation.
+  void refuse_staged_copy(Capture& capture, const Operation& operation) const;
   // Throws cudaErrorNotSupported if set_staged_graph_copies() rejects this graph.
   void refuse_staged_copies(const Graph& graph, StagedGraphCopies refused) const;
   void launch_graph(const std::shared_ptr<Stream>& stream, GraphExec& exec);

@@ -34,6 +34,7 @@ cudaError_t set_peer_access(int device, int peer, PeerAccess access);
 
 enum class StagedGraphCopies {
   work,              // as on streams
+  not_captured,      // the copy returns cudaErrorStreamCaptureUnsupported, and the capture is invalid
   not_instantiated,  // cudaGraphInstantiate returns cudaErrorNotSupported
   not_launched,      // cudaGraphLaunch returns cudaErrorNotSupported
 };
