@@ -13,21 +13,24 @@ namespace rondo {
 
 namespace {
 
-// Enqueues the operation. A failure halfway leaves the ranks out of step, so it aborts the communicator.
+// Enqueues the operation. A failure halfway leaves the ranks out of step, so it aborts the communicator. A
+// captured operation has not run anything: the ranks of one process stay in step.
 template <class Work>
 Status enqueue(const char* operation, Communicator& communicator, RankStreams streams, Work work) {
   bool captured = false;
   RONDO_RETURN_IF_ERROR(is_captured(streams[0], captured));
   Status status;
+  bool in_step = true;
   {
     OperationBuilder builder(operation, communicator, streams, captured);
     status = work(builder);
-    if (!status.ok())
-      status = Status(status.code(), concat(operation, ", rank ", builder.current_rank(), " on device ",
-                                            communicator.device(builder.current_rank()), ": ",
-                                            status.message(), "; the results of all ranks are invalid"));
+    if (status.ok()) return status;
+    in_step = captured && status.code() == StatusCode::bad_argument && !communicator.exchange();
+    status = Status(status.code(), concat(operation, ", rank ", builder.current_rank(), " on device ",
+                                          communicator.device(builder.current_rank()), ": ", status.message(),
+                                          in_step ? "" : "; the results of all ranks are invalid"));
   }
-  if (!status.ok()) communicator.abort(status);
+  if (!in_step) communicator.abort(status);
   return status;
 }
 

@@ -15,9 +15,9 @@ class StepGraph {
  public:
   // Records the work that `enqueue` puts on the group's streams, without running it. `enqueue` must use only
   // these streams, and only operations that can be captured (no allocation, no synchronisation). It is kept,
-  // and everything it refers to must stay valid: if CUDA cannot instantiate the graph or refuses its first
-  // launch, launch() calls `enqueue` instead. (CUDA does not document whether copies between devices without
-  // peer access work inside a graph.)
+  // and everything it refers to must stay valid: if a call of `enqueue` cannot be recorded, or CUDA cannot
+  // instantiate the graph or refuses its first launch, launch() calls `enqueue` instead. (CUDA does not
+  // document whether copies between devices without peer access work inside a graph.)
   StepGraph(StreamGroup& group, std::function<void()> enqueue);
   ~StepGraph();
   StepGraph(StepGraph&& other) noexcept;
@@ -31,7 +31,7 @@ class StepGraph {
   const Status& refusal() const { return refusal_; }
 
  private:
-  void refuse(cudaError_t error, const char* what);
+  void refuse(Status status);
 
   StreamGroup& group_;
   std::function<void()> enqueue_;

@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <rondo/collectives/collectives.h>
 #include <rondo/kernels/runtime/platform.h>
 #include <rondo/kernels/data/batch.h>
 #include <rondo/nn/train/recorded_steps.h>
@@ -37,7 +38,9 @@ TEST(StepGraph, ReplaysWhatWasRecordedOnEveryStream) {
 TEST(StepGraph, AFailureWhileRecordingLeavesTheStreamsUsable) {
   StreamGroup group({0});
   Buffer<int64_t> counter = zero_on(0);
-  EXPECT_THROW(StepGraph(group, [&] { throw_if_error(advance(nullptr, 1, group.stream(0))); }), Error);
+  EXPECT_THROW(StepGraph(group, [&] { throw_if_error(advance(nullptr, 1, group.stream(0))); }).launch(),
+               Error);
+  EXPECT_THROW(StepGraph(group, [&] { throw std::bad_alloc(); }), std::bad_alloc);
   throw_if_error(advance(counter.data(), 1, group.stream(0)));
   group.synchronize();
   EXPECT_EQ(counter.download()[0], 1);
@@ -69,19 +72,27 @@ class RefusedGraph : public testing::TestWithParam<simt::StagedGraphCopies> {
     EXPECT_EQ(other_.download()[0], steps);
   }
   static void expect_refused(const Status& refusal) {
-    const bool at_launch = GetParam() == simt::StagedGraphCopies::not_launched;
-    EXPECT_NE(
-        refusal.message().find(at_launch ? "launching the step's graph: operation not supported"
-                                         : "making the step's graph executable: operation not supported"),
-        std::string::npos)
-        << refusal.message();
+    std::vector<const char*> parts;
+    switch (GetParam()) {
+      case simt::StagedGraphCopies::not_captured:
+        parts = {"recording the step: ", "cudaErrorStreamCaptureUnsupported"};
+        break;
+      case simt::StagedGraphCopies::not_instantiated:
+        parts = {"making the step's graph executable: operation not supported"};
+        break;
+      default:
+        parts = {"launching the step's graph: operation not supported"};
+    }
+    for (const char* part : parts)
+      EXPECT_NE(refusal.message().find(part), std::string::npos) << refusal.message();
   }
 
   StreamGroup group_{{0, 1}};
   Buffer<int64_t> counter_ = zero_on(0), seen_ = zero_on(1), other_ = zero_on(1);
 };
 INSTANTIATE_TEST_SUITE_P(When, RefusedGraph,
-                         testing::Values(simt::StagedGraphCopies::not_instantiated,
+                         testing::Values(simt::StagedGraphCopies::not_captured,
+                                         simt::StagedGraphCopies::not_instantiated,
                                          simt::StagedGraphCopies::not_launched));
 
 TEST_P(RefusedGraph, IsEnqueuedCallByCall) {
@@ -90,6 +101,28 @@ TEST_P(RefusedGraph, IsEnqueuedCallByCall) {
   expect_steps(3);
   expect_refused(graph.refusal());
   EXPECT_EQ(cudaGetLastError(), cudaSuccess) << "an error was left behind";
+}
+
+// The copies of a communicator are refused. It is not aborted, because nothing of the operation ran.
+TEST_P(RefusedGraph, OfACommunicatorIsEnqueuedCallByCall) {
+  for (const Algorithm algorithm : {Algorithm::ring, Algorithm::direct}) {
+    Communicator communicator({0, 1}, {.slot_bytes = 4096, .bucket_bytes = 0});
+    std::vector<Buffer<float>> sums;
+    std::vector<DataView> views;
+    for (const int device : {0, 1}) {
+      const DeviceScope scope(device);
+      sums.emplace_back(std::vector<float>(5000, static_cast<float>(device + 1)));
+      views.push_back(VectorView<float>{sums.back().data(), sums.back().size()});
+    }
+    StepGraph graph(group_, [&] {
+      throw_if_error(all_reduce(views, {.algorithm = algorithm}, communicator, group_.streams()));
+    });
+    for (int i = 0; i < 3; ++i) graph.launch();
+    group_.synchronize();
+    expect_refused(graph.refusal());
+    EXPECT_TRUE(communicator.state().ok()) << communicator.state().message();
+    for (const Buffer<float>& sum : sums) EXPECT_EQ(sum.download(), std::vector<float>(5000, 12.0f));
+  }
 }
 
 TEST_P(RefusedGraph, IsToldOfRecordedSteps) {
