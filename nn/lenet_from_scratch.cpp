@@ -239,6 +239,7 @@ Result train(const FashionMnist& data, const Options& options, Observer& observe
     observer.after_epoch(report);
   }
   result.parameters = replicas[0].parameter_arena.download();
+  result.graph_refusal = steps.refusal();
   return result;
 }
 

@@ -27,6 +27,7 @@ class Observer {
 struct Result {
   std::vector<EpochReport> epochs;  // phases stays empty
   std::vector<float> parameters;    // rank 0's parameter arena after training
+  Status graph_refusal;             // why steps were not launched as graphs; ok if they were
 };
 
 // Throws rondo::Error: bad_argument for an invalid option, out_of_resources, device_failed.

@@ -17,6 +17,10 @@
 #include <rondo/tests/support/no_capture_loads.h>
 #include <rondo/tests/support/random_order.h>
 
+#ifdef __SIMT__
+#include <simt/faults.h>
+#endif
+
 #include <cmath>
 
 namespace rondo::nn {
@@ -75,6 +79,36 @@ TEST(DataParallel, RecordsOnlyLoadedKernels) {
     EXPECT_TRUE(model.graph_refusal().ok()) << model.graph_refusal().message();
   }
 }
+
+#ifdef __SIMT__
+TEST(DataParallel, TellsWhyStepsAreNotGraphs) {
+  const auto set_links = [](simt::PeerAccess access) {
+    ASSERT_EQ(simt::set_peer_access(0, 1, access), cudaSuccess);
+    ASSERT_EQ(simt::set_peer_access(1, 0, access), cudaSuccess);
+  };
+  set_links(simt::PeerAccess::absent);
+  std::vector<float> replayed;
+  for (const auto copies : {simt::StagedGraphCopies::work, simt::StagedGraphCopies::not_captured,
+                            simt::StagedGraphCopies::not_instantiated}) {
+    simt::set_staged_graph_copies(copies);
+    DataParallel model(small_network(), kSmallInput, small_options(2));
+    Sgd sgd(model, {.learning_rate = 0.05f});
+    const std::vector<float> after = train(model, sgd);
+    const Status& refusal = model.graph_refusal();
+    if (copies == simt::StagedGraphCopies::work) {
+      EXPECT_TRUE(refusal.ok()) << refusal.message();
+      replayed = after;
+    } else {
+      const bool captured = copies == simt::StagedGraphCopies::not_instantiated;
+      const char* part = captured ? "making the step's graph executable" : "recording the step";
+      EXPECT_NE(refusal.message().find(part), std::string::npos) << refusal.message();
+    }
+    EXPECT_TRUE(all_equal_bits(after, replayed));
+  }
+  simt::set_staged_graph_copies(simt::StagedGraphCopies::work);
+  set_links(simt::PeerAccess::works);
+}
+#endif
 
 // The bits must not depend on the gradient buckets or on the order in which the devices' work runs.
 TEST(DataParallel, BucketsAndOrderChangeNothing) {

@@ -258,6 +258,26 @@ TEST_F(Links, BrokenAndMissingPeerAccessIsReported) {
                                        "cpu:1 -> cpu:0 has no peer access", "staged through the host"}),
             "");
 }
+
+TEST_F(Links, ALatencyWithTheHostsCallsIsReported) {
+  const auto measure = [](simt::StagedGraphCopies copies) {
+    simt::set_staged_graph_copies(copies);
+    return measure_links({0, 1}, {.copy_bytes = 1 << 16, .memory_bytes = 1 << 17, .repeats = 1});
+  };
+  ASSERT_EQ(simt::set_peer_access(0, 1, simt::PeerAccess::absent), cudaSuccess);
+  const LinkTable replayed = measure(simt::StagedGraphCopies::work);
+  const LinkTable refused = measure(simt::StagedGraphCopies::not_captured);
+  simt::set_staged_graph_copies(simt::StagedGraphCopies::work);
+  ASSERT_EQ(simt::set_peer_access(0, 1, simt::PeerAccess::works), cudaSuccess);
+  const char* line =
+      "some copy latencies include the host's calls: CUDA rejected the graph, recording the step: ";
+  EXPECT_EQ(link_text(replayed).find("rejected"), std::string::npos);
+  EXPECT_EQ(missing(link_text(refused), {line, "cudaErrorStreamCaptureUnsupported"}), "");
+  EXPECT_EQ(parse_link_json("links.json", link_json(refused)).graph_refusal, refused.graph_refusal);
+  store(link_json(refused));
+  EXPECT_EQ(missing(stored_links({0, 1}).note, {"are used; some copy latencies include the host's calls"}),
+            "");
+}
 #endif
 
 }  // namespace

@@ -41,6 +41,7 @@ std::string link_json(const LinkTable& table) {
   Json document = {{"rondo_links", kVersion},  {"platform", table.platform},
                    {"date", table.date},       {"host_seconds_per_call", table.host_seconds_per_call},
                    {"devices", Json::array()}, {"links", Json::array()}};
+  if (!table.graph_refusal.empty()) document["graph_refusal"] = table.graph_refusal;
   for (const MeasuredDevice& device : table.devices) {
     document["devices"].push_back({{"device", device.device},
                                    {"name", device.name},
@@ -72,6 +73,7 @@ LinkTable parse_link_json(const std::string& name, const std::string& text) {
     document.at("platform").get_to(table.platform);
     document.at("date").get_to(table.date);
     document.at("host_seconds_per_call").get_to(table.host_seconds_per_call);
+    if (document.contains("graph_refusal")) document.at("graph_refusal").get_to(table.graph_refusal);
     for (const Json& entry : document.at("devices"))
       table.devices.push_back(
           {entry.at("device"), entry.at("name"), entry.at("memory_bandwidth"), entry.at("kernel_latency")});
@@ -113,7 +115,9 @@ StoredLinks stored_links(const std::vector<int>& devices) {
     if (!why.empty())
       return {{},
               printable(concat("in ", path, " are not used: ", why, "; run rondo links to measure again"))};
-    const std::string note = printable(concat("in ", path, ", measured ", table.date, ", are used"));
+    const std::string note = printable(
+        concat("in ", path, ", measured ", table.date, ", are used",
+               table.graph_refusal.empty() ? "" : "; some copy latencies include the host's calls"));
     return {std::move(table), note};
   } catch (const Error& error) {
     return {{}, printable(concat("are not used: ", error.what(), "; run rondo links to measure again"))};

@@ -30,6 +30,8 @@ struct LinkTable {
   double host_seconds_per_call = 0;
   std::vector<MeasuredDevice> devices = {};  // each once, ascending
   std::vector<Link> links = {};  // devices x devices, row-major: [from][to]; from == to: inside a device
+  // Why latencies of some links include the host's calls: CUDA rejected a graph. Empty if none does.
+  std::string graph_refusal = {};
 
   const MeasuredDevice& of(int device) const;
   const Link& between(int from, int to) const;  // device numbers; the table must contain both

@@ -102,6 +102,9 @@ std::string link_text(const LinkTable& table) {
               [](const Link& link) { return gigabytes(link.kernel_bandwidth); });
   show_matrix(table, "peer access, verified by a kernel's write", out, access_word);
   explain_access(table, out);
+  if (!table.graph_refusal.empty())
+    out << "some copy latencies include the host's calls: CUDA rejected the graph, " << table.graph_refusal
+        << "\n";
   out << "\nhost        " << microseconds(table.host_seconds_per_call) << " us a call\n";
   const std::string around = out.str();
   std::ostringstream ring;

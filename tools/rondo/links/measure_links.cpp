@@ -50,22 +50,26 @@ Buffer<std::byte> buffer_on(int device, int64_t bytes) {
 int64_t in_packs(int64_t bytes) { return std::max(bytes / kCopyMultiple, int64_t{1}) * kCopyMultiple; }
 
 // Runs a chain as a graph, so that the time excludes the host's calls. If CUDA rejects the copies in a graph,
-// the time includes them (StepGraph).
-double seconds_of_one_in_chain(int device, int repeats, const std::function<void(cudaStream_t)>& enqueue) {
+// the time includes them, and `refusal` gets the reason (StepGraph).
+double seconds_of_one_in_chain(int device, int repeats, Status& refusal,
+                               const std::function<void(cudaStream_t)>& enqueue) {
   StreamGroup group({device});
   const DeviceScope scope(device);
   enqueue(group.stream(0));  // loads the kernel: an older driver cannot do that during the recording
   StepGraph chain(group, [&] {
     for (int i = 0; i < kChain; ++i) enqueue(group.stream(0));
   });
-  return best_of(repeats, [&] { return seconds_on(group.stream(0), [&] { chain.launch(); }); }) / kChain;
+  const double seconds =
+      best_of(repeats, [&] { return seconds_on(group.stream(0), [&] { chain.launch(); }); });
+  if (refusal.ok()) refusal = chain.refusal();
+  return seconds / kChain;
 }
 
 void copy(void* to, int to_device, const void* from, int from_device, int64_t bytes, cudaStream_t stream) {
   RONDO_CUDA_THROW(cudaMemcpyPeerAsync(to, to_device, from, from_device, static_cast<size_t>(bytes), stream));
 }
 
-Link measure_link(int from, int to, const LinkEffort& effort) {
+Link measure_link(int from, int to, const LinkEffort& effort, Status& refusal) {
   const int64_t bytes = in_packs(effort.copy_bytes);
   Link link{.access = connect(from, to)};
   const Buffer<std::byte> source = buffer_on(from, bytes);
@@ -76,7 +80,7 @@ Link measure_link(int from, int to, const LinkEffort& effort) {
     return static_cast<double>(bytes) / best_of(effort.repeats, [&] { return seconds_on(stream, enqueue); });
   };
   link.bandwidth = rate_of([&] { copy(target.data(), to, source.data(), from, bytes, stream); });
-  link.latency = seconds_of_one_in_chain(from, effort.repeats, [&](cudaStream_t s) {
+  link.latency = seconds_of_one_in_chain(from, effort.repeats, refusal, [&](cudaStream_t s) {
     RONDO_CUDA_THROW(cudaMemcpyAsync(target.data(), source.data(), kFewBytes, cudaMemcpyDefault, s));
   });
   link.kernel_bandwidth = link.bandwidth;  // without peer access, copies move all data
@@ -107,9 +111,12 @@ double memory_bandwidth(int device, const LinkEffort& effort) {
 double kernel_latency(int device, int repeats) {
   const Buffer<std::byte> from = buffer_on(device, kCopyMultiple);
   Buffer<std::byte> to = buffer_on(device, kCopyMultiple);
-  return seconds_of_one_in_chain(device, repeats, [&](cudaStream_t stream) {
+  Status refusal;
+  const double seconds = seconds_of_one_in_chain(device, repeats, refusal, [&](cudaStream_t stream) {
     throw_if_error(copy_by_kernel(to.data(), from.data(), kCopyMultiple, stream));
   });
+  throw_if_error(refusal);  // only copies between devices may be rejected
+  return seconds;
 }
 
 // The host's time for a copy, an event after it, and another stream's wait for the event: the calls of the
@@ -157,9 +164,11 @@ LinkTable measure_links(const std::vector<int>& devices, const LinkEffort& effor
   for (const int device : different)
     table.devices.push_back({device, device_name(device), memory_bandwidth(device, effort),
                              kernel_latency(device, effort.repeats)});
+  Status refusal;
   for (const int from : different) {
-    for (const int to : different) table.links.push_back(measure_link(from, to, effort));
+    for (const int to : different) table.links.push_back(measure_link(from, to, effort, refusal));
   }
+  table.graph_refusal = refusal.message();
   return table;
 }
 
@@ -174,11 +183,12 @@ LinkConstants measure_constants(const std::vector<int>& devices, const std::vect
   constants.copy_latency = 0;
   constants.wire_bandwidth = constants.peer_bandwidth = std::numeric_limits<double>::max();
   std::set<std::pair<int, int>> pairs;
+  Status refusal;  // not shown: the constants only choose an algorithm
   for (size_t i = 0; i < order.size(); ++i)
     pairs.emplace(devices[static_cast<size_t>(order[i])],
                   devices[static_cast<size_t>(order[(i + 1) % order.size()])]);
   for (const auto& [from, to] : pairs) {
-    const Link link = measure_link(from, to, effort);
+    const Link link = measure_link(from, to, effort, refusal);
     constants.copy_latency = std::max(constants.copy_latency, link.latency);
     constants.wire_bandwidth = std::min(constants.wire_bandwidth, link.bandwidth);
     constants.peer_bandwidth = std::min(constants.peer_bandwidth, link.kernel_bandwidth);

@@ -107,6 +107,7 @@ void train_from_scratch(const NetworkArguments& arguments, std::ostream& out, co
     result = lenet::train(data, options, view);
   }
   out << "\n";
+  show_graph_refusal(result.graph_refusal, out, terminal);
   show_written(files, out);
   out << inked(terminal, Ink::bold, last_line(result.epochs, options.devices)) << std::endl;
 }
