@@ -11,7 +11,7 @@ namespace {
 
 using std::chrono::milliseconds;
 constexpr int kRanks = 3;
-constexpr milliseconds kTimeout{250};
+constexpr milliseconds kShortTimeout{250};
 
 class LateRank : public testing::Test {
  protected:
@@ -20,7 +20,7 @@ class LateRank : public testing::Test {
     for (int i = 0; i < count; ++i) ASSERT_TRUE(ok(barrier(fixture_.communicator, fixture_.handles)));
   }
   std::string wait_until_timeout() {
-    const Status status = fixture_.communicator.wait(fixture_.handles, kTimeout);
+    const Status status = fixture_.communicator.wait(fixture_.handles, kShortTimeout);
     EXPECT_EQ(status.code(), StatusCode::timed_out);
     return status.message();
   }
@@ -177,7 +177,7 @@ TEST_F(LateRank, IsReportedWhileAnotherThreadIsBlocked) {
       probed = std::chrono::steady_clock::now() - begin;
     });
     const auto begin = std::chrono::steady_clock::now();
-    status = fixture_.communicator.wait(fixture_.handles, kTimeout);
+    status = fixture_.communicator.wait(fixture_.handles, kShortTimeout);
     waited = std::chrono::steady_clock::now() - begin;
   }
   enqueues.join();
@@ -261,7 +261,7 @@ TEST(LateRankAlone, IsNamed) {
   {
     StreamBlocker blocker(fixture.handles[0]);
     ASSERT_TRUE(ok(all_reduce(out.views, inputs(in), {}, fixture.communicator, fixture.handles)));
-    const Status status = fixture.communicator.wait(fixture.handles, kTimeout);
+    const Status status = fixture.communicator.wait(fixture.handles, kShortTimeout);
     EXPECT_TRUE(message_contains(status, "all_reduce was not done after 250 ms: rank 0 has not arrived"))
         << status.message();
   }

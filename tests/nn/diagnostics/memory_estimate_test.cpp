@@ -2,11 +2,11 @@
 #include <gtest/gtest.h>
 
 #include <rondo/kernels/runtime/platform.h>
-#include <rondo/nn/train/data_parallel.h>
 #include <rondo/nn/diagnostics/memory_estimate.h>
 #include <rondo/nn/models/models.h>
-#include <rondo/tests/nn/train/model_fixture.h>
+#include <rondo/nn/train/data_parallel.h>
 #include <rondo/tests/nn/models/small_networks.h>
+#include <rondo/tests/nn/train/model_fixture.h>
 #include <rondo/tests/rondo/support/files.h>
 #include <rondo/tests/support/status_checks.h>
 
@@ -37,7 +37,7 @@ TEST(MemoryEstimate, AReplicaAllocatesThat) {
         const DType activations = batch == 1 ? DType::float32 : DType::bfloat16;
         SCOPED_TRACE(concat(name, ", checkpoint_layers ", checkpoint_layers, ", batch ", batch, ", ",
                             name_of(activations)));
-        const Graph graph = make_graph(network, kSmallInput, Math::fp32, activations);
+        const Graph graph = make_graph(network, kNetworkInput, Math::fp32, activations);
         const MemoryPlan plan = plan_training(graph, batch, {.checkpoint_layers = checkpoint_layers});
         const Stream stream;
         const int64_t before = free_bytes(0);
@@ -65,7 +65,7 @@ TEST(MemoryEstimate, TrainingAllocatesThat) {
                                                .keep_finite = adam};
           std::vector<int64_t> before;
           for (int device : options.devices) before.push_back(free_bytes(device));
-          DataParallel model(network, kSmallInput, options);
+          DataParallel model(network, kNetworkInput, options);
           std::unique_ptr<Optimizer> optimizer;
           if (adam)
             optimizer = std::make_unique<Adam>(model);
@@ -79,7 +79,7 @@ TEST(MemoryEstimate, TrainingAllocatesThat) {
 }
 
 TEST(MemoryEstimate, OnlyWhatExchangesHasRoomForIt) {
-  const Graph graph = make_graph(small_lenet(), kSmallInput);
+  const Graph graph = make_graph(small_lenet(), kNetworkInput);
   const auto all_reduce = [&](int ranks, BatchPlacement placement, bool sync_batch_norm) {
     return part(estimate_memory(graph,
                                 {.devices = spread(ranks),
@@ -117,7 +117,7 @@ TEST(MemoryEstimate, SaysWhatDoesNotFit) {
   for (const char* part : {"training wants ", " free: parameters ", ", gradients 3.0 MiB"})
     EXPECT_NE(status.message().find(part), std::string::npos) << status.message();
   EXPECT_EQ(status.message().find("workspace"), std::string::npos) << status.message();
-  const Graph graph = make_graph(small_lenet(), kSmallInput);
+  const Graph graph = make_graph(small_lenet(), kNetworkInput);
   EXPECT_THROW(estimate_training(graph, {.batch = -1, .plan = {}, .communicators = {}}), Error);
   EXPECT_THROW(
       estimate_training(graph, {.batch = 1, .plan = {}, .optimizer = {.arenas = -1}, .communicators = {}}),

@@ -3,11 +3,11 @@
 
 #include <rondo/kernels/random/dropout.h>
 #include <rondo/nn/diagnostics/model_checks.h>
-#include <rondo/nn/train/data_parallel.h>
 #include <rondo/nn/diagnostics/nonfinite.h>
+#include <rondo/nn/train/data_parallel.h>
+#include <rondo/tests/nn/models/small_networks.h>
 #include <rondo/tests/nn/train/fixed_batch.h>
 #include <rondo/tests/nn/train/model_fixture.h>
-#include <rondo/tests/nn/models/small_networks.h>
 #include <rondo/tests/support/compare.h>
 #include <rondo/tests/support/inputs.h>
 
@@ -81,18 +81,18 @@ AnyModule with_planted(Planted planted) {
 }
 
 ModelFixture fixture_of(const AnyModule& network, int ranks, int64_t checkpoint_layers = 0) {
-  return ModelFixture(network, kSmallInput, spread(ranks), kBatch, [&](const Graph& graph, int64_t batch) {
+  return ModelFixture(network, kNetworkInput, spread(ranks), kBatch, [&](const Graph& graph, int64_t batch) {
     return plan_training(graph, batch, {.checkpoint_layers = checkpoint_layers});
   });
 }
 
 std::optional<NonfiniteTensor> search_forward(ModelFixture& fixture) {
-  fixture.upload(normal_values(kBatch * kSmallInput.size(), 1));
+  fixture.upload(normal_values(kBatch * kNetworkInput.size(), 1));
   return first_nonfinite_in_forward(fixture.replicas, kTraining);
 }
 
 std::optional<NonfiniteTensor> search_backward(ModelFixture& fixture, float gradient = 1) {
-  fixture.upload(normal_values(kBatch * kSmallInput.size(), 1));
+  fixture.upload(normal_values(kBatch * kNetworkInput.size(), 1));
   forward(fixture.replicas, kTraining);
   for (Replica& replica : fixture.replicas)
     ModelFixture::put(replica, replica.output_gradient().as(),
@@ -162,12 +162,12 @@ TEST(FirstNonfinite, FindsParametersStatesAndInputs) {
   const Parameter& state = fixture.graph.states()[1];
   spoil(fixture.replicas[0], fixture.replicas[0].state(state) + 3);
   EXPECT_FALSE(search_forward(fixture).has_value()) << "training does not read it";
-  fixture.upload(normal_values(kBatch * kSmallInput.size(), 1));
+  fixture.upload(normal_values(kBatch * kNetworkInput.size(), 1));
   EXPECT_EQ(first_nonfinite_in_forward(fixture.replicas, Pass{}).value_or(NonfiniteTensor{}).text(),
             "1.running_var [3] is inf");
   reset();
-  std::vector<float> x = normal_values(kBatch * kSmallInput.size(), 1);
-  x[static_cast<size_t>(5 * kSmallInput.size() + 2 * 9 * 2 + 3)] = NAN;
+  std::vector<float> x = normal_values(kBatch * kNetworkInput.size(), 1);
+  x[static_cast<size_t>(5 * kNetworkInput.size() + 2 * 9 * 2 + 3)] = NAN;
   fixture.upload(x);
   EXPECT_EQ(first_nonfinite_in_forward(fixture.replicas, kTraining).value_or(NonfiniteTensor{}).text(),
             "replica 2: the network's input [image 5, row 2, column 1, channel 1] is nan");

@@ -1,7 +1,7 @@
 #include <gtest/gtest.h>
 
-#include <rondo/kernels/runtime/platform.h>
 #include <rondo/kernels/reduce/count_differences.h>
+#include <rondo/kernels/runtime/platform.h>
 #include <rondo/nn/diagnostics/replica_check.h>
 
 #include <cmath>

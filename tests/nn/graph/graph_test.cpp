@@ -4,8 +4,8 @@
 #include <rondo/kernels/core/math_mode.h>
 #include <rondo/kernels/data/batch.h>
 #include <rondo/tests/kernels/launch_names.h>
-#include <rondo/tests/nn/train/model_fixture.h>
 #include <rondo/tests/nn/models/small_networks.h>
+#include <rondo/tests/nn/train/model_fixture.h>
 #include <rondo/tests/support/compare.h>
 #include <rondo/tests/support/inputs.h>
 #include <rondo/tests/support/status_checks.h>
@@ -22,8 +22,8 @@ using test::normal_values;
 
 // In evaluation a sample's result does not depend on the batch, and running statistics do not change.
 TEST(Graph, EvaluationTreatsEverySampleByItself) {
-  ModelFixture fixture(small_residual_network(), kSmallInput, {0}, 6, trained);
-  const std::vector<float> x = normal_values(6 * kSmallInput.size(), 1);
+  ModelFixture fixture(small_residual_network(), kNetworkInput, {0}, 6, trained);
+  const std::vector<float> x = normal_values(6 * kNetworkInput.size(), 1);
   fixture.upload(x);
   forward(fixture.replicas, kTraining);  // changes the running statistics
   const std::vector<float> states = fixture.get(fixture.replicas[0], fixture.replicas[0].states());
@@ -31,7 +31,7 @@ TEST(Graph, EvaluationTreatsEverySampleByItself) {
   forward(fixture.replicas, {});
   const std::vector<float> together = fixture.outputs();
   fixture.replicas[0].set_batch(1, 0);
-  fixture.upload({x.begin() + 2 * kSmallInput.size(), x.begin() + 3 * kSmallInput.size()});
+  fixture.upload({x.begin() + 2 * kNetworkInput.size(), x.begin() + 3 * kNetworkInput.size()});
   forward(fixture.replicas, {});
   EXPECT_TRUE(all_near(fixture.outputs(), {together[6], together[7], together[8]}, 1e-5, 1e-5));
   const std::vector<float> after = fixture.get(fixture.replicas[0], fixture.replicas[0].states());
@@ -59,16 +59,16 @@ TEST(Graph, DropoutFollowsTheStepCounter) {
 }
 
 TEST(Graph, ReluIsFusedWhereItCanBe) {
-  const Graph fused = make_graph(small_lenet(), kSmallInput);
+  const Graph fused = make_graph(small_lenet(), kNetworkInput);
   for (const Graph::Node& node : fused.nodes()) EXPECT_NE(node.op->description(), "ReLU");
-  const Graph alone = make_graph(Sequential{MaxPool2d(2), ReLU()}, kSmallInput);
+  const Graph alone = make_graph(Sequential{MaxPool2d(2), ReLU()}, kNetworkInput);
   EXPECT_EQ(alone.nodes().back().op->description(), "ReLU") << "a maximum has no place for it";
 }
 
 // A convolution computes the sums of a batch norm that follows directly, also with a ReLU in between.
 TEST(Graph, SumsOfBatchNormAreFusedWhereTheyCanBe) {
   const auto fused = [](const AnyModule& network) {
-    return make_graph(network, kSmallInput).nodes()[0].sums_next;
+    return make_graph(network, kNetworkInput).nodes()[0].sums_next;
   };
   EXPECT_TRUE(fused(Sequential{Conv2d(8, 3), BatchNorm2d()}));
   EXPECT_TRUE(fused(Sequential{Conv2d(8, 3), ReLU(), BatchNorm2d()}));
@@ -136,8 +136,8 @@ TEST(Graph, NamesShapesAndCounts) {
 }
 
 TEST(Graph, TheSameSeedBeginsTheSame) {
-  ModelFixture a(small_residual_network(), kSmallInput, {0}, 2, trained),
-      b(small_residual_network(), kSmallInput, {0}, 2, trained);
+  ModelFixture a(small_residual_network(), kNetworkInput, {0}, 2, trained),
+      b(small_residual_network(), kNetworkInput, {0}, 2, trained);
   EXPECT_TRUE(all_equal_bits(a.get(a.replicas[0], a.replicas[0].parameters()),
                              b.get(b.replicas[0], b.replicas[0].parameters())));
   b.replicas[0].initialise(8);
@@ -160,29 +160,29 @@ TEST(Graph, RefusesWhatDoesNotFit) {
     return text.find(part) != std::string::npos ? testing::AssertionSuccess()
                                                 : testing::AssertionFailure() << text;
   };
-  EXPECT_TRUE(
-      says(refusal(Conv2d(4, 10), kSmallInput), "the filter of 10 x 10 does not fit the input of 9 x 9 x 2"));
-  EXPECT_TRUE(says(refusal(Conv2d(0, 3), kSmallInput), "Conv2d: 0 filters"));
-  EXPECT_TRUE(says(refusal(Conv2d(4, 3, {.stride = 0}), kSmallInput), "stride 0 x 0"));
-  EXPECT_TRUE(says(refusal(Conv2d(4, 3, {.padding = -1}), kSmallInput), "padding -1 x -1"));
-  EXPECT_TRUE(says(refusal(MaxPool2d(10), kSmallInput), "MaxPool2d: the window of 10 x 10 does not fit"));
-  EXPECT_TRUE(says(refusal(AvgPool2d(2, {.padding = 2}), kSmallInput), "AvgPool2d: the window is 2 x 2"));
-  EXPECT_TRUE(says(refusal(Linear(0), kSmallInput), "Linear: it has 0 outputs"));
-  EXPECT_TRUE(says(refusal(Dropout(1), kSmallInput), "the probability is 1"));
-  EXPECT_TRUE(says(refusal(BatchNorm2d({.eps = -1}), kSmallInput), "eps is -1"));
-  EXPECT_TRUE(says(refusal(Residual(Conv2d(3, 3)), kSmallInput),
+  EXPECT_TRUE(says(refusal(Conv2d(4, 10), kNetworkInput),
+                   "the filter of 10 x 10 does not fit the input of 9 x 9 x 2"));
+  EXPECT_TRUE(says(refusal(Conv2d(0, 3), kNetworkInput), "Conv2d: 0 filters"));
+  EXPECT_TRUE(says(refusal(Conv2d(4, 3, {.stride = 0}), kNetworkInput), "stride 0 x 0"));
+  EXPECT_TRUE(says(refusal(Conv2d(4, 3, {.padding = -1}), kNetworkInput), "padding -1 x -1"));
+  EXPECT_TRUE(says(refusal(MaxPool2d(10), kNetworkInput), "MaxPool2d: the window of 10 x 10 does not fit"));
+  EXPECT_TRUE(says(refusal(AvgPool2d(2, {.padding = 2}), kNetworkInput), "AvgPool2d: the window is 2 x 2"));
+  EXPECT_TRUE(says(refusal(Linear(0), kNetworkInput), "Linear: it has 0 outputs"));
+  EXPECT_TRUE(says(refusal(Dropout(1), kNetworkInput), "the probability is 1"));
+  EXPECT_TRUE(says(refusal(BatchNorm2d({.eps = -1}), kNetworkInput), "eps is -1"));
+  EXPECT_TRUE(says(refusal(Residual(Conv2d(3, 3)), kNetworkInput),
                    "the output of the body is 7 x 7 x 3, that of the shortcut is 9 x 9 x 2"));
   EXPECT_TRUE(says(refusal(Linear(1), {0, 1, 1}), "the input is 0 x 1 x 1"));
   // Products that exceed 64 bits.
   constexpr int64_t kHuge = int64_t{1} << 62, kMost = std::numeric_limits<int64_t>::max();
-  EXPECT_TRUE(says(refusal(Linear(kHuge), kSmallInput), "4611686018427387904"));
-  EXPECT_TRUE(says(refusal(Linear(kMost), kSmallInput), "9223372036854775807"));
-  EXPECT_TRUE(says(refusal(Conv2d(kHuge, 3), kSmallInput), "4611686018427387904"));
-  EXPECT_TRUE(says(refusal(Conv2d(4, kHuge, {.padding = kHuge}), kSmallInput), "4611686018427387904"));
-  EXPECT_TRUE(says(refusal(Conv2d(4, 3, {.stride = kMost}), kSmallInput), "9223372036854775807"));
-  EXPECT_TRUE(says(refusal(MaxPool2d(3, {.padding = kHuge}), kSmallInput), "4611686018427387904"));
-  EXPECT_TRUE(says(refusal(AvgPool2d(kMost, {.padding = kHuge - 1}), kSmallInput), "9223372036854775807"));
-  EXPECT_TRUE(says(refusal(MaxPool2d(2, {.stride = kMost}), kSmallInput), "9223372036854775807"));
+  EXPECT_TRUE(says(refusal(Linear(kHuge), kNetworkInput), "4611686018427387904"));
+  EXPECT_TRUE(says(refusal(Linear(kMost), kNetworkInput), "9223372036854775807"));
+  EXPECT_TRUE(says(refusal(Conv2d(kHuge, 3), kNetworkInput), "4611686018427387904"));
+  EXPECT_TRUE(says(refusal(Conv2d(4, kHuge, {.padding = kHuge}), kNetworkInput), "4611686018427387904"));
+  EXPECT_TRUE(says(refusal(Conv2d(4, 3, {.stride = kMost}), kNetworkInput), "9223372036854775807"));
+  EXPECT_TRUE(says(refusal(MaxPool2d(3, {.padding = kHuge}), kNetworkInput), "4611686018427387904"));
+  EXPECT_TRUE(says(refusal(AvgPool2d(kMost, {.padding = kHuge - 1}), kNetworkInput), "9223372036854775807"));
+  EXPECT_TRUE(says(refusal(MaxPool2d(2, {.stride = kMost}), kNetworkInput), "9223372036854775807"));
   EXPECT_TRUE(says(refusal(Linear(1), {1 << 20, 1 << 20, 1 << 20}), "1048576 x 1048576 x 1048576"));
   const Graph graph = make_graph(Linear(2), {1, 1, 3});
   EXPECT_THROW(plan_training(graph, kHuge), Error);

@@ -2,8 +2,8 @@
 #include <gtest/gtest.h>
 
 #include <rondo/tests/nn/graph/arena_model.h>
-#include <rondo/tests/nn/train/model_fixture.h>
 #include <rondo/tests/nn/models/small_networks.h>
+#include <rondo/tests/nn/train/model_fixture.h>
 #include <rondo/tests/support/compare.h>
 #include <rondo/tests/support/inputs.h>
 
@@ -71,7 +71,7 @@ TEST(MemoryPlan, WhatIsNeededIsThere) {
 }
 
 TEST(MemoryPlan, TheModelSeesAWrongPlace) {
-  const Graph graph = make_graph(small_lenet(), kSmallInput);
+  const Graph graph = make_graph(small_lenet(), kNetworkInput);
   const MemoryPlan right = plan_training(graph, 6, {.checkpoint_layers = 2});
   ASSERT_TRUE(ArenaModel(graph, 6, right).plays(false));
   int seen = 0, moved = 0;
@@ -127,13 +127,14 @@ TEST(MemoryPlan, ReuseChangesNothing) {
       SCOPED_TRACE(concat(name, ", checkpoint_layers ", checkpoint_layers));
       constexpr int64_t kBatch = 6;
       const PlanOptions options = {.checkpoint_layers = checkpoint_layers};
-      ModelFixture planned(network, kSmallInput, {0}, kBatch,
-                    [&](const Graph&graph, int64_t batch) { return plan_training(graph, batch, options); }),
-          spread(network, kSmallInput, {0}, kBatch,
+      ModelFixture planned(
+          network, kNetworkInput, {0}, kBatch,
+          [&](const Graph&graph, int64_t batch) { return plan_training(graph, batch, options); }),
+          spread(network, kNetworkInput, {0}, kBatch,
                  [&](const Graph&graph, int64_t batch) { return without_reuse(graph, batch, options); });
       EXPECT_LT(plan_training(planned.graph, kBatch, options).size,
                 without_reuse(planned.graph, kBatch, options).size);
-      const std::vector<float> x = normal_values(kBatch * kSmallInput.size(), 1);
+      const std::vector<float> x = normal_values(kBatch * kNetworkInput.size(), 1);
       std::vector<std::vector<double>> gradients;
       std::vector<std::vector<float>> outputs;
       for (ModelFixture* fixture : {&planned, &spread}) {
@@ -152,7 +153,7 @@ TEST(MemoryPlan, ReuseChangesNothing) {
 
 TEST(MemoryPlan, EvaluationNeedsLessThanTraining) {
   for (const auto& [name, network] : small_networks()) {
-    const Graph graph = make_graph(network, kSmallInput);
+    const Graph graph = make_graph(network, kNetworkInput);
     EXPECT_LT(plan_inference(graph, 10).size, plan_training(graph, 10).size) << name;
     EXPECT_LT(plan_training(graph, 10).size, plan_training(graph, 10).tensors) << name;
   }
@@ -171,7 +172,7 @@ TEST(MemoryPlan, RefusesWhatItWasNotMadeFor) {
     }
     return testing::AssertionFailure() << "nothing was refused";
   };
-  const Graph graph = make_graph(small_lenet(), kSmallInput);
+  const Graph graph = make_graph(small_lenet(), kNetworkInput);
   EXPECT_TRUE(says([&] { plan_training(graph, 2, {.checkpoint_layers = -1}); }, "checkpoint_layers is -1"));
   EXPECT_TRUE(says([&] { plan_training(graph, -2); }, "the batch is -2"));
   EXPECT_TRUE(says([&] { plan_inference(graph, -2); }, "the batch is -2"));
@@ -179,12 +180,12 @@ TEST(MemoryPlan, RefusesWhatItWasNotMadeFor) {
   dead_end.add(std::make_unique<NoOp>(Saves{}), {dead_end.input()}, {1, 1, 5});
   dead_end.set_output(dead_end.input());
   EXPECT_TRUE(says([&] { plan_training(dead_end, 2); }, "no operation uses the result of"));
-  ModelFixture evaluation(small_lenet(), kSmallInput, {0}, 2, plan_inference);
-  evaluation.upload(normal_values(2 * kSmallInput.size(), 1));
+  ModelFixture evaluation(small_lenet(), kNetworkInput, {0}, 2, plan_inference);
+  evaluation.upload(normal_values(2 * kNetworkInput.size(), 1));
   forward(evaluation.replicas, {});
   EXPECT_TRUE(says([&] { backward(evaluation.replicas, kTraining); }, "planned for evaluation"));
   int rank = 0;
-  ModelFixture mixed(small_lenet(), kSmallInput, spread(2), 4, [&](const Graph& g, int64_t batch) {
+  ModelFixture mixed(small_lenet(), kNetworkInput, spread(2), 4, [&](const Graph& g, int64_t batch) {
     return plan_training(g, batch, {.checkpoint_layers = 2 * rank++});
   });
   EXPECT_TRUE(says([&] { forward(mixed.replicas, kTraining); }, "different schedules"));

@@ -57,7 +57,7 @@ void expect_the_same_bits(const AnyModule& network, Shape input, int64_t batch,
 TEST(Recompute, ChangesNoBitOfSmallNetworks) {
   for (const auto& [name, network] : small_networks()) {
     SCOPED_TRACE(name);
-    expect_the_same_bits(network, kSmallInput, 7, {1, 2, 3, 7, 1000});
+    expect_the_same_bits(network, kNetworkInput, 7, {1, 2, 3, 7, 1000});
   }
 }
 
@@ -79,7 +79,7 @@ TEST(Recompute, ChangesNoBitOfDropoutAndBatchNorm) {
                                        ReLU(),
                                        Dropout(0.4f),
                                        Linear(3)};
-  expect_the_same_bits(network, kSmallInput, 7, {1, 2, 3, 4, 5, 7, 1000});
+  expect_the_same_bits(network, kNetworkInput, 7, {1, 2, 3, 4, 5, 7, 1000});
 }
 
 TEST(Recompute, ChangesNoBitOfLeNet) { expect_the_same_bits(lenet(), {28, 28, 1}, 5, {1, 2, 3, 7, 1000}); }
@@ -92,7 +92,7 @@ TEST(Recompute, ChangesNoBitOfResNet18) {
 
 // Without sharing, each replica has its own statistics; an empty shard has none.
 TEST(Recompute, ChangesNoBitOfAnEmptyShard) {
-  expect_the_same_bits(small_residual_network(), kSmallInput, 2, {2, 3});
+  expect_the_same_bits(small_residual_network(), kNetworkInput, 2, {2, 3});
 }
 
 // Passes its input on and records the calls.

@@ -11,7 +11,7 @@
 
 namespace rondo::nn {
 
-constexpr Shape kSmallInput = {9, 9, 2};
+constexpr Shape kNetworkInput = {9, 9, 2};
 
 // Two residual blocks, one with a projection shortcut; every kind of layer once.
 inline AnyModule small_residual_network() {

@@ -126,8 +126,8 @@ TEST(Precision, ReplicasOfLeNetAndResNetStayEqual) {
     for (const AnyModule& net : {small_lenet(), small_residual_network()}) {
       std::vector<float> one;
       for (const int devices : {1, 2, 3, 4}) {
-        DataParallel model(net, kSmallInput, options_with(arithmetic, devices));
-        const std::vector<float> after = train(model, kSmallInput, 3);
+        DataParallel model(net, kNetworkInput, options_with(arithmetic, devices));
+        const std::vector<float> after = train(model, kNetworkInput, 3);
         if (devices == 1) one = after;
         EXPECT_LE(test::distance(after, one), arithmetic.math == Math::tf32 ? 2e-3 : 2e-2)
             << arithmetic.name << ", " << devices << " devices";

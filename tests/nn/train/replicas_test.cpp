@@ -1,8 +1,8 @@
 // A network's gradients against finite differences, and several replicas against one.
 #include <gtest/gtest.h>
 
-#include <rondo/tests/nn/train/model_fixture.h>
 #include <rondo/tests/nn/models/small_networks.h>
+#include <rondo/tests/nn/train/model_fixture.h>
 #include <rondo/tests/support/compare.h>
 #include <rondo/tests/support/inputs.h>
 
@@ -35,9 +35,9 @@ TEST(Replicas, GradientsAreSlopes) {
   for (const auto& [name, network] : small_networks()) {
     SCOPED_TRACE(name);
     constexpr int64_t kBatch = 5;
-    ModelFixture fixture(network, kSmallInput, {0}, kBatch, trained);
+    ModelFixture fixture(network, kNetworkInput, {0}, kBatch, trained);
     Replica& replica = fixture.replicas[0];
-    fixture.upload(normal_values(kBatch * kSmallInput.size(), 1));
+    fixture.upload(normal_values(kBatch * kNetworkInput.size(), 1));
     const std::vector<float> parameters = fixture.get(replica, replica.parameters());
     forward(fixture.replicas, kTraining);
     const std::vector<float> weights = normal_values(replica.output().size(), 2);
@@ -45,7 +45,7 @@ TEST(Replicas, GradientsAreSlopes) {
     const auto loss_at = [&](const std::vector<float>& at) {
       fixture.put(replica, replica.parameters().data, at);
       fixture.upload(
-          normal_values(kBatch * kSmallInput.size(), 1));  // backward may have overwritten the input
+          normal_values(kBatch * kNetworkInput.size(), 1));  // backward may have overwritten the input
       forward(fixture.replicas, kTraining);
       const std::vector<float> output = fixture.outputs();
       return std::inner_product(output.begin(), output.end(), weights.begin(), 0.0);
@@ -84,10 +84,10 @@ TEST(Replicas, WithSharedStatisticsAreOneNetwork) {
     for (int64_t batch : {7, 2})
       for (int ranks : {2, 3, 4}) {
         SCOPED_TRACE(concat(name, ", ", batch, " samples, ", ranks, " replicas"));
-        ModelFixture one(network, kSmallInput, {0}, batch, trained),
-            many(network, kSmallInput, spread(ranks), batch, trained);
+        ModelFixture one(network, kNetworkInput, {0}, batch, trained),
+            many(network, kNetworkInput, spread(ranks), batch, trained);
         const Pass shared = many.shared();
-        const std::vector<float> x = normal_values(batch * kSmallInput.size(), 1);
+        const std::vector<float> x = normal_values(batch * kNetworkInput.size(), 1);
         one.upload(x);
         many.upload(x);
         forward(one.replicas, kTraining);
@@ -112,9 +112,9 @@ TEST(Replicas, WithSharedStatisticsAreOneNetwork) {
 
 // With the statistics of its own shard, each replica is a different network, as intended.
 TEST(Replicas, LocalStatisticsAreNotShared) {
-  ModelFixture one(small_residual_network(), kSmallInput, {0}, 6, trained),
-      two(small_residual_network(), kSmallInput, spread(2), 6, trained);
-  const std::vector<float> x = normal_values(6 * kSmallInput.size(), 1);
+  ModelFixture one(small_residual_network(), kNetworkInput, {0}, 6, trained),
+      two(small_residual_network(), kNetworkInput, spread(2), 6, trained);
+  const std::vector<float> x = normal_values(6 * kNetworkInput.size(), 1);
   one.upload(x);
   two.upload(x);
   forward(one.replicas, kTraining);
