@@ -1,5 +1,4 @@
 #include <rondo/collectives/across_hosts/exchange.h>
-#include <rondo/collectives/arguments.h>
 #include <rondo/collectives/communicator.h>
 #include <rondo/collectives/data_view.h>
 #include <rondo/collectives/pack.h>
@@ -204,12 +203,13 @@ Status Communicator::wait(std::span<const cudaStream_t> streams, std::chrono::mi
     const cudaStream_t stream = streams[static_cast<size_t>(rank)];
     const DeviceScope scope(device(rank));
     const RelaxedCaptureScope relaxed;  // another thread may be capturing other streams
-    bool captured = false;              // to query a captured stream is an error, which ends the capture
-    RONDO_RETURN_IF_ERROR(is_captured(stream, captured));
-    if (captured)
+    // To query a captured stream is an error, which ends the capture.
+    cudaStreamCaptureStatus capture = cudaStreamCaptureStatusNone;
+    cudaError_t error = cudaStreamIsCapturing(stream, &capture);
+    if (error == cudaSuccess && capture != cudaStreamCaptureStatusNone)
       return bad_argument("wait: the stream of rank ", rank,
                           " is being captured, must not be: what is captured is not running");
-    const cudaError_t error = cudaStreamQuery(stream);
+    if (error == cudaSuccess) error = cudaStreamQuery(stream);
     if (error == cudaSuccess) {
       ++rank;
     } else if (error != cudaErrorNotReady) {
