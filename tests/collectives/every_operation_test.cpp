@@ -243,7 +243,7 @@ TEST(Loading, OperationsLaunchOnlyWhatTheirCommunicatorHasLoaded) {
   for (const int ranks : {kRanks, 9}) {  // the reductions of more than 8 vectors have a kernel of their own
     const int devices = std::min(device_count(), 2);
     for (int device = 0; device < devices; ++device) {
-      ASSERT_EQ(cudaSetDevice(device), cudaSuccess);
+      const DeviceScope scope(device);
       ASSERT_EQ(cudaDeviceReset(), cudaSuccess);
     }
     std::vector<int> rank_devices;
