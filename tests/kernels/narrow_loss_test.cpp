@@ -98,7 +98,7 @@ TYPED_TEST(NarrowLosses, SquaredError) {
     const GuardedBuffer<float> target(targets, this->offset());
     GuardedBuffer<unsigned char> scratch(squared_error_workspace_bytes(rows, cols));
     auto& to = in_place ? prediction : gradient;
-    double loss[2];
+    double loss[2] = {};
     this->run([&]<class T>(T) {
       GuardedBuffer<LossStats> loss_stats(std::vector<LossStats>(1));
       const Status status = squared_error(matrix(of<T>(to).data(), rows, cols), loss_stats.data(),
