@@ -2,21 +2,13 @@
 #include <rondo/tests/collectives/communicator_fixture.h>
 #include <rondo/tests/collectives/exact_data.h>
 
-#include <simt/faults.h>
+#include <rondo/tests/support/peer_links.h>
 
 namespace rondo::test {
 namespace {
 
 constexpr int kRanks = 3;
 constexpr auto kLongEnough = std::chrono::milliseconds(20'000);
-
-void set_all_links(simt::PeerAccess access) {
-  for (int a = 0; a < kRanks; ++a)
-    for (int b = 0; b < kRanks; ++b)
-      if (a != b) {
-        ASSERT_EQ(simt::set_peer_access(a, b, access), cudaSuccess);
-      }
-}
 
 struct Parameters {
   Algorithm algorithm;

@@ -5,7 +5,7 @@
 #include <rondo/tests/collectives/algorithms/stream_model.h>
 #include <rondo/tests/collectives/settings.h>
 
-#include <simt/faults.h>
+#include <rondo/tests/support/peer_links.h>
 
 namespace rondo::test {
 
@@ -91,9 +91,7 @@ class PeerLinks {
 
  private:
   static void set(bool any, simt::PeerAccess access) {
-    for (int a = 0; any && a < device_count(); ++a)
-      for (int b = 0; b < device_count(); ++b)
-        if (a != b) static_cast<void>(simt::set_peer_access(a, b, access));
+    if (any) set_all_links(access);
   }
   Reach reach_;
 };

@@ -1,6 +1,7 @@
 // Linked into each test program. A kernel's fault stays on a GPU: every later CUDA call of the process fails,
 // and so would all later tests. The program therefore ends in the test that failed; tools/gpu-report starts
-// it again without this test. Without a device or with a driver that is too old, it ends before the first test.
+// it again without this test. Without a device, or with a driver that is too old, it ends before the first
+// test.
 #include <cuda_runtime.h>
 #include <gtest/gtest.h>
 

@@ -12,7 +12,7 @@
 #include <rondo/tests/support/no_capture_loads.h>
 
 #ifdef __SIMT__
-#include <simt/faults.h>
+#include <rondo/tests/support/peer_links.h>
 #endif
 
 #include <algorithm>
@@ -109,15 +109,7 @@ TEST_P(Ranks, WithoutGraphsItIsTheSame) {
   const FashionMnist data = test::small_data(75, 20);
   const Options options = options_for(GetParam());
   Observer no_observer;
-  const auto set_access = [&](simt::PeerAccess access) {
-    for (const int a : options.devices)
-      for (const int b : options.devices) {
-        if (a != b) {
-          ASSERT_EQ(simt::set_peer_access(a, b, access), cudaSuccess);
-        }
-      }
-  };
-  set_access(simt::PeerAccess::absent);
+  test::set_all_links(simt::PeerAccess::absent);
   const Result replayed = train(data, options, no_observer);
   for (const auto copies : {simt::StagedGraphCopies::not_captured, simt::StagedGraphCopies::not_launched}) {
     simt::set_staged_graph_copies(copies);
@@ -127,7 +119,7 @@ TEST_P(Ranks, WithoutGraphsItIsTheSame) {
   }
   EXPECT_TRUE(replayed.graph_refusal.ok()) << replayed.graph_refusal.message();
   simt::set_staged_graph_copies(simt::StagedGraphCopies::work);
-  set_access(simt::PeerAccess::works);
+  test::set_all_links(simt::PeerAccess::works);
 }
 #endif
 

@@ -18,7 +18,7 @@
 #include <rondo/tests/support/random_order.h>
 
 #ifdef __SIMT__
-#include <simt/faults.h>
+#include <rondo/tests/support/peer_links.h>
 #endif
 
 #include <cmath>
@@ -82,11 +82,7 @@ TEST(DataParallel, RecordsOnlyLoadedKernels) {
 
 #ifdef __SIMT__
 TEST(DataParallel, TellsWhyStepsAreNotGraphs) {
-  const auto set_links = [](simt::PeerAccess access) {
-    ASSERT_EQ(simt::set_peer_access(0, 1, access), cudaSuccess);
-    ASSERT_EQ(simt::set_peer_access(1, 0, access), cudaSuccess);
-  };
-  set_links(simt::PeerAccess::absent);
+  test::set_all_links(simt::PeerAccess::absent);
   std::vector<float> replayed;
   for (const auto copies : {simt::StagedGraphCopies::work, simt::StagedGraphCopies::not_captured,
                             simt::StagedGraphCopies::not_instantiated}) {
@@ -106,7 +102,7 @@ TEST(DataParallel, TellsWhyStepsAreNotGraphs) {
     EXPECT_TRUE(all_equal_bits(after, replayed));
   }
   simt::set_staged_graph_copies(simt::StagedGraphCopies::work);
-  set_links(simt::PeerAccess::works);
+  test::set_all_links(simt::PeerAccess::works);
 }
 #endif
 

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <rondo/tests/nn/models/small_models.h>
-#include <simt/faults.h>
+#include <rondo/tests/support/peer_links.h>
 
 cudaError_t real_copy(void* to, int to_device, const void* from, int from_device, size_t bytes,
                       cudaStream_t stream) asm("__real__Z19cudaMemcpyPeerAsyncPviPKvimP11CUstream_st");
@@ -26,18 +26,10 @@ namespace {
 
 using test::kSmallInput;
 
-void set_peer_access(simt::PeerAccess access) {
-  for (int a = 0; a < device_count(); ++a)
-    for (int b = 0; b < device_count(); ++b)
-      if (a != b) {
-        ASSERT_EQ(simt::set_peer_access(a, b, access), cudaSuccess);
-      }
-}
-
 class ExchangedBytes : public testing::Test {
  protected:
-  ExchangedBytes() { set_peer_access(simt::PeerAccess::absent); }
-  ~ExchangedBytes() override { set_peer_access(simt::PeerAccess::works); }
+  ExchangedBytes() { test::set_all_links(simt::PeerAccess::absent); }
+  ~ExchangedBytes() override { test::set_all_links(simt::PeerAccess::works); }
 
   // Of a step, for each float of the gradients.
   static double for_each_gradient(int ranks, Algorithm algorithm, DType reduce_dtype, int group_size = 0) {

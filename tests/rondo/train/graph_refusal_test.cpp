@@ -10,7 +10,7 @@
 #include <sstream>
 
 #ifdef __SIMT__
-#include <simt/faults.h>
+#include <rondo/tests/support/peer_links.h>
 
 namespace rondo::program {
 namespace {
@@ -30,15 +30,11 @@ class GraphRefusal : public ::testing::Test {
     network_.epochs = 1;
     mlp_.layers = 2;
     mlp_.width = 8;
-    set_links(simt::PeerAccess::absent);
+    test::set_all_links(simt::PeerAccess::absent);
   }
   ~GraphRefusal() override {
     simt::set_staged_graph_copies(simt::StagedGraphCopies::work);
-    set_links(simt::PeerAccess::works);
-  }
-  static void set_links(simt::PeerAccess access) {
-    EXPECT_EQ(simt::set_peer_access(0, 1, access), cudaSuccess);
-    EXPECT_EQ(simt::set_peer_access(1, 0, access), cudaSuccess);
+    test::set_all_links(simt::PeerAccess::works);
   }
 
   // The output of `train` names a refusal exactly if the copies are refused.
