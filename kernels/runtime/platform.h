@@ -19,8 +19,8 @@ const char* platform();
 // three ranks on one device (nine streams) are enough for an exchange to wait behind a backward pass, or
 // behind blocked work.
 //
-// CUDA_MODULE_LOADING stays as it is: EAGER would load every kernel of the program on each device, which costs
-// time and memory. A Communicator loads its kernels when it is made (load() in core/launch.cuh).
+// CUDA_MODULE_LOADING stays as it is: EAGER would load every kernel of the program on each device, which
+// costs time and memory. A Communicator loads its kernels when it is made (load() in core/launch.cuh).
 void set_cuda_environment();
 
 // "cuda:0" or "cpu:0".
@@ -29,8 +29,8 @@ std::string device_label(int device);
 // A one-line description for output: the device's name, its size, and the hardware that it runs on.
 std::string describe_device(int device);
 
-// The number of devices, 0 if there are none. device_failed if CUDA cannot count them, for example because the
-// driver is older than the toolkit (cudaErrorInsufficientDriver).
+// The number of devices, 0 if there are none. device_failed if CUDA cannot count them, for example because
+// the driver is older than the toolkit (cudaErrorInsufficientDriver).
 Status count_devices(int& count);
 
 // The same, with 0 if CUDA cannot count them.

@@ -5,10 +5,10 @@
 
 #include "broken_link.h"
 #include "gpu_limits.h"
-#include "refusals.h"
 #include "kernel_name.h"
 #include "observe/observer.h"
 #include "properties.h"
+#include "refusals.h"
 #include "runtime.h"
 
 namespace simt {
@@ -87,8 +87,8 @@ size_t shared_limit(const Device& device, const void* kernel) {
   return found == device.shared_opt_in.end() ? kSharedPerBlock : std::max(found->second, kSharedPerBlock);
 }
 
-// The bytes of the arguments. An address of device memory is replaced by its offset in 128 bytes, which decides
-// how a kernel can access it.
+// The bytes of the arguments. An address of device memory is replaced by its offset in 128 bytes, which
+// decides how a kernel can access it.
 std::vector<unsigned char> without_addresses(const Memory& memory, const std::vector<Argument>& arguments) {
   std::vector<unsigned char> bytes;
   for (const Argument& argument : arguments) {

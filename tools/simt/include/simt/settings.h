@@ -105,8 +105,8 @@ void set_patience(std::chrono::milliseconds patience);
 // devices that ever had one, or "none". A process without CUDA calls prints nothing.
 std::vector<int> devices_with_context();
 
-// The kernels that are loaded on a device: launched there, or loaded by cudaFuncGetAttributes(), since the last
-// cudaDeviceReset(). Empty if the device does not exist.
+// The kernels that are loaded on a device: launched there, or loaded by cudaFuncGetAttributes(), since the
+// last cudaDeviceReset(). Empty if the device does not exist.
 std::set<std::string> loaded_kernels(int device);
 
 // The last fault of any kernel of this process; error == cudaSuccess if there was none.
