@@ -169,6 +169,29 @@ __global__ void product(Release release) {
   if (release == Release::no_wait) ptx::wgmma_wait<0>();
 }
 
+// The accumulators of two products in flight: reads one of the first, and writes one of the second.
+enum class Early { nothing, read, write };
+__global__ void accumulate(Early early) {
+  for (unsigned i = threadIdx.x; i < 1024; i += blockDim.x) shared<int>(i) = 0;
+  ptx::async_proxy_fence();
+  __syncthreads();
+  float first[4] = {}, second[4] = {};
+  const ptx::SharedMatrix a{&shared<int>(0), 128, 256, ptx::MatrixSwizzle::none};
+  const ptx::SharedMatrix b{&shared<int>(512), 128, 256, ptx::MatrixSwizzle::none};
+  ptx::wgmma_fence();
+  ptx::wgmma<__nv_bfloat16, 8>(first, ptx::descriptor(a), ptx::descriptor(b), true);  // accumulate: first
+  ptx::wgmma_commit();
+  ptx::wgmma<__nv_bfloat16, 8>(second, ptx::descriptor(a), ptx::descriptor(b), true);  // accumulate: second
+  ptx::wgmma_commit();
+  if (early == Early::read && threadIdx.x == 77) use(static_cast<int>(first[3]));  // accumulate: early read
+  ptx::wgmma_wait<1>();
+  use(static_cast<int>(first[3]));
+  if (early == Early::write && threadIdx.x == 5) second[1] = 1;  // accumulate: early write
+  ptx::wgmma_wait<0>();
+  second[1] += 1;
+  use(static_cast<int>(second[1]));
+}
+
 // ----------------------------------------------------------------------------------------------------------
 
 using RaceCheckAsync = RaceCheck;
@@ -272,6 +295,26 @@ TEST_F(RaceCheckAsync, OperandsOfProducts) {
                                      [&] { launch(1, 128, 4096, nullptr, product, Release::only_own_wait); });
     EXPECT_TRUE(says(race, "reads by wgmma")) << race.text;
     EXPECT_TRUE(says(race, "Not all four warps of the warpgroup have waited")) << race.text;
+  }
+  simt::set_late_copies(false);
+}
+
+TEST_F(RaceCheckAsync, AccumulatorsOfProducts) {
+  for (const bool late : {false, true}) {
+    simt::set_late_copies(late);
+    expect_silent([&] { launch(2, 256, 4096, nullptr, accumulate, Early::nothing); });
+    const Finding read = expect_one(Problem::unfinished_copy, "accumulate: first", "accumulate: early read",
+                                    [&] { launch(1, 128, 4096, nullptr, accumulate, Early::read); });
+    EXPECT_EQ(read.space, AccessSpace::registers);
+    EXPECT_EQ(read.offset, 3u);
+    EXPECT_EQ(read.access.thread.x, 77u);
+    EXPECT_TRUE(says(read, "the result of an unfinished wgmma, accumulator register 3")) << read.text;
+    EXPECT_TRUE(says(read, "has not waited for the group of this product")) << read.text;
+    const Finding write =
+        expect_one(Problem::unfinished_copy, "accumulate: second", "accumulate: early write",
+                   [&] { launch(1, 128, 4096, nullptr, accumulate, Early::write); });
+    EXPECT_EQ(write.offset, 1u);
+    EXPECT_EQ(write.access.kind, simt::AccessKind::store) << write.text;
   }
   simt::set_late_copies(false);
 }

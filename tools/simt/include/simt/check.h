@@ -25,8 +25,8 @@ inline constexpr int kExitCodeOfFindings = 3;
 enum class Problem : uint8_t {
   race,            // two accesses, at least one a write, that nothing orders
   unwritten_read,  // of memory that nobody wrote since it was allocated or the block began
-  unfinished_copy  // an access to the destination of a cp.async or a bulk copy, or a write to an operand of
-                   // wgmma, before the wait for it
+  unfinished_copy  // an access to the destination of a cp.async or a bulk copy, a write to an operand of
+                   // wgmma, or an access to its accumulators, before the wait for it
 };
 
 // One access of a finding.
@@ -44,7 +44,7 @@ struct CheckedAccess {
 struct Finding {
   Problem problem = Problem::race;
   AccessSpace space = AccessSpace::global;
-  size_t offset = 0;                     // in shared memory, or in its allocation
+  size_t offset = 0;                     // in shared memory, in its allocation, or the number of a register
   std::optional<CheckedAccess> earlier;  // not of an unwritten read
   CheckedAccess access;
   uint64_t times = 0;  // that it occurred

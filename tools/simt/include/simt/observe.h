@@ -30,9 +30,10 @@ enum class AccessKind : uint8_t {
   async_copy_store,
   bulk_copy_load,  // only of the check (simt/check.h)
   bulk_copy_store,
-  product_load  // of an operand of wgmma
+  product_load,   // of an operand of wgmma
+  product_update  // of accumulators of wgmma
 };
-enum class AccessSpace : uint8_t { global, shared };
+enum class AccessSpace : uint8_t { global, shared, registers };  // registers: only of the check
 
 // A place in the source.
 struct SourceLine {

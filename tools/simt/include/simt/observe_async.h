@@ -15,5 +15,7 @@ void observe_bulk_load(const void* place, const void* mbarrier, const void* to, 
 
 // 16 bytes of an operand of a product of a warpgroup, in shared memory.
 void observe_operand_read(const void* place, unsigned warpgroup, const void* from);
+// `bytes` of accumulators of a wgmma, which are registers of a thread.
+void observe_accumulators(const void* place, unsigned thread, const float* registers, size_t bytes);
 
 }  // namespace simt::detail

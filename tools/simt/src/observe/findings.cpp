@@ -74,6 +74,8 @@ std::string verb(const CheckedAccess& access) {
       return "writes by a bulk copy";
     case AccessKind::product_load:
       return "reads by wgmma";
+    case AccessKind::product_update:
+      return "adds by wgmma to";
   }
   return "?";
 }
@@ -100,7 +102,7 @@ std::string reason(const Finding& finding, Relation relation) {
   if (finding.problem == Problem::unfinished_copy) {
     if (earlier.kind == AccessKind::bulk_copy_store)
       return "The phase of the copy's mbarrier has not completed.";
-    if (earlier.kind == AccessKind::product_load)
+    if (earlier.kind == AccessKind::product_load || earlier.kind == AccessKind::product_update)
       return "The warp has not waited for the group of this product.";
     return "The thread that issued the copy has not waited for its group.";
   }
@@ -175,6 +177,8 @@ std::string title(const Finding& finding) {
       return "an access to an unfinished bulk copy in ";
     case AccessKind::product_load:
       return "a write to an operand of an unfinished wgmma in ";
+    case AccessKind::product_update:
+      return "an access to the result of an unfinished wgmma, ";
     default:
       return "an access to an unfinished cp.async in ";
   }

@@ -71,7 +71,13 @@ bool in_shared_memory(const void* address) {
   Observer* const observer = detail::observer;
   if (!observer) return;
   const auto address = reinterpret_cast<uintptr_t>(pointer);
-  if (address - detail::stack_begin < detail::stack_bytes || is_builtin(address)) return;
+  if (address - detail::stack_begin < detail::stack_bytes) {
+    if (detail::local_accesses_are_observed)
+      observer->local_access(
+          thread_rank, {place, address, static_cast<uint32_t>(bytes), kind, AccessSpace::registers, atomic});
+    return;
+  }
+  if (is_builtin(address)) return;
   const AccessSpace space = in_shared_memory(pointer) ? AccessSpace::shared : AccessSpace::global;
   if (space == AccessSpace::global && !global_memory.contains(address)) return;
   // A GPU has instructions for 1, 2, 4, 8 and 16 bytes.
@@ -148,6 +154,13 @@ void observe_operand_read(const void* place, unsigned warpgroup, const void* fro
   if (!observer) return;
   observer->product_reads(128 * warpgroup, {place, reinterpret_cast<uintptr_t>(from), 16,
                                             AccessKind::product_load, AccessSpace::shared});
+}
+void observe_accumulators(const void* place, unsigned thread, const float* registers, size_t bytes) {
+  if (!observer) return;
+  observer->product_updates(thread,
+                            {place, reinterpret_cast<uintptr_t>(registers), sizeof(float),
+                             AccessKind::product_update, AccessSpace::registers},
+                            bytes);
 }
 void copy_unobserved(void* to, const void* from, size_t bytes) { std::memcpy(to, from, bytes); }
 void copy_or_clear_unobserved(void* to, const void* from, size_t bytes, bool copy) {

@@ -84,11 +84,14 @@ class Observer {
   virtual void mbarrier_arrives(unsigned /*thread*/, const void* /*mbarrier*/) {}
   virtual void mbarrier_completes(const void* /*mbarrier*/) {}
   virtual void mbarrier_waited(unsigned /*thread*/, const void* /*mbarrier*/) {}
-  // wgmma of the warpgroup that begins with thread `leader`: a read of an operand; of each thread: commit,
-  // wait.
+  // wgmma of the warpgroup that begins with thread `leader`: a read of an operand; of each thread: its
+  // accumulators, commit, wait.
   virtual void product_reads(unsigned /*leader*/, const Access& /*access*/) {}
+  virtual void product_updates(unsigned /*thread*/, const Access& /*access*/, size_t /*bytes*/) {}
   virtual void product_commit(unsigned /*thread*/) {}
   virtual void product_wait(unsigned /*thread*/, int /*groups*/) {}
+  // An access to a local variable, while detail::local_accesses_are_observed.
+  virtual void local_access(unsigned /*thread*/, const Access& /*access*/) {}
   virtual void allow_unwritten(uintptr_t /*begin*/, size_t /*bytes*/) {}  // simt/unwritten.h
   // Outside of blocks: the running operation is a copy or a fill; memory of a device (or Memory::kHost) is
   // new, or about to be freed.
@@ -102,10 +105,12 @@ inline std::atomic<Observer*> active_observer{nullptr};
 
 namespace detail {
 // The observer of the block that this OS thread runs, and the stack of the running CUDA thread, whose
-// accesses are not memory accesses of a GPU: local variables are registers there.
+// accesses are not memory accesses of a GPU: local variables are registers there. The observer sets
+// local_accesses_are_observed while registers may belong to an unfinished product.
 inline thread_local constinit Observer* observer = nullptr;
 inline thread_local constinit uintptr_t stack_begin = 0;
 inline thread_local constinit size_t stack_bytes = 0;
+inline thread_local constinit bool local_accesses_are_observed = false;
 // The operation that this OS thread runs, if a check is on.
 inline thread_local constinit const IssuedOperation* running_operation = nullptr;
 

@@ -71,6 +71,8 @@ BlockUse RaceCheck::begin_block(const Kernel& kernel, uint64_t number) {
   shared_pages_.resize((kernel.shared_bytes + Page::kBytes - 1) / Page::kBytes);
   passed_in_shared_.clear();
   threads_.start(kernel.block.x * kernel.block.y * kernel.block.z);
+  accumulators_.clear();
+  detail::local_accesses_are_observed = false;
   return BlockUse::observe;
 }
 
@@ -149,6 +151,47 @@ void RaceCheck::product_reads(unsigned leader, const Access& access) {
   me.barrier = threads_.products(leader).open();
   visit_shared(access.address - shared_begin_, access.bytes,
                [&](const Target& target) { this->access(target, me); });
+}
+
+void RaceCheck::product_updates(unsigned thread, const Access& access, size_t bytes) {
+  Cell product = cell(thread, access);  // its kind has no room for product_update
+  product.barrier = threads_.products(thread).open();
+  accumulators_[thread].push_back({product, access.address, bytes});
+  detail::local_accesses_are_observed = true;
+}
+
+void RaceCheck::local_access(unsigned thread, const Access& access) {
+  const auto own = accumulators_.find(thread);
+  if (own == accumulators_.end()) return;
+  for (const Accumulators& a : own->second) {
+    if (access.address + access.bytes <= a.begin || a.begin + a.bytes <= access.address) continue;
+    const Cell me = cell(thread, access);
+    const Findings::Key key = {Problem::unfinished_copy, AccessSpace::registers, place_of(a.product),
+                               place_of(me)};
+    return findings_.add(key, [&] {
+      Finding finding;
+      finding.problem = key.problem;
+      finding.space = key.space;
+      finding.offset = (std::max(access.address, a.begin) - a.begin) / sizeof(float);
+      finding.earlier = describe(a.product);
+      finding.earlier->kind = AccessKind::product_update;
+      finding.access = describe(me);
+      finding.text =
+          simt::text(finding, "accumulator register " + std::to_string(finding.offset), Relation::same_warp);
+      return finding;
+    });
+  }
+}
+
+void RaceCheck::product_wait(unsigned thread, int groups) {
+  threads_.products(thread).wait(groups, threads_.now(thread));
+  const auto own = accumulators_.find(thread);
+  if (own == accumulators_.end()) return;
+  std::erase_if(own->second,
+                [&](const Accumulators& a) { return threads_.products(thread).finished(a.product.barrier); });
+  if (!own->second.empty()) return;
+  accumulators_.erase(own);
+  detail::local_accesses_are_observed = !accumulators_.empty();
 }
 
 template <class F>
@@ -430,14 +473,15 @@ CheckedAccess RaceCheck::describe(const Cell& cell) const {
   return access;
 }
 
+const void* RaceCheck::place_of(const Cell& cell) {
+  if (cell.place == 0) return order_.description(cell.operation).name;
+  return same_lines_.first_place(unpacked(cell.place));
+}
+
 void RaceCheck::found(Problem problem, const Cell* first, const Target& target, const Cell& me) {
-  const auto place = [&](const Cell& cell) -> const void* {
-    if (cell.place == 0) return order_.description(cell.operation).name;
-    return same_lines_.first_place(unpacked(cell.place));
-  };
   if (problem == Problem::race && !(target.unit.write.flags & Cell::kDefined))
-    findings_.comes_too_early(target.space, place(*first));
-  Findings::Key key = {problem, target.space, first ? place(*first) : nullptr, place(me)};
+    findings_.comes_too_early(target.space, place_of(*first));
+  Findings::Key key = {problem, target.space, first ? place_of(*first) : nullptr, place_of(me)};
   if (first && key.second < key.first) std::swap(key.first, key.second);
   findings_.add(key, [&] { return describe(problem, first, target, me); });
 }

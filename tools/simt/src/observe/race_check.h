@@ -41,10 +41,10 @@ class RaceCheck final : public Observer {
   void mbarrier_completes(const void* mbarrier) override { threads_.complete(mbarrier); }
   void mbarrier_waited(unsigned thread, const void* mbarrier) override { threads_.waited(mbarrier, thread); }
   void product_reads(unsigned leader, const Access& access) override;
+  void product_updates(unsigned thread, const Access& access, size_t bytes) override;
+  void local_access(unsigned thread, const Access& access) override;
   void product_commit(unsigned thread) override { threads_.products(thread).commit(); }
-  void product_wait(unsigned thread, int groups) override {
-    threads_.products(thread).wait(groups, threads_.now(thread));
-  }
+  void product_wait(unsigned thread, int groups) override;
   void allow_unwritten(uintptr_t begin, size_t bytes) override;
   void transfer(const Transfer& transfer) override;
   void allocated(uintptr_t begin, size_t bytes, int device) override;
@@ -57,6 +57,11 @@ class RaceCheck final : public Observer {
     uint64_t blocks_left = 0;
     FenceOrder fences;
     std::unordered_map<uintptr_t, uint64_t> passed;  // by address: the last fence that an atomic passed on
+  };
+  struct Accumulators {  // of a product
+    Cell product;
+    uintptr_t begin;
+    size_t bytes;
   };
   struct Run {  // of bytes that all have a value, or all have none
     size_t bytes;
@@ -95,6 +100,7 @@ class RaceCheck final : public Observer {
   void found(Problem problem, const Cell* first, const Target& target, const Cell& me);
   Finding describe(Problem problem, const Cell* first, const Target& target, const Cell& me);
   CheckedAccess describe(const Cell& cell) const;
+  const void* place_of(const Cell& cell);
   std::vector<Run> read_range(uintptr_t begin, size_t bytes, const Cell& me);
   void write_range(uintptr_t begin, size_t bytes, bool defined, const Cell& me);
 
@@ -117,6 +123,7 @@ class RaceCheck final : public Observer {
   uint32_t block_ = 0;
   bool in_kernel_ = false;
   BlockOrder threads_;
+  std::unordered_map<unsigned, std::vector<Accumulators>> accumulators_;  // by thread: of unfinished products
   uintptr_t shared_begin_ = 0;
   std::vector<std::unique_ptr<Page>> shared_pages_;
   std::unordered_map<uintptr_t, uint64_t> passed_in_shared_;  // Launch::passed, by offset in shared memory
