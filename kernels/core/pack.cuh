@@ -25,9 +25,7 @@ template <int N, class T>
 __device__ __forceinline__ Pack<T, N> load_pack(const T* from) {
 #ifdef __SIMT__
   simt::check_aligned<alignof(Pack<T, N>)>("a load of a Pack", from);
-  Pack<T, N> pack;
-  simt::load<sizeof(pack)>(&pack, from);
-  return pack;
+  return simt::load_value<Pack<T, N>>(from);
 #else
   return *reinterpret_cast<const Pack<T, N>*>(from);
 #endif
@@ -37,7 +35,7 @@ template <class T, int N>
 __device__ __forceinline__ void store_pack(T* to, const Pack<T, N>& pack) {
 #ifdef __SIMT__
   simt::check_aligned<alignof(Pack<T, N>)>("a store of a Pack", to);
-  simt::store<sizeof(pack)>(to, &pack);
+  simt::store_value(to, pack);
 #else
   *reinterpret_cast<Pack<T, N>*>(to) = pack;
 #endif

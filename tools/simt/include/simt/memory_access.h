@@ -47,6 +47,26 @@ template <size_t Bytes>
   __builtin_memcpy(to, value, Bytes);
 #endif
 }
+// The same for a value of a struct or vector type. Without an observer it is an access of that type, and g++
+// can keep the struct in a vector register, which it does not do with the result of a memcpy.
+template <class T>
+[[gnu::always_inline]] inline T load_value(const void* from) {
+#ifdef SIMT_OBSERVE
+  T value;
+  load<sizeof(T)>(&value, from);
+  return value;
+#else
+  return *static_cast<const T*>(from);
+#endif
+}
+template <class T>
+[[gnu::always_inline]] inline void store_value(void* to, const T& value) {
+#ifdef SIMT_OBSERVE
+  store<sizeof(T)>(to, &value);
+#else
+  *static_cast<T*>(to) = value;
+#endif
+}
 
 // The same for an address that is only aligned to `Scalar` bytes: one instruction for each scalar.
 template <size_t Bytes, size_t Scalar>
