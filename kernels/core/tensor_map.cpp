@@ -42,7 +42,8 @@ Status check_multiple_of_16(const char* name, const std::string& what, int64_t v
 }
 std::string index(int d) { return concat("[", d, "]"); }
 
-// What both modes require of the tensor. `row`: the member of the shape with the innermost elements of a copy.
+// What both modes require of the tensor. `row`: the member of the shape with the innermost elements of a
+// copy.
 template <class Shape>
 Status check_tensor(const char* name, const Shape& shape, int least_rank, const char* row, int row_elements) {
   RONDO_RETURN_IF_ERROR(check_within(name, "rank", shape.rank, least_rank, 5));

@@ -56,8 +56,8 @@ enum CUtensorMapFloatOOBfill {
 
 // Both return CUDA_ERROR_INVALID_VALUE for what the documentation of CUDA excludes, and
 // CUDA_ERROR_NOT_SUPPORTED for what the executor lacks: interleaved layouts, the data types that change
-// values, and the fill with NaN; in im2col mode also pixels whose channels are no multiple of 16 bytes, and an
-// element stride of the images.
+// values, and the fill with NaN; in im2col mode also pixels whose channels are no multiple of 16 bytes, and
+// an element stride of the images.
 CUresult cuTensorMapEncodeTiled(CUtensorMap* map, CUtensorMapDataType type, cuuint32_t rank, void* address,
                                 const cuuint64_t* sizes, const cuuint64_t* strides, const cuuint32_t* box,
                                 const cuuint32_t* element_strides, CUtensorMapInterleave interleave,
