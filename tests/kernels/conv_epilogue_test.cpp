@@ -30,10 +30,13 @@ using Floats = std::vector<float>;
 struct Kernel {
   std::optional<TileId> tile;
   std::optional<WgmmaConvTile> wgmma;
+  WgmmaConvRows rows = WgmmaConvRows::box;
 
   friend std::ostream& operator<<(std::ostream& out, const Kernel& kernel) {
     if (kernel.tile) return out << tile_infos()[static_cast<size_t>(*kernel.tile)].name;
-    return kernel.wgmma ? out << "wgmma tile " << static_cast<int>(*kernel.wgmma) : out << "chosen";
+    if (!kernel.wgmma) return out << "chosen";
+    return out << "wgmma tile " << static_cast<int>(*kernel.wgmma) << ", rows "
+               << static_cast<int>(kernel.rows);
   }
 };
 
@@ -48,7 +51,7 @@ std::vector<Kernel> kernels_for(Math math) {
       kernels.push_back({tile.id, {}});
   if (device.wgmma && (sizeof(T) == 2 || math == Math::tf32))
     for (const auto tile : {WgmmaConvTile::k128x256, WgmmaConvTile::k128x128, WgmmaConvTile::k128x64})
-      kernels.push_back({{}, tile});
+      for (const auto rows : {WgmmaConvRows::box, WgmmaConvRows::im2col}) kernels.push_back({{}, tile, rows});
   return kernels;
 }
 
@@ -75,10 +78,23 @@ struct Operands {
         y(c.y_size(), offset),
         bias((add(given_bias, mean), given_bias)),
         sums(2 * c.k),
-        scratch(conv2d_workspace_bytes(x_view<const float>(c, nullptr), filter_view<const float>(c, nullptr),
-                                       c.options, dtype_of<T>)
-                    .forward_sums /
+        scratch(std::max(conv2d_workspace_bytes(x_view<const float>(c, nullptr),
+                                                filter_view<const float>(c, nullptr), c.options, dtype_of<T>)
+                             .forward_sums,
+                         most_bytes_of_boxes()) /
                 4) {}
+  // Boxes where the library takes other rows need more room than the library does.
+  int64_t most_bytes_of_boxes() const {
+    return c.y_size() > 0 ? partial_moments_bytes(wgmma_moment_parts(geometry(), WgmmaConvRows::box), c.k)
+                          : 0;
+  }
+  ConvGeometry geometry() const {
+    ConvGeometry g;
+    EXPECT_TRUE(ok(check_conv2d_shapes({"test", "x", "y", "filter"}, x_view<const float>(c, nullptr),
+                                       y_view<const float>(c, nullptr), filter_view<const float>(c, nullptr),
+                                       c.options, &g)));
+    return g;
+  }
   static void add(Floats& values, float mean) {
     for (float& value : values) value += mean;
   }
@@ -103,25 +119,18 @@ struct Operands {
       return conv2d_forward(kernel.tile, y_view(c, y.data()), x_view<const T>(c, x.data()),
                             filter_view<const T>(c, filter.data()), c.options, epilogue, scratch.workspace(),
                             stream);
-    ConvGeometry g;
-    RONDO_RETURN_IF_ERROR(check_conv2d_shapes({"test", "x", "y", "filter"}, x_view<const float>(c, nullptr),
-                                              y_view<const float>(c, nullptr),
-                                              filter_view<const float>(c, nullptr), c.options, &g));
+    const ConvGeometry g = geometry();
     ConvEpilogue<T> of_kernel = {epilogue.bias.data, epilogue.residual.data, epilogue.relu};
-    const int64_t parts = wgmma_moment_parts(g);
+    const int64_t parts = wgmma_moment_parts(g, kernel.rows);
     if (epilogue.sums.data) of_kernel.moments = partial_moments(scratch.workspace(), parts, g.k);
-    RONDO_RETURN_IF_ERROR(launch_conv2d_wgmma("test", ConvOperation::forward, *kernel.wgmma, y.data(),
-                                              x.data(), filter.data(), of_kernel, g, stream));
+    RONDO_RETURN_IF_ERROR(launch_conv2d_wgmma("test", ConvOperation::forward, *kernel.wgmma, kernel.rows,
+                                              y.data(), x.data(), filter.data(), of_kernel, g, stream));
     if (!epilogue.sums.data) return {};
     return add_partial_moments("test", sums.data(), of_kernel.moments, parts, scratch.workspace(), stream);
   }
   bool fits(const Kernel& kernel) {
     if (!kernel.wgmma) return true;
-    ConvGeometry g;
-    EXPECT_TRUE(ok(check_conv2d_shapes({"test", "x", "y", "filter"}, x_view<const float>(c, nullptr),
-                                       y_view<const float>(c, nullptr), filter_view<const float>(c, nullptr),
-                                       c.options, &g)));
-    return wgmma_conv_fits(ConvOperation::forward, dtype_of<T>, g, x.data(), filter.data());
+    return wgmma_conv_fits(ConvOperation::forward, dtype_of<T>, geometry(), x.data(), filter.data());
   }
 };
 

@@ -78,6 +78,12 @@ struct WithTile {
 // The same with a tile of wgmma. What does not fit it runs without a tile.
 struct WithWgmma {
   WgmmaConvTile tile;
+  std::optional<WgmmaConvRows> rows = {};  // none: those that are chosen; also where im2col does not fit
+
+  WgmmaConvRows rows_of(ConvOperation operation, const ConvGeometry& g) const {
+    const bool fits = rows != WgmmaConvRows::im2col || wgmma_im2col_fits(operation, g);
+    return rows && fits ? *rows : choose_wgmma_conv_rows(operation, g);
+  }
 
   static ConvGeometry geometry(const ConvCase& c) {
     ConvGeometry g;
@@ -93,15 +99,18 @@ struct WithWgmma {
     if (!wgmma_conv_fits(ConvOperation::forward, dtype_of<T>, g, x, filter))
       return WithTile{}.forward(c, y, x, filter, epilogue, stream);
     const ConvEpilogue<T> of_kernel = {.bias = epilogue.bias.data, .relu = epilogue.relu};
-    return launch_conv2d_wgmma("test", ConvOperation::forward, tile, y, x, filter, of_kernel, g, stream);
+    constexpr auto kForward = ConvOperation::forward;
+    return launch_conv2d_wgmma("test", kForward, tile, rows_of(kForward, g), y, x, filter, of_kernel, g,
+                               stream);
   }
   template <class T>
   Status data_gradient(const ConvCase& c, T* dx, const T* dy, const T* filter, cudaStream_t stream) const {
     const ConvGeometry g = geometry(c);
     if (!wgmma_conv_fits(ConvOperation::data_gradient, dtype_of<T>, g, dy, filter))
       return WithTile{}.data_gradient(c, dx, dy, filter, stream);
-    return launch_conv2d_wgmma("test", ConvOperation::data_gradient, tile, dx, dy, filter, ConvEpilogue<T>{},
-                               g, stream);
+    constexpr auto kGradient = ConvOperation::data_gradient;
+    return launch_conv2d_wgmma("test", kGradient, tile, rows_of(kGradient, g), dx, dy, filter,
+                               ConvEpilogue<T>{}, g, stream);
   }
   template <class T>
   Status filter_gradient(const ConvCase& c, float* dw, const T* dy, const T* x, Workspace workspace,
@@ -115,7 +124,8 @@ struct WithWgmma {
                                         static_cast<float*>(workspace.data), stream);
   }
   friend std::ostream& operator<<(std::ostream& out, const WithWgmma& with) {
-    return out << "tile of wgmma " << static_cast<int>(with.tile);
+    return out << "tile of wgmma " << static_cast<int>(with.tile) << ", rows "
+               << (with.rows ? static_cast<int>(*with.rows) : -1);
   }
 };
 
@@ -218,6 +228,7 @@ class ConvNarrowWgmma : public testing::Test {
 };
 TYPED_TEST_SUITE(ConvNarrowWgmma, Types);
 
+constexpr WgmmaConvRows kBoxRows = WgmmaConvRows::box, kIm2colRows = WgmmaConvRows::im2col;
 constexpr WgmmaConvTile kWgmmaTiles[] = {WgmmaConvTile::k128x256, WgmmaConvTile::k128x128,
                                          WgmmaConvTile::k128x64};
 
@@ -230,15 +241,16 @@ TYPED_TEST(ConvNarrowWgmma, DrawnShapes) {
         1 + random.below(9), r + random.below(9), s + random.below(9), channels(), channels(), r, s};
     c.options.stride_h = 1 + random.below(3), c.options.stride_w = 1 + random.below(3);
     c.options.pad_h = random.below(3), c.options.pad_w = random.below(3);
-    check<TypeParam>(c, 0, random.below(2) == 0, WithWgmma{kWgmmaTiles[draw % 3]});
+    check<TypeParam>(c, 0, random.below(2) == 0,
+                     WithWgmma{kWgmmaTiles[draw % 3], draw % 2 == 0 ? kBoxRows : kIm2colRows});
   }
 }
 
 // An odd number of filters, which only the forward convolution takes; the longest strides; more filters than
 // a tile has columns; layers of ResNet-18, of which the last has parts.
 TYPED_TEST(ConvNarrowWgmma, ChosenShapes) {
-  for (const WgmmaConvTile tile : kWgmmaTiles) {
-    const WithWgmma with{tile};
+  for (int i = 0; i < 6; ++i) {
+    const WithWgmma with{kWgmmaTiles[i % 3], i < 3 ? kBoxRows : kIm2colRows};
     check<TypeParam>({3, 7, 7, 16, 21, 3, 3, kPadded}, 0, true, with);
     check<TypeParam>({2, 20, 19, 8, 16, 2, 3, {.stride_h = 8, .stride_w = 7}}, 0, false, with);
     check<TypeParam>({1, 5, 5, 8, 320, 3, 3, kPadded}, 0, false, with);

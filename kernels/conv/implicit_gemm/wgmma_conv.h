@@ -15,6 +15,10 @@ namespace rondo {
 
 // Tiles of 128 rows: pixels, or for the filter gradient (tap, in channel).
 enum class WgmmaConvTile { k128x256, k128x128, k128x64 };
+inline constexpr int kRowsOfConvTile = 128;
+
+// The pixels of a tile (conv_rows.cuh): those of a box, or 128 that follow each other in the images.
+enum class WgmmaConvRows { box, im2col };
 
 // Returns whether wgmma supports the operation. `a`, `b`: the operands in argument order. Requires 16-byte
 // aligned pointers and pixels, strides of at most 8, and at least one result and one term.
@@ -24,9 +28,20 @@ enum class WgmmaConvTile { k128x256, k128x128, k128x64 };
 bool wgmma_conv_fits(ConvOperation operation, DType type, const ConvGeometry& geometry, const void* a,
                      const void* b);
 
+// Whether a tensor map of im2col mode can describe the pixels: y, and dx with strides of 1; padding of at most
+// 128 and filters of at most 256 taps along an axis.
+bool wgmma_im2col_fits(ConvOperation operation, const ConvGeometry& geometry);
+
+// The rows of all tiles of y or dx, with those that are no pixels.
+int64_t wgmma_conv_row_count(ConvOperation operation, const ConvGeometry& geometry, WgmmaConvRows rows);
+
+// The pixels with which the tiles of y or dx, over all of them, visit fewer taps. Boxes often have more tiles,
+// but skip taps that are outside of the image.
+WgmmaConvRows choose_wgmma_conv_rows(ConvOperation operation, const ConvGeometry& geometry);
+
 // The tile with the shortest estimated time, as choose_gemm_plan() estimates it, times the steps of k: a
 // k-tile of wgmma has the channels of one tap, up to the next multiple of 64 (tf32: 32), one of mma.sync is
-// dense. Returns nullopt if the mma.sync tile `other` is estimated faster, or the device has no wgmma.
+// dense. Of y and dx, it counts the rows that choose_wgmma_conv_rows() takes. Returns nullopt if the mma.sync tile `other` is estimated faster, or the device has no wgmma.
 // `splits`: the split-k slices of the filter gradient.
 std::optional<WgmmaConvTile> choose_wgmma_conv_tile(ConvOperation operation, const ConvGeometry& geometry,
                                                     int64_t splits, TileId other,
@@ -39,16 +54,15 @@ int64_t transposed_filter_bytes(const ConvGeometry& geometry);
 // Copies the filter KRSC to `to` as CRSK.
 Status transpose_filter(float* to, const float* filter, const ConvGeometry& geometry, cudaStream_t stream);
 
-// T: __nv_bfloat16, __half, or float for tf32. `from` is x for y, and dy for dx. For dx in tf32, `filter` is
-// the transposed copy. dx has an empty epilogue.
+// T: __nv_bfloat16, __half, or float for tf32. `rows`: im2col only where it fits. `from` is x for y, and dy for
+// dx. For dx in tf32, `filter` is the transposed copy. dx has an empty epilogue.
 template <class T>
-Status launch_conv2d_wgmma(const char* name, ConvOperation operation, WgmmaConvTile tile, T* to,
-                           const T* from, const T* filter, const ConvEpilogue<T>& epilogue,
+Status launch_conv2d_wgmma(const char* name, ConvOperation operation, WgmmaConvTile tile, WgmmaConvRows rows,
+                           T* to, const T* from, const T* filter, const ConvEpilogue<T>& epilogue,
                            const ConvGeometry& geometry, cudaStream_t stream);
 
-// Number of moment records that the forward kernel writes: one per 16 output rows, padding of the boxes
-// included.
-int64_t wgmma_moment_parts(const ConvGeometry& geometry);
+// Number of moment records that the forward kernel writes: one per 16 rows of its tiles.
+int64_t wgmma_moment_parts(const ConvGeometry& geometry, WgmmaConvRows rows);
 
 // With several slices, `workspace` has room for them (partials_bytes()), and their sum is dw.
 template <class T>
