@@ -130,7 +130,8 @@ struct Operands {
   }
   bool fits(const Kernel& kernel) {
     if (!kernel.wgmma) return true;
-    return wgmma_conv_fits(ConvOperation::forward, dtype_of<T>, geometry(), x.data(), filter.data());
+    return wgmma_conv_fits(ConvOperation::forward, dtype_of<T>, geometry(), x.data(), filter.data()) &&
+           (kernel.rows == WgmmaConvRows::box || wgmma_im2col_fits(ConvOperation::forward, geometry()));
   }
 };
 
@@ -230,6 +231,25 @@ TYPED_TEST(ConvEpilogueTest, ResidualAndSumsNarrow) {
       }
     ++number;
   }
+}
+
+// The operation itself takes consecutive pixels, and has the room for their sums.
+TYPED_TEST(ConvEpilogueTest, SumsOfConsecutivePixelsByWgmma) {
+  using T = typename TypeParam::Element;
+  ConvCase c = {26, 13, 13, 64, 128, 1, 1};
+  c.options.math = TypeParam::kMath;
+  DeviceProperties device;
+  ASSERT_TRUE(ok(device_properties(&device)));
+  if (device.wgmma && (sizeof(T) == 2 || TypeParam::kMath == Math::tf32)) {
+    const ConvGeometry g = Operands<T>(c, 0, 0).geometry();
+    EXPECT_EQ(choose_wgmma_conv_rows(ConvOperation::forward, g), WgmmaConvRows::im2col);
+    TileNeeds needs = kGatherNeeds;
+    needs.type = dtype_of<T>;
+    needs.math = TypeParam::kMath;
+    EXPECT_TRUE(choose_wgmma_conv_tile(ConvOperation::forward, g, 1,
+                                       choose_tile(g.output_pixels, g.k, 1, needs, device), device));
+  }
+  check<T>(c, 0, 0, true, true, false, {});
 }
 
 // Sums over many pixels, more than a block of column_sums() adds.

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <rondo/kernels/conv/conv2d.h>
+#include <rondo/kernels/conv/implicit_gemm/im2col_axis.h>
 #include <rondo/kernels/conv/implicit_gemm/implicit_gemm.h>
 #include <rondo/kernels/conv/implicit_gemm/pixel_box.h>
 #include <rondo/kernels/conv/implicit_gemm/wgmma_conv.h>
@@ -232,6 +233,9 @@ constexpr WgmmaConvRows kBoxRows = WgmmaConvRows::box, kIm2colRows = WgmmaConvRo
 constexpr WgmmaConvTile kWgmmaTiles[] = {WgmmaConvTile::k128x256, WgmmaConvTile::k128x128,
                                          WgmmaConvTile::k128x64};
 
+// The six combinations of tiles and rows in turn.
+WithWgmma drawn_with(int draw) { return {kWgmmaTiles[draw % 3], draw / 3 % 2 == 0 ? kBoxRows : kIm2colRows}; }
+
 TYPED_TEST(ConvNarrowWgmma, DrawnShapes) {
   Random random(11);
   for (int draw = 0; draw < 36; ++draw) {
@@ -241,8 +245,7 @@ TYPED_TEST(ConvNarrowWgmma, DrawnShapes) {
         1 + random.below(9), r + random.below(9), s + random.below(9), channels(), channels(), r, s};
     c.options.stride_h = 1 + random.below(3), c.options.stride_w = 1 + random.below(3);
     c.options.pad_h = random.below(3), c.options.pad_w = random.below(3);
-    check<TypeParam>(c, 0, random.below(2) == 0,
-                     WithWgmma{kWgmmaTiles[draw % 3], draw % 2 == 0 ? kBoxRows : kIm2colRows});
+    check<TypeParam>(c, 0, random.below(2) == 0, drawn_with(draw));
   }
 }
 
@@ -250,7 +253,7 @@ TYPED_TEST(ConvNarrowWgmma, DrawnShapes) {
 // a tile has columns; layers of ResNet-18, of which the last has parts.
 TYPED_TEST(ConvNarrowWgmma, ChosenShapes) {
   for (int i = 0; i < 6; ++i) {
-    const WithWgmma with{kWgmmaTiles[i % 3], i < 3 ? kBoxRows : kIm2colRows};
+    const WithWgmma with = drawn_with(i);
     check<TypeParam>({3, 7, 7, 16, 21, 3, 3, kPadded}, 0, true, with);
     check<TypeParam>({2, 20, 19, 8, 16, 2, 3, {.stride_h = 8, .stride_w = 7}}, 0, false, with);
     check<TypeParam>({1, 5, 5, 8, 320, 3, 3, kPadded}, 0, false, with);
@@ -261,11 +264,33 @@ TYPED_TEST(ConvNarrowWgmma, ChosenShapes) {
   }
 }
 
+// Convolutions for which the rows of tiles are consecutive pixels: in odd images, and in even ones of which
+// there are few; with strides, paddings that differ, filters that are not square. In one of them the last tile
+// is full, and both kinds of rows are as good. With a stride of 2 dx has the boxes of each phase.
+constexpr ConvCase kIm2colCases[] = {
+    {4, 5, 5, 16, 24, 3, 3, kPadded},
+    {8, 14, 14, 8, 72, 3, 3, kPadded},
+    {2, 27, 27, 8, 16, 1, 1},
+    {128, 3, 3, 8, 8, 3, 1, {.pad_h = 1}},  // 9 tiles in full
+    {10, 9, 9, 72, 16, 3, 3, kStrided},
+    {3, 29, 22, 8, 136, 5, 2, {.stride_h = 2, .stride_w = 1, .pad_h = 2, .pad_w = 3}},
+    {5, 13, 17, 16, 16, 2, 4, {.pad_h = 1, .pad_w = 2}},
+};
+
+TYPED_TEST(ConvNarrowWgmma, ConsecutivePixels) {
+  for (int i = 0; const ConvCase& c : kIm2colCases) {
+    const ConvGeometry g = WithWgmma::geometry(c);
+    EXPECT_EQ(choose_wgmma_conv_rows(ConvOperation::forward, g), c.n == 128 ? kBoxRows : kIm2colRows) << i;
+    check<TypeParam>(c, 0, i % 2 == 0, WithWgmma{kWgmmaTiles[i % 3], kIm2colRows});
+    ++i;
+  }
+}
+
 // The kernel rounds its operands; the sums are inexact, too.
-void check_tf32_forward(const ConvCase& c, bool fused, WgmmaConvTile tile) {
+void check_tf32_forward(const ConvCase& c, bool fused, const WithWgmma& with) {
   std::ostringstream name;
   PrintTo(c, &name);
-  SCOPED_TRACE(concat(name.str(), fused ? ", bias and ReLU" : "", ", tile ", static_cast<int>(tile)));
+  SCOPED_TRACE(concat(name.str(), fused ? ", bias and ReLU" : "", ", ", with));
   const Stream stream;
   const Floats given_x = normal_values(c.x_size(), 1), given_filter = normal_values(c.filter_size(), 2),
                x = nearest_tf32(given_x), filter = nearest_tf32(given_filter),
@@ -275,19 +300,18 @@ void check_tf32_forward(const ConvCase& c, bool fused, WgmmaConvTile tile) {
   if (fused) epilogue = {.bias = dev_bias.view(), .relu = true};
   const ConvGeometry g = WithWgmma::geometry(c);
   ASSERT_TRUE(wgmma_conv_fits(ConvOperation::forward, DType::float32, g, dev_x.data(), dev_filter.data()));
-  ASSERT_TRUE(
-      ok(WithWgmma{tile}.forward<float>(c, y.data(), dev_x.data(), dev_filter.data(), epilogue, stream)));
+  ASSERT_TRUE(ok(with.forward<float>(c, y.data(), dev_x.data(), dev_filter.data(), epilogue, stream)));
   EXPECT_TRUE(near(y.download(), conv2d_reference(c, x, filter, bias, fused),
                    conv2d_reference(c, magnitudes(x), magnitudes(filter), magnitudes(bias), false),
                    c.r * c.s * c.c));
 }
 
 // Without a tile: by conv2d_data_gradient(). A misaligned filter is as good as any: the kernel reads a copy.
-void check_tf32_data_gradient(const ConvCase& c, int64_t filter_offset, std::optional<WgmmaConvTile> tile) {
+void check_tf32_data_gradient(const ConvCase& c, int64_t filter_offset, std::optional<WithWgmma> with) {
   std::ostringstream name;
   PrintTo(c, &name);
-  SCOPED_TRACE(
-      concat(name.str(), ", filter offset ", filter_offset, ", tile ", tile ? static_cast<int>(*tile) : -1));
+  SCOPED_TRACE(concat(name.str(), ", filter offset ", filter_offset, ", ",
+                      with.value_or(WithWgmma{kWgmmaTiles[0]}), with ? "" : " if none is chosen"));
   const Stream stream;
   const Floats given_dy = normal_values(c.y_size(), 1), given_filter = normal_values(c.filter_size(), 2),
                dy = nearest_tf32(given_dy), filter = nearest_tf32(given_filter);
@@ -298,9 +322,9 @@ void check_tf32_data_gradient(const ConvCase& c, int64_t filter_offset, std::opt
   const int64_t bytes = workspace_of<float>(c).data_gradient;
   ASSERT_EQ(bytes, c.filter_size() * 4);
   GuardedBuffer<float> copy(c.filter_size());
-  if (tile) {
+  if (with) {
     ASSERT_TRUE(ok(transpose_filter(copy.data(), dev_filter.data(), g, stream)));
-    ASSERT_TRUE(ok(WithWgmma{*tile}.data_gradient<float>(c, dx.data(), dev_dy.data(), copy.data(), stream)));
+    ASSERT_TRUE(ok(with->data_gradient<float>(c, dx.data(), dev_dy.data(), copy.data(), stream)));
   } else {
     Workspace workspace = copy.workspace();
     const auto run = [&] {
@@ -343,27 +367,38 @@ TEST_F(ConvTf32Wgmma, Forward) {
   Random random(12);
   for (int i = 0; i < 24; ++i) {
     const ConvCase c = draw(random, &ConvCase::c, &ConvCase::k);
-    check_tf32_forward(c, random.below(2) == 0, kWgmmaTiles[i % 3]);
+    check_tf32_forward(c, random.below(2) == 0, drawn_with(i));
   }
-  for (const WgmmaConvTile tile : kWgmmaTiles) {
-    check_tf32_forward({2, 20, 19, 8, 16, 2, 3, {.stride_h = 8, .stride_w = 7}}, false, tile);
-    check_tf32_forward({2, 8, 8, 64, 128, 3, 3, kStrided}, true, tile);
-    check_tf32_forward({1, 4, 4, 256, 320, 3, 3, kPadded}, false, tile);
+  for (int i = 0; i < 6; ++i) {
+    const WithWgmma with = drawn_with(i);
+    check_tf32_forward({2, 20, 19, 8, 16, 2, 3, {.stride_h = 8, .stride_w = 7}}, false, with);
+    check_tf32_forward({2, 8, 8, 64, 128, 3, 3, kStrided}, true, with);
+    check_tf32_forward({1, 4, 4, 256, 320, 3, 3, kPadded}, false, with);
+  }
+}
+
+TEST_F(ConvTf32Wgmma, ConsecutivePixels) {
+  for (int i = 0; ConvCase c : kIm2colCases) {
+    c.options.math = Math::tf32;
+    check_tf32_forward(c, i % 2 == 0, {kWgmmaTiles[i % 3], kIm2colRows});
+    check_tf32_data_gradient(c, i % 2, WithWgmma{kWgmmaTiles[i % 3], kIm2colRows});
+    ++i;
   }
 }
 
 TEST_F(ConvTf32Wgmma, DataGradient) {
   Random random(13);
   for (int i = 0; i < 24; ++i)
-    check_tf32_data_gradient(draw(random, &ConvCase::k, &ConvCase::c), random.below(4), kWgmmaTiles[i % 3]);
+    check_tf32_data_gradient(draw(random, &ConvCase::k, &ConvCase::c), random.below(4), drawn_with(i));
   const auto in_tf32 = [](Conv2dOptions options) {
     options.math = Math::tf32;
     return options;
   };
-  for (const WgmmaConvTile tile : kWgmmaTiles) {
-    check_tf32_data_gradient({2, 20, 19, 8, 16, 2, 3, in_tf32({.stride_h = 8, .stride_w = 7})}, 0, tile);
-    check_tf32_data_gradient({2, 8, 8, 64, 128, 3, 3, in_tf32(kStrided)}, 0, tile);
-    check_tf32_data_gradient({1, 4, 4, 320, 256, 3, 3, in_tf32(kPadded)}, 0, tile);
+  for (int i = 0; i < 6; ++i) {
+    const WithWgmma with = drawn_with(i);
+    check_tf32_data_gradient({2, 20, 19, 8, 16, 2, 3, in_tf32({.stride_h = 8, .stride_w = 7})}, 0, with);
+    check_tf32_data_gradient({2, 8, 8, 64, 128, 3, 3, in_tf32(kStrided)}, 0, with);
+    check_tf32_data_gradient({1, 4, 4, 320, 256, 3, 3, in_tf32(kPadded)}, 0, with);
   }
   // The operation takes the kernel for a shape that fills its tiles.
   const ConvCase large = {264, 8, 8, 256, 28, 2, 1, in_tf32({})};
@@ -409,6 +444,84 @@ TEST(PixelBox, CoversImages) {
     const BoxGrid grid(choose_pixel_box(128, size, size, 256), size, size, 256);
     EXPECT_EQ(grid.size() * 128, int64_t{256} * size * size) << size;
   }
+}
+
+// The bounding box has a base for each row and no other. Each tap is at its offset from it.
+TEST(Im2colAxis, HasTheRowsAndTaps) {
+  Random random(14);
+  for (int draw = 0; draw < 2000; ++draw) {
+    const int filter = static_cast<int>(1 + random.below(7)),
+              pad = static_cast<int>(random.below(filter + 1)),
+              x = static_cast<int>(filter + random.below(30)), stride = static_cast<int>(1 + random.below(4)),
+              y = (x + 2 * pad - filter) / stride + 1;
+    const bool forward = random.below(2) == 0;
+    const Axis axis = forward ? forward_axis(x, y, filter, stride, pad)
+                              : backward_axis(x, x + 2 * pad - filter + 1, filter, 1, pad, 0);
+    SCOPED_TRACE(concat(x, ", filter ", filter, ", stride ", stride, ", pad ", pad, forward ? "" : ", dx"));
+    ASSERT_TRUE(im2col_fits(axis));
+    std::vector<int> bases;
+    for (int base = lower_corner(axis); base <= axis.size - 1 + upper_corner(axis); base += axis.from_step)
+      bases.push_back(base);
+    ASSERT_EQ(std::ssize(bases), axis.rows);
+    for (int row = 0; row < axis.rows; ++row) {
+      ASSERT_EQ(filter_base(axis, row), bases[static_cast<size_t>(row)]);
+      for (int tap = 0; tap < axis.taps; ++tap) {
+        ASSERT_GE(filter_offset(axis, tap), 0);
+        // As y[p] sums x[p * stride - pad + t], and dx[h] sums dy[h + pad - t].
+        ASSERT_EQ(filter_base(axis, row) + filter_offset(axis, tap),
+                  forward ? row * stride - pad + tap : row + pad - tap);
+      }
+    }
+  }
+}
+
+// Rows of tiles, of which a box has more where the sides are no multiples of its own.
+TEST(WgmmaConv, ConsecutivePixelsWhereTheyVisitFewerTaps) {
+  struct Expected {
+    ConvCase c;
+    int64_t boxes, im2col;  // tiles
+    WgmmaConvRows chosen;
+  };
+  const auto square = [](int64_t images, int64_t size, int64_t filter) {
+    return ConvCase{images, size, size, 64, 64, filter, filter, {.pad_h = filter / 2, .pad_w = filter / 2}};
+  };
+  const Expected all[] = {
+      {square(32, 7, 1), 14, 13, kIm2colRows},
+      // A box of a row: the first and the last one have 2 of 3 rows of taps. 14 * 9 * 19 / 21 < 13 * 9.
+      {square(32, 7, 3), 14, 13, kBoxRows},
+      {square(64, 7, 3), 28, 25, kIm2colRows},
+      {square(256, 7, 3), 98, 98, kBoxRows},
+      {square(32, 5, 3), 9, 7, kIm2colRows},
+      {square(2, 13, 3), 4, 3, kIm2colRows},
+      {square(8, 14, 3), 14, 13, kIm2colRows},
+      {square(256, 14, 3), 392, 392, kBoxRows},
+      {square(1, 27, 3), 7, 6, kIm2colRows},
+      {square(32, 27, 3), 189, 183, kIm2colRows},
+      {square(32, 28, 3), 196, 196, kBoxRows},
+  };
+  for (const Expected& e : all) {
+    const ConvGeometry g = WithWgmma::geometry(e.c);
+    SCOPED_TRACE(concat(e.c.n, " images of ", e.c.h, ", filter ", e.c.r));
+    for (const ConvOperation operation : {ConvOperation::forward, ConvOperation::data_gradient}) {
+      EXPECT_EQ(wgmma_conv_row_count(operation, g, kBoxRows), e.boxes * 128);
+      EXPECT_EQ(wgmma_conv_row_count(operation, g, kIm2colRows), e.im2col * 128);
+      EXPECT_EQ(choose_wgmma_conv_rows(operation, g), e.chosen);
+    }
+    EXPECT_EQ(wgmma_moment_parts(g, kIm2colRows), e.im2col * 8);
+  }
+  // What a map of im2col mode cannot describe.
+  const auto fits = [](ConvOperation operation, const ConvCase& c) {
+    return wgmma_im2col_fits(operation, WithWgmma::geometry(c));
+  };
+  using enum ConvOperation;
+  EXPECT_TRUE(fits(forward, {1, 9, 9, 8, 8, 3, 3, kStrided}));
+  EXPECT_FALSE(fits(data_gradient, {1, 9, 9, 8, 8, 3, 3, kStrided})) << "four phases";
+  EXPECT_TRUE(fits(forward, {1, 9, 9, 8, 8, 3, 3, {.pad_h = 128}}));
+  EXPECT_FALSE(fits(forward, {1, 9, 9, 8, 8, 3, 3, {.pad_h = 129}})) << "lower corner";
+  EXPECT_FALSE(fits(forward, {1, 260, 9, 8, 8, 130, 3})) << "upper corner";
+  EXPECT_FALSE(fits(forward, {1, 257, 9, 8, 8, 257, 3, {.pad_h = 128}})) << "offsets";
+  EXPECT_EQ(choose_wgmma_conv_rows(data_gradient, WithWgmma::geometry({5, 13, 13, 8, 8, 3, 3, kStrided})),
+            kBoxRows);
 }
 
 // The tiles for the layers of ResNet-18 with 256 images, on an H100.

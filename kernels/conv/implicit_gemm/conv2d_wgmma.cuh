@@ -3,7 +3,8 @@
 //   forward:       rows = output pixels, columns = out channels, k = (tap, in channel)
 //   data gradient: rows = input pixels of one phase, columns = in channels, k = (tap, out channel)
 //
-// Which pixels a tile has is a policy, `Rows` (conv_rows.cuh). The filters of the data gradient are MN-major. wgmma transposes those of 16 bits; tf32 needs a transposed copy (transpose_filter()).
+// Which pixels a tile has is a policy, `Rows` (conv_rows.cuh). The filters of the data gradient are MN-major.
+// wgmma transposes those of 16 bits; tf32 needs a transposed copy (transpose_filter()).
 //
 // Each .cu file instantiates the kernel for one element type.
 #pragma once

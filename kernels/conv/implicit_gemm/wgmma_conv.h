@@ -28,21 +28,22 @@ enum class WgmmaConvRows { box, im2col };
 bool wgmma_conv_fits(ConvOperation operation, DType type, const ConvGeometry& geometry, const void* a,
                      const void* b);
 
-// Whether a tensor map of im2col mode can describe the pixels: y, and dx with strides of 1; padding of at most
-// 128 and filters of at most 256 taps along an axis.
+// Whether a tensor map of im2col mode can describe the pixels of y, or of dx with strides of 1. Its fields
+// have 8 bits: about 128 pixels of padding, and about 128 taps along an axis.
 bool wgmma_im2col_fits(ConvOperation operation, const ConvGeometry& geometry);
 
 // The rows of all tiles of y or dx, with those that are no pixels.
 int64_t wgmma_conv_row_count(ConvOperation operation, const ConvGeometry& geometry, WgmmaConvRows rows);
 
-// The pixels with which the tiles of y or dx, over all of them, visit fewer taps. Boxes often have more tiles,
-// but skip taps that are outside of the image.
+// The kind of rows with which all tiles of y or dx together visit fewer taps; boxes if both visit as many.
+// Boxes have more tiles where they do not divide the images, but skip taps that are outside of the image.
 WgmmaConvRows choose_wgmma_conv_rows(ConvOperation operation, const ConvGeometry& geometry);
 
 // The tile with the shortest estimated time, as choose_gemm_plan() estimates it, times the steps of k: a
 // k-tile of wgmma has the channels of one tap, up to the next multiple of 64 (tf32: 32), one of mma.sync is
-// dense. Of y and dx, it counts the rows that choose_wgmma_conv_rows() takes. Returns nullopt if the mma.sync tile `other` is estimated faster, or the device has no wgmma.
-// `splits`: the split-k slices of the filter gradient.
+// dense. The rows of y and dx are those that choose_wgmma_conv_rows() takes. Returns nullopt if the mma.sync
+// tile `other` is estimated faster, or the device has no wgmma. `splits`: the split-k slices of the filter
+// gradient.
 std::optional<WgmmaConvTile> choose_wgmma_conv_tile(ConvOperation operation, const ConvGeometry& geometry,
                                                     int64_t splits, TileId other,
                                                     const DeviceProperties& device);
@@ -54,8 +55,8 @@ int64_t transposed_filter_bytes(const ConvGeometry& geometry);
 // Copies the filter KRSC to `to` as CRSK.
 Status transpose_filter(float* to, const float* filter, const ConvGeometry& geometry, cudaStream_t stream);
 
-// T: __nv_bfloat16, __half, or float for tf32. `rows`: im2col only where it fits. `from` is x for y, and dy for
-// dx. For dx in tf32, `filter` is the transposed copy. dx has an empty epilogue.
+// T: __nv_bfloat16, __half, or float for tf32. `rows`: im2col only where it fits. `from` is x for y, and dy
+// for dx. For dx in tf32, `filter` is the transposed copy. dx has an empty epilogue.
 template <class T>
 Status launch_conv2d_wgmma(const char* name, ConvOperation operation, WgmmaConvTile tile, WgmmaConvRows rows,
                            T* to, const T* from, const T* filter, const ConvEpilogue<T>& epilogue,
