@@ -265,8 +265,8 @@ TYPED_TEST(ConvNarrowWgmma, ChosenShapes) {
 }
 
 // Convolutions for which the rows of tiles are consecutive pixels: in odd images, and in even ones of which
-// there are few; with strides, paddings that differ, filters that are not square. In one of them the last tile
-// is full, and both kinds of rows are as good. With a stride of 2 dx has the boxes of each phase.
+// there are few; with strides, paddings that differ, filters that are not square. In one of them the last
+// tile is full, and both kinds of rows are as good. With a stride of 2 dx has the boxes of each phase.
 constexpr ConvCase kIm2colCases[] = {
     {4, 5, 5, 16, 24, 3, 3, kPadded},
     {8, 14, 14, 8, 72, 3, 3, kPadded},
