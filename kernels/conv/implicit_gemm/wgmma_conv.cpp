@@ -2,10 +2,10 @@
 
 #include <rondo/kernels/conv/implicit_gemm/im2col_axis.h>
 #include <rondo/kernels/conv/implicit_gemm/pixel_box.h>
-#include <rondo/kernels/gemm/gemm_plan.h>
-#include <rondo/kernels/gemm/transposed_copy.h>
 #include <rondo/kernels/conv/implicit_gemm/taps.cuh>
 #include <rondo/kernels/core/launch.cuh>
+#include <rondo/kernels/gemm/gemm_plan.h>
+#include <rondo/kernels/gemm/transposed_copy.h>
 
 #include <algorithm>
 

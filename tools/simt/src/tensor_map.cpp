@@ -103,14 +103,14 @@ void put(const TensorMap& content, CUtensorMap* map) {
 
 struct Walk {
   const TensorMap& map;
-  const BoxPosition& from;
+  const BoxPosition& start;
   size_t shared;  // not swizzled, of the next part
   void (*part)(void*, const BoxPart&);
   void* user;
 
   // One row: the elements of dimension 0. Its stride is always one element.
   void row(char* address, bool inside) {
-    const int64_t size = int64_t{map.last[0]} + 1, first = from.at[0];
+    const int64_t size = int64_t{map.last[0]} + 1, first = start.at[0];
     const unsigned bytes = map.box[0] * map.element_bytes;
     for (unsigned done = 0; done < bytes; done += 16) {
       const int64_t begin = first + done / map.element_bytes, end = begin + 16 / map.element_bytes;
@@ -128,7 +128,7 @@ struct Walk {
   void dimension(int d, char* address, bool inside) {
     if (d == 0) return row(address, inside);
     for (int i = 0; i < map.elements(d); ++i) {
-      const int64_t position = int64_t{from.at[d]} + i * map.element_strides[d];
+      const int64_t position = int64_t{start.at[d]} + i * map.element_strides[d];
       const bool valid = position >= 0 && position <= int64_t{map.last[d]};
       dimension(d - 1, inside && valid ? address + position * static_cast<int64_t>(map.strides[d]) : address,
                 inside && valid);
@@ -139,12 +139,12 @@ struct Walk {
   void column() {
     const int images = map.rank - 1;  // the dimension
     int64_t base[TensorMap::kMostRank];
-    std::copy_n(from.at, map.rank, base);
+    std::copy_n(start.at, map.rank, base);
     for (int pixel = 0; pixel < map.pixels; ++pixel) {
       char* address = map.address;
       bool inside = true;
       for (int d = 1; d <= images; ++d) {
-        const int64_t position = base[d] + (d < images ? from.offset[d - 1] : 0);
+        const int64_t position = base[d] + (d < images ? start.offset[d - 1] : 0);
         inside = inside && position >= 0 && position <= int64_t{map.last[d]};
         if (inside) address += position * static_cast<int64_t>(map.strides[d]);
       }
