@@ -30,13 +30,13 @@ using Floats = std::vector<float>;
 struct Kernel {
   std::optional<TileId> tile;
   std::optional<WgmmaConvTile> wgmma;
-  WgmmaConvRows rows = WgmmaConvRows::box;
+  WgmmaConvPixels pixels = WgmmaConvPixels::box;
 
   friend std::ostream& operator<<(std::ostream& out, const Kernel& kernel) {
     if (kernel.tile) return out << tile_infos()[static_cast<size_t>(*kernel.tile)].name;
     if (!kernel.wgmma) return out << "chosen";
-    return out << "wgmma tile " << static_cast<int>(*kernel.wgmma) << ", rows "
-               << static_cast<int>(kernel.rows);
+    return out << "wgmma tile " << static_cast<int>(*kernel.wgmma) << ", pixels "
+               << static_cast<int>(kernel.pixels);
   }
 };
 
@@ -51,7 +51,8 @@ std::vector<Kernel> kernels_for(Math math) {
       kernels.push_back({tile.id, {}});
   if (device.wgmma && (sizeof(T) == 2 || math == Math::tf32))
     for (const auto tile : {WgmmaConvTile::k128x256, WgmmaConvTile::k128x128, WgmmaConvTile::k128x64})
-      for (const auto rows : {WgmmaConvRows::box, WgmmaConvRows::im2col}) kernels.push_back({{}, tile, rows});
+      for (const auto pixels : {WgmmaConvPixels::box, WgmmaConvPixels::im2col})
+        kernels.push_back({{}, tile, pixels});
   return kernels;
 }
 
@@ -115,11 +116,11 @@ struct Operands {
                             stream);
     const ConvGeometry g = geometry();
     ConvEpilogue<T> of_kernel = {epilogue.bias.data, epilogue.residual.data, epilogue.relu};
-    // Rows that the library does not choose may need more room than it does.
-    const int64_t parts = wgmma_moment_parts(g, kernel.rows);
+    // Pixels that the library does not choose may need more room than it does.
+    const int64_t parts = wgmma_moment_parts(g, kernel.pixels);
     GuardedBuffer<float> room(partial_moments_bytes(parts, g.k) / 4);
     if (epilogue.sums.data) of_kernel.moments = partial_moments(room.workspace(), parts, g.k);
-    RONDO_RETURN_IF_ERROR(launch_conv2d_wgmma("test", ConvOperation::forward, *kernel.wgmma, kernel.rows,
+    RONDO_RETURN_IF_ERROR(launch_conv2d_wgmma("test", ConvOperation::forward, *kernel.wgmma, kernel.pixels,
                                               y.data(), x.data(), filter.data(), of_kernel, g, stream));
     if (!epilogue.sums.data) return {};
     return add_partial_moments("test", sums.data(), of_kernel.moments, parts, room.workspace(), stream);
@@ -127,7 +128,7 @@ struct Operands {
   bool fits(const Kernel& kernel) {
     if (!kernel.wgmma) return true;
     return wgmma_conv_fits(ConvOperation::forward, dtype_of<T>, geometry(), x.data(), filter.data()) &&
-           (kernel.rows == WgmmaConvRows::box || wgmma_im2col_fits(ConvOperation::forward, geometry()));
+           (kernel.pixels == WgmmaConvPixels::box || wgmma_im2col_fits(ConvOperation::forward, geometry()));
   }
 };
 
@@ -238,7 +239,7 @@ TYPED_TEST(ConvEpilogueTest, SumsOfConsecutivePixelsByWgmma) {
   ASSERT_TRUE(ok(device_properties(&device)));
   if (device.wgmma && (sizeof(T) == 2 || TypeParam::kMath == Math::tf32)) {
     const ConvGeometry g = Operands<T>(c, 0, 0).geometry();
-    EXPECT_EQ(choose_wgmma_conv_rows(ConvOperation::forward, g), WgmmaConvRows::im2col);
+    EXPECT_EQ(choose_wgmma_conv_pixels(ConvOperation::forward, g), WgmmaConvPixels::im2col);
     TileNeeds needs = kGatherNeeds;
     needs.type = dtype_of<T>;
     needs.math = TypeParam::kMath;

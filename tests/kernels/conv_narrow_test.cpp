@@ -79,11 +79,11 @@ struct WithTile {
 // The same with a tile of wgmma. What does not fit it runs without a tile.
 struct WithWgmma {
   WgmmaConvTile tile;
-  std::optional<WgmmaConvRows> rows = {};  // none: those that are chosen; also where im2col does not fit
+  std::optional<WgmmaConvPixels> pixels = {};  // none: those that are chosen; also where im2col does not fit
 
-  WgmmaConvRows rows_of(ConvOperation operation, const ConvGeometry& g) const {
-    const bool fits = rows != WgmmaConvRows::im2col || wgmma_im2col_fits(operation, g);
-    return rows && fits ? *rows : choose_wgmma_conv_rows(operation, g);
+  WgmmaConvPixels pixels_of(ConvOperation operation, const ConvGeometry& g) const {
+    const bool fits = pixels != WgmmaConvPixels::im2col || wgmma_im2col_fits(operation, g);
+    return pixels && fits ? *pixels : choose_wgmma_conv_pixels(operation, g);
   }
 
   static ConvGeometry geometry(const ConvCase& c) {
@@ -101,7 +101,7 @@ struct WithWgmma {
       return WithTile{}.forward(c, y, x, filter, epilogue, stream);
     const ConvEpilogue<T> of_kernel = {.bias = epilogue.bias.data, .relu = epilogue.relu};
     constexpr auto kForward = ConvOperation::forward;
-    return launch_conv2d_wgmma("test", kForward, tile, rows_of(kForward, g), y, x, filter, of_kernel, g,
+    return launch_conv2d_wgmma("test", kForward, tile, pixels_of(kForward, g), y, x, filter, of_kernel, g,
                                stream);
   }
   template <class T>
@@ -110,7 +110,7 @@ struct WithWgmma {
     if (!wgmma_conv_fits(ConvOperation::data_gradient, dtype_of<T>, g, dy, filter))
       return WithTile{}.data_gradient(c, dx, dy, filter, stream);
     constexpr auto kGradient = ConvOperation::data_gradient;
-    return launch_conv2d_wgmma("test", kGradient, tile, rows_of(kGradient, g), dx, dy, filter,
+    return launch_conv2d_wgmma("test", kGradient, tile, pixels_of(kGradient, g), dx, dy, filter,
                                ConvEpilogue<T>{}, g, stream);
   }
   template <class T>
@@ -121,12 +121,13 @@ struct WithWgmma {
       return WithTile{}.filter_gradient(c, dw, dy, x, workspace, stream);
     const int64_t part = int64_t{g.patch} * ((g.k + 3) / 4 * 4) * 4;  // bytes
     const int64_t parts = std::max<int64_t>(1, workspace.bytes / part);
-    return launch_filter_gradient_wgmma("test", tile, dw, dy, x, g, parts,
+    constexpr auto kGradient = ConvOperation::filter_gradient;
+    return launch_filter_gradient_wgmma("test", tile, pixels_of(kGradient, g), dw, dy, x, g, parts,
                                         static_cast<float*>(workspace.data), stream);
   }
   friend std::ostream& operator<<(std::ostream& out, const WithWgmma& with) {
-    return out << "tile of wgmma " << static_cast<int>(with.tile) << ", rows "
-               << (with.rows ? static_cast<int>(*with.rows) : -1);
+    return out << "tile of wgmma " << static_cast<int>(with.tile) << ", pixels "
+               << (with.pixels ? static_cast<int>(*with.pixels) : -1);
   }
 };
 
@@ -229,12 +230,14 @@ class ConvNarrowWgmma : public testing::Test {
 };
 TYPED_TEST_SUITE(ConvNarrowWgmma, Types);
 
-constexpr WgmmaConvRows kBoxRows = WgmmaConvRows::box, kIm2colRows = WgmmaConvRows::im2col;
+constexpr WgmmaConvPixels kBoxPixels = WgmmaConvPixels::box, kIm2colPixels = WgmmaConvPixels::im2col;
 constexpr WgmmaConvTile kWgmmaTiles[] = {WgmmaConvTile::k128x256, WgmmaConvTile::k128x128,
                                          WgmmaConvTile::k128x64};
 
 // The six combinations of tiles and rows in turn.
-WithWgmma drawn_with(int draw) { return {kWgmmaTiles[draw % 3], draw / 3 % 2 == 0 ? kBoxRows : kIm2colRows}; }
+WithWgmma drawn_with(int draw) {
+  return {kWgmmaTiles[draw % 3], draw / 3 % 2 == 0 ? kBoxPixels : kIm2colPixels};
+}
 
 TYPED_TEST(ConvNarrowWgmma, DrawnShapes) {
   Random random(11);
@@ -280,8 +283,9 @@ constexpr ConvCase kIm2colCases[] = {
 TYPED_TEST(ConvNarrowWgmma, ConsecutivePixels) {
   for (int i = 0; const ConvCase& c : kIm2colCases) {
     const ConvGeometry g = WithWgmma::geometry(c);
-    EXPECT_EQ(choose_wgmma_conv_rows(ConvOperation::forward, g), c.n == 128 ? kBoxRows : kIm2colRows) << i;
-    check<TypeParam>(c, 0, i % 2 == 0, WithWgmma{kWgmmaTiles[i % 3], kIm2colRows});
+    EXPECT_EQ(choose_wgmma_conv_pixels(ConvOperation::forward, g), c.n == 128 ? kBoxPixels : kIm2colPixels)
+        << i;
+    check<TypeParam>(c, 0, i % 2 == 0, WithWgmma{kWgmmaTiles[i % 3], kIm2colPixels});
     ++i;
   }
 }
@@ -380,8 +384,8 @@ TEST_F(ConvTf32Wgmma, Forward) {
 TEST_F(ConvTf32Wgmma, ConsecutivePixels) {
   for (int i = 0; ConvCase c : kIm2colCases) {
     c.options.math = Math::tf32;
-    check_tf32_forward(c, i % 2 == 0, {kWgmmaTiles[i % 3], kIm2colRows});
-    check_tf32_data_gradient(c, i % 2, WithWgmma{kWgmmaTiles[i % 3], kIm2colRows});
+    check_tf32_forward(c, i % 2 == 0, {kWgmmaTiles[i % 3], kIm2colPixels});
+    check_tf32_data_gradient(c, i % 2, WithWgmma{kWgmmaTiles[i % 3], kIm2colPixels});
     ++i;
   }
 }
@@ -480,35 +484,40 @@ TEST(WgmmaConv, ConsecutivePixelsWhereTheyVisitFewerTaps) {
   struct Expected {
     ConvCase c;
     int64_t boxes, im2col;  // tiles
-    WgmmaConvRows chosen;
+    WgmmaConvPixels chosen;
   };
   const auto square = [](int64_t images, int64_t size, int64_t filter) {
     return ConvCase{images, size, size, 64, 64, filter, filter, {.pad_h = filter / 2, .pad_w = filter / 2}};
   };
   const Expected all[] = {
-      {square(32, 7, 1), 14, 13, kIm2colRows},
+      {square(32, 7, 1), 14, 13, kIm2colPixels},
       // A box of a row: the first and the last one have 2 of 3 rows of taps. 14 * 9 * 19 / 21 < 13 * 9.
-      {square(32, 7, 3), 14, 13, kBoxRows},
-      {square(64, 7, 3), 28, 25, kIm2colRows},
-      {square(256, 7, 3), 98, 98, kBoxRows},
-      {square(32, 5, 3), 9, 7, kIm2colRows},
-      {square(2, 13, 3), 4, 3, kIm2colRows},
-      {square(8, 14, 3), 14, 13, kIm2colRows},
-      {square(256, 14, 3), 392, 392, kBoxRows},
-      {square(1, 27, 3), 7, 6, kIm2colRows},
-      {square(32, 27, 3), 189, 183, kIm2colRows},
-      {square(32, 28, 3), 196, 196, kBoxRows},
+      {square(32, 7, 3), 14, 13, kBoxPixels},
+      {square(64, 7, 3), 28, 25, kIm2colPixels},
+      {square(256, 7, 3), 98, 98, kBoxPixels},
+      {square(32, 5, 3), 9, 7, kIm2colPixels},
+      {square(2, 13, 3), 4, 3, kIm2colPixels},
+      {square(8, 14, 3), 14, 13, kIm2colPixels},
+      {square(256, 14, 3), 392, 392, kBoxPixels},
+      {square(1, 27, 3), 7, 6, kIm2colPixels},
+      {square(32, 27, 3), 189, 183, kIm2colPixels},
+      {square(32, 28, 3), 196, 196, kBoxPixels},
   };
   for (const Expected& e : all) {
     const ConvGeometry g = WithWgmma::geometry(e.c);
     SCOPED_TRACE(concat(e.c.n, " images of ", e.c.h, ", filter ", e.c.r));
     for (const ConvOperation operation : {ConvOperation::forward, ConvOperation::data_gradient}) {
-      EXPECT_EQ(wgmma_conv_row_count(operation, g, kBoxRows), e.boxes * 128);
-      EXPECT_EQ(wgmma_conv_row_count(operation, g, kIm2colRows), e.im2col * 128);
-      EXPECT_EQ(choose_wgmma_conv_rows(operation, g), e.chosen);
+      EXPECT_EQ(wgmma_conv_row_count(operation, g, kBoxPixels), e.boxes * 128);
+      EXPECT_EQ(wgmma_conv_row_count(operation, g, kIm2colPixels), e.im2col * 128);
+      EXPECT_EQ(choose_wgmma_conv_pixels(operation, g), e.chosen);
     }
-    EXPECT_EQ(wgmma_moment_parts(g, kIm2colRows), e.im2col * 8);
+    EXPECT_EQ(wgmma_moment_parts(g, kIm2colPixels), e.im2col * 8);
   }
+  // Steps of 64 pixels of a filter gradient, which skip no taps: 28 and 25; 98 and 98.
+  EXPECT_EQ(choose_wgmma_conv_pixels(ConvOperation::filter_gradient, WithWgmma::geometry(square(32, 7, 3))),
+            kIm2colPixels);
+  EXPECT_EQ(choose_wgmma_conv_pixels(ConvOperation::filter_gradient, WithWgmma::geometry(square(128, 7, 3))),
+            kBoxPixels);
   // What a map of im2col mode cannot describe.
   const auto fits = [](ConvOperation operation, const ConvCase& c) {
     return wgmma_im2col_fits(operation, WithWgmma::geometry(c));
@@ -520,8 +529,8 @@ TEST(WgmmaConv, ConsecutivePixelsWhereTheyVisitFewerTaps) {
   EXPECT_FALSE(fits(forward, {1, 9, 9, 8, 8, 3, 3, {.pad_h = 129}})) << "lower corner";
   EXPECT_FALSE(fits(forward, {1, 260, 9, 8, 8, 130, 3})) << "upper corner";
   EXPECT_FALSE(fits(forward, {1, 257, 9, 8, 8, 257, 3, {.pad_h = 128}})) << "offsets";
-  EXPECT_EQ(choose_wgmma_conv_rows(data_gradient, WithWgmma::geometry({5, 13, 13, 8, 8, 3, 3, kStrided})),
-            kBoxRows);
+  EXPECT_EQ(choose_wgmma_conv_pixels(data_gradient, WithWgmma::geometry({5, 13, 13, 8, 8, 3, 3, kStrided})),
+            kBoxPixels);
 }
 
 // The tiles for the layers of ResNet-18 with 256 images, on an H100.
@@ -582,9 +591,11 @@ TEST(WgmmaConv, FewChannelsAreForMmaSync) {
   // With a stride of 2, a phase of the data gradient has 1, 2 or 4 taps, 2.25 in the mean.
   EXPECT_EQ(tile(data_gradient, {256, 28, 28, 64, 24, 3, 3, kStrided}, kBf16), std::nullopt);
   EXPECT_EQ(tile(data_gradient, {256, 28, 28, 64, 64, 3, 3, kStrided}, kBf16), k128x64);
-  // k of the filter gradient are pixels, in boxes of 64: 9 for 17 x 17 pixels.
-  EXPECT_EQ(tile(filter_gradient, {1, 17, 17, 512, 512, 3, 3, kPadded}, kBf16), std::nullopt);
+  // k of the filter gradient are pixels, 64 in a step: for 17 x 17 pixels 9 boxes, or 5 steps in their order.
+  EXPECT_EQ(tile(filter_gradient, {1, 17, 17, 512, 512, 3, 3, kPadded}, kBf16), k128x256);
   EXPECT_EQ(tile(filter_gradient, {1, 16, 16, 512, 512, 3, 3, kPadded}, kBf16), k128x256);
+  // Where the corner is out of range there are only boxes.
+  EXPECT_EQ(tile(filter_gradient, {1, 146, 17, 512, 512, 130, 3, {.pad_w = 1}}, kBf16), std::nullopt);
 }
 
 TEST(WgmmaConv, Fits) {

@@ -185,13 +185,14 @@ Status launch_conv2d_wgmma_rows(const char* name, ConvOperation operation, Wgmma
 }
 
 template <class T>
-Status launch_conv2d_wgmma(const char* name, ConvOperation operation, WgmmaConvTile tile, WgmmaConvRows rows,
-                           T* to, const T* from, const T* filter, const ConvEpilogue<T>& epilogue,
-                           const ConvGeometry& g, cudaStream_t stream) {
-  return rows == WgmmaConvRows::im2col ? launch_conv2d_wgmma_rows<Im2colRows>(name, operation, tile, to, from,
-                                                                              filter, epilogue, g, stream)
-                                       : launch_conv2d_wgmma_rows<BoxRows>(name, operation, tile, to, from,
-                                                                           filter, epilogue, g, stream);
+Status launch_conv2d_wgmma(const char* name, ConvOperation operation, WgmmaConvTile tile,
+                           WgmmaConvPixels pixels, T* to, const T* from, const T* filter,
+                           const ConvEpilogue<T>& epilogue, const ConvGeometry& g, cudaStream_t stream) {
+  return pixels == WgmmaConvPixels::im2col
+             ? launch_conv2d_wgmma_rows<Im2colRows>(name, operation, tile, to, from, filter, epilogue, g,
+                                                    stream)
+             : launch_conv2d_wgmma_rows<BoxRows>(name, operation, tile, to, from, filter, epilogue, g,
+                                                 stream);
 }
 
 }  // namespace rondo

@@ -17,7 +17,6 @@
 // last tile has rows that are none. Every tile visits all taps. It needs an operation of one phase.
 #pragma once
 
-#include <rondo/kernels/conv/implicit_gemm/im2col_axis.h>
 #include <rondo/kernels/conv/implicit_gemm/pixel_box.h>
 #include <rondo/kernels/conv/implicit_gemm/taps.cuh>
 #include <rondo/kernels/conv/implicit_gemm/wgmma_conv.cuh>
@@ -69,48 +68,29 @@ struct BoxRows {
 };
 
 struct Im2colRows {
-  struct Origin {
-    int64_t pixel;  // number
-    int w, h, image;
-  };
+  using Origin = NumberedPixel;
 
   __host__ __device__ int64_t tiles(const Axes& axes, int images) const {
     return ceil_div<int64_t>(int64_t{images} * axes.h.rows * axes.w.rows, kRowsOfConvTile);
   }
   __device__ Origin origin(const Axes& axes, int, int64_t tile) const {
-    const int64_t pixel = tile * kRowsOfConvTile, row = pixel / axes.w.rows;
-    return {pixel, static_cast<int>(pixel % axes.w.rows), static_cast<int>(row % axes.h.rows),
-            static_cast<int>(row / axes.h.rows)};
+    return numbered_pixel(axes, tile * kRowsOfConvTile);
   }
   __device__ TapRange taps_h(const Axis& axis, const Origin&) const { return {0, axis.taps}; }
   __device__ TapRange taps_w(const Axis& axis, const Origin&) const { return {0, axis.taps}; }
   __device__ __forceinline__ void load(void* to, const CUtensorMap& map, const Axes& axes, const Origin& from,
                                        int r, int s, int channel, ptx::Mbarrier* full) const {
-    ptx::tma_load_im2col(to, map,
-                         {channel, filter_base(axes.w, from.w), filter_base(axes.h, from.h), from.image},
-                         {filter_offset(axes.w, s), filter_offset(axes.h, r)}, full);
+    load_im2col(to, map, axes, from, r, s, channel, full);
   }
   // With one phase, the rows of the result are numbered as its pixels.
   __device__ __forceinline__ int64_t result_row(const Axes&, const ResultImages& to, const Origin& from,
                                                 int pixel) const {
-    const int64_t number = from.pixel + pixel;
+    const int64_t number = from.number + pixel;
     return number < int64_t{to.count} * to.h * to.w ? number : -1;
   }
   template <class T>
   Status make_map(CUtensorMap* map, const T* data, const Axes& axes, int images, int channels) {
-    const int64_t pixel = int64_t{channels} * static_cast<int64_t>(sizeof(T));
-    return make_im2col_map(map, {.data = data,
-                                 .dtype = dtype_of<T>,
-                                 .rank = 4,
-                                 .size = {channels, axes.w.size, axes.h.size, images},
-                                 .stride = {0, pixel, pixel * axes.w.size, pixel * axes.w.size * axes.h.size},
-                                 .lower = {lower_corner(axes.w), lower_corner(axes.h)},
-                                 .upper = {upper_corner(axes.w), upper_corner(axes.h)},
-                                 .step = {axes.w.from_step, axes.h.from_step},
-                                 .channels = kChannelsPerLine<T>,
-                                 .pixels = kRowsOfConvTile,
-                                 .swizzle = Swizzle::bytes128,
-                                 .round_to_tf32 = kRoundsToTf32<T>});
+    return make_im2col_map(map, data, axes, images, channels, kRowsOfConvTile);
   }
 };
 

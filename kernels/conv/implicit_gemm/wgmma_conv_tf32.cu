@@ -3,7 +3,7 @@
 
 namespace rondo {
 
-template Status launch_conv2d_wgmma(const char*, ConvOperation, WgmmaConvTile, WgmmaConvRows, float*,
+template Status launch_conv2d_wgmma(const char*, ConvOperation, WgmmaConvTile, WgmmaConvPixels, float*,
                                     const float*, const float*, const ConvEpilogue<float>&,
                                     const ConvGeometry&, cudaStream_t);
 
