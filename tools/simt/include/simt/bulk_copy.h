@@ -28,8 +28,8 @@ void tma_load(void* to_shared, const CUtensorMap* map, const int* at, int rank, 
 void tma_store(const CUtensorMap* map, const int* at, int rank, const void* from_shared,
                Place place = Place::current());
 
-// Copies a column of the map, which is of im2col mode: the channels from at[0] on of consecutive pixels, which
-// are numbered along W, H, D and N inside of the bounding box. at[1 .. rank - 2] is the filter's base, of
+// Copies a column of the map, which is of im2col mode: the channels from at[0] on of consecutive pixels,
+// numbered along W, H, D and N inside of the bounding box. at[1 .. rank - 2] is the filter's base, of
 // which the first pixel is the offset[0 .. rank - 3] away; at[rank - 1] is the image. What is outside of the
 // tensor is loaded as zeros. A base outside of the bounding box is a fault.
 void tma_load_im2col(void* to_shared, const CUtensorMap* map, const int* at, const int* offset, int rank,
