@@ -30,10 +30,13 @@ using Floats = std::vector<float>;
 struct Kernel {
   std::optional<TileId> tile;
   std::optional<WgmmaConvTile> wgmma;
+  WgmmaConvPixels pixels = WgmmaConvPixels::box;
 
   friend std::ostream& operator<<(std::ostream& out, const Kernel& kernel) {
     if (kernel.tile) return out << tile_infos()[static_cast<size_t>(*kernel.tile)].name;
-    return kernel.wgmma ? out << "wgmma tile " << static_cast<int>(*kernel.wgmma) : out << "chosen";
+    if (!kernel.wgmma) return out << "chosen";
+    return out << "wgmma tile " << static_cast<int>(*kernel.wgmma) << ", pixels "
+               << static_cast<int>(kernel.pixels);
   }
 };
 
@@ -48,7 +51,8 @@ std::vector<Kernel> kernels_for(Math math) {
       kernels.push_back({tile.id, {}});
   if (device.wgmma && (sizeof(T) == 2 || math == Math::tf32))
     for (const auto tile : {WgmmaConvTile::k128x256, WgmmaConvTile::k128x128, WgmmaConvTile::k128x64})
-      kernels.push_back({{}, tile});
+      for (const auto pixels : {WgmmaConvPixels::box, WgmmaConvPixels::im2col})
+        kernels.push_back({{}, tile, pixels});
   return kernels;
 }
 
@@ -79,6 +83,13 @@ struct Operands {
                                        c.options, dtype_of<T>)
                     .forward_sums /
                 4) {}
+  ConvGeometry geometry() const {
+    ConvGeometry g;
+    EXPECT_TRUE(ok(check_conv2d_shapes({"test", "x", "y", "filter"}, x_view<const float>(c, nullptr),
+                                       y_view<const float>(c, nullptr), filter_view<const float>(c, nullptr),
+                                       c.options, &g)));
+    return g;
+  }
   static void add(Floats& values, float mean) {
     for (float& value : values) value += mean;
   }
@@ -103,25 +114,21 @@ struct Operands {
       return conv2d_forward(kernel.tile, y_view(c, y.data()), x_view<const T>(c, x.data()),
                             filter_view<const T>(c, filter.data()), c.options, epilogue, scratch.workspace(),
                             stream);
-    ConvGeometry g;
-    RONDO_RETURN_IF_ERROR(check_conv2d_shapes({"test", "x", "y", "filter"}, x_view<const float>(c, nullptr),
-                                              y_view<const float>(c, nullptr),
-                                              filter_view<const float>(c, nullptr), c.options, &g));
+    const ConvGeometry g = geometry();
     ConvEpilogue<T> of_kernel = {epilogue.bias.data, epilogue.residual.data, epilogue.relu};
-    const int64_t parts = wgmma_moment_parts(g);
-    if (epilogue.sums.data) of_kernel.moments = partial_moments(scratch.workspace(), parts, g.k);
-    RONDO_RETURN_IF_ERROR(launch_conv2d_wgmma("test", ConvOperation::forward, *kernel.wgmma, y.data(),
-                                              x.data(), filter.data(), of_kernel, g, stream));
+    // Pixels that the library does not choose may need more room than it does.
+    const int64_t parts = wgmma_moment_parts(g, kernel.pixels);
+    GuardedBuffer<float> room(partial_moments_bytes(parts, g.k) / 4);
+    if (epilogue.sums.data) of_kernel.moments = partial_moments(room.workspace(), parts, g.k);
+    RONDO_RETURN_IF_ERROR(launch_conv2d_wgmma("test", ConvOperation::forward, *kernel.wgmma, kernel.pixels,
+                                              y.data(), x.data(), filter.data(), of_kernel, g, stream));
     if (!epilogue.sums.data) return {};
-    return add_partial_moments("test", sums.data(), of_kernel.moments, parts, scratch.workspace(), stream);
+    return add_partial_moments("test", sums.data(), of_kernel.moments, parts, room.workspace(), stream);
   }
   bool fits(const Kernel& kernel) {
     if (!kernel.wgmma) return true;
-    ConvGeometry g;
-    EXPECT_TRUE(ok(check_conv2d_shapes({"test", "x", "y", "filter"}, x_view<const float>(c, nullptr),
-                                       y_view<const float>(c, nullptr), filter_view<const float>(c, nullptr),
-                                       c.options, &g)));
-    return wgmma_conv_fits(ConvOperation::forward, dtype_of<T>, g, x.data(), filter.data());
+    return wgmma_conv_fits(ConvOperation::forward, dtype_of<T>, geometry(), x.data(), filter.data()) &&
+           (kernel.pixels == WgmmaConvPixels::box || wgmma_im2col_fits(ConvOperation::forward, geometry()));
   }
 };
 
@@ -221,6 +228,25 @@ TYPED_TEST(ConvEpilogueTest, ResidualAndSumsNarrow) {
       }
     ++number;
   }
+}
+
+// The operation itself takes consecutive pixels, and has the room for their sums.
+TYPED_TEST(ConvEpilogueTest, SumsOfConsecutivePixelsByWgmma) {
+  using T = typename TypeParam::Element;
+  ConvCase c = {26, 13, 13, 64, 128, 1, 1};
+  c.options.math = TypeParam::kMath;
+  DeviceProperties device;
+  ASSERT_TRUE(ok(device_properties(&device)));
+  if (device.wgmma && (sizeof(T) == 2 || TypeParam::kMath == Math::tf32)) {
+    const ConvGeometry g = Operands<T>(c, 0, 0).geometry();
+    EXPECT_EQ(choose_wgmma_conv_pixels(ConvOperation::forward, g), WgmmaConvPixels::im2col);
+    TileNeeds needs = kGatherNeeds;
+    needs.type = dtype_of<T>;
+    needs.math = TypeParam::kMath;
+    EXPECT_TRUE(choose_wgmma_conv_tile(ConvOperation::forward, g, 1,
+                                       choose_tile(g.output_pixels, g.k, 1, needs, device), device));
+  }
+  check<T>(c, 0, 0, true, true, false, {});
 }
 
 // Sums over many pixels, more than a block of column_sums() adds.

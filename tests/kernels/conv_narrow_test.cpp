@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <rondo/kernels/conv/conv2d.h>
+#include <rondo/kernels/conv/implicit_gemm/im2col_axis.h>
 #include <rondo/kernels/conv/implicit_gemm/implicit_gemm.h>
 #include <rondo/kernels/conv/implicit_gemm/pixel_box.h>
 #include <rondo/kernels/conv/implicit_gemm/wgmma_conv.h>
@@ -78,6 +79,12 @@ struct WithTile {
 // The same with a tile of wgmma. What does not fit it runs without a tile.
 struct WithWgmma {
   WgmmaConvTile tile;
+  std::optional<WgmmaConvPixels> pixels = {};  // none: those that are chosen; also where im2col does not fit
+
+  WgmmaConvPixels pixels_of(ConvOperation operation, const ConvGeometry& g) const {
+    const bool fits = pixels != WgmmaConvPixels::im2col || wgmma_im2col_fits(operation, g);
+    return pixels && fits ? *pixels : choose_wgmma_conv_pixels(operation, g);
+  }
 
   static ConvGeometry geometry(const ConvCase& c) {
     ConvGeometry g;
@@ -93,15 +100,18 @@ struct WithWgmma {
     if (!wgmma_conv_fits(ConvOperation::forward, dtype_of<T>, g, x, filter))
       return WithTile{}.forward(c, y, x, filter, epilogue, stream);
     const ConvEpilogue<T> of_kernel = {.bias = epilogue.bias.data, .relu = epilogue.relu};
-    return launch_conv2d_wgmma("test", ConvOperation::forward, tile, y, x, filter, of_kernel, g, stream);
+    constexpr auto kForward = ConvOperation::forward;
+    return launch_conv2d_wgmma("test", kForward, tile, pixels_of(kForward, g), y, x, filter, of_kernel, g,
+                               stream);
   }
   template <class T>
   Status data_gradient(const ConvCase& c, T* dx, const T* dy, const T* filter, cudaStream_t stream) const {
     const ConvGeometry g = geometry(c);
     if (!wgmma_conv_fits(ConvOperation::data_gradient, dtype_of<T>, g, dy, filter))
       return WithTile{}.data_gradient(c, dx, dy, filter, stream);
-    return launch_conv2d_wgmma("test", ConvOperation::data_gradient, tile, dx, dy, filter, ConvEpilogue<T>{},
-                               g, stream);
+    constexpr auto kGradient = ConvOperation::data_gradient;
+    return launch_conv2d_wgmma("test", kGradient, tile, pixels_of(kGradient, g), dx, dy, filter,
+                               ConvEpilogue<T>{}, g, stream);
   }
   template <class T>
   Status filter_gradient(const ConvCase& c, float* dw, const T* dy, const T* x, Workspace workspace,
@@ -111,11 +121,13 @@ struct WithWgmma {
       return WithTile{}.filter_gradient(c, dw, dy, x, workspace, stream);
     const int64_t part = int64_t{g.patch} * ((g.k + 3) / 4 * 4) * 4;  // bytes
     const int64_t parts = std::max<int64_t>(1, workspace.bytes / part);
-    return launch_filter_gradient_wgmma("test", tile, dw, dy, x, g, parts,
+    constexpr auto kGradient = ConvOperation::filter_gradient;
+    return launch_filter_gradient_wgmma("test", tile, pixels_of(kGradient, g), dw, dy, x, g, parts,
                                         static_cast<float*>(workspace.data), stream);
   }
   friend std::ostream& operator<<(std::ostream& out, const WithWgmma& with) {
-    return out << "tile of wgmma " << static_cast<int>(with.tile);
+    return out << "tile of wgmma " << static_cast<int>(with.tile) << ", pixels "
+               << (with.pixels ? static_cast<int>(*with.pixels) : -1);
   }
 };
 
@@ -218,8 +230,14 @@ class ConvNarrowWgmma : public testing::Test {
 };
 TYPED_TEST_SUITE(ConvNarrowWgmma, Types);
 
+constexpr WgmmaConvPixels kBoxPixels = WgmmaConvPixels::box, kIm2colPixels = WgmmaConvPixels::im2col;
 constexpr WgmmaConvTile kWgmmaTiles[] = {WgmmaConvTile::k128x256, WgmmaConvTile::k128x128,
                                          WgmmaConvTile::k128x64};
+
+// The six combinations of tiles and rows in turn.
+WithWgmma drawn_with(int draw) {
+  return {kWgmmaTiles[draw % 3], draw / 3 % 2 == 0 ? kBoxPixels : kIm2colPixels};
+}
 
 TYPED_TEST(ConvNarrowWgmma, DrawnShapes) {
   Random random(11);
@@ -230,15 +248,15 @@ TYPED_TEST(ConvNarrowWgmma, DrawnShapes) {
         1 + random.below(9), r + random.below(9), s + random.below(9), channels(), channels(), r, s};
     c.options.stride_h = 1 + random.below(3), c.options.stride_w = 1 + random.below(3);
     c.options.pad_h = random.below(3), c.options.pad_w = random.below(3);
-    check<TypeParam>(c, 0, random.below(2) == 0, WithWgmma{kWgmmaTiles[draw % 3]});
+    check<TypeParam>(c, 0, random.below(2) == 0, drawn_with(draw));
   }
 }
 
 // An odd number of filters, which only the forward convolution takes; the longest strides; more filters than
 // a tile has columns; layers of ResNet-18, of which the last has parts.
 TYPED_TEST(ConvNarrowWgmma, ChosenShapes) {
-  for (const WgmmaConvTile tile : kWgmmaTiles) {
-    const WithWgmma with{tile};
+  for (int i = 0; i < 6; ++i) {
+    const WithWgmma with = drawn_with(i);
     check<TypeParam>({3, 7, 7, 16, 21, 3, 3, kPadded}, 0, true, with);
     check<TypeParam>({2, 20, 19, 8, 16, 2, 3, {.stride_h = 8, .stride_w = 7}}, 0, false, with);
     check<TypeParam>({1, 5, 5, 8, 320, 3, 3, kPadded}, 0, false, with);
@@ -249,11 +267,34 @@ TYPED_TEST(ConvNarrowWgmma, ChosenShapes) {
   }
 }
 
+// Convolutions for which the rows of tiles are consecutive pixels: in odd images, and in even ones of which
+// there are few; with strides, paddings that differ, filters that are not square. In one of them the last
+// tile is full, and both kinds of rows are as good. With a stride of 2 dx has the boxes of each phase.
+constexpr ConvCase kIm2colCases[] = {
+    {4, 5, 5, 16, 24, 3, 3, kPadded},
+    {8, 14, 14, 8, 72, 3, 3, kPadded},
+    {2, 27, 27, 8, 16, 1, 1},
+    {128, 3, 3, 8, 8, 3, 1, {.pad_h = 1}},  // 9 tiles in full
+    {10, 9, 9, 72, 16, 3, 3, kStrided},
+    {3, 29, 22, 8, 136, 5, 2, {.stride_h = 2, .stride_w = 1, .pad_h = 2, .pad_w = 3}},
+    {5, 13, 17, 16, 16, 2, 4, {.pad_h = 1, .pad_w = 2}},
+};
+
+TYPED_TEST(ConvNarrowWgmma, ConsecutivePixels) {
+  for (int i = 0; const ConvCase& c : kIm2colCases) {
+    const ConvGeometry g = WithWgmma::geometry(c);
+    EXPECT_EQ(choose_wgmma_conv_pixels(ConvOperation::forward, g), c.n == 128 ? kBoxPixels : kIm2colPixels)
+        << i;
+    check<TypeParam>(c, 0, i % 2 == 0, WithWgmma{kWgmmaTiles[i % 3], kIm2colPixels});
+    ++i;
+  }
+}
+
 // The kernel rounds its operands; the sums are inexact, too.
-void check_tf32_forward(const ConvCase& c, bool fused, WgmmaConvTile tile) {
+void check_tf32_forward(const ConvCase& c, bool fused, const WithWgmma& with) {
   std::ostringstream name;
   PrintTo(c, &name);
-  SCOPED_TRACE(concat(name.str(), fused ? ", bias and ReLU" : "", ", tile ", static_cast<int>(tile)));
+  SCOPED_TRACE(concat(name.str(), fused ? ", bias and ReLU" : "", ", ", with));
   const Stream stream;
   const Floats given_x = normal_values(c.x_size(), 1), given_filter = normal_values(c.filter_size(), 2),
                x = nearest_tf32(given_x), filter = nearest_tf32(given_filter),
@@ -263,19 +304,18 @@ void check_tf32_forward(const ConvCase& c, bool fused, WgmmaConvTile tile) {
   if (fused) epilogue = {.bias = dev_bias.view(), .relu = true};
   const ConvGeometry g = WithWgmma::geometry(c);
   ASSERT_TRUE(wgmma_conv_fits(ConvOperation::forward, DType::float32, g, dev_x.data(), dev_filter.data()));
-  ASSERT_TRUE(
-      ok(WithWgmma{tile}.forward<float>(c, y.data(), dev_x.data(), dev_filter.data(), epilogue, stream)));
+  ASSERT_TRUE(ok(with.forward<float>(c, y.data(), dev_x.data(), dev_filter.data(), epilogue, stream)));
   EXPECT_TRUE(near(y.download(), conv2d_reference(c, x, filter, bias, fused),
                    conv2d_reference(c, magnitudes(x), magnitudes(filter), magnitudes(bias), false),
                    c.r * c.s * c.c));
 }
 
 // Without a tile: by conv2d_data_gradient(). A misaligned filter is as good as any: the kernel reads a copy.
-void check_tf32_data_gradient(const ConvCase& c, int64_t filter_offset, std::optional<WgmmaConvTile> tile) {
+void check_tf32_data_gradient(const ConvCase& c, int64_t filter_offset, std::optional<WithWgmma> with) {
   std::ostringstream name;
   PrintTo(c, &name);
-  SCOPED_TRACE(
-      concat(name.str(), ", filter offset ", filter_offset, ", tile ", tile ? static_cast<int>(*tile) : -1));
+  SCOPED_TRACE(concat(name.str(), ", filter offset ", filter_offset, ", ",
+                      with.value_or(WithWgmma{kWgmmaTiles[0]}), with ? "" : " if none is chosen"));
   const Stream stream;
   const Floats given_dy = normal_values(c.y_size(), 1), given_filter = normal_values(c.filter_size(), 2),
                dy = nearest_tf32(given_dy), filter = nearest_tf32(given_filter);
@@ -286,9 +326,9 @@ void check_tf32_data_gradient(const ConvCase& c, int64_t filter_offset, std::opt
   const int64_t bytes = workspace_of<float>(c).data_gradient;
   ASSERT_EQ(bytes, c.filter_size() * 4);
   GuardedBuffer<float> copy(c.filter_size());
-  if (tile) {
+  if (with) {
     ASSERT_TRUE(ok(transpose_filter(copy.data(), dev_filter.data(), g, stream)));
-    ASSERT_TRUE(ok(WithWgmma{*tile}.data_gradient<float>(c, dx.data(), dev_dy.data(), copy.data(), stream)));
+    ASSERT_TRUE(ok(with->data_gradient<float>(c, dx.data(), dev_dy.data(), copy.data(), stream)));
   } else {
     Workspace workspace = copy.workspace();
     const auto run = [&] {
@@ -331,27 +371,38 @@ TEST_F(ConvTf32Wgmma, Forward) {
   Random random(12);
   for (int i = 0; i < 24; ++i) {
     const ConvCase c = draw(random, &ConvCase::c, &ConvCase::k);
-    check_tf32_forward(c, random.below(2) == 0, kWgmmaTiles[i % 3]);
+    check_tf32_forward(c, random.below(2) == 0, drawn_with(i));
   }
-  for (const WgmmaConvTile tile : kWgmmaTiles) {
-    check_tf32_forward({2, 20, 19, 8, 16, 2, 3, {.stride_h = 8, .stride_w = 7}}, false, tile);
-    check_tf32_forward({2, 8, 8, 64, 128, 3, 3, kStrided}, true, tile);
-    check_tf32_forward({1, 4, 4, 256, 320, 3, 3, kPadded}, false, tile);
+  for (int i = 0; i < 6; ++i) {
+    const WithWgmma with = drawn_with(i);
+    check_tf32_forward({2, 20, 19, 8, 16, 2, 3, {.stride_h = 8, .stride_w = 7}}, false, with);
+    check_tf32_forward({2, 8, 8, 64, 128, 3, 3, kStrided}, true, with);
+    check_tf32_forward({1, 4, 4, 256, 320, 3, 3, kPadded}, false, with);
+  }
+}
+
+TEST_F(ConvTf32Wgmma, ConsecutivePixels) {
+  for (int i = 0; ConvCase c : kIm2colCases) {
+    c.options.math = Math::tf32;
+    check_tf32_forward(c, i % 2 == 0, {kWgmmaTiles[i % 3], kIm2colPixels});
+    check_tf32_data_gradient(c, i % 2, WithWgmma{kWgmmaTiles[i % 3], kIm2colPixels});
+    ++i;
   }
 }
 
 TEST_F(ConvTf32Wgmma, DataGradient) {
   Random random(13);
   for (int i = 0; i < 24; ++i)
-    check_tf32_data_gradient(draw(random, &ConvCase::k, &ConvCase::c), random.below(4), kWgmmaTiles[i % 3]);
+    check_tf32_data_gradient(draw(random, &ConvCase::k, &ConvCase::c), random.below(4), drawn_with(i));
   const auto in_tf32 = [](Conv2dOptions options) {
     options.math = Math::tf32;
     return options;
   };
-  for (const WgmmaConvTile tile : kWgmmaTiles) {
-    check_tf32_data_gradient({2, 20, 19, 8, 16, 2, 3, in_tf32({.stride_h = 8, .stride_w = 7})}, 0, tile);
-    check_tf32_data_gradient({2, 8, 8, 64, 128, 3, 3, in_tf32(kStrided)}, 0, tile);
-    check_tf32_data_gradient({1, 4, 4, 320, 256, 3, 3, in_tf32(kPadded)}, 0, tile);
+  for (int i = 0; i < 6; ++i) {
+    const WithWgmma with = drawn_with(i);
+    check_tf32_data_gradient({2, 20, 19, 8, 16, 2, 3, in_tf32({.stride_h = 8, .stride_w = 7})}, 0, with);
+    check_tf32_data_gradient({2, 8, 8, 64, 128, 3, 3, in_tf32(kStrided)}, 0, with);
+    check_tf32_data_gradient({1, 4, 4, 320, 256, 3, 3, in_tf32(kPadded)}, 0, with);
   }
   // The operation takes the kernel for a shape that fills its tiles.
   const ConvCase large = {264, 8, 8, 256, 28, 2, 1, in_tf32({})};
@@ -397,6 +448,89 @@ TEST(PixelBox, CoversImages) {
     const BoxGrid grid(choose_pixel_box(128, size, size, 256), size, size, 256);
     EXPECT_EQ(grid.size() * 128, int64_t{256} * size * size) << size;
   }
+}
+
+// The bounding box has a base for each row and no other. Each tap is at its offset from it.
+TEST(Im2colAxis, HasTheRowsAndTaps) {
+  Random random(14);
+  for (int draw = 0; draw < 2000; ++draw) {
+    const int filter = static_cast<int>(1 + random.below(7)),
+              pad = static_cast<int>(random.below(filter + 1)),
+              x = static_cast<int>(filter + random.below(30)), stride = static_cast<int>(1 + random.below(4)),
+              y = (x + 2 * pad - filter) / stride + 1;
+    const bool forward = random.below(2) == 0;
+    const Axis axis = forward ? forward_axis(x, y, filter, stride, pad)
+                              : backward_axis(x, x + 2 * pad - filter + 1, filter, 1, pad, 0);
+    SCOPED_TRACE(concat(x, ", filter ", filter, ", stride ", stride, ", pad ", pad, forward ? "" : ", dx"));
+    ASSERT_TRUE(im2col_fits(axis));
+    std::vector<int> bases;
+    for (int base = lower_corner(axis); base <= axis.size - 1 + upper_corner(axis); base += axis.from_step)
+      bases.push_back(base);
+    ASSERT_EQ(std::ssize(bases), axis.rows);
+    for (int row = 0; row < axis.rows; ++row) {
+      ASSERT_EQ(filter_base(axis, row), bases[static_cast<size_t>(row)]);
+      for (int tap = 0; tap < axis.taps; ++tap) {
+        ASSERT_GE(filter_offset(axis, tap), 0);
+        // As y[p] sums x[p * stride - pad + t], and dx[h] sums dy[h + pad - t].
+        ASSERT_EQ(filter_base(axis, row) + filter_offset(axis, tap),
+                  forward ? row * stride - pad + tap : row + pad - tap);
+      }
+    }
+  }
+}
+
+// Rows of tiles, of which a box has more where the sides are no multiples of its own.
+TEST(WgmmaConv, ConsecutivePixelsWhereTheyVisitFewerTaps) {
+  struct Expected {
+    ConvCase c;
+    int64_t boxes, im2col;  // tiles
+    WgmmaConvPixels chosen;
+  };
+  const auto square = [](int64_t images, int64_t size, int64_t filter) {
+    return ConvCase{images, size, size, 64, 64, filter, filter, {.pad_h = filter / 2, .pad_w = filter / 2}};
+  };
+  const Expected all[] = {
+      {square(32, 7, 1), 14, 13, kIm2colPixels},
+      // A box of a row: the first and the last one have 2 of 3 rows of taps. 14 * 9 * 19 / 21 < 13 * 9.
+      {square(32, 7, 3), 14, 13, kBoxPixels},
+      {square(64, 7, 3), 28, 25, kIm2colPixels},
+      {square(256, 7, 3), 98, 98, kBoxPixels},
+      {square(32, 5, 3), 9, 7, kIm2colPixels},
+      {square(2, 13, 3), 4, 3, kIm2colPixels},
+      {square(8, 14, 3), 14, 13, kIm2colPixels},
+      {square(256, 14, 3), 392, 392, kBoxPixels},
+      {square(1, 27, 3), 7, 6, kIm2colPixels},
+      {square(32, 27, 3), 189, 183, kIm2colPixels},
+      {square(32, 28, 3), 196, 196, kBoxPixels},
+  };
+  for (const Expected& e : all) {
+    const ConvGeometry g = WithWgmma::geometry(e.c);
+    SCOPED_TRACE(concat(e.c.n, " images of ", e.c.h, ", filter ", e.c.r));
+    for (const ConvOperation operation : {ConvOperation::forward, ConvOperation::data_gradient}) {
+      EXPECT_EQ(wgmma_conv_row_count(operation, g, kBoxPixels), e.boxes * 128);
+      EXPECT_EQ(wgmma_conv_row_count(operation, g, kIm2colPixels), e.im2col * 128);
+      EXPECT_EQ(choose_wgmma_conv_pixels(operation, g), e.chosen);
+    }
+    EXPECT_EQ(wgmma_moment_parts(g, kIm2colPixels), e.im2col * 8);
+  }
+  // Steps of 64 pixels of a filter gradient, which skip no taps: 28 and 25; 98 and 98.
+  EXPECT_EQ(choose_wgmma_conv_pixels(ConvOperation::filter_gradient, WithWgmma::geometry(square(32, 7, 3))),
+            kIm2colPixels);
+  EXPECT_EQ(choose_wgmma_conv_pixels(ConvOperation::filter_gradient, WithWgmma::geometry(square(128, 7, 3))),
+            kBoxPixels);
+  // What a map of im2col mode cannot describe.
+  const auto fits = [](ConvOperation operation, const ConvCase& c) {
+    return wgmma_im2col_fits(operation, WithWgmma::geometry(c));
+  };
+  using enum ConvOperation;
+  EXPECT_TRUE(fits(forward, {1, 9, 9, 8, 8, 3, 3, kStrided}));
+  EXPECT_FALSE(fits(data_gradient, {1, 9, 9, 8, 8, 3, 3, kStrided})) << "four phases";
+  EXPECT_TRUE(fits(forward, {1, 9, 9, 8, 8, 3, 3, {.pad_h = 128}}));
+  EXPECT_FALSE(fits(forward, {1, 9, 9, 8, 8, 3, 3, {.pad_h = 129}})) << "lower corner";
+  EXPECT_FALSE(fits(forward, {1, 260, 9, 8, 8, 130, 3})) << "upper corner";
+  EXPECT_FALSE(fits(forward, {1, 257, 9, 8, 8, 257, 3, {.pad_h = 128}})) << "offsets";
+  EXPECT_EQ(choose_wgmma_conv_pixels(data_gradient, WithWgmma::geometry({5, 13, 13, 8, 8, 3, 3, kStrided})),
+            kBoxPixels);
 }
 
 // The tiles for the layers of ResNet-18 with 256 images, on an H100.
@@ -457,9 +591,11 @@ TEST(WgmmaConv, FewChannelsAreForMmaSync) {
   // With a stride of 2, a phase of the data gradient has 1, 2 or 4 taps, 2.25 in the mean.
   EXPECT_EQ(tile(data_gradient, {256, 28, 28, 64, 24, 3, 3, kStrided}, kBf16), std::nullopt);
   EXPECT_EQ(tile(data_gradient, {256, 28, 28, 64, 64, 3, 3, kStrided}, kBf16), k128x64);
-  // k of the filter gradient are pixels, in boxes of 64: 9 for 17 x 17 pixels.
-  EXPECT_EQ(tile(filter_gradient, {1, 17, 17, 512, 512, 3, 3, kPadded}, kBf16), std::nullopt);
+  // k of the filter gradient are pixels, 64 in a step: for 17 x 17 pixels 9 boxes, or 5 steps in their order.
+  EXPECT_EQ(tile(filter_gradient, {1, 17, 17, 512, 512, 3, 3, kPadded}, kBf16), k128x256);
   EXPECT_EQ(tile(filter_gradient, {1, 16, 16, 512, 512, 3, 3, kPadded}, kBf16), k128x256);
+  // Where the corner is out of range there are only boxes.
+  EXPECT_EQ(tile(filter_gradient, {1, 146, 17, 512, 512, 130, 3, {.pad_w = 1}}, kBf16), std::nullopt);
 }
 
 TEST(WgmmaConv, Fits) {

@@ -9,6 +9,7 @@
 #include <random>
 
 #include "device_testing.h"
+#include "swizzled_offset.h"
 
 using namespace simt_test;
 using rondo::DType;
@@ -41,17 +42,6 @@ CUtensorMap made(const TensorMapShape& shape) {
   const rondo::Status status = rondo::make_tensor_map(&map, shape);
   EXPECT_TRUE(status.ok()) << status.message();
   return map;
-}
-
-// CUDA C++ Programming Guide, "Tensor memory access": the 16-byte groups of a span of 32, 64 or 128 bytes are
-// exchanged by the row, where a row is 128 bytes.
-size_t in_shared(size_t offset, Swizzle swizzle) {
-  const auto bit = [&](int b) { return offset >> b & 1; };
-  size_t result = offset;
-  if (swizzle != Swizzle::none) result ^= bit(7) << 4;
-  if (swizzle == Swizzle::bytes64 || swizzle == Swizzle::bytes128) result ^= bit(8) << 5;
-  if (swizzle == Swizzle::bytes128) result ^= bit(9) << 6;
-  return result;
 }
 
 // A random tensor of rank 1 to 5, a box, and a position of it that may be outside.
@@ -162,7 +152,7 @@ TEST(TensorCopy, EachElementIsInItsPlace) {
           simt::set_late_copies(false);
           size_t stored = 0;
           for_each_element(c, [&](size_t offset, int64_t at) {
-            const unsigned char* const got = &loaded[in_shared(offset, swizzle)];
+            const unsigned char* const got = &loaded[swizzled_offset(offset, swizzle)];
             const unsigned char zeros[8] = {};
             ASSERT_EQ(std::memcmp(got, at < 0 ? zeros : global + at, c.element), 0)
                 << "rank " << rank << ", swizzle " << static_cast<int>(swizzle) << ", offset " << offset;

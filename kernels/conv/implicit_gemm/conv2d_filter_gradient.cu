@@ -6,9 +6,9 @@
 #include <rondo/kernels/conv/implicit_gemm/wgmma_conv.h>
 #include <rondo/kernels/conv/winograd/winograd.h>
 #include <rondo/kernels/core/check.h>
-#include <rondo/kernels/core/values.cuh>
 #include <rondo/kernels/gemm/gemm_config.h>
 #include <rondo/kernels/conv/implicit_gemm/filter_gradient_kernel.cuh>
+#include <rondo/kernels/core/values.cuh>
 
 #include <algorithm>
 #include <type_traits>
@@ -106,8 +106,8 @@ Status filter_gradient(std::optional<TileId> tile, const FilterView<float>& dw, 
       constexpr ConvOperation kOperation = ConvOperation::filter_gradient;
       if (wgmma_conv_fits(kOperation, dtype_of<T>, g, dy.data, x.data))
         if (const auto wgmma = choose_wgmma_conv_tile(kOperation, g, config.splits, *tile, device))
-          return launch_filter_gradient_wgmma(kName, *wgmma, dw.data, dy.data, x.data, g, config.splits,
-                                              parts, stream);
+          return launch_filter_gradient_wgmma(kName, *wgmma, choose_wgmma_conv_pixels(kOperation, g), dw.data,
+                                              dy.data, x.data, g, config.splits, parts, stream);
     }
   }
   RONDO_RETURN_IF_ERROR(launch_tile(kName, *tile, p, config.splits, stream));

@@ -6,9 +6,9 @@
 #include <rondo/kernels/conv/implicit_gemm/wgmma_conv.h>
 #include <rondo/kernels/conv/winograd/winograd.h>
 #include <rondo/kernels/core/check.h>
-#include <rondo/kernels/core/values.cuh>
 #include <rondo/kernels/gemm/gemm_config.h>
 #include <rondo/kernels/conv/implicit_gemm/conv2d_kernel.cuh>
+#include <rondo/kernels/core/values.cuh>
 
 #include <type_traits>
 
@@ -69,8 +69,10 @@ Status implicit_gemm(const char* name, std::optional<TileId> tile, Math math, Co
           RONDO_RETURN_IF_ERROR(transpose_filter(static_cast<float*>(transposed), filter, g, stream));
           filter = static_cast<const float*>(transposed);
         }
-        if (epilogue.moments.values) *parts = wgmma_moment_parts(g);
-        return launch_conv2d_wgmma(name, operation, *wgmma, p.to, p.from, filter, epilogue, g, stream);
+        const WgmmaConvPixels pixels = choose_wgmma_conv_pixels(operation, g);
+        if (epilogue.moments.values) *parts = wgmma_moment_parts(g, pixels);
+        return launch_conv2d_wgmma(name, operation, *wgmma, pixels, p.to, p.from, filter, epilogue, g,
+                                   stream);
       }
   }
   return launch_tile(name, operation, chosen, p, parts, stream);
@@ -90,7 +92,8 @@ bool in_tensor_cores(DType type, Math math) { return type != DType::float32 || m
 int64_t most_moment_parts(const ConvGeometry& g, DType type, Math math) {
   if (!in_tensor_cores(type, math) || g.output_pixels == 0) return 0;
   const int64_t by_mma = ceil_div<int64_t>(g.output_pixels, kMomentRows);
-  return std::max(by_mma, wgmma_moment_parts(g));
+  const WgmmaConvPixels pixels = choose_wgmma_conv_pixels(ConvOperation::forward, g);
+  return std::max(by_mma, wgmma_moment_parts(g, pixels));
 }
 
 // y with all of its epilogue but the sums; sets `parts` as implicit_gemm().

@@ -1,31 +1,30 @@
 // Filter gradient by wgmma (wgmma_conv.cuh):
 //
-//   rows = (tap, in channel), columns = out channels, k = output pixels, a box of 64 for each k-tile
+//   rows = (tap, in channel), columns = out channels, k = output pixels, 64 for each k-tile
 //
-// Both operands are MN-major: a panel of A is 64 channels of x at the pixels of the box, shifted by the tap,
-// and a panel of B 64 channels of dy. Panels of A whose channels are beyond the last row are zeros, which the
-// copy writes for channels outside of x. Like the other filter gradient, the sum is split, and the result is
-// stored transposed.
+// Which pixels a k-tile has is a policy, `Pixels` (gradient_pixels.cuh). Both operands are MN-major: a panel
+// of A is 64 channels of x at the pixels, shifted by the tap, and a panel of B 64 channels of dy. Panels of A
+// whose channels are beyond the last row are zeros, which the copy writes for channels outside of x. Like the
+// other filter gradient, the sum is split, and the result is stored transposed.
 //
 // Each .cu file instantiates the kernel for one element type.
 #pragma once
 
-#include <rondo/kernels/conv/implicit_gemm/wgmma_conv.cuh>
+#include <rondo/kernels/conv/implicit_gemm/gradient_pixels.cuh>
 #include <rondo/kernels/gemm/split_k.cuh>
 
 namespace rondo {
 
 inline constexpr int kLineChannels = kChannelsPerLine<__nv_bfloat16>;  // of 16 bits
 
+template <class Pixels>
 struct WgmmaGradientParameters {
   CUtensorMap x, dy;
   ConvGeometry geometry;
   float* dw;
-  PixelBox box;
-  int64_t tiles_m, tiles_n, boxes_per_part;
+  Pixels pixels;
+  int64_t tiles_m, tiles_n, steps_per_part;
   Partials partials;  // null data: one part, and the kernel stores dw
-
-  __host__ __device__ BoxGrid boxes() const { return {box, geometry.q, geometry.p, geometry.images}; }
 };
 
 // Rows are counted in blocks of 64 channels of a tap; those of the last block of a tap may be partly unused.
@@ -42,43 +41,42 @@ __device__ __forceinline__ RowBlock row_block(const ConvGeometry& g, int64_t num
 struct GradientWork {
   int64_t row_block;
   int column;
-  int64_t part, box_begin, box_end;
+  int64_t part, step_begin, step_end;
 };
-template <class Tile>
-__device__ GradientWork gradient_work(const WgmmaGradientParameters& p, int64_t number) {
+template <class Tile, class Pixels>
+__device__ GradientWork gradient_work(const WgmmaGradientParameters<Pixels>& p, int64_t number) {
   const int64_t tiles = p.tiles_m * p.tiles_n, tile = number % tiles, part = number / tiles;
-  const int64_t boxes = p.boxes().size(), begin = min(part * p.boxes_per_part, boxes);
+  const int64_t steps = p.pixels.steps(p.geometry), begin = min(part * p.steps_per_part, steps);
   return {tile / p.tiles_n * (Tile::kM / kLineChannels), static_cast<int>(tile % p.tiles_n) * Tile::kN, part,
-          begin, min(begin + p.boxes_per_part, boxes)};
+          begin, min(begin + p.steps_per_part, steps)};
 }
 
-template <class Tile>
-__device__ void load_gradient_tile(const WgmmaGradientParameters& p, WarpSpecializedShared<Tile>& shared,
-                                   PipelineState<Tile::kStages>& state, const GradientWork& work) {
+template <class Tile, class Pixels>
+__device__ void load_gradient_tile(const WgmmaGradientParameters<Pixels>& p,
+                                   WarpSpecializedShared<Tile>& shared, PipelineState<Tile::kStages>& state,
+                                   const GradientWork& work) {
   const ConvGeometry& g = p.geometry;
-  const BoxGrid grid = p.boxes();
-  for (int64_t box = work.box_begin; box < work.box_end; ++box) {
-    const BoxOrigin origin = box_origin(grid, box);
-    const int y = origin.h * g.stride_h - g.pad_h, x = origin.w * g.stride_w - g.pad_w;
+  for (int64_t step = work.step_begin; step < work.step_end; ++step) {
+    const typename Pixels::Origin origin = p.pixels.origin(g, step);
     ptx::Mbarrier* const full = &shared.full[state.stage];
     ptx::mbarrier_wait(&shared.empty[state.stage], state.parity ^ 1);  // the first pass does not wait
     ptx::mbarrier_arrive_expect_tx(full, Tile::kBytes);
     RONDO_UNROLL
     for (int i = 0; i < Tile::kM / kLineChannels; ++i) {
       const RowBlock block = row_block(g, work.row_block + i);
-      ptx::tma_load(shared.a[state.stage] + i * kPanelBytes, p.x,
-                    {block.channel, x + block.s, y + block.r, origin.image}, full);
+      p.pixels.load_x(shared.a[state.stage] + i * kPanelBytes, p.x, g, origin, block.r, block.s,
+                      block.channel, full);
     }
     RONDO_UNROLL
     for (int i = 0; i < Tile::kN / kLineChannels; ++i)
-      ptx::tma_load(shared.b[state.stage] + i * kPanelBytes, p.dy,
-                    {work.column + i * kLineChannels, origin.w, origin.h, origin.image}, full);
+      p.pixels.load_dy(shared.b[state.stage] + i * kPanelBytes, p.dy, origin, work.column + i * kLineChannels,
+                       full);
     state.advance();
   }
 }
 
-template <class Tile>
-__device__ __forceinline__ void store_gradient_tile(const WgmmaGradientParameters& p,
+template <class Tile, class Pixels>
+__device__ __forceinline__ void store_gradient_tile(const WgmmaGradientParameters<Pixels>& p,
                                                     WarpSpecializedShared<Tile>& shared,
                                                     const WgmmaAccumulators<Tile>& acc,
                                                     const GradientWork& work, int group) {
@@ -96,9 +94,9 @@ __device__ __forceinline__ void store_gradient_tile(const WgmmaGradientParameter
   });
 }
 
-template <class Tile>
+template <class Tile, class Pixels>
 __global__ __launch_bounds__(Tile::kThreads, 1) void filter_gradient_wgmma_kernel(
-    const __grid_constant__ WgmmaGradientParameters p, int64_t tiles) {
+    const __grid_constant__ WgmmaGradientParameters<Pixels> p, int64_t tiles) {
   auto& shared = shared_memory<WarpSpecializedShared<Tile>>();
   run_warp_specialized<Tile>(
       shared, tiles,
@@ -107,35 +105,43 @@ __global__ __launch_bounds__(Tile::kThreads, 1) void filter_gradient_wgmma_kerne
       },
       [&](int64_t number, WgmmaAccumulators<Tile>& acc, PipelineState<Tile::kStages>& state, int group) {
         const GradientWork work = gradient_work<Tile>(p, number);
-        const int64_t k_tiles = work.box_end - work.box_begin;
+        const int64_t k_tiles = work.step_end - work.step_begin;
         consume<Tile, Order::mn_major, Order::mn_major>(acc, shared, state, k_tiles, group);
         store_gradient_tile<Tile>(p, shared, acc, work, group);
       });
 }
 
-template <class T>
-Status launch_filter_gradient_wgmma(const char* name, WgmmaConvTile tile, float* dw, const T* dy, const T* x,
-                                    const ConvGeometry& g, int64_t splits, float* workspace,
-                                    cudaStream_t stream) {
-  WgmmaGradientParameters p = {};
+template <class Pixels, class T>
+Status launch_filter_gradient_wgmma_pixels(const char* name, WgmmaConvTile tile, float* dw, const T* dy,
+                                           const T* x, const ConvGeometry& g, int64_t splits,
+                                           float* workspace, cudaStream_t stream) {
+  WgmmaGradientParameters<Pixels> p = {};
   p.geometry = g;
   p.dw = dw;
-  p.box = choose_pixel_box(kLineChannels, g.q, g.p, g.images);
-  p.boxes_per_part = ceil_div<int64_t>(p.boxes().size(), splits);
+  RONDO_RETURN_IF_ERROR(p.pixels.make_maps(&p.x, &p.dy, x, dy, g));
+  p.steps_per_part = ceil_div<int64_t>(p.pixels.steps(g), splits);
   if (splits > 1) p.partials = {workspace, g.patch, g.k, splits};
-  RONDO_RETURN_IF_ERROR(make_image_map(&p.x, x, g.images, g.h, g.w, g.c, p.box, g.stride_h, g.stride_w));
-  RONDO_RETURN_IF_ERROR(make_image_map(&p.dy, dy, g.images, g.p, g.q, g.k, p.box, 1, 1));
   RONDO_RETURN_IF_ERROR(with_wgmma_conv_tile<T>(tile, [&]<class Tile>() {
-    static_assert(Tile::kK == kLineChannels);  // pixels of a box
+    static_assert(Tile::kK == kPixelsOfGradientStep);
     const int64_t row_blocks = int64_t{g.r} * g.s * ceil_div(g.c, kLineChannels);
     p.tiles_m = ceil_div<int64_t>(row_blocks, Tile::kM / kLineChannels);
     p.tiles_n = ceil_div(g.k, Tile::kN);
     const int64_t tiles = p.tiles_m * p.tiles_n * splits;
     LaunchShape shape;
     RONDO_RETURN_IF_ERROR(persistent_launch_shape<Tile>(&shape, tiles));
-    return launch(name, shape, stream, filter_gradient_wgmma_kernel<Tile>, p, tiles);
+    return launch(name, shape, stream, filter_gradient_wgmma_kernel<Tile, Pixels>, p, tiles);
   }));
   return splits > 1 ? sum_partials(p.partials, dw, 1, g.patch, Epilogue{}, stream) : Status();
+}
+
+template <class T>
+Status launch_filter_gradient_wgmma(const char* name, WgmmaConvTile tile, WgmmaConvPixels pixels, float* dw,
+                                    const T* dy, const T* x, const ConvGeometry& g, int64_t splits,
+                                    float* workspace, cudaStream_t stream) {
+  return pixels == WgmmaConvPixels::im2col ? launch_filter_gradient_wgmma_pixels<Im2colPixels>(
+                                                 name, tile, dw, dy, x, g, splits, workspace, stream)
+                                           : launch_filter_gradient_wgmma_pixels<BoxPixels>(
+                                                 name, tile, dw, dy, x, g, splits, workspace, stream);
 }
 
 }  // namespace rondo

@@ -1,5 +1,6 @@
 #include <rondo/kernels/conv/implicit_gemm/wgmma_conv.h>
 
+#include <rondo/kernels/conv/implicit_gemm/im2col_axis.h>
 #include <rondo/kernels/conv/implicit_gemm/pixel_box.h>
 #include <rondo/kernels/conv/implicit_gemm/taps.cuh>
 #include <rondo/kernels/core/launch.cuh>
@@ -11,7 +12,6 @@
 namespace rondo {
 namespace {
 
-constexpr int kRows = 128;
 constexpr int kLineBytes = 128;  // of k, in the k-tiles of all kernels by tensor cores
 
 struct TileFactsOfConv {
@@ -20,26 +20,44 @@ struct TileFactsOfConv {
 };
 constexpr TileFactsOfConv kTiles[] = {{256, 1}, {128, 0.85}, {64, 0.6}};
 
-// The rows of tiles of an operation, with the pixels of boxes that are outside of the images.
-int64_t rows_of(ConvOperation operation, const ConvGeometry& g) {
-  const auto pixels = [&](int w, int h) {
-    return BoxGrid(choose_pixel_box(kRows, w, h, g.images), w, h, g.images).size() * kRows;
-  };
-  switch (operation) {
-    case ConvOperation::forward:
-      return pixels(g.q, g.p);
-    case ConvOperation::data_gradient: {
-      const int w = ceil_div(g.w, g.stride_w), h = ceil_div(g.h, g.stride_h);  // of the first phase
-      return pixels(w, h) * std::min(g.w, g.stride_w) * std::min(g.h, g.stride_h);
-    }
-    case ConvOperation::filter_gradient:
-      break;
-  }
-  return int64_t{g.r} * g.s * ceil_div(g.c, 64) * 64;
+int64_t count_phases(ConvOperation operation, const ConvGeometry& g) {
+  return operation == ConvOperation::data_gradient ? phases_of<ConvOperation::data_gradient>(g) : 1;
+}
+// Of the filter gradient: its pixels are those of y.
+Axes axes_in_phase(ConvOperation operation, const ConvGeometry& g, int64_t phase) {
+  return operation == ConvOperation::data_gradient
+             ? axes_of<ConvOperation::data_gradient>(g, static_cast<int>(phase))
+             : axes_of<ConvOperation::forward>(g, 0);
+}
+
+// Of the first phase: the kernel takes its box for all of them. None has more rows.
+BoxGrid boxes_of(ConvOperation operation, const ConvGeometry& g) {
+  const Axes axes = axes_in_phase(operation, g, 0);
+  return {choose_pixel_box(kRowsOfConvTile, axes.w.rows, axes.h.rows, g.images), axes.w.rows, axes.h.rows,
+          g.images};
+}
+int64_t im2col_tiles(ConvOperation operation, const ConvGeometry& g) {
+  const Axes axes = axes_in_phase(operation, g, 0);
+  return ceil_div<int64_t>(int64_t{g.images} * axes.h.rows * axes.w.rows, kRowsOfConvTile);
+}
+
+// The sum of the taps along an axis over its boxes, which have `length` rows.
+int64_t taps_of_boxes(const Axis& axis, int length) {
+  int64_t taps = 0;
+  for (int row = 0; row < axis.rows; row += length)
+    taps += taps_between(axis, row, std::min(row + length, axis.rows) - 1).count;
+  return taps;
+}
+
+// Of the filter gradient.
+int64_t gradient_steps(const ConvGeometry& g, WgmmaConvPixels pixels) {
+  if (pixels == WgmmaConvPixels::im2col) return ceil_div<int64_t>(g.output_pixels, kPixelsOfGradientStep);
+  const PixelBox box = choose_pixel_box(kPixelsOfGradientStep, g.q, g.p, g.images);
+  return BoxGrid(box, g.q, g.p, g.images).size();
 }
 
 // The steps of k that a block computes with k-tiles of `line` values: wgmma's k-tiles are of one tap, or of
-// one box of pixels; mma.sync's are dense. A mean over the phases of a strided data gradient. The taps that
+// 64 pixels; mma.sync's are dense. A mean over the phases of a strided data gradient. The taps that
 // both leave out at the borders of images count.
 struct Steps {
   double wgmma, mma;
@@ -47,17 +65,15 @@ struct Steps {
 Steps steps_of(ConvOperation operation, const ConvGeometry& g, int64_t splits, int line) {
   const auto padded = [&](int64_t k) { return ceil_div<int64_t>(k, line) * line; };
   if (operation == ConvOperation::filter_gradient) {
-    const int64_t boxes = BoxGrid(choose_pixel_box(line, g.q, g.p, g.images), g.q, g.p, g.images).size();
-    return {static_cast<double>(ceil_div(boxes, splits) * line),
+    const int64_t steps = gradient_steps(g, choose_wgmma_conv_pixels(operation, g));
+    return {static_cast<double>(ceil_div(steps, splits) * line),
             static_cast<double>(padded(ceil_div<int64_t>(g.output_pixels, splits)))};
   }
-  const bool forward = operation == ConvOperation::forward;
-  const int64_t phases = forward ? 1 : phases_of<ConvOperation::data_gradient>(g);
-  const int64_t channels = forward ? g.c : g.k;
+  const int64_t phases = count_phases(operation, g);
+  const int64_t channels = operation == ConvOperation::forward ? g.c : g.k;
   Steps sum = {};
   for (int64_t phase = 0; phase < phases; ++phase) {
-    const Axes axes = forward ? axes_of<ConvOperation::forward>(g, 0)
-                              : axes_of<ConvOperation::data_gradient>(g, static_cast<int>(phase));
+    const Axes axes = axes_in_phase(operation, g, phase);
     const int64_t taps = int64_t{axes.h.taps} * axes.w.taps;
     sum.wgmma += static_cast<double>(taps * padded(channels));
     sum.mma += static_cast<double>(padded(taps * channels));
@@ -81,7 +97,36 @@ bool wgmma_conv_fits(ConvOperation operation, DType type, const ConvGeometry& g,
          g.w > 0;
 }
 
-int64_t wgmma_moment_parts(const ConvGeometry& g) { return rows_of(ConvOperation::forward, g) / 16; }
+bool wgmma_im2col_fits(ConvOperation operation, const ConvGeometry& g) {
+  const Axes axes = axes_in_phase(operation, g, 0);
+  return count_phases(operation, g) == 1 && im2col_fits(axes.h) && im2col_fits(axes.w) &&
+         g.output_pixels <= INT32_MAX;  // a position of a tensor map
+}
+
+int64_t wgmma_conv_row_count(ConvOperation operation, const ConvGeometry& g, WgmmaConvPixels pixels) {
+  const int64_t tiles = pixels == WgmmaConvPixels::im2col
+                            ? im2col_tiles(operation, g)
+                            : boxes_of(operation, g).size() * count_phases(operation, g);
+  return tiles * kRowsOfConvTile;
+}
+
+WgmmaConvPixels choose_wgmma_conv_pixels(ConvOperation operation, const ConvGeometry& g) {
+  if (!wgmma_im2col_fits(operation, g)) return WgmmaConvPixels::box;
+  if (operation == ConvOperation::filter_gradient)
+    return gradient_steps(g, WgmmaConvPixels::im2col) < gradient_steps(g, WgmmaConvPixels::box)
+               ? WgmmaConvPixels::im2col
+               : WgmmaConvPixels::box;
+  const Axes axes = axes_in_phase(operation, g, 0);
+  const BoxGrid boxes = boxes_of(operation, g);
+  const int64_t taps_of_box_tiles =
+      taps_of_boxes(axes.h, boxes.box.h) * taps_of_boxes(axes.w, boxes.box.w) * boxes.images;
+  const int64_t taps_of_im2col_tiles = im2col_tiles(operation, g) * axes.h.taps * axes.w.taps;
+  return taps_of_im2col_tiles < taps_of_box_tiles ? WgmmaConvPixels::im2col : WgmmaConvPixels::box;
+}
+
+int64_t wgmma_moment_parts(const ConvGeometry& g, WgmmaConvPixels pixels) {
+  return wgmma_conv_row_count(ConvOperation::forward, g, pixels) / 16;
+}
 
 int64_t transposed_filter_bytes(const ConvGeometry& g) {
   if (!wgmma_conv_fits(ConvOperation::data_gradient, DType::float32, g, nullptr, nullptr)) return 0;
@@ -117,9 +162,11 @@ std::optional<WgmmaConvTile> choose_wgmma_conv_tile(ConvOperation operation, con
   double least = steps.mma * estimated_time({plain_rows, columns, 1}, splits, tile.m, tile.n,
                                             kMmaSyncRelativeThroughput * tile.efficiency, multiprocessors);
   std::optional<WgmmaConvTile> best;
-  const int64_t rows = rows_of(operation, g);
+  const int64_t rows = operation == ConvOperation::filter_gradient
+                           ? int64_t{g.r} * g.s * ceil_div(g.c, 64) * 64
+                           : wgmma_conv_row_count(operation, g, choose_wgmma_conv_pixels(operation, g));
   for (int i = 0; i < 3; ++i) {
-    const double time = steps.wgmma * estimated_time({rows, columns, 1}, splits, kRows, kTiles[i].n,
+    const double time = steps.wgmma * estimated_time({rows, columns, 1}, splits, kRowsOfConvTile, kTiles[i].n,
                                                      kTiles[i].efficiency, multiprocessors);
     if (!(time < least)) continue;
     least = time;

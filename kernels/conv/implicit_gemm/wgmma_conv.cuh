@@ -1,11 +1,13 @@
 // What the kernels of convolutions by wgmma share: the tiles, and the tensor maps of images.
 //
 // The tensor memory accelerator gathers the patches of an implicit GEMM: a tile's rows (or, for the filter
-// gradient, its steps of k) are the pixels of a box (pixel_box.h), and a copy of the box at the position of a
-// tap is a k-tile, with the zeros of the padding. No thread computes an address. The rest is the kernel of
-// gemm_tc_07_persistent: one thread loads, warpgroups multiply, a block computes tile after tile.
+// gradient, its steps of k) are the pixels of a box (pixel_box.h) or consecutive pixels (conv_rows.cuh), and
+// a copy of them, shifted by a tap, is a k-tile, with the zeros of the padding. No thread computes an
+// address. The rest is the kernel of gemm_tc_07_persistent: one thread loads, warpgroups multiply, a block
+// computes tile after tile.
 #pragma once
 
+#include <rondo/kernels/conv/implicit_gemm/im2col_axis.h>
 #include <rondo/kernels/conv/implicit_gemm/pixel_box.h>
 #include <rondo/kernels/conv/implicit_gemm/wgmma_conv.h>
 #include <rondo/kernels/core/launch.cuh>
@@ -52,6 +54,46 @@ Status make_image_map(CUtensorMap* map, const T* data, int images, int h, int w,
                                .step = {1, step_w, step_h, 1},
                                .swizzle = Swizzle::bytes128,
                                .round_to_tf32 = kRoundsToTf32<T>});
+}
+
+// The same images, in copies of a line of channels of consecutive pixels: of what the rows of the axes read
+// through a tap.
+template <class T>
+Status make_im2col_map(CUtensorMap* map, const T* data, const Axes& axes, int images, int channels,
+                       int pixels) {
+  const int64_t pixel = int64_t{channels} * static_cast<int64_t>(sizeof(T));
+  return make_im2col_map(map, {.data = data,
+                               .dtype = dtype_of<T>,
+                               .rank = 4,
+                               .size = {channels, axes.w.size, axes.h.size, images},
+                               .stride = {0, pixel, pixel * axes.w.size, pixel * axes.w.size * axes.h.size},
+                               .lower = {lower_corner(axes.w), lower_corner(axes.h)},
+                               .upper = {upper_corner(axes.w), upper_corner(axes.h)},
+                               .step = {axes.w.from_step, axes.h.from_step},
+                               .channels = kChannelsPerLine<T>,
+                               .pixels = pixels,
+                               .swizzle = Swizzle::bytes128,
+                               .round_to_tf32 = kRoundsToTf32<T>});
+}
+
+// Row (h, w) of the axes in an image, and its number.
+struct NumberedPixel {
+  int64_t number;
+  int w, h, image;
+};
+__device__ __forceinline__ NumberedPixel numbered_pixel(const Axes& axes, int64_t number) {
+  const int64_t line = number / axes.w.rows;
+  return {number, static_cast<int>(number % axes.w.rows), static_cast<int>(line % axes.h.rows),
+          static_cast<int>(line / axes.h.rows)};
+}
+
+// Issues the copy of what the pixels from `from` on read through tap (r, s).
+__device__ __forceinline__ void load_im2col(void* to, const CUtensorMap& map, const Axes& axes,
+                                            const NumberedPixel& from, int r, int s, int channel,
+                                            ptx::Mbarrier* full) {
+  ptx::tma_load_im2col(to, map,
+                       {channel, filter_base(axes.w, from.w), filter_base(axes.h, from.h), from.image},
+                       {filter_offset(axes.w, s), filter_offset(axes.h, r)}, full);
 }
 
 // Filters KRSC or, transposed, CRSK: as [outer][tap][inner], in copies of one tap: a line of inner channels

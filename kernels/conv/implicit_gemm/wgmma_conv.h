@@ -15,6 +15,12 @@ namespace rondo {
 
 // Tiles of 128 rows: pixels, or for the filter gradient (tap, in channel).
 enum class WgmmaConvTile { k128x256, k128x128, k128x64 };
+inline constexpr int kRowsOfConvTile = 128;
+inline constexpr int kPixelsOfGradientStep = 64;  // a k-tile of the filter gradient
+
+// The pixels of a tile (conv_rows.cuh), or of a step of the filter gradient (gradient_pixels.cuh): those of a
+// box, or pixels that follow each other in the images.
+enum class WgmmaConvPixels { box, im2col };
 
 // Returns whether wgmma supports the operation. `a`, `b`: the operands in argument order. Requires 16-byte
 // aligned pointers and pixels, strides of at most 8, and at least one result and one term.
@@ -24,10 +30,23 @@ enum class WgmmaConvTile { k128x256, k128x128, k128x64 };
 bool wgmma_conv_fits(ConvOperation operation, DType type, const ConvGeometry& geometry, const void* a,
                      const void* b);
 
+// Whether a tensor map of im2col mode can describe the pixels that the operation reads: not in a data
+// gradient with strides. Its fields have 8 bits: about 128 pixels of padding, about 128 taps along an axis.
+bool wgmma_im2col_fits(ConvOperation operation, const ConvGeometry& geometry);
+
+// The rows of all tiles of y or dx, with those that are no pixels.
+int64_t wgmma_conv_row_count(ConvOperation operation, const ConvGeometry& geometry, WgmmaConvPixels pixels);
+
+// The kind of pixels with which all tiles of y or dx together visit fewer taps, or the filter gradient has
+// fewer steps; boxes if both are as good. Boxes waste more where they do not divide the images, but those of
+// y and dx skip the taps that are outside of the image.
+WgmmaConvPixels choose_wgmma_conv_pixels(ConvOperation operation, const ConvGeometry& geometry);
+
 // The tile with the shortest estimated time, as choose_gemm_plan() estimates it, times the steps of k: a
 // k-tile of wgmma has the channels of one tap, up to the next multiple of 64 (tf32: 32), one of mma.sync is
-// dense. Returns nullopt if the mma.sync tile `other` is estimated faster, or the device has no wgmma.
-// `splits`: the split-k slices of the filter gradient.
+// dense. It counts the pixels that choose_wgmma_conv_pixels() takes. Returns nullopt if the mma.sync tile
+// `other` is estimated faster, or the device has no wgmma. `splits`: the split-k slices of the filter
+// gradient.
 std::optional<WgmmaConvTile> choose_wgmma_conv_tile(ConvOperation operation, const ConvGeometry& geometry,
                                                     int64_t splits, TileId other,
                                                     const DeviceProperties& device);
@@ -39,21 +58,21 @@ int64_t transposed_filter_bytes(const ConvGeometry& geometry);
 // Copies the filter KRSC to `to` as CRSK.
 Status transpose_filter(float* to, const float* filter, const ConvGeometry& geometry, cudaStream_t stream);
 
-// T: __nv_bfloat16, __half, or float for tf32. `from` is x for y, and dy for dx. For dx in tf32, `filter` is
-// the transposed copy. dx has an empty epilogue.
+// T: __nv_bfloat16, __half, or float for tf32. `pixels`: im2col only where it fits. `from` is x for y, and dy
+// for dx. For dx in tf32, `filter` is the transposed copy. dx has an empty epilogue.
 template <class T>
-Status launch_conv2d_wgmma(const char* name, ConvOperation operation, WgmmaConvTile tile, T* to,
-                           const T* from, const T* filter, const ConvEpilogue<T>& epilogue,
-                           const ConvGeometry& geometry, cudaStream_t stream);
+Status launch_conv2d_wgmma(const char* name, ConvOperation operation, WgmmaConvTile tile,
+                           WgmmaConvPixels pixels, T* to, const T* from, const T* filter,
+                           const ConvEpilogue<T>& epilogue, const ConvGeometry& geometry,
+                           cudaStream_t stream);
 
-// Number of moment records that the forward kernel writes: one per 16 output rows, padding of the boxes
-// included.
-int64_t wgmma_moment_parts(const ConvGeometry& geometry);
+// Number of moment records that the forward kernel writes: one per 16 rows of its tiles.
+int64_t wgmma_moment_parts(const ConvGeometry& geometry, WgmmaConvPixels pixels);
 
 // With several slices, `workspace` has room for them (partials_bytes()), and their sum is dw.
 template <class T>
-Status launch_filter_gradient_wgmma(const char* name, WgmmaConvTile tile, float* dw, const T* dy, const T* x,
-                                    const ConvGeometry& geometry, int64_t splits, float* workspace,
-                                    cudaStream_t stream);
+Status launch_filter_gradient_wgmma(const char* name, WgmmaConvTile tile, WgmmaConvPixels pixels, float* dw,
+                                    const T* dy, const T* x, const ConvGeometry& geometry, int64_t splits,
+                                    float* workspace, cudaStream_t stream);
 
 }  // namespace rondo

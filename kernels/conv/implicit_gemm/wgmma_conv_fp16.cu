@@ -6,10 +6,11 @@
 
 namespace rondo {
 
-template Status launch_conv2d_wgmma(const char*, ConvOperation, WgmmaConvTile, __half*, const __half*,
-                                    const __half*, const ConvEpilogue<__half>&, const ConvGeometry&,
-                                    cudaStream_t);
-template Status launch_filter_gradient_wgmma(const char*, WgmmaConvTile, float*, const __half*, const __half*,
-                                             const ConvGeometry&, int64_t, float*, cudaStream_t);
+template Status launch_conv2d_wgmma(const char*, ConvOperation, WgmmaConvTile, WgmmaConvPixels, __half*,
+                                    const __half*, const __half*, const ConvEpilogue<__half>&,
+                                    const ConvGeometry&, cudaStream_t);
+template Status launch_filter_gradient_wgmma(const char*, WgmmaConvTile, WgmmaConvPixels, float*,
+                                             const __half*, const __half*, const ConvGeometry&, int64_t,
+                                             float*, cudaStream_t);
 
 }  // namespace rondo

@@ -3,8 +3,8 @@
 
 namespace rondo {
 
-template Status launch_conv2d_wgmma(const char*, ConvOperation, WgmmaConvTile, float*, const float*,
-                                    const float*, const ConvEpilogue<float>&, const ConvGeometry&,
-                                    cudaStream_t);
+template Status launch_conv2d_wgmma(const char*, ConvOperation, WgmmaConvTile, WgmmaConvPixels, float*,
+                                    const float*, const float*, const ConvEpilogue<float>&,
+                                    const ConvGeometry&, cudaStream_t);
 
 }  // namespace rondo

@@ -4,6 +4,11 @@
 //   tma_load(to_shared, map, at, barrier)        The box of a tensor map (tensor_map.h) at position `at`,
 //                                                innermost dimension first: elements outside of the tensor
 //                                                are zeros, and their bytes count.
+//   tma_load_im2col(to_shared, map, at, offset, barrier)
+//                                                The column of a map of im2col mode: the channels from
+//                                                at[0] on of the pixels that follow the filter's base, of
+//                                                image at[rank - 1]; each of them `offset` further, which
+//                                                is that of a tap, innermost dimension first.
 //   bulk_store(to, from_shared, bytes)           belong to the thread's current group of stores. Elements
 //   tma_store(map, at, from_shared)              outside of the tensor are not stored.
 //   bulk_commit()                                closes the group.
@@ -119,6 +124,38 @@ __device__ __forceinline__ void tma_load(void* to_shared, const CUtensorMap& map
 #endif
 }
 #undef RONDO_TENSOR_LOAD
+
+#define RONDO_IM2COL_LOAD(rank, coordinates, offsets, ...)                                           \
+  RONDO_SM90_ASM("cp.async.bulk.tensor." rank                                                        \
+                 "d.shared::cta.global.im2col.mbarrier::complete_tx::bytes [%0], [%1, {" coordinates \
+                 "}], [%2], {" offsets "};" ::"r"(to),                                               \
+                 "l"(&map), "r"(done), __VA_ARGS__                                                   \
+                 : "memory")
+
+// Offsets are at most 65535 for rank 3, 255 for rank 4, and 31 for rank 5.
+template <int Rank, int Spatial>
+__device__ __forceinline__ void tma_load_im2col(void* to_shared, const CUtensorMap& map,
+                                                const int (&at)[Rank], const int (&offset)[Spatial],
+                                                Mbarrier* barrier,
+                                                [[maybe_unused]] Place place = Place::current()) {
+  static_assert(Rank >= 3 && Rank <= 5 && Spatial == Rank - 2);
+#ifdef __SIMT__
+  simt::tma_load_im2col(to_shared, &map, at, offset, Rank, barrier, place);
+#else
+  const unsigned to = static_cast<unsigned>(__cvta_generic_to_shared(to_shared));
+  const unsigned done = static_cast<unsigned>(__cvta_generic_to_shared(barrier));
+  const auto by = [&](int d) { return static_cast<unsigned short>(offset[d]); };
+  if constexpr (Rank == 3)
+    RONDO_IM2COL_LOAD("3", "%3, %4, %5", "%6", "r"(at[0]), "r"(at[1]), "r"(at[2]), "h"(by(0)));
+  else if constexpr (Rank == 4)
+    RONDO_IM2COL_LOAD("4", "%3, %4, %5, %6", "%7, %8", "r"(at[0]), "r"(at[1]), "r"(at[2]), "r"(at[3]),
+                      "h"(by(0)), "h"(by(1)));
+  else
+    RONDO_IM2COL_LOAD("5", "%3, %4, %5, %6, %7", "%8, %9, %10", "r"(at[0]), "r"(at[1]), "r"(at[2]),
+                      "r"(at[3]), "r"(at[4]), "h"(by(0)), "h"(by(1)), "h"(by(2)));
+#endif
+}
+#undef RONDO_IM2COL_LOAD
 
 #define RONDO_TENSOR_STORE(rank, coordinates, ...)                                                      \
   RONDO_SM90_ASM("cp.async.bulk.tensor." rank "d.global.shared::cta.tile.bulk_group [%0, {" coordinates \

@@ -47,6 +47,19 @@ __global__ void tma_load_5(unsigned to, const CUtensorMap* map, int x, int y, in
   ptx::tma_load(shared_at(to), *map, {x, y, z, u, v}, barrier_at(barrier));
 }
 
+__global__ void tma_load_im2col_3(unsigned to, const CUtensorMap* map, int c, int w, int n, int s,
+                                  unsigned barrier) {
+  ptx::tma_load_im2col(shared_at(to), *map, {c, w, n}, {s}, barrier_at(barrier));
+}
+__global__ void tma_load_im2col_4(unsigned to, const CUtensorMap* map, int c, int w, int h, int n, int s,
+                                  int r, unsigned barrier) {
+  ptx::tma_load_im2col(shared_at(to), *map, {c, w, h, n}, {s, r}, barrier_at(barrier));
+}
+__global__ void tma_load_im2col_5(unsigned to, const CUtensorMap* map, int c, int w, int h, int d, int n,
+                                  int s, int r, int t, unsigned barrier) {
+  ptx::tma_load_im2col(shared_at(to), *map, {c, w, h, d, n}, {s, r, t}, barrier_at(barrier));
+}
+
 __global__ void tma_store_1(const CUtensorMap* map, int x, unsigned from) {
   ptx::tma_store(*map, {x}, shared_at(from));
 }

@@ -1,4 +1,4 @@
-// The part of CUDA's driver API that the executor implements: tensor maps. The function is called through
+// The part of CUDA's driver API that the executor implements: tensor maps. The functions are called through
 // cudaGetDriverEntryPointByVersion(), as with a real driver.
 #pragma once
 
@@ -54,10 +54,21 @@ enum CUtensorMapFloatOOBfill {
   CU_TENSOR_MAP_FLOAT_OOB_FILL_NAN_REQUEST_ZERO_FMA
 };
 
-// Returns CUDA_ERROR_INVALID_VALUE for what the documentation of CUDA excludes, and CUDA_ERROR_NOT_SUPPORTED
-// for what the executor lacks: interleaved layouts, the data types that change values, and the fill with NaN.
+// Both return CUDA_ERROR_INVALID_VALUE for what the documentation of CUDA excludes, and
+// CUDA_ERROR_NOT_SUPPORTED for what the executor lacks: interleaved layouts, the data types that change
+// values, and the fill with NaN; in im2col mode also pixels whose channels are no multiple of 16 bytes, and
+// an element stride of the images.
 CUresult cuTensorMapEncodeTiled(CUtensorMap* map, CUtensorMapDataType type, cuuint32_t rank, void* address,
                                 const cuuint64_t* sizes, const cuuint64_t* strides, const cuuint32_t* box,
                                 const cuuint32_t* element_strides, CUtensorMapInterleave interleave,
                                 CUtensorMapSwizzle swizzle, CUtensorMapL2promotion promotion,
                                 CUtensorMapFloatOOBfill fill);
+
+// The corners have an element for each dimension of an image, the innermost one first: W, H, D. The
+// documentation names them {D, H, W}; the driver reads them in the order of all other arrays.
+CUresult cuTensorMapEncodeIm2col(CUtensorMap* map, CUtensorMapDataType type, cuuint32_t rank, void* address,
+                                 const cuuint64_t* sizes, const cuuint64_t* strides, const int* lower_corner,
+                                 const int* upper_corner, cuuint32_t channels_per_pixel,
+                                 cuuint32_t pixels_per_column, const cuuint32_t* element_strides,
+                                 CUtensorMapInterleave interleave, CUtensorMapSwizzle swizzle,
+                                 CUtensorMapL2promotion promotion, CUtensorMapFloatOOBfill fill);

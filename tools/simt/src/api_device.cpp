@@ -28,10 +28,15 @@ cudaError_t cudaGetDriverEntryPointByVersion(const char* symbol, void** function
                                              unsigned long long, cudaDriverEntryPointQueryResult* result) {
   return api_without_context([&](Runtime&) {
     require(symbol && function, cudaErrorInvalidValue);
-    const bool known = std::strcmp(symbol, "cuTensorMapEncodeTiled") == 0, new_enough = version >= 12000;
-    *function = known && new_enough ? reinterpret_cast<void*>(&cuTensorMapEncodeTiled) : nullptr;
+    void* const found = std::strcmp(symbol, "cuTensorMapEncodeTiled") == 0
+                            ? reinterpret_cast<void*>(&cuTensorMapEncodeTiled)
+                        : std::strcmp(symbol, "cuTensorMapEncodeIm2col") == 0
+                            ? reinterpret_cast<void*>(&cuTensorMapEncodeIm2col)
+                            : nullptr;
+    const bool new_enough = version >= 12000;
+    *function = new_enough ? found : nullptr;
     if (result)
-      *result = !known       ? cudaDriverEntryPointSymbolNotFound
+      *result = !found       ? cudaDriverEntryPointSymbolNotFound
                 : new_enough ? cudaDriverEntryPointSuccess
                              : cudaDriverEntryPointVersionNotSufficent;
     return cudaSuccess;

@@ -34,7 +34,7 @@ struct Line {
 };
 struct Box {
   TensorMap map;  // a copy: the kernel's parameter ends with its thread
-  int at[TensorMap::kMostRank];
+  BoxPosition position;
   void* shared;
   Place place;
 };
@@ -73,7 +73,7 @@ void load_box(AsyncState& state, const void* arguments) {
     if (all.round) round_to_tf32(bytes);
     all.state.write(shared_at(p.shared), bytes, p.all, all.layout);
   };
-  for_each_part(box.map, box.at, shared_offset(box.shared), part, &to);
+  for_each_part(box.map, box.position, shared_offset(box.shared), part, &to);
 }
 
 // A load to block `at`, whose shared memory is selected.
@@ -108,11 +108,15 @@ void issue_to(uint16_t ranks, const char* instruction, void* mbarrier, void (*co
   }
 }
 
-Box box_of(const char* instruction, const CUtensorMap* map, const int* at, int rank, const void* shared,
-           const Place& place) {
+// `offset`: of im2col mode, null in tiled mode.
+Box box_of(const char* instruction, const CUtensorMap* map, const int* at, const int* offset, int rank,
+           const void* shared, const Place& place) {
   Box box = {};
-  box.map = checked_map(instruction, map, rank, place);
-  std::memcpy(box.at, at, static_cast<size_t>(rank) * sizeof(int));
+  box.map = checked_map(instruction, map, rank, offset != nullptr, place);
+  if (offset)
+    box.position = checked_base(instruction, box.map, at, offset, place);
+  else
+    std::copy_n(at, rank, box.position.at);
   box.shared = const_cast<void*>(shared);
   box.place = place;
   check_shared(instruction, shared, box.map.box_bytes(), 128, place);
@@ -143,7 +147,7 @@ void observe(const void* place, const void* mbarrier, const Box& box, int blocks
   };
   for (int block = 0; block < blocks; ++block) {
     Parts parts{place, mbarrier, block == 0};
-    for_each_part(box.map, box.at, shared_offset(box.shared), part, &parts);
+    for_each_part(box.map, box.position, shared_offset(box.shared), part, &parts);
   }
 }
 #endif
@@ -156,7 +160,7 @@ void for_each_stored(const BulkStore& store, Visit visit) {
   const auto part = [](void* user, const BoxPart& p) {
     if (p.global) (*static_cast<Visit*>(user))(shared_at(p.shared + p.skipped), p.global, p.bytes);
   };
-  for_each_part(box.map, box.at, shared_offset(store.shared), part, &visit);
+  for_each_part(box.map, box.position, shared_offset(store.shared), part, &visit);
 }
 
 // `what` is "that ...".
@@ -226,7 +230,17 @@ void bulk_load_multicast(void* to_shared, const void* from, unsigned bytes, void
 
 void tma_load(void* to_shared, const CUtensorMap* map, const int* at, int rank, void* mbarrier, Place place) {
   constexpr const char* kName = "cp.async.bulk.tensor";
-  const Box box = box_of(kName, map, at, rank, to_shared, place);
+  const Box box = box_of(kName, map, at, nullptr, rank, to_shared, place);
+#ifdef SIMT_OBSERVE
+  observe(SIMT_PLACE, mbarrier, box);
+#endif
+  issue(kName, running_block(kName), mbarrier, load_box, box, box.map.box_bytes(), place);
+}
+
+void tma_load_im2col(void* to_shared, const CUtensorMap* map, const int* at, const int* offset, int rank,
+                     void* mbarrier, Place place) {
+  constexpr const char* kName = "cp.async.bulk.tensor.im2col";
+  const Box box = box_of(kName, map, at, offset, rank, to_shared, place);
 #ifdef SIMT_OBSERVE
   observe(SIMT_PLACE, mbarrier, box);
 #endif
@@ -236,7 +250,7 @@ void tma_load(void* to_shared, const CUtensorMap* map, const int* at, int rank, 
 void tma_load_multicast(void* to_shared, const CUtensorMap* map, const int* at, int rank, void* mbarrier,
                         uint16_t ranks, Place place) {
   constexpr const char* kName = "cp.async.bulk.tensor.multicast::cluster";
-  const Box box = box_of(kName, map, at, rank, to_shared, place);
+  const Box box = box_of(kName, map, at, nullptr, rank, to_shared, place);
 #ifdef SIMT_OBSERVE
   observe(SIMT_PLACE, mbarrier, box, std::popcount(ranks));
 #endif
@@ -254,7 +268,7 @@ void bulk_store(void* to, const void* from_shared, unsigned bytes, Place place) 
 
 void tma_store(const CUtensorMap* map, const int* at, int rank, const void* from_shared, Place place) {
   constexpr const char* kName = "cp.async.bulk.tensor";
-  const Box box = box_of(kName, map, at, rank, from_shared, place);
+  const Box box = box_of(kName, map, at, nullptr, rank, from_shared, place);
   Block& block = running_block(kName);
   BulkStore store{.shared = from_shared,
                   .size = box.map.box_bytes(),

@@ -7,7 +7,7 @@
 // for, a store whose shared memory changes before the wait, and a load to an operand of a wgmma that was not
 // waited for, are faults.
 //
-// Source: PTX ISA, "cp.async.bulk", "cp.async.bulk.tensor", "Tensors" (tiled mode).
+// Source: PTX ISA, "cp.async.bulk", "cp.async.bulk.tensor", "Tensors" (tiled mode, im2col mode).
 #pragma once
 
 #include <cuda.h>
@@ -27,6 +27,13 @@ void tma_load(void* to_shared, const CUtensorMap* map, const int* at, int rank, 
               Place place = Place::current());
 void tma_store(const CUtensorMap* map, const int* at, int rank, const void* from_shared,
                Place place = Place::current());
+
+// Copies a column of the map, which is of im2col mode: the channels from at[0] on of consecutive pixels,
+// numbered along W, H, D and N inside of the bounding box. at[1 .. rank - 2] is the filter's base, of
+// which the first pixel is the offset[0 .. rank - 3] away; at[rank - 1] is the image. What is outside of the
+// tensor is loaded as zeros. A base outside of the bounding box is a fault.
+void tma_load_im2col(void* to_shared, const CUtensorMap* map, const int* at, const int* offset, int rank,
+                     void* mbarrier, Place place = Place::current());
 
 // Commits the calling thread's stores since the last commit as a group.
 void bulk_commit();

@@ -1,0 +1,80 @@
+// Which pixels of y a step of k of the filter gradient sums over (filter_gradient_wgmma.cuh), and the copies
+// of x and dy: a policy of the kernel. Each has
+//
+//   steps(g)                            the number of steps
+//   origin(g, step)                     where a step begins
+//   load_x(to, map, g, origin, r, s, channel, barrier)
+//                                       a panel of x: 64 channels of what its pixels read through tap (r, s)
+//   load_dy(to, map, origin, channel, barrier)
+//                                       a panel of dy
+//   make_maps(x_map, dy_map, x, dy, g)
+//
+// BoxPixels: the pixels of a box (pixel_box.h). Im2colPixels: pixels that follow each other in the images.
+// Pixels past the end are zeros in x and dy.
+#pragma once
+
+#include <rondo/kernels/conv/implicit_gemm/wgmma_conv.cuh>
+
+namespace rondo {
+
+struct BoxPixels {
+  PixelBox box;
+  using Origin = BoxOrigin;
+
+  __host__ __device__ BoxGrid boxes(const ConvGeometry& g) const { return {box, g.q, g.p, g.images}; }
+  __host__ __device__ int64_t steps(const ConvGeometry& g) const { return boxes(g).size(); }
+  __device__ Origin origin(const ConvGeometry& g, int64_t step) const { return box_origin(boxes(g), step); }
+  __device__ __forceinline__ void load_x(void* to, const CUtensorMap& map, const ConvGeometry& g,
+                                         const Origin& from, int r, int s, int channel,
+                                         ptx::Mbarrier* full) const {
+    const int y = from.h * g.stride_h - g.pad_h + r, x = from.w * g.stride_w - g.pad_w + s;
+    ptx::tma_load(to, map, {channel, x, y, from.image}, full);
+  }
+  __device__ __forceinline__ void load_dy(void* to, const CUtensorMap& map, const Origin& from, int channel,
+                                          ptx::Mbarrier* full) const {
+    ptx::tma_load(to, map, {channel, from.w, from.h, from.image}, full);
+  }
+  template <class T>
+  Status make_maps(CUtensorMap* x_map, CUtensorMap* dy_map, const T* x, const T* dy, const ConvGeometry& g) {
+    box = choose_pixel_box(kPixelsOfGradientStep, g.q, g.p, g.images);
+    RONDO_RETURN_IF_ERROR(make_image_map(x_map, x, g.images, g.h, g.w, g.c, box, g.stride_h, g.stride_w));
+    return make_image_map(dy_map, dy, g.images, g.p, g.q, g.k, box, 1, 1);
+  }
+};
+
+struct Im2colPixels {
+  using Origin = NumberedPixel;
+
+  __host__ __device__ static Axes axes(const ConvGeometry& g) {
+    return axes_of<ConvOperation::forward>(g, 0);
+  }
+  __host__ __device__ int64_t steps(const ConvGeometry& g) const {
+    return ceil_div<int64_t>(g.output_pixels, kPixelsOfGradientStep);
+  }
+  __device__ Origin origin(const ConvGeometry& g, int64_t step) const {
+    return numbered_pixel(axes(g), step * kPixelsOfGradientStep);
+  }
+  __device__ __forceinline__ void load_x(void* to, const CUtensorMap& map, const ConvGeometry& g,
+                                         const Origin& from, int r, int s, int channel,
+                                         ptx::Mbarrier* full) const {
+    load_im2col(to, map, axes(g), from, r, s, channel, full);
+  }
+  // dy is a matrix of pixels and channels.
+  __device__ __forceinline__ void load_dy(void* to, const CUtensorMap& map, const Origin& from, int channel,
+                                          ptx::Mbarrier* full) const {
+    ptx::tma_load(to, map, {channel, static_cast<int>(from.number)}, full);
+  }
+  template <class T>
+  Status make_maps(CUtensorMap* x_map, CUtensorMap* dy_map, const T* x, const T* dy, const ConvGeometry& g) {
+    RONDO_RETURN_IF_ERROR(make_im2col_map(x_map, x, axes(g), g.images, g.c, kPixelsOfGradientStep));
+    return make_tensor_map(dy_map, {.data = dy,
+                                    .dtype = dtype_of<T>,
+                                    .rank = 2,
+                                    .size = {g.k, g.output_pixels},
+                                    .stride = {0, int64_t{g.k} * static_cast<int64_t>(sizeof(T))},
+                                    .box = {kChannelsPerLine<T>, kPixelsOfGradientStep},
+                                    .swizzle = Swizzle::bytes128});
+  }
+};
+
+}  // namespace rondo
