@@ -76,9 +76,9 @@ double copy_time(const GemmShape& shape, TransposedCopies copies, Math math) {
 }
 
 // The time by stream-K, in the unit of estimated_time(): the k-tiles of a block, the partial sums of two
-// tiles, which it writes, and those of the other parts of a tile, which it reads. Infinite if no tile is
-// divided, and if the tiles are too few. The partial sums stay in L2: 6.65 TB/s (tools/simt/src/gpus.cpp). The
-// tensor cores are idle meanwhile.
+// tiles, which it writes, and those that it reads, if it is the last one at a tile. The partial sums stay in
+// L2: 6.65 TB/s (tools/simt/src/gpus.cpp). The tensor cores are idle meanwhile. Infinite if no tile is
+// divided, or if there are too few.
 double stream_k_time(const GemmShape& shape, DType type, const WgmmaTileInfo& tile, int blocks) {
   constexpr double kBytesPerSecond = 6.65e12 / kMultiprocessorsOfH100;
   const int64_t tiles =
@@ -90,7 +90,8 @@ double stream_k_time(const GemmShape& shape, DType type, const WgmmaTileInfo& ti
   const double tiles_of_block = static_cast<double>(division.whole_tiles / blocks) +
                                 static_cast<double>(ceil_div<int64_t>(division.steps(), blocks)) /
                                     static_cast<double>(division.k_tiles);
-  const double bytes = of_tile * sizeof(float) * static_cast<double>(2 + division.most_parts() - 1);
+  const int parts = division.most_parts(), read = parts == 2 ? 1 : parts;  // of two, not its own
+  const double bytes = of_tile * sizeof(float) * (2 + read);
   const double seconds = bytes / kBytesPerSecond + kLaunch;  // of the fill with zeros
   return tiles_of_block * of_tile / tile.efficiency +
          seconds * multiply_adds_of_multiprocessor(type) / static_cast<double>(shape.k);
