@@ -348,8 +348,8 @@ TEST(GemmPlan, StreamKWhereWholeRoundsLeaveMultiprocessorsIdle) {
   EXPECT_EQ(text(2560, 2560, 8192, 132), kStreamK);
   EXPECT_EQ(text(5120, 5120, 5120, 132), kStreamK);
   // 72 tiles, of two or three parts.
-  EXPECT_EQ(text(1536, 1536, 8192, 132), kStreamK);
-  EXPECT_EQ(bytes(1536, 1536, 8192, Math::fp32), stream_k_workspace_bytes(WgmmaTileId::k128x256, 132));
+  EXPECT_EQ(text(1536, 1536, 16384, 132), kStreamK);
+  EXPECT_EQ(bytes(1536, 1536, 16384, Math::fp32), stream_k_workspace_bytes(WgmmaTileId::k128x256, 132));
   EXPECT_EQ(stream_k_workspace_bytes(WgmmaTileId::k128x256, 132), 132 * (2 * 128 * 256 + 8) * 4);
   // A shorter sum does not pay for them: in 16 bits, not in tf32, whose products take twice the time.
   EXPECT_EQ(text(2560, 2560, 2560, 132), "persistent: tile 2 of 128x256, 1 part of k = 2560");
