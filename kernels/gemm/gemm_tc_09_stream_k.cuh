@@ -90,21 +90,22 @@ __global__ __launch_bounds__(Tile::kThreads, 1) void gemm_tc_09_stream_k_kernel(
   init_ring(shared);
   PipelineState<Tile::kStages> state;
   const int warpgroup = static_cast<int>(threadIdx.x) / kWarpgroup;
+  const auto block = static_cast<int>(blockIdx.x);
+  StreamKPiece piece;
   if (warpgroup == 0) {
     ptx::warpgroup_reg_dealloc<Tile::kProducerRegisters>();
     if (threadIdx.x < 32 && ptx::elect_one())
-      division.for_each_piece(static_cast<int>(blockIdx.x), [&](const StreamKPiece& piece) {
+      for (int64_t i = 0; division.find_piece(block, i, &piece); ++i)
         produce<Tile, OrderA, OrderB>(p, shared, state, work_of<Tile>(p, tiles, piece));
-      });
     return;
   }
   ptx::warpgroup_reg_alloc<Tile::kConsumerRegisters>();
   WgmmaAccumulators<Tile> acc;
-  division.for_each_piece(static_cast<int>(blockIdx.x), [&](const StreamKPiece& piece) {
+  for (int64_t i = 0; division.find_piece(block, i, &piece); ++i) {
     const TileWork work = work_of<Tile>(p, tiles, piece);
     consume<Tile, OrderA, OrderB>(acc, shared, state, k_tiles_of<Tile>(work), warpgroup - 1);
     if (piece.parts == 1 || partial.add(acc, piece)) store_results(p, shared, acc, work, warpgroup - 1);
-  });
+  }
 }
 
 template <class Tile, class T, class C>

@@ -50,26 +50,23 @@ struct StreamK {
     return steps_of_block == 0 ? k_tiles : 1 + ceil_div(k_tiles - 1, steps_of_block);
   }
 
-  // Calls visit(StreamKPiece) for everything that a block computes, in order.
-  template <class Visit>
-  __host__ __device__ __forceinline__ void for_each_piece(int block, const Visit& visit) const {
-    for (int64_t tile = block; true; tile += blocks) {
-      StreamKPiece piece = {tile, 0, k_tiles, 0, 1, block};
-      if (tile >= whole_tiles) {
-        if (!divides()) return;
-        const int from = first_step(block), to = first_step(block + 1);
-        const int number = from / k_tiles + static_cast<int>((tile - whole_tiles) / blocks);
-        const int first = number * k_tiles, end = first + k_tiles;
-        if (first >= to) return;
-        piece.tile = whole_tiles + number;
-        piece.begin = from > first ? from - first : 0;
-        piece.end = to < end ? to - first : k_tiles;
-        piece.first_block = block_of(first);
-        piece.part = block - piece.first_block;
-        piece.parts = block_of(end - 1) - piece.first_block + 1;
-      }
-      visit(piece);
-    }
+  // The i-th of the pieces that a block computes; false if it has fewer.
+  __host__ __device__ __forceinline__ bool find_piece(int block, int64_t i, StreamKPiece* piece) const {
+    const int64_t tile = block + i * blocks;
+    *piece = {tile, 0, k_tiles, 0, 1, block};
+    if (tile < whole_tiles) return true;
+    if (!divides()) return false;
+    const int from = first_step(block), to = first_step(block + 1);
+    const int number = from / k_tiles + static_cast<int>(i - whole_tiles / blocks);
+    const int first = number * k_tiles, end = first + k_tiles;
+    if (first >= to) return false;
+    piece->tile = whole_tiles + number;
+    piece->begin = from > first ? from - first : 0;
+    piece->end = to < end ? to - first : k_tiles;
+    piece->first_block = block_of(first);
+    piece->part = block - piece->first_block;
+    piece->parts = block_of(end - 1) - piece->first_block + 1;
+    return true;
   }
 };
 

@@ -290,19 +290,20 @@ TEST(StreamK, EveryKTileIsComputedOnce) {
         std::set<int> begins;      // blocks that have the first of several parts
         for (int block = 0; block < blocks; ++block) {
           int64_t steps_of_block = 0, whole = 0, later_parts = 0;
-          division.for_each_piece(block, [&](const StreamKPiece& piece) {
+          StreamKPiece piece;
+          for (int64_t i = 0; division.find_piece(block, i, &piece); ++i) {
             ASSERT_TRUE(piece.tile >= 0 && piece.tile < tiles);
             ASSERT_EQ(piece.first_block + piece.part, block);
             of_tiles[static_cast<size_t>(piece.tile)].push_back(piece);
             (piece.tile < division.whole_tiles ? whole : steps_of_block) +=
                 piece.tile < division.whole_tiles ? 1 : piece.end - piece.begin;
-            if (piece.parts == 1) return;
+            if (piece.parts == 1) continue;
             // The room of a block for partial sums: one tile that it begins, and one that others begin.
             if (piece.part == 0)
               ASSERT_TRUE(begins.insert(block).second);
             else
               ASSERT_EQ(++later_parts, 1);
-          });
+          }
           steps.insert(steps_of_block);
           wholes.insert(whole);
         }

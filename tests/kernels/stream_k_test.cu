@@ -105,8 +105,9 @@ class StreamKBits : public testing::Test {
     std::vector<float> all(static_cast<size_t>(kShape.m * kShape.n));
     const StreamK division = stream_k(kTilesM * kTilesN, ceil_div<int64_t>(kShape.k, kK), blocks);
     // A later block has a later part of a tile.
+    StreamKPiece piece;
     for (int block = 0; block < blocks; ++block)
-      division.for_each_piece(block, [&](const StreamKPiece& piece) {
+      for (int64_t i = 0; division.find_piece(block, i, &piece); ++i) {
         const TilePosition tile = tile_position(piece.tile, kTilesM, kTilesN);
         const int64_t row = tile.m * kSide, column = tile.n * kSide, k = piece.begin * kK;
         GemmArgumentsOf<T, float> g = arguments();
@@ -116,12 +117,12 @@ class StreamKBits : public testing::Test {
         g.c += row * g.c_stride + column;
         EXPECT_TRUE(ok(launch_gemm_persistent("part", kTile, g, {}, {}, stream)));
         const std::vector<float> part = c.download();
-        for (int64_t i = row; i < row + g.m; ++i)
+        for (int64_t r = row; r < row + g.m; ++r)
           for (int64_t j = column; j < column + g.n; ++j) {
-            const auto at = static_cast<size_t>(i * kShape.n + j);
+            const auto at = static_cast<size_t>(r * kShape.n + j);
             all[at] = piece.part == 0 ? part[at] : all[at] + part[at];
           }
-      });
+      }
     return all;
   }
   static std::vector<T> values(int64_t count, uint64_t seed) {
