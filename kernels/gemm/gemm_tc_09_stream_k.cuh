@@ -6,8 +6,6 @@
 #include <rondo/kernels/gemm/stream_k.h>
 #include <rondo/kernels/gemm/gemm_tc_07_persistent.cuh>
 
-#include <algorithm>
-
 namespace rondo {
 
 // The sums of the tiles that have several parts. A block has at most two such tiles, its first and its last,
