@@ -1,6 +1,6 @@
-// Idea:      stream-K. If the number of tiles is no multiple of that of blocks, most blocks are idle in the
-//            last round. So the tiles of the last full round and those after it are divided by k-tiles, evenly
-//            among the blocks (stream_k.h). A block that has a part of a tile writes its sums to the
+// Idea:      stream-K. If the number of tiles is no multiple of that of blocks, some blocks are idle in the
+//            last round. So the tiles of the last full round and those after it are divided by k-tiles,
+//            evenly among the blocks (stream_k.h). A block that has a part of a tile writes its sums to the
 //            workspace. The last one to arrive adds the parts in the order of k, and stores the results. No
 //            block waits for another.
 // Builds on: gemm_tc_07_persistent. The kernel is in gemm_tc_09_stream_k.cuh, with the tiles of 07, of which
@@ -8,10 +8,10 @@
 // Limit now: the partial sums, 128 KB for each part of a tile. They pay if the tile has a long sum, and if
 //            the last round of whole tiles is far from full. The results depend on the number of blocks.
 // Next:      blocks of a cluster that divide tiles, with multicast as in gemm_tc_08_clusters.
-#include <rondo/kernels/core/launch.cuh>
 #include <rondo/kernels/gemm/gemm_tc_09_stream_k.h>
 #include <rondo/kernels/gemm/tensor_rung.h>
 #include <rondo/kernels/gemm/tensor_rungs.h>
+#include <rondo/kernels/core/launch.cuh>
 
 #include <algorithm>
 

@@ -364,8 +364,8 @@ TEST(GemmPlan, StreamKWhereWholeRoundsLeaveMultiprocessorsIdle) {
     EXPECT_EQ(text(m, n, k, 132).find("stream-K"), std::string::npos);
     for (const Math math : {Math::fp32, Math::tf32}) EXPECT_EQ(bytes(m, n, k, math), 0);
   }
-  // The number of multiprocessors is that of the device. The workspace is for 132 blocks, so others have whole
-  // tiles. The workspace does not depend on the device, so neither does what it is planned for.
+  // The blocks are the multiprocessors of the device. The workspace is for 132 of them, so a device with more
+  // has whole tiles.
   EXPECT_EQ(text(2560, 2560, 8192, 114), "persistent: tile 128x256, stream-K over 114 blocks");
   EXPECT_EQ(text(2560, 2560, 8192, 144).find("stream-K"), std::string::npos);
   EXPECT_EQ(text(2560, 2560, 8192, 100), "persistent: tile 2 of 128x256, 1 part of k = 8192");  // full rounds

@@ -311,8 +311,8 @@ Status with_persistent_tile(MatrixView<float> c, MatrixView<const float> a, Matr
   return math == Math::tf32x3 ? launch_gemm_persistent_tf32x3("gemm", arguments, parts, workspace, stream)
                               : launch_gemm_persistent("gemm", tile, arguments, parts, workspace, stream);
 }
-// Stream-K over `blocks` blocks, with a workspace of its own. The largest test has a grid of few tiles, so that
-// these blocks have whole tiles, tiles of two parts and tiles of many.
+// Stream-K over `blocks` blocks, with a workspace of its own. The products have 1 to 4 tiles: more or fewer
+// than blocks, so that tiles have one part, two or many.
 template <WgmmaTileId tile, int blocks>
 Status with_stream_k(MatrixView<float> c, MatrixView<const float> a, MatrixView<const float> b,
                      const GemmOptions& options, Workspace workspace, cudaStream_t stream) {
