@@ -33,12 +33,19 @@ struct Product {
         a(normal(size().m * size().k, 1)),
         b(normal(size().k * size().n, 2)),
         c(size().m * size().n),
-        scratch(gemm_workspace_bytes(size(), {.transpose_a = shape.transpose_a,  // the most of any math
-                                              .transpose_b = shape.transpose_b,
-                                              .math = Math::tf32x3}) /
-                static_cast<int64_t>(sizeof(float))) {}
+        scratch(workspace_bytes() / static_cast<int64_t>(sizeof(float))) {}
 
   const GemmShape& size() const { return shape.size; }
+
+  // The most of any rung and any math.
+  int64_t workspace_bytes() const {
+    int64_t most = gemm_tc_09_workspace_bytes(size());
+    for (const Math math : {Math::fp32, Math::tf32, Math::tf32x3})
+      most = std::max(most, gemm_workspace_bytes(size(), {.transpose_a = shape.transpose_a,
+                                                          .transpose_b = shape.transpose_b,
+                                                          .math = math}));
+    return most;
+  }
 
   static Buffer<T> normal(int64_t count, uint64_t seed) {
     if constexpr (std::is_same_v<T, float>) {

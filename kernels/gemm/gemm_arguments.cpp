@@ -1,6 +1,7 @@
 #include <rondo/kernels/gemm/gemm_arguments.h>
 
 #include <rondo/kernels/core/dtype.h>
+#include <rondo/kernels/gemm/tensor_rungs.h>
 
 #include <type_traits>
 
@@ -21,16 +22,18 @@ Status check_gemm(const char* name, GemmWorkspace needed, MatrixView<C> c, Matri
   check.require(c.rows == m && c.cols == n, "c is ", c.rows, " x ", c.cols, ", must be ", m, " x ", n);
   if (options.bias.data != nullptr)
     check.require(options.bias.size == n, "bias has ", options.bias.size, " elements, must be n = ", n);
-  check.require(needed != GemmWorkspace::none || options.math == Math::fp32, "math is ",
-                name_of(options.math), ", this rung has only fp32");
+  const bool rung = needed == GemmWorkspace::none || needed == GemmWorkspace::stream_k;
+  check.require(!rung || options.math == Math::fp32, "math is ", name_of(options.math),
+                ", this rung has only fp32");
   check.require(std::is_same_v<T, float> || options.math == Math::fp32, "math is ", name_of(options.math),
                 ", which is for float matrices; a and b are ", name_of(dtype_of<T>));
   // As in BLAS, A and B are not read if alpha is 0. This is the same as k = 0.
   const int64_t summands = options.alpha == 0 ? 0 : k;
   const GemmShape shape = {m, n, summands};
-  check.workspace(workspace, needed == GemmWorkspace::none    ? 0
-                             : needed == GemmWorkspace::parts ? gemm_workspace_bytes(shape)
-                                                              : gemm_workspace_bytes(shape, options));
+  check.workspace(workspace, needed == GemmWorkspace::none       ? 0
+                             : needed == GemmWorkspace::stream_k ? gemm_tc_09_workspace_bytes(shape)
+                             : needed == GemmWorkspace::parts    ? gemm_workspace_bytes(shape)
+                                                                 : gemm_workspace_bytes(shape, options));
   RONDO_RETURN_IF_ERROR(check.status());
 
   *arguments = {m,

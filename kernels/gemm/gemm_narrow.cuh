@@ -1,9 +1,10 @@
 // gemm() of 16-bit matrices. Tests pass a tile of the pipelined kernel.
 #pragma once
 
-#include <rondo/kernels/gemm/gemm_pipelined.cuh>
 #include <rondo/kernels/gemm/gemm_plan.h>
 #include <rondo/kernels/gemm/gemm_tc_07_persistent.h>
+#include <rondo/kernels/gemm/gemm_tc_09_stream_k.h>
+#include <rondo/kernels/gemm/gemm_pipelined.cuh>
 
 #include <optional>
 
@@ -29,6 +30,8 @@ Status gemm_narrow(const char* name, std::optional<TileId> tile, MatrixView<C> c
   RONDO_RETURN_IF_ERROR(device_properties(&device));
   GemmPlan plan = choose_gemm_plan(problem_of(arguments), device);
   if (tile) plan.config.tile = *tile;
+  if (!tile && plan.stream_k_blocks > 0)
+    return launch_gemm_stream_k(name, plan.tile, arguments, plan.stream_k_blocks, workspace, stream);
   if (!tile && plan.kernel == GemmPlan::Kernel::persistent)
     return launch_gemm_persistent(name, plan.tile, arguments, plan.config, workspace, stream);
   return launch_gemm_narrow(name, arguments, plan.config, workspace, stream);

@@ -1,8 +1,10 @@
 #include <rondo/kernels/gemm/gemm_plan.h>
 
+#include <rondo/kernels/gemm/stream_k.h>
 #include <rondo/kernels/core/launch.cuh>
 
 #include <algorithm>
+#include <limits>
 #include <tuple>
 
 namespace rondo {
@@ -56,19 +58,57 @@ Status check_wgmma_operands(const char* name, const GemmProblem& product) {
 
 namespace {
 
-// Of an H100 SXM (data sheet): 494.7 TFLOP/s in tf32 on 132 multiprocessors, 3.35 TB/s, of which copies get
-// 3.
-constexpr int kMultiprocessorsOfH100 = 132;
+// Of an H100 SXM (data sheet): 989.4 TFLOP/s in 16 bits and 494.7 in tf32, on 132 multiprocessors.
+constexpr int kMultiprocessorsOfH100 = kStreamKBlocks;
+double multiply_adds_of_multiprocessor(DType type) {
+  return (type == DType::float32 ? 494.7e12 : 989.4e12) / 2 / kMultiprocessorsOfH100;
+}
+constexpr double kLaunch = 1.4e-6;  // seconds, an estimate: graph_node_us of tools/simt/src/gpus.cpp
 
 // The time of the copies, in the unit of estimated_time(): multiply-adds of one multiprocessor over k.
 double copy_time(const GemmShape& shape, TransposedCopies copies, Math math) {
-  constexpr double kMultiplyAdds = 494.7e12 / 2 / kMultiprocessorsOfH100, kBytesPerSecond = 3e12,
-                   kLaunch = 1.4e-6;
+  constexpr double kBytesPerSecond = 3e12;  // of copies; the data sheet has 3.35 TB/s
   const double rows =
       (copies.a ? static_cast<double>(shape.m) : 0) + (copies.b ? static_cast<double>(shape.n) : 0);
   const double seconds_per_k = rows * 2 * sizeof(float) / kBytesPerSecond +
                                (copies.a + copies.b) * kLaunch / static_cast<double>(shape.k);
-  return seconds_per_k * kMultiplyAdds / (math == Math::tf32x3 ? 3 : 1);
+  return seconds_per_k * multiply_adds_of_multiprocessor(DType::float32) / (math == Math::tf32x3 ? 3 : 1);
+}
+
+// The time by stream-K, in the unit of estimated_time(): the k-tiles of a block, the partial sums of two
+// tiles, which it writes, and those that it reads, if it is the last one at a tile. The partial sums stay in
+// L2: 6.65 TB/s (tools/simt/src/gpus.cpp). The tensor cores are idle meanwhile. Infinite if no tile is
+// divided, or if there are too few.
+double stream_k_time(const GemmShape& shape, DType type, const WgmmaTileInfo& tile, int blocks) {
+  constexpr double kBytesPerSecond = 6.65e12 / kMultiprocessorsOfH100;
+  const int64_t tiles =
+      saturating_product({ceil_div<int64_t>(shape.m, tile.m), ceil_div<int64_t>(shape.n, tile.n)});
+  const StreamK division = stream_k(tiles, ceil_div<int64_t>(shape.k, 128 / size_of(type)), blocks);
+  if (!division.divides() || tiles < ceil_div(blocks, 2) || tiles > INT32_MAX)
+    return std::numeric_limits<double>::infinity();
+  const double of_tile = static_cast<double>(tile.m) * tile.n;
+  const double tiles_of_block = static_cast<double>(division.whole_tiles / blocks) +
+                                static_cast<double>(ceil_div<int64_t>(division.steps(), blocks)) /
+                                    static_cast<double>(division.k_tiles);
+  const int parts = division.most_parts(), read = parts == 2 ? 1 : parts;  // of two, not its own
+  const double bytes = of_tile * sizeof(float) * (2 + read);
+  const double seconds = bytes / kBytesPerSecond + kLaunch;  // of the fill with zeros
+  return tiles_of_block * of_tile / tile.efficiency +
+         seconds * multiply_adds_of_multiprocessor(type) / static_cast<double>(shape.k);
+}
+
+// The least time of whole rounds, and the tile.
+std::pair<double, WgmmaTileId> time_of_whole_tiles(const GemmShape& shape, int64_t splits, Math math,
+                                                   int multiprocessors) {
+  std::pair best = {std::numeric_limits<double>::infinity(), WgmmaTileId()};
+  for (size_t i = 0; i < wgmma_tile_infos().size(); ++i) {
+    const WgmmaTileInfo& tile = wgmma_tile_infos()[i];
+    if (math == Math::tf32x3 && !tile.tf32x3) continue;
+    const double time = estimated_time(shape, splits, tile.m, tile.n, tile.cluster_blocks * tile.efficiency,
+                                       std::max(1, multiprocessors / tile.cluster_blocks));
+    if (time < best.first) best = {time, static_cast<WgmmaTileId>(i)};
+  }
+  return best;
 }
 
 GemmProblem with_copies(GemmProblem product, TransposedCopies copies) {
@@ -89,20 +129,49 @@ TransposedCopies copies_for_wgmma(const GemmShape& shape, Order a, Order b, DTyp
   return pays ? copies : TransposedCopies();
 }
 
+int64_t stream_k_workspace_bytes(WgmmaTileId tile, int blocks) {
+  const WgmmaTileInfo& info = wgmma_tile_infos()[static_cast<size_t>(tile)];
+  const int warps = info.m / 16;
+  return int64_t{blocks} * (2 * info.m * info.n + warps) * static_cast<int64_t>(sizeof(float));
+}
+
+std::optional<WgmmaTileId> stream_k_tile(const GemmShape& shape, Order a, Order b, DType type, Math math) {
+  if (shape.m == 0 || shape.n == 0 || shape.k == 0 || split_k(shape).splits > 1) return {};
+  if (type == DType::float32) {
+    const TransposedCopies copies = copies_for_wgmma(shape, a, b, type, math);
+    const bool along_k = (a == Order::k_major || copies.a) && (b == Order::k_major || copies.b);
+    if (math != Math::tf32 || !along_k) return {};
+  }
+  double least = time_of_whole_tiles(shape, 1, math, kMultiprocessorsOfH100).first;
+  std::optional<WgmmaTileId> best;
+  for (size_t i = 0; i < wgmma_tile_infos().size(); ++i) {
+    const WgmmaTileInfo& tile = wgmma_tile_infos()[i];
+    if (tile.cluster_blocks > 1) continue;
+    const double time = stream_k_time(shape, type, tile, kMultiprocessorsOfH100);
+    if (!(time < least)) continue;
+    least = time;
+    best = static_cast<WgmmaTileId>(i);
+  }
+  return best;
+}
+
 std::span<const WgmmaTileInfo> wgmma_tile_infos() {
   static constexpr WgmmaTileInfo kTiles[] = {{"128x256", 128, 256, 1, 1, false},
-                                              {"192x192", 192, 192, 1, 0.98, false},
-                                              {"192x176", 192, 176, 1, 0.97, false},
-                                              {"128x128", 128, 128, 1, 0.85, true},
-                                              {"2 of 128x256", 256, 256, 2, 1.04, false}};
+                                             {"192x192", 192, 192, 1, 0.98, false},
+                                             {"192x176", 192, 176, 1, 0.97, false},
+                                             {"128x128", 128, 128, 1, 0.85, true},
+                                             {"2 of 128x256", 256, 256, 2, 1.04, false}};
   return kTiles;
 }
 
 std::ostream& operator<<(std::ostream& out, const GemmPlan& plan) {
   if (plan.kernel == GemmPlan::Kernel::pipelined) return out << "pipelined: " << plan.config;
-  out << "persistent: tile " << wgmma_tile_infos()[static_cast<size_t>(plan.tile)].name << ", "
-      << plan.config.splits << (plan.config.splits == 1 ? " part" : " parts")
-      << " of k = " << plan.config.k_per_split;
+  out << "persistent: tile " << wgmma_tile_infos()[static_cast<size_t>(plan.tile)].name << ", ";
+  if (plan.stream_k_blocks > 0)
+    out << "stream-K over " << plan.stream_k_blocks << " blocks";
+  else
+    out << plan.config.splits << (plan.config.splits == 1 ? " part" : " parts")
+        << " of k = " << plan.config.k_per_split;
   if (!plan.copies.any()) return out;
   return out << ", transposed copy of " << (!plan.copies.b ? "a" : !plan.copies.a ? "b" : "a and b");
 }
@@ -124,18 +193,22 @@ GemmPlan choose_gemm_plan(const GemmProblem& product, const DeviceProperties& de
   const TileInfo& pipelined = tile_infos()[static_cast<size_t>(plan.config.tile)];
   double least = estimated_time(product.shape, splits, pipelined.m, pipelined.n,
                                 kMmaSyncRelativeThroughput * pipelined.efficiency, multiprocessors);
-  for (size_t i = 0; i < wgmma_tile_infos().size(); ++i) {
-    const WgmmaTileInfo& tile = wgmma_tile_infos()[i];
-    if (product.math == Math::tf32x3 && !tile.tf32x3) continue;
-    const double time = of_copies + estimated_time(product.shape, splits, tile.m, tile.n,
-                                                   tile.cluster_blocks * tile.efficiency,
-                                                   std::max(1, multiprocessors / tile.cluster_blocks));
-    if (!(time < least)) continue;
-    least = time;
+  const auto use = [&](double time, WgmmaTileId tile, int stream_k_blocks) {
+    if (!(of_copies + time < least)) return;
+    least = of_copies + time;
     plan.kernel = GemmPlan::Kernel::persistent;
-    plan.tile = static_cast<WgmmaTileId>(i);
+    plan.tile = tile;
     plan.copies = copies;
-  }
+    plan.stream_k_blocks = stream_k_blocks;
+  };
+  const auto [time, tile] = time_of_whole_tiles(product.shape, splits, product.math, multiprocessors);
+  use(time, tile, 0);
+  const std::optional<WgmmaTileId> divided =
+      stream_k_tile(product.shape, product.a.order, product.b.order, product.type, product.math);
+  if (divided && multiprocessors <= kStreamKBlocks)
+    use(stream_k_time(product.shape, product.type, wgmma_tile_infos()[static_cast<size_t>(*divided)],
+                      multiprocessors),
+        *divided, multiprocessors);
   return plan;
 }
 

@@ -6,6 +6,7 @@
 #include <rondo/kernels/gemm/gemm_config.h>
 
 #include <cstdint>
+#include <optional>
 #include <ostream>
 #include <span>
 
@@ -94,18 +95,33 @@ struct WgmmaTileInfo {
 enum class WgmmaTileId { k128x256, k192x192, k192x176, k128x128, kPairOf128x256 };
 std::span<const WgmmaTileInfo> wgmma_tile_infos();
 
+// The most blocks of gemm_tc_09_stream_k: the multiprocessors of an H100 SXM and an H200. Other GPUs of
+// compute capability 9.0 have fewer.
+inline constexpr int kStreamKBlocks = 132;
+
+// The workspace for the partial sums of at most two tiles of each block, and for the counters of their warps.
+int64_t stream_k_workspace_bytes(WgmmaTileId tile, int blocks);
+
+// The tile by which gemm() divides a product among the blocks of an H100 by stream-K (stream_k.h), if the
+// estimated time is less than that of whole rounds of any tile. A function of the product alone, so that the
+// workspace is, too. Each multiprocessor has work for half of a tile or more: split_k() is for fewer tiles.
+std::optional<WgmmaTileId> stream_k_tile(const GemmShape& shape, Order a, Order b, DType type, Math math);
+
 struct GemmPlan {
   enum class Kernel { pipelined, persistent };
   Kernel kernel = Kernel::pipelined;
   WgmmaTileId tile = {};    // of persistent
   TransposedCopies copies;  // for persistent
-  GemmConfig config;      // its tile is that of the pipelined kernel
+  GemmConfig config;        // its tile is that of the pipelined kernel
+  int stream_k_blocks = 0;  // of persistent: blocks that divide the last tiles by stream-K; 0: whole tiles
 };
 std::ostream& operator<<(std::ostream& out, const GemmPlan& plan);
 
 // The kernel and the tile with the least estimated time, as choose_tile() estimates it. `persistent`
-// (gemm_tc_07_persistent, gemm_tc_08_clusters) needs device.wgmma, a 16-bit type, Math::tf32 or tf32x3, and a
-// product that wgmma supports, if necessary after copies_for_wgmma().
+// (gemm_tc_07_persistent, gemm_tc_08_clusters, gemm_tc_09_stream_k) needs device.wgmma, a 16-bit type,
+// Math::tf32 or tf32x3, and a product that wgmma supports, if necessary after copies_for_wgmma(). Stream-K is
+// for products with a stream_k_tile(), over the multiprocessors of the device if they are at most
+// kStreamKBlocks.
 GemmPlan choose_gemm_plan(const GemmProblem& product, const DeviceProperties& device);
 
 }  // namespace rondo

@@ -11,6 +11,6 @@ namespace rondo {
 // after the plan's copies (gemm_plan.h).
 Status gemm_with_plan(const char* name, const GemmPlan& plan, GemmArguments arguments, Workspace workspace,
                       cudaStream_t stream);
-int64_t workspace_bytes(const GemmShape& shape, TransposedCopies copies);
+int64_t workspace_bytes(const GemmShape& shape, const GemmPlan& plan);
 
 }  // namespace rondo

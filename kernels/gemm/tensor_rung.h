@@ -12,7 +12,8 @@ namespace rondo {
 // The checks of gemm(), for a rung without split-K. Float matrices must have Math::tf32.
 template <class T>
 Status check_rung(const char* name, MatrixView<T> c, MatrixView<const T> a, MatrixView<const T> b,
-                  GemmOptions options, const Workspace& workspace, GemmArgumentsOf<T>* arguments) {
+                  GemmOptions options, const Workspace& workspace, GemmArgumentsOf<T>* arguments,
+                  GemmWorkspace needed = GemmWorkspace::none) {
   if (std::is_same_v<T, float>) {
     RONDO_RETURN_IF_ERROR(check_math(name, options.math));
     if (options.math != Math::tf32)
@@ -21,7 +22,7 @@ Status check_rung(const char* name, MatrixView<T> c, MatrixView<const T> a, Matr
   } else {
     RONDO_RETURN_IF_ERROR(check_factor_type(name, dtype_of<T>));
   }
-  return check_gemm(name, GemmWorkspace::none, c, a, b, options, workspace, arguments);
+  return check_gemm(name, needed, c, a, b, options, workspace, arguments);
 }
 
 // Defines the three instances of a rung.

@@ -24,6 +24,8 @@ std::span<const TensorRung> tensor_rungs() {
                  gemm_tc_07_persistent, true),
       RONDO_RUNG("tc_08_clusters", "two blocks load the columns that both need once, by multicast",
                  gemm_tc_08_clusters, true),
+      RONDO_RUNG("tc_09_stream_k", "the last tiles are divided evenly among the blocks, in parts of k",
+                 gemm_tc_09_stream_k, true),
   };
 #undef RONDO_RUNG
   return kRungs;

@@ -23,7 +23,11 @@ RONDO_TENSOR_RUNG(gemm_tc_05_wgmma);
 RONDO_TENSOR_RUNG(gemm_tc_06_warp_specialized);
 RONDO_TENSOR_RUNG(gemm_tc_07_persistent);
 RONDO_TENSOR_RUNG(gemm_tc_08_clusters);
+RONDO_TENSOR_RUNG(gemm_tc_09_stream_k);  // needs gemm_tc_09_workspace_bytes()
 #undef RONDO_TENSOR_RUNG
+
+// On every device. The contents do not matter.
+int64_t gemm_tc_09_workspace_bytes(const GemmShape& shape);
 
 struct TensorRung {
   template <class T>

@@ -82,7 +82,10 @@ void add_tensor_products(std::vector<Operation>& all) {
                                         .bias = a.input("bias", VectorView<const float>{nullptr, n}),
                                         .math = product.math};
            const bool splits_k = product.name == "gemm" || product.name == "gemm_tc_04_pipelined";
-           const int64_t bytes = splits_k ? gemm_workspace_bytes({m, n, k}) : 0;
+           const int64_t bytes = splits_k ? gemm_workspace_bytes({m, n, k})
+                                 : product.name == "gemm_tc_09_stream_k"
+                                     ? gemm_tc_09_workspace_bytes({m, n, k})
+                                     : 0;
            return product.run(vc, va, vb, options, a.workspace(bytes), stream);
          }});
   }
@@ -531,8 +534,8 @@ std::vector<Operation> all_operations() {
   std::vector<Operation> all;
   for (const std::vector<Operation>& some :
        {gemms(), tensor_gemms(), convolutions(), norms(), casts<__nv_bfloat16>(), casts<__half>(),
-        narrow_optimizers<__nv_bfloat16>(), narrow_optimizers<__half>(),
-        random_operations(), optimizers(), data_operations(), comparisons()})
+        narrow_optimizers<__nv_bfloat16>(), narrow_optimizers<__half>(), random_operations(), optimizers(),
+        data_operations(), comparisons()})
     all.insert(all.end(), some.begin(), some.end());
   add_operations_of<float>(all);
   add_operations_of<__nv_bfloat16>(all);

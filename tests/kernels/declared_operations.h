@@ -53,9 +53,10 @@ std::vector<TensorProduct<T>> tensor_products() {
 // core/ and runtime/ and internal headers, which declare no operations, and the steps that the device lacks.
 inline std::set<std::string> declared_operations() {
   const std::set<std::string> internal = {
-      "conv_geometry.h",     "few_channels.h", "implicit_gemm.h",         "winograd.h",   "gemm_arguments.h",
-      "gemm_06_pipelined.h", "gemm_config.h",  "gemm_with_tile.h",        "gemm_plan.h",  "gemm_with_plan.h",
-      "transposed_copy.h",   "tensor_rung.h",  "gemm_tc_07_persistent.h", "wgmma_conv.h", "moments.h"};
+      "conv_geometry.h",      "few_channels.h", "implicit_gemm.h",         "winograd.h",   "gemm_arguments.h",
+      "gemm_06_pipelined.h",  "gemm_config.h",  "gemm_with_tile.h",        "gemm_plan.h",  "gemm_with_plan.h",
+      "transposed_copy.h",    "tensor_rung.h",  "gemm_tc_07_persistent.h", "wgmma_conv.h", "moments.h",
+      "gemm_tc_09_stream_k.h"};
   const std::regex function(R"(\bStatus\s+(\w+)\s*\()"), rung(R"(RONDO_(?:GEMM|TENSOR)_RUNG\((gemm_\w+)\))");
   std::set<std::string> names;
   for (const auto& entry : std::filesystem::recursive_directory_iterator(RONDO_KERNELS_FOLDER)) {

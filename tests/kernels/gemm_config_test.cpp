@@ -4,6 +4,7 @@
 #include <rondo/kernels/conv/implicit_gemm/implicit_gemm.h>
 #include <rondo/kernels/gemm/gemm_config.h>
 #include <rondo/kernels/gemm/gemm_plan.h>
+#include <rondo/kernels/gemm/stream_k.h>
 #include <rondo/kernels/gemm/tile_order.h>
 #include <rondo/kernels/runtime/platform.h>
 #include <rondo/tests/support/status_checks.h>
@@ -215,11 +216,12 @@ TEST(GemmPlan, Table) {
   };
   constexpr Product kProducts[] = {
       {"square", {4096, 4096, 4096}, false, false}, {"square", {4096, 4096, 4096}, false, true},
-      {"square", {512, 512, 512}, false, true},     {"MLP", {6912, 2056, 2056}, false, false},
-      {"MLP, dw", {2056, 2056, 6912}, true, false}, {"MLP, dx", {6912, 2056, 2056}, false, true},
-      {"hidden", {256, 128, 800}, false, false},    {"hidden, dw", {800, 128, 256}, true, false},
-      {"hidden, dx", {256, 800, 128}, false, true}, {"logits", {256, 10, 128}, false, false},
-      {"logits, dw", {128, 10, 256}, true, false},  {"logits, dx", {256, 128, 10}, false, true},
+      {"square", {512, 512, 512}, false, true},     {"square", {5120, 5120, 5120}, false, true},
+      {"MLP", {6912, 2056, 2056}, false, false},    {"MLP, dw", {2056, 2056, 6912}, true, false},
+      {"MLP, dx", {6912, 2056, 2056}, false, true}, {"hidden", {256, 128, 800}, false, false},
+      {"hidden, dw", {800, 128, 256}, true, false}, {"hidden, dx", {256, 800, 128}, false, true},
+      {"logits", {256, 10, 128}, false, false},     {"logits, dw", {128, 10, 256}, true, false},
+      {"logits, dx", {256, 128, 10}, false, true},
   };
   std::ostringstream table;
   for (const auto& [type, math] :
@@ -270,6 +272,116 @@ TEST(TileOrder, EveryTileHasOneNumber) {
   }
   EXPECT_EQ(rows.size(), 16u);
   EXPECT_EQ(columns.size(), 8u);
+}
+
+// Every k-tile of every tile is computed once. Blocks have the same number of whole tiles and, of the divided
+// ones, ranges that differ by at most one k-tile.
+TEST(StreamK, EveryKTileIsComputedOnce) {
+  for (const int blocks : {1, 2, 3, 7, 16, 132})
+    for (const int tiles : {0, 1, 2, 5, 6, 7, 8, 13, 14, 15, 66, 131, 132, 133, 200, 263, 264, 265, 500})
+      for (const int k_tiles : {0, 1, 2, 3, 8, 33}) {
+        SCOPED_TRACE(concat(tiles, " tiles of ", k_tiles, " k-tiles over ", blocks, " blocks"));
+        const StreamK division = stream_k(tiles, k_tiles, blocks);
+        ASSERT_EQ(division.divides(), tiles % blocks != 0 && k_tiles > 0);
+        ASSERT_LE(tiles - division.whole_tiles, division.divides() ? 2 * blocks - 1 : 0);
+        std::vector<std::vector<StreamKPiece>> of_tiles(static_cast<size_t>(tiles));
+        std::set<int64_t> steps;   // of the divided tiles, of each block
+        std::set<int64_t> wholes;  // tiles that are not divided, of each block
+        std::set<int> begins;      // blocks that have the first of several parts
+        for (int block = 0; block < blocks; ++block) {
+          int64_t steps_of_block = 0, whole = 0, later_parts = 0;
+          StreamKPiece piece;
+          for (int64_t i = 0; division.find_piece(block, i, &piece); ++i) {
+            ASSERT_TRUE(piece.tile >= 0 && piece.tile < tiles);
+            ASSERT_EQ(piece.first_block + piece.part, block);
+            of_tiles[static_cast<size_t>(piece.tile)].push_back(piece);
+            (piece.tile < division.whole_tiles ? whole : steps_of_block) +=
+                piece.tile < division.whole_tiles ? 1 : piece.end - piece.begin;
+            if (piece.parts == 1) continue;
+            // The room of a block for partial sums: one tile that it begins, and one that others begin.
+            if (piece.part == 0)
+              ASSERT_TRUE(begins.insert(block).second);
+            else
+              ASSERT_EQ(++later_parts, 1);
+          }
+          steps.insert(steps_of_block);
+          wholes.insert(whole);
+        }
+        ASSERT_LE(*steps.rbegin() - *steps.begin(), 1);
+        ASSERT_LE(*wholes.rbegin() - *wholes.begin(), division.divides() ? 0 : 1);
+        int most = 0;
+        for (const std::vector<StreamKPiece>& parts : of_tiles) {
+          ASSERT_FALSE(parts.empty());
+          int covered = 0;
+          for (size_t i = 0; i < parts.size(); ++i) {
+            ASSERT_EQ(parts[i].parts, std::ssize(parts));
+            ASSERT_EQ(parts[i].part, static_cast<int>(i));
+            ASSERT_EQ(parts[i].first_block, parts[0].first_block);
+            ASSERT_EQ(parts[i].begin, covered);
+            ASSERT_TRUE(parts[i].end > covered || k_tiles == 0);
+            covered = parts[i].end;
+          }
+          ASSERT_EQ(covered, k_tiles);
+          most = std::max(most, static_cast<int>(parts.size()));
+        }
+        if (division.divides()) {
+          ASSERT_LE(most, division.most_parts());
+        }
+        ASSERT_LE(most, tiles >= blocks || k_tiles == 0 ? 2 : 2 * tiles >= blocks ? 3 : k_tiles);
+      }
+  // 200 tiles over 132 blocks: none is whole. 500: 2 rounds are.
+  EXPECT_EQ(stream_k(200, 40, 132).whole_tiles, 0);
+  EXPECT_EQ(stream_k(500, 40, 132).whole_tiles, 264);
+  // Steps have 32 bits.
+  EXPECT_TRUE(stream_k(200, INT32_MAX / 264, 132).divides());
+  EXPECT_FALSE(stream_k(200, INT32_MAX / 264 + 1, 132).divides());
+}
+
+TEST(GemmPlan, StreamKWhereWholeRoundsLeaveMultiprocessorsIdle) {
+  const auto text = [](int64_t m, int64_t n, int64_t k, int multiprocessors) {
+    return plan_text(product_of({m, n, k}), {multiprocessors, kSm90, false, true});
+  };
+  const auto bytes = [](int64_t m, int64_t n, int64_t k, Math math) {
+    return gemm_workspace_bytes({m, n, k}, {.transpose_b = true, .math = math});
+  };
+  // 200 tiles of 128 x 256 are 1.5 rounds, which the partial sums of 2 tiles a block leave a gain of.
+  constexpr const char* kStreamK = "persistent: tile 128x256, stream-K over 132 blocks";
+  EXPECT_EQ(text(2560, 2560, 8192, 132), kStreamK);
+  EXPECT_EQ(text(5120, 5120, 5120, 132), kStreamK);
+  // 72 tiles, of two or three parts.
+  EXPECT_EQ(text(1536, 1536, 16384, 132), kStreamK);
+  EXPECT_EQ(bytes(1536, 1536, 16384, Math::fp32), stream_k_workspace_bytes(WgmmaTileId::k128x256, 132));
+  EXPECT_EQ(stream_k_workspace_bytes(WgmmaTileId::k128x256, 132), 132 * (2 * 128 * 256 + 8) * 4);
+  // A shorter sum does not pay for them: in 16 bits, not in tf32, whose products take twice the time.
+  EXPECT_EQ(text(2560, 2560, 2560, 132), "persistent: tile 2 of 128x256, 1 part of k = 2560");
+  EXPECT_EQ(bytes(2560, 2560, 2560, Math::fp32), 0);
+  EXPECT_EQ(plan_text(product_of({2560, 2560, 2560}, DType::float32), kH100), kStreamK);
+  EXPECT_EQ(bytes(2560, 2560, 2560, Math::tf32), stream_k_workspace_bytes(WgmmaTileId::k128x256, 132));
+  // Rounds that are nearly full: 3.9 of pairs; 3 of 192 x 192, 1 of 192 x 176 (the MLP); 15.5 of pairs, of
+  // which stream-K saves less than its tiles are slower.
+  for (const auto& [m, n, k] :
+       {GemmShape{4096, 4096, 4096}, {6912, 2056, 2056}, {2056, 2056, 6912}, {8192, 8192, 8192}}) {
+    EXPECT_EQ(text(m, n, k, 132).find("stream-K"), std::string::npos);
+    for (const Math math : {Math::fp32, Math::tf32}) EXPECT_EQ(bytes(m, n, k, math), 0);
+  }
+  // The blocks are the multiprocessors of the device. The workspace is for 132 of them, so a device with more
+  // has whole tiles.
+  EXPECT_EQ(text(2560, 2560, 8192, 114), "persistent: tile 128x256, stream-K over 114 blocks");
+  EXPECT_EQ(text(2560, 2560, 8192, 144).find("stream-K"), std::string::npos);
+  EXPECT_EQ(text(2560, 2560, 8192, 100), "persistent: tile 2 of 128x256, 1 part of k = 8192");  // full rounds
+  // tf32x3 has no such kernel, fp32 no wgmma, and operands that are not copied neither.
+  EXPECT_EQ(bytes(2560, 2560, 8192, Math::tf32x3), 0);
+  GemmProblem product = product_of({2560, 2560, 8192}, DType::float32);
+  product.math = Math::fp32;
+  EXPECT_EQ(plan_text(product, kH100).find("stream-K"), std::string::npos);
+  EXPECT_FALSE(stream_k_tile({2560, 2560, 8192}, Order::k_major, Order::k_major, DType::float32, Math::fp32));
+  constexpr GemmShape kNotCopied = {1792, 1280, 1536};
+  EXPECT_TRUE(stream_k_tile(kNotCopied, Order::k_major, Order::k_major, DType::float32, Math::tf32));
+  ASSERT_FALSE(
+      copies_for_wgmma(kNotCopied, Order::mn_major, Order::mn_major, DType::float32, Math::tf32).any());
+  EXPECT_FALSE(stream_k_tile(kNotCopied, Order::mn_major, Order::mn_major, DType::float32, Math::tf32));
+  // Few results: split-K.
+  EXPECT_FALSE(stream_k_tile({512, 512, 8192}, Order::k_major, Order::k_major, DType::bfloat16, Math::fp32));
 }
 
 TEST(GemmPlan, FloatsAreForWgmmaWithTf32AndTf32x3) {

@@ -1,12 +1,13 @@
 // Drawn products of every arithmetic against double precision: shapes with tails of 1 and empty ones,
 // layouts, strides, misalignment, alpha, beta, bias, ReLU, and the kernel: gemm(), or one tile of mma.sync or
-// wgmma.
+// wgmma, with whole tiles or stream-K.
 #include <gtest/gtest.h>
 
 #include <rondo/kernels/core/dtype.h>
 #include <rondo/kernels/gemm/gemm.h>
 #include <rondo/kernels/gemm/gemm_06_pipelined.h>
 #include <rondo/kernels/gemm/gemm_tc_07_persistent.h>
+#include <rondo/kernels/gemm/gemm_tc_09_stream_k.h>
 #include <rondo/kernels/gemm/gemm_with_tile.h>
 #include <rondo/tests/kernels/product_errors.h>
 #include <rondo/tests/kernels/reference/gemm_reference.h>
@@ -32,11 +33,12 @@ struct Arithmetic {
   static constexpr Math kMath = of_products;
 };
 
-enum class Kernel { production, tile, persistent };
+enum class Kernel { production, tile, persistent, stream_k };
 
 struct Draw {
   Kernel kernel;
   size_t tile;  // of tile_infos() or of wgmma_tile_infos()
+  int blocks;   // of stream-K
   GemmShape shape;
   GemmOptions options;
   bool with_bias;
@@ -77,7 +79,7 @@ class DrawnTensorProducts : public testing::Test {
   Draw draw(Random& random) const {
     Draw d = {};
     const auto flip = [&] { return random.below(2) != 0; };
-    d.kernel = static_cast<Kernel>(random.below(3));
+    d.kernel = static_cast<Kernel>(random.below(4));
     d.shape = {size(random, 200), size(random, 200), size(random, 300)};
     if (random.below(6) == 0) d.shape = {1 + random.below(70), 1 + random.below(70), 512 + random.below(700)};
     d.options = {.transpose_a = flip(),
@@ -98,11 +100,14 @@ class DrawnTensorProducts : public testing::Test {
         d.kernel = Kernel::production;
       else
         d.tile = all[static_cast<size_t>(random.below(std::ssize(all)))];
-    } else if (d.kernel == Kernel::persistent) {
+    } else if (by_wgmma(d)) {
+      if (A::kMath == Math::tf32x3) d.kernel = Kernel::persistent;
       if (!device_.wgmma || !kTensor) d.kernel = Kernel::production;
       do {
         d.tile = static_cast<size_t>(random.below(std::ssize(wgmma_tile_infos())));
-      } while (A::kMath == Math::tf32x3 && !wgmma_tile_infos()[d.tile].tf32x3);
+      } while ((A::kMath == Math::tf32x3 && !wgmma_tile_infos()[d.tile].tf32x3) ||
+               (d.kernel == Kernel::stream_k && wgmma_tile_infos()[d.tile].cluster_blocks > 1));
+      d.blocks = static_cast<int>(1 + random.below(9));
       if (sizeof(T) == 4) d.options.transpose_a = false, d.options.transpose_b = true;
       d.a_offset = d.b_offset = 0;
     }
@@ -122,15 +127,22 @@ class DrawnTensorProducts : public testing::Test {
     return all;
   }
 
+  static bool by_wgmma(const Draw& d) {
+    return d.kernel == Kernel::persistent || d.kernel == Kernel::stream_k;
+  }
+
   static std::string describe(const Draw& d) {
     return concat(d.kernel == Kernel::production ? "gemm()"
                   : d.kernel == Kernel::tile     ? tile_infos()[d.tile].name
                                                  : wgmma_tile_infos()[d.tile].name,
-                  d.kernel == Kernel::persistent ? " by wgmma, " : ", ", d.shape.m, " x ", d.shape.n, " x ",
-                  d.shape.k, d.options.transpose_a ? ", A^T" : "", d.options.transpose_b ? ", B^T" : "",
-                  ", alpha ", d.options.alpha, ", beta ", d.options.beta, d.with_bias ? ", bias" : "",
-                  d.options.relu ? ", ReLU" : "", ", gaps ", d.a_gap, " ", d.b_gap, " ", d.c_gap,
-                  ", offsets ", d.a_offset, " ", d.b_offset, " ", d.c_offset);
+                  d.kernel == Kernel::persistent ? " by wgmma, "
+                  : d.kernel == Kernel::stream_k ? concat(" by wgmma, stream-K over ", d.blocks, " blocks, ")
+                                                 : ", ",
+                  d.shape.m, " x ", d.shape.n, " x ", d.shape.k, d.options.transpose_a ? ", A^T" : "",
+                  d.options.transpose_b ? ", B^T" : "", ", alpha ", d.options.alpha, ", beta ",
+                  d.options.beta, d.with_bias ? ", bias" : "", d.options.relu ? ", ReLU" : "", ", gaps ",
+                  d.a_gap, " ", d.b_gap, " ", d.c_gap, ", offsets ", d.a_offset, " ", d.b_offset, " ",
+                  d.c_offset);
   }
 
   static Status run(const Draw& d, MatrixView<C> c, MatrixView<const T> a, MatrixView<const T> b,
@@ -146,6 +158,15 @@ class DrawnTensorProducts : public testing::Test {
       else
         return gemm_with_tile("gemm", config.tile, c, a, b, options, workspace, stream);
     }
+    if (d.kernel == Kernel::stream_k) {
+      if constexpr (kTensor && A::kMath != Math::tf32x3) {
+        const auto tile = static_cast<WgmmaTileId>(d.tile);
+        GuardedBuffer<float> partial(stream_k_workspace_bytes(tile, d.blocks) / 4);
+        const Status status = launch_gemm_stream_k("gemm", tile, g, d.blocks, partial.workspace(), stream);
+        EXPECT_EQ(cudaStreamSynchronize(stream), cudaSuccess);
+        return status;
+      }
+    }
     if constexpr (A::kMath == Math::tf32x3)
       return launch_gemm_persistent_tf32x3("gemm", g, config, workspace, stream);
     else
@@ -157,7 +178,7 @@ class DrawnTensorProducts : public testing::Test {
     const int64_t a_rows = d.options.transpose_a ? k : m, a_cols = m + k - a_rows;
     const int64_t b_rows = d.options.transpose_b ? n : k, b_cols = n + k - b_rows;
     // Tensor maps need rows that begin at multiples of 16 bytes.
-    const int64_t multiple = d.kernel == Kernel::persistent ? 16 / static_cast<int64_t>(sizeof(T)) : 1;
+    const int64_t multiple = by_wgmma(d) ? 16 / static_cast<int64_t>(sizeof(T)) : 1;
     const auto stride = [&](int64_t cols, int64_t gap) {
       return std::max(multiple, (cols + gap + multiple - 1) / multiple * multiple);
     };

@@ -5,6 +5,7 @@
 #include <rondo/kernels/core/dtype.h>
 #include <rondo/kernels/gemm/gemm.h>
 #include <rondo/kernels/gemm/gemm_tc_07_persistent.h>
+#include <rondo/kernels/gemm/gemm_tc_09_stream_k.h>
 #include <rondo/kernels/gemm/gemm_with_tile.h>
 #include <rondo/kernels/gemm/tensor_rungs.h>
 #include <rondo/tests/kernels/reference/gemm_reference.h>
@@ -13,6 +14,7 @@
 #include <rondo/tests/support/inputs.h>
 #include <rondo/tests/support/status_checks.h>
 
+#include <algorithm>
 #include <cmath>
 #include <functional>
 #include <optional>
@@ -92,7 +94,8 @@ class GemmNarrow : public testing::Test {
     const std::vector<float> c = values(shape.m * c_stride, 3);
     GuardedBuffer<T> da(converted<T>(a), p.offset), db(converted<T>(b), p.offset);
     GuardedBuffer<C> dc(converted<C>(c), p.offset);
-    GuardedBuffer<float> dbias(bias, p.offset), scratch(gemm_workspace_bytes(shape) / 4);
+    GuardedBuffer<float> dbias(bias, p.offset),
+        scratch(std::max(gemm_workspace_bytes(shape), gemm_tc_09_workspace_bytes(shape)) / 4);
     GemmOptions options = p.options;
     if (p.with_bias) options.bias = dbias.view();
     const Stream stream;
@@ -218,8 +221,7 @@ TYPED_TEST(GemmNarrow, RungsOfTheLadder) {
 // full.
 TYPED_TEST(GemmNarrow, PersistentTiles) {
   if (!check_wgmma("").ok()) GTEST_SKIP() << "the device has no wgmma";
-  for (const GemmShape& shape :
-       {GemmShape{129, 264, 200}, GemmShape{70, 61, 1001}, GemmShape{600, 320, 80}})
+  for (const GemmShape& shape : {GemmShape{129, 264, 200}, GemmShape{70, 61, 1001}, GemmShape{600, 320, 80}})
     for (size_t tile = 0; tile < wgmma_tile_infos().size(); ++tile)
       for (const bool transpose_a : {false, true})
         for (const bool transpose_b : {false, true}) {
@@ -235,6 +237,41 @@ TYPED_TEST(GemmNarrow, PersistentTiles) {
                                               workspace, stream);
               },
               {shape, {.transpose_a = transpose_a, .transpose_b = transpose_b, .beta = 0.5f}, 8, 0, true});
+        }
+}
+
+// The tiles of single blocks once more, by stream-K: of 2 or more tiles, with up to 8 parts each.
+TYPED_TEST(GemmNarrow, StreamKTiles) {
+  if (!check_wgmma("").ok()) GTEST_SKIP() << "the device has no wgmma";
+  for (const GemmShape& shape :
+       {GemmShape{129, 264, 200}, GemmShape{70, 61, 1001}, GemmShape{600, 320, 80}, GemmShape{200, 40, 0}})
+    for (size_t i = 0; i < wgmma_tile_infos().size(); ++i)
+      for (const int blocks : {1, 3, 8})
+        for (const bool transpose : {false, true}) {
+          const auto tile = static_cast<WgmmaTileId>(i);
+          SCOPED_TRACE(concat(wgmma_tile_infos()[i].name, ", ", blocks, " blocks"));
+          if (wgmma_tile_infos()[i].cluster_blocks > 1) continue;
+          this->check_run(
+              [&](auto c, auto a, auto b, const GemmOptions& options, Workspace workspace,
+                  cudaStream_t stream) {
+                GemmArgumentsOf<typename TypeParam::T, typename TypeParam::C> g;
+                RONDO_RETURN_IF_ERROR(
+                    check_gemm("gemm", GemmWorkspace::parts, c, a, b, options, workspace, &g));
+                GuardedBuffer<float> partial(stream_k_workspace_bytes(tile, blocks) / 4);
+                const Status status =
+                    launch_gemm_stream_k("gemm", tile, g, blocks, partial.workspace(), stream);
+                EXPECT_EQ(cudaStreamSynchronize(stream), cudaSuccess);
+                return status;
+              },
+              {shape,
+               {.transpose_a = transpose,
+                .transpose_b = !transpose,
+                .alpha = 2,
+                .beta = 0.5f,
+                .relu = transpose},
+               8,
+               0,
+               true});
         }
 }
 

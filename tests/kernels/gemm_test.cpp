@@ -4,6 +4,7 @@
 #include <rondo/kernels/gemm/gemm.h>
 #include <rondo/kernels/gemm/gemm_06_pipelined.h>
 #include <rondo/kernels/gemm/gemm_tc_07_persistent.h>
+#include <rondo/kernels/gemm/gemm_tc_09_stream_k.h>
 #include <rondo/kernels/gemm/gemm_variants.h>
 #include <rondo/kernels/gemm/gemm_with_plan.h>
 #include <rondo/kernels/gemm/tensor_rungs.h>
@@ -71,7 +72,7 @@ std::vector<float> with_gaps(std::vector<float> values, int64_t cols, int64_t st
 bool uses_wgmma(const GemmVariant& variant) {
   const std::string id = variant.id;
   return id.starts_with("tc_05") || id.starts_with("tc_06") || id.starts_with("tc_07") ||
-         id.starts_with("tc_08");
+         id.starts_with("tc_08") || id.starts_with("tc_09");
 }
 bool wgmma_takes(const Problem& p, const float* a, const float* b) {
   if (p.shape.m * p.shape.n * p.shape.k == 0 || p.options.alpha == 0) return true;
@@ -114,7 +115,8 @@ void check(const GemmVariant& variant, const Problem& p, bool exact) {
   }
   GemmOptions most = p.options;  // the most of any math
   most.math = Math::tf32x3;
-  GuardedBuffer<float> scratch(gemm_workspace_bytes(p.shape, most) / 4);
+  GuardedBuffer<float> scratch(
+      std::max(gemm_workspace_bytes(p.shape, most), gemm_tc_09_workspace_bytes(p.shape)) / 4);
   GemmOptions options = p.options;
   if (p.with_bias) options.bias = dbias.view();
   Stream stream;
@@ -309,6 +311,21 @@ Status with_persistent_tile(MatrixView<float> c, MatrixView<const float> a, Matr
   return math == Math::tf32x3 ? launch_gemm_persistent_tf32x3("gemm", arguments, parts, workspace, stream)
                               : launch_gemm_persistent("gemm", tile, arguments, parts, workspace, stream);
 }
+// Stream-K over `blocks` blocks, with a workspace of its own. The products have 1 to 4 tiles: more or fewer
+// than blocks, so that tiles have one part, two or many.
+template <WgmmaTileId tile, int blocks>
+Status with_stream_k(MatrixView<float> c, MatrixView<const float> a, MatrixView<const float> b,
+                     const GemmOptions& options, Workspace workspace, cudaStream_t stream) {
+  GemmOptions own = options;
+  own.math = Math::tf32;
+  GemmArguments arguments;
+  RONDO_RETURN_IF_ERROR(check_gemm("gemm", GemmWorkspace::parts, c, a, b, own, workspace, &arguments));
+  RONDO_RETURN_IF_ERROR(check_wgmma_operands("gemm", problem_of(arguments)));
+  GuardedBuffer<float> partial(stream_k_workspace_bytes(tile, blocks) / 4);
+  const Status status = launch_gemm_stream_k("gemm", tile, arguments, blocks, partial.workspace(), stream);
+  EXPECT_EQ(cudaStreamSynchronize(stream), cudaSuccess);
+  return status;
+}
 // The same with transposed copies of the operands that are not contiguous along k. Other obstacles to wgmma
 // stay.
 template <Math math>
@@ -328,7 +345,7 @@ Status with_copies(MatrixView<float> c, MatrixView<const float> a, MatrixView<co
   if (plan.copies.b) problem.b = {Order::k_major, 0, 4};
   if (wgmma_unsupported(problem).reason != WgmmaUnsupported::Reason::none)
     return gemm(c, a, b, own, workspace, stream);
-  GuardedBuffer<std::byte> copies(workspace_bytes(shape, plan.copies));
+  GuardedBuffer<std::byte> copies(workspace_bytes(shape, plan));
   const Status status = gemm_with_plan("gemm", plan, arguments, copies.workspace(), stream);
   EXPECT_EQ(cudaStreamSynchronize(stream), cudaSuccess);
   EXPECT_TRUE(copies.guards_intact());
@@ -351,6 +368,11 @@ const GemmVariant kTensorVariants[] = {
     {"tc_07_128x128_tf32x3", "", kPersistentTf32x3},
     {"tc_08_tf32", "", with_math<gemm_tc_08_clusters<float>, Math::tf32>},
     {"tc_08_2_of_128x256_tf32", "", with_persistent_tile<WgmmaTileId::kPairOf128x256>},
+    {"tc_09_tf32", "", with_math<gemm_tc_09_stream_k<float>, Math::tf32>},
+    {"tc_09_128x256_over_3_tf32", "", with_stream_k<WgmmaTileId::k128x256, 3>},
+    {"tc_09_192x192_over_7_tf32", "", with_stream_k<WgmmaTileId::k192x192, 7>},
+    {"tc_09_192x176_over_2_tf32", "", with_stream_k<WgmmaTileId::k192x176, 2>},
+    {"tc_09_128x128_over_5_tf32", "", with_stream_k<WgmmaTileId::k128x128, 5>},
     {"gemm_copies_tf32", "", with_copies<Math::tf32>},
     {"gemm_copies_tf32x3", "", with_copies<Math::tf32x3>},
     {"gemm_tf32", "", with_math<kGemm, Math::tf32>},
@@ -361,7 +383,7 @@ INSTANTIATE_TEST_SUITE_P(TensorLadder, Gemm, testing::ValuesIn(kTensorVariants),
 
 // The table has the rungs that the tests above run.
 TEST(TensorLadder, HasEveryRung) {
-  ASSERT_EQ(tensor_rungs().size(), 8u);
+  ASSERT_EQ(tensor_rungs().size(), 9u);
   for (const TensorRung& rung : tensor_rungs()) {
     GuardedBuffer<float> a(6 * 8), b(8 * 5), c(6 * 5);
     const Stream stream;

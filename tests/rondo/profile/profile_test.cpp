@@ -141,7 +141,8 @@ TEST_F(Profile, TensorRungsCountTheirProducts) {
 // KB.
 TEST_F(Profile, WgmmaRungsCountTheirProductsAndCopies) {
   for (const DType type : {DType::float32, DType::bfloat16, DType::float16})
-    for (const char* rung : {"tc_05_wgmma", "tc_06_warp_specialized", "tc_07_persistent", "tc_08_clusters"}) {
+    for (const char* rung :
+         {"tc_05_wgmma", "tc_06_warp_specialized", "tc_07_persistent", "tc_08_clusters", "tc_09_stream_k"}) {
       SCOPED_TRACE(concat(name_of(type), ", ", rung));
       ProfileArguments arguments = gemm_arguments(128, rung);
       arguments.type = type;

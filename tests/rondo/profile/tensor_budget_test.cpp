@@ -44,7 +44,8 @@ void expect_no_conflicts(const ProfiledKernel& kernel) {
 // From tc_06 on the stores go through shared memory, and are whole sectors.
 TEST_F(TensorBudget, RungsOfWgmma) {
   for (const DType type : {DType::float32, DType::bfloat16, DType::float16})
-    for (const char* rung : {"tc_05_wgmma", "tc_06_warp_specialized", "tc_07_persistent", "tc_08_clusters"})
+    for (const char* rung :
+         {"tc_05_wgmma", "tc_06_warp_specialized", "tc_07_persistent", "tc_08_clusters", "tc_09_stream_k"})
       for (const bool transpose_a : {false, true})
         for (const bool transpose_b : {false, true}) {
           if (type == DType::float32 && (transpose_a || !transpose_b)) continue;  // tf32 along k only
@@ -61,7 +62,7 @@ TEST_F(TensorBudget, RungsOfWgmma) {
         }
 }
 
-// The figures in kernels/gemm/README.md, of 256 x 256 x 128: a tile of tc_08, two of tc_06 and tc_07.
+// The figures in kernels/gemm/README.md, of 256 x 256 x 128: a tile of tc_08, two of the others.
 TEST_F(TensorBudget, RungsOfWgmmaHaveTheCountersOfTheirPage) {
   struct Row {
     const char* rung;
@@ -69,7 +70,8 @@ TEST_F(TensorBudget, RungsOfWgmmaHaveTheCountersOfTheirPage) {
   };
   for (const Row& row :
        {Row{"tc_05_wgmma", 0.625, 9.6, 0.5, 12}, Row{"tc_06_warp_specialized", 0.21875, 11.43, 1.375, 2},
-        Row{"tc_07_persistent", 0.21875, 11.43, 1.375, 2}, Row{"tc_08_clusters", 0.1875, 10.67, 1.375, 2}}) {
+        Row{"tc_07_persistent", 0.21875, 11.43, 1.375, 2}, Row{"tc_08_clusters", 0.1875, 10.67, 1.375, 2},
+        Row{"tc_09_stream_k", 0.21875, 11.43, 1.375, 2}}) {
     SCOPED_TRACE(row.rung);
     ProfileArguments arguments = gemm_arguments(256, row.rung, DType::bfloat16, Math::fp32);
     arguments.k = 128;

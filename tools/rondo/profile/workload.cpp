@@ -2,8 +2,8 @@
 #include <rondo/collectives/communicator.h>
 #include <rondo/kernels/conv/conv2d.h>
 #include <rondo/kernels/core/status.h>
-#include <rondo/kernels/gemm/gemm_variants.h>
 #include <rondo/kernels/gemm/gemm_plan.h>
+#include <rondo/kernels/gemm/gemm_variants.h>
 #include <rondo/kernels/gemm/tensor_rungs.h>
 #include <rondo/kernels/loss/cross_entropy.h>
 #include <rondo/kernels/norm/batch_norm.h>
@@ -93,7 +93,8 @@ std::vector<Workload> gemm_work_of(const ProfileArguments& a) {
   const MatrixView<const T> right = a.transpose_b ? MatrixView<const T>{data->b.data(), n, k, k}
                                                   : MatrixView<const T>{data->b.data(), k, n, n};
   const GemmOptions options = {.transpose_a = a.transpose_a, .transpose_b = a.transpose_b, .math = a.math};
-  data->workspace = Buffer<float>(floats_in(gemm_workspace_bytes({m, n, k}, options)));
+  data->workspace = Buffer<float>(
+      floats_in(std::max(gemm_workspace_bytes({m, n, k}, options), gemm_tc_09_workspace_bytes({m, n, k}))));
 
   const GemmProblem problem = {
       {m, n, k},

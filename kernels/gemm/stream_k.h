@@ -1,0 +1,80 @@
+// Stream-K: the division of the last tiles of a product among persistent blocks, as a pure function.
+//
+// Each block computes the same number of whole tiles, as in gemm_tc_07_persistent. If the number of tiles is
+// no multiple of that of blocks, the tiles of the last full round and those after it are divided by k-tiles:
+// each block has a range of them, and the ranges differ by at most one k-tile. A range is longer than a tile,
+// so a tile has at most two parts. Only where there are fewer tiles than blocks it may have more.
+//
+// Source: Osama, Merrill, Cecka, Garland, Owens, "Stream-K: Work-Centric Parallel Decomposition for Dense
+// Matrix-Matrix Multiplication on the GPU", PPoPP 2023; there it is the "two-tile" hybrid.
+#pragma once
+
+#include <rondo/kernels/core/launch.cuh>
+
+#include <cstdint>
+
+namespace rondo {
+
+// What a block computes of a tile: part `part` of `parts`. The parts of a tile are in ascending order of k,
+// and part i is computed by block first_block + i.
+struct StreamKPiece {
+  int64_t tile;    // its number; tile_order.h has its place
+  int begin, end;  // k-tiles
+  int part, parts;
+  int first_block;
+};
+
+// Numbers of blocks, k-tiles and steps have 32 bits: the kernel has few registers for them.
+struct StreamK {
+  int64_t tiles = 0;        // of the product
+  int64_t whole_tiles = 0;  // the first ones, which are not divided
+  int k_tiles = 0;          // of a tile
+  int blocks = 1;
+
+  __host__ __device__ bool divides() const { return whole_tiles < tiles; }
+  // The k-tiles of the divided tiles, counted from tile to tile.
+  __host__ __device__ int steps() const { return static_cast<int>(tiles - whole_tiles) * k_tiles; }
+  // The first step of a block. The first steps() % blocks blocks have one more than the others.
+  __host__ __device__ int first_step(int block) const {
+    const int longer = steps() % blocks;
+    return steps() / blocks * block + (block < longer ? block : longer);
+  }
+  __host__ __device__ int block_of(int step) const {
+    const int steps_of_block = steps() / blocks, longer = steps() % blocks;
+    const int in_longer = longer * (steps_of_block + 1);
+    return step < in_longer ? step / (steps_of_block + 1) : longer + (step - in_longer) / steps_of_block;
+  }
+  // A bound of the parts of a tile.
+  __host__ __device__ int most_parts() const {
+    const int steps_of_block = steps() / blocks;
+    return steps_of_block == 0 ? k_tiles : 1 + ceil_div(k_tiles - 1, steps_of_block);
+  }
+
+  // The i-th of the pieces that a block computes; false if it has fewer.
+  __host__ __device__ __forceinline__ bool find_piece(int block, int64_t i, StreamKPiece* piece) const {
+    const int64_t tile = block + i * blocks;
+    *piece = {tile, 0, k_tiles, 0, 1, block};
+    if (tile < whole_tiles) return true;
+    if (!divides()) return false;
+    const int from = first_step(block), to = first_step(block + 1);
+    const int number = from / k_tiles + static_cast<int>(i - whole_tiles / blocks);
+    const int first = number * k_tiles, end = first + k_tiles;
+    if (first >= to) return false;
+    piece->tile = whole_tiles + number;
+    piece->begin = from > first ? from - first : 0;
+    piece->end = to < end ? to - first : k_tiles;
+    piece->first_block = block_of(first);
+    piece->part = block - piece->first_block;
+    piece->parts = block_of(end - 1) - piece->first_block + 1;
+    return true;
+  }
+};
+
+// blocks > 0. No tile is divided if it would have 2^31 steps or more, which is a k of 10^8.
+__host__ __device__ inline StreamK stream_k(int64_t tiles, int64_t k_tiles, int blocks) {
+  const int64_t rounds = tiles / blocks, whole = rounds > 1 ? (rounds - 1) * blocks : 0;
+  const bool divides = tiles % blocks != 0 && k_tiles > 0 && k_tiles <= INT32_MAX / (2 * int64_t{blocks});
+  return {tiles, divides ? whole : tiles, static_cast<int>(k_tiles), blocks};
+}
+
+}  // namespace rondo
