@@ -43,7 +43,8 @@ struct Product {
     for (const Math math : {Math::fp32, Math::tf32, Math::tf32x3})
       most = std::max(most, gemm_workspace_bytes(size(), {.transpose_a = shape.transpose_a,
                                                           .transpose_b = shape.transpose_b,
-                                                          .math = math}));
+                                                          .math = math},
+                                                 dtype_of<T>));
     return most;
   }
 

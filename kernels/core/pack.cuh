@@ -15,8 +15,9 @@ namespace rondo {
 // The widest pack, in floats: 16 bytes on a GPU, one vector register on a CPU.
 inline constexpr int kWidestPack = kVectorRegisters.lanes > 4 ? kVectorRegisters.lanes : 4;
 
+// An access to a pack may alias any other: packs of other widths, and single elements.
 template <class T, int N>
-struct alignas(N * sizeof(T) < 16 ? N * sizeof(T) : 16) Pack {
+struct [[gnu::may_alias]] alignas(N * sizeof(T) < 16 ? N * sizeof(T) : 16) Pack {
   static_assert(N * sizeof(T) <= 4 * kWidestPack);
   T v[N];
 };

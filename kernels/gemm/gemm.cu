@@ -53,10 +53,9 @@ int64_t workspace_bytes(const GemmShape& shape, const GemmPlan& plan) {
   return bytes;
 }
 
-int64_t gemm_workspace_bytes(const GemmShape& shape, const GemmOptions& options) {
+int64_t gemm_workspace_bytes(const GemmShape& shape, const GemmOptions& options, DType type) {
   const Order a = options.transpose_a ? Order::mn_major : Order::k_major,
               b = options.transpose_b ? Order::k_major : Order::mn_major;
-  const DType type = options.math == Math::fp32 ? DType::bfloat16 : DType::float32;
   const std::optional<WgmmaTileId> divided = stream_k_tile(shape, a, b, type, options.math);
   GemmPlan most;
   most.copies = copies_for_wgmma(shape, a, b, type, options.math);
@@ -80,8 +79,7 @@ Status gemm(MatrixView<float> c, MatrixView<const float> a, MatrixView<const flo
             const GemmOptions& options, Workspace workspace, cudaStream_t stream) {
   constexpr const char* kName = "gemm";
   GemmArguments arguments;
-  RONDO_RETURN_IF_ERROR(
-      check_gemm(kName, GemmWorkspace::parts_and_copies, c, a, b, options, workspace, &arguments));
+  RONDO_RETURN_IF_ERROR(check_gemm(kName, GemmWorkspace::all, c, a, b, options, workspace, &arguments));
   DeviceProperties device;
   RONDO_RETURN_IF_ERROR(device_properties(&device));
   RONDO_RETURN_IF_ERROR(check_math(kName, options.math));

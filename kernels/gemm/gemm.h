@@ -49,10 +49,10 @@ struct GemmShape {
 //   of compute capability 9.0 also on whether the rows of a and b begin at multiples of 16 bytes: then wgmma
 //   may multiply instead of mma.sync (gemm_plan.h), and how each rounds its sums is not documented. There,
 //   those of some large products depend on the number of multiprocessors, too: stream-K divides their sums
-//   (stream_k.h). On one device every run has the same bits.
-// Workspace: gemm_workspace_bytes(shape, options), with any contents. It is zero unless m * n is small and k
-//   is large; or a large product in tf32 or tf32x3 has an operand that is not contiguous along k: wgmma reads
-//   a transposed copy; or stream-K pays on an H100: up to 39 MB of partial sums.
+//   that CUDA reports (stream_k.cuh). With the same number every run has the same bits.
+// Workspace: gemm_workspace_bytes(shape, options, type), with any contents. It is zero unless m * n is small
+//   and k is large; or a large product in tf32 or tf32x3 has an operand that is not contiguous along k: wgmma
+//   reads a transposed copy; or stream-K pays on an H100: up to 39 MB of partial sums.
 // Traffic: at least 4 * (m k + k n + m n) bytes. Tiles of T x T read A n / T times and B m / T times; the
 //   repeated reads come from L2.
 // Errors: bad_argument for shapes that do not match, a stride below cols, a null pointer to elements, an
@@ -76,8 +76,10 @@ struct GemmShape {
 [[nodiscard]] Status gemm(MatrixView<float> c, MatrixView<const __half> a, MatrixView<const __half> b,
                           const GemmOptions& options, Workspace workspace, cudaStream_t stream);
 
-// The workspace in bytes for gemm(), for all types and devices: the partial sums of split-K or stream-K, and
-// the transposed copies of operands. Reads only transpose_a, transpose_b and math of the options.
-int64_t gemm_workspace_bytes(const GemmShape& shape, const GemmOptions& options = {});
+// The workspace in bytes for gemm() of matrices a and b of `type`, on all devices: the partial sums of
+// split-K or stream-K, and the transposed copies of operands. Reads only transpose_a, transpose_b and math of
+// the options.
+int64_t gemm_workspace_bytes(const GemmShape& shape, const GemmOptions& options = {},
+                             DType type = DType::float32);
 
 }  // namespace rondo

@@ -32,8 +32,9 @@ Status check_gemm(const char* name, GemmWorkspace needed, MatrixView<C> c, Matri
   const GemmShape shape = {m, n, summands};
   check.workspace(workspace, needed == GemmWorkspace::none       ? 0
                              : needed == GemmWorkspace::stream_k ? gemm_tc_09_workspace_bytes(shape)
-                             : needed == GemmWorkspace::parts    ? gemm_workspace_bytes(shape)
-                                                                 : gemm_workspace_bytes(shape, options));
+                             : needed == GemmWorkspace::parts
+                                 ? gemm_workspace_bytes(shape)
+                                 : gemm_workspace_bytes(shape, options, dtype_of<T>));
   RONDO_RETURN_IF_ERROR(check.status());
 
   *arguments = {m,

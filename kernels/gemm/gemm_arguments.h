@@ -26,10 +26,10 @@ struct GemmArgumentsOf {
 };
 using GemmArguments = GemmArgumentsOf<float>;
 
-// What a rung needs its workspace for. `none`: it does not split the sum over k, and has only Math::fp32.
+// What a function needs its workspace for. `none`: it does not split the sum over k, and has only Math::fp32.
 // `stream_k`: gemm_tc_09_workspace_bytes(shape), and only Math::fp32. `parts`: of the sum;
-// gemm_workspace_bytes(shape). `parts_and_copies`: gemm_workspace_bytes(shape, options).
-enum class GemmWorkspace { none, stream_k, parts, parts_and_copies };
+// gemm_workspace_bytes(shape). `all`: whatever gemm() chooses; gemm_workspace_bytes(shape, options, type).
+enum class GemmWorkspace { none, stream_k, parts, all };
 
 // Makes all checks of gemm.h, then fills `arguments`. `name` is the first word of the messages.
 template <class T, class C>

@@ -24,7 +24,7 @@ Status gemm_narrow(const char* name, std::optional<TileId> tile, MatrixView<C> c
                    MatrixView<const T> b, const GemmOptions& options, Workspace workspace,
                    cudaStream_t stream) {
   GemmArgumentsOf<T, C> arguments;
-  RONDO_RETURN_IF_ERROR(check_gemm(name, GemmWorkspace::parts, c, a, b, options, workspace, &arguments));
+  RONDO_RETURN_IF_ERROR(check_gemm(name, GemmWorkspace::all, c, a, b, options, workspace, &arguments));
   RONDO_RETURN_IF_ERROR(check_factor_type(name, dtype_of<T>));
   DeviceProperties device;
   RONDO_RETURN_IF_ERROR(device_properties(&device));

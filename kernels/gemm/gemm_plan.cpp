@@ -1,6 +1,6 @@
 #include <rondo/kernels/gemm/gemm_plan.h>
 
-#include <rondo/kernels/gemm/stream_k.h>
+#include <rondo/kernels/gemm/stream_k.cuh>
 #include <rondo/kernels/core/launch.cuh>
 
 #include <algorithm>
@@ -76,8 +76,8 @@ double copy_time(const GemmShape& shape, TransposedCopies copies, Math math) {
 }
 
 // The time by stream-K, in the unit of estimated_time(): the k-tiles of a block, the partial sums of two
-// tiles, which it writes, and those that it reads, if it is the last one at a tile. The partial sums stay in
-// L2: 6.65 TB/s (tools/simt/src/gpus.cpp). The tensor cores are idle meanwhile. Infinite if no tile is
+// tiles, which it writes, and those that it reads, if it is the last one at a tile. The partial sums are
+// assumed to stay in L2: 6.65 TB/s (tools/simt/src/gpus.cpp). The tensor cores are idle meanwhile. Infinite if no tile is
 // divided, or if there are too few.
 double stream_k_time(const GemmShape& shape, DType type, const WgmmaTileInfo& tile, int blocks) {
   constexpr double kBytesPerSecond = 6.65e12 / kMultiprocessorsOfH100;

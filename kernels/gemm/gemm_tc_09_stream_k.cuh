@@ -3,7 +3,7 @@
 #pragma once
 
 #include <rondo/kernels/gemm/gemm_tc_09_stream_k.h>
-#include <rondo/kernels/gemm/stream_k.h>
+#include <rondo/kernels/gemm/stream_k.cuh>
 #include <rondo/kernels/gemm/gemm_tc_07_persistent.cuh>
 
 namespace rondo {

@@ -12,8 +12,8 @@ namespace {
 
 class LinearOp : public Op {
  public:
-  LinearOp(int64_t inputs, int64_t outputs, bool bias, Math math)
-      : inputs_(inputs), outputs_(outputs), bias_(bias), math_(math) {}
+  LinearOp(int64_t inputs, int64_t outputs, bool bias, Math math, DType type)
+      : inputs_(inputs), outputs_(outputs), bias_(bias), math_(math), type_(type) {}
 
   std::string description() const override {
     return concat("linear ", outputs_, relu_ ? ", ReLU" : "", math_suffix(math_));
@@ -23,21 +23,24 @@ class LinearOp : public Op {
   bool fuse_relu() override { return relu_ = true; }
 
   int64_t workspace_bytes(int64_t batch) const override {
-    return std::max({gemm_workspace_bytes({batch, outputs_, inputs_}, {.math = math_}),
-                     gemm_workspace_bytes({inputs_, outputs_, batch}, {.transpose_a = true, .math = math_}),
-                     gemm_workspace_bytes({batch, inputs_, outputs_}, {.transpose_b = true, .math = math_}),
+    const auto of_gemm = [&](const GemmShape& shape, GemmOptions options) {
+      options.math = math_;
+      return gemm_workspace_bytes(shape, options, type_);
+    };
+    return std::max({of_gemm({batch, outputs_, inputs_}, {}),
+                     of_gemm({inputs_, outputs_, batch}, {.transpose_a = true}),
+                     of_gemm({batch, inputs_, outputs_}, {.transpose_b = true}),
                      bias_gradient_workspace_bytes(batch, outputs_)});
   }
 
   Status forward(const OpContext& context) const override {
-    return with_element_type(context.output.type, [&]<class T>(T) { return forward_in<T>(context); });
+    return with_element_type(type_, [&]<class T>(T) { return forward_in<T>(context); });
   }
   Status backward(const OpContext& context) const override {
-    return with_element_type(context.output.type, [&]<class T>(T) { return backward_in<T>(context); });
+    return with_element_type(type_, [&]<class T>(T) { return backward_in<T>(context); });
   }
 
  private:
-  // T: the type of the activations.
   template <class T>
   Status forward_in(const OpContext& context) const {
     GemmOptions options{.relu = relu_, .math = math_};
@@ -67,6 +70,7 @@ class LinearOp : public Op {
   int64_t inputs_, outputs_;
   bool bias_, relu_ = false;
   Math math_;
+  DType type_;  // of the activations
 };
 
 }  // namespace
@@ -83,8 +87,8 @@ Value Linear::build(Graph& graph, Value x) const {
   if (x.type != DType::float32 && math != Math::fp32)
     throw Error(bad_argument("Linear: the math is ", name_of(math), ", must be fp32 with activations of ",
                              name_of(x.type)));
-  return graph.add(std::make_unique<LinearOp>(inputs, outputs_, options_.bias, math), {x}, {1, 1, outputs_},
-                   parameters);
+  return graph.add(std::make_unique<LinearOp>(inputs, outputs_, options_.bias, math, x.type), {x},
+                   {1, 1, outputs_}, parameters);
 }
 
 }  // namespace rondo::nn

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <rondo/kernels/conv/conv2d.h>
-#include <rondo/kernels/conv/implicit_gemm/im2col_axis.h>
+#include <rondo/kernels/conv/implicit_gemm/im2col_axis.cuh>
 #include <rondo/kernels/conv/implicit_gemm/implicit_gemm.h>
 #include <rondo/kernels/conv/implicit_gemm/pixel_box.h>
 #include <rondo/kernels/conv/implicit_gemm/wgmma_conv.h>
@@ -495,7 +495,9 @@ TEST(WgmmaConv, ConsecutivePixelsWhereTheyVisitFewerTaps) {
       {square(32, 7, 3), 14, 13, kBoxPixels},
       {square(64, 7, 3), 28, 25, kIm2colPixels},
       {square(256, 7, 3), 98, 98, kBoxPixels},
+      {square(4, 5, 3), 2, 1, kIm2colPixels},
       {square(32, 5, 3), 9, 7, kIm2colPixels},
+      {square(8, 13, 3), 13, 11, kIm2colPixels},
       {square(2, 13, 3), 4, 3, kIm2colPixels},
       {square(8, 14, 3), 14, 13, kIm2colPixels},
       {square(256, 14, 3), 392, 392, kBoxPixels},

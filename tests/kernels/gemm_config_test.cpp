@@ -4,7 +4,7 @@
 #include <rondo/kernels/conv/implicit_gemm/implicit_gemm.h>
 #include <rondo/kernels/gemm/gemm_config.h>
 #include <rondo/kernels/gemm/gemm_plan.h>
-#include <rondo/kernels/gemm/stream_k.h>
+#include <rondo/kernels/gemm/stream_k.cuh>
 #include <rondo/kernels/gemm/tile_order.h>
 #include <rondo/kernels/runtime/platform.h>
 #include <rondo/tests/support/status_checks.h>
@@ -341,8 +341,9 @@ TEST(GemmPlan, StreamKWhereWholeRoundsLeaveMultiprocessorsIdle) {
   const auto text = [](int64_t m, int64_t n, int64_t k, int multiprocessors) {
     return plan_text(product_of({m, n, k}), {multiprocessors, kSm90, false, true});
   };
-  const auto bytes = [](int64_t m, int64_t n, int64_t k, Math math) {
-    return gemm_workspace_bytes({m, n, k}, {.transpose_b = true, .math = math});
+  const auto bytes = [](int64_t m, int64_t n, int64_t k, Math math) {  // fp32: of 16-bit matrices
+    return gemm_workspace_bytes({m, n, k}, {.transpose_b = true, .math = math},
+                                math == Math::fp32 ? DType::bfloat16 : DType::float32);
   };
   // 200 tiles of 128 x 256 are 1.5 rounds, which the partial sums of 2 tiles a block leave a gain of.
   constexpr const char* kStreamK = "persistent: tile 128x256, stream-K over 132 blocks";
@@ -352,6 +353,7 @@ TEST(GemmPlan, StreamKWhereWholeRoundsLeaveMultiprocessorsIdle) {
   EXPECT_EQ(text(1536, 1536, 16384, 132), kStreamK);
   EXPECT_EQ(bytes(1536, 1536, 16384, Math::fp32), stream_k_workspace_bytes(WgmmaTileId::k128x256, 132));
   EXPECT_EQ(stream_k_workspace_bytes(WgmmaTileId::k128x256, 132), 132 * (2 * 128 * 256 + 8) * 4);
+  EXPECT_EQ(gemm_workspace_bytes({1536, 1536, 16384}), 0);  // of float matrices in fp32
   // A shorter sum does not pay for them: in 16 bits, not in tf32, whose products take twice the time.
   EXPECT_EQ(text(2560, 2560, 2560, 132), "persistent: tile 2 of 128x256, 1 part of k = 2560");
   EXPECT_EQ(bytes(2560, 2560, 2560, Math::fp32), 0);

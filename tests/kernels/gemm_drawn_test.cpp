@@ -205,7 +205,7 @@ class DrawnTensorProducts : public testing::Test {
 
     GuardedBuffer<T> da(rounded<T>(given_a), d.a_offset), db(rounded<T>(given_b), d.b_offset);
     GuardedBuffer<C> dc(rounded<C>(given_c), d.c_offset);
-    GuardedBuffer<float> dbias(bias), scratch(gemm_workspace_bytes(d.shape, d.options) / 4);
+    GuardedBuffer<float> dbias(bias), scratch(gemm_workspace_bytes(d.shape, d.options, dtype_of<T>) / 4);
     GemmOptions options = d.options;
     if (d.with_bias) options.bias = dbias.view();
     const Stream stream;

@@ -95,7 +95,9 @@ class GemmNarrow : public testing::Test {
     GuardedBuffer<T> da(converted<T>(a), p.offset), db(converted<T>(b), p.offset);
     GuardedBuffer<C> dc(converted<C>(c), p.offset);
     GuardedBuffer<float> dbias(bias, p.offset),
-        scratch(std::max(gemm_workspace_bytes(shape), gemm_tc_09_workspace_bytes(shape)) / 4);
+        scratch(
+            std::max(gemm_workspace_bytes(shape, p.options, dtype_of<T>), gemm_tc_09_workspace_bytes(shape)) /
+            4);
     GemmOptions options = p.options;
     if (p.with_bias) options.bias = dbias.view();
     const Stream stream;

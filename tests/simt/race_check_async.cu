@@ -170,7 +170,7 @@ __global__ void product(Release release) {
 }
 
 // The accumulators of two products in flight: reads one of the first, and writes one of the second.
-enum class Early { nothing, read, write };
+enum class Early { nothing, read, write, wide_read };
 __global__ void accumulate(Early early) {
   for (unsigned i = threadIdx.x; i < 1024; i += blockDim.x) shared<int>(i) = 0;
   ptx::async_proxy_fence();
@@ -187,6 +187,8 @@ __global__ void accumulate(Early early) {
   ptx::wgmma_wait<1>();
   use(static_cast<int>(first[3]));
   if (early == Early::write && threadIdx.x == 5) second[1] = 1;  // accumulate: early write
+  if (early == Early::wide_read && threadIdx.x == 9)
+    simt::store<16>(&shared<int>(640), second);  // accumulate: early wide read
   ptx::wgmma_wait<0>();
   second[1] += 1;
   use(static_cast<int>(second[1]));
@@ -315,6 +317,10 @@ TEST_F(RaceCheckAsync, AccumulatorsOfProducts) {
                    [&] { launch(1, 128, 4096, nullptr, accumulate, Early::write); });
     EXPECT_EQ(write.offset, 1u);
     EXPECT_EQ(write.access.kind, simt::AccessKind::store) << write.text;
+    const Finding wide =
+        expect_one(Problem::unfinished_copy, "accumulate: second", "accumulate: early wide read",
+                   [&] { launch(1, 128, 4096, nullptr, accumulate, Early::wide_read); });
+    EXPECT_EQ(wide.access.bytes, 16) << wide.text;
   }
   simt::set_late_copies(false);
 }

@@ -7,7 +7,7 @@
 // computes tile after tile.
 #pragma once
 
-#include <rondo/kernels/conv/implicit_gemm/im2col_axis.h>
+#include <rondo/kernels/conv/implicit_gemm/im2col_axis.cuh>
 #include <rondo/kernels/conv/implicit_gemm/pixel_box.h>
 #include <rondo/kernels/conv/implicit_gemm/wgmma_conv.h>
 #include <rondo/kernels/core/launch.cuh>

@@ -93,8 +93,8 @@ std::vector<Workload> gemm_work_of(const ProfileArguments& a) {
   const MatrixView<const T> right = a.transpose_b ? MatrixView<const T>{data->b.data(), n, k, k}
                                                   : MatrixView<const T>{data->b.data(), k, n, n};
   const GemmOptions options = {.transpose_a = a.transpose_a, .transpose_b = a.transpose_b, .math = a.math};
-  data->workspace = Buffer<float>(
-      floats_in(std::max(gemm_workspace_bytes({m, n, k}, options), gemm_tc_09_workspace_bytes({m, n, k}))));
+  data->workspace = Buffer<float>(floats_in(std::max(gemm_workspace_bytes({m, n, k}, options, dtype_of<T>),
+                                                     gemm_tc_09_workspace_bytes({m, n, k}))));
 
   const GemmProblem problem = {
       {m, n, k},

@@ -28,11 +28,13 @@ void copy_unobserved(void* to, const void* from, size_t bytes);
 void copy_or_clear_unobserved(void* to, const void* from, size_t bytes, bool copy);
 }  // namespace detail
 
-// A load to `value`, or a store of it, of `Bytes` bytes by one instruction.
+// A load to `value`, or a store of it, of `Bytes` bytes by one instruction. `value` is a local variable, whose
+// accesses are observed if it may be an accumulator of an unfinished product.
 template <size_t Bytes>
 [[gnu::always_inline]] inline void load(void* value, const void* from) {
 #ifdef SIMT_OBSERVE
   detail::observe_load(from, Bytes);
+  detail::observe_store(value, Bytes);
   detail::copy_unobserved(value, from, Bytes);
 #else
   __builtin_memcpy(value, from, Bytes);
@@ -41,6 +43,7 @@ template <size_t Bytes>
 template <size_t Bytes>
 [[gnu::always_inline]] inline void store(void* to, const void* value) {
 #ifdef SIMT_OBSERVE
+  detail::observe_load(value, Bytes);
   detail::observe_store(to, Bytes);
   detail::copy_unobserved(to, value, Bytes);
 #else
@@ -73,6 +76,7 @@ template <size_t Bytes, size_t Scalar>
 [[gnu::always_inline]] inline void load_scalars(void* value, const void* from) {
 #ifdef SIMT_OBSERVE
   for (size_t i = 0; i < Bytes; i += Scalar) detail::observe_load(static_cast<const char*>(from) + i, Scalar);
+  detail::observe_store(value, Bytes);
   detail::copy_unobserved(value, from, Bytes);
 #else
   __builtin_memcpy(value, from, Bytes);
@@ -81,6 +85,7 @@ template <size_t Bytes, size_t Scalar>
 template <size_t Bytes, size_t Scalar>
 [[gnu::always_inline]] inline void store_scalars(void* to, const void* value) {
 #ifdef SIMT_OBSERVE
+  detail::observe_load(value, Bytes);
   for (size_t i = 0; i < Bytes; i += Scalar) detail::observe_store(static_cast<char*>(to) + i, Scalar);
   detail::copy_unobserved(to, value, Bytes);
 #else
