@@ -124,8 +124,8 @@ struct ReduceOptions {
 // The same arithmetic without a communicator: output[i] = inputs[0][i] (+) ... (+) inputs[k-1][i] on
 // `stream`, with 1 <= k <= kMaxRanks. All vectors are on the current device. The output may be one of the
 // inputs. An average divides by k. With balanced_tree in both steps, summing 2^j vectors on each of 2^i ranks
-// and then over the ranks gives the same bits as summing all 2^(i+j) vectors at once. The first call loads the
-// kernel. Blocks while the queue of `stream` is full (docs/gpu.md).
+// and then over the ranks gives the same bits as summing all 2^(i+j) vectors at once. The first call loads
+// the kernel. Blocks while the queue of `stream` is full (docs/gpu.md).
 [[nodiscard]] Status reduce_on_device(DataView output, RankInputs inputs, Reduction reduction, SumOrder order,
                                       cudaStream_t stream);
 

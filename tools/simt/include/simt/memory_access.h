@@ -28,8 +28,8 @@ void copy_unobserved(void* to, const void* from, size_t bytes);
 void copy_or_clear_unobserved(void* to, const void* from, size_t bytes, bool copy);
 }  // namespace detail
 
-// A load to `value`, or a store of it, of `Bytes` bytes by one instruction. `value` is a local variable, whose
-// accesses are observed if it may be an accumulator of an unfinished product.
+// A load to `value`, or a store of it, of `Bytes` bytes by one instruction. `value` is a local variable. Its
+// accesses are observed while it may be an accumulator of an unfinished product.
 template <size_t Bytes>
 [[gnu::always_inline]] inline void load(void* value, const void* from) {
 #ifdef SIMT_OBSERVE

@@ -183,15 +183,15 @@ template <class T>
 [[gnu::always_inline]] inline void report_atomic(const void* place, const volatile T* p, AccessKind kind) {
   report(place, const_cast<const T*>(p), sizeof(T), kind, /*atomic=*/true);
 }
-// A volatile access to global memory is a relaxed one (PTX ISA, "Memory Consistency Model"), which does not race
-// with atomics. In shared memory it stays a plain one: `volatile` does not replace __syncwarp().
+// A volatile access to global memory is a relaxed one (PTX ISA, "Memory Consistency Model"), which does not
+// race with atomics. In shared memory it stays a plain one: `volatile` does not replace __syncwarp().
 [[gnu::always_inline]] inline void report_volatile(const void* place, const void* p, size_t bytes,
                                                    AccessKind kind) {
   report(place, p, bytes, kind, /*atomic=*/!simt::in_shared_memory(p));
 }
 
-// An access to a struct whose members have a smaller alignment. A GPU accesses each member; here they count as
-// words.
+// An access to a struct whose members have a smaller alignment. A GPU accesses each member; here they count
+// as words.
 void report_words(const void* place, const void* p, size_t bytes, AccessKind kind) {
   constexpr size_t kWord = 4;
   for (size_t i = 0; i < bytes; i += kWord)
