@@ -87,4 +87,21 @@ Status launch_persistent_with(const char* name, const GemmArgumentsOf<T, C>& g, 
       });
 }
 
+// Calls run.template operator()<Tile>() with a tile of single blocks: not kPairOf128x256.
+template <class T, class Run>
+Status with_single_block_tile(WgmmaTileId tile, Run&& run) {
+  switch (tile) {
+    case WgmmaTileId::k128x256:
+      return run.template operator()<WarpSpecializedTile<T, 128, 256, 2, 4>>();
+    case WgmmaTileId::k192x192:
+      return run.template operator()<WarpSpecializedTile<T, 192, 192, 3, 4>>();
+    case WgmmaTileId::k192x176:
+      return run.template operator()<WarpSpecializedTile<T, 192, 176, 3, 4>>();
+    case WgmmaTileId::k128x128:
+    case WgmmaTileId::kPairOf128x256:
+      break;
+  }
+  return run.template operator()<WarpSpecializedTile<T, 128, 128, 2, 6>>();
+}
+
 }  // namespace rondo

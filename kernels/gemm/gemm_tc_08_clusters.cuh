@@ -94,22 +94,10 @@ Status launch_clusters_with(const char* name, const GemmArgumentsOf<T, C>& g, co
 template <class T, class C>
 Status launch_gemm_persistent(const char* name, WgmmaTileId tile, const GemmArgumentsOf<T, C>& g,
                               const GemmConfig& config, Workspace workspace, cudaStream_t stream) {
-  switch (tile) {
-    case WgmmaTileId::kPairOf128x256:
-      return launch_clusters_with<WarpSpecializedTile<T, 128, 256, 2, 4>>(name, g, config, workspace, stream);
-    case WgmmaTileId::k128x256:
-      return launch_persistent_with<WarpSpecializedTile<T, 128, 256, 2, 4>>(name, g, config, workspace,
-                                                                            stream);
-    case WgmmaTileId::k192x192:
-      return launch_persistent_with<WarpSpecializedTile<T, 192, 192, 3, 4>>(name, g, config, workspace,
-                                                                            stream);
-    case WgmmaTileId::k192x176:
-      return launch_persistent_with<WarpSpecializedTile<T, 192, 176, 3, 4>>(name, g, config, workspace,
-                                                                            stream);
-    case WgmmaTileId::k128x128:
-      break;
-  }
-  return launch_persistent_with<WarpSpecializedTile<T, 128, 128, 2, 6>>(name, g, config, workspace, stream);
+  if (tile == WgmmaTileId::kPairOf128x256)
+    return launch_clusters_with<WarpSpecializedTile<T, 128, 256, 2, 4>>(name, g, config, workspace, stream);
+  return with_single_block_tile<T>(
+      tile, [&]<class Tile>() { return launch_persistent_with<Tile>(name, g, config, workspace, stream); });
 }
 
 }  // namespace rondo

@@ -3,8 +3,8 @@
 #pragma once
 
 #include <rondo/kernels/gemm/gemm_tc_09_stream_k.h>
-#include <rondo/kernels/gemm/stream_k.cuh>
 #include <rondo/kernels/gemm/gemm_tc_07_persistent.cuh>
+#include <rondo/kernels/gemm/stream_k.cuh>
 
 namespace rondo {
 
@@ -133,19 +133,10 @@ Status launch_stream_k_with(const char* name, const GemmArgumentsOf<T, C>& g, in
 template <class T, class C>
 Status launch_gemm_stream_k(const char* name, WgmmaTileId tile, const GemmArgumentsOf<T, C>& g, int blocks,
                             Workspace workspace, cudaStream_t stream) {
-  switch (tile) {
-    case WgmmaTileId::k128x256:
-      return launch_stream_k_with<WarpSpecializedTile<T, 128, 256, 2, 4>>(name, g, blocks, workspace, stream);
-    case WgmmaTileId::k192x192:
-      return launch_stream_k_with<WarpSpecializedTile<T, 192, 192, 3, 4>>(name, g, blocks, workspace, stream);
-    case WgmmaTileId::k192x176:
-      return launch_stream_k_with<WarpSpecializedTile<T, 192, 176, 3, 4>>(name, g, blocks, workspace, stream);
-    case WgmmaTileId::k128x128:
-      return launch_stream_k_with<WarpSpecializedTile<T, 128, 128, 2, 6>>(name, g, blocks, workspace, stream);
-    case WgmmaTileId::kPairOf128x256:
-      break;
-  }
-  return bad_argument(name, ": stream-K has tiles of single blocks only");
+  if (tile == WgmmaTileId::kPairOf128x256)
+    return bad_argument(name, ": stream-K has tiles of single blocks only");
+  return with_single_block_tile<T>(
+      tile, [&]<class Tile>() { return launch_stream_k_with<Tile>(name, g, blocks, workspace, stream); });
 }
 
 }  // namespace rondo
