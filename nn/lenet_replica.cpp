@@ -89,6 +89,10 @@ DeviceData::Split upload(const std::vector<uint8_t>& images, const std::vector<u
 int64_t scratch_bytes_of(int64_t n) {
   const Parameters w = parameters_in(nullptr);
   const Activations a = activations_in(nullptr, n);
+  const auto conv = [](const auto& x, const auto& filter) {
+    const Conv2dWorkspaceBytes bytes = conv2d_workspace_bytes(x, filter, {});
+    return std::max({bytes.forward, bytes.data_gradient, bytes.filter_gradient});
+  };
   return std::max({
       gemm_workspace_bytes({n, kHidden, kFlat}),     // h3
       gemm_workspace_bytes({kFlat, kHidden, n}),     // w3
@@ -96,8 +100,8 @@ int64_t scratch_bytes_of(int64_t n) {
       gemm_workspace_bytes({n, kClasses, kHidden}),  // logits
       gemm_workspace_bytes({kHidden, kClasses, n}),  // w4
       gemm_workspace_bytes({n, kHidden, kClasses}),  // gradient of h3
-      conv2d_workspace_bytes(a.x, w.w1, {}).filter_gradient,
-      conv2d_workspace_bytes(a.p1, w.w2, {}).filter_gradient,
+      conv(a.x, w.w1),
+      conv(a.p1, w.w2),
       bias_gradient_workspace_bytes(n * 26 * 26, 20),
       bias_gradient_workspace_bytes(n * 9 * 9, 50),
       bias_gradient_workspace_bytes(n, kHidden),

@@ -45,12 +45,11 @@ std::ostream& operator<<(std::ostream& out, const GemmConfig& config) {
              << (config.splits == 1 ? " part" : " parts") << " of k = " << config.k_per_split;
 }
 
-GemmConfig split_k(const GemmShape& shape) {
+GemmConfig split_k(const GemmShape& shape, int64_t least_k) {
   constexpr int64_t kEnoughTiles = 128;  // about one per multiprocessor of a large GPU
-  constexpr int64_t kLeastK = 256;       // a shorter sum is not worth a second pass
   const int64_t tiles =
       std::max<int64_t>(1, saturating_product({ceil_div(shape.m, 128), ceil_div(shape.n, 64)}));
-  const int64_t wanted = std::max<int64_t>(1, std::min(kEnoughTiles / tiles, shape.k / kLeastK));
+  const int64_t wanted = std::max<int64_t>(1, std::min(kEnoughTiles / tiles, shape.k / least_k));
   GemmConfig config;
   config.k_per_split = std::max<int64_t>(64, round_up(ceil_div(shape.k, wanted), 64));
   config.splits = std::max<int64_t>(1, ceil_div(shape.k, config.k_per_split));

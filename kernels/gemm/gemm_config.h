@@ -81,8 +81,9 @@ struct GemmConfig {
 std::ostream& operator<<(std::ostream& out, const GemmConfig& config);
 
 // Splits the sum over k into parts. It depends only on the shape: the parts determine the order of the
-// additions, and results must not depend on the device.
-GemmConfig split_k(const GemmShape& shape);
+// additions, and results must not depend on the device. `least_k`: the shortest part that pays for the second
+// pass.
+GemmConfig split_k(const GemmShape& shape, int64_t least_k = 256);
 
 // Returns the tile with the least estimated time, among the tiles of needs.type and needs.math that fit the
 // device's shared memory. The estimate is the number of blocks on the busiest multiprocessor times the work

@@ -22,6 +22,16 @@ struct Partials {
   }
 };
 
+// The k-tiles of a part. Parts differ by at most one k-tile.
+struct KTileRange {
+  int begin, end;
+};
+__host__ __device__ __forceinline__ KTileRange part_of_k_tiles(int k_tiles, int part, int parts) {
+  const int each = k_tiles / parts, longer = k_tiles % parts;
+  const int begin = each * part + (part < longer ? part : longer);
+  return {begin, begin + each + (part < longer ? 1 : 0)};
+}
+
 inline int64_t partials_bytes(int64_t rows, int64_t columns, int64_t count) {
   return saturating_product({rows, ceil_div<int64_t>(columns, 4), 4, count, sizeof(float)});
 }

@@ -59,7 +59,7 @@ class DrawnTensorConvolutions : public testing::TestWithParam<Math> {
     return all_within(got, want, [&](size_t i) { return error * magnitude[i]; });
   }
 
-  void check(const ConvCase& c, const TileInfo& tile, int64_t offset, bool fused) const {
+  void check(const ConvCase& c, const TileInfo& tile, int64_t splits, int64_t offset, bool fused) const {
     const Floats given_x = without_ties(normal_values(c.x_size(), 1)),
                  given_filter = without_ties(normal_values(c.filter_size(), 2)),
                  given_dy = without_ties(normal_values(c.y_size(), 3)),
@@ -72,20 +72,22 @@ class DrawnTensorConvolutions : public testing::TestWithParam<Math> {
     const int64_t pixels = c.n * c.p() * c.q();
     GuardedBuffer<float> in(given_x, offset), weights(given_filter, offset), gradient(given_dy, offset),
         biases(bias), y(c.y_size(), offset), dx(c.x_size(), offset), dw(c.filter_size(), offset),
-        scratch(gemm_workspace_bytes({c.r * c.s * c.c, c.k, pixels}) / 4);
+        scratch(gemm_workspace_bytes({c.r * c.s * c.c, c.k, pixels}) / 4),
+        of_y(splits * pixels * ((c.k + 3) / 4 * 4)), of_dx(splits * c.n * c.h * c.w * ((c.c + 3) / 4 * 4));
     const Stream stream;
+    const ConvTile with(tile.id, splits);
     Conv2dEpilogue epilogue;
     if (fused) epilogue = {.bias = biases.view(), .relu = true};
     if (shared_bytes(tile, kGatherNeeds) <= device_.shared_bytes_per_block) {
-      ASSERT_TRUE(
-          ok(conv2d_forward(tile.id, y_view(c, y.data()), x_view<const float>(c, in.data()),
-                            filter_view<const float>(c, weights.data()), c.options, epilogue, {}, stream)));
+      ASSERT_TRUE(ok(conv2d_forward(with, y_view(c, y.data()), x_view<const float>(c, in.data()),
+                                    filter_view<const float>(c, weights.data()), c.options, epilogue,
+                                    of_y.workspace(), stream)));
       EXPECT_TRUE(near(y.download(), conv2d_reference(c, x, filter, bias, fused),
                        conv2d_reference(c, abs_x, abs_filter, absolute(bias), false), c.r * c.s * c.c))
           << "forward";
-      ASSERT_TRUE(
-          ok(conv2d_data_gradient(tile.id, x_view(c, dx.data()), y_view<const float>(c, gradient.data()),
-                                  filter_view<const float>(c, weights.data()), c.options, {}, stream)));
+      ASSERT_TRUE(ok(conv2d_data_gradient(with, x_view(c, dx.data()), y_view<const float>(c, gradient.data()),
+                                          filter_view<const float>(c, weights.data()), c.options,
+                                          of_dx.workspace(), stream)));
       EXPECT_TRUE(near(dx.download(), conv2d_data_gradient_reference(c, dy, filter),
                        conv2d_data_gradient_reference(c, abs_dy, abs_filter), c.r * c.s * c.k))
           << "data gradient";
@@ -109,11 +111,12 @@ TEST_P(DrawnTensorConvolutions, WithinTheBound) {
     const ConvCase c = draw(random);
     const int64_t offset = random.below(2) == 0 ? 0 : random.below(5);
     const bool fused = random.below(2) != 0;
+    const int64_t splits = 1 + random.below(3);
     for (const TileInfo& tile : tile_infos()) {
       if (tile.type != DType::float32 || tile.math != GetParam()) continue;
-      SCOPED_TRACE(concat("draw ", i, ": ", testing::PrintToString(c), ", tile ", tile.name, ", offset ",
-                          offset, fused ? ", bias and ReLU" : ""));
-      ASSERT_NO_FATAL_FAILURE(check(c, tile, offset, fused));
+      SCOPED_TRACE(concat("draw ", i, ": ", testing::PrintToString(c), ", tile ", tile.name, ", parts ",
+                          splits, ", offset ", offset, fused ? ", bias and ReLU" : ""));
+      ASSERT_NO_FATAL_FAILURE(check(c, tile, splits, offset, fused));
       ASSERT_FALSE(HasFailure());
     }
   }

@@ -121,7 +121,8 @@ struct Operands {
     GuardedBuffer<float> room(partial_moments_bytes(parts, g.k) / 4);
     if (epilogue.sums.data) of_kernel.moments = partial_moments(room.workspace(), parts, g.k);
     RONDO_RETURN_IF_ERROR(launch_conv2d_wgmma("test", ConvOperation::forward, *kernel.wgmma, kernel.pixels,
-                                              y.data(), x.data(), filter.data(), of_kernel, g, stream));
+                                              y.data(), x.data(), filter.data(), of_kernel, g, 1, nullptr,
+                                              stream));
     if (!epilogue.sums.data) return {};
     return add_partial_moments("test", sums.data(), of_kernel.moments, parts, room.workspace(), stream);
   }
@@ -202,7 +203,7 @@ using Arithmetics = testing::Types<Arithmetic<float, Math::fp32>, Arithmetic<flo
 TYPED_TEST_SUITE(ConvEpilogueTest, Arithmetics);
 
 // Shapes with tails of rows and columns, channels of every alignment, few channels, Winograd's algorithm (16
-// channels), a single pixel, and no image.
+// channels), a single pixel, a sum in parts, and no image.
 TYPED_TEST(ConvEpilogueTest, ResidualAndSumsNarrow) {
   using T = typename TypeParam::Element;
   const ConvCase cases[] = {{2, 9, 7, 16, 32, 3, 3, {.pad_h = 1, .pad_w = 1}},
@@ -211,6 +212,7 @@ TYPED_TEST(ConvEpilogueTest, ResidualAndSumsNarrow) {
                             {2, 5, 6, 1, 5, 3, 3},
                             {1, 1, 1, 8, 4, 1, 1},
                             {3, 20, 10, 5, 130, 2, 3, {.pad_w = 1}},
+                            {2, 4, 4, 120, 33, 3, 3, {.pad_h = 1, .pad_w = 1}},
                             {0, 4, 4, 8, 8, 3, 3}};
   // Over three cases each kernel has every residual with every offset.
   struct Residual {
@@ -247,6 +249,19 @@ TYPED_TEST(ConvEpilogueTest, SumsOfConsecutivePixelsByWgmma) {
                                        choose_tile(g.output_pixels, g.k, 1, needs, device), device));
   }
   check<T>(c, 0, 0, true, true, false, {});
+}
+
+// The operation itself divides a long sum among blocks; then it reads y again for the sums.
+TYPED_TEST(ConvEpilogueTest, SumsOfAResultInParts) {
+  using T = typename TypeParam::Element;
+  ConvCase c = {32, 4, 4, 128, 512, 3, 3, {.stride_h = 1, .stride_w = 1, .pad_h = 1, .pad_w = 1}};
+  c.options.math = TypeParam::kMath;
+  c.options.algorithm = ConvAlgorithm::direct;
+  EXPECT_EQ(conv2d_splits(ConvOperation::forward, Operands<T>(c, 0, 0).geometry()), 2);
+  LaunchNames launches;
+  check<T>(c, 0, 0, true, true, false, {});
+  EXPECT_EQ(std::ranges::count(launches.names, "sum_partials"), 2);
+  EXPECT_EQ(std::ranges::count(launches.names, "batch_norm_sums"), 1);
 }
 
 // Sums over many pixels, more than a block of column_sums() adds.

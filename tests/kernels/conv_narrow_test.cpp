@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include <rondo/kernels/conv/conv2d.h>
-#include <rondo/kernels/conv/implicit_gemm/im2col_axis.cuh>
 #include <rondo/kernels/conv/implicit_gemm/implicit_gemm.h>
 #include <rondo/kernels/conv/implicit_gemm/pixel_box.h>
 #include <rondo/kernels/conv/implicit_gemm/wgmma_conv.h>
@@ -16,6 +15,7 @@
 #include <rondo/tests/support/inputs.h>
 #include <rondo/tests/support/narrow.h>
 #include <rondo/tests/support/status_checks.h>
+#include <rondo/kernels/conv/implicit_gemm/im2col_axis.cuh>
 
 #include <algorithm>
 #include <cmath>
@@ -32,6 +32,14 @@ template <class T>
 Conv2dWorkspaceBytes workspace_of(const ConvCase& c) {
   return conv2d_workspace_bytes(x_view<const float>(c, nullptr), filter_view<const float>(c, nullptr),
                                 c.options, dtype_of<T>);
+}
+
+ConvGeometry geometry_of(const ConvCase& c) {
+  ConvGeometry g;
+  EXPECT_TRUE(ok(check_conv2d_shapes({"test", "x", "y", "filter"}, x_view<const float>(c, nullptr),
+                                     y_view<const float>(c, nullptr), filter_view<const float>(c, nullptr),
+                                     c.options, &g)));
+  return g;
 }
 
 Floats magnitudes(Floats values) {
@@ -52,27 +60,36 @@ testing::AssertionResult near(const std::vector<T>& got, const std::vector<doubl
 
 // Runs the three operations. `tile` as in implicit_gemm.h.
 struct WithTile {
-  std::optional<TileId> tile;
+  std::optional<ConvTile> tile;
 
+  // Of the workspace for y or dx.
   template <class T>
-  Status forward(const ConvCase& c, T* y, const T* x, const T* filter, const Conv2dEpilogueOf<T>& epilogue,
-                 cudaStream_t stream) const {
-    return conv2d_forward(tile, y_view(c, y), x_view(c, x), filter_view(c, filter), c.options, epilogue, {},
-                          stream);
+  int64_t image_workspace(ConvOperation operation, const ConvCase& c) const {
+    if (tile) return conv2d_partials_bytes(operation, geometry_of(c), tile->splits);
+    const Conv2dWorkspaceBytes bytes = workspace_of<T>(c);
+    return operation == ConvOperation::forward ? bytes.forward : bytes.data_gradient;
   }
   template <class T>
-  Status data_gradient(const ConvCase& c, T* dx, const T* dy, const T* filter, cudaStream_t stream) const {
-    return conv2d_data_gradient(tile, x_view(c, dx), y_view(c, dy), filter_view(c, filter), c.options, {},
-                                stream);
+  Status forward(const ConvCase& c, T* y, const T* x, const T* filter, const Conv2dEpilogueOf<T>& epilogue,
+                 Workspace workspace, cudaStream_t stream) const {
+    return conv2d_forward(tile, y_view(c, y), x_view(c, x), filter_view(c, filter), c.options, epilogue,
+                          workspace, stream);
+  }
+  template <class T>
+  Status data_gradient(const ConvCase& c, T* dx, const T* dy, const T* filter, Workspace workspace,
+                       cudaStream_t stream) const {
+    return conv2d_data_gradient(tile, x_view(c, dx), y_view(c, dy), filter_view(c, filter), c.options,
+                                workspace, stream);
   }
   template <class T>
   Status filter_gradient(const ConvCase& c, float* dw, const T* dy, const T* x, Workspace workspace,
                          cudaStream_t stream) const {
-    return conv2d_filter_gradient(tile, filter_view(c, dw), y_view(c, dy), x_view(c, x), c.options, workspace,
-                                  stream);
+    return conv2d_filter_gradient(tile ? std::optional(tile->id) : std::nullopt, filter_view(c, dw),
+                                  y_view(c, dy), x_view(c, x), c.options, workspace, stream);
   }
   friend std::ostream& operator<<(std::ostream& out, const WithTile& with) {
-    return out << "tile " << (with.tile ? static_cast<int>(*with.tile) : -1);
+    if (!with.tile) return out << "no tile";
+    return out << "tile " << static_cast<int>(with.tile->id) << ", " << with.tile->splits << " parts";
   }
 };
 
@@ -80,43 +97,44 @@ struct WithTile {
 struct WithWgmma {
   WgmmaConvTile tile;
   std::optional<WgmmaConvPixels> pixels = {};  // none: those that are chosen; also where im2col does not fit
+  int64_t splits = 1;                          // of y and dx
 
   WgmmaConvPixels pixels_of(ConvOperation operation, const ConvGeometry& g) const {
     const bool fits = pixels != WgmmaConvPixels::im2col || wgmma_im2col_fits(operation, g);
     return pixels && fits ? *pixels : choose_wgmma_conv_pixels(operation, g);
   }
 
-  static ConvGeometry geometry(const ConvCase& c) {
-    ConvGeometry g;
-    EXPECT_TRUE(ok(check_conv2d_shapes({"test", "x", "y", "filter"}, x_view<const float>(c, nullptr),
-                                       y_view<const float>(c, nullptr), filter_view<const float>(c, nullptr),
-                                       c.options, &g)));
-    return g;
+  template <class T>
+  int64_t image_workspace(ConvOperation operation, const ConvCase& c) const {
+    return wgmma_conv_fits(operation, dtype_of<T>, geometry_of(c), nullptr, nullptr)
+               ? conv2d_partials_bytes(operation, geometry_of(c), splits)
+               : WithTile{}.image_workspace<T>(operation, c);
   }
   template <class T>
   Status forward(const ConvCase& c, T* y, const T* x, const T* filter, const Conv2dEpilogueOf<T>& epilogue,
-                 cudaStream_t stream) const {
-    const ConvGeometry g = geometry(c);
+                 Workspace workspace, cudaStream_t stream) const {
+    const ConvGeometry g = geometry_of(c);
     if (!wgmma_conv_fits(ConvOperation::forward, dtype_of<T>, g, x, filter))
-      return WithTile{}.forward(c, y, x, filter, epilogue, stream);
+      return WithTile{}.forward(c, y, x, filter, epilogue, workspace, stream);
     const ConvEpilogue<T> of_kernel = {.bias = epilogue.bias.data, .relu = epilogue.relu};
     constexpr auto kForward = ConvOperation::forward;
     return launch_conv2d_wgmma("test", kForward, tile, pixels_of(kForward, g), y, x, filter, of_kernel, g,
-                               stream);
+                               splits, static_cast<float*>(workspace.data), stream);
   }
   template <class T>
-  Status data_gradient(const ConvCase& c, T* dx, const T* dy, const T* filter, cudaStream_t stream) const {
-    const ConvGeometry g = geometry(c);
+  Status data_gradient(const ConvCase& c, T* dx, const T* dy, const T* filter, Workspace workspace,
+                       cudaStream_t stream) const {
+    const ConvGeometry g = geometry_of(c);
     if (!wgmma_conv_fits(ConvOperation::data_gradient, dtype_of<T>, g, dy, filter))
-      return WithTile{}.data_gradient(c, dx, dy, filter, stream);
+      return WithTile{}.data_gradient(c, dx, dy, filter, workspace, stream);
     constexpr auto kGradient = ConvOperation::data_gradient;
     return launch_conv2d_wgmma("test", kGradient, tile, pixels_of(kGradient, g), dx, dy, filter,
-                               ConvEpilogue<T>{}, g, stream);
+                               ConvEpilogue<T>{}, g, splits, static_cast<float*>(workspace.data), stream);
   }
   template <class T>
   Status filter_gradient(const ConvCase& c, float* dw, const T* dy, const T* x, Workspace workspace,
                          cudaStream_t stream) const {
-    const ConvGeometry g = geometry(c);
+    const ConvGeometry g = geometry_of(c);
     if (!wgmma_conv_fits(ConvOperation::filter_gradient, dtype_of<T>, g, dy, x))
       return WithTile{}.filter_gradient(c, dw, dy, x, workspace, stream);
     const int64_t part = int64_t{g.patch} * ((g.k + 3) / 4 * 4) * 4;  // bytes
@@ -127,7 +145,7 @@ struct WithWgmma {
   }
   friend std::ostream& operator<<(std::ostream& out, const WithWgmma& with) {
     return out << "tile of wgmma " << static_cast<int>(with.tile) << ", pixels "
-               << (with.pixels ? static_cast<int>(*with.pixels) : -1);
+               << (with.pixels ? static_cast<int>(*with.pixels) : -1) << ", " << with.splits << " parts";
   }
 };
 
@@ -142,15 +160,19 @@ void check(const ConvCase& c, int64_t offset, bool fused, const With& with) {
   const Floats abs_x = magnitudes(x), abs_filter = magnitudes(filter), abs_dy = magnitudes(dy);
   GuardedBuffer<T> dev_x(rounded<T>(x), offset), dev_filter(rounded<T>(filter), offset),
       dev_dy(rounded<T>(dy), offset), y(c.y_size(), offset), dx(c.x_size(), offset);
-  GuardedBuffer<float> dw(c.filter_size()), dev_bias(bias), scratch(workspace_of<T>(c).filter_gradient / 4);
+  GuardedBuffer<float> dw(c.filter_size()), dev_bias(bias), scratch(workspace_of<T>(c).filter_gradient / 4),
+      of_y(with.template image_workspace<T>(ConvOperation::forward, c) / 4),
+      of_dx(with.template image_workspace<T>(ConvOperation::data_gradient, c) / 4);
 
   Conv2dEpilogueOf<T> epilogue;
   if (fused) epilogue = {.bias = dev_bias.view(), .relu = true};
-  ASSERT_TRUE(ok(with.forward(c, y.data(), dev_x.data(), dev_filter.data(), epilogue, stream)));
+  ASSERT_TRUE(
+      ok(with.forward(c, y.data(), dev_x.data(), dev_filter.data(), epilogue, of_y.workspace(), stream)));
   EXPECT_TRUE(near(y.download(), conv2d_reference(c, x, filter, bias, fused),
                    conv2d_reference(c, abs_x, abs_filter, magnitudes(bias), false), c.r * c.s * c.c))
       << "forward";
-  ASSERT_TRUE(ok(with.data_gradient(c, dx.data(), dev_dy.data(), dev_filter.data(), stream)));
+  ASSERT_TRUE(
+      ok(with.data_gradient(c, dx.data(), dev_dy.data(), dev_filter.data(), of_dx.workspace(), stream)));
   EXPECT_TRUE(near(dx.download(), conv2d_data_gradient_reference(c, dy, filter),
                    conv2d_data_gradient_reference(c, abs_dy, abs_filter), c.r * c.s * c.k))
       << "data gradient";
@@ -201,8 +223,9 @@ TYPED_TEST(ConvNarrow, DrawnShapes) {
     constexpr TileId kTiles[] = {kBf16 ? TileId::kBf16Of64x64 : TileId::kFp16Of64x64,
                                  kBf16 ? TileId::kBf16Of128x128 : TileId::kFp16Of128x128};
     const int64_t tile = random.below(fits(kTiles[1]) ? 3 : fits(kTiles[0]) ? 2 : 1);
-    check<TypeParam>(c, random.below(2) == 0 ? 0 : 1 + random.below(8), random.below(2) == 0,
-                     WithTile{tile > 0 ? std::optional(kTiles[tile - 1]) : std::nullopt});
+    check<TypeParam>(
+        c, random.below(2) == 0 ? 0 : 1 + random.below(8), random.below(2) == 0,
+        WithTile{tile > 0 ? std::optional(ConvTile(kTiles[tile - 1], 1 + random.below(4))) : std::nullopt});
   }
 }
 
@@ -234,9 +257,9 @@ constexpr WgmmaConvPixels kBoxPixels = WgmmaConvPixels::box, kIm2colPixels = Wgm
 constexpr WgmmaConvTile kWgmmaTiles[] = {WgmmaConvTile::k128x256, WgmmaConvTile::k128x128,
                                          WgmmaConvTile::k128x64};
 
-// The six combinations of tiles and rows in turn.
+// The combinations of tiles, rows and parts in turn.
 WithWgmma drawn_with(int draw) {
-  return {kWgmmaTiles[draw % 3], draw / 3 % 2 == 0 ? kBoxPixels : kIm2colPixels};
+  return {kWgmmaTiles[draw % 3], draw / 3 % 2 == 0 ? kBoxPixels : kIm2colPixels, 1 + draw % 4};
 }
 
 TYPED_TEST(ConvNarrowWgmma, DrawnShapes) {
@@ -282,7 +305,7 @@ constexpr ConvCase kIm2colCases[] = {
 
 TYPED_TEST(ConvNarrowWgmma, ConsecutivePixels) {
   for (int i = 0; const ConvCase& c : kIm2colCases) {
-    const ConvGeometry g = WithWgmma::geometry(c);
+    const ConvGeometry g = geometry_of(c);
     EXPECT_EQ(choose_wgmma_conv_pixels(ConvOperation::forward, g), c.n == 128 ? kBoxPixels : kIm2colPixels)
         << i;
     check<TypeParam>(c, 0, i % 2 == 0, WithWgmma{kWgmmaTiles[i % 3], kIm2colPixels});
@@ -302,9 +325,11 @@ void check_tf32_forward(const ConvCase& c, bool fused, const WithWgmma& with) {
   GuardedBuffer<float> dev_x(given_x), dev_filter(given_filter), dev_bias(bias), y(c.y_size());
   Conv2dEpilogue epilogue;
   if (fused) epilogue = {.bias = dev_bias.view(), .relu = true};
-  const ConvGeometry g = WithWgmma::geometry(c);
+  const ConvGeometry g = geometry_of(c);
   ASSERT_TRUE(wgmma_conv_fits(ConvOperation::forward, DType::float32, g, dev_x.data(), dev_filter.data()));
-  ASSERT_TRUE(ok(with.forward<float>(c, y.data(), dev_x.data(), dev_filter.data(), epilogue, stream)));
+  GuardedBuffer<float> parts(with.image_workspace<float>(ConvOperation::forward, c) / 4);
+  ASSERT_TRUE(ok(with.forward<float>(c, y.data(), dev_x.data(), dev_filter.data(), epilogue,
+                                     parts.workspace(), stream)));
   EXPECT_TRUE(near(y.download(), conv2d_reference(c, x, filter, bias, fused),
                    conv2d_reference(c, magnitudes(x), magnitudes(filter), magnitudes(bias), false),
                    c.r * c.s * c.c));
@@ -320,17 +345,20 @@ void check_tf32_data_gradient(const ConvCase& c, int64_t filter_offset, std::opt
   const Floats given_dy = normal_values(c.y_size(), 1), given_filter = normal_values(c.filter_size(), 2),
                dy = nearest_tf32(given_dy), filter = nearest_tf32(given_filter);
   GuardedBuffer<float> dev_dy(given_dy), dev_filter(given_filter, filter_offset), dx(c.x_size());
-  const ConvGeometry g = WithWgmma::geometry(c);
+  const ConvGeometry g = geometry_of(c);
   ASSERT_TRUE(
       wgmma_conv_fits(ConvOperation::data_gradient, DType::float32, g, dev_dy.data(), dev_filter.data()));
-  const int64_t bytes = workspace_of<float>(c).data_gradient;
-  ASSERT_EQ(bytes, c.filter_size() * 4);
-  GuardedBuffer<float> copy(c.filter_size());
+  constexpr auto kGradient = ConvOperation::data_gradient;
+  const int64_t bytes = workspace_of<float>(c).data_gradient, splits = conv2d_splits(kGradient, g);
+  ASSERT_EQ(bytes, c.filter_size() * 4 + conv2d_partials_bytes(kGradient, g, splits));
   if (with) {
+    GuardedBuffer<float> copy(c.filter_size()), parts(with->image_workspace<float>(kGradient, c) / 4);
     ASSERT_TRUE(ok(transpose_filter(copy.data(), dev_filter.data(), g, stream)));
-    ASSERT_TRUE(ok(with->data_gradient<float>(c, dx.data(), dev_dy.data(), copy.data(), stream)));
+    ASSERT_TRUE(
+        ok(with->data_gradient<float>(c, dx.data(), dev_dy.data(), copy.data(), parts.workspace(), stream)));
   } else {
-    Workspace workspace = copy.workspace();
+    GuardedBuffer<float> scratch(bytes / 4);
+    Workspace workspace = scratch.workspace();
     const auto run = [&] {
       return conv2d_data_gradient(x_view(c, dx.data()), y_view<const float>(c, dev_dy.data()),
                                   filter_view<const float>(c, dev_filter.data()), c.options, workspace,
@@ -341,7 +369,9 @@ void check_tf32_data_gradient(const ConvCase& c, int64_t filter_offset, std::opt
     workspace.bytes += 1;
     LaunchNames launches;
     ASSERT_TRUE(ok(run()));
-    EXPECT_EQ(launches.names, (std::vector<std::string>{"transpose_filter", "conv2d_data_gradient"}));
+    std::vector<std::string> expected = {"transpose_filter", "conv2d_data_gradient"};
+    if (splits > 1) expected.emplace_back("sum_partials");
+    EXPECT_EQ(launches.names, expected);
   }
   EXPECT_TRUE(near(dx.download(), conv2d_data_gradient_reference(c, dy, filter),
                    conv2d_data_gradient_reference(c, magnitudes(dy), magnitudes(filter)), c.r * c.s * c.k));
@@ -408,16 +438,20 @@ TEST_F(ConvTf32Wgmma, DataGradient) {
   const ConvCase large = {264, 8, 8, 256, 28, 2, 1, in_tf32({})};
   DeviceProperties device;
   ASSERT_TRUE(ok(device_properties(&device)));
-  ASSERT_TRUE(choose_wgmma_conv_tile(ConvOperation::data_gradient, WithWgmma::geometry(large), 1,
+  ASSERT_TRUE(choose_wgmma_conv_tile(ConvOperation::data_gradient, geometry_of(large), 1,
                                      TileId::kTf32Of128x128, device));
   check_tf32_data_gradient(large, 3, std::nullopt);
+  // Its partial sums are before the copy of the filter.
+  const ConvCase divided = {20, 4, 4, 256, 512, 3, 3, in_tf32(kPadded)};
+  ASSERT_EQ(conv2d_splits(ConvOperation::data_gradient, geometry_of(divided)), 9);
+  check_tf32_data_gradient(divided, 0, std::nullopt);
 }
 
 // Math::tf32 takes these kernels where the estimated time is less: in the layers of ResNet-18.
 TEST(ConvTf32, WgmmaIsChosen) {
   const DeviceProperties h100 = {.multiprocessors = 132, .shared_bytes_per_block = 227 << 10, .wgmma = true};
   for (const auto& [size, channels] : {std::pair(28, 64), std::pair(14, 128), std::pair(7, 256)}) {
-    const ConvGeometry g = WithWgmma::geometry({256, size, size, channels, channels, 3, 3, kPadded});
+    const ConvGeometry g = geometry_of({256, size, size, channels, channels, 3, 3, kPadded});
     for (const ConvOperation operation : {ConvOperation::forward, ConvOperation::data_gradient})
       EXPECT_TRUE(choose_wgmma_conv_tile(operation, g, 1, TileId::kTf32Of128x128, h100)) << size;
   }
@@ -506,7 +540,7 @@ TEST(WgmmaConv, ConsecutivePixelsWhereTheyVisitFewerTaps) {
       {square(32, 28, 3), 196, 196, kBoxPixels},
   };
   for (const Expected& e : all) {
-    const ConvGeometry g = WithWgmma::geometry(e.c);
+    const ConvGeometry g = geometry_of(e.c);
     SCOPED_TRACE(concat(e.c.n, " images of ", e.c.h, ", filter ", e.c.r));
     for (const ConvOperation operation : {ConvOperation::forward, ConvOperation::data_gradient}) {
       EXPECT_EQ(wgmma_conv_row_count(operation, g, kBoxPixels), e.boxes * 128);
@@ -516,13 +550,13 @@ TEST(WgmmaConv, ConsecutivePixelsWhereTheyVisitFewerTaps) {
     EXPECT_EQ(wgmma_moment_parts(g, kIm2colPixels), e.im2col * 8);
   }
   // Steps of 64 pixels of a filter gradient, which skip no taps: 28 and 25; 98 and 98.
-  EXPECT_EQ(choose_wgmma_conv_pixels(ConvOperation::filter_gradient, WithWgmma::geometry(square(32, 7, 3))),
+  EXPECT_EQ(choose_wgmma_conv_pixels(ConvOperation::filter_gradient, geometry_of(square(32, 7, 3))),
             kIm2colPixels);
-  EXPECT_EQ(choose_wgmma_conv_pixels(ConvOperation::filter_gradient, WithWgmma::geometry(square(128, 7, 3))),
+  EXPECT_EQ(choose_wgmma_conv_pixels(ConvOperation::filter_gradient, geometry_of(square(128, 7, 3))),
             kBoxPixels);
   // What a map of im2col mode cannot describe.
   const auto fits = [](ConvOperation operation, const ConvCase& c) {
-    return wgmma_im2col_fits(operation, WithWgmma::geometry(c));
+    return wgmma_im2col_fits(operation, geometry_of(c));
   };
   using enum ConvOperation;
   EXPECT_TRUE(fits(forward, {1, 9, 9, 8, 8, 3, 3, kStrided}));
@@ -531,7 +565,7 @@ TEST(WgmmaConv, ConsecutivePixelsWhereTheyVisitFewerTaps) {
   EXPECT_FALSE(fits(forward, {1, 9, 9, 8, 8, 3, 3, {.pad_h = 129}})) << "lower corner";
   EXPECT_FALSE(fits(forward, {1, 260, 9, 8, 8, 130, 3})) << "upper corner";
   EXPECT_FALSE(fits(forward, {1, 257, 9, 8, 8, 257, 3, {.pad_h = 128}})) << "offsets";
-  EXPECT_EQ(choose_wgmma_conv_pixels(data_gradient, WithWgmma::geometry({5, 13, 13, 8, 8, 3, 3, kStrided})),
+  EXPECT_EQ(choose_wgmma_conv_pixels(data_gradient, geometry_of({5, 13, 13, 8, 8, 3, 3, kStrided})),
             kBoxPixels);
 }
 
@@ -540,7 +574,7 @@ TEST(WgmmaConv, TilesOfResNet) {
   const DeviceProperties h100 = {.multiprocessors = 132, .shared_bytes_per_block = 227 << 10, .wgmma = true};
   const auto tile = [&](ConvOperation operation, int64_t size, int64_t c, int64_t k, int64_t splits,
                         int64_t images = 256) {
-    const ConvGeometry g = WithWgmma::geometry({images, size, size, c, k, 3, 3, kPadded});
+    const ConvGeometry g = geometry_of({images, size, size, c, k, 3, 3, kPadded});
     return choose_wgmma_conv_tile(operation, g, splits, TileId::kBf16Of128x128, h100);
   };
   using enum WgmmaConvTile;
@@ -555,9 +589,8 @@ TEST(WgmmaConv, TilesOfResNet) {
     EXPECT_EQ(tile(operation, 4, 512, 512, 1, 128), k128x64);
   }
   const DeviceProperties a100 = {.multiprocessors = 108, .shared_bytes_per_block = 163 << 10, .wgmma = false};
-  EXPECT_EQ(choose_wgmma_conv_tile(ConvOperation::forward,
-                                   WithWgmma::geometry({256, 28, 28, 64, 64, 3, 3, kPadded}), 1,
-                                   TileId::kBf16Of128x128, a100),
+  EXPECT_EQ(choose_wgmma_conv_tile(ConvOperation::forward, geometry_of({256, 28, 28, 64, 64, 3, 3, kPadded}),
+                                   1, TileId::kBf16Of128x128, a100),
             std::nullopt);
 }
 
@@ -567,7 +600,7 @@ TEST(WgmmaConv, FewChannelsAreForMmaSync) {
   const DeviceProperties h100 = {.multiprocessors = 132, .shared_bytes_per_block = 227 << 10, .wgmma = true};
   // As the operations choose.
   const auto tile = [&](ConvOperation operation, const ConvCase& c, DType type) {
-    const ConvGeometry g = WithWgmma::geometry(c);
+    const ConvGeometry g = geometry_of(c);
     TileNeeds needs = kGatherNeeds;
     needs.type = type;
     needs.math = type == DType::float32 ? Math::tf32 : Math::fp32;
@@ -603,7 +636,7 @@ TEST(WgmmaConv, FewChannelsAreForMmaSync) {
 TEST(WgmmaConv, Fits) {
   const auto fits = [](const ConvCase& c, uintptr_t a = 64, uintptr_t b = 64,
                        ConvOperation operation = ConvOperation::data_gradient, DType type = DType::bfloat16) {
-    return wgmma_conv_fits(operation, type, WithWgmma::geometry(c), reinterpret_cast<const void*>(a),
+    return wgmma_conv_fits(operation, type, geometry_of(c), reinterpret_cast<const void*>(a),
                            reinterpret_cast<const void*>(b));
   };
   EXPECT_TRUE(fits({1, 9, 9, 8, 16, 3, 3}));

@@ -94,17 +94,23 @@ TEST_P(Conv2d, EveryTileOfTheImplicitGemm) {
   for (const TileInfo& tile : tile_infos())
     for (const int64_t offset : {0, 1}) {
       if (tile.type != DType::float32 || !check_math("", tile.math).ok()) continue;
-      const std::string what = concat("tile ", tile.name, ", offset ", offset);
+      const int64_t splits = offset == 0 ? 3 : 1;
+      const std::string what = concat("tile ", tile.name, ", offset ", offset, ", parts ", splits);
+      const auto partials = [&](int64_t size, int64_t channels) {
+        return splits == 1 ? 0 : splits * (size / channels) * ((channels + 3) / 4 * 4);
+      };
       GuardedBuffer<float> in(x, offset), gradient(y, offset), weights(filter, offset), biases(bias, offset),
-          out(c.y_size(), offset), dx(c.x_size(), offset), dw(c.filter_size(), offset), scratch(bytes / 4);
+          out(c.y_size(), offset), dx(c.x_size(), offset), dw(c.filter_size(), offset), scratch(bytes / 4),
+          of_y(partials(c.y_size(), c.k)), of_dx(partials(c.x_size(), c.c));
       if (shared_bytes(tile, kGatherNeeds) <= device.shared_bytes_per_block) {
-        ASSERT_TRUE(ok(conv2d_forward(tile.id, y_view(c, out.data()), x_view<const float>(c, in.data()),
+        const ConvTile with(tile.id, splits);
+        ASSERT_TRUE(ok(conv2d_forward(with, y_view(c, out.data()), x_view<const float>(c, in.data()),
                                       filter_view<const float>(c, weights.data()), c.options,
-                                      {.bias = biases.view(), .relu = true}, {}, stream)));
+                                      {.bias = biases.view(), .relu = true}, of_y.workspace(), stream)));
         EXPECT_TRUE(all_near(out.download(), expected_y, 0)) << what;
-        ASSERT_TRUE(
-            ok(conv2d_data_gradient(tile.id, x_view(c, dx.data()), y_view<const float>(c, gradient.data()),
-                                    filter_view<const float>(c, weights.data()), c.options, {}, stream)));
+        ASSERT_TRUE(ok(conv2d_data_gradient(
+            with, x_view(c, dx.data()), y_view<const float>(c, gradient.data()),
+            filter_view<const float>(c, weights.data()), c.options, of_dx.workspace(), stream)));
         EXPECT_TRUE(all_near(dx.download(), expected_dx, 0)) << what;
       }
       if (shared_bytes(tile, kPatchNeeds) <= device.shared_bytes_per_block) {
@@ -119,22 +125,22 @@ TEST_P(Conv2d, EveryTileOfTheImplicitGemm) {
 INSTANTIATE_TEST_SUITE_P(
     Shapes, Conv2d,
     testing::Values(
-        ConvCase{1, 1, 1, 1, 1, 1, 1},                  // the smallest
-        ConvCase{2, 5, 7, 1, 20, 3, 3},                 // one channel, as a first layer
-        ConvCase{2, 4, 20, 1, 5, 3, 3, {1, 1, 1, 1}},   // the same with a padded right end
-        ConvCase{3, 9, 8, 3, 7, 3, 2},                  // three channels
-        ConvCase{5, 6, 6, 20, 50, 5, 5},                // LeNet's second layer
-        ConvCase{7, 9, 8, 30, 131, 2, 3},               // many rows and columns, odd tails
-        ConvCase{64, 5, 5, 4, 8, 3, 3},                 // rows of a tile share positions
-        ConvCase{300, 4, 4, 5, 6, 2, 2},                // mixed tiles, odd channels
-        ConvCase{2, 6, 5, 6, 9, 3, 3, {1, 1, 1, 1}},    // padding
-        ConvCase{2, 3, 3, 2, 3, 5, 5, {1, 1, 2, 2}},    // a filter larger than the image
-        ConvCase{260, 3, 2, 2, 3, 3, 2, {1, 1, 2, 1}},  // padding, whole tiles of one position
-        ConvCase{2, 11, 9, 8, 12, 3, 3, {2, 2, 1, 1}},  // strides
-        ConvCase{3, 10, 13, 3, 5, 2, 4, {3, 2, 0, 1}},  // a stride beyond the filter: gaps
-        ConvCase{257, 5, 6, 2, 3, 3, 3, {2, 3, 1, 2}},  // strides, tiles of one position
-        ConvCase{2, 5, 9, 32, 8, 1, 1, {2, 2, 0, 0}},   // 1x1 with a stride: three of four phases are empty
-        ConvCase{2, 4, 3, 3, 4, 3, 2, {9, 1000, 1, 0}},               // strides beyond the image
+        ConvCase{1, 1, 1, 1, 1, 1, 1},                   // the smallest
+        ConvCase{2, 5, 7, 1, 20, 3, 3},                  // one channel, as a first layer
+        ConvCase{2, 4, 20, 1, 5, 3, 3, {1, 1, 1, 1}},    // the same with a padded right end
+        ConvCase{3, 9, 8, 3, 7, 3, 2},                   // three channels
+        ConvCase{5, 6, 6, 20, 50, 5, 5},                 // LeNet's second layer
+        ConvCase{7, 9, 8, 30, 131, 2, 3},                // many rows and columns, odd tails
+        ConvCase{64, 5, 5, 4, 8, 3, 3},                  // rows of a tile share positions
+        ConvCase{300, 4, 4, 5, 6, 2, 2},                 // mixed tiles, odd channels
+        ConvCase{2, 6, 5, 6, 9, 3, 3, {1, 1, 1, 1}},     // padding
+        ConvCase{2, 3, 3, 2, 3, 5, 5, {1, 1, 2, 2}},     // a filter larger than the image
+        ConvCase{260, 3, 2, 2, 3, 3, 2, {1, 1, 2, 1}},   // padding, whole tiles of one position
+        ConvCase{2, 11, 9, 8, 12, 3, 3, {2, 2, 1, 1}},   // strides
+        ConvCase{3, 10, 13, 3, 5, 2, 4, {3, 2, 0, 1}},   // a stride beyond the filter: gaps
+        ConvCase{257, 5, 6, 2, 3, 3, 3, {2, 3, 1, 2}},   // strides, tiles of one position
+        ConvCase{2, 5, 9, 32, 8, 1, 1, {2, 2, 0, 0}},    // 1x1 with a stride: three of four phases are empty
+        ConvCase{2, 4, 3, 3, 4, 3, 2, {9, 1000, 1, 0}},  // strides beyond the image
         ConvCase{2, 5, 4, 3, 8, 3, 2, {INT32_MAX, INT32_MAX, 1, 0}},  // beyond the range of any index
         ConvCase{2, 5, 4, 8, 8, 3, 2, {INT32_MAX, INT32_MAX, 1, 0}},
         ConvCase{1, 8, 8, 130, 70, 1, 1},                // 1x1: a plain product
@@ -174,6 +180,34 @@ TEST_P(FirstLayer, EveryWidthPaddingAndStride) {
 
 INSTANTIATE_TEST_SUITE_P(ChannelsAndStrides, FirstLayer,
                          testing::Combine(testing::Values(1, 3), testing::Values(1, 2, 3)));
+
+// The sum is divided where there are fewer tiles of 128 x 64 than multiprocessors, and it is long. All layers
+// of ResNet-18 with 256 images have enough tiles.
+TEST(Conv2dSplits, OfFewPixelsAndALongSum) {
+  const auto splits = [](ConvOperation operation, const ConvCase& c) {
+    ConvGeometry g;
+    EXPECT_TRUE(ok(check_conv2d_shapes({"test", "x", "y", "filter"}, x_view<const float>(c, nullptr),
+                                       y_view<const float>(c, nullptr), filter_view<const float>(c, nullptr),
+                                       c.options, &g)));
+    return conv2d_splits(operation, g);
+  };
+  constexpr auto kForward = ConvOperation::forward, kGradient = ConvOperation::data_gradient;
+  constexpr Conv2dOptions kPadded = {.pad_h = 1, .pad_w = 1},
+                          kStrided = {.stride_h = 2, .stride_w = 2, .pad_h = 1, .pad_w = 1};
+  for (const auto operation : {kForward, kGradient}) {
+    EXPECT_EQ(splits(operation, {256, 4, 4, 512, 512, 3, 3, kPadded}), 1);
+    EXPECT_EQ(splits(operation, {128, 4, 4, 512, 512, 3, 3, kPadded}), 1);
+    EXPECT_EQ(splits(operation, {64, 4, 4, 512, 512, 3, 3, kPadded}), 2);
+    EXPECT_EQ(splits(operation, {32, 4, 4, 512, 512, 3, 3, kPadded}), 4);
+    EXPECT_EQ(splits(operation, {1, 4, 4, 512, 512, 3, 3, kPadded}), 9);  // parts of 512 summands
+    EXPECT_EQ(splits(operation, {32, 8, 8, 256, 256, 3, 3, kPadded}), 2);
+    EXPECT_EQ(splits(operation, {1, 8, 8, 256, 256, 1, 1}), 1);
+    EXPECT_EQ(splits(operation, {0, 4, 4, 512, 512, 3, 3, kPadded}), 9);  // nothing is computed
+  }
+  // A stride of 2: a phase of dx has a quarter of the taps.
+  EXPECT_EQ(splits(kForward, {8, 8, 8, 256, 512, 3, 3, kStrided}), 4);
+  EXPECT_EQ(splits(kGradient, {8, 8, 8, 256, 512, 3, 3, kStrided}), 2);
+}
 
 TEST(Conv2dEmpty, EmptyOutputsAndEmptySums) {
   Stream stream;

@@ -349,8 +349,9 @@ double rms_error(const std::vector<float>& got, const std::vector<double>& want)
   return std::sqrt(sum / static_cast<double>(got.size()));
 }
 
+// The direct sums of y and dx are too short for several parts, which would make their errors smaller.
 TEST(WinogradNumerics, ErrorsAreSimilarToTheDirectSums) {
-  const ConvCase c = {2, 8, 8, 256, 32, 3, 3, {1, 1, 1, 1}};
+  const ConvCase c = {8, 8, 8, 64, 64, 3, 3, {1, 1, 1, 1}};
   const std::vector<float> x = normal_values(c.x_size(), 1), dy = normal_values(c.y_size(), 2),
                            filter = normal_values(c.filter_size(), 3);
   const Results direct = run(c, ConvAlgorithm::direct), winograd = run(c, ConvAlgorithm::winograd);

@@ -126,10 +126,17 @@ Conv2dWorkspaceBytes conv2d_workspace_bytes(const ImageView<const float>& x,
   if (!check_conv2d_shapes({"conv2d_workspace_bytes", "x", "y", "filter"}, x, y, filter, options, &g).ok())
     return {};
   Conv2dWorkspaceBytes bytes;
-  if (type == DType::float32 && g.images > 0 && winograd::wanted(g, options))
+  if (type == DType::float32 && g.images > 0 && winograd::wanted(g, options)) {
     bytes.forward = bytes.data_gradient = winograd::workspace_bytes(g);
-  else if (type == DType::float32 && g.images > 0 && options.math == Math::tf32)
-    bytes.data_gradient = transposed_filter_bytes(g);
+  } else {
+    const auto partials = [&](ConvOperation operation) {
+      return conv2d_partials_bytes(operation, g, conv2d_splits(operation, g));
+    };
+    bytes.forward = partials(ConvOperation::forward);
+    bytes.data_gradient = partials(ConvOperation::data_gradient);
+    if (type == DType::float32 && g.images > 0 && options.math == Math::tf32)
+      bytes.data_gradient += transposed_filter_bytes(g);
+  }
   bytes.forward_sums = std::max(bytes.forward, conv_sums_workspace_bytes(g, type, options.math));
   bytes.filter_gradient = plan_of(g, options, std::nullopt, type).workspace_bytes;
   return bytes;

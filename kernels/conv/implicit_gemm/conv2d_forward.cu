@@ -47,50 +47,66 @@ Status launch_tile(const char* name, ConvOperation operation, TileId tile, Conv2
   return launch_tile(name, operation, tile, p, stream);
 }
 
-// `epilogue`: for y. `transposed`: room for the transposed filter of a data gradient in tf32. Sets `parts` to
-// the number of parts in epilogue.moments: 0 if the kernel does not compute them.
+// `epilogue`: for y. `workspace`: the partial sums, and after them the transposed filter of a data gradient in
+// tf32. Sets `parts` to the number of parts in epilogue.moments: 0 if the kernel does not compute them.
 template <ConvOperation operation, class T>
-Status implicit_gemm(const char* name, std::optional<TileId> tile, Math math, Conv2dParameters<T>& p,
-                     const ConvEpilogue<T>& epilogue, [[maybe_unused]] void* transposed, int64_t* parts,
+Status implicit_gemm(const char* name, std::optional<ConvTile> tile, Math math, Conv2dParameters<T>& p,
+                     const ConvEpilogue<T>& epilogue, Workspace workspace, int64_t* parts,
                      cudaStream_t stream) {
   *parts = 0;
-  p.moments = epilogue.moments;
-  if (!prepare_conv2d<operation>(p, epilogue)) return {};
-  if (tile) return launch_tile(name, operation, *tile, p, parts, stream);
   const ConvGeometry& g = p.geometry;
-  DeviceProperties device;
-  RONDO_RETURN_IF_ERROR(device_properties(&device));
-  const TileId chosen = choose_conv2d_tile<operation>(g, dtype_of<T>, math, device);
-  if (sizeof(T) == 2 || math == Math::tf32) {
-    if (wgmma_conv_fits(operation, dtype_of<T>, g, p.from, p.filter))
-      if (const auto wgmma = choose_wgmma_conv_tile(operation, g, 1, chosen, device)) {
-        const T* filter = p.filter;
-        if constexpr (std::is_same_v<T, float> && operation == ConvOperation::data_gradient) {
-          RONDO_RETURN_IF_ERROR(transpose_filter(static_cast<float*>(transposed), filter, g, stream));
-          filter = static_cast<const float*>(transposed);
-        }
-        const WgmmaConvPixels pixels = choose_wgmma_conv_pixels(operation, g);
-        if (epilogue.moments.values) *parts = wgmma_moment_parts(g, pixels);
-        return launch_conv2d_wgmma(name, operation, *wgmma, pixels, p.to, p.from, filter, epilogue, g,
-                                   stream);
+  const GemmShape product = conv2d_product(operation, g);
+  const int64_t splits = tile ? tile->splits : conv2d_splits(operation, g);
+  auto* const partials = static_cast<float*>(workspace.data);
+  if (splits > 1)
+    p.partials = {partials, product.m, product.n, splits};
+  else
+    p.moments = epilogue.moments;
+  if (!prepare_conv2d<operation>(p, epilogue)) return {};
+  if (!tile) {
+    DeviceProperties device;
+    RONDO_RETURN_IF_ERROR(device_properties(&device));
+    tile = choose_conv2d_tile<operation>(g, splits, dtype_of<T>, math, device);
+    const bool fits = (sizeof(T) == 2 || math == Math::tf32) &&
+                      wgmma_conv_fits(operation, dtype_of<T>, g, p.from, p.filter);
+    if (const auto wgmma =
+            fits ? choose_wgmma_conv_tile(operation, g, splits, tile->id, device) : std::nullopt) {
+      const T* filter = p.filter;
+      if constexpr (std::is_same_v<T, float> && operation == ConvOperation::data_gradient) {
+        float* const transposed = partials + conv2d_partials_bytes(operation, g, splits) / 4;
+        RONDO_RETURN_IF_ERROR(transpose_filter(transposed, filter, g, stream));
+        filter = transposed;
       }
+      const WgmmaConvPixels pixels = choose_wgmma_conv_pixels(operation, g);
+      if (p.moments.values) *parts = wgmma_moment_parts(g, pixels);
+      return launch_conv2d_wgmma(name, operation, *wgmma, pixels, p.to, p.from, filter, epilogue, g, splits,
+                                 partials, stream);
+    }
   }
-  return launch_tile(name, operation, chosen, p, parts, stream);
+  RONDO_RETURN_IF_ERROR(launch_tile(name, operation, tile->id, p, parts, stream));
+  if (splits == 1) return {};
+  return sum_partials(p.partials, p.to, product.n, 1, tile_epilogue<4>(epilogue, p.to, product.n), stream);
 }
 
 // Whether Winograd's algorithm computes a result of `size` elements.
 template <class T>
-bool by_winograd(std::optional<TileId> tile, int64_t size, const ConvGeometry& g,
+bool by_winograd(const std::optional<ConvTile>& tile, int64_t size, const ConvGeometry& g,
                  const Conv2dOptions& options) {
   return std::is_same_v<T, float> && !tile && size > 0 && winograd::wanted(g, options);
+}
+
+int64_t partial_sums_bytes(const std::optional<ConvTile>& tile, ConvOperation operation,
+                           const ConvGeometry& g) {
+  return conv2d_partials_bytes(operation, g, tile ? tile->splits : conv2d_splits(operation, g));
 }
 
 // Whether tensor cores may compute y.
 bool in_tensor_cores(DType type, Math math) { return type != DType::float32 || math != Math::fp32; }
 
-// The most parts of the moments of y.
+// The most parts of the moments of y. Kernels that compute partial sums of y compute none.
 int64_t most_moment_parts(const ConvGeometry& g, DType type, Math math) {
   if (!in_tensor_cores(type, math) || g.output_pixels == 0) return 0;
+  if (conv2d_splits(ConvOperation::forward, g) > 1) return 0;
   const int64_t by_mma = ceil_div<int64_t>(g.output_pixels, kMomentRows);
   const WgmmaConvPixels pixels = choose_wgmma_conv_pixels(ConvOperation::forward, g);
   return std::max(by_mma, wgmma_moment_parts(g, pixels));
@@ -98,7 +114,7 @@ int64_t most_moment_parts(const ConvGeometry& g, DType type, Math math) {
 
 // y with all of its epilogue but the sums; sets `parts` as implicit_gemm().
 template <class T>
-Status forward(std::optional<TileId> tile, T* y, const T* x, const T* filter, const ConvGeometry& g,
+Status forward(const std::optional<ConvTile>& tile, T* y, const T* x, const T* filter, const ConvGeometry& g,
                const Conv2dOptions& options, bool winograd, const ConvEpilogue<T>& epilogue,
                Workspace workspace, int64_t* parts, cudaStream_t stream) {
   *parts = 0;
@@ -116,12 +132,12 @@ Status forward(std::optional<TileId> tile, T* y, const T* x, const T* filter, co
   p.geometry = g;
   p.from = x, p.filter = filter, p.to = y;
   p.image_fastest = g.pad_h > 0 || g.pad_w > 0;
-  return implicit_gemm<ConvOperation::forward>("conv2d_forward", tile, options.math, p, epilogue, nullptr,
+  return implicit_gemm<ConvOperation::forward>("conv2d_forward", tile, options.math, p, epilogue, workspace,
                                                parts, stream);
 }
 
 template <class T>
-Status forward(std::optional<TileId> tile, const ImageView<T>& y, const ImageView<const T>& x,
+Status forward(const std::optional<ConvTile>& tile, const ImageView<T>& y, const ImageView<const T>& x,
                const FilterView<const T>& filter, const Conv2dOptions& options,
                const Conv2dEpilogueOf<T>& epilogue, Workspace workspace, cudaStream_t stream) {
   constexpr const char* kName = "conv2d_forward";
@@ -148,9 +164,10 @@ Status forward(std::optional<TileId> tile, const ImageView<T>& y, const ImageVie
     check.require(g.k <= kMostMomentColumns, "there are ", g.k, " out_channels, must be at most ",
                   kMostMomentColumns, " with sums");
   }
-  check.workspace(workspace,
-                  std::max(winograd ? winograd::workspace_bytes(g) : 0,
-                           sums.data ? conv_sums_workspace_bytes(g, dtype_of<T>, options.math) : 0));
+  check.workspace(
+      workspace,
+      std::max(winograd ? winograd::workspace_bytes(g) : partial_sums_bytes(tile, ConvOperation::forward, g),
+               sums.data ? conv_sums_workspace_bytes(g, dtype_of<T>, options.math) : 0));
   RONDO_RETURN_IF_ERROR(check.status());
 
   ConvEpilogue<T> of_kernel = {bias.data, residual.data, epilogue.relu};
@@ -166,9 +183,9 @@ Status forward(std::optional<TileId> tile, const ImageView<T>& y, const ImageVie
 }
 
 template <class T>
-Status data_gradient(std::optional<TileId> tile, const ImageView<T>& dx, const ImageView<const T>& dy,
-                     const FilterView<const T>& filter, const Conv2dOptions& options, Workspace workspace,
-                     cudaStream_t stream) {
+Status data_gradient(const std::optional<ConvTile>& tile, const ImageView<T>& dx,
+                     const ImageView<const T>& dy, const FilterView<const T>& filter,
+                     const Conv2dOptions& options, Workspace workspace, cudaStream_t stream) {
   constexpr const char* kName = "conv2d_data_gradient";
   ConvGeometry g;
   RONDO_RETURN_IF_ERROR(check_conv2d<T>({kName, "dx", "dy", "filter"}, dx, dy, filter, options, &g));
@@ -178,9 +195,9 @@ Status data_gradient(std::optional<TileId> tile, const ImageView<T>& dx, const I
   check.input("dy", dy);
   check.input("filter", filter);
   const bool in_tf32 = std::is_same_v<T, float> && !tile && options.math == Math::tf32 && dx.size() > 0;
-  check.workspace(workspace, winograd  ? winograd::workspace_bytes(g)
-                             : in_tf32 ? transposed_filter_bytes(g)
-                                       : 0);
+  check.workspace(workspace, winograd ? winograd::workspace_bytes(g)
+                                      : partial_sums_bytes(tile, ConvOperation::data_gradient, g) +
+                                            (in_tf32 ? transposed_filter_bytes(g) : 0));
   RONDO_RETURN_IF_ERROR(check.status());
 
   if constexpr (std::is_same_v<T, float>) {
@@ -197,10 +214,26 @@ Status data_gradient(std::optional<TileId> tile, const ImageView<T>& dx, const I
   p.image_fastest = true;
   int64_t no_parts = 0;
   return implicit_gemm<ConvOperation::data_gradient>(kName, tile, options.math, p, ConvEpilogue<T>{},
-                                                     workspace.data, &no_parts, stream);
+                                                     workspace, &no_parts, stream);
 }
 
 }  // namespace
+
+GemmShape conv2d_product(ConvOperation operation, const ConvGeometry& g) {
+  if (operation == ConvOperation::forward) return {g.output_pixels, g.k, g.patch};
+  const int64_t phases = std::max<int64_t>(1, phases_of<ConvOperation::data_gradient>(g));
+  return {int64_t{g.images} * g.h * g.w, g.c, ceil_div<int64_t>(int64_t{g.k} * g.r * g.s, phases)};
+}
+
+int64_t conv2d_splits(ConvOperation operation, const ConvGeometry& g) {
+  constexpr int64_t kLeastK = 512;  // of a part
+  return split_k(conv2d_product(operation, g), kLeastK).splits;
+}
+
+int64_t conv2d_partials_bytes(ConvOperation operation, const ConvGeometry& g, int64_t splits) {
+  const GemmShape product = conv2d_product(operation, g);
+  return splits > 1 ? partials_bytes(product.m, product.n, splits) : 0;
+}
 
 int64_t conv_sums_workspace_bytes(const ConvGeometry& g, DType type, Math math) {
   const int64_t parts = most_moment_parts(g, type, math);
@@ -210,7 +243,7 @@ int64_t conv_sums_workspace_bytes(const ConvGeometry& g, DType type, Math math) 
 
 // The functions of implicit_gemm.h and of conv2d.h.
 #define RONDO_CONV2D(T)                                                                                      \
-  Status conv2d_forward(std::optional<TileId> tile, ImageView<T> y, ImageView<const T> x,                    \
+  Status conv2d_forward(std::optional<ConvTile> tile, ImageView<T> y, ImageView<const T> x,                  \
                         FilterView<const T> filter, const Conv2dOptions& options,                            \
                         const Conv2dEpilogueOf<T>& epilogue, Workspace workspace, cudaStream_t stream) {     \
     return forward<T>(tile, y, x, filter, options, epilogue, workspace, stream);                             \
@@ -220,7 +253,7 @@ int64_t conv_sums_workspace_bytes(const ConvGeometry& g, DType type, Math math) 
                         Workspace workspace, cudaStream_t stream) {                                          \
     return forward<T>(std::nullopt, y, x, filter, options, epilogue, workspace, stream);                     \
   }                                                                                                          \
-  Status conv2d_data_gradient(std::optional<TileId> tile, ImageView<T> dx, ImageView<const T> dy,            \
+  Status conv2d_data_gradient(std::optional<ConvTile> tile, ImageView<T> dx, ImageView<const T> dy,          \
                               FilterView<const T> filter, const Conv2dOptions& options, Workspace workspace, \
                               cudaStream_t stream) {                                                         \
     return data_gradient<T>(tile, dx, dy, filter, options, workspace, stream);                               \

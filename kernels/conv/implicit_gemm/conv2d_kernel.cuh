@@ -11,15 +11,19 @@
 // caches. The backward pass of a strided convolution sorts its rows by phase, and each block processes one
 // phase.
 //
+// If there are too few tiles for a GPU, each tile has several blocks (blockIdx.y), which divide its k-tiles
+// evenly and write partial sums (../../gemm/split_k.cuh).
+//
 // The kernel is for every kind of tile. Each .cu file instantiates it for the tiles of one arithmetic.
 #pragma once
 
+#include <rondo/kernels/conv/implicit_gemm/implicit_gemm.h>
 #include <rondo/kernels/conv/conv_epilogue.cuh>
 #include <rondo/kernels/conv/implicit_gemm/filter_loaders.cuh>
 #include <rondo/kernels/conv/implicit_gemm/gather_loader.cuh>
-#include <rondo/kernels/conv/implicit_gemm/implicit_gemm.h>
 #include <rondo/kernels/core/launch.cuh>
 #include <rondo/kernels/core/shared.cuh>
+#include <rondo/kernels/gemm/split_k.cuh>
 #include <rondo/kernels/gemm/tensor_mainloop.cuh>
 #include <rondo/kernels/gemm/tile_mainloop.cuh>
 #include <rondo/kernels/gemm/tiles.cuh>
@@ -38,6 +42,7 @@ struct Conv2dParameters {
   bool image_fastest;
   int tiles_n, blocks_per_phase;
   Epilogue epilogue;
+  Partials partials;       // null data: k is not split, and the kernel stores the result
   PartialMoments moments;  // forward, by tensor cores: of each kMomentRows rows, if wanted
 };
 
@@ -46,7 +51,7 @@ struct Rows {
   Axis h, w;
   int images;
   bool image_fastest;
-  int to_h, to_w, channels;  // of one image of the result
+  int to_h, to_w;  // of one image of the result
 
   __host__ __device__ int64_t count() const { return static_cast<int64_t>(images) * h.rows * w.rows; }
 };
@@ -54,8 +59,8 @@ template <ConvOperation operation, class T>
 __host__ __device__ Rows rows_of(const Conv2dParameters<T>& p, int phase) {
   const ConvGeometry& g = p.geometry;
   const Axes axes = axes_of<operation>(g, phase);
-  if (operation == ConvOperation::forward) return {axes.h, axes.w, g.images, p.image_fastest, g.p, g.q, g.k};
-  return {axes.h, axes.w, g.images, p.image_fastest, g.h, g.w, g.c};
+  if (operation == ConvOperation::forward) return {axes.h, axes.w, g.images, p.image_fastest, g.p, g.q};
+  return {axes.h, axes.w, g.images, p.image_fastest, g.h, g.w};
 }
 
 struct RowPlace {
@@ -78,7 +83,7 @@ __device__ __forceinline__ GatherRow gather_row(const Rows& rows, int from_chann
             to_x = rows.w.to_first + place.w * rows.w.to_step;
   const int64_t from = (place.image * rows.h.size + y) * rows.w.size + x;
   const int64_t to = (place.image * rows.to_h + to_y) * rows.to_w + to_x;
-  return {from * from_channels, row < rows.count() ? to * rows.channels : -1, y, x};
+  return {from * from_channels, row < rows.count() ? to : -1, y, x};
 }
 
 struct TileTaps {
@@ -134,15 +139,17 @@ __global__ __launch_bounds__(Tile::kThreads, Tile::kBlocksAtOnce) void conv2d_ke
     shared.rows[i] = gather_row(rows, from_channels, row0 + i);
   __syncthreads();
 
-  const TileTaps taps = tile_taps(rows, from_channels, row0, min(row0 + Tile::kM, rows.count()) - 1);
+  TileTaps taps = tile_taps(rows, from_channels, row0, min(row0 + Tile::kM, rows.count()) - 1);
+  const KTileRange k_tiles = part_of_k_tiles(ceil_div(taps.walk.length(), Tile::kK),
+                                             static_cast<int>(blockIdx.y), static_cast<int>(gridDim.y));
+  taps.walk.skip(k_tiles.begin * Tile::kK);
   const GatherSource<typename Tile::Element> source = {p.from, from_channels, rows.h, rows.w, p.from_width};
   const FilterSource<typename Tile::Element> filter = {p.filter,       g.k,    g.s,   g.c, g.patch,
                                                        p.filter_width, rows.h, rows.w};
   GatherLoader<KTileA<Tile, Order::k_major>, Tile> a(source, taps.walk, shared.rows, taps.all_visible);
   FilterLoader b(filter, taps.walk, column0);
   Accumulators<Tile> acc;
-  tile_mainloop<Tile, Order::k_major, kOrderB>(acc, shared.tile, a, b,
-                                               ceil_div(taps.walk.length(), Tile::kK));
+  tile_mainloop<Tile, Order::k_major, kOrderB>(acc, shared.tile, a, b, k_tiles.end - k_tiles.begin);
 
   // Only what is needed here stays in registers during the main loop.
   const int columns = operation == ConvOperation::forward ? g.k : g.c;
@@ -152,7 +159,7 @@ __global__ __launch_bounds__(Tile::kThreads, Tile::kBlocksAtOnce) void conv2d_ke
           shared.tile, acc,
           [&](int row, int column, const Vec<4>& sums) {
             const int64_t to = shared.rows[row].to;
-            return to < 0 ? sums : p.epilogue.store_row(p.to + to, column0 + column, columns, sums);
+            return to < 0 ? sums : p.epilogue.store_row(p.to + to * columns, column0 + column, columns, sums);
           },
           [&](int row) { return shared.rows[row].to >= 0; },
           [&](int row, int column, const ColumnMoments& moments) {
@@ -165,10 +172,12 @@ __global__ __launch_bounds__(Tile::kThreads, Tile::kBlocksAtOnce) void conv2d_ke
   store_tile<Tile, Order::k_major>(shared.tile, acc, [&](int row, int column, const auto& sums) {
     const int64_t to = shared.rows[row].to;
     if (to < 0) return;
-    if constexpr (std::is_same_v<typename Tile::Element, float>)
-      p.epilogue.store_tile_row(p.to + to, column0 + column, columns, sums);
+    if (p.partials.data)
+      p.epilogue.store_tile_row(p.partials.row(blockIdx.y, to), column0 + column, columns, sums);
+    else if constexpr (std::is_same_v<typename Tile::Element, float>)
+      p.epilogue.store_tile_row(p.to + to * columns, column0 + column, columns, sums);
     else
-      p.epilogue.store_row(p.to + to, column0 + column, columns, sums);
+      p.epilogue.store_row(p.to + to * columns, column0 + column, columns, sums);
   });
 }
 
@@ -184,12 +193,14 @@ Status launch_conv2d_tile(const char* name, Conv2dParameters<typename Tile::Elem
   const int64_t blocks = ceil_div<int64_t>(rows_of<operation>(p, 0).count(), Tile::kM) * p.tiles_n;
   p.blocks_per_phase = static_cast<int>(std::min<int64_t>(blocks, INT32_MAX));  // launch() rejects more
   const LaunchShape shape = {.grid_x = blocks * phases,
+                             .grid_y = std::max<int64_t>(1, p.partials.count),
                              .block_x = Tile::kThreads,
                              .shared_bytes = sizeof(Conv2dShared<Tile, operation>)};
   return launch(name, shape, stream, conv2d_kernel<Tile, operation>, p);
 }
 
-// Sets the epilogue, and the widths of the copies and stores. Returns false if there is nothing to compute.
+// Sets the epilogue of the kernel, and the widths of the copies and stores. Returns false if there is nothing
+// to compute.
 template <ConvOperation operation, class T>
 bool prepare_conv2d(Conv2dParameters<T>& p, const ConvEpilogue<T>& epilogue) {
   const ConvGeometry& g = p.geometry;
@@ -197,19 +208,19 @@ bool prepare_conv2d(Conv2dParameters<T>& p, const ConvEpilogue<T>& epilogue) {
             from_channels = operation == ConvOperation::forward ? g.c : g.k;
   p.from_width = copy_width(p.from, from_channels, from_channels);
   p.filter_width = copy_width(p.filter, g.c, g.c);
-  p.epilogue = tile_epilogue<4>(epilogue, p.to, columns);
+  p.epilogue = p.partials.data ? Epilogue{.aligned = true} : tile_epilogue<4>(epilogue, p.to, columns);
   return columns > 0 && g.images > 0 &&
          (operation == ConvOperation::data_gradient ? g.h > 0 && g.w > 0 : g.output_pixels > 0);
 }
 
 template <ConvOperation operation>
-TileId choose_conv2d_tile(const ConvGeometry& g, DType type, Math math, const DeviceProperties& device) {
+TileId choose_conv2d_tile(const ConvGeometry& g, int64_t splits, DType type, Math math,
+                          const DeviceProperties& device) {
   TileNeeds needs = kGatherNeeds;
   needs.type = type;
   needs.math = math;
-  return operation == ConvOperation::forward
-             ? choose_tile(g.output_pixels, g.k, 1, needs, device)
-             : choose_tile(static_cast<int64_t>(g.images) * g.h * g.w, g.c, 1, needs, device);
+  const GemmShape product = conv2d_product(operation, g);
+  return choose_tile(product.m, product.n, splits, needs, device);
 }
 
 // For conv2d_forward.cu: launches the kernel with a tile of one arithmetic each.

@@ -6,11 +6,16 @@
 // Which pixels a tile has is a policy, `Rows` (conv_rows.cuh). The filters of the data gradient are MN-major.
 // wgmma transposes those of 16 bits; tf32 needs a transposed copy (transpose_filter()).
 //
+// If there are too few tiles for a GPU, each tile is computed in parts: sums over a range of its k-tiles, which
+// a second pass adds (../../gemm/split_k.cuh).
+//
 // Each .cu file instantiates the kernel for one element type.
 #pragma once
 
 #include <rondo/kernels/conv/conv_epilogue.cuh>
 #include <rondo/kernels/conv/implicit_gemm/conv_rows.cuh>
+#include <rondo/kernels/conv/implicit_gemm/implicit_gemm.h>
+#include <rondo/kernels/gemm/split_k.cuh>
 
 namespace rondo {
 
@@ -27,10 +32,12 @@ struct WgmmaConvParameters {
   Epilogue epilogue;
   PartialMoments moments;  // forward: of 16 rows of a tile, if wanted
   Rows rows;
-  int64_t tiles_n, tiles_per_phase, tiles;
+  int64_t tiles_n, tiles_per_phase, tiles;  // tiles: of one part
+  int parts;
+  Partials partials;  // with several parts
 };
 
-// The results of a tile, and the taps that they need.
+// The results of a tile, the taps that they need, and the k-tiles of the part.
 template <class Rows>
 struct ConvWork {
   Axes axes;
@@ -38,13 +45,22 @@ struct ConvWork {
   int64_t tile;  // number of its rows
   int column;
   TapRange r, s;
+  int channel_tiles, part;
+  KTileRange k_tiles;
   bool empty;  // the first phase has the most tiles
 };
+template <ConvOperation operation>
+__host__ __device__ __forceinline__ int summed_channels(const ConvGeometry& g) {
+  return operation == ConvOperation::forward ? g.c : g.k;
+}
+
 template <class Tile, ConvOperation operation, class Rows>
 __device__ ConvWork<Rows> conv_work(const WgmmaConvParameters<typename Tile::Element, Rows>& p,
                                     int64_t number) {
   const ConvGeometry& g = p.geometry;
   ConvWork<Rows> work;
+  work.part = static_cast<int>(number / p.tiles);
+  number %= p.tiles;
   work.axes = axes_of<operation>(g, static_cast<int>(number / p.tiles_per_phase));
   const int64_t tile = number % p.tiles_per_phase;
   work.tile = tile / p.tiles_n;
@@ -53,12 +69,9 @@ __device__ ConvWork<Rows> conv_work(const WgmmaConvParameters<typename Tile::Ele
   work.column = static_cast<int>(tile % p.tiles_n) * Tile::kN;
   work.r = p.rows.taps_h(work.axes.h, work.origin);
   work.s = p.rows.taps_w(work.axes.w, work.origin);
+  work.channel_tiles = ceil_div(summed_channels<operation>(g), Tile::kK);
+  work.k_tiles = part_of_k_tiles(work.r.count * work.s.count * work.channel_tiles, work.part, p.parts);
   return work;
-}
-
-template <ConvOperation operation>
-__host__ __device__ __forceinline__ int summed_channels(const ConvGeometry& g) {
-  return operation == ConvOperation::forward ? g.c : g.k;
 }
 
 template <class Tile, ConvOperation operation, class Rows>
@@ -67,25 +80,25 @@ __device__ void load_conv_tile(const WgmmaConvParameters<typename Tile::Element,
                                const ConvWork<Rows>& work) {
   const ConvGeometry& g = p.geometry;
   const Axis &h = work.axes.h, &w = work.axes.w;
-  for (int r = work.r.begin; r < work.r.begin + work.r.count; ++r) {
-    for (int s = work.s.begin; s < work.s.begin + work.s.count; ++s) {
-      const int tap = (h.tap_first + r * h.tap_step) * g.s + w.tap_first + s * w.tap_step;
-      for (int channel = 0; channel < summed_channels<operation>(g); channel += Tile::kK) {
-        ptx::Mbarrier* const full = &shared.full[state.stage];
-        unsigned char* const b = shared.b[state.stage];
-        ptx::mbarrier_wait(&shared.empty[state.stage], state.parity ^ 1);  // the first pass does not wait
-        ptx::mbarrier_arrive_expect_tx(full, Tile::kBytes);
-        p.rows.load(shared.a[state.stage], p.from, work.axes, work.origin, r, s, channel, full);
-        if constexpr (kWgmmaFilterOrder<typename Tile::Element, operation> == Order::k_major) {
-          ptx::tma_load(b, p.filter, {channel, tap, work.column}, full);
-        } else {
-          RONDO_UNROLL
-          for (int i = 0; i < Tile::kN / 64; ++i)
-            ptx::tma_load(b + i * kPanelBytes, p.filter, {work.column + i * 64, tap, channel}, full);
-        }
-        state.advance();
-      }
+  const TapWalk walk(work.r, work.s, work.channel_tiles);  // in units of k-tiles
+  TapPosition position = walk.at(work.k_tiles.begin);
+  for (int i = work.k_tiles.begin; i < work.k_tiles.end; ++i) {
+    const int r = walk.r(position), s = walk.s(position), channel = position.channel * Tile::kK;
+    const int tap = (h.tap_first + r * h.tap_step) * g.s + w.tap_first + s * w.tap_step;
+    ptx::Mbarrier* const full = &shared.full[state.stage];
+    unsigned char* const b = shared.b[state.stage];
+    ptx::mbarrier_wait(&shared.empty[state.stage], state.parity ^ 1);  // the first pass does not wait
+    ptx::mbarrier_arrive_expect_tx(full, Tile::kBytes);
+    p.rows.load(shared.a[state.stage], p.from, work.axes, work.origin, r, s, channel, full);
+    if constexpr (kWgmmaFilterOrder<typename Tile::Element, operation> == Order::k_major) {
+      ptx::tma_load(b, p.filter, {channel, tap, work.column}, full);
+    } else {
+      RONDO_UNROLL
+      for (int panel = 0; panel < Tile::kN / 64; ++panel)
+        ptx::tma_load(b + panel * kPanelBytes, p.filter, {work.column + panel * 64, tap, channel}, full);
     }
+    walk.advance(position, {.channel = 1});
+    state.advance();
   }
 }
 
@@ -101,8 +114,10 @@ __device__ __forceinline__ void store_conv_tile(const WgmmaConvParameters<typena
   const auto row_of = [&](int pixel) { return p.rows.result_row(work.axes, to, work.origin, pixel); };
   const auto store = [&](int pixel, int column, const Vec<4>& values) {
     const int64_t row = row_of(pixel);
-    return row < 0 ? values
-                   : p.epilogue.store_row(p.to + row * columns, work.column + column, columns, values);
+    if (row < 0) return values;
+    if (p.parts > 1)
+      return p.epilogue.store_row(p.partials.row(work.part, row), work.column + column, columns, values);
+    return p.epilogue.store_row(p.to + row * columns, work.column + column, columns, values);
   };
   if constexpr (operation == ConvOperation::forward) {
     if (p.moments.values) {
@@ -128,7 +143,7 @@ __global__ __launch_bounds__(Tile::kThreads, 1) void conv2d_wgmma_kernel(
   constexpr Order kOrderB = kWgmmaFilterOrder<typename Tile::Element, operation>;
   auto& shared = shared_memory<WarpSpecializedShared<Tile>>();
   run_warp_specialized<Tile>(
-      shared, p.tiles,
+      shared, p.tiles * p.parts,
       [&](int64_t number, PipelineState<Tile::kStages>& state) {
         const ConvWork<Rows> work = conv_work<Tile, operation>(p, number);
         if (!work.empty) load_conv_tile<Tile, operation>(p, shared, state, work);
@@ -136,9 +151,8 @@ __global__ __launch_bounds__(Tile::kThreads, 1) void conv2d_wgmma_kernel(
       [&](int64_t number, WgmmaAccumulators<Tile>& acc, PipelineState<Tile::kStages>& state, int group) {
         const ConvWork<Rows> work = conv_work<Tile, operation>(p, number);
         if (work.empty) return;
-        const int channel_tiles = ceil_div(summed_channels<operation>(p.geometry), Tile::kK);
-        const int64_t k_tiles = int64_t{work.r.count} * work.s.count * channel_tiles;
-        consume<Tile, Order::k_major, kOrderB>(acc, shared, state, k_tiles, group);
+        consume<Tile, Order::k_major, kOrderB>(acc, shared, state, work.k_tiles.end - work.k_tiles.begin,
+                                               group);
         store_conv_tile<Tile, operation>(p, shared, acc, work, group);
       });
 }
@@ -164,35 +178,46 @@ Status launch_conv2d_wgmma_tile(const char* name, WgmmaConvParameters<typename T
   p.tiles_per_phase = p.rows.tiles(first, g.images) * p.tiles_n;
   p.tiles = p.tiles_per_phase * phases_of<operation>(g);
   LaunchShape shape;
-  RONDO_RETURN_IF_ERROR(persistent_launch_shape<Tile>(&shape, p.tiles));
+  RONDO_RETURN_IF_ERROR(persistent_launch_shape<Tile>(&shape, p.tiles * p.parts));
   return launch(name, shape, stream, conv2d_wgmma_kernel<Tile, operation, Rows>, p);
 }
 
 template <class Rows, class T>
 Status launch_conv2d_wgmma_rows(const char* name, ConvOperation operation, WgmmaConvTile tile, T* to,
                                 const T* from, const T* filter, const ConvEpilogue<T>& epilogue,
-                                const ConvGeometry& g, cudaStream_t stream) {
+                                const ConvGeometry& g, int64_t splits, float* workspace,
+                                cudaStream_t stream) {
+  const GemmShape product = conv2d_product(operation, g);
+  const Epilogue of_results = tile_epilogue<4>(epilogue, to, product.n);
   WgmmaConvParameters<T, Rows> p = {};
   p.geometry = g;
   p.to = to;
-  p.moments = epilogue.moments;
-  p.epilogue = tile_epilogue<4>(epilogue, to, operation == ConvOperation::forward ? g.k : g.c);
-  return with_wgmma_conv_tile<T>(tile, [&]<class Tile>() {
+  p.parts = static_cast<int>(splits);
+  if (splits > 1) {
+    p.partials = {workspace, product.m, product.n, splits};
+    p.epilogue = {.aligned = true};
+  } else {
+    p.moments = epilogue.moments;
+    p.epilogue = of_results;
+  }
+  RONDO_RETURN_IF_ERROR(with_wgmma_conv_tile<T>(tile, [&]<class Tile>() {
     return operation == ConvOperation::forward
                ? launch_conv2d_wgmma_tile<Tile, ConvOperation::forward>(name, p, from, filter, stream)
                : launch_conv2d_wgmma_tile<Tile, ConvOperation::data_gradient>(name, p, from, filter, stream);
-  });
+  }));
+  return splits > 1 ? sum_partials(p.partials, to, product.n, 1, of_results, stream) : Status();
 }
 
 template <class T>
 Status launch_conv2d_wgmma(const char* name, ConvOperation operation, WgmmaConvTile tile,
                            WgmmaConvPixels pixels, T* to, const T* from, const T* filter,
-                           const ConvEpilogue<T>& epilogue, const ConvGeometry& g, cudaStream_t stream) {
+                           const ConvEpilogue<T>& epilogue, const ConvGeometry& g, int64_t splits,
+                           float* workspace, cudaStream_t stream) {
   return pixels == WgmmaConvPixels::im2col
              ? launch_conv2d_wgmma_rows<Im2colRows>(name, operation, tile, to, from, filter, epilogue, g,
-                                                    stream)
-             : launch_conv2d_wgmma_rows<BoxRows>(name, operation, tile, to, from, filter, epilogue, g,
-                                                 stream);
+                                                    splits, workspace, stream)
+             : launch_conv2d_wgmma_rows<BoxRows>(name, operation, tile, to, from, filter, epilogue, g, splits,
+                                                 workspace, stream);
 }
 
 }  // namespace rondo

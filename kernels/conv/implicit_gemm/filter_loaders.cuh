@@ -31,7 +31,7 @@ class ForwardFilterLoader {
 
   __device__ __forceinline__ ForwardFilterLoader(const FilterSource<Element>& source, const TapWalk& walk,
                                                  int first_column)
-      : source_(source), walk_(walk), first_column_(first_column), step_(walk.at(Tile::kK)) {
+      : source_(source), walk_(walk), first_column_(first_column), step_(walk.distance(Tile::kK)) {
     if constexpr (KTile::kKMajor) {
       const int width = copied_width<Tile>(source.width);
       position_ = walk.at(threadIdx.x % (Tile::kK / width) * width);
@@ -138,7 +138,7 @@ class BackwardFilterLoader {
         walk_(walk),
         first_column_(first_column),
         position_(walk.at(first_row())),
-        step_(walk.at(kRows > 1 ? Tile::kK - kRows : Tile::kK)) {}
+        step_(walk.distance(kRows > 1 ? Tile::kK - kRows : Tile::kK)) {}
 
   __device__ RONDO_INLINE_ON_GPU void copy(Element* k_tile) {
     with_width<Tile, (Tile::kWidestCopy < Tile::kN ? Tile::kWidestCopy : Tile::kN)>(

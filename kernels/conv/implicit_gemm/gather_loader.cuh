@@ -11,7 +11,7 @@ namespace rondo {
 // The position of a row of the tile. In shared memory, because every k-tile uses it.
 struct GatherRow {
   int64_t from;  // offset of the pixel (y, x), which tap 0 reads
-  int64_t to;    // offset of the row's results
+  int64_t to;    // row of the result; -1: none
   int y, x;
 };
 
@@ -32,7 +32,7 @@ class GatherLoader {
   // all_visible: every tap of the walk is inside the image for every row, so no bounds check is needed.
   __device__ __forceinline__ GatherLoader(const GatherSource<Element>& source, const TapWalk& walk,
                                           const GatherRow* rows, bool all_visible)
-      : source_(source), walk_(walk), rows_(rows), all_visible_(all_visible), step_(walk.at(Tile::kK)) {
+      : source_(source), walk_(walk), rows_(rows), all_visible_(all_visible), step_(walk.distance(Tile::kK)) {
     const int width = copied_width<Tile>(source.width);
     position_ = walk.at(threadIdx.x % (Tile::kK / width) * width);
   }

@@ -15,14 +15,32 @@ namespace rondo {
 inline constexpr TileNeeds kGatherNeeds = {Order::k_major, 24};
 inline constexpr TileNeeds kPatchNeeds = {Order::mn_major, 12};
 
-// With a tile, runs the implicit GEMM with that tile; options.algorithm is ignored. Without a tile, chooses
-// one from the shape and the device, or selects the few-channel kernel (few_channels.h) or Winograd's
-// algorithm (winograd.h) where it applies.
-Status conv2d_forward(std::optional<TileId> tile, ImageView<float> y, ImageView<const float> x,
+// The product that computes y or dx. k is that of y; of dx, a mean over the phases (taps.cuh).
+GemmShape conv2d_product(ConvOperation operation, const ConvGeometry& geometry);
+
+// The number of parts of the sum over k of y or dx: more than 1 if there are too few tiles for a large GPU and
+// the sum is long. A function of the shape alone, as split_k().
+int64_t conv2d_splits(ConvOperation operation, const ConvGeometry& geometry);
+
+// The bytes of the workspace for the partial sums of y or dx; 0 for one part.
+int64_t conv2d_partials_bytes(ConvOperation operation, const ConvGeometry& geometry, int64_t splits);
+
+// A tile for y or dx, and the number of blocks that divide its sum: one if only a tile is given.
+struct ConvTile {
+  ConvTile(TileId id_of_tile, int64_t parts = 1) : id(id_of_tile), splits(parts) {}
+  TileId id;
+  int64_t splits;
+};
+
+// With a tile, runs the implicit GEMM with that tile; options.algorithm is ignored, and the workspace is
+// conv2d_partials_bytes(), or for dw that of split_k(). Without a tile, chooses one from the shape and the
+// device, or selects the few-channel kernel (few_channels.h) or Winograd's algorithm (winograd.h) where it
+// applies.
+Status conv2d_forward(std::optional<ConvTile> tile, ImageView<float> y, ImageView<const float> x,
                       FilterView<const float> filter, const Conv2dOptions& options,
                       const Conv2dEpilogue& epilogue, Workspace workspace, cudaStream_t stream);
 
-Status conv2d_data_gradient(std::optional<TileId> tile, ImageView<float> dx, ImageView<const float> dy,
+Status conv2d_data_gradient(std::optional<ConvTile> tile, ImageView<float> dx, ImageView<const float> dy,
                             FilterView<const float> filter, const Conv2dOptions& options, Workspace workspace,
                             cudaStream_t stream);
 
@@ -31,12 +49,12 @@ Status conv2d_filter_gradient(std::optional<TileId> tile, FilterView<float> dw, 
                               cudaStream_t stream);
 
 // The same for bfloat16 and float16, with a tile of that type.
-Status conv2d_forward(std::optional<TileId> tile, ImageView<__nv_bfloat16> y,
+Status conv2d_forward(std::optional<ConvTile> tile, ImageView<__nv_bfloat16> y,
                       ImageView<const __nv_bfloat16> x, FilterView<const __nv_bfloat16> filter,
                       const Conv2dOptions& options, const Conv2dEpilogueOf<__nv_bfloat16>& epilogue,
                       Workspace workspace, cudaStream_t stream);
 
-Status conv2d_data_gradient(std::optional<TileId> tile, ImageView<__nv_bfloat16> dx,
+Status conv2d_data_gradient(std::optional<ConvTile> tile, ImageView<__nv_bfloat16> dx,
                             ImageView<const __nv_bfloat16> dy, FilterView<const __nv_bfloat16> filter,
                             const Conv2dOptions& options, Workspace workspace, cudaStream_t stream);
 
@@ -44,11 +62,11 @@ Status conv2d_filter_gradient(std::optional<TileId> tile, FilterView<float> dw,
                               ImageView<const __nv_bfloat16> dy, ImageView<const __nv_bfloat16> x,
                               const Conv2dOptions& options, Workspace workspace, cudaStream_t stream);
 
-Status conv2d_forward(std::optional<TileId> tile, ImageView<__half> y, ImageView<const __half> x,
+Status conv2d_forward(std::optional<ConvTile> tile, ImageView<__half> y, ImageView<const __half> x,
                       FilterView<const __half> filter, const Conv2dOptions& options,
                       const Conv2dEpilogueOf<__half>& epilogue, Workspace workspace, cudaStream_t stream);
 
-Status conv2d_data_gradient(std::optional<TileId> tile, ImageView<__half> dx, ImageView<const __half> dy,
+Status conv2d_data_gradient(std::optional<ConvTile> tile, ImageView<__half> dx, ImageView<const __half> dy,
                             FilterView<const __half> filter, const Conv2dOptions& options,
                             Workspace workspace, cudaStream_t stream);
 

@@ -108,10 +108,15 @@ class TapWalk {
   __device__ __forceinline__ TapWalk(const TapRange& r, const TapRange& s, int channels)
       : r_(r), s_(s), channels_(channels) {}
 
-  // The length of the inner dimension.
+  // The length of the inner dimension, without skip().
   __device__ __forceinline__ int length() const { return r_.count * s_.count * channels_; }
 
-  __device__ __forceinline__ TapPosition at(int k) const {
+  // Leaves out the first k of the inner dimension.
+  __device__ __forceinline__ void skip(int k) { skipped_ = k; }
+
+  __device__ __forceinline__ TapPosition at(int k) const { return distance(skipped_ + k); }
+  // From any k to the one `k` further, for advance().
+  __device__ __forceinline__ TapPosition distance(int k) const {
     const int channels = channels_ > 0 ? channels_ : 1, columns = s_.count > 0 ? s_.count : 1;
     return {k % channels, k / channels % columns, k / channels / columns};
   }
@@ -129,6 +134,7 @@ class TapWalk {
  private:
   TapRange r_, s_;
   int channels_;
+  int skipped_ = 0;
 };
 
 }  // namespace rondo

@@ -1,11 +1,11 @@
 #include <rondo/kernels/conv/implicit_gemm/wgmma_conv.h>
 
-#include <rondo/kernels/conv/implicit_gemm/im2col_axis.cuh>
 #include <rondo/kernels/conv/implicit_gemm/pixel_box.h>
-#include <rondo/kernels/conv/implicit_gemm/taps.cuh>
-#include <rondo/kernels/core/launch.cuh>
 #include <rondo/kernels/gemm/gemm_plan.h>
 #include <rondo/kernels/gemm/transposed_copy.h>
+#include <rondo/kernels/conv/implicit_gemm/im2col_axis.cuh>
+#include <rondo/kernels/conv/implicit_gemm/taps.cuh>
+#include <rondo/kernels/core/launch.cuh>
 
 #include <algorithm>
 
@@ -56,9 +56,9 @@ int64_t gradient_steps(const ConvGeometry& g, WgmmaConvPixels pixels) {
   return BoxGrid(box, g.q, g.p, g.images).size();
 }
 
-// The steps of k that a block computes with k-tiles of `line` values: wgmma's k-tiles are of one tap, or of
-// 64 pixels; mma.sync's are dense. A mean over the phases of a strided data gradient. The taps that
-// both leave out at the borders of images count.
+// The steps of k that a block computes of a part, with k-tiles of `line` values: wgmma's k-tiles are of one
+// tap, or of 64 pixels; mma.sync's are dense. A mean over the phases of a strided data gradient. The taps
+// that both leave out at the borders of images count.
 struct Steps {
   double wgmma, mma;
 };
@@ -75,8 +75,8 @@ Steps steps_of(ConvOperation operation, const ConvGeometry& g, int64_t splits, i
   for (int64_t phase = 0; phase < phases; ++phase) {
     const Axes axes = axes_in_phase(operation, g, phase);
     const int64_t taps = int64_t{axes.h.taps} * axes.w.taps;
-    sum.wgmma += static_cast<double>(taps * padded(channels));
-    sum.mma += static_cast<double>(padded(taps * channels));
+    sum.wgmma += static_cast<double>(padded(ceil_div(taps * padded(channels), splits)));
+    sum.mma += static_cast<double>(padded(ceil_div(taps * channels, splits)));
   }
   return {sum.wgmma / static_cast<double>(phases), sum.mma / static_cast<double>(phases)};
 }

@@ -45,8 +45,7 @@ WgmmaConvPixels choose_wgmma_conv_pixels(ConvOperation operation, const ConvGeom
 // The tile with the shortest estimated time, as choose_gemm_plan() estimates it, times the steps of k: a
 // k-tile of wgmma has the channels of one tap, up to the next multiple of 64 (tf32: 32), one of mma.sync is
 // dense. It counts the pixels that choose_wgmma_conv_pixels() takes. Returns nullopt if the mma.sync tile
-// `other` is estimated faster, or the device has no wgmma. `splits`: the split-k slices of the filter
-// gradient.
+// `other` is estimated faster, or the device has no wgmma. `splits`: the parts of k.
 std::optional<WgmmaConvTile> choose_wgmma_conv_tile(ConvOperation operation, const ConvGeometry& geometry,
                                                     int64_t splits, TileId other,
                                                     const DeviceProperties& device);
@@ -59,12 +58,13 @@ int64_t transposed_filter_bytes(const ConvGeometry& geometry);
 Status transpose_filter(float* to, const float* filter, const ConvGeometry& geometry, cudaStream_t stream);
 
 // T: __nv_bfloat16, __half, or float for tf32. `pixels`: im2col only where it fits. `from` is x for y, and dy
-// for dx. For dx in tf32, `filter` is the transposed copy. dx has an empty epilogue.
+// for dx. For dx in tf32, `filter` is the transposed copy. dx has an empty epilogue. With several parts of k,
+// `splits`, `workspace` has room for them (conv2d_partials_bytes()), and epilogue.moments are not computed.
 template <class T>
 Status launch_conv2d_wgmma(const char* name, ConvOperation operation, WgmmaConvTile tile,
                            WgmmaConvPixels pixels, T* to, const T* from, const T* filter,
-                           const ConvEpilogue<T>& epilogue, const ConvGeometry& geometry,
-                           cudaStream_t stream);
+                           const ConvEpilogue<T>& epilogue, const ConvGeometry& geometry, int64_t splits,
+                           float* workspace, cudaStream_t stream);
 
 // Number of moment records that the forward kernel writes: one per 16 rows of its tiles.
 int64_t wgmma_moment_parts(const ConvGeometry& geometry, WgmmaConvPixels pixels);

@@ -5,6 +5,6 @@ namespace rondo {
 
 template Status launch_conv2d_wgmma(const char*, ConvOperation, WgmmaConvTile, WgmmaConvPixels, float*,
                                     const float*, const float*, const ConvEpilogue<float>&,
-                                    const ConvGeometry&, cudaStream_t);
+                                    const ConvGeometry&, int64_t, float*, cudaStream_t);
 
 }  // namespace rondo

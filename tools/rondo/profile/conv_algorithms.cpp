@@ -46,12 +46,16 @@ std::vector<ConvKernels> conv_kernels(const ProfileArguments& a, const ImageView
                        choose_wgmma_conv_tile(operation, g, splits, tile, device);
     return wgmma ? std::nullopt : std::optional(tile);
   };
+  const auto image_tile = [&](ConvOperation operation) -> std::optional<ConvTile> {
+    const GemmShape product = conv2d_product(operation, g);
+    const int64_t splits = conv2d_splits(operation, g);
+    const TileId tile = choose_tile(product.m, product.n, splits, gather, device);
+    return unless_wgmma(operation, splits, tile) ? std::optional(ConvTile(tile, splits)) : std::nullopt;
+  };
   add("implicit_gemm", true, "",
       {"implicit_gemm",
        options(ConvAlgorithm::direct),
-       {unless_wgmma(ConvOperation::forward, 1, choose_tile(g.output_pixels, g.k, 1, gather, device)),
-        unless_wgmma(ConvOperation::data_gradient, 1,
-                     choose_tile(int64_t{g.images} * g.h * g.w, g.c, 1, gather, device)),
+       {image_tile(ConvOperation::forward), image_tile(ConvOperation::data_gradient),
         unless_wgmma(ConvOperation::filter_gradient, parts.splits,
                      choose_tile(g.patch, g.k, parts.splits, patch, device))},
        gemm_workspace_bytes({g.patch, g.k, g.output_pixels})});

@@ -13,7 +13,8 @@ namespace rondo::program {
 
 // The tiles of the implicit GEMM by mma.sync; none: the library chooses, also between its algorithms.
 struct ConvTiles {
-  std::optional<TileId> forward, data_gradient, filter_gradient;
+  std::optional<ConvTile> forward, data_gradient;
+  std::optional<TileId> filter_gradient;
 };
 struct ConvKernels {
   std::string name;
