@@ -7,7 +7,10 @@
 #include <rondo/tests/support/inputs.h>
 #include <rondo/tests/support/random_order.h>
 #include <rondo/tests/support/status_checks.h>
-#include <rondo/kernels/gemm/gemm_tc_09_stream_k.cuh>
+#include <rondo/kernels/gemm/gemm_tc_07_persistent.h>
+#include <rondo/kernels/gemm/gemm_tc_09_stream_k.h>
+#include <rondo/kernels/gemm/partial_tiles.cuh>
+#include <rondo/kernels/gemm/tile_order.h>
 
 #include <algorithm>
 #include <cmath>
