@@ -56,10 +56,15 @@ const bool registered = register_on_device([] {
       const std::string name = concat("conv2d_", operation, "/", layer.name, "/images:", layer.n);
       add<float>(name, layer, op, ConvAlgorithm::automatic, Math::fp32);
       const Conv2dOptions options = {layer.stride, layer.stride, layer.pad, layer.pad};
-      const bool direct_is_automatic = conv2d_workspace_bytes({nullptr, layer.n, layer.h, layer.w, layer.c},
-                                                              {nullptr, layer.k, layer.r, layer.s, layer.c},
-                                                              options)
-                                           .forward == 0;  // the direct algorithm needs none
+      const auto bytes = [&](ConvAlgorithm algorithm) {
+        Conv2dOptions with = options;
+        with.algorithm = algorithm;
+        return conv2d_workspace_bytes({nullptr, layer.n, layer.h, layer.w, layer.c},
+                                      {nullptr, layer.k, layer.r, layer.s, layer.c}, with)
+            .forward;
+      };
+      // Winograd's algorithm has transformed filters in its workspace.
+      const bool direct_is_automatic = bytes(ConvAlgorithm::automatic) == bytes(ConvAlgorithm::direct);
       if (!direct_is_automatic) add<float>(name + "/direct", layer, op, ConvAlgorithm::direct, Math::fp32);
       if (has_tf32) {
         add<float>(name + "/tf32", layer, op, ConvAlgorithm::automatic, Math::tf32);

@@ -72,9 +72,11 @@ struct Conv2dEpilogueOf {
   ImageView<const T> residual{};  // added before the ReLU, of the shape of y; none if data is null
   // Output: 2 * out_channels values; null: not computed. The first half has the sum of y per channel, the
   // second the sum of squares, as batch_norm_sums() (norm/batch_norm.h) computes them from the stored y.
-  // Tensor-core kernels compute them in the epilogue; otherwise a second kernel reads y.
+  // Tensor-core kernels compute them in the epilogue, unless y is computed in parts; otherwise a second
+  // kernel reads y.
   //
-  // Tensor cores: sums of differences from a value of y, of up to 32 pixels, are floats; the rest is double.
+  // In the epilogue, sums of differences from a value of y, of up to 32 pixels, are floats; the rest is
+  // double.
   // Their rounding depends on the kernel, and so on the device. A channel with an infinity, or with
   // differences above 2^61, has sums that are infinite or NaN; differences below 2^-75 have squares of 0.
   // out_channels is at most 2^20.
@@ -94,8 +96,8 @@ constexpr int64_t conv2d_output_size(int64_t size, int64_t filter, int64_t strid
 //
 // Workspace: the size that conv2d_workspace_bytes() returns for the operation; for a forward convolution with
 // sums, `forward_sums`. It holds the transformed filter of Winograd's algorithm, the transposed filter of a
-// data gradient in tf32 (for wgmma), the partial sums of dw, or of y and dx with few pixels and a long sum, or
-// the partial sums for `sums`. Fewer images may need a larger one: their sums have more parts.
+// data gradient in tf32 (for wgmma), the partial sums of dw, and of y and dx with few pixels and a long sum,
+// and the partial sums for `sums`. Fewer images may need a larger one: their sums have more parts.
 [[nodiscard]] Status conv2d_forward(ImageView<float> y, ImageView<const float> x,
                                     FilterView<const float> filter, const Conv2dOptions& options,
                                     const Conv2dEpilogue& epilogue, Workspace workspace, cudaStream_t stream);

@@ -22,14 +22,14 @@ struct Partials {
   }
 };
 
-// The k-tiles of a part. Parts differ by at most one k-tile.
-struct KTileRange {
+// A part of a sum over k. All parts but the last ones have the same length, a multiple of `step`.
+struct KRange {
   int begin, end;
 };
-__host__ __device__ __forceinline__ KTileRange part_of_k_tiles(int k_tiles, int part, int parts) {
-  const int each = k_tiles / parts, longer = k_tiles % parts;
-  const int begin = each * part + (part < longer ? part : longer);
-  return {begin, begin + each + (part < longer ? 1 : 0)};
+__host__ __device__ __forceinline__ KRange part_of_k(int k, int step, int part, int parts) {
+  const int64_t length = ceil_div<int64_t>(ceil_div<int64_t>(k, parts), step) * step, begin = part * length,
+                end = begin + length;
+  return {static_cast<int>(begin < k ? begin : k), static_cast<int>(end < k ? end : k)};
 }
 
 inline int64_t partials_bytes(int64_t rows, int64_t columns, int64_t count) {

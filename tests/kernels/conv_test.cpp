@@ -92,12 +92,12 @@ TEST_P(Conv2d, EveryTileOfTheImplicitGemm) {
   // Given a tile, the filter gradient is a product of this shape, whatever kernel would be chosen otherwise.
   const int64_t bytes = gemm_workspace_bytes({c.r * c.s * c.c, c.k, c.n * c.p() * c.q()});
   for (const TileInfo& tile : tile_infos())
-    for (const int64_t offset : {0, 1}) {
+    for (const auto& [offset, splits] :
+         {std::pair(0, 1), std::pair(0, 3), std::pair(1, 1), std::pair(1, 4)}) {
       if (tile.type != DType::float32 || !check_math("", tile.math).ok()) continue;
-      const int64_t splits = offset == 0 ? 3 : 1;
       const std::string what = concat("tile ", tile.name, ", offset ", offset, ", parts ", splits);
-      const auto partials = [&](int64_t size, int64_t channels) {
-        return splits == 1 ? 0 : splits * (size / channels) * ((channels + 3) / 4 * 4);
+      const auto partials = [parts = splits](int64_t size, int64_t channels) {
+        return parts == 1 ? 0 : parts * (size / channels) * ((channels + 3) / 4 * 4);
       };
       GuardedBuffer<float> in(x, offset), gradient(y, offset), weights(filter, offset), biases(bias, offset),
           out(c.y_size(), offset), dx(c.x_size(), offset), dw(c.filter_size(), offset), scratch(bytes / 4),
@@ -207,6 +207,57 @@ TEST(Conv2dSplits, OfFewPixelsAndALongSum) {
   // A stride of 2: a phase of dx has a quarter of the taps.
   EXPECT_EQ(splits(kForward, {8, 8, 8, 256, 512, 3, 3, kStrided}), 4);
   EXPECT_EQ(splits(kGradient, {8, 8, 8, 256, 512, 3, 3, kStrided}), 2);
+}
+
+// The parts of fp32 sums end at the same terms in every tile, although tiles leave out other taps at the
+// borders. So the bits depend neither on the tile, which depends on the device, nor on the other images.
+TEST(Conv2dSplits, BitsOfEveryTileAndImage) {
+  DeviceProperties device;
+  ASSERT_TRUE(ok(device_properties(&device)));
+  const Stream stream;
+  const ConvCase cases[] = {{16, 4, 4, 256, 64, 3, 3, {.pad_h = 1, .pad_w = 1}},
+                            {10, 5, 5, 30, 50, 5, 5, {.stride_h = 2, .stride_w = 2, .pad_h = 2, .pad_w = 2}},
+                            {24, 6, 3, 64, 36, 3, 2, {.stride_h = 1, .stride_w = 2, .pad_h = 1}}};
+  for (const ConvCase& c : cases) {
+    const auto copies = [&](int64_t size, int seed) {  // of one image
+      std::vector<float> values = normal_values(size / c.n, seed);
+      for (int64_t image = 1; image < c.n; ++image)
+        values.insert(values.end(), values.begin(), values.begin() + size / c.n);
+      return values;
+    };
+    const auto differ = [&](const std::vector<float>& values) {  // images that differ from the first one
+      const size_t size = values.size() / static_cast<size_t>(c.n);
+      int count = 0;
+      for (size_t at = size; at < values.size(); at += size)
+        count += !std::equal(values.begin(), values.begin() + static_cast<int64_t>(size),
+                             values.begin() + static_cast<int64_t>(at));
+      return count;
+    };
+    GuardedBuffer<float> x(copies(c.x_size(), 1)), dy(copies(c.y_size(), 2)),
+        filter(normal_values(c.filter_size(), 3)), y(c.y_size()), dx(c.x_size());
+    for (const int64_t splits : {2, 3, 7}) {
+      GuardedBuffer<float> of_y(splits * c.y_size() / c.k * ((c.k + 3) / 4 * 4)),
+          of_dx(splits * c.x_size() / c.c * ((c.c + 3) / 4 * 4));
+      std::vector<float> first_y, first_dx;
+      for (const TileInfo& tile : tile_infos()) {
+        if (tile.type != DType::float32 || tile.math != Math::fp32) continue;
+        if (shared_bytes(tile, kGatherNeeds) > device.shared_bytes_per_block) continue;
+        SCOPED_TRACE(concat(testing::PrintToString(c), ", tile ", tile.name, ", ", splits, " parts"));
+        const ConvTile with(tile.id, splits);
+        ASSERT_TRUE(ok(conv2d_forward(with, y_view(c, y.data()), x_view<const float>(c, x.data()),
+                                      filter_view<const float>(c, filter.data()), c.options, {},
+                                      of_y.workspace(), stream)));
+        ASSERT_TRUE(ok(conv2d_data_gradient(with, x_view(c, dx.data()), y_view<const float>(c, dy.data()),
+                                            filter_view<const float>(c, filter.data()), c.options,
+                                            of_dx.workspace(), stream)));
+        if (first_y.empty()) first_y = y.download(), first_dx = dx.download();
+        EXPECT_EQ(differ(y.download()), 0);
+        EXPECT_EQ(differ(dx.download()), 0);
+        EXPECT_TRUE(all_equal_bits(y.download(), first_y));
+        EXPECT_TRUE(all_equal_bits(dx.download(), first_dx));
+      }
+    }
+  }
 }
 
 TEST(Conv2dEmpty, EmptyOutputsAndEmptySums) {

@@ -132,7 +132,7 @@ Conv2dWorkspaceBytes conv2d_workspace_bytes(const ImageView<const float>& x,
     const auto partials = [&](ConvOperation operation) {
       return conv2d_partials_bytes(operation, g, conv2d_splits(operation, g));
     };
-    bytes.forward = partials(ConvOperation::forward);
+    bytes.forward = has_few_channels(g) ? 0 : partials(ConvOperation::forward);
     bytes.data_gradient = partials(ConvOperation::data_gradient);
     if (type == DType::float32 && g.images > 0 && options.math == Math::tf32)
       bytes.data_gradient += transposed_filter_bytes(g);

@@ -47,8 +47,8 @@ Status launch_tile(const char* name, ConvOperation operation, TileId tile, Conv2
   return launch_tile(name, operation, tile, p, stream);
 }
 
-// `epilogue`: for y. `workspace`: the partial sums, and after them the transposed filter of a data gradient in
-// tf32. Sets `parts` to the number of parts in epilogue.moments: 0 if the kernel does not compute them.
+// `epilogue`: for y. `workspace`: the partial sums, and after them the transposed filter of a data gradient
+// in tf32. Sets `parts` to the number of parts in epilogue.moments: 0 if the kernel does not compute them.
 template <ConvOperation operation, class T>
 Status implicit_gemm(const char* name, std::optional<ConvTile> tile, Math math, Conv2dParameters<T>& p,
                      const ConvEpilogue<T>& epilogue, Workspace workspace, int64_t* parts,
@@ -84,7 +84,7 @@ Status implicit_gemm(const char* name, std::optional<ConvTile> tile, Math math, 
     }
   }
   RONDO_RETURN_IF_ERROR(launch_tile(name, operation, tile->id, p, parts, stream));
-  if (splits == 1) return {};
+  if (splits <= 1) return {};
   return sum_partials(p.partials, p.to, product.n, 1, tile_epilogue<4>(epilogue, p.to, product.n), stream);
 }
 
@@ -97,6 +97,7 @@ bool by_winograd(const std::optional<ConvTile>& tile, int64_t size, const ConvGe
 
 int64_t partial_sums_bytes(const std::optional<ConvTile>& tile, ConvOperation operation,
                            const ConvGeometry& g) {
+  if (!tile && operation == ConvOperation::forward && has_few_channels(g)) return 0;
   return conv2d_partials_bytes(operation, g, tile ? tile->splits : conv2d_splits(operation, g));
 }
 
@@ -222,7 +223,8 @@ Status data_gradient(const std::optional<ConvTile>& tile, const ImageView<T>& dx
 GemmShape conv2d_product(ConvOperation operation, const ConvGeometry& g) {
   if (operation == ConvOperation::forward) return {g.output_pixels, g.k, g.patch};
   const int64_t phases = std::max<int64_t>(1, phases_of<ConvOperation::data_gradient>(g));
-  return {int64_t{g.images} * g.h * g.w, g.c, ceil_div<int64_t>(int64_t{g.k} * g.r * g.s, phases)};
+  return {saturating_product({g.images, g.h, g.w}), g.c,
+          ceil_div<int64_t>(saturating_product({g.k, g.r, g.s}), phases)};
 }
 
 int64_t conv2d_splits(ConvOperation operation, const ConvGeometry& g) {

@@ -11,8 +11,9 @@
 // caches. The backward pass of a strided convolution sorts its rows by phase, and each block processes one
 // phase.
 //
-// If there are too few tiles for a GPU, each tile has several blocks (blockIdx.y), which divide its k-tiles
-// evenly and write partial sums (../../gemm/split_k.cuh).
+// If there are too few tiles for a GPU, each tile has several blocks (blockIdx.y), which divide k and write
+// partial sums (../../gemm/split_k.cuh). All tiles divide it at the same taps and channels, also where they
+// leave out taps. So the bits do not depend on the tile.
 //
 // The kernel is for every kind of tile. Each .cu file instantiates it for the tiles of one arithmetic.
 #pragma once
@@ -140,16 +141,17 @@ __global__ __launch_bounds__(Tile::kThreads, Tile::kBlocksAtOnce) void conv2d_ke
   __syncthreads();
 
   TileTaps taps = tile_taps(rows, from_channels, row0, min(row0 + Tile::kM, rows.count()) - 1);
-  const KTileRange k_tiles = part_of_k_tiles(ceil_div(taps.walk.length(), Tile::kK),
-                                             static_cast<int>(blockIdx.y), static_cast<int>(gridDim.y));
-  taps.walk.skip(k_tiles.begin * Tile::kK);
+  const KRange part =
+      part_of_k(rows.h.taps * rows.w.taps * from_channels, 64, static_cast<int>(blockIdx.y), gridDim.y);
+  taps.walk.take(part.begin, part.end, rows.w.taps);
   const GatherSource<typename Tile::Element> source = {p.from, from_channels, rows.h, rows.w, p.from_width};
   const FilterSource<typename Tile::Element> filter = {p.filter,       g.k,    g.s,   g.c, g.patch,
                                                        p.filter_width, rows.h, rows.w};
   GatherLoader<KTileA<Tile, Order::k_major>, Tile> a(source, taps.walk, shared.rows, taps.all_visible);
   FilterLoader b(filter, taps.walk, column0);
   Accumulators<Tile> acc;
-  tile_mainloop<Tile, Order::k_major, kOrderB>(acc, shared.tile, a, b, k_tiles.end - k_tiles.begin);
+  tile_mainloop<Tile, Order::k_major, kOrderB>(acc, shared.tile, a, b,
+                                               ceil_div(taps.walk.length(), Tile::kK));
 
   // Only what is needed here stays in registers during the main loop.
   const int columns = operation == ConvOperation::forward ? g.k : g.c;

@@ -6,15 +6,15 @@
 // Which pixels a tile has is a policy, `Rows` (conv_rows.cuh). The filters of the data gradient are MN-major.
 // wgmma transposes those of 16 bits; tf32 needs a transposed copy (transpose_filter()).
 //
-// If there are too few tiles for a GPU, each tile is computed in parts: sums over a range of its k-tiles, which
-// a second pass adds (../../gemm/split_k.cuh).
+// If there are too few tiles for a GPU, each tile is computed in parts, as in conv2d_kernel.cuh: sums over a
+// range of its k-tiles, which a second pass adds (../../gemm/split_k.cuh).
 //
 // Each .cu file instantiates the kernel for one element type.
 #pragma once
 
+#include <rondo/kernels/conv/implicit_gemm/implicit_gemm.h>
 #include <rondo/kernels/conv/conv_epilogue.cuh>
 #include <rondo/kernels/conv/implicit_gemm/conv_rows.cuh>
-#include <rondo/kernels/conv/implicit_gemm/implicit_gemm.h>
 #include <rondo/kernels/gemm/split_k.cuh>
 
 namespace rondo {
@@ -37,16 +37,15 @@ struct WgmmaConvParameters {
   Partials partials;  // with several parts
 };
 
-// The results of a tile, the taps that they need, and the k-tiles of the part.
+// The results of a tile, and the k-tiles of its part: those of the taps that the results need.
 template <class Rows>
 struct ConvWork {
   Axes axes;
   typename Rows::Origin origin;
   int64_t tile;  // number of its rows
   int column;
-  TapRange r, s;
-  int channel_tiles, part;
-  KTileRange k_tiles;
+  TapWalk walk;  // in units of k-tiles
+  int part;
   bool empty;  // the first phase has the most tiles
 };
 template <ConvOperation operation>
@@ -67,10 +66,11 @@ __device__ ConvWork<Rows> conv_work(const WgmmaConvParameters<typename Tile::Ele
   work.empty = work.tile >= p.rows.tiles(work.axes, g.images);
   work.origin = p.rows.origin(work.axes, g.images, work.tile);
   work.column = static_cast<int>(tile % p.tiles_n) * Tile::kN;
-  work.r = p.rows.taps_h(work.axes.h, work.origin);
-  work.s = p.rows.taps_w(work.axes.w, work.origin);
-  work.channel_tiles = ceil_div(summed_channels<operation>(g), Tile::kK);
-  work.k_tiles = part_of_k_tiles(work.r.count * work.s.count * work.channel_tiles, work.part, p.parts);
+  const Axis &h = work.axes.h, &w = work.axes.w;
+  const int channel_tiles = ceil_div(summed_channels<operation>(g), Tile::kK);
+  work.walk = TapWalk(p.rows.taps_h(h, work.origin), p.rows.taps_w(w, work.origin), channel_tiles);
+  const KRange part = part_of_k(h.taps * w.taps * channel_tiles, 1, work.part, p.parts);
+  work.walk.take(part.begin, part.end, w.taps);
   return work;
 }
 
@@ -80,9 +80,9 @@ __device__ void load_conv_tile(const WgmmaConvParameters<typename Tile::Element,
                                const ConvWork<Rows>& work) {
   const ConvGeometry& g = p.geometry;
   const Axis &h = work.axes.h, &w = work.axes.w;
-  const TapWalk walk(work.r, work.s, work.channel_tiles);  // in units of k-tiles
-  TapPosition position = walk.at(work.k_tiles.begin);
-  for (int i = work.k_tiles.begin; i < work.k_tiles.end; ++i) {
+  const TapWalk& walk = work.walk;
+  TapPosition position = walk.at(0);
+  for (int i = 0; i < walk.length(); ++i) {
     const int r = walk.r(position), s = walk.s(position), channel = position.channel * Tile::kK;
     const int tap = (h.tap_first + r * h.tap_step) * g.s + w.tap_first + s * w.tap_step;
     ptx::Mbarrier* const full = &shared.full[state.stage];
@@ -151,8 +151,7 @@ __global__ __launch_bounds__(Tile::kThreads, 1) void conv2d_wgmma_kernel(
       [&](int64_t number, WgmmaAccumulators<Tile>& acc, PipelineState<Tile::kStages>& state, int group) {
         const ConvWork<Rows> work = conv_work<Tile, operation>(p, number);
         if (work.empty) return;
-        consume<Tile, Order::k_major, kOrderB>(acc, shared, state, work.k_tiles.end - work.k_tiles.begin,
-                                               group);
+        consume<Tile, Order::k_major, kOrderB>(acc, shared, state, work.walk.length(), group);
         store_conv_tile<Tile, operation>(p, shared, acc, work, group);
       });
 }

@@ -49,7 +49,7 @@ class GatherLoader {
       }
     });
     walk_.advance(position_, step_);
-    if constexpr (Tile::kVectors) walked_ += Tile::kK;
+    walked_ += Tile::kK;
   }
 
  private:
@@ -57,7 +57,7 @@ class GatherLoader {
   template <int V>
   __device__ __forceinline__ void copy_chunks(Element* k_tile, const TapPosition& position, int k, int first,
                                               int step) const {
-    const bool inside = walk_.inside(position);
+    const bool inside = walk_.inside(walked_ + k);
     const int dy = source_.h.direction * walk_.r(position), dx = source_.w.direction * walk_.s(position);
     const Element* from =
         source_.data + (static_cast<int64_t>(dy) * source_.w.size + dx) * source_.channels + position.channel;

@@ -15,11 +15,11 @@ namespace rondo {
 inline constexpr TileNeeds kGatherNeeds = {Order::k_major, 24};
 inline constexpr TileNeeds kPatchNeeds = {Order::mn_major, 12};
 
-// The product that computes y or dx. k is that of y; of dx, a mean over the phases (taps.cuh).
+// The product that computes y or dx. k: for y the patch, for dx the mean over the phases (taps.cuh).
 GemmShape conv2d_product(ConvOperation operation, const ConvGeometry& geometry);
 
-// The number of parts of the sum over k of y or dx: more than 1 if there are too few tiles for a large GPU and
-// the sum is long. A function of the shape alone, as split_k().
+// The number of parts of the sum over k of y or dx: more than 1 if there are too few tiles for a large GPU
+// and the sum is long. A function of the shape alone, as split_k().
 int64_t conv2d_splits(ConvOperation operation, const ConvGeometry& geometry);
 
 // The bytes of the workspace for the partial sums of y or dx; 0 for one part.

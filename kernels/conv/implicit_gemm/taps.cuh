@@ -105,16 +105,23 @@ struct TapPosition {
 
 class TapWalk {
  public:
+  TapWalk() = default;
   __device__ __forceinline__ TapWalk(const TapRange& r, const TapRange& s, int channels)
-      : r_(r), s_(s), channels_(channels) {}
+      : r_(r), s_(s), channels_(channels), length_(r.count * s.count * channels) {}
 
-  // The length of the inner dimension, without skip().
-  __device__ __forceinline__ int length() const { return r_.count * s_.count * channels_; }
+  // Takes the part [begin, end) of a walk over all taps, `taps_w` in a row, without the taps that this walk
+  // leaves out. So the terms of a part do not depend on the tile.
+  __device__ __forceinline__ void take(int begin, int end, int taps_w) {
+    const int to = own(end, taps_w);
+    begin_ = own(begin, taps_w);
+    length_ = to - begin_;
+  }
 
-  // Leaves out the first k of the inner dimension.
-  __device__ __forceinline__ void skip(int k) { skipped_ = k; }
+  // The length of the inner dimension.
+  __device__ __forceinline__ int length() const { return length_; }
+  __device__ __forceinline__ bool inside(int k) const { return k < length_; }
 
-  __device__ __forceinline__ TapPosition at(int k) const { return distance(skipped_ + k); }
+  __device__ __forceinline__ TapPosition at(int k) const { return distance(begin_ + k); }
   // From any k to the one `k` further, for advance().
   __device__ __forceinline__ TapPosition distance(int k) const {
     const int channels = channels_ > 0 ? channels_ : 1, columns = s_.count > 0 ? s_.count : 1;
@@ -127,14 +134,25 @@ class TapWalk {
     if (position.channel >= channels_) position.channel -= channels_, ++position.s;
     if (position.s >= s_.count) position.s -= s_.count, ++position.r;
   }
-  __device__ __forceinline__ bool inside(const TapPosition& position) const { return position.r < r_.count; }
   __device__ __forceinline__ int r(const TapPosition& position) const { return r_.begin + position.r; }
   __device__ __forceinline__ int s(const TapPosition& position) const { return s_.begin + position.s; }
 
  private:
+  // The number of positions of this walk before position k of a walk over all taps.
+  __device__ __forceinline__ int own(int k, int taps_w) const {
+    if (k == 0) return 0;
+    const int r = k / channels_ / taps_w - r_.begin, s = k / channels_ % taps_w - s_.begin;
+    const int row = s_.count * channels_;
+    if (r < 0) return 0;
+    if (r >= r_.count) return r_.count * row;
+    if (s < 0) return r * row;
+    if (s >= s_.count) return (r + 1) * row;
+    return r * row + s * channels_ + k % channels_;
+  }
+
   TapRange r_, s_;
-  int channels_;
-  int skipped_ = 0;
+  int channels_ = 0;
+  int begin_ = 0, length_ = 0;
 };
 
 }  // namespace rondo

@@ -50,8 +50,8 @@ std::optional<WgmmaConvTile> choose_wgmma_conv_tile(ConvOperation operation, con
                                                     int64_t splits, TileId other,
                                                     const DeviceProperties& device);
 
-// The bytes of the workspace of the data gradient in tf32: of the transposed copy of the filter. 0 for shapes
-// that do not fit.
+// The bytes of the transposed copy of the filter, which is behind the partial sums in the workspace of the
+// data gradient in tf32. 0 for shapes that do not fit.
 int64_t transposed_filter_bytes(const ConvGeometry& geometry);
 
 // Copies the filter KRSC to `to` as CRSK.
