@@ -53,7 +53,7 @@ class ForwardFilterLoader {
         copy_blocks<4>(k_tile);
       else
         for (int k = threadIdx.x; k < Tile::kK; k += Tile::kThreads)
-          copy_values(k_tile, walk_.at(walked_ + k), k, 0, 1);
+          copy_values(k_tile, walk_.at(walk_.length() - left_ + k), k, 0, 1);
     } else if constexpr (Transposing<Tile>::kSupported) {
       copy_transposing(k_tile);
     } else {
@@ -62,7 +62,7 @@ class ForwardFilterLoader {
       if (first < kColumns) copy_values(k_tile, position_, threadIdx.x % Tile::kK, first, kColumns);
     }
     walk_.advance(position_, step_);
-    walked_ += Tile::kK;
+    left_ -= Tile::kK;
   }
 
  private:
@@ -71,7 +71,7 @@ class ForwardFilterLoader {
     constexpr int kPerColumn = Tile::kK / V, kColumns = Tile::kThreads / kPerColumn;
     const int k = threadIdx.x % kPerColumn * V, first = threadIdx.x / kPerColumn;
     const int columns = source_.k - first_column_;
-    const bool inside = walk_.inside(walked_ + k);
+    const bool inside = k < left_;
     const Element* from = at(position_, first);
     RONDO_UNROLL_BY(1)
     for (int column = first; column < Tile::kN; column += kColumns, from += kColumns * source_.patch)
@@ -81,7 +81,7 @@ class ForwardFilterLoader {
   __device__ __forceinline__ void copy_values(Element* k_tile, const TapPosition& position, int k, int first,
                                               int step) const {
     const int columns = source_.k - first_column_;
-    const bool inside = walk_.inside(walked_ + k);
+    const bool inside = k < left_;
     const Element* from = at(position, first);
     RONDO_UNROLL_BY(4)
     for (int column = first; column < Tile::kN; column += step, from += step * source_.patch)
@@ -90,7 +90,7 @@ class ForwardFilterLoader {
   __device__ __forceinline__ void copy_transposing(Element* k_tile) const {
     const Transposing<Tile> thread;
     const int columns = source_.k - first_column_;
-    const bool inside = walk_.inside(walked_ + thread.k);
+    const bool inside = thread.k < left_;
     const Element* from = at(position_, 0);
     RONDO_UNROLL_BY(1)
     for (int first = 0; first < Tile::kN; first += 8) RONDO_UNROLL
@@ -105,7 +105,7 @@ class ForwardFilterLoader {
   __device__ __forceinline__ void copy_blocks(Element* k_tile) const {
     constexpr int kPerColumn = Tile::kK / V, kColumns = Tile::kThreads / kPerColumn * 4;
     const int k = threadIdx.x % kPerColumn * V, first = threadIdx.x / kPerColumn * 4;
-    const int columns = walk_.inside(walked_ + k) ? source_.k - first_column_ : 0;
+    const int columns = k < left_ ? source_.k - first_column_ : 0;
     const Element* from = at(position_, first);
     RONDO_UNROLL_BY(1)
     for (int column = first; column < Tile::kN; column += kColumns, from += kColumns * source_.patch) {
@@ -122,7 +122,7 @@ class ForwardFilterLoader {
   const FilterSource<Element>& source_;
   const TapWalk& walk_;
   int first_column_;
-  int walked_ = 0;
+  int left_ = walk_.length();  // of k, for the next k-tile and those after it
   TapPosition position_, step_;
 };
 
@@ -150,7 +150,7 @@ class BackwardFilterLoader {
           }
         });
     walk_.advance(position_, step_);
-    walked_ += Tile::kK;
+    left_ -= Tile::kK;
   }
 
  private:
@@ -170,7 +170,7 @@ class BackwardFilterLoader {
   __device__ __forceinline__ void copy_row(Element* k_tile, int k) const {
     if (k >= Tile::kK) return;
     const int columns = source_.c - first_column_;
-    const bool inside = walk_.inside(walked_ + k);
+    const bool inside = k < left_;
     const Element* from = source_.data + static_cast<int64_t>(position_.channel) * source_.patch +
                           source_.offset(walk_.r(position_), walk_.s(position_)) + first_column_;
     // By 4, the tf32x3 tile of 128 x 128 spills registers on 12.0.
@@ -186,7 +186,7 @@ class BackwardFilterLoader {
   const FilterSource<Element>& source_;
   const TapWalk& walk_;
   int first_column_;
-  int walked_ = 0;
+  int left_ = walk_.length();  // of k, for the next k-tile and those after it
   TapPosition position_, step_;
 };
 

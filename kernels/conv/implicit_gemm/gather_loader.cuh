@@ -45,11 +45,11 @@ class GatherLoader {
         if (first < kRows) copy_chunks<V>(k_tile, position_, chunk * V, first, kRows);
       } else {  // fewer threads than chunks per row
         for (int k = threadIdx.x * V; k < Tile::kK; k += Tile::kThreads * V)
-          copy_chunks<V>(k_tile, walk_.at(walked_ + k), k, 0, 1);
+          copy_chunks<V>(k_tile, walk_.at(walk_.length() - left_ + k), k, 0, 1);
       }
     });
     walk_.advance(position_, step_);
-    walked_ += Tile::kK;
+    left_ -= Tile::kK;
   }
 
  private:
@@ -57,7 +57,7 @@ class GatherLoader {
   template <int V>
   __device__ __forceinline__ void copy_chunks(Element* k_tile, const TapPosition& position, int k, int first,
                                               int step) const {
-    const bool inside = walk_.inside(walked_ + k);
+    const bool inside = k < left_;
     const int dy = source_.h.direction * walk_.r(position), dx = source_.w.direction * walk_.s(position);
     const Element* from =
         source_.data + (static_cast<int64_t>(dy) * source_.w.size + dx) * source_.channels + position.channel;
@@ -84,7 +84,7 @@ class GatherLoader {
   const TapWalk& walk_;
   const GatherRow* rows_;
   bool all_visible_;
-  int walked_ = 0;
+  int left_ = walk_.length();  // of k, for the next k-tile and those after it
   TapPosition position_, step_;
 };
 

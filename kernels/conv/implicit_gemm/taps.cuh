@@ -119,7 +119,6 @@ class TapWalk {
 
   // The length of the inner dimension.
   __device__ __forceinline__ int length() const { return length_; }
-  __device__ __forceinline__ bool inside(int k) const { return k < length_; }
 
   __device__ __forceinline__ TapPosition at(int k) const { return distance(begin_ + k); }
   // From any k to the one `k` further, for advance().
