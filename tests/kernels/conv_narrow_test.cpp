@@ -598,17 +598,16 @@ TEST(WgmmaConv, TilesOfResNet) {
 // k. Those of mma.sync are dense: 128 steps.
 TEST(WgmmaConv, FewChannelsAreForMmaSync) {
   const DeviceProperties h100 = {.multiprocessors = 132, .shared_bytes_per_block = 227 << 10, .wgmma = true};
-  // As the operations choose.
+  // With one part of k.
   const auto tile = [&](ConvOperation operation, const ConvCase& c, DType type) {
     const ConvGeometry g = geometry_of(c);
     TileNeeds needs = kGatherNeeds;
     needs.type = type;
     needs.math = type == DType::float32 ? Math::tf32 : Math::fp32;
-    const int64_t rows = operation == ConvOperation::forward         ? g.output_pixels
-                         : operation == ConvOperation::data_gradient ? int64_t{g.images} * g.h * g.w
-                                                                     : int64_t{g.patch};
-    const int64_t columns = operation == ConvOperation::data_gradient ? g.c : g.k;
-    return choose_wgmma_conv_tile(operation, g, 1, choose_tile(rows, columns, 1, needs, h100), h100);
+    const GemmShape product = operation == ConvOperation::filter_gradient
+                                  ? GemmShape{g.patch, g.k, g.output_pixels}
+                                  : conv2d_product(operation, g);
+    return choose_wgmma_conv_tile(operation, g, 1, choose_tile(product.m, product.n, 1, needs, h100), h100);
   };
   using enum ConvOperation;
   using enum WgmmaConvTile;

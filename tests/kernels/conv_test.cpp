@@ -260,6 +260,32 @@ TEST(Conv2dSplits, BitsOfEveryTileAndImage) {
   }
 }
 
+TEST(Conv2dSplits, AWorkspaceThatIsTooSmallIsRefused) {
+  const ConvCase c = {2, 4, 4, 120, 128, 3, 3, {.pad_h = 1, .pad_w = 1}};
+  const Stream stream;
+  GuardedBuffer<float> x(exact_values(c.x_size(), 1)), filter(exact_values(c.filter_size(), 2)),
+      dy(exact_values(c.y_size(), 3)), y(c.y_size()), dx(c.x_size());
+  const Conv2dWorkspaceBytes bytes = workspace_bytes(c);
+  EXPECT_EQ(bytes.forward, 2 * c.y_size() * 4);
+  EXPECT_EQ(bytes.data_gradient, 2 * c.x_size() * 4);
+  GuardedBuffer<float> of_y(bytes.forward / 4), of_dx(bytes.data_gradient / 4);
+  const auto forward = [&](Workspace workspace) {
+    return conv2d_forward(y_view(c, y.data()), x_view<const float>(c, x.data()),
+                          filter_view<const float>(c, filter.data()), c.options, {}, workspace, stream);
+  };
+  const auto data_gradient = [&](Workspace workspace) {
+    return conv2d_data_gradient(x_view(c, dx.data()), y_view<const float>(c, dy.data()),
+                                filter_view<const float>(c, filter.data()), c.options, workspace, stream);
+  };
+  EXPECT_TRUE(refused(forward({of_y.data(), bytes.forward - 1}), "workspace"));
+  EXPECT_TRUE(refused(forward({y.data(), bytes.forward}), "workspace overlaps y"));
+  EXPECT_TRUE(refused(data_gradient({of_dx.data(), bytes.data_gradient - 1}), "workspace"));
+  EXPECT_TRUE(refused(data_gradient({}), "workspace"));
+  EXPECT_TRUE(ok(forward(of_y.workspace())));
+  EXPECT_TRUE(ok(data_gradient(of_dx.workspace())));
+  stream.synchronize();
+}
+
 TEST(Conv2dEmpty, EmptyOutputsAndEmptySums) {
   Stream stream;
   // No images: y is empty, dw is an empty sum.

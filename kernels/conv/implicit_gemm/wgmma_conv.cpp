@@ -4,6 +4,7 @@
 #include <rondo/kernels/gemm/gemm_plan.h>
 #include <rondo/kernels/gemm/transposed_copy.h>
 #include <rondo/kernels/conv/implicit_gemm/im2col_axis.cuh>
+#include <rondo/kernels/conv/implicit_gemm/implicit_gemm.h>
 #include <rondo/kernels/conv/implicit_gemm/taps.cuh>
 #include <rondo/kernels/core/launch.cuh>
 
@@ -152,21 +153,20 @@ std::optional<WgmmaConvTile> choose_wgmma_conv_tile(ConvOperation operation, con
                                                     int64_t splits, TileId other,
                                                     const DeviceProperties& device) {
   if (!device.wgmma) return std::nullopt;
-  const int columns = operation == ConvOperation::data_gradient ? g.c : g.k;
   const int multiprocessors = std::max(1, device.multiprocessors);
-  const int64_t plain_rows = operation == ConvOperation::forward         ? g.output_pixels
-                             : operation == ConvOperation::data_gradient ? int64_t{g.images} * g.h * g.w
-                                                                         : int64_t{g.patch};
+  const GemmShape product = operation == ConvOperation::filter_gradient
+                                ? GemmShape{g.patch, g.k, g.output_pixels}
+                                : conv2d_product(operation, g);
   const TileInfo& tile = tile_infos()[static_cast<size_t>(other)];
   const Steps steps = steps_of(operation, g, splits, kLineBytes / static_cast<int>(size_of(tile.type)));
-  double least = steps.mma * estimated_time({plain_rows, columns, 1}, splits, tile.m, tile.n,
+  double least = steps.mma * estimated_time({product.m, product.n, 1}, splits, tile.m, tile.n,
                                             kMmaSyncRelativeThroughput * tile.efficiency, multiprocessors);
   std::optional<WgmmaConvTile> best;
   const int64_t rows = operation == ConvOperation::filter_gradient
                            ? int64_t{g.r} * g.s * ceil_div(g.c, 64) * 64
                            : wgmma_conv_row_count(operation, g, choose_wgmma_conv_pixels(operation, g));
   for (int i = 0; i < 3; ++i) {
-    const double time = steps.wgmma * estimated_time({rows, columns, 1}, splits, kRowsOfConvTile, kTiles[i].n,
+    const double time = steps.wgmma * estimated_time({rows, product.n, 1}, splits, kRowsOfConvTile, kTiles[i].n,
                                                      kTiles[i].efficiency, multiprocessors);
     if (!(time < least)) continue;
     least = time;
