@@ -76,8 +76,7 @@ struct Conv2dEpilogueOf {
   // kernel reads y.
   //
   // In the epilogue, sums of differences from a value of y, of up to 32 pixels, are floats; the rest is
-  // double.
-  // Their rounding depends on the kernel, and so on the device. A channel with an infinity, or with
+  // double. Their rounding depends on the kernel, and so on the device. A channel with an infinity, or with
   // differences above 2^61, has sums that are infinite or NaN; differences below 2^-75 have squares of 0.
   // out_channels is at most 2^20.
   VectorView<double> sums{};

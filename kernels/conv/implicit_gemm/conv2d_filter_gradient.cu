@@ -129,11 +129,8 @@ Conv2dWorkspaceBytes conv2d_workspace_bytes(const ImageView<const float>& x,
   if (type == DType::float32 && g.images > 0 && winograd::wanted(g, options)) {
     bytes.forward = bytes.data_gradient = winograd::workspace_bytes(g);
   } else {
-    const auto partials = [&](ConvOperation operation) {
-      return conv2d_partials_bytes(operation, g, conv2d_splits(operation, g));
-    };
-    bytes.forward = has_few_channels(g) ? 0 : partials(ConvOperation::forward);
-    bytes.data_gradient = partials(ConvOperation::data_gradient);
+    bytes.forward = conv2d_partials_bytes(ConvOperation::forward, g, std::nullopt);
+    bytes.data_gradient = conv2d_partials_bytes(ConvOperation::data_gradient, g, std::nullopt);
     if (type == DType::float32 && g.images > 0 && options.math == Math::tf32)
       bytes.data_gradient += transposed_filter_bytes(g);
   }

@@ -95,12 +95,6 @@ bool by_winograd(const std::optional<ConvTile>& tile, int64_t size, const ConvGe
   return std::is_same_v<T, float> && !tile && size > 0 && winograd::wanted(g, options);
 }
 
-int64_t partial_sums_bytes(const std::optional<ConvTile>& tile, ConvOperation operation,
-                           const ConvGeometry& g) {
-  if (!tile && operation == ConvOperation::forward && has_few_channels(g)) return 0;
-  return conv2d_partials_bytes(operation, g, tile ? tile->splits : conv2d_splits(operation, g));
-}
-
 // Whether tensor cores may compute y.
 bool in_tensor_cores(DType type, Math math) { return type != DType::float32 || math != Math::fp32; }
 
@@ -165,10 +159,10 @@ Status forward(const std::optional<ConvTile>& tile, const ImageView<T>& y, const
     check.require(g.k <= kMostMomentColumns, "there are ", g.k, " out_channels, must be at most ",
                   kMostMomentColumns, " with sums");
   }
-  check.workspace(
-      workspace,
-      std::max(winograd ? winograd::workspace_bytes(g) : partial_sums_bytes(tile, ConvOperation::forward, g),
-               sums.data ? conv_sums_workspace_bytes(g, dtype_of<T>, options.math) : 0));
+  check.workspace(workspace,
+                  std::max(winograd ? winograd::workspace_bytes(g)
+                                    : conv2d_partials_bytes(ConvOperation::forward, g, tile),
+                           sums.data ? conv_sums_workspace_bytes(g, dtype_of<T>, options.math) : 0));
   RONDO_RETURN_IF_ERROR(check.status());
 
   ConvEpilogue<T> of_kernel = {bias.data, residual.data, epilogue.relu};
@@ -197,7 +191,7 @@ Status data_gradient(const std::optional<ConvTile>& tile, const ImageView<T>& dx
   check.input("filter", filter);
   const bool in_tf32 = std::is_same_v<T, float> && !tile && options.math == Math::tf32 && dx.size() > 0;
   check.workspace(workspace, winograd ? winograd::workspace_bytes(g)
-                                      : partial_sums_bytes(tile, ConvOperation::data_gradient, g) +
+                                      : conv2d_partials_bytes(ConvOperation::data_gradient, g, tile) +
                                             (in_tf32 ? transposed_filter_bytes(g) : 0));
   RONDO_RETURN_IF_ERROR(check.status());
 
@@ -235,6 +229,12 @@ int64_t conv2d_splits(ConvOperation operation, const ConvGeometry& g) {
 int64_t conv2d_partials_bytes(ConvOperation operation, const ConvGeometry& g, int64_t splits) {
   const GemmShape product = conv2d_product(operation, g);
   return splits > 1 ? partials_bytes(product.m, product.n, splits) : 0;
+}
+
+int64_t conv2d_partials_bytes(ConvOperation operation, const ConvGeometry& g,
+                              const std::optional<ConvTile>& tile) {
+  if (!tile && operation == ConvOperation::forward && has_few_channels(g)) return 0;
+  return conv2d_partials_bytes(operation, g, tile ? tile->splits : conv2d_splits(operation, g));
 }
 
 int64_t conv_sums_workspace_bytes(const ConvGeometry& g, DType type, Math math) {

@@ -32,6 +32,10 @@ struct ConvTile {
   int64_t splits;
 };
 
+// The same for a tile, or without one for the number of parts that is chosen: 0 for y of few channels.
+int64_t conv2d_partials_bytes(ConvOperation operation, const ConvGeometry& geometry,
+                              const std::optional<ConvTile>& tile);
+
 // With a tile, runs the implicit GEMM with that tile; options.algorithm is ignored, and the workspace is
 // conv2d_partials_bytes(), or for dw that of split_k(). Without a tile, chooses one from the shape and the
 // device, or selects the few-channel kernel (few_channels.h) or Winograd's algorithm (winograd.h) where it

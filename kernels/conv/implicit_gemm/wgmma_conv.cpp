@@ -166,8 +166,8 @@ std::optional<WgmmaConvTile> choose_wgmma_conv_tile(ConvOperation operation, con
                            ? int64_t{g.r} * g.s * ceil_div(g.c, 64) * 64
                            : wgmma_conv_row_count(operation, g, choose_wgmma_conv_pixels(operation, g));
   for (int i = 0; i < 3; ++i) {
-    const double time = steps.wgmma * estimated_time({rows, product.n, 1}, splits, kRowsOfConvTile, kTiles[i].n,
-                                                     kTiles[i].efficiency, multiprocessors);
+    const double time = steps.wgmma * estimated_time({rows, product.n, 1}, splits, kRowsOfConvTile,
+                                                     kTiles[i].n, kTiles[i].efficiency, multiprocessors);
     if (!(time < least)) continue;
     least = time;
     best = static_cast<WgmmaConvTile>(i);
