@@ -1,5 +1,7 @@
 #include <rondo/kernels/gemm/gemm_config.h>
 
+#include <rondo/kernels/core/launch.cuh>
+
 #ifdef __SIMT__
 #include <simt/settings.h>
 #endif
@@ -20,9 +22,8 @@ bool prefers_wgmma() {
 #endif
 }
 
-int64_t ceil_div(int64_t a, int64_t b) { return a / b + (a % b > 0 ? 1 : 0); }
 int64_t round_up(int64_t value, int64_t multiple) {
-  return saturating_product({ceil_div(value, multiple), multiple});
+  return saturating_product({ceil_div<int64_t>(value, multiple), multiple});
 }
 
 }  // namespace
@@ -47,12 +48,12 @@ std::ostream& operator<<(std::ostream& out, const GemmConfig& config) {
 
 GemmConfig split_k(const GemmShape& shape, int64_t least_k) {
   constexpr int64_t kEnoughTiles = 128;  // about one per multiprocessor of a large GPU
-  const int64_t tiles =
-      std::max<int64_t>(1, saturating_product({ceil_div(shape.m, 128), ceil_div(shape.n, 64)}));
+  const int64_t tiles = std::max<int64_t>(
+      1, saturating_product({ceil_div<int64_t>(shape.m, 128), ceil_div<int64_t>(shape.n, 64)}));
   const int64_t wanted = std::max<int64_t>(1, std::min(kEnoughTiles / tiles, shape.k / least_k));
   GemmConfig config;
-  config.k_per_split = std::max<int64_t>(64, round_up(ceil_div(shape.k, wanted), 64));
-  config.splits = std::max<int64_t>(1, ceil_div(shape.k, config.k_per_split));
+  config.k_per_split = std::max<int64_t>(64, round_up(ceil_div<int64_t>(shape.k, wanted), 64));
+  config.splits = std::max<int64_t>(1, ceil_div<int64_t>(shape.k, config.k_per_split));
   return config;
 }
 
@@ -73,8 +74,9 @@ TileId choose_tile(int64_t m, int64_t n, int64_t splits, const TileNeeds& needs,
     if (!suits(tile) || tile.vectors != vectors) continue;
     if (least == std::numeric_limits<double>::infinity() && tile.m == 64) best = tile.id;  // the smallest
     if (!fits(tile)) continue;
-    const int64_t blocks = saturating_product({ceil_div(m, tile.m), ceil_div(n, tile.n), splits});
-    const int64_t rounds = ceil_div(blocks, std::max(1, device.multiprocessors));
+    const int64_t blocks =
+        saturating_product({ceil_div<int64_t>(m, tile.m), ceil_div<int64_t>(n, tile.n), splits});
+    const int64_t rounds = ceil_div<int64_t>(blocks, std::max(1, device.multiprocessors));
     const double time = static_cast<double>(rounds) * tile.m * tile.n / tile.efficiency;
     if (time < least) {
       best = tile.id;

@@ -6,7 +6,7 @@ namespace rondo::nn {
 
 namespace {
 
-constexpr const char* kName = "data parallelism";
+constexpr const char* kDataParallelism = "data parallelism";
 
 DataParallelOptions for_model(const StrategyOptions& options) {
   DataParallelOptions model;
@@ -30,7 +30,7 @@ std::vector<int64_t> DataPartition::used(const std::vector<int>& devices) {
 }
 
 DataPartition::DataPartition(const AnyModule& network, Shape input, const StrategyOptions& options)
-    : options_(checked(kName, options)),
+    : options_(checked(kDataParallelism, options)),
       used_before_(used(options.devices)),
       model_(network, input, for_model(options)),
       sgd_(model_, {.learning_rate = options.learning_rate}) {
@@ -53,7 +53,7 @@ void DataPartition::count_buffers(const std::vector<int64_t>& used_before) {
 }
 
 void DataPartition::train_step(const Batch& batch) {
-  checked_size(kName, batch, model_.graph(), options_.batch);
+  checked_size(kDataParallelism, batch, model_.graph(), options_.batch);
   const std::vector<int64_t> before = used(options_.devices);
   if (batch.targets.empty())
     model_.train_step(batch.x, batch.labels, sgd_);

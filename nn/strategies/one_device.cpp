@@ -7,7 +7,7 @@ namespace rondo::nn {
 
 namespace {
 
-constexpr const char* kName = "one device";
+constexpr const char* kOneDevice = "one device";
 
 Stream stream_on(int device) {
   const DeviceScope scope(device);
@@ -17,7 +17,7 @@ Stream stream_on(int device) {
 }  // namespace
 
 OneDevice::OneDevice(const AnyModule& network, Shape input, const StrategyOptions& options)
-    : options_(checked(kName, options)),
+    : options_(checked(kOneDevice, options)),
       graph_(make_graph(network, input)),
       plan_(plan_training(graph_, options.batch)),
       stream_(stream_on(options.devices[0])),
@@ -29,7 +29,7 @@ OneDevice::OneDevice(const AnyModule& network, Shape input, const StrategyOption
 }
 
 void OneDevice::train_step(const Batch& batch) {
-  const int64_t size = checked_size(kName, batch, graph_, options_.batch);
+  const int64_t size = checked_size(kOneDevice, batch, graph_, options_.batch);
   const DeviceScope scope(replica_.device());
   const std::span<Replica> alone(&replica_, 1);
   const Pass pass = {.training = true, .seed = options_.seed};

@@ -41,7 +41,7 @@ namespace rondo::nn {
 
 namespace {
 
-constexpr const char* kName = "pipeline parallel";
+constexpr const char* kPipelineParallel = "pipeline parallel";
 
 std::vector<Event> events(int device, int64_t count) {
   const DeviceScope scope(device);
@@ -60,7 +60,7 @@ ParameterPart part_of(const Graph& whole, const StagePart& part, const Graph& gr
 }  // namespace
 
 PipelineParallel::PipelineParallel(const AnyModule& network, Shape input, const StrategyOptions& options)
-    : options_(checked(kName, options)),
+    : options_(checked(kPipelineParallel, options)),
       whole_(make_graph(network, input)),
       parts_(stages_of(network, input, options.batch, options.devices.size())) {
   const int64_t micros = std::min(options.micro_batches, options.batch);
@@ -74,7 +74,7 @@ PipelineParallel::PipelineParallel(const AnyModule& network, Shape input, const 
     Stage& stage = stages_.emplace_back(
         Stage{make_graph(Sequential(part.modules), part.input), {}, {}, {}, {}, {}, {}, {}});
     if (stage.graph.nodes().size() != static_cast<size_t>(part.nodes))
-      throw Error(bad_argument(kName, ": stage ", s, " alone has ", stage.graph.nodes().size(),
+      throw Error(bad_argument(kPipelineParallel, ": stage ", s, " alone has ", stage.graph.nodes().size(),
                                " operations, must have ", part.nodes, " as in the whole network"));
     stage.part = part_of(whole_, part, stage.graph);
     stage.worker = std::make_unique<Worker>(
@@ -144,7 +144,7 @@ void PipelineParallel::backward(int64_t micro, bool add) {
 }
 
 void PipelineParallel::train_step(const Batch& batch) {
-  const int64_t size = checked_size(kName, batch, whole_, options_.batch);
+  const int64_t size = checked_size(kPipelineParallel, batch, whole_, options_.batch);
   const int64_t micros = std::min(options_.micro_batches, size);  // so that none is empty
   for (int64_t micro = 0; micro < micros; ++micro) {
     const Shard shard = shard_of(size, micro, micros);

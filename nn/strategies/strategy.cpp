@@ -4,9 +4,9 @@
 #include <rondo/collectives/peer_access.h>
 #include <rondo/nn/graph/replica.h>
 #include <rondo/nn/strategies/data_partition.h>
-#include <rondo/nn/strategies/tensor_parallel.h>
-#include <rondo/nn/strategies/pipeline_parallel.h>
 #include <rondo/nn/strategies/one_device.h>
+#include <rondo/nn/strategies/pipeline_parallel.h>
+#include <rondo/nn/strategies/tensor_parallel.h>
 
 #include <algorithm>
 #include <cmath>
@@ -74,8 +74,8 @@ std::vector<float> parameters_of(Replica& replica) {
   const VectorView<float> parameters = replica.parameters();
   std::vector<float> values(static_cast<size_t>(parameters.size));
   if (!values.empty())
-    RONDO_CUDA_THROW(cudaMemcpy(values.data(), parameters.data, values.size() * sizeof(float),
-                                cudaMemcpyDeviceToHost));
+    RONDO_CUDA_THROW(
+        cudaMemcpy(values.data(), parameters.data, values.size() * sizeof(float), cudaMemcpyDeviceToHost));
   return values;
 }
 

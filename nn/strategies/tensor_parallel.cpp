@@ -42,12 +42,13 @@ namespace rondo::nn {
 
 namespace {
 
-constexpr const char* kName = "tensor parallel";
+constexpr const char* kTensorParallel = "tensor parallel";
 
 const StrategyOptions& checked(const StrategyOptions& options) {
-  nn::checked(kName, options);
+  nn::checked(kTensorParallel, options);
   if (options.devices.size() > kMaxRanks)
-    throw Error(bad_argument(kName, ": ", options.devices.size(), " devices, must be at most ", kMaxRanks));
+    throw Error(
+        bad_argument(kTensorParallel, ": ", options.devices.size(), " devices, must be at most ", kMaxRanks));
   return options;
 }
 
@@ -126,10 +127,10 @@ class TensorParallel::Builder {
     const size_t nodes = whole_.nodes().size();
     whole_x_ = module.build(whole_, whole_x_);
     if (whole_.nodes().size() > nodes)
-      throw Error(
-          bad_argument(kName, ": the network has the layer '", whole_.nodes()[nodes].op->description(),
-                       "', must have none but linear layers, convolutions, ReLUs and pooling one after "
-                       "the other"));
+      throw Error(bad_argument(
+          kTensorParallel, ": the network has the layer '", whole_.nodes()[nodes].op->description(),
+          "', must have none but linear layers, convolutions, ReLUs and pooling one after "
+          "the other"));
     x_ = module.build(made_.graph, x_);
   }
 
@@ -245,7 +246,7 @@ void TensorParallel::scatter(size_t layer) {
 }
 
 void TensorParallel::train_step(const Batch& batch) {
-  const int64_t size = checked_size(kName, batch, whole_, options_.batch);
+  const int64_t size = checked_size(kTensorParallel, batch, whole_, options_.batch);
   for (Rank& rank : ranks_) {
     rank.worker->set_batch(0, size, 0);
     rank.worker->upload_input(0, batch.x);

@@ -37,14 +37,14 @@ std::string names(int64_t bits) {
   return all;
 }
 
-struct Option {
+struct ComparedOption {
   const char* name;
   int64_t value;
   std::string (*text)(int64_t);
 };
 
 // The options that determine the number and the kind of operations.
-std::array<Option, 16> options_of(const CollectiveArguments& a, int ranks) {
+std::array<ComparedOption, 16> options_of(const CollectiveArguments& a, int ranks) {
   constexpr int kAnyRoot = -1;
   return {{{"the command", static_cast<int64_t>(a.verb), verb},
            {"-g", ranks, number},

@@ -39,7 +39,7 @@ constexpr const char* mode_name(bool im2col) { return im2col ? "im2col mode" : "
 
 // `what` returns the text.
 template <class What>
-void fail(const char* instruction, const Place& place, const What& what) {
+void fail_tensor_copy(const char* instruction, const Place& place, const What& what) {
   running_block(instruction).fail(cudaErrorLaunchFailure, [&] {
     return std::string(instruction) + " at " + text(place) + ": " + what();
   });
@@ -171,22 +171,22 @@ const TensorMap& checked_map(const char* instruction, const CUtensorMap* map, in
                              const Place& place) {
   const TensorMap& content = *reinterpret_cast<const TensorMap*>(map);
   if (content.magic != TensorMap::kMagic)
-    fail(instruction, place, [] {
+    fail_tensor_copy(instruction, place, [] {
       return std::string("the tensor map was not made by cuTensorMapEncodeTiled or cuTensorMapEncodeIm2col");
     });
   if (content.im2col != im2col)
-    fail(instruction, place, [&] {
+    fail_tensor_copy(instruction, place, [&] {
       return std::string("the tensor map is of ") + mode_name(content.im2col) + ", the instruction of " +
              mode_name(im2col);
     });
   if (content.rank != rank)
-    fail(instruction, place, [&] {
+    fail_tensor_copy(instruction, place, [&] {
       return std::to_string(rank) + " coordinates for a tensor map of " + std::to_string(content.rank) +
              " dimensions";
     });
   // CUDA allows it, with rows that are the span apart; the executor does not have it.
   if (content.swizzle_span != 0 && content.box[0] * content.element_bytes != content.swizzle_span)
-    fail(instruction, place, [&] {
+    fail_tensor_copy(instruction, place, [&] {
       return "the executor needs rows of the swizzle's " + std::to_string(content.swizzle_span) +
              " bytes; the map's box has " + std::to_string(content.box[0] * content.element_bytes);
     });
@@ -202,13 +202,13 @@ BoxPosition checked_base(const char* instruction, const TensorMap& map, const in
     const int64_t base = at[d], first = map.first_base(d), last = map.last_base(d);
     const int shift = offset[d - 1], step = map.element_strides[d];
     const auto refuse_base = [&](const auto& why) {
-      fail(instruction, place, [&] {
+      fail_tensor_copy(instruction, place, [&] {
         return std::string("the filter's base along ") + "WHD"[d - 1] + " is " + std::to_string(base) + ", " +
                why();
       });
     };
     if (shift < 0 || shift > most_offset)
-      fail(instruction, place, [&] {
+      fail_tensor_copy(instruction, place, [&] {
         return std::string("the im2col offset along ") + "WHD"[d - 1] + " is " + std::to_string(shift) +
                ", must be 0 to " + std::to_string(most_offset);
       });
