@@ -83,13 +83,6 @@ struct Operands {
                                        c.options, dtype_of<T>)
                     .forward_sums /
                 4) {}
-  ConvGeometry geometry() const {
-    ConvGeometry g;
-    EXPECT_TRUE(ok(check_conv2d_shapes({"test", "x", "y", "filter"}, x_view<const float>(c, nullptr),
-                                       y_view<const float>(c, nullptr), filter_view<const float>(c, nullptr),
-                                       c.options, &g)));
-    return g;
-  }
   static void add(Floats& values, float mean) {
     for (float& value : values) value += mean;
   }
@@ -114,7 +107,7 @@ struct Operands {
       return conv2d_forward(kernel.tile, y_view(c, y.data()), x_view<const T>(c, x.data()),
                             filter_view<const T>(c, filter.data()), c.options, epilogue, scratch.workspace(),
                             stream);
-    const ConvGeometry g = geometry();
+    const ConvGeometry g = geometry_of(c);
     ConvEpilogue<T> of_kernel = {epilogue.bias.data, epilogue.residual.data, epilogue.relu};
     // Pixels that the library does not choose may need more room than it does.
     const int64_t parts = wgmma_moment_parts(g, kernel.pixels);
@@ -128,8 +121,9 @@ struct Operands {
   }
   bool fits(const Kernel& kernel) {
     if (!kernel.wgmma) return true;
-    return wgmma_conv_fits(ConvOperation::forward, dtype_of<T>, geometry(), x.data(), filter.data()) &&
-           (kernel.pixels == WgmmaConvPixels::box || wgmma_im2col_fits(ConvOperation::forward, geometry()));
+    return wgmma_conv_fits(ConvOperation::forward, dtype_of<T>, geometry_of(c), x.data(), filter.data()) &&
+           (kernel.pixels == WgmmaConvPixels::box ||
+            wgmma_im2col_fits(ConvOperation::forward, geometry_of(c)));
   }
 };
 
@@ -240,7 +234,7 @@ TYPED_TEST(ConvEpilogueTest, SumsOfConsecutivePixelsByWgmma) {
   DeviceProperties device;
   ASSERT_TRUE(ok(device_properties(&device)));
   if (device.wgmma && (sizeof(T) == 2 || TypeParam::kMath == Math::tf32)) {
-    const ConvGeometry g = Operands<T>(c, 0, 0).geometry();
+    const ConvGeometry g = geometry_of(c);
     EXPECT_EQ(choose_wgmma_conv_pixels(ConvOperation::forward, g), WgmmaConvPixels::im2col);
     TileNeeds needs = kGatherNeeds;
     needs.type = dtype_of<T>;
@@ -257,7 +251,7 @@ TYPED_TEST(ConvEpilogueTest, SumsOfAResultInParts) {
   ConvCase c = {32, 4, 4, 128, 512, 3, 3, {.stride_h = 1, .stride_w = 1, .pad_h = 1, .pad_w = 1}};
   c.options.math = TypeParam::kMath;
   c.options.algorithm = ConvAlgorithm::direct;
-  EXPECT_EQ(conv2d_splits(ConvOperation::forward, Operands<T>(c, 0, 0).geometry()), 2);
+  EXPECT_EQ(conv2d_splits(ConvOperation::forward, geometry_of(c)), 2);
   LaunchNames launches;
   check<T>(c, 0, 0, true, true, false, {});
   EXPECT_EQ(std::ranges::count(launches.names, "sum_partials"), 2);

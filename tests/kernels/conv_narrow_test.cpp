@@ -34,14 +34,6 @@ Conv2dWorkspaceBytes workspace_of(const ConvCase& c) {
                                 c.options, dtype_of<T>);
 }
 
-ConvGeometry geometry_of(const ConvCase& c) {
-  ConvGeometry g;
-  EXPECT_TRUE(ok(check_conv2d_shapes({"test", "x", "y", "filter"}, x_view<const float>(c, nullptr),
-                                     y_view<const float>(c, nullptr), filter_view<const float>(c, nullptr),
-                                     c.options, &g)));
-  return g;
-}
-
 Floats magnitudes(Floats values) {
   for (float& value : values) value = std::abs(value);
   return values;

@@ -185,11 +185,7 @@ INSTANTIATE_TEST_SUITE_P(ChannelsAndStrides, FirstLayer,
 // of ResNet-18 with 256 images have enough tiles.
 TEST(Conv2dSplits, OfFewPixelsAndALongSum) {
   const auto splits = [](ConvOperation operation, const ConvCase& c) {
-    ConvGeometry g;
-    EXPECT_TRUE(ok(check_conv2d_shapes({"test", "x", "y", "filter"}, x_view<const float>(c, nullptr),
-                                       y_view<const float>(c, nullptr), filter_view<const float>(c, nullptr),
-                                       c.options, &g)));
-    return conv2d_splits(operation, g);
+    return conv2d_splits(operation, geometry_of(c));
   };
   constexpr auto kForward = ConvOperation::forward, kGradient = ConvOperation::data_gradient;
   constexpr Conv2dOptions kPadded = {.pad_h = 1, .pad_w = 1},

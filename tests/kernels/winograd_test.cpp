@@ -21,14 +21,6 @@ namespace {
 
 using winograd::TileKind;
 
-ConvGeometry geometry_of(const ConvCase& c) {
-  ConvGeometry g = {};
-  EXPECT_TRUE(ok(check_conv2d_shapes({"test", "x", "y", "filter"}, x_view<const float>(c, nullptr),
-                                     y_view<const float>(c, nullptr), filter_view<const float>(c, nullptr),
-                                     c.options, &g)));
-  return g;
-}
-
 // The tiles that this build and device support.
 std::vector<TileKind> kinds() {
   DeviceProperties device;

@@ -198,9 +198,9 @@ TEST_F(CommandTrain, ResNetTrainsWithTensorCores) {
   if (!check_math("tf32", Math::tf32).ok()) GTEST_SKIP() << "the device has no such tensor cores";
   for (const std::string name : {"tf32", "bf16"}) {
     const Outcome outcome = run_line(
-        resnet("--limit 4 --batch 2 --epochs 1 --verify --devices " + devices(2) + " --precision " + name));
+        resnet("--limit 2 --batch 2 --epochs 1 --verify --devices " + devices(2) + " --precision " + name));
     ASSERT_EQ(outcome.code, 0) << outcome.text();
-    EXPECT_EQ(missing(outcome.out, {", " + name + "\n", "all replicas bitwise equal after each of 2 steps"}),
+    EXPECT_EQ(missing(outcome.out, {", " + name + "\n", "all replicas bitwise equal after each of 1 steps"}),
               "")
         << outcome.out;
   }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <rondo/kernels/conv/conv2d.h>
+#include <rondo/kernels/conv/conv_geometry.h>
 
 #include <algorithm>
 #include <cstdint>
@@ -36,6 +37,15 @@ FilterView<T> filter_view(const ConvCase& c, T* data) {
   return {data, c.k, c.r, c.s, c.c};
 }
 
+// Throws rondo::Error if the case is not valid.
+inline ConvGeometry geometry_of(const ConvCase& c) {
+  ConvGeometry g = {};
+  throw_if_error(check_conv2d_shapes({"test", "x", "y", "filter"}, x_view<const float>(c, nullptr),
+                                     y_view<const float>(c, nullptr), filter_view<const float>(c, nullptr),
+                                     c.options, &g));
+  return g;
+}
+
 inline Conv2dWorkspaceBytes workspace_bytes(const ConvCase& c) {
   return conv2d_workspace_bytes(x_view<const float>(c, nullptr), filter_view<const float>(c, nullptr),
                                 c.options);
@@ -50,7 +60,8 @@ inline void PrintTo(const ConvCase& c, std::ostream* out) {
 
 // The sums of the definition and their gradients. x is n x h x w x c, y is n x p x q x k, the filter is
 // k x r x s x c, all packed.
-std::vector<double> conv2d_sums(const ConvCase& conv, std::span<const double> x, std::span<const double> filter);
+std::vector<double> conv2d_sums(const ConvCase& conv, std::span<const double> x,
+                                std::span<const double> filter);
 std::vector<double> conv2d_data_gradient_sums(const ConvCase& conv, std::span<const double> dy,
                                               std::span<const double> filter);
 std::vector<double> conv2d_filter_gradient_sums(const ConvCase& conv, std::span<const double> dy,
