@@ -56,21 +56,23 @@ __device__ void load_gradient_tile(const WgmmaGradientParameters<Pixels>& p,
                                    WarpSpecializedShared<Tile>& shared, PipelineState<Tile::kStages>& state,
                                    const GradientWork& work) {
   const ConvGeometry& g = p.geometry;
+  RowBlock blocks[Tile::kM / kLineChannels];
+  RONDO_UNROLL
+  for (int i = 0; i < Tile::kM / kLineChannels; ++i) blocks[i] = row_block(g, work.row_block + i);
+  typename Pixels::Origin origin = p.pixels.origin(g, work.step_begin);
   for (int64_t step = work.step_begin; step < work.step_end; ++step) {
-    const typename Pixels::Origin origin = p.pixels.origin(g, step);
     ptx::Mbarrier* const full = &shared.full[state.stage];
     ptx::mbarrier_wait(&shared.empty[state.stage], state.parity ^ 1);  // the first pass does not wait
     ptx::mbarrier_arrive_expect_tx(full, Tile::kBytes);
     RONDO_UNROLL
-    for (int i = 0; i < Tile::kM / kLineChannels; ++i) {
-      const RowBlock block = row_block(g, work.row_block + i);
-      p.pixels.load_x(shared.a[state.stage] + i * kPanelBytes, p.x, g, origin, block.r, block.s,
-                      block.channel, full);
-    }
+    for (int i = 0; i < Tile::kM / kLineChannels; ++i)
+      p.pixels.load_x(shared.a[state.stage] + i * kPanelBytes, p.x, g, origin, blocks[i].r, blocks[i].s,
+                      blocks[i].channel, full);
     RONDO_UNROLL
     for (int i = 0; i < Tile::kN / kLineChannels; ++i)
       p.pixels.load_dy(shared.b[state.stage] + i * kPanelBytes, p.dy, origin, work.column + i * kLineChannels,
                        full);
+    p.pixels.advance(g, origin);
     state.advance();
   }
 }

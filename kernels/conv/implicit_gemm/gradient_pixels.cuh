@@ -3,6 +3,7 @@
 //
 //   steps(g)                            the number of steps
 //   origin(g, step)                     where a step begins
+//   advance(g, origin)                  to the next step, without a division: one thread issues all copies
 //   load_x(to, map, g, origin, r, s, channel, barrier)
 //                                       a panel of x: 64 channels of what its pixels read through tap (r, s)
 //   load_dy(to, map, origin, channel, barrier)
@@ -24,6 +25,13 @@ struct BoxPixels {
   __host__ __device__ BoxGrid boxes(const ConvGeometry& g) const { return {box, g.q, g.p, g.images}; }
   __host__ __device__ int64_t steps(const ConvGeometry& g) const { return boxes(g).size(); }
   __device__ Origin origin(const ConvGeometry& g, int64_t step) const { return box_origin(boxes(g), step); }
+  __device__ __forceinline__ void advance(const ConvGeometry& g, Origin& from) const {
+    from.w += box.w;
+    if (from.w < g.q) return;
+    from.w = 0, from.h += box.h;
+    if (from.h < g.p) return;
+    from.h = 0, from.image += box.images;
+  }
   __device__ __forceinline__ void load_x(void* to, const CUtensorMap& map, const ConvGeometry& g,
                                          const Origin& from, int r, int s, int channel,
                                          ptx::Mbarrier* full) const {
@@ -43,6 +51,7 @@ struct BoxPixels {
 };
 
 struct Im2colPixels {
+  NumberedPixel of_step;  // the distance of two steps
   using Origin = NumberedPixel;
 
   __host__ __device__ static Axes axes(const ConvGeometry& g) {
@@ -53,6 +62,11 @@ struct Im2colPixels {
   }
   __device__ Origin origin(const ConvGeometry& g, int64_t step) const {
     return numbered_pixel(axes(g), step * kPixelsOfGradientStep);
+  }
+  __device__ __forceinline__ void advance(const ConvGeometry& g, Origin& from) const {
+    from.number += of_step.number, from.w += of_step.w, from.h += of_step.h, from.image += of_step.image;
+    if (from.w >= g.q) from.w -= g.q, ++from.h;
+    if (from.h >= g.p) from.h -= g.p, ++from.image;
   }
   __device__ __forceinline__ void load_x(void* to, const CUtensorMap& map, const ConvGeometry& g,
                                          const Origin& from, int r, int s, int channel,
@@ -66,6 +80,7 @@ struct Im2colPixels {
   }
   template <class T>
   Status make_maps(CUtensorMap* x_map, CUtensorMap* dy_map, const T* x, const T* dy, const ConvGeometry& g) {
+    of_step = numbered_pixel(axes(g), kPixelsOfGradientStep);
     RONDO_RETURN_IF_ERROR(make_im2col_map(x_map, x, axes(g), g.images, g.c, kPixelsOfGradientStep));
     return make_tensor_map(dy_map, {.data = dy,
                                     .dtype = dtype_of<T>,

@@ -7,9 +7,9 @@
 // computes tile after tile.
 #pragma once
 
-#include <rondo/kernels/conv/implicit_gemm/im2col_axis.cuh>
 #include <rondo/kernels/conv/implicit_gemm/pixel_box.h>
 #include <rondo/kernels/conv/implicit_gemm/wgmma_conv.h>
+#include <rondo/kernels/conv/implicit_gemm/im2col_axis.cuh>
 #include <rondo/kernels/core/launch.cuh>
 #include <rondo/kernels/gemm/warp_specialized.cuh>
 
@@ -81,7 +81,7 @@ struct NumberedPixel {
   int64_t number;
   int w, h, image;
 };
-__device__ __forceinline__ NumberedPixel numbered_pixel(const Axes& axes, int64_t number) {
+__host__ __device__ __forceinline__ NumberedPixel numbered_pixel(const Axes& axes, int64_t number) {
   const int64_t line = number / axes.w.rows;
   return {number, static_cast<int>(number % axes.w.rows), static_cast<int>(line % axes.h.rows),
           static_cast<int>(line / axes.h.rows)};
